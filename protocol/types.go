@@ -1,0 +1,146 @@
+package protocol
+
+import "time"
+
+// Verb is the name of a transition tag.
+type Verb string
+
+// The verbs.
+const (
+	Goto     Verb = "goto"
+	Reset    Verb = "reset"
+	Call     Verb = "call"
+	Function Verb = "function"
+	Fork     Verb = "fork"
+	Result   Verb = "result"
+)
+
+// Pos is a place in a text; both numbers start at 1, columns count characters.
+// The zero Pos means the text as a whole.
+type Pos struct {
+	Line int `json:"line,omitempty"`
+	Col  int `json:"col,omitempty"`
+}
+
+// Problem is a fault that the author of a message or of a workflow file can
+// mend. It is data, not an error.
+type Problem struct {
+	File    string `json:"file,omitempty"` // "" for an agent's message
+	Pos     Pos    `json:"pos,omitzero"`
+	Code    string `json:"code"`           // stable, as in "no-state"
+	Message string `json:"message"`        // what is wrong, lower case, no full stop
+	Hint    string `json:"hint,omitempty"` // what would be right
+}
+
+// Tag is a transition tag as it was written, before any check against a workflow.
+type Tag struct {
+	Verb  Verb
+	Attrs map[string]string // decoded
+	Body  string            // as written: not trimmed, not decoded
+	Pos   Pos
+}
+
+// Kind says how a state is run.
+type Kind string
+
+// The kinds of state.
+const (
+	Prompt Kind = "prompt"
+	Script Kind = "script"
+)
+
+// Platform is the family of systems a workflow is resolved for.
+type Platform string
+
+// The platforms.
+const (
+	Unix    Platform = "unix"
+	Windows Platform = "windows"
+)
+
+// State is one file of a workflow.
+type State struct {
+	Name   string // file name with extension
+	Kind   Kind
+	Body   string // prompts: the text after the frontmatter; scripts: all of it
+	Line   int    // line of the file at which Body begins, from 1
+	SHA256 string // of the file's bytes, hex
+	Policy Policy
+	// Problems says why the state can't be run (bad frontmatter, bad UTF-8).
+	Problems []Problem
+	// Warnings are for lint: unknown frontmatter keys.
+	Warnings []Problem
+}
+
+// Policy is the frontmatter of a prompt, or the options comment of a script.
+type Policy struct {
+	// Restricted says that there is a list of what is allowed, which may be empty.
+	Restricted bool
+	Allowed    []Rule // allowed_transitions
+	Tags       []Verb // allowed_tags; nil: any
+	Targets    []string
+	ManyForks  bool // scripts: many_forks=true
+
+	Model, Effort                 string
+	Timeout, IdleTimeout          *time.Duration
+	PermissionMode                string
+	AllowedTools, DisallowedTools []string
+
+	Convergence *Convergence // nil without done_when
+}
+
+// Rule allows one transition. An empty field allows anything.
+type Rule struct {
+	Tag     Verb
+	Target  string // as the policy spells it
+	Return  string
+	Next    string
+	Payload *string           // a fixed result
+	Many    bool              // fork: several tags at once
+	Attrs   map[string]string // other keys that the tag must carry
+	Pos     Pos
+}
+
+// Convergence is the part of a policy that convergence.md of the documentation
+// describes: commands that decide whether a state is done.
+type Convergence struct {
+	DoneWhen       []string
+	MaxAttempts    int
+	Backoff        Backoff
+	AttemptContext string // "entry", "fresh", "continue"
+	Timeout        time.Duration
+	OnExhausted    string // "fail", "suspend", or a state as spelled
+	Protect        []string
+}
+
+// Backoff is the wait between attempts: Base doubles up to Max; zero Base means
+// none.
+type Backoff struct{ Base, Max time.Duration }
+
+// Decision is what a finished message amounts to: any number of new agents, and
+// exactly one move for the agent itself.
+type Decision struct {
+	Spawns []Spawn
+	Then   Move
+}
+
+// Spawn is one fork tag.
+type Spawn struct {
+	State string // resolved
+	Next  string // resolved; where the parent goes on
+	Dir   string // cd, as written
+	Input string
+	Vars  map[string]string
+}
+
+// Move is where an agent goes next. Its Verb is never Fork: a fork is a Spawn
+// and a Goto.
+type Move struct {
+	Verb   Verb
+	To     string // resolved; "" for Result
+	Return string // resolved; Call and Function
+	Dir    string // Reset: cd, as written
+	Model  string // Function
+	Input  string
+	Text   string // Result: byte for byte
+}

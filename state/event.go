@@ -1,0 +1,283 @@
+package state
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"time"
+)
+
+// Event is one thing that happened in a run: an envelope and exactly one body.
+// The owner of the run makes each event once; the log, the console and every
+// other reporter are fed by it. Events that belong to a change of the run are
+// saved together with that change.
+type Event struct {
+	Seq   int       // 1, 2, 3 … within the run, over all resumes
+	Time  time.Time // UTC, cut to milliseconds
+	Agent string    // "" when the event is about the whole run
+	State string    // resolved file name; set with Agent
+	Body  Body
+}
+
+// Body is what happened. The types of this file are its only implementations.
+type Body interface {
+	// Type returns the name of the event in the log.
+	Type() string
+}
+
+// RunStarted opens the log, and each resume.
+type RunStarted struct {
+	Scope       string `json:"scope"` // absolute path of the directory, archive or file
+	Entry       string `json:"entry"`
+	Resumed     bool   `json:"resumed"`
+	BudgetUSD   USD    `json:"budget_usd"`
+	MaxParallel int    `json:"max_parallel"`
+}
+
+// StateStarted says that a state execution begins.
+type StateStarted struct {
+	Kind      string      `json:"kind"` // "prompt" or "script"
+	Attempt   int         `json:"attempt"`
+	Session   SessionMode `json:"session,omitempty"`    // prompts only
+	SessionID string      `json:"session_id,omitempty"` // prompts only
+	Model     string      `json:"model,omitempty"`
+	Cwd       string      `json:"cwd"`
+}
+
+// AgentOutput is a line of what an agent said, or a tool it used.
+type AgentOutput struct {
+	Text string `json:"text"` // redacted, at most 2,000 characters
+}
+
+// StateFinished says how a state execution ended.
+type StateFinished struct {
+	OK         bool     `json:"ok"`
+	DurationMS int64    `json:"duration_ms"`
+	CostUSD    USD      `json:"cost_usd"`
+	SessionID  string   `json:"session_id,omitempty"`
+	Turns      int      `json:"turns,omitempty"`
+	Denied     []string `json:"denied,omitempty"` // refused tool uses
+	Error      string   `json:"error,omitempty"`
+}
+
+// Reminder says that an answer was refused and the agent is asked again.
+type Reminder struct {
+	N      int    `json:"n"`
+	Reason string `json:"reason"`
+}
+
+// Retry says that an invocation failed and will be tried again.
+type Retry struct {
+	N         int    `json:"n"`
+	Error     string `json:"error"`
+	BackoffMS int64  `json:"backoff_ms"`
+}
+
+// Transition says that an agent moves on, as its tag said.
+type Transition struct {
+	Tag    string `json:"tag"`
+	Target string `json:"target,omitempty"` // where a result returns to; "" when it ends the agent
+	From   string `json:"from"`
+	Return string `json:"return,omitempty"`
+	Next   string `json:"next,omitempty"`
+}
+
+// AgentStarted says that a new agent exists.
+type AgentStarted struct {
+	Parent string            `json:"parent,omitempty"`
+	Vars   map[string]string `json:"vars,omitempty"`
+}
+
+// AgentFinished says that an agent ended with a result, or failed.
+type AgentFinished struct {
+	Result *Text  `json:"result,omitempty"`
+	Error  string `json:"error,omitempty"`
+}
+
+// NodeAttempt is the verdict on one attempt of a state with done_when.
+type NodeAttempt struct {
+	Attempt   int             `json:"attempt"`
+	DurationS float64         `json:"duration_s"`
+	Converged bool            `json:"converged"`
+	BackoffS  *float64        `json:"backoff_s,omitempty"` // absent for attempt 1
+	Reason    string          `json:"reason,omitempty"`
+	CostUSD   USD             `json:"cost_usd"`
+	Results   []CommandResult `json:"done_when_results"`
+}
+
+// CommandResult is how one done_when command ended.
+type CommandResult struct {
+	Cmd       string  `json:"cmd"`
+	RC        int     `json:"rc"` // 124 timed out, 128+n signal n
+	DurationS float64 `json:"duration_s"`
+	Tail      string  `json:"tail,omitempty"` // last 4096 bytes; only for a non-zero rc
+	Truncated bool    `json:"truncated,omitempty"`
+}
+
+// AttemptInterrupted comes before the re-run of an execution that was cut off.
+type AttemptInterrupted struct {
+	Attempt int    `json:"attempt"`
+	Reason  string `json:"reason"`
+}
+
+// Checkpoint says that the run was stored away from this machine, or was not.
+type Checkpoint struct {
+	Store      string `json:"store"`
+	SeqStored  int    `json:"seq_stored"`
+	Bytes      int64  `json:"bytes"`
+	DurationMS int64  `json:"duration_ms"`
+	Error      string `json:"error,omitempty"`
+}
+
+// Limit says that a limit of the run was reached, or soon will be.
+type Limit struct {
+	Which string  `json:"which"` // "budget", "iterations", "agents", "depth", "deadline", "usage"
+	Value float64 `json:"value"`
+	Max   float64 `json:"max"`
+}
+
+// RunFinished closes the log, and each part of it before a resume.
+type RunFinished struct {
+	Status       Status `json:"status"`
+	Outcome      string `json:"outcome"`
+	Detail       string `json:"detail,omitempty"`
+	Reason       string `json:"reason,omitempty"`
+	CostUSD      USD    `json:"cost_usd"`
+	Iterations   int    `json:"iterations"`
+	FlakeRetries int    `json:"flake_retries"`
+	Result       *Text  `json:"result,omitempty"`
+	DurationMS   int64  `json:"duration_ms"`
+}
+
+// Type implements Body.
+func (*RunStarted) Type() string { return "run_started" }
+
+// Type implements Body.
+func (*StateStarted) Type() string { return "state_started" }
+
+// Type implements Body.
+func (*AgentOutput) Type() string { return "agent_output" }
+
+// Type implements Body.
+func (*StateFinished) Type() string { return "state_finished" }
+
+// Type implements Body.
+func (*Reminder) Type() string { return "reminder" }
+
+// Type implements Body.
+func (*Retry) Type() string { return "retry" }
+
+// Type implements Body.
+func (*Transition) Type() string { return "transition" }
+
+// Type implements Body.
+func (*AgentStarted) Type() string { return "agent_started" }
+
+// Type implements Body.
+func (*AgentFinished) Type() string { return "agent_finished" }
+
+// Type implements Body.
+func (*NodeAttempt) Type() string { return "node_attempt" }
+
+// Type implements Body.
+func (*AttemptInterrupted) Type() string { return "attempt_interrupted" }
+
+// Type implements Body.
+func (*Checkpoint) Type() string { return "checkpoint" }
+
+// Type implements Body.
+func (*Limit) Type() string { return "limit" }
+
+// Type implements Body.
+func (*RunFinished) Type() string { return "run_finished" }
+
+// bodies makes an empty body for each type of event.
+var bodies = map[string]func() Body{
+	"run_started":         func() Body { return new(RunStarted) },
+	"state_started":       func() Body { return new(StateStarted) },
+	"agent_output":        func() Body { return new(AgentOutput) },
+	"state_finished":      func() Body { return new(StateFinished) },
+	"reminder":            func() Body { return new(Reminder) },
+	"retry":               func() Body { return new(Retry) },
+	"transition":          func() Body { return new(Transition) },
+	"agent_started":       func() Body { return new(AgentStarted) },
+	"agent_finished":      func() Body { return new(AgentFinished) },
+	"node_attempt":        func() Body { return new(NodeAttempt) },
+	"attempt_interrupted": func() Body { return new(AttemptInterrupted) },
+	"checkpoint":          func() Body { return new(Checkpoint) },
+	"limit":               func() Body { return new(Limit) },
+	"run_finished":        func() Body { return new(RunFinished) },
+}
+
+// envelope is the part that all events share in their JSON form.
+type envelope struct {
+	Time       string `json:"time"`
+	Seq        int    `json:"seq"`
+	Type       string `json:"type"`
+	WorkflowID string `json:"workflow_id,omitempty"`
+	Agent      string `json:"agent,omitempty"`
+	State      string `json:"state,omitempty"`
+}
+
+// timeFormat is RFC 3339 in UTC with milliseconds.
+const timeFormat = "2006-01-02T15:04:05.000Z"
+
+// Line returns the event as the log has it: one JSON object and a line break.
+func (e Event) Line(workflowID string) ([]byte, error) {
+	data, err := e.encode(workflowID)
+	return append(data, '\n'), err
+}
+
+// MarshalJSON implements json.Marshaler. It leaves out the workflow id, which
+// the file around the event names.
+func (e Event) MarshalJSON() ([]byte, error) { return e.encode("") }
+
+func (e Event) encode(workflowID string) ([]byte, error) {
+	head, err := marshal(envelope{
+		Time: e.Time.UTC().Format(timeFormat), Seq: e.Seq, Type: e.Body.Type(),
+		WorkflowID: workflowID, Agent: e.Agent, State: e.State,
+	})
+	if err != nil {
+		return nil, err
+	}
+	body, err := marshal(e.Body)
+	if err != nil {
+		return nil, err
+	}
+	if len(body) == len("{}") {
+		return head, nil
+	}
+	return append(append(head[:len(head)-1], ','), body[1:]...), nil
+}
+
+// marshal is json.Marshal without the escaping of HTML, which would blow up tags.
+func marshal(v any) ([]byte, error) {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	err := enc.Encode(v)
+	return bytes.TrimRight(b.Bytes(), "\n"), err
+}
+
+// UnmarshalJSON implements json.Unmarshaler for one line of the log. Fields
+// that this version does not know are ignored; an unknown type is an error.
+func (e *Event) UnmarshalJSON(data []byte) error {
+	var head envelope
+	if err := json.Unmarshal(data, &head); err != nil {
+		return err
+	}
+	newBody, ok := bodies[head.Type]
+	if !ok {
+		return fmt.Errorf("event %d: unknown type %q", head.Seq, head.Type)
+	}
+	at, err := time.Parse(timeFormat, head.Time)
+	if err != nil {
+		return fmt.Errorf("event %d: time: %w", head.Seq, err)
+	}
+	body := newBody()
+	if err := json.Unmarshal(data, body); err != nil {
+		return fmt.Errorf("event %d: %w", head.Seq, err)
+	}
+	*e = Event{Seq: head.Seq, Time: at, Agent: head.Agent, State: head.State, Body: body}
+	return nil
+}

@@ -1,0 +1,40 @@
+package state
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"unicode/utf8"
+)
+
+// Text is what an agent or a script said, byte for byte. Its JSON form is a
+// string when it is valid UTF-8 and {"base64": "…"} when it is not, so that no
+// byte is lost in a file.
+type Text string
+
+type encodedText struct {
+	Base64 []byte `json:"base64"`
+}
+
+// MarshalJSON implements json.Marshaler.
+func (t Text) MarshalJSON() ([]byte, error) {
+	if utf8.ValidString(string(t)) {
+		return marshal(string(t))
+	}
+	return marshal(encodedText{[]byte(t)})
+}
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (t *Text) UnmarshalJSON(data []byte) error {
+	if len(data) > 0 && data[0] == '{' {
+		var raw struct {
+			Base64 string `json:"base64"`
+		}
+		if err := json.Unmarshal(data, &raw); err != nil {
+			return err
+		}
+		plain, err := base64.StdEncoding.DecodeString(raw.Base64)
+		*t = Text(plain)
+		return err
+	}
+	return json.Unmarshal(data, (*string)(t))
+}
