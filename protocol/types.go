@@ -70,6 +70,23 @@ type State struct {
 	Problems []Problem
 	// Warnings are for lint: unknown frontmatter keys.
 	Warnings []Problem
+	// Marked says that the file has one of our frontmatter keys, an options
+	// comment or a transition tag, so that it is meant as a state.
+	Marked bool
+	// References are the states that the policy and the tags in the body name.
+	References []Reference
+}
+
+// Reference is a place in a state file that names another state.
+type Reference struct {
+	Verb   Verb   // of the tag or the policy entry; "" when that names none
+	Part   string // "target", "return", "next" or "on_exhausted"
+	Name   string // as spelled, trimmed
+	Pos    Pos    // in the file
+	Policy bool   // in the frontmatter, so that it must resolve
+	// Dynamic says that Name is only known when the state runs: it has a
+	// template, a variable or a substitution in it.
+	Dynamic bool
 }
 
 // Policy is the frontmatter of a prompt, or the options comment of a script.

@@ -26,9 +26,9 @@ type Sessions interface {
 	// in dir, and false when there is none.
 	Length(session, dir string) (int64, bool)
 	// Usage returns the tokens that the transcript of a session shows from the
-	// given byte on, for invocations whose own report is lost. The second value
-	// is false when the transcript cannot tell.
-	Usage(session, dir string, from int64) (state.Usage, bool)
+	// given byte on, one element a model, for invocations whose own report is
+	// lost. The second value is false when the transcript cannot tell.
+	Usage(session, dir string, from int64) ([]state.Usage, bool)
 }
 
 // Order is everything a worker needs for one invocation. It shares no memory
@@ -55,7 +55,9 @@ type Order struct {
 	BudgetCap       state.USD // 0: none
 
 	// Scripts.
-	Script string // absolute path of the private copy
+	Script      string // absolute path of the private copy
+	Payload     string // what PayloadFile holds while the script runs
+	PayloadFile string // absolute path
 
 	Timeout time.Duration // 0: none
 	Idle    time.Duration // 0: none
@@ -83,41 +85,28 @@ type Answer struct {
 	Turns     int
 	Denied    []string // refused tool uses, as "Tool(input)"
 	Notes     []string // for the log: what was odd but no fault
+
+	ExitCode int    // of the process; -1 when a signal ended it or it never started
+	Signal   string // that ended it, as in "SIGKILL"; "" when it exited
 }
 
-// Class says what kind of fault ended an invocation, and so what to do about it.
-type Class string
-
-// The classes of failure.
-const (
-	// Transient faults are tried again: overload, rate limits, network, no
-	// result record, the process died.
-	Transient Class = "transient"
-	// TimedOut invocations are tried again for prompts, fatal for scripts.
-	TimedOut Class = "timeout"
-	// Fatal faults fail the agent at once: authentication, billing, a bad
-	// request, an unknown model, a refusal, a lost session, a failing script.
-	Fatal Class = "fatal"
-	// Machine faults are Fatal and end with the exit code of class runtime:
-	// the agent CLI is missing or too old.
-	Machine Class = "runtime"
-	// UsageLimit suspends the run until Failure.Reset.
-	UsageLimit Class = "usage_limit"
-	// OverBudget ends the run over_budget; the session can be continued.
-	OverBudget Class = "over_budget"
-	// Stopped invocations were ended because ctx was done.
-	Stopped Class = "stopped"
+// Failure is why an invocation brought no usable answer; Class says what to do
+// about it. The decisions on both are taken in package state.
+type (
+	Failure = state.Failure
+	Class   = state.Class
 )
 
-// Failure is why an invocation brought no usable answer.
-type Failure struct {
-	Class   Class
-	Message string    // one line, lower case; names exit code or signal where there is one
-	Reset   time.Time // UsageLimit: when it ends; zero when unknown
-}
-
-// Error implements error.
-func (f *Failure) Error() string { return f.Message }
+// The classes of failure, as package state documents them.
+const (
+	Transient  = state.Transient
+	TimedOut   = state.TimedOut
+	Fatal      = state.Fatal
+	Machine    = state.Machine
+	UsageLimit = state.UsageLimit
+	OverBudget = state.BudgetSpent
+	Stopped    = state.Stopped
+)
 
 // Stopping is the cause (context.Cause) with which the runner ends invocations.
 // An invocation is ended with SIGINT, then SIGTERM after Term, then SIGKILL

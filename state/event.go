@@ -42,6 +42,10 @@ type StateStarted struct {
 	SessionID string      `json:"session_id,omitempty"` // prompts only
 	Model     string      `json:"model,omitempty"`
 	Cwd       string      `json:"cwd"`
+
+	// Iteration numbers the state execution. It is in no log: the debug folder
+	// is named by it.
+	Iteration int `json:"-"`
 }
 
 // AgentOutput is a line of what an agent said, or a tool it used.
@@ -54,10 +58,17 @@ type StateFinished struct {
 	OK         bool     `json:"ok"`
 	DurationMS int64    `json:"duration_ms"`
 	CostUSD    USD      `json:"cost_usd"`
-	SessionID  string   `json:"session_id,omitempty"`
-	Turns      int      `json:"turns,omitempty"`
-	Denied     []string `json:"denied,omitempty"` // refused tool uses
+	SessionID  string   `json:"session_id,omitempty"` // prompts only
+	Turns      int      `json:"turns"`
+	Denied     []string `json:"denied"` // refused tool uses; in JSON never null
 	Error      string   `json:"error,omitempty"`
+
+	// Iteration, Attempt, ExitCode and Signal are in no log: they are for the
+	// debug folder.
+	Iteration int    `json:"-"`
+	Attempt   int    `json:"-"`
+	ExitCode  int    `json:"-"` // of the last invocation; -1 when a signal ended it
+	Signal    string `json:"-"`
 }
 
 // Reminder says that an answer was refused and the agent is asked again.
@@ -76,7 +87,7 @@ type Retry struct {
 // Transition says that an agent moves on, as its tag said.
 type Transition struct {
 	Tag    string `json:"tag"`
-	Target string `json:"target,omitempty"` // where a result returns to; "" when it ends the agent
+	Target string `json:"target"` // where a result returns to; "" when it ends the agent
 	From   string `json:"from"`
 	Return string `json:"return,omitempty"`
 	Next   string `json:"next,omitempty"`
@@ -85,7 +96,7 @@ type Transition struct {
 // AgentStarted says that a new agent exists.
 type AgentStarted struct {
 	Parent string            `json:"parent,omitempty"`
-	Vars   map[string]string `json:"vars,omitempty"`
+	Vars   map[string]string `json:"vars"` // in JSON never null
 }
 
 // AgentFinished says that an agent ended with a result, or failed.
@@ -102,7 +113,7 @@ type NodeAttempt struct {
 	BackoffS  *float64        `json:"backoff_s,omitempty"` // absent for attempt 1
 	Reason    string          `json:"reason,omitempty"`
 	CostUSD   USD             `json:"cost_usd"`
-	Results   []CommandResult `json:"done_when_results"`
+	Results   []CommandResult `json:"done_when_results"` // in JSON never null
 }
 
 // CommandResult is how one done_when command ended.
@@ -129,7 +140,9 @@ type Checkpoint struct {
 	Error      string `json:"error,omitempty"`
 }
 
-// Limit says that a limit of the run was reached, or soon will be.
+// Limit says that a limit of the run was reached, or soon will be. Value and
+// Max are US dollars for "budget", seconds for "deadline", 0 for "usage", and
+// counts for the others.
 type Limit struct {
 	Which string  `json:"which"` // "budget", "iterations", "agents", "depth", "deadline", "usage"
 	Value float64 `json:"value"`
@@ -233,6 +246,9 @@ func (e Event) Line(workflowID string) ([]byte, error) {
 func (e Event) MarshalJSON() ([]byte, error) { return e.encode("") }
 
 func (e Event) encode(workflowID string) ([]byte, error) {
+	if e.Body == nil {
+		return nil, fmt.Errorf("event %d has no body", e.Seq)
+	}
 	head, err := marshal(envelope{
 		Time: e.Time.UTC().Format(timeFormat), Seq: e.Seq, Type: e.Body.Type(),
 		WorkflowID: workflowID, Agent: e.Agent, State: e.State,
@@ -240,7 +256,7 @@ func (e Event) encode(workflowID string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	body, err := marshal(e.Body)
+	body, err := marshal(withLists(e.Body))
 	if err != nil {
 		return nil, err
 	}
@@ -248,6 +264,44 @@ func (e Event) encode(workflowID string) ([]byte, error) {
 		return head, nil
 	}
 	return append(append(head[:len(head)-1], ','), body[1:]...), nil
+}
+
+// withLists returns b with empty lists in the place of nil ones, so that
+// programs that read the log never meet a null there.
+func withLists(b Body) Body {
+	switch b := b.(type) {
+	case *StateFinished:
+		c := *b
+		c.Denied = append([]string{}, b.Denied...)
+		return &c
+	case *AgentStarted:
+		if b.Vars == nil {
+			return &AgentStarted{Parent: b.Parent, Vars: map[string]string{}}
+		}
+	case *NodeAttempt:
+		c := *b
+		c.Results = append([]CommandResult{}, b.Results...)
+		return &c
+	}
+	return b
+}
+
+// withoutLists undoes withLists, so that an event equals the one it was made of.
+func withoutLists(b Body) {
+	switch b := b.(type) {
+	case *StateFinished:
+		if len(b.Denied) == 0 {
+			b.Denied = nil
+		}
+	case *AgentStarted:
+		if len(b.Vars) == 0 {
+			b.Vars = nil
+		}
+	case *NodeAttempt:
+		if len(b.Results) == 0 {
+			b.Results = nil
+		}
+	}
 }
 
 // marshal is json.Marshal without the escaping of HTML, which would blow up tags.
@@ -278,6 +332,7 @@ func (e *Event) UnmarshalJSON(data []byte) error {
 	if err := json.Unmarshal(data, body); err != nil {
 		return fmt.Errorf("event %d: %w", head.Seq, err)
 	}
+	withoutLists(body)
 	*e = Event{Seq: head.Seq, Time: at, Agent: head.Agent, State: head.State, Body: body}
 	return nil
 }

@@ -97,10 +97,11 @@ type Progress struct {
 	Created    int       `json:"created"`          // agents created
 	Launches   int       `json:"launches"`         // invocations begun
 	Flakes     int       `json:"flake_retries"`
-	Unknown    int       `json:"unknown_in_a_row"` // ledger entries at the end that are unknown
-	TotalUSD   USD       `json:"total_usd"`        // sum of the ledger
-	Exhausted  bool      `json:"exhausted,omitempty"`
-	Warned     bool      `json:"warned,omitempty"` // 80 % of the budget was told
+	Unknown    int       `json:"unknown_in_a_row"`    // ledger entries at the end that are unknown
+	TotalUSD   USD       `json:"total_usd"`           // sum of the ledger
+	Exhausted  bool      `json:"exhausted,omitempty"` // an agent CLI ended at its own cap
+	Warned     bool      `json:"warned,omitempty"`    // 80 % of the budget was told
+	Hold       string    `json:"hold,omitempty"`      // why nothing new starts until a resume
 }
 
 // AgentStatus says what an agent waits for.
@@ -133,9 +134,15 @@ type Agent struct {
 	Payload Text              `json:"payload,omitempty"`
 	Vars    map[string]string `json:"vars,omitempty"`
 	Forks   int               `json:"forks,omitempty"` // agents forked so far
+	// Cut is the length to cut the transcript of Session back to before the next
+	// state starts: what a failed execution said in it.
+	Cut *int64 `json:"cut,omitempty"`
 	// Exec is the state execution under way, or the one that failed.
-	Exec      *Exec     `json:"exec,omitempty"`
+	Exec *Exec `json:"exec,omitempty"`
+	// NotBefore ends a wait; Wait is how long the whole of it is, so that a
+	// changed clock can't make it longer.
 	NotBefore time.Time `json:"not_before,omitzero"`
+	Wait      Duration  `json:"wait,omitempty"`
 	Fault     *Fault    `json:"fault,omitempty"`
 }
 
@@ -153,7 +160,9 @@ type Session struct {
 type Frame struct {
 	State   string   `json:"state"`
 	Session *Session `json:"session,omitempty"`
-	Dir     string   `json:"dir,omitempty"`
+	// Branch says that the caller had not yet branched off Session itself.
+	Branch bool   `json:"branch,omitempty"`
+	Dir    string `json:"dir,omitempty"`
 }
 
 // Phase says where inside an attempt an execution is.
@@ -168,9 +177,11 @@ const (
 // Exec is one visit of an agent to a state. An attempt is one agent run inside
 // it plus its verdict; an invocation is one process.
 type Exec struct {
-	Attempt int       `json:"attempt"` // from 1
-	Phase   Phase     `json:"phase"`
-	Started time.Time `json:"started"`
+	// Iteration is the number of this execution among all of the run.
+	Iteration int       `json:"iteration"`
+	Attempt   int       `json:"attempt"` // from 1
+	Phase     Phase     `json:"phase"`
+	Started   time.Time `json:"started"`
 	// EntryLen is the length of the entry session's transcript when the
 	// execution began; a failed one is cut back to it.
 	EntryLen *int64 `json:"entry_len,omitempty"`
@@ -184,8 +195,10 @@ type Exec struct {
 	// Continue says that the last invocation ran out of budget or turns and that
 	// its session goes on where it stopped.
 	Continue bool `json:"continue,omitempty"`
-	// Interrupted says why the last invocation was cut off, until it is repeated.
+	// Interrupted says why the last invocation was cut off, until it is repeated;
+	// Noted, that the agent is told so from then on.
 	Interrupted string   `json:"interrupted,omitempty"`
+	Noted       bool     `json:"noted,omitempty"`
 	CostUSD     USD      `json:"cost_usd,omitempty"`
 	Turns       int      `json:"turns,omitempty"`
 	Denied      []string `json:"denied,omitempty"`

@@ -1,0 +1,298 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"sync/atomic"
+	"syscall"
+
+	"github.com/google/uuid"
+
+	"github.com/raymond-action/raymond-action/protocol"
+	"github.com/raymond-action/raymond-action/runner"
+	"github.com/raymond-action/raymond-action/runner/claude"
+	"github.com/raymond-action/raymond-action/runner/report"
+	"github.com/raymond-action/raymond-action/runner/shell"
+	"github.com/raymond-action/raymond-action/state"
+)
+
+// drive wires one run, or one part of it, and drives it to its end.
+type drive struct {
+	app      *App
+	o        *options
+	scope    *scope
+	store    *state.File
+	run      *state.Run
+	resumed  bool
+	override *state.Options
+
+	log  *report.Log
+	fan  *report.Fanout
+	code atomic.Int32 // exit code of the signal that cancelled the run
+}
+
+// dir is the run's own folder below the state folder, absolute.
+func (d *drive) dir(sub string) (string, error) {
+	return filepath.Abs(filepath.Join(d.o.stateDir, d.run.WorkflowID, sub))
+}
+
+func (d *drive) drive() error {
+	if err := shell.Adopt(); err != nil {
+		return err
+	}
+	if d.resumed {
+		if _, err := shell.Sweep(context.Background(), d.run.Mark); err != nil {
+			return &fault{class: classRuntime, where: "left-over processes", what: err.Error(), hint: "end them by hand, then resume again"}
+		}
+	}
+	run, err := d.start()
+	if d.fan != nil {
+		d.fan.Close()
+	}
+	if err != nil {
+		return err
+	}
+	return d.conclude(run)
+}
+
+func (d *drive) start() (*state.Run, error) {
+	cfg, err := d.config()
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(cfg.PayloadDir)
+	r := runner.New(cfg, d.run)
+	err = r.Run(context.Background(), d.resumed, d.override)
+	return r.State(), err
+}
+
+func (d *drive) config() (runner.Config, error) {
+	cfg := runner.Config{
+		Workflow: d.scope.workflow, NewID: uuid.NewString, Clock: runner.RealClock(), Verbose: d.o.verbose,
+		Deadline: d.o.deadline, Cancel: d.signals(),
+	}
+	err := errors.Join(d.folders(&cfg), d.reporters())
+	if err != nil {
+		return cfg, err
+	}
+	env := childEnviron(d.app.Environ)
+	options := d.run.Options
+	if d.override != nil {
+		options = *d.override
+	}
+	agents := &claude.Backend{Path: d.claudePath(), Args: options.ClaudeArgs, Env: env}
+	cfg.Backends = map[protocol.Kind]runner.Backend{protocol.Prompt: agents, protocol.Script: shell.Backend{Env: env}}
+	cfg.Sessions, cfg.Store, cfg.Reporter = agents, &keeper{d.store, d.log}, d.fan
+	return cfg, nil
+}
+
+func (d *drive) claudePath() string {
+	if d.o.claude != "" {
+		return d.o.claude
+	}
+	return d.app.Getenv("RAYMOND_CLAUDE")
+}
+
+// folders makes the folders that the run needs.
+func (d *drive) folders(cfg *runner.Config) (err error) {
+	if cfg.PayloadDir, err = d.dir("payload"); err != nil {
+		return err
+	}
+	if err := errors.Join(os.RemoveAll(cfg.PayloadDir), os.MkdirAll(cfg.PayloadDir, 0o700)); err != nil {
+		return err
+	}
+	if d.o.debugDir != "" {
+		if cfg.DebugDir, err = filepath.Abs(d.o.debugDir); err != nil {
+			return err
+		}
+		if err := os.MkdirAll(cfg.DebugDir, 0o700); err != nil {
+			return &fault{class: classUsage, where: "--debug-dir", what: err.Error()}
+		}
+	}
+	if !d.scope.workflow.HasScripts() {
+		return nil
+	}
+	if cfg.ScriptDir, err = d.dir("scope"); err != nil {
+		return err
+	}
+	return d.scope.privateCopy(cfg.ScriptDir)
+}
+
+// reporters opens the event log and whatever else is told the events.
+func (d *drive) reporters() error {
+	a := d.app
+	d.fan = report.NewFanout(func(name string, err error) {
+		fmt.Fprintln(a.Stderr, "raymond: warning: "+oneLine(name+": "+err.Error()+"; nothing more goes there"))
+	})
+	if err := d.openLog(); err != nil {
+		return err
+	}
+	d.fan.Add("event log", d.log)
+	if err := d.copyLog(); err != nil {
+		return err
+	}
+	d.fan.Add("console", report.NewConsole(a.Stderr, d.consoleOptions()))
+	if d.o.debugDir != "" {
+		dir, err := filepath.Abs(d.o.debugDir)
+		if err != nil {
+			return err
+		}
+		d.fan.Add("debug folder", report.NewDebug(dir))
+	}
+	return nil
+}
+
+// openLog opens the run's own log and completes it: the events of the last save
+// may be missing after a crash, and numbers in it must not come again.
+func (d *drive) openLog() error {
+	path, err := d.dir("events.jsonl")
+	if err != nil {
+		return err
+	}
+	if d.log, err = report.OpenLog(path, d.run.WorkflowID); err != nil {
+		return err
+	}
+	for _, e := range d.run.Events {
+		if err := d.log.Report(e); err != nil {
+			return err
+		}
+	}
+	d.run.Progress.Events = max(d.run.Progress.Events, d.log.LastSeq())
+	return nil
+}
+
+// copyLog opens what --events names.
+func (d *drive) copyLog() error {
+	switch d.o.events {
+	case "":
+		return nil
+	case "-":
+		d.fan.Add("--events", report.NewLog(d.app.Stdout, d.run.WorkflowID, d.run.Progress.Events))
+		return nil
+	}
+	log, err := report.OpenLog(d.o.events, d.run.WorkflowID)
+	if err != nil {
+		return &fault{class: classUsage, where: "--events", what: err.Error()}
+	}
+	kept, err := d.dir("events.jsonl")
+	if err != nil {
+		return err
+	}
+	d.fan.Add("--events", log)
+	return log.CopyFrom(kept)
+}
+
+func (d *drive) consoleOptions() report.ConsoleOptions {
+	opt := report.ConsoleOptions{Quiet: d.o.quiet, Verbose: d.o.verbose, WorkflowID: d.run.WorkflowID}
+	if f, ok := d.app.Stderr.(*os.File); ok {
+		opt.Width, opt.Terminal = report.Terminal(f)
+	}
+	opt.Color = opt.Terminal && d.app.Getenv("NO_COLOR") == ""
+	return opt
+}
+
+// keeper is the store of a run: before steps leave the journal, the log that
+// has their events is on disk too.
+type keeper struct {
+	*state.File
+	log *report.Log
+}
+
+// Fold implements runner.Store.
+func (k *keeper) Fold(r *state.Run) error {
+	if err := k.log.Sync(); err != nil {
+		return err
+	}
+	return k.File.Fold(r)
+}
+
+// signals passes on the signals that cancel a run.
+func (d *drive) signals() <-chan string {
+	raw := make(chan os.Signal, 4)
+	names := make(chan string, 4)
+	signal.Notify(raw, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	go func() {
+		for s := range raw {
+			name, code := "SIGTERM", int32(143)
+			switch s {
+			case os.Interrupt:
+				name, code = "SIGINT", 130
+			case syscall.SIGHUP:
+				name = "SIGHUP"
+			}
+			d.code.CompareAndSwap(0, code)
+			names <- name
+		}
+	}()
+	return names
+}
+
+// conclude prints the result, or says why there is none.
+func (d *drive) conclude(run *state.Run) error {
+	if run.Progress.Status == state.Completed {
+		return d.app.printResult(d.o, run)
+	}
+	f := verdict(run)
+	if f.class == classCancelled {
+		f.code = int(d.code.Load())
+	}
+	return f
+}
+
+// verdict words why a run that is at rest is not completed.
+func verdict(run *state.Run) *fault {
+	p := &run.Progress
+	again := "raymond resume " + run.WorkflowID
+	f := &fault{where: run.WorkflowID, what: p.Reason, hint: "to go on: " + again}
+	switch p.Status {
+	case state.OverBudget:
+		f.class, f.hint = classOverLimit, fmt.Sprintf("to go on: %s --budget with more than %s", again, p.TotalUSD)
+	case state.OverIterations:
+		f.class, f.hint = classOverLimit, fmt.Sprintf("to go on: %s --max-iterations with more than %d", again, p.Iterations)
+	case state.Suspended:
+		f.class = classSuspended
+		if !p.Until.IsZero() {
+			f.what += fmt.Sprintf(" (until %s)", p.Until.UTC().Format("2006-01-02 15:04 UTC"))
+		}
+	case state.Cancelled:
+		f.class, f.what = classCancelled, "stopped by "+p.Reason
+	default:
+		f.class, f.hint = classRunFailed, "to try again: "+again
+		for _, a := range run.Agents {
+			if a.Fault != nil && a.Fault.Class == string(state.Machine) {
+				f.class = classRuntime
+			}
+		}
+	}
+	return f
+}
+
+// printResult writes the result to stdout, which carries nothing else.
+func (a *App) printResult(o *options, run *state.Run) error {
+	text, _ := run.Result()
+	if o.events == "-" || text == "" {
+		return nil
+	}
+	if text[len(text)-1] != '\n' {
+		text += "\n"
+	}
+	_, err := io.WriteString(a.Stdout, string(text))
+	return err
+}
+
+// showCompleted is the resume of a run that has nothing left to do.
+func (a *App) showCompleted(o *options, run *state.Run) error {
+	d := &drive{app: a, o: o, run: run}
+	if err := d.openLog(); err != nil {
+		return err
+	}
+	if err := d.log.Close(); err != nil {
+		return err
+	}
+	return a.printResult(o, run)
+}

@@ -1,0 +1,324 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/raymond-action/raymond-action/state"
+)
+
+// maxInput bounds --input-file, in bytes: what an agent CLI takes as a prompt.
+const maxInput = 10 << 20
+
+// options are the flags of run and resume. Every bad value is kept, so that all
+// are reported at once.
+type options struct {
+	set  map[string]bool        // flags that were given
+	over []func(*state.Options) // what they change in the options of a run
+	errs []error
+
+	input, inputFile string
+	meta             map[string]string
+	name, workflowID string
+	stateDir         string
+	deadline         time.Duration
+	claude           string
+	allowChanged     bool
+	events, debugDir string
+	quiet, verbose   bool
+	doneWhen         []string
+}
+
+// defaults are the options of a run for which no flag says otherwise.
+func defaults() state.Options {
+	return state.Options{
+		BudgetUSD: 10 * state.Dollar, MaxParallel: 4, MaxAgents: 256, MaxDepth: 64, MaxRetries: 3, MaxReminders: 3,
+		IdleTimeout: state.Duration(15 * time.Minute), Grace: state.Duration(30 * time.Second),
+		PermissionMode: "acceptEdits",
+	}
+}
+
+// value is a flag that never fails to parse: what is wrong is collected.
+type value struct {
+	o    *options
+	name string
+	kind string
+	text string
+	set  func(string) error
+}
+
+// String implements pflag.Value.
+func (v *value) String() string { return v.text }
+
+// Type implements pflag.Value.
+func (v *value) Type() string { return v.kind }
+
+// Set implements pflag.Value.
+func (v *value) Set(s string) error {
+	v.o.set[v.name] = true
+	if err := v.set(s); err != nil {
+		v.o.errs = append(v.o.errs, usage("--"+v.name, fmt.Sprintf("%q: %v", shorten(s), err), ""))
+	}
+	return nil
+}
+
+// shorten keeps a value that is shown in an error short.
+func shorten(s string) string {
+	if len(s) > 80 {
+		return strings.ToValidUTF8(s[:77], "") + "..."
+	}
+	return s
+}
+
+// addFlags gives cmd the flags of a run.
+func (a *App) addFlags(cmd *cobra.Command) *options {
+	o := &options{set: map[string]bool{}, meta: map[string]string{}}
+	a.options[cmd] = o
+	o.addRunFlags(cmd)
+	o.addLimitFlags(cmd)
+	o.addAgentFlags(cmd)
+	o.addOutputFlags(cmd)
+	return o
+}
+
+// add defines one flag.
+func (o *options) add(cmd *cobra.Command, name, kind, text string, set func(string) error) {
+	cmd.Flags().Var(&value{o: o, name: name, kind: kind, set: set}, name, text)
+}
+
+// flag defines one flag that is on when it is named.
+func (o *options) flag(cmd *cobra.Command, name, text string, set func(bool)) {
+	o.add(cmd, name, "", text, func(s string) error {
+		if s != "true" && s != "false" {
+			return errors.New("want true or false")
+		}
+		set(s == "true")
+		return nil
+	})
+	cmd.Flags().Lookup(name).NoOptDefVal = "true"
+}
+
+// change notes what a flag changes in the options of a run.
+func (o *options) change(f func(*state.Options)) { o.over = append(o.over, f) }
+
+func (o *options) addRunFlags(cmd *cobra.Command) {
+	o.add(cmd, "input", "TEXT", "payload of the first state", func(s string) error { o.input = s; return nil })
+	o.add(cmd, "input-file", "FILE", "the same, from a file", func(s string) error { return o.readInput(s) })
+	o.add(cmd, "meta", "KEY=VALUE", "template variable of every state (repeatable)", o.addMeta)
+	o.add(cmd, "name", "PREFIX", "first part of the workflow id (default: the scope's name)", func(s string) error { o.name = s; return nil })
+	o.add(cmd, "workflow-id", "ID", "the whole id of the new run", func(s string) error {
+		o.workflowID = s
+		if !state.ValidID(s) {
+			return errors.New("want 1 to 64 of a-z, 0-9 and -, not beginning with -")
+		}
+		return nil
+	})
+	o.addStateDir(cmd)
+	o.flag(cmd, "allow-changed-workflow", "go on though state files have changed since the start", func(b bool) { o.allowChanged = b })
+}
+
+func (o *options) addStateDir(cmd *cobra.Command) {
+	o.stateDir = ".raymond/state"
+	o.add(cmd, "state-dir", "DIR", "folder of the state files (default .raymond/state)", func(s string) error {
+		o.stateDir = s
+		return notEmpty(s)
+	})
+}
+
+func notEmpty(s string) error {
+	if s == "" {
+		return errors.New("is empty")
+	}
+	return nil
+}
+
+func (o *options) readInput(path string) error {
+	info, err := os.Stat(path)
+	switch {
+	case err != nil:
+		return err
+	case !info.Mode().IsRegular():
+		return errors.New("is no regular file")
+	case info.Size() > maxInput:
+		return fmt.Errorf("has %d bytes, more than %d", info.Size(), maxInput)
+	}
+	data, err := os.ReadFile(path)
+	o.inputFile = string(data)
+	return err
+}
+
+var metaKey = regexp.MustCompile(`^[A-Za-z0-9_]+$`)
+
+func (o *options) addMeta(s string) error {
+	key, v, ok := strings.Cut(s, "=")
+	if !ok || !metaKey.MatchString(key) {
+		return errors.New("want KEY=VALUE with a key of letters, digits and _")
+	}
+	if _, twice := o.meta[key]; twice {
+		return fmt.Errorf("the key %s is given twice", key)
+	}
+	o.meta[key] = v
+	return nil
+}
+
+// count reads a whole number strictly.
+func count(s string, least int) (int, error) {
+	n, err := strconv.Atoi(s)
+	if err != nil || strconv.Itoa(n) != s || n < least || n > 1e9 {
+		return 0, fmt.Errorf("want a whole number from %d", least)
+	}
+	return n, nil
+}
+
+// duration reads a Go duration that is not negative.
+func duration(s string) (time.Duration, error) {
+	d, err := time.ParseDuration(s)
+	if err != nil || d < 0 || strings.HasPrefix(s, "-") || strings.HasPrefix(s, "+") {
+		return 0, errors.New("want a duration such as 90s, 15m or 2h30m")
+	}
+	return d, nil
+}
+
+func (o *options) addLimitFlags(cmd *cobra.Command) {
+	o.add(cmd, "budget", "USD", "most that the run may cost (default 10.00; 0: no limit)", func(s string) error {
+		v, err := state.ParseUSD(s)
+		if strings.ContainsAny(s, "eE") {
+			err = errors.New("want a plain decimal number of US dollars")
+		}
+		o.change(func(opt *state.Options) { opt.BudgetUSD = v })
+		return err
+	})
+	o.count(cmd, "max-iterations", "most state executions of all agents (default: no limit)", 0, func(opt *state.Options, n int) { opt.MaxIterations = n })
+	o.count(cmd, "max-parallel", "agents that execute at once (default 4)", 1, func(opt *state.Options, n int) { opt.MaxParallel = n })
+	o.count(cmd, "max-agents", "agents created in one run (default 256)", 1, func(opt *state.Options, n int) { opt.MaxAgents = n })
+	o.count(cmd, "max-depth", "depth of the return stack (default 64)", 1, func(opt *state.Options, n int) { opt.MaxDepth = n })
+	o.count(cmd, "max-retries", "retries of failed invocations per state execution (default 3)", 0, func(opt *state.Options, n int) { opt.MaxRetries = n })
+	o.count(cmd, "max-reminders", "reminders per state execution (default 3)", 0, func(opt *state.Options, n int) { opt.MaxReminders = n })
+	o.duration(cmd, "timeout", "longest time for one invocation of a state (default: none)", func(opt *state.Options, d state.Duration) { opt.Timeout = d })
+	o.duration(cmd, "idle-timeout", "longest time without output (default 15m)", func(opt *state.Options, d state.Duration) { opt.IdleTimeout = d })
+	o.duration(cmd, "grace", "time for states in flight at the deadline (default 30s)", func(opt *state.Options, d state.Duration) { opt.Grace = d })
+	o.add(cmd, "deadline", "DUR", "suspend the run after this time (default: none)", func(s string) (err error) {
+		o.deadline, err = duration(s)
+		return err
+	})
+	o.flag(cmd, "keep-going", "let other agents run to their end when one fails", func(b bool) {
+		o.change(func(opt *state.Options) { opt.KeepGoing = b })
+	})
+}
+
+func (o *options) count(cmd *cobra.Command, name, text string, least int, set func(*state.Options, int)) {
+	o.add(cmd, name, "N", text, func(s string) error {
+		n, err := count(s, least)
+		o.change(func(opt *state.Options) { set(opt, n) })
+		return err
+	})
+}
+
+func (o *options) duration(cmd *cobra.Command, name, text string, set func(*state.Options, state.Duration)) {
+	o.add(cmd, name, "DUR", text, func(s string) error {
+		d, err := duration(s)
+		o.change(func(opt *state.Options) { set(opt, state.Duration(d)) })
+		return err
+	})
+}
+
+var (
+	permissionModes = []string{"plan", "default", "dontAsk", "acceptEdits", "auto", "bypassPermissions"}
+	modelName       = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._:/@\[\]-]{0,199}$`)
+)
+
+func (o *options) addAgentFlags(cmd *cobra.Command) {
+	o.word(cmd, "model", "NAME", "model of the agents (default: the agent CLI's)", func(opt *state.Options, s string) { opt.Model = s })
+	o.word(cmd, "effort", "LEVEL", "effort of the agents (default: the agent CLI's)", func(opt *state.Options, s string) { opt.Effort = s })
+	o.add(cmd, "permission-mode", "MODE", "what agents may do unasked: "+strings.Join(permissionModes, ", ")+" (default acceptEdits)", func(s string) error {
+		o.change(func(opt *state.Options) { opt.PermissionMode = s })
+		for _, m := range permissionModes {
+			if m == s {
+				return nil
+			}
+		}
+		return errors.New(didYouMean(s, permissionModes, ""))
+	})
+	o.flag(cmd, "dangerously-skip-permissions", "let agents do everything unasked", func(b bool) {
+		o.change(func(opt *state.Options) { opt.SkipPermissions = b })
+	})
+	o.tools(cmd, "allowed-tools", "tools that agents may use unasked", func(opt *state.Options, list []string) { opt.AllowedTools = list })
+	o.tools(cmd, "disallowed-tools", "tools that agents may not use", func(opt *state.Options, list []string) { opt.DisallowedTools = list })
+	o.add(cmd, "claude", "PATH", "the Claude Code CLI (default: $RAYMOND_CLAUDE, else claude on PATH)", func(s string) error {
+		o.claude = s
+		return notEmpty(s)
+	})
+	var args []string
+	o.add(cmd, "claude-arg", "ARG", "one more argument for the agent CLI (repeatable)", func(s string) error {
+		args = append(args, s)
+		o.change(func(opt *state.Options) { opt.ClaudeArgs = args })
+		return nil
+	})
+}
+
+func (o *options) word(cmd *cobra.Command, name, kind, text string, set func(*state.Options, string)) {
+	o.add(cmd, name, kind, text, func(s string) error {
+		o.change(func(opt *state.Options) { set(opt, s) })
+		if !modelName.MatchString(s) {
+			return errors.New("want a name without blanks")
+		}
+		return nil
+	})
+}
+
+func (o *options) tools(cmd *cobra.Command, name, text string, set func(*state.Options, []string)) {
+	var list []string
+	o.add(cmd, name, "LIST", text+", separated by commas", func(s string) error {
+		list = append(list, splitTools(s)...)
+		o.change(func(opt *state.Options) { set(opt, list) })
+		return notEmpty(strings.TrimSpace(s))
+	})
+}
+
+// splitTools splits a list at commas and blanks outside of parentheses.
+func splitTools(s string) []string {
+	depth := 0
+	return strings.FieldsFunc(s, func(r rune) bool {
+		switch r {
+		case '(':
+			depth++
+		case ')':
+			depth--
+		}
+		return depth == 0 && (r == ',' || r == ' ' || r == '\t' || r == '\n')
+	})
+}
+
+func (o *options) addOutputFlags(cmd *cobra.Command) {
+	o.add(cmd, "events", "FILE", "copy of the event log, JSON lines (-: stdout)", func(s string) error {
+		o.events = s
+		return notEmpty(s)
+	})
+	o.add(cmd, "debug-dir", "DIR", "folder for prompts, commands and outputs of every state", func(s string) error {
+		o.debugDir = s
+		return notEmpty(s)
+	})
+	o.flag(cmd, "quiet", "show failures and the end only", func(b bool) { o.quiet = b })
+	o.flag(cmd, "verbose", "show and log what agents say", func(b bool) { o.verbose = b })
+}
+
+// check reports everything that is wrong with the flags.
+func (o *options) check() error {
+	if o.set["input"] && o.set["input-file"] {
+		o.errs = append(o.errs, usage("--input-file", "--input is given too", "give one of them"))
+	}
+	if o.set["name"] && o.set["workflow-id"] {
+		o.errs = append(o.errs, usage("--name", "--workflow-id is given too", "give one of them"))
+	}
+	if o.quiet && o.verbose {
+		o.errs = append(o.errs, usage("--quiet", "--verbose is given too", "give one of them"))
+	}
+	return errors.Join(o.errs...)
+}

@@ -1,0 +1,248 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/spf13/cobra"
+
+	"github.com/raymond-action/raymond-action/state"
+)
+
+// addRun makes cmd start a workflow.
+func (a *App) addRun(cmd *cobra.Command) {
+	o := a.addFlags(cmd)
+	cmd.Args = cobra.ArbitraryArgs
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if len(args) == 0 && !cmd.HasParent() && len(o.set) == 0 {
+			return cmd.Help()
+		}
+		return errors.Join(o.check(), a.run(cmd, o, args))
+	}
+}
+
+// run starts a workflow. Nothing is started when a flag is wrong, but what is
+// wrong with the path is told in the same go.
+func (a *App) run(cmd *cobra.Command, o *options, args []string) error {
+	if len(args) != 1 {
+		return a.pathFault(cmd, args)
+	}
+	if _, err := os.Stat(args[0]); err != nil && !cmd.HasParent() {
+		return a.pathFault(cmd, args)
+	}
+	if len(o.errs) > 0 {
+		return nil
+	}
+	scope, err := openScope(args[0])
+	if err != nil {
+		return err
+	}
+	defer scope.close()
+	run, err := o.newRun(scope)
+	if err != nil {
+		return err
+	}
+	store, err := state.Create(o.stateDir, run.WorkflowID, holder())
+	if err != nil {
+		return err
+	}
+	defer store.Close()
+	d := &drive{app: a, o: o, scope: scope, store: store, run: run}
+	return d.drive()
+}
+
+// pathFault says what is wrong with the arguments of run.
+func (a *App) pathFault(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return usage("PATH", "is missing", "name a directory, a zip archive or a state file")
+	}
+	var names []string
+	for _, c := range cmd.Root().Commands() {
+		names = append(names, c.Name())
+	}
+	if !cmd.HasParent() {
+		what := fmt.Sprintf("%q is no command, file or directory", args[0])
+		return usage("PATH", what, didYouMean(args[0], names, "raymond "))
+	}
+	return usage("PATH", fmt.Sprintf("%d arguments are given, want one", len(args)), "quote names with blanks")
+}
+
+// newRun makes the run that the flags and the workflow describe.
+func (o *options) newRun(s *scope) (*state.Run, error) {
+	dir, err := os.Getwd()
+	if err != nil {
+		return nil, &fault{class: classRuntime, where: "working directory", what: err.Error()}
+	}
+	r := state.Run{
+		WorkflowID: o.workflowID, Mark: strings.ReplaceAll(uuid.NewString(), "-", ""),
+		Scope: s.path, Entry: s.workflow.Entry(), Dir: dir,
+		Files: s.workflow.Hashes(), Meta: o.meta, Options: defaults(),
+	}
+	for _, change := range o.over {
+		change(&r.Options)
+	}
+	if r.WorkflowID == "" {
+		r.WorkflowID = idPrefix(o.name, s.name()) + "-" + uuid.NewString()[:8]
+	}
+	return state.New(r, o.input+o.inputFile, time.Now()), nil
+}
+
+var notID = regexp.MustCompile(`[^a-z0-9-]+`)
+
+// idPrefix is the readable part of a workflow id: the name, or the scope's, with
+// what ids can't hold replaced, at most 40 characters.
+func idPrefix(name, scope string) string {
+	for _, s := range []string{name, scope} {
+		s = strings.Trim(notID.ReplaceAllString(strings.ToLower(s), "-"), "-")
+		if len(s) > 40 {
+			s = strings.Trim(s[:40], "-")
+		}
+		if s != "" {
+			return s
+		}
+	}
+	return "run"
+}
+
+// holder names this process in the lock of a run.
+func holder() string {
+	host, err := os.Hostname()
+	if err != nil {
+		host = "this machine"
+	}
+	return state.Holder(os.Getpid(), host, time.Now())
+}
+
+// resumeCommand goes on with a run.
+func (a *App) resumeCommand() *cobra.Command {
+	cmd := &cobra.Command{Use: "resume WORKFLOW_ID", Short: "go on with a run where it stopped"}
+	o := a.addFlags(cmd)
+	cmd.RunE = func(_ *cobra.Command, args []string) error {
+		for _, name := range []string{"input", "input-file", "meta", "name", "workflow-id"} {
+			if o.set[name] {
+				o.errs = append(o.errs, usage("--"+name, "can't be changed by a resume", "start a new run for it"))
+			}
+		}
+		if err := o.check(); err != nil {
+			return errors.Join(err, needID(args))
+		}
+		if err := needID(args); err != nil {
+			return err
+		}
+		return a.resume(o, args[0])
+	}
+	return cmd
+}
+
+func needID(args []string) error {
+	switch {
+	case len(args) == 0:
+		return usage("WORKFLOW_ID", "is missing", "raymond list shows the runs")
+	case len(args) > 1:
+		return usage("WORKFLOW_ID", fmt.Sprintf("%d arguments are given, want one", len(args)), "")
+	case !state.ValidID(args[0]):
+		return usage("WORKFLOW_ID", fmt.Sprintf("%q is no workflow id", shorten(args[0])), "raymond list shows the runs")
+	}
+	return nil
+}
+
+func (a *App) resume(o *options, id string) error {
+	store, run, err := state.Open(o.stateDir, id, holder())
+	if err != nil {
+		return err
+	}
+	defer store.Close()
+	if run.Progress.Status == state.Completed {
+		return a.showCompleted(o, run)
+	}
+	scope, err := reopen(run)
+	if err != nil {
+		return err
+	}
+	defer scope.close()
+	if !o.allowChanged {
+		if err := unchanged(run, scope); err != nil {
+			return err
+		}
+	}
+	if err := standing(run, scope); err != nil {
+		return err
+	}
+	options := run.Options
+	for _, change := range o.over {
+		change(&options)
+	}
+	d := &drive{app: a, o: o, scope: scope, store: store, run: run, resumed: true, override: &options}
+	return d.drive()
+}
+
+// reopen opens the scope that a run was started from.
+func reopen(run *state.Run) (*scope, error) {
+	s, err := openScope(run.Scope)
+	if err != nil {
+		return nil, err
+	}
+	if filepath.Dir(run.Scope) != filepath.Dir(s.path) {
+		return nil, &fault{class: classConflict, where: run.Scope, what: "is not where the run was started from"}
+	}
+	return s, nil
+}
+
+// unchanged refuses to go on when a file that the run has used, or stands at, is
+// not what it was.
+func unchanged(run *state.Run, s *scope) error {
+	now := s.workflow.Hashes()
+	var out []error
+	for name := range needed(run) {
+		if now[name] != run.Files[name] {
+			out = append(out, &fault{class: classConflict, where: name, what: "has changed since the run started",
+				hint: "put it back, or go on with --allow-changed-workflow"})
+		}
+	}
+	return errors.Join(out...)
+}
+
+// needed names the files that a run has used, stands at or returns to.
+func needed(run *state.Run) map[string]bool {
+	names := map[string]bool{}
+	for _, n := range run.Used {
+		names[n] = true
+	}
+	for n := range positions(run) {
+		names[n] = true
+	}
+	return names
+}
+
+// positions names the states at which agents stand or to which they return.
+func positions(run *state.Run) map[string]bool {
+	names := map[string]bool{}
+	for _, a := range run.Agents {
+		names[a.State] = true
+		for _, f := range a.Stack {
+			names[f.State] = true
+		}
+	}
+	return names
+}
+
+// standing refuses to go on when a state at which an agent stands is gone or
+// can't be run.
+func standing(run *state.Run, s *scope) error {
+	var out []error
+	for name := range positions(run) {
+		st, ok := s.workflow.State(name)
+		if !ok {
+			out = append(out, &fault{class: classWorkflow, where: name, what: "is gone, and the run stands at it"})
+			continue
+		}
+		out = append(out, workflowFaults(s.path, st.Problems))
+	}
+	return errors.Join(out...)
+}

@@ -1,0 +1,117 @@
+package protocol
+
+import (
+	"path"
+	"strings"
+	"time"
+
+	"gopkg.in/yaml.v3"
+)
+
+// Bounds of a convergence policy.
+const (
+	maxCommands    = 64
+	maxAttemptsCap = 100
+)
+
+// NewConvergence returns the policy that the commands alone make: the defaults
+// of every other key.
+func NewConvergence(doneWhen []string) Convergence {
+	return Convergence{
+		DoneWhen:       doneWhen,
+		MaxAttempts:    6,
+		Backoff:        Backoff{Base: 2 * time.Second, Max: time.Minute},
+		AttemptContext: "entry",
+		Timeout:        10 * time.Minute,
+		OnExhausted:    "fail",
+	}
+}
+
+func (f *front) doneWhen(n *yaml.Node) {
+	var commands []string
+	if n.Kind == yaml.ScalarNode {
+		var one string
+		if f.text("done_when", n, &one) {
+			f.loop.DoneWhen = []string{one}
+		}
+		return
+	}
+	if !f.texts("done_when", n, &commands) {
+		return
+	}
+	if len(commands) == 0 || len(commands) > maxCommands {
+		f.fault(n, "wrong-value", "done_when has %d commands, not 1 to %d", len(commands), maxCommands)
+		return
+	}
+	f.loop.DoneWhen = commands
+}
+
+func (f *front) maxAttempts(n *yaml.Node)   { f.attempts("max_attempts", "max_ralph_iters", n) }
+func (f *front) maxRalphIters(n *yaml.Node) { f.attempts("max_ralph_iters", "max_attempts", n) }
+
+// attempts reads either spelling of max_attempts; other is the second one.
+func (f *front) attempts(key, other string, n *yaml.Node) {
+	if f.seen[other] != nil {
+		f.fault(n, "duplicate-key", "max_attempts and max_ralph_iters are the same key").Hint = "write max_attempts only"
+		return
+	}
+	if i, ok := f.count(key, n, maxAttemptsCap); ok {
+		f.loop.MaxAttempts = i
+	}
+}
+
+func (f *front) backoff(n *yaml.Node) {
+	if n.Kind != yaml.MappingNode {
+		if n.Kind == yaml.ScalarNode && n.Value == "none" {
+			f.loop.Backoff = Backoff{}
+			return
+		}
+		f.fault(n, "wrong-type", "backoff is %s, not a map of base and max, or none", describe(n))
+		return
+	}
+	for i := 0; i < len(n.Content); i += 2 {
+		switch key, value := n.Content[i], n.Content[i+1]; key.Value {
+		case "base":
+			f.duration("base of backoff", value, &f.loop.Backoff.Base)
+		case "max":
+			f.duration("max of backoff", value, &f.loop.Backoff.Max)
+		default:
+			f.fault(key, "unknown-key", "unknown key %s in backoff", quote(key.Value)).Hint = "its keys are base and max"
+		}
+	}
+	if b := f.loop.Backoff; b.Base > b.Max {
+		f.warn(n, "short-max", "the base of backoff, %v, is longer than its max, %v", b.Base, b.Max)
+	}
+}
+
+func (f *front) attemptContext(n *yaml.Node) {
+	if s, ok := f.choice("attempt_context", n, []string{"entry", "fresh", "continue"}); ok {
+		f.loop.AttemptContext = s
+	}
+}
+
+func (f *front) onExhausted(n *yaml.Node) {
+	var s string
+	if !f.text("on_exhausted", n, &s) {
+		return
+	}
+	s = strings.TrimSpace(s)
+	f.loop.OnExhausted = s
+	if s != "fail" && s != "suspend" {
+		f.state.refer(Reference{Part: "on_exhausted", Name: s, Pos: posOf(n), Policy: true})
+	}
+}
+
+func (f *front) protect(n *yaml.Node) {
+	if !f.texts("protect", n, &f.loop.Protect) {
+		return
+	}
+	for i, pattern := range f.loop.Protect {
+		for part := range strings.SplitSeq(pattern, "/") {
+			if _, err := path.Match(part, ""); err != nil {
+				f.fault(n.Content[i], "wrong-value", "%s is no pattern of files: %v", quote(pattern), err)
+				break
+			}
+		}
+	}
+}

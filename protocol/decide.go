@@ -1,0 +1,180 @@
+package protocol
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Decide reads the final message of state from: an agent's text or a script's
+// output. It returns what is to happen, or the Problems, worded for whoever
+// wrote the message, when that is not one allowed transition; never both.
+func (w *Workflow) Decide(from, text string) (Decision, []Problem) {
+	state, ok := w.states[from]
+	if !ok {
+		return Decision{}, []Problem{*noState(w.names, from)}
+	}
+	found := scan(text)
+	if len(found.tags) == 0 {
+		return w.decideImplicit(state, found)
+	}
+	if p := w.tooMany(state, found.tags); p != nil {
+		return Decision{}, []Problem{*p}
+	}
+	var d Decision
+	var problems []Problem
+	for _, t := range found.tags {
+		move, spawn, faults := w.transition(state, t)
+		d.Then = move
+		d.Spawns = append(d.Spawns, spawn...)
+		problems = append(problems, faults...)
+	}
+	if len(problems) == 0 {
+		problems = sameNext(d.Spawns)
+	}
+	if len(problems) > 0 {
+		return Decision{}, problems
+	}
+	return d, nil
+}
+
+// decideImplicit handles a message without a tag.
+func (w *Workflow) decideImplicit(s *State, found scanned) (Decision, []Problem) {
+	if t, ok := w.implicit(s); ok {
+		move, spawn, faults := w.transition(s, written{Tag: t})
+		if len(faults) > 0 {
+			return Decision{}, faults
+		}
+		return Decision{Spawns: spawn, Then: move}, nil
+	}
+	p := Problem{Code: "no-tag", Message: "there is no transition tag"}
+	if u := found.unclosed; u != nil {
+		p.Message += fmt.Sprintf(": <%s> at %s is not closed", u.Verb, u.Pos)
+		p.Hint = fmt.Sprintf("close it with </%s>", u.Verb)
+	}
+	return Decision{}, []Problem{p}
+}
+
+// tooMany says that there are several tags, unless they are forks where the
+// state asked for that.
+func (w *Workflow) tooMany(s *State, tags []written) *Problem {
+	isFork := func(t written) bool { return t.Verb == Fork }
+	others := slices.ContainsFunc(tags, func(t written) bool { return !isFork(t) })
+	if len(tags) == 1 || !others && s.Policy.allowsManyForks() {
+		return nil
+	}
+	const most = 10
+	list := make([]string, 0, most)
+	for _, t := range tags[:min(most, len(tags))] {
+		list = append(list, fmt.Sprintf("<%s> %s at %s", t.Verb, quote(strings.TrimSpace(t.Body)), t.Pos))
+	}
+	message := fmt.Sprintf("there are %d transition tags: %s", len(tags), strings.Join(list, ", "))
+	if len(tags) > most {
+		message += " and more"
+	}
+	p := &Problem{Pos: tags[1].Pos, Code: "several-tags", Message: message, Hint: "write exactly one"}
+	if s.Policy.allowsManyForks() {
+		p.Hint = "write exactly one, or nothing but forks"
+	}
+	return p
+}
+
+// transition checks one tag against the workflow and the state's policy.
+func (w *Workflow) transition(s *State, t written) (Move, []Spawn, []Problem) {
+	if len(t.problems) > 0 {
+		return Move{}, nil, t.problems
+	}
+	if t.Verb == Result {
+		if !w.allows(&s.Policy, t.Tag) {
+			return Move{}, nil, []Problem{notAllowed(t.Tag)}
+		}
+		return Move{Verb: Result, Text: t.Body}, nil, nil
+	}
+	target, problems := w.runnable(t.Tag, "target", t.Body)
+	after := ""
+	if part := requiredOf[t.Verb]; part != "" {
+		var more []Problem
+		after, more = w.runnable(t.Tag, part, t.Attrs[part])
+		problems = append(problems, more...)
+	}
+	if len(problems) == 0 && !w.allows(&s.Policy, t.Tag) {
+		problems = []Problem{notAllowed(t.Tag)}
+	}
+	if len(problems) > 0 {
+		return Move{}, nil, problems
+	}
+	move, spawns := moveOf(t.Tag, target, after)
+	return move, spawns, nil
+}
+
+// moveOf turns a tag into what it means. After is its resolved return or next.
+func moveOf(t Tag, target, after string) (Move, []Spawn) {
+	switch t.Verb {
+	case Fork:
+		s := Spawn{State: target, Next: after, Dir: t.Attrs["cd"], Input: t.Attrs["input"], Vars: variables(t)}
+		return Move{Verb: Goto, To: after}, []Spawn{s}
+	case Call, Function:
+		return Move{Verb: t.Verb, To: target, Return: after, Model: t.Attrs["model"], Input: t.Attrs["input"]}, nil
+	default:
+		return Move{Verb: t.Verb, To: target, Dir: t.Attrs["cd"], Input: t.Attrs["input"]}, nil
+	}
+}
+
+// variables returns the attributes of a fork that its worker gets, nil when
+// there are none.
+func variables(t Tag) map[string]string {
+	var vars map[string]string
+	for name, value := range t.Attrs {
+		if slices.Contains(attributesOf[Fork], name) {
+			continue
+		}
+		if vars == nil {
+			vars = map[string]string{}
+		}
+		vars[name] = value
+	}
+	return vars
+}
+
+// runnable resolves one part of a tag to a state that can be run.
+func (w *Workflow) runnable(t Tag, part, target string) (string, []Problem) {
+	name, problem := w.Resolve(strings.TrimSpace(target))
+	if problem == nil && len(w.states[name].Problems) > 0 {
+		problem = &Problem{
+			Code:    "broken-state",
+			Message: fmt.Sprintf("state %s can't be run: %v", quote(name), w.states[name].Problems[0]),
+		}
+	}
+	if problem == nil {
+		return name, nil
+	}
+	problem.Pos = t.Pos
+	problem.Message = fmt.Sprintf("%s of <%s>: %s", part, t.Verb, problem.Message)
+	return "", []Problem{*problem}
+}
+
+func notAllowed(t Tag) Problem {
+	message := fmt.Sprintf("<%s> to %s", t.Verb, quote(strings.TrimSpace(t.Body)))
+	if t.Verb == Result {
+		message = "this <result>"
+	}
+	for _, name := range t.attributeNames() {
+		message += fmt.Sprintf(" with %s=%s", name, quote(t.Attrs[name]))
+	}
+	return Problem{Pos: t.Pos, Code: "not-allowed", Message: message + " is not allowed in this state"}
+}
+
+// sameNext says when several forks disagree on where their parent goes on.
+func sameNext(spawns []Spawn) []Problem {
+	for i, s := range spawns {
+		if s.Next != spawns[0].Next {
+			return []Problem{{
+				Code: "fork-next",
+				Message: fmt.Sprintf("the forks disagree on next: the first has %s, number %d has %s",
+					quote(spawns[0].Next), i+1, quote(s.Next)),
+				Hint: "give all forks the same next",
+			}}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,190 @@
+package protocol
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Verbs returns the names of the transition tags, in the order of the
+// documentation.
+func Verbs() []Verb { return slices.Clone(verbs) }
+
+var verbs = []Verb{Goto, Reset, Call, Function, Fork, Result}
+
+const blanks = " \t\r\n\f\v"
+
+// token is an opening or a closing of one of the six tags.
+type token struct {
+	start, end int // offsets of '<' and of what follows '>'
+	head       *head
+	verb       uint8 // index in verbs
+	closes     bool
+}
+
+// head is what an opening says beside its name.
+type head struct {
+	attrs  map[string]string
+	faults []string
+}
+
+// lexer finds tokens. It takes time in proportion to the text, whatever the
+// text: every offset between two attributes is passed once at most.
+type lexer struct {
+	text string
+	seen []bool // offsets between attributes from which an opening was read in vain
+}
+
+// tokens returns all openings and closings in order. An opening inside an
+// attribute value is part of the value.
+func (l *lexer) tokens() []token {
+	var found []token
+	for at := 0; ; {
+		i := strings.IndexByte(l.text[at:], '<')
+		if i < 0 {
+			return found
+		}
+		at += i
+		t, ok := l.token(at)
+		if !ok {
+			at++
+			continue
+		}
+		found = append(found, t)
+		at = t.end
+	}
+}
+
+// token reads the token that begins at the '<' at start.
+func (l *lexer) token(start int) (token, bool) {
+	at := start + 1
+	closes := at < len(l.text) && l.text[at] == '/'
+	if closes {
+		at++
+	}
+	verb, ok := verbAt(l.text[at:])
+	if !ok {
+		return token{}, false
+	}
+	t := token{start: start, verb: verb, closes: closes}
+	at += len(verbs[verb])
+	if closes {
+		at = l.skipBlank(at)
+		t.end = at + 1
+		return t, at < len(l.text) && l.text[at] == '>'
+	}
+	t.head, t.end, ok = l.head(at)
+	return t, ok
+}
+
+// verbAt returns which verb s begins with as a whole word.
+func verbAt(s string) (uint8, bool) {
+	for i, v := range verbs {
+		rest, ok := strings.CutPrefix(s, string(v))
+		if ok && rest != "" && strings.IndexByte(blanks+">", rest[0]) >= 0 {
+			return uint8(i), true
+		}
+	}
+	return 0, false
+}
+
+func (l *lexer) skipBlank(at int) int {
+	for at < len(l.text) && strings.IndexByte(blanks, l.text[at]) >= 0 {
+		at++
+	}
+	return at
+}
+
+// head reads the attributes from at to the '>' that ends the opening, and
+// returns the offset after it.
+func (l *lexer) head(at int) (*head, int, bool) {
+	if l.text[at] == '>' {
+		return nil, at + 1, true
+	}
+	attrs, end, fault := l.attributes(at)
+	if fault == "" {
+		return newHead(attrs), end, true
+	}
+	// A quote that is never closed must not swallow the closing tag, so a
+	// malformed opening ends at its first '>'.
+	i := strings.IndexAny(l.text[at:], "<>")
+	if i < 0 || l.text[at+i] == '<' {
+		return nil, 0, false
+	}
+	return &head{faults: []string{fault}}, at + i + 1, true
+}
+
+// attribute is one name="value" as written.
+type attribute struct{ name, value string }
+
+func (l *lexer) attributes(at int) ([]attribute, int, string) {
+	if l.seen == nil {
+		l.seen = make([]bool, len(l.text)+1)
+	}
+	var attrs []attribute
+	for {
+		at = l.skipBlank(at)
+		if at == len(l.text) || l.seen[at] {
+			return nil, 0, "its attributes have no end"
+		}
+		l.seen[at] = true
+		if l.text[at] == '>' {
+			return attrs, at + 1, ""
+		}
+		a, end, fault := l.attribute(at)
+		if fault != "" {
+			return nil, 0, fault
+		}
+		attrs, at = append(attrs, a), end
+	}
+}
+
+func (l *lexer) attribute(at int) (attribute, int, string) {
+	rest := l.text[at:]
+	n := strings.IndexAny(rest, blanks+`=<>"'/`)
+	if n <= 0 {
+		return attribute{}, 0, fmt.Sprintf("unexpected %s among its attributes", quote(firstRune(rest)))
+	}
+	name := rest[:n]
+	at = l.skipBlank(at + n)
+	if at == len(l.text) || l.text[at] != '=' {
+		return attribute{}, 0, fmt.Sprintf("attribute %s has no value", quote(name))
+	}
+	at = l.skipBlank(at + 1)
+	if at == len(l.text) || (l.text[at] != '"' && l.text[at] != '\'') {
+		return attribute{}, 0, fmt.Sprintf("the value of attribute %s is not in quotes", quote(name))
+	}
+	length := strings.IndexByte(l.text[at+1:], l.text[at])
+	if length < 0 {
+		return attribute{}, 0, fmt.Sprintf("the value of attribute %s has no closing quote", quote(name))
+	}
+	end := at + 1 + length
+	return attribute{name, l.text[at+1 : end]}, end + 1, ""
+}
+
+func firstRune(s string) string {
+	for i := range s {
+		if i > 0 {
+			return s[:i]
+		}
+	}
+	return s
+}
+
+var unescape = strings.NewReplacer("&quot;", `"`, "&apos;", "'", "&lt;", "<", "&gt;", ">", "&amp;", "&")
+
+// newHead decodes the attributes and notes those that stand twice.
+func newHead(attrs []attribute) *head {
+	if len(attrs) == 0 {
+		return nil
+	}
+	h := &head{attrs: make(map[string]string, len(attrs))}
+	for _, a := range attrs {
+		if _, twice := h.attrs[a.name]; twice {
+			h.faults = append(h.faults, fmt.Sprintf("attribute %s stands twice", quote(a.name)))
+			continue
+		}
+		h.attrs[a.name] = unescape.Replace(a.value)
+	}
+	return h
+}

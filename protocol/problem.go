@@ -1,0 +1,115 @@
+package protocol
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// String returns the problem as file:line:col: message; hint, without the parts
+// that are empty.
+func (p Problem) String() string {
+	var b strings.Builder
+	place := p.Pos.String()
+	if p.File != "" && place != "" {
+		place = ":" + place
+	}
+	if place = p.File + place; place != "" {
+		b.WriteString(place + ": ")
+	}
+	b.WriteString(p.Message)
+	if p.Hint != "" {
+		b.WriteString("; " + p.Hint)
+	}
+	return b.String()
+}
+
+// String returns line:col, only the line when the column is not known, and ""
+// for the zero Pos.
+func (p Pos) String() string {
+	switch {
+	case p.Line == 0:
+		return ""
+	case p.Col == 0:
+		return strconv.Itoa(p.Line)
+	}
+	return fmt.Sprintf("%d:%d", p.Line, p.Col)
+}
+
+// shown is the most characters of outside text that a message repeats.
+const shown = 80
+
+// quote returns s as a quoted string that is safe and short enough for a message.
+func quote(s string) string {
+	if len(s) <= shown {
+		return strconv.Quote(s)
+	}
+	cut := shown
+	for cut > 0 && !utf8.RuneStart(s[cut]) {
+		cut--
+	}
+	return strconv.Quote(s[:cut]) + "…"
+}
+
+// quoteAll joins at most ten names, each quoted, and says how many are left out.
+func quoteAll(names []string) string {
+	const most = 10
+	quoted := make([]string, 0, most)
+	for _, n := range names[:min(most, len(names))] {
+		quoted = append(quoted, quote(n))
+	}
+	list := strings.Join(quoted, ", ")
+	if left := len(names) - most; left > 0 {
+		list += fmt.Sprintf(" and %d more", left)
+	}
+	return list
+}
+
+// nearest returns the name that s was probably meant to be, or "" when none of
+// them is close.
+func nearest(s string, names []string) string {
+	const longest = 64
+	if len(s) > longest {
+		return ""
+	}
+	best, found := 1+min(3, max(1, len(s)/2)), ""
+	for _, n := range names {
+		if len(n) > longest {
+			continue
+		}
+		if d := distance(strings.ToLower(s), strings.ToLower(n)); d < best {
+			best, found = d, n
+		}
+	}
+	return found
+}
+
+// didYouMean is the hint for a name that is nearly one of names, or "".
+func didYouMean(s string, names []string) string {
+	if n := nearest(s, names); n != "" {
+		return "did you mean " + quote(n)
+	}
+	return ""
+}
+
+// distance counts the bytes to insert, delete or replace to turn a into b.
+func distance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			swap := diagonal
+			if a[i] != b[j] {
+				swap++
+			}
+			diagonal = row[j+1]
+			row[j+1] = min(swap, row[j]+1, diagonal+1)
+		}
+	}
+	return row[len(b)]
+}

@@ -1,0 +1,123 @@
+package protocol
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// Reminder returns the text that asks an agent again after a message that
+// Decide refused: what was wrong, and what state from allows. Every allowed
+// transition stands there as the tag itself, with targets as the policy spells
+// them and STATE for what it leaves open.
+func (w *Workflow) Reminder(from string, problems []Problem) string {
+	var b strings.Builder
+	b.WriteString("Your last message does not end this step:\n")
+	const most = 5
+	for _, p := range problems[:min(most, len(problems))] {
+		fmt.Fprintf(&b, "- %v\n", p)
+	}
+	if left := len(problems) - most; left > 0 {
+		fmt.Fprintf(&b, "- and %d more\n", left)
+	}
+	policy := &Policy{}
+	if s, ok := w.states[from]; ok {
+		policy = &s.Policy
+	}
+	b.WriteString("\n" + policy.reminder())
+	return b.String()
+}
+
+// reminder says which tags a policy allows, and how many of them.
+func (p *Policy) reminder() string {
+	tags := p.examples()
+	if len(tags) == 0 {
+		return "Answer with exactly one transition tag; this state allows none.\n"
+	}
+	text := "Answer with exactly one tag, one of these:\n"
+	if p.allowsManyForks() {
+		text = "Answer with exactly one tag, one of these, or with several <fork> tags that have the same next:\n"
+	}
+	list := strings.Join(tags, "\n") + "\n"
+	switch {
+	case !strings.Contains(list, placeholder):
+		return text + list
+	case p.Targets != nil:
+		return text + list + "STATE is one of " + strings.Join(p.Targets, ", ") + ".\n"
+	}
+	return text + list + "STATE is the name of a state.\n"
+}
+
+// placeholder stands for the name of a state that a policy leaves open.
+const placeholder = "STATE"
+
+// examples returns the tags that a policy allows as they would be written.
+func (p *Policy) examples() []string {
+	var list []string
+	add := func(t Tag) {
+		if p.Tags == nil || slices.Contains(p.Tags, t.Verb) {
+			list = append(list, t.String())
+		}
+	}
+	for _, r := range p.Allowed {
+		for _, v := range r.verbs() {
+			add(r.example(v))
+		}
+	}
+	if p.Allowed != nil || p.Restricted && p.Tags == nil && p.Targets == nil {
+		return list
+	}
+	for _, v := range verbs {
+		for _, t := range shortExamples(v, p.Targets) {
+			add(t)
+		}
+	}
+	return list
+}
+
+// shortExamples returns what the short form of a policy allows of one verb.
+func shortExamples(v Verb, targets []string) []Tag {
+	one := (&Rule{}).example(v)
+	if v == Result || targets == nil {
+		return []Tag{one}
+	}
+	if requiredOf[v] != "" && len(targets) > 1 {
+		return []Tag{one}
+	}
+	var tags []Tag
+	for _, target := range targets {
+		r := Rule{Target: target}
+		if requiredOf[v] != "" {
+			r.Return, r.Next = target, target
+		}
+		tags = append(tags, r.example(v))
+	}
+	return tags
+}
+
+// example returns the tag of one verb that matches the rule, with placeholders
+// for what the rule leaves open.
+func (r *Rule) example(v Verb) Tag {
+	t := Tag{Verb: v, Body: r.Target, Attrs: maps.Clone(r.Attrs)}
+	switch {
+	case v == Result && r.Payload != nil:
+		t.Body = *r.Payload
+	case v == Result:
+		t.Body = "…"
+	case t.Body == "":
+		t.Body = placeholder
+	}
+	part := requiredOf[v]
+	if part == "" {
+		return t
+	}
+	if t.Attrs == nil {
+		t.Attrs = map[string]string{}
+	}
+	t.Attrs[part] = placeholder
+	if named := map[string]string{"return": r.Return, "next": r.Next}[part]; named != "" {
+		t.Attrs[part] = named
+	}
+	return t
+}

@@ -1,0 +1,81 @@
+package protocol
+
+import (
+	"strings"
+	"unicode"
+)
+
+// Render returns body with every {{name}} replaced by what lookup has for the
+// name. Blanks around the name are allowed. Names that lookup does not have stay
+// as they are, and what was put in is not looked at again.
+func Render(body string, lookup func(name string) (string, bool)) string {
+	var b strings.Builder
+	eachTemplate(body, func(before, whole, name string) {
+		b.WriteString(before)
+		if value, ok := lookup(name); ok && name != "" {
+			b.WriteString(value)
+			return
+		}
+		b.WriteString(whole)
+	})
+	return b.String()
+}
+
+// TemplateNames returns the names in the {{name}} of body in order, each once.
+func TemplateNames(body string) []string {
+	var names []string
+	seen := map[string]bool{"": true}
+	eachTemplate(body, func(_, _, name string) {
+		if !seen[name] {
+			seen[name] = true
+			names = append(names, name)
+		}
+	})
+	return names
+}
+
+// eachTemplate calls yield for every {{name}} with the text before it, and at
+// last with the rest of the text and no name. The texts make up the body.
+func eachTemplate(body string, yield func(before, whole, name string)) {
+	from := 0
+	for at := 0; ; {
+		i := strings.Index(body[at:], "{{")
+		if i < 0 {
+			yield(body[from:], "", "")
+			return
+		}
+		at += i
+		name, length := templateAt(body[at:])
+		if name == "" {
+			at++
+			continue
+		}
+		yield(body[from:at], body[at:at+length], name)
+		at += length
+		from = at
+	}
+}
+
+// templateAt returns the name in the {{name}} that s begins with and the length
+// of the whole, or "" when s begins with something else.
+func templateAt(s string) (name string, length int) {
+	inner := strings.TrimLeft(s[len("{{"):], " \t")
+	n := nameLength(inner)
+	rest, ok := strings.CutPrefix(strings.TrimLeft(inner[n:], " \t"), "}}")
+	if !ok {
+		return "", 0
+	}
+	return inner[:n], len(s) - len(rest)
+}
+
+// nameLength counts the bytes of the name that s begins with: letters, digits
+// and _, and after the first of them also - and dots.
+func nameLength(s string) int {
+	for i, r := range s {
+		word := r == '_' || unicode.IsLetter(r) || unicode.IsDigit(r)
+		if !word && (i == 0 || r != '-' && r != '.') {
+			return i
+		}
+	}
+	return len(s)
+}

@@ -1,0 +1,177 @@
+package protocol
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"io/fs"
+	"strings"
+	"unicode/utf8"
+)
+
+// maxFile is the most bytes of a state file; a prompt of this size is far beyond
+// what any model reads.
+const maxFile = 16 << 20
+
+// readState reads one file of the scope. What is wrong with it is in its Problems.
+func readState(fsys fs.FS, d fs.DirEntry) *State {
+	s := newState(d.Name())
+	if !d.Type().IsRegular() {
+		s.fault(Pos{}, "not-regular", "it is not a regular file")
+		return s
+	}
+	data, err := readFile(fsys, d.Name())
+	if err != nil {
+		s.fault(Pos{}, "unreadable", "read the file: %v", err)
+		return s
+	}
+	s.parse(data)
+	return s
+}
+
+func readFile(fsys fs.FS, name string) ([]byte, error) {
+	f, err := fsys.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, maxFile+1))
+	if err == nil && len(data) > maxFile {
+		err = fmt.Errorf("it is over %d MiB", maxFile>>20)
+	}
+	return data, err
+}
+
+func newState(name string) *State {
+	s := &State{Name: name, Kind: Script, Line: 1}
+	if _, ext := splitName(name); ext == ".md" {
+		s.Kind = Prompt
+	}
+	return s
+}
+
+// fault notes why the state can't be run, and returns the note for a hint to be
+// added at once.
+func (s *State) fault(pos Pos, code, format string, args ...any) *Problem {
+	s.Problems = append(s.Problems, Problem{File: s.Name, Pos: pos, Code: code, Message: fmt.Sprintf(format, args...)})
+	return &s.Problems[len(s.Problems)-1]
+}
+
+const byteOrderMark = "\ufeff"
+
+// parse fills in the state from the bytes of its file.
+func (s *State) parse(data []byte) {
+	sum := sha256.Sum256(data)
+	s.SHA256 = hex.EncodeToString(sum[:])
+	if at := invalidUTF8(data); at >= 0 {
+		s.fault(Pos{Line: 1 + bytes.Count(data[:at], []byte("\n"))}, "not-utf8", "the text is not UTF-8 at byte offset %d", at)
+	}
+	text := strings.TrimPrefix(string(data), byteOrderMark)
+	s.Body = text
+	switch {
+	case len(s.Problems) > 0:
+	case s.Kind == Prompt:
+		s.parsePrompt(text)
+	default:
+		s.parseScript(text)
+	}
+	s.addTagReferences()
+}
+
+// invalidUTF8 returns the offset of the first byte that is no UTF-8, or -1.
+func invalidUTF8(data []byte) int {
+	for at := 0; at < len(data); {
+		r, n := utf8.DecodeRune(data[at:])
+		if r == utf8.RuneError && n == 1 {
+			return at
+		}
+		at += n
+	}
+	return -1
+}
+
+// parsePrompt splits off the frontmatter and reads it.
+func (s *State) parsePrompt(text string) {
+	front, body, fenced := splitFrontmatter(text)
+	if !fenced {
+		if looksOpen(text) {
+			s.Marked = true
+			s.fault(Pos{Line: 1}, "frontmatter", "the frontmatter has no closing ---")
+		}
+		return
+	}
+	s.Body = body
+	s.Line = 1 + strings.Count(text[:len(text)-len(body)], "\n")
+	s.parseFrontmatter(front)
+}
+
+// splitFrontmatter cuts text at the --- line that closes its frontmatter. The
+// second value is what follows that line.
+func splitFrontmatter(text string) (front, body string, ok bool) {
+	line, rest, _ := strings.Cut(text, "\n")
+	if !isFence(line) {
+		return "", text, false
+	}
+	for after := rest; after != ""; {
+		line, after, _ = strings.Cut(after, "\n")
+		if isFence(line) {
+			front = rest[:len(rest)-len(after)]
+			return front[:strings.LastIndex(front, "---")], after, true
+		}
+	}
+	return "", text, false
+}
+
+func isFence(line string) bool { return strings.TrimRight(line, " \t\r") == "---" }
+
+// looksOpen reports whether a text that begins with a --- line goes on with one
+// of our keys: then it is a frontmatter, otherwise the line is a ruler.
+func looksOpen(text string) bool {
+	line, rest, _ := strings.Cut(text, "\n")
+	if !isFence(line) {
+		return false
+	}
+	line, _, _ = strings.Cut(strings.TrimLeft(rest, " \t\r\n"), "\n")
+	key, _, found := strings.Cut(line, ":")
+	return found && isKey(strings.ToLower(strings.TrimSpace(key)))
+}
+
+// addTagReferences notes the states that the tags in the body name.
+func (s *State) addTagReferences() {
+	for _, t := range scan(unescaped(s)).tags {
+		s.Marked = true
+		if t.Verb == Result {
+			continue
+		}
+		pos := Pos{t.Pos.Line + s.Line - 1, t.Pos.Col}
+		s.refer(Reference{Verb: t.Verb, Part: "target", Name: t.Body, Pos: pos})
+		for _, part := range []string{"return", "next"} {
+			if name, ok := t.Attrs[part]; ok && requiredOf[t.Verb] == part {
+				s.refer(Reference{Verb: t.Verb, Part: part, Name: name, Pos: pos})
+			}
+		}
+	}
+}
+
+// refer notes that the state names another.
+func (s *State) refer(r Reference) {
+	r.Name = strings.TrimSpace(r.Name)
+	r.Dynamic = strings.Contains(r.Name, "{{") || strings.ContainsAny(r.Name, "$`%")
+	s.References = append(s.References, r)
+}
+
+// unescaped returns the body with the escapes that a shell needs in a tag turned
+// into blanks, so that places stay what they are.
+func unescaped(s *State) string {
+	switch _, ext := splitName(s.Name); ext {
+	case ".sh":
+		return strings.NewReplacer(`\"`, ` "`, `\<`, ` <`, `\>`, ` >`).Replace(s.Body)
+	case ".ps1":
+		return strings.NewReplacer("`\"", ` "`).Replace(s.Body)
+	case ".bat":
+		return strings.NewReplacer("^<", " <", "^>", " >").Replace(s.Body)
+	}
+	return s.Body
+}

@@ -1,0 +1,231 @@
+package protocol
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// attributes of each verb, the required one first where there is one. A fork
+// takes any other as well.
+var attributesOf = map[Verb][]string{
+	Goto:     {"input"},
+	Reset:    {"input", "cd"},
+	Call:     {"return", "input"},
+	Function: {"return", "input", "model"},
+	Fork:     {"next", "input", "cd"},
+}
+
+// requiredOf names the attribute that a verb can't do without.
+var requiredOf = map[Verb]string{Call: "return", Function: "return", Fork: "next"}
+
+// Scan returns the transition tags of text in the order of their openings. A tag
+// that is not written correctly is a Problem with its place instead. Openings
+// without a closing, closings without an opening, and everything inside a
+// result are text. Scan takes time in proportion to the text.
+func Scan(text string) ([]Tag, []Problem) {
+	var tags []Tag
+	var problems []Problem
+	for _, t := range scan(text).tags {
+		if len(t.problems) == 0 {
+			tags = append(tags, t.Tag)
+		}
+		problems = append(problems, t.problems...)
+	}
+	return tags, problems
+}
+
+// written is a tag with what is wrong with it.
+type written struct {
+	Tag
+	problems []Problem
+}
+
+// scanned is what there is in a text.
+type scanned struct {
+	tags     []written
+	unclosed *Tag // the last opening without a closing
+}
+
+// pair holds the indices of an opening and its closing.
+type pair struct{ open, end int }
+
+func scan(text string) scanned {
+	lex := lexer{text: text}
+	tokens := lex.tokens()
+	pairs, loose := match(tokens)
+	slices.SortFunc(pairs, func(a, b pair) int { return a.open - b.open })
+	place := placer{text: text, pos: Pos{1, 1}}
+	var s scanned
+	for _, p := range pairs {
+		if loose >= 0 && loose < p.open {
+			s.unclosed, loose = &Tag{Verb: verbs[tokens[loose].verb], Pos: place.at(tokens[loose].start)}, -1
+		}
+		open, end := tokens[p.open], tokens[p.end]
+		t := Tag{Verb: verbs[open.verb], Body: text[open.end:end.start], Pos: place.at(open.start)}
+		s.tags = append(s.tags, check(t, open.head))
+	}
+	if loose >= 0 {
+		s.unclosed = &Tag{Verb: verbs[tokens[loose].verb], Pos: place.at(tokens[loose].start)}
+	}
+	return s
+}
+
+// match pairs openings with closings. It also returns the last opening that has
+// no closing and is not quoted in a result, or -1.
+func match(tokens []token) (pairs []pair, loose int) {
+	results := balance(tokens)
+	open := map[uint8]int{}
+	loose = -1
+	for i := 0; i < len(tokens); i++ {
+		t := tokens[i]
+		end, isResult := results[i]
+		begin, isOpen := open[t.verb]
+		switch {
+		case isResult:
+			pairs = append(pairs, pair{i, end})
+			i = end
+		case verbs[t.verb] == Result && !t.closes:
+			loose = max(loose, i)
+		case !t.closes:
+			if isOpen {
+				loose = max(loose, begin)
+			}
+			open[t.verb] = i
+		case isOpen:
+			pairs = append(pairs, pair{begin, i})
+			delete(open, t.verb)
+		}
+	}
+	for _, i := range open {
+		loose = max(loose, i)
+	}
+	return pairs, loose
+}
+
+// balance returns the closing of every result that has one, by its opening.
+func balance(tokens []token) map[int]int {
+	closing := map[int]int{}
+	var open []int
+	for i, t := range tokens {
+		switch {
+		case verbs[t.verb] != Result:
+		case !t.closes:
+			open = append(open, i)
+		case len(open) > 0:
+			closing[open[len(open)-1]] = i
+			open = open[:len(open)-1]
+		}
+	}
+	return closing
+}
+
+// check says what is wrong with a tag.
+func check(t Tag, h *head) written {
+	w := written{Tag: t}
+	fault := func(message string) {
+		w.problems = append(w.problems, Problem{
+			Pos: t.Pos, Code: "bad-tag",
+			Message: fmt.Sprintf("<%s>: %s", t.Verb, message), Hint: "write " + form(t.Verb),
+		})
+	}
+	if h != nil {
+		w.Attrs = h.attrs
+		for _, f := range h.faults {
+			fault(f)
+		}
+	}
+	if h != nil && h.attrs == nil {
+		return w // malformed: nothing more is known of it
+	}
+	for _, name := range slices.Sorted(maps.Keys(w.Attrs)) {
+		if f := faultOfName(t.Verb, name); f != "" {
+			fault(f)
+		}
+	}
+	if name := requiredOf[t.Verb]; name != "" {
+		if _, ok := w.Attrs[name]; !ok {
+			fault(fmt.Sprintf("attribute %q is missing", name))
+		}
+	}
+	return w
+}
+
+// faultOfName says why a verb can't have an attribute, or "".
+func faultOfName(v Verb, name string) string {
+	switch {
+	case slices.Contains(attributesOf[v], name):
+		return ""
+	case v != Fork:
+		return "it has no attribute " + quote(name)
+	case !isVariable(name):
+		return fmt.Sprintf("attribute %s is no name of letters, digits and _", quote(name))
+	}
+	return ""
+}
+
+// isVariable reports whether name can be a variable of a forked agent.
+func isVariable(name string) bool {
+	for _, c := range []byte(name) {
+		if c != '_' && !isAlphanumeric(c) {
+			return false
+		}
+	}
+	return name != ""
+}
+
+func isAlphanumeric(c byte) bool {
+	return '0' <= c && c <= '9' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z'
+}
+
+// form shows how a tag is written.
+func form(v Verb) string { return (&Rule{}).example(v).String() }
+
+var escape = strings.NewReplacer(`"`, "&quot;", "<", "&lt;", ">", "&gt;", "&", "&amp;")
+
+// String writes the tag so that Scan gives back the same Verb, Attrs and Body,
+// unless the body itself holds tags.
+func (t Tag) String() string {
+	var b strings.Builder
+	b.WriteString("<" + string(t.Verb))
+	for _, name := range t.attributeNames() {
+		fmt.Fprintf(&b, ` %s="%s"`, name, escape.Replace(t.Attrs[name]))
+	}
+	fmt.Fprintf(&b, ">%s</%s>", t.Body, t.Verb)
+	return b.String()
+}
+
+// attributeNames returns the names in the order of the documentation, the
+// others after them, sorted.
+func (t Tag) attributeNames() []string {
+	known := attributesOf[t.Verb]
+	rank := func(name string) int {
+		if i := slices.Index(known, name); i >= 0 {
+			return i
+		}
+		return len(known)
+	}
+	names := slices.Sorted(maps.Keys(t.Attrs))
+	slices.SortStableFunc(names, func(a, b string) int { return rank(a) - rank(b) })
+	return names
+}
+
+// placer turns ascending offsets into places, in one pass over the text.
+type placer struct {
+	text   string
+	offset int
+	pos    Pos
+}
+
+func (p *placer) at(offset int) Pos {
+	passed := p.text[p.offset:offset]
+	p.offset = offset
+	if lines := strings.Count(passed, "\n"); lines > 0 {
+		p.pos = Pos{p.pos.Line + lines, 1}
+		passed = passed[strings.LastIndexByte(passed, '\n')+1:]
+	}
+	p.pos.Col += utf8.RuneCountInString(passed)
+	return p.pos
+}

@@ -1,0 +1,134 @@
+package claude
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/raymond-action/raymond-action/runner"
+	"github.com/raymond-action/raymond-action/runner/internal/proc"
+)
+
+// Backend runs prompts with the Claude Code CLI. It implements runner.Backend
+// and runner.Sessions and may run any number of invocations at once. Its fields
+// must not change after the first call.
+type Backend struct {
+	// Path is the CLI; "" for "claude" on PATH. It is looked for, and its version
+	// checked, before the first invocation.
+	Path string
+	// Args are added at the end of every command line.
+	Args []string
+	// Env is the whole base environment. The switches of this package are added
+	// to it as far as it does not set them.
+	Env []string
+	// Settle is how long the CLI may go on after its result record before it is
+	// ended; 0 means 10 s, which covers the 5 s that it gives its own background
+	// shells.
+	Settle time.Duration
+
+	mu    sync.Mutex // guards found, and keeps the check to one at a time
+	found string     // path of the checked CLI
+}
+
+var (
+	_ runner.Backend  = (*Backend)(nil)
+	_ runner.Sessions = (*Backend)(nil)
+)
+
+// Run implements runner.Backend for prompts. The error is nil or a
+// *runner.Failure; a good result record makes it nil, whatever the process did
+// after that.
+func (b *Backend) Run(ctx context.Context, o runner.Order, tell func(runner.Progress)) (runner.Answer, error) {
+	if strings.TrimSpace(o.Prompt) == "" {
+		return runner.Answer{}, fatal("prompt is empty: the agent CLI takes none that is blank")
+	}
+	path, fail := b.cli(ctx, o)
+	if fail != nil {
+		return runner.Answer{}, fail
+	}
+	notes, fail := b.prepare(o)
+	if fail != nil {
+		return runner.Answer{Notes: notes}, fail
+	}
+	a, fail := b.invoke(ctx, path, o, tell)
+	a.Notes = append(notes, a.Notes...)
+	if fail != nil {
+		return a, fail
+	}
+	return a, nil
+}
+
+// invoke starts the CLI and judges what came of it.
+func (b *Backend) invoke(ctx context.Context, path string, o runner.Order, tell func(runner.Progress)) (runner.Answer, *runner.Failure) {
+	ctx, abort := context.WithCancelCause(ctx)
+	defer abort(nil)
+	s := newStream(o, tell)
+	s.abort = abort
+	settled := newSettling(b.settle())
+	s.turn = settled.turn
+	defer settled.stop()
+
+	spec := b.spec(path, o)
+	spec.Stdout, spec.Settled = s, settled.done
+	rec := proc.NewRecorder(o.DebugDir)
+	rec.Prompt(o.Prompt)
+	rec.Record(&spec, ".jsonl")
+	defer rec.Close()
+	exit, err := proc.Run(ctx, spec)
+	if err != nil {
+		return runner.Answer{}, notStarted(err)
+	}
+	s.flush()
+	return s.judge(exit)
+}
+
+func (b *Backend) settle() time.Duration {
+	if b.Settle > 0 {
+		return b.Settle
+	}
+	return 10 * time.Second
+}
+
+func (b *Backend) spec(path string, o runner.Order) proc.Spec {
+	return proc.Spec{
+		Path: path, Args: b.args(o), Dir: o.Dir, Env: b.env(o.Env),
+		MarkVar: runner.MarkVar, Mark: o.Mark,
+		Stdin:   []byte(o.Prompt),
+		Timeout: o.Timeout, Idle: o.Idle,
+		// An orphaned CLI would go on to the end of its turn and spend money.
+		DeathSignal: syscall.SIGINT,
+		SettleGrace: time.Millisecond, // the waiting is done by settling
+		LadderOf:    ladder,
+	}
+}
+
+// ladder is how long the CLI gets to end when the context is done for cause.
+func ladder(cause error) proc.Ladder {
+	var s *runner.Stopping
+	if errors.As(cause, &s) {
+		return proc.Ladder{Term: s.Term, Kill: s.Kill}
+	}
+	return proc.DefaultLadder
+}
+
+// notStarted says what a failed start means. What is missing or forbidden stays
+// so; a machine short of processes or memory may recover.
+func notStarted(err error) *runner.Failure {
+	f := &runner.Failure{Class: runner.Transient, Message: fmt.Sprintf("start the agent CLI: %v", err)}
+	switch {
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.ENOEXEC):
+		f.Class = runner.Machine
+	case errors.Is(err, syscall.E2BIG):
+		f.Class = runner.Fatal
+	}
+	return f
+}
+
+func fatal(format string, args ...any) *runner.Failure {
+	return &runner.Failure{Class: runner.Fatal, Message: fmt.Sprintf(format, args...)}
+}

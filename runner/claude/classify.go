@@ -1,0 +1,108 @@
+package claude
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/raymond-action/raymond-action/runner"
+)
+
+// classify says what a result record that is no good answer means. The CLI's
+// own fields decide, its words only where there are no fields: an API error, for
+// one, has the subtype "success".
+func (s *stream) classify(r *result) *runner.Failure {
+	text := r.words()
+	switch {
+	case r.Subtype == "error_max_budget_usd":
+		return &runner.Failure{Class: runner.OverBudget, Continue: true, Message: "budget of the invocation used up: " + text}
+	case r.Subtype == "error_max_turns":
+		return &runner.Failure{Class: runner.Fatal, Continue: true, Message: "turns used up: " + text}
+	case strings.Contains(text, "No conversation found"):
+		return fatal("session gone: %s", text)
+	case r.isRefusal():
+		return fatal("the model refused: %s", text)
+	case r.Subtype == "success" && !r.IsError:
+		return transient("no complete answer: the stream broke off")
+	case s.isUsageLimit(r, text):
+		return &runner.Failure{Class: runner.UsageLimit, Reset: s.reset, Message: "usage limit: " + text}
+	}
+	if what := permanent(s.kind, r, text); what != "" {
+		return fatal("%s: %s", what, text)
+	}
+	return transient("the agent CLI reports: " + text)
+}
+
+// isUsageLimit tells a subscription's limit, which ends at a known time, from a
+// rate limit, which a moment's wait cures.
+func (s *stream) isUsageLimit(r *result, text string) bool {
+	if strings.HasPrefix(text, "You've hit your") && strings.Contains(text, "limit") {
+		return true
+	}
+	return s.limited && (r.APIErrorStatus == 429 || s.kind == "rate_limit")
+}
+
+// permanentKinds are the CLI's names for errors that another try won't cure.
+var permanentKinds = map[string]string{
+	"authentication_failed": "authentication",
+	"oauth_org_not_allowed": "authentication",
+	"billing_error":         "billing",
+	"model_not_found":       "unknown model",
+	"invalid_request":       "bad request",
+}
+
+// permanentStatuses are those of the API. Further ones below 500 are bad
+// requests, but for retryable.
+var permanentStatuses = map[int]string{401: "authentication", 402: "billing", 403: "authentication", 404: "unknown model"}
+
+// retryable are the statuses below 500 that mean the moment, not the request.
+var retryable = []int{408, 409, 425, 429}
+
+// permanentTexts are for errors with neither.
+var permanentTexts = []struct{ text, what string }{
+	{"Not logged in", "authentication"},
+	{"Invalid API key", "authentication"},
+	{"Failed to authenticate", "authentication"},
+	{"Credit balance is too low", "billing"},
+	{"Prompt is too long", "bad request"},
+	{"Request too large", "bad request"},
+	{"There's an issue with the selected model", "unknown model"},
+}
+
+// permanent returns what is wrong when another try won't cure it, else "".
+func permanent(kind string, r *result, text string) string {
+	if what := permanentKinds[kind]; what != "" {
+		return what
+	}
+	status := r.APIErrorStatus
+	if what := permanentStatuses[status]; what != "" {
+		return what
+	}
+	if status >= 400 && status < 500 && !slices.Contains(retryable, status) {
+		return "bad request"
+	}
+	if r.TerminalReason == "prompt_too_long" || r.TerminalReason == "image_error" {
+		return "bad request"
+	}
+	for _, p := range permanentTexts {
+		if status == 0 && strings.HasPrefix(text, p.text) {
+			return p.what
+		}
+	}
+	return ""
+}
+
+// words returns what the record says in words, as one line.
+func (r *result) words() string {
+	text := r.Result
+	if len(r.Errors) > 0 {
+		text = strings.Join(r.Errors, "; ")
+	}
+	if text = oneLine(text, 500); text == "" {
+		return r.Subtype
+	}
+	return text
+}
+
+func transient(message string) *runner.Failure {
+	return &runner.Failure{Class: runner.Transient, Message: message}
+}

@@ -1,0 +1,34 @@
+package claudetest
+
+import (
+	"os"
+	"testing"
+)
+
+// Key is the API key that Env hands to the CLI and that requests carry.
+const Key = "sk-ant-claudetest"
+
+// Env returns a whole environment for the real CLI: a fresh home folder, s in
+// place of the Messages API, nothing else on the network, and a single retry of
+// a failed request, so that errors arrive within a second. It holds none of the
+// caller's variables but PATH.
+func Env(t testing.TB, s *Server) []string {
+	t.Helper()
+	home := t.TempDir()
+	return []string{
+		"PATH=" + os.Getenv("PATH"),
+		"HOME=" + home,
+		"TMPDIR=" + t.TempDir(),
+		"LANG=C.UTF-8",
+		"ANTHROPIC_BASE_URL=" + s.URL,
+		"ANTHROPIC_API_KEY=" + Key,
+		"NO_PROXY=*",
+		"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1",
+		"DISABLE_TELEMETRY=1",
+		"DISABLE_UPDATES=1",
+		"CLAUDE_CODE_MAX_RETRIES=1",
+		// Without it the CLI refuses to skip permissions as root, which is what
+		// tests in containers run as.
+		"IS_SANDBOX=1",
+	}
+}

@@ -1,0 +1,204 @@
+package claudetest
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// Server is a Messages API on loopback that answers by rules.
+type Server struct {
+	URL string
+
+	closing chan struct{} // closed when the test ends
+	rules   []Rule
+
+	mu   sync.Mutex // guards what follows
+	used []int      // requests answered, by rule
+	seen []Request
+}
+
+// NewServer starts a server that lives as long as the test. A request takes the
+// first rule whose Match its last user text contains; one that no rule fits gets
+// the text "ok".
+func NewServer(t testing.TB, rules ...Rule) *Server {
+	t.Helper()
+	s := &Server{closing: make(chan struct{}), rules: rules, used: make([]int, len(rules))}
+	h := httptest.NewServer(http.HandlerFunc(s.serve))
+	s.URL = h.URL
+	t.Cleanup(func() {
+		close(s.closing)
+		h.CloseClientConnections()
+		h.Close()
+	})
+	return s
+}
+
+// Requests returns the requests for messages so far, in order of arrival.
+func (s *Server) Requests() []Request {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return append([]Request(nil), s.seen...)
+}
+
+// Last returns the newest request and ends the test when there was none.
+func (s *Server) Last(t testing.TB) Request {
+	t.Helper()
+	all := s.Requests()
+	if len(all) == 0 {
+		t.Fatal("requests to the scripted API: got none, want at least one")
+	}
+	return all[len(all)-1]
+}
+
+func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if strings.HasSuffix(r.URL.Path, "/count_tokens") {
+		fmt.Fprintf(w, `{"input_tokens":%d}`, len(body)/4)
+		return
+	}
+	if r.Method != http.MethodPost || !strings.HasSuffix(r.URL.Path, "/messages") {
+		io.WriteString(w, "{}")
+		return
+	}
+	q, err := newRequest(r.Header, body)
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
+	reply, n := s.choose(q)
+	c := &call{Reply: reply, w: w, gone: r.Context().Done(), closing: s.closing, model: q.Model, n: n}
+	c.answer(q.Stream)
+}
+
+// choose records q and returns the reply to it with the request's number.
+func (s *Server) choose(q Request) (Reply, int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.seen = append(s.seen, q)
+	for i := range s.rules {
+		if s.rules[i].fits(q.Prompt) {
+			s.used[i]++
+			return s.rules[i].pick(s.used[i]-1, q.Step), len(s.seen)
+		}
+	}
+	return Say("ok"), len(s.seen)
+}
+
+// call is one request being answered.
+type call struct {
+	Reply
+	w       http.ResponseWriter
+	gone    <-chan struct{} // closed when the client leaves
+	closing <-chan struct{}
+	model   string
+	n       int
+}
+
+func (c *call) answer(stream bool) {
+	c.wait(c.Delay)
+	c.at(Headers)
+	for k, v := range c.Header {
+		c.w.Header().Set(k, v)
+	}
+	switch {
+	case c.Raw != "":
+		c.raw()
+	case c.Status >= 400:
+		c.fail()
+	case stream:
+		c.stream()
+	default:
+		c.whole()
+	}
+}
+
+// at hangs or drops the connection when the reply says to do so at p.
+func (c *call) at(p Point) {
+	if c.Hang == p {
+		if c.Reached != nil {
+			c.Reached()
+		}
+		select {
+		case <-c.gone:
+		case <-c.closing:
+		}
+	}
+	if c.Hang == p || c.Drop == p {
+		panic(http.ErrAbortHandler)
+	}
+}
+
+func (c *call) wait(d time.Duration) {
+	if d == 0 {
+		return
+	}
+	select {
+	case <-time.After(d):
+	case <-c.gone:
+	case <-c.closing:
+	}
+}
+
+func (c *call) raw() {
+	if c.Status != 0 {
+		c.w.WriteHeader(c.Status)
+	}
+	io.WriteString(c.w, c.Raw)
+}
+
+// errorTypes are the API's own names for the statuses it sends.
+var errorTypes = map[int]string{
+	400: "invalid_request_error", 401: "authentication_error", 403: "permission_error",
+	404: "not_found_error", 413: "request_too_large", 429: "rate_limit_error", 529: "overloaded_error",
+}
+
+func (c *call) fail() {
+	kind := c.ErrorType
+	if kind == "" {
+		kind = errorTypes[c.Status]
+	}
+	if kind == "" {
+		kind = "api_error"
+	}
+	message := c.Message
+	if message == "" {
+		message = fmt.Sprintf("scripted error %d", c.Status)
+	}
+	c.w.WriteHeader(c.Status)
+	json.NewEncoder(c.w).Encode(map[string]any{
+		"type": "error", "error": map[string]any{"type": kind, "message": message},
+	})
+}
+
+func (c *call) whole() {
+	var content []map[string]any
+	for i, b := range c.Blocks {
+		content = append(content, b.whole(c.id("toolu", i)))
+	}
+	m := c.message(content)
+	m["stop_reason"], m["usage"] = c.stopReason(), c.usage()
+	json.NewEncoder(c.w).Encode(m)
+}
+
+func (c *call) message(content []map[string]any) map[string]any {
+	if content == nil {
+		content = []map[string]any{}
+	}
+	return map[string]any{
+		"id": c.id("msg", 0), "type": "message", "role": "assistant", "model": c.model,
+		"content": content, "stop_reason": nil, "stop_sequence": nil,
+	}
+}
+
+func (c *call) id(kind string, i int) string { return fmt.Sprintf("%s_%d_%d", kind, c.n, i) }

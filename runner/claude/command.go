@@ -1,0 +1,109 @@
+package claude
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/raymond-action/raymond-action/runner"
+	"github.com/raymond-action/raymond-action/state"
+)
+
+// args returns the command line for an order. Values that come from outside are
+// joined to their flag, so that none can pass for a flag of its own, and so that
+// a flag that takes several values does not swallow what follows.
+func (b *Backend) args(o runner.Order) []string {
+	args := []string{"-p", "--output-format", "stream-json", "--verbose"}
+	args = append(args, sessionArgs(o)...)
+	for _, f := range [...]struct{ flag, value string }{
+		// A resumed session brings back its model, but neither the context window
+		// of a model like opus[1m] nor the permission mode.
+		{"--model", o.Model}, {"--effort", o.Effort}, {"--permission-mode", o.PermissionMode},
+	} {
+		if f.value != "" {
+			args = append(args, f.flag+"="+f.value)
+		}
+	}
+	if o.SkipPermissions {
+		args = append(args, "--dangerously-skip-permissions")
+	}
+	for _, tool := range o.AllowedTools {
+		args = append(args, "--allowedTools="+tool)
+	}
+	for _, tool := range o.DisallowedTools {
+		args = append(args, "--disallowedTools="+tool)
+	}
+	if o.BudgetCap > 0 {
+		args = append(args, "--max-budget-usd="+o.BudgetCap.String())
+	}
+	if !setsSettings(b.Args) {
+		// The CLI deletes transcripts older than 30 days; a suspended run, or one
+		// restored from an archive, needs its own for longer.
+		args = append(args, `--settings={"cleanupPeriodDays":3650}`)
+	}
+	return append(args, b.Args...)
+}
+
+func sessionArgs(o runner.Order) []string {
+	switch o.Session {
+	case state.Resume:
+		return []string{"--resume", o.SessionID}
+	case state.Branch:
+		return []string{"--resume", o.From, "--fork-session", "--session-id", o.SessionID}
+	}
+	return []string{"--session-id", o.SessionID}
+}
+
+func setsSettings(args []string) bool {
+	return slices.ContainsFunc(args, func(a string) bool {
+		return a == "--settings" || strings.HasPrefix(a, "--settings=")
+	})
+}
+
+// switches are set in the CLI's environment unless the base environment sets
+// them.
+var switches = []string{
+	// Nothing but the messages endpoint; feature flags stay at their defaults.
+	"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1", "DISABLE_TELEMETRY=1",
+	// The version must not change between two states of a run.
+	"DISABLE_UPDATES=1", "DISABLE_AUTOUPDATER=1",
+	// One process, one turn, one result record.
+	"CLAUDE_CODE_DISABLE_BACKGROUND_TASKS=1",
+	// Text would pass between runs that share a home folder.
+	"CLAUDE_CODE_DISABLE_AUTO_MEMORY=1",
+	// An @path in a prompt made of issue text would attach that file.
+	"CLAUDE_CODE_DISABLE_ATTACHMENTS=1",
+	"CLAUDE_CODE_DISABLE_TERMINAL_TITLE=1",
+	// The CLI's own retries keep the work of the turn, which a retry of the
+	// invocation throws away, so it gets some; with the default of 10 it would
+	// spend three minutes on an error before the run's policy (backoff, ledger,
+	// usage limits) hears of it. Five are about 20 s.
+	"CLAUDE_CODE_MAX_RETRIES=5",
+}
+
+// nested marks a process as a child of the CLI, which then refuses to start or
+// takes itself for a part of the outer session.
+var nested = []string{"CLAUDECODE", "CLAUDE_CODE_ENTRYPOINT", "CLAUDE_CODE_SESSION_ID"}
+
+// env returns the CLI's environment: the switches, the base environment over
+// them, and the order's own variables over both.
+func (b *Backend) env(order []string) []string {
+	env := slices.Clone(switches)
+	for _, entry := range b.Env {
+		name, _, _ := strings.Cut(entry, "=")
+		if !slices.Contains(nested, name) {
+			env = append(env, entry)
+		}
+	}
+	return append(env, order...)
+}
+
+// variable returns the value of a variable of the base environment, of which
+// the last entry counts.
+func (b *Backend) variable(name string) string {
+	for _, entry := range slices.Backward(b.Env) {
+		if value, ok := strings.CutPrefix(entry, name+"="); ok {
+			return value
+		}
+	}
+	return ""
+}

@@ -1,0 +1,3 @@
+package claude
+
+const homeVar = "USERPROFILE"

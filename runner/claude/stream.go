@@ -1,0 +1,211 @@
+package claude
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/raymond-action/raymond-action/runner"
+	"github.com/raymond-action/raymond-action/runner/internal/proc"
+	"github.com/raymond-action/raymond-action/state"
+)
+
+const (
+	// maxLine is how much of a line is kept. Longer ones are tool results with
+	// images or whole files, of which only the type matters.
+	maxLine = 16 << 20
+	// maxMessage is the longest final message that is accepted.
+	maxMessage = 10 << 20
+	// headSize is how much of a line that is too long is looked at.
+	headSize = 64 << 10
+)
+
+// synthetic is the model of messages that the CLI wrote itself, about errors.
+const synthetic = "<synthetic>"
+
+// stream reads the CLI's output as it comes and keeps what the answer needs. It
+// is an io.Writer for one goroutine; its memory is bounded by maxLine and
+// maxMessage.
+type stream struct {
+	order runner.Order
+	tell  func(runner.Progress)
+	abort context.CancelCauseFunc // ends the CLI
+	turn  func(begun bool)        // says that a turn begins or has ended
+
+	lines proc.Lines
+
+	text    strings.Builder // of the main thread since its last tool result
+	session string          // as reported
+	model   string
+	kind    string    // of the last synthetic error
+	reset   time.Time // of a usage limit; zero when unknown
+	limited bool      // a usage limit was reached
+	records int       // lines that were JSON objects with a type
+	unread  int       // lines that were not
+	notes   []string
+
+	last  *result         // the newest result record
+	final *string         // the message of the newest good one
+	fault *runner.Failure // found before the end
+}
+
+func newStream(o runner.Order, tell func(runner.Progress)) *stream {
+	s := &stream{order: o, tell: tell, abort: func(error) {}, turn: func(bool) {}}
+	s.lines = proc.Lines{Max: maxLine, Line: s.line}
+	return s
+}
+
+// Write implements io.Writer. It never fails.
+func (s *stream) Write(p []byte) (int, error) { return s.lines.Write(p) }
+
+// flush takes a last line that no line feed ended.
+func (s *stream) flush() { s.lines.Flush() }
+
+func (s *stream) line(line []byte, truncated bool) {
+	if truncated {
+		s.long(line)
+		return
+	}
+	if len(bytes.TrimSpace(line)) == 0 {
+		return
+	}
+	var r record
+	if r.decode(line) != nil || r.Type == "" {
+		s.unread++
+		return
+	}
+	s.records++
+	s.take(&r)
+}
+
+// long takes a line that does not fit. A tool result is known by its type alone;
+// an answer of that size is over the limit of a message in any case.
+func (s *stream) long(line []byte) {
+	s.records++
+	switch typeOf(line[:min(len(line), headSize)]) {
+	case "user":
+		s.turn(true)
+		s.text.Reset()
+	case "assistant", "result":
+		s.tooLong()
+	}
+}
+
+func (s *stream) take(r *record) {
+	switch r.Type {
+	case "system":
+		s.system(r)
+	case "assistant":
+		s.turn(true)
+		s.assistant(r)
+	case "user":
+		s.turn(true)
+		s.user(r)
+	case "rate_limit_event":
+		s.rateLimit(r.RateLimit)
+	case "result":
+		s.result(r)
+	}
+}
+
+func (s *stream) system(r *record) {
+	switch r.Subtype {
+	case "init":
+		s.turn(true)
+		s.model = r.Model
+		s.checkSession(r.SessionID)
+	case "api_retry":
+		s.say(fmt.Sprintf("API error %d (%s), attempt %d", r.ErrorStatus, r.Error, r.Attempt))
+		// The CLI would go on for three minutes; a key does not become valid.
+		if r.ErrorStatus == 401 || r.ErrorStatus == 403 {
+			s.give(fatal("authentication: the API refused the credentials with status %d", r.ErrorStatus))
+		}
+	}
+}
+
+// checkSession compares the conversation that the CLI works in with the one
+// that was asked for.
+func (s *stream) checkSession(id string) {
+	if id == "" || id == s.session {
+		return
+	}
+	s.session = id
+	switch {
+	case id == s.order.SessionID:
+	case s.order.Session == state.Resume:
+		s.give(fatal("session %s was replaced by %q", s.order.SessionID, id))
+	case id == s.order.From:
+		s.give(fatal("session %s was continued, not branched", id))
+	default:
+		s.note("the CLI chose session %q itself, not %s", id, s.order.SessionID)
+	}
+}
+
+func (s *stream) assistant(r *record) {
+	if r.Message.Model == synthetic {
+		s.kind = r.Error
+		return
+	}
+	for _, b := range r.Message.Content {
+		s.show(b)
+		if b.Type == "text" && r.Parent == "" {
+			s.add(b.Text)
+		}
+	}
+}
+
+func (s *stream) add(text string) {
+	if s.text.Len()+len(text) > maxMessage {
+		s.tooLong()
+		return
+	}
+	s.text.WriteString(text)
+}
+
+func (s *stream) tooLong() {
+	s.give(fatal("the message is over %d MiB", maxMessage>>20))
+}
+
+// user takes a message to the model; with a tool result in it the text before
+// was not final.
+func (s *stream) user(r *record) {
+	if r.Parent != "" {
+		return
+	}
+	for _, b := range r.Message.Content {
+		if b.Type == "tool_result" {
+			s.text.Reset()
+			return
+		}
+	}
+}
+
+func (s *stream) rateLimit(l rateLimit) {
+	s.limited = l.Status == "rejected"
+	s.reset = epoch(l.ResetsAt)
+}
+
+func (s *stream) result(r *record) {
+	s.turn(false)
+	s.last = &r.result
+	s.last.Subtype, s.last.hasText = r.Subtype, s.text.Len() > 0
+	if s.last.isGood() {
+		s.checkSession(r.SessionID)
+		text := s.text.String()
+		s.final = &text
+	}
+}
+
+// give records why the invocation can't succeed and ends the CLI.
+func (s *stream) give(f *runner.Failure) {
+	if s.fault == nil {
+		s.fault = f
+		s.abort(f)
+	}
+}
+
+func (s *stream) note(format string, args ...any) {
+	s.notes = append(s.notes, fmt.Sprintf(format, args...))
+}

@@ -1,0 +1,111 @@
+package claude
+
+import (
+	"context"
+	"fmt"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"time"
+
+	"github.com/raymond-action/raymond-action/runner"
+	"github.com/raymond-action/raymond-action/runner/internal/proc"
+)
+
+// oldest is the first version that reports and accepts all that this package
+// relies on.
+var oldest = version{2, 1, 128}
+
+const howToInstall = "install it with `npm install -g @anthropic-ai/claude-code`"
+
+// versionLimit bounds the version check, which takes a tenth of a second.
+const versionLimit = 30 * time.Second
+
+type version [3]int
+
+func (v version) String() string { return fmt.Sprintf("%d.%d.%d", v[0], v[1], v[2]) }
+
+func (v version) before(w version) bool {
+	for i := range v {
+		if v[i] != w[i] {
+			return v[i] < w[i]
+		}
+	}
+	return false
+}
+
+var versionPattern = regexp.MustCompile(`^(\d{1,6})\.(\d{1,6})\.(\d{1,6})`)
+
+func parseVersion(out []byte) (version, bool) {
+	m := versionPattern.FindSubmatch(out)
+	if m == nil {
+		return version{}, false
+	}
+	var v version
+	for i := range v {
+		v[i], _ = strconv.Atoi(string(m[i+1]))
+	}
+	return v, true
+}
+
+// cli returns the absolute path of the CLI, after one check of its version. The
+// order lends its directory and its mark.
+func (b *Backend) cli(ctx context.Context, o runner.Order) (string, *runner.Failure) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.found != "" {
+		return b.found, nil
+	}
+	path, fail := b.lookUp()
+	if fail != nil {
+		return "", fail
+	}
+	if fail := b.checkVersion(ctx, path, o); fail != nil {
+		return "", fail
+	}
+	b.found = path
+	return path, nil
+}
+
+func (b *Backend) lookUp() (string, *runner.Failure) {
+	name := b.Path
+	if name == "" {
+		name = "claude"
+	}
+	path, err := exec.LookPath(name)
+	if err == nil {
+		// Agents work in directories of their own.
+		path, err = filepath.Abs(path)
+	}
+	if err != nil {
+		return "", machine("agent CLI %q not found: %v; %s", name, err, howToInstall)
+	}
+	return path, nil
+}
+
+func (b *Backend) checkVersion(ctx context.Context, path string, o runner.Order) *runner.Failure {
+	out := &proc.Tail{Max: 4096}
+	exit, err := proc.Run(ctx, proc.Spec{
+		Path: path, Args: []string{"--version"}, Dir: o.Dir, Env: b.env(nil),
+		MarkVar: runner.MarkVar, Mark: o.Mark, Stdout: out, Timeout: versionLimit, LadderOf: ladder,
+	})
+	switch {
+	case err != nil:
+		return machine("start agent CLI: %v; %s", err, howToInstall)
+	case exit.Ended == proc.ByStop:
+		return &runner.Failure{Class: runner.Stopped, Message: "stopped before the agent CLI was started"}
+	}
+	v, ok := parseVersion(out.Bytes())
+	switch {
+	case !ok:
+		return machine("agent CLI %s does not tell its version (%s); %s", path, ending(exit), howToInstall)
+	case v.before(oldest):
+		return machine("agent CLI %s is version %s, want at least %s; %s", path, v, oldest, howToInstall)
+	}
+	return nil
+}
+
+func machine(format string, args ...any) *runner.Failure {
+	return &runner.Failure{Class: runner.Machine, Message: fmt.Sprintf(format, args...)}
+}

@@ -1,0 +1,187 @@
+package proc
+
+import (
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync/atomic"
+	"time"
+)
+
+// child is a started process with the goroutines that serve its pipes.
+type child struct {
+	spec     Spec
+	kin      *kin
+	began    time.Time
+	activity atomic.Int64 // when there was output last, in nanoseconds after began
+	tail     Tail
+	stdin    *feed // nil: the null device
+	stdout   *stream
+	stderr   *stream
+}
+
+// plumbing is the set of files that a child is started with.
+type plumbing struct {
+	theirs   []*os.File // stdin, stdout, stderr of the child
+	in       *os.File   // our ends; in is nil without Spec.Stdin
+	out, err *os.File
+}
+
+// begin starts the child and the goroutines that serve it.
+func begin(s Spec) (*child, error) {
+	pipes, err := lay(len(s.Stdin) > 0)
+	if err != nil {
+		return nil, err
+	}
+	c := &child{spec: s, began: time.Now(), tail: Tail{Max: StderrTailSize}}
+	c.kin, err = s.launch(pipes.theirs)
+	closeAll(pipes.theirs)
+	if err != nil {
+		closeAll([]*os.File{pipes.in, pipes.out, pipes.err})
+		return nil, s.explain(err)
+	}
+	c.stdin = newFeed(pipes.in, s.Stdin)
+	c.stdout = newStream(pipes.out, s.Stdout, c.touch)
+	c.stderr = newStream(pipes.err, &stderrSink{tail: &c.tail, w: s.Stderr}, c.touch)
+	return c, nil
+}
+
+// lay opens the pipes of a child.
+func lay(stdin bool) (p plumbing, err error) {
+	var theirs [3]*os.File
+	if stdin {
+		theirs[0], p.in, err = os.Pipe()
+	} else {
+		theirs[0], err = os.Open(os.DevNull)
+	}
+	if err == nil {
+		p.out, theirs[1], err = os.Pipe()
+	}
+	if err == nil {
+		p.err, theirs[2], err = os.Pipe()
+	}
+	p.theirs = theirs[:]
+	if err != nil {
+		closeAll(append(p.theirs, p.in, p.out, p.err))
+	}
+	return p, err
+}
+
+// closeAll closes files, of which some may be nil.
+func closeAll(files []*os.File) {
+	for _, f := range files {
+		if f != nil {
+			f.Close()
+		}
+	}
+}
+
+// launch looks the program up and starts it.
+func (s Spec) launch(files []*os.File) (*kin, error) {
+	path := s.Path
+	if filepath.Base(path) == path {
+		found, err := exec.LookPath(path)
+		if err != nil {
+			return nil, err
+		}
+		path = found
+	}
+	return fork(start{
+		path: path,
+		argv: append([]string{s.Path}, s.Args...),
+		attr: &os.ProcAttr{Dir: s.Dir, Env: s.environment(), Files: files, Sys: s.attributes()},
+		mark: s.markEntry(),
+	})
+}
+
+// start is one order to start a process.
+type start struct {
+	path string
+	argv []string
+	attr *os.ProcAttr
+	mark string // "VAR=value", "" without a mark
+}
+
+// explain names the directory when that was what is missing: the operating
+// system reports it as if the program were.
+func (s Spec) explain(err error) error {
+	if s.Dir == "" {
+		return err
+	}
+	info, statErr := os.Stat(s.Dir)
+	if statErr != nil {
+		return statErr
+	}
+	if !info.IsDir() {
+		return &os.PathError{Op: "chdir", Path: s.Dir, Err: errors.New("not a directory")}
+	}
+	return err
+}
+
+func (s Spec) markEntry() string {
+	if s.MarkVar == "" {
+		return ""
+	}
+	return s.MarkVar + "=" + s.Mark
+}
+
+// environment returns Env with the mark, each name once. An environment with a
+// name twice means one thing to bash and another to the C library.
+func (s Spec) environment() []string {
+	entries := s.Env
+	if mark := s.markEntry(); mark != "" {
+		entries = append(entries[:len(entries):len(entries)], mark)
+	}
+	at := make(map[string]int, len(entries))
+	env := make([]string, 0, len(entries))
+	for _, entry := range entries {
+		name := entryName(entry)
+		if i, ok := at[name]; ok {
+			env[i] = entry
+			continue
+		}
+		at[name] = len(env)
+		env = append(env, entry)
+	}
+	return env
+}
+
+// entryName returns the name of a variable as the system compares it.
+func entryName(entry string) string {
+	name, _, _ := strings.Cut(entry, "=")
+	if runtime.GOOS != "windows" {
+		return name
+	}
+	if name == "" { // "=C:=C:\dir", the directory of a drive
+		return entry
+	}
+	return strings.ToUpper(name)
+}
+
+// touch notes that there was output.
+func (c *child) touch() { c.activity.Store(int64(time.Since(c.began))) }
+
+// silence is how long there was no output.
+func (c *child) silence() time.Duration {
+	return time.Since(c.began) - time.Duration(c.activity.Load())
+}
+
+// stderrSink keeps the tail of stderr and passes it on until w fails.
+type stderrSink struct {
+	tail *Tail
+	w    io.Writer
+}
+
+// Write implements io.Writer. It never fails.
+func (s *stderrSink) Write(p []byte) (int, error) {
+	if s.w != nil {
+		if _, err := s.w.Write(p); err != nil {
+			s.w = nil
+		}
+	}
+	return s.tail.Write(p)
+}

@@ -1,0 +1,268 @@
+package proc
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"os/signal"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// The test binary plays the children. roleVar says which part, argsVar has the
+// words that the part is given.
+const (
+	roleVar = "PROC_TEST_ROLE"
+	argsVar = "PROC_TEST_ARGS"
+	markVar = "PROC_TEST_MARK"
+)
+
+// noSleep keeps the race detector from sleeping a second when a child exits.
+const noSleep = "GORACE=atexit_sleep_ms=0"
+
+var roles = map[string]func(args []string){
+	"exit":      func(args []string) { os.Exit(number(args[0])) },
+	"die":       func(args []string) { kill(os.Getpid(), syscall.Signal(number(args[0]))); linger() },
+	"print":     func(args []string) { fmt.Print(strings.Join(args, " ")) },
+	"complain":  func(args []string) { fmt.Fprint(os.Stderr, strings.Join(args, " ")) },
+	"env":       func([]string) { fmt.Print(strings.Join(os.Environ(), "\n")) },
+	"cat":       func([]string) { _, _ = io.Copy(os.Stdout, os.Stdin) },
+	"linger":    func([]string) { ready(); linger() },
+	"stubborn":  playStubborn,
+	"polite":    playPolite,
+	"chatter":   playChatter,
+	"flood":     playFlood,
+	"parent":    playParent,
+	"conductor": playConductor,
+	"sweeper":   playSweeper,
+}
+
+func TestMain(m *testing.M) {
+	if role, ok := roles[os.Getenv(roleVar)]; ok {
+		role(strings.Fields(os.Getenv(argsVar)))
+		os.Exit(0)
+	}
+	os.Exit(m.Run())
+}
+
+// linger blocks until a signal ends the process. Should a test forget it, it ends
+// by itself.
+func linger() {
+	<-time.After(2 * time.Minute)
+}
+
+// ready tells the id of this process, and so that its part has begun.
+func ready() { fmt.Println(os.Getpid()) }
+
+// playStubborn ignores the signals that it is given.
+func playStubborn(args []string) {
+	for _, a := range args {
+		signal.Ignore(syscall.Signal(number(a)))
+	}
+	ready()
+	linger()
+}
+
+// playPolite exits with code 0 when it is told to end by SIGINT.
+func playPolite([]string) {
+	c := make(chan os.Signal, 1)
+	signal.Notify(c, syscall.SIGINT)
+	ready()
+	<-c
+}
+
+// playChatter writes a byte every few milliseconds, for a time, to stderr.
+func playChatter(args []string) {
+	end := time.After(time.Duration(number(args[0])) * time.Millisecond)
+	tick := time.NewTicker(20 * time.Millisecond)
+	for {
+		select {
+		case <-end:
+			return
+		case <-tick.C:
+			fmt.Fprint(os.Stderr, ".")
+		}
+	}
+}
+
+// playFlood writes so many MiB of one letter to stdout, or to stderr.
+func playFlood(args []string) {
+	to := os.Stdout
+	if args[1] == "stderr" {
+		to = os.Stderr
+	}
+	block := bytes.Repeat([]byte("x"), 1<<20)
+	for range number(args[0]) {
+		if _, err := to.Write(block); err != nil {
+			os.Exit(9)
+		}
+	}
+}
+
+// playParent starts a process that plays another part, tells both ids, and ends
+// or lingers. The words before "--" say how, those after it are the part.
+func playParent(args []string) {
+	how, part, _ := strings.Cut(strings.Join(args, " "), " -- ")
+	role, rest, _ := strings.Cut(part, " ")
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), roleVar+"="+role, argsVar+"="+rest)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: strings.Contains(how, "setsid")}
+	if strings.Contains(how, "wiped") {
+		cmd.Env = []string{roleVar + "=" + role, argsVar + "=" + rest, noSleep}
+	}
+	from, to, err := os.Pipe()
+	must(err)
+	cmd.Stdout = to
+	if strings.Contains(how, "leaky") {
+		cmd.Stderr = os.Stderr // the other end of it stays open
+	}
+	must(cmd.Start())
+	to.Close()
+	line, err := bufio.NewReader(from).ReadString('\n')
+	must(err)
+	fmt.Println(strings.TrimSpace(line))
+	switch {
+	case strings.Contains(how, "lingering"):
+		linger()
+	case strings.Contains(how, "until-usr1"):
+		c := make(chan os.Signal, 1)
+		signal.Notify(c, syscall.SIGUSR1)
+		fmt.Println(os.Getpid())
+		<-c
+	}
+}
+
+// playConductor uses this package to run a part, like the program that is tested
+// here does, until it is killed.
+func playConductor(args []string) {
+	role, rest, _ := strings.Cut(strings.Join(args, " "), " ")
+	s := part(role, rest)
+	s.Mark, s.Stdout, s.DeathSignal = os.Getenv(markVar)+".7", os.Stdout, syscall.SIGTERM
+	_, err := Run(context.Background(), s)
+	must(err)
+}
+
+// playSweeper sweeps for its own mark.
+func playSweeper(args []string) {
+	n, err := Sweep(context.Background(), markVar, args[0])
+	fmt.Print(n, " ", err)
+}
+
+func must(err error) {
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(99)
+	}
+}
+
+func number(s string) int {
+	n, err := strconv.Atoi(s)
+	must(err)
+	return n
+}
+
+func kill(pid int, sig syscall.Signal) { must(syscall.Kill(pid, sig)) }
+
+// part is the Spec of a child that plays a part.
+func part(role, args string) Spec {
+	return Spec{
+		Path: os.Args[0], MarkVar: markVar, Mark: newMark(),
+		Env:    append(os.Environ(), roleVar+"="+role, argsVar+"="+args, noSleep),
+		Ladder: Ladder{Term: 300 * time.Millisecond, Kill: 300 * time.Millisecond},
+	}
+}
+
+var marks struct {
+	mu sync.Mutex // guards n
+	n  int
+}
+
+func newMark() string {
+	marks.mu.Lock()
+	defer marks.mu.Unlock()
+	marks.n++
+	return fmt.Sprintf("%d.%d", os.Getpid(), marks.n)
+}
+
+// announcements passes on, as numbers, the lines that a child writes.
+type announcements struct {
+	lines Lines
+	pids  chan int
+}
+
+func announced() *announcements {
+	a := &announcements{pids: make(chan int, 16)}
+	a.lines.Line = func(line []byte, _ bool) { a.pids <- number(string(line)) }
+	return a
+}
+
+// Write implements io.Writer.
+func (a *announcements) Write(p []byte) (int, error) { return a.lines.Write(p) }
+
+// next waits for the next number.
+func (a *announcements) next(t *testing.T) int {
+	t.Helper()
+	select {
+	case pid := <-a.pids:
+		return pid
+	case <-time.After(time.Minute):
+		t.Fatal("the child did not announce itself within a minute")
+		return 0
+	}
+}
+
+// running is a Run that goes on while the test does something else.
+type running struct {
+	exit chan Exit
+	stop context.CancelCauseFunc
+}
+
+func inBackground(t *testing.T, s Spec) *running {
+	t.Helper()
+	ctx, cancel := context.WithCancelCause(context.Background())
+	r := &running{exit: make(chan Exit, 1), stop: cancel}
+	go func() {
+		e, err := Run(ctx, s)
+		if err != nil {
+			t.Errorf("Run: %v", err)
+		}
+		r.exit <- e
+	}()
+	return r
+}
+
+func (r *running) wait(t *testing.T) Exit {
+	t.Helper()
+	select {
+	case e := <-r.exit:
+		return e
+	case <-time.After(time.Minute):
+		t.Fatal("Run did not return within a minute")
+		return Exit{}
+	}
+}
+
+// run is Run for a child that must start.
+func run(t *testing.T, s Spec) Exit {
+	t.Helper()
+	return inBackground(t, s).wait(t)
+}
+
+func alive(pid int) bool { return syscall.Kill(pid, 0) == nil }
+
+func wantGone(t *testing.T, pid int) {
+	t.Helper()
+	if alive(pid) {
+		p, _ := readStat(pid)
+		t.Errorf("process %d is still there: %+v", pid, p)
+		_ = syscall.Kill(pid, syscall.SIGKILL)
+	}
+}

@@ -1,0 +1,116 @@
+// Package proc runs child processes and leaves nothing of them behind.
+//
+// It knows process groups, signals, pipes, and how to find again what a child
+// started and left. It knows nothing of agents, scripts or runs: what a child
+// says is bytes, and why it is stopped is the caller's affair.
+//
+// On Linux everything that descends from a child is gone when Run returns, also
+// what moved to a session of its own or forked twice. On other Unix systems only
+// the process group is ended, on Windows only the child itself.
+package proc
+
+import (
+	"context"
+	"io"
+	"syscall"
+	"time"
+)
+
+// Spec describes one child. Only Path must be set.
+type Spec struct {
+	Path string   // a name without a separator is looked up on PATH
+	Args []string // without argv[0]
+	// CommandLine, on Windows, is passed as it stands in place of Path and Args.
+	CommandLine string
+	Dir         string   // "" for the directory of this process
+	Env         []string // the whole environment; of two entries with one name the later counts
+
+	// MarkVar and Mark are added to the environment. No other child under way
+	// may have the same Mark: by it is found what the child left behind.
+	MarkVar, Mark string
+
+	// Stdin is what the child reads, then the end; nil or empty is the null
+	// device. A child that does not read it is not waited for.
+	Stdin []byte
+	// Stdout receives the output as it comes, from one goroutine, in chunks that
+	// are valid only during the call. An error ends the child (ByWriter); what it
+	// writes after that is dropped. Nil drops everything.
+	Stdout io.Writer
+	// Stderr is like Stdout, from another goroutine, but its errors only stop the
+	// writing. Exit.StderrTail is kept in any case.
+	Stderr io.Writer
+
+	Timeout time.Duration // from the start; 0: none
+	Idle    time.Duration // without a byte on stdout or stderr; 0: none
+
+	// InterruptGroup sends SIGINT and SIGTERM to the child's whole process group
+	// and not to the child alone. SIGKILL always goes to the group.
+	InterruptGroup bool
+	// DeathSignal is what the child itself gets when this process dies, however
+	// it dies. 0: none. Linux only.
+	DeathSignal syscall.Signal
+
+	// Settled, when not nil, is closed by the caller when the child has said all
+	// that matters. From then on Timeout and Idle do not count, and a child that
+	// has not exited SettleGrace (0: 5 s) later is ended (BySettling).
+	Settled     <-chan struct{}
+	SettleGrace time.Duration
+
+	Ladder Ladder // how the child is ended; the zero Ladder is DefaultLadder
+	// LadderOf, when not nil, says how the child is ended when the context is
+	// done, from its cause. A zero Ladder means Spec.Ladder.
+	LadderOf func(cause error) Ladder
+}
+
+// Ladder says how a child is ended: SIGINT at once, SIGTERM after Term, SIGKILL
+// after Kill more. On Windows a child is killed at once.
+type Ladder struct{ Term, Kill time.Duration }
+
+// DefaultLadder leaves an agent CLI the time to report what it cost.
+var DefaultLadder = Ladder{Term: 5 * time.Second, Kill: 3 * time.Second}
+
+// End says why a child was ended, if it was.
+type End string
+
+// The reasons for which Run ends a child.
+const (
+	ByItself   End = ""        // nobody ended it
+	ByTimeout  End = "timeout" // Spec.Timeout
+	ByIdle     End = "idle"    // Spec.Idle
+	ByStop     End = "stopped" // the context was done
+	BySettling End = "settled" // it went on after Spec.Settled; no fault
+	ByWriter   End = "writer"  // Spec.Stdout returned an error
+)
+
+// Exit is what became of a child.
+type Exit struct {
+	Code   int    // -1 when a signal ended it or it never started
+	Signal string // "SIGKILL"; "" when it exited
+	// Ended says what made Run end it. A child that exits with code 0 while it
+	// is being ended has Ended set all the same.
+	Ended           End
+	Began, Finished time.Time
+	StderrTail      []byte        // at most StderrTailSize bytes, cut at a character
+	Swept           int           // processes that it left behind and that were ended
+	Left            int           // those of them that could not be ended: not ours to kill
+	CPU             time.Duration // user and system time of the child and what it waited for
+}
+
+// StderrTailSize is how many of the last bytes of stderr an Exit keeps.
+const StderrTailSize = 4096
+
+// Run starts a child and returns when it and everything it started is gone. It
+// returns an error only when the child could not be started: the error wraps
+// fs.ErrNotExist, fs.ErrPermission or a syscall.Errno such as E2BIG, and names
+// the file or directory. When ctx is done before the start nothing is started,
+// and Exit.Ended is ByStop.
+func Run(ctx context.Context, s Spec) (Exit, error) {
+	if ctx.Err() != nil {
+		return Exit{Code: -1, Ended: ByStop}, nil
+	}
+	c, err := begin(s)
+	if err != nil {
+		return Exit{Code: -1}, err
+	}
+	return c.supervise(ctx), nil
+}

@@ -1,0 +1,158 @@
+package proc
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+)
+
+// Recorder writes the debug files of one invocation into a folder: prompt.md,
+// command.json, stdout.* and stderr.txt; for the second invocation in the same
+// folder prompt.2.md, command.2.json and so on. A file that can't be written is
+// left out: recording never fails a run. The nil Recorder records nothing.
+type Recorder struct {
+	dir string
+	n   int
+	out []*capped
+}
+
+// maxRecorders bounds the invocations that are recorded in one folder.
+const maxRecorders = 10_000
+
+// maxRecorded is how much of stdout and of stderr is written.
+const maxRecorded = 32 << 20
+
+// NewRecorder returns a Recorder for the next invocation in dir, which must
+// exist. It returns nil for an empty dir and for one that can't be written.
+func NewRecorder(dir string) *Recorder {
+	if dir == "" {
+		return nil
+	}
+	for n := 1; n <= maxRecorders; n++ {
+		r := &Recorder{dir: dir, n: n}
+		f, err := r.create("command", ".json", os.O_EXCL)
+		if err == nil {
+			f.Close()
+			return r
+		}
+		if !os.IsExist(err) {
+			return nil
+		}
+	}
+	return nil
+}
+
+// Record writes what is about to be started, and makes s write its output to
+// files as well; extension is that of the stdout file, as in ".txt". Close must
+// be called after the Run.
+func (r *Recorder) Record(s *Spec, extension string) {
+	if r == nil {
+		return
+	}
+	r.command(*s)
+	s.Stdout = r.tee(s.Stdout, "stdout", extension)
+	s.Stderr = r.tee(s.Stderr, "stderr", ".txt")
+}
+
+// Prompt writes the prompt as it is sent.
+func (r *Recorder) Prompt(text string) {
+	if r == nil {
+		return
+	}
+	_ = os.WriteFile(r.path("prompt", ".md"), []byte(text), 0o600)
+}
+
+// Close closes the files.
+func (r *Recorder) Close() {
+	if r == nil {
+		return
+	}
+	for _, c := range r.out {
+		c.close()
+	}
+}
+
+// command writes command.json, without the values of secrets.
+func (r *Recorder) command(s Spec) {
+	s.Args = append([]string{s.Path}, s.Args...)
+	hide := newHider(s.Env)
+	record := struct {
+		Argv []string          `json:"argv"`
+		Cwd  string            `json:"cwd"`
+		Env  map[string]string `json:"environment"`
+	}{hide.all(s.Args), s.Dir, hide.environment(s.environment())}
+	f, err := r.create("command", ".json", os.O_TRUNC)
+	if err != nil {
+		return
+	}
+	defer f.Close()
+	enc := json.NewEncoder(f)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	_ = enc.Encode(record)
+}
+
+// tee returns a writer that also writes to a file.
+func (r *Recorder) tee(w io.Writer, name, extension string) io.Writer {
+	f, err := r.create(name, extension, os.O_TRUNC)
+	if err != nil {
+		return w
+	}
+	c := &capped{w: w, f: f, room: maxRecorded}
+	r.out = append(r.out, c)
+	return c
+}
+
+func (r *Recorder) create(name, extension string, flag int) (*os.File, error) {
+	return os.OpenFile(r.path(name, extension), os.O_WRONLY|os.O_CREATE|flag, 0o600)
+}
+
+func (r *Recorder) path(name, extension string) string {
+	if r.n > 1 {
+		name += "." + fmt.Sprint(r.n)
+	}
+	return filepath.Join(r.dir, name+extension)
+}
+
+// capped writes to w, and to f as long as there is room.
+type capped struct {
+	w    io.Writer // may be nil
+	f    *os.File  // nil once it is full or broken
+	room int
+}
+
+// Write implements io.Writer. Its error is that of w.
+func (c *capped) Write(p []byte) (int, error) {
+	c.record(p)
+	if c.w == nil {
+		return len(p), nil
+	}
+	return c.w.Write(p)
+}
+
+func (c *capped) record(p []byte) {
+	if c.f == nil {
+		return
+	}
+	over := len(p) > c.room
+	if over {
+		p = p[:c.room]
+	}
+	c.room -= len(p)
+	_, err := c.f.Write(p)
+	if over && err == nil {
+		_, err = fmt.Fprintf(c.f, "\n[the rest is not recorded: more than %d MiB]\n", maxRecorded>>20)
+	}
+	if over || err != nil {
+		c.close()
+	}
+}
+
+func (c *capped) close() {
+	if c.f != nil {
+		c.f.Close()
+		c.f = nil
+	}
+}

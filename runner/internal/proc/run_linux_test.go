@@ -1,0 +1,330 @@
+package proc
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+func TestExitTellsHowTheChildEnded(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		role, args string
+		want       Exit
+	}{
+		{"exit", "0", Exit{}},
+		{"exit", "3", Exit{Code: 3}},
+		{"exit", "255", Exit{Code: 255}},
+		{"die", "9", Exit{Code: -1, Signal: "SIGKILL"}},
+		{"die", "15", Exit{Code: -1, Signal: "SIGTERM"}},
+		{"complain", "oh no", Exit{StderrTail: []byte("oh no")}},
+	} {
+		e := run(t, part(c.role, c.args))
+		if e.Code != c.want.Code || e.Signal != c.want.Signal || e.Ended != ByItself || !bytes.Equal(e.StderrTail, c.want.StderrTail) {
+			t.Errorf("%s %s\ngot  %+v\nwant %+v", c.role, c.args, e, c.want)
+		}
+		if e.Finished.Before(e.Began) || e.CPU <= 0 {
+			t.Errorf("%s %s: times %v to %v, CPU %v", c.role, c.args, e.Began, e.Finished, e.CPU)
+		}
+	}
+}
+
+func TestStdinReachesTheChildWhole(t *testing.T) {
+	t.Parallel()
+	for _, size := range []int{0, 1, 100, 3 << 20} {
+		s := part("cat", "")
+		s.Stdin = bytes.Repeat([]byte("0123456789\x00\n"), size/12+1)[:size]
+		var out bytes.Buffer
+		s.Stdout = &out
+		if e := run(t, s); e.Code != 0 || !bytes.Equal(out.Bytes(), s.Stdin) {
+			t.Errorf("%d bytes of stdin: got %d bytes back, %+v", size, out.Len(), e)
+		}
+	}
+}
+
+func TestUnreadStdinDoesNotHang(t *testing.T) {
+	t.Parallel()
+	s := part("exit", "0")
+	s.Stdin = make([]byte, 10<<20)
+	if e := run(t, s); e.Code != 0 {
+		t.Errorf("got %+v", e)
+	}
+	// The one that does not read outlives the child, and the sweep ends it.
+	s = part("parent", "plain -- linger")
+	s.Stdin = make([]byte, 10<<20)
+	if e := run(t, s); e.Code != 0 || e.Swept != 1 {
+		t.Errorf("got %+v", e)
+	}
+}
+
+func TestEnvironmentIsExactlyWhatWasGiven(t *testing.T) {
+	t.Parallel()
+	s := part("env", "")
+	mark := markVar + "=" + s.Mark
+	s.Env = []string{roleVar + "=env", "A=1", markVar + "=outer", "B=2", "A=3"}
+	var out bytes.Buffer
+	s.Stdout = &out
+	run(t, s)
+	want := []string{roleVar + "=env", "A=3", mark, "B=2"}
+	if got := strings.Split(out.String(), "\n"); !slices.Equal(got, want) {
+		t.Errorf("given %q\ngot  %q\nwant %q", s.Env, got, want)
+	}
+}
+
+func TestLadderClimbsUntilTheChildEnds(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ role, args, signal string }{
+		{"linger", "", "SIGINT"},
+		{"stubborn", "2", "SIGTERM"},
+		{"stubborn", "2 15", "SIGKILL"},
+		{"polite", "", ""},
+	} {
+		s, a := part(c.role, c.args), announced()
+		s.Stdout = a
+		r := inBackground(t, s)
+		pid := a.next(t)
+		r.stop(nil)
+		e := r.wait(t)
+		if e.Signal != c.signal || e.Ended != ByStop || (e.Code == 0) != (c.signal == "") {
+			t.Errorf("%s %s: got %+v, want signal %q", c.role, c.args, e, c.signal)
+		}
+		wantGone(t, pid)
+	}
+}
+
+func TestCauseOfTheContextChoosesTheLadder(t *testing.T) {
+	t.Parallel()
+	hurry := errors.New("hurry")
+	s, a := part("stubborn", "2 15"), announced()
+	s.Stdout = a
+	s.Ladder = Ladder{Term: time.Hour, Kill: time.Hour}
+	s.LadderOf = func(cause error) Ladder {
+		if cause != hurry {
+			t.Errorf("cause: got %v, want %v", cause, hurry)
+		}
+		return Ladder{Term: time.Millisecond, Kill: time.Millisecond}
+	}
+	r := inBackground(t, s)
+	a.next(t)
+	r.stop(hurry)
+	if e := r.wait(t); e.Signal != "SIGKILL" {
+		t.Errorf("got %+v", e)
+	}
+}
+
+func TestStopHastensAnEndingChild(t *testing.T) {
+	t.Parallel()
+	s, a := part("stubborn", "2 15"), announced()
+	s.Stdout = a
+	s.Ladder = Ladder{Term: time.Hour, Kill: time.Hour}
+	s.LadderOf = func(error) Ladder { return Ladder{Term: time.Millisecond, Kill: time.Millisecond} }
+	s.Timeout = time.Second
+	r := inBackground(t, s)
+	a.next(t)
+	// The first rung of the hour-long ladder is taken when the timeout passes.
+	w := time.NewTimer(s.Timeout + 200*time.Millisecond)
+	<-w.C
+	r.stop(nil)
+	if e := r.wait(t); e.Signal != "SIGKILL" || e.Ended != ByTimeout {
+		t.Errorf("got %+v", e)
+	}
+}
+
+func TestStopBeforeTheStartStartsNothing(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	s := part("print", "x")
+	var out bytes.Buffer
+	s.Stdout = &out
+	if e, err := Run(ctx, s); err != nil || e.Ended != ByStop || out.Len() > 0 || !e.Began.IsZero() {
+		t.Errorf("got %+v, %v, %q", e, err, out.String())
+	}
+}
+
+func TestTimeoutEndsTheChild(t *testing.T) {
+	t.Parallel()
+	s := part("linger", "")
+	s.Timeout = 200 * time.Millisecond
+	if e := run(t, s); e.Ended != ByTimeout || e.Finished.Sub(e.Began) < s.Timeout {
+		t.Errorf("got %+v", e)
+	}
+}
+
+func TestSilenceEndsTheChild(t *testing.T) {
+	t.Parallel()
+	s := part("linger", "")
+	s.Idle = 300 * time.Millisecond
+	if e := run(t, s); e.Ended != ByIdle || e.Finished.Sub(e.Began) < s.Idle {
+		t.Errorf("got %+v", e)
+	}
+}
+
+func TestOutputOnStderrIsNoSilence(t *testing.T) {
+	t.Parallel()
+	s := part("chatter", "1500")
+	s.Idle = time.Second
+	if e := run(t, s); e.Ended != ByItself || e.Code != 0 {
+		t.Errorf("got %+v", e)
+	}
+}
+
+func TestPatience(t *testing.T) {
+	const limit = time.Minute
+	for _, c := range []struct{ silence, want time.Duration }{
+		{0, limit},
+		{20 * time.Second, 40 * time.Second},
+		{limit, 0},
+		{limit + time.Second, -time.Second},
+		{limit + time.Hour, limit}, // this process did not run
+	} {
+		if got := patience(c.silence, limit); got != c.want {
+			t.Errorf("silent for %v of %v: got %v, want %v", c.silence, limit, got, c.want)
+		}
+	}
+}
+
+func TestSettledChildIsEndedWithoutFault(t *testing.T) {
+	t.Parallel()
+	s, a := part("linger", ""), announced()
+	settled := make(chan struct{})
+	s.Stdout, s.Settled, s.SettleGrace = a, settled, 100*time.Millisecond
+	s.Timeout = time.Minute
+	r := inBackground(t, s)
+	pid := a.next(t)
+	close(settled)
+	if e := r.wait(t); e.Ended != BySettling {
+		t.Errorf("got %+v", e)
+	}
+	wantGone(t, pid)
+}
+
+func TestSettledChildMayExitByItself(t *testing.T) {
+	t.Parallel()
+	s := part("chatter", "600")
+	settled := make(chan struct{})
+	close(settled)
+	s.Settled, s.SettleGrace = settled, time.Minute
+	s.Timeout = 300 * time.Millisecond // does not count any more
+	if e := run(t, s); e.Ended != ByItself || e.Code != 0 {
+		t.Errorf("got %+v", e)
+	}
+}
+
+// fussy is a writer that takes only so much.
+type fussy struct{ left, calls int }
+
+func (f *fussy) Write(p []byte) (int, error) {
+	f.calls++
+	if f.left -= len(p); f.left < 0 {
+		return 0, errors.New("enough")
+	}
+	return len(p), nil
+}
+
+func TestRefusedOutputEndsTheChild(t *testing.T) {
+	t.Parallel()
+	s, w := part("flood", "1000000 stdout"), &fussy{left: 1 << 20}
+	s.Stdout = w
+	if e := run(t, s); e.Ended != ByWriter {
+		t.Errorf("got %+v", e)
+	}
+	if w.left+chunk < 0 {
+		t.Errorf("the writer was called again after it refused: %+v", w)
+	}
+}
+
+func TestRefusedStderrEndsNothing(t *testing.T) {
+	t.Parallel()
+	s, w := part("flood", "3 stderr"), &fussy{left: 1 << 20}
+	s.Stderr = w
+	if e := run(t, s); e.Ended != ByItself || e.Code != 0 || len(e.StderrTail) != StderrTailSize {
+		t.Errorf("got %+v", e)
+	}
+	if w.left+chunk < 0 {
+		t.Errorf("the writer was called again after it refused: %+v", w)
+	}
+}
+
+func TestStartErrorsNameWhatIsMissing(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	plain := filepath.Join(dir, "plain")
+	if err := os.WriteFile(plain, []byte("x"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	huge := strings.Repeat("x", 200<<10)
+	for name, c := range map[string]struct {
+		spec Spec
+		is   error
+		says string
+	}{
+		"program":        {Spec{Path: "/no/such/program"}, fs.ErrNotExist, "/no/such/program"},
+		"name":           {Spec{Path: "no-such-program"}, exec.ErrNotFound, "no-such-program"},
+		"not executable": {Spec{Path: plain}, fs.ErrPermission, plain},
+		"directory":      {Spec{Path: "/bin/true", Dir: "/no/such/dir"}, fs.ErrNotExist, "/no/such/dir"},
+		"not a dir":      {Spec{Path: "/bin/true", Dir: plain}, nil, plain},
+		"too long":       {Spec{Path: "/bin/true", Args: []string{huge}}, syscall.E2BIG, "/bin/true"},
+	} {
+		e, err := Run(context.Background(), c.spec)
+		if err == nil || c.is != nil && !errors.Is(err, c.is) || !strings.Contains(err.Error(), c.says) {
+			t.Errorf("%s: got %v, want %v naming %s", name, err, c.is, c.says)
+		}
+		if e.Code != -1 {
+			t.Errorf("%s: got code %d", name, e.Code)
+		}
+	}
+}
+
+// allocated returns how many bytes f allocates, in this whole process.
+func allocated(f func()) int {
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	f()
+	runtime.ReadMemStats(&after)
+	return int(after.TotalAlloc - before.TotalAlloc)
+}
+
+// Not parallel: the allocations of other tests would count.
+func TestFloodNeedsLittleMemory(t *testing.T) {
+	for _, to := range []string{"stdout", "stderr"} {
+		s := part("flood", "200 "+to)
+		got := allocated(func() {
+			if e := run(t, s); e.Code != 0 {
+				t.Errorf("got %+v", e)
+			}
+		})
+		if got > 400<<10 {
+			t.Errorf("200 MiB on %s: %d bytes were allocated", to, got)
+		}
+	}
+}
+
+// Not parallel: the allocations of other tests would count.
+func TestOneHugeLineNeedsBoundedMemory(t *testing.T) {
+	const size = 1 << 20
+	var got []int
+	var cut bool
+	lines := &Lines{Max: size, Line: func(line []byte, truncated bool) {
+		got, cut = append(got, len(line)), truncated
+	}}
+	s := part("flood", "100 stdout")
+	s.Stdout = lines
+	bytes := allocated(func() { run(t, s); lines.Flush() })
+	if !slices.Equal(got, []int{size}) || !cut || bytes > 4*size {
+		t.Errorf("lines of %v bytes, truncated: %v; %d bytes allocated", got, cut, bytes)
+	}
+	if cap(lines.buf) > keptBuffer {
+		t.Errorf("a buffer of %d bytes is kept", cap(lines.buf))
+	}
+}

@@ -1,0 +1,144 @@
+package proc
+
+import (
+	"errors"
+	"os"
+	"runtime"
+	"sync"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// kin is a child that has not been collected yet.
+type kin struct {
+	p     *os.Process
+	mark  string // "VAR=value", or ""
+	ended bool   // it has exited; what it left is being ended. Guarded by family.mu
+}
+
+// family is the set of children under way. What else the kernel lists as a child
+// of this process is a stray: an orphan that one of them left, or a process that
+// other code of this program started.
+var family = struct {
+	// mu guards kin and the fields of its values. It is held while a child is
+	// forked, collected, or listed, so that no listing meets a child of ours that
+	// is not in the map, or an id that was used again.
+	mu  sync.Mutex
+	kin map[int]*kin
+}{kin: map[int]*kin{}}
+
+// Adopt makes this process inherit the orphans that its children leave, however
+// far they moved away. Run calls it before the first child.
+func Adopt() error { return adopted() }
+
+var adopted = sync.OnceValue(func() error {
+	return os.NewSyscallError("prctl PR_SET_CHILD_SUBREAPER", unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0))
+})
+
+func (s Spec) attributes() *syscall.SysProcAttr {
+	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: s.DeathSignal}
+}
+
+// request asks the starter for a process.
+type request struct {
+	start
+	reply chan<- reply // has room for the reply
+}
+
+type reply struct {
+	kin *kin
+	err error
+}
+
+// starter starts all children, from one thread that lives as long as this
+// process: the death signal of a child is sent when the thread that forked it
+// ends, and the threads of goroutines come and go.
+var starter = sync.OnceValue(func() chan<- request {
+	requests := make(chan request)
+	go func() {
+		runtime.LockOSThread()
+		for r := range requests {
+			k, err := r.fork()
+			r.reply <- reply{k, err}
+		}
+	}()
+	return requests
+})
+
+func fork(s start) (*kin, error) {
+	// Without adoption the search for the mark still finds nearly everything.
+	_ = Adopt()
+	c := make(chan reply, 1)
+	starter() <- request{s, c}
+	r := <-c
+	return r.kin, r.err
+}
+
+// fork starts the process and enters it into the family, in one step for others.
+func (s start) fork() (*kin, error) {
+	family.mu.Lock()
+	defer family.mu.Unlock()
+	p, err := os.StartProcess(s.path, s.argv, s.attr)
+	if err != nil {
+		return nil, err
+	}
+	k := &kin{p: p, mark: s.mark}
+	family.kin[p.Pid] = k
+	return k, nil
+}
+
+// await returns when the child has exited. It is not collected yet: until then
+// its id and its group are its own and can be signalled.
+func (k *kin) await() {
+	for {
+		err := unix.Waitid(unix.P_PID, k.p.Pid, nil, unix.WEXITED|unix.WNOWAIT, nil)
+		if !errors.Is(err, unix.EINTR) {
+			return
+		}
+	}
+}
+
+// exited says whether the child has exited, without waiting for it.
+func (k *kin) exited() bool {
+	var info unix.Siginfo
+	err := unix.Waitid(unix.P_PID, k.p.Pid, &info, unix.WEXITED|unix.WNOWAIT|unix.WNOHANG, nil)
+	return err == nil && info.Signo != 0
+}
+
+func (k *kin) signal(sig syscall.Signal, group bool) { signalChild(k.p, sig, group) }
+
+// finish ends what the child left and collects it. After a forced end it looks
+// everywhere; else only if the child has left an orphan.
+func (k *kin) finish(forced bool) ending {
+	all := forced || Adopt() != nil
+	if e, done := k.collectIfAlone(all); done {
+		return e
+	}
+	swept, left := endAll(func() []process { return k.leftovers(all) }, never)
+	family.mu.Lock()
+	defer family.mu.Unlock()
+	return ending{state: k.collect(), swept: swept, left: left}
+}
+
+// never is a channel on which nothing comes.
+var never <-chan struct{}
+
+// collectIfAlone collects the child when nothing shows that it left anything.
+func (k *kin) collectIfAlone(forced bool) (ending, bool) {
+	family.mu.Lock()
+	defer family.mu.Unlock()
+	k.ended = true
+	if forced || len(strays()) > 0 {
+		return ending{}, false
+	}
+	return ending{state: k.collect()}, true
+}
+
+// collect takes the child, which has exited, from the kernel and the family.
+// The caller holds family.mu.
+func (k *kin) collect() *os.ProcessState {
+	state, _ := k.p.Wait()
+	delete(family.kin, k.p.Pid)
+	return state
+}

@@ -1,0 +1,48 @@
+//go:build unix && !linux
+
+package proc
+
+import (
+	"context"
+	"os"
+	"syscall"
+)
+
+// kin is a started child and its process group.
+type kin struct {
+	p     *os.Process
+	state *os.ProcessState
+}
+
+func fork(s start) (*kin, error) {
+	p, err := os.StartProcess(s.path, s.argv, s.attr)
+	return &kin{p: p}, err
+}
+
+func (s Spec) attributes() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
+
+// exited says whether the child is known to have exited.
+func (k *kin) exited() bool { return false }
+
+// await returns when the child has exited.
+func (k *kin) await() { k.state, _ = k.p.Wait() }
+
+func (k *kin) signal(sig syscall.Signal, group bool) { signalChild(k.p, sig, group) }
+
+// finish ends what is left of the group. A process that left it is not found.
+func (k *kin) finish(bool) ending {
+	e := ending{state: k.state}
+	if syscall.Kill(-k.p.Pid, syscall.SIGKILL) == nil {
+		e.swept = 1
+	}
+	return e
+}
+
+func reapStrays() {}
+
+// Adopt does nothing: only Linux lets a process inherit the orphans of its
+// children.
+func Adopt() error { return nil }
+
+// Sweep does nothing: only Linux shows the environment of other processes.
+func Sweep(context.Context, string, string) (int, error) { return 0, nil }

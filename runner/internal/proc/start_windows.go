@@ -1,0 +1,45 @@
+package proc
+
+import (
+	"context"
+	"os"
+	"syscall"
+)
+
+// kin is a started child.
+type kin struct {
+	p     *os.Process
+	state *os.ProcessState
+}
+
+func fork(s start) (*kin, error) {
+	p, err := os.StartProcess(s.path, s.argv, s.attr)
+	return &kin{p: p}, err
+}
+
+func (s Spec) attributes() *syscall.SysProcAttr {
+	return &syscall.SysProcAttr{CmdLine: s.CommandLine, HideWindow: true}
+}
+
+// exited says whether the child is known to have exited.
+func (k *kin) exited() bool { return false }
+
+// await returns when the child has exited.
+func (k *kin) await() { k.state, _ = k.p.Wait() }
+
+// signal kills the child: Windows has no signal that asks another process group
+// to end.
+func (k *kin) signal(syscall.Signal, bool) { _ = k.p.Kill() }
+
+func (k *kin) finish(bool) ending { return ending{state: k.state} }
+
+func signalName(*os.ProcessState) string { return "" }
+
+func reapStrays() {}
+
+// Adopt does nothing: only Linux lets a process inherit the orphans of its
+// children.
+func Adopt() error { return nil }
+
+// Sweep does nothing: only Linux shows the environment of other processes.
+func Sweep(context.Context, string, string) (int, error) { return 0, nil }

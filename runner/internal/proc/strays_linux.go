@@ -1,0 +1,137 @@
+package proc
+
+import (
+	"slices"
+	"syscall"
+)
+
+// strays returns the live children of this process that are not in the family,
+// and collects the dead ones. A dead child in our own process group is left: a
+// process that other code started here stays in that group, and that code waits
+// for it. What Run starts, and so what descends from it, has other groups. The
+// caller holds family.mu.
+func strays() []int {
+	var found []int
+	own := syscall.Getpgrp()
+	for _, pid := range children() {
+		if family.kin[pid] != nil {
+			continue
+		}
+		pgrp, err := syscall.Getpgid(pid)
+		if err == nil && pgrp != own && collectZombie(pid) {
+			continue
+		}
+		found = append(found, pid)
+	}
+	return found
+}
+
+// reapStrays collects the orphans that have died meanwhile.
+func reapStrays() {
+	family.mu.Lock()
+	defer family.mu.Unlock()
+	strays()
+}
+
+// sibling is another child that was not collected yet.
+type sibling struct {
+	pid   int
+	mark  string
+	ended bool // it is clearing up itself
+}
+
+// around returns the strays and the siblings of k, as of one moment.
+func (k *kin) around() (found []int, siblings []sibling) {
+	family.mu.Lock()
+	defer family.mu.Unlock()
+	for pid, other := range family.kin {
+		if other != k {
+			siblings = append(siblings, sibling{pid, other.mark, other.ended})
+		}
+	}
+	return strays(), siblings
+}
+
+// leftovers finds what a child that has exited left behind: its orphans with all
+// their descendants and, if everywhere, whatever carries its mark.
+func (k *kin) leftovers(everywhere bool) []process {
+	pids, siblings := k.around()
+	if len(pids) == 0 && !everywhere {
+		return nil
+	}
+	all := snapshot()
+	found := map[int]process{}
+	for _, pid := range pids {
+		if p, ok := all[pid]; ok && k.owns(p, siblings, all) {
+			addTree(found, p, all)
+		}
+	}
+	if everywhere {
+		k.addMarked(found, siblings, all)
+	}
+	return values(found)
+}
+
+// owns says whether a stray comes from k, or is dying and due to be collected.
+// Its process group or its mark tells. A stray that hides both belongs to k if k,
+// and no running sibling, is old enough to be its ancestor; otherwise the last of
+// those siblings will end it.
+func (k *kin) owns(p process, siblings []sibling, all map[int]process) bool {
+	for _, s := range siblings {
+		if p.pgrp == s.pid || carries(p.pid, s.mark) {
+			return false
+		}
+	}
+	if p.pgrp == k.p.Pid || carries(p.pid, k.mark) {
+		return true
+	}
+	if p.pgrp == syscall.Getpgrp() {
+		return false
+	}
+	return p.dying || k.couldHaveStarted(p, siblings, all)
+}
+
+// couldHaveStarted says whether k, and no running sibling, is as old as p.
+func (k *kin) couldHaveStarted(p process, siblings []sibling, all map[int]process) bool {
+	for _, s := range siblings {
+		other, ok := all[s.pid]
+		if ok && !s.ended && other.born <= p.born {
+			return false
+		}
+	}
+	return all[k.p.Pid].born <= p.born
+}
+
+// addMarked adds every live process that carries the mark of k.
+func (k *kin) addMarked(found map[int]process, siblings []sibling, all map[int]process) {
+	if k.mark == "" || slices.ContainsFunc(siblings, func(s sibling) bool { return s.mark == k.mark }) {
+		return
+	}
+	for pid, p := range all {
+		if pid != syscall.Getpid() && pid != k.p.Pid && !p.dying && carries(pid, k.mark) {
+			found[pid] = p
+		}
+	}
+}
+
+// addTree adds a process and its descendants, also dead ones: they show that
+// another look is due, which will collect them.
+func addTree(found map[int]process, p process, all map[int]process) {
+	if _, known := found[p.pid]; known {
+		return
+	}
+	found[p.pid] = p
+	for _, other := range all {
+		if other.ppid == p.pid {
+			addTree(found, other, all)
+		}
+	}
+}
+
+func values(m map[int]process) []process {
+	list := make([]process, 0, len(m))
+	for _, p := range m {
+		list = append(list, p)
+	}
+	return list
+}

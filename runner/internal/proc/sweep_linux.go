@@ -1,0 +1,178 @@
+package proc
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"syscall"
+	"time"
+)
+
+const (
+	// sweepTerm is how long what is swept may take to end on SIGTERM (git takes
+	// its lock files away), before it gets SIGKILL.
+	sweepTerm = 250 * time.Millisecond
+	// sweepMax is when processes that do not even die of SIGKILL are given up:
+	// they hang in the kernel.
+	sweepMax = 10 * time.Second
+)
+
+// Sweep ends every process that has an entry of the name markVar in its
+// environment whose value is prefix, or begins with it and goes on with anything
+// but a letter or digit. It returns how many it ended, when they are gone. This
+// process, its children under way and its ancestors are left alone. The error is
+// that of ctx, or says how many could not be ended.
+//
+// It is for what a crashed process left behind; after a Run nothing is left.
+func Sweep(ctx context.Context, markVar, prefix string) (int, error) {
+	spared := untouchable()
+	swept, left := endAll(func() []process { return marked(markVar+"="+prefix, spared) }, ctx.Done())
+	if err := ctx.Err(); err != nil && left > 0 {
+		return swept, fmt.Errorf("sweep processes: %w", err)
+	}
+	if left > 0 {
+		return swept, fmt.Errorf("sweep processes: %d can't be ended", left)
+	}
+	return swept, nil
+}
+
+// untouchable returns the ids of this process, its ancestors and its children
+// under way.
+func untouchable() map[int]bool {
+	ids := map[int]bool{}
+	for pid := os.Getpid(); pid > 0 && !ids[pid]; {
+		ids[pid] = true
+		p, _ := readStat(pid)
+		pid = p.ppid
+	}
+	family.mu.Lock()
+	defer family.mu.Unlock()
+	for pid := range family.kin {
+		ids[pid] = true
+	}
+	return ids
+}
+
+// marked finds the live processes that carry a mark.
+func marked(entry string, spared map[int]bool) []process {
+	var found []process
+	for _, pid := range pids() {
+		if spared[pid] || !hasEntry(pid, func(e []byte) bool { return beginsWith(e, entry) }) {
+			continue
+		}
+		if p, ok := readStat(pid); ok && !p.dying {
+			found = append(found, p)
+		}
+	}
+	return found
+}
+
+// beginsWith says whether an entry is mark, or mark and something after a boundary.
+func beginsWith(entry []byte, mark string) bool {
+	rest, ok := strings.CutPrefix(string(entry), mark)
+	return ok && (rest == "" || !isWord(rest[0]))
+}
+
+func isWord(c byte) bool {
+	return c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= 0x80
+}
+
+// hunt is one sweep under way. A process in it is named by pid and born alone.
+type hunt struct {
+	find    func() []process
+	pending map[process]bool // found, and not gone yet
+	hits    map[process]bool // signalled at least once
+	refused map[process]bool // not ours to signal
+}
+
+// endAll ends what find returns, again and again until it returns nothing more
+// that can be ended. find must not return this process or a child under way.
+func endAll(find func() []process, stop <-chan struct{}) (swept, left int) {
+	h := hunt{find: find, pending: map[process]bool{}, hits: map[process]bool{}, refused: map[process]bool{}}
+	began := time.Now()
+	pause := time.Millisecond
+	for {
+		sig := syscall.SIGTERM
+		if time.Since(began) >= sweepTerm {
+			sig = syscall.SIGKILL
+		}
+		found := h.round(sig)
+		if found+len(h.pending) == 0 || time.Since(began) > sweepMax || !rest(pause, stop) {
+			return len(h.hits), len(h.pending) + len(h.refused)
+		}
+		pause = min(2*pause, 20*time.Millisecond)
+	}
+}
+
+// rest waits, and returns false when it was stopped.
+func rest(d time.Duration, stop <-chan struct{}) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-stop:
+		return false
+	}
+}
+
+// round signals everything that is found once, lets go of what is gone, and
+// returns how many were found: when what had been pending is gone, its children
+// may have come to light.
+func (h *hunt) round(sig syscall.Signal) (found int) {
+	for _, p := range h.find() {
+		id := process{pid: p.pid, born: p.born}
+		if !h.refused[id] {
+			h.pending[id] = true
+			found++
+		}
+	}
+	for id := range h.pending {
+		if sig == syscall.SIGKILL || !h.hits[id] {
+			h.hit(id, sig)
+		}
+		if h.refused[id] || gone(id) {
+			delete(h.pending, id)
+		}
+	}
+	return found
+}
+
+// hit signals one process, unless its id belongs to another by now.
+func (h *hunt) hit(id process, sig syscall.Signal) {
+	p, err := os.FindProcess(id.pid) // holds on to this very process where the kernel can
+	if err != nil {
+		return
+	}
+	defer func() { _ = p.Release() }()
+	if now, ok := readStat(id.pid); !ok || now.dying || now.born != id.born {
+		return
+	}
+	if errors.Is(p.Signal(sig), os.ErrPermission) {
+		h.refused[id] = true
+		return
+	}
+	h.hits[id] = true
+}
+
+// gone says whether a process is no more. It collects what had become a child of
+// ours; the dead children of others count as gone.
+func gone(id process) bool {
+	family.mu.Lock()
+	collectZombie(id.pid)
+	family.mu.Unlock()
+	now, ok := readStat(id.pid)
+	return !ok || now.born != id.born || now.dying && now.ppid != syscall.Getpid()
+}
+
+// collectZombie collects a dead child that is not in the family, and says whether
+// there was one. The caller holds family.mu.
+func collectZombie(pid int) bool {
+	if family.kin[pid] != nil {
+		return false
+	}
+	got, err := syscall.Wait4(pid, nil, syscall.WNOHANG, nil)
+	return err == nil && got == pid
+}

@@ -1,0 +1,363 @@
+package proc
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// Not parallel: an orphan without a mark is ended when no older child is left.
+func TestNothingOutlivesRun(t *testing.T) {
+	for _, args := range []string{
+		"plain -- linger",
+		"leaky -- linger",
+		"setsid leaky -- linger",
+		"wiped -- linger",
+		"setsid wiped leaky -- linger",
+		"setsid leaky -- stubborn 2 15",
+		"setsid -- parent setsid wiped -- linger",
+		"plain -- parent setsid leaky lingering -- stubborn 2 15",
+		"setsid wiped -- parent wiped lingering -- parent lingering wiped -- stubborn 15",
+	} {
+		s, a := part("parent", args), announced()
+		s.Stdout = a
+		e := run(t, s)
+		pid := a.next(t)
+		if e.Ended != ByItself || e.Code != 0 || e.Swept == 0 || e.Left != 0 {
+			t.Errorf("%s\ngot %+v", args, e)
+		}
+		wantGone(t, pid)
+		wantNoStrays(t, args)
+	}
+}
+
+// Not parallel, see above.
+func TestNothingOutlivesAForcedEnd(t *testing.T) {
+	for _, args := range []string{
+		"lingering leaky setsid -- stubborn 2 15",
+		"lingering leaky setsid wiped -- parent setsid wiped -- linger",
+	} {
+		s, a := part("parent", args), announced()
+		s.Stdout = a
+		r := inBackground(t, s)
+		pid := a.next(t)
+		r.stop(nil)
+		if e := r.wait(t); e.Ended != ByStop || e.Swept == 0 {
+			t.Errorf("%s\ngot %+v", args, e)
+		}
+		wantGone(t, pid)
+		wantNoStrays(t, args)
+	}
+}
+
+func wantNoStrays(t *testing.T, after string) {
+	t.Helper()
+	family.mu.Lock()
+	defer family.mu.Unlock()
+	if left := strays(); len(left) > 0 {
+		t.Errorf("after %s: strays %v are left", after, left)
+	}
+	if len(family.kin) > 0 {
+		t.Errorf("after %s: %d children are still known", after, len(family.kin))
+	}
+}
+
+// An orphan that has moved away is only found by what it carries or descends
+// from. While two children run, each loses only its own.
+func TestSiblingsAreNotSwept(t *testing.T) {
+	for _, how := range []string{"setsid leaky", "plain"} {
+		first, a := part("parent", how+" until-usr1 -- linger"), announced()
+		first.Stdout = a
+		one := inBackground(t, first)
+		kept, parent := a.next(t), a.next(t)
+
+		for _, forced := range []bool{false, true} {
+			second, b := part("parent", how+" lingering -- linger"), announced()
+			if !forced {
+				second = part("parent", how+" -- linger")
+			}
+			second.Stdout = b
+			two := inBackground(t, second)
+			swept := b.next(t)
+			if forced {
+				two.stop(nil)
+			}
+			two.wait(t)
+			wantGone(t, swept)
+			if !alive(kept) || !alive(parent) {
+				t.Errorf("%s: a sibling was ended (forced: %v)", how, forced)
+			}
+		}
+		kill(parent, syscall.SIGUSR1)
+		if e := one.wait(t); e.Swept != 1 {
+			t.Errorf("%s: got %+v", how, e)
+		}
+		wantGone(t, kept)
+	}
+}
+
+// The orphan of a running child is not touched when a sibling ends.
+func TestOrphansOfSiblingsAreNotSwept(t *testing.T) {
+	first, a := part("parent", "until-usr1 -- parent setsid -- linger"), announced()
+	first.Stdout = a
+	one := inBackground(t, first)
+	orphan, parent := a.next(t), a.next(t)
+	waitAdopted(t, orphan)
+	if e := run(t, part("parent", "setsid -- linger")); e.Swept != 1 {
+		t.Errorf("got %+v", e)
+	}
+	if !alive(orphan) {
+		t.Errorf("the orphan %d of a sibling was ended", orphan)
+	}
+	kill(parent, syscall.SIGUSR1)
+	one.wait(t)
+	wantGone(t, orphan)
+}
+
+// An orphan without a mark might come from any child that is older. It stays
+// until the last of them ends.
+func TestOrphanWithoutMarkBelongsToTheOlderChildren(t *testing.T) {
+	older := inBackground(t, lingerer())
+	s, a := part("parent", "setsid wiped -- linger"), announced()
+	s.Stdout = a
+	run(t, s)
+	orphan := a.next(t)
+	if !alive(orphan) {
+		t.Error("an orphan that may come from an older sibling was ended")
+	}
+	older.stop(nil)
+	older.wait(t)
+	wantGone(t, orphan)
+}
+
+func TestYoungerChildrenHaveNoClaimOnAnOrphan(t *testing.T) {
+	s, a := part("parent", "setsid wiped until-usr1 -- linger"), announced()
+	s.Stdout = a
+	r := inBackground(t, s)
+	orphan, parent := a.next(t), a.next(t)
+	wantOlder(t, orphan)
+	younger := inBackground(t, lingerer())
+	kill(parent, syscall.SIGUSR1)
+	r.wait(t)
+	wantGone(t, orphan)
+	younger.stop(nil)
+	younger.wait(t)
+}
+
+// wantOlder returns when new processes are younger than pid by the kernel's count.
+func wantOlder(t *testing.T, pid int) {
+	t.Helper()
+	for old, _ := readStat(pid); ; {
+		s, a := part("polite", ""), announced()
+		s.Stdout = a
+		r := inBackground(t, s)
+		young, _ := readStat(a.next(t))
+		r.stop(nil)
+		r.wait(t)
+		if young.born > old.born {
+			return
+		}
+	}
+}
+
+// lingerer is a child without a mark of its own that has been started for sure.
+func lingerer() Spec {
+	s := part("linger", "")
+	s.MarkVar, s.Mark = "", ""
+	return s
+}
+
+// What other code of this program starts is neither ended nor collected.
+func TestChildrenOfOthersAreLeftAlone(t *testing.T) {
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), roleVar+"=linger")
+	from, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	var b [1]byte
+	if _, err := from.Read(b[:]); err != nil {
+		t.Fatal(err)
+	}
+	sweepTwice(t)
+	if !alive(cmd.Process.Pid) {
+		t.Error("a foreign child was ended")
+	}
+	kill(cmd.Process.Pid, syscall.SIGTERM)
+	waitDead(t, cmd.Process.Pid)
+	sweepTwice(t)
+	reapStrays()
+	if err := cmd.Wait(); err == nil || cmd.ProcessState == nil || signalName(cmd.ProcessState) != "SIGTERM" {
+		t.Errorf("a foreign child was collected: %v, %v", err, cmd.ProcessState)
+	}
+}
+
+func sweepTwice(t *testing.T) {
+	t.Helper()
+	run(t, part("parent", "setsid wiped -- linger"))
+	s := part("linger", "")
+	s.Timeout = 50 * time.Millisecond
+	run(t, s)
+}
+
+// waitDead returns when a process has died, collected or not.
+func waitDead(t *testing.T, pid int) {
+	t.Helper()
+	fd, err := unix.PidfdOpen(pid, 0)
+	if err != nil {
+		return // collected
+	}
+	defer unix.Close(fd)
+	n, err := unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, 60_000)
+	if n != 1 {
+		t.Fatalf("process %d did not die within a minute: %v", pid, err)
+	}
+}
+
+// waitAdopted returns when a process has become a child of this one.
+func waitAdopted(t *testing.T, pid int) {
+	t.Helper()
+	if p, ok := readStat(pid); ok && p.ppid != os.Getpid() {
+		waitDead(t, p.ppid)
+	}
+}
+
+// The orphans of a long-lived child that die early are collected while it runs.
+func TestDeadOrphansDoNotPileUp(t *testing.T) {
+	s, a := part("parent", "until-usr1 -- parent setsid -- linger"), announced()
+	s.Stdout = a
+	r := inBackground(t, s)
+	orphan, parent := a.next(t), a.next(t)
+	waitAdopted(t, orphan)
+	kill(orphan, syscall.SIGKILL)
+	waitDead(t, orphan)
+	reapStrays()
+	wantGone(t, orphan)
+	kill(parent, syscall.SIGUSR1)
+	if e := r.wait(t); e.Swept != 0 {
+		t.Errorf("got %+v", e)
+	}
+}
+
+func TestManyAtOnce(t *testing.T) {
+	var wg sync.WaitGroup
+	slots := make(chan struct{}, 6)
+	for i := range 60 {
+		wg.Go(func() {
+			slots <- struct{}{}
+			defer func() { <-slots }()
+			var out bytes.Buffer
+			s := Spec{
+				Path: "/bin/bash", MarkVar: markVar, Mark: newMark(), Stdout: &out,
+				Args: []string{"-c", fmt.Sprintf("sleep 300 & (setsid sleep 300 &); echo %d", i)},
+				Env:  []string{"PATH=/usr/bin:/bin"},
+			}
+			e, err := Run(context.Background(), s)
+			if err != nil || e.Code != 0 || out.String() != fmt.Sprintln(i) || e.Swept != 2 {
+				t.Errorf("run %d: %+v, %v, %q", i, e, err, out.String())
+			}
+		})
+	}
+	wg.Wait()
+	wantNoStrays(t, "all")
+}
+
+// A process that dies without a word leaves nothing that a later Sweep does not
+// find: its child gets the death signal, and a tool that moved away has the mark.
+func TestSweepAfterACrash(t *testing.T) {
+	if err := Adopt(); err != nil {
+		t.Fatal(err) // the orphans of the crashed process come to this one
+	}
+	mark := newMark()
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), noSleep, markVar+"="+mark, roleVar+"=conductor",
+		argsVar+"=parent setsid lingering -- stubborn 2 15")
+	a := announced()
+	cmd.Stdout, cmd.Stderr = a, os.Stderr
+	cmd.WaitDelay = time.Minute
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	tool := a.next(t)
+	stat, _ := readStat(tool)
+	kill(cmd.Process.Pid, syscall.SIGKILL)
+	waitDead(t, stat.ppid) // by the death signal
+	reapStrays()
+	wantGone(t, stat.ppid)
+	if !alive(tool) {
+		t.Error("the tool should have survived the crash, for the sake of this test")
+	}
+	n, err := Sweep(context.Background(), markVar, mark)
+	if n != 1 || err != nil {
+		t.Errorf("Sweep: got %d, %v, want 1", n, err)
+	}
+	wantGone(t, tool)
+	_ = cmd.Wait()
+}
+
+func TestSweepKnowsTheBoundary(t *testing.T) {
+	prefix := newMark() + "x"
+	for suffix, want := range map[string]bool{"": true, ".1": true, "-b": true, "1": false, "y": false, "é": false} {
+		pid := orphan(t, prefix+suffix)
+		if n, err := Sweep(context.Background(), markVar, prefix); err != nil || (n == 1) != want {
+			t.Errorf("Sweep %q with %q around: got %d, %v, want it ended: %v", prefix, prefix+suffix, n, err, want)
+		}
+		if alive(pid) == want {
+			t.Errorf("Sweep %q with %q around: alive: %v", prefix, prefix+suffix, alive(pid))
+		}
+		if !want {
+			kill(pid, syscall.SIGKILL)
+			waitDead(t, pid)
+			reapStrays()
+		}
+	}
+}
+
+// orphan starts a process that Run knows nothing of.
+func orphan(t *testing.T, mark string) int {
+	t.Helper()
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), noSleep, markVar+"="+mark, roleVar+"=parent", argsVar+"=setsid -- linger")
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return number(strings.TrimSpace(string(out)))
+}
+
+// A run may be resumed by something that the run itself started.
+func TestSweepSparesItsOwnAncestors(t *testing.T) {
+	cmd := exec.Command(os.Args[0])
+	mark := newMark()
+	cmd.Env = append(os.Environ(), noSleep, markVar+"="+mark, roleVar+"=sweeper", argsVar+"="+mark)
+	if out, err := cmd.CombinedOutput(); err != nil || string(out) != "0 <nil>" {
+		t.Errorf("got %q, %v", out, err)
+	}
+}
+
+func TestSweepObeysItsContext(t *testing.T) {
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	mark := newMark()
+	pid := orphan(t, mark+".1")
+	if _, err := Sweep(ctx, markVar, mark); err == nil {
+		t.Error("a sweep that was cut short reports no error")
+	}
+	if _, err := Sweep(context.Background(), markVar, mark); err != nil {
+		t.Error(err)
+	}
+	waitDead(t, pid)
+	reapStrays()
+}

@@ -1,0 +1,229 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/raymond-action/raymond-action/protocol"
+	"github.com/raymond-action/raymond-action/state"
+)
+
+// maxVarPayload is the largest payload that scripts get in a variable, in bytes.
+// Larger ones are in RAYMOND_RESULT_FILE only.
+const maxVarPayload = 64 << 10
+
+// start adds the next invocation of an agent to the step and returns its order.
+func (r *Runner) start(step *state.Step, a *state.Agent) Order {
+	st, ok := r.cfg.Workflow.State(a.State)
+	if !ok {
+		panic("internal error: the workflow has no state " + a.State)
+	}
+	plan := step.Plan(a, st)
+	l := state.Launch{State: st, Plan: plan, Cwd: r.dir(a)}
+	switch plan.Mode {
+	case state.Fresh, state.Branch:
+		l.SessionID = r.cfg.NewID()
+	case state.Resume:
+		l.SessionID, l.Length = plan.Session.ID, plan.Cut
+		if n, ok := r.cfg.Sessions.Length(plan.Session.ID, l.Cwd); ok && l.Length == nil {
+			l.Length = &n
+		}
+	}
+	return r.order(step, step.Start(a.ID, l), l)
+}
+
+// dir is where an agent works.
+func (r *Runner) dir(a *state.Agent) string {
+	if a.Dir != "" {
+		return a.Dir
+	}
+	return r.run.Dir
+}
+
+// order says everything a worker needs. step has the agent started already.
+func (r *Runner) order(step *state.Step, a *state.Agent, l state.Launch) Order {
+	st, opt, run := l.State, step.Options(), a.Exec.Running
+	o := Order{
+		Agent: a.ID, State: st.Name, Kind: st.Kind, Dir: l.Cwd,
+		Mark:    r.run.Mark + "." + strconv.Itoa(run.N),
+		Timeout: pick(st.Policy.Timeout, opt.Timeout), Idle: pick(st.Policy.IdleTimeout, opt.IdleTimeout),
+		Verbose: r.cfg.Verbose,
+	}
+	if r.cfg.DebugDir != "" {
+		o.DebugDir = DebugFolder(r.cfg.DebugDir, a.Exec.Iteration, a.ID, a.State, a.Exec.Attempt)
+	}
+	if st.Kind == protocol.Script {
+		o.Script = filepath.Join(r.cfg.ScriptDir, st.Name)
+		o.Payload = string(a.Payload)
+		o.PayloadFile = filepath.Join(r.cfg.PayloadDir, strconv.Itoa(run.N))
+	}
+	o.Env = r.environ(a, o)
+	if st.Kind == protocol.Prompt {
+		r.promptOrder(&o, a, l, opt)
+		o.BudgetCap = step.Cap()
+	}
+	return o
+}
+
+func (r *Runner) promptOrder(o *Order, a *state.Agent, l state.Launch, opt *state.Options) {
+	run := a.Exec.Running
+	o.Prompt = r.prompt(a, l.State)
+	o.Session, o.SessionID, o.From, o.Cut = run.Mode, run.SessionID, run.From, l.Plan.Cut
+	o.Model = run.Model
+	o.Effort = first(l.State.Policy.Effort, opt.Effort)
+	o.PermissionMode = permission(l.State.Policy.PermissionMode, opt.PermissionMode)
+	o.SkipPermissions = opt.SkipPermissions
+	o.AllowedTools = allowed(l.State.Policy.AllowedTools, opt.AllowedTools)
+	o.DisallowedTools = append(append([]string{}, opt.DisallowedTools...), l.State.Policy.DisallowedTools...)
+}
+
+func first(values ...string) string {
+	for _, v := range values {
+		if v != "" {
+			return v
+		}
+	}
+	return ""
+}
+
+func pick(own *time.Duration, run state.Duration) time.Duration {
+	if own != nil {
+		return *own
+	}
+	return time.Duration(run)
+}
+
+// prompt is the text to send: the state's own first, whatever we add after it.
+func (r *Runner) prompt(a *state.Agent, st *protocol.State) string {
+	e := a.Exec
+	var text string
+	switch {
+	case e.Reminder != "":
+		text = e.Reminder
+	case e.Continue:
+		text = "The last run of this step ended early, before its work was done. Check what is done already, " +
+			"go on from there, and end with exactly one transition tag as the step asked."
+	default:
+		text = protocol.Render(st.Body, r.lookup(a))
+		if strings.HasPrefix(text, "/") {
+			text = "\n" + text
+		}
+	}
+	if e.Noted {
+		text += "\n\nNote: an earlier try of this step was interrupted and may have left half-done work; check before repeating it."
+	}
+	return text
+}
+
+// lookup finds the value of a template name: the first that matches wins.
+func (r *Runner) lookup(a *state.Agent) func(string) (string, bool) {
+	return func(name string) (string, bool) {
+		switch name {
+		case "workflow_id":
+			return r.run.WorkflowID, true
+		case "agent_id":
+			return a.ID, true
+		case "state":
+			return a.State, true
+		case "result", "input":
+			return string(a.Payload), true
+		}
+		if v, ok := a.Vars[name]; ok {
+			return v, true
+		}
+		v, ok := r.run.Meta[name]
+		return v, ok
+	}
+}
+
+// environ is what a script learns of its run, in variables; agent CLIs get the
+// names only.
+func (r *Runner) environ(a *state.Agent, o Order) []string {
+	env := []string{
+		"RAYMOND_WORKFLOW_ID=" + r.run.WorkflowID, "RAYMOND_AGENT_ID=" + a.ID, "RAYMOND_STATE=" + a.State,
+	}
+	if o.Kind != protocol.Script {
+		return env
+	}
+	env = append(env, "RAYMOND_SCOPE="+r.cfg.ScriptDir, "RAYMOND_RESULT_FILE="+o.PayloadFile)
+	if p := o.Payload; len(p) <= maxVarPayload && !strings.Contains(p, "\x00") {
+		env = append(env, "RAYMOND_RESULT="+p, "RAYMOND_INPUT="+p)
+	}
+	for _, vars := range []map[string]string{r.run.Meta, a.Vars} {
+		for k, v := range vars {
+			if !strings.Contains(v, "\x00") {
+				env = append(env, "RAYMOND_VAR_"+variable(k)+"="+v)
+			}
+		}
+	}
+	return env
+}
+
+// variable turns a name into one that shells accept.
+func variable(name string) string {
+	return strings.Map(func(c rune) rune {
+		if c >= utf8.RuneSelf || !(c >= 'A' && c <= 'Z' || c >= '0' && c <= '9') {
+			return '_'
+		}
+		return c
+	}, strings.ToUpper(name))
+}
+
+// work runs one invocation. It is the only code of this package outside the
+// owner; the owner always receives what it sends.
+func (r *Runner) work(ctx context.Context, o Order) {
+	tell := func(p Progress) { r.mail <- message{agent: o.Agent, progress: &p} }
+	answer, err := r.invoke(ctx, o, tell)
+	m := message{agent: o.Agent, answer: answer}
+	if err != nil && !errors.As(err, &m.failure) {
+		m.failure = &Failure{Class: Fatal, Message: err.Error()}
+	}
+	r.mail <- m
+}
+
+func (r *Runner) invoke(ctx context.Context, o Order, tell func(Progress)) (Answer, error) {
+	if info, err := os.Stat(o.Dir); err != nil || !info.IsDir() {
+		return Answer{}, &Failure{Class: Fatal, Message: fmt.Sprintf("the working directory %q is no existing directory", o.Dir)}
+	}
+	if o.PayloadFile != "" {
+		if err := os.WriteFile(o.PayloadFile, []byte(o.Payload), 0o600); err != nil {
+			return Answer{}, &Failure{Class: Machine, Message: "write payload: " + err.Error()}
+		}
+		defer os.Remove(o.PayloadFile)
+	}
+	if o.DebugDir != "" {
+		if err := os.MkdirAll(o.DebugDir, 0o700); err != nil {
+			o.DebugDir = ""
+		}
+	}
+	return r.cfg.Backends[o.Kind].Run(ctx, o, tell)
+}
+
+// spent returns what the transcript of a lost invocation shows. A branch begins
+// with a copy of its caller's history, which others paid for.
+func (r *Runner) spent(a *state.Agent) []state.Usage {
+	run := a.Exec.Running
+	if run.Mode == "" {
+		return nil
+	}
+	from := int64(0)
+	if run.Length != nil {
+		from = *run.Length
+	}
+	used, ok := r.cfg.Sessions.Usage(run.SessionID, r.dir(a), from)
+	if !ok {
+		return nil
+	}
+	if run.Mode == state.Branch {
+		before, _ := r.cfg.Sessions.Usage(run.From, r.dir(a), 0)
+		used = state.Without(used, before)
+	}
+	return used
+}

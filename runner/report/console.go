@@ -1,0 +1,244 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/raymond-action/raymond-action/state"
+)
+
+// ConsoleOptions say for whom a Console writes.
+type ConsoleOptions struct {
+	Terminal bool // a live line per agent at work; else plain lines only
+	Color    bool // to be set on a terminal only, and never under NO_COLOR
+	Quiet    bool // failures and the last line only
+	Verbose  bool // also what agents say, where they work, and what was stored
+	// Width is the number of columns; 0 stands for 80 on a terminal, else 160.
+	Width int
+	// WorkflowID is named where the reader is told how to go on.
+	WorkflowID string
+}
+
+// Console tells a person how a run goes: a line for each state that starts, ends
+// or stumbles, and on a terminal a live line for each agent at work, which is
+// gone after Close. Elsewhere it says at least every 30 seconds that an agent is
+// still at work, when Tick is called more often than that.
+type Console struct {
+	w      io.Writer
+	o      ConsoleOptions
+	out    []byte // collected for one write
+	now    time.Time
+	ticked time.Time
+	agents map[string]*agentView
+	atWork []*agentView // in the order in which they began
+	budget state.USD
+	live   display
+
+	agentColumn, stateColumn int // widths so far
+}
+
+// agentView is what the console remembers of an agent.
+type agentView struct {
+	id, state string
+	began     time.Time // the state execution
+	said      time.Time // the last line about it
+	note      string    // what it stumbles over, for the live line
+	spent     state.USD // in the states that ended
+	attempts  state.USD // in the attempts of the state under way
+	fault     string    // of the state that just failed
+	// ended is the line of a state that ended well. It waits for the transition,
+	// which the same step tells.
+	ended *line
+}
+
+// NewConsole returns a Console on w, to which it writes whole lines.
+func NewConsole(w io.Writer, o ConsoleOptions) *Console {
+	if o.Width <= 0 {
+		o.Width = 160
+		if o.Terminal {
+			o.Width = 80
+		}
+	}
+	return &Console{
+		w: w, o: o, agents: map[string]*agentView{},
+		agentColumn: len("main"), stateColumn: len("START.md"),
+	}
+}
+
+// Report implements Reporter.
+func (c *Console) Report(e state.Event) error {
+	if e.Time.After(c.now) {
+		c.now = e.Time
+	}
+	c.settle(e)
+	switch b := e.Body.(type) {
+	case *state.StateFinished:
+		c.end(e, b)
+	case *state.Transition:
+		c.move(e, b)
+	case *state.AgentFinished:
+		c.finish(e, b)
+	case *state.RunFinished:
+		c.atWork = nil
+		c.print(lastLine(b, c.budget, c.o.WorkflowID))
+	default:
+		c.note(e)
+		c.print(c.describe(e))
+	}
+	return c.flush()
+}
+
+// Tick redraws the live lines, or says which agents are still at work.
+func (c *Console) Tick(now time.Time) error {
+	var since time.Duration
+	if !c.ticked.IsZero() {
+		since = now.Sub(c.ticked)
+	}
+	c.now, c.ticked = now, now
+	c.settleAll()
+	if !c.o.Terminal && !c.o.Quiet {
+		c.sayWhoWorks(since)
+	}
+	return c.flush()
+}
+
+// Close prints what is left and erases the live lines.
+func (c *Console) Close() error {
+	c.atWork, c.live.at = nil, time.Time{}
+	c.settleAll()
+	return c.flush()
+}
+
+func (c *Console) view(agent string) *agentView {
+	v, ok := c.agents[agent]
+	if !ok {
+		v = &agentView{id: agent}
+		c.agents[agent] = v
+	}
+	return v
+}
+
+// settle prints lines that wait for a transition when e shows that none comes.
+func (c *Console) settle(e state.Event) {
+	switch e.Body.(type) {
+	case *state.RunFinished:
+		c.settleAll()
+	case *state.Transition:
+	default:
+		if v, ok := c.agents[e.Agent]; ok {
+			c.settleOne(v)
+		}
+	}
+}
+
+func (c *Console) settleAll() {
+	for _, id := range slices.Sorted(maps.Keys(c.agents)) {
+		c.settleOne(c.agents[id])
+	}
+}
+
+func (c *Console) settleOne(v *agentView) {
+	if l := v.ended; l != nil {
+		v.ended = nil
+		c.print(*l)
+	}
+}
+
+// note remembers what an event says about an agent that goes on.
+func (c *Console) note(e state.Event) {
+	switch b := e.Body.(type) {
+	case *state.RunStarted:
+		c.budget = b.BudgetUSD
+	case *state.StateStarted:
+		v := c.view(e.Agent)
+		v.state, v.began, v.note, v.attempts, v.fault = e.State, e.Time, "", 0, ""
+		c.rest(v)
+		c.atWork = append(c.atWork, v)
+	case *state.NodeAttempt:
+		v := c.view(e.Agent)
+		v.attempts += b.CostUSD
+		v.note = "after " + count(b.Attempt, "attempt")
+	case *state.Retry:
+		c.view(e.Agent).note = fmt.Sprint("retry ", b.N)
+	case *state.Reminder:
+		c.view(e.Agent).note = fmt.Sprint("reminder ", b.N)
+	}
+}
+
+// rest takes an agent off the list of those at work.
+func (c *Console) rest(v *agentView) {
+	c.atWork = slices.DeleteFunc(c.atWork, func(w *agentView) bool { return w == v })
+}
+
+func (c *Console) end(e state.Event, b *state.StateFinished) {
+	v := c.view(e.Agent)
+	v.spent, v.attempts, v.fault = v.spent+b.CostUSD, 0, b.Error
+	c.rest(v)
+	if len(b.Denied) > 0 {
+		c.print(line{agent: e.Agent, state: e.State, mark: refused, text: strings.Join(b.Denied, ", ")})
+	}
+	l := endLine(e, b)
+	if b.OK {
+		v.ended = &l
+		return
+	}
+	c.print(l)
+}
+
+func (c *Console) move(e state.Event, b *state.Transition) {
+	v := c.view(e.Agent)
+	if v.ended == nil {
+		c.print(moveLine(e, b))
+		return
+	}
+	v.ended.text = moveText(b)
+	c.settleOne(v)
+}
+
+func (c *Console) finish(e state.Event, b *state.AgentFinished) {
+	v := c.view(e.Agent)
+	c.print(finishLine(e, b, v.fault != "" && v.fault == b.Error))
+	c.rest(v)
+	delete(c.agents, e.Agent)
+}
+
+// print adds a line to what the next flush writes, if it is for this reader.
+func (c *Console) print(l line) {
+	if l.mark == "" || l.rank < c.least() {
+		return
+	}
+	c.agentColumn = max(c.agentColumn, min(columns(l.agent), widestColumn))
+	c.stateColumn = max(c.stateColumn, min(columns(l.state), widestColumn))
+	c.out = append(append(c.out, c.render(l)...), '\n')
+	if v, ok := c.agents[l.agent]; ok {
+		v.said = c.now
+	}
+}
+
+// least is the rank from which on this reader wants to see lines.
+func (c *Console) least() rank {
+	switch {
+	case c.o.Quiet:
+		return vital
+	case c.o.Verbose:
+		return extra
+	}
+	return usual
+}
+
+// flush writes what was collected, and the live lines on a terminal.
+func (c *Console) flush() error {
+	if c.o.Terminal && !c.o.Quiet {
+		c.out = c.live.frame(c.out, c.now, c.liveLines)
+	}
+	if len(c.out) == 0 {
+		return nil
+	}
+	_, err := c.w.Write(c.out)
+	c.out = c.out[:0]
+	return err
+}

@@ -1,0 +1,189 @@
+package report
+
+import (
+	"bytes"
+	"flag"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/raymond-action/raymond-action/state"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+// readers are those for whom the golden files show what a console writes.
+var readers = map[string]ConsoleOptions{
+	"plain":    {},
+	"quiet":    {Quiet: true},
+	"verbose":  {Verbose: true},
+	"terminal": {Terminal: true, Color: true, Width: 72},
+}
+
+// TestConsoleGolden shows what people see of recorded runs. In the files of the
+// terminal ^[ stands for the escape character.
+func TestConsoleGolden(t *testing.T) {
+	for _, name := range []string{"forks", "failed", "resumed", "hostile"} {
+		for reader, o := range readers {
+			t.Run(name+"/"+reader, func(t *testing.T) {
+				o.WorkflowID = "review-1a2b3c4d"
+				got := strings.ReplaceAll(console(t, name, o, 17*time.Second), "\x1b", "^[")
+				golden(t, name+"."+reader+".txt", got)
+			})
+		}
+	}
+}
+
+// console returns what a Console writes when a recorded run is played to it with
+// the given time between ticks.
+func console(t *testing.T, name string, o ConsoleOptions, tick time.Duration) string {
+	t.Helper()
+	var out bytes.Buffer
+	c := NewConsole(&out, o)
+	replayFile(t, name, &clocked{to: c, every: tick})
+	if err := c.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return out.String()
+}
+
+// clocked ticks a Console between the events, as often as a clock would have.
+// Pauses of more than ten minutes are passed over.
+type clocked struct {
+	to    *Console
+	every time.Duration
+	next  time.Time
+}
+
+func (c *clocked) Report(e state.Event) error {
+	if c.next.IsZero() || e.Time.Sub(c.next) > 10*time.Minute {
+		c.next = e.Time
+	}
+	for ; c.next.Before(e.Time); c.next = c.next.Add(c.every) {
+		if err := c.to.Tick(c.next); err != nil {
+			return err
+		}
+	}
+	return c.to.Report(e)
+}
+
+func (c *clocked) Close() error { return nil }
+
+func replayFile(t *testing.T, name string, to Reporter) {
+	t.Helper()
+	f, err := os.Open(filepath.Join("testdata", name+".jsonl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if err := Replay(f, to); err != nil {
+		t.Fatalf("%s: %v", name, err)
+	}
+}
+
+func golden(t *testing.T, file, got string) {
+	t.Helper()
+	path := filepath.Join("testdata", file)
+	if *update {
+		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), got); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", file, diff)
+	}
+}
+
+// TestScreen states that the live display leaves nothing behind: whatever the
+// width and the ticks, a terminal shows in the end what a plain console writes.
+func TestScreen(t *testing.T) {
+	for _, name := range []string{"forks", "failed", "resumed", "hostile"} {
+		for _, width := range []int{12, 40, 72, 300} {
+			for _, tick := range []time.Duration{40 * time.Millisecond, time.Second, 17 * time.Second} {
+				plainly := console(t, name, ConsoleOptions{Width: width}, 1000*time.Hour)
+				live := console(t, name, ConsoleOptions{Width: width, Terminal: true, Color: true}, tick)
+				got, want := screen(t, live, width), screen(t, plainly, width)
+				if diff := cmp.Diff(want, got); diff != "" {
+					t.Errorf("%s, %d columns, tick %s (-want +got):\n%s", name, width, tick, diff)
+				}
+			}
+		}
+	}
+}
+
+// screen returns the rows of a terminal of the given width after it was sent
+// text. It knows the few sequences that a Console may use, and fails for others.
+func screen(t *testing.T, text string, width int) []string {
+	t.Helper()
+	rows, row := []string{""}, 0
+	for len(text) > 0 {
+		r := []rune(text[:min(4, len(text))])[0]
+		size := len(string(r))
+		switch {
+		case r == '\n':
+			row++
+		case r == '\x1b':
+			m := sequence.FindStringSubmatch(text)
+			if m == nil {
+				t.Fatalf("unknown sequence at %.20q", text)
+			}
+			size = len(m[0])
+			if m[2] == "A" {
+				row -= atoi(t, m[1])
+			}
+			if m[2] == "J" {
+				rows = append(rows[:row], "")
+			}
+		case r < ' ' || r == 0x7f:
+			t.Fatalf("control character at %.20q", text)
+		case columns(rows[row])+runeColumns(r) > width:
+			row++
+			fallthrough
+		default:
+			rows = grow(rows, row)
+			rows[row] += string(r)
+		}
+		rows = grow(rows, row)
+		text = text[size:]
+	}
+	return rows
+}
+
+var sequence = regexp.MustCompile(`^\x1b\[([0-9;]*)([AJm])`)
+
+func grow(rows []string, row int) []string {
+	for len(rows) <= row {
+		rows = append(rows, "")
+	}
+	return rows
+}
+
+func atoi(t *testing.T, s string) int {
+	t.Helper()
+	n, err := strconv.Atoi(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+// TestQuietSaysLittle states that a quiet console shows failures and the last
+// line only, and no live lines.
+func TestQuietSaysLittle(t *testing.T) {
+	for _, o := range []ConsoleOptions{{Quiet: true}, {Quiet: true, Terminal: true}} {
+		got := console(t, "forks", o, time.Second)
+		if want := "run   completed in 1h03m, $8.07 of $10.00, 5 states, 1 flake\n"; got != want {
+			t.Errorf("console of %+v:\n got %q\nwant %q", o, got, want)
+		}
+	}
+}

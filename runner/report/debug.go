@@ -1,0 +1,162 @@
+package report
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/raymond-action/raymond-action/state"
+)
+
+// DebugFolder returns the folder below dir for one attempt of a state execution.
+// seq numbers the state executions of the run, attempt the attempts in it.
+func DebugFolder(dir string, seq int, agent, state string, attempt int) string {
+	name := fmt.Sprintf("%04d_%s_%s_%d", seq, agent, state, attempt)
+	return filepath.Join(dir, strings.NewReplacer("/", "_", `\`, "_", "\x00", "_").Replace(name))
+}
+
+// Debug writes result.json into the debug folder of each attempt that ended. The
+// other files there are the backends'.
+type Debug struct {
+	dir      string
+	begun    int // state executions, for events that carry no number
+	attempts map[string]*attempt
+}
+
+// attempt is an attempt of a state execution, until the next one of its agent
+// begins.
+type attempt struct {
+	seq, n int
+	ended  bool // the execution, not just the attempt
+	result debugResult
+}
+
+// debugResult is the content of result.json.
+type debugResult struct {
+	Agent      string             `json:"agent"`
+	State      string             `json:"state"`
+	Kind       string             `json:"kind"`
+	Attempt    int                `json:"attempt"`
+	OK         bool               `json:"ok"`
+	ExitCode   *int               `json:"exit_code,omitempty"` // of attempts that were not the last: absent
+	Signal     string             `json:"signal,omitempty"`
+	Started    time.Time          `json:"started"`
+	Finished   time.Time          `json:"finished"`
+	DurationMS int64              `json:"duration_ms"`
+	CostUSD    state.USD          `json:"cost_usd"`
+	SessionID  string             `json:"session_id,omitempty"`
+	Turns      int                `json:"turns"`
+	Denied     []string           `json:"denied"`
+	Error      string             `json:"error,omitempty"`
+	Verdict    *state.NodeAttempt `json:"verdict,omitempty"`
+	// Transition is absent until the move is known, and for a failure.
+	Transition *state.Transition `json:"transition,omitempty"`
+	// Further has the other tags of a state that forked several agents.
+	Further []*state.Transition `json:"further_transitions,omitempty"`
+}
+
+// NewDebug returns a Debug for the folder given with --debug-dir.
+func NewDebug(dir string) *Debug {
+	return &Debug{dir: dir, attempts: map[string]*attempt{}}
+}
+
+// Report implements Reporter.
+func (d *Debug) Report(e state.Event) error {
+	switch b := e.Body.(type) {
+	case *state.StateStarted:
+		d.begin(e, b)
+	case *state.NodeAttempt:
+		return d.judge(e, b)
+	case *state.StateFinished:
+		return d.end(e, b)
+	case *state.Transition:
+		return d.move(e, b)
+	}
+	return nil
+}
+
+// Close implements Reporter.
+func (d *Debug) Close() error { return nil }
+
+func (d *Debug) begin(e state.Event, b *state.StateStarted) {
+	d.begun++
+	a := &attempt{seq: d.begun, n: b.Attempt}
+	if b.Iteration > 0 {
+		a.seq = b.Iteration
+	}
+	a.result = debugResult{Agent: e.Agent, State: e.State, Kind: b.Kind, Started: e.Time}
+	d.attempts[e.Agent] = a
+}
+
+// of returns the attempt an event is about, also when its beginning was told in
+// an earlier part of the run.
+func (d *Debug) of(e state.Event) *attempt {
+	a, ok := d.attempts[e.Agent]
+	if !ok {
+		a = &attempt{seq: d.begun, n: 1, result: debugResult{Agent: e.Agent, State: e.State, Started: e.Time}}
+		d.attempts[e.Agent] = a
+	}
+	return a
+}
+
+func (d *Debug) judge(e state.Event, b *state.NodeAttempt) error {
+	a := d.of(e)
+	a.n = b.Attempt
+	r := &a.result
+	r.Finished, r.Verdict, r.CostUSD = e.Time, b, b.CostUSD
+	r.DurationMS = int64(b.DurationS * 1000)
+	r.Error = b.Reason
+	return d.write(a)
+}
+
+func (d *Debug) end(e state.Event, b *state.StateFinished) error {
+	a := d.of(e)
+	if b.Iteration > 0 {
+		a.seq = b.Iteration
+	}
+	if b.Attempt > 0 && b.Attempt != a.n {
+		a.n, a.result.Verdict = b.Attempt, nil
+	}
+	a.ended = true
+	r := &a.result
+	r.OK, r.ExitCode, r.Signal, r.Finished = b.OK, &b.ExitCode, b.Signal, e.Time
+	r.DurationMS, r.CostUSD, r.SessionID, r.Turns = b.DurationMS, b.CostUSD, b.SessionID, b.Turns
+	r.Denied, r.Error = b.Denied, b.Error
+	return d.write(a)
+}
+
+func (d *Debug) move(e state.Event, b *state.Transition) error {
+	a, ok := d.attempts[e.Agent]
+	if !ok || !a.ended {
+		return nil
+	}
+	if a.result.Transition == nil {
+		a.result.Transition = b
+	} else {
+		a.result.Further = append(a.result.Further, b)
+	}
+	return d.write(a)
+}
+
+func (d *Debug) write(a *attempt) error {
+	r := a.result
+	r.Attempt = a.n
+	if r.Denied == nil {
+		r.Denied = []string{}
+	}
+	data, err := json.MarshalIndent(r, "", "  ")
+	if err != nil {
+		return fmt.Errorf("encode debug result: %w", err)
+	}
+	folder := DebugFolder(d.dir, a.seq, r.Agent, r.State, a.n)
+	if err := os.MkdirAll(folder, 0o700); err != nil {
+		return fmt.Errorf("create debug folder: %w", err)
+	}
+	if err := os.WriteFile(filepath.Join(folder, "result.json"), append(data, '\n'), 0o600); err != nil {
+		return fmt.Errorf("write debug result: %w", err)
+	}
+	return nil
+}

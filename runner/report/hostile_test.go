@@ -1,0 +1,146 @@
+package report
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+	"time"
+	"unicode"
+
+	"github.com/raymond-action/raymond-action/state"
+)
+
+// harmless says what in a line could make a terminal or a job log do something.
+func harmless(t *testing.T, input, line string) {
+	t.Helper()
+	for _, r := range line {
+		if !unicode.IsGraphic(r) {
+			t.Errorf("line made of %.200q:\n got %.300q\nwant it without %q", input, line, r)
+			return
+		}
+	}
+	if strings.HasPrefix(strings.TrimSpace(line), "::") || strings.Contains(line, "##[") {
+		t.Errorf("line made of %.200q:\n got %.300q\nwant no command of a job log in it", input, line)
+	}
+}
+
+// everywhere returns one event of each type with text in every place for text.
+func everywhere(text string) []state.Event {
+	result := state.Text(text)
+	bodies := []state.Body{
+		&state.RunStarted{Scope: text, Entry: text},
+		&state.StateStarted{Kind: text, Session: state.SessionMode(text), Model: text, Cwd: text},
+		&state.AgentOutput{Text: text},
+		&state.Reminder{Reason: text},
+		&state.Retry{Error: text},
+		&state.NodeAttempt{Reason: text, Results: []state.CommandResult{{Cmd: text, RC: 1, Tail: text}}},
+		&state.StateFinished{Denied: []string{text}, Error: text},
+		&state.StateFinished{OK: true},
+		&state.Transition{Tag: text, Target: text, From: text, Return: text, Next: text},
+		&state.Transition{Tag: text, Target: text},
+		&state.AgentStarted{Parent: text, Vars: map[string]string{text: text}},
+		&state.AttemptInterrupted{Reason: text},
+		&state.Checkpoint{Store: text},
+		&state.Checkpoint{Store: text, Error: text},
+		&state.Limit{Which: text},
+		&state.AgentFinished{Result: &result},
+		&state.AgentFinished{Error: text},
+		&state.RunFinished{Status: state.Status(text), Outcome: text, Detail: text, Reason: text, Result: &result},
+	}
+	var events []state.Event
+	for i, b := range bodies {
+		events = append(events, state.Event{Seq: i + 1, Time: nine, Agent: text, State: text, Body: b})
+	}
+	return events
+}
+
+// show returns the lines that a verbose console writes of text in all places.
+func show(t *testing.T, text string) []string {
+	t.Helper()
+	var out bytes.Buffer
+	c := NewConsole(&out, ConsoleOptions{Verbose: true, WorkflowID: text})
+	for _, e := range everywhere(text) {
+		report(t, c, e)
+		tick(t, c, nine.Add(time.Hour))
+	}
+	return strings.Split(strings.TrimSuffix(out.String(), "\n"), "\n")
+}
+
+var hostile = []string{
+	"\x1b[31mred\x1b[0m", "\x1b]0;title\x07", "\x1b]8;;http://x\x1b\\", "\x1b", "\x1b\x1b[31m[31m", "\x1bc", "\u009b2J", "\x9b2J",
+	"a\rb", "\r\n::error::x", "::error::x", "\x00::error::x", "\u200b::error::x", " \t::error::x", "::::x",
+	"##[error]x", "a##[group]", "###[error]x", "#\u200b#[error]x", "#\x1b[0m#[error]x", "##\n[error]", "##", "[error]x",
+	"\u202egpj.exe", "\u2028x\u2029", "\u0085", "\U000e0041", "\xff\xfe", "\ufeff", "", " ", "e\u0301", "中文", "👩‍👩‍👧",
+}
+
+// TestHostileTextIsHarmless states that nothing that an agent, a file name or a
+// log says can do more to a terminal or a job log than be read.
+func TestHostileTextIsHarmless(t *testing.T) {
+	for _, text := range hostile {
+		for _, line := range show(t, text) {
+			harmless(t, text, line)
+		}
+	}
+}
+
+func FuzzHostileText(f *testing.F) {
+	for _, text := range hostile {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		for _, line := range show(t, text) {
+			harmless(t, text, line)
+		}
+		for _, width := range []int{3, 20} {
+			if got := cut(text, width); columns(got) > width {
+				t.Errorf("cut(%q, %d) = %q, which has %d columns", text, width, got, columns(got))
+			}
+			if got := cutMiddle(text, width); columns(got) > width {
+				t.Errorf("cutMiddle(%q, %d) = %q, which has %d columns", text, width, got, columns(got))
+			}
+		}
+	})
+}
+
+// TestLongTextIsCut states that a line stays short whatever an agent says, and
+// that of a failure both ends are kept.
+func TestLongTextIsCut(t *testing.T) {
+	for _, filler := range []string{"x", "中", "\x1b[31m", "\x1b]", "\xff", " "} {
+		text := "begin" + strings.Repeat(filler, (1<<20)/len(filler)) + "end"
+		for _, e := range everywhere(text) {
+			e.Agent, e.State = "main", "START.md"
+			var out bytes.Buffer
+			c := NewConsole(&out, ConsoleOptions{Verbose: true, WorkflowID: "x-1"})
+			report(t, c, e)
+			if err := c.Close(); err != nil {
+				t.Fatal(err)
+			}
+			for line := range strings.Lines(out.String()) {
+				if columns(line) > 1200 {
+					t.Errorf("%s of a megabyte of %q: %d columns: %.300q", e.Body.Type(), filler, columns(line), line)
+				}
+			}
+		}
+		got := cutMiddle(text, 100)
+		if !strings.HasPrefix(got, "begin") || !strings.HasSuffix(got, "end") {
+			t.Errorf("cutMiddle of a megabyte of %q = %q, want both ends", filler, got)
+		}
+	}
+}
+
+// TestWords has the words for durations and amounts.
+func TestWords(t *testing.T) {
+	for _, c := range []struct{ got, want string }{
+		{millis(0), "0.0s"}, {millis(1249), "1.2s"}, {millis(59_949), "59.9s"}, {millis(59_950), "1m00s"},
+		{millis(184_499), "3m04s"}, {millis(3_599_600), "1h00m"}, {millis(3_725_000), "1h02m"}, {millis(360_000_000), "100h00m"},
+		{millis(-5), "0.0s"}, {clock(90 * time.Second), "1m30s"}, {clock(999 * time.Millisecond), "0s"}, {clock(-time.Hour), "0s"},
+		{dollars(0), "$0.0000"}, {dollars(12_340_000), "$0.0123"}, {dollars(12_350_000), "$0.0124"},
+		{dollars(999_949_999), "$0.9999"}, {dollars(999_950_000), "$1.00"}, {dollars(10 * state.Dollar), "$10.00"},
+		{dollars(1_234_567_890_123), "$1234.57"}, {dollars(-state.Dollar / 2), "-$0.5000"},
+		{count(1, "state"), "1 state"}, {count(0, "state"), "0 states"},
+	} {
+		if c.got != c.want {
+			t.Errorf("got %q, want %q", c.got, c.want)
+		}
+	}
+}

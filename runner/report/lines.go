@@ -1,0 +1,273 @@
+package report
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/raymond-action/raymond-action/state"
+)
+
+// line is one line for a person. Its texts may hold what others wrote: rendering
+// makes them plain.
+type line struct {
+	agent, state string
+	mark         mark
+	figures      string // our own words: duration and cost
+	text         string
+	uncut        string // our own words, shown whole behind the text
+	rank         rank
+}
+
+// rank says how much a line matters.
+type rank int
+
+const (
+	extra rank = iota - 1 // for verbose readers
+	usual
+	vital // failures and the last line
+)
+
+// mark is the word by which a reader finds a line.
+type mark string
+
+// The marks of states and agents. The last line of a run has its status.
+const (
+	began    mark = "start"
+	fine     mark = "ok"
+	failed   mark = "FAILED"
+	moves    mark = "moves"
+	reminded mark = "remind"
+	retried  mark = "retry"
+	judged   mark = "verdict"
+	rerun    mark = "rerun"
+	born     mark = "new"
+	done     mark = "done"
+	limited  mark = "limit"
+	refused  mark = "refused"
+	says     mark = "says"
+	stored   mark = "stored"
+	opened   mark = "started"
+	resumed  mark = "resumed"
+	running  mark = "running" // live lines only
+)
+
+// runAgent stands in the agent's column for the run: agents are called main or
+// main_ and more.
+const runAgent = "run"
+
+// describe words an event that stands for itself. The zero line means that there
+// is nothing to say.
+func (c *Console) describe(e state.Event) line {
+	l := line{agent: e.Agent, state: e.State}
+	switch b := e.Body.(type) {
+	case *state.RunStarted:
+		return openLine(b, c.o.WorkflowID)
+	case *state.StateStarted:
+		l.mark, l.text = began, c.startText(b)
+	case *state.AgentOutput:
+		l.mark, l.text, l.rank = says, b.Text, extra
+	case *state.Reminder:
+		l.mark, l.text = reminded, fmt.Sprintf("%d: %s", b.N, b.Reason)
+	case *state.Retry:
+		l.mark, l.text = retried, fmt.Sprintf("%d in %s: %s", b.N, millis(b.BackoffMS), b.Error)
+	case *state.AgentStarted:
+		return bornLine(l, b)
+	case *state.NodeAttempt:
+		l.mark, l.text = judged, verdictText(b)
+	case *state.AttemptInterrupted:
+		l.mark, l.text = rerun, fmt.Sprintf("attempt %d was interrupted: %s", b.Attempt, b.Reason)
+	case *state.Checkpoint:
+		return checkpointLine(b)
+	case *state.Limit:
+		return limitLine(l, b)
+	}
+	return l
+}
+
+func openLine(b *state.RunStarted, workflowID string) line {
+	l := line{agent: runAgent, mark: opened}
+	if b.Resumed {
+		l.mark = resumed
+	}
+	if workflowID != "" {
+		l.figures = plain(workflowID) + ": "
+	}
+	budget := "no budget"
+	if b.BudgetUSD > 0 {
+		budget = "budget " + dollars(b.BudgetUSD)
+	}
+	l.text = fmt.Sprintf("%s of %s, %s, up to %s at once", b.Entry, b.Scope, budget, count(b.MaxParallel, "agent"))
+	return l
+}
+
+// sessions words what a prompt's conversation is.
+var sessions = map[state.SessionMode]string{
+	state.Fresh: "new session", state.Resume: "session resumed", state.Branch: "session branched",
+}
+
+func (c *Console) startText(b *state.StateStarted) string {
+	parts := []string{b.Kind}
+	if words, ok := sessions[b.Session]; ok {
+		parts = append(parts, words)
+	}
+	if b.Model != "" {
+		parts = append(parts, "model "+b.Model)
+	}
+	if b.Attempt > 1 {
+		parts = append(parts, fmt.Sprintf("attempt %d", b.Attempt))
+	}
+	if c.o.Verbose {
+		parts = append(parts, "in "+b.Cwd)
+	}
+	return strings.Join(parts, ", ")
+}
+
+func endLine(e state.Event, b *state.StateFinished) line {
+	l := line{agent: e.Agent, state: e.State, mark: fine}
+	l.figures = fmt.Sprintf("%6s  %7s  ", millis(b.DurationMS), dollars(b.CostUSD))
+	if !b.OK {
+		l.mark, l.text, l.rank = failed, b.Error, vital
+	}
+	return l
+}
+
+// moveLine is for a transition without a state that just ended. Of several forks
+// only the first needs a line: every new agent has one.
+func moveLine(e state.Event, b *state.Transition) line {
+	l := line{agent: e.Agent, state: e.State, mark: moves, text: moveText(b)}
+	if b.Tag == "fork" {
+		l.rank = extra
+	}
+	return l
+}
+
+func moveText(b *state.Transition) string {
+	switch {
+	case b.Tag == "result" && b.Target == "":
+		return "result"
+	case b.Tag == "result":
+		return "result, back to " + b.Target
+	case b.Return != "":
+		return fmt.Sprintf("%s %s, then %s", b.Tag, b.Target, b.Return)
+	case b.Next != "":
+		return fmt.Sprintf("%s %s, on to %s", b.Tag, b.Target, b.Next)
+	}
+	return b.Tag + " " + b.Target
+}
+
+// bornLine is for forked agents; the first line of the run tells of main.
+func bornLine(l line, b *state.AgentStarted) line {
+	l.mark, l.text = born, "forked by "+b.Parent
+	if b.Parent == "" {
+		l.text, l.rank = "agent of the run", extra
+	}
+	for i, name := range slices.Sorted(maps.Keys(b.Vars)) {
+		if i == 0 {
+			l.text += " with "
+		} else {
+			l.text += ", "
+		}
+		l.text += name + "=" + b.Vars[name]
+	}
+	return l
+}
+
+// finishLine is for an agent that ended. told says that the line before has its
+// fault.
+func finishLine(e state.Event, b *state.AgentFinished, told bool) line {
+	l := line{agent: e.Agent, state: e.State, mark: done, text: "no result"}
+	switch {
+	case told:
+		l.mark, l.text = failed, "the agent stops here"
+	case b.Error != "":
+		l.mark, l.text, l.rank = failed, b.Error, vital
+	case b.Result != nil && *b.Result == "":
+		l.text = "empty result"
+	case b.Result != nil:
+		l.text = "result: " + string(*b.Result)
+	}
+	return l
+}
+
+func verdictText(b *state.NodeAttempt) string {
+	word := "not done"
+	if b.Converged {
+		word = "done"
+	}
+	text := fmt.Sprintf("attempt %d %s after %s, %s", b.Attempt, word, seconds(b.DurationS), dollars(b.CostUSD))
+	if b.Reason != "" {
+		text += ", " + b.Reason
+	}
+	for _, r := range b.Results {
+		if r.RC != 0 {
+			text += fmt.Sprintf("; exit code %d of %s", r.RC, r.Cmd)
+		}
+	}
+	return text
+}
+
+func checkpointLine(b *state.Checkpoint) line {
+	l := line{agent: runAgent, mark: stored, rank: extra}
+	if b.Error != "" {
+		l.mark, l.rank = failed, vital
+		l.text = fmt.Sprintf("checkpoint in store %s: %s", b.Store, b.Error)
+		return l
+	}
+	l.text = fmt.Sprintf("step %d in store %s, %d KiB in %s", b.SeqStored, b.Store, (b.Bytes+1023)/1024, millis(b.DurationMS))
+	return l
+}
+
+func limitLine(l line, b *state.Limit) line {
+	if l.agent == "" {
+		l.agent = runAgent
+	}
+	l.mark = limited
+	switch b.Which {
+	case "budget":
+		l.text = fmt.Sprintf("budget: $%.2f of $%.2f spent", b.Value, b.Max)
+	case "deadline":
+		l.text = fmt.Sprintf("deadline: %s of %s", seconds(b.Value), seconds(b.Max))
+	case "usage":
+		l.text = "usage limit of the model reached"
+	default:
+		l.text = fmt.Sprintf("%s: %g, the most is %g", b.Which, b.Value, b.Max)
+	}
+	return l
+}
+
+// lastLine is the line by which a person knows how the run went and what to do.
+func lastLine(b *state.RunFinished, budget state.USD, workflowID string) line {
+	l := line{agent: runAgent, mark: mark(b.Status), rank: vital}
+	l.figures = "in " + millis(b.DurationMS) + ", " + dollars(b.CostUSD)
+	if budget > 0 {
+		l.figures += " of " + dollars(budget)
+	}
+	l.figures += ", " + count(b.Iterations, "state")
+	if b.FlakeRetries > 0 {
+		l.figures += ", " + count(b.FlakeRetries, "flake")
+	}
+	if b.Detail == "partial" {
+		l.figures += ", other agents ended well"
+	}
+	if b.Reason != "" {
+		l.figures += ": "
+		l.text = b.Reason
+	}
+	l.uncut = goOn(b.Status, workflowID)
+	return l
+}
+
+// moreFlags are what a resume needs after a limit.
+var moreFlags = map[state.Status]string{
+	state.OverBudget:     " --budget USD (a larger one)",
+	state.OverIterations: " --max-iterations N (a larger one)",
+}
+
+func goOn(s state.Status, workflowID string) string {
+	if s == state.Completed || workflowID == "" {
+		return ""
+	}
+	return "; go on with: raymond resume " + plain(workflowID) + moreFlags[s]
+}

@@ -1,0 +1,86 @@
+package report
+
+import (
+	"fmt"
+	"time"
+)
+
+const (
+	redrawEvery = 100 * time.Millisecond
+	sayEvery    = 30 * time.Second
+	mostLive    = 10 // live lines; a display taller than the screen can't be erased
+)
+
+// display is the block of live lines at the end of what a terminal shows. The
+// cursor stands at the beginning of the line below it.
+type display struct {
+	drawn int // lines on the screen
+	at    time.Time
+}
+
+// frame returns what to write so that out stands above the live lines. The block
+// is drawn again only when the last time is long enough ago; until then it is
+// away when something was written.
+func (d *display) frame(out []byte, now time.Time, live func() []string) []byte {
+	since := now.Sub(d.at)
+	due := since < 0 || since >= redrawEvery
+	if len(out) == 0 && !due {
+		return nil
+	}
+	frame := append(d.erase(), out...)
+	if !due {
+		return frame
+	}
+	d.at = now
+	for _, l := range live() {
+		frame = append(append(frame, l...), '\n')
+		d.drawn++
+	}
+	return frame
+}
+
+// erase moves the cursor to the top of the block and clears from there on.
+func (d *display) erase() []byte {
+	if d.drawn == 0 {
+		return nil
+	}
+	n := d.drawn
+	d.drawn = 0
+	return fmt.Appendf(nil, "\x1b[%dA\x1b[J", n)
+}
+
+// liveLines words the agents at work, each in one row of the terminal.
+func (c *Console) liveLines() []string {
+	var lines []string
+	for i, v := range c.atWork {
+		if i == mostLive {
+			return append(lines, fmt.Sprintf("  and %d more", len(c.atWork)-i))
+		}
+		text := fmt.Sprintf("%s  %s  %s  %6s  %7s", pad(name(v.id), c.agentColumn), pad(name(v.state), c.stateColumn),
+			pad(string(running), markColumn), clock(c.now.Sub(v.began)), dollars(v.spent+v.attempts))
+		if v.note != "" {
+			text += "  " + v.note
+		}
+		lines = append(lines, head(text, c.o.Width-1))
+	}
+	return lines
+}
+
+// sayWhoWorks prints a line for each agent of which nothing was said for long,
+// or of which that would be so before the next tick, tick from now.
+func (c *Console) sayWhoWorks(tick time.Duration) {
+	tick = min(tick, sayEvery)
+	for _, v := range c.atWork {
+		last := v.began
+		if v.said.After(last) {
+			last = v.said
+		}
+		if c.now.Sub(last)+tick <= sayEvery {
+			continue
+		}
+		v.said = c.now
+		text := fmt.Sprintf("still running: %s %s %s, %s so far\n", name(v.id), name(v.state),
+			clock(c.now.Sub(v.began)), dollars(v.spent+v.attempts))
+		c.out = append(c.out, text...)
+	}
+}

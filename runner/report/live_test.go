@@ -1,0 +1,162 @@
+package report
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/raymond-action/raymond-action/state"
+)
+
+var nine = time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)
+
+// writes collects each write by itself.
+type writes []string
+
+func (w *writes) Write(p []byte) (int, error) {
+	*w = append(*w, string(p))
+	return len(p), nil
+}
+
+func starts(t *testing.T, c *Console, agents int) {
+	t.Helper()
+	for i := range agents {
+		e := state.Event{
+			Seq: i + 1, Time: nine, Agent: fmt.Sprintf("main_work%d", i), State: "WORK.md",
+			Body: &state.StateStarted{Kind: "prompt", Attempt: 1},
+		}
+		report(t, c, e)
+	}
+}
+
+func report(t *testing.T, to Reporter, e state.Event) {
+	t.Helper()
+	if err := to.Report(e); err != nil {
+		t.Fatalf("report %+v: %v", e, err)
+	}
+}
+
+func tick(t *testing.T, c *Console, at time.Time) {
+	t.Helper()
+	if err := c.Tick(at); err != nil {
+		t.Fatalf("tick at %s: %v", at, err)
+	}
+}
+
+// TestRedrawsSeldom states that the live lines are drawn at most ten times a
+// second, however often the console is called.
+func TestRedrawsSeldom(t *testing.T) {
+	var w writes
+	c := NewConsole(&w, ConsoleOptions{Terminal: true, Verbose: true})
+	starts(t, c, 2)
+	for ms := range 3000 {
+		at := nine.Add(time.Duration(ms) * time.Millisecond)
+		tick(t, c, at)
+		if ms >= 2000 {
+			report(t, c, state.Event{Time: at, Agent: "main_work0", State: "WORK.md", Body: &state.AgentOutput{Text: "word"}})
+		}
+	}
+	drawn := 0
+	for _, out := range w {
+		if strings.Contains(out, string(running)) {
+			drawn++
+		}
+	}
+	if drawn < 25 || drawn > 31 {
+		t.Errorf("3000 ticks and 1000 lines in 3 s: the live lines were drawn %d times, want about 30", drawn)
+	}
+}
+
+// TestLiveLinesFitTheScreen states that there are never so many live lines, nor
+// such long ones, that a terminal could not erase them.
+func TestLiveLinesFitTheScreen(t *testing.T) {
+	var w writes
+	c := NewConsole(&w, ConsoleOptions{Terminal: true, Width: 40})
+	starts(t, c, 30)
+	w = nil
+	tick(t, c, nine.Add(time.Minute))
+	out := strings.Join(w, "")
+	if got := strings.Count(out, "\n"); got > 12 || !strings.Contains(out, "and 20 more") {
+		t.Errorf("30 agents: %d rows, want at most 12 and the number of the others:\n%s", got, out)
+	}
+	for row := range strings.SplitSeq(out, "\n") {
+		row = row[strings.LastIndex(row, "J")+1:]
+		if columns(row) >= 40 {
+			t.Errorf("live line %q has %d columns, want less than 40", row, columns(row))
+		}
+	}
+}
+
+// TestLiveLineTells states that a live line has agent, state, time and cost so
+// far, and what the agent stumbles over.
+func TestLiveLineTells(t *testing.T) {
+	var w writes
+	c := NewConsole(&w, ConsoleOptions{Terminal: true})
+	about := func(body state.Body) state.Event {
+		return state.Event{Time: nine, Agent: "main", State: "A.md", Body: body}
+	}
+	report(t, c, about(&state.StateStarted{Kind: "prompt", Attempt: 1}))
+	report(t, c, about(&state.StateFinished{OK: true, CostUSD: state.Dollar}))
+	report(t, c, about(&state.Transition{Tag: "goto", Target: "B.md"}))
+	report(t, c, state.Event{Time: nine, Agent: "main", State: "B.md", Body: &state.StateStarted{Kind: "prompt", Attempt: 1}})
+	report(t, c, about(&state.NodeAttempt{Attempt: 1, CostUSD: state.Dollar / 4}))
+	report(t, c, about(&state.Retry{N: 2, Error: "overloaded"}))
+	tick(t, c, nine.Add(90*time.Second))
+	got := w[len(w)-1]
+	for _, want := range []string{"main", "B.md", "1m30s", "$1.25", "retry 2"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("live line %q has no %q", got, want)
+		}
+	}
+	if err := c.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := w[len(w)-1], "\x1b[1A\x1b[J"; got != want {
+		t.Errorf("close wrote %q, want %q", got, want)
+	}
+}
+
+// TestSaysWhoWorks states that outside a terminal no agent at work goes without
+// a line for more than 30 seconds, whatever the ticks, and that the line is not
+// there much more often.
+func TestSaysWhoWorks(t *testing.T) {
+	for _, every := range []time.Duration{time.Second / 10, time.Second, 7 * time.Second, 10 * time.Second, 29 * time.Second} {
+		for seed := range uint64(5) {
+			dice := rand.New(rand.NewPCG(seed, 1))
+			var w writes
+			c := NewConsole(&w, ConsoleOptions{})
+			starts(t, c, 2)
+			at, last, lines := nine, nine, 0
+			for at.Before(nine.Add(10 * time.Minute)) {
+				at = at.Add(every + time.Duration(dice.Int64N(int64(every/10))) - every/20)
+				w = nil
+				tick(t, c, at)
+				said := strings.Count(strings.Join(w, ""), "still running: main_work1 WORK.md")
+				if gap := at.Sub(last); said == 0 && gap > sayEvery {
+					t.Fatalf("tick %s, seed %d: nothing said for %s at %s", every, seed, gap, at)
+				}
+				if said > 0 {
+					last, lines = at, lines+1
+				}
+			}
+			if most := int(10*time.Minute/(sayEvery-every*3/2+every/2)) + 2; every < 10*time.Second && lines > most {
+				t.Errorf("tick %s, seed %d: %d lines in 10 minutes, want at most %d", every, seed, lines, most)
+			}
+		}
+	}
+}
+
+// TestStillRunningLine has the words of the line.
+func TestStillRunningLine(t *testing.T) {
+	var w writes
+	c := NewConsole(&w, ConsoleOptions{})
+	starts(t, c, 1)
+	w = nil
+	tick(t, c, nine.Add(89*time.Second))
+	tick(t, c, nine.Add(90*time.Second))
+	if got, want := strings.Join(w, ""), "still running: main_work0 WORK.md 1m29s, $0.0000 so far\n"; got != want {
+		t.Errorf("ticks after 89 and 90 s:\n got %q\nwant %q", got, want)
+	}
+}

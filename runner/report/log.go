@@ -1,0 +1,178 @@
+package report
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/raymond-action/raymond-action/state"
+)
+
+// Log writes the events of one run as JSON lines. It writes an event only when
+// its number is above that of every event of the run that it holds. So, after a
+// crash, telling it the events of the last save once more completes it: each
+// event is in it exactly once.
+type Log struct {
+	w      io.Writer
+	file   *os.File // nil for a Log of NewLog
+	id     string
+	last   int
+	broken error
+}
+
+// NewLog returns a Log for the events of a run that have a number above after.
+// Nothing can be read back from w, as from stdout.
+func NewLog(w io.Writer, workflowID string, after int) *Log {
+	return &Log{w: w, id: workflowID, last: after}
+}
+
+// OpenLog opens the log at path for appending. Missing folders are created with
+// mode 0700, a missing file with 0600. A line that a crash left half written is
+// removed from the end; nothing else of the file is ever changed. The file may
+// hold the events of other runs, and it may be a pipe or a device.
+func OpenLog(path, workflowID string) (*Log, error) {
+	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
+		return openStream(path, workflowID)
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return nil, fmt.Errorf("create folder of event log: %w", err)
+	}
+	last, err := mend(path, workflowID)
+	if err != nil {
+		return nil, fmt.Errorf("mend event log: %w", err)
+	}
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND, 0)
+	if err != nil {
+		return nil, fmt.Errorf("open event log: %w", err)
+	}
+	return &Log{w: f, file: f, id: workflowID, last: last}, nil
+}
+
+func openStream(path, workflowID string) (*Log, error) {
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND, 0)
+	if err != nil {
+		return nil, fmt.Errorf("open event log: %w", err)
+	}
+	return &Log{w: f, file: f, id: workflowID}, nil
+}
+
+// LastSeq returns the number of the last event of this run in the log, 0 when
+// there is none. It can be above the number in the state file, which knows
+// nothing of events that belong to no save: a resume must go on above both.
+func (l *Log) LastSeq() int { return l.last }
+
+// Report writes the event in one write, unless the log has it. After an error
+// nothing more is written, so that a torn line stays the last one.
+func (l *Log) Report(e state.Event) error {
+	if l.broken != nil || e.Seq <= l.last {
+		return l.broken
+	}
+	line, err := e.Line(l.id)
+	if err != nil {
+		return fmt.Errorf("encode event: %w", err)
+	}
+	return l.write(line, e.Seq)
+}
+
+func (l *Log) write(line []byte, seq int) error {
+	if _, err := l.w.Write(line); err != nil {
+		l.broken = fmt.Errorf("write event %d: %w", seq, err)
+		return l.broken
+	}
+	l.last = seq
+	return nil
+}
+
+// CopyFrom writes the events of the run that the log kept at path holds and this
+// one lacks. A missing file holds none. When both are one file, this Log writes
+// nothing from now on. To be called before the first Report.
+func (l *Log) CopyFrom(path string) error {
+	kept, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("copy event log: %w", err)
+	}
+	defer kept.Close()
+	if l.isFile(kept) {
+		l.w = io.Discard
+		return nil
+	}
+	return l.copyLines(bufio.NewReader(kept))
+}
+
+func (l *Log) isFile(other *os.File) bool {
+	if l.file == nil {
+		return false
+	}
+	a, errA := l.file.Stat()
+	b, errB := other.Stat()
+	return errA == nil && errB == nil && os.SameFile(a, b)
+}
+
+func (l *Log) copyLines(from *bufio.Reader) error {
+	for {
+		line, err := from.ReadBytes('\n')
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("copy event log: %w", err)
+		}
+		seq, ok := seqOf(line, l.id)
+		if !ok || seq <= l.last {
+			continue
+		}
+		if err := l.write(line, seq); err != nil {
+			return err
+		}
+	}
+}
+
+// Sync makes what was written survive a crash of the machine, where the log is a
+// file.
+func (l *Log) Sync() error {
+	if l.file == nil {
+		return nil
+	}
+	if info, err := l.file.Stat(); err != nil || !info.Mode().IsRegular() {
+		return err
+	}
+	if err := l.file.Sync(); err != nil {
+		return fmt.Errorf("sync event log: %w", err)
+	}
+	return nil
+}
+
+// Close implements Reporter. It does not sync, and leaves the writer of NewLog
+// open.
+func (l *Log) Close() error {
+	if l.file == nil {
+		return nil
+	}
+	if err := l.file.Close(); err != nil {
+		return fmt.Errorf("close event log: %w", err)
+	}
+	return nil
+}
+
+// seqOf returns the number of the event in a line of a log, and false when the
+// line is no event of the run.
+func seqOf(line []byte, workflowID string) (int, bool) {
+	if !bytes.Contains(line, []byte(workflowID)) {
+		return 0, false
+	}
+	var head struct {
+		WorkflowID string `json:"workflow_id"`
+		Seq        int    `json:"seq"`
+	}
+	err := json.Unmarshal(line, &head)
+	return head.Seq, err == nil && head.WorkflowID == workflowID
+}

@@ -1,0 +1,163 @@
+package report
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/raymond-action/raymond-action/state"
+)
+
+// escapes matches the sequences a terminal obeys: CSI, then OSC and its kin up
+// to their terminator, then the short ones.
+var escapes = regexp.MustCompile(
+	"(?:\x1b\\[|\u009b)[0-?]*[ -/]*[@-~]|\x1b[\\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\\\)|\x1b[ -/]*[0-~]")
+
+// mostBytes bounds the work on one text: no more than this from either end of it
+// is looked at.
+const mostBytes = 16 << 10
+
+// plain makes one line of printable text of what somebody else wrote. Escape
+// sequences, control, invisible and direction characters are dropped, runs of
+// white space become a blank, and the marks of a job log's commands ("##["
+// anywhere, "::" at the beginning of a line) are broken up.
+func plain(text string) string {
+	text = strings.ToValidUTF8(text, string(utf8.RuneError))
+	text = escapes.ReplaceAllString(text, "")
+	text = strings.Join(strings.FieldsFunc(text, unicode.IsSpace), " ")
+	text = strings.Map(func(r rune) rune {
+		if unicode.IsGraphic(r) {
+			return r
+		}
+		return -1
+	}, text)
+	if strings.HasPrefix(text, "::") {
+		text = ": " + text[1:]
+	}
+	return strings.ReplaceAll(text, "##[", "# #[")
+}
+
+// cut returns text as one plain line of at most width columns; an ellipsis shows
+// where it was cut at the end.
+func cut(text string, width int) string {
+	dropped := len(text) > mostBytes
+	text = plain(text[:min(len(text), mostBytes)])
+	if !dropped && columns(text) <= width {
+		return text
+	}
+	return head(text, width-columns(ellipsis)) + ellipsis
+}
+
+// cutMiddle is cut for texts whose end matters as much as their beginning, as
+// that of an error which quotes the last lines of an output.
+func cutMiddle(text string, width int) string {
+	if len(text) <= 2*mostBytes {
+		text = plain(text)
+		if columns(text) <= width {
+			return text
+		}
+	}
+	room := width - columns(ellipsis)
+	start := plain(text[:min(len(text), mostBytes)])
+	end := plain(text[max(0, len(text)-mostBytes):])
+	return head(start, room-room/2) + ellipsis + tail(end, room/2)
+}
+
+const ellipsis = "…"
+
+// columns returns how many columns of a terminal text takes at most. What may be
+// wide counts as wide.
+func columns(text string) int {
+	n := 0
+	for _, r := range text {
+		n += runeColumns(r)
+	}
+	return n
+}
+
+func runeColumns(r rune) int {
+	if r < 0x1100 || r == utf8.RuneError {
+		return 1
+	}
+	return 2
+}
+
+// head returns the longest beginning of text that fits into width columns.
+func head(text string, width int) string {
+	for i, r := range text {
+		if width -= runeColumns(r); width < 0 {
+			return text[:i]
+		}
+	}
+	return text
+}
+
+// tail returns the longest end of text that fits into width columns.
+func tail(text string, width int) string {
+	at := len(text)
+	for at > 0 {
+		r, size := utf8.DecodeLastRuneInString(text[:at])
+		if width -= runeColumns(r); width < 0 {
+			break
+		}
+		at -= size
+	}
+	return text[at:]
+}
+
+// pad fills text with blanks up to width columns.
+func pad(text string, width int) string {
+	return text + strings.Repeat(" ", max(0, width-columns(text)))
+}
+
+// dollars words an amount: to the cent from a dollar on, else to a hundredth of
+// a cent.
+func dollars(u state.USD) string {
+	sign := ""
+	if u < 0 {
+		sign, u = "-", -u
+	}
+	step, decimals := state.Dollar/10_000, 4
+	if u+step/2 >= state.Dollar {
+		step, decimals = state.Dollar/100, 2
+	}
+	n, per := (u+step/2)/step, state.Dollar/step
+	return fmt.Sprintf("%s$%d.%0*d", sign, n/per, decimals, n%per)
+}
+
+// span words a duration, as in "1.2s", "3m04s" and "1h02m".
+func span(d time.Duration) string {
+	if tenths := d.Round(time.Second / 10); tenths < time.Minute {
+		return fmt.Sprintf("%.1fs", max(0, tenths).Seconds())
+	}
+	return clock(d.Round(time.Second))
+}
+
+// clock words a duration in whole seconds, as in "12s", "3m04s" and "1h02m".
+func clock(d time.Duration) string {
+	s := int64(max(0, d) / time.Second)
+	switch {
+	case s < 60:
+		return fmt.Sprintf("%ds", s)
+	case s < 3600:
+		return fmt.Sprintf("%dm%02ds", s/60, s%60)
+	}
+	return fmt.Sprintf("%dh%02dm", s/3600, s/60%60)
+}
+
+// millis is span for a number of milliseconds.
+func millis(ms int64) string { return span(time.Duration(ms) * time.Millisecond) }
+
+// seconds is span for a number of seconds.
+func seconds(s float64) string { return span(time.Duration(s * float64(time.Second))) }
+
+// count words a number of things, as in "1 state" and "2 states".
+func count(n int, thing string) string {
+	if n == 1 {
+		return "1 " + thing
+	}
+	return fmt.Sprintf("%d %ss", n, thing)
+}

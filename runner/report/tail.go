@@ -1,0 +1,121 @@
+package report
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"os"
+)
+
+// mend creates the log at path where it is missing, removes a torn last line,
+// and returns the number of the last event of the run. It has a handle of its
+// own because one for appending can't cut a file on every system.
+func mend(path, workflowID string) (last int, err error) {
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return 0, err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	info, err := f.Stat()
+	if err != nil {
+		return 0, err
+	}
+	end, err := closeLine(f, info.Size())
+	if err != nil {
+		return 0, err
+	}
+	return lastSeq(f, end, workflowID)
+}
+
+// closeLine makes the file of the given size end with a whole line, and returns
+// its new size.
+func closeLine(f *os.File, size int64) (int64, error) {
+	lines := backward{r: f, at: size}
+	line, err := lines.next()
+	if errors.Is(err, io.EOF) || (err == nil && lines.ended) {
+		return size, nil
+	}
+	if err != nil {
+		return 0, err
+	}
+	if torn(line) {
+		end := size - int64(len(line))
+		return end, f.Truncate(end)
+	}
+	_, err = f.WriteAt([]byte{'\n'}, size)
+	return size + 1, err
+}
+
+// torn reports whether a last line without a line break is what a crash leaves
+// of an event. Whole events, and text that is not ours, are not to be lost.
+func torn(line []byte) bool {
+	return (line[0] == '{' || line[0] == 0) && !json.Valid(line)
+}
+
+// lastSeq returns the number of the last event of the run in the first size
+// bytes of r; 0 when there is none.
+func lastSeq(r io.ReaderAt, size int64, workflowID string) (int, error) {
+	lines := backward{r: r, at: size}
+	for {
+		line, err := lines.next()
+		if errors.Is(err, io.EOF) {
+			return 0, nil
+		}
+		if err != nil {
+			return 0, err
+		}
+		if seq, ok := seqOf(line, workflowID); ok {
+			return seq, nil
+		}
+	}
+}
+
+// leastChunk is how many bytes are read at a time, at least.
+const leastChunk = 16 << 10
+
+// backward reads lines from the end of a file to its beginning. It holds no more
+// than a few times the longest line.
+type backward struct {
+	r     io.ReaderAt
+	at    int64  // what lies before is unread
+	buf   []byte // what follows at and was not returned yet
+	ended bool   // the line last returned was followed by a line break
+}
+
+// next returns the line before the one it returned last, without its line break;
+// empty lines are left out. The line is valid until the next call.
+func (b *backward) next() ([]byte, error) {
+	b.ended = false
+	for seen := 0; ; {
+		i := bytes.LastIndexByte(b.buf[:len(b.buf)-seen], '\n')
+		switch {
+		case i == len(b.buf)-1 && i >= 0:
+			b.buf, b.ended, seen = b.buf[:i], true, 0
+			continue
+		case i >= 0 || (b.at == 0 && len(b.buf) > 0):
+			line := b.buf[i+1:]
+			b.buf = b.buf[:i+1]
+			return line, nil
+		case b.at == 0:
+			return nil, io.EOF
+		}
+		seen = len(b.buf)
+		if err := b.more(); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// more reads as much again as it holds, so that a long line costs no more than a
+// multiple of its length.
+func (b *backward) more() error {
+	n := min(b.at, max(leastChunk, int64(len(b.buf))))
+	grown := make([]byte, n, n+int64(len(b.buf)))
+	if _, err := b.r.ReadAt(grown, b.at-n); err != nil && !errors.Is(err, io.EOF) {
+		return err
+	}
+	b.at -= n
+	b.buf = append(grown, b.buf...)
+	return nil
+}

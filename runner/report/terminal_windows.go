@@ -1,0 +1,25 @@
+package report
+
+import (
+	"os"
+
+	"golang.org/x/sys/windows"
+)
+
+// Terminal returns the width in columns of the console that f is, and false when
+// f is none or one that can't be told to obey escape sequences. It is told to.
+func Terminal(f *os.File) (int, bool) {
+	console := windows.Handle(f.Fd())
+	var mode uint32
+	if err := windows.GetConsoleMode(console, &mode); err != nil {
+		return 0, false
+	}
+	if err := windows.SetConsoleMode(console, mode|windows.ENABLE_VIRTUAL_TERMINAL_PROCESSING); err != nil {
+		return 0, false
+	}
+	var info windows.ConsoleScreenBufferInfo
+	if err := windows.GetConsoleScreenBufferInfo(console, &info); err != nil {
+		return 0, false
+	}
+	return int(info.Window.Right-info.Window.Left) + 1, true
+}

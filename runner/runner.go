@@ -1,0 +1,314 @@
+// Package runner drives a run: it hands agents to backends, takes in what comes
+// back, saves, and tells what happened.
+//
+// One goroutine, the owner, holds the *state.Run; it alone decides (with the pure
+// functions of state and protocol), saves and reports. Each invocation runs in a
+// worker goroutine that gets an Order and answers over one channel. The order is
+// always: decide, save, tell, start.
+package runner
+
+import (
+	"context"
+	"time"
+
+	"github.com/raymond-action/raymond-action/protocol"
+	"github.com/raymond-action/raymond-action/state"
+)
+
+// Store keeps the run. After Append or Fold returns nil, what they were given
+// survives a crash.
+type Store interface {
+	Append(*state.Delta) error
+	Fold(*state.Run) error
+	// Full reports whether it is time to Fold.
+	Full() bool
+}
+
+// Reporter is told every event, in order, from one goroutine; Tick comes about
+// once a second.
+type Reporter interface {
+	Report(state.Event)
+	Tick(now time.Time)
+}
+
+// Config is what a Runner needs.
+type Config struct {
+	Workflow *protocol.Workflow
+	Backends map[protocol.Kind]Backend
+	Sessions Sessions
+	Store    Store
+	Reporter Reporter
+	NewID    func() string // a fresh session id
+	Clock    Clock
+
+	ScriptDir  string // the private copy of the scope
+	PayloadDir string // private; files with the payloads of running scripts
+	DebugDir   string // "" for none
+	Verbose    bool   // tell what agents say
+
+	// Deadline is the time after which nothing new starts; 0 is none.
+	Deadline time.Duration
+	// Cancel brings the names of signals that ask the run to end. The first
+	// gives states in flight a short grace, the second none.
+	Cancel <-chan string
+}
+
+// Clock is the time as the runner sees it.
+type Clock struct {
+	Now   func() time.Time
+	After func(time.Duration) <-chan time.Time
+}
+
+// RealClock is the clock of the machine.
+func RealClock() Clock { return Clock{Now: time.Now, After: time.After} }
+
+// tickEvery is how often reporters are told the time.
+const tickEvery = time.Second
+
+// How invocations are ended, from the language page §7: SIGINT, then SIGTERM,
+// then SIGKILL. A cancelled run must be gone five seconds after the signal, so
+// the steps that follow a used-up grace are shorter.
+var (
+	deadlineStop = &Stopping{Reason: "deadline", Term: 5 * time.Second, Kill: 3 * time.Second}
+	cancelStop   = &Stopping{Reason: "cancelled", Term: 2 * time.Second, Kill: time.Second}
+	lateStop     = &Stopping{Reason: "cancelled", Term: 900 * time.Millisecond, Kill: 500 * time.Millisecond}
+	brokenStop   = &Stopping{Reason: "the run can't be saved", Term: 2 * time.Second, Kill: time.Second}
+)
+
+// cancelGrace is how long states in flight may go on after the first signal.
+const cancelGrace = 3 * time.Second
+
+// message is what workers send to the owner.
+type message struct {
+	agent    string
+	progress *Progress // nil in the last message of an invocation
+	answer   Answer
+	failure  *Failure
+}
+
+// Runner owns one run.
+type Runner struct {
+	cfg    Config
+	run    *state.Run
+	mail   chan message
+	busy   int
+	stop   *state.Stop // set once nothing new may start
+	end    context.CancelCauseFunc
+	orders []Order
+	dirty  bool // the store has nothing of this part of the run yet
+}
+
+// New returns a Runner for a run that was made by state.New or read from a store.
+func New(cfg Config, run *state.Run) *Runner {
+	return &Runner{cfg: cfg, run: run, mail: make(chan message), dirty: true}
+}
+
+// Run drives the run until nothing more can be done; its progress then says how
+// it stands. An error means that the run could not be kept: its files hold the
+// last step that was saved. A resume gives the options in force from now on.
+func (r *Runner) Run(ctx context.Context, resumed bool, override *state.Options) error {
+	ctx, end := context.WithCancelCause(ctx)
+	r.end = end
+	defer r.drain()
+	step := r.run.Step(r.now())
+	if override != nil {
+		step.Override(*override, r.cfg.Workflow.Hashes())
+	}
+	step.Open(resumed, r.spent)
+	if err := r.advance(ctx, step); err != nil {
+		return err
+	}
+	return r.loop(ctx)
+}
+
+// State returns the run as it is now. It must not be called while Run runs.
+func (r *Runner) State() *state.Run { return r.run }
+
+func (r *Runner) now() time.Time { return r.cfg.Clock.Now() }
+
+// loop is the owner.
+func (r *Runner) loop(ctx context.Context) error {
+	var deadline, grace <-chan time.Time
+	if r.cfg.Deadline > 0 {
+		deadline = r.cfg.Clock.After(r.cfg.Deadline)
+	}
+	tick := r.cfg.Clock.After(tickEvery)
+	for r.run.Progress.Status == state.Running {
+		var err error
+		select {
+		case m := <-r.mail:
+			err = r.receive(ctx, m)
+		case <-r.wake():
+			err = r.advance(ctx, r.run.Step(r.now()))
+		case <-deadline:
+			deadline = nil
+			grace, err = r.expire(ctx)
+		case name := <-r.cfg.Cancel:
+			grace, err = r.cancel(ctx, name)
+		case <-grace:
+			grace = nil
+			r.expired()
+		case <-tick:
+			tick = r.cfg.Clock.After(tickEvery)
+			r.cfg.Reporter.Tick(r.now())
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// wake fires when the next waiting agent may go on.
+func (r *Runner) wake() <-chan time.Time {
+	if r.stop != nil {
+		return nil
+	}
+	now := r.now()
+	at := r.run.Step(now).Wake()
+	if at.IsZero() {
+		return nil
+	}
+	return r.cfg.Clock.After(max(0, at.Sub(now)))
+}
+
+// expire is the deadline: nothing new starts, states in flight get the grace.
+func (r *Runner) expire(ctx context.Context) (<-chan time.Time, error) {
+	if r.stop != nil {
+		return nil, nil
+	}
+	r.stop = &state.Stop{Status: state.Suspended, Reason: "the deadline of " + r.cfg.Deadline.String() + " is reached"}
+	grace := r.cfg.Clock.After(time.Duration(r.run.Options.Grace))
+	return grace, r.advance(ctx, r.run.Step(r.now()))
+}
+
+// cancel takes in a signal. The state is complete in one file within the time a
+// save takes, whatever becomes of the states in flight.
+func (r *Runner) cancel(ctx context.Context, name string) (<-chan time.Time, error) {
+	first := r.stop == nil || r.stop.Status != state.Cancelled
+	r.stop = &state.Stop{Status: state.Cancelled, Reason: name}
+	if !first {
+		r.end(cancelStop)
+		return nil, nil
+	}
+	if err := r.cfg.Store.Fold(r.run); err != nil {
+		return nil, err
+	}
+	return r.cfg.Clock.After(cancelGrace), r.advance(ctx, r.run.Step(r.now()))
+}
+
+// expired ends what is in flight when the grace is used up.
+func (r *Runner) expired() {
+	if r.stop.Status == state.Suspended {
+		r.end(deadlineStop)
+		return
+	}
+	r.end(lateStop)
+}
+
+// receive takes in one message of a worker.
+func (r *Runner) receive(ctx context.Context, m message) error {
+	a, ok := r.run.Agent(m.agent)
+	if !ok {
+		panic("internal error: message of an agent that is gone: " + m.agent)
+	}
+	now := r.now()
+	if m.progress != nil {
+		r.cfg.Reporter.Report(r.run.Say(now, a.ID, a.State, &state.AgentOutput{Text: m.progress.Text}))
+		return nil
+	}
+	r.busy--
+	for _, note := range m.answer.Notes {
+		r.cfg.Reporter.Report(r.run.Say(now, a.ID, a.State, &state.AgentOutput{Text: note}))
+	}
+	st, ok := r.cfg.Workflow.State(a.State)
+	if !ok {
+		panic("internal error: the workflow has no state " + a.State)
+	}
+	step := r.run.Step(now)
+	step.End(a.ID, st, r.outcome(a, st, m))
+	return r.advance(ctx, step)
+}
+
+// outcome judges what an invocation brought.
+func (r *Runner) outcome(a *state.Agent, st *protocol.State, m message) state.Outcome {
+	w := m.answer
+	o := state.Outcome{
+		Session: w.SessionID, Model: w.Model, Cost: w.Cost, Turns: w.Turns, Denied: w.Denied,
+		ExitCode: w.ExitCode, Signal: w.Signal, Failure: m.failure,
+	}
+	if st.Kind == protocol.Prompt && o.Cost.Kind != state.Exact {
+		o.Used = r.spent(a)
+	}
+	if m.failure != nil {
+		return o
+	}
+	o.Decision, o.Problems = r.cfg.Workflow.Decide(st.Name, w.Text)
+	if len(o.Problems) > 0 {
+		o.Reminder = r.cfg.Workflow.Reminder(st.Name, o.Problems)
+	}
+	return o
+}
+
+// advance completes a step: it adds what can start now, or the end of the run,
+// saves, tells, and only then starts.
+func (r *Runner) advance(ctx context.Context, step *state.Step) error {
+	r.orders = r.orders[:0]
+	if r.stop == nil {
+		r.schedule(step)
+	}
+	if r.busy+len(r.orders) == 0 && (r.stop != nil || step.Wake().IsZero()) {
+		step.Close(r.stop)
+	}
+	if err := r.commit(step.Delta()); err != nil {
+		return err
+	}
+	for _, e := range r.run.Events {
+		r.cfg.Reporter.Report(e)
+	}
+	for _, o := range r.orders {
+		r.busy++
+		go r.work(ctx, o)
+	}
+	return nil
+}
+
+// commit makes a step part of the run: on disk first, then in memory. The first
+// step and the last go into the snapshot, which is then complete by itself.
+func (r *Runner) commit(d *state.Delta) error {
+	if r.dirty || d.Progress.Status != state.Running || r.cfg.Store.Full() {
+		next := r.run.With(d)
+		if err := r.cfg.Store.Fold(next); err != nil {
+			return err
+		}
+		r.run, r.dirty = next, false
+		return nil
+	}
+	if err := r.cfg.Store.Append(d); err != nil {
+		return err
+	}
+	r.run.Apply(d)
+	return nil
+}
+
+// schedule fills the free slots.
+func (r *Runner) schedule(step *state.Step) {
+	for {
+		a, ok := step.Next(r.busy + len(r.orders))
+		if !ok {
+			return
+		}
+		r.orders = append(r.orders, r.start(step, a))
+	}
+}
+
+// drain ends and waits for the workers that an error left in flight, so that
+// nothing outlives Run.
+func (r *Runner) drain() {
+	r.end(brokenStop)
+	for r.busy > 0 {
+		if m := <-r.mail; m.progress == nil {
+			r.busy--
+		}
+	}
+}

@@ -1,0 +1,69 @@
+package shell
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"github.com/raymond-action/raymond-action/runner"
+	"github.com/raymond-action/raymond-action/runner/internal/proc"
+)
+
+// diagnose returns what was wrong with a script that has ended, nil for nothing.
+func diagnose(o runner.Order, e proc.Exit, cause error) *runner.Failure {
+	class, what := runner.Fatal, ""
+	switch {
+	case e.Ended == proc.ByStop:
+		class, what = runner.Stopped, fmt.Sprintf("stopped: %v", cause)
+	case e.Ended == proc.ByTimeout:
+		what = fmt.Sprintf("timed out after %v", o.Timeout)
+	case e.Ended == proc.ByIdle:
+		what = fmt.Sprintf("no output for %v", o.Idle)
+	case e.Ended == proc.ByWriter:
+		what = fmt.Sprintf("stdout is over %d MiB, the limit of a message", MaxMessage>>20)
+	case e.Signal != "":
+		what = "ended by signal " + e.Signal
+	case e.Code != 0:
+		what = "exit code " + strconv.Itoa(e.Code)
+	default:
+		return nil
+	}
+	return &runner.Failure{Class: class, Message: oneLine(what) + lastWords(e.StderrTail)}
+}
+
+// lastWords returns the end of stderr as the end of a message.
+func lastWords(stderr []byte) string {
+	text := strings.TrimSpace(string(stderr))
+	if text == "" {
+		return ""
+	}
+	return "; stderr: " + oneLine(text)
+}
+
+// oneLine escapes what would break a line or act on a terminal, and replaces what
+// is not UTF-8.
+func oneLine(s string) string {
+	var b strings.Builder
+	for _, r := range strings.ToValidUTF8(s, string(unicode.ReplacementChar)) {
+		if r == '\t' || unicode.IsGraphic(r) && r != '\u2028' && r != '\u2029' {
+			b.WriteRune(r)
+			continue
+		}
+		quoted := strconv.QuoteRune(r)
+		b.WriteString(quoted[1 : len(quoted)-1])
+	}
+	return b.String()
+}
+
+// notes says what was odd about a script, though no fault.
+func notes(e proc.Exit) []string {
+	var list []string
+	if e.Swept > 0 {
+		list = append(list, fmt.Sprintf("ended %d processes that the script left behind", e.Swept))
+	}
+	if e.Left > 0 {
+		list = append(list, fmt.Sprintf("%d processes that the script left behind can't be ended", e.Left))
+	}
+	return list
+}

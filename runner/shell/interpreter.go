@@ -1,0 +1,104 @@
+package shell
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+
+	"github.com/raymond-action/raymond-action/runner"
+)
+
+// interpreter is how a script is started.
+type interpreter struct {
+	path        string
+	args        []string
+	commandLine string // Windows: instead of both
+}
+
+// The interpreters, by extension, and how to get them.
+var candidates = map[string]struct {
+	names []string
+	hint  string
+}{
+	".sh":  {[]string{"/bin/bash"}, "install bash (apt-get install bash, apk add bash)"},
+	".bat": {[]string{"cmd.exe"}, "batch files run on Windows only"},
+	".ps1": {[]string{"pwsh", "powershell"}, "install PowerShell from https://aka.ms/powershell"},
+}
+
+// interpreterOf returns how a script is started, by its extension.
+func interpreterOf(script string) (interpreter, *runner.Failure) {
+	ext := strings.ToLower(filepath.Ext(script))
+	kind, ok := candidates[ext]
+	if !ok {
+		return interpreter{}, failf(runner.Fatal, "script %q: no interpreter for %q", filepath.Base(script), ext)
+	}
+	for _, name := range kind.names {
+		if path, err := exec.LookPath(name); err == nil {
+			return command(ext, path, script), nil
+		}
+	}
+	return interpreter{}, failf(runner.Machine, "%s not found; %s", strings.Join(kind.names, " and "), kind.hint)
+}
+
+func command(ext, path, script string) interpreter {
+	switch ext {
+	case ".bat":
+		// cmd.exe takes the outer quotes off and the rest as it stands, whatever
+		// blanks, brackets or ampersands the path has.
+		return interpreter{
+			path: path, args: []string{"/d", "/s", "/c", script},
+			commandLine: `"` + path + `" /d /s /c ""` + script + `""`,
+		}
+	case ".ps1":
+		return interpreter{path: path, args: []string{"-NoProfile", "-NonInteractive", "-File", script}}
+	default:
+		return interpreter{path: path, args: []string{script}}
+	}
+}
+
+// firstLine bounds how much of a script is looked at.
+const firstLine = 4 << 10
+
+// checkLineEnds refuses a bash script with the line ends of Windows: bash takes
+// the carriage return for a part of each last word and fails in odd ways.
+func checkLineEnds(script string) *runner.Failure {
+	f, err := os.Open(script)
+	if err != nil {
+		return failf(runner.Fatal, "read script: %v", err)
+	}
+	defer f.Close()
+	head, err := io.ReadAll(io.LimitReader(f, firstLine))
+	if err != nil {
+		return failf(runner.Fatal, "read script: %v", err)
+	}
+	line, _, ended := bytes.Cut(head, []byte("\n"))
+	if strings.EqualFold(filepath.Ext(script), ".sh") && ended && bytes.HasSuffix(line, []byte("\r")) {
+		return failf(runner.Fatal, "script %q has CRLF line ends, which bash can't read; save it with LF (git: *.sh text eol=lf)",
+			filepath.Base(script))
+	}
+	return nil
+}
+
+// notStarted words why a script could not be started. A directory that is gone
+// and an environment that is too large are the workflow's fault, the rest the
+// machine's.
+func notStarted(o runner.Order, err error) *runner.Failure {
+	class := runner.Machine
+	var path *fs.PathError
+	inDir := errors.As(err, &path) && path.Path == o.Dir
+	if inDir || errors.Is(err, syscall.E2BIG) || errors.Is(err, syscall.EINVAL) {
+		class = runner.Fatal
+	}
+	return failf(class, "start script %q: %v", filepath.Base(o.Script), err)
+}
+
+func failf(class runner.Class, format string, args ...any) *runner.Failure {
+	return &runner.Failure{Class: class, Message: oneLine(fmt.Sprintf(format, args...))}
+}

@@ -1,0 +1,112 @@
+// Package shell runs script states: a script is one process, its stdout the
+// message.
+//
+// It knows how scripts are started on each system and what is a fault of theirs.
+// It knows nothing of tags and transitions: what a message means is decided by
+// others.
+package shell
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"syscall"
+
+	"github.com/raymond-action/raymond-action/runner"
+	"github.com/raymond-action/raymond-action/runner/internal/proc"
+)
+
+// MaxMessage is how many bytes a script may write to stdout. One that writes
+// more is ended at once.
+const MaxMessage = 10 << 20
+
+// maxLine is how much of a line of stderr is told.
+const maxLine = 8 << 10
+
+// Backend runs scripts. It implements runner.Backend, and may be used by many
+// goroutines.
+type Backend struct {
+	// Env is the environment that every script gets, besides what the Order adds.
+	Env []string
+}
+
+var _ runner.Backend = Backend{}
+
+// Run implements runner.Backend for orders of kind script. Answer.Text is what
+// the script wrote to stdout, also when it failed. A script that does not exit
+// with code 0, or is ended for its timeouts or for too long a message, is a Fatal
+// failure whose message has the exit code or signal and the end of stderr.
+func (b Backend) Run(ctx context.Context, o runner.Order, tell func(runner.Progress)) (runner.Answer, error) {
+	spec, failure := b.spec(o)
+	if failure != nil {
+		return runner.Answer{ExitCode: -1}, failure
+	}
+	stdout := &message{}
+	spec.Stdout = stdout
+	stderr := &proc.Lines{Max: maxLine, Line: func(line []byte, _ bool) {
+		tell(runner.Progress{Text: oneLine(strings.TrimSuffix(string(line), "\r"))})
+	}}
+	if o.Verbose {
+		spec.Stderr = stderr
+	}
+	rec := proc.NewRecorder(o.DebugDir)
+	rec.Record(&spec, ".txt")
+	exit, err := proc.Run(ctx, spec)
+	rec.Close()
+	stderr.Flush()
+	answer := runner.Answer{Text: stdout.String(), ExitCode: exit.Code, Signal: exit.Signal, Notes: notes(exit)}
+	if err != nil {
+		return answer, notStarted(o, err)
+	}
+	if fault := diagnose(o, exit, context.Cause(ctx)); fault != nil {
+		return answer, fault
+	}
+	return answer, nil
+}
+
+// spec says how the script of an order is started.
+func (b Backend) spec(o runner.Order) (proc.Spec, *runner.Failure) {
+	if f := checkLineEnds(o.Script); f != nil {
+		return proc.Spec{}, f
+	}
+	how, f := interpreterOf(o.Script)
+	if f != nil {
+		return proc.Spec{}, f
+	}
+	return proc.Spec{
+		Path: how.path, Args: how.args, CommandLine: how.commandLine,
+		Dir:     o.Dir,
+		Env:     append(b.Env[:len(b.Env):len(b.Env)], o.Env...),
+		MarkVar: runner.MarkVar, Mark: o.Mark,
+		Timeout: o.Timeout, Idle: o.Idle,
+		// bash waits for the command it runs before it looks at a signal.
+		InterruptGroup: true,
+		DeathSignal:    syscall.SIGTERM,
+		LadderOf:       ladderOf,
+	}, nil
+}
+
+// ladderOf returns how the runner wants an invocation to be ended.
+func ladderOf(cause error) proc.Ladder {
+	var s *runner.Stopping
+	if !errors.As(cause, &s) {
+		return proc.Ladder{}
+	}
+	return proc.Ladder{Term: s.Term, Kill: s.Kill}
+}
+
+// message collects stdout.
+type message struct{ strings.Builder }
+
+var errTooLong = errors.New("message too long")
+
+// Write implements io.Writer. It fails when the message gets longer than
+// MaxMessage, and keeps what fits.
+func (m *message) Write(p []byte) (int, error) {
+	room := MaxMessage - m.Len()
+	if len(p) > room {
+		m.Builder.Write(p[:room])
+		return room, errTooLong
+	}
+	return m.Builder.Write(p)
+}

@@ -1,0 +1,201 @@
+package state
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/raymond-action/raymond-action/protocol"
+)
+
+// Outcome is what one invocation brought: exactly one of Failure, Problems and
+// Decision says how it goes on.
+type Outcome struct {
+	Session  string // as the agent CLI reported it; "" when it did not
+	Model    string // that answered, as reported
+	Cost     Cost
+	Used     []Usage // what a transcript shows when Cost says nothing
+	Turns    int
+	Denied   []string
+	ExitCode int
+	Signal   string
+
+	Failure  *Failure
+	Problems []protocol.Problem // the message was no legal move
+	Reminder string             // the text to send for Problems
+	Decision protocol.Decision
+}
+
+// firstBackoff is the wait before the first retry; it doubles from there.
+const firstBackoff = time.Second
+
+// End takes in how an invocation ended, and decides what the agent does next.
+func (s *Step) End(id string, st *protocol.State, o Outcome) {
+	a := s.edit(id)
+	e := a.Exec
+	prompt := st.Kind == protocol.Prompt
+	if prompt {
+		s.book(a, o)
+	}
+	e.Turns += o.Turns
+	e.Denied = append(e.Denied, o.Denied...)
+	switch {
+	case o.Failure != nil:
+		s.failed(a, prompt, o)
+	case len(o.Problems) > 0 && prompt:
+		s.remind(a, o)
+	case len(o.Problems) > 0:
+		s.fail(a, Fault{Class: string(Fatal), Message: sentence(o.Problems)}, o)
+	default:
+		s.finish(a, prompt, o)
+	}
+}
+
+// settle returns the conversation as it stands after an invocation of it.
+func (e *Exec) settle(from *Session, o Outcome) *Session {
+	r := e.Running
+	next := Session{ID: r.SessionID, Model: r.Model, Chosen: r.Model != ""}
+	if o.Session != "" {
+		next.ID = o.Session
+	}
+	if e.Session != nil {
+		from = e.Session
+	}
+	if r.Mode != Fresh && from != nil {
+		next.Model, next.Chosen = from.Model, next.Chosen || from.Chosen
+	}
+	if next.Model == "" {
+		next.Model = o.Model
+	}
+	return &next
+}
+
+// failed takes in an invocation that brought no usable answer.
+func (s *Step) failed(a *Agent, prompt bool, o Outcome) {
+	e, f := a.Exec, o.Failure
+	switch {
+	case f.Class == Stopped:
+		e.Interrupted = f.Message
+		e.undo()
+	case f.Class == UsageLimit:
+		s.d.Progress.Hold, s.d.Progress.Until = f.Message, f.Reset
+		a.Status = Ready
+		e.undo()
+		s.emit(a, &Limit{Which: "usage"})
+	case f.Class == BudgetSpent:
+		s.d.Progress.Exhausted = true
+		a.Status = Ready
+		s.carryOn(a, o)
+	case prompt && (f.Class == Transient || f.Class == TimedOut) && e.Retries < s.Options().MaxRetries:
+		s.retry(a, f)
+	default:
+		if f.Continue && prompt {
+			s.carryOn(a, o)
+		}
+		s.fail(a, Fault{Class: string(f.Class), Message: f.Message}, o)
+	}
+}
+
+// carryOn keeps the conversation of an invocation that ended before its work
+// was done, so that the next one goes on in it.
+func (s *Step) carryOn(a *Agent, o Outcome) {
+	e := a.Exec
+	e.Session = e.settle(a.Session, o)
+	e.Continue, e.Running = true, nil
+}
+
+func (s *Step) retry(a *Agent, f *Failure) {
+	e := a.Exec
+	wait := firstBackoff << min(e.Retries, 20)
+	e.Retries++
+	e.undo()
+	s.pause(a, wait)
+	s.emit(a, &Retry{N: e.Retries, Error: f.Message, BackoffMS: wait.Milliseconds()})
+}
+
+// pause keeps an agent from going on for the given time. Other agents run.
+func (s *Step) pause(a *Agent, wait time.Duration) {
+	a.Status, a.NotBefore, a.Wait = Ready, s.now.Add(wait).UTC().Round(0), Duration(wait)
+}
+
+// remind asks an agent again whose message was no legal move.
+func (s *Step) remind(a *Agent, o Outcome) {
+	e := a.Exec
+	reason := sentence(o.Problems)
+	if e.Reminders >= s.Options().MaxReminders {
+		s.fail(a, Fault{Class: string(Fatal), Message: fmt.Sprintf("%s (after %d reminders)", reason, e.Reminders)}, o)
+		return
+	}
+	e.Session = e.settle(a.Session, o)
+	e.Reminders++
+	e.Reminder, e.Continue, e.Running = o.Reminder, false, nil
+	a.Status = Ready
+	s.emit(a, &Reminder{N: e.Reminders, Reason: reason})
+}
+
+// sentence words problems as one line.
+func sentence(problems []protocol.Problem) string {
+	text := ""
+	for i, p := range problems {
+		if i > 0 {
+			text += "; "
+		}
+		text += p.Message
+	}
+	return text
+}
+
+// fail stops an agent until somebody resumes the run.
+func (s *Step) fail(a *Agent, f Fault, o Outcome) {
+	a.Status, a.Fault = Stuck, &f
+	s.emit(a, s.finished(a, o, f.Message))
+	a.Exec.Running = nil
+	s.emit(a, &AgentFinished{Error: f.Message})
+}
+
+// finished is the event for the end of a's execution.
+func (s *Step) finished(a *Agent, o Outcome, fault string) *StateFinished {
+	e := a.Exec
+	f := &StateFinished{
+		OK: fault == "", DurationMS: max(0, s.now.Sub(e.Started).Milliseconds()),
+		CostUSD: e.CostUSD, Turns: e.Turns, Denied: e.Denied, Error: fault,
+		Iteration: e.Iteration, Attempt: e.Attempt, ExitCode: o.ExitCode, Signal: o.Signal,
+	}
+	if e.Running != nil && e.Running.Mode != "" {
+		f.SessionID = e.Running.SessionID
+		if o.Session != "" {
+			f.SessionID = o.Session
+		}
+	}
+	return f
+}
+
+// finish applies a legal move.
+func (s *Step) finish(a *Agent, prompt bool, o Outcome) {
+	if f := s.overLimit(a, o.Decision); f != nil {
+		s.fail(a, *f, o)
+		return
+	}
+	s.emit(a, s.finished(a, o, ""))
+	if prompt {
+		a.Session, a.Branch = a.Exec.settle(a.Session, o), false
+	}
+	a.Exec, a.Fault, a.Model = nil, nil, ""
+	s.follow(a, o.Decision)
+}
+
+// overLimit says why a's decision asks for more than the run may have.
+func (s *Step) overLimit(a *Agent, d protocol.Decision) *Fault {
+	opt := s.Options()
+	if want := s.d.Progress.Created + len(d.Spawns); len(d.Spawns) > 0 && want > opt.MaxAgents {
+		s.emit(a, &Limit{Which: "agents", Value: float64(want), Max: float64(opt.MaxAgents)})
+		return &Fault{Class: string(Fatal), Message: fmt.Sprintf(
+			"the run would have %d agents, more than --max-agents %d", want, opt.MaxAgents)}
+	}
+	pushes := d.Then.Verb == protocol.Call || d.Then.Verb == protocol.Function
+	if want := len(a.Stack) + 1; pushes && want > opt.MaxDepth {
+		s.emit(a, &Limit{Which: "depth", Value: float64(want), Max: float64(opt.MaxDepth)})
+		return &Fault{Class: string(Fatal), Message: fmt.Sprintf(
+			"the return stack would be %d deep, more than --max-depth %d", want, opt.MaxDepth)}
+	}
+	return nil
+}

@@ -1,0 +1,264 @@
+package state
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/gofrs/flock"
+)
+
+// ErrNotFound says that there is no run of that id.
+var ErrNotFound = errors.New("no such run")
+
+// ErrExists says that there is a run of that id already.
+var ErrExists = errors.New("a run of that id exists")
+
+// Locked says that another process drives the run.
+type Locked struct {
+	ID     string
+	Holder string // as it named itself; "" when it did not
+}
+
+// Error implements error.
+func (e *Locked) Error() string {
+	return fmt.Sprintf("run %q is driven by another process (%s)", e.ID, strings.TrimSpace(e.Holder))
+}
+
+// File keeps one Run: a snapshot ({id}.json) and beside it a journal of the
+// steps since then. It holds the run's lock from Create or Open until Close.
+// It is not safe for concurrent use; the owner of the run is its only user.
+type File struct {
+	dir, id  string
+	lock     *flock.Flock
+	journal  *os.File
+	size     int64 // of the journal
+	snapshot int64 // bytes of the snapshot
+}
+
+// Create takes the lock for a new run. It fails with ErrExists or *Locked.
+// holder is a line that tells who drives the run.
+func Create(dir, id, holder string) (*File, error) {
+	f, err := acquire(dir, id, holder)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := os.Lstat(f.path(".json")); err == nil {
+		return nil, errors.Join(fmt.Errorf("%q: %w", id, ErrExists), f.Close())
+	}
+	return f, nil
+}
+
+// Open takes the lock of an existing run and reads it. It fails with
+// ErrNotFound, *Locked or *Invalid, and leaves the files as they were.
+func Open(dir, id, holder string) (*File, *Run, error) {
+	if _, err := os.Stat(filepath.Join(dir, id+".json")); errors.Is(err, fs.ErrNotExist) {
+		return nil, nil, fmt.Errorf("%q in %s: %w", id, dir, ErrNotFound)
+	}
+	f, err := acquire(dir, id, holder)
+	if err != nil {
+		return nil, nil, err
+	}
+	r, err := Read(dir, id)
+	if err != nil {
+		return nil, nil, errors.Join(err, f.Close())
+	}
+	return f, r, nil
+}
+
+func acquire(dir, id, holder string) (*File, error) {
+	if err := makeDir(dir); err != nil {
+		return nil, err
+	}
+	f := &File{dir: dir, id: id}
+	f.lock = flock.New(f.path(".lock"), flock.SetPermissions(0o600))
+	ok, err := f.lock.TryLock()
+	if err != nil {
+		return nil, fmt.Errorf("lock run %q: %w", id, err)
+	}
+	if !ok {
+		held, _ := os.ReadFile(f.path(".lock"))
+		return nil, &Locked{ID: id, Holder: string(held)}
+	}
+	if err := os.WriteFile(f.path(".lock"), []byte(holder+"\n"), 0o600); err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return f, nil
+}
+
+// makeDir creates the state folder. A .raymond folder above it is hidden from git.
+func makeDir(dir string) error {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	top := filepath.Dir(dir)
+	if filepath.Base(top) != ".raymond" {
+		return nil
+	}
+	ignore := filepath.Join(top, ".gitignore")
+	if _, err := os.Lstat(ignore); err == nil {
+		return nil
+	}
+	return os.WriteFile(ignore, []byte("*\n"), 0o600)
+}
+
+func (f *File) path(ext string) string { return filepath.Join(f.dir, f.id+ext) }
+
+// Close releases the lock. The lock file stays: removing it would let two
+// processes hold locks on two files of one name.
+func (f *File) Close() error {
+	var err error
+	if f.journal != nil {
+		err = f.journal.Close()
+	}
+	return errors.Join(err, f.lock.Close())
+}
+
+// Read reads a run without taking its lock: the snapshot and the journal as
+// they are at the moment. Its error is ErrNotFound or *Invalid.
+func Read(dir, id string) (*Run, error) {
+	path := filepath.Join(dir, id+".json")
+	data, err := readBounded(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("%q in %s: %w", id, dir, ErrNotFound)
+	}
+	if err != nil {
+		return nil, err
+	}
+	r, err := Decode(data)
+	if err == nil && r.WorkflowID != id {
+		err = &Invalid{Field: "workflow_id", What: fmt.Sprintf("is %q in the file of %q", r.WorkflowID, id)}
+	}
+	if err != nil {
+		return nil, within(path, err)
+	}
+	journal := filepath.Join(dir, id+".journal")
+	lines, err := readBounded(journal)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	return r, within(journal, r.replay(lines))
+}
+
+// within names the file in an *Invalid.
+func within(path string, err error) error {
+	var bad *Invalid
+	if errors.As(err, &bad) && bad.Path == "" {
+		bad.Path = path
+	}
+	return err
+}
+
+// readBounded reads a regular file of at most maxFile bytes.
+func readBounded(path string) ([]byte, error) {
+	info, err := os.Stat(path)
+	switch {
+	case err != nil:
+		return nil, err
+	case !info.Mode().IsRegular():
+		return nil, &Invalid{Path: path, What: "is no regular file"}
+	case info.Size() > maxFile:
+		return nil, &Invalid{Path: path, What: fmt.Sprintf("has %d bytes, more than %d", info.Size(), maxFile)}
+	}
+	return os.ReadFile(path)
+}
+
+// List returns the ids of all runs of a folder, sorted.
+func List(dir string) ([]string, error) {
+	entries, err := os.ReadDir(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	var ids []string
+	for _, e := range entries {
+		if id, ok := strings.CutSuffix(e.Name(), ".json"); ok && ValidID(id) && !e.IsDir() {
+			ids = append(ids, id)
+		}
+	}
+	slices.Sort(ids)
+	return ids, nil
+}
+
+// Fold replaces the snapshot with r and empties the journal. After it returns
+// nil, {id}.json alone is complete and survives a crash of the machine; after
+// an error the files hold the old run or r, whole.
+func (f *File) Fold(r *Run) error {
+	data, err := r.Encode()
+	if err != nil {
+		return fmt.Errorf("encode state: %w", err)
+	}
+	failpoint("fold")
+	if err := f.replace(data); err != nil {
+		return fmt.Errorf("save state: %w", err)
+	}
+	failpoint("folded")
+	f.snapshot = int64(len(data))
+	return f.dropJournal(r.Progress.Status != Running)
+}
+
+// dropJournal empties the journal; its steps are in the snapshot by now, and
+// would be passed over. At rest the file goes away.
+func (f *File) dropJournal(rest bool) error {
+	f.size = 0
+	if f.journal == nil && !rest {
+		return ignoreMissing(os.Truncate(f.path(".journal"), 0))
+	}
+	if !rest {
+		return f.journal.Truncate(0)
+	}
+	if f.journal != nil {
+		f.journal.Close()
+		f.journal = nil
+	}
+	return ignoreMissing(os.Remove(f.path(".journal")))
+}
+
+func ignoreMissing(err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
+}
+
+func (f *File) replace(data []byte) (err error) {
+	tmp := f.path(".json.tmp")
+	w, err := os.OpenFile(tmp, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, ignoreMissing(os.Remove(tmp)))
+		}
+	}()
+	if err := writeSync(w, data); err != nil {
+		return errors.Join(err, w.Close())
+	}
+	if err := w.Close(); err != nil {
+		return err
+	}
+	if err := os.Rename(tmp, f.path(".json")); err != nil {
+		return err
+	}
+	return syncDir(f.dir)
+}
+
+func writeSync(w *os.File, data []byte) error {
+	if _, err := w.Write(data); err != nil {
+		return err
+	}
+	return w.Sync()
+}
+
+// Holder is the line by which a process names itself in the lock.
+func Holder(pid int, host string, since time.Time) string {
+	return fmt.Sprintf("process %d on %s since %s", pid, host, since.UTC().Format(time.RFC3339))
+}

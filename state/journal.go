@@ -1,0 +1,126 @@
+package state
+
+import (
+	"bytes"
+	"fmt"
+	"hash/crc32"
+	"os"
+	"strconv"
+)
+
+// foldFactor says how many times the size of the snapshot the journal may reach
+// before it is folded, and foldMin the size below which it never is: so that
+// folding costs no more than a constant share of what was appended.
+const (
+	foldFactor = 8
+	foldMin    = 4 << 20
+)
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// Append saves one step: one line of the journal, with a checksum, synced.
+// After it returns nil the step survives a crash of the machine; after an error
+// the caller must not go on, since the step may or may not be there.
+func (f *File) Append(d *Delta) error {
+	line, err := journalLine(d)
+	if err != nil {
+		return fmt.Errorf("encode step: %w", err)
+	}
+	if err := f.openJournal(); err != nil {
+		return fmt.Errorf("save step: %w", err)
+	}
+	failpoint("append")
+	half := len(line)
+	if tearing {
+		half /= 2
+	}
+	if _, err := f.journal.Write(line[:half]); err != nil {
+		return fmt.Errorf("save step: %w", err)
+	}
+	failpoint("torn")
+	if err := writeSync(f.journal, line[half:]); err != nil {
+		return fmt.Errorf("save step: %w", err)
+	}
+	failpoint("appended")
+	f.size += int64(len(line))
+	return nil
+}
+
+// Full reports whether the journal is due to be folded into the snapshot.
+func (f *File) Full() bool { return f.size > max(foldMin, foldFactor*f.snapshot) }
+
+func (f *File) openJournal() error {
+	if f.journal != nil {
+		return nil
+	}
+	// Opened by the first step after a Fold, which has emptied it.
+	w, err := os.OpenFile(f.path(".journal"), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+	if err != nil {
+		return err
+	}
+	f.journal = w
+	return syncDir(f.dir)
+}
+
+func journalLine(d *Delta) ([]byte, error) {
+	data, err := marshal(d)
+	if err != nil {
+		return nil, err
+	}
+	line := fmt.Appendf(nil, "%08x ", crc32.Checksum(data, castagnoli))
+	return append(append(line, data...), '\n'), nil
+}
+
+// replay applies the steps of a journal that come after the run. A last line
+// that was cut off counts as not written; any other fault is an *Invalid.
+func (r *Run) replay(journal []byte) error {
+	applied := false
+	for n := 1; len(journal) > 0; n++ {
+		line, rest, whole := bytes.Cut(journal, []byte("\n"))
+		d, err := parseLine(line)
+		if err != nil && (!whole || len(rest) == 0) {
+			break
+		}
+		if err != nil {
+			return &Invalid{Field: fmt.Sprintf("line %d", n), What: err.Error()}
+		}
+		journal = rest
+		if d.Progress.Seq <= r.Progress.Seq && !applied {
+			continue // from before the snapshot: a crash kept it from being emptied
+		}
+		if d.Progress.Seq != r.Progress.Seq+1 {
+			return &Invalid{Field: fmt.Sprintf("line %d", n), What: fmt.Sprintf(
+				"is step %d, want %d", d.Progress.Seq, r.Progress.Seq+1)}
+		}
+		r.Apply(d)
+		applied = true
+	}
+	if !applied {
+		return nil
+	}
+	return r.Validate()
+}
+
+func parseLine(line []byte) (*Delta, error) {
+	sum, data, ok := bytes.Cut(line, []byte(" "))
+	want, err := strconv.ParseUint(string(sum), 16, 32)
+	if !ok || err != nil || len(sum) != 8 {
+		return nil, fmt.Errorf("has no checksum")
+	}
+	if crc32.Checksum(data, castagnoli) != uint32(want) {
+		return nil, fmt.Errorf("does not match its checksum")
+	}
+	if err := strict(data); err != nil {
+		return nil, err
+	}
+	d := new(Delta)
+	if err := decode(data, d); err != nil {
+		return nil, err
+	}
+	for i, a := range d.Agents {
+		if a == nil {
+			return nil, fmt.Errorf("agents[%d]: is missing", i)
+		}
+	}
+	return d, nil
+}

@@ -1,0 +1,223 @@
+package state
+
+import (
+	"fmt"
+	"time"
+)
+
+// maxUnknown is how many ledger entries in a row may be unknown while there is
+// a budget to keep.
+const maxUnknown = 3
+
+// overBudget says why nothing may cost any more, or "".
+func (s *Step) overBudget() string {
+	p, budget := &s.d.Progress, s.Options().BudgetUSD
+	switch {
+	case p.Exhausted:
+		return fmt.Sprintf("an agent reached its share of the budget of $%s (spent $%s)", budget, p.TotalUSD)
+	case budget == 0:
+		return ""
+	case p.TotalUSD > budget:
+		return fmt.Sprintf("spent $%s of a budget of $%s", p.TotalUSD, budget)
+	case p.Unknown >= maxUnknown:
+		return fmt.Sprintf("the cost of the last %d agent processes is unknown", p.Unknown)
+	}
+	return ""
+}
+
+// overIterations reports whether no further state execution may begin.
+func (s *Step) overIterations() bool {
+	limit := s.Options().MaxIterations
+	return limit > 0 && s.d.Progress.Iterations >= limit
+}
+
+// failing reports whether an agent's failure keeps new states from starting.
+func (s *Step) failing() bool {
+	return !s.Options().KeepGoing && s.stuck() > 0
+}
+
+func (s *Step) stuck() int {
+	n := 0
+	s.each(func(a *Agent) bool {
+		if a.Status == Stuck {
+			n++
+		}
+		return true
+	})
+	return n
+}
+
+// blocked reports whether nothing at all may start: not even a reminder, a retry
+// or a further attempt.
+func (s *Step) blocked() bool {
+	return s.d.Progress.Hold != "" || s.overBudget() != ""
+}
+
+// Next returns the agent that takes the next free slot at the time of the step:
+// an execution under way goes on before a new one begins, and new ones begin
+// round-robin in order of creation. busy is the number of slots taken.
+func (s *Step) Next(busy int) (*Agent, bool) {
+	if busy >= s.Options().MaxParallel || s.blocked() {
+		return nil, false
+	}
+	fresh := !s.failing() && !s.overIterations()
+	var going, after, first *Agent
+	s.each(func(a *Agent) bool {
+		switch {
+		case a.Status != Ready || a.NotBefore.After(s.now):
+		case a.Exec != nil:
+			going = a
+		case !fresh:
+		case a.N > s.d.Progress.Turn && after == nil:
+			after = a
+		case first == nil:
+			first = a
+		}
+		return going == nil
+	})
+	for _, a := range []*Agent{going, after, first} {
+		if a != nil {
+			return a, true
+		}
+	}
+	return nil, false
+}
+
+// Wake returns when the next waiting agent may go on; zero when none waits that
+// could.
+func (s *Step) Wake() time.Time {
+	var wake time.Time
+	if s.blocked() {
+		return wake
+	}
+	s.each(func(a *Agent) bool {
+		waits := a.Status == Ready && a.NotBefore.After(s.now)
+		if waits && (wake.IsZero() || a.NotBefore.Before(wake)) {
+			wake = a.NotBefore
+		}
+		return true
+	})
+	return wake
+}
+
+// Stop is a decision from outside that ends the run early.
+type Stop struct {
+	Status Status // Cancelled or Suspended
+	Reason string
+	Until  time.Time
+}
+
+// Close ends the run, or this part of it, when nothing is under way and nothing
+// can start. stop may be nil.
+func (s *Step) Close(stop *Stop) {
+	p := &s.d.Progress
+	p.Status, p.Reason = s.rest(stop)
+	switch {
+	case p.Status != Suspended:
+		p.Until = time.Time{}
+	case p.Hold == "":
+		p.Until = stop.Until
+	}
+	p.Hold = ""
+	s.warnLimits()
+	outcome, detail := s.outcome()
+	done := &RunFinished{
+		Status: p.Status, Outcome: outcome, Detail: detail, Reason: p.Reason, CostUSD: p.TotalUSD,
+		Iterations: p.Iterations, FlakeRetries: p.Flakes, DurationMS: max(0, s.now.Sub(p.Started).Milliseconds()),
+	}
+	if text, ok := s.result0(); ok {
+		done.Result = &text
+	}
+	s.emit(nil, done)
+}
+
+// rest names the status of a run in which nothing is left to start.
+func (s *Step) rest(stop *Stop) (Status, string) {
+	left, stuck := 0, s.stuck()
+	s.each(func(*Agent) bool { left++; return true })
+	budget := s.overBudget()
+	switch {
+	case left == 0:
+		return Completed, ""
+	case stop != nil && stop.Status == Cancelled:
+		return Cancelled, stop.Reason
+	case budget != "":
+		return OverBudget, budget
+	case s.overIterations() && stuck < left:
+		return OverIterations, fmt.Sprintf("%d state executions have begun, the limit is %d",
+			s.d.Progress.Iterations, s.Options().MaxIterations)
+	case s.d.Progress.Hold != "":
+		return Suspended, s.d.Progress.Hold
+	case stop != nil && stuck < left:
+		return stop.Status, stop.Reason
+	}
+	return Failed, s.firstFault()
+}
+
+func (s *Step) firstFault() string {
+	text := ""
+	s.each(func(a *Agent) bool {
+		if a.Fault != nil {
+			text = fmt.Sprintf("agent %s in state %s: %s", a.ID, a.State, a.Fault.Message)
+		}
+		return text == ""
+	})
+	return text
+}
+
+// warnLimits tells which limit ended the run, or was passed by its last state.
+func (s *Step) warnLimits() {
+	p, opt := &s.d.Progress, s.Options()
+	if s.overBudget() != "" {
+		s.emit(nil, &Limit{Which: "budget", Value: p.TotalUSD.Float(), Max: opt.BudgetUSD.Float()})
+	}
+	if p.Status == OverIterations {
+		s.emit(nil, &Limit{Which: "iterations", Value: float64(p.Iterations), Max: float64(opt.MaxIterations)})
+	}
+}
+
+// outcome names the end of the run for people: convergence.md, "Counters,
+// events, outcome".
+func (s *Step) outcome() (outcome, detail string) {
+	switch p := &s.d.Progress; p.Status {
+	case Completed:
+		if p.Flakes > 0 {
+			return "clean_with_flake", ""
+		}
+		return "clean", ""
+	case Failed:
+		if len(s.run.Ended)+len(s.d.Ended) > 0 {
+			return "failed", "partial"
+		}
+		return "failed", "catastrophic"
+	default:
+		return string(p.Status), ""
+	}
+}
+
+// result0 is the result of the first agent.
+func (s *Step) result0() (Text, bool) {
+	for _, e := range s.d.Ended {
+		if e.Agent == mainAgent {
+			return e.Result, true
+		}
+	}
+	return s.run.Result()
+}
+
+// Cap returns the budget of one invocation: what is left, shared by the agents
+// that run, at least a cent; 0 without a budget.
+func (s *Step) Cap() USD {
+	budget := s.Options().BudgetUSD
+	if budget == 0 {
+		return 0
+	}
+	running := 0
+	s.each(func(a *Agent) bool {
+		if a.Status == Busy {
+			running++
+		}
+		return true
+	})
+	return max(Dollar/100, (budget-s.d.Progress.TotalUSD)/USD(max(1, running)))
+}

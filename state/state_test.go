@@ -1,0 +1,377 @@
+package state_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/raymond-action/raymond-action/protocol"
+	"github.com/raymond-action/raymond-action/state"
+)
+
+var epoch = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+
+// fill sets everything that v holds to something other than zero.
+func fill(v reflect.Value) {
+	switch v.Kind() {
+	case reflect.Pointer:
+		v.Set(reflect.New(v.Type().Elem()))
+		fill(v.Elem())
+	case reflect.Struct:
+		fillStruct(v)
+	case reflect.Slice:
+		v.Set(reflect.MakeSlice(v.Type(), 1, 1))
+		fill(v.Index(0))
+	case reflect.Map:
+		k, e := reflect.New(v.Type().Key()).Elem(), reflect.New(v.Type().Elem()).Elem()
+		fill(k)
+		fill(e)
+		v.Set(reflect.MakeMap(v.Type()))
+		v.SetMapIndex(k, e)
+	case reflect.String:
+		v.SetString("x")
+	case reflect.Bool:
+		v.SetBool(true)
+	case reflect.Float64:
+		v.SetFloat(1.5)
+	case reflect.Interface:
+		v.Set(reflect.ValueOf(&state.AgentOutput{Text: "x"}))
+	default:
+		v.SetInt(1)
+	}
+}
+
+func fillStruct(v reflect.Value) {
+	if v.Type() == reflect.TypeFor[time.Time]() {
+		v.Set(reflect.ValueOf(epoch))
+		return
+	}
+	for i := range v.NumField() {
+		if v.Type().Field(i).IsExported() {
+			fill(v.Field(i))
+		}
+	}
+}
+
+// TestFileForgetsNothing: every field of a run, also one added next year, comes
+// back from its file.
+func TestFileForgetsNothing(t *testing.T) {
+	r := new(state.Run)
+	fill(reflect.ValueOf(r).Elem())
+	data, err := r.Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := state.Decode(data)
+	if got == nil {
+		t.Fatalf("Decode: %v\n%s", err, data)
+	}
+	if diff := cmp.Diff(r, got, cmpopts.IgnoreUnexported(state.Run{})); diff != "" {
+		t.Errorf("saved -, read +:\n%s", diff)
+	}
+}
+
+// newRun returns a run whose workflow has states A to F and a script S.
+func newRun() *state.Run {
+	files := map[string]string{}
+	for _, name := range []string{"A.md", "B.md", "C.md", "S.sh"} {
+		files[name] = strings.Repeat("ab", 32)
+	}
+	return state.New(state.Run{
+		WorkflowID: "run-1", Mark: "0123456789abcdef", Scope: "/w", Entry: "A.md", Dir: "/d", Files: files,
+		Options: state.Options{
+			BudgetUSD: 10 * state.Dollar, MaxParallel: 3, MaxAgents: 20, MaxDepth: 4,
+			MaxRetries: 2, MaxReminders: 2, PermissionMode: "acceptEdits",
+		},
+	}, "in", epoch)
+}
+
+func stateOf(name string) *protocol.State {
+	kind := protocol.Prompt
+	if strings.HasSuffix(name, ".sh") {
+		kind = protocol.Script
+	}
+	return &protocol.State{Name: name, Kind: kind}
+}
+
+// walker takes random but legal steps.
+type walker struct {
+	rnd *rand.Rand
+	now time.Time
+	ids int
+}
+
+func (w *walker) step(r *state.Run) *state.Delta {
+	w.now = w.now.Add(time.Duration(w.rnd.IntN(5000)) * time.Millisecond)
+	s := r.Step(w.now)
+	busy := []string{}
+	for _, a := range r.Agents {
+		if a.Status == state.Busy && a.Exec.Running != nil {
+			busy = append(busy, a.ID)
+		}
+	}
+	if r.Progress.Seq == 0 || w.rnd.IntN(12) == 0 {
+		s.Open(r.Progress.Seq > 0, func(*state.Agent) []state.Usage { return nil })
+	} else if len(busy) > 0 {
+		id := busy[w.rnd.IntN(len(busy))]
+		a, _ := s.Agent(id)
+		s.End(id, stateOf(a.State), w.outcome(a))
+		busy = busy[1:]
+	}
+	w.start(s, len(busy))
+	return s.Delta()
+}
+
+func (w *walker) start(s *state.Step, busy int) {
+	for {
+		a, ok := s.Next(busy)
+		if !ok {
+			return
+		}
+		st := stateOf(a.State)
+		l := state.Launch{State: st, Plan: s.Plan(a, st), Cwd: "/d"}
+		if l.Plan.Mode == state.Resume {
+			l.SessionID, l.Length = l.Plan.Session.ID, new(int64(w.rnd.IntN(100)))
+		} else if l.Plan.Mode != "" {
+			w.ids++
+			l.SessionID = fmt.Sprintf("session-%d", w.ids)
+		}
+		s.Start(a.ID, l)
+		busy++
+	}
+}
+
+func (w *walker) outcome(a *state.Agent) state.Outcome {
+	o := state.Outcome{Turns: 1, Cost: state.Cost{Kind: state.Exact, USD: state.USD(w.rnd.IntN(1e8))}}
+	names := []string{"A.md", "B.md", "C.md", "S.sh"}
+	to := names[w.rnd.IntN(len(names))]
+	switch w.rnd.IntN(14) {
+	case 0:
+		o.Failure = &state.Failure{Class: state.Transient, Message: "down"}
+	case 1:
+		o.Failure = &state.Failure{Class: state.Fatal, Message: "no"}
+	case 2:
+		o.Failure, o.Cost = &state.Failure{Class: state.Stopped, Message: "cancelled"}, state.Cost{}
+	case 3:
+		o.Problems, o.Reminder = []protocol.Problem{{Code: "no-tag", Message: "no tag"}}, "again"
+	case 4, 5:
+		o.Decision = protocol.Decision{
+			Spawns: []protocol.Spawn{{State: to, Next: "B.md", Vars: map[string]string{"k": a.ID}}},
+			Then:   protocol.Move{Verb: protocol.Goto, To: "B.md"},
+		}
+	default:
+		verbs := []protocol.Verb{protocol.Goto, protocol.Reset, protocol.Call, protocol.Function, protocol.Result}
+		verb := verbs[w.rnd.IntN(len(verbs))]
+		o.Decision.Then = protocol.Move{Verb: verb, To: to, Return: "C.md", Input: "x\xff", Text: "r"}
+		if verb == protocol.Result {
+			o.Decision.Then.To = ""
+		}
+	}
+	return o
+}
+
+// TestFilesEqualMemory walks at random and checks after every step that the run
+// read from snapshot and journal is the one in memory, that it is valid, and
+// that no step reaches back into an earlier run.
+func TestFilesEqualMemory(t *testing.T) {
+	for seed := range uint64(60) {
+		walk(t, seed)
+	}
+}
+
+func walk(t *testing.T, seed uint64) {
+	t.Helper()
+	dir := t.TempDir()
+	f, err := state.Create(dir, "run-1", "me")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	w := &walker{rnd: rand.New(rand.NewPCG(seed, 1)), now: epoch}
+	run := newRun()
+	type past struct {
+		run  *state.Run
+		data []byte
+	}
+	var all []past
+	for n := 0; n < 60 && len(run.Agents) > 0; n++ {
+		before, _ := run.Encode()
+		all = append(all, past{run, before})
+		d := w.step(run)
+		next := run.With(d)
+		if after, _ := run.Encode(); !bytes.Equal(before, after) {
+			t.Fatalf("seed %d step %d: making a step changed the run", seed, n)
+		}
+		save := func() error { return f.Append(d) }
+		if n%7 == 0 {
+			save = func() error { return f.Fold(next) }
+		}
+		if err := save(); err != nil {
+			t.Fatal(err)
+		}
+		if len(next.Agents) == 0 {
+			next.Progress.Status = state.Completed
+			break
+		}
+		same(t, fmt.Sprintf("seed %d step %d", seed, n), dir, next)
+		run = next
+	}
+	for i, p := range all {
+		if now, _ := p.run.Encode(); !bytes.Equal(now, p.data) {
+			t.Fatalf("seed %d: run %d was changed later", seed, i)
+		}
+	}
+}
+
+func same(t *testing.T, what, dir string, want *state.Run) {
+	t.Helper()
+	got, err := state.Read(dir, "run-1")
+	if err != nil {
+		t.Fatalf("%s: Read: %v", what, err)
+	}
+	a, _ := want.Encode()
+	b, _ := got.Encode()
+	if !bytes.Equal(a, b) {
+		t.Fatalf("%s:\nmemory -, files +\n%s", what, cmp.Diff(string(a), string(b)))
+	}
+}
+
+// stored returns a folder with a run of a snapshot and some journal lines.
+func stored(t *testing.T, steps int) (dir string, runs []*state.Run) {
+	t.Helper()
+	dir = t.TempDir()
+	f, err := state.Create(dir, "run-1", "me")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	w := &walker{rnd: rand.New(rand.NewPCG(7, 7)), now: epoch}
+	run := newRun().With(w.step(newRun()))
+	if err := f.Fold(run); err != nil {
+		t.Fatal(err)
+	}
+	runs = append(runs, run)
+	for range steps {
+		d := w.step(run)
+		if err := f.Append(d); err != nil {
+			t.Fatal(err)
+		}
+		run = run.With(d)
+		runs = append(runs, run)
+	}
+	return dir, runs
+}
+
+// TestJournalCutAnywhere: a journal cut at any byte gives the run of its last
+// whole line.
+func TestJournalCutAnywhere(t *testing.T) {
+	dir, runs := stored(t, 6)
+	path := filepath.Join(dir, "run-1.journal")
+	whole, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for cut := len(whole); cut >= 0; cut-- {
+		if err := os.WriteFile(path, whole[:cut], 0o600); err != nil {
+			t.Fatal(err)
+		}
+		lines := bytes.Count(whole[:cut], []byte("\n"))
+		if cut < len(whole) && whole[cut] == '\n' {
+			lines++ // all of the line but its end is there
+		}
+		same(t, fmt.Sprintf("cut at %d", cut), dir, runs[lines])
+	}
+}
+
+// TestEveryFlipIsNoticed: a changed byte inside the journal is refused, or the
+// line it is in counts as not written when it is the last.
+func TestEveryFlipIsNoticed(t *testing.T) {
+	dir, runs := stored(t, 4)
+	path := filepath.Join(dir, "run-1.journal")
+	whole, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	last := bytes.LastIndexByte(whole[:len(whole)-1], '\n') + 1
+	for at := 0; at < len(whole); at++ {
+		bad := bytes.Clone(whole)
+		bad[at] ^= 0x5a
+		if err := os.WriteFile(path, bad, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		got, err := state.Read(dir, "run-1")
+		var invalid *state.Invalid
+		switch {
+		case at >= last-1 && err == nil:
+			if a, b := got.Progress.Seq, runs[len(runs)-1].Progress.Seq; a >= b && at != len(whole)-1 {
+				t.Fatalf("byte %d of %d changed: the line still counts", at, len(whole))
+			}
+		case !errors.As(err, &invalid):
+			t.Fatalf("byte %d of %d changed: err = %v, want an Invalid", at, len(whole), err)
+		}
+	}
+}
+
+// TestStaleJournalIsPassedOver: a crash between the new snapshot and the emptied
+// journal does no harm.
+func TestStaleJournalIsPassedOver(t *testing.T) {
+	dir, runs := stored(t, 5)
+	path := filepath.Join(dir, "run-1.journal")
+	journal, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, run, err := state.Open(dir, "run-1", "me")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(f.Fold(run), f.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, journal, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	same(t, "stale journal", dir, runs[len(runs)-1])
+}
+
+func TestTwoOwnersOfOneRun(t *testing.T) {
+	dir, _ := stored(t, 1)
+	f, _, err := state.Open(dir, "run-1", "the first")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	_, _, err = state.Open(dir, "run-1", "the second")
+	var locked *state.Locked
+	if !errors.As(err, &locked) || !strings.Contains(locked.Error(), "the first") {
+		t.Errorf("second Open: %v, want Locked by the first", err)
+	}
+	if _, err := state.Create(dir, "run-1", "a third"); !errors.As(err, &locked) {
+		t.Errorf("Create: %v, want Locked", err)
+	}
+}
+
+func TestCreateNeedsAFreshID(t *testing.T) {
+	dir, _ := stored(t, 1)
+	if _, err := state.Create(dir, "run-1", "me"); !errors.Is(err, state.ErrExists) {
+		t.Errorf("Create: %v, want ErrExists", err)
+	}
+	if err := os.Remove(filepath.Join(dir, "run-1.json")); err != nil {
+		t.Fatal(err)
+	}
+	f, err := state.Create(dir, "run-1", "me")
+	if err != nil {
+		t.Fatalf("Create beside a lock that nobody holds: %v", err)
+	}
+	f.Close()
+}

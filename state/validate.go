@@ -1,0 +1,179 @@
+package state
+
+import (
+	"fmt"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+var (
+	workflowID = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,63}$`)
+	agentID    = regexp.MustCompile(`^main(_[a-z0-9_]{0,6}[0-9]+)*$`)
+	sessionID  = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,127}$`)
+	sha256Hex  = regexp.MustCompile(`^[0-9a-f]{64}$`)
+)
+
+// ValidID reports whether s may be the id of a run.
+func ValidID(s string) bool { return workflowID.MatchString(s) }
+
+// ValidSession reports whether s may be the id of a conversation. It is part of
+// file names.
+func ValidSession(s string) bool { return sessionID.MatchString(s) }
+
+// checker collects the first fault of a run.
+type checker struct{ err *Invalid }
+
+// want notes a fault of a field unless ok.
+func (c *checker) want(ok bool, field, what string, args ...any) {
+	if !ok && c.err == nil {
+		c.err = &Invalid{Field: field, What: fmt.Sprintf(what, args...)}
+	}
+}
+
+// Validate reports the first way in which r is no run that this program writes.
+// The error is an *Invalid that names the field.
+func (r *Run) Validate() error {
+	c := &checker{}
+	r.checkHead(c)
+	r.Options.check(c)
+	r.checkProgress(c)
+	seen := map[string]bool{}
+	for i, e := range r.Ended {
+		at := fmt.Sprintf("ended[%d]", i)
+		c.want(agentID.MatchString(e.Agent), at+".agent", "%q is no agent's name", e.Agent)
+		c.want(!seen[e.Agent], at+".agent", "%q ended twice", e.Agent)
+		seen[e.Agent] = true
+	}
+	last := 0
+	for i, a := range r.Agents {
+		at := fmt.Sprintf("agents[%d]", i)
+		c.want(a != nil, at, "is missing")
+		if c.err != nil {
+			break
+		}
+		c.want(!seen[a.ID], at+".id", "%q is there twice", a.ID)
+		c.want(a.N > last && a.N <= r.Progress.Created, at+".n", "is %d, want one of %d to %d", a.N, last+1, r.Progress.Created)
+		seen[a.ID], last = true, a.N
+		a.check(c, at)
+	}
+	r.checkLedger(c)
+	if c.err != nil {
+		return c.err
+	}
+	return nil
+}
+
+func (r *Run) checkHead(c *checker) {
+	c.want(r.Schema == Schema, "schema", "is %d, want %d", r.Schema, Schema)
+	c.want(ValidID(r.WorkflowID), "workflow_id", "%q is no workflow id", r.WorkflowID)
+	c.want(!r.Created.IsZero(), "created", "is missing")
+	c.want(len(r.Mark) >= 16 && !strings.ContainsAny(r.Mark, ".\x00"), "mark", "%q is no mark of a run", r.Mark)
+	c.want(filepath.IsAbs(r.Scope), "scope", "%q is no absolute path", r.Scope)
+	c.want(filepath.IsAbs(r.Dir), "dir", "%q is no absolute path", r.Dir)
+	c.want(fileName(r.Entry), "entry", "%q is no file name", r.Entry)
+	c.want(r.Files[r.Entry] != "", "files", "lacks the entry %q", r.Entry)
+	for name, sum := range r.Files {
+		c.want(fileName(name), "files", "%q is no file name", name)
+		c.want(sha256Hex.MatchString(sum), "files."+name, "is no SHA-256 in hex")
+	}
+	for i, name := range r.Used {
+		c.want(r.Files[name] != "", fmt.Sprintf("used[%d]", i), "%q is not among the files", name)
+	}
+}
+
+func (o *Options) check(c *checker) {
+	c.want(o.BudgetUSD >= 0, "options.budget_usd", "is negative")
+	for name, n := range map[string]int{"max_parallel": o.MaxParallel, "max_agents": o.MaxAgents, "max_depth": o.MaxDepth} {
+		c.want(n >= 1, "options."+name, "is %d, want at least 1", n)
+	}
+	for name, n := range map[string]int{
+		"max_iterations": o.MaxIterations, "max_retries": o.MaxRetries, "max_reminders": o.MaxReminders,
+		"timeout": int(o.Timeout), "idle_timeout": int(o.IdleTimeout), "grace": int(o.Grace), "max_attempts": o.MaxAttempts,
+	} {
+		c.want(n >= 0, "options."+name, "is negative")
+	}
+}
+
+var statuses = []Status{Running, Completed, Failed, OverBudget, OverIterations, Suspended, Cancelled}
+
+func (r *Run) checkProgress(c *checker) {
+	p := &r.Progress
+	c.want(slices.Contains(statuses, p.Status), "progress.status", "%q is unknown", p.Status)
+	for name, n := range map[string]int{
+		"seq": p.Seq, "events": p.Events, "iterations": p.Iterations, "turn": p.Turn,
+		"launches": p.Launches, "flake_retries": p.Flakes, "unknown_in_a_row": p.Unknown,
+	} {
+		c.want(n >= 0, "progress."+name, "is negative")
+	}
+	c.want(p.Created == len(r.Agents)+len(r.Ended), "progress.created",
+		"is %d, but %d agents are there", p.Created, len(r.Agents)+len(r.Ended))
+	c.want((p.Status == Completed) == (len(r.Agents) == 0), "progress.status",
+		"is %q with %d agents left", p.Status, len(r.Agents))
+}
+
+func (r *Run) checkLedger(c *checker) {
+	sum := USD(0)
+	for i, e := range r.Ledger {
+		at := fmt.Sprintf("ledger[%d]", i)
+		c.want(e.CostUSD >= 0, at+".cost_usd", "is negative")
+		c.want(e.Kind == Exact || e.Kind == Estimated || e.Kind == Unknown, at+".kind", "%q is unknown", e.Kind)
+		c.want(e.Kind != Unknown || e.CostUSD == 0, at+".cost_usd", "is %s, but unknown", e.CostUSD)
+		c.want(e.N >= 1 && e.N <= r.Progress.Launches, at+".n", "%d is no invocation of the run", e.N)
+		sum += e.CostUSD
+	}
+	c.want(sum == r.Progress.TotalUSD, "progress.total_usd", "is %s, but the ledger adds up to %s", r.Progress.TotalUSD, sum)
+}
+
+func (a *Agent) check(c *checker, at string) {
+	c.want(agentID.MatchString(a.ID), at+".id", "%q is no agent's name", a.ID)
+	c.want(fileName(a.State), at+".state", "%q is no file name", a.State)
+	c.want(a.Status == Ready || a.Status == Busy || a.Status == Stuck, at+".status", "%q is unknown", a.Status)
+	c.want((a.Status == Stuck) == (a.Fault != nil), at+".fault", "does not go with status %q", a.Status)
+	c.want(a.Dir == "" || filepath.IsAbs(a.Dir), at+".dir", "%q is no absolute path", a.Dir)
+	c.want(!a.Branch || a.Session != nil, at+".branch", "is set without a session")
+	c.want(a.Status == Ready || a.Exec != nil, at+".exec", "is missing for status %q", a.Status)
+	c.want(a.Wait >= 0, at+".wait", "is negative")
+	a.Session.check(c, at+".session")
+	for i, f := range a.Stack {
+		here := fmt.Sprintf("%s.stack[%d]", at, i)
+		c.want(fileName(f.State), here+".state", "%q is no file name", f.State)
+		c.want(f.Dir == "" || filepath.IsAbs(f.Dir), here+".dir", "%q is no absolute path", f.Dir)
+		c.want(!f.Branch || f.Session != nil, here+".branch", "is set without a session")
+		f.Session.check(c, here+".session")
+	}
+	if a.Exec != nil {
+		a.Exec.check(c, at+".exec")
+		c.want(a.Status == Busy || a.Exec.Running == nil, at+".exec.running", "does not go with status %q", a.Status)
+	}
+}
+
+func (s *Session) check(c *checker, at string) {
+	if s != nil {
+		c.want(ValidSession(s.ID), at+".id", "%q is no session id", s.ID)
+	}
+}
+
+func (e *Exec) check(c *checker, at string) {
+	c.want(e.Iteration >= 1, at+".iteration", "is %d, want at least 1", e.Iteration)
+	c.want(e.Attempt >= 1, at+".attempt", "is %d, want at least 1", e.Attempt)
+	c.want(e.Phase == PhaseAgent || e.Phase == PhaseVerify, at+".phase", "%q is unknown", e.Phase)
+	c.want(!e.Started.IsZero(), at+".started", "is missing")
+	c.want(e.Retries >= 0 && e.Reminders >= 0 && e.CostUSD >= 0 && e.Turns >= 0, at, "has a negative count")
+	c.want(e.Session != nil || (e.Reminder == "" && !e.Continue), at+".session", "is missing")
+	e.Session.check(c, at+".session")
+	if r := e.Running; r != nil {
+		c.want(r.N >= 1, at+".running.n", "is %d, want at least 1", r.N)
+		modes := []SessionMode{"", Fresh, Resume, Branch}
+		c.want(slices.Contains(modes, r.Mode), at+".running.mode", "%q is unknown", r.Mode)
+		c.want(r.Mode == "" || ValidSession(r.SessionID), at+".running.session_id", "%q is no session id", r.SessionID)
+		c.want(r.Mode != Branch || ValidSession(r.From), at+".running.from", "%q is no session id", r.From)
+	}
+}
+
+// fileName reports whether s may name a state file.
+func fileName(s string) bool {
+	bad := func(r rune) bool { return r < ' ' || r == '/' || r == '\\' }
+	return s != "" && s != "." && s != ".." && strings.IndexFunc(s, bad) < 0
+}
