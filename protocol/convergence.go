@@ -29,11 +29,15 @@ func NewConvergence(doneWhen []string) Convergence {
 
 func (f *front) doneWhen(n *yaml.Node) {
 	var commands []string
-	if n.Kind == yaml.ScalarNode {
+	switch n.Kind {
+	case yaml.ScalarNode:
 		var one string
 		if f.text("done_when", n, &one) {
 			f.loop.DoneWhen = []string{one}
 		}
+		return
+	case yaml.MappingNode:
+		f.fault(n, "wrong-type", "done_when is a map, not a command or a list of commands")
 		return
 	}
 	if !f.texts("done_when", n, &commands) {

@@ -156,9 +156,6 @@ func (f *front) isName(key *yaml.Node) bool {
 	return false
 }
 
-// yamlError is how the YAML library words its errors.
-var yamlError = regexp.MustCompile(`(?s)^yaml: (?:line (\d+): )?(.*)$`)
-
 // parseYAML returns the one document of text, nil when there is none, or the
 // line that the parser stumbled over.
 func parseYAML(text string) (*yaml.Node, int, error) {
@@ -176,14 +173,31 @@ func parseYAML(text string) (*yaml.Node, int, error) {
 	if errors.Is(err, io.EOF) && len(doc.Content) == 1 {
 		return doc.Content[0], 0, nil
 	}
-	line, message := 1, err.Error()
-	if m := yamlError.FindStringSubmatch(message); m != nil {
-		message = m[2]
-		if n, err := strconv.Atoi(m[1]); err == nil {
-			line = min(n, 1+strings.Count(text, "\n"))
-		}
-	}
+	line, message := yamlFault(text, err)
 	return nil, line, errors.New(message)
+}
+
+// How the YAML library words its errors.
+var (
+	yamlError     = regexp.MustCompile(`(?s)^yaml: (?:line (\d+): )?(.*)$`)
+	yamlParser    = regexp.MustCompile(`^did not find expected [<',k-]|^did not find expected node|^found (duplicate|incompatible|undefined)`)
+	unknownAnchor = regexp.MustCompile(`^unknown anchor '(.*)' referenced$`)
+)
+
+// yamlFault returns the line and the message of an error of the YAML library.
+func yamlFault(text string, err error) (int, string) {
+	m := yamlError.FindStringSubmatch(err.Error())
+	if m == nil {
+		return 1, err.Error()
+	}
+	line, _ := strconv.Atoi(m[1])
+	if yamlParser.MatchString(m[2]) {
+		line++ // the library counts lines from 0 in errors of its parser, from 1 in those of its scanner
+	}
+	if a := unknownAnchor.FindStringSubmatch(m[2]); a != nil {
+		line = 1 + strings.Count(text[:max(0, strings.Index(text, "*"+a[1]))], "\n")
+	}
+	return min(max(line, 1), 1+strings.Count(text, "\n")), m[2]
 }
 
 // expand returns a copy of the tree in which aliases are replaced by what they

@@ -15,7 +15,7 @@ type memory map[string]memoryFile
 // memoryFile is one file; it describes itself.
 type memoryFile struct {
 	name     string
-	data     []byte
+	data     string
 	mode     fs.FileMode
 	modified time.Time
 }
@@ -32,7 +32,7 @@ func (m memory) Open(name string) (fs.File, error) {
 	if !ok {
 		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrNotExist}
 	}
-	return &memoryReader{Reader: strings.NewReader(string(f.data)), file: f}, nil
+	return &memoryReader{Reader: strings.NewReader(f.data), file: f}, nil
 }
 
 // The methods of fs.FileInfo and fs.DirEntry.

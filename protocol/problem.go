@@ -75,7 +75,7 @@ func nearest(s string, names []string) string {
 	}
 	best, found := 1+min(3, max(1, len(s)/2)), ""
 	for _, n := range names {
-		if len(n) > longest {
+		if n == s || len(n) > longest {
 			continue
 		}
 		if d := distance(strings.ToLower(s), strings.ToLower(n)); d < best {

@@ -108,8 +108,10 @@ func (f *front) checkRuleKey(r *Rule, key *yaml.Node) {
 	if r.takes(key.Value) || isWrongCase(key.Value) {
 		return
 	}
-	f.fault(key, "wrong-value", "%s has no %s", r.name(), quote(key.Value)).Hint =
-		didYouMean(key.Value, slices.Concat(ruleKeys, attributesOf[r.Tag]))
+	problem := f.fault(key, "wrong-value", "%s has no %s", r.name(), quote(key.Value))
+	if !slices.Contains(ruleKeys, key.Value) {
+		problem.Hint = didYouMean(key.Value, slices.Concat(ruleKeys, attributesOf[r.Tag]))
+	}
 }
 
 // isWrongCase reports whether a key of an entry differs from one of ours in

@@ -28,18 +28,14 @@ func OpenZip(r io.ReaderAt, size int64) (fs.FS, []Problem) {
 	if problem != nil {
 		return nil, []Problem{*problem}
 	}
-	var problems []Problem
 	for _, f := range files {
 		if why := faultOfEntry(f); why != "" {
-			problems = append(problems, zipProblem(f.Name, why))
+			return nil, []Problem{zipProblem(f.Name, why)}
 		}
 	}
-	if len(problems) > 0 {
-		return nil, problems
-	}
-	folder, problems := layout(files)
-	if len(problems) > 0 {
-		return nil, problems
+	folder, problem := layout(files)
+	if problem != nil {
+		return nil, []Problem{*problem}
 	}
 	return inflate(files, folder)
 }
@@ -130,24 +126,27 @@ func faultOfPath(name string) string {
 
 // layout returns the one top-level folder that all files are in, with its
 // slash, or "" when all are at the top.
-func layout(files []*zip.File) (string, []Problem) {
-	first, _ := path.Split(files[0].Name)
+func layout(files []*zip.File) (string, *Problem) {
+	folder, _ := path.Split(files[0].Name)
 	seen := map[string]bool{}
-	var problems []Problem
 	for _, f := range files {
 		dir, _ := path.Split(f.Name)
+		why := ""
 		switch {
 		case strings.Count(dir, "/") > 1:
-			problems = append(problems, zipProblem(f.Name, "is nested too deep: files lie at the top or in one folder"))
-		case dir != first:
-			problems = append(problems, zipProblem(f.Name,
-				fmt.Sprintf("does not lie beside %s: files lie all at the top or all in one folder", quote(files[0].Name))))
+			why = "is nested too deep: files lie at the top or in one folder"
+		case dir != folder:
+			why = fmt.Sprintf("does not lie beside %s: files lie all at the top or all in one folder", quote(files[0].Name))
 		case seen[f.Name]:
-			problems = append(problems, zipProblem(f.Name, "stands there twice"))
+			why = "stands there twice"
+		}
+		if why != "" {
+			p := zipProblem(f.Name, why)
+			return "", &p
 		}
 		seen[f.Name] = true
 	}
-	return first, problems
+	return folder, nil
 }
 
 // inflate reads the contents of all files.
@@ -164,7 +163,7 @@ func inflate(files []*zip.File, folder string) (fs.FS, []Problem) {
 		}
 		name := strings.TrimPrefix(f.Name, folder)
 		mode := f.Mode().Perm()&^0o222 | 0o444
-		m[name] = memoryFile{name: name, data: data, mode: mode, modified: f.Modified}
+		m[name] = memoryFile{name: name, data: string(data), mode: mode, modified: f.Modified}
 	}
 	return m, nil
 }

@@ -54,19 +54,23 @@ func (s *Step) blocked() bool {
 }
 
 // Next returns the agent that takes the next free slot at the time of the step:
-// an execution under way goes on before a new one begins, and new ones begin
-// round-robin in order of creation. busy is the number of slots taken.
+// an execution under way goes on before one that waited for a retry, that before
+// a new one begins, and new ones begin round-robin in order of creation. busy is
+// the number of slots taken.
 func (s *Step) Next(busy int) (*Agent, bool) {
 	if busy >= s.Options().MaxParallel || s.blocked() {
 		return nil, false
 	}
 	fresh := !s.failing() && !s.overIterations()
-	var going, after, first *Agent
+	var going, waited, after, first *Agent
 	s.each(func(a *Agent) bool {
 		switch {
 		case a.Status != Ready || a.NotBefore.After(s.now):
-		case a.Exec != nil:
+		case a.Exec != nil && a.NotBefore.IsZero():
 			going = a
+		case a.Exec != nil && waited == nil:
+			waited = a
+		case a.Exec != nil:
 		case !fresh:
 		case a.N > s.d.Progress.Turn && after == nil:
 			after = a
@@ -75,7 +79,7 @@ func (s *Step) Next(busy int) (*Agent, bool) {
 		}
 		return going == nil
 	})
-	for _, a := range []*Agent{going, after, first} {
+	for _, a := range []*Agent{going, waited, after, first} {
 		if a != nil {
 			return a, true
 		}

@@ -119,7 +119,7 @@ func isFlag(arg string, missing *pflag.NotExistError) bool {
 func flagFault(cmd *cobra.Command, err error) error {
 	var missing *pflag.NotExistError
 	if !errors.As(err, &missing) {
-		return usage("arguments", strings.TrimPrefix(err.Error(), "flag "), "see raymond "+cmd.Name()+" --help")
+		return usage("arguments", strings.TrimPrefix(err.Error(), "flag "), "see "+cmd.CommandPath()+" --help")
 	}
 	name := missing.GetSpecifiedName()
 	flag := "--" + name
@@ -128,7 +128,7 @@ func flagFault(cmd *cobra.Command, err error) error {
 	}
 	var known []string
 	cmd.Flags().VisitAll(func(f *pflag.Flag) { known = append(known, f.Name) })
-	return usage(flag, "is no flag of raymond "+cmd.Name(), didYouMean(name, known, "--"))
+	return usage(flag, "is no flag of "+cmd.CommandPath(), didYouMean(name, known, "--"))
 }
 
 // didYouMean is the hint that names the nearest of the known names.

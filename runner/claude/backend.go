@@ -123,6 +123,7 @@ func notStarted(err error) *runner.Failure {
 	switch {
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.ENOEXEC):
 		f.Class = runner.Machine
+		f.Message += "; " + howToInstall
 	case errors.Is(err, syscall.E2BIG):
 		f.Class = runner.Fatal
 	}

@@ -92,7 +92,7 @@ func (b *Backend) checkVersion(ctx context.Context, path string, o runner.Order)
 	})
 	switch {
 	case err != nil:
-		return machine("start agent CLI: %v; %s", err, howToInstall)
+		return notStarted(err)
 	case exit.Ended == proc.ByStop:
 		return &runner.Failure{Class: runner.Stopped, Message: "stopped before the agent CLI was started"}
 	}

@@ -18,7 +18,7 @@ var escapes = regexp.MustCompile(
 
 // mostBytes bounds the work on one text: no more than this from either end of it
 // is looked at.
-const mostBytes = 16 << 10
+const mostBytes = 8 << 10
 
 // plain makes one line of printable text of what somebody else wrote. Escape
 // sequences, control, invisible and direction characters are dropped, runs of
@@ -26,7 +26,9 @@ const mostBytes = 16 << 10
 // anywhere, "::" at the beginning of a line) are broken up.
 func plain(text string) string {
 	text = strings.ToValidUTF8(text, string(utf8.RuneError))
-	text = escapes.ReplaceAllString(text, "")
+	if strings.ContainsAny(text, "\x1b\u009b") {
+		text = escapes.ReplaceAllString(text, "")
+	}
 	text = strings.Join(strings.FieldsFunc(text, unicode.IsSpace), " ")
 	text = strings.Map(func(r rune) rune {
 		if unicode.IsGraphic(r) {

@@ -83,7 +83,11 @@ func (s Stub) Start(t testing.TB) (path string, env []string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return path, []string{stubVar + "=" + string(script), "HOME=" + t.TempDir(), "PATH=" + os.Getenv("PATH")}
+	return path, []string{
+		stubVar + "=" + string(script), "HOME=" + t.TempDir(), "PATH=" + os.Getenv("PATH"),
+		// A binary built with -race waits a second at its end by default.
+		"GORACE=atexit_sleep_ms=0",
+	}
 }
 
 // PlayStub returns at once unless this process was started as a stub, which it

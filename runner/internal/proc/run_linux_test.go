@@ -71,11 +71,11 @@ func TestEnvironmentIsExactlyWhatWasGiven(t *testing.T) {
 	t.Parallel()
 	s := part("env", "")
 	mark := markVar + "=" + s.Mark
-	s.Env = []string{roleVar + "=env", "A=1", markVar + "=outer", "B=2", "A=3"}
+	s.Env = []string{roleVar + "=env", noSleep, "A=1", markVar + "=outer", "B=2", "A=3"}
 	var out bytes.Buffer
 	s.Stdout = &out
 	run(t, s)
-	want := []string{roleVar + "=env", "A=3", mark, "B=2"}
+	want := []string{roleVar + "=env", noSleep, "A=3", mark, "B=2"}
 	if got := strings.Split(out.String(), "\n"); !slices.Equal(got, want) {
 		t.Errorf("given %q\ngot  %q\nwant %q", s.Env, got, want)
 	}

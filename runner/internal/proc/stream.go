@@ -7,8 +7,9 @@ import (
 	"time"
 )
 
-// chunk is how much is read at once: as much as a pipe holds.
-const chunk = 64 << 10
+// chunk is how much is read at once: half of what a pipe holds, so that the child
+// can write one half while the other is read.
+const chunk = 32 << 10
 
 // chunks keeps read buffers between children, so that a loop of short scripts
 // makes no garbage.

@@ -293,6 +293,7 @@ func TestSweepAfterACrash(t *testing.T) {
 	tool := a.next(t)
 	stat, _ := readStat(tool)
 	kill(cmd.Process.Pid, syscall.SIGKILL)
+	waitDead(t, cmd.Process.Pid)
 	waitDead(t, stat.ppid) // by the death signal
 	reapStrays()
 	wantGone(t, stat.ppid)

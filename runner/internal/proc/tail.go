@@ -37,7 +37,10 @@ func (t *Tail) Bytes() []byte {
 			return t.buf[i:]
 		}
 	}
-	return t.buf
+	if len(t.buf) < utf8.UTFMax {
+		return nil // the inside of one character
+	}
+	return t.buf // no UTF-8
 }
 
 // Truncated says whether anything was dropped.

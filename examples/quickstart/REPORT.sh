@@ -1,0 +1,9 @@
+# Back in the caller. RAYMOND_RESULT is what CHECK.sh returned; a prompt state
+# would write {{result}} instead.
+
+set -eu
+rm -rf "${TMPDIR:-/tmp}/raymond-$RAYMOND_WORKFLOW_ID"
+
+# main has no caller left: this ends it, and with it the run. The text is all
+# that raymond prints on stdout.
+echo "<result>$RAYMOND_RESULT</result>"

@@ -1,0 +1,194 @@
+package protocol
+
+import (
+	"encoding/json"
+	"flag"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/rogpeppe/go-internal/txtar"
+)
+
+var update = flag.Bool("update", false, "rewrite what the files of testdata want")
+
+// golden runs a function for every file pair of a folder. The function gets the
+// files by name, without the ones that steer the test, and returns what it found.
+func golden(t *testing.T, folder string, found func(t *testing.T, files map[string]string) string) {
+	paths, err := filepath.Glob(filepath.Join("testdata", folder, "*.txtar"))
+	if err != nil || len(paths) == 0 {
+		t.Fatalf("testdata/%s: no files (%v)", folder, err)
+	}
+	for _, path := range paths {
+		t.Run(strings.TrimSuffix(filepath.Base(path), ".txtar"), func(t *testing.T) {
+			archive, err := txtar.ParseFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			files := map[string]string{}
+			for _, f := range archive.Files {
+				files[f.Name] = string(f.Data)
+			}
+			compare(t, path, archive, found(t, files))
+		})
+	}
+}
+
+func compare(t *testing.T, path string, archive *txtar.Archive, got string) {
+	last := &archive.Files[len(archive.Files)-1]
+	if last.Name != "want" {
+		t.Fatalf("%s: the last file is %q, not want", path, last.Name)
+	}
+	if got == string(last.Data) {
+		return
+	}
+	if !*update {
+		t.Errorf("%s\ninput:\n%s\ngot:\n%s\nwant:\n%s", path, txtar.Format(&txtar.Archive{Files: archive.Files[:len(archive.Files)-1]}), got, last.Data)
+		return
+	}
+	last.Data = []byte(got)
+	if err := os.WriteFile(path, txtar.Format(archive), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// take removes a file that steers a test and returns its trimmed text.
+func take(files map[string]string, name string) string {
+	text := files[name]
+	delete(files, name)
+	return strings.TrimSpace(text)
+}
+
+// bytesOf undoes the escapes that a text file of testdata needs for other bytes.
+func bytesOf(text string) []byte {
+	return []byte(strings.NewReplacer("<CR>", "\r", "<BOM>", "\ufeff", "<FF>", "\xff", "<NUL>", "\x00").Replace(text))
+}
+
+func mapFS(files map[string]string) fstest.MapFS {
+	fsys := fstest.MapFS{}
+	for name, text := range files {
+		file := &fstest.MapFile{Data: bytesOf(text)}
+		if target, ok := strings.CutPrefix(text, "LINK "); ok {
+			file = &fstest.MapFile{Data: []byte(strings.TrimSpace(target)), Mode: fs.ModeSymlink}
+		}
+		fsys[name] = file
+	}
+	return fsys
+}
+
+func optionsOf(files map[string]string) LoadOptions {
+	o := LoadOptions{Entry: take(files, "entry"), Platform: Unix}
+	if p := take(files, "platform"); p != "" {
+		o.Platform = Platform(p)
+	}
+	return o
+}
+
+func listing(title string, problems []Problem) string {
+	var b strings.Builder
+	for _, p := range problems {
+		fmt.Fprintf(&b, "%s [%s] %v\n", title, p.Code, p)
+	}
+	return b.String()
+}
+
+// TestDecide keeps what messages amount to, and the reminders for bad ones.
+func TestDecide(t *testing.T) {
+	golden(t, "decide", func(t *testing.T, files map[string]string) string {
+		o := optionsOf(files)
+		from, message := take(files, "from"), files["message"]
+		delete(files, "message")
+		delete(files, "want")
+		w, problems := Load(mapFS(files), o)
+		if problems != nil {
+			t.Fatalf("load: %v", problems)
+		}
+		d, problems := w.Decide(from, string(bytesOf(strings.TrimSuffix(message, "\n"))))
+		if problems == nil {
+			return showDecision(d)
+		}
+		return listing("problem", problems) + "\n" + w.Reminder(from, problems)
+	})
+}
+
+func showDecision(d Decision) string {
+	var b strings.Builder
+	field := func(name, value string) {
+		if value != "" {
+			fmt.Fprintf(&b, "  %s %q\n", name, value)
+		}
+	}
+	for _, s := range d.Spawns {
+		fmt.Fprintf(&b, "spawn %s next %s\n", s.State, s.Next)
+		field("dir", s.Dir)
+		field("input", s.Input)
+		for _, name := range slices.Sorted(maps.Keys(s.Vars)) {
+			field("var "+name, s.Vars[name])
+		}
+	}
+	fmt.Fprintf(&b, "then %s %s\n", d.Then.Verb, d.Then.To)
+	field("return", d.Then.Return)
+	field("dir", d.Then.Dir)
+	field("model", d.Then.Model)
+	field("input", d.Then.Input)
+	field("text", d.Then.Text)
+	return b.String()
+}
+
+// TestLoad keeps which states a scope has, and what forbids a start.
+func TestLoad(t *testing.T) {
+	golden(t, "load", func(t *testing.T, files map[string]string) string {
+		o := optionsOf(files)
+		delete(files, "want")
+		w, problems := Load(mapFS(files), o)
+		text := fmt.Sprintf("entry %q\nnames %q\nreachable %q\nscripts %v\n", w.Entry(), w.Names(), w.Reachable(), w.HasScripts())
+		text += listing("problem", problems)
+		for _, name := range w.Names() {
+			s, _ := w.State(name)
+			text += listing("warning", s.Warnings)
+		}
+		return text
+	})
+}
+
+// TestFrontmatter keeps what one state file says, and what is wrong with it.
+func TestFrontmatter(t *testing.T) {
+	golden(t, "frontmatter", func(t *testing.T, files map[string]string) string {
+		var b strings.Builder
+		for _, name := range slices.Sorted(maps.Keys(files)) {
+			if name == "want" {
+				continue
+			}
+			s := newState(name)
+			s.parse(bytesOf(files[name]))
+			policy, err := json.MarshalIndent(s.Policy, "", " ")
+			if err != nil {
+				t.Fatal(err)
+			}
+			fmt.Fprintf(&b, "%s marked %v line %d body %q\n", name, s.Marked, s.Line, s.Body)
+			b.WriteString(listing("problem", s.Problems) + listing("warning", s.Warnings))
+			if len(s.Problems) == 0 {
+				b.WriteString(dropZero(string(policy)) + "\n")
+			}
+		}
+		return b.String()
+	})
+}
+
+// dropZero leaves out the lines of a policy that say nothing.
+func dropZero(policy string) string {
+	var kept []string
+	for line := range strings.Lines(policy) {
+		line = strings.TrimRight(line, "\n,")
+		if !strings.HasSuffix(line, ": null") && (!strings.HasSuffix(line, `: ""`) || strings.Contains(line, "Payload")) && !strings.HasSuffix(line, ": false") {
+			kept = append(kept, line)
+		}
+	}
+	return strings.Join(kept, "\n")
+}

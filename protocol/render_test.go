@@ -1,0 +1,57 @@
+package protocol
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+func TestRender(t *testing.T) {
+	values := map[string]string{"a": "1", "b": "{{a}}", "empty": "", "n_2": "x", "x.y-z": "dots", "é": "accent", "open": "{{", "rest": "a}}"}
+	lookup := func(name string) (string, bool) { v, ok := values[name]; return v, ok }
+	for _, c := range []struct{ body, want string }{
+		{"", ""},
+		{"plain\r\n", "plain\r\n"},
+		{"{{a}}", "1"},
+		{"<{{ a }}|{{\ta  }}>", "<1|1>"},
+		{"{{b}}", "{{a}}"},
+		{"{{open}}{{rest}}", "{{a}}"},
+		{"{{empty}}", ""},
+		{"{{unknown}} {{ unknown }}", "{{unknown}} {{ unknown }}"},
+		{"{{{a}}}", "{1}"},
+		{"{{{{a}}}}", "{{1}}"},
+		{"{{a}", "{{a}"},
+		{"{{a", "{{a"},
+		{"{{", "{{"},
+		{"{{}}", "{{}}"},
+		{"{{a\n}}", "{{a\n}}"},
+		{"{{a b}}", "{{a b}}"},
+		{"{{n_2}}{{x.y-z}}{{é}}", "xdotsaccent"},
+		{"{{.a}}{{#a}}", "{{.a}}{{#a}}"},
+		{"{{unknown {{a}}", "{{unknown 1"},
+		{"$10 \\1 {{a}} \xff", "$10 \\1 1 \xff"},
+	} {
+		if got := Render(c.body, lookup); got != c.want {
+			t.Errorf("body %q\ngot  %q\nwant %q", c.body, got, c.want)
+		}
+	}
+}
+
+func TestTemplateNames(t *testing.T) {
+	body := "{{b}} {{ a }} {{b}} {{}} {{a b}} {{c"
+	if got, want := TemplateNames(body), []string{"b", "a"}; !slices.Equal(got, want) {
+		t.Errorf("body %q\ngot  %q\nwant %q", body, got, want)
+	}
+}
+
+// TestRenderIsLinear runs texts on which a renderer that looks back or ahead
+// would not end within the time of a test run.
+func TestRenderIsLinear(t *testing.T) {
+	for _, unit := range []string{"{", "{{", "{{a", "{{ ", "{{a}}", "{{a }"} {
+		body := strings.Repeat(unit, 4<<20/len(unit))
+		got := Render(body, func(name string) (string, bool) { return "{{" + name + "}}", true })
+		if got != body {
+			t.Errorf("4 MiB of %q changed", unit)
+		}
+	}
+}

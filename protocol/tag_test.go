@@ -1,0 +1,159 @@
+package protocol
+
+import (
+	"maps"
+	"math/rand/v2"
+	"strings"
+	"testing"
+)
+
+// summary writes tags and problems in a line, for comparing.
+func summary(text string) string {
+	tags, problems := Scan(text)
+	var parts []string
+	for _, t := range tags {
+		parts = append(parts, t.Pos.String()+" "+t.String())
+	}
+	for _, p := range problems {
+		parts = append(parts, "! "+p.Pos.String()+" "+p.Message)
+	}
+	return strings.Join(parts, " | ")
+}
+
+func TestScan(t *testing.T) {
+	for _, c := range []struct{ text, want string }{
+		{"", ""},
+		{"no tag, 1 < 2", ""},
+		{"<", ""},
+		{"<goto", ""},
+		{"<goto>", ""},
+		{"</goto>", ""},
+		{"<goto>A</goto>", "1:1 <goto>A</goto>"},
+		{"<goto >A</goto\n>", "1:1 <goto>A</goto>"},
+		{"< goto>A</goto>", ""},
+		{"<goto>A</ goto>", ""},
+		{"<goto/>A</goto>", ""},
+		{"é\n ü<reset\tcd\n=\r\n'x'input=\"y\">A</reset>", `2:3 <reset input="y" cd="x">A</reset>`},
+		{"```\n<goto>A</goto>\n```", "2:1 <goto>A</goto>"},
+		{"<Goto>A</Goto><GOTO>A</GOTO><callback>x</callback><goto-x>A</goto-x><gotox>A</gotox>", ""},
+		{"<goto>A</Goto>", ""},
+		{"<goto>A <goto>B</goto>", "1:9 <goto>B</goto>"},
+		{"<goto>A</goto></goto>", "1:1 <goto>A</goto>"},
+		{"<goto>A<reset>B</goto>C</reset>", "1:1 <goto>A<reset>B</goto> | 1:8 <reset>B</goto>C</reset>"},
+		{"<result>a<result>b</result>c</result>d", "1:1 <result>a<result>b</result>c</result>"},
+		{"<result>a<goto>b</result>c</goto>", "1:1 <result>a<goto>b</result>"},
+		{"<goto>A<result>b</goto>c</result>", "1:8 <result>b</goto>c</result>"},
+		{"<result>a <result>b</result>", "1:11 <result>b</result>"},
+		{"<result>a</result> b</result>", "1:1 <result>a</result>"},
+		{"<result>a</result><result>b</result>", "1:1 <result>a</result> | 1:19 <result>b</result>"},
+		{"<result>a <goto input='</result>'>b</goto></result>", "1:1 <result>a <goto input='</result>'>b</goto></result>"},
+		{`<goto input="<result>x</result>">A</goto>`, `1:1 <goto input="&lt;result&gt;x&lt;/result&gt;">A</goto>`},
+		{`<goto input="a>b">A</goto>`, `1:1 <goto input="a&gt;b">A</goto>`},
+		{`<goto input='"'>A</goto>`, `1:1 <goto input="&quot;">A</goto>`},
+		{`<goto input="&amp;lt; &quot; &apos; &lt; &gt; &#65; &nbsp;">A</goto>`,
+			`1:1 <goto input="&amp;lt; &quot; ' &lt; &gt; &amp;#65; &amp;nbsp;">A</goto>`},
+		{"<goto>&lt;</goto>", "1:1 <goto>&lt;</goto>"},
+		{`<goto input="x>A</goto>`, `! 1:1 <goto>: the value of attribute "input" has no closing quote`},
+		{`<goto input>A</goto>`, `! 1:1 <goto>: attribute "input" has no value`},
+		{`<goto input=x>A</goto>`, `! 1:1 <goto>: the value of attribute "input" is not in quotes`},
+		{`<goto "x">A</goto>`, `! 1:1 <goto>: unexpected "\"" among its attributes`},
+		{`<goto input=\"x\">A</goto>`, `! 1:1 <goto>: the value of attribute "input" is not in quotes`},
+		{`<goto / >A</goto>`, `! 1:1 <goto>: unexpected "/" among its attributes`},
+		{`<goto <b>A</goto>`, ""},
+		{`<goto Input="x">A</goto>`, `! 1:1 <goto>: it has no attribute "Input"`},
+		{`<goto input="x" input="x">A</goto>`, `! 1:1 <goto>: attribute "input" stands twice`},
+		{`<fork x="1" next="N" x="2">A</fork>`, `! 1:1 <fork>: attribute "x" stands twice`},
+		{`<fork x="1">A</fork>`, `! 1:1 <fork>: attribute "next" is missing`},
+		{`<fork ü="1" next="N">A</fork>`, `! 1:1 <fork>: attribute "ü" is no name of letters, digits and _`},
+		{`<call next="N">A</call>`, `! 1:1 <call>: it has no attribute "next" | ! 1:1 <call>: attribute "return" is missing`},
+		{`<result input="x">A</result>`, `! 1:1 <result>: it has no attribute "input"`},
+	} {
+		if got := summary(c.text); got != c.want {
+			t.Errorf("text %q\ngot  %s\nwant %s", c.text, got, c.want)
+		}
+	}
+}
+
+// randomTag makes a tag whose body holds no other tag, unless it is a result
+// that quotes some.
+func randomTag(r *rand.Rand) Tag {
+	alphabet := []string{"a", "B", "é", "<", ">", "&", `"`, "'", "\n", " ", "&amp;", "</goto>", "<b>", "\xff"}
+	words := func(not string) string {
+		var b strings.Builder
+		for range r.IntN(8) {
+			if w := alphabet[r.IntN(len(alphabet))]; not == "" || !strings.Contains(w, not) {
+				b.WriteString(w)
+			}
+		}
+		return b.String()
+	}
+	t := Tag{Verb: verbs[r.IntN(len(verbs))], Body: words("<")}
+	names := attributesOf[t.Verb]
+	if t.Verb == Fork {
+		names = append([]string{"item", "A_1"}, names...)
+	}
+	for _, name := range names {
+		if name != requiredOf[t.Verb] && r.IntN(2) == 0 {
+			continue
+		}
+		if t.Attrs == nil {
+			t.Attrs = map[string]string{}
+		}
+		t.Attrs[name] = words("")
+	}
+	if t.Verb == Result && r.IntN(2) == 0 {
+		t.Body += "<result>" + words("<") + "<goto>A</goto></result>" + words("<")
+	}
+	return t
+}
+
+// TestWrittenTagComesBack is the round trip of Tag.String and Scan.
+func TestWrittenTagComesBack(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	for range 5000 {
+		want := randomTag(r)
+		text := "x\n" + want.String() + "y"
+		tags, problems := Scan(text)
+		if len(tags) != 1 || len(problems) > 0 {
+			t.Fatalf("text %q\ngot  %+v %v\nwant one tag", text, tags, problems)
+		}
+		got := tags[0]
+		if got.Verb != want.Verb || got.Body != want.Body || !maps.Equal(got.Attrs, want.Attrs) || got.Pos != (Pos{2, 1}) {
+			t.Fatalf("text %q\ngot  %+v\nwant %+v at 2:1", text, got, want)
+		}
+	}
+}
+
+// TestScanIsLinear runs texts on which a scanner that looks back or ahead would
+// not end within the time of a test run.
+func TestScanIsLinear(t *testing.T) {
+	const size = 10 << 20
+	for unit, wantTags := range map[string]int{
+		"<result>":                       0,
+		"<goto>":                         0,
+		"<goto>A</goto>":                 size / 14,
+		"<goto a=\"":                     0,
+		"<goto a='x' b=\"":               0,
+		"<goto a='\"' b=\"' c='":         0,
+		"<goto ":                         0,
+		"<goto a":                        0,
+		"</result>":                      0,
+		"</goto ":                        0,
+		"<fork a=\"' b='<fork a=\"' b='": 0,
+	} {
+		tags, _ := Scan(strings.Repeat(unit, size/len(unit)))
+		if len(tags) != wantTags {
+			t.Errorf("10 MiB of %q\ngot  %d tags\nwant %d", unit, len(tags), wantTags)
+		}
+	}
+}
+
+// TestResultOverNesting keeps that a result is found whatever it quotes.
+func TestResultOverNesting(t *testing.T) {
+	const depth = 100_000
+	body := strings.Repeat("<result>", depth) + strings.Repeat("</result>", depth)
+	tags, problems := Scan("<result>" + body + "</result>")
+	if len(tags) != 1 || tags[0].Body != body || problems != nil {
+		t.Errorf("%d nested results\ngot  %d tags, %d problems\nwant the outermost", depth, len(tags), len(problems))
+	}
+}

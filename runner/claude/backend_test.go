@@ -1,0 +1,221 @@
+package claude
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/raymond-action/raymond-action/runner"
+	ct "github.com/raymond-action/raymond-action/runner/claude/claudetest"
+	"github.com/raymond-action/raymond-action/state"
+)
+
+// order returns a fresh order in a folder of its own.
+func order(t *testing.T, prompt string) runner.Order {
+	t.Helper()
+	return runner.Order{
+		Dir: t.TempDir(), Mark: uuid.NewString(), Prompt: prompt,
+		Session: state.Fresh, SessionID: uuid.NewString(), Verbose: true,
+	}
+}
+
+// run returns the answer, the failure and what was told.
+func run(t *testing.T, ctx context.Context, b *Backend, o runner.Order) (runner.Answer, *runner.Failure, []string) {
+	t.Helper()
+	var told []string
+	a, err := b.Run(ctx, o, func(p runner.Progress) { told = append(told, p.Text) })
+	if err == nil {
+		return a, nil, told
+	}
+	f, ok := err.(*runner.Failure)
+	if !ok {
+		t.Fatalf("run %q: got error %T %v, want a *runner.Failure", o.Prompt, err, err)
+	}
+	return a, f, told
+}
+
+func play(t *testing.T, acts ...ct.Act) *Backend {
+	t.Helper()
+	path, env := ct.Stub{Acts: acts}.Start(t)
+	return &Backend{Path: path, Env: env, Settle: 50 * time.Millisecond}
+}
+
+// TestWhatTheProcessDoes holds what comes of a CLI that behaves in ways the real
+// one was seen to, or could.
+func TestWhatTheProcessDoes(t *testing.T) {
+	tests := []struct {
+		name      string
+		acts      []ct.Act
+		wantClass runner.Class // "" for the answer "hi"
+		wantText  string       // part of the message, or of a note
+	}{
+		{"ends well", []ct.Act{ct.Init(), ct.Says("hi"), ct.Done()}, "", ""},
+		{"hangs after its result", []ct.Act{ct.Init(), ct.Says("hi"), ct.Done(), {Hang: true}}, "", "went on after its result"},
+		{"exits badly after its result", []ct.Act{ct.Init(), ct.Says("hi"), ct.Done(), {Stderr: "oops\n"}, ct.Exit(3)}, "", "exit code 3: oops"},
+		{"no line break at the end", []ct.Act{ct.Says("hi"), {Raw: `{"type":"result","subtype":"success"}`}}, "", ""},
+		{"a new turn after a result", []ct.Act{ct.Done(), ct.Says("hi"), {Flood: &ct.Fill{Line: `{"type":"x"}`, Bytes: 1 << 20}}, ct.Done()}, "", ""},
+		{"invalid lines", []ct.Act{ct.Line("{]"), ct.Init(), {Nest: 20000}, ct.Says("hi"), ct.Done()}, "", "2 lines"},
+		{"a line of 100 MB", []ct.Act{ct.Init(), {Long: &ct.Fill{Line: `{"type":"user","message":"{{fill}}"}`, Bytes: 100 * mib}}, ct.Says("hi"), ct.Done()}, "", ""},
+		{"no result", []ct.Act{ct.Init(), ct.Says("hi")}, runner.Transient, "no result record: the agent CLI ended with exit code 0"},
+		{"no output at all", nil, runner.Transient, "no result record"},
+		{"dies", []ct.Act{ct.Init(), {Stderr: "error: out of memory\n"}, ct.Exit(1)}, runner.Transient, "exit code 1: error: out of memory"},
+		{"refuses a flag", []ct.Act{{Stderr: "error: unknown option '--nope'\n"}, ct.Exit(1)}, runner.Fatal, "unknown option '--nope'"},
+		{"crashes at the start", []ct.Act{{Stderr: "Segmentation fault\n"}, ct.Exit(1)}, runner.Transient, "Segmentation fault"},
+		{"says too much", append(slices.Repeat([]ct.Act{{Long: &ct.Fill{Line: `{"type":"assistant","message":{"content":[{"type":"text","text":"{{fill}}"}]}}`, Bytes: mib}}}, 11), ct.Act{Hang: true}), runner.Fatal, "over 10 MiB"},
+		{"silent", []ct.Act{ct.Init(), {Hang: true}}, runner.TimedOut, "no output for 300ms"},
+		{"another session", []ct.Act{ct.Line(`{"type":"system","subtype":"init","session_id":"x"}`), ct.Says("hi"), ct.Line(`{"type":"result","subtype":"success","session_id":"x"}`)}, "", `chose session "x"`},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			o := order(t, "hello")
+			if tt.wantClass == runner.TimedOut {
+				o.Idle = 300 * time.Millisecond
+			}
+			a, f, _ := run(t, t.Context(), play(t, tt.acts...), o)
+			class, text := runner.Class(""), strings.Join(a.Notes, "\n")
+			if f != nil {
+				class, text = f.Class, f.Message
+			}
+			if class != tt.wantClass || !strings.Contains(text, tt.wantText) || class == "" && a.Text != "hi" {
+				t.Errorf("got %.80q, %q, %q, want %q, %q", a.Text, class, text, tt.wantClass, tt.wantText)
+			}
+		})
+	}
+}
+
+// TestStopping holds that a stopped invocation ends on the given ladder, and
+// that an answer that had come by then is kept.
+func TestStopping(t *testing.T) {
+	stop := &runner.Stopping{Reason: "cancelled", Term: 20 * time.Millisecond, Kill: 20 * time.Millisecond}
+	for _, done := range []bool{false, true} {
+		acts := []ct.Act{{Deaf: true}, ct.Init(), ct.Says("hi")}
+		if done {
+			acts = append(acts, ct.Done())
+		}
+		b := play(t, append(acts, ct.Says("more"), ct.Act{Hang: true})...)
+		ctx, cancel := context.WithCancelCause(t.Context())
+		a, err := b.Run(ctx, order(t, "hello"), func(p runner.Progress) {
+			if p.Text == "more" {
+				cancel(stop)
+			}
+		})
+		if f, stopped := err.(*runner.Failure); done && (err != nil || a.Text != "hi") || !done && (!stopped || f.Class != runner.Stopped) {
+			t.Errorf("stop, result before it: %v: got %q, %v", done, a.Text, err)
+		}
+		if a.Signal != "SIGTERM" {
+			t.Errorf("stop a CLI that is deaf to SIGINT: got signal %q, want SIGTERM", a.Signal)
+		}
+	}
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(stop)
+	if _, f, _ := run(t, ctx, play(t), order(t, "hello")); f == nil || f.Class != runner.Stopped {
+		t.Errorf("stopped before the start: got %v, want class %s", f, runner.Stopped)
+	}
+}
+
+// TestMachineFaults holds that a CLI that is missing, too old or no CLI says so,
+// and how to get a good one.
+func TestMachineFaults(t *testing.T) {
+	path, env := ct.Stub{Version: "2.1.127 (Claude Code)"}.Start(t)
+	_, mute := ct.Stub{Version: "hello"}.Start(t)
+	notProgram := filepath.Join(t.TempDir(), "claude")
+	if err := os.WriteFile(notProgram, []byte("\x00"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	tests := []struct {
+		b    *Backend
+		want string
+	}{
+		{&Backend{Path: "/nonexistent/claude"}, `agent CLI "/nonexistent/claude" not found`},
+		{&Backend{Path: "no-such-claude"}, `agent CLI "no-such-claude" not found`},
+		{&Backend{Path: path, Env: env}, "is version 2.1.127, want at least 2.1.128"},
+		{&Backend{Path: path, Env: mute}, "does not tell its version"},
+		{&Backend{Path: notProgram}, "start the agent CLI"},
+	}
+	for _, tt := range tests {
+		_, f, _ := run(t, t.Context(), tt.b, order(t, "hello"))
+		if f == nil || f.Class != runner.Machine || !strings.Contains(f.Message, tt.want) ||
+			!strings.Contains(f.Message, "npm install -g @anthropic-ai/claude-code") {
+			t.Errorf("%q: got %+v, want class %s, %q and how to install it", tt.b.Path, f, runner.Machine, tt.want)
+		}
+	}
+}
+
+// TestEmptyPromptIsRefused holds that a prompt which the CLI would answer with
+// silence does not start it.
+func TestEmptyPromptIsRefused(t *testing.T) {
+	for _, prompt := range []string{"", " \n\t"} {
+		_, f, _ := run(t, t.Context(), &Backend{Path: "/nonexistent"}, order(t, prompt))
+		if f == nil || f.Class != runner.Fatal {
+			t.Errorf("prompt %q: got %v, want class %s", prompt, f, runner.Fatal)
+		}
+	}
+}
+
+// TestCommandLine holds what the CLI is started with.
+func TestCommandLine(t *testing.T) {
+	base := "-p --output-format stream-json --verbose"
+	settings := ` --settings={"cleanupPeriodDays":3650}`
+	tests := []struct {
+		o    runner.Order
+		args []string
+		want string
+	}{
+		{runner.Order{SessionID: "N"}, nil, base + " --session-id N" + settings},
+		{runner.Order{Session: state.Resume, SessionID: "N"}, nil, base + " --resume N" + settings},
+		{runner.Order{Session: state.Branch, SessionID: "N", From: "F"}, nil, base + " --resume F --fork-session --session-id N" + settings},
+		{runner.Order{SessionID: "N", Model: "opus[1m]", Effort: "high", PermissionMode: "plan"}, nil,
+			base + " --session-id N --model=opus[1m] --effort=high --permission-mode=plan" + settings},
+		{runner.Order{SessionID: "N", SkipPermissions: true, AllowedTools: []string{"Bash(git *)", "-x"}, DisallowedTools: []string{"WebFetch"}}, nil,
+			base + " --session-id N --dangerously-skip-permissions --allowedTools=Bash(git *) --allowedTools=-x --disallowedTools=WebFetch" + settings},
+		{runner.Order{SessionID: "N", BudgetCap: state.Dollar / 4}, nil, base + " --session-id N --max-budget-usd=0.25" + settings},
+		{runner.Order{SessionID: "N"}, []string{"--settings", "mine.json", "--bare"}, base + " --session-id N --settings mine.json --bare"},
+	}
+	for _, tt := range tests {
+		b := &Backend{Args: tt.args}
+		if got := strings.Join(b.args(tt.o), " "); got != tt.want {
+			t.Errorf("%+v: got\n%s\nwant\n%s", tt.o, got, tt.want)
+		}
+	}
+}
+
+// TestEnvironment holds that the base environment wins over our switches and the
+// order's variables over it, and that the CLI never takes itself for nested.
+func TestEnvironment(t *testing.T) {
+	b := &Backend{Env: []string{"CLAUDECODE=1", "CLAUDE_CODE_MAX_RETRIES=0", "A=1"}}
+	got := map[string]string{}
+	for _, entry := range b.env([]string{"A=2"}) {
+		name, value, _ := strings.Cut(entry, "=")
+		got[name] = value
+	}
+	if _, nested := got["CLAUDECODE"]; nested || got["CLAUDE_CODE_MAX_RETRIES"] != "0" || got["A"] != "2" ||
+		got["CLAUDE_CODE_DISABLE_ATTACHMENTS"] != "1" {
+		t.Errorf("environment over %v: got %v", b.Env, got)
+	}
+}
+
+// TestProgress holds that what is told are single lines, and few of them.
+func TestProgress(t *testing.T) {
+	long := strings.Repeat("line\n", 1000)
+	input := `{"type":"assistant","parent_tool_use_id":"x","message":{"content":[` +
+		`{"type":"tool_use","name":"Bash","input":{"description":"d","command":"ls\n  -l"}},` +
+		`{"type":"tool_use","name":"Odd","input":{"a":[1]}},{"type":"tool_use","name":"None","input":{}}]}}`
+	b := play(t, ct.Says("one\n\n two \t three\r\n"), ct.Line(input), ct.Says(long), ct.Done())
+	_, _, told := run(t, t.Context(), b, order(t, "hello"))
+	want := []string{"one", "two three", "Bash(ls -l)", `Odd({"a":[1]})`, "None()", "line"}
+	if len(told) < len(want) || !slices.Equal(told[:len(want)], want) || len(told) > 250 {
+		t.Errorf("told %d lines: got %q, want %q first and at most 250", len(told), told[:min(len(told), 8)], want)
+	}
+	quiet := order(t, "hello")
+	quiet.Verbose = false
+	if _, _, told := run(t, t.Context(), b, quiet); len(told) > 0 {
+		t.Errorf("told without being asked: got %q, want nothing", told)
+	}
+}

@@ -1,0 +1,104 @@
+package proc
+
+import (
+	"bytes"
+	"reflect"
+	"strings"
+	"testing"
+	"unicode/utf8"
+)
+
+// record is a line as it was delivered.
+type record struct {
+	text string
+	cut  bool
+}
+
+// collect writes text in chunks of the given sizes, over and over.
+func collect(text []byte, limit int, sizes []byte) (got []record, most int) {
+	l := &Lines{Max: limit, Line: func(line []byte, cut bool) { got = append(got, record{string(line), cut}) }}
+	for i := 0; len(text) > 0; i++ {
+		n := len(text)
+		if len(sizes) > 0 {
+			n = min(n, 1+int(sizes[i%len(sizes)]))
+		}
+		_, _ = l.Write(text[:n])
+		most = max(most, cap(l.buf))
+		text = text[n:]
+	}
+	l.Flush()
+	return got, most
+}
+
+// wanted is what Lines must deliver, said in a simple way.
+func wanted(text []byte, limit int) (want []record) {
+	all := strings.Split(string(text), "\n")
+	if last := len(all) - 1; all[last] == "" {
+		all = all[:last]
+	}
+	for _, line := range all {
+		want = append(want, record{line[:min(len(line), limit)], len(line) > limit})
+	}
+	return want
+}
+
+func FuzzLinesDoNotDependOnTheChunks(f *testing.F) {
+	f.Add([]byte("a\nbc\n\n\xff\r\nno end"), 5, []byte{0})
+	f.Add([]byte("longer than the limit\nand so is this one"), 3, []byte{2, 7})
+	f.Add([]byte("exactly\nexactly"), 7, []byte{6})
+	f.Add([]byte("\n"), 1, []byte{})
+	f.Add([]byte(strings.Repeat("x", 300)+"\ny"), 100, []byte{255, 0})
+	f.Fuzz(func(t *testing.T, text []byte, limit int, sizes []byte) {
+		limit = 1 + (limit&0x7fffffff)%512
+		got, most := collect(text, limit, sizes)
+		if want := wanted(text, limit); !reflect.DeepEqual(got, want) {
+			t.Errorf("%q, at most %d, chunks %v\ngot  %+v\nwant %+v", text, limit, sizes, got, want)
+		}
+		if most > limit {
+			t.Errorf("%q, at most %d: a buffer of %d bytes", text, limit, most)
+		}
+	})
+}
+
+func TestLinesLetGoOfLargeBuffers(t *testing.T) {
+	l := &Lines{Max: 1 << 20, Line: func([]byte, bool) {}}
+	_, _ = l.Write(make([]byte, 600<<10))
+	if cap(l.buf) > 600<<10 {
+		t.Errorf("600 KiB need a buffer of %d bytes", cap(l.buf))
+	}
+	_, _ = l.Write([]byte("\nshort"))
+	if cap(l.buf) > keptBuffer {
+		t.Errorf("after the line a buffer of %d bytes is kept", cap(l.buf))
+	}
+}
+
+func FuzzTailIsTheEnd(f *testing.F) {
+	f.Add([]byte("déjà vu"), 4, []byte{0})
+	f.Add([]byte("日本語"), 5, []byte{1})
+	f.Add([]byte("\x80\x80\x80\x80\x80\x80\x80"), 6, []byte{3})
+	f.Add([]byte("short"), 5, []byte{9})
+	f.Add([]byte("語"), 2, []byte{})
+	f.Add([]byte("x"), 0, []byte{})
+	f.Fuzz(func(t *testing.T, text []byte, limit int, sizes []byte) {
+		limit = (limit & 0x7fffffff) % 64
+		tail := &Tail{Max: limit}
+		rest := text
+		for i := 0; len(rest) > 0; i++ {
+			n := len(rest)
+			if len(sizes) > 0 {
+				n = min(n, 1+int(sizes[i%len(sizes)]))
+			}
+			_, _ = tail.Write(rest[:n])
+			rest = rest[n:]
+		}
+		got := tail.Bytes()
+		switch {
+		case !bytes.HasSuffix(text, got) || len(got) > limit || tail.Truncated() != (len(text) > limit):
+			t.Errorf("%q, %d, chunks %v: got %q, truncated: %v", text, limit, sizes, got, tail.Truncated())
+		case !tail.Truncated() && len(got) != len(text), len(got) < limit-3 && tail.Truncated():
+			t.Errorf("%q, %d, chunks %v: got only %q", text, limit, sizes, got)
+		case utf8.Valid(text) && !utf8.Valid(got):
+			t.Errorf("%q, %d, chunks %v: got half a character: %q", text, limit, sizes, got)
+		}
+	})
+}

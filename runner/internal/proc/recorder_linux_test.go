@@ -1,0 +1,122 @@
+package proc
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func read(t *testing.T, elem ...string) string {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join(elem...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
+}
+
+func TestRecordingShowsEachInvocation(t *testing.T) {
+	dir := t.TempDir()
+	for i, c := range []struct{ prompt, role, prefix string }{
+		{"first", "print", ""}, {"second", "complain", ".2"}, {"third", "print", ".3"},
+	} {
+		s := part(c.role, c.prompt)
+		var out strings.Builder
+		s.Stdout = &out
+		r := NewRecorder(dir)
+		r.Prompt(c.prompt)
+		r.Record(&s, ".jsonl")
+		run(t, s)
+		r.Close()
+		stdout, stderr := read(t, dir, "stdout"+c.prefix+".jsonl"), read(t, dir, "stderr"+c.prefix+".txt")
+		if stdout != out.String() || stdout+stderr != c.prompt || read(t, dir, "prompt"+c.prefix+".md") != c.prompt {
+			t.Errorf("invocation %d %s: stdout %q, stderr %q, passed on %q", i+1, c.role, stdout, stderr, out.String())
+		}
+		if info, _ := os.Stat(filepath.Join(dir, "stdout"+c.prefix+".jsonl")); info.Mode().Perm() != 0o600 {
+			t.Errorf("mode %v", info.Mode())
+		}
+	}
+}
+
+func TestRecordedCommandHasNoSecrets(t *testing.T) {
+	const secret = "s3cr3t-value"
+	s := Spec{
+		Path: "claude", Dir: "/some/dir", MarkVar: "MARK", Mark: "m.1",
+		Args: []string{"--model", "x<y", "--settings", `{"env":{"K":"` + secret + `"}}`, "https://me:pw@host/x"},
+		Env: []string{
+			"ANTHROPIC_API_KEY=" + secret, "GITHUB_TOKEN=ghs_0123456789", "MY_PASSWORD=hunter22", "db_secret=abc",
+			"AWS_CREDENTIAL_FILE=c", "NPM_AUTH=a", "ACTIONS_RUNTIME_URL=https://u", "EMPTY_TOKEN=",
+			"COPY=is " + secret + " here", "DATABASE_URL=postgres://u:pw@host/db", "PATH=/bin", "PWD=/some/dir",
+		},
+	}
+	dir := t.TempDir()
+	r := NewRecorder(dir)
+	r.Record(&s, ".txt")
+	r.Close()
+	var got struct {
+		Argv        []string
+		Cwd         string
+		Environment map[string]string
+	}
+	text := read(t, dir, "command.json")
+	if err := json.Unmarshal([]byte(text), &got); err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range []string{secret, "ghs_", "hunter22", "abc", "https://u", ":pw@"} {
+		if strings.Contains(text, s) {
+			t.Errorf("%q is in command.json:\n%s", s, text)
+		}
+	}
+	want := map[string]string{
+		"ANTHROPIC_API_KEY": "***", "EMPTY_TOKEN": "", "COPY": "is *** here", "PATH": "/bin", "PWD": "/some/dir",
+		"MARK": "m.1", "DATABASE_URL": "postgres://***@host/db", "ACTIONS_RUNTIME_URL": "***",
+	}
+	for name, value := range want {
+		if got.Environment[name] != value {
+			t.Errorf("%s: got %q, want %q", name, got.Environment[name], value)
+		}
+	}
+	if got.Cwd != "/some/dir" || len(got.Argv) != 6 || got.Argv[2] != "x<y" {
+		t.Errorf("got %+v", got)
+	}
+}
+
+func TestRecordedOutputIsCapped(t *testing.T) {
+	dir := t.TempDir()
+	s, n := part("flood", "40 stdout"), new(counter)
+	s.Stdout = n
+	r := NewRecorder(dir)
+	r.Record(&s, ".txt")
+	run(t, s)
+	r.Close()
+	info, err := os.Stat(filepath.Join(dir, "stdout.txt"))
+	if err != nil || *n != 40<<20 || info.Size() < maxRecorded || info.Size() > maxRecorded+100 {
+		t.Errorf("%d bytes passed on, %v, %+v", *n, err, info)
+	}
+	if text := read(t, dir, "stdout.txt"); !strings.HasSuffix(text, "x\n[the rest is not recorded: more than 32 MiB]\n") {
+		t.Errorf("the file ends with %q", text[len(text)-80:])
+	}
+}
+
+func TestRecordingNeverFailsARun(t *testing.T) {
+	dir := t.TempDir()
+	for _, name := range []string{"stdout.txt", "stderr.txt", "prompt.md"} {
+		if err := os.Mkdir(filepath.Join(dir, name), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, dir := range []string{"", "/no/such/folder", dir} {
+		s := part("print", "hello")
+		var out strings.Builder
+		s.Stdout = &out
+		r := NewRecorder(dir)
+		r.Prompt("x")
+		r.Record(&s, ".txt")
+		if e := run(t, s); e.Code != 0 || out.String() != "hello" {
+			t.Errorf("in %q: got %+v, %q", dir, e, out.String())
+		}
+		r.Close()
+	}
+}

@@ -1,0 +1,324 @@
+package report
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/raymond-action/raymond-action/state"
+)
+
+const runID = "demo-1a2b3c4d"
+
+// some returns n events with texts of very different lengths.
+func some(n int) []state.Event {
+	var events []state.Event
+	for i := range n {
+		text := strings.Repeat("é\n", i*i*i%5000) + "ends"
+		events = append(events, state.Event{
+			Seq: i + 1, Time: nine.Add(time.Duration(i) * time.Millisecond), Agent: "main", State: "START.md",
+			Body: &state.AgentOutput{Text: text},
+		})
+	}
+	return events
+}
+
+// logged returns the log of the events.
+func logged(t *testing.T, events []state.Event, workflowID string) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	for _, e := range events {
+		line, err := e.Line(workflowID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b.Write(line)
+	}
+	return b.Bytes()
+}
+
+func open(t *testing.T, path string) *Log {
+	t.Helper()
+	l, err := OpenLog(path, runID)
+	if err != nil {
+		t.Fatalf("open log %s: %v", path, err)
+	}
+	return l
+}
+
+func put(t *testing.T, path string, data []byte) {
+	t.Helper()
+	if err := os.WriteFile(path, data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func content(t *testing.T, path string) string {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
+}
+
+// firstDifference says where two texts part, with a little of each.
+func firstDifference(got, want string) string {
+	i := 0
+	for i < min(len(got), len(want)) && got[i] == want[i] {
+		i++
+	}
+	return fmt.Sprintf("at byte %d of %d and %d: got %.80q, want %.80q", i, len(got), len(want), got[i:], want[i:])
+}
+
+func tell(t *testing.T, l *Log, events []state.Event) {
+	t.Helper()
+	for _, e := range events {
+		report(t, l, e)
+	}
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestLogSurvivesCrashAnywhere states that a log that was cut off at any byte of
+// its last two lines is whole again, each event once, when the events of the
+// last save are told to it once more.
+func TestLogSurvivesCrashAnywhere(t *testing.T) {
+	before := logged(t, some(3), "other-00000000")
+	for _, events := range [][]state.Event{some(2), some(7), some(30)} {
+		n := len(events)
+		whole := append(bytes.Clone(before), logged(t, events, runID)...)
+		from := len(whole) - len(logged(t, events[n-2:], runID))
+		step := max(1, (len(whole)-from)/1600) // every byte but of very long lines
+		path := filepath.Join(t.TempDir(), "events.jsonl")
+		for at := from; at <= len(whole); at++ {
+			if near := at-from < 200 || len(whole)-at < 200; !near && (at-from)%step != 0 {
+				continue
+			}
+			put(t, path, whole[:at])
+			l := open(t, path)
+			if got := l.LastSeq(); got < n-2 || got > n {
+				t.Fatalf("%d events cut at byte %d: last seq %d", n, at, got)
+			}
+			tell(t, l, events[n-2:])
+			if got := content(t, path); got != string(whole) {
+				t.Fatalf("%d events cut at byte %d: %s", n, at, firstDifference(got, string(whole)))
+			}
+		}
+	}
+}
+
+// TestLogGoesOn states that each event of a run is in its log once, whichever of
+// them are told again after it was opened again, and what others wrote stays.
+func TestLogGoesOn(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a", "b", "events.jsonl")
+	events := some(12)
+	first := open(t, path)
+	tell(t, first, events[:5])
+	other, err := OpenLog(path, "other-00000000")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := other.LastSeq(); got != 0 {
+		t.Errorf("last seq of a run that the log does not have = %d, want 0", got)
+	}
+	if err := other.Sync(); err != nil {
+		t.Fatal(err)
+	}
+	tell(t, other, events)
+	if err := first.Sync(); err == nil {
+		t.Error("sync of a closed log went well")
+	}
+	tell(t, open(t, path), events[2:9])
+	tell(t, open(t, path), events)
+	want := string(logged(t, events[:5], runID)) + string(logged(t, events, "other-00000000")) +
+		string(logged(t, events[5:], runID))
+	if got := content(t, path); got != want {
+		t.Errorf("log: %s", firstDifference(got, want))
+	}
+	if got := open(t, path).LastSeq(); got != 12 {
+		t.Errorf("last seq = %d, want 12", got)
+	}
+}
+
+// TestLogIsPrivate states that nobody else can read a kept log.
+func TestLogIsPrivate(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "state", "id", "events.jsonl")
+	tell(t, open(t, path), some(1))
+	for p, want := range map[string]os.FileMode{path: 0o600, filepath.Dir(path): 0o700 | os.ModeDir} {
+		info, err := os.Stat(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if info.Mode() != want {
+			t.Errorf("mode of %s = %s, want %s", p, info.Mode(), want)
+		}
+	}
+}
+
+// TestLogKeepsWhatIsThere has what an opened log does with endings of files.
+func TestLogKeepsWhatIsThere(t *testing.T) {
+	one, two := string(logged(t, some(1), runID)), string(logged(t, some(2), runID))
+	bad := "{broken}\n"
+	for name, c := range map[string]struct {
+		before, after string
+		last          int
+	}{
+		"empty":                      {"", "", 0},
+		"only line breaks":           {"\n\n", "\n\n", 0},
+		"torn first line":            {one[:20], "", 0},
+		"one byte":                   {"{", "", 0},
+		"torn after another":         {one + one[:20], one, 1},
+		"blanks at the end":          {two + "\n\n", two + "\n\n", 2},
+		"zeros after a power cut":    {one + "\x00\x00\x00", one, 1},
+		"only the line break lost":   {strings.TrimSuffix(two, "\n"), two, 2},
+		"a note that is not ours":    {"my notes", "my notes\n", 0},
+		"corrupt line in the middle": {one + bad + two[len(one):], one + bad + two[len(one):], 2},
+		"corrupt last line":          {one + bad, one + bad, 1},
+		"id named by another run": {
+			one + string(logged(t, []state.Event{{Seq: 9, Time: nine, Body: &state.AgentOutput{Text: runID}}}, "x-1")),
+			one + string(logged(t, []state.Event{{Seq: 9, Time: nine, Body: &state.AgentOutput{Text: runID}}}, "x-1")), 1,
+		},
+	} {
+		path := filepath.Join(t.TempDir(), "events.jsonl")
+		put(t, path, []byte(c.before))
+		l := open(t, path)
+		if got := content(t, path); got != c.after {
+			t.Errorf("%s: after open of %q:\n got %q\nwant %q", name, c.before, got, c.after)
+		}
+		if got := l.LastSeq(); got != c.last {
+			t.Errorf("%s: last seq in %q = %d, want %d", name, c.before, got, c.last)
+		}
+		if err := l.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// TestCopyGetsComplete states that a copy has every event of the kept log, each
+// once, wherever the copy ended before, and nothing of other runs.
+func TestCopyGetsComplete(t *testing.T) {
+	events := some(9)
+	kept := filepath.Join(t.TempDir(), "kept.jsonl")
+	other := logged(t, some(4), "other-00000000")
+	put(t, kept, append(append(bytes.Clone(other), logged(t, events[:8], runID)...), "{\"time\":\"torn"...))
+	for has := range 9 {
+		path := filepath.Join(t.TempDir(), "copy.jsonl")
+		before := append(bytes.Clone(other), logged(t, events[:has], runID)...)
+		put(t, path, before)
+		l := open(t, path)
+		if err := l.CopyFrom(kept); err != nil {
+			t.Fatal(err)
+		}
+		tell(t, l, events[6:])
+		want := string(other) + string(logged(t, events, runID))
+		if got := content(t, path); got != want {
+			t.Errorf("copy that had %d events: %s", has, firstDifference(got, want))
+		}
+	}
+}
+
+// TestCopyOfItself states that a log that is asked to be a copy of itself does
+// not get its events twice.
+func TestCopyOfItself(t *testing.T) {
+	dir := t.TempDir()
+	kept, link := filepath.Join(dir, "kept.jsonl"), filepath.Join(dir, "link.jsonl")
+	events := some(4)
+	tell(t, open(t, kept), events[:2])
+	if err := os.Symlink(kept, link); err != nil {
+		t.Fatal(err)
+	}
+	a, b := open(t, kept), open(t, link)
+	if err := b.CopyFrom(kept); err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range events[2:] {
+		report(t, a, e)
+		report(t, b, e)
+	}
+	if got, want := content(t, kept), string(logged(t, events, runID)); got != want {
+		t.Errorf("log that is its own copy: %s", firstDifference(got, want))
+	}
+}
+
+// TestCopyOfNothing states that there need not be a kept log.
+func TestCopyOfNothing(t *testing.T) {
+	l := open(t, filepath.Join(t.TempDir(), "copy.jsonl"))
+	if err := l.CopyFrom(filepath.Join(t.TempDir(), "none.jsonl")); err != nil {
+		t.Errorf("copy from a missing file: %v", err)
+	}
+}
+
+// TestLogToWriter states that a log on a stream begins above the given number,
+// with each event in one write.
+func TestLogToWriter(t *testing.T) {
+	var w writes
+	l := NewLog(&w, runID, 2)
+	tell(t, l, some(4))
+	want := logged(t, some(4)[2:], runID)
+	if got := strings.Join(w, ""); len(w) != 2 || got != string(want) {
+		t.Errorf("4 events after 2 took %d writes, want 2: %s", len(w), firstDifference(got, string(want)))
+	}
+}
+
+// TestLogToPipe states that a log can be a pipe, which can't be read back.
+func TestLogToPipe(t *testing.T) {
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := fmt.Sprintf("/dev/fd/%d", w.Fd())
+	l := open(t, path)
+	tell(t, l, some(3))
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	var got bytes.Buffer
+	if _, err := got.ReadFrom(r); err != nil {
+		t.Fatal(err)
+	}
+	if want := logged(t, some(3), runID); got.String() != string(want) {
+		t.Errorf("pipe: %s", firstDifference(got.String(), string(want)))
+	}
+}
+
+// full is a disk with a little room.
+type full struct{ bytes.Buffer }
+
+func (f *full) Write(p []byte) (int, error) {
+	f.Buffer.Write(p[:min(len(p), 30)])
+	return min(len(p), 30), errors.New("no space left")
+}
+
+// TestNothingAfterTornLine states that after a write that went wrong nothing is
+// put behind the torn line.
+func TestNothingAfterTornLine(t *testing.T) {
+	var w full
+	l := NewLog(&w, runID, 0)
+	for _, e := range some(3) {
+		if err := l.Report(e); err == nil || !strings.Contains(err.Error(), "no space left") {
+			t.Errorf("report of event %d to a full disk = %v", e.Seq, err)
+		}
+	}
+	if w.Len() != 30 {
+		t.Errorf("the full disk has %q, want the 30 bytes of the first write", w.String())
+	}
+}
+
+// TestOpenLogNamesPath states that errors say which file it is.
+func TestOpenLogNamesPath(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "file")
+	put(t, file, nil)
+	for _, path := range []string{filepath.Join(file, "events.jsonl"), filepath.Dir(file)} {
+		if _, err := OpenLog(path, runID); err == nil || !strings.Contains(err.Error(), filepath.Base(path)) &&
+			!strings.Contains(err.Error(), file) {
+			t.Errorf("OpenLog(%q) = %v, want an error with the path", path, err)
+		}
+	}
+}

@@ -1,0 +1,128 @@
+package report
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/raymond-action/raymond-action/state"
+)
+
+// probe notes its calls and fails in the given one, counted from 1.
+type probe struct {
+	name  string
+	calls *[]string
+	fails int
+	n     int
+}
+
+func (p *probe) call(what string) error {
+	*p.calls = append(*p.calls, p.name+" "+what)
+	if p.n++; p.n == p.fails {
+		return errors.New("broken")
+	}
+	return nil
+}
+
+func (p *probe) Report(e state.Event) error { return p.call(fmt.Sprint(e.Seq)) }
+
+func (p *probe) Close() error { return p.call("close") }
+
+type tickingProbe struct{ probe }
+
+func (p *tickingProbe) Tick(time.Time) error { return p.call("tick") }
+
+// TestFanout states that members are called in order, ticks reach those that
+// want them, and one that fails is warned of once and never called again.
+func TestFanout(t *testing.T) {
+	var calls []string
+	f := NewFanout(func(name string, err error) { calls = append(calls, "warning "+name+": "+err.Error()) })
+	f.Add("a", &probe{name: "a", calls: &calls})
+	f.Add("b", &probe{name: "b", calls: &calls, fails: 2})
+	f.Add("c", &tickingProbe{probe{name: "c", calls: &calls, fails: 4}})
+	f.Report(state.Event{Seq: 1})
+	f.Tick(nine)
+	f.Report(state.Event{Seq: 2})
+	f.Report(state.Event{Seq: 3})
+	f.Tick(nine)
+	f.Close()
+	want := []string{
+		"a 1", "b 1", "c 1", "c tick", "a 2", "b 2", "warning b: broken", "c 2", "a 3", "c 3", "warning c: broken", "a close",
+	}
+	if diff := cmp.Diff(want, calls); diff != "" {
+		t.Errorf("calls (-want +got):\n%s", diff)
+	}
+}
+
+// collector keeps the events it is told.
+type collector []state.Event
+
+func (c *collector) Report(e state.Event) error { *c = append(*c, e); return nil }
+
+func (c *collector) Close() error { return errors.New("closed by a replay") }
+
+// TestReplayIsTheInverseOfLog states that the events that come out of a log are
+// those that went in.
+func TestReplayIsTheInverseOfLog(t *testing.T) {
+	events := slices.Concat(some(10), everywhere("text"))
+	for i := range events {
+		events[i].Seq = i + 1
+	}
+	var got collector
+	if err := Replay(strings.NewReader(string(logged(t, events, runID))), &got); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(events, []state.Event(got)); diff != "" {
+		t.Errorf("events (-want +got):\n%s", diff)
+	}
+}
+
+// TestReplayOfDamagedLogs has what a replay does with lines that are no events.
+func TestReplayOfDamagedLogs(t *testing.T) {
+	one := string(logged(t, some(1), runID))
+	for name, c := range map[string]struct {
+		log    string
+		events int
+		fault  string
+	}{
+		"empty":        {"", 0, ""},
+		"torn":         {one + one[:30], 1, ""},
+		"empty lines":  {"\n" + one + "\n\n" + one, 2, ""},
+		"corrupt":      {one + "{\n" + one, 1, "line 2 of the events: "},
+		"unknown type": {`{"seq":3,"time":"2026-03-01T09:00:00.000Z","type":"party"}` + "\n", 0, `line 1 of the events: event 3: unknown type "party"`},
+	} {
+		var got collector
+		err := Replay(strings.NewReader(c.log), &got)
+		if len(got) != c.events || (err == nil) != (c.fault == "") || (err != nil && !strings.HasPrefix(err.Error(), c.fault)) {
+			t.Errorf("%s: replay of %q:\n got %d events, %v\nwant %d events, %s…", name, c.log, len(got), err, c.events, c.fault)
+		}
+	}
+}
+
+// TestReplayStops states that a reporter that fails ends a replay.
+func TestReplayStops(t *testing.T) {
+	var calls []string
+	err := Replay(strings.NewReader(string(logged(t, some(3), runID))), &probe{name: "a", calls: &calls, fails: 2})
+	if err == nil || !strings.HasPrefix(err.Error(), "line 2 of the events: ") || len(calls) != 2 {
+		t.Errorf("replay of 3 events to a reporter that fails at the second = %v after calls %q", err, calls)
+	}
+}
+
+// TestOverviewGolden shows what an Overview knows of recorded runs.
+func TestOverviewGolden(t *testing.T) {
+	for _, name := range []string{"forks", "failed", "resumed"} {
+		var o Overview
+		replayFile(t, name, &o)
+		got, err := json.MarshalIndent(o, "", "  ")
+		if err != nil {
+			t.Fatal(err)
+		}
+		golden(t, name+".overview.json", string(got)+"\n")
+	}
+}

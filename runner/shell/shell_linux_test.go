@@ -1,0 +1,284 @@
+package shell
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/raymond-action/raymond-action/protocol"
+	"github.com/raymond-action/raymond-action/runner"
+)
+
+var base = Backend{Env: []string{"PATH=/usr/bin:/bin", "WHO=base", "RAYMOND_STATE=outer"}}
+
+// order is an order to run a script of this text.
+func order(t *testing.T, name, text string) runner.Order {
+	t.Helper()
+	dir := t.TempDir()
+	script := filepath.Join(dir, name)
+	if err := os.WriteFile(script, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return runner.Order{
+		Agent: "main", State: name, Kind: protocol.Script, Dir: dir, Script: script,
+		Mark: "test-" + strconv.Itoa(os.Getpid()) + "." + filepath.Base(dir) + t.Name(),
+	}
+}
+
+func silent(runner.Progress) {}
+
+// failure runs a script that must fail.
+func failure(t *testing.T, o runner.Order) (runner.Answer, *runner.Failure) {
+	t.Helper()
+	answer, err := base.Run(context.Background(), o, silent)
+	var f *runner.Failure
+	if !errors.As(err, &f) {
+		t.Fatalf("%s: got %+v, %v, want a failure", o.Script, answer, err)
+	}
+	if strings.ContainsAny(f.Message, "\n\r") {
+		t.Errorf("%s: more than a line: %q", o.Script, f.Message)
+	}
+	return answer, f
+}
+
+func TestStdoutIsTheMessage(t *testing.T) {
+	t.Parallel()
+	o := order(t, "A.sh", `echo "in $PWD"; echo noise >&2; printf '%s|%s|%s|' "$WHO" "$RAYMOND_STATE" "$0"; cat; printf '<goto>B</goto>\xff'`)
+	o.Env = []string{"RAYMOND_STATE=A.sh"}
+	answer, err := base.Run(context.Background(), o, silent)
+	want := "in " + o.Dir + "\nbase|A.sh|" + o.Script + "|<goto>B</goto>\xff"
+	if err != nil || answer.Text != want || answer.ExitCode != 0 {
+		t.Errorf("got  %+v, %v\nwant %q", answer, err, want)
+	}
+}
+
+func TestFailuresSayWhatHappened(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("x", 5000)
+	for _, c := range []struct{ script, want string }{
+		{"exit 3", "exit code 3"},
+		{"echo one >&2; echo two >&2; exit 1", `exit code 1; stderr: one\ntwo`},
+		{"kill -9 $$", "ended by signal SIGKILL"},
+		{"echo bye >&2; kill -SEGV $$", "ended by signal SIGSEGV; stderr: bye"},
+		{`printf 'a\rb\033[31m\xff\u2028é' >&2; exit 7`, `exit code 7; stderr: a\rb\x1b[31m` + "\ufffd" + `\u2028é`},
+		{"printf " + long + "end >&2; exit 1", "exit code 1; stderr: " + long[:4093] + "end"},
+		{"no-such-command", "exit code 127; stderr: "},
+	} {
+		_, f := failure(t, order(t, "A.sh", c.script))
+		if f.Class != runner.Fatal || !strings.HasPrefix(f.Message, c.want) {
+			t.Errorf("%s\ngot  %v %q\nwant %q", c.script, f.Class, f.Message, c.want)
+		}
+	}
+}
+
+func TestFailedScriptKeepsItsMessage(t *testing.T) {
+	t.Parallel()
+	answer, _ := failure(t, order(t, "A.sh", "echo partly; exit 4"))
+	if answer.Text != "partly\n" || answer.ExitCode != 4 {
+		t.Errorf("got %+v", answer)
+	}
+	answer, _ = failure(t, order(t, "A.sh", "kill -TERM $$"))
+	if answer.Signal != "SIGTERM" || answer.ExitCode != -1 {
+		t.Errorf("got %+v", answer)
+	}
+}
+
+func TestTimeoutsAreFatal(t *testing.T) {
+	t.Parallel()
+	o := order(t, "A.sh", "echo before >&2; sleep 100")
+	o.Timeout = 300 * time.Millisecond
+	if _, f := failure(t, o); f.Class != runner.Fatal || f.Message != "timed out after 300ms; stderr: before" {
+		t.Errorf("got %+v", f)
+	}
+	o = order(t, "A.sh", "sleep 100 | cat")
+	o.Idle = 300 * time.Millisecond
+	if _, f := failure(t, o); f.Class != runner.Fatal || f.Message != "no output for 300ms" {
+		t.Errorf("got %+v", f)
+	}
+}
+
+func TestMessageOfTheLargestSizePasses(t *testing.T) {
+	t.Parallel()
+	answer, err := base.Run(context.Background(), order(t, "A.sh", "head -c 10485760 /dev/zero"), silent)
+	if err != nil || len(answer.Text) != MaxMessage {
+		t.Errorf("got %d bytes, %v", len(answer.Text), err)
+	}
+	answer, f := failure(t, order(t, "A.sh", "head -c 10485761 /dev/zero; sleep 100"))
+	if f.Class != runner.Fatal || f.Message != "stdout is over 10 MiB, the limit of a message" || len(answer.Text) != MaxMessage {
+		t.Errorf("got %d bytes, %+v", len(answer.Text), f)
+	}
+}
+
+// Not parallel: the allocations of other tests would count.
+func TestEndlessOutputNeedsBoundedMemory(t *testing.T) {
+	o := order(t, "A.sh", "yes; sleep 100")
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	failure(t, o)
+	runtime.ReadMemStats(&after)
+	if got := after.TotalAlloc - before.TotalAlloc; got > 6*MaxMessage {
+		t.Errorf("%d bytes were allocated", got)
+	}
+}
+
+// watcher waits for a line of stderr, and remembers all.
+type watcher struct {
+	mu    sync.Mutex // guards lines
+	lines []string
+	first chan string // the first line
+}
+
+func newWatcher() *watcher { return &watcher{first: make(chan string, 1)} }
+
+func (w *watcher) tell(p runner.Progress) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.lines = append(w.lines, p.Text); len(w.lines) == 1 {
+		w.first <- p.Text
+	}
+}
+
+func TestStoppedScriptIsGoneWithAllItStarted(t *testing.T) {
+	t.Parallel()
+	for _, script := range []string{
+		"echo $$ >&2; sleep 1000",
+		"trap '' INT; sleep 1000 & echo $! >&2; wait; wait; wait",
+		"trap 'exit 0' INT; echo $$ >&2; sleep 1000; sleep 1000",
+		"setsid sleep 1000 & echo $! >&2; sleep 1000",
+		"(trap '' INT TERM; sleep 1000) & echo $! >&2; trap '' INT TERM; while :; do sleep 1000; done",
+	} {
+		o, w := order(t, "A.sh", script), newWatcher()
+		o.Verbose = true
+		ctx, cancel := context.WithCancelCause(context.Background())
+		go func() {
+			<-w.first
+			cancel(&runner.Stopping{Reason: "deadline", Term: 100 * time.Millisecond, Kill: 100 * time.Millisecond})
+		}()
+		_, err := base.Run(ctx, o, w.tell)
+		var f *runner.Failure
+		if !errors.As(err, &f) || f.Class != runner.Stopped || !strings.HasPrefix(f.Message, "stopped: deadline") {
+			t.Errorf("%s\ngot %v, want Stopped", script, err)
+		}
+		pid, _ := strconv.Atoi(w.lines[0])
+		if pid == 0 || syscall.Kill(pid, 0) == nil {
+			t.Errorf("%s\nprocess %d is still there", script, pid)
+		}
+	}
+}
+
+func TestStopOfAScriptThatHasFinishedIsNoFailure(t *testing.T) {
+	t.Parallel()
+	// What it left sees that the script is gone, and makes Run take its time.
+	o, w := order(t, "A.sh", `(
+		trap '' TERM
+		while read -r _ _ _ parent _ </proc/$BASHPID/stat && [ "$parent" = $$ ]; do :; done
+		echo orphaned >&2
+		while :; do sleep 1000; done
+	) & echo done`), newWatcher()
+	o.Verbose = true
+	ctx, cancel := context.WithCancel(context.Background())
+	go func() {
+		<-w.first
+		cancel()
+	}()
+	answer, err := base.Run(ctx, o, w.tell)
+	if err != nil || answer.Text != "done\n" || len(answer.Notes) != 1 {
+		t.Errorf("got %+v, %v", answer, err)
+	}
+}
+
+func TestStderrIsToldByTheLine(t *testing.T) {
+	t.Parallel()
+	o, w := order(t, "A.sh", `printf 'one\r\ntw\xffo\nthr' >&2; echo message; printf 'ee' >&2`), newWatcher()
+	if _, err := base.Run(context.Background(), o, w.tell); err != nil || len(w.lines) != 0 {
+		t.Errorf("not verbose: told %q, %v", w.lines, err)
+	}
+	o.Verbose = true
+	_, err := base.Run(context.Background(), o, w.tell)
+	if got, want := strings.Join(w.lines, "|"), "one|tw\ufffdo|three"; err != nil || got != want {
+		t.Errorf("got  %q, %v\nwant %q", got, err, want)
+	}
+}
+
+func TestScriptsThatCannotStart(t *testing.T) {
+	t.Parallel()
+	good := order(t, "A.sh", "echo")
+	for _, c := range []struct {
+		change func(*runner.Order)
+		class  runner.Class
+		says   string
+	}{
+		{func(o *runner.Order) { o.Dir = "/no/such/dir" }, runner.Fatal, "/no/such/dir"},
+		{func(o *runner.Order) { o.Script = "/no/such/A.sh" }, runner.Fatal, "/no/such/A.sh"},
+		{func(o *runner.Order) { o.Env = []string{"A=" + strings.Repeat("x", 1<<20)} }, runner.Fatal, "argument list too long"},
+		{func(o *runner.Order) { o.Env = []string{"A=x\x00y"} }, runner.Fatal, "invalid argument"},
+		{func(o *runner.Order) { rename(t, o, ".bat") }, runner.Machine, "cmd.exe not found; batch files run on Windows only"},
+		{func(o *runner.Order) { rename(t, o, ".txt") }, runner.Fatal, `no interpreter for ".txt"`},
+		{func(o *runner.Order) { rewrite(t, o, "#!/bin/bash\r\necho\r\n") }, runner.Fatal, "CRLF"},
+	} {
+		o := good
+		c.change(&o)
+		answer, f := failure(t, o)
+		if f.Class != c.class || !strings.Contains(f.Message, c.says) || answer.ExitCode != -1 {
+			t.Errorf("want %s %q\ngot  %s %q, code %d", c.class, c.says, f.Class, f.Message, answer.ExitCode)
+		}
+	}
+}
+
+// rename gives the script another extension.
+func rename(t *testing.T, o *runner.Order, ext string) {
+	t.Helper()
+	o.Script = order(t, "A"+ext, "echo").Script
+}
+
+func rewrite(t *testing.T, o *runner.Order, text string) {
+	t.Helper()
+	o.Script = order(t, "A.sh", text).Script
+}
+
+func TestMissingPowerShellSaysHowToGetIt(t *testing.T) {
+	t.Setenv("PATH", t.TempDir())
+	_, f := failure(t, order(t, "A.PS1", "echo"))
+	if f.Class != runner.Machine || !strings.Contains(f.Message, "pwsh and powershell not found; install PowerShell") {
+		t.Errorf("got %+v", f)
+	}
+}
+
+func TestPowerShellGetsTheFile(t *testing.T) {
+	bin := t.TempDir()
+	fake := "#!/bin/bash\nprintf '%s,' \"$@\"\n"
+	if err := os.WriteFile(filepath.Join(bin, "powershell"), []byte(fake), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", bin)
+	o := order(t, "A.ps1", "\r\n")
+	answer, err := base.Run(context.Background(), o, silent)
+	if want := "-NoProfile,-NonInteractive,-File," + o.Script + ","; err != nil || answer.Text != want {
+		t.Errorf("got %q, %v, want %q", answer.Text, err, want)
+	}
+}
+
+func TestDebugFolderHasTheInvocation(t *testing.T) {
+	t.Parallel()
+	o := order(t, "A.sh", "echo out; echo err >&2")
+	o.DebugDir = t.TempDir()
+	if _, err := base.Run(context.Background(), o, silent); err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]string{"stdout.txt": "out\n", "stderr.txt": "err\n"} {
+		if got, err := os.ReadFile(filepath.Join(o.DebugDir, name)); err != nil || string(got) != want {
+			t.Errorf("%s: got %q, %v, want %q", name, got, err, want)
+		}
+	}
+	if got, err := os.ReadFile(filepath.Join(o.DebugDir, "command.json")); err != nil || !strings.Contains(string(got), o.Script) {
+		t.Errorf("command.json: got %q, %v", got, err)
+	}
+}
