@@ -27,6 +27,19 @@ func NewConvergence(doneWhen []string) Convergence {
 	}
 }
 
+// Loop makes the entry, which must be a plain prompt, a state that is done when c
+// says so and whose final message, as it is, is its result: the Ralph loop. It
+// reports false, and changes nothing, when the entry is a script or has
+// frontmatter or transition tags of its own. To be called right after Load.
+func (w *Workflow) Loop(c Convergence) bool {
+	s, ok := w.states[w.entry]
+	if !ok || s.Kind != Prompt || s.Marked {
+		return false
+	}
+	s.Policy.Plain, s.Policy.Convergence = true, &c
+	return true
+}
+
 func (f *front) doneWhen(n *yaml.Node) {
 	var commands []string
 	switch n.Kind {

@@ -14,6 +14,9 @@ func (w *Workflow) Decide(from, text string) (Decision, []Problem) {
 	if !ok {
 		return Decision{}, []Problem{*noState(w.names, from)}
 	}
+	if state.Policy.Plain {
+		return Decision{Then: Move{Verb: Result, Text: text}}, nil
+	}
 	found := scan(text)
 	if len(found.tags) == 0 {
 		return w.decideImplicit(state, found)

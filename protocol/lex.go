@@ -102,7 +102,7 @@ func (l *lexer) head(at int) (*head, int, bool) {
 		return nil, at + 1, true
 	}
 	attrs, end, fault := l.attributes(at)
-	if fault == "" {
+	if fault == nil {
 		return newHead(attrs), end, true
 	}
 	// A quote that is never closed must not swallow the closing tag, so a
@@ -111,55 +111,62 @@ func (l *lexer) head(at int) (*head, int, bool) {
 	if i < 0 || l.text[at+i] == '<' {
 		return nil, 0, false
 	}
-	return &head{faults: []string{fault}}, at + i + 1, true
+	return &head{faults: []string{fault.String()}}, at + i + 1, true
 }
 
 // attribute is one name="value" as written.
 type attribute struct{ name, value string }
 
-func (l *lexer) attributes(at int) ([]attribute, int, string) {
+// fault is what is wrong with the attributes of an opening. Most openings that
+// have one turn out to be no tag, so it is put into words at the end only.
+type fault struct{ format, what string }
+
+// String puts the fault into words.
+func (f *fault) String() string { return fmt.Sprintf(f.format, quote(f.what)) }
+
+func (l *lexer) attributes(at int) ([]attribute, int, *fault) {
 	if l.seen == nil {
 		l.seen = make([]bool, len(l.text)+1)
 	}
 	var attrs []attribute
-	for {
+	for start := at; ; {
 		at = l.skipBlank(at)
 		if at == len(l.text) || l.seen[at] {
-			return nil, 0, "its attributes have no end"
+			return nil, 0, &fault{"its attributes have no end after %s", l.text[start:min(start+shown/2, at)]}
 		}
 		l.seen[at] = true
 		if l.text[at] == '>' {
-			return attrs, at + 1, ""
+			return attrs, at + 1, nil
 		}
 		a, end, fault := l.attribute(at)
-		if fault != "" {
+		if fault != nil {
 			return nil, 0, fault
 		}
 		attrs, at = append(attrs, a), end
 	}
 }
 
-func (l *lexer) attribute(at int) (attribute, int, string) {
+func (l *lexer) attribute(at int) (attribute, int, *fault) {
 	rest := l.text[at:]
 	n := strings.IndexAny(rest, blanks+`=<>"'/`)
 	if n <= 0 {
-		return attribute{}, 0, fmt.Sprintf("unexpected %s among its attributes", quote(firstRune(rest)))
+		return attribute{}, 0, &fault{"unexpected %s among its attributes", firstRune(rest)}
 	}
 	name := rest[:n]
 	at = l.skipBlank(at + n)
 	if at == len(l.text) || l.text[at] != '=' {
-		return attribute{}, 0, fmt.Sprintf("attribute %s has no value", quote(name))
+		return attribute{}, 0, &fault{"attribute %s has no value", name}
 	}
 	at = l.skipBlank(at + 1)
 	if at == len(l.text) || (l.text[at] != '"' && l.text[at] != '\'') {
-		return attribute{}, 0, fmt.Sprintf("the value of attribute %s is not in quotes", quote(name))
+		return attribute{}, 0, &fault{"the value of attribute %s is not in quotes", name}
 	}
 	length := strings.IndexByte(l.text[at+1:], l.text[at])
 	if length < 0 {
-		return attribute{}, 0, fmt.Sprintf("the value of attribute %s has no closing quote", quote(name))
+		return attribute{}, 0, &fault{"the value of attribute %s has no closing quote", name}
 	}
 	end := at + 1 + length
-	return attribute{name, l.text[at+1 : end]}, end + 1, ""
+	return attribute{name, l.text[at+1 : end]}, end + 1, nil
 }
 
 func firstRune(s string) string {

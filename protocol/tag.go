@@ -76,27 +76,24 @@ func scan(text string) scanned {
 // match pairs openings with closings. It also returns the last opening that has
 // no closing and is not quoted in a result, or -1.
 func match(tokens []token) (pairs []pair, loose int) {
-	results := balance(tokens)
-	open := map[uint8]int{}
+	closing := balance(tokens)
+	open := [...]int{-1, -1, -1, -1, -1, -1} // by verb
 	loose = -1
 	for i := 0; i < len(tokens); i++ {
 		t := tokens[i]
-		end, isResult := results[i]
-		begin, isOpen := open[t.verb]
+		begin := open[t.verb]
 		switch {
-		case isResult:
-			pairs = append(pairs, pair{i, end})
-			i = end
+		case closing[i] > 0:
+			pairs = append(pairs, pair{i, closing[i]})
+			i = closing[i]
 		case verbs[t.verb] == Result && !t.closes:
-			loose = max(loose, i)
+			loose = i
 		case !t.closes:
-			if isOpen {
-				loose = max(loose, begin)
-			}
+			loose = max(loose, begin)
 			open[t.verb] = i
-		case isOpen:
+		case begin >= 0:
 			pairs = append(pairs, pair{begin, i})
-			delete(open, t.verb)
+			open[t.verb] = -1
 		}
 	}
 	for _, i := range open {
@@ -105,9 +102,10 @@ func match(tokens []token) (pairs []pair, loose int) {
 	return pairs, loose
 }
 
-// balance returns the closing of every result that has one, by its opening.
-func balance(tokens []token) map[int]int {
-	closing := map[int]int{}
+// balance returns for each token that opens a result the index of its closing,
+// and 0 for every other.
+func balance(tokens []token) []int {
+	closing := make([]int, len(tokens))
 	var open []int
 	for i, t := range tokens {
 		switch {

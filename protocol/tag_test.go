@@ -127,23 +127,27 @@ func TestWrittenTagComesBack(t *testing.T) {
 // TestScanIsLinear runs texts on which a scanner that looks back or ahead would
 // not end within the time of a test run.
 func TestScanIsLinear(t *testing.T) {
-	const size = 10 << 20
-	for unit, wantTags := range map[string]int{
-		"<result>":                       0,
-		"<goto>":                         0,
-		"<goto>A</goto>":                 size / 14,
-		"<goto a=\"":                     0,
-		"<goto a='x' b=\"":               0,
-		"<goto a='\"' b=\"' c='":         0,
-		"<goto ":                         0,
-		"<goto a":                        0,
-		"</result>":                      0,
-		"</goto ":                        0,
-		"<fork a=\"' b='<fork a=\"' b='": 0,
+	for _, c := range []struct {
+		unit string
+		size int // in bytes
+		want int // tags
+	}{
+		{"<result>", 10 << 20, 0},
+		{"<goto>", 2 << 20, 0},
+		{"</result>", 2 << 20, 0},
+		{"<goto>A</goto>", 14 * 100_000, 100_000},
+		{"<result></result>", 17 * 100_000, 100_000},
+		{"<goto x>A</goto>", 16 * 100_000, 0},
+		{"<goto a=\"", 10 << 20, 0},
+		{"<goto a='x' b=\"", 10 << 20, 0},
+		{"<goto a='\"' b=\"' c='", 10 << 20, 0},
+		{"<fork a=\"' b='<fork a=\"' b='", 10 << 20, 0},
+		{"<goto ", 10 << 20, 0},
+		{"</goto ", 10 << 20, 0},
 	} {
-		tags, _ := Scan(strings.Repeat(unit, size/len(unit)))
-		if len(tags) != wantTags {
-			t.Errorf("10 MiB of %q\ngot  %d tags\nwant %d", unit, len(tags), wantTags)
+		tags, _ := Scan(strings.Repeat(c.unit, c.size/len(c.unit)))
+		if len(tags) != c.want {
+			t.Errorf("%d bytes of %q\ngot  %d tags\nwant %d", c.size, c.unit, len(tags), c.want)
 		}
 	}
 }

@@ -104,6 +104,9 @@ type Policy struct {
 	AllowedTools, DisallowedTools []string
 
 	Convergence *Convergence // nil without done_when
+	// Plain says that the state is a plain prompt whose final message, as it is,
+	// is its result: the Ralph loop of the command line.
+	Plain bool
 }
 
 // Rule allows one transition. An empty field allows anything.
@@ -126,7 +129,7 @@ type Convergence struct {
 	Backoff        Backoff
 	AttemptContext string // "entry", "fresh", "continue"
 	Timeout        time.Duration
-	OnExhausted    string // "fail", "suspend", or a state as spelled
+	OnExhausted    string // "fail", "suspend", or a state, resolved
 	Protect        []string
 }
 
@@ -137,27 +140,27 @@ type Backoff struct{ Base, Max time.Duration }
 // Decision is what a finished message amounts to: any number of new agents, and
 // exactly one move for the agent itself.
 type Decision struct {
-	Spawns []Spawn
-	Then   Move
+	Spawns []Spawn `json:"spawns,omitempty"`
+	Then   Move    `json:"then"`
 }
 
 // Spawn is one fork tag.
 type Spawn struct {
-	State string // resolved
-	Next  string // resolved; where the parent goes on
-	Dir   string // cd, as written
-	Input string
-	Vars  map[string]string
+	State string            `json:"state"`         // resolved
+	Next  string            `json:"next"`          // resolved; where the parent goes on
+	Dir   string            `json:"dir,omitempty"` // cd, as written
+	Input string            `json:"input,omitempty"`
+	Vars  map[string]string `json:"vars,omitempty"`
 }
 
 // Move is where an agent goes next. Its Verb is never Fork: a fork is a Spawn
 // and a Goto.
 type Move struct {
-	Verb   Verb
-	To     string // resolved; "" for Result
-	Return string // resolved; Call and Function
-	Dir    string // Reset: cd, as written
-	Model  string // Function
-	Input  string
-	Text   string // Result: byte for byte
+	Verb   Verb   `json:"verb"`
+	To     string `json:"to,omitempty"`     // resolved; "" for Result
+	Return string `json:"return,omitempty"` // resolved; Call and Function
+	Dir    string `json:"dir,omitempty"`    // Reset: cd, as written
+	Model  string `json:"model,omitempty"`  // Function
+	Input  string `json:"input,omitempty"`
+	Text   string `json:"text,omitempty"` // Result: byte for byte
 }

@@ -123,14 +123,19 @@ func (w *Workflow) isAlone(fsys fs.FS, d fs.DirEntry) bool {
 	})
 }
 
-// checkPolicy notes the states that a policy names and that can't be had.
+// checkPolicy notes the states that a policy names and that can't be had. The
+// state of on_exhausted is resolved: no tag will ever be checked for it.
 func (w *Workflow) checkPolicy(s *State) {
 	for _, r := range s.References {
 		if !r.Policy {
 			continue
 		}
-		if _, p := w.Resolve(r.Name); p != nil {
+		name, p := w.Resolve(r.Name)
+		switch {
+		case p != nil:
 			s.fault(r.Pos, p.Code, "%s: %s", r.Part, p.Message).Hint = p.Hint
+		case r.Part == "on_exhausted":
+			s.Policy.Convergence.OnExhausted = name
 		}
 	}
 }

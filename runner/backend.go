@@ -54,6 +54,9 @@ type Order struct {
 	DisallowedTools []string
 	BudgetCap       state.USD // 0: none
 
+	// Checks, when not nil, asks for the verification of an attempt instead.
+	Checks *Checks
+
 	// Scripts.
 	Script      string // absolute path of the private copy
 	Payload     string // what PayloadFile holds while the script runs

@@ -36,6 +36,9 @@ func (r *Runner) start(step *state.Step, a *state.Agent) Order {
 			l.Length = &n
 		}
 	}
+	if c := st.Policy.Convergence; c != nil && a.Exec == nil && len(c.Protect) > 0 {
+		l.Protected = r.cfg.Verifier.Digest(l.Cwd, c.Protect)
+	}
 	return r.order(step, step.Start(a.ID, l), l)
 }
 
@@ -65,6 +68,10 @@ func (r *Runner) order(step *state.Step, a *state.Agent, l state.Launch) Order {
 		o.PayloadFile = filepath.Join(r.cfg.PayloadDir, strconv.Itoa(run.N))
 	}
 	o.Env = r.environ(a, o)
+	if a.Exec.Phase == state.PhaseVerify {
+		o.Checks = r.checks(a, st, o.Env)
+		return o
+	}
 	if st.Kind == protocol.Prompt {
 		r.promptOrder(&o, a, l, opt)
 		o.BudgetCap = step.Cap()
@@ -111,10 +118,7 @@ func (r *Runner) prompt(a *state.Agent, st *protocol.State) string {
 		text = "The last run of this step ended early, before its work was done. Check what is done already, " +
 			"go on from there, and end with exactly one transition tag as the step asked."
 	default:
-		text = protocol.Render(st.Body, r.lookup(a))
-		if strings.HasPrefix(text, "/") {
-			text = "\n" + text
-		}
+		text = r.stateText(a, st)
 	}
 	if e.Noted {
 		text += "\n\nNote: an earlier try of this step was interrupted and may have left half-done work; check before repeating it."
@@ -122,8 +126,23 @@ func (r *Runner) prompt(a *state.Agent, st *protocol.State) string {
 	return text
 }
 
+// stateText is the state's own prompt. A leading slash would make it a command
+// of the agent CLI.
+func (r *Runner) stateText(a *state.Agent, st *protocol.State) string {
+	var text string
+	if a.Exec.Attempt > 1 {
+		text = r.attemptText(a, st)
+	} else {
+		text = protocol.Render(st.Body, r.lookup(a, st))
+	}
+	if strings.HasPrefix(text, "/") {
+		return "\n" + text
+	}
+	return text
+}
+
 // lookup finds the value of a template name: the first that matches wins.
-func (r *Runner) lookup(a *state.Agent) func(string) (string, bool) {
+func (r *Runner) lookup(a *state.Agent, st *protocol.State) func(string) (string, bool) {
 	return func(name string) (string, bool) {
 		switch name {
 		case "workflow_id":
@@ -136,6 +155,9 @@ func (r *Runner) lookup(a *state.Agent) func(string) (string, bool) {
 			return string(a.Payload), true
 		}
 		if v, ok := a.Vars[name]; ok {
+			return v, true
+		}
+		if v, ok := r.lookupAttempt(a, st, name); ok {
 			return v, true
 		}
 		v, ok := r.run.Meta[name]
@@ -179,6 +201,11 @@ func variable(name string) string {
 // work runs one invocation. It is the only code of this package outside the
 // owner; the owner always receives what it sends.
 func (r *Runner) work(ctx context.Context, o Order) {
+	if o.Checks != nil {
+		v := r.cfg.Verifier.Verify(ctx, *o.Checks)
+		r.mail <- message{agent: o.Agent, verified: &v}
+		return
+	}
 	tell := func(p Progress) { r.mail <- message{agent: o.Agent, progress: &p} }
 	answer, err := r.invoke(ctx, o, tell)
 	m := message{agent: o.Agent, answer: answer}
@@ -191,6 +218,9 @@ func (r *Runner) work(ctx context.Context, o Order) {
 func (r *Runner) invoke(ctx context.Context, o Order, tell func(Progress)) (Answer, error) {
 	if info, err := os.Stat(o.Dir); err != nil || !info.IsDir() {
 		return Answer{}, &Failure{Class: Fatal, Message: fmt.Sprintf("the working directory %q is no existing directory", o.Dir)}
+	}
+	if o.Kind == protocol.Script && !filepath.IsAbs(o.Script) {
+		return Answer{}, &Failure{Class: Fatal, Message: "there is no private copy of the workflow's folder to run scripts from; keep it in a folder of its own"}
 	}
 	if o.PayloadFile != "" {
 		if err := os.WriteFile(o.PayloadFile, []byte(o.Payload), 0o600); err != nil {

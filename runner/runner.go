@@ -36,6 +36,7 @@ type Config struct {
 	Workflow *protocol.Workflow
 	Backends map[protocol.Kind]Backend
 	Sessions Sessions
+	Verifier Verifier
 	Store    Store
 	Reporter Reporter
 	NewID    func() string // a fresh session id
@@ -43,6 +44,7 @@ type Config struct {
 
 	ScriptDir  string // the private copy of the scope
 	PayloadDir string // private; files with the payloads of running scripts
+	LogDir     string // logs of verified attempts, below it by agent
 	DebugDir   string // "" for none
 	Verbose    bool   // tell what agents say
 
@@ -84,6 +86,7 @@ type message struct {
 	progress *Progress // nil in the last message of an invocation
 	answer   Answer
 	failure  *Failure
+	verified *state.Verification
 }
 
 // Runner owns one run.
@@ -226,7 +229,11 @@ func (r *Runner) receive(ctx context.Context, m message) error {
 		panic("internal error: the workflow has no state " + a.State)
 	}
 	step := r.run.Step(now)
-	step.End(a.ID, st, r.outcome(a, st, m))
+	if m.verified != nil {
+		step.Judge(a.ID, st, *m.verified)
+	} else {
+		step.End(a.ID, st, r.outcome(a, st, m))
+	}
 	return r.advance(ctx, step)
 }
 

@@ -88,7 +88,7 @@ type actor struct {
 	lost   bool // report no cost
 }
 
-func (a *actor) Length(session, _ string) (int64, bool)               { return int64(len(session)), true }
+func (a *actor) Length(session, _ string) (int64, bool)            { return int64(len(session)), true }
 func (a *actor) Usage(string, string, int64) ([]state.Usage, bool) { return nil, false }
 
 func (a *actor) Run(ctx context.Context, o runner.Order, tell func(runner.Progress)) (runner.Answer, error) {

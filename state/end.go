@@ -42,11 +42,16 @@ func (s *Step) End(id string, st *protocol.State, o Outcome) {
 	case o.Failure != nil:
 		s.failed(a, prompt, o)
 	case len(o.Problems) > 0 && prompt:
-		s.remind(a, o)
+		s.remind(a, st, o)
 	case len(o.Problems) > 0:
 		s.fail(a, Fault{Class: string(Fatal), Message: sentence(o.Problems)}, o)
+	case st.Policy.Convergence != nil:
+		s.verify(a, o)
 	default:
-		s.finish(a, prompt, o)
+		if prompt {
+			a.Session, a.Branch = e.settle(a.Session, o), false
+		}
+		s.finish(a, o)
 	}
 }
 
@@ -118,9 +123,13 @@ func (s *Step) pause(a *Agent, wait time.Duration) {
 }
 
 // remind asks an agent again whose message was no legal move.
-func (s *Step) remind(a *Agent, o Outcome) {
+func (s *Step) remind(a *Agent, st *protocol.State, o Outcome) {
 	e := a.Exec
 	reason := sentence(o.Problems)
+	if e.Reminders >= s.Options().MaxReminders && st.Policy.Convergence != nil {
+		s.verify(a, o)
+		return
+	}
 	if e.Reminders >= s.Options().MaxReminders {
 		s.fail(a, Fault{Class: string(Fatal), Message: fmt.Sprintf("%s (after %d reminders)", reason, e.Reminders)}, o)
 		return
@@ -165,21 +174,20 @@ func (s *Step) finished(a *Agent, o Outcome, fault string) *StateFinished {
 		if o.Session != "" {
 			f.SessionID = o.Session
 		}
+	} else if e.Session != nil {
+		f.SessionID = e.Session.ID
 	}
 	return f
 }
 
 // finish applies a legal move.
-func (s *Step) finish(a *Agent, prompt bool, o Outcome) {
+func (s *Step) finish(a *Agent, o Outcome) {
 	if f := s.overLimit(a, o.Decision); f != nil {
 		s.fail(a, *f, o)
 		return
 	}
 	s.emit(a, s.finished(a, o, ""))
-	if prompt {
-		a.Session, a.Branch = a.Exec.settle(a.Session, o), false
-	}
-	a.Exec, a.Fault, a.Model = nil, nil, ""
+	a.Exec, a.Fault, a.Model, a.Failure = nil, nil, "", ""
 	s.follow(a, o.Decision)
 }
 

@@ -26,6 +26,7 @@ func (s *Step) book(a *Agent, o Outcome) {
 	s.d.Ledger = append(s.d.Ledger, entry)
 	p.TotalUSD += entry.CostUSD
 	e.CostUSD += entry.CostUSD
+	e.AttemptUSD += entry.CostUSD
 	s.warnBudget()
 }
 

@@ -74,17 +74,17 @@ func (s *Step) interrupt(a *Agent, lost Spent) {
 	if e.Interrupted == "" {
 		e.Interrupted = "the orchestrator died"
 	}
-	if e.Running != nil {
+	if e.Running != nil && e.Running.Mode != "" {
 		s.book(a, Outcome{Session: e.Running.SessionID, Used: lost(a)})
-		e.undo()
 	}
+	e.undo()
 	a.Status = Ready
 	s.emit(a, &AttemptInterrupted{Attempt: e.Attempt, Reason: e.Interrupted})
 }
 
 // undo forgets the invocation under way: the next one cuts its transcript back.
 func (e *Exec) undo() {
-	if e.Running.Length != nil {
+	if e.Running != nil && e.Running.Length != nil {
 		e.Cut = e.Running.Length
 	}
 	e.Running = nil
@@ -113,17 +113,18 @@ type Plan struct {
 // Plan returns the plan for the next invocation of agent a in a state of the
 // given kind. The rule is the table of tags in the language page.
 func (s *Step) Plan(a *Agent, st *protocol.State) Plan {
-	if st.Kind == protocol.Script {
+	e := a.Exec
+	if st.Kind == protocol.Script || (e != nil && e.Phase == PhaseVerify) {
 		return Plan{}
 	}
-	e := a.Exec
-	if e != nil && e.Session != nil && (e.Reminder != "" || e.Continue) {
+	if e != nil && e.Session != nil && (e.Reminder != "" || e.Continue || carriesOn(e, st)) {
 		return Plan{Mode: Resume, Session: e.Session, Cut: e.Cut}
 	}
+	c := st.Policy.Convergence
 	switch {
-	case a.Session == nil:
+	case a.Session == nil, c != nil && c.AttemptContext == contextFresh:
 		return Plan{Mode: Fresh}
-	case a.Branch:
+	case a.Branch, c != nil:
 		return Plan{Mode: Branch, Session: a.Session}
 	case e != nil && e.Cut != nil:
 		return Plan{Mode: Resume, Session: a.Session, Cut: e.Cut}
@@ -140,6 +141,9 @@ type Launch struct {
 	// nil when there is none.
 	Length *int64
 	Cwd    string
+	// Protected has a digest of each file that must not change; read when an
+	// execution begins.
+	Protected map[string]string
 }
 
 // Start marks agent id as running. It is saved before the process starts.
@@ -155,11 +159,15 @@ func (s *Step) Start(id string, l Launch) *Agent {
 		if l.Plan.Mode == Resume {
 			a.Exec.EntryLen = l.Length
 		}
+		a.Exec.Protected = l.Protected
 		s.use(a.State)
 	}
 	e := a.Exec
 	if restart {
 		e.Started = s.now.UTC().Truncate(time.Millisecond)
+	}
+	if e.AttemptStarted.IsZero() {
+		e.AttemptStarted = s.now.UTC().Truncate(time.Millisecond)
 	}
 	e.Running = &Invocation{N: p.Launches}
 	if l.Plan.Mode != "" {
@@ -185,7 +193,9 @@ func (s *Step) Start(id string, l Launch) *Agent {
 
 // fromStart reports whether the next invocation sends the state's prompt, not
 // something that goes on with an answer to it.
-func (e *Exec) fromStart() bool { return e.Reminder == "" && !e.Continue }
+func (e *Exec) fromStart() bool {
+	return e.Phase == PhaseAgent && e.Reminder == "" && !e.Continue && e.Attempt == 1
+}
 
 // model picks the model to ask for; "" leaves the choice to the agent CLI.
 func (s *Step) model(a *Agent, l Launch) string {

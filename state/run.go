@@ -1,6 +1,10 @@
 package state
 
-import "time"
+import (
+	"time"
+
+	"github.com/raymond-action/raymond-action/protocol"
+)
 
 // Schema is the version of the state file that this program writes.
 const Schema = 1
@@ -128,10 +132,12 @@ type Agent struct {
 	// stays what it was on entry.
 	Session *Session `json:"session,omitempty"`
 	// Branch asks for a branch of Session at the next state: the agent was called.
-	Branch  bool              `json:"branch,omitempty"`
-	Model   string            `json:"model,omitempty"` // of a function tag, for the next state
-	Stack   []Frame           `json:"stack,omitempty"`
-	Payload Text              `json:"payload,omitempty"`
+	Branch  bool    `json:"branch,omitempty"`
+	Model   string  `json:"model,omitempty"` // of a function tag, for the next state
+	Stack   []Frame `json:"stack,omitempty"`
+	Payload Text    `json:"payload,omitempty"`
+	// Failure is what a state that gave up hands to the one after it.
+	Failure Text              `json:"failure,omitempty"`
 	Vars    map[string]string `json:"vars,omitempty"`
 	Forks   int               `json:"forks,omitempty"` // agents forked so far
 	// Cut is the length to cut the transcript of Session back to before the next
@@ -207,8 +213,18 @@ type Exec struct {
 	// Cut is the length to cut the resumed transcript to before the next
 	// invocation, when the last one must be undone.
 	Cut *int64 `json:"cut,omitempty"`
-	// Verdicts are those of the failed attempts, newest last.
-	Verdicts []NodeAttempt `json:"verdicts,omitempty"`
+	// AttemptStarted and AttemptUSD are of the attempt under way.
+	AttemptStarted time.Time `json:"attempt_started,omitzero"`
+	AttemptUSD     USD       `json:"attempt_usd,omitempty"`
+	// Asked is the move that waits for the verdict; Refused, why there is none.
+	Asked   *protocol.Decision `json:"asked,omitempty"`
+	Refused string             `json:"refused,omitempty"`
+	// AgentCode is the exit code of the attempt's agent run.
+	AgentCode int `json:"agent_code,omitempty"`
+	// Verdict is that of the last failed attempt.
+	Verdict *NodeAttempt `json:"verdict,omitempty"`
+	// Protected has a digest of each protected file when the execution began.
+	Protected map[string]string `json:"protected,omitempty"`
 }
 
 // Invocation is one process that was, or is about to be, started.

@@ -167,7 +167,6 @@ func (s *Step) edit(id string) *Agent {
 	if from.Exec != nil {
 		e := *from.Exec
 		e.Denied = slices.Clone(from.Exec.Denied)
-		e.Verdicts = slices.Clone(from.Exec.Verdicts)
 		a.Exec = &e
 	}
 	s.agents[id] = &a

@@ -18,6 +18,7 @@ import (
 	"github.com/raymond-action/raymond-action/runner/claude"
 	"github.com/raymond-action/raymond-action/runner/report"
 	"github.com/raymond-action/raymond-action/runner/shell"
+	"github.com/raymond-action/raymond-action/runner/verify"
 	"github.com/raymond-action/raymond-action/state"
 )
 
@@ -87,6 +88,7 @@ func (d *drive) config() (runner.Config, error) {
 	}
 	agents := &claude.Backend{Path: d.claudePath(), Args: options.ClaudeArgs, Env: env}
 	cfg.Backends = map[protocol.Kind]runner.Backend{protocol.Prompt: agents, protocol.Script: shell.Backend{Env: env}}
+	cfg.Verifier = verify.Verifier{Env: env}
 	cfg.Sessions, cfg.Store, cfg.Reporter = agents, &keeper{d.store, d.log}, d.fan
 	return cfg, nil
 }
@@ -103,6 +105,9 @@ func (d *drive) folders(cfg *runner.Config) (err error) {
 	if cfg.PayloadDir, err = d.dir("payload"); err != nil {
 		return err
 	}
+	if cfg.LogDir, err = d.dir("logs"); err != nil {
+		return err
+	}
 	if err := errors.Join(os.RemoveAll(cfg.PayloadDir), os.MkdirAll(cfg.PayloadDir, 0o700)); err != nil {
 		return err
 	}
@@ -114,26 +119,30 @@ func (d *drive) folders(cfg *runner.Config) (err error) {
 			return &fault{class: classUsage, where: "--debug-dir", what: err.Error()}
 		}
 	}
-	if !d.scope.workflow.HasScripts() {
-		return nil
-	}
-	if cfg.ScriptDir, err = d.dir("scope"); err != nil {
+	return d.copyScope(cfg)
+}
+
+// copyScope makes the private copy that scripts run from. Where nothing is known
+// to lead to a script it is made for the case that an agent names one.
+func (d *drive) copyScope(cfg *runner.Config) error {
+	dir, err := d.dir("scope")
+	if err != nil || !d.scope.hasScript() {
 		return err
 	}
-	return d.scope.privateCopy(cfg.ScriptDir)
+	err = d.scope.privateCopy(dir)
+	if err == nil {
+		cfg.ScriptDir = dir
+	}
+	if d.scope.workflow.HasScripts() {
+		return err
+	}
+	return nil
 }
 
 // reporters opens the event log and whatever else is told the events.
 func (d *drive) reporters() error {
 	a := d.app
-	d.fan = report.NewFanout(func(name string, err error) {
-		fmt.Fprintln(a.Stderr, "raymond: warning: "+oneLine(name+": "+err.Error()+"; nothing more goes there"))
-	})
-	if err := d.openLog(); err != nil {
-		return err
-	}
-	d.fan.Add("event log", d.log)
-	if err := d.copyLog(); err != nil {
+	if err := d.logs(); err != nil {
 		return err
 	}
 	d.fan.Add("console", report.NewConsole(a.Stderr, d.consoleOptions()))
@@ -145,6 +154,18 @@ func (d *drive) reporters() error {
 		d.fan.Add("debug folder", report.NewDebug(dir))
 	}
 	return nil
+}
+
+// logs opens the run's own log and its copy.
+func (d *drive) logs() error {
+	d.fan = report.NewFanout(func(name string, err error) {
+		fmt.Fprintln(d.app.Stderr, "raymond: warning: "+oneLine(name+": "+err.Error()+"; nothing more goes there"))
+	})
+	if err := d.openLog(); err != nil {
+		return err
+	}
+	d.fan.Add("event log", d.log)
+	return d.copyLog()
 }
 
 // openLog opens the run's own log and completes it: the events of the last save
@@ -285,13 +306,13 @@ func (a *App) printResult(o *options, run *state.Run) error {
 	return err
 }
 
-// showCompleted is the resume of a run that has nothing left to do.
+// showCompleted is the resume of a run that has nothing left to do. The crash of
+// a run that had come to its end may have kept events from its logs.
 func (a *App) showCompleted(o *options, run *state.Run) error {
 	d := &drive{app: a, o: o, run: run}
-	if err := d.openLog(); err != nil {
-		return err
-	}
-	if err := d.log.Close(); err != nil {
+	err := d.logs()
+	d.fan.Close()
+	if err != nil {
 		return err
 	}
 	return a.printResult(o, run)

@@ -1,13 +1,10 @@
 package main
 
 import (
-	"bufio"
-	"bytes"
-	"encoding/json"
 	"flag"
 	"fmt"
+	"maps"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -16,228 +13,182 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/raymond-action/raymond-action/runner/claude/claudetest"
+	"github.com/raymond-action/raymond-action/state"
 )
 
 var updateExamples = flag.Bool("update-examples", false, "rewrite the recorded paths of the examples")
 
-// exampleRun is what one run of an example left behind.
-type exampleRun struct {
-	stdout string
-	events []exampleEvent
-}
-
-// exampleEvent has the fields of an event that a path is made of.
-type exampleEvent struct {
-	Type, Agent, State, Kind, Session string
-	Tag, Target, Return, Next         string
-	Status, Outcome, Error            string
-	Result                            *string
-	Vars                              map[string]string
-	CostUSD                           float64 `json:"cost_usd"`
-	WorkflowID                        string  `json:"workflow_id"`
-}
-
-// runExample runs the built program on an example in dir, which ends in success.
-func runExample(t *testing.T, dir string, env []string, args ...string) exampleRun {
-	t.Helper()
-	cmd := exec.Command(examplesBinary(t), args...)
-	cmd.Dir, cmd.Env = dir, env
-	var stdout, stderr bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &stdout, &stderr
-	if err := cmd.Run(); err != nil {
-		t.Fatalf("raymond %q: %v\nstdout: %s\nstderr: %s", args, err, &stdout, &stderr)
-	}
-	return exampleRun{stdout: stdout.String(), events: exampleEvents(t, dir)}
-}
-
-// examplesBinary builds the program into a folder of the test.
-func examplesBinary(t *testing.T) string {
-	t.Helper()
-	path := filepath.Join(t.TempDir(), "raymond")
-	if out, err := exec.Command("go", "build", "-o", path, ".").CombinedOutput(); err != nil {
-		t.Fatalf("go build: %v\n%s", err, out)
-	}
-	return path
-}
-
-// exampleEvents reads the log of the only run below dir.
-func exampleEvents(t *testing.T, dir string) []exampleEvent {
-	t.Helper()
-	logs, err := filepath.Glob(filepath.Join(dir, ".raymond/state/*/events.jsonl"))
-	if err != nil || len(logs) != 1 {
-		t.Fatalf("event logs below %s: got %q (%v), want one", dir, logs, err)
-	}
-	f, err := os.Open(logs[0])
+// play makes the site run the example of that name.
+func (s *site) play(name string) {
+	s.t.Helper()
+	flow, err := filepath.Abs(filepath.Join("../../examples", name))
 	if err != nil {
-		t.Fatal(err)
+		s.t.Fatal(err)
 	}
-	defer f.Close()
-	var events []exampleEvent
-	for lines := bufio.NewScanner(f); lines.Scan(); {
-		var e exampleEvent
-		if err := json.Unmarshal(lines.Bytes(), &e); err != nil {
-			t.Fatalf("%s: %v", lines.Bytes(), err)
-		}
-		events = append(events, e)
-	}
-	return events
+	s.flow = flow
 }
 
-// path is what each agent did, without anything that differs from run to run:
-// ids, times, who was faster, and how often a state waited for others.
-func (r exampleRun) path() string {
-	byAgent := map[string][]string{}
-	for _, e := range r.events {
-		line := e.line()
-		if own := byAgent[e.Agent]; line != "" && (len(own) == 0 || own[len(own)-1] != line) {
-			byAgent[e.Agent] = append(own, line)
+// examplePath is what each agent of a run did, without anything that differs
+// from run to run: ids, times, who was faster, and how often somebody waited.
+func examplePath(events []state.Event) string {
+	did := map[string][]string{}
+	end := ""
+	for _, e := range events {
+		if b, ok := e.Body.(*state.RunFinished); ok {
+			end = fmt.Sprintf("%s, %s\n", b.Status, b.Outcome)
+		}
+		if line := pathLine(e); line != "" {
+			did[e.Agent] = append(did[e.Agent], "  "+line+"\n")
 		}
 	}
-	delete(byAgent, "")
-	var b strings.Builder
-	agents := make([]string, 0, len(byAgent))
-	for a := range byAgent {
-		agents = append(agents, a)
+	path := ""
+	for _, agent := range slices.Sorted(maps.Keys(did)) {
+		path += agent + "\n" + strings.Join(did[agent], "")
 	}
-	slices.Sort(agents)
-	for _, a := range agents {
-		fmt.Fprintf(&b, "%s\n  %s\n", a, strings.Join(byAgent[a], "\n  "))
-	}
-	last := r.events[len(r.events)-1]
-	fmt.Fprintf(&b, "%s %s %s\n", last.Type, last.Status, last.Outcome)
-	return b.String()
+	return path + end
 }
 
-func (e exampleEvent) line() string {
-	switch e.Type {
-	case "agent_started":
-		return fmt.Sprint("starts ", e.Vars)
-	case "transition":
-		return strings.Join(strings.Fields(strings.Join([]string{
-			e.State, e.Tag, e.Target, mark("return ", e.Return), mark("next ", e.Next)}, " ")), " ")
-	case "agent_finished":
-		return fmt.Sprintf("ends %q", *e.Result)
-	case "state_started":
-		if e.Kind == "prompt" {
-			return e.State + " " + e.Session
+// pathLine is the part of an event that belongs to the path; "" for none.
+func pathLine(e state.Event) string {
+	switch b := e.Body.(type) {
+	case *state.AgentStarted:
+		return fmt.Sprint("is new, with ", b.Vars)
+	case *state.StateStarted:
+		if b.Session != "" {
+			return fmt.Sprintf("%s in a session: %s", e.State, b.Session)
 		}
+	case *state.Transition:
+		if b.Target == e.State {
+			return "" // waits
+		}
+		line := strings.TrimSpace(e.State + " " + b.Tag + " " + b.Target)
+		if b.Return+b.Next != "" {
+			line += ", then " + b.Return + b.Next
+		}
+		return line
+	case *state.AgentFinished:
+		return fmt.Sprintf("ends with %q", *b.Result)
 	}
 	return ""
 }
 
-func mark(name, value string) string {
-	if value == "" {
-		return ""
-	}
-	return name + value
-}
-
 // wantPath compares what a run did with the recorded path of the example.
-func wantPath(t *testing.T, r exampleRun, example string) {
-	t.Helper()
+func wantPath(s *site, o outcome, example string) {
+	s.t.Helper()
 	golden := filepath.Join("testdata", "examples", example+".txt")
-	got := "stdout: " + r.stdout + r.path()
+	got := "stdout: " + o.stdout + examplePath(s.events())
 	if *updateExamples {
 		if err := os.WriteFile(golden, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
+			s.t.Fatal(err)
 		}
 	}
 	want, err := os.ReadFile(golden)
 	if err != nil {
-		t.Fatal(err)
+		s.t.Fatal(err)
 	}
 	if d := cmp.Diff(string(want), got); d != "" {
-		t.Errorf("path of %s (-want +got):\n%s", example, d)
+		s.t.Errorf("path of %s (-want +got):\n%s%v", example, d, o)
 	}
 }
 
-// example is the absolute path of an example.
-func example(t *testing.T, name string) string {
-	t.Helper()
-	path, err := filepath.Abs(filepath.Join("../../examples", name))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return path
-}
-
-func TestQuickstartNeedsNothing(t *testing.T) {
-	for _, args := range [][]string{nil, {"--max-parallel", "1"}} {
-		dir, temp := t.TempDir(), t.TempDir()
-		env := []string{"PATH=/usr/bin:/bin", "TMPDIR=" + temp} // no HOME, no key
-		r := runExample(t, dir, env, append([]string{"run", example(t, "quickstart")}, args...)...)
-		wantPath(t, r, "quickstart")
+// TestExampleQuickstartNeedsNothing runs it without a home folder, a key, or anything
+// on PATH but the system's own programs.
+func TestExampleQuickstartNeedsNothing(t *testing.T) {
+	for _, parallel := range []string{"4", "1"} {
+		s := newSite(t, "")
+		s.play("quickstart")
+		temp := t.TempDir()
+		s.env = []string{"PATH=/usr/bin:/bin", "TMPDIR=" + temp}
+		s.sign()
+		o := s.run(0, "--max-parallel", parallel)
+		wantPath(s, o, "quickstart")
 		if left, err := os.ReadDir(temp); err != nil || len(left) > 0 {
-			t.Errorf("%q: left in the temporary folder: got %v (%v), want nothing", args, left, err)
+			t.Errorf("in the temporary folder after --max-parallel %s: got %v (%v), want nothing", parallel, left, err)
+		}
+	}
+}
+
+// TestExampleQuickstartAddsUp runs it with other numbers, small ones included.
+func TestExampleQuickstartAddsUp(t *testing.T) {
+	for input, want := range map[string]string{
+		"1":   "1 + 2 + ... + 1 = 1, and 1 * 2 / 2 is the same\n",
+		"10":  "1 + 2 + ... + 10 = 55, and 10 * 11 / 2 is the same\n",
+		"ten": "", "0": "", "010": "", "$(id)": "",
+	} {
+		s := newSite(t, "")
+		s.play("quickstart")
+		code := 0
+		if want == "" {
+			code = 1
+		}
+		if o := s.run(code, "--input", input); o.stdout != want {
+			t.Errorf("quickstart --input %q: got %q, want %q", input, o.stdout, want)
 		}
 	}
 }
 
 const (
-	badGreeting  = "name=$1\necho Hello, $name!\n"
-	goodGreeting = "name=${1:?}\nprintf 'Hello, %s!\\n' \"$name\"\n"
+	wrongGreeting  = "name=$1\necho Hello, $name!\n"
+	rightGreeting  = "name=${1:?}\nprintf 'Hello, %s!\\n' \"$name\"\n"
+	greetingCheck  = `bash greet.sh World | grep -x 'Hello, World!' || { echo 'no <greeting> & no "World"'; false; }`
+	reviewFinding  = "a missing name must be an error"
+	askedForReview = "be the reviewer"
 )
 
-// planImplementReview plays the model: the first version fails the check, the
-// second one the review.
-func planImplementReview(t *testing.T, file string) *claudetest.Server {
+// greetingModel plays the model for plan-implement-review: its first version
+// fails the check, its second one the review.
+func greetingModel(t *testing.T) *claudetest.Server {
 	write := func(content string) claudetest.Reply {
-		return claudetest.Do(claudetest.ToolUse("Write", map[string]any{"file_path": file, "content": content}))
+		return claudetest.Do(claudetest.ToolUse("Write", map[string]any{"file_path": "greet.sh", "content": content}))
 	}
-	read := claudetest.Do(claudetest.ToolUse("Read", map[string]any{"file_path": file}))
+	read := claudetest.Do(claudetest.ToolUse("Read", map[string]any{"file_path": "greet.sh"}))
 	return claudetest.NewServer(t,
 		claudetest.On("This is the task:", claudetest.Say("One file, greet.sh.")),
 		claudetest.On("Carry out your plan", write("echo Hi\n"), claudetest.Say("Written.")),
-		claudetest.On("The check failed", write(badGreeting), claudetest.Say("Mended. <goto>CHECK.sh</goto>")),
-		claudetest.Rule{Match: "be the reviewer", Sequence: []claudetest.Reply{
-			claudetest.Say("<result>a missing name must be an error</result>"),
+		claudetest.On("The check failed", write(wrongGreeting), claudetest.Say("Mended. <goto>CHECK.sh</goto>")),
+		claudetest.Rule{Match: askedForReview, Sequence: []claudetest.Reply{
+			claudetest.Say("<result>" + reviewFinding + "</result>"),
 			claudetest.Say("<result>APPROVED</result>"),
 		}},
-		claudetest.On("a missing name must be an error", read, write(goodGreeting), claudetest.Say("<goto>CHECK.sh</goto>")),
-		claudetest.On("came back:\n\nAPPROVED", claudetest.Say("<result>greet.sh greets the name it is given.</result>")),
+		claudetest.On(reviewFinding, read, write(rightGreeting), claudetest.Say("<goto>CHECK.sh</goto>")),
+		claudetest.On("came back:\n\nAPPROVED", claudetest.Say("<result>greet.sh greets whom it is told to.</result>")),
 	)
 }
 
-func TestPlanImplementReviewWithTheRealCLI(t *testing.T) {
-	dir, cli := t.TempDir(), claudetest.Install(t)
-	file := filepath.Join(dir, "greet.sh")
-	server := planImplementReview(t, file)
-	r := runExample(t, dir, claudetest.Env(t, server), "run", example(t, "plan-implement-review"), "--claude", cli,
-		"--input", "Write greet.sh", "--meta", "check=bash greet.sh World | grep -x 'Hello, World!' || { echo 'no <greeting> & no \"World\"'; false; }")
-	wantPath(t, r, "plan-implement-review")
-	if got, err := os.ReadFile(file); err != nil || string(got) != goodGreeting {
-		t.Errorf("greet.sh: got %q (%v), want %q", got, err, goodGreeting)
+func TestExamplePlanImplementReviewWithTheRealCLI(t *testing.T) {
+	api := greetingModel(t)
+	s := newRealSite(t, "", api)
+	s.play("plan-implement-review")
+	o := s.run(0, "--input", "Write greet.sh", "--meta", "check="+greetingCheck)
+	wantPath(s, o, "plan-implement-review")
+	if got, err := os.ReadFile(s.file("greet.sh")); err != nil || string(got) != rightGreeting {
+		t.Errorf("greet.sh: got %q (%v), want %q", got, err, rightGreeting)
 	}
-	wantPrompts(t, server)
-	if last := r.events[len(r.events)-1]; last.CostUSD <= 0 {
-		t.Errorf("cost of the run: got %v, want more than nothing", last.CostUSD)
+	if got := s.saved().Progress.TotalUSD; got <= 0 {
+		t.Errorf("cost of the run: got %v, want more than nothing", got)
 	}
+	wantSeen(t, api)
 }
 
-// wantPrompts checks what the model saw where the example promises something
-// about it.
-func wantPrompts(t *testing.T, server *claudetest.Server) {
+// wantSeen checks what the model saw, where the example promises something of it.
+func wantSeen(t *testing.T, api *claudetest.Server) {
 	t.Helper()
 	for _, c := range []struct{ prompt, has, lacks string }{
 		{"This is the task:", "Write greet.sh", "{{"},
-		{"Carry out your plan", "One file, greet.sh.", "The check failed"},
-		{"The check failed", "no <greeting> & no \"World\"", "{{"},
-		{"be the reviewer", "Written.", "{{"},
-		{"a missing name must be an error", "Mended.", "be the reviewer"},
-		{"came back:\n\nAPPROVED", "a missing name must be an error", "be the reviewer"},
+		{"Carry out your plan", "One file, greet.sh.", "{{"},
+		{"The check failed", `no <greeting> & no "World"`, "{{"},
+		{askedForReview, "Written.", "{{"},
+		{"came back:\n\n" + reviewFinding, "Mended.", askedForReview},
+		{"came back:\n\nAPPROVED", reviewFinding, askedForReview},
 	} {
-		found := false
-		for _, q := range server.Requests() {
-			if !strings.Contains(q.Prompt, c.prompt) {
-				continue
-			}
-			found = true
-			if seen := q.Conversation(); !strings.Contains(seen, c.has) || strings.Contains(seen, c.lacks) {
-				t.Errorf("request with %q saw\n%s\nwant %q in it, and not %q", c.prompt, seen, c.has, c.lacks)
-			}
-		}
-		if !found {
+		asked := slices.DeleteFunc(api.Requests(), func(q claudetest.Request) bool { return !strings.Contains(q.Prompt, c.prompt) })
+		if len(asked) == 0 {
 			t.Errorf("requests with %q: got none, want one", c.prompt)
+		}
+		for _, q := range asked {
+			if seen := q.Conversation(); !strings.Contains(seen, c.has) || strings.Contains(seen, c.lacks) {
+				t.Errorf("request with %q: got\n%s\nwant %q in it, and not %q", c.prompt, seen, c.has, c.lacks)
+			}
 		}
 	}
 }

@@ -255,11 +255,36 @@ func (o *options) addAgentFlags(cmd *cobra.Command) {
 		o.claude = s
 		return notEmpty(s)
 	})
+	o.addLoopFlags(cmd)
 	var args []string
 	o.add(cmd, "claude-arg", "ARG", "one more argument for the agent CLI (repeatable)", func(s string) error {
 		args = append(args, s)
 		o.change(func(opt *state.Options) { opt.ClaudeArgs = args })
 		return nil
+	})
+}
+
+// maxDoneWhen is how many commands --done-when may be given: convergence.md.
+const maxDoneWhen = 64
+
+// addLoopFlags defines the flags that make a loop of a plain prompt file.
+func (o *options) addLoopFlags(cmd *cobra.Command) {
+	var commands []string
+	o.add(cmd, "done-when", "CMD", "repeat a plain prompt file until this command exits 0 (repeatable)", func(s string) error {
+		commands = append(commands, s)
+		o.change(func(opt *state.Options) { opt.DoneWhen = commands })
+		if len(commands) > maxDoneWhen {
+			return fmt.Errorf("is command %d, want at most %d", len(commands), maxDoneWhen)
+		}
+		return notEmpty(strings.TrimSpace(s))
+	})
+	o.add(cmd, "max-attempts", "N", "most attempts with --done-when (default 6)", func(s string) error {
+		n, err := count(s, 1)
+		if err == nil && n > 100 {
+			err = errors.New("want at most 100")
+		}
+		o.change(func(opt *state.Options) { opt.MaxAttempts = n })
+		return err
 	})
 }
 

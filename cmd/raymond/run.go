@@ -12,6 +12,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/spf13/cobra"
 
+	"github.com/raymond-action/raymond-action/protocol"
 	"github.com/raymond-action/raymond-action/state"
 )
 
@@ -48,6 +49,9 @@ func (a *App) run(cmd *cobra.Command, o *options, args []string) error {
 	if err != nil {
 		return err
 	}
+	if err := loop(scope, &run.Options); err != nil {
+		return err
+	}
 	store, err := state.Create(o.stateDir, run.WorkflowID, holder())
 	if err != nil {
 		return err
@@ -55,6 +59,25 @@ func (a *App) run(cmd *cobra.Command, o *options, args []string) error {
 	defer store.Close()
 	d := &drive{app: a, o: o, scope: scope, store: store, run: run}
 	return d.drive()
+}
+
+// loop makes a plain prompt a state that repeats until --done-when is met.
+func loop(s *scope, opt *state.Options) error {
+	if len(opt.DoneWhen) == 0 {
+		if opt.MaxAttempts > 0 {
+			return usage("--max-attempts", "needs --done-when", "a state of a workflow has max_attempts in its frontmatter")
+		}
+		return nil
+	}
+	c := protocol.NewConvergence(opt.DoneWhen)
+	if opt.MaxAttempts > 0 {
+		c.MaxAttempts = opt.MaxAttempts
+	}
+	if s.entry == "" || !s.workflow.Loop(c) {
+		return usage("--done-when", "is for a plain prompt file, without frontmatter and transition tags",
+			"a state of a workflow has done_when in its frontmatter")
+	}
+	return nil
 }
 
 // pathFault says what is wrong with the arguments of run.
@@ -177,6 +200,9 @@ func (a *App) resume(o *options, id string) error {
 	options := run.Options
 	for _, change := range o.over {
 		change(&options)
+	}
+	if err := loop(scope, &options); err != nil {
+		return err
 	}
 	d := &drive{app: a, o: o, scope: scope, store: store, run: run, resumed: true, override: &options}
 	return d.drive()

@@ -89,6 +89,16 @@ func (s *scope) load() error {
 	return workflowFaults(s.path, problems)
 }
 
+// hasScript reports whether there is a script that an agent could name.
+func (s *scope) hasScript() bool {
+	for _, name := range s.workflow.Names() {
+		if st, _ := s.workflow.State(name); st.Kind == protocol.Script {
+			return true
+		}
+	}
+	return false
+}
+
 // name is the scope's own name, the source of workflow ids.
 func (s *scope) name() string {
 	base := filepath.Base(s.path)

@@ -43,7 +43,7 @@ func run(t *testing.T, ctx context.Context, b *Backend, o runner.Order) (runner.
 func play(t *testing.T, acts ...ct.Act) *Backend {
 	t.Helper()
 	path, env := ct.Stub{Acts: acts}.Start(t)
-	return &Backend{Path: path, Env: env, Settle: 50 * time.Millisecond}
+	return &Backend{Path: path, Env: env}
 }
 
 // TestWhatTheProcessDoes holds what comes of a CLI that behaves in ways the real
@@ -54,31 +54,32 @@ func TestWhatTheProcessDoes(t *testing.T) {
 		acts      []ct.Act
 		wantClass runner.Class // "" for the answer "hi"
 		wantText  string       // part of the message, or of a note
+		impatient bool
 	}{
-		{"ends well", []ct.Act{ct.Init(), ct.Says("hi"), ct.Done()}, "", ""},
-		{"hangs after its result", []ct.Act{ct.Init(), ct.Says("hi"), ct.Done(), {Hang: true}}, "", "went on after its result"},
-		{"exits badly after its result", []ct.Act{ct.Init(), ct.Says("hi"), ct.Done(), {Stderr: "oops\n"}, ct.Exit(3)}, "", "exit code 3: oops"},
-		{"no line break at the end", []ct.Act{ct.Says("hi"), {Raw: `{"type":"result","subtype":"success"}`}}, "", ""},
-		{"a new turn after a result", []ct.Act{ct.Done(), ct.Says("hi"), {Flood: &ct.Fill{Line: `{"type":"x"}`, Bytes: 1 << 20}}, ct.Done()}, "", ""},
-		{"invalid lines", []ct.Act{ct.Line("{]"), ct.Init(), {Nest: 20000}, ct.Says("hi"), ct.Done()}, "", "2 lines"},
-		{"a line of 100 MB", []ct.Act{ct.Init(), {Long: &ct.Fill{Line: `{"type":"user","message":"{{fill}}"}`, Bytes: 100 * mib}}, ct.Says("hi"), ct.Done()}, "", ""},
-		{"no result", []ct.Act{ct.Init(), ct.Says("hi")}, runner.Transient, "no result record: the agent CLI ended with exit code 0"},
-		{"no output at all", nil, runner.Transient, "no result record"},
-		{"dies", []ct.Act{ct.Init(), {Stderr: "error: out of memory\n"}, ct.Exit(1)}, runner.Transient, "exit code 1: error: out of memory"},
-		{"refuses a flag", []ct.Act{{Stderr: "error: unknown option '--nope'\n"}, ct.Exit(1)}, runner.Fatal, "unknown option '--nope'"},
-		{"crashes at the start", []ct.Act{{Stderr: "Segmentation fault\n"}, ct.Exit(1)}, runner.Transient, "Segmentation fault"},
-		{"says too much", append(slices.Repeat([]ct.Act{{Long: &ct.Fill{Line: `{"type":"assistant","message":{"content":[{"type":"text","text":"{{fill}}"}]}}`, Bytes: mib}}}, 11), ct.Act{Hang: true}), runner.Fatal, "over 10 MiB"},
-		{"silent", []ct.Act{ct.Init(), {Hang: true}}, runner.TimedOut, "no output for 300ms"},
-		{"another session", []ct.Act{ct.Line(`{"type":"system","subtype":"init","session_id":"x"}`), ct.Says("hi"), ct.Line(`{"type":"result","subtype":"success","session_id":"x"}`)}, "", `chose session "x"`},
+		{"ends well", []ct.Act{ct.Init(), ct.Says("hi"), ct.Done()}, "", "", false},
+		{"hangs after its result", []ct.Act{ct.Init(), ct.Says("hi"), ct.Done(), {Hang: true}}, "", "went on after its result", true},
+		{"exits badly after its result", []ct.Act{ct.Init(), ct.Says("hi"), ct.Done(), {Stderr: "oops\n"}, ct.Exit(3)}, "", "exit code 3: oops", false},
+		{"no line break at the end", []ct.Act{ct.Says("hi"), {Raw: `{"type":"result","subtype":"success"}`}}, "", "", false},
+		{"a new turn after a result", []ct.Act{ct.Done(), ct.Says("hi"), {Flood: &ct.Fill{Line: `{"type":"x"}`, Bytes: 1 << 14}}, ct.Done()}, "", "", false},
+		{"invalid lines", []ct.Act{ct.Line("{]"), ct.Init(), {Nest: 20000}, ct.Says("hi"), ct.Done()}, "", "2 lines", false},
+		{"a line of 100 MB", []ct.Act{ct.Init(), {Long: &ct.Fill{Line: `{"type":"user","message":"{{fill}}"}`, Bytes: 100 * mib}}, ct.Says("hi"), ct.Done()}, "", "", false},
+		{"no result", []ct.Act{ct.Init(), ct.Says("hi")}, runner.Transient, "no result record: the agent CLI ended with exit code 0", false},
+		{"no output at all", nil, runner.Transient, "no result record", false},
+		{"dies", []ct.Act{ct.Init(), {Stderr: "error: out of memory\n"}, ct.Exit(1)}, runner.Transient, "exit code 1: error: out of memory", false},
+		{"refuses a flag", []ct.Act{{Stderr: "error: unknown option '--nope'\n"}, ct.Exit(1)}, runner.Fatal, "unknown option '--nope'", false},
+		{"crashes at the start", []ct.Act{{Stderr: "Segmentation fault\n"}, ct.Exit(1)}, runner.Transient, "Segmentation fault", false},
+		{"says too much", append(slices.Repeat([]ct.Act{{Long: &ct.Fill{Line: `{"type":"assistant","message":{"content":[{"type":"text","text":"{{fill}}"}]}}`, Bytes: mib}}}, 11), ct.Act{Hang: true}), runner.Fatal, "over 10 MiB", false},
+		{"silent", []ct.Act{ct.Init(), {Hang: true}}, runner.TimedOut, "no output for 300ms", true},
+		{"another session", []ct.Act{ct.Line(`{"type":"system","subtype":"init","session_id":"x"}`), ct.Says("hi"), ct.Line(`{"type":"result","subtype":"success","session_id":"x"}`)}, "", `chose session "x"`, false},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			o := order(t, "hello")
-			if tt.wantClass == runner.TimedOut {
-				o.Idle = 300 * time.Millisecond
+			b, o := play(t, tt.acts...), order(t, "hello")
+			if tt.impatient {
+				b.Settle, o.Idle = 50*time.Millisecond, 300*time.Millisecond
 			}
-			a, f, _ := run(t, t.Context(), play(t, tt.acts...), o)
+			a, f, _ := run(t, t.Context(), b, o)
 			class, text := runner.Class(""), strings.Join(a.Notes, "\n")
 			if f != nil {
 				class, text = f.Class, f.Message

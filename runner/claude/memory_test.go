@@ -17,7 +17,7 @@ type hose struct {
 	wantFail               string // "" for the answer "hello"
 }
 
-// TestMemoryIsBounded feeds streams of 100 MB and looks at the heap on the way.
+// TestMemoryIsBounded feeds streams of 64 MB and looks at the heap on the way.
 func TestMemoryIsBounded(t *testing.T) {
 	filler, good := strings.Repeat("x", mib), "\n"+hello+"\n"+goodbye+"\n"
 	toolResult := `{"type":"user","message":{"content":[{"type":"tool_result","content":"` + filler + `"}]}}` + "\n"
@@ -40,7 +40,7 @@ func (h hose) check(t *testing.T) {
 	s := newStream(runner.Order{SessionID: chosen}, nil)
 	base, peak, body := heap(), uint64(0), []byte(h.body)
 	s.Write([]byte(h.head))
-	for fed := 0; fed < 100*mib; fed += len(body) {
+	for fed := 0; fed < 64*mib; fed += len(body) {
 		s.Write(body)
 		peak = max(peak, heap())
 	}

@@ -94,14 +94,14 @@ func (c *Console) Report(e state.Event) error {
 
 // Tick redraws the live lines, or says which agents are still at work.
 func (c *Console) Tick(now time.Time) error {
-	var since time.Duration
-	if !c.ticked.IsZero() {
-		since = now.Sub(c.ticked)
+	last := c.ticked
+	if last.IsZero() {
+		last = c.now
 	}
 	c.now, c.ticked = now, now
 	c.settleAll()
 	if !c.o.Terminal && !c.o.Quiet {
-		c.sayWhoWorks(since)
+		c.sayWhoWorks(now.Sub(last))
 	}
 	return c.flush()
 }
@@ -202,7 +202,6 @@ func (c *Console) move(e state.Event, b *state.Transition) {
 func (c *Console) finish(e state.Event, b *state.AgentFinished) {
 	v := c.view(e.Agent)
 	c.print(finishLine(e, b, v.fault != "" && v.fault == b.Error))
-	c.rest(v)
 	delete(c.agents, e.Agent)
 }
 

@@ -187,3 +187,47 @@ func TestQuietSaysLittle(t *testing.T) {
 		}
 	}
 }
+
+// TestEndWithoutTransition states that the end of a state is shown before
+// whatever comes next of its agent, also when no transition follows.
+func TestEndWithoutTransition(t *testing.T) {
+	end := state.Event{Time: nine, Agent: "main", State: "A.md", Body: &state.StateFinished{OK: true}}
+	for name, next := range map[string]func(c *Console) error{
+		"next event of the agent": func(c *Console) error {
+			return c.Report(state.Event{Time: nine, Agent: "main", State: "B.md", Body: &state.StateStarted{Kind: "script"}})
+		},
+		"end of the run": func(c *Console) error {
+			return c.Report(state.Event{Time: nine, Body: &state.RunFinished{Status: state.Suspended}})
+		},
+		"tick":  func(c *Console) error { return c.Tick(nine) },
+		"close": (*Console).Close,
+	} {
+		var out bytes.Buffer
+		c := NewConsole(&out, ConsoleOptions{})
+		report(t, c, end)
+		if err := next(c); err != nil {
+			t.Fatal(err)
+		}
+		first, _, _ := strings.Cut(out.String(), "\n")
+		if want := "main  A.md      ok         0.0s  $0.0000"; first != want {
+			t.Errorf("%s: first line %q, want %q, of:\n%s", name, first, want, out.String())
+		}
+	}
+}
+
+// TestFailureIsToldOnce states that the fault of a state is not repeated for its
+// agent, and that one which is not that of a state is told.
+func TestFailureIsToldOnce(t *testing.T) {
+	var out bytes.Buffer
+	c := NewConsole(&out, ConsoleOptions{Quiet: true})
+	about := func(body state.Body) state.Event {
+		return state.Event{Time: nine, Agent: "main", State: "A.md", Body: body}
+	}
+	report(t, c, about(&state.StateFinished{Error: "one"}))
+	report(t, c, about(&state.AgentFinished{Error: "one"}))
+	report(t, c, about(&state.AgentFinished{Error: "two"}))
+	want := "main  A.md      FAILED     0.0s  $0.0000  one\nmain  A.md      FAILED   two\n"
+	if got := out.String(); got != want {
+		t.Errorf("quiet console:\n got %q\nwant %q", got, want)
+	}
+}

@@ -100,3 +100,14 @@ func TestDebugFailureIsAnError(t *testing.T) {
 		t.Errorf("report into a file in the place of a folder = %v, want an error with the path", err)
 	}
 }
+
+// TestDebugOfResumedState states that the end of a state goes to the right
+// folder also when its beginning was told before a resume.
+func TestDebugOfResumedState(t *testing.T) {
+	dir := t.TempDir()
+	end := &state.StateFinished{OK: true, Iteration: 5, Attempt: 2}
+	report(t, NewDebug(dir), state.Event{Time: nine, Agent: "main", State: "A.md", Body: end})
+	if _, err := os.Stat(filepath.Join(DebugFolder(dir, 5, "main", "A.md", 2), "result.json")); err != nil {
+		t.Errorf("result of execution 5, attempt 2: %v, have:\n%s", err, tree(t, dir))
+	}
+}

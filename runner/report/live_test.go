@@ -119,8 +119,8 @@ func TestLiveLineTells(t *testing.T) {
 }
 
 // TestSaysWhoWorks states that outside a terminal no agent at work goes without
-// a line for more than 30 seconds, whatever the ticks, and that the line is not
-// there much more often.
+// a line for more than 30 seconds, whatever the ticks (but for their jitter), and
+// that the line is not there much more often.
 func TestSaysWhoWorks(t *testing.T) {
 	for _, every := range []time.Duration{time.Second / 10, time.Second, 7 * time.Second, 10 * time.Second, 29 * time.Second} {
 		for seed := range uint64(5) {
@@ -134,7 +134,7 @@ func TestSaysWhoWorks(t *testing.T) {
 				w = nil
 				tick(t, c, at)
 				said := strings.Count(strings.Join(w, ""), "still running: main_work1 WORK.md")
-				if gap := at.Sub(last); said == 0 && gap > sayEvery {
+				if gap := at.Sub(last); gap > sayEvery+every/5 {
 					t.Fatalf("tick %s, seed %d: nothing said for %s at %s", every, seed, gap, at)
 				}
 				if said > 0 {

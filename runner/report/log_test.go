@@ -91,14 +91,14 @@ func tell(t *testing.T, l *Log, events []state.Event) {
 // last save are told to it once more.
 func TestLogSurvivesCrashAnywhere(t *testing.T) {
 	before := logged(t, some(3), "other-00000000")
-	for _, events := range [][]state.Event{some(2), some(7), some(30)} {
+	for _, events := range [][]state.Event{some(2), some(7), some(28)} {
 		n := len(events)
 		whole := append(bytes.Clone(before), logged(t, events, runID)...)
 		from := len(whole) - len(logged(t, events[n-2:], runID))
-		step := max(1, (len(whole)-from)/1600) // every byte but of very long lines
+		step := max(1, (len(whole)-from)/1600*10) // every byte but of very long lines
 		path := filepath.Join(t.TempDir(), "events.jsonl")
 		for at := from; at <= len(whole); at++ {
-			if near := at-from < 200 || len(whole)-at < 200; !near && (at-from)%step != 0 {
+			if near := at-from < 100 || len(whole)-at < 100; !near && (at-from)%step != 0 {
 				continue
 			}
 			put(t, path, whole[:at])

@@ -126,3 +126,21 @@ func TestOverviewGolden(t *testing.T) {
 		golden(t, name+".overview.json", string(got)+"\n")
 	}
 }
+
+// TestOverviewOfUnfinishedRun states that a run which has not ended costs what
+// its steps cost.
+func TestOverviewOfUnfinishedRun(t *testing.T) {
+	var all collector
+	replayFile(t, "forks", &all)
+	var o Overview
+	for _, e := range all[:len(all)-1] {
+		report(t, &o, e)
+		var sum state.USD
+		for _, s := range o.Steps {
+			sum += s.CostUSD
+		}
+		if o.CostUSD != sum || o.Status != state.Running {
+			t.Errorf("after event %d: %s costs $%s, its steps $%s", e.Seq, o.Status, o.CostUSD, sum)
+		}
+	}
+}

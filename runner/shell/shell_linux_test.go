@@ -162,7 +162,11 @@ func TestStoppedScriptIsGoneWithAllItStarted(t *testing.T) {
 			<-w.first
 			cancel(&runner.Stopping{Reason: "deadline", Term: 100 * time.Millisecond, Kill: 100 * time.Millisecond})
 		}()
+		began := time.Now()
 		_, err := base.Run(ctx, o, w.tell)
+		if took := time.Since(began); took > 4*time.Second {
+			t.Errorf("%s\ntook %v, as if nobody had said how to end it", script, took)
+		}
 		var f *runner.Failure
 		if !errors.As(err, &f) || f.Class != runner.Stopped || !strings.HasPrefix(f.Message, "stopped: deadline") {
 			t.Errorf("%s\ngot %v, want Stopped", script, err)
@@ -280,5 +284,21 @@ func TestDebugFolderHasTheInvocation(t *testing.T) {
 	}
 	if got, err := os.ReadFile(filepath.Join(o.DebugDir, "command.json")); err != nil || !strings.Contains(string(got), o.Script) {
 		t.Errorf("command.json: got %q, %v", got, err)
+	}
+}
+
+func TestInterruptReachesWhatTheScriptRuns(t *testing.T) {
+	t.Parallel()
+	inner := `trap "echo cleaned up >&2; exit" INT; echo ready >&2; while :; do sleep 0.05; done`
+	o, w := order(t, "A.sh", "/bin/bash -c '"+inner+"'; sleep 1000"), newWatcher()
+	o.Verbose = true
+	ctx, cancel := context.WithCancelCause(context.Background())
+	go func() {
+		<-w.first
+		cancel(&runner.Stopping{Term: time.Second, Kill: time.Second})
+	}()
+	_, err := base.Run(ctx, o, w.tell)
+	if got := strings.Join(w.lines, "|"); got != "ready|cleaned up" {
+		t.Errorf("got %q, %v", got, err)
 	}
 }

@@ -37,6 +37,10 @@ func begin(s Spec) (*child, error) {
 	if err != nil {
 		return nil, err
 	}
+	if s.MergeStderr {
+		pipes.theirs[2].Close()
+		pipes.theirs[2] = pipes.theirs[1]
+	}
 	c := &child{spec: s, began: time.Now(), tail: Tail{Max: StderrTailSize}}
 	c.kin, err = s.launch(pipes.theirs)
 	closeAll(pipes.theirs)

@@ -50,6 +50,7 @@ func TestMain(m *testing.M) {
 		role(strings.Fields(os.Getenv(argsVar)))
 		os.Exit(0)
 	}
+	must(Adopt()) // the orphans of helpers that know nothing of Run come here too
 	os.Exit(m.Run())
 }
 

@@ -39,6 +39,9 @@ type Spec struct {
 	// Stderr is like Stdout, from another goroutine, but its errors only stop the
 	// writing. Exit.StderrTail is kept in any case.
 	Stderr io.Writer
+	// MergeStderr sends stderr where stdout goes, in the order of the writes.
+	// Stderr and Exit.StderrTail then get nothing.
+	MergeStderr bool
 
 	Timeout time.Duration // from the start; 0: none
 	Idle    time.Duration // without a byte on stdout or stderr; 0: none

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -326,5 +327,72 @@ func TestOneHugeLineNeedsBoundedMemory(t *testing.T) {
 	}
 	if cap(lines.buf) > keptBuffer {
 		t.Errorf("a buffer of %d bytes is kept", cap(lines.buf))
+	}
+}
+
+// Somebody who is no descendant may hold the pipes, and is not waited for.
+func TestPipesHeldByStrangersDoNotHang(t *testing.T) {
+	t.Parallel()
+	s, a := part("polite", ""), announced()
+	s.Stdout, s.Stdin = a, make([]byte, 1<<20)
+	r := inBackground(t, s)
+	pid := a.next(t)
+	for fd, flag := range []int{os.O_RDONLY, os.O_WRONLY, os.O_WRONLY} {
+		f, err := os.OpenFile(fmt.Sprintf("/proc/%d/fd/%d", pid, fd), flag, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+	}
+	r.stop(nil)
+	if e := r.wait(t); e.Code != 0 || e.Ended != ByStop {
+		t.Errorf("got %+v", e)
+	}
+}
+
+// Not parallel: the files and goroutines of other tests would count.
+func TestRunLeaksNothing(t *testing.T) {
+	run(t, part("exit", "0")) // what stays for good is there from now on
+	files, routines := openFiles(t), runtime.NumGoroutine()
+	for range 20 {
+		s := part("exit", "0")
+		s.Stdin = []byte("x")
+		run(t, s)
+		_, _ = Run(context.Background(), Spec{Path: "/no/such/program", Stdin: s.Stdin})
+		_, _ = Run(context.Background(), Spec{Path: "no-such-program"})
+	}
+	if got := openFiles(t); got > files {
+		t.Errorf("%d files are open, %d were", got, files)
+	}
+	if got := runtime.NumGoroutine(); got > routines+2 { // the last of Run may just be ending
+		t.Errorf("%d goroutines run, %d did", got, routines)
+	}
+}
+
+func openFiles(t *testing.T) int {
+	t.Helper()
+	list, err := os.ReadDir("/proc/self/fd")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return len(list)
+}
+
+func TestInterruptOfTheGroupReachesEverybodyInIt(t *testing.T) {
+	t.Parallel()
+	for _, group := range []bool{true, false} {
+		s, a := part("parent", "until-usr1 -- polite"), announced()
+		s.Stdout, s.InterruptGroup = a, group
+		s.Ladder = Ladder{Term: time.Minute, Kill: time.Minute}
+		r := inBackground(t, s)
+		grandchild := a.next(t)
+		a.next(t)
+		r.stop(nil)
+		// The parent dies of SIGINT; only an interrupted grandchild does so unswept.
+		e := r.wait(t)
+		if e.Signal != "SIGINT" || !group && e.Swept != 1 {
+			t.Errorf("group %v: got %+v", group, e)
+		}
+		wantGone(t, grandchild)
 	}
 }

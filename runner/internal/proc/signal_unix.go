@@ -32,3 +32,6 @@ func signalName(s *os.ProcessState) string {
 	}
 	return status.Signal().String()
 }
+
+// SignalNumber is the number of the signal that ended the child, 0 without one.
+func (e Exit) SignalNumber() int { return int(unix.SignalNum(e.Signal)) }

@@ -43,3 +43,6 @@ func Adopt() error { return nil }
 
 // Sweep does nothing: only Linux shows the environment of other processes.
 func Sweep(context.Context, string, string) (int, error) { return 0, nil }
+
+// SignalNumber is always 0: there are no signals.
+func (e Exit) SignalNumber() int { return 0 }

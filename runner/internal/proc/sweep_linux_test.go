@@ -277,9 +277,6 @@ func TestManyAtOnce(t *testing.T) {
 // A process that dies without a word leaves nothing that a later Sweep does not
 // find: its child gets the death signal, and a tool that moved away has the mark.
 func TestSweepAfterACrash(t *testing.T) {
-	if err := Adopt(); err != nil {
-		t.Fatal(err) // the orphans of the crashed process come to this one
-	}
 	mark := newMark()
 	cmd := exec.Command(os.Args[0])
 	cmd.Env = append(os.Environ(), noSleep, markVar+"="+mark, roleVar+"=conductor",

@@ -1,0 +1,216 @@
+// Command stubclaude stands in for the agent CLI in the end-to-end tests of
+// raymond: it starts in a few milliseconds, and what it does depends on its
+// prompt alone. It keeps conversations as the CLI does, and refuses what the CLI
+// refuses.
+//
+// A prompt says what to do, a line each:
+//
+//	log: TEXT    write a line to the file that $SIDE_EFFECTS names
+//	hang:        wait for a signal; as hang: FILE only until FILE exists
+//	fail:        exit with code 1 and no result
+//	reply:       the lines that follow, until one that says "end.", are the answer
+//
+// A prompt without a reply is a reminder: the answer is the next reply of the
+// prompt before.
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+func main() {
+	if len(os.Args) == 2 && os.Args[1] == "--version" {
+		fmt.Println("2.1.197 (stub)")
+		return
+	}
+	prompt, err := io.ReadAll(os.Stdin)
+	check(err)
+	c := open(arguments(os.Args[1:]))
+	c.say(string(prompt))
+	c.act(string(prompt))
+}
+
+func check(err error) {
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "stub:", err)
+		os.Exit(1)
+	}
+}
+
+// arguments returns the flags of the command line; values may stand behind "=".
+func arguments(args []string) map[string]string {
+	flags := map[string]string{}
+	for i, a := range args {
+		name, value, joined := strings.Cut(a, "=")
+		if !joined && i+1 < len(args) {
+			value = args[i+1]
+		}
+		flags[name] = value
+	}
+	return flags
+}
+
+// conversation is a transcript: a line a turn.
+type conversation struct {
+	path, id string
+	model    string
+	turns    []turn
+}
+
+type turn struct {
+	Type    string  `json:"type"`
+	Message message `json:"message"`
+}
+
+type message struct {
+	Role    string `json:"role"`
+	Content string `json:"content"`
+}
+
+// open finds or begins the conversation that the flags name.
+func open(flags map[string]string) *conversation {
+	dir := filepath.Join(os.Getenv("HOME"), ".claude", "projects", "stub")
+	check(os.MkdirAll(dir, 0o700))
+	file := func(id string) string { return filepath.Join(dir, id+".jsonl") }
+	from, resumes := flags["--resume"]
+	id, named := flags["--session-id"]
+	c := &conversation{id: id, path: file(id), model: flags["--model"]}
+	if resumes {
+		c.read(file(from), from)
+	}
+	if resumes && !named {
+		c.id, c.path = from, file(from)
+		return c
+	}
+	if _, err := os.Stat(c.path); err == nil {
+		fmt.Fprintf(os.Stderr, "Error: Session ID %s is already in use.\n", id)
+		os.Exit(1)
+	}
+	for _, t := range c.turns {
+		c.append(t)
+	}
+	return c
+}
+
+func (c *conversation) read(path, id string) {
+	data, err := os.ReadFile(path)
+	if os.IsNotExist(err) {
+		c.print(map[string]any{"type": "result", "subtype": "error_during_execution", "is_error": true,
+			"errors": []string{"No conversation found with session ID: " + id}})
+		os.Exit(1)
+	}
+	check(err)
+	for line := range strings.Lines(string(data)) {
+		var t turn
+		check(json.Unmarshal([]byte(line), &t))
+		c.turns = append(c.turns, t)
+	}
+}
+
+func (c *conversation) append(t turn) {
+	f, err := os.OpenFile(c.path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	check(err)
+	defer f.Close()
+	check(json.NewEncoder(f).Encode(t))
+}
+
+func (c *conversation) say(prompt string) {
+	t := turn{"user", message{"user", prompt}}
+	c.append(t)
+	c.turns = append(c.turns, t)
+	c.print(map[string]any{"type": "system", "subtype": "init", "session_id": c.id, "model": "stub"})
+}
+
+// act does what the prompt says.
+func (c *conversation) act(prompt string) {
+	for line := range strings.Lines(prompt) {
+		word, rest, _ := strings.Cut(strings.TrimSuffix(line, "\n"), ":")
+		switch word {
+		case "log":
+			c.log(strings.TrimSpace(rest))
+		case "hang":
+			hang(strings.TrimSpace(rest))
+		case "fail":
+			os.Exit(1)
+		case "reply":
+			c.answer()
+			return
+		}
+	}
+	c.answer()
+}
+
+func hang(file string) {
+	for {
+		if _, err := os.Stat(file); err == nil && file != "" {
+			return
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+}
+
+// log writes what was done, and what was said before in the conversation.
+func (c *conversation) log(text string) {
+	var before []string
+	for _, t := range c.turns[:len(c.turns)-1] {
+		first, _, _ := strings.Cut(t.Message.Content, "\n")
+		before = append(before, t.Message.Role+": "+first)
+	}
+	line, err := json.Marshal(map[string]any{
+		"agent": os.Getenv("RAYMOND_AGENT_ID"), "state": os.Getenv("RAYMOND_STATE"),
+		"text": text, "model": c.model, "before": before,
+	})
+	check(err)
+	f, err := os.OpenFile(os.Getenv("SIDE_EFFECTS"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	check(err)
+	defer f.Close()
+	_, err = f.Write(append(line, '\n'))
+	check(err)
+}
+
+// answer prints the reply that the last prompts ask for, and the result.
+func (c *conversation) answer() {
+	text := c.reply()
+	c.append(turn{"assistant", message{"assistant", text}})
+	c.print(map[string]any{"type": "assistant", "message": map[string]any{
+		"id": "m", "model": "stub", "content": []any{map[string]any{"type": "text", "text": text}},
+	}})
+	c.print(map[string]any{
+		"type": "result", "subtype": "success", "is_error": false, "result": text, "stop_reason": "end_turn",
+		"num_turns": 1, "session_id": c.id, "total_cost_usd": 0.01,
+	})
+}
+
+// reply finds the answer: one of the replies of the last prompt that has any.
+func (c *conversation) reply() string {
+	reminders := 0
+	for i := len(c.turns) - 1; i >= 0; i-- {
+		if c.turns[i].Type != "user" {
+			continue
+		}
+		if replies := replies(c.turns[i].Message.Content); len(replies) > 0 {
+			return replies[min(reminders, len(replies)-1)]
+		}
+		reminders++
+	}
+	return ""
+}
+
+func replies(prompt string) []string {
+	var found []string
+	for _, part := range strings.Split("\n"+prompt, "\nreply:\n")[1:] {
+		text, _, _ := strings.Cut(part, "\nend.")
+		found = append(found, text)
+	}
+	return found
+}
+
+func (c *conversation) print(record map[string]any) {
+	check(json.NewEncoder(os.Stdout).Encode(record))
+}

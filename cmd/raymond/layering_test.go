@@ -1,0 +1,290 @@
+package main
+
+import (
+	"bufio"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const module = "github.com/raymond-action/raymond-action"
+
+// layer is what the files of one package may import, tests aside.
+type layer struct {
+	ours    string // packages of this module
+	foreign string // modules of others
+}
+
+// layers is the table of who knows whom. A package that is not in it may not
+// exist; to change a line, argue for it in the commit.
+var layers = map[string]layer{
+	"protocol":                 {foreign: "gopkg.in/yaml.v3"},
+	"state":                    {ours: "protocol", foreign: "github.com/go-json-experiment/json github.com/gofrs/flock"},
+	"runner":                   {ours: "protocol state"},
+	"runner/internal/proc":     {foreign: "golang.org/x/sys"},
+	"runner/claude":            {ours: "protocol state runner runner/internal/proc", foreign: "github.com/go-json-experiment/json"},
+	"runner/shell":             {ours: "protocol state runner runner/internal/proc"},
+	"runner/report":            {ours: "protocol state runner", foreign: "golang.org/x/sys"},
+	"runner/claude/pin":        {},
+	"runner/claude/claudetest": {ours: "runner/claude/pin", foreign: "github.com/gofrs/flock"},
+	"cmd/raymond": {
+		ours:    "protocol state runner runner/claude runner/claude/pin runner/shell runner/report",
+		foreign: "github.com/spf13/cobra github.com/spf13/pflag github.com/google/uuid",
+	},
+}
+
+// testModules are the modules of others that only tests may import.
+var testModules = []string{"github.com/google/go-cmp", "github.com/rogpeppe/go-internal"}
+
+// impure are the files of package state that keep a run on disk. All others of
+// protocol and state take values and return values.
+var impure = []string{
+	"state/file.go", "state/journal.go", "state/sync_unix.go", "state/sync_other.go",
+	"state/failpoint_on.go", "state/failpoint_off.go",
+}
+
+// effects are what pure files may not import, with everything below it.
+var effects = []string{"os", "net", "log", "syscall", "os/exec", "math/rand", "crypto/rand"}
+
+// clock are the functions of package time that depend on when they are called.
+var clock = regexp.MustCompile(`^(Now|Since|Until|Sleep|After|AfterFunc|Tick|NewTimer|NewTicker)$`)
+
+// sourceFile is one Go file of the repository, whatever it is built for.
+type sourceFile struct {
+	name string // relative to the root, with slashes
+	ast  *ast.File
+	fset *token.FileSet
+}
+
+func (f sourceFile) pkg() string { return filepath.ToSlash(filepath.Dir(f.name)) }
+
+func (f sourceFile) isTest() bool { return strings.HasSuffix(f.name, "_test.go") }
+
+// lines counts the lines of a node.
+func (f sourceFile) lines(n ast.Node) int {
+	return f.fset.Position(n.End()).Line - f.fset.Position(n.Pos()).Line + 1
+}
+
+func (f sourceFile) imports() []string {
+	var paths []string
+	for _, spec := range f.ast.Imports {
+		paths = append(paths, strings.Trim(spec.Path.Value, `"`))
+	}
+	return paths
+}
+
+// sources parses every Go file of the repository.
+func sources(t *testing.T) []sourceFile {
+	t.Helper()
+	var files []sourceFile
+	root := "../.."
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || path == root {
+			return err
+		}
+		if d.IsDir() && (strings.HasPrefix(d.Name(), ".") || d.Name() == "testdata" || d.Name() == "node_modules") {
+			return fs.SkipDir
+		}
+		if d.IsDir() || filepath.Ext(path) != ".go" {
+			return nil
+		}
+		fset := token.NewFileSet()
+		tree, err := parser.ParseFile(fset, path, nil, parser.ParseComments)
+		name, _ := filepath.Rel(root, path)
+		files = append(files, sourceFile{name: filepath.ToSlash(name), ast: tree, fset: fset})
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(files) < 50 {
+		t.Fatalf("Go files below %s: got %d, want at least 50", root, len(files))
+	}
+	return files
+}
+
+// foreignModule returns the entry of modules that an import path belongs to.
+func foreignModule(path string, modules []string) string {
+	for _, m := range modules {
+		if path == m || strings.HasPrefix(path, m+"/") {
+			return m
+		}
+	}
+	return ""
+}
+
+// isForeign reports whether path is neither ours nor of the standard library.
+func isForeign(path string) bool {
+	first, _, _ := strings.Cut(path, "/")
+	return strings.Contains(first, ".") && path != module && !strings.HasPrefix(path, module+"/")
+}
+
+func TestLayering(t *testing.T) {
+	for _, f := range sources(t) {
+		allowed, ok := layers[f.pkg()]
+		if !ok {
+			t.Errorf("%s: package %q is not in the table of layers", f.name, f.pkg())
+			continue
+		}
+		if f.isTest() {
+			continue
+		}
+		for _, path := range f.imports() {
+			inner, ours := strings.CutPrefix(path, module+"/")
+			switch {
+			case ours && !slices.Contains(strings.Fields(allowed.ours), inner):
+				t.Errorf("%s imports %s: package %q may import %q", f.name, inner, f.pkg(), allowed.ours)
+			case isForeign(path) && foreignModule(path, strings.Fields(allowed.foreign)) == "":
+				t.Errorf("%s imports %s: package %q may import %q", f.name, path, f.pkg(), allowed.foreign)
+			}
+		}
+	}
+}
+
+// TestLayeringHasNoDeadLines keeps the table from allowing what nobody needs.
+func TestLayeringHasNoDeadLines(t *testing.T) {
+	used := map[string][]string{}
+	for _, f := range sources(t) {
+		if !f.isTest() {
+			used[f.pkg()] = append(used[f.pkg()], f.imports()...)
+		}
+	}
+	for pkg, l := range layers {
+		if len(used[pkg]) == 0 {
+			t.Errorf("package %q is in the table, but not in the repository", pkg)
+		}
+		for _, m := range strings.Fields(l.foreign) {
+			if !slices.ContainsFunc(used[pkg], func(p string) bool { return foreignModule(p, []string{m}) != "" }) {
+				t.Errorf("package %q may import %s, but doesn't", pkg, m)
+			}
+		}
+	}
+}
+
+func TestPureFilesHaveNoEffects(t *testing.T) {
+	for _, f := range sources(t) {
+		pure := (f.pkg() == "protocol" || f.pkg() == "state") && !f.isTest() && !slices.Contains(impure, f.name)
+		if !pure {
+			continue
+		}
+		for _, path := range f.imports() {
+			if m := foreignModule(path, effects); m != "" {
+				t.Errorf("%s imports %s, and should be a pure function of its arguments", f.name, path)
+			}
+		}
+		ast.Inspect(f.ast, func(n ast.Node) bool {
+			if sel, ok := n.(*ast.SelectorExpr); ok && isName(sel.X, "time") && clock.MatchString(sel.Sel.Name) {
+				t.Errorf("%s: time.%s: time comes in as an argument here", f.fset.Position(sel.Pos()), sel.Sel.Name)
+			}
+			return true
+		})
+	}
+}
+
+func isName(e ast.Expr, name string) bool {
+	id, ok := e.(*ast.Ident)
+	return ok && id.Name == name
+}
+
+// TestTestModulesStayInTests also holds for packages that exist for tests only.
+func TestTestModulesStayInTests(t *testing.T) {
+	for _, f := range sources(t) {
+		for _, path := range f.imports() {
+			forTests := path == "testing" || strings.HasSuffix(path, "test") && strings.HasPrefix(path, module) ||
+				foreignModule(path, testModules) != ""
+			if forTests && !f.isTest() && !strings.HasSuffix(f.pkg(), "test") {
+				t.Errorf("%s imports %s, which is for tests", f.name, path)
+			}
+			if f.isTest() && isForeign(path) && foreignModule(path, slices.Concat(testModules, foreignModules())) == "" {
+				t.Errorf("%s imports %s, which no table allows", f.name, path)
+			}
+		}
+	}
+}
+
+// foreignModules are the modules that some package may import.
+func foreignModules() []string {
+	var all []string
+	for _, l := range layers {
+		all = append(all, strings.Fields(l.foreign)...)
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// TestEveryModuleIsAccountedFor compares go.mod and docs/dependencies.md, which
+// has a line with a reason for each module.
+func TestEveryModuleIsAccountedFor(t *testing.T) {
+	required := required(t, "../../go.mod")
+	described := described(t, "../../docs/dependencies.md")
+	for _, m := range required {
+		if len(strings.Fields(described[m])) < 5 {
+			t.Errorf("docs/dependencies.md says of %s: got %q, want a sentence", m, described[m])
+		}
+	}
+	for m := range described {
+		if !slices.Contains(required, m) {
+			t.Errorf("docs/dependencies.md describes %s, which go.mod does not require", m)
+		}
+	}
+	for _, m := range slices.Concat(foreignModules(), testModules) {
+		if !slices.Contains(required, m) {
+			t.Errorf("modules of go.mod: got %q, want %s among them", required, m)
+		}
+	}
+}
+
+// required returns the modules that a go.mod file requires.
+func required(t *testing.T, path string) []string {
+	t.Helper()
+	requirement := regexp.MustCompile(`^(?:require)?\s+(\S+\.\S+/\S+) v\S+`)
+	var modules []string
+	for _, line := range textLines(t, path) {
+		if m := requirement.FindStringSubmatch(line); m != nil {
+			modules = append(modules, m[1])
+		}
+	}
+	return modules
+}
+
+// described returns what a list of modules says of each.
+func described(t *testing.T, path string) map[string]string {
+	t.Helper()
+	item := regexp.MustCompile("^\\| `([^`]+/[^`]+)` \\| (.*) \\|$")
+	modules := map[string]string{}
+	for _, line := range textLines(t, path) {
+		if m := item.FindStringSubmatch(line); m != nil {
+			modules[m[1]] = m[2]
+		}
+	}
+	if len(modules) == 0 {
+		t.Fatalf("%s: got no modules, want a table of them (%q)", path, slices.Collect(maps.Keys(modules)))
+	}
+	return modules
+}
+
+func textLines(t *testing.T, path string) []string {
+	t.Helper()
+	f, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	var lines []string
+	s := bufio.NewScanner(f)
+	for s.Scan() {
+		lines = append(lines, s.Text())
+	}
+	if err := s.Err(); err != nil {
+		t.Fatal(err)
+	}
+	return lines
+}

@@ -1,0 +1,35 @@
+#!/bin/bash
+# Stands in for the agent CLI. Its folder $STUB keeps how it was called (calls,
+# a line each) and what it was told (prompt.N), and says what it answers to the
+# N-th call: reply.N, else reply. cost.N is what that costs, fail.N what it says
+# on stderr before it ends with code 1 and no result.
+if [ "$1" = --version ]; then
+	echo "${STUB_VERSION:-2.1.200} (stub)"
+	exit
+fi
+cd "$STUB" || exit
+echo "$*" >>calls
+n=$(($(wc -l <calls)))
+cat >"prompt.$n"
+if [ -e "fail.$n" ]; then
+	cat "fail.$n" >&2
+	exit 1
+fi
+id= named=
+while [ $# -gt 0 ]; do
+	case $1 in
+	--resume) id=${named:-$2} ;;
+	--session-id) id=$2 named=$2 ;;
+	esac
+	shift
+done
+text=$(cat "reply.$n" 2>/dev/null || cat reply)
+text=${text//\\/\\\\}
+text=${text//\"/\\\"}
+text=${text//$'\n'/\\n}
+cost=$(cat "cost.$n" 2>/dev/null || echo 0.01)
+cat <<END
+{"type":"system","subtype":"init","session_id":"$id","model":"stub-1"}
+{"type":"assistant","message":{"id":"m$n","model":"stub-1","content":[{"type":"text","text":"$text"}]}}
+{"type":"result","subtype":"success","is_error":false,"result":"","stop_reason":"end_turn","num_turns":1,"session_id":"$id","total_cost_usd":$cost,"modelUsage":{"stub-1":{"inputTokens":100,"outputTokens":20,"costUSD":$cost}}}
+END

@@ -1,0 +1,170 @@
+package protocol
+
+import (
+	"bytes"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/txtar"
+)
+
+// seeds adds one file of every pair in a folder of testdata.
+func seeds(f *testing.F, folder, file string) {
+	paths, _ := filepath.Glob(filepath.Join("testdata", folder, "*.txtar"))
+	for _, path := range paths {
+		archive, err := txtar.ParseFile(path)
+		if err != nil {
+			f.Fatal(err)
+		}
+		for _, part := range archive.Files {
+			if strings.HasPrefix(part.Name, file) {
+				f.Add(bytesOf(string(part.Data)))
+			}
+		}
+	}
+}
+
+func FuzzScan(f *testing.F) {
+	seeds(f, "decide", "message")
+	f.Fuzz(func(t *testing.T, data []byte) {
+		text := string(data)
+		tags, problems := Scan(text)
+		var last Pos
+		for _, tag := range tags {
+			checkPlace(t, text, tag)
+			if tag.Pos.Line < last.Line || tag.Pos.Line == last.Line && tag.Pos.Col <= last.Col {
+				t.Errorf("text %q\ngot  %v after %v\nwant ascending places", text, tag.Pos, last)
+			}
+			last = tag.Pos
+			again, faults := Scan(tag.String())
+			if tag.Verb == Result && (len(again) != 1 || again[0].Body != tag.Body || faults != nil) {
+				t.Errorf("tag %q\ngot  %v %v\nwant the same", tag, again, faults)
+			}
+		}
+		for _, p := range problems {
+			if p.Pos.Line < 1 || p.Pos.Col < 1 || p.Code != "bad-tag" || p.Message == "" {
+				t.Errorf("text %q\ngot  %+v\nwant a place and a message", text, p)
+			}
+		}
+	})
+}
+
+// checkPlace says when a tag does not begin where it claims to.
+func checkPlace(t *testing.T, text string, tag Tag) {
+	lines := strings.SplitAfter(text, "\n")
+	line := lines[tag.Pos.Line-1]
+	for range tag.Pos.Col - 1 {
+		line = line[len(firstRune(line)):]
+	}
+	if !strings.HasPrefix(line, "<"+string(tag.Verb)) {
+		t.Errorf("text %q\ngot  %v at %v\nwant its opening there", text, tag.Verb, tag.Pos)
+	}
+}
+
+// FuzzDecide tries messages against states with every kind of policy.
+func FuzzDecide(f *testing.F) {
+	seeds(f, "decide", "message")
+	policies := []string{
+		"",
+		"---\nallowed_transitions:\n  - {tag: goto, target: B}\n---\n",
+		"---\nallowed_transitions:\n  - {tag: fork, target: B, many: true}\n  - {tag: result, payload: x}\n---\n",
+		"---\nallowed_tags: [goto, call, fork]\nallowed_targets: [B, C]\n---\n",
+		"---\nallowed_transitions:\n  - {return: C}\n  - {next: C}\n---\n",
+	}
+	var flows []*Workflow
+	for _, p := range policies {
+		w, problems := Load(mapFS(map[string]string{"START.md": p, "B.md": "", "C.md": "", "D.sh": "", "BAD.md": "<FF>"}), LoadOptions{Platform: Unix})
+		if problems != nil {
+			f.Fatal(problems)
+		}
+		flows = append(flows, w)
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		for _, w := range flows {
+			d, problems := w.Decide("START.md", string(data))
+			if (len(problems) > 0) == (d.Then.Verb != "") {
+				t.Fatalf("message %q\ngot  %+v and %v\nwant a decision or problems", data, d, problems)
+			}
+			if len(problems) > 0 {
+				checkRefusal(t, w, d, problems)
+				continue
+			}
+			checkDecision(t, w, d)
+		}
+	})
+}
+
+func checkRefusal(t *testing.T, w *Workflow, d Decision, problems []Problem) {
+	if !reflect.DeepEqual(d, Decision{}) {
+		t.Errorf("problems %v\ngot  %+v\nwant the zero decision", problems, d)
+	}
+	if r := w.Reminder("START.md", problems); len(r) > 20_000 || !strings.Contains(r, problems[0].Message) {
+		t.Errorf("problems %v\ngot  a reminder of %d bytes: %.500q\nwant a short one that names them", problems, len(r), r)
+	}
+}
+
+// checkDecision says when a decision can't be carried out.
+func checkDecision(t *testing.T, w *Workflow, d Decision) {
+	var names []string
+	for _, s := range d.Spawns {
+		names = append(names, s.State, s.Next)
+	}
+	if d.Then.Verb != Result {
+		names = append(names, d.Then.To)
+	}
+	if d.Then.Verb == Call || d.Then.Verb == Function {
+		names = append(names, d.Then.Return)
+	}
+	for _, n := range names {
+		if s, ok := w.State(n); !ok || len(s.Problems) > 0 {
+			t.Errorf("decision %+v\ngot  state %q\nwant one that can be run", d, n)
+		}
+	}
+	if d.Then.Verb == Fork || len(d.Spawns) > 0 && (d.Then.Verb != Goto || d.Then.To != d.Spawns[0].Next) {
+		t.Errorf("decision %+v\nwant a goto to the next of its forks", d)
+	}
+}
+
+// FuzzFrontmatter tries files as prompts and as scripts.
+func FuzzFrontmatter(f *testing.F) {
+	seeds(f, "frontmatter", "")
+	f.Fuzz(func(t *testing.T, data []byte) {
+		for _, name := range []string{"S.md", "S.sh", "S.bat", "S.ps1"} {
+			s := newState(name)
+			s.parse(data)
+			if s.Line < 1 || !strings.HasSuffix(string(data), s.Body) {
+				t.Errorf("file %q\ngot  line %d, body %q\nwant the end of the file", data, s.Line, s.Body)
+			}
+			lines := 1 + bytes.Count(data, []byte("\n"))
+			for _, p := range append(s.Problems, s.Warnings...) {
+				if p.File != name || p.Message == "" || p.Pos.Line > lines {
+					t.Errorf("file %q\ngot  %+v\nwant a place in its %d lines", data, p, lines)
+				}
+			}
+			if c := s.Policy.Convergence; c != nil && (len(c.DoneWhen) == 0 || c.MaxAttempts < 1 || c.Timeout <= 0) {
+				t.Errorf("file %q\ngot  %+v\nwant a policy that can be carried out", data, c)
+			}
+		}
+	})
+}
+
+func FuzzOpenZip(f *testing.F) {
+	f.Add(makeZip(f, plain("START.md", "b.txt")...))
+	f.Add(makeZip(f, plain("flow/", "flow/START.md", "__MACOSX/x")...))
+	f.Add(makeZip(f, plain("a/b/c", "../x")...))
+	f.Add([]byte("PK\x05\x06" + strings.Repeat("\x00", 18)))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		fsys, problems := openBytes(data)
+		if (fsys == nil) != (len(problems) > 0) {
+			t.Fatalf("archive %q\ngot  %v and %v\nwant files or problems", data, fsys, problems)
+		}
+		if fsys == nil {
+			return
+		}
+		if w, _ := Load(fsys, LoadOptions{Platform: Unix}); w == nil {
+			t.Fatalf("archive %q\ngot  no workflow", data)
+		}
+	})
+}

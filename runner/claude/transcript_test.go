@@ -1,0 +1,150 @@
+package claude
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/raymond-action/raymond-action/runner"
+	"github.com/raymond-action/raymond-action/state"
+)
+
+// TestSlug holds the CLI's naming of folders. That it is right is shown by
+// TestConversations, which finds real transcripts by it.
+func TestSlug(t *testing.T) {
+	long := "/" + strings.Repeat("abcdefghi/", 25)
+	tests := []struct{ dir, want string }{
+		{"/home/me/my_repo.git", "-home-me-my-repo-git"},
+		{"/ä/😀", "-----"}, // an emoji is two UTF-16 units
+		{long[:200], "-" + strings.Repeat("abcdefghi-", 20)[:199]},
+	}
+	for _, tt := range tests {
+		if got := slug(tt.dir); got != tt.want {
+			t.Errorf("slug %q: got %q, want %q", tt.dir, got, tt.want)
+		}
+	}
+	a, b := slug(long), slug(long+"x")
+	if a == b || a[:201] != b[:201] || len(a) > 210 {
+		t.Errorf("slugs of long paths: got %q and %q, want the same 200 characters and different hashes", a, b)
+	}
+}
+
+// home is a backend with a home folder that holds one transcript, of a session
+// that began in the returned folder.
+func home(t *testing.T, id, content string) (b *Backend, dir, file string) {
+	t.Helper()
+	config := t.TempDir()
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	file = filepath.Join(config, "projects", slug(dir), id+".jsonl")
+	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(file, []byte(content), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return &Backend{Env: []string{"CLAUDE_CONFIG_DIR=" + config}}, dir, file
+}
+
+const prompted = `{"type":"queue-operation"}` + "\n" + `{"parentUuid":null,"type":"user","message":{}}` + "\n"
+
+// TestTranscriptIsFound holds that a session is found by its folder, through
+// links, from another folder, and never by a name that is a path.
+func TestTranscriptIsFound(t *testing.T) {
+	b, dir, file := home(t, "a-1", prompted)
+	link := filepath.Join(t.TempDir(), "link")
+	if err := os.Symlink(dir, link); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(filepath.Dir(file), "..", "x.jsonl"), []byte("x"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	tests := []struct {
+		session, dir string
+		want         bool
+	}{
+		{"a-1", dir, true}, {"a-1", link, true}, {"a-1", "/somewhere/else", true},
+		{"a-2", dir, false}, {"../x", dir, false}, {"", dir, false}, {"*", dir, false}, {".", dir, false},
+	}
+	for _, tt := range tests {
+		n, ok := b.Length(tt.session, tt.dir)
+		if ok != tt.want || ok && n != int64(len(prompted)) {
+			t.Errorf("length of %q in %s: got %d, %v, want %v", tt.session, tt.dir, n, ok, tt.want)
+		}
+	}
+	if n, ok := (&Backend{Env: []string{"HOME=" + t.TempDir(), "USERPROFILE=" + t.TempDir()}}).Length("a-1", dir); ok {
+		t.Errorf("length in an empty home: got %d, want none", n)
+	}
+}
+
+// TestCutBack holds that a transcript is only ever made shorter, and that one
+// which cannot be resumed is told from one that can.
+func TestCutBack(t *testing.T) {
+	whole := prompted + `{"type":"assistant"}` + "\n"
+	at := func(n int) *int64 { m := int64(n); return &m }
+	tests := []struct {
+		name, content string
+		cut           *int64
+		want          string
+		wantFail      bool
+	}{
+		{"nothing to cut", whole, nil, whole, false},
+		{"cut", whole, at(len(prompted)), prompted, false},
+		{"longer than the file", whole, at(len(whole) + 100), whole, false},
+		{"negative", whole, at(-1), whole, false},
+		{"no prompt left", whole, at(20), whole[:20], true},
+		{"never a prompt", `{"type":"queue-operation"}` + "\n", nil, `{"type":"queue-operation"}` + "\n", true},
+		{"garbage around the prompt", "\x00{\n" + prompted + "{", nil, "\x00{\n" + prompted + "{", false},
+	}
+	for _, tt := range tests {
+		b, dir, file := home(t, "s", tt.content)
+		notes, f := b.prepare(runner.Order{Session: state.Resume, SessionID: "s", Dir: dir, Cut: tt.cut})
+		got, err := os.ReadFile(file)
+		if err != nil || string(got) != tt.want || (f != nil) != tt.wantFail || len(notes) > 0 || f != nil && f.Class != runner.Fatal {
+			t.Errorf("%s: got %q, %v, %v, %v, want %q, failure %v", tt.name, got, err, notes, f, tt.want, tt.wantFail)
+		}
+	}
+	b, dir, _ := home(t, "s", whole)
+	notes, f := b.prepare(runner.Order{Session: state.Resume, SessionID: "other", Dir: dir, Cut: at(5)})
+	if len(notes) != 1 || f != nil {
+		t.Errorf("cut back a transcript that is not there: got %q, %v, want one note", notes, f)
+	}
+	if notes, f := b.prepare(runner.Order{Session: state.Branch, SessionID: "new", From: "s", Dir: dir, Cut: at(1)}); len(notes) > 0 || f != nil {
+		t.Errorf("branch: got %q, %v, want the caller's transcript left alone", notes, f)
+	}
+}
+
+// TestUsageCountsMessagesOnce holds that each message counts as its last line
+// says, by model, from a byte on.
+func TestUsageCountsMessagesOnce(t *testing.T) {
+	line := func(id, model, usage string) string {
+		return `{"type":"assistant","message":{"id":"` + id + `","model":"` + model + `","usage":` + usage + `}}` + "\n"
+	}
+	before := line("m0", "opus", `{"input_tokens":9}`)
+	b, dir, _ := home(t, "s", before+
+		line("m1", "opus", `{"input_tokens":5,"output_tokens":1}`)+
+		line("m1", "opus", `{"input_tokens":5,"output_tokens":7}`)+
+		line("m2", "haiku", `{"input_tokens":1,"cache_creation_input_tokens":2,"cache_read_input_tokens":3}`)+
+		line("m3", "<synthetic>", `{"input_tokens":99}`)+
+		`{"type":"user","message":{"id":"m4","model":"opus","usage":{"input_tokens":99}}}`+"\nnot json\n"+
+		line("m5", "opus[1m]", `{"output_tokens":10}`)+
+		line("m6", "opus", `{"output_tokens":-5}`)+`{"type":"assist`)
+	got, ok := b.Usage("s", dir, int64(len(before)))
+	want := []state.Usage{{Model: "haiku", Input: 1, CacheWrite: 2, CacheRead: 3}, {Model: "opus", Input: 5, Output: 17}}
+	if diff := cmp.Diff(want, got); diff != "" || !ok {
+		t.Errorf("usage %v (-want +got):\n%s", ok, diff)
+	}
+	for _, from := range []int64{1 << 40, -1} {
+		if got, ok := b.Usage("s", dir, from); ok {
+			t.Errorf("usage from byte %d: got %v, want none", from, got)
+		}
+	}
+	if got, ok := b.Usage("none", dir, 0); ok {
+		t.Errorf("usage of no session: got %v, want none", got)
+	}
+}

@@ -1,0 +1,88 @@
+package verify
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"io"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/bmatcuk/doublestar/v4"
+)
+
+// Digest implements runner.Verifier. Patterns match slash-separated paths
+// relative to dir; ** stands for any number of folders. Links are not followed:
+// where they lead is their content. A file that can't be read has a digest that
+// says so.
+func (v Verifier) Digest(dir string, patterns []string) map[string]string {
+	out := map[string]string{}
+	// An error means a folder that can't be read; what is in it is then not there.
+	_ = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return nil
+		}
+		if d.IsDir() {
+			if d.Name() == ".git" {
+				return fs.SkipDir
+			}
+			return nil
+		}
+		rel, err := filepath.Rel(dir, path)
+		if err == nil && matches(filepath.ToSlash(rel), patterns) {
+			out[filepath.ToSlash(rel)] = digest(path, d)
+		}
+		return nil
+	})
+	return out
+}
+
+func matches(name string, patterns []string) bool {
+	return slices.ContainsFunc(patterns, func(p string) bool {
+		ok, err := doublestar.Match(p, name)
+		return err == nil && ok
+	})
+}
+
+// digest is short: it tells an honest file from a changed one, and a state file
+// holds many of them.
+func digest(path string, d fs.DirEntry) string {
+	if d.Type()&fs.ModeSymlink != 0 {
+		target, err := os.Readlink(path)
+		if err != nil {
+			return "unreadable"
+		}
+		return "link " + target
+	}
+	if !d.Type().IsRegular() {
+		return "no file"
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return "unreadable"
+	}
+	defer f.Close()
+	sum := sha256.New()
+	if _, err := io.Copy(sum, f); err != nil {
+		return "unreadable"
+	}
+	return hex.EncodeToString(sum.Sum(nil)[:16])
+}
+
+// changed names the files that differ, came or went, sorted.
+func changed(before, now map[string]string) []string {
+	names := map[string]bool{}
+	for name, sum := range before {
+		if now[name] != sum {
+			names[name] = true
+		}
+	}
+	for name := range now {
+		if _, there := before[name]; !there {
+			names[name] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(names))
+}
