@@ -215,7 +215,12 @@ func (r *Runner) work(ctx context.Context, o Order) {
 	r.mail <- m
 }
 
-func (r *Runner) invoke(ctx context.Context, o Order, tell func(Progress)) (Answer, error) {
+func (r *Runner) invoke(ctx context.Context, o Order, tell func(Progress)) (_ Answer, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = &Failure{Class: Fatal, Message: fmt.Sprintf("internal error: %v", p)}
+		}
+	}()
 	if info, err := os.Stat(o.Dir); err != nil || !info.IsDir() {
 		return Answer{}, &Failure{Class: Fatal, Message: fmt.Sprintf("the working directory %q is no existing directory", o.Dir)}
 	}

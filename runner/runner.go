@@ -9,6 +9,7 @@ package runner
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	"github.com/raymond-action/raymond-action/protocol"
@@ -40,6 +41,9 @@ type Config struct {
 	Store    Store
 	Reporter Reporter
 	NewID    func() string // a fresh session id
+	// Redact replaces secrets in what agents say and in what went wrong; nil
+	// leaves texts as they are.
+	Redact func(string) string
 	Clock    Clock
 
 	ScriptDir  string // the private copy of the scope
@@ -217,12 +221,12 @@ func (r *Runner) receive(ctx context.Context, m message) error {
 	}
 	now := r.now()
 	if m.progress != nil {
-		r.cfg.Reporter.Report(r.run.Say(now, a.ID, a.State, &state.AgentOutput{Text: m.progress.Text}))
+		r.say(a, m.progress.Text)
 		return nil
 	}
 	r.busy--
 	for _, note := range m.answer.Notes {
-		r.cfg.Reporter.Report(r.run.Say(now, a.ID, a.State, &state.AgentOutput{Text: note}))
+		r.say(a, note)
 	}
 	st, ok := r.cfg.Workflow.State(a.State)
 	if !ok {
@@ -237,6 +241,25 @@ func (r *Runner) receive(ctx context.Context, m message) error {
 	return r.advance(ctx, step)
 }
 
+// maxSaid is how much of a line that an agent says is told, in characters.
+const maxSaid = 2000
+
+// say tells a line about an agent that is part of no step.
+func (r *Runner) say(a *state.Agent, text string) {
+	text = r.redact(text)
+	if runes := []rune(text); len(runes) > maxSaid {
+		text = string(runes[:maxSaid])
+	}
+	r.cfg.Reporter.Report(r.run.Say(r.now(), a.ID, a.State, &state.AgentOutput{Text: text}))
+}
+
+func (r *Runner) redact(text string) string {
+	if r.cfg.Redact == nil {
+		return text
+	}
+	return r.cfg.Redact(text)
+}
+
 // outcome judges what an invocation brought.
 func (r *Runner) outcome(a *state.Agent, st *protocol.State, m message) state.Outcome {
 	w := m.answer
@@ -248,13 +271,29 @@ func (r *Runner) outcome(a *state.Agent, st *protocol.State, m message) state.Ou
 		o.Used = r.spent(a)
 	}
 	if m.failure != nil {
+		f := *m.failure
+		f.Message = r.redact(f.Message)
+		o.Failure = &f
 		return o
 	}
 	o.Decision, o.Problems = r.cfg.Workflow.Decide(st.Name, w.Text)
+	if len(o.Problems) > 0 && st.Kind == protocol.Script {
+		o.Output = r.redact(lastLines(w.Text))
+	}
 	if len(o.Problems) > 0 {
 		o.Reminder = r.cfg.Workflow.Reminder(st.Name, o.Problems)
 	}
 	return o
+}
+
+// lastLines is the end of a script's output, for an error about it.
+func lastLines(text string) string {
+	const most = 400
+	text = strings.TrimSpace(strings.ToValidUTF8(text, "?"))
+	if len(text) > most {
+		text = strings.ToValidUTF8(text[len(text)-most:], "")
+	}
+	return text
 }
 
 // advance completes a step: it adds what can start now, or the end of the run,

@@ -22,6 +22,7 @@ type Outcome struct {
 	Failure  *Failure
 	Problems []protocol.Problem // the message was no legal move
 	Reminder string             // the text to send for Problems
+	Output   string             // the last lines of a script, for Problems
 	Decision protocol.Decision
 }
 
@@ -44,7 +45,7 @@ func (s *Step) End(id string, st *protocol.State, o Outcome) {
 	case len(o.Problems) > 0 && prompt:
 		s.remind(a, st, o)
 	case len(o.Problems) > 0:
-		s.fail(a, Fault{Class: string(Fatal), Message: sentence(o.Problems)}, o)
+		s.fail(a, Fault{Class: string(Fatal), Message: scriptFault(o)}, o)
 	case st.Policy.Convergence != nil:
 		s.verify(a, o)
 	default:
@@ -151,6 +152,14 @@ func sentence(problems []protocol.Problem) string {
 		text += p.Message
 	}
 	return text
+}
+
+// scriptFault words what was wrong with a script's output.
+func scriptFault(o Outcome) string {
+	if o.Output == "" {
+		return sentence(o.Problems) + "; the output is empty"
+	}
+	return fmt.Sprintf("%s; the output ends in %q", sentence(o.Problems), o.Output)
 }
 
 // fail stops an agent until somebody resumes the run.

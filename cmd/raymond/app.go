@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"runtime/debug"
 	"slices"
 	"strings"
 
@@ -26,7 +27,12 @@ type App struct {
 }
 
 // Main runs the program and returns its exit code.
-func (a *App) Main() int {
+func (a *App) Main() (code int) {
+	defer func() {
+		if p := recover(); p != nil {
+			code = a.explain(fmt.Errorf("internal error: %v\n%s", p, debug.Stack()))
+		}
+	}()
 	err := a.unknownFlags(a.commands())
 	if err == nil {
 		err = a.commands().Execute()
@@ -86,10 +92,17 @@ func (a *App) commands() *cobra.Command {
 // unknownFlags reports every flag that no command has, and every bad value of
 // the others, in one go: the flag library would stop at the first.
 func (a *App) unknownFlags(root *cobra.Command) error {
+	if len(a.Args) > 0 && strings.HasPrefix(a.Args[0], cobra.ShellCompRequestCmd) {
+		return nil // what is being completed is not finished
+	}
+	root.InitDefaultHelpCmd()
+	root.InitDefaultCompletionCmd(a.Args...)
 	cmd, rest, err := root.Find(a.Args)
 	if err != nil {
 		return usage("arguments", err.Error(), "see raymond --help")
 	}
+	cmd.InitDefaultHelpFlag()
+	cmd.InitDefaultVersionFlag()
 	var found []error
 	for {
 		var missing *pflag.NotExistError

@@ -75,7 +75,7 @@ func (d *drive) start() (*state.Run, error) {
 func (d *drive) config() (runner.Config, error) {
 	cfg := runner.Config{
 		Workflow: d.scope.workflow, NewID: uuid.NewString, Clock: runner.RealClock(), Verbose: d.o.verbose,
-		Deadline: d.o.deadline, Cancel: d.signals(),
+		Deadline: d.o.deadline, Cancel: d.signals(), Redact: shell.Redactor(d.app.Environ),
 	}
 	err := errors.Join(d.folders(&cfg), d.reporters())
 	if err != nil {
@@ -175,6 +175,11 @@ func (d *drive) openLog() error {
 	if err != nil {
 		return err
 	}
+	if !d.resumed && d.store != nil {
+		if err := setAside(path); err != nil {
+			return err
+		}
+	}
 	if d.log, err = report.OpenLog(path, d.run.WorkflowID); err != nil {
 		return err
 	}
@@ -185,6 +190,22 @@ func (d *drive) openLog() error {
 	}
 	d.run.Progress.Events = max(d.run.Progress.Events, d.log.LastSeq())
 	return nil
+}
+
+// setAside keeps the log of an earlier run of the same id whose state file is
+// gone: the new run's begins with number 1.
+func setAside(path string) error {
+	for n := 1; ; n++ {
+		next := fmt.Sprintf("%s.%d", path, n)
+		if _, err := os.Lstat(next); err == nil {
+			continue
+		}
+		err := os.Rename(path, next)
+		if errors.Is(err, os.ErrNotExist) {
+			return nil
+		}
+		return err
+	}
 }
 
 // copyLog opens what --events names.
@@ -205,6 +226,10 @@ func (d *drive) copyLog() error {
 		return err
 	}
 	d.fan.Add("--events", log)
+	if !d.resumed {
+		log.Restart()
+		return nil
+	}
 	return log.CopyFrom(kept)
 }
 
@@ -237,6 +262,9 @@ func (d *drive) signals() <-chan string {
 	raw := make(chan os.Signal, 4)
 	names := make(chan string, 4)
 	signal.Notify(raw, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	// A reader of our output that goes away must not end the run. Caught, not
+	// ignored: children would inherit that.
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	go func() {
 		for s := range raw {
 			name, code := "SIGTERM", int32(143)

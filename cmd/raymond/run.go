@@ -89,7 +89,7 @@ func (a *App) pathFault(cmd *cobra.Command, args []string) error {
 	for _, c := range cmd.Root().Commands() {
 		names = append(names, c.Name())
 	}
-	if !cmd.HasParent() {
+	if _, err := os.Stat(args[0]); err != nil && !cmd.HasParent() {
 		what := fmt.Sprintf("%q is no command, file or directory", args[0])
 		return usage("PATH", what, didYouMean(args[0], names, "raymond "))
 	}

@@ -55,7 +55,7 @@ func (b *Backend) Run(ctx context.Context, o runner.Order, tell func(runner.Prog
 	if fail != nil {
 		return runner.Answer{Notes: notes}, fail
 	}
-	a, fail := b.invoke(ctx, path, o, tell)
+	a, fail := b.invoke(ctx, path, newStream(o, tell))
 	a.Notes = append(notes, a.Notes...)
 	if fail != nil {
 		return a, fail
@@ -64,19 +64,18 @@ func (b *Backend) Run(ctx context.Context, o runner.Order, tell func(runner.Prog
 }
 
 // invoke starts the CLI and judges what came of it.
-func (b *Backend) invoke(ctx context.Context, path string, o runner.Order, tell func(runner.Progress)) (runner.Answer, *runner.Failure) {
+func (b *Backend) invoke(ctx context.Context, path string, s *stream) (runner.Answer, *runner.Failure) {
 	ctx, abort := context.WithCancelCause(ctx)
 	defer abort(nil)
-	s := newStream(o, tell)
 	s.abort = abort
 	settled := newSettling(b.settle())
 	s.turn = settled.turn
 	defer settled.stop()
 
-	spec := b.spec(path, o)
+	spec := b.spec(path, s.order)
 	spec.Stdout, spec.Settled = s, settled.done
-	rec := proc.NewRecorder(o.DebugDir)
-	rec.Prompt(o.Prompt)
+	rec := proc.NewRecorder(s.order.DebugDir)
+	rec.Prompt(s.order.Prompt)
 	rec.Record(&spec, ".jsonl")
 	defer rec.Close()
 	exit, err := proc.Run(ctx, spec)

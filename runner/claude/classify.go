@@ -52,7 +52,9 @@ var permanentKinds = map[string]string{
 
 // permanentStatuses are those of the API. Further ones below 500 are bad
 // requests, but for retryable.
-var permanentStatuses = map[int]string{401: "authentication", 402: "billing", 403: "authentication", 404: "unknown model"}
+var permanentStatuses = map[int]string{
+	401: "authentication", 402: "billing", 403: "authentication", 404: "unknown model",
+}
 
 // retryable are the statuses below 500 that mean the moment, not the request.
 var retryable = []int{408, 409, 425, 429}

@@ -108,7 +108,7 @@ func golden(t *testing.T, file, got string) {
 // width and the ticks, a terminal shows in the end what a plain console writes.
 func TestScreen(t *testing.T) {
 	for _, name := range []string{"forks", "failed", "resumed", "hostile"} {
-		for _, width := range []int{12, 40, 72, 300} {
+		for _, width := range []int{12, 72, 300} {
 			for _, tick := range []time.Duration{40 * time.Millisecond, time.Second, 17 * time.Second} {
 				plainly := console(t, name, ConsoleOptions{Width: width}, 1000*time.Hour)
 				live := console(t, name, ConsoleOptions{Width: width, Terminal: true, Color: true}, tick)

@@ -62,6 +62,10 @@ func openStream(path, workflowID string) (*Log, error) {
 	return &Log{w: f, file: f, id: workflowID}, nil
 }
 
+// Restart makes the log take the events of a new run of the same id as one that
+// it already holds. To be called before the first Report.
+func (l *Log) Restart() { l.last = 0 }
+
 // LastSeq returns the number of the last event of this run in the log, 0 when
 // there is none. It can be above the number in the state file, which knows
 // nothing of events that belong to no save: a resume must go on above both.

@@ -91,7 +91,7 @@ func tell(t *testing.T, l *Log, events []state.Event) {
 // last save are told to it once more.
 func TestLogSurvivesCrashAnywhere(t *testing.T) {
 	before := logged(t, some(3), "other-00000000")
-	for _, events := range [][]state.Event{some(2), some(7), some(28)} {
+	for _, events := range [][]state.Event{some(2), some(5), some(28)} {
 		n := len(events)
 		whole := append(bytes.Clone(before), logged(t, events, runID)...)
 		from := len(whole) - len(logged(t, events[n-2:], runID))

@@ -17,3 +17,7 @@ func Adopt() error { return proc.Adopt() }
 func Sweep(ctx context.Context, mark string) (int, error) {
 	return proc.Sweep(ctx, runner.MarkVar, mark)
 }
+
+// Redactor returns a function that replaces in a text the values of the secrets
+// in an environment.
+func Redactor(env []string) func(string) string { return proc.Redactor(env) }
