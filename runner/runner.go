@@ -44,7 +44,7 @@ type Config struct {
 	// Redact replaces secrets in what agents say and in what went wrong; nil
 	// leaves texts as they are.
 	Redact func(string) string
-	Clock    Clock
+	Clock  Clock
 
 	ScriptDir  string // the private copy of the scope
 	PayloadDir string // private; files with the payloads of running scripts

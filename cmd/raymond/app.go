@@ -27,17 +27,34 @@ type App struct {
 }
 
 // Main runs the program and returns its exit code.
-func (a *App) Main() (code int) {
-	defer func() {
-		if p := recover(); p != nil {
-			code = a.explain(fmt.Errorf("internal error: %v\n%s", p, debug.Stack()))
+func (a *App) Main() int {
+	args, unknown := a.Args, []error(nil)
+	for {
+		err := a.execute(args, unknown)
+		var flag *unknownFlag
+		if !errors.As(err, &flag) {
+			return a.explain(err)
 		}
-	}()
-	err := a.unknownFlags(a.commands())
-	if err == nil {
-		err = a.commands().Execute()
+		unknown = append(unknown, flag.fault)
+		args = slices.DeleteFunc(slices.Clone(args), flag.is)
 	}
-	return a.explain(err)
+}
+
+// execute runs the command that args name. When unknown has faults it starts
+// nothing, and returns them with whatever else is wrong.
+func (a *App) execute(args []string, unknown []error) error {
+	root := a.commands()
+	root.SetArgs(args)
+	if len(unknown) == 0 {
+		return root.Execute()
+	}
+	cmd, _, err := root.Find(args)
+	o := a.options[cmd]
+	if err != nil || o == nil {
+		return errors.Join(unknown...)
+	}
+	o.errs = slices.Clone(unknown)
+	return root.Execute()
 }
 
 // Getenv returns a variable of the program's environment.
@@ -77,7 +94,6 @@ func (a *App) commands() *cobra.Command {
 		SilenceUsage:  true,
 	}
 	a.options = map[*cobra.Command]*options{}
-	root.SetArgs(a.Args)
 	root.SetOut(a.Stdout)
 	root.SetErr(a.Stderr)
 	root.SetVersionTemplate("raymond {{.Version}}\n")
@@ -85,63 +101,49 @@ func (a *App) commands() *cobra.Command {
 	run := &cobra.Command{Use: "run PATH", Short: "start a workflow from a directory, a zip archive or one state file"}
 	a.addRun(run)
 	root.AddCommand(run, a.resumeCommand(), a.listCommand(), a.statusCommand())
-	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return flagFault(cmd, err) })
+	root.SetFlagErrorFunc(a.flagFault)
 	return root
 }
 
-// unknownFlags reports every flag that no command has, and every bad value of
-// the others, in one go: the flag library would stop at the first.
-func (a *App) unknownFlags(root *cobra.Command) error {
-	if len(a.Args) > 0 && strings.HasPrefix(a.Args[0], cobra.ShellCompRequestCmd) {
-		return nil // what is being completed is not finished
-	}
-	root.InitDefaultHelpCmd()
-	root.InitDefaultCompletionCmd(a.Args...)
-	cmd, rest, err := root.Find(a.Args)
-	if err != nil {
-		return usage("arguments", err.Error(), "see raymond --help")
-	}
-	cmd.InitDefaultHelpFlag()
-	cmd.InitDefaultVersionFlag()
-	var found []error
-	for {
-		var missing *pflag.NotExistError
-		err := cmd.ParseFlags(rest)
-		if !errors.As(err, &missing) {
-			break
-		}
-		found = append(found, flagFault(cmd, err))
-		rest = slices.DeleteFunc(slices.Clone(rest), func(arg string) bool { return isFlag(arg, missing) })
-	}
-	if o := a.options[cmd]; o != nil && len(found) > 0 {
-		found = append(found, o.errs...)
-	}
-	return errors.Join(found...)
+// unknownFlag is a flag that a command does not have. The flag library stops at
+// the first.
+type unknownFlag struct {
+	fault error
+	short string // without the dash; "" for a long flag
+	name  string // without the dashes
 }
 
-// isFlag reports whether arg is the flag that does not exist.
-func isFlag(arg string, missing *pflag.NotExistError) bool {
-	if short := missing.GetSpecifiedShortnames(); short != "" {
-		return arg == "-"+short
+// Error implements error.
+func (u *unknownFlag) Error() string { return u.fault.Error() }
+
+// is reports whether arg is the flag.
+func (u *unknownFlag) is(arg string) bool {
+	if u.short != "" {
+		return arg == "-"+u.short
 	}
 	name, _, _ := strings.Cut(arg, "=")
-	return name == "--"+missing.GetSpecifiedName()
+	return name == "--"+u.name
 }
 
 // flagFault words an error of the flag library.
-func flagFault(cmd *cobra.Command, err error) error {
+func (a *App) flagFault(cmd *cobra.Command, err error) error {
 	var missing *pflag.NotExistError
 	if !errors.As(err, &missing) {
-		return usage("arguments", strings.TrimPrefix(err.Error(), "flag "), "see "+cmd.CommandPath()+" --help")
+		fault := usage("arguments", strings.TrimPrefix(err.Error(), "flag "), "see "+cmd.CommandPath()+" --help")
+		if o := a.options[cmd]; o != nil {
+			return errors.Join(append(o.errs, fault)...)
+		}
+		return fault
 	}
-	name := missing.GetSpecifiedName()
-	flag := "--" + name
-	if short := missing.GetSpecifiedShortnames(); short != "" {
-		flag = "-" + short
+	u := &unknownFlag{name: missing.GetSpecifiedName(), short: missing.GetSpecifiedShortnames()}
+	flag := "--" + u.name
+	if u.short != "" {
+		flag = "-" + u.short
 	}
 	var known []string
 	cmd.Flags().VisitAll(func(f *pflag.Flag) { known = append(known, f.Name) })
-	return usage(flag, "is no flag of "+cmd.CommandPath(), didYouMean(name, known, "--"))
+	u.fault = usage(flag, "is no flag of "+cmd.CommandPath(), didYouMean(u.name, known, "--"))
+	return u
 }
 
 // didYouMean is the hint that names the nearest of the known names.

@@ -5,18 +5,11 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
 	"time"
 
+	"github.com/raymond-action/raymond-action/runner"
 	"github.com/raymond-action/raymond-action/state"
 )
-
-// DebugFolder returns the folder below dir for one attempt of a state execution.
-// seq numbers the state executions of the run, attempt the attempts in it.
-func DebugFolder(dir string, seq int, agent, state string, attempt int) string {
-	name := fmt.Sprintf("%04d_%s_%s_%d", seq, agent, state, attempt)
-	return filepath.Join(dir, strings.NewReplacer("/", "_", `\`, "_", "\x00", "_").Replace(name))
-}
 
 // Debug writes result.json into the debug folder of each attempt that ended. The
 // other files there are the backends'.
@@ -151,7 +144,7 @@ func (d *Debug) write(a *attempt) error {
 	if err != nil {
 		return fmt.Errorf("encode debug result: %w", err)
 	}
-	folder := DebugFolder(d.dir, a.seq, r.Agent, r.State, a.n)
+	folder := runner.DebugFolder(d.dir, a.seq, r.Agent, r.State, a.n)
 	if err := os.MkdirAll(folder, 0o700); err != nil {
 		return fmt.Errorf("create debug folder: %w", err)
 	}
