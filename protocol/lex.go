@@ -29,11 +29,11 @@ type head struct {
 }
 
 // lexer finds tokens. It takes time in proportion to the text, whatever the
-// text: every offset between two attributes is passed once at most.
-type lexer struct {
-	text string
-	seen []bool // offsets between attributes from which an opening was read in vain
-}
+// text, although it reads again what turned out to be no opening: of all the
+// openings that reach over an offset one at most is between its values there,
+// one in double and one in single quotes, because the next quote changes the
+// places of two of them or ends one, and the next '<' ends the first kind.
+type lexer struct{ text string }
 
 // tokens returns all openings and closings in order. An opening inside an
 // attribute value is part of the value.
@@ -125,16 +125,12 @@ type fault struct{ format, what string }
 func (f *fault) String() string { return fmt.Sprintf(f.format, quote(f.what)) }
 
 func (l *lexer) attributes(at int) ([]attribute, int, *fault) {
-	if l.seen == nil {
-		l.seen = make([]bool, len(l.text)+1)
-	}
 	var attrs []attribute
 	for start := at; ; {
 		at = l.skipBlank(at)
-		if at == len(l.text) || l.seen[at] {
-			return nil, 0, &fault{"its attributes have no end after %s", l.text[start:min(start+shown/2, at)]}
+		if at == len(l.text) {
+			return nil, 0, &fault{"its attributes %s have no end", l.text[start:]}
 		}
-		l.seen[at] = true
 		if l.text[at] == '>' {
 			return attrs, at + 1, nil
 		}

@@ -27,7 +27,12 @@ type App struct {
 }
 
 // Main runs the program and returns its exit code.
-func (a *App) Main() int {
+func (a *App) Main() (code int) {
+	defer func() {
+		if p := recover(); p != nil {
+			code = a.explain(fmt.Errorf("internal error: %v\n%s", p, debug.Stack()))
+		}
+	}()
 	args, unknown := a.Args, []error(nil)
 	for {
 		err := a.execute(args, unknown)
@@ -36,7 +41,11 @@ func (a *App) Main() int {
 			return a.explain(err)
 		}
 		unknown = append(unknown, flag.fault)
-		args = slices.DeleteFunc(slices.Clone(args), flag.is)
+		rest := slices.DeleteFunc(slices.Clone(args), flag.is)
+		if len(rest) == len(args) {
+			return a.explain(errors.Join(unknown...))
+		}
+		args = rest
 	}
 }
 
@@ -48,6 +57,8 @@ func (a *App) execute(args []string, unknown []error) error {
 	if len(unknown) == 0 {
 		return root.Execute()
 	}
+	root.InitDefaultHelpCmd()
+	root.InitDefaultCompletionCmd(args...)
 	cmd, _, err := root.Find(args)
 	o := a.options[cmd]
 	if err != nil || o == nil {

@@ -337,7 +337,7 @@ func (a *App) printResult(o *options, run *state.Run) error {
 // showCompleted is the resume of a run that has nothing left to do. The crash of
 // a run that had come to its end may have kept events from its logs.
 func (a *App) showCompleted(o *options, run *state.Run) error {
-	d := &drive{app: a, o: o, run: run}
+	d := &drive{app: a, o: o, run: run, resumed: true}
 	err := d.logs()
 	d.fan.Close()
 	if err != nil {

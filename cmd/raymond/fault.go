@@ -111,7 +111,8 @@ func judge(err error) *fault {
 	case errors.As(err, &known):
 		return known
 	case errors.As(err, &locked):
-		return &fault{class: classConflict, what: locked.Error(), hint: "wait for it to end, or stop it"}
+		what := strings.TrimSuffix("is driven by another process: "+strings.TrimSpace(locked.Holder), ": ")
+		return &fault{class: classConflict, where: locked.ID, what: what, hint: "wait for it to end, or stop it"}
 	case errors.Is(err, state.ErrExists):
 		return &fault{class: classConflict, where: "--workflow-id", what: err.Error(), hint: "go on with it by raymond resume, or pick another id"}
 	case errors.As(err, &invalid):

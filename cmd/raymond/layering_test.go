@@ -26,17 +26,19 @@ type layer struct {
 // layers is the table of who knows whom. A package that is not in it may not
 // exist; to change a line, argue for it in the commit.
 var layers = map[string]layer{
-	"protocol":                 {foreign: "gopkg.in/yaml.v3"},
-	"state":                    {ours: "protocol", foreign: "github.com/go-json-experiment/json github.com/gofrs/flock"},
-	"runner":                   {ours: "protocol state"},
-	"runner/internal/proc":     {foreign: "golang.org/x/sys"},
-	"runner/claude":            {ours: "protocol state runner runner/internal/proc", foreign: "github.com/go-json-experiment/json"},
-	"runner/shell":             {ours: "protocol state runner runner/internal/proc"},
-	"runner/report":            {ours: "protocol state runner", foreign: "golang.org/x/sys"},
-	"runner/claude/pin":        {},
-	"runner/claude/claudetest": {ours: "runner/claude/pin", foreign: "github.com/gofrs/flock"},
+	"protocol":                        {foreign: "gopkg.in/yaml.v3"},
+	"state":                           {ours: "protocol", foreign: "github.com/go-json-experiment/json github.com/gofrs/flock"},
+	"runner":                          {ours: "protocol state"},
+	"runner/internal/proc":            {foreign: "golang.org/x/sys"},
+	"runner/claude":                   {ours: "protocol state runner runner/internal/proc", foreign: "github.com/go-json-experiment/json"},
+	"runner/shell":                    {ours: "protocol state runner runner/internal/proc"},
+	"runner/verify":                   {ours: "protocol state runner runner/internal/proc", foreign: "github.com/bmatcuk/doublestar/v4"},
+	"runner/report":                   {ours: "protocol state runner", foreign: "golang.org/x/sys"},
+	"runner/claude/pin":               {},
+	"runner/claude/claudetest":        {ours: "runner/claude/pin", foreign: "github.com/gofrs/flock"},
+	"cmd/raymond/internal/stubclaude": {},
 	"cmd/raymond": {
-		ours:    "protocol state runner runner/claude runner/claude/pin runner/shell runner/report",
+		ours:    "protocol state runner runner/claude runner/claude/pin runner/shell runner/verify runner/report",
 		foreign: "github.com/spf13/cobra github.com/spf13/pflag github.com/google/uuid",
 	},
 }

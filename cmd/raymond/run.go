@@ -21,7 +21,7 @@ func (a *App) addRun(cmd *cobra.Command) {
 	o := a.addFlags(cmd)
 	cmd.Args = cobra.ArbitraryArgs
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if len(args) == 0 && !cmd.HasParent() && len(o.set) == 0 {
+		if len(args) == 0 && !cmd.HasParent() && len(o.set)+len(o.errs) == 0 {
 			return cmd.Help()
 		}
 		return errors.Join(o.check(), a.run(cmd, o, args))

@@ -11,6 +11,7 @@ cd "$STUB" || exit
 echo "$*" >>calls
 n=$(($(wc -l <calls)))
 cat >"prompt.$n"
+echo "$OLDPWD" >"cwd.$n"
 if [ -e "fail.$n" ]; then
 	cat "fail.$n" >&2
 	exit 1

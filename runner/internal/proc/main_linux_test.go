@@ -154,7 +154,7 @@ func playConductor(args []string) {
 // playSweeper sweeps for its own mark.
 func playSweeper(args []string) {
 	n, err := Sweep(context.Background(), markVar, args[0])
-	fmt.Print(n, " ", err)
+	fmt.Println(n, err)
 }
 
 func must(err error) {

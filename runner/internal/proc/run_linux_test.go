@@ -141,6 +141,22 @@ func TestStopHastensAnEndingChild(t *testing.T) {
 	}
 }
 
+// A reason to end a child that comes when the child has exited does not count.
+func TestExitedChildIsNotEnded(t *testing.T) {
+	t.Parallel()
+	c, err := begin(part("exit", "0"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.kin.await()
+	w := c.newWatch()
+	w.end(ByStop, DefaultLadder)
+	w.stop()
+	if e := c.conclude(w.ended); e.Ended != ByItself || e.Code != 0 {
+		t.Errorf("got %+v", e)
+	}
+}
+
 func TestStopBeforeTheStartStartsNothing(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(context.Background())
@@ -345,8 +361,9 @@ func TestPipesHeldByStrangersDoNotHang(t *testing.T) {
 		defer f.Close()
 	}
 	r.stop(nil)
-	if e := r.wait(t); e.Code != 0 || e.Ended != ByStop {
-		t.Errorf("got %+v", e)
+	e := r.wait(t)
+	if took := time.Since(e.Finished); e.Code != 0 || e.Ended != ByStop || took >= drainMax {
+		t.Errorf("after %v got %+v", took, e)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"runtime"
 	"strings"
 	"sync"
 	"syscall"
@@ -178,38 +179,50 @@ func lingerer() Spec {
 
 // What other code of this program starts is neither ended nor collected.
 func TestChildrenOfOthersAreLeftAlone(t *testing.T) {
-	cmd := exec.Command(os.Args[0])
-	cmd.Env = append(os.Environ(), roleVar+"=linger")
-	from, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	var b [1]byte
-	if _, err := from.Read(b[:]); err != nil {
-		t.Fatal(err)
-	}
-	sweepTwice(t)
+	older, a := part("parent", "until-usr1 -- linger"), announced()
+	older.Stdout = a
+	r := inBackground(t, older)
+	a.next(t)
+	parent := a.next(t)
+
+	cmd := foreign(t)
+	kill(parent, syscall.SIGUSR1) // could have started it, by its age
+	r.wait(t)
 	if !alive(cmd.Process.Pid) {
 		t.Error("a foreign child was ended")
 	}
 	kill(cmd.Process.Pid, syscall.SIGTERM)
 	waitDead(t, cmd.Process.Pid)
-	sweepTwice(t)
+	run(t, part("parent", "setsid wiped -- linger"))
 	reapStrays()
 	if err := cmd.Wait(); err == nil || cmd.ProcessState == nil || signalName(cmd.ProcessState) != "SIGTERM" {
 		t.Errorf("a foreign child was collected: %v, %v", err, cmd.ProcessState)
 	}
 }
 
-func sweepTwice(t *testing.T) {
+// foreign starts a process with os/exec. The thread that forks it ends at once,
+// which makes it a child of the first thread, where orphans are too.
+func foreign(t *testing.T) *exec.Cmd {
 	t.Helper()
-	run(t, part("parent", "setsid wiped -- linger"))
-	s := part("linger", "")
-	s.Timeout = 50 * time.Millisecond
-	run(t, s)
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), roleVar+"=linger")
+	from, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	started := make(chan error)
+	go func() {
+		runtime.LockOSThread() // and never unlock
+		started <- cmd.Start()
+	}()
+	if err := <-started; err != nil {
+		t.Fatal(err)
+	}
+	var b [1]byte
+	if _, err := from.Read(b[:]); err != nil {
+		t.Fatal(err)
+	}
+	return cmd
 }
 
 // waitDead returns when a process has died, collected or not.
@@ -339,8 +352,8 @@ func orphan(t *testing.T, mark string) int {
 func TestSweepSparesItsOwnAncestors(t *testing.T) {
 	cmd := exec.Command(os.Args[0])
 	mark := newMark()
-	cmd.Env = append(os.Environ(), noSleep, markVar+"="+mark, roleVar+"=sweeper", argsVar+"="+mark)
-	if out, err := cmd.CombinedOutput(); err != nil || string(out) != "0 <nil>" {
+	cmd.Env = append(os.Environ(), noSleep, markVar+"="+mark, roleVar+"=parent", argsVar+"=plain -- sweeper "+mark)
+	if out, err := cmd.CombinedOutput(); err != nil || string(out) != "0 <nil>\n" {
 		t.Errorf("got %q, %v", out, err)
 	}
 }

@@ -1,0 +1,97 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+func readText(t *testing.T, path string) string {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join("../..", path))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
+}
+
+// fences returns the fenced blocks of a document.
+func fences(text string) []string {
+	var blocks []string
+	for _, m := range regexp.MustCompile("(?ms)^```[a-z]*\n(.*?)^```$").FindAllStringSubmatch(text, -1) {
+		blocks = append(blocks, m[1])
+	}
+	return blocks
+}
+
+// TestReadmeTestsAreTheOnesOfCI holds the README's second command to the one
+// that CI ends with.
+func TestReadmeTestsAreTheOnesOfCI(t *testing.T) {
+	script := strings.Split(strings.TrimSpace(readText(t, ".ci/run")), "\n")
+	last := script[len(script)-1]
+	if blocks := fences(readText(t, "README.md")); !slices.Contains(blocks, last+"\n") || !strings.HasPrefix(last, "go test ") {
+		t.Errorf("last command of .ci/run: got %q, want one that README.md shows: %q", last, blocks)
+	}
+}
+
+// TestReadmeShowsWhatIsThere compares what README.md quotes with its source.
+func TestReadmeShowsWhatIsThere(t *testing.T) {
+	blocks := fences(readText(t, "README.md"))
+	quickstart, _, _ := strings.Cut(readText(t, "cmd/raymond/testdata/examples/quickstart.txt"), "main\n")
+	for what, want := range map[string]string{
+		"FINISH.md":                readText(t, "examples/plan-implement-review/FINISH.md"),
+		"the result of quickstart": strings.TrimPrefix(quickstart, "stdout: "),
+		"the first command":        "go run ./cmd/raymond run examples/quickstart\n",
+	} {
+		if !slices.Contains(blocks, want) {
+			t.Errorf("README.md does not show %s: want the block\n%s", what, want)
+		}
+	}
+}
+
+func TestReadmeHasEveryExitCode(t *testing.T) {
+	text := readText(t, "README.md")
+	for c, code := range exitCodes {
+		row := fmt.Sprintf(`(?m)^\| %d\b.*\| .%s. \|`, code, c)
+		if !regexp.MustCompile(row).MatchString(text) {
+			t.Errorf("README.md, exit codes: got no row for %d, %s", code, c)
+		}
+	}
+}
+
+// TestLinksOfDocumentsLead finds links to files that are not there.
+func TestLinksOfDocumentsLead(t *testing.T) {
+	link := regexp.MustCompile(`\]\(([^)#]+)`)
+	documents := []string{"README.md", ".github/CONTRIBUTING.md"}
+	for _, pattern := range []string{"docs/*.md", "examples/*/README.md"} {
+		found, err := filepath.Glob(filepath.Join("../..", pattern))
+		if err != nil || len(found) == 0 {
+			t.Fatalf("%s: got %q (%v), want some", pattern, found, err)
+		}
+		for _, f := range found {
+			documents = append(documents, strings.TrimPrefix(filepath.ToSlash(f), "../../"))
+		}
+	}
+	for _, d := range documents {
+		for _, m := range link.FindAllStringSubmatch(readText(t, d), -1) {
+			target := filepath.Join("../..", filepath.Dir(d), m[1])
+			if !strings.Contains(m[1], "://") && !exists(target) {
+				t.Errorf("%s links to %s: got no such file", d, m[1])
+			}
+		}
+	}
+}
+
+// TestActionsArePinned: a tag of an action can be moved to other code.
+func TestActionsArePinned(t *testing.T) {
+	pinned := regexp.MustCompile(`^\s*(- )?uses: [\w./-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+$`)
+	for _, line := range strings.Split(readText(t, ".github/workflows/ci.yml"), "\n") {
+		if strings.Contains(line, "uses:") && !pinned.MatchString(line) {
+			t.Errorf("ci.yml: got %q, want a full SHA and the version in a comment", line)
+		}
+	}
+}
