@@ -107,6 +107,8 @@ func (f *front) attemptContext(n *yaml.Node) {
 	}
 }
 
+func (f *front) doneWhenTimeout(n *yaml.Node) { f.duration("done_when_timeout", n, &f.loop.Timeout) }
+
 func (f *front) onExhausted(n *yaml.Node) {
 	var s string
 	if !f.text("on_exhausted", n, &s) {

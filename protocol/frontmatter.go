@@ -34,19 +34,19 @@ var keys = map[string]func(*front, *yaml.Node){
 	"allowed_transitions": (*front).allowedTransitions,
 	"allowed_tags":        (*front).allowedTags,
 	"allowed_targets":     (*front).allowedTargets,
-	"model":               func(f *front, n *yaml.Node) { f.text("model", n, &f.state.Policy.Model) },
-	"effort":              func(f *front, n *yaml.Node) { f.text("effort", n, &f.state.Policy.Effort) },
-	"timeout":             func(f *front, n *yaml.Node) { f.optionalDuration("timeout", n, &f.state.Policy.Timeout) },
-	"idle_timeout":        func(f *front, n *yaml.Node) { f.optionalDuration("idle_timeout", n, &f.state.Policy.IdleTimeout) },
+	"model":               (*front).model,
+	"effort":              (*front).effort,
+	"timeout":             (*front).timeout,
+	"idle_timeout":        (*front).idleTimeout,
 	"permission_mode":     (*front).permissionMode,
-	"allowed_tools":       func(f *front, n *yaml.Node) { f.texts("allowed_tools", n, &f.state.Policy.AllowedTools) },
-	"disallowed_tools":    func(f *front, n *yaml.Node) { f.texts("disallowed_tools", n, &f.state.Policy.DisallowedTools) },
+	"allowed_tools":       (*front).allowedTools,
+	"disallowed_tools":    (*front).disallowedTools,
 	"done_when":           (*front).doneWhen,
 	"max_attempts":        (*front).maxAttempts,
 	"max_ralph_iters":     (*front).maxRalphIters,
 	"backoff":             (*front).backoff,
 	"attempt_context":     (*front).attemptContext,
-	"done_when_timeout":   func(f *front, n *yaml.Node) { f.duration("done_when_timeout", n, &f.loop.Timeout) },
+	"done_when_timeout":   (*front).doneWhenTimeout,
 	"on_exhausted":        (*front).onExhausted,
 	"protect":             (*front).protect,
 }
@@ -180,7 +180,7 @@ func parseYAML(text string) (*yaml.Node, int, error) {
 // How the YAML library words its errors.
 var (
 	yamlError     = regexp.MustCompile(`(?s)^yaml: (?:line (\d+): )?(.*)$`)
-	yamlParser    = regexp.MustCompile(`^did not find expected [<',k-]|^did not find expected node|^found (duplicate|incompatible|undefined)`)
+	yamlParser    = regexp.MustCompile(`^did not find expected (<|'[,-]'|key|node)|^found (duplicate|incompatible|undefined)`)
 	unknownAnchor = regexp.MustCompile(`^unknown anchor '(.*)' referenced$`)
 )
 
@@ -252,7 +252,8 @@ func (f *front) fault(n *yaml.Node, code, format string, args ...any) *Problem {
 // at once.
 func (f *front) warn(n *yaml.Node, code, format string, args ...any) *Problem {
 	s := f.state
-	s.Warnings = append(s.Warnings, Problem{File: s.Name, Pos: posOf(n), Code: code, Message: fmt.Sprintf(format, args...)})
+	message := fmt.Sprintf(format, args...)
+	s.Warnings = append(s.Warnings, Problem{File: s.Name, Pos: posOf(n), Code: code, Message: message})
 	return &s.Warnings[len(s.Warnings)-1]
 }
 

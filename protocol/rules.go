@@ -28,6 +28,17 @@ func (f *front) permissionMode(n *yaml.Node) {
 	}
 }
 
+func (f *front) model(n *yaml.Node)   { f.text("model", n, &f.state.Policy.Model) }
+func (f *front) effort(n *yaml.Node)  { f.text("effort", n, &f.state.Policy.Effort) }
+func (f *front) timeout(n *yaml.Node) { f.optionalDuration("timeout", n, &f.state.Policy.Timeout) }
+func (f *front) idleTimeout(n *yaml.Node) {
+	f.optionalDuration("idle_timeout", n, &f.state.Policy.IdleTimeout)
+}
+func (f *front) allowedTools(n *yaml.Node) { f.texts("allowed_tools", n, &f.state.Policy.AllowedTools) }
+func (f *front) disallowedTools(n *yaml.Node) {
+	f.texts("disallowed_tools", n, &f.state.Policy.DisallowedTools)
+}
+
 func (f *front) allowedTags(n *yaml.Node) {
 	if n.Kind != yaml.SequenceNode {
 		f.fault(n, "wrong-type", "allowed_tags is %s, not a list", describe(n)).Hint = "write allowed_tags: [goto, result]"

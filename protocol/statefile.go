@@ -66,7 +66,8 @@ func (s *State) parse(data []byte) {
 	sum := sha256.Sum256(data)
 	s.SHA256 = hex.EncodeToString(sum[:])
 	if at := invalidUTF8(data); at >= 0 {
-		s.fault(Pos{Line: 1 + bytes.Count(data[:at], []byte("\n"))}, "not-utf8", "the text is not UTF-8 at byte offset %d", at)
+		line := 1 + bytes.Count(data[:at], []byte("\n"))
+		s.fault(Pos{Line: line}, "not-utf8", "the text is not UTF-8 at byte offset %d", at)
 	}
 	text := strings.TrimPrefix(string(data), byteOrderMark)
 	s.Body = text

@@ -43,7 +43,7 @@ func (f *front) text(key string, n *yaml.Node, to *string) bool {
 // becomes one that is not nil.
 func (f *front) texts(key string, n *yaml.Node, to *[]string) bool {
 	if n.Kind != yaml.SequenceNode {
-		f.fault(n, "wrong-type", "%s is %s, not a list", key, describe(n)).Hint = "write " + key + ": [" + "…]"
+		f.fault(n, "wrong-type", "%s is %s, not a list", key, describe(n)).Hint = "write " + key + ": […]"
 		return false
 	}
 	list, good := []string{}, true
@@ -80,7 +80,8 @@ func (f *front) duration(key string, n *yaml.Node, to *time.Duration) bool {
 			return true
 		}
 	}
-	f.fault(n, "wrong-value", "%s is %s, not a duration above zero", key, describe(n)).Hint = "write it as in 90s, 10m or 1h30m"
+	f.fault(n, "wrong-value", "%s is %s, not a duration above zero", key, describe(n)).Hint =
+		"write it as in 90s, 10m or 1h30m"
 	return false
 }
 

@@ -154,10 +154,10 @@ func (r *Runner) lookup(a *state.Agent, st *protocol.State) func(string) (string
 		case "result", "input":
 			return string(a.Payload), true
 		}
-		if v, ok := a.Vars[name]; ok {
+		if v, ok := r.lookupAttempt(a, st, name); ok {
 			return v, true
 		}
-		if v, ok := r.lookupAttempt(a, st, name); ok {
+		if v, ok := a.Vars[name]; ok {
 			return v, true
 		}
 		v, ok := r.run.Meta[name]

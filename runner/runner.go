@@ -61,8 +61,12 @@ type Config struct {
 
 // Clock is the time as the runner sees it.
 type Clock struct {
-	Now   func() time.Time
+	Now func() time.Time
+	// After fires once; the owner waits for no other that it asked for before.
 	After func(time.Duration) <-chan time.Time
+	// Idle, when not nil, is told that the owner is about to wait, and how many
+	// workers have not answered yet: a clock that jumps may do so now.
+	Idle func(busy int)
 }
 
 // RealClock is the clock of the machine.
@@ -102,6 +106,7 @@ type Runner struct {
 	stop   *state.Stop // set once nothing new may start
 	end    context.CancelCauseFunc
 	orders []Order
+	alarms alarms
 	dirty  bool // the store has nothing of this part of the run yet
 }
 
@@ -133,31 +138,30 @@ func (r *Runner) State() *state.Run { return r.run }
 
 func (r *Runner) now() time.Time { return r.cfg.Clock.Now() }
 
+// alarms are the times at which the owner has something to do by itself; zero
+// ones never come.
+type alarms struct{ deadline, grace, tick time.Time }
+
 // loop is the owner.
 func (r *Runner) loop(ctx context.Context) error {
-	var deadline, grace <-chan time.Time
+	now := r.now()
+	r.alarms.tick = now.Add(tickEvery)
 	if r.cfg.Deadline > 0 {
-		deadline = r.cfg.Clock.After(r.cfg.Deadline)
+		r.alarms.deadline = now.Add(r.cfg.Deadline)
 	}
-	tick := r.cfg.Clock.After(tickEvery)
 	for r.run.Progress.Status == state.Running {
+		timer := r.cfg.Clock.After(max(0, r.next().Sub(r.now())))
+		if r.cfg.Clock.Idle != nil {
+			r.cfg.Clock.Idle(r.busy)
+		}
 		var err error
 		select {
 		case m := <-r.mail:
 			err = r.receive(ctx, m)
-		case <-r.wake():
-			err = r.advance(ctx, r.run.Step(r.now()))
-		case <-deadline:
-			deadline = nil
-			grace, err = r.expire(ctx)
+		case <-timer:
+			err = r.ring(ctx)
 		case name := <-r.cfg.Cancel:
-			grace, err = r.cancel(ctx, name)
-		case <-grace:
-			grace = nil
-			r.expired()
-		case <-tick:
-			tick = r.cfg.Clock.After(tickEvery)
-			r.cfg.Reporter.Tick(r.now())
+			err = r.cancel(ctx, name)
 		}
 		if err != nil {
 			return err
@@ -166,42 +170,72 @@ func (r *Runner) loop(ctx context.Context) error {
 	return nil
 }
 
-// wake fires when the next waiting agent may go on.
-func (r *Runner) wake() <-chan time.Time {
+// next is the earliest time at which the owner has something to do.
+func (r *Runner) next() time.Time {
+	at := r.alarms.tick
+	for _, t := range []time.Time{r.alarms.deadline, r.alarms.grace, r.wake()} {
+		if !t.IsZero() && t.Before(at) {
+			at = t
+		}
+	}
+	return at
+}
+
+// wake is when the next waiting agent may go on.
+func (r *Runner) wake() time.Time {
 	if r.stop != nil {
-		return nil
+		return time.Time{}
 	}
+	return r.run.Step(r.now()).Wake()
+}
+
+// ring does what is due.
+func (r *Runner) ring(ctx context.Context) error {
 	now := r.now()
-	at := r.run.Step(now).Wake()
-	if at.IsZero() {
-		return nil
+	due := func(t *time.Time) bool {
+		if t.IsZero() || now.Before(*t) {
+			return false
+		}
+		*t = time.Time{}
+		return true
 	}
-	return r.cfg.Clock.After(max(0, at.Sub(now)))
+	if due(&r.alarms.tick) {
+		r.alarms.tick = now.Add(tickEvery)
+		r.cfg.Reporter.Tick(now)
+	}
+	if due(&r.alarms.grace) {
+		r.expired()
+	}
+	if due(&r.alarms.deadline) && r.stop == nil {
+		return r.expire(ctx)
+	}
+	if _, ready := r.run.Step(now).Next(r.busy); ready && r.stop == nil {
+		return r.advance(ctx, r.run.Step(now))
+	}
+	return nil
 }
 
 // expire is the deadline: nothing new starts, states in flight get the grace.
-func (r *Runner) expire(ctx context.Context) (<-chan time.Time, error) {
-	if r.stop != nil {
-		return nil, nil
-	}
+func (r *Runner) expire(ctx context.Context) error {
 	r.stop = &state.Stop{Status: state.Suspended, Reason: "the deadline of " + r.cfg.Deadline.String() + " is reached"}
-	grace := r.cfg.Clock.After(time.Duration(r.run.Options.Grace))
-	return grace, r.advance(ctx, r.run.Step(r.now()))
+	r.alarms.grace = r.now().Add(time.Duration(r.run.Options.Grace))
+	return r.advance(ctx, r.run.Step(r.now()))
 }
 
 // cancel takes in a signal. The state is complete in one file within the time a
 // save takes, whatever becomes of the states in flight.
-func (r *Runner) cancel(ctx context.Context, name string) (<-chan time.Time, error) {
+func (r *Runner) cancel(ctx context.Context, name string) error {
 	first := r.stop == nil || r.stop.Status != state.Cancelled
 	r.stop = &state.Stop{Status: state.Cancelled, Reason: name}
 	if !first {
 		r.end(cancelStop)
-		return nil, nil
+		return nil
 	}
 	if err := r.cfg.Store.Fold(r.run); err != nil {
-		return nil, err
+		return err
 	}
-	return r.cfg.Clock.After(cancelGrace), r.advance(ctx, r.run.Step(r.now()))
+	r.alarms.grace = r.now().Add(cancelGrace)
+	return r.advance(ctx, r.run.Step(r.now()))
 }
 
 // expired ends what is in flight when the grace is used up.

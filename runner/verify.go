@@ -22,6 +22,7 @@ type Verifier interface {
 
 // Checks is everything a worker needs to verify one attempt.
 type Checks struct {
+	Agent     string
 	Commands  []string
 	Timeout   time.Duration // of one command
 	Dir       string        // absolute
@@ -38,7 +39,7 @@ type Checks struct {
 func (r *Runner) checks(a *state.Agent, st *protocol.State, env []string) *Checks {
 	c, e := st.Policy.Convergence, a.Exec
 	return &Checks{
-		Commands: c.DoneWhen, Timeout: c.Timeout, Dir: r.dir(a), Env: env,
+		Agent: a.ID, Commands: c.DoneWhen, Timeout: c.Timeout, Dir: r.dir(a), Env: env,
 		Mark: r.run.Mark + "." + strconv.Itoa(e.Running.N), Protect: c.Protect, Protected: e.Protected,
 		LogFile: filepath.Join(r.cfg.LogDir, a.ID, a.State+".log"), Attempt: e.Attempt, AgentCode: e.AgentCode,
 	}

@@ -75,7 +75,7 @@ func (s *Step) Judge(id string, st *protocol.State, v Verification) {
 func (s *Step) attempt(e *Exec, c *protocol.Convergence, v Verification) NodeAttempt {
 	n := NodeAttempt{
 		Attempt: e.Attempt, CostUSD: e.AttemptUSD, Results: v.Results,
-		DurationS: max(0, s.now.Sub(e.AttemptStarted).Seconds()),
+		DurationS: max(0, s.now.Sub(e.AttemptStarted)).Round(time.Millisecond).Seconds(),
 	}
 	if e.Attempt > 1 {
 		n.BackoffS = new(backoff(c.Backoff, e.Attempt).Seconds())
@@ -110,8 +110,7 @@ func (s *Step) converge(a *Agent) {
 	if e.Attempt > 1 {
 		s.d.Progress.Flakes++
 	}
-	a.Session, a.Branch = e.Session, false
-	s.finish(a, Outcome{Decision: *e.Asked})
+	s.finish(a, Outcome{Decision: *e.Asked}, e.Session)
 }
 
 // again prepares the next attempt. What the failed one asked for is forgotten.

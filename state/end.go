@@ -49,10 +49,11 @@ func (s *Step) End(id string, st *protocol.State, o Outcome) {
 	case st.Policy.Convergence != nil:
 		s.verify(a, o)
 	default:
+		var next *Session
 		if prompt {
-			a.Session, a.Branch = e.settle(a.Session, o), false
+			next = e.settle(a.Session, o)
 		}
-		s.finish(a, o)
+		s.finish(a, o, next)
 	}
 }
 
@@ -189,14 +190,19 @@ func (s *Step) finished(a *Agent, o Outcome, fault string) *StateFinished {
 	return f
 }
 
-// finish applies a legal move.
-func (s *Step) finish(a *Agent, o Outcome) {
+// finish applies a legal move. next is the conversation to go on in, nil when it
+// stays what it was. A move that is over a limit is tried again from the session
+// of the entry, and so must not replace it.
+func (s *Step) finish(a *Agent, o Outcome, next *Session) {
 	if f := s.overLimit(a, o.Decision); f != nil {
 		s.fail(a, *f, o)
 		return
 	}
 	s.emit(a, s.finished(a, o, ""))
 	a.Exec, a.Fault, a.Model, a.Failure = nil, nil, "", ""
+	if next != nil {
+		a.Session, a.Branch = next, false
+	}
 	s.follow(a, o.Decision)
 }
 

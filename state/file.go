@@ -82,13 +82,27 @@ func acquire(dir, id, holder string) (*File, error) {
 		return nil, fmt.Errorf("lock run %q: %w", id, err)
 	}
 	if !ok {
-		held, _ := os.ReadFile(f.path(".lock"))
-		return nil, &Locked{ID: id, Holder: string(held)}
+		return nil, &Locked{ID: id, Holder: f.holder()}
 	}
 	if err := os.WriteFile(f.path(".lock"), []byte(holder+"\n"), 0o600); err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
 	return f, nil
+}
+
+// holder reads who has the lock. That one writes its name just after it has taken
+// the lock, so for a moment the file is empty or names the one before.
+func (f *File) holder() string {
+	last := ""
+	for range 50 {
+		held, _ := os.ReadFile(f.path(".lock"))
+		if len(held) > 0 && string(held) == last {
+			break
+		}
+		last = string(held)
+		time.Sleep(10 * time.Millisecond)
+	}
+	return last
 }
 
 // makeDir creates the state folder. A .raymond folder above it is hidden from git.
@@ -179,7 +193,7 @@ func List(dir string) ([]string, error) {
 	}
 	var ids []string
 	for _, e := range entries {
-		if id, ok := strings.CutSuffix(e.Name(), ".json"); ok && ValidID(id) && !e.IsDir() {
+		if id, ok := strings.CutSuffix(e.Name(), ".json"); ok && ValidID(id) {
 			ids = append(ids, id)
 		}
 	}

@@ -92,6 +92,9 @@ func (r *Run) replay(journal []byte) error {
 			return &Invalid{Field: fmt.Sprintf("line %d", n), What: fmt.Sprintf(
 				"is step %d, want %d", d.Progress.Seq, r.Progress.Seq+1)}
 		}
+		if err := r.fits(d); err != nil {
+			return &Invalid{Field: fmt.Sprintf("line %d", n), What: err.Error()}
+		}
 		r.Apply(d)
 		applied = true
 	}
@@ -99,6 +102,29 @@ func (r *Run) replay(journal []byte) error {
 		return nil
 	}
 	return r.Validate()
+}
+
+// fits says why d can't be the step after r: agents stand in the order of their
+// numbers, and none ever gets another one.
+func (r *Run) fits(d *Delta) error {
+	r.index()
+	last, seen := 0, map[string]bool{}
+	if n := len(r.Agents); n > 0 {
+		last = r.Agents[n-1].N
+	}
+	for i, a := range d.Agents {
+		was, known := r.byID[a.ID]
+		switch {
+		case seen[a.ID]:
+			return fmt.Errorf("agents[%d].id: %q is there twice", i, a.ID)
+		case known && a.N != was.N:
+			return fmt.Errorf("agents[%d].n: is %d, was %d", i, a.N, was.N)
+		case !known && a.N <= last:
+			return fmt.Errorf("agents[%d].n: is %d, want more than %d", i, a.N, last)
+		}
+		seen[a.ID], last = true, max(last, a.N)
+	}
+	return nil
 }
 
 func parseLine(line []byte) (*Delta, error) {

@@ -3,20 +3,20 @@ package state
 import "slices"
 
 // book writes the cost of an agent process into the ledger: as it was reported,
-// else estimated from its transcript, else as unknown.
+// else estimated from its transcript and from what it reported in part, else as
+// unknown.
 func (s *Step) book(a *Agent, o Outcome) {
 	e := a.Exec
 	entry := Entry{N: e.Running.N, Agent: a.ID, State: a.State, Session: e.Running.SessionID, Kind: Unknown}
 	if o.Session != "" {
 		entry.Session = o.Session
 	}
+	usd, ok := s.estimate(o.Used)
 	switch {
 	case o.Cost.Kind == Exact:
 		entry.Kind, entry.CostUSD, entry.Models = Exact, o.Cost.USD, o.Cost.Usage
-	default:
-		if usd, ok := s.estimate(o.Used); ok {
-			entry.Kind, entry.CostUSD = Estimated, usd
-		}
+	case ok || o.Cost.Kind == Estimated:
+		entry.Kind, entry.CostUSD = Estimated, max(usd, o.Cost.USD)
 	}
 	p := &s.d.Progress
 	p.Unknown++

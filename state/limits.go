@@ -55,11 +55,15 @@ func (s *Step) blocked() bool {
 
 // Next returns the agent that takes the next free slot at the time of the step:
 // an execution under way goes on before one that waited for a retry, that before
-// a new one begins, and new ones begin round-robin in order of creation. busy is
-// the number of slots taken.
+// a new one begins, and new ones begin round-robin in order of creation. When
+// nothing may start, verdicts are still worked out. busy is the number of slots
+// taken.
 func (s *Step) Next(busy int) (*Agent, bool) {
-	if busy >= s.Options().MaxParallel || s.blocked() {
+	if busy >= s.Options().MaxParallel {
 		return nil, false
+	}
+	if s.blocked() {
+		return s.unjudged()
 	}
 	fresh := !s.failing() && !s.overIterations()
 	var going, waited, after, first *Agent
@@ -85,6 +89,19 @@ func (s *Step) Next(busy int) (*Agent, bool) {
 		}
 	}
 	return nil, false
+}
+
+// unjudged returns an agent whose attempt waits for its verdict. That is part of
+// what was begun, and costs nothing.
+func (s *Step) unjudged() (*Agent, bool) {
+	var found *Agent
+	s.each(func(a *Agent) bool {
+		if a.Status == Ready && a.Exec != nil && a.Exec.Phase == PhaseVerify {
+			found = a
+		}
+		return found == nil
+	})
+	return found, found != nil
 }
 
 // Wake returns when the next waiting agent may go on; zero when none waits that

@@ -83,7 +83,7 @@ func (s *site) breakAt(n int, args ...string) (outcome, bool) {
 func (s *site) mayRepeat() map[string]string {
 	s.t.Helper()
 	open := map[string]string{}
-	if !exists(filepath.Join(s.stateDir(), runID+".json")) {
+	if !exists(s.stateFile()) {
 		return open
 	}
 	for _, a := range s.saved().Agents {
@@ -154,7 +154,21 @@ func (s *site) wantWhole() {
 		s.t.Errorf("copy of the event log (-log +copy):\n%s", d)
 	}
 	wantLedger(s.t, run)
+	if want := run.Progress.Launches - scriptsStarted(events); len(run.Ledger) != want {
+		s.t.Errorf("ledger: got %d entries, want %d, one for each agent process: %+v", len(run.Ledger), want, run.Ledger)
+	}
 	wantStartedAgents(s.t, events, run)
+}
+
+// scriptsStarted counts the launches of scripts in a log.
+func scriptsStarted(events []state.Event) int {
+	n := 0
+	for _, b := range bodies[*state.StateStarted](events) {
+		if b.Kind == "script" {
+			n++
+		}
+	}
+	return n
 }
 
 func numbers(events []state.Event) []string {
@@ -256,7 +270,7 @@ func (s *site) goOn() outcome {
 
 func (s *site) goOnArgs() []string {
 	s.t.Helper()
-	if !exists(filepath.Join(s.stateDir(), runID+".json")) {
+	if !exists(s.stateFile()) {
 		return s.canonicalArgs(1)
 	}
 	return []string{"resume", runID, "--events", "copy.jsonl"}

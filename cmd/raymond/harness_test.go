@@ -294,6 +294,9 @@ func (s *site) resume(code int, args ...string) outcome {
 // stateDir is the folder of the run's state.
 func (s *site) stateDir() string { return filepath.Join(s.work, ".raymond", "state") }
 
+// stateFile is the snapshot of the run.
+func (s *site) stateFile() string { return filepath.Join(s.stateDir(), runID+".json") }
+
 // saved returns the run as its files have it.
 func (s *site) saved() *state.Run {
 	s.t.Helper()

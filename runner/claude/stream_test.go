@@ -227,6 +227,17 @@ func TestLastResultDecides(t *testing.T) {
 	}
 }
 
+// TestSubagentsAreNotHeard holds that what a subagent says and does while the
+// main thread answers is no part of the message and does not cut it.
+func TestSubagentsAreNotHeard(t *testing.T) {
+	a, f := judged(runner.Order{SessionID: chosen}, start, hello,
+		`{"type":"assistant","parent_tool_use_id":"t","message":{"content":[{"type":"text","text":"<goto>NO</goto>"}]}}`,
+		`{"type":"user","parent_tool_use_id":"t","message":{"content":[{"type":"tool_result"}]}}`, goodbye)
+	if f != nil || a.Text != "hello" {
+		t.Errorf("a subagent beside the main thread: got %q, %v, want \"hello\"", a.Text, f)
+	}
+}
+
 // TestNoiseIsIgnored holds that lines that are no records cost nothing but a
 // note.
 func TestNoiseIsIgnored(t *testing.T) {

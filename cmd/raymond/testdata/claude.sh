@@ -1,8 +1,9 @@
 #!/bin/bash
 # Stands in for the agent CLI. Its folder $STUB keeps how it was called (calls,
-# a line each) and what it was told (prompt.N), and says what it answers to the
-# N-th call: reply.N, else reply. cost.N is what that costs, fail.N what it says
-# on stderr before it ends with code 1 and no result.
+# a line each), what it was told (prompt.N) and where it was started (cwd.N), and
+# says what it answers to the N-th call: reply.N, else what the prompt has after
+# "answer: ", else reply. cost.N is what that costs, fail.N what it says on stderr
+# before it ends with code 1 and no result.
 if [ "$1" = --version ]; then
 	echo "${STUB_VERSION:-2.1.200} (stub)"
 	exit
@@ -24,7 +25,8 @@ while [ $# -gt 0 ]; do
 	esac
 	shift
 done
-text=$(cat "reply.$n" 2>/dev/null || cat reply)
+text=$(cat "reply.$n" 2>/dev/null || sed -n 's/^answer: //p' "prompt.$n")
+[ -n "$text" ] || text=$(cat reply)
 text=${text//\\/\\\\}
 text=${text//\"/\\\"}
 text=${text//$'\n'/\\n}

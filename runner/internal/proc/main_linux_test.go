@@ -38,6 +38,7 @@ var roles = map[string]func(args []string){
 	"linger":    func([]string) { ready(); linger() },
 	"stubborn":  playStubborn,
 	"polite":    playPolite,
+	"teller":    playTeller,
 	"chatter":   playChatter,
 	"flood":     playFlood,
 	"parent":    playParent,
@@ -78,6 +79,16 @@ func playPolite([]string) {
 	signal.Notify(c, syscall.SIGINT)
 	ready()
 	<-c
+}
+
+// playTeller tells each signal that it gets, and goes on.
+func playTeller([]string) {
+	c := make(chan os.Signal, 4)
+	signal.Notify(c, syscall.SIGINT, syscall.SIGTERM)
+	ready()
+	for s := range c {
+		fmt.Println(int(s.(syscall.Signal)))
+	}
 }
 
 // playChatter writes a byte every few milliseconds, for a time, to stderr.
@@ -131,6 +142,8 @@ func playParent(args []string) {
 	must(err)
 	fmt.Println(strings.TrimSpace(line))
 	switch {
+	case strings.Contains(how, "waiting"):
+		must(cmd.Wait())
 	case strings.Contains(how, "lingering"):
 		linger()
 	case strings.Contains(how, "until-usr1"):

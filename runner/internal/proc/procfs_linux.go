@@ -14,12 +14,15 @@ import (
 type process struct {
 	pid, ppid, pgrp int
 	dying           bool   // or dead, but not collected
+	kernel          bool   // a thread of the kernel
 	born            uint64 // clock ticks after the boot; with pid it names one process for good
 }
 
-// exiting is the kernel's PF_EXITING: what is on its way out has no environment
-// any more.
-const exiting = 4
+// Flags of a process, as the kernel has them in its sched.h.
+const (
+	exiting      = 0x4      // PF_EXITING: on its way out, without an environment
+	kernelThread = 0x200000 // PF_KTHREAD
+)
 
 // readProc reads a small file of /proc. It makes one buffer and no os.File: it is
 // called once for every child, and for every process of the machine in a sweep.
@@ -66,8 +69,8 @@ func readStat(pid int) (process, bool) {
 	if len(f) < 20 {
 		return process{}, false
 	}
-	p := process{pid: pid}
 	flags, _ := strconv.ParseUint(f[6], 10, 64)
+	p := process{pid: pid, kernel: flags&kernelThread != 0}
 	p.dying = f[0] == "Z" || f[0] == "X" || flags&exiting != 0
 	p.ppid, _ = strconv.Atoi(f[1])
 	p.pgrp, _ = strconv.Atoi(f[2])
@@ -112,30 +115,6 @@ func childrenByStat() []int {
 		}
 	}
 	return found
-}
-
-// maxEnvironment bounds how much of an environment is read. The kernel allows a
-// quarter of the stack limit, 2 MiB as a rule.
-const maxEnvironment = 8 << 20
-
-// hasEntry says whether an entry of the environment that a process was started
-// with passes the test. A process that may not be looked at, or is dead, has none.
-func hasEntry(pid int, test func(entry []byte) bool) bool {
-	data, err := readProc("/proc/"+strconv.Itoa(pid)+"/environ", 16<<10)
-	if err != nil || len(data) > maxEnvironment {
-		return false
-	}
-	for entry := range bytes.SplitSeq(data, []byte{0}) {
-		if test(entry) {
-			return true
-		}
-	}
-	return false
-}
-
-// carries says whether a process has exactly this entry in its environment.
-func carries(pid int, entry string) bool {
-	return entry != "" && hasEntry(pid, func(e []byte) bool { return string(e) == entry })
 }
 
 // pids returns the ids of all processes.

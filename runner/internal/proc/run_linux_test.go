@@ -9,7 +9,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 	"syscall"
@@ -125,19 +124,23 @@ func TestCauseOfTheContextChoosesTheLadder(t *testing.T) {
 
 func TestStopHastensAnEndingChild(t *testing.T) {
 	t.Parallel()
-	s, a := part("stubborn", "2 15"), announced()
-	s.Stdout = a
+	s, a := part("teller", ""), announced()
+	settled := make(chan struct{})
+	s.Stdout, s.Settled, s.SettleGrace = a, settled, time.Millisecond
 	s.Ladder = Ladder{Term: time.Hour, Kill: time.Hour}
-	s.LadderOf = func(error) Ladder { return Ladder{Term: time.Millisecond, Kill: time.Millisecond} }
-	s.Timeout = time.Second
+	s.LadderOf = func(error) Ladder { return Ladder{Term: time.Millisecond, Kill: 200 * time.Millisecond} }
 	r := inBackground(t, s)
 	a.next(t)
-	// The first rung of the hour-long ladder is taken when the timeout passes.
-	w := time.NewTimer(s.Timeout + 200*time.Millisecond)
-	<-w.C
+	close(settled)
+	if got := a.next(t); got != int(syscall.SIGINT) {
+		t.Fatalf("the ladder began with signal %d", got)
+	}
 	r.stop(nil)
-	if e := r.wait(t); e.Signal != "SIGKILL" || e.Ended != ByTimeout {
+	if e := r.wait(t); e.Signal != "SIGKILL" || e.Ended != BySettling {
 		t.Errorf("got %+v", e)
+	}
+	if got := a.next(t); got != int(syscall.SIGTERM) {
+		t.Errorf("the ladder went on with signal %d", got)
 	}
 }
 
@@ -303,49 +306,6 @@ func TestStartErrorsNameWhatIsMissing(t *testing.T) {
 	}
 }
 
-// allocated returns how many bytes f allocates, in this whole process.
-func allocated(f func()) int {
-	var before, after runtime.MemStats
-	runtime.ReadMemStats(&before)
-	f()
-	runtime.ReadMemStats(&after)
-	return int(after.TotalAlloc - before.TotalAlloc)
-}
-
-// Not parallel: the allocations of other tests would count.
-func TestFloodNeedsLittleMemory(t *testing.T) {
-	for _, to := range []string{"stdout", "stderr"} {
-		s := part("flood", "200 "+to)
-		got := allocated(func() {
-			if e := run(t, s); e.Code != 0 {
-				t.Errorf("got %+v", e)
-			}
-		})
-		if got > 400<<10 {
-			t.Errorf("200 MiB on %s: %d bytes were allocated", to, got)
-		}
-	}
-}
-
-// Not parallel: the allocations of other tests would count.
-func TestOneHugeLineNeedsBoundedMemory(t *testing.T) {
-	const size = 1 << 20
-	var got []int
-	var cut bool
-	lines := &Lines{Max: size, Line: func(line []byte, truncated bool) {
-		got, cut = append(got, len(line)), truncated
-	}}
-	s := part("flood", "100 stdout")
-	s.Stdout = lines
-	bytes := allocated(func() { run(t, s); lines.Flush() })
-	if !slices.Equal(got, []int{size}) || !cut || bytes > 4*size {
-		t.Errorf("lines of %v bytes, truncated: %v; %d bytes allocated", got, cut, bytes)
-	}
-	if cap(lines.buf) > keptBuffer {
-		t.Errorf("a buffer of %d bytes is kept", cap(lines.buf))
-	}
-}
-
 // Somebody who is no descendant may hold the pipes, and is not waited for.
 func TestPipesHeldByStrangersDoNotHang(t *testing.T) {
 	t.Parallel()
@@ -365,34 +325,6 @@ func TestPipesHeldByStrangersDoNotHang(t *testing.T) {
 	if took := time.Since(e.Finished); e.Code != 0 || e.Ended != ByStop || took >= drainMax {
 		t.Errorf("after %v got %+v", took, e)
 	}
-}
-
-// Not parallel: the files and goroutines of other tests would count.
-func TestRunLeaksNothing(t *testing.T) {
-	run(t, part("exit", "0")) // what stays for good is there from now on
-	files, routines := openFiles(t), runtime.NumGoroutine()
-	for range 20 {
-		s := part("exit", "0")
-		s.Stdin = []byte("x")
-		run(t, s)
-		_, _ = Run(context.Background(), Spec{Path: "/no/such/program", Stdin: s.Stdin})
-		_, _ = Run(context.Background(), Spec{Path: "no-such-program"})
-	}
-	if got := openFiles(t); got > files {
-		t.Errorf("%d files are open, %d were", got, files)
-	}
-	if got := runtime.NumGoroutine(); got > routines+2 { // the last of Run may just be ending
-		t.Errorf("%d goroutines run, %d did", got, routines)
-	}
-}
-
-func openFiles(t *testing.T) int {
-	t.Helper()
-	list, err := os.ReadDir("/proc/self/fd")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return len(list)
 }
 
 func TestInterruptOfTheGroupReachesEverybodyInIt(t *testing.T) {

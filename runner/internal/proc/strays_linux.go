@@ -67,7 +67,7 @@ func (k *kin) leftovers(everywhere bool) []process {
 		}
 	}
 	if everywhere {
-		k.addMarked(found, siblings, all)
+		k.addMarked(found, siblings)
 	}
 	return values(found)
 }
@@ -77,18 +77,19 @@ func (k *kin) leftovers(everywhere bool) []process {
 // and no running sibling, is old enough to be its ancestor; otherwise the last of
 // those siblings will end it.
 func (k *kin) owns(p process, siblings []sibling, all map[int]process) bool {
+	if p.dying {
+		return p.pgrp != syscall.Getpgrp()
+	}
+	env := settledEnviron(p.pid)
 	for _, s := range siblings {
-		if p.pgrp == s.pid || carries(p.pid, s.mark) {
+		if p.pgrp == s.pid || env.has(s.mark) {
 			return false
 		}
 	}
-	if p.pgrp == k.p.Pid || carries(p.pid, k.mark) {
+	if p.pgrp == k.p.Pid || env.has(k.mark) {
 		return true
 	}
-	if p.pgrp == syscall.Getpgrp() {
-		return false
-	}
-	return p.dying || k.couldHaveStarted(p, siblings, all)
+	return p.pgrp != syscall.Getpgrp() && k.couldHaveStarted(p, siblings, all)
 }
 
 // couldHaveStarted says whether k, and no running sibling, is as old as p.
@@ -103,13 +104,13 @@ func (k *kin) couldHaveStarted(p process, siblings []sibling, all map[int]proces
 }
 
 // addMarked adds every live process that carries the mark of k.
-func (k *kin) addMarked(found map[int]process, siblings []sibling, all map[int]process) {
+func (k *kin) addMarked(found map[int]process, siblings []sibling) {
 	if k.mark == "" || slices.ContainsFunc(siblings, func(s sibling) bool { return s.mark == k.mark }) {
 		return
 	}
-	for pid, p := range all {
-		if pid != syscall.Getpid() && pid != k.p.Pid && !p.dying && carries(pid, k.mark) {
-			found[pid] = p
+	for _, p := range carriers(pids(), func(env environ) bool { return env.has(k.mark) }) {
+		if p.pid != syscall.Getpid() {
+			found[p.pid] = p
 		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -57,16 +58,10 @@ func untouchable() map[int]bool {
 
 // marked finds the live processes that carry a mark.
 func marked(entry string, spared map[int]bool) []process {
-	var found []process
-	for _, pid := range pids() {
-		if spared[pid] || !hasEntry(pid, func(e []byte) bool { return beginsWith(e, entry) }) {
-			continue
-		}
-		if p, ok := readStat(pid); ok && !p.dying {
-			found = append(found, p)
-		}
-	}
-	return found
+	candidates := slices.DeleteFunc(pids(), func(pid int) bool { return spared[pid] })
+	return carriers(candidates, func(env environ) bool {
+		return env.some(func(e []byte) bool { return beginsWith(e, entry) })
+	})
 }
 
 // beginsWith says whether an entry is mark, or mark and something after a boundary.

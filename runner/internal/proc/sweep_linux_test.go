@@ -1,9 +1,7 @@
 package proc
 
 import (
-	"bytes"
 	"context"
-	"fmt"
 	"os"
 	"os/exec"
 	"runtime"
@@ -185,7 +183,7 @@ func TestChildrenOfOthersAreLeftAlone(t *testing.T) {
 	a.next(t)
 	parent := a.next(t)
 
-	cmd := foreign(t)
+	cmd := foreign(t, newMark(), onDyingThread)
 	kill(parent, syscall.SIGUSR1) // could have started it, by its age
 	r.wait(t)
 	if !alive(cmd.Process.Pid) {
@@ -200,22 +198,28 @@ func TestChildrenOfOthersAreLeftAlone(t *testing.T) {
 	}
 }
 
-// foreign starts a process with os/exec. The thread that forks it ends at once,
-// which makes it a child of the first thread, where orphans are too.
-func foreign(t *testing.T) *exec.Cmd {
+// After a forced end the mark counts, wherever it is found.
+func TestForcedEndFindsTheMarkEverywhere(t *testing.T) {
+	s := part("linger", "")
+	cmd := foreign(t, s.Mark, (*exec.Cmd).Start)
+	s.Timeout = 50 * time.Millisecond
+	if e := run(t, s); e.Swept != 1 {
+		t.Errorf("got %+v", e)
+	}
+	wantGone(t, cmd.Process.Pid)
+	_ = cmd.Wait()
+}
+
+// foreign starts a process that Run knows nothing of.
+func foreign(t *testing.T, mark string, start func(*exec.Cmd) error) *exec.Cmd {
 	t.Helper()
 	cmd := exec.Command(os.Args[0])
-	cmd.Env = append(os.Environ(), roleVar+"=linger")
+	cmd.Env = append(os.Environ(), noSleep, roleVar+"=linger", markVar+"="+mark)
 	from, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
 	}
-	started := make(chan error)
-	go func() {
-		runtime.LockOSThread() // and never unlock
-		started <- cmd.Start()
-	}()
-	if err := <-started; err != nil {
+	if err := start(cmd); err != nil {
 		t.Fatal(err)
 	}
 	var b [1]byte
@@ -223,6 +227,17 @@ func foreign(t *testing.T) *exec.Cmd {
 		t.Fatal(err)
 	}
 	return cmd
+}
+
+// onDyingThread starts a process from a thread that ends at once. This makes it
+// a child of the first thread, where orphans are too.
+func onDyingThread(cmd *exec.Cmd) error {
+	started := make(chan error)
+	go func() {
+		runtime.LockOSThread() // and never unlock
+		started <- cmd.Start()
+	}()
+	return <-started
 }
 
 // waitDead returns when a process has died, collected or not.
@@ -271,15 +286,19 @@ func TestManyAtOnce(t *testing.T) {
 		wg.Go(func() {
 			slots <- struct{}{}
 			defer func() { <-slots }()
-			var out bytes.Buffer
+			var out strings.Builder
 			s := Spec{
 				Path: "/bin/bash", MarkVar: markVar, Mark: newMark(), Stdout: &out,
-				Args: []string{"-c", fmt.Sprintf("sleep 300 & (setsid sleep 300 &); echo %d", i)},
+				Args: []string{"-c", "sleep 300 & echo $!; setsid sleep 300 & echo $!"},
 				Env:  []string{"PATH=/usr/bin:/bin"},
 			}
 			e, err := Run(context.Background(), s)
-			if err != nil || e.Code != 0 || out.String() != fmt.Sprintln(i) || e.Swept != 2 {
-				t.Errorf("run %d: %+v, %v, %q", i, e, err, out.String())
+			left := strings.Fields(out.String())
+			if err != nil || e.Code != 0 || e.Left != 0 || len(left) != 2 {
+				t.Errorf("run %d: %+v, %v, %q", i, e, err, left)
+			}
+			for _, pid := range left {
+				wantGone(t, number(pid))
 			}
 		})
 	}
@@ -321,7 +340,7 @@ func TestSweepAfterACrash(t *testing.T) {
 func TestSweepKnowsTheBoundary(t *testing.T) {
 	prefix := newMark() + "x"
 	for suffix, want := range map[string]bool{"": true, ".1": true, "-b": true, "1": false, "y": false, "é": false} {
-		pid := orphan(t, prefix+suffix)
+		pid := orphan(t, prefix+suffix, "linger")
 		if n, err := Sweep(context.Background(), markVar, prefix); err != nil || (n == 1) != want {
 			t.Errorf("Sweep %q with %q around: got %d, %v, want it ended: %v", prefix, prefix+suffix, n, err, want)
 		}
@@ -337,10 +356,10 @@ func TestSweepKnowsTheBoundary(t *testing.T) {
 }
 
 // orphan starts a process that Run knows nothing of.
-func orphan(t *testing.T, mark string) int {
+func orphan(t *testing.T, mark, part string) int {
 	t.Helper()
 	cmd := exec.Command(os.Args[0])
-	cmd.Env = append(os.Environ(), noSleep, markVar+"="+mark, roleVar+"=parent", argsVar+"=setsid -- linger")
+	cmd.Env = append(os.Environ(), noSleep, markVar+"="+mark, roleVar+"=parent", argsVar+"=setsid -- "+part)
 	out, err := cmd.Output()
 	if err != nil {
 		t.Fatal(err)
@@ -352,7 +371,7 @@ func orphan(t *testing.T, mark string) int {
 func TestSweepSparesItsOwnAncestors(t *testing.T) {
 	cmd := exec.Command(os.Args[0])
 	mark := newMark()
-	cmd.Env = append(os.Environ(), noSleep, markVar+"="+mark, roleVar+"=parent", argsVar+"=plain -- sweeper "+mark)
+	cmd.Env = append(os.Environ(), noSleep, markVar+"="+mark, roleVar+"=parent", argsVar+"=waiting -- sweeper "+mark)
 	if out, err := cmd.CombinedOutput(); err != nil || string(out) != "0 <nil>\n" {
 		t.Errorf("got %q, %v", out, err)
 	}
@@ -362,13 +381,12 @@ func TestSweepObeysItsContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	mark := newMark()
-	pid := orphan(t, mark+".1")
+	pid := orphan(t, mark+".1", "stubborn 15")
 	if _, err := Sweep(ctx, markVar, mark); err == nil {
 		t.Error("a sweep that was cut short reports no error")
 	}
 	if _, err := Sweep(context.Background(), markVar, mark); err != nil {
 		t.Error(err)
 	}
-	waitDead(t, pid)
-	reapStrays()
+	wantGone(t, pid)
 }

@@ -1,0 +1,239 @@
+//go:build linux
+
+package main
+
+import (
+	"os"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/raymond-action/raymond-action/runner/claude/claudetest"
+	"github.com/raymond-action/raymond-action/state"
+)
+
+// Within which a signal must have its effects.
+const (
+	savedWithin = time.Second
+	endedWithin = 5 * time.Second
+)
+
+// stubborn is a workflow whose second state runs until it is killed, unless there
+// is a file "go".
+const stubborn = `
+-- 1_START.md --
+log: start
+reply:
+<goto input="kept">STAY.sh</goto>
+end.
+-- STAY.sh --
+if [ -e go ]; then echo "<result>$RAYMOND_INPUT</result>"; exit; fi
+trap '' INT TERM
+touch staying
+while :; do sleep 0.05; done
+`
+
+// polite is the same with a script that ends when it is asked to.
+var polite = strings.ReplaceAll(stubborn, "trap '' INT TERM\n", "")
+
+// TestCancelKeepsEverythingAndLeavesNothing holds what a cancel promises, for
+// what ends at once and for what does not.
+func TestCancelKeepsEverythingAndLeavesNothing(t *testing.T) {
+	for name, c := range map[string]struct {
+		workflow string
+		signal   syscall.Signal
+		code     int
+	}{
+		"SIGINT":                     {polite, syscall.SIGINT, 130},
+		"SIGTERM":                    {polite, syscall.SIGTERM, 143},
+		"SIGTERM, script ignores it": {stubborn, syscall.SIGTERM, 143},
+		"SIGINT, script ignores it":  {stubborn, syscall.SIGINT, 130},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newSite(t, c.workflow)
+			j := s.start(s.runArgs()...)
+			j.until("the script", func() bool { return exists(s.file("staying")) })
+			s.wantCancelled(j, c.signal, c.code, "STAY.sh")
+			if run := s.saved(); run.Progress.TotalUSD != state.Dollar/100 {
+				t.Errorf("cost: got $%s, want the $0.01 that the first state has cost", run.Progress.TotalUSD)
+			}
+			s.write(s.file("go"), "")
+			if o := s.resume(0); o.stdout != "kept\n" {
+				t.Errorf("resume: got %v, want %q", o, "kept\n")
+			}
+		})
+	}
+	t.Run("SIGINT, real CLI with a tool", func(t *testing.T) {
+		t.Parallel()
+		cancelRealTool(t)
+	})
+}
+
+// cancelRealTool cancels a run while a tool of the real CLI runs.
+func cancelRealTool(t *testing.T) {
+	api := claudetest.NewServer(t,
+		claudetest.On("Prompt one.", claudetest.Say("<goto>TWO.md</goto>")),
+		claudetest.Rule{Match: "Prompt two.", FailFirst: 1, Fail: claudetest.Do(claudetest.Bash("touch staying; sleep 300")),
+			Steps: []claudetest.Reply{claudetest.Say("<result>done</result>")}},
+	)
+	s := newRealSite(t, twoPrompts, api)
+	j := s.start(s.runArgs("--allowed-tools", "Bash")...)
+	j.until("the tool", func() bool { return exists(s.file("staying")) })
+	s.wantCancelled(j, syscall.SIGINT, 130, "TWO.md")
+	first := s.saved().Ledger[0]
+	if first.Kind != state.Exact || first.CostUSD == 0 || s.saved().Progress.TotalUSD < first.CostUSD {
+		t.Errorf("cost: got $%s and %+v for the first state, want that kept", s.saved().Progress.TotalUSD, first)
+	}
+	if o := s.resume(0); o.stdout != "done\n" {
+		t.Errorf("resume: got %v, want %q", o, "done\n")
+	}
+	want := spoken("Prompt one.\n", "<goto>TWO.md</goto>", "Prompt two.\n")
+	if got := note.ReplaceAllString(seen(t, api, "Prompt two."), ""); got != want {
+		t.Errorf("after the resume the model saw\n%swant\n%s", got, want)
+	}
+	wantLedger(t, s.saved())
+}
+
+// wantCancelled sends the signal and checks how fast and how well the run ends.
+func (s *site) wantCancelled(j *job, sig syscall.Signal, code int, at string) {
+	s.t.Helper()
+	sent := time.Now()
+	j.signal(sig)
+	j.until("the state on disk", func() bool { return s.snapshotAt(at) })
+	if took := time.Since(sent); took > savedWithin {
+		s.t.Errorf("state on disk: got it after %v, want within %v", took, savedWithin)
+	}
+	o := j.wait()
+	if took := time.Since(sent); took > endedWithin {
+		s.t.Errorf("end: got it after %v, want within %v", took, endedWithin)
+	}
+	if o.code != code || !strings.Contains(o.stderr, "raymond: cancelled: ") || !strings.Contains(o.stderr, "raymond resume "+runID) {
+		s.t.Errorf("end: got %v\nwant exit code %d and how to resume", o, code)
+	}
+	if left := s.processes(); len(left) > 0 {
+		s.t.Errorf("processes after the end: got %v, want none", describe(left))
+	}
+	if run := s.saved(); run.Progress.Status != state.Cancelled || !s.snapshotAt(at) {
+		s.t.Errorf("saved run: got status %s, want cancelled, and all of it in one file", run.Progress.Status)
+	}
+}
+
+// snapshotAt says whether the state file alone has the first agent in a state.
+func (s *site) snapshotAt(at string) bool {
+	s.t.Helper()
+	data, err := os.ReadFile(s.stateFile())
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	run, err := state.Decode(data)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return run.Agents[0].State == at
+}
+
+// TestSecondSignalGivesNoGrace cancels twice: a script that would have been given
+// three seconds is gone at once.
+func TestSecondSignalGivesNoGrace(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, polite)
+	j := s.start(s.runArgs()...)
+	j.until("the script", func() bool { return exists(s.file("staying")) })
+	j.signal(syscall.SIGTERM)
+	j.until("the first signal's effect", func() bool { return s.snapshotAt("STAY.sh") })
+	again := time.Now()
+	j.signal(syscall.SIGINT)
+	if o := j.wait(); o.code != 143 || time.Since(again) > 2*time.Second {
+		t.Errorf("end after two signals: got %v, %v after the second\nwant exit code 143 within 2s", o, time.Since(again))
+	}
+}
+
+// TestDeadlineSuspends ends what is in flight when the grace is used up.
+func TestDeadlineSuspends(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, polite)
+	o := s.run(10, "--deadline", "1s", "--grace", "100ms")
+	run := s.saved()
+	if run.Progress.Status != state.Suspended || !strings.Contains(o.stderr, "deadline") || !strings.Contains(o.stderr, "raymond resume "+runID) {
+		t.Errorf("at the deadline: got status %s and %v\nwant suspended, why, and how to resume", run.Progress.Status, o)
+	}
+	s.write(s.file("go"), "")
+	if o := s.resume(0); o.stdout != "kept\n" {
+		t.Errorf("resume: got %v, want %q", o, "kept\n")
+	}
+	if n := len(bodies[*state.Retry](s.events())); n > 0 {
+		t.Errorf("retries: got %d, want none", n)
+	}
+}
+
+// TestDeadlineLetsStatesFinishInTheirGrace keeps what is done in time.
+func TestDeadlineLetsStatesFinishInTheirGrace(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, polite+"\n-- AFTER.sh --\necho '<result>after</result>'\n")
+	s.write(s.flow+"/STAY.sh", "touch staying\nuntil [ -e go ]; do sleep 0.05; done\necho '<goto>AFTER.sh</goto>'\n")
+	j := s.start(s.runArgs("--deadline", "500ms", "--grace", "60s")...)
+	j.until("the deadline", func() bool { return exists(s.file("staying")) && time.Since(j.began) > time.Second })
+	s.write(s.file("go"), "")
+	if o := j.wait(); o.code != 10 || s.saved().Agents[0].State != "AFTER.sh" {
+		t.Errorf("end: got %v at %s, want exit code 10 at AFTER.sh", o, s.saved().Agents[0].State)
+	}
+	if o := s.resume(0); o.stdout != "after\n" {
+		t.Errorf("resume: got %v, want %q", o, "after\n")
+	}
+}
+
+// TestFailedAgentNeverExitsWithZero has each way in which an agent can fail.
+func TestFailedAgentNeverExitsWithZero(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		state, body string // the failing state
+		says        string
+	}{
+		"script exits with 3":         {"BAD.sh", "echo '<result>x</result>'; echo why >&2; exit 3", "exit code 3"},
+		"script is killed":            {"BAD.sh", "kill -9 $$", "SIGKILL"},
+		"script without a tag":        {"BAD.sh", "echo nothing", "no transition tag"},
+		"script with two tags":        {"BAD.sh", "echo '<result>x</result><result>y</result>'", "2 transition tags"},
+		"script to a missing state":   {"BAD.sh", "echo \"<goto>$(echo GONE.sh)</goto>\"", "GONE.sh"},
+		"script to a missing folder":  {"BAD.sh", "echo '<reset cd=\"no-such-folder\">1_START.sh</reset>'", "no-such-folder"},
+		"prompt without a tag":        {"BAD.md", "reply:\nnothing\nend.", "no transition tag"},
+		"prompt with two tags":        {"BAD.md", "reply:\n<result>x</result><result>y</result>\nend.", "2 transition tags"},
+		"prompt to a missing state":   {"BAD.md", "reply:\n<goto>{{input}}</goto>\nend.", "GONE.sh"},
+		"agent CLI that always fails": {"BAD.md", "fail:", "exit code 1"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newSite(t, "-- 1_START.sh --\necho '<goto input=\"GONE.sh\">"+c.state+"</goto>'\n-- "+c.state+" --\n"+c.body+"\n")
+			o := s.run(1, "--max-retries", "0", "--max-reminders", "1")
+			for _, want := range []string{"raymond: run_failed: ", "main", c.says} {
+				if !strings.Contains(o.stderr, want) {
+					t.Errorf("%s: stderr: got %s\nwant %q in it", c.body, o.stderr, want)
+				}
+			}
+			if o.stdout != "" || s.saved().Progress.Status != state.Failed {
+				t.Errorf("%s: got status %s and stdout %q, want failed and nothing", c.body, s.saved().Progress.Status, o.stdout)
+			}
+		})
+	}
+}
+
+// TestFailedWorkerFailsTheRun keeps a failed agent from being overlooked beside
+// one that has a result.
+func TestFailedWorkerFailsTheRun(t *testing.T) {
+	t.Parallel()
+	for _, args := range [][]string{nil, {"--keep-going"}, {"--max-parallel", "1", "--keep-going"}} {
+		s := newSite(t, `
+-- 1_START.sh --
+echo '<fork next="END.sh">BAD.sh</fork>'
+-- BAD.sh --
+exit 3
+-- END.sh --
+echo '<result>fine</result>'
+`)
+		o := s.run(1, args...)
+		if !strings.Contains(o.stderr, "BAD.sh") || !strings.Contains(o.stderr, "main_bad1") || o.stdout != "" {
+			t.Errorf("%q: got %v\nwant the failed state and agent, and no result", args, o)
+		}
+	}
+}

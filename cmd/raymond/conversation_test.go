@@ -1,0 +1,367 @@
+//go:build linux
+
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/raymond-action/raymond-action/runner/claude/claudetest"
+	"github.com/raymond-action/raymond-action/state"
+)
+
+// conversations is a workflow in which each tag leads to a prompt. The replies of
+// conversationAPI walk through it.
+const conversations = `
+-- 1_START.md --
+Prompt one.
+-- TWO.md --
+Prompt two.
+-- ASIDE.md --
+Prompt aside.
+-- BACK.md --
+Prompt back with {{result}}.
+-- PURE.md --
+Prompt pure.
+-- AGAIN.md --
+Prompt again with {{result}}.
+-- FRESH.md --
+---
+allowed_transitions: [{tag: result}, {tag: goto, target: TWO.md}]
+---
+Prompt fresh.
+`
+
+func conversationAPI(t testing.TB) *claudetest.Server {
+	t.Helper()
+	return claudetest.NewServer(t,
+		claudetest.On("Prompt one.", claudetest.Say("<goto>TWO.md</goto>")),
+		claudetest.On("Prompt two.", claudetest.Say("<call return=\"BACK.md\">ASIDE.md</call>")),
+		claudetest.On("Prompt aside.", claudetest.Say("<result>an aside</result>")),
+		claudetest.On("Prompt back", claudetest.Say("<function return=\"AGAIN.md\">PURE.md</function>")),
+		claudetest.On("Prompt pure.", claudetest.Say("<result>a pure thing</result>")),
+		claudetest.On("Prompt again", claudetest.Say("<reset>FRESH.md</reset>")),
+		claudetest.On("Prompt fresh.", claudetest.Say("Hm.")),
+		claudetest.On("exactly one tag", claudetest.Say("<result>all said</result>")),
+	)
+}
+
+// seen returns the conversation of the last request whose prompt begins so.
+func seen(t testing.TB, api *claudetest.Server, prompt string) string {
+	t.Helper()
+	for _, q := range slices.Backward(api.Requests()) {
+		if strings.HasPrefix(strings.TrimSpace(q.Prompt), prompt) {
+			return q.Conversation()
+		}
+	}
+	t.Errorf("requests with a prompt %q: got none, want one", prompt)
+	return ""
+}
+
+// spoken is a conversation as seen returns it: prompts and answers in turn.
+func spoken(turns ...string) string {
+	var b strings.Builder
+	for i, text := range turns {
+		fmt.Fprintf(&b, "%s: %s\n", []string{"user", "assistant"}[i%2], text)
+	}
+	return b.String()
+}
+
+// TestConversationOfEachTag holds the table of tags in the language page: what
+// the model sees in each state.
+func TestConversationOfEachTag(t *testing.T) {
+	t.Parallel()
+	api := conversationAPI(t)
+	s := newRealSite(t, conversations, api)
+	s.run(3, "--max-iterations", "2", "--debug-dir", "debug")
+	s.wantCallerUntouched()
+	if o := s.resume(0, "--max-iterations", "100", "--debug-dir", "debug"); o.stdout != "all said\n" {
+		t.Errorf("result: got %q, want %q", o.stdout, "all said\n")
+	}
+	one := []string{"Prompt one.\n", "<goto>TWO.md</goto>"}
+	two := append(one[:2:2], "Prompt two.\n", "<call return=\"BACK.md\">ASIDE.md</call>")
+	back := append(two[:4:4], "Prompt back with an aside.\n", "<function return=\"AGAIN.md\">PURE.md</function>")
+	for prompt, want := range map[string]string{
+		"Prompt one":   spoken(one[:1]...),
+		"Prompt two":   spoken(two[:3]...),
+		"Prompt aside": spoken(append(two, "Prompt aside.\n")...),
+		"Prompt back":  spoken(back[:5]...),
+		"Prompt pure":  spoken("Prompt pure.\n"),
+		"Prompt again": spoken(append(back, "Prompt again with a pure thing.\n")...),
+		"Prompt fresh": spoken("Prompt fresh.\n"),
+	} {
+		if got := seen(t, api, prompt); got != want {
+			t.Errorf("%s: the model saw\n%swant\n%s", prompt, got, want)
+		}
+	}
+	if got := api.Last(t).Conversation(); !strings.HasPrefix(got, spoken("Prompt fresh.\n", "Hm.")+"user: Your last message") {
+		t.Errorf("reminder: the model saw\n%swant it in the session of the state", got)
+	}
+	s.wantReportedCosts(8)
+}
+
+// wantCallerUntouched runs the callee alone: no byte of the caller's transcript
+// changes.
+func (s *site) wantCallerUntouched() {
+	s.t.Helper()
+	before := s.transcript(s.saved().Agents[0].Session.ID)
+	s.resume(3, "--max-iterations", "3", "--debug-dir", "debug")
+	main := s.saved().Agents[0]
+	if main.State != "BACK.md" || main.Payload != "an aside" {
+		s.t.Fatalf("after the callee: got the agent at %s with payload %q, want BACK.md and %q", main.State, main.Payload, "an aside")
+	}
+	if d := cmp.Diff(before, s.transcript(main.Session.ID)); d != "" {
+		s.t.Errorf("transcript of the caller (-before +after the callee):\n%s", d)
+	}
+}
+
+// transcript returns what the agent CLI keeps of a session.
+func (s *site) transcript(session string) string {
+	s.t.Helper()
+	var home string
+	for _, kv := range s.env {
+		if v, ok := strings.CutPrefix(kv, "HOME="); ok {
+			home = v
+		}
+	}
+	found, err := filepath.Glob(filepath.Join(home, ".claude", "projects", "*", session+".jsonl"))
+	if err != nil || len(found) != 1 {
+		s.t.Fatalf("transcripts of session %s: got %q (%v), want one", session, found, err)
+	}
+	data, err := os.ReadFile(found[0])
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return string(data)
+}
+
+// wantReportedCosts checks that the ledger has n entries and in them what the
+// agent CLI said, to the last digit.
+func (s *site) wantReportedCosts(n int) {
+	s.t.Helper()
+	reported, err := filepath.Glob(s.file("debug/*/stdout*.jsonl"))
+	if err != nil || len(reported) != n {
+		s.t.Fatalf("recorded outputs: got %q (%v), want %d", reported, err, n)
+	}
+	want := map[string]state.USD{}
+	for _, path := range reported {
+		session, cost := s.reportedCost(path)
+		want[session] += cost
+	}
+	got, run := map[string]state.USD{}, s.saved()
+	for _, e := range run.Ledger {
+		if e.Kind != state.Exact || e.CostUSD == 0 {
+			s.t.Errorf("ledger: got %+v, want an exact cost above 0", e)
+		}
+		got[e.Session] += e.CostUSD
+	}
+	if d := cmp.Diff(want, got); d != "" {
+		s.t.Errorf("cost by session (-reported +ledger):\n%s", d)
+	}
+	if len(run.Ledger) != n {
+		s.t.Errorf("ledger: got %d entries, want %d", len(run.Ledger), n)
+	}
+	wantLedger(s.t, run)
+}
+
+// reportedCost reads the cost that the agent CLI gave in a recorded output.
+func (s *site) reportedCost(path string) (session string, cost state.USD) {
+	s.t.Helper()
+	data, err := os.ReadFile(path)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	for line := range strings.Lines(string(data)) {
+		var r struct {
+			Type      string
+			SessionID string      `json:"session_id"`
+			Cost      json.Number `json:"total_cost_usd"`
+		}
+		if err := json.Unmarshal([]byte(line), &r); err != nil || r.Type != "result" {
+			continue
+		}
+		if cost, err = state.ParseUSD(string(r.Cost)); err != nil {
+			s.t.Fatalf("%s: cost %q: %v", path, r.Cost, err)
+		}
+		session = r.SessionID
+	}
+	return session, cost
+}
+
+// TestModelOfEachState holds the model rules: the function tag's wins over the
+// state's, the state's over the run's, and a session goes back to the model that
+// it began with.
+func TestModelOfEachState(t *testing.T) {
+	t.Parallel()
+	const workflow = `
+-- 1_START.md --
+Prompt one.
+-- TWO.md --
+---
+model: haiku
+---
+Prompt two.
+-- BACK.md --
+Prompt back.
+-- PURE.md --
+---
+model: haiku
+---
+Prompt pure.
+-- AGAIN.md --
+Prompt again.
+`
+	for name, c := range map[string]struct {
+		args []string
+		want []string
+	}{
+		"without a model for the run": {nil, []string{"opus", "haiku", "opus", "sonnet", "opus"}},
+		"with one":                    {[]string{"--model", "sonnet"}, []string{"sonnet", "haiku", "sonnet", "sonnet", "sonnet"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			api := claudetest.NewServer(t,
+				claudetest.On("Prompt one.", claudetest.Say("<goto>TWO.md</goto>")),
+				claudetest.On("Prompt two.", claudetest.Say("<goto>BACK.md</goto>")),
+				claudetest.On("Prompt back.", claudetest.Say("<function return=\"AGAIN.md\" model=\"sonnet\">PURE.md</function>")),
+				claudetest.On("Prompt pure.", claudetest.Say("<result>pure</result>")),
+				claudetest.On("Prompt again.", claudetest.Say("<result>done</result>")),
+			)
+			newRealSite(t, workflow, api).run(0, c.args...)
+			var got []string
+			for _, q := range api.Requests() {
+				got = append(got, family(q.Model))
+			}
+			if d := cmp.Diff(c.want, got); d != "" {
+				t.Errorf("models asked for (-want +got):\n%s", d)
+			}
+		})
+	}
+}
+
+// family is the part of a model's name that says which kind it is.
+func family(model string) string {
+	parts := strings.Split(model, "-")
+	return parts[min(1, len(parts)-1)]
+}
+
+// twoPrompts is a workflow of two states in one session.
+const twoPrompts = `
+-- 1_START.md --
+Prompt one.
+-- TWO.md --
+Prompt two.
+`
+
+// TestOverBudgetEndsAndGoesOnWithMore lets one reply cost more than the run may.
+// The agent CLI then ends at its cap, and its session goes on with more money.
+func TestOverBudgetEndsAndGoesOnWithMore(t *testing.T) {
+	t.Parallel()
+	dear := claudetest.Say("Let me think.")
+	dear.Usage = &claudetest.Usage{Input: 1000, Output: 20_000} // half a dollar of the default model
+	api := claudetest.NewServer(t,
+		claudetest.On("Prompt one.", dear),
+		claudetest.On("ended early", claudetest.Say("<goto>TWO.md</goto>")),
+		claudetest.On("Prompt two.", claudetest.Say("<result>done</result>")),
+	)
+	s := newRealSite(t, twoPrompts, api)
+	o := s.run(3, "--budget", "0.05")
+	run := s.saved()
+	if total := run.Progress.TotalUSD; run.Progress.Status != state.OverBudget || total <= state.Dollar/20 ||
+		!strings.Contains(o.stderr, "over_limit") || !strings.Contains(o.stderr, "0.05") || !strings.Contains(o.stderr, total.String()) {
+		t.Errorf("over the budget: got status %s, a total of $%s and %v\nwant over_budget, limit and total in the message",
+			run.Progress.Status, total, o)
+	}
+	if s.resume(3); len(api.Requests()) != 1 {
+		t.Errorf("resume without more: got %d requests in all, want 1", len(api.Requests()))
+	}
+	if o := s.resume(0, "--budget", "5"); o.stdout != "done\n" {
+		t.Errorf("resume with more: got %v, want the result", o)
+	}
+	if got := seen(t, api, "Prompt two."); !strings.HasPrefix(got, spoken("Prompt one.\n", "Let me think.")) {
+		t.Errorf("after the resume the model saw\n%swant it to go on in its session", got)
+	}
+	wantLedger(t, s.saved())
+}
+
+func TestUsageLimitSuspendsUntilItsReset(t *testing.T) {
+	t.Parallel()
+	reset := time.Now().Add(3 * time.Hour).Truncate(time.Second)
+	limit := claudetest.Fail(429)
+	limit.Header = map[string]string{
+		"anthropic-ratelimit-unified-status":               "rejected",
+		"anthropic-ratelimit-unified-reset":                strconv.FormatInt(reset.Unix(), 10),
+		"anthropic-ratelimit-unified-representative-claim": "five_hour",
+	}
+	api := claudetest.NewServer(t,
+		claudetest.On("Prompt one.", claudetest.Say("<goto>TWO.md</goto>")),
+		claudetest.Rule{Match: "Prompt two.", FailFirst: 1, Fail: limit, Steps: []claudetest.Reply{claudetest.Say("<result>done</result>")}},
+	)
+	s := newRealSite(t, twoPrompts, api)
+	s.env = append(s.env, "CLAUDE_CODE_OAUTH_TOKEN=sk-ant-oat01-claudetest")
+	s.env = slices.DeleteFunc(s.env, func(kv string) bool { return strings.HasPrefix(kv, "ANTHROPIC_API_KEY=") })
+	o := s.run(10)
+	if want := reset.UTC().Format("15:04"); !strings.Contains(o.stderr, want) || !s.saved().Progress.Until.Equal(reset) {
+		t.Errorf("usage limit: got %v\nuntil %v, want %v told and saved", o, s.saved().Progress.Until, reset)
+	}
+	s.resume(0)
+	want := spoken("Prompt one.\n", "<goto>TWO.md</goto>", "Prompt two.\n")
+	if got := seen(t, api, "Prompt two."); got != want {
+		t.Errorf("after the resume the model saw\n%swant\n%s", got, want)
+	}
+}
+
+func TestAuthenticationFailsAtOnce(t *testing.T) {
+	t.Parallel()
+	for status, how := range map[int]string{401: "Invalid API key", 403: "Failed to authenticate"} {
+		t.Run(fmt.Sprint(status), func(t *testing.T) {
+			t.Parallel()
+			api := claudetest.NewServer(t, claudetest.Rule{FailFirst: 1000, Fail: claudetest.Fail(status)})
+			s := newRealSite(t, twoPrompts, api)
+			o := s.run(1)
+			if !strings.Contains(o.stderr, "run_failed") || !strings.Contains(o.stderr, "authentication") {
+				t.Errorf("status %d: got %v\nwant a failed run that names authentication (%s)", status, o, how)
+			}
+			if n := len(bodies[*state.Retry](s.events())); n > 0 || o.took > 20*time.Second {
+				t.Errorf("status %d: got %d retries in %v, want none", status, n, o.took)
+			}
+		})
+	}
+}
+
+func TestMissingAgentCLIIsNamedWithItsCure(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, twoPrompts)
+	missing := filepath.Join(t.TempDir(), "no-such-claude")
+	o := s.run(9, "--claude", missing)
+	for _, want := range []string{"raymond: runtime: ", missing, "npm install -g @anthropic-ai/claude-code"} {
+		if !strings.Contains(o.stderr, want) {
+			t.Errorf("stderr: got %s\nwant %q in it", o.stderr, want)
+		}
+	}
+}
+
+func TestScriptsNeedNoAgentCLI(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, `
+-- 1_START.sh --
+echo "<goto input='from here'>END.sh</goto>"
+-- END.sh --
+echo "<result>$RAYMOND_INPUT</result>"
+-- NEVER.md --
+Nobody comes here.
+`)
+	s.env = append(s.env, "RAYMOND_CLAUDE=/nowhere/claude", "PATH=/usr/bin:/bin")
+	if o := s.run(0); o.stdout != "from here\n" {
+		t.Errorf("result: got %v, want %q", o, "from here\n")
+	}
+}

@@ -1,0 +1,105 @@
+package main
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+)
+
+// usageErrors runs the program with flags that let it start nothing, and returns
+// its lines on stderr about the given flag.
+func usageErrors(t *testing.T, flag string, args ...string) []string {
+	t.Helper()
+	var stdout, stderr bytes.Buffer
+	app := &App{Args: append([]string{"run"}, args...), Stdout: &stdout, Stderr: &stderr}
+	if code := app.Main(); code != exitCodes[classUsage] || stdout.Len() > 0 {
+		t.Fatalf("raymond run %q: got exit code %d, stdout %q, stderr %q; want exit code 2 and no stdout",
+			args, code, &stdout, &stderr)
+	}
+	var about []string
+	for line := range strings.Lines(stderr.String()) {
+		if strings.HasPrefix(line, "raymond: usage: --"+flag+": ") {
+			about = append(about, line)
+		}
+	}
+	return about
+}
+
+var (
+	counts    = []string{"max-iterations", "max-parallel", "max-agents", "max-depth", "max-retries", "max-reminders"}
+	durations = []string{"timeout", "idle-timeout", "deadline", "grace"}
+	// nonsense is no number and no duration to anybody.
+	nonsense = []string{
+		"", " ", "NaN", "nan", "Inf", "+Inf", "-Inf", "infinity", "-1", "-0", "+1", "1e400", "-1e400", "010", "00", "0x10",
+		"0b1", "0o7", "1_000", "1,5", " 5", "5 ", "5\n", "٣", "1.", ".5", "1.5.2", "$5", "5USD", "abc", "null", "true", "1e-400",
+	}
+)
+
+// TestNumbersAreReadStrictly: what is no plain number is a usage error that
+// names the flag and the value, once.
+func TestNumbersAreReadStrictly(t *testing.T) {
+	refused := map[string][]string{"budget": append([]string{"1e3", "1E3", "1000000000.1", "99999999999999999999"}, nonsense...)}
+	for _, flag := range counts {
+		refused[flag] = append([]string{"6.5", "1e3", "1.0", "1000000001", "9223372036854775808", "99999999999999999999"}, nonsense...)
+	}
+	for _, flag := range durations {
+		refused[flag] = append([]string{"5", "1", "6.5", "-5s", "+5s", "5 s", "5S", "1d", "1w", "10000000h", "s", "5s5", "NaNs"}, nonsense...)
+	}
+	for flag, values := range refused {
+		for _, v := range values {
+			got := usageErrors(t, flag, "--"+flag+"="+v)
+			if len(got) != 1 || !strings.Contains(got[0], oneLine(`"`+strings.ReplaceAll(v, "\n", `\n`)+`"`)) {
+				t.Errorf("--%s=%q: got %q, want one error that quotes the value", flag, v, got)
+			}
+		}
+	}
+}
+
+// TestGoodNumbersAreTaken: every value here leaves the missing PATH as the only
+// fault.
+func TestGoodNumbersAreTaken(t *testing.T) {
+	taken := map[string][]string{"budget": {"0", "10", "10.00", "0.25", "0.000000001", "1000000000"}}
+	for _, flag := range counts {
+		taken[flag] = []string{"1", "10", "1000000000"}
+	}
+	for _, flag := range []string{"max-iterations", "max-retries", "max-reminders"} {
+		taken[flag] = append(taken[flag], "0")
+	}
+	for _, flag := range durations {
+		taken[flag] = []string{"0", "0s", "90s", "1h30m", "1.5s", "250ms"}
+	}
+	for flag, values := range taken {
+		for _, v := range values {
+			if got := usageErrors(t, flag, "--"+flag+"="+v); len(got) > 0 {
+				t.Errorf("--%s=%s: got %q, want it taken", flag, v, got)
+			}
+		}
+	}
+}
+
+// TestZeroIsNoCountOfSlots: none of these can be 0.
+func TestZeroIsNoCountOfSlots(t *testing.T) {
+	for _, flag := range []string{"max-parallel", "max-agents", "max-depth"} {
+		if got := usageErrors(t, flag, "--"+flag+"=0"); len(got) != 1 {
+			t.Errorf("--%s=0: got %q, want one error", flag, got)
+		}
+	}
+}
+
+// TestNearestNames: a name that is mistyped a little is found again.
+func TestNearestNames(t *testing.T) {
+	known := []string{"budget", "max-agents", "max-parallel", "quiet", "verbose", "debug-dir"}
+	for name, want := range map[string]string{
+		"buget": "budget", "bugdet": "budget", "max-agent": "max-agents", "maxparallel": "max-parallel",
+		"quite": "quiet", "verbos": "verbose", "debugdir": "debug-dir", "Quiet": "quiet",
+	} {
+		if got := didYouMean(name, known, "--"); got != "did you mean --"+want+"?" {
+			t.Errorf("nearest to %q: got %q, want %q", name, got, want)
+		}
+	}
+	for _, name := range []string{"zzzzzzzz", "x"} {
+		if got := didYouMean(name, known, "--"); got != "see --help" {
+			t.Errorf("nearest to %q: got %q, want none", name, got)
+		}
+	}
+}

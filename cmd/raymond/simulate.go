@@ -1,0 +1,225 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/spf13/cobra"
+
+	"github.com/raymond-action/raymond-action/protocol"
+	"github.com/raymond-action/raymond-action/runner"
+	"github.com/raymond-action/raymond-action/runner/report"
+	"github.com/raymond-action/raymond-action/runner/shell"
+	"github.com/raymond-action/raymond-action/runner/simulate"
+	"github.com/raymond-action/raymond-action/runner/verify"
+	"github.com/raymond-action/raymond-action/state"
+)
+
+// simulateCommand runs a workflow with scripted replies, or makes the file of
+// replies from a run.
+func (a *App) simulateCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "simulate PATH --replies FILE",
+		Short: "run a workflow with scripted replies in the agent's place: no tokens, no network",
+		Long: "simulate runs a workflow with the real engine and the real scripts, and takes what the agents\n" +
+			"say from a file. With an \"expect\" part in the file it exits 1, and says what differs, when the\n" +
+			"run is not as expected. --record makes such a file from the --debug-dir of a finished run.",
+	}
+	o := a.addFlags(cmd)
+	var replies, record string
+	o.add(cmd, "replies", "FILE", "what the agents say (YAML)", func(s string) error { replies = s; return notEmpty(s) })
+	o.add(cmd, "record", "DEBUG_DIR", "print the replies file of a finished run", func(s string) error { record = s; return notEmpty(s) })
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if record != "" {
+			return errors.Join(o.check(), a.record(record, args, o.set["replies"]))
+		}
+		if !o.set["replies"] {
+			o.errs = append(o.errs, usage("--replies", "is missing", "name a replies file, or make one with --record DEBUG_DIR"))
+		}
+		if len(args) != 1 {
+			return errors.Join(o.check(), a.pathFault(cmd, args))
+		}
+		if err := o.check(); err != nil {
+			return err
+		}
+		return a.simulate(o, args[0], replies)
+	}
+	return cmd
+}
+
+// record prints the replies file of a recorded run.
+func (a *App) record(dir string, args []string, replies bool) error {
+	if len(args) > 0 || replies {
+		return usage("--record", "goes with neither PATH nor --replies", "")
+	}
+	r, err := simulate.Record(os.DirFS(dir))
+	if err != nil {
+		return usage("--record", err.Error(), "name the folder that --debug-dir named")
+	}
+	return r.Write(a.Stdout)
+}
+
+func (a *App) simulate(o *options, path, file string) error {
+	replies, err := readReplies(file)
+	if err != nil {
+		return err
+	}
+	s, err := openScope(path)
+	if err != nil {
+		return err
+	}
+	defer s.close()
+	run, err := o.simulatedRun(s, replies)
+	if err != nil {
+		return err
+	}
+	dir, err := os.MkdirTemp("", "raymond-simulate-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	defer removeCopy(filepath.Join(dir, "scope"))
+	sim := &simulation{app: a, o: o, scope: s, run: run, replies: replies, dir: dir}
+	return sim.drive()
+}
+
+func readReplies(path string) (*simulate.Replies, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, usage("--replies", err.Error(), "")
+	}
+	defer f.Close()
+	r, err := simulate.Read(f)
+	if err != nil {
+		return nil, &fault{class: classWorkflow, where: path, what: err.Error()}
+	}
+	return r, nil
+}
+
+// simulatedRun is the run that flags, workflow and replies describe. Flags win.
+func (o *options) simulatedRun(s *scope, replies *simulate.Replies) (*state.Run, error) {
+	if !o.set["input"] && !o.set["input-file"] {
+		o.input = replies.Input
+	}
+	for k, v := range replies.Meta {
+		if _, given := o.meta[k]; !given {
+			o.meta[k] = v
+		}
+	}
+	run, err := o.newRun(s)
+	if err != nil {
+		return nil, err
+	}
+	return run, loop(s, &run.Options)
+}
+
+// simulation drives one simulated run.
+type simulation struct {
+	app     *App
+	o       *options
+	scope   *scope
+	run     *state.Run
+	replies *simulate.Replies
+	dir     string // temporary
+
+	journal simulate.Journal
+	fan     *report.Fanout
+}
+
+func (s *simulation) drive() error {
+	if err := shell.Adopt(); err != nil {
+		return err
+	}
+	cfg, actor, err := s.config()
+	if err != nil {
+		return err
+	}
+	r := runner.New(cfg, s.run)
+	err = r.Run(context.Background(), false, nil)
+	s.fan.Close()
+	if err != nil {
+		return err
+	}
+	return s.conclude(r.State(), actor)
+}
+
+func (s *simulation) config() (runner.Config, *simulate.Actor, error) {
+	cfg := runner.Config{
+		Workflow: s.scope.workflow, NewID: uuid.NewString, Verbose: s.o.verbose, Deadline: s.o.deadline,
+		Store: simulate.Nowhere{}, Redact: shell.Redactor(s.app.Environ),
+		PayloadDir: filepath.Join(s.dir, "payload"), LogDir: filepath.Join(s.dir, "logs"),
+	}
+	env := childEnviron(s.app.Environ)
+	clock := simulate.NewClock(time.Now())
+	actor := simulate.NewActor(s.replies, clock, verify.Verifier{Env: env})
+	cfg.Clock, cfg.Sessions, cfg.Verifier = clock.Runner(), actor, actor
+	cfg.Backends = map[protocol.Kind]runner.Backend{protocol.Prompt: actor, protocol.Script: shell.Backend{Env: env}}
+	if err := os.Mkdir(cfg.PayloadDir, 0o700); err != nil {
+		return cfg, nil, err
+	}
+	if s.scope.hasScript() {
+		cfg.ScriptDir = filepath.Join(s.dir, "scope")
+		if err := s.scope.privateCopy(cfg.ScriptDir); err != nil {
+			return cfg, nil, err
+		}
+	}
+	err := s.reporters()
+	cfg.Reporter = timeless{s.fan}
+	return cfg, actor, err
+}
+
+// timeless tells no time: simulated minutes pass in no time at all.
+type timeless struct{ *report.Fanout }
+
+// Tick implements runner.Reporter.
+func (timeless) Tick(time.Time) {}
+
+func (s *simulation) reporters() error {
+	d := &drive{app: s.app, o: s.o, run: s.run}
+	s.fan = report.NewFanout(func(name string, err error) {
+		fmt.Fprintln(s.app.Stderr, "raymond: warning: "+oneLine(name+": "+err.Error()))
+	})
+	s.fan.Add("journal", &s.journal)
+	s.fan.Add("console", report.NewConsole(s.app.Stderr, d.consoleOptions()))
+	switch s.o.events {
+	case "":
+		return nil
+	case "-":
+		s.fan.Add("--events", report.NewLog(s.app.Stdout, s.run.WorkflowID, 0))
+		return nil
+	}
+	log, err := report.OpenLog(s.o.events, s.run.WorkflowID)
+	if err != nil {
+		return usage("--events", err.Error(), "")
+	}
+	s.fan.Add("--events", log)
+	return nil
+}
+
+// conclude compares the run with what was expected. Without an expectation the
+// run is judged like any other.
+func (s *simulation) conclude(run *state.Run, actor *simulate.Actor) error {
+	diff := s.journal.Diff(s.replies.Expect)
+	if len(diff) > 0 {
+		if _, err := io.WriteString(s.app.Stderr, simulate.Text(diff)); err != nil {
+			return err
+		}
+		return &fault{class: classRunFailed, where: s.scope.path, what: "the run is not as expected (expected -, came +)",
+			hint: "change the workflow, or the expect part of the replies file"}
+	}
+	for key, n := range actor.Unused() {
+		fmt.Fprintf(s.app.Stderr, "raymond: warning: %d replies of %s were not used\n", n, oneLine(key))
+	}
+	if s.replies.Expect == nil && run.Progress.Status != state.Completed {
+		f := verdict(run)
+		f.hint = ""
+		return f
+	}
+	return s.app.printResult(s.o, run)
+}

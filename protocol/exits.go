@@ -1,0 +1,292 @@
+package protocol
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"unicode"
+)
+
+// Goal is a state that a way on names. The zero Goal means that there is none to
+// name.
+type Goal struct {
+	Name  string // as it is spelled; "" when a policy leaves it open
+	State string // its file; "" when Open, and when there is no such state
+	Open  bool   // only the run can tell: a variable, a placeholder, a free choice
+}
+
+// Exit is one way on from a state.
+type Exit struct {
+	Verb   Verb // "" when a policy leaves it open, and for OnExhausted
+	Target Goal // zero for a result
+	After  Goal // return of a call or function, next of a fork; else zero
+	Pos    Pos  // in the file; zero for the short form of a policy
+	// OnExhausted says that the state is left this way when the attempts of its
+	// done_when are used up.
+	OnExhausted bool
+}
+
+// Exits returns the ways on from a state, each where it is shown first: those
+// that its text shows and its policy allows, then those that only the policy
+// shows, then on_exhausted. A script may have others, which it makes at run time.
+func (w *Workflow) Exits(name string) []Exit {
+	s, ok := w.states[name]
+	if !ok {
+		return nil
+	}
+	return w.reading(s).exits()
+}
+
+// reading is a state as a reader of its file understands it.
+type reading struct {
+	w    *Workflow
+	s    *State
+	tags []written // in its text, with their places in the file
+	said []written // those that the policy allows
+	firm bool      // its policy or its text shows a way on that is no example
+}
+
+func (w *Workflow) reading(s *State) *reading {
+	d := &reading{w: w, s: s, tags: s.mentions()}
+	d.firm = s.Policy.Restricted || slices.ContainsFunc(d.tags, func(t written) bool {
+		return t.Verb == Result || isOpen(t.Body) || w.find(t.Body) != ""
+	})
+	d.said = slices.DeleteFunc(slices.Clone(d.tags), func(t written) bool { return !d.permits(t.Tag) })
+	return d
+}
+
+func (d *reading) exits() []Exit {
+	var exits []Exit
+	for _, t := range d.said {
+		exits = append(exits, d.exitOf(t))
+	}
+	exits = append(exits, d.unsaid()...)
+	if len(exits) == 0 && d.s.Kind == Prompt && !d.s.Policy.Restricted && strings.Contains(d.s.Body, "<result>") {
+		exits = append(exits, Exit{Verb: Result}) // as in "answer in <result> tags"
+	}
+	for _, r := range d.s.References {
+		if r.Part == "on_exhausted" {
+			exits = append(exits, Exit{Target: d.goal(r.Name), Pos: r.Pos, OnExhausted: true})
+		}
+	}
+	return exits
+}
+
+// mentions returns the tags in the text of a state with their places in the
+// file. Comments of a script are not its output.
+func (s *State) mentions() []written {
+	lines := strings.Split(s.Body, "\n")
+	var found []written
+	for _, t := range scan(unescaped(s)).tags {
+		if s.Kind == Script && isComment(s.Name, lines[t.Pos.Line-1]) {
+			continue
+		}
+		t.Pos.Line += s.Line - 1
+		t.problems = slices.Clone(t.problems)
+		for i := range t.problems {
+			t.problems[i].Pos = t.Pos
+		}
+		found = append(found, t)
+	}
+	return found
+}
+
+// isComment reports whether a line of a script is nothing but a comment.
+func isComment(script, line string) bool {
+	line = strings.TrimSpace(line)
+	if _, ext := splitName(script); ext == ".bat" {
+		_, ok := batComment(line)
+		return ok
+	}
+	return strings.HasPrefix(line, "#")
+}
+
+func (d *reading) exitOf(t written) Exit {
+	e := Exit{Verb: t.Verb, Pos: t.Pos}
+	if t.Verb == Result {
+		return e
+	}
+	e.Target = d.goal(t.Body)
+	if part := requiredOf[t.Verb]; part != "" {
+		name, known := t.Attrs[part]
+		e.After = d.goal(name)
+		e.After.Open = e.After.Open || !known
+	}
+	return e
+}
+
+// unsaid returns what the policy allows beyond the tags of the text.
+func (d *reading) unsaid() []Exit {
+	p := &d.s.Policy
+	var exits []Exit
+	for _, r := range p.Allowed {
+		covered := slices.ContainsFunc(d.said, func(t written) bool { return d.mayFit(r, t.Tag) })
+		if e, ok := d.exitOfRule(r); ok && !covered {
+			exits = append(exits, e)
+		}
+	}
+	if p.Allowed == nil && (p.Tags != nil || p.Targets != nil) {
+		exits = append(exits, d.short()...)
+	}
+	return exits
+}
+
+// exitOfRule returns what an entry of a policy allows, and false when the short
+// form beside it leaves nothing of that.
+func (d *reading) exitOfRule(r Rule) (Exit, bool) {
+	can := slices.DeleteFunc(r.verbs(), func(v Verb) bool {
+		return d.s.Policy.Tags != nil && !slices.Contains(d.s.Policy.Tags, v)
+	})
+	e := Exit{Pos: r.Pos}
+	if len(can) == 1 {
+		e.Verb = can[0]
+	}
+	if e.Verb == Result {
+		return e, true
+	}
+	e.Target = d.choice(r.Target)
+	if requiredOf[e.Verb] != "" || r.Return+r.Next != "" {
+		e.After = d.choice(r.Return + r.Next)
+	}
+	return e, len(can) > 0
+}
+
+// choice is the goal that a policy names, or a free choice where it names none.
+func (d *reading) choice(name string) Goal {
+	if name == "" {
+		return Goal{Open: true}
+	}
+	return d.goal(name)
+}
+
+// short returns what the short form of a policy allows beyond the tags of the
+// text: a result, and each state that no tag names.
+func (d *reading) short() []Exit {
+	p := &d.s.Policy
+	allowed := p.Tags
+	if allowed == nil {
+		allowed = verbs
+	}
+	var exits []Exit
+	isSaid := func(is func(Verb) bool) bool {
+		return slices.ContainsFunc(d.said, func(t written) bool { return is(t.Verb) })
+	}
+	if slices.Contains(allowed, Result) && !isSaid(func(v Verb) bool { return v == Result }) {
+		exits = append(exits, Exit{Verb: Result})
+	}
+	moves := slices.DeleteFunc(slices.Clone(allowed), func(v Verb) bool { return v == Result })
+	switch {
+	case len(moves) == 0:
+	case p.Targets != nil:
+		exits = append(exits, d.shortTargets(moves)...)
+	case !isSaid(func(v Verb) bool { return v != Result }):
+		exits = append(exits, openMove(moves, Goal{Open: true}))
+	}
+	return exits
+}
+
+func (d *reading) shortTargets(moves []Verb) []Exit {
+	var exits []Exit
+	for _, target := range d.s.Policy.Targets {
+		named := slices.ContainsFunc(d.said, func(t written) bool {
+			return d.w.same(target, t.Body) || d.w.same(target, t.Attrs[requiredOf[t.Verb]])
+		})
+		if !named {
+			exits = append(exits, openMove(moves, d.goal(target)))
+		}
+	}
+	return exits
+}
+
+// openMove is a move by one of several verbs.
+func openMove(moves []Verb, to Goal) Exit {
+	e := Exit{Target: to}
+	if len(moves) == 1 {
+		e.Verb = moves[0]
+		e.After.Open = requiredOf[e.Verb] != ""
+	}
+	return e
+}
+
+// permits reports whether the policy allows a tag that the text shows. What only
+// the run can tell fits anything, and so does the text of a result.
+func (d *reading) permits(t Tag) bool {
+	p := &d.s.Policy
+	if !p.Restricted {
+		return true
+	}
+	if p.Tags != nil && !slices.Contains(p.Tags, t.Verb) {
+		return false
+	}
+	if len(p.Targets) > 0 && !d.w.inTargets(p.Targets, d.closed(t, Rule{Target: p.Targets[0], Return: p.Targets[0]})) {
+		return false
+	}
+	return p.Allowed == nil && (p.Tags != nil || p.Targets != nil) ||
+		slices.ContainsFunc(p.Allowed, func(r Rule) bool { return d.mayFit(r, t) })
+}
+
+// mayFit is fits for a tag that the text of a state shows.
+func (d *reading) mayFit(r Rule, t Tag) bool { return d.w.fits(r, d.closed(t, r)) }
+
+// closed returns the tag with what the rule wants in the place of what only the
+// run can tell.
+func (d *reading) closed(t Tag, r Rule) Tag {
+	t.Attrs = maps.Clone(t.Attrs)
+	switch {
+	case t.Verb == Result && r.Payload != nil:
+		t.Body = *r.Payload
+	case t.Verb != Result && r.Target != "" && d.goal(t.Body).Open:
+		t.Body = r.Target
+	}
+	part := requiredOf[t.Verb]
+	if name, ok := t.Attrs[part]; ok && r.Return+r.Next != "" && d.goal(name).Open {
+		t.Attrs[part] = r.Return + r.Next
+	}
+	for name, value := range r.Attrs {
+		if got, ok := t.Attrs[name]; ok && isOpen(got) {
+			t.Attrs[name] = value
+		}
+	}
+	return t
+}
+
+// goal returns what a name in the text or the policy means.
+func (d *reading) goal(name string) Goal {
+	g := Goal{Name: strings.TrimSpace(name)}
+	g.State = d.w.find(g.Name)
+	g.Open = g.State == "" && (isOpen(g.Name) || d.isPlaceholder(g.Name))
+	return g
+}
+
+// find is Resolve for many names: it returns "" and says nothing when there is
+// no such state.
+func (w *Workflow) find(target string) string {
+	target = strings.TrimSpace(target)
+	name, _ := Resolve(w.byStem[Stem(target)], target, w.platform)
+	return name
+}
+
+// isOpen reports whether a name has parts that are filled in later (templates,
+// variables of a shell, quotes of a program that puts it together), or has no
+// letter or digit at all, as in <goto>…</goto>.
+func isOpen(name string) bool {
+	if name == "" || name == "." || name == ".." {
+		return false
+	}
+	named := strings.ContainsFunc(name, func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) })
+	return !named || strings.ContainsAny(name, "{}$`%<>[]|*?\"'!…")
+}
+
+// placeholders are words that stand for a state in an example.
+var placeholders = []string{
+	"STATE", "STATE_NAME", "NEXT_STATE", "TARGET", "FILE", "FILENAME", "FILE_NAME", "NAME", "X",
+}
+
+// isPlaceholder reports whether a name in a prompt describes a state rather than
+// names one: nothing, a word for it, or several words. That is so only where something
+// firm shows the agent a way on too.
+func (d *reading) isPlaceholder(name string) bool {
+	described := name == "" || len(strings.Fields(name)) > 1 ||
+		slices.Contains(placeholders, strings.ToUpper(Stem(name)))
+	return described && d.s.Kind == Prompt && d.firm
+}

@@ -1,0 +1,281 @@
+package protocol
+
+import (
+	"cmp"
+	"fmt"
+	"io/fs"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// Severity says how much a finding matters.
+type Severity string
+
+// The severities. Only an error makes a workflow unfit to run.
+const (
+	SeverityError   Severity = "error"
+	SeverityWarning Severity = "warning"
+	SeverityHint    Severity = "hint"
+)
+
+// Finding is what lint has to say about one place of a workflow. Its File is ""
+// when it is about the workflow as a whole; else its Pos is never zero.
+type Finding struct {
+	Severity Severity
+	Problem
+}
+
+// LintOptions say what lint may take for granted.
+type LintOptions struct {
+	LoadOptions
+	// Meta names the metadata that runs will be given.
+	Meta []string
+}
+
+// Lint reads a workflow as Load does and returns what is wrong with it and what
+// looks wrong, sorted by file and place. Errors are about the entry, targets,
+// the attributes of tags, frontmatter and options; everything else is a warning
+// or a hint. It looks at the states that the entry leads to and, unless a single
+// file is the entry, at every other file that is meant as a state.
+func Lint(fsys fs.FS, o LintOptions) []Finding {
+	w, problems := Load(fsys, o.LoadOptions)
+	l := &linter{w: w, o: o, readings: map[string]*reading{}, exits: map[string][]Exit{}}
+	if w.entry == "" {
+		for _, p := range problems {
+			l.add(SeverityError, p)
+		}
+	}
+	for name, s := range w.states {
+		l.readings[name] = w.reading(s)
+		l.exits[name] = l.readings[name].exits()
+	}
+	l.reached = l.reach()
+	l.ends = l.endings()
+	l.names = l.suppliedNames()
+	for _, name := range w.names {
+		if l.looksAt(name) {
+			l.state(l.readings[name])
+		}
+	}
+	l.loops()
+	return sorted(l.found)
+}
+
+func sorted(found []Finding) []Finding {
+	slices.SortStableFunc(found, func(a, b Finding) int {
+		return cmp.Or(cmp.Compare(a.File, b.File), a.Pos.Line-b.Pos.Line, a.Pos.Col-b.Pos.Col, cmp.Compare(a.Code, b.Code), cmp.Compare(a.Message, b.Message))
+	})
+	return slices.CompactFunc(found, func(a, b Finding) bool { return a == b })
+}
+
+// linter collects what lint finds.
+type linter struct {
+	w        *Workflow
+	o        LintOptions
+	readings map[string]*reading
+	exits    map[string][]Exit
+	reached  map[string]bool
+	ends     map[string]bool // states from which a result can be reached
+	names    map[string]bool // what any template may be filled with; nil: unknown
+	found    []Finding
+}
+
+func (l *linter) add(severity Severity, p Problem) {
+	if p.File != "" {
+		p.Pos = Pos{max(1, p.Pos.Line), max(1, p.Pos.Col)}
+	}
+	l.found = append(l.found, Finding{severity, p})
+}
+
+// warn notes a warning about a place of a state.
+func (l *linter) warn(s *State, pos Pos, p Problem) {
+	p.File, p.Pos = s.Name, pos
+	l.add(SeverityWarning, p)
+}
+
+// documentation are names of files that talk about a workflow. They show tags
+// without being states.
+var documentation = regexp.MustCompile(
+	`(?i)^(readme|changelog|contributing|licen[cs]e|notice|authors|security|todo|claude|agents|.*notes?)([ ._-].*)?$`)
+
+// isMeant reports whether a file that nothing leads to is meant as a state.
+func (l *linter) isMeant(name string) bool {
+	_, ext := splitName(name)
+	native := suits[ext] == "" || suits[ext] == l.w.platform
+	return native && l.w.states[name].Marked && !documentation.MatchString(Stem(name))
+}
+
+// looksAt reports whether a file is checked. Beside a single file may lie other
+// workflows.
+func (l *linter) looksAt(name string) bool {
+	return l.reached[name] || l.o.Entry == "" && l.isMeant(name)
+}
+
+// state checks one state.
+func (l *linter) state(d *reading) {
+	for _, p := range d.s.Problems {
+		l.add(SeverityError, p)
+	}
+	for _, p := range d.s.Warnings {
+		l.add(SeverityWarning, p)
+	}
+	if l.w.entry != "" && !l.reached[d.s.Name] {
+		l.warn(d.s, Pos{}, Problem{Code: "unreachable", Message: "nothing leads to this state",
+			Hint: "name it in a tag or a policy, or move it out of the folder"})
+	}
+	l.tags(d)
+	l.templates(d.s)
+	if len(d.s.Problems) > 0 {
+		return
+	}
+	l.policy(d)
+	l.calls(d)
+	if l.reached[d.s.Name] {
+		l.deadEnd(d)
+	}
+}
+
+// tags checks the tags in the text of a state.
+func (l *linter) tags(d *reading) {
+	severity := SeverityError
+	if d.s.Kind == Prompt && d.s.Line == 1 && !l.reached[d.s.Name] && l.w.entry != "" {
+		severity = SeverityWarning // perhaps it only talks about tags
+	}
+	for _, t := range d.tags {
+		if isExample(t) {
+			continue
+		}
+		for _, p := range t.problems {
+			if p.File = d.s.Name; !isComposed(d.s, t) {
+				l.add(severity, p)
+			}
+		}
+		if t.Verb == Result {
+			continue
+		}
+		l.target(d, t, "target", severity)
+		part := requiredOf[t.Verb]
+		if _, ok := t.Attrs[part]; ok {
+			l.target(d, t, part, severity)
+		}
+	}
+}
+
+// isComposed reports whether a script puts the attributes of a tag together when
+// it runs, as in <fork next="A" $more>.
+func isComposed(s *State, t written) bool {
+	if s.Kind != Script {
+		return false
+	}
+	line := []rune(strings.Split(s.Body, "\n")[t.Pos.Line-s.Line])
+	head, _, _ := strings.Cut(string(line[t.Pos.Col-1:]), ">")
+	return strings.ContainsAny(head, "$`%{!")
+}
+
+// isExample reports whether a tag shows nothing but its form, as in
+// <call>…</call>.
+func isExample(t written) bool {
+	body := strings.TrimSpace(t.Body)
+	return t.Verb != Result && body != "" && strings.Trim(body, ".…") == "" && body != "." && body != ".."
+}
+
+// target checks one state that a tag names.
+func (l *linter) target(d *reading, t written, part string, severity Severity) {
+	name := strings.TrimSpace(t.Body)
+	if part != "target" {
+		name = strings.TrimSpace(t.Attrs[part])
+	}
+	g := d.goal(name)
+	g.Open = g.Open && (name != "" || part == "target")
+	switch {
+	case g.State != "" || g.Open && isOpen(name):
+		return
+	case g.Open:
+		severity = SeverityHint
+	}
+	_, problem := l.w.Resolve(name)
+	p := *problem
+	p.File, p.Pos = d.s.Name, t.Pos
+	p.Message = fmt.Sprintf("%s of <%s>: %s", part, t.Verb, p.Message)
+	if g.Open {
+		p.Hint = "taken for a placeholder, as other ways on are shown"
+	}
+	l.add(severity, p)
+}
+
+// deadEnd checks that something leads on from a state.
+func (l *linter) deadEnd(d *reading) {
+	for _, e := range l.exits[d.s.Name] {
+		if !e.OnExhausted {
+			return
+		}
+	}
+	switch {
+	case d.s.Kind == Script:
+		l.add(SeverityHint, Problem{File: d.s.Name, Code: "no-tag",
+			Message: "no transition tag is in sight; on every path the script must print one"})
+	case d.s.Policy.Restricted: // nothing-allowed says it, or each tag is a finding
+	case !opening.MatchString(d.s.Body):
+		hint := "tell the agent how to end, as in <result>…</result>"
+		if d.s.Name == l.w.entry && !d.s.Marked {
+			hint += ", or run it with --done-when"
+		}
+		l.warn(d.s, Pos{Line: d.s.Line}, Problem{Code: "dead-end",
+			Message: "no tag and no policy leads on from this state", Hint: hint})
+	}
+}
+
+// opening is a tag that is mentioned without a closing, as in "a <result> tag".
+var opening = regexp.MustCompile(`<(goto|reset|call|function|fork|result)\b`)
+
+// calls checks that what is called can return.
+func (l *linter) calls(d *reading) {
+	for _, e := range l.exits[d.s.Name] {
+		if e.Verb != Call && e.Verb != Function || e.Target.State == "" || l.ends[e.Target.State] {
+			continue
+		}
+		then := e.After.Name
+		if then == "" {
+			then = "the return"
+		}
+		l.warn(d.s, e.Pos, Problem{Code: "no-return",
+			Message: fmt.Sprintf("<%s> to %s never returns: no <result> can be reached from there", e.Verb, quote(e.Target.Name)),
+			Hint:    fmt.Sprintf("end it with <result>, or %s is never run", then)})
+	}
+}
+
+// loops checks that every loop has a way out. One that has none is reported
+// once, at its first state.
+func (l *linter) loops() {
+	told := map[string]bool{}
+	for _, name := range slices.Concat([]string{l.w.entry}, l.w.names) {
+		if !l.reached[name] || told[name] || l.ends[name] {
+			continue
+		}
+		loop := l.around(name)
+		if len(loop) == 0 {
+			continue
+		}
+		for n := range loop {
+			told[n] = true
+		}
+		l.endless(name, slices.Sorted(maps.Keys(loop)))
+	}
+}
+
+func (l *linter) endless(name string, loop []string) {
+	message := "this state leads only to itself: the loop has no way out"
+	if len(loop) > 1 {
+		message = fmt.Sprintf("%s lead only to each other: the loop has no way out", quoteAll(loop))
+	}
+	var pos Pos
+	for _, e := range slices.Backward(l.exits[name]) {
+		if slices.ContainsFunc(l.onwards(e), func(n string) bool { return slices.Contains(loop, n) }) {
+			pos = e.Pos
+		}
+	}
+	l.warn(l.w.states[name], pos, Problem{Code: "endless", Message: message,
+		Hint: "let one of its states end with <result>; else only a limit of the run ends it"})
+}

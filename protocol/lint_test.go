@@ -1,0 +1,90 @@
+package protocol
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+)
+
+func showFindings(found []Finding) string {
+	var b strings.Builder
+	for _, f := range found {
+		fmt.Fprintf(&b, "%s [%s] %v\n", f.Severity, f.Code, f.Problem)
+	}
+	return b.String()
+}
+
+// TestLint keeps what lint finds in folders of states. A platform of "unix
+// windows" checks both.
+func TestLint(t *testing.T) {
+	golden(t, "lint", func(t *testing.T, files map[string]string) string {
+		platforms := strings.Fields(take(files, "platform"))
+		o := LintOptions{Meta: strings.Fields(take(files, "meta")), LoadOptions: optionsOf(files)}
+		delete(files, "want")
+		if len(platforms) < 2 {
+			o.Platform = Platform(append(platforms, "unix")[0])
+			return showFindings(Lint(mapFS(files), o))
+		}
+		text := ""
+		for _, p := range platforms {
+			o.Platform = Platform(p)
+			text += "on " + p + "\n" + showFindings(Lint(mapFS(files), o))
+		}
+		return text
+	})
+}
+
+// lintCodes are the codes that lint itself gives; those of Load have tests of
+// their own, and the ones of targets and tags are shared.
+var lintCodes = []string{
+	"unreachable", "dead-end", "no-tag", "no-return", "endless", "forbidden", "unmentioned", "unknown-name",
+	"no-state", "ambiguous", "wrong-platform", "bad-target", "bad-tag", "entry",
+	"unknown-key", "wrong-case", "wrong-type", "wrong-value", "yaml", "frontmatter", "duplicate-key", "not-utf8",
+	"crlf", "option", "not-regular", "nothing-allowed", "no-done-when", "short-max",
+}
+
+// TestEveryFindingHasAFilePair keeps each kind of finding shown by some pair.
+func TestEveryFindingHasAFilePair(t *testing.T) {
+	all := ""
+	names, err := fs.Glob(os.DirFS("testdata/lint"), "*.txtar")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, n := range names {
+		data, err := os.ReadFile("testdata/lint/" + n)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, want, _ := strings.Cut(string(data), "-- want --\n")
+		all += want
+	}
+	for _, code := range lintCodes {
+		if !strings.Contains(all, " ["+code+"] ") {
+			t.Errorf("code %q: got no file pair in testdata/lint, want one", code)
+		}
+	}
+}
+
+// TestLintAgreesWithLoad holds that a folder has an error exactly when Load
+// refuses it or something in it is broken: whatever forbids a start is an error.
+func TestLintAgreesWithLoad(t *testing.T) {
+	golden(t, "load", func(t *testing.T, files map[string]string) string {
+		want := files["want"]
+		delete(files, "want")
+		o := optionsOf(files)
+		_, problems := Load(mapFS(files), o)
+		found := Lint(mapFS(files), LintOptions{LoadOptions: o})
+		for _, p := range problems {
+			same := func(f Finding) bool {
+				return f.Severity == SeverityError && f.File == p.File && f.Code == p.Code && f.Message == p.Message
+			}
+			if !slices.ContainsFunc(found, same) {
+				t.Errorf("problem of Load: %v\ngot:\n%swant: it is among the errors", p, showFindings(found))
+			}
+		}
+		return want
+	})
+}

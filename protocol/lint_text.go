@@ -1,0 +1,230 @@
+package protocol
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// policy compares the policy of a prompt with its text.
+func (l *linter) policy(d *reading) {
+	if !d.s.Policy.Restricted {
+		return
+	}
+	for _, t := range d.tags {
+		if len(t.problems) == 0 && l.isFirm(d, t) && !d.permits(t.Tag) {
+			l.warn(d.s, t.Pos, notMeant(t))
+		}
+	}
+	if _, ok := l.w.implicit(d.s); ok {
+		return
+	}
+	m := mentioned{d: d, prose: Render(d.s.Body, func(string) (string, bool) { return "", true })}
+	for _, r := range d.s.Policy.Allowed {
+		if !m.rule(r) {
+			l.warn(d.s, r.Pos, unmentioned("the transition "+r.name()+r.place()))
+		}
+	}
+	m.short(l)
+}
+
+// isFirm reports whether the states that a tag names exist or are left open; the
+// others are findings already.
+func (l *linter) isFirm(d *reading, t written) bool {
+	if t.Verb == Result {
+		return true
+	}
+	target, after := d.goal(t.Body), d.goal(t.Attrs[requiredOf[t.Verb]])
+	known := func(g Goal) bool { return g.State != "" || g.Open }
+	return known(target) && (requiredOf[t.Verb] == "" || known(after))
+}
+
+func notMeant(t written) Problem {
+	p := notAllowed(t.Tag)
+	return Problem{Code: "forbidden", Message: strings.TrimSuffix(p.Message, " in this state") + " by the policy of this state",
+		Hint: "allow it, or don't show it to the agent"}
+}
+
+func unmentioned(what string) Problem {
+	return Problem{Code: "unmentioned", Message: "the text never mentions " + what + ", which the policy allows",
+		Hint: "tell the agent when to choose it, or don't allow it"}
+}
+
+// place says where an entry of a policy leads, as far as it says so.
+func (r *Rule) place() string {
+	text := ""
+	if r.Target != "" {
+		text = " to " + quote(r.Target)
+	}
+	for _, part := range [][2]string{{"return", r.Return}, {"next", r.Next}} {
+		if part[1] != "" {
+			text += " with " + part[0] + " " + quote(part[1])
+		}
+	}
+	return text
+}
+
+// mentioned looks for what the text of a prompt says about its policy.
+type mentioned struct {
+	d     *reading
+	prose string // the text without its templates
+}
+
+// rule reports whether the text shows an entry as a tag, or speaks of the state
+// that it leads to or, where it names none, of its tag.
+func (m mentioned) rule(r Rule) bool {
+	if slices.ContainsFunc(m.d.tags, func(t written) bool { return m.d.mayFit(r, t.Tag) }) {
+		return true
+	}
+	if r.Target != "" {
+		return m.state(r.Target)
+	}
+	return slices.ContainsFunc(r.verbs(), func(v Verb) bool { return hasWord(m.prose, string(v)) })
+}
+
+// state reports whether the text names a state outside of tags, which say more
+// than the name.
+func (m mentioned) state(target string) bool {
+	inTag := func(t written) bool { return t.Verb != Result && m.d.w.same(target, t.Body) }
+	if slices.ContainsFunc(m.d.tags, inTag) {
+		return false
+	}
+	name := m.d.w.find(target)
+	return hasWord(m.prose, Stem(name)) || hasWord(m.prose, name)
+}
+
+// short checks the short form of the policy.
+func (m mentioned) short(l *linter) {
+	p := &m.d.s.Policy
+	for _, v := range p.Tags {
+		if !hasWord(m.prose, string(v)) {
+			l.warn(m.d.s, Pos{}, unmentioned("<"+string(v)+">"))
+		}
+	}
+	for _, r := range m.d.s.References {
+		named := hasWord(m.prose, Stem(m.d.w.find(r.Name))) || hasWord(m.prose, m.d.w.find(r.Name))
+		if r.Policy && r.Verb == "" && r.Part == "target" && slices.Contains(p.Targets, r.Name) && !named {
+			l.warn(m.d.s, r.Pos, unmentioned("the state "+quote(r.Name)))
+		}
+	}
+}
+
+// hasWord reports whether a word stands in text by itself.
+func hasWord(text, word string) bool {
+	if word == "" {
+		return false
+	}
+	for at := 0; ; at++ {
+		i := strings.Index(text[at:], word)
+		if i < 0 {
+			return false
+		}
+		at += i
+		before, _ := utf8.DecodeLastRuneInString(text[:at])
+		after, _ := utf8.DecodeRuneInString(text[at+len(word):])
+		if !isWordRune(before) && !isWordRune(after) {
+			return true
+		}
+	}
+}
+
+func isWordRune(r rune) bool { return r == '_' || unicode.IsLetter(r) || unicode.IsDigit(r) }
+
+// builtIn are the names that every template can use.
+var builtIn = []string{"workflow_id", "agent_id", "state", "result", "input"}
+
+// suppliedNames returns the names that templates of any state may be filled
+// with, nil when scripts make forks that can't be read.
+func (l *linter) suppliedNames() map[string]bool {
+	names := map[string]bool{}
+	for _, n := range slices.Concat(builtIn, l.o.Meta) {
+		names[n] = true
+	}
+	for name, d := range l.readings {
+		if l.isOpaque(name) && l.reached[name] {
+			return nil
+		}
+		for _, t := range d.tags {
+			if t.Verb == Fork && len(t.problems) > 0 && d.s.Kind == Script {
+				return nil
+			}
+			addVariables(names, t.Tag)
+		}
+		for _, r := range d.s.Policy.Allowed {
+			addVariables(names, r.tag())
+		}
+	}
+	return names
+}
+
+func addVariables(names map[string]bool, t Tag) {
+	if t.Verb != Fork {
+		return
+	}
+	for name := range variables(t) {
+		names[name] = true
+	}
+}
+
+// templates checks the names in the templates of a prompt.
+func (l *linter) templates(s *State) {
+	if s.Kind != Prompt || l.names == nil {
+		return
+	}
+	place := placer{text: s.Body, pos: Pos{1, 1}}
+	offset := 0
+	seen := map[string]bool{"": true}
+	eachTemplate(s.Body, func(before, whole, name string) {
+		at := offset + len(before)
+		offset = at + len(whole)
+		foreign := strings.HasSuffix(before, "$") // ${{ }} is GitHub's
+		if seen[name] || foreign || l.isSupplied(s, name) {
+			return
+		}
+		seen[name] = true
+		pos := place.at(at)
+		pos.Line += s.Line - 1
+		l.warn(s, pos, l.unknownName(name))
+	})
+}
+
+func (l *linter) unknownName(name string) Problem {
+	hint := didYouMean(name, slices.Sorted(maps.Keys(l.names)))
+	switch {
+	case name == "attempt" || name == "max_attempts" || name == "failure":
+		hint = "only a state with done_when has it"
+	case hint == "":
+		hint = "a fork attribute or --meta " + name + "=… would fill it in; lint takes --meta " + name
+	}
+	return Problem{Code: "unknown-name", Message: fmt.Sprintf("nothing supplies {{%s}}", name), Hint: hint}
+}
+
+// isSupplied reports whether something can fill in a name in the given state.
+func (l *linter) isSupplied(s *State, name string) bool {
+	switch name {
+	case "attempt", "max_attempts":
+		return l.names[name] || l.repeats(s)
+	case "failure":
+		return l.names[name] || l.repeats(s) || l.takesOver(s)
+	}
+	return l.names[name]
+}
+
+// repeats reports whether a state has done_when, or can be given it on the
+// command line.
+func (l *linter) repeats(s *State) bool {
+	return s.Policy.Convergence != nil || s.Name == l.w.entry && !s.Marked
+}
+
+// takesOver reports whether some state names this one in on_exhausted.
+func (l *linter) takesOver(s *State) bool {
+	for _, exits := range l.exits {
+		if slices.ContainsFunc(exits, func(e Exit) bool { return e.OnExhausted && e.Target.State == s.Name }) {
+			return true
+		}
+	}
+	return false
+}

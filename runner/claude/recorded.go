@@ -1,0 +1,22 @@
+package claude
+
+import (
+	"io"
+
+	"github.com/raymond-action/raymond-action/runner"
+	"github.com/raymond-action/raymond-action/runner/internal/proc"
+)
+
+// Recorded judges the output of an invocation that was recorded, as in a debug
+// folder: what Run returned for it when the CLI ended by itself with code 0.
+func Recorded(r io.Reader) (runner.Answer, *runner.Failure, error) {
+	s := newStream(runner.Order{}, func(runner.Progress) {})
+	s.abort = func(error) {}
+	s.turn = func(bool) {}
+	if _, err := io.Copy(s, r); err != nil {
+		return runner.Answer{}, nil, err
+	}
+	s.flush()
+	answer, failure := s.judge(proc.Exit{})
+	return answer, failure, nil
+}

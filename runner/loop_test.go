@@ -1,0 +1,312 @@
+package runner_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/fstest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/raymond-action/raymond-action/protocol"
+	"github.com/raymond-action/raymond-action/runner"
+	"github.com/raymond-action/raymond-action/state"
+)
+
+// How long the agents and the commands of a cast take.
+const (
+	agentTime   = time.Second
+	commandTime = 500 * time.Millisecond
+)
+
+// cast plays the agents and the commands of a workflow.
+type cast struct {
+	says   map[string][]string // by state: the answers to its invocations; the last repeats
+	passes map[string]int      // by state: the attempt from which the commands pass; 0: never
+	spoils map[string]int      // by state: the last attempt that changes a protected file
+	exits  int                 // exit code of the agent CLI
+
+	mu      sync.Mutex // guards what follows
+	orders  []runner.Order
+	began   []time.Time // of the orders
+	checks  []runner.Checks
+	judged  []time.Time // ends of the checks
+	calls   map[string]int
+	digests []string // folder and patterns of each call of Digest
+}
+
+func (c *cast) Length(session, _ string) (int64, bool)            { return int64(len(session)), true }
+func (c *cast) Usage(string, string, int64) ([]state.Usage, bool) { return nil, false }
+
+// hear notes an order and returns what the agent will say.
+func (c *cast) hear(o runner.Order) string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.orders, c.began = append(c.orders, o), append(c.began, time.Now())
+	n := c.calls[o.State]
+	c.calls[o.State]++
+	lines := c.says[o.State]
+	return lines[min(n, len(lines)-1)]
+}
+
+// Run implements runner.Backend. What is said before a "!" is the class of a
+// failure.
+func (c *cast) Run(ctx context.Context, o runner.Order, _ func(runner.Progress)) (runner.Answer, error) {
+	text := c.hear(o)
+	ans := runner.Answer{
+		SessionID: o.SessionID, Model: "m", Turns: 1, ExitCode: c.exits,
+		Cost: state.Cost{Kind: state.Exact, USD: state.Dollar / 10},
+	}
+	if !pass(ctx, agentTime) {
+		return runner.Answer{}, &runner.Failure{Class: runner.Stopped, Message: context.Cause(ctx).Error()}
+	}
+	if class, message, bad := strings.Cut(text, "!"); bad {
+		return ans, &runner.Failure{Class: runner.Class(class), Message: message}
+	}
+	ans.Text = text
+	return ans, nil
+}
+
+// Verify implements runner.Verifier.
+func (c *cast) Verify(ctx context.Context, k runner.Checks) state.Verification {
+	c.mu.Lock()
+	c.checks = append(c.checks, k)
+	c.mu.Unlock()
+	if !pass(ctx, commandTime) {
+		return state.Verification{Stopped: context.Cause(ctx).Error()}
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.judged = append(c.judged, time.Now())
+	name := strings.TrimSuffix(filepath.Base(k.LogFile), ".log")
+	good := c.passes[name] > 0 && k.Attempt >= c.passes[name]
+	var v state.Verification
+	for _, cmd := range k.Commands {
+		r := state.CommandResult{Cmd: cmd, DurationS: commandTime.Seconds()}
+		if !good {
+			r.RC, r.Tail = 3, fmt.Sprintf("tail of attempt %d", k.Attempt)
+		}
+		v.Results = append(v.Results, r)
+	}
+	if k.Attempt <= c.spoils[name] {
+		v.Changed = []string{"a_test.go", "sub/b_test.go"}
+	}
+	return v
+}
+
+// Digest implements runner.Verifier.
+func (c *cast) Digest(dir string, patterns []string) map[string]string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.digests = append(c.digests, dir+" "+strings.Join(patterns, " "))
+	return map[string]string{"a_test.go": fmt.Sprint("digest ", len(c.digests))}
+}
+
+// pass lets time pass, and returns false when ctx ended it.
+func pass(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// loop is a run of a workflow whose entry is A.md.
+type loop struct {
+	*cast
+	t     *testing.T
+	store *memory
+	log   *journal
+	stop  chan string
+	cfg   runner.Config
+	run   *state.Run
+	ids   int
+	over  *state.Options // of the next resume
+	skew  time.Duration  // of the clock
+}
+
+// flow is the text of each state, by its name without extension. Agents say the
+// last line of it.
+type flow map[string]string
+
+func newLoop(t *testing.T, f flow, change func(*state.Options)) *loop {
+	t.Helper()
+	files, says := fstest.MapFS{}, map[string][]string{}
+	for name, text := range f {
+		files[name+".md"] = &fstest.MapFile{Data: []byte(text)}
+		says[name+".md"] = []string{text[strings.LastIndex(text, "\n")+1:]}
+	}
+	w, problems := protocol.Load(files, protocol.LoadOptions{Entry: "A.md", Platform: protocol.Unix})
+	if len(problems) > 0 {
+		t.Fatal(problems)
+	}
+	opt := state.Options{
+		BudgetUSD: 10 * state.Dollar, MaxParallel: 1, MaxAgents: 10, MaxDepth: 8, MaxRetries: 2, MaxReminders: 2,
+		Grace: state.Duration(30 * time.Second), PermissionMode: "acceptEdits",
+	}
+	if change != nil {
+		change(&opt)
+	}
+	l := &loop{t: t, stop: make(chan string), cast: &cast{says: says, passes: map[string]int{}, calls: map[string]int{}}}
+	l.run = state.New(state.Run{
+		WorkflowID: "run-1", Mark: "0123456789abcdef", Scope: "/scope", Entry: "A.md", Dir: t.TempDir(),
+		Files: w.Hashes(), Options: opt, Meta: map[string]string{"who": "meta"},
+	}, "payload", time.Now())
+	l.cfg = runner.Config{
+		Workflow: w, Sessions: l.cast, Verifier: l.cast, Cancel: l.stop, LogDir: "/logs",
+		Backends: map[protocol.Kind]runner.Backend{protocol.Prompt: l.cast},
+		Clock:    runner.Clock{Now: func() time.Time { return time.Now().Add(l.skew) }, After: time.After},
+		NewID:    func() string { l.ids++; return fmt.Sprintf("s%d", l.ids) },
+	}
+	l.fresh()
+	return l
+}
+
+// fresh gives the loop a new store and log.
+func (l *loop) fresh() {
+	l.store = &memory{run: l.run}
+	l.log = &journal{t: l.t, store: l.store}
+	l.cfg.Store, l.cfg.Reporter = l.store, l.log
+}
+
+// drive runs the loop to an end with the given status. The log goes on.
+func (l *loop) drive(resumed bool, want state.Status) {
+	l.t.Helper()
+	r := runner.New(l.cfg, l.run)
+	err := r.Run(l.t.Context(), resumed, l.over)
+	l.run = r.State()
+	if got := l.run.Progress.Status; err != nil || got != want {
+		l.t.Fatalf("ended as %s (%s), %v, want %s\n%s", got, l.run.Progress.Reason, err, want, strings.Join(l.log.names(), "\n"))
+	}
+}
+
+// crash runs the loop until the save after the n-th, which fails, and gives it
+// what was saved till then. The events that were told stay in the log.
+func (l *loop) crash(n int) {
+	l.t.Helper()
+	l.store.fail = n + 1
+	r := runner.New(l.cfg, l.run)
+	if err := r.Run(l.t.Context(), false, nil); !errors.Is(err, errDisk) {
+		l.t.Fatalf("run with save %d failing: got %v", n+1, err)
+	}
+	l.restore(l.store.saves[n-1])
+}
+
+// restore gives the loop a run that was saved.
+func (l *loop) restore(data []byte) {
+	l.t.Helper()
+	l.run = decoded(l.t, data)
+	told := l.log.events
+	l.fresh()
+	l.log.events = told
+}
+
+func decoded(t *testing.T, data []byte) *state.Run {
+	t.Helper()
+	r, err := state.Decode(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// told are the events of one type so far.
+func told[T state.Body](l *loop) []T {
+	var out []T
+	for _, e := range l.log.events {
+		if b, ok := e.Body.(T); ok {
+			out = append(out, b)
+		}
+	}
+	return out
+}
+
+// attempts are the verdicts so far.
+func (l *loop) attempts() []*state.NodeAttempt { return told[*state.NodeAttempt](l) }
+
+// numbers are those of the attempts with a verdict.
+func (l *loop) numbers() []int {
+	var out []int
+	for _, n := range l.attempts() {
+		out = append(out, n.Attempt)
+	}
+	return out
+}
+
+// end is the last run_finished.
+func (l *loop) end() *state.RunFinished {
+	l.t.Helper()
+	all := told[*state.RunFinished](l)
+	if len(all) == 0 {
+		l.t.Fatalf("no run_finished in\n%s", strings.Join(l.log.names(), "\n"))
+	}
+	return all[len(all)-1]
+}
+
+// asked are the orders for a state.
+func (l *loop) asked(name string) []runner.Order {
+	return slices.DeleteFunc(slices.Clone(l.orders), func(o runner.Order) bool { return o.State != name+".md" })
+}
+
+// waits are the times between verdicts and the agent runs that come next.
+func (l *loop) waits() []time.Duration {
+	var out []time.Duration
+	for i := range l.began[1:] {
+		out = append(out, l.began[i+1].Sub(l.judged[i]))
+	}
+	return out
+}
+
+func same(t *testing.T, what string, want, got any) {
+	t.Helper()
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", what, diff)
+	}
+}
+
+func secondsOf(n ...int) []time.Duration {
+	var out []time.Duration
+	for _, s := range n {
+		out = append(out, time.Duration(s)*time.Second)
+	}
+	return out
+}
+
+// once is a state that two commands decide on, alone in its workflow.
+func once(front string) flow {
+	return flow{"A": "---\ndone_when: [check, lint]\n" + front + "---\ntry {{attempt}} of {{max_attempts}}\n<result>done</result>"}
+}
+
+// conversation is how an order relates to sessions.
+func conversation(o runner.Order) string {
+	text := fmt.Sprint(o.Session, " ", o.SessionID)
+	if o.From != "" {
+		text += " from " + o.From
+	}
+	if o.Cut != nil {
+		text += fmt.Sprint(" cut to ", *o.Cut)
+	}
+	return text
+}
+
+func conversations(orders []runner.Order) []string {
+	var out []string
+	for _, o := range orders {
+		out = append(out, conversation(o))
+	}
+	return out
+}
+
+// over is a budget that the n-th agent run exceeds.
+func over(n int) func(*state.Options) {
+	return func(o *state.Options) { o.BudgetUSD = state.USD(n)*state.Dollar/10 - state.Dollar/20 }
+}

@@ -1,0 +1,270 @@
+package state_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/raymond-action/raymond-action/protocol"
+	"github.com/raymond-action/raymond-action/state"
+)
+
+// walked returns the file of a run that has made a number of random steps.
+func walked(tb testing.TB, seed uint64, steps int) []byte {
+	tb.Helper()
+	w := &walker{rnd: rand.New(rand.NewPCG(seed, 3)), now: epoch}
+	run := newRun()
+	for range steps {
+		next := run.With(w.step(run))
+		if len(next.Agents) == 0 {
+			break
+		}
+		run = next
+	}
+	data, err := run.Encode()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return data
+}
+
+// FuzzDecode: no bytes make Decode panic; what it accepts is valid, comes back
+// from its own encoding, and can be opened and gone on with.
+func FuzzDecode(f *testing.F) {
+	for seed := range uint64(8) {
+		f.Add(walked(f, seed, 4*int(seed)))
+	}
+	for _, s := range []string{"", "{}", "null", "[]", `{"schema":1}`, `{"schema":2}`, `{"schema":1e0}`, "\xff"} {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		run, err := state.Decode(data)
+		if err != nil {
+			var invalid *state.Invalid
+			if !errors.As(err, &invalid) {
+				t.Fatalf("got error %v, want an Invalid", err)
+			}
+			return
+		}
+		first := encode(t, run)
+		again, err := state.Decode(first)
+		if err != nil {
+			t.Fatalf("its own encoding is refused: %v\n%s", err, first)
+		}
+		if second := encode(t, again); !bytes.Equal(first, second) {
+			t.Fatalf("encoded twice: got\n%s\nwant\n%s", second, first)
+		}
+		goOn(t, run)
+	})
+}
+
+func encode(t *testing.T, run *state.Run) []byte {
+	t.Helper()
+	data, err := run.Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
+}
+
+// goOn opens an accepted run and starts what can start: the run must stay valid.
+func goOn(t *testing.T, run *state.Run) {
+	t.Helper()
+	if run.Progress.Status == state.Completed {
+		return
+	}
+	before := encode(t, run)
+	step := run.Step(epoch.Add(time.Hour))
+	step.Open(true, func(*state.Agent) []state.Usage { return nil })
+	starts := 0
+	for a, ok := step.Next(starts); ok && starts < 8; a, ok = step.Next(starts) {
+		starts++
+		st := &protocol.State{Name: a.State, Kind: protocol.Script}
+		step.Start(a.ID, state.Launch{State: st, Cwd: "/d"})
+	}
+	if starts == 0 {
+		step.Close(&state.Stop{Status: state.Suspended, Reason: "test"})
+	}
+	next := run.With(step.Delta())
+	if err := next.Validate(); err != nil && !bytes.Contains(before, []byte(`"used"`)) {
+		t.Fatalf("opened: %v\n%s", err, before)
+	}
+	if after := encode(t, run); !bytes.Equal(before, after) {
+		t.Fatal("opening the run changed it")
+	}
+}
+
+// good returns the JSON of a run with a little of everything in it.
+func good(t *testing.T) map[string]any {
+	t.Helper()
+	run := newRun()
+	run.Options.Timeout = state.Duration(time.Minute)
+	run.Used = []string{"A.md"}
+	session := &state.Session{ID: "s-1", Model: "m"}
+	run.Agents = []*state.Agent{
+		{
+			ID: "main", N: 1, State: "A.md", Status: state.Busy, Session: session, Dir: "/d",
+			Stack: []state.Frame{{State: "B.md", Session: session, Dir: "/e"}},
+			Exec: &state.Exec{
+				Iteration: 1, Attempt: 1, Phase: state.PhaseAgent, Started: epoch,
+				Running: &state.Invocation{N: 2, Mode: state.Branch, SessionID: "s-2", From: "s-1"},
+			},
+		},
+		{
+			ID: "main_b1", N: 2, Parent: "main", State: "B.md", Status: state.Stuck, Vars: map[string]string{"k": "v"},
+			Fault: &state.Fault{Class: "fatal", Message: "no"},
+			Exec:  &state.Exec{Iteration: 2, Attempt: 1, Phase: state.PhaseAgent, Started: epoch, Session: session, Reminder: "again"},
+		},
+	}
+	run.Ended = []state.Ending{{Agent: "main_b2", Result: "x"}}
+	run.Ledger = []state.Entry{{N: 1, Agent: "main", State: "A.md", Kind: state.Exact, CostUSD: 5}, {N: 2, Agent: "main", State: "A.md", Kind: state.Unknown}}
+	run.Progress = state.Progress{Status: state.Running, Started: epoch, Created: 3, Launches: 3, Iterations: 2, TotalUSD: 5, Turn: 1}
+	data := encode(t, run)
+	if _, err := state.Decode(data); err != nil {
+		t.Fatalf("the good run: %v", err)
+	}
+	var v map[string]any
+	if err := json.Unmarshal(data, &v); err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
+
+// put sets the value at a path such as agents[0].stack[0].state.
+func put(t *testing.T, v any, path string, value any) {
+	t.Helper()
+	keys := strings.FieldsFunc(path, func(r rune) bool { return strings.ContainsRune(".[]", r) })
+	for i, key := range keys {
+		last := i == len(keys)-1
+		switch at := v.(type) {
+		case map[string]any:
+			if last {
+				at[key] = value
+			}
+			v = at[key]
+		case []any:
+			n, err := strconv.Atoi(key)
+			if err != nil {
+				t.Fatalf("%s: %v", path, err)
+			}
+			if last {
+				at[n] = value
+			}
+			v = at[n]
+		default:
+			t.Fatalf("%s: nothing at %s", path, key)
+		}
+	}
+}
+
+// TestBadFieldsAreNamed: every one of these makes the file invalid, and the
+// error says where.
+func TestBadFieldsAreNamed(t *testing.T) {
+	for _, c := range []struct {
+		path  string
+		value any
+		field string // of the error; "" for path
+	}{
+		{"schema", 0, ""}, {"schema", 2, ""}, {"schema", "1", ""},
+		{"workflow_id", "A", ""}, {"workflow_id", "", ""}, {"workflow_id", "../x", ""}, {"workflow_id", "-x", ""},
+		{"created", "yesterday", ""}, {"created", "0001-01-01T00:00:00Z", ""},
+		{"mark", "short", ""}, {"mark", "0123456789abcdef.1", ""},
+		{"scope", "rel/path", ""}, {"dir", "", ""}, {"entry", "a/b.md", ""}, {"entry", "..", ""}, {"entry", "Z.md", "files"},
+		{"files", map[string]any{}, ""}, {"files", map[string]any{"A.md": "zz"}, "files.A.md"},
+		{"files", map[string]any{"A.md": strings.Repeat("ab", 32), "x/y.md": strings.Repeat("ab", 32)}, ""},
+		{"used[0]", "Z.md", ""},
+		{"options.budget_usd", -1, ""}, {"options.budget_usd", "1", ""}, {"options.budget_usd", 1e30, ""},
+		{"options.max_parallel", 0, ""}, {"options.max_agents", -1, ""}, {"options.max_depth", 0, ""},
+		{"options.max_retries", -1, ""}, {"options.max_retries", 1.5, ""}, {"options.timeout", "-1s", ""}, {"options.timeout", "x", ""},
+		{"options.timeout", 5, ""}, {"options.unheard_of", 1, ""},
+		{"progress.status", "asleep", ""}, {"progress.status", "completed", ""}, {"progress.created", 2, ""},
+		{"progress.seq", -1, ""}, {"progress.launches", 1, "ledger[1].n"}, {"progress.total_usd", 4, ""}, {"progress.turn", -1, ""},
+		{"progress.iterations", "2", ""}, {"progress.Status", "running", ""},
+		{"agents", map[string]any{}, ""}, {"agents[0]", "main", ""},
+		{"agents[0].id", "Main", ""}, {"agents[0].id", "main_b1", "agents[1].id"}, {"agents[0].id", "main_b2", ""},
+		{"agents[0].n", 0, ""}, {"agents[1].n", 1, ""}, {"agents[1].n", 4, ""},
+		{"agents[0].state", "../A.md", ""}, {"agents[0].state", "a\x00b", ""}, {"agents[0].state", "", ""},
+		{"agents[0].status", "idle", ""}, {"agents[0].status", "failed", "agents[0].fault"}, {"agents[0].dir", "rel", ""},
+		{"agents[0].exec", nil, ""}, {"agents[0].exec.iteration", 0, ""}, {"agents[0].exec.attempt", 0, ""},
+		{"agents[0].exec.phase", "dream", ""}, {"agents[0].exec.retries", -1, "agents[0].exec"},
+		{"agents[0].exec.reminder", "x", "agents[0].exec.session"},
+		{"agents[0].exec.running.n", 0, ""}, {"agents[0].exec.running.mode", "steal", ""},
+		{"agents[0].exec.running.session_id", "a/b", ""}, {"agents[0].exec.running.from", "", ""},
+		{"agents[0].session.id", "../../x", ""}, {"agents[0].session.id", "", ""},
+		{"agents[0].stack[0].state", "/etc/passwd", ""}, {"agents[0].stack[0].dir", "rel", ""},
+		{"agents[0].stack[0].session.id", "x y", ""}, {"agents[0].stack[0].session", 7, ""},
+		{"agents[1].branch", true, ""},
+		{"agents[1].vars.k", 7, ""}, {"agents[1].payload", map[string]any{"base64": "%"}, ""}, {"agents[1].wait", "-1s", ""},
+		{"ended[0].agent", "main", "agents[0].id"}, {"ended[0].agent", "x", ""},
+		{"ledger[0].cost_usd", -5, ""}, {"ledger[0].kind", "guess", ""}, {"ledger[1].cost_usd", 1, ""}, {"ledger[0].n", 0, ""},
+		{"events", "none", ""}, {"events[0]", map[string]any{"type": "unheard_of"}, ""},
+	} {
+		v := good(t)
+		if c.path == "events[0]" {
+			v["events"] = []any{nil}
+		}
+		put(t, v, c.path, c.value)
+		data, err := json.Marshal(v)
+		if err != nil {
+			t.Fatal(err)
+		}
+		checkField(t, fmt.Sprintf("%s = %v", c.path, c.value), data, c.path, c.field)
+	}
+}
+
+// checkField checks that data is refused for a field; want "" is the one that was
+// changed.
+func checkField(t *testing.T, what string, data []byte, changed, want string) {
+	t.Helper()
+	if want == "" {
+		want = changed
+	}
+	_, err := state.Decode(data)
+	var invalid *state.Invalid
+	switch {
+	case !errors.As(err, &invalid):
+		t.Errorf("%s: got %v, want an Invalid at %s", what, err, want)
+	case invalid.Field != want || invalid.What == "":
+		t.Errorf("%s: got %q at %q, want something at %q", what, invalid.What, invalid.Field, want)
+	}
+}
+
+// TestStrictJSON: what JSON readers are usually generous about is refused.
+func TestStrictJSON(t *testing.T) {
+	data := string(encode(t, newRun()))
+	for _, c := range []struct{ old, new, field string }{
+		{`"seq": 0`, `"seq": 0, "seq": 0`, "progress.seq"},
+		{`"seq": 0`, `"SEQ": 0`, "progress.SEQ"},
+		{`"seq": 0`, `"seq": null`, "progress.seq"},
+		{`"id": "main"`, `"id": null`, "agents[0].id"},
+		{`"agents": [`, `"agents": [null,`, "agents[0]"},
+		{`"id": "main"`, "\"id\": \"ma\xffin\"", "agents[0].id"},
+		{`"id": "main"`, `"id": "ma\ud800in"`, "agents[0].id"},
+		{"\n}\n", "\n}\n{}", ""},
+		{"\n}\n", ",\n}\n", ""},
+		{`{`, `[{`, ""},
+		{"\n}\n", "\n", ""},
+		{`"dir": "/d"`, `'dir': "/d"`, ""},
+		{`"dir": "/d"`, `"dir": "/d" // here`, ""},
+	} {
+		at := strings.Index(data, c.old)
+		if c.old == "\n}\n" {
+			at = strings.LastIndex(data, c.old)
+		}
+		if at < 0 {
+			t.Fatalf("no %q in the run", c.old)
+		}
+		bad := data[:at] + c.new + data[at+len(c.old):]
+		_, err := state.Decode([]byte(bad))
+		var invalid *state.Invalid
+		if !errors.As(err, &invalid) || (c.field != "" && invalid.Field != c.field) {
+			t.Errorf("%q for %q: got %v, want an Invalid at %q", c.new, c.old, err, c.field)
+		}
+	}
+}

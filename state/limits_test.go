@@ -1,0 +1,207 @@
+package state_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/raymond-action/raymond-action/protocol"
+	"github.com/raymond-action/raymond-action/state"
+)
+
+// closed returns how the run would end now.
+func (p *play) closed(stop *state.Stop) state.Progress {
+	p.t.Helper()
+	step := p.run.Step(p.now)
+	step.Close(stop)
+	return step.Delta().Progress
+}
+
+// TestOrderOfEnds: cancelled before over budget, over budget before over
+// iterations, that before suspended, that before failed.
+func TestOrderOfEnds(t *testing.T) {
+	until := epoch.Add(time.Hour)
+	cancel := &state.Stop{Status: state.Cancelled, Reason: "SIGINT"}
+	deadline := &state.Stop{Status: state.Suspended, Reason: "deadline", Until: until}
+	spent := func(p *play) {
+		p.start("main")
+		p.end("main", state.Outcome{Cost: cost(11 * state.Dollar), Decision: protocol.Decision{Then: goTo("B.md")}})
+	}
+	begun := func(p *play) { p.turn("main", goTo("B.md")) }
+	held := func(p *play) {
+		p.start("main")
+		p.end("main", state.Outcome{Failure: &state.Failure{Class: state.UsageLimit, Message: "limit", Reset: until}})
+	}
+	stuck := func(p *play) {
+		p.start("main")
+		p.end("main", fail(state.Fatal, "no"))
+	}
+	one := func(o *state.Options) { o.MaxIterations = 1 }
+	for _, c := range []struct {
+		name  string
+		limit func(*state.Options)
+		does  func(*play)
+		stop  *state.Stop
+		want  state.Status
+	}{
+		{"over budget and cancelled", one, spent, cancel, state.Cancelled},
+		{"over budget, iterations and deadline", one, spent, deadline, state.OverBudget},
+		{"over iterations and deadline", one, begun, deadline, state.OverIterations},
+		{"over iterations and a usage limit", one, held, nil, state.OverIterations},
+		{"a usage limit", nil, held, nil, state.Suspended},
+		{"a usage limit and the deadline", nil, held, deadline, state.Suspended},
+		{"the deadline", nil, begun, deadline, state.Suspended},
+		{"failed", nil, stuck, nil, state.Failed},
+		{"failed, and over iterations", one, stuck, nil, state.Failed},
+		{"failed, and cancelled", nil, stuck, cancel, state.Cancelled},
+	} {
+		p := newPlay(t, c.limit)
+		c.does(p)
+		equal(t, c.name, p.closed(c.stop).Status, c.want)
+	}
+	p := newPlay(t, one)
+	p.start("main")
+	p.end("main", state.Outcome{Cost: cost(11 * state.Dollar), Decision: protocol.Decision{Then: result("r")}})
+	equal(t, "a result that ends the last agent, over everything, cancelled", p.closed(cancel).Status, state.Completed)
+}
+
+// TestOverBudget: exceeded means above; then nothing starts, also no retry and no
+// reminder, and the move is kept. A larger budget goes on.
+func TestOverBudget(t *testing.T) {
+	p := newPlay(t, nil)
+	p.start("main")
+	p.end("main", state.Outcome{Cost: cost(10 * state.Dollar), Decision: protocol.Decision{Then: goTo("B.md")}})
+	equal(t, "at the budget", p.next(0), "main")
+	p.start("main")
+	p.end("main", state.Outcome{Cost: cost(1), Failure: &state.Failure{Class: state.Transient, Message: "x"}})
+	p.now = p.now.Add(time.Hour)
+	equal(t, "a retry above it", p.next(0), "")
+	equal(t, "no wake", p.run.Step(p.now).Wake(), time.Time{})
+	if got := p.closed(nil); got.Status != state.OverBudget || !strings.Contains(got.Reason, "$10.000000001") {
+		t.Errorf("end: got %q, %q; want over_budget with the sum", got.Status, got.Reason)
+	}
+	p.resume(nil)
+	equal(t, "resumed with the same", p.next(0), "")
+	p.resume(func(o *state.Options) { o.BudgetUSD = 11 * state.Dollar })
+	equal(t, "resumed with more", p.next(0), "main")
+	equal(t, "where", p.agent("main").State, "B.md")
+	p.resume(func(o *state.Options) { o.BudgetUSD = 0 })
+	equal(t, "resumed without", p.next(0), "main")
+}
+
+// TestOwnCapOfAnInvocation: an agent CLI that ended at its cap makes the run over
+// budget whatever the sum says; a resume continues its session.
+func TestOwnCapOfAnInvocation(t *testing.T) {
+	p := newPlay(t, nil)
+	p.start("main")
+	p.end("main", state.Outcome{Session: "s1", Cost: cost(1), Failure: &state.Failure{Class: state.BudgetSpent, Message: "cap"}})
+	equal(t, "next", p.next(0), "")
+	equal(t, "end", p.closed(nil).Status, state.OverBudget)
+	p.resume(nil)
+	plan := p.plan("main")
+	equal(t, "plan", []any{plan.Mode, plan.Session.ID, p.next(0)}, []any{state.Resume, "s1", "main"})
+	p.start("main")
+	equal(t, "executions begun", len(bodies[*state.StateStarted](p)), 1)
+	equal(t, "retries", p.agent("main").Exec.Retries, 0)
+}
+
+// TestUsageLimitSuspends until its reset time; a resume forgets it.
+func TestUsageLimitSuspends(t *testing.T) {
+	p := newPlay(t, nil)
+	reset := epoch.Add(5 * time.Hour)
+	p.start("main")
+	p.end("main", state.Outcome{Cost: cost(0), Failure: &state.Failure{Class: state.UsageLimit, Message: "limit", Reset: reset}})
+	equal(t, "next", p.next(0), "")
+	end := p.closed(nil)
+	equal(t, "end", []any{end.Status, end.Until, end.Reason}, []any{state.Suspended, reset, "limit"})
+	p.resume(nil)
+	equal(t, "next after the resume", p.next(0), "main")
+	equal(t, "retries", p.agent("main").Exec.Retries, 0)
+}
+
+// TestIterationsCountExecutions: retries and reminders are none; after the last
+// one those go on, and nothing new begins.
+func TestIterationsCountExecutions(t *testing.T) {
+	p := newPlay(t, func(o *state.Options) { o.MaxIterations = 2 })
+	p.turn("main", goTo("B.md"))
+	p.start("main")
+	p.end("main", state.Outcome{Cost: cost(0), Problems: []protocol.Problem{{Message: "no tag"}}, Reminder: "again"})
+	equal(t, "a reminder of the last", p.next(0), "main")
+	p.turn("main", goTo("C.md"))
+	equal(t, "a third", p.next(0), "")
+	equal(t, "end", p.closed(nil).Status, state.OverIterations)
+	p.resume(func(o *state.Options) { o.MaxIterations = 3 })
+	equal(t, "with more", p.next(0), "main")
+}
+
+// TestSlotsGoRound: executions under way first, then the next in the order of
+// creation after the one that had the last slot.
+func TestSlotsGoRound(t *testing.T) {
+	p := newPlay(t, nil)
+	fork := protocol.Spawn{State: "B.md", Next: "A.md"}
+	p.turn("main", goTo("A.md"), fork, fork)
+	order := []string{}
+	for range 6 {
+		id := p.next(0)
+		order = append(order, id)
+		p.turn(id, goTo("A.md"))
+	}
+	equal(t, "order", order, []string{"main_b1", "main_b2", "main", "main_b1", "main_b2", "main"})
+	p.start("main_b1")
+	p.end("main_b1", state.Outcome{Cost: cost(0), Problems: []protocol.Problem{{Message: "no tag"}}, Reminder: "again"})
+	equal(t, "a reminder comes first", p.next(0), "main_b1")
+	equal(t, "a slot is free", p.next(2), "main_b1")
+	equal(t, "no slot is free", p.next(3), "")
+	p.start("main_b1")
+	equal(t, "an agent that runs", p.next(1), "main_b2")
+}
+
+// TestFailureKeepsOthersFromStarting, unless the run keeps going.
+func TestFailureKeepsOthersFromStarting(t *testing.T) {
+	for _, keep := range []bool{false, true} {
+		p := newPlay(t, func(o *state.Options) { o.KeepGoing = keep })
+		p.turn("main", goTo("A.md"), protocol.Spawn{State: "B.md", Next: "A.md"})
+		p.start("main_b1")
+		p.end("main_b1", fail(state.Fatal, "no"))
+		want := ""
+		if keep {
+			want = "main"
+		}
+		equal(t, "next", p.next(0), want)
+		if got := p.closed(nil); got.Reason != "agent main_b1 in state B.md: no" {
+			t.Errorf("reason: got %q, want the agent, its state and the fault", got.Reason)
+		}
+	}
+}
+
+// TestCapOfAnInvocation: what is left, shared by those that run, a cent at least.
+func TestCapOfAnInvocation(t *testing.T) {
+	p := newPlay(t, nil)
+	p.turn("main", goTo("A.md"), protocol.Spawn{State: "B.md", Next: "A.md"})
+	step := func() state.USD { return p.run.Step(p.now).Cap() }
+	equal(t, "nobody runs", step(), 999*state.Dollar/100)
+	p.start("main")
+	equal(t, "one runs", step(), 999*state.Dollar/100)
+	p.start("main_b1")
+	equal(t, "two run", step(), 999*state.Dollar/200)
+	p.end("main_b1", state.Outcome{Cost: cost(9_985 * state.Dollar / 1000), Decision: protocol.Decision{Then: goTo("B.md")}})
+	equal(t, "less than a cent is left", step(), state.Dollar/100)
+	p.resume(func(o *state.Options) { o.BudgetUSD = 0 })
+	equal(t, "no budget", step(), state.USD(0))
+}
+
+// TestLimitsFailTheAgent: too many agents or too deep a stack is the fault of who
+// asked, and nothing of the move happens.
+func TestLimitsFailTheAgent(t *testing.T) {
+	p := newPlay(t, func(o *state.Options) { o.MaxAgents, o.MaxDepth = 2, 1 })
+	fork := protocol.Spawn{State: "B.md", Next: "A.md"}
+	p.turn("main", goTo("A.md"), fork, fork)
+	equal(t, "agents", []any{p.agent("main").Status, p.run.Progress.Created}, []any{state.Stuck, 1})
+	equal(t, "limit", *bodies[*state.Limit](p)[0], state.Limit{Which: "agents", Value: 3, Max: 2})
+	p.resume(nil)
+	p.turn("main", goTo("A.md"), fork)
+	p.turn("main", call("B.md", "A.md"))
+	p.turn("main", function("B.md", "A.md", ""))
+	equal(t, "depth", []any{p.agent("main").Status, len(p.agent("main").Stack)}, []any{state.Stuck, 1})
+	equal(t, "limit", *bodies[*state.Limit](p)[1], state.Limit{Which: "depth", Value: 2, Max: 1})
+}

@@ -1,0 +1,214 @@
+package state_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/raymond-action/raymond-action/protocol"
+	"github.com/raymond-action/raymond-action/state"
+)
+
+// how words an invocation: its mode, its session, and where that branched off.
+func how(i state.Invocation) string {
+	return strings.TrimSpace(fmt.Sprintf("%s %s %s", i.Mode, i.SessionID, i.From))
+}
+
+// TestSessionsOfMoves: the table of tags in the language page.
+func TestSessionsOfMoves(t *testing.T) {
+	p := newPlay(t, nil)
+	for _, c := range []struct {
+		move protocol.Move // that ends the state
+		want string        // how the state is started
+	}{
+		{goTo("B.md"), "fresh s1"},
+		{call("C.md", "A.md"), "resume s1"},
+		{goTo("B.md"), "branch s2 s1"},
+		{result("r"), "resume s2"},
+		{function("C.md", "B.md", ""), "resume s1"},
+		{call("A.md", "B.md"), "fresh s3"},
+		{result("r"), "branch s4 s3"},
+		{result("r"), "resume s3"},
+		{reset("A.md"), "resume s1"},
+		{goTo("B.md"), "fresh s5"},
+		{result("end"), "resume s5"},
+	} {
+		if got := how(p.turn("main", c.move)); got != c.want {
+			t.Errorf("before %s: got %q, want %q", c.move.Verb, got, c.want)
+		}
+	}
+	if got, ok := p.run.Result(); got != "end" || !ok {
+		t.Errorf("result: got %q, want %q", got, "end")
+	}
+}
+
+// TestScriptsLeaveSessionsAlone: a session survives script states, and an agent
+// that has none yet begins one at its first prompt.
+func TestScriptsLeaveSessionsAlone(t *testing.T) {
+	p := newPlay(t, nil)
+	p.turn("main", goTo("S.sh"))
+	equal(t, "script", how(p.turn("main", goTo("S.sh"))), "")
+	equal(t, "script", how(p.turn("main", goTo("A.md"))), "")
+	equal(t, "after scripts", how(p.turn("main", reset("S.sh"))), "resume s1")
+	p.turn("main", call("S.sh", "B.md"))
+	p.turn("main", goTo("A.md"))
+	equal(t, "called without a session", how(p.turn("main", result("r"))), "fresh s2")
+	equal(t, "back where there was none", how(p.turn("main", goTo("A.md"))), "fresh s3")
+}
+
+// TestBranchThroughScripts: an agent that was called owes a branch until its next
+// prompt, also when a script calls on, and when it comes back from that call.
+func TestBranchThroughScripts(t *testing.T) {
+	p := newPlay(t, nil)
+	equal(t, "caller", how(p.turn("main", call("S.sh", "A.md"))), "fresh s1")
+	p.turn("main", call("B.md", "S.sh"))
+	equal(t, "called by the script", how(p.turn("main", result("inner"))), "branch s2 s1")
+	equal(t, "the script again", p.agent("main").State, "S.sh")
+	p.turn("main", goTo("C.md"))
+	equal(t, "the script's own prompt", how(p.turn("main", goTo("B.md"))), "branch s3 s1")
+	equal(t, "one after it", how(p.turn("main", result("outer"))), "resume s3")
+	equal(t, "the caller", how(p.turn("main", goTo("A.md"))), "resume s1")
+}
+
+// TestPayloads: a move's input, a child's result, an empty one otherwise; kept
+// over retries, reminders and crashes of the state that it was delivered to.
+func TestPayloads(t *testing.T) {
+	p := newPlay(t, nil)
+	payload := func(want string) {
+		t.Helper()
+		equal(t, "payload of "+p.agent("main").State, p.agent("main").Payload, state.Text(want))
+	}
+	payload("in")
+	p.start("main")
+	p.end("main", fail(state.Transient, "x"))
+	p.now = p.agent("main").NotBefore
+	p.start("main")
+	p.end("main", state.Outcome{Cost: cost(0), Problems: []protocol.Problem{{Message: "no tag"}}, Reminder: "again"})
+	p.start("main")
+	p.resume(nil)
+	payload("in")
+	p.turn("main", goTo("B.md"))
+	payload("")
+	withInput := call("C.md", "A.md")
+	withInput.Input = "\xff\x00"
+	p.turn("main", withInput)
+	payload("\xff\x00")
+	p.turn("main", result(" r\n"))
+	payload(" r\n")
+}
+
+// TestDirectories: cd counts from the agent's own directory, a worker without one
+// starts in the orchestrator's, and a result comes back to the caller's.
+func TestDirectories(t *testing.T) {
+	p := newPlay(t, nil)
+	at := func(want string) {
+		t.Helper()
+		equal(t, "directory in "+p.agent("main").State, p.agent("main").Dir, want)
+	}
+	cd := func(to, dir string) protocol.Move {
+		return protocol.Move{Verb: protocol.Reset, To: to, Dir: dir}
+	}
+	at("")
+	p.turn("main", cd("A.md", "sub/../x/./y/"))
+	at("/d/x/y")
+	p.turn("main", goTo("B.md"))
+	at("/d/x/y")
+	p.turn("main", cd("A.md", "../z"))
+	at("/d/x/z")
+	p.turn("main", reset("A.md"))
+	at("/d/x/z")
+	p.turn("main", call("B.md", "C.md"))
+	p.turn("main", cd("B.md", "/abs/../other"))
+	at("/other")
+	p.turn("main", result("r"))
+	at("/d/x/z")
+	p.turn("main", goTo("A.md"), protocol.Spawn{State: "B.md", Next: "A.md"}, protocol.Spawn{State: "B.md", Next: "A.md", Dir: "w"})
+	equal(t, "workers", []string{p.agent("main_b1").Dir, p.agent("main_b2").Dir}, []string{"", "/d/x/z/w"})
+}
+
+// TestModels: a function's wins over the state's, that over the run's; without
+// any, a session in which one was chosen goes back to the one it began with.
+func TestModels(t *testing.T) {
+	for _, c := range []struct{ run, own, function, want string }{
+		{"", "", "", ""}, {"run", "", "", "run"}, {"", "own", "", "own"}, {"run", "own", "", "own"},
+		{"", "", "func", "func"}, {"run", "", "func", "func"}, {"run", "own", "func", "func"},
+	} {
+		p := newPlay(t, func(o *state.Options) { o.Model = c.run })
+		p.policies["B.md"] = protocol.Policy{Model: c.own}
+		p.turn("main", function("B.md", "A.md", c.function))
+		equal(t, fmt.Sprintf("%+v", c), p.start("main").Model, c.want)
+	}
+
+	p := newPlay(t, nil)
+	p.policies["B.md"] = protocol.Policy{Model: "own"}
+	answered := func(move protocol.Move, model string) string {
+		asked := p.start("main").Model
+		p.end("main", state.Outcome{Model: model, Cost: cost(0), Decision: protocol.Decision{Then: move}})
+		return asked
+	}
+	equal(t, "nothing asked for", answered(goTo("A.md"), "began"), "")
+	equal(t, "still nothing", answered(goTo("B.md"), "began"), "")
+	equal(t, "the state's own", answered(goTo("A.md"), "own"), "own")
+	equal(t, "back to the first", answered(call("C.md", "A.md"), "began"), "began")
+	equal(t, "a branch too", answered(function("C.md", "A.md", "func"), "began"), "began")
+	equal(t, "a function's", answered(goTo("A.md"), "func"), "func")
+	equal(t, "its session began with it", answered(result("r"), "func"), "func")
+	equal(t, "only its first state", p.agent("main").Model, "")
+}
+
+// TestNamesOfForks: {parent}_{abbrev}{n}, n of the parent's own, a taken name
+// passed over.
+func TestNamesOfForks(t *testing.T) {
+	fork := func(to string) protocol.Spawn { return protocol.Spawn{State: to, Next: "A.md"} }
+	p := newPlay(t, nil)
+	p.turn("main", goTo("A.md"), fork("B.md"), fork("C.md"), fork("B.md"))
+	p.turn("main_b1", goTo("A.md"), fork("B.md"))
+	p.turn("main_b1", result("r"))
+	p.turn("main", goTo("A.md"), fork("B.md"))
+	var names []string
+	for _, e := range p.events {
+		if _, ok := e.Body.(*state.AgentStarted); ok {
+			names = append(names, e.Agent)
+		}
+	}
+	equal(t, "names", names, []string{"main", "main_b1", "main_c2", "main_b3", "main_b1_b1", "main_b4"})
+}
+
+// TestTakenNames: two parents can come to one name; the second takes its next
+// number, also when the agent that has the name ended.
+func TestTakenNames(t *testing.T) {
+	for _, ended := range []bool{false, true} {
+		p := newPlay(t, nil)
+		p.run.Files["b1_c.md"] = p.run.Files["A.md"]
+		c := protocol.Spawn{State: "C.md", Next: "A.md"}
+		p.turn("main", goTo("A.md"), protocol.Spawn{State: "B.md", Next: "A.md"})
+		p.turn("main_b1", goTo("A.md"), c, c)
+		if ended {
+			p.turn("main_b1_c2", result("r"))
+		}
+		p.turn("main", goTo("A.md"), protocol.Spawn{State: "b1_c.md", Next: "A.md"})
+		equal(t, "next number", p.agent("main_b1_c3").Parent, "main")
+		equal(t, "forks counted", p.agent("main").Forks, 3)
+	}
+}
+
+// TestNamesAreNeverReused along random walks, over agents that ended and resumes.
+func TestNamesAreNeverReused(t *testing.T) {
+	for seed := range uint64(40) {
+		w := &walker{rnd: rand.New(rand.NewPCG(seed, 5)), now: epoch}
+		run, seen := newRun(), map[string]bool{}
+		for n := 0; n < 120 && len(run.Agents) > 0; n++ {
+			run = run.With(w.step(run))
+			for _, e := range run.Events {
+				if _, ok := e.Body.(*state.AgentStarted); !ok {
+					continue
+				}
+				if seen[e.Agent] && n > 0 {
+					t.Fatalf("seed %d step %d: the name %s comes twice", seed, n, e.Agent)
+				}
+				seen[e.Agent] = true
+			}
+		}
+	}
+}

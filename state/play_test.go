@@ -1,0 +1,171 @@
+package state_test
+
+import (
+	"fmt"
+	"reflect"
+	"testing"
+	"time"
+
+	"github.com/raymond-action/raymond-action/protocol"
+	"github.com/raymond-action/raymond-action/state"
+)
+
+// play takes steps of a run by hand. Every run it makes must be valid.
+type play struct {
+	t        *testing.T
+	run      *state.Run
+	now      time.Time
+	ids      int
+	policies map[string]protocol.Policy
+	events   []state.Event // all so far
+}
+
+// newPlay begins a run; change, which may be nil, sets its options.
+func newPlay(t *testing.T, change func(*state.Options)) *play {
+	t.Helper()
+	p := &play{t: t, run: newRun(), now: epoch, policies: map[string]protocol.Policy{}}
+	if change != nil {
+		change(&p.run.Options)
+	}
+	p.do(func(s *state.Step) { s.Open(false, nil) })
+	return p
+}
+
+// do takes one step.
+func (p *play) do(f func(*state.Step)) {
+	p.t.Helper()
+	step := p.run.Step(p.now)
+	f(step)
+	next := p.run.With(step.Delta())
+	if len(next.Agents) == 0 && next.Progress.Status == state.Running {
+		ended := *next // the owner closes such a run in the same step
+		ended.Progress.Status = state.Completed
+		next = &ended
+	}
+	if err := next.Validate(); err != nil {
+		p.t.Fatalf("step %d: %v", next.Progress.Seq, err)
+	}
+	p.run, p.events = next, append(p.events, next.Events...)
+}
+
+// resume stops the process and goes on with what is saved. used is what the
+// transcripts of lost invocations show.
+func (p *play) resume(change func(*state.Options), used ...state.Usage) {
+	p.t.Helper()
+	p.do(func(s *state.Step) {
+		if change != nil {
+			o := p.run.Options
+			change(&o)
+			s.Override(o, p.run.Files)
+		}
+		s.Open(true, func(*state.Agent) []state.Usage { return used })
+	})
+}
+
+func (p *play) agent(id string) *state.Agent {
+	p.t.Helper()
+	a, ok := p.run.Agent(id)
+	if !ok {
+		p.t.Fatalf("no agent %s", id)
+	}
+	return a
+}
+
+func (p *play) state(name string) *protocol.State {
+	st := stateOf(name)
+	st.Policy = p.policies[name]
+	return st
+}
+
+// plan returns the plan for the next invocation of an agent.
+func (p *play) plan(id string) state.Plan {
+	p.t.Helper()
+	a := p.agent(id)
+	return p.run.Step(p.now).Plan(a, p.state(a.State))
+}
+
+// start starts an invocation of an agent, whose transcript is 100 bytes long,
+// and returns it.
+func (p *play) start(id string) state.Invocation {
+	p.t.Helper()
+	p.do(func(s *state.Step) {
+		a, _ := s.Agent(id)
+		l := state.Launch{State: p.state(a.State), Plan: s.Plan(a, p.state(a.State)), Cwd: "/d"}
+		switch l.Plan.Mode {
+		case state.Resume:
+			l.SessionID, l.Length = l.Plan.Session.ID, l.Plan.Cut
+			if l.Length == nil {
+				l.Length = new(int64(100))
+			}
+		case state.Fresh, state.Branch:
+			p.ids++
+			l.SessionID = fmt.Sprintf("s%d", p.ids)
+		}
+		s.Start(id, l)
+	})
+	return *p.agent(id).Exec.Running
+}
+
+// end ends the invocation of an agent.
+func (p *play) end(id string, o state.Outcome) {
+	p.t.Helper()
+	p.do(func(s *state.Step) {
+		a, _ := s.Agent(id)
+		s.End(id, p.state(a.State), o)
+	})
+}
+
+// turn starts an agent and ends it with a move, for a cent when it is a prompt.
+func (p *play) turn(id string, move protocol.Move, spawns ...protocol.Spawn) state.Invocation {
+	p.t.Helper()
+	started := p.start(id)
+	p.end(id, state.Outcome{Cost: cost(state.Dollar / 100), Decision: protocol.Decision{Spawns: spawns, Then: move}})
+	return started
+}
+
+func cost(usd state.USD) state.Cost { return state.Cost{Kind: state.Exact, USD: usd} }
+
+func fail(class state.Class, text string) state.Outcome {
+	return state.Outcome{Cost: cost(0), Failure: &state.Failure{Class: class, Message: text}}
+}
+
+func goTo(to string) protocol.Move { return protocol.Move{Verb: protocol.Goto, To: to} }
+
+func reset(to string) protocol.Move { return protocol.Move{Verb: protocol.Reset, To: to} }
+
+func call(to, back string) protocol.Move {
+	return protocol.Move{Verb: protocol.Call, To: to, Return: back}
+}
+
+func function(to, back, model string) protocol.Move {
+	return protocol.Move{Verb: protocol.Function, To: to, Return: back, Model: model}
+}
+
+func result(text string) protocol.Move { return protocol.Move{Verb: protocol.Result, Text: text} }
+
+// next returns the agent that takes the next of the free slots, "" for none.
+func (p *play) next(busy int) string {
+	a, ok := p.run.Step(p.now).Next(busy)
+	if !ok {
+		return ""
+	}
+	return a.ID
+}
+
+// bodies returns the events of one type.
+func bodies[B state.Body](p *play) []B {
+	var found []B
+	for _, e := range p.events {
+		if b, ok := e.Body.(B); ok {
+			found = append(found, b)
+		}
+	}
+	return found
+}
+
+func equal(t *testing.T, what string, got, want any) {
+	t.Helper()
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("%s: got %v, want %v", what, got, want)
+	}
+}

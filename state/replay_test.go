@@ -1,0 +1,135 @@
+package state
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/raymond-action/raymond-action/protocol"
+)
+
+var firstDay = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+
+func replayRun() *Run {
+	return New(Run{
+		WorkflowID: "run-1", Mark: "0123456789abcdef", Scope: "/w", Entry: "A.sh", Dir: "/d",
+		Files:   map[string]string{"A.sh": strings.Repeat("ab", 32)},
+		Options: Options{MaxParallel: 2, MaxAgents: 9, MaxDepth: 2},
+	}, "", firstDay)
+}
+
+// replaySteps returns the journal of a run that forks twice and ends one agent.
+func replaySteps(tb testing.TB) []byte {
+	tb.Helper()
+	run, journal := replayRun(), []byte{}
+	st := &protocol.State{Name: "A.sh", Kind: protocol.Script}
+	fork := protocol.Decision{
+		Spawns: []protocol.Spawn{{State: "A.sh", Next: "A.sh"}}, Then: protocol.Move{Verb: protocol.Goto, To: "A.sh"},
+	}
+	end := protocol.Decision{Then: protocol.Move{Verb: protocol.Result, Text: "done"}}
+	take := func(f func(*Step)) {
+		s := run.Step(firstDay)
+		f(s)
+		d := s.Delta()
+		line, err := journalLine(d)
+		if err != nil {
+			tb.Fatal(err)
+		}
+		journal, run = append(journal, line...), run.With(d)
+	}
+	take(func(s *Step) {
+		s.Open(false, nil)
+		s.Start("main", Launch{State: st})
+	})
+	for _, turn := range []struct {
+		agent string
+		d     protocol.Decision
+	}{{"main", fork}, {"main", fork}, {"main_a1", end}} {
+		take(func(s *Step) {
+			if a, _ := s.Agent(turn.agent); a.Exec == nil {
+				s.Start(turn.agent, Launch{State: st})
+			}
+			s.End(turn.agent, st, Outcome{Decision: turn.d})
+		})
+	}
+	return journal
+}
+
+// checked gives each line of a journal the checksum that it needs to be read.
+func checked(lines []byte) []byte {
+	var out []byte
+	for line := range bytes.Lines(lines) {
+		data := bytes.TrimSuffix(line, []byte("\n"))
+		if _, rest, ok := bytes.Cut(data, []byte(" ")); ok {
+			data = rest
+		}
+		out = fmt.Appendf(out, "%08x %s\n", crc32.Checksum(data, castagnoli), data)
+	}
+	return out
+}
+
+// FuzzReplay: no journal makes reading it panic, with good checksums or bad
+// ones; a run that comes of it is valid.
+func FuzzReplay(f *testing.F) {
+	journal := replaySteps(f)
+	f.Add(journal)
+	f.Add(journal[:len(journal)-9])
+	f.Add(bytes.ReplaceAll(journal, []byte(`"n":2`), []byte(`"n":7`)))
+	f.Add(bytes.ReplaceAll(journal, []byte(`"id":"main"`), []byte(`"id":"main_x1"`)))
+	f.Add(bytes.ReplaceAll(journal, []byte(`"gone":["main_a1"]`), []byte(`"gone":["main","main"]`)))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		for _, journal := range [][]byte{data, checked(data)} {
+			run := replayRun()
+			err := run.replay(journal)
+			var invalid *Invalid
+			switch {
+			case err == nil && run.Validate() != nil:
+				t.Fatalf("got a run that is not valid: %v", run.Validate())
+			case err != nil && !errors.As(err, &invalid):
+				t.Fatalf("got error %v, want an Invalid", err)
+			}
+		}
+	})
+}
+
+// TestReplayOfTheWholeJournal: the steps lead from the snapshot to the last run.
+func TestReplayOfTheWholeJournal(t *testing.T) {
+	run := replayRun()
+	if err := run.replay(replaySteps(t)); err != nil {
+		t.Fatal(err)
+	}
+	if got := len(run.Agents) + len(run.Ended); got != 3 || run.Progress.Seq != 4 {
+		t.Errorf("got %d agents after step %d, want 3 after step 4", got, run.Progress.Seq)
+	}
+}
+
+// TestJournalThatDoesNotFit: steps that are whole, and can't follow the run.
+func TestJournalThatDoesNotFit(t *testing.T) {
+	journal := string(replaySteps(t))
+	lines := strings.SplitAfter(journal, "\n")
+	for name, bad := range map[string]string{
+		"a step is missing":            lines[0] + lines[2] + lines[3],
+		"a step comes twice":           lines[0] + lines[1] + lines[1] + lines[2],
+		"another number of an agent":   strings.ReplaceAll(journal, `"id":"main_a1","n":2`, `"id":"main_a1","n":1`),
+		"an agent of no known number":  strings.ReplaceAll(journal, `"id":"main","n":1`, `"id":"main","n":9`),
+		"a field nobody knows":         strings.Replace(journal, `"progress":{`, `"progress":{"unheard_of":1,`, 1),
+		"the progress is null":         strings.Replace(journal, `"status":"running"`, `"status":null`, 1),
+		"an agent that is not there":   strings.ReplaceAll(journal, `"gone":["main_a1"]`, `"gone":["main_z1"]`),
+		"a sum that does not add up":   strings.ReplaceAll(journal, `"total_usd":0`, `"total_usd":1`),
+		"a line of something else":     lines[0] + "hello\n" + lines[1] + lines[2],
+		"an agent in place of another": strings.ReplaceAll(journal, `"agents":[{"id":"main","n":1`, `"agents":[{"id":"main","n":2`),
+	} {
+		text := []byte(bad)
+		if !strings.HasPrefix(name, "a line") {
+			text = checked(text)
+		}
+		var invalid *Invalid
+		if err := replayRun().replay(text); !errors.As(err, &invalid) {
+			t.Errorf("%s: got %v, want an Invalid", name, err)
+		}
+	}
+}

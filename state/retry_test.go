@@ -1,0 +1,161 @@
+package state_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/raymond-action/raymond-action/protocol"
+	"github.com/raymond-action/raymond-action/state"
+)
+
+// TestRetriesBackOff: 1 s, 2 s, 4 s and so on, as many as allowed; then the agent
+// fails with the last error. All of it is one state execution.
+func TestRetriesBackOff(t *testing.T) {
+	for _, class := range []state.Class{state.Transient, state.TimedOut} {
+		p := newPlay(t, func(o *state.Options) { o.MaxRetries = 5 })
+		for n := range 5 {
+			p.start("main")
+			p.end("main", fail(class, "down"))
+			a, wait := p.agent("main"), time.Second<<n
+			equal(t, "wait ends", a.NotBefore, p.now.Add(wait))
+			equal(t, "before it", p.next(0), "")
+			equal(t, "wake", p.run.Step(p.now).Wake(), a.NotBefore)
+			p.now = a.NotBefore
+			equal(t, "after it", p.next(0), "main")
+			retry := bodies[*state.Retry](p)[n]
+			equal(t, "retry", *retry, state.Retry{N: n + 1, Error: "down", BackoffMS: wait.Milliseconds()})
+		}
+		p.start("main")
+		p.end("main", fail(class, "the last one"))
+		equal(t, "fault", *p.agent("main").Fault, state.Fault{Class: string(class), Message: "the last one"})
+		equal(t, "executions begun", len(bodies[*state.StateStarted](p)), 1)
+		equal(t, "executions ended", len(bodies[*state.StateFinished](p)), 1)
+		equal(t, "iterations", p.run.Progress.Iterations, 1)
+		equal(t, "invocations", p.run.Progress.Launches, 6)
+	}
+}
+
+// TestWhatIsNotRetried: these fail the agent at once, and a script for anything.
+func TestWhatIsNotRetried(t *testing.T) {
+	for _, class := range []state.Class{state.Fatal, state.Machine} {
+		p := newPlay(t, nil)
+		p.start("main")
+		p.end("main", fail(class, "no"))
+		equal(t, string(class)+": status", p.agent("main").Status, state.Stuck)
+	}
+	for _, class := range []state.Class{state.Transient, state.TimedOut, state.Fatal} {
+		p := newPlay(t, nil)
+		p.turn("main", goTo("S.sh"))
+		p.start("main")
+		p.end("main", fail(class, "no"))
+		equal(t, string(class)+" of a script: status", p.agent("main").Status, state.Stuck)
+	}
+	p := newPlay(t, func(o *state.Options) { o.MaxRetries = 0 })
+	p.start("main")
+	p.end("main", fail(state.Transient, "no"))
+	equal(t, "without retries: status", p.agent("main").Status, state.Stuck)
+}
+
+// TestSessionsOfRetries: a fresh state gets a new session, a branched one
+// branches again from the caller's, one of a goto is cut back to where it was.
+func TestSessionsOfRetries(t *testing.T) {
+	p := newPlay(t, nil)
+	first := p.start("main")
+	p.end("main", fail(state.Transient, "x"))
+	p.now = p.now.Add(time.Hour)
+	again := p.start("main")
+	equal(t, "fresh: modes", []state.SessionMode{first.Mode, again.Mode}, []state.SessionMode{state.Fresh, state.Fresh})
+	equal(t, "fresh: ids", []string{first.SessionID, again.SessionID}, []string{"s1", "s2"})
+
+	p.end("main", state.Outcome{Cost: cost(0), Decision: protocol.Decision{Then: goTo("B.md")}})
+	first = p.start("main")
+	equal(t, "goto", []any{first.Mode, first.SessionID, *first.Length}, []any{state.Resume, "s2", int64(100)})
+	p.end("main", fail(state.Transient, "x"))
+	p.now = p.now.Add(time.Hour)
+	if cut := p.plan("main").Cut; cut == nil || *cut != 100 {
+		t.Errorf("goto: cut back to %v, want 100", cut)
+	}
+	p.turn("main", call("C.md", "A.md"))
+
+	first = p.start("main")
+	p.end("main", fail(state.Transient, "x"))
+	p.now = p.now.Add(time.Hour)
+	again = p.start("main")
+	equal(t, "branch", []any{first.Mode, first.From, first.SessionID}, []any{state.Branch, "s2", "s3"})
+	equal(t, "branch again", []any{again.Mode, again.From, again.SessionID}, []any{state.Branch, "s2", "s4"})
+}
+
+// TestStoppedIsNoFailure: what was cut off stays running in the file, counts no
+// retry, and runs again at a resume in the session it had, with a note.
+func TestStoppedIsNoFailure(t *testing.T) {
+	p := newPlay(t, nil)
+	p.turn("main", goTo("B.md"))
+	p.start("main")
+	p.end("main", fail(state.Stopped, "cancelled"))
+	equal(t, "status", p.agent("main").Status, state.Busy)
+	equal(t, "retries", p.agent("main").Exec.Retries, 0)
+	p.resume(nil)
+	equal(t, "status after the resume", p.agent("main").Status, state.Ready)
+	equal(t, "told", *bodies[*state.AttemptInterrupted](p)[0], state.AttemptInterrupted{Attempt: 1, Reason: "cancelled"})
+	plan := p.plan("main")
+	if plan.Mode != state.Resume || plan.Cut == nil || *plan.Cut != 100 {
+		t.Errorf("plan: got %+v, want the session resumed, cut back to 100", plan)
+	}
+	p.start("main")
+	equal(t, "the agent is told", p.agent("main").Exec.Noted, true)
+	equal(t, "iterations", p.run.Progress.Iterations, 2)
+}
+
+// TestCrashInAReminder repeats the reminder and not the state.
+func TestCrashInAReminder(t *testing.T) {
+	p := newPlay(t, nil)
+	p.start("main")
+	p.end("main", state.Outcome{Cost: cost(0), Problems: []protocol.Problem{{Message: "no tag"}}, Reminder: "again"})
+	p.start("main")
+	p.resume(nil)
+	equal(t, "reminder", p.agent("main").Exec.Reminder, "again")
+	plan := p.plan("main")
+	equal(t, "plan", []any{plan.Mode, plan.Session.ID}, []any{state.Resume, "s1"})
+	p.start("main")
+	equal(t, "executions begun", len(bodies[*state.StateStarted](p)), 1)
+	p.end("main", state.Outcome{Cost: cost(0), Problems: []protocol.Problem{{Message: "no tag"}}, Reminder: "again"})
+	p.start("main")
+	p.end("main", state.Outcome{Cost: cost(0), Problems: []protocol.Problem{{Message: "no tag"}}, Reminder: "again"})
+	equal(t, "after two reminders", p.agent("main").Status, state.Stuck)
+	equal(t, "reminders", len(bodies[*state.Reminder](p)), 2)
+}
+
+// TestRevivedAgents: a failed state is tried again at a resume, as a new
+// execution with its own retries, and its session is cut back to where the
+// failed one found it.
+func TestRevivedAgents(t *testing.T) {
+	p := newPlay(t, nil)
+	p.turn("main", goTo("B.md"))
+	p.start("main")
+	p.end("main", state.Outcome{Cost: cost(0), Problems: []protocol.Problem{{Message: "no tag"}}, Reminder: "again"})
+	p.start("main")
+	p.end("main", fail(state.Fatal, "refused"))
+	p.resume(nil)
+	plan := p.plan("main")
+	if plan.Mode != state.Resume || plan.Cut == nil || *plan.Cut != 100 {
+		t.Errorf("plan: got %+v, want the session resumed, cut back to 100", plan)
+	}
+	p.start("main")
+	equal(t, "iterations", p.run.Progress.Iterations, 3)
+	equal(t, "reminders", p.agent("main").Exec.Reminders, 0)
+}
+
+// TestClockChanges: a wait is never longer than the whole of it, and over when
+// its end has passed.
+func TestClockChanges(t *testing.T) {
+	for _, c := range []struct{ moved, left time.Duration }{
+		{-24 * time.Hour, time.Second}, {0, time.Second}, {400 * time.Millisecond, 600 * time.Millisecond}, {24 * time.Hour, 0},
+	} {
+		p := newPlay(t, nil)
+		p.start("main")
+		p.end("main", fail(state.Transient, "down"))
+		p.now = p.now.Add(c.moved)
+		p.resume(nil)
+		equal(t, "left to wait", max(0, p.agent("main").NotBefore.Sub(p.now)), c.left)
+	}
+}
