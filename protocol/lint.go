@@ -60,14 +60,16 @@ func Lint(fsys fs.FS, o LintOptions) []Finding {
 		}
 	}
 	l.loops()
-	return sorted(l.found)
+	SortFindings(l.found)
+	return slices.Compact(l.found)
 }
 
-func sorted(found []Finding) []Finding {
-	slices.SortStableFunc(found, func(a, b Finding) int {
-		return cmp.Or(cmp.Compare(a.File, b.File), a.Pos.Line-b.Pos.Line, a.Pos.Col-b.Pos.Col, cmp.Compare(a.Code, b.Code), cmp.Compare(a.Message, b.Message))
+// SortFindings sorts findings by file, place, code and message.
+func SortFindings(found []Finding) {
+	slices.SortFunc(found, func(a, b Finding) int {
+		return cmp.Or(cmp.Compare(a.File, b.File), a.Pos.Line-b.Pos.Line, a.Pos.Col-b.Pos.Col,
+			cmp.Compare(a.Code, b.Code), cmp.Compare(a.Message, b.Message))
 	})
-	return slices.CompactFunc(found, func(a, b Finding) bool { return a == b })
 }
 
 // linter collects what lint finds.

@@ -68,8 +68,7 @@ func TestEveryFindingHasAFilePair(t *testing.T) {
 	}
 }
 
-// TestLintAgreesWithLoad holds that a folder has an error exactly when Load
-// refuses it or something in it is broken: whatever forbids a start is an error.
+// TestLintAgreesWithLoad holds that whatever forbids a start is an error of lint.
 func TestLintAgreesWithLoad(t *testing.T) {
 	golden(t, "load", func(t *testing.T, files map[string]string) string {
 		want := files["want"]

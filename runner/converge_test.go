@@ -34,7 +34,7 @@ func TestAttemptsAndBackoff(t *testing.T) {
 		{"backoff: none\n", 3, secondsOf(0, 0), state.Completed, "clean_with_flake", 1},
 		{"backoff: {base: 3s, max: 7s}\n", 5, secondsOf(3, 6, 7, 7), state.Completed, "clean_with_flake", 1},
 		{"backoff: {base: 9s, max: 7s}\n", 3, secondsOf(7, 7), state.Completed, "clean_with_flake", 1},
-		{"max_attempts: 100\nbackoff: {base: 2s, max: 3s}\n", 100, append(secondsOf(2), slices.Repeat(secondsOf(3), 98)...),
+		{"max_attempts: 30\nbackoff: {base: 2s, max: 3s}\n", 30, append(secondsOf(2), slices.Repeat(secondsOf(3), 28)...),
 			state.Completed, "clean_with_flake", 1},
 	} {
 		synctest.Test(t, func(t *testing.T) {

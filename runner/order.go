@@ -85,8 +85,17 @@ func (r *Runner) promptOrder(o *Order, a *state.Agent, l state.Launch, opt *stat
 	o.Session, o.SessionID, o.From, o.Cut = run.Mode, run.SessionID, run.From, l.Plan.Cut
 	o.Model = run.Model
 	o.Effort = first(l.State.Policy.Effort, opt.Effort)
-	o.PermissionMode = permission(l.State.Policy.PermissionMode, opt.PermissionMode)
-	o.SkipPermissions = opt.SkipPermissions
+	// The agent CLI heeds no mode beside the flag: a state with a mode of its own
+	// goes without the flag.
+	own := l.State.Policy.PermissionMode
+	switch {
+	case !opt.SkipPermissions:
+		o.PermissionMode = permission(own, opt.PermissionMode)
+	case own == "" || own == bypass:
+		o.SkipPermissions = true
+	default:
+		o.PermissionMode = own
+	}
 	o.AllowedTools = allowed(l.State.Policy.AllowedTools, opt.AllowedTools)
 	o.DisallowedTools = append(append([]string{}, opt.DisallowedTools...), l.State.Policy.DisallowedTools...)
 }

@@ -3,16 +3,18 @@ package runner
 import (
 	"slices"
 	"strings"
+
+	"github.com/raymond-action/raymond-action/protocol"
 )
 
-// modes are the permission modes in order of what they let an agent do.
-var modes = map[string]int{
-	"plan": 0, "default": 1, "dontAsk": 1, "acceptEdits": 2, "auto": 3, "bypassPermissions": 4,
-}
+// bypass is the mode that --dangerously-skip-permissions stands for.
+const bypass = "bypassPermissions"
 
 // permission returns the mode for a state: its own, but never above the run's.
 func permission(own, run string) string {
-	if own == "" || modes[own] > modes[run] {
+	mine, _ := protocol.PermissionRank(own)
+	top, _ := protocol.PermissionRank(run)
+	if own == "" || mine > top {
 		return run
 	}
 	return own

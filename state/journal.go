@@ -6,6 +6,7 @@ import (
 	"hash/crc32"
 	"os"
 	"strconv"
+	"sync"
 )
 
 // foldFactor says how many times the size of the snapshot the journal may reach
@@ -16,7 +17,8 @@ const (
 	foldMin    = 4 << 20
 )
 
-var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+// castagnoli is made when first needed, which a run of one state never does.
+var castagnoli = sync.OnceValue(func() *crc32.Table { return crc32.MakeTable(crc32.Castagnoli) })
 
 // Append saves one step: one line of the journal, with a checksum, synced.
 // After it returns nil the step survives a crash of the machine; after an error
@@ -67,7 +69,7 @@ func journalLine(d *Delta) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	line := fmt.Appendf(nil, "%08x ", crc32.Checksum(data, castagnoli))
+	line := fmt.Appendf(nil, "%08x ", crc32.Checksum(data, castagnoli()))
 	return append(append(line, data...), '\n'), nil
 }
 
@@ -133,7 +135,7 @@ func parseLine(line []byte) (*Delta, error) {
 	if !ok || err != nil || len(sum) != 8 {
 		return nil, fmt.Errorf("has no checksum")
 	}
-	if crc32.Checksum(data, castagnoli) != uint32(want) {
+	if crc32.Checksum(data, castagnoli()) != uint32(want) {
 		return nil, fmt.Errorf("does not match its checksum")
 	}
 	if err := strict(data); err != nil {

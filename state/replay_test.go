@@ -67,7 +67,7 @@ func checked(lines []byte) []byte {
 		if _, rest, ok := bytes.Cut(data, []byte(" ")); ok {
 			data = rest
 		}
-		out = fmt.Appendf(out, "%08x %s\n", crc32.Checksum(data, castagnoli), data)
+		out = fmt.Appendf(out, "%08x %s\n", crc32.Checksum(data, castagnoli()), data)
 	}
 	return out
 }

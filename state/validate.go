@@ -6,21 +6,28 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 )
 
+// Compiled when first needed: that takes longer than all else of the start of
+// the program.
 var (
-	workflowID = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,63}$`)
-	agentID    = regexp.MustCompile(`^main(_[a-z0-9_]{0,6}[0-9]+)*$`)
-	sessionID  = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,127}$`)
-	sha256Hex  = regexp.MustCompile(`^[0-9a-f]{64}$`)
+	workflowID = pattern(`^[a-z0-9][a-z0-9-]{0,63}$`)
+	agentID    = pattern(`^main(_[a-z0-9_]{0,6}[0-9]+)*$`)
+	sessionID  = pattern(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,127}$`)
+	sha256Hex  = pattern(`^[0-9a-f]{64}$`)
 )
+
+func pattern(expr string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expr) })
+}
 
 // ValidID reports whether s may be the id of a run.
-func ValidID(s string) bool { return workflowID.MatchString(s) }
+func ValidID(s string) bool { return workflowID().MatchString(s) }
 
 // ValidSession reports whether s may be the id of a conversation. It is part of
 // file names.
-func ValidSession(s string) bool { return sessionID.MatchString(s) }
+func ValidSession(s string) bool { return sessionID().MatchString(s) }
 
 // checker collects the first fault of a run.
 type checker struct{ err *Invalid }
@@ -42,7 +49,7 @@ func (r *Run) Validate() error {
 	seen := map[string]bool{}
 	for i, e := range r.Ended {
 		at := fmt.Sprintf("ended[%d]", i)
-		c.want(agentID.MatchString(e.Agent), at+".agent", "%q is no agent's name", e.Agent)
+		c.want(agentID().MatchString(e.Agent), at+".agent", "%q is no agent's name", e.Agent)
 		c.want(!seen[e.Agent], at+".agent", "%q ended twice", e.Agent)
 		seen[e.Agent] = true
 	}
@@ -76,7 +83,7 @@ func (r *Run) checkHead(c *checker) {
 	c.want(r.Files[r.Entry] != "", "files", "lacks the entry %q", r.Entry)
 	for name, sum := range r.Files {
 		c.want(fileName(name), "files", "%q is no file name", name)
-		c.want(sha256Hex.MatchString(sum), "files."+name, "is no SHA-256 in hex")
+		c.want(sha256Hex().MatchString(sum), "files."+name, "is no SHA-256 in hex")
 	}
 	for i, name := range r.Used {
 		c.want(r.Files[name] != "", fmt.Sprintf("used[%d]", i), "%q is not among the files", name)
@@ -127,7 +134,7 @@ func (r *Run) checkLedger(c *checker) {
 }
 
 func (a *Agent) check(c *checker, at string) {
-	c.want(agentID.MatchString(a.ID), at+".id", "%q is no agent's name", a.ID)
+	c.want(agentID().MatchString(a.ID), at+".id", "%q is no agent's name", a.ID)
 	c.want(fileName(a.State), at+".state", "%q is no file name", a.State)
 	c.want(a.Status == Ready || a.Status == Busy || a.Status == Stuck, at+".status", "%q is unknown", a.Status)
 	c.want((a.Status == Stuck) == (a.Fault != nil), at+".fault", "does not go with status %q", a.Status)

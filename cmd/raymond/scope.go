@@ -28,6 +28,16 @@ type scope struct {
 // openScope reads the workflow at path. Its error is of class usage when path
 // can't be one, of class workflow when its files are wrong.
 func openScope(path string) (*scope, error) {
+	s, err := findScope(path)
+	if err != nil {
+		return nil, err
+	}
+	return s, s.load()
+}
+
+// findScope is openScope without a look at the state files: there is no workflow
+// yet. An archive that can't be one is of class workflow already.
+func findScope(path string) (*scope, error) {
 	abs, err := filepath.Abs(path)
 	if err != nil {
 		return nil, usage("PATH", err.Error(), "")
@@ -53,7 +63,7 @@ func openScope(path string) (*scope, error) {
 	if err != nil {
 		return nil, err
 	}
-	return s, s.load()
+	return s, nil
 }
 
 // openDir opens a folder so that no link leads out of it.
@@ -80,13 +90,17 @@ func (s *scope) openZip(path string, size int64) error {
 }
 
 func (s *scope) load() error {
-	platform := protocol.Unix
-	if runtime.GOOS == "windows" {
-		platform = protocol.Windows
-	}
-	w, problems := protocol.Load(s.fsys, protocol.LoadOptions{Entry: s.entry, Platform: platform})
+	w, problems := protocol.Load(s.fsys, protocol.LoadOptions{Entry: s.entry, Platform: platform()})
 	s.workflow = w
 	return workflowFaults(s.path, problems)
+}
+
+// platform is the one that this program runs on.
+func platform() protocol.Platform {
+	if runtime.GOOS == "windows" {
+		return protocol.Windows
+	}
+	return protocol.Unix
 }
 
 // hasScript reports whether there is a script that an agent could name.

@@ -196,7 +196,7 @@ func TestStopLeavesNothing(t *testing.T) {
 	defer l.Close()
 	_, port, _ := net.SplitHostPort(l.Addr().String())
 	s := ct.NewServer(t, ct.On("wait", ct.Do(ct.Bash(
-		"exec 7<>/dev/tcp/127.0.0.1/"+port+"; setsid sleep 300 & trap '' INT; sleep 300"))))
+		"exec 7<>/dev/tcp/127.0.0.1/"+port+"; setsid sleep 300 & trap '' INT; sleep 300")), ct.Say("it ended")))
 	o := order(t, "wait")
 	o.SkipPermissions = true
 	ctx, cancel := context.WithCancelCause(t.Context())

@@ -21,10 +21,6 @@ import (
 // tailSize is how many of the last bytes of a failed command's output are kept.
 const tailSize = 4096
 
-// slack is kept before the tail, so that a secret at its edge is whole when it
-// is looked for.
-const slack = 4096
-
 // Exit codes of commands that had none of their own, as shells give them.
 const (
 	codeTimeout  = 124
@@ -45,17 +41,13 @@ var _ runner.Verifier = Verifier{}
 func (v Verifier) Verify(ctx context.Context, c runner.Checks) state.Verification {
 	log := openLog(c)
 	defer log.Close()
-	redact := proc.Redactor(v.Env)
+	mask := newMask(v.Env)
 	var out state.Verification
 	for _, cmd := range c.Commands {
-		r := v.command(ctx, c, cmd, log)
+		r := v.command(ctx, c, run{cmd, mask, log})
 		if cause := stopped(ctx); cause != "" {
 			log.printf("stopped: %s\n", cause)
 			return state.Verification{Stopped: cause}
-		}
-		r.Tail = redact(r.Tail)
-		if r.Tail != "" {
-			r.Tail = lastBytes(r.Tail, tailSize)
 		}
 		out.Results = append(out.Results, r)
 	}
@@ -74,32 +66,62 @@ func stopped(ctx context.Context) string {
 	return ""
 }
 
+// run is one command to run.
+type run struct {
+	cmd  string
+	mask mask
+	log  *logFile
+}
+
 // command runs one command.
-func (v Verifier) command(ctx context.Context, c runner.Checks, cmd string, log *logFile) state.CommandResult {
-	tail := &proc.Tail{Max: tailSize + slack}
-	count := &counter{}
-	log.printf("\n$ %s\n", cmd)
+func (v Verifier) command(ctx context.Context, c runner.Checks, r run) state.CommandResult {
+	tail := &proc.Tail{Max: tailSize + r.mask.context}
+	r.log.printf("\n$ %s\n", r.cmd)
 	spec := proc.Spec{
-		Path: "/bin/bash", Args: []string{"-c", cmd}, Dir: c.Dir,
+		Path: "/bin/bash", Args: []string{"-c", r.cmd}, Dir: c.Dir,
 		Env:     append(proc.WithoutSecrets(v.Env), c.Env...),
 		MarkVar: runner.MarkVar, Mark: c.Mark, Timeout: c.Timeout,
-		Stdout: io.MultiWriter(tail, count, log.bounded()), MergeStderr: true,
+		Stdout: io.MultiWriter(tail, r.log.bounded()), MergeStderr: true,
 		InterruptGroup: true, DeathSignal: syscall.SIGTERM,
 		Ladder:   proc.Ladder{Term: time.Second, Kill: time.Second},
 		LadderOf: ladderOf,
 	}
 	started := time.Now()
 	exit, err := proc.Run(ctx, spec)
-	r := state.CommandResult{Cmd: cmd, RC: code(exit, err), DurationS: time.Since(started).Round(time.Millisecond).Seconds()}
+	took := time.Since(started).Round(time.Millisecond)
 	if err != nil {
-		log.printf("%v\n", err)
-		r.Tail = err.Error()
+		fmt.Fprint(tail, err)
+		r.log.printf("%v\n", err)
 	}
-	if r.RC != 0 && err == nil {
-		r.Tail, r.Truncated = string(tail.Bytes()), count.n > tailSize
+	out := state.CommandResult{Cmd: r.cmd, RC: code(exit, err), DurationS: took.Seconds()}
+	if out.RC != 0 {
+		out.Tail, out.Truncated = r.mask.end(tail)
 	}
-	log.printf("rc: %d (%.1fs)\n", r.RC, r.DurationS)
-	return r
+	r.log.printf("rc: %d (%.1fs)\n", out.RC, out.DurationS)
+	return out
+}
+
+// mask hides secrets in the end of an output.
+type mask struct {
+	whole, rest func(string) string // for outputs that are whole, and for ends of one
+	context     int                 // bytes to keep before the end, so that secrets at its edge are whole
+}
+
+func newMask(env []string) mask {
+	rest, context := proc.EndRedactor(env)
+	return mask{proc.Redactor(env), rest, context}
+}
+
+// end returns the last tailSize bytes of an output, and whether any before them
+// were dropped.
+func (m mask) end(output *proc.Tail) (string, bool) {
+	hide := m.whole
+	if output.Truncated() {
+		hide = m.rest
+	}
+	end := &proc.Tail{Max: tailSize}
+	fmt.Fprint(end, hide(string(output.Bytes())))
+	return string(end.Bytes()), output.Truncated() || end.Truncated()
 }
 
 // code is the exit code that a shell would tell.
@@ -115,26 +137,10 @@ func code(exit proc.Exit, err error) int {
 	return exit.Code
 }
 
-// counter counts what is written.
-type counter struct{ n int64 }
-
-// Write implements io.Writer.
-func (c *counter) Write(p []byte) (int, error) {
-	c.n += int64(len(p))
-	return len(p), nil
-}
-
 func ladderOf(cause error) proc.Ladder {
 	var s *runner.Stopping
 	if !errors.As(cause, &s) {
 		return proc.Ladder{}
 	}
 	return proc.Ladder{Term: s.Term, Kill: s.Kill}
-}
-
-// lastBytes returns the last bytes of s as valid UTF-8, at most limit.
-func lastBytes(s string, limit int) string {
-	t := &proc.Tail{Max: limit}
-	fmt.Fprint(t, s)
-	return string(t.Bytes())
 }

@@ -10,7 +10,7 @@ import (
 )
 
 // TestLockfilePinsEveryPackage holds the promise that an install brings the
-// tested bytes and asks whichever registry npm is set up for.
+// tested bytes and asks the source that npm is set up for.
 func TestLockfilePinsEveryPackage(t *testing.T) {
 	if !regexp.MustCompile(`^\d+\.\d+\.\d+$`).MatchString(pin.Version()) {
 		t.Fatalf("version: got %q, want an exact one", pin.Version())

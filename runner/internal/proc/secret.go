@@ -2,47 +2,61 @@ package proc
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 )
 
 // hidden stands for the value of a secret.
 const hidden = "***"
 
-// secretNames are parts of the names of variables that hold secrets. Rather one
+// secretNames are parts of the names of variables that hold secrets. Rather a
 // name too many is hidden than one too few.
 var secretNames = []string{
-	"KEY", "TOKEN", "SECRET", "PASS", "PWD", "CREDENTIAL", "AUTH", "COOKIE",
-	"PRIVATE", "SIGNATURE", "CERT", "DSN", "CONNECTION", "WEBHOOK", "ACTIONS_",
+	"KEY", "TOKEN", "SECRET", "PASSW", "PASSPHRASE", "_PASS", "_PWD", "CREDENTIAL",
+	"AUTH", "COOKIE", "DSN", "WEBHOOK",
 }
+
+// harmless are beginnings of names that look like those of secrets. What follows
+// them is needed in logs and by commands.
+var harmless = []string{"GIT_AUTHOR_", "SSH_AUTH_SOCK", "XAUTHORITY"}
 
 // isSecret says whether a variable of this name is taken for a secret.
 func isSecret(name string) bool {
 	name = strings.ToUpper(name)
-	if name == "PWD" || name == "OLDPWD" {
+	beginsName := func(part string) bool { return strings.HasPrefix(name, part) }
+	if slices.ContainsFunc(harmless, beginsName) {
 		return false
 	}
-	for _, part := range secretNames {
-		if strings.Contains(name, part) {
-			return true
-		}
-	}
-	return false
+	inName := func(part string) bool { return strings.Contains(name, part) }
+	return strings.HasPrefix(name, "ACTIONS_") || slices.ContainsFunc(secretNames, inName)
 }
 
 // hider replaces the values of the secrets of an environment.
 type hider struct{ secrets *strings.Replacer }
 
 // newHider collects the secrets. Short values are not looked for elsewhere: they
-// would hit words that are none.
+// would hit words that are none. Of two that begin alike the longer is first, or
+// its rest would stay.
 func newHider(env []string) hider {
+	values := secretValues(env)
 	var pairs []string
+	for _, value := range values {
+		pairs = append(pairs, value, hidden)
+	}
+	return hider{secrets: strings.NewReplacer(pairs...)}
+}
+
+// secretValues are the values to look for, the longest first.
+func secretValues(env []string) []string {
+	var values []string
 	for _, entry := range env {
 		name, value, _ := strings.Cut(entry, "=")
 		if isSecret(name) && len(value) >= 8 {
-			pairs = append(pairs, value, hidden)
+			values = append(values, value)
 		}
 	}
-	return hider{secrets: strings.NewReplacer(pairs...)}
+	slices.SortFunc(values, func(a, b string) int { return len(b) - len(a) })
+	return values
 }
 
 // environment hides the values of secret variables, and secrets in other values.

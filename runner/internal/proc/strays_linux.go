@@ -115,13 +115,16 @@ func (k *kin) addMarked(found map[int]process, siblings []sibling) {
 	}
 }
 
-// addTree adds a process and its descendants, also dead ones: they show that
-// another look is due, which will collect them.
+// addTree adds a process and its descendants. Of a dying one it adds just itself,
+// which shows that another look is due: it may be a sibling's, and its children too.
 func addTree(found map[int]process, p process, all map[int]process) {
 	if _, known := found[p.pid]; known {
 		return
 	}
 	found[p.pid] = p
+	if p.dying {
+		return
+	}
 	for _, other := range all {
 		if other.ppid == p.pid {
 			addTree(found, other, all)

@@ -1,6 +1,9 @@
 package proc
 
-import "strings"
+import (
+	"regexp"
+	"strings"
+)
 
 // WithoutSecrets returns the environment less the variables whose names say that
 // they hold a secret.
@@ -20,4 +23,37 @@ func WithoutSecrets(env []string) []string {
 // passwords in URLs.
 func Redactor(env []string) func(string) string {
 	return newHider(env).text
+}
+
+// EndRedactor is like Redactor for texts whose beginning was dropped: it drops
+// what may be the rest of a secret or of a URL that began before, too. The second
+// value is how many bytes of a text before the part that is wanted must be there
+// for a secret to be seen as a whole.
+func EndRedactor(env []string) (func(string) string, int) {
+	values, hide := secretValues(env), newHider(env)
+	longest := minContext
+	if len(values) > 0 {
+		longest = max(longest, len(values[0]))
+	}
+	return func(text string) string { return hide.text(text[restOf(values, text):]) }, longest
+}
+
+// minContext is enough for the URLs that have a password in them.
+const minContext = 4096
+
+// loginRest is what a text begins with that was cut inside of a login.
+var loginRest = regexp.MustCompile(`^[^/\s"'@]*@`)
+
+// restOf is the length of the longest beginning of a text that is the end of one
+// of the values, or of a login.
+func restOf(values []string, text string) int {
+	longest := len(loginRest.FindString(text))
+	for _, value := range values {
+		for n := min(len(value)-1, len(text)); n > longest; n-- {
+			if strings.HasSuffix(value, text[:n]) {
+				longest = n
+			}
+		}
+	}
+	return longest
 }

@@ -1,0 +1,34 @@
+package runner
+
+import (
+	"slices"
+	"testing"
+)
+
+func TestAStateIsNeverAllowedMoreThanTheRun(t *testing.T) {
+	for _, tt := range []struct{ own, run, want string }{
+		{"", "acceptEdits", "acceptEdits"},
+		{"plan", "acceptEdits", "plan"},
+		{"auto", "acceptEdits", "acceptEdits"},
+		{"bypassPermissions", "default", "default"},
+		{"dontAsk", "default", "dontAsk"},
+		{"acceptEdits", "bypassPermissions", "acceptEdits"},
+	} {
+		if got := permission(tt.own, tt.run); got != tt.want {
+			t.Errorf("permission(%q, %q) = %q, want %q", tt.own, tt.run, got, tt.want)
+		}
+	}
+}
+
+func TestAllowedToolsAreWhatRunAndStateShare(t *testing.T) {
+	for _, tt := range []struct{ own, run, want []string }{
+		{nil, []string{"Edit"}, []string{"Edit"}},
+		{[]string{"Bash(go test:*)", "Edit"}, nil, []string{"Bash(go test:*)", "Edit"}},
+		{[]string{"Bash(go test:*)", "Edit", "Write"}, []string{"Bash", "Write"}, []string{"Bash(go test:*)", "Write"}},
+		{[]string{"Bash"}, []string{"Bash(git:*)"}, nil},
+	} {
+		if got := allowed(tt.own, tt.run); !slices.Equal(got, tt.want) {
+			t.Errorf("allowed(%q, %q) = %q, want %q", tt.own, tt.run, got, tt.want)
+		}
+	}
+}
