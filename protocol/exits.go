@@ -26,17 +26,6 @@ type Exit struct {
 	OnExhausted bool
 }
 
-// Exits returns the ways on from a state, each where it is shown first: those
-// that its text shows and its policy allows, then those that only the policy
-// shows, then on_exhausted. A script may have others, which it makes at run time.
-func (w *Workflow) Exits(name string) []Exit {
-	s, ok := w.states[name]
-	if !ok {
-		return nil
-	}
-	return w.reading(s).exits()
-}
-
 // reading is a state as a reader of its file understands it.
 type reading struct {
 	w    *Workflow

@@ -67,7 +67,7 @@ func (s *State) parseFrontmatter(text string) {
 		return
 	}
 	// The empty line stands for the opening ---, so that lines count as in the file.
-	root, line, err := parseYAML("\n" + text)
+	root, line, err := ParseYAML("\n" + text)
 	if err != nil {
 		s.Marked = s.Marked || namesKey(text)
 		s.fault(Pos{Line: line}, "yaml", "malformed YAML: %v", err)
@@ -156,9 +156,9 @@ func (f *front) isName(key *yaml.Node) bool {
 	return false
 }
 
-// parseYAML returns the one document of text, nil when there is none, or the
-// line that the parser stumbled over.
-func parseYAML(text string) (*yaml.Node, int, error) {
+// ParseYAML returns the root of the one document of text, nil when there is none.
+// With an error comes the line, from 1, that the parser stumbled over.
+func ParseYAML(text string) (*yaml.Node, int, error) {
 	dec := yaml.NewDecoder(strings.NewReader(text))
 	var doc, more yaml.Node
 	err := dec.Decode(&doc)

@@ -41,17 +41,12 @@ type LintOptions struct {
 // file is the entry, at every other file that is meant as a state.
 func Lint(fsys fs.FS, o LintOptions) []Finding {
 	w, problems := Load(fsys, o.LoadOptions)
-	l := &linter{w: w, o: o, readings: map[string]*reading{}, exits: map[string][]Exit{}}
+	l := &linter{Chart: w.Chart(), o: o}
 	if w.entry == "" {
 		for _, p := range problems {
 			l.add(SeverityError, p)
 		}
 	}
-	for name, s := range w.states {
-		l.readings[name] = w.reading(s)
-		l.exits[name] = l.readings[name].exits()
-	}
-	l.reached = l.reach()
 	l.ends = l.endings()
 	l.names = l.suppliedNames()
 	for _, name := range w.names {
@@ -74,14 +69,11 @@ func SortFindings(found []Finding) {
 
 // linter collects what lint finds.
 type linter struct {
-	w        *Workflow
-	o        LintOptions
-	readings map[string]*reading
-	exits    map[string][]Exit
-	reached  map[string]bool
-	ends     map[string]bool // states from which a result can be reached
-	names    map[string]bool // what any template may be filled with; nil: unknown
-	found    []Finding
+	*Chart
+	o     LintOptions
+	ends  map[string]bool // states from which a result can be reached
+	names map[string]bool // what any template may be filled with; nil: unknown
+	found []Finding
 }
 
 func (l *linter) add(severity Severity, p Problem) {
@@ -95,18 +87,6 @@ func (l *linter) add(severity Severity, p Problem) {
 func (l *linter) warn(s *State, pos Pos, p Problem) {
 	p.File, p.Pos = s.Name, pos
 	l.add(SeverityWarning, p)
-}
-
-// documentation are names of files that talk about a workflow. They show tags
-// without being states.
-var documentation = regexp.MustCompile(
-	`(?i)^(readme|changelog|contributing|licen[cs]e|notice|authors|security|todo|claude|agents|.*notes?)([ ._-].*)?$`)
-
-// isMeant reports whether a file that nothing leads to is meant as a state.
-func (l *linter) isMeant(name string) bool {
-	_, ext := splitName(name)
-	native := suits[ext] == "" || suits[ext] == l.w.platform
-	return native && l.w.states[name].Marked && !documentation.MatchString(Stem(name))
 }
 
 // looksAt reports whether a file is checked. Beside a single file may lie other

@@ -2,59 +2,12 @@ package protocol
 
 import "slices"
 
-// reach returns the states that the entry leads to: by tags, by policies, and
-// where only the run can tell, to every file that is meant as a state.
-func (l *linter) reach() map[string]bool {
-	found := map[string]bool{}
-	queue := []string{l.w.entry}
-	anywhere := false
-	for len(queue) > 0 {
-		name := queue[0]
-		queue = queue[1:]
-		if name == "" || found[name] {
-			continue
-		}
-		found[name] = true
-		queue = append(queue, l.named(name)...)
-		if !anywhere && l.isUnclear(name) {
-			anywhere = true
-			queue = append(queue, slices.DeleteFunc(l.w.Names(), func(n string) bool { return !l.isMeant(n) })...)
-		}
-	}
-	return found
-}
-
-// named returns the states that a state names anywhere.
-func (l *linter) named(name string) []string {
-	var next []string
-	for _, e := range l.exits[name] {
-		next = append(next, e.Target.State, e.After.State)
-	}
-	for _, r := range l.w.states[name].References {
-		meant, _ := candidates(l.w.byStem[Stem(r.Name)], r.Name, l.w.platform)
-		next = append(next, meant...) // several when the name is ambiguous
-	}
-	return next
-}
-
-// isUnclear reports whether a state may lead to states that it does not name.
-func (l *linter) isUnclear(name string) bool {
-	return l.isOpaque(name) || slices.ContainsFunc(l.exits[name], func(e Exit) bool {
-		return e.Target.Open || e.After.Open
-	})
-}
-
-// isOpaque reports whether a script prints tags that are not in its text.
-func (l *linter) isOpaque(name string) bool {
-	return l.w.states[name].Kind == Script && len(l.readings[name].tags) == 0
-}
-
 // endings returns the states from which an agent can come to a result. Where
 // that can't be told it is assumed: what is wrong there is a finding of its own.
 func (l *linter) endings() map[string]bool {
 	ends := map[string]bool{}
 	for name, s := range l.w.states {
-		ends[name] = l.isOpaque(name) || len(s.Problems) > 0
+		ends[name] = l.IsOpaque(name) || len(s.Problems) > 0
 	}
 	for changed := true; changed; {
 		changed = false

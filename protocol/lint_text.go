@@ -144,7 +144,7 @@ func (l *linter) suppliedNames() map[string]bool {
 		names[n] = true
 	}
 	for name, d := range l.readings {
-		if l.isOpaque(name) && l.reached[name] {
+		if l.IsOpaque(name) && l.reached[name] {
 			return nil
 		}
 		for _, t := range d.tags {

@@ -32,7 +32,8 @@ type Checks struct {
 	Protected map[string]string // digests when the state was entered
 	LogFile   string            // absolute; replaced
 	Attempt   int
-	AgentCode int // exit code of the agent CLI: logged, not consulted
+	AgentCode int    // exit code of the agent CLI: logged, not consulted
+	Refused   string // why the agent has no transition, "" when it has one: logged
 }
 
 // checks makes the order for the verification of a's attempt.
@@ -41,7 +42,7 @@ func (r *Runner) checks(a *state.Agent, st *protocol.State, env []string) *Check
 	return &Checks{
 		Agent: a.ID, Commands: c.DoneWhen, Timeout: c.Timeout, Dir: r.dir(a), Env: env,
 		Mark: r.run.Mark + "." + strconv.Itoa(e.Running.N), Protect: c.Protect, Protected: e.Protected,
-		LogFile: filepath.Join(r.cfg.LogDir, a.ID, a.State+".log"), Attempt: e.Attempt, AgentCode: e.AgentCode,
+		LogFile: filepath.Join(r.cfg.LogDir, a.ID, a.State+".log"), Attempt: e.Attempt, AgentCode: e.AgentCode, Refused: e.Refused,
 	}
 }
 

@@ -42,6 +42,18 @@ func (s *Step) verify(a *Agent, o Outcome) {
 	a.Status = Ready
 }
 
+// Awaited names the states to which the move leads that waits for a verdict.
+func (e *Exec) Awaited() []string {
+	if e.Asked == nil {
+		return nil
+	}
+	names := []string{e.Asked.Then.To, e.Asked.Then.Return}
+	for _, f := range e.Asked.Spawns {
+		names = append(names, f.State, f.Next)
+	}
+	return slices.DeleteFunc(names, func(name string) bool { return name == "" })
+}
+
 // Verification is what the done_when commands of an attempt brought.
 type Verification struct {
 	Results []CommandResult

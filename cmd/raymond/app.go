@@ -111,7 +111,7 @@ func (a *App) commands() *cobra.Command {
 	a.addRun(root)
 	run := &cobra.Command{Use: "run PATH", Short: "start a workflow from a directory, a zip archive or one state file"}
 	a.addRun(run)
-	root.AddCommand(run, a.resumeCommand(), a.listCommand(), a.statusCommand(), a.lintCommand(), a.simulateCommand())
+	root.AddCommand(run, a.resumeCommand(), a.listCommand(), a.statusCommand(), a.lintCommand(), a.diagramCommand(), a.simulateCommand())
 	root.SetFlagErrorFunc(a.flagFault)
 	return root
 }

@@ -11,7 +11,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -21,7 +20,6 @@ import (
 // usedBy is what one command and everything it waited for have used.
 type usedBy struct {
 	wall, cpu   time.Duration
-	peak        float64 // bytes of memory, of the largest process
 	wrote       float64 // bytes given to write calls
 	wroteToDisk float64 // bytes in pages that were made dirty
 }
@@ -38,13 +36,12 @@ func measure(b *testing.B, cmd *exec.Cmd) usedBy {
 	for unix.Waitid(unix.P_PID, cmd.Process.Pid, nil, unix.WEXITED|unix.WNOWAIT, nil) == unix.EINTR {
 	}
 	u := usedBy{wall: time.Since(began)}
-	io := counters(b, fmt.Sprintf("/proc/%d/io", cmd.Process.Pid)) // still there: it is not collected yet
+	// It is not collected yet, so its counters are still there.
+	io := counters(b, fmt.Sprintf("/proc/%d/io", cmd.Process.Pid))
 	if err := cmd.Wait(); err != nil {
 		b.Fatalf("%q: %v\n%s", cmd.Args, err, &stderr)
 	}
-	usage := cmd.ProcessState.SysUsage().(*syscall.Rusage)
 	u.cpu = cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
-	u.peak = float64(usage.Maxrss) * 1024
 	u.wrote, u.wroteToDisk = io["wchar"], io["write_bytes"]
 	return u
 }
@@ -64,6 +61,25 @@ func counters(b *testing.B, path string) map[string]float64 {
 		}
 	}
 	return found
+}
+
+// noteMemory is a line of a script that writes down the largest memory that
+// raymond has had so far. What the kernel says of a process that has ended counts
+// the memory of the one that started it, too.
+const noteMemory = "grep VmHWM /proc/$PPID/status >peak\n"
+
+// peak returns in MiB what noteMemory wrote down.
+func peak(b *testing.B, dir string) float64 {
+	b.Helper()
+	data, err := os.ReadFile(filepath.Join(dir, "peak"))
+	if err != nil {
+		b.Fatal(err)
+	}
+	kib, err := strconv.ParseFloat(strings.Fields(string(data))[1], 64)
+	if err != nil {
+		b.Fatal(err)
+	}
+	return kib / 1024
 }
 
 // median reports the median of a series.
@@ -92,7 +108,7 @@ func workflow(b *testing.B, files map[string]string) string {
 func runOnce(b *testing.B, dir string, args ...string) usedBy {
 	b.Helper()
 	forget(b, filepath.Join(dir, ".raymond"))
-	cmd := exec.Command(raymond.path(b), append([]string{"run", "wf", "--quiet"}, args...)...)
+	cmd := exec.Command(raymond.path(b), append([]string{"run", "wf"}, args...)...)
 	cmd.Dir = dir
 	return measure(b, cmd)
 }
@@ -125,7 +141,7 @@ done
 	for b.Loop() {
 		cmd := exec.Command("/bin/bash", "bare")
 		cmd.Dir = dir
-		without, with := measure(b, cmd), runOnce(b, dir)
+		without, with := measure(b, cmd), runOnce(b, dir, "--quiet")
 		ratios = append(ratios, float64(with.cpu)/float64(without.cpu))
 		own = append(own, float64(with.cpu.Microseconds())/301)
 		bare = append(bare, float64(without.cpu.Microseconds())/301)
@@ -138,9 +154,9 @@ done
 }
 
 // BenchmarkThousandForks runs a thousand workers of one script state each, forked
-// one by one and all at once.
+// all at once and one by one.
 func BenchmarkThousandForks(b *testing.B) {
-	worker := "echo \"<result>done $RAYMOND_VAR_ITEM</result>\"\n"
+	worker := "echo \"<result>done $RAYMOND_VAR_ITEM</result>\"\n[ \"$RAYMOND_VAR_ITEM\" -lt 990 ] || " + noteMemory
 	for name, files := range map[string]map[string]string{
 		"AtOnce": {
 			"wf/START.sh": "# raymond: many_forks=true\nfor i in {1..1000}; do echo \"<fork next=\\\"END.sh\\\" item=\\\"$i\\\">WORK.sh</fork>\"; done\n",
@@ -151,74 +167,73 @@ func BenchmarkThousandForks(b *testing.B) {
 			"wf/WORK.sh":  worker,
 		},
 	} {
-		b.Run(name, func(b *testing.B) {
-			dir := workflow(b, files)
-			var peak, wrote, disk, cpu []float64
-			for b.Loop() {
-				if err := os.WriteFile(filepath.Join(dir, "count"), []byte("0\n"), 0o644); err != nil {
-					b.Fatal(err)
-				}
-				u := runOnce(b, dir, "--max-agents", "2000")
-				peak, wrote = append(peak, u.peak/(1<<20)), append(wrote, u.wrote/1e6)
-				disk, cpu = append(disk, u.wroteToDisk/1e6), append(cpu, u.cpu.Seconds())
-			}
-			median(b, peak, "peak-MiB")
-			median(b, wrote, "written-MB")
-			median(b, disk, "dirtied-MB")
-			median(b, cpu, "cpu-s")
-		})
+		b.Run(name, func(b *testing.B) { forks(b, workflow(b, files)) })
 	}
 }
 
-// BenchmarkFlood: an agent CLI, and a script, that writes 200 MB.
-func BenchmarkFlood(b *testing.B) {
-	const total = 200 << 20
-	result := `{"type":"assistant","message":{"model":"m","content":[{"type":"text","text":"<result>x</result>"}]}}
-{"type":"result","subtype":"success","is_error":false,"stop_reason":"end_turn","num_turns":1,"session_id":"x","total_cost_usd":0.01}
-`
-	for _, size := range []int{1 << 10, 1 << 20, 24 << 20} {
-		repeat := fmt.Sprintf("for ((i = 0; i < %d; i++)); do cat line; done", total/size)
-		claude := "#!/bin/bash\n[ \"$1\" = --version ] && { echo 2.1.200; exit; }\ncat >/dev/null\n" + repeat + "\ncat end\n"
-		line := `{"type":"user","message":{"content":[{"type":"tool_result","content":"` + strings.Repeat("x", size) + "\"}]}}\n"
-		if size == 1<<10 {
-			// A process for each small line would take longer than what is measured.
-			line, claude = strings.Repeat(line, 1<<10), strings.Replace(claude, strconv.Itoa(total/size), strconv.Itoa(total>>20), 1)
-		}
-		for name, files := range map[string]map[string]string{
-			"Agent":  {"wf/START.md": "go\n", "claude": claude, "line": line, "end": result},
-			"Stderr": {"wf/START.sh": strings.ReplaceAll(strings.TrimPrefix(claude, "#!/bin/bash\n"), "done\n", "done >&2\n"), "line": line, "end": "<result>x</result>\n"},
-		} {
-			for _, verbose := range []bool{false, true} {
-				b.Run(fmt.Sprintf("%s/%dKiB/verbose=%v", name, size>>10, verbose), func(b *testing.B) {
-					floodOnce(b, files, verbose)
-				})
-			}
-		}
-	}
-}
-
-func floodOnce(b *testing.B, files map[string]string, verbose bool) {
-	dir := workflow(b, files)
-	b.Setenv("RAYMOND_CLAUDE", filepath.Join(dir, "claude"))
-	var peak, cpu []float64
+func forks(b *testing.B, dir string) {
+	var memory, wrote, disk, cpu []float64
 	for b.Loop() {
-		args := []string{}
-		if verbose {
-			args = []string{"--verbose"}
+		if err := os.WriteFile(filepath.Join(dir, "count"), []byte("0\n"), 0o644); err != nil {
+			b.Fatal(err)
 		}
-		u := runFlood(b, dir, args...)
-		peak, cpu = append(peak, u.peak/(1<<20)), append(cpu, u.cpu.Seconds())
+		u := runOnce(b, dir, "--quiet", "--max-agents", "2000")
+		memory, wrote = append(memory, peak(b, dir)), append(wrote, u.wrote/1e6)
+		disk, cpu = append(disk, u.wroteToDisk/1e6), append(cpu, u.cpu.Seconds())
 	}
-	median(b, peak, "peak-MiB")
+	median(b, memory, "peak-MiB")
+	median(b, wrote, "written-MB")
+	median(b, disk, "dirtied-MB")
 	median(b, cpu, "cpu-s")
 }
 
-func runFlood(b *testing.B, dir string, args ...string) usedBy {
-	b.Helper()
-	forget(b, filepath.Join(dir, ".raymond"))
-	cmd := exec.Command(raymond.path(b), append([]string{"run", "wf"}, args...)...)
-	cmd.Dir = dir
-	return measure(b, cmd)
+// BenchmarkFlood: an agent CLI, or a script on stderr, writes 200 MiB in lines of
+// several sizes.
+func BenchmarkFlood(b *testing.B) {
+	for _, size := range []int{1 << 10, 1 << 20, 24 << 20} {
+		for _, args := range [][]string{{"--quiet"}, {"--verbose"}} {
+			name := fmt.Sprintf("lines-of-%dKiB%s", size>>10, args[0])
+			b.Run("agent/"+name, func(b *testing.B) { flood(b, agentFlood(size), args) })
+			b.Run("stderr/"+name, func(b *testing.B) { flood(b, stderrFlood(size), args) })
+		}
+	}
+}
+
+// floodOf is the part of a script that writes 200 MiB: a file of 1 MiB or more,
+// again and again.
+func floodOf(size int, open, shut string) string {
+	part := max(size, 1<<20)
+	return fmt.Sprintf(`fill=$(head -c %d /dev/zero | tr '\0' x)
+for ((i = 0; i < %d; i++)); do echo '%s'"$fill"'%s'; done >part
+for ((i = 0; i < %d; i++)); do cat part; done`, size, part/size, open, shut, (200<<20)/part)
+}
+
+func agentFlood(size int) map[string]string {
+	said := floodOf(size, `{"type":"user","message":{"content":[{"type":"tool_result","content":"`, `"}]}}`)
+	return map[string]string{
+		"wf/START.md": "go\n",
+		"wf/END.sh":   noteMemory + "echo '<result>x</result>'\n",
+		"claude":      "#!/bin/bash\n[ \"$1\" = --version ] && { echo 2.1.200; exit; }\ncat >/dev/null\n" + said + "\ncat end\n",
+		"end": `{"type":"assistant","message":{"model":"m","content":[{"type":"text","text":"<goto>END</goto>"}]}}
+{"type":"result","subtype":"success","is_error":false,"stop_reason":"end_turn","num_turns":1,"session_id":"x","total_cost_usd":0.01}
+`,
+	}
+}
+
+func stderrFlood(size int) map[string]string {
+	return map[string]string{"wf/START.sh": floodOf(size, "", "") + " >&2\n" + noteMemory + "echo '<result>x</result>'\n"}
+}
+
+func flood(b *testing.B, files map[string]string, args []string) {
+	dir := workflow(b, files)
+	b.Setenv("RAYMOND_CLAUDE", filepath.Join(dir, "claude"))
+	var memory, cpu []float64
+	for b.Loop() {
+		u := runOnce(b, dir, args...)
+		memory, cpu = append(memory, peak(b, dir)), append(cpu, u.cpu.Seconds())
+	}
+	median(b, memory, "peak-MiB")
+	median(b, cpu, "cpu-s")
 }
 
 // BenchmarkStartUp is a whole workflow of one script, from the start of the
@@ -228,7 +243,7 @@ func BenchmarkStartUp(b *testing.B) {
 	var wall, cpu, bare []float64
 	for b.Loop() {
 		script := measure(b, exec.Command("/bin/bash", filepath.Join(dir, "wf/START.sh")))
-		u := runOnce(b, dir)
+		u := runOnce(b, dir, "--quiet")
 		wall = append(wall, float64(u.wall.Microseconds())/1000)
 		cpu = append(cpu, float64(u.cpu.Microseconds())/1000)
 		bare = append(bare, float64(script.wall.Microseconds())/1000)

@@ -89,7 +89,7 @@ func (d *drive) config() (runner.Config, error) {
 	agents := &claude.Backend{Path: d.claudePath(), Args: options.ClaudeArgs, Env: env}
 	cfg.Backends = map[protocol.Kind]runner.Backend{protocol.Prompt: agents, protocol.Script: shell.Backend{Env: env}}
 	cfg.Verifier = verify.Verifier{Env: env}
-	cfg.Sessions, cfg.Store, cfg.Reporter = agents, &keeper{d.store, d.log}, d.fan
+	cfg.Sessions, cfg.Store, cfg.Reporter = agents, &keeper{File: d.store, log: d.log}, d.fan
 	return cfg, nil
 }
 
@@ -246,13 +246,17 @@ func (d *drive) consoleOptions() report.ConsoleOptions {
 // has their events is on disk too.
 type keeper struct {
 	*state.File
-	log *report.Log
+	log    *report.Log
+	synced int // the last event of the log that is on disk for sure
 }
 
 // Fold implements runner.Store.
 func (k *keeper) Fold(r *state.Run) error {
-	if err := k.log.Sync(); err != nil {
-		return err
+	if last := k.log.LastSeq(); last > k.synced {
+		if err := k.log.Sync(); err != nil {
+			return err
+		}
+		k.synced = last
 	}
 	return k.File.Fold(r)
 }

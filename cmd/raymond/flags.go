@@ -231,7 +231,7 @@ func (o *options) duration(cmd *cobra.Command, name, text string, set func(*stat
 
 var (
 	permissionModes = []string{"plan", "default", "dontAsk", "acceptEdits", "auto", "bypassPermissions"}
-	modelName       = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._:/@\[\]-]{0,199}$`)
+	modelName       = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._:/@\[\]-]*$`)
 )
 
 func (o *options) addAgentFlags(cmd *cobra.Command) {
@@ -291,8 +291,8 @@ func (o *options) addLoopFlags(cmd *cobra.Command) {
 func (o *options) word(cmd *cobra.Command, name, kind, text string, set func(*state.Options, string)) {
 	o.add(cmd, name, kind, text, func(s string) error {
 		o.change(func(opt *state.Options) { set(opt, s) })
-		if !modelName.MatchString(s) {
-			return errors.New("want a name without blanks")
+		if !modelName.MatchString(s) || len(s) > 200 {
+			return errors.New("want a name of at most 200 characters without blanks")
 		}
 		return nil
 	})

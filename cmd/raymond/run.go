@@ -194,14 +194,14 @@ func (a *App) resume(o *options, id string) error {
 			return err
 		}
 	}
-	if err := standing(run, scope); err != nil {
-		return err
-	}
 	options := run.Options
 	for _, change := range o.over {
 		change(&options)
 	}
 	if err := loop(scope, &options); err != nil {
+		return err
+	}
+	if err := errors.Join(standing(run, scope), looping(run, scope)); err != nil {
 		return err
 	}
 	d := &drive{app: a, o: o, scope: scope, store: store, run: run, resumed: true, override: &options}
@@ -269,6 +269,28 @@ func standing(run *state.Run, s *scope) error {
 			continue
 		}
 		out = append(out, workflowFaults(s.path, st.Problems))
+	}
+	return errors.Join(out...)
+}
+
+// looping refuses to go on when an agent is between the attempts of a state that
+// has no commands any more, or waits for a verdict that leads to a state that is
+// gone.
+func looping(run *state.Run, s *scope) error {
+	var out []error
+	for _, a := range run.Agents {
+		st, ok := s.workflow.State(a.State)
+		if !ok || a.Exec == nil {
+			continue
+		}
+		if st.Policy.Convergence == nil && (a.Exec.Attempt > 1 || a.Exec.Phase == state.PhaseVerify) {
+			out = append(out, &fault{class: classWorkflow, where: a.State, what: "has no done_when any more, and an agent is in the midst of its attempts"})
+		}
+		for _, name := range a.Exec.Awaited() {
+			if _, ok := s.workflow.State(name); !ok {
+				out = append(out, &fault{class: classWorkflow, where: name, what: "is gone, and an agent goes there when its checks pass"})
+			}
+		}
 	}
 	return errors.Join(out...)
 }

@@ -7,18 +7,17 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
 
 	"gopkg.in/yaml.v3"
 
+	"github.com/raymond-action/raymond-action/protocol"
 	"github.com/raymond-action/raymond-action/runner"
 	"github.com/raymond-action/raymond-action/state"
 )
-
-// maxReplies bounds a replies file, in bytes.
-const maxReplies = 16 << 20
 
 // Replies is a replies file.
 type Replies struct {
@@ -28,158 +27,161 @@ type Replies struct {
 	// States has the replies of each prompt state, by file name, in the order of
 	// its invocations: reminders, retries and further attempts included. A key
 	// AGENT/STATE is for one agent and goes before the state's own list.
-	States map[string][]Reply `yaml:"states"`
+	States map[string][]Reply `yaml:"states,omitempty"`
 	Expect *Expect            `yaml:"expect,omitempty"`
+
+	names []name // of states, where they stand in the file
+}
+
+// name is a place in a replies file that names a state.
+type name struct {
+	pos   protocol.Pos
+	state string
+	asked bool // replies are given for it, so that it must be a prompt
 }
 
 // Reply is what one invocation of an agent brings.
 type Reply struct {
 	Text   string   `yaml:"text,omitempty"`
-	Cost   Cost     `yaml:"cost,omitempty"`   // US dollars
+	Cost   Cost     `yaml:"cost,omitempty"`
 	Denied []string `yaml:"denied,omitempty"` // tool uses that were refused
 	Error  *Error   `yaml:"error,omitempty"`  // instead of a text
 	Delay  Delay    `yaml:"delay,omitempty"`  // on the simulated clock
 	// Checks are the exit codes of the state's done_when commands after this
-	// reply. Without them the commands run.
+	// reply; the last one stands for those of further commands. Without them the
+	// commands run.
 	Checks []int `yaml:"checks,omitempty"`
 }
 
 // Error is an invocation that fails.
 type Error struct {
-	Class   string `yaml:"class"` // transient, timeout, fatal, usage_limit, over_budget
+	Class   string `yaml:"class"` // one of Classes
 	Message string `yaml:"message"`
 }
 
-// Cost is an amount in US dollars.
-type Cost struct{ state.USD }
+// Cost is an amount of money. In the file it is a number of US dollars.
+type Cost state.USD
 
-// Delay is a Go duration.
-type Delay struct{ time.Duration }
+// Delay is how long something takes. In the file it is a Go duration.
+type Delay time.Duration
 
-// Path is the states that agents went through, in order: of the first agent, or
-// by agent.
+// Path is the states that agents went through, in order, by agent. In the file
+// it may be a list: the path of the first agent.
 type Path map[string][]string
 
-// Expect is what should come of the run. Fields that are left out may be anything.
+// Expect is what should come of the run. What is left out may be anything, but a
+// run of which neither status nor outcome is expected must be completed.
 type Expect struct {
 	Status  string  `yaml:"status,omitempty"`
 	Outcome string  `yaml:"outcome,omitempty"`
-	Result  *string `yaml:"result,omitempty"`
+	Result  *string `yaml:"result,omitempty"` // of the first agent, byte for byte
 	Path    Path    `yaml:"path,omitempty"`
 	Cost    *Cost   `yaml:"cost,omitempty"`
 }
 
-// classes are the classes of failure that a reply may have.
-var classes = []runner.Class{runner.Transient, runner.TimedOut, runner.Fatal, runner.UsageLimit, runner.OverBudget}
-
-// Read reads a replies file strictly. Its errors name the line.
-func Read(r io.Reader) (*Replies, error) {
-	data, err := io.ReadAll(io.LimitReader(r, maxReplies+1))
-	if err != nil {
-		return nil, err
+// Classes returns the classes of failure that a reply may have.
+func Classes() []string {
+	var names []string
+	for _, c := range []runner.Class{runner.Transient, runner.TimedOut, runner.Fatal, runner.UsageLimit, runner.OverBudget} {
+		names = append(names, string(c))
 	}
-	if len(data) > maxReplies {
-		return nil, fmt.Errorf("the file has more than %d bytes", maxReplies)
-	}
-	dec := yaml.NewDecoder(strings.NewReader(string(data)))
-	dec.KnownFields(true)
-	out := new(Replies)
-	if err := dec.Decode(out); err != nil && !errors.Is(err, io.EOF) {
-		return nil, errors.New(strings.Join(strings.Fields(strings.TrimPrefix(err.Error(), "yaml: ")), " "))
-	}
-	if err := dec.Decode(new(yaml.Node)); !errors.Is(err, io.EOF) {
-		return nil, errors.New("the file has more than one YAML document")
-	}
-	return out, out.check()
+	return names
 }
 
-func (r *Replies) check() error {
-	if len(r.States) == 0 && r.Expect == nil {
-		return errors.New("the file has neither states nor expect")
+// Statuses returns how a run may be expected to end.
+func Statuses() []string {
+	var names []string
+	for _, s := range []state.Status{
+		state.Completed, state.Failed, state.OverBudget, state.OverIterations, state.Suspended, state.Cancelled,
+	} {
+		names = append(names, string(s))
 	}
-	for name, list := range r.States {
-		for i, reply := range list {
-			if err := reply.check(); err != nil {
-				return fmt.Errorf("states: %s: reply %d: %w", name, i+1, err)
-			}
+	return names
+}
+
+// Outcomes returns the outcomes that may be expected.
+func Outcomes() []string {
+	return append([]string{"clean", "clean_with_flake"}, Statuses()[1:]...)
+}
+
+// Bounds of a replies file.
+const (
+	maxReplies = 16 << 20 // bytes
+	maxChecks  = 64       // done_when commands
+	maxCode    = 255      // of a process
+)
+
+var (
+	agentName = regexp.MustCompile(`^main(_[a-z0-9_]{0,6}[0-9]+)*$`)
+	metaKey   = regexp.MustCompile(`^[A-Za-z0-9_]+$`)
+)
+
+// Read reads a replies file strictly. The problems are what the author of the
+// file must mend, each with its place; without any the replies are good.
+func Read(in io.Reader) (*Replies, []protocol.Problem, error) {
+	data, err := io.ReadAll(io.LimitReader(in, maxReplies+1))
+	if err != nil {
+		return nil, nil, err
+	}
+	out, r := new(Replies), &reader{}
+	root := r.parse(data)
+	if root == nil {
+		return nil, r.problems, nil
+	}
+	r.read(root, "the file", out)
+	if len(r.problems) == 0 && out.States == nil && out.Expect == nil {
+		r.fault(root, "empty", "the file has neither states nor expect")
+	}
+	slices.SortStableFunc(r.problems, func(a, b protocol.Problem) int {
+		return (a.Pos.Line-b.Pos.Line)*1000 + a.Pos.Col - b.Pos.Col
+	})
+	return out, r.problems, nil
+}
+
+// Check returns what of the file does not go with a workflow: replies for what
+// is no prompt state of it, and expected states that it does not have.
+func (r *Replies) Check(w *protocol.Workflow) []protocol.Problem {
+	var problems []protocol.Problem
+	for _, n := range r.names {
+		st, ok := w.State(n.state)
+		p := protocol.Problem{Pos: n.pos, Code: "no-state", Message: fmt.Sprintf("the workflow has no state %q", n.state)}
+		switch full, other := w.Resolve(n.state); {
+		case ok && n.asked && st.Kind != protocol.Prompt:
+			p.Message, p.Hint = fmt.Sprintf("%s is a script, which runs as it is", n.state), "only prompts have replies"
+		case ok:
+			continue
+		case other == nil:
+			p.Hint = "write " + full
 		}
+		problems = append(problems, p)
 	}
-	return nil
+	return problems
 }
 
-func (r *Reply) check() error {
-	if r.Error == nil {
-		return nil
-	}
-	if r.Text != "" {
-		return errors.New("has both text and error")
-	}
-	if !slices.Contains(classes, runner.Class(r.Error.Class)) {
-		return fmt.Errorf("error: class %q is none of %v", r.Error.Class, classes)
-	}
-	return nil
-}
-
-// scalar returns the text of a YAML value that must be a single one.
-func scalar(n *yaml.Node) (string, error) {
-	if n.Kind != yaml.ScalarNode || n.Tag == "!!null" {
-		return "", fmt.Errorf("line %d: want a value", n.Line)
-	}
-	return n.Value, nil
-}
-
-// UnmarshalYAML implements yaml.Unmarshaler.
-func (c *Cost) UnmarshalYAML(n *yaml.Node) error {
-	text, err := scalar(n)
-	if err != nil {
+// Write writes a replies file.
+func (r *Replies) Write(w io.Writer) error {
+	var b strings.Builder
+	enc := yaml.NewEncoder(&b)
+	enc.SetIndent(2)
+	if err := errors.Join(enc.Encode(r), enc.Close()); err != nil {
 		return err
 	}
-	if c.USD, err = state.ParseUSD(text); err != nil {
-		return fmt.Errorf("line %d: cost %q: %w", n.Line, text, err)
-	}
-	return nil
+	_, err := io.WriteString(w, b.String())
+	return err
 }
 
 // MarshalYAML implements yaml.Marshaler.
 func (c Cost) MarshalYAML() (any, error) {
-	return &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!float", Value: c.String()}, nil
-}
-
-// IsZero implements yaml.IsZeroer.
-func (c Cost) IsZero() bool { return c.USD == 0 }
-
-// UnmarshalYAML implements yaml.Unmarshaler.
-func (d *Delay) UnmarshalYAML(n *yaml.Node) error {
-	text, err := scalar(n)
-	if err != nil {
-		return err
-	}
-	if d.Duration, err = time.ParseDuration(text); err != nil || d.Duration < 0 {
-		return fmt.Errorf("line %d: delay %q is no duration such as 90s", n.Line, text)
-	}
-	return nil
+	return &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!float", Value: state.USD(c).String()}, nil
 }
 
 // MarshalYAML implements yaml.Marshaler.
-func (d Delay) MarshalYAML() (any, error) { return d.String(), nil }
+func (d Delay) MarshalYAML() (any, error) { return time.Duration(d).String(), nil }
 
-// IsZero implements yaml.IsZeroer.
-func (d Delay) IsZero() bool { return d.Duration == 0 }
-
-// UnmarshalYAML implements yaml.Unmarshaler: a list is the path of main.
-func (p *Path) UnmarshalYAML(n *yaml.Node) error {
-	if n.Kind == yaml.SequenceNode {
-		var list []string
-		if err := n.Decode(&list); err != nil {
-			return err
-		}
-		*p = Path{"main": list}
-		return nil
+// MarshalYAML implements yaml.Marshaler.
+func (p Path) MarshalYAML() (any, error) {
+	if main, ok := p["main"]; ok && len(p) == 1 {
+		return main, nil
 	}
-	byAgent := map[string][]string{}
-	if err := n.Decode(&byAgent); err != nil {
-		return err
-	}
-	*p = byAgent
-	return nil
+	return map[string][]string(p), nil
 }

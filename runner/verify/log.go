@@ -6,7 +6,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"github.com/raymond-action/raymond-action/runner"
 	"github.com/raymond-action/raymond-action/state"
@@ -40,12 +39,9 @@ func openLog(c runner.Checks) *logFile {
 // keep renames the log that is there to the next free number, unless it is of an
 // attempt whose verification was cut off, which is replaced.
 func keep(path string) error {
-	data, err := os.ReadFile(path)
-	if errors.Is(err, os.ErrNotExist) {
-		return nil
-	}
-	if err == nil && !strings.Contains(string(data), "\nverdict: ") {
-		return nil
+	judged, err := hasVerdict(path)
+	if err != nil || !judged {
+		return err
 	}
 	for n := 1; ; n++ {
 		next := fmt.Sprintf("%s.%d", path, n)
@@ -55,23 +51,54 @@ func keep(path string) error {
 	}
 }
 
+// The last line of a log that is complete.
+const (
+	passed = "\nverdict: passed\n"
+	failed = "\nverdict: failed\n"
+)
+
+// hasVerdict reports whether there is a log that is complete. Logs can be large:
+// only the end is read.
+func hasVerdict(path string) (bool, error) {
+	f, err := os.Open(path)
+	if errors.Is(err, os.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	defer f.Close()
+	end := make([]byte, len(passed))
+	if _, err := f.Seek(-int64(len(end)), io.SeekEnd); err != nil {
+		return false, nil // it is shorter
+	}
+	_, err = io.ReadFull(f, end)
+	return string(end) == passed || string(end) == failed, err
+}
+
 func (l *logFile) printf(format string, args ...any) {
 	if l.f != nil {
 		fmt.Fprintf(l.f, format, args...)
 	}
 }
 
-func (l *logFile) verdict(v state.Verification) {
-	word := "passed"
+// verdict ends the log of an attempt.
+func (l *logFile) verdict(c runner.Checks, v state.Verification) {
+	for _, name := range v.Changed {
+		l.printf("protected file changed: %s\n", name)
+	}
+	if c.Refused != "" {
+		l.printf("no transition: %s\n", c.Refused)
+	}
+	good := len(v.Changed) == 0 && c.Refused == ""
 	for _, r := range v.Results {
-		if r.RC != 0 {
-			word = "failed"
-		}
+		good = good && r.RC == 0
 	}
-	if len(v.Changed) > 0 {
-		word = "failed: protected files changed: " + strings.Join(v.Changed, ", ")
+	if good {
+		l.printf(passed)
+		return
 	}
-	l.printf("\nverdict: %s\n", word)
+	l.printf(failed)
 }
 
 // Close closes the file.

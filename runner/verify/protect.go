@@ -9,6 +9,8 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/bmatcuk/doublestar/v4"
 )
@@ -19,6 +21,9 @@ import (
 // says so.
 func (v Verifier) Digest(dir string, patterns []string) map[string]string {
 	out := map[string]string{}
+	if real, err := filepath.EvalSymlinks(dir); err == nil {
+		dir = real // a link as the root would not be walked
+	}
 	// An error means a folder that can't be read; what is in it is then not there.
 	_ = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
@@ -32,11 +37,20 @@ func (v Verifier) Digest(dir string, patterns []string) map[string]string {
 		}
 		rel, err := filepath.Rel(dir, path)
 		if err == nil && matches(filepath.ToSlash(rel), patterns) {
-			out[filepath.ToSlash(rel)] = digest(path, d)
+			out[printable(filepath.ToSlash(rel))] = digest(path, d)
 		}
 		return nil
 	})
 	return out
+}
+
+// printable quotes a name that would not come back from a state file as it is, or
+// would break a line of a report.
+func printable(name string) string {
+	if quoted := strconv.Quote(name); strings.ContainsRune(quoted, '\\') {
+		return quoted
+	}
+	return name
 }
 
 func matches(name string, patterns []string) bool {

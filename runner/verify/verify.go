@@ -54,7 +54,7 @@ func (v Verifier) Verify(ctx context.Context, c runner.Checks) state.Verificatio
 	if len(c.Protect) > 0 {
 		out.Changed = changed(c.Protected, v.Digest(c.Dir, c.Protect))
 	}
-	log.verdict(out)
+	log.verdict(c, out)
 	return out
 }
 

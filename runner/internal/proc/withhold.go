@@ -47,7 +47,7 @@ var loginRest = regexp.MustCompile(`^[^/\s"'@]*@`)
 // restOf is the length of the longest beginning of a text that is the end of one
 // of the values, or of a login.
 func restOf(values []string, text string) int {
-	longest := len(loginRest.FindString(text))
+	longest := len(loginRest.FindString(text[:min(len(text), minContext)]))
 	for _, value := range values {
 		for n := min(len(value)-1, len(text)); n > longest; n-- {
 			if strings.HasSuffix(value, text[:n]) {

@@ -1,0 +1,336 @@
+//go:build linux
+
+package main
+
+import (
+	"fmt"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/raymond-action/raymond-action/runner/claude/claudetest"
+	"github.com/raymond-action/raymond-action/state"
+)
+
+// stepper plays a model that gets a piece of work right at the third attempt: it
+// knows of the ones before only by the reports on them.
+func stepper(t *testing.T, last string) *claudetest.Server {
+	attempt := func(report, content string) claudetest.Rule {
+		return claudetest.On(report,
+			claudetest.Do(claudetest.ToolUse("Write", map[string]any{"file_path": content + ".txt", "content": content})),
+			claudetest.Say("I wrote "+content+". "+last))
+	}
+	return claudetest.NewServer(t,
+		claudetest.On("Make a plan", claudetest.Say("One, two, three. <goto>TRY</goto>")),
+		claudetest.On("Tell the end", claudetest.Say("<result>the end</result>")),
+		attempt("Attempt 2 of 6", "three"), attempt("Attempt 1 of 6", "two"), attempt("Count", "one"))
+}
+
+// counted passes at the third attempt, and says what it found.
+const counted = `ls one.txt two.txt; test -e three.txt`
+
+// begins are the conversations that the model saw when an invocation began.
+func begins(api *claudetest.Server) []string {
+	var out []string
+	for _, q := range api.Requests() {
+		if q.Step == 0 {
+			out = append(out, q.Conversation())
+		}
+	}
+	return out
+}
+
+// wantThree checks the verdicts of a run that converged at its third attempt.
+func (s *site) wantThree(backoffs ...float64) {
+	s.t.Helper()
+	var got, want []string
+	for _, b := range bodies[*state.NodeAttempt](s.events()) {
+		line := fmt.Sprintf("%d converged %v", b.Attempt, b.Converged)
+		if b.BackoffS != nil {
+			line += fmt.Sprint(" after ", *b.BackoffS)
+		}
+		for _, r := range b.Results {
+			line += fmt.Sprintf(", rc %d %s", r.RC, r.Tail)
+		}
+		if b.CostUSD <= 0 || b.DurationS <= 0 {
+			s.t.Errorf("attempt %d: got cost %v and duration %v, want both above 0", b.Attempt, b.CostUSD, b.DurationS)
+		}
+		got = append(got, line)
+	}
+	want = []string{
+		"1 converged false, rc 1 ls: cannot access 'two.txt': No such file or directory\none.txt\n, rc 0 ",
+		fmt.Sprint("2 converged false after ", backoffs[0], ", rc 1 one.txt\ntwo.txt\n, rc 0 "),
+		fmt.Sprint("3 converged true after ", backoffs[1], ", rc 0 , rc 0 "),
+	}
+	if d := cmp.Diff(want, got); d != "" {
+		s.t.Errorf("verdicts (-want +got):\n%s", d)
+	}
+	end := bodies[*state.RunFinished](s.events())[0]
+	if end.Outcome != "clean_with_flake" || end.FlakeRetries != 1 {
+		s.t.Errorf("end: got %q with %d flakes, want clean_with_flake with 1", end.Outcome, end.FlakeRetries)
+	}
+}
+
+// TestDoneWhenIsALoop: a plain prompt, two commands, and the agent's last word is
+// the result. The back-offs are the real ones.
+func TestDoneWhenIsALoop(t *testing.T) {
+	t.Parallel()
+	api := stepper(t, "Done <goto>nowhere</goto>.")
+	s := newRealSite(t, "-- PROMPT.md --\nCount to three.\n", api)
+	o := s.raymond(0, "run", filepath.Join(s.flow, "PROMPT.md"), "--workflow-id", runID,
+		"--done-when", counted, "--done-when", `test -z "$ANTHROPIC_API_KEY"`)
+	if want := "I wrote three. Done <goto>nowhere</goto>.\n"; o.stdout != want {
+		t.Errorf("result: got %q, want %q", o.stdout, want)
+	}
+	s.wantThree(2, 4)
+	report := func(n int) string { return bodies[*state.NodeAttempt](s.events())[n-1].Report(6) }
+	var want []string
+	for _, prompt := range []string{"Count to three.\n", "Count to three.\n\n\n" + report(1), "Count to three.\n\n\n" + report(2)} {
+		want = append(want, spoken(prompt))
+	}
+	if d := cmp.Diff(want, begins(api)); d != "" {
+		t.Errorf("what the model saw at the start of each attempt (-want +got):\n%s", d)
+	}
+	s.wantWaits(2, 4)
+	s.wantLogs("PROMPT.md.log", "attempt 3", "verdict: passed")
+	s.wantLogs("PROMPT.md.log.1", "attempt 1", "verdict: failed")
+	s.wantLogs("PROMPT.md.log.2", "attempt 2", "verdict: failed")
+	if o := s.resume(0); o.stdout != "I wrote three. Done <goto>nowhere</goto>.\n" || len(begins(api)) != 3 {
+		t.Errorf("resume of a run that is completed: got %v after %d attempts, want the result again", o, len(begins(api)))
+	}
+}
+
+// wantWaits checks that the events of attempts are as far apart as their back-offs,
+// in seconds, say.
+func (s *site) wantWaits(backoffs ...float64) {
+	s.t.Helper()
+	var verdicts []state.Event
+	for _, e := range s.events() {
+		if _, ok := e.Body.(*state.NodeAttempt); ok {
+			verdicts = append(verdicts, e)
+		}
+	}
+	for i, want := range backoffs {
+		between := verdicts[i+1].Time.Sub(verdicts[i].Time).Seconds()
+		if own := verdicts[i+1].Body.(*state.NodeAttempt).DurationS; between-own < want-0.01 || between-own > want+5 {
+			s.t.Errorf("before attempt %d: got a wait of %.3f s, want %v s", i+2, between-own, want)
+		}
+	}
+}
+
+func (s *site) wantLogs(name string, parts ...string) {
+	s.t.Helper()
+	text := strings.Join(s.lines(filepath.Join(".raymond", "state", runID, "logs", "main", name)), "\n") + "\n"
+	for _, part := range parts {
+		if !strings.Contains(text, part+"\n") {
+			s.t.Errorf("%s: got %q, want the line %q in it", name, text, part)
+		}
+	}
+}
+
+// looped is a workflow whose second state is entered with a session.
+func looped(context string) string {
+	return `
+-- START.md --
+Make a plan.
+-- TRY.md --
+---
+done_when: ["` + counted + `", "true"]
+backoff: {base: 10ms, max: 20ms}
+attempt_context: ` + context + `
+allowed_transitions: [{tag: goto, target: END}]
+---
+Count: {{attempt}} of {{max_attempts}}.
+{{failure}}
+-- END.md --
+Tell the end.
+`
+}
+
+// TestAttemptsAsTheModelSeesThem: each attempt of a state that was entered with a
+// session branches off that session, or goes on after the attempt before.
+func TestAttemptsAsTheModelSeesThem(t *testing.T) {
+	for _, context := range []string{"entry", "continue"} {
+		t.Run(context, func(t *testing.T) {
+			t.Parallel()
+			api := stepper(t, "<goto>END</goto>")
+			s := newRealSite(t, looped(context), api)
+			if o := s.run(0); o.stdout != "the end\n" {
+				t.Errorf("result: got %q, want %q", o.stdout, "the end\n")
+			}
+			s.wantThree(0.01, 0.02)
+			if d := cmp.Diff(s.wantBegins(context), begins(api)); d != "" {
+				t.Errorf("what the model saw at each start (-want +got):\n%s", d)
+			}
+			s.wantEntryUntouched()
+		})
+	}
+}
+
+// wantBegins are the conversations of the looped workflow, as they must be.
+func (s *site) wantBegins(context string) []string {
+	s.t.Helper()
+	entry := []string{"Make a plan.\n", "One, two, three. <goto>TRY</goto>"}
+	want := []string{spoken(entry[:1]...)}
+	turns := entry
+	for n, content := range []string{"one", "two", "three"} {
+		report := ""
+		if n > 0 {
+			report = bodies[*state.NodeAttempt](s.events())[n-1].Report(6)
+		}
+		prompt := fmt.Sprintf("Count: %d of 6.\n%s\n", n+1, report)
+		if context == "entry" {
+			turns = entry
+		} else if n > 0 {
+			prompt = report
+		}
+		turns = append(turns[:len(turns):len(turns)], prompt)
+		want = append(want, spoken(turns...))
+		file := s.file(content + ".txt")
+		turns = append(turns, fmt.Sprintf(`[Write {"file_path":"%s.txt","content":"%s"}]`, content, content),
+			"[= File created successfully at: "+file+" (file state is current in your context — no need to Read it back)]",
+			"I wrote "+content+". <goto>END</goto>")
+	}
+	return append(want, spoken(append(turns, "Tell the end.\n")...))
+}
+
+// wantEntryUntouched checks that the session of the first state has nothing of the
+// attempts in it.
+func (s *site) wantEntryUntouched() {
+	s.t.Helper()
+	entry := bodies[*state.StateStarted](s.events())[0].SessionID
+	if text := s.transcript(entry); strings.Contains(text, "Count") || strings.Contains(text, "Attempt") {
+		s.t.Errorf("transcript of the entry session: got the attempts in it:\n%s", text)
+	}
+}
+
+// plain is a workflow for the stub: one prompt that says when it was sent.
+const plain = "-- PROMPT.md --\nlog: sent\nreply:\nall done\nend.\n"
+
+// TestExhaustedLoops: the exit codes and what is said.
+func TestExhaustedLoops(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, plain)
+	o := s.raymond(1, "run", filepath.Join(s.flow, "PROMPT.md"), "--workflow-id", runID, "--done-when", "echo not yet; false", "--max-attempts", "1")
+	if want := "raymond: run_failed: w: agent main in state PROMPT.md: max_ralph_iters_reached; to try again: raymond resume w\n"; !strings.HasSuffix(o.stderr, want) || o.stdout != "" {
+		t.Errorf("used up: got %v, want the end %q", o, want)
+	}
+	if !strings.Contains(o.stderr, "done_when_failed") || !strings.Contains(o.stderr, "exit code 1 of echo not yet; false") {
+		t.Errorf("used up: got %q on stderr, want the verdict", o.stderr)
+	}
+	if o := s.resume(0, "--done-when", "true"); o.stdout != "all done\n" || len(s.lines("effects")) != 2 {
+		t.Errorf("resume with another command: got %v after %d prompts, want the result after 2", o, len(s.lines("effects")))
+	}
+	s = newSite(t, "-- START.md --\n---\ndone_when: 'false'\nmax_ralph_iters: 2\nbackoff: none\non_exhausted: suspend\n---\nlog: {{attempt}}\nreply:\n<result>x</result>\nend.\n")
+	if o := s.run(10); !strings.Contains(o.stderr, "raymond: suspended: w: state START.md of agent main: max_ralph_iters_reached; to go on: raymond resume w\n") {
+		t.Errorf("suspended: got %v", o)
+	}
+	if n := len(s.lines("effects")); n != 2 {
+		t.Errorf("suspended: got %d prompts, want 2", n)
+	}
+}
+
+// TestBadLoopFlags: each is told, at once with the others, and nothing is started.
+func TestBadLoopFlags(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, plain+"-- FRONT.md --\n---\nmodel: x\n---\nprompt\n-- TAG.md --\nsay <result>x</result>\n-- A.sh --\necho\n-- dir/START.md --\nhello\n")
+	many := func(n int) []string {
+		var out []string
+		for range n {
+			out = append(out, "--done-when", "true")
+		}
+		return out
+	}
+	for _, c := range []struct {
+		path string
+		args []string
+		want []string // beginnings of the lines
+	}{
+		{"PROMPT.md", []string{"--done-when", ""}, []string{`--done-when: "": is empty`}},
+		{"PROMPT.md", []string{"--done-when", " \t"}, []string{`--done-when: " \t": is empty`}},
+		{"PROMPT.md", many(65), []string{`--done-when: "true": is command 65, want at most 64`}},
+		{"PROMPT.md", []string{"--done-when", "true", "--max-attempts", "0"}, []string{`--max-attempts: "0": want a whole number from 1`}},
+		{"PROMPT.md", []string{"--done-when", "true", "--max-attempts", "101"}, []string{`--max-attempts: "101": want at most 100`}},
+		{"PROMPT.md", []string{"--done-when", "true", "--max-attempts", "010"}, []string{`--max-attempts: "010"`}},
+		{"PROMPT.md", []string{"--done-when", "true", "--max-attempts", "6.5"}, []string{`--max-attempts: "6.5"`}},
+		{"PROMPT.md", []string{"--done-when", "true", "--max-attempts", "-1"}, []string{`--max-attempts: "-1"`}},
+		{"PROMPT.md", []string{"--max-attempts", "3"}, []string{"--max-attempts: needs --done-when"}},
+		{"PROMPT.md", []string{"--done-when", "", "--max-attempts", "x", "--budget", "NaN"}, []string{"--done-when: ", "--max-attempts: ", "--budget: "}},
+		{"PROMPT.md", []string{"--done-wen", "true"}, []string{"--done-wen: "}},
+		{"FRONT.md", many(1), []string{"--done-when: is for a plain prompt file"}},
+		{"TAG.md", many(1), []string{"--done-when: is for a plain prompt file"}},
+		{"A.sh", many(1), []string{"--done-when: is for a plain prompt file"}},
+		{"dir", many(1), []string{"--done-when: is for a plain prompt file"}},
+	} {
+		o := s.raymond(2, append([]string{"run", filepath.Join(s.flow, c.path)}, c.args...)...)
+		lines := strings.Split(strings.TrimSuffix(o.stderr, "\n"), "\n")
+		for i, want := range c.want {
+			if len(lines) != len(c.want) || !strings.HasPrefix(lines[i], "raymond: usage: "+want) {
+				t.Errorf("%s %q: got %q, want lines that begin with %q", c.path, c.args, lines, c.want)
+			}
+		}
+	}
+	if exists(s.stateDir()) || exists(s.sideEffects()) {
+		t.Error("something was started")
+	}
+	o := s.raymond(0, append([]string{"run", filepath.Join(s.flow, "PROMPT.md"), "--max-attempts", "100"}, many(64)...)...)
+	if o.stdout != "all done\n" {
+		t.Errorf("64 commands, 100 attempts: got %v, want the result", o)
+	}
+}
+
+// TestBadLoopKeys: what is wrong with a state's loop is told with its line, before
+// anything runs.
+func TestBadLoopKeys(t *testing.T) {
+	t.Parallel()
+	for front, want := range map[string]string{
+		"done_when: []": "1", "done_when: ['']": "1", "done_when: ' '": "1", "done_when: 7": "1", "done_when: {a: b}": "1", "done_when: [1]": "1",
+		"done_when: ~": "1",
+		"done_when: [" + strings.Repeat("a, ", 65) + "]": "1",
+		"done_when: a\nmax_attempts: 0":                  "2", "done_when: a\nmax_attempts: 101": "2", "done_when: a\nmax_attempts: 010": "2",
+		"done_when: a\nmax_attempts: 6\nmax_ralph_iters: 6": "3",
+		"done_when: a\nbackoff: 3s":                         "2", "done_when: a\nbackoff: {base: -1s}": "2", "done_when: a\nbackoff: {least: 1s}": "2",
+		"done_when: a\nattempt_context: old": "2", "done_when: a\ndone_when_timeout: 0s": "2", "done_when: a\ndone_when_timeout: 10": "2",
+		"done_when: a\non_exhausted: NOWHERE": "2", "done_when: a\nprotect: a": "2", "done_when: a\nprotect: ['[']": "2", "Done_when: a": "1",
+	} {
+		s := newSite(t, "-- START.md --\n---\n"+front+"\n---\nlog: x\nreply:\n<result>x</result>\nend.\n")
+		o := s.run(7)
+		line, _ := regexp.Compile(`(?m)^raymond: workflow: \S*START\.md:(\d+):\d+: .`)
+		m := line.FindStringSubmatch(o.stderr)
+		if at := fmt.Sprint(1 + int(want[0]-'0')); m == nil || m[1] != at || exists(s.sideEffects()) {
+			t.Errorf("%s\ngot %v\nwant an error in line %s, and nothing started", front, o, at)
+		}
+	}
+}
+
+// TestAWorkflowThatChangedInTheMidstOfALoop is refused where it leaves the agent
+// with nowhere to go.
+func TestAWorkflowThatChangedInTheMidstOfALoop(t *testing.T) {
+	t.Parallel()
+	reply := "reply:\n<goto>END</goto>\nend.\n"
+	flow := "-- START.md --\n---\ndone_when: test -e go\n---\n" + reply + "-- END.md --\nreply:\n<result>x</result>\nend.\n"
+	s := newSite(t, flow)
+	s.run(3, "--budget", "0.001")
+	s.write(filepath.Join(s.flow, "START.md"), reply)
+	o := s.resume(7, "--budget", "1", "--allow-changed-workflow")
+	if !strings.Contains(o.stderr, "raymond: workflow: START.md: has no done_when any more") {
+		t.Errorf("without its commands: got %v", o)
+	}
+
+	s = newSite(t, strings.Replace(flow, "test -e go", "echo >here; until test -e go; do sleep 0.01; done", 1))
+	j := s.start(s.runArgs("--deadline", "100ms", "--grace", "1ms")...)
+	if o := j.wait(); o.code != 10 {
+		t.Fatalf("deadline in the commands: got %v, want exit code 10", o)
+	}
+	if a := s.saved().Agents[0]; a.Exec.Phase != state.PhaseVerify && !slices.Contains([]state.AgentStatus{state.Busy}, a.Status) {
+		t.Fatalf("after the deadline: got %+v", a)
+	}
+	s.write(s.file("go"), "")
+	if o := s.resume(0); o.stdout != "x\n" {
+		t.Errorf("resume: got %v, want the result", o)
+	}
+}

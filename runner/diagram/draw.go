@@ -1,0 +1,223 @@
+package diagram
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/raymond-action/raymond-action/protocol"
+)
+
+// Draw returns the workflow as a Mermaid flowchart. With the path of a run, nil
+// for none, it shows how often each state ran and each way was taken, where
+// agents stand, and where one failed; states and ways that no file shows, or
+// shows any more, are added. States of a workflow that can't be started are
+// drawn as far as they are known. Names of states never break the diagram, and
+// it never exceeds what GitHub renders.
+func Draw(w *protocol.Workflow, p *Path) string {
+	g := build(w, p)
+	states, lines := g.trim()
+	d := &drawing{graph: g, workflow: w, ids: map[string]string{}, classes: map[string][]string{}, strokes: map[string][]string{}}
+	d.b.WriteString("flowchart TB\n")
+	for i, name := range g.nodes {
+		d.ids[name] = fmt.Sprintf("s%d", i)
+		d.node(name)
+	}
+	d.lines()
+	if states+lines > 0 {
+		fmt.Fprintf(&d.b, "    more[\"not shown: %d states, %d arrows\"]\n", states, lines)
+		d.classes["idle"] = append(d.classes["idle"], "more")
+	}
+	d.styles()
+	return d.b.String()
+}
+
+// drawing is a diagram being written.
+type drawing struct {
+	*graph
+	workflow *protocol.Workflow
+	b        strings.Builder
+	ids      map[string]string
+	classes  map[string][]string // ids of nodes by class
+	strokes  map[string][]string // numbers of lines by style
+}
+
+// node writes one node.
+func (d *drawing) node(name string) {
+	id := d.ids[name]
+	write := func(class, format, text string) {
+		d.classes[class] = append(d.classes[class], id)
+		fmt.Fprintf(&d.b, "    %s"+format+"\n", id, text)
+	}
+	missing, isMissing := strings.CutPrefix(name, missPrefix)
+	st, known := d.workflow.State(name)
+	switch {
+	case name == startNode:
+		write("terminal", "([\"%s\"])", "start")
+	case name == endNode:
+		write("terminal", "([\"%s\"])", "end")
+	case name == openNode:
+		write("open", "([\"%s\"])", "known at run time")
+	case isMissing:
+		write("missing", "[\"%s\"]", label(missing)+"<br/>missing")
+	case !known:
+		write("missing", "[\"%s\"]", d.text(name)+"<br/>no longer there")
+	case st.Kind == protocol.Script:
+		write("script", "[[\"%s\"]]", d.text(name))
+	default:
+		write("prompt", "(\"%s\")", d.text(name))
+	}
+}
+
+// text is what a state's node says, and notes the classes of the state.
+func (d *drawing) text(name string) string {
+	parts := []string{label(name)}
+	mark := func(class, text string) {
+		d.classes[class] = append(d.classes[class], d.ids[name])
+		if text != "" {
+			parts = append(parts, text)
+		}
+	}
+	if st, ok := d.workflow.State(name); ok {
+		if st.Policy.Restricted {
+			mark("policy", "policy")
+		}
+		if c := st.Policy.Convergence; c != nil {
+			parts = append(parts, fmt.Sprintf("until done, %d× at most", c.MaxAttempts))
+		}
+	}
+	if d.path == nil {
+		return strings.Join(parts, "<br/>")
+	}
+	runs := d.path.states[name]
+	if runs > 0 {
+		parts[0] = fmt.Sprintf("%s  %d×", parts[0], runs)
+	}
+	switch {
+	case d.path.hasFailedAt(name):
+		mark("failed", "FAILED")
+	case d.path.isAt(name) && d.path.over:
+		mark("here", "stopped here")
+	case d.path.isAt(name):
+		mark("here", "here now")
+	case runs > 0:
+		mark("taken", "")
+	default:
+		mark("idle", "")
+	}
+	return strings.Join(parts, "<br/>")
+}
+
+// arrow is one or more lines of the same look from one node to another.
+type arrow struct {
+	from, to string
+	shape    string // Mermaid's arrow
+	color    string
+	labels   []string
+	taken    int
+}
+
+// look says how a line is drawn.
+func look(l line) (shape, color string) {
+	switch l.kind {
+	case call, function:
+		return "==>", "#8250df"
+	case then:
+		return "-.->", "#8250df"
+	case result:
+		if l.to != endNode {
+			return "-.->", "#8250df"
+		}
+	case fork:
+		return "==>", "#bc4c00"
+	case exhausted:
+		return "-.->", "#cf222e"
+	case anyMove:
+		return "-.->", "#8b949e"
+	}
+	return "-->", "#8b949e"
+}
+
+// arrows joins the lines that look the same.
+func (d *drawing) arrows() []*arrow {
+	var all []*arrow
+	for _, l := range d.graph.lines {
+		shape, color := look(l)
+		i := slices.IndexFunc(all, func(a *arrow) bool {
+			return a.from == l.from && a.to == l.to && a.shape == shape && a.color == color
+		})
+		if i < 0 {
+			all = append(all, &arrow{from: l.from, to: l.to, shape: shape, color: color})
+			i = len(all) - 1
+		}
+		all[i].taken += l.taken
+		if l.from != startNode {
+			all[i].labels = append(all[i].labels, l.label())
+		}
+	}
+	return all
+}
+
+// label says what a line stands for, and how often the run took it.
+func (l line) label() string {
+	text := kindNames[l.kind]
+	if l.after != "" {
+		text += ", then " + label(l.after)
+	}
+	if l.taken > 0 {
+		text += fmt.Sprintf("  %d×", l.taken)
+	}
+	return text
+}
+
+func (d *drawing) lines() {
+	for i, a := range d.arrows() {
+		text := ""
+		if len(a.labels) > 0 {
+			text = "|\"" + strings.Join(a.labels, "<br/>") + "\"|"
+		}
+		fmt.Fprintf(&d.b, "    %s %s%s %s\n", d.ids[a.from], a.shape, text, d.ids[a.to])
+		style := "stroke:" + a.color
+		switch {
+		case d.path == nil:
+		case a.taken > 0:
+			style = "stroke:#2da44e,stroke-width:4px"
+		default:
+			style = "stroke:#8b949e,stroke-width:1px,opacity:0.5"
+		}
+		d.strokes[style] = append(d.strokes[style], fmt.Sprint(i))
+	}
+}
+
+// classes of nodes, later ones over earlier ones. The colors are readable on
+// GitHub's light and dark pages.
+var classDefs = [][2]string{
+	{"prompt", "fill:#ddf4ff,stroke:#0969da,color:#0a3069"},
+	{"script", "fill:#eaeef2,stroke:#57606a,color:#24292f"},
+	{"terminal", "fill:#24292f,stroke:#8b949e,color:#ffffff"},
+	{"open", "fill:#ffffff,stroke:#6e7781,color:#57606a,stroke-dasharray:4 3"},
+	{"missing", "fill:#ffebe9,stroke:#cf222e,color:#82071e,stroke-dasharray:4 3"},
+	{"policy", "stroke-width:4px"},
+	{"idle", "fill:#f6f8fa,stroke:#b1bac4,color:#6e7781"},
+	{"taken", "fill:#dafbe1,stroke:#2da44e,color:#0b4a1e"},
+	{"here", "fill:#fff8c5,stroke:#9a6700,color:#4d2d00,stroke-width:4px"},
+	{"failed", "fill:#cf222e,stroke:#82071e,color:#ffffff,stroke-width:4px"},
+}
+
+// styles writes how nodes and lines look.
+func (d *drawing) styles() {
+	styles := make([]string, 0, len(d.strokes))
+	for style := range d.strokes {
+		styles = append(styles, style)
+	}
+	slices.Sort(styles)
+	for _, style := range styles {
+		fmt.Fprintf(&d.b, "    linkStyle %s %s\n", strings.Join(d.strokes[style], ","), style)
+	}
+	for _, def := range classDefs {
+		if ids := d.classes[def[0]]; len(ids) > 0 {
+			fmt.Fprintf(&d.b, "    classDef %s %s\n", def[0], def[1])
+			fmt.Fprintf(&d.b, "    class %s %s\n", strings.Join(ids, ","), def[0])
+		}
+	}
+}

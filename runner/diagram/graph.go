@@ -1,0 +1,270 @@
+package diagram
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+
+	"github.com/raymond-action/raymond-action/protocol"
+)
+
+// kind says what a line of a diagram stands for.
+type kind int
+
+// The kinds, the plainest first. A line that stands for several is drawn like
+// the last of them.
+const (
+	goTo kind = iota
+	reset
+	next   // where the parent of a fork goes on
+	result // back to the caller, or to the end
+	anyMove
+	then // where a call goes on, when nothing shows what returns there
+	call
+	function
+	fork
+	exhausted
+)
+
+var kindNames = [...]string{"goto", "reset", "next", "result", "any move", "then", "call", "function", "fork", "attempts used up"}
+
+var kindOf = map[protocol.Verb]kind{
+	protocol.Goto: goTo, protocol.Reset: reset, protocol.Call: call, protocol.Function: function,
+	protocol.Fork: fork, protocol.Result: result, "": anyMove,
+}
+
+// Names of nodes that are no states. No file can have them.
+const (
+	startNode  = "/start"
+	endNode    = "/end"
+	openNode   = "/open"
+	missPrefix = "/missing/"
+)
+
+// line is an arrow of the diagram.
+type line struct {
+	from, to string // states, or nodes that are none
+	kind     kind
+	taken    int    // by the run
+	after    string // call and function: where it returns to, when that is not plain
+}
+
+// graph is what a diagram shows.
+type graph struct {
+	chart *protocol.Chart
+	path  *Path
+	lines []line
+	nodes []string // in the order in which they are drawn
+}
+
+// build collects the lines of a workflow and of a run.
+func build(w *protocol.Workflow, p *Path) *graph {
+	g := &graph{chart: w.Chart(), path: p}
+	if entry := w.Entry(); entry != "" {
+		g.add(line{from: startNode, to: entry})
+		g.results(entry, endNode)
+	}
+	for _, name := range g.chart.States() {
+		for _, e := range g.chart.Exits(name) {
+			g.exit(name, e)
+		}
+		if g.chart.IsOpaque(name) {
+			g.add(line{from: name, to: openNode, kind: anyMove})
+		}
+	}
+	if p != nil {
+		g.walk()
+	}
+	g.order()
+	return g
+}
+
+// add adds a line unless it is there.
+func (g *graph) add(l line) {
+	if !slices.Contains(g.lines, l) {
+		g.lines = append(g.lines, l)
+	}
+}
+
+// node returns the node that a goal means.
+func node(goal protocol.Goal) string {
+	switch {
+	case goal.State != "":
+		return goal.State
+	case goal.Open:
+		return openNode
+	}
+	return missPrefix + goal.Name
+}
+
+func (g *graph) exit(name string, e protocol.Exit) {
+	to := node(e.Target)
+	k := kindOf[e.Verb]
+	switch {
+	case e.OnExhausted:
+		g.add(line{from: name, to: to, kind: exhausted})
+	case k == result:
+	case k == fork:
+		g.add(line{from: name, to: to, kind: fork})
+		g.add(line{from: name, to: node(e.After), kind: next})
+		g.results(e.Target.State, endNode)
+	case k == call || k == function:
+		l := line{from: name, to: to, kind: k}
+		if len(g.returns(e.Target.State)) > 1 {
+			l.after = e.After.Name
+		}
+		g.add(l)
+		if !g.results(e.Target.State, node(e.After)) {
+			g.add(line{from: name, to: node(e.After), kind: then})
+		}
+	default:
+		g.add(line{from: name, to: to, kind: k})
+	}
+}
+
+// results adds the lines of the results that come back from a state, or of those
+// after it, to another. It reports whether there is one.
+func (g *graph) results(from, to string) bool {
+	found := false
+	for _, name := range g.level(from) {
+		for _, e := range g.chart.Exits(name) {
+			if e.Verb == protocol.Result {
+				g.add(line{from: name, to: to, kind: result})
+				found = true
+			}
+		}
+	}
+	return found
+}
+
+// level returns the states that an agent comes through from one on without a
+// return to where it was called.
+func (g *graph) level(from string) []string {
+	if from == "" {
+		return nil
+	}
+	found := []string{from}
+	for i := 0; i < len(found); i++ {
+		for _, e := range g.chart.Exits(found[i]) {
+			onward := e.Target.State
+			if k := kindOf[e.Verb]; k == call || k == function || k == fork {
+				onward = e.After.State
+			}
+			if onward != "" && !slices.Contains(found, onward) {
+				found = append(found, onward)
+			}
+		}
+	}
+	return found
+}
+
+// returns names the states that calls of a state return to.
+func (g *graph) returns(callee string) []string {
+	var names []string
+	for _, name := range g.chart.States() {
+		for _, e := range g.chart.Exits(name) {
+			isCall := e.Verb == protocol.Call || e.Verb == protocol.Function
+			if isCall && e.Target.State == callee && !slices.Contains(names, e.After.Name) {
+				names = append(names, e.After.Name)
+			}
+		}
+	}
+	return names
+}
+
+// walk marks the lines that the run took, and adds those that no file shows.
+func (g *graph) walk() {
+	moves := slices.SortedFunc(maps.Keys(g.path.moves), func(a, b move) int {
+		return cmp.Or(cmp.Compare(a.from, b.from), cmp.Compare(a.to, b.to), cmp.Compare(a.kind, b.kind))
+	})
+	for _, m := range moves {
+		n := g.path.moves[m]
+		if m.to == "" {
+			m.to = endNode
+		}
+		g.line(m).taken += n
+	}
+	if first := &g.lines[0]; first.from == startNode {
+		first.taken = min(1, g.path.states[first.to])
+	}
+}
+
+// line returns the line of a move, a new one when no file shows it.
+func (g *graph) line(m move) *line {
+	for i, l := range g.lines {
+		if l.from == m.from && l.to == m.to && l.kind == m.kind {
+			return &g.lines[i]
+		}
+	}
+	g.lines = append(g.lines, line{from: m.from, to: m.to, kind: m.kind})
+	return &g.lines[len(g.lines)-1]
+}
+
+// order collects the nodes (the start, the states, those that are gone, what no
+// file stands for, the end) and sorts the lines by where they begin.
+func (g *graph) order() {
+	g.nodes = []string{startNode}
+	add := func(name string) {
+		if !slices.Contains(g.nodes, name) {
+			g.nodes = append(g.nodes, name)
+		}
+	}
+	for _, name := range g.chart.States() {
+		add(name)
+	}
+	if g.path != nil {
+		for _, name := range slices.Sorted(maps.Keys(g.path.states)) {
+			add(name)
+		}
+	}
+	last := false
+	for _, l := range g.lines {
+		for _, name := range []string{l.from, l.to} {
+			if last = last || name == endNode; name != endNode {
+				add(name)
+			}
+		}
+	}
+	if last {
+		add(endNode)
+	}
+	slices.SortStableFunc(g.lines, func(a, b line) int {
+		return slices.Index(g.nodes, a.from) - slices.Index(g.nodes, b.from)
+	})
+}
+
+// What a diagram holds at most. Mermaid, as GitHub runs it, refuses more than
+// 500 lines or 50,000 characters, and nobody reads that much.
+const (
+	maxNodes = 120
+	maxLines = 240
+)
+
+// trim drops what is too much, what the run did last, and returns how many
+// states and lines that were.
+func (g *graph) trim() (states, lines int) {
+	if states = len(g.nodes) - maxNodes; states > 0 {
+		slices.SortStableFunc(g.nodes, func(a, b string) int { return g.rank(a) - g.rank(b) })
+		g.nodes = g.nodes[:maxNodes]
+	}
+	all := len(g.lines)
+	g.lines = slices.DeleteFunc(g.lines, func(l line) bool {
+		return !slices.Contains(g.nodes, l.from) || !slices.Contains(g.nodes, l.to)
+	})
+	if len(g.lines) > maxLines {
+		slices.SortStableFunc(g.lines, func(a, b line) int { return min(b.taken, 1) - min(a.taken, 1) })
+		g.lines = g.lines[:maxLines]
+	}
+	return max(0, states), all - len(g.lines)
+}
+
+// rank is low for the nodes that a trimmed diagram keeps.
+func (g *graph) rank(name string) int {
+	switch {
+	case name == startNode || name == endNode || name == openNode:
+		return 0
+	case g.path != nil && (g.path.states[name] > 0 || g.path.isAt(name)):
+		return 1
+	}
+	return 2
+}

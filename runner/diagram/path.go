@@ -1,0 +1,113 @@
+package diagram
+
+import (
+	"github.com/raymond-action/raymond-action/protocol"
+	"github.com/raymond-action/raymond-action/state"
+)
+
+// Path is what a run did, as far as a diagram shows it. The zero Path is ready
+// to use.
+type Path struct {
+	states map[string]int // executions begun
+	moves  map[move]int
+	agents map[string]*agent // those that have not ended with a result
+	over   bool              // the run came to rest
+}
+
+// move is one way on that was taken.
+type move struct {
+	from, to string // to is "" for the end of an agent
+	kind     kind
+}
+
+// agent is where one thread of the run stands.
+type agent struct {
+	state  string
+	open   bool // an execution of state is under way
+	gaveUp bool // the last execution ended without a move of the agent's choice
+	forked bool // the move to next is counted
+	failed bool
+}
+
+// Add takes the next event of the run, in the order of their numbers. Events
+// that tell nothing of the path are welcome.
+func (p *Path) Add(e state.Event) {
+	if p.states == nil {
+		p.states, p.moves, p.agents = map[string]int{}, map[move]int{}, map[string]*agent{}
+	}
+	switch b := e.Body.(type) {
+	case *state.RunStarted:
+		p.over = false
+	case *state.RunFinished:
+		p.over = true
+	case *state.AgentStarted:
+		p.agents[e.Agent] = &agent{state: e.State}
+	case *state.StateStarted:
+		p.start(e)
+	case *state.StateFinished:
+		a := p.agent(e)
+		a.open, a.gaveUp = false, !b.OK
+	case *state.Transition:
+		p.move(p.agent(e), b)
+	case *state.AgentFinished:
+		p.agent(e).failed = b.Error != ""
+		if b.Error == "" {
+			delete(p.agents, e.Agent)
+		}
+	}
+}
+
+func (p *Path) agent(e state.Event) *agent {
+	a := p.agents[e.Agent]
+	if a == nil {
+		a = &agent{state: e.State}
+		p.agents[e.Agent] = a
+	}
+	return a
+}
+
+// start counts an execution, once however often it is interrupted and repeated.
+func (p *Path) start(e state.Event) {
+	a := p.agent(e)
+	if !a.open || a.state != e.State {
+		p.states[e.State]++
+	}
+	*a = agent{state: e.State, open: true}
+}
+
+func (p *Path) move(a *agent, t *state.Transition) {
+	k := kindOf[protocol.Verb(t.Tag)]
+	switch {
+	case k == fork:
+		p.moves[move{t.From, t.Target, fork}]++
+		if !a.forked { // several forks of one message are one move of their parent
+			p.moves[move{t.From, t.Next, next}]++
+		}
+		a.state, a.forked = t.Next, true
+		return
+	case a.gaveUp:
+		k = exhausted
+	}
+	p.moves[move{t.From, t.Target, k}]++
+	a.state = t.Target
+}
+
+// isAt reports whether an agent that has not failed stands at a state.
+func (p *Path) isAt(name string) bool {
+	for _, a := range p.agents {
+		if a.state == name && !a.failed {
+			return true
+		}
+	}
+	return false
+}
+
+// hasFailedAt reports whether an agent failed in a state and waits there.
+func (p *Path) hasFailedAt(name string) bool {
+	for _, a := range p.agents {
+		if a.state == name && a.failed {
+			return true
+		}
+	}
+	return false
+}

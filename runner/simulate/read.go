@@ -1,0 +1,328 @@
+package simulate
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"gopkg.in/yaml.v3"
+
+	"github.com/raymond-action/raymond-action/protocol"
+	"github.com/raymond-action/raymond-action/state"
+)
+
+// reader reads YAML into the types of a replies file, and notes everything that
+// is wrong. It takes nothing for something else: no number for a string, no
+// null, no alias.
+type reader struct{ problems []protocol.Problem }
+
+// special is a type that is not read as its kind says.
+type special interface {
+	read(r *reader, n *yaml.Node, what string)
+}
+
+// checked is a type of which more can be wrong than its parts.
+type checked interface {
+	check(r *reader, n *yaml.Node)
+}
+
+func (r *reader) fault(n *yaml.Node, code, format string, args ...any) *protocol.Problem {
+	r.problems = append(r.problems, protocol.Problem{
+		Pos: protocol.Pos{Line: n.Line, Col: n.Column}, Code: code, Message: fmt.Sprintf(format, args...),
+	})
+	return &r.problems[len(r.problems)-1]
+}
+
+// parse returns the one document of the file; nil after a fault.
+func (r *reader) parse(data []byte) *yaml.Node {
+	top := &yaml.Node{Line: 1}
+	if len(data) > maxReplies {
+		r.fault(top, "too-big", "the file is over %d MiB", maxReplies>>20)
+		return nil
+	}
+	root, line, err := protocol.ParseYAML(string(data))
+	switch {
+	case err != nil:
+		r.fault(&yaml.Node{Line: line}, "yaml", "malformed YAML: %v", err)
+	case root == nil:
+		r.fault(top, "empty", "the file is empty")
+	}
+	return root
+}
+
+// read reads a node into what to points to; what names it in messages.
+func (r *reader) read(n *yaml.Node, what string, to any) {
+	before := len(r.problems)
+	r.value(n, what, reflect.ValueOf(to).Elem())
+	if c, ok := to.(checked); ok && len(r.problems) == before {
+		c.check(r, n)
+	}
+}
+
+func (r *reader) value(n *yaml.Node, what string, v reflect.Value) {
+	if n.Kind == yaml.AliasNode {
+		r.fault(n, "alias", "%s is an alias", what).Hint = "write it out"
+		return
+	}
+	if s, ok := v.Addr().Interface().(special); ok {
+		s.read(r, n, what)
+		return
+	}
+	switch v.Kind() {
+	case reflect.Pointer:
+		v.Set(reflect.New(v.Type().Elem()))
+		r.read(n, what, v.Interface())
+	case reflect.Struct:
+		r.fields(n, what, v)
+	case reflect.Map:
+		r.entries(n, what, v)
+	case reflect.Slice:
+		r.items(n, what, v)
+	case reflect.String:
+		v.SetString(r.text(n, what))
+	case reflect.Int:
+		v.SetInt(int64(r.number(n, what)))
+	default:
+		panic("internal error: a replies file can't hold a " + v.Type().String())
+	}
+}
+
+// fields reads the keys of a struct.
+func (r *reader) fields(n *yaml.Node, what string, v reflect.Value) {
+	known, names := map[string]int{}, []string{}
+	for i := range v.NumField() {
+		if key, _, _ := strings.Cut(v.Type().Field(i).Tag.Get("yaml"), ","); key != "" {
+			known[key] = i
+			names = append(names, key)
+		}
+	}
+	r.pairs(n, what, func(key, value *yaml.Node) {
+		i, ok := known[key.Value]
+		if !ok {
+			r.fault(key, "unknown-key", "unknown key %q in %s", key.Value, what).Hint = "its keys are " + strings.Join(names, ", ")
+			return
+		}
+		r.read(value, key.Value, v.Field(i).Addr().Interface())
+	})
+}
+
+// entries reads a map.
+func (r *reader) entries(n *yaml.Node, what string, v reflect.Value) {
+	v.Set(reflect.MakeMap(v.Type()))
+	r.pairs(n, what, func(key, value *yaml.Node) {
+		e := reflect.New(v.Type().Elem())
+		r.read(value, key.Value, e.Interface())
+		v.SetMapIndex(reflect.ValueOf(key.Value), e.Elem())
+	})
+}
+
+// items reads a list, which must not be empty.
+func (r *reader) items(n *yaml.Node, what string, v reflect.Value) {
+	if n.Kind != yaml.SequenceNode || len(n.Content) == 0 {
+		r.fault(n, "wrong-type", "%s is %s, want a list that is not empty", what, describe(n))
+		return
+	}
+	v.Set(reflect.MakeSlice(v.Type(), len(n.Content), len(n.Content)))
+	for i, item := range n.Content {
+		r.read(item, fmt.Sprintf("entry %d of %s", i+1, what), v.Index(i).Addr().Interface())
+	}
+}
+
+// pairs calls f for the keys of a map, which must be strings and stand once.
+func (r *reader) pairs(n *yaml.Node, what string, f func(key, value *yaml.Node)) {
+	if n.Kind != yaml.MappingNode {
+		r.fault(n, "wrong-type", "%s is %s, want a map", what, describe(n))
+		return
+	}
+	lines := map[string]int{}
+	for i := 0; i < len(n.Content); i += 2 {
+		key, value := n.Content[i], n.Content[i+1]
+		line, twice := lines[key.Value]
+		switch {
+		case key.Kind != yaml.ScalarNode || key.ShortTag() != "!!str" || key.Value == "":
+			r.fault(key, "wrong-type", "a key of %s is %s, want a string", what, describe(key))
+		case twice:
+			r.fault(key, "duplicate-key", "key %q stands twice", key.Value).Hint = fmt.Sprintf("it is set in line %d already", line)
+		default:
+			lines[key.Value] = key.Line
+			f(key, value)
+		}
+	}
+}
+
+func (r *reader) text(n *yaml.Node, what string) string {
+	if n.Kind != yaml.ScalarNode || n.ShortTag() != "!!str" {
+		p := r.fault(n, "wrong-type", "%s is %s, want a string", what, describe(n))
+		if n.Kind == yaml.ScalarNode && n.Value != "" {
+			p.Hint = "put it in quotes"
+		}
+	}
+	return n.Value
+}
+
+func (r *reader) number(n *yaml.Node, what string) int {
+	i, err := strconv.Atoi(n.Value)
+	if err != nil || n.ShortTag() != "!!int" || strconv.Itoa(i) != n.Value {
+		r.fault(n, "wrong-type", "%s is %s, want a whole number", what, describe(n))
+	}
+	return i
+}
+
+// describe names what a node is.
+func describe(n *yaml.Node) string {
+	switch {
+	case n.Kind == yaml.MappingNode:
+		return "a map"
+	case n.Kind == yaml.SequenceNode && len(n.Content) == 0:
+		return "an empty list"
+	case n.Kind == yaml.SequenceNode:
+		return "a list"
+	case n.Kind == yaml.AliasNode:
+		return "an alias"
+	case n.ShortTag() == "!!null":
+		return "null"
+	}
+	value := []rune(n.Value)
+	if len(value) > 60 {
+		value = append(value[:60], '…')
+	}
+	return fmt.Sprintf("%q", string(value))
+}
+
+func (c *Cost) read(r *reader, n *yaml.Node, what string) {
+	usd, err := state.ParseUSD(n.Value)
+	if tag := n.ShortTag(); err != nil || n.Kind != yaml.ScalarNode || tag != "!!int" && tag != "!!float" {
+		r.fault(n, "wrong-value", "%s is %s, want a number of US dollars such as 0.25", what, describe(n))
+	}
+	*c = Cost(usd)
+}
+
+func (d *Delay) read(r *reader, n *yaml.Node, what string) {
+	v, err := time.ParseDuration(n.Value)
+	if err != nil || n.Kind != yaml.ScalarNode || n.ShortTag() != "!!str" || strings.HasPrefix(n.Value, "-") {
+		r.fault(n, "wrong-value", "%s is %s, want a duration such as 90s or 10m", what, describe(n))
+	}
+	*d = Delay(v)
+}
+
+func (p *Path) read(r *reader, n *yaml.Node, what string) {
+	byAgent := map[string][]string{}
+	if n.Kind != yaml.SequenceNode {
+		r.value(n, what, reflect.ValueOf(&byAgent).Elem())
+	} else {
+		var list []string
+		r.value(n, what, reflect.ValueOf(&list).Elem())
+		byAgent["main"] = list
+	}
+	*p = byAgent
+	for i := 0; n.Kind == yaml.MappingNode && i < len(n.Content); i += 2 {
+		if agent := n.Content[i]; !agentName.MatchString(agent.Value) {
+			r.fault(agent, "wrong-value", "%q is no name of an agent", agent.Value).Hint = "the first is main, those it forks are main_NAME1 …"
+		}
+	}
+}
+
+func (r *Replies) check(rd *reader, n *yaml.Node) {
+	eachPair(child(n, "meta"), func(key, _ *yaml.Node) {
+		if !metaKey.MatchString(key.Value) {
+			rd.fault(key, "wrong-value", "meta key %q has more than letters, digits and _", key.Value)
+		}
+	})
+	eachPair(child(n, "states"), func(key, _ *yaml.Node) {
+		agent, st, both := strings.Cut(key.Value, "/")
+		if !both {
+			agent, st = "main", key.Value
+		}
+		if !agentName.MatchString(agent) || st == "" || strings.Contains(st, "/") {
+			rd.fault(key, "wrong-value", "%q is neither STATE nor AGENT/STATE", key.Value)
+		}
+		r.named(key, st, true)
+	})
+	if path := child(child(n, "expect"), "path"); path != nil {
+		r.pathNames(path)
+	}
+}
+
+// pathNames notes the states that an expected path names.
+func (r *Replies) pathNames(path *yaml.Node) {
+	lists := []*yaml.Node{path}
+	eachPair(path, func(_, list *yaml.Node) { lists = append(lists, list) })
+	for _, list := range lists {
+		if list.Kind != yaml.SequenceNode {
+			continue
+		}
+		for _, item := range list.Content {
+			r.named(item, item.Value, false)
+		}
+	}
+}
+
+func (r *Replies) named(n *yaml.Node, st string, asked bool) {
+	r.names = append(r.names, name{protocol.Pos{Line: n.Line, Col: n.Column}, st, asked})
+}
+
+// child returns the value of a key of a map, nil when there is none.
+func child(n *yaml.Node, key string) *yaml.Node {
+	var found *yaml.Node
+	eachPair(n, func(k, v *yaml.Node) {
+		if k.Value == key {
+			found = v
+		}
+	})
+	return found
+}
+
+func eachPair(n *yaml.Node, f func(key, value *yaml.Node)) {
+	if n == nil || n.Kind != yaml.MappingNode {
+		return
+	}
+	for i := 0; i < len(n.Content); i += 2 {
+		f(n.Content[i], n.Content[i+1])
+	}
+}
+
+func (p *Reply) check(r *reader, n *yaml.Node) {
+	if p.Error != nil && (p.Text != "" || p.Checks != nil) {
+		r.fault(n, "wrong-value", "a reply has an error and text or checks too").Hint = "an invocation that fails has no answer"
+	}
+	if len(p.Checks) > maxChecks {
+		r.fault(n, "wrong-value", "checks has %d exit codes, want at most %d", len(p.Checks), maxChecks)
+	}
+	for _, code := range p.Checks {
+		if code < 0 || code > maxCode {
+			r.fault(n, "wrong-value", "%d is no exit code, want 0 to %d", code, maxCode)
+		}
+	}
+}
+
+func (e *Error) check(r *reader, n *yaml.Node) {
+	r.oneOf(n, "class", e.Class, Classes())
+	if strings.TrimSpace(e.Message) == "" {
+		r.fault(n, "wrong-value", "the error has no message")
+	}
+}
+
+func (e *Expect) check(r *reader, n *yaml.Node) {
+	if child(n, "status") != nil {
+		r.oneOf(n, "status", e.Status, Statuses())
+	}
+	if child(n, "outcome") != nil {
+		r.oneOf(n, "outcome", e.Outcome, Outcomes())
+	}
+}
+
+// oneOf checks a key of a map that takes one of some words.
+func (r *reader) oneOf(n *yaml.Node, key, got string, words []string) {
+	if slices.Contains(words, got) {
+		return
+	}
+	at := child(n, key)
+	if at == nil {
+		r.fault(n, "wrong-value", "the error has no %s", key).Hint = "want one of " + strings.Join(words, ", ")
+		return
+	}
+	r.fault(at, "wrong-value", "%s is %q, want one of %s", key, got, strings.Join(words, ", "))
+}

@@ -1,0 +1,109 @@
+package verify
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/raymond-action/raymond-action/runner"
+)
+
+var took = regexp.MustCompile(`\(\d+\.\ds\)`)
+
+// readLog is a log without what differs from run to run.
+func readLog(t *testing.T, path string) string {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return took.ReplaceAllString(string(data), "(TIME)")
+}
+
+// logs are the names in the folder of a log.
+func logs(t *testing.T, c runner.Checks) []string {
+	t.Helper()
+	entries, err := os.ReadDir(filepath.Dir(c.LogFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, e := range entries {
+		names = append(names, e.Name())
+	}
+	slices.Sort(names)
+	return names
+}
+
+func TestTheLogHoldsTheAttempt(t *testing.T) {
+	t.Parallel()
+	c := checks(t, "echo out; echo err >&2; exit 3", "true")
+	c.Attempt, c.AgentCode = 2, 1
+	verified(t, c)
+	want := "attempt 2\nagent exit code: 1\n\n$ echo out; echo err >&2; exit 3\nout\nerr\nrc: 3 (TIME)\n\n$ true\nrc: 0 (TIME)\n\nverdict: failed\n"
+	if diff := cmp.Diff(want, readLog(t, c.LogFile)); diff != "" {
+		t.Errorf("log (-want +got):\n%s", diff)
+	}
+	c.Commands, c.Refused = []string{"true"}, "there is no transition tag"
+	verified(t, c)
+	if got := readLog(t, c.LogFile); !strings.HasSuffix(got, "no transition: there is no transition tag\n\nverdict: failed\n") {
+		t.Errorf("log of an attempt without a tag: got %q, want it failed", got)
+	}
+	c.Refused = ""
+	verified(t, c)
+	if got := readLog(t, c.LogFile); !strings.HasSuffix(got, "\n\nverdict: passed\n") {
+		t.Errorf("log of an attempt that converged: got %q, want it passed", got)
+	}
+}
+
+// TestLogsBeforeStay as .1, .2, …; that of a verification that was cut off is
+// replaced, whatever its commands printed.
+func TestLogsBeforeStay(t *testing.T) {
+	t.Parallel()
+	c := checks(t, "true")
+	for c.Attempt = 1; c.Attempt <= 12; c.Attempt++ {
+		verified(t, c)
+	}
+	if got := logs(t, c); len(got) != 12 || !slices.Contains(got, "A.md.log.11") {
+		t.Errorf("logs of 12 attempts: got %q, want A.md.log and .1 to .11", got)
+	}
+	for path, want := range map[string]string{c.LogFile: "attempt 12\n", c.LogFile + ".1": "attempt 1\n", c.LogFile + ".11": "attempt 11\n"} {
+		if got := readLog(t, path); !strings.HasPrefix(got, want) {
+			t.Errorf("%s: got %.20q, want %q", filepath.Base(path), got, want)
+		}
+	}
+	ctx, cancel := context.WithCancelCause(context.Background())
+	cancel(&runner.Stopping{Reason: "cancelled"})
+	base.Verify(ctx, c)
+	if err := os.WriteFile(c.LogFile, []byte("attempt 13\n$ x\n\nverdict: passed\nmore\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c.Attempt = 13
+	verified(t, c)
+	if got := logs(t, c); len(got) != 13 {
+		t.Errorf("after a verification that was cut off: got %d logs, want 13", len(got))
+	}
+	info, err := os.Stat(c.LogFile)
+	if err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("mode of the log: got %v, %v, want 0600", info.Mode(), err)
+	}
+}
+
+// TestALogThatCannotBeWrittenChangesNoVerdict.
+func TestALogThatCannotBeWrittenChangesNoVerdict(t *testing.T) {
+	t.Parallel()
+	c := checks(t, "true", "echo x; false")
+	c.LogFile = filepath.Join(c.Dir, "file", "A.md.log")
+	if err := os.WriteFile(filepath.Join(c.Dir, "file"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if r := verified(t, c); r[0].RC != 0 || r[1].RC != 1 || r[1].Tail != "x\n" {
+		t.Errorf("results: got %+v, want rc 0, then 1", r)
+	}
+}

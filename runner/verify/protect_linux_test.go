@@ -1,0 +1,205 @@
+package verify
+
+import (
+	"context"
+	"encoding/json"
+	"maps"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"golang.org/x/sys/unix"
+
+	"github.com/raymond-action/raymond-action/runner"
+)
+
+// tree makes a folder of files that protect can be tried on.
+func tree(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	for _, name := range []string{"a_test.go", "a.go", "sub/b_test.go", "sub/deep/c_test.go", "sub/deep/c.go", ".hidden/d_test.go",
+		".git/e_test.go", "sub/.git/f_test.go", "testdata/x.golden", "line\nbreak_test.go", "bytes\xff_test.go"} {
+		put(t, filepath.Join(dir, name), "text of "+name)
+	}
+	if err := os.Symlink("a.go", filepath.Join(dir, "link_test.go")); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+func put(t *testing.T, path, text string) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// changes are what a verification finds after something was done to a tree. The
+// digests come back from a file in between, as after a crash.
+func changes(t *testing.T, dir string, patterns []string, do func()) []string {
+	t.Helper()
+	data, err := json.Marshal(base.Digest(dir, patterns))
+	must(t, err)
+	do()
+	c := checks(t, "true")
+	c.Dir, c.Protect = dir, patterns
+	must(t, json.Unmarshal(data, &c.Protected))
+	v := base.Verify(context.Background(), c)
+	if len(v.Results) != 1 || v.Results[0].RC != 0 {
+		t.Errorf("results: got %+v, want that of the command", v.Results)
+	}
+	return v.Changed
+}
+
+func TestProtectSeesEveryChange(t *testing.T) {
+	t.Parallel()
+	all := []string{"**/*_test.go"}
+	for name, c := range map[string]struct {
+		do   func(at func(string) string)
+		want []string
+	}{
+		"nothing":          {func(func(string) string) {}, nil},
+		"other files":      {func(at func(string) string) { put(t, at("a.go"), "x"); put(t, at("new.go"), "x") }, nil},
+		"written again":    {func(at func(string) string) { put(t, at("a_test.go"), "text of a_test.go") }, nil},
+		"changed":          {func(at func(string) string) { put(t, at("sub/deep/c_test.go"), "x") }, []string{"sub/deep/c_test.go"}},
+		"same length":      {func(at func(string) string) { put(t, at("a_test.go"), "text of b_test.go") }, []string{"a_test.go"}},
+		"emptied":          {func(at func(string) string) { put(t, at("a_test.go"), "") }, []string{"a_test.go"}},
+		"removed":          {func(at func(string) string) { must(t, os.Remove(at("a_test.go"))) }, []string{"a_test.go"}},
+		"folder removed":   {func(at func(string) string) { must(t, os.RemoveAll(at("sub"))) }, []string{"sub/b_test.go", "sub/deep/c_test.go"}},
+		"added":            {func(at func(string) string) { put(t, at("new/n_test.go"), "") }, []string{"new/n_test.go"}},
+		"renamed":          {func(at func(string) string) { must(t, os.Rename(at("a_test.go"), at("z_test.go"))) }, []string{"a_test.go", "z_test.go"}},
+		"hidden folders":   {func(at func(string) string) { put(t, at(".hidden/d_test.go"), "x") }, []string{".hidden/d_test.go"}},
+		"not those of git": {func(at func(string) string) { put(t, at(".git/e_test.go"), "x"); put(t, at("sub/.git/f_test.go"), "x") }, nil},
+		"odd names": {func(at func(string) string) {
+			put(t, at("line\nbreak_test.go"), "x")
+			put(t, at("bytes\xff_test.go"), "x")
+		}, []string{`"bytes\xff_test.go"`, `"line\nbreak_test.go"`}},
+		"link elsewhere": {func(at func(string) string) {
+			must(t, os.Remove(at("link_test.go")))
+			must(t, os.Symlink("a_test.go", at("link_test.go")))
+		}, []string{"link_test.go"}},
+		"what a link leads to": {func(at func(string) string) { put(t, at("a.go"), "x") }, nil},
+		"file to link with the same content": {func(at func(string) string) {
+			must(t, os.Rename(at("a_test.go"), at("moved")))
+			must(t, os.Symlink("moved", at("a_test.go")))
+		}, []string{"a_test.go"}},
+		"folder to link": {func(at func(string) string) {
+			must(t, os.Rename(at("sub"), at("moved")))
+			must(t, os.Symlink("moved", at("sub")))
+		}, []string{"moved/b_test.go", "moved/deep/c_test.go", "sub/b_test.go", "sub/deep/c_test.go"}},
+		"file to pipe": {func(at func(string) string) {
+			must(t, os.Remove(at("a_test.go")))
+			must(t, unix.Mkfifo(at("a_test.go"), 0o644))
+		}, []string{"a_test.go"}},
+		"file to folder": {func(at func(string) string) {
+			must(t, os.Remove(at("a_test.go")))
+			must(t, os.Mkdir(at("a_test.go"), 0o755))
+		}, []string{"a_test.go"}},
+	} {
+		dir := tree(t)
+		got := changes(t, dir, all, func() { c.do(func(f string) string { return filepath.Join(dir, f) }) })
+		if diff := cmp.Diff(c.want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
+// TestProtectedFilesThatCannotBeRead differ from readable ones. As root nothing
+// is unreadable, so the thread takes on another user's rights on files.
+func TestProtectedFilesThatCannotBeRead(t *testing.T) {
+	dir := tree(t)
+	for at := dir; at != filepath.Dir(os.TempDir()) && at != os.TempDir(); at = filepath.Dir(at) {
+		must(t, os.Chmod(at, 0o755))
+	}
+	if os.Getuid() == 0 {
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		must(t, unix.Setfsuid(65534))
+		defer func() { must(t, unix.Setfsuid(0)) }()
+	}
+	before := base.Digest(dir, []string{"a_test.go", "sub/**"})
+	asOwner(t, func() {
+		must(t, os.Chmod(filepath.Join(dir, "a_test.go"), 0))
+		must(t, os.Chmod(filepath.Join(dir, "sub/deep"), 0))
+	})
+	after := base.Digest(dir, []string{"a_test.go", "sub/**"})
+	want := []string{"a_test.go", "sub/deep/c.go", "sub/deep/c_test.go"}
+	if diff := cmp.Diff(want, changed(before, after)); diff != "" || after["a_test.go"] != "unreadable" {
+		t.Errorf("a file and a folder without permissions (-want +got):\n%s\ndigests: %v", diff, after)
+	}
+	if diff := cmp.Diff([]string(nil), changed(after, base.Digest(dir, []string{"a_test.go", "sub/**"}))); diff != "" {
+		t.Errorf("unreadable before and after (-want +got):\n%s", diff)
+	}
+	asOwner(t, func() { must(t, os.Chmod(filepath.Join(dir, "sub/deep"), 0o755)) })
+}
+
+// asOwner does something with the rights of the user of this process.
+func asOwner(t *testing.T, do func()) {
+	t.Helper()
+	if os.Getuid() == 0 {
+		must(t, unix.Setfsuid(0))
+		defer func() { must(t, unix.Setfsuid(65534)) }()
+	}
+	do()
+}
+
+func TestPatterns(t *testing.T) {
+	t.Parallel()
+	dir := tree(t)
+	for pattern, want := range map[string][]string{
+		"*_test.go":         {"a_test.go", "link_test.go", `"line\nbreak_test.go"`, `"bytes\xff_test.go"`},
+		"sub/*_test.go":     {"sub/b_test.go"},
+		"sub/**":            {"sub/b_test.go", "sub/deep/c.go", "sub/deep/c_test.go"},
+		"**/c_test.go":      {"sub/deep/c_test.go"},
+		"**/a_test.go":      {"a_test.go"},
+		"sub/**/*_test.go":  {"sub/b_test.go", "sub/deep/c_test.go"},
+		"**/deep/*.go":      {"sub/deep/c.go", "sub/deep/c_test.go"},
+		"**/*.{golden,txt}": {"testdata/x.golden"},
+		"a.?o":              {"a.go"},
+		"[a-b].go":          {"a.go"},
+		"nothing":           nil,
+		"sub":               nil,
+		"/a.go":             nil,
+		".git/**":           nil,
+	} {
+		slices.Sort(want)
+		if diff := cmp.Diff(want, slices.Sorted(maps.Keys(base.Digest(dir, []string{pattern})))); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", pattern, diff)
+		}
+	}
+}
+
+// TestALinkIsADirectoryToo: agents may work in one.
+func TestALinkIsADirectoryToo(t *testing.T) {
+	t.Parallel()
+	dir := tree(t)
+	link := filepath.Join(t.TempDir(), "link")
+	must(t, os.Symlink(dir, link))
+	got := changes(t, link, []string{"**/*_test.go"}, func() { put(t, filepath.Join(dir, "a_test.go"), "x") })
+	if diff := cmp.Diff([]string{"a_test.go"}, got); diff != "" {
+		t.Errorf("in a directory that is a link (-want +got):\n%s", diff)
+	}
+}
+
+// TestWithoutProtectNothingIsLookedAt.
+func TestWithoutProtectNothingIsLookedAt(t *testing.T) {
+	t.Parallel()
+	c := checks(t, "true")
+	c.Dir = tree(t)
+	if v := base.Verify(context.Background(), runner.Checks{Commands: c.Commands, Dir: c.Dir, Timeout: c.Timeout, Mark: c.Mark, LogFile: c.LogFile}); v.Changed != nil {
+		t.Errorf("changed: got %q, want none", v.Changed)
+	}
+}

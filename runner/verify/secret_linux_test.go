@@ -1,0 +1,78 @@
+package verify
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestSecretsAreRedactedInTails wherever they stand: whole, at the edge of what is
+// kept, or cut off by it, and also when many of them make the output short.
+func TestSecretsAreRedactedInTails(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("long secret ", 500) + "end" // longer than a tail
+	lines := "first-line-of-it\nsecond-line-of-it\nthird"
+	v := Verifier{Env: append(base.Env, "LONG_SECRET="+long, "PRIVATE_KEY="+lines, "A_TOKEN=prefix-0123", "B_TOKEN=prefix-0123-and-more")}
+	secrets := []string{secret, "token-" + secret, long, lines, "prefix-0123", "prefix-0123-and-more"}
+	for _, value := range secrets {
+		for _, after := range []int{0, 1, 4090, 4095, 4096, 4097, 4096 - len(value)/2, 4096 - len(value) + 1, 4096 - len(value), 8192 - len(value)/2, 8191} {
+			for _, before := range []int{0, 3, 20_000} {
+				after := max(0, after)
+				text := strings.Repeat(".", before) + value + strings.Repeat("z", after)
+				wantNoSecret(t, v, fmt.Sprintf("%.12q… of %d bytes between %d and %d others", value, len(value), before, after), text)
+			}
+		}
+		wantNoSecret(t, v, fmt.Sprintf("%.12q… a thousand times", value), strings.Repeat(value, 1000))
+		wantNoSecret(t, v, fmt.Sprintf("%.12q… on a thousand lines", value), strings.Repeat(value+"\n", 1000))
+	}
+	wantNoSecret(t, v, "logins", strings.Repeat("https://user:hunter2-hunter2@host ", 1000))
+}
+
+// wantNoSecret has a command fail with a text as its output.
+func wantNoSecret(t *testing.T, v Verifier, what, text string) {
+	t.Helper()
+	c := checks(t, "cat text; exit 1")
+	if err := os.WriteFile(filepath.Join(c.Dir, "text"), []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	r := v.Verify(context.Background(), c).Results[0]
+	// Any eight bytes of a secret are too many.
+	for _, part := range []string{"s3cr3t-0", "0123456789", "secret l", "ong secr", "of it", "-of-it", "irst-lin", "prefix-0", "-0123-an", "and-more", "hunter2-"} {
+		if strings.Contains(r.Tail, part) {
+			t.Errorf("%s: got %q in the tail %.200q", what, part, r.Tail)
+		}
+	}
+	dropped := len(text) > len(r.Tail) && !strings.Contains(text, "secret")
+	if len(r.Tail) > 4096 || len(text) <= 4096 && r.Truncated && !dropped || len(text) > 100_000 && !r.Truncated {
+		t.Errorf("%s: got a tail of %d bytes of %d, truncated %v", what, len(r.Tail), len(text), r.Truncated)
+	}
+	if strings.HasSuffix(text, "zzzz") && !strings.HasSuffix(r.Tail, "zzzz") {
+		t.Errorf("%s: got %.200q, want the end of the output", what, r.Tail)
+	}
+}
+
+// TestTruncatedMeansDropped: what hiding secrets adds or takes away counts.
+func TestTruncatedMeansDropped(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		text      string
+		size      int
+		truncated bool
+	}{
+		{secret + strings.Repeat("z", 4093), 4096, false}, // 4110 bytes, but *** is short
+		{secret + strings.Repeat("z", 4094), 4096, true},
+		{strings.Repeat("http://a@b ", 370), 4096, true}, // 4070 bytes, but *** is long
+		{strings.Repeat("http://a@b ", 300), 3900, false},
+	} {
+		k := checks(t, "cat text; exit 1")
+		if err := os.WriteFile(filepath.Join(k.Dir, "text"), []byte(c.text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if r := verified(t, k)[0]; len(r.Tail) != c.size || r.Truncated != c.truncated {
+			t.Errorf("%.40q…, %d bytes: got a tail of %d bytes, truncated %v, want %d, %v", c.text, len(c.text), len(r.Tail), r.Truncated, c.size, c.truncated)
+		}
+	}
+}
