@@ -116,6 +116,7 @@ func TestJournalThatDoesNotFit(t *testing.T) {
 		"a step comes twice":           lines[0] + lines[1] + lines[1] + lines[2],
 		"another number of an agent":   strings.ReplaceAll(journal, `"id":"main_a1","n":2`, `"id":"main_a1","n":1`),
 		"an agent of no known number":  strings.ReplaceAll(journal, `"id":"main","n":1`, `"id":"main","n":9`),
+		"numbers out of order":         strings.ReplaceAll(journal, `"id":"main_a1","n":2`, `"id":"main_a1","n":10`),
 		"a field nobody knows":         strings.Replace(journal, `"progress":{`, `"progress":{"unheard_of":1,`, 1),
 		"the progress is null":         strings.Replace(journal, `"status":"running"`, `"status":null`, 1),
 		"an agent that is not there":   strings.ReplaceAll(journal, `"gone":["main_a1"]`, `"gone":["main_z1"]`),

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"strings"
 	"sync/atomic"
 	"syscall"
 
@@ -291,6 +292,10 @@ func (d *drive) conclude(run *state.Run) error {
 		return d.app.printResult(d.o, run)
 	}
 	f := verdict(run)
+	if d.o.set["state-dir"] {
+		again := "resume " + run.WorkflowID
+		f.hint = strings.Replace(f.hint, again, again+" --state-dir "+d.o.stateDir, 1)
+	}
 	if f.class == classCancelled {
 		f.code = int(d.code.Load())
 	}

@@ -79,12 +79,20 @@ func shorten(s string) string {
 
 // addFlags gives cmd the flags of a run.
 func (a *App) addFlags(cmd *cobra.Command) *options {
-	o := &options{set: map[string]bool{}, meta: map[string]string{}}
-	a.options[cmd] = o
-	o.addRunFlags(cmd)
+	o := a.newOptions(cmd)
+	o.addInputFlags(cmd)
+	o.addStateDir(cmd)
+	o.flag(cmd, "allow-changed-workflow", "go on though state files have changed since the start", func(b bool) { o.allowChanged = b })
 	o.addLimitFlags(cmd)
 	o.addAgentFlags(cmd)
+	o.addLoopFlags(cmd)
 	o.addOutputFlags(cmd)
+	return o
+}
+
+func (a *App) newOptions(cmd *cobra.Command) *options {
+	o := &options{set: map[string]bool{}, meta: map[string]string{}}
+	a.options[cmd] = o
 	return o
 }
 
@@ -108,7 +116,7 @@ func (o *options) flag(cmd *cobra.Command, name, text string, set func(bool)) {
 // change notes what a flag changes in the options of a run.
 func (o *options) change(f func(*state.Options)) { o.over = append(o.over, f) }
 
-func (o *options) addRunFlags(cmd *cobra.Command) {
+func (o *options) addInputFlags(cmd *cobra.Command) {
 	o.add(cmd, "input", "TEXT", "payload of the first state", func(s string) error { o.input = s; return nil })
 	o.add(cmd, "input-file", "FILE", "the same, from a file", func(s string) error { return o.readInput(s) })
 	o.add(cmd, "meta", "KEY=VALUE", "template variable of every state (repeatable)", o.addMeta)
@@ -120,8 +128,6 @@ func (o *options) addRunFlags(cmd *cobra.Command) {
 		}
 		return nil
 	})
-	o.addStateDir(cmd)
-	o.flag(cmd, "allow-changed-workflow", "go on though state files have changed since the start", func(b bool) { o.allowChanged = b })
 }
 
 func (o *options) addStateDir(cmd *cobra.Command) {
@@ -255,7 +261,6 @@ func (o *options) addAgentFlags(cmd *cobra.Command) {
 		o.claude = s
 		return notEmpty(s)
 	})
-	o.addLoopFlags(cmd)
 	var args []string
 	o.add(cmd, "claude-arg", "ARG", "one more argument for the agent CLI (repeatable)", func(s string) error {
 		args = append(args, s)

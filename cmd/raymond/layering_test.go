@@ -34,11 +34,15 @@ var layers = map[string]layer{
 	"runner/shell":                    {ours: "protocol state runner runner/internal/proc"},
 	"runner/verify":                   {ours: "protocol state runner runner/internal/proc", foreign: "github.com/bmatcuk/doublestar/v4"},
 	"runner/report":                   {ours: "protocol state runner", foreign: "golang.org/x/sys"},
+	"runner/diagram":                  {ours: "protocol state"},
+	"runner/diagram/mermaidtest":      {foreign: "github.com/gofrs/flock"},
+	"runner/simulate":                 {ours: "protocol state runner runner/claude", foreign: "gopkg.in/yaml.v3"},
 	"runner/claude/pin":               {},
 	"runner/claude/claudetest":        {ours: "runner/claude/pin", foreign: "github.com/gofrs/flock"},
 	"cmd/raymond/internal/stubclaude": {},
 	"cmd/raymond": {
-		ours:    "protocol state runner runner/claude runner/claude/pin runner/shell runner/verify runner/report",
+		ours: "protocol state runner runner/claude runner/claude/pin runner/shell runner/verify runner/report " +
+			"runner/diagram runner/simulate",
 		foreign: "github.com/spf13/cobra github.com/spf13/pflag github.com/google/uuid",
 	},
 }
@@ -147,6 +151,16 @@ func TestLayering(t *testing.T) {
 			case isForeign(path) && foreignModule(path, strings.Fields(allowed.foreign)) == "":
 				t.Errorf("%s imports %s: package %q may import %q", f.name, path, f.pkg(), allowed.foreign)
 			}
+		}
+	}
+}
+
+// TestArchitectureNamesEveryPackage keeps docs/architecture.md from aging.
+func TestArchitectureNamesEveryPackage(t *testing.T) {
+	text := readText(t, "docs/architecture.md")
+	for pkg := range layers {
+		if !strings.Contains(text, "`"+pkg+"`") {
+			t.Errorf("docs/architecture.md: got nothing on package %q, want a line", pkg)
 		}
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"time"
@@ -12,7 +11,6 @@ import (
 	"github.com/google/uuid"
 	"github.com/spf13/cobra"
 
-	"github.com/raymond-action/raymond-action/protocol"
 	"github.com/raymond-action/raymond-action/runner"
 	"github.com/raymond-action/raymond-action/runner/report"
 	"github.com/raymond-action/raymond-action/runner/shell"
@@ -31,7 +29,11 @@ func (a *App) simulateCommand() *cobra.Command {
 			"say from a file. With an \"expect\" part in the file it exits 1, and says what differs, when the\n" +
 			"run is not as expected. --record makes such a file from the --debug-dir of a finished run.",
 	}
-	o := a.addFlags(cmd)
+	o := a.newOptions(cmd)
+	o.addInputFlags(cmd)
+	o.addLimitFlags(cmd)
+	o.addLoopFlags(cmd)
+	o.addOutputFlags(cmd)
 	var replies, record string
 	o.add(cmd, "replies", "FILE", "what the agents say (YAML)", func(s string) error { replies = s; return notEmpty(s) })
 	o.add(cmd, "record", "DEBUG_DIR", "print the replies file of a finished run", func(s string) error { record = s; return notEmpty(s) })
@@ -66,15 +68,15 @@ func (a *App) record(dir string, args []string, replies bool) error {
 }
 
 func (a *App) simulate(o *options, path, file string) error {
-	replies, err := readReplies(file)
-	if err != nil {
-		return err
-	}
 	s, err := openScope(path)
 	if err != nil {
 		return err
 	}
 	defer s.close()
+	replies, err := readReplies(file, s)
+	if err != nil {
+		return err
+	}
 	run, err := o.simulatedRun(s, replies)
 	if err != nil {
 		return err
@@ -89,17 +91,22 @@ func (a *App) simulate(o *options, path, file string) error {
 	return sim.drive()
 }
 
-func readReplies(path string) (*simulate.Replies, error) {
+// readReplies reads a replies file for a workflow. What is wrong with it is an
+// error of class workflow.
+func readReplies(path string, s *scope) (*simulate.Replies, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, usage("--replies", err.Error(), "")
 	}
 	defer f.Close()
-	r, err := simulate.Read(f)
+	r, problems, err := simulate.Read(f)
 	if err != nil {
-		return nil, &fault{class: classWorkflow, where: path, what: err.Error()}
+		return nil, usage("--replies", err.Error(), "")
 	}
-	return r, nil
+	if len(problems) == 0 {
+		problems = r.Check(s.workflow)
+	}
+	return r, workflowFaults(path, problems)
 }
 
 // simulatedRun is the run that flags, workflow and replies describe. Flags win.
@@ -130,6 +137,7 @@ type simulation struct {
 
 	journal simulate.Journal
 	fan     *report.Fanout
+	driver  *drive // for what a simulation has in common with a run
 }
 
 func (s *simulation) drive() error {
@@ -152,26 +160,52 @@ func (s *simulation) drive() error {
 func (s *simulation) config() (runner.Config, *simulate.Actor, error) {
 	cfg := runner.Config{
 		Workflow: s.scope.workflow, NewID: uuid.NewString, Verbose: s.o.verbose, Deadline: s.o.deadline,
-		Store: simulate.Nowhere{}, Redact: shell.Redactor(s.app.Environ),
+		Redact: shell.Redactor(s.app.Environ), Cancel: s.signals(),
 		PayloadDir: filepath.Join(s.dir, "payload"), LogDir: filepath.Join(s.dir, "logs"),
 	}
 	env := childEnviron(s.app.Environ)
-	clock := simulate.NewClock(time.Now())
-	actor := simulate.NewActor(s.replies, clock, verify.Verifier{Env: env})
-	cfg.Clock, cfg.Sessions, cfg.Verifier = clock.Runner(), actor, actor
-	cfg.Backends = map[protocol.Kind]runner.Backend{protocol.Prompt: actor, protocol.Script: shell.Backend{Env: env}}
+	clock := simulate.NewClock(time.Now().Round(0))
+	actor := simulate.NewActor(s.replies, clock, shell.Backend{Env: env}, verify.Verifier{Env: env})
+	cfg.Clock, cfg.Sessions, cfg.Verifier, cfg.Store = clock.Runner(), actor, actor, actor
+	cfg.Backends = actor.Backends()
+	return cfg, actor, s.folders(&cfg)
+}
+
+func (s *simulation) folders(cfg *runner.Config) (err error) {
 	if err := os.Mkdir(cfg.PayloadDir, 0o700); err != nil {
-		return cfg, nil, err
+		return err
+	}
+	if s.o.debugDir != "" {
+		if cfg.DebugDir, err = filepath.Abs(s.o.debugDir); err != nil {
+			return err
+		}
+		if err := os.MkdirAll(cfg.DebugDir, 0o700); err != nil {
+			return usage("--debug-dir", err.Error(), "")
+		}
 	}
 	if s.scope.hasScript() {
 		cfg.ScriptDir = filepath.Join(s.dir, "scope")
 		if err := s.scope.privateCopy(cfg.ScriptDir); err != nil {
-			return cfg, nil, err
+			return err
 		}
 	}
-	err := s.reporters()
+	err = s.reporters(cfg.DebugDir)
 	cfg.Reporter = timeless{s.fan}
-	return cfg, actor, err
+	return err
+}
+
+// signals passes on what ends the simulation. There is nothing to keep, so the
+// first one ends what is under way.
+func (s *simulation) signals() <-chan string {
+	twice := make(chan string, 2)
+	s.driver = &drive{app: s.app, o: s.o, run: s.run}
+	names := s.driver.signals()
+	go func() {
+		name := <-names
+		twice <- name
+		twice <- name
+	}()
+	return twice
 }
 
 // timeless tells no time: simulated minutes pass in no time at all.
@@ -180,13 +214,15 @@ type timeless struct{ *report.Fanout }
 // Tick implements runner.Reporter.
 func (timeless) Tick(time.Time) {}
 
-func (s *simulation) reporters() error {
-	d := &drive{app: s.app, o: s.o, run: s.run}
+func (s *simulation) reporters(debugDir string) error {
 	s.fan = report.NewFanout(func(name string, err error) {
 		fmt.Fprintln(s.app.Stderr, "raymond: warning: "+oneLine(name+": "+err.Error()))
 	})
 	s.fan.Add("journal", &s.journal)
-	s.fan.Add("console", report.NewConsole(s.app.Stderr, d.consoleOptions()))
+	s.fan.Add("console", report.NewConsole(s.app.Stderr, s.driver.consoleOptions()))
+	if debugDir != "" {
+		s.fan.Add("debug folder", report.NewDebug(debugDir))
+	}
 	switch s.o.events {
 	case "":
 		return nil
@@ -198,6 +234,7 @@ func (s *simulation) reporters() error {
 	if err != nil {
 		return usage("--events", err.Error(), "")
 	}
+	log.Restart()
 	s.fan.Add("--events", log)
 	return nil
 }
@@ -205,21 +242,37 @@ func (s *simulation) reporters() error {
 // conclude compares the run with what was expected. Without an expectation the
 // run is judged like any other.
 func (s *simulation) conclude(run *state.Run, actor *simulate.Actor) error {
+	if run.Progress.Status == state.Cancelled {
+		f := verdict(run)
+		f.hint, f.code = "", int(s.driver.code.Load())
+		return f
+	}
+	for _, left := range actor.Unused() {
+		fmt.Fprintf(s.app.Stderr, "raymond: warning: replies that were not used: %s\n", oneLine(left))
+	}
 	diff := s.journal.Diff(s.replies.Expect)
-	if len(diff) > 0 {
-		if _, err := io.WriteString(s.app.Stderr, simulate.Text(diff)); err != nil {
-			return err
+	if missing := actor.Missing(); len(missing) > 0 {
+		diff = append(diff, "replies that the file lacks")
+		for _, m := range missing {
+			diff = append(diff, "+ "+m)
 		}
-		return &fault{class: classRunFailed, where: s.scope.path, what: "the run is not as expected (expected -, came +)",
-			hint: "change the workflow, or the expect part of the replies file"}
 	}
-	for key, n := range actor.Unused() {
-		fmt.Fprintf(s.app.Stderr, "raymond: warning: %d replies of %s were not used\n", n, oneLine(key))
-	}
-	if s.replies.Expect == nil && run.Progress.Status != state.Completed {
+	switch {
+	case len(diff) > 0:
+		return s.mismatch(diff)
+	case s.replies.Expect == nil && run.Progress.Status != state.Completed:
 		f := verdict(run)
 		f.hint = ""
 		return f
 	}
 	return s.app.printResult(s.o, run)
+}
+
+// mismatch shows a diff.
+func (s *simulation) mismatch(diff []string) error {
+	for _, line := range diff {
+		fmt.Fprintln(s.app.Stderr, oneLine(line))
+	}
+	return &fault{class: classRunFailed, where: s.scope.path, what: "the run is not as expected (expected -, came +)",
+		hint: "change the workflow, or the replies file"}
 }

@@ -55,11 +55,16 @@ type graph struct {
 	path  *Path
 	lines []line
 	nodes []string // in the order in which they are drawn
+
+	has     map[line]bool
+	ends    map[string][]string // the states in which a call of a state ends
+	returns map[string]int      // how many states the calls of a state return to
 }
 
 // build collects the lines of a workflow and of a run.
 func build(w *protocol.Workflow, p *Path) *graph {
-	g := &graph{chart: w.Chart(), path: p}
+	g := &graph{chart: w.Chart(), path: p, has: map[line]bool{}, ends: map[string][]string{}}
+	g.countReturns()
 	if entry := w.Entry(); entry != "" {
 		g.add(line{from: startNode, to: entry})
 		g.results(entry, endNode)
@@ -81,7 +86,8 @@ func build(w *protocol.Workflow, p *Path) *graph {
 
 // add adds a line unless it is there.
 func (g *graph) add(l line) {
-	if !slices.Contains(g.lines, l) {
+	if !g.has[l] {
+		g.has[l] = true
 		g.lines = append(g.lines, l)
 	}
 }
@@ -110,7 +116,7 @@ func (g *graph) exit(name string, e protocol.Exit) {
 		g.results(e.Target.State, endNode)
 	case k == call || k == function:
 		l := line{from: name, to: to, kind: k}
-		if len(g.returns(e.Target.State)) > 1 {
+		if g.returns[e.Target.State] > 1 {
 			l.after = e.After.Name
 		}
 		g.add(l)
@@ -122,54 +128,60 @@ func (g *graph) exit(name string, e protocol.Exit) {
 	}
 }
 
-// results adds the lines of the results that come back from a state, or of those
-// after it, to another. It reports whether there is one.
+// results adds the lines of the results that end what begins at a state to the
+// state after it. It reports whether there is one.
 func (g *graph) results(from, to string) bool {
-	found := false
-	for _, name := range g.level(from) {
-		for _, e := range g.chart.Exits(name) {
-			if e.Verb == protocol.Result {
-				g.add(line{from: name, to: to, kind: result})
-				found = true
+	ends, known := g.ends[from]
+	if !known {
+		for _, name := range g.level(from) {
+			isResult := func(e protocol.Exit) bool { return e.Verb == protocol.Result }
+			if slices.ContainsFunc(g.chart.Exits(name), isResult) {
+				ends = append(ends, name)
 			}
 		}
+		g.ends[from] = ends
 	}
-	return found
+	for _, name := range ends {
+		g.add(line{from: name, to: to, kind: result})
+	}
+	return len(ends) > 0
 }
 
 // level returns the states that an agent comes through from one on without a
 // return to where it was called.
 func (g *graph) level(from string) []string {
-	if from == "" {
-		return nil
-	}
-	found := []string{from}
-	for i := 0; i < len(found); i++ {
-		for _, e := range g.chart.Exits(found[i]) {
+	var found []string
+	seen := map[string]bool{"": true}
+	for queue := []string{from}; len(queue) > 0; queue = queue[1:] {
+		if seen[queue[0]] {
+			continue
+		}
+		seen[queue[0]] = true
+		found = append(found, queue[0])
+		for _, e := range g.chart.Exits(queue[0]) {
 			onward := e.Target.State
 			if k := kindOf[e.Verb]; k == call || k == function || k == fork {
 				onward = e.After.State
 			}
-			if onward != "" && !slices.Contains(found, onward) {
-				found = append(found, onward)
-			}
+			queue = append(queue, onward)
 		}
 	}
 	return found
 }
 
-// returns names the states that calls of a state return to.
-func (g *graph) returns(callee string) []string {
-	var names []string
+func (g *graph) countReturns() {
+	g.returns = map[string]int{}
+	seen := map[[2]string]bool{}
 	for _, name := range g.chart.States() {
 		for _, e := range g.chart.Exits(name) {
 			isCall := e.Verb == protocol.Call || e.Verb == protocol.Function
-			if isCall && e.Target.State == callee && !slices.Contains(names, e.After.Name) {
-				names = append(names, e.After.Name)
+			pair := [2]string{e.Target.State, node(e.After)}
+			if isCall && !seen[pair] {
+				seen[pair] = true
+				g.returns[e.Target.State]++
 			}
 		}
 	}
-	return names
 }
 
 // walk marks the lines that the run took, and adds those that no file shows.

@@ -40,7 +40,11 @@ func isSafe(r rune) bool {
 	if r < utf8.RuneSelf {
 		return isPlain(r)
 	}
-	return r == '…' || r == unicode.ReplacementChar || unicode.In(r, unicode.L, unicode.M, unicode.Nd, unicode.So)
+	const joiner = '\u200d' // makes one emoji of several
+	if r == '°' {
+		return false // Mermaid writes an entity as a ligature and degree signs while it works
+	}
+	return r == '…' || r == joiner || r == unicode.ReplacementChar || unicode.In(r, unicode.L, unicode.M, unicode.Nd, unicode.So)
 }
 
 // isPlain reports whether r is an ASCII letter or digit.

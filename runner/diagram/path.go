@@ -77,6 +77,7 @@ func (p *Path) start(e state.Event) {
 
 func (p *Path) move(a *agent, t *state.Transition) {
 	k := kindOf[protocol.Verb(t.Tag)]
+	a.open = false
 	switch {
 	case k == fork:
 		p.moves[move{t.From, t.Target, fork}]++

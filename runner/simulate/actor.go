@@ -1,84 +1,133 @@
 package simulate
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
 	"sync"
+	"time"
 
+	"github.com/raymond-action/raymond-action/protocol"
 	"github.com/raymond-action/raymond-action/runner"
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// Actor plays the agents of a run. It implements runner.Backend for prompts,
-// runner.Sessions and runner.Verifier.
+// Actor plays the agents of a run, and stands between the run and its scripts and
+// commands, so that everything in it ends in one order. As the run's store it
+// keeps nothing, since a simulation is never resumed, but sees what is started,
+// and in which order.
 type Actor struct {
 	replies *Replies
 	clock   *Clock
+	scripts runner.Backend
 	checks  runner.Verifier // for replies that leave the verdict to the commands
 
-	mu    sync.Mutex // guards what follows
-	taken map[string]int
-	last  map[string]Reply // of each agent
+	mu      sync.Mutex // guards what follows
+	started int        // number of the last invocation that was started
+	scenes  map[string]*scene
+	taken   map[string]int // replies, by key of the file
+	missing []string
+}
+
+// scene is what one agent is in the middle of.
+type scene struct {
+	turn  int // number of the invocation
+	reply *Reply
+	polls polls
 }
 
 var (
-	_ runner.Backend  = (*Actor)(nil)
+	_ runner.Store    = (*Actor)(nil)
 	_ runner.Sessions = (*Actor)(nil)
 	_ runner.Verifier = (*Actor)(nil)
 )
 
 // NewActor returns an Actor that gives the replies, each once.
-func NewActor(r *Replies, clock *Clock, checks runner.Verifier) *Actor {
-	return &Actor{replies: r, clock: clock, checks: checks, taken: map[string]int{}, last: map[string]Reply{}}
+func NewActor(r *Replies, clock *Clock, scripts runner.Backend, checks runner.Verifier) *Actor {
+	return &Actor{
+		replies: r, clock: clock, scripts: scripts, checks: checks,
+		scenes: map[string]*scene{}, taken: map[string]int{},
+	}
 }
 
-// Run implements runner.Backend.
-func (a *Actor) Run(ctx context.Context, o runner.Order, tell func(runner.Progress)) (runner.Answer, error) {
-	reply, ok := a.take(o)
-	if !ok {
-		return runner.Answer{}, &runner.Failure{Class: runner.Fatal, Message: fmt.Sprintf(
-			"the replies file has no reply left for state %s of agent %s", o.State, o.Agent)}
-	}
-	a.clock.Sleep(ctx, reply.Delay.Duration)
-	if ctx.Err() != nil {
-		return runner.Answer{}, &runner.Failure{Class: runner.Stopped, Message: context.Cause(ctx).Error()}
-	}
-	if o.Verbose && reply.Text != "" {
-		tell(runner.Progress{Text: reply.Text})
-	}
-	answer := runner.Answer{
-		Text: reply.Text, SessionID: o.SessionID, Model: "scripted", Turns: 1, Denied: reply.Denied,
-		Cost: state.Cost{Kind: state.Exact, USD: reply.Cost.USD},
-	}
-	if reply.Error != nil {
-		return answer, &runner.Failure{Class: runner.Class(reply.Error.Class), Message: reply.Error.Message}
-	}
-	return answer, nil
+// Backends returns what runs the states of the run.
+func (a *Actor) Backends() map[protocol.Kind]runner.Backend {
+	return map[protocol.Kind]runner.Backend{protocol.Prompt: (*prompts)(a), protocol.Script: (*scripts)(a)}
 }
 
-// take returns the next reply for an order.
-func (a *Actor) take(o runner.Order) (Reply, bool) {
+// Append implements runner.Store.
+func (a *Actor) Append(d *state.Delta) error {
+	a.start(d.Agents)
+	return nil
+}
+
+// Fold implements runner.Store.
+func (a *Actor) Fold(r *state.Run) error {
+	a.start(r.Agents)
+	return nil
+}
+
+// Full implements runner.Store.
+func (a *Actor) Full() bool { return false }
+
+// start hands out the replies for the invocations that are new among those of
+// the agents, in the order of their numbers.
+func (a *Actor) start(agents []*state.Agent) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	for _, key := range []string{o.Agent + "/" + o.State, o.State} {
-		list, n := a.replies.States[key], a.taken[key]
-		if n < len(list) {
-			a.taken[key]++
-			a.last[o.Agent] = list[n]
-			return list[n], true
+	before := a.started
+	agents = slices.DeleteFunc(slices.Clone(agents), func(g *state.Agent) bool {
+		return g.Exec == nil || g.Exec.Running == nil || g.Exec.Running.N <= before
+	})
+	slices.SortFunc(agents, func(g, h *state.Agent) int { return cmp.Compare(g.Exec.Running.N, h.Exec.Running.N) })
+	for _, g := range agents {
+		a.started = g.Exec.Running.N
+		s := a.scenes[g.ID]
+		if s == nil {
+			s = &scene{polls: polls{fruitless: map[string]int{}}}
+			a.scenes[g.ID] = s
+		}
+		s.turn = a.started
+		if g.Exec.Running.Mode != "" {
+			s.reply = a.next(g.ID, g.State)
 		}
 	}
-	return Reply{}, false
 }
 
-// Unused names the lists of which replies are left, with how many.
-func (a *Actor) Unused() map[string]int {
+// next takes the next reply for a state of an agent; nil when there is none.
+func (a *Actor) next(agent, st string) *Reply {
+	for _, key := range []string{agent + "/" + st, st} {
+		if list, n := a.replies.States[key], a.taken[key]; n < len(list) {
+			a.taken[key]++
+			return &list[n]
+		}
+	}
+	a.missing = append(a.missing, fmt.Sprintf("for %s of %s", st, agent))
+	return nil
+}
+
+// scene returns what an agent is in the middle of, for its worker to read.
+func (a *Actor) scene(agent string) *scene {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	left := map[string]int{}
-	for key, list := range a.replies.States {
-		if n := len(list) - a.taken[key]; n > 0 {
-			left[key] = n
+	return a.scenes[agent]
+}
+
+// Missing says for which invocations there was no reply, in order.
+func (a *Actor) Missing() []string { return a.missing }
+
+// Unused says which replies are left, by their keys in order. To be called when
+// the run has ended, as Missing.
+func (a *Actor) Unused() []string {
+	var left []string
+	for _, key := range slices.Sorted(maps.Keys(a.replies.States)) {
+		if n := len(a.replies.States[key]) - a.taken[key]; n > 0 {
+			left = append(left, fmt.Sprintf("%d of %d for %s", n, len(a.replies.States[key]), key))
 		}
 	}
 	return left
@@ -93,20 +142,91 @@ func (a *Actor) Usage(string, string, int64) ([]state.Usage, bool) { return nil,
 // Verify implements runner.Verifier: with the exit codes of the reply, or by
 // running the commands.
 func (a *Actor) Verify(ctx context.Context, c runner.Checks) state.Verification {
-	a.mu.Lock()
-	codes := a.last[c.Agent].Checks
-	a.mu.Unlock()
-	if codes == nil {
-		return a.checks.Verify(ctx, c)
-	}
+	s := a.scene(c.Agent)
 	var v state.Verification
-	for i, cmd := range c.Commands {
-		v.Results = append(v.Results, state.CommandResult{Cmd: cmd, RC: codes[min(i, len(codes)-1)]})
+	if s.reply == nil || s.reply.Checks == nil {
+		v = a.checks.Verify(ctx, c)
+	} else {
+		for i, cmd := range c.Commands {
+			code := s.reply.Checks[min(i, len(s.reply.Checks)-1)]
+			v.Results = append(v.Results, state.CommandResult{Cmd: cmd, RC: code})
+		}
 	}
+	a.clock.Wait(ctx, s.turn, 0, false)
+	s.polls.own++
 	return v
 }
 
 // Digest implements runner.Verifier.
 func (a *Actor) Digest(dir string, patterns []string) map[string]string {
 	return a.checks.Digest(dir, patterns)
+}
+
+// prompts is the Actor as the backend of prompts.
+type prompts Actor
+
+// Run implements runner.Backend.
+func (p *prompts) Run(ctx context.Context, o runner.Order, tell func(runner.Progress)) (runner.Answer, error) {
+	s := (*Actor)(p).scene(o.Agent)
+	recordPrompt(o)
+	answer, failure, took := s.reply.play(o)
+	p.clock.Wait(ctx, s.turn, took, false)
+	s.polls.forget()
+	s.polls.own++
+	switch {
+	case ctx.Err() != nil:
+		return runner.Answer{}, &runner.Failure{Class: runner.Stopped, Message: context.Cause(ctx).Error()}
+	case failure != nil:
+		return answer, failure
+	case o.Verbose && answer.Text != "":
+		tell(runner.Progress{Text: answer.Text})
+	}
+	return answer, nil
+}
+
+// play returns what an invocation brings, and how long it takes.
+func (r *Reply) play(o runner.Order) (runner.Answer, *runner.Failure, time.Duration) {
+	failure := &runner.Failure{Class: runner.Fatal}
+	switch {
+	case strings.TrimSpace(o.Prompt) == "":
+		failure.Message = "prompt is empty: the agent CLI takes none that is blank"
+		return runner.Answer{}, failure, 0
+	case r == nil:
+		failure.Message = fmt.Sprintf("the replies file has no reply left for state %s of agent %s", o.State, o.Agent)
+		return runner.Answer{}, failure, 0
+	}
+	answer := runner.Answer{
+		Text: r.Text, SessionID: o.SessionID, Model: "scripted", Turns: 1, Denied: r.Denied,
+		Cost: state.Cost{Kind: state.Exact, USD: state.USD(r.Cost)},
+	}
+	switch took := time.Duration(r.Delay); {
+	case o.Timeout > 0 && took > o.Timeout:
+		failure.Class, failure.Message = runner.TimedOut, fmt.Sprintf("no answer after %s", o.Timeout)
+		return answer, failure, o.Timeout
+	case r.Error != nil:
+		failure.Class, failure.Message = runner.Class(r.Error.Class), r.Error.Message
+		return answer, failure, took
+	default:
+		return answer, nil, took
+	}
+}
+
+// recordPrompt writes the prompt into the debug folder, as the backend of real
+// agents does. A file that can't be written is left out.
+func recordPrompt(o runner.Order) {
+	if o.DebugDir == "" {
+		return
+	}
+	name := "prompt.md"
+	for n := 2; ; n++ {
+		f, err := os.OpenFile(filepath.Join(o.DebugDir, name), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+		if err == nil {
+			_, _ = f.WriteString(o.Prompt)
+			_ = f.Close()
+		}
+		if !os.IsExist(err) {
+			return
+		}
+		name = fmt.Sprintf("prompt.%d.md", n)
+	}
 }

@@ -2,6 +2,7 @@ package simulate
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"time"
 
@@ -9,20 +10,31 @@ import (
 )
 
 // Clock is a clock that stands still while anything works, and jumps to the next
-// point in time at which something is to happen when everything waits.
+// point in time at which something is to happen when everything waits. Everything
+// that runs ends by waiting for it, so that things end in one order, whatever
+// the machine does: by the clock, and at one time as they were started.
 type Clock struct {
 	mu    sync.Mutex // guards what follows
 	now   time.Time
-	owner alarm   // what the owner of the run waits for
-	busy  int     // workers the owner waits for
-	idle  bool    // the owner is about to wait
-	sleep []alarm // scripted agents that wait
+	owner alarm    // what the owner of the run waits for
+	busy  int      // workers the owner waits for
+	idle  bool     // the owner waits
+	wait  []waiter // workers that are done but for the time it takes
+	news  int      // waiters let go that were no polls
 }
 
 // alarm is a point in time and who waits for it.
 type alarm struct {
 	at   time.Time
-	ring chan time.Time // buffered; nil for none
+	ring chan time.Time // buffered
+}
+
+// waiter is a worker that waits.
+type waiter struct {
+	alarm
+	turn int // which of those of one time comes first: the order of starting
+	poll bool
+	done <-chan struct{} // it waits no longer
 }
 
 // NewClock returns a Clock that shows the given time.
@@ -30,13 +42,15 @@ func NewClock(now time.Time) *Clock { return &Clock{now: now} }
 
 // Runner returns the clock in the form that a runner takes.
 func (c *Clock) Runner() runner.Clock {
-	return runner.Clock{Now: c.Now, After: c.after, Idle: c.waits}
+	return runner.Clock{Now: c.wakes, After: c.after, Idle: c.waits}
 }
 
-// Now returns the simulated time.
-func (c *Clock) Now() time.Time {
+// wakes tells the owner the time. It is the first thing the owner asks for when
+// it has been woken, so from here on it works.
+func (c *Clock) wakes() time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.idle = false
 	return c.now
 }
 
@@ -44,7 +58,6 @@ func (c *Clock) Now() time.Time {
 func (c *Clock) after(d time.Duration) <-chan time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.idle = false
 	c.owner = alarm{c.now.Add(d), make(chan time.Time, 1)}
 	return c.owner.ring
 }
@@ -57,29 +70,36 @@ func (c *Clock) waits(busy int) {
 	c.jump()
 }
 
-// Sleep makes a worker wait. It returns early when ctx is done.
-func (c *Clock) Sleep(ctx context.Context, d time.Duration) {
-	if d <= 0 {
-		return
-	}
+// News counts what ended so far, polls aside. It doesn't change while a worker
+// works.
+func (c *Clock) News() int {
 	c.mu.Lock()
-	a := alarm{c.now.Add(d), make(chan time.Time, 1)}
-	c.sleep = append(c.sleep, a)
+	defer c.mu.Unlock()
+	return c.news
+}
+
+// Wait lets a worker that is done wait until the time it takes is over, even
+// when that is none; turn is the number of its start. A poll ends as soon as
+// anything else has ended. Wait returns early when ctx is done.
+func (c *Clock) Wait(ctx context.Context, turn int, d time.Duration, poll bool) {
+	c.mu.Lock()
+	w := waiter{alarm{c.now.Add(d), make(chan time.Time, 1)}, turn, poll, ctx.Done()}
+	c.wait = append(c.wait, w)
 	c.jump()
 	c.mu.Unlock()
 	select {
-	case <-a.ring:
+	case <-w.ring:
 	case <-ctx.Done():
-		c.forget(a)
+		c.forget(w)
 	}
 }
 
-func (c *Clock) forget(a alarm) {
+func (c *Clock) forget(w waiter) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for i, s := range c.sleep {
-		if s.ring == a.ring {
-			c.sleep = append(c.sleep[:i], c.sleep[i+1:]...)
+	for i := range c.wait {
+		if c.wait[i].ring == w.ring {
+			c.wait = append(c.wait[:i], c.wait[i+1:]...)
 			return
 		}
 	}
@@ -87,22 +107,54 @@ func (c *Clock) forget(a alarm) {
 
 // jump moves the clock when the owner and every worker wait for it.
 func (c *Clock) jump() {
-	if !c.idle || len(c.sleep) != c.busy {
-		return
-	}
-	next, at := c.owner, -1
-	for i, s := range c.sleep {
-		if s.at.Before(next.at) {
-			next, at = s, i
-		}
-	}
-	if next.at.After(c.now) {
-		c.now = next.at
-	}
-	next.ring <- c.now
-	if at >= 0 {
-		c.sleep = append(c.sleep[:at], c.sleep[at+1:]...)
+	if !c.idle || len(c.wait) != c.busy || slices.ContainsFunc(c.wait, waiter.leaves) {
 		return
 	}
 	c.idle = false
+	first := -1
+	for i, w := range c.wait {
+		if w.at.Before(c.owner.at) && (first < 0 || w.before(c.wait[first])) {
+			first = i
+		}
+	}
+	if first < 0 {
+		c.ring(c.owner)
+		return
+	}
+	w := c.wait[first]
+	c.wait = append(c.wait[:first], c.wait[first+1:]...)
+	c.ring(w.alarm)
+	if w.poll {
+		return
+	}
+	c.news++
+	for i := range c.wait {
+		if c.wait[i].poll {
+			c.wait[i].at = c.now
+		}
+	}
+}
+
+func (c *Clock) ring(a alarm) {
+	if a.at.After(c.now) {
+		c.now = a.at
+	}
+	a.ring <- c.now
+}
+
+// leaves reports whether a waiter is about to go, ahead of its time.
+func (w waiter) leaves() bool {
+	select {
+	case <-w.done:
+		return true
+	default:
+		return false
+	}
+}
+
+func (w waiter) before(o waiter) bool {
+	if w.at.Equal(o.at) {
+		return w.turn < o.turn
+	}
+	return w.at.Before(o.at)
 }

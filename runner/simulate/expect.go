@@ -34,7 +34,8 @@ func (j *Journal) Report(e state.Event) error {
 func (j *Journal) Close() error { return nil }
 
 // Diff returns the lines by which the run differs from what was expected: those
-// that were expected begin with "-", those that came with "+".
+// that were expected begin with "-", those that came with "+". Without a
+// difference, and when nothing was expected, there are none.
 func (j *Journal) Diff(want *Expect) []string {
 	if want == nil || j.end == nil {
 		return nil
@@ -45,17 +46,21 @@ func (j *Journal) Diff(want *Expect) []string {
 			out = append(out, name, "- "+want, "+ "+got)
 		}
 	}
-	if want.Status != "" {
-		field("status", want.Status, string(j.end.Status))
+	status := want.Status
+	if status == "" && want.Outcome == "" {
+		status = string(state.Completed)
+	}
+	if status != "" {
+		field("status", status, string(j.end.Status))
 	}
 	if want.Outcome != "" {
 		field("outcome", want.Outcome, j.end.Outcome)
 	}
 	if want.Result != nil {
-		field("result", fmt.Sprintf("%q", *want.Result), result(j.end))
+		out = append(out, resultDiff(*want.Result, j.end.Result)...)
 	}
 	if want.Cost != nil {
-		field("cost", want.Cost.String(), j.end.CostUSD.String())
+		field("cost", state.USD(*want.Cost).String(), j.end.CostUSD.String())
 	}
 	for _, agent := range slices.Sorted(maps.Keys(want.Path)) {
 		if diff := lineDiff(want.Path[agent], j.paths[agent]); diff != nil {
@@ -68,55 +73,23 @@ func (j *Journal) Diff(want *Expect) []string {
 	return out
 }
 
-func result(end *state.RunFinished) string {
-	if end.Result == nil {
-		return "no result"
-	}
-	return fmt.Sprintf("%q", string(*end.Result))
-}
-
-// lineDiff compares two lists by their longest common part; nil when they are
-// the same.
-func lineDiff(want, got []string) []string {
-	if slices.Equal(want, got) {
+// resultDiff compares results: quoted, those of several lines line by line.
+func resultDiff(want string, got *state.Text) []string {
+	switch {
+	case got == nil:
+		return []string{"result", fmt.Sprintf("- %q", want), "+ no result"}
+	case want == string(*got):
 		return nil
+	case !strings.Contains(want, "\n") || !strings.Contains(string(*got), "\n"):
+		return []string{"result", fmt.Sprintf("- %q", want), fmt.Sprintf("+ %q", string(*got))}
 	}
-	length := common(want, got)
-	var out []string
-	i, j := 0, 0
-	for i < len(want) || j < len(got) {
-		switch {
-		case i < len(want) && j < len(got) && want[i] == got[j]:
-			out = append(out, "  "+want[i])
-			i, j = i+1, j+1
-		case j == len(got) || (i < len(want) && length[i+1][j] >= length[i][j+1]):
-			out = append(out, "- "+want[i])
-			i++
-		default:
-			out = append(out, "+ "+got[j])
-			j++
-		}
-	}
-	return out
+	return append([]string{"result, line by line"}, lineDiff(quotedLines(want), quotedLines(string(*got)))...)
 }
 
-// common returns the length of the longest common part of every two ends.
-func common(a, b []string) [][]int {
-	length := make([][]int, len(a)+1)
-	for i := range length {
-		length[i] = make([]int, len(b)+1)
+func quotedLines(text string) []string {
+	var lines []string
+	for line := range strings.Lines(text) {
+		lines = append(lines, fmt.Sprintf("%q", line))
 	}
-	for i := len(a) - 1; i >= 0; i-- {
-		for j := len(b) - 1; j >= 0; j-- {
-			if a[i] == b[j] {
-				length[i][j] = length[i+1][j+1] + 1
-			} else {
-				length[i][j] = max(length[i+1][j], length[i][j+1])
-			}
-		}
-	}
-	return length
+	return lines
 }
-
-// Text joins the lines of a diff for people.
-func Text(diff []string) string { return strings.Join(diff, "\n") + "\n" }

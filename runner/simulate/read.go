@@ -156,7 +156,7 @@ func (r *reader) pairs(n *yaml.Node, what string, f func(key, value *yaml.Node))
 func (r *reader) text(n *yaml.Node, what string) string {
 	if n.Kind != yaml.ScalarNode || n.ShortTag() != "!!str" {
 		p := r.fault(n, "wrong-type", "%s is %s, want a string", what, describe(n))
-		if n.Kind == yaml.ScalarNode && n.Value != "" {
+		if n.Kind == yaml.ScalarNode && n.ShortTag() != "!!null" {
 			p.Hint = "put it in quotes"
 		}
 	}

@@ -1,35 +1,43 @@
 package simulate
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"slices"
+	"strconv"
 	"strings"
 
-	"gopkg.in/yaml.v3"
-
 	"github.com/raymond-action/raymond-action/protocol"
+	"github.com/raymond-action/raymond-action/runner"
 	"github.com/raymond-action/raymond-action/runner/claude"
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// recorded is what result.json of a debug folder tells.
+// recorded is what result.json of a debug folder tells about one attempt of a
+// state execution.
 type recorded struct {
 	Agent      string             `json:"agent"`
 	State      string             `json:"state"`
 	Kind       string             `json:"kind"`
+	Attempt    int                `json:"attempt"`
 	OK         bool               `json:"ok"`
+	Error      string             `json:"error"`
+	CostUSD    state.USD          `json:"cost_usd"`
 	Verdict    *state.NodeAttempt `json:"verdict"`
 	Transition *state.Transition  `json:"transition"`
 
-	folder string
+	folder    string
+	execution int // its number in the run
 }
 
 // Record turns the debug folder of a finished run into replies that bring the
-// same run about, with its path, status and result as what is expected.
+// same run about, with its path, and how it ended, as what is expected. What a
+// resume repeated is in them once. The folder does not tell the run's input,
+// metadata and limits: they must be given again.
 func Record(fsys fs.FS) (*Replies, error) {
 	steps, err := recordedSteps(fsys)
 	if err != nil {
@@ -38,7 +46,7 @@ func Record(fsys fs.FS) (*Replies, error) {
 	out := &Replies{States: map[string][]Reply{}, Expect: &Expect{Path: Path{}}}
 	shared := usedByMany(steps)
 	for i, s := range steps {
-		if i == 0 || !s.sameExecution(steps[i-1]) {
+		if i == 0 || s.execution != steps[i-1].execution {
 			out.Expect.Path[s.Agent] = append(out.Expect.Path[s.Agent], s.State)
 		}
 		if s.Kind != string(protocol.Prompt) {
@@ -54,10 +62,11 @@ func Record(fsys fs.FS) (*Replies, error) {
 		}
 		out.States[key] = append(out.States[key], replies...)
 	}
-	return out, out.Expect.finish(fsys, steps)
+	return out, out.Expect.finish(fsys, steps, out)
 }
 
-// recordedSteps reads result.json of every folder, in the order of the folders.
+// recordedSteps reads result.json of every folder, in the order in which the
+// attempts ran.
 func recordedSteps(fsys fs.FS) ([]recorded, error) {
 	entries, err := fs.ReadDir(fsys, ".")
 	if err != nil {
@@ -65,14 +74,15 @@ func recordedSteps(fsys fs.FS) ([]recorded, error) {
 	}
 	var steps []recorded
 	for _, e := range entries {
+		s := recorded{folder: e.Name()}
+		number, _, _ := strings.Cut(e.Name(), "_")
 		data, err := fs.ReadFile(fsys, e.Name()+"/result.json")
-		if errors.Is(err, fs.ErrNotExist) || !e.IsDir() {
-			continue // cut off before it had a result
+		if s.execution, _ = strconv.Atoi(number); s.execution == 0 || errors.Is(err, fs.ErrNotExist) {
+			continue // no attempt's, or cut off before it had a result
 		}
 		if err != nil {
 			return nil, err
 		}
-		s := recorded{folder: e.Name()}
 		if err := json.Unmarshal(data, &s); err != nil {
 			return nil, fmt.Errorf("%s/result.json: %w", e.Name(), err)
 		}
@@ -81,13 +91,34 @@ func recordedSteps(fsys fs.FS) ([]recorded, error) {
 	if len(steps) == 0 {
 		return nil, errors.New("there is no result.json in any folder of it: this is no debug folder")
 	}
-	return steps, nil
+	slices.SortFunc(steps, func(a, b recorded) int {
+		return cmp.Or(cmp.Compare(a.execution, b.execution), cmp.Compare(a.Attempt, b.Attempt))
+	})
+	return withoutRepeated(steps), nil
 }
 
-// sameExecution reports whether two folders are attempts of one execution.
-func (s *recorded) sameExecution(before recorded) bool {
-	return s.Agent == before.Agent && s.State == before.State &&
-		before.Verdict != nil && s.Verdict != nil && s.Verdict.Attempt == before.Verdict.Attempt+1
+// withoutRepeated leaves out the executions that failed and that a resume ran
+// again.
+func withoutRepeated(steps []recorded) []recorded {
+	last := map[string]recorded{} // of each agent
+	repeated := map[int]bool{}
+	for _, s := range steps {
+		before, ok := last[s.Agent]
+		if ok && before.execution != s.execution && before.failed() && before.State == s.State {
+			repeated[before.execution] = true
+		}
+		last[s.Agent] = s
+	}
+	return slices.DeleteFunc(steps, func(s recorded) bool { return repeated[s.execution] })
+}
+
+// failed reports whether the agent could not go on, when this was the last
+// attempt of its execution.
+func (s *recorded) failed() bool { return !s.OK && s.Transition == nil }
+
+// ends reports whether the agent ended with a result.
+func (s *recorded) ends() bool {
+	return s.Transition != nil && s.Transition.Tag == string(protocol.Result) && s.Transition.Target == ""
 }
 
 // usedByMany names the states that several agents went through.
@@ -111,7 +142,7 @@ func (s *recorded) replies(fsys fs.FS) ([]Reply, error) {
 			name = fmt.Sprintf("%s/stdout.%d.jsonl", s.folder, n)
 		}
 		f, err := fsys.Open(name)
-		if errors.Is(err, fs.ErrNotExist) && n > 1 {
+		if errors.Is(err, fs.ErrNotExist) {
 			break
 		}
 		if err != nil {
@@ -124,10 +155,12 @@ func (s *recorded) replies(fsys fs.FS) ([]Reply, error) {
 		}
 		out = append(out, reply)
 	}
-	if s.Verdict != nil {
-		last := &out[len(out)-1]
+	if len(out) == 0 { // the agent CLI could not even be started
+		return []Reply{{Error: &Error{Class: string(runner.Fatal), Message: cmp.Or(s.Error, "not started")}}}, nil
+	}
+	if last := &out[len(out)-1]; s.Verdict != nil && last.Error == nil {
 		for _, r := range s.Verdict.Results {
-			last.Checks = append(last.Checks, r.RC)
+			last.Checks = append(last.Checks, min(max(r.RC, 0), maxCode))
 		}
 	}
 	return out, nil
@@ -138,33 +171,61 @@ func recordedReply(r io.Reader) (Reply, error) {
 	if err != nil {
 		return Reply{}, err
 	}
-	reply := Reply{Text: answer.Text, Cost: Cost{answer.Cost.USD}, Denied: answer.Denied}
+	reply := Reply{Text: answer.Text, Cost: Cost(answer.Cost.USD), Denied: answer.Denied}
 	if failure != nil {
 		reply.Text, reply.Error = "", &Error{Class: string(failure.Class), Message: failure.Message}
+		if !slices.Contains(Classes(), reply.Error.Class) {
+			reply.Error.Class = string(runner.Fatal)
+		}
 	}
 	return reply, nil
 }
 
-// finish adds how the run ended, as far as the folders tell.
-func (e *Expect) finish(fsys fs.FS, steps []recorded) error {
-	for _, s := range slices.Backward(steps) {
-		if !s.OK {
-			return nil
+// finish adds how the run ended, as far as the folders tell: completed with a
+// result, or failed.
+func (e *Expect) finish(fsys fs.FS, steps []recorded, replies *Replies) error {
+	last := map[string]recorded{}
+	for _, s := range steps {
+		last[s.Agent] = s
+	}
+	ended := 0
+	for _, s := range last {
+		switch {
+		case s.failed():
+			e.Status = s.status(replies)
+		case s.ends():
+			ended++
 		}
-		if s.Agent != "main" || s.Transition == nil || s.Transition.Tag != string(protocol.Result) || s.Transition.Target != "" {
-			continue
-		}
-		text, err := s.message(fsys)
-		if err != nil {
-			return err
-		}
+	}
+	if ended == len(last) {
 		e.Status = string(state.Completed)
-		if tags, _ := protocol.Scan(text); len(tags) == 1 {
-			e.Result = &tags[0].Body
-		}
+	}
+	main, ok := last["main"]
+	if !ok || !main.ends() {
 		return nil
 	}
-	return nil
+	text, err := main.message(fsys)
+	if tags, _ := protocol.Scan(text); len(tags) == 1 {
+		e.Result = &tags[0].Body
+	}
+	return err
+}
+
+// status is how a run ends in which this was the last thing that an agent did.
+func (s *recorded) status(replies *Replies) string {
+	list := replies.States[s.Agent+"/"+s.State]
+	if list == nil {
+		list = replies.States[s.State]
+	}
+	if len(list) > 0 && list[len(list)-1].Error != nil {
+		switch list[len(list)-1].Error.Class {
+		case string(runner.UsageLimit):
+			return string(state.Suspended)
+		case string(runner.OverBudget):
+			return string(state.OverBudget)
+		}
+	}
+	return string(state.Failed)
 }
 
 // message is the final message of a folder.
@@ -178,16 +239,4 @@ func (s *recorded) message(fsys fs.FS) (string, error) {
 	}
 	data, err := fs.ReadFile(fsys, s.folder+"/stdout.txt")
 	return string(data), err
-}
-
-// Write writes a replies file.
-func (r *Replies) Write(w io.Writer) error {
-	var b strings.Builder
-	enc := yaml.NewEncoder(&b)
-	enc.SetIndent(2)
-	if err := errors.Join(enc.Encode(r), enc.Close()); err != nil {
-		return err
-	}
-	_, err := io.WriteString(w, b.String())
-	return err
 }

@@ -4,6 +4,7 @@
 package simulate
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -133,7 +134,7 @@ func Read(in io.Reader) (*Replies, []protocol.Problem, error) {
 		r.fault(root, "empty", "the file has neither states nor expect")
 	}
 	slices.SortStableFunc(r.problems, func(a, b protocol.Problem) int {
-		return (a.Pos.Line-b.Pos.Line)*1000 + a.Pos.Col - b.Pos.Col
+		return cmp.Or(a.Pos.Line-b.Pos.Line, a.Pos.Col-b.Pos.Col)
 	})
 	return out, r.problems, nil
 }
@@ -172,7 +173,12 @@ func (r *Replies) Write(w io.Writer) error {
 
 // MarshalYAML implements yaml.Marshaler.
 func (c Cost) MarshalYAML() (any, error) {
-	return &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!float", Value: state.USD(c).String()}, nil
+	text := state.USD(c).String()
+	tag := "!!int"
+	if strings.Contains(text, ".") {
+		tag = "!!float"
+	}
+	return &yaml.Node{Kind: yaml.ScalarNode, Tag: tag, Value: text}, nil
 }
 
 // MarshalYAML implements yaml.Marshaler.

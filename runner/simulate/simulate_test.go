@@ -1,0 +1,424 @@
+package simulate_test
+
+import (
+	"bytes"
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/fstest"
+	"time"
+
+	"github.com/rogpeppe/go-internal/txtar"
+
+	"github.com/raymond-action/raymond-action/protocol"
+	"github.com/raymond-action/raymond-action/runner"
+	"github.com/raymond-action/raymond-action/runner/simulate"
+	"github.com/raymond-action/raymond-action/state"
+)
+
+var update = flag.Bool("update", false, "rewrite what the files of testdata want")
+
+// golden runs a function for every file pair of a folder of testdata.
+func golden(t *testing.T, folder string, found func(t *testing.T, files map[string]string) string) {
+	t.Helper()
+	paths, err := filepath.Glob(filepath.Join("testdata", folder, "*.txtar"))
+	if err != nil || len(paths) == 0 {
+		t.Fatalf("testdata/%s: no files (%v)", folder, err)
+	}
+	for _, path := range paths {
+		t.Run(strings.TrimSuffix(filepath.Base(path), ".txtar"), func(t *testing.T) {
+			archive, err := txtar.ParseFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			last := &archive.Files[len(archive.Files)-1]
+			if last.Name != "want" {
+				t.Fatalf("%s: the last file is %q, not want", path, last.Name)
+			}
+			got := found(t, files(archive))
+			switch {
+			case got == string(last.Data):
+			case !*update:
+				t.Errorf("%s\n%s\ngot:\n%s\nwant:\n%s", path, archive.Comment, got, last.Data)
+			default:
+				last.Data = []byte(got)
+				if err := os.WriteFile(path, txtar.Format(archive), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+func files(a *txtar.Archive) map[string]string {
+	found := map[string]string{}
+	for _, f := range a.Files[:len(a.Files)-1] {
+		found[f.Name] = string(f.Data)
+	}
+	return found
+}
+
+// epoch is when all simulations begin.
+var epoch = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+
+// play is one simulation.
+type play struct {
+	t       *testing.T
+	clock   *simulate.Clock
+	actor   *simulate.Actor
+	replies *simulate.Replies
+	journal simulate.Journal
+	lines   []string // what happened, with the simulated time
+}
+
+// Report and Tick make the play the reporter of its run.
+func (p *play) Report(e state.Event) {
+	if err := p.journal.Report(e); err != nil {
+		p.t.Fatal(err)
+	}
+	if line := words(e.Body); line != "" {
+		at := e.Time.Sub(epoch)
+		p.lines = append(p.lines, strings.TrimRight(fmt.Sprintf("%v %s %s %s", at, e.Agent, e.State, line), " "))
+	}
+}
+
+func (p *play) Tick(time.Time) {}
+
+// words are the parts of an event that a simulation decides; "" for none.
+func words(b state.Body) string {
+	switch b := b.(type) {
+	case *state.StateStarted:
+		return "starts"
+	case *state.StateFinished:
+		return strings.TrimRight(fmt.Sprintf("ok=%t $%s %s %s", b.OK, b.CostUSD, b.Error, strings.Join(b.Denied, ", ")), " ")
+	case *state.Reminder:
+		return fmt.Sprintf("reminder %d", b.N)
+	case *state.Retry:
+		return fmt.Sprintf("retry %d: %s", b.N, b.Error)
+	case *state.NodeAttempt:
+		return fmt.Sprintf("attempt %d converged=%t %s", b.Attempt, b.Converged, b.Reason)
+	case *state.AgentOutput:
+		return "says " + b.Text
+	case *state.RunFinished:
+		return fmt.Sprintf("run %s, %s, $%s, %d states: %s", b.Status, b.Outcome, b.CostUSD, b.Iterations, b.Reason)
+	}
+	return ""
+}
+
+// scripts stand in for the shell: the text of a script is what it prints; with
+// several lines, the n-th run prints the n-th and the last one repeats.
+type scripts struct {
+	files map[string]string
+	mu    sync.Mutex // guards runs
+	runs  map[string]int
+}
+
+func (s *scripts) Run(_ context.Context, o runner.Order, _ func(runner.Progress)) (runner.Answer, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	lines := strings.Split(strings.TrimSpace(s.files[o.State]), "\n")
+	lines = slices.DeleteFunc(lines, func(l string) bool { return strings.HasPrefix(l, "#") })
+	n := s.runs[o.Agent+o.State]
+	s.runs[o.Agent+o.State]++
+	return runner.Answer{Text: lines[min(n, len(lines)-1)]}, nil
+}
+
+// commands stand in for the commands of done_when: "fail" fails.
+type commands struct{}
+
+func (commands) Digest(string, []string) map[string]string { return nil }
+
+func (commands) Verify(_ context.Context, c runner.Checks) state.Verification {
+	var v state.Verification
+	for _, cmd := range c.Commands {
+		v.Results = append(v.Results, state.CommandResult{Cmd: cmd, RC: strings.Count(cmd, "fail")})
+	}
+	return v
+}
+
+func load(t *testing.T, files map[string]string) *protocol.Workflow {
+	t.Helper()
+	fsys := fstest.MapFS{}
+	for name, text := range files {
+		fsys[name] = &fstest.MapFile{Data: []byte(text)}
+	}
+	w, problems := protocol.Load(fsys, protocol.LoadOptions{Platform: protocol.Unix})
+	if len(problems) > 0 {
+		t.Fatalf("load the workflow: got %v, want no problems", problems)
+	}
+	return w
+}
+
+func read(t *testing.T, text string) *simulate.Replies {
+	t.Helper()
+	r, problems, err := simulate.Read(strings.NewReader(text))
+	if err != nil || len(problems) > 0 {
+		t.Fatalf("read replies:\n%s\ngot %v, %v, want no problems", text, problems, err)
+	}
+	return r
+}
+
+// perform simulates a workflow. Of its files, replies.yaml has the replies.
+func perform(t *testing.T, files map[string]string, change func(*state.Options, *runner.Config)) *play {
+	t.Helper()
+	w := load(t, files)
+	p := &play{t: t, clock: simulate.NewClock(epoch), replies: read(t, files["replies.yaml"])}
+	if problems := p.replies.Check(w); len(problems) > 0 {
+		t.Fatalf("check replies: got %v, want no problems", problems)
+	}
+	p.actor = simulate.NewActor(p.replies, p.clock, &scripts{files: files, runs: map[string]int{}}, commands{})
+	ids := 0
+	cfg := runner.Config{
+		Workflow: w, NewID: func() string { ids++; return fmt.Sprint("s", ids) }, PayloadDir: t.TempDir(), ScriptDir: "/scripts",
+		Clock: p.clock.Runner(), Sessions: p.actor, Verifier: p.actor, Store: p.actor, Backends: p.actor.Backends(), Reporter: p,
+	}
+	run := state.Run{
+		WorkflowID: "w", Mark: "0123456789abcdef", Scope: "/wf", Entry: w.Entry(), Dir: t.TempDir(), Files: w.Hashes(), Meta: p.replies.Meta,
+		Options: state.Options{
+			BudgetUSD: 10 * state.Dollar, MaxParallel: 4, MaxAgents: 256, MaxDepth: 64, MaxRetries: 3, MaxReminders: 3,
+			Grace: state.Duration(30 * time.Second), PermissionMode: "acceptEdits",
+		},
+	}
+	if change != nil {
+		change(&run.Options, &cfg)
+	}
+	r := runner.New(cfg, state.New(run, p.replies.Input, epoch))
+	if err := r.Run(t.Context(), false, nil); err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// String is what happened, which replies were missing or left, and how that
+// differs from what was expected.
+func (p *play) String() string {
+	var b strings.Builder
+	for _, part := range []struct {
+		name  string
+		lines []string
+	}{{"", p.lines}, {"missing: ", p.actor.Missing()}, {"unused: ", p.actor.Unused()}, {"diff: ", p.journal.Diff(p.replies.Expect)}} {
+		for _, l := range part.lines {
+			b.WriteString(strings.TrimRight(part.name+l, " ") + "\n")
+		}
+	}
+	return b.String()
+}
+
+// TestRuns simulates the workflows of testdata/run.
+func TestRuns(t *testing.T) {
+	golden(t, "run", func(t *testing.T, files map[string]string) string {
+		return perform(t, files, func(o *state.Options, cfg *runner.Config) {
+			flags := files["flags"]
+			for name, set := range map[string]func(){
+				"max-parallel 1": func() { o.MaxParallel = 1 },
+				"budget 1":       func() { o.BudgetUSD = state.Dollar },
+				"deadline 5m":    func() { cfg.Deadline = 5 * time.Minute },
+				"keep-going":     func() { o.KeepGoing = true },
+				"verbose":        func() { cfg.Verbose = true },
+			} {
+				if strings.Contains(flags, name) {
+					set()
+				}
+			}
+		}).String()
+	})
+}
+
+// TestOrderIsTheSameEveryTime runs agents side by side that share the replies of
+// a state, with and without delays, with scripts between.
+func TestOrderIsTheSameEveryTime(t *testing.T) {
+	var replies strings.Builder
+	replies.WriteString("states:\n  WORK.md:\n")
+	for i := range 12 {
+		fmt.Fprintf(&replies, "    - {text: <goto>MOVE%d.sh</goto>, delay: %ds, cost: 0.%02d}\n", i%2, (i*5%4)*7, i+1)
+	}
+	replies.WriteString("  END.md:\n")
+	for i := range 12 {
+		fmt.Fprintf(&replies, "    - {text: <result>%d</result>, delay: %dm}\n", i, i%3)
+	}
+	forks := ""
+	for i := range 12 {
+		forks += fmt.Sprintf(`<fork next="WAIT.sh" n="%d">WORK.md</fork>`, i)
+	}
+	files := map[string]string{
+		"START.sh": "# raymond: many_forks=true\n" + forks, "WORK.md": "Work.", "END.md": "End.",
+		"MOVE0.sh": "<goto>END.md</goto>", "MOVE1.sh": "<goto>END.md</goto>",
+		"WAIT.sh":      strings.Repeat("<goto>WAIT.sh</goto>\n", 5) + "<result>over</result>",
+		"replies.yaml": replies.String(),
+	}
+	wide := func(o *state.Options, _ *runner.Config) { o.MaxParallel = 13 }
+	first := ""
+	for n := range 50 {
+		got := perform(t, files, wide).String()
+		if first == "" {
+			first = got
+		}
+		if got != first {
+			t.Fatalf("run %d: got\n%s\nwant it as the first:\n%s", n+1, got, first)
+		}
+	}
+	if !strings.Contains(first, "run completed") {
+		t.Errorf("run: got\n%s\nwant it completed", first)
+	}
+}
+
+// TestDelaysTakeNoTime has an agent that takes ten minutes, in the time of the
+// test, beside one that polls.
+func TestDelaysTakeNoTime(t *testing.T) {
+	files := map[string]string{
+		"START.md": "Start.", "WORK.md": "Work.",
+		"WAIT.sh": strings.Repeat("<goto>WAIT.sh</goto>\n", 8) + "<result>over</result>",
+		"replies.yaml": `
+states:
+  START.md: [{text: '<fork next="WAIT.sh">WORK.md</fork>'}]
+  WORK.md: [{text: <result>late</result>, delay: 10m}]
+`,
+	}
+	began := time.Now()
+	p := perform(t, files, nil)
+	if took := time.Since(began); took > 30*time.Second {
+		t.Errorf("a delay of 10m: got it in %v, want no time", took)
+	}
+	if got := p.clock.Runner().Now().Sub(epoch); got < 10*time.Minute || got > time.Hour {
+		t.Errorf("simulated time: got %v, want ten minutes and a little", got)
+	}
+}
+
+// TestPollsEndWithTheNews: a script that waits for others in a loop is not run
+// hundreds of times, and sees at once when they get on.
+func TestPollsEndWithTheNews(t *testing.T) {
+	files := map[string]string{
+		"START.md": "Start.", "WORK.md": "Work.", "MORE.md": "More.",
+		"ASK.sh":  "<goto>WAIT.sh</goto>",
+		"WAIT.sh": strings.Repeat("<goto>ASK.sh</goto>\n", 40) + "<result>over</result>",
+		"replies.yaml": `
+states:
+  START.md: [{text: '<fork next="WAIT.sh">WORK.md</fork>'}]
+  WORK.md: [{text: <goto>MORE.md</goto>, delay: 30m}]
+  MORE.md: [{text: <result>late</result>, delay: 30m}]
+`,
+	}
+	p := perform(t, files, nil)
+	at := slices.IndexFunc(p.lines, func(l string) bool { return strings.HasPrefix(l, "30m0s main_work1 WORK.md ok") })
+	if at < 0 || at > 60 {
+		t.Fatalf("lines before the 30 minutes are over: got %d, want some polls but not hundreds:\n%s", at, p)
+	}
+	next := slices.IndexFunc(p.lines[at:], func(l string) bool { return strings.HasPrefix(l, "30m0s main ") && strings.Contains(l, "ok=true") })
+	if next < 0 {
+		t.Errorf("after the news at 30m: got\n%s\nwant a poll of main that ends at that time", p)
+	}
+}
+
+// TestWriteReadsBack: what is written reads back as the same replies.
+func TestWriteReadsBack(t *testing.T) {
+	text := `
+input: |
+  two
+   lines
+meta: {a: "1", b: ""}
+states:
+  A.md:
+    - text: "<goto>B</goto>"
+      cost: 0.1
+      denied: ["Bash(rm)"]
+      delay: 1m30s
+      checks: [0, 1]
+    - error: {class: usage_limit, message: "come back later"}
+    - {}
+  main_a1/A.md: [{text: "\ttabs, \"quotes\" and trailing blanks  \n\n"}]
+expect:
+  status: suspended
+  outcome: suspended
+  result: ""
+  path: {main: [A.md], main_a1: [A.md]}
+  cost: 0
+`
+	first := written(t, read(t, text))
+	if second := written(t, read(t, first)); second != first {
+		t.Errorf("written and read again: got\n%s\nwant\n%s", second, first)
+	}
+	for _, part := range []string{"cost: 0\n", `result: ""`, "delay: 1m30s", "class: usage_limit", "- {}", "main_a1/A.md"} {
+		if !strings.Contains(first, part) {
+			t.Errorf("written:\n%s\nwant %q in it", first, part)
+		}
+	}
+}
+
+func written(t *testing.T, r *simulate.Replies) string {
+	t.Helper()
+	var b bytes.Buffer
+	if err := r.Write(&b); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+// TestReplies reads the replies files of testdata/replies: what is wrong with
+// each is found, with its place.
+func TestReplies(t *testing.T) {
+	golden(t, "replies", func(t *testing.T, files map[string]string) string {
+		text := strings.NewReplacer("<TAB>", "\t", "<FF>", "\xff").Replace(files["replies.yaml"])
+		r, problems, err := simulate.Read(strings.NewReader(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		delete(files, "replies.yaml")
+		if len(problems) == 0 && len(files) > 0 {
+			problems = r.Check(load(t, files))
+		}
+		got := ""
+		for _, p := range problems {
+			got += p.Code + " " + p.String() + "\n"
+		}
+		if got == "" {
+			got = written(t, r)
+		}
+		return got
+	})
+}
+
+func FuzzRead(f *testing.F) {
+	paths, err := filepath.Glob("testdata/replies/*.txtar")
+	if err != nil {
+		f.Fatal(err)
+	}
+	for _, path := range paths {
+		a, err := txtar.ParseFile(path)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(a.Files[0].Data)
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		r, problems, err := simulate.Read(bytes.NewReader(data))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, p := range problems {
+			if p.Pos.Line < 1 || p.Message == "" || strings.Contains(p.Message, "\n") {
+				t.Errorf("%q: got the problem %#v, want a line and a message of one line", data, p)
+			}
+		}
+		if len(problems) > 0 {
+			return
+		}
+		first := written(t, r)
+		if second := written(t, read(t, first)); second != first {
+			t.Errorf("%q\ngot\n%s\nwant\n%s", data, second, first)
+		}
+	})
+}
+
+// TestBigFilesAreRefused bounds what is read.
+func TestBigFilesAreRefused(t *testing.T) {
+	r, problems, err := simulate.Read(strings.NewReader("input: " + strings.Repeat("x", 16<<20)))
+	if r != nil || len(problems) != 1 || problems[0].Code != "too-big" || err != nil {
+		t.Errorf("a file over 16 MiB: got %v, %v, %v, want the one problem too-big", r, problems, err)
+	}
+}
