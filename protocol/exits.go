@@ -28,15 +28,17 @@ type Exit struct {
 
 // reading is a state as a reader of its file understands it.
 type reading struct {
-	w    *Workflow
-	s    *State
-	tags []written // in its text, with their places in the file
-	said []written // those that the policy allows
-	firm bool      // its policy or its text shows a way on that is no example
+	w     *Workflow
+	s     *State
+	lines []string  // of its text
+	tags  []written // in its text, with their places in the file
+	said  []written // those that the policy allows
+	firm  bool      // its policy or its text shows a way on that is no example
 }
 
 func (w *Workflow) reading(s *State) *reading {
-	d := &reading{w: w, s: s, tags: s.mentions()}
+	d := &reading{w: w, s: s, lines: strings.Split(s.Body, "\n")}
+	d.mentions()
 	d.firm = s.Policy.Restricted || slices.ContainsFunc(d.tags, func(t written) bool {
 		return t.Verb == Result || isOpen(t.Body) || w.find(t.Body) != ""
 	})
@@ -61,23 +63,20 @@ func (d *reading) exits() []Exit {
 	return exits
 }
 
-// mentions returns the tags in the text of a state with their places in the
-// file. Comments of a script are not its output.
-func (s *State) mentions() []written {
-	lines := strings.Split(s.Body, "\n")
-	var found []written
-	for _, t := range scan(unescaped(s)).tags {
-		if s.Kind == Script && isComment(s.Name, lines[t.Pos.Line-1]) {
+// mentions finds the tags in the text of the state. Comments of a script are not
+// its output.
+func (d *reading) mentions() {
+	for _, t := range scan(unescaped(d.s)).tags {
+		if d.s.Kind == Script && isComment(d.s.Name, d.lines[t.Pos.Line-1]) {
 			continue
 		}
-		t.Pos.Line += s.Line - 1
+		t.Pos.Line += d.s.Line - 1
 		t.problems = slices.Clone(t.problems)
 		for i := range t.problems {
 			t.problems[i].Pos = t.Pos
 		}
-		found = append(found, t)
+		d.tags = append(d.tags, t)
 	}
-	return found
 }
 
 // isComment reports whether a line of a script is nothing but a comment.

@@ -130,7 +130,7 @@ func (l *linter) tags(d *reading) {
 			continue
 		}
 		for _, p := range t.problems {
-			if p.File = d.s.Name; !isComposed(d.s, t) {
+			if p.File = d.s.Name; !d.isComposed(t) {
 				l.add(severity, p)
 			}
 		}
@@ -147,11 +147,11 @@ func (l *linter) tags(d *reading) {
 
 // isComposed reports whether a script puts the attributes of a tag together when
 // it runs, as in <fork next="A" $more>.
-func isComposed(s *State, t written) bool {
-	if s.Kind != Script {
+func (d *reading) isComposed(t written) bool {
+	if d.s.Kind != Script {
 		return false
 	}
-	line := []rune(strings.Split(s.Body, "\n")[t.Pos.Line-s.Line])
+	line := []rune(d.lines[t.Pos.Line-d.s.Line])
 	head, _, _ := strings.Cut(string(line[t.Pos.Col-1:]), ">")
 	return strings.ContainsAny(head, "$`%{!")
 }

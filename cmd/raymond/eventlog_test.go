@@ -17,12 +17,12 @@ func (s *site) eventLog() string { return filepath.Join(s.stateDir(), runID, "ev
 // events returns the events of the run so far.
 func (s *site) events() []state.Event {
 	s.t.Helper()
-	return readEvents(s.t, s.eventLog())
+	return eventsIn(s.t, s.eventLog())
 }
 
-// readEvents reads a log. A missing one is empty, a last line without its end is
+// eventsIn reads a log. A missing one is empty, a last line without its end is
 // left out: somebody may be writing it.
-func readEvents(t testing.TB, path string) []state.Event {
+func eventsIn(t testing.TB, path string) []state.Event {
 	t.Helper()
 	data, err := os.ReadFile(path)
 	if err != nil && !os.IsNotExist(err) {

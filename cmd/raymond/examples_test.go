@@ -67,6 +67,9 @@ func pathLine(e state.Event) string {
 		}
 		return line
 	case *state.AgentFinished:
+		if b.Result == nil {
+			return "fails: " + b.Error
+		}
 		return fmt.Sprintf("ends with %q", *b.Result)
 	}
 	return ""

@@ -5,11 +5,9 @@ package main
 import (
 	"encoding/json"
 	"fmt"
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"sync/atomic"
 	"testing"
 
@@ -150,7 +148,7 @@ func (s *site) wantWhole() {
 			s.t.Errorf("event %d of the log: got number %d after %d", i+1, e.Seq, events[i-1].Seq)
 		}
 	}
-	if d := cmp.Diff(numbers(events), numbers(readEvents(s.t, s.file("copy.jsonl")))); d != "" {
+	if d := cmp.Diff(numbers(events), numbers(eventsIn(s.t, s.file("copy.jsonl")))); d != "" {
 		s.t.Errorf("copy of the event log (-log +copy):\n%s", d)
 	}
 	wantLedger(s.t, run)
@@ -158,6 +156,9 @@ func (s *site) wantWhole() {
 		s.t.Errorf("ledger: got %d entries, want %d, one for each agent process: %+v", len(run.Ledger), want, run.Ledger)
 	}
 	wantStartedAgents(s.t, events, run)
+	if left, err := filepath.Glob(filepath.Join(s.stateDir(), "*.tmp")); err != nil || len(left) > 0 {
+		s.t.Errorf("temporary files after the end: got %q (%v), want none", left, err)
+	}
 }
 
 // scriptsStarted counts the launches of scripts in a log.
@@ -250,7 +251,7 @@ func TestKilledAtEveryFailpoint(t *testing.T) {
 		if killed {
 			kills.Add(1)
 			before, open := len(s.lines("effects")), s.mayRepeat()
-			o = s.goOn()
+			o = s.goOn(1)
 			s.wantOnlyOpenRepeated(before, open)
 		}
 		s.wantLike(o, want)
@@ -263,15 +264,14 @@ func TestKilledAtEveryFailpoint(t *testing.T) {
 
 // goOn resumes after a kill. A run that was killed before its first save does not
 // exist, and is started again.
-func (s *site) goOn() outcome {
+func (s *site) goOn(parallel int) outcome {
 	s.t.Helper()
-	return s.raymond(0, s.goOnArgs()...)
+	return s.raymond(0, s.goOnArgs(parallel)...)
 }
 
-func (s *site) goOnArgs() []string {
-	s.t.Helper()
+func (s *site) goOnArgs(parallel int) []string {
 	if !exists(s.stateFile()) {
-		return s.canonicalArgs(1)
+		return s.canonicalArgs(parallel)
 	}
 	return []string{"resume", runID, "--events", "copy.jsonl"}
 }
@@ -286,57 +286,14 @@ func TestResumeKilledAtItsFailpoints(t *testing.T) {
 				s := canonical(t)
 				o, killed := s.breakAt(n, s.canonicalArgs(1)...)
 				for again, tries := killed, 0; again && tries < 3; tries++ {
-					o, again = s.breakAt(m+tries, s.goOnArgs()...)
+					o, again = s.breakAt(m+tries, s.goOnArgs(1)...)
 				}
 				if killed {
-					o = s.goOn()
+					o = s.goOn(1)
 				}
 				s.wantLike(o, want)
 				return killed
 			})
 		})
 	}
-}
-
-// TestKilledWhileAgentsRunInParallel kills a run in which several states are in
-// flight: the same work is done, in whatever order.
-func TestKilledWhileAgentsRunInParallel(t *testing.T) {
-	t.Parallel()
-	want := undisturbed(t, 1)
-	eachFailpoint(t, 4, func(t *testing.T, n int) bool {
-		s := canonical(t)
-		o, killed := s.breakAt(n, s.canonicalArgs(3)...)
-		if killed {
-			o = s.goOn()
-		}
-		got := s.trace(o)
-		if got.Stdout != want.Stdout || !maps.Equal(got.Results, want.Results) {
-			t.Errorf("got stdout %q and results %q\nwant %q and %q", got.Stdout, got.Results, want.Stdout, want.Results)
-		}
-		if d := cmp.Diff(tally(want.Events), tally(got.Events)); d != "" {
-			t.Errorf("events (-want +got):\n%s", d)
-		}
-		if d := cmp.Diff(slices.Sorted(slices.Values(want.Effects)), distinct(got.Effects)); d != "" {
-			t.Errorf("side effects (-want +got):\n%s", d)
-		}
-		s.wantWhole()
-		return killed
-	})
-}
-
-// tally returns how often each kind of thing happened to each agent.
-func tally(events []string) map[string]int {
-	counts := map[string]int{}
-	for _, line := range events {
-		var e struct{ Type, Agent, State, Tag, Target string }
-		if err := json.Unmarshal([]byte(line), &e); err != nil {
-			panic(err)
-		}
-		counts[strings.Join([]string{e.Type, e.Agent, e.State, e.Tag, e.Target}, " ")]++
-	}
-	return counts
-}
-
-func distinct(lines []string) []string {
-	return slices.Compact(slices.Sorted(slices.Values(lines)))
 }

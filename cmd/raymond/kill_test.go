@@ -296,7 +296,7 @@ func TestKilledAtRandom(t *testing.T) {
 			s := killedSite(t, api)
 			kills := 0
 			for _, m := range moments {
-				if s.killedAt(m) {
+				if s.killedAt(m, s.goOnRealArgs()...) {
 					kills++
 				}
 			}
@@ -306,12 +306,12 @@ func TestKilledAtRandom(t *testing.T) {
 	}
 }
 
-// killedAt runs or resumes, kills everything at a moment of that, and returns
+// killedAt starts a command, kills everything at a moment of that, and returns
 // false when the command ended before.
-func (s *site) killedAt(m moment) bool {
+func (s *site) killedAt(m moment, args ...string) bool {
 	s.t.Helper()
 	before := len(s.events())
-	j := s.start(s.goOnRealArgs()...)
+	j := s.start(args...)
 	tick := time.NewTicker(2 * time.Millisecond)
 	defer tick.Stop()
 	for len(s.events()) < before+m.events {

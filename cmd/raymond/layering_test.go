@@ -39,6 +39,8 @@ var layers = map[string]layer{
 	"runner/simulate":                 {ours: "protocol state runner runner/claude", foreign: "gopkg.in/yaml.v3"},
 	"runner/claude/pin":               {},
 	"runner/claude/claudetest":        {ours: "runner/claude/pin", foreign: "github.com/gofrs/flock"},
+	"artifacts":                       {foreign: "github.com/google/go-github/v60"},
+	"artifacts/artifactstest":         {},
 	"cmd/raymond/internal/stubclaude": {},
 	"cmd/raymond": {
 		ours: "protocol state runner runner/claude runner/claude/pin runner/shell runner/verify runner/report " +

@@ -1,3 +1,5 @@
+//go:build linux
+
 package main
 
 import (
@@ -5,6 +7,7 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"time"
 )
 
 // held is a workflow whose second state comes back to itself, each time when
@@ -63,6 +66,9 @@ func (s *site) race(a, b []string) (winner, loser *job) {
 	case <-first.done:
 		winner, loser = second, first
 	case <-second.done:
+	case <-time.After(patience):
+		s.killAll(first, second)
+		s.t.Fatalf("two orchestrators of one run: got none that ended within %v, want one at once", patience)
 	}
 	s.write(s.file("go"), "")
 	return winner, loser

@@ -112,11 +112,11 @@ func readReplies(path string, s *scope) (*simulate.Replies, error) {
 // simulatedRun is the run that flags, workflow and replies describe. Flags win.
 func (o *options) simulatedRun(s *scope, replies *simulate.Replies) (*state.Run, error) {
 	if !o.set["input"] && !o.set["input-file"] {
-		o.input = replies.Input
+		o.input = string(replies.Input)
 	}
 	for k, v := range replies.Meta {
 		if _, given := o.meta[k]; !given {
-			o.meta[k] = v
+			o.meta[k] = string(v)
 		}
 	}
 	run, err := o.newRun(s)

@@ -196,15 +196,18 @@ func (r *Reply) play(o runner.Order) (runner.Answer, *runner.Failure, time.Durat
 		return runner.Answer{}, failure, 0
 	}
 	answer := runner.Answer{
-		Text: r.Text, SessionID: o.SessionID, Model: "scripted", Turns: 1, Denied: r.Denied,
+		Text: string(r.Text), SessionID: o.SessionID, Model: "scripted", Turns: 1,
 		Cost: state.Cost{Kind: state.Exact, USD: state.USD(r.Cost)},
+	}
+	for _, d := range r.Denied {
+		answer.Denied = append(answer.Denied, string(d))
 	}
 	switch took := time.Duration(r.Delay); {
 	case o.Timeout > 0 && took > o.Timeout:
 		failure.Class, failure.Message = runner.TimedOut, fmt.Sprintf("no answer after %s", o.Timeout)
 		return answer, failure, o.Timeout
 	case r.Error != nil:
-		failure.Class, failure.Message = runner.Class(r.Error.Class), r.Error.Message
+		failure.Class, failure.Message = runner.Class(r.Error.Class), string(r.Error.Message)
 		return answer, failure, took
 	default:
 		return answer, nil, took

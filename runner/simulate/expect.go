@@ -57,7 +57,7 @@ func (j *Journal) Diff(want *Expect) []string {
 		field("outcome", want.Outcome, j.end.Outcome)
 	}
 	if want.Result != nil {
-		out = append(out, resultDiff(*want.Result, j.end.Result)...)
+		out = append(out, resultDiff(string(*want.Result), j.end.Result)...)
 	}
 	if want.Cost != nil {
 		field("cost", state.USD(*want.Cost).String(), j.end.CostUSD.String())

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 
 	"gopkg.in/yaml.v3"
 
@@ -236,18 +237,18 @@ func (r *Replies) check(rd *reader, n *yaml.Node) {
 		if !both {
 			agent, st = "main", key.Value
 		}
-		if !agentName.MatchString(agent) || st == "" || strings.Contains(st, "/") {
+		if !agentName.MatchString(agent) || st == "" || strings.Contains(st, "/") || !printable(key.Value) {
 			rd.fault(key, "wrong-value", "%q is neither STATE nor AGENT/STATE", key.Value)
 		}
 		r.named(key, st, true)
 	})
 	if path := child(child(n, "expect"), "path"); path != nil {
-		r.pathNames(path)
+		r.pathNames(rd, path)
 	}
 }
 
 // pathNames notes the states that an expected path names.
-func (r *Replies) pathNames(path *yaml.Node) {
+func (r *Replies) pathNames(rd *reader, path *yaml.Node) {
 	lists := []*yaml.Node{path}
 	eachPair(path, func(_, list *yaml.Node) { lists = append(lists, list) })
 	for _, list := range lists {
@@ -255,9 +256,17 @@ func (r *Replies) pathNames(path *yaml.Node) {
 			continue
 		}
 		for _, item := range list.Content {
+			if !printable(item.Value) {
+				rd.fault(item, "wrong-value", "%q is no name of a state", item.Value)
+			}
 			r.named(item, item.Value, false)
 		}
 	}
+}
+
+// printable reports whether a name has no control characters.
+func printable(name string) bool {
+	return name != "" && strings.IndexFunc(name, unicode.IsControl) < 0
 }
 
 func (r *Replies) named(n *yaml.Node, st string, asked bool) {
@@ -300,7 +309,7 @@ func (p *Reply) check(r *reader, n *yaml.Node) {
 
 func (e *Error) check(r *reader, n *yaml.Node) {
 	r.oneOf(n, "class", e.Class, Classes())
-	if strings.TrimSpace(e.Message) == "" {
+	if strings.TrimSpace(string(e.Message)) == "" {
 		r.fault(n, "wrong-value", "the error has no message")
 	}
 }

@@ -156,7 +156,7 @@ func (s *recorded) replies(fsys fs.FS) ([]Reply, error) {
 		out = append(out, reply)
 	}
 	if len(out) == 0 { // the agent CLI could not even be started
-		return []Reply{{Error: &Error{Class: string(runner.Fatal), Message: cmp.Or(s.Error, "not started")}}}, nil
+		return []Reply{{Error: &Error{Class: string(runner.Fatal), Message: Text(cmp.Or(s.Error, "not started"))}}}, nil
 	}
 	if last := &out[len(out)-1]; s.Verdict != nil && last.Error == nil {
 		for _, r := range s.Verdict.Results {
@@ -171,9 +171,12 @@ func recordedReply(r io.Reader) (Reply, error) {
 	if err != nil {
 		return Reply{}, err
 	}
-	reply := Reply{Text: answer.Text, Cost: Cost(answer.Cost.USD), Denied: answer.Denied}
+	reply := Reply{Text: Text(answer.Text), Cost: Cost(answer.Cost.USD)}
+	for _, d := range answer.Denied {
+		reply.Denied = append(reply.Denied, Text(d))
+	}
 	if failure != nil {
-		reply.Text, reply.Error = "", &Error{Class: string(failure.Class), Message: failure.Message}
+		reply.Text, reply.Error = "", &Error{Class: string(failure.Class), Message: Text(failure.Message)}
 		if !slices.Contains(Classes(), reply.Error.Class) {
 			reply.Error.Class = string(runner.Fatal)
 		}
@@ -206,7 +209,7 @@ func (e *Expect) finish(fsys fs.FS, steps []recorded, replies *Replies) error {
 	}
 	text, err := main.message(fsys)
 	if tags, _ := protocol.Scan(text); len(tags) == 1 {
-		e.Result = &tags[0].Body
+		e.Result = (*Text)(&tags[0].Body)
 	}
 	return err
 }
@@ -235,7 +238,7 @@ func (s *recorded) message(fsys fs.FS) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		return replies[len(replies)-1].Text, nil
+		return string(replies[len(replies)-1].Text), nil
 	}
 	data, err := fs.ReadFile(fsys, s.folder+"/stdout.txt")
 	return string(data), err

@@ -23,8 +23,8 @@ import (
 // Replies is a replies file.
 type Replies struct {
 	// Input and Meta are for the run, as the flags of the same names.
-	Input string            `yaml:"input,omitempty"`
-	Meta  map[string]string `yaml:"meta,omitempty"`
+	Input Text            `yaml:"input,omitempty"`
+	Meta  map[string]Text `yaml:"meta,omitempty"`
 	// States has the replies of each prompt state, by file name, in the order of
 	// its invocations: reminders, retries and further attempts included. A key
 	// AGENT/STATE is for one agent and goes before the state's own list.
@@ -43,11 +43,11 @@ type name struct {
 
 // Reply is what one invocation of an agent brings.
 type Reply struct {
-	Text   string   `yaml:"text,omitempty"`
-	Cost   Cost     `yaml:"cost,omitempty"`
-	Denied []string `yaml:"denied,omitempty"` // tool uses that were refused
-	Error  *Error   `yaml:"error,omitempty"`  // instead of a text
-	Delay  Delay    `yaml:"delay,omitempty"`  // on the simulated clock
+	Text   Text   `yaml:"text,omitempty"`
+	Cost   Cost   `yaml:"cost,omitempty"`
+	Denied []Text `yaml:"denied,omitempty"` // tool uses that were refused
+	Error  *Error `yaml:"error,omitempty"`  // instead of a text
+	Delay  Delay  `yaml:"delay,omitempty"`  // on the simulated clock
 	// Checks are the exit codes of the state's done_when commands after this
 	// reply; the last one stands for those of further commands. Without them the
 	// commands run.
@@ -57,8 +57,11 @@ type Reply struct {
 // Error is an invocation that fails.
 type Error struct {
 	Class   string `yaml:"class"` // one of Classes
-	Message string `yaml:"message"`
+	Message Text   `yaml:"message"`
 }
+
+// Text is what somebody says or is told, byte for byte.
+type Text string
 
 // Cost is an amount of money. In the file it is a number of US dollars.
 type Cost state.USD
@@ -73,11 +76,11 @@ type Path map[string][]string
 // Expect is what should come of the run. What is left out may be anything, but a
 // run of which neither status nor outcome is expected must be completed.
 type Expect struct {
-	Status  string  `yaml:"status,omitempty"`
-	Outcome string  `yaml:"outcome,omitempty"`
-	Result  *string `yaml:"result,omitempty"` // of the first agent, byte for byte
-	Path    Path    `yaml:"path,omitempty"`
-	Cost    *Cost   `yaml:"cost,omitempty"`
+	Status  string `yaml:"status,omitempty"`
+	Outcome string `yaml:"outcome,omitempty"`
+	Result  *Text  `yaml:"result,omitempty"` // of the first agent, byte for byte
+	Path    Path   `yaml:"path,omitempty"`
+	Cost    *Cost  `yaml:"cost,omitempty"`
 }
 
 // Classes returns the classes of failure that a reply may have.
@@ -169,6 +172,20 @@ func (r *Replies) Write(w io.Writer) error {
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// MarshalYAML implements yaml.Marshaler. Some texts are not read back as they were
+// from what the YAML library writes by itself; those get quotes.
+func (t Text) MarshalYAML() (any, error) {
+	n := &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: string(t)}
+	lines := strings.Contains(n.Value, "\n")
+	switch {
+	case n.Value == "<<", lines && strings.ContainsAny(n.Value[:1], " \t\n"):
+		n.Style = yaml.DoubleQuotedStyle
+	case lines:
+		n.Style = yaml.LiteralStyle
+	}
+	return n, nil
 }
 
 // MarshalYAML implements yaml.Marshaler.

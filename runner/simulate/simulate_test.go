@@ -178,8 +178,12 @@ func perform(t *testing.T, files map[string]string, change func(*state.Options, 
 		Workflow: w, NewID: func() string { ids++; return fmt.Sprint("s", ids) }, PayloadDir: t.TempDir(), ScriptDir: "/scripts",
 		Clock: p.clock.Runner(), Sessions: p.actor, Verifier: p.actor, Store: p.actor, Backends: p.actor.Backends(), Reporter: p,
 	}
+	meta := map[string]string{}
+	for k, v := range p.replies.Meta {
+		meta[k] = string(v)
+	}
 	run := state.Run{
-		WorkflowID: "w", Mark: "0123456789abcdef", Scope: "/wf", Entry: w.Entry(), Dir: t.TempDir(), Files: w.Hashes(), Meta: p.replies.Meta,
+		WorkflowID: "w", Mark: "0123456789abcdef", Scope: "/wf", Entry: w.Entry(), Dir: t.TempDir(), Files: w.Hashes(), Meta: meta,
 		Options: state.Options{
 			BudgetUSD: 10 * state.Dollar, MaxParallel: 4, MaxAgents: 256, MaxDepth: 64, MaxRetries: 3, MaxReminders: 3,
 			Grace: state.Duration(30 * time.Second), PermissionMode: "acceptEdits",
@@ -188,7 +192,7 @@ func perform(t *testing.T, files map[string]string, change func(*state.Options, 
 	if change != nil {
 		change(&run.Options, &cfg)
 	}
-	r := runner.New(cfg, state.New(run, p.replies.Input, epoch))
+	r := runner.New(cfg, state.New(run, string(p.replies.Input), epoch))
 	if err := r.Run(t.Context(), false, nil); err != nil {
 		t.Fatal(err)
 	}
@@ -421,4 +425,18 @@ func TestBigFilesAreRefused(t *testing.T) {
 	if r != nil || len(problems) != 1 || problems[0].Code != "too-big" || err != nil {
 		t.Errorf("a file over 16 MiB: got %v, %v, %v, want the one problem too-big", r, problems, err)
 	}
+}
+
+// FuzzWrite: whatever an agent said comes back from the file as it was.
+func FuzzWrite(f *testing.F) {
+	for _, text := range []string{"", " a\n", "\n  a\n b", "a\r\nb", "- x: |", "\x00\x1b[1m\u0085\u2028\ufeff", "'\"\\", "null", "1", "#", "a: b\t\n\n\n"} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		text = strings.ToValidUTF8(text, "?")
+		r := &simulate.Replies{States: map[string][]simulate.Reply{"A.md": {{Text: simulate.Text(text)}}}}
+		if got := read(t, written(t, r)).States["A.md"][0].Text; string(got) != text {
+			t.Errorf("%q: got %q back from\n%s", text, got, written(t, r))
+		}
+	})
 }

@@ -6,7 +6,6 @@
 // A prompt says what to do, a line each:
 //
 //	log: TEXT    write a line to the file that $SIDE_EFFECTS names
-//	hang:        wait for a signal; as hang: FILE only until FILE exists
 //	fail:        exit with code 1 and no result
 //	reply:       the lines that follow, until one that says "end.", are the answer
 //
@@ -21,7 +20,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"time"
 )
 
 func main() {
@@ -134,8 +132,6 @@ func (c *conversation) act(prompt string) {
 		switch word {
 		case "log":
 			c.log(strings.TrimSpace(rest))
-		case "hang":
-			hang(strings.TrimSpace(rest))
 		case "fail":
 			os.Exit(1)
 		case "reply":
@@ -144,15 +140,6 @@ func (c *conversation) act(prompt string) {
 		}
 	}
 	c.answer()
-}
-
-func hang(file string) {
-	for {
-		if _, err := os.Stat(file); err == nil && file != "" {
-			return
-		}
-		time.Sleep(5 * time.Millisecond)
-	}
 }
 
 // log writes what was done, and what was said before in the conversation.

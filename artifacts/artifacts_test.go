@@ -1,0 +1,394 @@
+package artifacts_test
+
+import (
+	"archive/zip"
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"testing/fstest"
+	"time"
+
+	"github.com/raymond-action/raymond-action/artifacts"
+	"github.com/raymond-action/raymond-action/artifacts/artifactstest"
+)
+
+// waits counts the waits of a client, which take no time.
+type waits struct{ all []time.Duration }
+
+func (w *waits) sleep(ctx context.Context, d time.Duration) error {
+	w.all = append(w.all, d)
+	return ctx.Err()
+}
+
+func runtimeOf(t *testing.T, s *artifactstest.Server, run int64, w *waits, masked *[]string) *artifacts.Runtime {
+	t.Helper()
+	r, err := artifacts.NewRuntime(artifacts.Options{
+		URL: s.URL + "/some/path/", Token: artifactstest.Token(run), Sleep: w.sleep,
+		Mask: func(secret string) {
+			if masked != nil {
+				*masked = append(*masked, secret)
+			}
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func upload(t *testing.T, r *artifacts.Runtime, name string, content []byte) (artifacts.Artifact, error) {
+	t.Helper()
+	return r.Upload(t.Context(), name, bytes.NewReader(content), int64(len(content)), time.Time{})
+}
+
+func download(t *testing.T, get func(*os.File) (int64, error)) ([]byte, error) {
+	t.Helper()
+	f, err := os.Create(filepath.Join(t.TempDir(), "content"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	n, err := get(f)
+	if err != nil {
+		return nil, err
+	}
+	data, readErr := os.ReadFile(f.Name())
+	if readErr != nil || int64(len(data)) != n {
+		t.Fatalf("%d bytes in the file, told %d, %v", len(data), n, readErr)
+	}
+	return data, nil
+}
+
+// TestWhatIsStoredComesBack holds for services that behave like GitHub, like act
+// and like Gitea, and for contents around the size of a block.
+func TestWhatIsStoredComesBack(t *testing.T) {
+	for name, change := range map[string]func(*artifactstest.Server){
+		"github": func(*artifactstest.Server) {},
+		"act":    func(s *artifactstest.Server) { s.CamelCase, s.NoDigest, s.Replaces = true, true, true },
+	} {
+		for _, size := range []int{0, 1, 8<<20 - 1, 8 << 20, 8<<20 + 1, 20 << 20} {
+			s := artifactstest.New(t)
+			change(s)
+			var masked []string
+			r := runtimeOf(t, s, 7, &waits{}, &masked)
+			want := bytes.Repeat([]byte("raymond!"), size/8+1)[:size]
+			if _, err := upload(t, r, "one", want); err != nil {
+				t.Fatalf("%s, %d bytes: Upload: %v", name, size, err)
+			}
+			list, err := r.List(t.Context(), "one")
+			if err != nil || len(list) != 1 {
+				t.Fatalf("%s: List = %v, %v", name, list, err)
+			}
+			got, err := download(t, func(f *os.File) (int64, error) { return r.Download(t.Context(), list[0], 1<<30, f) })
+			if err != nil || !bytes.Equal(got, want) {
+				t.Fatalf("%s, %d bytes: came back as %d bytes, %v", name, size, len(got), err)
+			}
+			for _, secret := range []string{"a+b=", "c+d="} {
+				if !slices.Contains(masked, secret) || !slices.Contains(masked, url.QueryEscape(secret)) {
+					t.Errorf("%s: masked %q, want %q too", name, masked, secret)
+				}
+			}
+		}
+	}
+}
+
+func TestOneNameIsStoredOnce(t *testing.T) {
+	s := artifactstest.New(t)
+	r := runtimeOf(t, s, 7, &waits{}, nil)
+	if _, err := upload(t, r, "one", []byte("a")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := upload(t, r, "one", []byte("b")); !errors.Is(err, artifacts.ErrExists) {
+		t.Errorf("second Upload: %v, want ErrExists", err)
+	}
+	list, _ := r.List(t.Context(), "")
+	if err := r.Delete(t.Context(), list[0]); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := upload(t, r, "one", []byte("b")); err != nil {
+		t.Errorf("Upload after Delete: %v", err)
+	}
+	if err := r.Delete(t.Context(), list[0]); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.Delete(t.Context(), list[0]); !errors.Is(err, artifacts.ErrNotFound) {
+		t.Errorf("Delete of nothing: %v, want ErrNotFound", err)
+	}
+}
+
+// TestPassingFaultsAreOutlived: each request of a way in and out fails four
+// times in each way that passes, and the fifth try succeeds.
+func TestPassingFaultsAreOutlived(t *testing.T) {
+	ops := []string{"CreateArtifact", "comp=block&", "comp=blocklist", "FinalizeArtifact", "ListArtifacts", "GetSigned", "content/"}
+	for _, op := range ops {
+		for _, status := range []int{0, 429, 500, 502, 503, 504} {
+			s := artifactstest.New(t)
+			s.Fail(artifactstest.Fault{Op: op, Times: 4, Status: status})
+			w := &waits{}
+			r := runtimeOf(t, s, 7, w, nil)
+			if _, err := upload(t, r, "one", []byte("abc")); err != nil {
+				t.Errorf("%s %d: Upload: %v", op, status, err)
+				continue
+			}
+			list, err := r.List(t.Context(), "one")
+			if op == "ListArtifacts" && status == 0 {
+				continue // looks like act without artifacts, after the retries
+			}
+			if err != nil || len(list) != 1 {
+				t.Errorf("%s %d: List = %v, %v", op, status, list, err)
+				continue
+			}
+			got, err := download(t, func(f *os.File) (int64, error) { return r.Download(t.Context(), list[0], 10, f) })
+			if string(got) != "abc" || err != nil {
+				t.Errorf("%s %d: Download = %q, %v", op, status, got, err)
+			}
+			if status == 0 && len(w.all) > 0 {
+				continue // the HTTP library repeats some requests by itself
+			}
+			if len(w.all) != 4 || w.all[0] < 3*time.Second || w.all[3] <= w.all[0] {
+				t.Errorf("%s %d: waited %v, want 4 growing waits from 3s", op, status, w.all)
+			}
+			if len(s.All()) != 1 {
+				t.Errorf("%s %d: %d artifacts, want 1", op, status, len(s.All()))
+			}
+		}
+	}
+}
+
+func TestLastingFaultsAreTold(t *testing.T) {
+	for _, tt := range []struct {
+		fault    artifactstest.Fault
+		attempts int
+		want     error
+	}{
+		{artifactstest.Fault{Op: "CreateArtifact", Times: 9, Status: 503}, 5, nil},
+		{artifactstest.Fault{Op: "CreateArtifact", Times: 9, Status: 401}, 1, nil},
+		{artifactstest.Fault{Op: "CreateArtifact", Times: 9, Status: 400, Body: `{"msg":"bad"}`}, 1, nil},
+		{artifactstest.Fault{Op: "CreateArtifact", Times: 9, Status: 403, Body: `{"msg":"insufficient usage to create"}`}, 1, artifacts.ErrQuota},
+		{artifactstest.Fault{Op: "CreateArtifact", Times: 9, Status: 200, Body: `<html>`}, 5, nil},
+		{artifactstest.Fault{Op: "comp=block", Times: 9, Status: 403}, 1, nil},
+		{artifactstest.Fault{Op: "comp=block", Times: 9, Status: 0}, 5, nil},
+	} {
+		s := artifactstest.New(t)
+		s.Fail(tt.fault)
+		_, err := upload(t, runtimeOf(t, s, 7, &waits{}, nil), "one", []byte("abc"))
+		var told *artifacts.ServiceError
+		if !errors.As(err, &told) || told.Attempts != tt.attempts || told.Status != tt.fault.Status {
+			t.Errorf("%+v: %v, want status %d after %d attempts", tt.fault, err, tt.fault.Status, tt.attempts)
+			continue
+		}
+		if tt.want != nil && !errors.Is(err, tt.want) {
+			t.Errorf("%+v: %v, want %v", tt.fault, err, tt.want)
+		}
+		if strings.Contains(err.Error(), "sig=") || strings.Contains(err.Error(), "http://") {
+			t.Errorf("%+v: the error tells an address: %v", tt.fault, err)
+		}
+	}
+}
+
+func TestRetryAfterIsObeyed(t *testing.T) {
+	s := artifactstest.New(t)
+	s.Fail(artifactstest.Fault{Op: "ListArtifacts", Times: 1, Status: 429, Header: map[string]string{"Retry-After": "17"}})
+	w := &waits{}
+	if _, err := runtimeOf(t, s, 7, w, nil).List(t.Context(), ""); err != nil {
+		t.Fatal(err)
+	}
+	if len(w.all) != 1 || w.all[0] != 17*time.Second {
+		t.Errorf("waited %v, want 17s", w.all)
+	}
+}
+
+func TestContentsAreChecked(t *testing.T) {
+	s := artifactstest.New(t)
+	s.Put(artifactstest.Stored{Run: 7, Name: "one", Content: []byte("abcdef")})
+	r := runtimeOf(t, s, 7, &waits{}, nil)
+	list, err := r.List(t.Context(), "one")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := download(t, func(f *os.File) (int64, error) { return r.Download(t.Context(), list[0], 5, f) }); !errors.Is(err, artifacts.ErrTooLarge) {
+		t.Errorf("limit 5: %v, want ErrTooLarge", err)
+	}
+	bad := list[0]
+	bad.Digest = "sha256:00"
+	if _, err := download(t, func(f *os.File) (int64, error) { return r.Download(t.Context(), bad, 10, f) }); !errors.Is(err, artifacts.ErrDigest) {
+		t.Errorf("other digest: %v, want ErrDigest", err)
+	}
+	s.Fail(artifactstest.Fault{Op: "content/", Times: 1, Status: 200, Body: "abc"})
+	got, err := download(t, func(f *os.File) (int64, error) { return r.Download(t.Context(), list[0], 10, f) })
+	if string(got) != "abcdef" || err != nil {
+		t.Errorf("after a cut download: %q, %v", got, err)
+	}
+}
+
+func TestNamesAndTokens(t *testing.T) {
+	for _, name := range []string{"", "a/b", "a\nb", `a"b`, "a:b", "a*b", strings.Repeat("x", 256)} {
+		if artifacts.CheckName(name) == nil {
+			t.Errorf("CheckName(%.20q) = nil, want an error", name)
+		}
+	}
+	for _, token := range []string{"", "a.b", "a.!.c", "a.e30.c", "a.eyJzY3AiOiJ4In0.c"} {
+		if _, err := artifacts.NewRuntime(artifacts.Options{URL: "http://127.0.0.1:1", Token: token}); err == nil {
+			t.Errorf("NewRuntime with token %q: no error", token)
+		}
+	}
+}
+
+func archiveOf(t *testing.T, s *artifactstest.Server, w *waits) *artifacts.Archive {
+	t.Helper()
+	a, err := artifacts.NewArchive(artifacts.Options{URL: s.URL + "/api", Token: artifactstest.APIToken, Sleep: w.sleep}, "o/r")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a
+}
+
+func TestOtherRunsAreRead(t *testing.T) {
+	s := artifactstest.New(t)
+	s.Runs[1] = artifactstest.Run{ID: 1, Event: "schedule", Status: "completed", Path: "x.yml@refs/heads/main",
+		HeadBranch: "main", HeadRepository: artifactstest.Repository}
+	s.Runs[2] = artifactstest.Run{ID: 2, Event: "pull_request", HeadRepository: 666}
+	old := s.Put(artifactstest.Stored{Run: 1, Name: "one", Content: []byte("old")})
+	s.Put(artifactstest.Stored{Run: 1, Name: "other", Content: []byte("x")})
+	evil := s.Put(artifactstest.Stored{Run: 2, Name: "one", Content: []byte("evil")})
+	a := archiveOf(t, s, &waits{})
+	list, err := a.Find(t.Context(), "one")
+	if err != nil || len(list) != 2 || list[0].ID != evil || list[1].ID != old {
+		t.Fatalf("Find = %+v, %v; want %d, then %d", list, err, evil, old)
+	}
+	if list[0].HeadRepository != 666 || list[1].HeadRepository != artifactstest.Repository || list[1].RunID != 1 {
+		t.Errorf("origins: %+v", list)
+	}
+	run, err := a.Run(t.Context(), 1)
+	if err != nil || run.Path != "x.yml" || run.HeadBranch != "main" || run.Event != "schedule" || run.Status != "completed" {
+		t.Errorf("Run(1) = %+v, %v", run, err)
+	}
+	got, err := download(t, func(f *os.File) (int64, error) { return a.Download(t.Context(), list[1], 10, f) })
+	if string(got) != "old" || err != nil {
+		t.Errorf("Download = %q, %v", got, err)
+	}
+	if _, err := a.Run(t.Context(), 9); !errors.Is(err, artifacts.ErrNotFound) {
+		t.Errorf("Run(9): %v, want ErrNotFound", err)
+	}
+}
+
+func TestArchiveFaults(t *testing.T) {
+	for _, tt := range []struct {
+		status, times, attempts int
+	}{{503, 4, 0}, {500, 9, 5}, {401, 9, 1}, {403, 9, 1}, {404, 9, 1}} {
+		s := artifactstest.New(t)
+		s.Fail(artifactstest.Fault{Op: "actions/artifacts", Times: tt.times, Status: tt.status})
+		_, err := archiveOf(t, s, &waits{}).Find(t.Context(), "one")
+		var told *artifacts.ServiceError
+		if tt.attempts == 0 && err == nil {
+			continue
+		}
+		if !errors.As(err, &told) || told.Attempts != tt.attempts || told.Status != tt.status {
+			t.Errorf("status %d, %d times: %v, want %d attempts", tt.status, tt.times, err, tt.attempts)
+		}
+	}
+}
+
+var limits = artifacts.Limits{Entries: 10, Entry: 4 << 20, Total: 8 << 20, Ratio: 200}
+
+func TestPackedFilesComeBack(t *testing.T) {
+	files := fstest.MapFS{
+		"state.json": {Data: []byte("{}")}, "a/b/c.jsonl": {Data: bytes.Repeat([]byte("x\n"), 1000)}, "a/empty": {},
+	}
+	var first, second bytes.Buffer
+	if err := errors.Join(artifacts.Pack(&first, files), artifacts.Pack(&second, files)); err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(first.Bytes(), second.Bytes()) {
+		t.Error("the same files give different archives")
+	}
+	dir := t.TempDir()
+	if err := artifacts.Unpack(bytes.NewReader(first.Bytes()), int64(first.Len()), dir, limits); err != nil {
+		t.Fatal(err)
+	}
+	if err := fstest.TestFS(os.DirFS(dir), "state.json", "a/b/c.jsonl", "a/empty"); err != nil {
+		t.Error(err)
+	}
+	got, _ := os.ReadFile(filepath.Join(dir, "a/b/c.jsonl"))
+	if !bytes.Equal(got, files["a/b/c.jsonl"].Data) {
+		t.Error("a file came back changed")
+	}
+}
+
+// TestHostileArchives: nothing is written of an archive that breaks a rule.
+func TestHostileArchives(t *testing.T) {
+	type entry struct {
+		name string
+		mode os.FileMode
+		size int
+	}
+	for _, tt := range []struct {
+		name    string
+		entries []entry
+	}{
+		{"leaves the folder", []entry{{name: "ok"}, {name: "../evil"}}},
+		{"absolute", []entry{{name: "ok"}, {name: "/evil"}}},
+		{"backslash", []entry{{name: "ok"}, {name: `..\evil`}}},
+		{"drive", []entry{{name: "ok"}, {name: "C:evil"}}},
+		{"control character", []entry{{name: "ok"}, {name: "a\x01"}}},
+		{"link", []entry{{name: "ok"}, {name: "l", mode: os.ModeSymlink | 0o777}}},
+		{"pipe", []entry{{name: "ok"}, {name: "p", mode: os.ModeNamedPipe | 0o600}}},
+		{"twice", []entry{{name: "ok"}, {name: "ok"}}},
+		{"differs in case only", []entry{{name: "ok"}, {name: "OK"}}},
+		{"dots", []entry{{name: "ok"}, {name: "a/./b"}}},
+		{"too large", []entry{{name: "ok"}, {name: "big", size: 4<<20 + 1}}},
+		{"too large in all", []entry{{name: "a", size: 3 << 20}, {name: "b", size: 3 << 20}, {name: "c", size: 3 << 20}}},
+		{"a bomb", []entry{{name: "ok"}, {name: "zeros", size: 3 << 20}}},
+		{"too many", []entry{{name: "1"}, {name: "2"}, {name: "3"}, {name: "4"}, {name: "5"}, {name: "6"}, {name: "7"}, {name: "8"}, {name: "9"}, {name: "10"}, {name: "11"}}},
+	} {
+		var buf bytes.Buffer
+		z := zip.NewWriter(&buf)
+		for _, e := range tt.entries {
+			h := &zip.FileHeader{Name: e.name, Method: zip.Deflate}
+			h.SetMode(max(e.mode, 0o600))
+			w, err := z.CreateHeader(h)
+			if err != nil {
+				t.Fatal(err)
+			}
+			io.CopyN(w, zeros{}, int64(e.size))
+		}
+		z.Close()
+		dir := t.TempDir()
+		if err := artifacts.Unpack(bytes.NewReader(buf.Bytes()), int64(buf.Len()), dir, limits); err == nil {
+			t.Errorf("%s: no error", tt.name)
+		}
+		if left, _ := os.ReadDir(dir); len(left) > 0 {
+			t.Errorf("%s: %d files were written", tt.name, len(left))
+		}
+	}
+}
+
+type zeros struct{}
+
+func (zeros) Read(p []byte) (int, error) { clear(p); return len(p), nil }
+
+func FuzzUnpack(f *testing.F) {
+	var buf bytes.Buffer
+	if err := artifacts.Pack(&buf, fstest.MapFS{"a/b": {Data: []byte("x")}, "c": {}}); err != nil {
+		f.Fatal(err)
+	}
+	f.Add(buf.Bytes())
+	f.Fuzz(func(t *testing.T, data []byte) {
+		parent := t.TempDir()
+		dir := filepath.Join(parent, "in")
+		if err := os.Mkdir(dir, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		_ = artifacts.Unpack(bytes.NewReader(data), int64(len(data)), dir, limits)
+		if left, _ := os.ReadDir(parent); len(left) != 1 {
+			t.Errorf("%d entries beside the folder", len(left)-1)
+		}
+	})
+}

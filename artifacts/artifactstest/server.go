@@ -1,0 +1,461 @@
+// Package artifactstest is a strict stand-in for the services that keep
+// artifacts: the results service of a job, the storage behind it, and the part of
+// the REST API that reads them. It holds a client to the rules that GitHub's own
+// service enforces, and can be made to fail.
+package artifactstest
+
+import (
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"encoding/xml"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// Repository is the id of the repository whose runs the server has.
+const Repository = 4711
+
+// Run is a workflow run of the server.
+type Run struct {
+	ID             int64
+	Event          string
+	Status         string
+	Path           string
+	HeadBranch     string
+	HeadRepository int64
+}
+
+// Stored is an artifact of the server.
+type Stored struct {
+	ID      int64
+	Run     int64
+	Name    string
+	Content []byte
+	Digest  string
+	Created time.Time
+	Expired bool
+}
+
+// Fault makes requests fail.
+type Fault struct {
+	Op     string // part of the path, as in "CreateArtifact" or "comp=block"
+	Times  int    // how many requests
+	Status int    // 0 drops the connection
+	Body   string
+	Header map[string]string
+}
+
+// Server is the stand-in. Its fields may be changed between requests only.
+type Server struct {
+	*httptest.Server
+	CamelCase bool // answer as act and Gitea do
+	NoDigest  bool // as they do
+	Replaces  bool // a second artifact of one name replaces the first, as there
+	Runs      map[int64]Run
+
+	t         testing.TB
+	mu        sync.Mutex // guards what follows
+	next      int64
+	artifacts []Stored
+	open      map[string]*blob
+	faults    []*Fault
+	requests  []string
+}
+
+// blob is an artifact under way.
+type blob struct {
+	run     int64
+	name    string
+	blocks  map[string][]byte
+	content []byte
+	whole   bool
+}
+
+// New starts a server that ends with the test.
+func New(t testing.TB) *Server {
+	s := &Server{t: t, Runs: map[int64]Run{}, next: 1, open: map[string]*blob{}}
+	s.Server = httptest.NewServer(http.HandlerFunc(s.serve))
+	t.Cleanup(s.Close)
+	return s
+}
+
+// Token is the token of a job of the given run.
+func Token(run int64) string {
+	claims := fmt.Sprintf(`{"scp":"Actions.ExampleScope Actions.Results:run-%d:job-%[1]d"}`, run)
+	return "e30." + base64.RawURLEncoding.EncodeToString([]byte(claims)) + ".x"
+}
+
+// APIToken is the token that the REST API takes.
+const APIToken = "api-token"
+
+// Fail adds a fault.
+func (s *Server) Fail(f Fault) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.faults = append(s.faults, &f)
+}
+
+// Put stores an artifact behind the client's back and returns its id.
+func (s *Server) Put(a Stored) int64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.store(a)
+}
+
+// All returns what the server has, in order of age.
+func (s *Server) All() []Stored {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return append([]Stored{}, s.artifacts...)
+}
+
+// Requests returns the requests so far, as "METHOD path".
+func (s *Server) Requests() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return append([]string{}, s.requests...)
+}
+
+func (s *Server) store(a Stored) int64 {
+	a.ID, a.Created = s.next, time.Unix(1767000000+s.next, 0).UTC()
+	s.next++
+	sum := sha256.Sum256(a.Content)
+	a.Digest = "sha256:" + hex.EncodeToString(sum[:])
+	s.artifacts = append(s.artifacts, a)
+	return a.ID
+}
+
+func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	where := r.Method + " " + r.URL.Path + "?" + r.URL.RawQuery
+	s.requests = append(s.requests, where)
+	for _, f := range s.faults {
+		if f.Times > 0 && strings.Contains(where, f.Op) {
+			f.Times--
+			fail(w, f)
+			return
+		}
+	}
+	method, isTwirp := strings.CutPrefix(r.URL.Path, "/twirp/github.actions.results.api.v1.ArtifactService/")
+	switch {
+	case isTwirp:
+		s.twirp(w, r, method)
+	case strings.HasPrefix(r.URL.Path, "/blob/"):
+		s.blob(w, r, strings.TrimPrefix(r.URL.Path, "/blob/"))
+	case strings.HasPrefix(r.URL.Path, "/content/"):
+		s.content(w, r, strings.TrimPrefix(r.URL.Path, "/content/"))
+	case strings.HasPrefix(r.URL.Path, "/api/repos/o/r/actions/"):
+		s.rest(w, r, strings.TrimPrefix(r.URL.Path, "/api/repos/o/r/actions/"))
+	default:
+		http.NotFound(w, r)
+	}
+}
+
+func fail(w http.ResponseWriter, f *Fault) {
+	if f.Status == 0 {
+		panic(http.ErrAbortHandler)
+	}
+	for k, v := range f.Header {
+		w.Header().Set(k, v)
+	}
+	w.WriteHeader(f.Status)
+	io.WriteString(w, f.Body)
+}
+
+// refuse is an answer that says what rule was broken.
+func refuse(w http.ResponseWriter, status int, format string, args ...any) {
+	w.WriteHeader(status)
+	fmt.Fprintf(w, `{"code":"x","msg":%q}`, fmt.Sprintf(format, args...))
+}
+
+// job reads the ids of run and job from a token.
+func job(r *http.Request) (run int64, ok bool) {
+	parts := strings.Split(strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer "), ".")
+	if len(parts) != 3 {
+		return 0, false
+	}
+	data, _ := base64.RawURLEncoding.DecodeString(parts[1])
+	_, after, _ := strings.Cut(string(data), "Actions.Results:run-")
+	id, _, _ := strings.Cut(after, ":")
+	run, err := strconv.ParseInt(id, 10, 64)
+	return run, err == nil
+}
+
+func (s *Server) twirp(w http.ResponseWriter, r *http.Request, method string) {
+	run, ok := job(r)
+	var q map[string]any
+	switch {
+	case !ok:
+		refuse(w, 401, "the token names no run")
+		return
+	case r.Header.Get("Content-Type") != "application/json" || json.NewDecoder(r.Body).Decode(&q) != nil:
+		refuse(w, 400, "want JSON")
+		return
+	}
+	if q["workflow_run_backend_id"] != fmt.Sprintf("run-%d", run) {
+		refuse(w, 403, "the token is for another run")
+		return
+	}
+	name, _ := q["name"].(string)
+	switch method {
+	case "CreateArtifact":
+		s.create(w, run, name, q)
+	case "FinalizeArtifact":
+		s.finalize(w, run, name, q)
+	case "ListArtifacts":
+		s.list(w, run, q)
+	case "GetSignedArtifactURL":
+		s.signed(w, run, name)
+	case "DeleteArtifact":
+		s.remove(w, run, name)
+	default:
+		refuse(w, 404, "no method %s", method)
+	}
+}
+
+// find returns the index of the newest artifact of a run by name, or -1.
+func (s *Server) find(run int64, name string) int {
+	for i := len(s.artifacts) - 1; i >= 0; i-- {
+		if s.artifacts[i].Run == run && s.artifacts[i].Name == name {
+			return i
+		}
+	}
+	return -1
+}
+
+func (s *Server) create(w http.ResponseWriter, run int64, name string, q map[string]any) {
+	at := s.find(run, name)
+	switch {
+	case name == "" || strings.ContainsAny(name, "\":<>|*?\r\n\\/"):
+		refuse(w, 400, "artifact name %q is not valid", name)
+		return
+	case q["version"] != 4.0:
+		refuse(w, 400, "version %v", q["version"])
+		return
+	case at >= 0 && !s.Replaces:
+		refuse(w, 409, "an artifact with this name already exists on the workflow run")
+		return
+	case at >= 0:
+		s.artifacts = append(s.artifacts[:at], s.artifacts[at+1:]...)
+	}
+	key := fmt.Sprintf("b%d", len(s.open)+1)
+	s.open[key] = &blob{run: run, name: name, blocks: map[string][]byte{}}
+	s.reply(w, map[string]any{"ok": true, "signed_upload_url": s.URL + "/blob/" + key + "?sv=1&sig=a%2Bb%3D"})
+}
+
+// blob takes one part of a blob, by the rules of the storage.
+func (s *Server) blob(w http.ResponseWriter, r *http.Request, key string) {
+	b, q := s.open[key], r.URL.Query()
+	data, err := io.ReadAll(r.Body)
+	switch {
+	case b == nil || err != nil || q.Get("sig") != "a+b=":
+		refuse(w, 403, "the signature does not match")
+	case r.Header.Get("Authorization") != "" || r.Header.Get("x-ms-version") == "":
+		refuse(w, 400, "no token here, but a version")
+	case q.Get("comp") == "block":
+		id := q.Get("blockid")
+		for other := range b.blocks {
+			if len(other) != len(id) {
+				refuse(w, 400, "block ids differ in length")
+				return
+			}
+		}
+		b.blocks[id] = data
+		w.WriteHeader(201)
+	case q.Get("comp") == "blocklist":
+		b.assemble(w, data)
+	default:
+		refuse(w, 400, "want blocks and a list of them")
+	}
+}
+
+func (b *blob) assemble(w http.ResponseWriter, data []byte) {
+	var list struct {
+		Latest []string `xml:"Latest"`
+	}
+	if err := xml.Unmarshal(data, &list); err != nil {
+		refuse(w, 400, "no block list: %v", err)
+		return
+	}
+	for _, id := range list.Latest {
+		block, ok := b.blocks[id]
+		if !ok {
+			refuse(w, 400, "no block %s", id)
+			return
+		}
+		b.content = append(b.content, block...)
+	}
+	b.whole = true
+	w.WriteHeader(201)
+}
+
+func (s *Server) finalize(w http.ResponseWriter, run int64, name string, q map[string]any) {
+	for key, b := range s.open {
+		if b.run != run || b.name != name || !b.whole {
+			continue
+		}
+		sum := sha256.Sum256(b.content)
+		if q["size"] != strconv.Itoa(len(b.content)) || q["hash"] != "sha256:"+hex.EncodeToString(sum[:]) {
+			refuse(w, 400, "size or hash differ")
+			return
+		}
+		delete(s.open, key)
+		id := s.store(Stored{Run: run, Name: name, Content: b.content})
+		s.reply(w, map[string]any{"ok": true, "artifact_id": strconv.FormatInt(id, 10)})
+		return
+	}
+	refuse(w, 404, "nothing of that name was uploaded")
+}
+
+func (s *Server) list(w http.ResponseWriter, run int64, q map[string]any) {
+	list := []any{}
+	for _, a := range s.artifacts {
+		if f, ok := q["name_filter"].(string); a.Run != run || ok && f != a.Name {
+			continue
+		}
+		entry := map[string]any{
+			"workflow_run_backend_id": fmt.Sprintf("run-%d", run), "workflow_job_run_backend_id": fmt.Sprintf("job-%d", run),
+			"database_id": strconv.FormatInt(a.ID, 10), "name": a.Name, "size": strconv.Itoa(len(a.Content)),
+			"created_at": a.Created.Format(time.RFC3339),
+		}
+		if !s.NoDigest {
+			entry["digest"] = a.Digest
+		}
+		list = append(list, entry)
+	}
+	s.reply(w, map[string]any{"artifacts": list})
+}
+
+func (s *Server) signed(w http.ResponseWriter, run int64, name string) {
+	at := s.find(run, name)
+	if at < 0 {
+		refuse(w, 404, "no artifact %q", name)
+		return
+	}
+	s.reply(w, map[string]any{"signed_url": s.contentURL(s.artifacts[at].ID)})
+}
+
+func (s *Server) contentURL(id int64) string {
+	return fmt.Sprintf("%s/content/%d?sig=c%%2Bd%%3D", s.URL, id)
+}
+
+func (s *Server) remove(w http.ResponseWriter, run int64, name string) {
+	at := s.find(run, name)
+	if at < 0 {
+		refuse(w, 404, "no artifact %q", name)
+		return
+	}
+	id := s.artifacts[at].ID
+	s.artifacts = append(s.artifacts[:at], s.artifacts[at+1:]...)
+	s.reply(w, map[string]any{"ok": true, "artifact_id": strconv.FormatInt(id, 10)})
+}
+
+func (s *Server) content(w http.ResponseWriter, r *http.Request, id string) {
+	if r.Header.Get("Authorization") != "" || r.URL.Query().Get("sig") != "c+d=" {
+		refuse(w, 403, "no token here, but the signature")
+		return
+	}
+	for _, a := range s.artifacts {
+		if strconv.FormatInt(a.ID, 10) == id {
+			w.Write(a.Content)
+			return
+		}
+	}
+	refuse(w, 404, "gone")
+}
+
+// rest is the part of the REST API that reads artifacts and runs.
+func (s *Server) rest(w http.ResponseWriter, r *http.Request, path string) {
+	if r.Header.Get("Authorization") != "Bearer "+APIToken {
+		w.WriteHeader(401)
+		return
+	}
+	id := strings.TrimSuffix(strings.TrimPrefix(path, "artifacts/"), "/zip")
+	switch {
+	case path == "artifacts":
+		s.restList(w, r)
+	case strings.HasPrefix(path, "runs/"):
+		s.restRun(w, strings.TrimPrefix(path, "runs/"))
+	case strings.HasSuffix(path, "/zip"):
+		n, _ := strconv.ParseInt(id, 10, 64)
+		http.Redirect(w, r, s.contentURL(n), http.StatusFound)
+	default:
+		http.NotFound(w, r)
+	}
+}
+
+func (s *Server) restList(w http.ResponseWriter, r *http.Request) {
+	list := []any{}
+	for _, a := range s.artifacts {
+		if name := r.URL.Query().Get("name"); name != "" && name != a.Name {
+			continue
+		}
+		list = append(list, map[string]any{
+			"id": a.ID, "name": a.Name, "size_in_bytes": len(a.Content), "expired": a.Expired, "digest": a.Digest,
+			"created_at": a.Created.Format(time.RFC3339),
+			"workflow_run": map[string]any{
+				"id": a.Run, "repository_id": Repository, "head_repository_id": s.Runs[a.Run].HeadRepository,
+			},
+		})
+	}
+	json.NewEncoder(w).Encode(map[string]any{"total_count": len(list), "artifacts": list})
+}
+
+func (s *Server) restRun(w http.ResponseWriter, id string) {
+	n, _ := strconv.ParseInt(id, 10, 64)
+	run, ok := s.Runs[n]
+	if !ok {
+		w.WriteHeader(404)
+		return
+	}
+	json.NewEncoder(w).Encode(map[string]any{
+		"id": run.ID, "event": run.Event, "status": run.Status, "path": run.Path, "head_branch": run.HeadBranch,
+		"html_url": s.URL + "/runs/" + id, "head_repository": map[string]any{"id": run.HeadRepository},
+	})
+}
+
+// reply writes an answer with names in the server's case.
+func (s *Server) reply(w http.ResponseWriter, v any) {
+	data, err := json.Marshal(v)
+	if err != nil {
+		s.t.Error(err)
+	}
+	if s.CamelCase {
+		data = camel(data)
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Write(data)
+}
+
+// camel turns the names of fields from snake case into camel case.
+func camel(data []byte) []byte {
+	var out []byte
+	upper, inName := false, false
+	for i, c := range data {
+		if c == '"' {
+			rest := data[i+1:]
+			end := strings.IndexByte(string(rest), '"')
+			inName = end >= 0 && end+1 < len(rest) && rest[end+1] == ':' && !inName
+		}
+		if inName && c == '_' {
+			upper = true
+			continue
+		}
+		if upper && c >= 'a' && c <= 'z' {
+			c -= 'a' - 'A'
+		}
+		upper = false
+		out = append(out, c)
+	}
+	return out
+}

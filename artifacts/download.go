@@ -1,0 +1,99 @@
+package artifacts
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"io"
+	"net/http"
+	"os"
+	"slices"
+)
+
+// Download writes the content of an artifact that List returned into f, from its
+// beginning, and returns its size. It fails with ErrTooLarge beyond limit bytes,
+// and with ErrDigest when the service names a digest and the content has another.
+func (r *Runtime) Download(ctx context.Context, a Artifact, limit int64, f *os.File) (int64, error) {
+	body := ids(a.run, a.job)
+	body["name"] = a.Name
+	signed := func(ctx context.Context) (string, error) {
+		var out struct {
+			URL string `json:"signed_url"`
+		}
+		err := r.call(ctx, "fetch artifact", "GetSignedArtifactURL", body, &out)
+		return out.URL, err
+	}
+	return r.fetch(ctx, a.Digest, limit, f, signed)
+}
+
+// fetch downloads from an address that is asked for anew at each attempt.
+func (c *client) fetch(ctx context.Context, digest string, limit int64, f *os.File, signed func(context.Context) (string, error)) (int64, error) {
+	var size int64
+	err := c.retry(ctx, "fetch artifact", func(ctx context.Context) answer {
+		address, err := signed(ctx)
+		if err != nil {
+			return answer{err: err, final: true} // it was retried on its own
+		}
+		c.maskSignature(address)
+		var a answer
+		size, a = c.get(ctx, address, digest, limit, f)
+		return a
+	})
+	return size, err
+}
+
+// get makes one attempt at a download.
+func (c *client) get(ctx context.Context, address, digest string, limit int64, f *os.File) (int64, answer) {
+	if err := rewind(f); err != nil {
+		return 0, answer{err: err, final: true}
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
+	if err != nil {
+		return 0, answer{err: err, final: true}
+	}
+	resp, err := c.http.Do(req)
+	if err != nil {
+		return 0, answer{err: err}
+	}
+	defer resp.Body.Close()
+	switch {
+	case resp.StatusCode == http.StatusNotFound || resp.StatusCode == http.StatusGone:
+		return 0, answer{status: resp.StatusCode, err: ErrNotFound, final: true}
+	case resp.StatusCode != http.StatusOK:
+		return 0, answer{status: resp.StatusCode, wait: retryAfter(resp.Header), final: !retryable(resp.StatusCode),
+			err: errors.New("the storage refuses the content")}
+	}
+	sum := sha256.New()
+	n, err := io.Copy(io.MultiWriter(f, sum), io.LimitReader(resp.Body, limit+1))
+	switch {
+	case err != nil:
+		return 0, answer{status: resp.StatusCode, err: err}
+	case n > limit:
+		return 0, answer{status: resp.StatusCode, err: ErrTooLarge, final: true}
+	case digest != "" && digest != "sha256:"+hex.EncodeToString(sum.Sum(nil)):
+		return 0, answer{status: resp.StatusCode, err: ErrDigest}
+	}
+	return n, answer{status: resp.StatusCode}
+}
+
+func rewind(f *os.File) error {
+	if err := f.Truncate(0); err != nil {
+		return err
+	}
+	_, err := f.Seek(0, io.SeekStart)
+	return err
+}
+
+// newestFirst sorts by id: the order of the services differs.
+func newestFirst(list []Artifact) {
+	slices.SortFunc(list, func(a, b Artifact) int {
+		switch {
+		case a.ID > b.ID:
+			return -1
+		case a.ID < b.ID:
+			return 1
+		}
+		return 0
+	})
+}

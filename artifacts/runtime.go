@@ -1,0 +1,270 @@
+package artifacts
+
+import (
+	"bytes"
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Options are what a Runtime or an Archive needs.
+type Options struct {
+	// URL is ACTIONS_RESULTS_URL for a Runtime, GITHUB_API_URL for an Archive.
+	URL   string
+	Token string
+	HTTP  *http.Client // nil for one of its own
+	// Mask is told every secret that a service hands out, before it is used; nil
+	// for nobody.
+	Mask func(secret string)
+	// Sleep waits between attempts; nil for Sleep.
+	Sleep func(context.Context, time.Duration) error
+}
+
+// client is what both services share.
+type client struct {
+	http  *http.Client
+	mask  func(string)
+	sleep func(context.Context, time.Duration) error
+}
+
+func (o Options) client() client {
+	c := client{http: o.HTTP, mask: o.Mask, sleep: o.Sleep}
+	if c.http == nil {
+		c.http = &http.Client{Timeout: 5 * time.Minute}
+	}
+	if c.mask == nil {
+		c.mask = func(string) {}
+	}
+	if c.sleep == nil {
+		c.sleep = Sleep
+	}
+	return c
+}
+
+// Runtime is the results service of the present job. It may be used by many
+// goroutines.
+type Runtime struct {
+	client
+	base, token string
+	run, job    string
+}
+
+// NewRuntime returns the service that a job's own token speaks for. The token
+// names the run and the job; its signature is the service's matter.
+func NewRuntime(o Options) (*Runtime, error) {
+	u, err := url.Parse(o.URL)
+	if err != nil || u.Host == "" {
+		return nil, errors.New("the address of the results service is no URL")
+	}
+	run, job, err := scopes(o.Token)
+	if err != nil {
+		return nil, fmt.Errorf("token of the results service: %w", err)
+	}
+	// The address may have a path, which the service does not route.
+	return &Runtime{client: o.client(), base: u.Scheme + "://" + u.Host, token: o.Token, run: run, job: job}, nil
+}
+
+// scopes reads the ids of run and job from the claims of a token.
+func scopes(token string) (run, job string, err error) {
+	parts := strings.Split(token, ".")
+	if len(parts) != 3 {
+		return "", "", errors.New("it is no JSON web token")
+	}
+	data, err := base64.RawURLEncoding.DecodeString(strings.TrimRight(parts[1], "="))
+	if err != nil {
+		return "", "", errors.New("its claims are not base64")
+	}
+	var claims struct {
+		Scopes string `json:"scp"`
+	}
+	if err := json.Unmarshal(data, &claims); err != nil {
+		return "", "", errors.New("its claims are not JSON")
+	}
+	for _, s := range strings.Fields(claims.Scopes) {
+		if ids := strings.Split(s, ":"); len(ids) == 3 && ids[0] == "Actions.Results" {
+			return ids[1], ids[2], nil
+		}
+	}
+	return "", "", errors.New("it has no scope for results")
+}
+
+const service = "/twirp/github.actions.results.api.v1.ArtifactService/"
+
+// call makes one request of the service and reads the answer into to. Names of
+// fields come in snake case from some services, in camel case from others.
+func (r *Runtime) call(ctx context.Context, op, method string, body map[string]any, to any) error {
+	data, err := json.Marshal(body)
+	if err != nil {
+		return err
+	}
+	return r.retry(ctx, op, func(ctx context.Context) answer {
+		req, err := http.NewRequestWithContext(ctx, http.MethodPost, r.base+service+method, bytes.NewReader(data))
+		if err != nil {
+			return answer{err: err, final: true}
+		}
+		req.Header.Set("Content-Type", "application/json")
+		req.Header.Set("Authorization", "Bearer "+r.token)
+		resp, err := r.http.Do(req)
+		if err != nil {
+			return answer{err: err}
+		}
+		defer resp.Body.Close()
+		text, err := io.ReadAll(io.LimitReader(resp.Body, 16<<20))
+		if err != nil {
+			return answer{status: resp.StatusCode, err: err}
+		}
+		return r.read(resp, text, to)
+	})
+}
+
+// read judges an answer of the service.
+func (r *Runtime) read(resp *http.Response, text []byte, to any) answer {
+	a := answer{status: resp.StatusCode, wait: retryAfter(resp.Header)}
+	if resp.StatusCode == http.StatusOK {
+		normal, err := snakeCase(text)
+		if err == nil {
+			err = json.Unmarshal(normal, to)
+		}
+		if err != nil {
+			a.err = errors.New("the answer is not the JSON that was asked for")
+		}
+		return a
+	}
+	var fault struct {
+		Msg string `json:"msg"`
+	}
+	_ = json.Unmarshal(text, &fault) // not every answer has words
+	a.final = !retryable(resp.StatusCode)
+	switch {
+	case strings.Contains(fault.Msg, "insufficient usage"):
+		a.err, a.final = ErrQuota, true
+	case resp.StatusCode == http.StatusConflict:
+		a.err = ErrExists
+	case resp.StatusCode == http.StatusNotFound:
+		a.err = ErrNotFound
+	case fault.Msg != "":
+		a.err = errors.New(fault.Msg)
+	default:
+		a.err = errors.New(http.StatusText(resp.StatusCode))
+	}
+	return a
+}
+
+// snakeCase rewrites the names of all fields of a JSON text.
+func snakeCase(text []byte) ([]byte, error) {
+	var v any
+	dec := json.NewDecoder(bytes.NewReader(text))
+	dec.UseNumber()
+	if err := dec.Decode(&v); err != nil {
+		return nil, err
+	}
+	return json.Marshal(snake(v))
+}
+
+func snake(v any) any {
+	switch v := v.(type) {
+	case map[string]any:
+		out := make(map[string]any, len(v))
+		for k, e := range v {
+			out[snakeName(k)] = snake(e)
+		}
+		return out
+	case []any:
+		for i := range v {
+			v[i] = snake(v[i])
+		}
+	}
+	return v
+}
+
+func snakeName(s string) string {
+	var b strings.Builder
+	for _, c := range s {
+		if c >= 'A' && c <= 'Z' {
+			b.WriteByte('_')
+			c += 'a' - 'A'
+		}
+		b.WriteRune(c)
+	}
+	return b.String()
+}
+
+// number is an int64 that services write as a number or as a string.
+type number int64
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (n *number) UnmarshalJSON(data []byte) error {
+	v, err := strconv.ParseInt(strings.Trim(string(data), `"`), 10, 64)
+	*n = number(v)
+	return err
+}
+
+// ids are the fields that name run and job in a request.
+func ids(run, job string) map[string]any {
+	return map[string]any{"workflow_run_backend_id": run, "workflow_job_run_backend_id": job}
+}
+
+// List returns the artifacts of the present workflow run, newest first; only
+// those of the given name unless it is empty.
+func (r *Runtime) List(ctx context.Context, name string) ([]Artifact, error) {
+	body := ids(r.run, r.job)
+	if name != "" {
+		body["name_filter"] = name
+	}
+	var out struct {
+		Artifacts []struct {
+			Run     string    `json:"workflow_run_backend_id"`
+			Job     string    `json:"workflow_job_run_backend_id"`
+			ID      number    `json:"database_id"`
+			Name    string    `json:"name"`
+			Size    number    `json:"size"`
+			Created time.Time `json:"created_at"`
+			Digest  string    `json:"digest"`
+		} `json:"artifacts"`
+	}
+	if err := r.call(ctx, "list artifacts", "ListArtifacts", body, &out); err != nil {
+		return nil, noneYet(err)
+	}
+	var list []Artifact
+	for _, a := range out.Artifacts {
+		if name == "" || a.Name == name {
+			list = append(list, Artifact{ID: int64(a.ID), Name: a.Name, Size: int64(a.Size), Digest: a.Digest,
+				Created: a.Created, run: a.Run, job: a.Job})
+		}
+	}
+	newestFirst(list)
+	return list, nil
+}
+
+// noneYet forgives act, which drops the connection while a run has no artifact.
+func noneYet(err error) error {
+	var s *ServiceError
+	if errors.As(err, &s) && s.Status == 0 && (errors.Is(s.Err, io.EOF) || strings.HasSuffix(s.Err.Error(), "EOF")) {
+		return nil
+	}
+	return err
+}
+
+// Delete removes an artifact that List returned.
+func (r *Runtime) Delete(ctx context.Context, a Artifact) error {
+	body := ids(a.run, a.job)
+	body["name"] = a.Name
+	var out struct {
+		OK bool `json:"ok"`
+	}
+	if err := r.call(ctx, "delete artifact", "DeleteArtifact", body, &out); err != nil {
+		return err
+	}
+	if !out.OK {
+		return &ServiceError{Op: "delete artifact", Status: http.StatusOK, Attempts: 1, Err: errors.New("the service says no")}
+	}
+	return nil
+}

@@ -1,0 +1,164 @@
+package artifacts
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/xml"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// blockSize is how much of an artifact goes into one request, as the official
+// client has it.
+const blockSize = 8 << 20
+
+// blobVersion is the version of the blob protocol that is spoken.
+const blobVersion = "2024-11-04"
+
+// Upload stores content, a zip archive, as a new artifact of the present run. It
+// fails with ErrExists where the run has one of that name. The zero expires
+// leaves its end to the service, which also bounds it.
+func (r *Runtime) Upload(ctx context.Context, name string, content io.ReaderAt, size int64, expires time.Time) (Artifact, error) {
+	if err := CheckName(name); err != nil {
+		return Artifact{}, err
+	}
+	body := ids(r.run, r.job)
+	body["name"], body["version"] = name, 4
+	if !expires.IsZero() {
+		body["expires_at"] = expires.UTC().Format("2006-01-02T15:04:05.000Z")
+	}
+	var slot struct {
+		OK  bool   `json:"ok"`
+		URL string `json:"signed_upload_url"`
+	}
+	if err := r.call(ctx, "store artifact", "CreateArtifact", body, &slot); err != nil {
+		return Artifact{}, err
+	}
+	if !slot.OK || slot.URL == "" {
+		return Artifact{}, &ServiceError{Op: "store artifact", Status: http.StatusOK, Attempts: 1, Err: errors.New("the service gives no place")}
+	}
+	r.maskSignature(slot.URL)
+	sum, err := r.put(ctx, slot.URL, io.NewSectionReader(content, 0, size))
+	if err != nil {
+		return Artifact{}, err
+	}
+	return r.finalize(ctx, name, size, sum)
+}
+
+// maskSignature tells the secret part of a signed address.
+func (c *client) maskSignature(signed string) {
+	u, err := url.Parse(signed)
+	if err != nil {
+		return
+	}
+	if sig := u.Query().Get("sig"); sig != "" {
+		c.mask(sig)
+		c.mask(url.QueryEscape(sig))
+	}
+}
+
+// put sends content block by block, one after another: act appends in the order
+// of arrival.
+func (r *Runtime) put(ctx context.Context, signed string, content *io.SectionReader) (digest string, err error) {
+	sum := sha256.New()
+	var blocks []string
+	buf := make([]byte, min(blockSize, max(1, content.Size())))
+	for {
+		n, err := io.ReadFull(content, buf)
+		if n == 0 && len(blocks) > 0 {
+			break
+		}
+		if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
+			return "", fmt.Errorf("read artifact: %w", err)
+		}
+		sum.Write(buf[:n])
+		id := blockID(len(blocks))
+		blocks = append(blocks, id)
+		if err := r.send(ctx, with(signed, "comp=block&blockid="+url.QueryEscape(id)), buf[:n], nil); err != nil {
+			return "", err
+		}
+		if n < len(buf) {
+			break
+		}
+	}
+	list, err := blockList(blocks)
+	if err != nil {
+		return "", err
+	}
+	header := map[string]string{"Content-Type": "application/xml", "x-ms-blob-content-type": "application/zip"}
+	if err := r.send(ctx, with(signed, "comp=blocklist"), list, header); err != nil {
+		return "", err
+	}
+	return "sha256:" + hex.EncodeToString(sum.Sum(nil)), nil
+}
+
+// blockID names a block; all names of a blob must be equally long.
+func blockID(n int) string {
+	return base64.StdEncoding.EncodeToString(fmt.Appendf(nil, "%036d%012d", 0, n))
+}
+
+// with adds parameters to a signed address, whose own ones must stay as they are.
+func with(signed, parameters string) string {
+	if strings.Contains(signed, "?") {
+		return signed + "&" + parameters
+	}
+	return signed + "?" + parameters
+}
+
+func blockList(blocks []string) ([]byte, error) {
+	data, err := xml.Marshal(struct {
+		XMLName xml.Name `xml:"BlockList"`
+		Latest  []string `xml:"Latest"`
+	}{Latest: blocks})
+	return append([]byte(xml.Header), data...), err
+}
+
+// send puts one part of a blob. No token goes along: the address has its own.
+func (r *Runtime) send(ctx context.Context, address string, part []byte, header map[string]string) error {
+	return r.retry(ctx, "store artifact", func(ctx context.Context) answer {
+		req, err := http.NewRequestWithContext(ctx, http.MethodPut, address, bytes.NewReader(part))
+		if err != nil {
+			return answer{err: err, final: true}
+		}
+		req.Header.Set("Content-Type", "application/octet-stream")
+		req.Header.Set("x-ms-version", blobVersion)
+		for k, v := range header {
+			req.Header.Set(k, v)
+		}
+		resp, err := r.http.Do(req)
+		if err != nil {
+			return answer{err: err}
+		}
+		defer resp.Body.Close()
+		if resp.StatusCode/100 == 2 {
+			return answer{status: resp.StatusCode}
+		}
+		return answer{status: resp.StatusCode, wait: retryAfter(resp.Header), final: !retryable(resp.StatusCode),
+			err: errors.New("the storage refuses a part")}
+	})
+}
+
+func (r *Runtime) finalize(ctx context.Context, name string, size int64, digest string) (Artifact, error) {
+	body := ids(r.run, r.job)
+	body["name"], body["size"], body["hash"] = name, strconv.FormatInt(size, 10), digest
+	var done struct {
+		OK bool   `json:"ok"`
+		ID number `json:"artifact_id"`
+	}
+	if err := r.call(ctx, "store artifact", "FinalizeArtifact", body, &done); err != nil {
+		return Artifact{}, err
+	}
+	if !done.OK {
+		return Artifact{}, &ServiceError{Op: "store artifact", Status: http.StatusOK, Attempts: 1, Err: errors.New("the service says no")}
+	}
+	return Artifact{ID: int64(done.ID), Name: name, Size: size, Digest: digest, run: r.run, job: r.job}, nil
+}
