@@ -170,7 +170,7 @@ func (a *Archive) Download(ctx context.Context, s Stored, limit int64, f *os.Fil
 		})
 		return address, err
 	}
-	return a.fetch(ctx, s.Digest, limit, f, signed)
+	return a.fetch(ctx, wanted{s.Digest, limit, f}, signed)
 }
 
 func sortStored(list []Stored) {

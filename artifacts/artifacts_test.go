@@ -45,7 +45,7 @@ func runtimeOf(t *testing.T, s *artifactstest.Server, run int64, w *waits, maske
 
 func upload(t *testing.T, r *artifacts.Runtime, name string, content []byte) (artifacts.Artifact, error) {
 	t.Helper()
-	return r.Upload(t.Context(), name, bytes.NewReader(content), int64(len(content)), time.Time{})
+	return r.Upload(t.Context(), artifacts.New{Name: name, Content: bytes.NewReader(content), Size: int64(len(content))})
 }
 
 func download(t *testing.T, get func(*os.File) (int64, error)) ([]byte, error) {

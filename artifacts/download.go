@@ -21,14 +21,21 @@ func (r *Runtime) Download(ctx context.Context, a Artifact, limit int64, f *os.F
 		var out struct {
 			URL string `json:"signed_url"`
 		}
-		err := r.call(ctx, "fetch artifact", "GetSignedArtifactURL", body, &out)
+		err := r.call(ctx, request{"fetch artifact", "GetSignedArtifactURL", body}, &out)
 		return out.URL, err
 	}
-	return r.fetch(ctx, a.Digest, limit, f, signed)
+	return r.fetch(ctx, wanted{a.Digest, limit, f}, signed)
+}
+
+// wanted is a content to be fetched.
+type wanted struct {
+	digest string // "" for any
+	limit  int64
+	to     *os.File
 }
 
 // fetch downloads from an address that is asked for anew at each attempt.
-func (c *client) fetch(ctx context.Context, digest string, limit int64, f *os.File, signed func(context.Context) (string, error)) (int64, error) {
+func (c *client) fetch(ctx context.Context, w wanted, signed func(context.Context) (string, error)) (int64, error) {
 	var size int64
 	err := c.retry(ctx, "fetch artifact", func(ctx context.Context) answer {
 		address, err := signed(ctx)
@@ -37,15 +44,15 @@ func (c *client) fetch(ctx context.Context, digest string, limit int64, f *os.Fi
 		}
 		c.maskSignature(address)
 		var a answer
-		size, a = c.get(ctx, address, digest, limit, f)
+		size, a = c.get(ctx, address, w)
 		return a
 	})
 	return size, err
 }
 
 // get makes one attempt at a download.
-func (c *client) get(ctx context.Context, address, digest string, limit int64, f *os.File) (int64, answer) {
-	if err := rewind(f); err != nil {
+func (c *client) get(ctx context.Context, address string, w wanted) (int64, answer) {
+	if err := rewind(w.to); err != nil {
 		return 0, answer{err: err, final: true}
 	}
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
@@ -65,13 +72,13 @@ func (c *client) get(ctx context.Context, address, digest string, limit int64, f
 			err: errors.New("the storage refuses the content")}
 	}
 	sum := sha256.New()
-	n, err := io.Copy(io.MultiWriter(f, sum), io.LimitReader(resp.Body, limit+1))
+	n, err := io.Copy(io.MultiWriter(w.to, sum), io.LimitReader(resp.Body, w.limit+1))
 	switch {
 	case err != nil:
 		return 0, answer{status: resp.StatusCode, err: err}
-	case n > limit:
+	case n > w.limit:
 		return 0, answer{status: resp.StatusCode, err: ErrTooLarge, final: true}
-	case digest != "" && digest != "sha256:"+hex.EncodeToString(sum.Sum(nil)):
+	case w.digest != "" && w.digest != "sha256:"+hex.EncodeToString(sum.Sum(nil)):
 		return 0, answer{status: resp.StatusCode, err: ErrDigest}
 	}
 	return n, answer{status: resp.StatusCode}

@@ -98,15 +98,22 @@ func scopes(token string) (run, job string, err error) {
 
 const service = "/twirp/github.actions.results.api.v1.ArtifactService/"
 
-// call makes one request of the service and reads the answer into to. Names of
+// request is one request of the service.
+type request struct {
+	op     string // for errors
+	method string
+	body   map[string]any
+}
+
+// call makes a request of the service and reads the answer into to. Names of
 // fields come in snake case from some services, in camel case from others.
-func (r *Runtime) call(ctx context.Context, op, method string, body map[string]any, to any) error {
-	data, err := json.Marshal(body)
+func (r *Runtime) call(ctx context.Context, q request, to any) error {
+	data, err := json.Marshal(q.body)
 	if err != nil {
 		return err
 	}
-	return r.retry(ctx, op, func(ctx context.Context) answer {
-		req, err := http.NewRequestWithContext(ctx, http.MethodPost, r.base+service+method, bytes.NewReader(data))
+	return r.retry(ctx, q.op, func(ctx context.Context) answer {
+		req, err := http.NewRequestWithContext(ctx, http.MethodPost, r.base+service+q.method, bytes.NewReader(data))
 		if err != nil {
 			return answer{err: err, final: true}
 		}
@@ -230,7 +237,7 @@ func (r *Runtime) List(ctx context.Context, name string) ([]Artifact, error) {
 			Digest  string    `json:"digest"`
 		} `json:"artifacts"`
 	}
-	if err := r.call(ctx, "list artifacts", "ListArtifacts", body, &out); err != nil {
+	if err := r.call(ctx, request{"list artifacts", "ListArtifacts", body}, &out); err != nil {
 		return nil, noneYet(err)
 	}
 	var list []Artifact
@@ -260,7 +267,7 @@ func (r *Runtime) Delete(ctx context.Context, a Artifact) error {
 	var out struct {
 		OK bool `json:"ok"`
 	}
-	if err := r.call(ctx, "delete artifact", "DeleteArtifact", body, &out); err != nil {
+	if err := r.call(ctx, request{"delete artifact", "DeleteArtifact", body}, &out); err != nil {
 		return err
 	}
 	if !out.OK {

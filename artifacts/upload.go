@@ -24,34 +24,43 @@ const blockSize = 8 << 20
 // blobVersion is the version of the blob protocol that is spoken.
 const blobVersion = "2024-11-04"
 
-// Upload stores content, a zip archive, as a new artifact of the present run. It
-// fails with ErrExists where the run has one of that name. The zero expires
-// leaves its end to the service, which also bounds it.
-func (r *Runtime) Upload(ctx context.Context, name string, content io.ReaderAt, size int64, expires time.Time) (Artifact, error) {
-	if err := CheckName(name); err != nil {
+// New is an artifact to be stored.
+type New struct {
+	Name    string
+	Content io.ReaderAt // a zip archive
+	Size    int64       // bytes of Content
+	// Expires is when the service may delete it, within its own bounds; zero
+	// leaves that to the service.
+	Expires time.Time
+}
+
+// Upload stores a new artifact of the present run. It fails with ErrExists where
+// the run has one of that name.
+func (r *Runtime) Upload(ctx context.Context, n New) (Artifact, error) {
+	if err := CheckName(n.Name); err != nil {
 		return Artifact{}, err
 	}
 	body := ids(r.run, r.job)
-	body["name"], body["version"] = name, 4
-	if !expires.IsZero() {
-		body["expires_at"] = expires.UTC().Format("2006-01-02T15:04:05.000Z")
+	body["name"], body["version"] = n.Name, 4
+	if !n.Expires.IsZero() {
+		body["expires_at"] = n.Expires.UTC().Format("2006-01-02T15:04:05.000Z")
 	}
 	var slot struct {
 		OK  bool   `json:"ok"`
 		URL string `json:"signed_upload_url"`
 	}
-	if err := r.call(ctx, "store artifact", "CreateArtifact", body, &slot); err != nil {
+	if err := r.call(ctx, request{"store artifact", "CreateArtifact", body}, &slot); err != nil {
 		return Artifact{}, err
 	}
 	if !slot.OK || slot.URL == "" {
 		return Artifact{}, &ServiceError{Op: "store artifact", Status: http.StatusOK, Attempts: 1, Err: errors.New("the service gives no place")}
 	}
 	r.maskSignature(slot.URL)
-	sum, err := r.put(ctx, slot.URL, io.NewSectionReader(content, 0, size))
+	sum, err := r.put(ctx, slot.URL, io.NewSectionReader(n.Content, 0, n.Size))
 	if err != nil {
 		return Artifact{}, err
 	}
-	return r.finalize(ctx, name, size, sum)
+	return r.finalize(ctx, n.Name, n.Size, sum)
 }
 
 // maskSignature tells the secret part of a signed address.
@@ -154,7 +163,7 @@ func (r *Runtime) finalize(ctx context.Context, name string, size int64, digest 
 		OK bool   `json:"ok"`
 		ID number `json:"artifact_id"`
 	}
-	if err := r.call(ctx, "store artifact", "FinalizeArtifact", body, &done); err != nil {
+	if err := r.call(ctx, request{"store artifact", "FinalizeArtifact", body}, &done); err != nil {
 		return Artifact{}, err
 	}
 	if !done.OK {

@@ -34,6 +34,9 @@ type reading struct {
 	tags  []written // in its text, with their places in the file
 	said  []written // those that the policy allows
 	firm  bool      // its policy or its text shows a way on that is no example
+
+	line   []rune // the one that was looked at last; lines may be very long
+	number int    // of it, from 1
 }
 
 func (w *Workflow) reading(s *State) *reading {
@@ -77,6 +80,14 @@ func (d *reading) mentions() {
 		}
 		d.tags = append(d.tags, t)
 	}
+}
+
+// runes returns a line of the text.
+func (d *reading) runes(line int) []rune {
+	if d.number != line+1 {
+		d.line, d.number = []rune(d.lines[line]), line+1
+	}
+	return d.line
 }
 
 // isComment reports whether a line of a script is nothing but a comment.

@@ -151,9 +151,12 @@ func (d *reading) isComposed(t written) bool {
 	if d.s.Kind != Script {
 		return false
 	}
-	line := []rune(d.lines[t.Pos.Line-d.s.Line])
-	head, _, _ := strings.Cut(string(line[t.Pos.Col-1:]), ">")
-	return strings.ContainsAny(head, "$`%{!")
+	for _, r := range d.runes(t.Pos.Line - d.s.Line)[t.Pos.Col-1:] {
+		if r == '>' || strings.ContainsRune("$`%{!", r) {
+			return r != '>'
+		}
+	}
+	return false
 }
 
 // isExample reports whether a tag shows nothing but its form, as in

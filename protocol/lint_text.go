@@ -15,7 +15,7 @@ func (l *linter) policy(d *reading) {
 		return
 	}
 	for _, t := range d.tags {
-		if len(t.problems) == 0 && l.isFirm(d, t) && !d.permits(t.Tag) {
+		if len(t.problems) == 0 && d.isFirm(t) && !d.permits(t.Tag) {
 			l.warn(d.s, t.Pos, notMeant(t))
 		}
 	}
@@ -33,7 +33,7 @@ func (l *linter) policy(d *reading) {
 
 // isFirm reports whether the states that a tag names exist or are left open; the
 // others are findings already.
-func (l *linter) isFirm(d *reading, t written) bool {
+func (d *reading) isFirm(t written) bool {
 	if t.Verb == Result {
 		return true
 	}

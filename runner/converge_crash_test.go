@@ -71,7 +71,9 @@ func TestCrashInTheAgentsPhase(t *testing.T) {
 		l.crash(n)
 		resumed := time.Now()
 		l.drive(true, state.Completed)
-		same(t, "agent runs", []string{"1", "2", "3", "4", "4", "5"}, l.tries())
+		if same(t, "agent runs", []string{"1", "2", "3", "4", "4", "5"}, l.tries()); t.Failed() {
+			t.FailNow()
+		}
 		same(t, "verdicts", []int{1, 2, 3, 4, 5}, l.numbers())
 		same(t, "flakes", 1, l.end().FlakeRetries)
 		again := l.asked("TRY")[4]
@@ -107,7 +109,9 @@ func TestCrashInTheVerifyPhase(t *testing.T) {
 		for _, k := range l.checks {
 			verified = append(verified, k.Attempt)
 		}
-		same(t, "verifications", []int{1, 2, 3, 4, 4, 5}, verified)
+		if same(t, "verifications", []int{1, 2, 3, 4, 4, 5}, verified); t.Failed() {
+			t.FailNow()
+		}
 		same(t, "protected files of the second verification", map[string]string{"a_test.go": "digest 1"}, l.checks[4].Protected)
 		same(t, "flakes, ended agents", []int{1, 2}, []int{l.end().FlakeRetries, len(l.run.Ended)})
 		if p := l.asked("TRY")[4].Prompt; strings.Contains(p, "interrupted") {

@@ -118,7 +118,9 @@ func TestWhatIsVerified(t *testing.T) {
 		}, nil)
 		l.passes["A.md"], l.passes["B.md"], l.exits = 2, 1, 1
 		l.drive(false, state.Completed)
-		same(t, "verifications", 3, len(l.checks))
+		if len(l.checks) != 3 {
+			t.Fatalf("verifications: got %d, want 3", len(l.checks))
+		}
 		first, again, other := l.checks[0], l.checks[1], l.checks[2]
 		same(t, "commands", []string{"one command"}, first.Commands)
 		same(t, "timeouts", []time.Duration{90 * time.Second, 10 * time.Minute}, []time.Duration{first.Timeout, other.Timeout})
@@ -131,7 +133,7 @@ func TestWhatIsVerified(t *testing.T) {
 		want := map[string]string{"a_test.go": "digest 1"}
 		same(t, "protected files of both attempts", []map[string]string{want, want}, []map[string]string{first.Protected, again.Protected})
 		marks := map[string]bool{}
-		for _, m := range []string{first.Mark, again.Mark, other.Mark, l.orders[0].Mark, l.orders[1].Mark} {
+		for _, m := range []string{first.Mark, again.Mark, other.Mark, l.order(0).Mark, l.order(1).Mark} {
 			marks[m] = true
 		}
 		same(t, "marks that differ", 5, len(marks))
@@ -159,7 +161,7 @@ func TestASecondVisitBeginsAtAttemptOne(t *testing.T) {
 		same(t, "attempts", []int{1, 2, 1, 2}, l.numbers())
 		same(t, "back-offs", secondsOf(2, 0, 2), l.waits())
 		same(t, "flakes, iterations", []int{2, 2}, []int{l.end().FlakeRetries, l.end().Iterations})
-		if p := l.orders[2].Prompt; !strings.HasPrefix(p, "1 |") {
+		if p := l.order(2).Prompt; !strings.HasPrefix(p, "1 |") {
 			t.Errorf("prompt of the second visit: got %q, want nothing of the first one's failures in it", p)
 		}
 	})
@@ -253,7 +255,7 @@ func TestAForbiddenTagIsAFailedAttempt(t *testing.T) {
 			if r := l.run.Progress.Reason; !strings.Contains(r, "max_ralph_iters_reached") {
 				t.Errorf("%s: reason: got %q, want max_ralph_iters_reached in it", says, r)
 			}
-			if p := l.orders[3].Prompt; !strings.Contains(p, "transition tag") || !strings.HasPrefix(p, "work") {
+			if p := l.order(3).Prompt; !strings.Contains(p, "transition tag") || !strings.HasPrefix(p, "work") {
 				t.Errorf("%s: prompt of attempt 2: got %q, want the state's own, and that a tag is missing", says, p)
 			}
 		})
@@ -353,7 +355,7 @@ func TestProtectedFiles(t *testing.T) {
 		}
 		reason := "protected_files_changed: a_test.go, sub/b_test.go"
 		same(t, "reasons, though all commands pass", []string{reason, reason, ""}, got)
-		if p := l.orders[1].Prompt; !strings.Contains(p, "a_test.go, sub/b_test.go") {
+		if p := l.order(1).Prompt; !strings.Contains(p, "a_test.go, sub/b_test.go") {
 			t.Errorf("prompt of attempt 2: got %q, want the files named", p)
 		}
 	})
@@ -371,9 +373,9 @@ func TestExhaustedFails(t *testing.T) {
 		same(t, "error of the agent", "max_ralph_iters_reached", told[*state.AgentFinished](l)[0].Error)
 		l.passes["A.md"] = 2
 		l.drive(true, state.Completed)
-		same(t, "prompts of a second series", []string{"try 1", "try 2"}, []string{l.orders[3].Prompt[:5], l.orders[4].Prompt[:5]})
-		if strings.Contains(l.orders[3].Prompt, "tail of") {
-			t.Errorf("first prompt of the second series: got %q, want no report", l.orders[3].Prompt)
+		same(t, "prompts of a second series", []string{"try 1", "try 2"}, []string{l.order(3).Prompt[:5], l.order(4).Prompt[:5]})
+		if strings.Contains(l.order(3).Prompt, "tail of") {
+			t.Errorf("first prompt of the second series: got %q, want no report", l.order(3).Prompt)
 		}
 	})
 }
@@ -468,12 +470,12 @@ func TestAttemptContext(t *testing.T) {
 			l.passes["TRY.md"], l.passes["A.md"] = 3, 3
 			l.drive(false, state.Completed)
 			if tt.entry {
-				same(t, "entry", "fresh s1", conversation(l.orders[0]))
+				same(t, "entry", "fresh s1", conversation(l.order(0)))
 				l.orders = l.orders[1:]
 			}
 			label := fmt.Sprintf("attempt_context %q, entry session: %v", tt.context, tt.entry)
 			same(t, label, tt.want, conversations(l.orders))
-			if p := l.orders[1].Prompt; strings.HasPrefix(p, "work\n") == (tt.context == "continue") || !strings.Contains(p, "tail of attempt 1") {
+			if p := l.order(1).Prompt; strings.HasPrefix(p, "work\n") == (tt.context == "continue") || !strings.Contains(p, "tail of attempt 1") {
 				t.Errorf("%s: prompt of attempt 2: got %q", label, p)
 			}
 		})
@@ -528,10 +530,10 @@ func TestFeedback(t *testing.T) {
 			l.says["A.md"], l.passes["A.md"] = []string{"<result>x</result>"}, 2
 			l.drive(false, state.Completed)
 			report := l.attempts()[0].Report(4)
-			same(t, "prompt of attempt 2", strings.ReplaceAll(want, "REPORT", report), l.orders[1].Prompt)
+			same(t, "prompt of attempt 2", strings.ReplaceAll(want, "REPORT", report), l.order(1).Prompt)
 			first := strings.ReplaceAll(strings.TrimSuffix(want, "\n\nREPORT"), "REPORT", "")
 			first = strings.NewReplacer("2/4", "1/4", "2 of 2", "1 of 1").Replace(first)
-			same(t, "prompt of attempt 1", first, l.orders[0].Prompt)
+			same(t, "prompt of attempt 1", first, l.order(0).Prompt)
 			for _, part := range []string{"Attempt 1 of 4", "Command: check\nExit code: 3\n", "Command: printf '%s' {{who}}\n", "```\ntail of attempt 1\n```"} {
 				if !strings.Contains(report, part) {
 					t.Errorf("report: got %q, want %q in it", report, part)
@@ -548,7 +550,7 @@ func TestContinueSendsTheReportAlone(t *testing.T) {
 		l.passes["A.md"] = 3
 		l.drive(false, state.Completed)
 		for i, n := range l.attempts()[:2] {
-			same(t, "prompt", n.Report(6), l.orders[i+1].Prompt)
+			same(t, "prompt", n.Report(6), l.order(i+1).Prompt)
 		}
 	})
 }
@@ -598,7 +600,7 @@ func TestBudgetIsCheckedAfterTheVerdict(t *testing.T) {
 		l.over = new(l.run.Options)
 		l.over.BudgetUSD, l.passes["A.md"] = state.Dollar, 3
 		l.drive(true, state.Completed)
-		same(t, "attempt after a resume with more", "3\n", l.orders[2].Prompt[:2])
+		same(t, "attempt after a resume with more", "3\n", l.order(2).Prompt[:2])
 		same(t, "back-off before it", 4*time.Second, l.began[2].Sub(l.judged[1]))
 	})
 	synctest.Test(t, func(t *testing.T) {
@@ -632,7 +634,7 @@ func TestAReminderOverTheBudgetIsNotSent(t *testing.T) {
 		l.over = new(l.run.Options)
 		l.over.BudgetUSD = state.Dollar
 		l.drive(true, state.Completed)
-		same(t, "session of the reminder", "resume s1", conversation(l.orders[1]))
+		same(t, "session of the reminder", "resume s1", conversation(l.order(1)))
 		same(t, "outcome", "clean", l.end().Outcome)
 	})
 }

@@ -252,6 +252,15 @@ func (l *loop) end() *state.RunFinished {
 	return all[len(all)-1]
 }
 
+// order is the n-th order, from 0.
+func (l *loop) order(n int) runner.Order {
+	l.t.Helper()
+	if n >= len(l.orders) {
+		l.t.Fatalf("agent runs: got %d, want at least %d\n%s", len(l.orders), n+1, strings.Join(l.log.names(), "\n"))
+	}
+	return l.orders[n]
+}
+
 // asked are the orders for a state.
 func (l *loop) asked(name string) []runner.Order {
 	return slices.DeleteFunc(slices.Clone(l.orders), func(o runner.Order) bool { return o.State != name+".md" })

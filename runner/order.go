@@ -60,7 +60,7 @@ func (r *Runner) order(step *state.Step, a *state.Agent, l state.Launch) Order {
 		Verbose: r.cfg.Verbose,
 	}
 	if r.cfg.DebugDir != "" {
-		o.DebugDir = DebugFolder(r.cfg.DebugDir, a.Exec.Iteration, a.ID, a.State, a.Exec.Attempt)
+		o.DebugDir = DebugFolder(r.cfg.DebugDir, DebugStep{N: a.Exec.Iteration, Agent: a.ID, State: a.State, Attempt: a.Exec.Attempt})
 	}
 	if st.Kind == protocol.Script {
 		o.Script = filepath.Join(r.cfg.ScriptDir, st.Name)

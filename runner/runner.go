@@ -186,7 +186,11 @@ func (r *Runner) wake() time.Time {
 	if r.stop != nil {
 		return time.Time{}
 	}
-	return r.run.Step(r.now()).Wake()
+	step := r.run.Step(r.now())
+	if _, ready := step.Next(r.busy); ready {
+		return r.now() // its wait ended while something else was taken in
+	}
+	return step.Wake()
 }
 
 // ring does what is due.

@@ -101,7 +101,7 @@ func strict(data []byte) error {
 	d := jsontext.NewDecoder(bytes.NewReader(data))
 	for {
 		tok, err := d.ReadToken()
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			return nil
 		}
 		if err != nil {

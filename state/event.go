@@ -27,21 +27,21 @@ type Body interface {
 
 // RunStarted opens the log, and each resume.
 type RunStarted struct {
-	Scope       string `json:"scope"` // absolute path of the directory, archive or file
-	Entry       string `json:"entry"`
-	Resumed     bool   `json:"resumed"`
-	BudgetUSD   USD    `json:"budget_usd"`
-	MaxParallel int    `json:"max_parallel"`
+	Scope       string `json:"scope"`        // absolute path of the directory, archive or file
+	Entry       string `json:"entry"`        // file name of the first state
+	Resumed     bool   `json:"resumed"`      // false when the run begins
+	BudgetUSD   USD    `json:"budget_usd"`   // 0: none
+	MaxParallel int    `json:"max_parallel"` // agents that execute at once
 }
 
 // StateStarted says that a state execution begins.
 type StateStarted struct {
-	Kind      string      `json:"kind"` // "prompt" or "script"
-	Attempt   int         `json:"attempt"`
-	Session   SessionMode `json:"session,omitempty"`    // prompts only
-	SessionID string      `json:"session_id,omitempty"` // prompts only
-	Model     string      `json:"model,omitempty"`
-	Cwd       string      `json:"cwd"`
+	Kind      string      `json:"kind"`                 // "prompt" or "script"
+	Attempt   int         `json:"attempt"`              // 1, unless a resume goes on in a later one
+	Session   SessionMode `json:"session,omitempty"`    // how it relates to a conversation; prompts only
+	SessionID string      `json:"session_id,omitempty"` // of that conversation; prompts only
+	Model     string      `json:"model,omitempty"`      // that is asked for; absent when none is
+	Cwd       string      `json:"cwd"`                  // the directory it works in, absolute
 
 	// Iteration numbers the state execution. It is in no log: the debug folder
 	// is named by it.
@@ -55,13 +55,13 @@ type AgentOutput struct {
 
 // StateFinished says how a state execution ended.
 type StateFinished struct {
-	OK         bool     `json:"ok"`
-	DurationMS int64    `json:"duration_ms"`
-	CostUSD    USD      `json:"cost_usd"`
+	OK         bool     `json:"ok"`                   // it ended in an accepted transition
+	DurationMS int64    `json:"duration_ms"`          // since it began, waits included
+	CostUSD    USD      `json:"cost_usd"`             // of all its invocations
 	SessionID  string   `json:"session_id,omitempty"` // prompts only
-	Turns      int      `json:"turns"`
-	Denied     []string `json:"denied"` // refused tool uses; in JSON never null
-	Error      string   `json:"error,omitempty"`
+	Turns      int      `json:"turns"`                // of the model, in all its invocations
+	Denied     []string `json:"denied"`               // tool uses that were refused; never null
+	Error      string   `json:"error,omitempty"`      // why it is not ok
 
 	// Iteration, Attempt, ExitCode and Signal are in no log: they are for the
 	// debug folder.
@@ -73,71 +73,71 @@ type StateFinished struct {
 
 // Reminder says that an answer was refused and the agent is asked again.
 type Reminder struct {
-	N      int    `json:"n"`
-	Reason string `json:"reason"`
+	N      int    `json:"n"`      // of this attempt, from 1
+	Reason string `json:"reason"` // what was wrong with the answer
 }
 
 // Retry says that an invocation failed and will be tried again.
 type Retry struct {
-	N         int    `json:"n"`
-	Error     string `json:"error"`
-	BackoffMS int64  `json:"backoff_ms"`
+	N         int    `json:"n"`          // of this attempt, from 1
+	Error     string `json:"error"`      // what went wrong
+	BackoffMS int64  `json:"backoff_ms"` // the wait before it is tried again
 }
 
 // Transition says that an agent moves on, as its tag said.
 type Transition struct {
-	Tag    string `json:"tag"`
-	Target string `json:"target"` // where a result returns to; "" when it ends the agent
-	From   string `json:"from"`
-	Return string `json:"return,omitempty"`
-	Next   string `json:"next,omitempty"`
+	Tag    string `json:"tag"`              // its name
+	Target string `json:"target"`           // the state that comes next; of a result, where it returns to; "" when it ends the agent
+	From   string `json:"from"`             // the state that is left
+	Return string `json:"return,omitempty"` // of a call and a function
+	Next   string `json:"next,omitempty"`   // of a fork: where this agent goes on
 }
 
 // AgentStarted says that a new agent exists.
 type AgentStarted struct {
-	Parent string            `json:"parent,omitempty"`
-	Vars   map[string]string `json:"vars"` // in JSON never null
+	Parent string            `json:"parent,omitempty"` // the agent that forked it; absent for the first
+	Vars   map[string]string `json:"vars"`             // the variables of its fork tag; never null
 }
 
 // AgentFinished says that an agent ended with a result, or failed.
 type AgentFinished struct {
-	Result *Text  `json:"result,omitempty"`
-	Error  string `json:"error,omitempty"`
+	Result *Text  `json:"result,omitempty"` // absent when it failed
+	Error  string `json:"error,omitempty"`  // why it failed
 }
 
 // NodeAttempt is the verdict on one attempt of a state with done_when.
 type NodeAttempt struct {
-	Attempt   int             `json:"attempt"`
-	DurationS float64         `json:"duration_s"`
-	Converged bool            `json:"converged"`
-	BackoffS  *float64        `json:"backoff_s,omitempty"` // absent for attempt 1
-	Reason    string          `json:"reason,omitempty"`
-	CostUSD   USD             `json:"cost_usd"`
-	Results   []CommandResult `json:"done_when_results"` // in JSON never null
+	Attempt   int             `json:"attempt"`             // from 1
+	DurationS float64         `json:"duration_s"`          // of the agent run and the commands
+	Converged bool            `json:"converged"`           // the state is done
+	BackoffS  *float64        `json:"backoff_s,omitempty"` // the wait before the attempt; absent for the first
+	Reason    string          `json:"reason,omitempty"`    // why it did not converge
+	CostUSD   USD             `json:"cost_usd"`            // of the attempt
+	Results   []CommandResult `json:"done_when_results"`   // of each command, in order; never null
 }
 
 // CommandResult is how one done_when command ended.
 type CommandResult struct {
-	Cmd       string  `json:"cmd"`
-	RC        int     `json:"rc"` // 124 timed out, 128+n signal n
-	DurationS float64 `json:"duration_s"`
-	Tail      string  `json:"tail,omitempty"` // last 4096 bytes; only for a non-zero rc
-	Truncated bool    `json:"truncated,omitempty"`
+	Cmd       string  `json:"cmd"`                 // the command
+	RC        int     `json:"rc"`                  // its exit code; 124 timed out, 127 not found, 128+n signal n
+	DurationS float64 `json:"duration_s"`          // how long it took
+	Tail      string  `json:"tail,omitempty"`      // the last 4096 bytes of its output; only for a non-zero rc
+	Truncated bool    `json:"truncated,omitempty"` // there was more output than the tail
 }
 
 // AttemptInterrupted comes before the re-run of an execution that was cut off.
 type AttemptInterrupted struct {
-	Attempt int    `json:"attempt"`
-	Reason  string `json:"reason"`
+	Attempt int    `json:"attempt"` // that is repeated
+	Reason  string `json:"reason"`  // why it was cut off
 }
 
 // Checkpoint says that the run was stored away from this machine, or was not.
 type Checkpoint struct {
-	Store      string `json:"store"`
-	SeqStored  int    `json:"seq_stored"`
-	Bytes      int64  `json:"bytes"`
-	DurationMS int64  `json:"duration_ms"`
-	Error      string `json:"error,omitempty"`
+	Store      string `json:"store"`           // where to
+	SeqStored  int    `json:"seq_stored"`      // the step up to which the run is stored
+	Bytes      int64  `json:"bytes"`           // how much was sent
+	DurationMS int64  `json:"duration_ms"`     // how long it took
+	Error      string `json:"error,omitempty"` // why it was not stored
 }
 
 // Limit says that a limit of the run was reached, or soon will be. Value and
@@ -145,21 +145,21 @@ type Checkpoint struct {
 // counts for the others.
 type Limit struct {
 	Which string  `json:"which"` // "budget", "iterations", "agents", "depth", "deadline", "usage"
-	Value float64 `json:"value"`
-	Max   float64 `json:"max"`
+	Value float64 `json:"value"` // how much it is now
+	Max   float64 `json:"max"`   // the limit
 }
 
 // RunFinished closes the log, and each part of it before a resume.
 type RunFinished struct {
-	Status       Status `json:"status"`
-	Outcome      string `json:"outcome"`
-	Detail       string `json:"detail,omitempty"`
-	Reason       string `json:"reason,omitempty"`
-	CostUSD      USD    `json:"cost_usd"`
-	Iterations   int    `json:"iterations"`
-	FlakeRetries int    `json:"flake_retries"`
-	Result       *Text  `json:"result,omitempty"`
-	DurationMS   int64  `json:"duration_ms"`
+	Status       Status `json:"status"`           // how the run stands now; never running
+	Outcome      string `json:"outcome"`          // the status, but of a completed run "clean" or "clean_with_flake"
+	Detail       string `json:"detail,omitempty"` // of a failed one: "partial" when some agents ended with a result, else "catastrophic"
+	Reason       string `json:"reason,omitempty"` // why it is not completed
+	CostUSD      USD    `json:"cost_usd"`         // of the whole run
+	Iterations   int    `json:"iterations"`       // state executions begun
+	FlakeRetries int    `json:"flake_retries"`    // state executions that were done only after a failed attempt
+	Result       *Text  `json:"result,omitempty"` // of the first agent; absent while it has none
+	DurationMS   int64  `json:"duration_ms"`      // since this process began to drive the run
 }
 
 // Type implements Body.
@@ -224,12 +224,12 @@ var bodies = map[string]func() Body{
 
 // envelope is the part that all events share in their JSON form.
 type envelope struct {
-	Time       string `json:"time"`
-	Seq        int    `json:"seq"`
-	Type       string `json:"type"`
-	WorkflowID string `json:"workflow_id,omitempty"`
-	Agent      string `json:"agent,omitempty"`
-	State      string `json:"state,omitempty"`
+	Time       string `json:"time"`                  // RFC 3339, UTC, with milliseconds
+	Seq        int    `json:"seq"`                   // 1, 2, 3 … within the run, over all resumes
+	Type       string `json:"type"`                  // the name of the event
+	WorkflowID string `json:"workflow_id,omitempty"` // of the run; absent in a state file
+	Agent      string `json:"agent,omitempty"`       // absent when the event is about the run
+	State      string `json:"state,omitempty"`       // file name; with agent
 }
 
 // timeFormat is RFC 3339 in UTC with milliseconds.

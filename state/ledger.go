@@ -5,7 +5,7 @@ import "slices"
 // book writes the cost of an agent process into the ledger: as it was reported,
 // else estimated from its transcript and from what it reported in part, else as
 // unknown.
-func (s *Step) book(a *Agent, o Outcome) {
+func (s *Step) book(a *Agent, o Outcome) CostKind {
 	e := a.Exec
 	entry := Entry{N: e.Running.N, Agent: a.ID, State: a.State, Session: e.Running.SessionID, Kind: Unknown}
 	if o.Session != "" {
@@ -19,15 +19,20 @@ func (s *Step) book(a *Agent, o Outcome) {
 		entry.Kind, entry.CostUSD = Estimated, max(usd, o.Cost.USD)
 	}
 	p := &s.d.Progress
-	p.Unknown++
-	if entry.Kind != Unknown {
-		p.Unknown = 0
-	}
 	s.d.Ledger = append(s.d.Ledger, entry)
 	p.TotalUSD += entry.CostUSD
 	e.CostUSD += entry.CostUSD
 	e.AttemptUSD += entry.CostUSD
 	s.warnBudget()
+	return entry.Kind
+}
+
+// streak counts the unknown costs in a row.
+func (s *Step) streak(kind CostKind) {
+	s.d.Progress.Unknown++
+	if kind != Unknown {
+		s.d.Progress.Unknown = 0
+	}
 }
 
 // warnBudget tells once when 80 % of the budget is spent.

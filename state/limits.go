@@ -65,30 +65,46 @@ func (s *Step) Next(busy int) (*Agent, bool) {
 	if s.blocked() {
 		return s.unjudged()
 	}
-	fresh := !s.failing() && !s.overIterations()
-	var going, waited, after, first *Agent
+	q := queue{fresh: !s.failing() && !s.overIterations(), turn: s.d.Progress.Turn}
 	s.each(func(a *Agent) bool {
-		switch {
-		case a.Status != Ready || a.NotBefore.After(s.now):
-		case a.Exec != nil && a.NotBefore.IsZero():
-			going = a
-		case a.Exec != nil && waited == nil:
-			waited = a
-		case a.Exec != nil:
-		case !fresh:
-		case a.N > s.d.Progress.Turn && after == nil:
-			after = a
-		case first == nil:
-			first = a
+		if a.Status == Ready && !a.NotBefore.After(s.now) {
+			q.offer(a)
 		}
-		return going == nil
+		return q.going == nil
 	})
-	for _, a := range []*Agent{going, waited, after, first} {
+	for _, a := range []*Agent{q.going, q.waited, q.after, q.first} {
 		if a != nil {
 			return a, true
 		}
 	}
 	return nil, false
+}
+
+// queue is who may take a free slot, in order of precedence.
+type queue struct {
+	fresh bool // new executions may begin
+	turn  int  // number of the agent that began one last
+
+	going, waited, after, first *Agent
+}
+
+// offer puts an agent that could go on into the queue. Agents come in order of
+// creation.
+func (q *queue) offer(a *Agent) {
+	place := &q.first
+	switch {
+	case a.Exec != nil && a.NotBefore.IsZero():
+		place = &q.going
+	case a.Exec != nil:
+		place = &q.waited
+	case !q.fresh:
+		return
+	case a.N > q.turn:
+		place = &q.after
+	}
+	if *place == nil {
+		*place = a
+	}
 }
 
 // unjudged returns an agent whose attempt waits for its verdict. That is part of

@@ -75,6 +75,8 @@ func (s *Step) interrupt(a *Agent, lost Spent) {
 		e.Interrupted = "the orchestrator died"
 	}
 	if e.Running != nil && e.Running.Mode != "" {
+		// One crash of many agents at once must not look like an agent CLI that
+		// never tells its costs: what it lost is no part of that row.
 		s.book(a, Outcome{Session: e.Running.SessionID, Used: lost(a)})
 	}
 	e.undo()

@@ -67,10 +67,22 @@ func (d *drive) start() (*state.Run, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer os.RemoveAll(cfg.PayloadDir)
 	r := runner.New(cfg, d.run)
 	err = r.Run(context.Background(), d.resumed, d.override)
-	return r.State(), err
+	return r.State(), errors.Join(err, d.tidy())
+}
+
+// tidy removes what only a run under way needs.
+func (d *drive) tidy() error {
+	var out []error
+	for _, sub := range []string{"payload", "scope"} {
+		dir, err := d.dir(sub)
+		if err == nil {
+			err = os.RemoveAll(dir)
+		}
+		out = append(out, err)
+	}
+	return errors.Join(out...)
 }
 
 func (d *drive) config() (runner.Config, error) {
@@ -349,7 +361,7 @@ func (a *App) showCompleted(o *options, run *state.Run) error {
 	d := &drive{app: a, o: o, run: run, resumed: true}
 	err := d.logs()
 	d.fan.Close()
-	if err != nil {
+	if err := errors.Join(err, d.tidy()); err != nil {
 		return err
 	}
 	return a.printResult(o, run)

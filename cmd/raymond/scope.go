@@ -132,38 +132,17 @@ const (
 // included, so that an agent that edits the originals changes nothing. Folders
 // of tools (.git, .raymond, node_modules) are left out.
 func (s *scope) privateCopy(dir string) error {
-	if err := removeCopy(dir); err != nil {
+	if err := os.RemoveAll(dir); err != nil {
 		return err
 	}
 	c := &copier{from: s.fsys, to: dir}
-	if err := fs.WalkDir(s.fsys, ".", c.visit); err != nil {
-		return err
-	}
-	return c.seal()
-}
-
-// removeCopy removes a read-only copy.
-func removeCopy(dir string) error {
-	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
-		if err == nil && d.IsDir() {
-			return os.Chmod(path, 0o700)
-		}
-		return err
-	})
-	if os.IsNotExist(err) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	return os.RemoveAll(dir)
+	return fs.WalkDir(s.fsys, ".", c.visit)
 }
 
 // copier copies a tree within the limits.
 type copier struct {
 	from  fs.FS
 	to    string
-	dirs  []string
 	files int
 	bytes int64
 }
@@ -176,9 +155,8 @@ func (c *copier) visit(name string, d fs.DirEntry, err error) error {
 		if base := d.Name(); base == ".git" || base == ".raymond" || base == "node_modules" {
 			return fs.SkipDir
 		}
-		dir := filepath.Join(c.to, filepath.FromSlash(name))
-		c.dirs = append(c.dirs, dir)
-		return os.MkdirAll(dir, 0o700)
+		// Writable for us: what a killed run leaves must be easy to remove.
+		return os.MkdirAll(filepath.Join(c.to, filepath.FromSlash(name)), 0o700)
 	}
 	info, err := fs.Stat(c.from, name)
 	if err != nil || !info.Mode().IsRegular() {
@@ -208,14 +186,4 @@ func (c *copier) copy(name string, perm fs.FileMode) error {
 		return err
 	}
 	return out.Close()
-}
-
-// seal makes the folders read-only once their files are there.
-func (c *copier) seal() error {
-	for i := len(c.dirs) - 1; i >= 0; i-- {
-		if err := os.Chmod(c.dirs[i], 0o500); err != nil {
-			return err
-		}
-	}
-	return nil
 }

@@ -86,7 +86,6 @@ func (a *App) simulate(o *options, path, file string) error {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	defer removeCopy(filepath.Join(dir, "scope"))
 	sim := &simulation{app: a, o: o, scope: s, run: run, replies: replies, dir: dir}
 	return sim.drive()
 }
@@ -219,7 +218,9 @@ func (s *simulation) reporters(debugDir string) error {
 		fmt.Fprintln(s.app.Stderr, "raymond: warning: "+oneLine(name+": "+err.Error()))
 	})
 	s.fan.Add("journal", &s.journal)
-	s.fan.Add("console", report.NewConsole(s.app.Stderr, s.driver.consoleOptions()))
+	console := s.driver.consoleOptions()
+	console.WorkflowID = "" // nothing is kept that could be resumed
+	s.fan.Add("console", report.NewConsole(s.app.Stderr, console))
 	if debugDir != "" {
 		s.fan.Add("debug folder", report.NewDebug(debugDir))
 	}

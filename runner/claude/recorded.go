@@ -18,5 +18,8 @@ func Recorded(r io.Reader) (runner.Answer, *runner.Failure, error) {
 	}
 	s.flush()
 	answer, failure := s.judge(proc.Exit{})
+	if failure != nil && s.fault == nil && s.last == nil {
+		failure.Message = "no result record" // how the CLI ended is not known
+	}
 	return answer, failure, nil
 }

@@ -137,8 +137,13 @@ func checkParts(t *testing.T, name, text string, c mermaidtest.Chart) {
 		t.Errorf("%s\ninput:\n%s\ngot: %d nodes, %d edges\nwant: %d, %d", name, text, len(c.Nodes), len(c.Edges), nodes, edges)
 	}
 	for _, n := range c.Nodes {
-		if len(n.Classes) == 0 {
-			t.Errorf("%s\ninput:\n%s\ngot: no class for node %+v\nwant: one", name, text, n)
+		if len(n.Classes) == 0 || !n.Plain {
+			t.Errorf("%s\ninput:\n%s\ngot: node %+v\nwant: a class for it, plain text in it", name, text, n)
+		}
+	}
+	for _, e := range c.Edges {
+		if !e.Plain {
+			t.Errorf("%s\ninput:\n%s\ngot: edge %+v\nwant: plain text", name, text, e)
 		}
 	}
 }
@@ -199,7 +204,7 @@ func TestOddNamesAreShownAsTheyAre(t *testing.T) {
 		for _, name := range all[i] {
 			shown := func(n mermaidtest.Node) bool { return slices.Equal(n.Text, []string{name + ".md"}) }
 			if !slices.ContainsFunc(c.Nodes, shown) {
-				t.Errorf("seed %d\ninput: %q\n%s\ngot: %q\nwant: a node that shows the name", seed, name, texts[i], c.Nodes)
+				t.Errorf("seed %d\ninput: %q\n%s\ngot: %+v\nwant: a node that shows the name", seed, name, texts[i], c.Nodes)
 			}
 		}
 	}

@@ -196,8 +196,10 @@ func (g *graph) walk() {
 		}
 		g.line(m).taken += n
 	}
-	if first := &g.lines[0]; first.from == startNode {
-		first.taken = min(1, g.path.states[first.to])
+	for i, l := range g.lines {
+		if l.from == startNode {
+			g.lines[i].taken = min(1, g.path.states[l.to])
+		}
 	}
 }
 

@@ -144,7 +144,7 @@ func (d *Debug) write(a *attempt) error {
 	if err != nil {
 		return fmt.Errorf("encode debug result: %w", err)
 	}
-	folder := runner.DebugFolder(d.dir, a.seq, r.Agent, r.State, a.n)
+	folder := runner.DebugFolder(d.dir, runner.DebugStep{N: a.seq, Agent: r.Agent, State: r.State, Attempt: a.n})
 	if err := os.MkdirAll(folder, 0o700); err != nil {
 		return fmt.Errorf("create debug folder: %w", err)
 	}

@@ -50,7 +50,7 @@ func TestDebugResultIsCompletedInSteps(t *testing.T) {
 	about := func(body state.Body) state.Event {
 		return state.Event{Time: nine, Agent: "main", State: "A.sh", Body: body}
 	}
-	folder := runner.DebugFolder(dir, 41, "main", "A.sh", 3)
+	folder := runner.DebugFolder(dir, runner.DebugStep{N: 41, Agent: "main", State: "A.sh", Attempt: 3})
 	if err := os.Mkdir(folder, 0o700); err != nil {
 		t.Fatal(err)
 	}
@@ -86,7 +86,7 @@ func TestDebugFolder(t *testing.T) {
 		{12345, "main_work1", "v1.2.sh", "/d/12345_main_work1_v1.2.sh_2"},
 		{1, "../x", `..\y/../z`, "/d/0001_.._x_.._y_.._z_2"},
 	} {
-		if got := filepath.ToSlash(runner.DebugFolder("/d", c.seq, c.agent, c.state, 2)); got != c.want {
+		if got := filepath.ToSlash(runner.DebugFolder("/d", runner.DebugStep{N: c.seq, Agent: c.agent, State: c.state, Attempt: 2})); got != c.want {
 			t.Errorf("folder of %d %q %q = %q, want %q", c.seq, c.agent, c.state, got, c.want)
 		}
 	}
@@ -108,7 +108,7 @@ func TestDebugOfResumedState(t *testing.T) {
 	dir := t.TempDir()
 	end := &state.StateFinished{OK: true, Iteration: 5, Attempt: 2}
 	report(t, NewDebug(dir), state.Event{Time: nine, Agent: "main", State: "A.md", Body: end})
-	if _, err := os.Stat(filepath.Join(runner.DebugFolder(dir, 5, "main", "A.md", 2), "result.json")); err != nil {
+	if _, err := os.Stat(filepath.Join(runner.DebugFolder(dir, runner.DebugStep{N: 5, Agent: "main", State: "A.md", Attempt: 2}), "result.json")); err != nil {
 		t.Errorf("result of execution 5, attempt 2: %v, have:\n%s", err, tree(t, dir))
 	}
 }

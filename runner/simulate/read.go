@@ -294,7 +294,7 @@ func eachPair(n *yaml.Node, f func(key, value *yaml.Node)) {
 }
 
 func (p *Reply) check(r *reader, n *yaml.Node) {
-	if p.Error != nil && (p.Text != "" || p.Checks != nil) {
+	if p.Error != nil && (child(n, "text") != nil || p.Checks != nil) {
 		r.fault(n, "wrong-value", "a reply has an error and text or checks too").Hint = "an invocation that fails has no answer"
 	}
 	if len(p.Checks) > maxChecks {

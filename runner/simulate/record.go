@@ -76,9 +76,12 @@ func recordedSteps(fsys fs.FS) ([]recorded, error) {
 	for _, e := range entries {
 		s := recorded{folder: e.Name()}
 		number, _, _ := strings.Cut(e.Name(), "_")
+		if s.execution, _ = strconv.Atoi(number); s.execution == 0 || !e.IsDir() {
+			continue
+		}
 		data, err := fs.ReadFile(fsys, e.Name()+"/result.json")
-		if s.execution, _ = strconv.Atoi(number); s.execution == 0 || errors.Is(err, fs.ErrNotExist) {
-			continue // no attempt's, or cut off before it had a result
+		if errors.Is(err, fs.ErrNotExist) {
+			continue // cut off before it had a result
 		}
 		if err != nil {
 			return nil, err

@@ -22,14 +22,13 @@ import (
 
 // Replies is a replies file.
 type Replies struct {
-	// Input and Meta are for the run, as the flags of the same names.
-	Input Text            `yaml:"input,omitempty"`
-	Meta  map[string]Text `yaml:"meta,omitempty"`
+	Input Text            `yaml:"input,omitempty"` // payload of the first state, as --input
+	Meta  map[string]Text `yaml:"meta,omitempty"`  // template variables of every state, as --meta
 	// States has the replies of each prompt state, by file name, in the order of
 	// its invocations: reminders, retries and further attempts included. A key
 	// AGENT/STATE is for one agent and goes before the state's own list.
 	States map[string][]Reply `yaml:"states,omitempty"`
-	Expect *Expect            `yaml:"expect,omitempty"`
+	Expect *Expect            `yaml:"expect,omitempty"` // what should come of the run; without it the run is judged like any other
 
 	names []name // of states, where they stand in the file
 }
@@ -43,11 +42,11 @@ type name struct {
 
 // Reply is what one invocation of an agent brings.
 type Reply struct {
-	Text   Text   `yaml:"text,omitempty"`
-	Cost   Cost   `yaml:"cost,omitempty"`
+	Text   Text   `yaml:"text,omitempty"`   // the final message; nothing when it is left out
+	Cost   Cost   `yaml:"cost,omitempty"`   // in US dollars
 	Denied []Text `yaml:"denied,omitempty"` // tool uses that were refused
-	Error  *Error `yaml:"error,omitempty"`  // instead of a text
-	Delay  Delay  `yaml:"delay,omitempty"`  // on the simulated clock
+	Error  *Error `yaml:"error,omitempty"`  // the invocation fails, and has neither text nor checks
+	Delay  Delay  `yaml:"delay,omitempty"`  // how long it takes on the simulated clock, as in 90s
 	// Checks are the exit codes of the state's done_when commands after this
 	// reply; the last one stands for those of further commands. Without them the
 	// commands run.
@@ -56,8 +55,8 @@ type Reply struct {
 
 // Error is an invocation that fails.
 type Error struct {
-	Class   string `yaml:"class"` // one of Classes
-	Message Text   `yaml:"message"`
+	Class   string `yaml:"class"`   // what kind of failure: transient ones and timeouts are retried
+	Message Text   `yaml:"message"` // what went wrong
 }
 
 // Text is what somebody says or is told, byte for byte.
@@ -76,11 +75,11 @@ type Path map[string][]string
 // Expect is what should come of the run. What is left out may be anything, but a
 // run of which neither status nor outcome is expected must be completed.
 type Expect struct {
-	Status  string `yaml:"status,omitempty"`
-	Outcome string `yaml:"outcome,omitempty"`
-	Result  *Text  `yaml:"result,omitempty"` // of the first agent, byte for byte
-	Path    Path   `yaml:"path,omitempty"`
-	Cost    *Cost  `yaml:"cost,omitempty"`
+	Status  string `yaml:"status,omitempty"`  // how the run ends
+	Outcome string `yaml:"outcome,omitempty"` // the same, which tells a clean run from one with flakes
+	Result  *Text  `yaml:"result,omitempty"`  // of the first agent, byte for byte
+	Path    Path   `yaml:"path,omitempty"`    // the states an agent went through, in order: of main, or a map by agent
+	Cost    *Cost  `yaml:"cost,omitempty"`    // of the whole run, in US dollars
 }
 
 // Classes returns the classes of failure that a reply may have.

@@ -78,7 +78,7 @@ func TestLogsBeforeStay(t *testing.T) {
 			t.Errorf("%s: got %.20q, want %q", filepath.Base(path), got, want)
 		}
 	}
-	ctx, cancel := context.WithCancelCause(context.Background())
+	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(&runner.Stopping{Reason: "cancelled"})
 	base.Verify(ctx, c)
 	if err := os.WriteFile(c.LogFile, []byte("attempt 13\n$ x\n\nverdict: passed\nmore\n"), 0o600); err != nil {

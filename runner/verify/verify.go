@@ -21,6 +21,10 @@ import (
 // tailSize is how many of the last bytes of a failed command's output are kept.
 const tailSize = 4096
 
+// slack is kept before the tail, so that what hiding secrets takes away leaves a
+// tail of its size.
+const slack = 4096
+
 // Exit codes of commands that had none of their own, as shells give them.
 const (
 	codeTimeout  = 124
@@ -41,10 +45,10 @@ var _ runner.Verifier = Verifier{}
 func (v Verifier) Verify(ctx context.Context, c runner.Checks) state.Verification {
 	log := openLog(c)
 	defer log.Close()
-	mask := newMask(v.Env)
+	hide := mask{proc.Redactor(v.Env), proc.EndRedactor(v.Env)}
 	var out state.Verification
 	for _, cmd := range c.Commands {
-		r := v.command(ctx, c, run{cmd, mask, log})
+		r := v.command(ctx, c, run{cmd, hide, log})
 		if cause := stopped(ctx); cause != "" {
 			log.printf("stopped: %s\n", cause)
 			return state.Verification{Stopped: cause}
@@ -75,7 +79,7 @@ type run struct {
 
 // command runs one command.
 func (v Verifier) command(ctx context.Context, c runner.Checks, r run) state.CommandResult {
-	tail := &proc.Tail{Max: tailSize + r.mask.context}
+	tail := &proc.Tail{Max: tailSize + slack}
 	r.log.printf("\n$ %s\n", r.cmd)
 	spec := proc.Spec{
 		Path: "/bin/bash", Args: []string{"-c", r.cmd}, Dir: c.Dir,
@@ -101,16 +105,8 @@ func (v Verifier) command(ctx context.Context, c runner.Checks, r run) state.Com
 	return out
 }
 
-// mask hides secrets in the end of an output.
-type mask struct {
-	whole, rest func(string) string // for outputs that are whole, and for ends of one
-	context     int                 // bytes to keep before the end, so that secrets at its edge are whole
-}
-
-func newMask(env []string) mask {
-	rest, context := proc.EndRedactor(env)
-	return mask{proc.Redactor(env), rest, context}
-}
+// mask hides secrets in outputs that are whole, and in ends of one.
+type mask struct{ whole, rest func(string) string }
 
 // end returns the last tailSize bytes of an output, and whether any before them
 // were dropped.

@@ -44,7 +44,7 @@ func checks(t *testing.T, commands ...string) runner.Checks {
 // verified runs commands to their end.
 func verified(t *testing.T, c runner.Checks) []state.CommandResult {
 	t.Helper()
-	v := base.Verify(context.Background(), c)
+	v := base.Verify(t.Context(), c)
 	if v.Stopped != "" || len(v.Results) != len(c.Commands) {
 		t.Fatalf("%q: got %d results, stopped %q, want one for each command", c.Commands, len(v.Results), v.Stopped)
 	}
@@ -239,7 +239,7 @@ func TestAMissingDirectoryIsAFailedCommand(t *testing.T) {
 func TestStop(t *testing.T) {
 	t.Parallel()
 	c := checks(t, "trap '' INT; echo $$ >pids; sleep 300 & echo $! >>pids; mkfifo ready; echo >ready; while :; do wait; done", "echo never >never")
-	ctx, cancel := context.WithCancelCause(context.Background())
+	ctx, cancel := context.WithCancelCause(t.Context())
 	go func() {
 		for {
 			if f, err := os.Open(filepath.Join(c.Dir, "ready")); err == nil {

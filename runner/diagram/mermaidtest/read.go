@@ -24,6 +24,7 @@ type Chart struct {
 type Node struct {
 	ID      string
 	Text    []string // the lines that a reader sees
+	Plain   bool     // no Markdown in it
 	Shape   string   // Mermaid's name of it
 	Classes []string
 }
@@ -32,6 +33,7 @@ type Node struct {
 type Edge struct {
 	From, To string
 	Text     []string
+	Plain    bool
 	Stroke   string // "normal", "thick" or "dotted"
 }
 

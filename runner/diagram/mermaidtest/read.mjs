@@ -11,6 +11,7 @@ const {window} = new JSDOM('');
 globalThis.window = window;
 globalThis.document = window.document;
 const {default: mermaid} = await import(pathToFileURL(folder + 'node_modules/mermaid/dist/mermaid.core.mjs'));
+const {marked} = await import(pathToFileURL(folder + 'node_modules/marked/lib/marked.esm.js'));
 mermaid.initialize({startOnLoad: false, securityLevel: 'strict'});
 
 // shown is the text that a reader of a label sees, line by line.
@@ -23,13 +24,23 @@ function shown(label) {
   });
 }
 
+// isPlain reports whether a label is nothing but text to the Markdown parser that
+// Mermaid hands it to before it is drawn.
+function isPlain(label) {
+  const lines = (label ?? '').replaceAll('ﬂ°°', '&#').replaceAll('ﬂ°', '&').replaceAll('¶ß', ';').split(/<br ?\/?>/);
+  return lines.every((line) => {
+    const blocks = marked.lexer(line);
+    return line === '' || blocks.length === 1 && blocks[0].type === 'paragraph' && blocks[0].tokens.every((t) => t.type === 'text');
+  });
+}
+
 async function read(text) {
   try {
     await mermaid.parse(text);
     const {db} = await mermaid.mermaidAPI.getDiagramFromText(text);
     return {
-      nodes: [...db.getVertices().values()].map((v) => ({id: v.id, text: shown(v.text), shape: v.type ?? '', classes: v.classes})),
-      edges: db.getEdges().map((e) => ({from: e.start, to: e.end, text: shown(e.text), stroke: e.stroke})),
+      nodes: [...db.getVertices().values()].map((v) => ({id: v.id, text: shown(v.text), plain: isPlain(v.text), shape: v.type ?? '', classes: v.classes})),
+      edges: db.getEdges().map((e) => ({from: e.start, to: e.end, text: shown(e.text), plain: isPlain(e.text), stroke: e.stroke})),
     };
   } catch (e) {
     return {error: String(e.message || e)};

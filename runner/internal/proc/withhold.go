@@ -26,28 +26,22 @@ func Redactor(env []string) func(string) string {
 }
 
 // EndRedactor is like Redactor for texts whose beginning was dropped: it drops
-// what may be the rest of a secret or of a URL that began before, too. The second
-// value is how many bytes of a text before the part that is wanted must be there
-// for a secret to be seen as a whole.
-func EndRedactor(env []string) (func(string) string, int) {
+// what may be the rest of a secret or of a login that began before, too.
+func EndRedactor(env []string) func(string) string {
 	values, hide := secretValues(env), newHider(env)
-	longest := minContext
-	if len(values) > 0 {
-		longest = max(longest, len(values[0]))
-	}
-	return func(text string) string { return hide.text(text[restOf(values, text):]) }, longest
+	return func(text string) string { return hide.text(text[restOf(values, text):]) }
 }
 
-// minContext is enough for the URLs that have a password in them.
-const minContext = 4096
+// maxLogin is longer than the logins in URLs are, in bytes.
+const maxLogin = 4096
 
 // loginRest is what a text begins with that was cut inside of a login.
-var loginRest = regexp.MustCompile(`^[^/\s"'@]*@`)
+var loginRest = regexp.MustCompile(`^:?/{0,2}[^/\s"'@]*@`)
 
 // restOf is the length of the longest beginning of a text that is the end of one
 // of the values, or of a login.
 func restOf(values []string, text string) int {
-	longest := len(loginRest.FindString(text[:min(len(text), minContext)]))
+	longest := len(loginRest.FindString(text[:min(len(text), maxLogin)]))
 	for _, value := range values {
 		for n := min(len(value)-1, len(text)); n > longest; n-- {
 			if strings.HasSuffix(value, text[:n]) {

@@ -1,0 +1,91 @@
+package protocol
+
+import (
+	"go/ast"
+	"go/parser"
+	gotoken "go/token"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// wantNames holds a table to the names that the code knows, each with a sentence.
+func wantNames(t *testing.T, what string, table []Key, known []string) {
+	t.Helper()
+	var names []string
+	for _, k := range table {
+		names = append(names, k.Name)
+		if len(strings.Fields(k.Meaning)) < 3 || strings.Contains(k.Meaning, "|") || strings.HasSuffix(k.Meaning, ".") {
+			t.Errorf("%s %s: got the meaning %q, want a sentence that fits into a table", what, k.Name, k.Meaning)
+		}
+	}
+	slices.Sort(names)
+	want := slices.Compact(slices.Sorted(slices.Values(known)))
+	if !slices.Equal(names, want) {
+		t.Errorf("%s: got %q in the table, want those that the code knows, each once: %q", what, names, want)
+	}
+}
+
+// TestKeysAreDescribed: no key without a description, and none described that
+// does not exist.
+func TestKeysAreDescribed(t *testing.T) {
+	wantNames(t, "frontmatter key", Keys(), slices.Collect(maps.Keys(keys)))
+	wantNames(t, "key of an entry", EntryKeys(), ruleKeys)
+	wantNames(t, "option of scripts", ScriptOptions(), scriptOptions)
+	for _, k := range BackoffKeys() {
+		s := newState("A.md")
+		s.parse([]byte("---\ndone_when: x\nbackoff: {" + k.Name + ": 1s}\n---\n"))
+		if len(s.Problems) > 0 {
+			t.Errorf("backoff with %s: got %v, want no problem", k.Name, s.Problems)
+		}
+	}
+}
+
+// notLint are the files whose problems are those of an agent's message.
+var notLint = []string{"decide.go", "reminder.go"}
+
+// TestCodesAreDescribed finds the codes in the source: those that stand after
+// Code: and those that fault and warn are given.
+func TestCodesAreDescribed(t *testing.T) {
+	paths, err := filepath.Glob("*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var codes []string
+	for _, path := range paths {
+		if strings.HasSuffix(path, "_test.go") || slices.Contains(notLint, path) {
+			continue
+		}
+		tree, err := parser.ParseFile(gotoken.NewFileSet(), path, nil, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ast.Inspect(tree, func(n ast.Node) bool {
+			codes = append(codes, codesIn(n)...)
+			return true
+		})
+	}
+	wantNames(t, "lint code", Codes(), codes)
+}
+
+func codesIn(n ast.Node) []string {
+	var at ast.Expr
+	switch n := n.(type) {
+	case *ast.KeyValueExpr:
+		if id, ok := n.Key.(*ast.Ident); ok && id.Name == "Code" {
+			at = n.Value
+		}
+	case *ast.CallExpr:
+		if f, ok := n.Fun.(*ast.SelectorExpr); ok && (f.Sel.Name == "fault" || f.Sel.Name == "warn") && len(n.Args) > 2 {
+			at = n.Args[1]
+		}
+	}
+	if lit, ok := at.(*ast.BasicLit); ok && lit.Kind == gotoken.STRING {
+		code, _ := strconv.Unquote(lit.Value)
+		return []string{code}
+	}
+	return nil
+}
