@@ -33,7 +33,6 @@ type options struct {
 	allowChanged     bool
 	events, debugDir string
 	quiet, verbose   bool
-	doneWhen         []string
 }
 
 // defaults are the options of a run for which no flag says otherwise.

@@ -123,7 +123,7 @@ func (b *boundedWriter) Write(p []byte) (int, error) {
 	}
 	n := min(len(p), b.left)
 	b.left -= n
-	b.l.f.Write(p[:n])
+	_, _ = b.l.f.Write(p[:n])
 	if b.left == 0 {
 		b.l.printf("\n[the rest of the output is left out]\n")
 	}

@@ -21,8 +21,8 @@ import (
 // says so.
 func (v Verifier) Digest(dir string, patterns []string) map[string]string {
 	out := map[string]string{}
-	if real, err := filepath.EvalSymlinks(dir); err == nil {
-		dir = real // a link as the root would not be walked
+	if target, err := filepath.EvalSymlinks(dir); err == nil {
+		dir = target // a link as the root would not be walked
 	}
 	// An error means a folder that can't be read; what is in it is then not there.
 	_ = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {

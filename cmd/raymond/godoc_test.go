@@ -1,0 +1,146 @@
+package main
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"maps"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// packageDoc is what the source of a package says of its types.
+type packageDoc struct {
+	types  map[string]string            // comments, without the name at their beginning
+	fields map[string]map[string]string // comments by type and field
+	values map[string][]string          // exported string constants by type, in order
+}
+
+// docOf reads the source of the package of a type of this module.
+func docOf(t *testing.T, typ reflect.Type) *packageDoc {
+	t.Helper()
+	path := strings.TrimPrefix(typ.PkgPath(), module+"/")
+	files, err := filepath.Glob(filepath.Join("../..", path, "*.go"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("source of %v: got %q (%v)", typ, files, err)
+	}
+	d := &packageDoc{map[string]string{}, map[string]map[string]string{}, map[string][]string{}}
+	for _, f := range files {
+		if strings.HasSuffix(f, "_test.go") {
+			continue
+		}
+		tree, err := parser.ParseFile(token.NewFileSet(), f, nil, parser.ParseComments)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, decl := range tree.Decls {
+			if g, ok := decl.(*ast.GenDecl); ok {
+				d.add(g)
+			}
+		}
+	}
+	return d
+}
+
+func (d *packageDoc) add(g *ast.GenDecl) {
+	for _, spec := range g.Specs {
+		switch s := spec.(type) {
+		case *ast.TypeSpec:
+			text := oneParagraph(firstDoc(s.Doc, g.Doc))
+			d.types[s.Name.Name] = strings.TrimPrefix(text, s.Name.Name+" ")
+			if st, ok := s.Type.(*ast.StructType); ok {
+				d.fields[s.Name.Name] = fieldDocs(st)
+			}
+		case *ast.ValueSpec:
+			d.constants(g.Tok, s)
+		}
+	}
+}
+
+// constants notes the values of constants that are given a type by name.
+func (d *packageDoc) constants(kind token.Token, s *ast.ValueSpec) {
+	typ, ok := s.Type.(*ast.Ident)
+	if !ok || kind != token.CONST || !s.Names[0].IsExported() {
+		return
+	}
+	for _, v := range s.Values {
+		if lit, ok := v.(*ast.BasicLit); ok && lit.Kind == token.STRING {
+			text, _ := strconv.Unquote(lit.Value)
+			d.values[typ.Name] = append(d.values[typ.Name], text)
+		}
+	}
+}
+
+func fieldDocs(st *ast.StructType) map[string]string {
+	texts := map[string]string{}
+	for _, f := range st.Fields.List {
+		text := strings.TrimSpace(oneParagraph(f.Doc) + " " + oneParagraph(f.Comment))
+		for _, n := range f.Names {
+			texts[n.Name] = strings.TrimSuffix(text, ".")
+		}
+	}
+	return texts
+}
+
+func oneParagraph(c *ast.CommentGroup) string { return strings.Join(strings.Fields(c.Text()), " ") }
+
+// field is one key of an object in a file.
+type field struct {
+	key      string
+	required bool // always written
+	typ      reflect.Type
+	owner    string // the type and the field in Go, as in Run.Schema
+}
+
+// fieldsOf returns the keys that a struct has in JSON or YAML, those of embedded
+// structs included.
+func fieldsOf(typ reflect.Type, tag string) []field {
+	var found []field
+	for _, f := range reflect.VisibleFields(typ) {
+		name, options, _ := strings.Cut(f.Tag.Get(tag), ",")
+		if !f.IsExported() || f.Anonymous || name == "-" || name == "" {
+			continue
+		}
+		owner := typ
+		if len(f.Index) > 1 {
+			owner = typ.FieldByIndex(f.Index[:len(f.Index)-1]).Type
+		}
+		found = append(found, field{name, !strings.Contains(options, "omit"), f.Type, owner.Name() + "." + f.Name})
+	}
+	return found
+}
+
+// eventTypes returns the types of the events by their names in the log, as the
+// source of package state has them.
+func eventTypes(t *testing.T) map[string]reflect.Type {
+	t.Helper()
+	types := map[string]reflect.Type{}
+	for _, b := range eventBodies {
+		types[b.Type()] = reflect.TypeOf(b).Elem()
+	}
+	tree, err := parser.ParseFile(token.NewFileSet(), "../../state/event.go", nil, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var inSource []string
+	for _, decl := range tree.Decls {
+		if f, ok := decl.(*ast.FuncDecl); ok && f.Name.Name == "Type" && f.Recv != nil {
+			inSource = append(inSource, receiver(f).Name)
+		}
+	}
+	var known []string
+	for _, typ := range types {
+		known = append(known, typ.Name())
+	}
+	slices.Sort(inSource)
+	if slices.Sort(known); !slices.Equal(known, inSource) {
+		t.Fatalf("eventBodies: got %q, want all of state/event.go: %q", known, inSource)
+	}
+	return types
+}
+
+func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
