@@ -132,5 +132,27 @@ func (f *front) protect(n *yaml.Node) {
 				break
 			}
 		}
+		if !closesBraces(pattern) {
+			f.fault(n.Content[i], "wrong-value", "%s is no pattern of files: its braces do not match", quote(pattern))
+		}
 	}
+}
+
+// closesBraces reports whether each brace of a pattern has its other one.
+func closesBraces(pattern string) bool {
+	depth := 0
+	for i := 0; i < len(pattern); i++ {
+		switch pattern[i] {
+		case '\\':
+			i++
+		case '{':
+			depth++
+		case '}':
+			depth--
+		}
+		if depth < 0 {
+			return false
+		}
+	}
+	return depth == 0
 }

@@ -65,7 +65,7 @@ func (r *Runner) order(step *state.Step, a *state.Agent, l state.Launch) Order {
 	if st.Kind == protocol.Script {
 		o.Script = filepath.Join(r.cfg.ScriptDir, st.Name)
 		o.Payload = string(a.Payload)
-		o.PayloadFile = filepath.Join(r.cfg.PayloadDir, strconv.Itoa(run.N))
+		o.PayloadFile = filepath.Join(r.cfg.PayloadDir, a.ID)
 	}
 	o.Env = r.environ(a, o)
 	if a.Exec.Phase == state.PhaseVerify {
@@ -237,10 +237,9 @@ func (r *Runner) invoke(ctx context.Context, o Order, tell func(Progress)) (_ An
 		return Answer{}, &Failure{Class: Fatal, Message: "there is no private copy of the workflow's folder to run scripts from; keep it in a folder of its own"}
 	}
 	if o.PayloadFile != "" {
-		if err := os.WriteFile(o.PayloadFile, []byte(o.Payload), 0o600); err != nil {
+		if err := writePayload(o); err != nil {
 			return Answer{}, &Failure{Class: Machine, Message: "write payload: " + err.Error()}
 		}
-		defer os.Remove(o.PayloadFile)
 	}
 	if o.DebugDir != "" {
 		if err := os.MkdirAll(o.DebugDir, 0o700); err != nil {
@@ -248,6 +247,19 @@ func (r *Runner) invoke(ctx context.Context, o Order, tell func(Progress)) (_ An
 		}
 	}
 	return r.cfg.Backends[o.Kind].Run(ctx, o, tell)
+}
+
+// writePayload makes the payload file of a script. An agent's file serves all of
+// its scripts: making and removing one each time costs more than the writing.
+func writePayload(o Order) error {
+	f, err := os.OpenFile(o.PayloadFile, os.O_CREATE|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	if _, err = f.WriteString(o.Payload); err == nil {
+		err = f.Truncate(int64(len(o.Payload)))
+	}
+	return errors.Join(err, f.Close())
 }
 
 // spent returns what the transcript of a lost invocation shows. A branch begins

@@ -30,6 +30,8 @@ type Store interface {
 type Reporter interface {
 	Report(state.Event)
 	Tick(now time.Time)
+	// Note is a line for people that is no event.
+	Note(agent, state, text string)
 }
 
 // Config is what a Runner needs.
@@ -264,7 +266,7 @@ func (r *Runner) receive(ctx context.Context, m message) error {
 	}
 	r.busy--
 	for _, note := range m.answer.Notes {
-		r.say(a, note)
+		r.note(a, note)
 	}
 	st, ok := r.cfg.Workflow.State(a.State)
 	if !ok {
@@ -289,6 +291,16 @@ func (r *Runner) say(a *state.Agent, text string) {
 		text = string(runes[:maxSaid])
 	}
 	r.cfg.Reporter.Report(r.run.Say(r.now(), a.ID, a.State, &state.AgentOutput{Text: text}))
+}
+
+// note tells what was odd but no fault. As an event only where all of what
+// agents print is one.
+func (r *Runner) note(a *state.Agent, text string) {
+	if r.cfg.Verbose {
+		r.say(a, "note: "+text)
+		return
+	}
+	r.cfg.Reporter.Note(a.ID, a.State, r.redact(text))
 }
 
 func (r *Runner) redact(text string) string {

@@ -48,7 +48,8 @@ type journal struct {
 	events []state.Event
 }
 
-func (j *journal) Tick(time.Time) {}
+func (j *journal) Tick(time.Time)              {}
+func (j *journal) Note(string, string, string) {}
 func (j *journal) Report(e state.Event) {
 	if _, loose := e.Body.(*state.AgentOutput); !loose && e.Seq > j.store.run.Progress.Events {
 		j.t.Errorf("event %d (%s) was told before it was saved", e.Seq, e.Body.Type())

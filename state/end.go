@@ -35,7 +35,7 @@ func (s *Step) End(id string, st *protocol.State, o Outcome) {
 	e := a.Exec
 	prompt := st.Kind == protocol.Prompt
 	if prompt {
-		s.streak(s.book(a, o))
+		s.streak(s.book(a, o), o.Failure)
 	}
 	e.Turns += o.Turns
 	e.Denied = append(e.Denied, o.Denied...)

@@ -27,11 +27,14 @@ func (s *Step) book(a *Agent, o Outcome) CostKind {
 	return entry.Kind
 }
 
-// streak counts the unknown costs in a row.
-func (s *Step) streak(kind CostKind) {
-	s.d.Progress.Unknown++
-	if kind != Unknown {
+// streak counts the unknown costs in a row. What we ended ourselves is no part
+// of it: an agent CLI that is stopped has no time to tell its cost.
+func (s *Step) streak(kind CostKind, f *Failure) {
+	switch {
+	case kind != Unknown:
 		s.d.Progress.Unknown = 0
+	case f == nil || f.Class != Stopped:
+		s.d.Progress.Unknown++
 	}
 }
 

@@ -92,6 +92,12 @@ func (c *Console) Report(e state.Event) error {
 	return c.flush()
 }
 
+// Note prints a line about an agent that is no event.
+func (c *Console) Note(agent, state, text string) error {
+	c.print(line{agent: agent, state: state, mark: noted, text: text})
+	return c.flush()
+}
+
 // Tick redraws the live lines, or says which agents are still at work.
 func (c *Console) Tick(now time.Time) error {
 	last := c.ticked

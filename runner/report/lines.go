@@ -39,6 +39,7 @@ const (
 	failed   mark = "FAILED"
 	moves    mark = "moves"
 	reminded mark = "remind"
+	noted    mark = "note"
 	retried  mark = "retry"
 	judged   mark = "verdict"
 	rerun    mark = "rerun"

@@ -32,6 +32,11 @@ type ticker interface {
 	Tick(now time.Time) error
 }
 
+// noter is a Reporter that shows lines for people which are no events.
+type noter interface {
+	Note(agent, state, text string) error
+}
+
 // Fanout tells several reporters every event, in the order in which they were
 // added. One that fails is never called again: a full disk must not end a run.
 type Fanout struct {
@@ -65,6 +70,17 @@ func (f *Fanout) Tick(now time.Time) {
 	f.each(func(r Reporter) error {
 		if t, ok := r.(ticker); ok {
 			return t.Tick(now)
+		}
+		return nil
+	})
+}
+
+// Note tells a line for people, which is no event, to the members that have a
+// method Note(agent, state, text string) error.
+func (f *Fanout) Note(agent, state, text string) {
+	f.each(func(r Reporter) error {
+		if n, ok := r.(noter); ok {
+			return n.Note(agent, state, text)
 		}
 		return nil
 	})

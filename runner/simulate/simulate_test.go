@@ -88,7 +88,8 @@ func (p *play) Report(e state.Event) {
 	}
 }
 
-func (p *play) Tick(time.Time) {}
+func (p *play) Tick(time.Time)              {}
+func (p *play) Note(string, string, string) {}
 
 // words are the parts of an event that a simulation decides; "" for none.
 func words(b state.Body) string {

@@ -1,0 +1,291 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/rogpeppe/go-internal/txtar"
+	"github.com/santhosh-tekuri/jsonschema/v6"
+	"gopkg.in/yaml.v3"
+
+	"github.com/raymond-action/raymond-action/protocol"
+	"github.com/raymond-action/raymond-action/runner/simulate"
+	"github.com/raymond-action/raymond-action/state"
+)
+
+// schema reads one of docs/schema.
+func schema(t *testing.T, name string) *jsonschema.Schema {
+	t.Helper()
+	path := filepath.Join("../../docs/schema", name+".schema.json")
+	c := jsonschema.NewCompiler()
+	c.AssertFormat()
+	s, err := c.Compile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s.DraftVersion != 2020 {
+		t.Fatalf("%s: got the draft %d, want 2020-12", path, s.DraftVersion)
+	}
+	return s
+}
+
+// validJSON checks one JSON value.
+func validJSON(t *testing.T, s *jsonschema.Schema, data []byte) error {
+	t.Helper()
+	v, err := jsonschema.UnmarshalJSON(bytes.NewReader(data))
+	if err != nil {
+		t.Fatalf("%s: %v", data, err)
+	}
+	return s.Validate(v)
+}
+
+// validYAML checks a YAML document as editors see it.
+func validYAML(t *testing.T, s *jsonschema.Schema, text string) error {
+	t.Helper()
+	var v any
+	if err := yaml.Unmarshal([]byte(text), &v); err != nil {
+		return err
+	}
+	data, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	return validJSON(t, s, data)
+}
+
+// TestSchemaOfFrontmatterKnowsTheKeys: every key, with the words of the code.
+func TestSchemaOfFrontmatterKnowsTheKeys(t *testing.T) {
+	s := schema(t, "frontmatter")
+	wantProperties(t, "frontmatter", s, protocol.Keys())
+	entries := s.Properties["allowed_transitions"].Items2020.Ref.AnyOf
+	var named []string
+	for i, v := range protocol.Verbs() {
+		known := append(protocol.Attributes(v), "tag", "target")
+		switch v {
+		case protocol.Result:
+			known = []string{"tag", "payload"}
+		case protocol.Fork:
+			known = append(known, "many", "payload") // payload: forbidden by name
+		}
+		slices.Sort(known)
+		if got := sortedKeys(entries[i].Properties); !slices.Equal(got, known) {
+			t.Errorf("entry for %s: got the keys %q, want %q", v, got, known)
+		}
+		named = append(named, known...)
+	}
+	for _, k := range protocol.EntryKeys() {
+		if !slices.Contains(named, k.Name) {
+			t.Errorf("entries: got no %s, want it in one of them", k.Name)
+		}
+	}
+	wantProperties(t, "backoff", s.Properties["backoff"].OneOf[1], protocol.BackoffKeys())
+}
+
+func wantProperties(t *testing.T, what string, s *jsonschema.Schema, keys []protocol.Key) {
+	t.Helper()
+	if len(s.Properties) != len(keys) || s.AdditionalProperties != false {
+		t.Errorf("%s: got the keys %q and others %v, want those of the code and no others", what, sortedKeys(s.Properties), s.AdditionalProperties)
+	}
+	for _, k := range keys {
+		if p := s.Properties[k.Name]; p == nil || p.Description != k.Meaning {
+			t.Errorf("%s of %s: got %v, want the description %q", k.Name, what, p, k.Meaning)
+		}
+	}
+}
+
+// values are what is tried as the value of every key.
+var values = []string{
+	"A.md", "fail", "suspend", `" "`, `""`, `"5"`, "5", "-1", "0", "100", "101", "1.5", "true", "null", "[]", "[A.md]", `[""]`, "[5]", "[[A.md]]",
+	"[null]", "{}", "{a: b}", "90s", "1h30m", "0s", "-5s", "5", "ten", "none", "entry", "fresh", "continue", "entri", "plan", "default", "dontAsk",
+	"acceptEdits", "auto", "bypassPermissions", "planned", "[goto]", "[goto, result]", "[jump]", `["**/*.go"]`, "[{}]", "[{tag: goto}]", "[5, {tag: goto}]",
+	"{base: 1s}", "{max: 1m, base: 2s}", "{base: 0s}", "{base: x}", "{top: 1s}", "{base: 5}", "[" + strings.Repeat("x, ", 64) + "y]",
+}
+
+// unresolved are the problems that depend on the other files of the workflow,
+// which a schema can't know.
+var unresolved = []string{"no-state", "bad-target", "ambiguous", "wrong-platform"}
+
+// frontmatterProblems are what the program says of a frontmatter.
+func frontmatterProblems(t *testing.T, text string) []protocol.Problem {
+	t.Helper()
+	fsys := fstest.MapFS{"A.md": {Data: []byte("---\n" + text + "\n---\n")}}
+	w, _ := protocol.Load(fsys, protocol.LoadOptions{Entry: "A.md", Platform: protocol.Unix})
+	s, ok := w.State("A.md")
+	if !ok {
+		t.Fatalf("%s: got no state", text)
+	}
+	return slices.DeleteFunc(slices.Clone(s.Problems), func(p protocol.Problem) bool { return slices.Contains(unresolved, p.Code) })
+}
+
+// TestSchemaOfFrontmatterAgreesWithTheProgram tries every value for every key,
+// and every pair of keys in an entry of allowed_transitions.
+func TestSchemaOfFrontmatterAgreesWithTheProgram(t *testing.T) {
+	s := schema(t, "frontmatter")
+	agree := func(text string) {
+		problems, err := frontmatterProblems(t, text), validYAML(t, s, text)
+		if (len(problems) == 0) != (err == nil) {
+			t.Errorf("%s\nthe program says %v\nthe schema says %v", text, problems, err)
+		}
+	}
+	for _, k := range protocol.Keys() {
+		for _, v := range values {
+			agree(k.Name + ": " + v)
+		}
+	}
+	for _, text := range []string{"", "# nothing", "model: a\neffort: b", "max_attempts: 5\nmax_ralph_iters: 5", "Model: a", "[]", "text"} {
+		agree(text)
+	}
+	parts := []string{
+		"", "target: A.md", `target: ""`, "target: 5", "return: A.md", "next: A.md", "payload: x", `payload: ""`, "payload: 5", "many: true",
+		"many: x", "input: x", "input: 5", "cd: x", "model: x", "item: x", "my-item: x", "Target: A.md",
+	}
+	for _, verb := range append([]string{"", "jump"}, verbNames()...) {
+		for i, one := range parts {
+			for _, other := range parts[i+1:] {
+				if entry := entryOf(verb, one, other); entry != "" {
+					agree("allowed_transitions: [" + entry + "]")
+				}
+			}
+		}
+	}
+}
+
+func verbNames() []string {
+	var names []string
+	for _, v := range protocol.Verbs() {
+		names = append(names, string(v))
+	}
+	return names
+}
+
+// entryOf puts an entry together, "" when a key would stand in it twice.
+func entryOf(verb, one, other string) string {
+	if k, _, _ := strings.Cut(one, ":"); one != "" && strings.HasPrefix(other, k+":") {
+		return ""
+	}
+	parts := slices.DeleteFunc([]string{"tag: " + verb, one, other}, func(p string) bool { return p == "" || p == "tag: " })
+	return "{" + strings.Join(parts, ", ") + "}"
+}
+
+// TestSchemaOfRepliesAgreesWithTheProgram tries every value for every key of a
+// replies file, and the files of testdata.
+func TestSchemaOfRepliesAgreesWithTheProgram(t *testing.T) {
+	s := schema(t, "replies")
+	agree := func(text string) {
+		_, problems, err := simulate.Read(strings.NewReader(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := validYAML(t, s, text); (len(problems) == 0) != (err == nil) {
+			t.Errorf("%s\nthe program says %v\nthe schema says %v", text, problems, err)
+		}
+	}
+	forms := []string{
+		"{expect: {}, input: %s}", "{expect: {}, meta: %s}", "{expect: {}, meta: {key: %s}}", "states: %s", "expect: %s", "other: %s",
+		"states: {A.md: %s}", "states: {A.md: [%s]}", "states: {main_a1/A.md: [%s]}", "states: {a/A.md: [%s]}",
+	}
+	for _, key := range []string{"text", "cost", "denied", "error", "delay", "checks", "other"} {
+		forms = append(forms, "states: {A.md: [{"+key+": %s}]}")
+	}
+	for _, key := range []string{"status", "outcome", "result", "path", "cost", "other"} {
+		forms = append(forms, "expect: {"+key+": %s}")
+	}
+	forms = append(forms, "expect: {path: {main: %s}}", "expect: {path: {other: %s}}",
+		"states: {A.md: [{error: {class: %s, message: x}}]}", "states: {A.md: [{error: {class: fatal, message: %s}}]}")
+	more := []string{"0.25", "1e9", "1e10", "[0, 255]", "[256]", "[-1]", "[1, x]", "[text]", "{error: {class: fatal, message: x}}", "{class: fatal, message: x}"}
+	for _, words := range [][]string{simulate.Classes(), simulate.Statuses(), simulate.Outcomes()} {
+		more = append(more, words...)
+	}
+	for _, form := range forms {
+		for _, v := range slices.Concat(values, more) {
+			agree(fmt.Sprintf(form, v))
+		}
+	}
+	for _, pair := range []string{"text: x", `text: ""`, "checks: [0]", "cost: 1", "delay: 1s"} {
+		agree("states: {A.md: [{error: {class: fatal, message: x}, " + pair + "}]}")
+	}
+}
+
+// TestSchemaOfRepliesTakesTheGoodFiles and no other of the file pairs that the
+// program is tested with, as far as a schema can tell them apart.
+func TestSchemaOfRepliesTakesTheGoodFiles(t *testing.T) {
+	s := schema(t, "replies")
+	// What stands twice, and how a number is written, is gone when YAML is read;
+	// aliases are resolved; other files are not looked at.
+	cantTell := []string{"aliases", "workflow"}
+	paths, err := filepath.Glob("../../runner/simulate/testdata/replies/*.txtar")
+	if err != nil || len(paths) < 10 {
+		t.Fatalf("replies files: got %q (%v), want at least 10", paths, err)
+	}
+	for _, path := range paths {
+		name := strings.TrimSuffix(filepath.Base(path), ".txtar")
+		archive, err := txtar.ParseFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text := strings.NewReplacer("<TAB>", "\t", "<FF>", "\xff").Replace(string(archive.Files[0].Data))
+		good := name == "good" || slices.Contains(cantTell, name)
+		if err := validYAML(t, s, text); (err == nil) != good {
+			t.Errorf("%s: got %v, want it valid: %t", path, err, good)
+		}
+	}
+}
+
+// TestSchemasTakeTheExamples: frontmatter and replies of every example.
+func TestSchemasTakeTheExamples(t *testing.T) {
+	front, replies := schema(t, "frontmatter"), schema(t, "replies")
+	prompts, err := filepath.Glob("../../examples/*/*.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	checked := 0
+	for _, path := range prompts {
+		data, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if text, ok := strings.CutPrefix(string(data), "---\n"); ok {
+			text, _, _ = strings.Cut(text, "\n---\n")
+			if err := validYAML(t, front, text); err != nil {
+				t.Errorf("%s: %v", path, err)
+			}
+			checked++
+		}
+	}
+	files, err := filepath.Glob("../../examples/*/*.yaml")
+	if err != nil || len(files) < 4 || checked < 6 {
+		t.Fatalf("examples: got %d prompts and the replies files %q (%v), want more", checked, files, err)
+	}
+	for _, path := range files {
+		data, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := validYAML(t, replies, string(data)); err != nil {
+			t.Errorf("%s: %v", path, err)
+		}
+	}
+}
+
+// TestLimitsAreTheOnesOfTheEvents: whatever package state emits has a name of
+// the schema.
+func TestLimitsAreTheOnesOfTheEvents(t *testing.T) {
+	for _, f := range sources(t) {
+		if f.pkg() != "state" || f.isTest() {
+			continue
+		}
+		for _, which := range literalsOf(f, "Limit", "Which") {
+			if !slices.Contains(limits, which) {
+				t.Errorf("%s: got the limit %q, want one of %q", f.name, which, limits)
+			}
+		}
+	}
+	_ = state.Limit{}
+}
