@@ -143,7 +143,7 @@ func showDecision(d Decision) string {
 
 // TestLoad keeps which states a scope has, and what forbids a start.
 func TestLoad(t *testing.T) {
-	golden(t, "load", func(t *testing.T, files map[string]string) string {
+	golden(t, "load", func(_ *testing.T, files map[string]string) string {
 		o := optionsOf(files)
 		delete(files, "want")
 		w, problems := Load(mapFS(files), o)

@@ -21,7 +21,7 @@ func showFindings(found []Finding) string {
 // TestLint keeps what lint finds in folders of states. A platform of "unix
 // windows" checks both.
 func TestLint(t *testing.T) {
-	golden(t, "lint", func(t *testing.T, files map[string]string) string {
+	golden(t, "lint", func(_ *testing.T, files map[string]string) string {
 		platforms := strings.Fields(take(files, "platform"))
 		o := LintOptions{Meta: strings.Fields(take(files, "meta")), LoadOptions: optionsOf(files)}
 		delete(files, "want")

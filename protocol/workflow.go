@@ -134,7 +134,7 @@ func (w *Workflow) checkPolicy(s *State) {
 		switch {
 		case p != nil:
 			s.fault(r.Pos, p.Code, "%s: %s", r.Part, p.Message).Hint = p.Hint
-		case r.Part == "on_exhausted":
+		case r.Part == "on_exhausted" && s.Policy.Convergence != nil:
 			s.Policy.Convergence.OnExhausted = name
 		}
 	}

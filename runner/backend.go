@@ -93,12 +93,11 @@ type Answer struct {
 	Signal   string // that ended it, as in "SIGKILL"; "" when it exited
 }
 
-// Failure is why an invocation brought no usable answer; Class says what to do
-// about it. The decisions on both are taken in package state.
-type (
-	Failure = state.Failure
-	Class   = state.Class
-)
+// Failure is why an invocation brought no usable answer.
+type Failure = state.Failure
+
+// Class says what to do about a Failure; the decisions are taken in package state.
+type Class = state.Class
 
 // The classes of failure, as package state documents them.
 const (

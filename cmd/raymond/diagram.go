@@ -22,17 +22,17 @@ func (a *App) diagramCommand() *cobra.Command {
 			"which GitHub renders in a code block of the language mermaid. With --run it shows the way that\n" +
 			"a run took, how often, and where it failed; PATH may then be left out.",
 	}
-	o := &options{set: map[string]bool{}}
+	o := &options{cmd: cmd, set: map[string]bool{}}
 	a.options[cmd] = o
 	run := ""
-	o.add(cmd, "run", "WORKFLOW_ID", "show what this run did", func(s string) error {
+	o.add("run", "WORKFLOW_ID", "show what this run did", func(s string) error {
 		run = s
 		if !state.ValidID(s) {
 			return errors.New("is no workflow id; raymond list shows the runs")
 		}
 		return nil
 	})
-	o.addStateDir(cmd)
+	o.addStateDir()
 	cmd.RunE = func(_ *cobra.Command, args []string) error {
 		if len(args) > 1 || len(args) == 0 && !o.set["run"] {
 			o.errs = append(o.errs, usage("PATH", fmt.Sprintf("%d arguments are given, want one", len(args)),

@@ -87,9 +87,6 @@ func faults(err error) []*fault {
 	if err == nil {
 		return nil
 	}
-	if f, ok := err.(*fault); ok {
-		return []*fault{f}
-	}
 	if joined, ok := err.(interface{ Unwrap() []error }); ok {
 		var out []*fault
 		for _, e := range joined.Unwrap() {

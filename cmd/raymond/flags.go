@@ -20,6 +20,7 @@ const maxInput = 10 << 20
 // options are the flags of run and resume. Every bad value is kept, so that all
 // are reported at once.
 type options struct {
+	cmd  *cobra.Command
 	set  map[string]bool        // flags that were given
 	over []func(*state.Options) // what they change in the options of a run
 	errs []error
@@ -79,48 +80,48 @@ func shorten(s string) string {
 // addFlags gives cmd the flags of a run.
 func (a *App) addFlags(cmd *cobra.Command) *options {
 	o := a.newOptions(cmd)
-	o.addInputFlags(cmd)
-	o.addStateDir(cmd)
-	o.flag(cmd, "allow-changed-workflow", "go on though state files have changed since the start", func(b bool) { o.allowChanged = b })
-	o.addLimitFlags(cmd)
-	o.addAgentFlags(cmd)
-	o.addLoopFlags(cmd)
-	o.addOutputFlags(cmd)
+	o.addInputFlags()
+	o.addStateDir()
+	o.flag("allow-changed-workflow", "go on though state files have changed since the start", func(b bool) { o.allowChanged = b })
+	o.addLimitFlags()
+	o.addAgentFlags()
+	o.addLoopFlags()
+	o.addOutputFlags()
 	return o
 }
 
 func (a *App) newOptions(cmd *cobra.Command) *options {
-	o := &options{set: map[string]bool{}, meta: map[string]string{}}
+	o := &options{cmd: cmd, set: map[string]bool{}, meta: map[string]string{}}
 	a.options[cmd] = o
 	return o
 }
 
 // add defines one flag.
-func (o *options) add(cmd *cobra.Command, name, kind, text string, set func(string) error) {
-	cmd.Flags().Var(&value{o: o, name: name, kind: kind, set: set}, name, text)
+func (o *options) add(name, kind, text string, set func(string) error) {
+	o.cmd.Flags().Var(&value{o: o, name: name, kind: kind, set: set}, name, text)
 }
 
 // flag defines one flag that is on when it is named.
-func (o *options) flag(cmd *cobra.Command, name, text string, set func(bool)) {
-	o.add(cmd, name, "", text, func(s string) error {
+func (o *options) flag(name, text string, set func(bool)) {
+	o.add(name, "", text, func(s string) error {
 		if s != "true" && s != "false" {
 			return errors.New("want true or false")
 		}
 		set(s == "true")
 		return nil
 	})
-	cmd.Flags().Lookup(name).NoOptDefVal = "true"
+	o.cmd.Flags().Lookup(name).NoOptDefVal = "true"
 }
 
 // change notes what a flag changes in the options of a run.
 func (o *options) change(f func(*state.Options)) { o.over = append(o.over, f) }
 
-func (o *options) addInputFlags(cmd *cobra.Command) {
-	o.add(cmd, "input", "TEXT", "payload of the first state", func(s string) error { o.input = s; return nil })
-	o.add(cmd, "input-file", "FILE", "the same, from a file", func(s string) error { return o.readInput(s) })
-	o.add(cmd, "meta", "KEY=VALUE", "template variable of every state (repeatable)", o.addMeta)
-	o.add(cmd, "name", "PREFIX", "first part of the workflow id (default: the scope's name)", func(s string) error { o.name = s; return nil })
-	o.add(cmd, "workflow-id", "ID", "the whole id of the new run", func(s string) error {
+func (o *options) addInputFlags() {
+	o.add("input", "TEXT", "payload of the first state", func(s string) error { o.input = s; return nil })
+	o.add("input-file", "FILE", "the same, from a file", func(s string) error { return o.readInput(s) })
+	o.add("meta", "KEY=VALUE", "template variable of every state (repeatable)", o.addMeta)
+	o.add("name", "PREFIX", "first part of the workflow id (default: the scope's name)", func(s string) error { o.name = s; return nil })
+	o.add("workflow-id", "ID", "the whole id of the new run", func(s string) error {
 		o.workflowID = s
 		if !state.ValidID(s) {
 			return errors.New("want 1 to 64 of a-z, 0-9 and -, not beginning with -")
@@ -129,9 +130,9 @@ func (o *options) addInputFlags(cmd *cobra.Command) {
 	})
 }
 
-func (o *options) addStateDir(cmd *cobra.Command) {
+func (o *options) addStateDir() {
 	o.stateDir = ".raymond/state"
-	o.add(cmd, "state-dir", "DIR", "folder of the state files (default .raymond/state)", func(s string) error {
+	o.add("state-dir", "DIR", "folder of the state files (default .raymond/state)", func(s string) error {
 		o.stateDir = s
 		return notEmpty(s)
 	})
@@ -191,8 +192,8 @@ func duration(s string) (time.Duration, error) {
 	return d, nil
 }
 
-func (o *options) addLimitFlags(cmd *cobra.Command) {
-	o.add(cmd, "budget", "USD", "most that the run may cost (default 10.00; 0: no limit)", func(s string) error {
+func (o *options) addLimitFlags() {
+	o.add("budget", "USD", "most that the run may cost (default 10.00; 0: no limit)", func(s string) error {
 		v, err := state.ParseUSD(s)
 		if strings.ContainsAny(s, "eE") {
 			err = errors.New("want a plain decimal number of US dollars")
@@ -200,34 +201,34 @@ func (o *options) addLimitFlags(cmd *cobra.Command) {
 		o.change(func(opt *state.Options) { opt.BudgetUSD = v })
 		return err
 	})
-	o.count(cmd, "max-iterations", "most state executions of all agents (default: no limit)", 0, func(opt *state.Options, n int) { opt.MaxIterations = n })
-	o.count(cmd, "max-parallel", "agents that execute at once (default 4)", 1, func(opt *state.Options, n int) { opt.MaxParallel = n })
-	o.count(cmd, "max-agents", "agents created in one run (default 256)", 1, func(opt *state.Options, n int) { opt.MaxAgents = n })
-	o.count(cmd, "max-depth", "depth of the return stack (default 64)", 1, func(opt *state.Options, n int) { opt.MaxDepth = n })
-	o.count(cmd, "max-retries", "retries of failed invocations per state execution (default 3)", 0, func(opt *state.Options, n int) { opt.MaxRetries = n })
-	o.count(cmd, "max-reminders", "reminders per state execution (default 3)", 0, func(opt *state.Options, n int) { opt.MaxReminders = n })
-	o.duration(cmd, "timeout", "longest time for one invocation of a state (default: none)", func(opt *state.Options, d state.Duration) { opt.Timeout = d })
-	o.duration(cmd, "idle-timeout", "longest time without output (default 15m)", func(opt *state.Options, d state.Duration) { opt.IdleTimeout = d })
-	o.duration(cmd, "grace", "time for states in flight at the deadline (default 30s)", func(opt *state.Options, d state.Duration) { opt.Grace = d })
-	o.add(cmd, "deadline", "DUR", "suspend the run after this time (default: none)", func(s string) (err error) {
+	o.count("max-iterations", "most state executions of all agents (default: no limit)", 0, func(opt *state.Options, n int) { opt.MaxIterations = n })
+	o.count("max-parallel", "agents that execute at once (default 4)", 1, func(opt *state.Options, n int) { opt.MaxParallel = n })
+	o.count("max-agents", "agents created in one run (default 256)", 1, func(opt *state.Options, n int) { opt.MaxAgents = n })
+	o.count("max-depth", "depth of the return stack (default 64)", 1, func(opt *state.Options, n int) { opt.MaxDepth = n })
+	o.count("max-retries", "retries of failed invocations per state execution (default 3)", 0, func(opt *state.Options, n int) { opt.MaxRetries = n })
+	o.count("max-reminders", "reminders per state execution (default 3)", 0, func(opt *state.Options, n int) { opt.MaxReminders = n })
+	o.duration("timeout", "longest time for one invocation of a state (default: none)", func(opt *state.Options, d state.Duration) { opt.Timeout = d })
+	o.duration("idle-timeout", "longest time without output (default 15m)", func(opt *state.Options, d state.Duration) { opt.IdleTimeout = d })
+	o.duration("grace", "time for states in flight at the deadline (default 30s)", func(opt *state.Options, d state.Duration) { opt.Grace = d })
+	o.add("deadline", "DUR", "suspend the run after this time (default: none)", func(s string) (err error) {
 		o.deadline, err = duration(s)
 		return err
 	})
-	o.flag(cmd, "keep-going", "let other agents run to their end when one fails", func(b bool) {
+	o.flag("keep-going", "let other agents run to their end when one fails", func(b bool) {
 		o.change(func(opt *state.Options) { opt.KeepGoing = b })
 	})
 }
 
-func (o *options) count(cmd *cobra.Command, name, text string, least int, set func(*state.Options, int)) {
-	o.add(cmd, name, "N", text, func(s string) error {
+func (o *options) count(name, text string, least int, set func(*state.Options, int)) {
+	o.add(name, "N", text, func(s string) error {
 		n, err := count(s, least)
 		o.change(func(opt *state.Options) { set(opt, n) })
 		return err
 	})
 }
 
-func (o *options) duration(cmd *cobra.Command, name, text string, set func(*state.Options, state.Duration)) {
-	o.add(cmd, name, "DUR", text, func(s string) error {
+func (o *options) duration(name, text string, set func(*state.Options, state.Duration)) {
+	o.add(name, "DUR", text, func(s string) error {
 		d, err := duration(s)
 		o.change(func(opt *state.Options) { set(opt, state.Duration(d)) })
 		return err
@@ -239,10 +240,10 @@ var (
 	modelName       = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._:/@\[\]-]*$`)
 )
 
-func (o *options) addAgentFlags(cmd *cobra.Command) {
-	o.word(cmd, "model", "NAME", "model of the agents (default: the agent CLI's)", func(opt *state.Options, s string) { opt.Model = s })
-	o.word(cmd, "effort", "LEVEL", "effort of the agents (default: the agent CLI's)", func(opt *state.Options, s string) { opt.Effort = s })
-	o.add(cmd, "permission-mode", "MODE", "what agents may do unasked: "+strings.Join(permissionModes, ", ")+" (default acceptEdits)", func(s string) error {
+func (o *options) addAgentFlags() {
+	o.word("model", "NAME", "model of the agents (default: the agent CLI's)", func(opt *state.Options, s string) { opt.Model = s })
+	o.word("effort", "LEVEL", "effort of the agents (default: the agent CLI's)", func(opt *state.Options, s string) { opt.Effort = s })
+	o.add("permission-mode", "MODE", "what agents may do unasked: "+strings.Join(permissionModes, ", ")+" (default acceptEdits)", func(s string) error {
 		o.change(func(opt *state.Options) { opt.PermissionMode = s })
 		for _, m := range permissionModes {
 			if m == s {
@@ -251,17 +252,17 @@ func (o *options) addAgentFlags(cmd *cobra.Command) {
 		}
 		return errors.New(didYouMean(s, permissionModes, ""))
 	})
-	o.flag(cmd, "dangerously-skip-permissions", "let agents do everything unasked", func(b bool) {
+	o.flag("dangerously-skip-permissions", "let agents do everything unasked", func(b bool) {
 		o.change(func(opt *state.Options) { opt.SkipPermissions = b })
 	})
-	o.tools(cmd, "allowed-tools", "tools that agents may use unasked", func(opt *state.Options, list []string) { opt.AllowedTools = list })
-	o.tools(cmd, "disallowed-tools", "tools that agents may not use", func(opt *state.Options, list []string) { opt.DisallowedTools = list })
-	o.add(cmd, "claude", "PATH", "the Claude Code CLI (default: $RAYMOND_CLAUDE, else claude on PATH)", func(s string) error {
+	o.tools("allowed-tools", "tools that agents may use unasked", func(opt *state.Options, list []string) { opt.AllowedTools = list })
+	o.tools("disallowed-tools", "tools that agents may not use", func(opt *state.Options, list []string) { opt.DisallowedTools = list })
+	o.add("claude", "PATH", "the Claude Code CLI (default: $RAYMOND_CLAUDE, else claude on PATH)", func(s string) error {
 		o.claude = s
 		return notEmpty(s)
 	})
 	var args []string
-	o.add(cmd, "claude-arg", "ARG", "one more argument for the agent CLI (repeatable)", func(s string) error {
+	o.add("claude-arg", "ARG", "one more argument for the agent CLI (repeatable)", func(s string) error {
 		args = append(args, s)
 		o.change(func(opt *state.Options) { opt.ClaudeArgs = args })
 		return nil
@@ -272,9 +273,9 @@ func (o *options) addAgentFlags(cmd *cobra.Command) {
 const maxDoneWhen = 64
 
 // addLoopFlags defines the flags that make a loop of a plain prompt file.
-func (o *options) addLoopFlags(cmd *cobra.Command) {
+func (o *options) addLoopFlags() {
 	var commands []string
-	o.add(cmd, "done-when", "CMD", "repeat a plain prompt file until this command exits 0 (repeatable)", func(s string) error {
+	o.add("done-when", "CMD", "repeat a plain prompt file until this command exits 0 (repeatable)", func(s string) error {
 		commands = append(commands, s)
 		o.change(func(opt *state.Options) { opt.DoneWhen = commands })
 		if len(commands) > maxDoneWhen {
@@ -282,7 +283,7 @@ func (o *options) addLoopFlags(cmd *cobra.Command) {
 		}
 		return notEmpty(strings.TrimSpace(s))
 	})
-	o.add(cmd, "max-attempts", "N", "most attempts with --done-when (default 6)", func(s string) error {
+	o.add("max-attempts", "N", "most attempts with --done-when (default 6)", func(s string) error {
 		n, err := count(s, 1)
 		if err == nil && n > 100 {
 			err = errors.New("want at most 100")
@@ -292,8 +293,8 @@ func (o *options) addLoopFlags(cmd *cobra.Command) {
 	})
 }
 
-func (o *options) word(cmd *cobra.Command, name, kind, text string, set func(*state.Options, string)) {
-	o.add(cmd, name, kind, text, func(s string) error {
+func (o *options) word(name, kind, text string, set func(*state.Options, string)) {
+	o.add(name, kind, text, func(s string) error {
 		o.change(func(opt *state.Options) { set(opt, s) })
 		if !modelName.MatchString(s) || len(s) > 200 {
 			return errors.New("want a name of at most 200 characters without blanks")
@@ -302,9 +303,9 @@ func (o *options) word(cmd *cobra.Command, name, kind, text string, set func(*st
 	})
 }
 
-func (o *options) tools(cmd *cobra.Command, name, text string, set func(*state.Options, []string)) {
+func (o *options) tools(name, text string, set func(*state.Options, []string)) {
 	var list []string
-	o.add(cmd, name, "LIST", text+", separated by commas", func(s string) error {
+	o.add(name, "LIST", text+", separated by commas", func(s string) error {
 		list = append(list, splitTools(s)...)
 		o.change(func(opt *state.Options) { set(opt, list) })
 		return notEmpty(strings.TrimSpace(s))
@@ -325,17 +326,17 @@ func splitTools(s string) []string {
 	})
 }
 
-func (o *options) addOutputFlags(cmd *cobra.Command) {
-	o.add(cmd, "events", "FILE", "copy of the event log, JSON lines (-: stdout)", func(s string) error {
+func (o *options) addOutputFlags() {
+	o.add("events", "FILE", "copy of the event log, JSON lines (-: stdout)", func(s string) error {
 		o.events = s
 		return notEmpty(s)
 	})
-	o.add(cmd, "debug-dir", "DIR", "folder for prompts, commands and outputs of every state", func(s string) error {
+	o.add("debug-dir", "DIR", "folder for prompts, commands and outputs of every state", func(s string) error {
 		o.debugDir = s
 		return notEmpty(s)
 	})
-	o.flag(cmd, "quiet", "show failures and the end only", func(b bool) { o.quiet = b })
-	o.flag(cmd, "verbose", "show and log what agents say", func(b bool) { o.verbose = b })
+	o.flag("quiet", "show failures and the end only", func(b bool) { o.quiet = b })
+	o.flag("verbose", "show and log what agents say", func(b bool) { o.verbose = b })
 }
 
 // check reports everything that is wrong with the flags.

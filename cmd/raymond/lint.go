@@ -41,10 +41,10 @@ func (a *App) lintCommand() *cobra.Command {
 		Long: "lint checks workflows: directories, zip archives or single state files. It exits with 7\n" +
 			"when something must be mended before a run, with 0 when there are only warnings and hints.",
 	}
-	o := &options{set: map[string]bool{}}
+	o := &options{cmd: cmd, set: map[string]bool{}}
 	a.options[cmd] = o
 	l := &lintRun{format: "text", platforms: []protocol.Platform{platform()}, seen: map[remark]bool{}, lines: map[string][]string{}}
-	l.addFlags(cmd, o)
+	l.addFlags(o)
 	cmd.RunE = func(_ *cobra.Command, args []string) error {
 		if len(args) == 0 {
 			o.errs = append(o.errs, usage("PATH", "is missing", "name directories, zip archives or state files"))
@@ -62,19 +62,19 @@ func (a *App) lintCommand() *cobra.Command {
 	return cmd
 }
 
-func (l *lintRun) addFlags(cmd *cobra.Command, o *options) {
-	o.add(cmd, "format", "FORMAT", "text, json, or github for annotations (default text)", func(s string) error {
+func (l *lintRun) addFlags(o *options) {
+	o.add("format", "FORMAT", "text, json, or github for annotations (default text)", func(s string) error {
 		l.format = s
 		return oneOf(s, "text", "json", "github")
 	})
-	o.add(cmd, "platform", "NAME", "unix, windows or all (default: this one)", func(s string) error {
+	o.add("platform", "NAME", "unix, windows or all (default: this one)", func(s string) error {
 		l.platforms = []protocol.Platform{protocol.Platform(s)}
 		if s == "all" {
 			l.platforms = []protocol.Platform{protocol.Unix, protocol.Windows}
 		}
 		return oneOf(s, "unix", "windows", "all")
 	})
-	o.add(cmd, "meta", "KEY", "a key that runs are given with --meta (repeatable)", func(s string) error {
+	o.add("meta", "KEY", "a key that runs are given with --meta (repeatable)", func(s string) error {
 		l.meta = append(l.meta, s)
 		if !metaKey.MatchString(s) {
 			return errors.New("want a key of letters, digits and _")

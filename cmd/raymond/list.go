@@ -70,11 +70,11 @@ func list(run *state.Run) listing {
 
 // readFlags gives cmd the flags of the commands that only read.
 func (a *App) readFlags(cmd *cobra.Command) (o *options, asJSON *bool) {
-	o = &options{set: map[string]bool{}}
+	o = &options{cmd: cmd, set: map[string]bool{}}
 	a.options[cmd] = o
-	o.addStateDir(cmd)
+	o.addStateDir()
 	asJSON = new(bool)
-	o.flag(cmd, "json", "print JSON for programs", func(b bool) { *asJSON = b })
+	o.flag("json", "print JSON for programs", func(b bool) { *asJSON = b })
 	return o, asJSON
 }
 

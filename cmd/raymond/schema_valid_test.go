@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"go/ast"
 	"os"
 	"path/filepath"
 	"slices"
@@ -17,7 +18,6 @@ import (
 
 	"github.com/raymond-action/raymond-action/protocol"
 	"github.com/raymond-action/raymond-action/runner/simulate"
-	"github.com/raymond-action/raymond-action/state"
 )
 
 // schema reads one of docs/schema.
@@ -287,5 +287,26 @@ func TestLimitsAreTheOnesOfTheEvents(t *testing.T) {
 			}
 		}
 	}
-	_ = state.Limit{}
+}
+
+// literalsOf returns the strings that a field is given in literals of a type.
+func literalsOf(f sourceFile, typ, field string) []string {
+	var found []string
+	ast.Inspect(f.ast, func(n ast.Node) bool {
+		lit, ok := n.(*ast.CompositeLit)
+		if !ok || !isName(lit.Type, typ) {
+			return true
+		}
+		for _, e := range lit.Elts {
+			kv, ok := e.(*ast.KeyValueExpr)
+			if !ok || !isName(kv.Key, field) {
+				continue
+			}
+			if value, ok := kv.Value.(*ast.BasicLit); ok {
+				found = append(found, strings.Trim(value.Value, `"`))
+			}
+		}
+		return true
+	})
+	return found
 }

@@ -22,7 +22,7 @@ type scope struct {
 	fsys     fs.FS
 	entry    string // "" unless one file was named
 	workflow *protocol.Workflow
-	close    func() error
+	close    func()
 }
 
 // openScope reads the workflow at path. Its error is of class usage when path
@@ -46,7 +46,7 @@ func findScope(path string) (*scope, error) {
 	if err != nil {
 		return nil, usage("PATH", fmt.Sprintf("%q: there is no such file or directory", path), "name a directory, a zip archive or a state file")
 	}
-	s := &scope{path: abs, close: func() error { return nil }}
+	s := &scope{path: abs, close: func() {}}
 	switch ext := strings.ToLower(filepath.Ext(abs)); {
 	case info.IsDir():
 		err = s.openDir(abs)
@@ -72,7 +72,8 @@ func (s *scope) openDir(dir string) error {
 	if err != nil {
 		return err
 	}
-	s.fsys, s.close = root.FS(), root.Close
+	s.fsys = root.FS()
+	s.close = func() { _ = root.Close() } // nothing was written through it
 	return nil
 }
 

@@ -30,13 +30,13 @@ func (a *App) simulateCommand() *cobra.Command {
 			"run is not as expected. --record makes such a file from the --debug-dir of a finished run.",
 	}
 	o := a.newOptions(cmd)
-	o.addInputFlags(cmd)
-	o.addLimitFlags(cmd)
-	o.addLoopFlags(cmd)
-	o.addOutputFlags(cmd)
+	o.addInputFlags()
+	o.addLimitFlags()
+	o.addLoopFlags()
+	o.addOutputFlags()
 	var replies, record string
-	o.add(cmd, "replies", "FILE", "what the agents say (YAML)", func(s string) error { replies = s; return notEmpty(s) })
-	o.add(cmd, "record", "DEBUG_DIR", "print the replies file of a finished run", func(s string) error { record = s; return notEmpty(s) })
+	o.add("replies", "FILE", "what the agents say (YAML)", func(s string) error { replies = s; return notEmpty(s) })
+	o.add("record", "DEBUG_DIR", "print the replies file of a finished run", func(s string) error { record = s; return notEmpty(s) })
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if record != "" {
 			return errors.Join(o.check(), a.record(record, args, o.set["replies"]))

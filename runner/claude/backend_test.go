@@ -2,6 +2,7 @@ package claude
 
 import (
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -26,15 +27,15 @@ func order(t *testing.T, prompt string) runner.Order {
 }
 
 // run returns the answer, the failure and what was told.
-func run(t *testing.T, ctx context.Context, b *Backend, o runner.Order) (runner.Answer, *runner.Failure, []string) {
+func run(ctx context.Context, t *testing.T, b *Backend, o runner.Order) (runner.Answer, *runner.Failure, []string) {
 	t.Helper()
 	var told []string
 	a, err := b.Run(ctx, o, func(p runner.Progress) { told = append(told, p.Text) })
 	if err == nil {
 		return a, nil, told
 	}
-	f, ok := err.(*runner.Failure)
-	if !ok {
+	var f *runner.Failure
+	if !errors.As(err, &f) {
 		t.Fatalf("run %q: got error %T %v, want a *runner.Failure", o.Prompt, err, err)
 	}
 	return a, f, told
@@ -79,7 +80,7 @@ func TestWhatTheProcessDoes(t *testing.T) {
 			if tt.impatient {
 				b.Settle, o.Idle = 50*time.Millisecond, 300*time.Millisecond
 			}
-			a, f, _ := run(t, t.Context(), b, o)
+			a, f, _ := run(t.Context(), t, b, o)
 			class, text := runner.Class(""), strings.Join(a.Notes, "\n")
 			if f != nil {
 				class, text = f.Class, f.Message
@@ -109,7 +110,8 @@ func TestStopping(t *testing.T) {
 				cancel(stop)
 			}
 		})
-		if f, stopped := err.(*runner.Failure); done && (err != nil || a.Text != "hi") || !done && (!stopped || f.Class != runner.Stopped) {
+		var f *runner.Failure
+		if stopped := errors.As(err, &f); done && (err != nil || a.Text != "hi") || !done && (!stopped || f.Class != runner.Stopped) {
 			t.Errorf("stop, result before it: %v: got %q, %v", done, a.Text, err)
 		}
 		if took := time.Since(asked); a.Signal != "SIGTERM" || took > 4*time.Second {
@@ -118,7 +120,7 @@ func TestStopping(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(stop)
-	if _, f, _ := run(t, ctx, play(t), order(t, "hello")); f == nil || f.Class != runner.Stopped {
+	if _, f, _ := run(ctx, t, play(t), order(t, "hello")); f == nil || f.Class != runner.Stopped {
 		t.Errorf("stopped before the start: got %v, want class %s", f, runner.Stopped)
 	}
 }
@@ -143,7 +145,7 @@ func TestMachineFaults(t *testing.T) {
 		{&Backend{Path: notProgram}, "start the agent CLI"},
 	}
 	for _, tt := range tests {
-		_, f, _ := run(t, t.Context(), tt.b, order(t, "hello"))
+		_, f, _ := run(t.Context(), t, tt.b, order(t, "hello"))
 		if f == nil || f.Class != runner.Machine || !strings.Contains(f.Message, tt.want) ||
 			!strings.Contains(f.Message, "npm install -g @anthropic-ai/claude-code") {
 			t.Errorf("%q: got %+v, want class %s, %q and how to install it", tt.b.Path, f, runner.Machine, tt.want)
@@ -155,7 +157,7 @@ func TestMachineFaults(t *testing.T) {
 // silence does not start it.
 func TestEmptyPromptIsRefused(t *testing.T) {
 	for _, prompt := range []string{"", " \n\t"} {
-		_, f, _ := run(t, t.Context(), &Backend{Path: "/nonexistent"}, order(t, prompt))
+		_, f, _ := run(t.Context(), t, &Backend{Path: "/nonexistent"}, order(t, prompt))
 		if f == nil || f.Class != runner.Fatal {
 			t.Errorf("prompt %q: got %v, want class %s", prompt, f, runner.Fatal)
 		}
@@ -211,14 +213,14 @@ func TestProgress(t *testing.T) {
 		`{"type":"tool_use","name":"Bash","input":{"description":"d","command":"ls\n  -l"}},` +
 		`{"type":"tool_use","name":"Odd","input":{"a":[1]}},{"type":"tool_use","name":"None","input":{}}]}}`
 	b := play(t, ct.Says("one\n\n two \t three\r\n"), ct.Line(input), ct.Says(long), ct.Done())
-	_, _, told := run(t, t.Context(), b, order(t, "hello"))
+	_, _, told := run(t.Context(), t, b, order(t, "hello"))
 	want := []string{"one", "two three", "Bash(ls -l)", `Odd({"a":[1]})`, "None()", "line"}
 	if len(told) < len(want) || !slices.Equal(told[:len(want)], want) || len(told) > 250 {
 		t.Errorf("told %d lines: got %q, want %q first and at most 250", len(told), told[:min(len(told), 8)], want)
 	}
 	quiet := order(t, "hello")
 	quiet.Verbose = false
-	if _, _, told := run(t, t.Context(), b, quiet); len(told) > 0 {
+	if _, _, told := run(t.Context(), t, b, quiet); len(told) > 0 {
 		t.Errorf("told without being asked: got %q, want nothing", told)
 	}
 }

@@ -28,7 +28,7 @@ func realCLI(t *testing.T, s *ct.Server, env ...string) *Backend {
 // answer runs an order that must succeed.
 func answer(t *testing.T, b *Backend, o runner.Order) runner.Answer {
 	t.Helper()
-	a, f, _ := run(t, t.Context(), b, o)
+	a, f, _ := run(t.Context(), t, b, o)
 	if f != nil {
 		t.Fatalf("%s %q: got failure %+v, want an answer", o.Session, o.Prompt, f)
 	}
@@ -69,7 +69,7 @@ func TestConversations(t *testing.T) {
 	if err := os.MkdirAll(o.Dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	real, err := filepath.EvalSymlinks(o.Dir)
+	target, err := filepath.EvalSymlinks(o.Dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -85,8 +85,8 @@ func TestConversations(t *testing.T) {
 	}
 	entry := length(t, b, o)
 	projects, _ := b.projects()
-	if file := filepath.Join(projects, slug(real), o.SessionID+".jsonl"); !isFile(file) {
-		t.Errorf("transcript of a session in %s: want it at %s", real, file)
+	if file := filepath.Join(projects, slug(target), o.SessionID+".jsonl"); !isFile(file) {
+		t.Errorf("transcript of a session in %s: want it at %s", target, file)
 	}
 	if got, ok := b.Usage(o.SessionID, o.Dir, 0); !ok || len(got) != 1 || got[0] != used {
 		t.Errorf("usage in the transcript: got %+v, %v, want %+v", got, ok, used)
@@ -123,7 +123,7 @@ func TestToolsAreUsed(t *testing.T) {
 		ct.Do(ct.Text("I write"), ct.ToolUse("Write", map[string]any{"file_path": file, "content": "written"})),
 		ct.Do(ct.Bash("python3 --help"), ct.Bash("perl -v"), ct.Bash("python3 -V")),
 		ct.Say("<goto>", "DONE</goto>")))
-	a, f, told := run(t, t.Context(), realCLI(t, s), o)
+	a, f, told := run(t.Context(), t, realCLI(t, s), o)
 	if f != nil || a.Text != "<goto>DONE</goto>" {
 		t.Fatalf("work: got %q, %v, want \"<goto>DONE</goto>\"", a.Text, f)
 	}
@@ -174,7 +174,7 @@ func TestErrorsOfTheAPI(t *testing.T) {
 			if tt.name == "401" { // the CLI alone would go on for three minutes
 				b.Env = append(b.Env, "CLAUDE_CODE_MAX_RETRIES=10")
 			}
-			_, f, _ := run(t, t.Context(), b, o)
+			_, f, _ := run(t.Context(), t, b, o)
 			if f == nil || f.Class != tt.want || f.Continue != tt.resumed {
 				t.Errorf("got %+v, want class %s, continue %v", f, tt.want, tt.resumed)
 			}
@@ -209,7 +209,7 @@ func TestStopLeavesNothing(t *testing.T) {
 		close(conn)
 		cancel(&runner.Stopping{Reason: "cancelled", Term: 2 * time.Second, Kill: time.Second})
 	}()
-	_, f, _ := run(t, ctx, realCLI(t, s), o)
+	_, f, _ := run(ctx, t, realCLI(t, s), o)
 	if f == nil || f.Class != runner.Stopped {
 		t.Errorf("stopped while a tool ran: got %+v, want class %s", f, runner.Stopped)
 	}

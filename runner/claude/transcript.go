@@ -81,7 +81,7 @@ var errStop = errors.New("stop")
 // holdsPrompt says whether a transcript can be resumed.
 func holdsPrompt(path string) (bool, error) {
 	found := false
-	err := eachRecord(path, 0, func(line []byte, truncated bool) error {
+	err := eachRecord(path, 0, func(line []byte, _ bool) error {
 		if typeOf(line) == "user" {
 			found = true
 			return errStop
@@ -112,10 +112,10 @@ func eachRecord(path string, from int64, take func(line []byte, truncated bool) 
 	for r := bufio.NewReader(f); err == nil && stop == nil; {
 		var n int
 		n, err = r.Read(chunk)
-		lines.Write(chunk[:n])
+		_, _ = lines.Write(chunk[:n]) // never fails
 	}
 	lines.Flush()
-	if err == io.EOF || stop == errStop {
+	if errors.Is(err, io.EOF) || errors.Is(stop, errStop) {
 		return nil
 	}
 	return errors.Join(err, stop)
@@ -133,8 +133,8 @@ func (b *Backend) transcript(session, dir string) (string, bool) {
 		return "", false
 	}
 	name := session + ".jsonl"
-	if real, err := filepath.EvalSymlinks(dir); err == nil {
-		path := filepath.Join(projects, slug(real), name)
+	if home, err := filepath.EvalSymlinks(dir); err == nil {
+		path := filepath.Join(projects, slug(home), name)
 		if isFile(path) {
 			return path, true
 		}

@@ -109,7 +109,7 @@ func TestCauseOfTheContextChoosesTheLadder(t *testing.T) {
 	s.Stdout = a
 	s.Ladder = Ladder{Term: time.Hour, Kill: time.Hour}
 	s.LadderOf = func(cause error) Ladder {
-		if cause != hurry {
+		if !errors.Is(cause, hurry) {
 			t.Errorf("cause: got %v, want %v", cause, hurry)
 		}
 		return Ladder{Term: time.Millisecond, Kill: time.Millisecond}

@@ -1,0 +1,390 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/txtar"
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"github.com/raymond-action/raymond-action/runner"
+	"github.com/raymond-action/raymond-action/state"
+)
+
+// saves is a store that remembers every state of the run that is saved, as the
+// state file has it.
+type saves struct {
+	runner.Store
+	t    *testing.T
+	run  *state.Run
+	made [][]byte
+}
+
+func (s *saves) Append(d *state.Delta) error {
+	s.keep(s.run.With(d))
+	return s.Store.Append(d)
+}
+
+func (s *saves) Fold(r *state.Run) error {
+	s.keep(r)
+	return s.Store.Fold(r)
+}
+
+func (s *saves) keep(r *state.Run) {
+	s.run = r
+	data, err := r.Encode()
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.made = append(s.made, data)
+}
+
+// lines collects the events of a run as the log has them.
+type lines struct{ out [][]byte }
+
+func (l *lines) Report(e state.Event) error {
+	line, err := e.Line("w")
+	l.out = append(l.out, line)
+	return err
+}
+
+func (*lines) Close() error { return nil }
+
+// simulated runs a workflow with scripted replies in this process, and returns
+// every state file that a run would have had, and its event log.
+func simulated(t *testing.T, flow, replies string, args ...string) (states, events [][]byte) {
+	t.Helper()
+	app := &App{Environ: os.Environ(), Stdout: io.Discard, Stderr: io.Discard}
+	cmd := app.commands()
+	sub, rest, err := cmd.Find(append([]string{"simulate", flow, "--replies", replies, "--workflow-id", "w"}, args...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := sub.ParseFlags(rest); err != nil {
+		t.Fatal(err)
+	}
+	o := app.options[sub]
+	s, err := openScope(flow)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.close()
+	r, err := readReplies(replies, s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	run, err := o.simulatedRun(s, r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	sim := &simulation{app: app, o: o, scope: s, run: run, replies: r, dir: dir}
+	cfg, actor, err := sim.config()
+	if err != nil {
+		t.Fatal(err)
+	}
+	log := &lines{}
+	sim.fan.Add("lines", log)
+	store := &saves{Store: actor, t: t}
+	cfg.Store = store
+	if err := runner.New(cfg, run).Run(context.Background(), false, nil); err != nil {
+		t.Fatal(err)
+	}
+	return store.made, log.out
+}
+
+// TestSchemasTakeRuns validates every save and every event of the runs of
+// testdata/schema, which between them have all that a state file may hold.
+func TestSchemasTakeRuns(t *testing.T) {
+	ofState, ofEvent := schema(t, "state"), schema(t, "events")
+	seen, types := map[string]bool{}, map[string]bool{}
+	for _, flow := range schemaRuns(t) {
+		states, events := simulated(t, flow.dir, flow.replies, flow.args...)
+		for _, data := range states {
+			if err := validJSON(t, ofState, data); err != nil {
+				t.Fatalf("%s: a save: %v\n%s", flow.dir, err, data)
+			}
+			if _, err := state.Decode(data); err != nil {
+				t.Fatalf("%s: a save: %v", flow.dir, err)
+			}
+			noteKeys(t, data, seen)
+		}
+		for _, line := range events {
+			if err := validJSON(t, ofEvent, line); err != nil {
+				t.Fatalf("%s: an event: %v\n%s", flow.dir, err, line)
+			}
+			var head struct{ Type string }
+			if err := json.Unmarshal(line, &head); err != nil {
+				t.Fatal(err)
+			}
+			types[head.Type] = true
+		}
+	}
+	wantAll(t, "events", sortedKeys(types), ofEvent, []string{"checkpoint", "attempt_interrupted"})
+	wantKeys(t, seen, ofState)
+}
+
+// wantAll checks that the runs have every type of event but those that no
+// simulation brings about.
+func wantAll(t *testing.T, what string, got []string, s *jsonschema.Schema, rare []string) {
+	t.Helper()
+	var want []string
+	for _, branch := range s.OneOf {
+		name := filepath.Base(branch.Ref.Location)
+		if !slices.Contains(rare, name) {
+			want = append(want, name)
+		}
+	}
+	slices.Sort(want)
+	if !slices.Equal(got, want) {
+		t.Errorf("%s of the runs: got %q, want %q", what, got, want)
+	}
+}
+
+// neverSimulated are the keys of a state file that need a real agent, a resume or
+// a crash.
+var neverSimulated = []string{
+	"length", "entry_len", "cut", "interrupted", "noted", "until", "claude_args", "models", "input", "output", "cache_write", "cache_read",
+	"allowed_tools", "disallowed_tools", "effort", "permission_mode", "dangerously_skip_permissions", "agent_code", "base64", "protected",
+	"bytes", "seq_stored", "store", "tail", "truncated", "idle_timeout", "dir", "exhausted", "hold", "unknown_in_a_row",
+}
+
+// wantKeys checks that the runs have nearly every key of the schema, so that
+// their being valid says something.
+func wantKeys(t *testing.T, seen map[string]bool, s *jsonschema.Schema) {
+	t.Helper()
+	known := map[string]bool{}
+	var visit func(s *jsonschema.Schema, done map[string]bool)
+	visit = func(s *jsonschema.Schema, done map[string]bool) {
+		if s == nil || done[s.Location] {
+			return
+		}
+		done[s.Location] = true
+		visit(s.Ref, done)
+		visit(s.Items2020, done)
+		for _, one := range s.OneOf {
+			visit(one, done)
+		}
+		for key, p := range s.Properties {
+			known[key] = true
+			visit(p, done)
+		}
+	}
+	visit(s, map[string]bool{})
+	for _, key := range neverSimulated {
+		delete(known, key)
+	}
+	maps.DeleteFunc(known, func(key string, _ bool) bool { return seen[key] })
+	if len(known) > 0 {
+		t.Errorf("keys that no save of the runs has: got %q, want none", sortedKeys(known))
+	}
+}
+
+func noteKeys(t *testing.T, data []byte, seen map[string]bool) {
+	t.Helper()
+	eachObject(parsed(t, data), func(o map[string]any) {
+		for key := range o {
+			seen[key] = true
+		}
+	})
+}
+
+func parsed(t *testing.T, data []byte) any {
+	t.Helper()
+	v, err := jsonschema.UnmarshalJSON(bytes.NewReader(data))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
+
+// eachObject calls f for every object in a JSON value.
+func eachObject(v any, f func(map[string]any)) {
+	switch v := v.(type) {
+	case map[string]any:
+		f(v)
+		for _, key := range sortedKeys(v) {
+			eachObject(v[key], f)
+		}
+	case []any:
+		for _, item := range v {
+			eachObject(item, f)
+		}
+	}
+}
+
+// schemaRun is a workflow of testdata/schema with its replies.
+type schemaRun struct {
+	dir, replies string
+	args         []string
+}
+
+// schemaRuns unpacks the workflows of testdata/schema. The comment of each is the
+// flags that it is run with.
+func schemaRuns(t *testing.T) []schemaRun {
+	t.Helper()
+	paths, err := filepath.Glob("testdata/schema/*.txtar")
+	if err != nil || len(paths) == 0 {
+		t.Fatalf("testdata/schema: got %q (%v), want some", paths, err)
+	}
+	var runs []schemaRun
+	for _, path := range paths {
+		archive, err := txtar.ParseFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		dir := filepath.Join(t.TempDir(), "flow")
+		if err := os.Mkdir(dir, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range archive.Files {
+			if err := os.WriteFile(filepath.Join(dir, f.Name), f.Data, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		runs = append(runs, schemaRun{dir, filepath.Join(dir, "replies.yaml"), strings.Fields(string(archive.Comment))})
+	}
+	return runs
+}
+
+// TestSchemaOfTheStateFileIsAsStrictAsTheProgram changes every object of real
+// state files, in ways that the program refuses too.
+func TestSchemaOfTheStateFileIsAsStrictAsTheProgram(t *testing.T) {
+	s := schema(t, "state")
+	refused := func(what string, v any) {
+		data, err := json.Marshal(v)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := state.Decode(data); err == nil && !strings.Contains(what, "event") {
+			t.Errorf("%s: the program takes it:\n%s", what, data)
+		}
+		if s.Validate(v) == nil {
+			t.Errorf("%s: the schema takes it:\n%s", what, data)
+		}
+	}
+	flow := schemaRuns(t)[0]
+	states, _ := simulated(t, flow.dir, flow.replies, flow.args...)
+	v := parsed(t, states[len(states)/2])
+	for _, key := range []string{"schema", "workflow_id", "created", "mark", "scope", "entry", "dir", "files", "options", "progress", "agents"} {
+		o := v.(map[string]any)
+		old := o[key]
+		delete(o, key)
+		refused("without "+key, v)
+		o[key] = nil
+		refused("with null for "+key, v)
+		o[key] = true
+		refused("with true for "+key, v)
+		o[key] = old
+	}
+	eachObject(v, func(o map[string]any) {
+		_, isEvent := o["type"]
+		what := "object with " + strings.Join(sortedKeys(o), ", ")
+		if _, isMap := o["1_START.md"]; isMap || o["n"] == "1" {
+			return // of files, and of variables: any key is good there
+		}
+		if isEvent {
+			what = "event with " + strings.Join(sortedKeys(o), ", ")
+		}
+		o["unknown_key"] = "x"
+		refused(what+" and an unknown key", v)
+		delete(o, "unknown_key")
+		for _, key := range sortedKeys(o) {
+			old := o[key]
+			o[key] = nil
+			refused(what+", null for "+key, v)
+			o[key] = old
+		}
+	})
+	if err := s.Validate(v); err != nil {
+		t.Errorf("after all changes were undone: %v", err)
+	}
+}
+
+// TestSchemaOfEventsRefusesOthers changes every event of real logs.
+func TestSchemaOfEventsRefusesOthers(t *testing.T) {
+	s := schema(t, "events")
+	flow := schemaRuns(t)[0]
+	_, events := simulated(t, flow.dir, flow.replies, flow.args...)
+	for _, line := range events {
+		o := parsed(t, line).(map[string]any)
+		refused := func(what string) {
+			if s.Validate(o) == nil {
+				t.Errorf("%s\n%s: the schema takes it", line, what)
+			}
+		}
+		for _, key := range []string{"time", "seq", "type", "workflow_id"} {
+			old := o[key]
+			delete(o, key)
+			refused("without " + key)
+			o[key] = nil
+			refused("null for " + key)
+			o[key] = old
+		}
+		o["unknown_key"] = 1
+		refused("with an unknown key")
+		delete(o, "unknown_key")
+		old := o["type"]
+		o["type"] = "other"
+		refused("of another type")
+		if o["type"] = old; s.Validate(o) != nil {
+			t.Errorf("%s: got it refused after all changes were undone", line)
+		}
+	}
+}
+
+// TestSchemasTakeARealRun validates the files of a run of the program itself.
+func TestSchemasTakeARealRun(t *testing.T) {
+	s := newSite(t, `
+-- 1_START.md --
+reply:
+nothing
+end.
+reply:
+<fork next="TRY.md" k="v">WORK.sh</fork>
+end.
+-- WORK.sh --
+echo '<result>worked</result>'
+-- TRY.md --
+---
+done_when: ["test -e tried || { touch tried; echo not yet >&2; exit 3; }"]
+backoff: none
+protect: ["*.none"]
+---
+reply:
+<call return="END.sh">SUB.md</call>
+end.
+-- SUB.md --
+reply:
+<result>sub</result>
+end.
+-- END.sh --
+exit 4
+`)
+	s.run(1, "--events", "events.jsonl", "--verbose", "--max-parallel", "1")
+	data, err := os.ReadFile(s.stateFile())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := validJSON(t, schema(t, "state"), data); err != nil {
+		t.Errorf("state file: %v\n%s", err, data)
+	}
+	ofEvent := schema(t, "events")
+	log := s.lines("events.jsonl")
+	for _, line := range log {
+		if err := validJSON(t, ofEvent, []byte(line)); err != nil {
+			t.Errorf("%s: %v", line, err)
+		}
+	}
+	if len(log) < 20 {
+		t.Errorf("events: got %d, want at least 20", len(log))
+	}
+}
