@@ -1,7 +1,6 @@
 package protocol
 
 import (
-	"regexp"
 	"slices"
 )
 
@@ -81,12 +80,12 @@ func (c *Chart) isUnclear(name string) bool {
 
 // documentation are names of files that talk about a workflow. They show tags
 // without being states.
-var documentation = regexp.MustCompile(
+var documentation = pattern(
 	`(?i)^(readme|changelog|contributing|licen[cs]e|notice|authors|security|todo|claude|agents|.*notes?)([ ._-].*)?$`)
 
 // isMeant reports whether a file that nothing leads to is meant as a state.
 func (c *Chart) isMeant(name string) bool {
 	_, ext := splitName(name)
 	native := suits[ext] == "" || suits[ext] == c.w.platform
-	return native && c.w.states[name].Marked && !documentation.MatchString(Stem(name))
+	return native && c.w.states[name].Marked && !documentation().MatchString(Stem(name))
 }

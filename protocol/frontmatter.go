@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"gopkg.in/yaml.v3"
 )
@@ -179,22 +180,22 @@ func ParseYAML(text string) (*yaml.Node, int, error) {
 
 // How the YAML library words its errors.
 var (
-	yamlError     = regexp.MustCompile(`(?s)^yaml: (?:line (\d+): )?(.*)$`)
-	yamlParser    = regexp.MustCompile(`^did not find expected (<|'[,-]'|key|node)|^found (duplicate|incompatible|undefined)`)
-	unknownAnchor = regexp.MustCompile(`^unknown anchor '(.*)' referenced$`)
+	yamlError     = pattern(`(?s)^yaml: (?:line (\d+): )?(.*)$`)
+	yamlParser    = pattern(`^did not find expected (<|'[,-]'|key|node)|^found (duplicate|incompatible|undefined)`)
+	unknownAnchor = pattern(`^unknown anchor '(.*)' referenced$`)
 )
 
 // yamlFault returns the line and the message of an error of the YAML library.
 func yamlFault(text string, err error) (int, string) {
-	m := yamlError.FindStringSubmatch(err.Error())
+	m := yamlError().FindStringSubmatch(err.Error())
 	if m == nil {
 		return 1, err.Error()
 	}
 	line, _ := strconv.Atoi(m[1])
-	if yamlParser.MatchString(m[2]) {
+	if yamlParser().MatchString(m[2]) {
 		line++ // the library counts lines from 0 in errors of its parser, from 1 in those of its scanner
 	}
-	if a := unknownAnchor.FindStringSubmatch(m[2]); a != nil {
+	if a := unknownAnchor().FindStringSubmatch(m[2]); a != nil {
 		line = 1 + strings.Count(text[:max(0, strings.Index(text, "*"+a[1]))], "\n")
 	}
 	return min(max(line, 1), 1+strings.Count(text, "\n")), m[2]
@@ -281,4 +282,9 @@ func describe(n *yaml.Node) string {
 	default:
 		return quote(n.Value) + " of type " + quote(tag)
 	}
+}
+
+// pattern compiles an expression when it is first needed: most runs need none.
+func pattern(expr string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expr) })
 }

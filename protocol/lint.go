@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 )
@@ -202,7 +201,7 @@ func (l *linter) deadEnd(d *reading) {
 		l.add(SeverityHint, Problem{File: d.s.Name, Code: "no-tag",
 			Message: "no transition tag is in sight; on every path the script must print one"})
 	case d.s.Policy.Restricted: // nothing-allowed says it, or each tag is a finding
-	case !opening.MatchString(d.s.Body):
+	case !opening().MatchString(d.s.Body):
 		hint := "tell the agent how to end, as in <result>…</result>"
 		if d.s.Name == l.w.entry && !d.s.Marked {
 			hint += ", or run it with --done-when"
@@ -213,7 +212,7 @@ func (l *linter) deadEnd(d *reading) {
 }
 
 // opening is a tag that is mentioned without a closing, as in "a <result> tag".
-var opening = regexp.MustCompile(`<(goto|reset|call|function|fork|result)\b`)
+var opening = pattern(`<(goto|reset|call|function|fork|result)\b`)
 
 // calls checks that what is called can return.
 func (l *linter) calls(d *reading) {

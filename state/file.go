@@ -203,14 +203,16 @@ func List(dir string) ([]string, error) {
 
 // Fold replaces the snapshot with r and empties the journal. After it returns
 // nil, {id}.json alone is complete and survives a crash of the machine; after
-// an error the files hold the old run or r, whole.
-func (f *File) Fold(r *Run) error {
+// an error the files hold the old run or r, whole. ready, when not nil, is
+// waited for before the old snapshot and the journal are given up; with its
+// error nothing is.
+func (f *File) Fold(r *Run, ready func() error) error {
 	data, err := r.Encode()
 	if err != nil {
 		return fmt.Errorf("encode state: %w", err)
 	}
 	failpoint("fold")
-	if err := f.replace(data); err != nil {
+	if err := f.replace(data, ready); err != nil {
 		return fmt.Errorf("save state: %w", err)
 	}
 	failpoint("folded")
@@ -242,7 +244,7 @@ func ignoreMissing(err error) error {
 	return err
 }
 
-func (f *File) replace(data []byte) (err error) {
+func (f *File) replace(data []byte, ready func() error) (err error) {
 	tmp := f.path(".json.tmp")
 	w, err := os.OpenFile(tmp, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
 	if err != nil {
@@ -258,6 +260,11 @@ func (f *File) replace(data []byte) (err error) {
 	}
 	if err := w.Close(); err != nil {
 		return err
+	}
+	if ready != nil {
+		if err := ready(); err != nil {
+			return err
+		}
 	}
 	if err := os.Rename(tmp, f.path(".json")); err != nil {
 		return err

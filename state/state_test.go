@@ -214,7 +214,7 @@ func walk(t *testing.T, seed uint64) {
 		}
 		save := func() error { return f.Append(d) }
 		if n%7 == 0 {
-			save = func() error { return f.Fold(next) }
+			save = func() error { return f.Fold(next, nil) }
 		}
 		if err := save(); err != nil {
 			t.Fatal(err)
@@ -257,7 +257,7 @@ func stored(t *testing.T, steps int) (dir string, runs []*state.Run) {
 	defer f.Close()
 	w := &walker{rnd: rand.New(rand.NewPCG(7, 7)), now: epoch}
 	run := newRun().With(w.step(newRun()))
-	if err := f.Fold(run); err != nil {
+	if err := f.Fold(run, nil); err != nil {
 		t.Fatal(err)
 	}
 	runs = append(runs, run)
@@ -338,7 +338,7 @@ func TestStaleJournalIsPassedOver(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := errors.Join(f.Fold(run), f.Close()); err != nil {
+	if err := errors.Join(f.Fold(run, nil), f.Close()); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.WriteFile(path, journal, 0o600); err != nil {

@@ -265,13 +265,18 @@ type keeper struct {
 
 // Fold implements runner.Store.
 func (k *keeper) Fold(r *state.Run) error {
-	if last := k.log.LastSeq(); last > k.synced {
-		if err := k.log.Sync(); err != nil {
-			return err
-		}
-		k.synced = last
+	last := k.log.LastSeq()
+	if last == k.synced {
+		return k.File.Fold(r, nil)
 	}
-	return k.File.Fold(r)
+	// Side by side with the new snapshot: the two share a write of the disk.
+	synced := make(chan error, 1)
+	go func() { synced <- k.log.Sync() }()
+	if err := k.File.Fold(r, func() error { return <-synced }); err != nil {
+		return err
+	}
+	k.synced = last
+	return nil
 }
 
 // signals passes on the signals that cancel a run.

@@ -33,6 +33,20 @@ var exitCodes = map[class]int{
 	classWorkflow: 7, classRuntime: 9, classSuspended: 10, classInternal: 70, classCancelled: 130,
 }
 
+// classMeanings say what each class is about.
+var classMeanings = map[class]string{
+	classRunFailed: "an agent failed, or a simulated run is not as expected",
+	classUsage:     "a flag or an argument is wrong; nothing was started",
+	classOverLimit: "budget or iterations; resumable",
+	classConflict:  "another process drives the run, or the workflow has changed",
+	classBadState:  "the state file can't be used; it is left as it is",
+	classWorkflow:  "the workflow is wrong; nothing was started",
+	classRuntime:   "the machine: no agent CLI, disk full, permissions",
+	classSuspended: "stopped on purpose: deadline, usage limit; resumable",
+	classInternal:  "a bug of raymond",
+	classCancelled: "by SIGINT, SIGTERM; resumable",
+}
+
 // fault is an error as the user sees it: one line.
 type fault struct {
 	class class

@@ -9,7 +9,6 @@ import (
 	"os"
 	"os/user"
 	"path/filepath"
-	"regexp"
 	"strconv"
 	"unicode/utf16"
 
@@ -121,15 +120,12 @@ func eachRecord(path string, from int64, take func(line []byte, truncated bool) 
 	return errors.Join(err, stop)
 }
 
-// idPattern keeps ids from naming anything but a file of their own.
-var idPattern = regexp.MustCompile(`^[0-9A-Za-z][0-9A-Za-z-]{0,127}$`)
-
 // transcript finds the file of a session that began in dir. When it is not where
 // the CLI puts it, for another working copy of a repository or a restored home
 // folder, the newest file of that name counts.
 func (b *Backend) transcript(session, dir string) (string, bool) {
 	projects, err := b.projects()
-	if err != nil || !idPattern.MatchString(session) {
+	if err != nil || !state.ValidSession(session) {
 		return "", false
 	}
 	name := session + ".jsonl"

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strconv"
+	"sync"
 	"time"
 
 	"github.com/raymond-action/raymond-action/runner"
@@ -35,10 +36,12 @@ func (v version) before(w version) bool {
 	return false
 }
 
-var versionPattern = regexp.MustCompile(`^(\d{1,6})\.(\d{1,6})\.(\d{1,6})`)
+var versionPattern = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(\d{1,6})\.(\d{1,6})\.(\d{1,6})`)
+})
 
 func parseVersion(out []byte) (version, bool) {
-	m := versionPattern.FindSubmatch(out)
+	m := versionPattern().FindSubmatch(out)
 	if m == nil {
 		return version{}, false
 	}

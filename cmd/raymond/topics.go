@@ -1,0 +1,71 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/raymond-action/raymond-action/protocol"
+)
+
+// variables are the environment variables that raymond reads, and those that it
+// sets for what it starts.
+var variables = []protocol.Key{
+	{Name: "RAYMOND_CLAUDE", Meaning: "read: the Claude Code CLI, unless --claude names it"},
+	{Name: "NO_COLOR", Meaning: "read: when it is set, nothing is coloured"},
+	{Name: "RAYMOND_WORKFLOW_ID", Meaning: "set: id of the run"},
+	{Name: "RAYMOND_AGENT_ID", Meaning: "set: name of the agent"},
+	{Name: "RAYMOND_STATE", Meaning: "set: file name of the state"},
+	{Name: "RAYMOND_MARK", Meaning: "set: by which everything that a run started is found again"},
+	{Name: "RAYMOND_SCOPE", Meaning: "set for scripts: folder of the read-only copy of the workflow"},
+	{Name: "RAYMOND_RESULT_FILE", Meaning: "set for scripts: a file with the payload, always"},
+	{Name: "RAYMOND_RESULT", Meaning: "set for scripts: the payload, up to 64 KiB without NUL"},
+	{Name: "RAYMOND_INPUT", Meaning: "set for scripts: the same"},
+	{Name: "RAYMOND_VAR_NAME", Meaning: "set for scripts: attribute of the fork, or --meta; NAME in upper case"},
+	{Name: "RAYMOND_STATE_KEY", Meaning: "never passed on to agents and scripts"},
+}
+
+// environmentTopic is help on the environment.
+func environmentTopic() *cobra.Command {
+	return &cobra.Command{Use: "environment", Short: "the environment variables", Long: columns(variables)}
+}
+
+// exitCodesTopic is help on the exit codes.
+func exitCodesTopic() *cobra.Command {
+	rows := []protocol.Key{{Name: "0", Meaning: "completed"}}
+	for _, c := range classesByCode() {
+		rows = append(rows, protocol.Key{Name: codeText(c), Meaning: fmt.Sprintf("%s: %s", c, classMeanings[c])})
+	}
+	return &cobra.Command{Use: "exit-codes", Short: "the exit codes and the classes of errors", Long: columns(rows)}
+}
+
+// classesByCode returns the classes in the order of their exit codes.
+func classesByCode() []class {
+	var classes []class
+	for c := range exitCodes {
+		classes = append(classes, c)
+	}
+	slices.SortFunc(classes, func(a, b class) int { return exitCodes[a] - exitCodes[b] })
+	return classes
+}
+
+// codeText is the exit code of a class.
+func codeText(c class) string {
+	if c == classCancelled {
+		return "130, 143"
+	}
+	return fmt.Sprint(exitCodes[c])
+}
+
+func columns(rows []protocol.Key) string {
+	var b strings.Builder
+	w := tabwriter.NewWriter(&b, 0, 4, 2, ' ', 0)
+	for _, r := range rows {
+		fmt.Fprintf(w, "%s\t%s\n", r.Name, r.Meaning)
+	}
+	_ = w.Flush() // a Builder takes everything
+	return strings.TrimSuffix(b.String(), "\n")
+}
