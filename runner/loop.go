@@ -103,7 +103,7 @@ func (r *Runner) ring(ctx context.Context) error {
 
 // expire is the deadline: nothing new starts, states in flight get the grace.
 func (r *Runner) expire(ctx context.Context) error {
-	r.stop = &state.Stop{Status: state.Suspended, Reason: "the deadline of " + r.cfg.Deadline.String() + " is reached"}
+	r.stop = &state.Stop{Status: state.Suspended, Reason: "the deadline of " + r.cfg.Deadline.String() + " is reached", Deadline: r.cfg.Deadline}
 	r.alarms.grace = r.now().Add(time.Duration(r.run.Options.Grace))
 	return r.advance(ctx, r.run.Step(r.now()))
 }

@@ -461,6 +461,9 @@ func TestDeadline(t *testing.T) {
 			t.Fatal(err)
 		}
 		w.want(state.Suspended)
+		if !slices.Contains(w.log.names(), "limit") {
+			t.Errorf("no limit event in %q", w.log.names())
+		}
 		if got := w.run.Progress.Iterations; got != 4 || w.run.Agents[0].Status != state.Ready {
 			t.Errorf("%d executions, agent %s; want 4, the last finished in the grace", got, w.run.Agents[0].Status)
 		}

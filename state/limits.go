@@ -142,6 +142,8 @@ type Stop struct {
 	Status Status // Cancelled or Suspended
 	Reason string
 	Until  time.Time
+	// Deadline is the time that the run had, when that is what ended it.
+	Deadline time.Duration
 }
 
 // Close ends the run, or this part of it, when nothing is under way and nothing
@@ -156,7 +158,7 @@ func (s *Step) Close(stop *Stop) {
 		p.Until = stop.Until
 	}
 	p.Hold = ""
-	s.warnLimits()
+	s.warnLimits(stop)
 	outcome, detail := s.outcome()
 	done := &RunFinished{
 		Status: p.Status, Outcome: outcome, Detail: detail, Reason: p.Reason, CostUSD: p.TotalUSD,
@@ -203,10 +205,13 @@ func (s *Step) firstFault() string {
 }
 
 // warnLimits tells which limit ended the run, or was passed by its last state.
-func (s *Step) warnLimits() {
+func (s *Step) warnLimits(stop *Stop) {
 	p, opt := &s.d.Progress, s.Options()
 	if s.overBudget() != "" {
 		s.emit(nil, &Limit{Which: "budget", Value: p.TotalUSD.Float(), Max: opt.BudgetUSD.Float()})
+	}
+	if stop != nil && stop.Deadline > 0 && p.Status == Suspended {
+		s.emit(nil, &Limit{Which: "deadline", Value: s.now.Sub(p.Started).Seconds(), Max: stop.Deadline.Seconds()})
 	}
 	if p.Status == OverIterations {
 		s.emit(nil, &Limit{Which: "iterations", Value: float64(p.Iterations), Max: float64(opt.MaxIterations)})

@@ -100,6 +100,26 @@ func simulateExample(t *testing.T, name, path string) {
 	}
 }
 
+// TestReadmeCommandsWork runs the commands of the README that need no agent.
+func TestReadmeCommandsWork(t *testing.T) {
+	s := exampleSite(t)
+	ran := 0
+	for _, b := range fences(readText(t, "README.md")) {
+		for line := range strings.Lines(b) {
+			if !strings.HasPrefix(line, "raymond lint examples") && !strings.HasPrefix(line, "raymond simulate examples") {
+				continue
+			}
+			ran++
+			if out, err := s.shell(line); err != nil {
+				t.Errorf("%sgot %v and\n%s\nwant no error", line, err, out)
+			}
+		}
+	}
+	if ran < 2 {
+		t.Errorf("commands of README.md: got %d, want at least 2", ran)
+	}
+}
+
 // TestExamplesAreInTheReadme: each folder is named where people look for one.
 func TestExamplesAreInTheReadme(t *testing.T) {
 	for _, name := range exampleFolders(t) {

@@ -50,7 +50,9 @@ var layers = map[string]layer{
 }
 
 // testModules are the modules of others that only tests may import.
-var testModules = []string{"github.com/google/go-cmp", "github.com/rogpeppe/go-internal"}
+var testModules = []string{
+	"github.com/google/go-cmp", "github.com/rogpeppe/go-internal", "github.com/santhosh-tekuri/jsonschema/v6",
+}
 
 // impure are the files of package state that keep a run on disk. All others of
 // protocol and state take values and return values.

@@ -70,7 +70,7 @@ func TestReferenceIsTheCode(t *testing.T) {
 	r.environment()
 	r.events()
 	r.lintCodes()
-	generated(t, "docs/reference.md", r.b.String())
+	generated(t, "docs/reference.md", regexp.MustCompile(`\n{3,}`).ReplaceAllString(r.b.String(), "\n\n"))
 }
 
 func (r *reference) commands() {
@@ -88,22 +88,20 @@ func (r *reference) commands() {
 	r.table([]string{"command", "does"}, rows)
 	described := map[string]string{} // tables of flags, by the command that has them first
 	for _, c := range allCommands(root) {
-		if !c.Runnable() {
-			continue
-		}
 		flags := r.flags(c)
-		first := described[flags]
-		switch {
-		case flags == "":
+		if !c.Runnable() || flags == "" {
 			continue
-		case first != "":
-			r.head("### Flags of " + c.CommandPath())
-			r.line("Those of %s.", first)
-		default:
-			described[flags] = c.CommandPath()
-			r.head("### Flags of " + c.CommandPath())
-			r.b.WriteString(flags)
 		}
+		r.head("### " + c.CommandPath())
+		if c.Long != "" && !strings.Contains(c.CommandPath(), "completion") {
+			r.line("%s\n", c.Long)
+		}
+		if first := described[flags]; first != "" {
+			r.line("Its flags are those of `%s`.", first)
+			continue
+		}
+		described[flags] = c.CommandPath()
+		r.b.WriteString(flags)
 	}
 }
 
@@ -293,6 +291,11 @@ func TestClassesAreDescribed(t *testing.T) {
 	for c := range exitCodes {
 		if len(strings.Fields(classMeanings[c])) < 3 {
 			t.Errorf("class %s: got the meaning %q, want a sentence", c, classMeanings[c])
+		}
+	}
+	for c, meaning := range classMeanings {
+		if row := fmt.Sprintf("`%s` | %s |", c, meaning); !strings.Contains(readText(t, "README.md"), row) {
+			t.Errorf("README.md, exit codes: got no row that ends in %s", row)
 		}
 	}
 	if len(classMeanings) != len(exitCodes) {

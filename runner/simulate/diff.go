@@ -18,16 +18,15 @@ func lineDiff(want, got []string) []string {
 	if slices.Equal(want, got) {
 		return nil
 	}
-	head := 0
+	head, tail := 0, 0
 	for head < min(len(want), len(got)) && want[head] == got[head] {
 		head++
 	}
-	out := marked("  ", want[:head])
-	want, got = want[head:], got[head:]
-	if len(want)*len(got) > maxCells {
-		return shortened(slices.Concat(out, marked("- ", want), marked("+ ", got)))
+	for tail < min(len(want), len(got))-head && want[len(want)-1-tail] == got[len(got)-1-tail] {
+		tail++
 	}
-	return shortened(append(out, merged(want, got)...))
+	between := merged(want[head:len(want)-tail], got[head:len(got)-tail])
+	return shortened(slices.Concat(marked("  ", want[:head]), between, marked("  ", want[len(want)-tail:])))
 }
 
 func marked(mark string, lines []string) []string {
@@ -38,7 +37,12 @@ func marked(mark string, lines []string) []string {
 	return out
 }
 
+// merged puts two lists into one, so that as many lines as possible are the same.
+// That is too much work for long ones.
 func merged(want, got []string) []string {
+	if len(want)*len(got) > maxCells {
+		return slices.Concat(marked("- ", want), marked("+ ", got))
+	}
 	length := common(want, got)
 	var out []string
 	i, j := 0, 0

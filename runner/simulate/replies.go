@@ -49,7 +49,7 @@ type Reply struct {
 	Delay  Delay  `yaml:"delay,omitempty"`  // how long it takes on the simulated clock, as in 90s
 	// Checks are the exit codes of the state's done_when commands after this
 	// reply; the last one stands for those of further commands. Without them the
-	// commands run.
+	// commands run, and protected files are looked at.
 	Checks []int `yaml:"checks,omitempty"`
 }
 

@@ -1,0 +1,72 @@
+package simulate_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/raymond-action/raymond-action/runner/simulate"
+	"github.com/raymond-action/raymond-action/state"
+)
+
+// pathDiff compares the path of a run with an expected one.
+func pathDiff(t *testing.T, want, got []string) []string {
+	t.Helper()
+	var j simulate.Journal
+	for _, st := range got {
+		if err := j.Report(state.Event{Agent: "main", State: st, Body: &state.StateStarted{}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := j.Report(state.Event{Body: &state.RunFinished{Status: state.Completed}}); err != nil {
+		t.Fatal(err)
+	}
+	return j.Diff(&simulate.Expect{Path: simulate.Path{"main": want}})
+}
+
+func numbered(n int, change map[int]string) []string {
+	var list []string
+	for i := range n {
+		if s, ok := change[i]; ok {
+			list = append(list, s)
+			continue
+		}
+		list = append(list, fmt.Sprint(i%7, ".md"))
+	}
+	return list
+}
+
+// TestDifferencesOfPaths shows each difference with what is around it.
+func TestDifferencesOfPaths(t *testing.T) {
+	for _, c := range []struct{ want, got, diff string }{
+		{"A B C", "A B C", ""},
+		{"A B C", "A C", "  A,- B,  C"},
+		{"A C", "A B C", "  A,+ B,  C"},
+		{"A", "", "- A"},
+		{"A B", "B A", "- A,  B,+ A"},
+		{"A A A A A A B", "A A A A A A C", "  (3 more that are the same),  A,  A,  A,- B,+ C"},
+		{"X A A A A A A A A Y", "Z A A A A A A A A Y", "- X,+ Z,  A,  A,  A,  (6 more that are the same)"},
+	} {
+		got := pathDiff(t, strings.Fields(c.want), strings.Fields(c.got))
+		if len(got) > 0 {
+			got = got[1:]
+		}
+		if shown := strings.Join(got, ","); shown != c.diff {
+			t.Errorf("%q and %q: got %q, want %q", c.want, c.got, shown, c.diff)
+		}
+	}
+}
+
+// TestDifferencesOfLongPathsAreBounded: nobody reads ten thousand lines, and
+// nobody waits for them.
+func TestDifferencesOfLongPathsAreBounded(t *testing.T) {
+	got := numbered(100_000, map[int]string{70_000: "X.md"})
+	diff := pathDiff(t, numbered(100_000, nil), got)
+	if !slices.Contains(diff, "+ X.md") || len(diff) > 12 {
+		t.Errorf("diff of long paths: got %d lines, want at most 12, with X.md", len(diff))
+	}
+	if all := pathDiff(t, numbered(50_000, nil), numbered(50_000, map[int]string{0: "X.md", 49_999: "Y.md"})); len(all) != 100_001 {
+		t.Errorf("diff of long paths without a common end: got %d lines, want both lists", len(all))
+	}
+}
