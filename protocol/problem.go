@@ -66,9 +66,9 @@ func quoteAll(names []string) string {
 	return list
 }
 
-// nearest returns the name that s was probably meant to be, or "" when none of
+// Nearest returns the name that s was probably meant to be, or "" when none of
 // them is close.
-func nearest(s string, names []string) string {
+func Nearest(s string, names []string) string {
 	const longest = 64
 	if len(s) > longest {
 		return ""
@@ -87,7 +87,7 @@ func nearest(s string, names []string) string {
 
 // didYouMean is the hint for a name that is nearly one of names, or "".
 func didYouMean(s string, names []string) string {
-	if n := nearest(s, names); n != "" {
+	if n := Nearest(s, names); n != "" {
 		return "did you mean " + quote(n)
 	}
 	return ""

@@ -10,6 +10,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/raymond-action/raymond-action/protocol"
 )
 
 // version is set by the release build.
@@ -160,11 +162,9 @@ func (a *App) flagFault(cmd *cobra.Command, err error) error {
 
 // didYouMean is the hint that names the nearest of the known names.
 func didYouMean(name string, known []string, prefix string) string {
-	best, distance := "", len(name)/2+2
-	for _, k := range known {
-		if d := editDistance(name, k); d < distance || (d == distance && best == "") {
-			best, distance = k, d
-		}
+	best := protocol.Nearest(name, known)
+	if best == "" {
+		best = longestStart(name, known)
 	}
 	if best == "" {
 		return "see --help"
@@ -172,24 +172,18 @@ func didYouMean(name string, known []string, prefix string) string {
 	return "did you mean " + prefix + best + "?"
 }
 
-// editDistance is the number of insertions, deletions and replacements between
-// two names.
-func editDistance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := diagonal
-			if a[i] != b[j] {
-				cost++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(cost, row[j]+1, row[j+1]+1)
+// longestStart returns the known name that begins most like name, with three
+// letters at least: people shorten names.
+func longestStart(name string, known []string) string {
+	best, longest := "", 2
+	for _, k := range known {
+		n := 0
+		for n < min(len(k), len(name)) && k[n] == name[n] {
+			n++
+		}
+		if n > longest {
+			best, longest = k, n
 		}
 	}
-	return row[len(b)]
+	return best
 }

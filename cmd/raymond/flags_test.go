@@ -92,6 +92,7 @@ func TestNearestNames(t *testing.T) {
 	for name, want := range map[string]string{
 		"buget": "budget", "bugdet": "budget", "max-agent": "max-agents", "maxparallel": "max-parallel",
 		"quite": "quiet", "verbos": "verbose", "debugdir": "debug-dir", "Quiet": "quiet",
+		"max-ag": "max-agents", "verb": "verbose",
 	} {
 		if got := didYouMean(name, known, "--"); got != "did you mean --"+want+"?" {
 			t.Errorf("nearest to %q: got %q, want %q", name, got, want)
