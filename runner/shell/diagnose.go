@@ -44,6 +44,9 @@ func lastWords(stderr []byte) string {
 // oneLine escapes what would break a line or act on a terminal, and replaces what
 // is not UTF-8.
 func oneLine(s string) string {
+	if isPrintable(s) {
+		return s
+	}
 	var b strings.Builder
 	for _, r := range strings.ToValidUTF8(s, string(unicode.ReplacementChar)) {
 		if r == '\t' || unicode.IsGraphic(r) && r != '\u2028' && r != '\u2029' {
@@ -66,4 +69,15 @@ func notes(e proc.Exit) []string {
 		list = append(list, fmt.Sprintf("%d processes that the script left behind can't be ended", e.Left))
 	}
 	return list
+}
+
+// isPrintable reports whether s is nothing but printable ASCII, as nearly every
+// line is.
+func isPrintable(s string) bool {
+	for i := range len(s) {
+		if s[i] < ' ' || s[i] > '~' {
+			return false
+		}
+	}
+	return true
 }

@@ -85,5 +85,9 @@ func (h hider) all(texts []string) []string {
 var login = regexp.MustCompile(`://[^/\s"'@]+@`)
 
 func (h hider) text(s string) string {
-	return login.ReplaceAllString(h.secrets.Replace(s), "://"+hidden+"@")
+	s = h.secrets.Replace(s)
+	if !strings.Contains(s, "://") {
+		return s
+	}
+	return login.ReplaceAllString(s, "://"+hidden+"@")
 }
