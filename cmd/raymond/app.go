@@ -172,10 +172,10 @@ func didYouMean(name string, known []string, prefix string) string {
 	return "did you mean " + prefix + best + "?"
 }
 
-// longestStart returns the known name that begins most like name, with three
-// letters at least: people shorten names.
+// longestStart returns the known name that begins most like name: people shorten
+// names, and mistype what comes later.
 func longestStart(name string, known []string) string {
-	best, longest := "", 2
+	best, longest := "", 0
 	for _, k := range known {
 		n := 0
 		for n < min(len(k), len(name)) && k[n] == name[n] {

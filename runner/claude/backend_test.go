@@ -177,10 +177,11 @@ func TestCommandLine(t *testing.T) {
 		{runner.Order{Session: state.Resume, SessionID: "N"}, nil, base + " --resume N" + settings},
 		{runner.Order{Session: state.Branch, SessionID: "N", From: "F"}, nil, base + " --resume F --fork-session --session-id N" + settings},
 		{runner.Order{SessionID: "N", Model: "opus[1m]", Effort: "high", PermissionMode: "plan"}, nil,
-			base + " --session-id N --model=opus[1m] --effort=high --permission-mode=plan" + settings},
+			base + " --session-id N --model opus[1m] --effort high --permission-mode plan" + settings},
 		{runner.Order{SessionID: "N", SkipPermissions: true, AllowedTools: []string{"Bash(git *)", "-x"}, DisallowedTools: []string{"WebFetch"}}, nil,
 			base + " --session-id N --dangerously-skip-permissions --allowedTools=Bash(git *) --allowedTools=-x --disallowedTools=WebFetch" + settings},
-		{runner.Order{SessionID: "N", BudgetCap: state.Dollar / 4}, nil, base + " --session-id N --max-budget-usd=0.25" + settings},
+		{runner.Order{SessionID: "N", BudgetCap: state.Dollar / 4}, nil, base + " --session-id N --max-budget-usd 0.25" + settings},
+		{runner.Order{SessionID: "N", Model: "--bare"}, nil, base + " --session-id N --model=--bare" + settings},
 		{runner.Order{SessionID: "N"}, []string{"--settings", "mine.json", "--bare"}, base + " --session-id N --settings mine.json --bare"},
 	}
 	for _, tt := range tests {

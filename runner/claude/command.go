@@ -8,9 +8,8 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// args returns the command line for an order. Values that come from outside are
-// joined to their flag, so that none can pass for a flag of its own, and so that
-// a flag that takes several values does not swallow what follows.
+// args returns the command line for an order. Tools are joined to their flag,
+// which takes several values and would swallow what follows.
 func (b *Backend) args(o runner.Order) []string {
 	args := []string{"-p", "--output-format", "stream-json", "--verbose"}
 	args = append(args, sessionArgs(o)...)
@@ -19,9 +18,7 @@ func (b *Backend) args(o runner.Order) []string {
 		// of a model like opus[1m] nor the permission mode.
 		{"--model", o.Model}, {"--effort", o.Effort}, {"--permission-mode", o.PermissionMode},
 	} {
-		if f.value != "" {
-			args = append(args, f.flag+"="+f.value)
-		}
+		args = append(args, valued(f.flag, f.value)...)
 	}
 	if o.SkipPermissions {
 		args = append(args, "--dangerously-skip-permissions")
@@ -33,7 +30,7 @@ func (b *Backend) args(o runner.Order) []string {
 		args = append(args, "--disallowedTools="+tool)
 	}
 	if o.BudgetCap > 0 {
-		args = append(args, "--max-budget-usd="+o.BudgetCap.String())
+		args = append(args, valued("--max-budget-usd", o.BudgetCap.String())...)
 	}
 	if !setsSettings(b.Args) {
 		// The CLI deletes transcripts older than 30 days; a suspended run, or one
@@ -41,6 +38,19 @@ func (b *Backend) args(o runner.Order) []string {
 		args = append(args, `--settings={"cleanupPeriodDays":3650}`)
 	}
 	return append(args, b.Args...)
+}
+
+// valued returns a flag with its value, nothing without a value. One that could
+// pass for a flag of its own, as an agent may write into a tag, is joined to its
+// flag.
+func valued(flag, value string) []string {
+	switch {
+	case value == "":
+		return nil
+	case strings.HasPrefix(value, "-"):
+		return []string{flag + "=" + value}
+	}
+	return []string{flag, value}
 }
 
 func sessionArgs(o runner.Order) []string {
