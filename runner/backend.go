@@ -121,3 +121,7 @@ type Stopping struct {
 
 // Error implements error.
 func (s *Stopping) Error() string { return s.Reason }
+
+// Patience returns how long an invocation has before SIGTERM, and from there
+// before SIGKILL. The package that ends processes asks the cause for it.
+func (s *Stopping) Patience() (term, kill time.Duration) { return s.Term, s.Kill }

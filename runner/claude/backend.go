@@ -102,17 +102,7 @@ func (b *Backend) spec(path string, o runner.Order) proc.Spec {
 		// An orphaned CLI would go on to the end of its turn and spend money.
 		DeathSignal: syscall.SIGINT,
 		SettleGrace: time.Millisecond, // the waiting is done by settling
-		LadderOf:    ladder,
 	}
-}
-
-// ladder is how long the CLI gets to end when the context is done for cause.
-func ladder(cause error) proc.Ladder {
-	var s *runner.Stopping
-	if errors.As(cause, &s) {
-		return proc.Ladder{Term: s.Term, Kill: s.Kill}
-	}
-	return proc.DefaultLadder
 }
 
 // notStarted says what a failed start means. What is missing or forbidden stays

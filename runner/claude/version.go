@@ -91,7 +91,7 @@ func (b *Backend) checkVersion(ctx context.Context, path string, o runner.Order)
 	out := &proc.Tail{Max: 4096}
 	exit, err := proc.Run(ctx, proc.Spec{
 		Path: path, Args: []string{"--version"}, Dir: o.Dir, Env: b.env(nil),
-		MarkVar: runner.MarkVar, Mark: o.Mark, Stdout: out, Timeout: versionLimit, LadderOf: ladder,
+		MarkVar: runner.MarkVar, Mark: o.Mark, Stdout: out, Timeout: versionLimit,
 	})
 	switch {
 	case err != nil:

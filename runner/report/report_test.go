@@ -1,7 +1,6 @@
 package report
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -111,36 +110,5 @@ func TestReplayStops(t *testing.T) {
 	err := Replay(strings.NewReader(string(logged(t, some(3), runID))), &probe{name: "a", calls: &calls, fails: 2})
 	if err == nil || !strings.HasPrefix(err.Error(), "line 2 of the events: ") || len(calls) != 2 {
 		t.Errorf("replay of 3 events to a reporter that fails at the second = %v after calls %q", err, calls)
-	}
-}
-
-// TestOverviewGolden shows what an Overview knows of recorded runs.
-func TestOverviewGolden(t *testing.T) {
-	for _, name := range []string{"forks", "failed", "resumed"} {
-		var o Overview
-		replayFile(t, name, &o)
-		got, err := json.MarshalIndent(o, "", "  ")
-		if err != nil {
-			t.Fatal(err)
-		}
-		golden(t, name+".overview.json", string(got)+"\n")
-	}
-}
-
-// TestOverviewOfUnfinishedRun states that a run which has not ended costs what
-// its steps cost.
-func TestOverviewOfUnfinishedRun(t *testing.T) {
-	var all collector
-	replayFile(t, "forks", &all)
-	var o Overview
-	for _, e := range all[:len(all)-1] {
-		report(t, &o, e)
-		var sum state.USD
-		for _, s := range o.Steps {
-			sum += s.CostUSD
-		}
-		if o.CostUSD != sum || o.Status != state.Running {
-			t.Errorf("after event %d: %s costs $%s, its steps $%s", e.Seq, o.Status, o.CostUSD, sum)
-		}
 	}
 }

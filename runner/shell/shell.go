@@ -82,17 +82,7 @@ func (b Backend) spec(o runner.Order) (proc.Spec, *runner.Failure) {
 		// bash waits for the command it runs before it looks at a signal.
 		InterruptGroup: true,
 		DeathSignal:    syscall.SIGTERM,
-		LadderOf:       ladderOf,
 	}, nil
-}
-
-// ladderOf returns how the runner wants an invocation to be ended.
-func ladderOf(cause error) proc.Ladder {
-	var s *runner.Stopping
-	if !errors.As(cause, &s) {
-		return proc.Ladder{}
-	}
-	return proc.Ladder{Term: s.Term, Kill: s.Kill}
 }
 
 // message collects stdout.

@@ -7,7 +7,6 @@ package verify
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"syscall"
@@ -87,8 +86,7 @@ func (v Verifier) command(ctx context.Context, c runner.Checks, r run) state.Com
 		MarkVar: runner.MarkVar, Mark: c.Mark, Timeout: c.Timeout,
 		Stdout: io.MultiWriter(tail, r.log.bounded()), MergeStderr: true,
 		InterruptGroup: true, DeathSignal: syscall.SIGTERM,
-		Ladder:   proc.Ladder{Term: time.Second, Kill: time.Second},
-		LadderOf: ladderOf,
+		Ladder: proc.Ladder{Term: time.Second, Kill: time.Second},
 	}
 	started := time.Now()
 	exit, err := proc.Run(ctx, spec)
@@ -131,12 +129,4 @@ func code(exit proc.Exit, err error) int {
 		return codeSignal + exit.SignalNumber()
 	}
 	return exit.Code
-}
-
-func ladderOf(cause error) proc.Ladder {
-	var s *runner.Stopping
-	if !errors.As(cause, &s) {
-		return proc.Ladder{}
-	}
-	return proc.Ladder{Term: s.Term, Kill: s.Kill}
 }

@@ -59,10 +59,10 @@ type Spec struct {
 	Settled     <-chan struct{}
 	SettleGrace time.Duration
 
-	Ladder Ladder // how the child is ended; the zero Ladder is DefaultLadder
-	// LadderOf, when not nil, says how the child is ended when the context is
-	// done, from its cause. A zero Ladder means Spec.Ladder.
-	LadderOf func(cause error) Ladder
+	// Ladder is how the child is ended; the zero Ladder is DefaultLadder. When the
+	// context is done and its cause has a method Patience() (term, kill
+	// time.Duration), that says how.
+	Ladder Ladder
 }
 
 // Ladder says how a child is ended: SIGINT at once, SIGTERM after Term, SIGKILL

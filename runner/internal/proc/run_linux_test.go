@@ -102,21 +102,21 @@ func TestLadderClimbsUntilTheChildEnds(t *testing.T) {
 	}
 }
 
+// hurry is a cause that says how long a child has before it is killed.
+type hurry struct{ kill time.Duration }
+
+func (hurry) Error() string { return "hurry" }
+
+func (h hurry) Patience() (term, kill time.Duration) { return time.Millisecond, h.kill }
+
 func TestCauseOfTheContextChoosesTheLadder(t *testing.T) {
 	t.Parallel()
-	hurry := errors.New("hurry")
 	s, a := part("stubborn", "2 15"), announced()
 	s.Stdout = a
 	s.Ladder = Ladder{Term: time.Hour, Kill: time.Hour}
-	s.LadderOf = func(cause error) Ladder {
-		if !errors.Is(cause, hurry) {
-			t.Errorf("cause: got %v, want %v", cause, hurry)
-		}
-		return Ladder{Term: time.Millisecond, Kill: time.Millisecond}
-	}
 	r := inBackground(t, s)
 	a.next(t)
-	r.stop(hurry)
+	r.stop(fmt.Errorf("wrapped: %w", hurry{time.Millisecond}))
 	if e := r.wait(t); e.Signal != "SIGKILL" {
 		t.Errorf("got %+v", e)
 	}
@@ -128,14 +128,13 @@ func TestStopHastensAnEndingChild(t *testing.T) {
 	settled := make(chan struct{})
 	s.Stdout, s.Settled, s.SettleGrace = a, settled, time.Millisecond
 	s.Ladder = Ladder{Term: time.Hour, Kill: time.Hour}
-	s.LadderOf = func(error) Ladder { return Ladder{Term: time.Millisecond, Kill: 200 * time.Millisecond} }
 	r := inBackground(t, s)
 	a.next(t)
 	close(settled)
 	if got := a.next(t); got != int(syscall.SIGINT) {
 		t.Fatalf("the ladder began with signal %d", got)
 	}
-	r.stop(nil)
+	r.stop(hurry{200 * time.Millisecond})
 	if e := r.wait(t); e.Signal != "SIGKILL" || e.Ended != BySettling {
 		t.Errorf("got %+v", e)
 	}

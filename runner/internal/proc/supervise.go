@@ -2,6 +2,7 @@ package proc
 
 import (
 	"context"
+	"errors"
 	"os"
 	"syscall"
 	"time"
@@ -124,13 +125,14 @@ func (w *watch) untilExit(ctx context.Context, exited <-chan struct{}) {
 }
 
 func (w *watch) ladderOf(cause error) Ladder {
-	if w.c.spec.LadderOf == nil {
+	var p interface {
+		Patience() (term, kill time.Duration)
+	}
+	if !errors.As(cause, &p) {
 		return w.c.spec.Ladder
 	}
-	if l := w.c.spec.LadderOf(cause); l != (Ladder{}) {
-		return l
-	}
-	return w.c.spec.Ladder
+	term, kill := p.Patience()
+	return Ladder{Term: term, Kill: kill}
 }
 
 // settled is told when all that matters was said: only exiting is left.
