@@ -44,6 +44,8 @@ func (r *Runner) loop(ctx context.Context) error {
 			err = r.ring(ctx)
 		case name := <-r.cfg.Cancel:
 			err = r.cancel(ctx, name)
+		case body := <-r.cfg.Aside:
+			r.cfg.Reporter.Report(r.run.Say(r.now(), "", "", body))
 		}
 		if err != nil {
 			return err

@@ -59,6 +59,14 @@ type Config struct {
 	// Cancel brings the names of signals that ask the run to end. The first
 	// gives states in flight a short grace, the second none.
 	Cancel <-chan string
+
+	// Saved, when not nil, is called by the owner after each step that did not
+	// end the run, once what it starts is under way. It must return soon, and
+	// must not keep the run.
+	Saved func(*state.Run, time.Time)
+	// Aside brings what others have to tell about the run, to be reported as
+	// events that are part of no step.
+	Aside <-chan state.Body
 }
 
 // Clock is the time as the runner sees it.
@@ -239,6 +247,9 @@ func (r *Runner) advance(ctx context.Context, step *state.Step) error {
 	for _, o := range r.orders {
 		r.busy++
 		go r.work(ctx, o)
+	}
+	if r.cfg.Saved != nil && r.run.Progress.Status == state.Running {
+		r.cfg.Saved(r.run, r.now())
 	}
 	return nil
 }

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -27,6 +28,7 @@ import (
 type drive struct {
 	app      *App
 	o        *options
+	host     *host
 	scope    *scope
 	store    *state.File
 	run      *state.Run
@@ -43,23 +45,38 @@ func (d *drive) dir(sub string) (string, error) {
 	return filepath.Abs(filepath.Join(d.o.stateDir, d.run.WorkflowID, sub))
 }
 
+// drive brings the run to rest and says how it ended.
 func (d *drive) drive() error {
-	if err := shell.Adopt(); err != nil {
+	run, err := d.rest()
+	if err != nil {
 		return err
 	}
+	return d.conclude(run)
+}
+
+// rest brings the run to rest.
+func (d *drive) rest() (*state.Run, error) {
+	if err := shell.Adopt(); err != nil {
+		return nil, err
+	}
 	if d.resumed {
-		if _, err := shell.Sweep(context.Background(), d.run.Mark); err != nil {
-			return &fault{class: classRuntime, where: "left-over processes", what: err.Error(), hint: "end them by hand, then resume again"}
+		if err := sweep(d.run.Mark); err != nil {
+			return nil, err
 		}
 	}
 	run, err := d.start()
 	if d.fan != nil {
 		d.fan.Close()
 	}
-	if err != nil {
-		return err
+	return run, err
+}
+
+// sweep ends what a run that was killed has left behind.
+func sweep(mark string) error {
+	if _, err := shell.Sweep(context.Background(), mark); err != nil {
+		return &fault{class: classRuntime, where: "left-over processes", what: err.Error(), hint: "end them by hand, then resume again"}
 	}
-	return d.conclude(run)
+	return nil
 }
 
 func (d *drive) start() (*state.Run, error) {
@@ -88,29 +105,23 @@ func (d *drive) tidy() error {
 func (d *drive) config() (runner.Config, error) {
 	cfg := runner.Config{
 		Workflow: d.scope.workflow, NewID: uuid.NewString, Clock: runner.RealClock(), Verbose: d.o.verbose,
-		Deadline: d.o.deadline, Cancel: d.signals(), Redact: shell.Redactor(d.app.Environ),
+		Deadline: d.o.deadline, Cancel: d.signals(), Redact: d.host.redact, Saved: d.host.saved, Aside: d.host.aside,
 	}
 	err := errors.Join(d.folders(&cfg), d.reporters())
 	if err != nil {
 		return cfg, err
 	}
-	env := childEnviron(d.app.Environ)
 	options := d.run.Options
 	if d.override != nil {
 		options = *d.override
 	}
-	agents := &claude.Backend{Path: d.claudePath(), Args: options.ClaudeArgs, Env: env}
-	cfg.Backends = map[protocol.Kind]runner.Backend{protocol.Prompt: agents, protocol.Script: shell.Backend{Env: env}}
-	cfg.Verifier = verify.Verifier{Env: env}
+	agents := &claude.Backend{
+		Path: d.host.claude, Args: slices.Concat(d.host.claudeArgs, options.ClaudeArgs), Env: d.host.agents,
+	}
+	cfg.Backends = map[protocol.Kind]runner.Backend{protocol.Prompt: agents, protocol.Script: shell.Backend{Env: d.host.scripts}}
+	cfg.Verifier = verify.Verifier{Env: d.host.scripts}
 	cfg.Sessions, cfg.Store, cfg.Reporter = agents, &keeper{File: d.store, log: d.log}, d.fan
 	return cfg, nil
-}
-
-func (d *drive) claudePath() string {
-	if d.o.claude != "" {
-		return d.o.claude
-	}
-	return d.app.Getenv("RAYMOND_CLAUDE")
 }
 
 // folders makes the folders that the run needs.
@@ -152,133 +163,6 @@ func (d *drive) copyScope(cfg *runner.Config) error {
 	return nil
 }
 
-// reporters opens the event log and whatever else is told the events.
-func (d *drive) reporters() error {
-	a := d.app
-	if err := d.logs(); err != nil {
-		return err
-	}
-	d.fan.Add("console", report.NewConsole(a.Stderr, d.consoleOptions()))
-	if d.o.debugDir != "" {
-		dir, err := filepath.Abs(d.o.debugDir)
-		if err != nil {
-			return err
-		}
-		d.fan.Add("debug folder", report.NewDebug(dir))
-	}
-	return nil
-}
-
-// logs opens the run's own log and its copy.
-func (d *drive) logs() error {
-	d.fan = report.NewFanout(func(name string, err error) {
-		fmt.Fprintln(d.app.Stderr, "raymond: warning: "+oneLine(name+": "+err.Error()+"; nothing more goes there"))
-	})
-	if err := d.openLog(); err != nil {
-		return err
-	}
-	d.fan.Add("event log", d.log)
-	return d.copyLog()
-}
-
-// openLog opens the run's own log and completes it: the events of the last save
-// may be missing after a crash, and numbers in it must not come again.
-func (d *drive) openLog() error {
-	path, err := d.dir("events.jsonl")
-	if err != nil {
-		return err
-	}
-	if !d.resumed && d.store != nil {
-		if err := setAside(path); err != nil {
-			return err
-		}
-	}
-	if d.log, err = report.OpenLog(path, d.run.WorkflowID); err != nil {
-		return err
-	}
-	for _, e := range d.run.Events {
-		if err := d.log.Report(e); err != nil {
-			return err
-		}
-	}
-	d.run.Progress.Events = max(d.run.Progress.Events, d.log.LastSeq())
-	return nil
-}
-
-// setAside keeps the log of an earlier run of the same id whose state file is
-// gone: the new run's begins with number 1.
-func setAside(path string) error {
-	for n := 1; ; n++ {
-		next := fmt.Sprintf("%s.%d", path, n)
-		if _, err := os.Lstat(next); err == nil {
-			continue
-		}
-		err := os.Rename(path, next)
-		if errors.Is(err, os.ErrNotExist) {
-			return nil
-		}
-		return err
-	}
-}
-
-// copyLog opens what --events names.
-func (d *drive) copyLog() error {
-	switch d.o.events {
-	case "":
-		return nil
-	case "-":
-		d.fan.Add("--events", report.NewLog(d.app.Stdout, d.run.WorkflowID, d.run.Progress.Events))
-		return nil
-	}
-	log, err := report.OpenLog(d.o.events, d.run.WorkflowID)
-	if err != nil {
-		return &fault{class: classUsage, where: "--events", what: err.Error()}
-	}
-	kept, err := d.dir("events.jsonl")
-	if err != nil {
-		return err
-	}
-	d.fan.Add("--events", log)
-	if !d.resumed {
-		log.Restart()
-		return nil
-	}
-	return log.CopyFrom(kept)
-}
-
-func (d *drive) consoleOptions() report.ConsoleOptions {
-	opt := report.ConsoleOptions{Quiet: d.o.quiet, Verbose: d.o.verbose, WorkflowID: d.run.WorkflowID}
-	if f, ok := d.app.Stderr.(*os.File); ok {
-		opt.Width, opt.Terminal = report.Terminal(f)
-	}
-	opt.Color = opt.Terminal && d.app.Getenv("NO_COLOR") == ""
-	return opt
-}
-
-// keeper is the store of a run: before steps leave the journal, the log that
-// has their events is on disk too.
-type keeper struct {
-	*state.File
-	log    *report.Log
-	synced int // the last event of the log that is on disk for sure
-}
-
-// Fold implements runner.Store.
-func (k *keeper) Fold(r *state.Run) error {
-	last := k.log.LastSeq()
-	if last == k.synced {
-		return k.File.Fold(r, nil)
-	}
-	// Side by side with the new snapshot: the two share a write of the disk.
-	synced := make(chan error, 1)
-	go func() { synced <- k.log.Sync() }()
-	if err := k.File.Fold(r, func() error { return <-synced }); err != nil {
-		return err
-	}
-	k.synced = last
-	return nil
-}
-
 // signals passes on the signals that cancel a run.
 func (d *drive) signals() <-chan string {
 	raw := make(chan os.Signal, 4)
@@ -287,6 +171,10 @@ func (d *drive) signals() <-chan string {
 	// A reader of our output that goes away must not end the run. Caught, not
 	// ignored: children would inherit that.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
+	go func() {
+		<-d.host.gone // nil for a run without a parent to lose
+		raw <- syscall.SIGTERM
+	}()
 	go func() {
 		for s := range raw {
 			name, code := "SIGTERM", int32(143)

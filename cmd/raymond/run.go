@@ -57,7 +57,7 @@ func (a *App) run(cmd *cobra.Command, o *options, args []string) error {
 		return err
 	}
 	defer store.Close()
-	d := &drive{app: a, o: o, scope: scope, store: store, run: run}
+	d := &drive{app: a, o: o, host: a.shellHost(o), scope: scope, store: store, run: run}
 	return d.drive()
 }
 
@@ -204,7 +204,7 @@ func (a *App) resume(o *options, id string) error {
 	if err := errors.Join(standing(run, scope), looping(run, scope)); err != nil {
 		return err
 	}
-	d := &drive{app: a, o: o, scope: scope, store: store, run: run, resumed: true, override: &options}
+	d := &drive{app: a, o: o, host: a.shellHost(o), scope: scope, store: store, run: run, resumed: true, override: &options}
 	return d.drive()
 }
 

@@ -197,7 +197,7 @@ func (s *simulation) folders(cfg *runner.Config) (err error) {
 // first one ends what is under way.
 func (s *simulation) signals() <-chan string {
 	twice := make(chan string, 2)
-	s.driver = &drive{app: s.app, o: s.o, run: s.run}
+	s.driver = &drive{app: s.app, o: s.o, host: s.app.shellHost(s.o), run: s.run}
 	names := s.driver.signals()
 	go func() {
 		name := <-names
