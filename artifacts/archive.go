@@ -1,7 +1,9 @@
 package artifacts
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -60,48 +62,6 @@ func NewArchive(o Options, repository string) (*Archive, error) {
 	return a, nil
 }
 
-// artifactsPage is a page of artifacts; the library lacks some of its fields.
-type artifactsPage struct {
-	Total     int64 `json:"total_count"`
-	Artifacts []struct {
-		github.Artifact
-		Digest string `json:"digest"`
-		Run    struct {
-			ID             int64 `json:"id"`
-			HeadRepository int64 `json:"head_repository_id"`
-			Repository     int64 `json:"repository_id"`
-		} `json:"workflow_run"`
-	} `json:"artifacts"`
-}
-
-// perPage is the largest page that the API gives.
-const perPage = 100
-
-// Find returns the artifacts of the given name in all runs, newest first, at
-// most 100 of them: the newest are asked for by name.
-func (a *Archive) Find(ctx context.Context, name string) ([]Stored, error) {
-	// Gitea calls the size of a page limit.
-	path := fmt.Sprintf("repos/%s/%s/actions/artifacts?name=%s&per_page=%d&limit=%[4]d",
-		url.PathEscape(a.owner), url.PathEscape(a.repo), url.QueryEscape(name), perPage)
-	var page artifactsPage
-	if err := a.get(ctx, "list artifacts", path, &page); err != nil {
-		return nil, err
-	}
-	var out []Stored
-	for _, f := range page.Artifacts {
-		if f.GetName() != name {
-			continue
-		}
-		out = append(out, Stored{
-			Artifact: Artifact{ID: f.GetID(), Name: name, Size: f.GetSizeInBytes(), Digest: f.Digest, Created: f.GetCreatedAt().Time},
-			Expired:  f.GetExpired(), RunID: f.Run.ID,
-			HeadRepository: f.Run.HeadRepository, Repository: f.Run.Repository,
-		})
-	}
-	sortStored(out)
-	return out, nil
-}
-
 // Run returns what is known of a workflow run.
 func (a *Archive) Run(ctx context.Context, id int64) (RunInfo, error) {
 	path := fmt.Sprintf("repos/%s/%s/actions/runs/%d", url.PathEscape(a.owner), url.PathEscape(a.repo), id)
@@ -126,7 +86,11 @@ func (a *Archive) get(ctx context.Context, op, path string, to any) error {
 		if err != nil {
 			return answer{err: err, final: true}
 		}
-		resp, err := a.gh.Do(ctx, req, to)
+		var body bytes.Buffer // the library takes an empty answer for a good one
+		resp, err := a.gh.Do(ctx, req, &body)
+		if err == nil {
+			err = json.Unmarshal(body.Bytes(), to)
+		}
 		return judge(resp, err)
 	})
 }
@@ -151,6 +115,8 @@ func judge(resp *github.Response, err error) answer {
 		}
 	case a.status == http.StatusNotFound || a.status == http.StatusGone:
 		a.err = ErrNotFound
+	case a.status/100 == 2:
+		a.final, a.err = false, errors.New("the answer is cut off, or not the JSON that was asked for")
 	case a.status != 0:
 		a.err = errors.New(http.StatusText(a.status))
 	}
@@ -171,16 +137,4 @@ func (a *Archive) Download(ctx context.Context, s Stored, limit int64, f *os.Fil
 		return address, err
 	}
 	return a.fetch(ctx, wanted{s.Digest, limit, f}, signed)
-}
-
-func sortStored(list []Stored) {
-	byID := make([]Artifact, len(list))
-	at := map[int64]Stored{}
-	for i, s := range list {
-		byID[i], at[s.ID] = s.Artifact, s
-	}
-	newestFirst(byID)
-	for i, a := range byID {
-		list[i] = at[a.ID]
-	}
 }

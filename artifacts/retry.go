@@ -43,6 +43,10 @@ func (c *client) retry(ctx context.Context, op string, try func(context.Context)
 		if a.err == nil {
 			return nil
 		}
+		var told *ServiceError
+		if errors.As(a.err, &told) {
+			return told // of a request that this one is made of, and that was tried on its own
+		}
 		if a.final || n == maxAttempts || ctx.Err() != nil {
 			return &ServiceError{Op: op, Status: a.status, Attempts: n, Err: withoutAddress(a.err)}
 		}

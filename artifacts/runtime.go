@@ -21,6 +21,9 @@ type Options struct {
 	URL   string
 	Token string
 	HTTP  *http.Client // nil for one of its own
+	// Act says that the results service is act's: a connection that it drops when it
+	// is asked for a list means that there is nothing, and is not tried again.
+	Act bool
 	// Mask is told every secret that a service hands out, before it is used; nil
 	// for nobody.
 	Mask func(secret string)
@@ -31,12 +34,13 @@ type Options struct {
 // client is what both services share.
 type client struct {
 	http  *http.Client
+	act   bool
 	mask  func(string)
 	sleep func(context.Context, time.Duration) error
 }
 
 func (o Options) client() client {
-	c := client{http: o.HTTP, mask: o.Mask, sleep: o.Sleep}
+	c := client{http: o.HTTP, act: o.Act, mask: o.Mask, sleep: o.Sleep}
 	if c.http == nil {
 		c.http = &http.Client{Timeout: 5 * time.Minute}
 	}
@@ -96,7 +100,10 @@ func scopes(token string) (run, job string, err error) {
 	return "", "", errors.New("it has no scope for results")
 }
 
-const service = "/twirp/github.actions.results.api.v1.ArtifactService/"
+const (
+	service       = "/twirp/github.actions.results.api.v1.ArtifactService/"
+	listArtifacts = "ListArtifacts"
+)
 
 // request is one request of the service.
 type request struct {
@@ -121,7 +128,7 @@ func (r *Runtime) call(ctx context.Context, q request, to any) error {
 		req.Header.Set("Authorization", "Bearer "+r.token)
 		resp, err := r.http.Do(req)
 		if err != nil {
-			return answer{err: err}
+			return answer{err: err, final: r.act && q.method == listArtifacts && dropped(err)}
 		}
 		defer resp.Body.Close()
 		text, err := io.ReadAll(io.LimitReader(resp.Body, 16<<20))
@@ -237,8 +244,8 @@ func (r *Runtime) List(ctx context.Context, name string) ([]Artifact, error) {
 			Digest  string    `json:"digest"`
 		} `json:"artifacts"`
 	}
-	if err := r.call(ctx, request{"list artifacts", "ListArtifacts", body}, &out); err != nil {
-		return nil, noneYet(err)
+	if err := r.call(ctx, request{"list artifacts", listArtifacts, body}, &out); err != nil {
+		return nil, r.noneYet(err)
 	}
 	var list []Artifact
 	for _, a := range out.Artifacts {
@@ -251,13 +258,19 @@ func (r *Runtime) List(ctx context.Context, name string) ([]Artifact, error) {
 	return list, nil
 }
 
-// noneYet forgives act, which drops the connection while a run has no artifact.
-func noneYet(err error) error {
+// noneYet forgives the services that fail while a run has no artifact: Gitea
+// finds nothing then, and act drops the connection.
+func (r *Runtime) noneYet(err error) error {
 	var s *ServiceError
-	if errors.As(err, &s) && s.Status == 0 && (errors.Is(s.Err, io.EOF) || strings.HasSuffix(s.Err.Error(), "EOF")) {
+	if errors.Is(err, ErrNotFound) || r.act && errors.As(err, &s) && s.Status == 0 && dropped(s.Err) {
 		return nil
 	}
 	return err
+}
+
+// dropped reports whether a connection ended before an answer came.
+func dropped(err error) bool {
+	return errors.Is(err, io.EOF) || err != nil && strings.HasSuffix(err.Error(), "EOF")
 }
 
 // Delete removes an artifact that List returned.

@@ -5,7 +5,6 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
-	"time"
 )
 
 func (s *Server) content(w http.ResponseWriter, r *http.Request, id string) {
@@ -15,6 +14,10 @@ func (s *Server) content(w http.ResponseWriter, r *http.Request, id string) {
 	}
 	for _, a := range s.artifacts {
 		if strconv.FormatInt(a.ID, 10) == id {
+			w.Header().Set("Content-Type", "application/zip")
+			if a.Type != "" {
+				w.Header().Set("Content-Type", a.Type)
+			}
 			w.Write(a.Content)
 			return
 		}
@@ -40,36 +43,6 @@ func (s *Server) rest(w http.ResponseWriter, r *http.Request, path string) {
 	default:
 		http.NotFound(w, r)
 	}
-}
-
-func (s *Server) restList(w http.ResponseWriter, r *http.Request) {
-	list := []any{}
-	for _, a := range s.artifacts {
-		if name := r.URL.Query().Get("name"); name != "" && name != a.Name {
-			continue
-		}
-		list = append(list, map[string]any{
-			"id": a.ID, "name": a.Name, "size_in_bytes": len(a.Content), "expired": a.Expired, "digest": a.Digest,
-			"created_at": a.Created.Format(time.RFC3339),
-			"workflow_run": map[string]any{
-				"id": a.Run, "repository_id": Repository, "head_repository_id": s.Runs[a.Run].HeadRepository,
-			},
-		})
-	}
-	json.NewEncoder(w).Encode(map[string]any{"total_count": len(list), "artifacts": list})
-}
-
-func (s *Server) restRun(w http.ResponseWriter, id string) {
-	n, _ := strconv.ParseInt(id, 10, 64)
-	run, ok := s.Runs[n]
-	if !ok {
-		w.WriteHeader(404)
-		return
-	}
-	json.NewEncoder(w).Encode(map[string]any{
-		"id": run.ID, "event": run.Event, "status": run.Status, "path": run.Path, "head_branch": run.HeadBranch,
-		"html_url": s.URL + "/runs/" + id, "head_repository": map[string]any{"id": run.HeadRepository},
-	})
 }
 
 // reply writes an answer with names in the server's case.

@@ -5,6 +5,7 @@
 package artifactstest
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/hex"
@@ -40,6 +41,7 @@ type Stored struct {
 	Run     int64
 	Name    string
 	Content []byte
+	Type    string // of the content; "" for a zip archive
 	Digest  string
 	Created time.Time
 	Expired bool
@@ -61,20 +63,28 @@ type Server struct {
 	NoDigest  bool // as they do
 	Replaces  bool // a second artifact of one name replaces the first, as there
 	Runs      map[int64]Run
+	Manner    Manner // what else differs between services
+	// Watch, when not nil, is told what the server has after each change. It must
+	// not ask the server for anything.
+	Watch func([]Stored)
 
 	t         testing.TB
 	mu        sync.Mutex // guards what follows
 	next      int64
 	artifacts []Stored
 	open      map[string]*blob
+	blobs     int // begun so far
 	faults    []*Fault
 	requests  []string
+	held      map[place]int   // how often a name is still refused after its delete
+	ids       map[place]int64 // ids that names had before
 }
 
 // blob is an artifact under way.
 type blob struct {
 	run     int64
 	name    string
+	mime    string // with which it is to be served
 	blocks  map[string][]byte
 	content []byte
 	whole   bool
@@ -104,10 +114,14 @@ func (s *Server) Fail(f Fault) {
 	s.faults = append(s.faults, &f)
 }
 
-// Put stores an artifact behind the client's back and returns its id.
+// Put stores an artifact behind the client's back and returns its id. One of the
+// same name and run stays beside it, unless the server replaces.
 func (s *Server) Put(a Stored) int64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if at := s.find(a.Run, a.Name); at >= 0 && s.Replaces {
+		s.artifacts = append(s.artifacts[:at], s.artifacts[at+1:]...)
+	}
 	return s.store(a)
 }
 
@@ -126,11 +140,11 @@ func (s *Server) Requests() []string {
 }
 
 func (s *Server) store(a Stored) int64 {
-	a.ID, a.Created = s.next, time.Unix(1767000000+s.next, 0).UTC()
-	s.next++
+	a.ID, a.Created = s.newID(a), time.Unix(1767000000+s.next, 0).UTC()
 	sum := sha256.Sum256(a.Content)
 	a.Digest = "sha256:" + hex.EncodeToString(sum[:])
 	s.artifacts = append(s.artifacts, a)
+	s.changed()
 	return a.ID
 }
 
@@ -213,7 +227,9 @@ func (s *Server) twirp(w http.ResponseWriter, r *http.Request, method string) {
 	case "FinalizeArtifact":
 		s.finalize(w, run, name, q)
 	case "ListArtifacts":
-		s.list(w, run, q)
+		if !s.refusedEmpty(w, run) {
+			s.list(w, run, q)
+		}
 	case "GetSignedArtifactURL":
 		s.signed(w, run, name)
 	case "DeleteArtifact":
@@ -239,18 +255,30 @@ func (s *Server) create(w http.ResponseWriter, run int64, name string, q map[str
 	case name == "" || strings.ContainsAny(name, "\":<>|*?\r\n\\/"):
 		refuse(w, 400, "artifact name %q is not valid", name)
 		return
-	case q["version"] != 4.0:
-		refuse(w, 400, "version %v", q["version"])
+	case !versionFits(q):
+		refuse(w, 400, "version %v with type %v", q["version"], q["mime_type"])
 		return
-	case at >= 0 && !s.Replaces:
+	case at >= 0 && !s.Replaces, s.stillHeld(run, name):
 		refuse(w, 409, "an artifact with this name already exists on the workflow run")
 		return
 	case at >= 0:
-		s.artifacts = append(s.artifacts[:at], s.artifacts[at+1:]...)
+		s.drop(at)
 	}
-	key := fmt.Sprintf("b%d", len(s.open)+1)
+	s.forget(run, name)
+	s.blobs++
+	key := fmt.Sprintf("b%d", s.blobs)
 	s.open[key] = &blob{run: run, name: name, blocks: map[string][]byte{}}
 	s.reply(w, map[string]any{"ok": true, "signed_upload_url": s.URL + "/blob/" + key + "?sv=1&sig=a%2Bb%3D"})
+}
+
+// versionFits reports whether a new artifact says its type just when its version
+// of the protocol has one.
+func versionFits(q map[string]any) bool {
+	mime, typed := q["mime_type"].(string)
+	if q["version"] == 7.0 {
+		return strings.Contains(mime, "/")
+	}
+	return q["version"] == 4.0 && !typed
 }
 
 // blob takes one part of a blob, by the rules of the storage.
@@ -273,6 +301,8 @@ func (s *Server) blob(w http.ResponseWriter, r *http.Request, key string) {
 		b.blocks[id] = data
 		w.WriteHeader(201)
 	case q.Get("comp") == "blocklist":
+		// Without one the storage takes it for any bytes.
+		b.mime = cmp.Or(r.Header.Get("x-ms-blob-content-type"), "application/octet-stream")
 		b.assemble(w, data)
 	default:
 		refuse(w, 400, "want blocks and a list of them")
@@ -310,7 +340,7 @@ func (s *Server) finalize(w http.ResponseWriter, run int64, name string, q map[s
 			return
 		}
 		delete(s.open, key)
-		id := s.store(Stored{Run: run, Name: name, Content: b.content})
+		id := s.store(Stored{Run: run, Name: name, Content: b.content, Type: b.mime})
 		s.reply(w, map[string]any{"ok": true, "artifact_id": strconv.FormatInt(id, 10)})
 		return
 	}
@@ -321,6 +351,9 @@ func (s *Server) list(w http.ResponseWriter, run int64, q map[string]any) {
 	list := []any{}
 	for _, a := range s.artifacts {
 		if f, ok := q["name_filter"].(string); a.Run != run || ok && f != a.Name {
+			continue
+		}
+		if id, ok := q["id_filter"].(string); ok && id != strconv.FormatInt(a.ID, 10) {
 			continue
 		}
 		entry := map[string]any{
@@ -356,6 +389,7 @@ func (s *Server) remove(w http.ResponseWriter, run int64, name string) {
 		return
 	}
 	id := s.artifacts[at].ID
-	s.artifacts = append(s.artifacts[:at], s.artifacts[at+1:]...)
+	s.drop(at)
+	s.hold(run, name)
 	s.reply(w, map[string]any{"ok": true, "artifact_id": strconv.FormatInt(id, 10)})
 }

@@ -97,7 +97,7 @@ func cancelRealTool(t *testing.T) {
 }
 
 // wantCancelled sends the signal and checks how fast and how well the run ends.
-func (s *site) wantCancelled(j *job, sig syscall.Signal, code int, at string) {
+func (s *site) wantCancelled(j *command, sig syscall.Signal, code int, at string) {
 	s.t.Helper()
 	sent := time.Now()
 	j.signal(sig)

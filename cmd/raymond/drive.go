@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"syscall"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -38,6 +39,7 @@ type drive struct {
 	log  *report.Log
 	fan  *report.Fanout
 	code atomic.Int32 // exit code of the signal that cancelled the run
+	when atomic.Int64 // of that signal, in nanoseconds of the epoch
 }
 
 // dir is the run's own folder below the state folder, absolute.
@@ -65,6 +67,9 @@ func (d *drive) rest() (*state.Run, error) {
 		}
 	}
 	run, err := d.start()
+	if err == nil && d.host.rest != nil {
+		d.host.rest(run)
+	}
 	if d.fan != nil {
 		d.fan.Close()
 	}
@@ -117,10 +122,11 @@ func (d *drive) config() (runner.Config, error) {
 	}
 	agents := &claude.Backend{
 		Path: d.host.claude, Args: slices.Concat(d.host.claudeArgs, options.ClaudeArgs), Env: d.host.agents,
+		Install: d.host.install, NoNewPrivs: d.host.noNewPrivs,
 	}
 	cfg.Backends = map[protocol.Kind]runner.Backend{protocol.Prompt: agents, protocol.Script: shell.Backend{Env: d.host.scripts}}
 	cfg.Verifier = verify.Verifier{Env: d.host.scripts}
-	cfg.Sessions, cfg.Store, cfg.Reporter = agents, &keeper{File: d.store, log: d.log}, d.fan
+	cfg.Sessions, cfg.Store, cfg.Reporter = agents, &keeper{File: d.store, log: d.log}, d.reporter()
 	return cfg, nil
 }
 
@@ -185,10 +191,20 @@ func (d *drive) signals() <-chan string {
 				name = "SIGHUP"
 			}
 			d.code.CompareAndSwap(0, code)
+			d.when.CompareAndSwap(0, time.Now().UnixNano())
 			names <- name
 		}
 	}()
 	return names
+}
+
+// sinceSignal is how long ago the run was asked to end; negative when it was not.
+func (d *drive) sinceSignal() time.Duration {
+	at := d.when.Load()
+	if at == 0 {
+		return -1
+	}
+	return time.Since(time.Unix(0, at))
 }
 
 // conclude prints the result, or says why there is none.

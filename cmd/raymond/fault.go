@@ -21,6 +21,8 @@ const (
 	classOverLimit class = "over_limit"
 	classConflict  class = "conflict"
 	classBadState  class = "bad_state"
+	classStore     class = "store"
+	classDenied    class = "denied"
 	classWorkflow  class = "workflow"
 	classRuntime   class = "runtime"
 	classSuspended class = "suspended"
@@ -29,8 +31,8 @@ const (
 )
 
 var exitCodes = map[class]int{
-	classRunFailed: 1, classUsage: 2, classOverLimit: 3, classConflict: 4, classBadState: 5,
-	classWorkflow: 7, classRuntime: 9, classSuspended: 10, classInternal: 70, classCancelled: 130,
+	classRunFailed: 1, classUsage: 2, classOverLimit: 3, classConflict: 4, classBadState: 5, classStore: 6,
+	classWorkflow: 7, classDenied: 8, classRuntime: 9, classSuspended: 10, classInternal: 70, classCancelled: 130,
 }
 
 // classMeanings say what each class is about.
@@ -40,6 +42,8 @@ var classMeanings = map[class]string{
 	classOverLimit: "budget or iterations; resumable",
 	classConflict:  "another process drives the run, or the workflow has changed",
 	classBadState:  "the state file can't be used; it is left as it is",
+	classStore:     "the artifact service can't be used after retries; the local state is kept",
+	classDenied:    "a security rule says no; the message names the setting that allows it",
 	classWorkflow:  "the workflow is wrong; nothing was started",
 	classRuntime:   "the machine: no agent CLI, disk full, permissions",
 	classSuspended: "stopped on purpose: deadline, usage limit; resumable",
@@ -68,7 +72,8 @@ func (f *fault) Error() string {
 	if f.hint != "" {
 		line += "; " + f.hint
 	}
-	return oneLine(line)
+	// The job log of a runner takes this for the beginning of a command.
+	return strings.ReplaceAll(oneLine(line), "##[", "# #[")
 }
 
 // oneLine shows line breaks and other control characters as escapes.
@@ -132,7 +137,11 @@ func judge(err error) *fault {
 		return &fault{class: classUsage, where: "WORKFLOW_ID", what: err.Error(), hint: "raymond list shows the runs; --state-dir names another folder"}
 	case errors.Is(err, syscall.ENOSPC):
 		return &fault{class: classRuntime, what: err.Error(), hint: "free some space; the last saved state is whole"}
-	case errors.As(err, &path), errors.As(err, &errno):
+	}
+	if f := judgeStore(err); f != nil {
+		return f
+	}
+	if errors.As(err, &path) || errors.As(err, &errno) {
 		return &fault{class: classRuntime, what: err.Error()}
 	}
 	return &fault{class: classInternal, what: err.Error(), hint: "please report this"}

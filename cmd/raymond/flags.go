@@ -24,6 +24,8 @@ type options struct {
 	set  map[string]bool        // flags that were given
 	over []func(*state.Options) // what they change in the options of a run
 	errs []error
+	// label names a flag in errors; nil for the flag as it is written.
+	label func(name string) string
 
 	input, inputFile string
 	meta             map[string]string
@@ -64,9 +66,17 @@ func (v *value) Type() string { return v.kind }
 func (v *value) Set(s string) error {
 	v.o.set[v.name] = true
 	if err := v.set(s); err != nil {
-		v.o.errs = append(v.o.errs, usage("--"+v.name, fmt.Sprintf("%q: %v", shorten(s), err), ""))
+		v.o.errs = append(v.o.errs, usage(v.o.called(v.name), fmt.Sprintf("%q: %v", shorten(s), err), ""))
 	}
 	return nil
+}
+
+// called is what the user calls a flag.
+func (o *options) called(name string) string {
+	if o.label != nil {
+		return o.label(name)
+	}
+	return "--" + name
 }
 
 // shorten keeps a value that is shown in an error short.
@@ -342,13 +352,13 @@ func (o *options) addOutputFlags() {
 // check reports everything that is wrong with the flags.
 func (o *options) check() error {
 	if o.set["input"] && o.set["input-file"] {
-		o.errs = append(o.errs, usage("--input-file", "--input is given too", "give one of them"))
+		o.errs = append(o.errs, usage(o.called("input-file"), "--input is given too", "give one of them"))
 	}
 	if o.set["name"] && o.set["workflow-id"] {
-		o.errs = append(o.errs, usage("--name", "--workflow-id is given too", "give one of them"))
+		o.errs = append(o.errs, usage(o.called("name"), "--workflow-id is given too", "give one of them"))
 	}
 	if o.quiet && o.verbose {
-		o.errs = append(o.errs, usage("--quiet", "--verbose is given too", "give one of them"))
+		o.errs = append(o.errs, usage(o.called("quiet"), "--verbose is given too", "give one of them"))
 	}
 	return errors.Join(o.errs...)
 }

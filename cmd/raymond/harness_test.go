@@ -190,8 +190,8 @@ func (o outcome) String() string {
 	return fmt.Sprintf("exit code %d after %v\nstdout: %s\nstderr: %s", o.code, o.took.Round(time.Millisecond), o.stdout, o.stderr)
 }
 
-// job is a started command.
-type job struct {
+// command is a raymond that was started.
+type command struct {
 	t              testing.TB
 	cmd            *exec.Cmd
 	began          time.Time
@@ -201,12 +201,12 @@ type job struct {
 }
 
 // start runs raymond with the given arguments.
-func (s *site) start(args ...string) *job { return s.startWith(nil, args...) }
+func (s *site) start(args ...string) *command { return s.startWith(nil, args...) }
 
 // startWith is start with more variables.
-func (s *site) startWith(env []string, args ...string) *job {
+func (s *site) startWith(env []string, args ...string) *command {
 	s.t.Helper()
-	j := &job{t: s.t, cmd: exec.Command(s.bin, args...), done: make(chan struct{})}
+	j := &command{t: s.t, cmd: exec.Command(s.bin, args...), done: make(chan struct{})}
 	j.cmd.Dir, j.cmd.Env = s.work, append(s.env[:len(s.env):len(s.env)], env...)
 	j.cmd.Stdout, j.cmd.Stderr = &j.stdout, &j.stderr
 	// What an orchestrator that was killed leaves may hold its pipes open.
@@ -224,7 +224,7 @@ func (s *site) startWith(env []string, args ...string) *job {
 }
 
 // wait returns how the command ended.
-func (j *job) wait() outcome {
+func (j *command) wait() outcome {
 	j.t.Helper()
 	select {
 	case <-j.done:
@@ -237,7 +237,7 @@ func (j *job) wait() outcome {
 }
 
 // until waits for a condition that the running command brings about.
-func (j *job) until(what string, cond func() bool) {
+func (j *command) until(what string, cond func() bool) {
 	j.t.Helper()
 	giveUp := time.After(patience)
 	tick := time.NewTicker(2 * time.Millisecond)
@@ -258,7 +258,7 @@ func (j *job) until(what string, cond func() bool) {
 }
 
 // signal sends a signal to the orchestrator alone.
-func (j *job) signal(sig os.Signal) {
+func (j *command) signal(sig os.Signal) {
 	j.t.Helper()
 	if err := j.cmd.Process.Signal(sig); err != nil {
 		j.t.Errorf("signal %v: %v", sig, err)

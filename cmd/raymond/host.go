@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"time"
 
 	"github.com/raymond-action/raymond-action/runner/shell"
@@ -17,7 +18,10 @@ type host struct {
 	noNewPrivs      bool                // agents can't gain privileges
 	saved           func(*state.Run, time.Time)
 	aside           <-chan state.Body
-	gone            <-chan struct{} // closed when who started the run is gone
+	rest            func(*state.Run)                      // told the run at its end, before the reporters
+	install         func(context.Context) (string, error) // gets the agent CLI when there is none
+	mask            func(string) string                   // hides secrets in every text of every event; nil for none
+	gone            <-chan struct{}                       // closed when who started the run is gone
 }
 
 // shellHost is the host of a run that was started from a shell.

@@ -169,7 +169,7 @@ func (s *site) wantSessionModes() {
 }
 
 // killedRun kills a run when the condition holds, resumes it and checks it.
-func killedRun(t *testing.T, s *site, api *claudetest.Server, when func(j *job)) {
+func killedRun(t *testing.T, s *site, api *claudetest.Server, when func(j *command)) {
 	t.Helper()
 	j := s.start(s.killedArgs()...)
 	when(j)
@@ -206,7 +206,7 @@ func TestKilledAtMomentsThatMatter(t *testing.T) {
 			rules["one"].FailFirst, rules["one"].Fail = 1, claudetest.Do(claudetest.Bash(`echo ONE >>"$SIDE_EFFECTS"; sleep 300`))
 		})
 		s := killedSite(t, api)
-		killedRun(t, s, api, func(j *job) {
+		killedRun(t, s, api, func(j *command) {
 			j.until("the tool", func() bool { return slices.Contains(s.lines("effects"), "ONE") })
 		})
 	})
@@ -219,7 +219,7 @@ func TestKilledAtMomentsThatMatter(t *testing.T) {
 				hang.Hang, hang.Reached = claudetest.Middle, func() { reached <- struct{}{} }
 				rules[rule].FailFirst, rules[rule].Fail = 1, hang
 			})
-			killedRun(t, killedSite(t, api), api, func(j *job) {
+			killedRun(t, killedSite(t, api), api, func(j *command) {
 				select {
 				case <-reached:
 				case <-j.done:
@@ -236,7 +236,7 @@ func TestKilledAtMomentsThatMatter(t *testing.T) {
 			t.Parallel()
 			api := killedAPI(t, nil)
 			s := killedSite(t, api)
-			killedRun(t, s, api, func(j *job) { j.until(name, seen(s)) })
+			killedRun(t, s, api, func(j *command) { j.until(name, seen(s)) })
 		})
 	}
 }

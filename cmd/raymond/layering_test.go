@@ -29,22 +29,32 @@ var layers = map[string]layer{
 	"protocol":                        {foreign: "gopkg.in/yaml.v3"},
 	"state":                           {ours: "protocol", foreign: "github.com/go-json-experiment/json github.com/gofrs/flock"},
 	"runner":                          {ours: "protocol state"},
-	"runner/internal/proc":            {foreign: "golang.org/x/sys"},
+	"runner/internal/proc":            {ours: "runner/mask", foreign: "golang.org/x/sys"},
 	"runner/claude":                   {ours: "protocol state runner runner/internal/proc", foreign: "github.com/go-json-experiment/json"},
 	"runner/shell":                    {ours: "protocol state runner runner/internal/proc"},
 	"runner/verify":                   {ours: "protocol state runner runner/internal/proc", foreign: "github.com/bmatcuk/doublestar/v4"},
-	"runner/report":                   {ours: "protocol state runner", foreign: "golang.org/x/sys"},
+	"runner/report":                   {ours: "protocol state runner runner/diagram", foreign: "golang.org/x/sys"},
 	"runner/diagram":                  {ours: "protocol state"},
 	"runner/diagram/mermaidtest":      {foreign: "github.com/gofrs/flock"},
 	"runner/simulate":                 {ours: "protocol state runner runner/claude", foreign: "gopkg.in/yaml.v3"},
 	"runner/claude/pin":               {},
 	"runner/claude/claudetest":        {ours: "runner/claude/pin", foreign: "github.com/gofrs/flock"},
+	"runner/mask":                     {},
+	"runner/claude/keyproxy":          {ours: "runner/mask"},
+	"runner/workspace":                {},
+	"runner/checkpoint":               {ours: "state artifacts", foreign: "filippo.io/age github.com/go-json-experiment/json"},
+	"runner/keep":                     {ours: "state artifacts runner/checkpoint"},
 	"artifacts":                       {foreign: "github.com/google/go-github/v60"},
 	"artifacts/artifactstest":         {},
 	"cmd/raymond/internal/stubclaude": {},
+	"cmd/raymond/internal/job": {
+		ours:    "protocol runner/report",
+		foreign: "github.com/go-json-experiment/json github.com/google/go-github/v60 github.com/sethvargo/go-githubactions",
+	},
 	"cmd/raymond": {
-		ours: "protocol state runner runner/claude runner/claude/pin runner/shell runner/verify runner/report " +
-			"runner/diagram runner/simulate",
+		ours: "protocol state artifacts runner runner/claude runner/claude/pin runner/claude/keyproxy runner/shell runner/verify " +
+			"runner/report runner/diagram runner/simulate runner/mask runner/workspace runner/checkpoint runner/keep " +
+			"cmd/raymond/internal/job",
 		foreign: "github.com/spf13/cobra github.com/spf13/pflag github.com/google/uuid",
 	},
 }

@@ -55,7 +55,7 @@ func TestOneOfTwoRunsOfAnIDRuns(t *testing.T) {
 
 // race starts two commands together and lets the states go on when one of them
 // has ended, which is the loser.
-func (s *site) race(a, b []string) (winner, loser *job) {
+func (s *site) race(a, b []string) (winner, loser *command) {
 	s.t.Helper()
 	if err := os.RemoveAll(s.file("go")); err != nil {
 		s.t.Fatal(err)
@@ -75,7 +75,7 @@ func (s *site) race(a, b []string) (winner, loser *job) {
 }
 
 // wantConflict checks that the loser ended with a conflict that names the winner.
-func wantConflict(t testing.TB, winner, loser *job) {
+func wantConflict(t testing.TB, winner, loser *command) {
 	t.Helper()
 	o := loser.wait()
 	holder := fmt.Sprintf("process %d on", winner.cmd.Process.Pid)

@@ -62,7 +62,7 @@ func (d *drive) openLog() error {
 		return err
 	}
 	for _, e := range d.run.Events {
-		if err := d.log.Report(e); err != nil {
+		if err := d.log.Report(d.hide(e)); err != nil {
 			return err
 		}
 	}

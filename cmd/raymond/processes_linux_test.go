@@ -66,7 +66,7 @@ func alive(pid int) bool {
 }
 
 // killAll ends everything on the site at once, as a machine that goes down.
-func (s *site) killAll(first ...*job) {
+func (s *site) killAll(first ...*command) {
 	for _, j := range first {
 		_ = j.cmd.Process.Kill()
 	}

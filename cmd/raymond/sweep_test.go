@@ -22,7 +22,7 @@ import (
 const deserter = `(setsid bash -c 'echo $$ >deserter.tmp; mv deserter.tmp deserter; exec sleep 300' </dev/null >/dev/null 2>&1 &); sleep 300`
 
 // deserted waits for the process that the deserter leaves and returns its id.
-func (s *site) deserted(j *job) int {
+func (s *site) deserted(j *command) int {
 	s.t.Helper()
 	j.until("a process that leaves", func() bool { return len(s.lines("deserter")) == 1 })
 	pid, err := strconv.Atoi(s.lines("deserter")[0])

@@ -21,6 +21,9 @@ type Backend struct {
 	// Path is the CLI; "" for "claude" on PATH. It is looked for, and its version
 	// checked, before the first invocation.
 	Path string
+	// Install, when not nil, gets the CLI where Path is "" and there is none on
+	// PATH, and returns its path. It is called before the first invocation.
+	Install func(context.Context) (string, error)
 	// Args are added at the end of every command line.
 	Args []string
 	// Env is the whole base environment. The switches of this package are added
@@ -30,6 +33,9 @@ type Backend struct {
 	// ended; 0 means 10 s, which covers the 5 s that it gives its own background
 	// shells.
 	Settle time.Duration
+	// NoNewPrivs keeps the CLI, and the tools that it runs, from gaining
+	// privileges, by sudo for one. Linux only.
+	NoNewPrivs bool
 
 	mu    sync.Mutex // guards found, and keeps the check to one at a time
 	found string     // path of the checked CLI
@@ -102,6 +108,7 @@ func (b *Backend) spec(path string, o runner.Order) proc.Spec {
 		// An orphaned CLI would go on to the end of its turn and spend money.
 		DeathSignal: syscall.SIGINT,
 		SettleGrace: time.Millisecond, // the waiting is done by settling
+		NoNewPrivs:  b.NoNewPrivs,
 	}
 }
 

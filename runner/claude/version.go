@@ -60,7 +60,7 @@ func (b *Backend) cli(ctx context.Context, o runner.Order) (string, *runner.Fail
 	if b.found != "" {
 		return b.found, nil
 	}
-	path, fail := b.lookUp()
+	path, fail := b.lookUp(ctx)
 	if fail != nil {
 		return "", fail
 	}
@@ -71,12 +71,17 @@ func (b *Backend) cli(ctx context.Context, o runner.Order) (string, *runner.Fail
 	return path, nil
 }
 
-func (b *Backend) lookUp() (string, *runner.Failure) {
+func (b *Backend) lookUp(ctx context.Context) (string, *runner.Failure) {
 	name := b.Path
 	if name == "" {
 		name = "claude"
 	}
 	path, err := exec.LookPath(name)
+	if err != nil && b.Path == "" && b.Install != nil {
+		if path, err = b.Install(ctx); err != nil {
+			return "", machine("agent CLI not found, and not installed: %v; %s", err, howToInstall)
+		}
+	}
 	if err == nil {
 		// Agents work in directories of their own.
 		path, err = filepath.Abs(path)
@@ -92,6 +97,7 @@ func (b *Backend) checkVersion(ctx context.Context, path string, o runner.Order)
 	exit, err := proc.Run(ctx, proc.Spec{
 		Path: path, Args: []string{"--version"}, Dir: o.Dir, Env: b.env(nil),
 		MarkVar: runner.MarkVar, Mark: o.Mark, Stdout: out, Timeout: versionLimit,
+		NoNewPrivs: b.NoNewPrivs,
 	})
 	switch {
 	case err != nil:

@@ -53,10 +53,13 @@ func console(t *testing.T, name string, o ConsoleOptions, tick time.Duration) st
 	return out.String()
 }
 
-// clocked ticks a Console between the events, as often as a clock would have.
+// clocked ticks a reporter between the events, as often as a clock would have.
 // Pauses of more than ten minutes are passed over.
 type clocked struct {
-	to    *Console
+	to interface {
+		Reporter
+		ticker
+	}
 	every time.Duration
 	next  time.Time
 }

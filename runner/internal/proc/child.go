@@ -95,19 +95,21 @@ func (s Spec) launch(files []*os.File) (*kin, error) {
 		path = found
 	}
 	return fork(start{
-		path: path,
-		argv: append([]string{s.Path}, s.Args...),
-		attr: &os.ProcAttr{Dir: s.Dir, Env: s.environment(), Files: files, Sys: s.attributes()},
-		mark: s.markEntry(),
+		path:  path,
+		argv:  append([]string{s.Path}, s.Args...),
+		attr:  &os.ProcAttr{Dir: s.Dir, Env: s.environment(), Files: files, Sys: s.attributes()},
+		mark:  s.markEntry(),
+		bound: s.NoNewPrivs,
 	})
 }
 
 // start is one order to start a process.
 type start struct {
-	path string
-	argv []string
-	attr *os.ProcAttr
-	mark string // "VAR=value", "" without a mark
+	path  string
+	argv  []string
+	attr  *os.ProcAttr
+	mark  string // "VAR=value", "" without a mark
+	bound bool   // Spec.NoNewPrivs
 }
 
 // explain names the directory when that was what is missing: the operating

@@ -23,6 +23,9 @@ const (
 	roleVar = "PROC_TEST_ROLE"
 	argsVar = "PROC_TEST_ARGS"
 	markVar = "PROC_TEST_MARK"
+
+	boundVar      = "PROC_TEST_BOUND"      // a conductor starts its child without new privileges
+	undumpableVar = "PROC_TEST_UNDUMPABLE" // the process is one that can't be read
 )
 
 // noSleep keeps the race detector from sleeping a second when a child exits.
@@ -44,6 +47,7 @@ var roles = map[string]func(args []string){
 	"parent":    playParent,
 	"conductor": playConductor,
 	"sweeper":   playSweeper,
+	"spied":     playSpied,
 }
 
 func TestMain(m *testing.M) {
@@ -51,8 +55,16 @@ func TestMain(m *testing.M) {
 		role(strings.Fields(os.Getenv(argsVar)))
 		os.Exit(0)
 	}
+	protect()
 	must(Adopt()) // the orphans of helpers that know nothing of Run come here too
 	os.Exit(m.Run())
+}
+
+// protect makes this process one that can't be read, if it was asked to.
+func protect() {
+	if os.Getenv(undumpableVar) != "" {
+		must(Undumpable())
+	}
 }
 
 // linger blocks until a signal ends the process. Should a test forget it, it ends
@@ -157,9 +169,11 @@ func playParent(args []string) {
 // playConductor uses this package to run a part, like the program that is tested
 // here does, until it is killed.
 func playConductor(args []string) {
+	protect()
 	role, rest, _ := strings.Cut(strings.Join(args, " "), " ")
 	s := part(role, rest)
 	s.Mark, s.Stdout, s.DeathSignal = os.Getenv(markVar)+".7", os.Stdout, syscall.SIGTERM
+	s.NoNewPrivs = os.Getenv(boundVar) != ""
 	_, err := Run(context.Background(), s)
 	must(err)
 }

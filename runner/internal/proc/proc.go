@@ -52,6 +52,10 @@ type Spec struct {
 	// DeathSignal is what the child itself gets when this process dies, however
 	// it dies. 0: none. Linux only.
 	DeathSignal syscall.Signal
+	// NoNewPrivs keeps the child, and all that it starts, from gaining privileges:
+	// programs like sudo run without theirs. A kernel that can't do this starts
+	// nothing. Linux only; elsewhere it has no effect.
+	NoNewPrivs bool
 
 	// Settled, when not nil, is closed by the caller when the child has said all
 	// that matters. From then on Timeout and Idle do not count, and a child that

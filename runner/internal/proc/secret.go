@@ -3,7 +3,10 @@ package proc
 import (
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
+
+	"github.com/raymond-action/raymond-action/runner/mask"
 )
 
 // hidden stands for the value of a secret.
@@ -31,32 +34,21 @@ func isSecret(name string) bool {
 	return strings.HasPrefix(name, "ACTIONS_") || slices.ContainsFunc(secretNames, inName)
 }
 
-// hider replaces the values of the secrets of an environment.
-type hider struct{ secrets *strings.Replacer }
+// hider replaces the values of the secrets of an environment, in all their forms.
+type hider struct{ secrets *mask.Set }
 
 // newHider collects the secrets. Short values are not looked for elsewhere: they
-// would hit words that are none. Of two that begin alike the longer is first, or
-// its rest would stay.
+// would hit words that are none.
 func newHider(env []string) hider {
-	values := secretValues(env)
-	var pairs []string
-	for _, value := range values {
-		pairs = append(pairs, value, hidden)
-	}
-	return hider{secrets: strings.NewReplacer(pairs...)}
-}
-
-// secretValues are the values to look for, the longest first.
-func secretValues(env []string) []string {
-	var values []string
-	for _, entry := range env {
+	values := map[string]string{}
+	for i, entry := range env {
 		name, value, _ := strings.Cut(entry, "=")
-		if isSecret(name) && len(value) >= 8 {
-			values = append(values, value)
+		if isSecret(name) {
+			values[strconv.Itoa(i)] = value
 		}
 	}
-	slices.SortFunc(values, func(a, b string) int { return len(b) - len(a) })
-	return values
+	secrets, _ := mask.New(values)
+	return hider{secrets}
 }
 
 // environment hides the values of secret variables, and secrets in other values.
@@ -85,7 +77,7 @@ func (h hider) all(texts []string) []string {
 var login = regexp.MustCompile(`://[^/\s"'@]+@`)
 
 func (h hider) text(s string) string {
-	s = h.secrets.Replace(s)
+	s = h.secrets.Text(s)
 	if !strings.Contains(s, "://") {
 		return s
 	}

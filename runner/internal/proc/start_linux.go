@@ -40,7 +40,7 @@ func (s Spec) attributes() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: s.DeathSignal}
 }
 
-// request asks the starter for a process.
+// request asks a starter for a process.
 type request struct {
 	start
 	reply chan<- reply // has room for the reply
@@ -51,28 +51,56 @@ type reply struct {
 	err error
 }
 
-// starter starts all children, from one thread that lives as long as this
-// process: the death signal of a child is sent when the thread that forked it
-// ends, and the threads of goroutines come and go.
-var starter = sync.OnceValue(func() chan<- request {
-	requests := make(chan request)
-	go func() {
-		runtime.LockOSThread()
-		for r := range requests {
-			k, err := r.fork()
-			r.reply <- reply{k, err}
-		}
-	}()
-	return requests
-})
+// starter is a thread that starts children and lives as long as this process: the
+// death signal of a child is sent when the thread that forked it ends, and the
+// threads of goroutines come and go.
+type starter func() chan<- request
+
+var (
+	plainStarter = newStarter(func() error { return nil })
+	// boundStarter has a bit that its children inherit and that can't be taken
+	// back. Threads that the runtime starts do not get it: it never makes one from
+	// a thread that is locked.
+	boundStarter = newStarter(func() error {
+		return os.NewSyscallError("prctl PR_SET_NO_NEW_PRIVS", unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
+	})
+)
+
+// newStarter returns a starter whose thread begins with prepare. When that does
+// not work it starts nothing.
+func newStarter(prepare func() error) starter {
+	return sync.OnceValue(func() chan<- request {
+		requests := make(chan request)
+		go func() {
+			runtime.LockOSThread()
+			unfit := prepare()
+			for r := range requests {
+				k, err := r.forkUnless(unfit)
+				r.reply <- reply{k, err}
+			}
+		}()
+		return requests
+	})
+}
 
 func fork(s start) (*kin, error) {
 	// Without adoption the search for the mark still finds nearly everything.
 	_ = Adopt()
+	by := plainStarter
+	if s.bound {
+		by = boundStarter
+	}
 	c := make(chan reply, 1)
-	starter() <- request{s, c}
+	by() <- request{s, c}
 	r := <-c
 	return r.kin, r.err
+}
+
+func (s start) forkUnless(unfit error) (*kin, error) {
+	if unfit != nil {
+		return nil, unfit
+	}
+	return s.fork()
 }
 
 // fork starts the process and enters it into the family, in one step for others.

@@ -41,6 +41,9 @@ func reapStrays() {}
 // children.
 func Adopt() error { return nil }
 
+// Undumpable does nothing: only Linux has such a setting.
+func Undumpable() error { return nil }
+
 // Sweep does nothing: only Linux shows the environment of other processes.
 func Sweep(context.Context, string, string) (int, error) { return 0, nil }
 

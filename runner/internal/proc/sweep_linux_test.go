@@ -309,10 +309,16 @@ func TestManyAtOnce(t *testing.T) {
 // A process that dies without a word leaves nothing that a later Sweep does not
 // find: its child gets the death signal, and a tool that moved away has the mark.
 func TestSweepAfterACrash(t *testing.T) {
+	for _, bound := range []string{"", "1"} {
+		crash(t, boundVar+"="+bound)
+	}
+}
+
+func crash(t *testing.T, env string) {
 	mark := newMark()
 	cmd := exec.Command(os.Args[0])
 	cmd.Env = append(os.Environ(), noSleep, markVar+"="+mark, roleVar+"=conductor",
-		argsVar+"=parent setsid lingering -- stubborn 2 15")
+		argsVar+"=parent setsid lingering -- stubborn 2 15", env)
 	a := announced()
 	cmd.Stdout, cmd.Stderr = a, os.Stderr
 	cmd.WaitDelay = time.Minute

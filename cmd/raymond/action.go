@@ -1,0 +1,150 @@
+package main
+
+import (
+	"bytes"
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/job"
+	"github.com/raymond-action/raymond-action/runner/checkpoint"
+	"github.com/raymond-action/raymond-action/runner/mask"
+	"github.com/raymond-action/raymond-action/runner/report"
+	"github.com/raymond-action/raymond-action/runner/shell"
+	"github.com/raymond-action/raymond-action/state"
+)
+
+// action is one step of a job: what action.yml starts.
+type action struct {
+	app   *App
+	o     *options // what inputs say for which raymond run has flags
+	in    job.Settings
+	event job.Event
+	key   string // identity of the run
+	log   *job.Commands
+	files *job.Files
+	mask  *mask.Set
+	keys  *checkpoint.Keys // nil: checkpoints are not sealed
+	top   string           // the job's workspace
+	dir   string           // where the step keeps its state
+
+	trusted bool // the checkout may configure the agent CLI
+	skipped bool // on-denied: skip
+	notes   []string
+	summary *report.Summary // nil: there is none
+	scope   *scope
+	source  string // path of the workflow in the workspace
+	base    string // the commit that the job was checked out at; "" for none
+	depot   *depot // where checkpoints go; nil when they go nowhere
+
+	run    *state.Run // nil as long as there is none
+	code   int        // of the signal that cancelled it; 0 for none
+	stored string     // name of the artifact with the last checkpoint
+}
+
+// actionCommand is the main part of a step.
+func (a *App) actionCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "action", Short: "run a workflow as a step of a job (action.yml starts it)", Args: cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error { return a.action() },
+	}
+}
+
+func (a *App) action() error {
+	// First of all: nothing that the step starts may read our memory.
+	err := shell.Undumpable()
+	x := &action{app: a, log: job.NewCommands(a.Stdout, a.Getenv("GITHUB_WORKSPACE"))}
+	defer x.log.Close()
+	if err == nil {
+		err = x.perform(context.Background())
+	}
+	return x.conclude(err)
+}
+
+// perform does what the inputs ask for.
+func (x *action) perform(ctx context.Context) error {
+	if err := x.prepare(); err != nil {
+		return err
+	}
+	if err := x.authorize(ctx); err != nil || x.skipped {
+		return err
+	}
+	if err := x.findSource(ctx); err != nil {
+		return err
+	}
+	if x.in.Mode != job.ModeRun {
+		return x.tool()
+	}
+	return x.drive(ctx)
+}
+
+// tool does one of the modes that start no agent, as the command of that name
+// does it.
+func (x *action) tool() error {
+	args := []string{x.in.Mode, x.source}
+	switch x.in.Mode {
+	case job.ModeLint:
+		args = append(args, "--format=github")
+		for key := range x.o.meta {
+			args = append(args, "--meta="+key)
+		}
+	case job.ModeSimulate:
+		args = append(args, "--replies="+x.in.Replies)
+		args = append(args, x.simulated()...)
+	}
+	var out bytes.Buffer
+	inner := &App{Args: args, Environ: x.app.Environ, Stdout: &out, Stderr: &out}
+	if x.in.Mode == job.ModeLint {
+		x.log.Close() // its annotations are commands
+		inner.Stdout = x.app.Stdout
+	}
+	code := inner.Main()
+	if err := x.showOutput(out.String()); err != nil {
+		return err
+	}
+	if code != 0 {
+		return &fault{code: code}
+	}
+	return nil
+}
+
+// simulated are the inputs that raymond simulate has flags for.
+func (x *action) simulated() []string {
+	known := x.app.simulateCommand().Flags()
+	var args []string
+	for _, arg := range x.flags() {
+		if name, _, _ := cutFlag(arg); known.Lookup(name) != nil {
+			args = append(args, arg)
+		}
+	}
+	if x.in.Input != "" {
+		args = append(args, "--input="+x.in.Input)
+	}
+	return args
+}
+
+// showOutput shows the text of a tool in log and summary.
+func (x *action) showOutput(text string) error {
+	if text == "" {
+		return nil
+	}
+	text = x.mask.Text(text)
+	x.log.Print(text)
+	if !x.in.Summary {
+		return nil
+	}
+	language := ""
+	if x.in.Mode == job.ModeDiagram {
+		language = "mermaid"
+	}
+	err := x.files.WriteSummary(fenced(text, language))
+	if err != nil {
+		x.warn("step summary: " + err.Error())
+	}
+	return nil
+}
+
+// warn tells something that ends nothing.
+func (x *action) warn(text string) {
+	x.log.Annotate(annotation("warning", x.mask.Text(text)))
+}

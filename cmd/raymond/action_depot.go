@@ -1,0 +1,93 @@
+package main
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/job"
+	"github.com/raymond-action/raymond-action/runner/checkpoint"
+	"github.com/raymond-action/raymond-action/runner/keep"
+)
+
+// openDepot decides what is stored of a run that begins or goes on, and where.
+func (x *action) openDepot(ctx context.Context, d *drive, s services, found *keep.Found, t *taken) error {
+	if s.runtime == nil {
+		x.warn("the job has no results service (ACTIONS_RUNTIME_TOKEN is not set): nothing is stored, and no later job can go on with this run")
+		return nil
+	}
+	open, err := x.isOpen(ctx)
+	if err != nil {
+		return err
+	}
+	x.depot = x.newDepot(s, d.run.WorkflowID, open)
+	x.depot.base = x.base
+	standing := found.Standing
+	if t != nil {
+		m := found.Manifest
+		x.depot.chain = chain{
+			Generation: m.Generation, Digest: found.Digest, Seq: m.Seq, Status: m.Status, Name: found.Artifact.Name,
+			Base: &checkpoint.Base{ArtifactID: found.Artifact.ID, Digest: found.Digest, RunID: m.RunID},
+		}
+	} else if x.in.Resume == job.ResumeNever {
+		x.depot.ask(ctx) // nobody has looked yet, and nobody waits for it
+		return x.depot.note()
+	}
+	x.depot.chain.Standing = standing
+	x.depot.slots.Adopt(standing)
+	return x.depot.note()
+}
+
+// newDepot is the depot of a run whose chain is not known yet.
+func (x *action) newDepot(s services, id string, open bool) *depot {
+	d := &depot{
+		service: s.runtime, query: x.query(), keys: x.keys, mask: x.mask, open: open, dir: filepath.Join(x.dir, id), temp: x.dir, origin: x.origin(),
+		slots: keep.NewSlots(keep.SlotsOptions{
+			Service: s.runtime, Key: x.key, Retention: time.Duration(x.in.RetentionDays) * 24 * time.Hour,
+		}),
+	}
+	if x.in.Workspace == job.WorkspaceGit {
+		d.git = x.git()
+	}
+	return d
+}
+
+// isOpen reports whether what is stored can be read by strangers. A repository
+// that is not known to be private is taken for a public one.
+func (x *action) isOpen(ctx context.Context) (bool, error) {
+	if x.keys != nil {
+		return false, nil
+	}
+	if x.event.Private != nil {
+		return !*x.event.Private, nil
+	}
+	api, err := x.api()
+	if err != nil {
+		return false, err
+	}
+	private, err := api.Private(ctx)
+	return err != nil || !private, nil
+}
+
+// findBase notes the commit that the job was checked out at: the remote has it,
+// whatever is committed on top of it. Outside of a repository there is none.
+func (x *action) findBase(ctx context.Context) {
+	if x.in.Workspace != job.WorkspaceGit || x.in.Store == job.StoreLocal {
+		return
+	}
+	wd, err := os.Getwd()
+	if err != nil {
+		return
+	}
+	c := committed{top: wd, env: job.ScriptEnviron(x.app.Environ, nil)}
+	if sha := x.app.Getenv("GITHUB_SHA"); isObjectID(sha) {
+		if _, err := c.git(ctx, "merge-base", "--is-ancestor", sha, "HEAD"); err == nil {
+			x.base = sha
+			return
+		}
+	}
+	if out, err := c.git(ctx, "rev-parse", "--verify", "--quiet", "HEAD^{commit}"); err == nil && len(out) > 40 {
+		x.base = string(out[:len(out)-1])
+	}
+}

@@ -1,0 +1,235 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/job"
+	"github.com/raymond-action/raymond-action/runner/keep"
+	"github.com/raymond-action/raymond-action/runner/report"
+	"github.com/raymond-action/raymond-action/state"
+)
+
+// conclude tells how the step ended: outputs, annotations, and the faults that
+// decide on its exit code. Agents and scripts are gone.
+func (x *action) conclude(err error) error {
+	var all []*fault
+	for _, f := range faults(err) {
+		all = append(all, x.worded(f))
+	}
+	if len(all) == 0 && x.run != nil && x.run.Progress.Status != state.Completed {
+		all = append(all, x.verdict())
+	}
+	all = append(all, x.verify()...)
+	for _, f := range all {
+		x.tell(f)
+	}
+	if err := x.output(all); err != nil {
+		all = append(all, &fault{class: classRuntime, where: "outputs", what: err.Error()})
+	}
+	if x.run != nil && x.run.Progress.Status == state.Suspended && len(all) == 1 && !x.in.SuspendedIsFailure {
+		return nil
+	}
+	if err := x.log.Close(); err != nil {
+		return err
+	}
+	var out []error
+	for _, f := range all {
+		out = append(out, f)
+	}
+	return errors.Join(out...)
+}
+
+// worded is a fault as the log of a job may show it.
+func (x *action) worded(f *fault) *fault {
+	c := *f
+	if x.mask != nil {
+		c.where, c.what, c.hint = x.mask.Text(f.where), x.mask.Text(f.what), x.mask.Text(f.hint)
+	}
+	// The program speaks of flags where a step has inputs.
+	c.hint = strings.ReplaceAll(c.hint, "--allow-changed-workflow", "allow-changed-workflow: true")
+	return &c
+}
+
+// verdict words why the run is not completed, for somebody who reads a job.
+func (x *action) verdict() *fault {
+	f := x.worded(verdict(x.run))
+	f.hint = ""
+	switch x.run.Progress.Status {
+	case state.OverBudget:
+		f.hint = fmt.Sprintf("to go on: run it again with a budget of more than %s", x.run.Progress.TotalUSD)
+	case state.OverIterations:
+		f.hint = fmt.Sprintf("to go on: run it again with max-iterations of more than %d", x.run.Progress.Iterations)
+	case state.Suspended, state.Cancelled:
+		f.hint = "to go on: " + strings.ReplaceAll(x.howToResume(), "`", "")
+	case state.Failed:
+		f.hint = "to try again: run it with resume: " + x.run.WorkflowID
+	}
+	if f.class == classCancelled {
+		f.code = x.code
+	}
+	return f
+}
+
+// verify puts the runner's command files back as they were. An agent that wrote
+// to them tried to reach beyond its state.
+func (x *action) verify() []*fault {
+	if x.files == nil {
+		return nil
+	}
+	changed, err := x.files.Verify()
+	var out []*fault
+	if err != nil {
+		out = append(out, &fault{class: classRuntime, where: "command files", what: err.Error()})
+	}
+	if len(changed) > 0 {
+		out = append(out, &fault{
+			class: classDenied, where: strings.Join(changed, ", "), what: "an agent or a script wrote to a file that tells the runner what to do; it was put back",
+			hint: "results leave a workflow by the result tag",
+		})
+	}
+	return out
+}
+
+// tell makes an annotation of a fault. What the run's own events have told is
+// not told again.
+func (x *action) tell(f *fault) {
+	if f.what == "" && f.where == "" {
+		return
+	}
+	switch f.class {
+	case classRunFailed, classOverLimit, classSuspended, classCancelled:
+		if x.run != nil && x.in.Annotations {
+			return
+		}
+	}
+	a := annotation(report.LevelError, f.Error())
+	a.Title = "raymond: " + string(f.class)
+	if f.class == classWorkflow {
+		a.File, a.Line = x.placeOf(f.where)
+	}
+	x.log.Annotate(a)
+}
+
+func annotation(level, text string) report.Annotation {
+	return report.Annotation{Level: level, Title: "raymond", Text: text}
+}
+
+// placeOf finds file and line in what a fault of a workflow says about where.
+func (x *action) placeOf(where string) (string, int) {
+	parts := strings.Split(where, ":")
+	line := 0
+	if len(parts) > 1 {
+		line, _ = strconv.Atoi(parts[1])
+	}
+	path := parts[0]
+	if !filepath.IsAbs(path) {
+		dir := x.source
+		if ext := filepath.Ext(dir); ext != "" {
+			dir = filepath.Dir(dir)
+		}
+		path = filepath.Join(dir, path)
+	}
+	return path, line
+}
+
+// output writes the outputs of the step.
+func (x *action) output(all []*fault) error {
+	if x.files == nil {
+		return nil
+	}
+	values := map[string]string{"error-class": ""}
+	if len(all) > 0 {
+		values["error-class"] = string(all[0].class)
+	}
+	if x.skipped {
+		values["status"] = "skipped"
+	}
+	if x.run != nil {
+		x.describe(values)
+	}
+	var errs []error
+	for _, o := range job.Outputs() {
+		if v, ok := values[o.Name]; ok {
+			errs = append(errs, x.files.SetOutput(o.Name, x.mask.Text(v)))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// describe adds what the outputs say of the run.
+func (x *action) describe(values map[string]string) {
+	p := &x.run.Progress
+	values["workflow-id"], values["status"], values["outcome"] = x.run.WorkflowID, string(p.Status), string(p.Status)
+	for _, e := range x.run.Events {
+		if end, ok := e.Body.(*state.RunFinished); ok {
+			values["outcome"] = end.Outcome
+		}
+	}
+	result, _ := x.run.Result()
+	values["result"] = string(result)
+	values["cost-usd"], values["iterations"] = p.TotalUSD.String(), strconv.Itoa(p.Iterations)
+	values["agents"] = agentsOutput(x.run)
+	values["resumable"] = strconv.FormatBool(p.Status != state.Completed)
+	values["state-artifact"] = x.stored
+	values["events-file"] = filepath.Join(x.dir, x.run.WorkflowID, "events.jsonl")
+}
+
+// agentOutput is an agent in the output agents.
+type agentOutput struct {
+	Agent  string `json:"agent"`
+	Status string `json:"status"`
+	State  string `json:"state,omitempty"`
+	Result string `json:"result,omitempty"`
+	Error  string `json:"error,omitempty"`
+}
+
+// agentsOutput lists the agents: those that ended with their results, then the
+// others with where they stand.
+func agentsOutput(run *state.Run) string {
+	list := []agentOutput{}
+	for _, e := range run.Ended {
+		list = append(list, agentOutput{Agent: e.Agent, Status: "completed", Result: strings.ToValidUTF8(string(e.Result), "\uFFFD")})
+	}
+	for _, a := range run.Agents {
+		o := agentOutput{Agent: a.ID, Status: string(a.Status), State: a.State}
+		if a.Fault != nil {
+			o.Error = a.Fault.Message
+		}
+		list = append(list, o)
+	}
+	data, err := json.Marshal(list)
+	if err != nil {
+		return "[]"
+	}
+	return string(data)
+}
+
+// fenced is text in a code block that it can't end.
+func fenced(text, language string) string {
+	fence := "```"
+	for strings.Contains(text, fence) {
+		fence += "`"
+	}
+	return fence + language + "\n" + strings.TrimRight(text, "\n") + "\n" + fence + "\n"
+}
+
+// judgeStore gives the errors of storing and finding checkpoints their class.
+func judgeStore(err error) *fault {
+	var conflict *keep.Conflict
+	var unavailable *keep.Unavailable
+	var access *keep.NoAccess
+	switch {
+	case errors.As(err, &conflict):
+		return &fault{class: classConflict, what: err.Error(), hint: "give each use a key of its own, and the workflow a concurrency group"}
+	case errors.As(err, &unavailable), errors.Is(err, keep.ErrFull):
+		return &fault{class: classStore, where: "checkpoints", what: err.Error()}
+	case errors.As(err, &access):
+		return &fault{class: classStore, where: "checkpoints", what: err.Error(), hint: "give the job permissions: actions: read"}
+	}
+	return judgeCheckpoint(err)
+}

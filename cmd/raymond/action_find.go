@@ -1,0 +1,184 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+
+	"github.com/raymond-action/raymond-action/artifacts"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/job"
+	"github.com/raymond-action/raymond-action/runner/checkpoint"
+	"github.com/raymond-action/raymond-action/runner/keep"
+	"github.com/raymond-action/raymond-action/state"
+)
+
+// taken is a run that is gone on with.
+type taken struct {
+	run   *state.Run
+	found *keep.Found // nil: it is in the step's own folder
+}
+
+// services are where checkpoints are kept.
+type services struct {
+	runtime *artifacts.Runtime // nil: the job has none
+	archive *artifacts.Archive // nil: there is no token
+}
+
+// openServices reads addresses; it asks nobody anything.
+func (x *action) openServices() (services, error) {
+	var s services
+	var err error
+	if token := x.app.Getenv("ACTIONS_RUNTIME_TOKEN"); token != "" {
+		s.runtime, err = artifacts.NewRuntime(artifacts.Options{URL: x.app.Getenv("ACTIONS_RESULTS_URL"), Token: token, Mask: x.log.AddMask, Act: x.underAct()})
+		if err != nil {
+			return s, &fault{class: classStore, where: "results service", what: err.Error()}
+		}
+	}
+	if x.in.GitHubToken == "" {
+		return s, nil
+	}
+	url := cmp.Or(x.app.Getenv("GITHUB_API_URL"), "https://api.github.com")
+	s.archive, err = artifacts.NewArchive(artifacts.Options{URL: url, Token: x.in.GitHubToken, Mask: x.log.AddMask}, x.event.Repository)
+	if err != nil {
+		return s, usage("GITHUB_REPOSITORY", err.Error(), "")
+	}
+	return s, nil
+}
+
+// find looks for a run to take up; what it returns has no manifest when there is
+// none.
+func (x *action) find(ctx context.Context, s services) (*keep.Found, error) {
+	f := &keep.Finder{}
+	if s.runtime != nil {
+		f.Service = s.runtime
+	}
+	if s.archive != nil {
+		f.Archive = s.archive
+	}
+	if x.in.Resume == job.ResumeNever {
+		return &keep.Found{}, nil
+	}
+	found, err := f.Find(ctx, x.query())
+	if err != nil {
+		return nil, err
+	}
+	for _, n := range found.Notices {
+		x.log.Annotate(annotation("notice", n))
+	}
+	if found.Warning != "" {
+		x.warn(found.Warning)
+	}
+	return found, nil
+}
+
+// query says what checkpoints are looked for.
+func (x *action) query() keep.Query {
+	return keep.Query{
+		Mode: x.in.Resume, Key: x.key, RepositoryID: x.event.RepositoryID, Repository: x.event.Repository,
+		Workflow: x.workflowFile(), ResumeFrom: x.in.ResumeFrom, Branch: x.event.Branch, DefaultBranch: x.event.DefaultBranch,
+		RunID: x.origin().RunID, Gitea: x.event.Gitea, SameIDs: x.event.Gitea || x.underAct(), Temp: x.dir,
+		Read: func(f *os.File, size int64, dir string) (checkpoint.Manifest, string, error) {
+			return checkpoint.Read(checkpoint.Reading{File: f, Size: size, Keys: x.keys, Dir: dir})
+		},
+	}
+}
+
+// underAct reports whether act runs the job, whose artifact service is simpler.
+func (x *action) underAct() bool { return x.app.Getenv("ACT") == "true" }
+
+// takeUp returns the run to go on with, nil for a new one. Whether a run is taken
+// up is decided by what its checkpoint says; nothing is put back before that.
+func (x *action) takeUp(found *keep.Found) (*taken, error) {
+	if found.Manifest == nil && x.in.Resume != job.ResumeRequire && !state.ValidID(x.in.Resume) || x.in.Resume == job.ResumeNever {
+		return nil, nil
+	}
+	facts := keep.Facts{
+		Mode: x.in.Resume, InThisRun: found.InThisRun, RunURL: found.RunURL, RunStatus: found.RunStatus, Number: x.event.Number,
+		Budget: x.budget(), MaxIterations: x.iterations(), AllowChanged: x.in.AllowChangedWorkflow,
+		ResumeWithoutTranscript: x.in.ResumeWithoutTranscript,
+	}
+	t := &taken{found: found}
+	if found.Manifest != nil {
+		var err error
+		if t.run, err = readState(found); err != nil {
+			return nil, err
+		}
+		facts.Changed = changedFiles(t.run, x.scope)
+	}
+	return x.judged(t, keep.Judge(found.Manifest, facts))
+}
+
+// judged does what the verdict on a run that was found says.
+func (x *action) judged(t *taken, v keep.Verdict) (*taken, error) {
+	switch v.Action {
+	case keep.TakeUp:
+		return t, nil
+	case keep.Refuse:
+		return nil, &fault{class: class(v.Class), where: "input resume", what: v.Why, hint: v.Hint}
+	}
+	if v.Why != "" {
+		x.notes = append(x.notes, "A new run began: "+v.Why+".")
+		x.log.Annotate(annotation("notice", "a new run begins: "+v.Why))
+	}
+	return nil, nil
+}
+
+// readState reads the run of a checkpoint, which is verified by now.
+func readState(found *keep.Found) (*state.Run, error) {
+	path := filepath.Join(found.Dir, "state.json")
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, &fault{class: classBadState, where: found.Artifact.Name, what: "has no state.json"}
+	}
+	run, err := state.Decode(data)
+	var bad *state.Invalid
+	if errors.As(err, &bad) {
+		bad.Path = found.Artifact.Name + ": state.json"
+	}
+	if err == nil && run.WorkflowID != found.Manifest.WorkflowID {
+		err = &state.Invalid{Path: found.Artifact.Name + ": state.json", Field: "workflow_id", What: "is not the manifest's"}
+	}
+	return run, err
+}
+
+// changedFiles names the files that a run has used, or stands at, and that are
+// not what they were.
+func changedFiles(run *state.Run, s *scope) []string {
+	now := s.workflow.Hashes()
+	var out []string
+	for name := range needed(run) {
+		if now[name] != run.Files[name] {
+			out = append(out, name)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// budget is the limit on cost that the inputs set, the default when they set none.
+func (x *action) budget() state.USD { return x.limits().BudgetUSD }
+
+func (x *action) iterations() int { return x.limits().MaxIterations }
+
+// limits are the options of a new run with these inputs.
+func (x *action) limits() state.Options {
+	opt := defaults()
+	for _, change := range x.o.over {
+		change(&opt)
+	}
+	return opt
+}
+
+// workflowFile is the path of the job's own workflow file.
+func (x *action) workflowFile() string { return job.WorkflowFile(x.app.Getenv) }
+
+// placesHere are the folders of this machine.
+func (x *action) placesHere() checkpoint.Places {
+	temp := cmp.Or(x.app.Getenv("RUNNER_TEMP"), os.TempDir())
+	return checkpoint.Places{Workspace: strings.TrimRight(x.top, `/\`), Temp: strings.TrimRight(temp, `/\`), OS: runtime.GOOS}
+}

@@ -1,0 +1,214 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/job"
+	"github.com/raymond-action/raymond-action/protocol"
+	"github.com/raymond-action/raymond-action/runner/claude/keyproxy"
+	"github.com/raymond-action/raymond-action/runner/report"
+	"github.com/raymond-action/raymond-action/runner/shell"
+)
+
+// findSource finds the workflow. From a checkout that isn't trusted no state is
+// taken: they come from the commit that the job's own workflow file is of.
+func (x *action) findSource(ctx context.Context) error {
+	name := x.in.Workflow
+	x.source = name
+	if !filepath.IsAbs(name) {
+		x.source = filepath.Join(x.top, name)
+		if _, err := os.Stat(x.source); err != nil {
+			if wd, err := os.Getwd(); err == nil {
+				x.source = filepath.Join(wd, name)
+			}
+		}
+	}
+	if _, err := os.Stat(x.source); err != nil && x.trusted {
+		return usage("input workflow", fmt.Sprintf("%q: there is no such file or directory", name),
+			"name a folder, a zip archive or a state file of the workspace, and check out the repository first")
+	}
+	if x.trusted {
+		return nil
+	}
+	return x.takeCommitted(ctx)
+}
+
+// takeCommitted replaces the source by what the workflow's own commit has there.
+func (x *action) takeCommitted(ctx context.Context) error {
+	deny := func(what string) error {
+		return &fault{class: classDenied, where: "input workflow", what: "the checkout isn't trusted, and " + what,
+			hint: "check out the workflow's own ref, or set trust-checkout: true"}
+	}
+	rel, err := filepath.Rel(x.top, x.source)
+	if err != nil || !filepath.IsLocal(rel) {
+		return deny("the workflow is not in the workspace")
+	}
+	commit := cmp.Or(x.app.Getenv("GITHUB_WORKFLOW_SHA"), x.app.Getenv("GITHUB_SHA"))
+	c := committed{top: x.top, commit: commit, env: job.ScriptEnviron(x.app.Environ, nil)}
+	if !isObjectID(commit) {
+		return deny("the commit of the workflow file is not known")
+	}
+	dir := filepath.Join(x.dir, "source")
+	if err := errors.Join(os.RemoveAll(dir), c.extract(ctx, rel, dir)); err != nil {
+		return deny(fmt.Sprintf("the states can't be read from commit %s: %v", commit, err))
+	}
+	x.source = filepath.Join(dir, rel)
+	return nil
+}
+
+// isObjectID reports whether s is the full name of a git object.
+func isObjectID(s string) bool {
+	return (len(s) == 40 || len(s) == 64) && strings.Trim(s, "0123456789abcdef") == ""
+}
+
+// host is what the run is given by the job.
+func (x *action) host() (*host, error) {
+	hide := shell.Redactor(x.ours())
+	env := x.inherited()
+	h := &host{
+		agents:  job.AgentEnviron(env, x.in.Env),
+		scripts: job.ScriptEnviron(env, slices.Concat(x.in.Env, x.in.ScriptEnv)),
+		redact:  func(s string) string { return x.mask.Text(hide(s)) },
+		people:  x.people, claude: x.o.claude, noNewPrivs: !x.in.AllowSudo,
+		mask: x.mask.Text,
+	}
+	h.install = cliInstall{
+		cache:   cmp.Or(x.app.Getenv("RUNNER_TOOL_CACHE"), filepath.Join(x.dir, "tools")),
+		version: x.in.ClaudeVersion, env: job.ScriptEnviron(x.app.Environ, npmVariables),
+	}.install
+	if x.app.Getenv(shell.ShimStdin) == "1" {
+		h.gone = shell.ParentGone(os.Stdin)
+	}
+	if !x.trusted {
+		// Hooks, servers and instructions of the checkout would run with the agent.
+		h.claudeArgs = []string{"--setting-sources", "user", "--strict-mcp-config"}
+	}
+	return h, nil
+}
+
+// inherited is the environment that agents and scripts are given some of. The
+// token of the job is in it for those who name it.
+func (x *action) inherited() []string {
+	env := slices.DeleteFunc(slices.Clone(x.app.Environ), func(kv string) bool {
+		return strings.HasPrefix(kv, shell.ShimStdin+"=") // their stdin is no pipe of the shim
+	})
+	if x.app.Getenv("GITHUB_TOKEN") == "" && x.in.GitHubToken != "" {
+		env = append(env, "GITHUB_TOKEN="+x.in.GitHubToken)
+	}
+	return env
+}
+
+// npmVariables are what npm may be told about where packages come from.
+var npmVariables = []string{
+	"NPM_CONFIG_REGISTRY", "npm_config_registry", "NPM_CONFIG_USERCONFIG", "npm_config_userconfig",
+	"NPM_CONFIG_CACHE", "npm_config_cache", "NPM_CONFIG_CAFILE", "npm_config_cafile", "NODE_AUTH_TOKEN",
+}
+
+// sandbox lets agents that may do everything run as root, where the job says
+// that it is a sandbox.
+func (x *action) sandbox(h *host, skip bool) error {
+	if !skip || runtime.GOOS == "windows" || os.Geteuid() != 0 {
+		return nil
+	}
+	if !x.in.Sandboxed {
+		return &fault{class: classDenied, where: "input dangerously-skip-permissions",
+			what: "the agent CLI refuses it for root, unless it is told that it runs in a sandbox",
+			hint: "run the job as another user, or set sandboxed: true in a container that holds nothing of value"}
+	}
+	h.agents = append(h.agents, "IS_SANDBOX=1")
+	return nil
+}
+
+// guardKey starts the proxy that keeps the model's key from agents' tools. A job
+// without a key, as one of another provider, has none.
+func (x *action) guardKey(h *host) (stop func(), err error) {
+	if x.in.AnthropicAPIKey == "" && x.in.ClaudeCodeToken == "" {
+		return func() {}, nil
+	}
+	p, err := keyproxy.Start(keyproxy.Options{
+		Upstream: x.app.Getenv("ANTHROPIC_BASE_URL"), APIKey: x.in.AnthropicAPIKey, OAuthToken: x.in.ClaudeCodeToken,
+		Environ: h.agents, Log: func(line string) { x.log.Print(x.mask.Text("key proxy: " + line)) },
+	})
+	if err != nil {
+		return nil, &fault{class: classRuntime, where: "key proxy", what: err.Error()}
+	}
+	h.agents = append(h.agents, p.Env()...)
+	return func() { _ = p.Close() }, nil
+}
+
+// people adds what is shown in the job: log, annotations and summary.
+func (x *action) people(d *drive) error {
+	d.fan.Add("job log", report.NewJob(x.log, report.JobOptions{WorkflowID: d.run.WorkflowID, Verbose: d.o.verbose, Resume: x.howToResume()}))
+	if x.in.Annotations {
+		d.fan.Add("annotations", report.NewAnnotations(x.log, report.AnnotationOptions{Scope: x.fileOf, Resume: x.howToResume()}))
+	}
+	if x.in.Summary {
+		x.summary = report.NewSummary(report.SummaryOptions{
+			Write:      func(text string) error { return x.files.WriteSummary(x.mask.Text(text)) },
+			WorkflowID: d.run.WorkflowID, Workflow: d.scope.workflow, Resume: x.howToResume(), Notes: x.notes,
+		})
+		if err := x.retell(d, x.summary); err != nil {
+			return err
+		}
+		d.fan.Add("step summary", x.summary)
+	}
+	return nil
+}
+
+// retell tells the summary what other parts of the run, on other machines maybe,
+// have done.
+func (x *action) retell(d *drive, to report.Reporter) error {
+	if !d.resumed {
+		return nil
+	}
+	path, err := d.dir("events.jsonl")
+	if err != nil {
+		return err
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	return report.Replay(f, to)
+}
+
+// fileOf is the path of a state's file in the repository.
+func (x *action) fileOf(name string) string {
+	st, ok := x.scope.workflow.State(name)
+	rel, err := filepath.Rel(x.top, x.scope.path)
+	if !ok || err != nil || !filepath.IsLocal(rel) || strings.EqualFold(filepath.Ext(rel), ".zip") {
+		return ""
+	}
+	if x.scope.entry != "" {
+		rel = filepath.Dir(rel)
+	}
+	return path.Join(filepath.ToSlash(rel), st.Name)
+}
+
+// howToResume says how the run goes on.
+func (x *action) howToResume() string {
+	if x.in.Store == job.StoreLocal {
+		return "run the step again with `state-dir: " + x.in.StateDir + "`"
+	}
+	return "run the workflow again: a later step, job or workflow run with `key: " + x.key + "` takes it up"
+}
+
+// hasPrompts reports whether the workflow may need the agent CLI.
+func (s *scope) hasPrompts() bool {
+	for _, name := range s.workflow.Names() {
+		if st, _ := s.workflow.State(name); st.Kind == protocol.Prompt {
+			return true
+		}
+	}
+	return false
+}

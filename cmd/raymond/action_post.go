@@ -1,0 +1,132 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/job"
+	"github.com/raymond-action/raymond-action/runner/claude"
+	"github.com/raymond-action/raymond-action/runner/shell"
+	"github.com/raymond-action/raymond-action/state"
+)
+
+// actionPostCommand is the part of a step that runs at the end of its job,
+// however the main part ended.
+func (a *App) actionPostCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "action-post", Short: "store what a step that was cut off has not stored (action.yml starts it)", Args: cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error { return a.actionPost() },
+	}
+}
+
+// actionPost takes nothing from the main part but the files of its run, which are
+// checked like those of any run.
+func (a *App) actionPost() error {
+	err := errors.Join(shell.Undumpable(), shell.Adopt())
+	x := &action{app: a, log: job.NewCommands(a.Stdout, a.Getenv("GITHUB_WORKSPACE"))}
+	defer x.log.Close()
+	if err == nil {
+		err = x.post(context.Background())
+	}
+	var out []error
+	for _, f := range faults(err) {
+		f = x.worded(f)
+		x.tell(f)
+		out = append(out, f)
+	}
+	return errors.Join(append(out, x.log.Close())...)
+}
+
+// post stores what is left to store. Inputs that are wrong were the main part's
+// matter, and then there is nothing.
+func (x *action) post(ctx context.Context) error {
+	if err := x.prepare(); err != nil || x.in.Mode != job.ModeRun || x.in.Store == job.StoreLocal {
+		return nil
+	}
+	ids, err := state.List(x.dir)
+	if err != nil {
+		return err
+	}
+	s, err := x.openServices()
+	if err != nil || s.runtime == nil {
+		return err
+	}
+	x.findBase(ctx)
+	var errs []error
+	for _, id := range ids {
+		errs = append(errs, x.storeLeft(ctx, s, id))
+	}
+	return errors.Join(errs...)
+}
+
+// storeLeft stores a run of the main part, unless its end is stored.
+func (x *action) storeLeft(ctx context.Context, s services, id string) error {
+	c, err := readChain(filepath.Join(x.dir, id))
+	if errors.Is(err, os.ErrNotExist) {
+		return nil // nothing of it was to be stored
+	}
+	if err != nil {
+		return err
+	}
+	store, run, err := state.Open(x.dir, id, holder())
+	if err != nil {
+		return err
+	}
+	defer store.Close()
+	if err := sweep(run.Mark); err != nil {
+		return err
+	}
+	if run.Progress.Seq == c.Seq && run.Progress.Status == c.Status {
+		return nil
+	}
+	return x.storeRun(ctx, s, c, run)
+}
+
+func (x *action) storeRun(ctx context.Context, s services, c chain, run *state.Run) error {
+	open, err := x.isOpen(ctx)
+	if err != nil {
+		return err
+	}
+	d := x.newDepot(s, run.WorkflowID, open)
+	d.base, d.chain = x.base, c
+	if err := d.adoptSent(ctx); err != nil {
+		return err
+	}
+	d.slots.Adopt(d.chain.Standing)
+	img, err := takeImage(run, filepath.Join(x.dir, run.WorkflowID), &claude.Backend{Env: job.AgentEnviron(x.app.Environ, x.in.Env)})
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, lastSave)
+	defer cancel()
+	result, err := d.save(ctx, img)
+	if err != nil {
+		return storeFault(err)
+	}
+	x.log.Print(fmt.Sprintf("stored %s at step %d (%s) as %s", run.WorkflowID, result.SeqStored, run.Progress.Status, result.Store))
+	x.stored = result.Store
+	return nil
+}
+
+// adoptSent finds out whether the store that the main part could not finish has
+// arrived: then that artifact is the run's own. Services that tell no digest
+// leave nothing but the name to go by.
+func (d *depot) adoptSent(ctx context.Context) error {
+	if d.chain.Sending == "" {
+		return nil
+	}
+	d.ask(ctx)
+	answer := <-d.standing
+	d.standing = nil
+	for _, a := range answer.list {
+		if a.Digest == "" || a.Digest == d.chain.Sending {
+			d.chain.Standing = append(d.chain.Standing, a)
+		}
+	}
+	return answer.err
+}

@@ -1,0 +1,281 @@
+package main
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strconv"
+
+	"github.com/raymond-action/raymond-action/artifacts"
+	"github.com/raymond-action/raymond-action/runner/checkpoint"
+	"github.com/raymond-action/raymond-action/runner/keep"
+	"github.com/raymond-action/raymond-action/runner/mask"
+	"github.com/raymond-action/raymond-action/runner/workspace"
+	"github.com/raymond-action/raymond-action/state"
+)
+
+// depot makes checkpoints of a run and stores them as artifacts. After it is set
+// up only the saver uses it.
+type depot struct {
+	slots  *keep.Slots
+	keys   *checkpoint.Keys
+	mask   *mask.Set
+	git    *workspace.Git // nil: work in the workspace is not stored
+	base   string         // the commit that the job was checked out at
+	open   bool           // anybody may read what is stored, and there is no key
+	dir    string         // of the run's own files: the chain is noted there
+	temp   string         // where checkpoints are made
+	origin checkpoint.Manifest
+	chain  chain
+
+	saver *keep.Saver[*image]
+	// standing brings what stood in the slots when a new run began; nil when that
+	// is known.
+	standing chan slotted
+	service  keep.Service
+	query    keep.Query
+	work     string   // folder of the last snapshot of the workspace, "" for none
+	notes    []string // what the last checkpoint lacks, for people
+}
+
+// chain is where the sequence of a run's checkpoints stands. It is kept in a
+// file, so that the post part of the step can add to it.
+type chain struct {
+	Generation int              `json:"generation"` // of the last checkpoint; 0: none yet
+	Digest     string           `json:"digest"`     // of it
+	Base       *checkpoint.Base `json:"base,omitempty"`
+	Seq        int              `json:"seq"` // of the run in it
+	Status     state.Status     `json:"status"`
+	Name       string           `json:"name"` // of the artifact
+	Stored     int              `json:"stored"`
+	// Standing are the artifacts that this part of the run may replace.
+	Standing []artifacts.Artifact `json:"standing"`
+	// Sending is the digest of an archive whose store was begun, and of which it is
+	// not known whether it has arrived; "" for none.
+	Sending string `json:"sending,omitempty"`
+}
+
+const chainFile = "checkpoint.json"
+
+func readChain(dir string) (c chain, err error) {
+	data, err := os.ReadFile(filepath.Join(dir, chainFile))
+	if err != nil {
+		return c, err
+	}
+	if err := json.Unmarshal(data, &c); err != nil {
+		return c, &state.Invalid{Path: filepath.Join(dir, chainFile), What: err.Error()}
+	}
+	return c, nil
+}
+
+func (d *depot) note() error {
+	data, err := json.Marshal(d.chain)
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(d.dir, 0o700); err != nil {
+		return err
+	}
+	tmp := filepath.Join(d.dir, chainFile+".tmp")
+	if err := os.WriteFile(tmp, data, 0o600); err != nil {
+		return err
+	}
+	return os.Rename(tmp, filepath.Join(d.dir, chainFile))
+}
+
+// slotted is what stands in the slots.
+type slotted struct {
+	list []artifacts.Artifact
+	err  error
+}
+
+// ask begins to find out what stands in the slots.
+func (d *depot) ask(ctx context.Context) {
+	answer := make(chan slotted, 1)
+	d.standing = answer
+	go func() {
+		f := keep.Finder{Service: d.service}
+		list, err := f.Standing(ctx, d.query)
+		answer <- slotted{list, err}
+	}()
+}
+
+// adopt takes over what stood in the slots when a new run began.
+func (d *depot) adopt(ctx context.Context) error {
+	if d.standing == nil {
+		return nil
+	}
+	select {
+	case s := <-d.standing:
+		if s.err != nil {
+			d.ask(context.WithoutCancel(ctx))
+			return s.err
+		}
+		d.standing, d.chain.Standing = nil, s.list
+		d.slots.Adopt(s.list)
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// save stores an image as the next generation.
+func (d *depot) save(ctx context.Context, img *image) (keep.Result, error) {
+	if err := d.adopt(ctx); err != nil {
+		return keep.Result{}, err
+	}
+	temp, err := os.MkdirTemp(d.temp, "checkpoint-")
+	if err != nil {
+		return keep.Result{}, err
+	}
+	defer os.RemoveAll(temp)
+	f, err := os.Create(filepath.Join(temp, "checkpoint.zip"))
+	if err != nil {
+		return keep.Result{}, err
+	}
+	defer f.Close()
+	written, err := d.write(ctx, f, img)
+	if err != nil {
+		return keep.Result{}, err
+	}
+	if err := d.sending(f, written.Size); err != nil {
+		return keep.Result{}, err
+	}
+	a, err := d.slots.Store(ctx, written.Manifest.Generation, f, written.Size)
+	if err != nil {
+		return keep.Result{}, err
+	}
+	return keep.Result{Store: a.Name, SeqStored: written.Manifest.Seq, Bytes: written.Size}, d.stored(a, written)
+}
+
+// sending notes what is about to be stored: another process may have to find out
+// whether it arrived.
+func (d *depot) sending(f *os.File, size int64) error {
+	h := sha256.New()
+	if _, err := io.Copy(h, io.NewSectionReader(f, 0, size)); err != nil {
+		return err
+	}
+	d.chain.Sending = fmt.Sprintf("sha256:%x", h.Sum(nil))
+	return d.note()
+}
+
+// stored notes that a checkpoint is where a later job finds it.
+func (d *depot) stored(a artifacts.Artifact, w checkpoint.Written) error {
+	c := &d.chain
+	c.Generation, c.Digest, c.Seq, c.Status = w.Manifest.Generation, w.Digest, w.Manifest.Seq, w.Manifest.Status
+	c.Name, c.Sending, c.Stored = a.Name, "", d.slots.Stored()
+	c.Standing = append(c.Standing, a)
+	return d.note()
+}
+
+// write makes the file of a checkpoint.
+func (d *depot) write(ctx context.Context, f *os.File, img *image) (checkpoint.Written, error) {
+	m := d.manifest(img)
+	parts, err := img.logs()
+	if err != nil {
+		return checkpoint.Written{}, fmt.Errorf("read logs: %w", err)
+	}
+	parts = append(parts, checkpoint.Part{Name: "state.json", Data: img.state})
+	if img.events.Path != "" {
+		parts = append(parts, img.events)
+	}
+	work, err := d.snapshot(ctx, img)
+	if err != nil {
+		return checkpoint.Written{}, err
+	}
+	d.notes = work.notes
+	if d.open {
+		m.Transcripts = nil
+		m.LeftOut = []checkpoint.LeftOut{
+			{What: "transcripts", Held: len(img.transcripts) > 0}, {What: "workspace", Held: work.held},
+		}
+		work.parts = nil
+		d.leftOut(m.LeftOut)
+	} else {
+		parts = append(parts, img.transcripts...)
+	}
+	if work.lost {
+		m.LeftOut = []checkpoint.LeftOut{{What: "workspace", Held: true}}
+	}
+	parts = append(parts, work.parts...)
+	return checkpoint.Write(f, checkpoint.Writing{Manifest: m, Parts: parts, Keys: d.keys, Mask: d.mask.Fill})
+}
+
+// leftOut says what a checkpoint that anybody may read lacks.
+func (d *depot) leftOut(left []checkpoint.LeftOut) {
+	for _, l := range left {
+		if l.Held {
+			d.notes = append(d.notes, "The checkpoint lacks the "+l.What+", since anybody may read artifacts of a public repository: "+
+				"set `state-key` to have all of it stored, encrypted.")
+		}
+	}
+}
+
+// manifest is what identifies the next checkpoint.
+func (d *depot) manifest(img *image) checkpoint.Manifest {
+	m := d.origin
+	m.Generation, m.Previous, m.Base = d.chain.Generation+1, d.chain.Digest, d.chain.Base
+	m.WorkflowID, m.Status, m.Reason, m.Seq = img.manifest.WorkflowID, img.manifest.Status, img.manifest.Reason, img.manifest.Seq
+	m.TotalUSD, m.Iterations, m.Created = img.manifest.TotalUSD, img.manifest.Iterations, img.manifest.Created
+	m.Transcripts = img.manifest.Transcripts
+	return m
+}
+
+// work is a snapshot of the workspace.
+type work struct {
+	parts []checkpoint.Part
+	held  bool // there was something beyond the commit of the checkout
+	lost  bool // it could not be stored
+	notes []string
+}
+
+// snapshot packs the work in the workspace. Work that is too large is left out:
+// the rest of the run is worth being stored.
+func (d *depot) snapshot(ctx context.Context, img *image) (work, error) {
+	if d.git == nil {
+		return work{}, nil
+	}
+	to, err := os.MkdirTemp(d.temp, "workspace-")
+	if err != nil {
+		return work{}, err
+	}
+	saved, err := d.git.Save(ctx, workspace.Saving{Dirs: img.dirs, Base: d.base, To: to, Last: d.work})
+	if errors.Is(err, workspace.ErrTooLarge) {
+		return work{lost: true, notes: []string{"The checkpoint lacks the work in the workspace: " + err.Error() + "."}}, os.RemoveAll(to)
+	}
+	if err != nil {
+		return work{}, errors.Join(fmt.Errorf("pack the workspace: %w", err), os.RemoveAll(to))
+	}
+	if d.work != "" {
+		if err := os.RemoveAll(d.work); err != nil {
+			return work{}, err
+		}
+	}
+	d.work = to
+	w := work{held: saved.Held, notes: saved.Notes}
+	for _, name := range saved.Files {
+		w.parts = append(w.parts, checkpoint.Part{Name: "workspace/" + name, Path: filepath.Join(to, name), Size: -1})
+	}
+	return w, nil
+}
+
+// origin is what a checkpoint says of the job that made it.
+func (x *action) origin() checkpoint.Manifest {
+	number := func(name string) int64 {
+		n, err := strconv.ParseInt(x.app.Getenv(name), 10, 64)
+		if err != nil {
+			return 0
+		}
+		return n
+	}
+	return checkpoint.Manifest{
+		RepositoryID: x.event.RepositoryID, Repository: x.event.Repository, Workflow: x.workflowFile(), Key: x.key,
+		RunID: number("GITHUB_RUN_ID"), RunAttempt: max(1, int(number("GITHUB_RUN_ATTEMPT"))), Job: x.app.Getenv("GITHUB_JOB"),
+		Event: x.event.Name, Number: x.event.Number, Places: x.placesHere(), Program: version,
+	}
+}

@@ -1,0 +1,164 @@
+package acttest
+
+import (
+	"encoding/json"
+	"net"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/raymond-action/raymond-action/internal/nodetest"
+)
+
+// Config is one event and what it happens to.
+type Config struct {
+	Repo     string            // the repository, as Repository makes it
+	Workflow string            // the workflow file in it, as in ".github/workflows/x.yml"
+	Event    string            // "" for workflow_dispatch
+	Payload  string            // the event's JSON; "" for none
+	Job      string            // this job and what it needs; "" for all
+	RunID    int64             // the workflow run's id; 0 for 1
+	Env      map[string]string // for every step
+	Inputs   map[string]string // of a workflow_dispatch
+	Secrets  map[string]string // GITHUB_TOKEN is one of them
+	// Actions are the folders of the actions that the workflow uses by name: the
+	// key is as in "acme/raymond-action@v1".
+	Actions map[string]string
+	// Artifacts is where act's own artifact server keeps them: runs with one
+	// folder see the artifacts of each other's run ids. "" for a new folder.
+	Artifacts string
+	Results   Results       // a stand-in for the results service instead
+	Node      string        // the path of node; "" for the pinned one
+	Path      []string      // folders that come first on PATH
+	Limit     time.Duration // how long it may take; 0 for two minutes
+}
+
+// Results is a results service that speaks the protocol of GitHub's.
+type Results struct {
+	URL   string // "" for act's own
+	Token string // a JSON web token whose scope names the run and the job
+}
+
+// labels are the values of runs-on that this machine stands in for.
+var labels = []string{"ubuntu-latest", "ubuntu-24.04", "ubuntu-22.04", "self-hosted"}
+
+// machine is the folder of everything that one run has on this machine.
+type machine struct {
+	t    testing.TB
+	root string
+}
+
+func newMachine(t testing.TB) *machine {
+	t.Helper()
+	root, err := os.MkdirTemp("", "acttest-") //nolint:usetesting // paths of sockets are bounded, and a test's name is long
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := &machine{t: t, root: root}
+	m.write("home/.config/act/actrc", "")
+	return m
+}
+
+// path is a file of the machine that steps don't know of.
+func (m *machine) path(name string) string { return filepath.Join(m.root, filepath.FromSlash(name)) }
+
+func (m *machine) write(name, text string) string {
+	m.t.Helper()
+	if err := os.MkdirAll(filepath.Dir(m.path(name)), 0o700); err != nil {
+		m.t.Fatal(err)
+	}
+	if err := os.WriteFile(m.path(name), []byte(text), 0o600); err != nil {
+		m.t.Fatal(err)
+	}
+	return m.path(name)
+}
+
+// table writes names and values in a form that act reads: JSON is YAML. They
+// are no arguments, so that no step finds secrets in the list of processes.
+func (m *machine) table(name string, values map[string]string) string {
+	m.t.Helper()
+	if values == nil {
+		values = map[string]string{}
+	}
+	data, err := json.Marshal(values)
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	return m.write(name, string(data))
+}
+
+// args are the arguments of act.
+func (m *machine) args(c Config) []string {
+	m.t.Helper()
+	args := []string{
+		orElse(c.Event, "workflow_dispatch"), "--json", "--rm", "--use-gitignore=false", "--no-recurse",
+		"--workflows", c.Workflow, "--action-offline-mode", "--no-cache-server", "--cache-server-addr", "127.0.0.1",
+		"--artifact-server-path", c.Artifacts, "--artifact-server-addr", "127.0.0.1", "--artifact-server-port", freePort(m.t),
+		"--env-file", m.table("env.yml", c.env()), "--secret-file", m.table("secrets.yml", c.Secrets),
+		"--input-file", m.table("inputs.yml", c.Inputs), "--var-file", m.table("vars.yml", nil),
+	}
+	for _, label := range labels {
+		args = append(args, "--platform", label+"=-self-hosted")
+	}
+	for name, dir := range c.Actions {
+		args = append(args, "--local-repository", name+"="+dir)
+	}
+	if c.Payload != "" {
+		args = append(args, "--eventpath", m.write("event.json", c.Payload))
+	}
+	if c.Job != "" {
+		args = append(args, "--job", c.Job)
+	}
+	return args
+}
+
+func (c Config) env() map[string]string {
+	env := map[string]string{"GITHUB_RUN_ID": strconv.FormatInt(max(1, c.RunID), 10)}
+	for name, value := range c.Env {
+		env[name] = value
+	}
+	return env
+}
+
+// environ is the whole environment of act, all of which steps get.
+func (m *machine) environ(c Config) []string {
+	m.t.Helper()
+	node := c.Node
+	if node == "" {
+		node = nodetest.Install(m.t)
+	}
+	path := append(c.Path[:len(c.Path):len(c.Path)], filepath.Dir(node), "/usr/local/bin", "/usr/bin", "/bin")
+	env := []string{
+		"HOME=" + m.path("home"), "PATH=" + strings.Join(path, string(filepath.ListSeparator)), "LANG=C.UTF-8",
+		markVar + "=" + m.root,
+	}
+	if c.Results.URL != "" {
+		env = append(env, "ACTIONS_RUNTIME_URL="+strings.TrimSuffix(c.Results.URL, "/")+"/", "ACTIONS_RUNTIME_TOKEN="+c.Results.Token)
+	}
+	return env
+}
+
+// freePort returns a port that nobody listens on; act can't choose one itself.
+func freePort(t testing.TB) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	_, port, err := net.SplitHostPort(l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return port
+}
+
+func orElse(value, other string) string {
+	if value == "" {
+		return other
+	}
+	return value
+}

@@ -1,0 +1,2 @@
+'use strict';
+console.log(`post after ${process.env['STATE_from-main']}`);

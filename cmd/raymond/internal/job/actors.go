@@ -1,0 +1,195 @@
+package job
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// ofNobody are the events that nobody without write permission can cause.
+var ofNobody = map[string]bool{
+	"schedule": true, "workflow_dispatch": true, "repository_dispatch": true, "push": true, "merge_group": true,
+}
+
+// ofPeople are the events that somebody causes who has to be allowed to. One that
+// is in neither table is refused unless it is allowed by name.
+var ofPeople = map[string]bool{
+	"issues": true, "issue_comment": true, "discussion": true, "discussion_comment": true, "commit_comment": true,
+	"pull_request": true, "pull_request_target": true, "pull_request_review": true,
+	"pull_request_review_comment": true, "pull_request_comment": true,
+	"create": true, "delete": true, "fork": true, "gollum": true, "label": true, "milestone": true,
+	"release": true, "watch": true, "workflow_run": true,
+}
+
+// notFromForks are the events that run with secrets though they may be about the
+// code of a stranger.
+var notFromForks = map[string]bool{"pull_request_target": true, "workflow_run": true}
+
+// Rules are what a workflow's author allows beyond the defaults.
+type Rules struct {
+	AllowActors []string // logins of people
+	AllowBots   []string // logins of bots, with or without [bot]; "*" for all
+	AllowEvents []string // names of events
+}
+
+// Permissions tells what somebody may do in the repository.
+type Permissions interface {
+	// Permission is "admin", "maintain", "write", "triage", "read" or "none".
+	Permission(ctx context.Context, login string) (string, error)
+}
+
+// Grant is what an allowed start rests on.
+type Grant struct {
+	// Level is the lowest permission of the people who caused the event, "none" if it
+	// could not be told; "" if it was caused by no person.
+	Level string
+}
+
+// Denied is why a run may not start.
+type Denied struct {
+	Who     string // login; "" when it is not about a person
+	Event   string
+	Why     string
+	Setting string // the input that allows it
+}
+
+// Error is the denial in one line, without its setting.
+func (d *Denied) Error() string {
+	if d.Who == "" {
+		return fmt.Sprintf("event %s: %s", d.Event, d.Why)
+	}
+	return fmt.Sprintf("%s (event %s): %s", shorten(d.Who), d.Event, d.Why)
+}
+
+// Authorize says whether the event may start a run: nil if so. What can't be
+// found out is a no. The rules are in docs/inputs.md.
+func Authorize(ctx context.Context, rules Rules, e Event, ask Permissions) (Grant, *Denied) {
+	if d := refused(rules, e); d != nil {
+		return Grant{}, d
+	}
+	if ofNobody[e.Name] {
+		return Grant{}, nil
+	}
+	people, d := causes(e)
+	if d != nil {
+		return Grant{}, d
+	}
+	var grant Grant
+	for _, who := range people {
+		level, d := admit(ctx, gate{rules, e, ask}, who)
+		if d != nil {
+			return Grant{}, d
+		}
+		grant.Level = lower(grant.Level, level)
+	}
+	return grant, nil
+}
+
+// refused judges the event by itself.
+func refused(rules Rules, e Event) *Denied {
+	if slices.Contains(rules.AllowEvents, e.Name) {
+		return nil
+	}
+	if !ofNobody[e.Name] && !ofPeople[e.Name] {
+		return &Denied{Event: e.Name, Why: "it is not known who can cause this event", Setting: "allow-events"}
+	}
+	if notFromForks[e.Name] && e.Fork {
+		why := "it comes from a fork, and would run with this repository's secrets"
+		return &Denied{Event: e.Name, Why: why, Setting: "allow-events"}
+	}
+	return nil
+}
+
+// causes are those who caused an event of people, each once.
+func causes(e Event) ([]Account, *Denied) {
+	all := append([]Account{e.Sender}, e.Others...)
+	if e.Attempt > 1 && (e.Triggering != "" || !e.Gitea) {
+		all = append(all, Account{Login: e.Triggering})
+	}
+	if e.Sender.Login == "" && !ofPeople[e.Name] {
+		all = all[1:] // an event allowed by name that nobody sent
+	}
+	var people []Account
+	for _, a := range all {
+		if a.Login == "" {
+			return nil, &Denied{Event: e.Name, Why: "it is not known who caused it", Setting: "allow-events"}
+		}
+		same := func(b Account) bool { return strings.EqualFold(a.Login, b.Login) && (a.Type == "" || a.Type == b.Type) }
+		if !slices.ContainsFunc(people, same) {
+			people = append(people, a)
+		}
+	}
+	return people, nil
+}
+
+// gate is what somebody has to pass.
+type gate struct {
+	rules Rules
+	event Event
+	ask   Permissions
+}
+
+// admit returns the permission of somebody who may start the run; "" for a bot.
+func admit(ctx context.Context, g gate, who Account) (string, *Denied) {
+	deny := func(why, setting string) (string, *Denied) {
+		return "", &Denied{Who: who.Login, Event: g.event.Name, Why: why, Setting: setting}
+	}
+	// A person can have a bot's name and the other way round: what somebody is comes
+	// before any list.
+	if isBot(who) {
+		if slices.ContainsFunc(g.rules.AllowBots, func(name string) bool { return name == "*" || sameBot(name, who.Login) }) {
+			return "", nil
+		}
+		return deny("is a bot, and bots may not start this", "allow-bots")
+	}
+	level, err := "none", error(nil)
+	if actorName.MatchString(who.Login) {
+		level, err = g.ask.Permission(ctx, who.Login)
+	}
+	switch {
+	case err == nil && canWrite(level):
+		return level, nil
+	case slices.ContainsFunc(g.rules.AllowActors, func(name string) bool { return strings.EqualFold(name, who.Login) }):
+		return "none", nil
+	case err != nil:
+		return deny("it could not be found out whether they have write permission: "+err.Error(), "allow-actors")
+	}
+	return deny(fmt.Sprintf("has the permission %q, and needs write", shorten(level)), "allow-actors")
+}
+
+// isBot tells bots from people. Gitea does not say the type of an account.
+func isBot(a Account) bool {
+	login := strings.ToLower(a.Login)
+	return strings.EqualFold(a.Type, "Bot") || strings.HasSuffix(login, "[bot]") || login == "gitea-actions"
+}
+
+func sameBot(a, b string) bool {
+	bare := func(s string) string { return strings.TrimSuffix(strings.ToLower(s), "[bot]") }
+	return bare(a) == bare(b)
+}
+
+// canWrite reports whether a permission is write or more; "owner" is Gitea's.
+func canWrite(level string) bool {
+	switch level {
+	case "write", "maintain", "admin", "owner":
+		return true
+	}
+	return false
+}
+
+// lower is the one of two permissions that allows less; "" allows what the other
+// does.
+func lower(a, b string) string {
+	if a == "" || b != "" && !canWrite(b) {
+		return b
+	}
+	return a
+}
+
+// Trusted says whether settings, hooks and CLAUDE.md of the checkout may be
+// obeyed, unless trust-checkout says so: not on events from forks, of people
+// without write permission, or where it is not known whose code it is.
+func Trusted(e Event, g Grant) bool {
+	return !e.Fork && e.HeadKnown && (g.Level == "" || canWrite(g.Level))
+}

@@ -1,0 +1,152 @@
+package job
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// people are a Permissions that knows some, and panics if a name is asked for
+// that must not reach the API.
+type people map[string]string
+
+func (p people) Permission(_ context.Context, login string) (string, error) {
+	if strings.ContainsAny(login, "/[]. ?#%") || login == "" {
+		panic(fmt.Sprintf("asked for %q", login))
+	}
+	if level, ok := p[login]; ok {
+		return level, nil
+	}
+	return "", errors.New("not known (404)")
+}
+
+var somePeople = people{"ann": "write", "mo": "maintain", "root": "admin", "own": "owner", "tri": "triage", "eve": "read", "nil": "none", "renovate": "read", "odd": "WRITE"}
+
+func user(login string) Account { return Account{Login: login, Type: "User"} }
+
+func bot(login string) Account { return Account{Login: login, Type: "Bot"} }
+
+// starts are events, the rules that they meet, and what becomes of them.
+var starts = []struct {
+	what  string
+	event Event
+	rules Rules
+	want  string // the setting of a denial, "" when allowed
+	level string
+}{
+	{"a schedule", Event{Name: "schedule"}, Rules{}, "", ""},
+	{"a dispatch by a reader, who can't", Event{Name: "workflow_dispatch", Sender: user("eve")}, Rules{}, "", ""},
+	{"a push of a bot", Event{Name: "push", Sender: bot("x[bot]")}, Rules{}, "", ""},
+	{"a writer", Event{Name: "issues", Sender: user("ann")}, Rules{}, "", "write"},
+	{"a maintainer", Event{Name: "issues", Sender: user("mo")}, Rules{}, "", "maintain"},
+	{"an administrator", Event{Name: "discussion_comment", Sender: user("root")}, Rules{}, "", "admin"},
+	{"Gitea's owner", Event{Name: "issues", Sender: Account{Login: "own"}}, Rules{}, "", "owner"},
+	{"a reader", Event{Name: "issue_comment", Sender: user("eve")}, Rules{}, "allow-actors", ""},
+	{"a triager", Event{Name: "issue_comment", Sender: user("tri")}, Rules{}, "allow-actors", ""},
+	{"nobody special", Event{Name: "watch", Sender: user("nil")}, Rules{}, "allow-actors", ""},
+	{"a permission in other letters", Event{Name: "issues", Sender: user("odd")}, Rules{}, "allow-actors", ""},
+	{"someone unknown", Event{Name: "issues", Sender: user("zoe")}, Rules{}, "allow-actors", ""},
+	{"a reader by name", Event{Name: "issues", Sender: user("eve")}, Rules{AllowActors: []string{"EVE"}}, "", "none"},
+	{"someone unknown by name", Event{Name: "issues", Sender: user("zoe")}, Rules{AllowActors: []string{"zoe"}}, "", "none"},
+	{"a writer by name", Event{Name: "issues", Sender: user("ann")}, Rules{AllowActors: []string{"ann"}}, "", "write"},
+	{"no sender", Event{Name: "issues"}, Rules{AllowActors: []string{""}}, "allow-events", ""},
+	{"a login that is a path", Event{Name: "issues", Sender: user("../../x")}, Rules{}, "allow-actors", ""},
+	{"a login with blanks", Event{Name: "issues", Sender: user("ann ")}, Rules{}, "allow-actors", ""},
+
+	{"a bot", Event{Name: "issues", Sender: bot("renovate[bot]")}, Rules{}, "allow-bots", ""},
+	{"a bot among the actors", Event{Name: "issues", Sender: bot("renovate[bot]")}, Rules{AllowActors: []string{"renovate[bot]", "renovate"}}, "allow-bots", ""},
+	{"a bot by name", Event{Name: "issues", Sender: bot("Renovate[bot]")}, Rules{AllowBots: []string{"renovate"}}, "", ""},
+	{"a bot by its full name", Event{Name: "issues", Sender: bot("renovate[bot]")}, Rules{AllowBots: []string{"renovate[bot]"}}, "", ""},
+	{"another bot", Event{Name: "issues", Sender: bot("renovate-x[bot]")}, Rules{AllowBots: []string{"renovate"}}, "allow-bots", ""},
+	{"all bots", Event{Name: "issues", Sender: bot("x")}, Rules{AllowBots: []string{"*"}}, "", ""},
+	{"a bot with write permission", Event{Name: "issues", Sender: bot("ann")}, Rules{}, "allow-bots", ""},
+	{"a person with a bot's name", Event{Name: "issues", Sender: user("renovate")}, Rules{AllowBots: []string{"renovate", "*"}}, "allow-actors", ""},
+	{"a bot without a type", Event{Name: "issues", Sender: Account{Login: "X[BOT]"}}, Rules{AllowActors: []string{"x[bot]"}}, "allow-bots", ""},
+	{"Gitea's own bot", Event{Name: "issues", Sender: Account{Login: "gitea-actions"}, Gitea: true}, Rules{}, "allow-bots", ""},
+
+	{"a re-run by a writer", Event{Name: "issues", Sender: user("ann"), Attempt: 2, Triggering: "mo"}, Rules{}, "", "write"},
+	{"a re-run by a reader", Event{Name: "issues", Sender: user("ann"), Attempt: 2, Triggering: "eve"}, Rules{}, "allow-actors", ""},
+	{"a re-run by a bot", Event{Name: "issues", Sender: user("ann"), Attempt: 2, Triggering: "x[bot]"}, Rules{}, "allow-bots", ""},
+	{"a re-run of a reader's event", Event{Name: "issues", Sender: user("eve"), Attempt: 2, Triggering: "ann"}, Rules{}, "allow-actors", ""},
+	{"a re-run by nobody", Event{Name: "issues", Sender: user("ann"), Attempt: 2}, Rules{}, "allow-events", ""},
+	{"a re-run on Gitea, which does not tell", Event{Name: "issues", Sender: user("ann"), Attempt: 2, Gitea: true}, Rules{}, "", "write"},
+	{"a first run by a reader", Event{Name: "issues", Sender: user("ann"), Attempt: 1, Triggering: "eve"}, Rules{}, "", "write"},
+	{"a re-run of a schedule by a reader", Event{Name: "schedule", Attempt: 2, Triggering: "eve"}, Rules{}, "", ""},
+	{"a re-run by one of two allowed ones", Event{Name: "issues", Sender: user("ann"), Attempt: 2, Triggering: "eve"}, Rules{AllowActors: []string{"eve"}}, "", "none"},
+
+	{"a pull request from a fork by a writer", Event{Name: "pull_request", Sender: user("ann"), Fork: true}, Rules{}, "", "write"},
+	{"a pull request from a fork by a reader", Event{Name: "pull_request", Sender: user("eve"), Fork: true}, Rules{}, "allow-actors", ""},
+	{"pull_request_target from a fork by a writer", Event{Name: "pull_request_target", Sender: user("ann"), Fork: true}, Rules{}, "allow-events", ""},
+	{"pull_request_target from a fork, allowed", Event{Name: "pull_request_target", Sender: user("ann"), Fork: true}, Rules{AllowEvents: []string{"pull_request_target"}}, "", "write"},
+	{"pull_request_target from a fork, allowed, by a reader", Event{Name: "pull_request_target", Sender: user("eve"), Fork: true}, Rules{AllowEvents: []string{"pull_request_target"}}, "allow-actors", ""},
+	{"pull_request_target from here", Event{Name: "pull_request_target", Sender: user("ann")}, Rules{}, "", "write"},
+	{"workflow_run from a fork", Event{Name: "workflow_run", Sender: user("ann"), Fork: true}, Rules{}, "allow-events", ""},
+	{"workflow_run from here", Event{Name: "workflow_run", Sender: user("ann"), Others: []Account{user("mo")}}, Rules{}, "", "write"},
+	{"workflow_run after a reader's run", Event{Name: "workflow_run", Sender: user("ann"), Others: []Account{user("eve")}}, Rules{}, "allow-actors", ""},
+	{"workflow_run of a person and a bot of that name", Event{Name: "workflow_run", Sender: user("ann"), Others: []Account{bot("ann")}}, Rules{}, "allow-bots", ""},
+
+	{"an event that nobody knows", Event{Name: "unheard_of", Sender: user("root")}, Rules{}, "allow-events", ""},
+	{"the same, allowed", Event{Name: "unheard_of", Sender: user("ann")}, Rules{AllowEvents: []string{"unheard_of"}}, "", "write"},
+	{"the same, of a reader", Event{Name: "unheard_of", Sender: user("eve")}, Rules{AllowEvents: []string{"unheard_of"}}, "allow-actors", ""},
+	{"the same, of nobody", Event{Name: "unheard_of"}, Rules{AllowEvents: []string{"unheard_of"}}, "", ""},
+}
+
+func TestWhoMayStart(t *testing.T) {
+	for _, test := range starts {
+		test.event.Attempt = max(1, test.event.Attempt)
+		grant, denied := Authorize(t.Context(), test.rules, test.event, somePeople)
+		got := ""
+		if denied != nil {
+			got = denied.Setting
+			if denied.Event != test.event.Name || len(strings.Fields(denied.Error())) < 4 {
+				t.Errorf("%s: got %+v, want it to name the event and to say why", test.what, denied)
+			}
+		}
+		if got != test.want || grant.Level != test.level {
+			t.Errorf("%s: %+v, %+v: got %v, level %q; want denied by %q, level %q", test.what, test.event, test.rules, denied, grant.Level, test.want, test.level)
+		}
+	}
+}
+
+// TestNobodyIsAskedTwice: one question for each person, whatever the case of
+// letters.
+func TestNobodyIsAskedTwice(t *testing.T) {
+	var asked []string
+	e := Event{Name: "workflow_run", Sender: user("Ann"), Others: []Account{user("ann"), user("mo")}, Attempt: 3, Triggering: "MO"}
+	_, denied := Authorize(t.Context(), Rules{}, e, permissionFunc(func(login string) (string, error) {
+		asked = append(asked, login)
+		return "write", nil
+	}))
+	if want := []string{"Ann", "mo"}; denied != nil || !slices.Equal(asked, want) {
+		t.Errorf("got %v, asked for %q; want nil, %q", denied, asked, want)
+	}
+}
+
+type permissionFunc func(string) (string, error)
+
+func (f permissionFunc) Permission(_ context.Context, login string) (string, error) { return f(login) }
+
+func TestWhichCheckoutIsTrusted(t *testing.T) {
+	for _, test := range []struct {
+		event Event
+		level string
+		want  bool
+	}{
+		{Event{Name: "schedule", HeadKnown: true}, "", true},
+		{Event{Name: "issues", HeadKnown: true}, "write", true},
+		{Event{Name: "issues", HeadKnown: true}, "owner", true},
+		{Event{Name: "issues", HeadKnown: true}, "none", false},
+		{Event{Name: "issues", HeadKnown: true}, "read", false},
+		{Event{Name: "pull_request", HeadKnown: true, Fork: true}, "admin", false},
+		{Event{Name: "pull_request", HeadKnown: true}, "", true},
+		{Event{Name: "issue_comment", Kind: "pr"}, "admin", false},
+		{Event{Name: "unheard_of"}, "", false},
+	} {
+		if got := Trusted(test.event, Grant{Level: test.level}); got != test.want {
+			t.Errorf("%+v by somebody with %q: got %v, want %v", test.event, test.level, got, test.want)
+		}
+	}
+}

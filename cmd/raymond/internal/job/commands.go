@@ -1,0 +1,175 @@
+package job
+
+import (
+	"io"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/sethvargo/go-githubactions"
+
+	"github.com/raymond-action/raymond-action/runner/report"
+)
+
+// linePrefix begins every line that shows text of others: no command begins with
+// it, whatever white space the runner skips.
+const linePrefix = "│ "
+
+// Annotation is a remark that the forge shows beside the code. Here its file may
+// be absolute, too.
+type Annotation = report.Annotation
+
+var _ report.JobLog = (*Commands)(nil)
+
+// Commands writes the job log: text of others so that the runner takes nothing in
+// it for a command, and commands of ours. Text stands between stop-commands and a
+// token made for it, which nobody else learns. Nothing else may write to the same
+// output. Its methods may be called from several goroutines.
+type Commands struct {
+	workspace string
+
+	mu    sync.Mutex // guards all below
+	w     io.Writer
+	token string // by which commands are resumed; "" while they are not stopped
+	err   error  // the first of a write
+}
+
+// NewCommands returns the job log that is written to w, the step's stdout.
+// workspace is GITHUB_WORKSPACE.
+func NewCommands(w io.Writer, workspace string) *Commands {
+	return &Commands{w: w, workspace: workspace}
+}
+
+// Print shows text that anybody may have written, each of its lines behind a
+// prefix. Control characters and invisible ones are left out, and lines are cut
+// at 8 KiB.
+func (c *Commands) Print(text string) {
+	var b strings.Builder
+	for _, line := range printable(text) {
+		b.WriteString(strings.TrimRight(linePrefix+line, " ") + "\n")
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.token == "" {
+		c.token = randomToken()
+		c.write(command("stop-commands", c.token, nil))
+	}
+	c.write(b.String())
+}
+
+// Group begins a group of lines that can be folded.
+func (c *Commands) Group(title string) {
+	c.issue(command("group", unmarked(oneLine(title)), nil))
+}
+
+// EndGroup ends the group that was begun last.
+func (c *Commands) EndGroup() { c.issue(command("endgroup", "", nil)) }
+
+// Debug shows a line to those who have debug logging on.
+func (c *Commands) Debug(text string) {
+	c.issue(command("debug", unmarked(oneLine(text)), nil))
+}
+
+// AddMask has the runner hide a value wherever it shows up in the log. A value of
+// several lines is hidden line by line too, since the runner looks at lines;
+// short lines of it are not, or the log would become unreadable.
+func (c *Commands) AddMask(value string) {
+	if strings.TrimSpace(value) == "" {
+		return
+	}
+	text := command("add-mask", value, nil)
+	if strings.ContainsAny(value, "\r\n") {
+		for _, line := range lines(strings.ReplaceAll(value, "\r", "\n")) {
+			if len(line) >= 8 {
+				text += command("add-mask", line, nil)
+			}
+		}
+	}
+	c.issue(text)
+}
+
+// Annotate makes an annotation. One on a file outside of the workspace is shown
+// without a place.
+func (c *Commands) Annotate(a Annotation) {
+	level := a.Level
+	if level != report.LevelError && level != report.LevelWarning {
+		level = report.LevelNotice
+	}
+	properties := githubactions.CommandProperties{}
+	if file := c.relative(a.File); file != "" {
+		properties["file"] = file
+		if a.Line > 0 {
+			properties["line"] = strconv.Itoa(a.Line)
+		}
+	}
+	if title := oneLine(a.Title); title != "" {
+		properties["title"] = safeStart(title, " ")
+	}
+	c.issue(command(level, multiLine(a.Text), properties))
+}
+
+// relative is a file as it is named in the workspace; "" if it isn't in there.
+func (c *Commands) relative(file string) string {
+	if file == "" {
+		return ""
+	}
+	if filepath.IsAbs(file) {
+		below, err := filepath.Rel(c.workspace, file)
+		if err != nil {
+			return ""
+		}
+		file = below
+	}
+	if !filepath.IsLocal(file) {
+		return ""
+	}
+	return safeStart(oneLine(filepath.ToSlash(filepath.Clean(file))), "./")
+}
+
+// safeStart keeps a property from beginning with an equals sign, which the
+// runner would drop.
+func safeStart(value, before string) string {
+	if strings.HasPrefix(value, "=") {
+		return before + value
+	}
+	return value
+}
+
+// command is a line that the runner carries out.
+func command(name, data string, properties githubactions.CommandProperties) string {
+	cmd := githubactions.Command{Name: name, Message: data, Properties: properties}
+	return cmd.String() + "\n"
+}
+
+// issue writes commands of ours, where they are obeyed.
+func (c *Commands) issue(text string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.resume()
+	c.write(text)
+}
+
+// resume ends what stop-commands began.
+func (c *Commands) resume() {
+	if c.token != "" {
+		c.write("::" + c.token + "::\n")
+		c.token = ""
+	}
+}
+
+// write keeps the first error: the log going away is no reason to end a run.
+func (c *Commands) write(text string) {
+	if _, err := io.WriteString(c.w, text); err != nil && c.err == nil {
+		c.err = err
+	}
+}
+
+// Close leaves the log as a later writer expects it, and returns the first error
+// of a write. The log can be used again after it.
+func (c *Commands) Close() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.resume()
+	return c.err
+}

@@ -1,0 +1,283 @@
+package job
+
+import (
+	"bytes"
+	"errors"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/raymond-action/raymond-action/runner/report"
+)
+
+// attacks are texts that somebody hopes the runner takes for commands.
+var attacks = []string{
+	"::error::x", "  ::error::x", "\t::add-mask::e", "\u2003::set-output name=a::b", "\u200b::error::x", "\ufeff::error::x",
+	"\r::error::x", "a\r::error::x", "a\r\n::error::x", "a\n::error::x", "a\u2028::error::x", "a\u2029::error::x", "a\u0085::error::x",
+	"a\v::error::x", "a\f::error::x", "\x00::error::x", "\x1b[31m::error::x\x1b[0m", "\x1b]0;title\x07::error::x",
+	"##[error]x", "progress 5% ##[add-mask]e", "###[error]x", "#\x1b[0m#[error]x", "#\u200b#[error]x", "##\u200b[error]x",
+	"##\x00[error]x", "##\x1b[0m[error]x", "##\u00ad[set-output name=a]b", "#\xff#[error]x", "##[\u2028error]x", "::stop-commands::me",
+	"::stop-commands::me\n::me::\n::error::x", "::::", "::", "", " ", "\n\n", "│ ::error::x", strings.Repeat("x", maxLine-2) + "##[error]y",
+	strings.Repeat(" ", maxLine) + "::error::x", strings.Repeat("é", maxLine), "::ERROR::x", "::error file=a,line=1::x",
+}
+
+// session writes what a run could write, with one hostile text in every place.
+func session(text string) (output string, wantCommands []string) {
+	var b bytes.Buffer
+	c := NewCommands(&b, "/w")
+	c.Print(text)
+	c.Print("more")
+	c.Group(text)
+	c.Print(text)
+	c.EndGroup()
+	c.Annotate(Annotation{Level: report.LevelError, File: "a.md", Title: text, Text: text})
+	c.Debug(text)
+	c.Print(text)
+	_ = c.Close() // a Buffer takes everything
+	return b.String(), []string{"group", "endgroup", "error", "debug"}
+}
+
+func commandNames(list []ran) []string {
+	var names []string
+	for _, r := range list {
+		names = append(names, r.name)
+	}
+	return names
+}
+
+// checkSession: the runner finds our commands in the output and no other, and
+// would find none in the shown text even if it was not told to stop.
+func checkSession(t *testing.T, text string) {
+	t.Helper()
+	output, want := session(text)
+	for _, ignorable := range []bool{false, true} {
+		h := hosted{ignorable: ignorable}
+		h.read(output)
+		if got := commandNames(h.ran); !slices.Equal(got, want) || h.token != "" {
+			t.Fatalf("text %q, ignorable %v: got commands %q, want %q; output:\n%s", text, ignorable, got, want, output)
+		}
+		bare := hosted{ignorable: ignorable}
+		bare.read(strings.Join(h.shown, "\n"))
+		if len(bare.ran) != 0 || bare.token != "" {
+			t.Fatalf("text %q, ignorable %v: got commands %q in what is shown, want none; output:\n%s", text, ignorable, commandNames(bare.ran), output)
+		}
+	}
+	if !utf8.ValidString(output) {
+		t.Fatalf("text %q: got %q, want UTF-8", text, output)
+	}
+	for _, line := range readerLines(output) {
+		if shown, ok := strings.CutPrefix(line, linePrefix); ok && len(shown) > maxLine+64 {
+			t.Fatalf("text %q: got a line of %d bytes, want about %d at most", text, len(line), maxLine)
+		}
+	}
+	// act splits a command at the last ::, so that a title can spoil the name of our
+	// own command, but it makes no other of it.
+	for _, name := range actNames(output) {
+		if !slices.ContainsFunc(want, func(ours string) bool { return strings.HasPrefix(name, ours) }) {
+			t.Fatalf("text %q: act finds %q, want only %q; output:\n%s", text, name, want, output)
+		}
+	}
+}
+
+func TestTextIsNeverACommand(t *testing.T) {
+	for _, text := range attacks {
+		checkSession(t, text)
+		checkSession(t, text+"\n"+text)
+	}
+}
+
+func FuzzTextIsNeverACommand(f *testing.F) {
+	for _, text := range attacks {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) { checkSession(t, text) })
+}
+
+// TestTheJudgeKnowsCommands: the port of the runner's parsers does find what is
+// to be kept from it.
+func TestTheJudgeKnowsCommands(t *testing.T) {
+	for output, want := range map[string][]string{
+		"::error::x":                                     {"error"},
+		"\u2003 ::Set-Output name=a::b":                  {"Set-Output"},
+		"a\r::error::x":                                  {"error"},
+		"text ##[add-mask]e":                             {"add-mask"},
+		"::stop-commands::t\n::error::x\n::t::":          nil,
+		"::stop-commands::t\n::t::\n##[error]x":          {"error"},
+		"::stop-commands::t\n##[t]\n::warning::x":        {"warning"},
+		"::unknown::x\n: :error::x\n##[x]y\n::error:: x": {"error"},
+	} {
+		h := hosted{}
+		h.read(output)
+		if got := commandNames(h.ran); !slices.Equal(got, want) {
+			t.Errorf("%q: got %q, want %q", output, got, want)
+		}
+	}
+	ignorable := hosted{ignorable: true}
+	ignorable.read("##\u200b[error]x\n\u200b::warning::x")
+	if got, want := commandNames(ignorable.ran), []string{"error", "warning"}; !slices.Equal(got, want) {
+		t.Errorf("ignorable: got %q, want %q", got, want)
+	}
+}
+
+// TestTokensAreNeverShown: each stretch of text has a token of its own, of 128
+// bits, that stands in its two commands and nowhere else.
+func TestTokensAreNeverShown(t *testing.T) {
+	output, _ := session("a")
+	tokens := regexp.MustCompile(`(?m)^::stop-commands::([0-9a-f]{32})$`).FindAllStringSubmatch(output, -1)
+	seen := map[string]bool{}
+	for _, m := range tokens {
+		if n := strings.Count(output, m[1]); n != 2 || seen[m[1]] {
+			t.Errorf("token %s: got it %d times (before: %v), want a new one, twice; output:\n%s", m[1], n, seen[m[1]], output)
+		}
+		seen[m[1]] = true
+	}
+	if len(tokens) != 3 {
+		t.Errorf("got %d tokens, want 3: one for each stretch of text; output:\n%s", len(tokens), output)
+	}
+}
+
+func TestLinesAreShown(t *testing.T) {
+	for _, test := range []struct {
+		text string
+		want []string
+	}{
+		{"a\nb\r\nc\rd\n", []string{"│ a", "│ b", "│ c", "│ d"}},
+		{"", []string{"│"}},
+		{"a\n\nb", []string{"│ a", "│", "│ b"}},
+		{"\x1b[1;31mred\x1b[0m\x07 and\ttab", []string{"│ red and\ttab"}},
+		{"x ##[group]y", []string{`│ x ##\[group]y`}},
+		{"bad \xff byte", []string{"│ bad \uFFFD byte"}},
+		{"a\u202eb\u200bc", []string{"│ abc"}},
+		{strings.Repeat("é", maxLine), []string{"│ " + strings.Repeat("é", maxLine/2) + "… (8192 bytes more)"}},
+	} {
+		var b bytes.Buffer
+		c := NewCommands(&b, "")
+		c.Print(test.text)
+		all := strings.Split(strings.TrimSuffix(b.String(), "\n"), "\n")
+		if got := all[1:]; !slices.Equal(got, test.want) {
+			t.Errorf("%.80q: got %.200q, want %.200q", test.text, got, test.want)
+		}
+	}
+}
+
+// TestAnnotationsArriveAsGiven: what the runner reads is what Annotate got.
+func TestAnnotationsArriveAsGiven(t *testing.T) {
+	w := t.TempDir()
+	for _, test := range []struct{ give, want Annotation }{
+		{Annotation{Level: "error", File: "wf/START.md", Line: 7, Title: "a, b: 100% = c", Text: "x::y\nz%0A, %25"}, Annotation{}},
+		{Annotation{Level: "warning", Title: "::error::", Text: "##[error]x"}, Annotation{}},
+		{Annotation{Level: "notice", File: "a:b,c=d%.md", Text: "t"}, Annotation{}},
+		{Annotation{Level: "set-output", Text: "t"}, Annotation{Level: "notice", Text: "t"}},
+		{Annotation{Level: "error", File: filepath.Join(w, "a", "..", "b.md"), Text: "t"}, Annotation{Level: "error", File: "b.md", Text: "t"}},
+		{Annotation{Level: "error", File: filepath.Dir(w), Line: 3, Text: "t"}, Annotation{Level: "error", Text: "t"}},
+		{Annotation{Level: "error", File: "../b.md", Line: 3, Text: "t"}, Annotation{Level: "error", Text: "t"}},
+		{Annotation{Level: "error", Title: " two\r\nlines\x00 ", Text: "a\r\nb\x1b[0m"}, Annotation{Level: "error", Title: "two lines", Text: "a\nb"}},
+		{Annotation{Level: "error", File: "=a.md", Title: "== b", Text: "t"}, Annotation{Level: "error", File: "./=a.md", Title: " == b", Text: "t"}},
+	} {
+		if test.want == (Annotation{}) {
+			test.want = test.give
+		}
+		if got := annotated(t, w, test.give); got != test.want {
+			t.Errorf("%+v: got %+v, want %+v", test.give, got, test.want)
+		}
+	}
+}
+
+// annotated is an annotation as the runner reads it.
+func annotated(t *testing.T, workspace string, a Annotation) Annotation {
+	t.Helper()
+	var b bytes.Buffer
+	c := NewCommands(&b, workspace)
+	c.Print("before")
+	c.Annotate(a)
+	h := hosted{}
+	h.read(b.String())
+	if len(h.ran) != 1 {
+		t.Fatalf("%+v: got commands %q, want one; output:\n%s", a, commandNames(h.ran), b.String())
+	}
+	r := h.ran[0]
+	got := Annotation{Level: r.name, File: r.properties["file"], Title: r.properties["title"], Text: r.data}
+	got.Line, _ = strconv.Atoi(r.properties["line"])
+	return got
+}
+
+func FuzzAnnotationsArriveAsGiven(f *testing.F) {
+	f.Add("a.md", "title", "text")
+	f.Add("a,b:c", "%3A", "%0A::")
+	f.Fuzz(func(t *testing.T, file, title, text string) {
+		a := Annotation{Level: "warning", File: file, Title: title, Text: text}
+		got := annotated(t, "/w", a)
+		if want := oneLine(title); strings.TrimLeft(got.Title, " ") != want && got.Title != want {
+			t.Fatalf("%+v: got the title %q, want %q", a, got.Title, want)
+		}
+		if want := multiLine(text); got.Text != want {
+			t.Fatalf("%+v: got the text %q, want %q", a, got.Text, want)
+		}
+	})
+}
+
+func TestMasksAreCommandsOfTheirOwn(t *testing.T) {
+	var b bytes.Buffer
+	c := NewCommands(&b, "")
+	c.Print("text")
+	for _, secret := range []string{"100%: a::b", "", " ", "first line 1\nshort\r\nsecond line"} {
+		c.AddMask(secret)
+	}
+	h := hosted{}
+	h.read(b.String())
+	var got []string
+	for _, r := range h.ran {
+		got = append(got, r.name+" "+r.data)
+	}
+	want := []string{"add-mask 100%: a::b", "add-mask first line 1\nshort\r\nsecond line", "add-mask first line 1", "add-mask second line"}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Errorf("masks (-want +got):\n%s", d)
+	}
+}
+
+// TestLogIsUsedByManyAtOnce: whole lines, whole commands, whoever writes.
+func TestLogIsUsedByManyAtOnce(t *testing.T) {
+	var b bytes.Buffer
+	c := NewCommands(&b, "")
+	var wait sync.WaitGroup
+	for range 4 {
+		wait.Go(func() {
+			for range 50 {
+				c.AddMask("secret 12345")
+				c.Print("a\nb")
+			}
+		})
+	}
+	wait.Wait()
+	if err := c.Close(); err != nil {
+		t.Fatal(err)
+	}
+	h := hosted{}
+	h.read(b.String())
+	if len(h.ran) != 200 || len(h.shown) != 400 || h.token != "" {
+		t.Errorf("got %d commands, %d lines and token %q, want 200, 400 and none", len(h.ran), len(h.shown), h.token)
+	}
+}
+
+var errBroken = errors.New("broken pipe")
+
+type brokenPipe struct{}
+
+func (brokenPipe) Write([]byte) (int, error) { return 0, errBroken }
+
+// TestLogThatIsGone: a write that does not work is told at the end.
+func TestLogThatIsGone(t *testing.T) {
+	c := NewCommands(brokenPipe{}, "")
+	c.Print("a")
+	c.Annotate(Annotation{Text: "b"})
+	if err := c.Close(); !errors.Is(err, errBroken) {
+		t.Errorf("got %v, want %v", err, errBroken)
+	}
+}

@@ -1,0 +1,162 @@
+package job
+
+import (
+	"runtime"
+	"slices"
+	"strings"
+)
+
+// common is what every program may see of the job's environment. Toolchains'
+// places (JAVA_HOME, GOROOT, …) are not in it: the input env names them.
+var common = names(`
+	PATH HOME USER LOGNAME SHELL TERM TZ LANG LANGUAGE TMPDIR TMP TEMP
+	HTTP_PROXY HTTPS_PROXY NO_PROXY ALL_PROXY http_proxy https_proxy no_proxy all_proxy
+	SSL_CERT_FILE SSL_CERT_DIR NODE_EXTRA_CA_CERTS REQUESTS_CA_BUNDLE CURL_CA_BUNDLE GIT_SSL_CAINFO
+	CI RUNNER_OS RUNNER_ARCH RUNNER_TEMP RUNNER_TOOL_CACHE RUNNER_NAME RUNNER_ENVIRONMENT RUNNER_DEBUG
+	RUNNER_TRACKING_ID
+	GITHUB_ACTIONS GITHUB_REPOSITORY GITHUB_SHA GITHUB_REF GITHUB_REF_NAME GITHUB_HEAD_REF GITHUB_BASE_REF
+	GITHUB_EVENT_NAME GITHUB_EVENT_PATH GITHUB_SERVER_URL GITHUB_API_URL GITHUB_RUN_ID GITHUB_ACTOR
+	GITHUB_WORKSPACE`)
+
+// windows is what programs there don't start or work without.
+var windows = names(`
+	SYSTEMROOT SYSTEMDRIVE WINDIR COMSPEC PATHEXT OS USERPROFILE USERNAME USERDOMAIN HOMEDRIVE HOMEPATH
+	APPDATA LOCALAPPDATA PROGRAMDATA ALLUSERSPROFILE PUBLIC COMPUTERNAME PSMODULEPATH
+	PROGRAMFILES PROGRAMFILES(X86) PROGRAMW6432 COMMONPROGRAMFILES COMMONPROGRAMFILES(X86) COMMONPROGRAMW6432
+	NUMBER_OF_PROCESSORS PROCESSOR_ARCHITECTURE PROCESSOR_IDENTIFIER`)
+
+// prefixes are families of names that every program may see.
+var prefixes = []string{"LC_", "RAYMOND_"}
+
+// never are the names that nothing that we start may see, whoever asks: with them
+// the job's own services and later steps could be turned against it, and the
+// model's key is added on the way by a proxy.
+var never = names(`
+	GITHUB_OUTPUT GITHUB_ENV GITHUB_PATH GITHUB_STATE GITHUB_STEP_SUMMARY GITHUB_ARTIFACTS
+	RAYMOND_STATE_KEY ANTHROPIC_API_KEY CLAUDE_CODE_OAUTH_TOKEN`)
+
+// neverPrefixes are the same for whole families of names. RAYMOND_VAR_ is ours to
+// set: a run inside a run must not see the outer one's values.
+var neverPrefixes = []string{"ACTIONS_", "INPUT_", "RAYMOND_VAR_"}
+
+// provider is a way to models other than Anthropic's own API, with the variables
+// that the agent CLI reads for it.
+type provider struct {
+	when     string // the variable that turns it on
+	names    map[string]bool
+	prefixes []string
+}
+
+var providers = []provider{
+	{"CLAUDE_CODE_USE_BEDROCK", names("CLAUDE_CODE_USE_BEDROCK CLAUDE_CODE_SKIP_BEDROCK_AUTH ANTHROPIC_BEDROCK_BASE_URL"), []string{"AWS_"}},
+	{
+		"CLAUDE_CODE_USE_VERTEX",
+		names("CLAUDE_CODE_USE_VERTEX CLAUDE_CODE_SKIP_VERTEX_AUTH CLOUD_ML_REGION GOOGLE_APPLICATION_CREDENTIALS GOOGLE_CLOUD_PROJECT GCLOUD_PROJECT"),
+		[]string{"ANTHROPIC_VERTEX_", "VERTEX_REGION_"},
+	},
+	{"CLAUDE_CODE_USE_FOUNDRY", names("CLAUDE_CODE_USE_FOUNDRY CLAUDE_CODE_SKIP_FOUNDRY_AUTH"), []string{"ANTHROPIC_FOUNDRY_", "AZURE_"}},
+	{"ANTHROPIC_BASE_URL", names("ANTHROPIC_BASE_URL ANTHROPIC_AUTH_TOKEN ANTHROPIC_CUSTOM_HEADERS"), nil},
+}
+
+// models are the names of models, which other providers have their own of.
+var models = names(`
+	ANTHROPIC_MODEL ANTHROPIC_SMALL_FAST_MODEL ANTHROPIC_SMALL_FAST_MODEL_AWS_REGION
+	ANTHROPIC_DEFAULT_OPUS_MODEL ANTHROPIC_DEFAULT_SONNET_MODEL ANTHROPIC_DEFAULT_HAIKU_MODEL`)
+
+func names(list string) map[string]bool {
+	set := map[string]bool{}
+	for _, n := range strings.Fields(list) {
+		set[n] = true
+	}
+	return set
+}
+
+// Withheld reports whether a variable is never passed on, in any case of letters.
+func Withheld(name string) bool {
+	name = strings.ToUpper(name)
+	return never[name] || hasPrefix(name, neverPrefixes)
+}
+
+func hasPrefix(name string, list []string) bool {
+	return slices.ContainsFunc(list, func(p string) bool { return strings.HasPrefix(name, p) })
+}
+
+// AgentEnviron is what of an environment the agent CLI may see: the allow list,
+// the variables of given names, and what the CLI reads for providers other than
+// Anthropic's API, as far as these are turned on. Withheld names never are in it.
+func AgentEnviron(environ, allowed []string) []string {
+	return agentEnviron(runtime.GOOS, environ, allowed)
+}
+
+func agentEnviron(system string, environ, allowed []string) []string {
+	f := newFilter(system, allowed)
+	f.also = append(f.also, names("CLAUDE_CONFIG_DIR"))
+	for _, p := range providers {
+		if isOn(system, environ, p.when) {
+			f.also = append(f.also, p.names, models)
+			f.prefixes = append(f.prefixes, p.prefixes...)
+		}
+	}
+	return f.keep(environ)
+}
+
+// ScriptEnviron is what of an environment scripts may see: the allow list and the
+// variables of given names. Withheld names never are in it.
+func ScriptEnviron(environ, allowed []string) []string {
+	return newFilter(runtime.GOOS, allowed).keep(environ)
+}
+
+// isOn reports whether a variable is set to anything but no.
+func isOn(system string, environ []string, name string) bool {
+	on := false
+	for _, kv := range environ {
+		if n, v, ok := strings.Cut(kv, "="); ok && spelled(system, n) == name {
+			on = v != "" && v != "0" && !strings.EqualFold(v, "false")
+		}
+	}
+	return on
+}
+
+// spelled is a name as it is compared: Windows makes no difference between upper
+// and lower case.
+func spelled(system, name string) string {
+	if system == "windows" {
+		return strings.ToUpper(name)
+	}
+	return name
+}
+
+// filter is an allow list for one system.
+type filter struct {
+	system   string
+	also     []map[string]bool
+	prefixes []string
+}
+
+func newFilter(system string, allowed []string) *filter {
+	f := &filter{system: system, also: []map[string]bool{common}, prefixes: slices.Clone(prefixes)}
+	if system == "windows" {
+		f.also = append(f.also, windows)
+	}
+	named := map[string]bool{}
+	for _, n := range allowed {
+		named[spelled(system, n)] = true
+	}
+	f.also = append(f.also, named)
+	return f
+}
+
+func (f *filter) keep(environ []string) []string {
+	var out []string
+	for _, kv := range environ {
+		name, _, ok := strings.Cut(kv, "=")
+		if ok && !Withheld(name) && f.allows(spelled(f.system, name)) {
+			out = append(out, kv)
+		}
+	}
+	return out
+}
+
+func (f *filter) allows(name string) bool {
+	return slices.ContainsFunc(f.also, func(set map[string]bool) bool { return set[name] }) || hasPrefix(name, f.prefixes)
+}

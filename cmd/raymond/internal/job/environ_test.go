@@ -1,0 +1,102 @@
+package job
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// jobEnvironment is what a job has; agents and scripts get what is marked with +.
+const jobEnvironment = `
++PATH=/bin +HOME=/h +LANG=C +LC_ALL=C +TMPDIR=/t +HTTPS_PROXY=p +no_proxy=n +SSL_CERT_FILE=f +CI=true
++RUNNER_OS=Linux +RUNNER_TEMP=/r +RUNNER_TRACKING_ID=github_x +GITHUB_ACTIONS=true +GITHUB_REPOSITORY=o/r +GITHUB_SHA=0 +GITHUB_REF=r
++GITHUB_EVENT_NAME=e +GITHUB_EVENT_PATH=p +GITHUB_SERVER_URL=s +GITHUB_API_URL=a +GITHUB_RUN_ID=1 +GITHUB_ACTOR=ann +GITHUB_WORKSPACE=/w
++RAYMOND_CLAUDE=/c +RAYMOND_STATE=S.md +NAMED=1
+-ACTIONS_RUNTIME_TOKEN=t -ACTIONS_RESULTS_URL=u -ACTIONS_CACHE_URL=u -ACTIONS_ID_TOKEN_REQUEST_TOKEN=t -ACTIONS_ID_TOKEN_REQUEST_URL=u
+-ACTIONS_ANYTHING=x -INPUT_WORKFLOW=w -INPUT_STATE-KEY=k -GITHUB_OUTPUT=o -GITHUB_ENV=e -GITHUB_PATH=p -GITHUB_STATE=s -GITHUB_STEP_SUMMARY=s
+-RAYMOND_STATE_KEY=k -RAYMOND_VAR_ITEM=i -ANTHROPIC_API_KEY=sk -CLAUDE_CODE_OAUTH_TOKEN=oat -GITHUB_TOKEN=ghs -GH_TOKEN=ghs -STATE_x=y
+-NODE_OPTIONS=x -LD_PRELOAD=x -BASH_ENV=x -GIT_CONFIG_COUNT=1 -JAVA_HOME=/j -DEPLOY_KEY=x -path=/evil -AWS_SECRET_ACCESS_KEY=x -SystemRoot=C
+-ANTHROPIC_MODEL=m -GOOGLE_APPLICATION_CREDENTIALS=g`
+
+// marked splits a list into all entries, and those that are marked with +.
+func marked(list string) (all, kept []string) {
+	for _, entry := range strings.Fields(list) {
+		all = append(all, entry[1:])
+		if entry[0] == '+' {
+			kept = append(kept, entry[1:])
+		}
+	}
+	return all, kept
+}
+
+func TestEnvironmentIsAnAllowList(t *testing.T) {
+	environ, want := marked(jobEnvironment)
+	if d := cmp.Diff(want, ScriptEnviron(environ, []string{"NAMED", "ABSENT"})); d != "" {
+		t.Errorf("scripts (-want +got):\n%s", d)
+	}
+	if d := cmp.Diff(want, agentEnviron("linux", environ, []string{"NAMED"})); d != "" {
+		t.Errorf("agents (-want +got):\n%s", d)
+	}
+	got := ScriptEnviron(environ, []string{"GITHUB_TOKEN", "JAVA_HOME", "GITHUB_OUTPUT", "ANTHROPIC_API_KEY"})
+	for entry, want := range map[string]bool{"GITHUB_TOKEN=ghs": true, "JAVA_HOME=/j": true, "GITHUB_OUTPUT=o": false, "ANTHROPIC_API_KEY=sk": false} {
+		if slices.Contains(got, entry) != want {
+			t.Errorf("named %s: got %q, want it there: %v", entry, got, want)
+		}
+	}
+}
+
+func TestProvidersReachTheAgentCLIOnly(t *testing.T) {
+	all := "AWS_REGION=a AWS_SECRET_ACCESS_KEY=b ANTHROPIC_BEDROCK_BASE_URL=c CLOUD_ML_REGION=d ANTHROPIC_VERTEX_PROJECT_ID=e " +
+		"GOOGLE_APPLICATION_CREDENTIALS=f ANTHROPIC_FOUNDRY_RESOURCE=g ANTHROPIC_AUTH_TOKEN=h ANTHROPIC_CUSTOM_HEADERS=i ANTHROPIC_MODEL=j " +
+		"ANTHROPIC_API_KEY=k CLAUDE_CODE_OAUTH_TOKEN=l CLAUDE_CONFIG_DIR=m"
+	for on, want := range map[string]string{
+		"":                           "CLAUDE_CONFIG_DIR=m",
+		"CLAUDE_CODE_USE_BEDROCK=":   "CLAUDE_CONFIG_DIR=m",
+		"CLAUDE_CODE_USE_BEDROCK=0":  "CLAUDE_CONFIG_DIR=m",
+		"CLAUDE_CODE_USE_BEDROCK=1":  "AWS_REGION=a AWS_SECRET_ACCESS_KEY=b ANTHROPIC_BEDROCK_BASE_URL=c ANTHROPIC_MODEL=j CLAUDE_CONFIG_DIR=m CLAUDE_CODE_USE_BEDROCK=1",
+		"CLAUDE_CODE_USE_VERTEX=yes": "CLOUD_ML_REGION=d ANTHROPIC_VERTEX_PROJECT_ID=e GOOGLE_APPLICATION_CREDENTIALS=f ANTHROPIC_MODEL=j CLAUDE_CONFIG_DIR=m CLAUDE_CODE_USE_VERTEX=yes",
+		"CLAUDE_CODE_USE_FOUNDRY=1":  "ANTHROPIC_FOUNDRY_RESOURCE=g ANTHROPIC_MODEL=j CLAUDE_CONFIG_DIR=m CLAUDE_CODE_USE_FOUNDRY=1",
+		"ANTHROPIC_BASE_URL=http://": "ANTHROPIC_AUTH_TOKEN=h ANTHROPIC_CUSTOM_HEADERS=i ANTHROPIC_MODEL=j CLAUDE_CONFIG_DIR=m ANTHROPIC_BASE_URL=http://",
+	} {
+		environ := append(strings.Fields(all), strings.Fields(on)...)
+		if d := cmp.Diff(strings.Fields(want), agentEnviron("linux", environ, nil)); d != "" {
+			t.Errorf("%q (-want +got):\n%s", on, d)
+		}
+		if got := ScriptEnviron(environ, nil); len(got) != 0 {
+			t.Errorf("%q, scripts: got %q, want nothing", on, got)
+		}
+	}
+}
+
+// TestWindowsTakesNamesInAnyCase, and needs variables of its own.
+func TestWindowsTakesNamesInAnyCase(t *testing.T) {
+	environ := strings.Fields("Path=p SystemRoot=r ComSpec=c ProgramFiles(x86)=x APPDATA=a http_proxy=h Named=n Input_X=i Github_Env=e =C:=C:\\ Other=o")
+	want := strings.Fields("Path=p SystemRoot=r ComSpec=c ProgramFiles(x86)=x APPDATA=a http_proxy=h Named=n")
+	if d := cmp.Diff(want, agentEnviron("windows", environ, []string{"NAMED"})); d != "" {
+		t.Errorf("windows (-want +got):\n%s", d)
+	}
+}
+
+// FuzzWithheldNamesNeverComeOut whatever is named and whatever the environment.
+func FuzzWithheldNamesNeverComeOut(f *testing.F) {
+	f.Add("ACTIONS_RUNTIME_TOKEN=x", "ACTIONS_RUNTIME_TOKEN", "linux")
+	f.Add("input_key=x", "INPUT_KEY", "windows")
+	f.Add("RAYMOND_STATE_KEY=k", "RAYMOND_STATE_KEY", "darwin")
+	f.Fuzz(func(t *testing.T, entry, named, system string) {
+		withheld := strings.Fields("ACTIONS_RUNTIME_TOKEN ACTIONS_RESULTS_URL ACTIONS_CACHE_URL ACTIONS_ID_TOKEN_REQUEST_URL GITHUB_OUTPUT GITHUB_ENV " +
+			"GITHUB_PATH GITHUB_STATE GITHUB_STEP_SUMMARY RAYMOND_STATE_KEY RAYMOND_VAR_X ANTHROPIC_API_KEY CLAUDE_CODE_OAUTH_TOKEN INPUT_X " + named)
+		environ := []string{entry, "ANTHROPIC_BASE_URL=x", "CLAUDE_CODE_USE_BEDROCK=1", "CLAUDE_CODE_USE_VERTEX=1"}
+		for _, name := range withheld {
+			environ = append(environ, name+"=secret", strings.ToLower(name)+"=secret")
+		}
+		for _, kv := range append(agentEnviron(system, environ, withheld), newFilter(system, withheld).keep(environ)...) {
+			name, _, _ := strings.Cut(strings.ToUpper(kv), "=")
+			bad := strings.HasPrefix(name, "INPUT_") || strings.HasPrefix(name, "ACTIONS_") || slices.Contains(withheld[:13], name)
+			if bad {
+				t.Fatalf("%q, named %q on %q: got %q", entry, named, system, kv)
+			}
+		}
+	})
+}

@@ -1,0 +1,158 @@
+package job
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// maxPayload is the largest event payload, in bytes: GitHub's own limit.
+const maxPayload = 25 << 20
+
+// What an event's number counts.
+const (
+	KindIssue       = "issue"
+	KindPullRequest = "pr"
+)
+
+// Account is somebody on the forge.
+type Account struct {
+	Login string
+	Type  string // "User", "Bot", …; "" where the forge does not say
+}
+
+// Event is what started the job, as its payload and the runner tell it. What
+// neither tells is zero.
+type Event struct {
+	Name   string // such as "issue_comment"
+	Action string // such as "created"
+	Kind   string // KindIssue or KindPullRequest, "" without a number
+	Number int
+
+	Sender     Account
+	Others     []Account // of a workflow_run: who caused the run before
+	Attempt    int       // 1, and more in a re-run
+	Triggering string    // login of who started this attempt
+
+	RepositoryID  int64
+	Repository    string // owner/name
+	Private       *bool  // nil: not known
+	DefaultBranch string
+	Branch        string // of the pull request's head, else the branch or tag of the job
+	Fork          bool   // what started the job has its code from another repository
+	HeadKnown     bool   // false: the payload doesn't tell where the code is from
+	Gitea         bool
+}
+
+// ReadEvent reads the event that started the job. A payload that isn't there is
+// an error for events of people only, which can't be judged without one.
+func ReadEvent(getenv func(string) string) (Event, error) {
+	e := Event{
+		Name: getenv("GITHUB_EVENT_NAME"), Repository: getenv("GITHUB_REPOSITORY"),
+		Triggering: getenv("GITHUB_TRIGGERING_ACTOR"), Gitea: onGitea(getenv), Attempt: 1,
+	}
+	if e.Name == "" {
+		return e, errors.New("GITHUB_EVENT_NAME is not set; this is to be started by a CI runner")
+	}
+	if text := getenv("GITHUB_RUN_ATTEMPT"); text != "" {
+		n, err := strconv.Atoi(text)
+		if err != nil || n < 1 {
+			return e, fmt.Errorf("GITHUB_RUN_ATTEMPT: %q is no number", shorten(text))
+		}
+		e.Attempt = n
+	}
+	p, err := readPayload(getenv("GITHUB_EVENT_PATH"))
+	if err != nil {
+		return e, fmt.Errorf("read the payload of event %s: %w", e.Name, err)
+	}
+	if p == nil && ofPeople[e.Name] {
+		return e, fmt.Errorf("the event %s has no payload; GITHUB_EVENT_PATH names no file", e.Name)
+	}
+	e.fill(p, getenv)
+	return e, nil
+}
+
+func onGitea(getenv func(string) string) bool { return getenv("GITEA_ACTIONS") == "true" }
+
+// fill takes what the event needs from its payload and, where the runner knows
+// better, from the environment.
+func (e *Event) fill(p payload, getenv func(string) string) {
+	e.Action = p.text("action")
+	e.Sender = p.account("sender")
+	for _, who := range []string{"actor", "triggering_actor"} {
+		if a := p.account("workflow_run", who); a.Login != "" && e.Name == "workflow_run" {
+			e.Others = append(e.Others, a)
+		}
+	}
+	e.RepositoryID, _ = strconv.ParseInt(getenv("GITHUB_REPOSITORY_ID"), 10, 64)
+	if e.RepositoryID == 0 {
+		e.RepositoryID = p.id("repository", "id")
+	}
+	if e.Repository == "" {
+		e.Repository = p.text("repository", "full_name")
+	}
+	e.DefaultBranch = p.text("repository", "default_branch")
+	e.Private = p.private()
+	e.Kind, e.Number = p.number()
+	e.Fork, e.HeadKnown = p.origin(e.Name)
+	e.Branch = firstText(getenv("GITHUB_HEAD_REF"), p.text("pull_request", "head", "ref"),
+		getenv("GITHUB_REF_NAME"), strings.TrimPrefix(getenv("GITHUB_REF"), "refs/heads/"))
+}
+
+func firstText(texts ...string) string {
+	i := slices.IndexFunc(texts, func(s string) bool { return s != "" })
+	if i < 0 {
+		return ""
+	}
+	return texts[i]
+}
+
+// readPayload reads a payload; nil if there is none.
+func readPayload(path string) (payload, error) {
+	if path == "" {
+		return nil, nil
+	}
+	info, err := os.Stat(path)
+	switch {
+	case errors.Is(err, os.ErrNotExist):
+		return nil, nil
+	case err != nil:
+		return nil, err
+	case !info.Mode().IsRegular():
+		return nil, fmt.Errorf("%s is no regular file", path)
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return decodePayload(f)
+}
+
+func decodePayload(r io.Reader) (payload, error) {
+	data, err := io.ReadAll(io.LimitReader(r, maxPayload+1))
+	switch {
+	case err != nil:
+		return nil, err
+	case len(data) > maxPayload:
+		return nil, fmt.Errorf("it has more than %d bytes", maxPayload)
+	case strings.TrimSpace(string(data)) == "":
+		return nil, nil
+	}
+	var p payload
+	// Titles that were cut in the middle of a character are no reason to refuse.
+	if err := json.Unmarshal(data, &p, jsontext.AllowInvalidUTF8(true)); err != nil {
+		return nil, err
+	}
+	if p == nil {
+		return nil, errors.New("it is no JSON object")
+	}
+	return p, nil
+}

@@ -1,0 +1,133 @@
+package job
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// event reads a payload as the event of the given name; further variables are
+// pairs of name and value.
+func event(t *testing.T, name, payload string, pairs ...string) (Event, error) {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "event.json")
+	if err := os.WriteFile(file, []byte(payload), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	pairs = append([]string{"GITHUB_EVENT_NAME", name, "GITHUB_EVENT_PATH", file}, pairs...)
+	return ReadEvent(env(pairs...))
+}
+
+func yes() *bool { b := true; return &b }
+
+func no() *bool { b := false; return &b }
+
+var ann = user("ann")
+
+// payloads are events as forges tell them, and what is made of them.
+var payloads = []struct {
+	name, payload string
+	env           []string
+	want          Event
+}{
+	{
+		"issues", `{"action":"labeled","issue":{"number":7,"title":"t"},"sender":{"login":"ann","type":"User"},
+				"repository":{"id":12345678901,"full_name":"o/r","private":true,"default_branch":"main","owner":{"login":"o"}}}`,
+		[]string{"GITHUB_REPOSITORY", "o/r", "GITHUB_REPOSITORY_ID", "12345678901", "GITHUB_REF_NAME", "main", "GITHUB_RUN_ATTEMPT", "2", "GITHUB_TRIGGERING_ACTOR", "bob"},
+		Event{Action: "labeled", Kind: "issue", Number: 7, Sender: ann, Attempt: 2, Triggering: "bob", RepositoryID: 12345678901, Repository: "o/r",
+			Private: yes(), DefaultBranch: "main", Branch: "main", HeadKnown: true},
+	},
+	{
+		"issue_comment", `{"action":"created","issue":{"number":8,"pull_request":{"url":"u"}},"sender":{"login":"ann","type":"User"},"repository":{"private":false}}`,
+		[]string{"GITHUB_REF", "refs/heads/main"},
+		Event{Action: "created", Kind: "pr", Number: 8, Sender: ann, Attempt: 1, Private: no(), Branch: "main"},
+	},
+	{
+		"pull_request", `{"action":"opened","number":9,"pull_request":{"number":9,"head":{"ref":"fix","repo":{"id":2}},"base":{"repo":{"id":1}}},
+				"sender":{"login":"ann","type":"User"},"repository":{"id":1}}`,
+		[]string{"GITHUB_HEAD_REF", "fix", "GITHUB_REF_NAME", "9/merge"},
+		Event{Action: "opened", Kind: "pr", Number: 9, Sender: ann, Attempt: 1, RepositoryID: 1, Branch: "fix", Fork: true, HeadKnown: true},
+	},
+	{
+		"pull_request_target", `{"pull_request":{"number":9,"head":{"ref":"fix","repo":{"id":1}},"base":{"repo":{"id":1}}}}`, nil,
+		Event{Kind: "pr", Number: 9, Attempt: 1, Branch: "fix", HeadKnown: true},
+	},
+	{
+		"pull_request_review", `{"pull_request":{"number":9,"head":{"ref":"fix","repo":null},"base":{"repo":{"id":1}}}}`, []string{"GITHUB_REF_NAME", "9/merge"},
+		Event{Kind: "pr", Number: 9, Attempt: 1, Branch: "fix", Fork: true, HeadKnown: true},
+	},
+	{
+		"pull_request", `{"pull_request":{"number":9,"head":{"repo":{"full_name":"O/R"}},"base":{"repo":{"full_name":"o/r"}}}}`, nil,
+		Event{Kind: "pr", Number: 9, Attempt: 1, HeadKnown: true},
+	},
+	{"pull_request", `{}`, nil, Event{Attempt: 1, Fork: true, HeadKnown: true}},
+	{
+		"workflow_run", `{"workflow_run":{"head_repository":{"id":1},"actor":{"login":"bob","type":"User"},"triggering_actor":{"login":"x[bot]","type":"Bot"}},
+				"repository":{"id":1},"sender":{"login":"ann","type":"User"}}`, nil,
+		Event{Sender: ann, Others: []Account{{"bob", "User"}, {"x[bot]", "Bot"}}, Attempt: 1, RepositoryID: 1, HeadKnown: true},
+	},
+	{"workflow_run", `{"workflow_run":{"head_repository":{"id":2}},"repository":{"id":1}}`, nil, Event{Attempt: 1, RepositoryID: 1, Fork: true, HeadKnown: true}},
+	{"workflow_run", `{"repository":{"id":1}}`, nil, Event{Attempt: 1, RepositoryID: 1, Fork: true, HeadKnown: true}},
+	{
+		// Gitea: the owner of the issue's repository is a string, accounts have no type.
+		"issue_comment", `{"action":"created","is_pull":true,"issue":{"number":3,"pull_request":null,"repository":{"id":5,"name":"r","owner":"o"}},
+				"repository":{"id":5,"full_name":"o/r","private":false,"default_branch":"main"},"sender":{"id":1,"login":"ann"}}`,
+		[]string{"GITEA_ACTIONS", "true", "GITHUB_REF_NAME", "main"},
+		Event{Action: "created", Kind: "pr", Number: 3, Sender: Account{Login: "ann"}, Attempt: 1, RepositoryID: 5, Repository: "o/r",
+			Private: no(), DefaultBranch: "main", Branch: "main", Gitea: true},
+	},
+	{"schedule", `{"schedule":"0 3 * * *"}`, []string{"GITHUB_REF_NAME", "main", "GITHUB_REPOSITORY_ID", "x"}, Event{Attempt: 1, Branch: "main", HeadKnown: true}},
+	{"push", ` `, []string{"GITHUB_REF_NAME", "main"}, Event{Attempt: 1, Branch: "main", HeadKnown: true}},
+	{"unheard_of", `{"sender":{"login":"ann","type":"User"}}`, nil, Event{Sender: ann, Attempt: 1}},
+	{"issues", `{"issue":{"number":1.5},"sender":[],"repository":"x","action":7}`, nil, Event{Attempt: 1, HeadKnown: true}},
+	{"issues", `{"issue":{"number":4,"title":"cut \ud83d"}}`, nil, Event{Kind: "issue", Number: 4, Attempt: 1, HeadKnown: true}},
+}
+
+func TestEventsAreRead(t *testing.T) {
+	for _, test := range payloads {
+		test.want.Name = test.name
+		got, err := event(t, test.name, test.payload, test.env...)
+		if d := cmp.Diff(test.want, got); d != "" || err != nil {
+			t.Errorf("%s %s: got the error %v, event (-want +got):\n%s", test.name, test.payload, err, d)
+		}
+	}
+}
+
+func TestPayloadsThatCanNotBeRead(t *testing.T) {
+	dir := t.TempDir()
+	large := filepath.Join(dir, "large")
+	if err := os.WriteFile(large, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Truncate(large, maxPayload+1); err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct{ name, path, want string }{
+		{"", "", "GITHUB_EVENT_NAME is not set"},
+		{"issues", "", "has no payload"},
+		{"issues", filepath.Join(dir, "nothing"), "has no payload"},
+		{"push", dir, "is no regular file"},
+		{"push", large, "it has more than 26214400 bytes"},
+	} {
+		_, err := ReadEvent(env("GITHUB_EVENT_NAME", test.name, "GITHUB_EVENT_PATH", test.path))
+		if err == nil || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%s, %s: got %v, want an error with %q", test.name, test.path, err, test.want)
+		}
+	}
+	for payload, want := range map[string]string{`[]`: "read the payload", `null`: "no JSON object", `{`: "read the payload", `{"a":1} {`: "read the payload"} {
+		if _, err := event(t, "push", payload); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("payload %s: got %v, want an error with %q", payload, err, want)
+		}
+	}
+	for _, name := range []string{"schedule", "workflow_dispatch"} {
+		if _, err := ReadEvent(env("GITHUB_EVENT_NAME", name, "GITHUB_EVENT_PATH", filepath.Join(dir, "nothing"))); err != nil {
+			t.Errorf("%s without a payload: got %v, want none", name, err)
+		}
+	}
+	if _, err := ReadEvent(env("GITHUB_EVENT_NAME", "push", "GITHUB_RUN_ATTEMPT", "0")); err == nil {
+		t.Error("attempt 0: got no error, want one")
+	}
+}

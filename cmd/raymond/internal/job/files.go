@@ -1,0 +1,160 @@
+package job
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"slices"
+	"sync"
+)
+
+// commandFiles are the variables that name the files by which a step speaks to
+// its runner.
+var commandFiles = []string{"GITHUB_OUTPUT", "GITHUB_ENV", "GITHUB_PATH", "GITHUB_STATE", summaryFile}
+
+const (
+	outputFile  = "GITHUB_OUTPUT"
+	summaryFile = "GITHUB_STEP_SUMMARY"
+)
+
+// maxCommandFile is how much of a command file is remembered, in bytes. The
+// runner makes them empty for each step.
+const maxCommandFile = 16 << 20
+
+// Files are the command files of this step. Agents know where they are, so what
+// they should hold is kept in memory: every write makes a file anew of that, and
+// Verify puts back what others have changed. Its methods may be called from
+// several goroutines.
+type Files struct {
+	mu      sync.Mutex // guards all below
+	files   map[string]*commandFile
+	touched map[string]bool // changed by others, noticed while writing
+}
+
+// commandFile is one of the files, as it should be.
+type commandFile struct {
+	path   string
+	now    content
+	before []byte // what was in it at first
+}
+
+// content is what stands at a path.
+type content struct {
+	info fs.FileInfo // nil: nothing
+	data []byte
+}
+
+// Guard remembers how the command files are. It is called before anything of a
+// workflow runs. A file that can't be read is not guarded, and can't be written;
+// the error names all of those.
+func Guard(getenv func(string) string) (*Files, error) {
+	f := &Files{files: map[string]*commandFile{}, touched: map[string]bool{}}
+	var errs []error
+	for _, name := range commandFiles {
+		path := getenv(name)
+		if path == "" {
+			continue
+		}
+		now, err := look(path)
+		if err != nil {
+			errs = append(errs, fmt.Errorf("guard %s: %w", name, err))
+			continue
+		}
+		f.files[name] = &commandFile{path: path, now: now, before: now.data}
+	}
+	return f, errors.Join(errs...)
+}
+
+// look reads what is at a path, without following or opening anything but a
+// regular file.
+func look(path string) (content, error) {
+	info, err := os.Lstat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return content{}, nil
+	case err != nil:
+		return content{}, err
+	case !info.Mode().IsRegular():
+		return content{}, fmt.Errorf("%s is no regular file", path)
+	}
+	f, err := os.OpenFile(path, os.O_RDONLY|noFollow, 0)
+	if err != nil {
+		return content{}, err
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, maxCommandFile+1))
+	if err != nil {
+		return content{}, err
+	}
+	if len(data) > maxCommandFile {
+		return content{}, fmt.Errorf("%s has more than %d bytes", path, maxCommandFile)
+	}
+	return content{info, data}, nil
+}
+
+// intact reports whether the file is as it should be.
+func (c *commandFile) intact() bool {
+	is, err := look(c.path)
+	switch {
+	case err != nil:
+		return false
+	case is.info == nil || c.now.info == nil:
+		return is.info == nil && c.now.info == nil
+	}
+	return os.SameFile(is.info, c.now.info) && bytes.Equal(is.data, c.now.data)
+}
+
+// Verify compares the command files with what they should be, and puts each
+// changed one back. It returns the variables of those that others have changed
+// since Guard or the last Verify, and an error if one could not be put back. To
+// be called when agents and scripts are gone.
+func (f *Files) Verify() (changed []string, err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	var errs []error
+	for _, name := range commandFiles {
+		c := f.files[name]
+		if c == nil || c.intact() {
+			continue
+		}
+		f.touched[name] = true
+		if err := c.restore(); err != nil {
+			errs = append(errs, fmt.Errorf("restore %s: %w", name, err))
+		}
+	}
+	for name := range f.touched {
+		changed = append(changed, name)
+	}
+	slices.Sort(changed)
+	clear(f.touched)
+	return changed, errors.Join(errs...)
+}
+
+// restore removes what stands at the path, which may be anything by now, and
+// makes the file anew.
+func (c *commandFile) restore() error {
+	if err := os.RemoveAll(c.path); err != nil {
+		return err
+	}
+	if c.now.info == nil {
+		return nil
+	}
+	return c.put(c.now.data)
+}
+
+// update makes data the content of a file, and notes it if others have changed
+// the file before.
+func (f *Files) update(name string, data func(*commandFile) []byte) error {
+	c := f.files[name]
+	if c == nil {
+		return fmt.Errorf("%s names no file that can be written", name)
+	}
+	if !c.intact() {
+		f.touched[name] = true
+		_ = os.RemoveAll(c.path) // or else put says what is in the way
+	}
+	return c.put(data(c))
+}

@@ -1,0 +1,345 @@
+package job
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// step is a folder of command files, as the runner makes it for a step.
+type step struct {
+	t   *testing.T
+	dir string
+}
+
+func newStep(t *testing.T) *step {
+	t.Helper()
+	s := &step{t, t.TempDir()}
+	for _, name := range commandFiles {
+		s.write(name, "")
+	}
+	return s
+}
+
+func (s *step) path(name string) string { return filepath.Join(s.dir, strings.ToLower(name)) }
+
+func (s *step) getenv(name string) string {
+	if slices.Contains(commandFiles, name) {
+		return s.path(name)
+	}
+	return ""
+}
+
+func (s *step) guard() *Files {
+	s.t.Helper()
+	f, err := Guard(s.getenv)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return f
+}
+
+func (s *step) write(name, content string) {
+	s.t.Helper()
+	s.must(os.WriteFile(s.path(name), []byte(content), 0o644))
+}
+
+func (s *step) remove(name string) { s.t.Helper(); s.must(os.RemoveAll(s.path(name))) }
+
+func (s *step) must(err error) {
+	s.t.Helper()
+	if err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+func (s *step) wantContent(name, want string) {
+	s.t.Helper()
+	info, err := os.Lstat(s.path(name))
+	s.must(err)
+	got, err := os.ReadFile(s.path(name))
+	s.must(err)
+	if string(got) != want || !info.Mode().IsRegular() {
+		s.t.Errorf("%s: got %v, %.200q, want a regular file with %.200q", name, info.Mode(), got, want)
+	}
+}
+
+func (s *step) wantChanged(f *Files, want ...string) {
+	s.t.Helper()
+	got, err := f.Verify()
+	if err != nil || !slices.Equal(got, want) {
+		s.t.Errorf("changed files: got %q, %v, want %q", got, err, want)
+	}
+}
+
+// wantNothingElse: no temporary file stays behind.
+func (s *step) wantNothingElse() {
+	s.t.Helper()
+	entries, err := os.ReadDir(s.dir)
+	s.must(err)
+	for _, e := range entries {
+		if strings.HasPrefix(e.Name(), ".") {
+			s.t.Errorf("got the file %s left behind", e.Name())
+		}
+	}
+}
+
+// tamperings are what an agent can do to a command file at path; victim is
+// another file that must stay as it is.
+func tamperings(s *step, victim string) map[string]func(path string) {
+	return map[string]func(string){
+		"appended":  func(path string) { s.must(os.WriteFile(path, []byte("LD_PRELOAD=/x.so\n"), 0o644)) },
+		"truncated": func(path string) { s.must(os.Truncate(path, 0)) },
+		"removed":   func(path string) { s.must(os.Remove(path)) },
+		"replaced by the same content": func(path string) {
+			data, err := os.ReadFile(path)
+			s.must(err)
+			s.must(os.WriteFile(path+"2", data, 0o644))
+			s.must(os.Rename(path+"2", path))
+		},
+		"replaced by a link":      func(path string) { s.must(os.Remove(path)); s.must(os.Symlink(victim, path)) },
+		"replaced by a hard link": func(path string) { s.must(os.Remove(path)); s.must(os.Link(victim, path)) },
+		"replaced by a dangling link": func(path string) {
+			s.must(os.Remove(path))
+			s.must(os.Symlink(victim+"-none", path))
+		},
+		"replaced by a folder": func(path string) { s.must(os.Remove(path)); s.must(os.MkdirAll(path+"/a/b", 0o755)) },
+		"too large":            func(path string) { s.must(os.Truncate(path, maxCommandFile+1)) },
+	}
+}
+
+// TestWhatAgentsDoToCommandFilesIsUndone, whether it is noticed when comparing or
+// when writing; and what they link to is not written to.
+func TestWhatAgentsDoToCommandFilesIsUndone(t *testing.T) {
+	victim := filepath.Join(t.TempDir(), "victim")
+	for how := range tamperings(newStep(t), victim) {
+		for _, name := range commandFiles {
+			s := newStep(t)
+			s.must(os.WriteFile(victim, []byte("mine"), 0o644))
+			s.write(name, "before\n")
+			f := s.guard()
+			s.wantChanged(f)
+			tamperings(s, victim)[how](s.path(name))
+			want := "before\n"
+			if name == summaryFile { // noticed by a write of ours
+				s.must(f.WriteSummary("ours"))
+				want += "ours"
+			}
+			s.wantChanged(f, name)
+			s.wantContent(name, want)
+			s.wantChanged(f)
+			if got, err := os.ReadFile(victim); err != nil || string(got) != "mine" {
+				t.Errorf("%s %s: got the other file %q, %v, want it untouched", name, how, got, err)
+			}
+			if _, err := os.Lstat(victim + "-none"); err == nil {
+				t.Errorf("%s %s: got a file made through the link", name, how)
+			}
+			s.wantNothingElse()
+		}
+	}
+}
+
+// TestOwnWritesAreNoChanges, however many there are.
+func TestOwnWritesAreNoChanges(t *testing.T) {
+	s := newStep(t)
+	s.write(summaryFile, "of others")
+	s.must(os.Chmod(s.path(summaryFile), 0o600))
+	f := s.guard()
+	s.must(f.WriteSummary("one"))
+	s.wantContent(summaryFile, "of others\none")
+	s.wantChanged(f)
+	s.must(f.WriteSummary("two é \xff"))
+	s.must(f.SetOutput("status", "completed"))
+	s.must(f.SetOutput("result", "a\nb"))
+	s.wantChanged(f)
+	s.wantContent(summaryFile, "of others\ntwo é \uFFFD")
+	info, err := os.Stat(s.path(summaryFile))
+	if err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("got the mode %v, %v, want 0600 as before", info.Mode(), err)
+	}
+	s.wantNothingElse()
+}
+
+// readOutputs reads a file of outputs as the runner does.
+func readOutputs(t *testing.T, text string) map[string]string {
+	t.Helper()
+	outputs := map[string]string{}
+	all := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
+	for i := 0; i < len(all) && text != ""; i++ {
+		equals, here := strings.Index(all[i], "="), strings.Index(all[i], "<<")
+		if equals >= 0 && (here < 0 || equals < here) {
+			outputs[all[i][:equals]] = all[i][equals+1:]
+			continue
+		}
+		name, end, ok := strings.Cut(all[i], "<<")
+		if !ok {
+			t.Fatalf("line %q is no output; file:\n%s", all[i], text)
+		}
+		var value []string
+		for i++; i < len(all) && all[i] != end; i++ {
+			value = append(value, all[i])
+		}
+		if i == len(all) {
+			t.Fatalf("output %s has no end; file:\n%s", name, text)
+		}
+		outputs[name] = strings.Join(value, "\n")
+	}
+	return outputs
+}
+
+// checkOutputs: each output is read as it was given, and there are no others.
+func checkOutputs(t *testing.T, first, second string) {
+	t.Helper()
+	got := readOutputs(t, outputEntry("result", first)+outputEntry("status", second))
+	clean := func(s string) string { return strings.ReplaceAll(strings.ToValidUTF8(s, "\uFFFD"), "\x00", "") }
+	if d := cmp.Diff(map[string]string{"result": clean(first), "status": clean(second)}, got); d != "" {
+		t.Fatalf("%q, %q (-want +got):\n%s", first, second, d)
+	}
+}
+
+func TestOutputsAreReadAsGiven(t *testing.T) {
+	for _, value := range []string{"", "one", "two\nlines", "\n", "\n\nx\n", "_GitHubActionsFileCommandDelimeter_\nevil=1", "end_\nevil=1\nresult<<end_", "a=b", "a<<b", "nul\x00", "bad \xff", "cr\rx\r"} {
+		checkOutputs(t, value, value)
+	}
+}
+
+func FuzzOutputsAreReadAsGiven(f *testing.F) {
+	f.Add("a\nb=c", "x<<y\n")
+	f.Fuzz(checkOutputs)
+}
+
+func TestDelimitersAreNeverTheSame(t *testing.T) {
+	seen := map[string]bool{}
+	for range 1000 {
+		_, rest, _ := strings.Cut(outputEntry("result", "x"), "<<end_")
+		token, _, _ := strings.Cut(rest, "\n")
+		if len(token) != 32 || seen[token] {
+			t.Fatalf("got the delimiter %q (before: %v), want a new one of 32 digits", token, seen[token])
+		}
+		seen[token] = true
+	}
+}
+
+func TestOutputsStandAfterThoseOfOthers(t *testing.T) {
+	s := newStep(t)
+	s.write(outputFile, "other=1")
+	f := s.guard()
+	s.must(f.SetOutput("status", "failed"))
+	data, err := os.ReadFile(s.path(outputFile))
+	s.must(err)
+	want := map[string]string{"other": "1", "status": "failed"}
+	if d := cmp.Diff(want, readOutputs(t, string(data))); d != "" {
+		t.Errorf("outputs (-want +got):\n%s", d)
+	}
+	if err := f.SetOutput("evil", "x"); err == nil {
+		t.Error("an output that action.yml does not have: got no error, want one")
+	}
+}
+
+// TestFilesThatAreNotThere: a runner without summaries, or without anything, is
+// an error that the caller can go on after.
+func TestFilesThatAreNotThere(t *testing.T) {
+	none, err := Guard(env())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := none.WriteSummary("x"); err == nil || !strings.Contains(err.Error(), "GITHUB_STEP_SUMMARY") {
+		t.Errorf("got %v, want an error with the variable", err)
+	}
+	if err := none.SetOutput("status", "x"); err == nil {
+		t.Error("got no error, want one")
+	}
+	if changed, err := none.Verify(); changed != nil || err != nil {
+		t.Errorf("got %q, %v, want nothing", changed, err)
+	}
+
+	gone, err := Guard(env("GITHUB_OUTPUT", filepath.Join(t.TempDir(), "no", "folder")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := gone.SetOutput("status", "x"); err == nil {
+		t.Error("no folder: got no error, want one")
+	}
+
+	s := newStep(t)
+	s.remove(outputFile)
+	f := s.guard()
+	s.wantChanged(f)
+	s.must(f.SetOutput("status", "x"))
+	s.write("GITHUB_PATH", "/evil")
+	s.wantChanged(f, "GITHUB_PATH")
+	s.remove("GITHUB_STATE")
+	s.must(os.Mkdir(s.path("GITHUB_STATE"), 0o755))
+	if _, err := Guard(s.getenv); err == nil || !strings.Contains(err.Error(), "guard GITHUB_STATE") {
+		t.Errorf("a folder at first: got %v, want an error that names it", err)
+	}
+}
+
+// TestFileThatAppears: what was not there at first goes again.
+func TestFileThatAppears(t *testing.T) {
+	s := newStep(t)
+	s.remove("GITHUB_ENV")
+	f := s.guard()
+	s.write("GITHUB_ENV", "A=b")
+	s.wantChanged(f, "GITHUB_ENV")
+	if _, err := os.Lstat(s.path("GITHUB_ENV")); !os.IsNotExist(err) {
+		t.Errorf("got %v, want no file", err)
+	}
+}
+
+// TestFileInAFolderThatCanNotBeWritten is written where it is, if it still is the
+// same file.
+func TestFileInAFolderThatCanNotBeWritten(t *testing.T) {
+	s := newStep(t)
+	s.write(outputFile, "a long line of before\n")
+	c := s.guard().files[outputFile]
+	if _, err := c.overwrite([]byte("short\n")); err != nil {
+		t.Fatal(err)
+	}
+	s.wantContent(outputFile, "short\n")
+	s.must(os.Rename(s.path("GITHUB_ENV"), s.path(outputFile)))
+	if _, err := c.overwrite([]byte("evil")); err == nil {
+		t.Error("another file in its place: got no error, want one")
+	}
+	s.wantContent(outputFile, "")
+	s.remove(outputFile)
+	s.must(os.Symlink(s.path("GITHUB_PATH"), s.path(outputFile)))
+	if _, err := c.overwrite([]byte("evil")); err == nil {
+		t.Error("a link in its place: got no error, want one")
+	}
+	s.wantContent("GITHUB_PATH", "")
+
+	moved := newStep(t)
+	c = moved.guard().files[outputFile]
+	moved.must(os.Rename(moved.path(outputFile), moved.path("elsewhere")))
+	moved.must(os.Symlink(moved.path("elsewhere"), moved.path(outputFile)))
+	if _, err := c.overwrite([]byte("evil")); err == nil {
+		t.Error("a link to the file itself: got no error, want one")
+	}
+}
+
+func TestSummaryKeepsItsLimit(t *testing.T) {
+	for _, test := range []struct {
+		before, markdown string
+		size             int
+		cut              bool
+	}{
+		{"", strings.Repeat("x", maxSummary), maxSummary, false},
+		{"", strings.Repeat("x", maxSummary+1), maxSummary, true},
+		{"", strings.Repeat("é", maxSummary), maxSummary, true},
+		{"", "a" + strings.Repeat("é", maxSummary), maxSummary, true},
+		{strings.Repeat("b", 999_000), strings.Repeat("x", 5000), maxSummary, true},
+		{strings.Repeat("b", maxSummary-2), "xyz", maxSummary - 1, false},
+		{strings.Repeat("b", maxSummary+5), "xyz", maxSummary + 6, false},
+	} {
+		got := fitSummary(test.before, test.markdown)
+		if n := len(got); n > test.size || n < test.size-1 || !utf8.ValidString(got) || strings.HasSuffix(got, summaryCut) != test.cut || !strings.HasPrefix(got, test.before) {
+			t.Errorf("%d bytes and %d more: got %d bytes, ends in %q, want %d (cut: %v)", len(test.before), len(test.markdown), n, got[max(0, n-60):], test.size, test.cut)
+		}
+	}
+}

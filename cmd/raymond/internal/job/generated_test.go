@@ -1,0 +1,179 @@
+package job
+
+import (
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"gopkg.in/yaml.v3"
+)
+
+var update = flag.Bool("update", false, "rewrite action.yml and docs/inputs.md from the tables")
+
+// root is the repository.
+const root = "../../../.."
+
+// generated compares a file of the repository with what it should be.
+func generated(t *testing.T, name, want string) {
+	t.Helper()
+	file := filepath.Join(root, name)
+	if *update {
+		if err := os.WriteFile(file, []byte(want), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(string(got), want); d != "" {
+		t.Errorf("%s is not as the tables have it; go test ./cmd/raymond/internal/job -run Generated -update rewrites it (-file +tables):\n%s", name, d)
+	}
+}
+
+// scalar is a text as YAML and JSON have it.
+func scalar(s string) string {
+	var b strings.Builder
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(s); err != nil {
+		panic(err)
+	}
+	return strings.TrimSpace(b.String())
+}
+
+func TestActionIsGenerated(t *testing.T) {
+	var b strings.Builder
+	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
+	line("# Made from the tables of cmd/raymond/internal/job:")
+	line("# go test ./cmd/raymond/internal/job -run Generated -update")
+	line("name: raymond-action")
+	line("description: %s", scalar("Runs workflows of coding agents, keeps each run so that later jobs can take it up, and shows what the agents did."))
+	line("branding: {icon: repeat, color: purple}")
+	line("\ninputs:")
+	for _, in := range Inputs() {
+		line("  %s:", in.Name)
+		line("    description: %s", scalar(in.Text))
+		line("    required: %v", in.Required)
+		if in.Default != "" {
+			line("    default: %s", scalar(in.Default))
+		}
+	}
+	line("\noutputs:")
+	for _, out := range Outputs() {
+		line("  %s:", out.Name)
+		line("    description: %s", scalar(out.Text))
+	}
+	line("\nruns: {using: node24, main: cmd/shim/main.js, post: cmd/shim/post.js, post-if: always()}")
+	generated(t, "action.yml", b.String())
+}
+
+// cell is a text in a table.
+func cell(s string) string { return strings.ReplaceAll(s, "|", `\|`) }
+
+func TestInputsPageIsGenerated(t *testing.T) {
+	var b strings.Builder
+	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
+	line("# Inputs and outputs of the Action\n")
+	line("Made from the code by `go test ./cmd/raymond/internal/job -run Generated -update`; a test fails when it differs.\n")
+	line("## Inputs\n")
+	line("An empty value stands for the default. Names in lists are separated by blanks, commas or line breaks. The inputs with a flag")
+	line("mean what that flag of `raymond run` means; see [reference.md](reference.md).\n")
+	line("| input | default | flag | meaning |\n|---|---|---|---|")
+	for _, in := range Inputs() {
+		standard, flag := code(in.Default), code(in.Flag)
+		if in.Required {
+			standard = "required"
+		}
+		text := in.Text
+		if in.Lines && !strings.Contains(text, "line") {
+			t.Errorf("input %s: got the text %q, want it to say that it has one value a line", in.Name, text)
+		}
+		line("| `%s` | %s | %s | %s |", in.Name, cell(standard), flag, cell(text))
+	}
+	line("\n## Outputs\n")
+	line("| output | meaning |\n|---|---|")
+	for _, out := range Outputs() {
+		line("| `%s` | %s |", out.Name, cell(out.Text))
+	}
+	b.WriteString(whoMayStart())
+	generated(t, "docs/inputs.md", b.String())
+}
+
+func code(s string) string {
+	if s == "" {
+		return ""
+	}
+	return "`" + s + "`"
+}
+
+// whoMayStart is the part on events, made from the tables that decide.
+func whoMayStart() string {
+	list := func(set map[string]bool) string {
+		var words []string
+		for name := range set {
+			words = append(words, code(name))
+		}
+		slices.Sort(words)
+		return strings.Join(words, ", ")
+	}
+	return `
+## Who may start it
+
+These events need write permission to cause, and nobody is asked: ` + list(ofNobody) + `.
+
+For these the API is asked for the permission of the event's sender (on a re-run also of who started it again, for a
+` + "`workflow_run`" + ` also of who caused the run before), which must be write or more: ` + list(ofPeople) + `.
+` + "`allow-actors`" + ` names people who may start it without that. Bots may start it only if ` + "`allow-bots`" + ` names them, whatever their
+permission is. What can't be found out is a no.
+
+When they come from a fork, ` + list(notFromForks) + ` are refused unless ` + "`allow-events`" + ` names them, and so is
+every event that is not named on this page. The sender is asked for all the same.
+`
+}
+
+// TestActionIsWhatTheRunnerReads: what the tables say survives the YAML, and
+// every input and output is described.
+func TestActionIsWhatTheRunnerReads(t *testing.T) {
+	data, err := os.ReadFile(filepath.Join(root, "action.yml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var action struct {
+		Name, Description string
+		Inputs            map[string]struct {
+			Description, Default string
+			Required             bool
+		}
+		Outputs map[string]struct{ Description string }
+		Runs    map[string]string
+	}
+	if err := yaml.Unmarshal(data, &action); err != nil {
+		t.Fatal(err)
+	}
+	if len(action.Inputs) != len(Inputs()) || len(action.Outputs) != len(Outputs()) {
+		t.Errorf("action.yml: got %d inputs and %d outputs, want %d and %d", len(action.Inputs), len(action.Outputs), len(Inputs()), len(Outputs()))
+	}
+	for _, in := range Inputs() {
+		got := action.Inputs[in.Name]
+		if got.Description != in.Text || got.Default != in.Default || got.Required != in.Required {
+			t.Errorf("input %s: got %+v, want %+v", in.Name, got, in)
+		}
+		if len(strings.Fields(in.Text)) < 3 || !strings.HasSuffix(in.Text, ".") {
+			t.Errorf("input %s: got the text %q, want a sentence", in.Name, in.Text)
+		}
+		if in.Flag != "" && in.Default != "" {
+			t.Errorf("input %s: got the default %q, want none: it would change the limit of a run that is taken up", in.Name, in.Default)
+		}
+	}
+	want := map[string]string{"using": "node24", "main": "cmd/shim/main.js", "post": "cmd/shim/post.js", "post-if": "always()"}
+	if d := cmp.Diff(want, action.Runs); d != "" {
+		t.Errorf("action.yml, runs (-want +got):\n%s", d)
+	}
+}

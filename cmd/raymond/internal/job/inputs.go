@@ -1,0 +1,127 @@
+package job
+
+import (
+	"strings"
+
+	"github.com/raymond-action/raymond-action/protocol"
+)
+
+// InputSpec is one input of the Action, as action.yml declares it.
+type InputSpec struct {
+	Name     string // as written below with:
+	Flag     string // the flag of raymond run that it sets; "" for an input of the Action's own
+	Text     string // what it is for, in a sentence or two
+	Default  string // what the runner gives when nothing is written; "" for nothing
+	Lines    bool   // one value a line
+	Bool     bool   // true or false
+	Required bool
+	Secret   bool // its value is in no message
+}
+
+// OutputSpec is one output of the Action, as action.yml declares it.
+type OutputSpec struct{ Name, Text string }
+
+// hostedDeadline is the deadline on runners of GitHub's, which end a job after
+// six hours: time is left to save.
+const hostedDeadline = "5h30m"
+
+// Value returns an input as the runner hands it over, without white space around
+// it. getenv looks up an environment variable.
+func Value(getenv func(string) string, name string) string {
+	return strings.TrimSpace(getenv(variable(name)))
+}
+
+// variable is the environment variable that an input comes in: the runner turns
+// blanks into underscores and leaves hyphens.
+func variable(name string) string {
+	return "INPUT_" + strings.ToUpper(strings.ReplaceAll(name, " ", "_"))
+}
+
+// Arguments returns the flags of raymond run that the inputs set, each in one
+// argument. They are not checked: whoever reads the flags does that, for all of
+// them at once, and FlagInput tells what input a flag came from.
+func Arguments(getenv func(string) string) []string {
+	var args []string
+	for _, in := range inputs {
+		if in.Flag == "" {
+			continue
+		}
+		for _, v := range flagValues(getenv, in) {
+			args = append(args, in.Flag+"="+v)
+		}
+	}
+	return args
+}
+
+// flagValues are the values that an input gives its flag.
+func flagValues(getenv func(string) string, in InputSpec) []string {
+	v := Value(getenv, in.Name)
+	switch {
+	case v == "" && in.Flag == "--deadline" && getenv("RUNNER_ENVIRONMENT") == "github-hosted":
+		return []string{hostedDeadline}
+	case v == "":
+		return nil
+	case in.Lines:
+		return lines(v)
+	}
+	if b, err := parseBool(v); in.Bool && err == nil {
+		v = boolText(b)
+	}
+	return []string{v}
+}
+
+func boolText(b bool) string {
+	if b {
+		return "true"
+	}
+	return "false"
+}
+
+// FlagInput returns the name of the input that sets a flag such as "--budget", or
+// "" if none does.
+func FlagInput(flag string) string {
+	for _, in := range inputs {
+		if in.Flag != "" && in.Flag == flag {
+			return in.Name
+		}
+	}
+	return ""
+}
+
+// lines are the lines of a value that are not blank, trimmed.
+func lines(v string) []string {
+	var out []string
+	for line := range strings.Lines(v) {
+		if line = strings.TrimSpace(line); line != "" {
+			out = append(out, line)
+		}
+	}
+	return out
+}
+
+// UnknownInputs reports what is written below with: and is no input: the runner
+// itself only warns of it. environ has the form of os.Environ. Values are not in
+// the faults, since nobody can know what they are.
+func UnknownInputs(environ []string) []Fault {
+	known := map[string]bool{}
+	var names []string
+	for _, in := range inputs {
+		known[variable(in.Name)] = true
+		names = append(names, in.Name)
+	}
+	var faults []Fault
+	for _, kv := range environ {
+		env, _, _ := strings.Cut(kv, "=")
+		rest, ours := strings.CutPrefix(strings.ToUpper(env), "INPUT_")
+		if !ours || known[strings.ToUpper(env)] {
+			continue
+		}
+		name := strings.ToLower(rest)
+		f := Fault{Input: name, What: "is no input of this action", Hint: "docs/inputs.md has all of them"}
+		if near := protocol.Nearest(name, names); near != "" {
+			f.Hint = "did you mean " + near + "?"
+		}
+		faults = append(faults, f)
+	}
+	return faults
+}

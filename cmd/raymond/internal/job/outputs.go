@@ -1,0 +1,92 @@
+package job
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// maxSummary is how large a step summary may be, in bytes. GitHub shows nothing
+// of one that has more than 1 MiB.
+const maxSummary = 1_000_000
+
+const summaryCut = "\n\n(The summary was too long, and ends here.)\n"
+
+// SetOutput sets an output of the step, one of Outputs. Bytes that are no UTF-8
+// are replaced and NUL is removed. Whatever the value is, it sets no other
+// output.
+func (f *Files) SetOutput(name, value string) error {
+	if !slices.ContainsFunc(outputs, func(o OutputSpec) bool { return o.Name == name }) {
+		return fmt.Errorf("set output %q: there is no such output", name)
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	entry := outputEntry(name, value)
+	err := f.update(outputFile, func(c *commandFile) []byte {
+		before := slices.Clone(c.now.data)
+		if n := len(before); n > 0 && before[n-1] != '\n' {
+			before = append(before, '\n')
+		}
+		return append(before, entry...)
+	})
+	if err != nil {
+		return fmt.Errorf("set output %s: %w", name, err)
+	}
+	return nil
+}
+
+// outputEntry is what the runner reads as one output.
+func outputEntry(name, value string) string {
+	value = strings.ReplaceAll(strings.ToValidUTF8(value, "\uFFFD"), "\x00", "")
+	end := "end_" + randomToken()
+	for strings.Contains(value, end) {
+		end = "end_" + randomToken()
+	}
+	return name + "<<" + end + "\n" + value + "\n" + end + "\n"
+}
+
+// randomToken has 128 random bits, as 32 hexadecimal digits.
+func randomToken() string {
+	var b [16]byte
+	_, _ = rand.Read(b[:]) // never fails: it ends the program instead
+	return hex.EncodeToString(b[:])
+}
+
+// WriteSummary makes markdown the step's summary, after what was in the file at
+// first. It can be called again and again; the last one stays. What is too long
+// is cut, with a note.
+func (f *Files) WriteSummary(markdown string) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	err := f.update(summaryFile, func(c *commandFile) []byte {
+		return []byte(fitSummary(string(c.before), markdown))
+	})
+	if err != nil {
+		return fmt.Errorf("write the step summary: %w", err)
+	}
+	return nil
+}
+
+// fitSummary joins both and keeps the limit. What others wrote stays whole, even
+// if nothing of ours has room beside it.
+func fitSummary(before, markdown string) string {
+	markdown = strings.ToValidUTF8(markdown, "\uFFFD")
+	if before != "" && !strings.HasSuffix(before, "\n") {
+		before += "\n"
+	}
+	room := maxSummary - len(before)
+	if len(markdown) <= room {
+		return before + markdown
+	}
+	room -= len(summaryCut)
+	if room < 0 {
+		return before
+	}
+	for room > 0 && !utf8.RuneStart(markdown[room]) {
+		room--
+	}
+	return before + markdown[:room] + summaryCut
+}

@@ -1,0 +1,90 @@
+package job
+
+import "strings"
+
+// payload is an event's JSON. Forges differ in what they leave out and in the
+// types of some values, so that nothing in it is taken for granted.
+type payload map[string]any
+
+// at returns the value below keys, or nil.
+func (p payload) at(keys ...string) any {
+	var v any = map[string]any(p)
+	for _, k := range keys {
+		object, ok := v.(map[string]any)
+		if !ok {
+			return nil
+		}
+		v = object[k]
+	}
+	return v
+}
+
+func (p payload) text(keys ...string) string {
+	s, _ := p.at(keys...).(string)
+	return s
+}
+
+// id is a whole number above 0, or 0.
+func (p payload) id(keys ...string) int64 {
+	n, _ := p.at(keys...).(float64)
+	if n < 1 || n > 1<<53 || n != float64(int64(n)) {
+		return 0
+	}
+	return int64(n)
+}
+
+func (p payload) account(keys ...string) Account {
+	below := func(key string) []string { return append(keys[:len(keys):len(keys)], key) }
+	return Account{Login: p.text(below("login")...), Type: p.text(below("type")...)}
+}
+
+// private tells whether outsiders can't read the repository; nil if unknown.
+func (p payload) private() *bool {
+	if private, ok := p.at("repository", "private").(bool); ok {
+		return &private
+	}
+	return nil
+}
+
+// number is the issue or pull request that the event is about.
+func (p payload) number() (kind string, n int) {
+	if n := p.id("pull_request", "number"); n != 0 {
+		return KindPullRequest, int(n)
+	}
+	n = int(p.id("issue", "number"))
+	if n == 0 {
+		return "", 0
+	}
+	if isPull, _ := p.at("is_pull").(bool); isPull || p.at("issue", "pull_request") != nil {
+		return KindPullRequest, n
+	}
+	return KindIssue, n
+}
+
+// origin tells whether the code that the event is about comes from another
+// repository, and whether that is known. A head repository that was deleted, or
+// that isn't named where it should be, is another one.
+func (p payload) origin(event string) (fork, known bool) {
+	switch {
+	case event == "workflow_run":
+		return !p.sameRepository([]string{"workflow_run", "head_repository"}, []string{"repository"}), true
+	case p.at("pull_request") != nil || strings.HasPrefix(event, "pull_request"):
+		if p.at("pull_request", "head") == nil && event == "pull_request_comment" {
+			return false, false
+		}
+		return !p.sameRepository([]string{"pull_request", "head", "repo"}, []string{"pull_request", "base", "repo"}), true
+	}
+	kind, _ := p.number()
+	return false, kind != KindPullRequest && (ofPeople[event] || ofNobody[event])
+}
+
+// sameRepository compares two repositories by id, or by name where ids are
+// missing. What can't be compared is not the same.
+func (p payload) sameRepository(a, b []string) bool {
+	below := func(keys []string, key string) []string { return append(keys[:len(keys):len(keys)], key) }
+	if x, y := p.id(below(a, "id")...), p.id(below(b, "id")...); x != 0 && y != 0 {
+		return x == y
+	}
+	x, y := p.text(below(a, "full_name")...), p.text(below(b, "full_name")...)
+	return x != "" && strings.EqualFold(x, y)
+}

@@ -1,0 +1,178 @@
+package job
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+)
+
+// api answers each request with the next of its answers, of the form "200 body",
+// and the last of them for ever; it notes what it was asked.
+type api struct {
+	answers []string
+	asked   []string
+	waits   []time.Duration
+}
+
+func (a *api) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	a.asked = append(a.asked, r.Method+" "+r.URL.RequestURI()+" "+r.Header.Get("Authorization"))
+	answer := a.answers[min(len(a.asked), len(a.answers))-1]
+	status, body, _ := strings.Cut(answer, " ")
+	code := 0
+	_, _ = fmt.Sscan(status, &code)
+	if to, ok := strings.CutPrefix(body, "to "); ok {
+		w.Header().Set("Location", to)
+		body = ""
+	}
+	w.WriteHeader(code)
+	_, _ = w.Write([]byte(body))
+}
+
+// client returns a client of a server that answers so.
+func (a *api) client(t *testing.T) *GitHub {
+	t.Helper()
+	server := httptest.NewServer(a)
+	t.Cleanup(server.Close)
+	g, err := NewGitHub(GitHubOptions{URL: server.URL + "/api/v3/", Token: "ghs_x", Repository: "o/r", Sleep: func(_ context.Context, d time.Duration) error {
+		a.waits = append(a.waits, d)
+		return nil
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return g
+}
+
+func TestPermissionsAreAskedOfTheAPI(t *testing.T) {
+	for _, test := range []struct {
+		answers []string
+		want    string
+		err     string
+		tries   int
+	}{
+		{[]string{`200 {"permission":"admin","role_name":"admin"}`}, "admin", "", 1},
+		{[]string{`200 {"permission":"read"}`}, "read", "", 1},
+		{[]string{`502 x`, `200 {"permission":"write"}`}, "write", "", 2},
+		{[]string{`500 {}`}, "", "the API answers 500 Internal Server Error", 3},
+		{[]string{`401 {}`}, "", "the API does not accept github-token", 1},
+		{[]string{`403 {}`}, "", "github-token may not ask", 1},
+		{[]string{`404 {}`}, "", "knows no such person", 1},
+		{[]string{`200 {}`}, "", "names no permission", 1},
+		{[]string{`200 not JSON`}, "", "answer can't be read", 1},
+		{[]string{`302 to http://elsewhere.invalid/`}, "", "redirected to another place", 3},
+	} {
+		a := &api{answers: test.answers}
+		got, err := a.client(t).Permission(t.Context(), "ann")
+		if failed := test.want == ""; failed != (err != nil) || !failed && got != test.want || failed && !strings.Contains(err.Error(), test.err) {
+			t.Errorf("%q: got %q, %v; want %q, an error with %q", test.answers, got, err, test.want, test.err)
+		}
+		if len(a.asked) != test.tries || len(a.waits) != test.tries-1 {
+			t.Errorf("%q: got %q, waits %v; want %d tries", test.answers, a.asked, a.waits, test.tries)
+		}
+		if want := "GET /api/v3/repos/o/r/collaborators/ann/permission Bearer ghs_x"; a.asked[0] != want {
+			t.Errorf("got the request %q, want %q", a.asked[0], want)
+		}
+		if err != nil && (strings.Contains(err.Error(), "127.0.0.1") || strings.Contains(err.Error(), "ghs_x")) {
+			t.Errorf("%q: got %q, want it without address and token", test.answers, err)
+		}
+	}
+}
+
+// TestAPIThatIsNotThere: an authorization that can't be found out is a no that
+// says what is missing.
+func TestAPIThatIsNotThere(t *testing.T) {
+	server := httptest.NewServer(http.NotFoundHandler())
+	server.Close()
+	g, err := NewGitHub(GitHubOptions{URL: server.URL, Repository: "o/r", Sleep: func(context.Context, time.Duration) error { return nil }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, denied := Authorize(t.Context(), Rules{}, Event{Name: "issues", Sender: user("ann"), Attempt: 1}, g)
+	if denied == nil || denied.Who != "ann" || denied.Setting != "allow-actors" || !strings.Contains(denied.Why, "the API can't be reached") {
+		t.Errorf("got %+v, want a denial of ann, since the API can't be reached", denied)
+	}
+}
+
+// TestQuestionsEnd: when the time is over, or nobody waits any more, there is an
+// error.
+func TestQuestionsEnd(t *testing.T) {
+	a := &api{answers: []string{"503 x"}}
+	g := a.client(t)
+	g.sleep = pause
+	ctx, cancel := context.WithCancel(t.Context())
+	g.sleep = func(ctx context.Context, d time.Duration) error {
+		cancel()
+		return pause(ctx, d)
+	}
+	if _, err := g.Permission(ctx, "ann"); err == nil || len(a.asked) != 1 {
+		t.Errorf("got %v after %d tries, want an error after one", err, len(a.asked))
+	}
+	if err := pause(t.Context(), 0); err != nil {
+		t.Errorf("no pause: got %v, want none", err)
+	}
+	if err := pause(ctx, time.Hour); !errors.Is(err, context.Canceled) {
+		t.Errorf("a pause that is cancelled: got %v, want %v", err, context.Canceled)
+	}
+}
+
+func TestHeadsAreLookedUp(t *testing.T) {
+	comment := Event{Name: "issue_comment", Kind: KindPullRequest, Number: 8}
+	for _, test := range []struct {
+		event  Event
+		answer string
+		fork   bool
+		known  bool
+		failed bool
+	}{
+		{comment, `200 {"head":{"repo":{"id":1}},"base":{"repo":{"id":1}}}`, false, true, false},
+		{comment, `200 {"head":{"repo":{"id":2}},"base":{"repo":{"id":1}}}`, true, true, false},
+		{comment, `200 {"head":{"repo":null},"base":{"repo":{"id":1}}}`, true, true, false},
+		{comment, `200 {}`, true, true, false},
+		{comment, `403 {}`, false, false, true},
+		{Event{Name: "unheard_of"}, "", false, false, false},
+		{Event{Name: "pull_request", Kind: KindPullRequest, Number: 8, HeadKnown: true, Fork: true}, "", true, true, false},
+	} {
+		a := &api{answers: []string{test.answer}}
+		e := test.event
+		err := a.client(t).FindHead(t.Context(), &e)
+		if e.Fork != test.fork || e.HeadKnown != test.known || (err != nil) != test.failed {
+			t.Errorf("%+v, %s: got %+v, %v; want fork %v, known %v, error %v", test.event, test.answer, e, err, test.fork, test.known, test.failed)
+		}
+		if want := test.answer != ""; want != (len(a.asked) == 1) || want && !strings.HasPrefix(a.asked[0], "GET /api/v3/repos/o/r/pulls/8 ") {
+			t.Errorf("%+v: got the requests %q", test.event, a.asked)
+		}
+	}
+}
+
+func TestRepositoriesHaveAnOwner(t *testing.T) {
+	for _, repository := range []string{"", "o", "o/", "/r", "o/r/x"} {
+		if _, err := NewGitHub(GitHubOptions{Repository: repository}); err == nil {
+			t.Errorf("%q: got no error, want one", repository)
+		}
+	}
+	if _, err := NewGitHub(GitHubOptions{Repository: "o/r", URL: "nowhere"}); err == nil {
+		t.Error("an address without a host: got no error, want one")
+	}
+}
+
+// TestPrivacyIsAskedOfTheAPI: what it doesn't say is not private.
+func TestPrivacyIsAskedOfTheAPI(t *testing.T) {
+	for answer, want := range map[string]string{
+		`200 {"private":true}`: "true", `200 {"private":false}`: "false", `200 {}`: "false", `404 {}`: "the API knows no such",
+	} {
+		a := &api{answers: []string{answer}}
+		private, err := a.client(t).Private(t.Context())
+		got := fmt.Sprint(private)
+		if err != nil {
+			got = err.Error()
+		}
+		if !strings.HasPrefix(got, want) || !strings.HasPrefix(a.asked[0], "GET /api/v3/repos/o/r ") {
+			t.Errorf("%s: got %s after %q, want %s", answer, got, a.asked, want)
+		}
+	}
+}

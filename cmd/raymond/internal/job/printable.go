@@ -1,0 +1,66 @@
+package job
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+	"unicode/utf8"
+)
+
+// maxLine is where a line of the log is cut, in bytes.
+const maxLine = 8 << 10
+
+// escapes are terminals' control sequences (colours, titles), which would leave
+// their parameters behind.
+var escapes = regexp.MustCompile("\x1b(\\[[0-?]*[ -/]*[@-~]|\\][^\x07\x1b\n]*(\x07|\x1b\\\\))")
+
+// printable splits a text into lines that can be shown: without control
+// characters, invisible characters and old-style commands, valid UTF-8, and not
+// too long. A line break at the end begins no further line.
+func printable(text string) []string {
+	text = breaks.Replace(strings.ToValidUTF8(text, "\uFFFD"))
+	text = strings.TrimSuffix(text, "\n")
+	list := strings.Split(text, "\n")
+	for i, line := range list {
+		list[i] = unmarked(cut(visible(line)))
+	}
+	return list
+}
+
+// visible removes what is not seen.
+func visible(s string) string {
+	return strings.Map(func(r rune) rune {
+		if isControl(r) || Invisible(r) {
+			return -1
+		}
+		return r
+	}, escapes.ReplaceAllString(s, ""))
+}
+
+// cut shortens a line, and says by how much.
+func cut(line string) string {
+	if len(line) <= maxLine {
+		return line
+	}
+	n := maxLine
+	for !utf8.RuneStart(line[n]) {
+		n--
+	}
+	return fmt.Sprintf("%s… (%d bytes more)", line[:n], len(line)-n)
+}
+
+// unmarked breaks up the mark of old-style commands, which the runner finds
+// anywhere in a line. What stands between must be visible: the runner compares
+// by the rules of a language, and those pass over zero-width characters.
+func unmarked(line string) string { return strings.ReplaceAll(line, "##[", `##\[`) }
+
+// oneLine is a text on one line, without what is not seen.
+func oneLine(text string) string {
+	text = breaks.Replace(strings.ToValidUTF8(text, "\uFFFD"))
+	return strings.TrimSpace(cut(visible(strings.ReplaceAll(text, "\n", " "))))
+}
+
+// multiLine is a text without what is not seen, apart from its line breaks.
+func multiLine(text string) string {
+	return strings.TrimSpace(visible(breaks.Replace(strings.ToValidUTF8(text, "\uFFFD"))))
+}

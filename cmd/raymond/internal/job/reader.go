@@ -1,0 +1,220 @@
+package job
+
+import (
+	"errors"
+	"fmt"
+	"path"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/raymond-action/raymond-action/protocol"
+)
+
+// reader reads inputs and collects what is wrong with them.
+type reader struct {
+	getenv func(string) string
+	faults []Fault
+}
+
+// The longest value that a message repeats, and the longest key, in bytes.
+const (
+	maxShown = 80
+	maxKey   = 200
+)
+
+var (
+	workflowIDs   = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,63}$`)
+	exactVersion  = regexp.MustCompile(`^[0-9]+\.[0-9]+\.[0-9]+(-[0-9A-Za-z.-]+)?$`)
+	variableName  = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+	actorName     = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9._-]{0,99}$`)
+	botName       = regexp.MustCompile(`^(\*|[A-Za-z0-9_][A-Za-z0-9._-]{0,99}(\[[Bb][Oo][Tt]\])?)$`)
+	eventName     = regexp.MustCompile(`^[a-z][a-z_]*$`)
+	workflowNames = regexp.MustCompile(`^[^/\\]+\.ya?ml$`)
+)
+
+// spec returns the declaration of an input; a name without one is a mistake of
+// ours that any test notices.
+func spec(name string) InputSpec {
+	i := slices.IndexFunc(inputs, func(in InputSpec) bool { return in.Name == name })
+	return inputs[i]
+}
+
+// value is an input, or its default when nothing is written. Defaults that are
+// expressions are the runner's to work out.
+func (r *reader) value(name string) string {
+	v := Value(r.getenv, name)
+	if d := spec(name).Default; v == "" && !strings.Contains(d, "${{") {
+		return d
+	}
+	return v
+}
+
+func (r *reader) fault(name, what, hint string) {
+	f := Fault{Input: name, What: what, Hint: hint}
+	if !spec(name).Secret {
+		f.Value = shorten(Value(r.getenv, name))
+	}
+	r.faults = append(r.faults, f)
+}
+
+// faulty reports whether something is wrong with an input already.
+func (r *reader) faulty(name string) bool {
+	return slices.ContainsFunc(r.faults, func(f Fault) bool { return f.Input == name })
+}
+
+func shorten(s string) string {
+	if len(s) <= maxShown {
+		return s
+	}
+	return strings.ToValidUTF8(s[:maxShown-3], "") + "..."
+}
+
+// word is an input that is one of a few words.
+func (r *reader) word(name string, words ...string) string {
+	v := r.value(name)
+	if slices.Contains(words, v) {
+		return v
+	}
+	hint := ""
+	if near := protocol.Nearest(v, words); near != "" {
+		hint = "did you mean " + near + "?"
+	}
+	r.fault(name, "want one of "+strings.Join(words, ", "), hint)
+	return v
+}
+
+// parseBool reads what YAML's core schema calls a truth value.
+func parseBool(v string) (bool, error) {
+	switch v {
+	case "true", "True", "TRUE":
+		return true, nil
+	case "false", "False", "FALSE":
+		return false, nil
+	}
+	return false, errors.New("want true or false")
+}
+
+func (r *reader) boolean(name string) bool {
+	v := r.value(name)
+	if v == "" {
+		return false
+	}
+	b, err := parseBool(v)
+	if err != nil {
+		r.fault(name, err.Error(), "")
+	}
+	return b
+}
+
+// path is an input of one line.
+func (r *reader) path(name string) string {
+	v := r.value(name)
+	if strings.ContainsFunc(v, unicode.IsControl) || !utf8.ValidString(v) {
+		r.fault(name, "want one line of text", "")
+	}
+	return v
+}
+
+func (r *reader) key(name string) string {
+	v := r.path(name)
+	if len(v) > maxKey {
+		r.fault(name, fmt.Sprintf("has %d bytes, want at most %d", len(v), maxKey), "")
+	}
+	return v
+}
+
+// token is a secret that goes into a header.
+func (r *reader) token(name string) string {
+	v := r.value(name)
+	unfit := func(c rune) bool { return c <= ' ' || c > '~' }
+	if strings.ContainsFunc(v, unfit) {
+		r.fault(name, "has blanks, line breaks or other characters in it that no key has", "")
+	}
+	return v
+}
+
+func (r *reader) version(name string) string {
+	v := r.value(name)
+	if v != "" && !exactVersion.MatchString(v) {
+		r.fault(name, "want an exact version such as 2.1.128", "")
+	}
+	return v
+}
+
+func (r *reader) resume(name string) string {
+	v := r.value(name)
+	if !workflowIDs.MatchString(v) {
+		r.fault(name, "want auto, never, require or a workflow id", "ids are 1 to 64 of a-z, 0-9 and -")
+	}
+	return v
+}
+
+func (r *reader) interval(name string) time.Duration {
+	v := r.value(name)
+	d, err := time.ParseDuration(v)
+	if err != nil || d < time.Second || strings.HasPrefix(v, "+") {
+		r.fault(name, "want a duration of 1s at least, such as 90s or 5m", "")
+	}
+	return d
+}
+
+func (r *reader) number(name string, least, most int) int {
+	v := r.value(name)
+	n, err := strconv.Atoi(v)
+	if err != nil || strconv.Itoa(n) != v || n < least || n > most {
+		r.fault(name, fmt.Sprintf("want a whole number from %d to %d", least, most), "")
+	}
+	return n
+}
+
+// list splits an input at blanks, commas and line breaks.
+func (r *reader) list(name string) []string {
+	return strings.FieldsFunc(r.value(name), func(c rune) bool { return c == ',' || unicode.IsSpace(c) })
+}
+
+// names is a list of what a pattern describes.
+func (r *reader) names(name string, pattern *regexp.Regexp, want string) []string {
+	list := r.list(name)
+	for _, n := range list {
+		if !pattern.MatchString(n) {
+			r.fault(name, fmt.Sprintf("%q is no such name", shorten(n)), want)
+		}
+	}
+	return list
+}
+
+// variables is a list of names of environment variables that may be passed on.
+// Its faults show as little as possible: somebody may have written NAME=secret.
+func (r *reader) variables(name string) []string {
+	list := r.list(name)
+	for _, entry := range list {
+		n, _, assigned := strings.Cut(entry, "=")
+		switch {
+		case assigned || !variableName.MatchString(n):
+			r.faults = append(r.faults, Fault{Input: name, What: "has something in it that is no name of a variable", Hint: "want names, not values"})
+		case Withheld(n):
+			r.faults = append(r.faults, Fault{Input: name, Value: n, What: "is never passed on to agents or scripts", Hint: "remove it"})
+		}
+	}
+	return list
+}
+
+// workflowFiles is a list of workflow files, by name or path, in the form that
+// WorkflowFile has.
+func (r *reader) workflowFiles(name string) []string {
+	var out []string
+	for _, f := range r.list(name) {
+		base := path.Base(f)
+		if f != base && f != workflowFolder+base || !workflowNames.MatchString(base) {
+			r.fault(name, fmt.Sprintf("%q is no workflow file", shorten(f)), "want names such as nightly.yml")
+			continue
+		}
+		out = append(out, workflowPath(r.getenv, base))
+	}
+	return out
+}

@@ -1,0 +1,162 @@
+package job
+
+import (
+	"fmt"
+	"time"
+)
+
+// What the input mode may be.
+const (
+	ModeRun      = "run"
+	ModeLint     = "lint"
+	ModeDiagram  = "diagram"
+	ModeSimulate = "simulate"
+)
+
+// What the input resume may be, besides a workflow id.
+const (
+	ResumeAuto    = "auto"
+	ResumeNever   = "never"
+	ResumeRequire = "require"
+)
+
+// What the inputs store, workspace and on-denied may be.
+const (
+	StoreArtifact = "artifact"
+	StoreLocal    = "local"
+	WorkspaceGit  = "git"
+	WorkspaceNone = "none"
+	OnDeniedFail  = "fail"
+	OnDeniedSkip  = "skip"
+)
+
+// Settings are the inputs that are the Action's own; those that are flags of
+// raymond run come from Arguments.
+type Settings struct {
+	Mode             string // one of the Mode constants
+	Workflow         string // never empty
+	Replies          string // with ModeSimulate, then never empty
+	WorkingDirectory string // as written; "" for the workspace
+	Input            string // as written: see the function Input
+	Key              string // "": DefaultKey
+
+	Resume                  string // one of the Resume constants, or a workflow id
+	ResumeFrom              []string
+	ResumeWithoutTranscript bool
+	AllowChangedWorkflow    bool
+
+	Store              string // StoreArtifact or StoreLocal
+	StateDir           string // with StoreLocal, then never empty
+	StateKey           string
+	CheckpointInterval time.Duration // 1s at least
+	RetentionDays      int           // 1 to 400
+	Workspace          string        // WorkspaceGit or WorkspaceNone
+
+	Summary, Annotations, SuspendedIsFailure bool
+
+	Env, ScriptEnv []string // names that may be passed on
+	Rules          Rules
+	OnDenied       string // OnDeniedFail or OnDeniedSkip
+	TrustCheckout  *bool  // nil: Trusted decides
+	AllowSudo      bool
+	Sandboxed      bool
+
+	ClaudeVersion   string // exact, "" for the tested one
+	AnthropicAPIKey string
+	ClaudeCodeToken string // claude-code-oauth-token
+	GitHubToken     string
+}
+
+// Fault is what is wrong with an input, worded for whoever wrote it.
+type Fault struct {
+	Input string // its name
+	Value string // as written, shortened; "" for secrets
+	What  string
+	Hint  string // what would be right; may be ""
+}
+
+// Error is the fault in one line.
+func (f Fault) Error() string {
+	text := f.Input + ": "
+	if f.Value != "" {
+		text += fmt.Sprintf("%q: ", f.Value)
+	}
+	text += f.What
+	if f.Hint != "" {
+		text += "; " + f.Hint
+	}
+	return text
+}
+
+// ReadSettings reads the Action's own inputs, and reports everything that is
+// wrong with them at once. With faults the settings are not to be used.
+func ReadSettings(getenv func(string) string) (Settings, []Fault) {
+	r := &reader{getenv: getenv}
+	s := Settings{
+		Mode:             r.word("mode", ModeRun, ModeLint, ModeDiagram, ModeSimulate),
+		Workflow:         r.path("workflow"),
+		Replies:          r.path("replies"),
+		WorkingDirectory: r.path("working-directory"),
+		Input:            r.value("input"),
+		Key:              r.key("key"),
+		Summary:          r.boolean("summary"), Annotations: r.boolean("annotations"),
+		SuspendedIsFailure: r.boolean("suspended-is-failure"),
+		ClaudeVersion:      r.version("claude-version"),
+		AnthropicAPIKey:    r.token("anthropic-api-key"),
+		ClaudeCodeToken:    r.token("claude-code-oauth-token"),
+		GitHubToken:        r.token("github-token"),
+	}
+	r.keeping(&s)
+	r.security(&s)
+	r.combinations(s)
+	return s, r.faults
+}
+
+func (r *reader) keeping(s *Settings) {
+	s.Resume = r.resume("resume")
+	s.ResumeFrom = r.workflowFiles("resume-from")
+	s.ResumeWithoutTranscript = r.boolean("resume-without-transcript")
+	s.AllowChangedWorkflow = r.boolean("allow-changed-workflow")
+	s.Store = r.word("store", StoreArtifact, StoreLocal)
+	s.StateDir = r.path("state-dir")
+	s.StateKey = r.value("state-key")
+	s.CheckpointInterval = r.interval("checkpoint-interval")
+	s.RetentionDays = r.number("retention-days", 1, 400)
+	s.Workspace = r.word("workspace", WorkspaceGit, WorkspaceNone)
+}
+
+func (r *reader) security(s *Settings) {
+	s.Env = r.variables("env")
+	s.ScriptEnv = r.variables("script-env")
+	s.Rules = Rules{
+		AllowActors: r.names("allow-actors", actorName, "want logins of people; bots go into allow-bots"),
+		AllowBots:   r.names("allow-bots", botName, "want logins of bots, or * for all of them"),
+		AllowEvents: r.names("allow-events", eventName, "want names of events such as pull_request_target"),
+	}
+	s.OnDenied = r.word("on-denied", OnDeniedFail, OnDeniedSkip)
+	if r.value("trust-checkout") != "" {
+		trust := r.boolean("trust-checkout")
+		s.TrustCheckout = &trust
+	}
+	s.AllowSudo = r.boolean("allow-sudo")
+	s.Sandboxed = r.boolean("sandboxed")
+}
+
+// combinations reports inputs that need or exclude each other.
+func (r *reader) combinations(s Settings) {
+	if s.Workflow == "" && !r.faulty("workflow") {
+		r.fault("workflow", "is missing", "name the folder, archive or state file to run")
+	}
+	switch simulate := s.Mode == ModeSimulate; {
+	case simulate && s.Replies == "":
+		r.fault("replies", "is missing", "mode simulate needs a file of replies")
+	case !simulate && s.Replies != "" && !r.faulty("mode"):
+		r.fault("replies", "is of no use with mode "+s.Mode, "it goes with mode: simulate")
+	}
+	switch local := s.Store == StoreLocal; {
+	case local && s.StateDir == "":
+		r.fault("state-dir", "is missing", "store local needs a folder")
+	case !local && s.StateDir != "" && !r.faulty("store"):
+		r.fault("state-dir", "is of no use with store "+s.Store, "it goes with store: local")
+	}
+}

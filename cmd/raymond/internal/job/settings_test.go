@@ -1,0 +1,206 @@
+package job
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// env looks up variables in pairs of name and value.
+func env(pairs ...string) func(string) string {
+	values := map[string]string{}
+	for i := 0; i < len(pairs); i += 2 {
+		values[pairs[i]] = pairs[i+1]
+	}
+	return func(name string) string { return values[name] }
+}
+
+// with is the environment in which a step with these inputs runs, as the runner
+// makes it: every input is there, with its default; there is no token.
+func with(pairs ...string) func(string) string {
+	var all []string
+	for _, in := range Inputs() {
+		all = append(all, variable(in.Name), strings.ReplaceAll(in.Default, "${{ github.token }}", ""))
+	}
+	all = append(all, variable("workflow"), "wf")
+	for i := 0; i < len(pairs); i += 2 {
+		all = append(all, variable(pairs[i]), pairs[i+1])
+	}
+	return env(all...)
+}
+
+// standard are the settings when only the workflow is named.
+func standard() Settings {
+	return Settings{
+		Mode: ModeRun, Workflow: "wf", Resume: ResumeAuto, Store: StoreArtifact, CheckpointInterval: time.Minute,
+		RetentionDays: 14, Workspace: WorkspaceGit, Summary: true, Annotations: true, OnDenied: OnDeniedFail,
+	}
+}
+
+func TestSettingsHaveDefaults(t *testing.T) {
+	for name, getenv := range map[string]func(string) string{
+		"given by the runner": with(),
+		"all inputs empty":    env("INPUT_WORKFLOW", " wf\n"),
+	} {
+		got, faults := ReadSettings(getenv)
+		if d := cmp.Diff(standard(), got, cmp.Transformer("empty", nilIfEmpty)); d != "" || faults != nil {
+			t.Errorf("%s: got faults %v, want none; settings (-want +got):\n%s", name, faults, d)
+		}
+	}
+}
+
+// nilIfEmpty makes lists without entries alike.
+func nilIfEmpty(list []string) map[string]bool {
+	set := map[string]bool{}
+	for _, s := range list {
+		set[s] = true
+	}
+	return set
+}
+
+func TestSettingsAreRead(t *testing.T) {
+	getenv := with("mode", "simulate", "replies", "r.yaml", "working-directory", "sub dir", "input", "  two\nlines \n", "key", "a key",
+		"resume", "nightly-0a1b2c3d", "resume-from", "a.yml, .github/workflows/b.yaml\nc.yml", "resume-without-transcript", "TRUE",
+		"allow-changed-workflow", "True", "store", "local", "state-dir", "/s", "state-key", "AGE-SECRET-KEY-1\nAGE-SECRET-KEY-2",
+		"checkpoint-interval", "1m30s", "retention-days", "400", "workspace", "none", "summary", "False", "annotations", "FALSE",
+		"suspended-is-failure", "true", "env", "A,B_1\n_c", "script-env", "TOKEN", "allow-actors", "Ann bob.b", "allow-bots", "renovate[bot] *",
+		"allow-events", "pull_request_target", "on-denied", "skip", "trust-checkout", "false", "allow-sudo", "true", "sandboxed", "true",
+		"claude-version", "2.1.200", "anthropic-api-key", "sk-1", "claude-code-oauth-token", "oat", "github-token", "ghs_1")
+	no := false
+	want := Settings{
+		Mode: ModeSimulate, Workflow: "wf", Replies: "r.yaml", WorkingDirectory: "sub dir", Input: "two\nlines", Key: "a key",
+		Resume:     "nightly-0a1b2c3d",
+		ResumeFrom: []string{".github/workflows/a.yml", ".github/workflows/b.yaml", ".github/workflows/c.yml"}, ResumeWithoutTranscript: true,
+		AllowChangedWorkflow: true, Store: StoreLocal, StateDir: "/s", StateKey: "AGE-SECRET-KEY-1\nAGE-SECRET-KEY-2",
+		CheckpointInterval: 90 * time.Second, RetentionDays: 400, Workspace: WorkspaceNone, SuspendedIsFailure: true,
+		Env: []string{"A", "B_1", "_c"}, ScriptEnv: []string{"TOKEN"},
+		Rules:    Rules{AllowActors: []string{"Ann", "bob.b"}, AllowBots: []string{"renovate[bot]", "*"}, AllowEvents: []string{"pull_request_target"}},
+		OnDenied: OnDeniedSkip, TrustCheckout: &no, AllowSudo: true, Sandboxed: true,
+		ClaudeVersion: "2.1.200", AnthropicAPIKey: "sk-1", ClaudeCodeToken: "oat", GitHubToken: "ghs_1",
+	}
+	got, faults := ReadSettings(getenv)
+	if d := cmp.Diff(want, got); d != "" || len(faults) != 0 {
+		t.Errorf("got faults %v, want none; settings (-want +got):\n%s", faults, d)
+	}
+}
+
+func TestWrongInputsAreFaults(t *testing.T) {
+	for _, test := range []struct {
+		inputs string // name=value, separated by |
+		want   []string
+	}{
+		{"workflow=", []string{"workflow: is missing; name the folder, archive or state file to run"}},
+		{"workflow=a\nb", []string{`workflow: "a\nb": want one line of text`}},
+		{"mode=plan", []string{`mode: "plan": want one of run, lint, diagram, simulate`}},
+		{"mode=simulated", []string{`mode: "simulated": want one of run, lint, diagram, simulate; did you mean simulate?`}},
+		{"mode=simulate", []string{"replies: is missing; mode simulate needs a file of replies"}},
+		{"replies=r.yaml", []string{`replies: "r.yaml": is of no use with mode run; it goes with mode: simulate`}},
+		{"store=local", []string{"state-dir: is missing; store local needs a folder"}},
+		{"state-dir=/s", []string{`state-dir: "/s": is of no use with store artifact; it goes with store: local`}},
+		{"store=cache", []string{`store: "cache": want one of artifact, local`}},
+		{"resume=Always", []string{`resume: "Always": want auto, never, require or a workflow id; ids are 1 to 64 of a-z, 0-9 and -`}},
+		{"resume=-a", []string{`resume: "-a": want auto, never, require or a workflow id; ids are 1 to 64 of a-z, 0-9 and -`}},
+		{"summary=yes", []string{`summary: "yes": want true or false`}},
+		{"trust-checkout=1", []string{`trust-checkout: "1": want true or false`}},
+		{"checkpoint-interval=999ms", []string{`checkpoint-interval: "999ms": want a duration of 1s at least, such as 90s or 5m`}},
+		{"checkpoint-interval=60", []string{`checkpoint-interval: "60": want a duration of 1s at least, such as 90s or 5m`}},
+		{"retention-days=0", []string{`retention-days: "0": want a whole number from 1 to 400`}},
+		{"retention-days=401", []string{`retention-days: "401": want a whole number from 1 to 400`}},
+		{"retention-days=014", []string{`retention-days: "014": want a whole number from 1 to 400`}},
+		{"retention-days=14.0", []string{`retention-days: "14.0": want a whole number from 1 to 400`}},
+		{"allow-actors=*", []string{`allow-actors: "*": "*" is no such name; want logins of people; bots go into allow-bots`}},
+		{"allow-actors=renovate[bot]", []string{`allow-actors: "renovate[bot]": "renovate[bot]" is no such name; want logins of people; bots go into allow-bots`}},
+		{"allow-bots=../x", []string{`allow-bots: "../x": "../x" is no such name; want logins of bots, or * for all of them`}},
+		{"allow-events=*", []string{`allow-events: "*": "*" is no such name; want names of events such as pull_request_target`}},
+		{"on-denied=ignore", []string{`on-denied: "ignore": want one of fail, skip`}},
+		{"env=ACTIONS_RUNTIME_TOKEN", []string{`env: "ACTIONS_RUNTIME_TOKEN": is never passed on to agents or scripts; remove it`}},
+		{"script-env=github_output A", []string{`script-env: "github_output": is never passed on to agents or scripts; remove it`}},
+		{"env=TOKEN=hunter2", []string{"env: has something in it that is no name of a variable; want names, not values"}},
+		{"resume-from=../a.yml", []string{`resume-from: "../a.yml": "../a.yml" is no workflow file; want names such as nightly.yml`}},
+		{"resume-from=a.txt", []string{`resume-from: "a.txt": "a.txt" is no workflow file; want names such as nightly.yml`}},
+		{"claude-version=latest", []string{`claude-version: "latest": want an exact version such as 2.1.128`}},
+		{"key=" + strings.Repeat("k", 201), []string{`key: "` + strings.Repeat("k", 77) + `...": has 201 bytes, want at most 200`}},
+		{"anthropic-api-key=sk-hunter2 x", []string{"anthropic-api-key: has blanks, line breaks or other characters in it that no key has"}},
+		{"mode=x|retention-days=x|summary=x", []string{
+			`mode: "x": want one of run, lint, diagram, simulate`, `summary: "x": want true or false`,
+			`retention-days: "x": want a whole number from 1 to 400`,
+		}},
+	} {
+		var pairs []string
+		for _, pair := range strings.Split(test.inputs, "|") {
+			name, value, _ := strings.Cut(pair, "=")
+			pairs = append(pairs, name, value)
+		}
+		_, faults := ReadSettings(with(pairs...))
+		var got []string
+		for _, f := range faults {
+			got = append(got, f.Error())
+		}
+		if d := cmp.Diff(test.want, got); d != "" {
+			t.Errorf("%.100q (-want +got):\n%s", test.inputs, d)
+		}
+	}
+}
+
+// TestSecretsAreInNoFault: whatever is wrong with secrets, no message has them.
+func TestSecretsAreInNoFault(t *testing.T) {
+	for _, in := range Inputs() {
+		if !in.Secret {
+			continue
+		}
+		_, faults := ReadSettings(with(in.Name, "hunter2 \x01 hunter2", "mode", "x"))
+		for _, f := range faults {
+			if strings.Contains(f.Error(), "hunter2") {
+				t.Errorf("%s: got the fault %q, want it without the value", in.Name, f.Error())
+			}
+		}
+	}
+}
+
+func TestUnknownInputsAreFaults(t *testing.T) {
+	environ := []string{"PATH=/bin", "INPUT_WORKFLOW=wf", "INPUT_DONE-WHEN=true", "INPUT_DONE_WHEN=hunter2", "INPUT_BUDGTE=1", "INPUT_CONTINUE=true"}
+	var got []string
+	for _, f := range UnknownInputs(environ) {
+		got = append(got, f.Error())
+	}
+	want := []string{
+		"done_when: is no input of this action; did you mean done-when?",
+		"budgte: is no input of this action; did you mean budget?",
+		"continue: is no input of this action; docs/inputs.md has all of them",
+	}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Errorf("%q (-want +got):\n%s", environ, d)
+	}
+}
+
+// TestInputsBecomeFlags: each value is one argument, whatever is in it, and an
+// input that is empty changes nothing.
+func TestInputsBecomeFlags(t *testing.T) {
+	for _, test := range []struct {
+		getenv func(string) string
+		want   []string
+	}{
+		{with(), nil},
+		{with("budget", " 2.50 ", "keep-going", "TRUE", "dangerously-skip-permissions", "False", "model", "--help"),
+			[]string{"--budget=2.50", "--keep-going=true", "--model=--help", "--dangerously-skip-permissions=false"}},
+		{with("meta", "a=1\n\n  b=x y=z \r\n"), []string{"--meta=a=1", "--meta=b=x y=z"}},
+		{with("done-when", "go vet ./...\ngo test -run 'A B'", "claude-args", "--a\n-b c"),
+			[]string{"--done-when=go vet ./...", "--done-when=go test -run 'A B'", "--claude-arg=--a", "--claude-arg=-b c"}},
+		{with("claude-path", "/c", "allowed-tools", "Bash(a b),\nRead"), []string{"--allowed-tools=Bash(a b),\nRead", "--claude=/c"}},
+		{env("RUNNER_ENVIRONMENT", "github-hosted"), []string{"--deadline=5h30m"}},
+		{env("RUNNER_ENVIRONMENT", "self-hosted"), nil},
+		{env("RUNNER_ENVIRONMENT", "github-hosted", "INPUT_DEADLINE", "1h"), []string{"--deadline=1h"}},
+		{with("keep-going", "yes"), []string{"--keep-going=yes"}},
+	} {
+		if d := cmp.Diff(test.want, Arguments(test.getenv)); d != "" {
+			t.Errorf("want %q (-want +got):\n%s", test.want, d)
+		}
+	}
+	for flag, want := range map[string]string{"--claude": "claude-path", "--budget": "budget", "--nothing": "", "": ""} {
+		if got := FlagInput(flag); got != want {
+			t.Errorf("input of %q: got %q, want %q", flag, got, want)
+		}
+	}
+}

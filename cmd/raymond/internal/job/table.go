@@ -1,0 +1,98 @@
+package job
+
+import "slices"
+
+// Inputs returns every input of the Action, in the order of its documentation.
+func Inputs() []InputSpec { return slices.Clone(inputs) }
+
+// Outputs returns every output of the Action.
+func Outputs() []OutputSpec { return slices.Clone(outputs) }
+
+// inputs is where action.yml and docs/inputs.md are made from. Inputs that set a
+// flag have no default here: a resume must keep what the run was started with.
+var inputs = slices.Concat(workflowInputs, limitInputs, agentInputs, keepingInputs, showingInputs, securityInputs)
+
+var workflowInputs = []InputSpec{
+	{Name: "workflow", Required: true, Text: "The workflow: a folder of states, a zip archive or one state file, relative to the working directory."},
+	{Name: "input", Text: "Payload of the first state. On events of people (issues, comments, reviews, pull requests) it is taken for their text: invisible characters and HTML comments are removed, and it is fenced as data."},
+	{Name: "meta", Flag: "--meta", Lines: true, Text: "Template variables of every state, one key=value a line."},
+	{Name: "mode", Default: ModeRun, Text: "What to do with the workflow: run, lint, diagram or simulate (which needs replies)."},
+	{Name: "replies", Text: "With mode simulate: the file of scripted replies."},
+	{Name: "working-directory", Text: "Where the workflow is looked for and its agents start, relative to the workspace. Default: the workspace."},
+	{Name: "key", Text: "What this run is known by, here and in later workflow runs. Default: the workflow file's name with the number of the issue or pull request, else with the branch or tag. A second use in one job needs a key of its own."},
+	{Name: "resume", Default: ResumeAuto, Text: "auto takes up the last run of the same key if there is one to take up, never starts anew, require fails when there is none; a workflow id takes up that run."},
+}
+
+var limitInputs = []InputSpec{
+	{Name: "budget", Flag: "--budget", Text: "Most that the run may cost, in US dollars. Default: 10.00; 0 is no limit."},
+	{Name: "max-iterations", Flag: "--max-iterations", Text: "Most state executions of all agents. Default: no limit."},
+	{Name: "max-parallel", Flag: "--max-parallel", Text: "Agents that execute at once. Default: 4."},
+	{Name: "max-retries", Flag: "--max-retries", Text: "Retries of failed invocations per state execution. Default: 3."},
+	{Name: "max-agents", Flag: "--max-agents", Text: "Agents created in one run. Default: 256."},
+	{Name: "max-depth", Flag: "--max-depth", Text: "Depth of the return stack. Default: 64."},
+	{Name: "timeout", Flag: "--timeout", Text: "Longest time for one invocation of a state, such as 20m. Default: none."},
+	{Name: "idle-timeout", Flag: "--idle-timeout", Text: "Longest time without output. Default: 15m."},
+	{Name: "deadline", Flag: "--deadline", Text: "Suspend the run after this time, so that a later job can take it up. Default: " + hostedDeadline + " on runners hosted by GitHub, whose jobs end after 6 hours; none elsewhere."},
+	{Name: "keep-going", Flag: "--keep-going", Bool: true, Text: "Let other agents run to their end when one fails. Default: false."},
+	{Name: "done-when", Flag: "--done-when", Lines: true, Text: "Repeat a plain prompt file until these commands exit 0, one command a line."},
+	{Name: "max-attempts", Flag: "--max-attempts", Text: "Most attempts with done-when. Default: 6."},
+}
+
+var agentInputs = []InputSpec{
+	{Name: "model", Flag: "--model", Text: "Model of the agents. Default: the agent CLI's."},
+	{Name: "effort", Flag: "--effort", Text: "Effort of the agents. Default: the agent CLI's."},
+	{Name: "permission-mode", Flag: "--permission-mode", Text: "What agents may do unasked. Default: acceptEdits."},
+	{Name: "dangerously-skip-permissions", Flag: "--dangerously-skip-permissions", Bool: true, Text: "Let agents do everything unasked. Default: false."},
+	{Name: "allowed-tools", Flag: "--allowed-tools", Text: "Tools that agents may use unasked, separated by commas or lines."},
+	{Name: "disallowed-tools", Flag: "--disallowed-tools", Text: "Tools that agents may not use, separated by commas or lines."},
+	{Name: "claude-args", Flag: "--claude-arg", Lines: true, Text: "Further arguments for the agent CLI, one a line."},
+	{Name: "claude-path", Flag: "--claude", Text: "The Claude Code CLI to use. Default: claude on PATH, else it is installed."},
+	{Name: "claude-version", Text: "The exact version of the Claude Code CLI to install when there is none. Default: the version that this action was tested with."},
+	{Name: "anthropic-api-key", Secret: true, Text: "Key of the Anthropic API, from a secret. Agents use it without being able to read it."},
+	{Name: "claude-code-oauth-token", Secret: true, Text: "Token of a Claude subscription, from a secret, instead of an API key. Agents use it without being able to read it."},
+	{Name: "github-token", Secret: true, Default: "${{ github.token }}", Text: "Token that asks who may start the run and finds earlier runs (actions: read). Agents don't see it unless env names GITHUB_TOKEN."},
+}
+
+var keepingInputs = []InputSpec{
+	{Name: "store", Default: StoreArtifact, Text: "Where the run is kept: artifact, which later jobs can take up, or local, which needs state-dir."},
+	{Name: "state-dir", Text: "With store local: the folder of the state files."},
+	{Name: "state-key", Secret: true, Text: "Encrypts and signs what is kept: what raymond keygen prints, from a secret; several lines rotate it, the first one is used for writing. Without it, transcripts and workspace of a public repository are not kept."},
+	{Name: "checkpoint-interval", Default: "60s", Text: "Least time between two saves while the run goes on, 1s at least."},
+	{Name: "retention-days", Default: "14", Text: "How many days artifacts are kept, 1 to 400; the repository's own limit holds too."},
+	{Name: "workspace", Default: WorkspaceGit, Text: "git keeps commits, changes and new files of the agents' work trees with the run; none keeps nothing of them."},
+	{Name: "resume-without-transcript", Bool: true, Default: "false", Text: "Take up a run though transcripts or workspace were not kept: agents begin new conversations."},
+	{Name: "allow-changed-workflow", Flag: "--allow-changed-workflow", Bool: true, Text: "Take up a run though its workflow has changed since. Default: false."},
+	{Name: "resume-from", Text: "Other workflow files whose runs may be taken up, by name, separated by blanks, commas or lines."},
+}
+
+var showingInputs = []InputSpec{
+	{Name: "summary", Bool: true, Default: "true", Text: "Write the step summary."},
+	{Name: "annotations", Bool: true, Default: "true", Text: "Annotate failures, warnings and the result."},
+	{Name: "suspended-is-failure", Bool: true, Default: "false", Text: "Fail the step when the run is suspended."},
+}
+
+var securityInputs = []InputSpec{
+	{Name: "env", Text: "Names of environment variables that agents and scripts may see besides the usual ones, separated by blanks, commas or lines."},
+	{Name: "script-env", Text: "The same for scripts only."},
+	{Name: "allow-actors", Text: "Logins of people without write permission who may start the run, separated by blanks, commas or lines."},
+	{Name: "allow-bots", Text: "Logins of bots that may start the run, separated by blanks, commas or lines; * for all bots."},
+	{Name: "allow-events", Text: "Names of events that are otherwise refused, separated by blanks, commas or lines: pull_request_target and workflow_run from a fork, and events that this action does not know. Who may start the run is asked all the same."},
+	{Name: "on-denied", Default: OnDeniedFail, Text: "What happens when somebody may not start the run: fail fails the step, skip ends it without failing and without having done anything."},
+	{Name: "trust-checkout", Bool: true, Text: "Whether agents obey the settings, hooks and CLAUDE.md of the checkout. Default: not on events from forks, of people without write permission, or on comments on a pull request that can't be looked up."},
+	{Name: "allow-sudo", Bool: true, Default: "false", Text: "Let agents gain privileges, as by sudo."},
+	{Name: "sandboxed", Bool: true, Default: "false", Text: "Says that the job runs in a container made for it, so that agents may skip permissions as root."},
+}
+
+var outputs = []OutputSpec{
+	{"workflow-id", "Id of the run; resume takes it."},
+	{"status", "How the run stands: completed, failed, over_budget, over_iterations, suspended or cancelled."},
+	{"outcome", "The status, but of a completed run clean or clean_with_flake."},
+	{"result", "The run's result, as its last agent gave it. Text of an agent: treat it as data."},
+	{"error-class", "Class of the error that ended the step, such as usage, denied or run_failed; empty when there was none."},
+	{"cost-usd", "What the run has cost in all, in US dollars."},
+	{"iterations", "State executions of all agents."},
+	{"agents", "JSON array of the agents: name, state, status, result or error."},
+	{"resumable", "true when a later job can take up the run."},
+	{"state-artifact", "Name of the artifact that holds the run; empty when there is none."},
+	{"events-file", "Path of the event log, JSON lines, in this job."},
+}

@@ -1,0 +1,39 @@
+package main
+
+import (
+	"time"
+
+	"github.com/raymond-action/raymond-action/runner"
+	"github.com/raymond-action/raymond-action/state"
+)
+
+// masked hides secrets in the texts of all events, whoever is told them.
+type masked struct {
+	to   runner.Reporter
+	hide func(string) string
+}
+
+// Report implements runner.Reporter.
+func (m masked) Report(e state.Event) { m.to.Report(e.Map(m.hide)) }
+
+// Tick implements runner.Reporter.
+func (m masked) Tick(now time.Time) { m.to.Tick(now) }
+
+// Note implements runner.Reporter.
+func (m masked) Note(agent, state, text string) { m.to.Note(agent, state, m.hide(text)) }
+
+// reporter is what the runner tells its events to.
+func (d *drive) reporter() runner.Reporter {
+	if d.host.mask == nil {
+		return d.fan
+	}
+	return masked{to: d.fan, hide: d.host.mask}
+}
+
+// hide is what an event of before becomes for the logs.
+func (d *drive) hide(e state.Event) state.Event {
+	if d.host == nil || d.host.mask == nil {
+		return e
+	}
+	return e.Map(d.host.mask)
+}

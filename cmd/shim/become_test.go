@@ -1,0 +1,139 @@
+package shim_test
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+var phases = map[string]string{"main.js": "action", "post.js": "action-post"}
+
+// TestNoNodeProcessStays: with execve the program is the process that the runner
+// started, without it that one's child.
+func TestNoNodeProcessStays(t *testing.T) {
+	eachNode(t, func(t *testing.T, n node) {
+		for script, phase := range phases {
+			a := newAction(t)
+			a.ship(0o755)
+			s := a.run(n, script)
+			r := s.report()
+			if len(r.Args) != 2 || r.Args[0] != a.shipped() || r.Args[1] != phase {
+				t.Errorf("%s: got arguments %q, want %q", script, r.Args, []string{a.shipped(), phase})
+			}
+			if got := r.PID == s.cmd.Process.Pid; got != n.becomes {
+				t.Errorf("%s: program is the shim's process: got %t, want %t", script, got, n.becomes)
+			}
+			if got := r.Parent == s.cmd.Process.Pid; got == n.becomes {
+				t.Errorf("%s: program is the shim's child: got %t, want %t", script, got, !n.becomes)
+			}
+		}
+	})
+}
+
+func TestProgramSeesTheStepsEnvironment(t *testing.T) {
+	eachNode(t, func(t *testing.T, n node) {
+		a := newAction(t)
+		a.ship(0o755)
+		a.env["INPUT_WORKFLOW"], a.env["ACTIONS_RUNTIME_TOKEN"] = "a b\nc", "token"
+		// What an earlier step says must not make the program wait for a pipe that isn't there.
+		a.env["RAYMOND_SHIM_STDIN"] = "1"
+		r := a.run(n, "main.js").report()
+		for _, name := range []string{"INPUT_WORKFLOW", "ACTIONS_RUNTIME_TOKEN", "PATH", "HOME"} {
+			if r.Env[name] != a.env[name] {
+				t.Errorf("%s: got %q, want %q", name, r.Env[name], a.env[name])
+			}
+		}
+		if got, ok := r.Env["RAYMOND_SHIM_STDIN"]; ok == n.becomes || ok && got != "1" {
+			t.Errorf("RAYMOND_SHIM_STDIN: got %q (set: %t), want it set to 1: %t", got, ok, !n.becomes)
+		}
+	})
+}
+
+func TestSignalsReachTheProgram(t *testing.T) {
+	eachNode(t, func(t *testing.T, n node) {
+		for _, sig := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP} {
+			a := newAction(t)
+			a.ship(0o755)
+			a.env[actVar] = "wait"
+			s := a.start(n, "main.js")
+			s.report()
+			if err := s.cmd.Process.Signal(sig); err != nil {
+				t.Fatal(err)
+			}
+			if s.wait(); s.status() != waited || s.stdout.String() != fmt.Sprintf("got %v\n", sig) {
+				t.Errorf("%v: got %q, status %d, want the program to get it and end with %d",
+					sig, s.stdout.String(), s.status(), waited)
+			}
+		}
+	})
+}
+
+func TestEndIsTheProgramsEnd(t *testing.T) {
+	ends := map[string]int{"exit 0": 0, "exit 1": 1, "exit 41": 41, "exit 255": 255, "die 9": 137}
+	eachNode(t, func(t *testing.T, n node) {
+		for act, want := range ends {
+			a := newAction(t)
+			a.ship(0o755)
+			a.env[actVar] = act
+			if s := a.run(n, "main.js"); s.status() != want {
+				t.Errorf("program's %q: got status %d, want %d", act, s.status(), want)
+			}
+		}
+	})
+}
+
+// TestProgramLearnsThatItsShimIsGone: no signal tells of a kill, the end of the
+// pipe does.
+func TestProgramLearnsThatItsShimIsGone(t *testing.T) {
+	eachNode(t, func(t *testing.T, n node) {
+		if n.becomes {
+			return // the two are one process
+		}
+		a := newAction(t)
+		a.ship(0o755)
+		a.env[actVar] = "wait"
+		s := a.start(n, "main.js")
+		s.report()
+		if err := s.cmd.Process.Kill(); err != nil {
+			t.Fatal(err)
+		}
+		// The program holds stdout open until it has ended.
+		if s.wait(); s.stdout.String() != "got EOF\n" {
+			t.Errorf("program after the kill of its shim: got %q, want %q", s.stdout.String(), "got EOF\n")
+		}
+	})
+}
+
+// TestShippedProgramNeedsNoExecutableBit: zip archives lose it.
+func TestShippedProgramNeedsNoExecutableBit(t *testing.T) {
+	eachNode(t, func(t *testing.T, n node) {
+		a := newAction(t)
+		a.ship(0o600)
+		s := a.run(n, "main.js")
+		if r, ok := a.reported(); !ok || r.Args[0] != a.shipped() || s.status() != 0 {
+			t.Errorf("program of mode 0600: got status %d, %q, want it run", s.status(), s.stdout.String())
+		}
+	})
+}
+
+// TestProgramThatCanNotStartIsToldOf: an error of the system ends the step with
+// words instead of a stack.
+func TestProgramThatCanNotStartIsToldOf(t *testing.T) {
+	eachNode(t, func(t *testing.T, n node) {
+		if n.becomes {
+			return // node itself ends then, as after any failed execve
+		}
+		a := newAction(t)
+		write(t, a.shipped(), "#!/nowhere/interpreter\n")
+		if err := os.Chmod(a.shipped(), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		s := a.run(n, "main.js")
+		if !strings.HasPrefix(s.stdout.String(), "::error::raymond: spawn ") || s.stderr.Len() > 0 || s.status() != 1 {
+			t.Errorf("start of what can't start: got %q, %q, status %d, want one error line and status 1",
+				s.stdout.String(), s.stderr.String(), s.status())
+		}
+	})
+}

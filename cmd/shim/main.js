@@ -1,0 +1,2 @@
+'use strict';
+require('./raymond').become('action');

@@ -1,0 +1,77 @@
+package shim_test
+
+import (
+	"io/fs"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/raymond-action/raymond-action/cmd/shim"
+)
+
+// scripts returns the JavaScript by name.
+func scripts(t *testing.T) map[string]string {
+	t.Helper()
+	names, err := fs.Glob(shim.Files, "*.js")
+	if err != nil {
+		t.Fatal(err)
+	}
+	texts := map[string]string{}
+	for _, name := range names {
+		data, err := fs.ReadFile(shim.Files, name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		texts[name] = string(data)
+	}
+	return texts
+}
+
+func TestShimIsShort(t *testing.T) {
+	files, lines := 0, 0
+	for _, text := range scripts(t) {
+		files++
+		lines += strings.Count(text, "\n")
+	}
+	if files > 3 || lines >= 100 {
+		t.Errorf("shim: got %d files of %d lines, want at most 3 and fewer than 100 lines", files, lines)
+	}
+}
+
+func TestShimDependsOnNothing(t *testing.T) {
+	require := regexp.MustCompile(`require\('([^']*)'\)|\bimport\b`)
+	for name, text := range scripts(t) {
+		for _, m := range require.FindAllStringSubmatch(text, -1) {
+			if !strings.HasPrefix(m[1], "node:") && m[1] != "./raymond" {
+				t.Errorf("%s: got %s, want modules of node alone", name, m[0])
+			}
+		}
+	}
+}
+
+func TestNodeTakesTheSyntax(t *testing.T) {
+	eachNode(t, func(t *testing.T, n node) {
+		a := newAction(t)
+		for name := range scripts(t) {
+			args := append(n.argv[1:len(n.argv):len(n.argv)], "--check", a.path("cmd/shim/"+name))
+			if out, err := exec.CommandContext(t.Context(), n.argv[0], args...).CombinedOutput(); err != nil {
+				t.Errorf("node --check %s: got %v, want success\n%s", name, err, out)
+			}
+		}
+	})
+}
+
+// TestActionMayLieInAnotherProject: a copy below the package.json of a project
+// whose JavaScript are modules.
+func TestActionMayLieInAnotherProject(t *testing.T) {
+	eachNode(t, func(t *testing.T, n node) {
+		a := newAction(t)
+		a.ship(0o755)
+		write(t, filepath.Join(a.dir, "..", "package.json"), `{"type": "module"}`)
+		if s := a.run(n, "main.js"); s.status() != 0 {
+			t.Errorf("main.js below a package.json of modules: got status %d, want 0\n%s", s.status(), s.stderr.String())
+		}
+	})
+}

@@ -1,0 +1,75 @@
+package installtest
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// NPM is a set of npm packages at pinned versions.
+type NPM struct {
+	Name  string
+	Files fs.FS  // package.json and package-lock.json, at the top
+	Dir   string // where the two are in the repository, for who installs by hand
+}
+
+// Install returns a folder whose node_modules holds the packages and all they
+// need, without having run their install scripts. It ends the test when npm
+// can't do it, naming the command to run by hand.
+func (n NPM) Install(t testing.TB) string {
+	t.Helper()
+	lock, err := fs.ReadFile(n.Files, "package-lock.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir, err := once(t.Context(), n.Name+"-"+key(lock), n.fill)
+	if err != nil {
+		t.Fatalf("install %s: %v\nby hand: cd %s && npm ci --ignore-scripts", n.Name, err, n.Dir)
+	}
+	return dir
+}
+
+func (n NPM) fill(ctx context.Context, dir string) error {
+	if err := os.CopyFS(dir, n.Files); err != nil {
+		return err
+	}
+	cmd := exec.CommandContext(ctx, "npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund")
+	cmd.Dir = dir
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("%s: %w\n%s", cmd, err, out)
+	}
+	return nil
+}
+
+// CheckPinned fails the test unless package-lock.json names for every package an
+// exact version and a SHA-512, and no address: an install then brings the same
+// bytes everywhere, from wherever npm is set up to ask.
+func (n NPM) CheckPinned(t testing.TB) {
+	t.Helper()
+	data, err := fs.ReadFile(n.Files, "package-lock.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var lock struct {
+		Packages map[string]struct{ Version, Integrity, Resolved string }
+	}
+	if err := json.Unmarshal(data, &lock); err != nil {
+		t.Fatal(err)
+	}
+	if len(lock.Packages) < 2 {
+		t.Errorf("packages that %s pins: got none, want some", n.Name)
+	}
+	for name, p := range lock.Packages {
+		if name != "" && (!exact.MatchString(p.Version) || !strings.HasPrefix(p.Integrity, "sha512-") || p.Resolved != "") {
+			t.Errorf("%s: got %+v, want an exact version, a SHA-512 and no address", name, p)
+		}
+	}
+}
+
+var exact = regexp.MustCompile(`^\d+\.\d+\.\d+`)

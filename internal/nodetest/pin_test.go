@@ -1,0 +1,5 @@
+package nodetest
+
+import "testing"
+
+func TestLockfilePinsEveryPackage(t *testing.T) { pinned.CheckPinned(t) }

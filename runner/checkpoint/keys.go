@@ -1,0 +1,108 @@
+package checkpoint
+
+import (
+	"crypto/hkdf"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"strings"
+
+	"filippo.io/age"
+)
+
+// What the keys derived from an identity are for.
+const (
+	forManifest    = "raymond-action manifest v1"
+	forHeader      = "raymond-action header v1"
+	forFingerprint = "raymond-action fingerprint v1"
+)
+
+// Keys are age identities: the first seals and signs, each of them opens. A key is
+// rotated by putting a new one in front.
+type Keys struct{ all []*age.X25519Identity }
+
+// ParseKeys reads keys as an age key file has them: one AGE-SECRET-KEY-1… a line,
+// blank lines and lines that begin with # aside. Its error names the line, never
+// what the line holds.
+func ParseKeys(text string) (*Keys, error) {
+	k := &Keys{}
+	n := 0
+	for line := range strings.Lines(text) {
+		n++
+		line = strings.TrimSpace(line)
+		if line == "" || strings.HasPrefix(line, "#") {
+			continue
+		}
+		id, err := age.ParseX25519Identity(line)
+		if err != nil {
+			// The library's error may quote the line.
+			return nil, fmt.Errorf("line %d of the key is no age identity, which begins with AGE-SECRET-KEY-1; make one with `raymond keygen`", n)
+		}
+		k.all = append(k.all, id)
+	}
+	if len(k.all) == 0 {
+		return nil, errors.New("the key is empty: want a line that begins with AGE-SECRET-KEY-1")
+	}
+	return k, nil
+}
+
+// NewKey returns a new key, one line of text.
+func NewKey() (string, error) {
+	id, err := age.GenerateX25519Identity()
+	if err != nil {
+		return "", fmt.Errorf("make key: %w", err)
+	}
+	return id.String(), nil
+}
+
+// Values returns the secret text of each key, to be masked wherever it shows up.
+func (k *Keys) Values() []string {
+	var texts []string
+	for _, id := range k.all {
+		texts = append(texts, id.String())
+	}
+	return texts
+}
+
+// Fingerprint names the key that seals, in 16 hex digits from which nothing about
+// it can be told.
+func (k *Keys) Fingerprint() string { return fingerprint(k.all[0]) }
+
+// String implements fmt.Stringer without any secret.
+func (k *Keys) String() string { return fmt.Sprintf("%d keys, first %s", len(k.all), k.Fingerprint()) }
+
+// GoString implements fmt.GoStringer without any secret.
+func (k *Keys) GoString() string { return k.String() }
+
+func (k *Keys) find(name string) (*age.X25519Identity, bool) {
+	for _, id := range k.all {
+		if fingerprint(id) == name {
+			return id, true
+		}
+	}
+	return nil, false
+}
+
+// fingerprint can't be had from the public part, so that a clear header tells
+// nobody which of several known recipients it is.
+func fingerprint(id *age.X25519Identity) string {
+	return hex.EncodeToString(derive(id, forFingerprint)[:8])
+}
+
+// derive returns a key of 32 bytes for one purpose.
+func derive(id *age.X25519Identity, purpose string) []byte {
+	key, err := hkdf.Key(sha256.New, []byte(id.String()), nil, purpose, 32)
+	if err != nil {
+		panic("internal error: " + err.Error()) // only for lengths over 8160
+	}
+	return key
+}
+
+// sign returns the MAC of data in hex.
+func sign(id *age.X25519Identity, purpose string, data []byte) string {
+	mac := hmac.New(sha256.New, derive(id, purpose))
+	mac.Write(data)
+	return hex.EncodeToString(mac.Sum(nil))
+}

@@ -1,0 +1,91 @@
+package checkpoint
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/raymond-action/raymond-action/artifacts"
+)
+
+// The files of the archive that are not the run's.
+const (
+	manifestName = "manifest.json"
+	macName      = "manifest.mac"
+	headerName   = "header.json"
+	bundleName   = "bundle.age"
+)
+
+const transcripts = "transcripts/"
+
+// The limits of a checkpoint, in bytes where nothing else is said.
+const (
+	maxPacked   = 512 << 20 // the archive itself
+	maxEntries  = 2000      // files, with the manifest and its MAC
+	maxEntry    = 256 << 20
+	maxState    = 64 << 20 // what package state reads
+	maxTotal    = 1 << 30
+	maxManifest = 4 << 20
+	maxSmall    = 4 << 10 // headers and MACs
+	maxRatio    = 200
+)
+
+// TranscriptName returns the name that the transcript of a session has in a
+// checkpoint.
+func TranscriptName(session string) string { return transcripts + session + ".jsonl" }
+
+// CheckName says why a checkpoint can't hold a file of that name; nil when it
+// can. It may hold state.json, events.jsonl, transcripts/{uuid}.jsonl,
+// workspace/index.json, workspace/{name}.bundle and anything under logs/ whose
+// name has at most 255 bytes of UTF-8 and neither backslashes, colons nor control
+// characters.
+func CheckName(name string) error {
+	if !nameForm().MatchString(name) {
+		return errors.New("no checkpoint has a file of that name")
+	}
+	return artifacts.CheckEntryName(name)
+}
+
+var nameForm = pattern(`^(?:state\.json|events\.jsonl|logs/.+|workspace/index\.json|workspace/[A-Za-z0-9][A-Za-z0-9._-]*\.bundle` +
+	`|transcripts/[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\.jsonl)$`)
+
+// entryLimit is how large a file may be.
+func entryLimit(name string) int64 {
+	switch name {
+	case "state.json":
+		return maxState
+	case manifestName:
+		return maxManifest
+	case macName, headerName:
+		return maxSmall
+	case bundleName:
+		return maxPacked
+	}
+	return maxEntry
+}
+
+// limits are those of an archive that holds the run's files and some others.
+func limits(others ...string) artifacts.Limits {
+	return artifacts.Limits{
+		Entries: maxEntries, Entry: maxPacked, Total: maxTotal, Ratio: maxRatio,
+		Check: func(name string, size int64) error {
+			known := false
+			for _, o := range others {
+				known = known || o == name
+			}
+			if err := CheckName(name); !known && err != nil {
+				return err
+			}
+			if size > entryLimit(name) {
+				return fmt.Errorf("it unpacks to more than %d bytes", entryLimit(name))
+			}
+			return nil
+		},
+	}
+}
+
+// isBundle reports whether a file is a git bundle: compressed, and broken by a
+// change of any byte.
+func isBundle(name string) bool {
+	return strings.HasPrefix(name, "workspace/") && strings.HasSuffix(name, ".bundle")
+}

@@ -1,0 +1,88 @@
+package checkpoint
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+)
+
+// Part is one file to store.
+type Part struct {
+	Name string // as CheckName wants it
+	Path string // of the file to read: a regular one, no link
+	// Size is how many bytes of the file to store, its first ones, so that one that
+	// grows can be stored as it was at a moment; -1 for all there are.
+	Size int64
+	Data []byte // what to store when Path is ""
+}
+
+// open returns the bytes to store.
+func (p *Part) open() (io.ReadCloser, error) {
+	if p.Path == "" {
+		return io.NopCloser(bytes.NewReader(p.Data)), nil
+	}
+	f, size, err := openRegular(p.Path)
+	if err != nil {
+		return nil, err
+	}
+	if p.Size >= 0 {
+		size = p.Size
+	}
+	// Told before hundreds of megabytes are packed in vain.
+	if limit := entryLimit(p.Name); size > limit {
+		return nil, errors.Join(tooLarge(limit), f.Close())
+	}
+	if p.Size < 0 {
+		return f, nil
+	}
+	return struct {
+		io.Reader
+		io.Closer
+	}{io.LimitReader(f, p.Size), f}, nil
+}
+
+// check compares the number of bytes read and stored with what there should be.
+func (p *Part) check(read, stored int64) error {
+	switch limit := entryLimit(p.Name); {
+	case stored > limit:
+		return tooLarge(limit)
+	case p.Path != "" && p.Size >= 0 && read != p.Size:
+		return fmt.Errorf("the file has become shorter: %d bytes, want %d", read, p.Size)
+	case read != stored:
+		return fmt.Errorf("internal error: %d bytes became %d by masking", read, stored)
+	}
+	return nil
+}
+
+func tooLarge(limit int64) error {
+	return fmt.Errorf("it has more than %d bytes: %w", limit, ErrTooLarge)
+}
+
+// openRegular opens a file that an agent may have put a link or a pipe in place
+// of, to have something else read or to make the reader wait. It returns its size
+// too.
+func openRegular(path string) (*os.File, int64, error) {
+	info, err := os.Lstat(path)
+	if err != nil {
+		return nil, 0, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, 0, &os.PathError{Op: "open", Path: path, Err: errNotRegular}
+	}
+	f, err := os.OpenFile(path, os.O_RDONLY|openFlags, 0)
+	if err != nil {
+		return nil, 0, err
+	}
+	now, err := f.Stat()
+	if err == nil && !os.SameFile(info, now) {
+		err = &os.PathError{Op: "open", Path: path, Err: errNotRegular}
+	}
+	if err != nil {
+		return nil, 0, errors.Join(err, f.Close())
+	}
+	return f, now.Size(), nil
+}
+
+var errNotRegular = errors.New("it is no regular file")

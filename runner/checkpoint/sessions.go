@@ -1,0 +1,79 @@
+package checkpoint
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/raymond-action/raymond-action/state"
+)
+
+// Session is a conversation, and where it may have been held.
+type Session struct {
+	ID   string
+	Dirs []string // absolute, the most likely first; at least one
+}
+
+// Sessions returns every conversation that a resume of the run may go on with or
+// branch from, each once, in the order of the agents. Those of agents that have
+// ended, and of failed attempts that nothing refers to any more, are not among
+// them.
+func Sessions(run *state.Run) []Session {
+	c := &collection{at: map[string]int{}}
+	for _, a := range run.Agents {
+		c.agent(a, run.Dir)
+	}
+	return c.all
+}
+
+// collection is a list of sessions under construction.
+type collection struct {
+	all []Session
+	at  map[string]int
+}
+
+// agent adds the sessions of an agent. One that was sent to another directory may
+// still go back to a conversation of its caller's, or branch off its parent's,
+// so each session has all of the agent's directories, its own first.
+func (c *collection) agent(a *state.Agent, home string) {
+	dir := cmp.Or(a.Dir, home)
+	dirs := []string{dir}
+	for _, f := range slices.Backward(a.Stack) {
+		dirs = append(dirs, cmp.Or(f.Dir, home))
+	}
+	dirs = append(dirs, home)
+	if e := a.Exec; e != nil {
+		c.session(e.Session, dirs)
+		if r := e.Running; r != nil {
+			c.add(r.SessionID, dirs)
+			c.add(r.From, dirs)
+		}
+	}
+	c.session(a.Session, dirs)
+	for _, f := range slices.Backward(a.Stack) {
+		c.session(f.Session, append([]string{cmp.Or(f.Dir, home)}, dirs...))
+	}
+}
+
+func (c *collection) session(s *state.Session, dirs []string) {
+	if s != nil {
+		c.add(s.ID, dirs)
+	}
+}
+
+func (c *collection) add(id string, dirs []string) {
+	if id == "" {
+		return
+	}
+	n, known := c.at[id]
+	if !known {
+		n = len(c.all)
+		c.at[id] = n
+		c.all = append(c.all, Session{ID: id})
+	}
+	s := &c.all[n]
+	for _, dir := range dirs {
+		if !slices.Contains(s.Dirs, dir) {
+			s.Dirs = append(s.Dirs, dir)
+		}
+	}
+}

@@ -1,0 +1,118 @@
+package checkpoint
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"unicode/utf8"
+
+	"github.com/raymond-action/raymond-action/state"
+)
+
+// Compiled when first needed, which most starts of the program never do.
+var (
+	digestForm  = pattern(`^sha256:[0-9a-f]{64}$`)
+	hashForm    = pattern(`^[0-9a-f]{64}$`)
+	sessionForm = pattern(`^[0-9a-f]{8}-([0-9a-f]{4}-){3}[0-9a-f]{12}$`)
+	driveForm   = pattern(`^[A-Za-z]:[\\/]`)
+)
+
+func pattern(expr string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expr) })
+}
+
+var statuses = []state.Status{
+	state.Running, state.Completed, state.Failed, state.OverBudget,
+	state.OverIterations, state.Suspended, state.Cancelled,
+}
+
+// checker keeps the first fault of a manifest.
+type checker struct{ err *Invalid }
+
+func (c *checker) want(ok bool, at, what string, args ...any) {
+	if !ok && c.err == nil {
+		c.err = &Invalid{place(manifestName, at), fmt.Sprintf(what, args...)}
+	}
+}
+
+// validate reports the first value that no manifest of ours has, as an *Invalid.
+func (m *Manifest) validate() error {
+	c := &checker{}
+	m.checkHead(c)
+	m.checkPlaces(c)
+	m.checkFiles(c)
+	m.checkTranscripts(c)
+	if c.err != nil {
+		return c.err
+	}
+	return nil
+}
+
+func (m *Manifest) checkHead(c *checker) {
+	c.want(m.Schema == Schema, "schema", "is %d, want %d", m.Schema, Schema)
+	c.want(state.ValidID(m.WorkflowID), "workflow_id", "%q is no workflow id", m.WorkflowID)
+	c.want(m.Generation >= 1, "generation", "is %d, want at least 1", m.Generation)
+	c.want(slices.Contains(statuses, m.Status), "status", "%q is unknown", m.Status)
+	c.want(m.Previous == "" || digestForm().MatchString(m.Previous), "previous", "%q is no digest", m.Previous)
+	if b := m.Base; b != nil {
+		c.want(b.Digest == "" || digestForm().MatchString(b.Digest), "base.digest", "%q is no digest", b.Digest)
+		c.want(b.ArtifactID >= 0, "base.artifact_id", "is negative")
+		c.want(b.RunID >= 0, "base.run_id", "is negative")
+	}
+	c.want(m.RepositoryID >= 0, "repository_id", "is negative")
+	c.want(m.RunID >= 0, "run_id", "is negative")
+	c.want(m.RunAttempt >= 0, "run_attempt", "is negative")
+	c.want(m.Number >= 0, "number", "is negative")
+	c.want(m.Seq >= 0, "seq", "is negative")
+	c.want(m.TotalUSD >= 0, "total_usd", "is negative")
+	c.want(m.Iterations >= 0, "iterations", "is negative")
+	c.want(!m.Created.IsZero(), "created", "is missing")
+}
+
+func (m *Manifest) checkPlaces(c *checker) {
+	c.want(absolute(m.Places.Workspace), "places.workspace", "%q is no absolute path", m.Places.Workspace)
+	c.want(absolute(m.Places.Temp), "places.temp", "%q is no absolute path", m.Places.Temp)
+	for i, l := range m.LeftOut {
+		c.want(l.What == "transcripts" || l.What == "workspace", fmt.Sprintf("left_out[%d].what", i), "%q is unknown", l.What)
+	}
+}
+
+func (m *Manifest) checkFiles(c *checker) {
+	last := ""
+	for i, f := range m.Files {
+		at := fmt.Sprintf("files[%d]", i)
+		err := CheckName(f.Name)
+		c.want(err == nil, at+".name", "%q: %v", f.Name, err)
+		c.want(f.Name > last, at+".name", "%q is there twice, or out of order", f.Name)
+		c.want(f.Size >= 0 && f.Size <= entryLimit(f.Name), at+".size", "is %d, want 0 to %d", f.Size, entryLimit(f.Name))
+		c.want(hashForm().MatchString(f.SHA256), at+".sha256", "is no SHA-256 in hex")
+		last = f.Name
+	}
+}
+
+// checkTranscripts holds that each transcript has its directory and each
+// directory its transcript: one without the other can't be put back.
+func (m *Manifest) checkTranscripts(c *checker) {
+	dirs := map[string]bool{}
+	for i, t := range m.Transcripts {
+		at := fmt.Sprintf("transcripts[%d]", i)
+		c.want(sessionForm().MatchString(t.Session), at+".session", "%q is no UUID in lower case", t.Session)
+		c.want(absolute(t.Dir), at+".dir", "%q is no absolute path", t.Dir)
+		name := TranscriptName(t.Session)
+		c.want(!dirs[name], at+".session", "%q is there twice", t.Session)
+		c.want(slices.ContainsFunc(m.Files, func(f File) bool { return f.Name == name }), at, "%q is not among the files", name)
+		dirs[name] = true
+	}
+	for i, f := range m.Files {
+		c.want(dirs[f.Name] || !strings.HasPrefix(f.Name, transcripts), fmt.Sprintf("files[%d]", i),
+			"%q is not among the transcripts", f.Name)
+	}
+}
+
+// absolute reports whether a path is absolute on Unix or on Windows.
+func absolute(p string) bool {
+	rooted := strings.HasPrefix(p, "/") || strings.HasPrefix(p, `\\`) || driveForm().MatchString(p)
+	return rooted && utf8.ValidString(p) && !strings.ContainsRune(p, 0)
+}

@@ -1,0 +1,196 @@
+package checkpoint
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/raymond-action/raymond-action/artifacts"
+)
+
+// Writing says what to write.
+type Writing struct {
+	// Manifest is complete but for Schema and Files.
+	Manifest Manifest
+	Parts    []Part // in any order
+	Keys     *Keys  // nil: neither encrypted nor signed
+	// Mask hides secrets in all parts and in the manifest's Reason; nil hides
+	// none. It must keep the number of bytes. Bundles of the workspace are exempt:
+	// they are compressed, so nothing would be found in them, and a changed byte
+	// would break them.
+	Mask func(io.Reader) io.Reader
+}
+
+// Written says what was written.
+type Written struct {
+	Manifest Manifest
+	Digest   string // of the manifest's exact bytes
+	Size     int64  // of the archive
+}
+
+// Write makes f the archive of a checkpoint, which Read accepts with the same
+// keys. Without keys the same parts and manifest make the same bytes. Files are
+// streamed, each in one pass. A manifest that Read would refuse is an *Invalid,
+// anything over its limits an ErrTooLarge; after an error what f holds is of no
+// use.
+func Write(f *os.File, w Writing) (Written, error) {
+	out, err := write(f, w, room{packed: maxPacked, total: maxTotal})
+	if err != nil {
+		return Written{}, fmt.Errorf("write checkpoint: %w", err)
+	}
+	return out, nil
+}
+
+// room is how much may be written, in bytes.
+type room struct {
+	packed int64 // the archive
+	total  int64 // all files and the manifest
+}
+
+func write(f *os.File, w Writing, most room) (Written, error) {
+	if err := f.Truncate(0); err != nil {
+		return Written{}, err
+	}
+	if _, err := f.Seek(0, io.SeekStart); err != nil {
+		return Written{}, err
+	}
+	w.Parts = slices.Clone(w.Parts)
+	slices.SortFunc(w.Parts, func(a, b Part) int { return strings.Compare(a.Name, b.Name) })
+	m, err := w.manifest()
+	if err != nil {
+		return Written{}, err
+	}
+	out := &capped{w: f, left: most.packed}
+	p := &packing{Writing: w, manifest: m, left: most.total - maxManifest - maxSmall}
+	if w.Keys == nil {
+		err = p.pack(out)
+	} else {
+		err = p.seal(out)
+	}
+	return Written{Manifest: p.manifest, Digest: digest(p.data), Size: most.packed - out.left}, err
+}
+
+// manifest fills in what doesn't depend on the files, and checks it before any
+// of them is read.
+func (w *Writing) manifest() (Manifest, error) {
+	m := w.Manifest
+	m.Schema = Schema
+	m.Created = m.Created.UTC().Truncate(time.Millisecond)
+	reason, err := io.ReadAll(w.mask("", strings.NewReader(m.Reason)))
+	if err != nil {
+		return m, err
+	}
+	m.Reason = strings.ToValidUTF8(string(reason), "\uFFFD")
+	m.Files = []File{}
+	for _, p := range w.Parts {
+		m.Files = append(m.Files, File{Name: p.Name, SHA256: strings.Repeat("0", 2*sha256.Size)})
+	}
+	return m, m.validate()
+}
+
+func (w *Writing) mask(name string, r io.Reader) io.Reader {
+	if w.Mask == nil || isBundle(name) {
+		return r
+	}
+	return w.Mask(r)
+}
+
+// packing is the making of one archive.
+type packing struct {
+	Writing
+
+	manifest Manifest
+	data     []byte // the bytes of manifest.json, when all files are packed
+	left     int64  // bytes that files may yet have
+}
+
+// pack writes the plain archive: the files, then what is known of them, and with
+// keys its MAC.
+func (p *packing) pack(w io.Writer) error {
+	if len(p.Parts) > maxEntries-2 {
+		return fmt.Errorf("%d files, more than %d: %w", len(p.Parts), maxEntries-2, ErrTooLarge)
+	}
+	z := artifacts.NewPacker(w)
+	for i := range p.Parts {
+		file, err := p.add(z, &p.Parts[i])
+		if err != nil {
+			return fmt.Errorf("%q: %w", p.Parts[i].Name, err)
+		}
+		p.manifest.Files[i] = file
+	}
+	data, err := p.manifest.encode()
+	if err != nil {
+		return fmt.Errorf("encode manifest: %w", err)
+	}
+	p.data = data
+	if err := z.Add(manifestName, strings.NewReader(string(data))); err != nil {
+		return err
+	}
+	if p.Keys != nil {
+		mac := sign(p.Keys.all[0], forManifest, data)
+		if err := z.Add(macName, strings.NewReader(mac)); err != nil {
+			return err
+		}
+	}
+	return z.Close()
+}
+
+// add packs one file and says what it holds.
+func (p *packing) add(z *artifacts.Packer, part *Part) (File, error) {
+	in, err := part.open()
+	if err != nil {
+		return File{}, err
+	}
+	defer in.Close()
+	hash := sha256.New()
+	read, stored := &counted{r: in}, &counted{}
+	stored.r = io.LimitReader(p.mask(part.Name, read), entryLimit(part.Name)+1)
+	put := z.Add
+	if isBundle(part.Name) {
+		put = z.AddStored
+	}
+	if err := put(part.Name, io.TeeReader(stored, hash)); err != nil {
+		return File{}, err
+	}
+	if err := part.check(read.n, stored.n); err != nil {
+		return File{}, err
+	}
+	if p.left -= stored.n; p.left < 0 {
+		return File{}, fmt.Errorf("with it the files have %d bytes too many: %w", -p.left, ErrTooLarge)
+	}
+	return File{Name: part.Name, Size: stored.n, SHA256: hex.EncodeToString(hash.Sum(nil))}, nil
+}
+
+// counted counts what is read.
+type counted struct {
+	r io.Reader
+	n int64
+}
+
+// Read implements io.Reader.
+func (c *counted) Read(p []byte) (int, error) {
+	n, err := c.r.Read(p)
+	c.n += int64(n)
+	return n, err
+}
+
+// capped refuses to write beyond a number of bytes.
+type capped struct {
+	w    io.Writer
+	left int64
+}
+
+// Write implements io.Writer.
+func (c *capped) Write(p []byte) (int, error) {
+	if int64(len(p)) > c.left {
+		return 0, fmt.Errorf("the archive has %d bytes too many: %w", int64(len(p))-c.left, ErrTooLarge)
+	}
+	n, err := c.w.Write(p)
+	c.left -= int64(n)
+	return n, err
+}

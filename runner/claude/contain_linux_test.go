@@ -1,0 +1,33 @@
+package claude
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestPrivilegesAreKeptFromTheCLI holds it for the check of the version and for
+// the invocation, and that nobody is kept from them who was not to be.
+func TestPrivilegesAreKeptFromTheCLI(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	cli := filepath.Join(dir, "claude")
+	script := `#!/bin/sh
+		sed -n 's/^NoNewPrivs:[[:space:]]*//p' /proc/self/status >>"$NOTES"
+		if [ "$1" = --version ]; then echo 2.1.197; exit; fi
+		echo '{"type":"result","subtype":"success","is_error":false,"result":"hi"}'
+	`
+	if err := os.WriteFile(cli, []byte(script), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for bound, want := range map[bool]string{true: "1 1", false: "0 0"} {
+		notes := filepath.Join(dir, "notes "+want)
+		b := &Backend{Path: cli, Env: []string{"PATH=/usr/bin:/bin", "NOTES=" + notes}, NoNewPrivs: bound}
+		_, f, _ := run(t.Context(), t, b, order(t, "hello"))
+		got, err := os.ReadFile(notes)
+		if f != nil || err != nil || strings.Join(strings.Fields(string(got)), " ") != want {
+			t.Errorf("bound %v: got %q, %v, %v, want %q", bound, got, f, err, want)
+		}
+	}
+}

@@ -1,0 +1,74 @@
+package keyproxy
+
+import (
+	"crypto/x509"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+)
+
+// loopback is where the proxy listens. Clients compare it as text.
+const loopback = "127.0.0.1"
+
+// bypass returns the variables that keep the agent CLI, and what it starts, from
+// asking a proxy of the job for a loopback address. Some programs read the one,
+// some the other.
+func bypass(environ []string) []string {
+	upper, lower := variable(environ, "NO_PROXY"), variable(environ, "no_proxy")
+	if upper == "" {
+		upper = lower
+	}
+	if lower == "" {
+		lower = upper
+	}
+	return []string{"NO_PROXY=" + withLoopback(upper), "no_proxy=" + withLoopback(lower)}
+}
+
+// withLoopback adds the address to a list that does not have it. A lone asterisk
+// stays alone: not every program knows it in a list.
+func withLoopback(list string) string {
+	var hosts []string
+	for host := range strings.SplitSeq(list, ",") {
+		if host = strings.TrimSpace(host); host != "" {
+			hosts = append(hosts, host)
+		}
+	}
+	if slices.Contains(hosts, loopback) || slices.Equal(hosts, []string{"*"}) {
+		return list
+	}
+	return strings.Join(append(hosts, loopback), ",")
+}
+
+// variable returns a variable of an environment, of which the last entry counts.
+func variable(environ []string, name string) string {
+	for _, entry := range slices.Backward(environ) {
+		if value, ok := strings.CutPrefix(entry, name+"="); ok {
+			return value
+		}
+	}
+	return ""
+}
+
+// authorities returns whom to believe the API's certificate: nil for the system's
+// alone. Those of a file that can't be read are missed when they are needed; until
+// then the log is told, as the agent CLI does it.
+func (p *Proxy) authorities() *x509.CertPool {
+	file := variable(p.options.Environ, "NODE_EXTRA_CA_CERTS")
+	if file == "" {
+		return nil
+	}
+	data, err := os.ReadFile(file)
+	if err != nil {
+		p.tell(fmt.Sprintf("read NODE_EXTRA_CA_CERTS: %v", err))
+		return nil
+	}
+	pool, err := x509.SystemCertPool()
+	if err != nil {
+		pool = x509.NewCertPool()
+	}
+	if !pool.AppendCertsFromPEM(data) {
+		p.tell(fmt.Sprintf("read NODE_EXTRA_CA_CERTS: no certificate in %q", file))
+	}
+	return pool
+}

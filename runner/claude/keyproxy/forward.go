@@ -1,0 +1,134 @@
+package keyproxy
+
+import (
+	"crypto/subtle"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/json"
+	"fmt"
+	"log"
+	"net"
+	"net/http"
+	"net/http/httputil"
+	"regexp"
+	"strings"
+	"time"
+)
+
+// handler lets in who shows the credential and asks for what the agent CLI needs,
+// and forwards that.
+func (p *Proxy) handler(errorLog *log.Logger) http.Handler {
+	forward := &httputil.ReverseProxy{
+		Rewrite:       p.rewrite,
+		Transport:     p.transport,
+		FlushInterval: -1, // an answer is told while it is being made
+		ErrorLog:      errorLog,
+		ErrorHandler:  p.unreachable,
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !p.enter() {
+			refuse(w, http.StatusServiceUnavailable, "the run is over")
+			return
+		}
+		defer p.calls.Done()
+		switch {
+		case !p.admits(r):
+			refuse(w, http.StatusUnauthorized, "not the credential of this run")
+		case !served(r):
+			refuse(w, http.StatusNotFound, "the key proxy does not forward this path")
+		default:
+			forward.ServeHTTP(w, r)
+		}
+	})
+}
+
+// admits says whether a request shows the credential of this run, as a key or as
+// a token.
+func (p *Proxy) admits(r *http.Request) bool {
+	token, _ := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
+	return p.matches(r.Header.Get("X-Api-Key")) || p.matches(token)
+}
+
+func (p *Proxy) matches(shown string) bool {
+	return subtle.ConstantTimeCompare([]byte(shown), []byte(p.credential)) == 1
+}
+
+// served says whether a path is one of those that the agent CLI asks for. Tools
+// know the credential too: what else the key may open, like the files and batches
+// of others, is not for them.
+func served(r *http.Request) bool {
+	switch asked := r.URL.EscapedPath(); r.Method {
+	case http.MethodPost:
+		return asked == "/v1/messages" || asked == "/v1/messages/count_tokens"
+	case http.MethodGet:
+		return asked == "/v1/models" || model.MatchString(asked)
+	}
+	return false
+}
+
+// model is the path of one model: no dots alone, nothing escaped.
+var model = regexp.MustCompile(`^/v1/models/[A-Za-z0-9][A-Za-z0-9._:@-]*$`)
+
+// rewrite sends a request to the API with the real credential. Should the API be
+// this proxy itself, it will not be admitted with that.
+func (p *Proxy) rewrite(r *httputil.ProxyRequest) {
+	r.SetURL(p.upstream)
+	r.Out.Header.Del("X-Api-Key")
+	r.Out.Header.Del("Authorization")
+	if p.options.APIKey != "" {
+		r.Out.Header.Set("X-Api-Key", p.options.APIKey)
+		return
+	}
+	r.Out.Header.Set("Authorization", "Bearer "+p.options.OAuthToken)
+}
+
+// unreachable answers a request that the API did not. The agent CLI takes it for
+// a passing fault, and tries again.
+func (p *Proxy) unreachable(w http.ResponseWriter, r *http.Request, err error) {
+	if r.Context().Err() != nil { // the client has left
+		return
+	}
+	message := p.secrets.Text(fmt.Sprintf("reach the API at %s: %v", p.upstream.Host, err))
+	p.tell(message)
+	refuse(w, http.StatusBadGateway, message)
+}
+
+// kinds are the API's own names for what the proxy itself answers.
+var kinds = map[int]string{
+	http.StatusUnauthorized:       "authentication_error",
+	http.StatusNotFound:           "not_found_error",
+	http.StatusBadGateway:         "api_error",
+	http.StatusServiceUnavailable: "api_error",
+}
+
+// refuse answers in the form of the API's errors.
+func refuse(w http.ResponseWriter, status int, message string) {
+	type detail struct {
+		Type    string `json:"type"`
+		Message string `json:"message"`
+	}
+	body := struct {
+		Type  string `json:"type"`
+		Error detail `json:"error"`
+	}{"error", detail{kinds[status], message}}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_ = json.NewEncoder(w).Encode(body) // who has left hears nothing
+}
+
+// newTransport returns the way to the API. An answer may take as long as it takes:
+// the agent CLI has limits of its own, and leaves when they are over.
+func newTransport(authorities *x509.CertPool) *http.Transport {
+	dialer := &net.Dialer{Timeout: 30 * time.Second, KeepAlive: 30 * time.Second}
+	return &http.Transport{
+		Proxy:               http.ProxyFromEnvironment,
+		DialContext:         dialer.DialContext,
+		TLSClientConfig:     &tls.Config{RootCAs: authorities, MinVersion: tls.VersionTLS12},
+		TLSHandshakeTimeout: 30 * time.Second,
+		IdleConnTimeout:     time.Minute,
+		MaxIdleConnsPerHost: 64,
+		DisableCompression:  true, // what the client asked for is passed on as it comes
+		ForceAttemptHTTP2:   true,
+		HTTP2:               &http.HTTP2Config{SendPingTimeout: 15 * time.Second, PingTimeout: 15 * time.Second},
+	}
+}

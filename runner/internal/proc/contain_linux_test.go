@@ -1,0 +1,134 @@
+package proc
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+)
+
+// privsLine is what a status file of /proc says of the bit.
+var privsLine = regexp.MustCompile(`NoNewPrivs:\s*(\d)\n`)
+
+// TestPrivilegesAreKeptFromThoseThatAreBound starts children of both kinds at the
+// same time. What a bound one starts is bound, and this process never is.
+func TestPrivilegesAreKeptFromThoseThatAreBound(t *testing.T) {
+	const look = "grep NoNewPrivs /proc/self/status"
+	var wg sync.WaitGroup
+	for i := range 40 {
+		wg.Go(func() {
+			var out strings.Builder
+			s := Spec{
+				Path: "/bin/sh", Args: []string{"-c", look + "; (setsid " + look + ")"}, Env: []string{"PATH=/usr/bin:/bin"},
+				MarkVar: markVar, Mark: newMark(), Stdout: &out, NoNewPrivs: i%2 == 0,
+			}
+			e := run(t, s)
+			want := strings.Repeat(fmt.Sprintf("NoNewPrivs:\t%d\n", 1-i%2), 2)
+			if out.String() != want || e.Code != 0 {
+				t.Errorf("child %d, bound %v: got %q, %+v, want %q", i, s.NoNewPrivs, out.String(), e, want)
+			}
+		})
+	}
+	wg.Wait()
+	bound := 0
+	threads, err := filepath.Glob("/proc/self/task/*/status")
+	for _, thread := range threads {
+		data, _ := os.ReadFile(thread) // of a thread that has ended there is none
+		if m := privsLine.FindSubmatch(data); m != nil && m[1][0] == '1' {
+			bound++
+		}
+	}
+	if err != nil || bound != 1 {
+		t.Errorf("threads of this process that are bound: got %d of %d, %v, want 1", bound, len(threads), err)
+	}
+}
+
+// canary is what must not be read.
+const canary = "CANARY=sk-do-not-read-me"
+
+// playSpied starts a process that reads the environment of this one.
+func playSpied([]string) {
+	protect()
+	_, err := Run(context.Background(), Spec{
+		Path: "/bin/sh", Args: []string{"-c", "cat /proc/$PPID/environ /proc/$PPID/mem /proc/$PPID/fd/0; echo end"},
+		Env: []string{"PATH=/usr/bin:/bin"}, MergeStderr: true, Stdout: os.Stdout,
+	})
+	must(err)
+}
+
+// unprivileged is this program as a user who may not read what belongs to root.
+func unprivileged(t *testing.T, args ...string) *exec.Cmd {
+	t.Helper()
+	// Neither the folder of the program nor ours need be open to that user.
+	self, err := os.Open("/proc/self/exe")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { self.Close() })
+	cmd := exec.Command("/proc/self/fd/3", args...)
+	cmd.Args[0], cmd.ExtraFiles, cmd.Dir = "/proc/self/exe", []*os.File{self}, "/"
+	if os.Geteuid() == 0 {
+		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
+	}
+	return cmd
+}
+
+// TestUndumpableIsUnreadable holds that a child of the same user sees the
+// environment of an ordinary process, and nothing of one that is protected.
+func TestUndumpableIsUnreadable(t *testing.T) {
+	for _, protected := range []string{"", "1"} {
+		cmd := unprivileged(t)
+		cmd.Env = []string{canary, noSleep, roleVar + "=spied", undumpableVar + "=" + protected}
+		out, err := cmd.CombinedOutput()
+		seen := strings.Contains(string(out), canary)
+		refused := strings.Count(strings.ToLower(string(out)), "permission denied")
+		if err != nil || seen == (protected != "") || (refused == 3) != (protected != "") || !strings.Contains(string(out), "end") {
+			t.Errorf("protected %q: %v, the secret was seen: %v, output:\n%s", protected, err, seen, out)
+		}
+	}
+}
+
+// TestUndumpableBreaksNothing runs tests of this package in a process that is
+// protected, and that is not root.
+func TestUndumpableBreaksNothing(t *testing.T) {
+	if os.Getenv(undumpableVar) != "" {
+		return // this is that process
+	}
+	cmd := unprivileged(t, "-test.count=1", "-test.run=OutlivesRun|Sweep|LeftAlone|AreBound|StartErrors|LadderClimbs")
+	cmd.Env = append(os.Environ(), undumpableVar+"=1", "TMPDIR=/tmp", noSleep)
+	if out, err := cmd.CombinedOutput(); err != nil || !strings.HasSuffix(strings.TrimSpace(string(out)), "PASS") {
+		t.Errorf("%v\n%s", err, out)
+	}
+}
+
+// TestDaemonOfAScriptIsGone does what a script does that wants to be forgotten: a
+// session of its own, no terminal, an empty environment, no parent. It tells by a
+// pipe that it runs, and the end of the pipe that it is gone.
+func TestDaemonOfAScriptIsGone(t *testing.T) {
+	dir := t.TempDir()
+	fifo := filepath.Join(dir, "alive")
+	if err := syscall.Mkfifo(fifo, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	script := fmt.Sprintf(`setsid nohup env -i /bin/sh -c 'exec 3>%s; echo $$ >&3; trap "" TERM INT HUP; while :; do sleep 1000; done' </dev/null >/dev/null 2>&1 &
+		read -r pid <%[1]s; echo $pid`, fifo)
+	keep, err := os.OpenFile(fifo, os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer keep.Close()
+	var out strings.Builder
+	s := Spec{Path: "/bin/bash", Args: []string{"-c", script}, Env: []string{"PATH=/usr/bin:/bin"}, MarkVar: markVar, Mark: newMark(), Stdout: &out}
+	e := run(t, s)
+	if pid := strings.TrimSpace(out.String()); e.Code != 0 || e.Swept < 1 || e.Left != 0 || pid == "" {
+		t.Fatalf("got %+v, daemon %q", e, pid)
+	}
+	wantGone(t, number(strings.TrimSpace(out.String())))
+	wantNoStrays(t, "the daemon")
+}

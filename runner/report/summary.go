@@ -1,0 +1,137 @@
+package report
+
+import (
+	"slices"
+	"time"
+
+	"github.com/raymond-action/raymond-action/protocol"
+	"github.com/raymond-action/raymond-action/runner/diagram"
+	"github.com/raymond-action/raymond-action/state"
+)
+
+// SummaryOptions say what a Summary shows besides the events, and where.
+type SummaryOptions struct {
+	// Write replaces what was written before. It is given all of the summary, less
+	// than 1,000,000 bytes of GitHub's Markdown.
+	Write      func(markdown string) error
+	WorkflowID string
+	// Title says in the headline what ran; "" stands for the WorkflowID.
+	Title string
+	// Workflow is what the path is drawn on; nil for no diagram.
+	Workflow *protocol.Workflow
+	// Resume says how to go on with the run. It is shown when the run is not
+	// completed. Pairs of backticks make code, as in Notes; all else of both is
+	// shown as it is.
+	Resume string
+	// Notes are lines at the end, as about what a checkpoint left out.
+	Notes []string
+	// Every is the least time between two writes; 0 stands for two seconds.
+	Every time.Duration
+	// Now is the clock for Every; nil stands for time.Now.
+	Now func() time.Time
+}
+
+// Summary tells in Markdown how a run went: whether it worked, what failed, what
+// it cost, how to go on, then its path, a table of its states, and its agents.
+// It writes all of it whenever a part of the run begins or ends and on Close,
+// and in between at most once in a while, so that a job that is killed has a
+// summary too. Nothing of what agents and scripts wrote is read as Markdown.
+//
+// A run that is taken up is told from its beginning when its earlier events are
+// replayed first; events that come twice count once.
+type Summary struct {
+	o       SummaryOptions
+	tale    tale
+	path    diagram.Path
+	states  map[string]bool // names, as far as the diagram knows them
+	fault   string
+	written time.Time
+	stale   bool // something happened since
+}
+
+// mostStates is how many different states a run may have for its path to be
+// drawn: the work grows with the square of them.
+const mostStates = 500
+
+// NewSummary returns a Summary, which writes nothing before the first event.
+func NewSummary(o SummaryOptions) *Summary {
+	if o.Every == 0 {
+		o.Every = 2 * time.Second
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	o.Notes = slices.Clone(o.Notes)
+	return &Summary{o: o, tale: newTale(), states: map[string]bool{}}
+}
+
+// Report implements Reporter.
+func (s *Summary) Report(e state.Event) error {
+	if !s.tale.add(e) {
+		return nil
+	}
+	if s.states[e.State] = true; len(s.states) <= mostStates {
+		s.path.Add(e)
+	}
+	s.stale = true
+	switch e.Body.(type) {
+	case *state.RunStarted, *state.RunFinished:
+		return s.write()
+	}
+	return s.writeNowAndThen()
+}
+
+// Tick writes what happened since the last write, when that is long enough ago.
+func (s *Summary) Tick(time.Time) error { return s.writeNowAndThen() }
+
+// Note keeps a line about an agent that is no event.
+func (s *Summary) Note(agent, stateName, text string) error {
+	if a, ok := s.tale.named[agent]; ok {
+		a.note(cut(stateName, widestName) + ": " + brief(text))
+		s.stale = true
+	}
+	return nil
+}
+
+// SetNotes replaces the notes of the options, to be shown from the next write.
+func (s *Summary) SetNotes(notes ...string) {
+	s.o.Notes = slices.Clone(notes)
+	s.stale = true
+}
+
+// SetResume replaces the way to go on of the options; "" for none.
+func (s *Summary) SetResume(hint string) {
+	s.o.Resume = hint
+	s.stale = true
+}
+
+// SetError makes the headline say that the step ended with an error that no
+// event tells, as one of the machine or of the store.
+func (s *Summary) SetError(text string) {
+	s.fault = text
+	s.stale = true
+}
+
+// Close writes the summary as it is in the end. Without any event or error it
+// writes nothing.
+func (s *Summary) Close() error {
+	if !s.stale {
+		return nil
+	}
+	return s.write()
+}
+
+func (s *Summary) writeNowAndThen() error {
+	if !s.stale {
+		return nil
+	}
+	if since := s.o.Now().Sub(s.written); since >= 0 && since < s.o.Every {
+		return nil
+	}
+	return s.write()
+}
+
+func (s *Summary) write() error {
+	s.written, s.stale = s.o.Now(), false
+	return s.o.Write(s.markdown())
+}

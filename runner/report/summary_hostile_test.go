@@ -1,0 +1,334 @@
+package report
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/raymond-action/raymond-action/state"
+)
+
+var (
+	fenceForm   = regexp.MustCompile("^(`{3,})(text|mermaid)\n$")
+	htmlForm    = regexp.MustCompile("<code>[^<>]*</code>")
+	escapedForm = regexp.MustCompile(`\\[[:punct:]]`)
+)
+
+// skeleton returns a document without what is shown as it is: the content of
+// fences, code spans and code elements. It reads Markdown as CommonMark does, as
+// far as a summary uses it, and fails for a fence that is never closed.
+func skeleton(t *testing.T, markdown string) string {
+	t.Helper()
+	var b strings.Builder
+	closing := 0
+	for line := range strings.Lines(markdown) {
+		switch m := fenceForm.FindStringSubmatch(line); {
+		case closing > 0:
+			run := len(line) - len(strings.TrimLeft(line, "`"))
+			if run >= closing && strings.TrimSpace(line[run:]) == "" {
+				closing = 0
+			}
+		case m != nil:
+			closing = len(m[1])
+			b.WriteString("[fence]\n")
+		case strings.HasPrefix(line, "<details>"):
+			b.WriteString(withoutCode(line))
+		default:
+			b.WriteString(withoutCode(withoutSpans(line)))
+		}
+	}
+	if closing > 0 {
+		t.Errorf("a fence is not closed:\n%s", markdown)
+	}
+	return b.String()
+}
+
+// withoutCode replaces the code elements of a line.
+func withoutCode(line string) string {
+	if !strings.Contains(line, "<code>") {
+		return line
+	}
+	return htmlForm.ReplaceAllString(line, "[code]")
+}
+
+// withoutSpans replaces the code spans of a line.
+func withoutSpans(line string) string {
+	var b strings.Builder
+	at, runs := 0, runsOf(line)
+	for len(runs) > 0 {
+		open := runs[0]
+		runs = runs[1:]
+		b.WriteString(line[at:open[0]])
+		at = open[0]
+		i := slices.IndexFunc(runs, func(r [2]int) bool { return r[1]-r[0] == open[1]-open[0] })
+		if i < 0 {
+			b.WriteString(line[at:open[1]])
+			at = open[1]
+			continue
+		}
+		b.WriteString("[code]")
+		at, runs = runs[i][1], runs[i+1:]
+	}
+	return b.String() + line[at:]
+}
+
+// runsOf returns where the runs of backticks in a line begin and end.
+func runsOf(line string) [][2]int {
+	var runs [][2]int
+	for i := range len(line) {
+		switch n := len(runs); {
+		case line[i] != '`':
+		case n > 0 && runs[n-1][1] == i:
+			runs[n-1][1]++
+		default:
+			runs = append(runs, [2]int{i, i + 1})
+		}
+	}
+	return runs
+}
+
+// markdownOf returns the summary of a run in which text is everywhere.
+func markdownOf(t *testing.T, text string) string {
+	t.Helper()
+	var p page
+	s := NewSummary(SummaryOptions{Write: p.write, WorkflowID: text, Title: text, Workflow: workflow(), Now: frozen})
+	for _, e := range everywhere(text) {
+		report(t, s, e)
+	}
+	s.SetError(text)
+	if err := s.Note(text, text, text); err != nil {
+		t.Fatal(err)
+	}
+	closed(t, s)
+	return p.text
+}
+
+// markup are texts that mean something to Markdown, to HTML, or to GitHub.
+var markup = []string{
+	"`", "``", "```", "```\n", "\n```\n# x\n", "\n~~~\n", "````text\n", "` ` `", "|", "\\|", "\\", "a\\", "\n\n", "\n---\n", "\n| a |\n",
+	"<b>", "</details>", "\n</details>\n\n<img src=x>", "</code>", "<!--", "-->", "&lt;", "&amp;", "&", "<a href=\"", "<![CDATA[",
+	"**b**", "_i_", "[x](http://x)", "![x](y)", "[x]: http://y", "# h", "\n# h", "- x", "\n1. x", "> q", "@octocat", "#123", "org/repo#1",
+	"https://example.com", "www.example.com", "a@example.com", ":bug:", "$x$", "$$", "\t", "    code", "\r", "~~~", "[^1]", "\n+++",
+}
+
+// TestSummaryShowsMarkupAsItIs states that whatever others wrote is shown and
+// never read: the document around it is the same as around a plain word.
+func TestSummaryShowsMarkupAsItIs(t *testing.T) {
+	for _, text := range slices.Concat(markup, hostile) {
+		sameSkeleton(t, text)
+	}
+}
+
+func sameSkeleton(t *testing.T, text string) {
+	t.Helper()
+	got := markdownOf(t, "M"+text+"M")
+	if diff := otherLine(skeleton(t, markdownOf(t, "MwordM")), skeleton(t, got)); diff != "" {
+		t.Errorf("summary of %q everywhere: %s\n%s", text, diff, got)
+	}
+	for line := range strings.Lines(got) {
+		if n := strings.Count(line, "|"); strings.HasPrefix(line, "| ") && strings.Contains(line, "$0.0000") && n != 9 {
+			t.Errorf("summary of %q everywhere has a row with %d bars, want 9: %s", text, n, line)
+		}
+	}
+}
+
+func otherLine(want, got string) string {
+	a, b := strings.Split(want, "\n"), strings.Split(got, "\n")
+	for i := range min(len(a), len(b)) {
+		if a[i] != b[i] {
+			return fmt.Sprintf("line %d of its skeleton is %q, want %q", i+1, b[i], a[i])
+		}
+	}
+	if len(a) != len(b) {
+		return fmt.Sprintf("its skeleton has %d lines, want %d", len(b), len(a))
+	}
+	return ""
+}
+
+// TestProse states that in a line of our own only pairs of backticks mean
+// something: all other marks are escaped.
+func TestProse(t *testing.T) {
+	for _, text := range markup {
+		got := prose("x "+text+" y", 200)
+		left := htmlForm.ReplaceAllString(got, "")
+		if strings.ContainsAny(withoutSpans(left), "@$") {
+			t.Errorf("prose(%q):\n got %q\nwant no @ and no $ outside of code", text, got)
+		}
+		left = escapedForm.ReplaceAllString(left, "")
+		left = strings.ReplaceAll(withoutSpans(left), "[code]", "")
+		if strings.ContainsAny(left, "`*_{}[]<>()#+-.!|~:=&$@^\\\n") {
+			t.Errorf("prose(%q):\n got %q\nwant every mark escaped or in code", text, got)
+		}
+	}
+	for text, want := range map[string]string{
+		"set `a|b` or x_y": "set `a∣b` or x\\_y", "`a` and `b": "\\`a\\` and \\`b", "a `` b": "a  b",
+	} {
+		if got := prose(text, 200); got != want {
+			t.Errorf("prose(%q):\n got %q\nwant %q", text, got, want)
+		}
+	}
+}
+
+// crowd is a run in which n agents fail or end, with text in each place, and
+// more than that many states.
+func crowd(text string, agents int) []state.Event {
+	result := state.Text(text)
+	events := []state.Event{{Time: nine, Body: &state.RunStarted{BudgetUSD: state.Dollar}}}
+	for i := range agents {
+		about := func(body state.Body) {
+			id := fmt.Sprintf("main_%.60s%d", text, i)
+			events = append(events, state.Event{Time: nine, Agent: id, State: fmt.Sprintf("%.60s.md", text), Body: body})
+		}
+		about(&state.AgentStarted{Parent: text})
+		about(&state.StateStarted{Kind: text, Session: state.Fresh})
+		for n := range 8 {
+			about(&state.AgentOutput{Text: text})
+			about(&state.Retry{N: n, Error: text})
+		}
+		about(&state.NodeAttempt{Reason: text, Results: []state.CommandResult{{Cmd: text, RC: 1, Tail: text}}})
+		about(&state.StateFinished{OK: i%2 == 0, Error: text, Denied: []string{text, "a" + text, "Bash(" + text + ")"}})
+		about(&state.Transition{Tag: text, Target: text})
+		end := &state.AgentFinished{Result: &result}
+		if i%2 == 1 {
+			end = &state.AgentFinished{Error: text}
+		}
+		about(end)
+	}
+	return append(events, state.Event{Time: nine, Body: &state.RunFinished{Status: state.Failed, Reason: text, Result: &result}})
+}
+
+// summaryOf returns what a summary of the events says in the end.
+func summaryOf(t testing.TB, events []state.Event, text string) string {
+	t.Helper()
+	var p page
+	s := NewSummary(SummaryOptions{
+		Write: p.write, WorkflowID: text, Title: text, Resume: text, Notes: slices.Repeat([]string{text}, 100), Now: frozen,
+	})
+	for _, e := range events {
+		if err := s.Report(e); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return p.text
+}
+
+// fillers are texts of which a summary may become much longer than they are.
+var fillers = []string{"x", "`", "` ", "中", "\xff", "<", "&", "@", "$", "\n", "`\n", "|", "🙂", "a@", "\x1b[", "\u0301"}
+
+// TestSummaryStaysBelowTheLimit states that no summary is longer than GitHub
+// takes, that it says so when it was cut, and that what is most important is
+// still there, in a document that is whole.
+func TestSummaryStaysBelowTheLimit(t *testing.T) {
+	for agents, some := range map[int][]string{3: fillers, 120: {"`", "中"}, 1200: {"`x"}} {
+		for _, filler := range some {
+			size := 1_500_000 / (agents * 10) // of each of the texts
+			text := "begin" + strings.Repeat(filler, max(1, size/len(filler))) + "end"
+			fits(t, fmt.Sprintf("%d agents and %d bytes of %q", agents, len(text), filler), summaryOf(t, crowd(text, agents), text))
+		}
+	}
+	noise := strings.Repeat("`noise` \xff\n", 500_000)
+	fits(t, "5 MB of noise", summaryOf(t, crowd(noise, 1), noise))
+}
+
+func fits(t *testing.T, what, got string) {
+	t.Helper()
+	for _, want := range []string{"## ❌ Failed: ", "### What failed\n\nAgent ", "### Result\n\n", "### How to go on\n\n", "### States\n\n| # |"} {
+		if !strings.Contains(got, want) && !strings.Contains(what, " 3 agents") && !strings.Contains(what, "noise") {
+			t.Errorf("%s: the summary has no %q", what, want)
+		}
+	}
+	bones := skeleton(t, got)
+	open, shut := strings.Count(bones, "<details>"), strings.Count(bones, "</details>\n")
+	if len(got) >= 1_000_000 || !utf8.ValidString(got) || open != shut {
+		t.Errorf("%s: a summary of %d bytes, valid UTF-8 %t, %d parts begun and %d ended", what, len(got), utf8.ValidString(got), open, shut)
+	}
+}
+
+// TestSummarySaysWhatWasCut states that a summary from which something had to
+// go says so, and that another one does not.
+func TestSummarySaysWhatWasCut(t *testing.T) {
+	for agents, want := range map[int]bool{5: false, 300: true} {
+		got := summaryOf(t, crowd(strings.Repeat("word ", 800), agents), "x")
+		if isTold := strings.Contains(got, "- To stay below GitHub's limit for summaries: "); isTold != want || len(got) < 20_000 {
+			t.Errorf("%d agents with long texts, a summary of %d bytes: says that it was cut: %t, want %t", agents, len(got), isTold, want)
+		}
+	}
+}
+
+// TestKeep states that of a long text both ends are kept, whole characters, and
+// the number of bytes between them.
+func TestKeep(t *testing.T) {
+	for _, filler := range []string{"x", "中", "🙂", "word\n"} {
+		for _, n := range []int{0, 1, 100, 1000, 100_000} {
+			text := "begin" + strings.Repeat(filler, n) + "end"
+			for _, most := range []int{30, 128, 8192} {
+				p := keep(text, 8192).within(most)
+				// Line breaks beside what is dropped go uncounted.
+				missing := len(text) - len(p.head) - len(p.tail) - p.dropped
+				if missing < 0 || missing > 2 || len(p.head)+len(p.tail) > most {
+					t.Errorf("keep %d of %q and %d times %q: %d and %d bytes, %d dropped", most, "begin…end", n, filler, len(p.head), len(p.tail), p.dropped)
+				}
+				got := p.String()
+				if !strings.HasPrefix(got, "begin") || !strings.HasSuffix(got, "end") || !utf8.ValidString(got) {
+					t.Errorf("keep %d of %q and %d times %q = %.100q", most, "begin…end", n, filler, got)
+				}
+			}
+		}
+	}
+}
+
+func FuzzSummary(f *testing.F) {
+	for i, text := range slices.Concat(markup, hostile, fillers) {
+		f.Add(text, uint8(i), uint16(i*977))
+	}
+	f.Fuzz(func(t *testing.T, text string, agents uint8, times uint16) {
+		if len(text) > 1000 {
+			return
+		}
+		if columns(plain(text)) < widestCell-2 {
+			sameSkeleton(t, text)
+		}
+		long := strings.Repeat(text, int(times)%200)
+		got := summaryOf(t, crowd(long, int(agents)%16), long)
+		if len(got) >= 1_000_000 || !utf8.ValidString(got) {
+			t.Errorf("%d agents with %d times %q: a summary of %d bytes, valid UTF-8 %t", agents%16, int(times)%200, text, len(got), utf8.ValidString(got))
+		}
+		skeleton(t, got)
+	})
+}
+
+// BenchmarkSummary writes the summary of a run of a thousand agents who all have
+// much to say.
+func BenchmarkSummary(b *testing.B) {
+	events := crowd(strings.Repeat("much to say `x` ", 300), 1000)
+	var p page
+	s := NewSummary(SummaryOptions{Write: p.write, Now: frozen})
+	for _, e := range events {
+		if err := s.Report(e); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ResetTimer()
+	for b.Loop() {
+		if err := s.write(); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// BenchmarkSummaryReport is the work on an event of such a run.
+func BenchmarkSummaryReport(b *testing.B) {
+	events := crowd(strings.Repeat("much to say `x` ", 300), 10)
+	s := NewSummary(SummaryOptions{Write: func(string) error { return nil }, Now: frozen})
+	for n := 0; b.Loop(); n++ {
+		if err := s.Report(events[n%len(events)]); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

@@ -1,0 +1,114 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/raymond-action/raymond-action/state"
+)
+
+// widestCell is how many columns of a name the table shows.
+const widestCell = 60
+
+// table has a row for each state execution: the first ones and the last ones.
+func (s *Summary) table(b *strings.Builder, d diet) {
+	t := &s.tale
+	if t.begun == 0 {
+		return
+	}
+	b.WriteString("### States\n\n" +
+		"| # | Agent | State | Session | Duration | Cost | Attempts | Transition |\n" +
+		"| ---: | --- | --- | --- | ---: | ---: | --- | --- |\n")
+	for _, x := range t.first {
+		t.row(b, x)
+	}
+	last := t.last[max(0, len(t.last)-d.rows):]
+	if between := t.begun - len(t.first) - len(last); between > 0 {
+		fmt.Fprintf(b, "| | | … %s … | | | | | |\n", count(between, "more state"))
+	}
+	for _, x := range last {
+		t.row(b, x)
+	}
+	b.WriteString("\n")
+}
+
+// sessionWords are what the table calls a prompt's conversation.
+var sessionWords = map[state.SessionMode]string{state.Fresh: "new", state.Resume: "resumed", state.Branch: "branched"}
+
+func (t *tale) row(b *strings.Builder, x *execution) {
+	duration, cost := "", ""
+	if x.ended != nil {
+		duration, cost = millis(x.ended.DurationMS), dollars(x.ended.CostUSD)
+	}
+	session := sessionWords[x.session]
+	if session == "" {
+		session = code(x.kind, widestCell)
+	}
+	fmt.Fprintf(b, "| %d | %s | %s | %s | %s | %s | %s | %s |\n", x.n, code(x.agent, widestCell), code(x.state, widestCell),
+		session, duration, cost, x.tries(), x.outcome())
+}
+
+// tries words the attempts of an execution and what they took.
+func (x *execution) tries() string {
+	parts := []string{fmt.Sprint(max(1, x.attempts))}
+	if x.retries == 1 {
+		parts = append(parts, "1 retry")
+	} else if x.retries > 1 {
+		parts = append(parts, fmt.Sprintf("%d retries", x.retries))
+	}
+	if x.reminders > 0 {
+		parts = append(parts, count(x.reminders, "reminder"))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// outcome says how an execution ended and where it led.
+func (x *execution) outcome() string {
+	text := ""
+	switch {
+	case x.ended == nil && x.cutOff:
+		return "interrupted"
+	case x.ended == nil:
+		return "running since " + clockTime(x.began)
+	case !x.ended.OK:
+		text = "**failed** "
+	}
+	if x.moves > 0 {
+		text += codeSpan(x.move)
+	}
+	if x.moves > 1 {
+		text += fmt.Sprintf(" and %d more", x.moves-1)
+	}
+	return strings.TrimSpace(text)
+}
+
+// sections has a part for each agent, which a reader may unfold: those that need
+// attention first.
+func (s *Summary) sections(b *strings.Builder, d diet) {
+	t := &s.tale
+	if len(t.actors) == 0 {
+		return
+	}
+	b.WriteString("### Agents\n\n")
+	agents := slices.Clone(t.actors)
+	slices.SortStableFunc(agents, func(a, b *actor) int { return a.rank() - b.rank() })
+	shown := agents[:min(len(agents), d.agents)]
+	for _, a := range shown {
+		a.section(b, d)
+	}
+	if n := len(agents) + t.others - len(shown); n > 0 {
+		fmt.Fprintf(b, "%s not shown here.\n\n", count(n, "agent"))
+	}
+}
+
+// rank is low for the agents that are shown first.
+func (a *actor) rank() int {
+	switch a.standing {
+	case hasFailed:
+		return 0
+	case atWork:
+		return 1
+	}
+	return 2
+}

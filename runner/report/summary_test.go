@@ -1,0 +1,225 @@
+package report
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/fstest"
+	"time"
+
+	"github.com/raymond-action/raymond-action/protocol"
+	"github.com/raymond-action/raymond-action/state"
+)
+
+// told are the recorded runs of which the golden files show what a job shows.
+var told = []string{"success", "forks", "keepgoing", "ralph", "overbudget", "failed", "hostile"}
+
+// page is what a Summary wrote last, as the file has it.
+type page struct {
+	text   string
+	writes int
+}
+
+func (p *page) write(markdown string) error {
+	p.text = markdown
+	p.writes++
+	return nil
+}
+
+// frozen is a clock that stands still.
+func frozen() time.Time { return nine }
+
+// workflow has the states that the recorded runs went through.
+var workflow = sync.OnceValue(func() *protocol.Workflow {
+	files := fstest.MapFS{}
+	for _, name := range []string{
+		"START.md", "TEST.sh", "REPORT.md", "WORK.md", "COLLECT.md", "CHECK.sh", "END.md", "WAIT.sh", "BUILD.md", "FIX.md",
+		"GIVEUP.sh", "SUB.md",
+	} {
+		files[name] = &fstest.MapFile{Data: []byte("Work.\n")}
+	}
+	w, _ := protocol.Load(files, protocol.LoadOptions{})
+	return w
+})
+
+func summaryTo(p *page) *Summary {
+	return NewSummary(SummaryOptions{
+		Workflow: workflow(),
+		Write:    p.write, WorkflowID: "review-1a2b3c4d", Title: "review of issue 12", Now: frozen,
+		Resume: "Start this workflow again with `resume: auto` @ home.",
+		Notes:  []string{"Transcripts were left out: set `state-key`."},
+	})
+}
+
+func closed(t *testing.T, r Reporter) {
+	t.Helper()
+	if err := r.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestSummaryGolden shows the summaries of recorded runs.
+func TestSummaryGolden(t *testing.T) {
+	for _, name := range told {
+		t.Run(name, func(t *testing.T) {
+			var p page
+			s := summaryTo(&p)
+			replayFile(t, name, s)
+			closed(t, s)
+			golden(t, name+".summary.md", p.text)
+		})
+	}
+}
+
+// TestSummaryOfAKilledJob states that whatever moment a job is killed in, its
+// summary tells of the last state that began or ended.
+func TestSummaryOfAKilledJob(t *testing.T) {
+	var all collector
+	replayFile(t, "keepgoing", &all)
+	for n := 1; n <= len(all); n++ {
+		var p page
+		s := NewSummary(SummaryOptions{Write: p.write, Every: time.Nanosecond})
+		for _, e := range all[:n] {
+			report(t, s, e)
+			time.Now() // the clock is finer than a nanosecond nowhere
+		}
+		if err := s.Tick(nine); err != nil {
+			t.Fatal(err)
+		}
+		last := all[n-1]
+		if p.text == "" || (last.State != "" && !strings.Contains(p.text, last.State)) {
+			t.Fatalf("killed after event %d (%s in %q): the summary does not tell of it:\n%s", n, last.Body.Type(), last.State, p.text)
+		}
+	}
+}
+
+// TestSummaryIsWrittenNowAndThen states how often a summary is written: at once
+// when a part of the run begins or ends, else after the time between writes, and
+// on Close unless it was since the last event.
+func TestSummaryIsWrittenNowAndThen(t *testing.T) {
+	var p page
+	now := nine
+	s := NewSummary(SummaryOptions{Write: p.write, Every: 2 * time.Second, Now: func() time.Time { return now }})
+	step := func(what string, wait time.Duration, want int, do func() error) {
+		t.Helper()
+		now = now.Add(wait)
+		if err := do(); err != nil {
+			t.Fatal(err)
+		}
+		if p.writes != want {
+			t.Fatalf("%s: %d writes, want %d", what, p.writes, want)
+		}
+	}
+	begin := func(name string) func() error {
+		return func() error {
+			return s.Report(state.Event{Time: now, Agent: "main", State: name, Body: &state.StateStarted{Kind: "script"}})
+		}
+	}
+	tick := func() error { return s.Tick(now) }
+	step("close before any event", 0, 0, s.Close)
+	step("tick before any event", time.Hour, 0, tick)
+	step("the start", 0, 1, func() error { return s.Report(state.Event{Time: now, Body: &state.RunStarted{}}) })
+	step("a state at once", 0, 1, begin("A.md"))
+	step("tick too early", 1999*time.Millisecond, 1, tick)
+	step("tick in time", time.Millisecond, 2, tick)
+	step("tick with nothing new", time.Hour, 2, tick)
+	step("a state later", 0, 3, begin("B.md"))
+	step("the end at once", 0, 4, func() error {
+		return s.Report(state.Event{Time: now, Body: &state.RunFinished{Status: state.Completed}})
+	})
+	step("close with nothing new", 0, 4, s.Close)
+	step("a checkpoint after the end", 0, 4, func() error {
+		return s.Report(state.Event{Time: now, Body: &state.Checkpoint{Store: "artifact"}})
+	})
+	step("close", 0, 5, s.Close)
+	s.SetError("store: upload")
+	step("close after an error", 0, 6, s.Close)
+}
+
+// TestSummaryWriteError states that an error of Write comes back.
+func TestSummaryWriteError(t *testing.T) {
+	s := NewSummary(SummaryOptions{Write: func(string) error { return errors.New("disk full") }})
+	if err := s.Report(state.Event{Time: nine, Body: &state.RunStarted{}}); err == nil || err.Error() != "disk full" {
+		t.Errorf("report with a write that fails: %v", err)
+	}
+}
+
+// TestSummaryOfAResume states that events which were read from the log of the
+// machine before count once when they come again, and that a resumed run is told
+// from its beginning.
+func TestSummaryOfAResume(t *testing.T) {
+	var all collector
+	replayFile(t, "overbudget", &all)
+	resume := slices.IndexFunc(all, func(e state.Event) bool {
+		b, ok := e.Body.(*state.RunStarted)
+		return ok && b.Resumed
+	})
+	var whole, twice page
+	one, two := summaryTo(&whole), summaryTo(&twice)
+	for _, e := range all {
+		report(t, one, e)
+	}
+	for _, e := range slices.Concat(all[:resume], all[resume-3:]) {
+		report(t, two, e)
+	}
+	closed(t, one)
+	closed(t, two)
+	if whole.text != twice.text {
+		t.Errorf("summary with three events told twice:\n%s\nwant:\n%s", twice.text, whole.text)
+	}
+	for _, want := range []string{"$2.50 of $5.00", "2 parts", "interrupted", "| 1 | `main` | `START.md`"} {
+		if !strings.Contains(whole.text, want) {
+			t.Errorf("summary of a resumed run has no %q:\n%s", want, whole.text)
+		}
+	}
+}
+
+// TestSummaryTellsWhatToDo states when a summary says how to go on, and with
+// what.
+func TestSummaryTellsWhatToDo(t *testing.T) {
+	for status, want := range map[state.Status]string{
+		state.Completed: "", state.Failed: "again\n", state.Suspended: "again\n", state.Cancelled: "again\n",
+		state.OverBudget: "again Go on with a larger `budget`.\n", state.OverIterations: "again Go on with a larger `max-iterations`.\n",
+	} {
+		var p page
+		s := NewSummary(SummaryOptions{Write: p.write, Resume: "again"})
+		report(t, s, state.Event{Time: nine, Body: &state.RunFinished{Status: status, Reason: "because"}})
+		_, got, found := strings.Cut(p.text, "### How to go on\n\n")
+		if found != (want != "") || !strings.HasPrefix(got, want) {
+			t.Errorf("%s: summary says %q, want %q, of:\n%s", status, got, want, p.text)
+		}
+		if isTold := strings.Contains(p.text, "`because`"); !isTold {
+			t.Errorf("%s: summary does not say why:\n%s", status, p.text)
+		}
+	}
+}
+
+// TestSummaryTableIsLimited states that of a run of any length the table has the
+// first 50 and the last 150 states, and the number of those between.
+func TestSummaryTableIsLimited(t *testing.T) {
+	for _, n := range []int{1, 50, 51, 200, 201, 5000} {
+		var p page
+		s := NewSummary(SummaryOptions{Write: p.write, Now: frozen})
+		for i := range n {
+			report(t, s, state.Event{Time: nine, Agent: "main", State: fmt.Sprintf("S%d.md", i+1), Body: &state.StateStarted{Kind: "prompt"}})
+		}
+		report(t, s, state.Event{Time: nine, Body: &state.RunFinished{Status: state.Completed}})
+		var rows []string
+		for line := range strings.Lines(p.text) {
+			if strings.HasPrefix(line, "| ") && strings.Contains(line, "`main`") {
+				rows = append(rows, line)
+			}
+		}
+		first, last := fmt.Sprintf("| 1 | `main` | `S1.md` |"), fmt.Sprintf("| %d | `main` | `S%d.md` |", n, n)
+		if len(rows) != min(n, 200) || !strings.HasPrefix(rows[0], first) || !strings.HasPrefix(rows[len(rows)-1], last) {
+			t.Errorf("%d states: %d rows, %.40q to %.40q", n, len(rows), rows[0], rows[len(rows)-1])
+		}
+		between := fmt.Sprintf("… %s …", count(n-200, "more state"))
+		if got := strings.Contains(p.text, between); got != (n > 200) {
+			t.Errorf("%d states: the summary says %q: %t", n, between, got)
+		}
+	}
+}

@@ -1,0 +1,28 @@
+package shell
+
+import (
+	"io"
+
+	"github.com/raymond-action/raymond-action/runner/internal/proc"
+)
+
+// ShimStdin is the variable that is "1" when stdin is a pipe which the parent of
+// this process holds open, without a word, as long as it lives.
+const ShimStdin = "RAYMOND_SHIM_STDIN"
+
+// ParentGone returns a channel that is closed when stdin has ended or can't be
+// read. What comes on stdin before that is dropped. The reading goes on until
+// then, also when nobody waits for it.
+func ParentGone(stdin io.Reader) <-chan struct{} {
+	gone := make(chan struct{})
+	go func() {
+		defer close(gone)
+		_, _ = io.Copy(io.Discard, stdin)
+	}()
+	return gone
+}
+
+// Undumpable keeps the processes that agents and scripts start from reading the
+// environment and the memory of this process, as far as they are not root. To be
+// called first of all. Only Linux has this; elsewhere it does nothing.
+func Undumpable() error { return proc.Undumpable() }

@@ -1,0 +1,28 @@
+package shell
+
+import (
+	"io"
+	"testing"
+)
+
+func TestEndOfStdinTellsThatTheParentIsGone(t *testing.T) {
+	stdin, held := io.Pipe()
+	gone := ParentGone(stdin)
+	// Each write returns when it has been read: twice, so that the first was looked
+	// at.
+	for range 2 {
+		if _, err := held.Write([]byte("something")); err != nil {
+			t.Fatal(err)
+		}
+		select {
+		case <-gone:
+			t.Fatal("the parent is said to be gone while it holds the pipe")
+		default:
+		}
+	}
+	held.Close()
+	<-gone
+	broken, other := io.Pipe()
+	other.CloseWithError(io.ErrUnexpectedEOF)
+	<-ParentGone(broken)
+}

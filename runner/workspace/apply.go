@@ -1,0 +1,198 @@
+package workspace
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// apply does what a plan says: first files, then indexes, then branches and HEADs.
+// Cut off anywhere, it leaves a state in which every file and every entry of an index
+// is either as the checkout had it or as it should be, so that the next plan finds
+// nothing in the way.
+func (w *restorer) apply(ctx context.Context, p *plan) error {
+	if p.isNew {
+		if err := w.create(ctx, p); err != nil {
+			return err
+		}
+	}
+	for _, t := range p.trees {
+		if err := w.applyTree(ctx, p, t); err != nil {
+			return err
+		}
+	}
+	if err := w.moveBranches(ctx, p); err != nil {
+		return err
+	}
+	for _, t := range p.trees {
+		if err := w.setHead(ctx, t); err != nil {
+			return err
+		}
+		if t.Operation != "" {
+			w.note("%s: git %s was in progress; its commits and files are back, but not git's record of it", t.dir, t.Operation)
+		}
+	}
+	return nil
+}
+
+// create makes a repository that is not here.
+func (w *restorer) create(ctx context.Context, p *plan) error {
+	if err := os.MkdirAll(p.dir, 0o777); err != nil {
+		return err
+	}
+	if err := w.run(ctx, call{dir: p.dir}, "init", "--quiet", "--template=", "--object-format="+p.Format, "."); err != nil {
+		return err
+	}
+	p.common = filepath.Join(p.dir, ".git")
+	w.note("%s: the repository was made from the saved commits; it has no remote", p.dir)
+	return w.unpack(ctx, p.repository, p.common)
+}
+
+func (w *restorer) applyTree(ctx context.Context, p *plan, t *treePlan) error {
+	if t.isNew && !t.Main {
+		if err := w.addWorktree(ctx, p, t); err != nil {
+			return err
+		}
+	}
+	if err := w.writeFiles(ctx, p, t); err != nil {
+		return err
+	}
+	return w.setIndex(ctx, t)
+}
+
+// addWorktree makes a linked worktree, without files. Its HEAD is set later.
+func (w *restorer) addWorktree(ctx context.Context, p *plan, t *treePlan) error {
+	if err := os.MkdirAll(filepath.Dir(t.dir), 0o777); err != nil {
+		return err
+	}
+	head := t.Head
+	if head == "" {
+		head = p.Save // of a branch without commits
+	}
+	// Forced: git may still have it listed, when only the folder has gone.
+	return w.run(ctx, call{dir: p.dir}, "worktree", "add", "--quiet", "--force", "--detach", "--no-checkout", "--", t.dir, head)
+}
+
+// setIndex makes the index what it should be. Only entries that differ are touched,
+// so that git need not read all files again.
+func (w *restorer) setIndex(ctx context.Context, t *treePlan) error {
+	if err := w.readIndexOf(ctx, t); err != nil {
+		return err
+	}
+	in := t.indexChanges()
+	if in != "" {
+		if err := w.run(ctx, call{dir: t.dir, in: text(in)}, "update-index", "-z", "--index-info"); err != nil {
+			return err
+		}
+	}
+	if err := w.announce(ctx, t); err != nil {
+		return err
+	}
+	off, err := w.filtersOff(ctx, t.dir)
+	if err != nil || in == "" && len(t.write) == 0 {
+		return err
+	}
+	err = w.run(ctx, call{dir: t.dir, settings: off}, "update-index", "-q", "--refresh")
+	if exited(err, 1) {
+		return nil // there are files that differ from the index
+	}
+	return err
+}
+
+// indexChanges returns, for git update-index, the entries to remove and then those to
+// add: a folder can take a file's place.
+func (t *treePlan) indexChanges() string {
+	var remove, add strings.Builder
+	gone := func(path string) {
+		fmt.Fprintf(&remove, "0 %s\t%s\x00", strings.Repeat("0", 40), path)
+	}
+	for path, have := range t.now {
+		_, added := t.want.added[path]
+		if want, ok := t.want.index[path]; !ok && !added || ok && want.mode != have.mode && want.mode == modeSub {
+			gone(path)
+		}
+	}
+	for path, have := range t.stages {
+		if t.want.stages[path] != have {
+			gone(path)
+		}
+	}
+	for path, want := range t.want.index {
+		if t.now[path] != want {
+			fmt.Fprintf(&add, "%s %s 0\t%s\x00", want.mode, want.id, path)
+		}
+	}
+	for path, want := range t.want.stages {
+		if t.stages[path] == want {
+			continue
+		}
+		for i, s := range want {
+			if s.mode != "" {
+				fmt.Fprintf(&add, "%s %s %d\t%s\x00", s.mode, s.id, i+1, path)
+			}
+		}
+	}
+	return remove.String() + add.String()
+}
+
+// announce adds paths without content. Git does so only for files that are there.
+func (w *restorer) announce(ctx context.Context, t *treePlan) error {
+	var paths []string
+	for path := range t.want.added {
+		_, tracked := t.now[path]
+		if _, err := os.Lstat(filepath.Join(t.dir, filepath.FromSlash(path))); err == nil && !tracked {
+			paths = append(paths, path+"\x00")
+		}
+	}
+	if len(paths) == 0 {
+		return nil
+	}
+	slices.Sort(paths)
+	off, err := w.filtersOff(ctx, t.dir)
+	if err != nil {
+		return err
+	}
+	in := text(strings.Join(paths, ""))
+	return w.run(ctx, call{dir: t.dir, in: in, settings: off}, "add", "--intent-to-add", "--force", "--sparse",
+		"--pathspec-from-file=-", "--pathspec-file-nul")
+}
+
+// moveBranches sets all branches or none. A branch that has moved since the plan was
+// made is an error.
+func (w *restorer) moveBranches(ctx context.Context, p *plan) error {
+	if len(p.moves) == 0 {
+		return nil
+	}
+	var in strings.Builder
+	for _, m := range p.moves {
+		from := m.from
+		if from == "" {
+			from = strings.Repeat("0", len(m.to))
+		}
+		fmt.Fprintf(&in, "update refs/heads/%s\x00%s\x00%s\x00", m.name, m.to, from)
+	}
+	return w.run(ctx, call{dir: p.dir, in: text(in.String())}, "update-ref", "-z", "-m", "raymond: restore", "--stdin")
+}
+
+// setHead makes HEAD stand for the branch or the commit that it did.
+func (w *restorer) setHead(ctx context.Context, t *treePlan) error {
+	c := call{dir: t.dir}
+	if t.Branch != "" {
+		ref := "refs/heads/" + t.Branch
+		now, err := w.output(ctx, c, "symbolic-ref", "--quiet", "HEAD")
+		if err == nil && strings.TrimSuffix(string(now), "\n") == ref {
+			return nil
+		}
+		if err != nil && !exited(err, 1) {
+			return err
+		}
+		return w.run(ctx, c, "symbolic-ref", "-m", "raymond: restore", "HEAD", ref)
+	}
+	return w.run(ctx, c, "update-ref", "--no-deref", "-m", "raymond: restore", "HEAD", t.Head)
+}
+
+var errChanged = errors.New("it changed while the work was restored")

@@ -1,0 +1,258 @@
+package workspace
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"strconv"
+	"strings"
+)
+
+// commit makes the commit that holds everything, and returns its id.
+func (p *packer) commit(ctx context.Context) (string, error) {
+	c := call{dir: p.bare, bare: p.bare}
+	var plans []*treeStream
+	for i, wt := range p.trees {
+		plan, err := p.stream(ctx, i, wt)
+		if err != nil {
+			return "", err
+		}
+		plans = append(plans, plan)
+	}
+	c.in = func(w io.Writer) error { return p.write(w, plans) }
+	if err := p.run(ctx, c, "fast-import", "--quiet", "--done"); err != nil {
+		return "", err
+	}
+	c.in = nil
+	id, err := p.output(ctx, c, "rev-parse", "--verify", saveRef)
+	return strings.TrimSpace(string(id)), err
+}
+
+// treeStream is what of one worktree goes into the commit.
+type treeStream struct {
+	*worktree
+	prefix string
+	top    string          // the tree of HEAD, "" for none
+	extra  map[string]item // files that git takes for unchanged, but has converted: index entries by path
+}
+
+// stream prepares what goes into the commit. Files that differ from the commit of the
+// checkout are read even when they are as the index has them: git may have changed
+// line ends or more on their way, and only what is read comes back to the byte.
+func (p *packer) stream(ctx context.Context, i int, wt *worktree) (*treeStream, error) {
+	t := &treeStream{worktree: wt, prefix: strconv.Itoa(i) + "/", extra: map[string]item{}}
+	if wt.Head == "" {
+		return t, nil
+	}
+	c := call{dir: p.bare, bare: p.bare}
+	out, err := p.output(ctx, c, "rev-parse", "--verify", wt.Head+"^{tree}")
+	if err != nil {
+		return nil, err
+	}
+	t.top = strings.TrimSpace(string(out))
+	if p.base == "" || p.base == wt.Head {
+		return t, nil
+	}
+	out, err = p.output(ctx, c, "diff-tree", "-r", "-z", "--no-renames", p.base, wt.Head)
+	if err != nil {
+		return nil, err
+	}
+	fields := strings.Split(string(out), "\x00")
+	for n := 0; n+1 < len(fields); n += 2 {
+		if f := strings.Fields(fields[n]); len(f) == 5 {
+			t.extra[fields[n+1]] = item{f[1], f[3]}
+		}
+	}
+	return t, nil
+}
+
+// write writes the commit as git fast-import reads it.
+func (p *packer) write(to io.Writer, plans []*treeStream) error {
+	w := bufio.NewWriterSize(to, 1<<16)
+	fmt.Fprintf(w, "feature done\ncommit %s\ncommitter raymond <raymond@localhost> 0 +0000\ndata 0\n", saveRef)
+	verb := "from"
+	for _, id := range p.tips() {
+		fmt.Fprintf(w, "%s %s\n", verb, id)
+		verb = "merge"
+	}
+	fmt.Fprintln(w, "deleteall")
+	for _, t := range plans {
+		if err := p.writeTree(w, t); err != nil {
+			return err
+		}
+	}
+	fmt.Fprintln(w, "done")
+	return w.Flush()
+}
+
+// emptyTrees are the ids of the tree without entries, which git knows without having
+// it.
+var emptyTrees = map[string]bool{
+	"4b825dc642cb6eb9a060e54bf8d69288fbee4904":                         true,
+	"6ef19b41225c5369f1c104d45d8d85efa9b057b53b14b4b9b939dd74decc5321": true,
+}
+
+func (p *packer) writeTree(w *bufio.Writer, t *treeStream) error {
+	if t.top != "" && !emptyTrees[t.top] {
+		fmt.Fprintf(w, "M 040000 %s %sindex\nM 040000 %s %swork\n", t.top, t.prefix, t.top, t.prefix)
+	}
+	t.writeRemovals(w)
+	t.writeIndex(w)
+	root, err := os.OpenRoot(t.Dir)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	return p.writeFiles(w, root, t)
+}
+
+// writeRemovals comes before all else, so that a folder can take a file's place.
+func (t *treeStream) writeRemovals(w *bufio.Writer) {
+	for _, e := range t.status {
+		if e.kind == 'u' || e.kind == '1' && e.staged != '.' {
+			fmt.Fprintf(w, "D %s\nD %s\n", t.path("index/", e.path), t.path("work/", e.path))
+		}
+		if e.changed == 'D' {
+			fmt.Fprintf(w, "D %s\n", t.path("work/", e.path))
+		}
+	}
+}
+
+func (t *treeStream) path(part, path string) string { return quoted(t.prefix + part + path) }
+
+func (t *treeStream) writeIndex(w *bufio.Writer) {
+	for _, e := range t.status {
+		switch {
+		case e.kind == '1' && e.staged != '.' && e.index.mode != modeNone:
+			fmt.Fprintf(w, "M %s %s %s\n", e.index.mode, e.index.id, t.path("index/", e.path))
+		case e.kind == 'u':
+			for i, stage := range e.stages {
+				if stage.mode != modeNone {
+					fmt.Fprintf(w, "M %s %s %s\n", stage.mode, stage.id, t.path("stage/"+strconv.Itoa(i+1)+"/", e.path))
+				}
+			}
+		}
+	}
+	for _, e := range t.status {
+		if e.kind == '1' && e.staged != '.' && e.index.mode != modeNone && e.changed != 'D' {
+			fmt.Fprintf(w, "M %s %s %s\n", e.index.mode, e.index.id, t.path("work/", e.path))
+		}
+	}
+}
+
+// writeFiles writes the files that differ from the index, and those that may.
+func (p *packer) writeFiles(w *bufio.Writer, root *os.Root, t *treeStream) error {
+	for _, e := range t.status {
+		if e.staged != '.' && e.kind == '1' {
+			delete(t.extra, e.path) // of HEAD; the index has another
+		}
+		if err := p.writeEntry(w, root, t, e); err != nil {
+			return err
+		}
+		delete(t.extra, e.path)
+	}
+	for path, have := range t.extra {
+		e := entry{kind: '1', changed: '.', index: have, mode: have.mode, path: path}
+		if err := p.writeFile(w, root, t, e); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (p *packer) writeEntry(w *bufio.Writer, root *os.Root, t *treeStream, e entry) error {
+	switch {
+	case e.kind == '?' && strings.HasSuffix(e.path, "/"):
+		if !p.keeps(t.Dir, e.path) {
+			p.note("%s: %q is a repository of its own, and is not kept", t.Dir, e.path)
+		}
+		return nil
+	case e.isSubmodule || e.index.mode == modeSub && e.mode == modeSub:
+		p.note("%s: the work in the submodule %q is not kept", t.Dir, e.path)
+		return nil
+	case e.changed == 'D' || e.mode == modeNone:
+		return nil
+	}
+	if err := p.writeFile(w, root, t, e); err != nil || !e.announced() {
+		return err
+	}
+	fmt.Fprintf(w, "M %s inline %s\ndata 0\n\n", e.mode, t.path("added/", e.path))
+	return nil
+}
+
+// keeps reports whether a folder in a worktree is one that is saved by itself.
+func (p *packer) keeps(dir, path string) bool {
+	for _, wt := range p.trees {
+		if sameDir(wt.Dir, dir+"/"+path) {
+			return true
+		}
+	}
+	return false
+}
+
+// writeFile writes a file as it is now. One that is gone by now is not there: for git
+// too it will be, unless the index has it without a file (sparse checkouts).
+func (p *packer) writeFile(w *bufio.Writer, root *os.Root, t *treeStream, e entry) error {
+	if e.mode == modeSub || e.mode == modeNone {
+		return nil
+	}
+	to := t.path("work/", e.path)
+	info, err := root.Lstat(e.path)
+	switch {
+	case err == nil && info.Mode()&fs.ModeSymlink != 0:
+		return p.writeLink(w, root, e.path, to)
+	case errors.Is(err, fs.ErrNotExist) && e.changed != '.':
+		fmt.Fprintf(w, "D %s\n", to)
+		return nil
+	case err != nil && e.changed == '.':
+		return nil
+	}
+	f, err := openFile(root, e.path)
+	if errors.Is(err, fs.ErrPermission) || errors.Is(err, errNotRegular) {
+		p.note("%s: %q is not kept: %s", t.Dir, e.path, reason(err))
+		return nil
+	}
+	if err != nil {
+		return errMovedOr(err)
+	}
+	defer f.Close()
+	mode := e.mode
+	if e.kind == '?' || mode == modeLink {
+		mode = f.mode
+	}
+	fmt.Fprintf(w, "M %s inline %s\ndata %d\n", mode, to, f.size)
+	// A file that grows is kept as it was when it was opened.
+	if n, err := io.CopyN(w, f, f.size); err != nil {
+		return errMovedOr(fmt.Errorf("read %q: %d of %d bytes: %w", e.path, n, f.size, err))
+	}
+	return w.WriteByte('\n')
+}
+
+func (p *packer) writeLink(w *bufio.Writer, root *os.Root, path, to string) error {
+	target, err := root.Readlink(path)
+	if err != nil {
+		return errMovedOr(err)
+	}
+	fmt.Fprintf(w, "M %s inline %s\ndata %d\n%s\n", modeLink, to, len(target), target)
+	return nil
+}
+
+// errMovedOr tells a file that changes while it is read from one that can't be read.
+func errMovedOr(err error) error {
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, io.EOF) {
+		return fmt.Errorf("%w: %w", errMovedNow, err)
+	}
+	return err
+}
+
+func reason(err error) string {
+	var path *fs.PathError
+	if errors.As(err, &path) {
+		return path.Err.Error()
+	}
+	return err.Error()
+}

@@ -1,0 +1,269 @@
+package workspace
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"maps"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// planTrees compares every worktree with what it should be.
+func (w *restorer) planTrees(ctx context.Context, p *plan) error {
+	listings, err := w.list(ctx, p)
+	if err != nil {
+		return err
+	}
+	for i, saved := range p.Trees {
+		t := &treePlan{tree: saved, dir: w.Dir(saved.Dir), want: listings[i]}
+		p.trees = append(p.trees, t)
+		if t.isNew, err = w.isNewTree(ctx, p, t); err != nil {
+			return err
+		}
+		if err := w.compare(ctx, t); err != nil {
+			return err
+		}
+		if len(t.inTheWay) > 0 {
+			slices.Sort(t.inTheWay)
+			return &Conflict{Dir: t.dir, What: "changes of the checkout are in the way of the saved work", Files: slices.Compact(t.inTheWay)}
+		}
+	}
+	return w.checkOthers(p)
+}
+
+// isNewTree reports whether a worktree has yet to be made.
+func (w *restorer) isNewTree(ctx context.Context, p *plan, t *treePlan) (bool, error) {
+	if t.Main {
+		return p.isNew, nil
+	}
+	here, err := w.place(ctx, t.dir)
+	if err != nil {
+		return false, err
+	}
+	if here != nil && sameDir(here.top, t.dir) && here.common == p.common && here.linked() {
+		return false, nil
+	}
+	return true, vacant(t.dir)
+}
+
+// checkOthers returns a *Conflict when a branch that has to be moved is checked out in
+// a worktree that the save knows nothing of.
+func (w *restorer) checkOthers(p *plan) error {
+	for _, l := range p.at.worktrees {
+		known := slices.ContainsFunc(p.trees, func(t *treePlan) bool { return sameDir(t.dir, l.dir) })
+		for _, m := range p.moves {
+			if !known && l.branch == "refs/heads/"+m.name && m.from != "" {
+				return &Conflict{Dir: l.dir, What: "it has branch " + m.name + " checked out, which the saved work moves"}
+			}
+		}
+	}
+	return nil
+}
+
+// compare finds what is to be written and removed, and what is in the way.
+func (w *restorer) compare(ctx context.Context, t *treePlan) error {
+	if t.isNew {
+		t.write = slices.Sorted(maps.Keys(t.want.work))
+		return nil
+	}
+	if err := w.readTree(ctx, t); err != nil {
+		return err
+	}
+	root, err := os.OpenRoot(t.dir)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	filters, err := w.filtered(ctx, t.dir, slices.Collect(maps.Keys(t.changed)))
+	if err != nil {
+		return err
+	}
+	c := &comparison{treePlan: t, disk: newDisk(root, len(t.Head)), filters: filters}
+	for _, p := range c.paths() {
+		if err := c.path(p); err != nil {
+			return err
+		}
+	}
+	return c.room()
+}
+
+// readTree reads the index and the status of a worktree.
+func (w *restorer) readTree(ctx context.Context, t *treePlan) error {
+	entries, _, err := w.status(ctx, t.dir)
+	if err != nil {
+		return err
+	}
+	if entries, err = w.withoutLFS(ctx, t.dir, entries); err != nil {
+		return err
+	}
+	t.staged, t.changed = map[string]*entry{}, map[string]*entry{}
+	for i := range entries {
+		e := &entries[i]
+		if e.kind == 'u' || e.kind == '1' && e.staged != '.' {
+			t.staged[e.path] = e
+		}
+		if e.kind == 'u' || e.kind == '1' && e.changed != '.' {
+			t.changed[e.path] = e
+		}
+	}
+	return w.readIndexOf(ctx, t)
+}
+
+func (w *restorer) readIndexOf(ctx context.Context, t *treePlan) error {
+	out, err := w.output(ctx, call{dir: t.dir}, "ls-files", "--stage", "-z")
+	if err != nil {
+		return err
+	}
+	t.now, t.stages = map[string]item{}, map[string][3]item{}
+	for line := range strings.SplitSeq(string(out), "\x00") {
+		what, path, ok := strings.Cut(line, "\t")
+		f := strings.Fields(what)
+		if !ok || len(f) != 3 {
+			continue
+		}
+		if f[2] == "0" {
+			t.now[path] = item{f[0], f[1]}
+			continue
+		}
+		s := t.stages[path]
+		s[f[2][0]-'1'] = item{f[0], f[1]}
+		t.stages[path] = s
+	}
+	return nil
+}
+
+// comparison compares a worktree with what it should be.
+type comparison struct {
+	*treePlan
+	*disk
+	filters map[string]string
+}
+
+// paths returns every path that is in the index or should be a file.
+func (c *comparison) paths() []string {
+	all := map[string]bool{}
+	for p := range c.want.work {
+		all[p] = true
+	}
+	for p := range c.now {
+		all[p] = true
+	}
+	for p := range c.stages {
+		all[p] = true
+	}
+	return slices.Sorted(maps.Keys(all))
+}
+
+func (c *comparison) path(p string) error {
+	want, wanted := c.want.work[p]
+	have, tracked := c.now[p]
+	clean := tracked && c.changed[p] == nil
+	if c.foreignStage(p) {
+		c.inTheWay = append(c.inTheWay, p)
+		return nil
+	}
+	switch {
+	case want.mode == modeSub || !wanted && have.mode == modeSub:
+		return nil // what is in a submodule is its own
+	case clean && wanted && want == have && c.want.index[p] == have:
+		return nil
+	case clean && !wanted:
+		c.remove = append(c.remove, p)
+		return nil
+	}
+	return c.file(p, clean)
+}
+
+// foreignStage reports whether the index has an entry at a path that is neither what
+// the checkout's commit has nor what it should be. An entry that is missing loses
+// nothing.
+func (c *comparison) foreignStage(p string) bool {
+	e := c.staged[p]
+	if e == nil {
+		return false
+	}
+	if e.kind == 'u' {
+		return c.want.stages[p] != c.stages[p]
+	}
+	have, tracked := c.now[p]
+	_, added := c.want.added[p]
+	return tracked && !added && have != c.want.index[p]
+}
+
+// file looks at a file that has to be replaced, or is not as the index has it.
+func (c *comparison) file(p string, clean bool) error {
+	want, wanted := c.want.work[p]
+	have, err := c.at(p)
+	if err != nil {
+		return err
+	}
+	switch {
+	case have == want: // also when there should be none, and there is none
+	case have.mode == modeNone && wanted, clean:
+		c.write = append(c.write, p)
+	case have.mode == modeDir && wanted: // what is in it is looked at later
+		c.write = append(c.write, p)
+	case c.filters[p] != "" && want == c.now[p] && want == c.want.index[p]:
+		// It looks changed because its filter was not run.
+	default:
+		c.inTheWay = append(c.inTheWay, p)
+	}
+	return nil
+}
+
+// room checks that nothing but what is going to be removed is where folders and files
+// have to be.
+func (c *comparison) room() error {
+	gone := map[string]bool{}
+	for _, p := range c.remove {
+		gone[p] = true
+	}
+	for _, p := range c.write {
+		for dir := path.Dir(p); dir != "."; dir = path.Dir(dir) {
+			if blocks, err := c.blocks(dir); err != nil {
+				return err
+			} else if blocks && !gone[dir] {
+				c.inTheWay = append(c.inTheWay, dir)
+			}
+		}
+		if err := c.inside(p, gone); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// blocks reports whether something that is no folder is where one has to be.
+func (c *comparison) blocks(dir string) (bool, error) {
+	info, err := c.root.Lstat(dir)
+	switch {
+	case errors.Is(err, fs.ErrNotExist) || isNotDir(err):
+		return false, nil
+	case err != nil:
+		return false, err
+	}
+	return !info.IsDir(), nil
+}
+
+// inside names the files in a folder that has to give way to a file.
+func (c *comparison) inside(p string, gone map[string]bool) error {
+	info, err := c.root.Lstat(p)
+	if err != nil || !info.IsDir() {
+		return nil //nolint:nilerr // nothing is there, or something that was looked at before
+	}
+	top := c.root.Name()
+	return filepath.WalkDir(filepath.Join(top, filepath.FromSlash(p)), func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		rel, err := filepath.Rel(top, name)
+		if rel = filepath.ToSlash(rel); err == nil && !gone[rel] {
+			c.inTheWay = append(c.inTheWay, rel)
+		}
+		return err
+	})
+}

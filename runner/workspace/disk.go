@@ -1,0 +1,100 @@
+package workspace
+
+import (
+	"crypto/sha1" //nolint:gosec // what git names objects by
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"syscall"
+)
+
+// modeDir is what at says of a folder.
+const modeDir = "040000"
+
+// disk looks at the files of a worktree as git would name them without filters.
+type disk struct {
+	root *os.Root
+	hash func() hash.Hash
+	dirs map[string]bool // whether a path is a real folder
+}
+
+func newDisk(root *os.Root, idSize int) *disk {
+	d := &disk{root: root, hash: sha1.New, dirs: map[string]bool{".": true}}
+	if idSize == 2*sha256.Size {
+		d.hash = sha256.New
+	}
+	return d
+}
+
+// at returns the mode and the object id of what is at a path: modeNone for nothing,
+// also when the way there leads through a link, and no id for folders.
+func (d *disk) at(p string) (item, error) {
+	if ok, err := d.isDir(path.Dir(p)); !ok {
+		return item{}, err
+	}
+	info, err := d.root.Lstat(p)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return item{}, nil
+	case err != nil:
+		return item{}, err
+	case info.IsDir():
+		return item{mode: modeDir}, nil
+	case info.Mode()&fs.ModeSymlink != 0:
+		return d.link(p)
+	case !info.Mode().IsRegular():
+		return item{mode: "special"}, nil
+	}
+	f, err := openFile(d.root, p)
+	if err != nil {
+		return item{}, err
+	}
+	defer f.Close()
+	id, err := d.id(f, f.size)
+	return item{f.mode, id}, err
+}
+
+func (d *disk) link(p string) (item, error) {
+	target, err := d.root.Readlink(p)
+	if err != nil {
+		return item{}, err
+	}
+	h := d.hash()
+	fmt.Fprintf(h, "blob %d\x00%s", len(target), target)
+	return item{modeLink, hex.EncodeToString(h.Sum(nil))}, nil
+}
+
+func (d *disk) id(r io.Reader, size int64) (string, error) {
+	h := d.hash()
+	fmt.Fprintf(h, "blob %d\x00", size)
+	_, err := io.CopyN(h, r, size)
+	return hex.EncodeToString(h.Sum(nil)), err
+}
+
+// isDir reports whether a path is a folder that is reached through folders alone.
+func (d *disk) isDir(p string) (bool, error) {
+	if is, known := d.dirs[p]; known {
+		return is, nil
+	}
+	is, err := d.isDir(path.Dir(p))
+	if err != nil {
+		return false, err
+	}
+	if is {
+		info, err := d.root.Lstat(p)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return false, err
+		}
+		is = err == nil && info.IsDir()
+	}
+	d.dirs[p] = is
+	return is, nil
+}
+
+func isNotDir(err error) bool { return errors.Is(err, syscall.ENOTDIR) }

@@ -1,0 +1,156 @@
+package workspace
+
+import (
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/go-json-experiment/json"
+)
+
+const (
+	indexName   = "index.json"
+	schema      = 1
+	maxIndex    = 16 << 20
+	maxNumber   = 1000 // repositories of a save, and trees of one
+	maxBranches = 100_000
+)
+
+// Tree is a git worktree.
+type Tree struct {
+	Dir  string // its top, absolute
+	Main bool   // not a linked worktree
+	// Branch is the short name of the branch that HEAD stands for, "" when it stands
+	// for a commit; Head is the commit, "" when there is none yet.
+	Branch, Head string
+	// Operation is what was in progress: "merge", "rebase", "am", "cherry-pick",
+	// "revert", "bisect", or "".
+	Operation string
+}
+
+// Trees returns the worktrees of a save, each with its directory on the machine that
+// made the save. A folder without an index holds none. Whatever the index has that no
+// save writes is an error.
+func Trees(from string) ([]Tree, error) {
+	x, err := readIndex(from)
+	if err != nil {
+		return nil, err
+	}
+	var trees []Tree
+	for _, r := range x.Repositories {
+		for _, t := range r.Trees {
+			trees = append(trees, Tree(t))
+		}
+	}
+	return trees, nil
+}
+
+// index is index.json.
+type index struct {
+	Schema       int          `json:"schema"`
+	Repositories []repository `json:"repositories"`
+}
+
+// repository is what a save says of one repository.
+type repository struct {
+	Main   bool   `json:"main"`   // it is that of the run's working directory
+	Format string `json:"format"` // of object ids: sha1 or sha256
+	Bundle string `json:"bundle"` // name of the file
+	Size   int64  `json:"size"`   // of the file
+	SHA256 string `json:"sha256"` // of the file
+	Save   string `json:"save"`   // the commit that holds everything
+	// Needs are the commits that the bundle builds on.
+	Needs []string `json:"needs,omitempty"`
+	// Shallow are the commits in the bundle whose parents were not there.
+	Shallow  []string `json:"shallow,omitempty"`
+	Branches []branch `json:"branches,omitempty"`
+	Trees    []tree   `json:"trees"`
+	Held     bool     `json:"held"`
+	Notes    []string `json:"notes,omitempty"`
+	// Seen is a hash of all that the save was made from, "" if that may have changed
+	// without a trace.
+	Seen string `json:"seen,omitempty"`
+}
+
+type branch struct {
+	Name string `json:"name"`
+	ID   string `json:"id"`
+}
+
+// tree is a Tree with the names that its fields have in index.json.
+type tree struct {
+	Dir       string `json:"dir"`
+	Main      bool   `json:"main"`
+	Branch    string `json:"branch,omitempty"`
+	Head      string `json:"head,omitempty"`
+	Operation string `json:"operation,omitempty"`
+}
+
+func writeIndex(dir string, x index) error {
+	data, err := json.Marshal(x)
+	if err != nil {
+		return fmt.Errorf("write %s: %w", indexName, err)
+	}
+	return os.WriteFile(filepath.Join(dir, indexName), data, 0o600)
+}
+
+// readIndex reads the index of a save; of a folder without one it is empty.
+func readIndex(dir string) (index, error) {
+	if dir == "" {
+		return index{}, nil
+	}
+	f, err := os.Open(filepath.Join(dir, indexName))
+	if errors.Is(err, fs.ErrNotExist) {
+		return index{}, nil
+	}
+	if err != nil {
+		return index{}, err
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, maxIndex+1))
+	if err != nil {
+		return index{}, err
+	}
+	x, err := decodeIndex(data)
+	if err != nil {
+		return index{}, fmt.Errorf("read %s: %w", indexName, err)
+	}
+	return x, nil
+}
+
+func decodeIndex(data []byte) (index, error) {
+	if len(data) > maxIndex {
+		return index{}, fmt.Errorf("it has more than %d bytes", maxIndex)
+	}
+	var version struct {
+		Schema int `json:"schema"`
+	}
+	if err := json.Unmarshal(data, &version); err != nil {
+		return index{}, err
+	}
+	if version.Schema != schema {
+		return index{}, fmt.Errorf("schema %d is unknown, want %d", version.Schema, schema)
+	}
+	var x index
+	if err := json.Unmarshal(data, &x, json.RejectUnknownMembers(true)); err != nil {
+		return index{}, err
+	}
+	return x, x.validate()
+}
+
+// isID reports whether s is an object id of a format.
+func isID(s, format string) bool {
+	if size := map[string]int{"sha1": 40, "sha256": 64}[format]; len(s) != size || size == 0 {
+		return false
+	}
+	return isHex(s)
+}
+
+func isHex(s string) bool {
+	b, err := hex.DecodeString(s)
+	return err == nil && hex.EncodeToString(b) == s
+}

@@ -1,0 +1,101 @@
+package workspace
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// filtered returns which of the paths have a filter, by its name.
+func (t *tool) filtered(ctx context.Context, dir string, paths []string) (map[string]string, error) {
+	if len(paths) == 0 {
+		return nil, nil
+	}
+	in := text(strings.Join(paths, "\x00") + "\x00")
+	out, err := t.output(ctx, call{dir: dir, in: in}, "check-attr", "-z", "--stdin", "filter")
+	if err != nil {
+		return nil, err
+	}
+	filters := map[string]string{}
+	fields := strings.Split(string(out), "\x00")
+	for f := range slices.Chunk(fields, 3) {
+		if len(f) == 3 && f[2] != "unspecified" && f[2] != "unset" {
+			filters[f[0]] = f[2]
+		}
+	}
+	return filters, nil
+}
+
+// withoutLFS leaves out the files that only look changed because the filter of git
+// LFS was not run: those whose index entry is a pointer to just their content.
+// Packing them would make a save as large as what LFS is there to keep away.
+func (t *tool) withoutLFS(ctx context.Context, dir string, entries []entry) ([]entry, error) {
+	var paths []string
+	for _, e := range entries {
+		if e.pointsElsewhere() {
+			paths = append(paths, e.path)
+		}
+	}
+	filters, err := t.filtered(ctx, dir, paths)
+	if err != nil || len(filters) == 0 {
+		return entries, err
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	var kept []entry
+	for _, e := range entries {
+		if e.pointsElsewhere() && filters[e.path] == "lfs" {
+			same, err := t.isPointed(ctx, root, e)
+			if err != nil {
+				return nil, err
+			}
+			if same {
+				e.changed = '.'
+			}
+		}
+		if e.changed != '.' || e.staged != '.' {
+			kept = append(kept, e)
+		}
+	}
+	return kept, nil
+}
+
+func (e *entry) pointsElsewhere() bool {
+	return e.kind == '1' && e.changed == 'M' && !e.isSubmodule && e.mode == e.index.mode && e.mode != modeLink
+}
+
+var pointerForm = regexp.MustCompile(`\Aversion https://git-lfs\.github\.com/spec/v1\n(?:ext-.*\n)*oid sha256:([0-9a-f]{64})\nsize ([0-9]+)\n\z`)
+
+// isPointed reports whether the index entry of a path is the LFS pointer to its file.
+func (t *tool) isPointed(ctx context.Context, root *os.Root, e entry) (bool, error) {
+	pointer, err := t.output(ctx, call{dir: root.Name()}, "cat-file", "blob", e.index.id)
+	if err != nil {
+		return false, err
+	}
+	m := pointerForm.FindSubmatch(pointer)
+	if m == nil {
+		return false, nil
+	}
+	f, err := openFile(root, e.path)
+	if err != nil {
+		return false, nil //nolint:nilerr // whatever it is, it is no file that LFS wrote
+	}
+	defer f.Close()
+	if fmt.Sprint(f.size) != string(m[2]) {
+		return false, nil
+	}
+	h := sha256.New()
+	if _, err := io.Copy(h, f); err != nil {
+		return false, err
+	}
+	return hex.EncodeToString(h.Sum(nil)) == string(m[1]), nil
+}

@@ -1,0 +1,303 @@
+package workspace
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// saveRef is the one ref of a bundle.
+const saveRef = "refs/raymond/save"
+
+// shadow makes a bare repository that borrows the objects of the one at common, and
+// has none of its settings.
+func (t *tool) shadow(ctx context.Context, dir, format, common string) (string, error) {
+	if err := t.run(ctx, call{dir: filepath.Dir(dir)}, "init", "--quiet", "--bare", "--template=", "--object-format="+format, dir); err != nil {
+		return "", err
+	}
+	if common == "" {
+		return dir, nil
+	}
+	info := filepath.Join(dir, "objects", "info")
+	if err := os.MkdirAll(info, 0o700); err != nil {
+		return "", err
+	}
+	alternate := quoted(filepath.ToSlash(filepath.Join(common, "objects"))) + "\n"
+	if err := os.WriteFile(filepath.Join(info, "alternates"), []byte(alternate), 0o600); err != nil {
+		return "", err
+	}
+	shallow, err := readShallow(common)
+	if err != nil || len(shallow) == 0 {
+		return dir, err
+	}
+	return dir, os.WriteFile(filepath.Join(dir, "shallow"), []byte(strings.Join(shallow, "\n")+"\n"), 0o600)
+}
+
+// readShallow returns the commits of a repository whose parents it doesn't have.
+func readShallow(common string) ([]string, error) {
+	data, err := os.ReadFile(filepath.Join(common, "shallow"))
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, nil
+	}
+	return strings.Fields(string(data)), err
+}
+
+// pack writes the bundle of a repository.
+func (w *saver) pack(ctx context.Context, s *source, at *standing) (*repository, error) {
+	dir, err := os.MkdirTemp(w.temp, "repo-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	bare, err := w.shadow(ctx, filepath.Join(dir, "git"), s.format, s.common)
+	if err != nil {
+		return nil, err
+	}
+	p := &packer{tool: w.tool, bare: bare, source: s, at: at}
+	if err := p.known(ctx, w.Base); err != nil {
+		return nil, err
+	}
+	if err := p.weigh(w.limit); err != nil {
+		return nil, err
+	}
+	r := &repository{Main: s.main, Format: s.format, Branches: at.branches}
+	for _, wt := range s.trees {
+		r.Trees = append(r.Trees, wt.tree)
+	}
+	if r.Save, err = p.commit(ctx); err != nil {
+		return nil, err
+	}
+	if r.Held, err = p.held(ctx); err != nil {
+		return nil, err
+	}
+	r.Notes = slices.Clone(s.notes)
+	if len(p.has) == 0 {
+		if r.Shallow, err = readShallow(s.common); err != nil {
+			return nil, err
+		}
+	}
+	r.Bundle = w.bundle()
+	if err := w.write(ctx, p, r); err != nil {
+		w.drop(r.Bundle)
+		return nil, err
+	}
+	return r, nil
+}
+
+// packer makes the commit and the bundle of a repository.
+type packer struct {
+	*tool
+	*source
+	bare string // the shadow
+	at   *standing
+	has  []string // commits that whoever restores can be expected to have, or to get
+}
+
+// known finds the commits that need not be packed: that of the checkout, those that
+// origin has, and the ends of a shallow history, which came from there too. Of
+// repositories other than the working directory's nobody knows whether they will be
+// there, so all of them is packed.
+func (p *packer) known(ctx context.Context, base string) error {
+	if !p.main {
+		return nil
+	}
+	shallow, err := readShallow(p.common)
+	if err != nil {
+		return err
+	}
+	p.has = slices.Concat(p.at.remote, shallow)
+	if isID(base, p.format) {
+		p.has = append(p.has, base)
+	}
+	missing, err := p.missing(ctx, call{dir: p.bare, bare: p.bare}, p.has)
+	if err != nil {
+		return err
+	}
+	p.has = slices.DeleteFunc(p.has, func(id string) bool { return slices.Contains(missing, id) })
+	if slices.Contains(p.has, base) {
+		p.base = base
+	}
+	return nil
+}
+
+// missing returns which of the commits a repository lacks.
+func (t *tool) missing(ctx context.Context, c call, ids []string) ([]string, error) {
+	c.in = text(strings.Join(ids, "\n") + "\n")
+	out, err := t.output(ctx, c, "cat-file", "--batch-check=%(objectname) %(objecttype)")
+	if err != nil {
+		return nil, err
+	}
+	var missing []string
+	for line := range strings.SplitSeq(string(out), "\n") {
+		if id, what, ok := strings.Cut(line, " "); ok && what != "commit" && id != "" {
+			missing = append(missing, id)
+		}
+	}
+	return missing, nil
+}
+
+// tips are the commits that HEADs and branches stand at.
+func (p *packer) tips() []string {
+	var ids []string
+	for _, wt := range p.trees {
+		if wt.Head != "" {
+			ids = append(ids, wt.Head)
+		}
+	}
+	for _, b := range p.at.branches {
+		ids = append(ids, b.ID)
+	}
+	slices.Sort(ids)
+	return slices.Compact(ids)
+}
+
+// held reports whether there is anything that a fresh checkout does not have.
+func (p *packer) held(ctx context.Context) (bool, error) {
+	if !p.main || len(p.trees) > 1 || len(p.trees[0].status) > 0 || p.trees[0].Operation != "" ||
+		p.base != "" && p.trees[0].Head != p.base {
+		return true, nil
+	}
+	out, err := p.output(ctx, call{dir: p.bare, bare: p.bare, in: text(p.range_(p.tips()...))}, "rev-list", "--max-count=1", "--stdin")
+	return len(out) > 0, err
+}
+
+// range_ names commits and what they reach, but for what is known.
+func (p *packer) range_(tips ...string) string {
+	var b strings.Builder
+	for _, id := range tips {
+		b.WriteString(id + "\n")
+	}
+	for _, id := range p.has {
+		b.WriteString("^" + id + "\n")
+	}
+	return b.String()
+}
+
+// write writes the bundle, and what index.json says of it.
+func (w *saver) write(ctx context.Context, p *packer, r *repository) error {
+	f, err := os.Create(filepath.Join(w.To, r.Bundle))
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	sum := sha256.New()
+	out := &bounded{w: io.MultiWriter(f, sum), left: w.limit - w.used}
+	err = w.run(ctx, call{dir: p.bare, bare: p.bare, in: text(p.range_(saveRef)), out: out}, "bundle", "create", "--quiet", "-", "--stdin")
+	if out.full {
+		return p.tooLarge(ctx, w.limit)
+	}
+	if err != nil {
+		return err
+	}
+	r.Size, r.SHA256 = out.written, hex.EncodeToString(sum.Sum(nil))
+	if _, err := f.Seek(0, io.SeekStart); err != nil {
+		return err
+	}
+	head, err := readHeader(f)
+	if err != nil {
+		return err
+	}
+	r.Needs = head.needs
+	return f.Close()
+}
+
+// bounded is a writer that takes only so much.
+type bounded struct {
+	w             io.Writer
+	left, written int64
+	full          bool
+}
+
+var errFull = errors.New("the limit is reached")
+
+func (b *bounded) Write(p []byte) (int, error) {
+	if int64(len(p)) > b.left {
+		b.full = true
+		return 0, errFull
+	}
+	n, err := b.w.Write(p)
+	b.left -= int64(n)
+	b.written += int64(n)
+	return n, err
+}
+
+// weigh adds up the files that differ from the index before anything is packed.
+func (p *packer) weigh(limit int64) error {
+	var all []heavy
+	for _, wt := range p.trees {
+		for _, e := range wt.status {
+			if e.changed == '.' {
+				continue
+			}
+			if info, err := os.Lstat(filepath.Join(wt.Dir, filepath.FromSlash(e.path))); err == nil && info.Mode().IsRegular() {
+				all = append(all, heavy{e.path, info.Size()})
+			}
+		}
+	}
+	if most := limit * rawFactor; total(all) > most {
+		return fmt.Errorf("%w: changed files of %s (%s), over %s", ErrTooLarge, sizes(total(all)), largest(all), sizes(most))
+	}
+	return nil
+}
+
+// heavy is something large.
+type heavy struct {
+	path string
+	size int64
+}
+
+func total(all []heavy) (n int64) {
+	for _, h := range all {
+		n += h.size
+	}
+	return n
+}
+
+// largest names the three that matter most.
+func largest(all []heavy) string {
+	slices.SortStableFunc(all, func(a, b heavy) int { return int(min(max(b.size-a.size, -1), 1)) })
+	var names []string
+	for _, h := range all[:min(3, len(all))] {
+		names = append(names, fmt.Sprintf("%q has %s", h.path, sizes(h.size)))
+	}
+	return strings.Join(names, ", ")
+}
+
+// tooLarge names the largest of what a bundle would hold.
+func (p *packer) tooLarge(ctx context.Context, limit int64) error {
+	c := call{dir: p.bare, bare: p.bare, in: text(p.range_(saveRef))}
+	objects, err := p.output(ctx, c, "rev-list", "--objects", "--stdin")
+	if err != nil {
+		return errors.Join(ErrTooLarge, err)
+	}
+	c.in = text(string(objects))
+	out, err := p.output(ctx, c, "cat-file", "--batch-check=%(objectsize:disk) %(rest)")
+	if err != nil {
+		return errors.Join(ErrTooLarge, err)
+	}
+	var all []heavy
+	for line := range strings.SplitSeq(string(out), "\n") {
+		var h heavy
+		size, path, _ := strings.Cut(line, " ")
+		if _, err := fmt.Sscan(size, &h.size); err == nil && path != "" {
+			h.path = withoutPlace(path)
+			all = append(all, h)
+		}
+	}
+	return fmt.Errorf("%w: commits and changed files are over %s (%s)", ErrTooLarge, sizes(limit), largest(all))
+}
+
+// withoutPlace takes the part of a path off that says where it is in our commit.
+func withoutPlace(path string) string {
+	if parts := strings.SplitN(path, "/", 3); len(parts) == 3 && (parts[1] == "work" || parts[1] == "index") {
+		return parts[2]
+	}
+	return path
+}

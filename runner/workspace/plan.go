@@ -1,0 +1,182 @@
+package workspace
+
+import (
+	"context"
+	"fmt"
+	"strings"
+)
+
+// planBranches finds the branches that have to be moved. One with commits that would
+// be lost is a *Conflict.
+func (w *restorer) planBranches(ctx context.Context, p *plan) error {
+	now := map[string]string{}
+	for _, b := range p.at.branches {
+		now[b.Name] = b.ID
+	}
+	saved := map[string]bool{}
+	for _, b := range p.Branches {
+		saved[b.Name] = true
+		if now[b.Name] != b.ID {
+			p.moves = append(p.moves, move{b.Name, now[b.Name], b.ID})
+		}
+	}
+	for name := range now {
+		if other := collides(name, p.Branches); other != "" && !saved[name] {
+			return &Conflict{Dir: p.dir, What: fmt.Sprintf("branch %q is in the way of the saved branch %q", name, other)}
+		}
+	}
+	for _, m := range p.moves {
+		if m.from == "" {
+			continue
+		}
+		if err := w.checkMove(ctx, p, m); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// collides returns a branch that can't exist beside name, since one is a folder of
+// the other.
+func collides(name string, branches []branch) string {
+	for _, b := range branches {
+		if strings.HasPrefix(b.Name, name+"/") || strings.HasPrefix(name, b.Name+"/") {
+			return b.Name
+		}
+	}
+	return ""
+}
+
+// checkMove returns a *Conflict when a branch has commits that are neither in the
+// saved work, nor at the remote, nor in what was checked out here.
+func (w *restorer) checkMove(ctx context.Context, p *plan, m move) error {
+	var in strings.Builder
+	fmt.Fprintf(&in, "%s\n^%s\n", m.from, p.Save)
+	for _, id := range p.at.remote {
+		fmt.Fprintf(&in, "^%s\n", id)
+	}
+	if _, head := p.at.head(p.dir); head != "" {
+		fmt.Fprintf(&in, "^%s\n", head)
+	}
+	out, err := w.output(ctx, call{dir: p.common, bare: p.common, in: text(in.String())}, "rev-list", "--max-count=1", "--stdin")
+	if err != nil {
+		return err
+	}
+	if len(out) > 0 {
+		return &Conflict{Dir: p.dir, What: fmt.Sprintf("branch %q has commits that the saved work does not have (%s)",
+			m.name, strings.TrimSpace(string(out)))}
+	}
+	return nil
+}
+
+// treePlan is what is to be done to one worktree.
+type treePlan struct {
+	tree
+	dir   string // here
+	isNew bool   // it has to be made
+	want  *listing
+
+	now     map[string]item    // the index as it is
+	staged  map[string]*entry  // what in it is not as HEAD has it
+	changed map[string]*entry  // files that are not as the index has them
+	stages  map[string][3]item // of paths that are unmerged
+
+	write    []string // files, by path
+	remove   []string
+	inTheWay []string
+}
+
+func (t *treePlan) here() Tree {
+	here := Tree(t.tree)
+	here.Dir = t.dir
+	return here
+}
+
+// listing is what the commit of a save has of one worktree, by path.
+type listing struct {
+	index, work, added map[string]item
+	stages             map[string][3]item
+}
+
+func newListing() *listing {
+	return &listing{map[string]item{}, map[string]item{}, map[string]item{}, map[string][3]item{}}
+}
+
+// list reads the commit of a save.
+func (w *restorer) list(ctx context.Context, p *plan) ([]*listing, error) {
+	all := make([]*listing, len(p.Trees))
+	for i := range all {
+		all[i] = newListing()
+	}
+	out, err := w.output(ctx, call{dir: p.common, bare: p.common}, "ls-tree", "-r", "-z", "--full-tree", p.Save)
+	if err != nil {
+		return nil, err
+	}
+	for line := range strings.SplitSeq(strings.TrimSuffix(string(out), "\x00"), "\x00") {
+		if line == "" {
+			continue
+		}
+		what, path, _ := strings.Cut(line, "\t")
+		f := strings.Fields(what)
+		n, rest, _ := strings.Cut(path, "/")
+		i, ok := number(n, len(all))
+		if len(f) != 3 || !ok || !all[i].add(rest, item{f[0], f[2]}) {
+			return nil, fmt.Errorf("%q has no place in a save", path)
+		}
+	}
+	return all, nil
+}
+
+// number reads the number of a worktree.
+func number(s string, n int) (int, bool) {
+	for i := range n {
+		if fmt.Sprint(i) == s {
+			return i, true
+		}
+	}
+	return 0, false
+}
+
+// add reports whether there is a place for an entry.
+func (l *listing) add(path string, it item) bool {
+	part, rest, _ := strings.Cut(path, "/")
+	stage := -1
+	if part == "stage" {
+		n, r, _ := strings.Cut(rest, "/")
+		i, ok := number(n, 4)
+		if !ok || i == 0 {
+			return false
+		}
+		stage, rest = i-1, r
+	}
+	if !isPlainPath(rest) {
+		return false
+	}
+	switch {
+	case stage >= 0:
+		s := l.stages[rest]
+		s[stage] = it
+		l.stages[rest] = s
+	case part == "index":
+		l.index[rest] = it
+	case part == "work":
+		l.work[rest] = it
+	case part == "added":
+		l.added[rest] = it
+	default:
+		return false
+	}
+	return true
+}
+
+// isPlainPath reports whether a path stays in its worktree and out of git's own
+// folder. Git has checked that before; nothing is written on its word alone.
+func isPlainPath(path string) bool {
+	for name := range strings.SplitSeq(path, "/") {
+		plain := strings.ToLower(strings.TrimRight(name, ". "))
+		if plain == "" || plain == ".git" || plain == "git~1" || strings.ContainsRune(name, 0) {
+			return false
+		}
+	}
+	return path != ""
+}

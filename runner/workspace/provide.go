@@ -1,0 +1,112 @@
+package workspace
+
+import (
+	"context"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+)
+
+// provide sees to it that the commits that a bundle builds on are there: those that
+// are missing are fetched from origin, by their ids.
+func (w *restorer) provide(ctx context.Context, p *plan) error {
+	c := call{dir: p.common, bare: p.common}
+	missing, err := w.missing(ctx, c, p.Needs)
+	if err != nil || len(missing) == 0 {
+		return err
+	}
+	why := w.fetch(ctx, p, missing)
+	if err := ctx.Err(); err != nil {
+		return context.Cause(ctx)
+	}
+	if missing, err = w.missing(ctx, c, p.Needs); err != nil || len(missing) == 0 {
+		return err
+	}
+	what := "commit " + missing[0] + ", which the saved work builds on, is neither in the repository nor to be had from origin"
+	if why != nil {
+		what += " (" + why.Error() + ")"
+	}
+	return &Conflict{Dir: p.dir, What: what}
+}
+
+// fetch gets commits from origin. A shallow repository stays shallow, and a full one
+// full.
+func (w *restorer) fetch(ctx context.Context, p *plan, ids []string) error {
+	if p.isNew {
+		return errors.New("the repository has no origin")
+	}
+	origin, err := w.output(ctx, call{dir: p.dir}, "remote", "get-url", "origin")
+	if err != nil {
+		return errors.New("the repository has no origin")
+	}
+	shallow, err := readShallow(p.common)
+	if err != nil {
+		return err
+	}
+	args := []string{"fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--no-recurse-submodules", "--no-auto-gc"}
+	if len(shallow) > 0 {
+		args = append(args, "--depth=1")
+	}
+	c := call{dir: p.dir, settings: w.credentials(strings.TrimSuffix(string(origin), "\n"))}
+	return w.run(ctx, c, slices.Concat(args, []string{"origin"}, ids)...)
+}
+
+// credentials are the settings that show the token to the server, when that is where
+// origin is. The empty value takes back a header that the checkout may have kept:
+// GitHub refuses two.
+func (w *restorer) credentials(origin string) []setting {
+	if w.Token == "" || !isBelow(origin, w.ServerURL) {
+		return nil
+	}
+	key := "http." + strings.TrimSuffix(w.ServerURL, "/") + "/.extraheader"
+	secret := base64.StdEncoding.EncodeToString([]byte("x-access-token:" + w.Token))
+	return []setting{{key, ""}, {key, "AUTHORIZATION: basic " + secret}}
+}
+
+// isBelow reports whether an address is one of a server's.
+func isBelow(address, server string) bool {
+	a, errA := url.Parse(address)
+	s, errS := url.Parse(server)
+	if errA != nil || errS != nil || s.Host == "" || (s.Scheme != "https" && s.Scheme != "http") {
+		return false
+	}
+	return a.Scheme == s.Scheme && a.Host == s.Host &&
+		strings.HasPrefix(a.Path, strings.TrimSuffix(s.Path, "/")+"/")
+}
+
+// verify checks that a bundle held what the index says: commits, all of them parents
+// of the one that holds everything, and whatever they reach.
+func (w *restorer) verify(ctx context.Context, p *plan) error {
+	c := call{dir: p.common, bare: p.common}
+	ids := []string{p.Save}
+	for _, b := range p.Branches {
+		ids = append(ids, b.ID)
+	}
+	for _, t := range p.Trees {
+		if t.Head != "" {
+			ids = append(ids, t.Head)
+		}
+	}
+	missing, err := w.missing(ctx, c, ids)
+	if err != nil {
+		return err
+	}
+	if len(missing) > 0 {
+		return fmt.Errorf("it lacks commit %s", missing[0])
+	}
+	out, err := w.output(ctx, c, "rev-list", "--parents", "--no-walk", p.Save)
+	if err != nil {
+		return err
+	}
+	parents := strings.Fields(string(out))
+	for _, id := range ids {
+		if !slices.Contains(parents, id) {
+			return fmt.Errorf("commit %s is not among those that were saved", id)
+		}
+	}
+	c.in = text(p.Save + "\n--not\n" + strings.Join(p.Needs, "\n") + "\n")
+	return w.run(ctx, c, "rev-list", "--objects", "--quiet", "--stdin")
+}

@@ -1,0 +1,270 @@
+package workspace
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// Restoring is what to restore, and where to.
+type Restoring struct {
+	From string // the folder of a save
+	// Dir returns where a directory of the machine that made the save lies here; nil
+	// for the same place.
+	Dir func(string) string
+	// Token is shown to the server at ServerURL ("https://github.com"), and to no
+	// other, when commits have to be fetched; "" for none.
+	Token, ServerURL string
+	TempRoot         string // an existing folder for what is needed meanwhile
+}
+
+// Restored is what was restored.
+type Restored struct {
+	Trees []Tree // each with its directory here
+	Notes []string
+}
+
+// Conflict is the error of a restore that would have lost something, or that lacks
+// what it builds on. Nothing was overwritten.
+type Conflict struct {
+	Dir   string // the worktree, here
+	What  string
+	Files []string // all that are in the way, or nil
+}
+
+const namedFiles = 20
+
+func (c *Conflict) Error() string {
+	text := c.Dir + ": " + c.What
+	for i, f := range c.Files[:min(namedFiles, len(c.Files))] {
+		text += map[bool]string{true: ": ", false: ", "}[i == 0] + fmt.Sprintf("%q", f)
+	}
+	if more := len(c.Files) - namedFiles; more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	return text
+}
+
+// Restore puts the work of a save into the worktrees here, and makes those that are
+// not there. It fails with a *Conflict, before anything is overwritten, when a
+// worktree has changes of its own in the way or when a commit is not to be had. What
+// stands as it should is left alone, so a restore that was cut off is mended by
+// another. All that is read from the save may be a stranger's.
+func (g *Git) Restore(ctx context.Context, r Restoring) (Restored, error) {
+	x, err := readIndex(r.From)
+	if err != nil || len(x.Repositories) == 0 {
+		return Restored{}, err
+	}
+	t, err := g.open("https:http:ssh:git:file")
+	if err != nil {
+		return Restored{}, fmt.Errorf("restore the work in git worktrees: %w", err)
+	}
+	if r.Dir == nil {
+		r.Dir = func(dir string) string { return dir }
+	}
+	w := &restorer{tool: t, Restoring: r, limit: g.limit()}
+	if w.temp, err = os.MkdirTemp(r.TempRoot, "raymond-restore-"); err != nil {
+		return Restored{}, err
+	}
+	defer os.RemoveAll(w.temp)
+	return w.all(ctx, x)
+}
+
+// restorer makes one restore.
+type restorer struct {
+	*tool
+	Restoring
+	temp  string
+	limit int64
+	notes []string
+}
+
+func (w *restorer) all(ctx context.Context, x index) (Restored, error) {
+	for i := range x.Repositories {
+		if err := w.checkBundle(&x.Repositories[i]); err != nil {
+			return Restored{}, err
+		}
+	}
+	var plans []*plan
+	for i := range x.Repositories {
+		p, err := w.plan(ctx, &x.Repositories[i], i)
+		if err != nil {
+			return Restored{}, err
+		}
+		plans = append(plans, p)
+	}
+	var done Restored
+	for _, p := range plans {
+		if err := w.apply(ctx, p); err != nil {
+			return Restored{}, fmt.Errorf("restore %s: %w", p.dir, err)
+		}
+		for _, t := range p.trees {
+			done.Trees = append(done.Trees, t.here())
+		}
+	}
+	done.Notes = w.notes
+	return done, nil
+}
+
+func (w *restorer) note(format string, args ...any) {
+	w.notes = append(w.notes, fmt.Sprintf(format, args...))
+}
+
+// checkBundle compares a bundle with what the index says of it.
+func (w *restorer) checkBundle(r *repository) error {
+	f, err := os.Open(filepath.Join(w.From, r.Bundle))
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	if r.Size > w.limit {
+		return fmt.Errorf("read %s: it has %d bytes, want %d at most", r.Bundle, r.Size, w.limit)
+	}
+	sum := sha256.New()
+	n, err := io.Copy(sum, io.LimitReader(f, r.Size+1))
+	if err != nil {
+		return err
+	}
+	if n != r.Size || hex.EncodeToString(sum.Sum(nil)) != r.SHA256 {
+		return fmt.Errorf("read %s: it is not the bundle that %s describes", r.Bundle, indexName)
+	}
+	return nil
+}
+
+// plan is what is to be done to one repository.
+type plan struct {
+	*repository
+	dir    string // of the main worktree, here
+	common string // the repository's own folder; that of a stand-in while new
+	isNew  bool   // it has to be made
+	at     *standing
+	trees  []*treePlan
+	moves  []move
+}
+
+// move is a branch that is to stand elsewhere.
+type move struct{ name, from, to string }
+
+// plan finds out what is to be done to a repository. It adds objects to it, and
+// changes nothing else.
+func (w *restorer) plan(ctx context.Context, r *repository, i int) (*plan, error) {
+	p := &plan{repository: r, dir: w.Dir(r.Trees[0].Dir)}
+	if err := w.locate(ctx, p, filepath.Join(w.temp, fmt.Sprintf("repo-%d", i))); err != nil {
+		return nil, err
+	}
+	if err := w.provide(ctx, p); err != nil {
+		return nil, err
+	}
+	if err := w.unpack(ctx, p.repository, p.common); err != nil {
+		return nil, err
+	}
+	if err := w.verify(ctx, p); err != nil {
+		return nil, fmt.Errorf("read %s: %w", r.Bundle, err)
+	}
+	if err := w.planBranches(ctx, p); err != nil {
+		return nil, err
+	}
+	return p, w.planTrees(ctx, p)
+}
+
+// locate finds the repository here. One that was saved whole can be made; then a
+// stand-in serves until nothing is in the way.
+func (w *restorer) locate(ctx context.Context, p *plan, standIn string) error {
+	here, err := w.place(ctx, p.dir)
+	if err != nil {
+		return err
+	}
+	if here != nil && sameDir(here.top, p.dir) && !here.linked() {
+		p.common = here.common
+		if here.format != p.Format {
+			return &Conflict{Dir: p.dir, What: "its object ids are " + here.format + ", and those of the saved work " + p.Format}
+		}
+		p.at, err = w.read(ctx, &source{place: *here})
+		return err
+	}
+	if p.Main || len(p.Needs) > 0 {
+		return &Conflict{Dir: p.dir, What: "there is no git repository to put the saved work into"}
+	}
+	if err := vacant(p.dir); err != nil {
+		return err
+	}
+	p.isNew, p.at = true, &standing{}
+	p.common, err = w.shadow(ctx, standIn, p.Format, "")
+	return err
+}
+
+// vacant returns a *Conflict when there is anything at a folder's place but an empty
+// folder.
+func vacant(dir string) error {
+	entries, err := os.ReadDir(dir)
+	if errors.Is(err, os.ErrNotExist) || err == nil && len(entries) == 0 {
+		return nil
+	}
+	var names []string
+	for _, e := range entries {
+		names = append(names, e.Name())
+	}
+	return &Conflict{Dir: dir, What: "something else is in the place of the saved worktree", Files: names}
+}
+
+// unpack adds the objects of a bundle to a repository, each of them checked: a name
+// like .git in a tree is an error.
+func (w *restorer) unpack(ctx context.Context, r *repository, common string) error {
+	f, err := os.Open(filepath.Join(w.From, r.Bundle))
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	head, err := readHeader(f)
+	if err != nil {
+		return fmt.Errorf("read %s: %w", r.Bundle, err)
+	}
+	if _, err := f.Seek(head.offset, io.SeekStart); err != nil {
+		return err
+	}
+	if err := w.deepen(ctx, r, common); err != nil {
+		return err
+	}
+	in := func(to io.Writer) error {
+		_, err := io.Copy(to, f)
+		return err
+	}
+	err = w.run(ctx, call{dir: common, bare: common, in: in}, "index-pack", "--stdin", "--fix-thin", fsck)
+	if err != nil {
+		return fmt.Errorf("read %s: %w", r.Bundle, err)
+	}
+	return nil
+}
+
+// fsck has git refuse objects that are not as they should be, but for what old
+// versions of git have written and nobody is harmed by.
+const fsck = "--strict=zeroPaddedFilemode=ignore,missingSpaceBeforeDate=ignore,missingSpaceBeforeEmail=ignore," +
+	"badTimezone=ignore,zeroPaddedDate=ignore,nullSha1=ignore"
+
+// deepen notes the commits whose parents the bundle lacks, unless the repository has
+// them already and so knows better.
+func (w *restorer) deepen(ctx context.Context, r *repository, common string) error {
+	if len(r.Shallow) == 0 {
+		return nil
+	}
+	missing, err := w.missing(ctx, call{dir: common, bare: common}, r.Shallow)
+	if err != nil || len(missing) == 0 {
+		return err
+	}
+	shallow, err := readShallow(common)
+	if err != nil {
+		return err
+	}
+	name := filepath.Join(common, "shallow")
+	data := strings.Join(append(shallow, missing...), "\n") + "\n"
+	if err := os.WriteFile(name+".lock", []byte(data), 0o666); err != nil {
+		return err
+	}
+	return os.Rename(name+".lock", name)
+}

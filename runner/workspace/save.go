@@ -1,0 +1,200 @@
+package workspace
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+// ErrTooLarge says that the work has more bytes than may be kept.
+var ErrTooLarge = errors.New("the work is too large to be kept")
+
+// ErrMoved says that HEAD or branches moved during each of three attempts.
+var ErrMoved = errors.New("HEAD or branches kept moving")
+
+// errMovedNow says that they moved during one attempt.
+var errMovedNow = errors.New("HEAD or branches moved")
+
+const attempts = 3
+
+// Saving is what to save, and where to.
+type Saving struct {
+	// Dirs are absolute. The first is the run's working directory, the others are
+	// those of agents and of frames; one that does not exist is passed over.
+	Dirs []string
+	Base string // the commit that the job was checked out at, "" for unknown
+	To   string // an existing, empty folder: the index and the bundles go there
+	Last string // the folder of the save before, "" for none
+}
+
+// Saved is what was saved.
+type Saved struct {
+	Files []string // names in the folder, the index first; none when there was nothing to save
+	Bytes int64    // of all files
+	// Held says that there was a commit, a change or an untracked file beyond the
+	// commit of the checkout, or a worktree or repository beside that of the checkout.
+	Held  bool
+	Notes []string // what is not kept, for people
+}
+
+// Save writes the work in the git worktrees that the directories lie in. It writes
+// nothing to the repositories and their worktrees. A repository that has not changed
+// since the last save is taken from there. Without git, or when no directory lies in
+// a worktree, nothing is saved. The errors are ErrTooLarge and ErrMoved, wrapped, and
+// those of git and of files; the folder may then hold anything.
+func (g *Git) Save(ctx context.Context, s Saving) (Saved, error) {
+	t, err := g.open("none")
+	if errors.Is(err, errNoGit) {
+		return Saved{Notes: []string{"the work in git worktrees is not kept: " + errNoGit.Error()}}, nil
+	}
+	if err != nil {
+		return Saved{}, err
+	}
+	sources, notes, err := t.discover(ctx, s.Dirs)
+	if err != nil || len(sources) == 0 {
+		return Saved{Notes: notes}, err
+	}
+	w := &saver{tool: t, Saving: s, limit: g.limit(), settled: g.settledFor(), last: lastSave(s.Last), names: map[string]bool{}}
+	if w.temp, err = os.MkdirTemp(s.To, "git-"); err != nil {
+		return Saved{}, err
+	}
+	defer os.RemoveAll(w.temp)
+	saved, err := w.all(ctx, sources)
+	saved.Notes = append(notes, saved.Notes...)
+	return saved, err
+}
+
+// lastSave returns the index of the save before. One that can't be read only means
+// that everything is packed again.
+func lastSave(dir string) index {
+	x, err := readIndex(dir)
+	if err != nil {
+		return index{}
+	}
+	return x
+}
+
+// saver makes one save.
+type saver struct {
+	*tool
+	Saving
+	temp    string
+	limit   int64 // bytes of bundles
+	used    int64
+	settled time.Duration
+	last    index
+	names   map[string]bool
+}
+
+func (w *saver) all(ctx context.Context, sources []*source) (Saved, error) {
+	x := index{Schema: schema}
+	saved := Saved{Files: []string{indexName}}
+	for _, s := range sources {
+		r, err := w.patiently(ctx, s)
+		if err != nil {
+			return Saved{}, err
+		}
+		x.Repositories = append(x.Repositories, *r)
+		saved.Files = append(saved.Files, r.Bundle)
+		saved.Bytes += r.Size
+		saved.Held = saved.Held || r.Held
+		saved.Notes = append(saved.Notes, r.Notes...)
+	}
+	if err := writeIndex(w.To, x); err != nil {
+		return Saved{}, err
+	}
+	info, err := os.Stat(filepath.Join(w.To, indexName))
+	if err != nil {
+		return Saved{}, err
+	}
+	saved.Bytes += info.Size()
+	return saved, nil
+}
+
+// patiently saves a repository, again when it moved meanwhile.
+func (w *saver) patiently(ctx context.Context, s *source) (*repository, error) {
+	notes := s.notes
+	for range attempts {
+		s.notes = append([]string(nil), notes...)
+		r, err := w.once(ctx, s)
+		if err == nil {
+			w.used += r.Size
+			return r, nil
+		}
+		if !errors.Is(err, errMovedNow) {
+			return nil, fmt.Errorf("save %s: %w", s.top, err)
+		}
+	}
+	return nil, fmt.Errorf("save %s: %w", s.top, ErrMoved)
+}
+
+// once saves a repository, or returns errMovedNow.
+func (w *saver) once(ctx context.Context, s *source) (*repository, error) {
+	before, err := w.read(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	r, err := w.repository(ctx, s, before)
+	if err == nil && r.reused {
+		return &r.repository, nil
+	}
+	if ctx.Err() != nil || errors.Is(err, ErrTooLarge) {
+		return nil, err
+	}
+	after, readErr := w.read(ctx, s)
+	if readErr == nil && after.raw != before.raw {
+		readErr = errMovedNow
+	}
+	if readErr != nil {
+		w.drop(r.Bundle)
+		return nil, readErr
+	}
+	return &r.repository, err
+}
+
+// record is a repository that was saved.
+type record struct {
+	repository
+	reused bool // from the last save
+}
+
+func (w *saver) repository(ctx context.Context, s *source, at *standing) (record, error) {
+	if err := w.scan(ctx, s, at); err != nil {
+		return record{}, err
+	}
+	seen, err := w.seen(s, at)
+	if err != nil {
+		return record{}, err
+	}
+	if r := w.reuse(s, seen); r != nil {
+		return record{*r, true}, nil
+	}
+	r, err := w.pack(ctx, s, at)
+	if err != nil {
+		return record{}, err
+	}
+	r.Seen = seen
+	return record{*r, false}, nil
+}
+
+// drop removes a bundle that is of no use.
+func (w *saver) drop(bundle string) {
+	if bundle != "" {
+		delete(w.names, bundle)
+		os.Remove(filepath.Join(w.To, bundle)) // what is left there is not in the index
+	}
+}
+
+// bundle returns a name for the next bundle.
+func (w *saver) bundle() string {
+	for i := 0; ; i++ {
+		name := fmt.Sprintf("repo-%d.bundle", i)
+		if !w.names[name] {
+			w.names[name] = true
+			return name
+		}
+	}
+}

@@ -1,0 +1,114 @@
+package workspace
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+)
+
+// settled is how long a file must have been left alone for its times to tell of every
+// later change: the coarsest clock of a file system ticks every two seconds.
+const settled = 2 * time.Second
+
+func (g *Git) settledFor() time.Duration {
+	if g.settled > 0 {
+		return g.settled
+	}
+	return settled
+}
+
+// seen returns a hash of all that a save of the repository depends on: refs, status,
+// and the times and sizes of the changed files. It is "" when a file changed so
+// recently that another change could leave no trace.
+func (w *saver) seen(s *source, at *standing) (string, error) {
+	h := sha256.New()
+	fmt.Fprintf(h, "%d %q %q %v %q %q\n", schema, s.top, w.Base, s.main, at.raw, s.notes)
+	since := time.Now().Add(-w.settled)
+	for _, wt := range s.trees {
+		fmt.Fprintf(h, "%q %q %q\n", wt.Dir, wt.Operation, wt.raw)
+		steady, err := stamp(h, wt, since)
+		if err != nil || !steady {
+			return "", err
+		}
+	}
+	return hex.EncodeToString(h.Sum(nil)), nil
+}
+
+// stamp hashes the times and sizes of the files that differ from the index. It reports
+// whether all of them were left alone since a time.
+func stamp(h hash.Hash, wt *worktree, since time.Time) (bool, error) {
+	root, err := os.OpenRoot(wt.Dir)
+	if err != nil {
+		return false, err
+	}
+	defer root.Close()
+	for _, e := range wt.status {
+		if e.changed == '.' {
+			continue
+		}
+		info, err := root.Lstat(e.path)
+		if err != nil {
+			fmt.Fprintf(h, "%q gone\n", e.path)
+			continue
+		}
+		changed := changeTime(info)
+		if info.ModTime().After(since) || changed > since.UnixNano() {
+			return false, nil
+		}
+		fmt.Fprintf(h, "%q %v %d %d %d\n", e.path, info.Mode(), info.Size(), info.ModTime().UnixNano(), changed)
+	}
+	return true, nil
+}
+
+// reuse takes a repository from the save before; nil when it has changed, or the
+// bundle is not there.
+func (w *saver) reuse(s *source, seen string) *repository {
+	i := slices.IndexFunc(w.last.Repositories, func(r repository) bool {
+		return seen != "" && r.Seen == seen && r.Trees[0].Dir == s.top
+	})
+	if i < 0 {
+		return nil
+	}
+	r := w.last.Repositories[i]
+	from := filepath.Join(w.Last, r.Bundle)
+	info, err := os.Lstat(from)
+	if err != nil || !info.Mode().IsRegular() || info.Size() != r.Size || w.used+r.Size > w.limit {
+		return nil
+	}
+	name := w.bundle()
+	if err := linkOrCopy(from, filepath.Join(w.To, name)); err != nil {
+		delete(w.names, name)
+		return nil
+	}
+	r.Bundle = name
+	return &r
+}
+
+// linkOrCopy copies where links are not to be had: the folders may be on different
+// file systems.
+func linkOrCopy(from, to string) error {
+	if os.Link(from, to) == nil {
+		return nil
+	}
+	in, err := os.Open(from)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	out, err := os.Create(to)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(out, in)
+	if err = errors.Join(err, out.Close()); err != nil {
+		return errors.Join(err, os.Remove(to))
+	}
+	return nil
+}

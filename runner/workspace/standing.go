@@ -1,0 +1,114 @@
+package workspace
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// standing is where HEADs and branches stand at a moment.
+type standing struct {
+	raw       string // all of it, to be compared
+	worktrees []listed
+	branches  []branch
+	remote    []string // commits that the remote has
+	others    int      // branches whose names can't be kept
+	stash     bool
+}
+
+// read reads where the HEADs and branches of a repository stand.
+func (t *tool) read(ctx context.Context, s *source) (*standing, error) {
+	list, err := t.output(ctx, call{dir: s.top}, "worktree", "list", "--porcelain", "-z")
+	if err != nil {
+		return nil, err
+	}
+	refs, err := t.output(ctx, call{dir: s.top}, "for-each-ref", "--format=%(objectname) %(refname)",
+		"refs/heads", "refs/remotes", "refs/stash")
+	if err != nil {
+		return nil, err
+	}
+	at := &standing{raw: string(list) + "\x00" + string(refs), worktrees: parseWorktrees(list)}
+	for line := range strings.SplitSeq(string(refs), "\n") {
+		id, ref, _ := strings.Cut(line, " ")
+		at.add(id, ref)
+	}
+	slices.Sort(at.remote)
+	at.remote = slices.Compact(at.remote)
+	return at, nil
+}
+
+func (at *standing) add(id, ref string) {
+	if name, ok := strings.CutPrefix(ref, "refs/heads/"); ok {
+		if isBranch(name) {
+			at.branches = append(at.branches, branch{name, id})
+		} else {
+			at.others++
+		}
+	}
+	// Checkouts of pull requests stand at refs/remotes/pull/N/merge. Commits of other
+	// remotes are not to be had from origin.
+	if strings.HasPrefix(ref, "refs/remotes/origin/") || strings.HasPrefix(ref, "refs/remotes/pull/") {
+		at.remote = append(at.remote, id)
+	}
+	at.stash = at.stash || ref == "refs/stash"
+}
+
+// scan finds what each worktree of a repository differs in from its commit.
+func (w *saver) scan(ctx context.Context, s *source, at *standing) error {
+	for _, wt := range s.trees {
+		wt.Branch, wt.Head = at.head(wt.Dir)
+		wt.Operation = operation(wt.gitDir)
+		if wt.Operation != "" {
+			s.note("%s: git %s is in progress; its commits and files are kept, but not git's record of it", wt.Dir, wt.Operation)
+		}
+		entries, raw, err := w.status(ctx, wt.Dir)
+		if err != nil {
+			return err
+		}
+		if wt.status, err = w.withoutLFS(ctx, wt.Dir, entries); err != nil {
+			return err
+		}
+		wt.raw = raw
+	}
+	if at.stash {
+		s.note("%s: its stash is not kept", s.top)
+	}
+	if at.others > 0 {
+		s.note("%s: %d branches with odd names are not kept", s.top, at.others)
+	}
+	return nil
+}
+
+// head returns the branch and the commit of a worktree.
+func (at *standing) head(dir string) (branch, head string) {
+	for _, l := range at.worktrees {
+		if !sameDir(l.dir, dir) {
+			continue
+		}
+		if strings.Trim(l.head, "0") != "" {
+			head = l.head
+		}
+		name, ok := strings.CutPrefix(l.branch, "refs/heads/")
+		if ok && isBranch(name) {
+			return name, head
+		}
+		return "", head
+	}
+	return "", ""
+}
+
+// operation returns what is in progress in a worktree. A rebase that stops leaves the
+// marks of a cherry-pick too, so it is looked for first.
+func operation(gitDir string) string {
+	for _, o := range []struct{ file, name string }{
+		{"rebase-merge", "rebase"}, {"rebase-apply/applying", "am"}, {"rebase-apply", "rebase"}, {"MERGE_HEAD", "merge"},
+		{"CHERRY_PICK_HEAD", "cherry-pick"}, {"REVERT_HEAD", "revert"}, {"BISECT_LOG", "bisect"},
+	} {
+		if _, err := os.Lstat(filepath.Join(gitDir, filepath.FromSlash(o.file))); err == nil {
+			return o.name
+		}
+	}
+	return ""
+}

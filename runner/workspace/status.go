@@ -1,0 +1,105 @@
+package workspace
+
+import (
+	"context"
+	"fmt"
+	"strings"
+)
+
+// Modes of tree entries that are treated in their own way.
+const (
+	modeNone = "000000"
+	modeLink = "120000"
+	modeFile = "100644"
+	modeExec = "100755"
+	modeSub  = "160000"
+)
+
+// item is an entry of a tree or an index.
+type item struct{ mode, id string }
+
+// entry is a line of git's status: a path that is not as HEAD and the index have it.
+type entry struct {
+	kind        byte // '1' changed, 'u' unmerged, '?' untracked
+	staged      byte // how the index differs from HEAD: '.', 'M', 'T', 'A', 'D'
+	changed     byte // how the file differs from the index: the same
+	index       item
+	mode        string  // of the file; modeNone when it is gone
+	stages      [3]item // of an unmerged path
+	path        string
+	isSubmodule bool
+}
+
+// announced reports whether the path was added without content (git add -N).
+func (e *entry) announced() bool { return e.kind == '1' && e.changed == 'A' }
+
+// status returns what in a worktree differs from HEAD and the index. Filters that the
+// repository sets are not run: what they would change shows as changed.
+func (t *tool) status(ctx context.Context, dir string) ([]entry, []byte, error) {
+	off, err := t.filtersOff(ctx, dir)
+	if err != nil {
+		return nil, nil, err
+	}
+	out, err := t.output(ctx, call{dir: dir, settings: off}, "status", "--porcelain=v2", "-z", "--untracked-files=all",
+		"--ignore-submodules=dirty", "--no-renames")
+	if err != nil {
+		return nil, nil, err
+	}
+	entries, err := parseStatus(string(out))
+	return entries, out, err
+}
+
+// filtersOff are the settings that turn off every filter that is set.
+func (t *tool) filtersOff(ctx context.Context, dir string) ([]setting, error) {
+	out, err := t.output(ctx, call{dir: dir}, "config", "-z", "--name-only", "--get-regexp", `^filter\.`)
+	if err != nil && !exited(err, 1) {
+		return nil, err
+	}
+	seen := map[string]bool{}
+	var off []setting
+	for key := range strings.SplitSeq(string(out), "\x00") {
+		dot := strings.LastIndexByte(key, '.')
+		if dot < 0 || seen[key[:dot]] {
+			continue
+		}
+		seen[key[:dot]] = true
+		off = append(off, setting{key[:dot] + ".clean", ""}, setting{key[:dot] + ".smudge", ""},
+			setting{key[:dot] + ".process", ""}, setting{key[:dot] + ".required", "false"})
+	}
+	return off, nil
+}
+
+func parseStatus(out string) ([]entry, error) {
+	var entries []entry
+	for line := range strings.SplitSeq(out, "\x00") {
+		if line == "" {
+			continue
+		}
+		e, err := parseEntry(line)
+		if err != nil {
+			return nil, err
+		}
+		entries = append(entries, e)
+	}
+	return entries, nil
+}
+
+func parseEntry(line string) (entry, error) {
+	bad := fmt.Errorf("git status: line %q is unknown", line)
+	if path, ok := strings.CutPrefix(line, "? "); ok {
+		return entry{kind: '?', staged: '.', changed: '?', path: path}, nil
+	}
+	switch f := strings.SplitN(line, " ", 9); {
+	case len(f) == 9 && f[0] == "1" && len(f[1]) == 2:
+		return entry{kind: '1', staged: f[1][0], changed: f[1][1], isSubmodule: f[2] != "N...",
+			index: item{f[4], f[7]}, mode: f[5], path: f[8]}, nil
+	case f[0] != "u":
+		return entry{}, bad
+	}
+	f := strings.SplitN(line, " ", 11)
+	if len(f) != 11 || len(f[1]) != 2 {
+		return entry{}, bad
+	}
+	return entry{kind: 'u', staged: f[1][0], changed: f[1][1], isSubmodule: f[2] != "N...",
+		stages: [3]item{{f[3], f[7]}, {f[4], f[8]}, {f[5], f[9]}}, mode: f[6], path: f[10]}, nil
+}

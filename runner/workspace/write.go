@@ -1,0 +1,195 @@
+package workspace
+
+import (
+	"bufio"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"strings"
+)
+
+// writeFiles removes and writes the files of a worktree. Each is written beside its
+// place and renamed, so that a restore that is cut off leaves no half of one. The
+// name beside is always the same for a path: the next restore takes it away.
+func (w *restorer) writeFiles(ctx context.Context, p *plan, t *treePlan) error {
+	root, err := os.OpenRoot(t.dir)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	for _, path := range t.remove {
+		if err := removeFile(root, path); err != nil {
+			return err
+		}
+	}
+	for path, want := range t.want.work {
+		if want.mode == modeSub { // git takes a submodule without a folder for deleted
+			if err := root.MkdirAll(path, 0o777); err != nil {
+				return err
+			}
+		}
+	}
+	var ids []string
+	for _, path := range t.write {
+		ids = append(ids, t.want.work[path].id)
+	}
+	return w.blobs(ctx, p.common, ids, func(i int, r io.Reader, size int64) error {
+		path := t.write[i]
+		if err := replaceFile(root, path, t.want.work[path].mode, io.LimitReader(r, size)); err != nil {
+			return fmt.Errorf("write %q: %w", path, err)
+		}
+		return nil
+	})
+}
+
+// removeFile removes a file, and the folders that then are empty.
+func removeFile(root *os.Root, p string) error {
+	if err := root.Remove(p); err != nil && !errors.Is(err, fs.ErrNotExist) && !isNotDir(err) {
+		return err
+	}
+	for dir := path.Dir(p); dir != "."; dir = path.Dir(dir) {
+		if info, err := root.Lstat(dir); err != nil || !info.IsDir() || root.Remove(dir) != nil {
+			return nil
+		}
+	}
+	return nil
+}
+
+// replaceFile writes a file or a link in place of whatever is there. Empty folders
+// give way.
+func replaceFile(root *os.Root, p, mode string, r io.Reader) error {
+	dir := path.Dir(p)
+	if err := makeDir(root, dir); err != nil {
+		return err
+	}
+	if info, err := root.Lstat(p); err == nil && info.IsDir() {
+		if err := removeEmpty(root, p); err != nil {
+			return err
+		}
+	}
+	sum := sha256.Sum256([]byte(p))
+	beside := path.Join(dir, ".raymond-"+hex.EncodeToString(sum[:8]))
+	if err := root.Remove(beside); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	var err error
+	if mode == modeLink {
+		err = writeLink(root, beside, r)
+	} else {
+		err = writeFile(root, beside, mode, r)
+	}
+	if err != nil {
+		return err
+	}
+	return root.Rename(beside, p)
+}
+
+// makeDir makes a folder. A link on the way is not followed, wherever it leads.
+func makeDir(root *os.Root, dir string) error {
+	made := ""
+	for name := range strings.SplitSeq(dir, "/") {
+		made = path.Join(made, name)
+		info, err := root.Lstat(made)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			err = root.Mkdir(made, 0o777)
+		case err == nil && !info.IsDir():
+			err = &fs.PathError{Op: "mkdir", Path: made, Err: errChanged}
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// removeEmpty removes a folder that has only folders in it.
+func removeEmpty(root *os.Root, dir string) error {
+	f, err := root.Open(dir)
+	if err != nil {
+		return err
+	}
+	entries, err := f.ReadDir(-1)
+	if err = errors.Join(err, f.Close()); err != nil {
+		return err
+	}
+	for _, e := range entries {
+		if e.IsDir() {
+			if err := removeEmpty(root, path.Join(dir, e.Name())); err != nil {
+				return err
+			}
+		}
+	}
+	return root.Remove(dir)
+}
+
+const maxLink = 1 << 16
+
+func writeLink(root *os.Root, p string, r io.Reader) error {
+	target, err := io.ReadAll(io.LimitReader(r, maxLink))
+	if err != nil {
+		return err
+	}
+	return root.Symlink(string(target), p)
+}
+
+func writeFile(root *os.Root, p, mode string, r io.Reader) error {
+	perm := os.FileMode(0o666)
+	if mode == modeExec {
+		perm = 0o777
+	}
+	f, err := root.OpenFile(p, os.O_WRONLY|os.O_CREATE|os.O_EXCL, perm)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(f, r)
+	return errors.Join(err, f.Close())
+}
+
+// blobs reads blobs, in the order of their ids. take must read to the end.
+func (t *tool) blobs(ctx context.Context, common string, ids []string, take func(i int, r io.Reader, size int64) error) error {
+	if len(ids) == 0 {
+		return nil
+	}
+	r, w := io.Pipe()
+	done := make(chan error, 1)
+	go func() {
+		err := readBlobs(r, ids, take)
+		r.CloseWithError(err) // of a reader that gave up: git is not left hanging
+		done <- err
+	}()
+	c := call{dir: common, bare: common, in: text(strings.Join(ids, "\n") + "\n"), out: w}
+	err := t.run(ctx, c, "cat-file", "--batch")
+	w.CloseWithError(io.ErrUnexpectedEOF)
+	if readErr := <-done; readErr != nil && ctx.Err() == nil {
+		return readErr
+	}
+	return err
+}
+
+func readBlobs(from io.Reader, ids []string, take func(i int, r io.Reader, size int64) error) error {
+	r := bufio.NewReaderSize(from, 1<<16)
+	for i, id := range ids {
+		line, err := r.ReadString('\n')
+		if err != nil {
+			return err
+		}
+		var size int64
+		if n, err := fmt.Sscanf(line, id+" blob %d\n", &size); n != 1 || err != nil {
+			return fmt.Errorf("git cat-file: %q is no blob %s", strings.TrimSpace(line), id)
+		}
+		if err := take(i, r, size); err != nil {
+			return err
+		}
+		if _, err := r.Discard(1); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,52 @@
+package state
+
+import "reflect"
+
+// Map returns the event with f applied to every text of its body, whoever wrote
+// it: names of files and of models too, not the keys of variables. The event
+// itself stays as it is.
+func (e Event) Map(f func(string) string) Event {
+	if e.Body == nil {
+		return e
+	}
+	body := reflect.New(reflect.TypeOf(e.Body).Elem())
+	body.Elem().Set(mapTexts(reflect.ValueOf(e.Body).Elem(), f))
+	e.Body = body.Interface().(Body)
+	return e
+}
+
+// mapTexts returns a copy of v that shares nothing with it.
+func mapTexts(v reflect.Value, f func(string) string) reflect.Value {
+	c := reflect.New(v.Type()).Elem()
+	c.Set(v)
+	switch v.Kind() {
+	case reflect.String:
+		c.SetString(f(v.String()))
+	case reflect.Pointer:
+		if !v.IsNil() {
+			c.Set(reflect.New(v.Type().Elem()))
+			c.Elem().Set(mapTexts(v.Elem(), f))
+		}
+	case reflect.Struct:
+		for i := range v.NumField() {
+			if v.Type().Field(i).IsExported() {
+				c.Field(i).Set(mapTexts(v.Field(i), f))
+			}
+		}
+	case reflect.Slice:
+		if !v.IsNil() {
+			c.Set(reflect.MakeSlice(v.Type(), v.Len(), v.Len()))
+		}
+		for i := range v.Len() {
+			c.Index(i).Set(mapTexts(v.Index(i), f))
+		}
+	case reflect.Map:
+		if !v.IsNil() {
+			c.Set(reflect.MakeMapWithSize(v.Type(), v.Len()))
+		}
+		for _, key := range v.MapKeys() {
+			c.SetMapIndex(key, mapTexts(v.MapIndex(key), f))
+		}
+	}
+	return c
+}
