@@ -30,6 +30,7 @@ type action struct {
 
 	trusted bool // the checkout may configure the agent CLI
 	skipped bool // on-denied: skip
+	after   bool // this is the post part of the step
 	notes   []string
 	summary *report.Summary // nil: there is none
 	scope   *scope

@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"sync"
 	"time"
 
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/job"
@@ -17,11 +18,7 @@ func (x *action) openDepot(ctx context.Context, d *drive, s services, found *kee
 		x.warn("the job has no results service (ACTIONS_RUNTIME_TOKEN is not set): nothing is stored, and no later job can go on with this run")
 		return nil
 	}
-	open, err := x.isOpen(ctx)
-	if err != nil {
-		return err
-	}
-	x.depot = x.newDepot(s, d.run.WorkflowID, open)
+	x.depot = x.newDepot(s, d.run.WorkflowID)
 	x.depot.base = x.base
 	standing := found.Standing
 	if t != nil {
@@ -40,9 +37,9 @@ func (x *action) openDepot(ctx context.Context, d *drive, s services, found *kee
 }
 
 // newDepot is the depot of a run whose chain is not known yet.
-func (x *action) newDepot(s services, id string, open bool) *depot {
+func (x *action) newDepot(s services, id string) *depot {
 	d := &depot{
-		service: s.runtime, query: x.query(), keys: x.keys, mask: x.mask, open: open, dir: filepath.Join(x.dir, id), temp: x.dir, origin: x.origin(),
+		service: s.runtime, query: x.query(), keys: x.keys, mask: x.mask, isOpen: sync.OnceValue(x.isOpen), dir: filepath.Join(x.dir, id), temp: x.dir, origin: x.origin(),
 		slots: keep.NewSlots(keep.SlotsOptions{
 			Service: s.runtime, Key: x.key, Retention: time.Duration(x.in.RetentionDays) * 24 * time.Hour,
 		}),
@@ -55,19 +52,22 @@ func (x *action) newDepot(s services, id string, open bool) *depot {
 
 // isOpen reports whether what is stored can be read by strangers. A repository
 // that is not known to be private is taken for a public one.
-func (x *action) isOpen(ctx context.Context) (bool, error) {
+func (x *action) isOpen() bool {
 	if x.keys != nil {
-		return false, nil
+		return false
 	}
 	if x.event.Private != nil {
-		return !*x.event.Private, nil
+		return !*x.event.Private
+	}
+	if x.in.GitHubToken == "" {
+		return true
 	}
 	api, err := x.api()
 	if err != nil {
-		return false, err
+		return true
 	}
-	private, err := api.Private(ctx)
-	return err != nil || !private, nil
+	private, err := api.Private(context.Background())
+	return err != nil || !private
 }
 
 // findBase notes the commit that the job was checked out at: the remote has it,

@@ -28,7 +28,7 @@ func (a *App) actionPostCommand() *cobra.Command {
 // checked like those of any run.
 func (a *App) actionPost() error {
 	err := errors.Join(shell.Undumpable(), shell.Adopt())
-	x := &action{app: a, log: job.NewCommands(a.Stdout, a.Getenv("GITHUB_WORKSPACE"))}
+	x := &action{app: a, after: true, log: job.NewCommands(a.Stdout, a.Getenv("GITHUB_WORKSPACE"))}
 	defer x.log.Close()
 	if err == nil {
 		err = x.post(context.Background())
@@ -88,11 +88,7 @@ func (x *action) storeLeft(ctx context.Context, s services, id string) error {
 }
 
 func (x *action) storeRun(ctx context.Context, s services, c chain, run *state.Run) error {
-	open, err := x.isOpen(ctx)
-	if err != nil {
-		return err
-	}
-	d := x.newDepot(s, run.WorkflowID, open)
+	d := x.newDepot(s, run.WorkflowID)
 	d.base, d.chain = x.base, c
 	if err := d.adoptSent(ctx); err != nil {
 		return err

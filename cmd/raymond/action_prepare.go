@@ -65,7 +65,7 @@ func (x *action) conceal() {
 	for _, v := range x.mask.Values() {
 		x.log.AddMask(v)
 	}
-	if len(short) > 0 {
+	if len(short) > 0 && !x.after {
 		x.warn("these secrets are too short to be masked in what is stored and shown: " + strings.Join(short, ", "))
 	}
 }

@@ -321,8 +321,9 @@ func (x *action) saveBeside(d *drive, take func(*state.Run) (*image, error)) {
 		Save: x.depot.save, Stored: x.depot.slots.Stored, Interval: x.in.CheckpointInterval,
 	})
 	d.host.aside = asBodies(x.depot.saver.Events())
+	began := time.Now()
 	d.host.saved = func(run *state.Run, now time.Time) {
-		if !x.depot.saver.Due(now) {
+		if now.Sub(began) < x.in.CheckpointInterval || !x.depot.saver.Due(now) {
 			return
 		}
 		if img, err := take(run); err == nil {

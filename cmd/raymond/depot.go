@@ -27,7 +27,7 @@ type depot struct {
 	mask   *mask.Set
 	git    *workspace.Git // nil: work in the workspace is not stored
 	base   string         // the commit that the job was checked out at
-	open   bool           // anybody may read what is stored, and there is no key
+	isOpen func() bool    // anybody may read what is stored, and there is no key
 	dir    string         // of the run's own files: the chain is noted there
 	temp   string         // where checkpoints are made
 	origin checkpoint.Manifest
@@ -189,7 +189,7 @@ func (d *depot) write(ctx context.Context, f *os.File, img *image) (checkpoint.W
 		return checkpoint.Written{}, err
 	}
 	d.notes = work.notes
-	if d.open {
+	if d.isOpen() {
 		m.Transcripts = nil
 		m.LeftOut = []checkpoint.LeftOut{
 			{What: "transcripts", Held: len(img.transcripts) > 0}, {What: "workspace", Held: work.held},

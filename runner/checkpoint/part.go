@@ -18,8 +18,13 @@ type Part struct {
 	Data []byte // what to store when Path is ""
 }
 
-// open returns the bytes to store.
+// open returns the bytes to store. What is too large is told before hundreds of
+// megabytes are packed in vain.
 func (p *Part) open() (io.ReadCloser, error) {
+	limit := entryLimit(p.Name)
+	if p.Path == "" && int64(len(p.Data)) > limit {
+		return nil, tooLarge(limit)
+	}
 	if p.Path == "" {
 		return io.NopCloser(bytes.NewReader(p.Data)), nil
 	}
@@ -30,8 +35,7 @@ func (p *Part) open() (io.ReadCloser, error) {
 	if p.Size >= 0 {
 		size = p.Size
 	}
-	// Told before hundreds of megabytes are packed in vain.
-	if limit := entryLimit(p.Name); size > limit {
+	if size > limit {
 		return nil, errors.Join(tooLarge(limit), f.Close())
 	}
 	if p.Size < 0 {

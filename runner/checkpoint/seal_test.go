@@ -26,13 +26,18 @@ func refused(t *testing.T, what string, data []byte, keys *checkpoint.Keys, want
 	}
 }
 
-// TestAnyChangedByteIsNoticed: of a small sealed checkpoint each byte, and of a
-// large one many.
+// TestAnyChangedByteIsNoticed: of a small sealed checkpoint each byte outside of
+// the age file and many in it, and of a large one some anywhere.
 func TestAnyChangedByteIsNoticed(t *testing.T) {
 	keys, _ := newKeys(t, 1)
 	rnd := rand.New(rand.NewPCG(1, 2))
 	small, _ := write(t, writing(keys))
+	from := bytes.Index(small, []byte("age-encryption"))
+	to := from + len(entries(t, small)["bundle.age"])
 	for at := range small {
+		if from <= at && at < to && at%5 > 0 {
+			continue
+		}
 		refused(t, fmt.Sprintf("byte %d", at), flipped(small, at, rnd), keys, "")
 	}
 	large, _ := write(t, checkpoint.Writing{Manifest: manifest(), Keys: keys, Parts: []checkpoint.Part{{Name: "logs/x", Data: noise(300_000)}}})

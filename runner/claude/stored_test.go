@@ -63,6 +63,11 @@ func TestTranscriptOfASession(t *testing.T) {
 	if err := os.Symlink(dir, link); err != nil {
 		t.Fatal(err)
 	}
+	for _, name := range []string{"../" + sessionUUID, "a-1"} { // files whose names are no session's
+		if err := os.WriteFile(filepath.Join(filepath.Dir(file), name+".jsonl"), []byte(prompted), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
 	for _, tt := range []struct {
 		session string
 		dirs    []string

@@ -159,10 +159,43 @@ func (silent) Find(ctx context.Context, _ string) ([]artifacts.Stored, error) {
 	return nil, &artifacts.ServiceError{Op: "list artifacts", Attempts: 1, Err: ctx.Err()}
 }
 
+// slowService takes six seconds for a list, of nothing.
+type slowService struct{ keep.Service }
+
+func (slowService) List(ctx context.Context, _ string) ([]artifacts.Artifact, error) {
+	return nil, artifacts.Sleep(ctx, 6*time.Second)
+}
+
+// slowDownload is an API whose downloads take a minute.
+type slowDownload struct{ toldAPI }
+
+func (slowDownload) Download(ctx context.Context, _ artifacts.Stored, _ int64, _ *os.File) (int64, error) {
+	return 0, artifacts.Sleep(ctx, time.Minute)
+}
+
+// TestDownloadsMayTakeLonger than looking.
+func TestDownloadsMayTakeLonger(t *testing.T) {
+	temp := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		const home = artifactstest.Repository
+		api := toldAPI{artifacts.Stored{Artifact: artifacts.Artifact{ID: 1}, RunID: 1, HeadRepository: home, Repository: home},
+			artifacts.RunInfo{ID: 1, Path: ownFile, HeadBranch: "main", HeadRepository: home}}
+		found, err := (&keep.Finder{Service: slowService{}, Archive: slowDownload{api}}).Find(t.Context(), keep.Query{
+			Mode: keep.Auto, Key: key, RepositoryID: home, Workflow: ownFile, Branch: "main", Temp: temp,
+			Read: func(*os.File, int64, string) (checkpoint.Manifest, string, error) {
+				return checkpoint.Manifest{Key: key, RepositoryID: home, RunID: 1}, "", nil
+			},
+		})
+		if kind(found, err) != "found" {
+			t.Errorf("%s, %v; want it found", kind(found, err), err)
+		}
+	})
+}
+
 // TestLookingTakesTenSeconds at most; a caller that gives up ends it sooner.
 func TestLookingTakesTenSeconds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f := &keep.Finder{Archive: silent{}}
+		f := &keep.Finder{Service: slowService{}, Archive: silent{}}
 		began := time.Now()
 		found, err := f.Find(t.Context(), keep.Query{Mode: keep.Auto, Key: key})
 		if took := time.Since(began); took != 10*time.Second || kind(found, err) != "warned" {

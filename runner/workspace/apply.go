@@ -2,7 +2,6 @@ package workspace
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -108,7 +107,7 @@ func (w *restorer) setIndex(ctx context.Context, t *treePlan) error {
 func (t *treePlan) indexChanges() string {
 	var remove, add strings.Builder
 	gone := func(path string) {
-		fmt.Fprintf(&remove, "0 %s\t%s\x00", strings.Repeat("0", 40), path)
+		fmt.Fprintf(&remove, "0 %s\t%s\x00", nullID(t.format), path)
 	}
 	for path, have := range t.now {
 		_, added := t.want.added[path]
@@ -171,7 +170,7 @@ func (w *restorer) moveBranches(ctx context.Context, p *plan) error {
 	for _, m := range p.moves {
 		from := m.from
 		if from == "" {
-			from = strings.Repeat("0", len(m.to))
+			from = nullID(p.Format)
 		}
 		fmt.Fprintf(&in, "update refs/heads/%s\x00%s\x00%s\x00", m.name, m.to, from)
 	}
@@ -181,18 +180,23 @@ func (w *restorer) moveBranches(ctx context.Context, p *plan) error {
 // setHead makes HEAD stand for the branch or the commit that it did.
 func (w *restorer) setHead(ctx context.Context, t *treePlan) error {
 	c := call{dir: t.dir}
+	now, err := w.output(ctx, c, "symbolic-ref", "--quiet", "HEAD")
+	if err != nil && !exited(err, 1) {
+		return err
+	}
+	ref := strings.TrimSuffix(string(now), "\n")
 	if t.Branch != "" {
-		ref := "refs/heads/" + t.Branch
-		now, err := w.output(ctx, c, "symbolic-ref", "--quiet", "HEAD")
-		if err == nil && strings.TrimSuffix(string(now), "\n") == ref {
+		if ref == "refs/heads/"+t.Branch {
 			return nil
 		}
-		if err != nil && !exited(err, 1) {
-			return err
-		}
-		return w.run(ctx, c, "symbolic-ref", "-m", "raymond: restore", "HEAD", ref)
+		return w.run(ctx, c, "symbolic-ref", "-m", "raymond: restore", "HEAD", "refs/heads/"+t.Branch)
+	}
+	id, err := w.output(ctx, c, "rev-parse", "--quiet", "--verify", "HEAD")
+	if err != nil && !exited(err, 1) {
+		return err
+	}
+	if ref == "" && strings.TrimSpace(string(id)) == t.Head {
+		return nil
 	}
 	return w.run(ctx, c, "update-ref", "--no-deref", "-m", "raymond: restore", "HEAD", t.Head)
 }
-
-var errChanged = errors.New("it changed while the work was restored")

@@ -19,7 +19,7 @@ func (w *restorer) planTrees(ctx context.Context, p *plan) error {
 		return err
 	}
 	for i, saved := range p.Trees {
-		t := &treePlan{tree: saved, dir: w.Dir(saved.Dir), want: listings[i]}
+		t := &treePlan{tree: saved, dir: w.Dir(saved.Dir), format: p.Format, want: listings[i]}
 		p.trees = append(p.trees, t)
 		if t.isNew, err = w.isNewTree(ctx, p, t); err != nil {
 			return err
@@ -82,7 +82,7 @@ func (w *restorer) compare(ctx context.Context, t *treePlan) error {
 	if err != nil {
 		return err
 	}
-	c := &comparison{treePlan: t, disk: newDisk(root, len(t.Head)), filters: filters}
+	c := &comparison{treePlan: t, disk: newDisk(root, t.format), filters: filters}
 	for _, p := range c.paths() {
 		if err := c.path(p); err != nil {
 			return err
@@ -203,7 +203,7 @@ func (c *comparison) file(p string, clean bool) error {
 	}
 	switch {
 	case have == want: // also when there should be none, and there is none
-	case have.mode == modeNone && wanted, clean:
+	case have == (item{}) && wanted, clean:
 		c.write = append(c.write, p)
 	case have.mode == modeDir && wanted: // what is in it is looked at later
 		c.write = append(c.write, p)

@@ -24,15 +24,15 @@ type disk struct {
 	dirs map[string]bool // whether a path is a real folder
 }
 
-func newDisk(root *os.Root, idSize int) *disk {
+func newDisk(root *os.Root, format string) *disk {
 	d := &disk{root: root, hash: sha1.New, dirs: map[string]bool{".": true}}
-	if idSize == 2*sha256.Size {
+	if format == "sha256" {
 		d.hash = sha256.New
 	}
 	return d
 }
 
-// at returns the mode and the object id of what is at a path: modeNone for nothing,
+// at returns the mode and the object id of what is at a path: neither for nothing,
 // also when the way there leads through a link, and no id for folders.
 func (d *disk) at(p string) (item, error) {
 	if ok, err := d.isDir(path.Dir(p)); !ok {

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/go-json-experiment/json"
 )
@@ -144,10 +145,15 @@ func decodeIndex(data []byte) (index, error) {
 
 // isID reports whether s is an object id of a format.
 func isID(s, format string) bool {
-	if size := map[string]int{"sha1": 40, "sha256": 64}[format]; len(s) != size || size == 0 {
-		return false
+	return (format == "sha1" || format == "sha256") && len(s) == len(nullID(format)) && isHex(s)
+}
+
+// nullID is the object id that stands for nothing.
+func nullID(format string) string {
+	if format == "sha256" {
+		return strings.Repeat("0", 64)
 	}
-	return isHex(s)
+	return strings.Repeat("0", 40)
 }
 
 func isHex(s string) bool {

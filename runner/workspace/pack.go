@@ -164,17 +164,23 @@ func (p *packer) held(ctx context.Context) (bool, error) {
 		p.base != "" && p.trees[0].Head != p.base {
 		return true, nil
 	}
-	out, err := p.output(ctx, call{dir: p.bare, bare: p.bare, in: text(p.range_(p.tips()...))}, "rev-list", "--max-count=1", "--stdin")
+	out, err := p.output(ctx, call{dir: p.bare, bare: p.bare, in: text(p.reach(p.tips()...))}, "rev-list", "--max-count=1", "--stdin")
 	return len(out) > 0, err
 }
 
-// range_ names commits and what they reach, but for what is known.
-func (p *packer) range_(tips ...string) string {
+// reach names commits and what they reach, but for what is known.
+func (p *packer) reach(tips ...string) string {
 	var b strings.Builder
 	for _, id := range tips {
 		b.WriteString(id + "\n")
 	}
-	for _, id := range p.has {
+	return b.String() + without(p.has)
+}
+
+// without has git leave out commits and what they reach.
+func without(ids []string) string {
+	var b strings.Builder
+	for _, id := range ids {
 		b.WriteString("^" + id + "\n")
 	}
 	return b.String()
@@ -189,7 +195,7 @@ func (w *saver) write(ctx context.Context, p *packer, r *repository) error {
 	defer f.Close()
 	sum := sha256.New()
 	out := &bounded{w: io.MultiWriter(f, sum), left: w.limit - w.used}
-	err = w.run(ctx, call{dir: p.bare, bare: p.bare, in: text(p.range_(saveRef)), out: out}, "bundle", "create", "--quiet", "-", "--stdin")
+	err = w.run(ctx, call{dir: p.bare, bare: p.bare, in: text(p.reach(saveRef)), out: out}, "bundle", "create", "--quiet", "-", "--stdin")
 	if out.full {
 		return p.tooLarge(ctx, w.limit)
 	}
@@ -272,7 +278,7 @@ func largest(all []heavy) string {
 
 // tooLarge names the largest of what a bundle would hold.
 func (p *packer) tooLarge(ctx context.Context, limit int64) error {
-	c := call{dir: p.bare, bare: p.bare, in: text(p.range_(saveRef))}
+	c := call{dir: p.bare, bare: p.bare, in: text(p.reach(saveRef))}
 	objects, err := p.output(ctx, c, "rev-list", "--objects", "--stdin")
 	if err != nil {
 		return errors.Join(ErrTooLarge, err)

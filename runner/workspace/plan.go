@@ -50,15 +50,11 @@ func collides(name string, branches []branch) string {
 // checkMove returns a *Conflict when a branch has commits that are neither in the
 // saved work, nor at the remote, nor in what was checked out here.
 func (w *restorer) checkMove(ctx context.Context, p *plan, m move) error {
-	var in strings.Builder
-	fmt.Fprintf(&in, "%s\n^%s\n", m.from, p.Save)
-	for _, id := range p.at.remote {
-		fmt.Fprintf(&in, "^%s\n", id)
-	}
+	in := m.from + "\n^" + p.Save + "\n" + without(p.at.remote)
 	if _, head := p.at.head(p.dir); head != "" {
-		fmt.Fprintf(&in, "^%s\n", head)
+		in += "^" + head + "\n"
 	}
-	out, err := w.output(ctx, call{dir: p.common, bare: p.common, in: text(in.String())}, "rev-list", "--max-count=1", "--stdin")
+	out, err := w.output(ctx, call{dir: p.common, bare: p.common, in: text(in)}, "rev-list", "--max-count=1", "--stdin")
 	if err != nil {
 		return err
 	}
@@ -72,9 +68,10 @@ func (w *restorer) checkMove(ctx context.Context, p *plan, m move) error {
 // treePlan is what is to be done to one worktree.
 type treePlan struct {
 	tree
-	dir   string // here
-	isNew bool   // it has to be made
-	want  *listing
+	dir    string // here
+	format string // of object ids
+	isNew  bool   // it has to be made
+	want   *listing
 
 	now     map[string]item    // the index as it is
 	staged  map[string]*entry  // what in it is not as HEAD has it

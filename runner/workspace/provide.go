@@ -107,6 +107,6 @@ func (w *restorer) verify(ctx context.Context, p *plan) error {
 			return fmt.Errorf("commit %s is not among those that were saved", id)
 		}
 	}
-	c.in = text(p.Save + "\n--not\n" + strings.Join(p.Needs, "\n") + "\n")
+	c.in = text(p.Save + "\n" + without(p.Needs))
 	return w.run(ctx, c, "rev-list", "--objects", "--quiet", "--stdin")
 }

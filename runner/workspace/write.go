@@ -39,9 +39,9 @@ func (w *restorer) writeFiles(ctx context.Context, p *plan, t *treePlan) error {
 	for _, path := range t.write {
 		ids = append(ids, t.want.work[path].id)
 	}
-	return w.blobs(ctx, p.common, ids, func(i int, r io.Reader, size int64) error {
+	return w.blobs(ctx, p.common, ids, func(i int, blob io.Reader) error {
 		path := t.write[i]
-		if err := replaceFile(root, path, t.want.work[path].mode, io.LimitReader(r, size)); err != nil {
+		if err := replaceFile(root, path, t.want.work[path].mode, blob); err != nil {
 			return fmt.Errorf("write %q: %w", path, err)
 		}
 		return nil
@@ -89,6 +89,8 @@ func replaceFile(root *os.Root, p, mode string, r io.Reader) error {
 	}
 	return root.Rename(beside, p)
 }
+
+var errChanged = errors.New("it changed while the work was restored")
 
 // makeDir makes a folder. A link on the way is not followed, wherever it leads.
 func makeDir(root *os.Root, dir string) error {
@@ -152,8 +154,8 @@ func writeFile(root *os.Root, p, mode string, r io.Reader) error {
 	return errors.Join(err, f.Close())
 }
 
-// blobs reads blobs, in the order of their ids. take must read to the end.
-func (t *tool) blobs(ctx context.Context, common string, ids []string, take func(i int, r io.Reader, size int64) error) error {
+// blobs hands on blobs, in the order of their ids.
+func (t *tool) blobs(ctx context.Context, common string, ids []string, take func(i int, blob io.Reader) error) error {
 	if len(ids) == 0 {
 		return nil
 	}
@@ -173,7 +175,7 @@ func (t *tool) blobs(ctx context.Context, common string, ids []string, take func
 	return err
 }
 
-func readBlobs(from io.Reader, ids []string, take func(i int, r io.Reader, size int64) error) error {
+func readBlobs(from io.Reader, ids []string, take func(i int, blob io.Reader) error) error {
 	r := bufio.NewReaderSize(from, 1<<16)
 	for i, id := range ids {
 		line, err := r.ReadString('\n')
@@ -184,11 +186,13 @@ func readBlobs(from io.Reader, ids []string, take func(i int, r io.Reader, size 
 		if n, err := fmt.Sscanf(line, id+" blob %d\n", &size); n != 1 || err != nil {
 			return fmt.Errorf("git cat-file: %q is no blob %s", strings.TrimSpace(line), id)
 		}
-		if err := take(i, r, size); err != nil {
+		blob := &io.LimitedReader{R: r, N: size}
+		if err := take(i, blob); err != nil {
 			return err
 		}
-		if _, err := r.Discard(1); err != nil {
-			return err
+		// Whoever was cut off has taken for the end what was not.
+		if _, err := r.Discard(1); err != nil || blob.N > 0 {
+			return fmt.Errorf("git cat-file: blob %s is cut off: %w", id, errors.Join(err, io.ErrUnexpectedEOF))
 		}
 	}
 	return nil
