@@ -34,7 +34,8 @@ type action struct {
 	notes   []string
 	summary *report.Summary // nil: there is none
 	scope   *scope
-	source  string // path of the workflow in the workspace
+	source  string // where the workflow is read from
+	place   string // of the source in the repository, when it is read from elsewhere
 	base    string // the commit that the job was checked out at; "" for none
 	depot   *depot // where checkpoints go; nil when they go nowhere
 

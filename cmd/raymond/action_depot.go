@@ -18,8 +18,7 @@ func (x *action) openDepot(ctx context.Context, d *drive, s services, found *kee
 		x.warn("the job has no results service (ACTIONS_RUNTIME_TOKEN is not set): nothing is stored, and no later job can go on with this run")
 		return nil
 	}
-	x.depot = x.newDepot(s, d.run.WorkflowID)
-	x.depot.base = x.base
+	x.depot = x.newDepot(s, d.run.WorkflowID, chain{})
 	standing := found.Standing
 	if t != nil {
 		m := found.Manifest
@@ -37,11 +36,13 @@ func (x *action) openDepot(ctx context.Context, d *drive, s services, found *kee
 }
 
 // newDepot is the depot of a run whose chain is not known yet.
-func (x *action) newDepot(s services, id string) *depot {
+func (x *action) newDepot(s services, id string, c chain) *depot {
 	d := &depot{
 		service: s.runtime, query: x.query(), keys: x.keys, mask: x.mask, isOpen: sync.OnceValue(x.isOpen), dir: filepath.Join(x.dir, id), temp: x.dir, origin: x.origin(),
+		base: x.base, chain: c,
 		slots: keep.NewSlots(keep.SlotsOptions{
 			Service: s.runtime, Key: x.key, Retention: time.Duration(x.in.RetentionDays) * 24 * time.Hour,
+			Stored: c.Stored, Ours: x.after,
 		}),
 	}
 	if x.in.Workspace == job.WorkspaceGit {

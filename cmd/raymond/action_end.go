@@ -139,8 +139,8 @@ func (x *action) placeOf(where string) (string, int) {
 
 // output writes the outputs of the step.
 func (x *action) output(all []*fault) error {
-	if x.files == nil {
-		return nil
+	if x.files == nil || x.app.Getenv("GITHUB_OUTPUT") == "" {
+		return nil // not in a job
 	}
 	values := map[string]string{"error-class": ""}
 	if len(all) > 0 {

@@ -61,7 +61,7 @@ func (x *action) takeCommitted(ctx context.Context) error {
 	if err := errors.Join(os.RemoveAll(dir), c.extract(ctx, rel, dir)); err != nil {
 		return deny(fmt.Sprintf("the states can't be read from commit %s: %v", commit, err))
 	}
-	x.source = filepath.Join(dir, rel)
+	x.source, x.place = filepath.Join(dir, rel), rel
 	return nil
 }
 
@@ -185,7 +185,10 @@ func (x *action) retell(d *drive, to report.Reporter) error {
 // fileOf is the path of a state's file in the repository.
 func (x *action) fileOf(name string) string {
 	st, ok := x.scope.workflow.State(name)
-	rel, err := filepath.Rel(x.top, x.scope.path)
+	rel, err := x.place, error(nil)
+	if rel == "" {
+		rel, err = filepath.Rel(x.top, x.scope.path)
+	}
 	if !ok || err != nil || !filepath.IsLocal(rel) || strings.EqualFold(filepath.Ext(rel), ".zip") {
 		return ""
 	}

@@ -42,43 +42,50 @@ func (a *App) actionPost() error {
 	return errors.Join(append(out, x.log.Close())...)
 }
 
-// post stores what is left to store. Inputs that are wrong were the main part's
-// matter, and then there is nothing.
+// post ends what the main part left running, and stores what is left to store.
+// Inputs that are wrong were the main part's matter, and then there is nothing.
 func (x *action) post(ctx context.Context) error {
-	if err := x.prepare(); err != nil || x.in.Mode != job.ModeRun || x.in.Store == job.StoreLocal {
+	if err := x.prepare(); err != nil || x.in.Mode != job.ModeRun {
 		return nil
 	}
 	ids, err := state.List(x.dir)
-	if err != nil {
+	if err != nil || len(ids) == 0 {
 		return err
 	}
-	s, err := x.openServices()
-	if err != nil || s.runtime == nil {
-		return err
+	var s services
+	if x.in.Store == job.StoreArtifact {
+		if s, err = x.openServices(); err != nil {
+			return err
+		}
+		x.findBase(ctx)
 	}
-	x.findBase(ctx)
 	var errs []error
 	for _, id := range ids {
-		errs = append(errs, x.storeLeft(ctx, s, id))
+		errs = append(errs, x.finish(ctx, s, id))
 	}
 	return errors.Join(errs...)
 }
 
-// storeLeft stores a run of the main part, unless its end is stored.
-func (x *action) storeLeft(ctx context.Context, s services, id string) error {
-	c, err := readChain(filepath.Join(x.dir, id))
-	if errors.Is(err, os.ErrNotExist) {
-		return nil // nothing of it was to be stored
-	}
-	if err != nil {
-		return err
-	}
+// finish ends what is left of a run on this machine and stores its end, unless
+// that is stored. A run of a shared folder that somebody drives is his.
+func (x *action) finish(ctx context.Context, s services, id string) error {
 	store, run, err := state.Open(x.dir, id, holder())
+	var locked *state.Locked
+	if errors.As(err, &locked) && x.in.Store == job.StoreLocal {
+		return nil
+	}
 	if err != nil {
 		return err
 	}
 	defer store.Close()
 	if err := sweep(run.Mark); err != nil {
+		return err
+	}
+	c, err := readChain(filepath.Join(x.dir, id))
+	if errors.Is(err, os.ErrNotExist) || s.runtime == nil {
+		return nil // nothing of it was to be stored
+	}
+	if err != nil {
 		return err
 	}
 	if run.Progress.Seq == c.Seq && run.Progress.Status == c.Status {
@@ -88,8 +95,7 @@ func (x *action) storeLeft(ctx context.Context, s services, id string) error {
 }
 
 func (x *action) storeRun(ctx context.Context, s services, c chain, run *state.Run) error {
-	d := x.newDepot(s, run.WorkflowID)
-	d.base, d.chain = x.base, c
+	d := x.newDepot(s, run.WorkflowID, c)
 	if err := d.adoptSent(ctx); err != nil {
 		return err
 	}

@@ -25,9 +25,9 @@ jobs:
       - id: raymond
         uses: acme/raymond-action@v1
         with: {workflow: flow, env: SIDE_EFFECTS, anthropic-api-key: dummy-key-123456}
-`)
+`+keepState)
 	r := c.run(nil)
-	t.Log(r)
+	t.Log(shown(r))
 	s := wantStep(t, r, "one", "raymond", "success", map[string]string{"result": "done"})
-	t.Log(s.Outputs, c.effects(), c.stored(nil)[0].manifest, len(stepEvents(t, s)))
+	t.Log(s.Outputs, c.effects(), c.stored(nil)[0].manifest, len(c.keptEvents("one")), s.Took, r.Steps)
 }

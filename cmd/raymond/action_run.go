@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -199,7 +200,9 @@ func (x *action) putBack(ctx context.Context, d *drive, t *taken) (*state.Run, e
 		return nil, err
 	}
 	where := checkpoint.Relocation(m.Places, x.placesHere(), trees)
-	if len(trees) > 0 && x.in.Workspace == job.WorkspaceGit {
+	if len(trees) > 0 && x.in.Workspace == job.WorkspaceNone {
+		x.notes = append(x.notes, "The work in the workspace was not put back: `workspace: none`.")
+	} else if len(trees) > 0 {
 		if err := x.restoreWork(ctx, work, where); err != nil {
 			return nil, err
 		}
@@ -217,13 +220,32 @@ func (x *action) putBack(ctx context.Context, d *drive, t *taken) (*state.Run, e
 			return nil, &fault{class: classConflict, where: dir, what: "can't be made: " + err.Error()}
 		}
 	}
-	sessions := &claude.Backend{Env: d.host.agents}
-	for _, tr := range m.Transcripts {
-		if err := sessions.Place(tr.Session, where(tr.Dir), filepath.Join(from, filepath.FromSlash(checkpoint.TranscriptName(tr.Session)))); err != nil {
-			return nil, &fault{class: classRuntime, where: "transcript " + tr.Session, what: err.Error()}
-		}
+	if err := x.placeTranscripts(d, t.found, where); err != nil {
+		return nil, err
+	}
+	if leftOut(m, "transcripts") {
+		run.Forget(func(string) bool { return true })
+		x.notes = append(x.notes, "Agents began new conversations: the checkpoint lacked the transcripts of the old ones.")
 	}
 	return run, x.install(run, from)
+}
+
+// leftOut reports whether a checkpoint lacks something that there was.
+func leftOut(m *checkpoint.Manifest, what string) bool {
+	return slices.ContainsFunc(m.LeftOut, func(l checkpoint.LeftOut) bool { return l.What == what && l.Held })
+}
+
+// placeTranscripts puts conversations where the agent CLI of this machine looks
+// for them.
+func (x *action) placeTranscripts(d *drive, found *keep.Found, where func(string) string) error {
+	sessions := &claude.Backend{Env: d.host.agents}
+	for _, t := range found.Manifest.Transcripts {
+		from := filepath.Join(found.Dir, filepath.FromSlash(checkpoint.TranscriptName(t.Session)))
+		if err := sessions.Place(t.Session, where(t.Dir), from); err != nil {
+			return &fault{class: classRuntime, where: "transcript " + t.Session, what: err.Error()}
+		}
+	}
+	return nil
 }
 
 // savedTrees are the tops of the git worktrees of which a checkpoint has work.

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -73,7 +74,7 @@ func newConsumer(t testing.TB, archive string) *consumer {
 		Repo: acttest.Repository(t, archive), Workflow: workflowFile, Payload: privatePayload,
 		Actions: map[string]string{actionName: releaseFolder(t)}, Artifacts: t.TempDir(),
 		Env: map[string]string{
-			"SIDE_EFFECTS": filepath.Join(t.TempDir(), "effects"),
+			"SIDE_EFFECTS": filepath.Join(t.TempDir(), "effects"), "KEEP": t.TempDir(),
 			// A race must not pass for an exit code of ours, nor cost a second at exit.
 			"GORACE": "atexit_sleep_ms=0 halt_on_error=1 exitcode=99",
 		},
@@ -124,6 +125,7 @@ func (c *consumer) effects() []string {
 
 // with returns a copy for another event; change may alter it.
 func (c *consumer) with(change func(*acttest.Config)) acttest.Config {
+	c.t.Helper()
 	config := c.Config
 	config.Env = map[string]string{}
 	for name, value := range c.Env {
@@ -131,6 +133,10 @@ func (c *consumer) with(change func(*acttest.Config)) acttest.Config {
 	}
 	if change != nil {
 		change(&config)
+	}
+	// Act's server breaks off at a run that has no folder yet, and fills its log.
+	if err := os.MkdirAll(filepath.Join(config.Artifacts, strconv.FormatInt(max(1, config.RunID), 10)), 0o755); err != nil {
+		c.t.Fatal(err)
 	}
 	return config
 }
@@ -152,9 +158,24 @@ func (c *consumer) wait(r *acttest.Running) *acttest.Result {
 	c.t.Helper()
 	res := r.Wait()
 	if len(res.Left) > 0 {
-		c.t.Errorf("processes after the end of the run: got %q, want none\n%v", res.Left, res)
+		c.t.Errorf("processes after the end of the run: got %q, want none\n%s", res.Left, shown(res))
 	}
 	return res
+}
+
+// shown is what a failure shows of a run: what its steps wrote, without the secrets
+// that they named.
+func shown(r *acttest.Result) string {
+	var b strings.Builder
+	for line := range strings.Lines(r.String()) {
+		if strings.HasPrefix(line, "--- act") && len(r.Steps) > 0 {
+			break
+		}
+		if !strings.HasPrefix(line, "::add-mask::") {
+			b.WriteString(line)
+		}
+	}
+	return b.String()
 }
 
 // wantStep checks the result of a step's main part, "success" or "failure", and
@@ -163,14 +184,14 @@ func wantStep(t testing.TB, r *acttest.Result, job, id, result string, outputs m
 	t.Helper()
 	s := r.Step(job, id)
 	if s == nil || s.Result != result {
-		t.Fatalf("job %s, step %s: got %v\nwant %s", job, id, r, result)
+		t.Fatalf("job %s, step %s: got %s\nwant %s", job, id, shown(r), result)
 	}
 	got := map[string]string{}
 	for name := range outputs {
 		got[name] = s.Outputs[name]
 	}
 	if diff := cmp.Diff(outputs, got); diff != "" {
-		t.Errorf("job %s, step %s: outputs (-want +got):\n%s\n%v", job, id, diff, r)
+		t.Errorf("job %s, step %s: outputs (-want +got):\n%s\n%s", job, id, diff, shown(r))
 	}
 	return s
 }
@@ -186,10 +207,25 @@ func annotated(s *acttest.Step, level string) []string {
 	return texts
 }
 
-// stepEvents reads the event log that a step's output names.
-func stepEvents(t testing.TB, s *acttest.Step) []state.Event {
-	t.Helper()
-	return eventsIn(t, s.Outputs["events-file"])
+// keepState is a step that keeps the files of a job's runs after its end, when
+// act removes them.
+const keepState = "      - {if: always(), run: 'cp -R \"$RUNNER_TEMP/raymond\" \"$KEEP/$GITHUB_JOB\"'}\n"
+
+// kept returns the one file of a job that keepState has kept and that a pattern,
+// relative to its state folder, fits.
+func (c *consumer) kept(job, pattern string) string {
+	c.t.Helper()
+	found, err := filepath.Glob(filepath.Join(c.Env["KEEP"], job, pattern))
+	if err != nil || len(found) != 1 {
+		c.t.Fatalf("files of job %s at %s: got %q (%v), want one", job, pattern, found, err)
+	}
+	return found[0]
+}
+
+// keptEvents is the event log of a job's one run.
+func (c *consumer) keptEvents(job string) []state.Event {
+	c.t.Helper()
+	return eventsIn(c.t, c.kept(job, "*/*/events.jsonl"))
 }
 
 // storedRun is a checkpoint that was stored as an artifact.

@@ -71,10 +71,13 @@ func (img *image) logs() ([]checkpoint.Part, error) {
 			return err
 		}
 		rel, err := filepath.Rel(img.dir, path)
-		if room -= info.Size(); err == nil && room >= 0 {
-			parts = append(parts, checkpoint.Part{Name: filepath.ToSlash(rel), Path: path, Size: info.Size()})
+		name := filepath.ToSlash(rel)
+		if err != nil || checkpoint.CheckName(name) != nil || info.Size() > room {
+			return err
 		}
-		return err
+		room -= info.Size()
+		parts = append(parts, checkpoint.Part{Name: name, Path: path, Size: info.Size()})
+		return nil
 	})
 	return parts, err
 }

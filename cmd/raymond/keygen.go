@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/raymond-action/raymond-action/artifacts"
 	"github.com/raymond-action/raymond-action/runner/checkpoint"
 )
 
@@ -33,7 +34,7 @@ func judgeCheckpoint(err error) *fault {
 	switch {
 	case errors.Is(err, checkpoint.ErrSealed):
 		return &fault{class: classDenied, where: "checkpoint", what: err.Error()}
-	case errors.Is(err, checkpoint.ErrNotSigned):
+	case errors.Is(err, checkpoint.ErrNotSigned), errors.Is(err, artifacts.ErrDigest), errors.Is(err, artifacts.ErrTooLarge):
 		return &fault{class: classBadState, where: "checkpoint", what: err.Error()}
 	case errors.As(err, &invalid):
 		return &fault{class: classBadState, where: "checkpoint", what: err.Error(), hint: "it is left as it is; resume: never begins a new run"}

@@ -41,7 +41,7 @@ var layers = map[string]layer{
 	"runner/claude/claudetest":        {ours: "runner/claude/pin", foreign: "github.com/gofrs/flock"},
 	"runner/mask":                     {},
 	"runner/claude/keyproxy":          {ours: "runner/mask"},
-	"runner/workspace":                {},
+	"runner/workspace":                {foreign: "github.com/go-json-experiment/json"},
 	"runner/checkpoint":               {ours: "state artifacts", foreign: "filippo.io/age github.com/go-json-experiment/json"},
 	"runner/keep":                     {ours: "state artifacts runner/checkpoint"},
 	"artifacts":                       {foreign: "github.com/google/go-github/v60"},

@@ -196,14 +196,28 @@ func (s *step) report() report {
 	tick := time.NewTicker(2 * time.Millisecond)
 	defer tick.Stop()
 	for {
+		ended := s.ended()
 		if r, ok := s.a.reported(); ok {
 			return r
+		}
+		if ended {
+			s.a.t.Fatalf("%q: got an end without a start of the program\n%s%s", s.cmd.Args, s.stdout.String(), s.stderr.String())
 		}
 		select {
 		case <-tick.C:
 		case <-giveUp:
-			s.a.t.Fatalf("%q: got no start of the program\n%s%s", s.cmd.Args, s.stdout.String(), s.stderr.String())
+			s.a.t.Fatalf("%q: got no start of the program within %v", s.cmd.Args, patience)
 		}
+	}
+}
+
+// ended says whether the script has ended, and all that holds its output open.
+func (s *step) ended() bool {
+	select {
+	case <-s.done:
+		return true
+	default:
+		return false
 	}
 }
 

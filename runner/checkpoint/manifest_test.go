@@ -21,6 +21,60 @@ func manifestText(t testing.TB) string {
 	return string(data)
 }
 
+// whole stands for all of a manifest.
+const whole = "whole"
+
+// badManifests are what a good manifest is changed in, where that is told, and how.
+var badManifests = []struct{ old, new, at, what string }{
+	{`"schema": 1`, `"schema": 2`, "schema", "is 2, newer than the 1"},
+	{`"schema": 1`, `"schema": 0`, "schema", "is 0"},
+	{`"schema": 1`, `"schema": "1"`, "schema", "no number"},
+	{`"schema": 1`, `"scheme": 1`, "schema", "is missing"},
+	{`"schema": 1,`, `"schema": 1, "more": 1,`, "more", "unknown"},
+	{`"schema": 1,`, `"schema": 1, "schema": 1,`, "schema", "duplicate"},
+	{`"repository_id": 42`, `"Repository_ID": 42`, "repository_id", "is missing"},
+	{`"repository_id": 42`, `"repository_id": -1`, "repository_id", "negative"},
+	{`"repository_id": 42`, `"repository_id": 1e99`, "repository_id", ""},
+	{`"repository_id": 42`, `"repository_id": "42"`, "repository_id", ""},
+	{`"repository": "o/r"`, `"repository": null`, "repository", "null"},
+	{`"repository": "o/r"`, "\"repository\": \"\xff\"", "repository", ""},
+	{`"workflow_id": "x-yml-main-0123abcd"`, `"workflow_id": "../x"`, "workflow_id", "no workflow id"},
+	{`"generation": 7`, `"generation": 0`, "generation", "at least 1"},
+	{`"previous": "sha256:`, `"previous": "sha1:`, "previous", "no digest"},
+	{`"artifact_id": 9`, `"artifact_id": -9`, "base.artifact_id", "negative"},
+	{`"artifact_id": 9`, `"artifact": 9`, "base.artifact_id", "missing"},
+	{`"run_attempt": 2`, `"run_attempt": -2`, "run_attempt", "negative"},
+	{`"number": 3`, `"number": -3`, "number", "negative"},
+	{`"status": "suspended"`, `"status": "asleep"`, "status", "unknown"},
+	{`"seq": 12`, `"seq": -1`, "seq", "negative"},
+	{`"iterations": 4`, `"iterations": -4`, "iterations", "negative"},
+	{`"total_usd": 0.3`, `"total_usd": -0.3`, "total_usd", ""},
+	{`"workspace": "/home`, `"workspace": "home`, "places.workspace", "absolute"},
+	{`"temp": "/home`, `"temp": "C:home`, "places.temp", "absolute"},
+	{`"os": "linux"`, `"system": "linux"`, "places.os", "missing"},
+	{`"session": "0f8`, `"session": "0F8`, "transcripts[0].session", "UUID"},
+	{`"dir": "/home`, `"dir": "./home`, "transcripts[0].dir", "absolute"},
+	{`"what": "workspace"`, `"what": "state"`, "left_out[0].what", "unknown"},
+	{`"held": true`, `"held": 1`, "left_out[0].held", ""},
+	{`"created": "2026`, `"created": "today 2026`, "created", ""},
+	{`"created": "2026-05-04T03:02:01.005Z"`, `"created": "0001-01-01T00:00:00Z"`, "created", "missing"},
+	{`"name": "logs/main/A.sh.log"`, `"name": "logs/../x"`, "files[1].name", ""},
+	{`"name": "logs/main/A.sh.log"`, `"name": "events.jsonl"`, "files[1].name", "twice"},
+	{`"size": 13`, `"size": -13`, "files[2].size", "want 0"},
+	{`"size": 13`, `"size": 67108865`, "files[2].size", "want 0 to 67108864"},
+	{`"size": 13,`, ``, "files[2].size", "missing"},
+	{`"size": 13,`, `"size": 13, "mode": 7,`, "files[2].mode", "unknown"},
+	{`"sha256": "`, `"sha256": "A`, "files[0].sha256", "no SHA-256"},
+	{`"transcripts": [`, `"transcripts": [], "left_out": [`, "left_out", ""},
+	{`"program": "v1.2.3"`, `"program": ["v1.2.3"]`, "program", ""},
+	{"}\n", "}\n{}", "", "goes on"},
+	{"}\n", "", "", "cut off"},
+	{whole, "", "", "empty"},
+	{whole, "[]", "", "no JSON object"},
+	{whole, "null", "", "null"},
+	{whole, "{}", "schema", "missing"},
+}
+
 // TestManifestIsStrict: what no program of ours writes is refused, and the place
 // named.
 func TestManifestIsStrict(t *testing.T) {
@@ -28,59 +82,14 @@ func TestManifestIsStrict(t *testing.T) {
 	if _, err := checkpoint.DecodeManifest([]byte(good)); err != nil {
 		t.Fatal(err)
 	}
-	for _, tt := range []struct{ old, new, at, what string }{
-		{`"schema": 1`, `"schema": 2`, "schema", "is 2, newer than the 1"},
-		{`"schema": 1`, `"schema": 0`, "schema", "is 0"},
-		{`"schema": 1`, `"schema": "1"`, "schema", "no number"},
-		{`"schema": 1`, `"scheme": 1`, "schema", "is missing"},
-		{`"schema": 1,`, `"schema": 1, "more": 1,`, "more", "unknown"},
-		{`"schema": 1,`, `"schema": 1, "schema": 1,`, "schema", "duplicate"},
-		{`"repository_id": 42`, `"Repository_ID": 42`, "repository_id", "is missing"},
-		{`"repository_id": 42`, `"repository_id": -1`, "repository_id", "negative"},
-		{`"repository_id": 42`, `"repository_id": 1e99`, "repository_id", ""},
-		{`"repository_id": 42`, `"repository_id": "42"`, "repository_id", ""},
-		{`"repository": "o/r"`, `"repository": null`, "repository", "null"},
-		{`"repository": "o/r"`, "\"repository\": \"\xff\"", "repository", ""},
-		{`"workflow_id": "x-yml-main-0123abcd"`, `"workflow_id": "../x"`, "workflow_id", "no workflow id"},
-		{`"generation": 7`, `"generation": 0`, "generation", "at least 1"},
-		{`"previous": "sha256:`, `"previous": "sha1:`, "previous", "no digest"},
-		{`"artifact_id": 9`, `"artifact_id": -9`, "base.artifact_id", "negative"},
-		{`"artifact_id": 9`, `"artifact": 9`, "base.artifact_id", "missing"},
-		{`"run_attempt": 2`, `"run_attempt": -2`, "run_attempt", "negative"},
-		{`"number": 3`, `"number": -3`, "number", "negative"},
-		{`"status": "suspended"`, `"status": "asleep"`, "status", "unknown"},
-		{`"seq": 12`, `"seq": -1`, "seq", "negative"},
-		{`"iterations": 4`, `"iterations": -4`, "iterations", "negative"},
-		{`"total_usd": 0.3`, `"total_usd": -0.3`, "total_usd", ""},
-		{`"workspace": "/home`, `"workspace": "home`, "places.workspace", "absolute"},
-		{`"temp": "/home`, `"temp": "C:home`, "places.temp", "absolute"},
-		{`"os": "linux"`, `"system": "linux"`, "places.os", "missing"},
-		{`"session": "0f8`, `"session": "0F8`, "transcripts[0].session", "UUID"},
-		{`"dir": "/home`, `"dir": "./home`, "transcripts[0].dir", "absolute"},
-		{`"what": "workspace"`, `"what": "state"`, "left_out[0].what", "unknown"},
-		{`"held": true`, `"held": 1`, "left_out[0].held", ""},
-		{`"created": "2026`, `"created": "today 2026`, "created", ""},
-		{`"created": "2026-05-04T03:02:01.005Z"`, `"created": "0001-01-01T00:00:00Z"`, "created", "missing"},
-		{`"name": "logs/main/A.sh.log"`, `"name": "logs/../x"`, "files[1].name", ""},
-		{`"name": "logs/main/A.sh.log"`, `"name": "events.jsonl"`, "files[1].name", "twice"},
-		{`"size": 13`, `"size": -13`, "files[2].size", "want 0"},
-		{`"size": 13`, `"size": 67108865`, "files[2].size", "want 0 to 67108864"},
-		{`"size": 13,`, ``, "files[2].size", "missing"},
-		{`"size": 13,`, `"size": 13, "mode": 7,`, "files[2].mode", "unknown"},
-		{`"sha256": "`, `"sha256": "A`, "files[0].sha256", "no SHA-256"},
-		{`"transcripts": [`, `"transcripts": [], "left_out": [`, "left_out", ""},
-		{`"program": "v1.2.3"`, `"program": ["v1.2.3"]`, "program", ""},
-		{"}\n", "}\n{}", "", "goes on"},
-		{"}\n", "", "", "cut off"},
-		{good, "", "", "empty"},
-		{good, "[]", "", "no JSON object"},
-		{good, "null", "", "null"},
-		{good, "{}", "schema", "missing"},
-	} {
+	for _, tt := range badManifests {
+		if tt.old == whole {
+			tt.old = good
+		}
 		if !strings.Contains(good, tt.old) {
 			t.Fatalf("the manifest lacks %s:\n%s", tt.old, good)
 		}
-		_, err := checkpoint.DecodeManifest([]byte(replaceLast(good, tt.old, tt.new)))
+		_, err := checkpoint.DecodeManifest([]byte(replaced(good, tt.old, tt.new)))
 		want := strings.TrimSuffix("manifest.json: "+tt.at, ": ")
 		var invalid *checkpoint.Invalid
 		if !errors.As(err, &invalid) || invalid.Path != want || !strings.Contains(invalid.What, tt.what) {
@@ -89,9 +98,9 @@ func TestManifestIsStrict(t *testing.T) {
 	}
 }
 
-// replaceLast replaces the first of several alike places, but the end of the file
+// replaced replaces the first of several alike places, but the end of the file
 // rather than the end of an object in it.
-func replaceLast(s, old, with string) string {
+func replaced(s, old, with string) string {
 	if old == "}\n" {
 		return strings.TrimSuffix(s, old) + with
 	}

@@ -22,6 +22,10 @@ type place struct {
 
 func (p *place) linked() bool { return p.gitDir != p.common }
 
+// isSubmodule is not so of a linked worktree within another one, even when somebody
+// added that to the index.
+func (p *place) isSubmodule() bool { return p != nil && p.super != "" && !p.linked() }
+
 // place asks git where a directory lies; nil when it lies in no worktree.
 func (t *tool) place(ctx context.Context, dir string) (*place, error) {
 	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
@@ -108,7 +112,7 @@ func (t *tool) discover(ctx context.Context, dirs []string) ([]*source, []string
 	seen := map[string]bool{}
 	for i, dir := range dirs {
 		p, err := t.place(ctx, dir)
-		for err == nil && p != nil && p.super != "" {
+		for err == nil && p.isSubmodule() {
 			notes = append(notes, fmt.Sprintf("%s: the work in the submodule is not kept", p.top))
 			p, err = t.place(ctx, p.super)
 		}

@@ -173,7 +173,8 @@ type picture struct {
 
 func pictureOf(t testing.TB, dir string) picture {
 	t.Helper()
-	p := picture{Files: files(t, dir)}
+	ignored := git(t, dir, "ls-files", "--others", "--ignored", "--exclude-standard", "-z")
+	p := picture{Files: files(t, dir, strings.Split(ignored, "\x00")...)}
 	p.Head, _ = try(dir, "rev-parse", "--verify", "-q", "HEAD")
 	p.Branch, _ = try(dir, "symbolic-ref", "-q", "HEAD")
 	p.Status = git(t, dir, "status", "--porcelain=v2", "-z", "--untracked-files=all", "--no-renames")
@@ -181,12 +182,11 @@ func pictureOf(t testing.TB, dir string) picture {
 	return p
 }
 
-// files returns the files below a folder that are not git's own and not ignored, by
-// their names.
-func files(t testing.TB, dir string) map[string]string {
+// files returns the files below a folder that are not git's own, by their names. What
+// lies in another worktree is left out.
+func files(t testing.TB, dir string, except ...string) map[string]string {
 	t.Helper()
 	all := map[string]string{}
-	ignored := strings.Split(git(t, dir, "ls-files", "--others", "--ignored", "--exclude-standard", "-z"), "\x00")
 	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
@@ -196,7 +196,7 @@ func files(t testing.TB, dir string) map[string]string {
 		switch {
 		case d.Name() == ".git" && d.IsDir(), rel != "." && d.IsDir() && nested == nil:
 			return fs.SkipDir
-		case d.Name() == ".git" || d.IsDir() || slices.Contains(ignored, rel):
+		case d.Name() == ".git" || d.IsDir() || slices.Contains(except, rel):
 			return nil
 		case d.Type()&fs.ModeSymlink != 0:
 			target, err := os.Readlink(path)

@@ -13,12 +13,12 @@ func Outputs() []OutputSpec { return slices.Clone(outputs) }
 var inputs = slices.Concat(workflowInputs, limitInputs, agentInputs, keepingInputs, showingInputs, securityInputs)
 
 var workflowInputs = []InputSpec{
-	{Name: "workflow", Required: true, Text: "The workflow: a folder of states, a zip archive or one state file, relative to the working directory."},
+	{Name: "workflow", Required: true, Text: "The workflow: a folder of states, a zip archive or one state file, relative to the workspace, or else to working-directory."},
 	{Name: "input", Text: "Payload of the first state. On events of people (issues, comments, reviews, pull requests) it is taken for their text: invisible characters and HTML comments are removed, and it is fenced as data."},
 	{Name: "meta", Flag: "--meta", Lines: true, Text: "Template variables of every state, one key=value a line."},
 	{Name: "mode", Default: ModeRun, Text: "What to do with the workflow: run, lint, diagram or simulate (which needs replies)."},
 	{Name: "replies", Text: "With mode simulate: the file of scripted replies."},
-	{Name: "working-directory", Text: "Where the workflow is looked for and its agents start, relative to the workspace. Default: the workspace."},
+	{Name: "working-directory", Text: "Where agents and scripts work, relative to the workspace. Default: the workspace."},
 	{Name: "key", Text: "What this run is known by, here and in later workflow runs. Default: the workflow file's name with the number of the issue or pull request, else with the branch or tag. A second use in one job needs a key of its own."},
 	{Name: "resume", Default: ResumeAuto, Text: "auto takes up the last run of the same key if there is one to take up, never starts anew, require fails when there is none; a workflow id takes up that run."},
 }

@@ -1,0 +1,43 @@
+package state_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/raymond-action/raymond-action/protocol"
+	"github.com/raymond-action/raymond-action/state"
+)
+
+// TestForgottenConversationsAreNotGoneOnWith: nothing of a run leads back to a
+// conversation that is lost, and one that is not lost stays.
+func TestForgottenConversationsAreNotGoneOnWith(t *testing.T) {
+	const lost, kept = "11111111-1111-4111-8111-111111111111", "22222222-2222-4222-8222-222222222222"
+	for _, id := range []string{lost, kept} {
+		length := int64(7)
+		session := &state.Session{ID: id}
+		run := state.New(state.Run{
+			WorkflowID: "wf-1", Mark: strings.Repeat("m", 32), Scope: "/w", Entry: "START.md", Dir: "/",
+			Files:   map[string]string{"START.md": strings.Repeat("ab", 32)},
+			Options: state.Options{MaxParallel: 1, MaxAgents: 2, MaxDepth: 2, PermissionMode: "plan"},
+		}, "", time.Unix(0, 0))
+		a := run.Agents[0]
+		a.Session, a.Branch, a.Status = session, true, state.Busy
+		a.Stack = []state.Frame{{State: "START.md", Session: session, Branch: true}}
+		a.Exec = &state.Exec{
+			Iteration: 1, Attempt: 1, Phase: state.PhaseAgent, Session: session, Reminder: "again", Continue: true, EntryLen: &length,
+			Running: &state.Invocation{N: 1, Mode: state.Resume, SessionID: id, Length: &length},
+		}
+		run.Forget(func(s string) bool { return s == lost })
+		a.Exec.Running = nil
+		plan := run.Step(time.Unix(1, 0)).Plan(a, &protocol.State{Name: "START.md", Kind: protocol.Prompt})
+		data, err := run.Encode()
+		if err != nil {
+			t.Fatal(err)
+		}
+		fresh, named := plan.Mode == state.Fresh && plan.Cut == nil, strings.Contains(string(data), id)
+		if want := id == lost; fresh != want || named == want {
+			t.Errorf("session %s: got a plan %+v and a state that names it: %t; want fresh and unnamed: %t", id, plan, named, want)
+		}
+	}
+}
