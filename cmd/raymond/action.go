@@ -71,8 +71,10 @@ func (x *action) perform(ctx context.Context) error {
 	if err := x.authorize(ctx); err != nil || x.skipped {
 		return err
 	}
-	if err := x.findSource(ctx); err != nil {
-		return err
+	if !x.trusted {
+		if err := x.takeCommitted(ctx); err != nil {
+			return err
+		}
 	}
 	if x.in.Mode != job.ModeRun {
 		return x.tool()

@@ -19,10 +19,12 @@ import (
 	"github.com/raymond-action/raymond-action/runner/shell"
 )
 
-// findSource finds the workflow. From a checkout that isn't trusted no state is
-// taken: they come from the commit that the job's own workflow file is of.
-func (x *action) findSource(ctx context.Context) error {
+// findSource finds the workflow in the workspace, or else where agents work.
+func (x *action) findSource() error {
 	name := x.in.Workflow
+	if name == "" {
+		return nil // told already
+	}
 	x.source = name
 	if !filepath.IsAbs(name) {
 		x.source = filepath.Join(x.top, name)
@@ -32,17 +34,15 @@ func (x *action) findSource(ctx context.Context) error {
 			}
 		}
 	}
-	if _, err := os.Stat(x.source); err != nil && x.trusted {
+	if _, err := os.Stat(x.source); err != nil {
 		return usage("input workflow", fmt.Sprintf("%q: there is no such file or directory", name),
 			"name a folder, a zip archive or a state file of the workspace, and check out the repository first")
 	}
-	if x.trusted {
-		return nil
-	}
-	return x.takeCommitted(ctx)
+	return nil
 }
 
-// takeCommitted replaces the source by what the workflow's own commit has there.
+// takeCommitted replaces the source by what the workflow's own commit has there:
+// from a checkout that isn't trusted no state is taken.
 func (x *action) takeCommitted(ctx context.Context) error {
 	deny := func(what string) error {
 		return &fault{class: classDenied, where: "input workflow", what: "the checkout isn't trusted, and " + what,

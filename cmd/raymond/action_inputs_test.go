@@ -17,7 +17,7 @@ echo "<result>done</result>"
 `
 
 // theirSecret is a value that no message may show.
-const theirSecret = "sk-hush hush-0123456789"
+const theirSecret = "sk-hush\thush-0123456789"
 
 // badInputs has a wrong value for every input that can have one.
 var badInputs = map[string]string{

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -38,7 +39,13 @@ func (x *action) prepare() error {
 	if x.event, err = job.ReadEvent(getenv); err != nil {
 		errs = append(errs, usage("event payload", err.Error(), ""))
 	}
-	errs = append(errs, x.locate())
+	misplaced := func(b job.Fault) bool { return b.Input == "working-directory" }
+	if !slices.ContainsFunc(bad, misplaced) {
+		errs = append(errs, x.locate())
+	if !x.after {
+		errs = append(errs, x.findSource())
+	}
+	}
 	x.key = cmp.Or(x.in.Key, job.DefaultKey(getenv, x.event))
 	return errors.Join(errs...)
 }
@@ -76,7 +83,7 @@ func (x *action) readKeys() (err error) {
 		return nil
 	}
 	if x.keys, err = checkpoint.ParseKeys(x.in.StateKey); err != nil {
-		return usage("input state-key", err.Error(), "raymond keygen makes one")
+		return usage("input state-key", err.Error(), "")
 	}
 	return nil
 }

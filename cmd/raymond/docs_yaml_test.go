@@ -1,8 +1,6 @@
 package main
 
 import (
-	"os"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -66,18 +64,5 @@ func TestWorkflowsInPagesUseTheAction(t *testing.T) {
 	}
 	if found < 2 {
 		t.Errorf("steps that use the Action: got %d, want one on each page", found)
-	}
-}
-
-// TestPagesLinkToPages keeps links between pages from going nowhere.
-func TestPagesLinkToPages(t *testing.T) {
-	link := regexp.MustCompile(`\]\(([^):#]+)\)`)
-	for _, page := range []string{"README.md", "docs/action.md", "docs/authoring.md"} {
-		for _, m := range link.FindAllStringSubmatch(readText(t, page), -1) {
-			target := filepath.ToSlash(filepath.Join(filepath.Dir(page), m[1]))
-			if _, err := os.Stat(filepath.Join("../..", filepath.FromSlash(target))); err != nil {
-				t.Errorf("%s links to %s, which is not there", page, target)
-			}
-		}
 	}
 }

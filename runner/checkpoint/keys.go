@@ -38,7 +38,7 @@ func ParseKeys(text string) (*Keys, error) {
 		id, err := age.ParseX25519Identity(line)
 		if err != nil {
 			// The library's error may quote the line.
-			return nil, fmt.Errorf("line %d of the key is no age identity, which begins with AGE-SECRET-KEY-1; make one with `raymond keygen`", n)
+			return nil, fmt.Errorf("line %d of the key is no age identity, which begins with AGE-SECRET-KEY-1", n)
 		}
 		k.all = append(k.all, id)
 	}

@@ -77,25 +77,29 @@ func (w *restorer) addWorktree(ctx context.Context, p *plan, t *treePlan) error 
 }
 
 // setIndex makes the index what it should be. Only entries that differ are touched,
-// so that git need not read all files again.
+// so that git need not read all files again. Whatever writes an index may have to
+// look into files, and so runs filters.
 func (w *restorer) setIndex(ctx context.Context, t *treePlan) error {
 	if err := w.readIndexOf(ctx, t); err != nil {
 		return err
 	}
+	off, err := w.filtersOff(ctx, t.dir)
+	if err != nil {
+		return err
+	}
+	c := call{dir: t.dir, settings: off}
 	in := t.indexChanges()
 	if in != "" {
-		if err := w.run(ctx, call{dir: t.dir, in: text(in)}, "update-index", "-z", "--index-info"); err != nil {
+		c.in = text(in)
+		if err := w.run(ctx, c, "update-index", "-z", "--index-info"); err != nil {
 			return err
 		}
 	}
-	if err := w.announce(ctx, t); err != nil {
+	if err := w.announce(ctx, c, t); err != nil || in == "" && len(t.write) == 0 {
 		return err
 	}
-	off, err := w.filtersOff(ctx, t.dir)
-	if err != nil || in == "" && len(t.write) == 0 {
-		return err
-	}
-	err = w.run(ctx, call{dir: t.dir, settings: off}, "update-index", "-q", "--refresh")
+	c.in = nil
+	err = w.run(ctx, c, "update-index", "-q", "--refresh")
 	if exited(err, 1) {
 		return nil // there are files that differ from the index
 	}
@@ -139,7 +143,7 @@ func (t *treePlan) indexChanges() string {
 }
 
 // announce adds paths without content. Git does so only for files that are there.
-func (w *restorer) announce(ctx context.Context, t *treePlan) error {
+func (w *restorer) announce(ctx context.Context, c call, t *treePlan) error {
 	var paths []string
 	for path := range t.want.added {
 		_, tracked := t.now[path]
@@ -151,12 +155,8 @@ func (w *restorer) announce(ctx context.Context, t *treePlan) error {
 		return nil
 	}
 	slices.Sort(paths)
-	off, err := w.filtersOff(ctx, t.dir)
-	if err != nil {
-		return err
-	}
-	in := text(strings.Join(paths, ""))
-	return w.run(ctx, call{dir: t.dir, in: in, settings: off}, "add", "--intent-to-add", "--force", "--sparse",
+	c.in = text(strings.Join(paths, ""))
+	return w.run(ctx, c, "add", "--intent-to-add", "--force", "--sparse",
 		"--pathspec-from-file=-", "--pathspec-file-nul")
 }
 

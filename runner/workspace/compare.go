@@ -203,6 +203,7 @@ func (c *comparison) file(p string, clean bool) error {
 	}
 	switch {
 	case have == want: // also when there should be none, and there is none
+	case have.mode == modeDir && !wanted: // the file is gone
 	case have == (item{}) && wanted, clean:
 		c.write = append(c.write, p)
 	case have.mode == modeDir && wanted: // what is in it is looked at later

@@ -3,7 +3,7 @@ package claudetest
 import (
 	"testing"
 
-	"github.com/raymond-action/raymond-action/internal/installtest"
+	"github.com/raymond-action/raymond-action/runner/installtest"
 	"github.com/raymond-action/raymond-action/runner/claude/pin"
 )
 

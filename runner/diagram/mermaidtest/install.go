@@ -4,7 +4,7 @@ import (
 	"embed"
 	"testing"
 
-	"github.com/raymond-action/raymond-action/internal/installtest"
+	"github.com/raymond-action/raymond-action/runner/installtest"
 )
 
 // Files holds package.json and package-lock.json, which pin Mermaid.

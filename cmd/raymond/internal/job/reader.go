@@ -196,7 +196,9 @@ func (r *reader) variables(name string) []string {
 		n, _, assigned := strings.Cut(entry, "=")
 		switch {
 		case assigned || !variableName.MatchString(n):
-			r.faults = append(r.faults, Fault{Input: name, What: "has something in it that is no name of a variable", Hint: "want names, not values"})
+			if f := (Fault{Input: name, What: "has something in it that is no name of a variable", Hint: "want names, not values"}); !slices.Contains(r.faults, f) {
+				r.faults = append(r.faults, f)
+			}
 		case Withheld(n):
 			r.faults = append(r.faults, Fault{Input: name, Value: n, What: "is never passed on to agents or scripts", Hint: "remove it"})
 		}

@@ -116,7 +116,7 @@ func (r *reader) keeping(s *Settings) {
 	s.Resume = r.resume("resume")
 	s.ResumeFrom = r.workflowFiles("resume-from")
 	s.ResumeWithoutTranscript = r.boolean("resume-without-transcript")
-	s.AllowChangedWorkflow = r.boolean("allow-changed-workflow")
+	s.AllowChangedWorkflow, _ = parseBool(r.value("allow-changed-workflow")) // a flag, too: that reports what is wrong with it
 	s.Store = r.word("store", StoreArtifact, StoreLocal)
 	s.StateDir = r.path("state-dir")
 	s.StateKey = r.value("state-key")

@@ -73,9 +73,9 @@ type message struct {
 
 // open finds or begins the conversation that the flags name.
 func open(flags map[string]string) *conversation {
-	dir := filepath.Join(os.Getenv("HOME"), ".claude", "projects", "stub")
+	dir := filepath.Join(projects(), "stub")
 	check(os.MkdirAll(dir, 0o700))
-	file := func(id string) string { return filepath.Join(dir, id+".jsonl") }
+	file := func(id string) string { return find(dir, id+".jsonl") }
 	from, resumes := flags["--resume"]
 	id, named := flags["--session-id"]
 	c := &conversation{id: id, path: file(id), model: flags["--model"]}
@@ -94,6 +94,25 @@ func open(flags map[string]string) *conversation {
 		c.append(t)
 	}
 	return c
+}
+
+// projects is the folder below which the CLI keeps conversations.
+func projects() string {
+	config := os.Getenv("CLAUDE_CONFIG_DIR")
+	if config == "" {
+		config = filepath.Join(os.Getenv("HOME"), ".claude")
+	}
+	return filepath.Join(config, "projects")
+}
+
+// find returns the path of a conversation: where somebody has put it, else in dir.
+func find(dir, name string) string {
+	found, err := filepath.Glob(filepath.Join(filepath.Dir(dir), "*", name))
+	check(err)
+	if len(found) > 0 {
+		return found[0]
+	}
+	return filepath.Join(dir, name)
 }
 
 func (c *conversation) read(path, id string) {

@@ -9,13 +9,13 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/raymond-action/raymond-action/internal/installtest"
+	"github.com/raymond-action/raymond-action/runner/installtest"
 )
 
 //go:embed package.json package-lock.json
 var files embed.FS
 
-var pinned = installtest.NPM{Name: "node", Files: files, Dir: "internal/nodetest"}
+var pinned = installtest.NPM{Name: "node", Files: files, Dir: "runner/nodetest"}
 
 // Install returns the path of the pinned node, of the major version that
 // action.yml asks for. The first call on a machine installs it with npm, which

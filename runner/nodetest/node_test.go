@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/raymond-action/raymond-action/internal/nodetest"
+	"github.com/raymond-action/raymond-action/runner/nodetest"
 )
 
 func TestPinnedNodeHasExecve(t *testing.T) {
