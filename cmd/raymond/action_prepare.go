@@ -42,9 +42,9 @@ func (x *action) prepare() error {
 	misplaced := func(b job.Fault) bool { return b.Input == "working-directory" }
 	if !slices.ContainsFunc(bad, misplaced) {
 		errs = append(errs, x.locate())
-	if !x.after {
-		errs = append(errs, x.findSource())
-	}
+		if !x.after {
+			errs = append(errs, x.findSource())
+		}
 	}
 	x.key = cmp.Or(x.in.Key, job.DefaultKey(getenv, x.event))
 	return errors.Join(errs...)

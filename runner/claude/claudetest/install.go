@@ -3,8 +3,8 @@ package claudetest
 import (
 	"testing"
 
-	"github.com/raymond-action/raymond-action/runner/installtest"
 	"github.com/raymond-action/raymond-action/runner/claude/pin"
+	"github.com/raymond-action/raymond-action/runner/installtest"
 )
 
 // Install returns the path of the pinned CLI's native program. The first call
