@@ -152,13 +152,16 @@ func (x *action) output(all []*fault) error {
 	if x.run != nil {
 		x.describe(values)
 	}
-	var errs []error
 	for _, o := range job.Outputs() {
-		if v, ok := values[o.Name]; ok {
-			errs = append(errs, x.files.SetOutput(o.Name, x.mask.Text(v)))
+		v, ok := values[o.Name]
+		if !ok {
+			continue
+		}
+		if err := x.files.SetOutput(o.Name, x.mask.Text(v)); err != nil {
+			return err
 		}
 	}
-	return errors.Join(errs...)
+	return nil
 }
 
 // describe adds what the outputs say of the run.

@@ -99,7 +99,7 @@ func (x *action) takeUp(found *keep.Found) (*taken, error) {
 	}
 	facts := keep.Facts{
 		Mode: x.in.Resume, InThisRun: found.InThisRun, RunURL: found.RunURL, RunStatus: found.RunStatus, Number: x.event.Number,
-		Budget: x.budget(), MaxIterations: x.iterations(), AllowChanged: x.in.AllowChangedWorkflow,
+		AllowChanged:            x.in.AllowChangedWorkflow,
 		ResumeWithoutTranscript: x.in.ResumeWithoutTranscript,
 	}
 	t := &taken{found: found}
@@ -108,7 +108,7 @@ func (x *action) takeUp(found *keep.Found) (*taken, error) {
 		if t.run, err = readState(found); err != nil {
 			return nil, err
 		}
-		facts.Changed = changedFiles(t.run, x.scope)
+		x.measure(&facts, t.run)
 	}
 	return x.judged(t, keep.Judge(found.Manifest, facts))
 }
@@ -160,18 +160,15 @@ func changedFiles(run *state.Run, s *scope) []string {
 	return out
 }
 
-// budget is the limit on cost that the inputs set, the default when they set none.
-func (x *action) budget() state.USD { return x.limits().BudgetUSD }
-
-func (x *action) iterations() int { return x.limits().MaxIterations }
-
-// limits are the options of a new run with these inputs.
-func (x *action) limits() state.Options {
-	opt := defaults()
+// measure adds what the run itself has to do with whether it is gone on with: its
+// limits, as the inputs change them, and the files that it began with.
+func (x *action) measure(f *keep.Facts, run *state.Run) {
+	options := run.Options
 	for _, change := range x.o.over {
-		change(&opt)
+		change(&options)
 	}
-	return opt
+	f.Budget, f.MaxIterations = options.BudgetUSD, options.MaxIterations
+	f.Changed = changedFiles(run, x.scope)
 }
 
 // workflowFile is the path of the job's own workflow file.

@@ -57,8 +57,7 @@ func (x *action) findLocal() (*state.Run, error) {
 // that lacks nothing.
 func (x *action) takeLocal(run *state.Run) (*taken, error) {
 	facts := keep.Facts{
-		Mode: x.in.Resume, InThisRun: true, Number: x.event.Number, Budget: x.budget(), MaxIterations: x.iterations(),
-		AllowChanged: x.in.AllowChangedWorkflow,
+		Mode: x.in.Resume, InThisRun: true, Number: x.event.Number, AllowChanged: x.in.AllowChangedWorkflow,
 	}
 	if x.in.Resume == job.ResumeNever || run == nil && x.in.Resume == job.ResumeAuto {
 		return nil, nil
@@ -70,7 +69,7 @@ func (x *action) takeLocal(run *state.Run) (*taken, error) {
 			WorkflowID: run.WorkflowID, Status: p.Status, Reason: p.Reason, Seq: p.Seq, TotalUSD: p.TotalUSD, Iterations: p.Iterations,
 			Number: x.event.Number, // the key has it
 		}
-		facts.Changed = changedFiles(run, x.scope)
+		x.measure(&facts, run)
 	}
 	return x.judged(&taken{run: run}, keep.Judge(m, facts))
 }

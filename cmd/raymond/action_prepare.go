@@ -110,6 +110,8 @@ func (x *action) readFlags() error {
 	if err := cmd.Flags().Parse(x.flags()); err != nil {
 		return err
 	}
+	// Somebody who re-runs a job with debug logging wants to see everything.
+	x.o.verbose = x.app.Getenv("RUNNER_DEBUG") == "1"
 	return x.o.check()
 }
 

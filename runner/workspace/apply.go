@@ -3,6 +3,7 @@ package workspace
 import (
 	"context"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -60,7 +61,28 @@ func (w *restorer) applyTree(ctx context.Context, p *plan, t *treePlan) error {
 	if err := w.writeFiles(ctx, p, t); err != nil {
 		return err
 	}
-	return w.setIndex(ctx, t)
+	if err := w.setIndex(ctx, t); err != nil {
+		return err
+	}
+	return w.noteFiltered(ctx, t)
+}
+
+// noteFiltered says which files were written as git stores them, though a filter
+// would have made something else of them: they were not changed on the machine that
+// made the save, but the checkout here has others.
+func (w *restorer) noteFiltered(ctx context.Context, t *treePlan) error {
+	var stored []string
+	for _, path := range t.write {
+		if want := t.want.work[path]; want == t.want.index[path] && want.mode != modeLink {
+			stored = append(stored, path)
+		}
+	}
+	filters, err := w.filtered(ctx, t.dir, stored)
+	if err == nil && len(filters) > 0 {
+		w.note("%s: %d files with a git filter, such as those of git LFS, are as git stores them (one is %q)",
+			t.dir, len(filters), slices.Sorted(maps.Keys(filters))[0])
+	}
+	return err
 }
 
 // addWorktree makes a linked worktree, without files. Its HEAD is set later.
@@ -114,8 +136,7 @@ func (t *treePlan) indexChanges() string {
 		fmt.Fprintf(&remove, "0 %s\t%s\x00", nullID(t.format), path)
 	}
 	for path, have := range t.now {
-		_, added := t.want.added[path]
-		if want, ok := t.want.index[path]; !ok && !added || ok && want.mode != have.mode && want.mode == modeSub {
+		if want, ok := t.want.index[path]; !ok && !t.isAnnounced(path) || ok && want.mode != have.mode && want.mode == modeSub {
 			gone(path)
 		}
 	}
@@ -142,12 +163,17 @@ func (t *treePlan) indexChanges() string {
 	return remove.String() + add.String()
 }
 
+// isAnnounced reports whether the index has a path without content, as it should.
+func (t *treePlan) isAnnounced(path string) bool {
+	_, wanted := t.want.added[path]
+	return wanted && t.now[path].id == emptyBlob(t.format)
+}
+
 // announce adds paths without content. Git does so only for files that are there.
 func (w *restorer) announce(ctx context.Context, c call, t *treePlan) error {
 	var paths []string
 	for path := range t.want.added {
-		_, tracked := t.now[path]
-		if _, err := os.Lstat(filepath.Join(t.dir, filepath.FromSlash(path))); err == nil && !tracked {
+		if _, err := os.Lstat(filepath.Join(t.dir, filepath.FromSlash(path))); err == nil && !t.isAnnounced(path) {
 			paths = append(paths, path+"\x00")
 		}
 	}

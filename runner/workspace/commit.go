@@ -13,7 +13,7 @@ import (
 )
 
 // commit makes the commit that holds everything, and returns its id.
-func (p *packer) commit(ctx context.Context) (string, error) {
+func (p *packer) commit(ctx context.Context, limit int64) (string, error) {
 	c := call{dir: p.bare, bare: p.bare}
 	var plans []*treeStream
 	for i, wt := range p.trees {
@@ -22,6 +22,9 @@ func (p *packer) commit(ctx context.Context) (string, error) {
 			return "", err
 		}
 		plans = append(plans, plan)
+	}
+	if err := weigh(plans, limit); err != nil {
+		return "", err
 	}
 	c.in = func(w io.Writer) error { return p.write(w, plans) }
 	if err := p.run(ctx, c, "fast-import", "--quiet", "--done"); err != nil {
@@ -67,7 +70,24 @@ func (p *packer) stream(ctx context.Context, i int, wt *worktree) (*treeStream, 
 			t.extra[fields[n+1]] = item{f[1], f[3]}
 		}
 	}
-	return t, nil
+	return t, t.dropPlain(p.format)
+}
+
+// dropPlain leaves out the files that are just what HEAD has, and so need not be
+// stored twice.
+func (t *treeStream) dropPlain(format string) error {
+	root, err := os.OpenRoot(t.Dir)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	d := newDisk(root, format)
+	for path, have := range t.extra {
+		if is, err := d.at(path); err == nil && is.id == have.id {
+			delete(t.extra, path)
+		}
+	}
+	return nil
 }
 
 // write writes the commit as git fast-import reads it.

@@ -254,7 +254,7 @@ func (c *comparison) blocks(dir string) (bool, error) {
 func (c *comparison) inside(p string, gone map[string]bool) error {
 	info, err := c.root.Lstat(p)
 	if err != nil || !info.IsDir() {
-		return nil //nolint:nilerr // nothing is there, or something that was looked at before
+		return nil // nothing is there, or something that was looked at before
 	}
 	top := c.root.Name()
 	return filepath.WalkDir(filepath.Join(top, filepath.FromSlash(p)), func(name string, d fs.DirEntry, err error) error {

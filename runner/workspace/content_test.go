@@ -25,12 +25,14 @@ func TestLineEndsComeBackAsTheyWere(t *testing.T) {
 	contents := map[string]string{
 		"crlf": "1\r\n2\r\n", "lf": "1\n2\n", "mixed": "1\r\n2\n", "cr": "1\r2\r", "binary": "\x00\r\n", "none": "1",
 	}
-	for _, settings := range [][]string{{"core.autocrlf=true"}, {"core.autocrlf=input"}, {"core.eol=crlf"}, {"core.autocrlf=false"}} {
-		for _, attributes := range []string{"", "* text=auto\n", "* text eol=crlf\n", "* -text\n"} {
-			t.Run(fmt.Sprint(settings, attributes), func(t *testing.T) {
-				remote := newRemote(t)
-				set := []string{"-c", settings[0]}
-				old, here := clone(t, remote, set...), clone(t, remote, set...)
+	remote := newRemote(t)
+	for setting, attributes := range map[string][]string{
+		"core.autocrlf=true": {"", "* text=auto\n", "* text eol=crlf\n", "* -text\n"}, "core.autocrlf=input": {""}, "core.eol=crlf": {"* text=auto\n"},
+	} {
+		for _, attributes := range attributes {
+			t.Run(setting+" "+attributes, func(t *testing.T) {
+				t.Parallel()
+				old, here := clone(t, remote, "-c", setting), clone(t, remote, "-c", setting)
 				dir, base := old.checkout(), head(t, old.checkout())
 				write(t, dir, ".gitattributes", attributes)
 				for _, where := range []string{"untracked", "staged", "committed", "changed"} {
@@ -296,4 +298,45 @@ func TestSparseCheckoutsStaySparse(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(here.checkout(), "run.sh")); err == nil {
 		t.Error("file outside of the sparse checkout: it is there, want it left out")
 	}
+}
+
+// TestRepositoryWithoutCommits is one that an agent has just made.
+func TestRepositoryWithoutCommits(t *testing.T) {
+	old, here := site{t.TempDir()}, site{t.TempDir()}
+	for _, s := range []site{old, here} {
+		git(t, s.root, "init", "-q", "-b", "main", s.checkout())
+	}
+	saved, _ := moveTo(t, old, here, "", old.checkout())
+	same(t, old.checkout(), here.checkout())
+	if saved.Held {
+		t.Error("held: got true, want false for an empty repository")
+	}
+	write(t, old.checkout(), "a", "staged\n")
+	git(t, old.checkout(), "add", "a")
+	write(t, old.checkout(), "a", "changed\n")
+	write(t, old.checkout(), "b", "untracked\n")
+	moveTo(t, old, here, "", old.checkout())
+	same(t, old.checkout(), here.checkout())
+}
+
+// TestFilteredFilesOfAnotherCommitAreNamed has a checkout that is not at the commit of
+// the save, so that files with a filter have to be written, but the filter is not run.
+func TestFilteredFilesOfAnotherCommitAreNamed(t *testing.T) {
+	remote := newRemote(t)
+	other := clone(t, remote)
+	write(t, other.checkout(), ".gitattributes", "*.bin filter=lfs\n")
+	write(t, other.checkout(), "x.bin", "pointer\n")
+	git(t, other.checkout(), "add", "-A")
+	git(t, other.checkout(), "commit", "-q", "-m", "bin")
+	git(t, other.checkout(), "push", "-q", "origin", "main")
+	old := clone(t, remote)
+	write(t, other.checkout(), "x.bin", "later pointer\n")
+	git(t, other.checkout(), "commit", "-q", "-a", "-m", "bin")
+	git(t, other.checkout(), "push", "-q", "origin", "main")
+	here := clone(t, remote)
+	_, restored := moveTo(t, old, here, head(t, old.checkout()), old.checkout())
+	if notes := strings.Join(restored.Notes, "\n"); !strings.Contains(notes, `1 files with a git filter`) || !strings.Contains(notes, `"x.bin"`) {
+		t.Errorf("notes: got %q, want one on the file with a filter", notes)
+	}
+	same(t, old.checkout(), here.checkout())
 }

@@ -36,7 +36,7 @@ func TestCrashAnywhere(t *testing.T) {
 	n := 1
 	for ; ; n++ {
 		count := filepath.Join(t.TempDir(), "count")
-		if !crash(t, fmt.Sprintf("echo >> '%s'; [ $(wc -l < '%[1]s') -ge %d ] && exit 3", count, n)) {
+		if !crash(t, fmt.Sprintf("n=0; read n < '%s'; n=$((n+1)); echo $n > '%[1]s'; [ $n -ge %d ] && exit 3", count, n)) {
 			break
 		}
 	}

@@ -1,7 +1,7 @@
 package workspace
 
 import (
-	"crypto/sha1" //nolint:gosec // what git names objects by
+	"crypto/sha1"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"

@@ -80,7 +80,7 @@ func harmless(variable string) bool {
 	case strings.HasPrefix(name, "GIT_"):
 		return false
 	}
-	return !slices.Contains([]string{"LC_ALL", "LANGUAGE", "SSH_ASKPASS", "XDG_CONFIG_DIRS"}, name)
+	return !slices.Contains([]string{"LC_ALL", "LANGUAGE", "SSH_ASKPASS"}, name)
 }
 
 // setting is one of git's, for one command.

@@ -148,6 +148,15 @@ func isID(s, format string) bool {
 	return (format == "sha1" || format == "sha256") && len(s) == len(nullID(format)) && isHex(s)
 }
 
+// emptyBlob is the object id of nothing, which an index has for a path that is only
+// announced.
+func emptyBlob(format string) string {
+	if format == "sha256" {
+		return "473a0f4c3be8a93681a267e3b1e9a7dcda1185436fe141f7749120a303721813"
+	}
+	return "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391"
+}
+
 // nullID is the object id that stands for nothing.
 func nullID(format string) string {
 	if format == "sha256" {

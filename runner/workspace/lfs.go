@@ -87,7 +87,7 @@ func (t *tool) isPointed(ctx context.Context, root *os.Root, e entry) (bool, err
 	}
 	f, err := openFile(root, e.path)
 	if err != nil {
-		return false, nil //nolint:nilerr // whatever it is, it is no file that LFS wrote
+		return false, nil // whatever it is, it is no file that LFS wrote
 	}
 	defer f.Close()
 	if fmt.Sprint(f.size) != string(m[2]) {

@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -37,7 +36,7 @@ func (t *tool) shadow(ctx context.Context, dir, format, common string) (string, 
 	if err != nil || len(shallow) == 0 {
 		return dir, err
 	}
-	return dir, os.WriteFile(filepath.Join(dir, "shallow"), []byte(strings.Join(shallow, "\n")+"\n"), 0o600)
+	return dir, writeShallow(dir, shallow)
 }
 
 // readShallow returns the commits of a repository whose parents it doesn't have.
@@ -64,14 +63,11 @@ func (w *saver) pack(ctx context.Context, s *source, at *standing) (*repository,
 	if err := p.known(ctx, w.Base); err != nil {
 		return nil, err
 	}
-	if err := p.weigh(w.limit); err != nil {
-		return nil, err
-	}
 	r := &repository{Main: s.main, Format: s.format, Branches: at.branches}
 	for _, wt := range s.trees {
 		r.Trees = append(r.Trees, wt.tree)
 	}
-	if r.Save, err = p.commit(ctx); err != nil {
+	if r.Save, err = p.commit(ctx, w.limit); err != nil {
 		return nil, err
 	}
 	if r.Held, err = p.held(ctx); err != nil {
@@ -164,7 +160,11 @@ func (p *packer) held(ctx context.Context) (bool, error) {
 		p.base != "" && p.trees[0].Head != p.base {
 		return true, nil
 	}
-	out, err := p.output(ctx, call{dir: p.bare, bare: p.bare, in: text(p.reach(p.tips()...))}, "rev-list", "--max-count=1", "--stdin")
+	tips := p.tips()
+	if len(tips) == 0 {
+		return false, nil
+	}
+	out, err := p.output(ctx, call{dir: p.bare, bare: p.bare, in: text(p.reach(tips...))}, "rev-list", "--max-count=1", "--stdin")
 	return len(out) > 0, err
 }
 
@@ -232,78 +232,4 @@ func (b *bounded) Write(p []byte) (int, error) {
 	b.left -= int64(n)
 	b.written += int64(n)
 	return n, err
-}
-
-// weigh adds up the files that differ from the index before anything is packed.
-func (p *packer) weigh(limit int64) error {
-	var all []heavy
-	for _, wt := range p.trees {
-		for _, e := range wt.status {
-			if e.changed == '.' {
-				continue
-			}
-			if info, err := os.Lstat(filepath.Join(wt.Dir, filepath.FromSlash(e.path))); err == nil && info.Mode().IsRegular() {
-				all = append(all, heavy{e.path, info.Size()})
-			}
-		}
-	}
-	if most := limit * rawFactor; total(all) > most {
-		return fmt.Errorf("%w: changed files of %s (%s), over %s", ErrTooLarge, sizes(total(all)), largest(all), sizes(most))
-	}
-	return nil
-}
-
-// heavy is something large.
-type heavy struct {
-	path string
-	size int64
-}
-
-func total(all []heavy) (n int64) {
-	for _, h := range all {
-		n += h.size
-	}
-	return n
-}
-
-// largest names the three that matter most.
-func largest(all []heavy) string {
-	slices.SortStableFunc(all, func(a, b heavy) int { return int(min(max(b.size-a.size, -1), 1)) })
-	var names []string
-	for _, h := range all[:min(3, len(all))] {
-		names = append(names, fmt.Sprintf("%q has %s", h.path, sizes(h.size)))
-	}
-	return strings.Join(names, ", ")
-}
-
-// tooLarge names the largest of what a bundle would hold.
-func (p *packer) tooLarge(ctx context.Context, limit int64) error {
-	c := call{dir: p.bare, bare: p.bare, in: text(p.reach(saveRef))}
-	objects, err := p.output(ctx, c, "rev-list", "--objects", "--stdin")
-	if err != nil {
-		return errors.Join(ErrTooLarge, err)
-	}
-	c.in = text(string(objects))
-	out, err := p.output(ctx, c, "cat-file", "--batch-check=%(objectsize:disk) %(rest)")
-	if err != nil {
-		return errors.Join(ErrTooLarge, err)
-	}
-	var all []heavy
-	for line := range strings.SplitSeq(string(out), "\n") {
-		var h heavy
-		size, path, _ := strings.Cut(line, " ")
-		if _, err := fmt.Sscan(size, &h.size); err == nil && path != "" {
-			h.path = withoutPlace(path)
-			all = append(all, h)
-		}
-	}
-	return fmt.Errorf("%w: commits and changed files are over %s (%s)", ErrTooLarge, sizes(limit), largest(all))
-}
-
-// withoutPlace takes the part of a path off that says where it is in our commit.
-func withoutPlace(path string) string {
-	if parts := strings.SplitN(path, "/", 3); len(parts) == 3 && (parts[1] == "work" || parts[1] == "index") {
-		return parts[2]
-	}
-	return path
 }

@@ -90,7 +90,7 @@ func TestWhatWasThereComesBack(t *testing.T) {
 		name string
 		args []string
 	}{{"full", nil}, {"shallow", []string{"--depth=1"}}} {
-		for seed := range uint64(15) {
+		for seed := range uint64(10) {
 			t.Run(fmt.Sprintf("%s %d", kind.name, seed), func(t *testing.T) {
 				t.Parallel()
 				old := clone(t, remote, kind.args...)

@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -228,7 +229,8 @@ func (w *restorer) unpack(ctx context.Context, r *repository, common string) err
 	if _, err := f.Seek(head.offset, io.SeekStart); err != nil {
 		return err
 	}
-	if err := w.deepen(ctx, r, common); err != nil {
+	undo, err := w.deepen(ctx, r, common)
+	if err != nil {
 		return err
 	}
 	in := func(to io.Writer) error {
@@ -237,7 +239,7 @@ func (w *restorer) unpack(ctx context.Context, r *repository, common string) err
 	}
 	err = w.run(ctx, call{dir: common, bare: common, in: in}, "index-pack", "--stdin", "--fix-thin", fsck)
 	if err != nil {
-		return fmt.Errorf("read %s: %w", r.Bundle, err)
+		return errors.Join(fmt.Errorf("read %s: %w", r.Bundle, err), undo())
 	}
 	return nil
 }
@@ -248,22 +250,27 @@ const fsck = "--strict=zeroPaddedFilemode=ignore,missingSpaceBeforeDate=ignore,m
 	"badTimezone=ignore,zeroPaddedDate=ignore,nullSha1=ignore"
 
 // deepen notes the commits whose parents the bundle lacks, unless the repository has
-// them already and so knows better.
-func (w *restorer) deepen(ctx context.Context, r *repository, common string) error {
-	if len(r.Shallow) == 0 {
-		return nil
-	}
+// them already and so knows better. It returns what takes that back.
+func (w *restorer) deepen(ctx context.Context, r *repository, common string) (undo func() error, err error) {
+	nothing := func() error { return nil }
 	missing, err := w.missing(ctx, call{dir: common, bare: common}, r.Shallow)
 	if err != nil || len(missing) == 0 {
-		return err
+		return nothing, err
 	}
-	shallow, err := readShallow(common)
+	before, err := readShallow(common)
 	if err != nil {
-		return err
+		return nothing, err
 	}
+	undo = func() error { return writeShallow(common, before) }
+	return undo, writeShallow(common, slices.Concat(before, missing))
+}
+
+func writeShallow(common string, ids []string) error {
 	name := filepath.Join(common, "shallow")
-	data := strings.Join(append(shallow, missing...), "\n") + "\n"
-	if err := os.WriteFile(name+".lock", []byte(data), 0o666); err != nil {
+	if len(ids) == 0 {
+		return os.Remove(name)
+	}
+	if err := os.WriteFile(name+".lock", []byte(strings.Join(ids, "\n")+"\n"), 0o666); err != nil {
 		return err
 	}
 	return os.Rename(name+".lock", name)

@@ -1,0 +1,95 @@
+package workspace
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// files are the paths of a worktree whose files are read.
+func (t *treeStream) files() iter.Seq[string] {
+	all := maps.Clone(t.extra)
+	for _, e := range t.status {
+		if e.changed != '.' {
+			all[e.path] = item{}
+		}
+	}
+	return maps.Keys(all)
+}
+
+// weigh adds up the files that will be read, before anything is written.
+func weigh(trees []*treeStream, limit int64) error {
+	var all []heavy
+	for _, t := range trees {
+		for path := range t.files() {
+			if info, err := os.Lstat(filepath.Join(t.Dir, filepath.FromSlash(path))); err == nil && info.Mode().IsRegular() {
+				all = append(all, heavy{path, info.Size()})
+			}
+		}
+	}
+	if most := limit * rawFactor; total(all) > most {
+		return fmt.Errorf("%w: changed files of %s (%s), over %s", ErrTooLarge, sizes(total(all)), largest(all), sizes(most))
+	}
+	return nil
+}
+
+// heavy is something large.
+type heavy struct {
+	path string
+	size int64
+}
+
+func total(all []heavy) (n int64) {
+	for _, h := range all {
+		n += h.size
+	}
+	return n
+}
+
+// largest names the three that matter most.
+func largest(all []heavy) string {
+	slices.SortStableFunc(all, func(a, b heavy) int { return int(min(max(b.size-a.size, -1), 1)) })
+	var names []string
+	for _, h := range all[:min(3, len(all))] {
+		names = append(names, fmt.Sprintf("%q has %s", h.path, sizes(h.size)))
+	}
+	return strings.Join(names, ", ")
+}
+
+// tooLarge names the largest of what a bundle would hold.
+func (p *packer) tooLarge(ctx context.Context, limit int64) error {
+	c := call{dir: p.bare, bare: p.bare, in: text(p.reach(saveRef))}
+	objects, err := p.output(ctx, c, "rev-list", "--objects", "--stdin")
+	if err != nil {
+		return errors.Join(ErrTooLarge, err)
+	}
+	c.in = text(string(objects))
+	out, err := p.output(ctx, c, "cat-file", "--batch-check=%(objectsize:disk) %(rest)")
+	if err != nil {
+		return errors.Join(ErrTooLarge, err)
+	}
+	var all []heavy
+	for line := range strings.SplitSeq(string(out), "\n") {
+		var h heavy
+		size, path, _ := strings.Cut(line, " ")
+		if _, err := fmt.Sscan(size, &h.size); err == nil && path != "" {
+			h.path = withoutPlace(path)
+			all = append(all, h)
+		}
+	}
+	return fmt.Errorf("%w: commits and changed files are over %s (%s)", ErrTooLarge, sizes(limit), largest(all))
+}
+
+// withoutPlace takes the part of a path off that says where it is in our commit.
+func withoutPlace(path string) string {
+	if parts := strings.SplitN(path, "/", 3); len(parts) == 3 && (parts[1] == "work" || parts[1] == "index") {
+		return parts[2]
+	}
+	return path
+}
