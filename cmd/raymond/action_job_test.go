@@ -96,6 +96,7 @@ type bareJob struct {
 	temp   string // RUNNER_TEMP
 	run    int64  // the workflow run
 	bin    string
+	stub   string // the agent CLI's stand-in
 	env    map[string]string
 	inputs map[string]string
 	// payload is what the event brings.
@@ -116,7 +117,7 @@ func (f *forge) job(t testing.TB, repo string, run int64) *bareJob {
 	t.Helper()
 	root := t.TempDir()
 	j := &bareJob{
-		t: t, forge: f, root: root, run: run, bin: raymond.path(t), payload: "{" + inPrivate + "}",
+		t: t, forge: f, root: root, run: run, bin: raymond.path(t), stub: stub.path(t), payload: "{" + inPrivate + "}",
 		work: filepath.Join(root, "work"), temp: filepath.Join(root, "temp"), inputs: map[string]string{"workflow": "wf"},
 	}
 	if err := os.CopyFS(j.work, os.DirFS(repo)); err != nil {
@@ -226,6 +227,38 @@ func (j *bareJob) command(part string) *command {
 		close(c.done)
 	}()
 	return c
+}
+
+// visible puts the programs where any user can start them.
+func (j *bareJob) visible() {
+	j.t.Helper()
+	for _, dir := range []string{filepath.Dir(j.root), j.root} {
+		if err := os.Chmod(dir, 0o755); err != nil {
+			j.t.Fatal(err)
+		}
+	}
+	copied := filepath.Join(j.root, "bin")
+	for _, p := range []*program{raymond, stub} {
+		data, err := os.ReadFile(p.path(j.t))
+		if err != nil {
+			j.t.Fatal(err)
+		}
+		j.site.write(filepath.Join(copied, p.name), string(data))
+		if err := os.Chmod(filepath.Join(copied, p.name), 0o755); err != nil {
+			j.t.Fatal(err)
+		}
+	}
+	j.bin, j.stub = filepath.Join(copied, raymond.name), filepath.Join(copied, stub.name)
+}
+
+// newStateKey is a key for the input state-key.
+func newStateKey(t testing.TB) string {
+	t.Helper()
+	key, err := checkpoint.NewKey()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return key
 }
 
 // give makes a folder and all in it somebody's.

@@ -180,7 +180,7 @@ const lastSave = 5 * time.Minute
 // can't be stored by then, the post part of the step stores.
 const (
 	cancelBegin = 5 * time.Second
-	cancelEnd   = 7 * time.Second
+	cancelEnd   = 6500 * time.Millisecond // the step has to leave within 7 s
 )
 
 // atRest stores a run that has come to its end for this step, and tells so.

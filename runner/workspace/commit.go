@@ -48,26 +48,30 @@ type treeStream struct {
 // line ends or more on their way, and only what is read comes back to the byte.
 func (p *packer) stream(ctx context.Context, i int, wt *worktree) (*treeStream, error) {
 	t := &treeStream{worktree: wt, prefix: strconv.Itoa(i) + "/", extra: map[string]item{}}
-	if wt.Head == "" {
-		return t, nil
-	}
 	c := call{dir: p.bare, bare: p.bare}
-	out, err := p.output(ctx, c, "rev-parse", "--verify", wt.Head+"^{tree}")
-	if err != nil {
-		return nil, err
+	if wt.Head != "" {
+		out, err := p.output(ctx, c, "rev-parse", "--verify", wt.Head+"^{tree}")
+		if err != nil {
+			return nil, err
+		}
+		t.top = strings.TrimSpace(string(out))
 	}
-	t.top = strings.TrimSpace(string(out))
-	if p.base == "" || p.base == wt.Head {
-		return t, nil
+	if wt.Head != "" && p.base != "" && p.base != wt.Head {
+		out, err := p.output(ctx, c, "diff-tree", "-r", "-z", "--no-renames", p.base, wt.Head)
+		if err != nil {
+			return nil, err
+		}
+		fields := strings.Split(string(out), "\x00")
+		for n := 0; n+1 < len(fields); n += 2 {
+			if f := strings.Fields(fields[n]); len(f) == 5 {
+				t.extra[fields[n+1]] = item{f[1], f[3]}
+			}
+		}
 	}
-	out, err = p.output(ctx, c, "diff-tree", "-r", "-z", "--no-renames", p.base, wt.Head)
-	if err != nil {
-		return nil, err
-	}
-	fields := strings.Split(string(out), "\x00")
-	for n := 0; n+1 < len(fields); n += 2 {
-		if f := strings.Fields(fields[n]); len(f) == 5 {
-			t.extra[fields[n+1]] = item{f[1], f[3]}
+	for _, e := range t.status {
+		delete(t.extra, e.path)
+		if e.kind == '1' && e.changed == '.' {
+			t.extra[e.path] = e.index
 		}
 	}
 	return t, t.dropPlain(p.format)
@@ -167,13 +171,9 @@ func (t *treeStream) writeIndex(w *bufio.Writer) {
 // writeFiles writes the files that differ from the index, and those that may.
 func (p *packer) writeFiles(w *bufio.Writer, root *os.Root, t *treeStream) error {
 	for _, e := range t.status {
-		if e.staged != '.' && e.kind == '1' {
-			delete(t.extra, e.path) // of HEAD; the index has another
-		}
 		if err := p.writeEntry(w, root, t, e); err != nil {
 			return err
 		}
-		delete(t.extra, e.path)
 	}
 	for path, have := range t.extra {
 		e := entry{kind: '1', changed: '.', index: have, mode: have.mode, path: path}
@@ -194,7 +194,7 @@ func (p *packer) writeEntry(w *bufio.Writer, root *os.Root, t *treeStream, e ent
 	case e.isSubmodule || e.index.mode == modeSub && e.mode == modeSub:
 		p.note("%s: the work in the submodule %q is not kept", t.Dir, e.path)
 		return nil
-	case e.changed == 'D' || e.mode == modeNone:
+	case e.changed == '.' || e.changed == 'D' || e.mode == modeNone:
 		return nil
 	}
 	if err := p.writeFile(w, root, t, e); err != nil || !e.announced() {
