@@ -68,13 +68,13 @@ func TestWhoMayStartIt(t *testing.T) {
 			e.wantOutputs(t, "error-class", "denied", "status", "", "workflow-id", "")
 			e.wantSays(t, "error", append(test.denied, "raymond: denied")...)
 			if left := j.stateFiles(); len(left) > 0 || len(f.All()) != before {
-				t.Errorf("state: got %q and %d artifacts, want none\n%v", left, len(f.All())-before, e.outcome)
+				t.Errorf("state: got %q and %d artifacts, want none\n%v", left, len(f.All())-before, e)
 			}
 			e = j.with("on-denied", "skip").do(0)
 			e.wantOutputs(t, "error-class", "", "status", "skipped", "workflow-id", "")
 			e.wantSays(t, "notice", append(test.denied, "skipped")...)
 			if left := j.stateFiles(); len(left) > 0 || len(e.texts("error")) > 0 {
-				t.Errorf("skipped: got state %q, errors %q, want none\n%v", left, e.texts("error"), e.outcome)
+				t.Errorf("skipped: got state %q, errors %q, want none\n%v", left, e.texts("error"), e)
 			}
 		})
 	}

@@ -34,8 +34,8 @@ var neverSeen = []string{
 	"ANTHROPIC_API_KEY", "CLAUDE_CODE_OAUTH_TOKEN",
 }
 
-// seen are variables of a job that every program of it may see.
-var seen = strings.Fields(`PATH HOME LANG LC_TIME TMPDIR HTTPS_PROXY no_proxy SSL_CERT_FILE CI RUNNER_OS RUNNER_TEMP RUNNER_ENVIRONMENT
+// everSeen are variables of a job that every program of it may see.
+var everSeen = strings.Fields(`PATH HOME LANG LC_TIME TMPDIR HTTPS_PROXY no_proxy SSL_CERT_FILE CI RUNNER_OS RUNNER_TEMP RUNNER_ENVIRONMENT
 	RUNNER_TRACKING_ID GITHUB_ACTIONS GITHUB_REPOSITORY GITHUB_SHA GITHUB_REF GITHUB_REF_NAME GITHUB_EVENT_NAME GITHUB_EVENT_PATH
 	GITHUB_SERVER_URL GITHUB_API_URL GITHUB_RUN_ID GITHUB_WORKSPACE GITHUB_ACTOR RAYMOND_TEST_SITE NO_PROXY`)
 
@@ -58,9 +58,9 @@ func TestAgentsAndScriptsSeeAnAllowList(t *testing.T) {
 	j.end(c).wantOutputs(t, "status", "completed")
 
 	script := environment(j.read(filepath.Join(j.temp, "script")))
-	wantNames(t, "scripts", script, append(seen, "FOR_ALL", "FOR_SCRIPTS", "GITHUB_TOKEN"))
+	wantNames(t, "scripts", script, append(everSeen, "FOR_ALL", "FOR_SCRIPTS", "GITHUB_TOKEN"))
 	agent := environment(j.read(filepath.Join(notes, "env")))
-	wantNames(t, "agents", agent, append(seen, "FOR_ALL", "GITHUB_TOKEN", "CLAUDE_CONFIG_DIR", "ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL"))
+	wantNames(t, "agents", agent, append(everSeen, "FOR_ALL", "GITHUB_TOKEN", "CLAUDE_CONFIG_DIR", "ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL"))
 	if script["RAYMOND_VAR_COLOR"] != "blue" || script["GITHUB_TOKEN"] != j.inputs["github-token"] || agent["GITHUB_TOKEN"] != j.inputs["github-token"] {
 		t.Errorf("scripts: got %q, want color and the token that was named", script)
 	}

@@ -64,11 +64,11 @@ func TestBadInputsAreToldAllAtOnce(t *testing.T) {
 		}
 	}
 	if len(e.texts("error")) != len(badInputs) || strings.Count(e.stderr, "\n") != len(badInputs) {
-		t.Errorf("got %d annotations, %d lines, want %d\n%v", len(e.texts("error")), strings.Count(e.stderr, "\n"), len(badInputs), e.outcome)
+		t.Errorf("got %d annotations, %d lines, want %d\n%v", len(e.texts("error")), strings.Count(e.stderr, "\n"), len(badInputs), e)
 	}
 	for _, part := range []string{theirSecret, "hush-0123456789"} {
 		if strings.Contains(withoutMasks(e), part) || strings.Contains(e.stderr, part) {
-			t.Errorf("the secret value %q is shown\n%v", part, e.outcome)
+			t.Errorf("the secret value %q is shown\n%v", part, e)
 		}
 	}
 	wantNothingBegun(t, j, e)
@@ -90,10 +90,10 @@ func wantNothingBegun(t testing.TB, j *bareJob, e ended) {
 	t.Helper()
 	e.wantOutputs(t, "error-class", string(classUsage), "status", "", "workflow-id", "")
 	if files := j.stateFiles(); len(files) > 0 {
-		t.Errorf("files of a state: got %q, want none\n%v", files, e.outcome)
+		t.Errorf("files of a state: got %q, want none\n%v", files, e)
 	}
 	if asked := j.forge.questions(); len(asked) > 0 {
-		t.Errorf("requests: got %q, want none\n%v", asked, e.outcome)
+		t.Errorf("requests: got %q, want none\n%v", asked, e)
 	}
 }
 
@@ -123,7 +123,7 @@ func TestEachMistakeIsExplained(t *testing.T) {
 			test.change(j)
 			e := j.do(exitCodes[classUsage])
 			if strings.Count(e.stderr, "\n") != 1 || strings.Contains(e.stderr+e.stdout, theirSecret) {
-				t.Errorf("got %v, want one line, and no values of unknown inputs", e.outcome)
+				t.Errorf("got %v, want one line, and no values of unknown inputs", e)
 			}
 			e.wantSays(t, "error", append(test.says, "raymond: usage")...)
 			wantNothingBegun(t, j, e)
@@ -159,7 +159,7 @@ Say <goto>GONE.md</goto>.
 	}
 	for _, place := range []string{"flows/wf/START.md:2", "flows/wf/NEXT.md:3"} {
 		if !strings.HasPrefix(got[place], "workflow: ") {
-			t.Errorf("annotation at %s: got %q, want one\n%v", place, got, e.outcome)
+			t.Errorf("annotation at %s: got %q, want one\n%v", place, got, e)
 		}
 	}
 	if asked := f.questions(); len(asked) > 0 {

@@ -217,6 +217,9 @@ func (j *bareJob) command(part string) *command {
 	for _, name := range slices.Sorted(maps.Keys(j.inputs)) {
 		c.cmd.Env = append(c.cmd.Env, "INPUT_"+strings.ToUpper(name)+"="+j.inputs[name])
 	}
+	if j.env["RAYMOND_SHIM_STDIN"] != "" {
+		j.hold(c)
+	}
 	c.cmd.SysProcAttr = &syscall.SysProcAttr{Credential: j.as}
 	if err := c.cmd.Start(); err != nil {
 		j.t.Fatal(err)
@@ -227,6 +230,17 @@ func (j *bareJob) command(part string) *command {
 		close(c.done)
 	}()
 	return c
+}
+
+// hold gives a command the stdin that the shim holds open.
+func (j *bareJob) hold(c *command) {
+	j.t.Helper()
+	r, w, err := os.Pipe()
+	if err != nil {
+		j.t.Fatal(err)
+	}
+	c.cmd.Stdin = r
+	j.t.Cleanup(func() { r.Close(); w.Close() })
 }
 
 // visible puts the programs where any user can start them.
@@ -249,16 +263,6 @@ func (j *bareJob) visible() {
 		}
 	}
 	j.bin, j.stub = filepath.Join(copied, raymond.name), filepath.Join(copied, stub.name)
-}
-
-// newStateKey is a key for the input state-key.
-func newStateKey(t testing.TB) string {
-	t.Helper()
-	key, err := checkpoint.NewKey()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return key
 }
 
 // give makes a folder and all in it somebody's.
@@ -290,7 +294,7 @@ func (j *bareJob) do(code int) ended {
 	j.t.Helper()
 	e := j.end(j.start())
 	if e.code != code {
-		j.t.Fatalf("step of workflow run %d, inputs %q: got %v\nwant exit code %d", j.run, j.inputs, e.outcome, code)
+		j.t.Fatalf("step of workflow run %d, inputs %q: got %v\nwant exit code %d", j.run, j.inputs, e, code)
 	}
 	return e
 }
@@ -335,6 +339,13 @@ func (j *bareJob) stateFiles() []string {
 	return files
 }
 
+// String shows in a failure what a step has said, without the values it masks.
+func (e ended) String() string {
+	o := e.outcome
+	o.stdout = withoutMasks(e)
+	return o.String()
+}
+
 // texts are what the annotations of a level say, with their titles.
 func (e ended) texts(level string) []string {
 	var texts []string
@@ -358,7 +369,7 @@ func (e ended) wantOutputs(t testing.TB, pairs ...string) {
 	t.Helper()
 	for i := 0; i < len(pairs); i += 2 {
 		if got := e.outputs[pairs[i]]; got != pairs[i+1] {
-			t.Errorf("output %s: got %q, want %q\n%v", pairs[i], got, pairs[i+1], e.outcome)
+			t.Errorf("output %s: got %q, want %q\n%v", pairs[i], got, pairs[i+1], e)
 		}
 	}
 }
@@ -367,6 +378,6 @@ func (e ended) wantOutputs(t testing.TB, pairs ...string) {
 func (e ended) wantSays(t testing.TB, level string, parts ...string) {
 	t.Helper()
 	if !e.says(level, parts...) {
-		t.Errorf("annotations of level %s: got %q, want one with %q\n%v", level, e.texts(level), parts, e.outcome)
+		t.Errorf("annotations of level %s: got %q, want one with %q\n%v", level, e.texts(level), parts, e)
 	}
 }

@@ -27,12 +27,17 @@ const (
 	maxKey   = 200
 )
 
+// maxID is the longest workflow id, in bytes.
+const maxID = 64
+
 var (
-	workflowIDs   = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,63}$`)
+	// No counted repetitions: they take long to compile, and this is done at each
+	// start of the program.
+	workflowIDs   = regexp.MustCompile(`^[a-z0-9][a-z0-9-]*$`)
 	exactVersion  = regexp.MustCompile(`^[0-9]+\.[0-9]+\.[0-9]+(-[0-9A-Za-z.-]+)?$`)
 	variableName  = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
-	actorName     = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9._-]{0,99}$`)
-	botName       = regexp.MustCompile(`^(\*|[A-Za-z0-9_][A-Za-z0-9._-]{0,99}(\[[Bb][Oo][Tt]\])?)$`)
+	actorName     = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9._-]*$`)
+	botName       = regexp.MustCompile(`^(\*|[A-Za-z0-9_][A-Za-z0-9._-]*(\[[Bb][Oo][Tt]\])?)$`)
 	eventName     = regexp.MustCompile(`^[a-z][a-z_]*$`)
 	workflowNames = regexp.MustCompile(`^[^/\\]+\.ya?ml$`)
 )
@@ -148,7 +153,7 @@ func (r *reader) version(name string) string {
 
 func (r *reader) resume(name string) string {
 	v := r.value(name)
-	if !workflowIDs.MatchString(v) {
+	if len(v) > maxID || !workflowIDs.MatchString(v) {
 		r.fault(name, "want auto, never, require or a workflow id", "ids are 1 to 64 of a-z, 0-9 and -")
 	}
 	return v
