@@ -60,7 +60,7 @@ func TestAgentsAndScriptsSeeAnAllowList(t *testing.T) {
 	script := environment(j.read(filepath.Join(j.temp, "script")))
 	wantNames(t, "scripts", script, append(everSeen, "FOR_ALL", "FOR_SCRIPTS", "GITHUB_TOKEN"))
 	agent := environment(j.read(filepath.Join(notes, "env")))
-	wantNames(t, "agents", agent, append(everSeen, "FOR_ALL", "GITHUB_TOKEN", "CLAUDE_CONFIG_DIR", "ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL"))
+	wantNames(t, "agents", agent, append(everSeen, "FOR_ALL", "GITHUB_TOKEN", "CLAUDE_CONFIG_DIR", "ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_BASE_URL"))
 	if script["RAYMOND_VAR_COLOR"] != "blue" || script["GITHUB_TOKEN"] != j.inputs["github-token"] || agent["GITHUB_TOKEN"] != j.inputs["github-token"] {
 		t.Errorf("scripts: got %q, want color and the token that was named", script)
 	}
@@ -93,7 +93,12 @@ func wantNames(t *testing.T, who string, env map[string]string, want []string) {
 	var got []string
 	for name := range env {
 		ours := strings.HasPrefix(name, "RAYMOND_") && !slices.Contains([]string{"RAYMOND_SHIM_STDIN", "RAYMOND_STATE_KEY", siteVar}, name)
-		if !slices.Contains(own, name) && !ours {
+		switch of, isJobs := strings.CutPrefix(env[name], "value of "); {
+		case isJobs:
+			t.Errorf("%s: %s: got the job's own %s", who, name, of)
+		case strings.HasPrefix(name, "CLAUDE_CODE_"), strings.HasPrefix(name, "DISABLE_"), name == "ENABLE_TOOL_SEARCH":
+			// What we tell the agent CLI.
+		case !slices.Contains(own, name) && !ours:
 			got = append(got, name)
 		}
 	}

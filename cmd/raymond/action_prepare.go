@@ -83,7 +83,7 @@ func (x *action) readKeys() (err error) {
 		return nil
 	}
 	if x.keys, err = checkpoint.ParseKeys(x.in.StateKey); err != nil {
-		return usage("input state-key", err.Error(), "")
+		return usage("input state-key", err.Error(), "raymond keygen makes one")
 	}
 	return nil
 }
