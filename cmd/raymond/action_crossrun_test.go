@@ -171,30 +171,33 @@ func TestArtifactsOfOthersAreNotTaken(t *testing.T) {
 func TestWithoutAccessANewRunStarts(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string]func(*scene, *bareJob){
-		"no token":   func(_ *scene, j *bareJob) { j.with("github-token", "") },
-		"bad token":  func(_ *scene, j *bareJob) { j.with("github-token", "another-token") },
-		"forbidden":  func(s *scene, _ *bareJob) { s.forge.Fail(artifactstest.Fault{Op: "actions/artifacts", Times: 9, Status: 403}) },
-		"not found":  func(s *scene, _ *bareJob) { s.forge.Fail(artifactstest.Fault{Op: "actions/artifacts", Times: 9, Status: 404}) },
+		"no token":  func(_ *scene, j *bareJob) { j.with("github-token", "") },
+		"bad token": func(_ *scene, j *bareJob) { j.with("github-token", "another-token") },
+		"forbidden": func(s *scene, _ *bareJob) {
+			s.forge.Fail(artifactstest.Fault{Op: "actions/artifacts", Times: 9, Status: 403})
+		},
+		"not found": func(s *scene, _ *bareJob) {
+			s.forge.Fail(artifactstest.Fault{Op: "actions/artifacts", Times: 9, Status: 404})
+		},
 		"no address": func(_ *scene, j *bareJob) { j.set("GITHUB_API_URL", "http://127.0.0.1:1/api") },
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newScene(t, threeScripts)
 			s.t = t
 			first := s.stops(1, 1)
-			required := s.job(2, "max-iterations", "9", "resume", "require")
+			required, j := s.job(2, "max-iterations", "9", "resume", "require"), s.job(3, "max-iterations", "9")
 			change(s, required)
-			e := required.do(exitCodes[classStore])
-			e.wantOutputs(t, "error-class", "store", "status", "")
-			e.wantSays(t, "error", "actions: read")
-			s.wantDone("start")
-
-			j := s.job(3, "max-iterations", "9")
 			change(s, j)
-			e = j.do(0)
+			c := required.start() // beside the other: each may look for 10 seconds
+			e := j.do(0)
 			if got := e.texts("warning"); len(got) != 1 || !strings.Contains(got[0], "actions: read") || e.outputs["workflow-id"] == first.outputs["workflow-id"] {
 				t.Errorf("got %v with the warnings %q, want a new run and one warning that names actions: read\n%v", e.outputs, got, e)
 			}
 			s.wantDone("start start middle end")
+			e = required.end(c)
+			if e.wantSays(t, "error", "actions: read"); e.code != exitCodes[classStore] || e.outputs["error-class"] != "store" || e.outputs["status"] != "" {
+				t.Errorf("resume: require: got %v %q, want exit code %d and nothing begun", e, e.outputs, exitCodes[classStore])
+			}
 		})
 	}
 }
@@ -203,15 +206,26 @@ func TestWithoutAccessANewRunStarts(t *testing.T) {
 // be there.
 func TestAServiceInTroubleEndsTheStep(t *testing.T) {
 	t.Parallel()
+	var scenes []*scene
+	var jobs []*bareJob
+	var running []*command
 	for _, fault := range []artifactstest.Fault{
 		{Op: "actions/artifacts", Times: 1000, Status: 503}, {Op: "ListArtifacts", Times: 1000, Status: 500},
 	} {
 		s := newScene(t, threeScripts)
 		s.stops(1, 1)
 		s.forge.Fail(fault)
-		e := s.job(2, "max-iterations", "9").do(exitCodes[classStore])
+		j := s.job(2, "max-iterations", "9")
+		scenes, jobs, running = append(scenes, s), append(jobs, j), append(running, j.start())
+	}
+	// Each looks for its 10 seconds, all at once.
+	for i, c := range running {
+		e := jobs[i].end(c)
+		if e.code != exitCodes[classStore] {
+			t.Errorf("got %v, want exit code %d", e, exitCodes[classStore])
+		}
 		e.wantOutputs(t, "error-class", "store", "status", "")
-		s.wantDone("start")
+		scenes[i].wantDone("start")
 	}
 }
 

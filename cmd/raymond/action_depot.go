@@ -12,15 +12,22 @@ import (
 	"github.com/raymond-action/raymond-action/runner/keep"
 )
 
+// lookup is where a run was looked for, and what came of it.
+type lookup struct {
+	services
+	found *keep.Found
+	taken bool // the run that was found is gone on with
+}
+
 // openDepot decides what is stored of a run that begins or goes on, and where.
-func (x *action) openDepot(ctx context.Context, d *drive, s services, found *keep.Found, t *taken) error {
-	if s.runtime == nil {
+func (x *action) openDepot(ctx context.Context, d *drive, l lookup) error {
+	if l.runtime == nil {
 		x.warn("the job has no results service (ACTIONS_RUNTIME_TOKEN is not set): nothing is stored, and no later job can go on with this run")
 		return nil
 	}
-	x.depot = x.newDepot(s, d.run.WorkflowID, chain{})
-	standing := found.Standing
-	if t != nil {
+	x.depot = x.newDepot(l.services, d.run.WorkflowID, chain{})
+	found, standing := l.found, l.found.Standing
+	if l.taken {
 		m := found.Manifest
 		x.depot.chain = chain{
 			Generation: m.Generation, Digest: found.Digest, Seq: m.Seq, Status: m.Status, Name: found.Artifact.Name,

@@ -71,7 +71,7 @@ func isObjectID(s string) bool {
 }
 
 // host is what the run is given by the job.
-func (x *action) host() (*host, error) {
+func (x *action) host() *host {
 	hide := shell.Redactor(x.ours())
 	env := x.inherited()
 	h := &host{
@@ -92,7 +92,7 @@ func (x *action) host() (*host, error) {
 		// Hooks, servers and instructions of the checkout would run with the agent.
 		h.claudeArgs = []string{"--setting-sources", "user", "--strict-mcp-config"}
 	}
-	return h, nil
+	return h
 }
 
 // inherited is the environment that agents and scripts are given some of. The

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -69,7 +70,7 @@ func (x *action) post(ctx context.Context) error {
 // finish ends what is left of a run on this machine and stores its end, unless
 // that is stored. A run of a shared folder that somebody drives is his.
 func (x *action) finish(ctx context.Context, s services, id string) error {
-	store, run, err := state.Open(x.dir, id, holder())
+	store, run, err := x.openLeft(id)
 	var locked *state.Locked
 	if errors.As(err, &locked) && x.in.Store == job.StoreLocal {
 		return nil
@@ -92,6 +93,27 @@ func (x *action) finish(ctx context.Context, s services, id string) error {
 		return nil
 	}
 	return x.storeRun(ctx, s, c, run)
+}
+
+// leaving is how long a main part may take to end whose shim was killed: the
+// program notices that by itself.
+const leaving = 15 * time.Second
+
+// openLeft opens a run of the main part, which may be on its way out.
+func (x *action) openLeft(id string) (*state.File, *state.Run, error) {
+	giveUp := time.After(leaving)
+	for {
+		store, run, err := state.Open(x.dir, id, holder())
+		var locked *state.Locked
+		if !errors.As(err, &locked) || x.in.Store == job.StoreLocal {
+			return store, run, err
+		}
+		select {
+		case <-giveUp:
+			return nil, nil, err
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
 }
 
 func (x *action) storeRun(ctx context.Context, s services, c chain, run *state.Run) error {

@@ -50,7 +50,7 @@ func (x *action) drive(ctx context.Context) error {
 		return err
 	}
 	defer d.store.Close()
-	if err := x.openDepot(ctx, d, s, found, t); err != nil {
+	if err := x.openDepot(ctx, d, lookup{s, found, t != nil}); err != nil {
 		return err
 	}
 	return x.bringToRest(ctx, d)
@@ -58,18 +58,14 @@ func (x *action) drive(ctx context.Context) error {
 
 // begin prepares a new run, or puts back the one that is taken up.
 func (x *action) begin(ctx context.Context, t *taken) (*drive, error) {
-	h, err := x.host()
-	if err != nil {
-		return nil, err
-	}
+	h := x.host()
 	d := &drive{app: x.app, o: x.o, host: h, scope: x.scope}
 	x.o.stateDir = x.dir
-	if t == nil {
-		err = x.fresh(d)
-	} else {
-		err = x.again(ctx, d, t)
+	prepare := func() error { return x.fresh(d) }
+	if t != nil {
+		prepare = func() error { return x.again(ctx, d, t) }
 	}
-	if err != nil {
+	if err := prepare(); err != nil {
 		return nil, err
 	}
 	options := d.run.Options

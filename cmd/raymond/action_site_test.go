@@ -3,6 +3,7 @@
 package main
 
 import (
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -252,6 +253,11 @@ func (c *consumer) stored(keys *checkpoint.Keys) []storedRun {
 	}
 	slices.SortFunc(all, func(a, b storedRun) int { return b.manifest.Generation - a.manifest.Generation })
 	return all
+}
+
+// String shows a checkpoint in a failure.
+func (s storedRun) String() string {
+	return fmt.Sprintf("%s: generation %d, step %d, %s", s.name, s.manifest.Generation, s.manifest.Seq, s.manifest.Status)
 }
 
 // readStored reads the file of a checkpoint.

@@ -140,6 +140,23 @@ func (s *scope) privateCopy(dir string) error {
 	return fs.WalkDir(s.fsys, ".", c.visit)
 }
 
+// freeze has later copies made of what the scope folder holds now: work that is
+// put back may change the folder after the workflow was read. dir is for the
+// files.
+func (s *scope) freeze(dir string) error {
+	if !s.hasScript() {
+		return nil
+	}
+	if err := s.privateCopy(dir); err != nil && s.workflow.HasScripts() {
+		return err
+	} else if err != nil {
+		s.fsys = os.DirFS(filepath.Join(dir, "none")) // nor can it be copied later
+		return nil
+	}
+	s.fsys = os.DirFS(dir)
+	return nil
+}
+
 // copier copies a tree within the limits.
 type copier struct {
 	from  fs.FS

@@ -71,9 +71,9 @@ func TestAcceptedOrigins(t *testing.T) {
 		"resume-from":       {func(r *artifactstest.Run) { r.Path = ".github/workflows/o.yml" }, func(q *keep.Query) { q.ResumeFrom = []string{"x.yml", "o.yml"} }},
 		"resume-from, path": {func(r *artifactstest.Run) { r.Path = ".github/workflows/o.yml" }, func(q *keep.Query) { q.ResumeFrom = []string{"./.github/workflows/o.yml"} }},
 		"own branch":        {func(r *artifactstest.Run) { r.HeadBranch = "feature" }, func(q *keep.Query) { q.Branch = "feature" }},
-		"default branch":    {func(r *artifactstest.Run) {}, func(q *keep.Query) { q.Branch = "feature" }},
-		"schedule":          {func(r *artifactstest.Run) { r.Event = "schedule" }, func(q *keep.Query) {}},
-		"own file unknown":  {func(r *artifactstest.Run) {}, func(q *keep.Query) { q.Workflow = "" }},
+		"default branch":    {func(*artifactstest.Run) {}, func(q *keep.Query) { q.Branch = "feature" }},
+		"schedule":          {func(r *artifactstest.Run) { r.Event = "schedule" }, func(*keep.Query) {}},
+		"own file unknown":  {func(*artifactstest.Run) {}, func(q *keep.Query) { q.Workflow = "" }},
 	} {
 		behaving(t, func(s *scene) {
 			s.addRun(1, tt.run)

@@ -193,7 +193,7 @@ func TestAFailedSaveIsTriedAtTheNextState(t *testing.T) {
 
 func TestASaveIsRetriedAFewTimes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		d := &depot{fail: func(image, try int) error {
+		d := &depot{fail: func(_, try int) error {
 			if try < 3 {
 				return store503
 			}

@@ -49,14 +49,14 @@ func (r *reel) keepLast(line string) {
 func (r *reel) isEmpty() bool { return len(r.first)+len(r.last) == 0 }
 
 // each prints the lines that are kept, with a word on those that are not.
-func (r *reel) each(print func(line string)) {
+func (r *reel) each(tell func(line string)) {
 	for _, line := range r.first {
-		print(line)
+		tell(line)
 	}
 	if r.dropped > 0 {
-		print("… " + count(r.dropped, "line") + " left out …")
+		tell("… " + count(r.dropped, "line") + " left out …")
 	}
 	for _, line := range r.last {
-		print(line)
+		tell(line)
 	}
 }

@@ -259,7 +259,7 @@ func TestAnswersAreToldAsTheyCome(t *testing.T) {
 
 func toldAsItComes(t *testing.T, length string) {
 	read := make(chan struct{})
-	upstream, _ := api(t, func(w http.ResponseWriter, r *http.Request) {
+	upstream, _ := api(t, func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
 		if length != "" {
 			w.Header().Set("Content-Length", length)

@@ -18,7 +18,7 @@ import (
 // hanging is an API that says when a request has come, and when its client left.
 func hanging(t *testing.T) (server *httptest.Server, came, gone chan struct{}) {
 	came, gone = make(chan struct{}, 1), make(chan struct{}, 1)
-	server, _ = api(t, func(w http.ResponseWriter, r *http.Request) {
+	server, _ = api(t, func(_ http.ResponseWriter, r *http.Request) {
 		came <- struct{}{}
 		<-r.Context().Done()
 		gone <- struct{}{}
