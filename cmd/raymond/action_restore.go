@@ -28,8 +28,7 @@ func (x *action) putBack(ctx context.Context, d *drive, t *taken) (*state.Run, e
 	if len(trees) > 0 && x.in.Workspace == job.WorkspaceNone {
 		x.notes = append(x.notes, "The work in the workspace was not put back: `workspace: none`.")
 	} else if len(trees) > 0 {
-		if false {
-			var err error
+		if err := x.scope.freeze(filepath.Join(x.dir, "scope")); err != nil {
 			return nil, err
 		}
 		if err := x.restoreWork(ctx, work, where); err != nil {

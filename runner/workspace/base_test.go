@@ -131,3 +131,29 @@ func TestTokenIsShownToItsServerAlone(t *testing.T) {
 		}
 	}
 }
+
+func TestWhereATokenMayGo(t *testing.T) {
+	for _, test := range []struct {
+		origin, server string
+		want           bool
+	}{
+		{"https://github.com/o/r", "https://github.com", true},
+		{"https://github.com/o/r.git", "https://github.com/", true},
+		{"https://git.example.com/sub/o/r", "https://git.example.com/sub", true},
+		{"http://localhost:3000/o/r", "http://localhost:3000", true},
+		{"https://git.example.com/other/o/r", "https://git.example.com/sub", false},
+		{"https://git.example.com/subway/o/r", "https://git.example.com/sub", false},
+		{"https://github.com@example.com/o/r", "https://github.com", false},
+		{"https://github.com.example.com/o/r", "https://github.com", false},
+		{"http://github.com/o/r", "https://github.com", false},
+		{"https://github.com:444/o/r", "https://github.com", false},
+		{"git@github.com:o/r", "https://github.com", false},
+		{"ssh://github.com/o/r", "ssh://github.com", false},
+		{"/o/r", "", false},
+		{"file:///o/r", "file://", false},
+	} {
+		if got := workspace.IsBelow(test.origin, test.server); got != test.want {
+			t.Errorf("token of %q to %q: got %v, want %v", test.server, test.origin, got, test.want)
+		}
+	}
+}

@@ -11,3 +11,9 @@ func Decode(data []byte) error {
 	_, err := decodeIndex(data)
 	return err
 }
+
+// The checks that come before git's own, which would catch the same.
+var (
+	IsBelow     = isBelow
+	IsPlainPath = isPlainPath
+)

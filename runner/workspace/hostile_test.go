@@ -295,3 +295,15 @@ func TestABranchOfAForeignCommit(t *testing.T) {
 		t.Errorf("error: got %v, want one that is no conflict", err)
 	}
 }
+
+func TestPathsThatAreNotWritten(t *testing.T) {
+	for path, want := range map[string]bool{
+		"a": true, "a/b": true, ".gitignore": true, "git": true, ".github/x": true, "-": true, "a b/\n": true, "...a": true,
+		"": false, "/a": false, "a/": false, "a//b": false, ".": false, "..": false, "a/../b": false, ".git": false, "a/.git/b": false,
+		".GIT/x": false, ".git./x": false, ".git /x": false, "GIT~1/x": false, "a\x00b": false,
+	} {
+		if got := workspace.IsPlainPath(path); got != want {
+			t.Errorf("path %q may be written: got %v, want %v", path, got, want)
+		}
+	}
+}

@@ -118,8 +118,9 @@ func TestSaveHasNoNetwork(t *testing.T) {
 	git(t, s.checkout(), "remote", "set-url", "origin", "ssh://localhost/x")
 	git(t, s.checkout(), "config", "core.sshCommand", "touch '"+mark+"';")
 	base := head(t, s.checkout())
-	git(t, s.checkout(), "update-ref", "--no-deref", "HEAD", "HEAD~1") // its files are not here
-	write(t, s.checkout(), "x", "x\n")
+	absent := strings.TrimSpace(git(t, s.checkout(), "rev-parse", "HEAD~1:a"))
+	git(t, s.checkout(), "update-index", "--cacheinfo", "100644,"+absent+",a")
+	write(t, s.checkout(), ".git/info/attributes", "a filter=lfs\n") // has the blob looked into
 	_, err := new(workspace.Git).Save(t.Context(), workspace.Saving{Dirs: []string{s.checkout()}, Base: base, To: t.TempDir()})
 	if _, statErr := os.Stat(mark); statErr == nil {
 		t.Errorf("program for the network: it was run (save: %v)", err)
