@@ -90,8 +90,8 @@ End.
 
 // hostileJob is a job with secrets, whose agents say the hostile text and all
 // forms of the secrets, and whose last one says so as the result.
-func hostileJob(t *testing.T, f *forge, run int64) *bareJob {
-	j := f.job(t, acttest.Repository(t, hostileFlow), run).with(
+func hostileJob(t *testing.T, f *forge, run int64, flow string) *bareJob {
+	j := f.job(t, acttest.Repository(t, flow), run).with(
 		"github-token", "api-token", "anthropic-api-key", modelKey, "env", "NPM_AUTH_TOKEN", "workspace", "git",
 	).set("NPM_AUTH_TOKEN", npmSecret)
 	secrets := strings.Join(j.ofSecrets(forms), "\n")
@@ -104,6 +104,7 @@ func hostileJob(t *testing.T, f *forge, run int64) *bareJob {
 	j.site.write(path, fmt.Sprintf(`#!/bin/bash
 [ "$1" = --version ] && { echo '2.1.197 (hostile)'; exit; }
 said=$(cat); said=${said%%%%.*}
+[ -e "%[1]s/$said.stream" ] || said=Babble # a reminder
 while [ $# -gt 0 ]; do case $1 in --session-id|--resume) id=$2;; esac; shift; done
 folder=$HOME/.claude/projects/$(pwd -P | sed 's/[^A-Za-z0-9]/-/g')
 mkdir -p "$folder"
@@ -150,7 +151,7 @@ func (j *bareJob) sayer(word, says, tag string) {
 func TestHostileTextChangesNothing(t *testing.T) {
 	t.Parallel()
 	f := newForge(t)
-	j := hostileJob(t, f, 1)
+	j := hostileJob(t, f, 1, hostileFlow)
 	e := j.with("max-iterations", "2").do(exitCodes[classOverLimit])
 	j.wantHarmless(e)
 	j.wantStoredWithoutSecrets("END.md", e.outputs["workflow-id"])
@@ -163,6 +164,40 @@ func TestHostileTextChangesNothing(t *testing.T) {
 		t.Errorf("output result: got %q, want %q and stars for the secrets", got, want)
 	}
 	e.wantOutputs(t, "status", "completed", "iterations", "3")
+}
+
+// failingFlow forks an agent that never finds a transition, and ends in a script
+// whose last words are an error's.
+const failingFlow = `-- wf/START.sh --
+echo '<fork next="FAIL.sh">BABBLE.md</fork>'
+-- wf/FAIL.sh --
+cat hostile secrets >&2; cat hostile secrets; exit 3
+-- wf/BABBLE.md --
+Babble.
+`
+
+// TestHostileErrorsAreText: what is quoted of a script or an agent that failed
+// stands in log, annotations and outputs, and is obeyed nowhere.
+func TestHostileErrorsAreText(t *testing.T) {
+	t.Parallel()
+	j := hostileJob(t, newForge(t), 1, failingFlow).with("keep-going", "true")
+	tagged := "<goto>" + strings.ReplaceAll(hostile, "\n", "\r") + "</goto>\n<goto>##[error]injected</goto>"
+	j.sayer("Babble", hostile, tagged)
+	e := j.do(exitCodes[classRunFailed])
+	e.wantOutputs(t, "status", "failed", "error-class", "run_failed")
+	j.wantHarmless(e)
+	if got := strings.Join(e.lines, "\n"); strings.Count(got, "injected") < 10 || !strings.Contains(got, "***") {
+		t.Errorf("log: got %s\nwant what the script has written to stderr", got)
+	}
+	for _, text := range e.texts("error") {
+		if strings.Contains(text, "##[error]") {
+			t.Errorf("annotation: got %q, want no old command in it", text)
+		}
+	}
+	if len(e.texts("error")) != 2 || len(e.texts("warning")) != 1 || len(e.texts("notice")) != 1 {
+		t.Errorf("annotations: got %q, %q, %q, want an error for each agent, a warning of the reminders, and the end of the run",
+			e.texts("error"), e.texts("warning"), e.texts("notice"))
+	}
 }
 
 // wantHarmless checks what a step has told its runner.

@@ -204,3 +204,106 @@ func finishedIn(t testing.TB, server *artifactstest.Server) (done []effect, last
 	}
 	return done, last
 }
+
+// killChain is a run that goes from job to job, each of which is killed.
+type killChain struct {
+	t       *testing.T
+	forge   *forge
+	repo    string
+	effects string
+	jobs    int
+}
+
+func newKillChain(t *testing.T) *killChain {
+	t.Helper()
+	repo := acttest.Repository(t, "")
+	if err := os.CopyFS(filepath.Join(repo, "wf"), os.DirFS(filepath.Join("testdata", "canonical"))); err != nil {
+		t.Fatal(err)
+	}
+	acttest.Commit(t, repo, "")
+	return &killChain{t: t, forge: newForge(t), repo: repo, effects: filepath.Join(t.TempDir(), "effects")}
+}
+
+// next begins the next job, on another machine; every second one in another
+// workflow run.
+func (k *killChain) next() *bareJob {
+	k.t.Helper()
+	j := k.forge.job(k.t, k.repo, int64(1+k.jobs/2))
+	k.jobs++
+	j.bin = breaking.path(k.t)
+	return j.set("SIDE_EFFECTS", k.effects).with("claude-path", stub.path(k.t), "env", "SIDE_EFFECTS",
+		"input", canonicalInput, "max-parallel", "1", "budget", "0")
+}
+
+// runs runs a job that is killed at its n-th failpoint, after which its post part
+// runs. It returns false when the job came to its end before.
+func (k *killChain) runs(j *bareJob, n int) (ended, bool) {
+	k.t.Helper()
+	c := j.set(killVar, fmt.Sprint(n)).start()
+	if o := c.wait(); o.code == 0 {
+		return j.end(c), false
+	} else if o.code != -1 {
+		k.t.Fatalf("job %d, to be killed at failpoint %d: got %v\nwant a kill or success", k.jobs, n, o)
+	}
+	e := j.end(j.set(killVar, "").command("action-post"))
+	if e.code != 0 {
+		k.t.Fatalf("post of job %d, killed at failpoint %d: got %v\nwant success", k.jobs, n, e)
+	}
+	return e, true
+}
+
+// trace is what the last job of the chain has left behind, in the form that a run
+// without jobs has it.
+func (k *killChain) trace(j *bareJob, e ended) trace {
+	k.t.Helper()
+	dir := stepDir(func(name string) string { return j.env[name] })
+	run, err := state.Read(dir, e.outputs["workflow-id"])
+	if err != nil {
+		k.t.Fatal(err)
+	}
+	events := eventsIn(k.t, filepath.Join(dir, run.WorkflowID, "events.jsonl"))
+	events = slices.DeleteFunc(events, func(e state.Event) bool { return e.Body.Type() == "checkpoint" })
+	data, err := os.ReadFile(k.effects)
+	if err != nil {
+		k.t.Fatal(err)
+	}
+	tr := trace{
+		Stdout: e.outputs["result"] + "\n", Events: normalise(k.t, events), Results: map[string]string{},
+		Effects: slices.Compact(strings.Split(strings.TrimSuffix(string(data), "\n"), "\n")),
+	}
+	for _, a := range run.Ended {
+		tr.Results[a.Agent] = string(a.Result)
+	}
+	wantLedger(k.t, run)
+	wantStartedAgents(k.t, events, run)
+	return tr
+}
+
+// TestJobsThatAreKilledMakeOneRun kills jobs at random moments of their saves. All
+// of them together do what one run does that nobody disturbs.
+func TestJobsThatAreKilledMakeOneRun(t *testing.T) {
+	t.Parallel()
+	want := undisturbed(t, 1)
+	for seed := range uint64(12) {
+		t.Run(fmt.Sprintf("seed %d", seed), func(t *testing.T) {
+			t.Parallel()
+			random := rand.New(rand.NewPCG(seed, 0))
+			k := newKillChain(t)
+			var kills []int
+			for {
+				j, n := k.next(), 1+random.IntN(30)
+				e, killed := k.runs(j, n)
+				if !killed {
+					if d := cmp.Diff(want, k.trace(j, e)); d != "" {
+						t.Errorf("run of %d jobs, killed at failpoints %v (-undisturbed +got):\n%s\n%v", k.jobs, kills, d, e)
+					}
+					t.Logf("%d jobs, killed at failpoints %v", k.jobs, kills)
+					return
+				}
+				if kills = append(kills, n); len(kills) == 40 {
+					t.Fatalf("jobs that were killed at failpoints %v: got no end", kills)
+				}
+			}
+		})
+	}
+}

@@ -55,8 +55,10 @@ func (s *search) unlessHere(chosen *opened, err error) error {
 // stored something after the checkpoint that the chosen one's run took up.
 func (s *search) since(ctx context.Context, chosen *opened) ([]candidate, error) {
 	base := chosen.manifest.Base
-	// Where ids don't tell, what the run of the base has may all be older than it.
-	seen := map[int64]bool{chosen.run.ID: true, base.RunID: s.q.SameIDs}
+	seen := map[int64]bool{chosen.run.ID: true}
+	if s.q.SameIDs {
+		seen[base.RunID] = true // ids don't tell, and all that it has may be older than the base
+	}
 	var list []candidate
 	for _, a := range s.others {
 		if a.ID <= base.ArtifactID || len(list) == maxRivals {

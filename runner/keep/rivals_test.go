@@ -53,6 +53,9 @@ func TestNoConflict(t *testing.T) {
 		"another id":     func(s *scene, base int64) { s.put(2, 2, other(took(base, 1, 1))); s.put(3, 3, took(base, 1, 1)) },
 		"a fork's":       func(s *scene, base int64) { s.put(66, 2, took(base, 1, 1)); s.put(3, 3, took(base, 1, 1)) },
 		"the same run's": func(s *scene, base int64) { s.put(3, 2, took(base, 1, 1)); s.put(3, 3, took(base, 1, 1)) },
+		"another job's of the same run": func(s *scene, base int64) {
+			s.put(3, 3, took(s.put(3, 2, took(base, 1, 1)), 3, 2))
+		},
 		"an unreadable": func(s *scene, base int64) {
 			s.Put(artifactstest.Stored{Run: 2, Name: keep.Names(key)[2], Content: []byte("x")})
 			s.put(3, 3, took(base, 1, 1))

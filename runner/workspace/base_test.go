@@ -54,6 +54,19 @@ func TestBaseIsFetchedWhenTheRemoteMovedOn(t *testing.T) {
 	}
 }
 
+// TestAFullCloneStaysFull fetches a commit that no branch of the remote has any more.
+func TestAFullCloneStaysFull(t *testing.T) {
+	remote := newRemote(t)
+	old, saved := worked(t, remote)
+	git(t, remote, "update-ref", "refs/heads/main", "main~1")
+	here := clone(t, remote)
+	mustRestore(t, saved, old, here)
+	same(t, old.checkout(), here.checkout())
+	if got := strings.Count(git(t, here.checkout(), "log", "--format=%H"), "\n"); got != 4 {
+		t.Errorf("commits up to HEAD: got %d, want the three of the remote and the saved one", got)
+	}
+}
+
 func TestBaseThatIsGoneIsAConflict(t *testing.T) {
 	remote := newRemote(t)
 	old, saved := worked(t, remote)

@@ -82,26 +82,36 @@ func TestChangesOfTheCheckoutAreNotOverwritten(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			here := clone(t, remote, "--depth=1")
 			test.do(here.checkout())
-			before, beside, refs := files(t, here.checkout()), files(t, here.root), git(t, here.checkout(), "for-each-ref")
-			picture := pictureOf(t, here.checkout())
-			_, err := restore(t, saved, old, here)
-			var conflict *workspace.Conflict
-			if !errors.As(err, &conflict) {
-				t.Fatalf("error: got %v, want a conflict", err)
-			}
-			if !slices.Equal(conflict.Files, test.want) {
-				t.Errorf("files of %v: got %q, want %q", err, conflict.Files, test.want)
-			}
-			if diff := cmp.Diff(before, files(t, here.checkout())) + cmp.Diff(beside, files(t, here.root)); diff != "" {
-				t.Errorf("files after the conflict (-before +after):\n%s", diff)
-			}
-			if diff := cmp.Diff(picture, pictureOf(t, here.checkout())); diff != "" {
-				t.Errorf("checkout after the conflict (-before +after):\n%s", diff)
-			}
-			if after := git(t, here.checkout(), "for-each-ref"); after != refs {
-				t.Errorf("refs after the conflict: got %q, want %q", after, refs)
-			}
+			wantConflict(t, test.want, here, func() error {
+				_, err := restore(t, saved, old, here)
+				return err
+			})
 		})
+	}
+}
+
+// wantConflict wants a restore to be refused for some files, and to leave all as
+// it was.
+func wantConflict(t *testing.T, want []string, here site, restore func() error) {
+	t.Helper()
+	before, beside, refs := files(t, here.checkout()), files(t, here.root), git(t, here.checkout(), "for-each-ref")
+	picture := pictureOf(t, here.checkout())
+	err := restore()
+	var conflict *workspace.Conflict
+	if !errors.As(err, &conflict) {
+		t.Fatalf("error: got %v, want a conflict", err)
+	}
+	if !slices.Equal(conflict.Files, want) {
+		t.Errorf("files of %v: got %q, want %q", err, conflict.Files, want)
+	}
+	if diff := cmp.Diff(before, files(t, here.checkout())) + cmp.Diff(beside, files(t, here.root)); diff != "" {
+		t.Errorf("files after the conflict (-before +after):\n%s", diff)
+	}
+	if diff := cmp.Diff(picture, pictureOf(t, here.checkout())); diff != "" {
+		t.Errorf("checkout after the conflict (-before +after):\n%s", diff)
+	}
+	if after := git(t, here.checkout(), "for-each-ref"); after != refs {
+		t.Errorf("refs after the conflict: got %q, want %q", after, refs)
 	}
 }
 

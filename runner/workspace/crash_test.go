@@ -15,7 +15,7 @@ func TestCrashAnywhere(t *testing.T) {
 	remote := newRemote(t)
 	old, _ := worked(t, remote)
 	git(t, old.checkout(), "checkout", "-q", "-b", "other")
-	write(t, old.checkout(), "dir/announced", "x\n")
+	write(t, old.checkout(), "dir/announced", strings.Repeat("long enough to be cut\n", 10))
 	git(t, old.checkout(), "add", "-N", "dir/announced")
 	git(t, old.checkout(), "rm", "-q", "-f", "run.sh")
 	write(t, old.checkout(), "run.sh/now a folder", "x\n")

@@ -268,12 +268,12 @@ func TestALastSaveThatIsBrokenIsNoMatter(t *testing.T) {
 // the command as $1, and $git is the real one.
 func wrapped(t testing.TB, script string) *workspace.Git {
 	t.Helper()
-	real, err := exec.LookPath("git")
+	genuine, err := exec.LookPath("git")
 	if err != nil {
 		t.Fatal(err)
 	}
 	path := filepath.Join(t.TempDir(), "git")
-	text := fmt.Sprintf("#!/bin/sh\ngit='%s'\n%s\nexec '%s' \"$@\"\n", real, script, real)
+	text := fmt.Sprintf("#!/bin/sh\ngit='%s'\n%s\nexec '%s' \"$@\"\n", genuine, script, genuine)
 	if err := os.WriteFile(path, []byte(text), 0o777); err != nil {
 		t.Fatal(err)
 	}

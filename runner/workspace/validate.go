@@ -54,6 +54,13 @@ func (r *repository) validate() error {
 		return fmt.Errorf("%q is no SHA-256", r.SHA256)
 	case r.Seen != "" && (len(r.Seen) != 64 || !isHex(r.Seen)):
 		return fmt.Errorf("%q is no SHA-256", r.Seen)
+	}
+	return r.validateContent()
+}
+
+// validateContent is validate for what the bundle is said to hold.
+func (r *repository) validateContent() error {
+	switch {
 	case len(r.Branches) > maxBranches || len(r.Needs) > maxBranches || len(r.Shallow) > maxBranches:
 		return fmt.Errorf("it has more than %d branches or commits", maxBranches)
 	case len(r.Trees) == 0 || len(r.Trees) > maxNumber:
@@ -135,15 +142,15 @@ func isBranch(name string) bool {
 	if name == "" || name == "@" || name == "HEAD" || name[0] == '-' || len(name) > 1000 || !utf8.ValidString(name) {
 		return false
 	}
-	if strings.ContainsAny(name, " ~^:?*[\\\x7f") || strings.Contains(name, "..") || strings.Contains(name, "@{") ||
-		strings.HasSuffix(name, ".") {
-		return false
-	}
-	for _, c := range name {
-		if c < ' ' {
-			return false
-		}
-	}
+	return !strings.ContainsFunc(name, unfitForRef) && !strings.Contains(name, "..") && !strings.Contains(name, "@{") &&
+		!strings.HasSuffix(name, ".") && areParts(name)
+}
+
+// unfitForRef reports whether no name of a branch has this character.
+func unfitForRef(c rune) bool { return c < ' ' || c == 0x7f || strings.ContainsRune(" ~^:?*[\\", c) }
+
+// areParts reports whether each part of a name, between slashes, may be one.
+func areParts(name string) bool {
 	for part := range strings.SplitSeq(name, "/") {
 		if part == "" || part[0] == '.' || strings.HasSuffix(part, ".lock") {
 			return false
