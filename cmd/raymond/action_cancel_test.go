@@ -27,10 +27,13 @@ import (
 
 // busy is a workflow that goes on until it is cancelled: an agent that uses a
 // tool, and a script with a daemon that has left its session. With a file "go" in
-// $KEEP both come to their end. What runs writes its process id to $KEEP.
+// $KEEP both come to their end, if the work from before is there. What runs writes
+// its process id to $KEEP.
 const busy = `
 -- flow/1_START.sh --
 echo "$RUNNER_TEMP" >"$KEEP/temp"
+echo edited >notes.txt
+git -c user.name=Agent -c user.email=agent@example.com commit -q --allow-empty -m unpushed
 echo '<fork next="TALK.md">STAY.sh</fork>'
 -- flow/TALK.md --
 log: talk
@@ -43,7 +46,10 @@ reply:
 <result>worked</result>
 end.
 -- flow/STAY.sh --
-if [ -e "$KEEP/go" ]; then echo '<result>stayed</result>'; exit; fi
+if [ -e "$KEEP/go" ]; then
+	[ "$(git log -1 --format=%s) $(cat notes.txt)" = 'unpushed edited' ] && echo '<result>stayed</result>'
+	exit
+fi
 setsid sh -c 'echo $$ >"$KEEP/pid-daemon"; exec sleep 300' >/dev/null 2>&1 &
 echo $$ >"$KEEP/pid-script"
 while :; do sleep 0.1; done
@@ -251,12 +257,14 @@ func newGate(t testing.TB) *gate {
 }
 
 // TestPostStoresWhatACancelledStepCouldNot has a service that does not answer
-// while the step leaves, and a script that ignores every signal it can.
+// while the step leaves, a script that ignores every signal it can, and a shim
+// that has to pass signals on.
 func TestPostStoresWhatACancelledStepCouldNot(t *testing.T) {
 	t.Parallel()
 	g := newGate(t)
 	c := newConsumer(t, strings.Replace(busy, "setsid", "trap '' INT TERM\nsetsid", 1)+again("env: SIDE_EFFECTS"))
 	c.Results = acttest.Results{URL: g.url, Token: artifactstest.Token(1)}
+	c.Env["NODE_OPTIONS"] = withoutExecve(t)
 	r := c.start(nil)
 	pids := c.pids(r, "script", "daemon")
 	c.letGo()
@@ -318,8 +326,12 @@ func TestKilledStepIsStoredByPost(t *testing.T) {
 			if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
 				t.Fatal(err)
 			}
+			r.Until("the end of the post part", func(now *acttest.Result) bool {
+				post := now.Post("one", "raymond")
+				return post != nil && post.Result != ""
+			})
+			wantGone(t, "after the post part", pids)
 			res := c.wait(r)
-			wantGone(t, "after the run", pids)
 			if got := c.stored(nil)[1:]; !slices.ContainsFunc(got, func(s storedRun) bool { return s.manifest.Status == shim.status }) {
 				t.Errorf("checkpoints before the last: got %v, want one that is %s\n%s", got, shim.status, shown(res))
 			}

@@ -166,6 +166,20 @@ func TestArtifactsOfOthersAreNotTaken(t *testing.T) {
 	s.wantDone("start middle end")
 }
 
+// TestRunsOfOtherWorkflowFiles are taken up where resume-from names their file.
+func TestRunsOfOtherWorkflowFiles(t *testing.T) {
+	t.Parallel()
+	s := newScene(t, threeScripts)
+	first := s.job(1, "key", "k", "max-iterations", "1").set("GITHUB_WORKFLOW_REF", "o/r/.github/workflows/nightly.yml@refs/heads/main")
+	run := s.forge.Runs[1]
+	run.Path = ".github/workflows/nightly.yml"
+	s.forge.Runs[1] = run
+	id := first.do(exitCodes[classOverLimit]).outputs["workflow-id"]
+	s.job(2, "key", "k", "max-iterations", "9", "resume", "require").do(exitCodes[classUsage]).wantSays(t, "notice", "nightly.yml", "resume-from")
+	s.job(3, "key", "k", "max-iterations", "9", "resume-from", "weekly.yml, nightly.yml").do(0).wantOutputs(t, "status", "completed", "workflow-id", id)
+	s.wantDone("start middle end")
+}
+
 // TestWithoutAccessANewRunStarts with one warning that names the permission, and
 // with resume: require it doesn't.
 func TestWithoutAccessANewRunStarts(t *testing.T) {

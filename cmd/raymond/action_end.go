@@ -65,7 +65,7 @@ func (x *action) verdict() *fault {
 	case state.OverIterations:
 		f.hint = fmt.Sprintf("to go on: run it again with max-iterations of more than %d", x.run.Progress.Iterations)
 	case state.Suspended, state.Cancelled:
-		f.hint = "to go on: " + strings.ReplaceAll(x.howToResume(), "`", "")
+		f.hint = "to go on: " + strings.ReplaceAll(x.howToResume(x.run.WorkflowID), "`", "")
 	case state.Failed:
 		f.hint = "to try again: run it with resume: " + x.run.WorkflowID
 	}

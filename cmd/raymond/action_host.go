@@ -147,14 +147,14 @@ func (x *action) guardKey(h *host) (stop func(), err error) {
 
 // people adds what is shown in the job: log, annotations and summary.
 func (x *action) people(d *drive) error {
-	d.fan.Add("job log", report.NewJob(x.log, report.JobOptions{WorkflowID: d.run.WorkflowID, Verbose: d.o.verbose, Resume: x.howToResume()}))
+	d.fan.Add("job log", report.NewJob(x.log, report.JobOptions{WorkflowID: d.run.WorkflowID, Verbose: d.o.verbose, Resume: x.howToResume(d.run.WorkflowID)}))
 	if x.in.Annotations {
-		d.fan.Add("annotations", report.NewAnnotations(x.log, report.AnnotationOptions{Scope: x.fileOf, Resume: x.howToResume()}))
+		d.fan.Add("annotations", report.NewAnnotations(x.log, report.AnnotationOptions{Scope: x.fileOf, Resume: x.howToResume(d.run.WorkflowID)}))
 	}
 	if x.in.Summary {
 		x.summary = report.NewSummary(report.SummaryOptions{
 			Write:      func(text string) error { return x.files.WriteSummary(x.mask.Text(text)) },
-			WorkflowID: d.run.WorkflowID, Workflow: d.scope.workflow, Resume: x.howToResume(), Notes: x.notes,
+			WorkflowID: d.run.WorkflowID, Workflow: d.scope.workflow, Resume: x.howToResume(d.run.WorkflowID), Notes: x.notes,
 		})
 		if err := x.retell(d, x.summary); err != nil {
 			return err
@@ -198,12 +198,16 @@ func (x *action) fileOf(name string) string {
 	return path.Join(filepath.ToSlash(rel), st.Name)
 }
 
-// howToResume says how the run goes on.
+// howToResume says how a run goes on.
 func (x *action) howToResume() string {
 	if x.in.Store == job.StoreLocal {
 		return "run the step again with `state-dir: " + x.in.StateDir + "`"
 	}
-	return "run the workflow again: a later step, job or workflow run with `key: " + x.key + "` takes it up"
+	text := "run the workflow again: a later step, job or workflow run with `key: " + x.key + "` takes it up"
+	if x.event.Number == 0 {
+		text += ", after a failure with `resume: " + id + "`"
+	}
+	return text
 }
 
 // hasPrompts reports whether the workflow may need the agent CLI.

@@ -25,6 +25,7 @@ var variables = []protocol.Key{
 	{Name: "RAYMOND_RESULT", Meaning: "set for scripts: the payload, up to 64 KiB without NUL"},
 	{Name: "RAYMOND_INPUT", Meaning: "set for scripts: the same"},
 	{Name: "RAYMOND_VAR_NAME", Meaning: "set for scripts: attribute of the fork, or --meta; NAME in upper case"},
+	{Name: "RAYMOND_SHIM_STDIN", Meaning: "1 where the Action's shim holds stdin, whose end means that the shim is gone; never passed on"},
 	{Name: "RAYMOND_STATE_KEY", Meaning: "never passed on to agents and scripts"},
 }
 

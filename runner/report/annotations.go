@@ -273,10 +273,13 @@ func deniedText(all []string) string {
 	return b.String()
 }
 
-// limit warns of the budget. The end of the run tells of the other limits, and
-// the failure of an agent.
+// mostSpent is the part of the budget from which on it is warned of.
+const mostSpent = 0.8
+
+// limit warns of the budget. The end of the run tells of the other limits, of a
+// run that ends because its costs are unknown, and the failure of an agent.
 func (a *Annotations) limit(b *state.Limit) {
-	if b.Which != "budget" || b.Value > b.Max || b.Max <= 0 {
+	if b.Which != "budget" || b.Value > b.Max || b.Value < mostSpent*b.Max || b.Max <= 0 {
 		return
 	}
 	title := fmt.Sprintf("%d %% of the budget is spent", int(b.Value/b.Max*100))

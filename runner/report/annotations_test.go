@@ -170,6 +170,8 @@ func TestWarnings(t *testing.T) {
 			[]string{"main in A.md was refused the use of tools"},
 		},
 		"80 % of the budget":   {[]state.Event{run(&state.Limit{Which: "budget", Value: 8.1, Max: 10})}, []string{"81 % of the budget is spent"}},
+		"costs unknown":        {[]state.Event{run(&state.Limit{Which: "budget", Value: 0.01, Max: 10})}, nil},
+		"just 80 %":            {[]state.Event{run(&state.Limit{Which: "budget", Value: 8, Max: 10})}, []string{"80 % of the budget is spent"}},
 		"more than the budget": {[]state.Event{run(&state.Limit{Which: "budget", Value: 10.1, Max: 10})}, nil},
 		"the deadline":         {[]state.Event{run(&state.Limit{Which: "deadline", Value: 8, Max: 10})}, nil},
 		"a checkpoint":         {[]state.Event{run(&state.Checkpoint{Store: "artifact"})}, nil},

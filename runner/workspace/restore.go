@@ -41,6 +41,7 @@ type Conflict struct {
 
 const namedFiles = 20
 
+// Error implements error. It names twenty files.
 func (c *Conflict) Error() string {
 	text := c.Dir + ": " + c.What
 	for i, f := range c.Files[:min(namedFiles, len(c.Files))] {

@@ -210,12 +210,8 @@ func TestUnchangedRepositoriesComeFromTheLastSave(t *testing.T) {
 		to := t.TempDir()
 		again := save(t, g, workspace.Saving{Dirs: dirs, Base: test.base, To: to, Last: last})
 		for i, want := range test.want {
-			was, err := os.Stat(filepath.Join(last, first.Files[i+1]))
-			is, err2 := os.Stat(filepath.Join(to, again.Files[i+1]))
-			if err != nil || err2 != nil {
-				t.Fatal(err, err2)
-			}
-			if got := os.SameFile(was, is); got != want {
+			got := sameFile(t, filepath.Join(last, first.Files[i+1]), filepath.Join(to, again.Files[i+1]))
+			if got != want {
 				t.Errorf("%s: repository %d taken from the last save: got %v, want %v", test.name, i, got, want)
 			}
 		}
@@ -231,6 +227,19 @@ func TestUnchangedRepositoriesComeFromTheLastSave(t *testing.T) {
 			first = save(t, g, workspace.Saving{Dirs: dirs, Base: base, To: last})
 		}
 	}
+}
+
+func sameFile(t testing.TB, a, b string) bool {
+	t.Helper()
+	was, err := os.Stat(a)
+	if err != nil {
+		t.Fatal(err)
+	}
+	is, err := os.Stat(b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return os.SameFile(was, is)
 }
 
 // TestRecentChangesAreNotTakenFromTheLastSave is about changes that leave no trace in

@@ -88,7 +88,7 @@ var outputs = []OutputSpec{
 	{"status", "How the run stands: completed, failed, over_budget, over_iterations, suspended or cancelled."},
 	{"outcome", "The status, but of a completed run clean or clean_with_flake."},
 	{"result", "The run's result, as its last agent gave it. Text of an agent: treat it as data."},
-	{"error-class", "Class of the error that ended the step, such as usage, denied or run_failed; empty when there was none."},
+	{"error-class", "Class of what kept the step from completing the run: usage, denied, run_failed, over_limit, suspended and so on; empty when it is completed."},
 	{"cost-usd", "What the run has cost in all, in US dollars."},
 	{"iterations", "State executions of all agents."},
 	{"agents", "JSON array of the agents: name, state, status, result or error."},
