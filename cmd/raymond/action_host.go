@@ -199,7 +199,7 @@ func (x *action) fileOf(name string) string {
 }
 
 // howToResume says how a run goes on.
-func (x *action) howToResume() string {
+func (x *action) howToResume(id string) string {
 	if x.in.Store == job.StoreLocal {
 		return "run the step again with `state-dir: " + x.in.StateDir + "`"
 	}
