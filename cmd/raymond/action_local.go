@@ -19,12 +19,7 @@ func (x *action) driveLocal(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	d, err := x.begin(ctx, t)
-	if err != nil {
-		return err
-	}
-	defer d.store.Close()
-	return x.bringToRest(ctx, d)
+	return x.carryOut(ctx, t, func(*drive) error { return nil })
 }
 
 // findLocal returns the newest run of this key in the state folder, or the one

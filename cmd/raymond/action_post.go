@@ -122,6 +122,9 @@ func (x *action) storeRun(ctx context.Context, s services, c chain, run *state.R
 		return err
 	}
 	d.slots.Adopt(d.chain.Standing)
+	if err := x.completeLog(run); err != nil {
+		return err
+	}
 	img, err := takeImage(run, filepath.Join(x.dir, run.WorkflowID), &claude.Backend{Env: job.AgentEnviron(x.app.Environ, x.in.Env)})
 	if err != nil {
 		return err
@@ -135,6 +138,17 @@ func (x *action) storeRun(ctx context.Context, s services, c chain, run *state.R
 	x.log.Print(fmt.Sprintf("stored %s at step %d (%s) as %s", run.WorkflowID, result.SeqStored, run.Progress.Status, result.Store))
 	x.stored = result.Store
 	return nil
+}
+
+// completeLog adds the events that the main part saved and was not left the time
+// to tell.
+func (x *action) completeLog(run *state.Run) error {
+	x.o.stateDir = x.dir
+	d := &drive{app: x.app, o: x.o, host: &host{mask: x.mask.Text}, run: run, resumed: true}
+	if err := d.openLog(); err != nil {
+		return err
+	}
+	return d.log.Close()
 }
 
 // adoptSent finds out whether the store that the main part could not finish has

@@ -45,12 +45,18 @@ func (x *action) drive(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	return x.carryOut(ctx, t, func(d *drive) error { return x.openDepot(ctx, d, lookup{s, found, t != nil}) })
+}
+
+// carryOut begins a run, or goes on with one, and brings it to rest. begun is told
+// of it before anything starts.
+func (x *action) carryOut(ctx context.Context, t *taken, begun func(*drive) error) error {
 	d, err := x.begin(ctx, t)
 	if err != nil {
 		return err
 	}
 	defer d.store.Close()
-	if err := x.openDepot(ctx, d, lookup{s, found, t != nil}); err != nil {
+	if err := begun(d); err != nil {
 		return err
 	}
 	return x.bringToRest(ctx, d)
