@@ -309,9 +309,6 @@ func TestJobsThatAreKilledMakeOneRun(t *testing.T) {
 				kills = append(kills, n)
 				killed := k.runs(j, n)
 				got, completed := k.trace(j)
-				if killed && completed {
-					want.Events = got.Events // it may have been killed before it could tell the last ones
-				}
 				if !completed && killed {
 					continue
 				}
