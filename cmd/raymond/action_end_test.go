@@ -1,0 +1,33 @@
+//go:build linux
+
+package main
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// TestAKillAfterTheEndLosesNoEvent kills a job when the end of its run is on disk,
+// and not yet told: the post part tells it, and stores it.
+func TestAKillAfterTheEndLosesNoEvent(t *testing.T) {
+	t.Parallel()
+	whole := undisturbed(t, 1)
+	for n := 60; n > 0; n-- {
+		k := newKillChain(t, strings.TrimSuffix(whole.Stdout, "\n"))
+		j := k.next()
+		if !k.runs(j, n) {
+			continue // there are not as many failpoints
+		}
+		got, completed := k.trace(j)
+		if !completed {
+			t.Fatalf("killed at failpoint %d, the last one: got a run that is not completed, want one that is", n)
+		}
+		if d := cmp.Diff(whole, got); d != "" {
+			t.Errorf("killed at failpoint %d (-undisturbed +got):\n%s", n, d)
+		}
+		return
+	}
+	t.Fatal("failpoints of a run: got none")
+}
