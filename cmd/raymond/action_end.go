@@ -21,7 +21,7 @@ func (x *action) conclude(err error) error {
 	for _, f := range faults(err) {
 		all = append(all, x.worded(f))
 	}
-	if len(all) == 0 && x.run != nil && x.run.Progress.Status != state.Completed {
+	if x.run != nil && x.run.Progress.Status != state.Completed && x.run.Progress.Status != state.Running {
 		all = append(all, x.verdict())
 	}
 	all = append(all, x.verify()...)
@@ -31,7 +31,7 @@ func (x *action) conclude(err error) error {
 	if err := x.output(all); err != nil {
 		all = append(all, &fault{class: classRuntime, where: "outputs", what: err.Error()})
 	}
-	if x.run != nil && x.run.Progress.Status == state.Suspended && len(all) == 1 && !x.in.SuspendedIsFailure {
+	if len(all) == 1 && all[0].class == classSuspended && !x.in.SuspendedIsFailure {
 		return nil
 	}
 	if err := x.log.Close(); err != nil {
@@ -177,9 +177,15 @@ func (x *action) describe(values map[string]string) {
 	values["result"] = string(result)
 	values["cost-usd"], values["iterations"] = p.TotalUSD.String(), strconv.Itoa(p.Iterations)
 	values["agents"] = agentsOutput(x.run)
-	values["resumable"] = strconv.FormatBool(p.Status != state.Completed)
+	values["resumable"] = strconv.FormatBool(p.Status != state.Completed && x.isKept())
 	values["state-artifact"] = x.stored
 	values["events-file"] = filepath.Join(x.dir, x.run.WorkflowID, "events.jsonl")
+}
+
+// isKept reports whether a later job finds the run. That of a step that was
+// cancelled is stored by the post part, if not by then.
+func (x *action) isKept() bool {
+	return x.in.Store == job.StoreLocal || x.stored != "" || x.depot != nil && x.code != 0
 }
 
 // agentOutput is an agent in the output agents.

@@ -297,3 +297,13 @@ func TestALastSaveThatFails(t *testing.T) {
 		t.Errorf("files of the state: got %q, want the run's", j.stateFiles())
 	}
 }
+
+// TestASuspendedStepThatIsNotKeptFails: what only this machine has is lost with it,
+// so the step is not green.
+func TestASuspendedStepThatIsNotKeptFails(t *testing.T) {
+	t.Parallel()
+	s := newScene(t, strings.ReplaceAll(threeScripts, "echo '<goto>", "sleep 0.4; echo '<goto>"))
+	s.forge.Fail(artifactstest.Fault{Op: "CreateArtifact", Times: 1000, Status: 403})
+	e := s.job(1, "deadline", "200ms").do(exitCodes[classStore])
+	e.wantOutputs(t, "status", "suspended", "resumable", "false", "error-class", "store", "state-artifact", "")
+}
