@@ -3,6 +3,9 @@ package main
 import (
 	"bytes"
 	"context"
+	"os"
+	"path/filepath"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -85,7 +88,7 @@ func (x *action) perform(ctx context.Context) error {
 // tool does one of the modes that start no agent, as the command of that name
 // does it.
 func (x *action) tool() error {
-	args := []string{x.in.Mode, x.source}
+	args := []string{x.in.Mode, x.inWorkspace(x.source)}
 	switch x.in.Mode {
 	case job.ModeLint:
 		args = append(args, "--format=github")
@@ -97,7 +100,9 @@ func (x *action) tool() error {
 		args = append(args, x.simulated()...)
 	}
 	var out bytes.Buffer
-	inner := &App{Args: args, Environ: x.app.Environ, Stdout: &out, Stderr: &out}
+	// A simulation runs the scripts: with what they may see, and no more.
+	env := job.ScriptEnviron(x.inherited(), slices.Concat(x.in.Env, x.in.ScriptEnv))
+	inner := &App{Args: args, Environ: env, Stdout: &out, Stderr: &out}
 	if x.in.Mode == job.ModeLint {
 		x.log.Close() // its annotations are commands
 		inner.Stdout = x.app.Stdout
@@ -106,8 +111,26 @@ func (x *action) tool() error {
 	if err := x.showOutput(out.String()); err != nil {
 		return err
 	}
-	if code != 0 {
-		return &fault{code: code}
+	return failedTool(code)
+}
+
+// inWorkspace is a path as annotations want it, relative to the workspace, where
+// that leads to the same file.
+func (x *action) inWorkspace(path string) string {
+	wd, err := os.Getwd()
+	rel, outside := filepath.Rel(x.top, path)
+	if err != nil || outside != nil || wd != filepath.Clean(x.top) || !filepath.IsLocal(rel) {
+		return path
+	}
+	return rel
+}
+
+// failedTool is the fault of a tool that has told by itself what is wrong.
+func failedTool(code int) error {
+	for class, c := range exitCodes {
+		if c == code {
+			return &fault{class: class, code: code, told: true}
+		}
 	}
 	return nil
 }

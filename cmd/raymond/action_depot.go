@@ -88,14 +88,5 @@ func (x *action) findBase(ctx context.Context) {
 	if err != nil {
 		return
 	}
-	c := committed{top: wd, env: job.ScriptEnviron(x.app.Environ, nil)}
-	if sha := x.app.Getenv("GITHUB_SHA"); isObjectID(sha) {
-		if _, err := c.git(ctx, "merge-base", "--is-ancestor", sha, "HEAD"); err == nil {
-			x.base = sha
-			return
-		}
-	}
-	if out, err := c.git(ctx, "rev-parse", "--verify", "--quiet", "HEAD^{commit}"); err == nil && len(out) > 40 {
-		x.base = string(out[:len(out)-1])
-	}
+	x.base = x.git().Base(ctx, wd, x.app.Getenv("GITHUB_SHA"))
 }

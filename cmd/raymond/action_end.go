@@ -98,7 +98,7 @@ func (x *action) verify() []*fault {
 // tell makes an annotation of a fault. What the run's own events have told is
 // not told again.
 func (x *action) tell(f *fault) {
-	if f.what == "" && f.where == "" {
+	if f.told {
 		return
 	}
 	switch f.class {

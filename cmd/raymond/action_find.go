@@ -94,7 +94,7 @@ func (x *action) underAct() bool { return x.app.Getenv("ACT") == "true" }
 // takeUp returns the run to go on with, nil for a new one. Whether a run is taken
 // up is decided by what its checkpoint says; nothing is put back before that.
 func (x *action) takeUp(found *keep.Found) (*taken, error) {
-	if found.Manifest == nil && x.in.Resume != job.ResumeRequire && !state.ValidID(x.in.Resume) || x.in.Resume == job.ResumeNever {
+	if x.in.Resume == job.ResumeNever {
 		return nil, nil
 	}
 	facts := keep.Facts{

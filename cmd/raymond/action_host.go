@@ -17,6 +17,7 @@ import (
 	"github.com/raymond-action/raymond-action/runner/claude/keyproxy"
 	"github.com/raymond-action/raymond-action/runner/report"
 	"github.com/raymond-action/raymond-action/runner/shell"
+	"github.com/raymond-action/raymond-action/runner/workspace"
 )
 
 // findSource finds the workflow in the workspace, or else where agents work.
@@ -53,21 +54,13 @@ func (x *action) takeCommitted(ctx context.Context) error {
 		return deny("the workflow is not in the workspace")
 	}
 	commit := cmp.Or(x.app.Getenv("GITHUB_WORKFLOW_SHA"), x.app.Getenv("GITHUB_SHA"))
-	c := committed{top: x.top, commit: commit, env: job.ScriptEnviron(x.app.Environ, nil)}
-	if !isObjectID(commit) {
-		return deny("the commit of the workflow file is not known")
-	}
 	dir := filepath.Join(x.dir, "source")
-	if err := errors.Join(os.RemoveAll(dir), c.extract(ctx, rel, dir)); err != nil {
-		return deny(fmt.Sprintf("the states can't be read from commit %s: %v", commit, err))
+	part := workspace.Committed{Dir: x.top, Commit: commit, Name: rel}
+	if err := errors.Join(os.RemoveAll(dir), x.git().Extract(ctx, part, dir)); err != nil {
+		return deny(fmt.Sprintf("the states can't be read from commit %q: %v", commit, err))
 	}
 	x.source, x.place = filepath.Join(dir, rel), rel
 	return nil
-}
-
-// isObjectID reports whether s is the full name of a git object.
-func isObjectID(s string) bool {
-	return (len(s) == 40 || len(s) == 64) && strings.Trim(s, "0123456789abcdef") == ""
 }
 
 // host is what the run is given by the job.

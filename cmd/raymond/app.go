@@ -88,8 +88,8 @@ func (a *App) explain(err error) int {
 		if code == 0 {
 			code = f.exitCode()
 		}
-		if line := f.Error(); line != "" {
-			fmt.Fprintln(a.Stderr, "raymond: "+line)
+		if !f.told {
+			fmt.Fprintln(a.Stderr, "raymond: "+f.Error())
 		}
 	}
 	return code

@@ -57,7 +57,8 @@ type fault struct {
 	where string
 	what  string
 	hint  string
-	code  int // 0: the one of the class
+	code  int  // 0: the one of the class
+	told  bool // there is nothing more to say
 }
 
 // Error is the line without the program's name.
