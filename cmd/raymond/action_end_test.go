@@ -31,3 +31,18 @@ func TestAKillAfterTheEndLosesNoEvent(t *testing.T) {
 	}
 	t.Fatal("failpoints of a run: got none")
 }
+
+// TestPostIsNotSilentAboutARunThatItCannotStore: when what the step was given has
+// changed since its main part, the run stays on the machine, and people are told.
+func TestPostIsNotSilentAboutARunThatItCannotStore(t *testing.T) {
+	t.Parallel()
+	k := newKillChain(t, "")
+	j := k.next()
+	if o := j.set(killVar, "5").start().wait(); o.code != -1 {
+		t.Fatalf("main part, to be killed: got %v", o)
+	}
+	j.set(killVar, "").with("budget", "NaN")
+	if e := j.end(j.command("action-post")); e.code != exitCodes[classUsage] || !strings.Contains(e.stderr, "input budget") {
+		t.Errorf("post: got %v, want the fault of the input", e)
+	}
+}

@@ -44,9 +44,16 @@ func (a *App) actionPost() error {
 }
 
 // post ends what the main part left running, and stores what is left to store.
-// Inputs that are wrong were the main part's matter, and then there is nothing.
+// Inputs that are wrong were the main part's matter, and then there is nothing;
+// where there is, something that it was given has changed since.
 func (x *action) post(ctx context.Context) error {
-	if err := x.prepare(); err != nil || x.in.Mode != job.ModeRun {
+	if err := x.prepare(); err != nil {
+		if ids, listErr := state.List(stepDir(x.app.Getenv)); len(ids) == 0 && listErr == nil {
+			return nil
+		}
+		return err
+	}
+	if x.in.Mode != job.ModeRun {
 		return nil
 	}
 	ids, err := state.List(x.dir)
