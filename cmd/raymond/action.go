@@ -74,7 +74,7 @@ func (x *action) perform(ctx context.Context) error {
 	if err := x.authorize(ctx); err != nil || x.skipped {
 		return err
 	}
-	if !x.trusted {
+	if !x.trusted && !x.isBuiltin() {
 		if err := x.takeCommitted(ctx); err != nil {
 			return err
 		}

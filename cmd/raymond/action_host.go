@@ -20,11 +20,15 @@ import (
 	"github.com/raymond-action/raymond-action/runner/workspace"
 )
 
-// findSource finds the workflow in the workspace, or else where agents work.
+// findSource finds the workflow among those of the action, in the workspace, or
+// else where agents work.
 func (x *action) findSource() error {
 	name := x.in.Workflow
 	if name == "" {
 		return nil // told already
+	}
+	if x.isBuiltin() {
+		return x.findBuiltin()
 	}
 	x.source = name
 	if !filepath.IsAbs(name) {

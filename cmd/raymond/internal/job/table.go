@@ -13,7 +13,7 @@ func Outputs() []OutputSpec { return slices.Clone(outputs) }
 var inputs = slices.Concat(workflowInputs, limitInputs, agentInputs, keepingInputs, showingInputs, securityInputs)
 
 var workflowInputs = []InputSpec{
-	{Name: "workflow", Required: true, Text: "The workflow: a folder of states, a zip archive or one state file, relative to the workspace, or else to working-directory."},
+	{Name: "workflow", Required: true, Text: "The workflow: a folder of states, a zip archive or one state file, relative to the workspace, or else to working-directory; or builtin:NAME, one of the examples that come with the action."},
 	{Name: "input", Text: "Payload of the first state. On events of people (issues, comments, reviews, pull requests) it is taken for their text: invisible characters and HTML comments are removed, and it is fenced as data."},
 	{Name: "meta", Flag: "--meta", Lines: true, Text: "Template variables of every state, one key=value a line."},
 	{Name: "mode", Default: ModeRun, Text: "What to do with the workflow: run, lint, diagram or simulate (which needs replies)."},
