@@ -1,51 +1,48 @@
 package main
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/raymond-action/raymond-action/examples"
 )
 
-// builtinPrefix begins an input workflow that names a folder of the action's own
-// examples, so that one workflow file is all that a repository needs. Its states
-// are as trusted as the action's code: they come with the same ref.
+// builtinPrefix begins an input workflow that names an example. The program holds
+// them, so that one workflow file is all that a repository needs, and their states
+// are as trusted as the program.
 const builtinPrefix = "builtin:"
 
-// actionDirVar is how the shim tells in which folder the action lies.
-const actionDirVar = "RAYMOND_ACTION_DIR"
-
-var builtinName = regexp.MustCompile(`^[a-z0-9][a-z0-9-]*$`)
-
-// isBuiltin reports whether the workflow comes with the action.
+// isBuiltin reports whether the workflow comes with the program.
 func (x *action) isBuiltin() bool { return strings.HasPrefix(x.in.Workflow, builtinPrefix) }
 
-// findBuiltin finds a workflow that comes with the action.
+// findBuiltin unpacks a workflow that comes with the program.
 func (x *action) findBuiltin() error {
-	where, name := "input workflow", strings.TrimPrefix(x.in.Workflow, builtinPrefix)
-	dir := x.app.Getenv(actionDirVar)
-	if dir == "" {
-		return usage(where, fmt.Sprintf("%q: only the Action has workflows of its own", x.in.Workflow), "name a folder")
+	name, names := strings.TrimPrefix(x.in.Workflow, builtinPrefix), builtins()
+	if !slices.Contains(names, name) {
+		return usage("input workflow", fmt.Sprintf("%q: there is no such workflow in the action", x.in.Workflow), "it has "+strings.Join(names, ", "))
 	}
-	all := filepath.Join(dir, "examples")
-	names := builtins(all)
-	if !builtinName.MatchString(name) || !slices.Contains(names, name) {
-		return usage(where, fmt.Sprintf("%q: the action has no such workflow", x.in.Workflow), "it has "+strings.Join(names, ", "))
+	files, err := fs.Sub(examples.Files, name)
+	if err != nil {
+		return err
 	}
-	x.source = filepath.Join(all, name)
+	x.source = filepath.Join(x.dir, "builtin", name)
+	if err := errors.Join(os.RemoveAll(x.source), os.CopyFS(x.source, files)); err != nil {
+		return &fault{class: classRuntime, where: "input workflow", what: err.Error()}
+	}
 	return nil
 }
 
-// builtins are the names of the workflows in a folder.
-func builtins(dir string) []string {
-	entries, _ := os.ReadDir(dir)
+// builtins are the names of the workflows that come with the program.
+func builtins() []string {
+	entries, _ := examples.Files.ReadDir(".") // never fails
 	var names []string
 	for _, e := range entries {
-		if e.IsDir() {
-			names = append(names, e.Name())
-		}
+		names = append(names, e.Name())
 	}
 	return names
 }

@@ -43,6 +43,7 @@ var layers = map[string]layer{
 	"runner/nodetest":            {ours: "runner/installtest"},
 	"artifacts/officialtest":     {ours: "runner/installtest runner/nodetest"},
 	"cmd/shim":                   {},
+	"examples":                   {},
 	"cmd/raymond/internal/acttest": {
 		ours: "cmd/shim runner/installtest runner/nodetest", foreign: "github.com/rogpeppe/go-internal",
 	},
@@ -61,7 +62,7 @@ var layers = map[string]layer{
 	"cmd/raymond": {
 		ours: "protocol state artifacts runner runner/claude runner/claude/pin runner/claude/keyproxy runner/shell runner/verify " +
 			"runner/report runner/diagram runner/simulate runner/mask runner/workspace runner/checkpoint runner/keep " +
-			"cmd/raymond/internal/job",
+			"cmd/raymond/internal/job examples",
 		foreign: "github.com/spf13/cobra github.com/spf13/pflag github.com/google/uuid",
 	},
 }

@@ -38,15 +38,12 @@ func TestProgramSeesTheStepsEnvironment(t *testing.T) {
 		a.ship(0o755)
 		a.env["INPUT_WORKFLOW"], a.env["ACTIONS_RUNTIME_TOKEN"] = "a b\nc", "token"
 		// What an earlier step says must not make the program wait for a pipe that isn't there.
-		a.env["RAYMOND_SHIM_STDIN"], a.env["RAYMOND_ACTION_DIR"] = "1", "/elsewhere"
+		a.env["RAYMOND_SHIM_STDIN"] = "1"
 		r := a.run(n, "main.js").report()
 		for _, name := range []string{"INPUT_WORKFLOW", "ACTIONS_RUNTIME_TOKEN", "PATH", "HOME"} {
 			if r.Env[name] != a.env[name] {
 				t.Errorf("%s: got %q, want %q", name, r.Env[name], a.env[name])
 			}
-		}
-		if got, want := r.Env["RAYMOND_ACTION_DIR"], a.path("."); got != want {
-			t.Errorf("RAYMOND_ACTION_DIR: got %q, want the action's folder %q", got, want)
 		}
 		if got, ok := r.Env["RAYMOND_SHIM_STDIN"]; ok == n.becomes || ok && got != "1" {
 			t.Errorf("RAYMOND_SHIM_STDIN: got %q (set: %t), want it set to 1: %t", got, ok, !n.becomes)

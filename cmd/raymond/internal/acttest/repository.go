@@ -57,15 +57,12 @@ func git(t testing.TB, dir string, args ...string) {
 }
 
 // Release makes a folder of the action as a release tag has it: action.yml, the
-// shim, the examples, and the given program for this machine.
+// shim, and the given program for this machine.
 func Release(t testing.TB, program string) string {
 	t.Helper()
 	dir := t.TempDir()
 	copyFile(t, filepath.Join(Root(t), "action.yml"), filepath.Join(dir, "action.yml"))
 	if err := os.CopyFS(filepath.Join(dir, "cmd", "shim"), shim.Files); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.CopyFS(filepath.Join(dir, "examples"), os.DirFS(filepath.Join(Root(t), "examples"))); err != nil {
 		t.Fatal(err)
 	}
 	name := "raymond-" + runtime.GOOS + "-" + runtime.GOARCH
