@@ -13,33 +13,48 @@ import (
 // agents stand, and where one failed; states and ways that no file shows, or
 // shows any more, are added. States of a workflow that can't be started are
 // drawn as far as they are known. Names of states never break the diagram, and
-// it never exceeds what GitHub renders.
+// it never exceeds what GitHub renders. Of a long path only what ran is drawn, and
+// states in a row, or side by side, become one node.
 func Draw(w *protocol.Workflow, p *Path) string {
 	g := build(w, p)
 	states, lines := g.trim()
-	d := &drawing{graph: g, workflow: w, ids: map[string]string{}, classes: map[string][]string{}, strokes: map[string][]string{}}
+	d := &drawing{graph: g, ids: map[string]string{}, classes: map[string][]string{}, strokes: map[string][]string{}}
 	d.b.WriteString("flowchart TB\n")
 	for i, name := range g.nodes {
 		d.ids[name] = fmt.Sprintf("s%d", i)
 		d.node(name)
 	}
 	d.lines()
-	if states+lines > 0 {
-		fmt.Fprintf(&d.b, "    more[\"not shown: %d states, %d arrows\"]\n", states, lines)
-		d.classes["idle"] = append(d.classes["idle"], "more")
-	}
+	d.rest(states, lines)
 	d.styles()
 	return d.b.String()
+}
+
+// rest says how much is not shown.
+func (d *drawing) rest(states, lines int) {
+	var parts []string
+	if d.idle > 0 {
+		parts = append(parts, fmt.Sprintf("%d states that did not run", d.idle))
+	}
+	if states > 0 {
+		parts = append(parts, fmt.Sprintf("%d states", states))
+	}
+	if lines > 0 {
+		parts = append(parts, fmt.Sprintf("%d arrows", lines))
+	}
+	if len(parts) > 0 {
+		fmt.Fprintf(&d.b, "    more[\"not shown: %s\"]\n", strings.Join(parts, ", "))
+		d.classes["idle"] = append(d.classes["idle"], "more")
+	}
 }
 
 // drawing is a diagram being written.
 type drawing struct {
 	*graph
-	workflow *protocol.Workflow
-	b        strings.Builder
-	ids      map[string]string
-	classes  map[string][]string // ids of nodes by class
-	strokes  map[string][]string // numbers of lines by style
+	b       strings.Builder
+	ids     map[string]string
+	classes map[string][]string // ids of nodes by class
+	strokes map[string][]string // numbers of lines by style
 }
 
 // node writes one node.
@@ -69,43 +84,56 @@ func (d *drawing) node(name string) {
 	}
 }
 
-// text is what a state's node says, and notes the classes of the state.
+// text is what a state's node says, and notes the classes of the state: what it
+// may do, or in the path of a run what came of it.
 func (d *drawing) text(name string) string {
-	parts := []string{label(name)}
-	mark := func(class, text string) {
-		d.classes[class] = append(d.classes[class], d.ids[name])
-		if text != "" {
-			parts = append(parts, text)
-		}
-	}
-	if st, ok := d.workflow.State(name); ok {
-		if st.Policy.Restricted {
-			mark("policy", "policy")
-		}
-		if c := st.Policy.Convergence; c != nil {
-			parts = append(parts, fmt.Sprintf("until done, %d× at most", c.MaxAttempts))
-		}
-	}
 	if d.path == nil {
-		return strings.Join(parts, "<br/>")
+		return strings.Join(d.rules(name), "<br/>")
 	}
-	runs := d.path.states[name]
+	parts := d.title(name)
+	runs := d.runs(name)
+	if len(parts) > 1 {
+		parts = append(parts, "in all")
+	}
 	if runs > 0 {
-		parts[0] = fmt.Sprintf("%s  %d×", parts[0], runs)
+		parts[len(parts)-1] += fmt.Sprintf("  %d×", runs)
 	}
+	if tries := d.path.tries[name]; tries > runs {
+		parts = append(parts, fmt.Sprintf("%d attempts", tries))
+	}
+	class, text := "idle", ""
 	switch {
 	case d.path.hasFailedAt(name):
-		mark("failed", "FAILED")
+		class, text = "failed", "FAILED"
 	case d.path.isAt(name) && d.path.over:
-		mark("here", "stopped here")
+		class, text = "here", "stopped here"
 	case d.path.isAt(name):
-		mark("here", "here now")
+		class, text = "here", "here now"
 	case runs > 0:
-		mark("taken", "")
-	default:
-		mark("idle", "")
+		class = "taken"
+	}
+	d.classes[class] = append(d.classes[class], d.ids[name])
+	if text != "" {
+		parts = append(parts, text)
 	}
 	return strings.Join(parts, "<br/>")
+}
+
+// rules says what the author has set for a state.
+func (d *drawing) rules(name string) []string {
+	parts := []string{label(name)}
+	st, ok := d.workflow.State(name)
+	if !ok {
+		return parts
+	}
+	if st.Policy.Restricted {
+		d.classes["policy"] = append(d.classes["policy"], d.ids[name])
+		parts = append(parts, "policy")
+	}
+	if c := st.Policy.Convergence; c != nil {
+		parts = append(parts, fmt.Sprintf("until done, %d× at most", c.MaxAttempts))
+	}
+	return parts
 }
 
 // arrow is one or more lines of the same look from one node to another.

@@ -51,19 +51,24 @@ type line struct {
 
 // graph is what a diagram shows.
 type graph struct {
-	chart *protocol.Chart
-	path  *Path
-	lines []line
-	nodes []string // in the order in which they are drawn
+	workflow *protocol.Workflow
+	chart    *protocol.Chart
+	path     *Path
+	lines    []line
+	nodes    []string // in the order in which they are drawn
+
+	groups   map[string]group // by the name of the node that stands for them
+	idle     int              // states that are not drawn since they did not run
+	standing map[string]bool  // states at which agents stand
 
 	has     map[line]bool
-	ends    map[string][]string // the states in which a call of a state ends
+	endings map[string][]string // the states in which a call of a state ends
 	returns map[string]int      // how many states the calls of a state return to
 }
 
 // build collects the lines of a workflow and of a run.
 func build(w *protocol.Workflow, p *Path) *graph {
-	g := &graph{chart: w.Chart(), path: p, has: map[line]bool{}, ends: map[string][]string{}}
+	g := &graph{workflow: w, chart: w.Chart(), path: p, has: map[line]bool{}, endings: map[string][]string{}}
 	g.countReturns()
 	if entry := w.Entry(); entry != "" {
 		g.add(line{from: startNode, to: entry})
@@ -81,6 +86,7 @@ func build(w *protocol.Workflow, p *Path) *graph {
 		g.walk()
 	}
 	g.order()
+	g.fold()
 	return g
 }
 
@@ -131,7 +137,7 @@ func (g *graph) exit(name string, e protocol.Exit) {
 // results adds the lines of the results that end what begins at a state to the
 // state after it. It reports whether there is one.
 func (g *graph) results(from, to string) bool {
-	ends, known := g.ends[from]
+	ends, known := g.endings[from]
 	if !known {
 		for _, name := range g.level(from) {
 			isResult := func(e protocol.Exit) bool { return e.Verb == protocol.Result }
@@ -139,7 +145,7 @@ func (g *graph) results(from, to string) bool {
 				ends = append(ends, name)
 			}
 		}
-		g.ends[from] = ends
+		g.endings[from] = ends
 	}
 	for _, name := range ends {
 		g.add(line{from: name, to: to, kind: result})
@@ -250,16 +256,21 @@ func (g *graph) order() {
 // What a diagram holds at most. Mermaid, as GitHub runs it, refuses more than
 // 500 lines or 50,000 characters, and nobody reads that much.
 const (
-	maxNodes = 120
-	maxLines = 240
+	maxNodes  = 120
+	maxOnPath = 60 // nodes of the path of a run, when they could not be folded
+	maxLines  = 240
 )
 
 // trim drops what is too much, what the run did last, and returns how many
 // states and lines that were.
 func (g *graph) trim() (states, lines int) {
-	if states = len(g.nodes) - maxNodes; states > 0 {
+	most := maxNodes
+	if g.path != nil {
+		most = maxOnPath
+	}
+	if states = len(g.nodes) - most; states > 0 {
 		slices.SortStableFunc(g.nodes, func(a, b string) int { return g.rank(a) - g.rank(b) })
-		g.nodes = g.nodes[:maxNodes]
+		g.nodes = g.nodes[:most]
 	}
 	all := len(g.lines)
 	g.lines = slices.DeleteFunc(g.lines, func(l line) bool {
@@ -275,9 +286,9 @@ func (g *graph) trim() (states, lines int) {
 // rank is low for the nodes that a trimmed diagram keeps.
 func (g *graph) rank(name string) int {
 	switch {
-	case name == startNode || name == endNode || name == openNode:
+	case isNoState(name) || g.path != nil && g.stands(name):
 		return 0
-	case g.path != nil && (g.path.states[name] > 0 || g.path.isAt(name)):
+	case g.path != nil && g.path.states[name] > 0:
 		return 1
 	}
 	return 2

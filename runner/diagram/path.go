@@ -9,6 +9,7 @@ import (
 // to use.
 type Path struct {
 	states map[string]int // executions begun
+	tries  map[string]int // attempts of them that commands judged
 	moves  map[move]int
 	agents map[string]*agent // those that have not ended with a result
 	over   bool              // the run came to rest
@@ -33,7 +34,7 @@ type agent struct {
 // that tell nothing of the path are welcome.
 func (p *Path) Add(e state.Event) {
 	if p.states == nil {
-		p.states, p.moves, p.agents = map[string]int{}, map[move]int{}, map[string]*agent{}
+		p.states, p.tries, p.moves, p.agents = map[string]int{}, map[string]int{}, map[move]int{}, map[string]*agent{}
 	}
 	switch b := e.Body.(type) {
 	case *state.RunStarted:
@@ -47,6 +48,8 @@ func (p *Path) Add(e state.Event) {
 	case *state.StateFinished:
 		a := p.agent(e)
 		a.open, a.gaveUp = false, !b.OK
+	case *state.NodeAttempt:
+		p.tries[e.State]++
 	case *state.Transition:
 		p.move(p.agent(e), b)
 	case *state.AgentFinished:

@@ -32,6 +32,9 @@ type Annotation struct {
 // titles and annotations.
 type JobLog interface {
 	Print(line string)
+	// Paint is Print for a line in which stand colours, and no sequences that
+	// others wrote.
+	Paint(line string)
 	// Group opens a group of lines; there is never one open already.
 	Group(title string)
 	EndGroup()
@@ -59,7 +62,8 @@ const (
 // the file of its state; a warning for retries, used up reminders, refused tools,
 // most of the budget spent, and checkpoints that were not stored; a notice with
 // the result. The same annotation comes once, and ten of a level at most: when
-// there are more, the tenth, which waits for Close, says how many.
+// there are more, the tenth says how many. It waits for that, an error for the
+// end of the run, the others for Close.
 type Annotations struct {
 	log    JobLog
 	o      AnnotationOptions
@@ -76,6 +80,7 @@ type Annotations struct {
 // level is what was told of one level.
 type level struct {
 	told int
+	over bool       // the tenth is told
 	held Annotation // the tenth
 	more int        // beyond it
 }
@@ -122,6 +127,8 @@ func (a *Annotations) Report(e state.Event) error {
 		a.checkpoint(b)
 	case *state.RunFinished:
 		a.end(b)
+		// What follows may take long, as the last upload, and be cut off.
+		a.closeLevel(LevelError)
 	}
 	return nil
 }
@@ -148,7 +155,7 @@ func (a *Annotations) Annotate(n Annotation) {
 		a.levels[n.Level] = l
 	}
 	switch l.told++; {
-	case l.told < mostOfALevel:
+	case l.told < mostOfALevel || l.over:
 		a.log.Annotate(n)
 	case l.told == mostOfALevel:
 		l.held = n
@@ -160,18 +167,24 @@ func (a *Annotations) Annotate(n Annotation) {
 // Close tells the tenth of each level.
 func (a *Annotations) Close() error {
 	for _, name := range []string{LevelError, LevelWarning, LevelNotice} {
-		l := a.levels[name]
-		if l == nil || l.told < mostOfALevel {
-			continue
-		}
-		if l.more > 0 {
-			said := fmt.Sprintf("\nand %s, which GitHub does not show here; the summary of the step tells of all", count(l.more, "more "+name))
-			l.held.Text = shorten(l.held.Text, mostAnnotation-len(said)) + said
-		}
-		a.log.Annotate(l.held)
-		delete(a.levels, name)
+		a.closeLevel(name)
 	}
 	return nil
+}
+
+// closeLevel tells the tenth of a level, when there is one. What comes after it
+// is for the log, where GitHub takes no more.
+func (a *Annotations) closeLevel(name string) {
+	l := a.levels[name]
+	if l == nil || l.told < mostOfALevel || l.over {
+		return
+	}
+	l.over = true
+	if l.more > 0 {
+		said := fmt.Sprintf("\nand %s, which GitHub does not show here; the summary of the step tells of all", count(l.more, "more "+name))
+		l.held.Text = shorten(l.held.Text, mostAnnotation-len(said)) + said
+	}
+	a.log.Annotate(l.held)
 }
 
 // about is an annotation on the file of an event's state, unless its name is one

@@ -64,6 +64,28 @@ func TestTenAnnotationsOfALevel(t *testing.T) {
 	}
 }
 
+// TestTenthErrorComesWithTheEndOfTheRun states that the tenth error does not wait
+// for what follows the run, and that no later one takes its place.
+func TestTenthErrorComesWithTheEndOfTheRun(t *testing.T) {
+	var log jobLog
+	a := NewAnnotations(&log, AnnotationOptions{})
+	for i := range 12 {
+		report(t, a, state.Event{Agent: "main", State: "A.md", Body: &state.AgentFinished{Error: fmt.Sprintf("error %d", i+1)}})
+	}
+	report(t, a, state.Event{Body: &state.RunFinished{Status: state.Failed, Reason: "because"}})
+	a.Annotate(Annotation{Level: LevelError, Text: "the last upload"})
+	closed(t, a)
+	var texts []string
+	for _, n := range log.notes {
+		if n.Level == LevelError {
+			texts = append(texts, n.Text)
+		}
+	}
+	if len(texts) != 11 || !strings.HasPrefix(texts[9], "error 10\nand 2 more errors") || texts[10] != "the last upload" {
+		t.Errorf("12 errors, the end of the run, and another error: %q, want ten errors, the tenth with the number of the others, before the last", texts)
+	}
+}
+
 // TestAnnotationsComeOnce states that what has the same level, file and text
 // comes once.
 func TestAnnotationsComeOnce(t *testing.T) {

@@ -6,13 +6,18 @@ import (
 	"strings"
 	"time"
 
+	"github.com/raymond-action/raymond-action/runner"
+	"github.com/raymond-action/raymond-action/runner/internal/reel"
 	"github.com/raymond-action/raymond-action/state"
 )
 
 // JobOptions say for whom a Job writes.
 type JobOptions struct {
 	WorkflowID string
-	Verbose    bool // also what agents say, where they work, and what was stored
+	Verbose    bool // also where agents work, what was stored, and far more lines of a state
+	Color      bool // never under NO_COLOR
+	// Spent is what the run has cost before its first event here.
+	Spent state.USD
 	// Resume says how to go on with the run. It is told at the end of one that
 	// is not completed.
 	Resume string
@@ -22,17 +27,22 @@ type JobOptions struct {
 // ends, in the open, and for each a group with what went on in it. The group of
 // a state that is alone is there while it works; those of states that work at
 // once come one after the other, each when its state has ended, and their lines
-// begin with the agent. Long groups lose their middle. When Tick is called more
-// often than that, something is said of each agent at work at least every 30
-// seconds.
+// begin with the agent. Long groups lose their middle.
+//
+// When Tick is called more often than that, a line in the open says of each
+// agent at work what it does, at least every 30 seconds: readers see it without
+// unfolding anything. The group that it interrupts goes on after it.
 type Job struct {
 	log    JobLog
 	o      JobOptions
-	open   *scene   // the group that is open
+	live   *scene   // the one whose lines are shown as they come
+	isOpen bool     // its group
 	scenes []*scene // those of agents at work, in the order of their beginning
 	now    time.Time
 	ticked time.Time
 	budget state.USD
+	spent  state.USD // in the states that ended, and before
+	warned state.USD // as a limit said
 	// words words the lines outside of groups.
 	words *Console
 }
@@ -40,29 +50,51 @@ type Job struct {
 // scene is a state execution under way.
 type scene struct {
 	agent, state string
-	began, said  time.Time
-	last         string // what is known to have gone on
-	lines        reel
+	began, shown time.Time // shown is the last line about it in the open
+	lines        reel.Reel
 	facts        string
+	opened       int // how often its group was
+	doing
+	attempt int       // done so far
+	spent   state.USD // in them
 }
 
-// jobWidth is the columns of a line; those of failures are longer.
-const jobWidth = 160
+const (
+	jobWidth  = 160 // columns of a line in the open; those of failures are longer
+	saidWidth = 400 // columns of what agents say
+
+	// How many bytes of a state's lines a job log shows: half of them are for the
+	// first lines, half for the last.
+	mostReel    = 64 << 10
+	mostVerbose = 4 << 20
+)
 
 // NewJob returns a Job that writes to a job log.
 func NewJob(log JobLog, o JobOptions) *Job {
-	words := NewConsole(printer{log}, ConsoleOptions{Width: jobWidth, Verbose: o.Verbose, WorkflowID: o.WorkflowID})
-	return &Job{log: log, o: o, words: words}
+	j := &Job{log: log, o: o, spent: o.Spent}
+	j.words = NewConsole(inTheOpen{j}, ConsoleOptions{Width: jobWidth, Color: o.Color, Verbose: o.Verbose, WorkflowID: o.WorkflowID})
+	return j
 }
 
-// printer is the writer of the Console that words lines.
-type printer struct{ log JobLog }
+// inTheOpen is the writer of the Console that words lines.
+type inTheOpen struct{ j *Job }
 
-func (p printer) Write(text []byte) (int, error) {
+func (w inTheOpen) Write(text []byte) (int, error) {
+	w.j.closeGroup()
 	for line := range strings.Lines(string(text)) {
-		p.log.Print(strings.TrimSuffix(line, "\n"))
+		w.j.print(strings.TrimSuffix(line, "\n"))
 	}
 	return len(text), nil
+}
+
+// print shows a line, of which others wrote no control character.
+func (j *Job) print(line string) {
+	if j.o.Color {
+		// Grey for dim, which GitHub's viewer does not show.
+		j.log.Paint(strings.ReplaceAll(line, "\x1b[2m", "\x1b[90m"))
+		return
+	}
+	j.log.Print(line)
 }
 
 // Report implements Reporter.
@@ -73,13 +105,14 @@ func (j *Job) Report(e state.Event) error {
 	switch b := e.Body.(type) {
 	case *state.RunStarted:
 		j.budget = b.BudgetUSD
+	case *state.Limit:
+		if b.Which == "budget" {
+			j.warned = state.USD(b.Value * float64(state.Dollar))
+		}
 	case *state.StateStarted:
 		return j.begin(e, b)
 	case *state.AgentOutput, *state.Reminder, *state.Retry, *state.NodeAttempt:
-		if s := j.scene(e.Agent); s != nil {
-			j.play(s, e)
-			return nil
-		}
+		return j.play(j.goesOn(e.Agent, e.State), e)
 	case *state.StateFinished:
 		j.end(e, b)
 	case *state.AgentFinished:
@@ -93,13 +126,25 @@ func (j *Job) Report(e state.Event) error {
 // Note tells a line about an agent that is no event.
 func (j *Job) Note(agent, stateName, text string) error {
 	if s := j.scene(agent); s != nil {
-		j.tell(s, string(noted)+" "+text)
+		j.tell(s, j.words.paint(noted, string(noted))+" "+j.line(text))
 		return nil
 	}
 	return j.words.Note(agent, stateName, text)
 }
 
-// Tick says which agents are still at work.
+// Doing takes in what an agent does from now on.
+func (j *Job) Doing(agent, stateName string, p runner.Progress) error {
+	s := j.goesOn(agent, stateName)
+	if p.Text != "" {
+		s.said(p.Text, j.now)
+	}
+	if p.Doing != "" {
+		s.does(p.Doing, j.now)
+	}
+	return nil
+}
+
+// Tick says what the agents at work are doing.
 func (j *Job) Tick(now time.Time) error {
 	last := j.ticked
 	if last.IsZero() {
@@ -108,9 +153,10 @@ func (j *Job) Tick(now time.Time) error {
 	j.now, j.ticked = now, now
 	tick := min(now.Sub(last), sayEvery)
 	for _, s := range j.scenes {
-		if now.Sub(s.said)+tick > sayEvery {
-			s.said = now
-			j.log.Print(s.progress(now))
+		if now.Sub(s.shown)+tick > sayEvery {
+			s.shown = now
+			j.closeGroup()
+			j.print(j.pulse(s))
 		}
 	}
 	return nil
@@ -134,71 +180,93 @@ func (j *Job) scene(agent string) *scene {
 // they begin.
 func (j *Job) begin(e state.Event, b *state.StateStarted) error {
 	j.drop(e.Agent)
-	j.closeGroup()
-	s := &scene{agent: e.Agent, state: e.State, began: e.Time, said: e.Time, facts: "in " + b.Cwd}
+	err := j.words.Report(e)
+	s := j.enter(e.Agent, e.State)
+	s.began, s.facts = e.Time, "in "+b.Cwd
 	if b.SessionID != "" {
 		s.facts = "session " + b.SessionID + ", " + s.facts
 	}
+	j.tell(s, j.dim(cutMiddle(s.facts, vitalText)))
+	return err
+}
+
+// goesOn returns the scene of an agent at work. One that a resume takes up in
+// the middle of a state began before the first event here.
+func (j *Job) goesOn(agent, stateName string) *scene {
+	if s := j.scene(agent); s != nil {
+		return s
+	}
+	return j.enter(agent, stateName)
+}
+
+// enter adds a scene.
+func (j *Job) enter(agent, stateName string) *scene {
+	j.closeGroup()
+	j.live = nil
+	s := &scene{agent: agent, state: stateName, began: j.now, shown: j.now}
+	half := reel.Limit{Bytes: mostReel / 2}
+	if j.o.Verbose {
+		half.Bytes = mostVerbose / 2
+	}
+	s.lines.First, s.lines.Last = half, half
 	j.scenes = append(j.scenes, s)
-	if err := j.words.Report(e); err != nil {
-		return err
-	}
 	if len(j.scenes) == 1 {
-		j.open = s
-		j.log.Group(s.title())
+		j.live = s
 	}
-	j.tell(s, s.facts)
-	return nil
+	return s
 }
 
 func (s *scene) title() string { return name(s.agent) + " at " + name(s.state) }
 
-// play tells an event of a scene.
-func (j *Job) play(s *scene, e state.Event) {
+// play tells an event of a scene: verdicts in the open, all else in its group.
+func (j *Job) play(s *scene, e state.Event) error {
 	l := j.words.describe(e)
-	_, isOutput := e.Body.(*state.AgentOutput)
-	if isOutput {
-		s.last = cut(l.text, jobWidth)
-	} else {
-		s.last = cut(string(l.mark)+" "+l.text, jobWidth)
-	}
-	switch {
-	case !isOutput:
-		j.tell(s, string(l.mark)+" "+l.text)
-	case j.o.Verbose:
-		j.tell(s, l.text)
-	}
-	if b, ok := e.Body.(*state.NodeAttempt); ok {
+	text := string(l.mark) + " " + l.text
+	switch b := e.Body.(type) {
+	case *state.AgentOutput:
+		s.said(l.text, j.now)
+		j.tell(s, j.line(l.text))
+	case *state.NodeAttempt:
+		s.stumbled(text, j.now)
+		s.attempt, s.spent, s.shown = b.Attempt, s.spent+b.CostUSD, j.now
 		for text := range strings.Lines(block(failedOutput(b))) {
-			j.tell(s, "  "+text)
+			j.tell(s, cutMiddle(text, vitalText))
 		}
+		return j.words.Report(e)
+	default:
+		s.stumbled(text, j.now)
+		j.tell(s, j.words.paint(l.mark, string(l.mark))+" "+cutMiddle(l.text, vitalText))
 	}
+	return nil
 }
 
-// tell prints a line of the scene whose group is open, and keeps that of others.
-func (j *Job) tell(s *scene, text string) {
-	text = cutMiddle(text, vitalText)
-	if j.open != s {
-		s.lines.add(name(s.agent) + " │ " + text)
+// line makes a line of what an agent said.
+func (j *Job) line(text string) string {
+	if j.o.Verbose {
+		return cutMiddle(text, vitalText)
+	}
+	return cut(text, saidWidth)
+}
+
+// tell shows a line of the scene that is live, and keeps that of others. Its
+// text is plain.
+func (j *Job) tell(s *scene, line string) {
+	if j.live != s {
+		s.lines.Add(j.dim(name(s.agent)+" │") + " " + line)
 		return
 	}
-	s.said = j.now
-	if s.lines.takes(text) {
-		j.log.Print(text)
+	if s.lines.Takes(line) {
+		j.openGroup(s)
+		j.print(line)
 	}
 }
 
-// progress says that an agent is at work.
-func (s *scene) progress(now time.Time) string {
-	text := s.title() + ": working for " + clock(now.Sub(s.began))
-	if s.last != "" {
-		text += ", last: " + s.last
-	}
-	return text
-}
+// dim paints our own words that matter little.
+func (j *Job) dim(text string) string { return j.words.paint(began, text) }
 
 // end closes or prints the group of a state that ended.
 func (j *Job) end(e state.Event, b *state.StateFinished) {
+	j.spent += b.CostUSD
 	s := j.scene(e.Agent)
 	if s == nil {
 		return
@@ -213,7 +281,7 @@ func (j *Job) end(e state.Event, b *state.StateFinished) {
 // drop ends a scene that was cut off.
 func (j *Job) drop(agent string) {
 	if s := j.scene(agent); s != nil {
-		j.tell(s, "interrupted")
+		j.tell(s, j.words.paint(rerun, "interrupted"))
 		j.leave(s, s.title()+": interrupted")
 	}
 }
@@ -227,20 +295,37 @@ func (j *Job) dropAll() {
 // leave takes a scene off those at work and prints what is kept of its lines.
 func (j *Job) leave(s *scene, title string) {
 	j.scenes = slices.DeleteFunc(j.scenes, func(other *scene) bool { return other == s })
-	if j.open == s {
-		s.lines.each(j.log.Print)
+	switch {
+	case s.lines.IsEmpty():
+	case j.live == s:
+		j.openGroup(s)
+		s.lines.Each(j.print)
+	default:
+		j.group(title, func() { s.lines.Each(j.print) })
+	}
+	if j.live == s {
 		j.closeGroup()
+		j.live = nil
+	}
+}
+
+// openGroup opens the group of the scene that is live, unless it is open.
+func (j *Job) openGroup(s *scene) {
+	if j.isOpen {
 		return
 	}
-	if !s.lines.isEmpty() {
-		j.group(title, func() { s.lines.each(j.log.Print) })
+	title := s.title()
+	if s.opened++; s.opened > 1 {
+		title += ", after " + clock(j.now.Sub(s.began))
 	}
+	j.isOpen = true
+	j.log.Group(title)
 }
 
 // closeGroup closes the group that is open, if there is one.
 func (j *Job) closeGroup() {
-	if j.open != nil {
-		j.open = nil
+	if j.isOpen {
+		j.isOpen = false
 		j.log.EndGroup()
 	}
 }
@@ -271,9 +356,10 @@ func (j *Job) finish(b *state.RunFinished) error {
 }
 
 func (j *Job) result(text string) {
-	var lines reel
+	half := reel.Limit{Bytes: mostReel / 2}
+	lines := reel.Reel{First: half, Last: half}
 	for line := range strings.Lines(keep(text, mostReel).String()) {
-		lines.add(cut(line, vitalText))
+		lines.Add(cut(line, vitalText))
 	}
-	lines.each(j.log.Print)
+	lines.Each(j.print)
 }

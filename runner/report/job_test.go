@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -16,6 +17,8 @@ type jobLog struct {
 	open     bool
 	mistakes []string
 	prints   []string
+	painted  []string
+	visible  []string // outside of groups
 	notes    []Annotation
 }
 
@@ -24,8 +27,18 @@ func (l *jobLog) Print(line string) {
 	indent := ""
 	if l.open {
 		indent = "  "
+	} else {
+		l.visible = append(l.visible, line)
 	}
 	fmt.Fprintf(l, "%s%s\n", indent, line)
+}
+
+// ownColours are the sequences that a Job may have in a line.
+var ownColours = regexp.MustCompile("\x1b\\[(0|3[23]|90|1;3[123])m")
+
+func (l *jobLog) Paint(line string) {
+	l.painted = append(l.painted, line)
+	l.Print(ownColours.ReplaceAllString(line, ""))
 }
 
 func (l *jobLog) Group(title string) {
@@ -97,71 +110,79 @@ func TestJobGroupsNeverNest(t *testing.T) {
 }
 
 // TestJobSaysThatAgentsWork states that of each agent at work something is said
-// at least every 30 seconds, whether it is alone or not, and nothing after its
-// end.
+// in the open at least every 30 seconds, whether it is alone or not, whatever
+// its group shows; and nothing after its end.
 func TestJobSaysThatAgentsWork(t *testing.T) {
 	for _, agents := range []int{1, 3} {
 		for _, every := range []time.Duration{time.Second, 7 * time.Second, 29 * time.Second} {
-			var log jobLog
-			j := NewJob(&log, JobOptions{})
-			for i := range agents {
-				report(t, j, state.Event{Time: nine, Agent: fmt.Sprintf("main_w%d", i), State: "IMPLEMENT.md", Body: &state.StateStarted{Kind: "prompt"}})
+			t.Run(fmt.Sprintf("%d agents, a tick every %s", agents, every), func(t *testing.T) { saysThatAgentsWork(t, agents, every) })
+		}
+	}
+}
+
+func saysThatAgentsWork(t *testing.T, agents int, every time.Duration) {
+	var log jobLog
+	j := NewJob(&log, JobOptions{})
+	for i := range agents {
+		report(t, j, state.Event{Time: nine, Agent: fmt.Sprintf("main_w%d", i), State: "IMPLEMENT.md", Body: &state.StateStarted{Kind: "prompt"}})
+	}
+	silence := map[string]time.Time{}
+	for at := nine; at.Before(nine.Add(10 * time.Minute)); at = at.Add(every) {
+		log.visible = nil
+		report(t, j, state.Event{Time: at, Agent: "main_w0", State: "IMPLEMENT.md", Body: &state.AgentOutput{Text: "main_w0 says more"}})
+		if err := j.Tick(at); err != nil {
+			t.Fatal(err)
+		}
+		for i := range agents {
+			id := fmt.Sprintf("main_w%d", i)
+			if strings.Contains(strings.Join(log.visible, "\n"), id+" at IMPLEMENT.md: working for ") || silence[id].IsZero() {
+				silence[id] = at
 			}
-			report(t, j, state.Event{Time: nine, Agent: "main_w0", State: "IMPLEMENT.md", Body: &state.AgentOutput{Text: "Bash(make)"}})
-			silence := map[string]time.Time{}
-			for at := nine; at.Before(nine.Add(10 * time.Minute)); at = at.Add(every) {
-				log.prints = nil
-				if err := j.Tick(at); err != nil {
-					t.Fatal(err)
+			if at.Sub(silence[id]) > sayEvery {
+				t.Fatalf("nothing of %s in the open from %s to %s", id, silence[id], at)
+			}
+		}
+	}
+	closed(t, j)
+	log.prints = nil
+	if err := j.Tick(nine.Add(time.Hour)); err != nil || len(log.prints) > 0 {
+		t.Errorf("tick after the end: %v, %q", err, log.prints)
+	}
+}
+
+// TestJobLinesAreBounded states that a state that says megabytes gets a group of
+// no more than 64 KiB, with its first and last lines, whether it is alone or not;
+// for a verbose reader one of 4 MiB.
+func TestJobLinesAreBounded(t *testing.T) {
+	for most, verbose := range map[int]bool{mostReel: false, mostVerbose: true} {
+		for _, agents := range []int{1, 2} {
+			log := flooded(t, agents, verbose)
+			if got := len(log); got > most+most/4 || got < most-most/16 {
+				t.Errorf("%d agents, verbose %v, 6 MB of lines: a job log of %d bytes, want about %d", agents, verbose, got, most)
+			}
+			for _, want := range []string{" line 0.", " line 11999. ", " lines left out …"} {
+				if !strings.Contains(log, want) {
+					t.Errorf("%d agents, verbose %v, 6 MB of lines: the job log has no %q", agents, verbose, want)
 				}
-				for i := range agents {
-					id := fmt.Sprintf("main_w%d", i)
-					if strings.Contains(strings.Join(log.prints, "\n"), id) || silence[id].IsZero() {
-						silence[id] = at
-					}
-					if at.Sub(silence[id]) > sayEvery {
-						t.Fatalf("%d agents, tick every %s: nothing of %s from %s to %s", agents, every, id, silence[id], at)
-					}
-				}
-			}
-			if want := "main_w0 at IMPLEMENT.md: working for 1m"; !strings.Contains(log.String(), want) || !strings.Contains(log.String(), "last: Bash(make)") {
-				t.Errorf("job log has no %q with what came last:\n%s", want, log.String())
-			}
-			log.prints = nil
-			closed(t, j)
-			log.prints = nil
-			if err := j.Tick(nine.Add(time.Hour)); err != nil || len(log.prints) > 0 {
-				t.Errorf("tick after the end: %v, %q", err, log.prints)
 			}
 		}
 	}
 }
 
-// TestJobLinesAreBounded states that a state that says megabytes gets a group of
-// no more than 64 KiB, with its first and last lines, whether it is alone or not.
-func TestJobLinesAreBounded(t *testing.T) {
-	for _, agents := range []int{1, 2} {
-		var log jobLog
-		j := NewJob(&log, JobOptions{Verbose: true})
-		for i := range agents {
-			report(t, j, state.Event{Time: nine, Agent: fmt.Sprintf("main_w%d", i), State: "A.md", Body: &state.StateStarted{Kind: "prompt"}})
-		}
-		for n := range 20_000 {
-			text := fmt.Sprintf("line %d. %s", n, strings.Repeat("x", n%300))
-			report(t, j, state.Event{Time: nine, Agent: "main_w0", State: "A.md", Body: &state.AgentOutput{Text: text}})
-		}
-		report(t, j, state.Event{Time: nine, Agent: "main_w0", State: "A.md", Body: &state.StateFinished{OK: true}})
-		closed(t, j)
-		got := log.String()
-		if len(got) > 80<<10 || len(got) < 60<<10 {
-			t.Errorf("%d agents, 3 MB of lines: a job log of %d bytes", agents, len(got))
-		}
-		for _, want := range []string{" line 0.\n", " line 19999. ", " lines left out …"} {
-			if !strings.Contains(got, want) {
-				t.Errorf("%d agents, 3 MB of lines: the job log has no %q", agents, want)
-			}
-		}
+// flooded is the job log of a state that says 6 MB.
+func flooded(t *testing.T, agents int, verbose bool) string {
+	var log jobLog
+	j := NewJob(&log, JobOptions{Verbose: verbose})
+	for i := range agents {
+		report(t, j, state.Event{Time: nine, Agent: fmt.Sprintf("main_w%d", i), State: "A.md", Body: &state.StateStarted{Kind: "prompt"}})
 	}
+	for n := range 12_000 {
+		text := fmt.Sprintf("line %d. %s", n, strings.Repeat("x", n%999))
+		report(t, j, state.Event{Time: nine, Agent: "main_w0", State: "A.md", Body: &state.AgentOutput{Text: text}})
+	}
+	report(t, j, state.Event{Time: nine, Agent: "main_w0", State: "A.md", Body: &state.StateFinished{OK: true}})
+	closed(t, j)
+	return log.String()
 }
 
 // TestJobHostileText states that no text of others makes a line of the job log

@@ -16,6 +16,7 @@ import (
 	"io"
 	"time"
 
+	"github.com/raymond-action/raymond-action/runner"
 	"github.com/raymond-action/raymond-action/state"
 )
 
@@ -35,6 +36,11 @@ type ticker interface {
 // noter is a Reporter that shows lines for people which are no events.
 type noter interface {
 	Note(agent, state, text string) error
+}
+
+// doer is a Reporter that shows what agents do at the moment.
+type doer interface {
+	Doing(agent, state string, p runner.Progress) error
 }
 
 // Fanout tells several reporters every event, in the order in which they were
@@ -81,6 +87,17 @@ func (f *Fanout) Note(agent, state, text string) {
 	f.each(func(r Reporter) error {
 		if n, ok := r.(noter); ok {
 			return n.Note(agent, state, text)
+		}
+		return nil
+	})
+}
+
+// Doing tells what an agent does to the members that have a method
+// Doing(agent, state string, p runner.Progress) error.
+func (f *Fanout) Doing(agent, state string, p runner.Progress) {
+	f.each(func(r Reporter) error {
+		if d, ok := r.(doer); ok {
+			return d.Doing(agent, state, p)
 		}
 		return nil
 	})

@@ -54,22 +54,12 @@ func (a *actor) stumble(e state.Event) {
 	case *state.Retry:
 		a.note(at + fmt.Sprintf("retry %d in %s: %s", b.N, millis(b.BackoffMS), brief(b.Error)))
 	case *state.NodeAttempt:
-		a.judge(b, at)
+		a.judge(e, b)
 	case *state.AttemptInterrupted:
 		a.note(at + fmt.Sprintf("attempt %d was interrupted: %s", b.Attempt, brief(b.Reason)))
 	case *state.Limit:
 		a.note(at + brief(limitLine(line{}, b).text))
 	}
-}
-
-// judge keeps the verdict on an attempt, unless it is done.
-func (a *actor) judge(b *state.NodeAttempt, at string) {
-	a.attempt, a.verdict, a.output = b.Attempt, "", passage{}
-	if b.Converged {
-		return
-	}
-	a.verdict, a.output = brief(verdictText(b)), keep(failedOutput(b), mostText)
-	a.note(at + a.verdict)
 }
 
 // brief is a line of an agent's section. Its end may matter as much as its

@@ -9,17 +9,22 @@ import (
 )
 
 // section writes the folded part about an agent.
-func (a *actor) section(b *strings.Builder, d diet) {
+// Its end is left out where the top of the page has it.
+func (a *actor) section(b *strings.Builder, d diet, isOnTop bool) {
 	fmt.Fprintf(b, "<details><summary>%s %s, %s, %s</summary>\n\n",
 		htmlCode(a.id, widestName), a.stands(), count(a.runs, "state"), dollars(a.spent))
 	if a.parent != "" {
 		fmt.Fprintf(b, "Forked by %s.\n\n", code(a.parent, widestName))
 	}
-	a.end(b, d)
+	if !isOnTop {
+		a.end(b, d)
+	}
 	a.lastWords(b, d)
 	a.refusals(b, d)
+	a.attempts(b, d)
 	a.troubles(b, d)
 	a.toolsUsed(b, d)
+	b.WriteString(a.bill.String())
 	b.WriteString("</details>\n\n")
 }
 
@@ -51,7 +56,7 @@ func (a *actor) end(b *strings.Builder, d diet) {
 }
 
 func (a *actor) text(b *strings.Builder, what string, p passage) {
-	fmt.Fprintf(b, "%s:\n\n%s\n", what, fence(p.String()))
+	fmt.Fprintf(b, "%s:\n\n%s\n", what, fence(wrap(p.String())))
 }
 
 // lastWords shows the last lines that an agent said, where they are told.

@@ -52,6 +52,9 @@ func (t *tale) least(d diet) int {
 	n := 0
 	for _, a := range t.actors {
 		n += min(a.fault.size()+a.result.size(), d.text)
+		for _, t := range a.tries[max(0, len(a.tries)-d.lines):] {
+			n += min(t.output.size(), d.text)
+		}
 		for _, text := range a.trouble[max(0, len(a.trouble)-d.lines):] {
 			n += len(text)
 		}

@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -14,18 +15,18 @@ const (
 	widestReason = 1000
 	widestNote   = 500
 	mostNotes    = 30
-	mostFailures = 20      // agents whose fault stands on top
-	mostFault    = 2 << 10 // bytes of such a fault
-	mostDiagram  = 60_000  // bytes; GitHub draws none of more than 50,000 characters
+	mostDiagram  = 60_000 // bytes; GitHub draws none of more than 50,000 characters
 )
 
-// compose writes the summary, as much of it as the diet allows.
+// compose writes the summary, as much of it as the diet allows: what a person
+// must know first, then what he may look up.
 func (s *Summary) compose(d diet) string {
 	var b strings.Builder
 	s.headline(&b)
-	s.failures(&b)
-	s.goOn(&b)
-	s.outcome(&b)
+	s.whyNot(&b, d)
+	s.standstill(&b)
+	s.goOn(&b, widestReason)
+	s.outcome(&b, d)
 	if d.diagram {
 		s.drawPath(&b)
 	}
@@ -42,6 +43,7 @@ var faces = map[state.Status]string{
 	state.Suspended: "⏸️ Suspended", state.Cancelled: "⏹️ Cancelled",
 }
 
+// headline has the words that summary and comment begin with.
 func (s *Summary) headline(b *strings.Builder) {
 	face := "⏳ Running"
 	if end := s.tale.ending; end != nil {
@@ -112,83 +114,108 @@ func (s *Summary) duration() string {
 	return text
 }
 
-// failures says which agents failed, where, and why.
-func (s *Summary) failures(b *strings.Builder) {
-	if s.fault != "" {
-		b.WriteString(fence(keep(s.fault, mostFault).String()) + "\n")
-	}
-	shown, failed := 0, 0
-	for _, a := range s.tale.actors {
-		if a.standing != hasFailed {
-			continue
-		}
-		if failed++; shown == mostFailures {
-			continue
-		}
-		if shown++; shown == 1 {
-			b.WriteString("### What failed\n\n")
-		}
-		b.WriteString(failure(a))
-	}
-	if failed > shown {
-		fmt.Fprintf(b, "And %s more.\n\n", count(failed-shown, "agent"))
-	}
-	if end := s.tale.ending; failed == 0 || end != nil && end.Status != state.Failed {
-		s.reason(b)
-	}
-}
-
-func failure(a *actor) string {
-	text := fmt.Sprintf("Agent %s in state %s", code(a.id, widestName), code(a.state, widestName))
-	if a.attempt > 1 {
-		text += fmt.Sprintf(", attempt %d", a.attempt)
-	}
-	text += ":\n\n" + fence(a.fault.within(mostFault).String()) + "\n"
-	if a.verdict != "" {
-		text += "Its last verdict: " + codeSpan(a.verdict) + "\n\n"
-	}
-	if !a.output.isEmpty() {
-		text += fence(a.output.within(mostFault).String()) + "\n"
-	}
-	return text
-}
-
-// reason says why a run is not completed. Of failed agents the failures tell.
-func (s *Summary) reason(b *strings.Builder) {
-	if end := s.tale.ending; end != nil && end.Reason != "" {
-		fmt.Fprintf(b, "Why: %s\n\n", code(cutMiddle(end.Reason, widestReason), widestReason))
-	}
-}
-
-// outcome shows the result of the run.
-func (s *Summary) outcome(b *strings.Builder) {
+// outcome shows the result of the run: a short one as it is, of a long one how
+// it begins, and the rest folded.
+func (s *Summary) outcome(b *strings.Builder, d diet) {
 	end := s.tale.ending
 	switch {
 	case end == nil || end.Result == nil:
 	case s.tale.result.isEmpty():
 		b.WriteString("The result is empty.\n\n")
 	default:
-		b.WriteString("### Result\n\n" + fence(s.tale.result.String()) + "\n")
+		glimpse{what: "**Result**", p: s.tale.result, lines: 15, fromTop: true, isProse: true}.write(b, max(d.text, 1<<10))
 	}
-}
-
-// largerLimit is what a resume needs after a limit.
-var largerLimit = map[state.Status]string{
-	state.OverBudget: "with a larger `budget`", state.OverIterations: "with a larger `max-iterations`",
 }
 
 // goOn says what to do next.
-func (s *Summary) goOn(b *strings.Builder) {
+func (s *Summary) goOn(b *strings.Builder, width int) {
 	end := s.tale.ending
 	isOver := end != nil && end.Status == state.Completed
-	if isOver || s.o.Resume == "" || (end == nil && s.fault == "") {
+	if isOver || s.o.Resume == "" {
 		return
 	}
-	hint := prose(s.o.Resume, widestReason)
-	if end != nil && largerLimit[end.Status] != "" {
-		hint += " Go on " + largerLimit[end.Status] + "."
+	hint := prose(s.o.Resume, width)
+	switch {
+	case end == nil && s.fault == "":
+		b.WriteString("If the job has ended, it was cut off; to go on, " + hint + "\n\n")
+		return
+	case end == nil:
+	case end.Status == state.Failed:
+		hint = "mend the cause, then " + hint
+	case end.Status == state.OverBudget:
+		hint = "raise `budget`" + s.above() + ", then " + hint
+	case end.Status == state.OverIterations:
+		hint = fmt.Sprintf("raise `max-iterations` above %d, then %s", end.Iterations, hint)
 	}
-	b.WriteString("### How to go on\n\n" + hint + "\n\n")
+	b.WriteString("**Next:** " + hint + "\n\n")
+}
+
+// above names the budget that was too small.
+func (s *Summary) above() string {
+	if s.tale.opening == nil || s.tale.opening.BudgetUSD == 0 {
+		return ""
+	}
+	return " above " + dollars(s.tale.opening.BudgetUSD)
+}
+
+// mostAtWork is how many agents are named that are at work.
+const mostAtWork = 5
+
+// atWork says what goes on, as of the last event.
+func (s *Summary) atWork(b *strings.Builder) {
+	if s.tale.ending != nil || s.fault != "" {
+		return
+	}
+	working := s.tale.underWay()
+	var parts []string
+	for _, x := range working[:min(len(working), mostAtWork)] {
+		parts = append(parts, fmt.Sprintf("%s in %s for %s", code(x.agent, widestName), code(x.state, widestName), span(s.tale.now.Sub(x.began))))
+	}
+	if more := len(working) - mostAtWork; more > 0 {
+		parts = append(parts, fmt.Sprintf("%d more", more))
+	}
+	if len(parts) > 0 {
+		b.WriteString("At work: " + strings.Join(parts, ", ") + "\n\n")
+	}
+}
+
+// standstill says where a run rests that may go on, in the agents that have not
+// failed.
+func (s *Summary) standstill(b *strings.Builder) {
+	end := s.tale.ending
+	if end == nil || end.Status == state.Completed || end.Status == state.Failed {
+		return
+	}
+	var parts []string
+	more := 0
+	for _, a := range s.tale.actors {
+		if a.standing != atWork {
+			continue
+		}
+		if len(parts) == mostAtWork {
+			more++
+			continue
+		}
+		parts = append(parts, fmt.Sprintf("%s at %s", code(a.id, widestName), code(a.state, widestName)))
+	}
+	if more > 0 {
+		parts = append(parts, fmt.Sprintf("%d more", more))
+	}
+	if len(parts) > 0 {
+		b.WriteString("Stopped: " + strings.Join(parts, ", ") + "\n\n")
+	}
+}
+
+// underWay returns the executions that have not ended, the oldest first.
+func (t *tale) underWay() []*execution {
+	var all []*execution
+	for _, x := range t.working {
+		if x.ended == nil {
+			all = append(all, x)
+		}
+	}
+	slices.SortFunc(all, func(a, b *execution) int { return a.n - b.n })
+	return all
 }
 
 // drawPath draws the way that the run took.
@@ -205,6 +232,8 @@ func (s *Summary) drawPath(b *strings.Builder) {
 		b.WriteString("The run went through too many states for a diagram.\n\n")
 		return
 	}
+	// Not within a fold: where the reader's browser lays out what is folded, it
+	// has no size, and the diagram none.
 	b.WriteString("```mermaid\n" + chart + "```\n\n")
 }
 

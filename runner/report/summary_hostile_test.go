@@ -115,7 +115,7 @@ var markup = []string{
 }
 
 // TestSummaryShowsMarkupAsItIs states that whatever others wrote is shown and
-// never read: the document around it is the same as around a plain word.
+// never read: the document around it is the same as around as many plain lines.
 func TestSummaryShowsMarkupAsItIs(t *testing.T) {
 	for _, text := range slices.Concat(markup, hostile) {
 		sameSkeleton(t, text)
@@ -125,12 +125,29 @@ func TestSummaryShowsMarkupAsItIs(t *testing.T) {
 func sameSkeleton(t *testing.T, text string) {
 	t.Helper()
 	got := markdownOf(t, "M"+text+"M")
-	if diff := otherLine(skeleton(t, markdownOf(t, "MwordM")), skeleton(t, got)); diff != "" {
+	words := "MwordM" + strings.Repeat("\nMwordM", strings.Count(block("M"+text+"M"), "\n"))
+	if diff := otherLine(skeleton(t, markdownOf(t, words)), skeleton(t, got)); diff != "" {
 		t.Errorf("summary of %q everywhere: %s\n%s", text, diff, got)
 	}
-	for line := range strings.Lines(got) {
-		if n := strings.Count(line, "|"); strings.HasPrefix(line, "| ") && strings.Contains(line, "$0.0000") && n != 9 {
-			t.Errorf("summary of %q everywhere has a row with %d bars, want 9: %s", text, n, line)
+	sameWidth(t, text, got)
+}
+
+// sameWidth holds that each row of a table has as many cells as its head.
+func sameWidth(t *testing.T, text, markdown string) {
+	t.Helper()
+	lines := strings.Split(markdown, "\n")
+	want := 0
+	for i, line := range lines {
+		isRow := strings.HasPrefix(line, "| ")
+		if !isRow {
+			want = 0
+			continue
+		}
+		if i+1 < len(lines) && strings.HasPrefix(lines[i+1], "| ---") {
+			want = strings.Count(lines[i+1], "|")
+		}
+		if n := strings.Count(line, "|"); want > 0 && n != want {
+			t.Errorf("summary of %q everywhere has a row with %d bars, want %d: %s", text, n, want, line)
 		}
 	}
 }
@@ -188,8 +205,11 @@ func crowd(text string, agents int) []state.Event {
 			about(&state.AgentOutput{Text: text})
 			about(&state.Retry{N: n, Error: text})
 		}
-		about(&state.NodeAttempt{Reason: text, Results: []state.CommandResult{{Cmd: text, RC: 1, Tail: text}}})
-		about(&state.StateFinished{OK: i%2 == 0, Error: text, Denied: []string{text, "a" + text, "Bash(" + text + ")"}})
+		for n := range 5 {
+			about(&state.NodeAttempt{Attempt: n + 1, Reason: text, Results: []state.CommandResult{{Cmd: text, RC: 1, Tail: text}}})
+		}
+		models := map[string]state.USD{text: 1, text + "a": 1}
+		about(&state.StateFinished{OK: i%2 == 0, Error: text, CostUSD: 3, Models: models, Denied: []string{text, "a" + text, "Bash(" + text + ")"}})
 		about(&state.Transition{Tag: text, Target: text})
 		end := &state.AgentFinished{Result: &result}
 		if i%2 == 1 {
@@ -232,14 +252,16 @@ func TestSummaryStaysBelowTheLimit(t *testing.T) {
 			fits(t, fmt.Sprintf("%d agents and %d bytes of %q", agents, len(text), filler), summaryOf(t, crowd(text, agents), text))
 		}
 	}
+	tails := strings.Repeat("=== RUN   `TestIt`\n", 220)
+	fits(t, "1000 agents with 4 KiB in each place, tails of attempts among them", summaryOf(t, crowd(tails, 1000), tails))
 	noise := strings.Repeat("`noise` \xff\n", 500_000)
 	fits(t, "5 MB of noise", summaryOf(t, crowd(noise, 1), noise))
 }
 
 func fits(t *testing.T, what, got string) {
 	t.Helper()
-	for _, want := range []string{"## ❌ Failed: ", "### What failed\n\nAgent ", "### Result\n\n", "### How to go on\n\n", "### States\n\n| # |"} {
-		if !strings.Contains(got, want) && !strings.Contains(what, " 3 agents") && !strings.Contains(what, "noise") {
+	for _, want := range []string{"## ❌ Failed: ", " failed", "\n**Result**:", "\n**Next:** mend the cause, then ", "\n### States\n\n", "\n| # |"} {
+		if !strings.Contains(got, want) && (want != " failed" || !strings.Contains(what, "noise")) {
 			t.Errorf("%s: the summary has no %q", what, want)
 		}
 	}

@@ -39,6 +39,29 @@ func fence(text string) string {
 	return marks + "text\n" + strings.TrimRight(text, "\n") + "\n" + marks + "\n"
 }
 
+// widestProse is how many columns of a fence are seen without scrolling.
+const widestProse = 110
+
+// wrap breaks the long lines of a text between words, as a fence does not.
+func wrap(text string) string {
+	var b strings.Builder
+	for i, line := range strings.Split(text, "\n") {
+		if i > 0 {
+			b.WriteByte('\n')
+		}
+		for columns(line) > widestProse {
+			start := head(line, widestProse)
+			if at := strings.LastIndexByte(start, ' '); at > 0 && strings.TrimSpace(start[:at]) != "" {
+				start = start[:at+1]
+			}
+			b.WriteString(strings.TrimRight(start, " ") + "\n")
+			line = line[len(start):]
+		}
+		b.WriteString(line)
+	}
+	return b.String()
+}
+
 // longestRun returns the length of the longest run of backticks.
 func longestRun(text string) int {
 	longest, run := 0, 0
@@ -139,6 +162,25 @@ func (p passage) within(most int) passage {
 	c := passage{head: before(p.head, most*2/3), tail: after(end, most-most*2/3)}
 	c.dropped = p.dropped + len(p.head) + len(p.tail) - len(c.head) - len(c.tail)
 	return c
+}
+
+// keepEnd returns the passage that holds the last most bytes of a text.
+func keepEnd(text string, most int) passage {
+	if len(text) <= 2*most {
+		return passage{head: block(text)}.lastBytes(most)
+	}
+	end := after(text, 2*most)
+	return passage{tail: block(end), dropped: len(text) - len(end)}.lastBytes(most)
+}
+
+// lastBytes returns a passage of keepEnd cut down to its last most bytes.
+func (p passage) lastBytes(most int) passage {
+	all := p.head + p.tail
+	if len(all) <= most {
+		return p
+	}
+	end := after(all, most)
+	return passage{tail: end, dropped: p.dropped + len(all) - len(end)}
 }
 
 // String is the passage with a line that says what was left out.

@@ -11,14 +11,31 @@ import (
 // widestCell is how many columns of a name the table shows.
 const widestCell = 60
 
-// table has a row for each state execution: the first ones and the last ones.
+// mostRows is how many rows a table has that is not folded.
+const mostRows = 25
+
+// table has a row for each state execution: the first ones and the last ones. Of
+// many it has the sums by state, and the rest folded.
 func (s *Summary) table(b *strings.Builder, d diet) {
 	t := &s.tale
 	if t.begun == 0 {
 		return
 	}
-	b.WriteString("### States\n\n" +
-		"| # | Agent | State | Session | Duration | Cost | Attempts | Transition |\n" +
+	b.WriteString("### States\n\n")
+	isLong := t.begun > mostRows
+	if isLong {
+		t.sums(b)
+		fmt.Fprintf(b, "<details><summary>All %s</summary>\n\n", count(t.begun, "state execution"))
+	}
+	t.rows(b, d)
+	if isLong {
+		b.WriteString("</details>\n\n")
+	}
+	b.WriteString(t.bill.String())
+}
+
+func (t *tale) rows(b *strings.Builder, d diet) {
+	b.WriteString("| # | Agent | State | Session | Duration | Cost | Attempts | Transition |\n" +
 		"| ---: | --- | --- | --- | ---: | ---: | --- | --- |\n")
 	for _, x := range t.first {
 		t.row(b, x)
@@ -39,7 +56,10 @@ var sessionWords = map[state.SessionMode]string{state.Fresh: "new", state.Resume
 func (t *tale) row(b *strings.Builder, x *execution) {
 	duration, cost := "", ""
 	if x.ended != nil {
-		duration, cost = millis(x.ended.DurationMS), dollars(x.ended.CostUSD)
+		duration = millis(x.ended.DurationMS)
+	}
+	if x.ended != nil && (x.kind != "script" || x.ended.CostUSD > 0) {
+		cost = dollars(x.ended.CostUSD)
 	}
 	session := sessionWords[x.session]
 	if session == "" {
@@ -52,6 +72,9 @@ func (t *tale) row(b *strings.Builder, x *execution) {
 // tries words the attempts of an execution and what they took.
 func (x *execution) tries() string {
 	parts := []string{fmt.Sprint(max(1, x.attempts))}
+	if x.isFlake {
+		parts[0] += " (flake)"
+	}
 	if x.retries == 1 {
 		parts = append(parts, "1 retry")
 	} else if x.retries > 1 {
@@ -94,8 +117,10 @@ func (s *Summary) sections(b *strings.Builder, d diet) {
 	agents := slices.Clone(t.actors)
 	slices.SortStableFunc(agents, func(a, b *actor) int { return a.rank() - b.rank() })
 	shown := agents[:min(len(agents), d.agents)]
+	isExplained := t.isExplained()
 	for _, a := range shown {
-		a.section(b, d)
+		isResult := a.standing == hasResult && t.ending != nil && t.ending.Result != nil && a.result == t.result
+		a.section(b, d, isResult || a.standing == hasFailed && isExplained)
 	}
 	if n := len(agents) + t.others - len(shown); n > 0 {
 		fmt.Fprintf(b, "%s not shown here.\n\n", count(n, "agent"))

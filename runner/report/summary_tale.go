@@ -33,12 +33,15 @@ type tale struct {
 
 	begun       int // state executions
 	first, last []*execution
+	byState     map[string]*sum
+	summed      []*sum
 	working     map[string]*execution // the last of each agent that has not ended
 
 	actors []*actor
 	named  map[string]*actor
 	others int // agents beyond those
 
+	bill    bill      // of all agents
 	counted state.USD // spent up to the end of the last part
 	since   state.USD // spent since, in states that ended
 	warned  state.USD // spent, as a limit said
@@ -51,11 +54,12 @@ type tale struct {
 type execution struct {
 	n            int
 	agent, state string
-	kind         string
+	kind, model  string
 	session      state.SessionMode
 	began        time.Time
 	ended        *state.StateFinished // nil while it is under way
 	cutOff       bool
+	isFlake      bool
 	attempts     int
 	retries      int
 	reminders    int
@@ -72,8 +76,10 @@ type actor struct {
 	spent      state.USD
 	attempt    int
 	fault      passage
-	verdict    string  // the last one, when it was not done
-	output     passage // of the commands that were not content then
+	tries      []*try // the last ones
+	untried    int    // attempts before those
+	isJudged   bool   // the last of them is one of the last state
+	bill       bill
 	result     passage
 	move       string
 	said       []string
@@ -95,7 +101,7 @@ const (
 )
 
 func newTale() tale {
-	return tale{working: map[string]*execution{}, named: map[string]*actor{}}
+	return tale{working: map[string]*execution{}, named: map[string]*actor{}, byState: map[string]*sum{}, bill: bill{}}
 }
 
 // add takes the next event. It reports whether the event was new: a log that was
@@ -165,7 +171,7 @@ func (t *tale) actor(e state.Event) *actor {
 	if ok {
 		return a
 	}
-	a = &actor{id: e.Agent, state: e.State, tools: map[string]int{}}
+	a = &actor{id: e.Agent, state: e.State, tools: map[string]int{}, bill: bill{}}
 	if len(t.actors) < mostActors {
 		t.actors = append(t.actors, a)
 		t.named[e.Agent] = a
@@ -199,8 +205,9 @@ func (t *tale) begin(e state.Event, b *state.StateStarted, a *actor) {
 		x.cutOff = x.ended == nil
 	}
 	t.begun++
+	t.sum(e.State).runs++
 	x := &execution{
-		n: t.begun, agent: e.Agent, state: e.State, kind: b.Kind, session: b.Session, began: e.Time, attempts: b.Attempt,
+		n: t.begun, agent: e.Agent, state: e.State, kind: b.Kind, model: b.Model, session: b.Session, began: e.Time, attempts: b.Attempt,
 	}
 	t.working[e.Agent] = x
 	if len(t.first) < mostFirst {
@@ -212,7 +219,7 @@ func (t *tale) begin(e state.Event, b *state.StateStarted, a *actor) {
 		t.last = append(t.last, x)
 	}
 	a.state, a.standing, a.attempt = e.State, atWork, b.Attempt
-	a.fault, a.result, a.verdict, a.output = passage{}, passage{}, "", passage{}
+	a.fault, a.result, a.isJudged = passage{}, passage{}, false
 	a.runs++
 }
 
@@ -223,11 +230,15 @@ func (t *tale) finish(e state.Event, b *state.StateFinished, a *actor) {
 	if !b.OK {
 		a.fail(e, b.Error)
 	}
+	model := ""
 	if x := t.working[e.Agent]; x != nil {
 		short := *b
-		short.Denied, short.Error = nil, ""
-		x.ended = &short
+		short.Denied, short.Error, short.Models = nil, "", nil
+		x.ended, model = &short, x.model
 	}
+	t.sum(e.State).add(b)
+	t.bill.book(b, model)
+	a.bill.book(b, model)
 }
 
 func (t *tale) move(e state.Event, b *state.Transition, a *actor) {
@@ -254,6 +265,6 @@ func (t *tale) count(e state.Event) {
 	case *state.Reminder:
 		x.reminders++
 	case *state.NodeAttempt:
-		x.attempts = b.Attempt
+		x.attempts, x.isFlake = b.Attempt, b.Converged && b.Attempt > 1
 	}
 }

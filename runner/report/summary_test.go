@@ -184,18 +184,23 @@ func TestSummaryOfAResume(t *testing.T) {
 // what.
 func TestSummaryTellsWhatToDo(t *testing.T) {
 	for status, want := range map[state.Status]string{
-		state.Completed: "", state.Failed: "again\n", state.Suspended: "again\n", state.Cancelled: "again\n",
-		state.OverBudget: "again Go on with a larger `budget`.\n", state.OverIterations: "again Go on with a larger `max-iterations`.\n",
+		state.Completed: "", state.Suspended: "go on\n", state.Cancelled: "go on\n",
+		state.Failed:         "mend the cause, then go on\n",
+		state.OverBudget:     "raise `budget` above $2.00, then go on\n",
+		state.OverIterations: "raise `max-iterations` above 7, then go on\n",
 	} {
 		var p page
-		s := NewSummary(SummaryOptions{Write: p.write, Resume: "again"})
-		report(t, s, state.Event{Time: nine, Body: &state.RunFinished{Status: status, Reason: "because"}})
-		_, got, found := strings.Cut(p.text, "### How to go on\n\n")
-		if found != (want != "") || !strings.HasPrefix(got, want) {
-			t.Errorf("%s: summary says %q, want %q, of:\n%s", status, got, want, p.text)
-		}
-		if isTold := strings.Contains(p.text, "`because`"); !isTold {
-			t.Errorf("%s: summary does not say why:\n%s", status, p.text)
+		s := NewSummary(SummaryOptions{Write: p.write, Resume: "go on"})
+		report(t, s, state.Event{Time: nine, Body: &state.RunStarted{BudgetUSD: 2 * state.Dollar}})
+		report(t, s, state.Event{Time: nine, Body: &state.RunFinished{Status: status, Reason: "because", Iterations: 7}})
+		for what, text := range map[string]string{"summary": p.text, "glance": s.Glance()} {
+			_, got, found := strings.Cut(text, "**Next:** ")
+			if found != (want != "") || !strings.HasPrefix(got, want) {
+				t.Errorf("%s: %s says %q, want %q, of:\n%s", status, what, got, want, text)
+			}
+			if !strings.Contains(text, "`because`") {
+				t.Errorf("%s: %s does not say why:\n%s", status, what, text)
+			}
 		}
 	}
 }

@@ -1,0 +1,154 @@
+package report
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/raymond-action/raymond-action/runner"
+	"github.com/raymond-action/raymond-action/state"
+)
+
+// deed is something that happens to the state A.md of main.
+type deed func(t *testing.T, j *Job, at time.Time)
+
+func happens(body state.Body) deed {
+	return func(t *testing.T, j *Job, at time.Time) {
+		report(t, j, state.Event{Time: at, Agent: "main", State: "A.md", Body: body})
+	}
+}
+
+func goesOn(p runner.Progress) deed {
+	return func(t *testing.T, j *Job, at time.Time) {
+		j.now = at // the last tick
+		if err := j.Doing("main", "A.md", p); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func does(text string) deed { return goesOn(runner.Progress{Doing: text}) }
+
+func said(text string) deed { return happens(&state.AgentOutput{Text: text}) }
+
+// pulses are what a job log says of an agent at work after deeds that are ten
+// seconds apart, one minute after the last.
+var pulses = []struct {
+	what  string
+	o     JobOptions
+	deeds []deed
+	want  string
+}{
+	{"nothing is known", JobOptions{}, nil, "working for 1m00s"},
+	{"a tool", JobOptions{}, []deed{said("Bash(make)"), does("running Bash(make)")}, "working for 1m20s; running Bash(make) for 1m00s"},
+	{"the same tool, and words beside it", JobOptions{}, []deed{does("running Bash(make)"), said("meanwhile"), does("running Bash(make)")},
+		"working for 1m30s; running Bash(make) for 1m20s"},
+	{"a script's stderr", JobOptions{}, []deed{said("compiling")}, "working for 1m10s; last, 1m00s ago: compiling"},
+	{"beyond what is told", JobOptions{}, []deed{said("compiling"), goesOn(runner.Progress{Text: "line 501"})},
+		"working for 1m20s; last, 1m00s ago: line 501"},
+	{"a command that verifies", JobOptions{}, []deed{does("checking go test ./...")}, "working for 1m10s; checking go test ./... for 1m00s"},
+	{"the second attempt", JobOptions{Spent: state.Dollar},
+		[]deed{does("checking make"), happens(&state.NodeAttempt{Attempt: 1, CostUSD: state.Dollar / 2, Reason: "done_when_failed"})},
+		"working for 1m20s, attempt 2, $1.50 spent; last, 1m00s ago: verdict attempt 1 not done after 0.0s, $0.5000, done_when_failed"},
+	{"a budget", JobOptions{},
+		[]deed{happens(&state.RunStarted{BudgetUSD: 10 * state.Dollar}), happens(&state.StateFinished{OK: true, CostUSD: state.Dollar}), happens(&state.StateStarted{})},
+		"working for 1m00s, $1.00 of $10.00 spent"},
+	{"a limit knows better", JobOptions{},
+		[]deed{happens(&state.RunStarted{BudgetUSD: 10 * state.Dollar}), happens(&state.Limit{Which: "budget", Value: 8.25, Max: 10})},
+		"working for 1m20s, $8.25 of $10.00 spent"},
+	{"text of others", JobOptions{}, []deed{does("running \x1b[31mBash\x1b[0m(\n::error::x##[group]")},
+		"working for 1m10s; running Bash( ::error::x# #[group] for 1m00s"},
+}
+
+// TestPulse: the line in the open says at what an agent works.
+func TestPulse(t *testing.T) {
+	for _, c := range pulses {
+		var log jobLog
+		j, at := NewJob(&log, c.o), nine
+		for _, do := range append([]deed{happens(&state.StateStarted{Kind: "prompt"})}, c.deeds...) {
+			do(t, j, at)
+			at = at.Add(10 * time.Second)
+		}
+		if err := j.Tick(at.Add(50 * time.Second)); err != nil {
+			t.Fatal(err)
+		}
+		if got, want := log.visible[len(log.visible)-1], "main at A.md: "+c.want; got != want {
+			t.Errorf("%s:\n got %q\nwant %q", c.what, got, want)
+		}
+		closed(t, j)
+		log.check(t, c.what)
+	}
+}
+
+// TestJobOfAStateTakenUp: a resume in the middle of a state begins with no event
+// of its own; what it does is told all the same.
+func TestJobOfAStateTakenUp(t *testing.T) {
+	var log jobLog
+	j := NewJob(&log, JobOptions{})
+	for i, body := range []state.Body{
+		&state.AttemptInterrupted{Attempt: 2, Reason: "the orchestrator died"}, &state.AgentOutput{Text: "I go on."},
+		&state.NodeAttempt{Attempt: 2, Converged: true}, &state.StateFinished{OK: true, DurationMS: 70_000},
+	} {
+		at := nine.Add(time.Duration(i) * time.Minute)
+		report(t, j, state.Event{Time: at, Agent: "main", State: "A.md", Body: body})
+		if err := j.Tick(at.Add(40 * time.Second)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	closed(t, j)
+	want := `main  A.md      rerun    attempt 2 was interrupted: the orchestrator died
+▼ main at A.md
+  I go on.
+▲
+main at A.md: working for 40s; last, 40s ago: I go on.
+main  A.md      verdict  attempt 2 done after 0.0s, $0.0000
+main at A.md: working for 1m40s, attempt 3; last, 40s ago: verdict attempt 2 done after 0.0s, $0.0000
+main  A.md      ok        1m10s  $0.0000
+`
+	if log.String() != want {
+		t.Errorf("got\n%s\nwant\n%s", log.String(), want)
+	}
+}
+
+// TestJobColours: marks are coloured for those who want it, and what others wrote
+// brings no colour of its own.
+func TestJobColours(t *testing.T) {
+	for _, name := range told {
+		var log, plain jobLog
+		o := JobOptions{WorkflowID: "review-1a2b3c4d", Resume: "start again"}
+		replayFile(t, name, &clocked{to: NewJob(&plain, o), every: 5 * time.Second})
+		if len(plain.painted) > 0 {
+			t.Errorf("%s without colours: got %q", name, plain.painted)
+		}
+		o.Color = true
+		replayFile(t, name, &clocked{to: NewJob(&log, o), every: 5 * time.Second})
+		if log.String() != plain.String() {
+			t.Errorf("%s: with colours the text is\n%s\nwant\n%s", name, log.String(), plain.String())
+		}
+		if name != "forks" && name != "failed" {
+			continue
+		}
+		golden(t, name+".job-colour.txt", strings.ReplaceAll(strings.Join(log.painted, "\n")+"\n", "\x1b", "^["))
+	}
+	count := func(text string) int {
+		var log jobLog
+		j := NewJob(&log, JobOptions{Color: true, Verbose: true, WorkflowID: text, Resume: text})
+		for _, e := range everywhere(text) {
+			report(t, j, e)
+			if err := j.Doing(text, text, runner.Progress{Text: text, Doing: text}); err != nil {
+				t.Fatal(err)
+			}
+			if err := j.Tick(nine.Add(time.Hour)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		closed(t, j)
+		return strings.Count(strings.Join(log.painted, "\n"), "\x1b")
+	}
+	want := count("red")
+	for _, text := range []string{"\x1b[31mred\x1b[0m", "\x1b\x1b[31mred", "\u009b31mred"} {
+		if got := count(text); got != want {
+			t.Errorf("%q everywhere: got %d control sequences, want %d", text, got, want)
+		}
+	}
+}

@@ -1,0 +1,133 @@
+package report
+
+import (
+	"bufio"
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/rogpeppe/go-internal/txtar"
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"github.com/raymond-action/raymond-action/protocol"
+	"github.com/raymond-action/raymond-action/state"
+)
+
+// shownPage is a page as a job shows it, of which docs/render-summaries makes a
+// picture.
+type shownPage struct {
+	name      string
+	recording string // in testdata/pages
+	workflow  string // in testdata/pages
+	resume    string
+	events    int // of the recording; 0 for all
+}
+
+const again = "run the workflow again: a later step, job or workflow run with `key: %` takes it up"
+
+var shownPages = []shownPage{
+	{name: "plain", recording: "plain", workflow: "issue-to-pr", resume: again},
+	{name: "forks", recording: "forks", workflow: "forks", resume: again},
+	{name: "worker", recording: "worker", workflow: "worker", resume: again + ", after a failure with `resume: fix-flaky-tests-main-51e07ab9`"},
+	{name: "ralph", recording: "ralph", workflow: "ralph", resume: again},
+	{name: "overbudget", recording: "resumed", workflow: "issue-to-pr", resume: again, events: 32},
+	{name: "resumed", recording: "resumed", workflow: "issue-to-pr", resume: again},
+	{name: "running", recording: "forks", workflow: "forks", resume: again, events: 27},
+}
+
+// events returns the recorded events of a page, and the id of their run.
+func (g shownPage) read(t *testing.T) (events []state.Event, id string) {
+	t.Helper()
+	for _, line := range recordedLines(t, g.recording) {
+		var e state.Event
+		if err := e.UnmarshalJSON(line); err != nil {
+			t.Fatalf("%s: %v", line, err)
+		}
+		events = append(events, e)
+		_, id, _ = strings.Cut(string(line), `"workflow_id":"`)
+		id, _, _ = strings.Cut(id, `"`)
+	}
+	if g.events > 0 {
+		events = events[:g.events]
+	}
+	return events, id
+}
+
+func recordedLines(t *testing.T, recording string) [][]byte {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join("testdata", "pages", recording+".jsonl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var lines [][]byte
+	for s := bufio.NewScanner(bytes.NewReader(data)); s.Scan(); {
+		lines = append(lines, bytes.Clone(s.Bytes()))
+	}
+	return lines
+}
+
+// show returns the page and the run at a glance.
+func (g shownPage) show(t *testing.T) (summary, glance string) {
+	t.Helper()
+	archive, err := txtar.ParseFile(filepath.Join("testdata", "pages", g.workflow+".txtar"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	files := fstest.MapFS{}
+	for _, f := range archive.Files {
+		files[f.Name] = &fstest.MapFile{Data: f.Data}
+	}
+	events, id := g.read(t)
+	w, problems := protocol.Load(files, protocol.LoadOptions{
+		Entry: events[0].Body.(*state.RunStarted).Entry, Platform: protocol.Unix,
+	})
+	for _, p := range problems {
+		t.Errorf("%s: %v", g.workflow, p)
+	}
+	key, _, _ := strings.Cut(id, id[strings.LastIndexByte(id, '-'):])
+	var p page
+	s := NewSummary(SummaryOptions{
+		Write: p.write, WorkflowID: id, Workflow: w, Resume: strings.ReplaceAll(g.resume, "%", key), Now: frozen,
+	})
+	for _, e := range events {
+		report(t, s, e)
+	}
+	if err := s.write(); err != nil {
+		t.Fatal(err)
+	}
+	return p.text, s.Glance()
+}
+
+// TestSummaryPages shows pages of runs as they happen, and the same at a glance.
+func TestSummaryPages(t *testing.T) {
+	for _, g := range shownPages {
+		t.Run(g.name, func(t *testing.T) {
+			summary, glance := g.show(t)
+			golden(t, "pages/"+g.name+".summary.md", summary)
+			golden(t, "pages/"+g.name+".glance.md", glance)
+		})
+	}
+}
+
+// TestPagesAreOfRealRuns states that the recorded events of the pages are such
+// as the event log has, each with the run's number.
+func TestPagesAreOfRealRuns(t *testing.T) {
+	schema, err := jsonschema.NewCompiler().Compile("../../docs/schema/events.schema.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, g := range shownPages {
+		for i, line := range recordedLines(t, g.recording) {
+			v, err := jsonschema.UnmarshalJSON(bytes.NewReader(line))
+			if err == nil {
+				err = schema.Validate(v)
+			}
+			if err != nil {
+				t.Errorf("event %d of %s:\n%s\n%v", i+1, g.recording, line, err)
+			}
+		}
+	}
+}
