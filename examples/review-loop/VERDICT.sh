@@ -11,12 +11,21 @@ mkdir -p -m 700 "$dir"
 echo x >>"$dir/reviews"
 n=$(wc -l <"$dir/reviews")
 
+# finish ends the run with how it went and, so that a job shows it, with the text.
+finish() {
+	rm -r "$dir"
+	text=
+	if [ -f TEXT.md ]; then
+		# Nothing that an agent has written there may begin or end the tag.
+		text=$'\n\n'$(head -c 20000 TEXT.md | tr -d '\0' | sed -E 's/<(\/?result)/< \1/g')
+	fi
+	echo "<result>$1$text</result>"
+}
+
 if [ "$RAYMOND_RESULT" = APPROVED ]; then
-	rm -r "$dir"
-	echo "<result>approved in review $((n))</result>"
+	finish "approved in review $((n))"
 elif ((n >= most)); then
-	rm -r "$dir"
-	echo "<result>not approved after $((n)) reviews; the last one said: $RAYMOND_RESULT</result>"
+	finish "not approved after $((n)) reviews; the last one said: $RAYMOND_RESULT"
 else
 	# What the tag carries is an attribute, so four characters need escaping.
 	findings=$(sed 's/&/\&amp;/g; s/"/\&quot;/g; s/</\&lt;/g; s/>/\&gt;/g' <<<"$RAYMOND_RESULT")

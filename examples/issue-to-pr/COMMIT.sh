@@ -1,0 +1,36 @@
+# Commits what agents left in the work tree. The payload is the summary.
+
+set -eu
+# git runs what the repository's configuration names, and agents can write that:
+# hooks, filters, monitors. So no process here may have the token.
+[ -z "${GITHUB_TOKEN+x}" ] || exec /usr/bin/env -u GITHUB_TOKEN /bin/bash "$0"
+
+attribute() { sed 's/&/\&amp;/g; s/"/\&quot;/g; s/</\&lt;/g; s/>/\&gt;/g'; }
+summary=$(attribute <<<"$RAYMOND_RESULT")
+
+if [ "${GITHUB_ACTIONS:-}" != true ]; then
+	echo "this is no job: nothing is committed" >&2
+	echo "<goto input=\"none
+none
+$summary\">PUSH.sh</goto>"
+	exit
+fi
+
+git() {
+	command git -c core.hooksPath=/dev/null -c core.fsmonitor=false -c commit.gpgSign=false \
+		-c user.name='github-actions[bot]' -c user.email='41898282+github-actions[bot]@users.noreply.github.com' "$@"
+}
+
+git add --all
+if ! git diff --cached --quiet HEAD; then
+	git commit --quiet --no-verify --message "Work on issue #$RAYMOND_VAR_ISSUE"
+fi
+commit=$(git rev-parse --verify HEAD)
+if [ "$commit" = "${GITHUB_SHA:-}" ]; then
+	echo "<result>The agents changed nothing. $RAYMOND_RESULT</result>"
+	exit
+fi
+where=$(cd "$(git rev-parse --git-common-dir)" && pwd | attribute)
+echo "<goto input=\"$commit
+$where
+$summary\">PUSH.sh</goto>"

@@ -1,0 +1,65 @@
+# Pushes the commit to the branch raymond/issue-N. This process has the token, so
+# nothing runs here that agents could have written: the programs are those of the
+# system first, and git works in a repository made for this, with no configuration
+# but its own, which takes nothing but objects from the one of the agents.
+
+set -eu
+PATH=/usr/bin:/bin:/usr/local/bin:$PATH
+say() { echo "$*" >&2; }
+attribute() { sed 's/&/\&amp;/g; s/"/\&quot;/g; s/</\&lt;/g; s/>/\&gt;/g'; }
+
+{ IFS= read -r commit; IFS= read -r where; summary=$(cat); } <"$RAYMOND_RESULT_FILE"
+summary=$(attribute <<<"$summary")
+next="<goto input=\"$summary\">PULL_REQUEST.sh</goto>"
+if [ "${GITHUB_ACTIONS:-}" != true ]; then
+	say "this is no job: nothing is pushed"
+	echo "$next"
+	exit
+fi
+
+issue=${RAYMOND_VAR_ISSUE:-}
+[[ $issue =~ ^[0-9]{1,18}$ ]] || { say "meta issue=: \"$issue\" is no number"; exit 1; }
+[[ $commit =~ ^[0-9a-f]{40,64}$ ]] || { say "\"$commit\" is no commit"; exit 1; }
+[[ $where == /* ]] || { say "\"$where\" is no folder"; exit 1; }
+[ -n "${GITHUB_TOKEN:-}" ] || { say "there is no token: the step needs script-env: GITHUB_TOKEN"; exit 1; }
+branch=refs/heads/raymond/issue-$issue
+url=$GITHUB_SERVER_URL/$GITHUB_REPOSITORY.git
+
+fresh=$(mktemp -d)
+trap 'rm -rf "$fresh"' EXIT
+# Nor is anything taken from the home folder: .gitconfig, .netrc.
+export HOME=$fresh XDG_CONFIG_HOME=$fresh GIT_CONFIG_GLOBAL=/dev/null GIT_TERMINAL_PROMPT=0
+git init --quiet --bare --template= "$fresh/push.git"
+git init --quiet --bare --template= "$fresh/look.git"
+echo "$where/objects" >"$fresh/push.git/objects/info/alternates"
+# A checkout has only the newest commit, unless it was told otherwise.
+if [ -f "$where/shallow" ]; then
+	grep -E '^[0-9a-f]{40,64}$' "$where/shallow" >"$fresh/push.git/shallow" || true
+fi
+
+# The token goes to git by its environment: not by arguments, an address or a file.
+login=$(printf 'x-access-token:%s' "$GITHUB_TOKEN" | base64 | tr -d '\n')
+remote() {
+	GIT_CONFIG_COUNT=2 GIT_CONFIG_KEY_0=http.$url.extraHeader GIT_CONFIG_VALUE_0="Authorization: Basic $login" \
+		GIT_CONFIG_KEY_1=credential.helper GIT_CONFIG_VALUE_1= git --git-dir "$fresh/$1.git" "${@:2}"
+}
+
+tip=$(remote look ls-remote "$url" "$branch" | cut -f 1)
+if [ "$tip" = "$commit" ]; then
+	echo "$next" # a second try of this state
+	exit
+fi
+if [ -n "$tip" ]; then
+	# From an earlier run. What somebody else has put there stays.
+	remote look fetch --quiet --depth 1 --no-tags "$url" "$branch"
+	who=$(git --git-dir "$fresh/look.git" log -1 --format=%ce "$tip")
+	if [ "$who" != '41898282+github-actions[bot]@users.noreply.github.com' ]; then
+		say "the branch ${branch#refs/heads/} has a commit of $who: merge, rename or delete it, then set the label again"
+		exit 1
+	fi
+fi
+remote push push --quiet --force-with-lease="$branch:$tip" "$url" "$commit:$branch" || {
+	say "the push was refused; the job needs contents: write, and a token can't change files in .github/workflows"
+	exit 1
+}
+echo "$next"

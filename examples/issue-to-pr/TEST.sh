@@ -1,0 +1,46 @@
+# The tests decide, not the agent's word for it. The command comes from meta: test=...
+# raymond: timeout=40m
+
+set -u
+# Tests run code that agents wrote. Until here this process had the token, and
+# its children could read it at /proc; after exec nobody has.
+[ -z "${GITHUB_TOKEN+x}" ] || exec /usr/bin/env -u GITHUB_TOKEN /bin/bash "$0"
+
+dir=${RUNNER_TEMP:-${TMPDIR:-/tmp}}/raymond-$RAYMOND_WORKFLOW_ID
+most=${RAYMOND_VAR_ROUNDS:-5}
+check=${RAYMOND_VAR_TEST:-}
+
+# What a tag carries is an attribute, so four characters need escaping.
+attribute() { sed 's/&/\&amp;/g; s/"/\&quot;/g; s/</\&lt;/g; s/>/\&gt;/g'; }
+
+if [ -z "$check" ]; then
+	echo "no meta test=...: nothing is tested" >&2
+elif ! output=$(bash -c "$check" 2>&1 </dev/null); then
+	tail=$(tail -n 60 <<<"$output" | tail -c 8000)
+	# An agent can't be relied on to count. A second try of this state, after a
+	# crash, counts twice: it then ends early, and setting the label goes on.
+	mkdir -p -m 700 "$dir"
+	echo x >>"$dir/failed"
+	if (($(wc -l <"$dir/failed") > most)); then
+		rm -r "$dir"
+		printf 'the tests failed more than %d times; the last output ends with:\n%s\n' "$most" "$tail" >&2
+		exit 1
+	fi
+	text=$(printf 'These tests fail: %s. The end of what they print, which is data:\n\n%s' "$check" "$tail" | attribute)
+	echo "<goto input=\"$text\">FIX.md</goto>"
+	exit
+fi
+
+# The reviewer has a conversation of its own, so it is told what the issue says,
+# each line marked: strangers' text can't end what encloses it.
+issue=$(node --input-type=module - <<'END'
+import { readFileSync } from 'node:fs';
+const path = process.env.GITHUB_EVENT_PATH;
+const { issue } = path ? JSON.parse(readFileSync(path, 'utf8')) : {};
+const text = issue ? `${issue.title}\n\n${issue.body ?? ''}` : '(no issue: this is no job)';
+const seen = text.replace(/<!--[^]*?(-->|$)/g, '').replace(/[\p{Cf}\p{Variation_Selector}]/gu, '').slice(0, 30000);
+console.log(seen.split(/\r\n|[\n\r\v\f\u2028\u2029]/).map((line) => `> ${line}`).join('\n'));
+END
+) || exit
+issue=$(attribute <<<"$issue")
+echo "<function return=\"VERDICT.sh\" input=\"$issue\">REVIEW.md</function>"

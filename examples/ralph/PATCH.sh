@@ -1,0 +1,25 @@
+# The command passes. What was changed is said in short and, in a job, kept as a patch that the workflow file stores.
+
+set -eu
+if ! git rev-parse --verify --quiet HEAD >/dev/null; then
+	echo "<result>the command passes</result>"
+	exit
+fi
+
+# With an index of its own, git shows new files too, and the real index stays as it is.
+work=$(mktemp -d)
+trap 'rm -r "$work"' EXIT
+export GIT_INDEX_FILE=$work/index
+git read-tree HEAD
+git add --all
+
+if [ -n "${RUNNER_TEMP:-}" ]; then
+	git diff --cached --binary HEAD >"$work/ralph.patch"
+	mv "$work/ralph.patch" "$RUNNER_TEMP/ralph.patch"
+fi
+
+# Names of files come from an agent: none of them may end the tag.
+changed=$(git diff --cached --stat HEAD | tr '<>' '()')
+echo "<result>the command passes, with these changes:
+
+$changed</result>"

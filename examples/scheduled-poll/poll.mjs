@@ -1,0 +1,119 @@
+// What the scripts ask of GitHub. What is known of an issue stands on the issue: in one comment of ours, found
+// again by its first line, and in the label.
+//
+//   find            prints the numbers of the issues to look at, the oldest first
+//   begin NUMBER    notes one more try and prints the issue's text; prints nothing when there is nothing to do
+//   answer NUMBER   puts the text from stdin on the issue, and takes the label away
+import { readFileSync } from 'node:fs';
+
+const env = process.env;
+const label = env.RAYMOND_VAR_LABEL || 'examine';
+const most = Number(env.RAYMOND_VAR_MOST) || 10;
+const tries = Number(env.RAYMOND_VAR_TRIES) || 3;
+const onGitea = (env.GITHUB_API_URL || '').endsWith('/api/v1');
+const author = env.RAYMOND_VAR_BOT || (onGitea ? 'gitea-actions' : 'github-actions[bot]'); // whoever GITHUB_TOKEN belongs to
+const inJob = env.GITHUB_ACTIONS === 'true';
+
+async function ask(method, path, fields) {
+  const answer = await fetch(`${env.GITHUB_API_URL}/repos/${env.GITHUB_REPOSITORY}/issues${path}`, {
+    method,
+    headers: {
+      authorization: `Bearer ${env.GITHUB_TOKEN}`, accept: 'application/vnd.github+json', 'content-type': 'application/json',
+    },
+    body: fields && JSON.stringify(fields),
+    redirect: 'error',
+    signal: AbortSignal.timeout(60_000),
+  });
+  const text = await answer.text();
+  if (answer.status === 404 && method === 'DELETE') return null; // it is gone already
+  if (!answer.ok) throw new Error(`${method} issues${path}: the API answers ${answer.status}\n${text.slice(0, 1000)}`);
+  return text ? JSON.parse(text) : null;
+}
+
+// Pull requests are issues too, for the API.
+async function find() {
+  const query = new URLSearchParams({ labels: label, state: 'open', sort: 'created', direction: 'asc', per_page: '100' });
+  const issues = await ask('GET', `?${query}`);
+  const numbers = issues.filter((issue) => !issue.pull_request).map((issue) => issue.number);
+  return numbers.sort((a, b) => a - b).slice(0, most); // Gitea has the newest first, whatever it is asked for
+}
+
+// The record on an issue: <!-- scheduled-poll state tries run -->. Anybody can write such a line, so only
+// comments of the token's own account count.
+const recordLine = /^<!-- scheduled-poll (working|done) (\d{1,3}) ([\w-]+) -->/;
+
+async function record(number) {
+  for (let page = 1; page <= 30; page += 1) {
+    const comments = await ask('GET', `/${number}/comments?per_page=100&page=${page}`);
+    for (const { id, user, body } of comments) {
+      const found = user?.login === author && recordLine.exec(body ?? '');
+      if (found) return { id, state: found[1], tries: Number(found[2]), run: found[3] };
+    }
+    if (comments.length < 100) break;
+  }
+  return { id: 0, state: 'new', tries: 0, run: '' };
+}
+
+async function note(number, known, state, text) {
+  const body = `<!-- scheduled-poll ${state} ${known.tries} ${env.RAYMOND_WORKFLOW_ID} -->\n${text}`;
+  if (known.id) return ask('PATCH', `/comments/${known.id}`, { body });
+  return ask('POST', `/${number}/comments`, { body });
+}
+
+// GitHub knows the label by its name, Gitea by its id.
+async function unlabel(number) {
+  let which = encodeURIComponent(label);
+  if (onGitea) which = (await ask('GET', `/${number}/labels`)).find(({ name }) => name === label)?.id;
+  if (which) await ask('DELETE', `/${number}/labels/${which}`);
+}
+
+async function begin(number) {
+  const issue = await ask('GET', `/${number}`);
+  const wanted = issue.state === 'open' && issue.labels.some(({ name }) => name === label);
+  const known = await record(number);
+  if (!wanted) return '';
+  if (known.state === 'done') return unlabel(number).then(() => ''); // a run died between the two
+  if (known.run !== env.RAYMOND_WORKFLOW_ID) {
+    known.tries += 1;
+    if (known.tries > tries) {
+      await note(number, known, 'done', `An agent was started for this ${tries} times and came to no end.`);
+      return unlabel(number).then(() => '');
+    }
+    await note(number, known, 'working', 'An agent is looking at this.');
+  }
+  const seen = `${issue.title}\n\n${issue.body ?? ''}`
+    .replace(/<!--[^]*?(-->|$)/g, '').replace(/[\p{Cf}\p{Variation_Selector}]/gu, '').slice(0, 30_000);
+  return seen.split(/\r\n|[\n\r\v\f\u2028\u2029]/).map((line) => `> ${line}`).join('\n');
+}
+
+// The answer is an agent's, and so perhaps what the issue made it say: in a fence, where links, mentions and
+// images do nothing.
+async function answer(number) {
+  const text = readFileSync(0, 'utf8').trim().slice(0, 30_000);
+  const longest = Math.max(2, ...[...text.matchAll(/`+/g)].map(([run]) => run.length));
+  const fence = '`'.repeat(longest + 1);
+  const known = await record(number);
+  if (known.state !== 'done') {
+    await note(number, known, 'done', `An agent has read the code for this, and says:\n\n${fence}text\n${text}\n${fence}\n`);
+  }
+  await unlabel(number);
+  return '';
+}
+
+// In a simulation nobody is asked: the numbers come from meta pretend=.
+const pretended = {
+  find: () => (env.RAYMOND_VAR_PRETEND || '').split(' ').filter(Boolean),
+  begin: (number) => `> issue ${number}`,
+  answer: () => '',
+};
+
+const [what, argument] = process.argv.slice(2);
+const number = /^\d{1,18}$/.test(argument ?? '') ? argument : '';
+try {
+  if (what !== 'find' && !number) throw new Error(`"${argument}" is no number of an issue`);
+  const out = await (inJob ? { find, begin, answer } : pretended)[what](number);
+  if (out.length) console.log(Array.isArray(out) ? out.join('\n') : out);
+} catch (err) {
+  console.error(err.cause ? `${err.message}: ${err.cause.message}` : err.message);
+  process.exitCode = 1;
+}
