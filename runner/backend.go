@@ -65,18 +65,36 @@ type Order struct {
 	Timeout time.Duration // 0: none
 	Idle    time.Duration // 0: none
 
-	DebugDir string // "" or an existing folder for command.json, stdout, stderr
-	Verbose  bool   // tell every line of output
+	DebugDir string  // "" or an existing folder for command.json, stdout, stderr
+	Telling  Telling // whether to tell the lines of output
+	// Hide replaces secrets. It must be applied to what is cut, before it is: of
+	// half a secret nobody knows what it is. Nil leaves texts as they are.
+	Hide func(string) string
 }
+
+// Telling says how much is told of what agents print and of what they do.
+type Telling int
+
+// The amounts that are told.
+const (
+	TellNothing Telling = iota
+	// TellBounded tells the first and the last lines of each state execution, 500
+	// at most and 256 KiB; the last ones when it ends.
+	TellBounded
+	TellAll
+)
 
 // MarkVar is the environment variable by which everything that a run started
 // can be found again.
 const MarkVar = "RAYMOND_MARK"
 
-// Progress is what a backend tells while an invocation runs. At least one comes
-// for every sign of life when Order.Verbose is set.
+// Progress is what a backend tells while an invocation runs, unless Order.Telling
+// is TellNothing.
 type Progress struct {
 	Text string // what the agent said or which tool it uses, one line
+	// Doing is what goes on from now on, in a few words; "" when only Text tells. A
+	// Progress with Doing alone is no line.
+	Doing string
 }
 
 // Answer is what an invocation brought.

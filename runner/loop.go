@@ -98,7 +98,7 @@ func (r *Runner) ring(ctx context.Context) error {
 		return r.expire(ctx)
 	}
 	if _, ready := r.run.Step(now).Next(r.busy); ready && r.stop == nil {
-		return r.advance(ctx, r.run.Step(now))
+		return r.advance(ctx, nothing)
 	}
 	return nil
 }
@@ -107,7 +107,7 @@ func (r *Runner) ring(ctx context.Context) error {
 func (r *Runner) expire(ctx context.Context) error {
 	r.stop = &state.Stop{Status: state.Suspended, Reason: "the deadline of " + r.cfg.Deadline.String() + " is reached", Deadline: r.cfg.Deadline}
 	r.alarms.grace = r.now().Add(time.Duration(r.run.Options.Grace))
-	return r.advance(ctx, r.run.Step(r.now()))
+	return r.advance(ctx, nothing)
 }
 
 // cancel takes in a signal. The state is complete in one file within the time a
@@ -123,7 +123,7 @@ func (r *Runner) cancel(ctx context.Context, name string) error {
 		return err
 	}
 	r.alarms.grace = r.now().Add(cancelGrace)
-	return r.advance(ctx, r.run.Step(r.now()))
+	return r.advance(ctx, nothing)
 }
 
 // expired ends what is in flight when the grace is used up.

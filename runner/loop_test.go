@@ -78,6 +78,9 @@ func (c *cast) Verify(ctx context.Context, k runner.Checks) state.Verification {
 	c.mu.Lock()
 	c.checks = append(c.checks, k)
 	c.mu.Unlock()
+	if k.Begins != nil {
+		k.Begins(strings.Join(k.Commands, ";"))
+	}
 	if !pass(ctx, commandTime) {
 		return state.Verification{Stopped: context.Cause(ctx).Error()}
 	}

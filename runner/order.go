@@ -57,7 +57,7 @@ func (r *Runner) order(step *state.Step, a *state.Agent, l state.Launch) Order {
 		Agent: a.ID, State: st.Name, Kind: st.Kind, Dir: l.Cwd,
 		Mark:    r.run.Mark + "." + strconv.Itoa(run.N),
 		Timeout: pick(st.Policy.Timeout, opt.Timeout), Idle: pick(st.Policy.IdleTimeout, opt.IdleTimeout),
-		Verbose: r.cfg.Verbose,
+		Telling: r.cfg.Telling, Hide: r.cfg.Redact,
 	}
 	if r.cfg.DebugDir != "" {
 		o.DebugDir = DebugFolder(r.cfg.DebugDir, DebugStep{N: a.Exec.Iteration, Agent: a.ID, State: a.State, Attempt: a.Exec.Attempt})
@@ -210,12 +210,15 @@ func variable(name string) string {
 // work runs one invocation. It is the only code of this package outside the
 // owner; the owner always receives what it sends.
 func (r *Runner) work(ctx context.Context, o Order) {
+	tell := func(p Progress) { r.mail <- message{agent: o.Agent, progress: &p} }
 	if o.Checks != nil {
+		if o.Telling != TellNothing {
+			o.Checks.Begins = func(command string) { tell(Progress{Doing: "checking " + command}) }
+		}
 		v := r.cfg.Verifier.Verify(ctx, *o.Checks)
 		r.mail <- message{agent: o.Agent, verified: &v}
 		return
 	}
-	tell := func(p Progress) { r.mail <- message{agent: o.Agent, progress: &p} }
 	answer, err := r.invoke(ctx, o, tell)
 	m := message{agent: o.Agent, answer: answer}
 	if err != nil && !errors.As(err, &m.failure) {

@@ -32,6 +32,9 @@ type Reporter interface {
 	Tick(now time.Time)
 	// Note is a line for people that is no event.
 	Note(agent, state, text string)
+	// Doing says what an agent does from now on, and, in p.Text, what it said when
+	// that is no event. It may come very often.
+	Doing(agent, state string, p Progress)
 }
 
 // Config is what a Runner needs.
@@ -52,7 +55,7 @@ type Config struct {
 	PayloadDir string // private; files with the payloads of running scripts
 	LogDir     string // logs of verified attempts, below it by agent
 	DebugDir   string // "" for none
-	Verbose    bool   // tell what agents say
+	Telling    Telling
 
 	// Deadline is the time after which nothing new starts; 0 is none.
 	Deadline time.Duration
@@ -104,12 +107,13 @@ type Runner struct {
 	end    context.CancelCauseFunc
 	orders []Order
 	alarms alarms
+	said   speeches
 	dirty  bool // the store has nothing of this part of the run yet
 }
 
 // New returns a Runner for a run that was made by state.New or read from a store.
 func New(cfg Config, run *state.Run) *Runner {
-	return &Runner{cfg: cfg, run: run, mail: make(chan message), dirty: true}
+	return &Runner{cfg: cfg, run: run, mail: make(chan message), said: speeches{}, dirty: true}
 }
 
 // Run drives the run until nothing more can be done; its progress then says how
@@ -119,12 +123,13 @@ func (r *Runner) Run(ctx context.Context, resumed bool, override *state.Options)
 	ctx, end := context.WithCancelCause(ctx)
 	r.end = end
 	defer r.drain()
-	step := r.run.Step(r.now())
-	if override != nil {
-		step.Override(*override, r.cfg.Workflow.Hashes())
-	}
-	step.Open(resumed, r.spent)
-	if err := r.advance(ctx, step); err != nil {
+	err := r.advance(ctx, func(step *state.Step) {
+		if override != nil {
+			step.Override(*override, r.cfg.Workflow.Hashes())
+		}
+		step.Open(resumed, r.spent)
+	})
+	if err != nil {
 		return err
 	}
 	return r.loop(ctx)
@@ -141,9 +146,8 @@ func (r *Runner) receive(ctx context.Context, m message) error {
 	if !ok {
 		panic("internal error: message of an agent that is gone: " + m.agent)
 	}
-	now := r.now()
 	if m.progress != nil {
-		r.say(a, m.progress.Text)
+		r.heard(a, *m.progress)
 		return nil
 	}
 	r.busy--
@@ -154,35 +158,11 @@ func (r *Runner) receive(ctx context.Context, m message) error {
 	if !ok {
 		panic("internal error: the workflow has no state " + a.State)
 	}
-	step := r.run.Step(now)
 	if m.verified != nil {
-		step.Judge(a.ID, st, *m.verified)
-	} else {
-		step.End(a.ID, st, r.outcome(a, st, m))
+		return r.advance(ctx, func(step *state.Step) { step.Judge(a.ID, st, *m.verified) })
 	}
-	return r.advance(ctx, step)
-}
-
-// maxSaid is how much of a line that an agent says is told, in characters.
-const maxSaid = 2000
-
-// say tells a line about an agent that is part of no step.
-func (r *Runner) say(a *state.Agent, text string) {
-	text = r.redact(text)
-	if runes := []rune(text); len(runes) > maxSaid {
-		text = string(runes[:maxSaid])
-	}
-	r.cfg.Reporter.Report(r.run.Say(r.now(), a.ID, a.State, &state.AgentOutput{Text: text}))
-}
-
-// note tells what was odd but no fault. As an event only where all of what
-// agents print is one.
-func (r *Runner) note(a *state.Agent, text string) {
-	if r.cfg.Verbose {
-		r.say(a, "note: "+text)
-		return
-	}
-	r.cfg.Reporter.Note(a.ID, a.State, r.redact(text))
+	o := r.outcome(a, st, m)
+	return r.advance(ctx, func(step *state.Step) { step.End(a.ID, st, o) })
 }
 
 func (r *Runner) redact(text string) string {
@@ -228,10 +208,14 @@ func lastLines(text string) string {
 	return text
 }
 
-// advance completes a step: it adds what can start now, or the end of the run,
-// saves, tells, and only then starts.
-func (r *Runner) advance(ctx context.Context, step *state.Step) error {
+// nothing makes a step that decides nothing by itself.
+func nothing(*state.Step) {}
+
+// advance makes a step and completes it: it adds what can start now, or the end
+// of the run, saves, tells, and only then starts.
+func (r *Runner) advance(ctx context.Context, decide func(*state.Step)) error {
 	r.orders = r.orders[:0]
+	step := r.step(decide)
 	if r.stop == nil {
 		r.schedule(step)
 	}

@@ -46,10 +46,12 @@ type journal struct {
 	t      *testing.T
 	store  *memory
 	events []state.Event
+	doing  []runner.Progress
 }
 
-func (j *journal) Tick(time.Time)              {}
-func (j *journal) Note(string, string, string) {}
+func (j *journal) Tick(time.Time)                       {}
+func (j *journal) Note(string, string, string)          {}
+func (j *journal) Doing(_, _ string, p runner.Progress) { j.doing = append(j.doing, p) }
 func (j *journal) Report(e state.Event) {
 	_, said := e.Body.(*state.AgentOutput)
 	_, stored := e.Body.(*state.Checkpoint)
@@ -88,7 +90,8 @@ type actor struct {
 	slow   time.Duration
 	orders []runner.Order
 	calls  map[string]int
-	lost   bool // report no cost
+	lost   bool                                    // report no cost
+	babble func(tell func(runner.Progress), n int) // before the n-th answer in a state, from 0
 }
 
 func (a *actor) Length(session, _ string) (int64, bool)            { return int64(len(session)), true }
@@ -101,7 +104,10 @@ func (a *actor) Run(ctx context.Context, o runner.Order, tell func(runner.Progre
 	n := a.calls[key]
 	a.calls[key]++
 	a.mu.Unlock()
-	if o.Verbose {
+	switch {
+	case a.babble != nil:
+		a.babble(tell, n)
+	case o.Telling != runner.TellNothing:
 		tell(runner.Progress{Text: "working"})
 	}
 	wait := time.NewTimer(a.slow)
@@ -475,7 +481,7 @@ func TestDeadline(t *testing.T) {
 func TestWhatAgentsSayIsTold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, "END.md", nil)
-		w.cfg.Verbose = true
+		w.cfg.Telling = runner.TellAll
 		if err := w.drive(false); err != nil {
 			t.Fatal(err)
 		}

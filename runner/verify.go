@@ -34,6 +34,9 @@ type Checks struct {
 	Attempt   int
 	AgentCode int    // exit code of the agent CLI: logged, not consulted
 	Refused   string // why the agent has no transition, "" when it has one: logged
+	// Begins, when not nil, is called before each command, by the goroutine of
+	// Verify.
+	Begins func(command string)
 }
 
 // checks makes the order for the verification of a's attempt.

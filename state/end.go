@@ -176,7 +176,7 @@ func (s *Step) finished(a *Agent, o Outcome, fault string) *StateFinished {
 	e := a.Exec
 	f := &StateFinished{
 		OK: fault == "", DurationMS: max(0, s.now.Sub(e.Started).Milliseconds()),
-		CostUSD: e.CostUSD, Turns: e.Turns, Denied: e.Denied, Error: fault,
+		CostUSD: e.CostUSD, Models: e.Models, Turns: e.Turns, Denied: e.Denied, Error: fault,
 		Iteration: e.Iteration, Attempt: e.Attempt, ExitCode: o.ExitCode, Signal: o.Signal,
 	}
 	if e.Running != nil && e.Running.Mode != "" {

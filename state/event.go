@@ -48,20 +48,24 @@ type StateStarted struct {
 	Iteration int `json:"-"`
 }
 
-// AgentOutput is a line of what an agent said, or a tool it used.
+// AgentOutput is a line of what an agent said or a script wrote to stderr, or a
+// tool that was used. It is told with --verbose, and in the Action: there at most
+// 500 lines and 256 KiB of each state execution, the first and the last ones, with
+// a line on those left out.
 type AgentOutput struct {
 	Text string `json:"text"` // redacted, at most 2,000 characters
 }
 
 // StateFinished says how a state execution ended.
 type StateFinished struct {
-	OK         bool     `json:"ok"`                   // it ended in an accepted transition
-	DurationMS int64    `json:"duration_ms"`          // since it began, waits included
-	CostUSD    USD      `json:"cost_usd"`             // of all its invocations
-	SessionID  string   `json:"session_id,omitempty"` // prompts only
-	Turns      int      `json:"turns"`                // of the model, in all its invocations
-	Denied     []string `json:"denied"`               // tool uses that were refused; never null
-	Error      string   `json:"error,omitempty"`      // why it is not ok
+	OK         bool           `json:"ok"`                   // it ended in an accepted transition
+	DurationMS int64          `json:"duration_ms"`          // since it began, waits included
+	CostUSD    USD            `json:"cost_usd"`             // of all its invocations
+	Models     map[string]USD `json:"models,omitempty"`     // what of it is known by model; absent when nothing is
+	SessionID  string         `json:"session_id,omitempty"` // prompts only
+	Turns      int            `json:"turns"`                // of the model, in all its invocations
+	Denied     []string       `json:"denied"`               // tool uses that were refused; never null
+	Error      string         `json:"error,omitempty"`      // why it is not ok
 
 	// Iteration, Attempt, ExitCode and Signal are in no log: they are for the
 	// debug folder.
@@ -292,6 +296,9 @@ func withoutLists(b Body) {
 	case *StateFinished:
 		if len(b.Denied) == 0 {
 			b.Denied = nil
+		}
+		if len(b.Models) == 0 {
+			b.Models = nil
 		}
 	case *AgentStarted:
 		if len(b.Vars) == 0 {

@@ -25,7 +25,7 @@ var logFields = map[string]struct{ always, some string }{
 	"run_started":         {"scope entry resumed budget_usd max_parallel", ""},
 	"state_started":       {"kind attempt cwd", "session session_id model"},
 	"agent_output":        {"text", ""},
-	"state_finished":      {"ok duration_ms cost_usd turns denied", "session_id error"},
+	"state_finished":      {"ok duration_ms cost_usd turns denied", "models session_id error"},
 	"reminder":            {"n reason", ""},
 	"retry":               {"n error backoff_ms", ""},
 	"transition":          {"tag target from", "return next"},
@@ -56,7 +56,9 @@ func fillBody(v reflect.Value) {
 		fillBody(v.Index(1))
 	case reflect.Map:
 		v.Set(reflect.MakeMap(v.Type()))
-		v.SetMapIndex(reflect.ValueOf("name"), reflect.ValueOf("<b>&"))
+		value := reflect.New(v.Type().Elem()).Elem()
+		fillBody(value)
+		v.SetMapIndex(reflect.ValueOf("<b>&"), value)
 	case reflect.String:
 		v.SetString("a \"text\" with <goto>B.md</goto>\n")
 	case reflect.Bool:
@@ -218,6 +220,7 @@ func FuzzEvent(f *testing.F) {
 	}
 	f.Add([]byte(`{"type":"agent_finished","time":"2026-03-01T09:00:00.000Z","result":{"base64":"/w=="}}`))
 	f.Add([]byte(`{"type":"state_finished","time":"2026-03-01T09:00:00.000Z","denied":[null],"cost_usd":1e-9}`))
+	f.Add([]byte(`{"type":"state_finished","time":"2026-03-01T09:00:00.000Z","models":{},"cost_usd":1}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		var first, second Event
 		if json.Unmarshal(data, &first) != nil {

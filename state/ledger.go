@@ -1,6 +1,9 @@
 package state
 
-import "slices"
+import (
+	"maps"
+	"slices"
+)
 
 // book writes the cost of an agent process into the ledger: as it was reported,
 // else estimated from its transcript and from what it reported in part, else as
@@ -23,8 +26,25 @@ func (s *Step) book(a *Agent, o Outcome) CostKind {
 	p.TotalUSD += entry.CostUSD
 	e.CostUSD += entry.CostUSD
 	e.AttemptUSD += entry.CostUSD
+	e.Models = withShares(e.Models, o.Cost.Usage)
 	s.warnBudget()
 	return entry.Kind
+}
+
+// withShares returns a copy of sums with the shares of one invocation added.
+// Models that cost nothing are left out.
+func withShares(sums map[string]USD, shares []ModelCost) map[string]USD {
+	sums = maps.Clone(sums)
+	for _, m := range shares {
+		if m.CostUSD == 0 {
+			continue
+		}
+		if sums == nil {
+			sums = map[string]USD{}
+		}
+		sums[m.Model] += m.CostUSD
+	}
+	return sums
 }
 
 // streak counts the unknown costs in a row. What we ended ourselves is no part

@@ -203,11 +203,13 @@ type Exec struct {
 	Continue bool `json:"continue,omitempty"`
 	// Interrupted says why the last invocation was cut off, until it is repeated;
 	// Noted, that the agent is told so from then on.
-	Interrupted string   `json:"interrupted,omitempty"`
-	Noted       bool     `json:"noted,omitempty"`
-	CostUSD     USD      `json:"cost_usd,omitempty"`
-	Turns       int      `json:"turns,omitempty"`
-	Denied      []string `json:"denied,omitempty"`
+	Interrupted string `json:"interrupted,omitempty"`
+	Noted       bool   `json:"noted,omitempty"`
+	CostUSD     USD    `json:"cost_usd,omitempty"`
+	// Models is what of CostUSD is known by model.
+	Models map[string]USD `json:"by_model,omitempty"`
+	Turns  int            `json:"turns,omitempty"`
+	Denied []string       `json:"denied,omitempty"`
 	// Running is the invocation under way. It is saved before the process starts.
 	Running *Invocation `json:"running,omitempty"`
 	// Cut is the length to cut the resumed transcript to before the next

@@ -153,6 +153,9 @@ func (w *walker) start(s *state.Step, busy int) {
 
 func (w *walker) outcome(a *state.Agent) state.Outcome {
 	o := state.Outcome{Turns: 1, Cost: state.Cost{Kind: state.Exact, USD: state.USD(w.rnd.IntN(1e8))}}
+	o.Cost.Usage = []state.ModelCost{
+		{Usage: state.Usage{Model: []string{"opus", "haiku", "sonnet"}[w.rnd.IntN(3)]}, CostUSD: o.Cost.USD / 2},
+	}
 	names := []string{"A.md", "B.md", "C.md", "S.sh"}
 	to := names[w.rnd.IntN(len(names))]
 	switch w.rnd.IntN(14) {

@@ -169,6 +169,9 @@ func (e *Exec) check(c *checker, at string) {
 	c.want(!e.Started.IsZero(), at+".started", "is missing")
 	c.want(e.Retries >= 0 && e.Reminders >= 0 && e.CostUSD >= 0 && e.Turns >= 0, at, "has a negative count")
 	c.want(e.Session != nil || (e.Reminder == "" && !e.Continue), at+".session", "is missing")
+	for model, usd := range e.Models {
+		c.want(usd >= 0, at+".by_model", "%q cost %s, which is negative", model, usd)
+	}
 	e.Session.check(c, at+".session")
 	if r := e.Running; r != nil {
 		c.want(r.N >= 1, at+".running.n", "is %d, want at least 1", r.N)

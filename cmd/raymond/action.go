@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -36,6 +37,10 @@ type action struct {
 	after   bool // this is the post part of the step
 	notes   []string
 	summary *report.Summary // nil: there is none
+	mute    bool            // the summary can't be written
+	comment *comment        // nil: there is none
+	owed    owed            // what is still to be shown of a run
+	owedBy  string          // its id; "" for none
 	scope   *scope
 	source  string // where the workflow is read from
 	place   string // of the source in the repository, when it is read from elsewhere
@@ -45,6 +50,9 @@ type action struct {
 	run    *state.Run // nil as long as there is none
 	code   int        // of the signal that cancelled it; 0 for none
 	stored string     // name of the artifact with the last checkpoint
+	lacks  string     // what is missing in it that a later job would need; "" for nothing
+
+	sinceSignal func() time.Duration // how long ago the run was asked to end; nil before it began
 }
 
 // actionCommand is the main part of a step.

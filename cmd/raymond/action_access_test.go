@@ -27,6 +27,21 @@ const (
 	fromHome = `"pull_request":{"number":7,"head":{"ref":"topic","repo":{"id":4711}},"base":{"repo":{"id":4711}}}`
 )
 
+// TestTheCommentStartsNoRun: with the token of a person or an app, forges tell of
+// each edit by an event, and that person may start runs.
+func TestTheCommentStartsNoRun(t *testing.T) {
+	t.Parallel()
+	s := newScene(t, threeScripts)
+	on := func(run int64, body string) *bareJob {
+		return s.onIssue(run).on("issue_comment", event(person("ann"), `"issue":{"number":7}`, fmt.Sprintf(`"comment":{"body":%q}`, body)))
+	}
+	e := on(1, s.markerOf7()+"\n## Completed").do(0)
+	e.wantOutputs(t, "status", "skipped", "workflow-id", "")
+	e.wantSays(t, "notice", "skipped", "a comment that this action keeps")
+	s.wantNoTalk()
+	on(2, "> "+s.markerOf7()+"\nyes, please").do(0).wantOutputs(t, "status", "completed")
+}
+
 // TestWhoMayStartIt has events and what becomes of them: done, or denied by a
 // message that names who and the setting that allows it.
 func TestWhoMayStartIt(t *testing.T) {

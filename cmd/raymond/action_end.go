@@ -31,6 +31,7 @@ func (x *action) conclude(err error) error {
 	if err := x.output(all); err != nil {
 		all = append(all, &fault{class: classRuntime, where: "outputs", what: err.Error()})
 	}
+	x.finishComment(all)
 	if len(all) == 1 && all[0].class == classSuspended && !x.in.SuspendedIsFailure {
 		return nil
 	}
@@ -68,6 +69,9 @@ func (x *action) verdict() *fault {
 		f.hint = "to go on: " + strings.ReplaceAll(x.howToResume(x.run.WorkflowID), "`", "")
 	case state.Failed:
 		f.hint = "to try again: run it with resume: " + x.run.WorkflowID
+	}
+	if x.lacks != "" {
+		f.hint = "" // it was told what has to be done first
 	}
 	if f.class == classCancelled {
 		f.code = x.code
@@ -185,6 +189,9 @@ func (x *action) describe(values map[string]string) {
 // isKept reports whether a later job finds the run. That of a step that was
 // cancelled is stored by the post part, if not by then.
 func (x *action) isKept() bool {
+	if x.lacks != "" {
+		return false
+	}
 	return x.in.Store == job.StoreLocal || x.stored != "" || x.depot != nil && x.code != 0
 }
 

@@ -123,7 +123,9 @@ func (x *action) judged(t *taken, v keep.Verdict) (*taken, error) {
 	}
 	if v.Why != "" {
 		x.notes = append(x.notes, "A new run began: "+v.Why+".")
-		x.log.Annotate(annotation("notice", "a new run begins: "+v.Why))
+		if t.run == nil || t.run.Progress.Status != state.Completed { // after one that is completed it is no news
+			x.log.Annotate(annotation("notice", "a new run begins: "+v.Why))
+		}
 	}
 	return nil, nil
 }

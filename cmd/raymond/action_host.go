@@ -142,23 +142,16 @@ func (x *action) guardKey(h *host) (stop func(), err error) {
 	return func() { _ = p.Close() }, nil
 }
 
-// people adds what is shown in the job: log, annotations and summary.
+// people adds what is shown in the job: log, annotations, summary and comment.
 func (x *action) people(d *drive) error {
-	d.fan.Add("job log", report.NewJob(x.log, report.JobOptions{WorkflowID: d.run.WorkflowID, Verbose: d.o.verbose, Resume: x.howToResume(d.run.WorkflowID)}))
+	d.fan.Add("job log", report.NewJob(x.log, report.JobOptions{
+		WorkflowID: d.run.WorkflowID, Verbose: d.o.verbose(), Resume: x.howToResume(d.run.WorkflowID),
+		Color: x.app.Getenv("NO_COLOR") == "", Spent: d.run.Progress.TotalUSD,
+	}))
 	if x.in.Annotations {
 		d.fan.Add("annotations", report.NewAnnotations(x.log, report.AnnotationOptions{Scope: x.fileOf, Resume: x.howToResume(d.run.WorkflowID)}))
 	}
-	if x.in.Summary {
-		x.summary = report.NewSummary(report.SummaryOptions{
-			Write:      func(text string) error { return x.files.WriteSummary(x.mask.Text(text)) },
-			WorkflowID: d.run.WorkflowID, Workflow: d.scope.workflow, Resume: x.howToResume(d.run.WorkflowID), Notes: x.notes,
-		})
-		if err := x.retell(d, x.summary); err != nil {
-			return err
-		}
-		d.fan.Add("step summary", x.summary)
-	}
-	return nil
+	return x.openPage(d)
 }
 
 // retell tells the summary what other parts of the run, on other machines maybe,

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -31,6 +32,7 @@ type forge struct {
 	api    *httptest.Server
 	levels map[string]string // permissions by login
 	heads  map[int]int64     // repositories that pull requests come from
+	talk   *talk             // the comments on issues and pull requests
 
 	mu    sync.Mutex // guards what follows
 	asked []string   // what the API was asked
@@ -38,7 +40,7 @@ type forge struct {
 
 func newForge(t testing.TB) *forge {
 	f := &forge{
-		Server: artifactstest.New(t), heads: map[int]int64{},
+		Server: artifactstest.New(t), heads: map[int]int64{}, talk: newTalk(),
 		levels: map[string]string{"ann": "write", "eve": "read", "root": "admin"},
 	}
 	f.api = httptest.NewServer(http.HandlerFunc(f.answer))
@@ -57,6 +59,7 @@ func (f *forge) answer(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case isPermission && f.levels[login] != "":
 		fmt.Fprintf(w, `{"permission":%q}`, f.levels[login])
+	case f.talk.answers(w, r):
 	case isPull:
 		n, _ := strconv.Atoi(number)
 		fmt.Fprintf(w, `{"head":{"repo":{"id":%d}},"base":{"repo":{"id":%d}}}`, f.heads[n], artifactstest.Repository)
@@ -281,12 +284,16 @@ func give(t testing.TB, root string, to *syscall.Credential) {
 
 // ended is what a step has left behind.
 type ended struct {
-	outcome
+	outcome         // its stdout is without the colours of the log
+	painted  string // with them
 	outputs  map[string]string
 	commands []logCommand // that the runner carries out
 	lines    []string     // of the log that are no commands
 	summary  string
 }
+
+// logColours are the sequences by which the job log has colours.
+var logColours = regexp.MustCompile("\x1b\\[(0|3[23]|90|1;3[123])m")
 
 // do runs the step's main part, which must end with the given code, and then the
 // workflow run is over.
@@ -302,6 +309,7 @@ func (j *bareJob) do(code int) ended {
 func (j *bareJob) end(c *command) ended {
 	j.t.Helper()
 	e := ended{outcome: c.wait(), outputs: map[string]string{}}
+	e.painted, e.stdout = e.stdout, logColours.ReplaceAllString(e.stdout, "")
 	e.commands, e.lines = carriedOut(e.stdout)
 	for name, value := range fileOutputs(j.t, j.read(j.commandFile("GITHUB_OUTPUT"))) {
 		e.outputs[name] = value

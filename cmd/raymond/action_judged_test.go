@@ -32,6 +32,11 @@ func TestAPublicRepositoryKeepsConversationsToItself(t *testing.T) {
 			t.Errorf("summary: got %q, want it to say that %s are not stored, and why", first.summary, what)
 		}
 	}
+	first.wantOutputs(t, "status", "over_iterations", "resumable", "false")
+	first.wantSays(t, "warning", "no later job can go on", "transcripts and workspace", "resume-without-transcript: true", "state-key")
+	if !strings.Contains(first.summary, "run the workflow again with `resume-without-transcript: true`") {
+		t.Errorf("summary: got %q, want it to say how to go on without them", first.summary)
+	}
 	stored := s.forge.checkpoints(t, nil)
 	last := stored[len(stored)-1]
 	if got := fmt.Sprint(last.manifest.LeftOut); got != "[{transcripts true} {workspace true}]" {
@@ -47,11 +52,41 @@ func TestAPublicRepositoryKeepsConversationsToItself(t *testing.T) {
 		e.wantOutputs(t, "error-class", "denied", "status", "")
 		e.wantSays(t, "error", "state-key", "resume-without-transcript: true", "transcripts and workspace")
 	}
+	knowing := public(4, "max-iterations", "2", "resume", "never", "key", "other", "resume-without-transcript", "true").do(exitCodes[classOverLimit])
+	knowing.wantOutputs(t, "resumable", "true")
+	if warned := knowing.texts("warning"); len(warned) > 0 {
+		t.Errorf("warnings of a job that does without: got %q, want none", warned)
+	}
 	third := public(3, "max-iterations", "9", "resume-without-transcript", "true")
 	third.do(0).wantOutputs(t, "status", "completed", "workflow-id", first.outputs["workflow-id"])
 	if args := third.read(filepath.Join(third.root, "notes", "args")); strings.Contains(args, "--resume") || !strings.Contains(args, "--session-id") {
 		t.Errorf("arguments of the agent CLI: got %q, want a new conversation", args)
 	}
+}
+
+// TestANewRunAfterACompletedOneIsNoNews: an hourly workflow would have an
+// annotation in each run. The summary says it all the same.
+func TestANewRunAfterACompletedOneIsNoNews(t *testing.T) {
+	t.Parallel()
+	s := newScene(t, threeScripts)
+	first := s.job(1).do(0)
+	second := s.job(2).do(0)
+	told := slices.DeleteFunc(second.texts("notice"), func(text string) bool { return !strings.Contains(text, "new run") })
+	summary := strings.ReplaceAll(second.summary, `\`, "")
+	if len(told) > 0 || !strings.Contains(summary, "A new run began: run "+first.outputs["workflow-id"]+" is completed") {
+		t.Errorf("notices: got %q, want none of a new run\nsummary: got %s\nwant it in there", told, second.summary)
+	}
+}
+
+// TestANewStateKeyNeedsANewRun, once: what was stored before it is not signed.
+func TestANewStateKeyNeedsANewRun(t *testing.T) {
+	t.Parallel()
+	s, key := newScene(t, threeScripts), newStateKey(t)
+	s.stops(1, 1)
+	e := s.job(2, "state-key", key).do(exitCodes[classBadState])
+	e.wantSays(t, "error", "not signed", "where state-key is new, run once with resume: never")
+	s.job(3, "state-key", key, "resume", "never", "max-iterations", "1").do(exitCodes[classOverLimit])
+	s.job(4, "state-key", key).do(0).wantOutputs(t, "status", "completed", "iterations", "3")
 }
 
 // TestTwoThatWentOnWithTheSame are a conflict for a third, which names both.

@@ -74,8 +74,8 @@ func (x *action) post(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// finish ends what is left of a run on this machine and stores its end, unless
-// that is stored. A run of a shared folder that somebody drives is his.
+// finish ends what is left of a run on this machine, stores its end and shows it,
+// unless that is done. A run of a shared folder that somebody drives is his.
 func (x *action) finish(ctx context.Context, s services, id string) error {
 	store, run, err := x.openLeft(id)
 	var locked *state.Locked
@@ -89,7 +89,16 @@ func (x *action) finish(ctx context.Context, s services, id string) error {
 	if err := sweep(run.Mark); err != nil {
 		return err
 	}
-	c, err := readChain(filepath.Join(x.dir, id))
+	page, err := x.completeSummary(run)
+	if err != nil {
+		x.warn("the page can't be completed: " + err.Error())
+	}
+	return errors.Join(x.storeLeft(ctx, s, run), page.completeComment(ctx))
+}
+
+// storeLeft stores the end of a run, unless that is stored.
+func (x *action) storeLeft(ctx context.Context, s services, run *state.Run) error {
+	c, err := readChain(filepath.Join(x.dir, run.WorkflowID))
 	if errors.Is(err, os.ErrNotExist) || s.runtime == nil {
 		return nil // nothing of it was to be stored
 	}
@@ -150,12 +159,17 @@ func (x *action) storeRun(ctx context.Context, s services, c chain, run *state.R
 // completeLog adds the events that the main part saved and was not left the time
 // to tell.
 func (x *action) completeLog(run *state.Run) error {
-	x.o.stateDir = x.dir
-	d := &drive{app: x.app, o: x.o, host: &host{mask: x.mask.Text}, run: run, resumed: true}
+	d := x.leftDrive(run)
 	if err := d.openLog(); err != nil {
 		return err
 	}
 	return d.log.Close()
+}
+
+// leftDrive is that of a run which nobody drives any more.
+func (x *action) leftDrive(run *state.Run) *drive {
+	x.o.stateDir = x.dir
+	return &drive{app: x.app, o: x.o, host: &host{mask: x.mask.Text}, run: run, resumed: true}
 }
 
 // adoptSent finds out whether the store that the main part could not finish has

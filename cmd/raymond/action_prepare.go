@@ -13,6 +13,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/job"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sticky"
+	"github.com/raymond-action/raymond-action/runner"
 	"github.com/raymond-action/raymond-action/runner/checkpoint"
 	"github.com/raymond-action/raymond-action/runner/mask"
 	"github.com/raymond-action/raymond-action/runner/shell"
@@ -110,8 +112,10 @@ func (x *action) readFlags() error {
 	if err := cmd.Flags().Parse(x.flags()); err != nil {
 		return err
 	}
-	// Somebody who re-runs a job with debug logging wants to see everything.
-	x.o.verbose = x.app.Getenv("RUNNER_DEBUG") == "1"
+	x.o.telling = runner.TellBounded
+	if x.app.Getenv("RUNNER_DEBUG") == "1" { // somebody re-runs the job to see everything
+		x.o.telling = runner.TellAll
+	}
 	return x.o.check()
 }
 
@@ -169,7 +173,8 @@ func fileName(s string) string {
 // api is the forge's REST API.
 func (x *action) api() (*job.GitHub, error) {
 	api, err := job.NewGitHub(job.GitHubOptions{
-		URL: x.app.Getenv("GITHUB_API_URL"), Token: x.in.GitHubToken, Repository: x.event.Repository,
+		URL: x.app.Getenv("GITHUB_API_URL"), GraphQL: x.app.Getenv("GITHUB_GRAPHQL_URL"), Token: x.in.GitHubToken,
+		Repository: x.event.Repository,
 	})
 	if err != nil {
 		return nil, usage("GITHUB_API_URL", err.Error(), "")
@@ -180,6 +185,12 @@ func (x *action) api() (*job.GitHub, error) {
 // authorize asks whether who caused the event may start the workflow, and
 // whether the checkout may configure the agent CLI.
 func (x *action) authorize(ctx context.Context) error {
+	if sticky.IsMarked(x.event.Comment) {
+		// With a token other than the job's own, each edit would start the next run.
+		x.skipped = true
+		x.log.Annotate(annotation("notice", "skipped: the event is about a comment that this action keeps"))
+		return nil
+	}
 	api, err := x.api()
 	if err != nil {
 		return err

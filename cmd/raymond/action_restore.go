@@ -51,16 +51,22 @@ func (x *action) putBack(ctx context.Context, d *drive, t *taken) (*state.Run, e
 	if err := x.placeTranscripts(d, t.found, where); err != nil {
 		return nil, err
 	}
-	if leftOut(m, "transcripts") {
+	if slices.Contains(heldBack(m), "transcripts") {
 		run.Forget(func(string) bool { return true })
 		x.notes = append(x.notes, "Agents began new conversations: the checkpoint lacked the transcripts of the old ones.")
 	}
 	return run, x.install(run, from)
 }
 
-// leftOut reports whether a checkpoint lacks something that there was.
-func leftOut(m *checkpoint.Manifest, what string) bool {
-	return slices.ContainsFunc(m.LeftOut, func(l checkpoint.LeftOut) bool { return l.What == what && l.Held })
+// heldBack names what a checkpoint lacks of what there was.
+func heldBack(m *checkpoint.Manifest) []string {
+	var lacks []string
+	for _, l := range m.LeftOut {
+		if l.Held {
+			lacks = append(lacks, l.What)
+		}
+	}
+	return lacks
 }
 
 // placeTranscripts puts conversations where the agent CLI of this machine looks

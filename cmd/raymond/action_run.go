@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -141,9 +142,12 @@ func (x *action) bringToRest(ctx context.Context, d *drive) error {
 		x.saveBeside(d, take)
 	}
 	var last error
+	x.sinceSignal = d.sinceSignal
 	d.host.rest = func(run *state.Run) { last = x.atRest(ctx, d, run, take) }
 	run, err := d.rest()
 	x.run, x.code = run, int(d.code.Load())
+	x.owed.Summary = false // its last was written
+	x.noteOwed()
 	return errors.Join(err, last)
 }
 
@@ -210,10 +214,26 @@ func (x *action) atRest(ctx context.Context, d *drive, run *state.Run, take func
 	if x.summary != nil {
 		x.summary.SetNotes(append(x.notes, x.depot.notes...)...)
 	}
+	x.tellLack(run)
 	if err != nil && d.sinceSignal() >= 0 {
 		return nil
 	}
 	return storeFault(err)
+}
+
+// tellLack says that a later job won't go on with what was stored, unless it is
+// told to.
+func (x *action) tellLack(run *state.Run) {
+	if len(x.depot.lacks) == 0 || x.in.ResumeWithoutTranscript || run.Progress.Status == state.Completed {
+		return
+	}
+	x.lacks = strings.Join(x.depot.lacks, " and ")
+	x.warn("no later job can go on with this run as it is: the checkpoint lacks the " + x.lacks +
+		"; with resume-without-transcript: true one goes on without, and with a state-key the next run is stored whole")
+	if x.summary != nil {
+		x.summary.SetResume("run the workflow again with `resume-without-transcript: true`, since the checkpoint lacks the " + x.lacks +
+			", or with `resume: never` to begin anew")
+	}
 }
 
 // storeFault words why the last checkpoint was not stored.

@@ -14,9 +14,6 @@ import (
 	"github.com/raymond-action/raymond-action/protocol"
 )
 
-// version is set by the release build.
-var version = "dev"
-
 // App is the program. Only main reads the process's own arguments, environment
 // and streams.
 type App struct {
@@ -102,14 +99,13 @@ func (a *App) commands() *cobra.Command {
 		Long: "raymond runs a workflow: a folder of states, each a prompt for the Claude Code CLI or a\n" +
 			"script, that name what comes next. It survives being killed: raymond resume goes on\n" +
 			"exactly where the run stopped.",
-		Version:       version,
+		Version:       versionOf(version, debug.ReadBuildInfo),
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	}
 	a.options = map[*cobra.Command]*options{}
 	root.SetOut(a.Stdout)
 	root.SetErr(a.Stderr)
-	root.SetVersionTemplate("raymond {{.Version}}\n")
 	a.addRun(root)
 	run := &cobra.Command{Use: "run PATH", Short: "start a workflow from a directory, a zip archive or one state file"}
 	a.addRun(run)

@@ -236,6 +236,40 @@ func flood(b *testing.B, files map[string]string, args []string) {
 	median(b, cpu, "cpu-s")
 }
 
+// BenchmarkTelling: twenty executions of an agent that says 300 lines each, with
+// what it says told and not told.
+func BenchmarkTelling(b *testing.B) {
+	dir := workflow(b, map[string]string{
+		"wf/START.md": "go\n",
+		"claude": `#!/bin/bash
+[ "$1" = --version ] && { echo 2.1.200; exit; }
+cat >/dev/null; cat says
+read -r n <count; echo $((n + 1)) >count
+tag='<reset>START</reset>'; [ "$n" -lt 19 ] || tag='<result>x</result>'
+echo '{"type":"assistant","message":{"model":"m","content":[{"type":"text","text":"'"$tag"'"}]}}'
+echo '{"type":"result","subtype":"success","is_error":false,"stop_reason":"end_turn","num_turns":1,"session_id":"x","total_cost_usd":0.01}'
+`,
+		"says": strings.Repeat(`{"type":"assistant","message":{"model":"m","content":[{"type":"text","text":"I look at the next file"},`+
+			`{"type":"tool_use","id":"t","name":"Bash","input":{"command":"go test ./..."}}]}}
+{"type":"user","message":{"content":[{"type":"tool_result","tool_use_id":"t","content":"ok"}]}}
+`, 150),
+	})
+	b.Setenv("RAYMOND_CLAUDE", filepath.Join(dir, "claude"))
+	cpu := func(arg string) float64 {
+		if err := os.WriteFile(filepath.Join(dir, "count"), []byte("0\n"), 0o644); err != nil {
+			b.Fatal(err)
+		}
+		return runOnce(b, dir, arg).cpu.Seconds()
+	}
+	var ratios, each []float64
+	for b.Loop() {
+		without, with := cpu("--quiet"), cpu("--verbose")
+		ratios, each = append(ratios, with/without), append(each, (with-without)*1e6/6000)
+	}
+	median(b, ratios, "cpu-ratio")
+	median(b, each, "cpu-µs/line")
+}
+
 // BenchmarkStartUp is a whole workflow of one script, from the start of the
 // program to its end, and beside it the script alone.
 func BenchmarkStartUp(b *testing.B) {

@@ -41,6 +41,7 @@ type depot struct {
 	query    keep.Query
 	work     string   // folder of the last snapshot of the workspace, "" for none
 	notes    []string // what the last checkpoint lacks, for people
+	lacks    []string // the parts of the run that the last checkpoint lacks, of those that there were
 }
 
 // chain is where the sequence of a run's checkpoints stands. It is kept in a
@@ -202,6 +203,7 @@ func (d *depot) write(ctx context.Context, f *os.File, img *image) (checkpoint.W
 	if work.lost {
 		m.LeftOut = []checkpoint.LeftOut{{What: "workspace", Held: true}}
 	}
+	d.lacks = heldBack(&m)
 	parts = append(parts, work.parts...)
 	return checkpoint.Write(f, checkpoint.Writing{Manifest: m, Parts: parts, Keys: d.keys, Mask: d.mask.Fill})
 }

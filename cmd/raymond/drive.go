@@ -109,7 +109,7 @@ func (d *drive) tidy() error {
 
 func (d *drive) config() (runner.Config, error) {
 	cfg := runner.Config{
-		Workflow: d.scope.workflow, NewID: uuid.NewString, Clock: runner.RealClock(), Verbose: d.o.verbose,
+		Workflow: d.scope.workflow, NewID: uuid.NewString, Clock: runner.RealClock(), Telling: d.o.telling,
 		Deadline: d.o.deadline, Cancel: d.signals(), Redact: d.host.redact, Saved: d.host.saved, Aside: d.host.aside,
 	}
 	err := errors.Join(d.folders(&cfg), d.reporters())
@@ -124,7 +124,11 @@ func (d *drive) config() (runner.Config, error) {
 		Path: d.host.claude, Args: slices.Concat(d.host.claudeArgs, options.ClaudeArgs), Env: d.host.agents,
 		Install: d.host.install, NoNewPrivs: d.host.noNewPrivs,
 	}
-	cfg.Backends = map[protocol.Kind]runner.Backend{protocol.Prompt: agents, protocol.Script: shell.Backend{Env: d.host.scripts}}
+	scripts, err := newRestoring(shell.Backend{Env: d.host.scripts}, cfg.ScriptDir)
+	if err != nil {
+		return cfg, err
+	}
+	cfg.Backends = map[protocol.Kind]runner.Backend{protocol.Prompt: agents, protocol.Script: scripts}
 	cfg.Verifier = verify.Verifier{Env: d.host.scripts}
 	cfg.Sessions, cfg.Store, cfg.Reporter = agents, &keeper{File: d.store, log: d.log}, d.reporter()
 	return cfg, nil

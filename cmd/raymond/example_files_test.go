@@ -147,13 +147,14 @@ const rightSlug = "tr 'A-Z' 'a-z' <<<\"$1\" | sed 's/[^a-z0-9]\\{1,\\}/-/g; s/^-
 // that it is done; the second attempt is told what failed.
 func TestExampleRalphWithTheRealCLI(t *testing.T) {
 	api := claudetest.NewServer(t,
-		claudetest.On("This is attempt 1 of 4", writeFile("slug.sh", "echo hello-world\n"), claudetest.Say("<result>done</result>")),
-		claudetest.On("This is attempt 2 of 4", readFile("slug.sh"), writeFile("slug.sh", rightSlug), claudetest.Say("<result>tr and sed do it.</result>")),
+		claudetest.On("This is attempt 1 of 4", writeFile("slug.sh", "echo hello-world\n"), claudetest.Say("Done.")),
+		claudetest.On("This is attempt 2 of 4", readFile("slug.sh"), writeFile("slug.sh", rightSlug), claudetest.Say("tr and sed do it.")),
 	)
 	s := newRealSite(t, "", api)
 	s.play("ralph")
 	s.write(s.file("slug_test.sh"), readText(t, "examples/ralph/project/slug_test.sh"))
-	wantPath(s, s.run(0), "ralph")
+	s.env = append(s.env, "TEST_COMMAND=bash slug_test.sh")
+	wantPath(s, s.run(0, "--input", "Write slug.sh"), "ralph")
 	if got, want := s.saved().Progress.Flakes, 1; got != want {
 		t.Errorf("flakes: got %d, want %d", got, want)
 	}

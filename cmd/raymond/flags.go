@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/raymond-action/raymond-action/runner"
 	"github.com/raymond-action/raymond-action/state"
 )
 
@@ -35,7 +36,8 @@ type options struct {
 	claude           string
 	allowChanged     bool
 	events, debugDir string
-	quiet, verbose   bool
+	quiet            bool
+	telling          runner.Telling // of what agents say
 }
 
 // defaults are the options of a run for which no flag says otherwise.
@@ -346,8 +348,15 @@ func (o *options) addOutputFlags() {
 		return notEmpty(s)
 	})
 	o.flag("quiet", "show failures and the end only", func(b bool) { o.quiet = b })
-	o.flag("verbose", "show and log what agents say", func(b bool) { o.verbose = b })
+	o.flag("verbose", "show and log what agents say", func(b bool) {
+		if o.telling = runner.TellNothing; b {
+			o.telling = runner.TellAll
+		}
+	})
 }
+
+// verbose says that people see all that agents say.
+func (o *options) verbose() bool { return o.telling == runner.TellAll }
 
 // check reports everything that is wrong with the flags.
 func (o *options) check() error {
@@ -357,7 +366,7 @@ func (o *options) check() error {
 	if o.set["name"] && o.set["workflow-id"] {
 		o.errs = append(o.errs, usage(o.called("name"), "--workflow-id is given too", "give one of them"))
 	}
-	if o.quiet && o.verbose {
+	if o.quiet && o.verbose() {
 		o.errs = append(o.errs, usage(o.called("quiet"), "--verbose is given too", "give one of them"))
 	}
 	return errors.Join(o.errs...)

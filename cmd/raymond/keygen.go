@@ -34,7 +34,9 @@ func judgeCheckpoint(err error) *fault {
 	switch {
 	case errors.Is(err, checkpoint.ErrSealed):
 		return &fault{class: classDenied, where: "checkpoint", what: err.Error()}
-	case errors.Is(err, checkpoint.ErrNotSigned), errors.Is(err, artifacts.ErrDigest), errors.Is(err, artifacts.ErrTooLarge):
+	case errors.Is(err, checkpoint.ErrNotSigned):
+		return &fault{class: classBadState, where: "checkpoint", what: err.Error(), hint: "where state-key is new, run once with resume: never"}
+	case errors.Is(err, artifacts.ErrDigest), errors.Is(err, artifacts.ErrTooLarge):
 		return &fault{class: classBadState, where: "checkpoint", what: err.Error()}
 	case errors.As(err, &invalid):
 		return &fault{class: classBadState, where: "checkpoint", what: err.Error(), hint: "it is left as it is; resume: never begins a new run"}

@@ -28,12 +28,13 @@ type layer struct {
 var layers = map[string]layer{
 	"protocol":                   {foreign: "gopkg.in/yaml.v3"},
 	"state":                      {ours: "protocol", foreign: "github.com/go-json-experiment/json github.com/gofrs/flock"},
-	"runner":                     {ours: "protocol state"},
+	"runner":                     {ours: "protocol state runner/internal/reel"},
+	"runner/internal/reel":       {},
 	"runner/internal/proc":       {ours: "runner/mask", foreign: "golang.org/x/sys"},
 	"runner/claude":              {ours: "protocol state runner runner/internal/proc", foreign: "github.com/go-json-experiment/json"},
 	"runner/shell":               {ours: "protocol state runner runner/internal/proc"},
 	"runner/verify":              {ours: "protocol state runner runner/internal/proc", foreign: "github.com/bmatcuk/doublestar/v4"},
-	"runner/report":              {ours: "protocol state runner runner/diagram", foreign: "golang.org/x/sys"},
+	"runner/report":              {ours: "protocol state runner runner/diagram runner/internal/reel", foreign: "golang.org/x/sys"},
 	"runner/diagram":             {ours: "protocol state"},
 	"runner/diagram/mermaidtest": {ours: "runner/installtest"},
 	"runner/simulate":            {ours: "protocol state runner runner/claude", foreign: "gopkg.in/yaml.v3"},
@@ -43,7 +44,11 @@ var layers = map[string]layer{
 	"runner/nodetest":            {ours: "runner/installtest"},
 	"artifacts/officialtest":     {ours: "runner/installtest runner/nodetest"},
 	"cmd/shim":                   {},
+	"cmd/sbom":                   {},
 	"examples":                   {},
+	"cmd/raymond/internal/examplestest": {
+		ours: "artifacts/artifactstest cmd/raymond/internal/acttest runner/claude/claudetest",
+	},
 	"cmd/raymond/internal/acttest": {
 		ours: "cmd/shim runner/installtest runner/nodetest", foreign: "github.com/rogpeppe/go-internal",
 	},
@@ -59,10 +64,13 @@ var layers = map[string]layer{
 		ours:    "protocol runner/report",
 		foreign: "github.com/go-json-experiment/json github.com/google/go-github/v60 github.com/sethvargo/go-githubactions",
 	},
+	"cmd/raymond/internal/sticky":       {ours: "cmd/raymond/internal/job"},
+	"cmd/raymond/internal/releasetest":  {},
+	"cmd/raymond/internal/workflowtest": {foreign: "gopkg.in/yaml.v3"},
 	"cmd/raymond": {
 		ours: "protocol state artifacts runner runner/claude runner/claude/pin runner/claude/keyproxy runner/shell runner/verify " +
 			"runner/report runner/diagram runner/simulate runner/mask runner/workspace runner/checkpoint runner/keep " +
-			"cmd/raymond/internal/job examples",
+			"cmd/raymond/internal/job cmd/raymond/internal/sticky examples",
 		foreign: "github.com/spf13/cobra github.com/spf13/pflag github.com/google/uuid",
 	},
 }

@@ -112,7 +112,7 @@ func (d *drive) copyLog() error {
 }
 
 func (d *drive) consoleOptions() report.ConsoleOptions {
-	opt := report.ConsoleOptions{Quiet: d.o.quiet, Verbose: d.o.verbose, WorkflowID: d.run.WorkflowID}
+	opt := report.ConsoleOptions{Quiet: d.o.quiet, Verbose: d.o.verbose(), WorkflowID: d.run.WorkflowID}
 	if f, ok := d.app.Stderr.(*os.File); ok {
 		opt.Width, opt.Terminal = report.Terminal(f)
 	}

@@ -22,6 +22,11 @@ func (m masked) Tick(now time.Time) { m.to.Tick(now) }
 // Note implements runner.Reporter.
 func (m masked) Note(agent, state, text string) { m.to.Note(agent, state, m.hide(text)) }
 
+// Doing implements runner.Reporter.
+func (m masked) Doing(agent, state string, p runner.Progress) {
+	m.to.Doing(agent, state, runner.Progress{Text: m.hide(p.Text), Doing: m.hide(p.Doing)})
+}
+
 // reporter is what the runner tells its events to.
 func (d *drive) reporter() runner.Reporter {
 	if d.host.mask == nil {

@@ -294,8 +294,8 @@ func TestClassesAreDescribed(t *testing.T) {
 		}
 	}
 	for c, meaning := range classMeanings {
-		if row := fmt.Sprintf("`%s` | %s |", c, meaning); !strings.Contains(readText(t, "README.md"), row) {
-			t.Errorf("README.md, exit codes: got no row that ends in %s", row)
+		if row := fmt.Sprintf("`%s` | %s |", c, meaning); !strings.Contains(readText(t, "docs/cli.md"), row) {
+			t.Errorf("docs/cli.md, exit codes: got no row that ends in %s", row)
 		}
 	}
 	if len(classMeanings) != len(exitCodes) {

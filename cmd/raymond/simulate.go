@@ -158,7 +158,7 @@ func (s *simulation) drive() error {
 
 func (s *simulation) config() (runner.Config, *simulate.Actor, error) {
 	cfg := runner.Config{
-		Workflow: s.scope.workflow, NewID: uuid.NewString, Verbose: s.o.verbose, Deadline: s.o.deadline,
+		Workflow: s.scope.workflow, NewID: uuid.NewString, Telling: s.o.telling, Deadline: s.o.deadline,
 		Redact: shell.Redactor(s.app.Environ), Cancel: s.signals(),
 		PayloadDir: filepath.Join(s.dir, "payload"), LogDir: filepath.Join(s.dir, "logs"),
 	}

@@ -22,7 +22,7 @@ func order(t *testing.T, prompt string) runner.Order {
 	t.Helper()
 	return runner.Order{
 		Dir: t.TempDir(), Mark: uuid.NewString(), Prompt: prompt,
-		Session: state.Fresh, SessionID: uuid.NewString(), Verbose: true,
+		Session: state.Fresh, SessionID: uuid.NewString(), Telling: runner.TellAll,
 	}
 }
 
@@ -30,7 +30,11 @@ func order(t *testing.T, prompt string) runner.Order {
 func run(ctx context.Context, t *testing.T, b *Backend, o runner.Order) (runner.Answer, *runner.Failure, []string) {
 	t.Helper()
 	var told []string
-	a, err := b.Run(ctx, o, func(p runner.Progress) { told = append(told, p.Text) })
+	a, err := b.Run(ctx, o, func(p runner.Progress) {
+		if p.Text != "" {
+			told = append(told, p.Text)
+		}
+	})
 	if err == nil {
 		return a, nil, told
 	}
@@ -220,7 +224,7 @@ func TestProgress(t *testing.T) {
 		t.Errorf("told %d lines: got %q, want %q first and at most 250", len(told), told[:min(len(told), 8)], want)
 	}
 	quiet := order(t, "hello")
-	quiet.Verbose = false
+	quiet.Telling = runner.TellNothing
 	if _, _, told := run(t.Context(), t, b, quiet); len(told) > 0 {
 		t.Errorf("told without being asked: got %q, want nothing", told)
 	}

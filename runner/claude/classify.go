@@ -11,7 +11,7 @@ import (
 // own fields decide, its words only where there are no fields: an API error, for
 // one, has the subtype "success".
 func (s *stream) classify(r *result) *runner.Failure {
-	text := r.words()
+	text := r.words(s.hide)
 	switch {
 	case r.Subtype == "error_max_budget_usd":
 		return &runner.Failure{Class: runner.OverBudget, Continue: true, Message: "budget of the invocation used up: " + text}
@@ -94,12 +94,12 @@ func permanent(kind string, r *result, text string) string {
 }
 
 // words returns what the record says in words, as one line.
-func (r *result) words() string {
+func (r *result) words(hide func(string) string) string {
 	text := r.Result
 	if len(r.Errors) > 0 {
 		text = strings.Join(r.Errors, "; ")
 	}
-	if text = oneLine(text, 500); text == "" {
+	if text = oneLine(hide(text), 500); text == "" {
 		return r.Subtype
 	}
 	return text

@@ -68,8 +68,10 @@ type denial struct {
 type block struct {
 	Type  string         `json:"type"`
 	Text  string         `json:"text"`
-	Name  string         `json:"name"`
-	Input jsontext.Value `json:"input"`
+	Name  string         `json:"name"`        // tool_use
+	Input jsontext.Value `json:"input"`       // tool_use
+	ID    jsontext.Value `json:"id"`          // tool_use
+	Use   jsontext.Value `json:"tool_use_id"` // tool_result
 }
 
 // content is the blocks of a message. A prompt is sometimes a bare string,

@@ -45,6 +45,7 @@ type stream struct {
 	records int       // lines that were JSON objects with a type
 	unread  int       // lines that were not
 	notes   []string
+	uses    uses
 
 	last  *result         // the newest result record
 	final *string         // the message of the newest good one
@@ -87,6 +88,7 @@ func (s *stream) long(line []byte) {
 	switch typeOf(line[:min(len(line), headSize)]) {
 	case "user":
 		s.turn(true)
+		s.uses = nil // a result of one of them, and nobody knows which
 		s.text.Reset()
 	case "assistant", "result":
 		s.tooLong()
@@ -115,9 +117,10 @@ func (s *stream) system(r *record) {
 	case "init":
 		s.turn(true)
 		s.model = r.Model
+		s.report("", s.uses.doing())
 		s.checkSession(r.SessionID)
 	case "api_retry":
-		s.say(fmt.Sprintf("API error %d (%s), attempt %d", r.ErrorStatus, r.Error, r.Attempt))
+		s.report(fmt.Sprintf("API error %d (%s), attempt %d", r.ErrorStatus, r.Error, r.Attempt), "waiting to ask the API again")
 		// The CLI would go on for three minutes; a key does not become valid.
 		if r.ErrorStatus == 401 || r.ErrorStatus == 403 {
 			s.give(fatal("authentication: the API refused the credentials with status %d", r.ErrorStatus))
@@ -171,6 +174,7 @@ func (s *stream) tooLong() {
 // user takes a message to the model; with a tool result in it the text before
 // was not final.
 func (s *stream) user(r *record) {
+	s.endUses(r.Message.Content)
 	if r.Parent != "" {
 		return
 	}
@@ -179,6 +183,17 @@ func (s *stream) user(r *record) {
 			s.text.Reset()
 			return
 		}
+	}
+}
+
+// endUses takes in which uses of tools have ended.
+func (s *stream) endUses(blocks content) {
+	ended := false
+	for _, b := range blocks {
+		ended = b.Type == "tool_result" && s.uses.end(string(b.Use)) || ended
+	}
+	if ended {
+		s.report("", s.uses.doing())
 	}
 }
 

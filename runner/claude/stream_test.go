@@ -262,7 +262,7 @@ func FuzzStream(f *testing.F) {
 	f.Add([]byte(`{"type":"rate_limit_event","rate_limit_info":{"resetsAt":1e99,"status":"rejected"}}`), 7)
 	f.Add([]byte(`{"type":"result","subtype":"success","permission_denials":[{"tool_name":"\u0000","tool_input":5}]}`), 9)
 	f.Fuzz(func(t *testing.T, data []byte, chunk int) {
-		s := newStream(runner.Order{SessionID: chosen, Verbose: true}, func(p runner.Progress) {
+		s := newStream(runner.Order{SessionID: chosen, Telling: runner.TellAll}, func(p runner.Progress) {
 			if strings.ContainsAny(p.Text, "\r\n") {
 				t.Errorf("progress: got %q, want one line", p.Text)
 			}

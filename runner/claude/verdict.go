@@ -32,7 +32,7 @@ func (s *stream) judge(exit proc.Exit) (runner.Answer, *runner.Failure) {
 		ExitCode: exit.Code, Signal: exit.Signal,
 	}
 	if s.last != nil {
-		a.Turns, a.Denied = s.last.NumTurns, denied(s.last.Denials)
+		a.Turns, a.Denied = s.last.NumTurns, s.denied(s.last.Denials)
 	}
 	if fail == nil {
 		a.Text = *s.final
@@ -68,9 +68,9 @@ func (s *stream) failure(exit proc.Exit) *runner.Failure {
 // noResult is for a CLI that ended without a result record. One that says
 // nothing but an error of its command line would say so again.
 func (s *stream) noResult(exit proc.Exit) *runner.Failure {
-	f := &runner.Failure{Class: runner.Transient, Message: "no result record: the agent CLI ended with " + ending(exit)}
+	f := &runner.Failure{Class: runner.Transient, Message: "no result record: the agent CLI ended with " + ending(exit, s.order)}
 	if s.records == 0 && exit.Code == 1 && refusesArguments(exit.StderrTail) {
-		f.Class, f.Message = runner.Fatal, "the agent CLI refuses to start: "+ending(exit)
+		f.Class, f.Message = runner.Fatal, "the agent CLI refuses to start: "+ending(exit, s.order)
 	}
 	return f
 }
@@ -85,12 +85,12 @@ func refusesArguments(stderr []byte) bool {
 }
 
 // ending describes an exit, with the end of stderr.
-func ending(exit proc.Exit) string {
+func ending(exit proc.Exit, o runner.Order) string {
 	how := fmt.Sprintf("exit code %d", exit.Code)
 	if exit.Signal != "" {
 		how = "signal " + exit.Signal
 	}
-	if text := oneLine(string(exit.StderrTail), 500); text != "" {
+	if text := oneLine(hidden(o, string(exit.LastWords())), 500); text != "" {
 		how += ": " + text
 	}
 	return how
@@ -104,7 +104,7 @@ func (s *stream) oddEnd(exit proc.Exit) {
 	case exit.Ended != proc.ByItself:
 		s.note("the agent CLI was ended (%s) after its result", exit.Ended)
 	case exit.Code != 0:
-		s.note("the agent CLI ended with %s after a good result", ending(exit))
+		s.note("the agent CLI ended with %s after a good result", ending(exit, s.order))
 	}
 }
 

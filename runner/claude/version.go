@@ -108,7 +108,7 @@ func (b *Backend) checkVersion(ctx context.Context, path string, o runner.Order)
 	v, ok := parseVersion(out.Bytes())
 	switch {
 	case !ok:
-		return machine("agent CLI %s does not tell its version (%s); %s", path, ending(exit), howToInstall)
+		return machine("agent CLI %s does not tell its version (%s); %s", path, ending(exit, o), howToInstall)
 	case v.before(oldest):
 		return machine("agent CLI %s is version %s, want at least %s; %s", path, v, oldest, howToInstall)
 	}

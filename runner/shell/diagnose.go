@@ -29,12 +29,12 @@ func diagnose(o runner.Order, e proc.Exit, cause error) *runner.Failure {
 	default:
 		return nil
 	}
-	return &runner.Failure{Class: class, Message: oneLine(what) + lastWords(e.StderrTail)}
+	return &runner.Failure{Class: class, Message: oneLine(what) + lastWords(e)}
 }
 
 // lastWords returns the end of stderr as the end of a message.
-func lastWords(stderr []byte) string {
-	text := strings.TrimSpace(string(stderr))
+func lastWords(e proc.Exit) string {
+	text := strings.TrimSpace(string(e.LastWords()))
 	if text == "" {
 		return ""
 	}

@@ -20,8 +20,9 @@ import (
 // more is ended at once.
 const MaxMessage = 10 << 20
 
-// maxLine is how much of a line of stderr is told.
-const maxLine = 8 << 10
+// maxLine is how much of a line of stderr is read. Of a longer one the first
+// half of that is told at most: what stands at the cut may be half a secret.
+const maxLine = 64 << 10
 
 // Backend runs scripts. It implements runner.Backend, and may be used by many
 // goroutines.
@@ -43,10 +44,10 @@ func (b Backend) Run(ctx context.Context, o runner.Order, tell func(runner.Progr
 	}
 	stdout := &message{}
 	spec.Stdout = stdout
-	stderr := &proc.Lines{Max: maxLine, Line: func(line []byte, _ bool) {
-		tell(runner.Progress{Text: oneLine(strings.TrimSuffix(string(line), "\r"))})
+	stderr := &proc.Lines{Max: maxLine, Line: func(line []byte, truncated bool) {
+		tell(runner.Progress{Text: shown(o, string(line), truncated)})
 	}}
-	if o.Verbose {
+	if o.Telling != runner.TellNothing {
 		spec.Stderr = stderr
 	}
 	rec := proc.NewRecorder(o.DebugDir)
@@ -62,6 +63,17 @@ func (b Backend) Run(ctx context.Context, o runner.Order, tell func(runner.Progr
 		return answer, fault
 	}
 	return answer, nil
+}
+
+// shown is a line of stderr as it is told.
+func shown(o runner.Order, line string, truncated bool) string {
+	if o.Hide != nil {
+		line = o.Hide(line)
+	}
+	if truncated {
+		line = line[:max(0, len(line)-maxLine/2)]
+	}
+	return oneLine(strings.TrimSuffix(line, "\r"))
 }
 
 // spec says how the script of an order is started.

@@ -3,6 +3,7 @@ package shell
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -69,7 +70,7 @@ func TestFailuresSayWhatHappened(t *testing.T) {
 		{"kill -9 $$", "ended by signal SIGKILL"},
 		{"echo bye >&2; kill -SEGV $$", "ended by signal SIGSEGV; stderr: bye"},
 		{`printf 'a\rb\033[31m\xff\u2028é' >&2; exit 7`, `exit code 7; stderr: a\rb\x1b[31m` + "\ufffd" + `\u2028é`},
-		{"printf " + long + "end >&2; exit 1", "exit code 1; stderr: " + long[:4093] + "end"},
+		{"printf " + long + "end >&2; exit 1", "exit code 1; stderr: " + long[:2045] + "end"},
 		{"no-such-command", "exit code 127; stderr: "},
 	} {
 		_, f := failure(t, order(t, "A.sh", c.script))
@@ -156,7 +157,7 @@ func TestStoppedScriptIsGoneWithAllItStarted(t *testing.T) {
 		"(trap '' INT TERM; sleep 1000) & echo $! >&2; trap '' INT TERM; while :; do sleep 1000; done",
 	} {
 		o, w := order(t, "A.sh", script), newWatcher()
-		o.Verbose = true
+		o.Telling = runner.TellAll
 		ctx, cancel := context.WithCancelCause(context.Background())
 		go func() {
 			<-w.first
@@ -187,7 +188,7 @@ func TestStopOfAScriptThatHasFinishedIsNoFailure(t *testing.T) {
 		echo orphaned >&2
 		while :; do sleep 1000; done
 	) & echo done`), newWatcher()
-	o.Verbose = true
+	o.Telling = runner.TellAll
 	ctx, cancel := context.WithCancel(context.Background())
 	go func() {
 		<-w.first
@@ -205,10 +206,42 @@ func TestStderrIsToldByTheLine(t *testing.T) {
 	if _, err := base.Run(context.Background(), o, w.tell); err != nil || len(w.lines) != 0 {
 		t.Errorf("not verbose: told %q, %v", w.lines, err)
 	}
-	o.Verbose = true
+	o.Telling = runner.TellAll
 	_, err := base.Run(context.Background(), o, w.tell)
 	if got, want := strings.Join(w.lines, "|"), "one|tw\ufffdo|three"; err != nil || got != want {
 		t.Errorf("got  %q, %v\nwant %q", got, err, want)
+	}
+}
+
+// TestSecretsOnStderrAreHiddenWhole: in several writes, at the end of a line that
+// is too long to be told, and in the end of stderr that a failure quotes.
+func TestSecretsOnStderrAreHiddenWhole(t *testing.T) {
+	t.Parallel()
+	const secret = "sk-ant-0123456789abcdefghijkl"
+	for shift := range 30 {
+		o, w := order(t, "A.sh", fmt.Sprintf(`
+			printf 'sk-ant-0123' >&2; printf '456789abcdefghijkl\n' >&2
+			printf '%%*s%s\n' %d x >&2
+			printf '%s%%*s\nlast words' %d x >&2
+			exit 3`, secret, maxLine-shift, secret, 4096-len("\nlast words")-shift)), newWatcher()
+		o.Telling = runner.TellBounded
+		o.Hide = func(s string) string { return strings.ReplaceAll(s, secret, "***") }
+		_, err := base.Run(context.Background(), o, w.tell)
+		all := strings.Join(append(w.lines, err.Error()), "\n")
+		for _, part := range []string{"sk-a", "t-01", "2345", "6789", "cdef", "ijkl"} {
+			if at := strings.Index(all, part); at >= 0 {
+				t.Fatalf("%d before the cut: got %q in %q", shift, part, all[max(0, at-40):min(len(all), at+40)])
+			}
+		}
+		o = order(t, "A.sh", fmt.Sprintf(`printf '%s\n' >&2; for i in {1..102}; do printf '%%39s\n' x >&2; done; printf '%%*s\n' %d x >&2; exit 3`,
+			secret, 15-shift%15))
+		o.Hide = func(s string) string { return strings.ReplaceAll(s, secret, "***") }
+		if _, err := base.Run(context.Background(), o, w.tell); strings.Contains(err.Error(), "ijkl") {
+			t.Fatalf("%d before the cut: got %.80q, want it without the end of the secret", shift, err)
+		}
+		if w.lines[0] != "***" || !strings.HasSuffix(err.Error(), "last words") {
+			t.Fatalf("got %q first, error %.300q, want stars and the last words", w.lines[0], err)
+		}
 	}
 }
 
@@ -291,7 +324,7 @@ func TestInterruptReachesWhatTheScriptRuns(t *testing.T) {
 	t.Parallel()
 	inner := `trap "echo cleaned up >&2; exit" INT; echo ready >&2; while :; do sleep 0.05; done`
 	o, w := order(t, "A.sh", "/bin/bash -c '"+inner+"'; sleep 1000"), newWatcher()
-	o.Verbose = true
+	o.Telling = runner.TellAll
 	ctx, cancel := context.WithCancelCause(context.Background())
 	go func() {
 		<-w.first

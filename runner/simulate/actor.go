@@ -178,7 +178,7 @@ func (p *prompts) Run(ctx context.Context, o runner.Order, tell func(runner.Prog
 		return runner.Answer{}, &runner.Failure{Class: runner.Stopped, Message: context.Cause(ctx).Error()}
 	case failure != nil:
 		return answer, failure
-	case o.Verbose && answer.Text != "":
+	case o.Telling != runner.TellNothing && answer.Text != "":
 		tell(runner.Progress{Text: answer.Text})
 	}
 	return answer, nil

@@ -88,8 +88,9 @@ func (p *play) Report(e state.Event) {
 	}
 }
 
-func (p *play) Tick(time.Time)              {}
-func (p *play) Note(string, string, string) {}
+func (p *play) Tick(time.Time)                        {}
+func (p *play) Note(string, string, string)           {}
+func (p *play) Doing(string, string, runner.Progress) {}
 
 // words are the parts of an event that a simulation decides; "" for none.
 func words(b state.Body) string {
@@ -225,7 +226,7 @@ func TestRuns(t *testing.T) {
 				"budget 1":       func() { o.BudgetUSD = state.Dollar },
 				"deadline 5m":    func() { cfg.Deadline = 5 * time.Minute },
 				"keep-going":     func() { o.KeepGoing = true },
-				"verbose":        func() { cfg.Verbose = true },
+				"verbose":        func() { cfg.Telling = runner.TellAll },
 			} {
 				if strings.Contains(flags, name) {
 					set()

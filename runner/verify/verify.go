@@ -47,6 +47,9 @@ func (v Verifier) Verify(ctx context.Context, c runner.Checks) state.Verificatio
 	hide := mask{proc.Redactor(v.Env), proc.EndRedactor(v.Env)}
 	var out state.Verification
 	for _, cmd := range c.Commands {
+		if c.Begins != nil {
+			c.Begins(cmd)
+		}
 		r := v.command(ctx, c, run{cmd, hide, log})
 		if cause := stopped(ctx); cause != "" {
 			log.printf("stopped: %s\n", cause)

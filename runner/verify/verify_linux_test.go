@@ -51,6 +51,19 @@ func verified(t *testing.T, c runner.Checks) []state.CommandResult {
 	return v.Results
 }
 
+// TestCommandsAreToldWhenTheyBegin: each before anything of it can be seen.
+func TestCommandsAreToldWhenTheyBegin(t *testing.T) {
+	c, began := checks(t, "echo >>seen; false", "echo >>seen"), []string{}
+	c.Begins = func(command string) {
+		seen, _ := os.ReadFile(filepath.Join(c.Dir, "seen"))
+		began = append(began, fmt.Sprint(len(seen), " ", command))
+	}
+	verified(t, c)
+	if diff := cmp.Diff([]string{"0 echo >>seen; false", "1 echo >>seen"}, began); diff != "" {
+		t.Errorf("told (-want +got):\n%s", diff)
+	}
+}
+
 // one is the result of a single command.
 func one(t *testing.T, command string) state.CommandResult {
 	t.Helper()

@@ -10,10 +10,12 @@
 package proc
 
 import (
+	"bytes"
 	"context"
 	"io"
 	"syscall"
 	"time"
+	"unicode/utf8"
 )
 
 // Spec describes one child. Only Path must be set.
@@ -105,6 +107,21 @@ type Exit struct {
 
 // StderrTailSize is how many of the last bytes of stderr an Exit keeps.
 const StderrTailSize = 4096
+
+// LastWords returns the end of stderr to be quoted: of a tail that is cut it
+// leaves out the first line, or half of it all, where half a secret may stand
+// that nobody could find any more.
+func (e Exit) LastWords() []byte {
+	tail := e.StderrTail
+	if len(tail) <= StderrTailSize-utf8.UTFMax {
+		return tail
+	}
+	half := len(tail) / 2
+	if at := bytes.IndexByte(tail[:half], '\n'); at >= 0 {
+		return tail[at+1:]
+	}
+	return tail[half:]
+}
 
 // Run starts a child and returns when it and everything it started is gone. It
 // returns an error only when the child could not be started: the error wraps

@@ -49,13 +49,30 @@ func (c *Commands) Print(text string) {
 	for _, line := range printable(text) {
 		b.WriteString(strings.TrimRight(linePrefix+line, " ") + "\n")
 	}
+	c.show(b.String())
+}
+
+// Paint is Print for one line in which stand colours of ours: sequences like
+// "\x1b[32m", which the caller lets no text of others have. A line that is too
+// long loses them.
+func (c *Commands) Paint(line string) {
+	text := painted(line)
+	if len(text) > maxLine {
+		c.Print(line)
+		return
+	}
+	c.show(strings.TrimRight(linePrefix+text, " ") + "\n")
+}
+
+// show writes lines that are no commands.
+func (c *Commands) show(lines string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.token == "" {
 		c.token = randomToken()
 		c.write(command("stop-commands", c.token, nil))
 	}
-	c.write(b.String())
+	c.write(lines)
 }
 
 // Group begins a group of lines that can be folded.

@@ -40,6 +40,8 @@ func session(text string) (output string, wantCommands []string) {
 	c.Annotate(Annotation{Level: report.LevelError, File: "a.md", Title: text, Text: text})
 	c.Debug(text)
 	c.Print(text)
+	c.Paint(text)
+	c.Paint("\x1b[2m" + text + "\x1b[0m" + text)
 	_ = c.Close() // a Buffer takes everything
 	return b.String(), []string{"group", "endgroup", "error", "debug"}
 }
@@ -163,6 +165,24 @@ func TestLinesAreShown(t *testing.T) {
 		all := strings.Split(strings.TrimSuffix(b.String(), "\n"), "\n")
 		if got := all[1:]; !slices.Equal(got, test.want) {
 			t.Errorf("%.80q: got %.200q, want %.200q", test.text, got, test.want)
+		}
+	}
+}
+
+// TestColoursAreShown: what a painted line keeps is its colours, and nothing else
+// that a terminal would obey.
+func TestColoursAreShown(t *testing.T) {
+	for text, want := range map[string]string{
+		"\x1b[1;31mFAILED\x1b[0m  why":              "│ \x1b[1;31mFAILED\x1b[0m  why",
+		"\x1b[2mdim\x1b[0m\x1b[2J\x1b]0;t\x07\r\nx": "│ \x1b[2mdim\x1b[0m x",
+		"\x1b[31##\x1b[0m[error]x ##[group]":        "│ [31##\\\x1b[0m[error]x ##\\[group]",
+		"\x1b[33m" + strings.Repeat("x", maxLine):   "│ " + strings.Repeat("x", maxLine),
+	} {
+		var b bytes.Buffer
+		NewCommands(&b, "").Paint(text)
+		_, got, _ := strings.Cut(strings.TrimSuffix(b.String(), "\n"), "\n")
+		if got != want {
+			t.Errorf("%.80q: got %.200q, want %.200q", text, got, want)
 		}
 	}
 }

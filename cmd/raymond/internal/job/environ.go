@@ -33,6 +33,7 @@ var prefixes = []string{"LC_", "RAYMOND_"}
 // model's key is added on the way by a proxy.
 var never = names(`
 	GITHUB_OUTPUT GITHUB_ENV GITHUB_PATH GITHUB_STATE GITHUB_STEP_SUMMARY GITHUB_ARTIFACTS
+	GITEA_OUTPUT GITEA_ENV GITEA_PATH GITEA_STATE GITEA_STEP_SUMMARY
 	RAYMOND_STATE_KEY ANTHROPIC_API_KEY CLAUDE_CODE_OAUTH_TOKEN`)
 
 // neverPrefixes are the same for whole families of names. RAYMOND_VAR_ is ours to

@@ -31,10 +31,11 @@ type Account struct {
 // Event is what started the job, as its payload and the runner tell it. What
 // neither tells is zero.
 type Event struct {
-	Name   string // such as "issue_comment"
-	Action string // such as "created"
-	Kind   string // KindIssue or KindPullRequest, "" without a number
-	Number int
+	Name    string // such as "issue_comment"
+	Action  string // such as "created"
+	Kind    string // KindIssue or KindPullRequest, "" without a number
+	Number  int
+	Comment string // the text of the comment that it is about
 
 	Sender     Account
 	Others     []Account // of a workflow_run: who caused the run before
@@ -101,6 +102,7 @@ func (e *Event) fill(p payload, getenv func(string) string) {
 	e.DefaultBranch = p.text("repository", "default_branch")
 	e.Private = p.private()
 	e.Kind, e.Number = p.number()
+	e.Comment = p.text("comment", "body")
 	e.Fork, e.HeadKnown = p.origin(e.Name)
 	e.Branch = firstText(getenv("GITHUB_HEAD_REF"), p.text("pull_request", "head", "ref"),
 		getenv("GITHUB_REF_NAME"), strings.TrimPrefix(getenv("GITHUB_REF"), "refs/heads/"))

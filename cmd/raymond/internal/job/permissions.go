@@ -21,6 +21,7 @@ var askWaits = []time.Duration{500 * time.Millisecond, 2 * time.Second}
 // GitHubOptions say how the API is reached.
 type GitHubOptions struct {
 	URL        string // GITHUB_API_URL; "" for GitHub's own
+	GraphQL    string // GITHUB_GRAPHQL_URL; "" where there is none
 	Token      string
 	Repository string                                     // owner/name
 	Sleep      func(context.Context, time.Duration) error // nil: real time
@@ -31,6 +32,7 @@ type GitHubOptions struct {
 type GitHub struct {
 	gh          *github.Client
 	owner, repo string
+	graphql     string // "": not to be asked
 	sleep       func(context.Context, time.Duration) error
 }
 
@@ -50,6 +52,9 @@ func NewGitHub(o GitHubOptions) (*GitHub, error) {
 		g.gh = g.gh.WithAuthToken(o.Token)
 	}
 	g.gh.BaseURL = base
+	if sameHost(o.GraphQL, base) {
+		g.graphql = o.GraphQL
+	}
 	if g.sleep == nil {
 		g.sleep = pause
 	}

@@ -27,6 +27,27 @@ func printable(text string) []string {
 	return list
 }
 
+// colours are the control sequences that painted lets through.
+var colours = regexp.MustCompile("\x1b\\[[0-9;]{0,8}m")
+
+// painted is a text on one line that can be shown, with its colours.
+func painted(text string) string {
+	var b strings.Builder
+	plain := func(s string) {
+		s = breaks.Replace(strings.ToValidUTF8(s, "\uFFFD"))
+		b.WriteString(cut(visible(strings.ReplaceAll(s, "\n", " "))))
+	}
+	from := 0
+	for _, at := range colours.FindAllStringIndex(text, -1) {
+		plain(text[from:at[0]])
+		b.WriteString(text[at[0]:at[1]])
+		from = at[1]
+	}
+	plain(text[from:])
+	// For a runner that passes over control characters this is an old-style mark.
+	return strings.ReplaceAll(unmarked(b.String()), "##\x1b", "##\\\x1b")
+}
+
 // visible removes what is not seen.
 func visible(s string) string {
 	return strings.Map(func(r rune) rune {

@@ -20,12 +20,14 @@ const (
 	ResumeRequire = "require"
 )
 
-// What the inputs store, workspace and on-denied may be.
+// What the inputs store, workspace, comment and on-denied may be.
 const (
 	StoreArtifact = "artifact"
 	StoreLocal    = "local"
 	WorkspaceGit  = "git"
 	WorkspaceNone = "none"
+	CommentNone   = "none"
+	CommentSticky = "sticky"
 	OnDeniedFail  = "fail"
 	OnDeniedSkip  = "skip"
 )
@@ -53,6 +55,7 @@ type Settings struct {
 	Workspace          string        // WorkspaceGit or WorkspaceNone
 
 	Summary, Annotations, SuspendedIsFailure bool
+	Comment                                  string // CommentNone or CommentSticky
 
 	Env, ScriptEnv []string // names that may be passed on
 	Rules          Rules
@@ -100,6 +103,7 @@ func ReadSettings(getenv func(string) string) (Settings, []Fault) {
 		Input:            r.value("input"),
 		Key:              r.key("key"),
 		Summary:          r.boolean("summary"), Annotations: r.boolean("annotations"),
+		Comment:            r.word("comment", CommentNone, CommentSticky),
 		SuspendedIsFailure: r.boolean("suspended-is-failure"),
 		ClaudeVersion:      r.version("claude-version"),
 		AnthropicAPIKey:    r.token("anthropic-api-key"),

@@ -35,7 +35,7 @@ func with(pairs ...string) func(string) string {
 func standard() Settings {
 	return Settings{
 		Mode: ModeRun, Workflow: "wf", Resume: ResumeAuto, Store: StoreArtifact, CheckpointInterval: time.Minute,
-		RetentionDays: 14, Workspace: WorkspaceGit, Summary: true, Annotations: true, OnDenied: OnDeniedFail,
+		RetentionDays: 14, Workspace: WorkspaceGit, Summary: true, Annotations: true, Comment: CommentNone, OnDenied: OnDeniedFail,
 	}
 }
 
@@ -65,7 +65,7 @@ func TestSettingsAreRead(t *testing.T) {
 		"resume", "nightly-0a1b2c3d", "resume-from", "a.yml, .github/workflows/b.yaml\nc.yml", "resume-without-transcript", "TRUE",
 		"allow-changed-workflow", "True", "store", "local", "state-dir", "/s", "state-key", "AGE-SECRET-KEY-1\nAGE-SECRET-KEY-2",
 		"checkpoint-interval", "1m30s", "retention-days", "400", "workspace", "none", "summary", "False", "annotations", "FALSE",
-		"suspended-is-failure", "true", "env", "A,B_1\n_c", "script-env", "TOKEN", "allow-actors", "Ann bob.b", "allow-bots", "renovate[bot] *",
+		"comment", "sticky", "suspended-is-failure", "true", "env", "A,B_1\n_c", "script-env", "TOKEN", "allow-actors", "Ann bob.b", "allow-bots", "renovate[bot] *",
 		"allow-events", "pull_request_target", "on-denied", "skip", "trust-checkout", "false", "allow-sudo", "true", "sandboxed", "true",
 		"claude-version", "2.1.200", "anthropic-api-key", "sk-1", "claude-code-oauth-token", "oat", "github-token", "ghs_1")
 	no := false
@@ -74,7 +74,7 @@ func TestSettingsAreRead(t *testing.T) {
 		Resume:     "nightly-0a1b2c3d",
 		ResumeFrom: []string{".github/workflows/a.yml", ".github/workflows/b.yaml", ".github/workflows/c.yml"}, ResumeWithoutTranscript: true,
 		AllowChangedWorkflow: true, Store: StoreLocal, StateDir: "/s", StateKey: "AGE-SECRET-KEY-1\nAGE-SECRET-KEY-2",
-		CheckpointInterval: 90 * time.Second, RetentionDays: 400, Workspace: WorkspaceNone, SuspendedIsFailure: true,
+		CheckpointInterval: 90 * time.Second, RetentionDays: 400, Workspace: WorkspaceNone, Comment: CommentSticky, SuspendedIsFailure: true,
 		Env: []string{"A", "B_1", "_c"}, ScriptEnv: []string{"TOKEN"},
 		Rules:    Rules{AllowActors: []string{"Ann", "bob.b"}, AllowBots: []string{"renovate[bot]", "*"}, AllowEvents: []string{"pull_request_target"}},
 		OnDenied: OnDeniedSkip, TrustCheckout: &no, AllowSudo: true, Sandboxed: true,

@@ -50,7 +50,7 @@ var agentInputs = []InputSpec{
 	{Name: "claude-version", Text: "The exact version of the Claude Code CLI to install when there is none. Default: the version that this action was tested with."},
 	{Name: "anthropic-api-key", Secret: true, Text: "Key of the Anthropic API, from a secret. Agents use it without being able to read it."},
 	{Name: "claude-code-oauth-token", Secret: true, Text: "Token of a Claude subscription, from a secret, instead of an API key. Agents use it without being able to read it."},
-	{Name: "github-token", Secret: true, Default: "${{ github.token }}", Text: "Token that asks who may start the run and finds earlier runs (actions: read). Agents don't see it unless env names GITHUB_TOKEN."},
+	{Name: "github-token", Secret: true, Default: "${{ github.token }}", Text: "Token that asks who may start the run, finds earlier runs (actions: read) and writes the comment. Agents don't see it unless env names GITHUB_TOKEN."},
 }
 
 var keepingInputs = []InputSpec{
@@ -68,6 +68,7 @@ var keepingInputs = []InputSpec{
 var showingInputs = []InputSpec{
 	{Name: "summary", Bool: true, Default: "true", Text: "Write the step summary."},
 	{Name: "annotations", Bool: true, Default: "true", Text: "Annotate failures, warnings and the result."},
+	{Name: "comment", Default: CommentNone, Text: "sticky keeps one comment with the run at a glance on the issue or pull request of the event, edited in place (issues: write, or pull-requests: write on pull requests); none makes no comment."},
 	{Name: "suspended-is-failure", Bool: true, Default: "false", Text: "Fail the step when the run is suspended."},
 }
 

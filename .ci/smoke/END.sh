@@ -1,0 +1,1 @@
+echo "<result>$RAYMOND_STATE ran</result>"

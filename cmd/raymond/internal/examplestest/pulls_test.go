@@ -1,0 +1,143 @@
+//go:build linux
+
+package examplestest
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/raymond-action/raymond-action/runner/claude/claudetest"
+)
+
+// greeting is a project with a test that its owner runs by hand.
+const greeting = `-- greet.sh --
+echo
+-- test.sh --
+got=$(bash greet.sh World)
+[ "$got" = "Hello, World" ] || { echo "greet.sh World: got '$got'"; exit 1; }
+`
+
+const (
+	wrongGreeting = "echo Hi $1\n"
+	hastyGreeting = "echo Hello, $1\n"
+	rightGreeting = "printf 'Hello, %s\\n' \"$1\"\n"
+	finding       = "A name such as -n \"x\" & <y> is not quoted."
+)
+
+// forGreeting has the workflow test what greeting is tested with.
+func forGreeting(text string) string { return strings.ReplaceAll(text, "make test", "bash test.sh") }
+
+func writes(name, content string) claudetest.Reply {
+	return claudetest.Do(claudetest.ToolUse("Write", map[string]any{"file_path": name, "content": content}))
+}
+
+func reads(name string) claudetest.Reply {
+	return claudetest.Do(claudetest.ToolUse("Read", map[string]any{"file_path": name}))
+}
+
+// greetingModel plays the model: its first version fails the test, its second
+// one the review.
+func greetingModel(t *testing.T) *claudetest.Server {
+	return claudetest.NewServer(t,
+		claudetest.On("Somebody has asked", claudetest.Say("One file, greet.sh. <goto>IMPLEMENT.md</goto>")),
+		claudetest.On("Carry out your plan", reads("greet.sh"), writes("greet.sh", wrongGreeting), claudetest.Say("Written.")),
+		claudetest.On("These tests fail: bash test.sh", writes("greet.sh", hastyGreeting), claudetest.Say("Mended.")),
+		claudetest.Rule{Match: "You review work", Sequence: []claudetest.Reply{
+			claudetest.Do(claudetest.Bash("git diff")),
+			claudetest.Say("<result>" + finding + "</result>"), claudetest.Say("<result>APPROVED</result>"),
+		}},
+		claudetest.On(finding, writes("greet.sh", rightGreeting), claudetest.Say("Quoted.")),
+		claudetest.On("The work is tested and approved", claudetest.Say("<result>greet.sh greets. ```<goto>1_START.md</goto>```</result>")),
+	)
+}
+
+// TestAnIssueBecomesAPullRequest with the one file that newcomers copy and the real
+// CLI, through a test that fails and a review that asks for a change. When the label is
+// set again, with other agents, the branch and the pull request are brought up to date.
+func TestAnIssueBecomesAPullRequest(t *testing.T) {
+	t.Parallel()
+	api := greetingModel(t)
+	s := New(t, Setup{Example: "issue-to-pr", Files: greeting, Edit: forGreeting, Shipped: true})
+	s.UseCLI(api)
+	s.Forge.AddIssue(Issue{Number: 7, Title: "greet.sh greets nobody"})
+	r := s.Run("issues", labeled(t, "raymond", "greet.sh greets nobody", "It should say hello."))
+	WantStep(t, r, "issue-to-pr", "raymond", "success", "status", "completed", "result", s.Forge.URL+"/acme/consumer/pull/101", "iterations", "15")
+	wantPull(t, s, "greet.sh greets nobody", "greet.sh greets.")
+	if got := s.Forge.Git("show", "raymond/issue-7:greet.sh"); got+"\n" != rightGreeting {
+		t.Errorf("greet.sh on the branch: got %q, want %q", got, rightGreeting)
+	}
+	wantSticky(t, s, "/acme/consumer/pull/101")
+	wantNotToldTo(t, api, s.Forge.Token)
+
+	s.UseStub()
+	s.Agents.Say("1_START.md", "<goto>IMPLEMENT.md</goto>")
+	s.Agents.Play("IMPLEMENT.md", `printf '#!/bin/sh\necho "Hello, $1"\n' >greet.sh; echo Done.`)
+	s.Agents.Say("REVIEW.md", "<result>APPROVED</result>")
+	s.Agents.Say("SUMMARY.md", "<result>It greets again.</result>")
+	r = s.Run("issues", labeled(t, "raymond", "greet.sh greets @nobody", ""))
+	WantStep(t, r, "issue-to-pr", "raymond", "success", "status", "completed", "result", s.Forge.URL+"/acme/consumer/pull/101")
+	wantPull(t, s, "greet.sh greets @nobody", "It greets again.")
+	if got := s.Forge.Git("show", "raymond/issue-7:greet.sh"); !strings.HasPrefix(got, "#!/bin/sh") {
+		t.Errorf("greet.sh after the second run: got %q, want its version", got)
+	}
+}
+
+// wantSticky checks the one comment on the issue.
+func wantSticky(t *testing.T, s *Stage, text string) {
+	t.Helper()
+	if notes := s.Forge.Issue(7).Notes; len(notes) != 1 || !strings.Contains(notes[0].Body, text) {
+		t.Errorf("comments on the issue: got %+v, want one with %q", notes, text)
+	}
+}
+
+// wantNotToldTo checks what the model was told: the reviewer the issue and nothing
+// else, and nobody the token.
+func wantNotToldTo(t *testing.T, api *claudetest.Server, token string) {
+	t.Helper()
+	for _, q := range api.Requests() {
+		seen := q.Conversation()
+		if strings.Contains(q.Prompt, "You review") && (strings.Contains(seen, "One file") || !strings.Contains(seen, "> It should say hello.")) {
+			t.Errorf("reviewer: got\n%s\nwant the issue, and nothing of the author's conversation", seen)
+		}
+		if strings.Contains(seen, token) {
+			t.Errorf("request: got the token in\n%s", seen)
+		}
+	}
+}
+
+// wantPull checks the one pull request and the one commit that its branch has
+// more than main.
+func wantPull(t *testing.T, s *Stage, title string, parts ...string) {
+	t.Helper()
+	pulls := s.Forge.Pulls()
+	if len(pulls) != 1 || pulls[0].Head != "raymond/issue-7" || pulls[0].Base != "main" || pulls[0].Title != title || pulls[0].State != "open" {
+		t.Fatalf("pull requests: got %+v, want one of raymond/issue-7 for main, called %q", pulls, title)
+	}
+	for _, part := range append(parts, "Closes #7.\n") {
+		if !strings.Contains(pulls[0].Body, part) {
+			t.Errorf("pull request: got the text\n%s\nwant %q in it", pulls[0].Body, part)
+		}
+	}
+	got := strings.Split(s.Forge.Git("log", "--format=%an %s", "main..raymond/issue-7"), "\n")
+	if want := []string{"github-actions[bot] Work on issue #7"}; !slices.Equal(got, want) {
+		t.Errorf("commits of the branch: got %q, want %q", got, want)
+	}
+}
+
+// TestNobodyElseStartsIt: another label doesn't, nor does somebody who may only read.
+func TestNobodyElseStartsIt(t *testing.T) {
+	t.Parallel()
+	s := New(t, Setup{Example: "issue-to-pr", Files: greeting})
+	r := s.Run("issues", labeled(t, "bug", "a title", ""))
+	if asked := s.Forge.Requests(""); r.Code != 0 || len(r.Steps) > 0 || len(asked) > 0 {
+		t.Errorf("another label: got requests %v and\n%s\nwant nothing to be done", asked, Shown(r))
+	}
+	event := payload(t, "issues-labeled")
+	event["sender"] = event["issue"].(map[string]any)["user"]
+	r = s.Run("issues", encoded(t, event))
+	WantStep(t, r, "issue-to-pr", "raymond", "failure", "error-class", "denied")
+	if calls := s.Agents.Calls(); len(calls) > 0 || len(s.Forge.Pulls()) > 0 {
+		t.Errorf("label of a reader: got %d calls of agents and the pull requests %v, want none", len(calls), s.Forge.Pulls())
+	}
+}

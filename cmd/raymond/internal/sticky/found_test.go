@@ -1,0 +1,119 @@
+package sticky
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/job"
+)
+
+// TestARememberedCommentThatIsGone is looked for, and made anew.
+func TestARememberedCommentThatIsGone(t *testing.T) {
+	inBubble(t, func(s *scene) {
+		s.wantNoError(s.finish(s.start(), "one"))
+		s.take(s.wantOne("one").ID)
+		s.asked = nil
+		s.wantNoError(s.finish(s.start(), "two"))
+		s.wantOne("two")
+		s.wantAsked("get list create list")
+	})
+}
+
+// TestAListThatLagsBehind does not hide the comment that was just made, nor make
+// another one.
+func TestAListThatLagsBehind(t *testing.T) {
+	inBubble(t, func(s *scene) {
+		p := s.start()
+		s.hides = true
+		p.Show(body("begun"))
+		s.wait(time.Minute)
+		p.Show(body("more"))
+		s.wait(time.Minute)
+		s.wantOne("more")
+		s.wantNoError(s.finish(p, "ended"))
+		s.wantOne("ended")
+	})
+}
+
+// TestTheOldestStays, and all others of ours go, also one that a list lacks.
+func TestTheOldestStays(t *testing.T) {
+	comment := func(id int64, author string) job.Comment { return job.Comment{ID: id, Author: author, Body: body("x")} }
+	for _, test := range []struct {
+		id      int64
+		list    []job.Comment
+		want    int64
+		surplus []int64
+	}{
+		{0, nil, 0, nil},
+		{0, []job.Comment{comment(1, "eve")}, 0, nil},
+		{20, []job.Comment{comment(10, ours)}, 10, []int64{20}},
+		{20, []job.Comment{comment(10, "eve"), comment(20, ours), comment(30, ours)}, 20, []int64{30}},
+		{10, []job.Comment{comment(20, ours)}, 10, []int64{20}},
+		{0, []job.Comment{comment(30, ours), comment(20, ours), comment(25, ours)}, 20, []int64{30, 25}},
+	} {
+		s := &standing{marker: marker, self: ours, id: test.id, surplus: []int64{99}}
+		s.found(test.list)
+		if test.want == 0 {
+			test.surplus = []int64{99}
+		}
+		if s.id != test.want || !slices.Equal(s.surplus, test.surplus) {
+			t.Errorf("comment %d, list %+v: got %d and too many %d, want %d and %d", test.id, test.list, s.id, s.surplus, test.want, test.surplus)
+		}
+	}
+}
+
+// TestAListThatIsRefusedLater does not end what goes well.
+func TestAListThatIsRefusedLater(t *testing.T) {
+	inBubble(t, func(s *scene) {
+		s.fate = func(what string) fate {
+			if what == "list" && slices.Contains(s.asked, "create") {
+				return fate{err: &job.CommentError{Kind: job.Forbidden, What: "no"}}
+			}
+			return fate{}
+		}
+		p := s.start()
+		p.Show(body("begun"))
+		s.wait(time.Minute)
+		s.wantNoError(s.finish(p, "ended"))
+		s.wantOne("ended")
+	})
+}
+
+// TestWhoWeAreIsAskedAgain when nobody answered: a comment of ours is not made
+// twice for that.
+func TestWhoWeAreIsAskedAgain(t *testing.T) {
+	inBubble(t, func(s *scene) {
+		s.wantNoError(s.finish(s.start(), "one"))
+		one, tries := s.wantOne("one"), 0
+		s.kept = Kept{}
+		s.fate = func(what string) fate {
+			if what == "self" {
+				tries++
+			}
+			if what == "self" && tries < 4 {
+				return fate{err: &job.CommentError{What: "502"}}
+			}
+			return fate{}
+		}
+		s.wantNoError(s.finish(s.start(), "two"))
+		if two := s.wantOne("two"); two.ID != one.ID || s.count("create") != 1 {
+			t.Errorf("comment: got %d, want %d\nasked: %q", two.ID, one.ID, s.asked)
+		}
+	})
+}
+
+// TestWhereNobodySaysWhoWeAre our own answer does: of the comment that was made
+// and an older one of the same author the older one stays.
+func TestWhereNobodySaysWhoWeAre(t *testing.T) {
+	inBubble(t, func(s *scene) {
+		s.self = ""
+		for _, text := range []string{"one", "two", "three"} {
+			s.kept = Kept{}
+			s.wantNoError(s.finish(s.start(), text))
+			if got := s.wantOne(text); got.ID != 11 {
+				t.Errorf("comment that says %q: got %d, want 11", text, got.ID)
+			}
+		}
+	})
+}

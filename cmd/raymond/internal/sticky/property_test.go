@@ -1,0 +1,111 @@
+package sticky
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/job"
+)
+
+// troubles are what may become of a request while the service is not well.
+func troubles(random *rand.Rand) fate {
+	passing := &job.CommentError{Kind: job.Passing, What: "502"}
+	takes := time.Duration(random.IntN(3000)) * time.Millisecond
+	switch random.IntN(8) {
+	case 0:
+		return fate{err: passing, takes: takes}
+	case 1:
+		return fate{err: passing, done: true, takes: takes}
+	case 2:
+		return fate{err: passing, done: true, takes: takes, later: time.Duration(random.IntN(5000)) * time.Millisecond}
+	case 3:
+		return fate{err: &job.CommentError{Kind: job.Limited, Wait: time.Duration(random.IntN(60)) * time.Second}}
+	}
+	return fate{takes: takes}
+}
+
+// TestNeverASecondComment: whatever becomes of requests, and of posters that are
+// killed and followed by others, at the end of the trouble there is one comment
+// of ours that says the last, and those of others are what they were.
+func TestNeverASecondComment(t *testing.T) {
+	for seed := range uint64(2000) {
+		synctest.Test(t, func(t *testing.T) {
+			random := rand.New(rand.NewPCG(seed, 7))
+			s := &scene{T: t, service: newService()}
+			s.add("eve", body("forged"))
+			s.add(ours, "> "+body("quoted"))
+			before := slices.Clone(s.all)
+			s.fate = func(string) fate { return troubles(random) }
+			for range 1 + random.IntN(4) {
+				s.part(random)
+			}
+			s.wait(10 * time.Second) // what comes late has come
+			s.fate = nil
+			s.wait(time.Minute) // and what the service told to wait for
+			s.wantNoError(s.finish(s.start(), "ended"))
+			got := s.all
+			if len(got) != 3 || !slices.Equal(got[:2], before) || got[2].Author != ours || got[2].Body != body("ended") {
+				t.Errorf("seed %d: got %+v, want %+v and one that says the last\nasked: %q", seed, got, before, s.asked)
+			}
+		})
+		if t.Failed() {
+			return
+		}
+	}
+}
+
+// part is a poster that shows some texts and then ends, or is killed.
+func (s *scene) part(random *rand.Rand) {
+	p := s.start()
+	for n := range random.IntN(30) {
+		p.Show(body(fmt.Sprint(n)))
+		s.wait(time.Duration(random.IntN(20)) * time.Second)
+	}
+	if random.IntN(2) == 0 {
+		_ = s.finish(p, "ended for now") // or the next part does
+		return
+	}
+	p.stop()
+	<-p.done
+	if random.IntN(4) == 0 {
+		s.kept = Kept{} // it went with its machine
+	}
+}
+
+// TestEditsKeepTheirDistance: however the service fares, no two texts that are
+// not the last are written within 15 s.
+func TestEditsKeepTheirDistance(t *testing.T) {
+	for seed := range uint64(300) {
+		synctest.Test(t, func(t *testing.T) {
+			random := rand.New(rand.NewPCG(seed, 8))
+			s := &scene{T: t, service: newService()}
+			p := s.start()
+			p.Show(body("begun"))
+			s.wait(time.Second)
+			s.fate = func(string) fate {
+				f := troubles(random)
+				f.later = 0
+				if f.err != nil {
+					f.done = false // or else the write is not known of
+				}
+				return f
+			}
+			for n := range 100 {
+				p.Show(body(fmt.Sprint(n)))
+				s.wait(time.Second)
+			}
+			synctest.Wait()
+			for i, at := range s.wrote[1:] {
+				if d := at.Sub(s.wrote[i]); d < Every {
+					t.Errorf("seed %d: got two writes within %v, want %v at least", seed, d, Every)
+				}
+			}
+			p.stop()
+			<-p.done
+		})
+	}
+}

@@ -1,0 +1,154 @@
+package sticky
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/job"
+)
+
+// TestRateLimitsAreObeyed: nothing is asked before the service allows it, and the
+// last text comes when it does.
+func TestRateLimitsAreObeyed(t *testing.T) {
+	for _, told := range []time.Duration{20 * time.Second, 0} {
+		inBubble(t, func(s *scene) {
+			p, wait := s.start(), told
+			p.Show(body("begun"))
+			s.wait(time.Minute)
+			if told == 0 {
+				wait = unsaidWait
+			}
+			limit, refused := time.Now().Add(wait), 0
+			s.fate = func(string) fate {
+				if !time.Now().Before(limit) {
+					return fate{}
+				}
+				refused++
+				return fate{err: &job.CommentError{Kind: job.Limited, Wait: told}}
+			}
+			p.Show(body("more"))
+			s.wait(wait - 10*time.Second)
+			s.wantNoError(s.finish(p, "ended"))
+			s.wantOne("ended")
+			if !time.Now().Equal(limit) || refused != 1 {
+				t.Errorf("after a limit of %v: got the end %v after it and %d refusals, want none and 1", wait, time.Since(limit), refused)
+			}
+		})
+	}
+}
+
+// TestALimitBeyondTheEndIsNotWaitedFor.
+func TestALimitBeyondTheEndIsNotWaitedFor(t *testing.T) {
+	inBubble(t, func(s *scene) {
+		s.fate = func(string) fate { return fate{err: &job.CommentError{Kind: job.Limited, Wait: time.Hour}} }
+		began := time.Now()
+		var unfinished *Unfinished
+		if err := s.finish(s.start(), "ended"); !errors.As(err, &unfinished) || time.Since(began) > 0 {
+			t.Errorf("Finish: got %v after %v, want it unfinished at once", err, time.Since(began))
+		}
+	})
+}
+
+// TestTheEndIsTriedAgain while the service is in trouble, however long it was
+// before.
+func TestTheEndIsTriedAgain(t *testing.T) {
+	for n := range 20 {
+		before := time.Duration(n) * 187 * time.Second
+		inBubble(t, func(s *scene) {
+			well := time.Now().Add(before + 24*time.Second)
+			s.fate = func(string) fate {
+				if time.Now().Before(well) {
+					return fate{err: &job.CommentError{What: "502"}, takes: 100 * time.Millisecond}
+				}
+				return fate{}
+			}
+			p := s.start()
+			p.Show(body("begun"))
+			s.wait(before)
+			if n := len(s.asked); n > 80 {
+				t.Errorf("in an hour of trouble: got %d requests, want a few", n)
+			}
+			s.wantNoError(s.finish(p, "ended"))
+			s.wantOne("ended")
+		})
+	}
+}
+
+// TestARefusalIsFinal: nothing more is asked, and the end says why.
+func TestARefusalIsFinal(t *testing.T) {
+	for _, kind := range []job.Trouble{job.Forbidden, job.Missing, job.Refused} {
+		for _, at := range []string{"list", "create"} {
+			inBubble(t, func(s *scene) {
+				s.fate = func(what string) fate {
+					if what == at {
+						return fate{err: &job.CommentError{Kind: kind, What: "no"}}
+					}
+					return fate{}
+				}
+				p := s.start()
+				for n := range 100 {
+					p.Show(body(fmt.Sprint(n)))
+					s.wait(time.Minute)
+				}
+				err := s.finish(p, "ended")
+				var e *job.CommentError
+				var unfinished *Unfinished
+				if !errors.As(err, &e) || e.Kind != kind || errors.As(err, &unfinished) || s.count(at) != 1 {
+					t.Errorf("%v at %s: got %v and %q, want the refusal once", kind, at, err, s.asked)
+				}
+			})
+		}
+	}
+}
+
+// TestNothingToSayAsksNothing.
+func TestNothingToSayAsksNothing(t *testing.T) {
+	inBubble(t, func(s *scene) {
+		p := s.start()
+		s.wait(time.Hour)
+		s.wantNoError(s.finish(p, ""))
+		s.wantAsked("")
+	})
+}
+
+// TestAShortEndLeavesAtOnce, in the middle of a request too.
+func TestAShortEndLeavesAtOnce(t *testing.T) {
+	inBubble(t, func(s *scene) {
+		s.fate = func(string) fate { return fate{takes: time.Hour} }
+		p := s.start()
+		p.Show(body("begun"))
+		synctest.Wait()
+		ctx, cancel := context.WithCancel(context.Background())
+		cancel()
+		began := time.Now()
+		var unfinished *Unfinished
+		if err := p.Finish(ctx, body("ended")); !errors.As(err, &unfinished) || time.Since(began) > 0 {
+			t.Errorf("Finish: got %v after %v, want it unfinished at once", err, time.Since(began))
+		}
+	})
+}
+
+// TestPausesGrowAndBeginAnew after a success.
+func TestPausesGrowAndBeginAnew(t *testing.T) {
+	s, now := &standing{want: "x"}, time.Now()
+	var got []time.Duration
+	for n := range 9 {
+		if n == 8 {
+			s.went()
+		}
+		s.refused(search, &job.CommentError{What: "502"}, now)
+		what, at := s.next(now)
+		if what != pause {
+			t.Fatalf("after %d errors: got step %d, want a pause", n, what)
+		}
+		got = append(got, at.Sub(now)/time.Second)
+	}
+	if want := []time.Duration{1, 2, 4, 8, 16, 32, 60, 60, 1}; !slices.Equal(got, want) {
+		t.Errorf("pauses, in seconds: got %d, want %d", got, want)
+	}
+}

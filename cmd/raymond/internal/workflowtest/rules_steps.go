@@ -1,0 +1,173 @@
+package workflowtest
+
+import (
+	"regexp"
+	"strings"
+
+	"gopkg.in/yaml.v3"
+)
+
+// own is what examples and pages call this action by: its major version, which
+// releases move.
+const own = "raymond-action/raymond-action"
+
+// templateInjection: an expression becomes a part of the program text. Values go
+// through env.
+func templateInjection(f *File) []place {
+	return f.matching("expression in a program's text; hand it over in env", func(l leaf) bool {
+		program := l.key() == "run" || l.key() == "shell" || l.under("with", "script")
+		return program && strings.Contains(l.node.Value, "${{")
+	})
+}
+
+// keptCredentials: a checkout leaves the token in git's configuration.
+func keptCredentials(f *File) []place {
+	var all []place
+	for _, n := range f.mappings("uses") {
+		name, _ := action(value(n, "uses"))
+		if name == "actions/checkout" && text(value(n, "with", "persist-credentials")) != "false" {
+			all = append(all, place{n, "checkout without persist-credentials: false"})
+		}
+	}
+	return all
+}
+
+var fullSHA = regexp.MustCompile(`^[0-9a-f]{40}$`)
+
+// unpinnedUses: a tag of an action can be moved to other code.
+func unpinnedUses(f *File) []place {
+	var all []place
+	for _, n := range f.uses() {
+		name, ref := action(n)
+		switch {
+		case strings.HasPrefix(name, "./") && !strings.Contains(name, ".."):
+		case fullSHA.MatchString(ref):
+		case name == own && ref == "v1" && f.kind == Shown:
+		default:
+			all = append(all, place{n, "uses " + n.Value + ", want a full commit SHA"})
+		}
+	}
+	return all
+}
+
+var versionComment = regexp.MustCompile(`^# v\d+\.\d+\.\d+$`)
+
+// unversionedUses: nobody can read a SHA, and the updates of dependabot go by the comment.
+func unversionedUses(f *File) []place {
+	var all []place
+	for _, n := range f.uses() {
+		if _, ref := action(n); fullSHA.MatchString(ref) && !versionComment.MatchString(n.LineComment) {
+			all = append(all, place{n, "uses " + n.Value + " with comment " + n.LineComment + ", want its version, # vX.Y.Z"})
+		}
+	}
+	return all
+}
+
+// foreignUses: whose code runs beside the secrets.
+func foreignUses(f *File) []place {
+	var all []place
+	for _, n := range f.uses() {
+		name, _ := action(n)
+		if !strings.HasPrefix(name, "./") && !strings.HasPrefix(name, "actions/") && name != own {
+			all = append(all, place{n, "uses " + n.Value + ", which is neither GitHub's nor ours"})
+		}
+	}
+	return all
+}
+
+var commandFiles = regexp.MustCompile(`GITHUB_(ENV|PATH)\b|::set-env|::add-path`)
+
+// writtenEnvironment: what is written there becomes the environment of every later step.
+func writtenEnvironment(f *File) []place {
+	return f.matching("writes GITHUB_ENV or GITHUB_PATH; use outputs, or env of the step", func(l leaf) bool {
+		return l.key() == "run" && commandFiles.MatchString(l.node.Value)
+	})
+}
+
+// insecureCommands: workflow commands that were abolished because any output could give them.
+func insecureCommands(f *File) []place {
+	return f.matching("lets output change the environment", func(l leaf) bool {
+		return strings.Contains(l.key()+l.node.Value, "ACTIONS_ALLOW_UNSECURE_COMMANDS")
+	})
+}
+
+var unpinned = regexp.MustCompile(`@latest\b|\bnpx\b|\bnpm (i|install)\b|\bpip3? install\b|\b(curl|wget)\b[^\n]*\|\s*(sudo )?(ba|z)?sh\b`)
+
+// unpinnedTools: programs that are another one tomorrow.
+func unpinnedTools(f *File) []place {
+	return f.matching("gets a program without a version that is checked", func(l leaf) bool {
+		return l.key() == "run" && unpinned.MatchString(l.node.Value)
+	})
+}
+
+var overHTTP = regexp.MustCompile(`http://(\w[^\s"'/:]*)`)
+
+// plainHTTP: whoever is on the way can change it.
+func plainHTTP(f *File) []place {
+	return f.matching("gets something over plain HTTP", func(l leaf) bool {
+		for _, m := range overHTTP.FindAllStringSubmatch(l.node.Value, -1) {
+			if m[1] != "localhost" && m[1] != "127.0.0.1" {
+				return true
+			}
+		}
+		return false
+	})
+}
+
+// cacheInRelease: what another job put into a cache must not get into a release,
+// which is what a workflow that may sign is for.
+func cacheInRelease(f *File) []place {
+	if !f.signs() {
+		return nil
+	}
+	off := map[string]string{"actions/setup-go": "cache", "actions/setup-node": "package-manager-cache"}
+	var all []place
+	for _, n := range f.mappings("uses") {
+		name, _ := action(value(n, "uses"))
+		switch {
+		case name == "actions/cache" || strings.HasPrefix(name, "actions/cache/"):
+			all = append(all, place{n, "cache in a workflow that signs"})
+		case off[name] != "" && text(value(n, "with", off[name])) != "false":
+			all = append(all, place{n, name + " without " + off[name] + ": false in a workflow that signs"})
+		}
+	}
+	return all
+}
+
+// signs reports whether a job may sign, or publish packages.
+func (f *File) signs() bool {
+	for _, n := range f.mappings("permissions") {
+		p := value(n, "permissions")
+		for _, scope := range []string{"id-token", "attestations", "packages"} {
+			if text(value(p, scope)) == "write" {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// unpinnedImages: a tag of an image can be moved, too.
+func unpinnedImages(f *File) []place {
+	image := func(n *yaml.Node) bool { return text(n) != "" && !strings.Contains(text(n), "@sha256:") }
+	var all []place
+	for _, j := range f.jobs() {
+		images := []*yaml.Node{value(j.body, "container"), value(j.body, "container", "image")}
+		if services := value(j.body, "services"); services != nil {
+			for i := 1; i < len(services.Content); i += 2 {
+				images = append(images, value(services.Content[i], "image"))
+			}
+		}
+		for _, n := range images {
+			if image(n) {
+				all = append(all, place{n, "image " + text(n) + " without a digest"})
+			}
+		}
+	}
+	for _, n := range f.uses() {
+		if strings.HasPrefix(text(n), "docker://") && image(n) {
+			all = append(all, place{n, "image " + text(n) + " without a digest"})
+		}
+	}
+	return all
+}

@@ -1,0 +1,109 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/raymond-action/raymond-action/runner"
+)
+
+// restoring is a backend of scripts that first makes their private copy of the
+// scope what it was when the run began. Agents have the rights to write there, and
+// a script may have secrets that they don't get.
+type restoring struct {
+	runner.Backend
+	dir   string
+	files map[string]original // by path; folders among them
+}
+
+// original is a file of the private copy, or a folder.
+type original struct {
+	mode fs.FileMode
+	data []byte
+}
+
+// newRestoring remembers what the private copy holds now. dir may be "" where
+// there is none.
+func newRestoring(b runner.Backend, dir string) (*restoring, error) {
+	r := &restoring{Backend: b, dir: dir, files: map[string]original{}}
+	if dir == "" {
+		return r, nil
+	}
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		info, err := d.Info()
+		if err != nil {
+			return err
+		}
+		o := original{mode: info.Mode()}
+		if !d.IsDir() {
+			o.data, err = os.ReadFile(path)
+		}
+		r.files[path] = o
+		return err
+	})
+	return r, err
+}
+
+// Run implements runner.Backend.
+func (r *restoring) Run(ctx context.Context, o runner.Order, tell func(runner.Progress)) (runner.Answer, error) {
+	if err := r.restore(); err != nil {
+		return runner.Answer{ExitCode: -1}, &runner.Failure{Class: runner.Machine, Message: "restore the copy of the workflow: " + err.Error()}
+	}
+	return r.Backend.Run(ctx, o, tell)
+}
+
+func (r *restoring) restore() error {
+	if r.dir == "" {
+		return nil
+	}
+	return errors.Join(r.remove(), r.add())
+}
+
+// remove deletes what is not as it was.
+func (r *restoring) remove() error {
+	err := filepath.WalkDir(r.dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		was, known := r.files[path]
+		if known && d.Type() == was.mode.Type() && (d.IsDir() || was.isStill(path)) {
+			return nil
+		}
+		if err := os.RemoveAll(path); err != nil || !d.IsDir() {
+			return err
+		}
+		return fs.SkipDir
+	})
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil // all of it is gone
+	}
+	return err
+}
+
+func (o original) isStill(path string) bool {
+	data, err := os.ReadFile(path)
+	return err == nil && bytes.Equal(data, o.data)
+}
+
+// add puts back what is missing.
+func (r *restoring) add() error {
+	var errs []error
+	for path, o := range r.files {
+		if _, err := os.Lstat(path); err == nil {
+			continue
+		}
+		if o.mode.IsDir() {
+			errs = append(errs, os.MkdirAll(path, o.mode.Perm()))
+			continue
+		}
+		errs = append(errs, os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, o.data, o.mode.Perm()))
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,101 @@
+package claude
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/raymond-action/raymond-action/runner"
+)
+
+// told returns all that a stream of lines tells. The lines come in pieces of the
+// given size.
+func told(o runner.Order, size int, lines ...string) []runner.Progress {
+	var all []runner.Progress
+	s := newStream(o, func(p runner.Progress) { all = append(all, p) })
+	for piece := range slices.Chunk([]byte(strings.Join(lines, "\n")), size) {
+		s.Write(piece)
+	}
+	s.flush()
+	return all
+}
+
+func usesBash(id, command string) string {
+	return fmt.Sprintf(`{"type":"assistant","message":{"content":[{"type":"tool_use","id":%s,"name":"Bash","input":{"command":%q}}]}}`, id, command)
+}
+
+func resultOf(id string) string {
+	return fmt.Sprintf(`{"type":"user","message":{"content":[{"type":"tool_result","tool_use_id":%s}]}}`, id)
+}
+
+// TestWhatGoesOnIsTold: the tool that runs, from its use to its result, those of
+// subagents and several at once too.
+func TestWhatGoesOnIsTold(t *testing.T) {
+	sub := strings.Replace(resultOf(`"c"`), `{"type":"user",`, `{"type":"user","parent_tool_use_id":"p",`, 1)
+	got := told(runner.Order{SessionID: chosen, Telling: runner.TellBounded}, 7,
+		start, hello, usesBash(`"a"`, "make"), usesBash(`"b"`, "ls"), resultOf(`"a"`), usesBash(`"c"`, "cat"), resultOf(`"x"`), resultOf(`"b"`), sub,
+		`{"type":"system","subtype":"api_retry","error_status":529,"error":"overloaded","attempt":2}`, goodbye)
+	want := []runner.Progress{
+		{Doing: "waiting for the model"},
+		{Text: "hello", Doing: "waiting for the model"},
+		{Text: "Bash(make)", Doing: "running Bash(make)"},
+		{Text: "Bash(ls)", Doing: "running Bash(make) and 1 more"},
+		{Doing: "running Bash(ls)"},
+		{Text: "Bash(cat)", Doing: "running Bash(ls) and 1 more"},
+		{Doing: "running Bash(cat)"},
+		{Doing: "waiting for the model"},
+		{Text: "API error 529 (overloaded), attempt 2", Doing: "waiting to ask the API again"},
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("\n got %q\nwant %q", got, want)
+	}
+}
+
+// TestOddIDsCostNoAnswer: what is wrong in an id is no reason to lose a message.
+func TestOddIDsCostNoAnswer(t *testing.T) {
+	for _, id := range []string{"5", "null", `{"a":1}`, `""`, `"\u0000"`} {
+		a, f := judged(runner.Order{SessionID: chosen, Telling: runner.TellNothing}, start, usesBash(id, "make"), resultOf(id), hello, goodbye)
+		if f != nil || a.Text != "hello" {
+			t.Errorf("id %s: got %q, %v, want \"hello\"", id, a.Text, f)
+		}
+	}
+	var many []string
+	for n := range 10_000 {
+		many = append(many, usesBash(fmt.Sprint(n), "make"))
+	}
+	if got, want := told(runner.Order{Telling: runner.TellAll}, 1<<20, many...), "running Bash(make) and 99 more"; got[len(got)-1].Doing != want {
+		t.Errorf("after 10,000 uses of tools: got %q, want %q", got[len(got)-1].Doing, want)
+	}
+}
+
+// TestSecretsAreHiddenBeforeTheyAreCut: nothing that is told has a part of a
+// secret, wherever lines, pieces of the stream and cuts fall.
+func TestSecretsAreHiddenBeforeTheyAreCut(t *testing.T) {
+	const secret = "sk-ant-0123456789 abcdef  ghijkl"
+	o := runner.Order{SessionID: chosen, Telling: runner.TellAll, Hide: func(s string) string {
+		return strings.ReplaceAll(s, secret, "***")
+	}}
+	pad := func(n int) string { return strings.Repeat("x", n) }
+	for shift := range 40 {
+		lines := []string{
+			start, usesBash(`"a"`, pad(inputWidth-shift)+secret),
+			fmt.Sprintf(`{"type":"assistant","message":{"content":[{"type":"text","text":"%s %s"}]}}`, pad(shownWidth-shift), secret),
+			fmt.Sprintf(`{"type":"assistant","message":{"content":[{"type":"tool_use","name":"Odd","input":{"%s":"%s"}}]}}`, pad(inputWidth-shift), secret),
+		}
+		for _, p := range told(o, 11, lines...) {
+			for _, part := range []string{"sk-a", "0123", "abcd", "ghij"} {
+				if strings.Contains(p.Text+p.Doing, part) {
+					t.Fatalf("%d before the cut: got %q in %q", shift, part, p.Text+"|"+p.Doing)
+				}
+			}
+		}
+		denied := fmt.Sprintf(`{"type":"result","subtype":"success","total_cost_usd":0,"permission_denials":[{"tool_name":"Bash","tool_input":{"command":"%s%s"}}]}`,
+			pad(inputWidth-shift), secret)
+		quiet := o
+		quiet.Telling = runner.TellNothing
+		if a, _ := judged(quiet, start, hello, denied); strings.Contains(strings.Join(a.Denied, ""), "sk-a") || len(a.Denied) != 1 {
+			t.Fatalf("%d before the cut: refused: got %q, want it without a part of the secret", shift, a.Denied)
+		}
+	}
+}
