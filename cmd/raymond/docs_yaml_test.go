@@ -2,6 +2,7 @@ package main
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -20,6 +21,29 @@ func yamlBlocks(t *testing.T, page string) []string {
 	return blocks
 }
 
+// scoped is what a workflow says for all of its jobs, or a job for itself.
+type scoped struct {
+	Permissions map[string]string
+	Concurrency map[string]any
+}
+
+// within returns what holds for a job of a workflow.
+func (s scoped) within(all scoped) (permissions map[string]string, concurrency map[string]any) {
+	permissions, concurrency = s.Permissions, s.Concurrency
+	if permissions == nil {
+		permissions = all.Permissions
+	}
+	if concurrency == nil {
+		concurrency = all.Concurrency
+	}
+	return permissions, concurrency
+}
+
+type step struct {
+	Uses string
+	With map[string]string
+}
+
 // TestWorkflowsInPagesUseTheAction: each workflow that a page shows gives the
 // Action inputs that it has, and jobs the permissions and the concurrency group
 // that a run which goes on needs.
@@ -32,22 +56,20 @@ func TestWorkflowsInPagesUseTheAction(t *testing.T) {
 	for _, page := range []string{"README.md", "docs/action.md"} {
 		for _, block := range yamlBlocks(t, page) {
 			var w struct {
-				Permissions map[string]string
-				Concurrency map[string]any
-				Jobs        map[string]struct {
-					Steps []struct {
-						Uses string
-						With map[string]string
-					}
+				scoped `yaml:",inline"`
+				Jobs   map[string]struct {
+					scoped `yaml:",inline"`
+					Steps  []step
 				}
 			}
 			if err := yaml.Unmarshal([]byte(block), &w); err != nil {
 				t.Errorf("%s: %v\n%s", page, err, block)
 			}
-			if w.Permissions["actions"] != "read" || w.Concurrency["group"] == nil {
-				t.Errorf("%s: got no actions: read or no concurrency group in\n%s", page, block)
-			}
-			for _, j := range w.Jobs {
+			for name, j := range w.Jobs {
+				uses := slices.ContainsFunc(j.Steps, func(s step) bool { return strings.HasPrefix(s.Uses, "raymond-action/") })
+				if may, group := j.within(w.scoped); uses && (may["actions"] != "read" || group["group"] == nil) {
+					t.Errorf("%s: job %s: got no actions: read or no concurrency group in\n%s", page, name, block)
+				}
 				for _, s := range j.Steps {
 					if !strings.HasPrefix(s.Uses, "raymond-action/") {
 						continue
