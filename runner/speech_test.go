@@ -117,6 +117,24 @@ func TestWhatIsToldIsBounded(t *testing.T) {
 	}
 }
 
+// TestLastWordsOfOneThatWaits: a run that ends while an agent waits to be tried
+// again has its last words too.
+func TestLastWordsOfOneThatWaits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, "DOWN.md", nil)
+		w.cfg.Telling, w.actor.babble = runner.TellBounded, babbler(700, 10)
+		go func() {
+			<-time.After(w.actor.slow + 100*time.Millisecond) // of the first wait, which is a second
+			w.stop <- "SIGTERM"
+		}()
+		if err := w.drive(false); err != nil {
+			t.Fatal(err)
+		}
+		w.want(state.Cancelled)
+		checkSpeech(t, "cancelled in a wait", heard(t, w.log)[0], "0")
+	})
+}
+
 func checkSpeech(t *testing.T, what string, s speech, invocation string) {
 	t.Helper()
 	if len(s.lines) > 500 || s.bytes > 256<<10 || s.bytes < 20<<10 && len(s.lines) < 500 {

@@ -98,7 +98,7 @@ func (c *comment) Report(e state.Event) error {
 }
 
 // Tick is called about once a second.
-func (c *comment) Tick(time.Time) error {
+func (c *comment) Tick(time.Time) error { //nolint:unparam // package report wants it so
 	c.show()
 	return nil
 }

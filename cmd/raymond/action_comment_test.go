@@ -165,7 +165,7 @@ func TestALimitedServiceIsGivenTime(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, threeScripts)
 	refused := 0
-	s.forge.talk.fault = func(w http.ResponseWriter, asked string) bool {
+	s.forge.talk.fault = func(w http.ResponseWriter, _ string) bool {
 		if refused++; refused > 1 {
 			return false
 		}

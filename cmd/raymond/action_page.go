@@ -36,7 +36,7 @@ func (x *action) openPage(d *drive) error {
 	}
 	id := d.run.WorkflowID
 	x.summary = report.NewSummary(report.SummaryOptions{
-		Write: x.writeSummary, WorkflowID: id, Workflow: d.scope.workflow, Resume: x.howToResume(id), Notes: x.notes,
+		Write: x.writeSummary, WorkflowID: id, Workflow: d.scope.workflow, Resume: x.howToResume(id), Notes: x.notes, Site: x.site(),
 	})
 	if err := x.retell(d, x.summary); err != nil {
 		return err
@@ -59,6 +59,15 @@ func (x *action) openPage(d *drive) error {
 	}
 	d.fan.Add("comment", x.comment)
 	return nil
+}
+
+// site is the address of the repository, "" where it is not known.
+func (x *action) site() string {
+	server := strings.TrimSuffix(x.app.Getenv("GITHUB_SERVER_URL"), "/")
+	if server == "" || x.event.Repository == "" {
+		return ""
+	}
+	return server + "/" + x.event.Repository + "/"
 }
 
 // writeSummary writes the step summary, if there is to be one. The comment is not
@@ -160,7 +169,7 @@ func (x *action) retold(run *state.Run) (*report.Summary, error) {
 		return nil, err
 	}
 	s := report.NewSummary(report.SummaryOptions{
-		Write: func(string) error { return nil }, Every: time.Hour, WorkflowID: run.WorkflowID, Resume: x.howToResume(run.WorkflowID),
+		Write: func(string) error { return nil }, Every: time.Hour, WorkflowID: run.WorkflowID, Resume: x.howToResume(run.WorkflowID), Site: x.site(),
 	})
 	t := &teller{to: s}
 	if err := x.retell(x.leftDrive(run), t); err != nil {

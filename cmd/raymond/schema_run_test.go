@@ -152,7 +152,7 @@ func wantAll(t *testing.T, what string, got []string, s *jsonschema.Schema, rare
 // neverSimulated are the keys of a state file that need a real agent, a resume or
 // a crash.
 var neverSimulated = []string{
-	"length", "entry_len", "cut", "interrupted", "noted", "until", "claude_args", "models", "input", "output", "cache_write", "cache_read",
+	"length", "entry_len", "cut", "interrupted", "noted", "until", "claude_args", "models", "by_model", "input", "output", "cache_write", "cache_read",
 	"allowed_tools", "disallowed_tools", "effort", "permission_mode", "dangerously_skip_permissions", "agent_code", "base64", "protected",
 	"bytes", "seq_stored", "store", "tail", "truncated", "idle_timeout", "dir", "exhausted", "hold", "unknown_in_a_row",
 }

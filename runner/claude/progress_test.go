@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/raymond-action/raymond-action/runner"
+	"github.com/raymond-action/raymond-action/runner/internal/proc"
 )
 
 // told returns all that a stream of lines tells. The lines come in pieces of the
@@ -49,6 +50,33 @@ func TestWhatGoesOnIsTold(t *testing.T) {
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("\n got %q\nwant %q", got, want)
+	}
+}
+
+// TestAnEndlessResultEndsTheTools: of a result that is too long to be read nobody
+// knows whose it is.
+func TestAnEndlessResultEndsTheTools(t *testing.T) {
+	endless := `{"type":"user","message":"` + strings.Repeat("x", maxLine) + `"}`
+	got := told(runner.Order{Telling: runner.TellAll}, 1<<20, usesBash(`"a"`, "make"), endless)
+	if last := got[len(got)-1]; last != (runner.Progress{Doing: "waiting for the model"}) {
+		t.Errorf("got %q, want that the model is waited for", last)
+	}
+}
+
+// TestSecretsInErrorsAreHiddenWhole: in what the CLI reports, and in the end of
+// its stderr.
+func TestSecretsInErrorsAreHiddenWhole(t *testing.T) {
+	o := runner.Order{SessionID: chosen, Hide: func(s string) string { return strings.ReplaceAll(s, "sk-ant-0123456789", "***") }}
+	for shift := range 30 {
+		text := strings.Repeat("x", 500-shift) + "sk-ant-0123456789"
+		_, reported := judged(o, start, fmt.Sprintf(`{"type":"result","subtype":"error_during_execution","is_error":true,"errors":[%q]}`, text))
+		s := newStream(o, nil)
+		_, ended := s.judge(proc.Exit{Code: 1, StderrTail: []byte(text)})
+		for _, f := range []*runner.Failure{reported, ended} {
+			if f == nil || strings.Contains(f.Message, "sk-a") || !strings.Contains(f.Message, "xxx") {
+				t.Fatalf("%d before the cut: got %v, want an error without a part of the secret", shift, f)
+			}
+		}
 	}
 }
 

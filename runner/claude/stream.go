@@ -89,6 +89,7 @@ func (s *stream) long(line []byte) {
 	case "user":
 		s.turn(true)
 		s.uses = nil // a result of one of them, and nobody knows which
+		s.report("", s.uses.doing())
 		s.text.Reset()
 	case "assistant", "result":
 		s.tooLong()

@@ -19,6 +19,9 @@ type SummaryOptions struct {
 	Title string
 	// Workflow is what the path is drawn on; nil for no diagram.
 	Workflow *protocol.Workflow
+	// Site is the address of the repository, with a slash at its end. A result
+	// that is an address below it is a link; "" for no links.
+	Site string
 	// Resume says how to go on with the run. It is shown when the run is not
 	// completed. Pairs of backticks make code, as in Notes; all else of both is
 	// shown as it is.

@@ -78,7 +78,11 @@ func andMore(agents int) string {
 }
 
 func (s *Summary) shortResult(b *strings.Builder, room int) {
-	if !s.tale.result.isEmpty() {
+	switch {
+	case s.tale.result.isEmpty():
+	case s.linked() != "":
+		b.WriteString(s.linked())
+	default:
 		glimpse{what: "**Result**", p: s.tale.result, lines: linesAtAGlance, fromTop: true, isProse: true}.brief(b, room)
 	}
 }

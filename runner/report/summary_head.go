@@ -122,6 +122,8 @@ func (s *Summary) outcome(b *strings.Builder, d diet) {
 	case end == nil || end.Result == nil:
 	case s.tale.result.isEmpty():
 		b.WriteString("The result is empty.\n\n")
+	case s.linked() != "":
+		b.WriteString(s.linked())
 	default:
 		glimpse{what: "**Result**", p: s.tale.result, lines: 15, fromTop: true, isProse: true}.write(b, max(d.text, 1<<10))
 	}

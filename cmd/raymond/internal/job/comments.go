@@ -234,20 +234,28 @@ func rateLimit(status int, header http.Header, err error) (limited bool, wait ti
 	if status != http.StatusForbidden && status != http.StatusTooManyRequests && !isPrimary && !isSecondary {
 		return false, 0
 	}
-	after, badAfter := strconv.Atoi(header.Get("Retry-After"))
-	reset, badReset := strconv.ParseInt(header.Get("X-RateLimit-Reset"), 10, 64)
-	isUsedUp := header.Get("X-RateLimit-Remaining") == "0"
+	wait, isTold := waitTold(header)
 	switch {
-	case badAfter == nil && after >= 0:
-		return true, time.Duration(after) * time.Second
+	case isTold:
+		return true, wait
 	case isPrimary && !primary.Rate.Reset.IsZero():
 		return true, time.Until(primary.Rate.Reset.Time)
-	case isUsedUp && badReset == nil:
-		return true, time.Until(time.Unix(reset, 0))
 	case isSecondary && secondary.RetryAfter != nil:
 		return true, *secondary.RetryAfter
 	}
-	return status == http.StatusTooManyRequests || isUsedUp || isSecondary || strings.Contains(said(err), "rate limit"), 0
+	return status == http.StatusTooManyRequests || isPrimary || isSecondary || strings.Contains(said(err), "rate limit"), 0
+}
+
+// waitTold is how long an answer wants its service to be left alone.
+func waitTold(header http.Header) (wait time.Duration, isTold bool) {
+	if after, err := strconv.Atoi(header.Get("Retry-After")); err == nil && after >= 0 {
+		return time.Duration(after) * time.Second, true
+	}
+	reset, err := strconv.ParseInt(header.Get("X-RateLimit-Reset"), 10, 64)
+	if err != nil || header.Get("X-RateLimit-Remaining") != "0" {
+		return 0, false
+	}
+	return time.Until(time.Unix(reset, 0)), true
 }
 
 // sameHost reports whether an address is at the host of the API, so that it may

@@ -34,12 +34,12 @@ func troubles(random *rand.Rand) fate {
 func TestNeverASecondComment(t *testing.T) {
 	for seed := range uint64(2000) {
 		synctest.Test(t, func(t *testing.T) {
-			random := rand.New(rand.NewPCG(seed, 7))
+			random, fates := rand.New(rand.NewPCG(seed, 7)), rand.New(rand.NewPCG(seed, 9))
 			s := &scene{T: t, service: newService()}
 			s.add("eve", body("forged"))
 			s.add(ours, "> "+body("quoted"))
 			before := slices.Clone(s.all)
-			s.fate = func(string) fate { return troubles(random) }
+			s.fate = func(string) fate { return troubles(fates) }
 			for range 1 + random.IntN(4) {
 				s.part(random)
 			}

@@ -36,8 +36,16 @@ type fate struct {
 
 func newService() *service { return &service{last: 10, self: ours} }
 
+// answer is what carrying out a request has brought, by when it is looked at.
+type answer struct {
+	list    []job.Comment
+	comment job.Comment
+	missing bool
+}
+
 // meet lets the fate of a request take place, and carries it out or not.
-func (s *service) meet(ctx context.Context, what string, act func()) error {
+func (s *service) meet(ctx context.Context, what string, act func(*answer)) (answer, error) {
+	var got, late answer
 	s.mu.Lock()
 	s.asked = append(s.asked, what)
 	f := fate{}
@@ -49,19 +57,22 @@ func (s *service) meet(ctx context.Context, what string, act func()) error {
 		select {
 		case <-time.After(f.takes):
 		case <-ctx.Done():
-			return &job.CommentError{What: "too slow"}
+			return got, &job.CommentError{What: "too slow"}
 		}
 	}
 	switch {
 	case f.err == nil, f.done && f.later == 0:
-		s.locked(act)
+		s.locked(func() { act(&got) })
 	case f.done:
-		time.AfterFunc(f.later, func() { s.locked(act) })
+		time.AfterFunc(f.later, func() { s.locked(func() { act(&late) }) })
 	}
-	if f.err != nil {
-		return f.err
+	switch {
+	case f.err != nil:
+		return answer{}, f.err
+	case got.missing:
+		return got, &job.CommentError{Kind: job.Missing, What: "404"}
 	}
-	return nil
+	return got, nil
 }
 
 func (s *service) locked(act func()) {
@@ -71,64 +82,58 @@ func (s *service) locked(act func()) {
 }
 
 // List implements API.
-func (s *service) List(ctx context.Context) (list []job.Comment, err error) {
-	err = s.meet(ctx, "list", func() {
-		if list = slices.Clone(s.all); s.hides {
-			list = nil
+func (s *service) List(ctx context.Context) ([]job.Comment, error) {
+	got, err := s.meet(ctx, "list", func(a *answer) {
+		if a.list = slices.Clone(s.all); s.hides {
+			a.list = nil
 		}
 	})
-	return list, err
+	return got.list, err
+}
+
+// on carries out something with a comment.
+func (s *service) on(ctx context.Context, what string, id int64, act func(at int, a *answer)) (job.Comment, error) {
+	got, err := s.meet(ctx, what, func(a *answer) {
+		at := slices.IndexFunc(s.all, func(c job.Comment) bool { return c.ID == id })
+		if a.missing = at < 0; !a.missing {
+			act(at, a)
+		}
+	})
+	return got.comment, err
 }
 
 // Comment implements API.
-func (s *service) Comment(ctx context.Context, id int64) (c job.Comment, err error) {
-	missing := false
-	err = s.meet(ctx, "get", func() {
-		at := s.at(id)
-		if missing = at < 0; !missing {
-			c = s.all[at]
-		}
-	})
-	return c, s.orMissing(err, missing)
+func (s *service) Comment(ctx context.Context, id int64) (job.Comment, error) {
+	return s.on(ctx, "get", id, func(at int, a *answer) { a.comment = s.all[at] })
 }
 
 // Create implements API.
-func (s *service) Create(ctx context.Context, body string) (c job.Comment, err error) {
-	err = s.meet(ctx, "create", func() {
+func (s *service) Create(ctx context.Context, body string) (job.Comment, error) {
+	got, err := s.meet(ctx, "create", func(a *answer) {
 		s.last++
-		c = job.Comment{ID: s.last, Author: ours, Body: body}
-		s.all, s.wrote = append(s.all, c), append(s.wrote, time.Now())
+		a.comment = job.Comment{ID: s.last, Author: ours, Body: body}
+		s.all, s.wrote = append(s.all, a.comment), append(s.wrote, time.Now())
 	})
-	return c, err
+	return got.comment, err
 }
 
 // Edit implements API.
 func (s *service) Edit(ctx context.Context, id int64, body string) error {
-	missing := false
-	err := s.meet(ctx, "edit", func() {
-		at := s.at(id)
-		if missing = at < 0; !missing {
-			s.all[at].Body, s.wrote = body, append(s.wrote, time.Now())
-		}
+	_, err := s.on(ctx, "edit", id, func(at int, _ *answer) {
+		s.all[at].Body, s.wrote = body, append(s.wrote, time.Now())
 	})
-	return s.orMissing(err, missing)
+	return err
 }
 
 // Delete implements API.
 func (s *service) Delete(ctx context.Context, id int64) error {
-	missing := false
-	err := s.meet(ctx, "delete", func() {
-		at := s.at(id)
-		if missing = at < 0; !missing {
-			s.all = slices.Delete(s.all, at, at+1)
-		}
-	})
-	return s.orMissing(err, missing)
+	_, err := s.on(ctx, "delete", id, func(at int, _ *answer) { s.all = slices.Delete(s.all, at, at+1) })
+	return err
 }
 
 // Self implements API.
 func (s *service) Self(ctx context.Context) (string, error) {
-	err := s.meet(ctx, "self", func() {})
+	_, err := s.meet(ctx, "self", func(*answer) {})
 	if err == nil && s.self == "" {
 		err = &job.CommentError{Kind: job.Forbidden, What: "may not ask"}
 	}
@@ -136,17 +141,6 @@ func (s *service) Self(ctx context.Context) (string, error) {
 		return "", err
 	}
 	return s.self, nil
-}
-
-func (s *service) at(id int64) int {
-	return slices.IndexFunc(s.all, func(c job.Comment) bool { return c.ID == id })
-}
-
-func (s *service) orMissing(err error, missing bool) error {
-	if err == nil && missing {
-		return &job.CommentError{Kind: job.Missing, What: "404"}
-	}
-	return err
 }
 
 // add has somebody comment.

@@ -87,26 +87,39 @@ func (s *standing) todo(now time.Time) (step, time.Time) {
 		return done, at
 	case s.want == "":
 		return rest, at
-	case s.id == 0 && s.known != 0:
-		return recall, at
-	case s.id == 0 && !s.looked:
-		return search, at
 	case s.id == 0:
-		return create, at
+		return s.missing(), at
 	case s.made:
 		return verify, at
 	case len(s.surplus) > 0:
 		return remove, at
-	case s.shown != s.want && !s.final && now.Before(s.wrote.Add(Every)):
-		return pause, s.wrote.Add(Every)
 	case s.shown != s.want:
-		return edit, at
+		return s.editing(now)
 	case s.final && s.doubt:
 		return review, at
 	case s.final:
 		return done, at
 	}
 	return rest, at
+}
+
+// missing is what to do as long as no comment is known.
+func (s *standing) missing() step {
+	switch {
+	case s.known != 0:
+		return recall
+	case !s.looked:
+		return search
+	}
+	return create
+}
+
+// editing is when to edit. The last text does not wait.
+func (s *standing) editing(now time.Time) (step, time.Time) {
+	if at := s.wrote.Add(Every); !s.final && now.Before(at) {
+		return pause, at
+	}
+	return edit, time.Time{}
 }
 
 // take takes what the comment should say from now on. At the end there is no time
