@@ -29,7 +29,7 @@ var badInputs = map[string]string{
 	"github-token": theirSecret, "store": "artefact", "state-dir": "s\x01", "state-key": theirSecret, "checkpoint-interval": "10ms",
 	"retention-days": "1000", "workspace": "svn", "resume-without-transcript": "maybe", "allow-changed-workflow": "on",
 	"resume-from": "../x.yml", "summary": "no", "annotations": "off", "suspended-is-failure": "si", "env": "A=" + theirSecret,
-	"script-env": "GITHUB_OUTPUT", "allow-actors": "renovate[bot]", "allow-bots": "a b!", "allow-events": "Push", "on-denied": "ignore",
+	"script-env": "GITHUB_OUTPUT", "allow-actors": "renovate[bot]", "allow-bots": "a b!", "allow-events": "Push", "on-denied": "ignore", "comment": "stick",
 	"trust-checkout": "perhaps", "allow-sudo": "y", "sandboxed": "n",
 }
 

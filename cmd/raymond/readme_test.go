@@ -87,13 +87,3 @@ func TestLinksOfDocumentsLead(t *testing.T) {
 		}
 	}
 }
-
-// TestActionsArePinned: a tag of an action can be moved to other code.
-func TestActionsArePinned(t *testing.T) {
-	pinned := regexp.MustCompile(`^\s*(- )?uses: [\w./-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+$`)
-	for _, line := range strings.Split(readText(t, ".github/workflows/ci.yml"), "\n") {
-		if strings.Contains(line, "uses:") && !pinned.MatchString(line) {
-			t.Errorf("ci.yml: got %q, want a full SHA and the version in a comment", line)
-		}
-	}
-}
