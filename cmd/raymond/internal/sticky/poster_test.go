@@ -123,6 +123,28 @@ func TestEditsAreRare(t *testing.T) {
 	})
 }
 
+// TestLongRunsAreToldOfLessOften: hours of texts every second take few of the
+// requests that a repository's jobs share, and none is older than two minutes.
+func TestLongRunsAreToldOfLessOften(t *testing.T) {
+	inBubble(t, func(s *scene) {
+		p := s.start()
+		for n := range 5 * 3600 {
+			p.Show(body(fmt.Sprint(n)))
+			s.wait(time.Second)
+		}
+		s.wantNoError(s.finish(p, "ended"))
+		s.wantOne("ended")
+		for i, at := range s.wrote[1:] {
+			if d := at.Sub(s.wrote[i]); d > SlowEvery+time.Second {
+				t.Errorf("write %d: got it %v after the one before, want %v at most", i+1, d, SlowEvery)
+			}
+		}
+		if n := len(s.wrote); n < 150 || n > 250 {
+			t.Errorf("writes in five hours: got %d, want some 200", n)
+		}
+	})
+}
+
 // TestSameTextIsWrittenOnce, and not again at the end.
 func TestSameTextIsWrittenOnce(t *testing.T) {
 	inBubble(t, func(s *scene) {

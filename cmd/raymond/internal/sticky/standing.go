@@ -10,8 +10,14 @@ import (
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/job"
 )
 
-// Every is the least time between two edits of a comment.
-const Every = 15 * time.Second
+// Every is the least time between two edits of a comment. A run that takes long
+// is told of less often, at least every SlowEvery: all jobs of a repository share
+// 1,000 requests an hour (GitHub's limit for GITHUB_TOKEN).
+const (
+	Every     = 15 * time.Second
+	SlowEvery = 2 * time.Minute
+	slower    = 40 // this part of the time that has gone by is waited for
+)
 
 const (
 	firstPause = time.Second     // before another try
@@ -56,6 +62,7 @@ type standing struct {
 	want     string
 	final    bool      // want is the last
 	deadline time.Time // of the last
+	began    time.Time // when there first was something to edit
 	wrote    time.Time
 	told     time.Time // nothing is asked before: the service said so
 	notYet   time.Time // nor before that: it was in trouble
@@ -116,7 +123,11 @@ func (s *standing) missing() step {
 
 // editing is when to edit. The last text does not wait.
 func (s *standing) editing(now time.Time) (step, time.Time) {
-	if at := s.wrote.Add(Every); !s.final && now.Before(at) {
+	if s.began.IsZero() {
+		s.began = now
+	}
+	pace := min(SlowEvery, max(Every, now.Sub(s.began)/slower))
+	if at := s.wrote.Add(pace); !s.final && now.Before(at) {
 		return pause, at
 	}
 	return edit, time.Time{}
