@@ -160,7 +160,7 @@ func (f Facts) leftOut(m *checkpoint.Manifest) Verdict {
 	}
 	why := fmt.Sprintf("the checkpoint of run %s was stored without its %s, because no state-key was set", m.WorkflowID, strings.Join(held, " and "))
 	return Verdict{Refuse, ClassDenied, why,
-		"set the input state-key for the next run; resume-without-transcript: true goes on without them"}
+		"resume-without-transcript: true goes on without them; for runs to come set state-key, and run once with resume: never"}
 }
 
 func quoted(list []string) string {
