@@ -31,8 +31,12 @@ func (r *Runner) loop(ctx context.Context) error {
 	if r.cfg.Deadline > 0 {
 		r.alarms.deadline = now.Add(r.cfg.Deadline)
 	}
+	var timer <-chan time.Time
+	var due time.Time // when it fires: not every line of a flood sets a new one
 	for r.run.Progress.Status == state.Running {
-		timer := r.cfg.Clock.After(max(0, r.next().Sub(r.now())))
+		if at := r.next(); timer == nil || !at.Equal(due) {
+			timer, due = r.cfg.Clock.After(max(0, at.Sub(r.now()))), at
+		}
 		if r.cfg.Clock.Idle != nil {
 			r.cfg.Clock.Idle(r.busy)
 		}
@@ -41,6 +45,7 @@ func (r *Runner) loop(ctx context.Context) error {
 		case m := <-r.mail:
 			err = r.receive(ctx, m)
 		case <-timer:
+			timer = nil
 			err = r.ring(ctx)
 		case name := <-r.cfg.Cancel:
 			err = r.cancel(ctx, name)

@@ -127,7 +127,7 @@ func (x *action) finishComment(all []*fault) {
 		return
 	}
 	if i := slices.IndexFunc(all, func(f *fault) bool { return !x.isToldByEvents(f) }); i >= 0 {
-		x.summary.SetError(all[i].Error())
+		x.summary.SetError(x.mask.Text(all[i].Error())) // before it is cut
 	}
 	ctx, cancel := x.commentTime()
 	defer cancel()

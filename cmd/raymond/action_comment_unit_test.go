@@ -3,12 +3,15 @@ package main
 import (
 	"context"
 	"fmt"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/job"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sticky"
+	"github.com/raymond-action/raymond-action/runner/mask"
+	"github.com/raymond-action/raymond-action/runner/report"
 	"github.com/raymond-action/raymond-action/state"
 )
 
@@ -78,4 +81,22 @@ func TestTheCommentFollowsTheRun(t *testing.T) {
 			t.Error(err)
 		}
 	})
+}
+
+// TestAFaultIsMaskedBeforeItIsCut: nobody finds half a secret any more.
+func TestAFaultIsMaskedBeforeItIsCut(t *testing.T) {
+	const secret = "hunter2-hunter2-hunter2"
+	for n := range 250 {
+		synctest.Test(t, func(t *testing.T) {
+			api, x := &oneComment{}, &action{}
+			x.mask, _ = mask.New(map[string]string{"KEY": secret})
+			x.summary = report.NewSummary(report.SummaryOptions{Write: func(string) error { return nil }})
+			text := func() string { return x.mask.Text(x.summary.Glance()) }
+			x.comment = &comment{poster: sticky.Start(sticky.Options{API: api, Marker: ""}), text: text}
+			x.finishComment([]*fault{{class: classStore, what: strings.Repeat("x", n) + secret + strings.Repeat("y", 300)}})
+			if strings.Contains(api.body, "unter") || api.body == "" {
+				t.Errorf("fault with a secret at %d: got %q, want it without any of it", n, api.body)
+			}
+		})
+	}
 }

@@ -69,12 +69,12 @@ func (x *action) takeCommitted(ctx context.Context) error {
 
 // host is what the run is given by the job.
 func (x *action) host() *host {
-	hide := shell.Redactor(x.ours())
+	logins := shell.Redactor(nil) // the mask has all secrets; passwords in URLs are none it knows
 	env := x.inherited()
 	h := &host{
 		agents:  job.AgentEnviron(env, x.in.Env),
 		scripts: job.ScriptEnviron(env, slices.Concat(x.in.Env, x.in.ScriptEnv)),
-		redact:  func(s string) string { return x.mask.Text(hide(s)) },
+		redact:  func(s string) string { return logins(x.mask.Text(s)) },
 		people:  x.people, claude: x.o.claude, noNewPrivs: !x.in.AllowSudo,
 		mask: x.mask.Text,
 	}
@@ -190,10 +190,10 @@ func (x *action) fileOf(name string) string {
 
 // howToResume says how a run goes on.
 func (x *action) howToResume(id string) string {
-	if x.in.Store == job.StoreLocal {
-		return "run the step again with `state-dir: " + x.in.StateDir + "`"
-	}
 	text := "run the workflow again: a later step, job or workflow run with `key: " + x.key + "` takes it up"
+	if x.in.Store == job.StoreLocal {
+		text = "run the step again with `state-dir: " + x.in.StateDir + "`"
+	}
 	if x.event.Number == 0 {
 		text += ", after a failure with `resume: " + id + "`"
 	}

@@ -217,28 +217,28 @@ func writeNote(file string, value any) error {
 	if err != nil {
 		return err
 	}
-	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+	temp := file + ".tmp"
+	if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o700), os.RemoveAll(temp)); err != nil {
 		return err
 	}
-	if err := os.WriteFile(file+".tmp", data, 0o600); err != nil {
+	// It must be a new one: a pipe that an agent put there would never take it.
+	f, err := os.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
 		return err
 	}
-	return os.Rename(file+".tmp", file)
+	_, err = f.Write(data)
+	if err := errors.Join(err, f.Close()); err != nil {
+		return err
+	}
+	return os.Rename(temp, file)
 }
 
 // readNote reads what writeNote has kept. Agents know the folder, so anything may
 // be there.
 func readNote(file string, value any) error {
-	info, err := os.Lstat(file)
+	data, _, err := readRegular(file, maxNote)
 	if err != nil {
-		return err
-	}
-	if !info.Mode().IsRegular() || info.Size() > maxNote {
-		return errors.New("is no note of ours")
-	}
-	data, err := os.ReadFile(file)
-	if err != nil {
-		return err
+		return fmt.Errorf("read note: %w", err)
 	}
 	if err := json.Unmarshal(data, value); err != nil {
 		return fmt.Errorf("read note: %w", err)

@@ -191,6 +191,7 @@ const (
 
 // atRest stores a run that has come to its end for this step, and tells so.
 func (x *action) atRest(ctx context.Context, d *drive, run *state.Run, take func(*state.Run) (*image, error)) error {
+	x.adviseKey(run)
 	if x.depot == nil {
 		return nil
 	}

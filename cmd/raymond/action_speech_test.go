@@ -20,6 +20,7 @@ const speechFlow = `-- wf/START.md --
 Begin.
 -- wf/NOISE.sh --
 secret=$(cat token)
+echo 'clone https://bob:hunter2-pass@forge.test/o/r' >&2
 # In three writes, with time between them for a reader.
 printf 'split %s' "${secret:0:9}" >&2; sleep 0.1; printf '%s' "${secret:9:9}" >&2; sleep 0.1; echo "${secret:18}" >&2
 # Across the end of what is read of a line, of what is told of it, and of both
@@ -119,6 +120,9 @@ func TestWhatAgentsSayIsTold(t *testing.T) {
 	}
 	if !strings.Contains(e.summary, "the last words of the script") {
 		t.Errorf("summary: got\n%s\nwant the last words in it", e.summary)
+	}
+	if told := log + events + e.summary; !strings.Contains(log, "clone https://***@forge.test") || strings.Contains(told, "hunter2") {
+		t.Errorf("a password in an address: got it told, or not stars for it, in\n%.3000s", log)
 	}
 	j.wantNoPieces("log", withoutMasks(e))
 	j.wantNoPieces("stderr", e.stderr)

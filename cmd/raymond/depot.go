@@ -63,8 +63,11 @@ type chain struct {
 
 const chainFile = "checkpoint.json"
 
+// maxChain bounds what is read of such a file, in bytes.
+const maxChain = 1 << 20
+
 func readChain(dir string) (c chain, err error) {
-	data, err := os.ReadFile(filepath.Join(dir, chainFile))
+	data, _, err := readRegular(filepath.Join(dir, chainFile), maxChain)
 	if err != nil {
 		return c, err
 	}
@@ -74,20 +77,7 @@ func readChain(dir string) (c chain, err error) {
 	return c, nil
 }
 
-func (d *depot) note() error {
-	data, err := json.Marshal(d.chain)
-	if err != nil {
-		return err
-	}
-	if err := os.MkdirAll(d.dir, 0o700); err != nil {
-		return err
-	}
-	tmp := filepath.Join(d.dir, chainFile+".tmp")
-	if err := os.WriteFile(tmp, data, 0o600); err != nil {
-		return err
-	}
-	return os.Rename(tmp, filepath.Join(d.dir, chainFile))
-}
+func (d *depot) note() error { return writeNote(filepath.Join(d.dir, chainFile), d.chain) }
 
 // slotted is what stands in the slots.
 type slotted struct {

@@ -100,23 +100,21 @@ func simulateExample(t *testing.T, name, path string) {
 	}
 }
 
-// TestReadmeCommandsWork runs the commands of the README that need no agent.
+// TestReadmeCommandsWork runs the commands of README.md and of the examples' pages
+// that need no agent.
 func TestReadmeCommandsWork(t *testing.T) {
 	s := exampleSite(t)
-	ran := 0
-	for _, b := range fences(readText(t, "README.md")) {
-		for line := range strings.Lines(b) {
-			if !strings.HasPrefix(line, "raymond lint examples") && !strings.HasPrefix(line, "raymond simulate examples") {
-				continue
-			}
-			ran++
+	ran := map[string]int{}
+	for _, page := range pages(t) {
+		for _, line := range commandLines(readText(t, page), "raymond lint examples", "raymond simulate examples") {
+			ran[page]++
 			if out, err := s.shell(line); err != nil {
-				t.Errorf("%sgot %v and\n%s\nwant no error", line, err, out)
+				t.Errorf("%s: %s\ngot %v and\n%s\nwant no error", page, line, err, out)
 			}
 		}
 	}
-	if ran < 2 {
-		t.Errorf("commands of README.md: got %d, want at least 2", ran)
+	if ran["README.md"] < 2 || len(ran) < 6 {
+		t.Errorf("commands of pages: got %v, want at least 2 of README.md, and some of 5 others", ran)
 	}
 }
 

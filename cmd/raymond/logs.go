@@ -58,6 +58,10 @@ func (d *drive) openLog() error {
 			return err
 		}
 	}
+	// A pipe that an agent put there would never take an event.
+	if info, err := os.Lstat(path); err == nil && !info.Mode().IsRegular() {
+		return fmt.Errorf("event log %s: %w", path, errNotOurs)
+	}
 	if d.log, err = report.OpenLog(path, d.run.WorkflowID); err != nil {
 		return err
 	}

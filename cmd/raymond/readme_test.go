@@ -65,25 +65,43 @@ func TestEveryExitCodeIsDocumented(t *testing.T) {
 	}
 }
 
-// TestLinksOfDocumentsLead finds links to files that are not there.
+// place is a link of a document, or a picture: a file and a heading in it.
+var place = regexp.MustCompile(`(?:\]\(|(?:src|srcset)=")([^)#"\s]*)(#[^)"\s]*)?[)"]`)
+
+// TestLinksOfDocumentsLead finds links to files and headings, and pictures, that are
+// not there.
 func TestLinksOfDocumentsLead(t *testing.T) {
-	link := regexp.MustCompile(`\]\(([^)#]+)`)
-	documents := []string{"README.md", "CHANGELOG.md", ".github/CONTRIBUTING.md", "examples/README.md"}
-	for _, pattern := range []string{"docs/*.md", "examples/*/README.md"} {
-		found, err := filepath.Glob(filepath.Join("../..", pattern))
-		if err != nil || len(found) == 0 {
-			t.Fatalf("%s: got %q (%v), want some", pattern, found, err)
-		}
-		for _, f := range found {
-			documents = append(documents, strings.TrimPrefix(filepath.ToSlash(f), "../../"))
-		}
-	}
-	for _, d := range documents {
-		for _, m := range link.FindAllStringSubmatch(readText(t, d), -1) {
-			target := filepath.Join("../..", filepath.Dir(d), m[1])
-			if !strings.Contains(m[1], "://") && !exists(target) {
+	for _, d := range documents(t) {
+		for _, m := range place.FindAllStringSubmatch(readText(t, d), -1) {
+			if strings.Contains(m[1], "://") {
+				continue
+			}
+			target := filepath.Join(filepath.Dir(d), m[1])
+			if m[1] == "" {
+				target = d
+			}
+			switch {
+			case !exists(filepath.Join("../..", target)):
 				t.Errorf("%s links to %s: got no such file", d, m[1])
+			case m[2] != "" && !slices.Contains(anchors(readText(t, target)), m[2]):
+				t.Errorf("%s links to %s%s: got no such heading there", d, m[1], m[2])
 			}
 		}
 	}
+}
+
+// documents are all pages with links, relative to the root.
+func documents(t *testing.T) []string {
+	t.Helper()
+	return append(pages(t), "CHANGELOG.md")
+}
+
+// anchors are how the headings of a page are linked to.
+func anchors(text string) []string {
+	var all []string
+	for _, m := range regexp.MustCompile(`(?m)^#+ (.+)$`).FindAllStringSubmatch(text, -1) {
+		name := regexp.MustCompile(`[^\p{L}\p{N} _-]`).ReplaceAllString(strings.ToLower(m[1]), "")
+		all = append(all, "#"+strings.ReplaceAll(name, " ", "-"))
+	}
+	return all
 }

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"sync"
 
 	"github.com/raymond-action/raymond-action/runner"
 )
@@ -18,6 +19,7 @@ type restoring struct {
 	runner.Backend
 	dir   string
 	files map[string]original // by path; folders among them
+	mu    sync.Mutex          // for putting things back
 }
 
 // original is a file of the private copy, or a folder.
@@ -59,21 +61,28 @@ func (r *restoring) Run(ctx context.Context, o runner.Order, tell func(runner.Pr
 	return r.Backend.Run(ctx, o, tell)
 }
 
+// restore is done by one at a time: nobody starts while another one mends.
 func (r *restoring) restore() error {
 	if r.dir == "" {
 		return nil
 	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	return errors.Join(r.remove(), r.add())
 }
 
-// remove deletes what is not as it was.
+// remove deletes what is not as it was. What goes away meanwhile is no reason to
+// leave the rest.
 func (r *restoring) remove() error {
-	err := filepath.WalkDir(r.dir, func(path string, d fs.DirEntry, err error) error {
+	return filepath.WalkDir(r.dir, func(path string, d fs.DirEntry, err error) error {
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
 		if err != nil {
 			return err
 		}
 		was, known := r.files[path]
-		if known && d.Type() == was.mode.Type() && (d.IsDir() || was.isStill(path)) {
+		if known && d.Type() == was.mode.Type() && was.isStill(path) {
 			return nil
 		}
 		if err := os.RemoveAll(path); err != nil || !d.IsDir() {
@@ -81,15 +90,17 @@ func (r *restoring) remove() error {
 		}
 		return fs.SkipDir
 	})
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil // all of it is gone
-	}
-	return err
 }
 
+// isStill reports whether a file, or a folder that is one still, is as it was. A
+// folder only needs its rights back.
 func (o original) isStill(path string) bool {
-	data, err := os.ReadFile(path)
-	return err == nil && bytes.Equal(data, o.data)
+	if o.mode.IsDir() {
+		info, err := os.Lstat(path)
+		return err == nil && (info.Mode() == o.mode || os.Chmod(path, o.mode.Perm()) == nil)
+	}
+	data, info, err := readRegular(path, int64(len(o.data)))
+	return err == nil && info.Mode() == o.mode && bytes.Equal(data, o.data)
 }
 
 // add puts back what is missing.

@@ -1,12 +1,15 @@
 package main
 
 import (
+	"bytes"
 	"context"
+	"fmt"
 	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"testing/fstest"
 
@@ -18,17 +21,24 @@ import (
 // lister is a backend that sees what the copy holds when it runs.
 type lister struct {
 	dir  string
-	seen map[string]string
+	seen map[string]string // rights and contents
 }
 
 func (l *lister) Run(context.Context, runner.Order, func(runner.Progress)) (runner.Answer, error) {
 	l.seen = map[string]string{}
 	err := filepath.WalkDir(l.dir, func(path string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
+		if err != nil {
 			return err
 		}
-		data, err := os.ReadFile(path)
-		l.seen[strings.TrimPrefix(path, l.dir+"/")] = d.Type().String() + " " + string(data)
+		info, err := d.Info()
+		if err != nil {
+			return err
+		}
+		var data []byte
+		if !d.IsDir() {
+			data, err = os.ReadFile(path)
+		}
+		l.seen[strings.TrimPrefix(path, l.dir)] = info.Mode().String() + " " + string(data)
 		return err
 	})
 	return runner.Answer{}, err
@@ -48,12 +58,16 @@ func TestScriptsAreWhatTheyWere(t *testing.T) {
 		"a link to a place": "mkdir ../other && echo evil >../other/b.mjs && rm -rf lib && ln -s ../other lib",
 		"a folder":          "rm -f A.sh && mkdir -p A.sh/x",
 		"a file":            "rm -rf lib && echo evil >lib",
+		"a pipe":            "rm -f A.sh && mkfifo A.sh",
+		"a huge file":       "rm -f A.sh && truncate -s 64G A.sh",
+		"rights of a file":  "chmod 000 A.sh",
+		"no rights at all":  "chmod 000 lib",
 		"everything":        `d=$PWD; cd ..; rm -rf "$d"`,
 		"the whole folder":  `d=$PWD; cd ..; mv "$d" moved; mkdir elsewhere; echo evil >elsewhere/A.sh; ln -s elsewhere "$d"`,
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := filepath.Join(t.TempDir(), "scope")
-			files := fstest.MapFS{"A.sh": {Data: []byte("first\n")}, "lib/b.mjs": {Data: []byte("second\n")}}
+			files := fstest.MapFS{"A.sh": {Data: []byte("first\n"), Mode: 0o755}, "lib/b.mjs": {Data: []byte("second\n"), Mode: 0o644}}
 			if err := (&scope{fsys: files}).privateCopy(dir); err != nil {
 				t.Fatal(err)
 			}
@@ -70,7 +84,7 @@ func TestScriptsAreWhatTheyWere(t *testing.T) {
 			if _, err := r.Run(t.Context(), runner.Order{}, nil); err != nil {
 				t.Fatal(err)
 			}
-			want := map[string]string{"A.sh": "---------- first\n", "lib/b.mjs": "---------- second\n"}
+			want := map[string]string{"": "drwx------ ", "/A.sh": "-r-xr-xr-x first\n", "/lib": "drwx------ ", "/lib/b.mjs": "-r--r--r-- second\n"}
 			if diff := cmp.Diff(want, l.seen); diff != "" {
 				t.Errorf("%s: files of the copy (-want +got):\n%s", change, diff)
 			}
@@ -79,4 +93,53 @@ func TestScriptsAreWhatTheyWere(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestScriptsThatStartTogetherFindTheirFiles: each of them is started with the copy
+// as it was, though all look after it at the same time.
+func TestScriptsThatStartTogetherFindTheirFiles(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "scope")
+	files := fstest.MapFS{}
+	for n := range 20 {
+		files[fmt.Sprintf("lib/%d.mjs", n)] = &fstest.MapFile{Data: bytes.Repeat([]byte("line\n"), 2000), Mode: 0o644}
+	}
+	if err := (&scope{fsys: files}).privateCopy(dir); err != nil {
+		t.Fatal(err)
+	}
+	r, err := newRestoring(checker{t, dir, files}, dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 20 {
+		if err := os.RemoveAll(filepath.Join(dir, "lib")); err != nil {
+			t.Fatal(err)
+		}
+		var all sync.WaitGroup
+		for range 8 {
+			all.Go(func() {
+				if _, err := r.Run(t.Context(), runner.Order{}, nil); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		if all.Wait(); t.Failed() {
+			return
+		}
+	}
+}
+
+// checker is a backend that fails its test where a file is not what it was.
+type checker struct {
+	t     *testing.T
+	dir   string
+	files fstest.MapFS
+}
+
+func (c checker) Run(context.Context, runner.Order, func(runner.Progress)) (runner.Answer, error) {
+	for name, want := range c.files {
+		if got, err := os.ReadFile(filepath.Join(c.dir, name)); err != nil || !bytes.Equal(got, want.Data) {
+			c.t.Errorf("%s: got %d bytes (%v), want %d", name, len(got), err, len(want.Data))
+		}
+	}
+	return runner.Answer{}, nil
 }

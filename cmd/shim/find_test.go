@@ -69,7 +69,7 @@ func TestOneErrorLineWhenThereIsNothing(t *testing.T) {
 			files map[string]string
 			want  []string
 		}{
-			"nothing": {nil, nil, []string{"no program for this machine", "RAYMOND_BINARY", "/cmd/shim/bin/raymond-", "Go toolchain"}},
+			"nothing": {nil, nil, []string{"no program for this machine", "RAYMOND_BINARY", "/cmd/shim/bin/raymond-", "Go toolchain", "Name a release"}},
 			"sources, but no Go": {nil, map[string]string{"go.mod": "module m\n"},
 				[]string{"no program for this machine", "Go toolchain"}},
 			"RAYMOND_BINARY that is gone": {map[string]string{"ACT": "true", "RAYMOND_BINARY": "/nowhere/ra%ymond\n::x"}, nil,

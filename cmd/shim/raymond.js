@@ -55,7 +55,7 @@ function executable(program) {
 function find() {
   return chosen() || (fs.existsSync(shipped) && shipped) || built()
     || fail('no program for this machine. Looked for RAYMOND_BINARY (under act and on self-hosted runners only), '
-      + `for ${shipped} and for a Go toolchain on PATH to build it with`);
+      + `for ${shipped} and for a Go toolchain on PATH to build it with. Name a release, or put actions/setup-go before this step`);
 }
 
 // Ends as the program ends. The end of the pipe on its stdin tells the program that this process is gone.

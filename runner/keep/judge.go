@@ -80,9 +80,9 @@ func (f Facts) none() Verdict {
 	case Auto:
 		return Verdict{Action: NewRun}
 	case Require:
-		return Verdict{Refuse, ClassUsage, "input resume: no run of this key was found to take up", "resume: auto starts a new one"}
+		return Verdict{Refuse, ClassUsage, "no run of this key was found to take up", "resume: auto starts a new one"}
 	}
-	return Verdict{Refuse, ClassUsage, fmt.Sprintf("input resume: no checkpoint of run %q was found", f.Mode),
+	return Verdict{Refuse, ClassUsage, fmt.Sprintf("no checkpoint of run %q was found", f.Mode),
 		"checkpoints expire after retention-days, and are kept by key"}
 }
 

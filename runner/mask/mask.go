@@ -80,7 +80,7 @@ func (s *Set) Values() []string {
 // Text returns the text with three asterisks for each secret. Of secrets that
 // overlap nothing is left, and they count as one.
 func (s *Set) Text(text string) string {
-	if s == nil || len(text) < Shortest {
+	if s == nil || len(s.forms) == 0 || len(text) < Shortest {
 		return text
 	}
 	c := scan{set: s, buf: []byte(text)}

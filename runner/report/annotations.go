@@ -327,7 +327,7 @@ func (a *Annotations) end(b *state.RunFinished) {
 		n.Level = LevelError
 	}
 	if b.Status != state.Completed && a.o.Resume != "" {
-		n.Text = shorten(n.Text, mostAnnotation/2) + "\n" + a.o.Resume
+		n.Text = shorten(n.Text, mostAnnotation/2) + "\n" + onward(b, "", a.o.Resume)
 	}
 	a.Annotate(n)
 }

@@ -52,8 +52,8 @@ type scene struct {
 	agent, state string
 	began, shown time.Time // shown is the last line about it in the open
 	lines        reel.Reel
-	facts        string
-	opened       int // how often its group was
+	facts        string // to be told before anything else
+	opened       int    // how often its group was
 	doing
 	attempt int       // done so far
 	spent   state.USD // in them
@@ -186,7 +186,9 @@ func (j *Job) begin(e state.Event, b *state.StateStarted) error {
 	if b.SessionID != "" {
 		s.facts = "session " + b.SessionID + ", " + s.facts
 	}
-	j.tell(s, j.dim(cutMiddle(s.facts, vitalText)))
+	if j.o.Verbose {
+		j.tellFacts(s)
+	}
 	return err
 }
 
@@ -230,7 +232,7 @@ func (j *Job) play(s *scene, e state.Event) error {
 		s.stumbled(text, j.now)
 		s.attempt, s.spent, s.shown = b.Attempt, s.spent+b.CostUSD, j.now
 		for text := range strings.Lines(block(failedOutput(b))) {
-			j.tell(s, cutMiddle(text, vitalText))
+			j.tell(s, cutOutput(text, vitalText))
 		}
 		return j.words.Report(e)
 	default:
@@ -248,9 +250,18 @@ func (j *Job) line(text string) string {
 	return cut(text, saidWidth)
 }
 
+// tellFacts begins a group with where its state works, once.
+func (j *Job) tellFacts(s *scene) {
+	if facts := s.facts; facts != "" {
+		s.facts = ""
+		j.tell(s, j.dim(cutMiddle(facts, vitalText)))
+	}
+}
+
 // tell shows a line of the scene that is live, and keeps that of others. Its
-// text is plain.
+// text is plain. A state of which nothing is told has no group.
 func (j *Job) tell(s *scene, line string) {
+	j.tellFacts(s)
 	if j.live != s {
 		s.lines.Add(j.dim(name(s.agent)+" │") + " " + line)
 		return
@@ -350,7 +361,7 @@ func (j *Job) finish(b *state.RunFinished) error {
 	}
 	j.words.print(lastLine(b, j.budget, ""))
 	if b.Status != state.Completed && j.o.Resume != "" {
-		j.words.print(line{agent: runAgent, mark: "to go on:", text: j.o.Resume, rank: vital})
+		j.words.print(line{agent: runAgent, mark: "to go on:", text: onward(b, "", j.o.Resume), rank: vital})
 	}
 	return j.words.flush()
 }
@@ -359,7 +370,7 @@ func (j *Job) result(text string) {
 	half := reel.Limit{Bytes: mostReel / 2}
 	lines := reel.Reel{First: half, Last: half}
 	for line := range strings.Lines(keep(text, mostReel).String()) {
-		lines.Add(cut(line, vitalText))
+		lines.Add(cutOutput(line, vitalText))
 	}
 	lines.Each(j.print)
 }

@@ -185,6 +185,40 @@ func flooded(t *testing.T, agents int, verbose bool) string {
 	return log.String()
 }
 
+// TestJobKeepsTheLayoutOfOutput states that what tells something by its white
+// space, a result or the output of a command, has it in the job log too.
+func TestJobKeepsTheLayoutOfOutput(t *testing.T) {
+	text := state.Text("func f() {\n\treturn  1 \n}\n\n  - a    b\n  ::c\n\u3000::d")
+	want := []string{"func f() {", "    return  1", "}", "", "  - a    b", "  : :c", " : :d"}
+	for what, body := range map[string]state.Body{
+		"result":            &state.RunFinished{Status: state.Completed, Result: &text},
+		"output of command": &state.NodeAttempt{Attempt: 1, Results: []state.CommandResult{{Cmd: "make", RC: 1, Tail: string(text)}}},
+	} {
+		var log jobLog
+		j := NewJob(&log, JobOptions{})
+		report(t, j, state.Event{Time: nine, Agent: "main", State: "A.md", Body: body})
+		closed(t, j)
+		if !strings.Contains(strings.Join(log.prints, "\n"), strings.Join(want, "\n")) {
+			t.Errorf("%s %q: got lines %q, want %q among them", what, text, log.prints, want)
+		}
+	}
+}
+
+// TestJobHasNoEmptyGroups states that a state of which there is nothing to fold has
+// no group, unless somebody wants to know all.
+func TestJobHasNoEmptyGroups(t *testing.T) {
+	for verbose, want := range map[bool]int{false: 0, true: 1} {
+		var log jobLog
+		j := NewJob(&log, JobOptions{Verbose: verbose})
+		report(t, j, state.Event{Time: nine, Agent: "main", State: "A.sh", Body: &state.StateStarted{Kind: "script", Cwd: "/repo"}})
+		report(t, j, state.Event{Time: nine, Agent: "main", State: "A.sh", Body: &state.StateFinished{OK: true}})
+		closed(t, j)
+		if got := strings.Count(log.String(), "▼"); got != want {
+			t.Errorf("verbose %v, a script that says nothing: got %d groups, want %d\n%s", verbose, got, want, log.String())
+		}
+	}
+}
+
 // TestJobHostileText states that no text of others makes a line of the job log
 // more than a line to be read.
 func TestJobHostileText(t *testing.T) {

@@ -29,17 +29,38 @@ func plain(text string) string {
 	if strings.ContainsAny(text, "\x1b\u009b") {
 		text = escapes.ReplaceAllString(text, "")
 	}
-	text = strings.Join(strings.FieldsFunc(text, unicode.IsSpace), " ")
+	return graphic(strings.Join(strings.FieldsFunc(text, unicode.IsSpace), " "))
+}
+
+// graphic is the last step of plain: nothing that is not seen, no command.
+func graphic(text string) string {
 	text = strings.Map(func(r rune) rune {
 		if unicode.IsGraphic(r) {
 			return r
 		}
 		return -1
 	}, text)
-	if strings.HasPrefix(text, "::") {
-		text = ": " + text[1:]
+	if at := strings.TrimLeft(text, " "); strings.HasPrefix(at, "::") {
+		text = text[:len(text)-len(at)] + ": " + at[1:]
 	}
 	return strings.ReplaceAll(text, "##[", "# #[")
+}
+
+// laidOut is plain for a line of code or output: its white space stays, as
+// blanks, four for a tab.
+func laidOut(text string) string {
+	var b strings.Builder
+	for _, r := range text {
+		switch {
+		case r == '\t':
+			b.WriteString("    ")
+		case unicode.IsSpace(r):
+			b.WriteByte(' ')
+		default:
+			b.WriteRune(r)
+		}
+	}
+	return strings.TrimRight(graphic(b.String()), " ")
 }
 
 // cut returns text as one plain line of at most width columns; an ellipsis shows
@@ -55,16 +76,21 @@ func cut(text string, width int) string {
 
 // cutMiddle is cut for texts whose end matters as much as their beginning, as
 // that of an error which quotes the last lines of an output.
-func cutMiddle(text string, width int) string {
+func cutMiddle(text string, width int) string { return keepEnds(text, width, plain) }
+
+// cutOutput is cutMiddle for a line of what block returns, whose layout it keeps.
+func cutOutput(line string, width int) string { return keepEnds(line, width, laidOut) }
+
+func keepEnds(text string, width int, shown func(string) string) string {
 	if len(text) <= 2*mostBytes {
-		text = plain(text)
+		text = shown(text)
 		if columns(text) <= width {
 			return text
 		}
 	}
 	room := width - columns(ellipsis)
-	start := plain(text[:min(len(text), mostBytes)])
-	end := plain(text[max(0, len(text)-mostBytes):])
+	start := shown(text[:min(len(text), mostBytes)])
+	end := shown(text[max(0, len(text)-mostBytes):])
 	return head(start, room-room/2) + ellipsis + tail(end, room/2)
 }
 

@@ -142,14 +142,24 @@ func (s *Summary) goOn(b *strings.Builder, width int) {
 		b.WriteString("If the job has ended, it was cut off; to go on, " + hint + "\n\n")
 		return
 	case end == nil:
-	case end.Status == state.Failed:
-		hint = "mend the cause, then " + hint
-	case end.Status == state.OverBudget:
-		hint = "raise `budget`" + s.above() + ", then " + hint
-	case end.Status == state.OverIterations:
-		hint = fmt.Sprintf("raise `max-iterations` above %d, then %s", end.Iterations, hint)
+	default:
+		hint = onward(end, s.above(), hint)
 	}
 	b.WriteString("**Next:** " + hint + "\n\n")
+}
+
+// onward says what to do about a run that is not completed before one goes on
+// with it as resume says; above names the budget that was too small.
+func onward(end *state.RunFinished, above, resume string) string {
+	switch end.Status {
+	case state.Failed:
+		return "mend the cause, then " + resume
+	case state.OverBudget:
+		return "raise `budget`" + above + ", then " + resume
+	case state.OverIterations:
+		return fmt.Sprintf("raise `max-iterations` above %d, then %s", end.Iterations, resume)
+	}
+	return resume
 }
 
 // above names the budget that was too small.

@@ -14,11 +14,11 @@ import (
 	"github.com/raymond-action/raymond-action/runner/claude/claudetest"
 )
 
-// pollStage is a repository with issues to be examined, the author of which is a
+// pollStage is a repository with the one file that newcomers copy, and issues to be examined, the author of which is a
 // stranger.
 func pollStage(t *testing.T, numbers ...int) *Stage {
 	t.Helper()
-	s := New(t, Setup{Example: "scheduled-poll", Files: "-- greet.sh --\necho hello\n"})
+	s := New(t, Setup{Example: "scheduled-poll", Files: "-- greet.sh --\necho hello\n", Shipped: true})
 	s.addToExamine(numbers...)
 	return s
 }

@@ -81,6 +81,7 @@ func TestAnIssueBecomesAPullRequest(t *testing.T) {
 	if got := s.Forge.Git("show", "raymond/issue-7:greet.sh"); !strings.HasPrefix(got, "#!/bin/sh") {
 		t.Errorf("greet.sh after the second run: got %q, want its version", got)
 	}
+	wantSticky(t, s, "Completed")
 }
 
 // wantSticky checks the one comment on the issue.

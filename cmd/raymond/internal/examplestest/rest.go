@@ -142,15 +142,22 @@ func pageOf(r *http.Request, all []any) []any {
 	return all[from:min(from+size, len(all))]
 }
 
+// editComment tells, changes or removes a comment of any issue.
 func (f *Forge) editComment(w http.ResponseWriter, q Request, id string) {
 	for _, i := range f.issues {
-		for n := range i.Notes {
-			if q.Method == "PATCH" && strconv.Itoa(i.Notes[n].ID) == id {
-				i.Notes[n].Body = text(q.Body["body"])
-				answer(w, 200, i.Notes[n].json())
-				return
-			}
+		n := slices.IndexFunc(i.Notes, func(c Comment) bool { return strconv.Itoa(c.ID) == id })
+		switch {
+		case n < 0:
+			continue
+		case q.Method == "DELETE":
+			i.Notes = slices.Delete(i.Notes, n, n+1)
+			w.WriteHeader(http.StatusNoContent)
+			return
+		case q.Method == "PATCH":
+			i.Notes[n].Body = text(q.Body["body"])
 		}
+		answer(w, 200, i.Notes[n].json())
+		return
 	}
 	refuse(w, http.StatusNotFound, "Not Found")
 }

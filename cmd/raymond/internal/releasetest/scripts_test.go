@@ -60,7 +60,7 @@ func TestNotesAreThoseOfTheVersion(t *testing.T) {
 func TestReleaseHasAllFilesAndItsNotes(t *testing.T) {
 	r := newRemote(t)
 	bin := t.TempDir()
-	if err := os.WriteFile(filepath.Join(bin, "gh"), []byte("#!/bin/sh\nprintf '%s|' \"$@\"\n"), 0o755); err != nil {
+	if err := os.WriteFile(filepath.Join(bin, "gh"), []byte("#!/bin/sh\n[ \"$2\" != view ] || exit 1\nprintf '%s|' \"$@\"\n"), 0o755); err != nil {
 		t.Fatal(err)
 	}
 	r.env = append(r.env, "PATH="+bin+string(os.PathListSeparator)+os.Getenv("PATH"))
@@ -77,6 +77,22 @@ func TestReleaseHasAllFilesAndItsNotes(t *testing.T) {
 		want := flags + strings.Join(append(files, filepath.Join(dir, "SHA256SUMS")), "|") + "|"
 		if diff := cmp.Diff(want, r.must(t, "release-publish", version, dir)); diff != "" {
 			t.Errorf("gh for %s (-want +got):\n%s", version, diff)
+		}
+	}
+}
+
+// TestARepeatedPublishLeavesTheRelease: the job is repeated when what comes after it
+// in the job has failed, and must get there again. A draft is no release yet.
+func TestARepeatedPublishLeavesTheRelease(t *testing.T) {
+	for isDraft, want := range map[string]string{"false": "v1.2.0 is published already\n", "true": "create", "": "create"} {
+		r, bin := newRemote(t), t.TempDir()
+		gh := "#!/bin/sh\nif [ \"$2\" = view ]; then echo '" + isDraft + "'; [ -n '" + isDraft + "' ]; exit; fi\nprintf %s \"$2\"\n"
+		if err := os.WriteFile(filepath.Join(bin, "gh"), []byte(gh), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		r.env = append(r.env, "PATH="+bin+string(os.PathListSeparator)+os.Getenv("PATH"))
+		if got := r.must(t, "release-publish", "v1.2.0", fakes(t, "v1.2.0")); got != want {
+			t.Errorf("a release that is a draft: %q: got %q, want %q", isDraft, got, want)
 		}
 	}
 }

@@ -32,8 +32,11 @@ func inBubble(t *testing.T, test func(*scene)) {
 
 // start begins to post, with what an earlier poster has kept.
 func (s *scene) start() *Poster {
-	return Start(Options{API: s.service, Marker: marker, Kept: s.kept, Keep: func(k Kept) { s.kept = k }})
+	return Start(Options{API: s.service, Marker: marker, Kept: s.kept, Keep: s.keep})
 }
+
+// keep is told by the goroutines of several posters.
+func (s *scene) keep(k Kept) { s.locked(func() { s.kept = k }) }
 
 // finish ends a poster that has 30 s for its last text.
 func (s *scene) finish(p *Poster, text string) error {

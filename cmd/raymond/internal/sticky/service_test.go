@@ -34,6 +34,10 @@ type fate struct {
 	takes time.Duration     // before there is an answer
 }
 
+// mostAsked ends a test whose poster asks without a pause: the clock of its bubble
+// stands still meanwhile, and no time limit of the test's own is reached.
+const mostAsked = 10_000
+
 func newService() *service { return &service{last: 10, self: ours} }
 
 // answer is what carrying out a request has brought, by when it is looked at.
@@ -47,7 +51,9 @@ type answer struct {
 func (s *service) meet(ctx context.Context, what string, act func(*answer)) (answer, error) {
 	var got, late answer
 	s.mu.Lock()
-	s.asked = append(s.asked, what)
+	if s.asked = append(s.asked, what); len(s.asked) > mostAsked {
+		panic("asked without end, the last " + what)
+	}
 	f := fate{}
 	if s.fate != nil {
 		f = s.fate(what)

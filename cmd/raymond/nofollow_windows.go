@@ -1,0 +1,4 @@
+package main
+
+// noFollow has no counterpart on Windows, where links take privileges to make.
+const noFollow = 0
