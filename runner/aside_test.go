@@ -17,7 +17,7 @@ func TestSavedShowsWhatTheStoreHas(t *testing.T) {
 		w := newWorld(t, "LOOP.md", nil)
 		w.actor.slow, w.cfg.Deadline = 20*time.Second, time.Minute+time.Second
 		var seqs []int
-		w.cfg.Saved = func(run *state.Run, now time.Time) {
+		w.cfg.Saved = func(run *state.Run, now time.Time) bool {
 			seqs = append(seqs, run.Progress.Seq)
 			data, err := run.Encode()
 			if last := w.store.saves[len(w.store.saves)-1]; err != nil || !bytes.Equal(data, last) {
@@ -26,6 +26,7 @@ func TestSavedShowsWhatTheStoreHas(t *testing.T) {
 			if now.IsZero() {
 				t.Error("no time was given")
 			}
+			return false
 		}
 		if err := w.drive(false); err != nil {
 			t.Fatal(err)
@@ -37,6 +38,32 @@ func TestSavedShowsWhatTheStoreHas(t *testing.T) {
 		}
 		if !slices.Equal(seqs, want) {
 			t.Errorf("steps shown: got %v, want all but the last: %v", seqs, want)
+		}
+	})
+}
+
+// TestSavedIsShownAgain as long as that is asked for: who could not store a step
+// at once need not wait for the next one, which may take hours.
+func TestSavedIsShownAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, "END.md", nil)
+		w.actor.slow = time.Hour
+		var at []time.Duration
+		began := time.Now()
+		w.cfg.Saved = func(run *state.Run, now time.Time) bool {
+			at = append(at, now.Sub(began).Round(time.Second))
+			return now.Sub(began) < 5*time.Second
+		}
+		if err := w.drive(false); err != nil {
+			t.Fatal(err)
+		}
+		w.want(state.Completed)
+		var want []time.Duration
+		for n := range 6 {
+			want = append(want, time.Duration(n)*time.Second)
+		}
+		if !slices.Equal(at, want) {
+			t.Errorf("shown: got %v, want %v, and never again", at, want)
 		}
 	})
 }

@@ -95,6 +95,7 @@ func (r *Runner) ring(ctx context.Context) error {
 	if due(&r.alarms.tick) {
 		r.alarms.tick = now.Add(tickEvery)
 		r.cfg.Reporter.Tick(now)
+		r.showSaved()
 	}
 	if due(&r.alarms.grace) {
 		r.expired()

@@ -65,8 +65,9 @@ type Config struct {
 
 	// Saved, when not nil, is called by the owner after each step that did not
 	// end the run, once what it starts is under way. It must return soon, and
-	// must not keep the run.
-	Saved func(*state.Run, time.Time)
+	// must not keep the run. As long as it returns true it is shown the run again
+	// about every second, until there is another step.
+	Saved func(*state.Run, time.Time) (again bool)
 	// Aside brings what others have to tell about the run, to be reported as
 	// events that are part of no step.
 	Aside <-chan state.Body
@@ -109,6 +110,7 @@ type Runner struct {
 	alarms alarms
 	said   speeches
 	dirty  bool // the store has nothing of this part of the run yet
+	again  bool // Saved wants to see the run again
 }
 
 // New returns a Runner for a run that was made by state.New or read from a store.
@@ -232,10 +234,16 @@ func (r *Runner) advance(ctx context.Context, decide func(*state.Step)) error {
 		r.busy++
 		go r.work(ctx, o)
 	}
-	if r.cfg.Saved != nil && r.run.Progress.Status == state.Running {
-		r.cfg.Saved(r.run, r.now())
-	}
+	r.again = r.cfg.Saved != nil
+	r.showSaved()
 	return nil
+}
+
+// showSaved shows the saved run to who stores it elsewhere.
+func (r *Runner) showSaved() {
+	if r.again && r.run.Progress.Status == state.Running {
+		r.again = r.cfg.Saved(r.run, r.now())
+	}
 }
 
 // commit makes a step part of the run: on disk first, then in memory. The first

@@ -3,10 +3,13 @@
 package main
 
 import (
+	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/acttest"
 )
 
 // TestAKillAfterTheEndLosesNoEvent kills a job when the end of its run is on disk,
@@ -45,4 +48,22 @@ func TestPostIsNotSilentAboutARunThatItCannotStore(t *testing.T) {
 	if e := j.end(j.command("action-post")); e.code != exitCodes[classUsage] || !strings.Contains(e.stderr, "input budget") {
 		t.Errorf("post: got %v, want the fault of the input", e)
 	}
+}
+
+// TestALongStateDoesNotKeepAnEndedOneFromBeingStored: what has ended is stored an
+// interval later, and not only when the next state has ended too.
+func TestALongStateDoesNotKeepAnEndedOneFromBeingStored(t *testing.T) {
+	t.Parallel()
+	f := newForge(t)
+	repo := acttest.Repository(t, "-- wf/1_START.sh --\necho '<goto>LONG.sh</goto>'\n"+
+		"-- wf/LONG.sh --\nuntil [ -e \"$FLAG\" ]; do sleep 0.05; done; echo '<result>done</result>'\n")
+	flag := filepath.Join(t.TempDir(), "flag")
+	j := f.job(t, repo, 540).set("FLAG", flag).with("script-env", "FLAG", "checkpoint-interval", "1s")
+	c := j.start()
+	c.until("a checkpoint while LONG.sh is under way", func() bool { return len(f.All()) > 0 })
+	if got := f.checkpoints(t, nil)[0].run.Agents; len(got) != 1 || got[0].State != "LONG.sh" {
+		t.Errorf("agents in the checkpoint: got %+v, want one in LONG.sh", got)
+	}
+	j.site.write(flag, "")
+	j.end(c).wantOutputs(t, "status", "completed", "result", "done")
 }

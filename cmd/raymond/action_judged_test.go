@@ -120,7 +120,7 @@ func TestTwoThatWentOnWithTheSame(t *testing.T) {
 func TestARunUnderWayIsLeftAlone(t *testing.T) {
 	t.Parallel()
 	waits := strings.Replace(threeScripts, "echo middle", `until [ -e "$EFFECTS.go" ]; do sleep 0.01; done; echo middle`, 1)
-	s := newScene(t, strings.Replace(waits, "echo '<goto>MIDDLE", "sleep 1.1; echo '<goto>MIDDLE", 1))
+	s := newScene(t, waits)
 	j := s.job(1, "checkpoint-interval", "1s")
 	c := j.start()
 	c.until("a checkpoint of a run under way", func() bool { return len(s.forge.All()) == 1 })

@@ -151,20 +151,22 @@ func (x *action) bringToRest(ctx context.Context, d *drive) error {
 	return errors.Join(err, last)
 }
 
-// saveBeside has the run stored every now and then.
+// saveBeside has the run stored every now and then: what a step has brought, an
+// interval after the last time at the latest, however long the next one takes.
 func (x *action) saveBeside(d *drive, take func(*state.Run) (*image, error)) {
 	x.depot.saver = keep.NewSaver(keep.SaverOptions[*image]{
 		Save: x.depot.save, Stored: x.depot.slots.Stored, Interval: x.in.CheckpointInterval,
 	})
 	d.host.aside = asBodies(x.depot.saver.Events())
 	began := time.Now()
-	d.host.saved = func(run *state.Run, now time.Time) {
+	d.host.saved = func(run *state.Run, now time.Time) (again bool) {
 		if now.Sub(began) < x.in.CheckpointInterval || !x.depot.saver.Due(now) {
-			return
+			return true
 		}
 		if img, err := take(run); err == nil {
 			x.depot.saver.Start(img)
 		}
+		return false
 	}
 }
 

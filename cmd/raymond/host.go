@@ -16,7 +16,7 @@ type host struct {
 	claude          string              // the agent CLI; "" for the one on PATH
 	claudeArgs      []string            // more arguments for the agent CLI
 	noNewPrivs      bool                // agents can't gain privileges
-	saved           func(*state.Run, time.Time)
+	saved           func(*state.Run, time.Time) (again bool)
 	aside           <-chan state.Body
 	rest            func(*state.Run)                      // told the run at its end, before the reporters
 	install         func(context.Context) (string, error) // gets the agent CLI when there is none
