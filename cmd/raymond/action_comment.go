@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net/url"
 	"path"
-	"slices"
 	"time"
 
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/job"
@@ -120,14 +119,10 @@ func (c *comment) show() {
 	}
 }
 
-// finishComment has the comment say how the step ended, with what no event of the
-// run has told.
-func (x *action) finishComment(all []*fault) {
+// finishComment has the comment say how the step ended.
+func (x *action) finishComment() {
 	if x.comment == nil {
 		return
-	}
-	if i := slices.IndexFunc(all, func(f *fault) bool { return !x.isToldByEvents(f) }); i >= 0 {
-		x.summary.SetError(x.mask.Text(all[i].Error())) // before it is cut
 	}
 	ctx, cancel := x.commentTime()
 	defer cancel()

@@ -31,7 +31,7 @@ func (x *action) conclude(err error) error {
 	if err := x.output(all); err != nil {
 		all = append(all, &fault{class: classRuntime, where: "outputs", what: err.Error()})
 	}
-	x.finishComment(all)
+	x.finishPage(all)
 	if len(all) == 1 && all[0].class == classSuspended && !x.in.SuspendedIsFailure {
 		return nil
 	}

@@ -65,6 +65,9 @@ func TestCommandFilesAreTheStepsOwn(t *testing.T) {
 	if strings.Contains(e.summary, "injected") {
 		t.Errorf("summary: got %q, want nothing of a script's", e.summary)
 	}
+	if !strings.HasPrefix(e.summary, "## ❌ Error") || !strings.Contains(e.summary, "GITHUB_OUTPUT") {
+		t.Errorf("summary: got %.500q, want it to begin with what failed the step", e.summary)
+	}
 	pid, err := strconv.Atoi(strings.TrimSpace(j.read(filepath.Join(j.work, "daemon.pid"))))
 	if err != nil || alive(pid) {
 		t.Errorf("daemon %d: got it alive after the step (%v), want it gone", pid, err)

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -59,6 +60,21 @@ func (x *action) openPage(d *drive) error {
 	}
 	d.fan.Add("comment", x.comment)
 	return nil
+}
+
+// finishPage has summary and comment say how the step ended, with what no event
+// of the run has told.
+func (x *action) finishPage(all []*fault) {
+	if x.summary == nil {
+		return
+	}
+	if i := slices.IndexFunc(all, func(f *fault) bool { return !x.isToldByEvents(f) }); i >= 0 {
+		x.summary.SetError(x.mask.Text(all[i].Error())) // before it is cut
+		if err := x.summary.Close(); err != nil {
+			x.warn("step summary: " + err.Error())
+		}
+	}
+	x.finishComment()
 }
 
 // site is the address of the repository, "" where it is not known.
