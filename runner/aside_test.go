@@ -50,7 +50,7 @@ func TestSavedIsShownAgain(t *testing.T) {
 		w.actor.slow = time.Hour
 		var at []time.Duration
 		began := time.Now()
-		w.cfg.Saved = func(run *state.Run, now time.Time) bool {
+		w.cfg.Saved = func(_ *state.Run, now time.Time) bool {
 			at = append(at, now.Sub(began).Round(time.Second))
 			return now.Sub(began) < 5*time.Second
 		}
