@@ -51,22 +51,11 @@ func (x *action) putBack(ctx context.Context, d *drive, t *taken) (*state.Run, e
 	if err := x.placeTranscripts(d, t.found, where); err != nil {
 		return nil, err
 	}
-	if slices.Contains(heldBack(m), "transcripts") {
+	if slices.Contains(m.Lacks(), "transcripts") {
 		run.Forget(func(string) bool { return true })
 		x.notes = append(x.notes, "Agents began new conversations: the checkpoint lacked the transcripts of the old ones.")
 	}
 	return run, x.install(run, from)
-}
-
-// heldBack names what a checkpoint lacks of what there was.
-func heldBack(m *checkpoint.Manifest) []string {
-	var lacks []string
-	for _, l := range m.LeftOut {
-		if l.Held {
-			lacks = append(lacks, l.What)
-		}
-	}
-	return lacks
 }
 
 // placeTranscripts puts conversations where the agent CLI of this machine looks

@@ -193,7 +193,7 @@ func (d *depot) write(ctx context.Context, f *os.File, img *image) (checkpoint.W
 	if work.lost {
 		m.LeftOut = []checkpoint.LeftOut{{What: "workspace", Held: true}}
 	}
-	d.lacks = heldBack(&m)
+	d.lacks = m.Lacks()
 	parts = append(parts, work.parts...)
 	return checkpoint.Write(f, checkpoint.Writing{Manifest: m, Parts: parts, Keys: d.keys, Mask: d.mask.Fill})
 }

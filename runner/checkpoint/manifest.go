@@ -73,6 +73,18 @@ type LeftOut struct {
 	Held bool   `json:"held"` // there was something
 }
 
+// Lacks names what was not stored of what there was: a run that goes on from the
+// checkpoint has to do without it.
+func (m *Manifest) Lacks() []string {
+	var lacks []string
+	for _, l := range m.LeftOut {
+		if l.Held {
+			lacks = append(lacks, l.What)
+		}
+	}
+	return lacks
+}
+
 // Transcript is a conversation whose transcript is stored, as
 // transcripts/{Session}.jsonl.
 type Transcript struct {

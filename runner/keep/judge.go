@@ -149,12 +149,7 @@ func (f Facts) overLimit(m *checkpoint.Manifest) Verdict {
 
 // leftOut refuses to go on without what was not stored.
 func (f Facts) leftOut(m *checkpoint.Manifest) Verdict {
-	var held []string
-	for _, l := range m.LeftOut {
-		if l.Held {
-			held = append(held, l.What)
-		}
-	}
+	held := m.Lacks()
 	if len(held) == 0 || f.ResumeWithoutTranscript {
 		return Verdict{Action: TakeUp}
 	}
