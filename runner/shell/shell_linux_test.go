@@ -323,7 +323,9 @@ func TestDebugFolderHasTheInvocation(t *testing.T) {
 func TestInterruptReachesWhatTheScriptRuns(t *testing.T) {
 	t.Parallel()
 	inner := `trap "echo cleaned up >&2; exit" INT; echo ready >&2; while :; do sleep 0.05; done`
-	o, w := order(t, "A.sh", "/bin/bash -c '"+inner+"'; sleep 1000"), newWatcher()
+	// Without a trap of its own the outer bash dies of a signal that comes before it
+	// has begun to wait.
+	o, w := order(t, "A.sh", "trap 'exit 130' INT; /bin/bash -c '"+inner+"'; sleep 1000"), newWatcher()
 	o.Telling = runner.TellAll
 	ctx, cancel := context.WithCancelCause(context.Background())
 	go func() {
