@@ -2,6 +2,7 @@ package protocol
 
 import (
 	"path"
+	"slices"
 	"strings"
 	"time"
 
@@ -33,7 +34,7 @@ func NewConvergence(doneWhen []string) Convergence {
 // frontmatter or transition tags of its own. To be called right after Load.
 func (w *Workflow) Loop(c Convergence) bool {
 	s, ok := w.states[w.entry]
-	if !ok || s.Kind != Prompt || s.Marked {
+	if !ok || s.Kind != Prompt || s.Marked || s.Keyed {
 		return false
 	}
 	s.Policy.Plain, s.Policy.Convergence = true, &c
@@ -132,10 +133,30 @@ func (f *front) protect(n *yaml.Node) {
 				break
 			}
 		}
+		if why := outside(pattern); why != "" {
+			f.fault(n.Content[i], "wrong-value", "%s protects nothing: %s", quote(pattern), why).Hint =
+				"write patterns relative to the agent's directory, without .."
+		}
 		if !closesBraces(pattern) {
 			f.fault(n.Content[i], "wrong-value", "%s is no pattern of files: its braces do not match", quote(pattern))
 		}
 	}
+}
+
+// outside says why a pattern can match no file of the directory that it is for,
+// or "".
+func outside(pattern string) string {
+	parts := strings.FieldsFunc(pattern, func(r rune) bool { return strings.ContainsRune("/{},", r) })
+	start := strings.TrimLeft(pattern, "{,")
+	switch {
+	case slices.Contains(parts, ".."):
+		return "it leads out of the agent's directory"
+	case strings.HasPrefix(start, "/") || strings.Contains(pattern, "{/") || strings.Contains(pattern, ",/"):
+		return "it is absolute"
+	case len(start) > 2 && start[1] == ':' && (start[2] == '/' || start[2] == '\\'):
+		return "it is absolute"
+	}
+	return ""
 }
 
 // closesBraces reports whether each brace of a pattern has its other one.

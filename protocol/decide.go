@@ -41,6 +41,9 @@ func (w *Workflow) Decide(from, text string) (Decision, []Problem) {
 	return d, nil
 }
 
+// NoTag is the code of the Problem of a message without a tag.
+const NoTag = "no-tag"
+
 // decideImplicit handles a message without a tag.
 func (w *Workflow) decideImplicit(s *State, found scanned) (Decision, []Problem) {
 	if t, ok := w.implicit(s); ok {
@@ -50,7 +53,7 @@ func (w *Workflow) decideImplicit(s *State, found scanned) (Decision, []Problem)
 		}
 		return Decision{Spawns: spawn, Then: move}, nil
 	}
-	p := Problem{Code: "no-tag", Message: "there is no transition tag"}
+	p := Problem{Code: NoTag, Message: "there is no transition tag"}
 	if u := found.unclosed; u != nil {
 		p.Message += fmt.Sprintf(": <%s> at %s is not closed", u.Verb, u.Pos)
 		p.Hint = fmt.Sprintf("close it with </%s>", u.Verb)
@@ -76,10 +79,36 @@ func (w *Workflow) tooMany(s *State, tags []written) *Problem {
 		message += " and more"
 	}
 	p := &Problem{Pos: tags[1].Pos, Code: "several-tags", Message: message, Hint: "write exactly one"}
-	if s.Policy.allowsManyForks() {
+	switch {
+	case s.Policy.allowsManyForks():
 		p.Hint = "write exactly one, or nothing but forks"
+	case !others:
+		p.Message += "; several forks at once need " + manyForks(s.Kind)
 	}
 	return p
+}
+
+// manyForks is how a state asks for several forks at once.
+func manyForks(k Kind) string {
+	if k == Script {
+		return "the comment # raymond: many_forks=true in the script"
+	}
+	return "many: true in the fork entry of allowed_transitions"
+}
+
+// brokenState is the code of a target that exists and can't be run.
+const brokenState = "broken-state"
+
+// Broken returns the problem among those of Decide that names a state which
+// exists and can't be run, nil when there is none. To ask again would not help:
+// the workflow is wrong, not the message.
+func Broken(problems []Problem) *Problem {
+	for i, p := range problems {
+		if p.Code == brokenState {
+			return &problems[i]
+		}
+	}
+	return nil
 }
 
 // transition checks one tag against the workflow and the state's policy.
@@ -144,7 +173,7 @@ func (w *Workflow) runnable(t Tag, part, target string) (string, []Problem) {
 	name, problem := w.Resolve(strings.TrimSpace(target))
 	if problem == nil && len(w.states[name].Problems) > 0 {
 		problem = &Problem{
-			Code:    "broken-state",
+			Code:    brokenState,
 			Message: fmt.Sprintf("state %s can't be run: %v", quote(name), w.states[name].Problems[0]),
 		}
 	}

@@ -106,10 +106,8 @@ func (d *reading) exitOf(t written) Exit {
 		return e
 	}
 	e.Target = d.goal(t.Body)
-	if part := requiredOf[t.Verb]; part != "" {
-		name, known := t.Attrs[part]
+	if name, known := t.Attrs[requiredOf[t.Verb]]; known {
 		e.After = d.goal(name)
-		e.After.Open = e.After.Open || !known
 	}
 	return e
 }

@@ -61,6 +61,20 @@ var keyNames = slices.Sorted(maps.Keys(keys))
 
 func isKey(name string) bool { return slices.Contains(keyNames, name) }
 
+// isOwnKey reports whether a key means that a file is a state of ours: other
+// tools that read frontmatter don't have it.
+func isOwnKey(name string) bool {
+	switch name {
+	case "done_when", "max_attempts", "max_ralph_iters", "on_exhausted", "permission_mode", "disallowed_tools", "result_schema":
+		return true
+	}
+	return strings.HasPrefix(name, "allowed_") && isKey(name)
+}
+
+// notBuilt are keys that the language will have. In a state that is reached they
+// are errors until they work: to ignore one would change what the author meant.
+var notBuilt = []string{"agent", "input_schema", "job", "on_comment", "result_schema"}
+
 // parseFrontmatter reads the text between the --- lines into the policy.
 func (s *State) parseFrontmatter(text string) {
 	if len(text) > maxFront {
@@ -70,13 +84,13 @@ func (s *State) parseFrontmatter(text string) {
 	// The empty line stands for the opening ---, so that lines count as in the file.
 	root, line, err := ParseYAML("\n" + text)
 	if err != nil {
-		s.Marked = s.Marked || namesKey(text)
+		s.claim(text)
 		s.fault(Pos{Line: line}, "yaml", "malformed YAML: %v", err)
 		return
 	}
 	f := &front{state: s, left: maxNodes, seen: map[string]*yaml.Node{}, loop: NewConvergence(nil)}
 	if root = f.expand(root, 0); root == nil || isNull(root) {
-		s.Marked = s.Marked || namesKey(text)
+		s.claim(text)
 		return
 	}
 	if root.Kind != yaml.MappingNode {
@@ -87,15 +101,29 @@ func (s *State) parseFrontmatter(text string) {
 	f.finish()
 }
 
-// namesKey reports whether a line of a frontmatter that can't be read names one
-// of our keys.
-func namesKey(text string) bool {
+// claim notes which keys the lines of a frontmatter name that can't be read.
+func (s *State) claim(text string) {
+	s.Keyed = s.Keyed || namesKey(text, isKey)
+	s.Owned = s.Owned || namesKey(text, isOwnKey)
+}
+
+// namesKey reports whether a line of a frontmatter names one of some keys.
+func namesKey(text string, is func(key string) bool) bool {
 	for line := range strings.Lines(text) {
-		if key, _, ok := strings.Cut(line, ":"); ok && isKey(strings.ToLower(strings.TrimSpace(key))) {
+		if is(keyOf(line)) {
 			return true
 		}
 	}
 	return false
+}
+
+// keyOf returns the key that a line of YAML begins with, in lower case.
+func keyOf(line string) string {
+	key, _, ok := strings.Cut(line, ":")
+	if !ok {
+		return ""
+	}
+	return strings.ToLower(strings.Trim(key, " \t\"'{"))
 }
 
 // top reads the keys of the frontmatter.
@@ -110,7 +138,8 @@ func (f *front) top(root *yaml.Node) {
 func (f *front) key(key, value *yaml.Node) {
 	name, lower := key.Value, strings.ToLower(key.Value)
 	set, known := keys[name]
-	f.state.Marked = f.state.Marked || isKey(lower)
+	f.state.Keyed = f.state.Keyed || isKey(lower)
+	f.state.Owned = f.state.Owned || isOwnKey(lower)
 	if known {
 		f.seen[name] = key
 	}
@@ -121,6 +150,9 @@ func (f *front) key(key, value *yaml.Node) {
 		set(f, value)
 	case isKey(lower):
 		f.fault(key, "wrong-case", "unknown key %s", quote(name)).Hint = "write " + lower
+	case slices.Contains(notBuilt, lower):
+		f.fault(key, "not-built", "the key %s doesn't work yet in this version", quote(name)).Hint =
+			"remove it: what it asks for would not be done"
 	default:
 		f.warn(key, "unknown-key", "unknown key %s", quote(name)).Hint = didYouMean(name, keyNames)
 	}
@@ -192,6 +224,9 @@ func yamlFault(text string, err error) (int, string) {
 		return 1, err.Error()
 	}
 	line, _ := strconv.Atoi(m[1])
+	if at := tabIndented(text, line); at > 0 {
+		return at, "there is a tab in the indentation, where YAML allows only blanks"
+	}
 	if yamlParser().MatchString(m[2]) {
 		line++ // the library counts lines from 0 in errors of its parser, from 1 in those of its scanner
 	}
@@ -199,6 +234,19 @@ func yamlFault(text string, err error) (int, string) {
 		line = 1 + strings.Count(text[:max(0, strings.Index(text, "*"+a[1]))], "\n")
 	}
 	return min(max(line, 1), 1+strings.Count(text, "\n")), m[2]
+}
+
+// tabIndented returns the line with a tab in its indentation that the parser
+// stumbled over at about the given line, 0 when there is none.
+func tabIndented(text string, line int) int {
+	for i, l := range strings.Split(text, "\n") {
+		number := i + 1
+		indent := l[:len(l)-len(strings.TrimLeft(l, " \t"))]
+		if strings.Contains(indent, "\t") && len(indent) < len(strings.TrimRight(l, "\r")) && number >= line-1 && number <= line+1 {
+			return number
+		}
+	}
+	return 0
 }
 
 // expand returns a copy of the tree in which aliases are replaced by what they

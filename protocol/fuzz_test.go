@@ -75,7 +75,7 @@ func FuzzDecide(f *testing.F) {
 	}
 	var flows []*Workflow
 	for _, p := range policies {
-		w, problems := Load(mapFS(map[string]string{"START.md": p, "B.md": "", "C.md": "", "D.sh": "", "BAD.md": "<FF>"}), LoadOptions{Platform: Unix})
+		w, problems := Load(mapFS(map[string]string{"START.md": p + "x", "B.md": "x", "C.md": "x", "D.sh": "", "BAD.md": "<FF>"}), LoadOptions{Platform: Unix})
 		if problems != nil {
 			f.Fatal(problems)
 		}

@@ -31,13 +31,18 @@ type LintOptions struct {
 	LoadOptions
 	// Meta names the metadata that runs will be given.
 	Meta []string
+	// Loop says that the entry is a plain prompt that is repeated until commands
+	// say that it is done: it needs no way on.
+	Loop bool
 }
 
 // Lint reads a workflow as Load does and returns what is wrong with it and what
-// looks wrong, sorted by file and place. Errors are about the entry, targets,
-// the attributes of tags, frontmatter and options; everything else is a warning
-// or a hint. It looks at the states that the entry leads to and, unless a single
-// file is the entry, at every other file that is meant as a state.
+// looks wrong, sorted by file and place. Errors are what forbids a start, and
+// what is wrong with targets and the attributes of tags where the entry leads;
+// everything else is a warning or a hint, as are the tags that a policy or a
+// code block makes an example. It looks at the states that the entry leads to
+// and, unless a single file is the entry, at every other file that is meant as a
+// state.
 func Lint(fsys fs.FS, o LintOptions) []Finding {
 	w, problems := Load(fsys, o.LoadOptions)
 	l := &linter{Chart: w.Chart(), o: o}
@@ -47,6 +52,7 @@ func Lint(fsys fs.FS, o LintOptions) []Finding {
 		}
 	}
 	l.ends = l.endings()
+	l.blind = slices.ContainsFunc(w.names, func(n string) bool { return l.reached[n] && len(w.states[n].Problems) > 0 })
 	l.names = l.suppliedNames()
 	for _, name := range w.names {
 		if l.looksAt(name) {
@@ -72,6 +78,7 @@ type linter struct {
 	o     LintOptions
 	ends  map[string]bool // states from which a result can be reached
 	names map[string]bool // what any template may be filled with; nil: unknown
+	blind bool            // a state that is reached can't be read, so that more may be reached
 	found []Finding
 }
 
@@ -91,22 +98,45 @@ func (l *linter) warn(s *State, pos Pos, p Problem) {
 // looksAt reports whether a file is checked. Beside a single file may lie other
 // workflows.
 func (l *linter) looksAt(name string) bool {
-	return l.reached[name] || l.o.Entry == "" && l.isMeant(name)
+	return l.reached[name] || l.o.Entry == "" && l.isMeant(name) ||
+		slices.ContainsFunc(l.w.states[name].Problems, func(p Problem) bool { return l.w.forbids(name, p) })
 }
 
-// state checks one state.
+// isOffTheWay reports whether nothing leads to a state.
+func (l *linter) isOffTheWay(name string) bool { return l.w.entry != "" && !l.reached[name] }
+
+// unreadable are the codes of problems that leave nothing to be said of a state.
+var unreadable = []string{"duplicate-key", "frontmatter", "misplaced", "not-regular", "not-utf8", "unreadable", "yaml"}
+
+// isUnreadable reports whether nothing else can be said of a state than what is
+// wrong with its file.
+func (s *State) isUnreadable() bool {
+	return slices.ContainsFunc(s.Problems, func(p Problem) bool { return slices.Contains(unreadable, p.Code) })
+}
+
+// state checks one state. What a file that can't be read seems to say is not
+// looked at: one fault is one finding.
 func (l *linter) state(d *reading) {
 	for _, p := range d.s.Problems {
-		l.add(SeverityError, p)
+		severity := SeverityError
+		if l.isOffTheWay(d.s.Name) && !l.w.forbids(d.s.Name, p) {
+			severity = SeverityWarning
+		}
+		l.add(severity, p)
 	}
 	for _, p := range d.s.Warnings {
 		l.add(SeverityWarning, p)
 	}
-	if l.w.entry != "" && !l.reached[d.s.Name] {
+	if d.s.isUnreadable() || len(d.s.Problems) > 0 && l.isOffTheWay(d.s.Name) {
+		return
+	}
+	if l.isOffTheWay(d.s.Name) && !l.blind {
 		l.warn(d.s, Pos{}, Problem{Code: "unreachable", Message: "nothing leads to this state",
 			Hint: "name it in a tag or a policy, or move it out of the folder"})
 	}
 	l.tags(d)
+	l.wrongCase(d)
+	l.forks(d)
 	l.templates(d.s)
 	if len(d.s.Problems) > 0 {
 		return
@@ -120,13 +150,14 @@ func (l *linter) state(d *reading) {
 
 // tags checks the tags in the text of a state.
 func (l *linter) tags(d *reading) {
-	severity := SeverityError
-	if d.s.Kind == Prompt && d.s.Line == 1 && !l.reached[d.s.Name] && l.w.entry != "" {
-		severity = SeverityWarning // perhaps it only talks about tags
-	}
+	code := d.code()
 	for _, t := range d.tags {
 		if isExample(t) {
 			continue
+		}
+		severity := SeverityError
+		if d.s.Policy.Restricted || l.isOffTheWay(d.s.Name) || code.has(t.Pos) {
+			severity = SeverityWarning // perhaps it only talks about tags
 		}
 		for _, p := range t.problems {
 			if p.File = d.s.Name; !d.isComposed(t) {
@@ -201,9 +232,10 @@ func (l *linter) deadEnd(d *reading) {
 		l.add(SeverityHint, Problem{File: d.s.Name, Code: "no-tag",
 			Message: "no transition tag is in sight; on every path the script must print one"})
 	case d.s.Policy.Restricted: // nothing-allowed says it, or each tag is a finding
+	case d.s.Name == l.w.entry && l.o.Loop:
 	case !opening().MatchString(d.s.Body):
 		hint := "tell the agent how to end, as in <result>…</result>"
-		if d.s.Name == l.w.entry && !d.s.Marked {
+		if d.s.Name == l.w.entry && !d.s.Marked && !d.s.Keyed {
 			hint += ", or run it with --done-when"
 		}
 		l.warn(d.s, Pos{Line: d.s.Line}, Problem{Code: "dead-end",

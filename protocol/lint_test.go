@@ -24,6 +24,8 @@ func TestLint(t *testing.T) {
 	golden(t, "lint", func(_ *testing.T, files map[string]string) string {
 		platforms := strings.Fields(take(files, "platform"))
 		o := LintOptions{Meta: strings.Fields(take(files, "meta")), LoadOptions: optionsOf(files)}
+		_, o.Loop = files["loop"]
+		delete(files, "loop")
 		delete(files, "want")
 		if len(platforms) < 2 {
 			o.Platform = Platform(append(platforms, "unix")[0])
@@ -45,6 +47,7 @@ var lintCodes = []string{
 	"no-state", "ambiguous", "wrong-platform", "bad-target", "bad-tag", "entry",
 	"unknown-key", "wrong-case", "wrong-type", "wrong-value", "yaml", "frontmatter", "duplicate-key", "not-utf8",
 	"crlf", "option", "not-regular", "nothing-allowed", "no-done-when", "short-max",
+	"empty", "misplaced", "not-built", "several-forks", "tag-case",
 }
 
 // TestEveryFindingHasAFilePair keeps each kind of finding shown by some pair.

@@ -144,7 +144,7 @@ func (l *linter) suppliedNames() map[string]bool {
 		names[n] = true
 	}
 	for name, d := range l.readings {
-		if l.IsOpaque(name) && l.reached[name] {
+		if (l.IsOpaque(name) || d.s.isUnreadable()) && l.reached[name] {
 			return nil
 		}
 		for _, t := range d.tags {
@@ -216,7 +216,7 @@ func (l *linter) isSupplied(s *State, name string) bool {
 // repeats reports whether a state has done_when, or can be given it on the
 // command line.
 func (l *linter) repeats(s *State) bool {
-	return s.Policy.Convergence != nil || s.Name == l.w.entry && !s.Marked
+	return s.Policy.Convergence != nil || s.Name == l.w.entry && !s.Marked && !s.Keyed
 }
 
 // takesOver reports whether some state names this one in on_exhausted.

@@ -52,6 +52,14 @@ func quote(s string) string {
 	return strconv.Quote(s[:cut]) + "…"
 }
 
+// shorten returns s, cut to the length that a message repeats.
+func shorten(s string) string {
+	if len(s) <= shown {
+		return s
+	}
+	return strings.ToValidUTF8(s[:shown], "") + "…"
+}
+
 // quoteAll joins at most ten names, each quoted, and says how many are left out.
 func quoteAll(names []string) string {
 	const most = 10

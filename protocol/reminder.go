@@ -82,13 +82,10 @@ func shortExamples(v Verb, targets []string) []Tag {
 	if v == Result || targets == nil {
 		return []Tag{one}
 	}
-	if requiredOf[v] != "" && len(targets) > 1 {
-		return []Tag{one}
-	}
 	var tags []Tag
 	for _, target := range targets {
 		r := Rule{Target: target}
-		if requiredOf[v] != "" {
+		if requiredOf[v] != "" && len(targets) == 1 {
 			r.Return, r.Next = target, target
 		}
 		tags = append(tags, r.example(v))

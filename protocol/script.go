@@ -1,6 +1,7 @@
 package protocol
 
 import (
+	"slices"
 	"strings"
 	"time"
 )
@@ -77,8 +78,20 @@ func (s *State) setOption(name, value string, pos Pos) {
 			s.fault(pos, "option", "many_forks is %s, not true or false", quote(value))
 		}
 	default:
-		s.fault(pos, "option", "unknown option %s", quote(name)).Hint = didYouMean(name, scriptOptions)
+		s.unknownOption(name, pos)
 	}
+}
+
+// optionsNotBuilt are options that the language will have.
+var optionsNotBuilt = []string{"cage", "job", "on_comment"}
+
+func (s *State) unknownOption(name string, pos Pos) {
+	if slices.Contains(optionsNotBuilt, name) {
+		s.fault(pos, "not-built", "the option %s doesn't work yet in this version", quote(name)).Hint =
+			"remove it: what it asks for would not be done"
+		return
+	}
+	s.fault(pos, "option", "unknown option %s", quote(name)).Hint = didYouMean(name, scriptOptions)
 }
 
 func (s *State) durationOption(name, value string, pos Pos) *time.Duration {
@@ -93,5 +106,5 @@ func (s *State) durationOption(name, value string, pos Pos) *time.Duration {
 // parseDuration reads a Go duration that is longer than zero.
 func parseDuration(s string) (time.Duration, bool) {
 	d, err := time.ParseDuration(s)
-	return d, err == nil && d > 0
+	return d, err == nil && d > 0 && !strings.HasPrefix(s, "+")
 }

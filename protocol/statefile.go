@@ -61,6 +61,10 @@ func (s *State) fault(pos Pos, code, format string, args ...any) *Problem {
 
 const byteOrderMark = "\ufeff"
 
+// maxForeign is the most bytes of a file whose frontmatter is checked though
+// nothing names the file.
+const maxForeign = 1 << 20
+
 // parse fills in the state from the bytes of its file.
 func (s *State) parse(data []byte) {
 	sum := sha256.Sum256(data)
@@ -78,7 +82,9 @@ func (s *State) parse(data []byte) {
 	default:
 		s.parseScript(text)
 	}
+	s.Owned = s.Owned && len(data) <= maxForeign
 	s.addTagReferences()
+	s.Marked = s.Marked || s.Owned
 }
 
 // invalidUTF8 returns the offset of the first byte that is no UTF-8, or -1.
@@ -96,16 +102,23 @@ func invalidUTF8(data []byte) int {
 // parsePrompt splits off the frontmatter and reads it.
 func (s *State) parsePrompt(text string) {
 	front, body, fenced := splitFrontmatter(text)
-	if !fenced {
-		if looksOpen(text) {
-			s.Marked = true
-			s.fault(Pos{Line: 1}, "frontmatter", "the frontmatter has no closing ---")
-		}
-		return
+	switch {
+	case fenced:
+		s.Body = body
+		s.Line = 1 + strings.Count(text[:len(text)-len(body)], "\n")
+		s.parseFrontmatter(front)
+	case looksOpen(text):
+		s.Owned = true
+		s.fault(Pos{Line: 1}, "frontmatter", "the frontmatter has no closing ---")
 	}
-	s.Body = body
-	s.Line = 1 + strings.Count(text[:len(text)-len(body)], "\n")
-	s.parseFrontmatter(front)
+	if line := misplacedPolicy(s.Body, s.Line); line > 0 && len(s.Problems) == 0 {
+		s.Owned = s.Owned || !documentation().MatchString(Stem(s.Name))
+		s.fault(Pos{Line: line}, "misplaced", "a policy begins here, not at the very top of the file, so the agent would get it as text").Hint =
+			"move its first --- to the first line of the file"
+	}
+	if strings.TrimSpace(s.Body) == "" && len(s.Problems) == 0 {
+		s.fault(Pos{Line: s.Line}, "empty", "the prompt is empty").Hint = "write what the agent should do"
+	}
 }
 
 // splitFrontmatter cuts text at the --- line that closes its frontmatter. The
@@ -134,9 +147,10 @@ func looksOpen(text string) bool {
 	if !isFence(line) {
 		return false
 	}
-	line, _, _ = strings.Cut(strings.TrimLeft(rest, " \t\r\n"), "\n")
-	key, _, found := strings.Cut(line, ":")
-	return found && isKey(strings.ToLower(strings.TrimSpace(key)))
+	rest = strings.TrimLeft(rest, " \t\r\n")
+	block, _, _ := strings.Cut(strings.ReplaceAll(rest, "\r\n", "\n"), "\n\n")
+	line, _, _ = strings.Cut(rest, "\n")
+	return isKey(keyOf(line)) || namesKey(block, isOwnKey)
 }
 
 // addTagReferences notes the states that the tags in the body name.

@@ -143,6 +143,9 @@ func check(t Tag, h *head) written {
 			fault(f)
 		}
 	}
+	if f := clash(w.Tag); f != "" {
+		fault(f)
+	}
 	if name := requiredOf[t.Verb]; name != "" {
 		if _, ok := w.Attrs[name]; !ok {
 			fault(fmt.Sprintf("attribute %q is missing", name))
@@ -159,7 +162,24 @@ func faultOfName(v Verb, name string) string {
 	case v != Fork:
 		return "it has no attribute " + quote(name)
 	case !isVariable(name):
-		return fmt.Sprintf("attribute %s is no name of letters, digits and _", quote(name))
+		return fmt.Sprintf("attribute %s is no name of letters, digits, _ and -", quote(name))
+	}
+	return ""
+}
+
+// clash names two variables of a fork that would be the same one in the
+// environment of a script, or returns "".
+func clash(t Tag) string {
+	if t.Verb != Fork {
+		return ""
+	}
+	names := map[string]string{}
+	for _, name := range slices.Sorted(maps.Keys(variables(t))) {
+		key := strings.ToUpper(strings.ReplaceAll(name, "-", "_"))
+		if other, taken := names[key]; taken {
+			return fmt.Sprintf("the attributes %s and %s are the same variable, RAYMOND_VAR_%s, to a script", quote(other), quote(name), shorten(key))
+		}
+		names[key] = name
 	}
 	return ""
 }
@@ -167,7 +187,7 @@ func faultOfName(v Verb, name string) string {
 // isVariable reports whether name can be a variable of a forked agent.
 func isVariable(name string) bool {
 	for _, c := range []byte(name) {
-		if c != '_' && !isAlphanumeric(c) {
+		if c != '_' && c != '-' && !isAlphanumeric(c) {
 			return false
 		}
 	}

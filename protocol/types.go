@@ -23,7 +23,7 @@ type Pos struct {
 }
 
 // Problem is a fault that the author of a message or of a workflow file can
-// mend. It is data, not an error.
+// fix. It is data, not an error.
 type Problem struct {
 	File    string `json:"file,omitempty"` // "" for an agent's message
 	Pos     Pos    `json:"pos,omitzero"`
@@ -70,8 +70,14 @@ type State struct {
 	Problems []Problem
 	// Warnings are for lint: unknown frontmatter keys.
 	Warnings []Problem
-	// Marked says that the file has one of our frontmatter keys, an options
-	// comment or a transition tag, so that it is meant as a state.
+	// Owned says that a prompt has a frontmatter key that is ours alone, so that
+	// it is checked at the start whether or not anything names it.
+	Owned bool
+	// Keyed says that a prompt has a frontmatter key of ours, which other tools
+	// may have too.
+	Keyed bool
+	// Marked says that the file has a frontmatter key that is ours alone, an
+	// options comment or a transition tag, so that it is meant as a state.
 	Marked bool
 	// References are the states that the policy and the tags in the body name.
 	References []Reference

@@ -26,10 +26,11 @@ type LoadOptions struct {
 	Platform Platform
 }
 
-// Load reads the state files directly in the root of fsys, each once. The
-// Problems are those that forbid a start: of the entry, and of the states that
-// can be reached from it. The Workflow is never nil; with Problems it serves
-// inspection only.
+// Load reads the state files directly in the root of fsys, each once: any of
+// them can be a target when the workflow runs. The Problems are those that
+// forbid a start: of the entry, of the states that can be reached from it, and
+// of every policy that is unmistakably ours. The Workflow is never nil; with
+// Problems it serves inspection only, and resuming runs that stand elsewhere.
 func Load(fsys fs.FS, o LoadOptions) (*Workflow, []Problem) {
 	w := &Workflow{platform: o.Platform, states: map[string]*State{}}
 	files, problem := stateFiles(fsys)
@@ -37,17 +38,11 @@ func Load(fsys fs.FS, o LoadOptions) (*Workflow, []Problem) {
 		return w, []Problem{*problem}
 	}
 	w.setNames(files)
-	entry, problem := w.findEntry(o.Entry)
+	w.read(fsys, files)
+	w.entry, problem = w.findEntry(o.Entry)
 	if problem != nil {
-		w.read(fsys, files)
 		return w, []Problem{*problem}
 	}
-	w.entry = entry
-	if o.Entry != "" && w.isAlone(fsys, files[entry]) {
-		files = map[string]fs.DirEntry{entry: files[entry]}
-		w.setNames(files)
-	}
-	w.read(fsys, files)
 	w.reachable = w.reach()
 	return w, w.faults()
 }
@@ -75,13 +70,10 @@ func (w *Workflow) setNames(files map[string]fs.DirEntry) {
 	}
 }
 
-// read reads the files that have not been read yet, and checks that what their
-// policies name exists.
+// read reads the files, and checks that what their policies name exists.
 func (w *Workflow) read(fsys fs.FS, files map[string]fs.DirEntry) {
 	for _, name := range w.names {
-		if w.states[name] == nil {
-			w.states[name] = readState(fsys, files[name])
-		}
+		w.states[name] = readState(fsys, files[name])
 		w.checkPolicy(w.states[name])
 	}
 }
@@ -112,17 +104,6 @@ func (w *Workflow) findEntry(file string) (string, *Problem) {
 		Hint: "rename the first state, or start from its file"}
 }
 
-// isAlone reads the entry and reports whether it names no other state of its
-// folder, so that it is a workflow by itself.
-func (w *Workflow) isAlone(fsys fs.FS, d fs.DirEntry) bool {
-	s := readState(fsys, d)
-	w.states[s.Name] = s
-	return !slices.ContainsFunc(s.References, func(r Reference) bool {
-		name, _ := w.Resolve(r.Name)
-		return name != s.Name
-	})
-}
-
 // checkPolicy notes the states that a policy names and that can't be had. The
 // state of on_exhausted is resolved: no tag will ever be checked for it.
 func (w *Workflow) checkPolicy(s *State) {
@@ -143,11 +124,27 @@ func (w *Workflow) checkPolicy(s *State) {
 // faults returns what forbids a start.
 func (w *Workflow) faults() []Problem {
 	var problems []Problem
-	for _, name := range w.reachable {
-		problems = append(problems, w.states[name].Problems...)
+	for _, name := range w.names {
+		for _, p := range w.states[name].Problems {
+			if w.forbids(name, p) {
+				problems = append(problems, p)
+			}
+		}
 	}
 	return problems
 }
+
+// forbids reports whether a problem of a state forbids a start. Where nothing
+// leads to the state only a policy that is wrong does, when it is unmistakably
+// ours: an agent may find such a state by itself.
+func (w *Workflow) forbids(name string, p Problem) bool {
+	s := w.states[name]
+	return slices.Contains(w.reachable, name) || s.Owned && !slices.Contains(onlyWhereReached, p.Code)
+}
+
+// onlyWhereReached are the codes of problems that do no harm in a state that
+// nothing leads to.
+var onlyWhereReached = []string{"not-built", "empty"}
 
 // reach returns the states that something leads to, from the entry on.
 func (w *Workflow) reach() []string {

@@ -1,0 +1,80 @@
+package protocol
+
+import "strings"
+
+// policyLines is how far down a file a policy is looked for that is not at the
+// very top.
+const policyLines = 10
+
+// misplacedPolicy returns the line of the file at which a block like a
+// frontmatter begins that has one of the keys that are ours alone but is not at
+// the very top, and 0 when there is none. body begins at line first of the file.
+func misplacedPolicy(body string, first int) int {
+	lines := strings.SplitAfterN(body, "\n", policyLines+2-min(first, policyLines+1))
+	inFence := codeFence("")
+	for i, line := range lines {
+		number := first + i
+		if number > policyLines {
+			return 0
+		}
+		wasIn := inFence != ""
+		inFence = inFence.after(line)
+		if wasIn || inFence != "" || !isRule(line) {
+			continue
+		}
+		if namesKey(blockOf(strings.Join(lines[i+1:], "")), isOwnKey) {
+			return number
+		}
+	}
+	return 0
+}
+
+// isRule reports whether a line is three or more dashes, with a YAML comment at
+// most: what somebody may have taken for the beginning of a policy.
+func isRule(line string) bool {
+	line, _, _ = strings.Cut(line, " #")
+	line = strings.Trim(line, " \t\r\n"+byteOrderMark+"\u200b")
+	return len(line) >= 3 && strings.Trim(line, "-") == ""
+}
+
+// blockOf returns the text up to the next rule of dashes. Without one it is what
+// stands before the next blank line.
+func blockOf(text string) string {
+	block := ""
+	for line := range strings.Lines(text) {
+		if isRule(line) {
+			return block
+		}
+		block += line
+		if len(block) > maxFront {
+			break
+		}
+	}
+	block = strings.TrimLeft(strings.ReplaceAll(text[:min(len(text), maxFront)], "\r\n", "\n"), "\n")
+	block, _, _ = strings.Cut(block, "\n\n")
+	return block
+}
+
+// codeFence is what opened the fenced code block that a line of Markdown lies
+// in, "" outside of one.
+type codeFence string
+
+// after returns the fence in which the line after this one lies.
+func (f codeFence) after(line string) codeFence {
+	rest := strings.TrimLeft(line, " ")
+	if len(line)-len(rest) > 3 {
+		return f
+	}
+	for _, mark := range []string{"`", "~"} {
+		run := rest[:len(rest)-len(strings.TrimLeft(rest, mark))]
+		info := strings.TrimSpace(rest[len(run):])
+		switch {
+		case len(run) < 3:
+		case f == "" && (mark == "~" || !strings.Contains(info, mark)):
+			return codeFence(run)
+		case f != "" && strings.HasPrefix(run, string(f)) && info == "":
+			return ""
+		}
+	}
+	return f
+}
