@@ -1,6 +1,7 @@
 package state
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -33,8 +34,9 @@ func carriesOn(e *Exec, st *protocol.State) bool {
 func (s *Step) verify(a *Agent, o Outcome) {
 	e := a.Exec
 	e.Session = e.settle(a.Session, o)
-	e.Phase, e.Running, e.Reminder, e.Continue = PhaseVerify, nil, "", false
-	e.Refused, e.AgentCode = sentence(o.Problems), o.ExitCode
+	e.Phase, e.Running, e.Continue = PhaseVerify, nil, false
+	e.AgentCode = o.ExitCode
+	e.lack(o)
 	if len(o.Problems) == 0 {
 		d := o.Decision
 		e.Asked = &d
@@ -42,16 +44,31 @@ func (s *Step) verify(a *Agent, o Outcome) {
 	a.Status = Ready
 }
 
-// Awaited names the states to which the move leads that waits for a verdict.
-func (e *Exec) Awaited() []string {
-	if e.Asked == nil {
-		return nil
+// lack notes what was wrong with the message of an attempt's agent run, and how it
+// would be reminded of that.
+func (e *Exec) lack(o Outcome) {
+	e.Refused, e.Reask, e.Reminder = sentence(o.Problems), o.Reminder, ""
+	e.Untagged = len(o.Problems) == 1 && o.Problems[0].Code == protocol.NoTag
+}
+
+// judgeable reports whether an attempt gets its verdict although the agent run failed
+// and is not tried again: the work may be done all the same. It is not asked of
+// one that was never begun or was refused, nor when the commands have passed
+// already and all that was missing is a move.
+func (e *Exec) judgeable(f *Failure, o Outcome) bool {
+	began := (f.Class == Transient || f.Class == Service || f.Class == TimedOut || f.Continue) && !f.NotStarted
+	return began && (e.Passed == nil || len(o.Problems) == 0)
+}
+
+// settleFailed keeps what a failed agent run leaves to the verdict: its conversation
+// only when there is one, and the fault when another attempt would meet it too.
+func (e *Exec) settleFailed(f *Failure, o Outcome) {
+	if o.Session == "" {
+		e.Session = nil
 	}
-	names := []string{e.Asked.Then.To, e.Asked.Then.Return}
-	for _, f := range e.Asked.Spawns {
-		names = append(names, f.State, f.Next)
+	if f.Class == Service {
+		e.Gave = &Fault{Class: string(f.Class), Message: f.Message}
 	}
-	return slices.DeleteFunc(names, func(name string) bool { return name == "" })
 }
 
 // Verification is what the done_when commands of an attempt brought.
@@ -72,21 +89,56 @@ func (s *Step) Judge(id string, st *protocol.State, v Verification) {
 		return
 	}
 	attempt := s.attempt(e, st.Policy.Convergence, v)
-	s.emit(a, &attempt)
 	switch {
 	case attempt.Converged:
+		s.emit(a, &attempt)
 		s.converge(a)
-	case e.Attempt < st.Policy.Convergence.MaxAttempts:
-		s.again(a, st.Policy.Convergence, attempt)
+	case attempt.Reason == reasonNoTag:
+		e.Phase, e.Passed = PhaseAgent, v.Results
+		s.askAgain(a, st)
 	default:
-		s.giveUp(a, st, attempt)
+		s.rejected(a, st, attempt)
+	}
+	s.checkCosts(a)
+}
+
+// askAgain reminds an agent whose work passes of the move that it lacks. After the
+// last reminder a move that is missing fails the agent, since further attempts at
+// work that is done would only cost; one that is not allowed is a failed attempt.
+func (s *Step) askAgain(a *Agent, st *protocol.State) {
+	e := a.Exec
+	if e.Reminders < s.Options().MaxReminders {
+		s.ask(a, e.Reask, e.Refused)
+		return
+	}
+	attempt := s.attempt(e, st.Policy.Convergence, Verification{Results: e.Passed})
+	if !e.Untagged {
+		s.rejected(a, st, attempt)
+		return
+	}
+	s.emit(a, &attempt)
+	e.Reminder, e.Verdict = e.Reask, &attempt
+	s.fail(a, Fault{Class: string(Fatal), Message: fmt.Sprintf("%s: %s (after %s)", reasonNoTag, e.Refused, Count(e.Reminders, "reminder"))}, Outcome{})
+}
+
+// rejected is what follows from an attempt that failed.
+func (s *Step) rejected(a *Agent, st *protocol.State, failed NodeAttempt) {
+	s.emit(a, &failed)
+	e, c := a.Exec, st.Policy.Convergence
+	switch {
+	case e.Gave != nil:
+		s.fail(a, *e.Gave, Outcome{})
+	case e.Attempt < c.MaxAttempts:
+		s.again(a, c, failed)
+	default:
+		s.giveUp(a, st, failed)
 	}
 }
 
 // attempt is the verdict on an attempt.
 func (s *Step) attempt(e *Exec, c *protocol.Convergence, v Verification) NodeAttempt {
 	n := NodeAttempt{
-		Attempt: e.Attempt, CostUSD: e.AttemptUSD, Results: v.Results,
+		Attempt: e.Attempt, CostUSD: e.AttemptUSD, Estimated: e.AttemptEstimated, Unknown: e.AttemptUnknown, Results: v.Results,
 		DurationS: max(0, s.now.Sub(e.AttemptStarted)).Round(time.Millisecond).Seconds(),
 	}
 	if e.Attempt > 1 {
@@ -130,8 +182,8 @@ func (s *Step) again(a *Agent, c *protocol.Convergence, failed NodeAttempt) {
 	e := a.Exec
 	e.Attempt++
 	e.Phase, e.Running, e.Asked, e.Refused, e.Noted = PhaseAgent, nil, nil, "", false
-	e.Retries, e.Reminders = 0, 0
-	e.AttemptStarted, e.AttemptUSD = time.Time{}, 0
+	e.Retries, e.Reminders, e.Reminder, e.Reask, e.Untagged, e.Passed = 0, 0, "", "", false, nil
+	e.AttemptStarted, e.AttemptUSD, e.AttemptEstimated, e.AttemptUnknown = time.Time{}, 0, false, 0
 	e.Verdict = &failed
 	if c.AttemptContext != contextContinue {
 		e.Session, e.Cut = nil, nil
@@ -148,6 +200,7 @@ func (s *Step) giveUp(a *Agent, st *protocol.State, failed NodeAttempt) {
 	c := st.Policy.Convergence
 	switch c.OnExhausted {
 	case "fail":
+		a.Exec.Verdict = &failed
 		a.Exec.EntryLen = nil // every attempt was a branch: the entry session is as it was
 		s.fail(a, Fault{Class: string(Fatal), Message: reasonExhausted}, Outcome{})
 	case "suspend":

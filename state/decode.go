@@ -26,12 +26,22 @@ type Invalid struct {
 // Error implements error.
 func (e *Invalid) Error() string {
 	parts := []string{}
-	for _, p := range []string{e.Path, e.Field, e.What} {
+	for _, p := range []string{e.Path, bounded(e.Field), bounded(e.What)} {
 		if p != "" {
 			parts = append(parts, p)
 		}
 	}
 	return strings.Join(parts, ": ")
+}
+
+// bounded is a text of an error, which may come from the file, with its middle left
+// out when it is long: the path of a field has a part for each level of nesting.
+func bounded(text string) string {
+	const most = 300
+	if len(text) <= most {
+		return text
+	}
+	return strings.ToValidUTF8(text[:most/2], "") + "…" + strings.ToValidUTF8(text[len(text)-most/2:], "")
 }
 
 // Encode returns the bytes of the state file.
@@ -51,7 +61,8 @@ func (r *Run) Encode() ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// Decode reads and validates a state file. Its error is an *Invalid.
+// Decode reads and validates a state file of this schema or an earlier one. The
+// run that it returns is of this schema. Its error is an *Invalid.
 func Decode(data []byte) (*Run, error) {
 	if err := strict(data); err != nil {
 		return nil, err
@@ -63,6 +74,7 @@ func Decode(data []byte) (*Run, error) {
 	if err := decode(data, r); err != nil {
 		return nil, err
 	}
+	r.Schema = Schema // what it is written as from now on
 	return r, r.Validate()
 }
 
@@ -86,8 +98,8 @@ func checkSchema(data []byte) error {
 	case *head.Schema > Schema:
 		return &Invalid{Field: "schema", What: fmt.Sprintf(
 			"is %d, newer than the %d this program knows; use a newer release", *head.Schema, Schema)}
-	case *head.Schema != Schema:
-		return &Invalid{Field: "schema", What: fmt.Sprintf("is %d, want %d", *head.Schema, Schema)}
+	case *head.Schema < 1:
+		return &Invalid{Field: "schema", What: fmt.Sprintf("is %d, want 1 to %d", *head.Schema, Schema)}
 	}
 	return nil
 }

@@ -27,7 +27,7 @@ type Body interface {
 
 // RunStarted opens the log, and each resume.
 type RunStarted struct {
-	Scope       string `json:"scope"`        // absolute path of the directory, archive or file
+	Scope       string `json:"scope"`        // absolute path of the directory, archive or file; of a workflow that comes with the action, its name in a job
 	Entry       string `json:"entry"`        // file name of the first state
 	Resumed     bool   `json:"resumed"`      // false when the run begins
 	BudgetUSD   USD    `json:"budget_usd"`   // 0: none
@@ -58,21 +58,26 @@ type AgentOutput struct {
 
 // StateFinished says how a state execution ended.
 type StateFinished struct {
-	OK         bool           `json:"ok"`                   // it ended in an accepted transition
-	DurationMS int64          `json:"duration_ms"`          // since it began, waits included
-	CostUSD    USD            `json:"cost_usd"`             // of all its invocations
-	Models     map[string]USD `json:"models,omitempty"`     // what of it is known by model; absent when nothing is
-	SessionID  string         `json:"session_id,omitempty"` // prompts only
-	Turns      int            `json:"turns"`                // of the model, in all its invocations
-	Denied     []string       `json:"denied"`               // tool uses that were refused; never null
-	Error      string         `json:"error,omitempty"`      // why it is not ok
+	OK         bool           `json:"ok"`                       // it ended in an accepted transition
+	DurationMS int64          `json:"duration_ms"`              // since it began, waits included, the time between two jobs not
+	CostUSD    USD            `json:"cost_usd"`                 // of all its invocations
+	Estimated  bool           `json:"cost_estimated,omitempty"` // part of cost_usd is an estimate
+	Unknown    int            `json:"cost_unknown,omitempty"`   // invocations that are not in cost_usd: nobody knows what they cost
+	Models     map[string]USD `json:"models,omitempty"`         // what of it is known by model; absent when nothing is
+	SessionID  string         `json:"session_id,omitempty"`     // prompts only
+	Turns      int            `json:"turns"`                    // of the model, in all its invocations
+	Denied     []string       `json:"denied"`                   // tool uses that were refused; never null
+	Refusals   []Refusal      `json:"refusals,omitempty"`       // the first of denied, each once, with what is known about it
+	CLI        string         `json:"agent_cli,omitempty"`      // version and path of the agent CLI; prompts only
+	Error      string         `json:"error,omitempty"`          // why it is not ok
+	ExitCode   *int           `json:"exit_code,omitempty"`      // of the last invocation; -1 when a signal ended it, or it never started
+	Signal     string         `json:"signal,omitempty"`         // that ended it, as in "SIGKILL"; absent when it exited
+	StdoutTail string         `json:"stdout_tail,omitempty"`    // of a script that failed: the last 4096 bytes of its stdout
+	StderrTail string         `json:"stderr_tail,omitempty"`    // of a script that failed: the last 4096 bytes of its stderr
 
-	// Iteration, Attempt, ExitCode and Signal are in no log: they are for the
-	// debug folder.
-	Iteration int    `json:"-"`
-	Attempt   int    `json:"-"`
-	ExitCode  int    `json:"-"` // of the last invocation; -1 when a signal ended it
-	Signal    string `json:"-"`
+	// Iteration and Attempt are in no log: they are for the debug folder.
+	Iteration int `json:"-"`
+	Attempt   int `json:"-"`
 }
 
 // Reminder says that an answer was refused and the agent is asked again.
@@ -86,6 +91,9 @@ type Retry struct {
 	N         int    `json:"n"`          // of this attempt, from 1
 	Error     string `json:"error"`      // what went wrong
 	BackoffMS int64  `json:"backoff_ms"` // the wait before it is tried again
+	// Service says that the model's service failed: n counts its failures in a row,
+	// and none of them is counted as a retry.
+	Service bool `json:"service,omitempty"`
 }
 
 // Transition says that an agent moves on, as its tag said.
@@ -111,13 +119,15 @@ type AgentFinished struct {
 
 // NodeAttempt is the verdict on one attempt of a state with done_when.
 type NodeAttempt struct {
-	Attempt   int             `json:"attempt"`             // from 1
-	DurationS float64         `json:"duration_s"`          // of the agent run and the commands
-	Converged bool            `json:"converged"`           // the state is done
-	BackoffS  *float64        `json:"backoff_s,omitempty"` // the wait before the attempt; absent for the first
-	Reason    string          `json:"reason,omitempty"`    // why it did not converge
-	CostUSD   USD             `json:"cost_usd"`            // of the attempt
-	Results   []CommandResult `json:"done_when_results"`   // of each command, in order; never null
+	Attempt   int             `json:"attempt"`                  // from 1
+	DurationS float64         `json:"duration_s"`               // of the agent run and the commands
+	Converged bool            `json:"converged"`                // the state is done
+	BackoffS  *float64        `json:"backoff_s,omitempty"`      // the wait before the attempt; absent for the first
+	Reason    string          `json:"reason,omitempty"`         // why it did not converge
+	CostUSD   USD             `json:"cost_usd"`                 // of the attempt
+	Estimated bool            `json:"cost_estimated,omitempty"` // part of cost_usd is an estimate
+	Unknown   int             `json:"cost_unknown,omitempty"`   // invocations that are not in cost_usd
+	Results   []CommandResult `json:"done_when_results"`        // of each command, in order; never null
 }
 
 // CommandResult is how one done_when command ended.
@@ -148,23 +158,56 @@ type Checkpoint struct {
 // Max are US dollars for "budget", seconds for "deadline", 0 for "usage", and
 // counts for the others.
 type Limit struct {
-	Which string  `json:"which"` // "budget", "iterations", "agents", "depth", "deadline", "usage"
-	Value float64 `json:"value"` // how much it is now
-	Max   float64 `json:"max"`   // the limit
+	Which     string  `json:"which"`                    // "budget", "iterations", "agents", "depth", "deadline", "usage"
+	Value     float64 `json:"value"`                    // how much it is now
+	Max       float64 `json:"max"`                      // the limit
+	Estimated bool    `json:"cost_estimated,omitempty"` // part of a budget's value is an estimate
+	Unknown   int     `json:"cost_unknown,omitempty"`   // invocations that are not in a budget's value: nobody knows what they cost
+}
+
+// Spent is the value of a budget.
+func (l *Limit) Spent() Spent {
+	return Spent{USD: usd(l.Value * float64(Dollar)), Estimated: l.Estimated, Unknown: l.Unknown}
 }
 
 // RunFinished closes the log, and each part of it before a resume.
 type RunFinished struct {
-	Status       Status `json:"status"`           // how the run stands now; never running
-	Outcome      string `json:"outcome"`          // the status, but of a completed run "clean" or "clean_with_flake"
-	Detail       string `json:"detail,omitempty"` // of a failed one: "partial" when some agents ended with a result, else "catastrophic"
-	Reason       string `json:"reason,omitempty"` // why it is not completed
-	CostUSD      USD    `json:"cost_usd"`         // of the whole run
-	Iterations   int    `json:"iterations"`       // state executions begun
-	FlakeRetries int    `json:"flake_retries"`    // state executions that were done only after a failed attempt
-	Result       *Text  `json:"result,omitempty"` // of the first agent; absent while it has none
-	DurationMS   int64  `json:"duration_ms"`      // since this process began to drive the run
+	Status       Status       `json:"status"`                   // how the run stands now; never running
+	Outcome      string       `json:"outcome"`                  // the status, but of a completed run "clean" or "clean_with_flake"
+	Detail       string       `json:"detail,omitempty"`         // of a failed one: "partial" when some agents ended with a result, else "catastrophic"
+	Reason       string       `json:"reason,omitempty"`         // why it is not completed
+	CostUSD      USD          `json:"cost_usd"`                 // of the whole run
+	Estimated    bool         `json:"cost_estimated,omitempty"` // part of cost_usd is an estimate
+	Unknown      int          `json:"cost_unknown,omitempty"`   // invocations that are not in cost_usd: nobody knows what they cost
+	Unfinished   []Unfinished `json:"unfinished,omitempty"`     // what was spent in state executions that go on at a resume
+	Iterations   int          `json:"iterations"`               // state executions begun
+	FlakeRetries int          `json:"flake_retries"`            // state executions that were done only after a failed attempt
+	Result       *Text        `json:"result,omitempty"`         // of the first agent; absent while it has none
+	DurationMS   int64        `json:"duration_ms"`              // since this process began to drive the run
 }
+
+// Unfinished is what a state execution has cost that did not end with the run. A
+// later state_finished of it has this in it.
+type Unfinished struct {
+	Agent     string         `json:"agent"`                    // whose it is
+	State     string         `json:"state"`                    // file name
+	CostUSD   USD            `json:"cost_usd"`                 // of its invocations so far
+	Estimated bool           `json:"cost_estimated,omitempty"` // part of cost_usd is an estimate
+	Unknown   int            `json:"cost_unknown,omitempty"`   // invocations that are not in cost_usd
+	Models    map[string]USD `json:"models,omitempty"`         // what of cost_usd is known by model
+}
+
+// Spent is what the execution cost.
+func (b *StateFinished) Spent() Spent { return Spent{b.CostUSD, b.Estimated, b.Unknown} }
+
+// Spent is what the attempt cost.
+func (b *NodeAttempt) Spent() Spent { return Spent{b.CostUSD, b.Estimated, b.Unknown} }
+
+// Spent is what the run cost.
+func (b *RunFinished) Spent() Spent { return Spent{b.CostUSD, b.Estimated, b.Unknown} }
+
+// Spent is what the execution has cost so far.
+func (b *Unfinished) Spent() Spent { return Spent{b.CostUSD, b.Estimated, b.Unknown} }
 
 // Type implements Body.
 func (*RunStarted) Type() string { return "run_started" }

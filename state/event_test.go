@@ -25,17 +25,17 @@ var logFields = map[string]struct{ always, some string }{
 	"run_started":         {"scope entry resumed budget_usd max_parallel", ""},
 	"state_started":       {"kind attempt cwd", "session session_id model"},
 	"agent_output":        {"text", ""},
-	"state_finished":      {"ok duration_ms cost_usd turns denied", "models session_id error"},
+	"state_finished":      {"ok duration_ms cost_usd turns denied", "exit_code cost_estimated cost_unknown models session_id refusals agent_cli error signal stdout_tail stderr_tail"},
 	"reminder":            {"n reason", ""},
-	"retry":               {"n error backoff_ms", ""},
+	"retry":               {"n error backoff_ms", "service"},
 	"transition":          {"tag target from", "return next"},
 	"agent_started":       {"vars", "parent"},
 	"agent_finished":      {"", "result error"},
-	"node_attempt":        {"attempt duration_s converged cost_usd done_when_results", "backoff_s reason"},
+	"node_attempt":        {"attempt duration_s converged cost_usd done_when_results", "backoff_s cost_estimated cost_unknown reason"},
 	"attempt_interrupted": {"attempt reason", ""},
 	"checkpoint":          {"store seq_stored bytes duration_ms", "error"},
-	"limit":               {"which value max", ""},
-	"run_finished":        {"status outcome cost_usd iterations flake_retries duration_ms", "detail reason result"},
+	"limit":               {"which value max", "cost_estimated cost_unknown"},
+	"run_finished":        {"status outcome cost_usd iterations flake_retries duration_ms", "cost_estimated cost_unknown detail reason result unfinished"},
 }
 
 // fillBody sets everything in v that the log shows to something that is not zero.

@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/gofrs/flock"
 )
@@ -18,17 +17,6 @@ var ErrNotFound = errors.New("no such run")
 
 // ErrExists says that there is a run of that id already.
 var ErrExists = errors.New("a run of that id exists")
-
-// Locked says that another process drives the run.
-type Locked struct {
-	ID     string
-	Holder string // as it named itself; "" when it did not
-}
-
-// Error implements error.
-func (e *Locked) Error() string {
-	return fmt.Sprintf("run %q is driven by another process (%s)", e.ID, strings.TrimSpace(e.Holder))
-}
 
 // File keeps one Run: a snapshot ({id}.json) and beside it a journal of the
 // steps since then. It holds the run's lock from Create or Open until Close.
@@ -76,33 +64,10 @@ func acquire(dir, id, holder string) (*File, error) {
 		return nil, err
 	}
 	f := &File{dir: dir, id: id}
-	f.lock = flock.New(f.path(".lock"), flock.SetPermissions(0o600))
-	ok, err := f.lock.TryLock()
-	if err != nil {
-		return nil, fmt.Errorf("lock run %q: %w", id, err)
-	}
-	if !ok {
-		return nil, &Locked{ID: id, Holder: f.holder()}
-	}
-	if err := os.WriteFile(f.path(".lock"), []byte(holder+"\n"), 0o600); err != nil {
-		return nil, errors.Join(err, f.Close())
+	if err := f.take(holder); err != nil {
+		return nil, err
 	}
 	return f, nil
-}
-
-// holder reads who has the lock. That one writes its name just after it has taken
-// the lock, so for a moment the file is empty or names the one before.
-func (f *File) holder() string {
-	last := ""
-	for range 50 {
-		held, _ := os.ReadFile(f.path(".lock"))
-		if len(held) > 0 && string(held) == last {
-			break
-		}
-		last = string(held)
-		time.Sleep(10 * time.Millisecond)
-	}
-	return last
 }
 
 // makeDir creates the state folder. A .raymond folder above it is hidden from git.
@@ -277,9 +242,4 @@ func writeSync(w *os.File, data []byte) error {
 		return err
 	}
 	return w.Sync()
-}
-
-// Holder is the line by which a process names itself in the lock.
-func Holder(pid int, host string, since time.Time) string {
-	return fmt.Sprintf("process %d on %s since %s", pid, host, since.UTC().Format(time.RFC3339))
 }

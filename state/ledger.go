@@ -1,34 +1,72 @@
 package state
 
 import (
+	"fmt"
 	"maps"
+	"math"
 	"slices"
+	"strings"
+	"time"
 )
 
-// book writes the cost of an agent process into the ledger: as it was reported,
-// else estimated from its transcript and from what it reported in part, else as
-// unknown.
+// book writes the cost of an agent process into the ledger: what it reported and,
+// as an estimate, what was used beyond that. Of a process that reported nothing
+// the estimate is all; one that brought nothing from the model cost nothing; what
+// can't be told is unknown.
 func (s *Step) book(a *Agent, o Outcome) CostKind {
 	e := a.Exec
-	entry := Entry{N: e.Running.N, Agent: a.ID, State: a.State, Session: e.Running.SessionID, Kind: Unknown}
+	entry := Entry{N: e.Running.N, Agent: a.ID, State: a.State, Session: e.Running.SessionID}
 	if o.Session != "" {
 		entry.Session = o.Session
 	}
-	usd, ok := s.estimate(o.Used)
-	switch {
-	case o.Cost.Kind == Exact:
-		entry.Kind, entry.CostUSD, entry.Models = Exact, o.Cost.USD, o.Cost.Usage
-	case ok || o.Cost.Kind == Estimated:
-		entry.Kind, entry.CostUSD = Estimated, max(usd, o.Cost.USD)
-	}
+	s.price(&entry, o)
 	p := &s.d.Progress
 	s.d.Ledger = append(s.d.Ledger, entry)
-	p.TotalUSD += entry.CostUSD
-	e.CostUSD += entry.CostUSD
-	e.AttemptUSD += entry.CostUSD
-	e.Models = withShares(e.Models, o.Cost.Usage)
+	p.TotalUSD = p.TotalUSD.Plus(entry.CostUSD)
+	e.CostUSD = e.CostUSD.Plus(entry.CostUSD)
+	e.AttemptUSD = e.AttemptUSD.Plus(entry.CostUSD)
+	switch entry.Kind {
+	case Estimated:
+		e.Estimated, e.AttemptEstimated = true, true
+	case Unknown:
+		e.Unknown++
+		e.AttemptUnknown++
+	}
+	e.Models = withShares(e.Models, entry.Models)
 	s.warnBudget()
 	return entry.Kind
+}
+
+// price works out what a process cost and how well that is known.
+func (s *Step) price(entry *Entry, o Outcome) {
+	reported := o.Cost.Kind == Exact || o.Cost.Kind == Estimated
+	extra := s.estimate(o.Used)
+	switch {
+	case reported && len(o.Used) == 0:
+		entry.Kind, entry.CostUSD, entry.Models = o.Cost.Kind, o.Cost.USD, o.Cost.Usage
+	case len(extra) > 0 || reported && o.Cost.USD > 0:
+		entry.Kind, entry.CostUSD, entry.Models = Estimated, o.Cost.USD, slices.Clone(o.Cost.Usage)
+		for _, m := range extra {
+			entry.CostUSD = entry.CostUSD.Plus(m.CostUSD)
+			entry.Models = withModel(entry.Models, m)
+		}
+	case !reported && o.Cost.Silent:
+		entry.Kind = Exact
+	default:
+		entry.Kind = Unknown
+	}
+}
+
+// withModel adds what a model used and cost to a list. It changes the list.
+func withModel(list []ModelCost, m ModelCost) []ModelCost {
+	for i := range list {
+		if SameModel(list[i].Model, m.Model) {
+			list[i].Usage = list[i].plus(m.Usage)
+			list[i].CostUSD = list[i].CostUSD.Plus(m.CostUSD)
+			return list
+		}
+	}
+	return append(list, m)
 }
 
 // withShares returns a copy of sums with the shares of one invocation added.
@@ -42,69 +80,210 @@ func withShares(sums map[string]USD, shares []ModelCost) map[string]USD {
 		if sums == nil {
 			sums = map[string]USD{}
 		}
-		sums[m.Model] += m.CostUSD
+		sums[m.Model] = sums[m.Model].Plus(m.CostUSD)
 	}
 	return sums
 }
 
-// streak counts the unknown costs in a row. What we ended ourselves is no part
-// of it: an agent CLI that is stopped has no time to tell its cost.
-func (s *Step) streak(kind CostKind, f *Failure) {
+// maxUnknown is how many successful invocations of one agent in a row may have an
+// unknown cost while there is a budget to keep.
+const maxUnknown = 3
+
+// count counts the successful invocations in a row of which nobody knows the cost.
+// Failed ones are no part of it: an agent CLI that dies has no time to tell, and
+// how often it may die is a matter of the retries.
+func (a *Agent) count(kind CostKind, f *Failure) {
 	switch {
 	case kind != Unknown:
-		s.d.Progress.Unknown = 0
-	case f == nil || f.Class != Stopped:
-		s.d.Progress.Unknown++
+		a.Unknown = 0
+	case f == nil:
+		a.Unknown++
 	}
+}
+
+// checkCosts fails an agent that would go on spending nobody knows what, though
+// there is a budget. What its last invocation asked for has been followed: a
+// resume goes on from there.
+func (s *Step) checkCosts(a *Agent) {
+	verdict := a.Exec != nil && a.Exec.Phase == PhaseVerify
+	if a.Unknown < maxUnknown || s.Options().BudgetUSD == 0 || a.Status != Ready || verdict {
+		return
+	}
+	a.NotBefore, a.Wait = time.Time{}, 0
+	s.fail(a, Fault{Class: string(Fatal), Message: fmt.Sprintf(
+		"the cost of its last %d invocations can't be known, so the budget can't be kept; --budget 0 goes on without one", a.Unknown)}, Outcome{})
 }
 
 // warnBudget tells once when 80 % of the budget is spent.
 func (s *Step) warnBudget() {
 	p, budget := &s.d.Progress, s.Options().BudgetUSD
-	if budget == 0 || p.Warned || p.TotalUSD*10 <= budget*8 {
+	if budget == 0 || p.Warned || float64(p.TotalUSD)*10 <= float64(budget)*8 {
 		return
 	}
 	p.Warned = true
-	s.emit(nil, &Limit{Which: "budget", Value: p.TotalUSD.Float(), Max: budget.Float()})
+	s.emit(nil, s.budget())
+}
+
+// budget tells how much of the budget is spent.
+func (s *Step) budget() *Limit {
+	spent := s.spent()
+	return &Limit{
+		Which: "budget", Value: spent.USD.Float(), Max: s.Options().BudgetUSD.Float(), Estimated: spent.Estimated, Unknown: spent.Unknown,
+	}
 }
 
 // Float returns the amount in dollars, for display.
 func (u USD) Float() float64 { return float64(u) / float64(Dollar) }
 
-// estimate prices tokens at the rates of the exact entries of this run. It
-// can't when there are no tokens, or a model has no exact entry.
-func (s *Step) estimate(used []Usage) (USD, bool) {
-	total := USD(0)
-	for _, u := range used {
-		cost, units := s.rate(u.Model)
-		if units == 0 {
-			return 0, false
+// Spent is what the run has cost, and how well that is known.
+func (r *Run) Spent() Spent { return r.Progress.spent(r.Past, r.Ledger) }
+
+func (s *Step) spent() Spent { return s.d.Progress.spent(s.run.Past, s.run.Ledger, s.d.Ledger) }
+
+func (p *Progress) spent(past *Past, ledgers ...[]Entry) Spent {
+	all := Spent{USD: p.TotalUSD}
+	for _, sum := range past.sums() {
+		all.Estimated = all.Estimated || sum.Kind == Estimated
+		if sum.Kind == Unknown {
+			all.Unknown += sum.Entries
 		}
-		total += USD(float64(cost) * float64(u.units()) / float64(units))
 	}
-	return total, used != nil
+	for _, entries := range ledgers {
+		for _, e := range entries {
+			all.Estimated = all.Estimated || e.Kind == Estimated
+			if e.Kind == Unknown {
+				all.Unknown++
+			}
+		}
+	}
+	return all
+}
+
+// unfinished lists what the state executions under way have cost so far.
+func (s *Step) unfinished() []Unfinished {
+	var list []Unfinished
+	s.each(func(a *Agent) bool {
+		list = a.unfinished(list)
+		return true
+	})
+	return list
+}
+
+// Unfinished lists what the state executions under way have cost so far.
+func (r *Run) Unfinished() []Unfinished {
+	var list []Unfinished
+	for _, a := range r.Agents {
+		list = a.unfinished(list)
+	}
+	return list
+}
+
+// unfinished adds what the execution of an agent under way has cost. That of one
+// that failed was told when it did.
+func (a *Agent) unfinished(list []Unfinished) []Unfinished {
+	e := a.Exec
+	if e == nil || a.Status == Stuck || e.CostUSD == 0 && e.Unknown == 0 {
+		return list
+	}
+	return append(list, Unfinished{
+		Agent: a.ID, State: a.State, CostUSD: e.CostUSD, Estimated: e.Estimated, Unknown: e.Unknown, Models: e.Models,
+	})
+}
+
+// Meter notes what was seen of the tokens of an agent's invocation so far.
+func (s *Step) Meter(id string, used []Usage) {
+	if e := s.edit(id).Exec; e != nil && e.Running != nil {
+		running := *e.Running
+		running.Metered = used
+		e.Running = &running
+	}
+}
+
+// estimate prices tokens, model by model, at the rates of the exact entries of
+// this run, else at the list prices that they come with. What has neither is left
+// out.
+func (s *Step) estimate(used []ModelCost) []ModelCost {
+	var priced []ModelCost
+	for _, u := range used {
+		if cost, units := s.rate(u.Model); units > 0 {
+			u.CostUSD = usd(float64(cost) * float64(u.units()) / float64(units))
+		}
+		if u.CostUSD > 0 {
+			priced = append(priced, u)
+		}
+	}
+	return priced
+}
+
+// usd is an amount of so many billionths of a dollar, within what is kept.
+func usd(n float64) USD {
+	switch {
+	case math.IsNaN(n) || n <= 0:
+		return 0
+	case n >= float64(MostUSD):
+		return MostUSD
+	}
+	return USD(math.Round(n))
 }
 
 // rate sums what the exact entries of a model cost and used.
 func (s *Step) rate(model string) (cost USD, units int64) {
-	for _, entries := range [][]Entry{s.run.Ledger, s.d.Ledger} {
-		for _, e := range entries {
-			for _, m := range e.Models {
-				if m.Model == model {
-					cost += m.CostUSD
-					units += m.units()
-				}
+	add := func(kind CostKind, shares []ModelCost) {
+		for _, m := range shares {
+			if kind == Exact && SameModel(m.Model, model) {
+				cost = cost.Plus(m.CostUSD)
+				units += m.units()
 			}
 		}
 	}
+	for _, entries := range [][]Entry{s.run.Ledger, s.d.Ledger} {
+		for _, e := range entries {
+			add(e.Kind, e.Models)
+		}
+	}
+	for _, sum := range s.run.Past.sums() {
+		add(sum.Kind, sum.Models)
+	}
 	return cost, units
 }
+
+// SameModel reports whether two names are of one model: with and without the
+// variant as in "opus[1m]", the date as in "-20251001", and what a cloud adds
+// before and behind, as in "us.anthropic.claude-opus-5-v1:0" and "@20260101".
+func SameModel(a, b string) bool { return a == b || plainModel(a) == plainModel(b) }
+
+func plainModel(name string) string {
+	name, _, _ = strings.Cut(name, "[")
+	name, _, _ = strings.Cut(name, "@")
+	if at := strings.Index(name, "claude-"); at > 0 {
+		name = name[at:]
+	}
+	name, _, _ = strings.Cut(name, ":")
+	if at := strings.LastIndex(name, "-v"); at > 0 && isDigits(name[at+2:]) {
+		name = name[:at]
+	}
+	if at := strings.LastIndexByte(name, '-'); at > 0 && len(name)-at == len("-20060102") && isDigits(name[at+1:]) {
+		name = name[:at]
+	}
+	return name
+}
+
+// mostTokens is the largest count of tokens that is believed.
+const mostTokens = 1e12
 
 // units weighs tokens by what they cost relative to each other in Anthropic's
 // price list: output 5, cache write 1.25, cache read 0.1 times an input token.
 // The unit is a twentieth of an input token.
 func (u Usage) units() int64 {
-	return 20*u.Input + 100*u.Output + 25*u.CacheWrite + 2*u.CacheRead
+	count := func(n int64) int64 { return min(max(n, 0), mostTokens) }
+	return 20*count(u.Input) + 100*count(u.Output) + 25*count(u.CacheWrite) + 2*count(u.CacheRead)
+}
+
+func (u Usage) plus(v Usage) Usage {
+	sum := func(a, b int64) int64 { return min(max(a, 0), mostTokens) + min(max(b, 0), mostTokens) }
+	u.Input, u.Output = sum(u.Input, v.Input), sum(u.Output, v.Output)
+	u.CacheWrite, u.CacheRead = sum(u.CacheWrite, v.CacheWrite), sum(u.CacheRead, v.CacheRead)
+	return u
 }
 
 // Without returns used less what stands in before, model by model.

@@ -3,6 +3,7 @@ package state_test
 import (
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"testing"
 
 	"github.com/raymond-action/raymond-action/protocol"
@@ -11,7 +12,7 @@ import (
 
 // lost is an invocation that failed without a report; used is what its
 // transcript shows.
-func lost(used ...state.Usage) state.Outcome {
+func lost(used ...state.ModelCost) state.Outcome {
 	return state.Outcome{Used: used, Failure: &state.Failure{Class: state.Transient, Message: "died"}}
 }
 
@@ -34,7 +35,7 @@ func TestEveryProcessIsBooked(t *testing.T) {
 		got = append(got, fmt.Sprintf("%d %s %s %s %d", e.N, e.State, e.Session, e.Kind, e.CostUSD))
 	}
 	equal(t, "ledger", got, []string{
-		"1 A.md other exact 3", "2 A.md s2 exact 5", "3 A.md s2 exact 7", "5 B.md s2 unknown 0",
+		"1 A.md other exact 3", "2 A.md s2 exact 5", "3 A.md s2 exact 7", "5 B.md s2 exact 0",
 	})
 	equal(t, "total", p.run.Progress.TotalUSD, state.USD(15))
 }
@@ -53,20 +54,24 @@ func TestEstimates(t *testing.T) {
 	p.end("main", exact(usage, 1_000_000))
 	p.start("main")
 	p.end("main", exact(usage, 3_000_000))
-	half := state.Usage{Model: "m", Input: 50, Output: 10, CacheWrite: 20, CacheRead: 500}
-	output := state.Usage{Model: "m", Output: 1}
+	same := state.ModelCost{Usage: usage, CostUSD: 5} // the run's own rates win over the list's
+	half := state.ModelCost{Usage: state.Usage{Model: "m", Input: 50, Output: 10, CacheWrite: 20, CacheRead: 500}}
+	output := state.ModelCost{Usage: state.Usage{Model: "m[1m]", Output: 1}}
+	listed := state.ModelCost{Usage: state.Usage{Model: "n", Input: 1}, CostUSD: 77}
+	nobodys := state.ModelCost{Usage: state.Usage{Model: "o", Input: 1}}
 	for _, c := range []struct {
 		name string
-		used []state.Usage
+		used []state.ModelCost
 		kind state.CostKind
 		want state.USD
 	}{
-		{"the same again", []state.Usage{usage}, state.Estimated, 2_000_000},
-		{"half of it", []state.Usage{half}, state.Estimated, 1_000_000},
+		{"the same again", []state.ModelCost{same}, state.Estimated, 2_000_000},
+		{"half of it", []state.ModelCost{half}, state.Estimated, 1_000_000},
 		// An exact entry is 2000 + 2000 + 1000 + 2000 units for 2,000,000.
-		{"output alone", []state.Usage{output}, state.Estimated, 100 * 2_000_000 / 7000},
-		{"another model", []state.Usage{{Model: "n", Input: 1}}, state.Unknown, 0},
-		{"one of two known", []state.Usage{usage, {Model: "n", Input: 1}}, state.Unknown, 0},
+		{"output alone", []state.ModelCost{output}, state.Estimated, 28571},
+		{"a model of the list", []state.ModelCost{listed}, state.Estimated, 77},
+		{"another model", []state.ModelCost{nobodys}, state.Unknown, 0},
+		{"one of two known", []state.ModelCost{same, nobodys}, state.Estimated, 2_000_000},
 		{"nothing to go by", nil, state.Unknown, 0},
 	} {
 		p.start("main")
@@ -76,38 +81,115 @@ func TestEstimates(t *testing.T) {
 		equal(t, c.name, []any{last.Kind, last.CostUSD}, []any{c.kind, c.want})
 	}
 	p.start("main")
+	p.do(func(s *state.Step) { s.Meter("main", []state.Usage{half.Usage}) })
+	equal(t, "noted before the crash", p.agent("main").Exec.Running.Metered, []state.Usage{half.Usage})
 	p.resume(nil, half)
 	last := p.run.Ledger[len(p.run.Ledger)-1]
 	equal(t, "after a crash", []any{last.Kind, last.CostUSD}, []any{state.Estimated, state.USD(1_000_000)})
 }
 
-// TestThreeUnknownInARow end a run that has a budget to keep, and no other. A
-// known cost in between starts the count anew, another budget forgives it.
+// unknown is an invocation of main that succeeds, goes on at a state, and tells
+// nothing of its cost.
+func (p *play) unknown(to string) {
+	p.t.Helper()
+	p.start("main")
+	p.end("main", state.Outcome{Decision: protocol.Decision{Then: goTo(to)}})
+}
+
+// TestThreeUnknownInARow: three successful invocations of one agent whose cost
+// nobody knows fail it, where there is a budget to keep; a known one in between
+// starts the count anew. Nothing that was done is lost, and a resume goes on.
 func TestThreeUnknownInARow(t *testing.T) {
 	for _, budget := range []state.USD{state.Dollar, 0} {
-		p := newPlay(t, func(o *state.Options) { o.MaxRetries, o.BudgetUSD = 9, budget })
-		unknown := func() {
-			p.start("main")
-			p.end("main", lost())
-			p.now = p.agent("main").NotBefore
-		}
-		unknown()
-		unknown()
-		p.start("main")
-		p.end("main", fail(state.Transient, "known"))
-		p.now = p.agent("main").NotBefore
-		unknown()
-		unknown()
+		p := newPlay(t, func(o *state.Options) { o.BudgetUSD = budget })
+		p.unknown("B.md")
+		p.unknown("B.md")
+		p.turn("main", goTo("C.md"))
+		p.unknown("C.md")
+		p.unknown("C.md")
 		equal(t, "two in a row", p.next(0), "main")
-		unknown()
+		p.unknown("A.md")
 		if budget == 0 {
 			equal(t, "three in a row without a budget", p.next(0), "main")
 			continue
 		}
-		equal(t, "three in a row", p.next(0), "")
-		equal(t, "end", p.closed(nil).Status, state.OverBudget)
-		p.resume(func(o *state.Options) { o.BudgetUSD *= 2 })
-		equal(t, "with another budget", p.next(0), "main")
+		end := p.closed(nil)
+		equal(t, "three in a row", []any{p.next(0), end.Status}, []any{"", state.Failed})
+		for _, part := range []string{"agent main in state A.md", "cost", "can't be known", "--budget 0"} {
+			if !strings.Contains(end.Reason, part) {
+				t.Errorf("reason: got %q, want %q in it", end.Reason, part)
+			}
+		}
+		finished := bodies[*state.StateFinished](p)
+		equal(t, "states that ended well", len(finished), 6)
+		equal(t, "the last of them", finished[5].OK, true)
+		p.resume(nil)
+		equal(t, "resumed", []string{p.next(0), p.agent("main").State}, []string{"main", "A.md"})
+		p.resume(func(o *state.Options) { o.BudgetUSD = 0 })
+		for range 4 {
+			p.unknown("A.md")
+		}
+		equal(t, "without a budget", p.next(0), "main")
+	}
+}
+
+// TestUnknownCostsAreOfOneAgentAndOfGoodAnswers: neither an agent CLI that dies
+// again and again nor several agents that lack one cost each end a run.
+func TestUnknownCostsAreOfOneAgentAndOfGoodAnswers(t *testing.T) {
+	p := newPlay(t, func(o *state.Options) { o.MaxRetries = 9 })
+	for range 5 {
+		p.start("main")
+		p.end("main", lost())
+		p.now = p.agent("main").NotBefore
+	}
+	equal(t, "after five that died", p.next(0), "main")
+	fork := func(to string) protocol.Spawn { return protocol.Spawn{State: to, Next: "B.md"} }
+	p.turn("main", goTo("B.md"), fork("C.md"), fork("C.md"), fork("C.md"))
+	for _, id := range []string{"main_c1", "main_c2", "main_c3"} {
+		p.start(id)
+		p.end(id, state.Outcome{Decision: protocol.Decision{Then: goTo("B.md")}})
+	}
+	equal(t, "after one of each of three agents", p.next(0) != "", true)
+	for _, a := range p.run.Agents {
+		equal(t, a.ID, a.Status, state.Ready)
+	}
+}
+
+// TestUnknownCostsOfAnEarlierVersion: a run that schema 1 ended for its unknown
+// costs is resumed, whatever the budget.
+func TestUnknownCostsOfAnEarlierVersion(t *testing.T) {
+	p := newPlay(t, nil)
+	p.turn("main", goTo("B.md"))
+	p.run.Progress.Unknown, p.run.Progress.Status = 3, state.OverBudget
+	p.run.Progress.Reason = "the cost of the last 3 agent processes is unknown"
+	p.resume(nil)
+	equal(t, "resumed", []any{p.next(0), p.run.Progress.Unknown}, []any{"main", 0})
+}
+
+// TestUnknownCostsWaitForTheVerdict: the commands are asked before the agent is
+// failed; a result that ends the agent is followed.
+func TestUnknownCostsWaitForTheVerdict(t *testing.T) {
+	for _, converged := range []bool{true, false} {
+		p := newPlay(t, nil)
+		p.policies["C.md"] = protocol.Policy{Convergence: &protocol.Convergence{DoneWhen: []string{"x"}, MaxAttempts: 3, OnExhausted: "fail"}}
+		p.unknown("B.md")
+		p.unknown("C.md")
+		p.start("main")
+		p.end("main", state.Outcome{Decision: protocol.Decision{Then: result("r")}})
+		equal(t, "before the verdict", p.next(0), "main")
+		p.start("main")
+		p.do(func(s *state.Step) {
+			v := state.Verification{Results: []state.CommandResult{{Cmd: "x"}}}
+			if !converged {
+				v.Results[0].RC = 1
+			}
+			s.Judge("main", p.state("C.md"), v)
+		})
+		want := state.Completed
+		if !converged {
+			want = state.Failed
+		}
+		equal(t, "after it", p.closed(nil).Status, want)
 	}
 }
 
@@ -122,6 +204,19 @@ func TestBudgetWarning(t *testing.T) {
 		p.end("main", state.Outcome{Cost: cost(c.usd), Decision: protocol.Decision{Then: goTo("A.md")}})
 		equal(t, "warnings after "+p.run.Progress.TotalUSD.String(), len(bodies[*state.Limit](p)), c.told)
 	}
+}
+
+// TestBudgetIsToldOnce where one state costs more than what there is: in the step that
+// books it the run ends too.
+func TestBudgetIsToldOnce(t *testing.T) {
+	p := newPlay(t, nil)
+	p.start("main")
+	p.do(func(s *state.Step) {
+		s.End("main", p.state(p.agent("main").State), state.Outcome{Cost: cost(11 * state.Dollar), Decision: protocol.Decision{Then: goTo("A.md")}})
+		s.Close(nil)
+	})
+	equal(t, "status", p.run.Progress.Status, state.OverBudget)
+	equal(t, "told", len(bodies[*state.Limit](p)), 1)
 }
 
 // TestLedgerAddsUp along random walks: the total is the sum of the entries, which
@@ -143,6 +238,35 @@ func TestLedgerAddsUp(t *testing.T) {
 				t.Fatalf("seed %d step %d: total: got %s of %d entries, want %s", seed, n, next.Progress.TotalUSD, len(next.Ledger), sum)
 			}
 			run = next
+		}
+	}
+}
+
+// TestEstimatesAreMarked wherever the budget is spoken of.
+func TestEstimatesAreMarked(t *testing.T) {
+	for _, estimated := range []bool{false, true} {
+		p := newPlay(t, nil)
+		mark, kind := "", state.Exact
+		if estimated {
+			mark, kind = "~", state.Estimated
+		}
+		p.start("main")
+		p.end("main", state.Outcome{Cost: state.Cost{Kind: kind, USD: 9 * state.Dollar}, Decision: protocol.Decision{Then: goTo("A.md")}})
+		p.turn("main", goTo("A.md"))
+		p.start("main")
+		p.end("main", state.Outcome{Cost: cost(2 * state.Dollar), Decision: protocol.Decision{Then: goTo("A.md")}})
+		end := p.closed(nil)
+		if want := "spent " + mark + "$1"; end.Status != state.OverBudget || !strings.Contains(end.Reason, want) {
+			t.Errorf("estimated %v: got %s, %q, want over_budget with %q", estimated, end.Status, end.Reason, want)
+		}
+		limits := bodies[*state.Limit](p)
+		if len(limits) == 0 {
+			t.Fatalf("estimated %v: got %d limits, want the warning", estimated, len(limits))
+		}
+		for _, l := range limits {
+			if got := l.Spent(); got.Estimated != estimated || !strings.HasPrefix(got.String(), mark+"$") || l.Value != got.USD.Float() {
+				t.Errorf("estimated %v: got limit %+v, worded %q", estimated, l, got)
+			}
 		}
 	}
 }

@@ -2,25 +2,20 @@ package state
 
 import (
 	"fmt"
+	"slices"
 	"time"
 )
-
-// maxUnknown is how many ledger entries in a row may be unknown while there is
-// a budget to keep.
-const maxUnknown = 3
 
 // overBudget says why nothing may cost any more, or "".
 func (s *Step) overBudget() string {
 	p, budget := &s.d.Progress, s.Options().BudgetUSD
 	switch {
 	case p.Exhausted:
-		return fmt.Sprintf("an agent reached its share of the budget of $%s (spent $%s)", budget, p.TotalUSD)
+		return fmt.Sprintf("an agent reached its share of the budget of $%s (spent %s)", budget, s.spent().Exactly())
 	case budget == 0:
 		return ""
 	case p.TotalUSD > budget:
-		return fmt.Sprintf("spent $%s of a budget of $%s", p.TotalUSD, budget)
-	case p.Unknown >= maxUnknown:
-		return fmt.Sprintf("the cost of the last %d agent processes is unknown", p.Unknown)
+		return fmt.Sprintf("spent %s of a budget of $%s", s.spent().Exactly(), budget)
 	}
 	return ""
 }
@@ -37,9 +32,18 @@ func (s *Step) failing() bool {
 }
 
 func (s *Step) stuck() int {
+	return s.agentsWith(func(a *Agent) bool { return a.Status == Stuck })
+}
+
+// living counts the agents that have not ended.
+func (s *Step) living() int {
+	return s.agentsWith(func(*Agent) bool { return true })
+}
+
+func (s *Step) agentsWith(quality func(*Agent) bool) int {
 	n := 0
 	s.each(func(a *Agent) bool {
-		if a.Status == Stuck {
+		if quality(a) {
 			n++
 		}
 		return true
@@ -146,11 +150,29 @@ type Stop struct {
 	Deadline time.Duration
 }
 
+// Unless has Close fail a run that would be suspended, when the function says why
+// nobody could go on with it. It is given the agents that are left.
+func (s *Step) Unless(forsaken func([]*Agent) string) { s.forsaken = forsaken }
+
+func (s *Step) agentsLeft() []*Agent {
+	var list []*Agent
+	s.each(func(a *Agent) bool {
+		list = append(list, a)
+		return true
+	})
+	return list
+}
+
 // Close ends the run, or this part of it, when nothing is under way and nothing
 // can start. stop may be nil.
 func (s *Step) Close(stop *Stop) {
 	p := &s.d.Progress
 	p.Status, p.Reason = s.rest(stop)
+	if p.Status == Suspended && s.forsaken != nil {
+		if why := s.forsaken(s.agentsLeft()); why != "" {
+			p.Status, p.Reason = Failed, "it would be suspended ("+p.Reason+"), and nobody could go on with it: "+why
+		}
+	}
 	switch {
 	case p.Status != Suspended:
 		p.Until = time.Time{}
@@ -158,10 +180,12 @@ func (s *Step) Close(stop *Stop) {
 		p.Until = stop.Until
 	}
 	p.Hold = ""
-	s.warnLimits(stop)
+	s.warnLimits()
 	outcome, detail := s.outcome()
+	spent := s.spent()
 	done := &RunFinished{
-		Status: p.Status, Outcome: outcome, Detail: detail, Reason: p.Reason, CostUSD: p.TotalUSD,
+		Status: p.Status, Outcome: outcome, Detail: detail, Reason: p.Reason,
+		CostUSD: p.TotalUSD, Estimated: spent.Estimated, Unknown: spent.Unknown, Unfinished: s.unfinished(),
 		Iterations: p.Iterations, FlakeRetries: p.Flakes, DurationMS: max(0, s.now.Sub(p.Started).Milliseconds()),
 	}
 	if text, ok := s.result0(); ok {
@@ -183,8 +207,8 @@ func (s *Step) rest(stop *Stop) (Status, string) {
 	case budget != "":
 		return OverBudget, budget
 	case s.overIterations() && stuck < left:
-		return OverIterations, fmt.Sprintf("%d state executions have begun, the limit is %d",
-			s.d.Progress.Iterations, s.Options().MaxIterations)
+		return OverIterations, fmt.Sprintf("%s begun, the limit is %d",
+			Count(s.d.Progress.Iterations, "state execution"), s.Options().MaxIterations)
 	case s.d.Progress.Hold != "":
 		return Suspended, s.d.Progress.Hold
 	case stop != nil && stuck < left:
@@ -204,14 +228,21 @@ func (s *Step) firstFault() string {
 	return text
 }
 
+// ReachDeadline tells that the time of this part of the run is up.
+func (s *Step) ReachDeadline(most time.Duration) {
+	s.emit(nil, &Limit{Which: "deadline", Value: s.now.Sub(s.d.Progress.Started).Seconds(), Max: most.Seconds()})
+}
+
 // warnLimits tells which limit ended the run, or was passed by its last state.
-func (s *Step) warnLimits(stop *Stop) {
+func (s *Step) warnLimits() {
 	p, opt := &s.d.Progress, s.Options()
-	if s.overBudget() != "" {
-		s.emit(nil, &Limit{Which: "budget", Value: p.TotalUSD.Float(), Max: opt.BudgetUSD.Float()})
-	}
-	if stop != nil && stop.Deadline > 0 && p.Status == Suspended {
-		s.emit(nil, &Limit{Which: "deadline", Value: s.now.Sub(p.Started).Seconds(), Max: stop.Deadline.Seconds()})
+	// A state that cost much told it when it was booked, which may be in this step.
+	told := slices.ContainsFunc(s.d.Events, func(e Event) bool {
+		b, ok := e.Body.(*Limit)
+		return ok && b.Which == "budget"
+	})
+	if s.overBudget() != "" && !told {
+		s.emit(nil, s.budget())
 	}
 	if p.Status == OverIterations {
 		s.emit(nil, &Limit{Which: "iterations", Value: float64(p.Iterations), Max: float64(opt.MaxIterations)})

@@ -1,6 +1,7 @@
 package state_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -199,6 +200,11 @@ func TestLimitsFailTheAgent(t *testing.T) {
 	equal(t, "agents", []any{p.agent("main").Status, p.run.Progress.Created}, []any{state.Stuck, 1})
 	equal(t, "limit", *bodies[*state.Limit](p)[0], state.Limit{Which: "agents", Value: 3, Max: 2})
 	p.resume(nil)
+	for n := range 5 { // those that have ended don't count
+		p.turn("main", goTo("A.md"), fork)
+		p.turn(fmt.Sprint("main_b", 1+n), result("done"))
+	}
+	equal(t, "agents in all", []any{p.agent("main").Status, p.run.Progress.Created}, []any{state.Ready, 6})
 	p.turn("main", goTo("A.md"), fork)
 	p.turn("main", call("B.md", "A.md"))
 	p.turn("main", function("B.md", "A.md", ""))

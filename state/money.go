@@ -2,6 +2,7 @@ package state
 
 import (
 	"errors"
+	"fmt"
 	"math/big"
 	"strconv"
 	"strings"
@@ -13,6 +14,76 @@ type USD int64
 
 // Dollar is one US dollar.
 const Dollar USD = 1e9
+
+// MostUSD is the largest amount that is kept. Sums stop there.
+const MostUSD = 1e9 * Dollar
+
+// Plus returns the sum of two amounts that are not negative, at most MostUSD.
+func (u USD) Plus(v USD) USD { return min(min(u, MostUSD)+min(v, MostUSD), MostUSD) }
+
+// Spent is what was spent and how well that is known.
+type Spent struct {
+	USD       USD
+	Estimated bool // part of it is an estimate
+	Unknown   int  // invocations that are not in it: nobody knows what they cost
+}
+
+// Plus returns the sum of both.
+func (s Spent) Plus(t Spent) Spent {
+	return Spent{s.USD.Plus(t.USD), s.Estimated || t.Estimated, s.Unknown + t.Unknown}
+}
+
+// Minus returns s without t, which is a part of it.
+func (s Spent) Minus(t Spent) Spent {
+	return Spent{max(0, s.USD-t.USD), s.Estimated, max(0, s.Unknown-t.Unknown)}
+}
+
+// AtLeast returns s, or what is known to have been spent by then, whichever is more.
+func (s Spent) AtLeast(t Spent) Spent {
+	return Spent{max(s.USD, t.USD), s.Estimated || t.Estimated, max(s.Unknown, t.Unknown)}
+}
+
+// String words what was spent for people, as in "$0.0123", "~$4.56" when part of
+// it is an estimate, "$0.0123 + unknown" and "unknown". Everything that shows
+// money shows it so.
+func (s Spent) String() string {
+	switch text := s.USD.Dollars(); {
+	case s.Unknown > 0 && s.USD == 0:
+		return "unknown"
+	case s.Estimated && s.Unknown > 0:
+		return "~" + text + " + unknown"
+	case s.Unknown > 0:
+		return text + " + unknown"
+	case s.Estimated:
+		return "~" + text
+	default:
+		return text
+	}
+}
+
+// Exactly words what was spent to the last digit, where more than that is asked
+// for, as in "$1.03525" and "~$1.03525".
+func (s Spent) Exactly() string {
+	if s.Estimated {
+		return "~$" + s.USD.String()
+	}
+	return "$" + s.USD.String()
+}
+
+// Dollars words an amount: to the cent from a dollar on, else to a hundredth of
+// a cent.
+func (u USD) Dollars() string {
+	sign := ""
+	if u < 0 {
+		sign, u = "-", -u
+	}
+	step, decimals := Dollar/10_000, 4
+	if u+step/2 >= Dollar {
+		step, decimals = Dollar/100, 2
+	}
+	n, per := (u+step/2)/step, Dollar/step
+	return fmt.Sprintf("%s$%d.%0*d", sign, n/per, decimals, n%per)
+}
 
 // ParseUSD reads a plain decimal number of dollars ("10", "0.25"). Digits
 // beyond the ninth decimal are rounded to nearest. Signs, leading zeros,
@@ -29,7 +100,7 @@ func ParseUSD(s string) (USD, error) {
 	r.Mul(r, big.NewRat(int64(Dollar), 1))
 	r.Add(r, big.NewRat(1, 2))
 	n := new(big.Int).Div(r.Num(), r.Denom())
-	if !n.IsInt64() || n.Int64() > 1e18 {
+	if !n.IsInt64() || USD(n.Int64()) > MostUSD {
 		return 0, errors.New("want at most 1000000000 US dollars")
 	}
 	return USD(n.Int64()), nil
@@ -45,13 +116,13 @@ func plainNumber(s string) bool {
 		}
 	}
 	whole, frac, dot := strings.Cut(mantissa, ".")
-	if !digits(whole) || (dot && !digits(frac)) {
+	if !isDigits(whole) || (dot && !isDigits(frac)) {
 		return false
 	}
 	return len(whole) == 1 || whole[0] != '0'
 }
 
-func digits(s string) bool {
+func isDigits(s string) bool {
 	return s != "" && strings.Trim(s, "0123456789") == ""
 }
 

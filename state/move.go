@@ -39,7 +39,8 @@ func (s *Step) name(parent *Agent, state string) string {
 	for {
 		parent.Forks++
 		id := fmt.Sprintf("%s_%s%d", parent.ID, abbrev(state), parent.Forks)
-		if !s.taken(id) {
+		if !s.taken(id) && !s.mayBeForgotten(id, parent, state) {
+			s.d.Progress.Counter = max(s.d.Progress.Counter, parent.Forks)
 			return id
 		}
 	}

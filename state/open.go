@@ -20,15 +20,21 @@ func New(r Run, input string, now time.Time) *Run {
 	return &r
 }
 
-// Spent returns what a lost invocation is known to have used: nil when nothing
-// can be told. It is called with the agent that ran it.
-type Spent func(a *Agent) []Usage
+// Lost returns what a lost invocation is known to have used, at list prices where
+// there are any: nil when nothing came from the model. It is called with the agent
+// that ran it.
+type Lost func(a *Agent) []ModelCost
 
 // Open begins the run, or goes on with it after a stop or a crash: agents that
 // were cut off are marked for a re-run, failed ones try again, holds end.
-func (s *Step) Open(resumed bool, lost Spent) {
+func (s *Step) Open(resumed bool, lost Lost) {
 	p := &s.d.Progress
 	p.Status, p.Reason, p.Until, p.Hold, p.Exhausted = Running, "", time.Time{}, "", false
+	p.Unknown = 0
+	if p.Counter == 0 {
+		p.Counter = s.run.counter()
+	}
+	s.skip(s.rested())
 	p.Started = s.now.UTC().Truncate(time.Millisecond)
 	s.emit(nil, &RunStarted{
 		Scope: s.run.Scope, Entry: s.run.Entry, Resumed: resumed,
@@ -45,17 +51,43 @@ func (s *Step) Open(resumed bool, lost Spent) {
 		case a.NotBefore.After(s.now.Add(time.Duration(a.Wait))):
 			s.pause(s.edit(a.ID), time.Duration(a.Wait))
 		}
+		if resumed && (a.Unknown > 0 || a.Outage != nil) {
+			mine := s.edit(a.ID) // both are of one process
+			mine.Unknown, mine.Outage = 0, nil
+		}
+		return true
+	})
+}
+
+// rested is how long nobody has driven the run, as far as its last events tell.
+func (s *Step) rested() time.Duration {
+	if len(s.run.Events) == 0 {
+		return 0
+	}
+	return max(0, s.now.Sub(s.run.Events[len(s.run.Events)-1].Time))
+}
+
+// skip leaves a time out of that of the executions under way: between two jobs
+// nobody works.
+func (s *Step) skip(rest time.Duration) {
+	s.each(func(a *Agent) bool {
+		if a.Exec == nil || a.Exec.Started.IsZero() || rest == 0 {
+			return true
+		}
+		e := s.edit(a.ID).Exec
+		e.Started = e.Started.Add(rest)
+		if !e.AttemptStarted.IsZero() {
+			e.AttemptStarted = e.AttemptStarted.Add(rest)
+		}
 		return true
 	})
 }
 
 // Override replaces the options of the run by what the flags of a resume say,
-// and the hashes of its files by those of the workflow as it is now. Another
-// budget forgives the ledger its unknown entries so far.
+// and the hashes of its files by those of the workflow as it is now.
 func (s *Step) Override(o Options, files map[string]string) {
 	s.d.Options, s.d.Files = &o, files
 	if o.BudgetUSD != s.run.Options.BudgetUSD {
-		s.d.Progress.Unknown = 0
 		s.d.Progress.Warned = false
 	}
 }
@@ -69,15 +101,14 @@ func (s *Step) Options() *Options {
 }
 
 // interrupt makes an agent that was cut off ready for a re-run.
-func (s *Step) interrupt(a *Agent, lost Spent) {
+func (s *Step) interrupt(a *Agent, lost Lost) {
 	e := a.Exec
 	if e.Interrupted == "" {
 		e.Interrupted = "the orchestrator died"
 	}
 	if e.Running != nil && e.Running.Mode != "" {
-		// One crash of many agents at once must not look like an agent CLI that
-		// never tells its costs: what it lost is no part of that row.
-		s.book(a, Outcome{Session: e.Running.SessionID, Used: lost(a)})
+		used := lost(a)
+		s.book(a, Outcome{Session: e.Running.SessionID, Used: used, Cost: Cost{Silent: used == nil}})
 	}
 	e.undo()
 	a.Status = Ready
@@ -95,11 +126,18 @@ func (e *Exec) undo() {
 // revive lets a failed agent try its state again, as a new execution.
 func (s *Step) revive(a *Agent) {
 	a.Status, a.Fault, a.NotBefore, a.Wait = Ready, nil, time.Time{}, 0
-	if e := a.Exec; e.Continue {
+	switch e := a.Exec; {
+	case e == nil: // it failed between two states
+	case e.Continue:
 		e.Retries = 0
-		return
+	case e.Passed != nil && e.Reminder != "" && e.Session != nil: // only a move is missing
+		e.Retries, e.Reminders = 0, 0
+	default:
+		a.Cut, a.Exec = e.EntryLen, nil
 	}
-	a.Cut, a.Exec = a.Exec.EntryLen, nil
+	if e := a.Exec; e != nil {
+		e.CostUSD, e.Estimated, e.Unknown, e.Models = 0, false, 0, nil // told when it failed
+	}
 }
 
 // Plan says which conversation the next invocation of an agent is part of.

@@ -50,7 +50,7 @@ func (p *play) do(f func(*state.Step)) {
 
 // resume stops the process and goes on with what is saved. used is what the
 // transcripts of lost invocations show.
-func (p *play) resume(change func(*state.Options), used ...state.Usage) {
+func (p *play) resume(change func(*state.Options), used ...state.ModelCost) {
 	p.t.Helper()
 	p.do(func(s *state.Step) {
 		if change != nil {
@@ -58,7 +58,7 @@ func (p *play) resume(change func(*state.Options), used ...state.Usage) {
 			change(&o)
 			s.Override(o, p.run.Files)
 		}
-		s.Open(true, func(*state.Agent) []state.Usage { return used })
+		s.Open(true, func(*state.Agent) []state.ModelCost { return used })
 	})
 }
 

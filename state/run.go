@@ -6,8 +6,10 @@ import (
 	"github.com/raymond-action/raymond-action/protocol"
 )
 
-// Schema is the version of the state file that this program writes.
-const Schema = 1
+// Schema is the version of the state file that this program writes. It reads
+// every earlier one: what a field means never changes, and one that an earlier
+// version did not have is zero.
+const Schema = 2
 
 // Status is how a run stands.
 type Status string
@@ -55,36 +57,40 @@ type Run struct {
 	Used []string `json:"used,omitempty"`
 
 	Progress Progress `json:"progress"`
-	Agents   []*Agent `json:"agents"`          // in order of creation; ended ones are gone
-	Ended    []Ending `json:"ended,omitempty"` // in order of ending
-	Ledger   []Entry  `json:"ledger,omitempty"`
-	Events   []Event  `json:"events"` // those of the last save
+	Agents   []*Agent `json:"agents"`           // in order of creation; ended ones are gone
+	Ended    []Ending `json:"ended,omitempty"`  // in order of ending; the last thousand, and main
+	Ledger   []Entry  `json:"ledger,omitempty"` // the newest thousand entries
+	Past     *Past    `json:"past,omitempty"`   // what is no longer kept one by one
+	Events   []Event  `json:"events"`           // those of the last save
 
 	byID map[string]*Agent
 }
 
 // Options are what the run was started with; flags of a resume override them.
 type Options struct {
-	BudgetUSD       USD      `json:"budget_usd"` // 0: none
-	MaxIterations   int      `json:"max_iterations,omitempty"`
-	MaxParallel     int      `json:"max_parallel"`
-	MaxAgents       int      `json:"max_agents"`
-	MaxDepth        int      `json:"max_depth"`
-	MaxRetries      int      `json:"max_retries"`
-	MaxReminders    int      `json:"max_reminders"`
-	Timeout         Duration `json:"timeout,omitempty"`
-	IdleTimeout     Duration `json:"idle_timeout,omitempty"`
-	Grace           Duration `json:"grace,omitempty"`
-	KeepGoing       bool     `json:"keep_going,omitempty"`
-	Model           string   `json:"model,omitempty"`
-	Effort          string   `json:"effort,omitempty"`
-	PermissionMode  string   `json:"permission_mode"`
-	SkipPermissions bool     `json:"dangerously_skip_permissions,omitempty"`
-	AllowedTools    []string `json:"allowed_tools,omitempty"`
-	DisallowedTools []string `json:"disallowed_tools,omitempty"`
-	ClaudeArgs      []string `json:"claude_args,omitempty"`
-	DoneWhen        []string `json:"done_when,omitempty"`
-	MaxAttempts     int      `json:"max_attempts,omitempty"`
+	BudgetUSD     USD `json:"budget_usd"` // 0: none
+	MaxIterations int `json:"max_iterations,omitempty"`
+	MaxParallel   int `json:"max_parallel"`
+	MaxAgents     int `json:"max_agents"`
+	MaxDepth      int `json:"max_depth"`
+	MaxRetries    int `json:"max_retries"`
+	// OverloadWait is how long failures of the service are waited out; nil for
+	// DefaultOverloadWait, 0 to count them like others.
+	OverloadWait    *Duration `json:"overload_wait,omitempty"`
+	MaxReminders    int       `json:"max_reminders"`
+	Timeout         Duration  `json:"timeout,omitempty"`
+	IdleTimeout     Duration  `json:"idle_timeout,omitempty"`
+	Grace           Duration  `json:"grace,omitempty"`
+	KeepGoing       bool      `json:"keep_going,omitempty"`
+	Model           string    `json:"model,omitempty"`
+	Effort          string    `json:"effort,omitempty"`
+	PermissionMode  string    `json:"permission_mode"`
+	SkipPermissions bool      `json:"dangerously_skip_permissions,omitempty"`
+	AllowedTools    []string  `json:"allowed_tools,omitempty"`
+	DisallowedTools []string  `json:"disallowed_tools,omitempty"`
+	ClaudeArgs      []string  `json:"claude_args,omitempty"`
+	DoneWhen        []string  `json:"done_when,omitempty"`
+	MaxAttempts     int       `json:"max_attempts,omitempty"`
 }
 
 // Progress is the part of a run that nearly every step changes. A Delta replaces
@@ -93,19 +99,22 @@ type Progress struct {
 	Seq        int       `json:"seq"`    // steps committed so far
 	Events     int       `json:"events"` // seq of the last event
 	Status     Status    `json:"status"`
-	Reason     string    `json:"reason,omitempty"` // why it is not running
-	Until      time.Time `json:"until,omitzero"`   // Suspended: when to resume
-	Started    time.Time `json:"started"`          // of this part of the run
-	Iterations int       `json:"iterations"`       // state executions begun
-	Turn       int       `json:"turn"`             // number of the agent that had the last free slot
-	Created    int       `json:"created"`          // agents created
-	Launches   int       `json:"launches"`         // invocations begun
+	Reason     string    `json:"reason,omitempty"`  // why it is not running
+	Until      time.Time `json:"until,omitzero"`    // Suspended: when to resume
+	Started    time.Time `json:"started"`           // of this part of the run
+	Iterations int       `json:"iterations"`        // state executions begun
+	Turn       int       `json:"turn"`              // number of the agent that had the last free slot
+	Created    int       `json:"created"`           // agents created
+	Counter    int       `json:"counter,omitempty"` // highest number in an agent's name
+	Launches   int       `json:"launches"`          // invocations begun
 	Flakes     int       `json:"flake_retries"`
-	Unknown    int       `json:"unknown_in_a_row"`    // ledger entries at the end that are unknown
-	TotalUSD   USD       `json:"total_usd"`           // sum of the ledger
-	Exhausted  bool      `json:"exhausted,omitempty"` // an agent CLI ended at its own cap
-	Warned     bool      `json:"warned,omitempty"`    // 80 % of the budget was told
-	Hold       string    `json:"hold,omitempty"`      // why nothing new starts until a resume
+	// Unknown is of schema 1, where ledger entries with an unknown cost ended a run.
+	// Nothing follows from it any more.
+	Unknown   int    `json:"unknown_in_a_row,omitempty"`
+	TotalUSD  USD    `json:"total_usd"`           // sum of the ledger
+	Exhausted bool   `json:"exhausted,omitempty"` // an agent CLI ended at its own cap
+	Warned    bool   `json:"warned,omitempty"`    // 80 % of the budget was told
+	Hold      string `json:"hold,omitempty"`      // why nothing new starts until a resume
 }
 
 // AgentStatus says what an agent waits for.
@@ -149,7 +158,12 @@ type Agent struct {
 	// changed clock can't make it longer.
 	NotBefore time.Time `json:"not_before,omitzero"`
 	Wait      Duration  `json:"wait,omitempty"`
-	Fault     *Fault    `json:"fault,omitempty"`
+	// Outage is a row of failures of the service that is being waited out.
+	Outage *Outage `json:"outage,omitempty"`
+	Fault  *Fault  `json:"fault,omitempty"`
+	// Unknown counts the successful invocations in a row, in this process, of which
+	// nobody knows the cost.
+	Unknown int `json:"unknown_in_a_row,omitempty"`
 }
 
 // Session is a conversation of the agent CLI.
@@ -160,6 +174,15 @@ type Session struct {
 	// Chosen says that some state picked a model for it, so that states without
 	// one must ask for Model again.
 	Chosen bool `json:"chosen,omitempty"`
+	// Reached is how far the agent CLI's own count of the conversation has come, of
+	// a CLI that goes on counting when a conversation is resumed or branched.
+	Reached *Reached `json:"reached,omitempty"`
+}
+
+// Reached is what an agent CLI has counted for a conversation so far.
+type Reached struct {
+	USD    USD         `json:"usd"`              // in all
+	Models []ModelCost `json:"models,omitempty"` // by model
 }
 
 // Frame is where a call or function returns to.
@@ -206,10 +229,18 @@ type Exec struct {
 	Interrupted string `json:"interrupted,omitempty"`
 	Noted       bool   `json:"noted,omitempty"`
 	CostUSD     USD    `json:"cost_usd,omitempty"`
+	// Estimated says that part of CostUSD is an estimate, and Unknown how many
+	// invocations are not in it because nobody knows what they cost.
+	Estimated bool `json:"cost_estimated,omitempty"`
+	Unknown   int  `json:"cost_unknown,omitempty"`
 	// Models is what of CostUSD is known by model.
 	Models map[string]USD `json:"by_model,omitempty"`
 	Turns  int            `json:"turns,omitempty"`
 	Denied []string       `json:"denied,omitempty"`
+	// Refusals are the first of Denied, with what is known about each.
+	Refusals []Refusal `json:"refusals,omitempty"`
+	// CLI is the version and the path of the agent CLI that ran last.
+	CLI string `json:"agent_cli,omitempty"`
 	// Running is the invocation under way. It is saved before the process starts.
 	Running *Invocation `json:"running,omitempty"`
 	// Cut is the length to cut the resumed transcript to before the next
@@ -218,9 +249,22 @@ type Exec struct {
 	// AttemptStarted and AttemptUSD are of the attempt under way.
 	AttemptStarted time.Time `json:"attempt_started,omitzero"`
 	AttemptUSD     USD       `json:"attempt_usd,omitempty"`
+	// AttemptEstimated and AttemptUnknown are to AttemptUSD what Estimated and
+	// Unknown are to CostUSD.
+	AttemptEstimated bool `json:"attempt_estimated,omitempty"`
+	AttemptUnknown   int  `json:"attempt_unknown,omitempty"`
 	// Asked is the move that waits for the verdict; Refused, why there is none.
 	Asked   *protocol.Decision `json:"asked,omitempty"`
 	Refused string             `json:"refused,omitempty"`
+	// Reask is the reminder of that, for when the commands pass; Untagged says that
+	// the message had no tag at all.
+	Reask    string `json:"reask,omitempty"`
+	Untagged bool   `json:"untagged,omitempty"`
+	// Passed is what the commands brought that have passed in this attempt, of which
+	// only the move is missing.
+	Passed []CommandResult `json:"passed,omitempty"`
+	// Gave is why the agent run can't be had at all: another attempt would meet it.
+	Gave *Fault `json:"gave,omitempty"`
 	// AgentCode is the exit code of the attempt's agent run.
 	AgentCode int `json:"agent_code,omitempty"`
 	// Verdict is that of the last failed attempt.
@@ -237,6 +281,9 @@ type Invocation struct {
 	From      string      `json:"from,omitempty"`       // branched from
 	Model     string      `json:"model,omitempty"`      // asked for
 	Length    *int64      `json:"length,omitempty"`     // of the transcript before it
+	// Metered is what was seen of its tokens so far, one element a model, so that a
+	// crash does not lose it.
+	Metered []Usage `json:"metered,omitempty"`
 }
 
 // Fault is why an agent can't go on.
@@ -253,11 +300,11 @@ type Ending struct {
 
 // Usage counts tokens of one model.
 type Usage struct {
-	Model      string `json:"model,omitempty"`
-	Input      int64  `json:"input,omitempty"`
-	Output     int64  `json:"output,omitempty"`
-	CacheWrite int64  `json:"cache_write,omitempty"`
-	CacheRead  int64  `json:"cache_read,omitempty"`
+	Model      string `json:"model,omitempty"`       // its name
+	Input      int64  `json:"input,omitempty"`       // tokens of the input that are not of the cache
+	Output     int64  `json:"output,omitempty"`      // tokens of the output
+	CacheWrite int64  `json:"cache_write,omitempty"` // tokens written to the cache
+	CacheRead  int64  `json:"cache_read,omitempty"`  // tokens read from the cache
 }
 
 // CostKind says how well a cost is known.
@@ -270,13 +317,23 @@ const (
 	Unknown   CostKind = "unknown"
 )
 
-// Cost is what one process reported that it cost. The zero Cost means that it
+// Cost is what is known of the cost of one process. The zero Cost means that it
 // reported nothing.
 type Cost struct {
+	// Kind is that of what the process itself reported; "" when that was nothing
+	// credible.
 	Kind CostKind
 	USD  USD
-	// Usage has what the process used, by model.
+	// Usage has what the process reported that it used, by model.
 	Usage []ModelCost
+	// Beyond has the tokens that were seen going by and are in no report of the
+	// process, as those of an answer that was cut off: one element a model.
+	Beyond []Usage
+	// Silent says that nothing came from the model.
+	Silent bool
+	// Reached is how far the agent CLI's own count of the conversation has come;
+	// nil when it begins anew with each process, or is not known.
+	Reached *Reached
 }
 
 // ModelCost is one model's share of a cost.

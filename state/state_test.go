@@ -68,6 +68,7 @@ func fillStruct(v reflect.Value) {
 func TestFileForgetsNothing(t *testing.T) {
 	r := new(state.Run)
 	fill(reflect.ValueOf(r).Elem())
+	r.Schema = state.Schema
 	data, err := r.Encode()
 	if err != nil {
 		t.Fatal(err)
@@ -121,7 +122,7 @@ func (w *walker) step(r *state.Run) *state.Delta {
 		}
 	}
 	if r.Progress.Seq == 0 || w.rnd.IntN(12) == 0 {
-		s.Open(r.Progress.Seq > 0, func(*state.Agent) []state.Usage { return nil })
+		s.Open(r.Progress.Seq > 0, func(*state.Agent) []state.ModelCost { return nil })
 	} else if len(busy) > 0 {
 		id := busy[w.rnd.IntN(len(busy))]
 		a, _ := s.Agent(id)

@@ -30,6 +30,8 @@ type Step struct {
 	d      Delta
 	agents map[string]*Agent // copies of the agents this step touches
 	added  []*Agent
+
+	forsaken func([]*Agent) string // as Unless says; nil for none
 }
 
 // Step begins a change of r at the given time.
@@ -77,6 +79,7 @@ func (r *Run) Apply(d *Delta) {
 	r.Ledger = append(r.Ledger, d.Ledger...)
 	r.Used = append(r.Used, d.Used...)
 	r.Events = d.Events
+	r.fold()
 }
 
 // With returns the run that Apply(d) would make, leaving r as it is. The two
@@ -167,6 +170,7 @@ func (s *Step) edit(id string) *Agent {
 	if from.Exec != nil {
 		e := *from.Exec
 		e.Denied = slices.Clone(from.Exec.Denied)
+		e.Refusals = slices.Clone(from.Exec.Refusals)
 		a.Exec = &e
 	}
 	s.agents[id] = &a

@@ -66,6 +66,9 @@ func (r *Run) Validate() error {
 		a.check(c, at)
 	}
 	r.checkLedger(c)
+	if c.err == nil {
+		r.checkCounts(c)
+	}
 	if c.err != nil {
 		return c.err
 	}
@@ -86,7 +89,8 @@ func (r *Run) checkHead(c *checker) {
 		c.want(sha256Hex().MatchString(sum), "files."+name, "is no SHA-256 in hex")
 	}
 	for i, name := range r.Used {
-		c.want(r.Files[name] != "", fmt.Sprintf("used[%d]", i), "%q is not among the files", name)
+		// One that is gone is not among the files of a run that went on without it.
+		c.want(fileName(name), fmt.Sprintf("used[%d]", i), "%q is no file name", name)
 	}
 }
 
@@ -95,6 +99,7 @@ func (o *Options) check(c *checker) {
 	for name, n := range map[string]int{"max_parallel": o.MaxParallel, "max_agents": o.MaxAgents, "max_depth": o.MaxDepth} {
 		c.want(n >= 1, "options."+name, "is %d, want at least 1", n)
 	}
+	c.want(o.waitForService() >= 0, "options.overload_wait", "is negative")
 	for name, n := range map[string]int{
 		"max_iterations": o.MaxIterations, "max_retries": o.MaxRetries, "max_reminders": o.MaxReminders,
 		"timeout": int(o.Timeout), "idle_timeout": int(o.IdleTimeout), "grace": int(o.Grace), "max_attempts": o.MaxAttempts,
@@ -109,26 +114,26 @@ func (r *Run) checkProgress(c *checker) {
 	p := &r.Progress
 	c.want(slices.Contains(statuses, p.Status), "progress.status", "%q is unknown", p.Status)
 	for name, n := range map[string]int{
-		"seq": p.Seq, "events": p.Events, "iterations": p.Iterations, "turn": p.Turn,
+		"seq": p.Seq, "events": p.Events, "iterations": p.Iterations, "turn": p.Turn, "counter": p.Counter,
 		"launches": p.Launches, "flake_retries": p.Flakes, "unknown_in_a_row": p.Unknown,
 	} {
 		c.want(n >= 0, "progress."+name, "is negative")
 	}
-	c.want(p.Created == len(r.Agents)+len(r.Ended), "progress.created",
-		"is %d, but %d agents are there", p.Created, len(r.Agents)+len(r.Ended))
+	there := len(r.Agents) + len(r.Ended) + r.Forgotten()
+	c.want(p.Created == there, "progress.created", "is %d, but %d agents are there", p.Created, there)
 	c.want((p.Status == Completed) == (len(r.Agents) == 0), "progress.status",
 		"is %q with %d agents left", p.Status, len(r.Agents))
 }
 
 func (r *Run) checkLedger(c *checker) {
-	sum := USD(0)
+	sum := r.Past.check(c, "past")
 	for i, e := range r.Ledger {
 		at := fmt.Sprintf("ledger[%d]", i)
 		c.want(e.CostUSD >= 0, at+".cost_usd", "is negative")
 		c.want(e.Kind == Exact || e.Kind == Estimated || e.Kind == Unknown, at+".kind", "%q is unknown", e.Kind)
 		c.want(e.Kind != Unknown || e.CostUSD == 0, at+".cost_usd", "is %s, but unknown", e.CostUSD)
 		c.want(e.N >= 1 && e.N <= r.Progress.Launches, at+".n", "%d is no invocation of the run", e.N)
-		sum += e.CostUSD
+		sum = sum.Plus(e.CostUSD)
 	}
 	c.want(sum == r.Progress.TotalUSD, "progress.total_usd", "is %s, but the ledger adds up to %s", r.Progress.TotalUSD, sum)
 }
@@ -140,8 +145,11 @@ func (a *Agent) check(c *checker, at string) {
 	c.want((a.Status == Stuck) == (a.Fault != nil), at+".fault", "does not go with status %q", a.Status)
 	c.want(a.Dir == "" || filepath.IsAbs(a.Dir), at+".dir", "%q is no absolute path", a.Dir)
 	c.want(!a.Branch || a.Session != nil, at+".branch", "is set without a session")
-	c.want(a.Status == Ready || a.Exec != nil, at+".exec", "is missing for status %q", a.Status)
+	c.want(a.Status != Busy || a.Exec != nil, at+".exec", "is missing for status %q", a.Status)
 	c.want(a.Wait >= 0, at+".wait", "is negative")
+	c.want(a.Forks >= 0, at+".forks", "is %d, want at least 0", a.Forks)
+	c.want(a.Outage == nil || a.Outage.N >= 1, at+".outage.n", "is less than 1")
+	c.want(a.Unknown >= 0, at+".unknown_in_a_row", "is negative")
 	a.Session.check(c, at+".session")
 	for i, f := range a.Stack {
 		here := fmt.Sprintf("%s.stack[%d]", at, i)
@@ -167,8 +175,7 @@ func (e *Exec) check(c *checker, at string) {
 	c.want(e.Attempt >= 1, at+".attempt", "is %d, want at least 1", e.Attempt)
 	c.want(e.Phase == PhaseAgent || e.Phase == PhaseVerify, at+".phase", "%q is unknown", e.Phase)
 	c.want(!e.Started.IsZero(), at+".started", "is missing")
-	c.want(e.Retries >= 0 && e.Reminders >= 0 && e.CostUSD >= 0 && e.Turns >= 0, at, "has a negative count")
-	c.want(e.Session != nil || (e.Reminder == "" && !e.Continue), at+".session", "is missing")
+	c.want(e.Session != nil || !e.Continue && (e.Reminder == "" || e.Passed != nil), at+".session", "is missing")
 	for model, usd := range e.Models {
 		c.want(usd >= 0, at+".by_model", "%q cost %s, which is negative", model, usd)
 	}

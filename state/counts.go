@@ -1,0 +1,72 @@
+package state
+
+import (
+	"fmt"
+	"reflect"
+	"strings"
+	"time"
+)
+
+// maxCount is more than any count of a run can reach, and far from what overflows.
+const maxCount = 1 << 53
+
+// signed are the fields that may be negative: exit codes, where -1 stands for a
+// signal.
+var signed = map[string]bool{"agent_code": true, "rc": true}
+
+// amounts are the types with limits of their own.
+var amounts = map[reflect.Type]bool{reflect.TypeFor[USD](): true, reflect.TypeFor[Duration](): true}
+
+// checkCounts wants every number of a run to be one that a run can have, whatever
+// field it is in: a negative count would make the next file unreadable.
+func (r *Run) checkCounts(c *checker) {
+	events := r.Events
+	defer func() { r.Events = events }()
+	r.Events = nil // they are told again and change nothing
+	c.walk(reflect.ValueOf(r).Elem(), "")
+}
+
+// walk checks the numbers in v, which stands at a place of the file.
+func (c *checker) walk(v reflect.Value, at string) {
+	switch v.Kind() {
+	case reflect.Int, reflect.Int64:
+		most := int64(maxCount)
+		if amounts[v.Type()] {
+			most = v.Int()
+		}
+		c.want(v.Int() >= 0 && v.Int() <= most, at, "is %d, want 0 to %d", v.Int(), most)
+	case reflect.Pointer:
+		if !v.IsNil() {
+			c.walk(v.Elem(), at)
+		}
+	case reflect.Slice:
+		for i := range v.Len() {
+			c.walk(v.Index(i), fmt.Sprintf("%s[%d]", at, i))
+		}
+	case reflect.Map:
+		for _, key := range v.MapKeys() {
+			c.walk(v.MapIndex(key), at+"."+key.String())
+		}
+	case reflect.Struct:
+		c.walkFields(v, at)
+	}
+}
+
+func (c *checker) walkFields(v reflect.Value, at string) {
+	if v.Type() == reflect.TypeFor[time.Time]() {
+		return
+	}
+	for i := range v.NumField() {
+		field := v.Type().Field(i)
+		name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
+		switch {
+		case !field.IsExported() || signed[name]:
+		case field.Anonymous:
+			c.walk(v.Field(i), at)
+		case at == "":
+			c.walk(v.Field(i), name)
+		default:
+			c.walk(v.Field(i), at+"."+name)
+		}
+	}
+}

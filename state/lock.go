@@ -1,0 +1,146 @@
+package state
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/gofrs/flock"
+)
+
+// Locked says that another process drives the run.
+type Locked struct {
+	ID     string
+	Holder string // as it named itself; "" when it did not
+}
+
+// Error implements error.
+func (e *Locked) Error() string {
+	return fmt.Sprintf("run %q is driven by another process (%s)", e.ID, strings.TrimSpace(e.Holder))
+}
+
+// Holder is the line by which a process names itself in the lock.
+func Holder(pid int, host string, since time.Time) string {
+	return fmt.Sprintf("process %d on %s since %s", pid, host, since.UTC().Format(time.RFC3339))
+}
+
+// Driver is the process that drives a run.
+type Driver struct {
+	PID  int    `json:"pid"` // 0 when it did not name itself
+	Host string `json:"host"`
+}
+
+// driverOf reads the line that Holder makes; the zero Driver of any other.
+func driverOf(line string) Driver {
+	var d Driver
+	if _, err := fmt.Sscanf(line, "process %d on %s since", &d.PID, &d.Host); err != nil {
+		return Driver{}
+	}
+	return d
+}
+
+// isDead reports whether the process is known to have ended. Of those on other
+// machines nothing is known.
+func (d Driver) isDead() bool {
+	host, err := os.Hostname()
+	return d.PID > 0 && err == nil && d.Host == host && !isAlive(d.PID)
+}
+
+// DrivenBy asks the lock of a run who drives it; nil when nobody does. It neither
+// takes the lock from anybody nor writes.
+func DrivenBy(dir, id string) (*Driver, error) {
+	path := filepath.Join(dir, id+".lock")
+	err := checkLock(path)
+	lock := flock.New(path, flock.SetFlag(os.O_RDONLY))
+	free := false
+	if err == nil {
+		free, err = lock.TryRLock()
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("ask the lock of run %q: %w", id, err)
+	}
+	if free {
+		return nil, lock.Close()
+	}
+	defer lock.Close()
+	// The one that has the lock writes its name a moment later.
+	line, _ := os.ReadFile(path)
+	d := driverOf(string(line))
+	if d.isDead() {
+		return nil, nil
+	}
+	return &d, nil
+}
+
+// checkLock refuses what may not be opened as a lock: a pipe would never open.
+func checkLock(path string) error {
+	info, err := os.Lstat(path)
+	if err != nil {
+		return err
+	}
+	if !info.Mode().IsRegular() {
+		return &Invalid{Path: path, What: "is no regular file"}
+	}
+	return nil
+}
+
+// How long a lock is waited for. A process that dies between fork and exec of a
+// child leaves the lock to that child for some milliseconds; one that asks who
+// drives a run has it for a moment, too.
+const (
+	waitForDead    = 5 * time.Second
+	waitForUnnamed = 500 * time.Millisecond // a new holder writes its name in the next moment
+	waitForLiving  = 50 * time.Millisecond
+	lockPoll       = 10 * time.Millisecond
+)
+
+// patience is how long a lock is waited for that has this line in it.
+func patience(line string) time.Duration {
+	switch d := driverOf(line); {
+	case d.isDead():
+		return waitForDead
+	case d.PID == 0:
+		return waitForUnnamed
+	}
+	return waitForLiving
+}
+
+// lockClock is the time by which locks are waited for.
+var lockClock = struct {
+	now   func() time.Time
+	sleep func(time.Duration)
+}{time.Now, time.Sleep}
+
+// take takes the lock of f for holder, or fails with *Locked.
+func (f *File) take(holder string) error {
+	f.lock = flock.New(f.path(".lock"), flock.SetPermissions(0o600))
+	if err := ignoreMissing(checkLock(f.path(".lock"))); err != nil {
+		return err
+	}
+	began := lockClock.now()
+	for {
+		ok, err := f.lock.TryLock()
+		if err != nil {
+			return fmt.Errorf("lock run %q: %w", f.id, err)
+		}
+		if ok {
+			break
+		}
+		held, _ := os.ReadFile(f.path(".lock"))
+		if lockClock.now().Sub(began) >= patience(string(held)) {
+			return errors.Join(&Locked{ID: f.id, Holder: string(held)}, f.lock.Close())
+		}
+		lockClock.sleep(lockPoll)
+	}
+	if err := os.WriteFile(f.path(".lock"), []byte(holder+"\n"), 0o600); err != nil {
+		return errors.Join(err, f.Close())
+	}
+	return nil
+}

@@ -1,0 +1,138 @@
+//go:build !windows
+
+package state
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/gofrs/flock"
+)
+
+// deadHolder is the line of a process of this machine that has ended.
+func deadHolder(t *testing.T) string {
+	t.Helper()
+	cmd := exec.Command("/bin/true")
+	if err := cmd.Run(); err != nil {
+		t.Fatal(err)
+	}
+	return holderLine(t, cmd.Process.Pid)
+}
+
+func holderLine(t *testing.T, pid int) string {
+	t.Helper()
+	host, err := os.Hostname()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return Holder(pid, host, time.Now()) + "\n"
+}
+
+// held makes a lock file in which line stands, and takes the lock.
+func held(t *testing.T, line string) (dir string, lock *flock.Flock) {
+	t.Helper()
+	dir = t.TempDir()
+	path := filepath.Join(dir, "run-1.lock")
+	lock = flock.New(path)
+	if ok, err := lock.TryLock(); err != nil || !ok {
+		t.Fatalf("take the lock: %v, %v", ok, err)
+	}
+	t.Cleanup(func() { lock.Close() })
+	if err := os.WriteFile(path, []byte(line), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return dir, lock
+}
+
+// fakeLockTime makes waiting for a lock take no time, and calls each at every wait
+// with the time waited so far.
+func fakeLockTime(t *testing.T, each func(time.Duration)) (waited *time.Duration) {
+	t.Helper()
+	was := lockClock
+	t.Cleanup(func() { lockClock = was })
+	waited = new(time.Duration)
+	lockClock.now = func() time.Time { return time.Unix(0, 0).Add(*waited) }
+	lockClock.sleep = func(d time.Duration) {
+		*waited += d
+		each(*waited)
+	}
+	return waited
+}
+
+// TestDeadHolderIsWaitedFor: a child of a process that has died gives the lock
+// up some moments later.
+func TestDeadHolderIsWaitedFor(t *testing.T) {
+	dir, lock := held(t, deadHolder(t))
+	fakeLockTime(t, func(waited time.Duration) {
+		if waited > 4*time.Second {
+			lock.Close()
+		}
+	})
+	f, err := Create(dir, "run-1", "me")
+	if err != nil {
+		t.Fatalf("Create: %v, want the lock as soon as it is free", err)
+	}
+	f.Close()
+}
+
+func TestHolderIsWaitedForNoLongerThanNeeded(t *testing.T) {
+	for name, c := range map[string]struct {
+		line string
+		most time.Duration
+	}{
+		"dead":             {deadHolder(t), 5 * time.Second},
+		"alive":            {holderLine(t, os.Getpid()), 100 * time.Millisecond},
+		"elsewhere":        {Holder(1, "another.example", time.Now()), 100 * time.Millisecond},
+		"without its name": {"", time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir, _ := held(t, c.line)
+			waited := fakeLockTime(t, func(time.Duration) {})
+			_, err := Create(dir, "run-1", "me")
+			var locked *Locked
+			if !errors.As(err, &locked) || locked.Holder != c.line || *waited > c.most {
+				t.Errorf("Create: %v after %v, want Locked by %q after %v at most", err, *waited, c.line, c.most)
+			}
+		})
+	}
+}
+
+func TestDrivenByAsksTheLock(t *testing.T) {
+	dir, lock := held(t, holderLine(t, os.Getpid()))
+	if d, err := DrivenBy(dir, "run-1"); err != nil || d == nil || d.PID != os.Getpid() || d.Host == "" {
+		t.Errorf("held: got %v, %v, want this process", d, err)
+	}
+	lock.Close()
+	if d, err := DrivenBy(dir, "run-1"); err != nil || d != nil {
+		t.Errorf("free, with a living process's name in it: got %v, %v, want nobody", d, err)
+	}
+	if d, err := DrivenBy(dir, "run-2"); err != nil || d != nil {
+		t.Errorf("no lock: got %v, %v, want nobody", d, err)
+	}
+	if _, err := os.Lstat(filepath.Join(dir, "run-2.lock")); err == nil {
+		t.Error("asking made a lock file")
+	}
+	dir, _ = held(t, deadHolder(t))
+	if d, err := DrivenBy(dir, "run-1"); err != nil || d != nil {
+		t.Errorf("held by what a dead process left: got %v, %v, want nobody", d, err)
+	}
+}
+
+func TestPipeInPlaceOfTheLockHoldsNobodyUp(t *testing.T) {
+	dir := t.TempDir()
+	if err := syscall.Mkfifo(filepath.Join(dir, "run-1.lock"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var bad *Invalid
+	if _, err := DrivenBy(dir, "run-1"); !errors.As(err, &bad) {
+		t.Errorf("DrivenBy: got %v, want Invalid", err)
+	}
+	if _, err := Create(dir, "run-1", "me"); !errors.As(err, &bad) {
+		t.Errorf("Create: got %v, want Invalid", err)
+	}
+}

@@ -1,0 +1,235 @@
+package state
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// How much of what is over a state file keeps one by one: the results of the agents
+// that ended last, and the newest entries of the ledger. Folding waits for some
+// more, so that it costs next to nothing a step.
+const (
+	keptEndings = 1000
+	keptEntries = 1000
+	foldSlack   = 250
+)
+
+// Past is what a run has forgotten one by one, added up.
+type Past struct {
+	// Agents counts the agents that ended and whose results are no longer kept.
+	Agents int `json:"agents,omitempty"`
+	// Sums has older entries of the ledger, in order of agent and kind.
+	Sums []Sum `json:"sums,omitempty"`
+}
+
+// Sum is what older entries of the ledger add up to, of one agent and one kind.
+type Sum struct {
+	Agent   string      `json:"agent,omitempty"`  // "" for all agents that are no longer kept
+	Kind    CostKind    `json:"kind"`             // as in the ledger
+	Entries int         `json:"entries"`          // how many there were
+	CostUSD USD         `json:"cost_usd"`         // what they cost
+	Models  []ModelCost `json:"models,omitempty"` // the shares of the models
+}
+
+func (p *Past) sums() []Sum {
+	if p == nil {
+		return nil
+	}
+	return p.Sums
+}
+
+// Forgotten counts the agents that ended and whose results are no longer kept.
+func (r *Run) Forgotten() int {
+	if r.Past == nil {
+		return 0
+	}
+	return r.Past.Agents
+}
+
+// Sums returns what the whole ledger adds up to, by agent and kind.
+func (r *Run) Sums() []Sum {
+	t := tally{}
+	t.addAll(r.Past.sums())
+	t.book(r.Ledger)
+	return t.sorted()
+}
+
+// fold adds up what is too old to be kept one by one. It depends on nothing but the
+// run, so that a replayed journal brings the same.
+func (r *Run) fold() {
+	many, long := len(r.Ended) > keptEndings+foldSlack, len(r.Ledger) > keptEntries+foldSlack
+	if !many && !long {
+		return
+	}
+	p := Past{}
+	if r.Past != nil {
+		p = *r.Past
+	}
+	if many {
+		r.foldEnded(&p)
+	}
+	t := tally{}
+	if long {
+		old := len(r.Ledger) - keptEntries
+		t.book(r.Ledger[:old])
+		r.Ledger = slices.Clone(r.Ledger[old:])
+	}
+	t.addAll(p.Sums)
+	p.Sums = t.keep(r.names()).sorted()
+	r.Past = &p
+}
+
+// foldEnded forgets the agents that ended first. The result of the first agent is
+// that of the run.
+func (r *Run) foldEnded(p *Past) {
+	old := len(r.Ended) - keptEndings
+	kept := make([]Ending, 0, keptEndings+1)
+	for i, e := range r.Ended {
+		if i >= old || e.Agent == mainAgent {
+			kept = append(kept, e)
+			continue
+		}
+		p.Agents++
+	}
+	r.Ended = kept
+}
+
+// counterOf returns the number that an agent's name ends in; when the state's name
+// ended in digits too, a larger one.
+func counterOf(id string) int {
+	digits := id[len(strings.TrimRight(id, "0123456789")):]
+	n, _ := strconv.Atoi(digits[max(0, len(digits)-9):]) // no agent forks more than that
+	return n
+}
+
+// counter is the highest number in a name of an agent, at least. Runs of before it
+// was kept have all their agents.
+func (r *Run) counter() int {
+	highest := 0
+	for name := range r.names() {
+		highest = max(highest, counterOf(name))
+	}
+	return highest
+}
+
+// names are the agents that are there, or whose results are kept.
+func (r *Run) names() map[string]bool {
+	names := map[string]bool{}
+	for _, a := range r.Agents {
+		names[a.ID] = true
+	}
+	for _, e := range r.Ended {
+		names[e.Agent] = true
+	}
+	return names
+}
+
+// tally adds up entries by agent and kind.
+type tally map[tallyKey]Sum
+
+type tallyKey struct {
+	agent string
+	kind  CostKind
+}
+
+func (t tally) add(s Sum) {
+	key := tallyKey{s.Agent, s.Kind}
+	sum := t[key]
+	sum.Agent, sum.Kind = s.Agent, s.Kind
+	sum.Entries += s.Entries
+	sum.CostUSD = sum.CostUSD.Plus(s.CostUSD)
+	sum.Models = addModels(sum.Models, s.Models)
+	t[key] = sum
+}
+
+func (t tally) addAll(sums []Sum) {
+	for _, s := range sums {
+		t.add(s)
+	}
+}
+
+func (t tally) book(entries []Entry) {
+	for _, e := range entries {
+		t.add(Sum{Agent: e.Agent, Kind: e.Kind, Entries: 1, CostUSD: e.CostUSD, Models: e.Models})
+	}
+}
+
+// keep puts together the sums of agents that are not among names.
+func (t tally) keep(names map[string]bool) tally {
+	out := tally{}
+	for _, s := range t {
+		if !names[s.Agent] {
+			s.Agent = ""
+		}
+		out.add(s)
+	}
+	return out
+}
+
+func (t tally) sorted() []Sum {
+	return slices.SortedFunc(maps.Values(t), func(a, b Sum) int {
+		return cmp.Or(strings.Compare(a.Agent, b.Agent), strings.Compare(string(a.Kind), string(b.Kind)))
+	})
+}
+
+// addModels returns sums with more added, in order of name. Neither is changed.
+func addModels(sums, more []ModelCost) []ModelCost {
+	if len(more) == 0 {
+		return sums
+	}
+	byName := map[string]ModelCost{}
+	for _, m := range slices.Concat(sums, more) {
+		sum := byName[m.Model]
+		sum.Model = m.Model
+		sum.Usage = sum.plus(m.Usage)
+		sum.CostUSD = sum.CostUSD.Plus(m.CostUSD)
+		byName[m.Model] = sum
+	}
+	return slices.SortedFunc(maps.Values(byName), func(a, b ModelCost) int { return strings.Compare(a.Model, b.Model) })
+}
+
+// mayBeForgotten reports whether an agent that is no longer kept may have had the name
+// that a parent is about to give. It can, only where the name could be read in
+// another way: "main_a11" as the first one in A1 or as the eleventh in A. The
+// parent's own numbers are never given twice.
+func (s *Step) mayBeForgotten(id string, parent *Agent, state string) bool {
+	if s.run.Forgotten() == 0 {
+		return false
+	}
+	for name := range s.run.Files {
+		part := "_" + abbrev(name)
+		for at := len(id) - 1; at > 0 && id[at] >= '0' && id[at] <= '9'; at-- {
+			n, err := strconv.Atoi(id[at:])
+			if err != nil || id[at] == '0' || n > s.d.Progress.Counter || !strings.HasSuffix(id[:at], part) {
+				continue
+			}
+			own := n == parent.Forks && abbrev(name) == abbrev(state) && id[:at] == parent.ID+part
+			if !own {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// check returns what the sums add up to.
+func (p *Past) check(c *checker, at string) USD {
+	total := USD(0)
+	if p == nil {
+		return total
+	}
+	c.want(p.Agents >= 0, at+".agents", "is %d, want at least 0", p.Agents)
+	for i, s := range p.Sums {
+		here := fmt.Sprintf("%s.sums[%d]", at, i)
+		c.want(s.Agent == "" || agentID().MatchString(s.Agent), here+".agent", "%q is no agent's name", s.Agent)
+		c.want(s.Kind == Exact || s.Kind == Estimated || s.Kind == Unknown, here+".kind", "%q is unknown", s.Kind)
+		c.want(s.Entries >= 1, here+".entries", "is %d, want at least 1", s.Entries)
+		c.want(s.CostUSD >= 0 && (s.Kind != Unknown || s.CostUSD == 0), here+".cost_usd", "is %s, of kind %s", s.CostUSD, s.Kind)
+		total = total.Plus(s.CostUSD)
+	}
+	return total
+}

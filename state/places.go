@@ -1,0 +1,43 @@
+package state
+
+import "fmt"
+
+// Place is a field of a run that names a state.
+type Place struct {
+	Field string // as in "agents[0].stack[2].state"
+	State string // resolved file name
+}
+
+// Places returns where agents stand, where they return to, and where they go when
+// the verdict that they wait for is good.
+func (r *Run) Places() []Place {
+	var places []Place
+	for i, a := range r.Agents {
+		at := fmt.Sprintf("agents[%d]", i)
+		places = append(places, Place{at + ".state", a.State})
+		for j, f := range a.Stack {
+			places = append(places, Place{fmt.Sprintf("%s.stack[%d].state", at, j), f.State})
+		}
+		if a.Exec != nil && a.Exec.Asked != nil {
+			places = append(places, a.Exec.awaited(at+".exec.asked")...)
+		}
+	}
+	return places
+}
+
+// awaited are the places in the move that waits for a verdict.
+func (e *Exec) awaited(at string) []Place {
+	var places []Place
+	add := func(field, name string) {
+		if name != "" {
+			places = append(places, Place{at + field, name})
+		}
+	}
+	add(".then.to", e.Asked.Then.To)
+	add(".then.return", e.Asked.Then.Return)
+	for i, f := range e.Asked.Spawns {
+		add(fmt.Sprintf(".spawns[%d].state", i), f.State)
+		add(fmt.Sprintf(".spawns[%d].next", i), f.Next)
+	}
+	return places
+}

@@ -1,0 +1,42 @@
+package state
+
+import (
+	"slices"
+	"time"
+)
+
+// Refusal is a use of a tool that the agent CLI refused.
+type Refusal struct {
+	Use    string   `json:"use"`              // as in denied
+	Reason string   `json:"reason,omitempty"` // in the words of the CLI
+	Allow  []string `json:"allow,omitempty"`  // the rules that would let it pass; absent when none is known to
+	// AllowsAll says that one of the rules would let everything pass that begins so,
+	// and so whatever the agent wants.
+	AllowsAll bool `json:"allows_all,omitempty"`
+}
+
+// MaxRefusals is how many refusals are kept of a state execution.
+const MaxRefusals = 20
+
+// refuse adds refusals, each use once.
+func (e *Exec) refuse(all []Refusal) {
+	for _, r := range all {
+		known := slices.ContainsFunc(e.Refusals, func(x Refusal) bool { return x.Use == r.Use })
+		if !known && len(e.Refusals) < MaxRefusals {
+			e.Refusals = append(e.Refusals, r)
+		}
+	}
+}
+
+// prepared takes in which agent CLI ran. The time in which it was installed is no
+// time of the state, nor of its attempt.
+func (e *Exec) prepared(now time.Time, o Outcome) {
+	if o.CLI != "" {
+		e.CLI = o.CLI
+	}
+	for _, began := range []*time.Time{&e.Started, &e.AttemptStarted} {
+		if o.Prepared > 0 && !began.IsZero() {
+			*began = began.Add(min(o.Prepared, max(0, now.Sub(*began))))
+		}
+	}
+}

@@ -1,0 +1,49 @@
+package state_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/raymond-action/raymond-action/state"
+)
+
+// TestEarlierSchemasGoOn: the snapshot and journal of a run that an earlier
+// version left in its middle are read, gone on with and saved as of this one.
+func TestEarlierSchemasGoOn(t *testing.T) {
+	recorded, err := filepath.Glob("testdata/schema*")
+	if err != nil || len(recorded) != state.Schema-1 {
+		t.Fatalf("recorded runs: got %q (%v), want one of each of the %d earlier schemas", recorded, err, state.Schema-1)
+	}
+	for _, from := range recorded {
+		dir := t.TempDir()
+		if err := os.CopyFS(dir, os.DirFS(from)); err != nil {
+			t.Fatal(err)
+		}
+		file, run, err := state.Open(dir, "run-1", "test")
+		if err != nil {
+			t.Fatalf("%s: %v", from, err)
+		}
+		if run.Progress.Seq != 24 || len(run.Ledger) == 0 {
+			t.Errorf("%s: got step %d with %d ledger entries, want step 24 with some", from, run.Progress.Seq, len(run.Ledger))
+		}
+		goOn(t, run)
+		step := run.Step(epoch.Add(time.Hour))
+		step.Open(true, func(*state.Agent) []state.ModelCost { return nil })
+		if err := file.Fold(run.With(step.Delta()), nil); err != nil {
+			t.Fatal(err)
+		}
+		if err := file.Close(); err != nil {
+			t.Fatal(err)
+		}
+		data, err := os.ReadFile(filepath.Join(dir, "run-1.json"))
+		if err != nil || !strings.Contains(string(data), `"schema": 2,`) {
+			t.Errorf("%s: saved as (%v):\n%.60s\nwant schema 2", from, err, data)
+		}
+		if _, err := state.Read(dir, "run-1"); err != nil {
+			t.Errorf("%s: read again: %v", from, err)
+		}
+	}
+}

@@ -1,0 +1,44 @@
+package state
+
+import (
+	"reflect"
+	"strings"
+)
+
+// Words returns the words that state files and logs have of their own: names of
+// fields and events, and the values that say how something stands. They mean the
+// same in every run, so that no secret can be among them.
+func Words() []string {
+	words := []string{
+		string(Running), string(Completed), string(Failed), string(OverBudget), string(OverIterations), string(Suspended), string(Cancelled),
+		string(Fresh), string(Resume), string(Branch), string(PhaseAgent), string(PhaseVerify), string(Exact), string(Estimated), string(Unknown),
+		"clean_with_flake", "catastrophic", "iterations", "function", "usage_limit", "transient",
+	}
+	seen := map[reflect.Type]bool{}
+	addFields(&words, seen, reflect.TypeFor[Run]())
+	addFields(&words, seen, reflect.TypeFor[envelope]())
+	for name, body := range bodies {
+		words = append(words, name)
+		addFields(&words, seen, reflect.TypeOf(body()))
+	}
+	return words
+}
+
+// addFields adds the names that the fields of a type have in JSON.
+func addFields(words *[]string, seen map[reflect.Type]bool, t reflect.Type) {
+	if seen[t] {
+		return
+	}
+	seen[t] = true
+	switch t.Kind() {
+	case reflect.Pointer, reflect.Slice, reflect.Array, reflect.Map:
+		addFields(words, seen, t.Elem())
+	case reflect.Struct:
+		for f := range t.Fields() {
+			if name, _, _ := strings.Cut(f.Tag.Get("json"), ","); name != "" && name != "-" {
+				*words = append(*words, name)
+			}
+			addFields(words, seen, f.Type)
+		}
+	}
+}
