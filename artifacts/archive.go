@@ -27,6 +27,8 @@ type Stored struct {
 	Artifact
 	Expired bool
 	RunID   int64
+	// HeadBranch is the branch of the run; "" where the service does not say.
+	HeadBranch string
 	// HeadRepository and Repository are the ids of where the code of the run came
 	// from and of where it ran; 0 where the service does not say.
 	HeadRepository, Repository int64
@@ -40,7 +42,9 @@ type RunInfo struct {
 	Status         string // "completed" when it is no longer in progress
 	Path           string // of the workflow file, without a ref
 	HeadBranch     string // "" where the service does not say
+	HeadCommit     string // the same
 	HeadRepository int64
+	PullRequests   []int // by number, of those that the service knows
 }
 
 // NewArchive returns the archive of the repository "owner/name".
@@ -65,23 +69,54 @@ func NewArchive(o Options, repository string) (*Archive, error) {
 // Run returns what is known of a workflow run.
 func (a *Archive) Run(ctx context.Context, id int64) (RunInfo, error) {
 	path := fmt.Sprintf("repos/%s/%s/actions/runs/%d", url.PathEscape(a.owner), url.PathEscape(a.repo), id)
-	var run struct {
-		github.WorkflowRun
-		Path string `json:"path"`
-	}
+	var run workflowRun
 	if err := a.get(ctx, "read workflow run", path, &run); err != nil {
 		return RunInfo{}, err
 	}
-	file, _, _ := strings.Cut(run.Path, "@")
-	return RunInfo{
-		ID: id, URL: run.GetHTMLURL(), Event: run.GetEvent(), Status: run.GetStatus(), Path: file,
-		HeadBranch: run.GetHeadBranch(), HeadRepository: run.GetHeadRepository().GetID(),
-	}, nil
+	info := run.info()
+	info.ID = id
+	return info, nil
 }
 
-// get makes one request of the API, with retries.
+// RunsAt returns the newest workflow runs whose code is the given commit.
+func (a *Archive) RunsAt(ctx context.Context, commit string) ([]RunInfo, error) {
+	path := fmt.Sprintf("repos/%s/%s/actions/runs?head_sha=%s&per_page=%d", url.PathEscape(a.owner), url.PathEscape(a.repo), url.QueryEscape(commit), perPage)
+	var answer struct {
+		Runs []workflowRun `json:"workflow_runs"`
+	}
+	if err := a.get(ctx, "list workflow runs", path, &answer); err != nil {
+		return nil, err
+	}
+	var list []RunInfo
+	for _, r := range answer.Runs {
+		list = append(list, r.info())
+	}
+	return list, nil
+}
+
+// workflowRun is a run as the API tells it; the library lacks its path.
+type workflowRun struct {
+	github.WorkflowRun
+	Path string `json:"path"`
+}
+
+func (r *workflowRun) info() RunInfo {
+	file, _, _ := strings.Cut(r.Path, "@")
+	info := RunInfo{
+		ID: r.GetID(), URL: r.GetHTMLURL(), Event: r.GetEvent(), Status: r.GetStatus(), Path: file,
+		HeadBranch: r.GetHeadBranch(), HeadCommit: r.GetHeadSHA(), HeadRepository: r.GetHeadRepository().GetID(),
+	}
+	for _, p := range r.PullRequests {
+		info.PullRequests = append(info.PullRequests, p.GetNumber())
+	}
+	return info
+}
+
+// get makes one request of the API, with retries. Under act, where nobody may be
+// there, one that gets no answer is made once more, and no more.
 func (a *Archive) get(ctx context.Context, op, path string, to any) error {
-	return a.retry(ctx, op, func(ctx context.Context) answer {
+	unanswered := 0
+	return a.retry(ctx, op, func(ctx context.Context, _ *pace) answer {
 		req, err := a.gh.NewRequest(http.MethodGet, path, nil)
 		if err != nil {
 			return answer{err: err, final: true}
@@ -91,7 +126,12 @@ func (a *Archive) get(ctx context.Context, op, path string, to any) error {
 		if err == nil {
 			err = json.Unmarshal(body.Bytes(), to)
 		}
-		return judge(resp, err)
+		told := judge(resp, err)
+		if told.status == 0 && told.err != nil {
+			unanswered++
+			told.final = a.act && unanswered > 1
+		}
+		return told
 	})
 }
 
@@ -106,7 +146,7 @@ func judge(resp *github.Response, err error) answer {
 	}
 	switch {
 	case err == nil:
-	case errors.As(err, &rate):
+	case errors.As(err, &rate), a.status == http.StatusForbidden && resp.Header.Get("X-RateLimit-Remaining") == "0":
 		a.status, a.final, a.err = http.StatusTooManyRequests, false, errors.New("the rate limit is used up")
 	case errors.As(err, &abuse):
 		a.status, a.final, a.err = http.StatusTooManyRequests, false, errors.New("the secondary rate limit is reached")
@@ -125,16 +165,13 @@ func judge(resp *github.Response, err error) answer {
 
 // Download writes the content of an artifact into f, as Runtime.Download does.
 func (a *Archive) Download(ctx context.Context, s Stored, limit int64, f *os.File) (int64, error) {
-	signed := func(ctx context.Context) (string, error) {
+	signed := func(ctx context.Context) (string, answer) {
 		var address string
-		err := a.retry(ctx, "fetch artifact", func(ctx context.Context) answer {
-			u, resp, err := a.gh.Actions.DownloadArtifact(ctx, a.owner, a.repo, s.ID, 3)
-			if err == nil {
-				address = u.String()
-			}
-			return judge(resp, err)
-		})
-		return address, err
+		u, resp, err := a.gh.Actions.DownloadArtifact(ctx, a.owner, a.repo, s.ID, 3)
+		if err == nil {
+			address = u.String()
+		}
+		return address, judge(resp, err)
 	}
-	return a.fetch(ctx, wanted{s.Digest, limit, f}, signed)
+	return a.fetch(ctx, wanted{digest: s.Digest, limit: limit, to: f}, signed)
 }

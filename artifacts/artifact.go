@@ -26,6 +26,8 @@ var (
 	ErrNotFound = errors.New("no such artifact")
 	// ErrQuota says that the account's storage for artifacts is used up.
 	ErrQuota = errors.New("the storage quota for artifacts is used up")
+	// ErrRefused says that the storage does not hand a content out.
+	ErrRefused = errors.New("the storage refuses the content")
 	// ErrDigest says that what came is not what was stored.
 	ErrDigest = errors.New("the content does not match its digest")
 	// ErrTooLarge says that an artifact has more bytes than the caller takes.

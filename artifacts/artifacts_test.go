@@ -259,7 +259,7 @@ func TestOtherRunsAreRead(t *testing.T) {
 	s.Put(artifactstest.Stored{Run: 1, Name: "other", Content: []byte("x")})
 	evil := s.Put(artifactstest.Stored{Run: 2, Name: "one", Content: []byte("evil")})
 	a := archiveOf(t, s, &waits{})
-	list, err := a.Find(t.Context(), "one")
+	list, err := listed(t, a, "one")
 	if err != nil || len(list) != 2 || list[0].ID != evil || list[1].ID != old {
 		t.Fatalf("Find = %+v, %v; want %d, then %d", list, err, evil, old)
 	}
@@ -285,7 +285,7 @@ func TestArchiveFaults(t *testing.T) {
 	}{{503, 4, 0}, {500, 9, 5}, {401, 9, 1}, {403, 9, 1}, {404, 9, 1}} {
 		s := artifactstest.New(t)
 		s.Fail(artifactstest.Fault{Op: "actions/artifacts", Times: tt.times, Status: tt.status})
-		_, err := archiveOf(t, s, &waits{}).Find(t.Context(), "one")
+		_, err := listed(t, archiveOf(t, s, &waits{}), "one")
 		var told *artifacts.ServiceError
 		if tt.attempts == 0 && err == nil {
 			continue

@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"io"
 	"net/http"
 	"os"
@@ -17,14 +16,14 @@ import (
 func (r *Runtime) Download(ctx context.Context, a Artifact, limit int64, f *os.File) (int64, error) {
 	body := ids(a.run, a.job)
 	body["name"] = a.Name
-	signed := func(ctx context.Context) (string, error) {
+	signed := func(ctx context.Context) (string, answer) {
 		var out struct {
 			URL string `json:"signed_url"`
 		}
-		err := r.call(ctx, request{"fetch artifact", "GetSignedArtifactURL", body}, &out)
-		return out.URL, err
+		got := r.once(ctx, request{"fetch artifact", "GetSignedArtifactURL", body}, &out)
+		return out.URL, got
 	}
-	return r.fetch(ctx, wanted{a.Digest, limit, f}, signed)
+	return r.fetch(ctx, wanted{digest: a.Digest, limit: limit, to: f}, signed)
 }
 
 // wanted is a content to be fetched.
@@ -32,18 +31,19 @@ type wanted struct {
 	digest string // "" for any
 	limit  int64
 	to     *os.File
+	pace   *pace
 }
 
 // fetch downloads from an address that is asked for anew at each attempt.
-func (c *client) fetch(ctx context.Context, w wanted, signed func(context.Context) (string, error)) (int64, error) {
+func (c *client) fetch(ctx context.Context, w wanted, signed func(context.Context) (string, answer)) (int64, error) {
 	var size int64
-	err := c.retry(ctx, "fetch artifact", func(ctx context.Context) answer {
-		address, err := signed(ctx)
-		if err != nil {
-			return answer{err: err, final: true} // it was retried on its own
+	err := c.retry(ctx, "fetch artifact", func(ctx context.Context, p *pace) answer {
+		address, a := signed(ctx)
+		if a.err != nil {
+			return a
 		}
 		c.maskSignature(address)
-		var a answer
+		w.pace = p
 		size, a = c.get(ctx, address, w)
 		return a
 	})
@@ -69,10 +69,10 @@ func (c *client) get(ctx context.Context, address string, w wanted) (int64, answ
 		return 0, answer{status: resp.StatusCode, err: ErrNotFound, final: true}
 	case resp.StatusCode != http.StatusOK:
 		return 0, answer{status: resp.StatusCode, wait: retryAfter(resp.Header), final: !retryable(resp.StatusCode),
-			err: errors.New("the storage refuses the content")}
+			err: ErrRefused}
 	}
 	sum := sha256.New()
-	n, err := io.Copy(io.MultiWriter(w.to, sum), io.LimitReader(resp.Body, w.limit+1))
+	n, err := io.Copy(io.MultiWriter(w.to, sum), io.LimitReader(&paced{r: resp.Body, p: w.pace}, w.limit+1))
 	switch {
 	case err != nil:
 		return 0, answer{status: resp.StatusCode, err: err}

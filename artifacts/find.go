@@ -13,8 +13,16 @@ import (
 // perPage is the largest page that the API gives; Gitea's are smaller.
 const perPage = 100
 
-// maxPages is how many pages are read at most.
-const maxPages = 10
+// maxPages is how many pages of one list are read at most.
+const maxPages = 30
+
+// ErrManyPages says that a list goes on after the pages that are read of one.
+var ErrManyPages = fmt.Errorf("the list of artifacts goes on after %d pages", maxPages)
+
+// Pages returns the next page of a list, newest first, and nothing after the last.
+// A page that is not nil may be empty. A list with more than 30 pages ends with
+// ErrManyPages.
+type Pages func(context.Context) ([]Stored, error)
 
 // artifactsPage is a page of artifacts; the library lacks some of its fields.
 type artifactsPage struct {
@@ -23,64 +31,88 @@ type artifactsPage struct {
 		github.Artifact
 		Digest string `json:"digest"`
 		Run    struct {
-			ID             int64 `json:"id"`
-			HeadRepository int64 `json:"head_repository_id"`
-			Repository     int64 `json:"repository_id"`
+			ID             int64  `json:"id"`
+			HeadRepository int64  `json:"head_repository_id"`
+			Repository     int64  `json:"repository_id"`
+			HeadBranch     string `json:"head_branch"`
 		} `json:"workflow_run"`
 	} `json:"artifacts"`
 }
 
-// Find returns the artifacts of the given name in all runs, newest first: with
-// one request the newest 100, and where the service tells the oldest first, those
-// of its last two pages. While a page has nothing but what runs of forks stored,
-// the next is read too, up to ten: nobody outside can hide what is there.
-func (a *Archive) Find(ctx context.Context, name string) ([]Stored, error) {
-	first, err := a.page(ctx, name, 1)
+// List returns the artifacts of the given name in all runs, newest first, one page
+// at a time: no more is asked for than is read.
+func (a *Archive) List(name string) Pages {
+	l := &reading{archive: a, name: name}
+	return l.next
+}
+
+// reading is where the reader of a list stands.
+type reading struct {
+	archive *Archive
+	name    string
+	first   page
+	read    int   // pages so far
+	last    int64 // id of the last artifact that was returned; 0 for none yet
+}
+
+func (l *reading) next(ctx context.Context) ([]Stored, error) {
+	if l.read == 0 {
+		p, err := l.archive.page(ctx, l.name, 1)
+		if err != nil {
+			return nil, err
+		}
+		l.first, l.read = p, 1
+		if !p.older {
+			return l.take(p.list), nil
+		}
+	}
+	return l.further(ctx)
+}
+
+// further returns a page after the first request. Where the service tells the
+// oldest first, the last page comes first, and the one that was read comes last.
+func (l *reading) further(ctx context.Context) ([]Stored, error) {
+	pages, n := l.first.pages(), l.read+1
+	if l.first.older {
+		n = pages - (l.read - 1)
+	}
+	switch {
+	case l.first.older && n == 1:
+		l.read++
+		return l.take(l.first.list), nil
+	case n < 1 || n > pages:
+		return nil, nil
+	case l.read >= maxPages:
+		return nil, ErrManyPages
+	}
+	p, err := l.archive.page(ctx, l.name, n)
 	if err != nil {
 		return nil, err
 	}
-	list := first.list
-	pages := first.pages()
-	if first.oldestFirst() {
-		for n := pages; n > max(1, pages-2); n-- {
-			if list, err = a.more(ctx, list, name, n); err != nil {
-				return nil, err
-			}
-		}
-	}
-	for n := 2; n <= min(pages, maxPages) && onlyForks(list) && !first.oldestFirst(); n++ {
-		if list, err = a.more(ctx, list, name, n); err != nil {
-			return nil, err
-		}
-	}
-	return newest(list), nil
+	l.read++
+	return l.take(p.list), nil
 }
 
-// more appends a page to a list.
-func (a *Archive) more(ctx context.Context, list []Stored, name string, n int) ([]Stored, error) {
-	p, err := a.page(ctx, name, n)
-	return append(list, p.list...), err
-}
-
-// newest sorts by id, and drops what a page repeats of another because something
-// was stored meanwhile.
-func newest(list []Stored) []Stored {
+// take sorts a page by id, and drops what it repeats of the one before because
+// something was stored meanwhile.
+func (l *reading) take(list []Stored) []Stored {
 	slices.SortFunc(list, func(a, b Stored) int { return cmp.Compare(b.ID, a.ID) })
-	return slices.CompactFunc(list, func(a, b Stored) bool { return a.ID == b.ID })
-}
-
-// onlyForks reports whether a list has nothing that could be the repository's own.
-func onlyForks(list []Stored) bool {
-	return !slices.ContainsFunc(list, func(s Stored) bool {
-		return s.HeadRepository == 0 || s.HeadRepository == s.Repository
-	})
+	list = slices.DeleteFunc(list, func(s Stored) bool { return l.last != 0 && s.ID >= l.last })
+	if len(list) > 0 {
+		l.last = list[len(list)-1].ID
+	}
+	if list == nil {
+		list = []Stored{}
+	}
+	return list
 }
 
 // page is one page of an answer.
 type page struct {
 	list  []Stored
-	size  int // artifacts on it, of any name
-	total int // on all pages
+	size  int  // artifacts on it, of any name
+	total int  // on all pages
+	older bool // the service sorts the other way round than GitHub
 }
 
 // pages returns how many there are of the size of this one.
@@ -89,12 +121,6 @@ func (p page) pages() int {
 		return 1
 	}
 	return (p.total + p.size - 1) / p.size
-}
-
-// oldestFirst reports whether the service sorts the other way round than GitHub.
-func (p page) oldestFirst() bool {
-	n := len(p.list)
-	return n > 1 && p.list[0].ID < p.list[n-1].ID
 }
 
 // page asks for one page, counted from 1. Gitea calls the size of a page limit.
@@ -112,9 +138,11 @@ func (a *Archive) page(ctx context.Context, name string, n int) (page, error) {
 		}
 		p.list = append(p.list, Stored{
 			Artifact: Artifact{ID: f.GetID(), Name: name, Size: f.GetSizeInBytes(), Digest: f.Digest, Created: f.GetCreatedAt().Time},
-			Expired:  f.GetExpired(), RunID: f.Run.ID,
+			Expired:  f.GetExpired(), RunID: f.Run.ID, HeadBranch: f.Run.HeadBranch,
 			HeadRepository: f.Run.HeadRepository, Repository: f.Run.Repository,
 		})
 	}
+	n = len(p.list)
+	p.older = n > 1 && p.list[0].ID < p.list[n-1].ID
 	return p, nil
 }

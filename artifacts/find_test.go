@@ -10,9 +10,22 @@ import (
 	"github.com/raymond-action/raymond-action/artifacts/artifactstest"
 )
 
-// TestTheNewestAreOnThePagesRead: in the order of GitHub and in that of Gitea,
-// however many there are, with few requests.
-func TestTheNewestAreOnThePagesRead(t *testing.T) {
+// listed reads a list to its end.
+func listed(t *testing.T, a *artifacts.Archive, name string) ([]artifacts.Stored, error) {
+	t.Helper()
+	var all []artifacts.Stored
+	for next := a.List(name); ; {
+		list, err := next(t.Context())
+		if list == nil || err != nil {
+			return all, err
+		}
+		all = append(all, list...)
+	}
+}
+
+// TestListsComeNewestFirst: in the order of GitHub and in that of Gitea, whole,
+// and not a page is asked for that nobody reads.
+func TestListsComeNewestFirst(t *testing.T) {
 	for _, total := range []int{0, 1, 2, 49, 50, 51, 99, 100, 101, 250, 1234} {
 		for _, gitea := range []bool{false, true} {
 			s := artifactstest.New(t)
@@ -23,37 +36,34 @@ func TestTheNewestAreOnThePagesRead(t *testing.T) {
 				newest = s.Put(artifactstest.Stored{Run: int64(run), Name: "one"})
 				s.Put(artifactstest.Stored{Run: int64(run), Name: "other"})
 			}
-			list, err := archiveOf(t, s, &waits{}).Find(t.Context(), "one")
-			if err != nil || len(list) < min(total, 50) || total > 0 && list[0].ID != newest {
-				t.Errorf("%d artifacts, gitea %t: %d found, %v; want the newest, %d, first", total, gitea, len(list), err, newest)
-				continue
+			a := archiveOf(t, s, &waits{})
+			first, err := a.List("one")(t.Context())
+			if asked := len(s.Requests()); err != nil || asked > 2 || !gitea && asked != 1 || total > 0 && first[0].ID != newest {
+				t.Fatalf("%d artifacts, gitea %t: first page %v, %v with %d requests; want the newest first", total, gitea, first, err, asked)
 			}
-			for i := 1; i < len(list); i++ {
-				if list[i].ID >= list[i-1].ID || i < min(total, 50) && list[i].ID != newest-2*int64(i) {
-					t.Fatalf("%d artifacts, gitea %t: id %d follows %d", total, gitea, list[i].ID, list[i-1].ID)
+			list, err := listed(t, a, "one")
+			if err != nil || len(list) != total {
+				t.Errorf("%d artifacts, gitea %t: %d listed, %v; want all", total, gitea, len(list), err)
+			}
+			for i := range list {
+				if list[i].ID != newest-2*int64(i) {
+					t.Fatalf("%d artifacts, gitea %t: id %d in place %d", total, gitea, list[i].ID, i)
 				}
-			}
-			if n := len(s.Requests()); !gitea && n != 1 || n > 3 {
-				t.Errorf("%d artifacts, gitea %t: %d requests", total, gitea, n)
 			}
 		}
 	}
 }
 
-// TestForksFillPages: pages of nothing but forks' artifacts are turned, ten of
-// them at most.
-func TestForksFillPages(t *testing.T) {
-	for forks, want := range map[int]int{99: 1, 100: 2, 899: 9, 1500: 10} {
+// TestListsEndAfterThirtyPages: that there is more is said.
+func TestListsEndAfterThirtyPages(t *testing.T) {
+	for total, cut := range map[int]bool{3000: false, 3001: true} {
 		s := artifactstest.New(t)
-		s.Runs[1] = artifactstest.Run{HeadRepository: artifactstest.Repository}
-		own := s.Put(artifactstest.Stored{Run: 1, Name: "one"})
-		for run := range forks {
-			s.Runs[int64(run+2)] = artifactstest.Run{HeadRepository: 666}
-			s.Put(artifactstest.Stored{Run: int64(run + 2), Name: "one"})
+		for run := range total {
+			s.Put(artifactstest.Stored{Run: int64(run), Name: "one"})
 		}
-		list, err := archiveOf(t, s, &waits{}).Find(t.Context(), "one")
-		if err != nil || len(s.Requests()) != want || forks < 1000 && list[len(list)-1].ID != own {
-			t.Errorf("%d forks: %d found with %d requests, %v; want %d requests and the own one last", forks, len(list), len(s.Requests()), err, want)
+		list, err := listed(t, archiveOf(t, s, &waits{}), "one")
+		if errors.Is(err, artifacts.ErrManyPages) != cut || len(list) != 3000 || len(s.Requests()) != 30 {
+			t.Errorf("%d artifacts: %d with %d requests, %v", total, len(list), len(s.Requests()), err)
 		}
 	}
 }
@@ -117,7 +127,7 @@ func TestErrorsOfPartsAreTheirOwn(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		stored, err := a.Find(t.Context(), "one")
+		stored, err := listed(t, a, "one")
 		if err != nil {
 			t.Fatal(err)
 		}

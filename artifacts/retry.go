@@ -1,8 +1,10 @@
 package artifacts
 
 import (
+	"cmp"
 	"context"
-	"errors"
+	"fmt"
+	"math"
 	"math/rand/v2"
 	"net/http"
 	"strconv"
@@ -35,24 +37,41 @@ func retryable(status int) bool {
 	return false
 }
 
-// retry calls try until it succeeds, fails for good, or has had its attempts.
-func (c *client) retry(ctx context.Context, op string, try func(context.Context) answer) error {
+// patiently is the key of a context's value.
+type patiently struct{}
+
+// Patiently returns a context in which a service that fails is tried for as long
+// as its calls may go on without progress, instead of a few times: for what is
+// lost if it fails.
+func Patiently(ctx context.Context) context.Context {
+	return context.WithValue(ctx, patiently{}, true)
+}
+
+// retry calls try until it succeeds, fails for good, or has had its attempts or
+// its time. There is no other layer of retries around a request.
+func (c *client) retry(ctx context.Context, op string, try func(context.Context, *pace) answer) error {
+	p := &pace{most: c.idle, left: c.idle}
+	most := maxAttempts
+	if ctx.Value(patiently{}) != nil {
+		most = math.MaxInt
+	}
 	wait := firstWait
 	for n := 1; ; n++ {
-		a := try(ctx)
+		a := p.run(ctx, try)
 		if a.err == nil {
 			return nil
 		}
-		var told *ServiceError
-		if errors.As(a.err, &told) {
-			return told // of a request that this one is made of, and that was tried on its own
+		failed := &ServiceError{Op: op, Status: a.status, Attempts: n, Err: withoutAddress(a.err)}
+		pause := min(max(wait+time.Duration(rand.Int64N(int64(wait/2))), a.wait), longestWait)
+		if ctx.Err() != nil {
+			return &ServiceError{Op: op, Attempts: n, Err: context.Cause(ctx)}
 		}
-		if a.final || n == maxAttempts || ctx.Err() != nil {
-			return &ServiceError{Op: op, Status: a.status, Attempts: n, Err: withoutAddress(a.err)}
+		if a.final || n >= most || p.spend(pause) {
+			return failed
 		}
-		pause := wait + time.Duration(rand.Int64N(int64(wait/2)))
-		if err := c.sleep(ctx, min(max(pause, a.wait), longestWait)); err != nil {
-			return &ServiceError{Op: op, Status: a.status, Attempts: n, Err: errors.Join(withoutAddress(a.err), err)}
+		if err := c.sleep(ctx, pause); err != nil {
+			failed.Err = fmt.Errorf("%w; %w", failed.Err, cmp.Or(context.Cause(ctx), err))
+			return failed
 		}
 		wait = time.Duration(float64(wait) * waitFactor)
 	}

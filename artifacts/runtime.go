@@ -29,6 +29,9 @@ type Options struct {
 	Mask func(secret string)
 	// Sleep waits between attempts; nil for Sleep.
 	Sleep func(context.Context, time.Duration) error
+	// Idle is how long a call may go on without progress, over all of its tries; 0
+	// for three minutes.
+	Idle time.Duration
 }
 
 // client is what both services share.
@@ -37,12 +40,16 @@ type client struct {
 	act   bool
 	mask  func(string)
 	sleep func(context.Context, time.Duration) error
+	idle  time.Duration
 }
 
 func (o Options) client() client {
-	c := client{http: o.HTTP, act: o.Act, mask: o.Mask, sleep: o.Sleep}
+	c := client{http: o.HTTP, act: o.Act, mask: o.Mask, sleep: o.Sleep, idle: o.Idle}
 	if c.http == nil {
-		c.http = &http.Client{Timeout: 5 * time.Minute}
+		c.http = &http.Client{}
+	}
+	if c.idle <= 0 {
+		c.idle = maxIdle
 	}
 	if c.mask == nil {
 		c.mask = func(string) {}
@@ -75,6 +82,10 @@ func NewRuntime(o Options) (*Runtime, error) {
 	// The address may have a path, which the service does not route.
 	return &Runtime{client: o.client(), base: u.Scheme + "://" + u.Host, token: o.Token, run: run, job: job}, nil
 }
+
+// Job is the id that the service knows the job by, which no two jobs share but under
+// act.
+func (r *Runtime) Job() string { return r.job }
 
 // scopes reads the ids of run and job from the claims of a token.
 func scopes(token string) (run, job string, err error) {
@@ -115,28 +126,31 @@ type request struct {
 // call makes a request of the service and reads the answer into to. Names of
 // fields come in snake case from some services, in camel case from others.
 func (r *Runtime) call(ctx context.Context, q request, to any) error {
+	return r.retry(ctx, q.op, func(ctx context.Context, _ *pace) answer { return r.once(ctx, q, to) })
+}
+
+// once is one try of a request.
+func (r *Runtime) once(ctx context.Context, q request, to any) answer {
 	data, err := json.Marshal(q.body)
 	if err != nil {
-		return err
+		return answer{err: err, final: true}
 	}
-	return r.retry(ctx, q.op, func(ctx context.Context) answer {
-		req, err := http.NewRequestWithContext(ctx, http.MethodPost, r.base+service+q.method, bytes.NewReader(data))
-		if err != nil {
-			return answer{err: err, final: true}
-		}
-		req.Header.Set("Content-Type", "application/json")
-		req.Header.Set("Authorization", "Bearer "+r.token)
-		resp, err := r.http.Do(req)
-		if err != nil {
-			return answer{err: err, final: r.act && q.method == listArtifacts && dropped(err)}
-		}
-		defer resp.Body.Close()
-		text, err := io.ReadAll(io.LimitReader(resp.Body, 16<<20))
-		if err != nil {
-			return answer{status: resp.StatusCode, err: err}
-		}
-		return r.read(resp, text, to)
-	})
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, r.base+service+q.method, bytes.NewReader(data))
+	if err != nil {
+		return answer{err: err, final: true}
+	}
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("Authorization", "Bearer "+r.token)
+	resp, err := r.http.Do(req)
+	if err != nil {
+		return answer{err: err, final: r.act && q.method == listArtifacts && dropped(err)}
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(io.LimitReader(resp.Body, 16<<20))
+	if err != nil {
+		return answer{status: resp.StatusCode, err: err}
+	}
+	return r.read(resp, text, to)
 }
 
 // read judges an answer of the service.
@@ -229,33 +243,46 @@ func ids(run, job string) map[string]any {
 // List returns the artifacts of the present workflow run, newest first; only
 // those of the given name unless it is empty.
 func (r *Runtime) List(ctx context.Context, name string) ([]Artifact, error) {
+	var out listing
+	if err := r.call(ctx, r.lists(name), &out); err != nil {
+		return nil, r.noneYet(err)
+	}
+	return out.named(name), nil
+}
+
+// lists is the request for a list.
+func (r *Runtime) lists(name string) request {
 	body := ids(r.run, r.job)
 	if name != "" {
 		body["name_filter"] = name
 	}
-	var out struct {
-		Artifacts []struct {
-			Run     string    `json:"workflow_run_backend_id"`
-			Job     string    `json:"workflow_job_run_backend_id"`
-			ID      number    `json:"database_id"`
-			Name    string    `json:"name"`
-			Size    number    `json:"size"`
-			Created time.Time `json:"created_at"`
-			Digest  string    `json:"digest"`
-		} `json:"artifacts"`
-	}
-	if err := r.call(ctx, request{"list artifacts", listArtifacts, body}, &out); err != nil {
-		return nil, r.noneYet(err)
-	}
+	return request{"list artifacts", listArtifacts, body}
+}
+
+// listing is the answer to it.
+type listing struct {
+	Artifacts []struct {
+		Run     string    `json:"workflow_run_backend_id"`
+		Job     string    `json:"workflow_job_run_backend_id"`
+		ID      number    `json:"database_id"`
+		Name    string    `json:"name"`
+		Size    number    `json:"size"`
+		Created time.Time `json:"created_at"`
+		Digest  string    `json:"digest"`
+	} `json:"artifacts"`
+}
+
+// named are the artifacts of a name, or all for "", newest first.
+func (l *listing) named(name string) []Artifact {
 	var list []Artifact
-	for _, a := range out.Artifacts {
+	for _, a := range l.Artifacts {
 		if name == "" || a.Name == name {
 			list = append(list, Artifact{ID: int64(a.ID), Name: a.Name, Size: int64(a.Size), Digest: a.Digest,
 				Created: a.Created, run: a.Run, job: a.Job})
 		}
 	}
 	newestFirst(list)
-	return list, nil
+	return list
 }
 
 // noneYet forgives the services that fail while a run has no artifact: Gitea

@@ -133,10 +133,14 @@ func blockList(blocks []string) ([]byte, error) {
 
 // send puts one part of a blob. No token goes along: the address has its own.
 func (r *Runtime) send(ctx context.Context, address string, part []byte, header map[string]string) error {
-	return r.retry(ctx, "store artifact", func(ctx context.Context) answer {
-		req, err := http.NewRequestWithContext(ctx, http.MethodPut, address, bytes.NewReader(part))
+	return r.retry(ctx, "store artifact", func(ctx context.Context, p *pace) answer {
+		req, err := http.NewRequestWithContext(ctx, http.MethodPut, address, &paced{r: bytes.NewReader(part), p: p})
 		if err != nil {
 			return answer{err: err, final: true}
+		}
+		req.ContentLength = int64(len(part))
+		if len(part) == 0 {
+			req.Body = http.NoBody
 		}
 		req.Header.Set("Content-Type", "application/octet-stream")
 		req.Header.Set("x-ms-version", blobVersion)
@@ -156,18 +160,56 @@ func (r *Runtime) send(ctx context.Context, address string, part []byte, header 
 	})
 }
 
+// finalize makes an artifact of what was sent. A service whose answer is lost, and
+// that is asked again, makes a second one of that name, or says that there is
+// nothing to make one of: so what is there is looked at first.
 func (r *Runtime) finalize(ctx context.Context, name string, size int64, digest string) (Artifact, error) {
 	body := ids(r.run, r.job)
 	body["name"], body["size"], body["hash"] = name, strconv.FormatInt(size, 10), digest
-	var done struct {
-		OK bool   `json:"ok"`
-		ID number `json:"artifact_id"`
-	}
-	if err := r.call(ctx, request{"store artifact", "FinalizeArtifact", body}, &done); err != nil {
+	a := Artifact{Name: name, Size: size, Digest: digest, run: r.run, job: r.job}
+	lost := false // an answer
+	err := r.retry(ctx, "store artifact", func(ctx context.Context, _ *pace) answer {
+		var done struct {
+			OK bool   `json:"ok"`
+			ID number `json:"artifact_id"`
+		}
+		got := r.once(ctx, request{"store artifact", "FinalizeArtifact", body}, &done)
+		if got.err == nil && !done.OK {
+			got.err, got.final = errors.New("the service says no"), true
+		}
+		if got.err == nil {
+			a.ID = int64(done.ID)
+			return got
+		}
+		refused := got.status == http.StatusNotFound || got.status == http.StatusConflict
+		if !refused && got.final {
+			return got
+		}
+		if there, ok := r.arrived(ctx, name, digest, refused && lost); ok {
+			a = there
+			return answer{status: http.StatusOK}
+		}
+		lost = lost || !refused
+		return got
+	})
+	if err != nil {
 		return Artifact{}, err
 	}
-	if !done.OK {
-		return Artifact{}, &ServiceError{Op: "store artifact", Status: http.StatusOK, Attempts: 1, Err: errors.New("the service says no")}
+	return a, nil
+}
+
+// arrived looks for an artifact of ours by its digest. Where the service tells
+// none, and known says that it must be there, the name decides.
+func (r *Runtime) arrived(ctx context.Context, name, digest string, known bool) (Artifact, bool) {
+	var out listing
+	if got := r.once(ctx, r.lists(name), &out); got.err != nil {
+		return Artifact{}, false
 	}
-	return Artifact{ID: int64(done.ID), Name: name, Size: size, Digest: digest, run: r.run, job: r.job}, nil
+	for _, a := range out.named(name) {
+		if a.Digest == digest || a.Digest == "" && known {
+			a.Digest = digest
+			return a, true
+		}
+	}
+	return Artifact{}, false
 }

@@ -43,6 +43,7 @@ func (s *Server) restArtifact(a Stored) map[string]any {
 	if !s.Manner.Bare {
 		out["digest"] = a.Digest
 		run["repository_id"], run["head_repository_id"] = Repository, s.Runs[a.Run].HeadRepository
+		run["head_branch"] = s.Runs[a.Run].HeadBranch
 	}
 	return out
 }

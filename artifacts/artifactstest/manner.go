@@ -17,6 +17,9 @@ type Manner struct {
 	Bare bool
 	// Held is how often a name is refused after its delete.
 	Held int
+	// FinalTwice makes a second artifact of what is finished a second time, instead
+	// of finding nothing.
+	FinalTwice bool
 }
 
 // AsGitea makes the server behave as Gitea 1.26 does.

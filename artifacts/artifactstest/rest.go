@@ -35,6 +35,14 @@ func (s *Server) rest(w http.ResponseWriter, r *http.Request, path string) {
 	switch {
 	case path == "artifacts":
 		s.restList(w, r)
+	case strings.HasSuffix(path, "/jobs"):
+		run, _ := strconv.ParseInt(strings.TrimSuffix(strings.TrimPrefix(path, "runs/"), "/jobs"), 10, 64)
+		jobs, ok := s.Jobs[run]
+		if !ok {
+			w.WriteHeader(403)
+			return
+		}
+		json.NewEncoder(w).Encode(map[string]any{"total_count": len(jobs), "jobs": jobs})
 	case strings.HasPrefix(path, "runs/"):
 		s.restRun(w, strings.TrimPrefix(path, "runs/"))
 	case strings.HasSuffix(path, "/zip"):

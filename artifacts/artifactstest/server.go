@@ -35,6 +35,14 @@ type Run struct {
 	HeadRepository int64
 }
 
+// Job is a job of a run of the server.
+type Job struct {
+	Name    string `json:"name"`
+	Runner  string `json:"runner_name"`
+	Attempt int    `json:"run_attempt"`
+	Status  string `json:"status"`
+}
+
 // Stored is an artifact of the server.
 type Stored struct {
 	ID      int64
@@ -47,15 +55,6 @@ type Stored struct {
 	Expired bool
 }
 
-// Fault makes requests fail.
-type Fault struct {
-	Op     string // part of the path, as in "CreateArtifact" or "comp=block"
-	Times  int    // how many requests
-	Status int    // 0 drops the connection
-	Body   string
-	Header map[string]string
-}
-
 // Server is the stand-in. Its fields may be changed between requests only.
 type Server struct {
 	*httptest.Server
@@ -63,7 +62,8 @@ type Server struct {
 	NoDigest  bool // as they do
 	Replaces  bool // a second artifact of one name replaces the first, as there
 	Runs      map[int64]Run
-	Manner    Manner // what else differs between services
+	Jobs      map[int64][]Job // by run; nil: the API doesn't tell
+	Manner    Manner          // what else differs between services
 	// Watch, when not nil, is told what the server has after each change. It must
 	// not ask the server for anything.
 	Watch func([]Stored)
@@ -104,14 +104,20 @@ func Token(run int64) string {
 	return "e30." + base64.RawURLEncoding.EncodeToString([]byte(claims)) + ".x"
 }
 
+// JobToken is the token of one of several jobs of a run.
+func JobToken(run int64, job string) string {
+	claims := fmt.Sprintf(`{"scp":"Actions.ExampleScope Actions.Results:run-%d:job-%s"}`, run, job)
+	return "e30." + base64.RawURLEncoding.EncodeToString([]byte(claims)) + ".x"
+}
+
 // APIToken is the token that the REST API takes.
 const APIToken = "api-token"
 
-// Fail adds a fault.
-func (s *Server) Fail(f Fault) {
+// Clear takes all faults back.
+func (s *Server) Clear() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.faults = append(s.faults, &f)
+	s.faults = nil
 }
 
 // Put stores an artifact behind the client's back and returns its id. One of the
@@ -156,10 +162,17 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	for _, f := range s.faults {
 		if f.Times > 0 && strings.Contains(where, f.Op) {
 			f.Times--
+			if f.After {
+				s.route(httptest.NewRecorder(), r)
+			}
 			fail(w, f)
 			return
 		}
 	}
+	s.route(w, r)
+}
+
+func (s *Server) route(w http.ResponseWriter, r *http.Request) {
 	method, isTwirp := strings.CutPrefix(r.URL.Path, "/twirp/github.actions.results.api.v1.ArtifactService/")
 	switch {
 	case isTwirp:
@@ -173,17 +186,6 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	default:
 		http.NotFound(w, r)
 	}
-}
-
-func fail(w http.ResponseWriter, f *Fault) {
-	if f.Status == 0 {
-		panic(http.ErrAbortHandler)
-	}
-	for k, v := range f.Header {
-		w.Header().Set(k, v)
-	}
-	w.WriteHeader(f.Status)
-	io.WriteString(w, f.Body)
 }
 
 // refuse is an answer that says what rule was broken.
@@ -339,7 +341,9 @@ func (s *Server) finalize(w http.ResponseWriter, run int64, name string, q map[s
 			refuse(w, 400, "size or hash differ")
 			return
 		}
-		delete(s.open, key)
+		if !s.Manner.FinalTwice {
+			delete(s.open, key)
+		}
 		id := s.store(Stored{Run: run, Name: name, Content: b.content, Type: b.mime})
 		s.reply(w, map[string]any{"ok": true, "artifact_id": strconv.FormatInt(id, 10)})
 		return

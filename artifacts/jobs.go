@@ -1,0 +1,46 @@
+package artifacts
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+)
+
+// JobInfo is what the REST API tells of a job.
+type JobInfo struct {
+	Name    string // as it is shown: the job's id, unless the workflow file gives it a name
+	Runner  string // name of the runner that has it; "" for none yet
+	Attempt int    // of the workflow run; 0 where the service does not say
+	Status  string // "completed" when it is no longer in progress
+}
+
+// maxJobPages is how many pages of jobs are read at most.
+const maxJobPages = 10
+
+// Jobs returns the jobs of all attempts of a workflow run.
+func (a *Archive) Jobs(ctx context.Context, run int64) ([]JobInfo, error) {
+	var all []JobInfo
+	for n := 1; n <= maxJobPages; n++ {
+		var answer struct {
+			Total int `json:"total_count"`
+			Jobs  []struct {
+				Name    string `json:"name"`
+				Runner  string `json:"runner_name"`
+				Attempt int    `json:"run_attempt"`
+				Status  string `json:"status"`
+			} `json:"jobs"`
+		}
+		path := fmt.Sprintf("repos/%s/%s/actions/runs/%d/jobs?filter=all&per_page=%d&limit=%[4]d&page=%d",
+			url.PathEscape(a.owner), url.PathEscape(a.repo), run, perPage, n)
+		if err := a.get(ctx, "list jobs", path, &answer); err != nil {
+			return nil, err
+		}
+		for _, j := range answer.Jobs {
+			all = append(all, JobInfo(j))
+		}
+		if len(answer.Jobs) == 0 || len(all) >= answer.Total {
+			break
+		}
+	}
+	return all, nil
+}
