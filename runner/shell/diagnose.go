@@ -8,10 +8,12 @@ import (
 
 	"github.com/raymond-action/raymond-action/runner"
 	"github.com/raymond-action/raymond-action/runner/internal/proc"
+	"github.com/raymond-action/raymond-action/state"
 )
 
 // diagnose returns what was wrong with a script that has ended, nil for nothing.
-func diagnose(o runner.Order, e proc.Exit, cause error) *runner.Failure {
+// words are its last ones.
+func diagnose(o runner.Order, e proc.Exit, cause error, words string) *runner.Failure {
 	class, what := runner.Fatal, ""
 	switch {
 	case e.Ended == proc.ByStop:
@@ -29,16 +31,7 @@ func diagnose(o runner.Order, e proc.Exit, cause error) *runner.Failure {
 	default:
 		return nil
 	}
-	return &runner.Failure{Class: class, Message: oneLine(what) + lastWords(e)}
-}
-
-// lastWords returns the end of stderr as the end of a message.
-func lastWords(e proc.Exit) string {
-	text := strings.TrimSpace(string(e.LastWords()))
-	if text == "" {
-		return ""
-	}
-	return "; stderr: " + oneLine(text)
+	return &runner.Failure{Class: class, Message: oneLine(what) + words}
 }
 
 // oneLine escapes what would break a line or act on a terminal, and replaces what
@@ -63,10 +56,10 @@ func oneLine(s string) string {
 func notes(e proc.Exit) []string {
 	var list []string
 	if e.Swept > 0 {
-		list = append(list, fmt.Sprintf("ended %d processes that the script left behind", e.Swept))
+		list = append(list, "ended "+state.Count(e.Swept, "process")+" that the script left behind")
 	}
 	if e.Left > 0 {
-		list = append(list, fmt.Sprintf("%d processes that the script left behind can't be ended", e.Left))
+		list = append(list, state.Count(e.Left, "process")+" that the script left behind can't be ended")
 	}
 	return list
 }

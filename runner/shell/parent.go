@@ -2,6 +2,7 @@ package shell
 
 import (
 	"io"
+	"os"
 
 	"github.com/raymond-action/raymond-action/runner/internal/proc"
 )
@@ -21,6 +22,10 @@ func ParentGone(stdin io.Reader) <-chan struct{} {
 	}()
 	return gone
 }
+
+// Gone returns a channel that is closed when the process that started this one has
+// ended, or when nobody reads out any more, as far as the system tells.
+func Gone(out *os.File) <-chan struct{} { return proc.Gone(out) }
 
 // Undumpable keeps the processes that agents and scripts start from reading the
 // environment and the memory of this process, as far as they are not root. To be

@@ -9,6 +9,7 @@ package shell
 import (
 	"context"
 	"errors"
+	"io"
 	"strings"
 	"syscall"
 
@@ -20,7 +21,7 @@ import (
 // more is ended at once.
 const MaxMessage = 10 << 20
 
-// maxLine is how much of a line of stderr is read. Of a longer one the first
+// maxLine is how much of a line of output is read to be told. Of a longer one the first
 // half of that is told at most: what stands at the cut may be half a secret.
 const maxLine = 64 << 10
 
@@ -36,36 +37,41 @@ var _ runner.Backend = Backend{}
 // Run implements runner.Backend for orders of kind script. Answer.Text is what
 // the script wrote to stdout, also when it failed. A script that does not exit
 // with code 0, or is ended for its timeouts or for too long a message, is a Fatal
-// failure whose message has the exit code or signal and the end of stderr.
+// failure whose message has the exit code or signal and the ends of its outputs.
+// The lines of both are told as they come, whatever the Telling.
 func (b Backend) Run(ctx context.Context, o runner.Order, tell func(runner.Progress)) (runner.Answer, error) {
 	spec, failure := b.spec(o)
 	if failure != nil {
 		return runner.Answer{ExitCode: -1}, failure
 	}
-	stdout := &message{}
-	spec.Stdout = stdout
-	stderr := &proc.Lines{Max: maxLine, Line: func(line []byte, truncated bool) {
-		tell(runner.Progress{Text: shown(o, string(line), truncated)})
-	}}
-	if o.Telling != runner.TellNothing {
-		spec.Stderr = stderr
+	stdout, stderr := &message{}, &proc.Tail{Max: window}
+	live := [2]proc.Lines{} // each is written to by a goroutine of its own
+	for i := range live {
+		live[i] = proc.Lines{Max: maxLine, Line: func(line []byte, truncated bool) {
+			tell(runner.Progress{Text: shown(o, string(line), truncated)})
+		}}
 	}
+	spec.Stdout, spec.Stderr = io.MultiWriter(stdout, &live[0]), io.MultiWriter(stderr, &live[1])
 	rec := proc.NewRecorder(o.DebugDir)
 	rec.Record(&spec, ".txt")
 	exit, err := proc.Run(ctx, spec)
 	rec.Close()
-	stderr.Flush()
+	live[0].Flush()
+	live[1].Flush()
 	answer := runner.Answer{Text: stdout.String(), ExitCode: exit.Code, Signal: exit.Signal, Notes: notes(exit)}
+	answer.StdoutTail = b.end(o, stdout.String())
+	answer.StderrTail = b.end(o, string(stderr.Bytes()))
+	answer.LastWords = lastWords(answer.StdoutTail, answer.StderrTail)
 	if err != nil {
 		return answer, notStarted(o, err)
 	}
-	if fault := diagnose(o, exit, context.Cause(ctx)); fault != nil {
+	if fault := diagnose(o, exit, context.Cause(ctx), answer.LastWords); fault != nil {
 		return answer, fault
 	}
 	return answer, nil
 }
 
-// shown is a line of stderr as it is told.
+// shown is a line of output as it is told.
 func shown(o runner.Order, line string, truncated bool) string {
 	if o.Hide != nil {
 		line = o.Hide(line)

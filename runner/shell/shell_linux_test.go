@@ -70,12 +70,49 @@ func TestFailuresSayWhatHappened(t *testing.T) {
 		{"kill -9 $$", "ended by signal SIGKILL"},
 		{"echo bye >&2; kill -SEGV $$", "ended by signal SIGSEGV; stderr: bye"},
 		{`printf 'a\rb\033[31m\xff\u2028é' >&2; exit 7`, `exit code 7; stderr: a\rb\x1b[31m` + "\ufffd" + `\u2028é`},
-		{"printf " + long + "end >&2; exit 1", "exit code 1; stderr: " + long[:2045] + "end"},
+		{"printf " + long + "end >&2; exit 1", "exit code 1; stderr: " + long[:397] + "end"},
+		{"echo 'FAIL: 2 of 3'; exit 1", "exit code 1; stdout: FAIL: 2 of 3"},
+		{"echo out; echo err >&2; exit 1", "exit code 1; stdout: out; stderr: err"},
+		{"printf '%s\\nlast\\n' " + long + "; exit 1", "exit code 1; stdout: " + long[:395] + `\nlast`},
 		{"no-such-command", "exit code 127; stderr: "},
 	} {
 		_, f := failure(t, order(t, "A.sh", c.script))
 		if f.Class != runner.Fatal || !strings.HasPrefix(f.Message, c.want) {
 			t.Errorf("%s\ngot  %v %q\nwant %q", c.script, f.Class, f.Message, c.want)
+		}
+	}
+}
+
+// TestTailsOfOutputs: the last 4096 bytes, no character cut in two, no secret and
+// no part of one.
+func TestTailsOfOutputs(t *testing.T) {
+	t.Parallel()
+	const key = "sk-secret-0123456789"
+	b := Backend{Env: append(base.Env, "API_KEY="+key)}
+	for name, c := range map[string]struct{ script, want string }{
+		"whole":               {"printf 'a\\nb'", "a\nb"},
+		"longest":             {"head -c 4096 /dev/zero | tr '\\0' x", strings.Repeat("x", 4096)},
+		"one more":            {"printf y; head -c 4096 /dev/zero | tr '\\0' x", strings.Repeat("x", 4096)},
+		"characters":          {"for i in {1..2100}; do printf é; done; printf x", strings.Repeat("é", 2047) + "x"},
+		"no UTF-8":            {`printf 'a\xffb'`, "a\ufffdb"},
+		"a secret":            {"echo key $API_KEY", "key ***\n"},
+		"secrets":             {"for i in {1..3000}; do printf '%s ' $API_KEY; done", strings.Repeat("*** ", 700)},
+		"a secret at the cut": {"printf 'a%s' $API_KEY; head -c 4090 /dev/zero | tr '\\0' x", "a***"[1:] + strings.Repeat("x", 4090)},
+	} {
+		for _, stream := range []string{"stdout", "stderr"} {
+			o := order(t, "A.sh", "{ "+c.script+"\n} "+map[string]string{"stdout": "", "stderr": ">&2"}[stream]+"\nexit 1")
+			o.Hide = Redactor(b.Env)
+			answer, err := b.Run(context.Background(), o, silent)
+			got, other := answer.StdoutTail, answer.StderrTail
+			if stream == "stderr" {
+				got, other = other, got
+			}
+			if err == nil || len(got) > 4096 || other != "" || !strings.HasSuffix(got, c.want) || len(got)-len(c.want) > 400 {
+				t.Errorf("%s on %s: got %d bytes %.60q and %.60q, want %d bytes %.60q", name, stream, len(got), got, other, len(c.want), c.want)
+			}
+			if strings.Contains(got, "secret") || strings.Contains(err.Error(), "secret") {
+				t.Errorf("%s on %s: got a part of a secret", name, stream)
+			}
 		}
 	}
 }
@@ -113,7 +150,7 @@ func TestMessageOfTheLargestSizePasses(t *testing.T) {
 		t.Errorf("got %d bytes, %v", len(answer.Text), err)
 	}
 	answer, f := failure(t, order(t, "A.sh", "head -c 10485761 /dev/zero; sleep 100"))
-	if f.Class != runner.Fatal || f.Message != "stdout is over 10 MiB, the limit of a message" || len(answer.Text) != MaxMessage {
+	if f.Class != runner.Fatal || !strings.HasPrefix(f.Message, "stdout is over 10 MiB, the limit of a message; stdout: ") || len(answer.Text) != MaxMessage {
 		t.Errorf("got %d bytes, %+v", len(answer.Text), f)
 	}
 }
@@ -190,26 +227,36 @@ func TestStopOfAScriptThatHasFinishedIsNoFailure(t *testing.T) {
 	) & echo done`), newWatcher()
 	o.Telling = runner.TellAll
 	ctx, cancel := context.WithCancel(context.Background())
-	go func() {
-		<-w.first
-		cancel()
-	}()
-	answer, err := base.Run(ctx, o, w.tell)
+	answer, err := base.Run(ctx, o, func(p runner.Progress) {
+		// Before this line the script itself may still run, and a signal would end it.
+		if w.tell(p); p.Text == "orphaned" {
+			cancel()
+		}
+	})
 	if err != nil || answer.Text != "done\n" || len(answer.Notes) != 1 {
 		t.Errorf("got %+v, %v", answer, err)
 	}
 }
 
-func TestStderrIsToldByTheLine(t *testing.T) {
+// TestOutputIsToldByTheLine: both streams, each in its order, whether or not the
+// lines become events.
+func TestOutputIsToldByTheLine(t *testing.T) {
 	t.Parallel()
-	o, w := order(t, "A.sh", `printf 'one\r\ntw\xffo\nthr' >&2; echo message; printf 'ee' >&2`), newWatcher()
-	if _, err := base.Run(context.Background(), o, w.tell); err != nil || len(w.lines) != 0 {
-		t.Errorf("not verbose: told %q, %v", w.lines, err)
-	}
-	o.Telling = runner.TellAll
-	_, err := base.Run(context.Background(), o, w.tell)
-	if got, want := strings.Join(w.lines, "|"), "one|tw\ufffdo|three"; err != nil || got != want {
-		t.Errorf("got  %q, %v\nwant %q", got, err, want)
+	for _, telling := range []runner.Telling{runner.TellNothing, runner.TellBounded, runner.TellAll} {
+		o, w := order(t, "A.sh", `printf 'one\r\ntw\xffo\nthr' >&2; echo message; printf 'ee' >&2; printf last`), newWatcher()
+		o.Telling = telling
+		_, err := base.Run(context.Background(), o, w.tell)
+		var stdout, stderr []string
+		for _, line := range w.lines {
+			if line == "message" || line == "last" {
+				stdout = append(stdout, line)
+			} else {
+				stderr = append(stderr, line)
+			}
+		}
+		if got, want := strings.Join(append(stderr, stdout...), "|"), "one|tw\ufffdo|three|message|last"; err != nil || got != want {
+			t.Errorf("telling %d: got  %q, %v\nwant %q", telling, got, err, want)
+		}
 	}
 }
 

@@ -49,3 +49,9 @@ func Sweep(context.Context, string, string) (int, error) { return 0, nil }
 
 // SignalNumber is always 0: there are no signals.
 func (e Exit) SignalNumber() int { return 0 }
+
+// tellsReader says that the system doesn't tell whether an output has a reader: a
+// failed write does.
+const tellsReader = false
+
+func hasReader(*os.File) bool { return true }

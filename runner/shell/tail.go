@@ -1,0 +1,55 @@
+package shell
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/raymond-action/raymond-action/runner"
+	"github.com/raymond-action/raymond-action/runner/internal/proc"
+)
+
+const (
+	// tailSize is how many of the last bytes of an output are kept, and wordsSize
+	// how many of them an error quotes.
+	tailSize  = 4096
+	wordsSize = 400
+	// window is how much of the end of an output is looked at: what hiding secrets
+	// takes away leaves a tail of its size, and a secret that the window cuts in
+	// two does not come near the tail.
+	window = 4 * tailSize
+)
+
+// end returns the last bytes of an output, with secrets hidden before it is cut.
+func (b Backend) end(o runner.Order, output string) string {
+	if len(output) >= window-utf8.UTFMax {
+		output = proc.EndRedactor(b.Env)(output[max(0, len(output)-window):])
+	}
+	if o.Hide != nil {
+		output = o.Hide(output)
+	}
+	return last(strings.ToValidUTF8(output, string(unicode.ReplacementChar)), tailSize)
+}
+
+// last returns the last bytes of a text, at most most, cut at a character.
+func last(text string, most int) string {
+	if len(text) <= most {
+		return text
+	}
+	at := len(text) - most
+	for at < len(text) && !utf8.RuneStart(text[at]) {
+		at++
+	}
+	return text[at:]
+}
+
+// lastWords are the ends of both outputs in one line, as the end of an error.
+func lastWords(stdout, stderr string) string {
+	words := ""
+	for _, s := range []struct{ name, text string }{{"stdout", stdout}, {"stderr", stderr}} {
+		if text := strings.TrimSpace(last(strings.TrimSpace(s.text), wordsSize)); text != "" {
+			words += "; " + s.name + ": " + oneLine(text)
+		}
+	}
+	return words
+}
