@@ -11,7 +11,9 @@ import (
 	"time"
 
 	"github.com/raymond-action/raymond-action/runner"
+	"github.com/raymond-action/raymond-action/runner/claude/tally"
 	"github.com/raymond-action/raymond-action/runner/internal/proc"
+	"github.com/raymond-action/raymond-action/state"
 )
 
 // Backend runs prompts with the Claude Code CLI. It implements runner.Backend
@@ -22,8 +24,12 @@ type Backend struct {
 	// checked, before the first invocation.
 	Path string
 	// Install, when not nil, gets the CLI where Path is "" and there is none on
-	// PATH, and returns its path. It is called before the first invocation.
-	Install func(context.Context) (string, error)
+	// PATH, and returns its path; it says what it does in lines for the log. It is
+	// called before the first invocation.
+	Install func(ctx context.Context, say func(line string)) (string, error)
+	// Tested is the newest version that this package was tested with, "" when nobody
+	// knows; a newer one is noted.
+	Tested string
 	// Args are added at the end of every command line.
 	Args []string
 	// Env is the whole base environment. The switches of this package are added
@@ -33,12 +39,30 @@ type Backend struct {
 	// ended; 0 means 10 s, which covers the 5 s that it gives its own background
 	// shells.
 	Settle time.Duration
+	// RetryAfter, when not nil, returns until when the API asked, since the given
+	// time, not to be asked again; zero when it did not.
+	RetryAfter func(since time.Time) time.Time
+	// Gate, when not nil, opens what stands between the CLI and the API, for one
+	// invocation.
+	Gate func() Gate
 	// NoNewPrivs keeps the CLI, and the tools that it runs, from gaining
 	// privileges, by sudo for one. Linux only.
 	NoNewPrivs bool
 
 	mu    sync.Mutex // guards found, and keeps the check to one at a time
-	found string     // path of the checked CLI
+	found cli        // the checked CLI
+}
+
+// Gate is what an invocation asks the API through.
+type Gate interface {
+	// Env is added to the CLI's environment.
+	Env() []string
+	// Began is told when a message of the model begins.
+	Began() <-chan struct{}
+	// Used is what was counted so far; nothing when it could not be counted.
+	Used() []tally.Sum
+	// Close is called when the CLI, and what it started, has ended.
+	Close()
 }
 
 var (
@@ -46,23 +70,35 @@ var (
 	_ runner.Sessions = (*Backend)(nil)
 )
 
+// nothing is what an invocation brings that did not start: it costs nothing.
+var nothing = runner.Answer{Cost: state.Cost{Silent: true}}
+
 // Run implements runner.Backend for prompts. The error is nil or a
 // *runner.Failure; a good result record makes it nil, whatever the process did
 // after that.
 func (b *Backend) Run(ctx context.Context, o runner.Order, tell func(runner.Progress)) (runner.Answer, error) {
 	if strings.TrimSpace(o.Prompt) == "" {
-		return runner.Answer{}, fatal("prompt is empty: the agent CLI takes none that is blank")
+		return nothing, fatal("prompt is empty: the agent CLI takes none that is blank")
 	}
-	path, fail := b.cli(ctx, o)
+	began := time.Now()
+	c, fail := b.cli(ctx, o, func(line string) { tell(runner.Progress{Note: line}) })
+	prepared := time.Since(began)
 	if fail != nil {
-		return runner.Answer{}, fail
+		return runner.Answer{Prepared: prepared, Cost: nothing.Cost}, fail
 	}
 	notes, fail := b.prepare(o)
 	if fail != nil {
-		return runner.Answer{Notes: notes}, fail
+		return runner.Answer{Notes: notes, Prepared: prepared, Cost: nothing.Cost}, fail
 	}
-	a, fail := b.invoke(ctx, path, newStream(o, tell))
-	a.Notes = append(notes, a.Notes...)
+	s := newStream(o, tell)
+	s.before = b.before(o)
+	if b.Gate != nil {
+		g := b.Gate()
+		defer g.Close()
+		defer s.through(g)()
+	}
+	a, fail := b.invoke(ctx, c.path, s)
+	a.Notes, a.CLI, a.Prepared = append(notes, a.Notes...), c.String(), prepared
 	if fail != nil {
 		return a, fail
 	}
@@ -80,16 +116,19 @@ func (b *Backend) invoke(ctx context.Context, path string, s *stream) (runner.An
 
 	spec := b.spec(path, s.order)
 	spec.Stdout, spec.Settled = s, settled.done
+	began := time.Now()
 	rec := proc.NewRecorder(s.order.DebugDir)
 	rec.Prompt(s.order.Prompt)
 	rec.Record(&spec, ".jsonl")
 	defer rec.Close()
 	exit, err := proc.Run(ctx, spec)
 	if err != nil {
-		return runner.Answer{}, notStarted(err)
+		return nothing, notStarted(err)
 	}
 	s.flush()
-	return s.judge(exit)
+	a, fail := s.judge(exit)
+	b.heed(fail, began)
+	return a, fail
 }
 
 func (b *Backend) settle() time.Duration {
@@ -115,7 +154,7 @@ func (b *Backend) spec(path string, o runner.Order) proc.Spec {
 // notStarted says what a failed start means. What is missing or forbidden stays
 // so; a machine short of processes or memory may recover.
 func notStarted(err error) *runner.Failure {
-	f := &runner.Failure{Class: runner.Transient, Message: fmt.Sprintf("start the agent CLI: %v", err)}
+	f := &runner.Failure{Class: runner.Transient, NotStarted: true, Message: fmt.Sprintf("start the agent CLI: %v", err)}
 	switch {
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.ENOEXEC):
 		f.Class = runner.Machine

@@ -75,6 +75,7 @@ func TestWhatTheProcessDoes(t *testing.T) {
 		{"crashes at the start", []ct.Act{{Stderr: "Segmentation fault\n"}, ct.Exit(1)}, runner.Transient, "Segmentation fault", false},
 		{"says too much", append(slices.Repeat([]ct.Act{{Long: &ct.Fill{Line: `{"type":"assistant","message":{"content":[{"type":"text","text":"{{fill}}"}]}}`, Bytes: mib}}}, 11), ct.Act{Hang: true}), runner.Fatal, "over 10 MiB", false},
 		{"silent", []ct.Act{ct.Init(), {Hang: true}}, runner.TimedOut, "no output for 300ms", true},
+		{"a session that names a path", []ct.Act{ct.Line(`{"type":"system","subtype":"init","session_id":"../../../tmp/x"}`), ct.Says("hi"), ct.Done()}, runner.Fatal, `named its session "../../../tmp/x", which can't be kept`, false},
 		{"another session", []ct.Act{ct.Line(`{"type":"system","subtype":"init","session_id":"x"}`), ct.Says("hi"), ct.Line(`{"type":"result","subtype":"success","session_id":"x"}`)}, "", `chose session "x"`, false},
 	}
 	for _, tt := range tests {
@@ -170,7 +171,7 @@ func TestEmptyPromptIsRefused(t *testing.T) {
 
 // TestCommandLine holds what the CLI is started with.
 func TestCommandLine(t *testing.T) {
-	base := "-p --output-format stream-json --verbose"
+	base := "-p --output-format stream-json --verbose --include-partial-messages"
 	settings := ` --settings={"cleanupPeriodDays":3650}`
 	tests := []struct {
 		o    runner.Order
@@ -227,5 +228,52 @@ func TestProgress(t *testing.T) {
 	quiet.Telling = runner.TellNothing
 	if _, _, told := run(t.Context(), t, b, quiet); len(told) > 0 {
 		t.Errorf("told without being asked: got %q, want nothing", told)
+	}
+}
+
+// TestTheCLIIsNamedOnce: its version and path are a line of the log, and so is that
+// it is newer than any that was tested; an installation is no time of the state, its
+// failure is one of the machine, and a cancel during it a cancel.
+func TestTheCLIIsNamedOnce(t *testing.T) {
+	path, env := ct.Stub{Version: "2.1.400 (Claude Code)", Acts: []ct.Act{ct.Init(), ct.Says("hi"), ct.Done()}}.Start(t)
+	b := &Backend{Path: path, Env: env, Tested: "2.1.399"}
+	var notes []string
+	tell := func(p runner.Progress) {
+		if p.Note != "" {
+			notes = append(notes, p.Note)
+		}
+	}
+	for range 2 {
+		o := order(t, "hello")
+		o.Telling = runner.TellNothing
+		if a, err := b.Run(t.Context(), o, tell); err != nil || a.CLI != "2.1.400 at "+path {
+			t.Errorf("got %q, %v, want the version and the path", a.CLI, err)
+		}
+	}
+	want := []string{"agent CLI: Claude Code 2.1.400 at " + path, "Claude Code 2.1.400 is newer than 2.1.399, the newest version that raymond was tested with"}
+	if !slices.Equal(notes, want) {
+		t.Errorf("notes: got %q, want %q", notes, want)
+	}
+	b = &Backend{Path: path, Env: env, Tested: "2.1.400"}
+	if _, err := b.Run(t.Context(), order(t, "hello"), tell); err != nil || len(notes) != 3 {
+		t.Errorf("the newest that was tested: got %v, notes %q, want no further one than its name", err, notes[2:])
+	}
+}
+
+func TestInstallationOfTheCLI(t *testing.T) {
+	t.Setenv("PATH", t.TempDir())
+	broken := &Backend{Install: func(context.Context, func(string)) (string, error) { return "", errors.New("code E404") }}
+	if _, f, _ := run(t.Context(), t, broken, order(t, "hello")); f == nil || f.Class != runner.Machine || !strings.Contains(f.Message, "code E404") {
+		t.Errorf("an installation that fails: got %+v, want class %s and the reason", f, runner.Machine)
+	}
+	ctx, cancel := context.WithCancelCause(t.Context())
+	slow := &Backend{Install: func(ctx context.Context, say func(string)) (string, error) {
+		say("installing")
+		cancel(&runner.Stopping{Reason: "cancelled"})
+		<-ctx.Done()
+		return "", ctx.Err()
+	}}
+	if _, f, _ := run(ctx, t, slow, order(t, "hello")); f == nil || f.Class != runner.Stopped {
+		t.Errorf("a cancel during an installation: got %+v, want class %s", f, runner.Stopped)
 	}
 }

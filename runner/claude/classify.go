@@ -29,7 +29,11 @@ func (s *stream) classify(r *result) *runner.Failure {
 	if what := permanent(s.kind, r, text); what != "" {
 		return fatal("%s: %s", what, text)
 	}
-	return transient("the agent CLI reports: " + text)
+	f := transient("the agent CLI reports: " + text)
+	if isService(s.kind, r, text) {
+		f.Class = runner.Service
+	}
+	return f
 }
 
 // isUsageLimit tells a subscription's limit, which ends at a known time, from a

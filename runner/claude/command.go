@@ -11,7 +11,11 @@ import (
 // args returns the command line for an order. Tools are joined to their flag,
 // which takes several values and would swallow what follows.
 func (b *Backend) args(o runner.Order) []string {
-	args := []string{"-p", "--output-format", "stream-json", "--verbose"}
+	args := []string{
+		"-p", "--output-format", "stream-json", "--verbose",
+		// The pieces of answers tell what was paid for one that is cut off.
+		"--include-partial-messages",
+	}
 	args = append(args, sessionArgs(o)...)
 	for _, f := range [...]struct{ flag, value string }{
 		// A resumed session brings back its model, but neither the context window

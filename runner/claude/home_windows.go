@@ -1,3 +1,6 @@
 package claude
 
 const homeVar = "USERPROFILE"
+
+// dontWait is nothing where pipes are no files.
+const dontWait = 0

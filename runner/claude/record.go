@@ -2,9 +2,13 @@ package claude
 
 import (
 	"bytes"
+	"errors"
+	"strconv"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/raymond-action/raymond-action/runner/claude/tally"
 )
 
 // record is one line of the CLI's output, reduced to what this package needs.
@@ -14,7 +18,11 @@ type record struct {
 	Type      string `json:"type"`
 	Subtype   string `json:"subtype"`
 	SessionID string `json:"session_id"`
-	Model     string `json:"model"` // system/init
+	Model     string `json:"model"`               // system/init
+	Version   string `json:"claude_code_version"` // system/init
+
+	// system/permission_denied; what it says of it is the text of Message
+	ToolUse string `json:"tool_use_id"`
 
 	// assistant, user
 	Parent  string  `json:"parent_tool_use_id"` // "" in the main thread
@@ -47,12 +55,27 @@ type result struct {
 	// Kept as they are: what is wrong in them must not cost the answer.
 	TotalCost  jsontext.Value `json:"total_cost_usd"`
 	ModelUsage jsontext.Value `json:"modelUsage"`
+	Share      jsontext.Value `json:"model_usage_since_last_result"`
 }
 
 type message struct {
-	ID      string  `json:"id"`
-	Model   string  `json:"model"`
-	Content content `json:"content"`
+	ID      string       `json:"id"`
+	Model   string       `json:"model"`
+	Content content      `json:"content"`
+	Usage   tally.Tokens `json:"usage"`
+	Text    string       `json:"-"` // of a message that is a bare text
+}
+
+// UnmarshalJSONFrom implements json.UnmarshalerFrom.
+func (m *message) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
+	switch dec.PeekKind() {
+	case '{':
+		type plain message
+		return json.UnmarshalDecode(dec, (*plain)(m))
+	case '"':
+		return json.UnmarshalDecode(dec, &m.Text)
+	}
+	return dec.SkipValue()
 }
 
 type rateLimit struct {
@@ -62,6 +85,7 @@ type rateLimit struct {
 
 type denial struct {
 	Tool  string         `json:"tool_name"`
+	Use   string         `json:"tool_use_id"`
 	Input jsontext.Value `json:"tool_input"`
 }
 
@@ -72,6 +96,10 @@ type block struct {
 	Input jsontext.Value `json:"input"`       // tool_use
 	ID    jsontext.Value `json:"id"`          // tool_use
 	Use   jsontext.Value `json:"tool_use_id"` // tool_result
+	// Failed and Said are of a tool_result, which is also where the CLI says why it
+	// refused the use.
+	Failed bool           `json:"is_error"`
+	Said   jsontext.Value `json:"content"`
 }
 
 // content is the blocks of a message. A prompt is sometimes a bare string,
@@ -88,9 +116,52 @@ func (c *content) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
 
 // loose is how records are read: what a model or a tool wrote may hold names
 // twice and bytes that are no UTF-8.
-var loose = json.JoinOptions(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+var loose = tally.Loose
 
-func (r *record) decode(line []byte) error { return json.Unmarshal(line, r, loose) }
+// lenient is how whole records are read: a field of a type that nobody expected is
+// passed over, so that it costs itself and not the record.
+var lenient = json.JoinOptions(loose, json.WithUnmarshalers(json.JoinUnmarshalers(
+	skips[string](`"`), skips[int]("0"), skips[rateLimit]("{"), skips[tally.Tokens]("{"), skips[int64]("0"), skips[denial]("{"), skips[block]("{"), skips[[]denial]("["), skips[[]string]("["),
+	json.UnmarshalFromFunc(wary),
+)))
+
+// skips passes over values that are not of the kind of a T.
+func skips[T any](kind string) *json.Unmarshalers {
+	return json.UnmarshalFromFunc(func(dec *jsontext.Decoder, to *T) error {
+		if k := dec.PeekKind(); k != 0 && string(k) != kind {
+			return dec.SkipValue()
+		}
+		switch n := any(to).(type) {
+		case *int:
+			return number(dec, n)
+		case *int64:
+			return number(dec, n)
+		}
+		return errors.ErrUnsupported
+	})
+}
+
+// number reads a whole number; another one is passed over.
+func number[T int | int64](dec *jsontext.Decoder, to *T) error {
+	value, err := dec.ReadValue()
+	if n, bad := strconv.ParseInt(string(value), 10, strconv.IntSize); bad == nil {
+		*to = T(n)
+	}
+	return err
+}
+
+// wary reads a truth value. The ones that are read say that something went wrong,
+// and what is no truth value, but there, is taken to say so too.
+func wary(dec *jsontext.Decoder, to *bool) error {
+	switch dec.PeekKind() {
+	case 't', 'f', 'n', 0:
+		return errors.ErrUnsupported
+	}
+	*to = true
+	return dec.SkipValue()
+}
+
+func (r *record) decode(line []byte) error { return json.Unmarshal(line, r, lenient) }
 
 // typeOf returns the type of a record of which only the beginning is there, ""
 // when that does not tell.

@@ -128,6 +128,11 @@ func enter(parent *os.Root, name string) (*os.Root, error) {
 	if err := parent.Mkdir(name, 0o700); err != nil && !errors.Is(err, os.ErrExist) {
 		return nil, err
 	}
+	return open(parent, name)
+}
+
+// open opens a folder in another one. Neither may be a link.
+func open(parent *os.Root, name string) (*os.Root, error) {
 	info, err := parent.Lstat(name)
 	if err != nil {
 		return nil, err

@@ -4,10 +4,12 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/raymond-action/raymond-action/runner"
+	"github.com/raymond-action/raymond-action/runner/claude/tally"
 	"github.com/raymond-action/raymond-action/runner/internal/proc"
 	"github.com/raymond-action/raymond-action/state"
 )
@@ -46,6 +48,15 @@ type stream struct {
 	unread  int       // lines that were not
 	notes   []string
 	uses    uses
+	why     map[string]string // uses of tools that failed, and why, in the words of the CLI
+
+	meter   meter
+	proxied func() []tally.Sum   // what the proxy has counted; nil without one
+	before  func() state.Reached // how far the CLI's count had come when it began
+	version version              // of the CLI, as it says itself
+	results int                  // result records
+	shared  int                  // of them, those that tell their share
+	share   state.Cost           // the sum of the shares
 
 	last  *result         // the newest result record
 	final *string         // the message of the newest good one
@@ -53,7 +64,10 @@ type stream struct {
 }
 
 func newStream(o runner.Order, tell func(runner.Progress)) *stream {
-	s := &stream{order: o, tell: tell, abort: func(error) {}, turn: func(bool) {}}
+	s := &stream{
+		order: o, tell: tell, abort: func(error) {}, turn: func(bool) {},
+		before: func() state.Reached { return state.Reached{} },
+	}
 	s.lines = proc.Lines{Max: maxLine, Line: s.line}
 	return s
 }
@@ -72,13 +86,62 @@ func (s *stream) line(line []byte, truncated bool) {
 	if len(bytes.TrimSpace(line)) == 0 {
 		return
 	}
+	if bytes.HasPrefix(line, eventPrefix) {
+		s.records++
+		s.piece(line)
+		return
+	}
 	var r record
 	if r.decode(line) != nil || r.Type == "" {
 		s.unread++
 		return
 	}
 	s.records++
+	if r.Type == "stream_event" {
+		s.piece(line)
+		return
+	}
 	s.take(&r)
+}
+
+// piece takes a piece of an answer. What a message begins with is told at once: it
+// is paid for, whatever comes after it.
+func (s *stream) piece(line []byte) {
+	if s.meter.piece(line) {
+		s.tellMetered()
+	}
+}
+
+// through has what the process uses counted by a gate. What is returned ends the
+// telling of it.
+func (s *stream) through(g Gate) (end func()) {
+	s.proxied = g.Used
+	s.order.Env = slices.Concat(s.order.Env, g.Env())
+	over, told := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(told)
+		for {
+			select {
+			case <-g.Began():
+				seen := runner.Metered(tally.Usage(g.Used()))
+				s.tell(runner.Progress{Metered: &seen})
+			case <-over:
+				return
+			}
+		}
+	}()
+	return func() {
+		close(over)
+		<-told
+	}
+}
+
+// tellMetered tells what was counted, unless who counts it does so.
+func (s *stream) tellMetered() {
+	if s.tell != nil && (s.proxied == nil || len(s.proxied()) == 0) {
+		seen := runner.Metered(tally.Usage(s.counted()))
+		s.tell(runner.Progress{Metered: &seen})
+	}
 }
 
 // long takes a line that does not fit. A tool result is known by its type alone;
@@ -91,7 +154,10 @@ func (s *stream) long(line []byte) {
 		s.uses = nil // a result of one of them, and nobody knows which
 		s.report("", s.uses.doing())
 		s.text.Reset()
-	case "assistant", "result":
+	case "assistant":
+		s.meter.spoke = true
+		s.tooLong()
+	case "result":
 		s.tooLong()
 	}
 }
@@ -118,8 +184,11 @@ func (s *stream) system(r *record) {
 	case "init":
 		s.turn(true)
 		s.model = r.Model
+		s.version, _ = parseVersion([]byte(r.Version))
 		s.report("", s.uses.doing())
 		s.checkSession(r.SessionID)
+	case "permission_denied":
+		s.because(r.ToolUse, r.Message.Text)
 	case "api_retry":
 		s.report(fmt.Sprintf("API error %d (%s), attempt %d", r.ErrorStatus, r.Error, r.Attempt), "waiting to ask the API again")
 		// The CLI would go on for three minutes; a key does not become valid.
@@ -133,6 +202,11 @@ func (s *stream) system(r *record) {
 // that was asked for.
 func (s *stream) checkSession(id string) {
 	if id == "" || id == s.session {
+		return
+	}
+	if !state.ValidSession(id) {
+		s.give(fatal("the CLI named its session %.80q, which can't be kept: want letters, digits, -, _ and ., not beginning with a "+
+			"point, and 128 of them at most", id))
 		return
 	}
 	s.session = id
@@ -151,6 +225,9 @@ func (s *stream) assistant(r *record) {
 	if r.Message.Model == synthetic {
 		s.kind = r.Error
 		return
+	}
+	if s.meter.spoken(r.Parent, &r.Message) {
+		s.tellMetered()
 	}
 	for _, b := range r.Message.Content {
 		s.show(b)
@@ -191,6 +268,9 @@ func (s *stream) user(r *record) {
 func (s *stream) endUses(blocks content) {
 	ended := false
 	for _, b := range blocks {
+		if b.Type == "tool_result" && b.Failed {
+			s.because(text(b.Use), said(b.Said))
+		}
 		ended = b.Type == "tool_result" && s.uses.end(string(b.Use)) || ended
 	}
 	if ended {
@@ -206,6 +286,8 @@ func (s *stream) rateLimit(l rateLimit) {
 func (s *stream) result(r *record) {
 	s.turn(false)
 	s.last = &r.result
+	s.results++
+	s.addShare(r.Share)
 	s.last.Subtype, s.last.hasText = r.Subtype, s.text.Len() > 0
 	if s.last.isGood() {
 		s.checkSession(r.SessionID)

@@ -89,6 +89,15 @@ func describe(a runner.Answer, f *runner.Failure) string {
 	for _, u := range a.Cost.Usage {
 		fmt.Fprintf(&b, "  %s %s: in %d out %d write %d read %d\n", u.Model, u.CostUSD, u.Input, u.Output, u.CacheWrite, u.CacheRead)
 	}
+	for _, u := range a.Cost.Beyond {
+		fmt.Fprintf(&b, "  beyond that %s: in %d out %d write %d read %d\n", u.Model, u.Input, u.Output, u.CacheWrite, u.CacheRead)
+	}
+	if a.Cost.Silent {
+		b.WriteString("  nothing came from the model\n")
+	}
+	if r := a.Cost.Reached; r != nil {
+		fmt.Fprintf(&b, "  reached %s\n", r.USD)
+	}
 	for _, d := range a.Denied {
 		fmt.Fprintf(&b, "denied %s\n", d)
 	}
@@ -131,7 +140,8 @@ func TestOddResults(t *testing.T) {
 		{"negative cost", `"total_cost_usd":-1`, "not told", ""},
 		{"null cost", `"total_cost_usd":null`, "not told", ""},
 		{"cost as an object", `"total_cost_usd":{"usd":1}`, "not told", ""},
-		{"cost beyond reason", `"total_cost_usd":1e25`, "not told", ""},
+		{"cost beyond reason", `"total_cost_usd":1e12`, "exact 1000000000", ""},
+		{"cost beyond numbers", `"total_cost_usd":1e999`, "exact 1000000000", ""},
 		{"no cost", `"num_turns":1`, "not told", ""},
 		{"tiny cost", `"total_cost_usd":1e-7`, "exact 0.0000001", ""},
 		{"free of charge", `"total_cost_usd":0`, "exact 0", ""},

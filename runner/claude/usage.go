@@ -7,6 +7,7 @@ import (
 
 	"github.com/go-json-experiment/json"
 
+	"github.com/raymond-action/raymond-action/runner/claude/tally"
 	"github.com/raymond-action/raymond-action/state"
 )
 
@@ -14,18 +15,10 @@ import (
 type spoken struct {
 	Type    string `json:"type"`
 	Message struct {
-		ID    string `json:"id"`
-		Model string `json:"model"`
-		Usage tokens `json:"usage"`
+		ID    string       `json:"id"`
+		Model string       `json:"model"`
+		Usage tally.Tokens `json:"usage"`
 	} `json:"message"`
-}
-
-// tokens is the API's own count for one message.
-type tokens struct {
-	Input      int64 `json:"input_tokens"`
-	Output     int64 `json:"output_tokens"`
-	CacheWrite int64 `json:"cache_creation_input_tokens"`
-	CacheRead  int64 `json:"cache_read_input_tokens"`
 }
 
 // Usage implements runner.Sessions. Models are in order of name, without
@@ -56,12 +49,10 @@ func (b *Backend) Usage(session, dir string, from int64) ([]state.Usage, bool) {
 func sum(messages map[string]spoken) []state.Usage {
 	models := map[string]state.Usage{}
 	for _, m := range messages {
-		u := models[bare(m.Message.Model)]
-		u.Model = bare(m.Message.Model)
-		u.Input += max(m.Message.Usage.Input, 0)
-		u.Output += max(m.Message.Usage.Output, 0)
-		u.CacheWrite += max(m.Message.Usage.CacheWrite, 0)
-		u.CacheRead += max(m.Message.Usage.CacheRead, 0)
+		u := m.Message.Usage.Usage(m.Message.Model)
+		all := models[u.Model]
+		u.Input, u.Output = u.Input+all.Input, u.Output+all.Output
+		u.CacheWrite, u.CacheRead = u.CacheWrite+all.CacheWrite, u.CacheRead+all.CacheRead
 		models[u.Model] = u
 	}
 	return slices.SortedFunc(maps.Values(models), func(a, b state.Usage) int {

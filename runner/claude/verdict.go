@@ -6,6 +6,7 @@ import (
 
 	"github.com/raymond-action/raymond-action/runner"
 	"github.com/raymond-action/raymond-action/runner/internal/proc"
+	"github.com/raymond-action/raymond-action/state"
 )
 
 // isGood says whether the model's answer is complete.
@@ -33,6 +34,7 @@ func (s *stream) judge(exit proc.Exit) (runner.Answer, *runner.Failure) {
 	}
 	if s.last != nil {
 		a.Turns, a.Denied = s.last.NumTurns, s.denied(s.last.Denials)
+		a.Refusals = s.refusals(s.last.Denials)
 	}
 	if fail == nil {
 		a.Text = *s.final
@@ -110,12 +112,12 @@ func (s *stream) oddEnd(exit proc.Exit) {
 
 func (s *stream) oddOutput(exit proc.Exit) {
 	if s.unread > 0 {
-		s.note("%d lines of the agent CLI's output are no records", s.unread)
+		s.note("no records in %s of the agent CLI's output", state.Count(s.unread, "line"))
 	}
 	if exit.Swept > 0 {
-		s.note("%d processes that the agent left behind were ended", exit.Swept)
+		s.note("ended %s that the agent left behind", state.Count(exit.Swept, "process"))
 	}
 	if exit.Left > 0 {
-		s.note("%d processes that the agent left behind could not be ended", exit.Left)
+		s.note("%s that the agent left behind could not be ended", state.Count(exit.Left, "process"))
 	}
 }

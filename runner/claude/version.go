@@ -52,33 +52,49 @@ func parseVersion(out []byte) (version, bool) {
 	return v, true
 }
 
-// cli returns the absolute path of the CLI, after one check of its version. The
-// order lends its directory and its mark.
-func (b *Backend) cli(ctx context.Context, o runner.Order) (string, *runner.Failure) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.found != "" {
-		return b.found, nil
-	}
-	path, fail := b.lookUp(ctx)
-	if fail != nil {
-		return "", fail
-	}
-	if fail := b.checkVersion(ctx, path, o); fail != nil {
-		return "", fail
-	}
-	b.found = path
-	return path, nil
+// cli is a CLI that can be used.
+type cli struct {
+	path    string // absolute
+	version version
 }
 
-func (b *Backend) lookUp(ctx context.Context) (string, *runner.Failure) {
+// String is the version and the path.
+func (c cli) String() string { return fmt.Sprintf("%s at %s", c.version, c.path) }
+
+// cli returns the CLI, after one check of its version. The order lends its
+// directory and its mark. What people should know of it is said once.
+func (b *Backend) cli(ctx context.Context, o runner.Order, say func(string)) (cli, *runner.Failure) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.found.path != "" {
+		return b.found, nil
+	}
+	path, fail := b.lookUp(ctx, say)
+	if fail != nil {
+		return cli{}, fail
+	}
+	v, fail := b.checkVersion(ctx, path, o)
+	if fail != nil {
+		return cli{}, fail
+	}
+	b.found = cli{path, v}
+	say("agent CLI: Claude Code " + b.found.String())
+	if tested, ok := parseVersion([]byte(b.Tested)); ok && tested.before(v) {
+		say(fmt.Sprintf("Claude Code %s is newer than %s, the newest version that raymond was tested with", v, tested))
+	}
+	return b.found, nil
+}
+
+func (b *Backend) lookUp(ctx context.Context, say func(string)) (string, *runner.Failure) {
 	name := b.Path
 	if name == "" {
 		name = "claude"
 	}
 	path, err := exec.LookPath(name)
 	if err != nil && b.Path == "" && b.Install != nil {
-		if path, err = b.Install(ctx); err != nil {
+		if path, err = b.Install(ctx, say); err != nil && ctx.Err() != nil {
+			return "", stopped()
+		} else if err != nil {
 			return "", machine("agent CLI not found, and not installed: %v; %s", err, howToInstall)
 		}
 	}
@@ -92,7 +108,11 @@ func (b *Backend) lookUp(ctx context.Context) (string, *runner.Failure) {
 	return path, nil
 }
 
-func (b *Backend) checkVersion(ctx context.Context, path string, o runner.Order) *runner.Failure {
+func stopped() *runner.Failure {
+	return &runner.Failure{Class: runner.Stopped, Message: "stopped before the agent CLI was started"}
+}
+
+func (b *Backend) checkVersion(ctx context.Context, path string, o runner.Order) (version, *runner.Failure) {
 	out := &proc.Tail{Max: 4096}
 	exit, err := proc.Run(ctx, proc.Spec{
 		Path: path, Args: []string{"--version"}, Dir: o.Dir, Env: b.env(nil),
@@ -101,18 +121,18 @@ func (b *Backend) checkVersion(ctx context.Context, path string, o runner.Order)
 	})
 	switch {
 	case err != nil:
-		return notStarted(err)
+		return version{}, notStarted(err)
 	case exit.Ended == proc.ByStop:
-		return &runner.Failure{Class: runner.Stopped, Message: "stopped before the agent CLI was started"}
+		return version{}, stopped()
 	}
 	v, ok := parseVersion(out.Bytes())
 	switch {
 	case !ok:
-		return machine("agent CLI %s does not tell its version (%s); %s", path, ending(exit, o), howToInstall)
+		return v, machine("agent CLI %s does not tell its version (%s); %s", path, ending(exit, o), howToInstall)
 	case v.before(oldest):
-		return machine("agent CLI %s is version %s, want at least %s; %s", path, v, oldest, howToInstall)
+		return v, machine("agent CLI %s is version %s, want at least %s; %s", path, v, oldest, howToInstall)
 	}
-	return nil
+	return v, nil
 }
 
 func machine(format string, args ...any) *runner.Failure {

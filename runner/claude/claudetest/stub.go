@@ -122,7 +122,7 @@ func (s Stub) version() string {
 	if s.Version != "" {
 		return s.Version
 	}
-	return "2.1.197 (Claude Code)"
+	return "2.1.330 (Claude Code)"
 }
 
 func (a Act) play(out *bufio.Writer) {

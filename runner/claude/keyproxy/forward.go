@@ -1,6 +1,7 @@
 package keyproxy
 
 import (
+	"context"
 	"crypto/subtle"
 	"crypto/tls"
 	"crypto/x509"
@@ -22,8 +23,10 @@ func (p *Proxy) handler(errorLog *log.Logger) http.Handler {
 		Rewrite:       p.rewrite,
 		Transport:     p.transport,
 		FlushInterval: -1, // an answer is told while it is being made
-		ErrorLog:      errorLog,
-		ErrorHandler:  p.unreachable,
+
+		ModifyResponse: p.look,
+		ErrorLog:       errorLog,
+		ErrorHandler:   p.unreachable,
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !p.enter() {
@@ -31,15 +34,41 @@ func (p *Proxy) handler(errorLog *log.Logger) http.Handler {
 			return
 		}
 		defer p.calls.Done()
+		account := p.account(r)
 		switch {
 		case !p.admits(r):
 			refuse(w, http.StatusUnauthorized, "not the credential of this run")
+		case account == nil:
+			refuse(w, http.StatusUnauthorized, "not the address of an invocation that is under way")
 		case !served(r):
 			refuse(w, http.StatusNotFound, "the key proxy does not forward this path")
 		default:
-			forward.ServeHTTP(w, r)
+			p.pass(forward, w, r.WithContext(context.WithValue(r.Context(), accountKey{}, account)))
 		}
 	})
+}
+
+// accountKey is where the context of a request has its account.
+type accountKey struct{}
+
+// look sees to an answer of the API before it is passed on.
+func (p *Proxy) look(r *http.Response) error {
+	p.heed(r)
+	if a, ok := r.Request.Context().Value(accountKey{}).(*Account); ok && isMessages(r.Request) {
+		a.meter(r)
+	}
+	return nil
+}
+
+// pass forwards a request once it is here whole.
+func (p *Proxy) pass(forward http.Handler, w http.ResponseWriter, r *http.Request) {
+	body, err := hold(w, r)
+	if err != nil {
+		p.unreadable(w, r, err)
+		return
+	}
+	defer body.release()
+	forward.ServeHTTP(w, r)
 }
 
 // admits says whether a request shows the credential of this run, as a key or as
@@ -59,7 +88,7 @@ func (p *Proxy) matches(shown string) bool {
 func served(r *http.Request) bool {
 	switch asked := r.URL.EscapedPath(); r.Method {
 	case http.MethodPost:
-		return asked == "/v1/messages" || asked == "/v1/messages/count_tokens"
+		return asked == messages || asked == messages+"/count_tokens"
 	case http.MethodGet:
 		return asked == "/v1/models" || model.MatchString(asked)
 	}
@@ -73,6 +102,10 @@ var model = regexp.MustCompile(`^/v1/models/[A-Za-z0-9][A-Za-z0-9._:@-]*$`)
 // this proxy itself, it will not be admitted with that.
 func (p *Proxy) rewrite(r *httputil.ProxyRequest) {
 	r.SetURL(p.upstream)
+	if isMessages(r.In) {
+		// What is packed can't be counted as it passes.
+		r.Out.Header.Set("Accept-Encoding", "identity")
+	}
 	r.Out.Header.Del("X-Api-Key")
 	r.Out.Header.Del("Authorization")
 	if p.options.APIKey != "" {
@@ -99,6 +132,8 @@ var kinds = map[int]string{
 	http.StatusNotFound:           "not_found_error",
 	http.StatusBadGateway:         "api_error",
 	http.StatusServiceUnavailable: "api_error",
+
+	http.StatusRequestEntityTooLarge: "request_too_large",
 }
 
 // refuse answers in the form of the API's errors.

@@ -2,8 +2,10 @@
 // gets a credential that is worth something only on this machine while the run
 // goes on, and talks to a proxy here which puts the real one in its place.
 //
-// It knows HTTP and how the agent CLI is told where its API is. It knows nothing
-// of what is asked and answered, and looks at no body.
+// It knows HTTP and how the agent CLI is told where its API is. Of what is asked it
+// knows nothing: it holds a request's body until it has been forwarded, and does
+// not look into it. Of what is answered it counts the tokens as they pass, for the
+// invocation that asked.
 package keyproxy
 
 import (
@@ -49,13 +51,17 @@ type Proxy struct {
 	address    string // "127.0.0.1:" and the port
 	credential string // that the agent CLI has to show
 	secrets    *mask.Set
+	names      *strings.Replacer // the proxy's address by the API's
 	server     *http.Server
 	transport  *http.Transport
+	once       sync.Once     // says that answers can't be counted
 	served     chan struct{} // closed when no connection is accepted any more
 
-	mu     sync.Mutex     // guards closed, and calls under way from growing after it
-	closed bool           // Close was called
-	calls  sync.WaitGroup // requests under way
+	mu       sync.Mutex          // guards asked, accounts and closed, and calls under way from growing after it
+	asked    asked               // the last wait that the API asked for
+	accounts map[string]*Account // the invocations under way, by token
+	closed   bool                // Close was called
+	calls    sync.WaitGroup      // requests under way
 }
 
 // Start starts a proxy on a free port of 127.0.0.1. The error says what is wrong
@@ -77,8 +83,10 @@ func Start(o Options) (*Proxy, error) {
 	p := &Proxy{
 		options: o, upstream: upstream, address: l.Addr().String(),
 		credential: "raymond-" + rand.Text(), served: make(chan struct{}),
+		accounts: map[string]*Account{},
 	}
 	p.secrets, _ = mask.New(map[string]string{"key": o.APIKey, "token": o.OAuthToken})
+	p.names = strings.NewReplacer("http://"+p.address, strings.TrimSuffix(upstream.String(), "/"), p.address, upstream.Host)
 	p.transport = newTransport(p.authorities())
 	p.serve(l)
 	return p, nil
@@ -129,7 +137,8 @@ func (p *Proxy) serve(l net.Listener) {
 
 // Env returns what the agent CLI gets in its environment, behind everything else,
 // so that it uses the proxy. It has no secret but the proxy's own credential, and
-// blanks the variables that might hold another.
+// blanks the variables that might hold another. What Account.Env returns goes
+// behind it: without the path of an invocation nothing is forwarded.
 func (p *Proxy) Env() []string {
 	env := []string{"ANTHROPIC_BASE_URL=http://" + p.address, "ANTHROPIC_AUTH_TOKEN="}
 	if p.options.APIKey != "" {

@@ -35,7 +35,7 @@ func TestCancellationPasses(t *testing.T) {
 		<-came
 		cancel()
 	}()
-	r, _ := http.NewRequestWithContext(ctx, "POST", "http://"+p.address+"/v1/messages", strings.NewReader("x"))
+	r, _ := http.NewRequestWithContext(ctx, "POST", at(p)+"/v1/messages", strings.NewReader("x"))
 	bearer(p.credential)(r)
 	if answer, err := http.DefaultClient.Do(r); err == nil {
 		t.Errorf("got %s, want it cancelled", answer.Status)
@@ -52,7 +52,7 @@ func TestCloseEndsWhatIsUnderWay(t *testing.T) {
 	p := start(t, Options{Upstream: upstream.URL, APIKey: realKey})
 	answered := make(chan error, 1)
 	go func() {
-		r, _ := http.NewRequest("POST", "http://"+p.address+"/v1/messages", strings.NewReader("x"))
+		r, _ := http.NewRequest("POST", at(p)+"/v1/messages", strings.NewReader("x"))
 		bearer(p.credential)(r)
 		_, err := http.DefaultTransport.RoundTrip(r)
 		answered <- err
@@ -90,7 +90,7 @@ func TestCloseWaits(t *testing.T) {
 		}
 	}})
 	go func() {
-		r, _ := http.NewRequest("POST", "http://"+p.address+"/v1/messages", nil)
+		r, _ := http.NewRequest("POST", at(p)+"/v1/messages", nil)
 		bearer(p.credential)(r)
 		if answer, err := plain.RoundTrip(r); err == nil {
 			answer.Body.Close()
@@ -115,7 +115,10 @@ func TestProxyOfTheJobIsUsed(t *testing.T) {
 // TestFurtherAuthorities holds that a certificate is believed that only
 // NODE_EXTRA_CA_CERTS vouches for, and no other.
 func TestFurtherAuthorities(t *testing.T) {
-	upstream := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, r.Proto) }))
+	upstream := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		io.WriteString(w, r.Proto)
+	}))
 	upstream.EnableHTTP2 = true
 	upstream.Config.ErrorLog = log.New(io.Discard, "", 0) // of those who do not believe it
 	upstream.StartTLS()

@@ -20,7 +20,7 @@ var Files embed.FS
 // Package is the name of the CLI's npm package.
 const Package = "@anthropic-ai/claude-code"
 
-// Version returns the pinned version of the CLI, as in "2.1.197".
+// Version returns the pinned version of the CLI, as in "2.1.330".
 func Version() string {
 	data, err := Files.ReadFile("package.json")
 	if err != nil {

@@ -1,0 +1,126 @@
+//go:build unix
+
+package claude
+
+import (
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+	"time"
+)
+
+const talked = "0a0b0c0d-0000-4000-8000-00000000000a"
+
+// TestClearRemovesOnlyTheSession: its transcript and the folder beside it, for every
+// directory; and with a mark only what that is of.
+func TestClearRemovesOnlyTheSession(t *testing.T) {
+	other := "0a0b0c0d-0000-4000-8000-00000000000b"
+	for _, c := range []struct {
+		name   string
+		change func(file string)
+		marked bool
+		stays  bool
+	}{
+		{"whatever it is", nil, false, false},
+		{"as it was", nil, true, false},
+		{"spoken in since", func(f string) { write(t, f, prompted+"more") }, true, true},
+		{"written again as it was", func(f string) {
+			write(t, f, prompted)
+			if err := os.Chtimes(f, time.Time{}, time.Now().Add(time.Second)); err != nil {
+				t.Fatal(err)
+			}
+		}, true, true},
+	} {
+		b, _, file := home(t, talked, prompted)
+		kept := filepath.Join(filepath.Dir(file), other+".jsonl")
+		beside := filepath.Join(filepath.Dir(filepath.Dir(file)), "elsewhere", talked, "tool-results", "x")
+		write(t, kept, prompted)
+		write(t, beside, "x")
+		var mark *Mark
+		if c.marked {
+			m, err := MarkOf(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			mark = &m
+		}
+		if c.change != nil {
+			c.change(file)
+		}
+		if err := b.Clear(talked, mark); err != nil {
+			t.Errorf("%s: %v", c.name, err)
+		}
+		if isThere(file) != c.stays || isThere(beside) != c.stays || !isThere(kept) {
+			t.Errorf("%s: after Clear: transcript %v, folder %v, another session %v; want %v, %v, true", c.name, isThere(file), isThere(beside), isThere(kept), c.stays, c.stays)
+		}
+	}
+}
+
+// TestClearFollowsNoLink: what an agent has put in the place of files and folders is
+// left alone, and so is what it leads to.
+func TestClearFollowsNoLink(t *testing.T) {
+	outside := t.TempDir()
+	victim := filepath.Join(outside, talked+".jsonl")
+	folder := filepath.Join(outside, talked, "x")
+	write(t, victim, prompted)
+	write(t, folder, "x")
+	link := func(t *testing.T, to, from string) {
+		t.Helper()
+		if err := os.RemoveAll(from); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Symlink(to, from); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, put := range map[string]func(t *testing.T, file string){
+		"file": func(t *testing.T, file string) { link(t, victim, file) },
+		"folder": func(t *testing.T, file string) {
+			link(t, filepath.Dir(folder), filepath.Join(filepath.Dir(file), talked))
+		},
+		"slug":     func(t *testing.T, file string) { link(t, outside, filepath.Dir(file)) },
+		"projects": func(t *testing.T, file string) { link(t, filepath.Dir(outside), filepath.Dir(filepath.Dir(file))) },
+		"pipe": func(t *testing.T, file string) {
+			if err := os.Remove(file); err != nil {
+				t.Fatal(err)
+			}
+			if err := syscall.Mkfifo(file, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := MarkOf(file); err == nil {
+				t.Error("mark of a pipe: got one, want an error")
+			}
+		},
+	} {
+		for _, mark := range []*Mark{nil, {}} {
+			b, _, file := home(t, talked, prompted)
+			put(t, file)
+			_ = b.Clear(talked, mark) // an error is as good
+			if !isThere(victim) || !isThere(folder) {
+				t.Fatalf("%s: what a link leads to is gone", name)
+			}
+			if name == "pipe" && !isThere(file) {
+				t.Error("a pipe is gone, want it left alone")
+			}
+		}
+	}
+	if err := (&Backend{}).Clear("../x", nil); err == nil {
+		t.Error("session with a path for an id: got no error")
+	}
+}
+
+func write(t *testing.T, path, text string) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func isThere(path string) bool {
+	_, err := os.Lstat(path)
+	return err == nil
+}

@@ -1,0 +1,203 @@
+package keyproxy
+
+import (
+	"bytes"
+	"compress/gzip"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/raymond-action/raymond-action/runner/claude/tally"
+	"github.com/raymond-action/raymond-action/state"
+)
+
+// begins is how a streamed answer begins, with 1000 tokens of input.
+func begins(model string) string {
+	return `event: message_start` + "\n" + `data: {"type":"message_start","message":{"id":"msg_1","type":"message","model":"` + model +
+		`","usage":{"input_tokens":1000,"output_tokens":1,"cache_creation_input_tokens":20,"cache_read_input_tokens":300}}}` + "\n\n"
+}
+
+const (
+	writes   = "event: content_block_delta\r\ndata: " + `{"type":"content_block_delta","delta":{"type":"text_delta","text":"%s"}}` + "\r\n\r\n"
+	countsTo = `data: {"type":"message_delta","delta":{"stop_reason":"end_turn"},"usage":{"output_tokens":%d}}` + "\n\n"
+	ends     = `data: {"type":"message_stop"}` + "\n\n"
+)
+
+func used(model string, output, guess int64) []tally.Sum {
+	return []tally.Sum{{Usage: state.Usage{Model: model, Input: 1000, Output: output, CacheWrite: 20, CacheRead: 300}, Guess: guess}}
+}
+
+// TestAnswersAreCounted: what an answer began with, and its output so far, also when
+// it is cut, comes in any pieces, or is no stream; and no byte of it is changed.
+func TestAnswersAreCounted(t *testing.T) {
+	long := fmt.Sprintf(writes, strings.Repeat("x", 4000))
+	huge := fmt.Sprintf(writes, strings.Repeat("x", 3*longestEvent))
+	whole := `{"id":"m","type":"message","model":"sonnet","content":[{"text":"\"usage\":{\"input_tokens\":7}"}],` +
+		`"usage":{"input_tokens":1000,"output_tokens":9,"cache_creation_input_tokens":20,"cache_read_input_tokens":300}}`
+	const sse, json = "text/event-stream; charset=utf-8", "application/json"
+	for name, c := range map[string]struct {
+		kind, body string
+		want       []tally.Sum
+	}{
+		"whole stream":      {sse, begins("sonnet") + long + fmt.Sprintf(countsTo, 5) + fmt.Sprintf(countsTo, 9) + ends, used("sonnet", 9, 0)},
+		"a variant":         {sse, begins("sonnet[1m]") + fmt.Sprintf(countsTo, 9), used("sonnet", 9, 0)},
+		"cut at once":       {sse, begins("sonnet"), used("sonnet", 1, 0)},
+		"cut in the middle": {sse, begins("sonnet") + long, used("sonnet", 1000, 999)},
+		"cut in a line":     {sse, begins("sonnet") + long[:200], used("sonnet", 1, 0)},
+		"a long line":       {sse, begins("sonnet") + huge + fmt.Sprintf(countsTo, 9), used("sonnet", 9, 0)},
+		"an error at once":  {sse, `data: {"type":"error","error":{"type":"overloaded_error"}}` + "\n\n", nil},
+		"no stream":         {json, whole, used("sonnet", 9, 0)},
+		"half of no stream": {json, whole[:100], nil},
+		"no message":        {json, `{"usage":{"input_tokens":7}}`, nil},
+		"too long":          {json, `{"x":"` + strings.Repeat("x", longestAnswer) + `",` + whole[1:], nil},
+		"no JSON":           {json, "\x00\xff{", nil},
+	} {
+		for _, size := range []int{1, 100, 1 << 20} {
+			if size == 1 && len(c.body) > 1<<16 {
+				continue
+			}
+			upstream, _ := api(t, func(w http.ResponseWriter, _ *http.Request) {
+				w.Header().Set("Content-Type", c.kind)
+				for piece := []byte(c.body); len(piece) > 0; piece = piece[min(size, len(piece)):] {
+					_, _ = w.Write(piece[:min(size, len(piece))])
+					if len(c.body) < 1<<16 {
+						_ = http.NewResponseController(w).Flush()
+					}
+				}
+			})
+			p := start(t, Options{Upstream: upstream.URL, APIKey: realKey})
+			a := p.Open()
+			if _, body := ask(t, p, of(a)); body != c.body {
+				t.Errorf("%s in pieces of %d: the client got other bytes than the API sent", name, size)
+			}
+			p.Close() // all is over
+			if diff := cmp.Diff(c.want, a.Used(), cmp.Transformer("none", none)); diff != "" {
+				t.Errorf("%s in pieces of %d (-want +got):\n%s", name, size, diff)
+			}
+		}
+	}
+}
+
+// none makes no difference between an empty list and none.
+func none(list []tally.Sum) string { return fmt.Sprintf("%+v", append([]tally.Sum{}, list...)) }
+
+// of sends a request on the path of an account.
+func of(a *Account) func(*http.Request) {
+	return func(r *http.Request) {
+		_, path, _ := strings.Cut(r.URL.Path, "/v1/")
+		r.URL.Path = prefix + a.token + "/v1/" + path
+	}
+}
+
+// TestWhatIsUsedIsKnownAtOnce: as soon as the client has the message's beginning, it
+// is counted and told, although the answer never ends.
+func TestWhatIsUsedIsKnownAtOnce(t *testing.T) {
+	upstream, _ := api(t, func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/event-stream")
+		io.WriteString(w, begins("sonnet"))
+		_ = http.NewResponseController(w).Flush()
+		<-r.Context().Done()
+	})
+	p := start(t, Options{Upstream: upstream.URL, APIKey: realKey})
+	a := p.Open()
+	r, _ := http.NewRequest("POST", "http://"+p.address+"/v1/messages", nil)
+	bearer(p.credential)(r)
+	of(a)(r)
+	answer, err := plain.RoundTrip(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	if _, err := io.ReadFull(answer.Body, make([]byte, len(begins("sonnet")))); err != nil {
+		t.Fatal(err)
+	}
+	<-a.Began()
+	if diff := cmp.Diff(used("sonnet", 1, 0), a.Used()); diff != "" {
+		t.Errorf("in mid-answer (-want +got):\n%s", diff)
+	}
+}
+
+// TestAccountsAreApart: two invocations at once are counted each for itself, by all
+// of their requests; what asks without the path of one that is under way, or for
+// nothing that costs, is counted for nobody.
+func TestAccountsAreApart(t *testing.T) {
+	upstream, got := api(t, func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/event-stream")
+		io.WriteString(w, begins(r.Header.Get("Model"))+fmt.Sprintf(countsTo, 9))
+	})
+	p := start(t, Options{Upstream: upstream.URL, APIKey: realKey})
+	one, two := p.Open(), p.Open()
+	var all sync.WaitGroup
+	for i := range 30 {
+		all.Go(func() {
+			a := one
+			if i%3 == 0 {
+				a = two
+			}
+			ask(t, p, func(r *http.Request) { of(a)(r); r.Header.Set("Model", "sonnet") })
+		})
+	}
+	all.Wait()
+	for path, status := range map[string]int{
+		"/v1/messages": 401, "/i/x/v1/messages": 401, "/i//v1/messages": 401, "/i/" + one.token: 401, "/i/" + one.token + "x/v1/messages": 401,
+		"/i/" + one.token + "/i/" + two.token + "/v1/messages": 404, "/i/" + one.token + "/v1/messages/count_tokens": 200,
+		"/%69/" + one.token + "/v1/messages": 200, // the same path, written otherwise
+	} {
+		answer, _ := ask(t, p, func(r *http.Request) {
+			r.URL.Opaque = "//" + p.address + path
+			r.Header.Set("Model", "haiku")
+		})
+		if answer.StatusCode != status && !(strings.HasPrefix(path, "/%") && answer.StatusCode == 401) {
+			t.Errorf("%s: got %s, want %d", path, answer.Status, status)
+		}
+	}
+	requests := len(got.all())
+	two.Close()
+	if answer, _ := ask(t, p, of(two)); answer.StatusCode != 401 || len(got.all()) != requests {
+		t.Errorf("after its end: got %s, want 401 and nothing forwarded", answer.Status)
+	}
+	for i, a := range []*Account{one, two} {
+		n := []int64{20, 10}[i]
+		want := []tally.Sum{{Usage: state.Usage{Model: "sonnet", Input: n * 1000, Output: n * 9, CacheWrite: n * 20, CacheRead: n * 300}}}
+		if diff := cmp.Diff(want, a.Used()); diff != "" {
+			t.Errorf("account %d (-want +got):\n%s", i, diff)
+		}
+	}
+	if one.token == two.token || len(one.token) < 26 {
+		t.Errorf("paths: got %q and %q, want two that can't be guessed", one.token, two.token)
+	}
+}
+
+// TestPackedAnswersAreNotCounted: the API is asked for none; of one that packs all
+// the same the bytes pass as they are, and it is said once that they aren't counted.
+func TestPackedAnswersAreNotCounted(t *testing.T) {
+	var packed bytes.Buffer
+	z := gzip.NewWriter(&packed)
+	io.WriteString(z, begins("sonnet"))
+	z.Close()
+	upstream, _ := api(t, func(w http.ResponseWriter, r *http.Request) {
+		if got := r.Header["Accept-Encoding"]; len(got) != 1 || got[0] != "identity" {
+			t.Errorf("accept-encoding: got %q, want identity", got)
+		}
+		w.Header().Set("Content-Type", "text/event-stream")
+		w.Header().Set("Content-Encoding", "gzip")
+		_, _ = w.Write(packed.Bytes())
+	})
+	told := &lines{}
+	p := start(t, Options{Upstream: upstream.URL, APIKey: realKey, Log: told.add})
+	for range 2 {
+		a := p.Open()
+		_, body := ask(t, p, func(r *http.Request) { of(a)(r); r.Header.Set("Accept-Encoding", "gzip, br") })
+		if body != packed.String() || len(a.Used()) > 0 {
+			t.Errorf("got %q, counted %+v", body, a.Used())
+		}
+	}
+	if got := told.text(); strings.Count(got, "\n") > 0 || !strings.Contains(got, "packed (gzip)") {
+		t.Errorf("log: got %q, want one line", got)
+	}
+}

@@ -1,0 +1,56 @@
+package keyproxy
+
+import (
+	"net/http"
+	"strconv"
+	"time"
+)
+
+// longestWait bounds what an API may ask for.
+const longestWait = 365 * 24 * time.Hour
+
+// asked is a wait that the API asked for.
+type asked struct{ at, until time.Time }
+
+// heed notes the wait that an answer asks for.
+func (p *Proxy) heed(r *http.Response) {
+	if r.StatusCode != http.StatusTooManyRequests && r.StatusCode < 500 {
+		return
+	}
+	now := time.Now()
+	wait, ok := retryAfter(r.Header.Get("Retry-After"), now)
+	if !ok {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.asked = asked{at: now, until: now.Add(wait)}
+}
+
+// retryAfter reads seconds, or a date.
+func retryAfter(text string, now time.Time) (time.Duration, bool) {
+	if n, err := strconv.ParseFloat(text, 64); err == nil && n >= 0 {
+		return time.Duration(min(n, longestWait.Seconds()) * float64(time.Second)), true
+	}
+	if at, err := http.ParseTime(text); err == nil {
+		return min(max(at.Sub(now), 0), longestWait), true
+	}
+	return 0, false
+}
+
+// RetryAfter returns until when the API asked not to be asked again, by the last
+// failing answer since the given time that did; zero when none did.
+func (p *Proxy) RetryAfter(since time.Time) time.Time {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.asked.at.Before(since) {
+		return time.Time{}
+	}
+	return p.asked.until
+}
+
+// Hide replaces the proxy's address, with an invocation's own path, by that of the API, which is what the agent CLI
+// means when its errors name where it asked.
+func (p *Proxy) Hide(text string) string {
+	return p.names.Replace(ownPath.ReplaceAllString(text, ""))
+}

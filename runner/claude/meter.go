@@ -1,0 +1,148 @@
+package claude
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+
+	"github.com/raymond-action/raymond-action/runner/claude/tally"
+	"github.com/raymond-action/raymond-action/state"
+)
+
+// meter counts the tokens of the messages that go by in the CLI's output. Its
+// memory is bounded: of messages that are over it keeps sums by model.
+type meter struct {
+	open  map[string]*tally.Message // the newest message of each thread
+	last  *tally.Message            // the newest of all
+	sums  tally.Sums                // of those before
+	spoke bool                      // something came from the model
+}
+
+// mostThreads is how many threads (subagents) are told apart at once.
+const mostThreads = 256
+
+// event is a piece of an answer as the CLI passes it on.
+type event struct {
+	Parent string      `json:"parent_tool_use_id"`
+	Event  tally.Event `json:"event"`
+}
+
+// eventPrefix is how the CLI begins a line with a piece of an answer. There may be
+// hundreds of them a second, so that most are not decoded.
+var eventPrefix = []byte(`{"type":"stream_event"`)
+
+// piece takes a line with a piece of an answer. It reports whether a message
+// began.
+func (m *meter) piece(line []byte) bool {
+	m.spoke = true
+	if !tally.Counts(line) {
+		m.last.Wrote(line)
+		return false
+	}
+	var e event
+	if json.Unmarshal(line, &e, loose) != nil {
+		return false
+	}
+	switch e.Event.Type {
+	case "message_start":
+		m.begin(e.Parent, e.Event.Message.Message(false))
+		return true
+	case "message_delta":
+		if msg := m.open[e.Parent]; msg != nil {
+			msg.Took(e.Event.Usage)
+		}
+	}
+	return false
+}
+
+// spoken takes a whole block of a message, of a CLI that tells no pieces or asked
+// again without them. It reports whether it began a message.
+func (m *meter) spoken(parent string, msg *message) bool {
+	m.spoke = true
+	if now := m.open[parent]; now != nil && now.ID == msg.ID {
+		return false
+	}
+	// Its count of the output may be that of the message's beginning.
+	m.begin(parent, tally.Answer{ID: msg.ID, Model: msg.Model, Usage: msg.Usage}.Message(true))
+	return true
+}
+
+func (m *meter) begin(parent string, msg *tally.Message) {
+	if m.open == nil {
+		m.open = map[string]*tally.Message{}
+	}
+	if _, known := m.open[parent]; known || len(m.open) >= mostThreads {
+		m.close(parent)
+	}
+	m.open[parent], m.last = msg, msg
+}
+
+// close adds the newest message of a thread to the sums; of an unknown thread, the
+// newest messages of all.
+func (m *meter) close(parent string) {
+	if msg := m.open[parent]; msg != nil {
+		m.sums = m.sums.Add(msg)
+		delete(m.open, parent)
+		return
+	}
+	for _, msg := range m.open {
+		m.sums = m.sums.Add(msg)
+	}
+	clear(m.open)
+}
+
+// counted returns what was counted so far, in order of the models' names.
+func (m *meter) counted() []tally.Sum { return m.sums.With(maps.Values(m.open)) }
+
+// beyond returns what was counted beyond what the CLI says that the process used,
+// model by model. An output that was only estimated is not held against the CLI's
+// own estimate.
+func beyond(counted []tally.Sum, share []state.ModelCost) []state.Usage {
+	rest := unnamed(counted, share)
+	var list []state.Usage
+	for _, m := range counted {
+		u, known := m.Usage, false
+		for _, s := range share {
+			if state.SameModel(s.Model, m.Model) {
+				u, known = less(u, s.Usage), true
+			}
+		}
+		if !known {
+			before := u
+			u = less(u, rest)
+			rest = less(rest, before)
+		}
+		if u.Input == 0 && u.CacheWrite == 0 && u.CacheRead == 0 {
+			u.Output = max(0, u.Output-m.Guess)
+		}
+		if u != (state.Usage{Model: u.Model}) {
+			list = append(list, u)
+		}
+	}
+	return list
+}
+
+// unnamed is what the CLI says of models whose names tell nothing, like the one
+// of an inference profile: they may be those that the API calls otherwise.
+func unnamed(counted []tally.Sum, share []state.ModelCost) state.Usage {
+	var sum state.Usage
+	for _, s := range share {
+		same := func(m tally.Sum) bool { return state.SameModel(s.Model, m.Model) }
+		if !strings.Contains(s.Model, "claude-") && !slices.ContainsFunc(counted, same) {
+			sum.Input += s.Input
+			sum.Output += s.Output
+			sum.CacheWrite += s.CacheWrite
+			sum.CacheRead += s.CacheRead
+		}
+	}
+	return sum
+}
+
+// less returns a less b, never below zero.
+func less(a, b state.Usage) state.Usage {
+	a.Input, a.Output = max(0, a.Input-b.Input), max(0, a.Output-b.Output)
+	a.CacheWrite, a.CacheRead = max(0, a.CacheWrite-b.CacheWrite), max(0, a.CacheRead-b.CacheRead)
+	return a
+}

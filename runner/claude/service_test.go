@@ -1,0 +1,84 @@
+package claude
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/raymond-action/raymond-action/runner"
+)
+
+// TestWhoseFaultAnErrorIs holds which errors are waited out, which are tried again
+// and counted, and which end the agent. The texts are those of the CLI, and of the
+// key proxy where it could not reach the API.
+func TestWhoseFaultAnErrorIs(t *testing.T) {
+	for _, c := range []struct {
+		status     string
+		kind, text string
+		want       runner.Class
+	}{
+		{"429", "rate_limit", "API Error: Request rejected (429) · slow down", runner.Service},
+		{"429", "rate_limit", "You've hit your session limit · resets 12:41am (UTC)", runner.UsageLimit},
+		{"500", "server_error", "API Error: 500 Internal server error", runner.Service},
+		{"503", "", "", runner.Service},
+		{"529", "overloaded", "API Error: 529 Overloaded.", runner.Service},
+		{"null", "overloaded", "API Error: Repeated 529 Overloaded errors.", runner.Service},
+		{"null", "unknown", "API Error: Overloaded", runner.Service},
+		{"408", "", "API Error: 408 timed out", runner.Service},
+		{"null", "unknown", "API Error: Request timed out. Check your internet connection and proxy settings", runner.Service},
+		{"null", "server_error", "API Error: Unable to connect to API (ConnectionRefused)", runner.Service},
+		{"null", "unknown", "API Error: Connection refused — a firewall or proxy may be blocking it (ECONNREFUSED)", runner.Service},
+		{"null", "server_error", "API Error: Unable to connect to API (ECONNRESET)", runner.Service},
+		{"null", "unknown", "API Error: Connection closed (UND_ERR_SOCKET)", runner.Service},
+		{"502", "server_error", "API Error: 502 reach the API at api.anthropic.com: dial tcp 1.2.3.4:443: connect: connection refused", runner.Service},
+		{"502", "server_error", "API Error: 502 reach the API at api.anthropic.com: EOF", runner.Service},
+		{"502", "server_error", "API Error: 502 reach the API at x: dial tcp: lookup x: no such host", runner.Transient},
+		{"502", "server_error", "API Error: 502 reach the API at x: tls: failed to verify certificate: x509: certificate signed by unknown authority", runner.Transient},
+		{"null", "server_error", "API Error: Unable to connect to API (FailedToOpenSocket)", runner.Transient},
+		{"null", "unknown", "API Error: Can't reach the API server — check your internet or DNS (ENOTFOUND)", runner.Transient},
+		{"null", "unknown", "API Error: Unable to connect to API: Self-signed certificate detected", runner.Transient},
+		{"null", "unknown", "API Error: Unable to connect to API: SSL error (ERR_X)", runner.Transient},
+		{"null", "unknown", "something else", runner.Transient},
+		{"409", "", "API Error: 409 conflict", runner.Transient},
+		{"400", "invalid_request", "API Error: 400 bad", runner.Fatal},
+		{"401", "authentication_failed", "Invalid API key", runner.Fatal},
+		{"402", "", "pay", runner.Fatal},
+		{"403", "", "no", runner.Fatal},
+		{"404", "model_not_found", "no such model", runner.Fatal},
+	} {
+		_, f := judged(runner.Order{SessionID: chosen}, start,
+			fmt.Sprintf(`{"type":"assistant","error":%q,"message":{"model":"<synthetic>","content":[]}}`, c.kind),
+			fmt.Sprintf(`{"type":"result","subtype":"success","is_error":true,"api_error_status":%s,"result":%q,"total_cost_usd":0}`, c.status, c.text))
+		if f == nil || f.Class != c.want {
+			t.Errorf("status %s, %q, %q: got %v, want class %s", c.status, c.kind, c.text, f, c.want)
+		}
+	}
+}
+
+// TestRefusedCredentialsEndTheCLI: it would ask for minutes with a key that does not
+// become valid.
+func TestRefusedCredentialsEndTheCLI(t *testing.T) {
+	for _, status := range []int{401, 403} {
+		ended := false
+		s := newStream(runner.Order{SessionID: chosen}, nil)
+		s.abort = func(error) { ended = true }
+		fmt.Fprintf(s, "%s\n"+`{"type":"system","subtype":"api_retry","attempt":1,"max_retries":10,"error_status":%d,"error":"authentication_failed"}`+"\n", start, status)
+		if !ended || s.fault == nil || s.fault.Class != runner.Fatal {
+			t.Errorf("%d: ended %v with %v, want a fatal failure at once", status, ended, s.fault)
+		}
+	}
+}
+
+// TestRetryAfterIsAskedForFailuresOfTheService alone, and since the invocation began.
+func TestRetryAfterIsAskedForFailuresOfTheService(t *testing.T) {
+	until := time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
+	b := &Backend{RetryAfter: func(time.Time) time.Time { return until }}
+	for class, want := range map[runner.Class]time.Time{runner.Service: until, runner.Transient: {}, runner.Fatal: {}} {
+		f := &runner.Failure{Class: class}
+		if b.heed(f, time.Now()); !f.NotBefore.Equal(want) {
+			t.Errorf("%s: got %v, want %v", class, f.NotBefore, want)
+		}
+	}
+	b.heed(nil, time.Now())
+	(&Backend{}).heed(&runner.Failure{Class: runner.Service}, time.Now())
+}

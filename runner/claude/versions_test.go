@@ -1,0 +1,145 @@
+package claude
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/google/uuid"
+
+	"github.com/raymond-action/raymond-action/runner"
+	"github.com/raymond-action/raymond-action/runner/claude/tally"
+	"github.com/raymond-action/raymond-action/state"
+)
+
+// resultLine is a result record as a version of the CLI writes it: total and share are
+// in cents; of a share below zero nothing is said.
+func resultLine(total, share int) string {
+	usage := func(cents int) string {
+		return fmt.Sprintf(`{"opus":{"inputTokens":%d,"outputTokens":%d,"costUSD":%d.%02d}}`, cents*10, cents, cents/100, cents%100)
+	}
+	since := ""
+	if share >= 0 {
+		since = `,"model_usage_since_last_result":` + usage(share)
+	}
+	return fmt.Sprintf(`{"type":"result","subtype":"success","stop_reason":"end_turn","session_id":%q,"total_cost_usd":%d.%02d,"modelUsage":%s%s}`,
+		chosen, total/100, total%100, usage(total), since)
+}
+
+// TestShares: whatever a version of the CLI counts, what is booked is the share of
+// the process, in all and by model.
+func TestShares(t *testing.T) {
+	reached := func(cents int64) state.Reached {
+		usd := state.USD(cents) * state.Dollar / 100
+		u := state.Usage{Model: "opus", Input: 10 * cents, Output: cents}
+		return state.Reached{USD: usd, Models: []state.ModelCost{{Usage: u, CostUSD: usd}}}
+	}
+	for _, c := range []struct {
+		name, version string
+		before        int64
+		results       []string
+		want          int64
+	}{
+		{"of the process", "2.1.276", 125, []string{resultLine(125, -1)}, 125},
+		{"no version", "", 125, []string{resultLine(125, -1)}, 125},
+		{"goes on counting", "2.1.277", 125, []string{resultLine(250, -1)}, 125},
+		{"goes on counting, begins", "2.1.278", 0, []string{resultLine(125, -1)}, 125},
+		{"counted less than before", "2.1.278", 300, []string{resultLine(250, -1)}, 0},
+		{"two results in one count", "2.1.278", 125, []string{resultLine(200, -1), resultLine(250, -1)}, 125},
+		{"tells its share", "2.1.330", 250, []string{resultLine(375, 125)}, 125},
+		{"tells two shares", "2.1.330", 250, []string{resultLine(300, 50), resultLine(375, 75)}, 125},
+		{"a share of nothing", "2.1.330", 250, []string{resultLine(250, 0)}, 0},
+	} {
+		s := newStream(runner.Order{SessionID: chosen}, nil)
+		s.before = func() state.Reached { return reached(c.before) }
+		s.Write([]byte(`{"type":"system","subtype":"init","session_id":"` + chosen + `","claude_code_version":"` + c.version + `"}` + "\n"))
+		for _, line := range c.results {
+			s.Write([]byte(line + "\n"))
+		}
+		got := s.cost()
+		want := reached(c.want)
+		byModel := int64(0)
+		for _, m := range got.Usage {
+			byModel += int64(m.CostUSD)
+		}
+		if got.Kind != state.Exact || got.USD != want.USD || byModel != int64(want.USD) || len(got.Beyond) > 0 {
+			t.Errorf("%s: got %+v, want exactly $%s, by model too", c.name, got, want.USD)
+		}
+	}
+}
+
+// TestReachedIsInTheTranscript: what the conversation had reached is the newest
+// count in its transcript as it was when the process began; the run's own knowledge
+// counts where there is none.
+func TestReachedIsInTheTranscript(t *testing.T) {
+	home, dir := t.TempDir(), t.TempDir()
+	b := &Backend{Env: []string{homeVar + "=" + home}}
+	o := runner.Order{Session: state.Resume, SessionID: chosen, Dir: dir, Reached: &state.Reached{USD: 7}}
+	if got := b.before(o)(); got.USD != 7 {
+		t.Errorf("without a transcript: got $%s, want what the run knows", got.USD)
+	}
+	projects, _ := b.projects()
+	file := filepath.Join(projects, slug(resolve(dir)), chosen+".jsonl")
+	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	count := `{"type":"cost-state","totalCostUSD":%s,"modelUsage":{"opus":{"costUSD":%[1]s}}}` + "\n"
+	lines := `{"type":"user"}` + "\n" + fmt.Sprintf(count, "1.25") + fmt.Sprintf(count, "2.50") + fmt.Sprintf(count, `"x"`)
+	if err := os.WriteFile(file, []byte(lines), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	before := b.before(o)
+	branch := o
+	branch.Session, branch.From, branch.SessionID = state.Branch, chosen, uuid.NewString()
+	beforeBranch := b.before(branch)
+	if err := os.WriteFile(file, []byte(lines+fmt.Sprintf(count, "9.75")), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for what, f := range map[string]func() state.Reached{"resumed": before, "branched": beforeBranch} {
+		if got := f(); got.USD != 5*state.Dollar/2 || len(got.Models) != 1 {
+			t.Errorf("%s: got %+v, want $2.50", what, got)
+		}
+	}
+	o.Session = state.Fresh
+	if got := b.before(o)(); got.USD != 0 {
+		t.Errorf("fresh: got $%s, want 0", got.USD)
+	}
+}
+
+func usageOf(list []state.ModelCost) []state.Usage {
+	var out []state.Usage
+	for _, m := range list {
+		out = append(out, m.Usage)
+	}
+	return out
+}
+
+// TestProxyCountsBeforeTheStream: what the proxy counted goes before what the stream
+// shows, and where it could count nothing the stream is what there is.
+func TestProxyCountsBeforeTheStream(t *testing.T) {
+	streamed := `{"type":"stream_event","event":{"type":"message_start","message":{"id":"m","model":"opus","usage":{"input_tokens":50}}}}`
+	for _, c := range []struct {
+		proxied, share int
+		want           int64 // of input, beyond what the CLI says
+	}{{300, -1, 300}, {300, 20, 100}, {300, 40, 0}, {0, -1, 50}} {
+		s := newStream(runner.Order{SessionID: chosen}, nil)
+		s.proxied = func() []tally.Sum {
+			if c.proxied == 0 {
+				return nil
+			}
+			return []tally.Sum{{Usage: state.Usage{Model: "opus", Input: int64(c.proxied)}}}
+		}
+		s.Write([]byte(streamed + "\n"))
+		if c.share >= 0 {
+			s.Write([]byte(resultLine(c.share, c.share) + "\n"))
+		}
+		got := int64(0)
+		for _, u := range s.cost().Beyond {
+			got += u.Input
+		}
+		if got != c.want {
+			t.Errorf("%+v: got %d tokens of input beyond the CLI's share, want %d", c, got, c.want)
+		}
+	}
+}
