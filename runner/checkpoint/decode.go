@@ -78,8 +78,8 @@ func checkSchema(file string, tree any) error {
 		return &Invalid{at, "is missing or no number"}
 	case schema > Schema:
 		return &Invalid{at, fmt.Sprintf("is %v, newer than the %d that this program reads; use a newer release", schema, Schema)}
-	case schema != Schema:
-		return &Invalid{at, fmt.Sprintf("is %v, want %d", schema, Schema)}
+	case schema < 1 || schema != float64(int(schema)):
+		return &Invalid{at, fmt.Sprintf("is %v, want 1 to %d", schema, Schema)}
 	}
 	return nil
 }

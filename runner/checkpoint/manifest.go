@@ -1,8 +1,10 @@
 package checkpoint
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
+	"slices"
 	"time"
 
 	jsonv2 "github.com/go-json-experiment/json"
@@ -11,9 +13,11 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// Schema is the version of the checkpoints that this program writes, and the
-// only one it reads.
-const Schema = 1
+// Schema is the version of the checkpoints that this program writes. It reads all
+// from 1 on.
+//
+// 2: left_out says why.
+const Schema = 2
 
 // Manifest says what a checkpoint is. Digests are "sha256:" and 64 hex digits.
 type Manifest struct {
@@ -34,15 +38,35 @@ type Manifest struct {
 	RunID      int64  `json:"run_id"`
 	RunAttempt int    `json:"run_attempt"`
 	Job        string `json:"job"`
+	Runner     string `json:"runner,omitzero"` // name of the runner that had the job
 	Event      string `json:"event"`           // that started the job
 	Number     int    `json:"number,omitzero"` // of the issue or pull request, 0 for none
 
 	Status state.Status `json:"status"`
 	// Reason says why the run is not running. Write masks it.
-	Reason     string    `json:"reason,omitzero"`
-	Seq        int       `json:"seq"` // steps committed so far
-	TotalUSD   state.USD `json:"total_usd"`
-	Iterations int       `json:"iterations"`
+	Reason   string    `json:"reason,omitzero"`
+	Seq      int       `json:"seq"` // steps committed so far
+	TotalUSD state.USD `json:"total_usd"`
+	// Estimated says that part of TotalUSD is an estimate.
+	Estimated  bool `json:"cost_estimated,omitzero"`
+	Iterations int  `json:"iterations"`
+
+	// IntervalMS is how often the run is stored while it goes on, at least; 0 when
+	// unknown.
+	IntervalMS int64 `json:"interval_ms,omitzero"`
+	// Ended says that the step that drove the run is over, whatever Status says: the
+	// post part of the step wrote this.
+	Ended bool `json:"ended,omitzero"`
+
+	// States says where the states that the run began with were committed; nil when
+	// that is not known.
+	States *States `json:"states,omitzero"`
+	// Checkout is the commit that the job was checked out at in which the run began;
+	// "" when unknown.
+	Checkout string `json:"checkout,omitzero"`
+	// Input is the SHA-256 of the input that the run began with, in hex; "" when
+	// unknown.
+	Input string `json:"input_sha256,omitzero"`
 
 	Places      Places       `json:"places"` // of the saving machine
 	Transcripts []Transcript `json:"transcripts,omitzero"`
@@ -51,6 +75,12 @@ type Manifest struct {
 	Program     string       `json:"program"` // version that wrote it
 
 	Files []File `json:"files"` // in order of their names; set by Write
+}
+
+// States is a place in a repository's history.
+type States struct {
+	Commit string `json:"commit"` // full name
+	Path   string `json:"path"`   // of the folder, archive or file in the repository; "." for all of it
 }
 
 // Places are folders of a machine, absolute.
@@ -67,11 +97,23 @@ type Base struct {
 	RunID      int64  `json:"run_id"`
 }
 
-// LeftOut says what was not stored, for want of a key in a public repository.
+// Why something was left out of a checkpoint.
+const (
+	NoKey    = "key"  // anybody may read the artifacts, and there is no state-key
+	TooLarge = "size" // it has more than 256 MiB
+	Unpacked = "disk" // it could not be packed: the disk is full, for one
+	FromFork = "fork" // the event is a fork's, so that no run can go on with it
+)
+
+// LeftOut says what was not stored.
 type LeftOut struct {
-	What string `json:"what"` // "transcripts" or "workspace"
-	Held bool   `json:"held"` // there was something
+	What string `json:"what"`         // "transcripts" or "workspace"
+	Held bool   `json:"held"`         // there was something
+	Why  string `json:"why,omitzero"` // NoKey where an older program doesn't say
 }
+
+// Cause is why something was left out.
+func (l LeftOut) Cause() string { return cmp.Or(l.Why, NoKey) }
 
 // Lacks names what was not stored of what there was: a run that goes on from the
 // checkpoint has to do without it.
@@ -83,6 +125,26 @@ func (m *Manifest) Lacks() []string {
 		}
 	}
 	return lacks
+}
+
+// causes says for people why something was left out, and what to do about it.
+var causes = map[string]string{
+	NoKey:    "anybody may read the artifacts of a public repository, and no state-key was set; a state-key has all of it stored, encrypted",
+	TooLarge: "it has more than 256 MiB; .gitignore keeps what is large and can be made again out of it",
+	Unpacked: "it could not be packed on the machine that had it",
+	FromFork: "its event is a fork's",
+}
+
+// Causes says for people why what it Lacks was not stored, each cause once.
+func (m *Manifest) Causes() []string {
+	var list []string
+	for _, l := range m.LeftOut {
+		text := cmp.Or(causes[l.Cause()], l.Cause())
+		if l.Held && !slices.Contains(list, text) {
+			list = append(list, text)
+		}
+	}
+	return list
 }
 
 // Transcript is a conversation whose transcript is stored, as

@@ -26,12 +26,13 @@ const whole = "whole"
 
 // badManifests are what a good manifest is changed in, where that is told, and how.
 var badManifests = []struct{ old, new, at, what string }{
-	{`"schema": 1`, `"schema": 2`, "schema", "is 2, newer than the 1"},
-	{`"schema": 1`, `"schema": 0`, "schema", "is 0"},
-	{`"schema": 1`, `"schema": "1"`, "schema", "no number"},
-	{`"schema": 1`, `"scheme": 1`, "schema", "is missing"},
-	{`"schema": 1,`, `"schema": 1, "more": 1,`, "more", "unknown"},
-	{`"schema": 1,`, `"schema": 1, "schema": 1,`, "schema", "duplicate"},
+	{`"schema": 2`, `"schema": 3`, "schema", "is 3, newer than the 2"},
+	{`"schema": 2`, `"schema": 1.5`, "schema", "is 1.5"},
+	{`"schema": 2`, `"schema": 0`, "schema", "is 0"},
+	{`"schema": 2`, `"schema": "1"`, "schema", "no number"},
+	{`"schema": 2`, `"scheme": 1`, "schema", "is missing"},
+	{`"schema": 2,`, `"schema": 2, "more": 1,`, "more", "unknown"},
+	{`"schema": 2,`, `"schema": 2, "schema": 2,`, "schema", "duplicate"},
 	{`"repository_id": 42`, `"Repository_ID": 42`, "repository_id", "is missing"},
 	{`"repository_id": 42`, `"repository_id": -1`, "repository_id", "negative"},
 	{`"repository_id": 42`, `"repository_id": 1e99`, "repository_id", ""},
@@ -56,6 +57,7 @@ var badManifests = []struct{ old, new, at, what string }{
 	{`"dir": "/home`, `"dir": "./home`, "transcripts[0].dir", "absolute"},
 	{`"what": "workspace"`, `"what": "state"`, "left_out[0].what", "unknown"},
 	{`"held": true`, `"held": 1`, "left_out[0].held", ""},
+	{`"held": true`, `"held": true, "why": "whim"`, "left_out[0].why", "unknown"},
 	{`"created": "2026`, `"created": "today 2026`, "created", ""},
 	{`"created": "2026-05-04T03:02:01.005Z"`, `"created": "0001-01-01T00:00:00Z"`, "created", "missing"},
 	{`"name": "logs/main/A.sh.log"`, `"name": "logs/../x"`, "files[1].name", ""},
@@ -95,6 +97,18 @@ func TestManifestIsStrict(t *testing.T) {
 		if !errors.As(err, &invalid) || invalid.Path != want || !strings.Contains(invalid.What, tt.what) {
 			t.Errorf("%s for %s: got %+v, want %s: …%s…", tt.new, tt.old, err, want, tt.what)
 		}
+	}
+}
+
+// TestManifestsOfTheFirstSchemaAreRead: a run that an older program suspended is
+// taken up; what it left out it left out for want of a key.
+func TestManifestsOfTheFirstSchemaAreRead(t *testing.T) {
+	m, err := checkpoint.DecodeManifest([]byte(replaced(manifestText(t), `"schema": 2`, `"schema": 1`)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := m.LeftOut[0].Cause(); got != checkpoint.NoKey {
+		t.Errorf("cause of what was left out: got %q, want %q", got, checkpoint.NoKey)
 	}
 }
 

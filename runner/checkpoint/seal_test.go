@@ -175,8 +175,8 @@ func TestExchange(t *testing.T) {
 	} {
 		refused(t, what, archive(t, files...), keys, "")
 	}
-	newer := archive(t, entry{"bundle.age", nil}, entry{"header.json", []byte(`{"schema": 2, "what": "ever"}`)})
-	refused(t, "header of a newer release", newer, keys, "is 2, newer than the 1")
+	newer := archive(t, entry{"bundle.age", nil}, entry{"header.json", []byte(`{"schema": 3, "what": "ever"}`)})
+	refused(t, "header of a newer release", newer, keys, "is 3, newer than the 2")
 	resealed(t, keys, lines[0], a, b)
 }
 

@@ -2,6 +2,7 @@ package checkpoint
 
 import (
 	"fmt"
+	"io/fs"
 	"regexp"
 	"slices"
 	"strings"
@@ -15,6 +16,7 @@ import (
 var (
 	digestForm  = pattern(`^sha256:[0-9a-f]{64}$`)
 	hashForm    = pattern(`^[0-9a-f]{64}$`)
+	commitForm  = pattern(`^([0-9a-f]{40}|[0-9a-f]{64})$`)
 	sessionForm = pattern(`^[0-9a-f]{8}-([0-9a-f]{4}-){3}[0-9a-f]{12}$`)
 	driveForm   = pattern(`^[A-Za-z]:[\\/]`)
 )
@@ -51,7 +53,7 @@ func (m *Manifest) validate() error {
 }
 
 func (m *Manifest) checkHead(c *checker) {
-	c.want(m.Schema == Schema, "schema", "is %d, want %d", m.Schema, Schema)
+	c.want(m.Schema >= 1 && m.Schema <= Schema, "schema", "is %d, want 1 to %d", m.Schema, Schema)
 	c.want(state.ValidID(m.WorkflowID), "workflow_id", "%q is no workflow id", m.WorkflowID)
 	c.want(m.Generation >= 1, "generation", "is %d, want at least 1", m.Generation)
 	c.want(slices.Contains(statuses, m.Status), "status", "%q is unknown", m.Status)
@@ -65,6 +67,13 @@ func (m *Manifest) checkHead(c *checker) {
 	c.want(m.RunID >= 0, "run_id", "is negative")
 	c.want(m.RunAttempt >= 0, "run_attempt", "is negative")
 	c.want(m.Number >= 0, "number", "is negative")
+	c.want(m.IntervalMS >= 0, "interval_ms", "is negative")
+	c.want(m.Checkout == "" || commitForm().MatchString(m.Checkout), "checkout", "%q is no full name of a commit", m.Checkout)
+	c.want(m.Input == "" || hashForm().MatchString(m.Input), "input_sha256", "is no SHA-256 in hex")
+	if s := m.States; s != nil {
+		c.want(commitForm().MatchString(s.Commit), "states.commit", "%q is no full name of a commit", s.Commit)
+		c.want(fs.ValidPath(s.Path), "states.path", "%q is no path in a repository", s.Path)
+	}
 	c.want(m.Seq >= 0, "seq", "is negative")
 	c.want(m.TotalUSD >= 0, "total_usd", "is negative")
 	c.want(m.Iterations >= 0, "iterations", "is negative")
@@ -76,6 +85,7 @@ func (m *Manifest) checkPlaces(c *checker) {
 	c.want(absolute(m.Places.Temp), "places.temp", "%q is no absolute path", m.Places.Temp)
 	for i, l := range m.LeftOut {
 		c.want(l.What == "transcripts" || l.What == "workspace", fmt.Sprintf("left_out[%d].what", i), "%q is unknown", l.What)
+		c.want(causes[l.Cause()] != "", fmt.Sprintf("left_out[%d].why", i), "%q is unknown", l.Why)
 	}
 }
 

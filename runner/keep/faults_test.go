@@ -67,18 +67,28 @@ func TestErrorsOfReadComeThrough(t *testing.T) {
 func kind(f *keep.Found, err error) string {
 	var none *keep.NoAccess
 	var away *keep.Unavailable
+	var gone *keep.Gone
 	var invalid *checkpoint.Invalid
 	switch {
 	case errors.As(err, &none) && strings.Contains(err.Error(), "actions: read"):
 		return "no access"
 	case errors.As(err, &away):
 		return "store"
+	case errors.As(err, &gone) && strings.Contains(err.Error(), "expired or was deleted"):
+		return "gone"
+	case errors.Is(err, keep.ErrBuried):
+		return "buried"
 	case errors.As(err, &invalid), errors.Is(err, artifacts.ErrDigest), errors.Is(err, artifacts.ErrTooLarge):
 		return "bad state"
 	case err != nil:
 		return err.Error()
-	case f.Manifest == nil && strings.Contains(f.Warning, "actions: read"):
-		return "warned"
+	case f.Manifest == nil && f.Warning != "":
+		for says, kind := range map[string]string{"actions: read": "warned", "expired or was deleted": "warned: gone", "3,000": "warned: buried", "under act": "warned: act"} {
+			if strings.Contains(f.Warning, says) {
+				return kind
+			}
+		}
+		return f.Warning
 	case f.Manifest == nil:
 		return "nothing"
 	}
@@ -101,27 +111,31 @@ func TestFaultMatrix(t *testing.T) {
 		auto, require string
 	}
 	var rows []row
-	for _, op := range []string{lists, runs, zip, content} {
-		for _, status := range []int{401, 403, 404, 410, 0} {
-			rows = append(rows, row{fault(op, 99, status, ""), "warned", "no access"})
-		}
-		for _, status := range []int{429, 500, 502, 503, 504} {
+	for _, op := range []string{lists, runs, zip} {
+		rows = append(rows, row{fault(op, 99, 401, ""), "warned", "no access"}, row{fault(op, 99, 403, ""), "warned", "no access"},
+			row{fault(op, 99, 403, "", "X-RateLimit-Remaining", "0"), "store", "store"})
+	}
+	for _, op := range []string{runs, zip, content} {
+		rows = append(rows, row{fault(op, 99, 404, ""), "warned: gone", "gone"}, row{fault(op, 99, 410, ""), "warned: gone", "gone"})
+	}
+	for _, op := range []string{lists, runs, zip, content, here} {
+		for _, status := range []int{0, 429, 500, 502, 503, 504} {
 			rows = append(rows, row{fault(op, 99, status, ""), "store", "store"}, row{fault(op, 1, status, ""), "found", "found"})
 		}
-		rows = append(rows, row{fault(op, 3, 429, "", "Retry-After", "2"), "found", "found"}, row{fault(op, 1, 0, ""), "found", "found"})
+		rows = append(rows, row{fault(op, 3, 429, "", "Retry-After", "2"), "found", "found"})
 	}
 	for _, op := range []string{lists, runs} {
 		rows = append(rows,
 			row{fault(op, 99, 200, `{"total_count":1,"art`), "store", "store"},
 			row{fault(op, 99, 200, "<html>"), "store", "store"},
-			row{fault(op, 1, 200, `{"total_count":1,"art`), "found", "found"},
-			row{fault(op, 99, 403, "", "X-RateLimit-Remaining", "0"), "store", "store"})
+			row{fault(op, 1, 200, `{"total_count":1,"art`), "found", "found"})
 	}
 	rows = append(rows,
+		row{fault(lists, 99, 404, ""), "warned", "no access"}, row{fault(lists, 99, 410, ""), "store", "store"},
+		row{fault(content, 99, 401, ""), "store", "store"}, row{fault(content, 99, 403, ""), "store", "store"},
 		row{fault(content, 99, 200, "{}"), "bad state", "bad state"}, row{fault(content, 1, 200, "{}"), "found", "found"},
 		row{fault(content, 99, 200, "", "Content-Length", "500"), "store", "store"}, row{fault(content, 2, 200, "", "Content-Length", "500"), "found", "found"},
-		row{fault(here, 99, 503, ""), "store", "store"}, row{fault(here, 3, 503, ""), "found", "found"},
-		row{fault(here, 99, 200, "<html>"), "store", "store"}, row{fault(here, 99, 401, ""), "warned", "no access"},
+		row{fault(here, 99, 200, "<html>"), "store", "store"}, row{fault(here, 99, 401, ""), "store", "store"},
 		row{fault(here, 99, 409, `{"msg":"x"}`), "store", "store"}, row{fault(here, 99, 404, ""), "found", "found"})
 	for _, r := range rows {
 		for mode, want := range map[string]string{keep.Auto: r.auto, keep.Require: r.require, key + "-00000001": r.require} {
@@ -134,6 +148,77 @@ func TestFaultMatrix(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestUnderActNobodyNeedsToAnswer: after one more try it is a warning, and no
+// permission is blamed; an answer means what it means elsewhere.
+func TestUnderActNobodyNeedsToAnswer(t *testing.T) {
+	for times, want := range map[int]string{1: "nothing", 99: "warned: act"} {
+		s := newScene(t)
+		s.Fail(artifactstest.Fault{Op: "/api/", Times: times})
+		a, err := artifacts.NewArchive(artifacts.Options{URL: s.URL + "/api", Token: artifactstest.APIToken, Sleep: noWait, Act: true}, "o/r")
+		if err != nil {
+			t.Fatal(err)
+		}
+		q := s.query(keep.Auto)
+		q.Act = true
+		found, err := (&keep.Finder{Archive: a}).Find(t.Context(), q)
+		if got := kind(found, err); got != want || len(s.Requests()) != map[int]int{1: 4, 99: 6}[times] {
+			t.Errorf("%d faults: %s after %d requests, want %s", times, got, len(s.Requests()), want)
+		}
+	}
+}
+
+// TestOthersHideNothing, however many pages they fill: only where the list goes on
+// after 3,000 of them it is said that there may be more.
+func TestOthersHideNothing(t *testing.T) {
+	topic := func(r *artifactstest.Run) { r.HeadBranch = "topic" }
+	fork := func(r *artifactstest.Run) { r.HeadRepository = 666 }
+	for _, tt := range []struct {
+		branches, forks int
+		auto, require   string
+	}{
+		{110, 0, "found", "found"}, {1, 120, "found", "found"}, {500, 2499, "found", "found"},
+		{3000, 0, "warned: buried", "buried"},
+	} {
+		behaving(t, func(s *scene) {
+			if s.Manner.Bare && tt.branches+tt.forks > 1000 {
+				return // its pages are half as long, and each run has to be asked for
+			}
+			s.addRun(1, nil)
+			s.put(1, 3, nil)
+			name := keep.Names(key)[0]
+			for id := range tt.branches + tt.forks {
+				if edit := topic; id < tt.branches {
+					s.addRun(int64(id+1000), edit)
+				} else {
+					s.addRun(int64(id+1000), fork)
+				}
+				s.Put(artifactstest.Stored{Run: int64(id + 1000), Name: name})
+			}
+			for mode, want := range map[string]string{keep.Auto: tt.auto, keep.Require: tt.require} {
+				if got := kind(s.find(s.query(mode))); got != want {
+					s.t.Errorf("%d of another branch, %d of forks, mode %s: %s, want %s", tt.branches, tt.forks, mode, got, want)
+				}
+			}
+		})
+	}
+}
+
+// TestAnExpiredOneIsNamed, and not taken for none, nor is an older one taken.
+func TestAnExpiredOneIsNamed(t *testing.T) {
+	behaving(t, func(s *scene) {
+		s.addRun(1, nil)
+		s.addRun(2, nil)
+		s.put(1, 1, func(m *checkpoint.Manifest) { m.WorkflowID = key + "-0000000d" })
+		s.Put(artifactstest.Stored{Run: 2, Name: keep.Names(key)[2], Expired: true})
+		for mode, want := range map[string]string{keep.Auto: "warned: gone", keep.Require: "gone", key + "-0000000d": "found", "x-00000001": "gone"} {
+			got := kind(s.find(s.query(mode)))
+			if got != want {
+				s.t.Errorf("mode %s: %s, want %s", mode, got, want)
+			}
+		}
+	})
 }
 
 func TestWithoutAToken(t *testing.T) {
@@ -154,9 +239,30 @@ func TestWithoutAToken(t *testing.T) {
 // silent is an API that never answers.
 type silent struct{ keep.Archive }
 
-func (silent) Find(ctx context.Context, _ string) ([]artifacts.Stored, error) {
-	<-ctx.Done()
-	return nil, &artifacts.ServiceError{Op: "list artifacts", Attempts: 1, Err: ctx.Err()}
+func (silent) List(string) artifacts.Pages {
+	return func(ctx context.Context) ([]artifacts.Stored, error) {
+		<-ctx.Done()
+		return nil, &artifacts.ServiceError{Op: "list artifacts", Attempts: 1, Err: context.Cause(ctx)}
+	}
+}
+
+// slow is an API whose answers take their time, of a list that never ends.
+type slow struct {
+	toldAPI
+	took time.Duration
+}
+
+func (s slow) List(string) artifacts.Pages {
+	id := int64(1e9)
+	return func(ctx context.Context) ([]artifacts.Stored, error) {
+		if err := artifacts.Sleep(ctx, s.took); err != nil {
+			return nil, &artifacts.ServiceError{Op: "list artifacts", Attempts: 1, Err: context.Cause(ctx)}
+		}
+		id--
+		a := s.stored
+		a.ID, a.HeadBranch = id, "topic"
+		return []artifacts.Stored{a}, nil
+	}
 }
 
 // slowService takes six seconds for a list, of nothing.
@@ -192,18 +298,32 @@ func TestDownloadsMayTakeLonger(t *testing.T) {
 	})
 }
 
-// TestLookingTakesTenSeconds at most; a caller that gives up ends it sooner.
-func TestLookingTakesTenSeconds(t *testing.T) {
+// TestHowLongItLooks: a request is tried for a minute, all of them together for
+// five; a slow answer is one all the same, and a caller that gives up ends it
+// sooner.
+func TestHowLongItLooks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f := &keep.Finder{Service: slowService{}, Archive: silent{}}
-		began := time.Now()
-		found, err := f.Find(t.Context(), keep.Query{Mode: keep.Auto, Key: key})
-		if took := time.Since(began); took != 10*time.Second || kind(found, err) != "warned" {
-			t.Errorf("took %v: %s, want a warning after 10s", took, kind(found, err))
+		const home = artifactstest.Repository
+		told := toldAPI{stored: artifacts.Stored{RunID: 1, HeadRepository: home, Repository: home}}
+		q := keep.Query{Mode: keep.Auto, Key: key, RepositoryID: home, Workflow: ownFile, Branch: "main"}
+		for _, tt := range []struct {
+			api  keep.Archive
+			took time.Duration
+			says string
+		}{
+			{silent{}, 66 * time.Second, "no answer that is of use came within 1m0s"},
+			{slow{told, 50 * time.Second}, 5 * time.Minute, "within"},
+		} {
+			began := time.Now()
+			found, err := (&keep.Finder{Service: slowService{}, Archive: tt.api}).Find(t.Context(), q)
+			if took := time.Since(began); took != tt.took || kind(found, err) != "store" || !strings.Contains(err.Error(), tt.says) {
+				t.Errorf("took %v: %s, %v; want class store after %v", took, kind(found, err), err, tt.took)
+			}
 		}
+		f := &keep.Finder{Service: slowService{}, Archive: silent{}}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		if _, err := f.Find(ctx, keep.Query{Mode: keep.Auto, Key: key}); !errors.Is(err, context.DeadlineExceeded) {
+		if _, err := f.Find(ctx, q); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("given up: %v", err)
 		}
 	})

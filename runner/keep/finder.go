@@ -17,15 +17,17 @@ const (
 	Require = "require"
 )
 
-// lookFor is how long a Finder looks, downloads aside.
-const lookFor = 10 * time.Second
+// How long a Finder looks, downloads aside: each request is tried for a minute at
+// most, all of them together while answers come.
+const (
+	requestFor = time.Minute
+	lookFor    = 5 * time.Minute
+)
 
 // Finder finds the checkpoint that a job takes up.
 type Finder struct {
 	Service Service // nil: the job has no results service
 	Archive Archive // nil: there is no token for the REST API
-	// Within is how long all requests but downloads may take; 0 for 10 s.
-	Within time.Duration
 }
 
 // Query says what is looked for, and what is believed.
@@ -41,6 +43,10 @@ type Query struct {
 	Branch        string   // the own head branch
 	DefaultBranch string
 	RunID         int64 // of the present workflow run
+	// Attempt, Job and Runner are of the present job: which attempt of the workflow
+	// run it is part of, its id in the workflow file, and the runner's name.
+	Attempt     int
+	Job, Runner string
 	// Gitea allows for what its API leaves out of artifacts and runs. What is there
 	// is checked all the same.
 	Gitea bool
@@ -48,6 +54,7 @@ type Query struct {
 	// id, as on Gitea and act: then ids don't tell the newest of one workflow run,
 	// and the manifests of all three are read.
 	SameIDs bool
+	Act     bool   // act runs the job: there are no earlier workflow runs
 	Temp    string // folder for what is downloaded
 	// Read verifies and unpacks a checkpoint into an empty folder, as
 	// checkpoint.Read does with the keys of this job.
@@ -66,11 +73,18 @@ type Found struct {
 	RunURL    string // "" when unknown
 	RunStatus string // as the REST API tells it; "" when unknown
 	InThisRun bool   // it was stored in the present workflow run
+	// JobStatus is that of the job that stored it, of a run under way in the present
+	// workflow run: as the REST API tells it, or "completed" where nobody has to be
+	// asked; "" when unknown.
+	JobStatus string
 
 	// Notices are for people: what was passed over and why.
 	Notices []string
 	// Warning says in Auto mode why nothing could be looked for; "" if it could.
 	Warning string
+	// NoAccess says that it is for want of a token or of its permission: what this
+	// run stores can't be found by later workflow runs either.
+	NoAccess bool
 	// Standing are the artifacts of these names in the present workflow run, oldest
 	// first, for Slots.Adopt.
 	Standing []artifacts.Artifact
@@ -83,28 +97,33 @@ type Found struct {
 // an older one is never taken instead.
 //
 // Where nothing can be looked for, Auto finds nothing and says so in
-// Found.Warning; the other modes fail with *NoAccess. A service that fails after
-// retries is an *Unavailable, two runs that went on with the same checkpoint are a
-// *Conflict, and a manifest that does not fit the place where it was found is a
-// *checkpoint.Invalid.
+// Found.Warning; the other modes fail with *NoAccess. So it is with a checkpoint that
+// has expired or was deleted, which is *Gone, and where the list is longer than what
+// is read of it. A service that can't be asked, or fails, after retries is an
+// *Unavailable, two runs that went on with the same checkpoint are a *Conflict, and a
+// manifest that does not fit the place where it was found is a *checkpoint.Invalid.
 func (f *Finder) Find(ctx context.Context, q Query) (*Found, error) {
-	s := &search{Finder: f, q: q, left: f.Within, found: &Found{}, runs: map[int64]artifacts.RunInfo{}}
-	if s.left <= 0 {
-		s.left = lookFor
-	}
+	s := newSearch(f, q)
 	err := s.find(ctx)
 	s.found.Notices = s.passed.notices()
-	var none *NoAccess
 	switch {
 	case err == nil:
 		return s.found, nil
 	case ctx.Err() != nil:
-		return nil, fmt.Errorf("look for a checkpoint: %w", ctx.Err())
-	case errors.As(err, &none) && q.Mode == Auto:
+		return nil, fmt.Errorf("look for a checkpoint: %w", context.Cause(ctx))
+	case isNothing(err) && q.Mode == Auto:
 		s.found.Warning = err.Error() + "; a new run starts"
+		s.found.NoAccess = isAbsent(err)
 		return s.found, nil
 	}
 	return nil, err
+}
+
+// isNothing reports whether an error means that there is nothing to take up, as
+// opposed to a service that fails, or to a run that can't be gone on with.
+func isNothing(err error) bool {
+	var gone *Gone
+	return isAbsent(err) || errors.As(err, &gone) || errors.Is(err, ErrBuried)
 }
 
 // Standing returns what stands under the names of a key in the present workflow
@@ -112,7 +131,7 @@ func (f *Finder) Find(ctx context.Context, q Query) (*Found, error) {
 // took up another than the one here. Of the query Key is needed, and with SameIDs
 // also RunID, Temp and Read; what can't be read counts as the oldest.
 func (f *Finder) Standing(ctx context.Context, q Query) ([]artifacts.Artifact, error) {
-	s := &search{Finder: f, q: q, left: lookFor, found: &Found{}}
+	s := newSearch(f, q)
 	if err := s.lookHere(ctx); err != nil || !q.SameIDs {
 		return s.found.Standing, err
 	}

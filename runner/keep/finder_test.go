@@ -55,15 +55,6 @@ func TestThreeRequestsFindIt(t *testing.T) {
 	})
 }
 
-func TestExpiredOnesAreGone(t *testing.T) {
-	s := newScene(t)
-	s.addRun(1, nil)
-	s.addRun(2, nil)
-	s.put(1, 1, nil)
-	s.Put(artifactstest.Stored{Run: 2, Name: keep.Names(key)[2], Expired: true})
-	s.expect("newest has expired", keep.Auto, 1, 1)
-}
-
 // TestThisRunComesFirst: its results service is asked, and what the API tells of
 // it is not listened to.
 func TestThisRunComesFirst(t *testing.T) {

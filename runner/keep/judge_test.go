@@ -3,6 +3,7 @@ package keep_test
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/raymond-action/raymond-action/runner/checkpoint"
 	"github.com/raymond-action/raymond-action/runner/keep"
@@ -16,21 +17,34 @@ func verdict(v keep.Verdict) string {
 	switch v.Action {
 	case keep.TakeUp:
 		return "take up"
+	case keep.PutBack:
+		return "put back"
 	case keep.NewRun:
+		if v.Warn {
+			return "new, warned"
+		}
 		return "new"
 	}
 	return v.Class
 }
 
-// TestJudge has every status in every mode.
-func TestJudge(t *testing.T) {
+// judged is a run that was found, and what becomes of it in mode auto, require and by
+// its id.
+type judged struct {
+	name              string
+	status            state.Status
+	facts             keep.Facts
+	auto, must, named string
+}
+
+// stored is when the runs of the table were stored.
+var stored = time.Unix(1e9, 0)
+
+func everyStatus() []judged {
 	usage, conflict, over := keep.ClassUsage, keep.ClassConflict, keep.ClassOverLimit
-	for _, tt := range []struct {
-		name              string
-		status            state.Status
-		facts             keep.Facts
-		auto, must, named string // mode auto, require, and the run's id
-	}{
+	rerun := keep.Facts{InThisRun: true, Attempt: 2}
+	limited := keep.Facts{InThisRun: true, Attempt: 2, Budget: 12 * state.Dollar, MaxIterations: 50}
+	return []judged{
 		{"suspended", state.Suspended, keep.Facts{}, "take up", "take up", "take up"},
 		{"cancelled", state.Cancelled, keep.Facts{}, "take up", "take up", "take up"},
 		{"suspended, run goes on", state.Suspended, keep.Facts{RunStatus: "in_progress"}, "take up", "take up", "take up"},
@@ -39,7 +53,10 @@ func TestJudge(t *testing.T) {
 		{"unknown", "paused", keep.Facts{}, "new", usage, usage},
 
 		{"running, run over", state.Running, keep.Facts{RunStatus: "completed"}, "take up", "take up", "take up"},
-		{"running, this run", state.Running, keep.Facts{InThisRun: true, RunStatus: "in_progress"}, "take up", "take up", "take up"},
+		{"running, this run, job over", state.Running, keep.Facts{InThisRun: true, JobStatus: "completed"}, "take up", "take up", "take up"},
+		{"running, this run, job goes on", state.Running, keep.Facts{InThisRun: true, JobStatus: "in_progress", Now: stored.Add(time.Hour)}, conflict, conflict, conflict},
+		{"running, this run, just stored", state.Running, keep.Facts{InThisRun: true, Now: stored.Add(119 * time.Second)}, conflict, conflict, conflict},
+		{"running, this run, long ago", state.Running, keep.Facts{InThisRun: true, Now: stored.Add(120 * time.Second)}, "take up", "take up", "take up"},
 		{"running, in progress", state.Running, keep.Facts{RunStatus: "in_progress"}, conflict, conflict, conflict},
 		{"running, queued", state.Running, keep.Facts{RunStatus: "queued"}, conflict, conflict, conflict},
 		{"running, unknown", state.Running, keep.Facts{}, conflict, conflict, conflict},
@@ -56,19 +73,39 @@ func TestJudge(t *testing.T) {
 		{"over iterations, larger", state.OverIterations, keep.Facts{MaxIterations: 51, Budget: 1}, "take up", "take up", "take up"},
 		{"over iterations, none", state.OverIterations, keep.Facts{}, "take up", "take up", "take up"},
 
-		{"changed", state.Suspended, keep.Facts{Changed: []string{"A.md"}}, "new", conflict, conflict},
-		{"changed, allowed", state.Suspended, keep.Facts{Changed: []string{"A.md"}, AllowChanged: true}, "take up", "take up", "take up"},
+		{"re-run, failed", state.Failed, rerun, "take up", "take up", "take up"},
+		{"attempt 2 of another run, failed", state.Failed, keep.Facts{Attempt: 2}, "new", usage, "take up"},
+		{"re-run, completed", state.Completed, rerun, "put back", "put back", "put back"},
+		{"attempt 2 of another run, completed", state.Completed, keep.Facts{Attempt: 2}, "new", usage, usage},
+		{"a job before it, completed", state.Completed, keep.Facts{InThisRun: true, Attempt: 1}, "new", usage, usage},
+		{"re-run, over budget", state.OverBudget, limited, over, over, over},
+		{"re-run, over iterations", state.OverIterations, limited, over, over, over},
+		{"re-run, over iterations, larger", state.OverIterations, keep.Facts{InThisRun: true, Attempt: 2, MaxIterations: 51}, "take up", "take up", "take up"},
+
+		{"changed, by default", state.Suspended, keep.Facts{Changed: []string{"A.md"}}, "take up", "take up", "take up"},
+		{"changed, keep", state.Suspended, keep.Facts{Changed: []string{"A.md"}, ChangedWorkflow: "keep"}, "take up", "take up", "take up"},
+		{"changed, take", state.Suspended, keep.Facts{Changed: []string{"A.md"}, ChangedWorkflow: "take"}, "take up", "take up", "take up"},
+		{"changed, new", state.Suspended, keep.Facts{Changed: []string{"A.md"}, ChangedWorkflow: "new"}, "new", conflict, conflict},
 		{"changed and driven", state.Running, keep.Facts{Changed: []string{"A.md"}, RunStatus: "in_progress"}, conflict, conflict, conflict},
-	} {
-		m := &checkpoint.Manifest{WorkflowID: id, Status: tt.status, Number: 7, TotalUSD: 12 * state.Dollar, Iterations: 50, RunID: 3}
+	}
+}
+
+// TestJudge has every status in every mode.
+func TestJudge(t *testing.T) {
+	for _, tt := range everyStatus() {
+		m := &checkpoint.Manifest{WorkflowID: id, Status: tt.status, Number: 7, TotalUSD: 12 * state.Dollar, Iterations: 50, RunID: 3, RunAttempt: 1, Created: stored}
 		for mode, want := range map[string]string{keep.Auto: tt.auto, keep.Require: tt.must, id: tt.named} {
 			tt.facts.Mode = mode
 			got := keep.Judge(m, tt.facts)
 			if verdict(got) != want {
 				t.Errorf("%s, mode %s: %+v, want %s", tt.name, mode, got, want)
 			}
-			if told := got.Why != ""; told != (want != "take up") || (got.Hint != "") != (got.Action == keep.Refuse) {
-				t.Errorf("%s, mode %s: %+v: a reason for all but a resume, a hint for a refusal", tt.name, mode, got)
+			silent := want == "take up" && len(tt.facts.Changed) == 0
+			if told := got.Why != ""; told == silent || (got.Hint != "") != (got.Action == keep.Refuse) {
+				t.Errorf("%s, mode %s: %+v: a reason for all but a plain resume, a hint for a refusal", tt.name, mode, got)
+			}
+			if got.OldStates != (want == "take up" && !silent && tt.facts.ChangedWorkflow != "take") {
+				t.Errorf("%s, mode %s: old states: %t", tt.name, mode, got.OldStates)
 			}
 		}
 	}
@@ -91,32 +128,36 @@ func TestFailedWithoutANumber(t *testing.T) {
 	}
 }
 
-// TestWhatWasLeftOut is missed only when it held something.
+// TestWhatWasLeftOut is missed only when it held something: then auto begins a new
+// run, with a warning that names the cause, and no other than that.
 func TestWhatWasLeftOut(t *testing.T) {
 	transcripts, workspace := checkpoint.LeftOut{What: "transcripts", Held: true}, checkpoint.LeftOut{What: "workspace"}
+	large := checkpoint.LeftOut{What: "workspace", Held: true, Why: checkpoint.TooLarge}
 	for _, tt := range []struct {
-		left    []checkpoint.LeftOut
-		without bool
-		want    string
+		left         []checkpoint.LeftOut
+		without      bool
+		auto, must   string
+		names, never string
 	}{
-		{nil, false, "take up"},
-		{[]checkpoint.LeftOut{workspace}, false, "take up"},
-		{[]checkpoint.LeftOut{workspace, transcripts}, false, keep.ClassDenied},
-		{[]checkpoint.LeftOut{workspace, transcripts}, true, "take up"},
+		{nil, false, "take up", "take up", "", ""},
+		{[]checkpoint.LeftOut{workspace}, false, "take up", "take up", "", ""},
+		{[]checkpoint.LeftOut{workspace, transcripts}, false, "new, warned", keep.ClassDenied, "state-key", "workspace"},
+		{[]checkpoint.LeftOut{large}, false, "new, warned", keep.ClassDenied, "256 MiB", "state-key"},
+		{[]checkpoint.LeftOut{workspace, transcripts}, true, "take up", "take up", "", ""},
 	} {
-		for _, mode := range []string{keep.Auto, keep.Require, id} {
+		for mode, want := range map[string]string{keep.Auto: tt.auto, keep.Require: tt.must, id: tt.must} {
 			m := &checkpoint.Manifest{WorkflowID: id, Status: state.Suspended, LeftOut: tt.left}
 			got := keep.Judge(m, keep.Facts{Mode: mode, ResumeWithoutTranscript: tt.without})
-			if verdict(got) != tt.want {
-				t.Errorf("%+v, mode %s: %+v, want %s", tt.left, mode, got, tt.want)
+			if verdict(got) != want {
+				t.Errorf("%+v, mode %s: %+v, want %s", tt.left, mode, got, want)
 			}
-			if tt.want == keep.ClassDenied && (!strings.Contains(got.Why+got.Hint, "state-key") || strings.Contains(got.Why, "workspace")) {
-				t.Errorf("%+v: %q; %q: want state-key and what is missing named", tt.left, got.Why, got.Hint)
+			if !strings.Contains(got.Why, tt.names) || tt.never != "" && strings.Contains(got.Why+got.Hint, tt.never) {
+				t.Errorf("%+v: %q; %q: want %q named, and not %q", tt.left, got.Why, got.Hint, tt.names, tt.never)
 			}
 		}
 	}
 	m := &checkpoint.Manifest{WorkflowID: id, Status: state.Completed, LeftOut: []checkpoint.LeftOut{transcripts}}
-	if got := keep.Judge(m, keep.Facts{Mode: keep.Auto}); got.Action != keep.NewRun {
+	if got := keep.Judge(m, keep.Facts{Mode: keep.Auto}); verdict(got) != "new" {
 		t.Errorf("a run that is over: %+v, want a new run", got)
 	}
 }
@@ -127,6 +168,28 @@ func TestTheRunInTheWayIsNamed(t *testing.T) {
 	for _, want := range []string{"https://example.test/runs/3", "build", "in_progress", id} {
 		if !strings.Contains(got.Why, want) {
 			t.Errorf("%q does not name %q", got.Why, want)
+		}
+	}
+}
+
+// TestOverLimitOnARerunNamesTheInput, which the button can't change.
+func TestOverLimitOnARerunNamesTheInput(t *testing.T) {
+	for status, input := range map[state.Status]string{state.OverBudget: "input budget", state.OverIterations: "input max-iterations"} {
+		m := &checkpoint.Manifest{WorkflowID: id, Status: status, RunAttempt: 1, TotalUSD: state.Dollar, Iterations: 3}
+		got := keep.Judge(m, keep.Facts{Mode: keep.Auto, InThisRun: true, Attempt: 2, Budget: state.Dollar, MaxIterations: 3})
+		if verdict(got) != keep.ClassOverLimit || !strings.Contains(got.Hint, input) {
+			t.Errorf("%s: %+v, want over_limit and the %s", status, got, input)
+		}
+	}
+}
+
+// TestARunThatPostStoredIsDrivenByNobody: the post part of a step stores only what
+// its main part has left behind.
+func TestARunThatPostStoredIsDrivenByNobody(t *testing.T) {
+	m := &checkpoint.Manifest{WorkflowID: id, Status: state.Running, RunID: 3, Job: "build", Ended: true}
+	for _, f := range []keep.Facts{{Mode: keep.Auto}, {Mode: keep.Auto, InThisRun: true, JobStatus: "in_progress"}} {
+		if v := keep.Judge(m, f); v.Action != keep.TakeUp {
+			t.Errorf("%+v: got %+v, want it taken up", f, v)
 		}
 	}
 }

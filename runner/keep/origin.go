@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/raymond-action/raymond-action/artifacts"
+	"github.com/raymond-action/raymond-action/state"
 )
 
 // workflows is the folder of workflow files. Gitea tells their names alone.
@@ -20,13 +21,9 @@ func (s *search) accept(ctx context.Context, a artifacts.Stored) (candidate, boo
 		s.passed.add(a, "", why)
 		return candidate{}, false, nil
 	}
-	var info artifacts.RunInfo
-	err := s.looking(ctx, func(ctx context.Context) (err error) {
-		info, err = s.run(ctx, a.RunID)
-		return err
-	})
+	info, err := s.run(ctx, a.RunID)
 	if err != nil {
-		return candidate{}, false, err
+		return candidate{}, false, s.sorted(forDetails, candidate{artifact: a.Artifact, run: artifacts.RunInfo{ID: a.RunID}}.name(), err)
 	}
 	if why = s.foreignRun(info, a.Repository); why != "" {
 		s.passed.add(a, info.URL, why)
@@ -47,8 +44,15 @@ func (s *search) foreignArtifact(a artifacts.Stored) string {
 		return "it is of another repository"
 	case !s.isHome(a.HeadRepository, cmp.Or(s.q.RepositoryID, a.Repository)):
 		return fromFork
+	case a.HeadBranch != "" && !s.isOwnBranch(a.HeadBranch):
+		return fmt.Sprintf("it is of branch %q", a.HeadBranch) // known without a question for each run
 	}
 	return ""
+}
+
+// isOwnBranch reports whether runs of a branch are believed.
+func (s *search) isOwnBranch(name string) bool {
+	return name == s.q.Branch || name == s.q.DefaultBranch
 }
 
 const fromFork = "its code came from a fork"
@@ -68,7 +72,7 @@ func (s *search) foreignRun(r artifacts.RunInfo, repository int64) string {
 		return fmt.Sprintf("its workflow file is %q; the input resume-from names others that are accepted", r.Path)
 	case r.HeadBranch == "":
 		return "its branch is not known"
-	case r.HeadBranch != s.q.Branch && r.HeadBranch != s.q.DefaultBranch:
+	case !s.isOwnBranch(r.HeadBranch):
 		return fmt.Sprintf("it is of branch %q", r.HeadBranch)
 	}
 	return s.foreignEvent(r)
@@ -143,6 +147,6 @@ func (p *passedOver) notices() []string {
 	if len(p.texts) <= maxNotices {
 		return p.texts
 	}
-	more := fmt.Sprintf("artifacts of %d more workflow runs are passed over", len(p.texts)-maxNotices)
+	more := fmt.Sprintf("passed over besides: artifacts of %s", state.Count(len(p.texts)-maxNotices, "more workflow run"))
 	return append(append([]string{}, p.texts[:maxNotices]...), more)
 }

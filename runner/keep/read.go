@@ -36,6 +36,7 @@ func (o *opened) remove() { _ = os.RemoveAll(o.dir) } // the temporary folder go
 // readNewest reads candidates of one workflow run and returns the newest that is
 // of the run that is looked for; nil for none.
 func (s *search) readNewest(ctx context.Context, group []candidate) (*opened, error) {
+	group = s.fresh(group)
 	var best *opened
 	manifests := map[int64]checkpoint.Manifest{}
 	for _, c := range group {
@@ -43,6 +44,9 @@ func (s *search) readNewest(ctx context.Context, group []candidate) (*opened, er
 		if err != nil {
 			if best != nil {
 				best.remove()
+			}
+			if gone := new(Gone); errors.As(err, &gone) {
+				return nil, err // it has the name
 			}
 			return nil, fmt.Errorf("%s: %w", c.name(), err)
 		}
@@ -63,6 +67,15 @@ func (s *search) readNewest(ctx context.Context, group []candidate) (*opened, er
 	return best, nil
 }
 
+// fresh leaves out what has expired of a group where something has not.
+func (s *search) fresh(group []candidate) []candidate {
+	rest := slices.DeleteFunc(slices.Clone(group), func(c candidate) bool { return c.stored.Expired })
+	if len(rest) == 0 {
+		return group
+	}
+	return rest
+}
+
 // sortStanding puts what stands here in the order of age that the manifests tell.
 func (s *search) sortStanding(manifests map[int64]checkpoint.Manifest) {
 	slices.SortStableFunc(s.found.Standing, func(a, b artifacts.Artifact) int {
@@ -81,6 +94,9 @@ func compare(a, b checkpoint.Manifest) int {
 
 // read downloads a candidate and verifies it.
 func (s *search) read(ctx context.Context, c candidate) (*opened, error) {
+	if c.stored.Expired {
+		return nil, &Gone{Name: c.name()}
+	}
 	f, err := os.CreateTemp(s.q.Temp, "checkpoint-*.zip")
 	if err != nil {
 		return nil, err
@@ -89,7 +105,7 @@ func (s *search) read(ctx context.Context, c candidate) (*opened, error) {
 	defer f.Close()
 	size, err := s.download(ctx, c, f)
 	if err != nil {
-		return nil, sorted(err)
+		return nil, s.sorted(c.from(), c.name(), err)
 	}
 	dir, err := os.MkdirTemp(s.q.Temp, "checkpoint-")
 	if err != nil {
@@ -104,6 +120,14 @@ func (s *search) read(ctx context.Context, c candidate) (*opened, error) {
 		return nil, err
 	}
 	return o, nil
+}
+
+// from is who has the content of a candidate.
+func (c candidate) from() asked {
+	if c.here {
+		return forHere
+	}
+	return forDetails
 }
 
 func (s *search) download(ctx context.Context, c candidate, f *os.File) (int64, error) {

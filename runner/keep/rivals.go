@@ -2,6 +2,7 @@ package keep
 
 import (
 	"context"
+	"errors"
 	"fmt"
 )
 
@@ -60,11 +61,15 @@ func (s *search) since(ctx context.Context, chosen *opened) ([]candidate, error)
 		seen[base.RunID] = true // ids don't tell, and all that it has may be older than the base
 	}
 	var list []candidate
-	for _, a := range s.others {
-		if a.ID <= base.ArtifactID || len(list) == maxRivals {
-			break
+	for at := 0; len(list) < maxRivals; at++ {
+		a, more, err := s.others.at(ctx, at)
+		if errors.Is(err, ErrBuried) {
+			err = nil // runs that are older than 3,000 artifacts are no rivals any more
 		}
-		if seen[a.RunID] {
+		if err != nil || !more || a.ID <= base.ArtifactID {
+			return list, err
+		}
+		if seen[a.RunID] || a.Expired {
 			continue
 		}
 		c, ok, err := s.accept(ctx, a)

@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
-	"net/http"
 	"sync"
 	"time"
 
@@ -17,16 +15,10 @@ import (
 // MaxStores is for its end.
 const maxBeside = MaxStores - 10
 
-// saveTries is how often one save is tried beside the run. The client of the
-// service has retries of its own.
-const saveTries = 3
-
-// firstRetry is the pause before the second try of a save; each further one is
-// twice as long, up to lastRetry.
-const (
-	firstRetry = 5 * time.Second
-	lastRetry  = 30 * time.Second
-)
+// firstRetry is the pause after the second save that failed in a row; each further
+// one is twice as long. The client of the service has retries of its own, and
+// there is no other layer of them.
+const firstRetry = 5 * time.Second
 
 // Default times of a Saver.
 const (
@@ -154,7 +146,7 @@ func (s *Saver[T]) run(ctx context.Context, u *underway, image T) {
 	defer close(u.done)
 	defer u.cancel()
 	began := s.o.Now()
-	result, err := s.save(ctx, image, false)
+	result, err := s.o.Save(ctx, image)
 	warn := s.settle(err)
 	if warn {
 		s.o.Warn(fmt.Sprintf("the run could not be stored, and goes on: %v", err))
@@ -203,51 +195,19 @@ func isLast(err error) bool {
 	return errors.As(err, &conflict) || errors.Is(err, ErrFull)
 }
 
-// triesLeft returns how often a save that failed may be tried in all. patient
-// callers outwait a service that fails for a time.
-func triesLeft(err error, patient bool) int {
-	var s *artifacts.ServiceError
-	switch {
-	case isLast(err) || errors.Is(err, artifacts.ErrQuota):
-		return 1
-	case !errors.As(err, &s):
-		return saveTries // it did not get as far as the service
-	case s.Status/100 == 4 && s.Status != http.StatusTooManyRequests && !errors.Is(err, artifacts.ErrExists):
-		return 1
-	case patient:
-		return math.MaxInt
-	}
-	return saveTries
-}
-
-// save stores an image, with retries.
-func (s *Saver[T]) save(ctx context.Context, image T, patient bool) (Result, error) {
-	pause := firstRetry
-	for n := 1; ; n++ {
-		result, err := s.o.Save(ctx, image)
-		if err == nil {
-			return result, nil
-		}
-		if n >= triesLeft(err, patient) || ctx.Err() != nil || s.o.Sleep(ctx, pause) != nil {
-			return Result{}, err
-		}
-		pause = min(2*pause, lastRetry)
-	}
-}
-
 // told is the event of a save.
 func told(r Result, took time.Duration, err error) *state.Checkpoint {
-	c := &state.Checkpoint{Store: r.Store, SeqStored: r.SeqStored, Bytes: r.Bytes, DurationMS: max(0, took.Milliseconds())}
+	ms := max(0, took.Milliseconds())
 	if err != nil {
-		c.Error = err.Error()
+		return &state.Checkpoint{DurationMS: ms, Error: err.Error()}
 	}
-	return c
+	return &state.Checkpoint{Store: r.Store, SeqStored: r.SeqStored, Bytes: r.Bytes, DurationMS: ms}
 }
 
 // Final stores the last image and returns the event of it. It waits for a save
 // that is under way, for as long as SaverOptions.Grace, and ends it then. A
-// service that fails for a time is tried until ctx ends, or for five minutes when
-// that has no deadline. After Final nothing is saved beside the run any more. The
+// service that fails for a time is tried patiently (artifacts.Patiently), until ctx
+// ends, or for five minutes when that has no deadline. After Final nothing is saved beside the run any more. The
 // event is there with an error too.
 func (s *Saver[T]) Final(ctx context.Context, image T) (*state.Checkpoint, error) {
 	s.end(ctx)
@@ -260,7 +220,7 @@ func (s *Saver[T]) Final(ctx context.Context, image T) (*state.Checkpoint, error
 		defer cancel()
 	}
 	began := s.o.Now()
-	result, err := s.save(ctx, image, true)
+	result, err := s.o.Save(artifacts.Patiently(ctx), image)
 	s.settle(err)
 	return told(result, s.o.Now().Sub(began), err), err
 }

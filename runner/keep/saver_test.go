@@ -191,25 +191,6 @@ func TestAFailedSaveIsTriedAtTheNextState(t *testing.T) {
 	})
 }
 
-func TestASaveIsRetriedAFewTimes(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		d := &depot{fail: func(_, try int) error {
-			if try < 3 {
-				return store503
-			}
-			return nil
-		}}
-		s := d.saver(time.Hour)
-		drive(t, s, 5, 20*time.Second)
-		if events := told(s); len(events) != 1 || events[0].Error != "" || len(d.warned) > 0 || len(d.images) != 3 {
-			t.Errorf("%d tries, events %+v, warned %q; want a success at the third", len(d.images), events, d.warned)
-		}
-		if apart := d.at[2].Sub(d.at[1]); apart <= d.at[1].Sub(d.at[0]) {
-			t.Errorf("tries at %v, want growing pauses", d.at)
-		}
-	})
-}
-
 // TestAConflictEndsTheSaving: it is told at once, and the last save is not tried
 // either.
 func TestAConflictEndsTheSaving(t *testing.T) {
@@ -287,43 +268,14 @@ func TestFinalWaitsForTheOneUnderWay(t *testing.T) {
 	}
 }
 
-// TestFinalOutwaitsTheService: until its context ends, and no longer.
-func TestFinalOutwaitsTheService(t *testing.T) {
-	for _, tt := range []struct {
-		name    string
-		healthy time.Duration
-		err     error
-		wants   bool
-	}{
-		{"comes back", 100 * time.Second, store503, true},
-		{"stays away", time.Hour, store503, false},
-		{"out of storage", time.Second, &artifacts.ServiceError{Op: "store artifact", Status: 403, Err: artifacts.ErrQuota}, false},
-		{"refused", time.Second, &artifacts.ServiceError{Op: "store artifact", Status: 401}, false},
-		{"not written", 100 * time.Second, errors.New("disk full"), false},
-	} {
-		synctest.Test(t, func(t *testing.T) {
-			began := time.Now()
-			d := &depot{fail: func(int, int) error {
-				if time.Since(began) < tt.healthy {
-					return tt.err
-				}
-				return nil
-			}}
-			ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
-			defer cancel()
-			event, err := d.saver(time.Minute).Final(ctx, 1)
-			if tt.wants != (err == nil) || !tt.wants && !errors.Is(err, tt.err) || (event.Error == "") != tt.wants {
-				t.Errorf("%s: Final = %+v, %v; want success: %t", tt.name, event, err, tt.wants)
-			}
-			if time.Since(began) > 3*time.Minute {
-				t.Errorf("%s: Final took %v", tt.name, time.Since(began))
-			}
-		})
-	}
+// TestTheLastSaveIsTriedOnce: the client of the service outwaits it, and there is
+// no second layer of retries around one upload.
+func TestTheLastSaveIsTriedOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := &depot{fail: func(int, int) error { return store503 }}
-		if _, err := d.saver(time.Minute).Final(context.Background(), 1); !errors.Is(err, store503) {
-			t.Errorf("without a deadline: %v", err)
+		event, err := d.saver(time.Minute).Final(t.Context(), 1)
+		if !errors.Is(err, store503) || event.Error == "" || !slices.Equal(d.images, []int{1}) {
+			t.Errorf("Final = %+v, %v after the saves %v; want the error of one", event, err, d.images)
 		}
 	})
 }

@@ -3,11 +3,14 @@ package keep
 import (
 	"cmp"
 	"context"
+	"errors"
+	"fmt"
 	"slices"
 	"time"
 
 	"github.com/raymond-action/raymond-action/artifacts"
 	"github.com/raymond-action/raymond-action/runner/checkpoint"
+	"github.com/raymond-action/raymond-action/state"
 )
 
 // maxReads is how many candidates are downloaded in search of a run's id.
@@ -20,19 +23,25 @@ type search struct {
 	left  time.Duration // for requests that look
 	found *Found
 
-	others []artifacts.Stored // of other runs, newest first
+	others *lists // of other runs, newest first; nil before they are asked for
 	runs   map[int64]artifacts.RunInfo
 	passed passedOver
+	gone   error // why the newest candidate of another run could not be read; nil if it could
 }
 
-// looking makes requests within the time that is left for looking.
+func newSearch(f *Finder, q Query) *search {
+	return &search{Finder: f, q: q, left: lookFor, found: &Found{}, runs: map[int64]artifacts.RunInfo{}}
+}
+
+// looking makes requests at the same time, each tried for a minute at most, within
+// the time that is left for looking.
 func (s *search) looking(ctx context.Context, do func(context.Context) error) error {
-	began := time.Now()
-	limited, cancel := context.WithTimeout(ctx, s.left)
+	began, limit := time.Now(), min(requestFor, s.left)
+	limited, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("no answer that is of use came within %v", limit))
 	defer cancel()
 	err := do(limited)
 	s.left = max(0, s.left-time.Since(began))
-	return sorted(err)
+	return err
 }
 
 // find fills in what is found.
@@ -48,19 +57,32 @@ func (s *search) find(ctx context.Context) error {
 	if err := s.lookElsewhere(ctx); err != nil {
 		return err
 	}
-	reads := len(s.found.Standing)
-	for rest := s.others; reads < maxReads; {
-		var group []candidate
-		var err error
-		if group, rest, err = s.nextGroup(ctx, rest); err != nil || len(group) == 0 {
-			return err
+	for at, reads := 0, len(s.found.Standing); reads < maxReads; {
+		group, err := s.nextGroup(ctx, &at)
+		done := err == nil && len(group) == 0
+		if len(group) > 0 {
+			reads += len(group)
+			done, err = s.try(ctx, group)
 		}
-		reads += len(group)
-		if done, err := s.try(ctx, group); done || err != nil {
+		switch {
+		case s.mayBeAnother(err):
+			s.gone = cmp.Or(s.gone, err)
+		case err != nil:
 			return err
+		case s.found.Manifest != nil:
+			return nil
+		case done:
+			return s.gone
 		}
 	}
-	return nil
+	return s.gone
+}
+
+// mayBeAnother reports whether an error is about a checkpoint that is there no
+// more, while one by its id is looked for: it may have been another run's.
+func (s *search) mayBeAnother(err error) bool {
+	var gone *Gone
+	return errors.As(err, &gone) && s.q.Mode != Auto && s.q.Mode != Require
 }
 
 // lookHere lists what the present workflow run has, oldest first.
@@ -69,11 +91,11 @@ func (s *search) lookHere(ctx context.Context) error {
 		return nil
 	}
 	return s.looking(ctx, func(ctx context.Context) error {
-		lists, err := ofEach(Names(s.q.Key), func(name string) ([]artifacts.Artifact, error) { return s.Service.List(ctx, name) })
+		answers, err := ofEach(Names(s.q.Key), func(name string) ([]artifacts.Artifact, error) { return s.Service.List(ctx, name) })
 		if err != nil {
-			return err
+			return s.sorted(forHere, "", err)
 		}
-		s.found.Standing = slices.Concat(lists[:]...)
+		s.found.Standing = slices.Concat(answers[:]...)
 		slices.SortFunc(s.found.Standing, func(a, b artifacts.Artifact) int { return cmp.Compare(a.ID, b.ID) })
 		return nil
 	})
@@ -97,79 +119,92 @@ func (s *search) groups(list []candidate) [][]candidate {
 	return slices.Collect(slices.Chunk(list, 1))
 }
 
-// lookElsewhere lists what other workflow runs have, newest first.
+// lookElsewhere begins to list what other workflow runs have.
 func (s *search) lookElsewhere(ctx context.Context) error {
 	if s.Archive == nil {
 		return &NoAccess{}
 	}
-	return s.looking(ctx, func(ctx context.Context) error {
-		lists, err := ofEach(Names(s.q.Key), func(name string) ([]artifacts.Stored, error) { return s.Archive.Find(ctx, name) })
-		if err != nil {
-			return err
-		}
-		for _, a := range slices.Concat(lists[:]...) {
-			if !a.Expired && !s.isOwn(a) {
-				s.others = append(s.others, a)
-			}
-		}
-		slices.SortFunc(s.others, func(a, b artifacts.Stored) int { return cmp.Compare(b.ID, a.ID) })
-		return s.learnWorkflow(ctx)
-	})
+	if s.others != nil {
+		return nil
+	}
+	s.others = newLists(s, Names(s.q.Key))
+	_, more, err := s.others.at(ctx, 0)
+	if err != nil || !more || s.q.Workflow != "" || s.q.RunID == 0 {
+		return err
+	}
+	// The environment does not tell the own workflow file.
+	own, err := s.run(ctx, s.q.RunID)
+	s.q.Workflow = own.Path
+	return s.sorted(forList, "", err)
 }
 
 // isOwn reports whether an artifact is of the present workflow run, whose results
 // service was asked. Gitea's tells nothing of earlier attempts of the run.
 func (s *search) isOwn(a artifacts.Stored) bool { return a.RunID == s.q.RunID && !s.q.Gitea }
 
-// learnWorkflow asks for the own workflow file where the environment is silent.
-func (s *search) learnWorkflow(ctx context.Context) error {
-	if s.q.Workflow != "" || s.q.RunID == 0 || len(s.others) == 0 {
-		return nil
-	}
-	own, err := s.run(ctx, s.q.RunID)
-	s.q.Workflow = own.Path
-	return err
-}
-
 // run asks for a workflow run once.
 func (s *search) run(ctx context.Context, id int64) (artifacts.RunInfo, error) {
 	if known, ok := s.runs[id]; ok {
 		return known, nil
 	}
-	info, err := s.Archive.Run(ctx, id)
+	var info artifacts.RunInfo
+	err := s.looking(ctx, func(ctx context.Context) (err error) {
+		info, err = s.Archive.Run(ctx, id)
+		return err
+	})
 	if err == nil {
 		s.runs[id] = info
 	}
 	return info, err
 }
 
-// nextGroup returns the next accepted candidate of a list, with those that are to
-// be read together with it, and what is left of the list.
-func (s *search) nextGroup(ctx context.Context, list []artifacts.Stored) (group []candidate, rest []artifacts.Stored, err error) {
-	for i, a := range list {
-		c, ok, err := s.accept(ctx, a)
-		if err != nil {
-			return nil, nil, err
+// near is how far after a candidate others of its workflow run are looked for that
+// are to be read together with it.
+const near = 300
+
+// nextGroup returns the next accepted candidate from a place of the list on, with
+// those that are to be read together with it, and moves the place.
+func (s *search) nextGroup(ctx context.Context, at *int) ([]candidate, error) {
+	for {
+		a, more, err := s.others.at(ctx, *at)
+		if err != nil || !more {
+			return nil, err
 		}
-		if !ok {
+		*at++
+		if s.others.taken[a.ID] {
 			continue
 		}
-		rest = list[i+1:]
-		if !s.q.SameIDs {
-			return []candidate{c}, rest, nil
+		c, ok, err := s.accept(ctx, a)
+		if err != nil {
+			return nil, err
 		}
-		group = append(group, c)
-		var others []artifacts.Stored
-		for _, b := range rest {
-			if b.RunID != a.RunID {
-				others = append(others, b)
-				continue
-			}
+		if ok {
+			return s.together(ctx, c, *at)
+		}
+	}
+}
+
+// together adds the others of a candidate's workflow run where only manifests tell
+// the newest of them.
+func (s *search) together(ctx context.Context, c candidate, at int) ([]candidate, error) {
+	group := []candidate{c}
+	if !s.q.SameIDs {
+		return group, nil
+	}
+	for i := at; i < at+near; i++ {
+		b, more, err := s.others.at(ctx, i)
+		if errors.Is(err, ErrBuried) || err == nil && !more {
+			break
+		}
+		if err != nil {
+			return nil, err
+		}
+		if b.RunID == c.run.ID {
+			s.others.taken[b.ID] = true
 			group = append(group, candidate{artifact: b.Artifact, stored: b, run: c.run})
 		}
-		return group, others, nil
 	}
-	return nil, nil, nil
+	return group, nil
 }
 
 // try reads a group of candidates and reports whether the search is over.
@@ -185,6 +220,9 @@ func (s *search) try(ctx context.Context, group []candidate) (bool, error) {
 	s.found.Manifest, s.found.Digest, s.found.Dir = &best.manifest, best.digest, best.dir
 	s.found.Artifact, s.found.InThisRun = best.artifact, best.run.ID == s.q.RunID
 	s.found.RunID, s.found.RunURL, s.found.RunStatus = best.run.ID, best.run.URL, best.run.Status
+	if s.found.InThisRun && best.manifest.Status == state.Running {
+		s.found.JobStatus = s.jobStatus(ctx, &best.manifest)
+	}
 	return true, nil
 }
 

@@ -75,6 +75,7 @@ type Slots struct {
 // mine is an artifact that we stored or adopted.
 type mine struct {
 	turn   int // order of age
+	name   string
 	digest string
 }
 
@@ -116,7 +117,7 @@ func (s *Slots) touchAll() {
 func (s *Slots) Stored() int { return int(s.stored.Load()) }
 
 func (s *Slots) learn(a artifacts.Artifact) {
-	s.known[a.ID] = mine{turn: s.turn, digest: a.Digest}
+	s.known[a.ID] = mine{turn: s.turn, name: a.Name, digest: a.Digest}
 	s.turn++
 }
 
@@ -198,6 +199,8 @@ func (s *Slots) recognise(a artifacts.Artifact) error {
 	digest, doubtful := s.doubtful[a.Name]
 	switch {
 	case known && (a.Digest == "" || ours.digest == "" || a.Digest == ours.digest):
+	case a.Digest != "" && s.isOurs(a):
+		s.learn(a)
 	case doubtful && (a.Digest == "" || a.Digest == digest):
 		s.learn(a)
 		delete(s.doubtful, a.Name)
@@ -207,6 +210,17 @@ func (s *Slots) recognise(a artifacts.Artifact) error {
 		return &Conflict{a.Name, a.ID, "it was stored by somebody else in this workflow run; " + ownKeys}
 	}
 	return nil
+}
+
+// isOurs reports whether this run has stored the content of an artifact under its
+// name: a service that is asked to finish a store a second time makes two of it.
+func (s *Slots) isOurs(a artifacts.Artifact) bool {
+	for _, m := range s.known {
+		if m.name == a.Name && m.digest == a.Digest {
+			return true
+		}
+	}
+	return false
 }
 
 // refusedWaits are the pauses after which a name that was refused right after its

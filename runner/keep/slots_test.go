@@ -54,7 +54,7 @@ func TestWhatOthersStoreIsAConflict(t *testing.T) {
 		{"slot to be written", func(s *artifactstest.Server) { s.Put(artifactstest.Stored{Run: 7, Name: keep.Names(key)[2]}) }},
 		{"another slot", func(s *artifactstest.Server) { s.Put(artifactstest.Stored{Run: 7, Name: keep.Names(key)[0]}) }},
 		{"second of one name", func(s *artifactstest.Server) {
-			s.Put(artifactstest.Stored{Run: 7, Name: keep.Names(key)[1], Content: []byte("generation 1")})
+			s.Put(artifactstest.Stored{Run: 7, Name: keep.Names(key)[1], Content: []byte("generation 1 of another")})
 		}},
 		{"being stored", func(s *artifactstest.Server) {
 			s.Fail(artifactstest.Fault{Op: "CreateArtifact", Times: 9, Status: 409, Body: `{"msg":"exists"}`})
@@ -75,6 +75,25 @@ func TestWhatOthersStoreIsAConflict(t *testing.T) {
 		if after := len(s.All()); after != before {
 			t.Errorf("%s: %d artifacts before, %d after", tt.name, before, after)
 		}
+	}
+}
+
+// TestASecondOfOurOwnIsOurs: a service that was asked twice to finish one store
+// may make two artifacts of it. Both are replaced in their turn.
+func TestASecondOfOurOwnIsOurs(t *testing.T) {
+	s := artifactstest.New(t)
+	slots := slotsOf(runtimeOf(t, s, 7))
+	if err := store(t.Context(), slots, 1); err != nil {
+		t.Fatal(err)
+	}
+	s.Put(artifactstest.Stored{Run: 7, Name: keep.Names(key)[1], Content: []byte("generation 1")})
+	for g := 2; g < 6; g++ {
+		if err := store(t.Context(), slots, g); err != nil {
+			t.Fatalf("generation %d: %v", g, err)
+		}
+	}
+	if n := len(s.All()); n != 3 {
+		t.Errorf("%d artifacts after five generations, want the three slots", n)
 	}
 }
 

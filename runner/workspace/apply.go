@@ -79,7 +79,7 @@ func (w *restorer) noteFiltered(ctx context.Context, t *treePlan) error {
 	}
 	filters, err := w.filtered(ctx, t.dir, stored)
 	if err == nil && len(filters) > 0 {
-		w.note("%s: %d files with a git filter, such as those of git LFS, are as git stores them (one is %q)",
+		w.note("%s: what has a git filter, as with git LFS, is as git stores it (files: %d, one is %q)",
 			t.dir, len(filters), slices.Sorted(maps.Keys(filters))[0])
 	}
 	return err

@@ -30,7 +30,11 @@ func (g *Git) Extract(ctx context.Context, c Committed, to string) error {
 	if !isFullName(c.Commit) {
 		return errors.New("the commit is not named in full")
 	}
-	data, err := t.output(ctx, call{dir: c.Dir}, "archive", "--format=tar", c.Commit, "--", filepath.ToSlash(c.Name))
+	args := []string{"archive", "--format=tar", c.Commit}
+	if c.Name != "." {
+		args = append(args, "--", filepath.ToSlash(c.Name))
+	}
+	data, err := t.output(ctx, call{dir: c.Dir}, args...)
 	if err != nil {
 		return err
 	}

@@ -335,7 +335,7 @@ func TestFilteredFilesOfAnotherCommitAreNamed(t *testing.T) {
 	git(t, other.checkout(), "push", "-q", "origin", "main")
 	here := clone(t, remote)
 	_, restored := moveTo(t, old, here, head(t, old.checkout()), old.checkout())
-	if notes := strings.Join(restored.Notes, "\n"); !strings.Contains(notes, `1 files with a git filter`) || !strings.Contains(notes, `"x.bin"`) {
+	if notes := strings.Join(restored.Notes, "\n"); !strings.Contains(notes, `(files: 1, one is `) || !strings.Contains(notes, `"x.bin"`) {
 		t.Errorf("notes: got %q, want one on the file with a filter", notes)
 	}
 	same(t, old.checkout(), here.checkout())

@@ -50,6 +50,22 @@ func Trees(from string) ([]Tree, error) {
 	return trees, nil
 }
 
+// Names returns the names without which a save can't be restored: those of its
+// fields, its directories and its branches.
+func Names(from string) ([]string, error) {
+	x, err := readIndex(from)
+	names := []string{"repositories", "branches", "operation", "shallow"}
+	for _, r := range x.Repositories {
+		for _, b := range r.Branches {
+			names = append(names, b.Name)
+		}
+		for _, t := range r.Trees {
+			names = append(names, t.Dir, t.Branch, t.Operation)
+		}
+	}
+	return names, err
+}
+
 // index is index.json.
 type index struct {
 	Schema       int          `json:"schema"`

@@ -2,7 +2,6 @@ package workspace
 
 import (
 	"context"
-	"encoding/base64"
 	"errors"
 	"fmt"
 	"net/url"
@@ -58,12 +57,7 @@ func (w *restorer) fetch(ctx context.Context, p *plan, ids []string) error {
 // origin is. The empty value takes back a header that the checkout may have kept:
 // GitHub refuses two.
 func (w *restorer) credentials(origin string) []setting {
-	if w.Token == "" || !isBelow(origin, w.ServerURL) {
-		return nil
-	}
-	key := "http." + strings.TrimSuffix(w.ServerURL, "/") + "/.extraheader"
-	secret := base64.StdEncoding.EncodeToString([]byte("x-access-token:" + w.Token))
-	return []setting{{key, ""}, {key, "AUTHORIZATION: basic " + secret}}
+	return tokenFor(origin, w.ServerURL, w.Token)
 }
 
 // isBelow reports whether an address is one of a server's.

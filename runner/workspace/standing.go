@@ -76,7 +76,7 @@ func (w *saver) scan(ctx context.Context, s *source, at *standing) error {
 		s.note("%s: its stash is not kept", s.top)
 	}
 	if at.others > 0 {
-		s.note("%s: %d branches with odd names are not kept", s.top, at.others)
+		s.note("%s: branches with odd names are not kept (%d)", s.top, at.others)
 	}
 	return nil
 }

@@ -1,0 +1,354 @@
+package workspace
+
+import (
+	"context"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Past is a part of a repository as it was at a commit, and what makes the commit
+// believable: its name came from elsewhere, and a server hands out by its name what
+// anybody has pushed to a fork.
+type Past struct {
+	Dir    string // a directory of the checkout
+	Commit string // the full name of the commit
+	Name   string // of a file or folder in the repository; "." for all of it
+	// Trusted are commits that are believed, with all that they were made on, and
+	// Refs are those of the repository that are ("refs/heads/main").
+	Trusted, Refs []string
+	// IsOwn tells of a commit that is on none of them whether it is believed; nil: it
+	// is not.
+	IsOwn func(ctx context.Context, commit string) bool
+	// Repository is the "owner/name" of the repository on the server at ServerURL, to
+	// which alone Token is shown. Where the checkout is of another server, its origin
+	// is asked.
+	Repository, ServerURL, Token string
+	Temp                         string // an existing folder for what is needed meanwhile
+}
+
+// NotOurs says that a commit is not in the history that is believed.
+type NotOurs struct{ Commit string }
+
+// Error implements error.
+func (e *NotOurs) Error() string {
+	return "commit " + e.Commit + " is not in the history of this workflow's own branch"
+}
+
+// Recall writes a part of a past commit below to, as Extract does. What the checkout
+// has is taken from there if it is complete, all else from the server; either is
+// checked object by object. It fails with *NotOurs for a commit that can be had and
+// isn't believed.
+func (g *Git) Recall(ctx context.Context, p Past, to string) error {
+	if !isFullName(p.Commit) {
+		return errors.New("the commit is not named in full")
+	}
+	t, err := g.open("https:http:ssh:git:file")
+	if err != nil {
+		return err
+	}
+	// Git must not look for what a filter left out: it would ask again and again.
+	t.env = append(t.env, "GIT_NO_LAZY_FETCH=1")
+	ctx, cancel := context.WithTimeoutCause(ctx, recallWithin, fmt.Errorf("git took more than %v", recallWithin))
+	defer cancel()
+	temp, err := os.MkdirTemp(p.Temp, "raymond-past-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(temp)
+	r := &recaller{tool: t, Past: p, temp: temp}
+	sources, err := r.sources(ctx)
+	if err != nil {
+		return err
+	}
+	var errs []error
+	for _, s := range sources {
+		err := r.from(ctx, s, to)
+		if err == nil || ctx.Err() != nil {
+			return err
+		}
+		errs = append(errs, fmt.Errorf("%s: %w", s.name, err))
+	}
+	var foreign *NotOurs
+	if errors.As(errors.Join(errs...), &foreign) {
+		return foreign
+	}
+	if len(errs) == 1 {
+		return errs[0]
+	}
+	return fmt.Errorf("%w; %w", errs[0], errs[1])
+}
+
+// recallWithin is how long it may take to get a past commit.
+const recallWithin = 5 * time.Minute
+
+// recaller finds one past commit.
+type recaller struct {
+	*tool
+	Past
+	temp string
+	made int // repositories so far
+}
+
+// supplier is where commits are fetched from.
+type supplier struct {
+	name     string // for people
+	url      string
+	settings []setting
+	options  []string
+	isServer bool
+}
+
+// local is how a checkout is asked: it belongs to whoever made it, and may be asked
+// for any commit.
+const local = "git -c safe.directory=* -c uploadpack.allowFilter=true -c uploadpack.allowAnySHA1InWant=true upload-pack"
+
+// sources are the checkout, unless it has only a part of the history, and the
+// repository on the server.
+func (r *recaller) sources(ctx context.Context) ([]supplier, error) {
+	top, err := r.output(ctx, call{dir: r.Dir}, "rev-parse", "--show-toplevel")
+	if err != nil {
+		return nil, err
+	}
+	out, _ := r.output(ctx, call{dir: r.Dir}, "remote", "get-url", "origin") // one without is asked for nothing
+	origin := strings.TrimSpace(string(out))
+	if origin == "" || isBelow(origin, r.ServerURL) || isSecureShell(origin, r.ServerURL) {
+		origin = strings.TrimSuffix(r.ServerURL, "/") + "/" + r.Repository
+	}
+	all := []supplier{{name: "the server", url: origin, settings: tokenFor(origin, r.ServerURL, r.Token), isServer: true}}
+	out, err = r.output(ctx, call{dir: r.Dir}, "rev-parse", "--is-shallow-repository")
+	if err == nil && strings.TrimSpace(string(out)) == "false" {
+		here := url.URL{Scheme: "file", Path: "/" + strings.TrimPrefix(strings.TrimSuffix(string(top), "\n"), "/")}
+		all = slices.Insert(all, 0, supplier{name: "the checkout", url: here.String(), options: []string{"--upload-pack=" + local}})
+	}
+	return all, nil
+}
+
+// isSecureShell reports whether an address is one of a server's by SSH, for which a
+// job has no key: git@github.com:owner/name.
+func isSecureShell(address, server string) bool {
+	u, err := url.Parse(server)
+	return err == nil && u.Host != "" && (strings.HasPrefix(address, "git@"+u.Hostname()+":") || strings.HasPrefix(address, "ssh://git@"+u.Hostname()))
+}
+
+// tokenFor are the settings that show a token to a server, when an address is one of
+// its own.
+func tokenFor(address, server, token string) []setting {
+	if token == "" || !isBelow(address, server) {
+		return nil
+	}
+	key := "http." + strings.TrimSuffix(server, "/") + "/.extraheader"
+	secret := base64.StdEncoding.EncodeToString([]byte("x-access-token:" + token))
+	return []setting{{key, ""}, {key, "AUTHORIZATION: basic " + secret}}
+}
+
+// from does it with one source.
+func (r *recaller) from(ctx context.Context, s supplier, to string) error {
+	history, err := r.repository(ctx)
+	if err != nil {
+		return err
+	}
+	// Commits without files: those are many.
+	if err := r.fetch(ctx, s, history, "--filter=tree:0", r.Commit); err != nil {
+		return err
+	}
+	tips := slices.Clone(r.Trusted)
+	for _, id := range r.Trusted {
+		_ = r.fetch(ctx, s, history, "--filter=tree:0", id) // what can't be had proves nothing
+	}
+	for i, ref := range r.Refs {
+		tip := fmt.Sprintf("refs/tips/%d", i)
+		if s.isServer && r.fetch(ctx, s, history, "--filter=tree:0", ref+":"+tip) == nil {
+			tips = append(tips, tip)
+		}
+	}
+	believed, err := r.isBelieved(ctx, history, tips)
+	if err != nil {
+		return err
+	}
+	if !believed {
+		return &NotOurs{r.Commit}
+	}
+	return r.extract(ctx, s, to)
+}
+
+// repository makes an empty one, of our own.
+func (r *recaller) repository(ctx context.Context) (string, error) {
+	r.made++
+	dir := filepath.Join(r.temp, fmt.Sprint(r.made))
+	format := "sha1"
+	if isID(r.Commit, "sha256") {
+		format = "sha256"
+	}
+	return dir, r.run(ctx, call{dir: r.temp}, "init", "--quiet", "--bare", "--template=", "--object-format="+format, dir)
+}
+
+func (r *recaller) fetch(ctx context.Context, s supplier, into string, args ...string) error {
+	all := []string{"fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-gc", "--no-recurse-submodules"}
+	options := slices.DeleteFunc(slices.Clone(args), func(a string) bool { return !strings.HasPrefix(a, "--") })
+	wants := slices.DeleteFunc(slices.Clone(args), func(a string) bool { return strings.HasPrefix(a, "--") })
+	settings := append([]setting{{"fetch.fsckObjects", "false"}}, s.settings...)
+	return r.run(ctx, call{dir: into, settings: settings}, slices.Concat(all, s.options, options, []string{"--", s.url}, wants)...)
+}
+
+// isBelieved reports whether the commit is in the history of a tip, or merges
+// commits that are.
+func (r *recaller) isBelieved(ctx context.Context, history string, tips []string) (bool, error) {
+	if ok, err := r.isOurs(ctx, history, r.Commit, tips); ok || err != nil {
+		return ok, err
+	}
+	out, err := r.output(ctx, call{dir: history}, "rev-list", "--parents", "--no-walk", r.Commit)
+	if err != nil {
+		return false, err
+	}
+	names := strings.Fields(string(out))
+	if len(names) < 3 { // itself and two parents
+		return false, nil
+	}
+	for _, parent := range names[1:] {
+		if ok, err := r.isOurs(ctx, history, parent, tips); !ok || err != nil {
+			return false, err
+		}
+	}
+	return true, nil
+}
+
+func (r *recaller) isOurs(ctx context.Context, history, commit string, tips []string) (bool, error) {
+	for _, tip := range tips {
+		err := r.run(ctx, call{dir: history}, "merge-base", "--is-ancestor", commit, tip)
+		if err == nil {
+			return true, nil
+		}
+		if ctx.Err() != nil {
+			return false, err
+		}
+	}
+	return r.IsOwn != nil && r.IsOwn(ctx, commit), nil
+}
+
+// extract gets the files, and no more of the commit than is needed for them.
+func (r *recaller) extract(ctx context.Context, s supplier, to string) error {
+	files, err := r.repository(ctx)
+	if err != nil {
+		return err
+	}
+	if err := r.fetch(ctx, s, files, "--depth=1", "--filter=blob:none", r.Commit); err != nil {
+		return err
+	}
+	entries, err := r.entries(ctx, files)
+	if err != nil {
+		return err
+	}
+	args := []string{"--filter=blob:none"}
+	for _, e := range entries {
+		if !slices.Contains(args, e.id) {
+			args = append(args, e.id)
+		}
+	}
+	// A server that knows no filters has sent them already, and does so again.
+	if err := r.fetch(ctx, s, files, args...); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(to, 0o700); err != nil {
+		return err
+	}
+	root, err := os.OpenRoot(to)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	for _, e := range entries {
+		if err := r.writeOut(ctx, files, root, e); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// recalled is a file of a commit.
+type recalled struct {
+	mode fs.FileMode
+	id   string
+	path string
+}
+
+// entries are the regular files of the part. Links are left out: where they lead is
+// not the commit's.
+func (r *recaller) entries(ctx context.Context, files string) ([]recalled, error) {
+	args := []string{"ls-tree", "-r", "-z", r.Commit}
+	if r.Name != "." {
+		args = append(args, "--", r.Name)
+	}
+	out, err := r.output(ctx, call{dir: files}, args...)
+	if err != nil {
+		return nil, err
+	}
+	var list []recalled
+	for _, line := range strings.Split(string(out), "\x00") {
+		about, path, _ := strings.Cut(line, "\t")
+		fields := strings.Fields(about) // mode, type and id
+		if len(fields) != 3 || fields[0] != "100644" && fields[0] != "100755" {
+			continue
+		}
+		e := recalled{mode: 0o644, id: fields[2], path: path}
+		if fields[0] == "100755" {
+			e.mode = 0o755
+		}
+		list = append(list, e)
+	}
+	switch {
+	case len(list) == 0:
+		return nil, fmt.Errorf("commit %s has no %q", r.Commit, r.Name)
+	case len(list) > maxRecalled:
+		return nil, fmt.Errorf("%q of commit %s has %d files, more than %d", r.Name, r.Commit, len(list), maxRecalled)
+	}
+	return list, nil
+}
+
+// maxRecalled is how many files a workflow may have, as when it is started.
+const maxRecalled = 1000
+
+func (r *recaller) writeOut(ctx context.Context, files string, root *os.Root, e recalled) error {
+	if err := root.MkdirAll(path.Dir(e.path), 0o700); err != nil {
+		return err
+	}
+	f, err := root.OpenFile(e.path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, e.mode)
+	if err != nil {
+		return err
+	}
+	err = r.run(ctx, call{dir: files, out: f}, "cat-file", "blob", e.id)
+	return errors.Join(err, f.Close())
+}
+
+// Place is where a file or folder of a worktree is in its repository.
+type Place struct {
+	Commit string // that is checked out
+	Path   string // in the repository; "." for its top
+}
+
+// Locate finds out where a file or folder is in its repository; the zero Place where
+// it is in none, or nothing is committed.
+func (g *Git) Locate(ctx context.Context, path string) Place {
+	t, err := g.open("none")
+	if err != nil {
+		return Place{}
+	}
+	dir, name := path, ""
+	if info, err := os.Stat(path); err != nil || !info.IsDir() {
+		dir, name = filepath.Split(path)
+	}
+	out, err := t.output(ctx, call{dir: dir}, "rev-parse", "--show-prefix", "HEAD^{commit}")
+	prefix, commit, ok := strings.Cut(strings.TrimSuffix(string(out), "\n"), "\n")
+	if err != nil || !ok || !isFullName(commit) {
+		return Place{}
+	}
+	return Place{Commit: commit, Path: filepath.ToSlash(filepath.Clean(filepath.Join(filepath.FromSlash(prefix), name)))}
+}
