@@ -34,13 +34,13 @@ func Draw(w *protocol.Workflow, p *Path) string {
 func (d *drawing) rest(states, lines int) {
 	var parts []string
 	if d.idle > 0 {
-		parts = append(parts, fmt.Sprintf("%d states that did not run", d.idle))
+		parts = append(parts, counted(d.idle, "state")+" that did not run")
 	}
 	if states > 0 {
-		parts = append(parts, fmt.Sprintf("%d states", states))
+		parts = append(parts, counted(states, "state"))
 	}
 	if lines > 0 {
-		parts = append(parts, fmt.Sprintf("%d arrows", lines))
+		parts = append(parts, counted(lines, "arrow"))
 	}
 	if len(parts) > 0 {
 		fmt.Fprintf(&d.b, "    more[\"not shown: %s\"]\n", strings.Join(parts, ", "))
@@ -248,4 +248,12 @@ func (d *drawing) styles() {
 			fmt.Fprintf(&d.b, "    class %s %s\n", strings.Join(ids, ","), def[0])
 		}
 	}
+}
+
+// counted words a number of things.
+func counted(n int, thing string) string {
+	if n == 1 {
+		return "1 " + thing
+	}
+	return fmt.Sprintf("%d %ss", n, thing)
 }

@@ -1,11 +1,9 @@
 package report
 
 import (
-	"cmp"
 	"crypto/sha256"
 	"fmt"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -35,6 +33,9 @@ type JobLog interface {
 	// Paint is Print for a line in which stand colours, and no sequences that
 	// others wrote.
 	Paint(line string)
+	// Say is Paint for a line of our own words, in which others chose no more than
+	// names.
+	Say(line string)
 	// Group opens a group of lines; there is never one open already.
 	Group(title string)
 	EndGroup()
@@ -46,8 +47,6 @@ type AnnotationOptions struct {
 	// Scope returns the path of a state's file relative to the repository, ""
 	// when it has none there; nil stands for a Scope that never has one.
 	Scope func(state string) (file string)
-	// Resume says in one line how to go on with a run that is not completed.
-	Resume string
 }
 
 // What GitHub shows: of each level ten annotations of a step, and of each the
@@ -55,6 +54,7 @@ type AnnotationOptions struct {
 const (
 	mostOfALevel   = 10
 	mostAnnotation = 4000
+	mostWritten    = 3400 // of what a script wrote
 	mostTitle      = 200
 )
 
@@ -75,6 +75,10 @@ type Annotations struct {
 	reminders map[string]*state.Reminder
 	verdicts  map[string]string
 	gaveUp    map[string]string
+	outputs   map[string]outputs // of the last state
+	// ending is how the run went, when it waits for what can be done next.
+	ending *Annotation
+	isOver bool // the run is at rest
 }
 
 // level is what was told of one level.
@@ -96,7 +100,7 @@ func NewAnnotations(log JobLog, o AnnotationOptions) *Annotations {
 	return &Annotations{
 		log: log, o: o, levels: map[string]*level{}, seen: map[[sha256.Size]byte]bool{},
 		reminders: map[string]*state.Reminder{}, gaveUp: map[string]string{},
-		verdicts: map[string]string{},
+		verdicts: map[string]string{}, outputs: map[string]outputs{},
 	}
 }
 
@@ -104,14 +108,14 @@ func NewAnnotations(log JobLog, o AnnotationOptions) *Annotations {
 func (a *Annotations) Report(e state.Event) error {
 	switch b := e.Body.(type) {
 	case *state.RunStarted:
-		a.budget = b.BudgetUSD
+		a.budget, a.isOver = b.BudgetUSD, false
 	case *state.StateStarted:
 		delete(a.reminders, e.Agent)
 		delete(a.verdicts, e.Agent)
 	case *state.Reminder:
 		a.reminders[e.Agent] = b
 	case *state.Retry:
-		a.warn(e, "was tried again", b.Error)
+		a.retry(e, b)
 	case *state.NodeAttempt:
 		a.judge(e, b)
 	case *state.StateFinished:
@@ -121,16 +125,31 @@ func (a *Annotations) Report(e state.Event) error {
 	case *state.AgentFinished:
 		delete(a.gaveUp, e.Agent)
 		a.fail(e, b.Error)
+		delete(a.outputs, e.Agent)
 	case *state.Limit:
 		a.limit(b)
 	case *state.Checkpoint:
 		a.checkpoint(b)
 	case *state.RunFinished:
+		a.isOver = true
 		a.end(b)
 		// What follows may take long, as the last upload, and be cut off.
-		a.closeLevel(LevelError)
+		if a.ending == nil || a.ending.Level != LevelError {
+			a.closeLevel(LevelError)
+		}
 	}
 	return nil
+}
+
+// retry warns of an invocation that is tried again; of an outage of the service
+// once.
+func (a *Annotations) retry(e state.Event, b *state.Retry) {
+	switch {
+	case !b.Service:
+		a.warn(e, "was tried again", b.Error)
+	case b.N == 1:
+		a.warn(e, "waits for the service", b.Error)
+	}
 }
 
 // Annotate tells an annotation that is no event, as a problem of a workflow,
@@ -164,8 +183,10 @@ func (a *Annotations) Annotate(n Annotation) {
 	}
 }
 
-// Close tells the tenth of each level.
+// Close tells how the run went, if nobody knew what can be done next, and the
+// tenth of each level.
 func (a *Annotations) Close() error {
+	a.tellEnding("")
 	for _, name := range []string{LevelError, LevelWarning, LevelNotice} {
 		a.closeLevel(name)
 	}
@@ -209,24 +230,29 @@ func (a *Annotations) fail(e state.Event, fault string) {
 		return
 	}
 	n := a.about(LevelError, e, "failed")
-	n.Text = fault
+	wrote := a.outputs[e.Agent]
+	n.Text = Unfold(wrote.without(fault))
+	wrote.each(func(name, text string) {
+		n.Text += "\n" + name + ":\n" + after(text, mostWritten/wrote.count())
+	})
 	if verdict := a.verdicts[e.Agent]; verdict != "" {
 		n.Text += "\n" + verdict
 	}
 	if n.File != "" {
-		n.Line = lineIn(fault, e.State)
+		n.Line = lineIn(fault+"\n"+wrote.stderr, e.State)
 	}
 	a.Annotate(n)
 }
 
 func (a *Annotations) finish(e state.Event, b *state.StateFinished) {
 	if len(b.Denied) > 0 {
-		a.warn(e, "was refused the use of tools", deniedText(b.Denied))
+		a.warn(e, "was refused the use of tools", deniedText(refusals(b)))
 	}
-	if last := a.reminders[e.Agent]; last != nil && !b.OK && strings.HasSuffix(b.Error, fmt.Sprintf("(after %d reminders)", last.N)) {
+	if last := a.reminders[e.Agent]; last != nil && !b.OK && strings.HasSuffix(b.Error, "(after "+count(last.N, "reminder")+")") {
 		a.usedUp(e, last)
 	}
 	delete(a.reminders, e.Agent)
+	a.outputs[e.Agent] = outputsOf(b)
 	if !b.OK {
 		a.gaveUp[e.Agent] = b.Error
 	}
@@ -270,13 +296,15 @@ func failedOutput(b *state.NodeAttempt) string {
 // mostDenied is how many refused tool uses a warning names.
 const mostDenied = 20
 
-func deniedText(all []string) string {
+func deniedText(denied []state.Refusal) string {
 	var b strings.Builder
-	denied := slices.Compact(slices.Sorted(slices.Values(all)))
-	for _, use := range denied[:min(len(denied), mostDenied)] {
-		b.WriteString(cut(use, widestRefused))
-		if rules := allowRules(use); len(rules) > 0 {
-			b.WriteString("; to allow it: allowed-tools: " + strings.Join(rules, ", "))
+	for _, r := range denied[:min(len(denied), mostDenied)] {
+		b.WriteString(cut(r.Use, widestRefused))
+		if r.Reason != "" {
+			b.WriteString(": " + strings.TrimRight(r.Reason, "."))
+		}
+		if intro, setting := remedy(r); setting != "" {
+			b.WriteString("; " + intro + setting)
 		}
 		b.WriteByte('\n')
 	}
@@ -296,48 +324,17 @@ func (a *Annotations) limit(b *state.Limit) {
 		return
 	}
 	title := fmt.Sprintf("%d %% of the budget is spent", int(b.Value/b.Max*100))
-	a.Annotate(Annotation{Level: LevelWarning, Title: title, Text: fmt.Sprintf("$%.2f of $%.2f", b.Value, b.Max)})
+	a.Annotate(Annotation{Level: LevelWarning, Title: title, Text: fmt.Sprintf("%s of $%.2f", b.Spent(), b.Max)})
 }
 
 func (a *Annotations) checkpoint(b *state.Checkpoint) {
 	if b.Error == "" {
 		return
 	}
-	a.Annotate(Annotation{Level: LevelWarning, Title: "a checkpoint was not stored in " + name(b.Store), Text: b.Error})
-}
-
-// end tells how the run went.
-func (a *Annotations) end(b *state.RunFinished) {
-	n := Annotation{Level: LevelNotice, Title: a.headline(b), Text: b.Reason}
-	switch b.Status {
-	case state.Completed:
-		n.Text = "without a result"
-		if b.Result != nil {
-			n.Text = cmp.Or(string(*b.Result), "with an empty result")
-		}
-	case state.Suspended:
-	case state.Failed:
-		// The failures of the agents have told why.
-		if l := a.levels[LevelError]; l == nil {
-			n.Level = LevelError
-		}
-	case state.Cancelled:
-		n.Level = LevelWarning
-	default:
-		n.Level = LevelError
+	if a.isOver {
+		return // the last one: the end of the step tells of it
 	}
-	if b.Status != state.Completed && a.o.Resume != "" {
-		n.Text = shorten(n.Text, mostAnnotation/2) + "\n" + onward(b, "", a.o.Resume)
-	}
-	a.Annotate(n)
-}
-
-func (a *Annotations) headline(b *state.RunFinished) string {
-	text := strings.ReplaceAll(name(string(b.Status)), "_", " ") + " in " + millis(b.DurationMS) + ", " + dollars(b.CostUSD)
-	if a.budget > 0 {
-		text += " of " + dollars(a.budget)
-	}
-	return text
+	a.Annotate(Annotation{Level: LevelWarning, Title: "a checkpoint could not be stored" + inStore(b), Text: b.Error})
 }
 
 // lineForms are how programs name a line of a file: a.sh:3, a.sh: line 3.

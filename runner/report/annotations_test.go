@@ -18,8 +18,8 @@ func TestAnnotationsGolden(t *testing.T) {
 	for _, name := range told {
 		t.Run(name, func(t *testing.T) {
 			var log jobLog
-			a := NewAnnotations(&log, AnnotationOptions{Scope: inWorkflows, Resume: "start the workflow again"})
-			replayFile(t, name, a)
+			a := NewAnnotations(&log, AnnotationOptions{Scope: inWorkflows})
+			replayFile(t, name, advised{a, "start the workflow again"})
 			closed(t, a)
 			golden(t, name+".annotations.txt", log.String())
 		})
@@ -104,11 +104,14 @@ func TestAnnotationTextIsCut(t *testing.T) {
 		for _, size := range []int{3980, 4001, 1 << 20} {
 			text := "begin" + strings.Repeat(filler, size/len(filler)) + "end"
 			var log jobLog
-			a := NewAnnotations(&log, AnnotationOptions{Resume: text})
+			a := NewAnnotations(&log, AnnotationOptions{})
 			for i := range 12 {
 				a.Annotate(Annotation{Level: LevelError, Title: text, Text: fmt.Sprint("begin", i, text)})
 			}
 			report(t, a, state.Event{Body: &state.RunFinished{Status: state.Failed, Reason: text}})
+			if err := a.Next(text); err != nil {
+				t.Fatal(err)
+			}
 			closed(t, a)
 			for _, n := range log.notes {
 				if utf8.RuneCountInString(n.Text) > 4000 || columns(n.Title) > 200 || !strings.HasPrefix(n.Text, "begin") ||
@@ -197,7 +200,7 @@ func TestWarnings(t *testing.T) {
 		"more than the budget": {[]state.Event{run(&state.Limit{Which: "budget", Value: 10.1, Max: 10})}, nil},
 		"the deadline":         {[]state.Event{run(&state.Limit{Which: "deadline", Value: 8, Max: 10})}, nil},
 		"a checkpoint":         {[]state.Event{run(&state.Checkpoint{Store: "artifact"})}, nil},
-		"a failed checkpoint":  {[]state.Event{run(&state.Checkpoint{Store: "artifact", Error: "503"})}, []string{"a checkpoint was not stored in artifact"}},
+		"a failed checkpoint":  {[]state.Event{run(&state.Checkpoint{Store: "artifact", Error: "503"})}, []string{"a checkpoint could not be stored in artifact"}},
 		"a state that gave up": {
 			[]state.Event{about(&state.StateFinished{Error: "max"}), about(&state.Transition{Tag: "reset", Target: "B.md"})},
 			[]string{"main in A.md was not done; on to B.md"},
@@ -228,36 +231,22 @@ func TestAFailureIsNoWarning(t *testing.T) {
 	}
 }
 
-// TestAllowRules has the rules that would have let a refused tool use pass.
-func TestAllowRules(t *testing.T) {
-	for use, want := range map[string]string{
-		"Bash(git push)":                           "Bash(git push:*)",
-		"Bash(git push origin main)":               "Bash(git push:*)",
-		"Bash(git commit -m \"a; b\" && rm x)":     "Bash(git commit:*)",
-		"Bash(perl -v)":                            "Bash(perl -v)",
-		"Bash(ls)":                                 "Bash(ls)",
-		"Bash(curl https://example.com)":           "Bash(curl https://example.com)",
-		"Bash(curl \"https://example.com\")":       "Bash(curl:*)",
-		"Bash(rm -rf \"$HOME\")":                   "Bash(rm -rf:*)",
-		"Bash(cd /x && go test ./... | tail -5)":   "Bash(cd /x) Bash(go test:*) Bash(tail -5)",
-		"Bash(echo hello; echo hello)":             "Bash(echo hello:*)",
-		"Bash(git pu…)":                            "Bash(git:*)",
-		"Bash(g…)":                                 "",
-		"Bash($(evil) git push)":                   "",
-		"Bash(A=1 git push)":                       "",
-		"Bash()":                                   "",
-		"Write(/etc/hosts)":                        "Edit(//etc/hosts)",
-		"Edit(/a b)":                               "Edit",
-		"Read(/etc/shadow)":                        "Read(//etc/shadow)",
-		"WebFetch(https://user@example.com:8/a)":   "WebFetch(domain:example.com)",
-		"WebFetch(not a url)":                      "WebFetch",
-		"WebSearch(x)":                             "WebSearch",
-		"mcp__github__create_issue({\"a\":\"b\"})": "mcp__github__create_issue",
-		"no tool at all":                           "",
-		"::error::x(y)":                            "",
-	} {
-		if got := strings.Join(allowRules(use), " "); got != want {
-			t.Errorf("rules for %q: %q, want %q", use, got, want)
-		}
+// TestRefusalsAreExplained: with the CLI's own reason, what would let the use pass,
+// and a warning of what lets everything pass; of what an earlier version wrote there
+// is the use alone.
+func TestRefusalsAreExplained(t *testing.T) {
+	got := deniedText(refusals(&state.StateFinished{
+		Denied: []string{"Bash(make)", "Bash(bash -c x)", "Bash(make)", "Bash(cd /)", "Read(/old)"},
+		Refusals: []state.Refusal{
+			{Use: "Bash(make)", Reason: "This command requires approval", Allow: []string{"Bash(make)", "Bash(x)"}},
+			{Use: "Bash(bash -c x)", Allow: []string{"Bash(bash -c:*)"}, AllowsAll: true},
+			{Use: "Bash(cd /)", Reason: "cd in '/' was blocked."},
+		},
+	}))
+	want := "Bash(make): This command requires approval; to allow it: allowed-tools: Bash(make), Bash(x)\n" +
+		"Bash(bash -c x); to allow it, and with it everything that it can be told to do: allowed-tools: Bash(bash -c:*)\n" +
+		"Bash(cd /): cd in '/' was blocked\nRead(/old)\n"
+	if got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/raymond-action/raymond-action/runner"
 	"github.com/raymond-action/raymond-action/state"
 )
 
@@ -33,6 +34,8 @@ type Console struct {
 	out    []byte // collected for one write
 	now    time.Time
 	ticked time.Time
+	isJob  bool // the result and the failures of agents stand apart
+	failed bool // an agent's failure was told
 	agents map[string]*agentView
 	atWork []*agentView // in the order in which they began
 	budget state.USD
@@ -44,12 +47,13 @@ type Console struct {
 // agentView is what the console remembers of an agent.
 type agentView struct {
 	id, state string
-	began     time.Time // the state execution
-	said      time.Time // the last line about it
-	note      string    // what it stumbles over, for the live line
-	spent     state.USD // in the states that ended
-	attempts  state.USD // in the attempts of the state under way
-	fault     string    // of the state that just failed
+	began     time.Time   // the state execution
+	said      time.Time   // the last line about it
+	note      string      // what it stumbles over, for the live line
+	spent     state.Spent // in the states that ended
+	attempts  state.Spent // in the attempts of the state under way
+	fault     string      // of the state that just failed
+	unseen    []line      // of a script's output, which a quiet reader sees if it fails
 	// ended is the line of a state that ended well. It waits for the transition,
 	// which the same step tells.
 	ended *line
@@ -98,6 +102,21 @@ func (c *Console) Note(agent, state, text string) error {
 	return c.flush()
 }
 
+// Doing prints a line that a script wrote, which is no event. A quiet reader sees
+// it when the script fails.
+func (c *Console) Doing(agent, stateName string, p runner.Progress) error {
+	if p.Text == "" {
+		return nil
+	}
+	l := line{agent: agent, state: stateName, mark: says, text: p.Text}
+	if v := c.view(agent); c.o.Quiet {
+		v.unseen = append(v.unseen, l)
+		return nil
+	}
+	c.print(l)
+	return c.flush()
+}
+
 // Tick redraws the live lines, or says which agents are still at work.
 func (c *Console) Tick(now time.Time) error {
 	last := c.ticked
@@ -135,14 +154,27 @@ func (c *Console) settle(e state.Event) {
 		c.settleAll()
 	case *state.Transition:
 	default:
-		if v, ok := c.agents[e.Agent]; ok {
+		v, ok := c.agents[e.Agent]
+		if _, ends := e.Body.(*state.AgentFinished); ok && !ends {
+			v.wait()
+		}
+		if ok {
 			c.settleOne(v)
 		}
 	}
 }
 
+// wait rewords the end of a state that has no attempts left, when neither the agent
+// failed nor another state came next: then the workflow suspends the run.
+func (v *agentView) wait() {
+	if v.ended != nil && v.ended.mark == gaveUp {
+		v.ended.mark, v.ended.rank, v.ended.text = mark(state.Suspended), usual, "no attempts left ("+exhausted+"): the agent waits"
+	}
+}
+
 func (c *Console) settleAll() {
 	for _, id := range slices.Sorted(maps.Keys(c.agents)) {
+		c.agents[id].wait()
 		c.settleOne(c.agents[id])
 	}
 }
@@ -154,6 +186,29 @@ func (c *Console) settleOne(v *agentView) {
 	}
 }
 
+// firstAgent is the agent whose result is that of the run.
+const firstAgent = "main"
+
+// last words how the run went.
+func (c *Console) last(b *state.RunFinished) line {
+	if c.isJob && c.failed && b.Status == state.Failed {
+		short := *b
+		short.Reason = whose(b.Reason)
+		b = &short
+	}
+	return lastLine(b, c.budget, c.o.WorkflowID)
+}
+
+// whose is the part of the reason of a failed run that names agent and state. Why
+// that one failed was told before.
+func whose(reason string) string {
+	who, _, ok := strings.Cut(reason, ": ")
+	if !ok || !strings.HasPrefix(who, "agent ") {
+		return reason
+	}
+	return who
+}
+
 // note remembers what an event says about an agent that goes on.
 func (c *Console) note(e state.Event) {
 	switch b := e.Body.(type) {
@@ -161,12 +216,12 @@ func (c *Console) note(e state.Event) {
 		c.budget = b.BudgetUSD
 	case *state.StateStarted:
 		v := c.view(e.Agent)
-		v.state, v.began, v.note, v.attempts, v.fault = e.State, e.Time, "", 0, ""
+		v.state, v.began, v.note, v.attempts, v.fault, v.unseen = e.State, e.Time, "", state.Spent{}, "", nil
 		c.rest(v)
 		c.atWork = append(c.atWork, v)
 	case *state.NodeAttempt:
 		v := c.view(e.Agent)
-		v.attempts += b.CostUSD
+		v.attempts = v.attempts.Plus(b.Spent())
 		v.note = "after " + count(b.Attempt, "attempt")
 	case *state.Retry:
 		c.view(e.Agent).note = fmt.Sprint("retry ", b.N)
@@ -182,7 +237,7 @@ func (c *Console) rest(v *agentView) {
 
 func (c *Console) end(e state.Event, b *state.StateFinished) {
 	v := c.view(e.Agent)
-	v.spent, v.attempts, v.fault = v.spent+b.CostUSD, 0, b.Error
+	v.spent, v.attempts, v.fault = v.spent.Plus(b.Spent()), state.Spent{}, b.Error
 	c.rest(v)
 	if len(b.Denied) > 0 {
 		c.print(line{agent: e.Agent, state: e.State, mark: refused, text: strings.Join(b.Denied, ", ")})
@@ -192,12 +247,22 @@ func (c *Console) end(e state.Event, b *state.StateFinished) {
 		v.ended = &l
 		return
 	}
+	for _, output := range v.unseen {
+		output.rank = vital
+		c.print(output)
+	}
+	v.unseen = nil
+	if l.mark == gaveUp {
+		v.ended = &l
+		return
+	}
 	c.print(l)
 }
 
 func (c *Console) move(e state.Event, b *state.Transition) {
 	v := c.view(e.Agent)
-	if v.ended == nil {
+	if v.ended == nil || v.ended.mark == gaveUp {
+		c.settleOne(v)
 		c.print(moveLine(e, b))
 		return
 	}
@@ -207,7 +272,12 @@ func (c *Console) move(e state.Event, b *state.Transition) {
 
 func (c *Console) finish(e state.Event, b *state.AgentFinished) {
 	v := c.view(e.Agent)
-	c.print(finishLine(e, b, v.fault != "" && v.fault == b.Error))
+	l := finishLine(e, b, v.fault != "" && v.fault == b.Error)
+	if c.isJob && e.Agent == firstAgent && b.Result != nil && *b.Result != "" {
+		l.text, l.isOurs = "with the result of the run", true
+	}
+	c.failed = c.failed || b.Error != ""
+	c.print(l)
 	delete(c.agents, e.Agent)
 }
 
@@ -218,11 +288,19 @@ func (c *Console) print(l line) {
 	}
 	c.agentColumn = max(c.agentColumn, min(columns(l.agent), widestColumn))
 	c.stateColumn = max(c.stateColumn, min(columns(l.state), widestColumn))
-	c.out = append(append(c.out, c.render(l)...), '\n')
+	if own, ok := c.w.(sayer); ok && l.isOwn() {
+		_ = c.flush() // which is no terminal's
+		own.Say(c.render(l))
+	} else {
+		c.out = append(append(c.out, c.render(l)...), '\n')
+	}
 	if v, ok := c.agents[l.agent]; ok {
 		v.said = c.now
 	}
 }
+
+// sayer is a writer that wants to know which lines are in our own words.
+type sayer interface{ Say(line string) }
 
 // least is the rank from which on this reader wants to see lines.
 func (c *Console) least() rank {

@@ -78,6 +78,22 @@ func (c *clocked) Report(e state.Event) error {
 
 func (c *clocked) Close() error { return nil }
 
+func (c *clocked) Next(text string) error { return c.to.(nexter).Next(text) }
+
+// advised says what can be done next at the end of a run that is not completed.
+type advised struct {
+	Reporter
+	text string
+}
+
+func (a advised) Report(e state.Event) error {
+	err := a.Reporter.Report(e)
+	if b, ok := e.Body.(*state.RunFinished); ok && err == nil && b.Status != state.Completed {
+		err = a.Reporter.(nexter).Next(a.text)
+	}
+	return err
+}
+
 func replayFile(t *testing.T, name string, to Reporter) {
 	t.Helper()
 	f, err := os.Open(filepath.Join("testdata", name+".jsonl"))
@@ -185,7 +201,7 @@ func atoi(t *testing.T, s string) int {
 func TestQuietSaysLittle(t *testing.T) {
 	for _, o := range []ConsoleOptions{{Quiet: true}, {Quiet: true, Terminal: true}} {
 		got := console(t, "forks", o, time.Second)
-		if want := "run   completed in 1h03m, $8.07 of $10.00, 5 states, 1 flake\n"; got != want {
+		if want := "run   completed in 1h03m, $8.07 of $10.00, 5 states, 1 state took more than one attempt\n"; got != want {
 			t.Errorf("console of %+v:\n got %q\nwant %q", o, got, want)
 		}
 	}
@@ -232,5 +248,29 @@ func TestFailureIsToldOnce(t *testing.T) {
 	want := "main  A.md      FAILED     0.0s  $0.0000  one\nmain  A.md      FAILED   two\n"
 	if got := out.String(); got != want {
 		t.Errorf("quiet console:\n got %q\nwant %q", got, want)
+	}
+}
+
+// TestAStateWithoutAttemptsIsToldByWhatFollows: on_exhausted says whether the agent
+// fails, goes on elsewhere, or waits for somebody to resume the run.
+func TestAStateWithoutAttemptsIsToldByWhatFollows(t *testing.T) {
+	about := func(body state.Body) state.Event {
+		return state.Event{Time: nine, Agent: "main", State: "A.md", Body: body}
+	}
+	for want, next := range map[string]state.Event{
+		"main  A.md      suspended  0.0s  $0.0000  no attempts left (max_ralph_iters_reached): the agent waits\n" +
+			"run   suspended in 0.0s, $0.0000, 0 states: state A.md of agent main has no attempts left (max_ralph_iters_reached)\n": {
+			Time: nine, Body: &state.RunFinished{Status: state.Suspended, Reason: "state A.md of agent main: " + exhausted},
+		},
+		"main  A.md      gave up    0.0s  $0.0000  max_ralph_iters_reached\nmain  A.md      moves":  about(&state.Transition{Tag: "reset", Target: "B.md", From: "A.md"}),
+		"main  A.md      gave up    0.0s  $0.0000  max_ralph_iters_reached\nmain  A.md      FAILED": about(&state.AgentFinished{Error: exhausted}),
+	} {
+		var out bytes.Buffer
+		c := NewConsole(&out, ConsoleOptions{})
+		report(t, c, about(&state.StateFinished{Error: exhausted}))
+		report(t, c, next)
+		if got := out.String(); !strings.HasPrefix(got, want) {
+			t.Errorf("console, then %T:\n got %q\nwant %q", next.Body, got, want)
+		}
 	}
 }

@@ -115,7 +115,7 @@ func (d *Debug) end(e state.Event, b *state.StateFinished) error {
 	}
 	a.ended = true
 	r := &a.result
-	r.OK, r.ExitCode, r.Signal, r.Finished = b.OK, &b.ExitCode, b.Signal, e.Time
+	r.OK, r.ExitCode, r.Signal, r.Finished = b.OK, b.ExitCode, b.Signal, e.Time
 	r.DurationMS, r.CostUSD, r.SessionID, r.Turns = b.DurationMS, b.CostUSD, b.SessionID, b.Turns
 	r.Denied, r.Error = b.Denied, b.Error
 	return d.write(a)

@@ -58,7 +58,8 @@ func TestDebugResultIsCompletedInSteps(t *testing.T) {
 	if got := tree(t, dir); got != "" {
 		t.Errorf("files before the end of the state: %s", got)
 	}
-	report(t, d, about(&state.StateFinished{Iteration: 41, Attempt: 3, ExitCode: -1, Signal: "killed", Error: "killed"}))
+	killed := -1
+	report(t, d, about(&state.StateFinished{Iteration: 41, Attempt: 3, ExitCode: &killed, Signal: "killed", Error: "killed"}))
 	file := filepath.Join(folder, "result.json")
 	got := content(t, file)
 	for _, want := range []string{`"exit_code": -1`, `"signal": "killed"`, `"ok": false`, `"denied": []`} {

@@ -134,9 +134,9 @@ func TestWords(t *testing.T) {
 		{millis(0), "0.0s"}, {millis(1249), "1.2s"}, {millis(59_949), "59.9s"}, {millis(59_950), "1m00s"},
 		{millis(184_499), "3m04s"}, {millis(3_599_600), "1h00m"}, {millis(3_725_000), "1h02m"}, {millis(360_000_000), "100h00m"},
 		{millis(-5), "0.0s"}, {clock(90 * time.Second), "1m30s"}, {clock(999 * time.Millisecond), "0s"}, {clock(-time.Hour), "0s"},
-		{dollars(0), "$0.0000"}, {dollars(12_340_000), "$0.0123"}, {dollars(12_350_000), "$0.0124"},
-		{dollars(999_949_999), "$0.9999"}, {dollars(999_950_000), "$1.00"}, {dollars(10 * state.Dollar), "$10.00"},
-		{dollars(1_234_567_890_123), "$1234.57"}, {dollars(-state.Dollar / 2), "-$0.5000"},
+		{state.USD(0).Dollars(), "$0.0000"}, {state.USD(12_340_000).Dollars(), "$0.0123"}, {state.USD(12_350_000).Dollars(), "$0.0124"},
+		{state.USD(999_949_999).Dollars(), "$0.9999"}, {state.USD(999_950_000).Dollars(), "$1.00"}, {state.USD(10 * state.Dollar).Dollars(), "$10.00"},
+		{state.USD(1_234_567_890_123).Dollars(), "$1234.57"}, {state.USD(-state.Dollar / 2).Dollars(), "-$0.5000"},
 		{count(1, "state"), "1 state"}, {count(0, "state"), "0 states"},
 	} {
 		if c.got != c.want {

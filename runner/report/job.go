@@ -16,11 +16,10 @@ type JobOptions struct {
 	WorkflowID string
 	Verbose    bool // also where agents work, what was stored, and far more lines of a state
 	Color      bool // never under NO_COLOR
-	// Spent is what the run has cost before its first event here.
-	Spent state.USD
-	// Resume says how to go on with the run. It is told at the end of one that
-	// is not completed.
-	Resume string
+	// Spent is what the run has cost before its first event here, and Unfinished the
+	// part of it that was spent in state executions which go on.
+	Spent      state.Spent
+	Unfinished []state.Unfinished
 }
 
 // Job tells a run in the log of a job: a line for each state that starts and
@@ -41,8 +40,9 @@ type Job struct {
 	now    time.Time
 	ticked time.Time
 	budget state.USD
-	spent  state.USD // in the states that ended, and before
-	warned state.USD // as a limit said
+	spent  state.Spent            // in the states that ended, and before
+	owed   map[string]state.Spent // of that, in executions that go on, by agent
+	warned state.Spent            // as a limit said
 	// words words the lines outside of groups.
 	words *Console
 }
@@ -55,8 +55,8 @@ type scene struct {
 	facts        string // to be told before anything else
 	opened       int    // how often its group was
 	doing
-	attempt int       // done so far
-	spent   state.USD // in them
+	attempt int         // done so far
+	spent   state.Spent // in them
 }
 
 const (
@@ -71,8 +71,12 @@ const (
 
 // NewJob returns a Job that writes to a job log.
 func NewJob(log JobLog, o JobOptions) *Job {
-	j := &Job{log: log, o: o, spent: o.Spent}
+	j := &Job{log: log, o: o, spent: o.Spent, owed: map[string]state.Spent{}}
+	for _, u := range o.Unfinished {
+		j.owed[u.Agent] = u.Spent()
+	}
 	j.words = NewConsole(inTheOpen{j}, ConsoleOptions{Width: jobWidth, Color: o.Color, Verbose: o.Verbose, WorkflowID: o.WorkflowID})
+	j.words.isJob = true
 	return j
 }
 
@@ -87,15 +91,23 @@ func (w inTheOpen) Write(text []byte) (int, error) {
 	return len(text), nil
 }
 
+// Say writes a line in which others chose no more than names.
+func (w inTheOpen) Say(line string) {
+	w.j.closeGroup()
+	w.j.log.Say(w.j.visible(line))
+}
+
 // print shows a line, of which others wrote no control character.
 func (j *Job) print(line string) {
 	if j.o.Color {
-		// Grey for dim, which GitHub's viewer does not show.
-		j.log.Paint(strings.ReplaceAll(line, "\x1b[2m", "\x1b[90m"))
+		j.log.Paint(j.visible(line))
 		return
 	}
 	j.log.Print(line)
 }
+
+// visible has grey for dim, which GitHub's viewer does not show.
+func (j *Job) visible(line string) string { return strings.ReplaceAll(line, "\x1b[2m", "\x1b[90m") }
 
 // Report implements Reporter.
 func (j *Job) Report(e state.Event) error {
@@ -107,7 +119,7 @@ func (j *Job) Report(e state.Event) error {
 		j.budget = b.BudgetUSD
 	case *state.Limit:
 		if b.Which == "budget" {
-			j.warned = state.USD(b.Value * float64(state.Dollar))
+			j.warned = b.Spent()
 		}
 	case *state.StateStarted:
 		return j.begin(e, b)
@@ -230,7 +242,7 @@ func (j *Job) play(s *scene, e state.Event) error {
 		j.tell(s, j.line(l.text))
 	case *state.NodeAttempt:
 		s.stumbled(text, j.now)
-		s.attempt, s.spent, s.shown = b.Attempt, s.spent+b.CostUSD, j.now
+		s.attempt, s.spent, s.shown = b.Attempt, s.spent.Plus(b.Spent()), j.now
 		for text := range strings.Lines(block(failedOutput(b))) {
 			j.tell(s, cutOutput(text, vitalText))
 		}
@@ -277,7 +289,8 @@ func (j *Job) dim(text string) string { return j.words.paint(began, text) }
 
 // end closes or prints the group of a state that ended.
 func (j *Job) end(e state.Event, b *state.StateFinished) {
-	j.spent += b.CostUSD
+	j.spent = j.spent.Plus(b.Spent().Minus(j.owed[e.Agent]))
+	delete(j.owed, e.Agent)
 	s := j.scene(e.Agent)
 	if s == nil {
 		return
@@ -286,7 +299,7 @@ func (j *Job) end(e state.Event, b *state.StateFinished) {
 	if !b.OK {
 		word = "failed"
 	}
-	j.leave(s, fmt.Sprintf("%s: %s after %s, %s", s.title(), word, millis(b.DurationMS), dollars(b.CostUSD)))
+	j.leave(s, fmt.Sprintf("%s: %s after %s, %s", s.title(), word, millis(b.DurationMS), b.Spent()))
 }
 
 // drop ends a scene that was cut off.
@@ -349,7 +362,7 @@ func (j *Job) group(title string, lines func()) {
 	j.log.EndGroup()
 }
 
-// finish tells how the run went and what to do next.
+// finish tells how the run went.
 func (j *Job) finish(b *state.RunFinished) error {
 	j.dropAll()
 	j.words.settleAll()
@@ -359,10 +372,18 @@ func (j *Job) finish(b *state.RunFinished) error {
 		}
 		j.group("result", func() { j.result(string(*b.Result)) })
 	}
-	j.words.print(lastLine(b, j.budget, ""))
-	if b.Status != state.Completed && j.o.Resume != "" {
-		j.words.print(line{agent: runAgent, mark: "to go on:", text: onward(b, "", j.o.Resume), rank: vital})
+	l := j.words.last(b)
+	l.uncut = "" // Next says it
+	j.words.print(l)
+	return j.words.flush()
+}
+
+// Next tells what can be done with the run.
+func (j *Job) Next(text string) error {
+	if text == "" {
+		return nil
 	}
+	j.words.print(line{agent: runAgent, mark: "next:", uncut: uncoded(text), rank: vital, isOurs: true})
 	return j.words.flush()
 }
 

@@ -35,10 +35,10 @@ func (j *Job) pulse(s *scene) string {
 	if s.attempt > 0 {
 		text += fmt.Sprintf(", attempt %d", s.attempt+1)
 	}
-	if spent := j.spentSoFar(); spent > 0 {
-		text += ", " + dollars(spent)
+	if spent := j.spentSoFar(); spent != (state.Spent{}) {
+		text += ", " + spent.String()
 		if j.budget > 0 {
-			text += " of " + dollars(j.budget)
+			text += " of " + j.budget.Dollars()
 		}
 		text += " spent"
 	}
@@ -54,10 +54,10 @@ func (j *Job) pulse(s *scene) string {
 
 // spentSoFar is what is known of the cost of the run: states that ended,
 // attempts, and what a limit said.
-func (j *Job) spentSoFar() state.USD {
+func (j *Job) spentSoFar() state.Spent {
 	sum := j.spent
 	for _, s := range j.scenes {
-		sum += s.spent
+		sum = sum.Plus(s.spent)
 	}
-	return max(sum, j.warned)
+	return sum.AtLeast(j.warned)
 }

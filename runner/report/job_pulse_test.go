@@ -47,7 +47,7 @@ var pulses = []struct {
 	{"beyond what is told", JobOptions{}, []deed{said("compiling"), goesOn(runner.Progress{Text: "line 501"})},
 		"working for 1m20s; last, 1m00s ago: line 501"},
 	{"a command that verifies", JobOptions{}, []deed{does("checking go test ./...")}, "working for 1m10s; checking go test ./... for 1m00s"},
-	{"the second attempt", JobOptions{Spent: state.Dollar},
+	{"the second attempt", JobOptions{Spent: state.Spent{USD: state.Dollar}},
 		[]deed{does("checking make"), happens(&state.NodeAttempt{Attempt: 1, CostUSD: state.Dollar / 2, Reason: "done_when_failed"})},
 		"working for 1m20s, attempt 2, $1.50 spent; last, 1m00s ago: verdict attempt 1 not done after 0.0s, $0.5000, done_when_failed"},
 	{"a budget", JobOptions{},
@@ -115,13 +115,13 @@ main  A.md      ok        1m10s  $0.0000
 func TestJobColours(t *testing.T) {
 	for _, name := range told {
 		var log, plain jobLog
-		o := JobOptions{WorkflowID: "review-1a2b3c4d", Resume: "start again"}
-		replayFile(t, name, &clocked{to: NewJob(&plain, o), every: 5 * time.Second})
-		if len(plain.painted) > 0 {
-			t.Errorf("%s without colours: got %q", name, plain.painted)
+		o := JobOptions{WorkflowID: "review-1a2b3c4d"}
+		replayFile(t, name, advised{&clocked{to: NewJob(&plain, o), every: 5 * time.Second}, "start again"})
+		if got := strings.Join(plain.painted, "\n"); strings.Contains(got, "\x1b") {
+			t.Errorf("%s without colours: got %q", name, got)
 		}
 		o.Color = true
-		replayFile(t, name, &clocked{to: NewJob(&log, o), every: 5 * time.Second})
+		replayFile(t, name, advised{&clocked{to: NewJob(&log, o), every: 5 * time.Second}, "start again"})
 		if log.String() != plain.String() {
 			t.Errorf("%s: with colours the text is\n%s\nwant\n%s", name, log.String(), plain.String())
 		}
@@ -132,7 +132,7 @@ func TestJobColours(t *testing.T) {
 	}
 	count := func(text string) int {
 		var log jobLog
-		j := NewJob(&log, JobOptions{Color: true, Verbose: true, WorkflowID: text, Resume: text})
+		j := NewJob(&log, JobOptions{Color: true, Verbose: true, WorkflowID: text})
 		for _, e := range everywhere(text) {
 			report(t, j, e)
 			if err := j.Doing(text, text, runner.Progress{Text: text, Doing: text}); err != nil {
@@ -141,6 +141,9 @@ func TestJobColours(t *testing.T) {
 			if err := j.Tick(nine.Add(time.Hour)); err != nil {
 				t.Fatal(err)
 			}
+		}
+		if err := j.Next(text); err != nil {
+			t.Fatal(err)
 		}
 		closed(t, j)
 		return strings.Count(strings.Join(log.painted, "\n"), "\x1b")

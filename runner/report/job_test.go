@@ -1,6 +1,7 @@
 package report
 
 import (
+	"errors"
 	"fmt"
 	"regexp"
 	"strings"
@@ -40,6 +41,8 @@ func (l *jobLog) Paint(line string) {
 	l.painted = append(l.painted, line)
 	l.Print(ownColours.ReplaceAllString(line, ""))
 }
+
+func (l *jobLog) Say(line string) { l.Paint(line) }
 
 func (l *jobLog) Group(title string) {
 	if l.open {
@@ -81,8 +84,8 @@ func TestJobGolden(t *testing.T) {
 		for reader, verbose := range map[string]bool{"job": false, "job-verbose": true} {
 			t.Run(name+"/"+reader, func(t *testing.T) {
 				var log jobLog
-				j := NewJob(&log, JobOptions{WorkflowID: "review-1a2b3c4d", Verbose: verbose, Resume: "start the workflow again"})
-				replayFile(t, name, &clocked{to: j, every: 5 * time.Second})
+				j := NewJob(&log, JobOptions{WorkflowID: "review-1a2b3c4d", Verbose: verbose})
+				replayFile(t, name, advised{&clocked{to: j, every: 5 * time.Second}, "start the workflow again"})
 				closed(t, j)
 				log.check(t, name)
 				golden(t, name+"."+reader+".txt", log.String())
@@ -224,14 +227,14 @@ func TestJobHasNoEmptyGroups(t *testing.T) {
 func TestJobHostileText(t *testing.T) {
 	for _, text := range append(hostile, "a\nb", "a\rb") {
 		var log jobLog
-		j := NewJob(&log, JobOptions{Verbose: true, WorkflowID: text, Resume: text})
+		j := NewJob(&log, JobOptions{Verbose: true, WorkflowID: text})
 		for _, e := range everywhere(text) {
 			report(t, j, e)
 			if err := j.Tick(nine.Add(time.Hour)); err != nil {
 				t.Fatal(err)
 			}
 		}
-		if err := j.Note(text, text, text); err != nil {
+		if err := errors.Join(j.Note(text, text, text), j.Next(text)); err != nil {
 			t.Fatal(err)
 		}
 		closed(t, j)

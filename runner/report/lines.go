@@ -18,6 +18,7 @@ type line struct {
 	text         string
 	uncut        string // our own words, shown whole behind the text
 	rank         rank
+	isOurs       bool // others chose no more than names in it
 }
 
 // rank says how much a line matters.
@@ -46,6 +47,7 @@ const (
 	born     mark = "new"
 	done     mark = "done"
 	limited  mark = "limit"
+	gaveUp   mark = "gave up"
 	refused  mark = "refused"
 	says     mark = "says"
 	stored   mark = "stored"
@@ -53,6 +55,11 @@ const (
 	resumed  mark = "resumed"
 	running  mark = "running" // live lines only
 )
+
+// isOwn reports whether others chose no more than names in a line.
+func (l line) isOwn() bool {
+	return l.isOurs || slices.Contains([]mark{began, fine, opened, resumed, stored}, l.mark)
+}
 
 // runAgent stands in the agent's column for the run: agents are called main or
 // main_ and more.
@@ -72,7 +79,7 @@ func (c *Console) describe(e state.Event) line {
 	case *state.Reminder:
 		l.mark, l.text = reminded, fmt.Sprintf("%d: %s", b.N, b.Reason)
 	case *state.Retry:
-		l.mark, l.text = retried, fmt.Sprintf("%d in %s: %s", b.N, millis(b.BackoffMS), b.Error)
+		l.mark, l.text = retried, retryText(b)
 	case *state.AgentStarted:
 		return bornLine(l, b)
 	case *state.NodeAttempt:
@@ -87,6 +94,15 @@ func (c *Console) describe(e state.Event) line {
 	return l
 }
 
+// retryText says which retry comes when, and after what.
+func retryText(b *state.Retry) string {
+	text := fmt.Sprintf("%d in %s: ", b.N, millis(b.BackoffMS))
+	if b.Service {
+		text += "the service failed, which is waited out: "
+	}
+	return text + b.Error
+}
+
 func openLine(b *state.RunStarted, workflowID string) line {
 	l := line{agent: runAgent, mark: opened}
 	if b.Resumed {
@@ -97,7 +113,7 @@ func openLine(b *state.RunStarted, workflowID string) line {
 	}
 	budget := "no budget"
 	if b.BudgetUSD > 0 {
-		budget = "budget " + dollars(b.BudgetUSD)
+		budget = "budget " + b.BudgetUSD.Dollars()
 	}
 	l.text = fmt.Sprintf("%s of %s, %s, up to %s at once", b.Entry, b.Scope, budget, count(b.MaxParallel, "agent"))
 	return l
@@ -127,9 +143,12 @@ func (c *Console) startText(b *state.StateStarted) string {
 
 func endLine(e state.Event, b *state.StateFinished) line {
 	l := line{agent: e.Agent, state: e.State, mark: fine}
-	l.figures = fmt.Sprintf("%6s  %7s  ", millis(b.DurationMS), dollars(b.CostUSD))
+	l.figures = fmt.Sprintf("%6s  %7s  ", millis(b.DurationMS), b.Spent())
 	if !b.OK {
 		l.mark, l.text, l.rank = failed, b.Error, vital
+	}
+	if strings.HasPrefix(b.Error, exhausted) {
+		l.mark = gaveUp // what follows says whether the agent failed
 	}
 	return l
 }
@@ -181,7 +200,7 @@ func finishLine(e state.Event, b *state.AgentFinished, told bool) line {
 	l := line{agent: e.Agent, state: e.State, mark: done, text: "no result"}
 	switch {
 	case told:
-		l.mark, l.text = failed, "the agent stops here"
+		l.mark, l.text, l.isOurs = failed, "the agent stops here", true
 	case b.Error != "":
 		l.mark, l.text, l.rank = failed, b.Error, vital
 	case b.Result != nil && *b.Result == "":
@@ -197,7 +216,7 @@ func verdictText(b *state.NodeAttempt) string {
 	if b.Converged {
 		word = "done"
 	}
-	text := fmt.Sprintf("attempt %d %s after %s, %s", b.Attempt, word, seconds(b.DurationS), dollars(b.CostUSD))
+	text := fmt.Sprintf("attempt %d %s after %s, %s", b.Attempt, word, seconds(b.DurationS), b.Spent())
 	if b.Reason != "" {
 		text += ", " + b.Reason
 	}
@@ -212,12 +231,19 @@ func verdictText(b *state.NodeAttempt) string {
 func checkpointLine(b *state.Checkpoint) line {
 	l := line{agent: runAgent, mark: stored, rank: extra}
 	if b.Error != "" {
-		l.mark, l.rank = failed, vital
-		l.text = fmt.Sprintf("checkpoint in store %s: %s", b.Store, b.Error)
+		l.mark, l.text, l.rank = failed, "checkpoint"+inStore(b)+": "+b.Error, vital
 		return l
 	}
 	l.text = fmt.Sprintf("step %d in store %s, %d KiB in %s", b.SeqStored, b.Store, (b.Bytes+1023)/1024, millis(b.DurationMS))
 	return l
+}
+
+// inStore names where a checkpoint was to be stored, when that is known.
+func inStore(b *state.Checkpoint) string {
+	if b.Store == "" {
+		return ""
+	}
+	return " in " + b.Store
 }
 
 func limitLine(l line, b *state.Limit) line {
@@ -227,9 +253,12 @@ func limitLine(l line, b *state.Limit) line {
 	l.mark = limited
 	switch b.Which {
 	case "budget":
-		l.text = fmt.Sprintf("budget: $%.2f of $%.2f spent", b.Value, b.Max)
+		l.text = fmt.Sprintf("budget: %s of $%.2f spent", b.Spent(), b.Max)
 	case "deadline":
-		l.text = fmt.Sprintf("deadline: %s of %s", seconds(b.Value), seconds(b.Max))
+		l.text = "the deadline of " + seconds(b.Max) + " is reached"
+		if b.Value >= b.Max+1 {
+			l.text += "; what was under way ended after " + seconds(b.Value)
+		}
 	case "usage":
 		l.text = "usage limit of the model reached"
 	default:
@@ -241,24 +270,29 @@ func limitLine(l line, b *state.Limit) line {
 // lastLine is the line by which a person knows how the run went and what to do.
 func lastLine(b *state.RunFinished, budget state.USD, workflowID string) line {
 	l := line{agent: runAgent, mark: mark(b.Status), rank: vital}
-	l.figures = "in " + millis(b.DurationMS) + ", " + dollars(b.CostUSD)
+	l.figures = "in " + millis(b.DurationMS) + ", " + b.Spent().String()
 	if budget > 0 {
-		l.figures += " of " + dollars(budget)
+		l.figures += " of " + budget.Dollars()
 	}
 	l.figures += ", " + count(b.Iterations, "state")
 	if b.FlakeRetries > 0 {
-		l.figures += ", " + count(b.FlakeRetries, "flake")
+		l.figures += ", " + severalAttempts(b.FlakeRetries)
 	}
 	if b.Detail == "partial" {
 		l.figures += ", other agents ended well"
 	}
 	if b.Reason != "" {
 		l.figures += ": "
-		l.text = b.Reason
+		l.text = inWords(b.Reason)
 	}
+	l.isOurs = l.text == ""
 	l.uncut = goOn(b.Status, workflowID)
 	return l
 }
+
+// severalAttempts says of how many states the commands were content at a later
+// attempt than the first: that is what the loop is for.
+func severalAttempts(n int) string { return count(n, "state") + " took more than one attempt" }
 
 // moreFlags are what a resume needs after a limit.
 var moreFlags = map[state.Status]string{

@@ -45,7 +45,7 @@ func OpenLog(path, workflowID string) (*Log, error) {
 	}
 	last, err := mend(path, workflowID)
 	if err != nil {
-		return nil, fmt.Errorf("mend event log: %w", err)
+		return nil, fmt.Errorf("repair event log: %w", err)
 	}
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND, 0)
 	if err != nil {

@@ -141,21 +141,6 @@ func pad(text string, width int) string {
 	return text + strings.Repeat(" ", max(0, width-columns(text)))
 }
 
-// dollars words an amount: to the cent from a dollar on, else to a hundredth of
-// a cent.
-func dollars(u state.USD) string {
-	sign := ""
-	if u < 0 {
-		sign, u = "-", -u
-	}
-	step, decimals := state.Dollar/10_000, 4
-	if u+step/2 >= state.Dollar {
-		step, decimals = state.Dollar/100, 2
-	}
-	n, per := (u+step/2)/step, state.Dollar/step
-	return fmt.Sprintf("%s$%d.%0*d", sign, n/per, decimals, n%per)
-}
-
 // span words a duration, as in "1.2s", "3m04s" and "1h02m".
 func span(d time.Duration) string {
 	if tenths := d.Round(time.Second / 10); tenths < time.Minute {
@@ -183,9 +168,4 @@ func millis(ms int64) string { return span(time.Duration(ms) * time.Millisecond)
 func seconds(s float64) string { return span(time.Duration(s * float64(time.Second))) }
 
 // count words a number of things, as in "1 state" and "2 states".
-func count(n int, thing string) string {
-	if n == 1 {
-		return "1 " + thing
-	}
-	return fmt.Sprintf("%d %ss", n, thing)
-}
+func count(n int, thing string) string { return state.Count(n, thing) }

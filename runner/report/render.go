@@ -20,7 +20,7 @@ var paints = map[mark]string{
 	began: "2", says: "2", stored: "2",
 	fine: "32", done: "32", mark(state.Completed): "1;32",
 	failed: "1;31", mark(state.Failed): "1;31",
-	reminded: "33", retried: "33", judged: "33", rerun: "33", refused: "33", limited: "33",
+	reminded: "33", retried: "33", judged: "33", rerun: "33", refused: "33", limited: "33", gaveUp: "33",
 	mark(state.OverBudget): "1;33", mark(state.OverIterations): "1;33",
 	mark(state.Suspended): "1;33", mark(state.Cancelled): "1;33",
 }

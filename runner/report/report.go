@@ -43,6 +43,11 @@ type doer interface {
 	Doing(agent, state string, p runner.Progress) error
 }
 
+// nexter is a Reporter that shows what can be done with the run.
+type nexter interface {
+	Next(text string) error
+}
+
 // Fanout tells several reporters every event, in the order in which they were
 // added. One that fails is never called again: a full disk must not end a run.
 type Fanout struct {
@@ -98,6 +103,19 @@ func (f *Fanout) Doing(agent, state string, p runner.Progress) {
 	f.each(func(r Reporter) error {
 		if d, ok := r.(doer); ok {
 			return d.Doing(agent, state, p)
+		}
+		return nil
+	})
+}
+
+// Next tells what can be done with the run, which has come to rest, to the members
+// that have a method Next(text string) error. Pairs of backticks in the text make
+// code; it is "" when there is nothing to do. It is told once it is known where
+// the run is kept, and so after the last event.
+func (f *Fanout) Next(text string) {
+	f.each(func(r Reporter) error {
+		if n, ok := r.(nexter); ok {
+			return n.Next(text)
 		}
 		return nil
 	})

@@ -19,13 +19,17 @@ type SummaryOptions struct {
 	Title string
 	// Workflow is what the path is drawn on; nil for no diagram.
 	Workflow *protocol.Workflow
-	// Site is the address of the repository, with a slash at its end. A result
-	// that is an address below it is a link; "" for no links.
+	// Site is the address of the repository, with a slash at its end; "" when it is
+	// not known. Other places of its host are not linked to: the forge would tell
+	// them that they were mentioned.
 	Site string
-	// Resume says how to go on with the run. It is shown when the run is not
-	// completed. Pairs of backticks make code, as in Notes; all else of both is
-	// shown as it is.
-	Resume string
+	// Next says what can be done with the run if it is cut off. It is shown as long
+	// as the run goes on. Pairs of backticks make code, as in Notes; all else of
+	// both is shown as it is.
+	Next string
+	// Found are sentences about what a run that goes on found different from what it
+	// left. They are at the glance too.
+	Found []string
 	// Notes are lines at the end, as about what a checkpoint left out.
 	Notes []string
 	// Every is the least time between two writes; 0 stands for two seconds.
@@ -78,7 +82,10 @@ func (s *Summary) Report(e state.Event) error {
 	}
 	s.stale = true
 	switch e.Body.(type) {
-	case *state.RunStarted, *state.RunFinished:
+	case *state.RunStarted:
+		return s.write()
+	case *state.RunFinished:
+		s.o.Next = "" // what held for a run that is cut off
 		return s.write()
 	}
 	return s.writeNowAndThen()
@@ -102,10 +109,10 @@ func (s *Summary) SetNotes(notes ...string) {
 	s.stale = true
 }
 
-// SetResume replaces the way to go on of the options; "" for none.
-func (s *Summary) SetResume(hint string) {
-	s.o.Resume = hint
-	s.stale = true
+// Next says what can be done with the run, which has come to rest; "" for nothing.
+func (s *Summary) Next(text string) error {
+	s.o.Next = text
+	return s.write()
 }
 
 // SetError makes the headline say that the step ended with an error that no

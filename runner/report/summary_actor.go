@@ -9,27 +9,27 @@ import (
 )
 
 const (
-	widestMove    = 120 // columns of a transition
-	widestTrouble = 300 // of a line on what an agent stumbled over, or said
-	widestRefused = 200 // of a refused tool use
+	widestMove    = 120  // columns of a transition
+	widestTrouble = 300  // of a line on what an agent stumbled over, or said
+	widestRefused = 200  // of a refused tool use
+	widestSetting = 1200 // of what would allow it, which is of no use when it is cut
 )
 
 // refuse keeps refused tool uses, each once.
-func (a *actor) refuse(uses []string) {
-	for _, use := range uses {
-		use = cut(use, widestRefused)
+func (a *actor) refuse(all []state.Refusal) {
+	for _, r := range all {
 		switch {
-		case slices.Contains(a.refused, use):
+		case slices.ContainsFunc(a.refused, func(x state.Refusal) bool { return x.Use == r.Use }):
 		case len(a.refused) == mostRefused:
 			a.unlisted++
 		default:
-			a.refused = append(a.refused, use)
+			a.refused = append(a.refused, r)
 		}
 	}
 }
 
 func (a *actor) fail(e state.Event, fault string) {
-	a.state, a.standing, a.fault = e.State, hasFailed, keep(fault, mostText)
+	a.state, a.standing, a.fault = e.State, hasFailed, keep(Unfold(a.outputs.without(fault)), mostText)
 }
 
 func (a *actor) finish(e state.Event, b *state.AgentFinished) {
@@ -52,7 +52,7 @@ func (a *actor) stumble(e state.Event) {
 	case *state.Reminder:
 		a.note(at + fmt.Sprintf("reminder %d: %s", b.N, brief(b.Reason)))
 	case *state.Retry:
-		a.note(at + fmt.Sprintf("retry %d in %s: %s", b.N, millis(b.BackoffMS), brief(b.Error)))
+		a.note(at + "retry " + brief(retryText(b)))
 	case *state.NodeAttempt:
 		a.judge(e, b)
 	case *state.AttemptInterrupted:

@@ -6,13 +6,15 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/raymond-action/raymond-action/state"
 )
 
 // section writes the folded part about an agent.
 // Its end is left out where the top of the page has it.
 func (a *actor) section(b *strings.Builder, d diet, isOnTop bool) {
 	fmt.Fprintf(b, "<details><summary>%s %s, %s, %s</summary>\n\n",
-		htmlCode(a.id, widestName), a.stands(), count(a.runs, "state"), dollars(a.spent))
+		htmlCode(a.id, widestName), a.stands(), count(a.runs, "state"), a.total())
 	if a.parent != "" {
 		fmt.Fprintf(b, "Forked by %s.\n\n", code(a.parent, widestName))
 	}
@@ -24,7 +26,7 @@ func (a *actor) section(b *strings.Builder, d diet, isOnTop bool) {
 	a.attempts(b, d)
 	a.troubles(b, d)
 	a.toolsUsed(b, d)
-	b.WriteString(a.bill.String())
+	b.WriteString(a.bill.with(a.owes).String())
 	b.WriteString("</details>\n\n")
 }
 
@@ -67,24 +69,33 @@ func (a *actor) lastWords(b *strings.Builder, d diet) {
 	}
 }
 
-// refusals lists the refused tool uses, each with the rule that would allow it.
+// refusals lists the refused tool uses, each with why, and with the rule that would
+// allow it.
 func (a *actor) refusals(b *strings.Builder, d diet) {
 	if len(a.refused) == 0 {
 		return
 	}
-	b.WriteString("Refused tool uses, and what would allow them:\n\n")
+	b.WriteString("Refused tool uses, why, and what would allow them:\n\n")
 	shown := a.refused[:min(len(a.refused), d.lines)]
-	for _, use := range shown {
-		rule := "no single rule allows it"
-		if rules := allowRules(use); len(rules) > 0 {
-			rule = code("allowed-tools: "+strings.Join(rules, ", "), 2*widestRefused)
-		}
-		fmt.Fprintf(b, "- %s: %s\n", codeSpan(use), rule)
+	for _, r := range shown {
+		fmt.Fprintf(b, "- %s%s\n", codeSpan(cut(r.Use, widestRefused)), refusedBecause(r))
 	}
 	if more := len(a.refused) - len(shown) + a.unlisted; more > 0 {
 		fmt.Fprintf(b, "- and %d more\n", more)
 	}
 	b.WriteString("\n")
+}
+
+// refusedBecause says why a use of a tool was refused, and what would allow it.
+func refusedBecause(r state.Refusal) string {
+	text := ""
+	if r.Reason != "" {
+		text = ": " + code(strings.TrimRight(r.Reason, "."), 2*widestRefused)
+	}
+	if intro, setting := remedy(r); setting != "" {
+		text += "; " + intro + code(setting, widestSetting)
+	}
+	return text
 }
 
 // troubles lists what an agent stumbled over.

@@ -38,12 +38,23 @@ func (s *Summary) hasBegun() bool {
 func (s *Summary) glance(room int) string {
 	var b strings.Builder
 	s.headline(&b)
+	s.differences(&b)
 	s.atWork(&b)
 	s.firstFailure(&b, min(room, mostGlanceFault))
 	s.standstill(&b)
 	s.goOn(&b, room)
 	s.shortResult(&b, room)
 	return b.String()
+}
+
+// mostFound is how many differences are told.
+const mostFound = 5
+
+// differences says what the run found different from what it left.
+func (s *Summary) differences(b *strings.Builder) {
+	for _, text := range s.o.Found[:min(len(s.o.Found), mostFound)] {
+		b.WriteString(prose(text, widestNote) + "\n\n")
+	}
 }
 
 // firstFailure says which agent failed first, and why; of the others how many.
@@ -59,6 +70,9 @@ func (s *Summary) firstFailure(b *strings.Builder, room int) {
 	a := failed[0]
 	g := glimpse{what: a.failedWhere() + andMore(len(failed)-1), p: a.fault, lines: linesAtAGlance}
 	g.brief(b, room)
+	a.outputs.each(func(name, text string) {
+		glimpse{what: "The end of its " + name, p: keepEnd(text, mostOutput), lines: linesAtAGlance}.brief(b, room/a.outputs.count())
+	})
 	if last := a.lastTry(); last != nil {
 		last.explain(b, linesAtAGlance, room)
 	}
@@ -84,5 +98,8 @@ func (s *Summary) shortResult(b *strings.Builder, room int) {
 		b.WriteString(s.linked())
 	default:
 		glimpse{what: "**Result**", p: s.tale.result, lines: linesAtAGlance, fromTop: true, isProse: true}.brief(b, room)
+		if room > longestLink {
+			b.WriteString(s.otherLinks())
+		}
 	}
 }

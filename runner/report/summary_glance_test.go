@@ -39,9 +39,12 @@ func TestGlanceIsShort(t *testing.T) {
 	for _, filler := range slices.Concat(fillers, []string{"```\n", "line\n"}) {
 		for _, size := range []int{100, 5000, 100_000} {
 			text := "begin" + strings.Repeat(filler, size/len(filler)) + "end"
-			s := NewSummary(SummaryOptions{Write: new(page).write, WorkflowID: text, Title: text, Resume: text, Now: frozen})
+			s := NewSummary(SummaryOptions{Write: new(page).write, WorkflowID: text, Title: text, Now: frozen})
 			for _, e := range crowd(text, 8) {
 				report(t, s, e)
+			}
+			if err := s.Next(text); err != nil {
+				t.Fatal(err)
 			}
 			for _, fault := range []string{"", text} {
 				s.SetError(fault)

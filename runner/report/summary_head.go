@@ -23,6 +23,7 @@ const (
 func (s *Summary) compose(d diet) string {
 	var b strings.Builder
 	s.headline(&b)
+	s.differences(&b)
 	s.whyNot(&b, d)
 	s.standstill(&b)
 	s.goOn(&b, widestReason)
@@ -68,17 +69,17 @@ func (s *Summary) headline(b *strings.Builder) {
 // figures is the line below the headline.
 func (s *Summary) figures() string {
 	t := &s.tale
-	parts := []string{"**" + dollars(t.spent()) + "**"}
+	parts := []string{"**" + t.spent().String() + "**"}
 	if t.opening != nil && t.opening.BudgetUSD > 0 {
 		budget := t.opening.BudgetUSD
-		parts[0] = fmt.Sprintf("**%s of %s** (%d %%)", dollars(t.spent()), dollars(budget), percent(t.spent(), budget))
+		parts[0] = fmt.Sprintf("**%s of %s** (%d %%)", t.spent(), budget.Dollars(), percent(t.spent().USD, budget))
 	}
 	parts = append(parts, s.duration(), count(s.iterations(), "state"), count(len(t.actors)+t.others, "agent"))
 	if t.ending == nil {
 		return strings.Join(append(parts, "as of "+clockTime(t.now)), " · ")
 	}
 	if n := t.ending.FlakeRetries; n > 0 {
-		parts = append(parts, count(n, "flake"))
+		parts = append(parts, severalAttempts(n))
 	}
 	if t.ending.Detail == "partial" {
 		parts = append(parts, "other agents ended well")
@@ -126,48 +127,19 @@ func (s *Summary) outcome(b *strings.Builder, d diet) {
 		b.WriteString(s.linked())
 	default:
 		glimpse{what: "**Result**", p: s.tale.result, lines: 15, fromTop: true, isProse: true}.write(b, max(d.text, 1<<10))
+		b.WriteString(s.otherLinks())
 	}
 }
 
-// goOn says what to do next.
+// goOn says what can be done next.
 func (s *Summary) goOn(b *strings.Builder, width int) {
-	end := s.tale.ending
-	isOver := end != nil && end.Status == state.Completed
-	if isOver || s.o.Resume == "" {
+	if s.o.Next == "" {
 		return
 	}
-	hint := prose(s.o.Resume, width)
-	switch {
-	case end == nil && s.fault == "":
-		b.WriteString("If the job has ended, it was cut off; to go on, " + hint + "\n\n")
-		return
-	case end == nil:
-	default:
-		hint = onward(end, s.above(), hint)
+	if s.tale.ending != nil || s.fault != "" {
+		b.WriteString("**Next:** ")
 	}
-	b.WriteString("**Next:** " + hint + "\n\n")
-}
-
-// onward says what to do about a run that is not completed before one goes on
-// with it as resume says; above names the budget that was too small.
-func onward(end *state.RunFinished, above, resume string) string {
-	switch end.Status {
-	case state.Failed:
-		return "mend the cause, then " + resume
-	case state.OverBudget:
-		return "raise `budget`" + above + ", then " + resume
-	case state.OverIterations:
-		return fmt.Sprintf("raise `max-iterations` above %d, then %s", end.Iterations, resume)
-	}
-	return resume
-}
-
-// above names the budget that was too small.
-func (s *Summary) above() string {
-	if s.tale.opening == nil || s.tale.opening.BudgetUSD == 0 {
-		return ""
-	}
-	return " above " + dollars(s.tale.opening.BudgetUSD)
+	b.WriteString(prose(s.o.Next, width) + "\n\n")
 }
 
 // mostAtWork is how many agents are named that are at work.
@@ -222,7 +194,7 @@ func (s *Summary) standstill(b *strings.Builder) {
 func (t *tale) underWay() []*execution {
 	var all []*execution
 	for _, x := range t.working {
-		if x.ended == nil {
+		if x.isAtWork() {
 			all = append(all, x)
 		}
 	}
@@ -256,6 +228,9 @@ func (s *Summary) footer(b *strings.Builder, d diet) {
 	if s.o.WorkflowID != "" {
 		lines = append(lines, "Workflow id "+code(s.o.WorkflowID, widestTitle))
 	}
+	if s.tale.cli != "" {
+		lines = append(lines, "Agent CLI: Claude Code "+code(s.tale.cli, widestNote))
+	}
 	lines = append(lines, s.checkpoints()...)
 	for _, note := range s.o.Notes[:min(len(s.o.Notes), mostNotes)] {
 		lines = append(lines, prose(note, widestNote))
@@ -278,8 +253,10 @@ func (s *Summary) checkpoints() []string {
 			c.SeqStored, (c.Bytes+1023)/1024, clockTime(s.tale.storedAt), code(c.Store, widestName)))
 	}
 	if c := s.tale.unstored; c != nil {
-		lines = append(lines, fmt.Sprintf("The last checkpoint was not stored in %s: %s",
-			code(c.Store, widestName), code(cutMiddle(c.Error, widestNote), widestNote)))
+		lines = append(lines, "A later checkpoint could not be stored: "+code(cutMiddle(c.Error, widestNote), widestNote))
+		if s.tale.stored == nil {
+			lines[len(lines)-1] = "A checkpoint could not be stored: " + code(cutMiddle(c.Error, widestNote), widestNote)
+		}
 	}
 	return lines
 }

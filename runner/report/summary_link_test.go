@@ -1,6 +1,7 @@
 package report
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -8,42 +9,90 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// TestResultsThatAreAddressesOfTheSiteAreLinks, and no other text is one.
-func TestResultsThatAreAddressesOfTheSiteAreLinks(t *testing.T) {
-	const site = "https://forge.test/o/r/"
-	for result, isLink := range map[string]bool{
-		site + "pull/7":                 true,
-		site + "pull/7\n":               true,
-		site + "tree/raymond/x_1":       true,
-		site:                            false,
-		site + "pull/7 and more":        false,
-		site + "pull/7>@eve":            false,
-		site + "@eve":                   false,
-		site + "../other/pull/7":        false,
-		site + "pull/../../other":       false,
-		site + "..":                     false,
-		site + "compare/v1...v2":        true,
-		site + "pull/7\n\n@eve":         false,
-		site + "[x](y)":                 false,
-		site + "javascript:x":           false,
-		"https://forge.test/o/r":        false,
-		"https://else.test/o/r/p":       false,
-		"x " + site + "pull/7":          false,
-		site + strings.Repeat("a", 201): false,
-	} {
-		for _, here := range []string{site, ""} {
-			var p page
-			s := NewSummary(SummaryOptions{Write: p.write, WorkflowID: "w", Site: here, Now: frozen})
-			text := state.Text(result)
-			report(t, s, state.Event{Seq: 1, Time: time.Unix(1, 0), Body: &state.RunStarted{}})
-			report(t, s, state.Event{Seq: 2, Time: time.Unix(2, 0), Body: &state.RunFinished{Status: state.Completed, Result: &text}})
-			want := isLink && here != ""
-			for what, got := range map[string]string{"summary": p.text, "glance": s.Glance()} {
-				link := "**Result**: <" + strings.TrimSpace(result) + ">\n"
-				if strings.Contains(got, link) != want {
-					t.Errorf("%s of result %q on %q: got\n%s\nwant the link: %t", what, result, here, got, want)
+// ofResult is the page of a run with a result, and the same at a glance.
+func ofResult(t *testing.T, result string) (summary, glance string) {
+	t.Helper()
+	var p page
+	s := NewSummary(SummaryOptions{Write: p.write, WorkflowID: "w", Site: "https://forge.test/o/r/", Now: frozen})
+	text := state.Text(result)
+	report(t, s, state.Event{Seq: 1, Time: time.Unix(1, 0), Body: &state.RunStarted{}})
+	report(t, s, state.Event{Seq: 2, Time: time.Unix(2, 0), Body: &state.RunFinished{Status: state.Completed, Result: &text}})
+	return p.text, s.Glance()
+}
+
+// linksIn are the addresses that Markdown makes links of: in angle brackets, and
+// not in code.
+func linksIn(markdown string) []string {
+	var found []string
+	fenced := false
+	for line := range strings.Lines(markdown) {
+		if fenced = fenced != strings.HasPrefix(line, "```"); fenced {
+			continue
+		}
+		for i, part := range strings.Split(line, "`") {
+			for i%2 == 0 {
+				_, rest, ok := strings.Cut(part, "<http")
+				link, after, closed := strings.Cut(rest, ">")
+				if !ok || !closed {
+					break
 				}
+				found, part = append(found, "http"+link), after
 			}
+		}
+	}
+	return found
+}
+
+// TestLinksInAResultAreLinks on page and comment: they lead where a reader sees
+// that they lead.
+func TestLinksInAResultAreLinks(t *testing.T) {
+	const pull = "https://forge.test/o/r/pull/7"
+	long := strings.Repeat("a line without a link\n", 40)
+	for result, want := range map[string][]string{
+		pull:                   {pull},
+		pull + "\n":            {pull},
+		"Opened " + pull + ".": {pull},
+		"See (" + pull + ") and <" + pull + "?a=b&c=%20#d>": {pull, pull + "?a=b&c=%20#d"},
+		"http://127.0.0.1:3000/o/r/pulls/1":                 {"http://127.0.0.1:3000/o/r/pulls/1"},
+		"**" + pull + "**":                                  {pull},
+		"two lines\n" + pull + "\n" + pull:                  {pull},
+		long + pull + "\n" + long:                           {pull},
+		"javascript:alert(1)":                               nil,
+		"https://else.test/page":                            {"https://else.test/page"},
+		"https://forge.test/other/x/pull/1":                 nil,
+		"https://github.com/other/x/pull/1":                 nil,
+		"https://GitHub.com/other/x/pull/1":                 nil,
+		"https://forge.test/o/r/../x/pull/1":                nil,
+		"ftp://forge.test/x":                                nil,
+		"[x](javascript:alert(1))":                          nil,
+		"https://forge.test@evil.test/":                     nil,
+		"https://forge.test\u200b.evil.test/":               {"https://forge.test.evil.test/"},
+		pull + "\u202e/evil":                                {pull + "/evil"},
+		pull + "é":                                          nil,
+		"xhttps://forge.test/":                              nil,
+		"https://forge.test/" + strings.Repeat("a", 400):    nil,
+		"@eve $x$ <b>" + " " + pull + " `x` | [a](b)":       {pull},
+		strings.Repeat(pull+"1 "+pull+"2 "+pull+"3\n", 5) + pull + "4 " + pull + "5 " + pull + "6": {pull + "1", pull + "2", pull + "3", pull + "4", pull + "5"},
+	} {
+		summary, glance := ofResult(t, result)
+		for what, got := range map[string]string{"summary": summary, "glance": glance} {
+			if links := linksIn(got); !slices.Equal(links, want) {
+				t.Errorf("%s of the result %.80q: got the links %q, want %q, in\n%s", what, result, links, want, got)
+			}
+		}
+	}
+}
+
+// TestMarkupAroundALinkIsNotRead: what stands beside a link is shown as it is.
+func TestMarkupAroundALinkIsNotRead(t *testing.T) {
+	for _, text := range slices.Concat(markup, hostile) {
+		if text = plain("M " + text + " M"); strings.Contains(text, "http") {
+			continue
+		}
+		want, _ := ofResult(t, "word https://forge.test/o/r/x word")
+		got, _ := ofResult(t, text+" https://forge.test/o/r/x "+text)
+		if diff := otherLine(skeleton(t, want), skeleton(t, got)); diff != "" {
+			t.Errorf("result with %q: %s\n%s", text, diff, got)
 		}
 	}
 }

@@ -92,6 +92,9 @@ func prose(text string, width int) string {
 	return b.String()
 }
 
+// uncoded is a line of prose where there is no Markdown.
+func uncoded(text string) string { return plain(strings.ReplaceAll(text, "`", "")) }
+
 // literal escapes what Markdown or HTML would read.
 func literal(text string) string {
 	var b strings.Builder

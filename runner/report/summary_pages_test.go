@@ -26,14 +26,18 @@ type shownPage struct {
 	events    int // of the recording; 0 for all
 }
 
-const again = "run the workflow again: a later step, job or workflow run with `key: %` takes it up"
+const (
+	again  = "The next run with `key: %` takes it up, or the re-run button."
+	repair = "Fix the cause, then press the re-run button, or run the workflow with `resume: fix-flaky-tests-main-51e07ab9`."
+	raise  = "Raise `budget` above `$1.5351`, then run the workflow again with `key: %`. The re-run button can't: it keeps the old limit."
+)
 
 var shownPages = []shownPage{
 	{name: "plain", recording: "plain", workflow: "issue-to-pr", resume: again},
 	{name: "forks", recording: "forks", workflow: "forks", resume: again},
-	{name: "worker", recording: "worker", workflow: "worker", resume: again + ", after a failure with `resume: fix-flaky-tests-main-51e07ab9`"},
+	{name: "worker", recording: "worker", workflow: "worker", resume: repair},
 	{name: "ralph", recording: "ralph", workflow: "ralph", resume: again},
-	{name: "overbudget", recording: "resumed", workflow: "issue-to-pr", resume: again, events: 32},
+	{name: "overbudget", recording: "resumed", workflow: "issue-to-pr", resume: raise, events: 32},
 	{name: "resumed", recording: "resumed", workflow: "issue-to-pr", resume: again},
 	{name: "running", recording: "forks", workflow: "forks", resume: again, events: 27},
 }
@@ -90,10 +94,11 @@ func (g shownPage) show(t *testing.T) (summary, glance string) {
 	key, _, _ := strings.Cut(id, id[strings.LastIndexByte(id, '-'):])
 	var p page
 	s := NewSummary(SummaryOptions{
-		Write: p.write, WorkflowID: id, Workflow: w, Resume: strings.ReplaceAll(g.resume, "%", key), Now: frozen,
+		Write: p.write, WorkflowID: id, Workflow: w, Now: frozen, Site: "https://github.com/acme/ledger/",
+		Next: "If the job has ended, it was cut off. " + strings.ReplaceAll(g.resume, "%", key),
 	})
 	for _, e := range events {
-		report(t, s, e)
+		report(t, advised{s, strings.ReplaceAll(g.resume, "%", key)}, e)
 	}
 	if err := s.write(); err != nil {
 		t.Fatal(err)

@@ -20,7 +20,7 @@ type sum struct {
 	runs       int
 	failed     int
 	durationMS int64
-	cost       state.USD
+	cost       state.Spent
 }
 
 // sum returns what is kept of a state; of one too many, what nobody sees.
@@ -39,7 +39,7 @@ func (t *tale) sum(name string) *sum {
 // add counts an execution that ended.
 func (x *sum) add(b *state.StateFinished) {
 	x.durationMS += b.DurationMS
-	x.cost += b.CostUSD
+	x.cost = x.cost.Plus(b.Spent())
 	if !b.OK {
 		x.failed++
 	}
@@ -47,9 +47,14 @@ func (x *sum) add(b *state.StateFinished) {
 
 // sums has a row for each state, those that cost most first.
 func (t *tale) sums(b *strings.Builder) {
-	all := slices.Clone(t.summed)
+	all := make([]*sum, 0, len(t.summed))
+	for _, x := range t.summed {
+		with := *x
+		with.cost = with.cost.Plus(t.owing(x.state))
+		all = append(all, &with)
+	}
 	slices.SortStableFunc(all, func(x, y *sum) int {
-		return cmp.Or(cmp.Compare(y.cost, x.cost), cmp.Compare(y.durationMS, x.durationMS))
+		return cmp.Or(cmp.Compare(y.cost.USD, x.cost.USD), cmp.Compare(y.durationMS, x.durationMS))
 	})
 	b.WriteString("| State | Runs | Failed | Duration | Cost |\n| --- | ---: | ---: | ---: | ---: |\n")
 	for _, x := range all[:min(len(all), mostSums)] {
@@ -57,7 +62,7 @@ func (t *tale) sums(b *strings.Builder) {
 		if x.failed > 0 {
 			failed = fmt.Sprint(x.failed)
 		}
-		fmt.Fprintf(b, "| %s | %d | %s | %s | %s |\n", code(x.state, widestCell), x.runs, failed, millis(x.durationMS), dollars(x.cost))
+		fmt.Fprintf(b, "| %s | %d | %s | %s | %s |\n", code(x.state, widestCell), x.runs, failed, millis(x.durationMS), x.cost)
 	}
 	if more := len(all) - mostSums; more > 0 {
 		fmt.Fprintf(b, "| … %s … | | | | |\n", count(more, "more state"))

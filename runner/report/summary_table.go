@@ -31,7 +31,7 @@ func (s *Summary) table(b *strings.Builder, d diet) {
 	if isLong {
 		b.WriteString("</details>\n\n")
 	}
-	b.WriteString(t.bill.String())
+	b.WriteString(t.bill.with(t.debts()...).String())
 }
 
 func (t *tale) rows(b *strings.Builder, d diet) {
@@ -55,11 +55,17 @@ var sessionWords = map[state.SessionMode]string{state.Fresh: "new", state.Resume
 
 func (t *tale) row(b *strings.Builder, x *execution) {
 	duration, cost := "", ""
-	if x.ended != nil {
+	switch {
+	case x.ended != nil:
 		duration = millis(x.ended.DurationMS)
+		if x.kind != "script" || x.ended.CostUSD > 0 {
+			cost = x.ended.Spent().String()
+		}
+	case x.isPaused:
+		duration = span(x.worked)
 	}
-	if x.ended != nil && (x.kind != "script" || x.ended.CostUSD > 0) {
-		cost = dollars(x.ended.CostUSD)
+	if x.ended == nil && x.owes != (state.Spent{}) {
+		cost = x.owes.String()
 	}
 	session := sessionWords[x.session]
 	if session == "" {
@@ -72,13 +78,8 @@ func (t *tale) row(b *strings.Builder, x *execution) {
 // tries words the attempts of an execution and what they took.
 func (x *execution) tries() string {
 	parts := []string{fmt.Sprint(max(1, x.attempts))}
-	if x.isFlake {
-		parts[0] += " (flake)"
-	}
-	if x.retries == 1 {
-		parts = append(parts, "1 retry")
-	} else if x.retries > 1 {
-		parts = append(parts, fmt.Sprintf("%d retries", x.retries))
+	if x.retries > 0 {
+		parts = append(parts, count(x.retries, "retry"))
 	}
 	if x.reminders > 0 {
 		parts = append(parts, count(x.reminders, "reminder"))
@@ -90,10 +91,12 @@ func (x *execution) tries() string {
 func (x *execution) outcome() string {
 	text := ""
 	switch {
-	case x.ended == nil && x.cutOff:
-		return "interrupted"
+	case x.isPaused:
+		return "to go on"
 	case x.ended == nil:
 		return "running since " + clockTime(x.began)
+	case x.isExhausted:
+		text = "**not done** "
 	case !x.ended.OK:
 		text = "**failed** "
 	}

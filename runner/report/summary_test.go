@@ -49,8 +49,7 @@ func summaryTo(p *page) *Summary {
 	return NewSummary(SummaryOptions{
 		Workflow: workflow(),
 		Write:    p.write, WorkflowID: "review-1a2b3c4d", Title: "review of issue 12", Now: frozen,
-		Resume: "Start this workflow again with `resume: auto` @ home.",
-		Notes:  []string{"Transcripts were left out: set `state-key`."},
+		Notes: []string{"Transcripts were left out: set `state-key`."},
 	})
 }
 
@@ -67,7 +66,7 @@ func TestSummaryGolden(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var p page
 			s := summaryTo(&p)
-			replayFile(t, name, s)
+			replayFile(t, name, advised{s, "Start this workflow again with `resume: auto` @ home."})
 			closed(t, s)
 			golden(t, name+".summary.md", p.text)
 		})
@@ -180,27 +179,35 @@ func TestSummaryOfAResume(t *testing.T) {
 	}
 }
 
-// TestSummaryTellsWhatToDo states when a summary says how to go on, and with
-// what.
+// TestSummaryTellsWhatToDo: while the run goes on, what holds when it is cut off;
+// at its end nothing, until it is known where the run is kept.
 func TestSummaryTellsWhatToDo(t *testing.T) {
-	for status, want := range map[state.Status]string{
-		state.Completed: "", state.Suspended: "go on\n", state.Cancelled: "go on\n",
-		state.Failed:         "mend the cause, then go on\n",
-		state.OverBudget:     "raise `budget` above $2.00, then go on\n",
-		state.OverIterations: "raise `max-iterations` above 7, then go on\n",
-	} {
+	for _, status := range []state.Status{state.Completed, state.Suspended, state.Cancelled, state.Failed, state.OverBudget} {
 		var p page
-		s := NewSummary(SummaryOptions{Write: p.write, Resume: "go on"})
+		s := NewSummary(SummaryOptions{Write: p.write, Next: "If it was cut off, go on."})
+		check := func(when string, want ...string) {
+			t.Helper()
+			for what, text := range map[string]string{"summary": p.text, "glance": s.Glance()} {
+				for _, part := range []string{"If it was cut off", "**Next:** then go on with `key: k`"} {
+					if got := strings.Contains(text, part); got != slices.Contains(want, part) {
+						t.Errorf("%s, %s: %s says %q: %v, of:\n%s", status, when, what, part, got, text)
+					}
+				}
+			}
+		}
 		report(t, s, state.Event{Time: nine, Body: &state.RunStarted{BudgetUSD: 2 * state.Dollar}})
+		check("while it goes on", "If it was cut off")
 		report(t, s, state.Event{Time: nine, Body: &state.RunFinished{Status: status, Reason: "because", Iterations: 7}})
-		for what, text := range map[string]string{"summary": p.text, "glance": s.Glance()} {
-			_, got, found := strings.Cut(text, "**Next:** ")
-			if found != (want != "") || !strings.HasPrefix(got, want) {
-				t.Errorf("%s: %s says %q, want %q, of:\n%s", status, what, got, want, text)
-			}
-			if !strings.Contains(text, "`because`") {
-				t.Errorf("%s: %s does not say why:\n%s", status, what, text)
-			}
+		check("at its end")
+		if status == state.Completed {
+			continue
+		}
+		if err := s.Next("then go on with `key: k`"); err != nil {
+			t.Fatal(err)
+		}
+		check("when it is stored", "**Next:** then go on with `key: k`")
+		if !strings.Contains(p.text, "because") {
+			t.Errorf("%s: the summary does not say why:\n%s", status, p.text)
 		}
 	}
 }

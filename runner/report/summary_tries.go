@@ -19,10 +19,9 @@ type try struct {
 	state     string
 	n         int
 	isDone    bool
-	isFlake   bool // done, after attempts that were not
 	durationS float64
 	backoffS  float64
-	cost      state.USD
+	cost      state.Spent
 	reason    string
 	command   string // the first that was not content
 	exitCode  int
@@ -33,8 +32,8 @@ type try struct {
 // judge keeps an attempt.
 func (a *actor) judge(e state.Event, b *state.NodeAttempt) {
 	t := &try{
-		state: cut(e.State, widestCell), n: b.Attempt, isDone: b.Converged, isFlake: b.Converged && b.Attempt > 1,
-		durationS: b.DurationS, cost: b.CostUSD, reason: brief(b.Reason),
+		state: cut(e.State, widestCell), n: b.Attempt, isDone: b.Converged,
+		durationS: b.DurationS, cost: b.Spent(), reason: brief(b.Reason),
 	}
 	if b.BackoffS != nil {
 		t.backoffS = *b.BackoffS
@@ -95,8 +94,8 @@ func (t *try) explain(b *strings.Builder, lines, most int) {
 // verdict words what came of an attempt, in Markdown.
 func (t *try) verdict() string {
 	switch {
-	case t.isFlake:
-		return "done at last: a flake"
+	case t.isDone && t.n > 1:
+		return fmt.Sprintf("done at attempt %d", t.n)
 	case t.isDone:
 		return "done"
 	case t.command == "":
@@ -122,7 +121,7 @@ func (a *actor) attempts(b *strings.Builder, d diet) {
 		fmt.Fprintf(b, "| … | %s before these | | | |\n", count(before, "attempt"))
 	}
 	for _, t := range shown {
-		fmt.Fprintf(b, "| %d | %s | %s | %s | %s |\n", t.n, codeSpan(t.state), seconds(t.durationS), dollars(t.cost), t.verdict())
+		fmt.Fprintf(b, "| %d | %s | %s | %s | %s |\n", t.n, codeSpan(t.state), seconds(t.durationS), t.cost, t.verdict())
 	}
 	b.WriteString("\n")
 	for _, t := range shown {

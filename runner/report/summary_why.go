@@ -78,20 +78,21 @@ func (a *actor) failedWhere() string {
 // was not content with its last attempt, and the tools that it was refused.
 func (a *actor) failure(b *strings.Builder, lines, most int) {
 	glimpse{what: a.failedWhere(), p: a.fault, lines: lines}.write(b, most)
+	a.outputs.each(func(name, text string) {
+		glimpse{what: "The last it wrote to " + name, p: keep(text, mostText), lines: lines}.write(b, most)
+	})
 	if last := a.lastTry(); last != nil {
 		last.explain(b, lines, most)
 	}
 	if len(a.refused) > 0 {
-		fmt.Fprintf(b, "It was refused %s%s\n\n", codeSpan(a.refused[0]), a.wouldAllow())
+		fmt.Fprintf(b, "It was refused %s%s\n\n", codeSpan(cut(a.refused[0].Use, widestRefused)), a.wouldAllow())
 	}
 }
 
-// wouldAllow names the rule for the first refused tool use, and tells of others.
+// wouldAllow tells of the first refused tool use what would allow it, and that there
+// are others.
 func (a *actor) wouldAllow() string {
-	text := ""
-	if rules := allowRules(a.refused[0]); len(rules) > 0 {
-		text = "; to allow it: " + code("allowed-tools: "+strings.Join(rules, ", "), 2*widestRefused)
-	}
+	text := refusedBecause(a.refused[0])
 	if more := len(a.refused) - 1 + a.unlisted; more > 0 {
 		text += fmt.Sprintf("; and %s, listed below", count(more, "other use"))
 	}
@@ -101,8 +102,16 @@ func (a *actor) wouldAllow() string {
 // reason says why a run is not completed. Of failed agents the failures tell.
 func (s *Summary) reason(b *strings.Builder, width int) {
 	if end := s.tale.ending; end != nil && end.Reason != "" {
-		fmt.Fprintf(b, "Why: %s\n\n", code(cutMiddle(end.Reason, width), width))
+		fmt.Fprintf(b, "Why: %s\n\n", code(cutMiddle(inWords(end.Reason), width), width))
 	}
+}
+
+// inWords is the reason of a run that rests, where the state machine has a name for it.
+func inWords(reason string) string {
+	if whose, ok := strings.CutSuffix(reason, ": "+exhausted); ok {
+		return whose + " has no attempts left (" + exhausted + ")"
+	}
+	return reason
 }
 
 // glimpse shows a text in a few lines, and all of it folded when those are not

@@ -45,13 +45,16 @@ func TestTopIsShort(t *testing.T) {
 	for _, failures := range []int{0, 1, 2, 3, 4, 19, 100} {
 		for _, isJudged := range []bool{false, true} {
 			var p page
-			s := NewSummary(SummaryOptions{Write: p.write, Now: frozen, Resume: "go on"})
+			s := NewSummary(SummaryOptions{Write: p.write, Now: frozen})
 			report(t, s, state.Event{Time: nine, Body: &state.RunStarted{BudgetUSD: state.Dollar}})
 			for i := range failures {
 				fails(t, s, fmt.Sprint("main_", i+1), output.String(), isJudged)
 			}
 			report(t, s, state.Event{Time: nine, Agent: "main", State: "B.md", Body: &state.StateStarted{Kind: "prompt"}})
 			report(t, s, state.Event{Time: nine, Body: &state.RunFinished{Status: state.Failed, CostUSD: state.Dollar / 4, Result: &result}})
+			if err := s.Next("go on"); err != nil {
+				t.Fatal(err)
+			}
 			lines := top(t, p.text)
 			text := strings.Join(lines, "\n")
 			wants := []string{"❌ Failed", "$0.2500 of $1.00", "**Next:** "}

@@ -118,7 +118,10 @@ func (c *Clock) jump() {
 		}
 	}
 	if first < 0 {
-		c.ring(c.owner)
+		// The owner may have taken in a message when its alarm had rung already.
+		if len(c.owner.ring) == 0 {
+			c.ring(c.owner)
+		}
 		return
 	}
 	w := c.wait[first]

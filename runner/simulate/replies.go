@@ -55,7 +55,7 @@ type Reply struct {
 
 // Error is an invocation that fails.
 type Error struct {
-	Class   string `yaml:"class"`   // what kind of failure: transient ones and timeouts are retried
+	Class   string `yaml:"class"`   // what kind of failure: transient ones and timeouts are retried, those of the service waited out
 	Message Text   `yaml:"message"` // what went wrong
 }
 
@@ -85,7 +85,7 @@ type Expect struct {
 // Classes returns the classes of failure that a reply may have.
 func Classes() []string {
 	var names []string
-	for _, c := range []runner.Class{runner.Transient, runner.TimedOut, runner.Fatal, runner.UsageLimit, runner.OverBudget} {
+	for _, c := range []runner.Class{runner.Transient, runner.Service, runner.TimedOut, runner.Fatal, runner.UsageLimit, runner.OverBudget} {
 		names = append(names, string(c))
 	}
 	return names

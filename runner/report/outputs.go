@@ -1,0 +1,42 @@
+package report
+
+import (
+	"strings"
+
+	"github.com/raymond-action/raymond-action/state"
+)
+
+// outputs are the ends of what a script wrote that failed.
+type outputs struct{ stdout, stderr string }
+
+// outputsOf returns those of a state that failed.
+func outputsOf(b *state.StateFinished) outputs { return outputs{b.StdoutTail, b.StderrTail} }
+
+// each calls f for those that say anything.
+func (o outputs) each(f func(name, text string)) {
+	if strings.TrimSpace(o.stdout) != "" {
+		f("stdout", o.stdout)
+	}
+	if strings.TrimSpace(o.stderr) != "" {
+		f("stderr", o.stderr)
+	}
+}
+
+// count is how many of them say anything.
+func (o outputs) count() int {
+	n := 0
+	o.each(func(string, string) { n++ })
+	return n
+}
+
+// without returns an error without the words that it quotes of outputs which are
+// shown beside it.
+func (o outputs) without(fault string) string {
+	first := len(fault)
+	o.each(func(name, _ string) {
+		if at := strings.Index(fault, "; "+name+": "); at >= 0 {
+			first = min(first, at)
+		}
+	})
+	return fault[:first]
+}

@@ -1,0 +1,172 @@
+package report
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/raymond-action/raymond-action/state"
+)
+
+// part is what happens in one job of a run.
+type part struct {
+	after  time.Duration // the end of the part before
+	events []state.Event // with the time since the part began
+}
+
+// pageOfParts is the page of a run of several jobs, told up to its nth part; it
+// reads what the earlier ones have told, as a later job does.
+func pageOfParts(t *testing.T, parts ...part) (text, glance string) {
+	t.Helper()
+	var p page
+	s := NewSummary(SummaryOptions{Write: p.write, Now: frozen})
+	at, seq := nine, 0
+	for i, one := range parts {
+		at = at.Add(one.after)
+		began := at
+		tell := func(since time.Duration, e state.Event) {
+			seq++
+			at = began.Add(since)
+			e.Seq, e.Time = seq, at
+			report(t, s, e)
+		}
+		tell(0, state.Event{Body: &state.RunStarted{Resumed: i > 0, BudgetUSD: state.Dollar}})
+		for _, e := range one.events {
+			tell(e.Time.Sub(time.Time{}), e)
+		}
+	}
+	if err := s.write(); err != nil {
+		t.Fatal(err)
+	}
+	return p.text, s.Glance()
+}
+
+func happened(since time.Duration, body state.Body) state.Event {
+	e := state.Event{Time: time.Time{}.Add(since), Body: body}
+	switch body.(type) {
+	case *state.RunFinished, *state.Limit, *state.Checkpoint:
+	default:
+		e.Agent, e.State = "main", "A.md"
+	}
+	return e
+}
+
+const cent = state.Dollar / 100
+
+var (
+	suspends = part{events: []state.Event{
+		happened(0, &state.StateStarted{Kind: "prompt", Attempt: 1, Session: state.Fresh}),
+		happened(8*time.Second, &state.Reminder{N: 1, Reason: "no tag"}),
+		happened(10*time.Second, &state.RunFinished{Status: state.Suspended, Reason: "deadline", CostUSD: cent, Iterations: 1, DurationMS: 10_000, Unfinished: []state.Unfinished{{Agent: "main", State: "A.md", CostUSD: cent}}}),
+	}}
+	finishes = []state.Event{
+		happened(5*time.Second, &state.StateFinished{OK: true, DurationMS: 15_000, CostUSD: 3 * cent}),
+		happened(5*time.Second, &state.AgentFinished{Result: new(state.Text("done"))}),
+		happened(5*time.Second, &state.RunFinished{Status: state.Completed, CostUSD: 3 * cent, Iterations: 1, DurationMS: 5_000}),
+	}
+)
+
+// rowsOf are the rows of the table of states.
+func rowsOf(text string) []string {
+	_, table, _ := strings.Cut(text, "| ---: | --- |")
+	var rows []string
+	for line := range strings.Lines(table) {
+		if strings.HasPrefix(line, "| ") && strings.Contains(line, "`A.md`") {
+			rows = append(rows, strings.TrimSpace(line))
+		}
+	}
+	return rows
+}
+
+// TestASuspendedPageHasItsCost: what an execution that goes on later has cost by
+// now stands in its row, and in the line of its agent.
+func TestASuspendedPageHasItsCost(t *testing.T) {
+	text, _ := pageOfParts(t, suspends)
+	want := "| 1 | `main` | `A.md` | new | 10.0s | $0.0100 | 1, 1 reminder | to go on |"
+	if rows := rowsOf(text); len(rows) != 1 || rows[0] != want {
+		t.Errorf("rows: got %q, want %q", rows, want)
+	}
+	if strings.Contains(text, "$0.0000") || !strings.Contains(text, "1 state, $0.0100</summary>") {
+		t.Errorf("got a page that doesn't say what was spent:\n%s", text)
+	}
+}
+
+// TestOneRowForAllParts: an execution that goes on an hour later is one row with
+// all that it cost and the time that was worked, whatever was pending.
+func TestOneRowForAllParts(t *testing.T) {
+	interrupted := part{events: []state.Event{
+		happened(0, &state.StateStarted{Kind: "prompt", Attempt: 1, Session: state.Fresh}),
+		happened(10*time.Second, &state.RunFinished{Status: state.Cancelled, CostUSD: cent, Iterations: 1, DurationMS: 10_000, Unfinished: []state.Unfinished{{Agent: "main", State: "A.md", CostUSD: cent}}}),
+	}}
+	again := []state.Event{
+		happened(0, &state.AttemptInterrupted{Attempt: 1, Reason: "cancelled"}),
+		happened(0, &state.StateStarted{Kind: "prompt", Attempt: 1, Session: state.Fresh}),
+		happened(5*time.Second, &state.StateFinished{OK: true, DurationMS: 5_000, CostUSD: 3 * cent}),
+	}
+	killed := part{events: interrupted.events[:1]}
+	killed.events = append(killed.events, happened(10*time.Second, &state.AgentOutput{Text: "at work"}))
+	for name, c := range map[string]struct {
+		parts []part
+		want  string
+	}{
+		"a reminder was pending": {[]part{suspends, {time.Hour, finishes}}, "| 1 | `main` | `A.md` | new | 15.0s | $0.0300 | 1, 1 reminder |  |"},
+		"it was cut off":         {[]part{interrupted, {time.Hour, append(again[:3:3], finishes[1:]...)}}, "| 1 | `main` | `A.md` | new | 15.0s | $0.0300 | 1 |  |"},
+		"it was killed":          {[]part{killed, {time.Hour, append(again[:3:3], finishes[1:]...)}}, "| 1 | `main` | `A.md` | new | 15.0s | $0.0300 | 1 |  |"},
+	} {
+		text, glance := pageOfParts(t, c.parts...)
+		if rows := rowsOf(text); len(rows) != 1 || rows[0] != c.want {
+			t.Errorf("%s: rows: got %q, want %q", name, rows, c.want)
+		}
+		for _, part := range []string{"**$0.0300 of $1.00** (3 %) · 5.0s (15.0s in 2 parts) · 1 state"} {
+			if !strings.Contains(text, part) || !strings.Contains(glance, part) {
+				t.Errorf("%s: got no %q in\n%s", name, part, text)
+			}
+		}
+		if strings.Contains(text, "nterrupted |") || strings.Contains(text, "1h") {
+			t.Errorf("%s: got a page that says more than was:\n%s", name, text)
+		}
+		half, _ := pageOfParts(t, c.parts[0], part{time.Hour, c.parts[1].events[:len(c.parts[1].events)-2]})
+		if !strings.Contains(half, "**$0.0300 of $1.00**") {
+			t.Errorf("%s, while the second part goes on: got no $0.0300 in\n%s", name, half)
+		}
+	}
+}
+
+// TestAResumedRunShowsNoOldFailure while it goes on.
+func TestAResumedRunShowsNoOldFailure(t *testing.T) {
+	failed := part{events: []state.Event{
+		happened(0, &state.StateStarted{Kind: "prompt", Attempt: 1}),
+		happened(time.Second, &state.StateFinished{Error: "broken pipe", DurationMS: 1000, CostUSD: cent}),
+		happened(time.Second, &state.AgentFinished{Error: "broken pipe"}),
+		happened(time.Second, &state.RunFinished{Status: state.Failed, Reason: "agent main in state A.md: broken pipe", CostUSD: cent, Iterations: 1, DurationMS: 1000}),
+		happened(time.Second, &state.Checkpoint{Error: "no such service"}),
+	}}
+	for name, events := range map[string][]state.Event{
+		"when it begins": nil, "at work": {happened(0, &state.StateStarted{Kind: "prompt", Attempt: 1})},
+	} {
+		text, glance := pageOfParts(t, failed, part{time.Hour, events})
+		if strings.Contains(glance, "broken pipe") || strings.Contains(glance, "ailed") || strings.Contains(text, "no such service") {
+			t.Errorf("%s: got the comment\n%s\nand the page\n%s\nwant none of the old failure", name, glance, text)
+		}
+	}
+	text, glance := pageOfParts(t, failed)
+	if !strings.Contains(glance, "broken pipe") || !strings.Contains(text, "no such service") {
+		t.Errorf("before it is taken up: got the comment\n%s\nand the page\n%s\nwant the failure", glance, text)
+	}
+}
+
+// TestASuspensionIsNoFailure: a state that has no attempts left suspends the run
+// where its author says so.
+func TestASuspensionIsNoFailure(t *testing.T) {
+	text, glance := pageOfParts(t, part{events: []state.Event{
+		happened(0, &state.StateStarted{Kind: "prompt", Attempt: 1}),
+		happened(time.Second, &state.NodeAttempt{Attempt: 1, Reason: "done_when_failed", Results: []state.CommandResult{{Cmd: "make", RC: 2, Tail: "undefined: foo"}}}),
+		happened(time.Second, &state.StateFinished{Error: "max_ralph_iters_reached", CostUSD: cent}),
+		happened(time.Second, &state.RunFinished{Status: state.Suspended, Reason: "state A.md of agent main: max_ralph_iters_reached", CostUSD: cent, Iterations: 1}),
+	}})
+	for what, text := range map[string]string{"page": text, "comment": glance} {
+		if strings.Contains(strings.ToLower(text), "failed") || !strings.Contains(text, "Suspended") {
+			t.Errorf("%s: got\n%s\nwant nothing about a failure", what, text)
+		}
+	}
+}
