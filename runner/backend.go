@@ -53,6 +53,9 @@ type Order struct {
 	AllowedTools    []string
 	DisallowedTools []string
 	BudgetCap       state.USD // 0: none
+	// Reached is how far the agent CLI's own count of the session that is resumed or
+	// branched from has come, as far as the run knows; nil when it does not.
+	Reached *state.Reached
 
 	// Checks, when not nil, asks for the verification of an attempt instead.
 	Checks *Checks
@@ -77,6 +80,8 @@ type Telling int
 
 // The amounts that are told.
 const (
+	// TellNothing makes no line an event. Those of scripts are shown, within the
+	// bounds of TellBounded.
 	TellNothing Telling = iota
 	// TellBounded tells the first and the last lines of each state execution, 500
 	// at most and 256 KiB; the last ones when it ends.
@@ -88,14 +93,23 @@ const (
 // can be found again.
 const MarkVar = "RAYMOND_MARK"
 
-// Progress is what a backend tells while an invocation runs, unless Order.Telling
-// is TellNothing.
+// Progress is what a backend tells while an invocation runs. With TellNothing only
+// scripts need be told of.
 type Progress struct {
 	Text string // what the agent said or which tool it uses, one line
 	// Doing is what goes on from now on, in a few words; "" when only Text tells. A
 	// Progress with Doing alone is no line.
 	Doing string
+	// Metered, when not nil, is what was seen of the invocation's tokens so far. A Progress with it tells nothing else, and is told whatever
+	// Order.Telling says.
+	Metered *Metered
+	// Note is a line of its own for the log, about no agent: what the backend does
+	// before it can run anything. It is told whatever Order.Telling says.
+	Note string
 }
+
+// Metered is what was seen of tokens, one element a model.
+type Metered []state.Usage
 
 // Answer is what an invocation brought.
 type Answer struct {
@@ -104,12 +118,24 @@ type Answer struct {
 	Model     string // the model that answered, as reported
 	Cost      state.Cost
 	Turns     int
-	Denied    []string // refused tool uses, as "Tool(input)"
-	Notes     []string // for the log: what was odd but no fault
+	Denied    []string  // refused tool uses, as "Tool(input)"
+	Refusals  []Refusal // the same, with what is known about each
+	Notes     []string  // for the log: what was odd but no fault
+	// Of a script: the last 4096 bytes of its outputs, and the end of both in one
+	// line, which an error goes on with; "" when there was none. Secrets are hidden.
+	StdoutTail, StderrTail, LastWords string
+	// CLI is the version and the path of the agent CLI; "" for scripts.
+	CLI string
+	// Prepared is how long the invocation waited for an agent CLI to be installed,
+	// which is no time of the state.
+	Prepared time.Duration
 
 	ExitCode int    // of the process; -1 when a signal ended it or it never started
 	Signal   string // that ended it, as in "SIGKILL"; "" when it exited
 }
+
+// Refusal is a refused use of a tool, why, and what would let it pass.
+type Refusal = state.Refusal
 
 // Failure is why an invocation brought no usable answer.
 type Failure = state.Failure
@@ -120,6 +146,7 @@ type Class = state.Class
 // The classes of failure, as package state documents them.
 const (
 	Transient  = state.Transient
+	Service    = state.Service
 	TimedOut   = state.TimedOut
 	Fatal      = state.Fatal
 	Machine    = state.Machine

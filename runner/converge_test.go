@@ -242,7 +242,7 @@ func TestAForbiddenTagIsAFailedAttempt(t *testing.T) {
 		"A": "---\ndone_when: [check]\nallowed_tags: [result]\nmax_attempts: 2\n---\nwork\n<result>x</result>",
 		"B": "<result>b</result>",
 	}
-	for _, says := range []string{"<goto>B</goto>", "nothing", "<result>1</result><result>2</result>"} {
+	for _, says := range []string{"<goto>B</goto>", "<result>1</result><result>2</result>"} {
 		synctest.Test(t, func(t *testing.T) {
 			l := newLoop(t, f, nil)
 			l.says["A.md"], l.passes["A.md"] = []string{says}, 1
@@ -266,6 +266,74 @@ func TestAForbiddenTagIsAFailedAttempt(t *testing.T) {
 			same(t, says+", then a good one: agent runs, flakes", []int{5, 1}, []int{len(l.orders), l.end().FlakeRetries})
 		})
 	}
+}
+
+// TestDoneWorkWithoutATag: the reminders ask for it in the attempt's session, then
+// the agent fails at once, and no further attempt is paid for. A resume asks again.
+func TestDoneWorkWithoutATag(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLoop(t, once(""), nil)
+		l.says["A.md"], l.passes["A.md"] = []string{"nothing"}, 1
+		l.drive(false, state.Failed)
+		same(t, "agent runs, reminders, verifications", []int{3, 2, 1},
+			[]int{len(l.orders), len(told[*state.Reminder](l)), len(l.checks)})
+		same(t, "conversations", []string{"fresh s1", "resume s1", "resume s1"}, conversations(l.orders))
+		verdict := l.attempts()[0]
+		same(t, "verdict", []any{1, false, "no_transition_tag", 2}, []any{len(l.attempts()), verdict.Converged, verdict.Reason, len(verdict.Results)})
+		if r := l.run.Progress.Reason; !strings.Contains(r, "no_transition_tag") {
+			t.Errorf("reason: got %q, want no_transition_tag in it", r)
+		}
+		l.says["A.md"] = append(l.says["A.md"], "nothing", "nothing", "<result>x</result>")
+		l.drive(true, state.Completed)
+		same(t, "after the resume", []string{"fresh s1", "resume s1", "resume s1", "resume s1"}, conversations(l.orders))
+		same(t, "outcome, verifications", []any{"clean", 2}, []any{l.end().Outcome, len(l.checks)})
+	})
+}
+
+// TestAttemptsWithoutAGoodRecordAreJudged: what the commands say is the verdict,
+// whatever became of the agent run; what its text says, or the only transition, is
+// the move.
+func TestAttemptsWithoutAGoodRecordAreJudged(t *testing.T) {
+	const implicit = "---\ndone_when: [check]\nallowed_transitions: [{tag: goto, target: B}]\n---\nwork"
+	for _, tt := range []struct {
+		text, says  string
+		runs, judge int // agent runs in A, and verifications, when all fail alike and the commands pass
+		status      state.Status
+		reason      string
+	}{
+		{implicit, "transient!died", 3, 1, state.Completed, ""},
+		{implicit, "timeout!no answer after 1h", 3, 1, state.Completed, ""},
+		{implicit, "service!529", 4, 1, state.Completed, ""},
+		{implicit, "fatal!bad request", 1, 0, state.Failed, "bad request"},
+		{implicit, "runtime!no such program", 1, 0, state.Failed, "no such program"},
+		{once("")["A"], "transient!died", 4, 1, state.Failed, "no_transition_tag: died"}, // the last is a reminder
+		{once("")["A"], "service!529", 5, 1, state.Failed, "529"},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			l := newLoop(t, flow{"A": tt.text, "B": "<result>b</result>"}, func(o *state.Options) { o.OverloadWait = new(state.Duration(10 * time.Second)) })
+			l.says["A.md"], l.passes["A.md"] = []string{tt.says}, 1
+			l.drive(false, tt.status)
+			same(t, tt.says+": agent runs, verifications", []int{tt.runs, tt.judge}, []int{len(l.asked("A")), len(l.checks)})
+			same(t, tt.says+": flakes", 0, l.end().FlakeRetries)
+			if r := l.run.Progress.Reason; !strings.Contains(r, tt.reason) {
+				t.Errorf("%s: reason: got %q, want %q in it", tt.says, r, tt.reason)
+			}
+		})
+	}
+}
+
+// TestAnOutageEndsALoop: when the commands fail too, no further attempt meets the
+// same outage.
+func TestAnOutageEndsALoop(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLoop(t, once(""), func(o *state.Options) { o.OverloadWait = new(state.Duration(10 * time.Second)) })
+		l.says["A.md"] = []string{"service!529"}
+		l.drive(false, state.Failed)
+		same(t, "verdicts, verifications", []int{1, 1}, []int{len(l.attempts()), len(l.checks)})
+		if r := l.run.Progress.Reason; !strings.Contains(r, "529") || !strings.Contains(r, "--overload-wait") {
+			t.Errorf("reason: got %q, want the service's error", r)
+		}
+	})
 }
 
 // TestCommandsRunThoughTheTagIsBad: what they say is the reason, and it is the
@@ -309,7 +377,8 @@ func TestTheAgentsExitCodeIsNotConsulted(t *testing.T) {
 }
 
 // TestRetriesAreInsideTheAttempt: an invocation without a result record is tried
-// again; when that is exhausted the agent fails without a verdict.
+// again; when that is exhausted the commands say whether the attempt failed. Only a
+// refused agent run gets no verdict.
 func TestRetriesAreInsideTheAttempt(t *testing.T) {
 	good, down := "<result>x</result>", "transient!overloaded"
 	for _, tt := range []struct {
@@ -321,8 +390,9 @@ func TestRetriesAreInsideTheAttempt(t *testing.T) {
 		{[]string{down, down, good}, state.Completed, "clean", 1},
 		{[]string{good, down, down, good}, state.Completed, "clean_with_flake", 2},
 		{[]string{down, down, good, down, down, good}, state.Completed, "clean_with_flake", 2},
-		{[]string{down}, state.Failed, "failed", 0},
-		{[]string{good, down}, state.Failed, "failed", 1},
+		{[]string{down}, state.Failed, "failed", 6},
+		{[]string{good, down}, state.Failed, "failed", 6},
+		{[]string{down, down, down, good}, state.Completed, "clean_with_flake", 2},
 		{[]string{"fatal!no such model"}, state.Failed, "failed", 0},
 	} {
 		synctest.Test(t, func(t *testing.T) {
@@ -337,8 +407,8 @@ func TestRetriesAreInsideTheAttempt(t *testing.T) {
 			for i, n := range l.numbers() {
 				same(t, label+": number", i+1, n)
 			}
-			if strings.Contains(l.run.Progress.Reason, "max_ralph") {
-				t.Errorf("%s: reason: got %q, want the agent's", label, l.run.Progress.Reason)
+			if exhausted := strings.Contains(l.run.Progress.Reason, "max_ralph"); exhausted != (tt.verdicts == 6) {
+				t.Errorf("%s: reason: got %q", label, l.run.Progress.Reason)
 			}
 		})
 	}
@@ -500,18 +570,18 @@ func TestACalledStateBranchesOffItsCaller(t *testing.T) {
 // session alone.
 func TestRemindersAndRetriesStayInTheAttemptsConversation(t *testing.T) {
 	for context, want := range map[string][]string{
-		"entry":    {"branch s2 from s1", "branch s3 from s1", "resume s3", "resume s3 cut to 2", "branch s4 from s1"},
-		"continue": {"branch s2 from s1", "branch s3 from s1", "resume s3", "resume s3 cut to 2", "resume s3"},
+		"entry":    {"branch s2 from s1", "branch s3 from s1", "branch s4 from s1", "resume s4", "resume s4 cut to 2"},
+		"continue": {"branch s2 from s1", "branch s3 from s1", "resume s3", "resume s3", "resume s3 cut to 2"},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			l := newLoop(t, flow{
 				"A":   "<goto>TRY</goto>",
 				"TRY": "---\ndone_when: [check]\nattempt_context: " + context + "\n---\nwork\n<result>x</result>",
 			}, nil)
-			l.says["TRY.md"] = []string{"transient!down", "no tag", "transient!down", "<result>x</result>"}
+			l.says["TRY.md"] = []string{"transient!down", "no tag", "no tag", "transient!down", "<result>x</result>"}
 			l.passes["TRY.md"] = 2
 			l.drive(false, state.Completed)
-			same(t, context+": a retry, a reminder, its retry, attempt 2", want, conversations(l.asked("TRY")))
+			same(t, context+": a retry, attempt 2, a reminder, its retry", want, conversations(l.asked("TRY")))
 		})
 	}
 }
@@ -630,7 +700,7 @@ func TestAReminderOverTheBudgetIsNotSent(t *testing.T) {
 		l := newLoop(t, once(""), over(1))
 		l.says["A.md"], l.passes["A.md"] = []string{"no tag", "<result>x</result>"}, 1
 		l.drive(false, state.OverBudget)
-		same(t, "agent runs, verifications", []int{1, 0}, []int{len(l.orders), len(l.checks)})
+		same(t, "agent runs, verifications", []int{1, 1}, []int{len(l.orders), len(l.checks)})
 		l.over = new(l.run.Options)
 		l.over.BudgetUSD = state.Dollar
 		l.drive(true, state.Completed)

@@ -113,7 +113,8 @@ func (r *Runner) ring(ctx context.Context) error {
 func (r *Runner) expire(ctx context.Context) error {
 	r.stop = &state.Stop{Status: state.Suspended, Reason: "the deadline of " + r.cfg.Deadline.String() + " is reached", Deadline: r.cfg.Deadline}
 	r.alarms.grace = r.now().Add(time.Duration(r.run.Options.Grace))
-	return r.advance(ctx, nothing)
+	// Told at once: states in flight may go on for a while.
+	return r.advance(ctx, func(s *state.Step) { s.ReachDeadline(r.cfg.Deadline) })
 }
 
 // cancel takes in a signal. The state is complete in one file within the time a

@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -56,7 +58,7 @@ func (r *Runner) order(step *state.Step, a *state.Agent, l state.Launch) Order {
 	o := Order{
 		Agent: a.ID, State: st.Name, Kind: st.Kind, Dir: l.Cwd,
 		Mark:    r.run.Mark + "." + strconv.Itoa(run.N),
-		Timeout: pick(st.Policy.Timeout, opt.Timeout), Idle: pick(st.Policy.IdleTimeout, opt.IdleTimeout),
+		Timeout: pick(st.Policy.Timeout, opt.Timeout), Idle: pick(st.Policy.IdleTimeout, idle(st.Kind, opt)),
 		Telling: r.cfg.Telling, Hide: r.cfg.Redact,
 	}
 	if r.cfg.DebugDir != "" {
@@ -83,6 +85,9 @@ func (r *Runner) promptOrder(o *Order, a *state.Agent, l state.Launch, opt *stat
 	run := a.Exec.Running
 	o.Prompt = r.prompt(a, l.State)
 	o.Session, o.SessionID, o.From, o.Cut = run.Mode, run.SessionID, run.From, l.Plan.Cut
+	if l.Plan.Session != nil {
+		o.Reached = l.Plan.Session.Reached
+	}
 	o.Model = run.Model
 	o.Effort = first(l.State.Policy.Effort, opt.Effort)
 	// The agent CLI heeds no mode beside the flag: a state with a mode of its own
@@ -109,6 +114,15 @@ func first(values ...string) string {
 	return ""
 }
 
+// idle is how long a state may be silent that does not say so itself. Scripts may
+// be as long as they like.
+func idle(kind protocol.Kind, opt *state.Options) state.Duration {
+	if kind == protocol.Script {
+		return 0
+	}
+	return opt.IdleTimeout
+}
+
 func pick(own *time.Duration, run state.Duration) time.Duration {
 	if own != nil {
 		return *own
@@ -121,6 +135,9 @@ func (r *Runner) prompt(a *state.Agent, st *protocol.State) string {
 	e := a.Exec
 	var text string
 	switch {
+	case e.Reminder != "" && e.Session == nil:
+		text = r.stateText(a, st) + "\n\nThe work of this step is done and its checks pass; do not do it again. " +
+			"The run that did it broke off before it said how to go on.\n" + e.Reminder
 	case e.Reminder != "":
 		text = e.Reminder
 	case e.Continue:
@@ -188,8 +205,8 @@ func (r *Runner) environ(a *state.Agent, o Order) []string {
 		env = append(env, "RAYMOND_RESULT="+p, "RAYMOND_INPUT="+p)
 	}
 	for _, vars := range []map[string]string{r.run.Meta, a.Vars} {
-		for k, v := range vars {
-			if !strings.Contains(v, "\x00") {
+		for _, k := range slices.Sorted(maps.Keys(vars)) {
+			if v := vars[k]; !strings.Contains(v, "\x00") {
 				env = append(env, "RAYMOND_VAR_"+variable(k)+"="+v)
 			}
 		}
@@ -234,14 +251,14 @@ func (r *Runner) invoke(ctx context.Context, o Order, tell func(Progress)) (_ An
 		}
 	}()
 	if info, err := os.Stat(o.Dir); err != nil || !info.IsDir() {
-		return Answer{}, &Failure{Class: Fatal, Message: fmt.Sprintf("the working directory %q is no existing directory", o.Dir)}
+		return Answer{Cost: state.Cost{Silent: true}}, &Failure{Class: Fatal, Message: fmt.Sprintf("the working directory %q is no existing directory", o.Dir)}
 	}
 	if o.Kind == protocol.Script && !filepath.IsAbs(o.Script) {
-		return Answer{}, &Failure{Class: Fatal, Message: "there is no private copy of the workflow's folder to run scripts from; keep it in a folder of its own"}
+		return Answer{Cost: state.Cost{Silent: true}}, &Failure{Class: Fatal, Message: "there is no private copy of the workflow's folder to run scripts from; keep it in a folder of its own"}
 	}
 	if o.PayloadFile != "" {
 		if err := writePayload(o); err != nil {
-			return Answer{}, &Failure{Class: Machine, Message: "write payload: " + err.Error()}
+			return Answer{Cost: state.Cost{Silent: true}}, &Failure{Class: Machine, Message: "write payload: " + err.Error()}
 		}
 	}
 	if o.DebugDir != "" {
@@ -263,26 +280,4 @@ func writePayload(o Order) error {
 		err = f.Truncate(int64(len(o.Payload)))
 	}
 	return errors.Join(err, f.Close())
-}
-
-// spent returns what the transcript of a lost invocation shows. A branch begins
-// with a copy of its caller's history, which others paid for.
-func (r *Runner) spent(a *state.Agent) []state.Usage {
-	run := a.Exec.Running
-	if run.Mode == "" {
-		return nil
-	}
-	from := int64(0)
-	if run.Length != nil {
-		from = *run.Length
-	}
-	used, ok := r.cfg.Sessions.Usage(run.SessionID, r.dir(a), from)
-	if !ok {
-		return nil
-	}
-	if run.Mode == state.Branch {
-		before, _ := r.cfg.Sessions.Usage(run.From, r.dir(a), 0)
-		used = state.Without(used, before)
-	}
-	return used
 }

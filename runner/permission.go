@@ -22,10 +22,13 @@ func permission(own, run string) string {
 
 // allowed returns the tools a state may use without being asked: its own list;
 // where the run has one too, the entries of the state's that the run's names, by
-// themselves or by their bare tool.
+// themselves or by their bare tool. A state whose list is empty may use none.
 func allowed(own, run []string) []string {
-	if len(own) == 0 || len(run) == 0 {
-		return append(append([]string{}, own...), run...)
+	switch {
+	case own == nil:
+		return append([]string{}, run...)
+	case len(run) == 0:
+		return append([]string{}, own...)
 	}
 	var out []string
 	for _, tool := range own {

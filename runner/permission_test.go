@@ -13,6 +13,10 @@ func TestAStateIsNeverAllowedMoreThanTheRun(t *testing.T) {
 		{"bypassPermissions", "default", "default"},
 		{"dontAsk", "default", "dontAsk"},
 		{"acceptEdits", "bypassPermissions", "acceptEdits"},
+		{"default", "dontAsk", "default"},
+		{"acceptEdits", "dontAsk", "dontAsk"},
+		{"auto", "auto", "auto"},
+		{"bypassPermissions", "auto", "auto"},
 	} {
 		if got := permission(tt.own, tt.run); got != tt.want {
 			t.Errorf("permission(%q, %q) = %q, want %q", tt.own, tt.run, got, tt.want)
@@ -26,6 +30,7 @@ func TestAllowedToolsAreWhatRunAndStateShare(t *testing.T) {
 		{[]string{"Bash(go test:*)", "Edit"}, nil, []string{"Bash(go test:*)", "Edit"}},
 		{[]string{"Bash(go test:*)", "Edit", "Write"}, []string{"Bash", "Write"}, []string{"Bash(go test:*)", "Write"}},
 		{[]string{"Bash"}, []string{"Bash(git:*)"}, nil},
+		{[]string{}, []string{"Edit"}, nil},
 	} {
 		if got := allowed(tt.own, tt.run); !slices.Equal(got, tt.want) {
 			t.Errorf("allowed(%q, %q) = %q, want %q", tt.own, tt.run, got, tt.want)

@@ -9,7 +9,6 @@ package runner
 
 import (
 	"context"
-	"strings"
 	"time"
 
 	"github.com/raymond-action/raymond-action/protocol"
@@ -46,6 +45,9 @@ type Config struct {
 	Store    Store
 	Reporter Reporter
 	NewID    func() string // a fresh session id
+	// ListPrice returns what tokens of a model cost by its maker's price list, and
+	// false when that is not known; nil knows none.
+	ListPrice func(state.Usage) (state.USD, bool)
 	// Redact replaces secrets in what agents say and in what went wrong; nil
 	// leaves texts as they are.
 	Redact func(string) string
@@ -56,6 +58,11 @@ type Config struct {
 	LogDir     string // logs of verified attempts, below it by agent
 	DebugDir   string // "" for none
 	Telling    Telling
+
+	// Forsaken, when not nil, is asked about a run that is to be suspended, when
+	// nothing of it is under way, with the agents that are left. It says why nobody
+	// could go on with it, so that it fails; "" where somebody can.
+	Forsaken func([]*state.Agent) string
 
 	// Deadline is the time after which nothing new starts; 0 is none.
 	Deadline time.Duration
@@ -129,7 +136,7 @@ func (r *Runner) Run(ctx context.Context, resumed bool, override *state.Options)
 		if override != nil {
 			step.Override(*override, r.cfg.Workflow.Hashes())
 		}
-		step.Open(resumed, r.spent)
+		step.Open(resumed, r.lost)
 	})
 	if err != nil {
 		return err
@@ -147,6 +154,9 @@ func (r *Runner) receive(ctx context.Context, m message) error {
 	a, ok := r.run.Agent(m.agent)
 	if !ok {
 		panic("internal error: message of an agent that is gone: " + m.agent)
+	}
+	if m.progress != nil && m.progress.Metered != nil {
+		return r.metered(a, *m.progress.Metered)
 	}
 	if m.progress != nil {
 		r.heard(a, *m.progress)
@@ -178,36 +188,30 @@ func (r *Runner) redact(text string) string {
 func (r *Runner) outcome(a *state.Agent, st *protocol.State, m message) state.Outcome {
 	w := m.answer
 	o := state.Outcome{
-		Session: w.SessionID, Model: w.Model, Cost: w.Cost, Turns: w.Turns, Denied: w.Denied,
+		Session: w.SessionID, Model: w.Model, Cost: w.Cost, Turns: w.Turns, Denied: w.Denied, Refusals: w.Refusals, CLI: w.CLI, Prepared: w.Prepared,
 		ExitCode: w.ExitCode, Signal: w.Signal, Failure: m.failure,
+		StdoutTail: w.StdoutTail, StderrTail: w.StderrTail, LastWords: w.LastWords,
 	}
-	if st.Kind == protocol.Prompt && o.Cost.Kind != state.Exact {
-		o.Used = r.spent(a)
+	if st.Kind == protocol.Prompt {
+		o.Used = r.used(a, o.Cost)
 	}
 	if m.failure != nil {
 		f := *m.failure
 		f.Message = r.redact(f.Message)
 		o.Failure = &f
-		return o
+		if st.Policy.Convergence == nil {
+			return o
+		}
 	}
 	o.Decision, o.Problems = r.cfg.Workflow.Decide(st.Name, w.Text)
-	if len(o.Problems) > 0 && st.Kind == protocol.Script {
-		o.Output = r.redact(lastLines(w.Text))
+	if broken := protocol.Broken(o.Problems); broken != nil {
+		o.Problems, o.Failure = nil, &Failure{Class: Fatal, Message: broken.Message}
+		return o
 	}
 	if len(o.Problems) > 0 {
 		o.Reminder = r.cfg.Workflow.Reminder(st.Name, o.Problems)
 	}
 	return o
-}
-
-// lastLines is the end of a script's output, for an error about it.
-func lastLines(text string) string {
-	const most = 400
-	text = strings.TrimSpace(strings.ToValidUTF8(text, "?"))
-	if len(text) > most {
-		text = strings.ToValidUTF8(text[len(text)-most:], "")
-	}
-	return text
 }
 
 // nothing makes a step that decides nothing by itself.
@@ -222,6 +226,7 @@ func (r *Runner) advance(ctx context.Context, decide func(*state.Step)) error {
 		r.schedule(step)
 	}
 	if r.busy+len(r.orders) == 0 && (r.stop != nil || step.Wake().IsZero()) {
+		step.Unless(r.cfg.Forsaken)
 		step.Close(r.stop)
 	}
 	if err := r.commit(step.Delta()); err != nil {

@@ -390,14 +390,14 @@ func TestHowRunsEnd(t *testing.T) {
 	}
 }
 
-func TestUnknownCostsStopARunWithABudget(t *testing.T) {
+func TestUnknownCostsFailAnAgentWithABudget(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, "LOOP.md", nil)
 		w.actor.lost = true
 		if err := w.drive(false); err != nil {
 			t.Fatal(err)
 		}
-		w.want(state.OverBudget)
+		w.want(state.Failed)
 		if got := len(w.actor.orders); got != 3 {
 			t.Errorf("%d invocations, want 3", got)
 		}

@@ -11,7 +11,7 @@ import (
 // maxSaid is how much of a line that an agent says is told, in characters.
 const maxSaid = 2000
 
-// What TellBounded tells of a state execution: 500 lines, with the one on those
+// What is told of a state execution, but with TellAll: 500 lines, with the one on those
 // left out, and 256 KiB.
 var (
 	saidFirst = reel.Limit{Lines: 450, Bytes: 224 << 10}
@@ -48,9 +48,13 @@ func (s speeches) over(step *state.Step, rests bool) []string {
 
 // heard takes in what a backend tells of an invocation under way.
 func (r *Runner) heard(a *state.Agent, p Progress) {
+	if p.Note != "" {
+		r.cfg.Reporter.Note("", "", r.redact(p.Note))
+		return
+	}
 	p.Text, p.Doing = r.redact(p.Text), r.redact(p.Doing)
 	isLine := p.Text != "" || p.Doing == ""
-	if isLine && r.say(a, p.Text) {
+	if isLine && r.say(a, p.Text) || r.cfg.Telling == TellNothing {
 		p.Text = ""
 	}
 	if p != (Progress{}) {
@@ -66,14 +70,19 @@ func (r *Runner) say(a *state.Agent, text string) bool {
 			text = string(runes[:maxSaid])
 		}
 	}
-	if r.cfg.Telling == TellBounded && !r.said.takes(a.ID, text) {
+	if r.cfg.Telling != TellAll && !r.said.takes(a.ID, text) {
 		return false
 	}
 	r.tellSaid(r.now(), a, text)
 	return true
 }
 
+// tellSaid tells a line as an event, or to those only who watch.
 func (r *Runner) tellSaid(now time.Time, a *state.Agent, text string) {
+	if r.cfg.Telling == TellNothing {
+		r.cfg.Reporter.Doing(a.ID, a.State, Progress{Text: text})
+		return
+	}
 	r.cfg.Reporter.Report(r.run.Say(now, a.ID, a.State, &state.AgentOutput{Text: text}))
 }
 

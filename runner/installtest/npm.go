@@ -17,6 +17,9 @@ type NPM struct {
 	Name  string
 	Files fs.FS  // package.json and package-lock.json, at the top
 	Dir   string // where the two are in the repository, for who installs by hand
+	// ByHand, when not "", is the command that installs packages that have no lock
+	// file; their exact versions are in package.json.
+	ByHand string
 }
 
 // Install returns a folder whose node_modules holds the packages and all they
@@ -24,13 +27,17 @@ type NPM struct {
 // can't do it, naming the command to run by hand.
 func (n NPM) Install(t testing.TB) string {
 	t.Helper()
-	lock, err := fs.ReadFile(n.Files, "package-lock.json")
+	pins, byHand := "package-lock.json", "cd "+n.Dir+" && npm ci --ignore-scripts"
+	if n.ByHand != "" {
+		pins, byHand = "package.json", n.ByHand
+	}
+	data, err := fs.ReadFile(n.Files, pins)
 	if err != nil {
 		t.Fatal(err)
 	}
-	dir, err := once(t.Context(), n.Name+"-"+key(lock), n.fill)
+	dir, err := once(t.Context(), n.Name+"-"+key(data), n.fill)
 	if err != nil {
-		t.Fatalf("install %s: %v\nby hand: cd %s && npm ci --ignore-scripts", n.Name, err, n.Dir)
+		t.Fatalf("install %s: %v\nby hand: %s", n.Name, err, byHand)
 	}
 	return dir
 }
@@ -39,7 +46,11 @@ func (n NPM) fill(ctx context.Context, dir string) error {
 	if err := os.CopyFS(dir, n.Files); err != nil {
 		return err
 	}
-	cmd := exec.CommandContext(ctx, "npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund")
+	command := "ci"
+	if n.ByHand != "" {
+		command = "install"
+	}
+	cmd := exec.CommandContext(ctx, "npm", command, "--ignore-scripts", "--no-audit", "--no-fund")
 	cmd.Dir = dir
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("%s: %w\n%s", cmd, err, out)

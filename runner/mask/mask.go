@@ -168,3 +168,37 @@ func (f *filter) has(key uint64) bool {
 // hash spreads keys over 16 bits: a multiplication by an odd number without
 // pattern, of which the upper bits depend on all of the key.
 func hash(key uint64) uint64 { return key * 0x9e3779b97f4a7c15 >> 48 }
+
+// Sparing returns the set without those forms that are part of one of the words:
+// what is on every page anyway hides nothing, and a word that is replaced in a
+// file of ours breaks it.
+func (s *Set) Sparing(words []string) *Set {
+	if s == nil {
+		return nil
+	}
+	out := &Set{byStart: map[uint64][]string{}, starts: map[string]bool{}}
+	for _, form := range s.forms {
+		if !isPart(form, words) {
+			out.forms = append(out.forms, form)
+			out.index(form)
+		}
+	}
+	return out
+}
+
+// Spared returns the sorted names of those values that, but for white space around
+// them, are part of one of the words.
+func Spared(values map[string]string, words []string) []string {
+	var names []string
+	for name, value := range values {
+		if text := strings.TrimSpace(value); len(text) >= Shortest && isPart(text, words) {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+func isPart(text string, words []string) bool {
+	return slices.ContainsFunc(words, func(word string) bool { return strings.Contains(word, text) })
+}
