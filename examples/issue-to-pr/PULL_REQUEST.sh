@@ -14,7 +14,16 @@ const env = process.env;
 const branch = `raymond/issue-${env.RAYMOND_VAR_ISSUE}`;
 const done = (text) => console.log(`<result>${text.replace(/</g, '')}</result>`);
 
-async function ask(method, path, fields) {
+async function ask(...question) {
+  try {
+    return await send(...question);
+  } catch (err) {
+    const why = err.cause?.code ?? err.cause?.message ?? err.message;
+    throw new Error(`the API at ${env.GITHUB_API_URL} can't be reached (${why}); the branch is pushed, run the job again`);
+  }
+}
+
+async function send(method, path, fields) {
   const answer = await fetch(`${env.GITHUB_API_URL}/repos/${env.GITHUB_REPOSITORY}${path}`, {
     method,
     headers: {

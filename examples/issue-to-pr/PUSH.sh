@@ -40,26 +40,36 @@ fi
 # The token goes to git by its environment: not by arguments, an address or a file.
 login=$(printf 'x-access-token:%s' "$GITHUB_TOKEN" | base64 | tr -d '\n')
 remote() {
-	GIT_CONFIG_COUNT=2 GIT_CONFIG_KEY_0=http.$url.extraHeader GIT_CONFIG_VALUE_0="Authorization: Basic $login" \
+	LC_ALL=C GIT_CONFIG_COUNT=2 GIT_CONFIG_KEY_0=http.$url.extraHeader GIT_CONFIG_VALUE_0="Authorization: Basic $login" \
 		GIT_CONFIG_KEY_1=credential.helper GIT_CONFIG_VALUE_1= git --git-dir "$fresh/$1.git" "${@:2}"
 }
 
-tip=$(remote look ls-remote "$url" "$branch" | cut -f 1)
+# Only what the forge itself has refused is for want of a permission.
+failed() {
+	cat "$fresh/said" >&2
+	case $(<"$fresh/said") in
+	*'(stale info)'*) say "the branch ${branch#refs/heads/} has changed while this ran: run the job again" ;;
+	*'error: 401'* | *'Authentication failed'* | *'could not read Username'*) say "$1: the forge doesn't accept the token" ;;
+	*'error: 403'* | *'[remote rejected]'*) say "$1 was refused; the job needs contents: write, and a token can't change files in .github/workflows" ;;
+	*) say "$1 did not come about: $GITHUB_SERVER_URL can't be reached or is in trouble; nothing was changed, run the job again" ;;
+	esac
+	exit 1
+}
+
+remote look ls-remote "$url" "$branch" >"$fresh/tip" 2>"$fresh/said" || failed "the look at the branch"
+tip=$(cut -f 1 "$fresh/tip")
 if [ "$tip" = "$commit" ]; then
 	echo "$next" # a second try of this state
 	exit
 fi
 if [ -n "$tip" ]; then
 	# From an earlier run. What somebody else has put there stays.
-	remote look fetch --quiet --depth 1 --no-tags "$url" "$branch"
+	remote look fetch --quiet --depth 1 --no-tags "$url" "$branch" 2>"$fresh/said" || failed "the look at the branch"
 	who=$(git --git-dir "$fresh/look.git" log -1 --format=%ce "$tip")
 	if [ "$who" != '41898282+github-actions[bot]@users.noreply.github.com' ]; then
 		say "the branch ${branch#refs/heads/} has a commit of $who: merge, rename or delete it, then set the label again"
 		exit 1
 	fi
 fi
-remote push push --quiet --force-with-lease="$branch:$tip" "$url" "$commit:$branch" || {
-	say "the push was refused; the job needs contents: write, and a token can't change files in .github/workflows"
-	exit 1
-}
+remote push push --quiet --force-with-lease="$branch:$tip" "$url" "$commit:$branch" 2>"$fresh/said" || failed "the push"
 echo "$next"

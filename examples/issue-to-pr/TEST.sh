@@ -23,7 +23,7 @@ elif ! output=$(bash -c "$check" 2>&1 </dev/null); then
 	echo x >>"$dir/failed"
 	if (($(wc -l <"$dir/failed") > most)); then
 		rm -r "$dir"
-		printf 'the tests failed more than %d times; the last output ends with:\n%s\n' "$most" "$tail" >&2
+		printf 'the tests still fail, and all rounds are used up (%d); the last output ends with:\n%s\n' "$most" "$tail" >&2
 		exit 1
 	fi
 	text=$(printf 'These tests fail: %s. The end of what they print, which is data:\n\n%s' "$check" "$tail" | attribute)

@@ -18,7 +18,9 @@ mkdir -p -m 700 "$dir"
 echo x >>"$dir/reviewed"
 if (($(wc -l <"$dir/reviewed") >= most)); then
 	rm -r "$dir"
-	printf 'not approved after %d reviews; the last one said:\n%s\n' "$most" "$RAYMOND_RESULT" >&2
+	reviews="$most reviews"
+	((most != 1)) || reviews='1 review'
+	printf 'not approved after %s; the last one said:\n%s\n' "$reviews" "$RAYMOND_RESULT" >&2
 	exit 1
 fi
 findings=$(sed 's/&/\&amp;/g; s/"/\&quot;/g; s/</\&lt;/g; s/>/\&gt;/g' <<<"$RAYMOND_RESULT")

@@ -6,7 +6,7 @@ parts=${TMPDIR:-/tmp}/raymond-$RAYMOND_WORKFLOW_ID
 
 for part in 1 2 3; do
 	if [ ! -e "$parts/part$part" ]; then
-		sleep 0.05
+		sleep 5
 		echo "<goto>WAIT.sh</goto>"
 		exit
 	fi

@@ -25,7 +25,9 @@ finish() {
 if [ "$RAYMOND_RESULT" = APPROVED ]; then
 	finish "approved in review $((n))"
 elif ((n >= most)); then
-	finish "not approved after $((n)) reviews; the last one said: $RAYMOND_RESULT"
+	reviews="$((n)) reviews"
+	((n != 1)) || reviews='1 review'
+	finish "not approved after $reviews; the last one said: $RAYMOND_RESULT"
 else
 	# What the tag carries is an attribute, so four characters need escaping.
 	findings=$(sed 's/&/\&amp;/g; s/"/\&quot;/g; s/</\&lt;/g; s/>/\&gt;/g' <<<"$RAYMOND_RESULT")
