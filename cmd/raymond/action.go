@@ -11,8 +11,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/job"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/outlook"
 	"github.com/raymond-action/raymond-action/runner/checkpoint"
-	"github.com/raymond-action/raymond-action/runner/mask"
 	"github.com/raymond-action/raymond-action/runner/report"
 	"github.com/raymond-action/raymond-action/runner/shell"
 	"github.com/raymond-action/raymond-action/state"
@@ -25,13 +25,19 @@ type action struct {
 	in    job.Settings
 	event job.Event
 	key   string // identity of the run
+	wide  string // the default key that all legs of a matrix would have; "" where the key is no default
 	log   *job.Commands
 	files *job.Files
-	mask  *mask.Set
+	hidden
 	keys  *checkpoint.Keys // nil: checkpoints are not sealed
 	top   string           // the job's workspace
-	dir   string           // where the step keeps its state
+	own   string           // the folder of this step alone
+	dir   string           // where the state is kept: in own, or with store: local where the job says
+	note  stepNote
+	talks *sessionNotes // nil: nobody removes them
+	claim *claim        // this step's hold on the key; nil for none
 
+	allowed bool // who caused the event may start the workflow
 	trusted bool // the checkout may configure the agent CLI
 	skipped bool // on-denied: skip
 	after   bool // this is the post part of the step
@@ -46,11 +52,22 @@ type action struct {
 	place   string // of the source in the repository, when it is read from elsewhere
 	base    string // the commit that the job was checked out at; "" for none
 	depot   *depot // where checkpoints go; nil when they go nowhere
+	services
+	began   began    // how the run began
+	differs []string // what a run that goes on found different, in whole sentences
+	losses  []string // what this run will not be able to do later, to be said before it spends
 
-	run    *state.Run // nil as long as there is none
-	code   int        // of the signal that cancelled it; 0 for none
-	stored string     // name of the artifact with the last checkpoint
-	lacks  string     // what is missing in it that a later job would need; "" for nothing
+	gone      <-chan struct{} // closed when the runner is
+	run       *state.Run      // nil as long as there is none
+	code      int             // of the signal that cancelled it; 0 for none
+	stored    string          // name of the artifact with the last checkpoint
+	endStored bool            // that has the end of the run
+	isLast    bool            // no post part follows, since the runner is gone
+	byPost    bool            // the post part has stored it
+	unkept    string          // why nothing of the run may be stored; "" when it may
+	blind     bool            // later workflow runs can't look for the run
+	flow      []byte          // the job's workflow file; nil where it can't be read
+	next      outlook.Outlook
 
 	sinceSignal func() time.Duration // how long ago the run was asked to end; nil before it began
 }
@@ -66,7 +83,8 @@ func (a *App) actionCommand() *cobra.Command {
 func (a *App) action() error {
 	// First of all: nothing that the step starts may read our memory.
 	err := shell.Undumpable()
-	x := &action{app: a, log: job.NewCommands(a.Stdout, a.Getenv("GITHUB_WORKSPACE"))}
+	gone, out := a.watchRunner()
+	x := &action{app: a, gone: gone, log: job.NewCommands(out, a.Getenv("GITHUB_WORKSPACE"))}
 	defer x.log.Close()
 	if err == nil {
 		err = x.perform(context.Background())
@@ -81,6 +99,11 @@ func (x *action) perform(ctx context.Context) error {
 	}
 	if err := x.authorize(ctx); err != nil || x.skipped {
 		return err
+	}
+	if x.in.Mode == job.ModeRun {
+		if err := x.reserveKey(); err != nil {
+			return err
+		}
 	}
 	if !x.trusted && !x.isBuiltin() {
 		if err := x.takeCommitted(ctx); err != nil {
@@ -163,7 +186,7 @@ func (x *action) showOutput(text string) error {
 	if text == "" {
 		return nil
 	}
-	text = x.mask.Text(text)
+	text = x.shown(text)
 	x.log.Print(text)
 	if !x.in.Summary {
 		return nil
@@ -181,5 +204,5 @@ func (x *action) showOutput(text string) error {
 
 // warn tells something that ends nothing.
 func (x *action) warn(text string) {
-	x.log.Annotate(annotation("warning", x.mask.Text(text)))
+	x.log.Annotate(annotation("warning", x.shown(text)))
 }

@@ -95,6 +95,23 @@ func TestWhoMayStartIt(t *testing.T) {
 	}
 }
 
+// TestAPermissionThatCanNotBeAskedFor is no green skip: a maintainer's event would
+// vanish.
+func TestAPermissionThatCanNotBeAskedFor(t *testing.T) {
+	t.Parallel()
+	f, repo := newForge(t), acttest.Repository(t, oneScript)
+	for status, header := range map[int]map[string]string{429: nil, 503: nil, 0: nil, 403: {"X-RateLimit-Remaining": "0", "X-RateLimit-Limit": "1000", "X-RateLimit-Reset": "4102444800"}} {
+		f.Fail(artifactstest.Fault{Op: "/collaborators/zoe/", Times: 3, Status: status, Header: header})
+		j := f.job(t, repo, 400).on("issues", event(person("zoe"))).with("on-denied", "skip")
+		e := j.do(exitCodes[classStore])
+		e.wantOutputs(t, "error-class", "store", "status", "", "workflow-id", "")
+		e.wantSays(t, "error", "zoe", "could not be found out")
+		f.Clear()
+	}
+	denied := f.job(t, repo, 401).on("issues", event(person("eve"))).do(exitCodes[classDenied])
+	denied.wantSays(t, "error", "not allowed; to allow it, add eve to the input allow-actors")
+}
+
 // base is the repository as its owners have it, and head what a pull request
 // makes of it.
 const (

@@ -30,11 +30,22 @@ func (x *action) findBuiltin() error {
 	if err != nil {
 		return err
 	}
-	x.source = filepath.Join(x.dir, "builtin", name)
+	x.source = filepath.Join(x.own, "builtin", name)
 	if err := errors.Join(os.RemoveAll(x.source), os.CopyFS(x.source, files)); err != nil {
 		return &fault{class: classRuntime, where: "input workflow", what: err.Error()}
 	}
 	return nil
+}
+
+// shown is a text as people may see it: without secrets, and without the path to
+// which a workflow of the action was unpacked, which means nothing to anybody.
+func (x *action) shown(text string) string {
+	text = x.mask.Text(text)
+	if !x.isBuiltin() || x.source == "" || !strings.Contains(text, x.own) {
+		return text
+	}
+	copied := filepath.Join(x.dir, x.note.WorkflowID, "scope") // what a run works with
+	return strings.NewReplacer(x.source, x.in.Workflow, copied, x.in.Workflow, filepath.Join(x.dir, "scope"), x.in.Workflow).Replace(text)
 }
 
 // builtins are the names of the workflows that come with the program.

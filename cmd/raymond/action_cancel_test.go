@@ -60,7 +60,7 @@ while :; do sleep 0.1; done
 func again(with string) string {
 	job := func(name, more string) string {
 		return fmt.Sprintf("  %s:\n%s    runs-on: ubuntu-latest\n    steps:\n      - uses: actions/checkout@v4\n", name, more) +
-			"      - id: raymond\n        uses: " + actionName + "\n        with: {workflow: flow, script-env: KEEP, " + with + "}\n"
+			"      - id: raymond\n        uses: " + actionName + "\n        with: {workflow: flow, key: shared, script-env: KEEP, " + with + "}\n"
 	}
 	return "-- " + workflowFile + " --\non: workflow_dispatch\njobs:\n" + job("one", "") + job("two", "    needs: one\n    if: always()\n")
 }
@@ -144,7 +144,7 @@ func (c *consumer) stateFolder() string {
 	if err != nil {
 		c.t.Fatal(err)
 	}
-	return filepath.Join(strings.TrimSpace(string(temp)), "raymond", "one-raymond")
+	return filepath.Join(strings.TrimSpace(string(temp)), "raymond", "one-raymond-1")
 }
 
 // steps returns the number of steps that the first job has committed, by all of

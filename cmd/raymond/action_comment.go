@@ -67,7 +67,7 @@ func (x *action) startComment(id string, glance func() string, how string) (*com
 			if text == "" {
 				return ""
 			}
-			return sticky.Body(marker, x.mask.Text(text), x.mask.Text(last))
+			return sticky.Body(marker, x.shown(text), x.shown(last))
 		},
 	}, nil
 }
@@ -98,6 +98,13 @@ func (c *comment) Report(e state.Event) error {
 
 // Tick is called about once a second.
 func (c *comment) Tick(time.Time) error { //nolint:unparam // package report wants it so
+	c.show()
+	return nil
+}
+
+// Next is told when the summary knows what can be done next.
+func (c *comment) Next(string) error { //nolint:unparam // package report wants it so
+	c.stale = true
 	c.show()
 	return nil
 }

@@ -96,7 +96,7 @@ func TestThePageIsCompleteAfterAKill(t *testing.T) {
 		post := j.end(j.command("action-post"))
 		words := []string{"Cancelled", "the step was killed before the run came to rest", "Next:", "2 states", "1 agent"}
 		if store == "artifact" {
-			words = append(words, "`key: agent-issue-7`")
+			words = append(words, "`key: agent-build.issue-7`")
 		}
 		two := s.wantComment(7, append(words, "actions/runs/1/attempts/1")...)
 		for _, word := range words {

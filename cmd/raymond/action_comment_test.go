@@ -38,7 +38,7 @@ func (s *scene) wantComment(number int, parts ...string) said {
 
 // markerOf7 is what the comment on issue 7 begins with.
 func (*scene) markerOf7() string {
-	return sticky.Marker(".github/workflows/agent.yml", "agent-issue-7", "issue", "7")
+	return sticky.Marker(".github/workflows/agent.yml", "agent-build.issue-7", "issue", "7")
 }
 
 // wantNoTalk checks that nothing was asked about comments.

@@ -193,7 +193,6 @@ func TestWithoutAccessANewRunStarts(t *testing.T) {
 		"not found": func(s *scene, _ *bareJob) {
 			s.forge.Fail(artifactstest.Fault{Op: "actions/artifacts", Times: 9, Status: 404})
 		},
-		"no address": func(_ *scene, j *bareJob) { j.set("GITHUB_API_URL", "http://127.0.0.1:1/api") },
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newScene(t, threeScripts)
@@ -223,22 +222,41 @@ func TestAServiceInTroubleEndsTheStep(t *testing.T) {
 	var scenes []*scene
 	var jobs []*bareJob
 	var running []*command
-	for _, fault := range []artifactstest.Fault{
-		{Op: "actions/artifacts", Times: 1000, Status: 503}, {Op: "ListArtifacts", Times: 1000, Status: 500},
+	for op, change := range map[string]func(*scene, *bareJob){
+		"actions/artifacts": nil, "ListArtifacts": nil,
+		"no address": func(_ *scene, j *bareJob) { j.set("GITHUB_API_URL", "http://127.0.0.1:1/api") },
+		"dead proxy": func(_ *scene, j *bareJob) {
+			j.set("GITHUB_API_URL", "http://api.example.test/api", "HTTP_PROXY", "http://127.0.0.1:1")
+		},
+		// Gitea's runner is made of act, and says ACT=true, but it has earlier runs.
+		"no address on Gitea": func(_ *scene, j *bareJob) {
+			j.set("GITHUB_API_URL", "http://127.0.0.1:1/api", "GITEA_ACTIONS", "true", "ACT", "true")
+		},
+		"rate limit": func(s *scene, _ *bareJob) {
+			s.forge.Fail(artifactstest.Fault{Op: "actions/artifacts", Times: 1000, Status: 403, Header: map[string]string{"X-RateLimit-Remaining": "0"}})
+		},
 	} {
 		s := newScene(t, threeScripts)
 		s.stops(1, 1)
-		s.forge.Fail(fault)
 		j := s.job(2, "max-iterations", "9")
+		if change == nil {
+			s.forge.Fail(artifactstest.Fault{Op: op, Times: 1000, Status: 503})
+		} else {
+			change(s, j)
+		}
 		scenes, jobs, running = append(scenes, s), append(jobs, j), append(running, j.start())
 	}
-	// Each looks for its 10 seconds, all at once.
+	// Each tries for half a minute, all at once.
 	for i, c := range running {
 		e := jobs[i].end(c)
 		if e.code != exitCodes[classStore] {
 			t.Errorf("got %v, want exit code %d", e, exitCodes[classStore])
 		}
 		e.wantOutputs(t, "error-class", "store", "status", "")
+		e.wantSays(t, "error", "resume: never")
+		if strings.Contains(e.String(), "actions: read") {
+			t.Errorf("got %v, want no permission blamed", e)
+		}
 		scenes[i].wantDone("start")
 	}
 }

@@ -4,12 +4,16 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/job"
 	"github.com/raymond-action/raymond-action/runner/checkpoint"
 	"github.com/raymond-action/raymond-action/runner/keep"
+	"github.com/raymond-action/raymond-action/runner/workspace"
+	"github.com/raymond-action/raymond-action/state"
 )
 
 // lookup is where a run was looked for, and what came of it.
@@ -21,16 +25,19 @@ type lookup struct {
 
 // openDepot decides what is stored of a run that begins or goes on, and where.
 func (x *action) openDepot(ctx context.Context, d *drive, l lookup) error {
-	if l.runtime == nil {
-		x.warn("the job has no results service (ACTIONS_RUNTIME_TOKEN is not set): nothing is stored, and no later job can go on with this run")
+	if l.runtime != nil {
+		x.depot = x.newDepot(l.services, d.run.WorkflowID, chain{Began: x.began})
+		d.host.forsaken = func(left []*state.Agent) string { return x.forsaken(ctx, left) }
+	}
+	x.tellLosses()
+	if x.depot == nil {
 		return nil
 	}
-	x.depot = x.newDepot(l.services, d.run.WorkflowID, chain{})
 	found, standing := l.found, l.found.Standing
 	if l.taken {
 		m := found.Manifest
 		x.depot.chain = chain{
-			Generation: m.Generation, Digest: found.Digest, Seq: m.Seq, Status: m.Status, Name: found.Artifact.Name,
+			Began: x.began, Generation: m.Generation, Digest: found.Digest, Seq: m.Seq, Status: m.Status, Name: found.Artifact.Name,
 			Base: &checkpoint.Base{ArtifactID: found.Artifact.ID, Digest: found.Digest, RunID: m.RunID},
 		}
 	} else if x.in.Resume == job.ResumeNever {
@@ -42,11 +49,86 @@ func (x *action) openDepot(ctx context.Context, d *drive, l lookup) error {
 	return x.depot.note()
 }
 
+// isForks reports whether the event is a fork's, whose runs nobody takes up.
+func (x *action) isForks() bool {
+	return x.event.Fork && (strings.HasPrefix(x.event.Name, "pull_request") || x.event.Name == "workflow_run")
+}
+
+// What can be said of a run before it begins.
+const (
+	losesAll  = "the job has no results service (ACTIONS_RUNTIME_TOKEN is not set): nothing is stored, and no later job can go on with this run"
+	losesFork = "the event is a fork's: no later job or workflow run can go on with this run, and where it would be suspended it fails"
+	losesOpen = "anybody may read the artifacts of this repository, which is public or not known to be private, and no state-key is set: " +
+		"conversations of agents and their uncommitted work are not stored, no later job can go on with a run that has any, and where it would be suspended " +
+		"it fails; a state-key (raymond keygen makes one) has all of it stored, encrypted"
+)
+
+// tellLosses says in one warning, before anything is spent, what can't be done
+// later.
+func (x *action) tellLosses() {
+	switch {
+	case x.depot == nil:
+		x.losses = append(x.losses, losesAll)
+	case x.isForks():
+		x.losses = append(x.losses, losesFork)
+	case x.scope.hasPrompts() && !x.in.ResumeWithoutTranscript && x.depot.isOpen():
+		x.losses = append(x.losses, losesOpen)
+	}
+	if len(x.losses) > 0 {
+		x.warn(strings.Join(x.losses, ". Besides, "))
+	}
+}
+
+// forsaken says why nobody could go on with a run that is to be suspended; "" where
+// somebody can.
+func (x *action) forsaken(ctx context.Context, left []*state.Agent) string {
+	if x.isForks() {
+		return "its event is a fork's, and runs of forks are never taken up"
+	}
+	if !x.depot.isOpen() {
+		return ""
+	}
+	var lacks []string
+	if !x.in.ResumeWithoutTranscript && slices.ContainsFunc(left, hasConversation) {
+		lacks = append(lacks, "conversations")
+	}
+	if x.hasWork(ctx, left) {
+		lacks = append(lacks, "work in the workspace")
+	}
+	if len(lacks) == 0 {
+		return ""
+	}
+	return "without a state-key its " + strings.Join(lacks, " and ") + " can't be stored where anybody may read artifacts; set the input state-key (raymond keygen makes one)"
+}
+
+func hasConversation(a *state.Agent) bool {
+	return a.Session != nil || slices.ContainsFunc(a.Stack, func(f state.Frame) bool { return f.Session != nil })
+}
+
+// hasWork reports whether there is work of agents that is in no commit of the
+// remote. What can't be looked at counts.
+func (x *action) hasWork(ctx context.Context, left []*state.Agent) bool {
+	if x.depot.git == nil {
+		return false
+	}
+	wd, err := os.Getwd()
+	if err != nil {
+		return true
+	}
+	to, err := os.MkdirTemp(x.dir, "work-")
+	if err != nil {
+		return true
+	}
+	defer os.RemoveAll(to)
+	saved, err := x.depot.git.Save(ctx, workspace.Saving{Dirs: directories(&state.Run{Dir: wd, Agents: left}), Base: x.base, To: to})
+	return err != nil || saved.Held
+}
+
 // newDepot is the depot of a run whose chain is not known yet.
 func (x *action) newDepot(s services, id string, c chain) *depot {
 	d := &depot{
 		service: s.runtime, query: x.query(), keys: x.keys, mask: x.mask, isOpen: sync.OnceValue(x.isOpen), dir: filepath.Join(x.dir, id), temp: x.dir, origin: x.origin(),
-		base: x.base, chain: c,
+		base: x.base, chain: c, warn: x.warn,
 		slots: keep.NewSlots(keep.SlotsOptions{
 			Service: s.runtime, Key: x.key, Retention: time.Duration(x.in.RetentionDays) * 24 * time.Hour,
 			Stored: c.Stored, Ours: x.after,

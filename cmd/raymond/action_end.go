@@ -1,10 +1,11 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 
@@ -21,7 +22,7 @@ func (x *action) conclude(err error) error {
 	for _, f := range faults(err) {
 		all = append(all, x.worded(f))
 	}
-	if x.run != nil && x.run.Progress.Status != state.Completed && x.run.Progress.Status != state.Running {
+	if x.run != nil && x.run.Progress.Status != state.Completed && x.run.Progress.Status != state.Running && x.claim.conflict() == nil {
 		all = append(all, x.verdict())
 	}
 	all = append(all, x.verify()...)
@@ -49,32 +50,39 @@ func (x *action) conclude(err error) error {
 func (x *action) worded(f *fault) *fault {
 	c := *f
 	if x.mask != nil {
-		c.where, c.what, c.hint = x.mask.Text(f.where), x.mask.Text(f.what), x.mask.Text(f.hint)
+		c.where, c.what, c.hint = x.shown(f.where), x.shown(f.what), x.shown(f.hint)
 	}
-	// The program speaks of flags where a step has inputs.
-	c.hint = strings.ReplaceAll(c.hint, "--allow-changed-workflow", "allow-changed-workflow: true")
+	switch f.class {
+	case classUsage, classConflict, classWorkflow:
+		c.where, c.what, c.hint = asInput(c.where), inputsNamed(c.what), inputsNamed(c.hint)
+	}
 	return &c
+}
+
+// asInput is what a step has in place of an argument or a flag of the program.
+func asInput(where string) string {
+	if where == "PATH" {
+		return "input workflow"
+	}
+	if name := job.FlagInput(where); name != "" {
+		return "input " + name
+	}
+	return where
+}
+
+var flagNames = regexp.MustCompile(`--[a-z]+(-[a-z]+)*`)
+
+// inputsNamed replaces flags by the inputs of a step.
+func inputsNamed(text string) string {
+	return flagNames.ReplaceAllStringFunc(text, func(flag string) string { return cmp.Or(job.FlagInput(flag), flag) })
 }
 
 // verdict words why the run is not completed, for somebody who reads a job.
 func (x *action) verdict() *fault {
 	f := x.worded(verdict(x.run))
-	f.hint = ""
-	switch x.run.Progress.Status {
-	case state.OverBudget:
-		f.hint = fmt.Sprintf("to go on: run it again with a budget of more than %s", x.run.Progress.TotalUSD)
-	case state.OverIterations:
-		f.hint = fmt.Sprintf("to go on: run it again with max-iterations of more than %d", x.run.Progress.Iterations)
-	case state.Suspended, state.Cancelled:
-		f.hint = "to go on: " + strings.ReplaceAll(x.howToResume(x.run.WorkflowID), "`", "")
-	case state.Failed:
-		f.hint = "to try again: run it with resume: " + x.run.WorkflowID
-	}
-	if x.lacks != "" {
-		f.hint = "" // it was told what has to be done first
-	}
+	f.hint = "next: " + x.shown(x.next.Plain())
 	if f.class == classCancelled {
-		f.code = x.code
+		f.what, f.code = x.shown(x.run.Progress.Reason), x.code
 	}
 	return f
 }
@@ -172,6 +180,9 @@ func (x *action) output(all []*fault) error {
 func (x *action) describe(values map[string]string) {
 	p := &x.run.Progress
 	values["workflow-id"], values["status"], values["outcome"] = x.run.WorkflowID, string(p.Status), string(p.Status)
+	if p.Status == state.Running { // its state could not be written any more
+		values["status"], values["outcome"] = string(state.Failed), string(state.Failed)
+	}
 	for _, e := range x.run.Events {
 		if end, ok := e.Body.(*state.RunFinished); ok {
 			values["outcome"] = end.Outcome
@@ -181,18 +192,9 @@ func (x *action) describe(values map[string]string) {
 	values["result"] = string(result)
 	values["cost-usd"], values["iterations"] = p.TotalUSD.String(), strconv.Itoa(p.Iterations)
 	values["agents"] = agentsOutput(x.run)
-	values["resumable"] = strconv.FormatBool(p.Status != state.Completed && x.isKept())
+	values["resumable"] = strconv.FormatBool(x.outlook(x.run).Resumable)
 	values["state-artifact"] = x.stored
 	values["events-file"] = filepath.Join(x.dir, x.run.WorkflowID, "events.jsonl")
-}
-
-// isKept reports whether a later job finds the run. That of a step that was
-// cancelled is stored by the post part, if not by then.
-func (x *action) isKept() bool {
-	if x.lacks != "" {
-		return false
-	}
-	return x.in.Store == job.StoreLocal || x.stored != "" || x.depot != nil && x.code != 0
 }
 
 // agentOutput is an agent in the output agents.
@@ -214,7 +216,7 @@ func agentsOutput(run *state.Run) string {
 	for _, a := range run.Agents {
 		o := agentOutput{Agent: a.ID, Status: string(a.Status), State: a.State}
 		if a.Fault != nil {
-			o.Error = a.Fault.Message
+			o.Error = report.Unfold(a.Fault.Message)
 		}
 		list = append(list, o)
 	}
@@ -234,16 +236,26 @@ func fenced(text, language string) string {
 	return fence + language + "\n" + strings.TrimRight(text, "\n") + "\n" + fence + "\n"
 }
 
+// beginAnew is what to do where nobody can say whether there is a run to take up.
+const beginAnew = "run the job again later; resume: never begins a new run without looking"
+
 // judgeStore gives the errors of storing and finding checkpoints their class.
 func judgeStore(err error) *fault {
 	var conflict *keep.Conflict
 	var unavailable *keep.Unavailable
 	var access *keep.NoAccess
+	var gone *keep.Gone
 	switch {
 	case errors.As(err, &conflict):
 		return &fault{class: classConflict, what: err.Error(), hint: "give each use a key of its own, and the workflow a concurrency group"}
-	case errors.As(err, &unavailable), errors.Is(err, keep.ErrFull):
+	case errors.Is(err, keep.ErrFull):
 		return &fault{class: classStore, where: "checkpoints", what: err.Error()}
+	case errors.As(err, &unavailable):
+		return &fault{class: classStore, where: "checkpoints", what: err.Error(), hint: beginAnew}
+	case errors.As(err, &gone), errors.Is(err, keep.ErrBuried):
+		return &fault{class: classUsage, where: "input resume", what: err.Error(), hint: "resume: auto or never begins anew; retention-days says how long runs are kept"}
+	case errors.As(err, &access) && access.Act:
+		return &fault{class: classStore, where: "checkpoints", what: err.Error(), hint: beginAnew}
 	case errors.As(err, &access):
 		return &fault{class: classStore, where: "checkpoints", what: err.Error(), hint: "give the job permissions: actions: read"}
 	}

@@ -52,11 +52,14 @@ func TestCommandFilesAreTheStepsOwn(t *testing.T) {
 		}
 	}
 	e.wantOutputs(t, "result", "honest", "status", "completed", "error-class", "denied", "evil", "")
-	for _, name := range []string{"GITHUB_ENV", "GITHUB_PATH", "GITHUB_STATE"} {
+	for _, name := range []string{"GITHUB_ENV", "GITHUB_PATH", "GITHUB_ARTIFACTS"} {
 		info, err := os.Lstat(j.commandFile(name))
 		if err != nil || !info.Mode().IsRegular() || info.Size() > 0 {
 			t.Errorf("%s: got %v, %v, want an empty file", name, info, err)
 		}
+	}
+	if saved := fileOutputs(t, j.read(j.commandFile("GITHUB_STATE"))); len(saved) != 1 || saved[partState] != "1" {
+		t.Errorf("GITHUB_STATE: got %q, want the number of the part and nothing else", saved)
 	}
 	if got := j.read(filepath.Join(j.work, "victim")); got != "precious\n" {
 		t.Errorf("a file that a command file was made a link to: got %q, want it as it was", got)

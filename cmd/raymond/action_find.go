@@ -4,11 +4,13 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/raymond-action/raymond-action/artifacts"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/job"
@@ -21,6 +23,10 @@ import (
 type taken struct {
 	run   *state.Run
 	found *keep.Found // nil: it is in the step's own folder
+	// oldStates: with the states that it began with, which are not those of now.
+	oldStates bool
+	isOver    bool   // it is completed, and only put back
+	why       string // what is different from what was, for people; "" for nothing
 }
 
 // services are where checkpoints are kept.
@@ -43,7 +49,7 @@ func (x *action) openServices() (services, error) {
 		return s, nil
 	}
 	url := cmp.Or(x.app.Getenv("GITHUB_API_URL"), "https://api.github.com")
-	s.archive, err = artifacts.NewArchive(artifacts.Options{URL: url, Token: x.in.GitHubToken, Mask: x.log.AddMask}, x.event.Repository)
+	s.archive, err = artifacts.NewArchive(artifacts.Options{URL: url, Token: x.in.GitHubToken, Mask: x.log.AddMask, Act: x.underAct()}, x.event.Repository)
 	if err != nil {
 		return s, usage("GITHUB_REPOSITORY", err.Error(), "")
 	}
@@ -71,7 +77,8 @@ func (x *action) find(ctx context.Context, s services) (*keep.Found, error) {
 		x.log.Annotate(annotation("notice", n))
 	}
 	if found.Warning != "" {
-		x.warn(found.Warning)
+		x.blind = found.NoAccess
+		x.losses = append(x.losses, found.Warning)
 	}
 	return found, nil
 }
@@ -81,15 +88,21 @@ func (x *action) query() keep.Query {
 	return keep.Query{
 		Mode: x.in.Resume, Key: x.key, RepositoryID: x.event.RepositoryID, Repository: x.event.Repository,
 		Workflow: x.workflowFile(), ResumeFrom: x.in.ResumeFrom, Branch: x.event.Branch, DefaultBranch: x.event.DefaultBranch,
-		RunID: x.origin().RunID, Gitea: x.event.Gitea, SameIDs: x.event.Gitea || x.underAct(), Temp: x.dir,
+		RunID: x.origin().RunID, Attempt: x.event.Attempt, Job: x.app.Getenv("GITHUB_JOB"), Runner: x.app.Getenv("RUNNER_NAME"),
+		Gitea: x.event.Gitea, SameIDs: x.event.Gitea || x.underAct(), Act: x.underAct(), Temp: x.dir,
 		Read: func(f *os.File, size int64, dir string) (checkpoint.Manifest, string, error) {
 			return checkpoint.Read(checkpoint.Reading{File: f, Size: size, Keys: x.keys, Dir: dir})
 		},
 	}
 }
 
-// underAct reports whether act runs the job, whose artifact service is simpler.
-func (x *action) underAct() bool { return x.app.Getenv("ACT") == "true" }
+// underAct reports whether act itself runs the job: its artifact service is simpler,
+// and it has no earlier runs.
+func (x *action) underAct() bool { return x.byAct() && !x.event.Gitea }
+
+// byAct reports whether the program that runs the job is act, or made of it: Gitea's
+// runner is, and says ACT=true as well.
+func (x *action) byAct() bool { return x.app.Getenv("ACT") == "true" }
 
 // takeUp returns the run to go on with, nil for a new one. Whether a run is taken
 // up is decided by what its checkpoint says; nothing is put back before that.
@@ -97,11 +110,9 @@ func (x *action) takeUp(found *keep.Found) (*taken, error) {
 	if x.in.Resume == job.ResumeNever {
 		return nil, nil
 	}
-	facts := keep.Facts{
-		Mode: x.in.Resume, InThisRun: found.InThisRun, RunURL: found.RunURL, RunStatus: found.RunStatus, Number: x.event.Number,
-		AllowChanged:            x.in.AllowChangedWorkflow,
-		ResumeWithoutTranscript: x.in.ResumeWithoutTranscript,
-	}
+	facts := x.facts()
+	facts.InThisRun, facts.RunStatus, facts.JobStatus = found.InThisRun, found.RunStatus, found.JobStatus
+	facts.RunURL = cmp.Or(found.RunURL, x.addressOf(found.RunID))
 	t := &taken{found: found}
 	if found.Manifest != nil {
 		var err error
@@ -113,21 +124,54 @@ func (x *action) takeUp(found *keep.Found) (*taken, error) {
 	return x.judged(t, keep.Judge(found.Manifest, facts))
 }
 
+// facts is what the job itself has to do with whether a run is taken up.
+func (x *action) facts() keep.Facts {
+	return keep.Facts{
+		Mode: x.in.Resume, Attempt: x.event.Attempt, Number: x.event.Number, Now: time.Now(),
+		ChangedWorkflow: x.in.ChangedWorkflow, ResumeWithoutTranscript: x.in.ResumeWithoutTranscript,
+	}
+}
+
+// addressOf is where people see a workflow run; "" where that is not known.
+func (x *action) addressOf(run int64) string {
+	if site := x.site(); site != "" && run != 0 {
+		return fmt.Sprintf("%sactions/runs/%d", site, run)
+	}
+	return ""
+}
+
 // judged does what the verdict on a run that was found says.
 func (x *action) judged(t *taken, v keep.Verdict) (*taken, error) {
 	switch v.Action {
-	case keep.TakeUp:
-		return t, nil
 	case keep.Refuse:
 		return nil, &fault{class: class(v.Class), where: "input resume", what: v.Why, hint: v.Hint}
+	case keep.NewRun:
+		x.tellNew(t, v)
+		return nil, nil
 	}
-	if v.Why != "" {
-		x.notes = append(x.notes, "A new run began: "+v.Why+".")
-		if t.run == nil || t.run.Progress.Status != state.Completed { // after one that is completed it is no news
-			x.log.Annotate(annotation("notice", "a new run begins: "+v.Why))
-		}
+	t.oldStates, t.isOver = v.OldStates, v.Action == keep.PutBack
+	t.why = v.Why
+	return t, nil
+}
+
+// tellNew says why a new run begins though there was one before.
+func (x *action) tellNew(t *taken, v keep.Verdict) {
+	if v.Why == "" {
+		return
 	}
-	return nil, nil
+	x.notes = append(x.notes, "A new run began: "+v.Why+".")
+	switch {
+	case v.Warn:
+		x.warn("a new run begins: " + v.Why)
+	case t.run == nil || t.run.Progress.Status != state.Completed: // after one that is completed it is no news
+		x.log.Annotate(annotation("notice", "a new run begins: "+v.Why))
+	}
+}
+
+// say tells something about how the run goes on, in log, page and comment.
+func (x *action) say(text string) {
+	x.differs = append(x.differs, sentence(text))
+	x.log.Annotate(annotation("notice", x.shown(text)))
 }
 
 // readState reads the run of a checkpoint, which is verified by now.
@@ -181,3 +225,5 @@ func (x *action) placesHere() checkpoint.Places {
 	temp := cmp.Or(x.app.Getenv("RUNNER_TEMP"), os.TempDir())
 	return checkpoint.Places{Workspace: strings.TrimRight(x.top, `/\`), Temp: strings.TrimRight(temp, `/\`), OS: runtime.GOOS}
 }
+
+func sentence(text string) string { return strings.ToUpper(text[:1]) + text[1:] + "." }

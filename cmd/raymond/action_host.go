@@ -14,6 +14,7 @@ import (
 
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/job"
 	"github.com/raymond-action/raymond-action/protocol"
+	"github.com/raymond-action/raymond-action/runner/claude"
 	"github.com/raymond-action/raymond-action/runner/claude/keyproxy"
 	"github.com/raymond-action/raymond-action/runner/report"
 	"github.com/raymond-action/raymond-action/runner/shell"
@@ -58,7 +59,7 @@ func (x *action) takeCommitted(ctx context.Context) error {
 		return deny("the workflow is not in the workspace")
 	}
 	commit := cmp.Or(x.app.Getenv("GITHUB_WORKFLOW_SHA"), x.app.Getenv("GITHUB_SHA"))
-	dir := filepath.Join(x.dir, "source")
+	dir := filepath.Join(x.own, "source")
 	part := workspace.Committed{Dir: x.top, Commit: commit, Name: rel}
 	if err := errors.Join(os.RemoveAll(dir), x.git().Extract(ctx, part, dir)); err != nil {
 		return deny(fmt.Sprintf("the states can't be read from commit %q: %v", commit, err))
@@ -75,21 +76,28 @@ func (x *action) host() *host {
 		agents:  job.AgentEnviron(env, x.in.Env),
 		scripts: job.ScriptEnviron(env, slices.Concat(x.in.Env, x.in.ScriptEnv)),
 		redact:  func(s string) string { return logins(x.mask.Text(s)) },
-		people:  x.people, claude: x.o.claude, noNewPrivs: !x.in.AllowSudo,
-		mask: x.mask.Text,
+		people:  x.people, signalled: cancelled, claude: x.o.claude, noNewPrivs: !x.in.AllowSudo,
+		mask: x.shown,
 	}
 	h.install = cliInstall{
 		cache:   cmp.Or(x.app.Getenv("RUNNER_TOOL_CACHE"), filepath.Join(x.dir, "tools")),
 		version: x.in.ClaudeVersion, env: job.ScriptEnviron(x.app.Environ, npmVariables),
 	}.install
-	if x.app.Getenv(shell.ShimStdin) == "1" {
-		h.gone = shell.ParentGone(os.Stdin)
-	}
+	h.gone, h.prompts = x.gone, x.noteSessions()
 	if !x.trusted {
 		// Hooks, servers and instructions of the checkout would run with the agent.
 		h.claudeArgs = []string{"--setting-sources", "user", "--strict-mcp-config"}
 	}
 	return h
+}
+
+// cancelled words why a signal ended the run. A runner sends SIGINT when somebody
+// or a time limit cancels the job.
+func cancelled(signal string) string {
+	if signal == "SIGINT" {
+		return "the job was cancelled (SIGINT)"
+	}
+	return "the step was ended from outside (" + signal + ")"
 }
 
 // inherited is the environment that agents and scripts are given some of. The
@@ -133,23 +141,27 @@ func (x *action) guardKey(h *host) (stop func(), err error) {
 	}
 	p, err := keyproxy.Start(keyproxy.Options{
 		Upstream: x.app.Getenv("ANTHROPIC_BASE_URL"), APIKey: x.in.AnthropicAPIKey, OAuthToken: x.in.ClaudeCodeToken,
-		Environ: h.agents, Log: func(line string) { x.log.Print(x.mask.Text("key proxy: " + line)) },
+		Environ: h.agents, Log: func(line string) { x.log.Print(x.shown("key proxy: " + line)) },
 	})
 	if err != nil {
 		return nil, &fault{class: classRuntime, where: "key proxy", what: err.Error()}
 	}
 	h.agents = append(h.agents, p.Env()...)
+	h.retryAfter = p.RetryAfter
+	h.gate = func() claude.Gate { return p.Open() }
+	secrets := h.redact
+	h.redact = func(s string) string { return p.Hide(secrets(s)) }
 	return func() { _ = p.Close() }, nil
 }
 
 // people adds what is shown in the job: log, annotations, summary and comment.
 func (x *action) people(d *drive) error {
 	d.fan.Add("job log", report.NewJob(x.log, report.JobOptions{
-		WorkflowID: d.run.WorkflowID, Verbose: d.o.verbose(), Resume: x.howToResume(d.run.WorkflowID),
-		Color: x.app.Getenv("NO_COLOR") == "", Spent: d.run.Progress.TotalUSD,
+		WorkflowID: d.run.WorkflowID, Verbose: d.o.verbose(),
+		Color: x.app.Getenv("NO_COLOR") == "", Spent: d.run.Spent(), Unfinished: d.run.Unfinished(),
 	}))
 	if x.in.Annotations {
-		d.fan.Add("annotations", report.NewAnnotations(x.log, report.AnnotationOptions{Scope: x.fileOf, Resume: x.howToResume(d.run.WorkflowID)}))
+		d.fan.Add("annotations", report.NewAnnotations(x.log, report.AnnotationOptions{Scope: x.fileOf}))
 	}
 	return x.openPage(d)
 }
@@ -186,18 +198,6 @@ func (x *action) fileOf(name string) string {
 		rel = filepath.Dir(rel)
 	}
 	return path.Join(filepath.ToSlash(rel), st.Name)
-}
-
-// howToResume says how a run goes on.
-func (x *action) howToResume(id string) string {
-	text := "run the workflow again: a later step, job or workflow run with `key: " + x.key + "` takes it up"
-	if x.in.Store == job.StoreLocal {
-		text = "run the step again with `state-dir: " + x.in.StateDir + "`"
-	}
-	if x.event.Number == 0 {
-		text += ", after a failure with `resume: " + id + "`"
-	}
-	return text
 }
 
 // hasPrompts reports whether the workflow may need the agent CLI.

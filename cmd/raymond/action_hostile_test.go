@@ -157,7 +157,7 @@ func TestHostileTextChangesNothing(t *testing.T) {
 	j.wantStoredWithoutSecrets("END.md", e.outputs["workflow-id"])
 
 	// What was stored is gone on with, on this machine that has the rest.
-	e = j.with("max-iterations", "3").do(0)
+	e = j.with("max-iterations", "3", "key", "agent-build.ref-main").do(0)
 	j.wantHarmless(e)
 	want := strings.ReplaceAll(string([]rune(hostile)), "\x00", "") + "\n"
 	if got := e.outputs["result"]; !strings.HasPrefix(got, want) || strings.Count(got, "***") < len(j.ofSecrets(forms)) {
@@ -203,6 +203,9 @@ func TestHostileErrorsAreText(t *testing.T) {
 // wantHarmless checks what a step has told its runner.
 func (j *bareJob) wantHarmless(e ended) {
 	j.t.Helper()
+	if saved := fileOutputs(j.t, j.read(j.commandFile("GITHUB_STATE"))); len(saved) != 1 || saved[partState] == "" {
+		j.t.Errorf("GITHUB_STATE: got %q, want the number of the part and nothing else", saved)
+	}
 	var names []string
 	for _, o := range job.Outputs() {
 		names = append(names, o.Name)
@@ -215,7 +218,7 @@ func (j *bareJob) wantHarmless(e ended) {
 	for _, c := range e.commands {
 		j.wantOwn(c)
 	}
-	for _, name := range []string{"GITHUB_ENV", "GITHUB_PATH", "GITHUB_STATE"} {
+	for _, name := range []string{"GITHUB_ENV", "GITHUB_PATH", "GITHUB_ARTIFACTS"} {
 		if got := j.read(j.commandFile(name)); got != "" {
 			j.t.Errorf("%s: got %q, want nothing", name, got)
 		}

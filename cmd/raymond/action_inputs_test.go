@@ -30,11 +30,12 @@ var badInputs = map[string]string{
 	"retention-days": "1000", "workspace": "svn", "resume-without-transcript": "maybe", "allow-changed-workflow": "on",
 	"resume-from": "../x.yml", "summary": "no", "annotations": "off", "suspended-is-failure": "si", "env": "A=" + theirSecret,
 	"script-env": "GITHUB_OUTPUT", "allow-actors": "renovate[bot]", "allow-bots": "a b!", "allow-events": "Push", "on-denied": "ignore", "comment": "stick",
-	"trust-checkout": "perhaps", "allow-sudo": "y", "sandboxed": "n",
+	"trust-checkout": "perhaps", "skip-lint": "ja", "allow-sudo": "y", "sandboxed": "n", "matrix-values": "os: linux",
+	"overload-wait": "a while", "changed-workflow": "kept",
 }
 
 // unjudged are the inputs that take any text.
-var unjudged = []string{"input", "done-when", "allowed-tools", "disallowed-tools", "claude-args", "claude-path"}
+var unjudged = []string{"input", "done-when", "allowed-tools", "disallowed-tools", "claude-args", "claude-path", "job-workflow-ref"}
 
 // TestBadInputsAreToldAllAtOnce: a line and an annotation for each, before
 // anything starts.
@@ -131,6 +132,19 @@ func TestEachMistakeIsExplained(t *testing.T) {
 	}
 }
 
+// TestInputsOfACompositeActionArePassedOver by a step inside it: act and Gitea's
+// runner give them to the step as well. They are warned of, without their values.
+func TestInputsOfACompositeActionArePassedOver(t *testing.T) {
+	t.Parallel()
+	f, repo := newForge(t), acttest.Repository(t, oneScript)
+	e := f.job(t, repo, 1).with("same", theirSecret).set("ACT", "true", "GITEA_ACTIONS", "true").do(0)
+	e.wantOutputs(t, "status", "completed", "error-class", "")
+	e.wantSays(t, "warning", "input same:", "composite")
+	if strings.Contains(e.String(), theirSecret) {
+		t.Errorf("got %v, want no values of unknown inputs", e)
+	}
+}
+
 // TestAWrongWorkflowIsAnnotatedWhereItIsWrong: each problem on its file and line.
 func TestAWrongWorkflowIsAnnotatedWhereItIsWrong(t *testing.T) {
 	t.Parallel()
@@ -165,4 +179,18 @@ Say <goto>GONE.md</goto>.
 	if asked := f.questions(); len(asked) > 0 {
 		t.Errorf("requests: got %q, want none", asked)
 	}
+}
+
+// TestLintErrorsStopAStep: before anything is started, unless skip-lint is true.
+func TestLintErrorsStopAStep(t *testing.T) {
+	t.Parallel()
+	f := newForge(t)
+	repo := acttest.Repository(t, `-- flows/wf/START.sh --
+[ -z "" ] || echo '<goto>NOPE</goto>'
+echo '<result>done</result>'
+`)
+	e := f.job(t, repo, 1).with("workflow", "flows/wf").do(exitCodes[classWorkflow])
+	e.wantOutputs(t, "error-class", "workflow", "status", "", "workflow-id", "")
+	e = f.job(t, repo, 2).with("workflow", "flows/wf").with("skip-lint", "true").do(0)
+	e.wantOutputs(t, "status", "completed", "result", "done")
 }

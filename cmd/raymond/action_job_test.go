@@ -10,7 +10,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -80,6 +79,9 @@ func (f *forge) checkpoints(t testing.TB, keys *checkpoint.Keys) []storedRun {
 	t.Helper()
 	var all []storedRun
 	for _, a := range f.All() {
+		if strings.HasSuffix(a.Name, "-claim") {
+			continue
+		}
 		path := filepath.Join(t.TempDir(), a.Name+".zip")
 		if err := os.WriteFile(path, a.Content, 0o600); err != nil {
 			t.Fatal(err)
@@ -104,6 +106,7 @@ type bareJob struct {
 	inputs map[string]string
 	// payload is what the event brings.
 	payload string
+	files   string              // folder of the command files, for one of several steps
 	as      *syscall.Credential // nil: who runs the test
 	site    *site               // finds what is left of the job
 }
@@ -143,10 +146,10 @@ func (f *forge) job(t testing.TB, repo string, run int64) *bareJob {
 
 // commandFile is where the runner reads what a step says by a variable.
 func (j *bareJob) commandFile(name string) string {
-	return filepath.Join(j.temp, "_runner_file_commands", strings.ToLower(strings.TrimPrefix(name, "GITHUB_")))
+	return filepath.Join(j.temp, "_runner_file_commands", j.files, strings.ToLower(strings.TrimPrefix(name, "GITHUB_")))
 }
 
-var runnerFiles = []string{"GITHUB_OUTPUT", "GITHUB_ENV", "GITHUB_PATH", "GITHUB_STATE", "GITHUB_STEP_SUMMARY"}
+var runnerFiles = []string{"GITHUB_OUTPUT", "GITHUB_ENV", "GITHUB_PATH", "GITHUB_STATE", "GITHUB_STEP_SUMMARY", "GITHUB_ARTIFACTS"}
 
 func (j *bareJob) environ(run int64) map[string]string {
 	env := map[string]string{
@@ -200,9 +203,13 @@ func (j *bareJob) on(event, payload string) *bareJob {
 // start runs the step's main part.
 func (j *bareJob) start() *command { return j.command("action") }
 
-func (j *bareJob) command(part string) *command {
+// prepare makes what a part of the step finds when it is started.
+func (j *bareJob) prepare(part string) {
 	j.t.Helper()
 	j.site.write(j.env["GITHUB_EVENT_PATH"], j.payload)
+	if part == "action-post" {
+		j.passState()
+	}
 	for _, name := range runnerFiles {
 		j.site.write(j.commandFile(name), "")
 	}
@@ -212,14 +219,26 @@ func (j *bareJob) command(part string) *command {
 	if j.as != nil {
 		give(j.t, j.root, j.as)
 	}
-	c := &command{t: j.t, cmd: exec.Command(j.bin, part), done: make(chan struct{}), began: time.Now()}
-	c.cmd.Dir, c.cmd.Stdout, c.cmd.Stderr, c.cmd.WaitDelay = j.work, &c.stdout, &c.stderr, time.Second
+}
+
+// environment is that of a part of the step.
+func (j *bareJob) environment() []string {
+	var env []string
 	for _, name := range slices.Sorted(maps.Keys(j.env)) {
-		c.cmd.Env = append(c.cmd.Env, name+"="+j.env[name])
+		env = append(env, name+"="+j.env[name])
 	}
 	for _, name := range slices.Sorted(maps.Keys(j.inputs)) {
-		c.cmd.Env = append(c.cmd.Env, "INPUT_"+strings.ToUpper(name)+"="+j.inputs[name])
+		env = append(env, "INPUT_"+strings.ToUpper(name)+"="+j.inputs[name])
 	}
+	return env
+}
+
+func (j *bareJob) command(part string) *command {
+	j.t.Helper()
+	j.prepare(part)
+	c := &command{t: j.t, cmd: exec.Command(j.bin, part), done: make(chan struct{}), began: time.Now()}
+	c.cmd.Dir, c.cmd.Stdout, c.cmd.Stderr, c.cmd.WaitDelay = j.work, &c.stdout, &c.stderr, time.Second
+	c.cmd.Env = j.environment()
 	if j.env["RAYMOND_SHIM_STDIN"] != "" {
 		j.hold(c)
 	}
@@ -233,6 +252,34 @@ func (j *bareJob) command(part string) *command {
 		close(c.done)
 	}()
 	return c
+}
+
+// step is another use of the action in the same job.
+func (j *bareJob) step(name string) *bareJob {
+	other := *j
+	other.env, other.inputs, other.files = maps.Clone(j.env), maps.Clone(j.inputs), name
+	for _, file := range runnerFiles {
+		other.env[file] = other.commandFile(file)
+	}
+	return &other
+}
+
+// passState hands the post part what the main part has saved for it, as the runner
+// does.
+func (j *bareJob) passState() {
+	j.t.Helper()
+	if !exists(j.commandFile("GITHUB_STATE")) {
+		return
+	}
+	for name, value := range fileOutputs(j.t, j.read(j.commandFile("GITHUB_STATE"))) {
+		j.env["STATE_"+name] = value
+	}
+}
+
+// own is the folder of the step's last main part.
+func (j *bareJob) own() string {
+	j.passState()
+	return leftOwn(func(name string) string { return j.env[name] })
 }
 
 // hold gives a command the stdin that the shim holds open.
@@ -279,113 +326,5 @@ func give(t testing.TB, root string, to *syscall.Credential) {
 	})
 	if err != nil {
 		t.Fatal(err)
-	}
-}
-
-// ended is what a step has left behind.
-type ended struct {
-	outcome         // its stdout is without the colours of the log
-	painted  string // with them
-	outputs  map[string]string
-	commands []logCommand // that the runner carries out
-	lines    []string     // of the log that are no commands
-	summary  string
-}
-
-// logColours are the sequences by which the job log has colours.
-var logColours = regexp.MustCompile("\x1b\\[(0|3[23]|90|1;3[123])m")
-
-// do runs the step's main part, which must end with the given code, and then the
-// workflow run is over.
-func (j *bareJob) do(code int) ended {
-	j.t.Helper()
-	e := j.end(j.start())
-	if e.code != code {
-		j.t.Fatalf("step of workflow run %d, inputs %q: got %v\nwant exit code %d", j.run, j.inputs, e, code)
-	}
-	return e
-}
-
-func (j *bareJob) end(c *command) ended {
-	j.t.Helper()
-	e := ended{outcome: c.wait(), outputs: map[string]string{}}
-	e.painted, e.stdout = e.stdout, logColours.ReplaceAllString(e.stdout, "")
-	e.commands, e.lines = carriedOut(e.stdout)
-	for name, value := range fileOutputs(j.t, j.read(j.commandFile("GITHUB_OUTPUT"))) {
-		e.outputs[name] = value
-	}
-	e.summary = j.read(j.commandFile("GITHUB_STEP_SUMMARY"))
-	if left := j.site.processes(); len(left) > 0 {
-		j.t.Errorf("processes after the step: got %v, want none", describe(left))
-	}
-	if j.forge != nil {
-		run := j.forge.Runs[j.run]
-		run.Status = "completed"
-		j.forge.Runs[j.run] = run
-	}
-	return e
-}
-
-func (j *bareJob) read(path string) string {
-	j.t.Helper()
-	data, err := os.ReadFile(path)
-	if err != nil {
-		j.t.Fatal(err)
-	}
-	return string(data)
-}
-
-// stateFiles are the files below the step's own folder.
-func (j *bareJob) stateFiles() []string {
-	var files []string
-	_ = filepath.WalkDir(filepath.Join(j.temp, "raymond"), func(path string, d os.DirEntry, err error) error {
-		if err == nil && d.Type().IsRegular() {
-			files = append(files, path)
-		}
-		return nil // a folder that isn't there has none
-	})
-	return files
-}
-
-// String shows in a failure what a step has said, without the values it masks.
-func (e ended) String() string {
-	o := e.outcome
-	o.stdout = withoutMasks(e)
-	return o.String()
-}
-
-// texts are what the annotations of a level say, with their titles.
-func (e ended) texts(level string) []string {
-	var texts []string
-	for _, c := range e.commands {
-		if c.name == level {
-			texts = append(texts, c.properties["title"]+": "+c.data)
-		}
-	}
-	return texts
-}
-
-// says reports whether an annotation of a level has all of some texts.
-func (e ended) says(level string, parts ...string) bool {
-	return slices.ContainsFunc(e.texts(level), func(text string) bool {
-		return !slices.ContainsFunc(parts, func(part string) bool { return !strings.Contains(text, part) })
-	})
-}
-
-// wantOutputs checks some of the outputs.
-func (e ended) wantOutputs(t testing.TB, pairs ...string) {
-	t.Helper()
-	for i := 0; i < len(pairs); i += 2 {
-		if got := e.outputs[pairs[i]]; got != pairs[i+1] {
-			t.Errorf("output %s: got %q, want %q\n%v", pairs[i], got, pairs[i+1], e)
-		}
-	}
-}
-
-// wantSays checks that an annotation of a level has all of some texts.
-func (e ended) wantSays(t testing.TB, level string, parts ...string) {
-	t.Helper()
-	if !e.says(level, parts...) {
-		t.Errorf("annotations of level %s: got %q, want one with %q\n%v", level, e.texts(level), parts, e)
 	}
 }

@@ -192,7 +192,7 @@ func sorted(effects []effect) []string {
 // has, none when it has none.
 func finishedIn(t testing.TB, server *artifactstest.Server) (done []effect, last storedRun) {
 	t.Helper()
-	all := server.All()
+	all := slices.DeleteFunc(server.All(), func(a artifactstest.Stored) bool { return strings.HasSuffix(a.Name, "-claim") })
 	if len(all) == 0 {
 		return nil, last
 	}
@@ -263,7 +263,7 @@ func (k *killChain) runs(j *bareJob, n int) bool {
 // it, and whether its run is completed.
 func (k *killChain) trace(j *bareJob) (trace, bool) {
 	k.t.Helper()
-	dir := stepDir(func(name string) string { return j.env[name] })
+	dir := j.own()
 	ids, err := state.List(dir)
 	if err != nil || len(ids) != 1 {
 		return trace{}, false // it was killed before its first save

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/job"
 	"github.com/raymond-action/raymond-action/runner/report"
 	"github.com/raymond-action/raymond-action/state"
 )
@@ -36,8 +37,9 @@ func (x *action) openPage(d *drive) error {
 		return nil
 	}
 	id := d.run.WorkflowID
+	x.readFlow()
 	x.summary = report.NewSummary(report.SummaryOptions{
-		Write: x.writeSummary, WorkflowID: id, Workflow: d.scope.workflow, Resume: x.howToResume(id), Notes: x.notes, Site: x.site(),
+		Write: x.writeSummary, WorkflowID: id, Workflow: d.scope.workflow, Next: x.outlook(d.run).Text, Found: x.differs, Notes: x.notes, Site: x.site(),
 	})
 	if err := x.retell(d, x.summary); err != nil {
 		return err
@@ -66,10 +68,11 @@ func (x *action) openPage(d *drive) error {
 // of the run has told.
 func (x *action) finishPage(all []*fault) {
 	if x.summary == nil {
+		x.pageOfError(all)
 		return
 	}
 	if i := slices.IndexFunc(all, func(f *fault) bool { return !x.isToldByEvents(f) }); i >= 0 {
-		x.summary.SetError(x.mask.Text(all[i].Error())) // before it is cut
+		x.summary.SetError(x.shown(all[i].Error())) // before it is cut
 		if err := x.summary.Close(); err != nil {
 			x.warn("step summary: " + err.Error())
 		}
@@ -86,13 +89,50 @@ func (x *action) site() string {
 	return server + "/" + x.event.Repository + "/"
 }
 
+// pageOfError is the page of a step that has failed before its run began, or for
+// an error that no event of a run tells. The comment says the same, unless the
+// step was refused, which is nobody's business but the step's, or another one has
+// the run: then the comment is that one's.
+func (x *action) pageOfError(all []*fault) {
+	i := slices.IndexFunc(all, func(f *fault) bool { return !f.told })
+	if i < 0 || x.files == nil || x.in.Mode != job.ModeRun {
+		return
+	}
+	title := x.in.Workflow
+	if title == "" {
+		title = "raymond"
+	}
+	x.summary = report.NewSummary(report.SummaryOptions{Write: x.writeSummary, Title: title, Notes: x.notes})
+	var lines []string
+	for _, f := range all[i:] {
+		if !f.told {
+			lines = append(lines, f.Error())
+		}
+	}
+	x.summary.SetError(x.shown(strings.Join(lines, "\n")))
+	if err := x.summary.Close(); err != nil {
+		x.warn("step summary: " + err.Error())
+	}
+	if f := all[i]; !x.allowed || f.class == classDenied || f.class == classConflict || !x.wantsComment() {
+		return
+	}
+	id := "before"
+	c, err := x.startComment(id, x.summary.Glance, "From")
+	if err != nil {
+		x.warn(err.Error())
+		return
+	}
+	x.comment = c
+	x.finishComment()
+}
+
 // writeSummary writes the step summary, if there is to be one. The comment is not
 // to suffer when it can't be written.
 func (x *action) writeSummary(text string) error {
 	if !x.in.Summary || x.mute {
 		return nil
 	}
-	err := x.files.WriteSummary(x.mask.Text(text))
+	err := x.files.WriteSummary(x.shown(text))
 	if err == nil || x.comment == nil {
 		return err
 	}
@@ -136,22 +176,32 @@ type leftPage struct {
 	summary *report.Summary // of all that is known by now
 }
 
-// completeSummary says how the run ended, unless the main part has. The summary
-// of the main part stays on the page as it was last written, and so there is only
-// what it lacks. It returns what is left to be shown, nil for nothing.
+// completeSummary says how the run ended, unless the main part has, and what the
+// post part has stored. The summary of the main part stays on the page as it was
+// last written, and so there is only what it lacks. It returns what is left to be
+// shown, nil for nothing.
 func (x *action) completeSummary(run *state.Run) (*leftPage, error) {
 	var o owed
 	err := readNote(x.fileOfRun(run.WorkflowID, owedFile), &o)
-	if err != nil || o.Step != x.stepName() {
-		return nil, nil //nolint:nilerr // nothing, or nothing of this step, is owed
+	isOwed := err == nil && o.Step == x.stepName()
+	if !isOwed && !x.byPost {
+		return nil, nil // nothing, or nothing of this step, is owed
+	}
+	if !isOwed {
+		o = owed{}
 	}
 	p := &leftPage{x: x}
 	if p.summary, err = x.retold(run); err != nil {
 		return nil, err
 	}
+	o.Comment = o.Comment || x.byPost
 	x.owed, x.owedBy = o, run.WorkflowID
-	if o.Summary && x.in.Summary {
-		err = x.files.WriteSummary(x.mask.Text(p.summary.Glance()))
+	if (o.Summary || x.byPost) && x.in.Summary {
+		text := p.summary.Glance()
+		if x.byPost && run.Progress.Status == state.Completed {
+			text += "Stored as `" + x.stored + "` by the post part.\n"
+		}
+		err = x.files.WriteSummary(x.shown(text))
 	}
 	x.owed.Summary = false
 	x.noteOwed()
@@ -185,16 +235,18 @@ func (x *action) retold(run *state.Run) (*report.Summary, error) {
 		return nil, err
 	}
 	s := report.NewSummary(report.SummaryOptions{
-		Write: func(string) error { return nil }, Every: time.Hour, WorkflowID: run.WorkflowID, Resume: x.howToResume(run.WorkflowID), Site: x.site(),
+		Write: func(string) error { return nil }, Every: time.Hour, WorkflowID: run.WorkflowID, Site: x.site(),
 	})
 	t := &teller{to: s}
 	if err := x.retell(x.leftDrive(run), t); err != nil {
 		return nil, err
 	}
 	if run.Progress.Status == state.Running {
-		return s, s.Report(t.cutOff(run))
+		if err := s.Report(t.cutOff(run)); err != nil {
+			return nil, err
+		}
 	}
-	return s, nil
+	return s, s.Next(x.outlook(run).Text)
 }
 
 // teller passes events on and keeps when the last part of the run was.
@@ -220,9 +272,10 @@ func (t *teller) Close() error { return nil }
 // cutOff is the end that a killed run could not tell. It is in no log: whoever
 // takes the run up goes on where it was.
 func (t *teller) cutOff(run *state.Run) state.Event {
-	p := &run.Progress
+	p, spent := &run.Progress, run.Spent()
 	return state.Event{Seq: t.seq + 1, Time: t.last, Body: &state.RunFinished{
 		Status: state.Cancelled, Reason: "the step was killed before the run came to rest", CostUSD: p.TotalUSD,
+		Estimated: spent.Estimated, Unknown: spent.Unknown, Unfinished: run.Unfinished(),
 		Iterations: p.Iterations, DurationMS: t.last.Sub(t.began).Milliseconds(),
 	}}
 }

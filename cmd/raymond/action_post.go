@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -47,19 +49,24 @@ func (a *App) actionPost() error {
 // Inputs that are wrong were the main part's matter, and then there is nothing;
 // where there is, something that it was given has changed since.
 func (x *action) post(ctx context.Context) error {
-	if err := x.prepare(); err != nil {
-		if ids, listErr := state.List(stepDir(x.app.Getenv)); len(ids) == 0 && listErr == nil {
-			return nil
-		}
-		return err
+	x.own = leftOwn(x.app.Getenv)
+	if x.own == "" {
+		return nil // the main part came to nothing
 	}
-	if x.in.Mode != job.ModeRun {
+	err := readNote(filepath.Join(x.own, stepFile), &x.note)
+	if errors.Is(err, os.ErrNotExist) {
 		return nil
 	}
-	ids, err := state.List(x.dir)
-	if err != nil || len(ids) == 0 {
+	if err := errors.Join(err, x.prepare()); err != nil {
 		return err
 	}
+	if x.note.WorkflowID == "" {
+		x.note.Key = x.wide // it came no further than to claim that
+	}
+	if x.note.Key != x.key && x.note.Key != x.wide || x.note.WorkflowID != "" && !state.ValidID(x.note.WorkflowID) {
+		return &fault{class: classConflict, where: stepFile, what: "is not what the main part of this step wrote; nothing is stored"}
+	}
+	x.key = x.note.Key
 	var s services
 	if x.in.Store == job.StoreArtifact {
 		if s, err = x.openServices(); err != nil {
@@ -67,11 +74,31 @@ func (x *action) post(ctx context.Context) error {
 		}
 		x.findBase(ctx)
 	}
-	var errs []error
-	for _, id := range ids {
-		errs = append(errs, x.finish(ctx, s, id))
+	return errors.Join(x.finishLeft(ctx, s), x.releaseLeft(ctx, s), x.clearSessions())
+}
+
+// finishLeft finishes what the main part has left of a run, unless the key of it
+// is another's.
+func (x *action) finishLeft(ctx context.Context, s services) error {
+	ids, err := state.List(x.dir)
+	if err != nil || x.note.Lost || !slices.Contains(ids, x.note.WorkflowID) {
+		return err
 	}
-	return errors.Join(errs...)
+	return x.finish(ctx, s, x.note.WorkflowID)
+}
+
+// releaseLeft gives up the key that the main part has claimed. A service that
+// fails leaves a claim whose job is over, which keeps nobody off.
+func (x *action) releaseLeft(ctx context.Context, s services) error {
+	if x.note.Claim == "" || s.runtime == nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, orphanSave)
+	defer cancel()
+	if err := x.newClaimer(s, x.key).Release(ctx); err != nil {
+		x.warn(err.Error())
+	}
+	return nil
 }
 
 // finish ends what is left of a run on this machine, stores its end and shows it,
@@ -86,14 +113,16 @@ func (x *action) finish(ctx context.Context, s services, id string) error {
 		return err
 	}
 	defer store.Close()
+	x.spareStates(slices.Collect(maps.Keys(run.Files)))
 	if err := sweep(run.Mark); err != nil {
 		return err
 	}
+	storeErr := x.storeLeft(ctx, s, run)
 	page, err := x.completeSummary(run)
 	if err != nil {
 		x.warn("the page can't be completed: " + err.Error())
 	}
-	return errors.Join(x.storeLeft(ctx, s, run), page.completeComment(ctx))
+	return errors.Join(storeErr, page.completeComment(ctx))
 }
 
 // storeLeft stores the end of a run, unless that is stored.
@@ -105,7 +134,9 @@ func (x *action) storeLeft(ctx context.Context, s services, run *state.Run) erro
 	if err != nil {
 		return err
 	}
+	x.stored = c.Name
 	if run.Progress.Seq == c.Seq && run.Progress.Status == c.Status {
+		x.endStored = true
 		return nil
 	}
 	return x.storeRun(ctx, s, c, run)
@@ -113,7 +144,7 @@ func (x *action) storeLeft(ctx context.Context, s services, run *state.Run) erro
 
 // leaving is how long a main part may take to end whose shim was killed: the
 // program notices that by itself.
-const leaving = 15 * time.Second
+const leaving = orphanSave + 15*time.Second
 
 // openLeft opens a run of the main part, which may be on its way out.
 func (x *action) openLeft(id string) (*state.File, *state.Run, error) {
@@ -134,6 +165,7 @@ func (x *action) openLeft(id string) (*state.File, *state.Run, error) {
 
 func (x *action) storeRun(ctx context.Context, s services, c chain, run *state.Run) error {
 	d := x.newDepot(s, run.WorkflowID, c)
+	x.depot = d
 	if err := d.adoptSent(ctx); err != nil {
 		return err
 	}
@@ -145,6 +177,7 @@ func (x *action) storeRun(ctx context.Context, s services, c chain, run *state.R
 	if err != nil {
 		return err
 	}
+	img.isLast = true
 	ctx, cancel := context.WithTimeout(ctx, lastSave)
 	defer cancel()
 	result, err := d.save(ctx, img)
@@ -152,7 +185,7 @@ func (x *action) storeRun(ctx context.Context, s services, c chain, run *state.R
 		return storeFault(err)
 	}
 	x.log.Print(fmt.Sprintf("stored %s at step %d (%s) as %s", run.WorkflowID, result.SeqStored, run.Progress.Status, result.Store))
-	x.stored = result.Store
+	x.stored, x.endStored, x.byPost = result.Store, true, true
 	return nil
 }
 
@@ -169,7 +202,7 @@ func (x *action) completeLog(run *state.Run) error {
 // leftDrive is that of a run which nobody drives any more.
 func (x *action) leftDrive(run *state.Run) *drive {
 	x.o.stateDir = x.dir
-	return &drive{app: x.app, o: x.o, host: &host{mask: x.mask.Text}, run: run, resumed: true}
+	return &drive{app: x.app, o: x.o, host: &host{mask: x.shown}, run: run, resumed: true}
 }
 
 // adoptSent finds out whether the store that the main part could not finish has

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -16,8 +17,6 @@ import (
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sticky"
 	"github.com/raymond-action/raymond-action/runner"
 	"github.com/raymond-action/raymond-action/runner/checkpoint"
-	"github.com/raymond-action/raymond-action/runner/mask"
-	"github.com/raymond-action/raymond-action/runner/shell"
 )
 
 // prepare reads everything that the step was given, and reports all that is
@@ -30,7 +29,7 @@ func (x *action) prepare() error {
 	x.in = in
 	x.conceal()
 	var errs []error
-	for _, b := range append(bad, job.UnknownInputs(x.app.Environ)...) {
+	for _, b := range append(bad, x.unknownInputs()...) {
 		errs = append(errs, inputFault(b))
 	}
 	errs = append(errs, x.readFlags(), x.readKeys())
@@ -48,8 +47,23 @@ func (x *action) prepare() error {
 			errs = append(errs, x.findSource())
 		}
 	}
-	x.key = cmp.Or(x.in.Key, job.DefaultKey(getenv, x.event))
-	return errors.Join(errs...)
+	return errors.Join(append(errs, x.chooseKey())...)
+}
+
+// unknownInputs are the inputs that the action doesn't have. act, and Gitea's runner,
+// which is made of it, give a step inside a composite action that one's inputs too,
+// and nobody can tell them apart: there they are warned of, and nothing more.
+func (x *action) unknownInputs() []job.Fault {
+	found := job.UnknownInputs(x.app.Environ)
+	if !x.byAct() {
+		return found
+	}
+	for _, f := range found {
+		if !x.after {
+			x.warn(inputFault(f).Error() + "; it is passed over, since it may be one of a composite action around this step")
+		}
+	}
+	return nil
 }
 
 func inputFault(f job.Fault) error {
@@ -58,25 +72,6 @@ func inputFault(f job.Fault) error {
 		what = strconv.Quote(f.Value) + ": " + what
 	}
 	return usage("input "+f.Input, what, f.Hint)
-}
-
-// conceal learns the secrets of the job, and tells the runner of ours.
-func (x *action) conceal() {
-	values := shell.Secrets(x.ours())
-	for name, value := range map[string]string{
-		"anthropic-api-key": x.in.AnthropicAPIKey, "claude-code-oauth-token": x.in.ClaudeCodeToken,
-		"github-token": x.in.GitHubToken, "state-key": x.in.StateKey,
-	} {
-		values[name] = value
-	}
-	var short []string
-	x.mask, short = mask.New(values)
-	for _, v := range x.mask.Values() {
-		x.log.AddMask(v)
-	}
-	if len(short) > 0 && !x.after {
-		x.warn("these secrets are too short to be masked in what is stored and shown: " + strings.Join(short, ", "))
-	}
 }
 
 // readKeys reads the keys that seal checkpoints, if there are any.
@@ -88,20 +83,6 @@ func (x *action) readKeys() (err error) {
 		return usage("input state-key", err.Error(), "raymond keygen makes one")
 	}
 	return nil
-}
-
-// ours is the job's environment without what only looks secret: inputs, of which
-// each is known to be one or not, and addresses of the runner's services.
-func (x *action) ours() []string {
-	var out []string
-	for _, kv := range x.app.Environ {
-		name, _, _ := strings.Cut(kv, "=")
-		runners := strings.HasPrefix(name, "ACTIONS_") || strings.HasPrefix(name, "GITHUB_")
-		if !strings.HasPrefix(name, "INPUT_") && (!runners || strings.HasSuffix(name, "_TOKEN")) {
-			out = append(out, kv)
-		}
-	}
-	return out
 }
 
 // readFlags reads the inputs that are flags of raymond run.
@@ -134,6 +115,27 @@ func (x *action) locate() error {
 		return &fault{class: classRuntime, where: "working directory", what: err.Error()}
 	}
 	x.top = cmp.Or(x.app.Getenv("GITHUB_WORKSPACE"), wd)
+	if err := x.enter(); err != nil {
+		return err
+	}
+	if !x.after {
+		if err := x.makeOwn(); err != nil {
+			return err
+		}
+	}
+	x.dir = x.own
+	if x.in.Store == job.StoreLocal {
+		x.dir, err = x.localDir()
+	}
+	return err
+}
+
+// enter goes to where agents work.
+func (x *action) enter() error {
+	if info, err := os.Stat(x.top); err != nil || !info.IsDir() {
+		return &fault{class: classRuntime, where: "GITHUB_WORKSPACE", what: fmt.Sprintf("%q is no folder of this machine", x.top),
+			hint: "an earlier step may have removed the workspace, or a container lacks it"}
+	}
 	dir := x.in.WorkingDirectory
 	if !filepath.IsAbs(dir) {
 		dir = filepath.Join(x.top, dir)
@@ -141,33 +143,7 @@ func (x *action) locate() error {
 	if err := os.Chdir(dir); err != nil {
 		return usage("input working-directory", err.Error(), "name a folder of the workspace that an earlier step made")
 	}
-	if x.in.Store == job.StoreLocal {
-		x.dir = x.in.StateDir
-		if !filepath.IsAbs(x.dir) {
-			x.dir = filepath.Join(x.top, x.dir)
-		}
-		return nil
-	}
-	x.dir = stepDir(x.app.Getenv)
 	return nil
-}
-
-// stepDir is where a step keeps its state: never in the checkout. The post part
-// of the step finds it again by the same names.
-func stepDir(getenv func(string) string) string {
-	temp := cmp.Or(getenv("RUNNER_TEMP"), os.TempDir())
-	name := fileName(cmp.Or(getenv("GITHUB_JOB"), "job")) + "-" + fileName(cmp.Or(getenv("GITHUB_ACTION"), "step"))
-	return filepath.Join(temp, "raymond", name)
-}
-
-// fileName replaces what file names of some system can't hold.
-func fileName(s string) string {
-	return strings.Map(func(r rune) rune {
-		if strings.ContainsRune(`/\:*?"<>|`, r) || r < ' ' {
-			return '-'
-		}
-		return r
-	}, s)
 }
 
 // api is the forge's REST API.
@@ -200,16 +176,20 @@ func (x *action) authorize(ctx context.Context) error {
 	}
 	grant, denied := job.Authorize(ctx, x.in.Rules, x.event, api)
 	if denied == nil {
+		x.allowed = true
 		x.trusted = job.Trusted(x.event, grant)
 		if x.in.TrustCheckout != nil {
 			x.trusted = *x.in.TrustCheckout
 		}
 		return nil
 	}
-	f := &fault{class: classDenied, what: denied.Error(), hint: "allowed by the input " + denied.Setting}
+	if denied.Unanswered { // a maintainer's event is not to vanish
+		return &fault{class: classStore, where: "permission", what: denied.Error(), hint: "nothing was started; run the job again later"}
+	}
+	f := &fault{class: classDenied, what: denied.Error(), hint: denied.Remedy()}
 	if x.in.OnDenied == job.OnDeniedSkip {
 		x.skipped = true
-		x.log.Annotate(annotation("notice", "skipped: "+x.mask.Text(f.Error())))
+		x.log.Annotate(annotation("notice", "skipped: "+x.shown(f.Error())))
 		return nil
 	}
 	return f

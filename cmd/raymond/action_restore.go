@@ -48,14 +48,37 @@ func (x *action) putBack(ctx context.Context, d *drive, t *taken) (*state.Run, e
 			return nil, &fault{class: classConflict, where: dir, what: "can't be made: " + err.Error()}
 		}
 	}
+	if t.isOver {
+		return run, x.install(run, from)
+	}
 	if err := x.placeTranscripts(d, t.found, where); err != nil {
 		return nil, err
 	}
 	if slices.Contains(m.Lacks(), "transcripts") {
 		run.Forget(func(string) bool { return true })
-		x.notes = append(x.notes, "Agents began new conversations: the checkpoint lacked the transcripts of the old ones.")
 	}
 	return run, x.install(run, from)
+}
+
+// showAgain brings back what a run that is completed has left: its work, its outputs
+// and its page. Nothing starts, and nothing is stored.
+func (x *action) showAgain(ctx context.Context, t *taken) error {
+	x.o.stateDir = x.dir
+	d := &drive{app: x.app, o: x.o, host: x.host(), scope: x.scope, resumed: true}
+	x.differences(t)
+	var err error
+	if d.run, err = x.putBack(ctx, d, t); err != nil {
+		return err
+	}
+	if err := d.logs(); err != nil {
+		return err
+	}
+	err = x.openPage(d)
+	d.fan.Close()
+	x.run, x.stored = d.run, t.found.Artifact.Name
+	x.owed.Summary = false // it is written
+	x.noteOwed()
+	return err
 }
 
 // placeTranscripts puts conversations where the agent CLI of this machine looks
@@ -67,6 +90,7 @@ func (x *action) placeTranscripts(d *drive, found *keep.Found, where func(string
 		if err := sessions.Place(t.Session, where(t.Dir), from); err != nil {
 			return &fault{class: classRuntime, where: "transcript " + t.Session, what: err.Error()}
 		}
+		x.notePlaced(sessions, t, where(t.Dir))
 	}
 	return nil
 }

@@ -114,7 +114,7 @@ func (h handed) jobs(t testing.TB) string {
 	t.Helper()
 	job := func(name, more, with string) string {
 		return fmt.Sprintf("  %s:\n%s    runs-on: ubuntu-latest\n    steps:\n      - uses: actions/checkout@v4\n", name, more) +
-			fmt.Sprintf("      - id: raymond\n        uses: %s\n        with: {workflow: flow, script-env: KEEP SIDE HOLD, %s%s}\n", h.uses, h.with, with) +
+			fmt.Sprintf("      - id: raymond\n        uses: %s\n        with: {workflow: flow, key: shared, script-env: KEEP SIDE HOLD, %s%s}\n", h.uses, h.with, with) +
 			fmt.Sprintf("        env: {CLAUDE_CONFIG_DIR: %s, SIDE: '%s', HOLD: %d}\n", t.TempDir(), h.side, h.hold) + keepState
 	}
 	return "-- " + workflowFile + " --\non: workflow_dispatch\njobs:\n" +

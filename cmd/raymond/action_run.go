@@ -3,9 +3,9 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -23,17 +23,30 @@ func (x *action) drive(ctx context.Context) error {
 	if x.scope, err = openScope(x.source); err != nil {
 		return err
 	}
-	defer x.scope.close()
+	defer func() { x.scope.close() }()
+	x.spareStates(x.scope.workflow.Names())
+	if x.scope.faulty != nil {
+		return x.scope.faulty
+	}
+	if err := x.needKey(); err != nil {
+		return err
+	}
 	if err := os.MkdirAll(x.dir, 0o700); err != nil {
 		return err
 	}
 	if x.in.Store == job.StoreLocal {
 		return x.driveLocal(ctx)
 	}
+	return x.driveStored(ctx)
+}
+
+// driveStored is drive with the run kept as an artifact.
+func (x *action) driveStored(ctx context.Context) error {
 	s, err := x.openServices()
 	if err != nil {
 		return err
 	}
+	x.services = s
 	x.findBase(ctx)
 	found, err := x.find(ctx, s)
 	if err != nil {
@@ -46,7 +59,61 @@ func (x *action) drive(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return x.carryOut(ctx, t, func(d *drive) error { return x.openDepot(ctx, d, lookup{s, found, t != nil}) })
+	if x.mayBeWide(found) {
+		wide, taken, err := x.takeUpWide(ctx, s)
+		if err != nil {
+			return err
+		}
+		if wide.Dir != "" {
+			defer os.RemoveAll(wide.Dir)
+		}
+		if taken != nil {
+			found, t = wide, taken
+		}
+	}
+	if t != nil && t.isOver {
+		return x.showAgain(ctx, t)
+	}
+	return x.carryOut(ctx, t, func(d *drive) error {
+		if err := x.openDepot(ctx, d, lookup{s, found, t != nil}); err != nil || x.depot == nil {
+			return err
+		}
+		return x.beginClaim(d, s)
+	})
+}
+
+// takeUpWide looks for a run that began before the job had a matrix: one leg goes
+// on with it, under the key that it has.
+func (x *action) takeUpWide(ctx context.Context, s services) (*keep.Found, *taken, error) {
+	own := x.key
+	x.key = x.wide
+	found, err := x.find(ctx, s)
+	if err == nil && found.Manifest != nil {
+		var t *taken
+		var f *fault
+		t, err = x.takeUp(found)
+		driven := errors.As(err, &f) && f.class == classConflict
+		if err == nil && t != nil {
+			if x.claim, err = x.claimWide(ctx, s); err == nil && x.claim != nil {
+				return found, t, nil
+			}
+			driven = err == nil
+		}
+		if driven {
+			x.warn(fmt.Sprintf("another leg of the matrix drives the run of the key %q: a new run begins", x.wide))
+			err = nil
+		}
+	}
+	x.key = own
+	if err != nil {
+		return nil, nil, err
+	}
+	return found, nil, nil
+}
+
+// mayBeWide reports whether a leg of a matrix looks for the key that all legs share.
+func (x *action) mayBeWide(found *keep.Found) bool {
+	return found.Manifest == nil && x.wide != x.key && x.wide != "" && x.in.Resume != job.ResumeNever
 }
 
 // carryOut begins a run, or goes on with one, and brings it to rest. begun is told
@@ -60,6 +127,11 @@ func (x *action) carryOut(ctx context.Context, t *taken, begun func(*drive) erro
 	if err := begun(d); err != nil {
 		return err
 	}
+	if x.in.Store == job.StoreLocal {
+		if err := writeNote(x.fileOfRun(d.run.WorkflowID, beganFile), x.began); err != nil {
+			return err
+		}
+	}
 	return x.bringToRest(ctx, d)
 }
 
@@ -68,7 +140,10 @@ func (x *action) begin(ctx context.Context, t *taken) (*drive, error) {
 	h := x.host()
 	d := &drive{app: x.app, o: x.o, host: h, scope: x.scope}
 	x.o.stateDir = x.dir
-	prepare := func() error { return x.fresh(d) }
+	prepare := func() error {
+		x.began = x.beginning(ctx)
+		return x.fresh(d)
+	}
 	if t != nil {
 		prepare = func() error { return x.again(ctx, d, t) }
 	}
@@ -99,7 +174,13 @@ func (x *action) fresh(d *drive) error {
 	if err := loop(x.scope, &run.Options); err != nil {
 		return err
 	}
+	if err := x.app.examine(x.o, x.scope, len(run.Options.DoneWhen) > 0); err != nil {
+		return err
+	}
 	d.run = run
+	if err := x.noteRun(run.WorkflowID); err != nil {
+		return err
+	}
 	d.store, err = state.Create(x.dir, run.WorkflowID, holder())
 	return err
 }
@@ -107,6 +188,17 @@ func (x *action) fresh(d *drive) error {
 // again goes on with a run: here, after what belongs to it is back in its place.
 func (x *action) again(ctx context.Context, d *drive, t *taken) (err error) {
 	d.resumed = true
+	if err := x.noteRun(t.run.WorkflowID); err != nil {
+		return err
+	}
+	if t.oldStates {
+		if err := x.reopenPast(ctx, t); err != nil {
+			return err
+		}
+		d.scope = x.scope
+	}
+	x.began = x.goesOn(ctx, t)
+	x.differences(t)
 	if t.found != nil {
 		if t.run, err = x.putBack(ctx, d, t); err != nil {
 			return err
@@ -117,11 +209,14 @@ func (x *action) again(ctx context.Context, d *drive, t *taken) (err error) {
 		change(&options)
 	}
 	d.override = &options
-	if err := errors.Join(loop(x.scope, &options), standing(t.run, x.scope), looping(t.run, x.scope)); err != nil {
+	if err := errors.Join(loop(x.scope, &options), standing(t.run, x.scope, filepath.Join(x.dir, t.run.WorkflowID+".json")), looping(t.run, x.scope)); err != nil {
 		return err
 	}
-	d.store, d.run, err = state.Open(x.dir, t.run.WorkflowID, holder())
-	return err
+	if d.store, d.run, err = state.Open(x.dir, t.run.WorkflowID, holder()); err != nil {
+		return err
+	}
+	x.takeMeta(d.run)
+	return nil
 }
 
 // bringToRest drives the run and stores its end.
@@ -193,12 +288,46 @@ const (
 
 // atRest stores a run that has come to its end for this step, and tells so.
 func (x *action) atRest(ctx context.Context, d *drive, run *state.Run, take func(*state.Run) (*image, error)) error {
-	x.adviseKey(run)
+	defer x.tellNext(d, run)
 	if x.depot == nil {
 		return nil
 	}
+	if taken := x.claim.conflict(); taken != nil {
+		x.depot.saver.Stop()
+		x.stored, x.unkept = "", "another job drives a run with this key, so nothing of this one is stored"
+		return errors.Join(taken, x.giveUpKey(ctx, d))
+	}
+	err := x.storeEnd(ctx, d, run, take)
+	if taken := x.claim.conflict(); taken != nil { // learned at the save
+		x.stored, x.endStored, x.unkept = "", false, "another job drives a run with this key, so nothing of this one is stored"
+		err = taken
+	}
+	return errors.Join(err, x.giveUpKey(ctx, d))
+}
+
+// giveUpKey removes the claim, if there is time; the post part does it otherwise.
+func (x *action) giveUpKey(ctx context.Context, d *drive) error {
+	limit := orphanSave
+	if since := d.sinceSignal(); since >= 0 && !d.orphaned.Load() && x.claim.conflict() == nil {
+		limit = cancelEnd - since
+		if since > cancelBegin {
+			return nil
+		}
+	}
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	if err := x.claim.release(ctx); err != nil && d.sinceSignal() < 0 {
+		x.warn(err.Error() + "; the post part of the step tries it again")
+	}
+	return nil
+}
+
+// storeEnd stores the end of a run.
+func (x *action) storeEnd(ctx context.Context, d *drive, run *state.Run, take func(*state.Run) (*image, error)) error {
 	limit := lastSave
-	if since := d.sinceSignal(); since >= 0 {
+	if d.orphaned.Load() {
+		limit = orphanSave
+	} else if since := d.sinceSignal(); since >= 0 {
 		limit = cancelEnd - since
 		if since > cancelBegin {
 			x.depot.saver.Stop()
@@ -209,34 +338,21 @@ func (x *action) atRest(ctx context.Context, d *drive, run *state.Run, take func
 	if err != nil {
 		return err
 	}
+	img.isLast = d.sinceSignal() < 0 || d.orphaned.Load() // else the post part stores what there was no time for
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	event, err := x.depot.saver.Final(ctx, img)
-	d.reporter().Report(run.Say(time.Now(), "", "", event))
-	x.stored = x.depot.chain.Name
+	if err == nil || d.sinceSignal() < 0 { // or else the post part stores it
+		d.reporter().Report(run.Say(time.Now(), "", "", event))
+	}
+	x.stored, x.endStored = x.depot.chain.Name, err == nil
 	if x.summary != nil {
 		x.summary.SetNotes(append(x.notes, x.depot.notes...)...)
 	}
-	x.tellLack(run)
 	if err != nil && d.sinceSignal() >= 0 {
 		return nil
 	}
 	return storeFault(err)
-}
-
-// tellLack says that a later job won't go on with what was stored, unless it is
-// told to.
-func (x *action) tellLack(run *state.Run) {
-	if len(x.depot.lacks) == 0 || x.in.ResumeWithoutTranscript || run.Progress.Status == state.Completed {
-		return
-	}
-	x.lacks = strings.Join(x.depot.lacks, " and ")
-	x.warn("no later job can go on with this run as it is: the checkpoint lacks the " + x.lacks +
-		"; with resume-without-transcript: true one goes on without, and with a state-key the next run is stored whole")
-	if x.summary != nil {
-		x.summary.SetResume("run the workflow again with `resume-without-transcript: true`, since the checkpoint lacks the " + x.lacks +
-			", or with `resume: never` to begin anew")
-	}
 }
 
 // storeFault words why the last checkpoint was not stored.

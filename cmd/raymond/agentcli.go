@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"time"
 
 	"github.com/raymond-action/raymond-action/runner/claude/pin"
 )
@@ -24,8 +25,9 @@ type cliInstall struct {
 }
 
 // install returns the path of the CLI, after npm has put it there unless it is
-// there already. Its install script, which would download, is not run.
-func (c cliInstall) install(ctx context.Context) (string, error) {
+// there already. Its install script, which would download, is not run. When that
+// begins and how long it took is said.
+func (c cliInstall) install(ctx context.Context, say func(string)) (string, error) {
 	version := c.version
 	if version == "" {
 		version = pin.Version()
@@ -42,9 +44,13 @@ func (c cliInstall) install(ctx context.Context) (string, error) {
 		return "", err
 	}
 	defer os.RemoveAll(tmp)
+	say("installing Claude Code " + version + " with npm, since there is none on PATH")
+	began := time.Now()
 	if err := c.fill(ctx, tmp, version); err != nil {
+		say(fmt.Sprintf("installing Claude Code %s failed after %.1f s", version, time.Since(began).Seconds()))
 		return "", err
 	}
+	say(fmt.Sprintf("installed Claude Code %s in %.1f s", version, time.Since(began).Seconds()))
 	if _, err := pin.Binary(tmp); err != nil {
 		return "", err
 	}
@@ -81,13 +87,44 @@ func (c cliInstall) fill(ctx context.Context, dir, version string) error {
 	cmd := exec.CommandContext(ctx, npm, command, "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error")
 	var out bytes.Buffer
 	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = dir, c.env, &out, &out
+	cmd.Cancel, cmd.WaitDelay = func() error { return cmd.Process.Signal(os.Interrupt) }, 2*time.Second
 	if err := cmd.Run(); err != nil {
-		return fmt.Errorf("npm %s %s@%s: %w: %s", command, pin.Package, version, err, lastLine(out.String()))
+		return fmt.Errorf("npm %s %s@%s: %w: %s", command, pin.Package, version, err, npmReason(out.String()))
 	}
 	return nil
 }
 
-func lastLine(s string) string {
-	lines := strings.Split(strings.TrimSpace(s), "\n")
-	return lines[len(lines)-1]
+// npmPrefixes begin the lines of npm that say what is wrong, in its newer and older
+// versions.
+var npmPrefixes = []string{"npm error ", "npm ERR! "}
+
+// mostNPM is how many bytes of what npm says are told.
+const mostNPM = 400
+
+// npmReason is what npm says is wrong: code and reason, without what it says of its
+// log file. It is one line.
+func npmReason(out string) string {
+	var said, other []string
+	for line := range strings.Lines(out) {
+		line = strings.TrimSpace(line)
+		text := line
+		for _, p := range npmPrefixes {
+			text = strings.TrimSpace(strings.TrimPrefix(text+" ", p))
+		}
+		switch {
+		case text == "" || strings.Contains(text, "complete log of this run"):
+		case text != line:
+			said = append(said, text)
+		default:
+			other = append(other, text)
+		}
+	}
+	if len(said) == 0 {
+		said = other[max(0, len(other)-3):]
+	}
+	text := strings.Join(said, "; ")
+	if len(text) > mostNPM {
+		text = strings.ToValidUTF8(text[:mostNPM], "") + "…"
+	}
+	return text
 }

@@ -53,11 +53,12 @@ func (a *App) Main() (code int) {
 func (a *App) execute(args []string, unknown []error) error {
 	root := a.commands()
 	root.SetArgs(args)
+	root.InitDefaultHelpCmd()
+	root.InitDefaultCompletionCmd(args...)
+	checkArguments(root)
 	if len(unknown) == 0 {
 		return root.Execute()
 	}
-	root.InitDefaultHelpCmd()
-	root.InitDefaultCompletionCmd(args...)
 	cmd, _, err := root.Find(args)
 	o := a.options[cmd]
 	if err != nil || o == nil {
@@ -141,6 +142,10 @@ func (a *App) flagFault(cmd *cobra.Command, err error) error {
 	var missing *pflag.NotExistError
 	if !errors.As(err, &missing) {
 		fault := usage("arguments", strings.TrimPrefix(err.Error(), "flag "), "see "+cmd.CommandPath()+" --help")
+		var bare *pflag.ValueRequiredError
+		if errors.As(err, &bare) {
+			fault = usage("--"+bare.GetSpecifiedName(), "needs a value", "see "+cmd.CommandPath()+" --help")
+		}
 		if o := a.options[cmd]; o != nil {
 			return errors.Join(append(o.errs, fault)...)
 		}

@@ -65,14 +65,11 @@ func TestCancelKeepsEverythingAndLeavesNothing(t *testing.T) {
 			}
 		})
 	}
-	t.Run("SIGINT, real CLI with a tool", func(t *testing.T) {
-		t.Parallel()
-		cancelRealTool(t)
-	})
 }
 
-// cancelRealTool cancels a run while a tool of the real CLI runs.
-func cancelRealTool(t *testing.T) {
+// TestContractCancelWhileAToolRuns has the real CLI.
+func TestContractCancelWhileAToolRuns(t *testing.T) {
+	t.Parallel()
 	api := claudetest.NewServer(t,
 		claudetest.On("Prompt one.", claudetest.Say("<goto>TWO.md</goto>")),
 		claudetest.Rule{Match: "Prompt two.", FailFirst: 1, Fail: claudetest.Do(claudetest.Bash("touch staying; sleep 300")),

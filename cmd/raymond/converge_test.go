@@ -218,7 +218,7 @@ func TestExhaustedLoops(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, plain)
 	o := s.raymond(1, "run", filepath.Join(s.flow, "PROMPT.md"), "--workflow-id", runID, "--done-when", "echo not yet; false", "--max-attempts", "1")
-	if want := "raymond: run_failed: w: agent main in state PROMPT.md: max_ralph_iters_reached; to try again: raymond resume w\n"; !strings.HasSuffix(o.stderr, want) || o.stdout != "" {
+	if want := "raymond: run_failed: w: agent main in state PROMPT.md: max_ralph_iters_reached; in its last attempt exit code 1 of \"echo not yet; false\": not yet; to try again: raymond resume w\n"; !strings.HasSuffix(o.stderr, want) || o.stdout != "" {
 		t.Errorf("used up: got %v, want the end %q", o, want)
 	}
 	if !strings.Contains(o.stderr, "done_when_failed") || !strings.Contains(o.stderr, "exit code 1 of echo not yet; false") {
@@ -336,7 +336,7 @@ func TestAWorkflowThatChangedInTheMidstOfALoop(t *testing.T) {
 		t.Fatal(err)
 	}
 	o = s.resume(7, "--allow-changed-workflow")
-	if !strings.Contains(o.stderr, "raymond: workflow: END.md: is gone, and an agent goes there when its checks pass") {
+	if !strings.Contains(o.stderr, "raymond: workflow: END.md: is gone, and the run stands at it") {
 		t.Errorf("without the next state: got %v", o)
 	}
 	if err := os.Rename(end+"~", end); err != nil {

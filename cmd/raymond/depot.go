@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -34,14 +33,17 @@ type depot struct {
 	chain  chain
 
 	saver *keep.Saver[*image]
+	check func(context.Context) error // whether the key is still the run's; nil for nothing to check
 	// standing brings what stood in the slots when a new run began; nil when that
 	// is known.
 	standing chan slotted
 	service  keep.Service
 	query    keep.Query
-	work     string   // folder of the last snapshot of the workspace, "" for none
-	notes    []string // what the last checkpoint lacks, for people
-	lacks    []string // the parts of the run that the last checkpoint lacks, of those that there were
+	work     string       // folder of the last snapshot of the workspace, "" for none
+	warn     func(string) // tells people at once; nil for nobody
+	notes    []string     // what the last checkpoint lacks, for people
+	sessions map[string]leftSession
+	left     []checkpoint.LeftOut // of what the last checkpoint lacks, what there was
 }
 
 // chain is where the sequence of a run's checkpoints stands. It is kept in a
@@ -52,6 +54,7 @@ type chain struct {
 	Base       *checkpoint.Base `json:"base,omitempty"`
 	Seq        int              `json:"seq"` // of the run in it
 	Status     state.Status     `json:"status"`
+	Began      began            `json:"began"`
 	Name       string           `json:"name"` // of the artifact
 	Stored     int              `json:"stored"`
 	// Standing are the artifacts that this part of the run may replace.
@@ -59,6 +62,9 @@ type chain struct {
 	// Sending is the digest of an archive whose store was begun, and of which it is
 	// not known whether it has arrived; "" for none.
 	Sending string `json:"sending,omitempty"`
+	// Sessions are the conversations that the run needs, as this part of it has left
+	// them; nil before its end is stored.
+	Sessions map[string]leftSession `json:"sessions,omitempty"`
 }
 
 const chainFile = "checkpoint.json"
@@ -117,6 +123,11 @@ func (d *depot) adopt(ctx context.Context) error {
 
 // save stores an image as the next generation.
 func (d *depot) save(ctx context.Context, img *image) (keep.Result, error) {
+	if d.check != nil {
+		if err := d.check(ctx); err != nil {
+			return keep.Result{}, err
+		}
+	}
 	if err := d.adopt(ctx); err != nil {
 		return keep.Result{}, err
 	}
@@ -160,100 +171,8 @@ func (d *depot) stored(a artifacts.Artifact, w checkpoint.Written) error {
 	c := &d.chain
 	c.Generation, c.Digest, c.Seq, c.Status = w.Manifest.Generation, w.Digest, w.Manifest.Seq, w.Manifest.Status
 	c.Name, c.Sending, c.Stored = a.Name, "", d.slots.Stored()
-	c.Standing = append(c.Standing, a)
+	c.Standing, c.Sessions = append(c.Standing, a), d.sessions
 	return d.note()
-}
-
-// write makes the file of a checkpoint.
-func (d *depot) write(ctx context.Context, f *os.File, img *image) (checkpoint.Written, error) {
-	m := d.manifest(img)
-	parts, err := img.logs()
-	if err != nil {
-		return checkpoint.Written{}, fmt.Errorf("read logs: %w", err)
-	}
-	parts = append(parts, checkpoint.Part{Name: "state.json", Data: img.state})
-	if img.events.Path != "" {
-		parts = append(parts, img.events)
-	}
-	work, err := d.snapshot(ctx, img)
-	if err != nil {
-		return checkpoint.Written{}, err
-	}
-	d.notes = work.notes
-	if d.isOpen() {
-		m.Transcripts = nil
-		m.LeftOut = []checkpoint.LeftOut{
-			{What: "transcripts", Held: len(img.transcripts) > 0}, {What: "workspace", Held: work.held},
-		}
-		work.parts = nil
-		d.leftOut(m.LeftOut)
-	} else {
-		parts = append(parts, img.transcripts...)
-	}
-	if work.lost {
-		m.LeftOut = []checkpoint.LeftOut{{What: "workspace", Held: true}}
-	}
-	d.lacks = m.Lacks()
-	parts = append(parts, work.parts...)
-	return checkpoint.Write(f, checkpoint.Writing{Manifest: m, Parts: parts, Keys: d.keys, Mask: d.mask.Fill})
-}
-
-// leftOut says what a checkpoint that anybody may read lacks.
-func (d *depot) leftOut(left []checkpoint.LeftOut) {
-	for _, l := range left {
-		if l.Held {
-			d.notes = append(d.notes, "The checkpoint lacks the "+l.What+", since anybody may read artifacts of a public repository: "+
-				"set `state-key` to have all of it stored, encrypted.")
-		}
-	}
-}
-
-// manifest is what identifies the next checkpoint.
-func (d *depot) manifest(img *image) checkpoint.Manifest {
-	m := d.origin
-	m.Generation, m.Previous, m.Base = d.chain.Generation+1, d.chain.Digest, d.chain.Base
-	m.WorkflowID, m.Status, m.Reason, m.Seq = img.manifest.WorkflowID, img.manifest.Status, img.manifest.Reason, img.manifest.Seq
-	m.TotalUSD, m.Iterations, m.Created = img.manifest.TotalUSD, img.manifest.Iterations, img.manifest.Created
-	m.Transcripts = img.manifest.Transcripts
-	return m
-}
-
-// work is a snapshot of the workspace.
-type work struct {
-	parts []checkpoint.Part
-	held  bool // there was something beyond the commit of the checkout
-	lost  bool // it could not be stored
-	notes []string
-}
-
-// snapshot packs the work in the workspace. Work that is too large is left out:
-// the rest of the run is worth being stored.
-func (d *depot) snapshot(ctx context.Context, img *image) (work, error) {
-	if d.git == nil {
-		return work{}, nil
-	}
-	to, err := os.MkdirTemp(d.temp, "workspace-")
-	if err != nil {
-		return work{}, err
-	}
-	saved, err := d.git.Save(ctx, workspace.Saving{Dirs: img.dirs, Base: d.base, To: to, Last: d.work})
-	if errors.Is(err, workspace.ErrTooLarge) {
-		return work{lost: true, notes: []string{"The checkpoint lacks the work in the workspace: " + err.Error() + "."}}, os.RemoveAll(to)
-	}
-	if err != nil {
-		return work{}, errors.Join(fmt.Errorf("pack the workspace: %w", err), os.RemoveAll(to))
-	}
-	if d.work != "" {
-		if err := os.RemoveAll(d.work); err != nil {
-			return work{}, err
-		}
-	}
-	d.work = to
-	w := work{held: saved.Held, notes: saved.Notes}
-	for _, name := range saved.Files {
-		w.parts = append(w.parts, checkpoint.Part{Name: "workspace/" + name, Path: filepath.Join(to, name), Size: -1})
-	}
-	return w, nil
 }
 
 // origin is what a checkpoint says of the job that made it.
@@ -268,6 +187,7 @@ func (x *action) origin() checkpoint.Manifest {
 	return checkpoint.Manifest{
 		RepositoryID: x.event.RepositoryID, Repository: x.event.Repository, Workflow: x.workflowFile(), Key: x.key,
 		RunID: number("GITHUB_RUN_ID"), RunAttempt: max(1, int(number("GITHUB_RUN_ATTEMPT"))), Job: x.app.Getenv("GITHUB_JOB"),
-		Event: x.event.Name, Number: x.event.Number, Places: x.placesHere(), Program: version,
+		Runner: x.app.Getenv("RUNNER_NAME"), IntervalMS: x.in.CheckpointInterval.Milliseconds(),
+		Event: x.event.Name, Number: x.event.Number, Places: x.placesHere(), Program: version, Ended: x.after,
 	}
 }

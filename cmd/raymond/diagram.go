@@ -65,11 +65,11 @@ func (a *App) diagram(stateDir, id string, args []string) error {
 		return err
 	}
 	defer s.close()
-	faulty := s.load()
+	s.load()
 	if s.workflow.Entry() == "" {
-		return faulty
+		return s.faulty
 	}
-	if faulty != nil {
+	if s.faulty != nil {
 		fmt.Fprintln(a.Stderr, "raymond: warning: the workflow can't be run as it is; raymond lint says why")
 	}
 	_, err = io.WriteString(a.Stdout, diagram.Draw(s.workflow, path))

@@ -19,6 +19,8 @@ import (
 	"github.com/raymond-action/raymond-action/protocol"
 	"github.com/raymond-action/raymond-action/runner"
 	"github.com/raymond-action/raymond-action/runner/claude"
+	"github.com/raymond-action/raymond-action/runner/claude/pin"
+	"github.com/raymond-action/raymond-action/runner/prices"
 	"github.com/raymond-action/raymond-action/runner/report"
 	"github.com/raymond-action/raymond-action/runner/shell"
 	"github.com/raymond-action/raymond-action/runner/verify"
@@ -40,6 +42,8 @@ type drive struct {
 	fan  *report.Fanout
 	code atomic.Int32 // exit code of the signal that cancelled the run
 	when atomic.Int64 // of that signal, in nanoseconds of the epoch
+	// orphaned says that who started the run is gone: nobody comes after us.
+	orphaned atomic.Bool
 }
 
 // dir is the run's own folder below the state folder, absolute.
@@ -110,7 +114,8 @@ func (d *drive) tidy() error {
 func (d *drive) config() (runner.Config, error) {
 	cfg := runner.Config{
 		Workflow: d.scope.workflow, NewID: uuid.NewString, Clock: runner.RealClock(), Telling: d.o.telling,
-		Deadline: d.o.deadline, Cancel: d.signals(), Redact: d.host.redact, Saved: d.host.saved, Aside: d.host.aside,
+		Deadline: d.o.deadline, Cancel: d.signals(), Redact: d.host.redact, Forsaken: d.host.forsaken, Saved: d.host.saved, Aside: d.host.aside,
+		ListPrice: prices.Of,
 	}
 	err := errors.Join(d.folders(&cfg), d.reporters())
 	if err != nil {
@@ -122,13 +127,17 @@ func (d *drive) config() (runner.Config, error) {
 	}
 	agents := &claude.Backend{
 		Path: d.host.claude, Args: slices.Concat(d.host.claudeArgs, options.ClaudeArgs), Env: d.host.agents,
-		Install: d.host.install, NoNewPrivs: d.host.noNewPrivs,
+		Install: d.host.install, NoNewPrivs: d.host.noNewPrivs, Tested: pin.Version(), RetryAfter: d.host.retryAfter,
+		Gate: d.host.gate,
 	}
 	scripts, err := newRestoring(shell.Backend{Env: d.host.scripts}, cfg.ScriptDir)
 	if err != nil {
 		return cfg, err
 	}
 	cfg.Backends = map[protocol.Kind]runner.Backend{protocol.Prompt: agents, protocol.Script: scripts}
+	if d.host.prompts != nil {
+		cfg.Backends[protocol.Prompt] = d.host.prompts(agents)
+	}
 	cfg.Verifier = verify.Verifier{Env: d.host.scripts}
 	cfg.Sessions, cfg.Store, cfg.Reporter = agents, &keeper{File: d.store, log: d.log}, d.reporter()
 	return cfg, nil
@@ -166,6 +175,7 @@ func (d *drive) copyScope(cfg *runner.Config) error {
 	err = d.scope.privateCopy(dir)
 	if err == nil {
 		cfg.ScriptDir = dir
+		d.app.notePartial(d.scope)
 	}
 	if d.scope.workflow.HasScripts() {
 		return err
@@ -181,9 +191,20 @@ func (d *drive) signals() <-chan string {
 	// A reader of our output that goes away must not end the run. Caught, not
 	// ignored: children would inherit that.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
+	end := func(name string, code int32) {
+		d.code.CompareAndSwap(0, code)
+		d.when.CompareAndSwap(0, time.Now().UnixNano())
+		names <- name
+	}
 	go func() {
 		<-d.host.gone // nil for a run without a parent to lose
-		raw <- syscall.SIGTERM
+		d.orphaned.Store(true)
+		end(orphanedBy, 143)
+	}()
+	go func() {
+		for reason := range d.host.stop { // nil for a run that only signals end
+			end(reason, 0)
+		}
 	}()
 	go func() {
 		for s := range raw {
@@ -194,13 +215,17 @@ func (d *drive) signals() <-chan string {
 			case syscall.SIGHUP:
 				name = "SIGHUP"
 			}
-			d.code.CompareAndSwap(0, code)
-			d.when.CompareAndSwap(0, time.Now().UnixNano())
-			names <- name
+			if d.host.signalled != nil {
+				name = d.host.signalled(name)
+			}
+			end(name, code)
 		}
 	}()
 	return names
 }
+
+// orphanedBy is what ends a run whose runner is gone.
+const orphanedBy = "the runner is gone"
 
 // sinceSignal is how long ago the run was asked to end; negative when it was not.
 func (d *drive) sinceSignal() time.Duration {
@@ -234,7 +259,7 @@ func verdict(run *state.Run) *fault {
 	f := &fault{where: run.WorkflowID, what: p.Reason, hint: "to go on: " + again}
 	switch p.Status {
 	case state.OverBudget:
-		f.class, f.hint = classOverLimit, fmt.Sprintf("to go on: %s --budget with more than %s", again, p.TotalUSD)
+		f.class, f.hint = classOverLimit, fmt.Sprintf("to go on: %s --budget with more than %s", again, run.Spent().Exactly())
 	case state.OverIterations:
 		f.class, f.hint = classOverLimit, fmt.Sprintf("to go on: %s --max-iterations with more than %d", again, p.Iterations)
 	case state.Suspended:
@@ -246,6 +271,7 @@ func verdict(run *state.Run) *fault {
 		f.class, f.what = classCancelled, "stopped by "+p.Reason
 	default:
 		f.class, f.hint = classRunFailed, "to try again: "+again
+		f.what += lastAttempt(run)
 		for _, a := range run.Agents {
 			if a.Fault != nil && a.Fault.Class == string(state.Machine) {
 				f.class = classRuntime
@@ -253,6 +279,37 @@ func verdict(run *state.Run) *fault {
 		}
 	}
 	return f
+}
+
+// lastAttempt says what was not done in the first agent that has no attempts left:
+// the command that failed, its exit code and the end of its output.
+func lastAttempt(run *state.Run) string {
+	for _, a := range run.Agents {
+		if a.Fault == nil {
+			continue
+		}
+		if a.Exec == nil || a.Exec.Verdict == nil || a.Fault.Message != usedUp {
+			return ""
+		}
+		for _, r := range a.Exec.Verdict.Results {
+			if r.RC != 0 {
+				return fmt.Sprintf("; in its last attempt exit code %d of %q: %s", r.RC, r.Cmd, strings.TrimSpace(after(r.Tail, mostTail)))
+			}
+		}
+		return "; in its last attempt " + a.Exec.Verdict.Reason
+	}
+	return ""
+}
+
+// usedUp is the fault of an agent whose state has no attempts left.
+const usedUp = "max_ralph_iters_reached"
+
+// mostTail is how many bytes of an output an error of one line has.
+const mostTail = 400
+
+// after returns the last n bytes of a text or a little less, whole characters.
+func after(text string, n int) string {
+	return strings.ToValidUTF8(text[max(0, len(text)-n):], "")
 }
 
 // printResult writes the result to stdout, which carries nothing else.

@@ -1,39 +1,24 @@
 package main
 
-import "strings"
+import (
+	"strings"
 
-// never are the variables that no agent and no script is given, whoever asks:
-// with them the job's own services and later steps could be turned against it.
-var never = map[string]bool{
-	"ACTIONS_RUNTIME_TOKEN": true, "ACTIONS_RESULTS_URL": true, "ACTIONS_CACHE_URL": true,
-	"GITHUB_OUTPUT": true, "GITHUB_ENV": true, "GITHUB_PATH": true, "GITHUB_STATE": true,
-	"GITHUB_STEP_SUMMARY": true, "RAYMOND_STATE_KEY": true,
-}
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/job"
+)
 
-// neverPrefixes are the same for whole families of names. RAYMOND_VAR_ is ours
-// to set: a run inside a run must not see the outer one's values.
-var neverPrefixes = []string{"ACTIONS_ID_TOKEN_REQUEST_", "INPUT_", "RAYMOND_VAR_"}
+// modelKeys are withheld in a job, where a proxy adds them on the way. At a shell
+// the agent CLI reads them itself.
+var modelKeys = map[string]bool{"ANTHROPIC_API_KEY": true, "CLAUDE_CODE_OAUTH_TOKEN": true}
 
-// childEnviron returns what agents and scripts may see of an environment.
+// childEnviron returns what agents and scripts of a run that was started at a
+// shell inherit: everything but what a job withholds too.
 func childEnviron(environ []string) []string {
 	var out []string
 	for _, kv := range environ {
 		name, _, _ := strings.Cut(kv, "=")
-		if !withheld(strings.ToUpper(name)) {
+		if modelKeys[name] || !job.Withheld(name) {
 			out = append(out, kv)
 		}
 	}
 	return out
-}
-
-func withheld(name string) bool {
-	if never[name] {
-		return true
-	}
-	for _, p := range neverPrefixes {
-		if strings.HasPrefix(name, p) {
-			return true
-		}
-	}
-	return false
 }

@@ -74,7 +74,21 @@ func (f *fault) Error() string {
 		line += "; " + f.hint
 	}
 	// The job log of a runner takes this for the beginning of a command.
-	return strings.ReplaceAll(oneLine(line), "##[", "# #[")
+	return strings.ReplaceAll(oneLine(bounded(line)), "##[", "# #[")
+}
+
+// maxError is how long an error line may be, in bytes: what came from outside,
+// such as a path into deeply nested JSON, can be of any length.
+const maxError = 4000
+
+// bounded cuts out the middle of a text that is too long.
+func bounded(s string) string {
+	if len(s) <= maxError {
+		return s
+	}
+	const half = maxError / 2
+	head, tail := strings.ToValidUTF8(s[:half], ""), strings.ToValidUTF8(s[len(s)-half:], "")
+	return fmt.Sprintf("%s … %d bytes left out … %s", head, len(s)-len(head)-len(tail), tail)
 }
 
 // oneLine shows line breaks and other control characters as escapes.
@@ -136,7 +150,7 @@ func judge(err error) *fault {
 		return &fault{class: classBadState, what: invalid.Error(), hint: "the file is left as it is"}
 	case errors.Is(err, state.ErrNotFound):
 		return &fault{class: classUsage, where: "WORKFLOW_ID", what: err.Error(), hint: "raymond list shows the runs; --state-dir names another folder"}
-	case errors.Is(err, syscall.ENOSPC):
+	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EFBIG), errors.Is(err, syscall.EDQUOT):
 		return &fault{class: classRuntime, what: err.Error(), hint: "free some space; the last saved state is whole"}
 	}
 	if f := judgeStore(err); f != nil {

@@ -35,6 +35,7 @@ type options struct {
 	deadline         time.Duration
 	claude           string
 	allowChanged     bool
+	skipLint         bool
 	events, debugDir string
 	quiet            bool
 	telling          runner.Telling // of what agents say
@@ -95,6 +96,7 @@ func (a *App) addFlags(cmd *cobra.Command) *options {
 	o.addInputFlags()
 	o.addStateDir()
 	o.flag("allow-changed-workflow", "go on though state files have changed since the start", func(b bool) { o.allowChanged = b })
+	o.addSkipLint()
 	o.addLimitFlags()
 	o.addAgentFlags()
 	o.addLoopFlags()
@@ -111,6 +113,11 @@ func (a *App) newOptions(cmd *cobra.Command) *options {
 // add defines one flag.
 func (o *options) add(name, kind, text string, set func(string) error) {
 	o.cmd.Flags().Var(&value{o: o, name: name, kind: kind, set: set}, name, text)
+}
+
+// addSkipLint defines the flag that lets a workflow start though lint has errors.
+func (o *options) addSkipLint() {
+	o.flag("skip-lint", "start though lint finds errors about tags in prompts and scripts", func(b bool) { o.skipLint = b })
 }
 
 // flag defines one flag that is on when it is named.
@@ -146,7 +153,7 @@ func (o *options) addStateDir() {
 	o.stateDir = ".raymond/state"
 	o.add("state-dir", "DIR", "folder of the state files (default .raymond/state)", func(s string) error {
 		o.stateDir = s
-		return notEmpty(s)
+		return checkFolder(s)
 	})
 }
 
@@ -215,12 +222,13 @@ func (o *options) addLimitFlags() {
 	})
 	o.count("max-iterations", "most state executions of all agents (default: no limit)", 0, func(opt *state.Options, n int) { opt.MaxIterations = n })
 	o.count("max-parallel", "agents that execute at once (default 4)", 1, func(opt *state.Options, n int) { opt.MaxParallel = n })
-	o.count("max-agents", "agents created in one run (default 256)", 1, func(opt *state.Options, n int) { opt.MaxAgents = n })
+	o.count("max-agents", "agents alive at once (default 256)", 1, func(opt *state.Options, n int) { opt.MaxAgents = n })
 	o.count("max-depth", "depth of the return stack (default 64)", 1, func(opt *state.Options, n int) { opt.MaxDepth = n })
 	o.count("max-retries", "retries of failed invocations per state execution (default 3)", 0, func(opt *state.Options, n int) { opt.MaxRetries = n })
+	o.duration("overload-wait", "how long to wait while the model's service fails (default 10m; 0: its failures count as retries)", func(opt *state.Options, d state.Duration) { opt.OverloadWait = &d })
 	o.count("max-reminders", "reminders per state execution (default 3)", 0, func(opt *state.Options, n int) { opt.MaxReminders = n })
 	o.duration("timeout", "longest time for one invocation of a state (default: none)", func(opt *state.Options, d state.Duration) { opt.Timeout = d })
-	o.duration("idle-timeout", "longest time without output (default 15m)", func(opt *state.Options, d state.Duration) { opt.IdleTimeout = d })
+	o.duration("idle-timeout", "longest time without output of a prompt (default 15m)", func(opt *state.Options, d state.Duration) { opt.IdleTimeout = d })
 	o.duration("grace", "time for states in flight at the deadline (default 30s)", func(opt *state.Options, d state.Duration) { opt.Grace = d })
 	o.add("deadline", "DUR", "suspend the run after this time (default: none)", func(s string) (err error) {
 		o.deadline, err = duration(s)
@@ -257,12 +265,7 @@ func (o *options) addAgentFlags() {
 	o.word("effort", "LEVEL", "effort of the agents (default: the agent CLI's)", func(opt *state.Options, s string) { opt.Effort = s })
 	o.add("permission-mode", "MODE", "what agents may do unasked: "+strings.Join(permissionModes, ", ")+" (default acceptEdits)", func(s string) error {
 		o.change(func(opt *state.Options) { opt.PermissionMode = s })
-		for _, m := range permissionModes {
-			if m == s {
-				return nil
-			}
-		}
-		return errors.New(didYouMean(s, permissionModes, ""))
+		return oneOf(s, permissionModes...)
 	})
 	o.flag("dangerously-skip-permissions", "let agents do everything unasked", func(b bool) {
 		o.change(func(opt *state.Options) { opt.SkipPermissions = b })
@@ -341,11 +344,11 @@ func splitTools(s string) []string {
 func (o *options) addOutputFlags() {
 	o.add("events", "FILE", "copy of the event log, JSON lines (-: stdout)", func(s string) error {
 		o.events = s
-		return notEmpty(s)
+		return checkLogFile(s)
 	})
 	o.add("debug-dir", "DIR", "folder for prompts, commands and outputs of every state", func(s string) error {
 		o.debugDir = s
-		return notEmpty(s)
+		return checkFolder(s)
 	})
 	o.flag("quiet", "show failures and the end only", func(b bool) { o.quiet = b })
 	o.flag("verbose", "show and log what agents say", func(b bool) {

@@ -4,6 +4,8 @@ import (
 	"context"
 	"time"
 
+	"github.com/raymond-action/raymond-action/runner"
+	"github.com/raymond-action/raymond-action/runner/claude"
 	"github.com/raymond-action/raymond-action/runner/shell"
 	"github.com/raymond-action/raymond-action/state"
 )
@@ -18,10 +20,16 @@ type host struct {
 	noNewPrivs      bool                // agents can't gain privileges
 	saved           func(*state.Run, time.Time) (again bool)
 	aside           <-chan state.Body
-	rest            func(*state.Run)                      // told the run at its end, before the reporters
-	install         func(context.Context) (string, error) // gets the agent CLI when there is none
-	mask            func(string) string                   // hides secrets in every text of every event; nil for none
-	gone            <-chan struct{}                       // closed when who started the run is gone
+	forsaken        func([]*state.Agent) string                                      // why nobody could go on with a run that is to be suspended; nil for none
+	rest            func(*state.Run)                                                 // told the run at its end, before the reporters
+	install         func(ctx context.Context, say func(line string)) (string, error) // gets the agent CLI when there is none
+	mask            func(string) string                                              // hides secrets in every text of every event; nil for none
+	retryAfter      func(since time.Time) time.Time                                  // until when the API asked not to be asked again; nil when nobody knows
+	gate            func() claude.Gate                                               // stands between an invocation and the API; nil for none
+	gone            <-chan struct{}                                                  // closed when who started the run is gone
+	stop            <-chan string                                                    // brings another reason to end the run as a signal does
+	signalled       func(string) string                                              // words for a signal by which the run was cancelled; nil: its name
+	prompts         func(runner.Backend) runner.Backend                              // wraps what prompts are run with; nil leaves it
 }
 
 // shellHost is the host of a run that was started from a shell.

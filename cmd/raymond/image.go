@@ -21,6 +21,7 @@ type image struct {
 	events      checkpoint.Part
 	transcripts []checkpoint.Part
 	dir         string   // of the run's own files
+	isLast      bool     // of this part of the run: no other one follows
 	dirs        []string // where agents work, the run's own first
 }
 
@@ -34,7 +35,7 @@ func takeImage(run *state.Run, dir string, sessions *claude.Backend) (*image, er
 	p := &run.Progress
 	img.manifest = checkpoint.Manifest{
 		WorkflowID: run.WorkflowID, Status: p.Status, Reason: p.Reason,
-		Seq: p.Seq, TotalUSD: p.TotalUSD, Iterations: p.Iterations, Created: time.Now().UTC().Truncate(time.Millisecond),
+		Seq: p.Seq, TotalUSD: p.TotalUSD, Estimated: run.Spent().Estimated, Iterations: p.Iterations, Created: time.Now().UTC().Truncate(time.Millisecond),
 	}
 	for _, s := range checkpoint.Sessions(run) {
 		t, ok := sessions.Transcript(s.ID, s.Dirs)
@@ -76,7 +77,11 @@ func (img *image) logs() ([]checkpoint.Part, error) {
 			return err
 		}
 		room -= info.Size()
-		parts = append(parts, checkpoint.Part{Name: name, Path: path, Size: info.Size()})
+		size := info.Size()
+		if name == commentFile {
+			size = -1 // another goroutine replaces it whole, and it may become shorter
+		}
+		parts = append(parts, checkpoint.Part{Name: name, Path: path, Size: size})
 		return nil
 	})
 	return parts, err

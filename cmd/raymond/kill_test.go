@@ -197,8 +197,8 @@ func TestUndisturbedRunOfTheKilledWorkflow(t *testing.T) {
 	s.wantUndisturbed(api, s.raymond(0, s.killedArgs()...), 0)
 }
 
-// TestKilledAtMomentsThatMatter kills a run where a resume has most to get wrong.
-func TestKilledAtMomentsThatMatter(t *testing.T) {
+// TestContractKilledAtMomentsThatMatter kills a run where a resume has most to get wrong.
+func TestContractKilledAtMomentsThatMatter(t *testing.T) {
 	t.Parallel()
 	t.Run("while a tool runs", func(t *testing.T) {
 		t.Parallel()
@@ -241,8 +241,8 @@ func TestKilledAtMomentsThatMatter(t *testing.T) {
 	}
 }
 
-// TestKilledInAReminder repeats the reminder, not the state.
-func TestKilledInAReminder(t *testing.T) {
+// TestContractKilledInAReminder repeats the reminder, not the state.
+func TestContractKilledInAReminder(t *testing.T) {
 	t.Parallel()
 	reached := make(chan struct{}, 1)
 	hang := claudetest.Say("<result>done</result>")
@@ -283,8 +283,8 @@ func aMoment(r *rand.Rand) moment {
 	return moment{1 + r.IntN(9), time.Duration(r.IntN(900)) * time.Millisecond}
 }
 
-// TestKilledAtRandom kills runs some time after a random event, twice each.
-func TestKilledAtRandom(t *testing.T) {
+// TestContractKilledAtRandom kills runs some time after a random event, twice each.
+func TestContractKilledAtRandom(t *testing.T) {
 	t.Parallel()
 	const seed, runs = 20260101, 4
 	random := rand.New(rand.NewPCG(seed, 0))

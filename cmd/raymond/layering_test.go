@@ -31,13 +31,15 @@ var layers = map[string]layer{
 	"runner":                     {ours: "protocol state runner/internal/reel"},
 	"runner/internal/reel":       {},
 	"runner/internal/proc":       {ours: "runner/mask", foreign: "golang.org/x/sys"},
-	"runner/claude":              {ours: "protocol state runner runner/internal/proc", foreign: "github.com/go-json-experiment/json"},
+	"runner/claude":              {ours: "protocol state runner runner/internal/proc runner/claude/permit runner/claude/tally", foreign: "github.com/go-json-experiment/json"},
 	"runner/shell":               {ours: "protocol state runner runner/internal/proc"},
 	"runner/verify":              {ours: "protocol state runner runner/internal/proc", foreign: "github.com/bmatcuk/doublestar/v4"},
 	"runner/report":              {ours: "protocol state runner runner/diagram runner/internal/reel", foreign: "golang.org/x/sys"},
 	"runner/diagram":             {ours: "protocol state"},
 	"runner/diagram/mermaidtest": {ours: "runner/installtest"},
 	"runner/simulate":            {ours: "protocol state runner runner/claude", foreign: "gopkg.in/yaml.v3"},
+	"runner/claude/permit":       {},
+	"runner/prices":              {ours: "state", foreign: "gopkg.in/yaml.v3"},
 	"runner/claude/pin":          {},
 	"runner/claude/claudetest":   {ours: "runner/claude/pin runner/installtest"},
 	"runner/installtest":         {foreign: "github.com/gofrs/flock"},
@@ -53,7 +55,8 @@ var layers = map[string]layer{
 		ours: "cmd/shim runner/installtest runner/nodetest", foreign: "github.com/rogpeppe/go-internal",
 	},
 	"runner/mask":                     {},
-	"runner/claude/keyproxy":          {ours: "runner/mask"},
+	"runner/claude/keyproxy":          {ours: "runner/mask runner/claude/tally", foreign: "github.com/go-json-experiment/json"},
+	"runner/claude/tally":             {ours: "state", foreign: "github.com/go-json-experiment/json"},
 	"runner/workspace":                {foreign: "github.com/go-json-experiment/json"},
 	"runner/checkpoint":               {ours: "state artifacts", foreign: "filippo.io/age github.com/go-json-experiment/json"},
 	"runner/keep":                     {ours: "state artifacts runner/checkpoint"},
@@ -64,13 +67,14 @@ var layers = map[string]layer{
 		ours:    "protocol runner/report",
 		foreign: "github.com/go-json-experiment/json github.com/google/go-github/v60 github.com/sethvargo/go-githubactions",
 	},
+	"cmd/raymond/internal/outlook":      {ours: "state", foreign: "gopkg.in/yaml.v3"},
 	"cmd/raymond/internal/sticky":       {ours: "cmd/raymond/internal/job"},
 	"cmd/raymond/internal/releasetest":  {},
 	"cmd/raymond/internal/workflowtest": {foreign: "gopkg.in/yaml.v3"},
 	"cmd/raymond": {
-		ours: "protocol state artifacts runner runner/claude runner/claude/pin runner/claude/keyproxy runner/shell runner/verify " +
+		ours: "protocol state artifacts runner runner/claude runner/claude/pin runner/claude/keyproxy runner/prices runner/shell runner/verify " +
 			"runner/report runner/diagram runner/simulate runner/mask runner/workspace runner/checkpoint runner/keep " +
-			"cmd/raymond/internal/job cmd/raymond/internal/sticky examples",
+			"cmd/raymond/internal/job cmd/raymond/internal/outlook cmd/raymond/internal/sticky examples",
 		foreign: "github.com/spf13/cobra github.com/spf13/pflag github.com/google/uuid",
 	},
 }
@@ -83,7 +87,7 @@ var testModules = []string{
 // impure are the files of package state that keep a run on disk. All others of
 // protocol and state take values and return values.
 var impure = []string{
-	"state/file.go", "state/journal.go", "state/sync_unix.go", "state/sync_other.go",
+	"state/file.go", "state/lock.go", "state/alive_unix.go", "state/alive_windows.go", "state/journal.go", "state/sync_unix.go", "state/sync_other.go",
 	"state/failpoint_on.go", "state/failpoint_off.go",
 }
 

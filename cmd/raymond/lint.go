@@ -39,7 +39,7 @@ func (a *App) lintCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "lint PATH...", Short: "check workflows without running them",
 		Long: "lint checks workflows: directories, zip archives or single state files. It exits with 7\n" +
-			"when something must be mended before a run, with 0 when there are only warnings and hints.",
+			"when something must be fixed before a run, with 0 when there are only warnings and hints.",
 	}
 	o := &options{cmd: cmd, set: map[string]bool{}}
 	a.options[cmd] = o
@@ -134,7 +134,7 @@ func (l *lintRun) check(path string, s *scope) {
 	var found []protocol.Finding
 	for _, p := range l.platforms {
 		o := protocol.LintOptions{LoadOptions: protocol.LoadOptions{Entry: s.entry, Platform: p}, Meta: l.meta}
-		for _, f := range protocol.Lint(s.fsys, o) {
+		for _, f := range s.lint(o) {
 			if len(on[f]) == 0 {
 				found = append(found, f)
 			}
@@ -191,7 +191,7 @@ func (l *lintRun) verdict() error {
 	if l.count(protocol.SeverityError) == 0 {
 		return nil
 	}
-	return &fault{class: classWorkflow, where: "lint", what: l.summary(), hint: "mend the errors before a run"}
+	return &fault{class: classWorkflow, where: "lint", what: l.summary(), hint: "fix the errors before a run"}
 }
 
 func (l *lintRun) count(s protocol.Severity) int {

@@ -15,21 +15,29 @@ import (
 
 // listing is one run as list and status show it.
 type listing struct {
-	WorkflowID string         `json:"workflow_id"`
-	Status     state.Status   `json:"status"`
-	Reason     string         `json:"reason,omitempty"`
-	Until      *time.Time     `json:"until,omitempty"`
-	Scope      string         `json:"scope,omitempty"`
-	Created    *time.Time     `json:"created,omitempty"`
-	Iterations int            `json:"iterations"`
-	CostUSD    state.USD      `json:"cost_usd"`
-	BudgetUSD  state.USD      `json:"budget_usd"`
-	Resumable  bool           `json:"resumable"`
-	Agents     []agentListing `json:"agents"`
-	Ended      []state.Ending `json:"ended"`
-	Result     *state.Text    `json:"result,omitempty"`
-	Error      string         `json:"error,omitempty"`
+	WorkflowID    string         `json:"workflow_id"`
+	Status        state.Status   `json:"status"`              // of the run; interrupted when nobody drives one that has not ended
+	DrivenBy      *state.Driver  `json:"driven_by,omitempty"` // absent when nobody drives it
+	Reason        string         `json:"reason,omitempty"`
+	Until         *time.Time     `json:"until,omitempty"`
+	Scope         string         `json:"scope,omitempty"`
+	Created       *time.Time     `json:"created,omitempty"`
+	Iterations    int            `json:"iterations"`
+	CostUSD       state.USD      `json:"cost_usd"`
+	CostEstimated bool           `json:"cost_estimated"` // a part of it is
+	CostUnknown   int            `json:"cost_unknown"`   // invocations whose cost is not known
+	BudgetUSD     state.USD      `json:"budget_usd"`
+	Resumable     bool           `json:"resumable"`
+	Agents        []agentListing `json:"agents"`
+	Waiting       []struct{}     `json:"waiting"` // nothing can wait yet
+	Ended         []state.Ending `json:"ended"`
+	Result        *state.Text    `json:"result,omitempty"`
+	Error         string         `json:"error,omitempty"`
 }
+
+// interrupted is the status of a run whose state file says that it runs, but that
+// nobody drives.
+const interrupted state.Status = "interrupted"
 
 // agentListing is one agent that has not ended.
 type agentListing struct {
@@ -41,12 +49,42 @@ type agentListing struct {
 	Error   string            `json:"error,omitempty"`
 }
 
-func list(run *state.Run) listing {
-	p := &run.Progress
+// spent is what the run has cost, and how well that is known.
+func (l *listing) spent() state.Spent {
+	return state.Spent{USD: l.CostUSD, Estimated: l.CostEstimated, Unknown: l.CostUnknown}
+}
+
+// inspect reads a run and asks its lock who drives it.
+func inspect(dir, id string) (listing, error) {
+	driver, err := state.DrivenBy(dir, id)
+	if err != nil {
+		return listing{}, err
+	}
+	run, err := state.Read(dir, id)
+	if err != nil {
+		return listing{}, err
+	}
+	if driver == nil && run.Progress.Status == state.Running {
+		// Somebody may have taken it up since the lock was asked.
+		if driver, err = state.DrivenBy(dir, id); err != nil {
+			return listing{}, err
+		}
+	}
+	return list(run, driver), nil
+}
+
+// list is a run as it is shown; driver is nil when nobody drives it.
+func list(run *state.Run, driver *state.Driver) listing {
+	p, spent := &run.Progress, run.Spent()
 	l := listing{
-		WorkflowID: run.WorkflowID, Status: p.Status, Reason: p.Reason, Scope: run.Scope, Created: &run.Created,
-		Iterations: p.Iterations, CostUSD: p.TotalUSD, BudgetUSD: run.Options.BudgetUSD,
-		Resumable: p.Status != state.Completed, Agents: []agentListing{}, Ended: []state.Ending{},
+		WorkflowID: run.WorkflowID, Status: p.Status, DrivenBy: driver, Reason: p.Reason, Scope: run.Scope, Created: &run.Created,
+		Iterations: p.Iterations, CostUSD: p.TotalUSD, CostEstimated: spent.Estimated, CostUnknown: spent.Unknown, BudgetUSD: run.Options.BudgetUSD,
+		Resumable: p.Status != state.Completed && driver == nil,
+		Agents:    []agentListing{}, Waiting: []struct{}{}, Ended: []state.Ending{},
+	}
+	if p.Status == state.Running && driver == nil {
+		l.Status = interrupted
+		l.CostUnknown += cutOff(run) // a resume books what was seen of them
 	}
 	l.Ended = append(l.Ended, run.Ended...)
 	if !p.Until.IsZero() {
@@ -66,6 +104,18 @@ func list(run *state.Run) listing {
 		l.Agents = append(l.Agents, entry)
 	}
 	return l
+}
+
+// cutOff counts the invocations of the agent CLI that were under way when the
+// process that drove the run was lost.
+func cutOff(run *state.Run) int {
+	n := 0
+	for _, a := range run.Agents {
+		if a.Exec != nil && a.Exec.Running != nil && a.Exec.Running.SessionID != "" {
+			n++
+		}
+	}
+	return n
 }
 
 // readFlags gives cmd the flags of the commands that only read.
@@ -103,13 +153,15 @@ func (a *App) list(dir string, asJSON bool) error {
 	runs := []listing{}
 	var broken []error
 	for _, id := range ids {
-		run, err := state.Read(dir, id)
+		l, err := inspect(dir, id)
 		if err != nil {
 			broken = append(broken, err)
-			runs = append(runs, listing{WorkflowID: id, Status: "invalid", Error: err.Error()})
-			continue
+			l = listing{
+				WorkflowID: id, Status: "invalid", Error: err.Error(),
+				Agents: []agentListing{}, Waiting: []struct{}{}, Ended: []state.Ending{},
+			}
 		}
-		runs = append(runs, list(run))
+		runs = append(runs, l)
 	}
 	if asJSON {
 		return errors.Join(a.printJSON(runs), errors.Join(broken...))
@@ -121,7 +173,7 @@ func (a *App) list(dir string, asJSON bool) error {
 		if r.Created != nil {
 			created = r.Created.Format("2006-01-02 15:04")
 		}
-		fmt.Fprintf(w, "%s\t%s\t%d\t%d\t$%s\t%s\n", r.WorkflowID, r.Status, len(r.Agents), r.Iterations, r.CostUSD, created)
+		fmt.Fprintf(w, "%s\t%s\t%d\t%d\t%s\t%s\n", r.WorkflowID, r.Status, len(r.Agents), r.Iterations, r.spent(), created)
 	}
 	return errors.Join(w.Flush(), errors.Join(broken...))
 }
@@ -140,14 +192,14 @@ func (a *App) statusCommand() *cobra.Command {
 		if err := errors.Join(o.check(), needID(args)); err != nil {
 			return err
 		}
-		run, err := state.Read(o.stateDir, args[0])
+		l, err := inspect(o.stateDir, args[0])
 		if err != nil {
 			return err
 		}
 		if *asJSON {
-			return a.printJSON(list(run))
+			return a.printJSON(l)
 		}
-		return showStatus(a.Stdout, list(run))
+		return showStatus(a.Stdout, l)
 	}
 	return cmd
 }
@@ -161,12 +213,19 @@ func showStatus(out io.Writer, l listing) error {
 	}
 	row("workflow id", l.WorkflowID)
 	row("status", string(l.Status))
+	if d := l.DrivenBy; d != nil && d.PID > 0 {
+		row("driven by", fmt.Sprintf("process %d on %s", d.PID, d.Host))
+	}
 	row("reason", l.Reason)
 	if l.Until != nil {
 		row("until", l.Until.UTC().Format(time.RFC3339))
 	}
 	row("scope", l.Scope)
-	row("cost", fmt.Sprintf("$%s of $%s", l.CostUSD, l.BudgetUSD))
+	cost := l.spent().String()
+	if l.BudgetUSD > 0 {
+		cost += " of " + l.BudgetUSD.Dollars()
+	}
+	row("cost", cost)
 	row("states run", fmt.Sprint(l.Iterations))
 	for _, a := range l.Agents {
 		row("agent "+a.ID, fmt.Sprintf("%s at %s  %s", a.Status, a.State, a.Error))

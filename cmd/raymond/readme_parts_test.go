@@ -9,72 +9,54 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-
-	"github.com/raymond-action/raymond-action/cmd/raymond/internal/job"
 )
 
-// part is a piece of README.md that is made of something else.
-var part = regexp.MustCompile(`(?s)<!-- (file|made): (\S+) -->\n.*?<!-- end -->`)
+// part is a piece of a page that is made of something else.
+var part = regexp.MustCompile(`(?s)<!-- (file|by commit): (\S+) -->\n.*?<!-- end -->`)
 
-// TestReadmePartsAreWhatTheyShow: workflow files are those of the examples, and
-// the tables of inputs and outputs are the Action's. -update-docs rewrites them.
-func TestReadmePartsAreWhatTheyShow(t *testing.T) {
-	got, parts := readText(t, "README.md"), 0
-	want := part.ReplaceAllStringFunc(got, func(old string) string {
-		parts++
-		m := part.FindStringSubmatch(old)
-		text := partOf(t, m[1], m[2])
-		return fmt.Sprintf("<!-- %s: %s -->\n%s<!-- end -->", m[1], m[2], text)
-	})
-	if *updateDocs {
-		if err := os.WriteFile(filepath.Join("../..", "README.md"), []byte(want), 0o644); err != nil {
-			t.Fatal(err)
+// TestPartsOfPagesAreWhatTheyShow: workflow files in pages are those of the
+// examples. -update-docs rewrites them.
+func TestPartsOfPagesAreWhatTheyShow(t *testing.T) {
+	parts := map[string]int{}
+	for _, page := range pages(t) {
+		got := readText(t, page)
+		want := part.ReplaceAllStringFunc(got, func(old string) string {
+			m := part.FindStringSubmatch(old)
+			parts[m[1]]++
+			text := readText(t, m[2])
+			if m[1] == "by commit" {
+				text = byCommit(t, text)
+			}
+			return fmt.Sprintf("<!-- %s: %s -->\n\n```yaml\n%s```\n\n<!-- end -->", m[1], m[2], text)
+		})
+		if *updateDocs && got != want {
+			if err := os.WriteFile(filepath.Join("../..", page), []byte(want), 0o644); err != nil {
+				t.Fatal(err)
+			}
+			got = want
 		}
-		got = want
-	}
-	if d := cmp.Diff(got, want); d != "" {
-		t.Errorf("README.md: a part is not what it shows; go test ./cmd/raymond -run Readme -update-docs rewrites it (-page +source):\n%s", d)
-	}
-	if parts < 5 {
-		t.Errorf("parts of README.md: got %d, want three files and two tables", parts)
-	}
-}
-
-func partOf(t *testing.T, kind, name string) string {
-	switch {
-	case kind == "file":
-		return "\n```yaml\n" + readText(t, name) + "```\n\n"
-	case name == "inputs":
-		return "\n" + inputTable()
-	case name == "outputs":
-		return "\n" + outputTable()
-	}
-	t.Fatalf("part of README.md: got %q, which nothing makes", name)
-	return ""
-}
-
-// inputTable has every input with what it is without a value.
-func inputTable() string {
-	var b strings.Builder
-	b.WriteString("| input | default | meaning |\n|---|---|---|\n")
-	for _, in := range job.Inputs() {
-		standard := ""
-		switch {
-		case in.Required:
-			standard = "required"
-		case in.Default != "":
-			standard = "`" + in.Default + "`"
+		if d := cmp.Diff(got, want); d != "" {
+			t.Errorf("%s: a part is not what it shows; go test ./cmd/raymond -run Parts -update-docs rewrites it (-page +source):\n%s", page, d)
 		}
-		fmt.Fprintf(&b, "| `%s` | %s | %s |\n", in.Name, standard, strings.ReplaceAll(in.Text, "|", `\|`))
 	}
-	return b.String() + "\n"
+	if parts["by commit"] != 1 || parts["file"] < 2 {
+		t.Errorf("parts of pages: got %v, want one by commit and two files", parts)
+	}
 }
 
-func outputTable() string {
-	var b strings.Builder
-	b.WriteString("| output | meaning |\n|---|---|\n")
-	for _, out := range job.Outputs() {
-		fmt.Fprintf(&b, "| `%s` | %s |\n", out.Name, strings.ReplaceAll(out.Text, "|", `\|`))
+var setupGo = regexp.MustCompile(`uses: actions/setup-go@[0-9a-f]{40} # v\S+`)
+
+// byCommit is a workflow file with the action by its commit, which ships no program:
+// a step before it installs Go, in the version that go.mod asks for.
+func byCommit(t *testing.T, workflow string) string {
+	t.Helper()
+	const released = "      - uses: raymond-action/raymond-action@v1\n"
+	if n := strings.Count(workflow, released); n != 1 {
+		t.Fatalf("steps that use the action: got %d, want 1 in\n%s", n, workflow)
 	}
-	return b.String() + "\n"
+	version := regexp.MustCompile(`(?m)^go (\d+\.\d+)`).FindStringSubmatch(readText(t, "go.mod"))
+	return strings.Replace(workflow, released, "      - "+setupGo.FindString(readText(t, ".github/workflows/ci.yml"))+`
+        with: {go-version: "`+version[1]+`", cache: false}
+      - uses: raymond-action/raymond-action@COMMIT
+`, 1)
 }

@@ -45,13 +45,36 @@ func TestReadmeShowsWhatIsThere(t *testing.T) {
 	blocks := fences(readText(t, "README.md"))
 	quickstart, _, _ := strings.Cut(readText(t, "cmd/raymond/testdata/examples/quickstart.txt"), "main\n")
 	for what, want := range map[string]string{
-		"FINISH.md":                readText(t, "examples/plan-implement-review/FINISH.md"),
+		"REVISE.md":                readText(t, "examples/review-loop/REVISE.md"),
 		"the result of quickstart": strings.TrimPrefix(quickstart, "stdout: "),
 		"the first command":        "go run ./cmd/raymond run examples/quickstart\n",
 	} {
 		if !slices.Contains(blocks, want) {
 			t.Errorf("README.md does not show %s: want the block\n%s", what, want)
 		}
+	}
+}
+
+// TestReadmeShowsARun compares the lines of a run in README.md with a simulation of
+// the example that they are of. A … there stands for any lines.
+func TestReadmeShowsARun(t *testing.T) {
+	blocks := fences(readText(t, "README.md"))
+	i := slices.IndexFunc(blocks, func(b string) bool { return strings.HasPrefix(b, "main ") })
+	if i < 0 {
+		t.Fatal("README.md: got no block that begins with a line of main, want one")
+	}
+	s := exampleSite(t)
+	out, err := s.shell("raymond simulate examples/review-loop --replies examples/review-loop/replies.yaml")
+	shown := regexp.MustCompile(`(?m)^…$\n`).ReplaceAllString(regexp.QuoteMeta(blocks[i]), `(?:.*\n)*?`)
+	if err != nil || !regexp.MustCompile(shown).MatchString(out) {
+		t.Errorf("README.md shows the run\n%s\ngot %v and\n%s", blocks[i], err, out)
+	}
+}
+
+// TestReadmeIsShort: somebody decides in two minutes.
+func TestReadmeIsShort(t *testing.T) {
+	if n := strings.Count(readText(t, "README.md"), "\n"); n > 220 {
+		t.Errorf("README.md: got %d lines, want at most 220", n)
 	}
 }
 

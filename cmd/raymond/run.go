@@ -38,7 +38,7 @@ func (a *App) run(cmd *cobra.Command, o *options, args []string) error {
 		return a.pathFault(cmd, args)
 	}
 	if len(o.errs) > 0 {
-		return nil
+		return badPath(args[0])
 	}
 	scope, err := openScope(args[0])
 	if err != nil {
@@ -52,6 +52,9 @@ func (a *App) run(cmd *cobra.Command, o *options, args []string) error {
 	if err := loop(scope, &run.Options); err != nil {
 		return err
 	}
+	if err := a.examine(o, scope, len(run.Options.DoneWhen) > 0); err != nil {
+		return err
+	}
 	store, err := state.Create(o.stateDir, run.WorkflowID, holder())
 	if err != nil {
 		return err
@@ -59,6 +62,16 @@ func (a *App) run(cmd *cobra.Command, o *options, args []string) error {
 	defer store.Close()
 	d := &drive{app: a, o: o, host: a.shellHost(o), scope: scope, store: store, run: run}
 	return d.drive()
+}
+
+// badPath says what is wrong with a path that names no workflow, beside flags that
+// are wrong too.
+func badPath(path string) error {
+	s, err := findScope(path)
+	if err == nil {
+		s.close()
+	}
+	return err
 }
 
 // loop makes a plain prompt a state that repeats until --done-when is met.
@@ -201,7 +214,7 @@ func (a *App) resume(o *options, id string) error {
 	if err := loop(scope, &options); err != nil {
 		return err
 	}
-	if err := errors.Join(standing(run, scope), looping(run, scope)); err != nil {
+	if err := errors.Join(standing(run, scope, filepath.Join(o.stateDir, id+".json")), looping(run, scope)); err != nil {
 		return err
 	}
 	d := &drive{app: a, o: o, host: a.shellHost(o), scope: scope, store: store, run: run, resumed: true, override: &options}
@@ -240,42 +253,32 @@ func needed(run *state.Run) map[string]bool {
 	for _, n := range run.Used {
 		names[n] = true
 	}
-	for n := range positions(run) {
-		names[n] = true
+	for _, p := range run.Places() {
+		names[p.State] = true
 	}
 	return names
 }
 
-// positions names the states at which agents stand or to which they return.
-func positions(run *state.Run) map[string]bool {
-	names := map[string]bool{}
-	for _, a := range run.Agents {
-		names[a.State] = true
-		for _, f := range a.Stack {
-			names[f.State] = true
-		}
-	}
-	return names
-}
-
-// standing refuses to go on when a state at which an agent stands is gone or
-// can't be run.
-func standing(run *state.Run, s *scope) error {
+// standing refuses to go on when a state at which an agent stands, or to which it
+// will come, is gone or can't be run. file is the run's state file.
+func standing(run *state.Run, s *scope, file string) error {
 	var out []error
-	for name := range positions(run) {
-		st, ok := s.workflow.State(name)
-		if !ok {
-			out = append(out, &fault{class: classWorkflow, where: name, what: "is gone, and the run stands at it"})
-			continue
+	for _, p := range run.Places() {
+		st, ok := s.workflow.State(p.State)
+		switch {
+		case ok:
+			out = append(out, workflowFaults(s.path, st.Problems))
+		case run.Files[p.State] == "":
+			out = append(out, &state.Invalid{Path: file, Field: p.Field, What: fmt.Sprintf("%q is no state of the workflow", shorten(p.State))})
+		default:
+			out = append(out, &fault{class: classWorkflow, where: p.State, what: "is gone, and the run stands at it"})
 		}
-		out = append(out, workflowFaults(s.path, st.Problems))
 	}
 	return errors.Join(out...)
 }
 
 // looping refuses to go on when an agent is between the attempts of a state that
-// has no commands any more, or waits for a verdict that leads to a state that is
-// gone.
+// has no commands any more.
 func looping(run *state.Run, s *scope) error {
 	var out []error
 	for _, a := range run.Agents {
@@ -285,11 +288,6 @@ func looping(run *state.Run, s *scope) error {
 		}
 		if st.Policy.Convergence == nil && (a.Exec.Attempt > 1 || a.Exec.Phase == state.PhaseVerify) {
 			out = append(out, &fault{class: classWorkflow, where: a.State, what: "has no done_when any more, and an agent is in the midst of its attempts"})
-		}
-		for _, name := range a.Exec.Awaited() {
-			if _, ok := s.workflow.State(name); !ok {
-				out = append(out, &fault{class: classWorkflow, where: name, what: "is gone, and an agent goes there when its checks pass"})
-			}
 		}
 	}
 	return errors.Join(out...)

@@ -115,7 +115,7 @@ var unresolved = []string{"no-state", "bad-target", "ambiguous", "wrong-platform
 // frontmatterProblems are what the program says of a frontmatter.
 func frontmatterProblems(t *testing.T, text string) []protocol.Problem {
 	t.Helper()
-	fsys := fstest.MapFS{"A.md": {Data: []byte("---\n" + text + "\n---\n")}}
+	fsys := fstest.MapFS{"A.md": {Data: []byte("---\n" + text + "\n---\ngo\n")}}
 	w, _ := protocol.Load(fsys, protocol.LoadOptions{Entry: "A.md", Platform: protocol.Unix})
 	s, ok := w.State("A.md")
 	if !ok {

@@ -61,7 +61,7 @@ func (r *restoring) Run(ctx context.Context, o runner.Order, tell func(runner.Pr
 	return r.Backend.Run(ctx, o, tell)
 }
 
-// restore is done by one at a time: nobody starts while another one mends.
+// restore is done by one at a time: nobody starts while another one restores.
 func (r *restoring) restore() error {
 	if r.dir == "" {
 		return nil

@@ -31,6 +31,7 @@ func (a *App) simulateCommand() *cobra.Command {
 	}
 	o := a.newOptions(cmd)
 	o.addInputFlags()
+	o.addSkipLint()
 	o.addLimitFlags()
 	o.addLoopFlags()
 	o.addOutputFlags()
@@ -38,7 +39,7 @@ func (a *App) simulateCommand() *cobra.Command {
 	o.add("replies", "FILE", "what the agents say (YAML)", func(s string) error { replies = s; return notEmpty(s) })
 	o.add("record", "DEBUG_DIR", "print the replies file of a finished run", func(s string) error { record = s; return notEmpty(s) })
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if record != "" {
+		if o.set["record"] {
 			return errors.Join(o.check(), a.record(record, args, o.set["replies"]))
 		}
 		if !o.set["replies"] {
@@ -48,7 +49,7 @@ func (a *App) simulateCommand() *cobra.Command {
 			return errors.Join(o.check(), a.pathFault(cmd, args))
 		}
 		if err := o.check(); err != nil {
-			return err
+			return errors.Join(err, badPath(args[0]))
 		}
 		return a.simulate(o, args[0], replies)
 	}
@@ -57,6 +58,12 @@ func (a *App) simulateCommand() *cobra.Command {
 
 // record prints the replies file of a recorded run.
 func (a *App) record(dir string, args []string, replies bool) error {
+	if dir == "" {
+		return nil // told as a bad flag
+	}
+	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
+		return usage("--record", fmt.Sprintf("%q is no directory", shorten(dir)), "name the folder that --debug-dir named")
+	}
 	if len(args) > 0 || replies {
 		return usage("--record", "goes with neither PATH nor --replies", "")
 	}
@@ -75,10 +82,13 @@ func (a *App) simulate(o *options, path, file string) error {
 	defer s.close()
 	replies, err := readReplies(file, s)
 	if err != nil {
-		return err
+		return errors.Join(s.faulty, err)
 	}
 	run, err := o.simulatedRun(s, replies)
 	if err != nil {
+		return err
+	}
+	if err := a.examine(o, s, len(run.Options.DoneWhen) > 0); err != nil {
 		return err
 	}
 	dir, err := os.MkdirTemp("", "raymond-simulate-")
@@ -187,6 +197,7 @@ func (s *simulation) folders(cfg *runner.Config) (err error) {
 		if err := s.scope.privateCopy(cfg.ScriptDir); err != nil {
 			return err
 		}
+		s.app.notePartial(s.scope)
 	}
 	err = s.reporters(cfg.DebugDir)
 	cfg.Reporter = timeless{s.fan}

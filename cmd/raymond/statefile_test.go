@@ -24,6 +24,9 @@ var stateSections = map[string]reflect.Type{
 	"### asked":                reflect.TypeFor[protocol.Decision](),
 	"### verdict":              reflect.TypeFor[state.NodeAttempt](),
 	"### fault":                reflect.TypeFor[state.Fault](),
+	"### outage":               reflect.TypeFor[state.Outage](),
+	"### past":                 reflect.TypeFor[state.Past](),
+	"### sums[]":               reflect.TypeFor[state.Sum](),
 	"### ended[]":              reflect.TypeFor[state.Ending](),
 	"### ledger[]":             reflect.TypeFor[state.Entry](),
 	"## A line of the journal": reflect.TypeFor[state.Delta](),
@@ -35,6 +38,9 @@ var inRows = map[reflect.Type]string{
 	reflect.TypeFor[protocol.Move]():       "then",
 	reflect.TypeFor[state.CommandResult](): "done_when_results",
 	reflect.TypeFor[state.ModelCost]():     "models",
+	reflect.TypeFor[state.Reached]():       "reached",
+	reflect.TypeFor[state.Refusal]():       "refusals",
+	reflect.TypeFor[state.Usage]():         "metered",
 }
 
 // TestStateFileIsDocumented holds docs/state-file.md to the types that are

@@ -86,10 +86,10 @@ func (e *encounters) all() []bool {
 	return e.met
 }
 
-// TestToolThatLeftIsGoneBeforeTheNextPrompt kills the orchestrator alone: what an
+// TestContractToolThatLeftIsGoneBeforeTheNextPrompt kills the orchestrator alone: what an
 // agent's tool left must not work on beside its successor, and what the agent
 // CLI wrote on its own way out must not be seen by it.
-func TestToolThatLeftIsGoneBeforeTheNextPrompt(t *testing.T) {
+func TestContractToolThatLeftIsGoneBeforeTheNextPrompt(t *testing.T) {
 	t.Parallel()
 	api := claudetest.NewServer(t,
 		claudetest.On("Prompt one.", claudetest.Say("<goto>TWO.md</goto>")),

@@ -106,6 +106,26 @@ func TestProgramLearnsThatItsShimIsGone(t *testing.T) {
 	})
 }
 
+// TestProgramLearnsThatTheRunnerIsGone: its shim has another parent then.
+func TestProgramLearnsThatTheRunnerIsGone(t *testing.T) {
+	eachNode(t, func(t *testing.T, n node) {
+		if n.becomes {
+			return // the program's parent is the runner
+		}
+		a := newAction(t)
+		a.ship(0o755)
+		a.env[actVar] = "wait"
+		s := a.startBelow(n, "main.js")
+		s.report()
+		if err := s.cmd.Process.Kill(); err != nil {
+			t.Fatal(err)
+		}
+		if s.wait(); s.stdout.String() != "got EOF\n" {
+			t.Errorf("program after the kill of the runner: got %q, want %q", s.stdout.String(), "got EOF\n")
+		}
+	})
+}
+
 // TestShippedProgramNeedsNoExecutableBit: zip archives lose it.
 func TestShippedProgramNeedsNoExecutableBit(t *testing.T) {
 	eachNode(t, func(t *testing.T, n node) {

@@ -66,6 +66,9 @@ function accompany(program, phase, env) {
     process.on(signal, () => windows || child.kill(signal));
   }
   child = spawn(program, [phase], { stdio: ['pipe', 'inherit', 'inherit'], env: { ...env, RAYMOND_SHIM_STDIN: '1' } });
+  // No signal tells that the runner is gone, but another parent does.
+  const parent = process.ppid;
+  setInterval(() => process.ppid === parent || child.stdin.end(), 1000).unref();
   child.on('error', report);
   child.on('exit', (code, signal) => process.exit(code ?? 128 + os.constants.signals[signal]));
 }

@@ -143,8 +143,18 @@ type step struct {
 
 func (a *action) start(n node, script string) *step {
 	a.t.Helper()
+	return a.begin(append(slices.Clone(n.argv), a.path("cmd/shim/"+script)))
+}
+
+// startBelow starts a script below another process, which the step then is.
+func (a *action) startBelow(n node, script string) *step {
+	a.t.Helper()
+	return a.begin(append(append([]string{"/bin/sh", "-c", `"$@"; :`, "runner"}, n.argv...), a.path("cmd/shim/"+script)))
+}
+
+func (a *action) begin(argv []string) *step {
+	a.t.Helper()
 	s := &step{a: a, done: make(chan struct{})}
-	argv := append(slices.Clone(n.argv), a.path("cmd/shim/"+script))
 	s.cmd = exec.Command(argv[0], argv[1:]...)
 	for name, value := range a.env {
 		s.cmd.Env = append(s.cmd.Env, name+"="+value)

@@ -48,7 +48,7 @@ func TestReviewLoopStopsAtTheLimit(t *testing.T) {
 	s.Agents.Say("REVIEW.md", "<result>too short</result>")
 	r := s.Run("workflow_dispatch", jobsDispatch(t, "review-loop", map[string]string{"task": "Write", "reviews": "1"}))
 	jobsWant(t, r, map[string]string{"write": "success"})
-	const result = "not approved after 1 reviews; the last one said: too short\n\nA lock."
+	const result = "not approved after 1 review; the last one said: too short\n\nA lock."
 	step := WantStep(t, r, "write", "raymond", "success", "status", "completed", "result", result)
-	jobsWantSummary(t, step, "Completed", "not approved after 1 reviews")
+	jobsWantSummary(t, step, "Completed", "not approved after 1 review")
 }

@@ -4,6 +4,8 @@ package examplestest
 
 import (
 	"bytes"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -265,5 +267,27 @@ func TestAnAnswerIsGivenOnce(t *testing.T) {
 	}
 	if asked := p.forge.Requests("POST"); len(asked) != 1 {
 		t.Errorf("requests to write: got %v, want one", asked)
+	}
+}
+
+// TestAForgeThatCannotBeReachedIsNoMissingPermission: what is told is what happened,
+// and nothing is changed.
+func TestAForgeThatCannotBeReachedIsNoMissingPermission(t *testing.T) {
+	p := newPushing(t)
+	payload := p.commit("third\n")
+	token := p.env["GITHUB_TOKEN"]
+	p.env["GITHUB_TOKEN"] = "ghs_wrong"
+	if out, errs, err := p.script("PUSH.sh", payload); err == nil || out != "" || !strings.Contains(errs, "doesn't accept the token") {
+		t.Errorf("PUSH.sh with a wrong token: got %q, %q, %v; want it told as that", out, errs, err)
+	}
+	p.env["GITHUB_TOKEN"] = token
+	gone := httptest.NewServer(http.NotFoundHandler())
+	gone.Close()
+	p.env["GITHUB_SERVER_URL"], p.env["GITHUB_API_URL"] = gone.URL, gone.URL
+	for script, want := range map[string]string{"PUSH.sh": gone.URL + " can't be reached", "PULL_REQUEST.sh": gone.URL + " can't be reached (ECONNREFUSED)"} {
+		out, errs, err := p.script(script, payload)
+		if err == nil || out != "" || !strings.Contains(errs, want) || strings.Contains(errs, "write") {
+			t.Errorf("%s without a forge: got %q, %q, %v; want %q and no word of permissions", script, out, errs, err, want)
+		}
 	}
 }

@@ -2,6 +2,7 @@ package job
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -52,6 +53,17 @@ type Denied struct {
 	Event   string
 	Why     string
 	Setting string // the input that allows it
+	// Unanswered says that nobody denies it: whether they may could not be asked. At
+	// another time it can.
+	Unanswered bool
+}
+
+// Remedy says what would allow it.
+func (d *Denied) Remedy() string {
+	if d.Who == "" {
+		return fmt.Sprintf("not allowed; to allow it, add %s to the input %s", d.Event, d.Setting)
+	}
+	return fmt.Sprintf("not allowed; to allow it, add %s to the input %s", shorten(d.Who), d.Setting)
 }
 
 // Error is the denial in one line, without its setting.
@@ -153,7 +165,9 @@ func admit(ctx context.Context, g gate, who Account) (string, *Denied) {
 	case slices.ContainsFunc(g.rules.AllowActors, func(name string) bool { return strings.EqualFold(name, who.Login) }):
 		return "none", nil
 	case err != nil:
-		return deny("it could not be found out whether they have write permission: "+err.Error(), "allow-actors")
+		level, d := deny("it could not be found out whether they have write permission: "+err.Error(), "allow-actors")
+		d.Unanswered = errors.As(err, new(*Unanswered))
+		return level, d
 	}
 	return deny(fmt.Sprintf("has the permission %q, and needs write", shorten(level)), "allow-actors")
 }

@@ -24,21 +24,25 @@ var _ report.JobLog = (*Commands)(nil)
 
 // Commands writes the job log: text of others so that the runner takes nothing in
 // it for a command, and commands of ours. Text stands between stop-commands and a
-// token made for it, which nobody else learns. Nothing else may write to the same
-// output. Its methods may be called from several goroutines.
+// token. There is one token for all of the step: the runner keeps each as a secret
+// that it looks for in every later line of the job. Whoever learns it gains
+// nothing, because no line of others can be a command, the one that resumes
+// commands included. Nothing else may write to the same output. Its methods may be
+// called from several goroutines.
 type Commands struct {
 	workspace string
+	token     string // by which commands are resumed
 
-	mu    sync.Mutex // guards all below
-	w     io.Writer
-	token string // by which commands are resumed; "" while they are not stopped
-	err   error  // the first of a write
+	mu      sync.Mutex // guards all below
+	w       io.Writer
+	stopped bool  // commands are
+	err     error // the first of a write
 }
 
 // NewCommands returns the job log that is written to w, the step's stdout.
 // workspace is GITHUB_WORKSPACE.
 func NewCommands(w io.Writer, workspace string) *Commands {
-	return &Commands{w: w, workspace: workspace}
+	return &Commands{w: w, workspace: workspace, token: randomToken()}
 }
 
 // Print shows text that anybody may have written, each of its lines behind a
@@ -64,12 +68,35 @@ func (c *Commands) Paint(line string) {
 	c.show(strings.TrimRight(linePrefix+text, " ") + "\n")
 }
 
+// Say is Paint for a line of our own words, in which there are at most names that
+// others chose. Where nothing in it can be read as a command it does not stop
+// them, which would cost the log two more lines.
+func (c *Commands) Say(line string) {
+	text := strings.TrimRight(linePrefix+painted(line), " ")
+	if len(text) > maxLine || !inert(text) {
+		c.Paint(line)
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.write(text + "\n")
+}
+
+// inert reports whether no reader can find a command in a line: it has none of the
+// marks that one begins with, and no character that a reader may skip in looking
+// for them.
+func inert(line string) bool {
+	line = colours.ReplaceAllString(strings.TrimPrefix(line, linePrefix), "")
+	strange := func(r rune) bool { return r == '#' || r != '…' && (r < ' ' || r > '~') }
+	return !strings.Contains(line, "::") && !strings.ContainsFunc(line, strange)
+}
+
 // show writes lines that are no commands.
 func (c *Commands) show(lines string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.token == "" {
-		c.token = randomToken()
+	if !c.stopped {
+		c.stopped = true
 		c.write(command("stop-commands", c.token, nil))
 	}
 	c.write(lines)
@@ -95,11 +122,11 @@ func (c *Commands) AddMask(value string) {
 	if strings.TrimSpace(value) == "" {
 		return
 	}
-	text := command("add-mask", value, nil)
+	text := exactly("add-mask", value)
 	if strings.ContainsAny(value, "\r\n") {
 		for _, line := range lines(strings.ReplaceAll(value, "\r", "\n")) {
 			if len(line) >= 8 {
-				text += command("add-mask", line, nil)
+				text += exactly("add-mask", line)
 			}
 		}
 	}
@@ -155,8 +182,13 @@ func safeStart(value, before string) string {
 
 // command is a line that the runner carries out.
 func command(name, data string, properties githubactions.CommandProperties) string {
-	cmd := githubactions.Command{Name: name, Message: data, Properties: properties}
+	cmd := githubactions.Command{Name: name, Message: upright(data), Properties: properties}
 	return cmd.String() + "\n"
+}
+
+// exactly is a command whose data may not be changed, whatever it begins with.
+func exactly(name, data string) string {
+	return (&githubactions.Command{Name: name, Message: data}).String() + "\n"
 }
 
 // issue writes commands of ours, where they are obeyed.
@@ -169,9 +201,9 @@ func (c *Commands) issue(text string) {
 
 // resume ends what stop-commands began.
 func (c *Commands) resume() {
-	if c.token != "" {
+	if c.stopped {
 		c.write("::" + c.token + "::\n")
-		c.token = ""
+		c.stopped = false
 	}
 }
 

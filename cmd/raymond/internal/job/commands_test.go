@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
@@ -42,8 +43,12 @@ func session(text string) (output string, wantCommands []string) {
 	c.Print(text)
 	c.Paint(text)
 	c.Paint("\x1b[2m" + text + "\x1b[0m" + text)
+	c.Group("x")
+	c.Say("\x1b[32mok\x1b[0m " + text) // while commands are obeyed
+	c.EndGroup()
+	c.Say(text)
 	_ = c.Close() // a Buffer takes everything
-	return b.String(), []string{"group", "endgroup", "error", "debug"}
+	return b.String(), []string{"group", "endgroup", "error", "debug", "group", "endgroup"}
 }
 
 func commandNames(list []ran) []string {
@@ -128,20 +133,107 @@ func TestTheJudgeKnowsCommands(t *testing.T) {
 	}
 }
 
-// TestTokensAreNeverShown: each stretch of text has a token of its own, of 128
-// bits, that stands in its two commands and nowhere else.
-func TestTokensAreNeverShown(t *testing.T) {
+// TestOneTokenAStep: the runner keeps every token as a secret that it looks for in
+// all later lines of the job.
+func TestOneTokenAStep(t *testing.T) {
 	output, _ := session("a")
-	tokens := regexp.MustCompile(`(?m)^::stop-commands::([0-9a-f]{32})$`).FindAllStringSubmatch(output, -1)
-	seen := map[string]bool{}
-	for _, m := range tokens {
-		if n := strings.Count(output, m[1]); n != 2 || seen[m[1]] {
-			t.Errorf("token %s: got it %d times (before: %v), want a new one, twice; output:\n%s", m[1], n, seen[m[1]], output)
-		}
-		seen[m[1]] = true
+	tokens := map[string]int{}
+	for _, m := range regexp.MustCompile(`(?m)^::stop-commands::([0-9a-f]{32})$`).FindAllStringSubmatch(output, -1) {
+		tokens[m[1]]++
 	}
-	if len(tokens) != 3 {
-		t.Errorf("got %d tokens, want 3: one for each stretch of text; output:\n%s", len(tokens), output)
+	if len(tokens) != 1 {
+		t.Fatalf("got the tokens %v, want one for all of the step; output:\n%s", tokens, output)
+	}
+	for token, stops := range tokens {
+		if got := strings.Count(output, "\n::"+token+"::\n"); got != stops || stops != 3 {
+			t.Errorf("got %d stops and %d resumptions, want 3 of each; output:\n%s", stops, got, output)
+		}
+	}
+	other, _ := session("a")
+	for token := range tokens {
+		if strings.Contains(other, token) {
+			t.Errorf("token %s: got it in another step too, want a new one", token)
+		}
+	}
+}
+
+// TestWhoKnowsTheTokenResumesNothing: the token stands in the log of the runner,
+// where an agent may find it.
+func TestWhoKnowsTheTokenResumesNothing(t *testing.T) {
+	for _, form := range []string{
+		"::%s::", "  ::%s::", "\u2003::%s::", "\r::%s::", "##[%s]", "x ##[%s]y", "::%s::\n::error::x", "##[%s]\r##[error]x", "\x1b[0m::%s::",
+		"::%s::x", "\u200b::%s::", "##\u200b[%s]",
+	} {
+		for _, spell := range []func(string) string{strings.ToLower, strings.ToUpper} {
+			var b bytes.Buffer
+			c := NewCommands(&b, "/w")
+			text := strings.ReplaceAll(form, "%s", spell(c.token)) + "\n::error::x"
+			c.Print(text)
+			c.Paint(text)
+			c.Say(text)
+			c.Print("::error::x\n##[error]x")
+			for _, ignorable := range []bool{false, true} {
+				h := hosted{ignorable: ignorable}
+				h.read(b.String())
+				if len(h.ran) > 0 || h.token != c.token {
+					t.Errorf("%q, ignorable %v: got commands %q and the token %q, want none obeyed and commands stopped; output:\n%s",
+						text, ignorable, commandNames(h.ran), h.token, b.String())
+				}
+			}
+		}
+	}
+}
+
+// TestOwnLinesStopNothing: a line in which nothing can be a command needs no token
+// beside it, and one in which something can has one.
+func TestOwnLinesStopNothing(t *testing.T) {
+	for line, stops := range map[string]bool{
+		"main  START.md  ok       1.2s  $0.0100  goto DONE.md": false,
+		"\x1b[32mok\x1b[0m  a: b … c":                          false,
+		"::error::x":                                           true,
+		"a::b":                                                 true,
+		"##[error]x":                                           true,
+		"#\x1b[0m#[error]x":                                    true,
+		":\u200d:error::x":                                     true,
+		"é":                                                    true,
+		"a\rb":                                                 false, // it has become a blank
+		strings.Repeat("long ", maxLine/4+1):                   true,
+	} {
+		var b bytes.Buffer
+		c := NewCommands(&b, "")
+		c.Group("g")
+		c.Say(line)
+		if got := strings.Contains(b.String(), "stop-commands"); got != stops {
+			t.Errorf("%.40q: stops commands: got %v, want %v", line, got, stops)
+		}
+	}
+}
+
+// TestTextsThatLeanArrive: before a mark and its like the runner does not see the
+// colons that end the head of a command.
+func TestTextsThatLeanArrive(t *testing.T) {
+	n := 0
+	for r := range unicode.MaxRune {
+		if !leans(r) || Invisible(r) {
+			continue
+		}
+		n++
+		text := string(r) + " is what it begins with"
+		got := annotated(t, "/w", Annotation{Level: "error", Title: text, Text: text})
+		if got.Text != "\u00a0"+text || got.Title != text {
+			t.Errorf("%U: got %+v, want the text behind a no-break space", r, got)
+		}
+		var b bytes.Buffer
+		c := NewCommands(&b, "")
+		c.Group(text)
+		c.Debug(text)
+		h := hosted{}
+		if h.read(b.String()); !slices.Equal(commandNames(h.ran), []string{"group", "debug"}) {
+			t.Errorf("%U: got the commands %q, want both; output:\n%s", r, commandNames(h.ran), b.String())
+		}
+	}
+	if n < 1703 {
+		t.Errorf("got %d characters, want the 1703 of the runner at least", n)
 	}
 }
 
@@ -237,7 +329,7 @@ func FuzzAnnotationsArriveAsGiven(f *testing.F) {
 		if want := oneLine(title); strings.TrimLeft(got.Title, " ") != want && got.Title != want {
 			t.Fatalf("%+v: got the title %q, want %q", a, got.Title, want)
 		}
-		if want := multiLine(text); got.Text != want {
+		if want := multiLine(text); got.Text != want && got.Text != "\u00a0"+want {
 			t.Fatalf("%+v: got the text %q, want %q", a, got.Text, want)
 		}
 	})

@@ -59,6 +59,12 @@ var providers = []provider{
 	{"ANTHROPIC_BASE_URL", names("ANTHROPIC_BASE_URL ANTHROPIC_AUTH_TOKEN ANTHROPIC_CUSTOM_HEADERS"), nil},
 }
 
+// HasProvider reports whether an environment turns on a provider other than
+// Anthropic's own API.
+func HasProvider(environ []string) bool {
+	return slices.ContainsFunc(providers, func(p provider) bool { return isOn(runtime.GOOS, environ, p.when) })
+}
+
 // models are the names of models, which other providers have their own of.
 var models = names(`
 	ANTHROPIC_MODEL ANTHROPIC_SMALL_FAST_MODEL ANTHROPIC_SMALL_FAST_MODEL_AWS_REGION

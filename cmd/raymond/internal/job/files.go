@@ -13,10 +13,11 @@ import (
 
 // commandFiles are the variables that name the files by which a step speaks to
 // its runner.
-var commandFiles = []string{"GITHUB_OUTPUT", "GITHUB_ENV", "GITHUB_PATH", "GITHUB_STATE", summaryFile}
+var commandFiles = []string{"GITHUB_OUTPUT", "GITHUB_ENV", "GITHUB_PATH", stateFile, summaryFile, "GITHUB_ARTIFACTS"}
 
 const (
 	outputFile  = "GITHUB_OUTPUT"
+	stateFile   = "GITHUB_STATE"
 	summaryFile = "GITHUB_STEP_SUMMARY"
 )
 

@@ -1,6 +1,10 @@
 package job
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"path"
 	"regexp"
@@ -39,17 +43,70 @@ func workflowPath(getenv func(string) string, base string) string {
 	return workflowFolder + base
 }
 
-// DefaultKey is the key of a run that was given none: what it is about, by the
-// workflow file and the issue, the pull request, or the branch or tag.
+// DefaultKey is the key of a run that was given none: whose it is, by the workflow
+// file and the job, and what it is about, the issue, the pull request, or the
+// branch or tag. The id of a job has no dot. Legs of a matrix have more in their
+// keys: see LegKey.
 func DefaultKey(getenv func(string) string, e Event) string {
 	name := workflowStem(getenv)
+	if job := getenv("GITHUB_JOB"); job != "" {
+		name += "-" + job
+	}
 	switch {
 	case e.Number != 0:
-		return fmt.Sprintf("%s-%s-%d", name, e.Kind, e.Number)
+		return fmt.Sprintf("%s.%s-%d", name, e.Kind, e.Number)
 	case getenv("GITHUB_REF_NAME") != "":
-		return name + "-" + getenv("GITHUB_REF_NAME")
+		return name + ".ref-" + getenv("GITHUB_REF_NAME")
 	}
 	return name
+}
+
+// LegKey is the default key of one leg of a matrix, by the digest of its values,
+// so that no two legs share a run. Without a matrix it is the key itself.
+func LegKey(key, matrix string) string {
+	if matrix == "" {
+		return key
+	}
+	return key + "." + matrix
+}
+
+// matrixDigest is a short digest of the values of a matrix's leg, the same however
+// they are written; "" where there is no matrix.
+func matrixDigest(values string) (string, error) {
+	if strings.TrimSpace(values) == "" {
+		return "", nil
+	}
+	var v any
+	if err := json.Unmarshal([]byte(values), &v); err != nil {
+		return "", errors.New("want the values of the matrix as JSON")
+	}
+	if m, ok := v.(map[string]any); v == nil || ok && len(m) == 0 {
+		return "", nil
+	}
+	same, err := json.Marshal(v) // sorts the names
+	if err != nil {
+		return "", err
+	}
+	sum := sha256.Sum256(same)
+	return hex.EncodeToString(sum[:4]), nil
+}
+
+// IsCalled reports whether the job is one of a reusable workflow: its own file is
+// another than that of the workflow run. file is what the runner tells of it, ""
+// where it tells nothing.
+func IsCalled(getenv func(string) string, file string) bool {
+	own, run := workflowPart(file), workflowPart(getenv("GITHUB_WORKFLOW_REF"))
+	return own != "" && run != "" && own != run
+}
+
+// workflowPart is the file in a text such as o/r/.github/workflows/x.yml@refs/heads/main.
+func workflowPart(ref string) string {
+	for _, ending := range []string{".yml@", ".yaml@"} {
+		if i := strings.Index(ref, ending); i >= 0 {
+			return ref[:i+len(ending)-1]
+		}
+	}
+	return ref
 }
 
 // workflowStem is the workflow file without folder and ending or, where only

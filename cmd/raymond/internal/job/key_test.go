@@ -12,16 +12,16 @@ func TestKeysNameWhatARunIsAbout(t *testing.T) {
 		env       []string
 		key, file string
 	}{
-		{Event{Kind: "issue", Number: 7}, []string{"GITHUB_WORKFLOW_REF", ref}, "agent.v2-issue-7", ".github/workflows/agent.v2.yml"},
-		{Event{Kind: "pr", Number: 8}, []string{"GITHUB_WORKFLOW_REF", ref, "GITHUB_REF_NAME", "8/merge"}, "agent.v2-pr-8", ".github/workflows/agent.v2.yml"},
-		{Event{}, []string{"GITHUB_WORKFLOW_REF", ref, "GITHUB_REF_NAME", "feature/x"}, "agent.v2-feature/x", ".github/workflows/agent.v2.yml"},
-		{Event{}, []string{"GITHUB_WORKFLOW_REF", "o/r/.github/workflows/a.yaml@refs/heads/b@refs/c", "GITHUB_REF_NAME", "b@refs/c"}, "a-b@refs/c", ".github/workflows/a.yaml"},
-		{Event{}, []string{"GITHUB_WORKFLOW_REF", "o/r/.github/workflows/a.yml@0123abcd", "GITHUB_REF_NAME", "v1"}, "a-v1", ".github/workflows/a.yml"},
-		{Event{}, []string{"GITHUB_WORKFLOW", "My CI: build/test!", "GITHUB_REF_NAME", "main"}, "My-CI-build-test-main", ""},
-		{Event{}, []string{"GITHUB_WORKFLOW", "ci.yml", "GITHUB_REF_NAME", "main"}, "ci-main", ""},
-		{Event{}, []string{"GITHUB_WORKFLOW", "ci.yml", "GITEA_ACTIONS", "true", "GITHUB_REF_NAME", "main"}, "ci-main", "ci.yml"},
+		{Event{Kind: "issue", Number: 7}, []string{"GITHUB_WORKFLOW_REF", ref, "GITHUB_JOB", "build"}, "agent.v2-build.issue-7", ".github/workflows/agent.v2.yml"},
+		{Event{Kind: "pr", Number: 8}, []string{"GITHUB_WORKFLOW_REF", ref, "GITHUB_REF_NAME", "8/merge", "GITHUB_JOB", "a_b"}, "agent.v2-a_b.pr-8", ".github/workflows/agent.v2.yml"},
+		{Event{}, []string{"GITHUB_WORKFLOW_REF", ref, "GITHUB_REF_NAME", "feature/x"}, "agent.v2.ref-feature/x", ".github/workflows/agent.v2.yml"},
+		{Event{}, []string{"GITHUB_WORKFLOW_REF", "o/r/.github/workflows/a.yaml@refs/heads/b@refs/c", "GITHUB_REF_NAME", "b@refs/c"}, "a.ref-b@refs/c", ".github/workflows/a.yaml"},
+		{Event{}, []string{"GITHUB_WORKFLOW_REF", "o/r/.github/workflows/a.yml@0123abcd", "GITHUB_REF_NAME", "v1"}, "a.ref-v1", ".github/workflows/a.yml"},
+		{Event{}, []string{"GITHUB_WORKFLOW", "My CI: build/test!", "GITHUB_REF_NAME", "main"}, "My-CI-build-test.ref-main", ""},
+		{Event{}, []string{"GITHUB_WORKFLOW", "ci.yml", "GITHUB_REF_NAME", "main"}, "ci.ref-main", ""},
+		{Event{}, []string{"GITHUB_WORKFLOW", "ci.yml", "GITEA_ACTIONS", "true", "GITHUB_REF_NAME", "main"}, "ci.ref-main", "ci.yml"},
 		{Event{}, []string{"GITHUB_WORKFLOW", "../ci.yml", "GITEA_ACTIONS", "true"}, "ci", ""},
-		{Event{Kind: "issue", Number: 1}, nil, "workflow-issue-1", ""},
+		{Event{Kind: "issue", Number: 1}, nil, "workflow.issue-1", ""},
 	} {
 		getenv := env(test.env...)
 		if got := DefaultKey(getenv, test.event); got != test.key {
@@ -30,6 +30,48 @@ func TestKeysNameWhatARunIsAbout(t *testing.T) {
 		if got := WorkflowFile(getenv); got != test.file {
 			t.Errorf("%q: got the file %q, want %q", test.env, got, test.file)
 		}
+	}
+}
+
+// TestLegsHaveKeysOfTheirOwn: by their values, however these are written, and only
+// in a matrix.
+func TestLegsHaveKeysOfTheirOwn(t *testing.T) {
+	digest := func(values string) string {
+		t.Helper()
+		s, faults := ReadSettings(env("INPUT_WORKFLOW", "wf", "INPUT_MATRIX-VALUES", values))
+		if len(faults) > 0 {
+			t.Errorf("matrix-values %q: got %v", values, faults)
+		}
+		return s.Matrix
+	}
+	for _, none := range []string{"", "null", " null\n", "{}"} {
+		if got := LegKey("k", digest(none)); got != "k" {
+			t.Errorf("values %q: got the key %q, want no digest", none, got)
+		}
+	}
+	one, same, other := digest(`{"os":"linux","go":"1.25"}`), digest("{\n  \"go\": \"1.25\",\n  \"os\": \"linux\"\n}"), digest(`{"os":"linux","go":"1.24"}`)
+	if one == "" || one != same || one == other || LegKey("k", one) != "k."+one {
+		t.Errorf("got the digests %q, %q, %q, want the first two alike", one, same, other)
+	}
+	if _, faults := ReadSettings(env("INPUT_WORKFLOW", "wf", "INPUT_MATRIX-VALUES", "os: linux")); len(faults) != 1 || faults[0].Input != "matrix-values" {
+		t.Errorf("values that are no JSON: got %v, want one that names the input", faults)
+	}
+}
+
+// TestCalledWorkflowsAreKnown: by the file that the runner says the job is in.
+func TestCalledWorkflowsAreKnown(t *testing.T) {
+	const own = "o/r/.github/workflows/agent.yml@refs/heads/main"
+	for file, want := range map[string]bool{
+		"": false, own: false, "o/r/.github/workflows/agent.yml@refs/tags/v1": false,
+		"o/r/.github/workflows/called.yml@refs/heads/main": true, "other/r/.github/workflows/agent.yml@refs/heads/main": true,
+		"o/r/.github/workflows/agent.yaml@refs/heads/a.yml@b": true,
+	} {
+		if got := IsCalled(env("GITHUB_WORKFLOW_REF", own), file); got != want {
+			t.Errorf("job in %q: got %t, want %t", file, got, want)
+		}
+	}
+	if IsCalled(env(), own) {
+		t.Error("without GITHUB_WORKFLOW_REF: got a called workflow")
 	}
 }
 

@@ -22,20 +22,33 @@ func (f *Files) SetOutput(name, value string) error {
 	if !slices.ContainsFunc(outputs, func(o OutputSpec) bool { return o.Name == name }) {
 		return fmt.Errorf("set output %q: there is no such output", name)
 	}
+	if err := f.add(outputFile, name, value); err != nil {
+		return fmt.Errorf("set output %s: %w", name, err)
+	}
+	return nil
+}
+
+// SaveState keeps a value for the post part of the step, which has it as
+// STATE_name.
+func (f *Files) SaveState(name, value string) error {
+	if err := f.add(stateFile, name, value); err != nil {
+		return fmt.Errorf("save state %s: %w", name, err)
+	}
+	return nil
+}
+
+// add appends an entry to a command file.
+func (f *Files) add(file, name, value string) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	entry := outputEntry(name, value)
-	err := f.update(outputFile, func(c *commandFile) []byte {
+	return f.update(file, func(c *commandFile) []byte {
 		before := slices.Clone(c.now.data)
 		if n := len(before); n > 0 && before[n-1] != '\n' {
 			before = append(before, '\n')
 		}
 		return append(before, entry...)
 	})
-	if err != nil {
-		return fmt.Errorf("set output %s: %w", name, err)
-	}
-	return nil
 }
 
 // outputEntry is what the runner reads as one output.

@@ -135,6 +135,16 @@ func pause(ctx context.Context, d time.Duration) error {
 	}
 }
 
+// Unanswered is a question that the API did not answer, though it might at another
+// time: its rate limit is used up, it is in trouble, or it can't be reached.
+type Unanswered struct{ Err error }
+
+// Error implements error.
+func (e *Unanswered) Error() string { return e.Err.Error() }
+
+// Unwrap returns the cause.
+func (e *Unanswered) Unwrap() error { return e.Err }
+
 // explain words what the API answered, without its address.
 func explain(status int, err error) error {
 	var rate *github.RateLimitError
@@ -142,17 +152,21 @@ func explain(status int, err error) error {
 	var address *url.Error
 	switch {
 	case errors.As(err, &rate), errors.As(err, &abuse):
-		return errors.New("the API's rate limit is used up")
+		return &Unanswered{errors.New("the API's rate limit is used up")}
 	case status == http.StatusUnauthorized:
 		return errors.New("the API does not accept github-token (401)")
 	case status == http.StatusForbidden:
 		return errors.New("github-token may not ask the API for it (403); on Gitea only an administrator's may")
 	case status == http.StatusNotFound:
 		return errors.New("the API knows no such person, or github-token can't see this repository (404)")
+	case status >= 500 || status == http.StatusTooManyRequests:
+		return &Unanswered{fmt.Errorf("the API answers %d %s", status, http.StatusText(status))}
 	case status >= 400:
 		return fmt.Errorf("the API answers %d %s", status, http.StatusText(status))
 	case errors.As(err, &address):
-		return fmt.Errorf("the API can't be reached: %w", address.Err)
+		return &Unanswered{fmt.Errorf("the API can't be reached: %w", address.Err)}
+	case status == 0: // as after too many errors of one kind, which the library counts
+		return &Unanswered{errors.New("the API did not answer")}
 	}
 	return errors.New("the API's answer can't be read")
 }

@@ -59,6 +59,7 @@ func TestPermissionsAreAskedOfTheAPI(t *testing.T) {
 		{[]string{`200 {"permission":"read"}`}, "read", "", 1},
 		{[]string{`502 x`, `200 {"permission":"write"}`}, "write", "", 2},
 		{[]string{`500 {}`}, "", "the API answers 500 Internal Server Error", 3},
+		{[]string{`429 {}`}, "", "the API answers 429", 1},
 		{[]string{`401 {}`}, "", "the API does not accept github-token", 1},
 		{[]string{`403 {}`}, "", "github-token may not ask", 1},
 		{[]string{`404 {}`}, "", "knows no such person", 1},
@@ -70,6 +71,10 @@ func TestPermissionsAreAskedOfTheAPI(t *testing.T) {
 		got, err := a.client(t).Permission(t.Context(), "ann")
 		if failed := test.want == ""; failed != (err != nil) || !failed && got != test.want || failed && !strings.Contains(err.Error(), test.err) {
 			t.Errorf("%q: got %q, %v; want %q, an error with %q", test.answers, got, err, test.want, test.err)
+		}
+		passes := strings.Contains(test.err, "the API answers") || strings.Contains(test.err, "redirected")
+		if unanswered := errors.As(err, new(*Unanswered)); unanswered != passes {
+			t.Errorf("%q: unanswered: %t, want %t", test.answers, unanswered, passes)
 		}
 		if len(a.asked) != test.tries || len(a.waits) != test.tries-1 {
 			t.Errorf("%q: got %q, waits %v; want %d tries", test.answers, a.asked, a.waits, test.tries)
@@ -93,7 +98,7 @@ func TestAPIThatIsNotThere(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, denied := Authorize(t.Context(), Rules{}, Event{Name: "issues", Sender: user("ann"), Attempt: 1}, g)
-	if denied == nil || denied.Who != "ann" || denied.Setting != "allow-actors" || !strings.Contains(denied.Why, "the API can't be reached") {
+	if denied == nil || !denied.Unanswered || denied.Who != "ann" || denied.Setting != "allow-actors" || !strings.Contains(denied.Why, "the API can't be reached") {
 		t.Errorf("got %+v, want a denial of ann, since the API can't be reached", denied)
 	}
 }

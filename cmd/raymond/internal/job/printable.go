@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -84,4 +85,23 @@ func oneLine(text string) string {
 // multiLine is a text without what is not seen, apart from its line breaks.
 func multiLine(text string) string {
 	return strings.TrimSpace(visible(breaks.Replace(strings.ToValidUTF8(text, "\uFFFD"))))
+}
+
+// leaning are the characters that a reader who compares by the rules of a language
+// takes for a part of the character before them: marks, and what behaves like one
+// (half-width voiced marks, the Thai and Lao AM, skin tones).
+var leaning = []*unicode.RangeTable{
+	unicode.M, unicode.Other_Grapheme_Extend,
+	{R16: []unicode.Range16{{Lo: 0x0E33, Hi: 0x0E33, Stride: 1}, {Lo: 0x0EB3, Hi: 0x0EB3, Stride: 1}, {Lo: 0xFF9E, Hi: 0xFF9F, Stride: 1}}},
+	{R32: []unicode.Range32{{Lo: 0x1F3FB, Hi: 0x1F3FF, Stride: 1}}},
+}
+
+// upright is the data of a command, which begins with a character that can stand
+// by itself. Before any other one the runner does not find the two colons, and so
+// no command.
+func upright(data string) string {
+	if first, _ := utf8.DecodeRuneInString(data); unicode.In(first, leaning...) {
+		return "\u00a0" + data
+	}
+	return data
 }

@@ -133,6 +133,23 @@ func (r *reader) key(name string) string {
 	return v
 }
 
+// told is an input whose default is an expression; "" on a runner that leaves it
+// as it is.
+func (r *reader) told(name string) string {
+	if v := r.value(name); v != spec(name).Default {
+		return v
+	}
+	return ""
+}
+
+func (r *reader) matrix(name string) string {
+	digest, err := matrixDigest(r.told(name))
+	if err != nil {
+		r.fault(name, err.Error(), "leave it out: its default is right")
+	}
+	return digest
+}
+
 // token is a secret that goes into a header.
 func (r *reader) token(name string) string {
 	v := r.value(name)

@@ -20,6 +20,13 @@ const (
 	ResumeRequire = "require"
 )
 
+// What the input changed-workflow may be.
+const (
+	ChangedKeep = "keep"
+	ChangedTake = "take"
+	ChangedNew  = "new"
+)
+
 // What the inputs store, workspace, comment and on-denied may be.
 const (
 	StoreArtifact = "artifact"
@@ -41,11 +48,13 @@ type Settings struct {
 	WorkingDirectory string // as written; "" for the workspace
 	Input            string // as written: see the function Input
 	Key              string // "": DefaultKey
+	Matrix           string // digest of the values of a matrix's leg; "" for none
+	JobWorkflow      string // the file that the job is in, as the runner tells it; "" where it doesn't
 
 	Resume                  string // one of the Resume constants, or a workflow id
 	ResumeFrom              []string
 	ResumeWithoutTranscript bool
-	AllowChangedWorkflow    bool
+	ChangedWorkflow         string // one of the Changed constants
 
 	Store              string // StoreArtifact or StoreLocal
 	StateDir           string // with StoreLocal, then never empty
@@ -102,6 +111,8 @@ func ReadSettings(getenv func(string) string) (Settings, []Fault) {
 		WorkingDirectory: r.path("working-directory"),
 		Input:            r.value("input"),
 		Key:              r.key("key"),
+		Matrix:           r.matrix("matrix-values"),
+		JobWorkflow:      r.told("job-workflow-ref"),
 		Summary:          r.boolean("summary"), Annotations: r.boolean("annotations"),
 		Comment:            r.word("comment", CommentNone, CommentSticky),
 		SuspendedIsFailure: r.boolean("suspended-is-failure"),
@@ -120,13 +131,26 @@ func (r *reader) keeping(s *Settings) {
 	s.Resume = r.resume("resume")
 	s.ResumeFrom = r.workflowFiles("resume-from")
 	s.ResumeWithoutTranscript = r.boolean("resume-without-transcript")
-	s.AllowChangedWorkflow, _ = parseBool(r.value("allow-changed-workflow")) // a flag, too: that reports what is wrong with it
+	s.ChangedWorkflow = r.changedWorkflow()
 	s.Store = r.word("store", StoreArtifact, StoreLocal)
 	s.StateDir = r.path("state-dir")
 	s.StateKey = r.value("state-key")
 	s.CheckpointInterval = r.interval("checkpoint-interval")
 	s.RetentionDays = r.number("retention-days", 1, 400)
 	s.Workspace = r.word("workspace", WorkspaceGit, WorkspaceNone)
+}
+
+// changedWorkflow reads the input of that name, and the older one that says take.
+func (r *reader) changedWorkflow() string {
+	word := r.word("changed-workflow", ChangedKeep, ChangedTake, ChangedNew)
+	allowed, _ := parseBool(r.value("allow-changed-workflow")) // a flag, too: that reports what is wrong with it
+	switch {
+	case allowed && word == ChangedNew:
+		r.fault("allow-changed-workflow", "contradicts changed-workflow: new", "leave one of them out")
+	case allowed:
+		return ChangedTake
+	}
+	return word
 }
 
 func (r *reader) security(s *Settings) {

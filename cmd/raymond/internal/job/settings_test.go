@@ -36,6 +36,7 @@ func standard() Settings {
 	return Settings{
 		Mode: ModeRun, Workflow: "wf", Resume: ResumeAuto, Store: StoreArtifact, CheckpointInterval: time.Minute,
 		RetentionDays: 14, Workspace: WorkspaceGit, Summary: true, Annotations: true, Comment: CommentNone, OnDenied: OnDeniedFail,
+		ChangedWorkflow: ChangedKeep,
 	}
 }
 
@@ -73,7 +74,7 @@ func TestSettingsAreRead(t *testing.T) {
 		Mode: ModeSimulate, Workflow: "wf", Replies: "r.yaml", WorkingDirectory: "sub dir", Input: "two\nlines", Key: "a key",
 		Resume:     "nightly-0a1b2c3d",
 		ResumeFrom: []string{".github/workflows/a.yml", ".github/workflows/b.yaml", ".github/workflows/c.yml"}, ResumeWithoutTranscript: true,
-		AllowChangedWorkflow: true, Store: StoreLocal, StateDir: "/s", StateKey: "AGE-SECRET-KEY-1\nAGE-SECRET-KEY-2",
+		ChangedWorkflow: ChangedTake, Store: StoreLocal, StateDir: "/s", StateKey: "AGE-SECRET-KEY-1\nAGE-SECRET-KEY-2",
 		CheckpointInterval: 90 * time.Second, RetentionDays: 400, Workspace: WorkspaceNone, Comment: CommentSticky, SuspendedIsFailure: true,
 		Env: []string{"A", "B_1", "_c"}, ScriptEnv: []string{"TOKEN"},
 		Rules:    Rules{AllowActors: []string{"Ann", "bob.b"}, AllowBots: []string{"renovate[bot]", "*"}, AllowEvents: []string{"pull_request_target"}},
@@ -99,6 +100,8 @@ func TestWrongInputsAreFaults(t *testing.T) {
 		{"replies=r.yaml", []string{`replies: "r.yaml": is of no use with mode run; it goes with mode: simulate`}},
 		{"store=local", []string{"state-dir: is missing; store local needs a folder"}},
 		{"state-dir=/s", []string{`state-dir: "/s": is of no use with store artifact; it goes with store: local`}},
+		{"changed-workflow=stay", []string{`changed-workflow: "stay": want one of keep, take, new`}},
+		{"changed-workflow=new|allow-changed-workflow=true", []string{"allow-changed-workflow: \"true\": contradicts changed-workflow: new; leave one of them out"}},
 		{"store=cache", []string{`store: "cache": want one of artifact, local`}},
 		{"resume=Always", []string{`resume: "Always": want auto, never, require or a workflow id; ids are 1 to 64 of a-z, 0-9 and -`}},
 		{"resume=-a", []string{`resume: "-a": want auto, never, require or a workflow id; ids are 1 to 64 of a-z, 0-9 and -`}},

@@ -18,8 +18,11 @@ var workflowInputs = []InputSpec{
 	{Name: "meta", Flag: "--meta", Lines: true, Text: "Template variables of every state, one key=value a line."},
 	{Name: "mode", Default: ModeRun, Text: "What to do with the workflow: run, lint, diagram or simulate (which needs replies)."},
 	{Name: "replies", Text: "With mode simulate: the file of scripted replies."},
+	{Name: "skip-lint", Flag: "--skip-lint", Bool: true, Text: "Start though lint finds errors about tags in prompts and scripts. A wrong definition (entry, frontmatter, a policy's target) always stops. Default: false."},
 	{Name: "working-directory", Text: "Where agents and scripts work, relative to the workspace. Default: the workspace."},
-	{Name: "key", Text: "What this run is known by, here and in later workflow runs. Default: the workflow file's name with the number of the issue or pull request, else with the branch or tag. A second use in one job needs a key of its own."},
+	{Name: "key", Text: "What this run is known by, here and in later workflow runs. Default: the workflow file's name and the job, with the number of the issue or pull request, else with the branch or tag, and in a matrix with a digest of its values. Jobs that go on with one another's run name one key, and so does a second use in one job, and a job of a reusable workflow."},
+	{Name: "matrix-values", Default: "${{ toJSON(matrix) }}", Text: "The values of this leg of a matrix, which tell its default key from those of the other legs. Leave it as it is."},
+	{Name: "job-workflow-ref", Default: "${{ job.workflow_ref }}", Text: "The workflow file that the job is in, which tells a job of a reusable workflow. Leave it as it is."},
 	{Name: "resume", Default: ResumeAuto, Text: "auto takes up the last run of the same key if there is one to take up, never starts anew, require fails when there is none; a workflow id takes up that run."},
 }
 
@@ -28,10 +31,11 @@ var limitInputs = []InputSpec{
 	{Name: "max-iterations", Flag: "--max-iterations", Text: "Most state executions of all agents. Default: no limit."},
 	{Name: "max-parallel", Flag: "--max-parallel", Text: "Agents that execute at once. Default: 4."},
 	{Name: "max-retries", Flag: "--max-retries", Text: "Retries of failed invocations per state execution. Default: 3."},
-	{Name: "max-agents", Flag: "--max-agents", Text: "Agents created in one run. Default: 256."},
+	{Name: "overload-wait", Flag: "--overload-wait", Text: "How long to wait while the model's service fails, as when it is overloaded, before an agent fails; such failures are no retries. Default: 10m; 0 counts them as retries."},
+	{Name: "max-agents", Flag: "--max-agents", Text: "Agents alive at once. Default: 256."},
 	{Name: "max-depth", Flag: "--max-depth", Text: "Depth of the return stack. Default: 64."},
 	{Name: "timeout", Flag: "--timeout", Text: "Longest time for one invocation of a state, such as 20m. Default: none."},
-	{Name: "idle-timeout", Flag: "--idle-timeout", Text: "Longest time without output. Default: 15m."},
+	{Name: "idle-timeout", Flag: "--idle-timeout", Text: "Longest time without output of a prompt state. Default: 15m."},
 	{Name: "deadline", Flag: "--deadline", Text: "Suspend the run after this time, so that a later job can take it up. Default: " + hostedDeadline + " on runners hosted by GitHub, whose jobs end after 6 hours; none elsewhere."},
 	{Name: "keep-going", Flag: "--keep-going", Bool: true, Text: "Let other agents run to their end when one fails. Default: false."},
 	{Name: "done-when", Flag: "--done-when", Lines: true, Text: "Repeat a plain prompt file until these commands exit 0, one command a line."},
@@ -48,7 +52,7 @@ var agentInputs = []InputSpec{
 	{Name: "claude-args", Flag: "--claude-arg", Lines: true, Text: "Further arguments for the agent CLI, one a line."},
 	{Name: "claude-path", Flag: "--claude", Text: "The Claude Code CLI to use. Default: claude on PATH, else it is installed."},
 	{Name: "claude-version", Text: "The exact version of the Claude Code CLI to install when there is none. Default: the version that this action was tested with."},
-	{Name: "anthropic-api-key", Secret: true, Text: "Key of the Anthropic API, from a secret. Agents use it without being able to read it."},
+	{Name: "anthropic-api-key", Secret: true, Text: "Key of the Anthropic API, from a secret. Agents use it without being able to read it. The variable ANTHROPIC_BASE_URL of the step names another address for the API, as of a gateway."},
 	{Name: "claude-code-oauth-token", Secret: true, Text: "Token of a Claude subscription, from a secret, instead of an API key. Agents use it without being able to read it."},
 	{Name: "github-token", Secret: true, Default: "${{ github.token }}", Text: "Token that asks who may start the run, finds earlier runs (actions: read) and writes the comment. Agents don't see it unless env names GITHUB_TOKEN."},
 }
@@ -61,7 +65,8 @@ var keepingInputs = []InputSpec{
 	{Name: "retention-days", Default: "14", Text: "How many days artifacts are kept, 1 to 400; the repository's own limit holds too."},
 	{Name: "workspace", Default: WorkspaceGit, Text: "git keeps commits, changes and new files of the agents' work trees with the run; none keeps nothing of them."},
 	{Name: "resume-without-transcript", Bool: true, Default: "false", Text: "Take up a run though transcripts or workspace were not kept: agents begin new conversations."},
-	{Name: "allow-changed-workflow", Flag: "--allow-changed-workflow", Bool: true, Text: "Take up a run though its workflow has changed since. Default: false."},
+	{Name: "changed-workflow", Default: ChangedKeep, Text: "What happens with a run whose workflow has changed since it began: keep goes on with the states that it began with, take with those of now, new begins a new run."},
+	{Name: "allow-changed-workflow", Flag: "--allow-changed-workflow", Bool: true, Text: "true is another word for changed-workflow: take. Default: false."},
 	{Name: "resume-from", Text: "Other workflow files whose runs may be taken up, by name, separated by blanks, commas or lines."},
 }
 

@@ -3,6 +3,7 @@ package releasetest
 import (
 	"crypto/sha256"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -163,4 +164,19 @@ func fakes(t *testing.T, version string) string {
 		t.Fatal(err)
 	}
 	return dir
+}
+
+func copyFile(from fs.FS, name, to string) error {
+	data, err := fs.ReadFile(from, name)
+	if err != nil {
+		return err
+	}
+	info, err := fs.Stat(from, name)
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
+		return err
+	}
+	return os.WriteFile(to, data, info.Mode().Perm())
 }

@@ -1,6 +1,8 @@
 package releasetest
 
 import (
+	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -9,7 +11,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/acttest"
 )
 
@@ -192,7 +193,7 @@ func TestMajorVersionThatMovesMeanwhileIsLeft(t *testing.T) {
 // TestReleasedTagRunsAsAnAction: the tag's own files, checked out, in a job.
 func TestReleasedTagRunsAsAnAction(t *testing.T) {
 	r := newRemote(t)
-	r.must(t, "release-tag", r.bare, version, r.at("refs/heads/main"), built(t))
+	r.must(t, "release-tag", r.bare, version, r.at("refs/heads/main"), withProgram(t, fakes(t, version)))
 	tag := filepath.Join(t.TempDir(), "tag")
 	r.git("clone", "--quiet", "--branch", version, r.bare, tag)
 	if _, err := os.Stat(filepath.Join(tag, "cmd/shim/bin", program(runtime.GOOS+"/"+runtime.GOARCH))); err != nil {
@@ -221,4 +222,23 @@ jobs:
 	if run.Code != 0 || s == nil || s.Outputs["status"] != "completed" || s.Outputs["result"] != "END.sh ran" {
 		t.Errorf("step that uses the tag: got %v, want it completed", run)
 	}
+}
+
+// withProgram puts this system's program among the files of a release.
+func withProgram(t *testing.T, dir string) string {
+	t.Helper()
+	name := program(runtime.GOOS + "/" + runtime.GOARCH)
+	if err := copyFile(os.DirFS(built(t)), name, filepath.Join(dir, name)); err != nil {
+		t.Fatal(err)
+	}
+	var sums strings.Builder
+	for _, name := range slices.Sorted(maps.Keys(digests(t, dir))) {
+		if name != "SHA256SUMS" {
+			fmt.Fprintf(&sums, "%s  %s\n", digests(t, dir)[name], name)
+		}
+	}
+	if err := os.WriteFile(filepath.Join(dir, "SHA256SUMS"), []byte(sums.String()), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return dir
 }

@@ -161,3 +161,20 @@ func TestPinsAreTheSameEverywhere(t *testing.T) {
 		t.Errorf("pinned actions: got %q, want actions/checkout among them", pins)
 	}
 }
+
+// TestVersionsOfTheContract: the versions that the schedule tries are those of the
+// documented command.
+func TestVersionsOfTheContract(t *testing.T) {
+	t.Parallel()
+	list := func(name, pattern string) string {
+		m := regexp.MustCompile(pattern).FindStringSubmatch(read(t, name))
+		if m == nil {
+			t.Fatalf("%s: got no versions, want some at %q", name, pattern)
+		}
+		return strings.Join(strings.Fields(strings.NewReplacer(`"`, " ", ",", " ").Replace(m[1])), " ")
+	}
+	command := list(".ci/contract", `(?m)^\tversions=\((.*)\)$`)
+	if schedule := list(".github/workflows/contract.yml", `(?m)^ +version: \[(.*)\]$`); schedule != command {
+		t.Errorf("the schedule tries %s, .ci/contract %s", schedule, command)
+	}
+}

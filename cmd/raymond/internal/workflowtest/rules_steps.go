@@ -7,8 +7,8 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// own is what examples and pages call this action by: its major version, which
-// releases move.
+// own is the name of this action. Examples and pages use it by its major version,
+// which releases move, or leave a place for a commit.
 const own = "raymond-action/raymond-action"
 
 // templateInjection: an expression becomes a part of the program text. Values go
@@ -42,7 +42,7 @@ func unpinnedUses(f *File) []place {
 		switch {
 		case strings.HasPrefix(name, "./") && !strings.Contains(name, ".."):
 		case fullSHA.MatchString(ref):
-		case name == own && ref == "v1" && f.kind == Shown:
+		case name == own && (ref == "v1" || ref == "COMMIT") && f.kind == Shown:
 		default:
 			all = append(all, place{n, "uses " + n.Value + ", want a full commit SHA"})
 		}

@@ -12,22 +12,21 @@ import (
 // quotedRow is a row of a table that begins with texts of the program.
 var quotedRow = regexp.MustCompile("(?m)^\\| (`.*?) \\| ")
 
-// TestQuotedErrorsAreTheProgramsOwn: what the table of errors in README.md quotes
-// stands in the program's source, piece by piece, so that who searches for an error
-// finds it.
+// TestQuotedErrorsAreTheProgramsOwn: each text that docs/errors.md quotes is in the
+// program's source, piece by piece, so that a search for an error finds it.
 func TestQuotedErrorsAreTheProgramsOwn(t *testing.T) {
 	source := ownSource(t)
-	_, table, _ := strings.Cut(readText(t, "README.md"), "<!-- quoted: what the program says -->")
+	_, table, _ := strings.Cut(readText(t, "docs/errors.md"), "<!-- quoted: what the program says -->")
 	table, _, _ = strings.Cut(table, "<!-- end -->")
 	rows := quotedRow.FindAllStringSubmatch(table, -1)
 	if len(rows) < 20 {
-		t.Errorf("README.md: got %d rows of quoted errors, want at least 20 between their marks", len(rows))
+		t.Errorf("docs/errors.md: got %d rows of quoted errors, want at least 20 between their marks", len(rows))
 	}
 	for _, row := range rows {
 		for _, code := range regexp.MustCompile("`([^`]+)`").FindAllStringSubmatch(row[1], -1) {
 			for _, piece := range quotedPieces(code[1]) {
 				if !strings.Contains(source, piece) {
-					t.Errorf("README.md quotes %q: got no %q in the source of the program", code[1], piece)
+					t.Errorf("docs/errors.md quotes %q: got no %q in the source of the program", code[1], piece)
 				}
 			}
 		}

@@ -1,0 +1,101 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+)
+
+// checkArguments makes arguments that a command does not take errors of class
+// usage, on the flag library's own commands too: it words them as errors of no
+// class, or shows its help as if nothing were wrong.
+func checkArguments(cmd *cobra.Command) {
+	for _, c := range cmd.Commands() {
+		checkArguments(c)
+		switch check := c.Args; {
+		case c.HasSubCommands() && !c.Runnable():
+			c.Args, c.RunE = cobra.ArbitraryArgs, onlySubcommands
+		case c.Name() == "help":
+			c.Args = knownCommand
+		case check != nil:
+			c.Args = func(c *cobra.Command, args []string) error {
+				if check(c, args) == nil {
+					return nil
+				}
+				return noArguments(c, args)
+			}
+		}
+	}
+}
+
+// noArguments is for commands that take none.
+func noArguments(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	return usage("arguments", fmt.Sprintf("%q is given, and %s takes none", shorten(args[0]), cmd.CommandPath()),
+		"see "+cmd.CommandPath()+" --help")
+}
+
+// onlySubcommands is run where a command that does nothing by itself is named.
+func onlySubcommands(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return cmd.Help()
+	}
+	return unknownCommand(cmd, args[0])
+}
+
+// knownCommand checks that help is asked for a command that exists.
+func knownCommand(cmd *cobra.Command, args []string) error {
+	at := cmd.Root()
+	for _, name := range args {
+		next, _, err := at.Find([]string{name})
+		if err != nil || next == at {
+			return unknownCommand(at, name)
+		}
+		at = next
+	}
+	return nil
+}
+
+// unknownCommand says that cmd has no such subcommand.
+func unknownCommand(cmd *cobra.Command, name string) error {
+	var names []string
+	for _, c := range cmd.Commands() {
+		names = append(names, c.Name())
+	}
+	return usage("arguments", fmt.Sprintf("%q is no command of %s", shorten(name), cmd.CommandPath()),
+		didYouMean(name, names, cmd.CommandPath()+" "))
+}
+
+// checkLogFile says why events can't be appended to a file, though it may be
+// missing; "-" is stdout.
+func checkLogFile(path string) error {
+	if path == "" {
+		return errors.New("is empty")
+	}
+	if info, err := os.Stat(path); err == nil && info.IsDir() {
+		return errors.New("is a directory")
+	}
+	return checkFolder(filepath.Dir(path))
+}
+
+// checkFolder says why dir can't be a folder, though it may be missing. Any other
+// reason is found out when the folder is used.
+func checkFolder(dir string) error {
+	if dir == "" {
+		return errors.New("is empty")
+	}
+	for at := dir; ; at = filepath.Dir(at) {
+		info, err := os.Stat(at)
+		if err == nil && !info.IsDir() {
+			return fmt.Errorf("%s is no directory", at)
+		}
+		if err == nil || at == filepath.Dir(at) {
+			return nil
+		}
+	}
+}

@@ -1,0 +1,142 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+)
+
+// badArguments has, by command, command lines that are wrong, and what the error
+// names. In the folder that they are read in, dir is an empty directory, text a
+// file that is no workflow, and flow a workflow.
+var badArguments = map[string][]struct{ line, names string }{
+	"raymond": {
+		{"''", "PATH"}, {"nothing", "PATH"}, {"run dir x", "PATH"}, {"text x", "PATH"},
+		{"flow --input-file dir", "--input-file"}, {"flow --budget", "--budget"}, {"-x", "-x"},
+	},
+	"raymond run": {
+		{"", "PATH"}, {"''", "PATH"}, {"nothing", "PATH"}, {"text", "PATH"}, {"flow x", "PATH"}, {"/dev/null", "PATH"},
+		{"flow --input-file nothing", "--input-file"}, {"flow --input-file ''", "--input-file"}, {"flow --state-dir text", "--state-dir"},
+		{"flow --state-dir text/below", "--state-dir"}, {"flow --state-dir ''", "--state-dir"}, {"flow --debug-dir text", "--debug-dir"},
+		{"flow --events dir", "--events"}, {"flow --events ''", "--events"}, {"flow --events text/below", "--events"},
+		{"flow --model ''", "--model"}, {"flow --claude ''", "--claude"}, {"flow --allowed-tools ''", "--allowed-tools"},
+		{"flow --done-when ''", "--done-when"}, {"flow --workflow-id ''", "--workflow-id"}, {"flow --meta ''", "--meta"},
+		{"flow --meta", "--meta"}, {"flow --quiet=maybe", "--quiet"}, {"nothing --budget NaN", "PATH"}, {"'' --budget NaN", "--budget"},
+	},
+	"raymond resume": {
+		{"", "WORKFLOW_ID"}, {"''", "WORKFLOW_ID"}, {"gone", "WORKFLOW_ID"}, {"a b", "WORKFLOW_ID"}, {"../a", "WORKFLOW_ID"},
+		{"gone --state-dir text", "--state-dir"}, {"'' --budget -1", "--budget"},
+	},
+	"raymond list": {{"x", "arguments"}, {"--state-dir text", "--state-dir"}, {"--state-dir ''", "--state-dir"}, {"--json=1", "--json"}},
+	"raymond status": {
+		{"", "WORKFLOW_ID"}, {"''", "WORKFLOW_ID"}, {"gone", "WORKFLOW_ID"}, {"a b", "WORKFLOW_ID"}, {"gone --state-dir text", "--state-dir"},
+	},
+	"raymond lint": {
+		{"", "PATH"}, {"''", "PATH"}, {"nothing", "PATH"}, {"flow text", "PATH"}, {"flow --format xml", "--format"}, {"flow --platform vms", "--platform"},
+	},
+	"raymond diagram": {
+		{"", "PATH"}, {"''", "PATH"}, {"nothing", "PATH"}, {"text", "PATH"}, {"flow x", "PATH"}, {"--run gone", "WORKFLOW_ID"},
+		{"--run ''", "--run"}, {"--run gone --state-dir text", "--state-dir"},
+	},
+	"raymond simulate": {
+		{"", "PATH"}, {"flow", "--replies"}, {"flow --replies nothing", "--replies"}, {"flow --replies dir", "--replies"},
+		{"flow --replies ''", "--replies"}, {"nothing --replies text", "PATH"}, {"'' --replies text", "PATH"}, {"text", "PATH"},
+		{"--record nothing", "--record"}, {"--record text", "--record"}, {"--record ''", "--record"}, {"flow --record dir", "--record"},
+	},
+	"raymond keygen":                {{"x", "arguments"}, {"''", "arguments"}, {"-x", "-x"}},
+	"raymond action":                {{"x", "arguments"}, {"-x", "-x"}},
+	"raymond action-post":           {{"x", "arguments"}, {"-x", "-x"}},
+	"raymond environment":           {{"--bogus", "--bogus"}},
+	"raymond exit-codes":            {{"--bogus", "--bogus"}},
+	"raymond help":                  {{"nothing", "arguments"}, {"run x", "arguments"}, {"''", "arguments"}},
+	"raymond completion":            {{"nothing", "arguments"}, {"''", "arguments"}},
+	"raymond completion bash":       {{"x", "arguments"}, {"--bogus", "--bogus"}},
+	"raymond completion zsh":        {{"x", "arguments"}},
+	"raymond completion fish":       {{"x", "arguments"}},
+	"raymond completion powershell": {{"x", "arguments"}},
+}
+
+// split splits a command line at blanks; two quotes are an empty argument.
+func split(line string) []string {
+	list := strings.Fields(line)
+	for i, w := range list {
+		if w == "''" {
+			list[i] = ""
+		}
+	}
+	return list
+}
+
+// TestBadArgumentsAreUsageErrors: whatever is wrong with the arguments of a
+// command, each error is one line of class usage that names what it is about, and
+// nothing is started.
+func TestBadArgumentsAreUsageErrors(t *testing.T) {
+	t.Chdir(t.TempDir())
+	for name, content := range map[string]string{"text": "no workflow", "flow/START.sh": "echo '<result>x</result>'; touch started"} {
+		if err := os.MkdirAll("flow", 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(name, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Mkdir("dir", 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for command, lines := range badArguments {
+		for _, l := range lines {
+			args := append(split(command)[1:], split(l.line)...)
+			var stdout, stderr bytes.Buffer
+			code := (&App{Args: args, Stdout: &stdout, Stderr: &stderr}).Main()
+			if code != exitCodes[classUsage] || stdout.Len() > 0 {
+				t.Errorf("%s %s: got exit code %d, stdout %q, stderr %q; want exit code 2", command, l.line, code, &stdout, &stderr)
+				continue
+			}
+			about := false
+			for line := range strings.Lines(stderr.String()) {
+				where, isUsage := strings.CutPrefix(line, "raymond: usage: ")
+				if !isUsage || len(line) > 400 {
+					t.Errorf("%s %s: got the line %q, want a short one of class usage", command, l.line, line)
+				}
+				about = about || strings.HasPrefix(where, l.names+": ")
+			}
+			if !about {
+				t.Errorf("%s %s: got %q, want an error about %s", command, l.line, &stderr, l.names)
+			}
+		}
+	}
+	if _, err := os.Stat("started"); err == nil {
+		t.Error("something was started")
+	}
+	if _, err := os.Stat(".raymond"); err == nil {
+		t.Error("there is a folder .raymond, want none")
+	}
+}
+
+// TestEveryCommandHasBadArguments: the table knows each command.
+func TestEveryCommandHasBadArguments(t *testing.T) {
+	root := (&App{}).commands()
+	root.InitDefaultHelpCmd()
+	root.InitDefaultCompletionCmd()
+	var all []string
+	var visit func(*cobra.Command)
+	visit = func(c *cobra.Command) {
+		all = append(all, c.CommandPath())
+		for _, sub := range c.Commands() {
+			visit(sub)
+		}
+	}
+	visit(root)
+	if len(all) < 10 {
+		t.Fatalf("got the commands %q, want all", all)
+	}
+	for _, name := range all {
+		if len(badArguments[name]) == 0 && !slices.Contains([]string{"raymond __complete"}, name) {
+			t.Errorf("%s: got no bad arguments in the table", name)
+		}
+	}
+}

@@ -1,0 +1,186 @@
+//go:build linux
+
+package main
+
+import (
+	"encoding/json"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/raymond-action/raymond-action/runner/claude/claudetest"
+	"github.com/raymond-action/raymond-action/state"
+)
+
+// The tests of this file cut answers of the real CLI off. What an answer had begun
+// with is paid for.
+
+// two prompts in one conversation, the second of which is to be cut off.
+const cutFlow = `
+-- START.md --
+Prompt one.
+-- TWO.md --
+Prompt two.
+`
+
+// cutInput is the input of the answer that is cut off, in tokens.
+const cutInput = 200_000
+
+// cutAPI answers the first prompt, and hangs in the middle of the answers to the
+// second, as often as it is said.
+func cutAPI(t testing.TB, times int) *claudetest.Server {
+	t.Helper()
+	hangs := claudetest.Say("I begin with it and am not yet done")
+	hangs.Usage, hangs.Hang = &claudetest.Usage{Input: cutInput, Output: 500}, claudetest.Middle
+	return claudetest.NewServer(t,
+		claudetest.On("Prompt one.", claudetest.Say("<goto>TWO.md</goto>")),
+		claudetest.Rule{Match: "Prompt two.", FailFirst: times, Fail: hangs, Sequence: []claudetest.Reply{claudetest.Say("<result>done</result>")}},
+	)
+}
+
+// cutInMiddle starts raymond, and returns when the state has noted what the answer that
+// hangs began with.
+func (s *site) cutInMiddle(args ...string) *command {
+	s.t.Helper()
+	j := s.start(args...)
+	j.until("what the message began with, in the state", func() bool {
+		if !exists(s.stateFile()) {
+			return false
+		}
+		for _, a := range s.saved().Agents {
+			if a.Exec == nil || a.Exec.Running == nil {
+				continue
+			}
+			for _, u := range a.Exec.Running.Metered {
+				if u.Input >= cutInput {
+					return true
+				}
+			}
+		}
+		return false
+	})
+	return j
+}
+
+// wantCutBooked checks that so many answers that were cut off are in the ledger,
+// once each, with what they began with, and how that is shown.
+func (s *site) wantCutBooked(times int) {
+	s.t.Helper()
+	run := s.saved()
+	input, estimated := int64(0), false
+	for _, e := range run.Ledger {
+		for _, m := range e.Models {
+			input += m.Input
+		}
+		estimated = estimated || e.Kind == state.Estimated
+	}
+	if input < int64(times*cutInput) || input > int64(times*cutInput)+1000 || !estimated {
+		s.t.Errorf("ledger: got %d tokens of input in %+v, want %d for what was cut off, estimated", input, run.Ledger, times*cutInput)
+	}
+	wantLedger(s.t, run)
+	var shown struct {
+		Cost      float64 `json:"cost_usd"`
+		Estimated bool    `json:"cost_estimated"`
+	}
+	told := s.raymond(0, "status", runID, "--json")
+	if err := json.Unmarshal([]byte(told.stdout), &shown); err != nil || !shown.Estimated || shown.Cost != run.Progress.TotalUSD.Float() {
+		s.t.Errorf("status --json: got %+v, %v, want %s, estimated", shown, err, run.Progress.TotalUSD)
+	}
+	if o := s.raymond(0, "status", runID); !strings.Contains(o.stdout, "~"+run.Progress.TotalUSD.Dollars()) {
+		s.t.Errorf("status: got %s, want ~%s", o.stdout, run.Progress.TotalUSD.Dollars())
+	}
+}
+
+// wantGoneOn checks a resumed run's end: the cut prompts are asked once more each,
+// and of what was cut off the model sees nothing.
+func (s *site) wantGoneOn(api *claudetest.Server, o outcome, requests int) {
+	s.t.Helper()
+	if o.stdout != "done\n" {
+		s.t.Errorf("resume: got %v, want the result", o)
+	}
+	if got := len(api.Requests()); got != requests {
+		s.t.Errorf("requests: got %d, want %d", got, requests)
+	}
+	want := spoken("Prompt one.\n", "<goto>TWO.md</goto>", "Prompt two.\n")
+	if got := note.ReplaceAllString(seen(s.t, api, "Prompt two."), ""); got != want {
+		s.t.Errorf("after the resume the model saw\n%swant\n%s", got, want)
+	}
+}
+
+func TestAnswersCutOffAreBooked(t *testing.T) {
+	t.Parallel()
+	for name, cut := range map[string]struct {
+		code int
+		end  func(j *command)
+	}{
+		"cancel": {130, func(j *command) { j.signal(syscall.SIGINT) }},
+		"kill":   {-1, func(j *command) { j.signal(syscall.SIGKILL) }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			api := cutAPI(t, 1)
+			s := newRealSite(t, cutFlow, api)
+			j := s.cutInMiddle(s.runArgs()...)
+			cut.end(j)
+			if o := j.wait(); o.code != cut.code {
+				t.Fatalf("got %v, want exit code %d", o, cut.code)
+			}
+			s.wantGoneOn(api, s.resume(0), 3)
+			s.wantCutBooked(1)
+		})
+	}
+}
+
+// TestAnswersOutOfTimeAreBooked: those that are cut off by a limit of time. How long
+// the CLI needs to begin depends on the machine: the limit grows until it has.
+func TestAnswersOutOfTimeAreBooked(t *testing.T) {
+	t.Parallel()
+	for name, cut := range map[string]struct {
+		code  int
+		args  []string
+		again string // in the resume
+	}{
+		"deadline": {10, []string{"--grace", "100ms", "--deadline"}, "--deadline=0"},
+		"timeout":  {1, []string{"--max-retries", "0", "--timeout"}, "--timeout=0"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			for limit := 5 * time.Second; ; limit *= 2 {
+				api := cutAPI(t, 1)
+				s := newRealSite(t, cutFlow, api)
+				s.run(cut.code, append(cut.args, limit.String())...)
+				if len(api.Requests()) < 2 && limit < patience {
+					continue
+				}
+				s.wantGoneOn(api, s.resume(0, cut.again), 3)
+				s.wantCutBooked(1)
+				return
+			}
+		})
+	}
+}
+
+// TestBudgetCountsWhatWasCutOff: two answers that are cut off by a cancel and a kill
+// pass a budget that no answer passed; a larger one goes on, with one request.
+func TestBudgetCountsWhatWasCutOff(t *testing.T) {
+	t.Parallel()
+	api := cutAPI(t, 2)
+	s := newRealSite(t, cutFlow, api)
+	j := s.cutInMiddle(s.runArgs("--budget", "0.7", "--model", "sonnet")...)
+	j.signal(syscall.SIGINT)
+	if o := j.wait(); o.code != 130 {
+		t.Fatalf("cancelled: got %v", o)
+	}
+	j = s.cutInMiddle("resume", runID)
+	j.signal(syscall.SIGKILL)
+	j.wait()
+	o := s.resume(3)
+	run := s.saved()
+	if run.Progress.Status != state.OverBudget || len(api.Requests()) != 3 || !strings.Contains(o.stderr, "~"+run.Progress.TotalUSD.Dollars()) {
+		t.Errorf("resumed: got status %s, %d requests, %v\nwant over_budget without any further request, and ~%s",
+			run.Progress.Status, len(api.Requests()), o, run.Progress.TotalUSD.Dollars())
+	}
+	s.wantCutBooked(2)
+	s.wantGoneOn(api, s.resume(0, "--budget", "20"), 4)
+}

@@ -1,0 +1,241 @@
+// Package outlook decides what can be done with a run that a job has worked on. It
+// is decided once, and log, annotations, page, comment, outputs and errors say it
+// in the same words.
+package outlook
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/raymond-action/raymond-action/state"
+)
+
+// Kept says where a later job finds a run.
+type Kept int
+
+// Where a run is kept.
+const (
+	Nowhere Kept = iota
+	Stored       // in an artifact
+	Later        // in an artifact, which the post part of the step stores when the job ends
+	Locally      // in a folder of the machine
+)
+
+// What a checkpoint may lack that the run had.
+const (
+	Transcripts = "transcripts"
+	Workspace   = "workspace"
+)
+
+// Why it lacks it.
+const (
+	NoKey    = "key"  // anybody may read the artifacts, and there is no state-key
+	TooLarge = "size" // the work in the workspace is over its limit
+	Unpacked = "disk" // it could not be packed
+	FromFork = "fork" // the event is a fork's
+)
+
+// Lack is something that a checkpoint lacks.
+type Lack struct{ What, Why string }
+
+// Facts are what decides.
+type Facts struct {
+	Status     state.Status // Running: as long as the run goes on, or when it was cut off
+	WorkflowID string
+	Key        string
+	Number     int    // of the issue or pull request of the event; 0 for none
+	Kind       string // "issue" or "pull request", with a number
+	Until      time.Time
+
+	Spent                     state.Spent // so far
+	Budget                    state.USD   // 0 for none
+	Iterations, MaxIterations int
+
+	Kept     Kept
+	ByPost   string // the artifact that the post part has stored it as; "" when it has not
+	StateDir string // of a run that is kept locally
+	Unkept   string // why a run is kept nowhere, and what would have kept it
+	Lacks    []Lack // what the last checkpoint lacks
+	Without  bool   // resume-without-transcript: true
+	Never    bool   // resume: never
+	Blind    bool   // later workflow runs can't look for the run: no actions: read
+	GoesOn   string // the job of this workflow run that goes on with it; "" for none
+	Cause    string // what has to be put right first, when that is known; without a full stop
+}
+
+// Outlook is what can be done with a run.
+type Outlook struct {
+	// Resumable says that somebody can go on with the run, later or elsewhere.
+	Resumable bool
+	// Text says in whole sentences how, or why not and what would have made it so.
+	// Pairs of backticks in it make code. It is "" for a run that is completed.
+	Text string
+}
+
+// Plain is the text where there is no code.
+func (o Outlook) Plain() string { return strings.ReplaceAll(o.Text, "`", "") }
+
+// Of decides.
+func Of(f Facts) Outlook {
+	if f.Status == state.Completed {
+		return Outlook{}
+	}
+	if why := f.unkept(); why != "" {
+		return Outlook{Text: f.cause() + why}
+	}
+	how := f.again()
+	switch f.Status {
+	case state.Failed:
+		how = f.failed()
+	case state.OverBudget:
+		how = fmt.Sprintf("Raise `budget` above `%s`, then %s", f.least(), f.raised())
+	case state.OverIterations:
+		how = fmt.Sprintf("Raise `max-iterations` above `%d`, then %s", max(f.Iterations, f.MaxIterations), f.raised())
+	case state.Running:
+		how = "If the job has ended, it was cut off. " + how
+	}
+	text := f.cause() + how
+	switch {
+	case f.Kept == Later:
+		text += " It is stored by the post part when this job ends."
+	case f.ByPost != "":
+		text += " It is stored as `" + f.ByPost + "` by the post part."
+	}
+	return Outlook{Resumable: true, Text: text}
+}
+
+// least is the amount that a budget must be above, so that it is not passed already.
+func (f *Facts) least() string {
+	if f.Budget >= f.Spent.USD {
+		return "$" + f.Budget.String()
+	}
+	return f.Spent.Exactly()
+}
+
+func (f *Facts) cause() string {
+	if f.Cause == "" {
+		return ""
+	}
+	return strings.ToUpper(f.Cause[:1]) + f.Cause[1:] + ". "
+}
+
+// again is for a run that a later one with the same key takes up by itself.
+func (f *Facts) again() string {
+	switch {
+	case f.Kept == Locally:
+		return "The next run on this machine with " + f.place() + " takes it up" + f.after() + "."
+	case f.Never:
+		return "A run with " + f.named() + " and `resume: auto` takes it up" + f.after() + "; with `resume: never`, as here, each begins anew."
+	case f.Blind:
+		return f.successor() + "A later job of this workflow run with " + f.named() + " takes it up" + f.after() +
+			", or the re-run button. Later workflow runs can't find it without `permissions: actions: read`."
+	}
+	return f.successor() + "The next run with " + f.named() + " takes it up" + f.after() + ", or the re-run button."
+}
+
+// successor names the job that goes on with the run.
+func (f *Facts) successor() string {
+	if f.GoesOn == "" {
+		return ""
+	}
+	return "The job `" + f.GoesOn + "` of this workflow run goes on with it. Should it not: "
+}
+
+func (f *Facts) failed() string {
+	how := "Fix the cause, then press the re-run button"
+	id := "`resume: " + f.WorkflowID + "`"
+	switch {
+	case f.Kept == Locally && f.Number != 0:
+		return "Fix the cause, then run the step again on this machine, on this " + f.Kind + ", with " + f.place() + "."
+	case f.Kept == Locally:
+		return "Fix the cause, then run the step again on this machine with " + f.place() + " and " + id + "."
+	case f.Never:
+		return "Fix the cause, then run the workflow with " + f.named() + " and " + id + "; with `resume: never`, as here, each run begins anew."
+	case f.Blind:
+		return how + ". Later workflow runs can't find the run without `permissions: actions: read`."
+	case f.Number != 0:
+		return how + ", or have the next event on this " + f.Kind + " try it again."
+	}
+	return how + ", or run the workflow with " + id + "."
+}
+
+// raised is how a run goes on whose limit was raised.
+func (f *Facts) raised() string {
+	switch {
+	case f.Kept == Locally:
+		return "run the step again on this machine with " + f.place() + "."
+	case f.Never:
+		return "run the workflow again with " + f.named() + " and `resume: auto`. The re-run button can't: it keeps the old limit."
+	case f.Blind:
+		return "run the workflow again with " + f.named() + " and `permissions: actions: read`. The re-run button can't: it keeps the old limit."
+	}
+	return "run the workflow again with " + f.named() + ". The re-run button can't: it keeps the old limit."
+}
+
+func (f *Facts) named() string { return "`key: " + f.Key + "`" }
+
+func (f *Facts) place() string { return "`state-dir: " + f.StateDir + "` and " + f.named() }
+
+// after says from when on it makes sense to go on.
+func (f *Facts) after() string {
+	if f.Status != state.Suspended || f.Until.IsZero() {
+		return ""
+	}
+	return " from " + f.Until.UTC().Format("2006-01-02 15:04 UTC") + " on"
+}
+
+// unkept says why nobody can go on with the run; "" when somebody can.
+func (f *Facts) unkept() string {
+	if f.Kept == Nowhere {
+		return "Nobody can go on with this run: " + f.Unkept + "."
+	}
+	lacks := slices.Clone(f.Lacks)
+	if i := slices.IndexFunc(lacks, func(l Lack) bool { return l.Why == FromFork }); i >= 0 {
+		return "Nobody can go on with this run: it was started by the event of a fork, whose runs are never taken up. " +
+			"A run of an event of this repository itself, such as a comment on the pull request, can be taken up."
+	}
+	if len(lacks) == 0 {
+		return ""
+	}
+	if f.Without {
+		if !slices.Contains(lacks, Lack{Workspace, NoKey}) {
+			return ""
+		}
+		return "Nobody can go on with this run as it was: " + whatIsLacking(lacks) + " Another run with `resume-without-transcript: true` finds the checkout as it is."
+	}
+	return "As it is, nobody can go on with this run: " + whatIsLacking(lacks) +
+		" With `resume-without-transcript: true` a later run goes on as well as it can without."
+}
+
+// whatIsLacking says what was not stored, why, and what would have stored it.
+func whatIsLacking(lacks []Lack) string {
+	causes := map[string]string{
+		NoKey:    "anybody may read the artifacts of a public repository. With a `state-key` (`raymond keygen` makes one) they are stored, encrypted",
+		TooLarge: "it is over 256 MiB. Have git ignore what is large, or set `workspace: none` where no work has to be kept",
+		Unpacked: "packing failed. Free some space on the disk of the machine",
+	}
+	var parts []string
+	for _, why := range []string{NoKey, TooLarge, Unpacked} {
+		var what []string
+		for _, l := range lacks {
+			if l.Why == why && !slices.Contains(what, l.What) {
+				what = append(what, l.What)
+			}
+		}
+		slices.Sort(what)
+		if len(what) > 0 {
+			parts = append(parts, "its "+strings.Join(what, " and ")+" could not be stored, because "+causes[why]+".")
+		}
+	}
+	if len(parts) == 0 {
+		return "something of it could not be stored."
+	}
+	for i := 1; i < len(parts); i++ {
+		parts[i] = upper(parts[i])
+	}
+	return strings.Join(parts, " ")
+}
+
+func upper(text string) string { return strings.ToUpper(text[:1]) + text[1:] }

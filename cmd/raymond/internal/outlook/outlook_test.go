@@ -1,0 +1,192 @@
+package outlook_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/outlook"
+	"github.com/raymond-action/raymond-action/runner/report"
+	"github.com/raymond-action/raymond-action/state"
+)
+
+// each calls f with every combination of facts.
+func each(f func(outlook.Facts)) {
+	all := []outlook.Facts{{WorkflowID: "k-1a2b3c4d", Key: "k", StateDir: "runs", Unkept: "the reason", Spent: state.Spent{USD: state.Dollar}, Iterations: 7}}
+	vary := func(variants ...func(*outlook.Facts)) {
+		var more []outlook.Facts
+		for _, facts := range all {
+			for _, v := range variants {
+				next := facts
+				if v != nil {
+					v(&next)
+				}
+				more = append(more, next)
+			}
+		}
+		all = more
+	}
+	var statuses, kept, lacks []func(*outlook.Facts)
+	for _, s := range []state.Status{state.Running, state.Completed, state.Failed, state.OverBudget, state.OverIterations, state.Suspended, state.Cancelled} {
+		statuses = append(statuses, func(f *outlook.Facts) { f.Status = s })
+	}
+	for _, k := range []outlook.Kept{outlook.Nowhere, outlook.Stored, outlook.Later, outlook.Locally} {
+		kept = append(kept, func(f *outlook.Facts) { f.Kept = k })
+	}
+	for _, why := range []string{"", outlook.NoKey, outlook.TooLarge, outlook.Unpacked, outlook.FromFork} {
+		lacks = append(lacks, func(f *outlook.Facts) {
+			if why != "" {
+				f.Lacks = []outlook.Lack{{What: outlook.Workspace, Why: why}, {What: outlook.Transcripts, Why: why}}
+			}
+		})
+	}
+	vary(statuses...)
+	vary(kept...)
+	vary(lacks...)
+	vary(nil, func(f *outlook.Facts) { f.Number, f.Kind = 7, "issue" })
+	vary(nil, func(f *outlook.Facts) { f.Without = true })
+	vary(nil, func(f *outlook.Facts) { f.Never = true })
+	vary(nil, func(f *outlook.Facts) { f.Blind = true })
+	vary(nil, func(f *outlook.Facts) { f.GoesOn = "go-on" })
+	vary(nil, func(f *outlook.Facts) { f.Cause = "the agents had no key" })
+	vary(nil, func(f *outlook.Facts) { f.Until = time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC) })
+	for _, facts := range all {
+		f(facts)
+	}
+}
+
+// TestWhatIsSaidIsTrue: for every combination of facts, what is promised is what
+// the next run finds, and what is not is explained.
+func TestWhatIsSaidIsTrue(t *testing.T) {
+	each(func(f outlook.Facts) {
+		o := outlook.Of(f)
+		says := func(part string) bool { return strings.Contains(o.Text, part) }
+		isOver := f.Status == state.Completed
+		isFork := len(f.Lacks) > 0 && f.Lacks[0].Why == outlook.FromFork
+		resumable := !isOver && f.Kept != outlook.Nowhere && !isFork && (len(f.Lacks) == 0 || f.Without && f.Lacks[0].Why != outlook.NoKey)
+		atRest := f.Status == state.Suspended || f.Status == state.Cancelled
+		isArtifact := f.Kept == outlook.Stored || f.Kept == outlook.Later
+		isLimit := f.Status == state.OverBudget || f.Status == state.OverIterations
+		promises := map[string]bool{
+			"takes it up":                  resumable && (atRest || f.Status == state.Running),
+			"Fix the cause":                resumable && f.Status == state.Failed,
+			"re-run button":                resumable && isArtifact && (isLimit || !f.Never),
+			"The re-run button can't":      resumable && isArtifact && isLimit,
+			"`resume: k-1a2b3c4d`":         resumable && f.Status == state.Failed && (f.Number == 0 && !f.Blind || f.Number == 0 && f.Kept == outlook.Locally || f.Never && isArtifact),
+			"next event on this issue":     resumable && f.Status == state.Failed && isArtifact && f.Number != 0 && !f.Never && !f.Blind,
+			"`budget` above `$1`":          resumable && f.Status == state.OverBudget,
+			"`max-iterations` above `7`":   resumable && f.Status == state.OverIterations,
+			"The job `go-on`":              resumable && isArtifact && (atRest || f.Status == state.Running) && f.GoesOn != "" && !f.Never,
+			"`state-dir: runs`":            resumable && f.Kept == outlook.Locally,
+			"actions: read":                resumable && isArtifact && f.Blind && !f.Never,
+			"by the post part":             resumable && f.Kept == outlook.Later,
+			"obody can go on":              !resumable && !isOver,
+			"the reason":                   !isOver && f.Kept == outlook.Nowhere,
+			"of a fork":                    !isOver && isFork && f.Kept != outlook.Nowhere,
+			"`state-key`":                  !resumable && !isOver && f.Kept != outlook.Nowhere && !isFork && f.Lacks[0].Why == outlook.NoKey,
+			"over 256 MiB":                 !resumable && !isOver && f.Kept != outlook.Nowhere && !isFork && f.Lacks[0].Why == outlook.TooLarge,
+			"the disk":                     !resumable && !isOver && f.Kept != outlook.Nowhere && !isFork && f.Lacks[0].Why == outlook.Unpacked,
+			"from 2026-03-01 09:00 UTC on": resumable && f.Status == state.Suspended && !f.Until.IsZero(),
+			"The agents had no key":        !isOver && f.Cause != "",
+			"If the job has ended":         resumable && f.Status == state.Running,
+		}
+		for part, want := range promises {
+			if says(part) != want {
+				t.Fatalf("%+v\nsays %q: got %v, want %v, in\n%s", f, part, says(part), want, o.Text)
+			}
+		}
+		if o.Resumable != resumable {
+			t.Fatalf("%+v\ngot resumable %v, want %v", f, o.Resumable, resumable)
+		}
+		if strings.Contains(o.Text, "not stored") || isOver != (o.Text == "") || strings.Count(o.Text, "`")%2 != 0 || !isOver && !strings.HasSuffix(o.Text, ".") {
+			t.Fatalf("%+v\ngot the text %q", f, o.Text)
+		}
+	})
+}
+
+// TestAllTextsAgree: log, annotation, page and comment say what the value says, in
+// its words and once.
+func TestAllTextsAgree(t *testing.T) {
+	seen := map[string]bool{}
+	each(func(f outlook.Facts) {
+		o := outlook.Of(f)
+		if f.Status == state.Running || seen[string(f.Status)+o.Text] {
+			return
+		}
+		seen[string(f.Status)+o.Text] = true
+		texts := told(t, f, o)
+		for medium, text := range texts {
+			if o.Text == "" {
+				if strings.Contains(text, "ext:") || strings.Contains(text, "resume") {
+					t.Errorf("%+v: %s: got %q, want nothing about what is next", f, medium, text)
+				}
+				continue
+			}
+			if got := strings.Count(unmarked(text), unmarked(o.Text)); got != 1 {
+				t.Fatalf("%+v: %s has it %d times:\n%s\nwant it once:\n%s", f, medium, got, text, o.Text)
+			}
+		}
+	})
+	if len(seen) < 100 {
+		t.Errorf("got %d different texts, want more than 100", len(seen))
+	}
+}
+
+// unmarked is a text without what is Markdown, and without line breaks.
+func unmarked(text string) string {
+	text = strings.NewReplacer("<code>", "", "</code>", "", "`", "", `\`, "").Replace(text)
+	return strings.Join(strings.Fields(text), " ")
+}
+
+type jobLog struct{ lines, notes strings.Builder }
+
+func (l *jobLog) Print(line string)            { fmt.Fprintln(&l.lines, line) }
+func (l *jobLog) Paint(line string)            { l.Print(line) }
+func (l *jobLog) Say(line string)              { l.Print(line) }
+func (l *jobLog) Group(string)                 {}
+func (l *jobLog) EndGroup()                    {}
+func (l *jobLog) Annotate(a report.Annotation) { fmt.Fprintln(&l.notes, a.Title+"\n"+a.Text) }
+
+// told is what each medium says of a run that ends so.
+func told(t *testing.T, f outlook.Facts, o outlook.Outlook) map[string]string {
+	t.Helper()
+	var log jobLog
+	page := ""
+	summary := report.NewSummary(report.SummaryOptions{WorkflowID: f.WorkflowID, Write: func(text string) error { page = text; return nil }})
+	fan := report.NewFanout(func(name string, err error) { t.Errorf("%s: %v", name, err) })
+	fan.Add("log", report.NewJob(&log, report.JobOptions{WorkflowID: f.WorkflowID}))
+	fan.Add("annotations", report.NewAnnotations(&log, report.AnnotationOptions{}))
+	fan.Add("summary", summary)
+	for i, body := range []state.Body{&state.RunStarted{Entry: "START.md"}, &state.RunFinished{Status: f.Status, Reason: "why", CostUSD: f.Spent.USD}} {
+		fan.Report(state.Event{Seq: i + 1, Time: time.Date(2026, 3, 1, 8, 0, i, 0, time.UTC), Body: body})
+	}
+	fan.Next(o.Text)
+	fan.Close()
+	texts := map[string]string{"log": log.lines.String(), "annotations": log.notes.String(), "page": page, "comment": summary.Glance()}
+	for medium, text := range texts {
+		if text == "" || slices.Contains([]state.Status{state.Completed}, f.Status) && strings.Contains(text, "Next") {
+			t.Errorf("%s of a run that is %s: got %q", medium, f.Status, text)
+		}
+	}
+	return texts
+}
+
+// TestEstimatesAreMarked: a budget must be above what is only known about.
+func TestEstimatesAreMarked(t *testing.T) {
+	for _, c := range []struct {
+		spent  state.Spent
+		budget state.USD
+		want   string
+	}{
+		{state.Spent{USD: 2 * state.Dollar}, state.Dollar, "above `$2`"},
+		{state.Spent{USD: 2 * state.Dollar, Estimated: true}, state.Dollar, "above `~$2`"},
+		{state.Spent{USD: state.Dollar, Estimated: true}, 3 * state.Dollar, "above `$3`"},
+	} {
+		got := outlook.Of(outlook.Facts{Status: state.OverBudget, WorkflowID: "k", Key: "k", Kept: outlook.Stored, Spent: c.spent, Budget: c.budget}).Text
+		if !strings.Contains(got, c.want) {
+			t.Errorf("%+v: got %q, want %q", c, got, c.want)
+		}
+	}
+}

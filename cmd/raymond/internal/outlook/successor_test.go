@@ -1,0 +1,110 @@
+package outlook_test
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/outlook"
+	"github.com/raymond-action/raymond-action/state"
+)
+
+const threeJobs = `
+jobs:
+  one:
+    steps:
+      - uses: o/raymond-action@v1
+        with: {workflow: wf, key: "k-${{ github.ref }}"}
+  two:
+    needs: NEEDS
+    if: CONDITION
+    steps:
+      - run: true
+      - uses: o/raymond-action@v2
+        with: {workflow: wf, key: "KEY"}
+  between:
+    needs: one
+`
+
+// TestSuccessor: the job that goes on is one that comes after this one, starts
+// after such an end, and names the same key.
+func TestSuccessor(t *testing.T) {
+	example, err := os.ReadFile("../../../../examples/resume-across-jobs/workflow.yml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	green := outlook.Ending{Job: "begin", Step: "raymond", Key: "survey-main", Status: state.Suspended}
+	if got := outlook.Successor(example, green); got != "go-on" {
+		t.Errorf("the example: got %q, want go-on", got)
+	}
+	if got := outlook.Successor(example, outlook.Ending{Job: "go-on", Key: "survey-main", Status: state.Suspended}); got != "" {
+		t.Errorf("the example's second job: got %q, want none", got)
+	}
+	same := "k-${{github.ref}}"
+	for _, c := range []struct {
+		needs, condition, key string
+		status                state.Status
+		isRed                 bool
+		want                  string
+	}{
+		{"one", "", same, state.Suspended, false, "two"},
+		{"[between]", "x", same, state.Suspended, false, "two"},
+		{"[]", "", same, state.Suspended, false, ""},
+		{"two", "", same, state.Suspended, false, ""},
+		{"one", "", "other", state.Suspended, false, ""},
+		{"one", "", same, state.Suspended, true, ""},
+		{"one", "always()", same, state.Suspended, true, "two"},
+		{"one", "\"!cancelled()\"", same, state.Failed, true, "two"},
+		{"one", "", same, state.Cancelled, true, ""},
+		{"one", "\"!cancelled()\"", same, state.Cancelled, true, ""},
+		{"one", "always() && x", same, state.Cancelled, true, "two"},
+	} {
+		file := strings.NewReplacer("NEEDS", c.needs, "CONDITION", c.condition, "KEY", c.key).Replace(threeJobs)
+		if got := outlook.Successor([]byte(file), outlook.Ending{Job: "one", Key: "k-refs/heads/main", Status: c.status, IsRed: c.isRed}); got != c.want {
+			t.Errorf("%+v: got %q, want %q", c, got, c.want)
+		}
+	}
+	for _, file := range []string{"", "jobs: [", "jobs:\n  \"`x\":\n    needs: one\n"} {
+		if got := outlook.Successor([]byte(file), green); got != "" {
+			t.Errorf("%q: got %q, want none", file, got)
+		}
+	}
+}
+
+// TestSuccessorHasTheSameKey: not another of its job's, none that looks alike but
+// has another value there, and no default, which names the job.
+func TestSuccessorHasTheSameKey(t *testing.T) {
+	const file = `
+jobs:
+  one:
+    steps:
+      - {id: a, uses: o/a@v1, with: {key: "KEY"}}
+      - {id: b, uses: o/a@v1, with: {key: other}}
+      - {id: c, uses: o/a@v1}
+  two:
+    needs: one
+    steps:
+      - {uses: o/a@v1, with: {TWO}}
+`
+	for _, c := range []struct{ key, given, two, want string }{
+		{"k", "k", "key: k", "two"},
+		{"k", "k", "key: other", ""},                              // it goes on with the other step's run
+		{"${{ inputs.k }}", "k", "key: k", "two"},                 // it is the value
+		{"${{ inputs.k }}", "k", `key: "${{ inputs.k }}"`, "two"}, // it has the same value there
+		{"k-${{ github.job }}", "k-one", `key: "k-${{ github.job }}"`, ""},
+		{"${{ matrix.x }}", "k", `key: "${{ matrix.x }}"`, ""},
+		{"${{ env.K }}", "k", `key: "${{ env.K }}"`, ""},
+		{"k", "", "workflow: wf", ""},
+		{"k", "", "key: k", ""}, // a step without a key is no other's
+		{"k", "f-one.ref-main", "key: f-one.ref-main", ""},
+		{"k", "k", "key: k, mode: lint", ""},
+		{"k", "k", "key: k, resume: never", ""},
+		{"k", "k", "key: k, resume: require", "two"},
+	} {
+		text := strings.NewReplacer("KEY", c.key, "TWO", c.two).Replace(file)
+		e := outlook.Ending{Job: "one", Step: "a", Key: c.given, Status: state.Suspended}
+		if got := outlook.Successor([]byte(text), e); got != c.want {
+			t.Errorf("%+v: got %q, want %q", c, got, c.want)
+		}
+	}
+}

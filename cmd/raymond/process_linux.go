@@ -1,0 +1,36 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/raymond-action/raymond-action/runner/keep"
+)
+
+// thisProcess is what tells this process from all others that ever were.
+func thisProcess() keep.Process {
+	boot, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
+	if err != nil {
+		return keep.Process{}
+	}
+	names, err := os.Readlink("/proc/self/ns/pid")
+	if err != nil {
+		return keep.Process{}
+	}
+	return keep.Process{Machine: strings.TrimSpace(string(boot)) + " " + names, PID: os.Getpid(), Started: startOf(os.Getpid())}
+}
+
+// startOf is when a process was started; "" for one that has ended.
+func startOf(pid int) string {
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return ""
+	}
+	_, after, _ := strings.Cut(string(stat), ") ")
+	fields := strings.Fields(after)
+	if len(fields) < 20 || fields[0] == "Z" || fields[0] == "X" {
+		return ""
+	}
+	return fields[19]
+}
