@@ -12,8 +12,8 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/raymond-action/raymond-action/runner/installtest"
-	"github.com/raymond-action/raymond-action/runner/nodetest"
+	"github.com/raymond-action/raymond-action/internal/installtest"
+	"github.com/raymond-action/raymond-action/internal/nodetest"
 )
 
 //go:embed v2 v6

@@ -10,9 +10,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/raymond-action/raymond-action/artifacts/checkpoint"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/job"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/outlook"
-	"github.com/raymond-action/raymond-action/runner/checkpoint"
 	"github.com/raymond-action/raymond-action/runner/report"
 	"github.com/raymond-action/raymond-action/runner/shell"
 	"github.com/raymond-action/raymond-action/state"

@@ -11,15 +11,15 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/raymond-action/raymond-action/artifacts"
+	"github.com/raymond-action/raymond-action/artifacts/slots"
 	"github.com/raymond-action/raymond-action/runner"
-	"github.com/raymond-action/raymond-action/runner/keep"
 	"github.com/raymond-action/raymond-action/state"
 )
 
 // claim is this step's hold on a key. It is taken beside the run: scripts don't
 // wait for it, and the first prompt does for a time.
 type claim struct {
-	claimer *keep.Claimer
+	claimer *slots.Claimer
 	stop    chan string // ends the run
 	end     context.CancelFunc
 	ended   chan struct{}
@@ -28,8 +28,8 @@ type claim struct {
 
 	mu    sync.Mutex // guards what follows, and the claimer
 	stood bool
-	lost  func()         // is told of a conflict, once
-	taken *keep.Conflict // by somebody else; nil: not
+	lost  func()          // is told of a conflict, once
+	taken *slots.Conflict // by somebody else; nil: not
 }
 
 // claimWait is how long the first prompt waits for the claim.
@@ -45,13 +45,13 @@ const (
 const stoppedByClaim = "a conflict: another job drives a run with this key"
 
 // newClaimer says who claims a key.
-func (x *action) newClaimer(s services, key string) *keep.Claimer {
+func (x *action) newClaimer(s services, key string) *slots.Claimer {
 	origin := x.origin()
 	holder := s.runtime.Job()
 	if x.underAct() { // whose token names the workflow run twice
 		holder = "act " + x.app.Getenv("GITHUB_JOB") + " " + x.in.Matrix
 	}
-	mine := keep.Claim{
+	mine := slots.Claim{
 		ID: x.note.Claim, Key: key, Holder: holder, RunID: origin.RunID, Attempt: origin.RunAttempt, Job: origin.Job, Step: x.partName(),
 		Runner: x.app.Getenv("RUNNER_NAME"), RunURL: x.runURL(), Created: time.Now().UTC(), Process: thisProcess(),
 	}
@@ -60,16 +60,16 @@ func (x *action) newClaimer(s services, key string) *keep.Claimer {
 	}
 	query := x.query()
 	query.Key = key
-	finder := &keep.Finder{}
+	finder := &slots.Finder{}
 	if s.archive != nil {
 		finder.Archive = s.archive
 	}
-	return &keep.Claimer{
+	return &slots.Claimer{
 		Service: s.runtime, Mine: mine, Temp: x.own, Retention: time.Duration(x.in.RetentionDays) * 24 * time.Hour,
 		Replaces:  query.SameIDs,
-		Elsewhere: func(ctx context.Context) ([]keep.Claim, error) { return finder.Claims(ctx, query) },
+		Elsewhere: func(ctx context.Context) ([]slots.Claim, error) { return finder.Claims(ctx, query) },
 		Ended:     finder.Ended,
-		Alive: func(p keep.Process) (alive, known bool) {
+		Alive: func(p slots.Process) (alive, known bool) {
 			if here := thisProcess(); here.Machine == "" || p.Machine != here.Machine {
 				return false, false
 			}
@@ -168,7 +168,7 @@ func (c *claim) take(ctx context.Context, warn func(string)) {
 		err := c.claimer.Take(ctx)
 		c.stood = err == nil
 		c.mu.Unlock()
-		var conflict *keep.Conflict
+		var conflict *slots.Conflict
 		switch {
 		case err == nil:
 			close(c.decided)
@@ -190,7 +190,7 @@ func (c *claim) take(ctx context.Context, warn func(string)) {
 }
 
 // lose ends the run: the key is another's.
-func (c *claim) lose(conflict *keep.Conflict) {
+func (c *claim) lose(conflict *slots.Conflict) {
 	c.mu.Lock()
 	first, lost := c.taken == nil, c.lost
 	c.taken = conflict
@@ -208,7 +208,7 @@ func (c *claim) lose(conflict *keep.Conflict) {
 }
 
 // conflict is who has the key instead; nil when nobody has.
-func (c *claim) conflict() *keep.Conflict {
+func (c *claim) conflict() *slots.Conflict {
 	if c == nil {
 		return nil
 	}
@@ -232,7 +232,7 @@ func (c *claim) check(ctx context.Context) error {
 		err = c.claimer.Check(ctx)
 	}
 	c.mu.Unlock()
-	var conflict *keep.Conflict
+	var conflict *slots.Conflict
 	if errors.As(err, &conflict) {
 		c.lose(conflict)
 		return err

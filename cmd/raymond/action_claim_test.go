@@ -13,7 +13,7 @@ import (
 
 	"github.com/raymond-action/raymond-action/artifacts"
 	"github.com/raymond-action/raymond-action/artifacts/artifactstest"
-	"github.com/raymond-action/raymond-action/runner/keep"
+	"github.com/raymond-action/raymond-action/artifacts/slots"
 )
 
 // spending is a workflow that begins with a prompt, whose agent says that it was
@@ -183,7 +183,7 @@ func TestAClaimOfWhoIsGoneIsReplaced(t *testing.T) {
 func TestWhatIsNoClaimIsLeftAlone(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, spending)
-	s.forge.Put(artifactstest.Stored{Run: 1, Name: keep.ClaimName(sharedKey), Content: []byte("x")})
+	s.forge.Put(artifactstest.Stored{Run: 1, Name: slots.ClaimName(sharedKey), Content: []byte("x")})
 	s.rival(1, "one").do(exitCodes[classConflict]).wantSays(t, "error", "no claim of this action")
 	s.wantAsked(0)
 	if got := s.claims(); len(got) != 1 {
@@ -243,7 +243,7 @@ func TestWhetherAHoldersJobIsOverIsAskedOfTheAPI(t *testing.T) {
 		s.letGo()
 		s.forge.Jobs = c.jobs
 		j := s.rival(1, "one").with("resume", "never")
-		s.forge.Put(artifactstest.Stored{Run: 1, Name: keep.ClaimName(sharedKey), Content: anotherClaim(t, s.rival(1, "two"))})
+		s.forge.Put(artifactstest.Stored{Run: 1, Name: slots.ClaimName(sharedKey), Content: anotherClaim(t, s.rival(1, "two"))})
 		e := j.end(j.start())
 		if e.code != c.want {
 			t.Errorf("%s: got %v, want exit code %d", name, e, c.want)

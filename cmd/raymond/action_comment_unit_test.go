@@ -10,7 +10,7 @@ import (
 
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/job"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sticky"
-	"github.com/raymond-action/raymond-action/runner/mask"
+	"github.com/raymond-action/raymond-action/internal/untrusted/secrets"
 	"github.com/raymond-action/raymond-action/runner/report"
 	"github.com/raymond-action/raymond-action/state"
 )
@@ -89,7 +89,7 @@ func TestAFaultIsMaskedBeforeItIsCut(t *testing.T) {
 	for n := range 250 {
 		synctest.Test(t, func(t *testing.T) {
 			api, x := &oneComment{}, &action{}
-			x.mask, _ = mask.New(map[string]string{"KEY": secret})
+			x.mask, _ = secrets.New(map[string]string{"KEY": secret})
 			x.summary = report.NewSummary(report.SummaryOptions{Write: func(string) error { return nil }})
 			text := func() string { return x.mask.Text(x.summary.Glance()) }
 			x.comment = &comment{poster: sticky.Start(sticky.Options{API: api, Marker: ""}), text: text}

@@ -12,8 +12,8 @@ import (
 	"testing"
 
 	"github.com/raymond-action/raymond-action/artifacts/artifactstest"
+	"github.com/raymond-action/raymond-action/artifacts/checkpoint"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/acttest"
-	"github.com/raymond-action/raymond-action/runner/checkpoint"
 )
 
 // threeScripts is a workflow of scripts, on a tree that stays clean.

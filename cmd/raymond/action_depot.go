@@ -9,17 +9,17 @@ import (
 	"sync"
 	"time"
 
+	"github.com/raymond-action/raymond-action/artifacts/checkpoint"
+	"github.com/raymond-action/raymond-action/artifacts/slots"
+	"github.com/raymond-action/raymond-action/artifacts/workspace"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/job"
-	"github.com/raymond-action/raymond-action/runner/checkpoint"
-	"github.com/raymond-action/raymond-action/runner/keep"
-	"github.com/raymond-action/raymond-action/runner/workspace"
 	"github.com/raymond-action/raymond-action/state"
 )
 
 // lookup is where a run was looked for, and what came of it.
 type lookup struct {
 	services
-	found *keep.Found
+	found *slots.Found
 	taken bool // the run that was found is gone on with
 }
 
@@ -129,7 +129,7 @@ func (x *action) newDepot(s services, id string, c chain) *depot {
 	d := &depot{
 		service: s.runtime, query: x.query(), keys: x.keys, mask: x.mask, isOpen: sync.OnceValue(x.isOpen), dir: filepath.Join(x.dir, id), temp: x.dir, origin: x.origin(),
 		base: x.base, chain: c, warn: x.warn,
-		slots: keep.NewSlots(keep.SlotsOptions{
+		slots: slots.NewSlots(slots.SlotsOptions{
 			Service: s.runtime, Key: x.key, Retention: time.Duration(x.in.RetentionDays) * 24 * time.Hour,
 			Stored: c.Stored, Ours: x.after,
 		}),

@@ -10,9 +10,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/raymond-action/raymond-action/runner/checkpoint"
-	"github.com/raymond-action/raymond-action/runner/mask"
-	"github.com/raymond-action/raymond-action/runner/workspace"
+	"github.com/raymond-action/raymond-action/artifacts/checkpoint"
+	"github.com/raymond-action/raymond-action/artifacts/workspace"
+	"github.com/raymond-action/raymond-action/internal/untrusted/secrets"
 	"github.com/raymond-action/raymond-action/state"
 )
 
@@ -68,7 +68,7 @@ func TestWhatCanNotBePackedIsLeftOut(t *testing.T) {
 func leanDepot(t *testing.T, git *workspace.Git) (*depot, *image, *[]string) {
 	t.Helper()
 	dir := t.TempDir()
-	hides, _ := mask.New(nil)
+	hides, _ := secrets.New(nil)
 	var told []string
 	d := &depot{
 		dir: dir, temp: dir, mask: hides, git: git, isOpen: func() bool { return false }, warn: func(text string) { told = append(told, text) },

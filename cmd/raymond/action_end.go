@@ -9,8 +9,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/raymond-action/raymond-action/artifacts/slots"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/job"
-	"github.com/raymond-action/raymond-action/runner/keep"
 	"github.com/raymond-action/raymond-action/runner/report"
 	"github.com/raymond-action/raymond-action/state"
 )
@@ -241,18 +241,18 @@ const beginAnew = "run the job again later; resume: never begins a new run witho
 
 // judgeStore gives the errors of storing and finding checkpoints their class.
 func judgeStore(err error) *fault {
-	var conflict *keep.Conflict
-	var unavailable *keep.Unavailable
-	var access *keep.NoAccess
-	var gone *keep.Gone
+	var conflict *slots.Conflict
+	var unavailable *slots.Unavailable
+	var access *slots.NoAccess
+	var gone *slots.Gone
 	switch {
 	case errors.As(err, &conflict):
 		return &fault{class: classConflict, what: err.Error(), hint: "give each use a key of its own, and the workflow a concurrency group"}
-	case errors.Is(err, keep.ErrFull):
+	case errors.Is(err, slots.ErrFull):
 		return &fault{class: classStore, where: "checkpoints", what: err.Error()}
 	case errors.As(err, &unavailable):
 		return &fault{class: classStore, where: "checkpoints", what: err.Error(), hint: beginAnew}
-	case errors.As(err, &gone), errors.Is(err, keep.ErrBuried):
+	case errors.As(err, &gone), errors.Is(err, slots.ErrBuried):
 		return &fault{class: classUsage, where: "input resume", what: err.Error(), hint: "resume: auto or never begins anew; retention-days says how long runs are kept"}
 	case errors.As(err, &access) && access.Act:
 		return &fault{class: classStore, where: "checkpoints", what: err.Error(), hint: beginAnew}

@@ -13,16 +13,16 @@ import (
 	"time"
 
 	"github.com/raymond-action/raymond-action/artifacts"
+	"github.com/raymond-action/raymond-action/artifacts/checkpoint"
+	"github.com/raymond-action/raymond-action/artifacts/slots"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/job"
-	"github.com/raymond-action/raymond-action/runner/checkpoint"
-	"github.com/raymond-action/raymond-action/runner/keep"
 	"github.com/raymond-action/raymond-action/state"
 )
 
 // taken is a run that is gone on with.
 type taken struct {
 	run   *state.Run
-	found *keep.Found // nil: it is in the step's own folder
+	found *slots.Found // nil: it is in the step's own folder
 	// oldStates: with the states that it began with, which are not those of now.
 	oldStates bool
 	isOver    bool   // it is completed, and only put back
@@ -58,8 +58,8 @@ func (x *action) openServices() (services, error) {
 
 // find looks for a run to take up; what it returns has no manifest when there is
 // none.
-func (x *action) find(ctx context.Context, s services) (*keep.Found, error) {
-	f := &keep.Finder{}
+func (x *action) find(ctx context.Context, s services) (*slots.Found, error) {
+	f := &slots.Finder{}
 	if s.runtime != nil {
 		f.Service = s.runtime
 	}
@@ -67,7 +67,7 @@ func (x *action) find(ctx context.Context, s services) (*keep.Found, error) {
 		f.Archive = s.archive
 	}
 	if x.in.Resume == job.ResumeNever {
-		return &keep.Found{}, nil
+		return &slots.Found{}, nil
 	}
 	found, err := f.Find(ctx, x.query())
 	if err != nil {
@@ -84,8 +84,8 @@ func (x *action) find(ctx context.Context, s services) (*keep.Found, error) {
 }
 
 // query says what checkpoints are looked for.
-func (x *action) query() keep.Query {
-	return keep.Query{
+func (x *action) query() slots.Query {
+	return slots.Query{
 		Mode: x.in.Resume, Key: x.key, RepositoryID: x.event.RepositoryID, Repository: x.event.Repository,
 		Workflow: x.workflowFile(), ResumeFrom: x.in.ResumeFrom, Branch: x.event.Branch, DefaultBranch: x.event.DefaultBranch,
 		RunID: x.origin().RunID, Attempt: x.event.Attempt, Job: x.app.Getenv("GITHUB_JOB"), Runner: x.app.Getenv("RUNNER_NAME"),
@@ -106,7 +106,7 @@ func (x *action) byAct() bool { return x.app.Getenv("ACT") == "true" }
 
 // takeUp returns the run to go on with, nil for a new one. Whether a run is taken
 // up is decided by what its checkpoint says; nothing is put back before that.
-func (x *action) takeUp(found *keep.Found) (*taken, error) {
+func (x *action) takeUp(found *slots.Found) (*taken, error) {
 	if x.in.Resume == job.ResumeNever {
 		return nil, nil
 	}
@@ -121,12 +121,12 @@ func (x *action) takeUp(found *keep.Found) (*taken, error) {
 		}
 		x.measure(&facts, t.run)
 	}
-	return x.judged(t, keep.Judge(found.Manifest, facts))
+	return x.judged(t, slots.Judge(found.Manifest, facts))
 }
 
 // facts is what the job itself has to do with whether a run is taken up.
-func (x *action) facts() keep.Facts {
-	return keep.Facts{
+func (x *action) facts() slots.Facts {
+	return slots.Facts{
 		Mode: x.in.Resume, Attempt: x.event.Attempt, Number: x.event.Number, Now: time.Now(),
 		ChangedWorkflow: x.in.ChangedWorkflow, ResumeWithoutTranscript: x.in.ResumeWithoutTranscript,
 	}
@@ -141,21 +141,21 @@ func (x *action) addressOf(run int64) string {
 }
 
 // judged does what the verdict on a run that was found says.
-func (x *action) judged(t *taken, v keep.Verdict) (*taken, error) {
+func (x *action) judged(t *taken, v slots.Verdict) (*taken, error) {
 	switch v.Action {
-	case keep.Refuse:
+	case slots.Refuse:
 		return nil, &fault{class: class(v.Class), where: "input resume", what: v.Why, hint: v.Hint}
-	case keep.NewRun:
+	case slots.NewRun:
 		x.tellNew(t, v)
 		return nil, nil
 	}
-	t.oldStates, t.isOver = v.OldStates, v.Action == keep.PutBack
+	t.oldStates, t.isOver = v.OldStates, v.Action == slots.PutBack
 	t.why = v.Why
 	return t, nil
 }
 
 // tellNew says why a new run begins though there was one before.
-func (x *action) tellNew(t *taken, v keep.Verdict) {
+func (x *action) tellNew(t *taken, v slots.Verdict) {
 	if v.Why == "" {
 		return
 	}
@@ -175,7 +175,7 @@ func (x *action) say(text string) {
 }
 
 // readState reads the run of a checkpoint, which is verified by now.
-func readState(found *keep.Found) (*state.Run, error) {
+func readState(found *slots.Found) (*state.Run, error) {
 	path := filepath.Join(found.Dir, "state.json")
 	data, err := os.ReadFile(path)
 	if err != nil {
@@ -208,7 +208,7 @@ func changedFiles(run *state.Run, s *scope) []string {
 
 // measure adds what the run itself has to do with whether it is gone on with: its
 // limits, as the inputs change them, and the files that it began with.
-func (x *action) measure(f *keep.Facts, run *state.Run) {
+func (x *action) measure(f *slots.Facts, run *state.Run) {
 	options := run.Options
 	for _, change := range x.o.over {
 		change(&options)

@@ -12,13 +12,13 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/raymond-action/raymond-action/artifacts/workspace"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/job"
 	"github.com/raymond-action/raymond-action/protocol"
 	"github.com/raymond-action/raymond-action/runner/claude"
 	"github.com/raymond-action/raymond-action/runner/claude/keyproxy"
 	"github.com/raymond-action/raymond-action/runner/report"
 	"github.com/raymond-action/raymond-action/runner/shell"
-	"github.com/raymond-action/raymond-action/runner/workspace"
 )
 
 // findSource finds the workflow among those of the action, in the workspace, or

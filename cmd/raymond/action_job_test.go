@@ -21,7 +21,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/raymond-action/raymond-action/artifacts/artifactstest"
-	"github.com/raymond-action/raymond-action/runner/checkpoint"
+	"github.com/raymond-action/raymond-action/artifacts/checkpoint"
 )
 
 // forge is the stand-in for everything that a job asks: the results service, the

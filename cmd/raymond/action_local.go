@@ -6,9 +6,9 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/raymond-action/raymond-action/artifacts/checkpoint"
+	"github.com/raymond-action/raymond-action/artifacts/slots"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/job"
-	"github.com/raymond-action/raymond-action/runner/checkpoint"
-	"github.com/raymond-action/raymond-action/runner/keep"
 	"github.com/raymond-action/raymond-action/state"
 )
 
@@ -119,5 +119,5 @@ func (x *action) takeLocal(run *state.Run) (*taken, error) {
 		}
 		x.measure(&facts, run)
 	}
-	return x.judged(&taken{run: run}, keep.Judge(m, facts))
+	return x.judged(&taken{run: run}, slots.Judge(m, facts))
 }

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/raymond-action/raymond-action/internal/untrusted/secrets"
 	"github.com/raymond-action/raymond-action/runner/claude"
-	"github.com/raymond-action/raymond-action/runner/mask"
 	"github.com/raymond-action/raymond-action/runner/shell"
 	"github.com/raymond-action/raymond-action/state"
 )
@@ -15,8 +15,8 @@ import (
 // hidden is what a step shows and stores nowhere: secrets, and the values of all
 // variables that its inputs name.
 type hidden struct {
-	mask  *mask.Set
-	all   *mask.Set         // before words were spared
+	mask  *secrets.Set
+	all   *secrets.Set      // before words were spared
 	of    map[string]string // the values, by where they come from
 	words []string          // that are spared
 	told  []string          // what is known to be spared
@@ -26,15 +26,15 @@ type hidden struct {
 // not told of the other values: in the steps that follow they are words like others,
 // and a job's output that has a masked word in it would be dropped.
 func (x *action) conceal() {
-	secrets := shell.Secrets(x.ours())
-	maps.Copy(secrets, map[string]string{
+	found := shell.Secrets(x.ours())
+	maps.Copy(found, map[string]string{
 		"anthropic-api-key": x.in.AnthropicAPIKey, "claude-code-oauth-token": x.in.ClaudeCodeToken,
 		"github-token": x.in.GitHubToken, "state-key": x.in.StateKey,
 	})
-	known, short := mask.New(secrets)
+	known, short := secrets.New(found)
 	x.of = x.named()
-	maps.Copy(x.of, secrets)
-	x.all, _ = mask.New(x.of)
+	maps.Copy(x.of, found)
+	x.all, _ = secrets.New(x.of)
 	if len(short) > 0 {
 		x.warnOnce("these secrets are too short to be masked in what is stored and shown: " + strings.Join(short, ", "))
 	}
@@ -58,7 +58,7 @@ func (x *action) spare(words []string) {
 	x.words = append(x.words, words...)
 	x.mask = x.all.Sparing(x.words)
 	var news []string
-	for _, name := range mask.Spared(x.of, x.words) {
+	for _, name := range secrets.Spared(x.of, x.words) {
 		if !slices.Contains(x.told, name) {
 			news = append(news, name)
 		}

@@ -3,9 +3,9 @@ package main
 import (
 	"path/filepath"
 
+	"github.com/raymond-action/raymond-action/artifacts/checkpoint"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/job"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/outlook"
-	"github.com/raymond-action/raymond-action/runner/checkpoint"
 	"github.com/raymond-action/raymond-action/state"
 )
 

@@ -15,8 +15,8 @@ import (
 	"strings"
 
 	"github.com/raymond-action/raymond-action/artifacts"
-	"github.com/raymond-action/raymond-action/runner/checkpoint"
-	"github.com/raymond-action/raymond-action/runner/workspace"
+	"github.com/raymond-action/raymond-action/artifacts/checkpoint"
+	"github.com/raymond-action/raymond-action/artifacts/workspace"
 	"github.com/raymond-action/raymond-action/state"
 )
 

@@ -13,10 +13,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/raymond-action/raymond-action/artifacts/checkpoint"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/job"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sticky"
 	"github.com/raymond-action/raymond-action/runner"
-	"github.com/raymond-action/raymond-action/runner/checkpoint"
 )
 
 // prepare reads everything that the step was given, and reports all that is

@@ -7,11 +7,11 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/raymond-action/raymond-action/artifacts/checkpoint"
+	"github.com/raymond-action/raymond-action/artifacts/slots"
+	"github.com/raymond-action/raymond-action/artifacts/workspace"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/job"
-	"github.com/raymond-action/raymond-action/runner/checkpoint"
 	"github.com/raymond-action/raymond-action/runner/claude"
-	"github.com/raymond-action/raymond-action/runner/keep"
-	"github.com/raymond-action/raymond-action/runner/workspace"
 	"github.com/raymond-action/raymond-action/state"
 )
 
@@ -83,7 +83,7 @@ func (x *action) showAgain(ctx context.Context, t *taken) error {
 
 // placeTranscripts puts conversations where the agent CLI of this machine looks
 // for them.
-func (x *action) placeTranscripts(d *drive, found *keep.Found, where func(string) string) error {
+func (x *action) placeTranscripts(d *drive, found *slots.Found, where func(string) string) error {
 	sessions := &claude.Backend{Env: d.host.agents}
 	for _, t := range found.Manifest.Transcripts {
 		from := filepath.Join(found.Dir, filepath.FromSlash(checkpoint.TranscriptName(t.Session)))

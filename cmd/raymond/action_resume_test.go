@@ -13,8 +13,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/raymond-action/raymond-action/artifacts/checkpoint"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/acttest"
-	"github.com/raymond-action/raymond-action/runner/checkpoint"
 	"github.com/raymond-action/raymond-action/runner/claude/claudetest"
 	"github.com/raymond-action/raymond-action/state"
 )

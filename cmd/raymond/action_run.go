@@ -10,10 +10,10 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/raymond-action/raymond-action/artifacts/slots"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/job"
 	"github.com/raymond-action/raymond-action/protocol"
 	"github.com/raymond-action/raymond-action/runner/claude"
-	"github.com/raymond-action/raymond-action/runner/keep"
 	"github.com/raymond-action/raymond-action/state"
 )
 
@@ -84,7 +84,7 @@ func (x *action) driveStored(ctx context.Context) error {
 
 // takeUpWide looks for a run that began before the job had a matrix: one leg goes
 // on with it, under the key that it has.
-func (x *action) takeUpWide(ctx context.Context, s services) (*keep.Found, *taken, error) {
+func (x *action) takeUpWide(ctx context.Context, s services) (*slots.Found, *taken, error) {
 	own := x.key
 	x.key = x.wide
 	found, err := x.find(ctx, s)
@@ -112,7 +112,7 @@ func (x *action) takeUpWide(ctx context.Context, s services) (*keep.Found, *take
 }
 
 // mayBeWide reports whether a leg of a matrix looks for the key that all legs share.
-func (x *action) mayBeWide(found *keep.Found) bool {
+func (x *action) mayBeWide(found *slots.Found) bool {
 	return found.Manifest == nil && x.wide != x.key && x.wide != "" && x.in.Resume != job.ResumeNever
 }
 
@@ -249,7 +249,7 @@ func (x *action) bringToRest(ctx context.Context, d *drive) error {
 // saveBeside has the run stored every now and then: what a step has brought, an
 // interval after the last time at the latest, however long the next one takes.
 func (x *action) saveBeside(d *drive, take func(*state.Run) (*image, error)) {
-	x.depot.saver = keep.NewSaver(keep.SaverOptions[*image]{
+	x.depot.saver = slots.NewSaver(slots.SaverOptions[*image]{
 		Save: x.depot.save, Stored: x.depot.slots.Stored, Interval: x.in.CheckpointInterval,
 	})
 	d.host.aside = asBodies(x.depot.saver.Events())
@@ -357,7 +357,7 @@ func (x *action) storeEnd(ctx context.Context, d *drive, run *state.Run, take fu
 
 // storeFault words why the last checkpoint was not stored.
 func storeFault(err error) error {
-	var conflict *keep.Conflict
+	var conflict *slots.Conflict
 	switch {
 	case err == nil:
 		return nil

@@ -11,9 +11,9 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/raymond-action/raymond-action/artifacts/checkpoint"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/job"
 	"github.com/raymond-action/raymond-action/runner"
-	"github.com/raymond-action/raymond-action/runner/checkpoint"
 	"github.com/raymond-action/raymond-action/runner/claude"
 	"github.com/raymond-action/raymond-action/state"
 )

@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/raymond-action/raymond-action/artifacts/artifactstest"
-	"github.com/raymond-action/raymond-action/runner/checkpoint"
+	"github.com/raymond-action/raymond-action/artifacts/checkpoint"
 )
 
 // TestASecondUseInAJobNamesAKey: two steps must not share one unawares. Nothing

@@ -11,19 +11,19 @@ import (
 	"strconv"
 
 	"github.com/raymond-action/raymond-action/artifacts"
-	"github.com/raymond-action/raymond-action/runner/checkpoint"
-	"github.com/raymond-action/raymond-action/runner/keep"
-	"github.com/raymond-action/raymond-action/runner/mask"
-	"github.com/raymond-action/raymond-action/runner/workspace"
+	"github.com/raymond-action/raymond-action/artifacts/checkpoint"
+	"github.com/raymond-action/raymond-action/artifacts/slots"
+	"github.com/raymond-action/raymond-action/artifacts/workspace"
+	"github.com/raymond-action/raymond-action/internal/untrusted/secrets"
 	"github.com/raymond-action/raymond-action/state"
 )
 
 // depot makes checkpoints of a run and stores them as artifacts. After it is set
 // up only the saver uses it.
 type depot struct {
-	slots  *keep.Slots
+	slots  *slots.Slots
 	keys   *checkpoint.Keys
-	mask   *mask.Set
+	mask   *secrets.Set
 	git    *workspace.Git // nil: work in the workspace is not stored
 	base   string         // the commit that the job was checked out at
 	isOpen func() bool    // anybody may read what is stored, and there is no key
@@ -32,13 +32,13 @@ type depot struct {
 	origin checkpoint.Manifest
 	chain  chain
 
-	saver *keep.Saver[*image]
+	saver *slots.Saver[*image]
 	check func(context.Context) error // whether the key is still the run's; nil for nothing to check
 	// standing brings what stood in the slots when a new run began; nil when that
 	// is known.
 	standing chan slotted
-	service  keep.Service
-	query    keep.Query
+	service  slots.Service
+	query    slots.Query
 	work     string       // folder of the last snapshot of the workspace, "" for none
 	warn     func(string) // tells people at once; nil for nobody
 	notes    []string     // what the last checkpoint lacks, for people
@@ -96,7 +96,7 @@ func (d *depot) ask(ctx context.Context) {
 	answer := make(chan slotted, 1)
 	d.standing = answer
 	go func() {
-		f := keep.Finder{Service: d.service}
+		f := slots.Finder{Service: d.service}
 		list, err := f.Standing(ctx, d.query)
 		answer <- slotted{list, err}
 	}()
@@ -122,37 +122,37 @@ func (d *depot) adopt(ctx context.Context) error {
 }
 
 // save stores an image as the next generation.
-func (d *depot) save(ctx context.Context, img *image) (keep.Result, error) {
+func (d *depot) save(ctx context.Context, img *image) (slots.Result, error) {
 	if d.check != nil {
 		if err := d.check(ctx); err != nil {
-			return keep.Result{}, err
+			return slots.Result{}, err
 		}
 	}
 	if err := d.adopt(ctx); err != nil {
-		return keep.Result{}, err
+		return slots.Result{}, err
 	}
 	temp, err := os.MkdirTemp(d.temp, "checkpoint-")
 	if err != nil {
-		return keep.Result{}, err
+		return slots.Result{}, err
 	}
 	defer os.RemoveAll(temp)
 	f, err := os.Create(filepath.Join(temp, "checkpoint.zip"))
 	if err != nil {
-		return keep.Result{}, err
+		return slots.Result{}, err
 	}
 	defer f.Close()
 	written, err := d.write(ctx, f, img)
 	if err != nil {
-		return keep.Result{}, err
+		return slots.Result{}, err
 	}
 	if err := d.sending(f, written.Size); err != nil {
-		return keep.Result{}, err
+		return slots.Result{}, err
 	}
 	a, err := d.slots.Store(ctx, written.Manifest.Generation, f, written.Size)
 	if err != nil {
-		return keep.Result{}, err
+		return slots.Result{}, err
 	}
-	return keep.Result{Store: a.Name, SeqStored: written.Manifest.Seq, Bytes: written.Size}, d.stored(a, written)
+	return slots.Result{Store: a.Name, SeqStored: written.Manifest.Seq, Bytes: written.Size}, d.stored(a, written)
 }
 
 // sending notes what is about to be stored: another process may have to find out

@@ -10,8 +10,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/raymond-action/raymond-action/runner/checkpoint"
-	"github.com/raymond-action/raymond-action/runner/workspace"
+	"github.com/raymond-action/raymond-action/artifacts/checkpoint"
+	"github.com/raymond-action/raymond-action/artifacts/workspace"
 )
 
 // write makes the file of a checkpoint. At the end of a run the state is worth being

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/raymond-action/raymond-action/runner/checkpoint"
+	"github.com/raymond-action/raymond-action/artifacts/checkpoint"
 	"github.com/raymond-action/raymond-action/runner/claude"
 	"github.com/raymond-action/raymond-action/state"
 )

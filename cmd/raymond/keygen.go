@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/raymond-action/raymond-action/artifacts"
-	"github.com/raymond-action/raymond-action/runner/checkpoint"
+	"github.com/raymond-action/raymond-action/artifacts/checkpoint"
 )
 
 // keygenCommand makes a key for the input state-key.

@@ -5,20 +5,20 @@ import (
 	"os"
 	"strings"
 
-	"github.com/raymond-action/raymond-action/runner/keep"
+	"github.com/raymond-action/raymond-action/artifacts/slots"
 )
 
 // thisProcess is what tells this process from all others that ever were.
-func thisProcess() keep.Process {
+func thisProcess() slots.Process {
 	boot, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
 	if err != nil {
-		return keep.Process{}
+		return slots.Process{}
 	}
 	names, err := os.Readlink("/proc/self/ns/pid")
 	if err != nil {
-		return keep.Process{}
+		return slots.Process{}
 	}
-	return keep.Process{Machine: strings.TrimSpace(string(boot)) + " " + names, PID: os.Getpid(), Started: startOf(os.Getpid())}
+	return slots.Process{Machine: strings.TrimSpace(string(boot)) + " " + names, PID: os.Getpid(), Started: startOf(os.Getpid())}
 }
 
 // startOf is when a process was started; "" for one that has ended.

@@ -2,9 +2,9 @@
 
 package main
 
-import "github.com/raymond-action/raymond-action/runner/keep"
+import "github.com/raymond-action/raymond-action/artifacts/slots"
 
 // thisProcess is of no machine that others could know for theirs.
-func thisProcess() keep.Process { return keep.Process{} }
+func thisProcess() slots.Process { return slots.Process{} }
 
 func startOf(int) string { return "" }

@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/raymond-action/raymond-action/cmd/shim"
-	"github.com/raymond-action/raymond-action/runner/nodetest"
+	"github.com/raymond-action/raymond-action/internal/nodetest"
 )
 
 // patience bounds every wait of these tests.

@@ -14,8 +14,8 @@ import (
 	"testing/fstest"
 	"time"
 
+	"github.com/raymond-action/raymond-action/internal/installtest"
 	"github.com/raymond-action/raymond-action/runner/claude/pin"
-	"github.com/raymond-action/raymond-action/runner/installtest"
 )
 
 // VersionVar is the environment variable that names the version of the CLI which

@@ -20,7 +20,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/raymond-action/raymond-action/runner/mask"
+	"github.com/raymond-action/raymond-action/internal/untrusted/secrets"
 )
 
 // anthropic is the API that the agent CLI uses by itself.
@@ -50,7 +50,7 @@ type Proxy struct {
 	upstream   *url.URL
 	address    string // "127.0.0.1:" and the port
 	credential string // that the agent CLI has to show
-	secrets    *mask.Set
+	secrets    *secrets.Set
 	names      *strings.Replacer // the proxy's address by the API's
 	server     *http.Server
 	transport  *http.Transport
@@ -85,7 +85,7 @@ func Start(o Options) (*Proxy, error) {
 		credential: "raymond-" + rand.Text(), served: make(chan struct{}),
 		accounts: map[string]*Account{},
 	}
-	p.secrets, _ = mask.New(map[string]string{"key": o.APIKey, "token": o.OAuthToken})
+	p.secrets, _ = secrets.New(map[string]string{"key": o.APIKey, "token": o.OAuthToken})
 	p.names = strings.NewReplacer("http://"+p.address, strings.TrimSuffix(upstream.String(), "/"), p.address, upstream.Host)
 	p.transport = newTransport(p.authorities())
 	p.serve(l)

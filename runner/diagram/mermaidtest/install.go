@@ -4,7 +4,7 @@ import (
 	"embed"
 	"testing"
 
-	"github.com/raymond-action/raymond-action/runner/installtest"
+	"github.com/raymond-action/raymond-action/internal/installtest"
 )
 
 // Files holds package.json and package-lock.json, which pin Mermaid.

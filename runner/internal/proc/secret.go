@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/raymond-action/raymond-action/runner/mask"
+	"github.com/raymond-action/raymond-action/internal/untrusted/secrets"
 )
 
 // hidden stands for the value of a secret.
@@ -35,7 +35,7 @@ func isSecret(name string) bool {
 }
 
 // hider replaces the values of the secrets of an environment, in all their forms.
-type hider struct{ secrets *mask.Set }
+type hider struct{ secrets *secrets.Set }
 
 // newHider collects the secrets. Short values are not looked for elsewhere: they
 // would hit words that are none.
@@ -47,7 +47,7 @@ func newHider(env []string) hider {
 			values[strconv.Itoa(i)] = value
 		}
 	}
-	secrets, _ := mask.New(values)
+	secrets, _ := secrets.New(values)
 	return hider{secrets}
 }
 

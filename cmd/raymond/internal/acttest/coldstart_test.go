@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/acttest"
-	"github.com/raymond-action/raymond-action/runner/nodetest"
+	"github.com/raymond-action/raymond-action/internal/nodetest"
 )
 
 // clocks is where a run writes down when it began and when its first state did.

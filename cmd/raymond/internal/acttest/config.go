@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/raymond-action/raymond-action/runner/nodetest"
+	"github.com/raymond-action/raymond-action/internal/nodetest"
 )
 
 // Config is one event and what it happens to.

@@ -5,7 +5,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/raymond-action/raymond-action/runner/installtest"
+	"github.com/raymond-action/raymond-action/internal/installtest"
 )
 
 // Install returns the path of act. The first call on a machine builds it, which

@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/acttest"
-	"github.com/raymond-action/raymond-action/runner/installtest"
+	"github.com/raymond-action/raymond-action/internal/installtest"
 )
 
 var update = flag.Bool("update", false, "give actions in examples and pages the versions of .github/workflows")

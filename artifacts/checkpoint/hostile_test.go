@@ -1,0 +1,229 @@
+package checkpoint_test
+
+import (
+	"archive/zip"
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/raymond-action/raymond-action/artifacts/checkpoint"
+)
+
+// hostile is an entry that nobody honest writes.
+type hostile struct {
+	name   string
+	size   int64 // bytes of zeros
+	mode   fs.FileMode
+	method uint16
+}
+
+// plainWith adds entries to a good plain checkpoint.
+func plainWith(t testing.TB, more ...hostile) []byte {
+	t.Helper()
+	data, _ := write(t, writing(nil))
+	old, err := zip.NewReader(bytes.NewReader(data), int64(len(data)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	z := zip.NewWriter(&out)
+	for _, f := range old.File {
+		if err := z.Copy(f); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, e := range more {
+		h := &zip.FileHeader{Name: e.name, Method: e.method}
+		if e.mode != 0 {
+			h.SetMode(e.mode)
+		}
+		w, err := z.CreateHeader(h)
+		if err == nil {
+			_, err = io.CopyN(w, zeros{}, e.size)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return out.Bytes()
+}
+
+type zeros struct{}
+
+func (zeros) Read(p []byte) (int, error) { clear(p); return len(p), nil }
+
+// TestHostileArchives: nothing of an archive that breaks a rule is written, and
+// the error names the entry.
+func TestHostileArchives(t *testing.T) {
+	if got := read(t, plainWith(t), nil); got.err != nil {
+		t.Fatalf("a good archive: %v", got.err)
+	}
+	for _, e := range []hostile{
+		{name: "../evil"}, {name: "logs/../../evil"}, {name: "/etc/evil"}, {name: `logs\..\..\evil`}, {name: "C:/evil"}, {name: "logs/C:evil"},
+		{name: "logs/a\x00b"}, {name: "logs/a\nb"}, {name: "logs/\u0085"}, {name: "logs/\xff"}, {name: "logs/" + strings.Repeat("x", 251)},
+		{name: "logs//a"}, {name: "logs/./a"}, {name: "logs/"}, {name: "logs"}, {name: ""}, {name: "."},
+		{name: "state.json"}, {name: "State.json"}, {name: "LOGS/main/a.sh.log"}, {name: "logs/MAIN/a.SH.log"}, {name: "logs/main/A.ſh.log"},
+		{name: "logs/main"}, {name: "logs/main/A.sh.log/x"},
+		{name: "manifest.mac"}, {name: ".checkpoint/files/state.json"}, {name: ".git/config"},
+		{name: "settings.json"}, {name: "transcripts/x.jsonl"}, {name: "transcripts/" + strings.ToUpper(other) + ".jsonl"},
+		{name: "transcripts/" + other + ".json"}, {name: "transcripts/" + other + "/x.jsonl"}, {name: "workspace/.bundle"}, {name: "workspace/a/b.bundle"},
+		{name: "workspace/index.json.txt"}, {name: "logs/link", mode: fs.ModeSymlink | 0o777}, {name: "logs/pipe", mode: fs.ModeNamedPipe | 0o600},
+		{name: "logs/device", mode: fs.ModeDevice | 0o600}, {name: "logs/dir", mode: fs.ModeDir | 0o700}, {name: "logs/suid", mode: fs.ModeSetuid | 0o700},
+		{name: "logs/bomb", size: 2 << 20, method: zip.Deflate},
+	} {
+		refused(t, e.name, plainWith(t, e), nil, "")
+	}
+	many := make([]hostile, 2000)
+	for i := range many {
+		many[i].name = "logs/" + strings.Repeat("y", i/20+1) + string(rune('a'+i%20))
+	}
+	refused(t, "2,007 entries", plainWith(t, many...), nil, "more than 2000")
+	refused(t, "not in the manifest", plainWith(t, hostile{name: "logs/more"}), nil, `"logs/more"`)
+	refused(t, "nothing", nil, nil, "")
+	refused(t, "no archive", []byte(strings.Repeat("PK\x05\x06", 100)), nil, "")
+	refused(t, "an empty archive", archive(t), nil, "holds neither")
+}
+
+// TestLyingSizes: an entry that unpacks to more or less than the directory says is
+// refused.
+func TestLyingSizes(t *testing.T) {
+	data := plainWith(t, hostile{name: "logs/lie", size: 900 << 10, method: zip.Deflate})
+	at := bytes.LastIndex(data, []byte("logs/lie")) - 46 + 24
+	binary.LittleEndian.PutUint32(data[at:], 100)
+	refused(t, "100 bytes that are 900 KiB", data, nil, `"logs/lie"`)
+	binary.LittleEndian.PutUint32(data[at:], 1<<20)
+	refused(t, "1 MiB that is 900 KiB", data, nil, `"logs/lie"`)
+}
+
+// TestSharedBytes: two entries of the directory can't be one file.
+func TestSharedBytes(t *testing.T) {
+	data := plainWith(t, hostile{name: "logs/1", size: 10}, hostile{name: "logs/2", size: 10})
+	one, two := bytes.LastIndex(data, []byte("logs/1"))-46, bytes.LastIndex(data, []byte("logs/2"))-46
+	copy(data[two+42:two+46], data[one+42:one+46])
+	refused(t, "two entries at one place", data, nil, "shares bytes")
+}
+
+// TestTooMuch: an entry that is too large, and five that are so together, are
+// refused before any of them is looked at.
+func TestTooMuch(t *testing.T) {
+	one := []hostile{{name: "logs/1", size: 1}}
+	five := append(one, hostile{name: "logs/2", size: 1}, hostile{name: "logs/3", size: 1}, hostile{name: "logs/4", size: 1}, hostile{name: "logs/5", size: 1})
+	for _, tt := range []struct {
+		more []hostile
+		size uint32
+		want string
+	}{
+		{one, 256<<20 + 1, `"logs/1": it unpacks to more than 268435456 bytes`},
+		{five, 250 << 20, "more than 1073741824 bytes"},
+	} {
+		data := plainWith(t, tt.more...)
+		for _, e := range tt.more {
+			at := bytes.LastIndex(data, []byte(e.name)) - 46 + 20
+			binary.LittleEndian.PutUint32(data[at:], tt.size)
+			binary.LittleEndian.PutUint32(data[at+4:], tt.size)
+		}
+		refused(t, tt.want, data, nil, tt.want)
+	}
+}
+
+// TestLargeArchives: one that is too large isn't opened.
+func TestLargeArchives(t *testing.T) {
+	f, err := os.Create(filepath.Join(t.TempDir(), "archive"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	written, err := checkpoint.Write(f, writing(nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, size := range []int64{512<<20 + 1, 1 << 40} {
+		var invalid *checkpoint.Invalid
+		_, _, err := checkpoint.Read(checkpoint.Reading{File: f, Size: size, Dir: t.TempDir()})
+		if !errors.As(err, &invalid) || !strings.Contains(err.Error(), "more than 536870912") {
+			t.Errorf("%d bytes: got %v, want an *Invalid", size, err)
+		}
+	}
+	if _, _, err := checkpoint.Read(checkpoint.Reading{File: f, Size: written.Size, Dir: t.TempDir()}); err != nil {
+		t.Errorf("%d bytes: %v", written.Size, err)
+	}
+}
+
+// TestLongDirectory: the directory of an archive is not read beyond what a
+// checkpoint may have.
+func TestLongDirectory(t *testing.T) {
+	many := make([]hostile, 60_000)
+	for i := range many {
+		many[i].name = "x"
+	}
+	refused(t, "60,006 entries", plainWith(t, many...), nil, "its directory is too long")
+}
+
+// TestFolderMustBeEmpty: what is in the folder already stays.
+func TestFolderMustBeEmpty(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "state.json")
+	if err := os.WriteFile(file, []byte("old"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	data, _ := write(t, writing(nil))
+	path := filepath.Join(t.TempDir(), "archive")
+	if err := os.WriteFile(path, data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	_, _, err = checkpoint.Read(checkpoint.Reading{File: f, Size: int64(len(data)), Dir: dir})
+	var invalid *checkpoint.Invalid
+	if err == nil || errors.As(err, &invalid) {
+		t.Errorf("got %v, want an error that doesn't blame the checkpoint", err)
+	}
+	if left := contents(t, dir); len(left) != 1 || left["state.json"] != "old" {
+		t.Errorf("the folder: got %v, want what was in it", left)
+	}
+}
+
+// FuzzRead: whatever an archive holds, the files of its manifest are there, or
+// none, and nothing is written elsewhere.
+func FuzzRead(f *testing.F) {
+	key, err := os.ReadFile("testdata/sealed.key")
+	if err != nil {
+		f.Fatal(err)
+	}
+	keys := parseKeys(f, string(key))
+	sealed, err := os.ReadFile("testdata/sealed.zip")
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(sealed, true)
+	f.Add(plainWith(f), false)
+	f.Add(plainWith(f, hostile{name: "../x", size: 3}, hostile{name: "logs/link", mode: fs.ModeSymlink | 0o777}), false)
+	stored := writing(nil)
+	for i := range stored.Parts {
+		stored.Parts[i].Data = nil
+	}
+	empty, _ := write(f, stored)
+	f.Add(empty, false)
+	f.Fuzz(func(t *testing.T, data []byte, keyed bool) {
+		k := keys
+		if !keyed {
+			k = nil
+		}
+		got := read(t, data, k)
+		if keyed && got.err == nil && !bytes.Equal(data, sealed) {
+			t.Error("a sealed checkpoint that nobody sealed was accepted")
+		}
+	})
+}

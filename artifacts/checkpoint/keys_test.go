@@ -1,0 +1,64 @@
+package checkpoint_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/raymond-action/raymond-action/artifacts/checkpoint"
+)
+
+// TestKeyFiles: keys come as people keep them, and a bad one is told by its line
+// and never by its text.
+func TestKeyFiles(t *testing.T) {
+	_, lines := newKeys(t, 2)
+	text := "# created: today\r\n# public key: age1…\r\n\n  " + lines[0] + "  \r\n\n" + lines[1]
+	keys := parseKeys(t, text)
+	if !slices.Equal(keys.Values(), lines) || keys.Fingerprint() != parseKeys(t, lines[0]).Fingerprint() {
+		t.Errorf("got %d values and fingerprint %s, want the 2 keys and that of the first", len(keys.Values()), keys.Fingerprint())
+	}
+	if a, b := parseKeys(t, lines[0]).Fingerprint(), parseKeys(t, lines[1]).Fingerprint(); a == b || len(a) != 16 {
+		t.Errorf("fingerprints: got %q and %q, want 16 digits and no two alike", a, b)
+	}
+	for _, tt := range []struct{ bad, want string }{
+		{"hunter2", "line 3 "}, {lines[1][:40], "line 3 "}, {strings.ToLower(lines[1]) + "x", "line 3 "}, {lines[1] + lines[0], "line 3 "},
+		{"AGE-SECRET-KEY-PQ-1" + lines[0][16:], "line 3 "}, {"age1qqqq", "line 3 "},
+	} {
+		_, err := checkpoint.ParseKeys(lines[0] + "\n\n" + tt.bad + "\n")
+		if err == nil || !strings.Contains(err.Error(), tt.want) || strings.Contains(err.Error(), tt.bad) || leaks(err.Error(), lines) {
+			t.Errorf("%q: got %v, want an error that names %sand not the text", tt.bad, err, tt.want)
+		}
+	}
+	for _, empty := range []string{"", "\n", "# nothing\n"} {
+		if _, err := checkpoint.ParseKeys(empty); err == nil {
+			t.Errorf("%q: got no error", empty)
+		}
+	}
+}
+
+// TestKeysAreNotPrinted holds for every way in which a program prints values.
+func TestKeysAreNotPrinted(t *testing.T) {
+	keys, lines := newKeys(t, 2)
+	w := checkpoint.Writing{Keys: keys}
+	for _, format := range []string{"%v", "%+v", "%#v", "%s", "%q", "%d", "%x"} {
+		for _, v := range []any{keys, *keys, w, &w} {
+			if got := fmt.Sprintf(format, v); leaks(got, lines) {
+				t.Errorf("%s of %T: got %s", format, v, got)
+			}
+		}
+	}
+}
+
+// leaks reports whether a text has 8 characters in a row of a key.
+func leaks(text string, keys []string) bool {
+	for _, key := range keys {
+		secret := strings.TrimPrefix(key, "AGE-SECRET-KEY-1")
+		for i := range len(secret) - 8 {
+			if strings.Contains(strings.ToUpper(text), secret[i:i+8]) {
+				return true
+			}
+		}
+	}
+	return false
+}

@@ -1,0 +1,165 @@
+package checkpoint_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/raymond-action/raymond-action/artifacts/checkpoint"
+)
+
+// manifestText is a good manifest.json.
+func manifestText(t testing.TB) string {
+	t.Helper()
+	_, written := write(t, writing(nil))
+	data, err := checkpoint.EncodeManifest(written.Manifest)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
+}
+
+// whole stands for all of a manifest.
+const whole = "whole"
+
+// badManifests are what a good manifest is changed in, where that is told, and how.
+var badManifests = []struct{ old, new, at, what string }{
+	{`"schema": 2`, `"schema": 3`, "schema", "is 3, newer than the 2"},
+	{`"schema": 2`, `"schema": 1.5`, "schema", "is 1.5"},
+	{`"schema": 2`, `"schema": 0`, "schema", "is 0"},
+	{`"schema": 2`, `"schema": "1"`, "schema", "no number"},
+	{`"schema": 2`, `"scheme": 1`, "schema", "is missing"},
+	{`"schema": 2,`, `"schema": 2, "more": 1,`, "more", "unknown"},
+	{`"schema": 2,`, `"schema": 2, "schema": 2,`, "schema", "duplicate"},
+	{`"repository_id": 42`, `"Repository_ID": 42`, "repository_id", "is missing"},
+	{`"repository_id": 42`, `"repository_id": -1`, "repository_id", "negative"},
+	{`"repository_id": 42`, `"repository_id": 1e99`, "repository_id", ""},
+	{`"repository_id": 42`, `"repository_id": "42"`, "repository_id", ""},
+	{`"repository": "o/r"`, `"repository": null`, "repository", "null"},
+	{`"repository": "o/r"`, "\"repository\": \"\xff\"", "repository", ""},
+	{`"workflow_id": "x-yml-main-0123abcd"`, `"workflow_id": "../x"`, "workflow_id", "no workflow id"},
+	{`"generation": 7`, `"generation": 0`, "generation", "at least 1"},
+	{`"previous": "sha256:`, `"previous": "sha1:`, "previous", "no digest"},
+	{`"artifact_id": 9`, `"artifact_id": -9`, "base.artifact_id", "negative"},
+	{`"artifact_id": 9`, `"artifact": 9`, "base.artifact_id", "missing"},
+	{`"run_attempt": 2`, `"run_attempt": -2`, "run_attempt", "negative"},
+	{`"number": 3`, `"number": -3`, "number", "negative"},
+	{`"status": "suspended"`, `"status": "asleep"`, "status", "unknown"},
+	{`"seq": 12`, `"seq": -1`, "seq", "negative"},
+	{`"iterations": 4`, `"iterations": -4`, "iterations", "negative"},
+	{`"total_usd": 0.3`, `"total_usd": -0.3`, "total_usd", ""},
+	{`"workspace": "/home`, `"workspace": "home`, "places.workspace", "absolute"},
+	{`"temp": "/home`, `"temp": "C:home`, "places.temp", "absolute"},
+	{`"os": "linux"`, `"system": "linux"`, "places.os", "missing"},
+	{`"session": "0f8`, `"session": "0F8`, "transcripts[0].session", "UUID"},
+	{`"dir": "/home`, `"dir": "./home`, "transcripts[0].dir", "absolute"},
+	{`"what": "workspace"`, `"what": "state"`, "left_out[0].what", "unknown"},
+	{`"held": true`, `"held": 1`, "left_out[0].held", ""},
+	{`"held": true`, `"held": true, "why": "whim"`, "left_out[0].why", "unknown"},
+	{`"created": "2026`, `"created": "today 2026`, "created", ""},
+	{`"created": "2026-05-04T03:02:01.005Z"`, `"created": "0001-01-01T00:00:00Z"`, "created", "missing"},
+	{`"name": "logs/main/A.sh.log"`, `"name": "logs/../x"`, "files[1].name", ""},
+	{`"name": "logs/main/A.sh.log"`, `"name": "events.jsonl"`, "files[1].name", "twice"},
+	{`"size": 13`, `"size": -13`, "files[2].size", "want 0"},
+	{`"size": 13`, `"size": 67108865`, "files[2].size", "want 0 to 67108864"},
+	{`"size": 13,`, ``, "files[2].size", "missing"},
+	{`"size": 13,`, `"size": 13, "mode": 7,`, "files[2].mode", "unknown"},
+	{`"sha256": "`, `"sha256": "A`, "files[0].sha256", "no SHA-256"},
+	{`"transcripts": [`, `"transcripts": [], "left_out": [`, "left_out", ""},
+	{`"program": "v1.2.3"`, `"program": ["v1.2.3"]`, "program", ""},
+	{"}\n", "}\n{}", "", "goes on"},
+	{"}\n", "", "", "cut off"},
+	{whole, "", "", "empty"},
+	{whole, "[]", "", "no JSON object"},
+	{whole, "null", "", "null"},
+	{whole, "{}", "schema", "missing"},
+}
+
+// TestManifestIsStrict: what no program of ours writes is refused, and the place
+// named.
+func TestManifestIsStrict(t *testing.T) {
+	good := manifestText(t)
+	if _, err := checkpoint.DecodeManifest([]byte(good)); err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range badManifests {
+		if tt.old == whole {
+			tt.old = good
+		}
+		if !strings.Contains(good, tt.old) {
+			t.Fatalf("the manifest lacks %s:\n%s", tt.old, good)
+		}
+		_, err := checkpoint.DecodeManifest([]byte(replaced(good, tt.old, tt.new)))
+		want := strings.TrimSuffix("manifest.json: "+tt.at, ": ")
+		var invalid *checkpoint.Invalid
+		if !errors.As(err, &invalid) || invalid.Path != want || !strings.Contains(invalid.What, tt.what) {
+			t.Errorf("%s for %s: got %+v, want %s: …%s…", tt.new, tt.old, err, want, tt.what)
+		}
+	}
+}
+
+// TestManifestsOfTheFirstSchemaAreRead: a run that an older program suspended is
+// taken up; what it left out it left out for want of a key.
+func TestManifestsOfTheFirstSchemaAreRead(t *testing.T) {
+	m, err := checkpoint.DecodeManifest([]byte(replaced(manifestText(t), `"schema": 2`, `"schema": 1`)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := m.LeftOut[0].Cause(); got != checkpoint.NoKey {
+		t.Errorf("cause of what was left out: got %q, want %q", got, checkpoint.NoKey)
+	}
+}
+
+// replaced replaces the first of several alike places, but the end of the file
+// rather than the end of an object in it.
+func replaced(s, old, with string) string {
+	if old == "}\n" {
+		return strings.TrimSuffix(s, old) + with
+	}
+	return strings.Replace(s, old, with, 1)
+}
+
+// TestTranscriptsGoWithFiles: a transcript without its directory can't be put
+// back, nor a directory without its transcript.
+func TestTranscriptsGoWithFiles(t *testing.T) {
+	w := writing(nil)
+	w.Manifest.Transcripts = nil
+	if _, _, err := tryWrite(t, w); err == nil || !strings.Contains(err.Error(), "is not among the transcripts") {
+		t.Errorf("a file without a directory: got %v", err)
+	}
+	w = writing(nil)
+	w.Manifest.Transcripts = append(w.Manifest.Transcripts, checkpoint.Transcript{Session: other, Dir: "/x"})
+	if _, _, err := tryWrite(t, w); err == nil || !strings.Contains(err.Error(), "is not among the files") {
+		t.Errorf("a directory without a file: got %v", err)
+	}
+	w = writing(nil)
+	w.Manifest.Transcripts = append(w.Manifest.Transcripts, w.Manifest.Transcripts...)
+	if _, _, err := tryWrite(t, w); err == nil || !strings.Contains(err.Error(), "there twice") {
+		t.Errorf("two directories: got %v", err)
+	}
+}
+
+// FuzzManifest: what is accepted means the same when it is written again.
+func FuzzManifest(f *testing.F) {
+	f.Add([]byte(manifestText(f)))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		first, err := checkpoint.DecodeManifest(data)
+		if err != nil {
+			var invalid *checkpoint.Invalid
+			if !errors.As(err, &invalid) || !strings.HasPrefix(invalid.Path, "manifest.json") {
+				t.Fatalf("got %v, want an *Invalid of manifest.json", err)
+			}
+			return
+		}
+		again, err := checkpoint.EncodeManifest(first)
+		if err != nil {
+			t.Fatal(err)
+		}
+		second, err := checkpoint.DecodeManifest(again)
+		if diff := cmp.Diff(first, second); err != nil || diff != "" {
+			t.Errorf("%v (-first +second):\n%s", err, diff)
+		}
+	})
+}

@@ -1,0 +1,334 @@
+package checkpoint_test
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"io"
+	"io/fs"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/raymond-action/raymond-action/artifacts/checkpoint"
+	"github.com/raymond-action/raymond-action/state"
+)
+
+const (
+	session = "0f8fad5b-d9cb-469f-a165-70867728950e"
+	other   = "7c9e6679-7425-40de-944b-e07fc1f90ae7"
+)
+
+// manifest is one with every field set.
+func manifest() checkpoint.Manifest {
+	digest := "sha256:" + strings.Repeat("ab", 32)
+	return checkpoint.Manifest{
+		RepositoryID: 42, Repository: "o/r", Workflow: ".github/workflows/x.yml", Key: "x.yml-main", WorkflowID: "x-yml-main-0123abcd",
+		Generation: 7, Previous: digest, Base: &checkpoint.Base{ArtifactID: 9, Digest: digest, RunID: 8},
+		RunID: 10, RunAttempt: 2, Job: "build", Event: "issues", Number: 3,
+		Status: state.Suspended, Reason: "out of quota", Seq: 12, TotalUSD: state.Dollar / 3, Iterations: 4,
+		Places:  checkpoint.Places{Workspace: "/home/runner/work/r/r", Temp: "/home/runner/work/_temp", OS: "linux"},
+		LeftOut: []checkpoint.LeftOut{{What: "workspace", Held: true}},
+		Created: time.Date(2026, 5, 4, 3, 2, 1, 5e6, time.UTC), Program: "v1.2.3",
+	}
+}
+
+// writing is a small checkpoint of every kind of file.
+func writing(keys *checkpoint.Keys) checkpoint.Writing {
+	m := manifest()
+	m.Transcripts = []checkpoint.Transcript{{Session: session, Dir: "/home/runner/work/r/r"}}
+	return checkpoint.Writing{Manifest: m, Keys: keys, Parts: []checkpoint.Part{
+		{Name: "state.json", Data: []byte(`{"schema": 1}`)},
+		{Name: "events.jsonl", Data: []byte("{}\n{}\n")},
+		{Name: "logs/main/A.sh.log", Data: []byte("ok\n")},
+		{Name: checkpoint.TranscriptName(session), Data: []byte(`{"type":"user"}`)},
+		{Name: "workspace/index.json", Data: []byte("[]")},
+		{Name: "workspace/0.bundle", Data: []byte("# v2 git bundle")},
+	}}
+}
+
+func newKeys(t testing.TB, n int) (*checkpoint.Keys, []string) {
+	t.Helper()
+	var lines []string
+	for range n {
+		line, err := checkpoint.NewKey()
+		if err != nil {
+			t.Fatal(err)
+		}
+		lines = append(lines, line)
+	}
+	return parseKeys(t, lines...), lines
+}
+
+func parseKeys(t testing.TB, lines ...string) *checkpoint.Keys {
+	t.Helper()
+	keys, err := checkpoint.ParseKeys(strings.Join(lines, "\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return keys
+}
+
+// write returns the bytes of a checkpoint.
+func write(t testing.TB, w checkpoint.Writing) ([]byte, checkpoint.Written) {
+	t.Helper()
+	data, written, err := tryWrite(t, w)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if int64(len(data)) != written.Size {
+		t.Fatalf("size: got %d, want %d, the size of the file", written.Size, len(data))
+	}
+	return data, written
+}
+
+func tryWrite(t testing.TB, w checkpoint.Writing) ([]byte, checkpoint.Written, error) {
+	t.Helper()
+	f, err := os.Create(filepath.Join(t.TempDir(), "checkpoint.zip"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if _, err := f.WriteString(strings.Repeat("what was there before", 1000)); err != nil {
+		t.Fatal(err)
+	}
+	written, err := checkpoint.Write(f, w)
+	data, readErr := os.ReadFile(f.Name())
+	if readErr != nil {
+		t.Fatal(readErr)
+	}
+	return data, written, err
+}
+
+// result is what Read made of some bytes.
+type result struct {
+	manifest checkpoint.Manifest
+	digest   string
+	files    map[string]string
+	err      error
+}
+
+// read reads a checkpoint and holds what goes for every archive: the files are
+// those of the manifest, or else there are none, and nothing is written outside
+// of the folder.
+func read(t testing.TB, data []byte, keys *checkpoint.Keys) result {
+	t.Helper()
+	parent := t.TempDir()
+	dir, archive := filepath.Join(parent, "in"), filepath.Join(parent, "archive")
+	if err := errors.Join(os.Mkdir(dir, 0o700), os.WriteFile(archive, data, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	f, err := os.Open(archive)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	var r result
+	r.manifest, r.digest, r.err = checkpoint.Read(checkpoint.Reading{File: f, Size: int64(len(data)), Keys: keys, Dir: dir})
+	r.files = contents(t, dir)
+	if beside, _ := os.ReadDir(parent); len(beside) != 2 {
+		t.Fatalf("beside the folder: got %v, want the archive alone", beside)
+	}
+	switch {
+	case r.err != nil && len(r.files) > 0:
+		t.Fatalf("after %v: got %d files and folders, want none", r.err, len(r.files))
+	case r.err == nil:
+		if diff := cmp.Diff(listed(r.files), r.manifest.Files); diff != "" {
+			t.Fatalf("files and manifest (-files +manifest):\n%s", diff)
+		}
+	}
+	return r
+}
+
+// contents returns what is in a folder, in order of the names. Folders count only
+// if there is nothing in them.
+func contents(t testing.TB, dir string) map[string]string {
+	t.Helper()
+	all := map[string]string{}
+	err := fs.WalkDir(os.DirFS(dir), ".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil || name == "." {
+			return err
+		}
+		info, err := d.Info()
+		if err != nil {
+			return err
+		}
+		if d.IsDir() {
+			if left, _ := os.ReadDir(filepath.Join(dir, name)); len(left) == 0 {
+				all[name+"/"] = ""
+			}
+			return nil
+		}
+		if info.Mode() != 0o600 {
+			t.Errorf("mode of %q: got %v, want 0600", name, info.Mode())
+		}
+		data, err := os.ReadFile(filepath.Join(dir, name))
+		all[name] = string(data)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+// listed returns the manifest's list for some contents.
+func listed(files map[string]string) []checkpoint.File {
+	list := []checkpoint.File{}
+	for _, name := range sortedKeys(files) {
+		sum := sha256.Sum256([]byte(files[name]))
+		list = append(list, checkpoint.File{Name: name, Size: int64(len(files[name])), SHA256: hex.EncodeToString(sum[:])})
+	}
+	return list
+}
+
+// contentsAtRandom returns what parts may hold: nothing, noise, text that
+// compresses well or too well, bytes that are no UTF-8.
+func contentsAtRandom(rnd *rand.Rand) []byte {
+	noise := make([]byte, rnd.IntN(100_000))
+	for i := range noise {
+		noise[i] = byte(rnd.Uint32())
+	}
+	return [][]byte{
+		nil, noise, bytes.Repeat([]byte("{\"type\":\"assistant\"}\n"), rnd.IntN(10_000)),
+		bytes.Repeat([]byte{0}, rnd.IntN(4<<20)), []byte("\xff\xfe\x00 half a rune: \xe2\x82"),
+	}[rnd.IntN(5)]
+}
+
+// TestRoundTrip: what is written is read back, from files and from memory, sealed
+// and plain.
+func TestRoundTrip(t *testing.T) {
+	keys, _ := newKeys(t, 1)
+	for seed := range uint64(16) {
+		rnd := rand.New(rand.NewPCG(seed, 1))
+		w := writing(nil)
+		if seed%2 == 0 {
+			w.Keys = keys
+		}
+		want := map[string]string{}
+		for i := range w.Parts {
+			p := &w.Parts[i]
+			p.Data = contentsAtRandom(rnd)
+			if seed == 0 && i == 0 {
+				p.Data = noise(5 << 20)
+			}
+			want[p.Name] = string(p.Data)
+			if rnd.IntN(2) == 0 {
+				p.Path, p.Size = filepath.Join(t.TempDir(), "part"), -1
+				if err := os.WriteFile(p.Path, p.Data, 0o600); err != nil {
+					t.Fatal(err)
+				}
+				p.Data = nil
+			}
+		}
+		rnd.Shuffle(len(w.Parts), func(i, j int) { w.Parts[i], w.Parts[j] = w.Parts[j], w.Parts[i] })
+		data, written := write(t, w)
+		got := read(t, data, w.Keys)
+		if got.err != nil {
+			t.Fatalf("seed %d: %v", seed, got.err)
+		}
+		wantManifest := w.Manifest
+		wantManifest.Schema, wantManifest.Files = checkpoint.Schema, listed(want)
+		if diff := cmp.Diff(wantManifest, got.manifest); diff != "" {
+			t.Errorf("seed %d: manifest (-want +got):\n%s", seed, diff)
+		}
+		if diff := cmp.Diff(written.Manifest, got.manifest); diff != "" || written.Digest != got.digest {
+			t.Errorf("seed %d: digests %s and %s, manifest (-written +read):\n%s", seed, written.Digest, got.digest, diff)
+		}
+		if !cmp.Equal(want, got.files) {
+			t.Errorf("seed %d: got other contents than were written", seed)
+		}
+	}
+}
+
+func noise(n int) []byte {
+	data, _ := io.ReadAll(io.LimitReader(rand.NewChaCha8([32]byte{1}), int64(n)))
+	return data
+}
+
+// TestSameBytes: without a key, the same run makes the same checkpoint; with one,
+// the same manifest.
+func TestSameBytes(t *testing.T) {
+	w := writing(nil)
+	first, one := write(t, w)
+	w.Parts[0], w.Parts[3] = w.Parts[3], w.Parts[0]
+	second, two := write(t, w)
+	if !bytes.Equal(first, second) || one.Digest != two.Digest {
+		t.Error("the same parts and manifest make different checkpoints")
+	}
+	w.Keys, _ = newKeys(t, 1)
+	if _, sealed := write(t, w); sealed.Digest != one.Digest {
+		t.Errorf("digest with a key: got %s, want %s as without", sealed.Digest, one.Digest)
+	}
+}
+
+// TestGrowingFiles: of a file that grows, what it had counts; one that has become
+// shorter is told.
+func TestGrowingFiles(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "events.jsonl")
+	if err := os.WriteFile(path, []byte("{}\n{}\n{\"half"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		size int64
+		want string
+	}{{-1, "{}\n{}\n{\"half"}, {6, "{}\n{}\n"}, {0, ""}} {
+		w := checkpoint.Writing{Manifest: manifest(), Parts: []checkpoint.Part{{Name: "events.jsonl", Path: path, Size: tt.size}}}
+		data, _ := write(t, w)
+		if got := read(t, data, nil); got.err != nil || got.files["events.jsonl"] != tt.want {
+			t.Errorf("size %d: got %q, %v, want %q", tt.size, got.files, got.err, tt.want)
+		}
+	}
+	w := checkpoint.Writing{Manifest: manifest(), Parts: []checkpoint.Part{{Name: "events.jsonl", Path: path, Size: 100}}}
+	if _, _, err := tryWrite(t, w); err == nil || !strings.Contains(err.Error(), `"events.jsonl"`) {
+		t.Errorf("a file of 12 bytes of which 100 are wanted: got %v, want an error that names it", err)
+	}
+}
+
+// TestMaskCoversAllButBundles: secrets are hidden in every part and in the reason,
+// and the parts keep their sizes.
+func TestMaskCoversAllButBundles(t *testing.T) {
+	const secret = "hunter2hunter2"
+	stars := strings.Repeat("*", len(secret))
+	w := writing(nil)
+	w.Manifest.Reason = "the key " + secret + " is out of money \xff"
+	w.Mask = func(r io.Reader) io.Reader {
+		data, err := io.ReadAll(r)
+		if err != nil {
+			t.Error(err)
+		}
+		return strings.NewReader(strings.ReplaceAll(string(data), secret, stars))
+	}
+	for i := range w.Parts {
+		w.Parts[i].Data = []byte("a " + secret + " b")
+	}
+	w.Parts = append(w.Parts, checkpoint.Part{Name: "logs/some.bundle", Data: []byte("a " + secret + " b")})
+	data, _ := write(t, w)
+	got := read(t, data, nil)
+	if got.err != nil || got.manifest.Reason != "the key "+stars+" is out of money \uFFFD" {
+		t.Errorf("reason: got %q, %v", got.manifest.Reason, got.err)
+	}
+	for name, content := range got.files {
+		want := "a " + stars + " b"
+		if name == "workspace/0.bundle" {
+			want = "a " + secret + " b"
+		}
+		if content != want {
+			t.Errorf("%s: got %q, want %q", name, content, want)
+		}
+	}
+	w.Mask = func(r io.Reader) io.Reader { return io.MultiReader(r, strings.NewReader("x")) }
+	if _, _, err := tryWrite(t, w); err == nil {
+		t.Error("a mask that adds a byte: got no error")
+	}
+}
+
+func sortedKeys(files map[string]string) []string { return slices.Sorted(maps.Keys(files)) }

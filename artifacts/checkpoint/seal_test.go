@@ -1,0 +1,275 @@
+package checkpoint_test
+
+import (
+	"archive/zip"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"strings"
+	"testing"
+
+	"filippo.io/age"
+
+	"github.com/raymond-action/raymond-action/artifacts/checkpoint"
+)
+
+// refused holds that a checkpoint is refused as an *Invalid whose text has a
+// part.
+func refused(t *testing.T, what string, data []byte, keys *checkpoint.Keys, want string) {
+	t.Helper()
+	var invalid *checkpoint.Invalid
+	if got := read(t, data, keys); !errors.As(got.err, &invalid) || !strings.Contains(got.err.Error(), want) {
+		t.Errorf("%s: got %v, want an *Invalid with %q", what, got.err, want)
+	}
+}
+
+// TestAnyChangedByteIsNoticed: of a small sealed checkpoint each byte outside of
+// the age file and many in it, and of a large one some anywhere.
+func TestAnyChangedByteIsNoticed(t *testing.T) {
+	keys, _ := newKeys(t, 1)
+	rnd := rand.New(rand.NewPCG(1, 2))
+	small, _ := write(t, writing(keys))
+	from := bytes.Index(small, []byte("age-encryption"))
+	to := from + len(entries(t, small)["bundle.age"])
+	for at := range small {
+		if from <= at && at < to && at%5 > 0 {
+			continue
+		}
+		refused(t, fmt.Sprintf("byte %d", at), flipped(small, at, rnd), keys, "")
+	}
+	large, _ := write(t, checkpoint.Writing{Manifest: manifest(), Keys: keys, Parts: []checkpoint.Part{{Name: "logs/x", Data: noise(300_000)}}})
+	for range 100 {
+		at := rnd.IntN(len(large))
+		refused(t, fmt.Sprintf("byte %d of %d", at, len(large)), flipped(large, at, rnd), keys, "")
+	}
+}
+
+func flipped(data []byte, at int, rnd *rand.Rand) []byte {
+	changed := bytes.Clone(data)
+	changed[at] ^= byte(1 + rnd.IntN(255))
+	return changed
+}
+
+// TestCutOff: a checkpoint that ends early, or goes on, is refused, wherever.
+func TestCutOff(t *testing.T) {
+	keys, _ := newKeys(t, 1)
+	for _, k := range []*checkpoint.Keys{nil, keys} {
+		data, _ := write(t, writing(k))
+		for n := range len(data) {
+			if n%7 == 0 || n > len(data)-30 {
+				refused(t, fmt.Sprintf("the first %d of %d bytes", n, len(data)), data[:n], k, "")
+			}
+		}
+	}
+	data, _ := write(t, writing(keys))
+	refused(t, "a byte more", append(bytes.Clone(data), 0), keys, "")
+	refused(t, "a byte before", append([]byte{0}, data...), keys, "")
+}
+
+// TestRotation: a key put in front seals from then on, and the ones behind it
+// still open; a key that is taken away doesn't.
+func TestRotation(t *testing.T) {
+	_, lines := newKeys(t, 3)
+	old, rotated, gone := parseKeys(t, lines[0]), parseKeys(t, lines[1], lines[0]), parseKeys(t, lines[1], lines[2])
+	before, _ := write(t, writing(old))
+	after, _ := write(t, writing(rotated))
+	if got := read(t, before, rotated); got.err != nil {
+		t.Errorf("sealed with the second of two keys: %v", got.err)
+	}
+	if got := read(t, after, rotated); got.err != nil {
+		t.Errorf("sealed with the first of two keys: %v", got.err)
+	}
+	refused(t, "a key that is gone", before, gone, "which is none of the 2 in state-key")
+	refused(t, "a key that is yet to come", after, old, "which is none of the 1 in state-key")
+}
+
+// TestKeysAreDemanded: what a missing key, or a missing seal, amounts to.
+func TestKeysAreDemanded(t *testing.T) {
+	keys, _ := newKeys(t, 1)
+	plain, _ := write(t, writing(nil))
+	sealed, _ := write(t, writing(keys))
+	if got := read(t, sealed, nil); !errors.Is(got.err, checkpoint.ErrSealed) || !strings.Contains(got.err.Error(), "state-key") {
+		t.Errorf("sealed, without a key: got %v, want ErrSealed that names state-key", got.err)
+	}
+	if got := read(t, plain, keys); !errors.Is(got.err, checkpoint.ErrNotSigned) {
+		t.Errorf("plain, with a key: got %v, want ErrNotSigned", got.err)
+	}
+	for _, secret := range []string{"logs/main", "x-yml-main", "out of quota", session} {
+		if bytes.Contains(sealed, []byte(secret)) {
+			t.Errorf("a sealed checkpoint tells %q", secret)
+		}
+	}
+}
+
+// entries returns the files of an archive.
+func entries(t testing.TB, data []byte) map[string][]byte {
+	t.Helper()
+	z, err := zip.NewReader(bytes.NewReader(data), int64(len(data)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	files := map[string][]byte{}
+	for _, f := range z.File {
+		in, err := f.Open()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if files[f.Name], err = io.ReadAll(in); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return files
+}
+
+type entry struct {
+	name string
+	data []byte
+}
+
+// archive makes a zip archive as Write makes the outer one.
+func archive(t testing.TB, files ...entry) []byte {
+	t.Helper()
+	var out bytes.Buffer
+	z := zip.NewWriter(&out)
+	for _, f := range files {
+		w, err := z.CreateHeader(&zip.FileHeader{Name: f.name, Method: zip.Store})
+		if err == nil {
+			_, err = w.Write(f.data)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return out.Bytes()
+}
+
+// TestExchange: parts of one checkpoint don't pass in another, though both are
+// sealed with the same key.
+func TestExchange(t *testing.T) {
+	keys, lines := newKeys(t, 1)
+	one := writing(keys)
+	two := writing(keys)
+	two.Manifest.Generation++
+	two.Parts[0].Data = []byte(`{"schema": 2}`)
+	first, _ := write(t, one)
+	second, _ := write(t, two)
+	again, _ := write(t, one)
+	a, b, c := entries(t, first), entries(t, second), entries(t, again)
+	if got := archive(t, entry{"bundle.age", a["bundle.age"]}, entry{"header.json", a["header.json"]}); !bytes.Equal(got, first) {
+		t.Fatal("the test makes other archives than Write")
+	}
+	for what, files := range map[string][]entry{
+		"header of a later one":  {{"bundle.age", a["bundle.age"]}, {"header.json", b["header.json"]}},
+		"header of an equal one": {{"bundle.age", a["bundle.age"]}, {"header.json", c["header.json"]}},
+		"no header":              {{"bundle.age", a["bundle.age"]}},
+		"no bundle":              {{"header.json", a["header.json"]}},
+		"a plain file more":      {{"bundle.age", a["bundle.age"]}, {"header.json", a["header.json"]}, {"state.json", nil}},
+		"the other order":        {{"header.json", a["header.json"]}, {"bundle.age", a["bundle.age"]}},
+		"header with blanks":     {{"bundle.age", a["bundle.age"]}, {"header.json", append([]byte(" "), a["header.json"]...)}},
+	} {
+		refused(t, what, archive(t, files...), keys, "")
+	}
+	newer := archive(t, entry{"bundle.age", nil}, entry{"header.json", []byte(`{"schema": 3, "what": "ever"}`)})
+	refused(t, "header of a newer release", newer, keys, "is 3, newer than the 2")
+	resealed(t, keys, lines[0], a, b)
+}
+
+// resealed exchanges what is inside of the age file. The header is that of another
+// checkpoint first, and then one that is right, to see what else holds.
+func resealed(t *testing.T, keys *checkpoint.Keys, line string, a, b map[string][]byte) {
+	t.Helper()
+	id, err := age.ParseX25519Identity(line)
+	if err != nil {
+		t.Fatal(err)
+	}
+	inA, inB := opened(t, id, a["bundle.age"]), opened(t, id, b["bundle.age"])
+	for what, change := range map[string]func(map[string][]byte){
+		"manifest of another": func(m map[string][]byte) { m["manifest.json"] = inB["manifest.json"] },
+		"MAC of another":      func(m map[string][]byte) { m["manifest.mac"] = inB["manifest.mac"] },
+		"no MAC":              func(m map[string][]byte) { delete(m, "manifest.mac") },
+		"no manifest":         func(m map[string][]byte) { delete(m, "manifest.json") },
+		"file of another":     func(m map[string][]byte) { m["state.json"] = inB["state.json"] },
+		"a file less":         func(m map[string][]byte) { delete(m, "events.jsonl") },
+		"a file more":         func(m map[string][]byte) { m["logs/more"] = nil },
+		"two files exchanged": func(m map[string][]byte) { m["events.jsonl"], m["state.json"] = m["state.json"], m["events.jsonl"] },
+		"manifest and MAC of another": func(m map[string][]byte) {
+			m["manifest.json"], m["manifest.mac"] = inB["manifest.json"], inB["manifest.mac"]
+		},
+	} {
+		inside := map[string][]byte{}
+		for name, data := range inA {
+			inside[name] = data
+		}
+		change(inside)
+		bundle := sealedAnew(t, id, inside)
+		refused(t, what+", old header", archive(t, entry{"bundle.age", bundle}, entry{"header.json", a["header.json"]}), keys, "header")
+		header := checkpoint.HeaderFor(t, line, 7, bundle)
+		refused(t, what, archive(t, entry{"bundle.age", bundle}, entry{"header.json", header}), keys, "")
+	}
+	bundle := sealedAnew(t, id, inA)
+	header := checkpoint.HeaderFor(t, line, 7, bundle)
+	if got := read(t, archive(t, entry{"bundle.age", bundle}, entry{"header.json", header}), keys); got.err != nil {
+		t.Errorf("the same inside, sealed anew: %v", got.err)
+	}
+	for what, changed := range map[string][]byte{
+		"cut": bundle[:len(bundle)-1], "cut in the middle": bundle[:len(bundle)/2], "longer": append(bytes.Clone(bundle), 0),
+		"flipped": flipped(bundle, len(bundle)/2, rand.New(rand.NewPCG(1, 1))), "no age file": []byte("age?"), "empty": nil,
+	} {
+		header := checkpoint.HeaderFor(t, line, 7, changed)
+		refused(t, "a bundle that is "+what, archive(t, entry{"bundle.age", changed}, entry{"header.json", header}), keys, "bundle.age")
+	}
+	header = checkpoint.HeaderFor(t, line, 8, bundle)
+	refused(t, "another generation", archive(t, entry{"bundle.age", bundle}, entry{"header.json", header}), keys, "generation")
+}
+
+func opened(t *testing.T, id age.Identity, bundle []byte) map[string][]byte {
+	t.Helper()
+	in, err := age.Decrypt(bytes.NewReader(bundle), id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	data, err := io.ReadAll(in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return entries(t, data)
+}
+
+func sealedAnew(t *testing.T, id *age.X25519Identity, files map[string][]byte) []byte {
+	t.Helper()
+	var list []entry
+	for name, data := range files {
+		list = append(list, entry{name, data})
+	}
+	var out bytes.Buffer
+	w, err := age.Encrypt(&out, id.Recipient())
+	if err == nil {
+		_, err = w.Write(archive(t, list...))
+	}
+	if err := errors.Join(err, w.Close()); err != nil {
+		t.Fatal(err)
+	}
+	return out.Bytes()
+}
+
+// TestOldCheckpointsStayReadable reads one that an earlier program wrote: the form
+// of the outer archive is the standard library's, and must not change unseen.
+func TestOldCheckpointsStayReadable(t *testing.T) {
+	key, err := os.ReadFile("testdata/sealed.key")
+	if err != nil {
+		t.Fatal(err)
+	}
+	data, err := os.ReadFile("testdata/sealed.zip")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := read(t, data, parseKeys(t, string(key))); got.err != nil || got.manifest.Generation != 7 || len(got.files) != 6 {
+		t.Errorf("got generation %d with %d files, %v, want 7 with 6", got.manifest.Generation, len(got.files), got.err)
+	}
+}

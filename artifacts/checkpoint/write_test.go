@@ -1,0 +1,89 @@
+package checkpoint_test
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/raymond-action/raymond-action/artifacts/checkpoint"
+)
+
+// TestWriteRefuses: what Read would refuse is not written, and links and pipes in
+// the place of files are not read.
+func TestWriteRefuses(t *testing.T) {
+	dir := t.TempDir()
+	file, link := filepath.Join(dir, "file"), filepath.Join(dir, "link")
+	if err := errors.Join(os.WriteFile(file, []byte("secret"), 0o600), os.Symlink(file, link)); err != nil {
+		t.Fatal(err)
+	}
+	huge := filepath.Join(dir, "huge")
+	if err := errors.Join(os.WriteFile(huge, nil, 0o600), os.Truncate(huge, 256<<20+1)); err != nil {
+		t.Fatal(err)
+	}
+	many := writing(nil)
+	for i := range 2000 {
+		many.Parts = append(many.Parts, checkpoint.Part{Name: "logs/" + strings.Repeat("x", i%200) + string(rune('a'+i/200))})
+	}
+	for name, tt := range map[string]struct {
+		w    checkpoint.Writing
+		want error
+	}{
+		"a link":     {with(checkpoint.Part{Name: "logs/x", Path: link, Size: -1}), nil},
+		"a folder":   {with(checkpoint.Part{Name: "logs/x", Path: dir, Size: -1}), nil},
+		"no file":    {with(checkpoint.Part{Name: "logs/x", Path: file + "s", Size: -1}), fs.ErrNotExist},
+		"a name":     {with(checkpoint.Part{Name: "../x"}), nil},
+		"twice":      {with(checkpoint.Part{Name: "state.json"}), nil},
+		"in a file":  {with(checkpoint.Part{Name: "logs/a"}, checkpoint.Part{Name: "logs/a/b"}), nil},
+		"case":       {with(checkpoint.Part{Name: "logs/a"}, checkpoint.Part{Name: "logs/A"}), nil},
+		"transcript": {with(checkpoint.Part{Name: checkpoint.TranscriptName(other)}), nil},
+		"too large":  {with(checkpoint.Part{Name: "logs/x", Path: huge, Size: -1}), checkpoint.ErrTooLarge},
+		"state too large": {checkpoint.Writing{Manifest: manifest(), Parts: []checkpoint.Part{
+			{Name: "state.json", Path: huge, Size: 64<<20 + 1}}}, checkpoint.ErrTooLarge},
+		"memory too large": {checkpoint.Writing{Manifest: manifest(), Parts: []checkpoint.Part{
+			{Name: "state.json", Data: make([]byte, 64<<20+1)}}}, checkpoint.ErrTooLarge},
+		"too many": {many, checkpoint.ErrTooLarge},
+	} {
+		if _, _, err := tryWrite(t, tt.w); err == nil || tt.want != nil && !errors.Is(err, tt.want) {
+			t.Errorf("%s: got %v, want an error (%v)", name, err, tt.want)
+		}
+	}
+}
+
+// TestWriteKeepsWithinLimits holds for the archive and for all files together.
+func TestWriteKeepsWithinLimits(t *testing.T) {
+	keys, _ := newKeys(t, 1)
+	const manifestRoom = 4<<20 + 4<<10
+	for _, k := range []*checkpoint.Keys{nil, keys} {
+		w := checkpoint.Writing{Manifest: manifest(), Keys: k, Parts: []checkpoint.Part{
+			{Name: "logs/a", Data: noise(100_000)}, {Name: "logs/b", Data: make([]byte, 100_000)}}}
+		data, _ := write(t, w)
+		size := int64(len(data))
+		for _, tt := range []struct {
+			packed, total int64
+			want          error
+		}{
+			{size, 200_000 + manifestRoom, nil},
+			{size, 199_999 + manifestRoom, checkpoint.ErrTooLarge},
+			{size - 1, 200_000 + manifestRoom, checkpoint.ErrTooLarge},
+		} {
+			f, err := os.Create(filepath.Join(t.TempDir(), "archive"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := checkpoint.WriteWithin(f, w, tt.packed, tt.total); !errors.Is(err, tt.want) {
+				t.Errorf("within %d and %d bytes: got %v, want %v", tt.packed, tt.total, err, tt.want)
+			}
+			f.Close()
+		}
+	}
+}
+
+// with is a checkpoint with more parts.
+func with(parts ...checkpoint.Part) checkpoint.Writing {
+	w := writing(nil)
+	w.Parts = append(w.Parts, parts...)
+	return w
+}

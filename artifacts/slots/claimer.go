@@ -1,0 +1,237 @@
+package slots
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/raymond-action/raymond-action/artifacts"
+)
+
+// Claimer claims a key for a run. One goroutine at a time may use it.
+type Claimer struct {
+	Service   Service
+	Mine      Claim
+	Temp      string // folder for what is downloaded
+	Retention time.Duration
+	// Replaces says that the service replaces what stands under a name without a
+	// word, as Gitea and act do: then two that claim at once have to look again.
+	Replaces bool
+	// Elsewhere returns the claims of this key in other workflow runs that are in
+	// progress; nil where nobody can be asked.
+	Elsewhere func(context.Context) ([]Claim, error)
+	// Alive asks a process of this machine whether it is there; known is false for
+	// one of another machine.
+	Alive func(Process) (alive, known bool)
+	// Ended asks whether the job of a claim is over; known is false where it can't be
+	// had.
+	Ended func(context.Context, Claim) (ended, known bool)
+	Now   func() time.Time                           // nil for time.Now
+	Sleep func(context.Context, time.Duration) error // nil for artifacts.Sleep
+
+	stored artifacts.Artifact // the claim, as the service has it
+}
+
+// settles is how long a claim stands before it is looked at again, where somebody
+// who looked before it stood may have replaced it.
+const settles = time.Second
+
+func (c *Claimer) now() time.Time {
+	if c.Now == nil {
+		return time.Now()
+	}
+	return c.Now()
+}
+
+func (c *Claimer) sleep(ctx context.Context, d time.Duration) error {
+	if c.Sleep == nil {
+		return artifacts.Sleep(ctx, d)
+	}
+	return c.Sleep(ctx, d)
+}
+
+// Take stores the claim. A *Conflict says that somebody else has the key; any
+// other error is one of the service.
+func (c *Claimer) Take(ctx context.Context) error {
+	c.Mine.Schema = claimSchema
+	if err := c.lookElsewhere(ctx); err != nil {
+		return err
+	}
+	for n := 0; ; n++ {
+		began := c.now()
+		replaced, err := c.clear(ctx)
+		if err != nil {
+			return err
+		}
+		err = c.store(ctx)
+		// Where names are replaced, somebody who begins to store takes away what is being
+		// stored: there is nothing to finish then.
+		contended := errors.Is(err, artifacts.ErrExists) || c.Replaces && errors.Is(err, artifacts.ErrNotFound)
+		if contended && n < len(refusedWaits) {
+			if err := c.sleep(ctx, refusedWaits[n]); err != nil {
+				return err
+			}
+			continue
+		}
+		if err != nil {
+			return fmt.Errorf("store the claim: %w", err)
+		}
+		if replaced || c.Replaces {
+			// Who looked before this claim stood may take as long as this one did.
+			if err := c.sleep(ctx, min(settles+2*c.now().Sub(began), 5*settles)); err != nil {
+				return err
+			}
+		}
+		return c.Check(ctx)
+	}
+}
+
+// lookElsewhere looks at the claims of other workflow runs.
+func (c *Claimer) lookElsewhere(ctx context.Context) error {
+	if c.Elsewhere == nil {
+		return nil
+	}
+	others, err := c.Elsewhere(ctx)
+	if err != nil {
+		return err
+	}
+	for _, other := range others {
+		if !c.isOver(ctx, other) {
+			return other.conflict(ClaimName(c.Mine.Key), 0)
+		}
+	}
+	return nil
+}
+
+// clear looks at what stands under the name, and removes what no longer counts.
+func (c *Claimer) clear(ctx context.Context) (replaced bool, err error) {
+	list, err := c.Service.List(ctx, ClaimName(c.Mine.Key))
+	if err != nil {
+		return false, fmt.Errorf("look for a claim: %w", err)
+	}
+	for _, a := range list {
+		other, err := c.read(ctx, a)
+		if errors.Is(err, artifacts.ErrNotFound) {
+			continue // it was removed meanwhile
+		}
+		if err != nil {
+			return false, err
+		}
+		if other.ID != c.Mine.ID && !c.isOver(ctx, other) {
+			return false, other.conflict(a.Name, a.ID)
+		}
+		if err := c.Service.Delete(ctx, a); err != nil && !errors.Is(err, artifacts.ErrNotFound) {
+			return false, fmt.Errorf("replace a claim: %w", err)
+		}
+		replaced = true
+	}
+	return replaced, nil
+}
+
+func (c *Claimer) store(ctx context.Context) error {
+	data, err := c.Mine.pack()
+	if err != nil {
+		return err
+	}
+	n := artifacts.New{Name: ClaimName(c.Mine.Key), Content: bytes.NewReader(data), Size: int64(len(data))}
+	if c.Retention > 0 {
+		n.Expires = c.now().Add(c.Retention)
+	}
+	c.stored, err = c.Service.Upload(ctx, n)
+	return err
+}
+
+// errGone says that the claim isn't there although it was stored.
+var errGone = errors.New("the claim is gone: somebody replaced another one at the same time")
+
+// Check looks whether the claim still stands: a *Conflict says that it is
+// somebody else's by now.
+func (c *Claimer) Check(ctx context.Context) error {
+	list, err := c.Service.List(ctx, ClaimName(c.Mine.Key))
+	if err != nil {
+		return fmt.Errorf("look at the claim: %w", err)
+	}
+	for _, a := range list {
+		if a.ID == c.stored.ID && a.Digest != "" && a.Digest == c.stored.Digest {
+			return nil
+		}
+		other, err := c.read(ctx, a)
+		switch {
+		case errors.Is(err, artifacts.ErrNotFound):
+			continue
+		case err != nil:
+			return err
+		case other.ID == c.Mine.ID:
+			return nil
+		}
+		return other.conflict(a.Name, a.ID)
+	}
+	return errGone
+}
+
+// Release removes the claim, and no other.
+func (c *Claimer) Release(ctx context.Context) error {
+	list, err := c.Service.List(ctx, ClaimName(c.Mine.Key))
+	if err != nil {
+		return fmt.Errorf("look at the claim: %w", err)
+	}
+	for _, a := range list {
+		if other, err := c.read(ctx, a); err != nil || other.ID != c.Mine.ID {
+			continue
+		}
+		if err := c.Service.Delete(ctx, a); err != nil && !errors.Is(err, artifacts.ErrNotFound) {
+			return fmt.Errorf("remove the claim: %w", err)
+		}
+	}
+	return nil
+}
+
+// read fetches a claim. One that is none of this action is a *Conflict.
+func (c *Claimer) read(ctx context.Context, a artifacts.Artifact) (Claim, error) {
+	return fetchClaim(c.Temp, a, func(f *os.File) (int64, error) { return c.Service.Download(ctx, a, 2*maxClaim, f) })
+}
+
+// fetchClaim downloads a claim and reads it.
+func fetchClaim(temp string, a artifacts.Artifact, download func(*os.File) (int64, error)) (Claim, error) {
+	f, err := os.CreateTemp(temp, "claim-*.zip")
+	if err != nil {
+		return Claim{}, err
+	}
+	defer os.Remove(f.Name())
+	defer f.Close()
+	size, err := download(f)
+	if err == nil {
+		var claim Claim
+		if claim, err = unpackClaim(f, size); err == nil {
+			return claim, nil
+		}
+	}
+	if errors.Is(err, errNoClaim) || errors.Is(err, artifacts.ErrTooLarge) {
+		return Claim{}, &Conflict{Name: a.Name, ID: a.ID, What: "it is no claim of this action; " + ownKeys}
+	}
+	return Claim{}, fmt.Errorf("fetch a claim: %w", err)
+}
+
+// isOver reports whether a claim no longer counts.
+func (c *Claimer) isOver(ctx context.Context, other Claim) bool {
+	if c.Alive != nil {
+		if alive, known := c.Alive(other.Process); known {
+			return !alive
+		}
+	}
+	if other.RunID == c.Mine.RunID && (other.Attempt < c.Mine.Attempt || other.Holder == c.Mine.Holder) {
+		return true // an earlier attempt's, or an earlier step's of this job
+	}
+	if c.Ended != nil {
+		if ended, known := c.Ended(ctx, other); known {
+			return ended
+		}
+	}
+	if other.Deadline.IsZero() {
+		return c.now().After(other.Created.Add(withoutEnd))
+	}
+	return c.now().After(other.Deadline.Add(afterDeadline))
+}

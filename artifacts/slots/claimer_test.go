@@ -1,0 +1,234 @@
+package slots_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/raymond-action/raymond-action/artifacts"
+	"github.com/raymond-action/raymond-action/artifacts/artifactstest"
+	"github.com/raymond-action/raymond-action/artifacts/slots"
+)
+
+var noon = time.Date(2026, 5, 4, 12, 0, 0, 0, time.UTC)
+
+// claimer claims the key for a job of run 100.
+func (s *scene) claimer(job string, edit func(*slots.Claimer)) *slots.Claimer {
+	c := &slots.Claimer{
+		Service: runtimeOf(s.t, s.Server, 100), Temp: s.t.TempDir(), Replaces: s.Manner.SameIDs,
+		Mine: slots.Claim{ID: "claim of " + job, Key: key, Holder: job, RunID: 100, Attempt: 2, Job: job, Step: "step", Created: noon},
+		Now:  func() time.Time { return noon }, Sleep: noWait,
+	}
+	if edit != nil {
+		edit(c)
+	}
+	return c
+}
+
+// TestWhoMayReplaceAClaim: on every service. What is replaced is gone, and what is
+// not is left as it is.
+func TestWhoMayReplaceAClaim(t *testing.T) {
+	machine := slots.Process{Machine: "m", PID: 1, Started: "1"}
+	alive := func(is bool) func(*slots.Claimer) {
+		return func(c *slots.Claimer) {
+			c.Alive = func(p slots.Process) (bool, bool) { return is, p.Machine == "m" }
+		}
+	}
+	ended := func(is, known bool) func(*slots.Claimer) {
+		return func(c *slots.Claimer) { c.Ended = func(context.Context, slots.Claim) (bool, bool) { return is, known } }
+	}
+	for name, tt := range map[string]struct {
+		theirs func(*slots.Claim)
+		ours   func(*slots.Claimer)
+		wants  bool // that ours takes its place
+	}{
+		"nothing is known":                {nil, nil, false},
+		"an earlier attempt":              {func(c *slots.Claim) { c.Attempt = 1 }, nil, true},
+		"a later attempt":                 {func(c *slots.Claim) { c.Attempt = 3 }, nil, false},
+		"an earlier step of this job":     {func(c *slots.Claim) { c.Holder, c.Step = "one", "other" }, nil, true},
+		"a job that is over":              {nil, ended(true, true), true},
+		"a job that goes on":              {func(c *slots.Claim) { c.Created = noon.Add(-99 * time.Hour) }, ended(false, true), false},
+		"a process that is gone":          {func(c *slots.Claim) { c.Process = machine }, alive(false), true},
+		"a process that is there":         {func(c *slots.Claim) { c.Process, c.Attempt = machine, 1 }, alive(true), false},
+		"a process of another machine":    {nil, alive(false), false},
+		"just before its time is up":      {func(c *slots.Claim) { c.Deadline = noon.Add(-9 * time.Minute) }, ended(false, false), false},
+		"after its time is up":            {func(c *slots.Claim) { c.Deadline = noon.Add(-11 * time.Minute) }, ended(false, false), true},
+		"four days without a deadline":    {func(c *slots.Claim) { c.Created = noon.Add(-96 * time.Hour) }, nil, false},
+		"over five days without deadline": {func(c *slots.Claim) { c.Created = noon.Add(-121 * time.Hour) }, nil, true},
+	} {
+		behaving(t, func(s *scene) {
+			theirs := s.claimer("two", func(c *slots.Claimer) {
+				if tt.theirs != nil {
+					tt.theirs(&c.Mine)
+				}
+			})
+			if err := theirs.Take(s.t.Context()); err != nil {
+				s.t.Fatal(err)
+			}
+			ours := s.claimer("one", tt.ours)
+			err := ours.Take(s.t.Context())
+			var conflict *slots.Conflict
+			if tt.wants != (err == nil) || !tt.wants && (!errors.As(err, &conflict) || !strings.Contains(err.Error(), key) || !strings.Contains(err.Error(), `"two"`)) {
+				s.t.Errorf("%s: Take = %v, want success: %t", name, err, tt.wants)
+			}
+			if err := errors.Join(theirs.Release(s.t.Context()), ours.Release(s.t.Context())); err != nil {
+				s.t.Errorf("%s: Release: %v", name, err)
+			}
+			if all := s.All(); len(all) > 0 {
+				s.t.Errorf("%s: left %d artifacts, want none", name, len(all))
+			}
+		})
+	}
+}
+
+// TestOnlyTheOwnClaimIsRemoved: also by who was replaced, and learns it by Check.
+func TestOnlyTheOwnClaimIsRemoved(t *testing.T) {
+	behaving(t, func(s *scene) {
+		over := func(c *slots.Claimer) {
+			c.Ended = func(context.Context, slots.Claim) (bool, bool) { return true, true }
+		}
+		one, two := s.claimer("one", nil), s.claimer("two", over)
+		if err := errors.Join(one.Take(s.t.Context()), one.Check(s.t.Context()), two.Take(s.t.Context())); err != nil {
+			s.t.Fatal(err)
+		}
+		var conflict *slots.Conflict
+		if err := one.Check(s.t.Context()); !errors.As(err, &conflict) {
+			s.t.Errorf("Check of who was replaced = %v, want a conflict", err)
+		}
+		if err := errors.Join(one.Release(s.t.Context()), two.Check(s.t.Context())); err != nil || len(s.All()) != 1 {
+			s.t.Errorf("after the release of who was replaced: %v, %d artifacts; want the other's", err, len(s.All()))
+		}
+	})
+}
+
+// TestAClaimWhoseAnswerIsLostIsOurs, at each request.
+func TestAClaimWhoseAnswerIsLostIsOurs(t *testing.T) {
+	for _, op := range []string{"CreateArtifact", "FinalizeArtifact", "ListArtifacts"} {
+		for _, status := range []int{0, 500, 503} {
+			s := newScene(t)
+			s.Fail(artifactstest.Fault{Op: op, Times: 1, Status: status, After: true})
+			c := s.claimer("one", nil)
+			if err := c.Take(t.Context()); err != nil {
+				t.Errorf("%s, status %d: Take = %v", op, status, err)
+			}
+			if err := c.Release(t.Context()); err != nil || len(s.All()) > 0 {
+				t.Errorf("%s, status %d: Release = %v, %d artifacts left", op, status, err, len(s.All()))
+			}
+		}
+	}
+}
+
+// TestARefusalWithNothingThereIsAFailedSave, and so is a claim that can't be
+// fetched: neither says that somebody else has the key.
+func TestARefusalWithNothingThereIsAFailedSave(t *testing.T) {
+	for _, fault := range []artifactstest.Fault{
+		{Op: "CreateArtifact", Times: 99, Status: 409}, {Op: "CreateArtifact", Times: 99, Status: 403}, {Op: "content/", Times: 99, Status: 403},
+		{Op: "ListArtifacts", Times: 99, Status: 500},
+	} {
+		s := newScene(t)
+		if fault.Op == "content/" {
+			if err := s.claimer("two", nil).Take(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		s.Fail(fault)
+		var conflict *slots.Conflict
+		if err := s.claimer("one", nil).Take(t.Context()); err == nil || errors.As(err, &conflict) {
+			t.Errorf("%s, status %d: Take = %v, want an error of the service", fault.Op, fault.Status, err)
+		}
+	}
+}
+
+// meeting is a service for somebody who looks before another one's claim stands, and
+// stores after that.
+type meeting struct {
+	slots.Service
+	looked, stands, replaced chan struct{}
+	once                     sync.Once
+}
+
+// List implements slots.Service.
+func (m *meeting) List(ctx context.Context, name string) ([]artifacts.Artifact, error) {
+	defer m.once.Do(func() { close(m.looked) })
+	return m.Service.List(ctx, name)
+}
+
+// Upload implements slots.Service.
+func (m *meeting) Upload(ctx context.Context, n artifacts.New) (artifacts.Artifact, error) {
+	<-m.stands
+	defer close(m.replaced)
+	return m.Service.Upload(ctx, n)
+}
+
+// TestOfTwoThatLookAtOnceOneHasTheKey where a service replaces what stands under a
+// name without a word: who is replaced learns it when it looks again.
+func TestOfTwoThatLookAtOnceOneHasTheKey(t *testing.T) {
+	s := newScene(t)
+	manners["gitea"](s.Server)
+	m := &meeting{looked: make(chan struct{}), stands: make(chan struct{}), replaced: make(chan struct{})}
+	one := s.claimer("one", func(c *slots.Claimer) {
+		c.Sleep = func(context.Context, time.Duration) error { // its claim stands, and it waits to look again
+			close(m.stands)
+			<-m.replaced
+			return nil
+		}
+	})
+	two := s.claimer("two", func(c *slots.Claimer) { m.Service, c.Service = c.Service, m })
+	second := make(chan error, 1)
+	go func() { second <- two.Take(t.Context()) }()
+	<-m.looked
+	var conflict *slots.Conflict
+	if err := one.Take(t.Context()); !errors.As(err, &conflict) || !strings.Contains(err.Error(), `"two"`) {
+		t.Errorf("who was replaced: Take = %v, want a conflict with the other", err)
+	}
+	if err := <-second; err != nil {
+		t.Errorf("who came later: Take = %v, want success", err)
+	}
+}
+
+// TestClaimsOfOtherRuns: of this origin and in progress; a fork's keep nobody off.
+func TestClaimsOfOtherRuns(t *testing.T) {
+	for name, tt := range map[string]struct {
+		run   func(*artifactstest.Run)
+		wants int
+	}{
+		"in progress":            {func(r *artifactstest.Run) { r.Status = "in_progress" }, 1},
+		"over":                   {nil, 0},
+		"of a fork":              {func(r *artifactstest.Run) { r.Status, r.HeadRepository = "in_progress", 9 }, 0},
+		"of another branch":      {func(r *artifactstest.Run) { r.Status, r.HeadBranch = "in_progress", "other" }, 0},
+		"of another workflow":    {func(r *artifactstest.Run) { r.Status, r.Path = "in_progress", ".github/workflows/x.yml" }, 0},
+		"queued for another try": {func(r *artifactstest.Run) { r.Status = "queued" }, 1},
+	} {
+		s := newScene(t)
+		s.addRun(7, tt.run)
+		theirs := s.claimer("two", func(c *slots.Claimer) { c.Service, c.Mine.RunID = runtimeOf(t, s.Server, 7), 7 })
+		if err := theirs.Take(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		claims, err := s.finder().Claims(t.Context(), s.query(slots.Auto))
+		if err != nil || len(claims) != tt.wants {
+			t.Errorf("%s: Claims = %v, %v; want %d", name, claims, err, tt.wants)
+		}
+		ours := s.claimer("one", func(c *slots.Claimer) {
+			c.Elsewhere = func(context.Context) ([]slots.Claim, error) { return claims, nil }
+		})
+		var conflict *slots.Conflict
+		if err := ours.Take(t.Context()); (tt.wants > 0) != errors.As(err, &conflict) {
+			t.Errorf("%s: Take = %v, want a conflict: %t", name, err, tt.wants > 0)
+		}
+	}
+	for status, fails := range map[int]bool{401: false, 403: false, 404: false, 500: true} {
+		s := newScene(t)
+		s.Fail(artifactstest.Fault{Op: "actions/artifacts?", Times: 99, Status: status})
+		if _, err := s.finder().Claims(t.Context(), s.query(slots.Auto)); fails != (err != nil) {
+			t.Errorf("status %d: Claims: %v, want an error: %t", status, err, fails)
+		}
+	}
+	if got, want := slots.ClaimName("a/b"), fmt.Sprintf("%s-claim", strings.TrimSuffix(slots.Names("a/b")[0], "-0")); got != want {
+		t.Errorf("ClaimName = %q, want %q", got, want)
+	}
+}

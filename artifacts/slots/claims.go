@@ -1,0 +1,94 @@
+package slots
+
+import (
+	"context"
+	"errors"
+	"os"
+	"time"
+
+	"github.com/raymond-action/raymond-action/artifacts"
+	"github.com/raymond-action/raymond-action/artifacts/checkpoint"
+)
+
+// Claims returns the claims of a key in other workflow runs that come from where
+// this workflow's own runs store theirs, and that are in progress. Where nobody
+// can be asked there are none.
+func (f *Finder) Claims(ctx context.Context, q Query) ([]Claim, error) {
+	if f.Archive == nil {
+		return nil, nil
+	}
+	s := newSearch(f, q)
+	claims, err := s.claims(ctx)
+	var none *NoAccess
+	if err = s.sorted(forList, "", err); errors.As(err, &none) {
+		return nil, nil
+	}
+	return claims, err
+}
+
+func (s *search) claims(ctx context.Context) ([]Claim, error) {
+	var claims []Claim
+	for next := s.Archive.List(ClaimName(s.q.Key)); ; {
+		var page []artifacts.Stored
+		err := s.looking(ctx, func(ctx context.Context) (err error) {
+			page, err = next(ctx)
+			return err
+		})
+		if err != nil || page == nil {
+			return claims, err
+		}
+		for _, a := range page {
+			claim, ok, err := s.claimOf(ctx, a)
+			if err != nil {
+				return nil, err
+			}
+			if ok {
+				claims = append(claims, claim)
+			}
+		}
+	}
+}
+
+// claimOf returns the claim of an artifact of another workflow run, if that is one
+// of ours and in progress.
+func (s *search) claimOf(ctx context.Context, a artifacts.Stored) (claim Claim, ok bool, err error) {
+	if a.Expired || a.RunID == s.q.RunID {
+		return claim, false, nil
+	}
+	if s.q.Workflow == "" && s.q.RunID != 0 { // the environment does not tell it
+		own, err := s.run(ctx, s.q.RunID)
+		if err != nil {
+			return claim, false, err
+		}
+		s.q.Workflow = own.Path
+	}
+	c, ok, err := s.accept(ctx, a)
+	if err != nil || !ok || c.run.Status == completed {
+		return claim, false, err
+	}
+	claim, err = fetchClaim(s.q.Temp, a.Artifact, func(f *os.File) (int64, error) { return s.Archive.Download(ctx, a, 2*maxClaim, f) })
+	if errors.Is(err, artifacts.ErrNotFound) {
+		return claim, false, nil // it was removed meanwhile
+	}
+	claim.RunURL = c.run.URL
+	return claim, err == nil, err
+}
+
+// askFor is how long a job is asked about.
+const askFor = 10 * time.Second
+
+// Ended reports whether the job of a claim is over; known is false where that can't
+// be asked.
+func (f *Finder) Ended(ctx context.Context, c Claim) (ended, known bool) {
+	if f.Archive == nil {
+		return false, false
+	}
+	ctx, cancel := context.WithTimeout(ctx, askFor)
+	defer cancel()
+	jobs, err := f.Archive.Jobs(ctx, c.RunID)
+	if err != nil {
+		return false, false
+	}
+	status := statusOf(jobs, &checkpoint.Manifest{Job: c.Job, Runner: c.Runner, RunAttempt: c.Attempt})
+	return status == completed, status != ""
+}

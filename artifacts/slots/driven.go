@@ -1,0 +1,74 @@
+package slots
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/raymond-action/raymond-action/artifacts"
+	"github.com/raymond-action/raymond-action/artifacts/checkpoint"
+)
+
+// jobStatus says how the job of a manifest of the present workflow run stands. An
+// earlier attempt is over, and so is an earlier step of the same job; of others the
+// REST API is asked.
+func (s *search) jobStatus(ctx context.Context, m *checkpoint.Manifest) string {
+	switch {
+	case m.RunAttempt < s.q.Attempt:
+		return completed
+	case m.Job == s.q.Job && m.Runner == s.q.Runner && m.RunAttempt == s.q.Attempt:
+		return completed
+	case s.Archive == nil:
+		return ""
+	}
+	var jobs []artifacts.JobInfo
+	err := s.looking(ctx, func(ctx context.Context) (err error) {
+		jobs, err = s.Archive.Jobs(ctx, s.q.RunID)
+		return err
+	})
+	if err != nil {
+		return ""
+	}
+	return statusOf(jobs, m)
+}
+
+// statusOf finds the job of a manifest among those of its workflow run; "" when it
+// is not known which it is. Of several that it may be, one that is in progress
+// counts.
+func statusOf(jobs []artifacts.JobInfo, m *checkpoint.Manifest) string {
+	jobs = keepOnly(jobs, func(j artifacts.JobInfo) bool { return j.Attempt == 0 || j.Attempt == m.RunAttempt })
+	named := keepOnly(jobs, func(j artifacts.JobInfo) bool { return isNamed(j.Name, m.Job) })
+	onRunner := func(list []artifacts.JobInfo) []artifacts.JobInfo {
+		return keepOnly(list, func(j artifacts.JobInfo) bool { return m.Runner != "" && j.Runner == m.Runner })
+	}
+	switch there := onRunner(named); {
+	case len(there) > 0:
+		named = there
+	case len(named) == 0 && len(jobs) > 1:
+		named = onRunner(jobs) // the workflow file gives it another name
+	case len(named) == 0:
+		named = jobs
+	}
+	status := ""
+	for _, j := range named {
+		if status == "" || j.Status != completed {
+			status = j.Status
+		}
+	}
+	return status
+}
+
+func keepOnly(list []artifacts.JobInfo, keep func(artifacts.JobInfo) bool) []artifacts.JobInfo {
+	return slices.DeleteFunc(slices.Clone(list), func(j artifacts.JobInfo) bool { return !keep(j) })
+}
+
+// isNamed reports whether a job is shown by a name that one of the given id gets
+// where the workflow file has none for it: legs of a matrix and jobs of a reusable
+// workflow are shown with more.
+func isNamed(name, id string) bool {
+	if at := strings.LastIndex(name, " / "); at >= 0 {
+		name = name[at+len(" / "):]
+	}
+	name, _, _ = strings.Cut(name, " (")
+	return name == id
+}

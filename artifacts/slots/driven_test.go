@@ -1,0 +1,70 @@
+package slots_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/raymond-action/raymond-action/artifacts"
+	"github.com/raymond-action/raymond-action/artifacts/checkpoint"
+	"github.com/raymond-action/raymond-action/artifacts/slots"
+	"github.com/raymond-action/raymond-action/state"
+)
+
+// jobsAPI is an API that knows jobs, or does not tell.
+type jobsAPI struct {
+	slots.Archive
+	jobs []artifacts.JobInfo
+	err  error
+}
+
+func (a jobsAPI) Jobs(context.Context, int64) ([]artifacts.JobInfo, error) { return a.jobs, a.err }
+
+// TestWhoDrivesARunOfThisWorkflowRun: the job that stored it is found among the
+// jobs of its attempt, by its id and its runner.
+func TestWhoDrivesARunOfThisWorkflowRun(t *testing.T) {
+	job := func(name, runner, status string) artifacts.JobInfo {
+		return artifacts.JobInfo{Name: name, Runner: runner, Attempt: 2, Status: status}
+	}
+	const over, on = "completed", "in_progress"
+	other := job("test", "r9", on)
+	for _, tt := range []struct {
+		name string
+		edit func(*checkpoint.Manifest)
+		jobs []artifacts.JobInfo
+		want string
+	}{
+		{"an earlier attempt", func(m *checkpoint.Manifest) { m.RunAttempt = 1 }, nil, over},
+		{"an earlier step of this job", func(m *checkpoint.Manifest) { m.Job, m.Runner = "later", "r2" }, nil, over},
+		{"it goes on", nil, []artifacts.JobInfo{other, job("build", "r1", on)}, on},
+		{"it is over", nil, []artifacts.JobInfo{other, job("build", "r1", over)}, over},
+		{"of an attempt before", nil, []artifacts.JobInfo{other, {Name: "build", Attempt: 1, Status: on}, job("build", "r1", over)}, over},
+		{"of a reusable workflow", nil, []artifacts.JobInfo{other, job("call / build", "", over)}, over},
+		{"a leg of a matrix", nil, []artifacts.JobInfo{job("build (1, 2)", "r1", over), job("build (2, 2)", "r3", on)}, over},
+		{"any leg of a matrix", func(m *checkpoint.Manifest) { m.Runner = "" }, []artifacts.JobInfo{job("build (1)", "r1", over), job("build (2)", "r3", on)}, on},
+		{"with a name of its own", nil, []artifacts.JobInfo{other, job("Build it", "r1", over)}, over},
+		{"the only one, with a name of its own", func(m *checkpoint.Manifest) { m.Runner = "" }, []artifacts.JobInfo{job("Build it", "r1", over)}, over},
+		{"nobody knows which", func(m *checkpoint.Manifest) { m.Runner = "" }, []artifacts.JobInfo{other, job("Build it", "r1", over)}, ""},
+		{"another has its name", nil, []artifacts.JobInfo{job("builder", "r7", on), job("rebuild", "r8", on)}, ""},
+	} {
+		s := newScene(t)
+		s.put(100, 1, func(m *checkpoint.Manifest) {
+			m.Status, m.Job, m.Runner, m.RunAttempt = state.Running, "build", "r1", 2
+			if tt.edit != nil {
+				tt.edit(m)
+			}
+		})
+		for _, err := range []error{nil, errors.New("not told")} {
+			f, q := s.finder(), s.query(slots.Auto)
+			f.Archive = jobsAPI{Archive: f.Archive, jobs: tt.jobs, err: err}
+			q.Attempt, q.Job, q.Runner = 2, "later", "r2"
+			want := tt.want
+			if err != nil && tt.jobs != nil {
+				want = ""
+			}
+			if found, err := f.Find(t.Context(), q); err != nil || found.JobStatus != want {
+				t.Errorf("%s: got %+v, %v; want status %q", tt.name, found, err, want)
+			}
+		}
+	}
+}

@@ -1,0 +1,147 @@
+package slots
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/raymond-action/raymond-action/artifacts"
+	"github.com/raymond-action/raymond-action/artifacts/checkpoint"
+)
+
+// The modes of Query and Facts. Any other mode is the id of a run.
+const (
+	Auto    = "auto"
+	Require = "require"
+)
+
+// How long a Finder looks, downloads aside: each request is tried for a minute at
+// most, all of them together while answers come.
+const (
+	requestFor = time.Minute
+	lookFor    = 5 * time.Minute
+)
+
+// Finder finds the checkpoint that a job takes up.
+type Finder struct {
+	Service Service // nil: the job has no results service
+	Archive Archive // nil: there is no token for the REST API
+}
+
+// Query says what is looked for, and what is believed.
+type Query struct {
+	Mode         string // Auto, Require, or the id of a run
+	Key          string
+	RepositoryID int64
+	Repository   string // "owner/name"
+	// Workflow is the path of the own workflow file; "" where the environment does
+	// not tell, and then the API is asked.
+	Workflow      string
+	ResumeFrom    []string // other workflow files whose checkpoints are accepted
+	Branch        string   // the own head branch
+	DefaultBranch string
+	RunID         int64 // of the present workflow run
+	// Attempt, Job and Runner are of the present job: which attempt of the workflow
+	// run it is part of, its id in the workflow file, and the runner's name.
+	Attempt     int
+	Job, Runner string
+	// Gitea allows for what its API leaves out of artifacts and runs. What is there
+	// is checked all the same.
+	Gitea bool
+	// SameIDs says that an artifact that is stored again under its name keeps its
+	// id, as on Gitea and act: then ids don't tell the newest of one workflow run,
+	// and the manifests of all three are read.
+	SameIDs bool
+	Act     bool   // act runs the job: there are no earlier workflow runs
+	Temp    string // folder for what is downloaded
+	// Read verifies and unpacks a checkpoint into an empty folder, as
+	// checkpoint.Read does with the keys of this job.
+	Read func(f *os.File, size int64, dir string) (checkpoint.Manifest, string, error)
+}
+
+// Found is what a Finder found. Manifest is nil where there is nothing to take
+// up; Notices, Warning and Standing may be there all the same.
+type Found struct {
+	Manifest *checkpoint.Manifest
+	Digest   string // of the manifest
+	Dir      string // folder with the files of the checkpoint; the caller's to remove
+	Artifact artifacts.Artifact
+
+	RunID     int64  // workflow run that stored it; 0 when unknown
+	RunURL    string // "" when unknown
+	RunStatus string // as the REST API tells it; "" when unknown
+	InThisRun bool   // it was stored in the present workflow run
+	// JobStatus is that of the job that stored it, of a run under way in the present
+	// workflow run: as the REST API tells it, or "completed" where nobody has to be
+	// asked; "" when unknown.
+	JobStatus string
+
+	// Notices are for people: what was passed over and why.
+	Notices []string
+	// Warning says in Auto mode why nothing could be looked for; "" if it could.
+	Warning string
+	// NoAccess says that it is for want of a token or of its permission: what this
+	// run stores can't be found by later workflow runs either.
+	NoAccess bool
+	// Standing are the artifacts of these names in the present workflow run, oldest
+	// first, for Slots.Adopt.
+	Standing []artifacts.Artifact
+}
+
+// Find looks in the present workflow run, and then in those before it, for the
+// newest checkpoint of the key that comes from where this workflow's own runs
+// store theirs. Artifacts of another origin are passed over with a notice. A
+// newest one that can't be verified is an error, the one that Read returned:
+// an older one is never taken instead.
+//
+// Where nothing can be looked for, Auto finds nothing and says so in
+// Found.Warning; the other modes fail with *NoAccess. So it is with a checkpoint that
+// has expired or was deleted, which is *Gone, and where the list is longer than what
+// is read of it. A service that can't be asked, or fails, after retries is an
+// *Unavailable, two runs that went on with the same checkpoint are a *Conflict, and a
+// manifest that does not fit the place where it was found is a *checkpoint.Invalid.
+func (f *Finder) Find(ctx context.Context, q Query) (*Found, error) {
+	s := newSearch(f, q)
+	err := s.find(ctx)
+	s.found.Notices = s.passed.notices()
+	switch {
+	case err == nil:
+		return s.found, nil
+	case ctx.Err() != nil:
+		return nil, fmt.Errorf("look for a checkpoint: %w", context.Cause(ctx))
+	case isNothing(err) && q.Mode == Auto:
+		s.found.Warning = err.Error() + "; a new run starts"
+		s.found.NoAccess = isAbsent(err)
+		return s.found, nil
+	}
+	return nil, err
+}
+
+// isNothing reports whether an error means that there is nothing to take up, as
+// opposed to a service that fails, or to a run that can't be gone on with.
+func isNothing(err error) bool {
+	var gone *Gone
+	return isAbsent(err) || errors.As(err, &gone) || errors.Is(err, ErrBuried)
+}
+
+// Standing returns what stands under the names of a key in the present workflow
+// run, oldest first: for a job that does not look for a run to take up, or that
+// took up another than the one here. Of the query Key is needed, and with SameIDs
+// also RunID, Temp and Read; what can't be read counts as the oldest.
+func (f *Finder) Standing(ctx context.Context, q Query) ([]artifacts.Artifact, error) {
+	s := newSearch(f, q)
+	if err := s.lookHere(ctx); err != nil || !q.SameIDs {
+		return s.found.Standing, err
+	}
+	ages := map[int64]checkpoint.Manifest{}
+	for _, c := range s.here() {
+		if o, err := s.read(ctx, c); err == nil {
+			ages[c.artifact.ID] = o.manifest
+			o.remove()
+		}
+	}
+	s.sortStanding(ages)
+	return s.found.Standing, nil
+}

@@ -1,0 +1,173 @@
+package slots_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/raymond-action/raymond-action/artifacts/artifactstest"
+	"github.com/raymond-action/raymond-action/artifacts/checkpoint"
+	"github.com/raymond-action/raymond-action/artifacts/slots"
+)
+
+func TestTheNewestIsFound(t *testing.T) {
+	behaving(t, func(s *scene) {
+		s.expect("nothing stored", slots.Auto, 0, 0)
+		s.addRun(1, nil)
+		s.addRun(2, nil)
+		for g := 1; g <= 4; g++ {
+			s.put(1, g, nil)
+		}
+		s.Put(artifactstest.Stored{Run: 1, Name: "raymond-" + key + "-extra"})
+		found := s.expect("one run", slots.Auto, 1, 4)
+		if len(found.Notices)+len(found.Standing) != 0 || found.Warning != "" || found.RunStatus != "completed" ||
+			found.RunURL != s.URL+"/runs/1" || found.Digest != "sha256:1-4" {
+			s.t.Errorf("found %+v", found)
+		}
+		s.put(2, 5, nil)
+		s.put(2, 6, nil)
+		s.expect("two runs", slots.Require, 2, 6)
+	})
+}
+
+// TestThreeRequestsFindIt: however much the repository has, and by name.
+func TestThreeRequestsFindIt(t *testing.T) {
+	behaving(t, func(s *scene) {
+		for id := range int64(60) {
+			s.addRun(id+1, nil)
+			for g := 1; g <= 3; g++ {
+				s.put(id+1, g, nil)
+			}
+			s.Put(artifactstest.Stored{Run: id + 1, Name: "other"})
+		}
+		s.expect("many", slots.Auto, 60, 3)
+		lists := 0
+		for _, r := range s.Requests() {
+			if strings.Contains(r, "actions/artifacts?") {
+				lists++
+			}
+		}
+		if want := map[bool]int{false: 3, true: 6}[s.Manner.Bare]; lists != want {
+			s.t.Errorf("%d lists asked for, want %d", lists, want)
+		}
+	})
+}
+
+// TestThisRunComesFirst: its results service is asked, and what the API tells of
+// it is not listened to.
+func TestThisRunComesFirst(t *testing.T) {
+	for manner, behave := range manners {
+		s := newScene(t)
+		behave(s.Server)
+		s.addRun(1, nil)
+		s.addRun(200, nil)
+		s.put(100, 1, nil)
+		s.put(100, 2, nil)
+		s.put(200, 9, nil)
+		found := s.expect(manner, slots.Auto, 100, 2)
+		if len(found.Standing) != 2 || found.Standing[1].ID != found.Artifact.ID {
+			t.Errorf("%s: standing %+v, want both, the newest last", manner, found.Standing)
+		}
+		for _, r := range s.Requests() {
+			if strings.Contains(r, "/api/") {
+				t.Errorf("%s: asked %s", manner, r)
+			}
+		}
+	}
+}
+
+// TestIDsMayLie: on some services a name keeps its id, and the newest of a run is
+// not the one with the highest.
+func TestIDsMayLie(t *testing.T) {
+	for _, run := range []int64{100, 1} {
+		for newest := 4; newest <= 9; newest++ {
+			s := newScene(t)
+			s.AsGitea()
+			s.addRun(1, nil)
+			r := runtimeOf(t, s.Server, run)
+			for g := 1; g <= newest; g++ {
+				s.put(run, g, func(m *checkpoint.Manifest) { m.Created = time.Unix(int64(1e9-g), 0) }) // clocks differ
+			}
+			found := s.expect("ids", slots.Auto, run, newest)
+			if run != 100 {
+				continue
+			}
+			standing, err := s.finder().Standing(t.Context(), s.query(slots.Auto))
+			if err != nil || !slices.Equal(standing, found.Standing) {
+				t.Errorf("Standing = %v, %v; Find says %v", standing, err, found.Standing)
+			}
+			rotated := slotsOf(r)
+			rotated.Adopt(standing)
+			if err := store(t.Context(), rotated, newest); err != nil { // as if a generation had been skipped
+				t.Fatal(err)
+			}
+			if slices.ContainsFunc(s.All(), func(a artifactstest.Stored) bool {
+				return strings.Contains(string(a.Content), fmt.Sprintf(`"generation":%d,`, newest-2))
+			}) {
+				t.Errorf("newest %d: the oldest of three was not the one replaced", newest)
+			}
+		}
+	}
+}
+
+// TestANewerRunInThisRunCounts where generations begin again.
+func TestANewerRunInThisRunCounts(t *testing.T) {
+	s := newScene(t)
+	s.AsGitea()
+	s.put(100, 40, nil)
+	s.put(100, 41, func(m *checkpoint.Manifest) {
+		m.Generation, m.WorkflowID, m.Created = 1, key+"-00000002", time.Unix(1e9, 0)
+	})
+	s.expect("generation 1 of a new run", slots.Auto, 100, 1)
+}
+
+func TestARunIsFoundByID(t *testing.T) {
+	behaving(t, func(s *scene) {
+		old := func(m *checkpoint.Manifest) { m.WorkflowID = key + "-0000000d" }
+		s.addRun(1, nil)
+		s.addRun(2, nil)
+		s.put(1, 1, old)
+		s.put(1, 2, old)
+		s.put(2, 1, nil)
+		s.put(2, 2, nil)
+		s.put(100, 3, nil)
+		s.expect("in another run", key+"-0000000d", 1, 2)
+		s.expect("in this run", key+"-00000001", 100, 3)
+		s.expect("unknown", key+"-0000000e", 0, 0)
+	})
+}
+
+// TestTheSearchByIDEnds after nine downloads.
+func TestTheSearchByIDEnds(t *testing.T) {
+	s := newScene(t)
+	for id := range int64(20) {
+		s.addRun(id+1, nil)
+		s.put(id+1, 1, nil)
+	}
+	s.expect("unknown", "x", 0, 0)
+	downloads := 0
+	for _, r := range s.Requests() {
+		if strings.Contains(r, "/content/") {
+			downloads++
+		}
+	}
+	if downloads != 9 {
+		t.Errorf("%d downloads, want 9", downloads)
+	}
+}
+
+// TestReattemptOnGitea: its results service does not tell what an earlier attempt
+// of the run stored, but the API does.
+func TestReattemptOnGitea(t *testing.T) {
+	behaving(t, func(s *scene) {
+		s.put(100, 1, nil)
+		f := s.finder()
+		f.Service = nil
+		found, err := f.Find(t.Context(), s.query(slots.Auto))
+		if err != nil || s.Manner.Bare != (found.Manifest != nil) || found.InThisRun != s.Manner.Bare {
+			s.t.Errorf("found %+v, %v", found, err)
+		}
+	})
+}

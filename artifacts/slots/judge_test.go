@@ -1,0 +1,195 @@
+package slots_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/raymond-action/raymond-action/artifacts/checkpoint"
+	"github.com/raymond-action/raymond-action/artifacts/slots"
+	"github.com/raymond-action/raymond-action/state"
+)
+
+const id = key + "-00000001"
+
+// verdict is a Verdict in one word and what it names.
+func verdict(v slots.Verdict) string {
+	switch v.Action {
+	case slots.TakeUp:
+		return "take up"
+	case slots.PutBack:
+		return "put back"
+	case slots.NewRun:
+		if v.Warn {
+			return "new, warned"
+		}
+		return "new"
+	}
+	return v.Class
+}
+
+// judged is a run that was found, and what becomes of it in mode auto, require and by
+// its id.
+type judged struct {
+	name              string
+	status            state.Status
+	facts             slots.Facts
+	auto, must, named string
+}
+
+// stored is when the runs of the table were stored.
+var stored = time.Unix(1e9, 0)
+
+func everyStatus() []judged {
+	usage, conflict, over := slots.ClassUsage, slots.ClassConflict, slots.ClassOverLimit
+	rerun := slots.Facts{InThisRun: true, Attempt: 2}
+	limited := slots.Facts{InThisRun: true, Attempt: 2, Budget: 12 * state.Dollar, MaxIterations: 50}
+	return []judged{
+		{"suspended", state.Suspended, slots.Facts{}, "take up", "take up", "take up"},
+		{"cancelled", state.Cancelled, slots.Facts{}, "take up", "take up", "take up"},
+		{"suspended, run goes on", state.Suspended, slots.Facts{RunStatus: "in_progress"}, "take up", "take up", "take up"},
+		{"completed", state.Completed, slots.Facts{}, "new", usage, usage},
+		{"completed, same issue", state.Completed, slots.Facts{Number: 7}, "new", usage, usage},
+		{"unknown", "paused", slots.Facts{}, "new", usage, usage},
+
+		{"running, run over", state.Running, slots.Facts{RunStatus: "completed"}, "take up", "take up", "take up"},
+		{"running, this run, job over", state.Running, slots.Facts{InThisRun: true, JobStatus: "completed"}, "take up", "take up", "take up"},
+		{"running, this run, job goes on", state.Running, slots.Facts{InThisRun: true, JobStatus: "in_progress", Now: stored.Add(time.Hour)}, conflict, conflict, conflict},
+		{"running, this run, just stored", state.Running, slots.Facts{InThisRun: true, Now: stored.Add(119 * time.Second)}, conflict, conflict, conflict},
+		{"running, this run, long ago", state.Running, slots.Facts{InThisRun: true, Now: stored.Add(120 * time.Second)}, "take up", "take up", "take up"},
+		{"running, in progress", state.Running, slots.Facts{RunStatus: "in_progress"}, conflict, conflict, conflict},
+		{"running, queued", state.Running, slots.Facts{RunStatus: "queued"}, conflict, conflict, conflict},
+		{"running, unknown", state.Running, slots.Facts{}, conflict, conflict, conflict},
+
+		{"failed", state.Failed, slots.Facts{}, "new", usage, "take up"},
+		{"failed, same issue", state.Failed, slots.Facts{Number: 7}, "take up", "take up", "take up"},
+		{"failed, other issue", state.Failed, slots.Facts{Number: 8}, "new", usage, "take up"},
+
+		{"over budget, same", state.OverBudget, slots.Facts{Budget: 10 * state.Dollar}, "new", over, over},
+		{"over budget, as spent", state.OverBudget, slots.Facts{Budget: 12 * state.Dollar}, "new", over, over},
+		{"over budget, larger", state.OverBudget, slots.Facts{Budget: 12*state.Dollar + 1}, "take up", "take up", "take up"},
+		{"over budget, none", state.OverBudget, slots.Facts{}, "take up", "take up", "take up"},
+		{"over iterations, same", state.OverIterations, slots.Facts{MaxIterations: 50}, "new", over, over},
+		{"over iterations, larger", state.OverIterations, slots.Facts{MaxIterations: 51, Budget: 1}, "take up", "take up", "take up"},
+		{"over iterations, none", state.OverIterations, slots.Facts{}, "take up", "take up", "take up"},
+
+		{"re-run, failed", state.Failed, rerun, "take up", "take up", "take up"},
+		{"attempt 2 of another run, failed", state.Failed, slots.Facts{Attempt: 2}, "new", usage, "take up"},
+		{"re-run, completed", state.Completed, rerun, "put back", "put back", "put back"},
+		{"attempt 2 of another run, completed", state.Completed, slots.Facts{Attempt: 2}, "new", usage, usage},
+		{"a job before it, completed", state.Completed, slots.Facts{InThisRun: true, Attempt: 1}, "new", usage, usage},
+		{"re-run, over budget", state.OverBudget, limited, over, over, over},
+		{"re-run, over iterations", state.OverIterations, limited, over, over, over},
+		{"re-run, over iterations, larger", state.OverIterations, slots.Facts{InThisRun: true, Attempt: 2, MaxIterations: 51}, "take up", "take up", "take up"},
+
+		{"changed, by default", state.Suspended, slots.Facts{Changed: []string{"A.md"}}, "take up", "take up", "take up"},
+		{"changed, keep", state.Suspended, slots.Facts{Changed: []string{"A.md"}, ChangedWorkflow: "keep"}, "take up", "take up", "take up"},
+		{"changed, take", state.Suspended, slots.Facts{Changed: []string{"A.md"}, ChangedWorkflow: "take"}, "take up", "take up", "take up"},
+		{"changed, new", state.Suspended, slots.Facts{Changed: []string{"A.md"}, ChangedWorkflow: "new"}, "new", conflict, conflict},
+		{"changed and driven", state.Running, slots.Facts{Changed: []string{"A.md"}, RunStatus: "in_progress"}, conflict, conflict, conflict},
+	}
+}
+
+// TestJudge has every status in every mode.
+func TestJudge(t *testing.T) {
+	for _, tt := range everyStatus() {
+		m := &checkpoint.Manifest{WorkflowID: id, Status: tt.status, Number: 7, TotalUSD: 12 * state.Dollar, Iterations: 50, RunID: 3, RunAttempt: 1, Created: stored}
+		for mode, want := range map[string]string{slots.Auto: tt.auto, slots.Require: tt.must, id: tt.named} {
+			tt.facts.Mode = mode
+			got := slots.Judge(m, tt.facts)
+			if verdict(got) != want {
+				t.Errorf("%s, mode %s: %+v, want %s", tt.name, mode, got, want)
+			}
+			silent := want == "take up" && len(tt.facts.Changed) == 0
+			if told := got.Why != ""; told == silent || (got.Hint != "") != (got.Action == slots.Refuse) {
+				t.Errorf("%s, mode %s: %+v: a reason for all but a plain resume, a hint for a refusal", tt.name, mode, got)
+			}
+			if got.OldStates != (want == "take up" && !silent && tt.facts.ChangedWorkflow != "take") {
+				t.Errorf("%s, mode %s: old states: %t", tt.name, mode, got.OldStates)
+			}
+		}
+	}
+}
+
+func TestJudgeOfNothing(t *testing.T) {
+	for mode, want := range map[string]string{slots.Auto: "new", slots.Require: slots.ClassUsage, id: slots.ClassUsage} {
+		got := slots.Judge(nil, slots.Facts{Mode: mode})
+		if verdict(got) != want || want != "new" && !strings.HasPrefix(got.Why, "no ") {
+			t.Errorf("mode %s: %+v, want %s", mode, got, want)
+		}
+	}
+}
+
+// TestFailedWithoutANumber: no issue is no common issue.
+func TestFailedWithoutANumber(t *testing.T) {
+	m := &checkpoint.Manifest{WorkflowID: id, Status: state.Failed}
+	if got := slots.Judge(m, slots.Facts{Mode: slots.Auto}); got.Action != slots.NewRun {
+		t.Errorf("%+v, want a new run", got)
+	}
+}
+
+// TestWhatWasLeftOut is missed only when it held something: then auto begins a new
+// run, with a warning that names the cause, and no other than that.
+func TestWhatWasLeftOut(t *testing.T) {
+	transcripts, workspace := checkpoint.LeftOut{What: "transcripts", Held: true}, checkpoint.LeftOut{What: "workspace"}
+	large := checkpoint.LeftOut{What: "workspace", Held: true, Why: checkpoint.TooLarge}
+	for _, tt := range []struct {
+		left         []checkpoint.LeftOut
+		without      bool
+		auto, must   string
+		names, never string
+	}{
+		{nil, false, "take up", "take up", "", ""},
+		{[]checkpoint.LeftOut{workspace}, false, "take up", "take up", "", ""},
+		{[]checkpoint.LeftOut{workspace, transcripts}, false, "new, warned", slots.ClassDenied, "state-key", "workspace"},
+		{[]checkpoint.LeftOut{large}, false, "new, warned", slots.ClassDenied, "256 MiB", "state-key"},
+		{[]checkpoint.LeftOut{workspace, transcripts}, true, "take up", "take up", "", ""},
+	} {
+		for mode, want := range map[string]string{slots.Auto: tt.auto, slots.Require: tt.must, id: tt.must} {
+			m := &checkpoint.Manifest{WorkflowID: id, Status: state.Suspended, LeftOut: tt.left}
+			got := slots.Judge(m, slots.Facts{Mode: mode, ResumeWithoutTranscript: tt.without})
+			if verdict(got) != want {
+				t.Errorf("%+v, mode %s: %+v, want %s", tt.left, mode, got, want)
+			}
+			if !strings.Contains(got.Why, tt.names) || tt.never != "" && strings.Contains(got.Why+got.Hint, tt.never) {
+				t.Errorf("%+v: %q; %q: want %q named, and not %q", tt.left, got.Why, got.Hint, tt.names, tt.never)
+			}
+		}
+	}
+	m := &checkpoint.Manifest{WorkflowID: id, Status: state.Completed, LeftOut: []checkpoint.LeftOut{transcripts}}
+	if got := slots.Judge(m, slots.Facts{Mode: slots.Auto}); verdict(got) != "new" {
+		t.Errorf("a run that is over: %+v, want a new run", got)
+	}
+}
+
+func TestTheRunInTheWayIsNamed(t *testing.T) {
+	m := &checkpoint.Manifest{WorkflowID: id, Status: state.Running, RunID: 3, Job: "build"}
+	got := slots.Judge(m, slots.Facts{Mode: slots.Auto, RunStatus: "in_progress", RunURL: "https://example.test/runs/3"})
+	for _, want := range []string{"https://example.test/runs/3", "build", "in_progress", id} {
+		if !strings.Contains(got.Why, want) {
+			t.Errorf("%q does not name %q", got.Why, want)
+		}
+	}
+}
+
+// TestOverLimitOnARerunNamesTheInput, which the button can't change.
+func TestOverLimitOnARerunNamesTheInput(t *testing.T) {
+	for status, input := range map[state.Status]string{state.OverBudget: "input budget", state.OverIterations: "input max-iterations"} {
+		m := &checkpoint.Manifest{WorkflowID: id, Status: status, RunAttempt: 1, TotalUSD: state.Dollar, Iterations: 3}
+		got := slots.Judge(m, slots.Facts{Mode: slots.Auto, InThisRun: true, Attempt: 2, Budget: state.Dollar, MaxIterations: 3})
+		if verdict(got) != slots.ClassOverLimit || !strings.Contains(got.Hint, input) {
+			t.Errorf("%s: %+v, want over_limit and the %s", status, got, input)
+		}
+	}
+}
+
+// TestARunThatPostStoredIsDrivenByNobody: the post part of a step stores only what
+// its main part has left behind.
+func TestARunThatPostStoredIsDrivenByNobody(t *testing.T) {
+	m := &checkpoint.Manifest{WorkflowID: id, Status: state.Running, RunID: 3, Job: "build", Ended: true}
+	for _, f := range []slots.Facts{{Mode: slots.Auto}, {Mode: slots.Auto, InThisRun: true, JobStatus: "in_progress"}} {
+		if v := slots.Judge(m, f); v.Action != slots.TakeUp {
+			t.Errorf("%+v: got %+v, want it taken up", f, v)
+		}
+	}
+}

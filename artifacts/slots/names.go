@@ -1,0 +1,69 @@
+package slots
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// forbidden are the characters that names of artifacts can't have.
+const forbidden = "\":<>|*?\r\n\\/"
+
+// maxKey is how much of a key goes into a name, in bytes.
+const maxKey = 100
+
+// replacement stands for characters of a key that a name can't have.
+const replacement = '-'
+
+// hashLen is how many digits of a key's hash go into its names when the key
+// itself does not fit.
+const hashLen = 6
+
+// Names returns the three names under which the checkpoints of a key are kept.
+// Two keys never share one: a key that had to be changed to fit has a part of its
+// hash in the names, and so has a key that looks as if it had one.
+func Names(key string) [3]string {
+	part := fitting(key)
+	if part != key || looksHashed(key) {
+		sum := sha256.Sum256([]byte(key))
+		part += string(replacement) + hex.EncodeToString(sum[:])[:hashLen]
+	}
+	var names [3]string
+	for i := range names {
+		names[i] = fmt.Sprintf("raymond-%s-%d", part, i)
+	}
+	return names
+}
+
+// fitting replaces what names can't have and cuts what is too long. An empty key
+// becomes one replacement.
+func fitting(key string) string {
+	out := strings.Map(func(r rune) rune {
+		unfit := r == utf8.RuneError || unicode.IsSpace(r) || !unicode.IsPrint(r) || strings.ContainsRune(forbidden, r)
+		if unfit {
+			return replacement
+		}
+		return r
+	}, key)
+	if len(out) > maxKey {
+		cut := maxKey
+		for !utf8.RuneStart(out[cut]) {
+			cut--
+		}
+		out = out[:cut]
+	}
+	if out == "" {
+		return string(replacement)
+	}
+	return out
+}
+
+// looksHashed reports whether a key ends as those do that had to be changed. One
+// without a hash of its own could be taken for the changed form of another.
+func looksHashed(key string) bool {
+	at := len(key) - hashLen - 1
+	return at >= 0 && key[at] == byte(replacement) && strings.Trim(key[at+1:], "0123456789abcdef") == ""
+}

@@ -1,0 +1,74 @@
+package slots_test
+
+import (
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/raymond-action/raymond-action/artifacts"
+	"github.com/raymond-action/raymond-action/artifacts/slots"
+)
+
+// keys are close to each other: those that a careless rule takes for the same.
+func keys() []string {
+	long := strings.Repeat("k", 99)
+	list := []string{
+		"", "-", " ", "a", "a/b", "a:b", "a\\b", "a-b", "a b", "a\tb", "a\u2003b", "a\u0085b", "a\nb", "a\x00b", "a\xffb", "a\u202eb",
+		"ci.yml-issue-7", "ci.yml-pr-7", "ci.yml-feature/x", `"`, "*?", "<>|", long, long + "é", long + "e", long + "ef", long + "é/", "日本語/語",
+		strings.Repeat("語", 40), strings.Repeat("語", 41),
+	}
+	for _, k := range list {
+		list = append(list, strings.TrimSuffix(strings.TrimPrefix(slots.Names(k)[0], "raymond-"), "-0"))
+	}
+	r := rand.New(rand.NewPCG(1, 2))
+	parts := []string{"a", "/", "-", ":", "é", "0", " ", "deadbe", "\r"}
+	for range 500 {
+		var b strings.Builder
+		for range r.IntN(30) {
+			b.WriteString(parts[r.IntN(len(parts))])
+		}
+		list = append(list, b.String())
+	}
+	return list
+}
+
+// TestNoTwoKeysShareAName: and every service takes the names.
+func TestNoTwoKeysShareAName(t *testing.T) {
+	owner := map[string]string{}
+	for _, key := range keys() {
+		names := slots.Names(key)
+		for i, name := range names {
+			if err := artifacts.CheckName(name); err != nil {
+				t.Errorf("Names(%q)[%d] = %q: %v", key, i, name, err)
+			}
+			blank := func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }
+			if !utf8.ValidString(name) || strings.ContainsFunc(name, blank) || len(name) > 120 {
+				t.Errorf("Names(%q)[%d] = %q: not UTF-8, blank or too long", key, i, name)
+			}
+			if other, taken := owner[name]; taken && other != key {
+				t.Errorf("keys %q and %q share the name %q", other, key, name)
+			}
+			owner[name] = key
+		}
+		if names != slots.Names(key) {
+			t.Errorf("Names(%q) differs from call to call", key)
+		}
+	}
+}
+
+func TestPlainKeysStayReadable(t *testing.T) {
+	for key, want := range map[string]string{
+		"ci.yml-issue-7":              "raymond-ci.yml-issue-7-2",
+		"ci.yml-main":                 "raymond-ci.yml-main-2",
+		"ci.yml-日本":                   "raymond-ci.yml-日本-2",
+		strings.Repeat("k", 100):      "raymond-" + strings.Repeat("k", 100) + "-2",
+		"ci.yml-feature/x":            "raymond-ci.yml-feature-x-03af56-2",
+		strings.Repeat("k", 99) + "é": "raymond-" + strings.Repeat("k", 99) + "-7012e0-2",
+	} {
+		if got := slots.Names(key)[2]; got != want {
+			t.Errorf("Names(%q)[2] = %q, want %q", key, got, want)
+		}
+	}
+}

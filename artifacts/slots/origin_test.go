@@ -1,0 +1,199 @@
+package slots_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/raymond-action/raymond-action/artifacts"
+	"github.com/raymond-action/raymond-action/artifacts/artifactstest"
+	"github.com/raymond-action/raymond-action/artifacts/slots"
+)
+
+// TestOtherOriginsArePassedOver: each stored the newest artifact of our name, and
+// none of them blocks the resume or is taken.
+func TestOtherOriginsArePassedOver(t *testing.T) {
+	for name, edit := range map[string]func(*artifactstest.Run){
+		"fork":                 func(r *artifactstest.Run) { r.HeadRepository = 666 },
+		"fork's pull request":  func(r *artifactstest.Run) { r.Event, r.HeadRepository = "pull_request", 666 },
+		"fork, targeting":      func(r *artifactstest.Run) { r.Event, r.HeadRepository = "pull_request_target", 666 },
+		"other workflow":       func(r *artifactstest.Run) { r.Path = ".github/workflows/other.yml" },
+		"file of like name":    func(r *artifactstest.Run) { r.Path = ".github/workflows/ci.yml.evil/x.yml" },
+		"no file":              func(r *artifactstest.Run) { r.Path = "" },
+		"other branch":         func(r *artifactstest.Run) { r.HeadBranch = "evil" },
+		"no branch":            func(r *artifactstest.Run) { r.HeadBranch = "" },
+		"pull request, branch": func(r *artifactstest.Run) { r.Event, r.HeadBranch = "pull_request", "feature" },
+	} {
+		t.Run(name, func(t *testing.T) {
+			behaving(t, func(s *scene) {
+				s.addRun(1, nil)
+				s.put(1, 4, nil)
+				s.addRun(2, edit)
+				s.put(2, 5, nil)
+				s.put(2, 6, nil)
+				found := s.expect(name, slots.Auto, 1, 4)
+				if len(found.Notices) != 1 || !strings.Contains(found.Notices[0], "workflow run 2") {
+					s.t.Errorf("notices %q, want one that names run 2", found.Notices)
+				}
+			})
+		})
+	}
+}
+
+// TestForksCannotHideWhatIsThere: not even by storing hundreds.
+func TestForksCannotHideWhatIsThere(t *testing.T) {
+	behaving(t, func(s *scene) {
+		s.addRun(1, nil)
+		s.put(1, 3, nil)
+		for id := range int64(250) {
+			if s.Manner.Bare && id == 30 {
+				break // the API has to be asked about each
+			}
+			s.addRun(id+1000, func(r *artifactstest.Run) { r.Event, r.HeadRepository = "pull_request", 666 })
+			s.put(id+1000, 3, nil)
+		}
+		found := s.expect("many forks", slots.Auto, 1, 3)
+		if len(found.Notices) != 4 || !strings.HasPrefix(found.Notices[3], "passed over besides: artifacts of ") {
+			s.t.Errorf("notices %q, want three and a count", found.Notices)
+		}
+	})
+}
+
+// TestAcceptedOrigins are those that the inputs and the event allow besides the
+// run of before.
+func TestAcceptedOrigins(t *testing.T) {
+	for name, tt := range map[string]struct {
+		run   func(*artifactstest.Run)
+		query func(*slots.Query)
+	}{
+		"resume-from":       {func(r *artifactstest.Run) { r.Path = ".github/workflows/o.yml" }, func(q *slots.Query) { q.ResumeFrom = []string{"x.yml", "o.yml"} }},
+		"resume-from, path": {func(r *artifactstest.Run) { r.Path = ".github/workflows/o.yml" }, func(q *slots.Query) { q.ResumeFrom = []string{"./.github/workflows/o.yml"} }},
+		"own branch":        {func(r *artifactstest.Run) { r.HeadBranch = "feature" }, func(q *slots.Query) { q.Branch = "feature" }},
+		"default branch":    {func(*artifactstest.Run) {}, func(q *slots.Query) { q.Branch = "feature" }},
+		"schedule":          {func(r *artifactstest.Run) { r.Event = "schedule" }, func(*slots.Query) {}},
+		"own file unknown":  {func(*artifactstest.Run) {}, func(q *slots.Query) { q.Workflow = "" }},
+	} {
+		behaving(t, func(s *scene) {
+			s.addRun(1, tt.run)
+			s.put(1, 1, nil)
+			q := s.query(slots.Auto)
+			tt.query(&q)
+			if found, err := s.find(q); err != nil || found.Manifest == nil {
+				s.t.Errorf("%s: found %+v, %v", name, found, err)
+			}
+		})
+	}
+	s := newScene(t)
+	s.addRun(1, func(r *artifactstest.Run) { r.Event, r.HeadBranch = "pull_request", "feature" })
+	s.put(1, 1, nil)
+	q := s.query(slots.Auto)
+	q.Branch = "feature"
+	if found, err := s.find(q); err != nil || found.Manifest == nil {
+		t.Errorf("own pull request: found %+v, %v", found, err)
+	}
+}
+
+// TestMissingIDsCountOnGiteaOnly: GitHub tells where code came from.
+func TestMissingIDsCountOnGiteaOnly(t *testing.T) {
+	s := newScene(t)
+	s.addRun(1, nil)
+	s.put(1, 1, nil)
+	s.Manner.Bare = true
+	for _, gitea := range []bool{true, false} {
+		q := s.query(slots.Auto)
+		q.Gitea = gitea
+		found, err := s.find(q)
+		if err != nil || gitea != (found.Manifest != nil) {
+			t.Errorf("gitea %t: found %+v, %v", gitea, found.Manifest, err)
+		}
+	}
+	s.Manner.Bare = false
+	q := s.query(slots.Auto)
+	q.RepositoryID = 0
+	if found, err := s.find(q); err != nil || found.Manifest != nil || len(found.Notices) != 1 {
+		t.Errorf("own id unknown: found %+v, %v", found, err)
+	}
+}
+
+// toldAPI is an API that says the same of everything.
+type toldAPI struct {
+	stored artifacts.Stored
+	run    artifacts.RunInfo
+}
+
+func (a toldAPI) List(name string) artifacts.Pages {
+	a.stored.Name = name
+	list := []artifacts.Stored{a.stored}
+	return func(context.Context) (page []artifacts.Stored, err error) {
+		if name == slots.Names(key)[1] {
+			page, list = list, nil
+		}
+		return page, nil
+	}
+}
+
+func (a toldAPI) Jobs(context.Context, int64) ([]artifacts.JobInfo, error) { return nil, nil }
+
+func (a toldAPI) Run(context.Context, int64) (artifacts.RunInfo, error) { return a.run, nil }
+
+func (a toldAPI) Download(context.Context, artifacts.Stored, int64, *os.File) (int64, error) {
+	return 0, errors.New("accepted")
+}
+
+// TestEachSignOfOriginCounts by itself: what the listing tells and what the run
+// tells are looked at both, and so is each id that Gitea does tell.
+func TestEachSignOfOriginCounts(t *testing.T) {
+	const home = artifactstest.Repository
+	for _, tt := range []struct {
+		name  string
+		edit  func(*artifacts.Stored, *artifacts.RunInfo, *slots.Query)
+		hub   bool // accepted on GitHub
+		gitea bool // accepted on Gitea
+	}{
+		{"all well", func(*artifacts.Stored, *artifacts.RunInfo, *slots.Query) {}, true, true},
+		{"listed of a fork", func(a *artifacts.Stored, _ *artifacts.RunInfo, _ *slots.Query) { a.HeadRepository = 666 }, false, false},
+		{"run of a fork", func(_ *artifacts.Stored, r *artifacts.RunInfo, _ *slots.Query) { r.HeadRepository = 666 }, false, false},
+		{"of another repository", func(a *artifacts.Stored, _ *artifacts.RunInfo, _ *slots.Query) { a.Repository = 666 }, false, false},
+		{"no run", func(a *artifacts.Stored, _ *artifacts.RunInfo, _ *slots.Query) { a.RunID = 0 }, false, false},
+		{"listing silent", func(a *artifacts.Stored, _ *artifacts.RunInfo, _ *slots.Query) { a.HeadRepository, a.Repository = 0, 0 }, false, true},
+		{"run silent", func(_ *artifacts.Stored, r *artifacts.RunInfo, _ *slots.Query) { r.HeadRepository = 0 }, false, true},
+		{"own id unknown", func(_ *artifacts.Stored, _ *artifacts.RunInfo, q *slots.Query) { q.RepositoryID = 0 }, false, true},
+		{"own id unknown, a fork", func(a *artifacts.Stored, _ *artifacts.RunInfo, q *slots.Query) {
+			q.RepositoryID, a.HeadRepository = 0, 666
+		}, false, false},
+		{"own id unknown, run of a fork", func(_ *artifacts.Stored, r *artifacts.RunInfo, q *slots.Query) {
+			q.RepositoryID, r.HeadRepository = 0, 666
+		}, false, false},
+		{"no branches known", func(_ *artifacts.Stored, r *artifacts.RunInfo, q *slots.Query) {
+			r.HeadBranch, q.Branch, q.DefaultBranch = "", "", ""
+		}, false, false},
+		{"silent about a pull request", func(_ *artifacts.Stored, r *artifacts.RunInfo, _ *slots.Query) {
+			r.HeadRepository, r.Event = 0, "pull_request"
+		}, false, false},
+		{"silent about a workflow_run", func(_ *artifacts.Stored, r *artifacts.RunInfo, _ *slots.Query) {
+			r.HeadRepository, r.Event = 0, "workflow_run"
+		}, false, false},
+		{"own workflow_run", func(_ *artifacts.Stored, r *artifacts.RunInfo, _ *slots.Query) { r.Event = "workflow_run" }, true, true},
+		{"own pull request", func(_ *artifacts.Stored, r *artifacts.RunInfo, _ *slots.Query) { r.Event = "pull_request_target" }, true, true},
+		{"pull request of the default branch", func(_ *artifacts.Stored, r *artifacts.RunInfo, q *slots.Query) {
+			r.Event, q.Branch = "pull_request", "feature"
+		}, false, false},
+		{"same name, other folder", func(_ *artifacts.Stored, r *artifacts.RunInfo, _ *slots.Query) { r.Path = "elsewhere/ci.yml" }, false, true},
+		{"bare name", func(_ *artifacts.Stored, r *artifacts.RunInfo, _ *slots.Query) { r.Path = "ci.yml@refs/heads/main" }, true, true},
+		{"own file unknown", func(_ *artifacts.Stored, r *artifacts.RunInfo, q *slots.Query) { r.Path, q.Workflow = "", "" }, false, false},
+	} {
+		for gitea, want := range map[bool]bool{false: tt.hub, true: tt.gitea} {
+			a := toldAPI{artifacts.Stored{Artifact: artifacts.Artifact{ID: 1}, RunID: 1, HeadRepository: home, Repository: home},
+				artifacts.RunInfo{ID: 1, Event: "push", Status: "completed", Path: ownFile, HeadBranch: "main", HeadRepository: home}}
+			q := slots.Query{Mode: slots.Auto, Key: key, RepositoryID: home, Workflow: ownFile, Branch: "main", DefaultBranch: "main",
+				RunID: 100, Gitea: gitea, Temp: t.TempDir()}
+			tt.edit(&a.stored, &a.run, &q)
+			found, err := (&slots.Finder{Archive: a}).Find(t.Context(), q)
+			if accepted := err != nil && strings.HasSuffix(err.Error(), "accepted"); accepted != want {
+				t.Errorf("%s, gitea %t: found %+v, %v; want it accepted: %t", tt.name, gitea, found, err, want)
+			}
+		}
+	}
+}

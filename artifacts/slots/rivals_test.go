@@ -1,0 +1,159 @@
+package slots_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/raymond-action/raymond-action/artifacts/artifactstest"
+	"github.com/raymond-action/raymond-action/artifacts/checkpoint"
+	"github.com/raymond-action/raymond-action/artifacts/slots"
+)
+
+// took is the edit of a checkpoint whose workflow run took another up.
+func took(base int64, run int64, generation int) func(*checkpoint.Manifest) {
+	return func(m *checkpoint.Manifest) {
+		m.Base = &checkpoint.Base{ArtifactID: base, RunID: run, Digest: fmt.Sprintf("sha256:%d-%d", run, generation)}
+		m.Previous = m.Base.Digest
+	}
+}
+
+// TestTwoWithOnePredecessorAreAConflict: runs 2 and 3 both went on with what run 1
+// left.
+func TestTwoWithOnePredecessorAreAConflict(t *testing.T) {
+	for _, newest := range []int64{3, 100} {
+		for _, later := range []bool{false, true} {
+			behaving(t, func(s *scene) {
+				for id := int64(1); id <= 3; id++ {
+					s.addRun(id, nil)
+				}
+				base := s.put(1, 1, nil)
+				s.put(2, 2, took(base, 1, 1))
+				if later { // both went on for a while
+					s.put(2, 3, func(m *checkpoint.Manifest) { took(base, 1, 1)(m); m.Previous = "sha256:2-2" })
+				}
+				s.put(newest, 2, took(base, 1, 1))
+				_, err := s.find(s.query(slots.Auto))
+				var conflict *slots.Conflict
+				if !errors.As(err, &conflict) || !strings.Contains(err.Error(), "workflow run 2 ("+s.URL) ||
+					!strings.Contains(err.Error(), fmt.Sprintf("workflow run %d", newest)) {
+					s.t.Errorf("newest %d, later %t: %v, want a *Conflict that names both runs", newest, later, err)
+				}
+			})
+		}
+	}
+}
+
+// TestNoConflict: runs in one line, runs of others and runs that nobody believes.
+func TestNoConflict(t *testing.T) {
+	for name, second := range map[string]func(s *scene, base int64){
+		"one line":       func(s *scene, base int64) { s.put(2, 2, took(base, 1, 1)); s.put(3, 3, took(base+1, 2, 2)) },
+		"another run":    func(s *scene, base int64) { s.put(2, 2, nil); s.put(3, 2, took(base, 1, 1)) },
+		"another id":     func(s *scene, base int64) { s.put(2, 2, other(took(base, 1, 1))); s.put(3, 3, took(base, 1, 1)) },
+		"a fork's":       func(s *scene, base int64) { s.put(66, 2, took(base, 1, 1)); s.put(3, 3, took(base, 1, 1)) },
+		"the same run's": func(s *scene, base int64) { s.put(3, 2, took(base, 1, 1)); s.put(3, 3, took(base, 1, 1)) },
+		"another job's of the same run": func(s *scene, base int64) {
+			s.put(3, 3, took(s.put(3, 2, took(base, 1, 1)), 3, 2))
+		},
+		"an unreadable": func(s *scene, base int64) {
+			s.Put(artifactstest.Stored{Run: 2, Name: slots.Names(key)[2], Content: []byte("x")})
+			s.put(3, 3, took(base, 1, 1))
+		},
+	} {
+		behaving(t, func(s *scene) {
+			for id := int64(1); id <= 3; id++ {
+				s.addRun(id, nil)
+			}
+			s.addRun(66, func(r *artifactstest.Run) { r.HeadRepository = 666 })
+			second(s, s.put(1, 1, nil))
+			if found, err := s.find(s.query(slots.Auto)); err != nil || found.RunID != 3 {
+				s.t.Errorf("%s: %+v, %v; want run 3", name, found, err)
+			}
+		})
+	}
+}
+
+func other(edit func(*checkpoint.Manifest)) func(*checkpoint.Manifest) {
+	return func(m *checkpoint.Manifest) { edit(m); m.WorkflowID = "other" }
+}
+
+// TestARerunNeedsNoAPI: its own checkpoint is there, and only rivals are not.
+func TestARerunNeedsNoAPI(t *testing.T) {
+	for status, notices := range map[int]int{403: 0, 503: 1} {
+		s := newScene(t)
+		s.put(100, 2, took(1, 1, 1))
+		s.Fail(artifactstest.Fault{Op: "/api/", Times: 99, Status: status})
+		if found := s.expect("re-run", slots.Auto, 100, 2); len(found.Notices) != notices {
+			t.Errorf("status %d: notices %q, want %d", status, found.Notices, notices)
+		}
+	}
+}
+
+// TestTheBaseWentOn: run 2 took up what run 1 stored, and then run 1 stored more.
+func TestTheBaseWentOn(t *testing.T) {
+	s := newScene(t)
+	s.addRun(1, nil)
+	s.addRun(2, nil)
+	s.put(1, 1, nil)
+	base := s.put(1, 2, nil)
+	s.put(2, 3, took(base, 1, 2))
+	s.expect("one line", slots.Auto, 2, 3)
+	s.put(1, 3, func(m *checkpoint.Manifest) { m.Previous = "sha256:1-2" })
+	s.put(1, 4, func(m *checkpoint.Manifest) { m.Previous = "sha256:1-3" })
+	s.put(2, 5, took(base, 1, 2))
+	_, err := s.find(s.query(slots.Auto))
+	var conflict *slots.Conflict
+	if !errors.As(err, &conflict) || !strings.Contains(err.Error(), "workflow run 1 (") {
+		t.Errorf("%v, want a *Conflict that names run 1", err)
+	}
+}
+
+// TestBasesWithoutADigest are compared by what came before.
+func TestBasesWithoutADigest(t *testing.T) {
+	s := newScene(t)
+	for id := int64(1); id <= 3; id++ {
+		s.addRun(id, nil)
+	}
+	base := s.put(1, 1, nil)
+	silent := func(m *checkpoint.Manifest) { took(base, 1, 1)(m); m.Base.Digest = "" }
+	s.put(2, 2, silent)
+	s.put(3, 2, silent)
+	var conflict *slots.Conflict
+	if _, err := s.find(s.query(slots.Auto)); !errors.As(err, &conflict) {
+		t.Errorf("%v, want a *Conflict", err)
+	}
+}
+
+// TestFewRivalsAreRead: none that is older than the base, and five of the others.
+func TestFewRivalsAreRead(t *testing.T) {
+	for _, older := range []bool{true, false} {
+		s := newScene(t)
+		s.addRun(1, nil)
+		s.addRun(99, nil)
+		many := func() {
+			for id := range int64(20) {
+				s.addRun(id+10, nil)
+				s.put(id+10, 2, other(func(*checkpoint.Manifest) {}))
+			}
+		}
+		if older {
+			many()
+		}
+		base := s.put(1, 1, nil)
+		if !older {
+			many()
+		}
+		s.put(99, 2, took(base, 1, 1))
+		s.expect("rivals", slots.Auto, 99, 2)
+		downloads := 0
+		for _, r := range s.Requests() {
+			if strings.Contains(r, "/content/") {
+				downloads++
+			}
+		}
+		if want := map[bool]int{true: 1, false: 6}[older]; downloads != want {
+			t.Errorf("others older: %t: %d downloads, want %d", older, downloads, want)
+		}
+	}
+}

@@ -1,0 +1,190 @@
+package slots_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/raymond-action/raymond-action/artifacts"
+	"github.com/raymond-action/raymond-action/artifacts/artifactstest"
+	"github.com/raymond-action/raymond-action/artifacts/slots"
+)
+
+func TestGenerationsRotate(t *testing.T) {
+	for manner, behave := range manners {
+		s := artifactstest.New(t)
+		behave(s)
+		rotated := slotsOf(runtimeOf(t, s, 7))
+		for g := 1; g <= 8; g++ {
+			if err := store(t.Context(), rotated, g); err != nil {
+				t.Fatalf("%s: generation %d: %v", manner, g, err)
+			}
+		}
+		got := map[string]string{}
+		for _, a := range s.All() {
+			got[a.Name] = string(a.Content)
+		}
+		for g := 6; g <= 8; g++ {
+			if name := slots.Names(key)[g%3]; got[name] != fmt.Sprintf("generation %d", g) {
+				t.Errorf("%s: %q holds %q, want generation %d", manner, name, got[name], g)
+			}
+		}
+	}
+}
+
+// TestTwoGoodOnesAlwaysStand: whatever request fails, and however often, the
+// newest that was stored stands at every moment, and with it one more of the three
+// newest as soon as there are three.
+func TestTwoGoodOnesAlwaysStand(t *testing.T) {
+	ops := []string{"ListArtifacts", "DeleteArtifact", "CreateArtifact", "comp=block&", "comp=blocklist", "FinalizeArtifact"}
+	for manner, behave := range manners {
+		for _, op := range ops {
+			for _, fault := range []artifactstest.Fault{{Times: 1, Status: 503}, {Times: 7, Status: 503}, {Times: 12, Status: 429}, {Times: 6}, {Times: 1, Status: 403}} {
+				fault.Op = op
+				if manner == "act" && op == "ListArtifacts" && fault.Status == 0 {
+					continue // it says that there is nothing
+				}
+				rotate(t, manner, behave, fault)
+			}
+		}
+	}
+}
+
+// rotate stores thirty generations, in the middle of which requests fail, and
+// checks what stands after every change.
+func rotate(t *testing.T, manner string, behave func(*artifactstest.Server), fault artifactstest.Fault) {
+	t.Helper()
+	s := artifactstest.New(t)
+	behave(s)
+	rotated := slotsOf(runtimeOf(t, s, 7))
+	done := 0
+	s.Watch = func(all []artifactstest.Stored) {
+		standing := 0
+		for _, a := range all {
+			standing = max(standing, generationOf(a))
+		}
+		if standing < done || done >= 3 && len(all) < 2 {
+			t.Errorf("%s, %+v: after generation %d %d artifacts stand, the newest has generation %d", manner, fault, done, len(all), standing)
+		}
+	}
+	for g := 1; g <= 30; g++ {
+		if g == 8 || g == 15 {
+			s.Fail(fault)
+		}
+		if store(t.Context(), rotated, g) == nil {
+			done = g
+		}
+	}
+	s.Watch = nil
+	if done != 30 {
+		t.Errorf("%s, %+v: the last generation stored is %d, want 30", manner, fault, done)
+	}
+}
+
+func generationOf(a artifactstest.Stored) int {
+	g := 0
+	_, _ = fmt.Sscanf(string(a.Content), "generation %d", &g) // 0 for another content
+	return g
+}
+
+// TestARefusedNameIsOutwaited: a service that refuses a name for a moment after
+// its delete costs nothing.
+func TestARefusedNameIsOutwaited(t *testing.T) {
+	for held := 1; held <= 2; held++ {
+		s := artifactstest.New(t)
+		s.Manner.Held = held
+		var waited []time.Duration
+		sleep := func(ctx context.Context, d time.Duration) error { waited = append(waited, d); return ctx.Err() }
+		rotated := slots.NewSlots(slots.SlotsOptions{Service: runtimeOf(t, s, 7), Key: key, Sleep: sleep})
+		s.Watch = func(all []artifactstest.Stored) {
+			if last := generationOf(all[len(all)-1]); last > 3 && len(all) < 2 {
+				t.Errorf("held %d times: %d artifacts stand after generation %d", held, len(all), last)
+			}
+		}
+		for g := 1; g <= 12; g++ {
+			if err := store(t.Context(), rotated, g); err != nil {
+				t.Fatalf("held %d times: generation %d: %v", held, g, err)
+			}
+		}
+		s.Watch = nil
+		if got := generations(s); !slices.Equal(got, []int{10, 11, 12}) {
+			t.Errorf("held %d times: generations %v stand, want the last three", held, got)
+		}
+		if len(waited) != 9*held || waited[0] < time.Second || held > 1 && waited[1] <= waited[0] {
+			t.Errorf("held %d times: waited %v, want growing pauses, %d in all", held, waited, 9*held)
+		}
+	}
+}
+
+// TestANameThatStaysRefused: the next slot is used, the newest is never deleted,
+// and the rotation goes on with what is left.
+func TestANameThatStaysRefused(t *testing.T) {
+	s := artifactstest.New(t)
+	rotated := slotsOf(runtimeOf(t, s, 7))
+	for g := 1; g <= 4; g++ {
+		if err := store(t.Context(), rotated, g); err != nil {
+			t.Fatal(err)
+		}
+	}
+	newest, drops := 4, 0
+	s.Watch = func(all []artifactstest.Stored) {
+		if drops++; drops == 2 {
+			s.Manner.Held = 0 // the first that was deleted stays refused
+		}
+		if !slices.ContainsFunc(all, func(a artifactstest.Stored) bool { return generationOf(a) >= newest }) {
+			t.Errorf("generation %d, the newest, was deleted", newest)
+		}
+	}
+	s.Manner.Held = 1000
+	if err := store(t.Context(), rotated, 5); err != nil {
+		t.Fatalf("generation 5: %v", err)
+	}
+	newest = 5
+	if got := generations(s); !slices.Equal(got, []int{4, 5}) {
+		t.Errorf("generations %v stand, want 4 and 5", got)
+	}
+	if next := slots.Names(key)[(5+1)%3]; s.All()[1].Name != next {
+		t.Errorf("generation 5 stands in %q, want the next slot %q", s.All()[1].Name, next)
+	}
+	for g := 6; g <= 9; g++ {
+		if err := store(t.Context(), rotated, g); err != nil {
+			t.Fatalf("generation %d: %v", g, err)
+		}
+		newest = g
+	}
+	if got := generations(s); !slices.Equal(got, []int{8, 9}) {
+		t.Errorf("generations %v stand, want 8 and 9 in the two names that work", got)
+	}
+}
+
+func generations(s *artifactstest.Server) []int {
+	var list []int
+	for _, a := range s.All() {
+		list = append(list, generationOf(a))
+	}
+	slices.Sort(list)
+	return list
+}
+
+// TestNothingCanBeStored: the newest stands whatever the service refuses.
+func TestNothingCanBeStored(t *testing.T) {
+	s := artifactstest.New(t)
+	rotated := slotsOf(runtimeOf(t, s, 7))
+	for g := 1; g <= 4; g++ {
+		if err := store(t.Context(), rotated, g); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.Manner.Held = 1000
+	for g := 5; g <= 7; g++ {
+		if err := store(t.Context(), rotated, g); !errors.Is(err, artifacts.ErrExists) {
+			t.Errorf("generation %d: %v, want ErrExists", g, err)
+		}
+		if got := generations(s); !slices.Contains(got, 4) {
+			t.Errorf("generations %v stand, want the newest, 4", got)
+		}
+	}
+}

@@ -1,0 +1,301 @@
+package slots_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/raymond-action/raymond-action/artifacts"
+	"github.com/raymond-action/raymond-action/artifacts/slots"
+	"github.com/raymond-action/raymond-action/state"
+)
+
+// store503 is a service that fails for now.
+var store503 = &artifacts.ServiceError{Op: "store artifact", Status: 503, Attempts: 5}
+
+// depot is where a saver stores: what it does with an image is up to the test.
+type depot struct {
+	mu     sync.Mutex // guards what follows
+	images []int      // whose save was begun
+	at     []time.Time
+	now    int // saves under way
+	most   int
+	warned []string
+
+	takes time.Duration
+	fail  func(image, try int) error // nil for never
+}
+
+func (d *depot) save(ctx context.Context, image int) (slots.Result, error) {
+	d.mu.Lock()
+	d.images, d.at = append(d.images, image), append(d.at, time.Now())
+	try := len(d.images)
+	d.now++
+	d.most = max(d.most, d.now)
+	d.mu.Unlock()
+	err := artifacts.Sleep(ctx, d.takes)
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.now--
+	if err == nil && d.fail != nil {
+		err = d.fail(image, try)
+	}
+	return slots.Result{Store: "artifact", SeqStored: image, Bytes: 10}, err
+}
+
+func (d *depot) warn(text string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.warned = append(d.warned, text)
+}
+
+func (d *depot) saver(interval time.Duration) *slots.Saver[int] {
+	return slots.NewSaver(slots.SaverOptions[int]{Save: d.save, Interval: interval, Warn: d.warn})
+}
+
+// drive plays an owner that commits a step every given time, and returns the
+// images that it had saved. It fails the test when the saver delays it.
+func drive(t *testing.T, s *slots.Saver[int], steps int, every time.Duration) []int {
+	t.Helper()
+	var begun []int
+	for i := 1; i <= steps; i++ {
+		before := time.Now()
+		if s.Due(before) {
+			s.Start(i)
+			begun = append(begun, i)
+		}
+		if waited := time.Since(before); waited > 0 {
+			t.Errorf("step %d: the owner was held up for %v", i, waited)
+		}
+		pass(every)
+	}
+	return begun
+}
+
+func told(s *slots.Saver[int]) []*state.Checkpoint {
+	var list []*state.Checkpoint
+	for {
+		select {
+		case c := <-s.Events():
+			list = append(list, c)
+		default:
+			return list
+		}
+	}
+}
+
+// TestSavingNeverDelaysTheOwner: with a slow service one save is under way at a
+// time, and saves begin at states, an interval apart at least.
+func TestSavingNeverDelaysTheOwner(t *testing.T) {
+	for _, takes := range []time.Duration{0, 30 * time.Second, 5 * time.Minute} {
+		synctest.Test(t, func(t *testing.T) {
+			d := &depot{takes: takes}
+			s := d.saver(time.Minute)
+			begun := drive(t, s, 200, 7*time.Second)
+			event, err := s.Final(t.Context(), 999)
+			if err != nil || event.SeqStored != 999 || event.Error != "" {
+				t.Errorf("%v: Final = %+v, %v", takes, event, err)
+			}
+			if d.most != 1 {
+				t.Errorf("%v: %d saves at once", takes, d.most)
+			}
+			if !slices.Equal(d.images, append(begun, 999)) && takes < time.Minute {
+				t.Errorf("%v: saved %v, began %v", takes, d.images, begun)
+			}
+			for i := 1; i < len(begun); i++ {
+				apart := d.at[i].Sub(d.at[i-1])
+				if longest := max(time.Minute, takes) + 7*time.Second; apart < time.Minute || apart > longest {
+					t.Errorf("%v: saves %d and %d began %v apart, want a minute to %v", takes, i, i+1, apart, longest)
+				}
+			}
+			if events := told(s); len(events) != len(begun) {
+				t.Errorf("%v: %d events for %d saves", takes, len(events), len(begun))
+			}
+		})
+	}
+}
+
+// TestEveryStepIsStoredWithoutAnInterval holds with steps that come faster than
+// saves too.
+func TestEveryStepIsStoredWithoutAnInterval(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := &depot{takes: time.Second}
+		s := d.saver(0)
+		if begun := drive(t, s, 10, 2*time.Second); len(begun) != 10 {
+			t.Errorf("began %v, want all ten", begun)
+		}
+		if begun := drive(t, s, 10, 600*time.Millisecond); len(begun) != 5 {
+			t.Errorf("began %v, want every second", begun)
+		}
+		s.Stop()
+	})
+}
+
+// TestAFailingServiceComesBack: failures are warned of once, told each, tried
+// again at the next states with growing pauses, and forgotten afterwards.
+func TestAFailingServiceComesBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := &depot{}
+		healthy := time.Now().Add(10 * time.Minute)
+		d.fail = func(int, int) error {
+			if time.Now().Before(healthy) {
+				return store503
+			}
+			return nil
+		}
+		s := d.saver(time.Minute)
+		drive(t, s, 1000, time.Second)
+		events := told(s)
+		failed := slices.IndexFunc(events, func(c *state.Checkpoint) bool { return c.Error == "" })
+		if failed < 5 || failed > 30 {
+			t.Errorf("%d saves failed in ten minutes, want 5 to 30", failed)
+		}
+		if len(events)-failed < 6 || slices.ContainsFunc(events[failed:], func(c *state.Checkpoint) bool { return c.Error != "" }) {
+			t.Errorf("%d events after the service came back, want a success a minute", len(events)-failed)
+		}
+		if len(d.warned) != 1 || !strings.Contains(d.warned[0], "503") {
+			t.Errorf("warned %q, want once", d.warned)
+		}
+		for i, c := range events {
+			if c.Error != "" && (c.Bytes != 0 || !strings.Contains(c.Error, "status 503")) {
+				t.Errorf("event %d: %+v", i, c)
+			}
+		}
+		s.Stop()
+	})
+}
+
+// TestAFailedSaveIsTriedAtTheNextState: the interval does not count after a
+// failure.
+func TestAFailedSaveIsTriedAtTheNextState(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := &depot{fail: func(image, _ int) error {
+			if image == 1 {
+				return &artifacts.ServiceError{Op: "store artifact", Status: 400, Attempts: 1}
+			}
+			return nil
+		}}
+		s := d.saver(time.Hour)
+		if begun := drive(t, s, 5, time.Second); !slices.Equal(begun, []int{1, 2}) {
+			t.Errorf("began %v, want 1, which fails, and 2", begun)
+		}
+		if !slices.Equal(d.images, []int{1, 2}) {
+			t.Errorf("tried %v, want a refusal for good to be tried once", d.images)
+		}
+	})
+}
+
+// TestAConflictEndsTheSaving: it is told at once, and the last save is not tried
+// either.
+func TestAConflictEndsTheSaving(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		conflict := &slots.Conflict{Name: "x", ID: 5, What: "theirs"}
+		d := &depot{fail: func(int, int) error { return fmt.Errorf("save: %w", conflict) }}
+		s := d.saver(time.Second)
+		drive(t, s, 100, time.Second)
+		event, err := s.Final(t.Context(), 999)
+		if !errors.Is(s.Err(), conflict) || !errors.Is(err, conflict) || event.Error == "" {
+			t.Errorf("Err = %v, Final = %+v, %v; want the conflict", s.Err(), event, err)
+		}
+		if !slices.Equal(d.images, []int{1}) || len(told(s)) != 1 {
+			t.Errorf("tried %v, want the first only", d.images)
+		}
+	})
+}
+
+// TestTheLastSaveHasRoom: saving beside the run ends before the job's limit.
+func TestTheLastSaveHasRoom(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := &depot{}
+		s := d.saver(time.Second)
+		begun := drive(t, s, 1000, time.Second)
+		if len(begun) >= slots.MaxStores || len(begun) < slots.MaxStores-20 {
+			t.Errorf("%d saves beside the run, want some less than %d", len(begun), slots.MaxStores)
+		}
+		if _, err := s.Final(t.Context(), 999); err != nil {
+			t.Errorf("Final: %v", err)
+		}
+	})
+	synctest.Test(t, func(t *testing.T) {
+		d := &depot{}
+		s := slots.NewSaver(slots.SaverOptions[int]{Save: d.save, Stored: func() int { return slots.MaxStores - 1 }})
+		if s.Due(time.Now()) {
+			t.Error("a save is due though the job has stored 399")
+		}
+		if _, err := s.Final(t.Context(), 999); err != nil {
+			t.Errorf("Final: %v", err)
+		}
+	})
+}
+
+// TestFinalWaitsForTheOneUnderWay: and ends it when it takes too long.
+func TestFinalWaitsForTheOneUnderWay(t *testing.T) {
+	for _, tt := range []struct {
+		takes, waited time.Duration
+		first         string
+	}{
+		{8 * time.Second, 13 * time.Second, ""},
+		{time.Minute, time.Minute + 10*time.Second, context.Canceled.Error()},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			d := &depot{takes: tt.takes}
+			s := d.saver(time.Minute)
+			s.Start(1)
+			pass(3 * time.Second)
+			began := time.Now()
+			if _, err := s.Final(t.Context(), 2); err != nil {
+				t.Errorf("takes %v: Final: %v", tt.takes, err)
+			}
+			if waited := time.Since(began); waited != tt.waited || d.most != 1 {
+				t.Errorf("takes %v: Final took %v with %d at once, want %v and one", tt.takes, waited, d.most, tt.waited)
+			}
+			if events := told(s); len(events) != 1 || events[0].Error != tt.first {
+				t.Errorf("takes %v: events %+v, want one with the error %q", tt.takes, events, tt.first)
+			}
+			if s.Due(time.Now().Add(time.Hour)) {
+				t.Error("a save is due after the last")
+			}
+			if s.Start(3); len(d.images) != 2 {
+				t.Errorf("saved %v, want nothing after the last", d.images)
+			}
+		})
+	}
+}
+
+// TestTheLastSaveIsTriedOnce: the client of the service outwaits it, and there is
+// no second layer of retries around one upload.
+func TestTheLastSaveIsTriedOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := &depot{fail: func(int, int) error { return store503 }}
+		event, err := d.saver(time.Minute).Final(t.Context(), 1)
+		if !errors.Is(err, store503) || event.Error == "" || !slices.Equal(d.images, []int{1}) {
+			t.Errorf("Final = %+v, %v after the saves %v; want the error of one", event, err, d.images)
+		}
+	})
+}
+
+// TestStopLeavesNothingBehind: synctest sees to it that the goroutine is gone.
+func TestStopLeavesNothingBehind(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := &depot{takes: time.Hour}
+		s := d.saver(time.Minute)
+		s.Stop()
+		s = d.saver(time.Minute)
+		s.Start(1)
+		synctest.Wait()
+		began := time.Now()
+		s.Stop()
+		if time.Since(began) > 0 || d.now != 0 {
+			t.Errorf("Stop took %v, %d saves go on", time.Since(began), d.now)
+		}
+	})
+}
+
+// pass lets time go by, which costs none in a synctest bubble.
+func pass(d time.Duration) { <-time.After(d) }

@@ -1,0 +1,126 @@
+package slots_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/raymond-action/raymond-action/artifacts"
+	"github.com/raymond-action/raymond-action/artifacts/artifactstest"
+	"github.com/raymond-action/raymond-action/artifacts/checkpoint"
+	"github.com/raymond-action/raymond-action/artifacts/slots"
+	"github.com/raymond-action/raymond-action/state"
+)
+
+const ownFile = ".github/workflows/ci.yml"
+
+// scene is a repository with runs and what they stored.
+type scene struct {
+	t *testing.T
+	*artifactstest.Server
+}
+
+func newScene(t *testing.T) *scene {
+	s := &scene{t, artifactstest.New(t)}
+	s.addRun(100, nil)
+	return s
+}
+
+// addRun adds a finished run of the own workflow on main, changed by edit.
+func (s *scene) addRun(id int64, edit func(*artifactstest.Run)) {
+	run := artifactstest.Run{ID: id, Event: "issues", Status: "completed", Path: ownFile, HeadBranch: "main",
+		HeadRepository: artifactstest.Repository}
+	if edit != nil {
+		edit(&run)
+	}
+	s.Runs[id] = run
+}
+
+// put stores a checkpoint of a run, in the slot of its generation.
+func (s *scene) put(run int64, generation int, edit func(*checkpoint.Manifest)) int64 {
+	s.t.Helper()
+	m := checkpoint.Manifest{RepositoryID: artifactstest.Repository, Key: key, WorkflowID: key + "-00000001", RunID: run,
+		Generation: generation, Status: state.Suspended, Created: time.Unix(int64(1000*run)+int64(generation), 0)}
+	if edit != nil {
+		edit(&m)
+	}
+	data, err := json.Marshal(m)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return s.Put(artifactstest.Stored{Run: run, Name: slots.Names(key)[generation%3], Content: data})
+}
+
+// finder asks as a job of run 100 does.
+func (s *scene) finder() *slots.Finder {
+	s.t.Helper()
+	a, err := artifacts.NewArchive(artifacts.Options{URL: s.URL + "/api", Token: artifactstest.APIToken, Sleep: noWait}, "o/r")
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return &slots.Finder{Service: runtimeOf(s.t, s.Server, 100), Archive: a}
+}
+
+func (s *scene) query(mode string) slots.Query {
+	return slots.Query{Mode: mode, Key: key, RepositoryID: artifactstest.Repository, Repository: "o/r", Workflow: ownFile,
+		Branch: "main", DefaultBranch: "main", RunID: 100, Gitea: s.Manner.Bare, SameIDs: s.Manner.SameIDs,
+		Temp: s.t.TempDir(), Read: readJSON}
+}
+
+// readJSON stands for checkpoint.Read: a checkpoint is a manifest alone.
+func readJSON(f *os.File, size int64, dir string) (checkpoint.Manifest, string, error) {
+	var m checkpoint.Manifest
+	data, err := io.ReadAll(io.NewSectionReader(f, 0, size))
+	if err == nil {
+		err = os.WriteFile(filepath.Join(dir, "state.json"), data, 0o600)
+	}
+	if err != nil || json.Unmarshal(data, &m) != nil {
+		return m, "", errors.Join(err, &checkpoint.Invalid{What: "is no manifest"})
+	}
+	return m, fmt.Sprintf("sha256:%d-%d", m.RunID, m.Generation), nil
+}
+
+func (s *scene) find(q slots.Query) (*slots.Found, error) { return s.finder().Find(s.t.Context(), q) }
+
+// expect finds in the given mode and checks which checkpoint it is; run 0 is none.
+func (s *scene) expect(what, mode string, run int64, generation int) *slots.Found {
+	s.t.Helper()
+	q := s.query(mode)
+	found, err := s.find(q)
+	if err != nil {
+		s.t.Errorf("%s: %v", what, err)
+		return &slots.Found{}
+	}
+	left, _ := os.ReadDir(q.Temp)
+	if run == 0 {
+		if found.Manifest != nil || len(left) != 0 {
+			s.t.Errorf("%s: found %+v, left %v; want nothing", what, found.Manifest, left)
+		}
+		return found
+	}
+	if found.Manifest == nil || found.RunID != run || found.Manifest.Generation != generation || len(left) != 1 ||
+		found.Dir != filepath.Join(q.Temp, left[0].Name()) || found.InThisRun != (run == 100) {
+		s.t.Errorf("%s: found %+v, left %v; want generation %d of run %d in a folder of its own", what, found, left, generation, run)
+		return &slots.Found{}
+	}
+	if _, err := os.Stat(filepath.Join(found.Dir, "state.json")); err != nil {
+		s.t.Errorf("%s: %v", what, err)
+	}
+	return found
+}
+
+// behaving runs a test against each service that has a REST API.
+func behaving(t *testing.T, test func(s *scene)) {
+	for _, manner := range []string{"github", "gitea"} {
+		t.Run(manner, func(t *testing.T) {
+			s := newScene(t)
+			manners[manner](s.Server)
+			test(s)
+		})
+	}
+}

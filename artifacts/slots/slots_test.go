@@ -1,0 +1,276 @@
+package slots_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/raymond-action/raymond-action/artifacts"
+	"github.com/raymond-action/raymond-action/artifacts/artifactstest"
+	"github.com/raymond-action/raymond-action/artifacts/slots"
+)
+
+const key = "ci.yml-issue-7"
+
+// noWait takes no time.
+func noWait(ctx context.Context, _ time.Duration) error { return ctx.Err() }
+
+func runtimeOf(t *testing.T, s *artifactstest.Server, run int64) *artifacts.Runtime {
+	t.Helper()
+	r, err := artifacts.NewRuntime(artifacts.Options{URL: s.URL, Token: artifactstest.Token(run), Act: s.Manner.EmptyDrops, Sleep: noWait})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func slotsOf(service slots.Service) *slots.Slots {
+	return slots.NewSlots(slots.SlotsOptions{Service: service, Key: key, Sleep: noWait})
+}
+
+func store(ctx context.Context, s *slots.Slots, generation int) error {
+	content := fmt.Sprintf("generation %d", generation)
+	_, err := s.Store(ctx, generation, strings.NewReader(content), int64(len(content)))
+	return err
+}
+
+// manners are the services that the stand-in can be.
+var manners = map[string]func(*artifactstest.Server){
+	"github": func(*artifactstest.Server) {},
+	"gitea":  (*artifactstest.Server).AsGitea,
+	"act":    (*artifactstest.Server).AsAct,
+}
+
+// TestWhatOthersStoreIsAConflict: and nothing of theirs is deleted.
+func TestWhatOthersStoreIsAConflict(t *testing.T) {
+	for _, tt := range []struct {
+		name  string
+		spoil func(s *artifactstest.Server)
+	}{
+		{"slot to be written", func(s *artifactstest.Server) { s.Put(artifactstest.Stored{Run: 7, Name: slots.Names(key)[2]}) }},
+		{"another slot", func(s *artifactstest.Server) { s.Put(artifactstest.Stored{Run: 7, Name: slots.Names(key)[0]}) }},
+		{"second of one name", func(s *artifactstest.Server) {
+			s.Put(artifactstest.Stored{Run: 7, Name: slots.Names(key)[1], Content: []byte("generation 1 of another")})
+		}},
+		{"being stored", func(s *artifactstest.Server) {
+			s.Fail(artifactstest.Fault{Op: "CreateArtifact", Times: 9, Status: 409, Body: `{"msg":"exists"}`})
+		}},
+	} {
+		s := artifactstest.New(t)
+		rotated := slotsOf(runtimeOf(t, s, 7))
+		if err := store(t.Context(), rotated, 1); err != nil {
+			t.Fatal(err)
+		}
+		tt.spoil(s)
+		before := len(s.All())
+		err := store(t.Context(), rotated, 2)
+		var conflict *slots.Conflict
+		if !errors.As(err, &conflict) || !strings.HasPrefix(conflict.Name, "raymond-"+key) {
+			t.Errorf("%s: %v, want a *Conflict that names the artifact", tt.name, err)
+		}
+		if after := len(s.All()); after != before {
+			t.Errorf("%s: %d artifacts before, %d after", tt.name, before, after)
+		}
+	}
+}
+
+// TestASecondOfOurOwnIsOurs: a service that was asked twice to finish one store
+// may make two artifacts of it. Both are replaced in their turn.
+func TestASecondOfOurOwnIsOurs(t *testing.T) {
+	s := artifactstest.New(t)
+	rotated := slotsOf(runtimeOf(t, s, 7))
+	if err := store(t.Context(), rotated, 1); err != nil {
+		t.Fatal(err)
+	}
+	s.Put(artifactstest.Stored{Run: 7, Name: slots.Names(key)[1], Content: []byte("generation 1")})
+	for g := 2; g < 6; g++ {
+		if err := store(t.Context(), rotated, g); err != nil {
+			t.Fatalf("generation %d: %v", g, err)
+		}
+	}
+	if n := len(s.All()); n != 3 {
+		t.Errorf("%d artifacts after five generations, want the three slots", n)
+	}
+}
+
+// TestAReplacedContentIsAConflict: some services keep the id, but the digest
+// tells.
+func TestAReplacedContentIsAConflict(t *testing.T) {
+	s := artifactstest.New(t)
+	s.Replaces, s.Manner.SameIDs = true, true
+	r := runtimeOf(t, s, 7)
+	rotated := slotsOf(r)
+	if err := store(t.Context(), rotated, 1); err != nil {
+		t.Fatal(err)
+	}
+	evil := artifacts.New{Name: slots.Names(key)[1], Content: strings.NewReader("evil"), Size: 4}
+	if _, err := r.Upload(t.Context(), evil); err != nil {
+		t.Fatal(err)
+	}
+	var conflict *slots.Conflict
+	if err := store(t.Context(), rotated, 2); !errors.As(err, &conflict) || conflict.ID == 0 {
+		t.Errorf("%v, want a *Conflict with the artifact's id", err)
+	}
+}
+
+// TestAdoptedOnesAreReplaced: oldest first, several of one name included.
+func TestAdoptedOnesAreReplaced(t *testing.T) {
+	s := artifactstest.New(t)
+	names := slots.Names(key)
+	for i, g := range []int{2, 3, 4, 5} {
+		s.Put(artifactstest.Stored{Run: 7, Name: names[(i+2)%3], Content: fmt.Appendf(nil, "generation %d", g)})
+	}
+	r := runtimeOf(t, s, 7)
+	standing, err := (&slots.Finder{Service: r}).Standing(t.Context(), slots.Query{Key: key})
+	if err != nil || len(standing) != 4 {
+		t.Fatalf("Standing = %v, %v, want four", standing, err)
+	}
+	rotated := slotsOf(r)
+	rotated.Adopt(standing)
+	for g, want := range map[int][]int{6: {2, 4, 5, 6}} {
+		if err := store(t.Context(), rotated, g); err != nil {
+			t.Fatal(err)
+		}
+		if got := generations(s); !slices.Equal(got, want) {
+			t.Errorf("after generation %d: %v stand, want %v", g, got, want)
+		}
+	}
+	for g := 7; g <= 9; g++ {
+		if err := store(t.Context(), rotated, g); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := generations(s); !slices.Equal(got, []int{7, 8, 9}) {
+		t.Errorf("generations %v stand, want 7, 8 and 9", got)
+	}
+}
+
+// forgetful loses the answer to an upload that arrived.
+type forgetful struct {
+	*artifacts.Runtime
+	lose bool
+	news []artifacts.New
+}
+
+func (f *forgetful) Upload(ctx context.Context, n artifacts.New) (artifacts.Artifact, error) {
+	f.news = append(f.news, n)
+	a, err := f.Runtime.Upload(ctx, n)
+	if f.lose && err == nil {
+		return artifacts.Artifact{}, &artifacts.ServiceError{Op: "store artifact", Status: 502, Attempts: 5}
+	}
+	return a, err
+}
+
+// TestALostAnswerIsNoConflict: what arrived without our knowing is recognised, and
+// counts.
+func TestALostAnswerIsNoConflict(t *testing.T) {
+	for manner, behave := range manners {
+		s := artifactstest.New(t)
+		behave(s)
+		service := &forgetful{Runtime: runtimeOf(t, s, 7)}
+		rotated := slotsOf(service)
+		for g := 1; g <= 9; g++ {
+			service.lose = g == 2 || g == 6
+			var told *artifacts.ServiceError
+			if err := store(t.Context(), rotated, g); service.lose != errors.As(err, &told) {
+				t.Fatalf("%s: generation %d: %v, answer lost: %t", manner, g, err, service.lose)
+			}
+		}
+		if got := generations(s); !slices.Equal(got, []int{7, 8, 9}) || rotated.Stored() != 9 {
+			t.Errorf("%s: generations %v stand, %d stored; want 7 to 9, and 9", manner, got, rotated.Stored())
+		}
+	}
+}
+
+// TestADoubtfulNameIsNoLicence: what another stored there is still theirs.
+func TestADoubtfulNameIsNoLicence(t *testing.T) {
+	s := artifactstest.New(t)
+	service := &forgetful{Runtime: runtimeOf(t, s, 7), lose: true}
+	rotated := slotsOf(service)
+	if err := store(t.Context(), rotated, 1); err == nil {
+		t.Fatal("the answer was not lost")
+	}
+	list, err := service.List(t.Context(), slots.Names(key)[1])
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := service.Delete(t.Context(), list[0]); err != nil {
+		t.Fatal(err)
+	}
+	s.Put(artifactstest.Stored{Run: 7, Name: slots.Names(key)[1], Content: []byte("evil")})
+	var conflict *slots.Conflict
+	if err := store(t.Context(), rotated, 2); !errors.As(err, &conflict) {
+		t.Errorf("%v, want a *Conflict", err)
+	}
+}
+
+// TestOwnNamesAreNoConflict: names that a process or a request of ours took, and
+// left behind, are refused without anybody else being there.
+func TestOwnNamesAreNoConflict(t *testing.T) {
+	for name, prepare := range map[string]func(s *artifactstest.Server) *slots.Slots{
+		"earlier process": func(s *artifactstest.Server) *slots.Slots {
+			return slots.NewSlots(slots.SlotsOptions{Service: runtimeOf(t, s, 7), Key: key, Ours: true, Sleep: noWait})
+		},
+		"earlier attempt": func(s *artifactstest.Server) *slots.Slots {
+			s.Put(artifactstest.Stored{Run: 7, Name: slots.Names(key)[0], Content: []byte("generation 3")})
+			rotated, r := slotsOf(runtimeOf(t, s, 7)), runtimeOf(t, s, 7)
+			list, err := r.List(t.Context(), slots.Names(key)[0])
+			if err != nil {
+				t.Fatal(err)
+			}
+			rotated.Adopt(list)
+			return rotated
+		},
+		"lost answer": func(s *artifactstest.Server) *slots.Slots {
+			s.Fail(artifactstest.Fault{Op: "CreateArtifact", Times: 1, Status: 502})
+			return slotsOf(runtimeOf(t, s, 7))
+		},
+	} {
+		s := artifactstest.New(t)
+		rotated := prepare(s)
+		s.Fail(artifactstest.Fault{Op: "CreateArtifact", Times: 1, Status: 409, Body: `{"msg":"exists"}`})
+		if err := store(t.Context(), rotated, 4); err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		if all := s.All(); all[len(all)-1].Name != slots.Names(key)[5%3] {
+			t.Errorf("%s: stored in %q, want the next slot", name, all[len(all)-1].Name)
+		}
+	}
+}
+
+func TestAJobStoresFourHundred(t *testing.T) {
+	s := artifactstest.New(t)
+	rotated := slots.NewSlots(slots.SlotsOptions{Service: runtimeOf(t, s, 7), Key: key, Stored: 398, Sleep: noWait})
+	for g, want := range []error{nil, nil, slots.ErrFull, slots.ErrFull} {
+		if err := store(t.Context(), rotated, 399+g); !errors.Is(err, want) {
+			t.Errorf("checkpoint %d of the job: %v, want %v", 399+g, err, want)
+		}
+	}
+	if rotated.Stored() != slots.MaxStores || len(s.All()) != 2 {
+		t.Errorf("%d counted, %d artifacts, want %d and 2", rotated.Stored(), len(s.All()), slots.MaxStores)
+	}
+}
+
+func TestRetentionIsAskedFor(t *testing.T) {
+	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	for _, days := range []int{0, 14} {
+		service := &forgetful{Runtime: runtimeOf(t, artifactstest.New(t), 7)}
+		rotated := slots.NewSlots(slots.SlotsOptions{Service: service, Key: key, Retention: time.Duration(days) * 24 * time.Hour,
+			Now: func() time.Time { return now }})
+		if err := store(t.Context(), rotated, 1); err != nil {
+			t.Fatal(err)
+		}
+		want := time.Time{}
+		if days > 0 {
+			want = now.AddDate(0, 0, days)
+		}
+		if got := service.news[0].Expires; !got.Equal(want) {
+			t.Errorf("%d days: expires %v, want %v", days, got, want)
+		}
+	}
+}

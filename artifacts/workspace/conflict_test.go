@@ -1,0 +1,175 @@
+package workspace_test
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/raymond-action/raymond-action/artifacts/workspace"
+)
+
+// worked is a checkout in which an agent has worked, and its save.
+func worked(t *testing.T, remote string) (site, string) {
+	t.Helper()
+	old := clone(t, remote, "--depth=1")
+	dir, base := old.checkout(), head(t, old.checkout())
+	write(t, dir, "a", "committed\n")
+	write(t, dir, "fresh/x", "new\n")
+	git(t, dir, "add", "-A")
+	git(t, dir, "commit", "-q", "-m", "work")
+	git(t, dir, "rm", "-q", "crlf")
+	write(t, dir, "dir/b", "unstaged\n")
+	write(t, dir, "loose", "untracked\n")
+	git(t, dir, "worktree", "add", "-q", "-b", "side", filepath.Join(old.root, "beside"))
+	write(t, filepath.Join(old.root, "beside"), "a", "beside\n")
+	to := t.TempDir()
+	save(t, &workspace.Git{}, workspace.Saving{Dirs: []string{dir, filepath.Join(old.root, "beside")}, Base: base, To: to})
+	return old, to
+}
+
+func TestChangesOfTheCheckoutAreNotOverwritten(t *testing.T) {
+	remote := newRemote(t)
+	old, saved := worked(t, remote)
+	for _, test := range []struct {
+		name string
+		do   func(dir string)
+		want []string
+	}{
+		{"modified, needed", func(dir string) { write(t, dir, "a", "mine\n") }, []string{"a"}},
+		{"modified, not needed", func(dir string) { write(t, dir, "run.sh", "mine\n") }, []string{"run.sh"}},
+		{"modified, to be removed", func(dir string) { write(t, dir, "crlf", "mine\n") }, []string{"crlf"}},
+		{"mode", func(dir string) { os.Chmod(filepath.Join(dir, "a"), 0o755) }, []string{"a"}},
+		{"staged", func(dir string) { write(t, dir, "a", "mine\n"); git(t, dir, "add", "a") }, []string{"a"}},
+		{"staged alone", func(dir string) {
+			write(t, dir, "run.sh", "mine\n")
+			git(t, dir, "add", "run.sh")
+			write(t, dir, "run.sh", "#!/bin/sh\n")
+			os.Chmod(filepath.Join(dir, "run.sh"), 0o755)
+		}, []string{"run.sh"}},
+		{"untracked", func(dir string) { write(t, dir, "loose", "mine\n") }, []string{"loose"}},
+		{"ignored", func(dir string) {
+			write(t, dir, ".git/info/exclude", "loose\n")
+			write(t, dir, "loose", "mine\n")
+		}, []string{"loose"}},
+		{"file in place of a folder", func(dir string) { write(t, dir, "fresh", "mine\n") }, []string{"fresh"}},
+		{"link in place of a folder", func(dir string) { os.Symlink("dir", filepath.Join(dir, "fresh")) }, []string{"fresh"}},
+		{"folder in place of a file", func(dir string) { write(t, dir, "loose/in", "mine\n"); write(t, dir, "loose/x.o", "too\n") },
+			[]string{"loose/in", "loose/x.o"}},
+		{"many", func(dir string) {
+			for i := range 7 {
+				write(t, dir, "loose/"+fmt.Sprint(i), "mine\n")
+			}
+			write(t, dir, "a", "mine\n")
+		}, []string{"a", "loose/0", "loose/1", "loose/2", "loose/3", "loose/4", "loose/5", "loose/6"}},
+		{"branch with commits", func(dir string) {
+			git(t, dir, "checkout", "-q", "-b", "side")
+			git(t, dir, "commit", "-q", "--allow-empty", "-m", "mine")
+			git(t, dir, "checkout", "-q", "main")
+		}, nil},
+		{"branch in place of a folder", func(dir string) { git(t, dir, "branch", "side/show") }, nil},
+		{"worktree elsewhere", func(dir string) {
+			git(t, dir, "worktree", "add", "-q", "-b", "side", filepath.Join(filepath.Dir(dir), "elsewhere"))
+		}, nil},
+		{"something in place of a worktree", func(dir string) { write(t, filepath.Dir(dir), "beside/mine", "mine\n") }, []string{"mine"}},
+		{"a file in place of a worktree", func(dir string) { write(t, filepath.Dir(dir), "beside", "mine\n") }, nil},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			here := clone(t, remote, "--depth=1")
+			test.do(here.checkout())
+			wantConflict(t, test.want, here, func() error {
+				_, err := restore(t, saved, old, here)
+				return err
+			})
+		})
+	}
+}
+
+// wantConflict wants a restore to be refused for some files, and to leave all as
+// it was.
+func wantConflict(t *testing.T, want []string, here site, restore func() error) {
+	t.Helper()
+	before, beside, refs := files(t, here.checkout()), files(t, here.root), git(t, here.checkout(), "for-each-ref")
+	picture := pictureOf(t, here.checkout())
+	err := restore()
+	var conflict *workspace.Conflict
+	if !errors.As(err, &conflict) {
+		t.Fatalf("error: got %v, want a conflict", err)
+	}
+	if !slices.Equal(conflict.Files, want) {
+		t.Errorf("files of %v: got %q, want %q", err, conflict.Files, want)
+	}
+	if diff := cmp.Diff(before, files(t, here.checkout())) + cmp.Diff(beside, files(t, here.root)); diff != "" {
+		t.Errorf("files after the conflict (-before +after):\n%s", diff)
+	}
+	if diff := cmp.Diff(picture, pictureOf(t, here.checkout())); diff != "" {
+		t.Errorf("checkout after the conflict (-before +after):\n%s", diff)
+	}
+	if after := git(t, here.checkout(), "for-each-ref"); after != refs {
+		t.Errorf("refs after the conflict: got %q, want %q", after, refs)
+	}
+}
+
+func TestConflictNamesTwentyFiles(t *testing.T) {
+	c := &workspace.Conflict{Dir: "/d", What: "in the way"}
+	for i := range 23 {
+		c.Files = append(c.Files, fmt.Sprint("f", i))
+	}
+	got := c.Error()
+	if !strings.HasPrefix(got, `/d: in the way: "f0", "f1", `) || !strings.HasSuffix(got, `"f19" and 3 more`) {
+		t.Errorf("text: got %q, want 20 names and that there are 3 more", got)
+	}
+}
+
+// TestWhatIsNotInTheWayStays has changes in the checkout that lose nothing.
+func TestWhatIsNotInTheWayStays(t *testing.T) {
+	remote := newRemote(t)
+	old, saved := worked(t, remote)
+	for _, test := range []struct {
+		name string
+		do   func(dir string)
+	}{
+		{"the same change", func(dir string) { write(t, dir, "dir/b", "unstaged\n") }},
+		{"the same file", func(dir string) { write(t, dir, "loose", "untracked\n") }},
+		{"the same change, staged", func(dir string) { write(t, dir, "a", "committed\n"); git(t, dir, "add", "a") }},
+		{"a file that is gone", func(dir string) { os.Remove(filepath.Join(dir, "run.sh")) }},
+		{"an empty folder", func(dir string) { os.MkdirAll(filepath.Join(dir, "loose/empty"), 0o777) }},
+		{"a branch at the checkout's commit", func(dir string) { git(t, dir, "branch", "side") }},
+		{"an empty folder for the worktree", func(dir string) { os.Mkdir(filepath.Join(filepath.Dir(dir), "beside"), 0o777) }},
+		{"touched files", func(dir string) { write(t, dir, "run.sh", "#!/bin/sh\n") }},
+		{"a detached HEAD", func(dir string) { git(t, dir, "checkout", "-q", "--detach") }},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			here := clone(t, remote, "--depth=1")
+			test.do(here.checkout())
+			mustRestore(t, saved, old, here)
+			same(t, old.checkout(), here.checkout())
+			same(t, filepath.Join(old.root, "beside"), filepath.Join(here.root, "beside"))
+		})
+	}
+}
+
+func TestUnrelatedFilesStay(t *testing.T) {
+	remote := newRemote(t)
+	old, saved := worked(t, remote)
+	here := clone(t, remote)
+	write(t, here.checkout(), "built", "by an earlier step\n")
+	write(t, here.checkout(), "x.o", "ignored\n")
+	git(t, here.checkout(), "branch", "own")
+	git(t, here.checkout(), "commit", "-q", "--allow-empty", "-m", "own commit on main")
+	git(t, here.checkout(), "branch", "-f", "own")
+	git(t, here.checkout(), "reset", "-q", "--hard", "HEAD~1")
+	own := branches(t, here.checkout())["own"]
+	mustRestore(t, saved, old, here)
+	if got := read(t, here.checkout(), "built") + read(t, here.checkout(), "x.o"); got != "by an earlier step\nignored\n" {
+		t.Errorf("files that the save doesn't have: got %q, want them untouched", got)
+	}
+	if got := branches(t, here.checkout())["own"]; got != own {
+		t.Errorf("branch that the save doesn't have: got %q, want %q", got, own)
+	}
+}

@@ -1,0 +1,342 @@
+package workspace_test
+
+import (
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/raymond-action/raymond-action/artifacts/workspace"
+)
+
+// moveTo saves directories of one site and restores them in another.
+func moveTo(t *testing.T, old, here site, base string, dirs ...string) (workspace.Saved, workspace.Restored) {
+	t.Helper()
+	to := t.TempDir()
+	saved := save(t, &workspace.Git{}, workspace.Saving{Dirs: dirs, Base: base, To: to})
+	return saved, mustRestore(t, to, old, here)
+}
+
+func TestLineEndsComeBackAsTheyWere(t *testing.T) {
+	contents := map[string]string{
+		"crlf": "1\r\n2\r\n", "lf": "1\n2\n", "mixed": "1\r\n2\n", "cr": "1\r2\r", "binary": "\x00\r\n", "none": "1",
+	}
+	remote := newRemote(t)
+	for setting, attributes := range map[string][]string{
+		"core.autocrlf=true": {"", "* text=auto\n", "* text eol=crlf\n", "* -text\n"}, "core.autocrlf=input": {""}, "core.eol=crlf": {"* text=auto\n"},
+	} {
+		for _, attributes := range attributes {
+			t.Run(setting+" "+attributes, func(t *testing.T) {
+				t.Parallel()
+				old, here := clone(t, remote, "-c", setting), clone(t, remote, "-c", setting)
+				dir, base := old.checkout(), head(t, old.checkout())
+				write(t, dir, ".gitattributes", attributes)
+				for _, where := range []string{"untracked", "staged", "committed", "changed"} {
+					for name, content := range contents {
+						write(t, dir, where+"/"+name, content)
+					}
+					switch where {
+					case "staged":
+						git(t, dir, "add", ".")
+					case "committed", "changed":
+						git(t, dir, "add", where)
+						git(t, dir, "commit", "-q", "-m", where, where)
+					}
+				}
+				write(t, dir, "changed/lf", "other\r\n")
+				write(t, dir, "changed/crlf", "other\n")
+				moveTo(t, old, here, base, dir)
+				same(t, dir, here.checkout())
+			})
+		}
+	}
+}
+
+func TestWhatIsInProgressIsNamed(t *testing.T) {
+	for name, do := range map[string]func(dir string){
+		"merge":       func(dir string) { try(dir, "merge", "-q", "side") },
+		"rebase":      func(dir string) { try(dir, "rebase", "-q", "side") },
+		"cherry-pick": func(dir string) { try(dir, "cherry-pick", "side") },
+		"revert":      func(dir string) { try(dir, "revert", "--no-edit", "HEAD~2") },
+		"bisect":      func(dir string) { git(t, dir, "bisect", "start") },
+		"am": func(dir string) {
+			patch := git(t, dir, "format-patch", "-1", "-o", filepath.Dir(dir), "side")
+			try(dir, "am", "-q", strings.TrimSpace(patch))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			remote := newRemote(t)
+			old, here := clone(t, remote), clone(t, remote)
+			dir, base := old.checkout(), head(t, old.checkout())
+			git(t, dir, "checkout", "-q", "-b", "side")
+			write(t, dir, "a", "side\n")
+			git(t, dir, "commit", "-q", "-a", "-m", "side")
+			git(t, dir, "checkout", "-q", "main")
+			write(t, dir, "a", "main\n")
+			write(t, dir, "dir/b", "main\n")
+			git(t, dir, "commit", "-q", "-a", "-m", "main")
+			do(dir)
+			saved, restored := moveTo(t, old, here, base, dir)
+			same(t, dir, here.checkout())
+			if got := restored.Trees[0].Operation; got != name {
+				t.Errorf("operation: got %q, want %q", got, name)
+			}
+			for _, notes := range [][]string{saved.Notes, restored.Notes} {
+				if !strings.Contains(strings.Join(notes, "; "), "git "+name+" ") {
+					t.Errorf("notes: got %q, want one on the %s", notes, name)
+				}
+			}
+			if name == "merge" && !strings.Contains(pictureOf(t, here.checkout()).Status, "u UU ") {
+				t.Errorf("status: got %q, want an unmerged file", pictureOf(t, here.checkout()).Status)
+			}
+		})
+	}
+}
+
+// TestOtherRepositoriesAreMade has an agent clone a repository of its own.
+func TestOtherRepositoriesAreMade(t *testing.T) {
+	for name, args := range map[string][]string{"whole": nil, "shallow": {"--depth=1"}} {
+		t.Run(name, func(t *testing.T) {
+			remote, second := newRemote(t), newRemote(t)
+			old, here := clone(t, remote), clone(t, remote)
+			other := filepath.Join(old.root, "other")
+			git(t, old.root, slices.Concat([]string{"clone", "-q"}, args, []string{"file://" + second, other})...)
+			beside := filepath.Join(old.root, "beside other")
+			git(t, other, "worktree", "add", "-q", "-b", "side", beside)
+			write(t, other, "a", "changed\n")
+			write(t, beside, "new", "new\n")
+			git(t, beside, "add", "new")
+			git(t, beside, "commit", "-q", "-m", "new")
+			to := t.TempDir()
+			// The agent's directory is in the linked worktree alone.
+			saved := save(t, &workspace.Git{}, workspace.Saving{Dirs: []string{old.checkout(), filepath.Join(beside, "dir")}, To: to})
+			if !saved.Held {
+				t.Error("held: got false, want true for another repository")
+			}
+			for range 2 {
+				restored := mustRestore(t, to, old, here)
+				for _, dir := range []string{old.checkout(), other, beside} {
+					same(t, dir, relocated(old, here)(dir))
+				}
+				if len(restored.Trees) != 3 || restored.Trees[2].Dir != relocated(old, here)(beside) || restored.Trees[2].Main {
+					t.Errorf("trees: got %+v, want the checkout, the other repository and its worktree", restored.Trees)
+				}
+			}
+			git(t, relocated(old, here)(other), "fsck")
+			log := git(t, beside, "log", "--format=%H")
+			if got := git(t, relocated(old, here)(beside), "log", "--format=%H"); got != log {
+				t.Errorf("history: got %q, want %q", got, log)
+			}
+			// Where the repository is already, it is used.
+			again := clone(t, remote)
+			git(t, again.root, slices.Concat([]string{"clone", "-q"}, args, []string{"file://" + second, filepath.Join(again.root, "other")})...)
+			mustRestore(t, to, old, again)
+			same(t, other, filepath.Join(again.root, "other"))
+			full := t.TempDir()
+			write(t, full, "checkout/x", "x")
+			write(t, full, "other/mine", "mine")
+			third := clone(t, remote)
+			write(t, third.root, "other/mine", "mine")
+			_, err := restore(t, to, old, third)
+			var conflict *workspace.Conflict
+			if !errors.As(err, &conflict) || !slices.Equal(conflict.Files, []string{"mine"}) {
+				t.Errorf("other repository in a folder that is not empty: got %v, want a conflict", err)
+			}
+		})
+	}
+}
+
+func TestNoRepositoryToRestoreTo(t *testing.T) {
+	old, saved := worked(t, newRemote(t))
+	here := site{t.TempDir()}
+	_, err := restore(t, saved, old, here)
+	var conflict *workspace.Conflict
+	if !errors.As(err, &conflict) || conflict.Dir != here.checkout() {
+		t.Errorf("error: got %v, want a conflict at %s", err, here.checkout())
+	}
+}
+
+func TestWorkingDirectoryInALinkedWorktree(t *testing.T) {
+	remote := newRemote(t)
+	old, here := clone(t, remote), clone(t, remote)
+	base, beside := head(t, old.checkout()), filepath.Join(old.root, "beside")
+	git(t, old.checkout(), "worktree", "add", "-q", "--detach", beside)
+	write(t, beside, "a", "changed\n")
+	write(t, old.checkout(), "a", "changed too\n")
+	_, restored := moveTo(t, old, here, base, filepath.Join(beside, "dir"))
+	same(t, beside, filepath.Join(here.root, "beside"))
+	same(t, old.checkout(), here.checkout())
+	if len(restored.Trees) != 2 || !restored.Trees[0].Main {
+		t.Errorf("trees: got %+v, want the main one and the linked one", restored.Trees)
+	}
+}
+
+func TestTreesAreNamedAsTheDirectoriesAre(t *testing.T) {
+	old := clone(t, newRemote(t))
+	link := filepath.Join(old.root, "by link")
+	if err := os.Symlink("checkout", link); err != nil {
+		t.Fatal(err)
+	}
+	to := t.TempDir()
+	save(t, &workspace.Git{}, workspace.Saving{Dirs: []string{filepath.Join(link, "dir"), old.checkout()}, To: to})
+	trees, err := workspace.Trees(to)
+	if err != nil || len(trees) != 1 || trees[0].Dir != link || trees[0].Branch != "main" || trees[0].Head != head(t, link) {
+		t.Errorf("trees: got %+v and error %v, want %s alone", trees, err, link)
+	}
+}
+
+func TestOtherObjectFormat(t *testing.T) {
+	dir := t.TempDir()
+	seed := filepath.Join(dir, "seed")
+	git(t, dir, "init", "-q", "-b", "main", "--object-format=sha256", seed)
+	write(t, seed, "a", "a\n")
+	git(t, seed, "add", "-A")
+	git(t, seed, "commit", "-q", "-m", "a")
+	old, here := clone(t, seed), clone(t, seed)
+	base := head(t, old.checkout())
+	write(t, old.checkout(), "a", "changed\n")
+	write(t, old.checkout(), "b", "staged\n")
+	git(t, old.checkout(), "add", "b")
+	git(t, old.checkout(), "checkout", "-q", "-b", "x")
+	git(t, old.checkout(), "rm", "-q", "-f", "a")
+	moveTo(t, old, here, base, old.checkout())
+	same(t, old.checkout(), here.checkout())
+	mustRestoreTwice(t, old, here)
+}
+
+// mustRestoreTwice saves what was restored and restores it over itself.
+func mustRestoreTwice(t *testing.T, old, here site) {
+	t.Helper()
+	to := t.TempDir()
+	save(t, &workspace.Git{}, workspace.Saving{Dirs: []string{here.checkout()}, To: to})
+	mustRestore(t, to, here, here)
+	same(t, old.checkout(), here.checkout())
+}
+
+// TestLargeFilesStayWhereTheyBelong stands in for git LFS, whose filter is not run.
+func TestLargeFilesStayWhereTheyBelong(t *testing.T) {
+	content := noise(1 << 20)
+	pointer := fmt.Sprintf("version https://git-lfs.github.com/spec/v1\noid sha256:%x\nsize %d\n", sha256.Sum256([]byte(content)), len(content))
+	dir := t.TempDir()
+	seed := filepath.Join(dir, "seed")
+	git(t, dir, "init", "-q", "-b", "main", seed)
+	write(t, seed, "big.bin", pointer)
+	write(t, seed, "other.bin", pointer)
+	write(t, seed, ".gitattributes", "*.bin filter=lfs -text\n")
+	git(t, seed, "add", "-A")
+	git(t, seed, "commit", "-q", "-m", "pointers")
+	old, here := clone(t, seed), clone(t, seed)
+	base := head(t, old.checkout())
+	for _, s := range []site{old, here} {
+		git(t, s.checkout(), "config", "filter.lfs.clean", "exit 1")
+		git(t, s.checkout(), "config", "filter.lfs.required", "true")
+		write(t, s.checkout(), "big.bin", content)
+		write(t, s.checkout(), "other.bin", content)
+	}
+	write(t, old.checkout(), "x", "x\n")
+	write(t, old.checkout(), "other.bin", "changed\n")
+	saved, _ := moveTo(t, old, here, base, old.checkout())
+	if saved.Bytes > 100<<10 {
+		t.Errorf("size of the save: got %d bytes, want less than the large file of %d", saved.Bytes, len(content))
+	}
+	for name, want := range map[string]string{"big.bin": content, "other.bin": "changed\n", "x": "x\n"} {
+		if got := read(t, here.checkout(), name); got != want {
+			t.Errorf("file %s: got %.40q, want %.40q", name, got, want)
+		}
+	}
+}
+
+func TestWhatIsNotKeptIsNamed(t *testing.T) {
+	remote := newRemote(t)
+	old, here := clone(t, remote), clone(t, remote)
+	dir, base := old.checkout(), head(t, old.checkout())
+	git(t, dir, "-c", "protocol.file.allow=always", "submodule", "--quiet", "add", "file://"+remote, "sub")
+	git(t, dir, "commit", "-q", "-m", "submodule")
+	write(t, dir, "sub/a", "changed\n")
+	git(t, dir, "init", "-q", "nested")
+	write(t, dir, "nested/x", "x\n")
+	write(t, dir, "secret", "x\n")
+	if err := os.Chmod(filepath.Join(dir, "secret"), 0); err != nil {
+		t.Fatal(err)
+	}
+	saved, _ := moveTo(t, old, here, base, dir, filepath.Join(dir, "sub"))
+	notes := strings.Join(saved.Notes, "\n")
+	wants := []string{"the work in its submodules is not kept", "the work in the submodule is not kept", `"nested/" is a repository of its own`}
+	if os.Getuid() != 0 {
+		wants = append(wants, `"secret" is not kept: permission denied`)
+	}
+	for _, want := range wants {
+		if !strings.Contains(notes, want) {
+			t.Errorf("notes: got\n%s\nwant among them %q", notes, want)
+		}
+	}
+	if got, want := head(t, here.checkout()), head(t, dir); got != want {
+		t.Errorf("HEAD: got %s, want %s", got, want)
+	}
+	if got := git(t, here.checkout(), "status", "--porcelain"); strings.Contains(got, " D ") {
+		t.Errorf("status: got %q, want no deleted submodule", got)
+	}
+}
+
+// TestSparseCheckoutsStaySparse has files in the index that are not on disk.
+func TestSparseCheckoutsStaySparse(t *testing.T) {
+	remote := newRemote(t)
+	old, here := clone(t, remote), clone(t, remote)
+	base := head(t, old.checkout())
+	for _, s := range []site{old, here} {
+		git(t, s.checkout(), "sparse-checkout", "set", "--no-cone", "/a", "/new/")
+	}
+	write(t, old.checkout(), "a", "committed\n")
+	git(t, old.checkout(), "commit", "-q", "-a", "-m", "a")
+	write(t, old.checkout(), "new/x", "untracked\n")
+	moveTo(t, old, here, base, old.checkout())
+	same(t, old.checkout(), here.checkout())
+	if _, err := os.Stat(filepath.Join(here.checkout(), "run.sh")); err == nil {
+		t.Error("file outside of the sparse checkout: it is there, want it left out")
+	}
+}
+
+// TestRepositoryWithoutCommits is one that an agent has just made.
+func TestRepositoryWithoutCommits(t *testing.T) {
+	old, here := site{t.TempDir()}, site{t.TempDir()}
+	for _, s := range []site{old, here} {
+		git(t, s.root, "init", "-q", "-b", "main", s.checkout())
+	}
+	saved, _ := moveTo(t, old, here, "", old.checkout())
+	same(t, old.checkout(), here.checkout())
+	if saved.Held {
+		t.Error("held: got true, want false for an empty repository")
+	}
+	write(t, old.checkout(), "a", "staged\n")
+	git(t, old.checkout(), "add", "a")
+	write(t, old.checkout(), "a", "changed\n")
+	write(t, old.checkout(), "b", "untracked\n")
+	moveTo(t, old, here, "", old.checkout())
+	same(t, old.checkout(), here.checkout())
+}
+
+// TestFilteredFilesOfAnotherCommitAreNamed has a checkout that is not at the commit of
+// the save, so that files with a filter have to be written, but the filter is not run.
+func TestFilteredFilesOfAnotherCommitAreNamed(t *testing.T) {
+	remote := newRemote(t)
+	other := clone(t, remote)
+	write(t, other.checkout(), ".gitattributes", "*.bin filter=lfs\n")
+	write(t, other.checkout(), "x.bin", "pointer\n")
+	git(t, other.checkout(), "add", "-A")
+	git(t, other.checkout(), "commit", "-q", "-m", "bin")
+	git(t, other.checkout(), "push", "-q", "origin", "main")
+	old := clone(t, remote)
+	write(t, other.checkout(), "x.bin", "later pointer\n")
+	git(t, other.checkout(), "commit", "-q", "-a", "-m", "bin")
+	git(t, other.checkout(), "push", "-q", "origin", "main")
+	here := clone(t, remote)
+	_, restored := moveTo(t, old, here, head(t, old.checkout()), old.checkout())
+	if notes := strings.Join(restored.Notes, "\n"); !strings.Contains(notes, `(files: 1, one is `) || !strings.Contains(notes, `"x.bin"`) {
+		t.Errorf("notes: got %q, want one on the file with a filter", notes)
+	}
+	same(t, old.checkout(), here.checkout())
+}

@@ -1,0 +1,263 @@
+package workspace_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/raymond-action/raymond-action/artifacts/workspace"
+)
+
+func TestMain(m *testing.M) {
+	home, err := os.MkdirTemp("", "workspace-home-")
+	if err != nil {
+		panic(err)
+	}
+	for _, v := range os.Environ() {
+		if name, _, _ := strings.Cut(v, "="); strings.HasPrefix(name, "GIT_") {
+			os.Unsetenv(name)
+		}
+	}
+	os.Setenv("HOME", home)
+	os.Setenv("XDG_CONFIG_HOME", home)
+	os.Setenv("GIT_CONFIG_GLOBAL", "/dev/null")
+	os.Setenv("GIT_CONFIG_SYSTEM", "/dev/null")
+	code := m.Run()
+	os.RemoveAll(home)
+	os.Exit(code)
+}
+
+// try runs git as a person would, and reports whether it worked.
+func try(dir string, args ...string) (string, error) {
+	cmd := exec.Command("git", args...)
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), "GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@example.com", "GIT_COMMITTER_NAME=c",
+		"GIT_COMMITTER_EMAIL=c@example.com", "GIT_EDITOR=true", "GIT_LITERAL_PATHSPECS=1", "LC_ALL=C")
+	var out, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &stderr
+	if err := cmd.Run(); err != nil {
+		return out.String(), fmt.Errorf("git %q in %s: %w: %s", args, dir, err, stderr.String())
+	}
+	return out.String(), nil
+}
+
+func git(t testing.TB, dir string, args ...string) string {
+	t.Helper()
+	out, err := try(dir, args...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+func write(t testing.TB, dir, name, content string) {
+	t.Helper()
+	path := filepath.Join(dir, name)
+	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(content), 0o666); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func read(t testing.TB, dir, name string) string {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join(dir, name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
+}
+
+// site is a machine with a checkout and places beside it.
+type site struct{ root string }
+
+func (s site) checkout() string { return filepath.Join(s.root, "checkout") }
+
+// newRemote makes a bare repository with three commits on main.
+func newRemote(t testing.TB) string {
+	t.Helper()
+	dir := t.TempDir()
+	seed, remote := filepath.Join(dir, "seed"), filepath.Join(dir, "remote.git")
+	git(t, dir, "init", "-q", "-b", "main", seed)
+	for _, text := range []string{"one\n", "two\n", "three\n"} {
+		write(t, seed, "a", text)
+		write(t, seed, "dir/b", "b of "+text)
+		write(t, seed, "crlf", "1\r\n2\r\n"+text)
+		write(t, seed, "run.sh", "#!/bin/sh\n")
+		write(t, seed, ".gitignore", "ignored\n*.o\n")
+		if err := os.Chmod(filepath.Join(seed, "run.sh"), 0o777); err != nil {
+			t.Fatal(err)
+		}
+		os.Symlink("a", filepath.Join(seed, "link"))
+		git(t, seed, "add", "-A")
+		git(t, seed, "commit", "-q", "-m", text)
+	}
+	git(t, dir, "clone", "-q", "--bare", seed, remote)
+	return remote
+}
+
+// clone makes a checkout of a remote on a machine of its own.
+func clone(t testing.TB, remote string, args ...string) site {
+	t.Helper()
+	s := site{t.TempDir()}
+	args = append([]string{"clone", "-q"}, append(args, "file://"+remote, s.checkout())...)
+	git(t, s.root, args...)
+	return s
+}
+
+func head(t testing.TB, dir string) string {
+	t.Helper()
+	return strings.TrimSpace(git(t, dir, "rev-parse", "HEAD"))
+}
+
+func save(t testing.TB, g *workspace.Git, s workspace.Saving) workspace.Saved {
+	t.Helper()
+	if s.To == "" {
+		s.To = t.TempDir()
+	}
+	saved, err := g.Save(context.Background(), s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range saved.Files {
+		if _, err := os.Stat(filepath.Join(s.To, name)); err != nil {
+			t.Errorf("saved files: %v", err)
+		}
+	}
+	if entries, _ := os.ReadDir(s.To); len(entries) != len(saved.Files) {
+		t.Errorf("files in the folder: got %v, want %v", entries, saved.Files)
+	}
+	return saved
+}
+
+// relocated maps the directories of one site to those of another.
+func relocated(from, to site) func(string) string {
+	return func(dir string) string {
+		if rest, ok := strings.CutPrefix(dir, from.root); ok {
+			return to.root + rest
+		}
+		return dir
+	}
+}
+
+func restore(t testing.TB, from string, old, here site) (workspace.Restored, error) {
+	t.Helper()
+	return new(workspace.Git).Restore(context.Background(), workspace.Restoring{From: from, Dir: relocated(old, here), TempRoot: t.TempDir()})
+}
+
+func mustRestore(t testing.TB, from string, old, here site) workspace.Restored {
+	t.Helper()
+	r, err := restore(t, from, old, here)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// picture is all that matters of a worktree.
+type picture struct {
+	Head, Branch, Status, Index string
+	Files                       map[string]string // mode and bytes
+}
+
+func pictureOf(t testing.TB, dir string) picture {
+	t.Helper()
+	ignored := git(t, dir, "ls-files", "--others", "--ignored", "--exclude-standard", "-z")
+	p := picture{Files: files(t, dir, strings.Split(ignored, "\x00")...)}
+	p.Head, _ = try(dir, "rev-parse", "--verify", "-q", "HEAD")
+	p.Branch, _ = try(dir, "symbolic-ref", "-q", "HEAD")
+	p.Status = git(t, dir, "status", "--porcelain=v2", "-z", "--untracked-files=all", "--no-renames")
+	p.Index = git(t, dir, "ls-files", "--stage", "-z")
+	return p
+}
+
+// files returns the files below a folder that are not git's own, by their names. What
+// lies in another worktree is left out.
+func files(t testing.TB, dir string, except ...string) map[string]string {
+	t.Helper()
+	all := map[string]string{}
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		rel, _ := filepath.Rel(dir, path)
+		_, nested := os.Lstat(filepath.Join(path, ".git"))
+		switch {
+		case d.Name() == ".git" && d.IsDir(), rel != "." && d.IsDir() && nested == nil:
+			return fs.SkipDir
+		case d.Name() == ".git" || d.IsDir() || slices.Contains(except, rel):
+			return nil
+		case d.Type()&fs.ModeSymlink != 0:
+			target, err := os.Readlink(path)
+			all[rel] = "link " + target
+			return err
+		}
+		info, err := d.Info()
+		if err != nil {
+			return err
+		}
+		data, err := os.ReadFile(path)
+		all[rel] = fmt.Sprintf("%v %q", info.Mode()&0o111 != 0, data)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+// everything returns what is in a folder, git's own files included.
+func everything(t testing.TB, dir string) map[string]string {
+	t.Helper()
+	all := map[string]string{}
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		info, err := d.Info()
+		if err != nil {
+			return err
+		}
+		rel, _ := filepath.Rel(dir, path)
+		all[rel] = info.Mode().String()
+		if info.Mode().IsRegular() {
+			data, err := os.ReadFile(path)
+			all[rel] += fmt.Sprintf(" %v %q", info.ModTime(), data)
+			return err
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+func branches(t testing.TB, dir string) map[string]string {
+	t.Helper()
+	all := map[string]string{}
+	for line := range strings.Lines(git(t, dir, "for-each-ref", "--format=%(refname:short) %(objectname)", "refs/heads")) {
+		name, id, _ := strings.Cut(strings.TrimSpace(line), " ")
+		all[name] = id
+	}
+	return all
+}
+
+// same compares a worktree with the one that was saved.
+func same(t testing.TB, old, here string) {
+	t.Helper()
+	if diff := cmp.Diff(pictureOf(t, old), pictureOf(t, here)); diff != "" {
+		t.Errorf("restored worktree %s differs from %s (-saved +restored):\n%s", here, old, diff)
+	}
+}

@@ -1,0 +1,128 @@
+package workspace_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/raymond-action/raymond-action/artifacts/workspace"
+)
+
+// agent does to worktrees whatever comes to its mind.
+type agent struct {
+	*testing.T
+	*rand.Rand
+	site  site
+	trees []string
+	log   []string
+}
+
+var oddNames = []string{
+	"a", "dir/b", "dir", "link", "run.sh", "crlf", "new/deep/er/c", "new", "with blank", "line\nbreak", "ünï/çödé", "-dash", "--",
+	"quo\"te", "tab\tname", `back\slash`, ".hidden/x", ":(glob)*", "star*[a]", "trailing ", "\xff\xfe", "ignored", "x.o", "#hash", "0/work/a",
+}
+
+func (a *agent) name() string { return oddNames[a.IntN(len(oddNames))] }
+func (a *agent) tree() string { return a.trees[a.IntN(len(a.trees))] }
+
+func (a *agent) text() string {
+	return []string{"", "x", "text\n", "1\r\n2\r\n", "mixed\r\n\n", "\x00\x01binary", "#!/bin/sh\necho\n", strings.Repeat("long ", 2000)}[a.IntN(8)] +
+		fmt.Sprint(a.IntN(3))
+}
+
+func (a *agent) act() {
+	dir, name := a.tree(), a.name()
+	path := filepath.Join(dir, name)
+	acts := []struct {
+		what string
+		do   func()
+	}{
+		{"write", func() { os.MkdirAll(filepath.Dir(path), 0o777); os.WriteFile(path, []byte(a.text()), 0o666) }},
+		{"replace", func() { os.RemoveAll(path); os.WriteFile(path, []byte(a.text()), 0o666) }},
+		{"remove", func() { os.RemoveAll(path) }},
+		{"mode", func() { os.Chmod(path, os.FileMode([]uint32{0o644, 0o755}[a.IntN(2)])) }},
+		{"link", func() { os.RemoveAll(path); os.Symlink(a.name(), path) }},
+		{"rename", func() { os.Rename(path, filepath.Join(dir, a.name())) }},
+		{"stage", func() { try(dir, "add", "--", name) }},
+		{"stage all", func() { try(dir, "add", "-A") }},
+		{"stage by force", func() { try(dir, "add", "-f", "--", name) }},
+		{"announce", func() { try(dir, "add", "-N", "--", name) }},
+		{"unstage", func() { try(dir, "reset", "-q", "--", name) }},
+		{"untrack", func() { try(dir, "rm", "-q", "-r", "--cached", "--", name) }},
+		{"move", func() { try(dir, "mv", "--", name, a.name()) }},
+		{"commit", func() { try(dir, "commit", "-q", "-m", "c"+fmt.Sprint(a.IntN(1000))) }},
+		{"commit all", func() { try(dir, "commit", "-q", "-a", "-m", "c"+fmt.Sprint(a.IntN(1000))) }},
+		{"amend", func() { try(dir, "commit", "-q", "--amend", "-m", "amended"+fmt.Sprint(a.IntN(1000))) }},
+		{"branch", func() { try(dir, "checkout", "-q", "-b", "b/"+fmt.Sprint(a.IntN(4))) }},
+		{"switch", func() { try(dir, "checkout", "-q", "b/"+fmt.Sprint(a.IntN(4))) }},
+		{"orphan", func() { try(dir, "checkout", "-q", "--orphan", "orphan"+fmt.Sprint(a.IntN(4))) }},
+		{"detach", func() { try(dir, "checkout", "-q", "--detach") }},
+		{"undo", func() { try(dir, "reset", "-q", "--soft", "HEAD~1") }},
+		{"merge", func() { try(dir, "merge", "-q", "b/"+fmt.Sprint(a.IntN(4))) }},
+		{"pick", func() { try(dir, "cherry-pick", "b/"+fmt.Sprint(a.IntN(4))) }},
+		{"drop branch", func() { try(dir, "branch", "-q", "-D", "b/"+fmt.Sprint(a.IntN(4))) }},
+		{"worktree", a.worktree},
+	}
+	n := a.IntN(len(acts))
+	if a.IntN(2) == 0 {
+		n = a.IntN(8) // files change more often than anything else
+	}
+	acts[n].do()
+	a.log = append(a.log, fmt.Sprintf("%s %q in %s", acts[n].what, name, filepath.Base(dir)))
+}
+
+func (a *agent) worktree() {
+	dir := filepath.Join(a.site.root, []string{"beside", "checkout/in side", "be/low"}[a.IntN(3)])
+	args := [][]string{{"-b", "b/" + fmt.Sprint(a.IntN(4))}, {"--detach"}}[a.IntN(2)]
+	if _, err := try(a.site.checkout(), append(append([]string{"worktree", "add", "-q"}, args...), dir)...); err == nil {
+		a.trees = append(a.trees, dir)
+	}
+}
+
+// TestWhatWasThereComesBack has agents do anything to a checkout, moves their work to
+// a fresh one, twice, and compares.
+func TestWhatWasThereComesBack(t *testing.T) {
+	remote := newRemote(t)
+	for _, kind := range []struct {
+		name string
+		args []string
+	}{{"full", nil}, {"shallow", []string{"--depth=1"}}} {
+		for seed := range uint64(10) {
+			t.Run(fmt.Sprintf("%s %d", kind.name, seed), func(t *testing.T) {
+				t.Parallel()
+				old := clone(t, remote, kind.args...)
+				a := &agent{t, rand.New(rand.NewPCG(seed, 1)), old, []string{old.checkout()}, nil}
+				base := head(t, old.checkout())
+				for range 10 + a.IntN(50) {
+					a.act()
+				}
+				to := t.TempDir()
+				save(t, &workspace.Git{}, workspace.Saving{Dirs: a.trees, Base: base, To: to})
+				here := clone(t, remote, kind.args...)
+				for range 2 {
+					mustRestore(t, to, old, here)
+					compareAll(t, a, here)
+					if t.Failed() {
+						t.Fatalf("acts: %s", strings.Join(a.log, "\n"))
+					}
+				}
+			})
+		}
+	}
+}
+
+func compareAll(t *testing.T, a *agent, here site) {
+	t.Helper()
+	for _, dir := range a.trees {
+		same(t, dir, relocated(a.site, here)(dir))
+	}
+	now := branches(t, here.checkout())
+	for name, id := range branches(t, a.site.checkout()) {
+		if now[name] != id {
+			t.Errorf("branch %q: got %q, want %q", name, now[name], id)
+		}
+	}
+}

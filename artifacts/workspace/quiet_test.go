@@ -1,0 +1,131 @@
+package workspace_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/raymond-action/raymond-action/artifacts/workspace"
+)
+
+// trap has a repository run a program at every occasion that git knows of. The
+// program leaves a mark.
+func trap(t *testing.T, s site) (mark string) {
+	t.Helper()
+	dir := s.checkout()
+	mark = filepath.Join(s.root, "mark")
+	program := filepath.Join(s.root, "program")
+	script := "#!/bin/sh\necho \"$* from: $(cat /proc/$PPID/cmdline | tr '\\0' ' ')\" >> '" + mark + "'\ncat\n"
+	write(t, s.root, "program", script)
+	if err := os.Chmod(program, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	hooks := filepath.Join(dir, ".git/hooks")
+	os.MkdirAll(hooks, 0o777)
+	for _, name := range []string{
+		"post-checkout", "pre-commit", "post-commit", "post-index-change", "reference-transaction", "fsmonitor-watchman",
+		"post-merge", "post-rewrite", "pre-auto-gc", "post-update", "update", "pre-receive", "post-receive", "proc-receive",
+	} {
+		os.Symlink(program, filepath.Join(hooks, name))
+	}
+	for _, setting := range []string{
+		"core.fsmonitor", "core.sshCommand", "core.askPass", "core.editor", "core.pager", "core.alternateRefsCommand",
+		"credential.helper", "gpg.program", "diff.external", "diff.odd.textconv", "diff.odd.command", "merge.odd.driver",
+		"filter.odd.clean", "filter.odd.smudge", "filter.with.dots.process", "filter.with.dots.clean", "uploadpack.packObjectsHook",
+		"sequence.editor", "interactive.diffFilter", "core.gitProxy",
+	} {
+		git(t, dir, "config", setting, program)
+	}
+	for setting, value := range map[string]string{
+		"core.hooksPath": hooks, "commit.gpgSign": "true", "filter.odd.required": "true", "filter.with.dots.required": "true",
+		"core.fsmonitorHookVersion": "1", "gc.auto": "1", "core.untrackedCache": "true", "submodule.recurse": "true",
+	} {
+		git(t, dir, "config", setting, value)
+	}
+	write(t, dir, ".git/info/attributes", "* filter=odd diff=odd merge=odd\n*.dots filter=with.dots\n")
+	return mark
+}
+
+// TestNothingOfTheRepositoryIsRun saves and restores with traps at both ends.
+func TestNothingOfTheRepositoryIsRun(t *testing.T) {
+	remote := newRemote(t)
+	old, here := clone(t, remote, "--depth=1"), clone(t, remote, "--depth=1")
+	dir, base := old.checkout(), head(t, old.checkout())
+	beside := filepath.Join(old.root, "beside")
+	git(t, dir, "worktree", "add", "-q", "-b", "side", beside)
+	write(t, dir, "a", "committed\n")
+	write(t, dir, "x.dots", "committed\n")
+	git(t, dir, "add", "-A")
+	git(t, dir, "commit", "-q", "-m", "work")
+	write(t, dir, "dir/b", "staged\n")
+	git(t, dir, "add", "-A")
+	write(t, dir, "crlf", "unstaged\n")
+	write(t, dir, "announced", "announced\n")
+	git(t, dir, "add", "-N", "announced")
+	write(t, dir, "x.dots", "unstaged\n")
+	write(t, beside, "a", "beside\n")
+	want := pictureOf(t, dir)
+	marks := []string{trap(t, old), trap(t, here)}
+	later := time.Now().Add(time.Second)
+	os.Chtimes(filepath.Join(dir, "run.sh"), later, later) // git has to look into it
+	to := t.TempDir()
+	save(t, &workspace.Git{}, workspace.Saving{Dirs: []string{dir, beside}, Base: base, To: to})
+	mustRestore(t, to, old, here)
+	mustRestore(t, to, old, here)
+	for _, mark := range marks {
+		if ran, err := os.ReadFile(mark); err == nil {
+			t.Errorf("programs of the repository that were run: got\n%swant none", ran)
+		}
+	}
+	for name, content := range want.Files {
+		if got := files(t, here.checkout())[name]; got != content {
+			t.Errorf("file %q: got %s, want %s", name, got, content)
+		}
+	}
+}
+
+// TestVariablesOfTheCallerAreNoMatter has git's own variables point elsewhere.
+func TestVariablesOfTheCallerAreNoMatter(t *testing.T) {
+	remote := newRemote(t)
+	old, here := clone(t, remote), clone(t, remote)
+	write(t, old.checkout(), "x", "x\n")
+	trap := t.TempDir()
+	git(t, trap, "init", "-q")
+	env := append(os.Environ(), "GIT_DIR="+filepath.Join(trap, ".git"), "GIT_WORK_TREE="+trap, "GIT_INDEX_FILE=/nowhere/index",
+		"GIT_OBJECT_DIRECTORY=/nowhere", "GIT_NAMESPACE=x", "GIT_CEILING_DIRECTORIES=/", "GIT_CONFIG_COUNT=1",
+		"GIT_CONFIG_KEY_0=core.bare", "GIT_CONFIG_VALUE_0=true", "GIT_CONFIG_PARAMETERS='core.bare'='true'", "GIT_EXTERNAL_DIFF=false",
+		"GIT_SSH_COMMAND=false", "GIT_ALLOW_PROTOCOL=ext", "GIT_GLOB_PATHSPECS=1", "GIT_PREFIX=x/", "LC_ALL=de_DE.UTF-8")
+	g, to := &workspace.Git{Env: env}, t.TempDir()
+	save(t, g, workspace.Saving{Dirs: []string{old.checkout()}, Base: head(t, old.checkout()), To: to})
+	if _, err := g.Restore(t.Context(), workspace.Restoring{From: to, Dir: relocated(old, here), TempRoot: t.TempDir()}); err != nil {
+		t.Fatal(err)
+	}
+	same(t, old.checkout(), here.checkout())
+	if got := files(t, trap); len(got) > 0 {
+		t.Errorf("files where GIT_WORK_TREE points: got %v, want none", got)
+	}
+}
+
+// TestSaveHasNoNetwork has a repository that would fetch what it lacks.
+func TestSaveHasNoNetwork(t *testing.T) {
+	remote := newRemote(t)
+	git(t, remote, "config", "uploadpack.allowFilter", "true")
+	git(t, remote, "config", "uploadpack.allowAnySHA1InWant", "true")
+	s := clone(t, remote, "--filter=blob:none")
+	mark := filepath.Join(s.root, "mark")
+	git(t, s.checkout(), "remote", "set-url", "origin", "ssh://localhost/x")
+	git(t, s.checkout(), "config", "core.sshCommand", "touch '"+mark+"';")
+	base := head(t, s.checkout())
+	absent := strings.TrimSpace(git(t, s.checkout(), "rev-parse", "HEAD~1:a"))
+	git(t, s.checkout(), "update-index", "--cacheinfo", "100644,"+absent+",a")
+	write(t, s.checkout(), ".git/info/attributes", "a filter=lfs\n") // has the blob looked into
+	_, err := new(workspace.Git).Save(t.Context(), workspace.Saving{Dirs: []string{s.checkout()}, Base: base, To: t.TempDir()})
+	if _, statErr := os.Stat(mark); statErr == nil {
+		t.Errorf("program for the network: it was run (save: %v)", err)
+	}
+	if err != nil && !strings.Contains(err.Error(), "save ") {
+		t.Errorf("error: got %v, want one that names the repository, or none", err)
+	}
+}

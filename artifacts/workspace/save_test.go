@@ -1,0 +1,375 @@
+package workspace_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/raymond-action/raymond-action/artifacts/workspace"
+)
+
+func TestSaveLeavesNoTrace(t *testing.T) {
+	s := clone(t, newRemote(t))
+	dir, beside := s.checkout(), filepath.Join(s.root, "beside")
+	write(t, dir, "a", "stashed\n")
+	git(t, dir, "stash", "-q")
+	git(t, dir, "worktree", "add", "-q", "-b", "side", beside)
+	write(t, dir, "a", "staged\n")
+	git(t, dir, "add", "a")
+	write(t, dir, "a", "unstaged\n")
+	write(t, dir, "new", "untracked\n")
+	write(t, beside, "new", "beside\n")
+	before := everything(t, s.root)
+	saved := save(t, &workspace.Git{}, workspace.Saving{Dirs: []string{dir, beside}, Base: head(t, dir)})
+	if diff := cmp.Diff(before, everything(t, s.root)); diff != "" {
+		t.Errorf("checkout and worktree after a save (-before +after):\n%s", diff)
+	}
+	if !saved.Held {
+		t.Error("held: got false, want true for changed files")
+	}
+	if notes := strings.Join(saved.Notes, "; "); !strings.Contains(notes, "stash is not kept") {
+		t.Errorf("notes: got %q, want one on the stash", notes)
+	}
+}
+
+func TestHeld(t *testing.T) {
+	remote := newRemote(t)
+	for _, test := range []struct {
+		name string
+		do   func(dir string)
+		want bool
+	}{
+		{"nothing", func(string) {}, false},
+		{"an ignored file", func(dir string) { write(t, dir, "x.o", "") }, false},
+		{"a branch without commits", func(dir string) { git(t, dir, "branch", "x") }, false},
+		{"an untracked file", func(dir string) { write(t, dir, "x", "") }, true},
+		{"a deleted file", func(dir string) { os.Remove(filepath.Join(dir, "a")) }, true},
+		{"a commit", func(dir string) { git(t, dir, "commit", "-q", "--allow-empty", "-m", "x") }, true},
+		{"a commit of another branch", func(dir string) {
+			git(t, dir, "checkout", "-q", "-b", "x")
+			git(t, dir, "commit", "-q", "--allow-empty", "-m", "x")
+			git(t, dir, "checkout", "-q", "main")
+		}, true},
+		{"another commit of the remote", func(dir string) { git(t, dir, "checkout", "-q", "HEAD~1") }, true},
+	} {
+		for _, known := range []bool{true, false} {
+			s := clone(t, remote)
+			base := head(t, s.checkout())
+			if !known {
+				base = ""
+			}
+			test.do(s.checkout())
+			want := test.want && (known || test.name != "another commit of the remote")
+			saved := save(t, &workspace.Git{}, workspace.Saving{Dirs: []string{s.checkout()}, Base: base})
+			if saved.Held != want {
+				t.Errorf("%s, base known %v: got held %v, want %v", test.name, known, saved.Held, want)
+			}
+		}
+	}
+}
+
+func TestNothingToSave(t *testing.T) {
+	dir := t.TempDir()
+	for _, test := range []struct {
+		name string
+		git  workspace.Git
+		dirs []string
+		want string
+	}{
+		{"no repository", workspace.Git{}, []string{dir}, "[]"},
+		{"no directory", workspace.Git{}, []string{filepath.Join(dir, "gone"), dir}, "[]"},
+		{"no git", workspace.Git{Path: filepath.Join(dir, "git")}, []string{dir}, "[the work in git worktrees is not kept: git is not installed]"},
+	} {
+		saved := save(t, &test.git, workspace.Saving{Dirs: test.dirs})
+		if got := fmt.Sprint(saved.Notes); got != test.want || len(saved.Files) > 0 || saved.Held || saved.Bytes > 0 {
+			t.Errorf("%s: got %+v, want nothing but notes %s", test.name, saved, test.want)
+		}
+	}
+	old, from := worked(t, newRemote(t))
+	_, err := (&workspace.Git{Path: filepath.Join(dir, "git")}).Restore(context.Background(),
+		workspace.Restoring{From: from, Dir: relocated(old, old), TempRoot: dir})
+	if err == nil {
+		t.Error("restore of a save without git: got no error, want one")
+	}
+	if r, err := restore(t, t.TempDir(), old, old); err != nil || len(r.Trees) > 0 {
+		t.Errorf("restore of nothing: got %+v and error %v, want neither", r, err)
+	}
+}
+
+// noise is n bytes that don't get smaller.
+func noise(n int) string {
+	data := make([]byte, n)
+	r := rand.NewChaCha8([32]byte{1})
+	r.Read(data)
+	return string(data)
+}
+
+func TestTooLargeNamesWhatIsLarge(t *testing.T) {
+	remote := newRemote(t)
+	for _, test := range []struct {
+		name    string
+		size    int
+		content func(int) string
+		commit  bool
+		want    string
+	}{
+		{"file", 300 << 10, noise, false, `"dir/big" has 300 KiB`},
+		{"commit", 300 << 10, noise, true, `"dir/big" has 300 KiB`},
+		{"file over the bound", 1 << 20, noise, false, `"dir/big" has 1024 KiB`},
+		{"much, but little when packed", 600 << 10, func(n int) string { return strings.Repeat("x", n) }, false, ""},
+		{"the same, committed", 3 << 20, func(n int) string { return strings.Repeat("x", n) }, true, ""},
+	} {
+		s := clone(t, remote, "--depth=1")
+		base := head(t, s.checkout())
+		write(t, s.checkout(), "small", "x")
+		write(t, s.checkout(), "dir/big", test.content(test.size))
+		if test.commit {
+			git(t, s.checkout(), "add", "-A")
+			git(t, s.checkout(), "commit", "-q", "-m", "big")
+		}
+		to := t.TempDir()
+		_, err := (&workspace.Git{Limit: 200 << 10}).Save(context.Background(), workspace.Saving{Dirs: []string{s.checkout()}, Base: base, To: to})
+		if test.want == "" {
+			if err != nil {
+				t.Errorf("%s: got error %v, want none", test.name, err)
+			}
+			continue
+		}
+		if !errors.Is(err, workspace.ErrTooLarge) || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%s: got error %v, want ErrTooLarge with %s", test.name, err, test.want)
+		}
+		if entries, _ := os.ReadDir(to); len(entries) > 0 {
+			t.Errorf("%s: got files %v, want none", test.name, entries)
+		}
+	}
+}
+
+// TestTheLimitIsForAllBundles has two repositories that fit one by one.
+func TestTheLimitIsForAllBundles(t *testing.T) {
+	var dirs []string
+	for range 2 {
+		s := clone(t, newRemote(t))
+		write(t, s.checkout(), "big", noise(150<<10))
+		dirs = append(dirs, s.checkout())
+	}
+	g := &workspace.Git{Limit: 200 << 10}
+	_, err := g.Save(context.Background(), workspace.Saving{Dirs: dirs, To: t.TempDir()})
+	if !errors.Is(err, workspace.ErrTooLarge) || !strings.Contains(err.Error(), dirs[1]) {
+		t.Errorf("both: got error %v, want ErrTooLarge for %s", err, dirs[1])
+	}
+	save(t, g, workspace.Saving{Dirs: dirs[1:]})
+}
+
+func TestUnchangedRepositoriesComeFromTheLastSave(t *testing.T) {
+	one, two := clone(t, newRemote(t)), clone(t, newRemote(t))
+	base := head(t, one.checkout())
+	write(t, one.checkout(), "x", "1\n")
+	write(t, two.checkout(), "x", "1\n")
+	g := &workspace.Git{}
+	g.Settled(time.Nanosecond)
+	dirs := []string{one.checkout(), two.checkout()}
+	last := t.TempDir()
+	first := save(t, g, workspace.Saving{Dirs: dirs, Base: base, To: last})
+	for _, test := range []struct {
+		name string
+		do   func()
+		base string
+		want [2]bool // taken from the last save
+	}{
+		{"nothing", func() {}, base, [2]bool{true, true}},
+		{"an ignored file", func() { write(t, one.checkout(), "x.o", "") }, base, [2]bool{true, true}},
+		{"another base", func() {}, "", [2]bool{false, false}},
+		{"a file of the first, of the same size", func() { write(t, one.checkout(), "x", "2\n") }, base, [2]bool{false, true}},
+		{"with its old time", func() {
+			write(t, one.checkout(), "x", "3\n")
+			os.Chtimes(filepath.Join(one.checkout(), "x"), time.Unix(1, 0), time.Unix(1, 0))
+		}, base, [2]bool{false, true}},
+		{"once more", func() {
+			write(t, one.checkout(), "x", "4\n")
+			os.Chtimes(filepath.Join(one.checkout(), "x"), time.Unix(1, 0), time.Unix(1, 0))
+		}, base, [2]bool{false, true}},
+		{"a staged file of the second", func() { git(t, two.checkout(), "add", "x") }, base, [2]bool{true, false}},
+		{"a branch of the first", func() { git(t, one.checkout(), "branch", "b") }, base, [2]bool{false, true}},
+		{"a mode of the first", func() { os.Chmod(filepath.Join(one.checkout(), "x"), 0o777) }, base, [2]bool{false, true}},
+		{"HEAD of the first", func() { git(t, one.checkout(), "checkout", "-q", "b") }, base, [2]bool{false, true}},
+		{"a bisect of the first", func() { git(t, one.checkout(), "bisect", "start") }, base, [2]bool{false, true}},
+		{"a commit of the second", func() { git(t, two.checkout(), "commit", "-q", "-m", "x") }, base, [2]bool{true, false}},
+	} {
+		test.do()
+		to := t.TempDir()
+		again := save(t, g, workspace.Saving{Dirs: dirs, Base: test.base, To: to, Last: last})
+		for i, want := range test.want {
+			got := sameFile(t, filepath.Join(last, first.Files[i+1]), filepath.Join(to, again.Files[i+1]))
+			if got != want {
+				t.Errorf("%s: repository %d taken from the last save: got %v, want %v", test.name, i, got, want)
+			}
+		}
+		if test.base != "" {
+			fresh := save(t, g, workspace.Saving{Dirs: dirs, Base: test.base})
+			if fresh.Held != again.Held || !slices.Equal(fresh.Notes, again.Notes) {
+				t.Errorf("%s: got %+v, want as without a last save: %+v", test.name, again, fresh)
+			}
+		}
+		last, first = to, again
+		if test.base == "" {
+			last = t.TempDir()
+			first = save(t, g, workspace.Saving{Dirs: dirs, Base: base, To: last})
+		}
+	}
+}
+
+func sameFile(t testing.TB, a, b string) bool {
+	t.Helper()
+	was, err := os.Stat(a)
+	if err != nil {
+		t.Fatal(err)
+	}
+	is, err := os.Stat(b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return os.SameFile(was, is)
+}
+
+// TestRecentChangesAreNotTakenFromTheLastSave is about changes that leave no trace in
+// the times of a file.
+func TestRecentChangesAreNotTakenFromTheLastSave(t *testing.T) {
+	s := clone(t, newRemote(t))
+	write(t, s.checkout(), "x", "1\n")
+	g := &workspace.Git{}
+	g.Settled(time.Hour)
+	last, to := t.TempDir(), t.TempDir()
+	save(t, g, workspace.Saving{Dirs: []string{s.checkout()}, To: last})
+	save(t, g, workspace.Saving{Dirs: []string{s.checkout()}, To: to, Last: last})
+	was, _ := os.Stat(filepath.Join(last, "repo-0.bundle"))
+	is, _ := os.Stat(filepath.Join(to, "repo-0.bundle"))
+	if os.SameFile(was, is) {
+		t.Error("bundle: got that of the last save, want it packed again")
+	}
+}
+
+// TestALastSaveThatIsBrokenIsNoMatter packs again what can't be taken over.
+func TestALastSaveThatIsBrokenIsNoMatter(t *testing.T) {
+	s := clone(t, newRemote(t))
+	g := &workspace.Git{}
+	for _, name := range []string{"repo-0.bundle", "index.json"} {
+		last := t.TempDir()
+		save(t, g, workspace.Saving{Dirs: []string{s.checkout()}, To: last})
+		write(t, last, name, "broken")
+		to := t.TempDir()
+		save(t, g, workspace.Saving{Dirs: []string{s.checkout()}, To: to, Last: last})
+		mustRestore(t, to, s, s)
+	}
+}
+
+// wrapped is a git that runs a script before some of its commands. The script sees
+// the command as $1, and $git is the real one.
+func wrapped(t testing.TB, script string) *workspace.Git {
+	t.Helper()
+	genuine, err := exec.LookPath("git")
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "git")
+	text := fmt.Sprintf("#!/bin/sh\ngit='%s'\n%s\nexec '%s' \"$@\"\n", genuine, script, genuine)
+	if err := os.WriteFile(path, []byte(text), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	return &workspace.Git{Path: path}
+}
+
+func TestMovedRefs(t *testing.T) {
+	for _, test := range []struct {
+		name  string
+		times int
+		move  string
+		want  error
+	}{
+		{"a branch, once", 1, "commit -q --allow-empty -m moved", nil},
+		{"a branch, twice", 2, "commit -q --allow-empty -m moved", nil},
+		{"a branch, always", 9, "commit -q --allow-empty -m moved", workspace.ErrMoved},
+		{"HEAD, always", 9, "checkout -q -b moved$n", workspace.ErrMoved},
+		{"another branch, always", 9, "branch moved$n", workspace.ErrMoved},
+		{"nothing", 9, "status -s", nil},
+	} {
+		s := clone(t, newRemote(t))
+		dir, base := s.checkout(), head(t, s.checkout())
+		write(t, dir, "x", "x\n")
+		count := filepath.Join(s.root, "count")
+		g := wrapped(t, fmt.Sprintf(`if [ "$1" = fast-import ]; then
+			echo >> '%s'; n=$(wc -l < '%s')
+			if [ $n -le %d ]; then
+				(unset GIT_DIR; cd '%s'; "$git" %s) </dev/null >&2 || exit 99
+			fi
+		fi`, count, count, test.times, dir, test.move))
+		to := t.TempDir()
+		_, err := g.Save(context.Background(), workspace.Saving{Dirs: []string{dir}, Base: base, To: to})
+		if !errors.Is(err, test.want) || test.want == nil && err != nil {
+			t.Errorf("%s: got error %v, want %v", test.name, err, test.want)
+		}
+		if err != nil {
+			continue
+		}
+		if entries, _ := os.ReadDir(to); len(entries) != 2 {
+			t.Errorf("%s: got files %v, want an index and one bundle", test.name, entries)
+		}
+		here := clone(t, filepath.Join(s.root, "checkout"), "-b", "main")
+		mustRestore(t, to, s, here)
+		same(t, dir, here.checkout())
+	}
+}
+
+func TestSaveEndsWithItsContext(t *testing.T) {
+	s := clone(t, newRemote(t))
+	ctx, cancel := context.WithCancelCause(context.Background())
+	cancel(errors.New("the run is over"))
+	_, err := new(workspace.Git).Save(ctx, workspace.Saving{Dirs: []string{s.checkout()}, To: t.TempDir()})
+	if err == nil || !strings.Contains(err.Error(), "the run is over") {
+		t.Errorf("error: got %v, want the cause of the end", err)
+	}
+}
+
+// TestSaveIsTheSameEachTime is what lets a save be told from another.
+func TestSaveIsTheSameEachTime(t *testing.T) {
+	old, _ := worked(t, newRemote(t))
+	var indexes [][]byte
+	for range 2 {
+		to := t.TempDir()
+		save(t, &workspace.Git{}, workspace.Saving{Dirs: []string{old.checkout()}, To: to})
+		id := []byte(read(t, to, "index.json"))
+		_, id, _ = bytes.Cut(id, []byte(`"save":`))
+		indexes = append(indexes, id[:40])
+	}
+	if !bytes.Equal(indexes[0], indexes[1]) {
+		t.Errorf("commit of the save: got %s, then %s", indexes[0], indexes[1])
+	}
+}
+
+func BenchmarkSaveOfAnUnchangedTree(b *testing.B) {
+	dir := b.TempDir()
+	git(b, dir, "init", "-q", "-b", "main")
+	for i := range 2000 {
+		write(b, dir, fmt.Sprintf("d%d/f%d", i%40, i), fmt.Sprintf("file %d\n", i))
+	}
+	git(b, dir, "add", "-A")
+	git(b, dir, "commit", "-q", "-m", "files")
+	write(b, dir, "d1/f1", "changed\n")
+	g := &workspace.Git{}
+	g.Settled(time.Nanosecond)
+	last := b.TempDir()
+	save(b, g, workspace.Saving{Dirs: []string{dir}, Base: head(b, dir), To: last})
+	for b.Loop() {
+		save(b, g, workspace.Saving{Dirs: []string{dir}, Base: head(b, dir), Last: last})
+	}
+}

@@ -1,0 +1,215 @@
+package secrets
+
+import (
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const token = `ghp_1aB/2+c"<é>&' z9`
+
+func set(t testing.TB, values ...string) *Set {
+	t.Helper()
+	named := map[string]string{}
+	for i, value := range values {
+		named[fmt.Sprint(i)] = value
+	}
+	s, short := New(named)
+	if len(short) > 0 {
+		t.Fatalf("values %q: got %q as too short", values, short)
+	}
+	return s
+}
+
+func marshal(t *testing.T, v any) string {
+	t.Helper()
+	data, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
+}
+
+// TestEncodersDoNotHelp puts a secret through what tools and loggers do to text.
+func TestEncodersDoNotHelp(t *testing.T) {
+	s := set(t, token)
+	lower := strings.NewReplacer("%2F", "%2f", "%2B", "%2b", "%3C", "%3c", "%C3%A9", "%c3%a9", "%3E", "%3e")
+	for name, text := range map[string]string{
+		"plain":        token,
+		"JSON":         marshal(t, token),
+		"JSON in JSON": marshal(t, marshal(t, token)),
+		"JSON in JS":   `{"a":"{\"b\":\"ghp_1aB/2+c\\\"<é>&' z9\"}"}`,
+		"Python":       `"ghp_1aB/2+c\"<\u00e9>&' z9"`,
+		"HTML":         "ghp_1aB/2+c&#34;&lt;é&gt;&amp;&#39; z9",
+		"query":        "https://x/?a=" + url.QueryEscape(token) + "&b",
+		"lower query":  lower.Replace(url.QueryEscape(token)),
+		"path":         "https://x/" + url.PathEscape(token) + "/y",
+		"JavaScript":   "ghp_1aB%2F2%2Bc%22%3C%C3%A9%3E%26%27%20z9",
+		"Go":           fmt.Sprintf("%q %+q", token, token),
+		"hex":          hex.EncodeToString([]byte(token)),
+		"HEX":          fmt.Sprintf("%X", token),
+	} {
+		got := s.Text("before " + text + " after")
+		for _, part := range []string{"1aB", "7068705f", "z9", "7A39"} {
+			if strings.Contains(got, part) {
+				t.Errorf("%s: before %s after\ngot %q, which has a part of the secret", name, text, got)
+			}
+		}
+		if !strings.Contains(got, "***") || !strings.HasPrefix(got, "before ") || !strings.HasSuffix(got, " after") {
+			t.Errorf("%s: got %q", name, got)
+		}
+	}
+}
+
+// TestBase64HidesWhatBelongsToTheSecret holds that of an encoded text nothing is
+// left that tells more of the secret than some bits of its first or last byte, and
+// nothing is taken that does not depend on it.
+func TestBase64HidesWhatBelongsToTheSecret(t *testing.T) {
+	secret := strings.Repeat("sk-ant-Zz9?>~", 3)
+	s := set(t, secret)
+	for _, enc := range []*base64.Encoding{base64.StdEncoding, base64.URLEncoding, base64.RawURLEncoding} {
+		for before := range 6 {
+			for after := range 6 {
+				text := enc.EncodeToString([]byte(strings.Repeat("<", before) + secret + strings.Repeat("z", after)))
+				got := s.Text(text)
+				from, to := (before*8+5)/6, (before+len(secret))*8/6
+				if after == 0 {
+					to = len(strings.TrimRight(text, "="))
+				}
+				if want := text[:from] + hidden + text[to:]; got != want {
+					t.Errorf("%d bytes before, %d after: %s\ngot  %s\nwant %s", before, after, text, got, want)
+				}
+			}
+		}
+	}
+}
+
+// TestWrappedBase64 is what the command base64 makes of a key by itself.
+func TestWrappedBase64(t *testing.T) {
+	secret := strings.Repeat("sk-ant-0123456789", 12)
+	enc := base64.StdEncoding.EncodeToString([]byte(secret))
+	for _, width := range []int{64, 76} {
+		var text string
+		for i := 0; i < len(enc); i += width {
+			text += enc[i:min(i+width, len(enc))] + "\n"
+		}
+		if got := set(t, secret).Text(text); got != "***\n" {
+			t.Errorf("%s\ngot %q", text, got)
+		}
+		for line := range strings.Lines(text) {
+			if got := set(t, secret).Text(line); len(line) > Shortest && got != "***\n" {
+				t.Errorf("%s\ngot %q", line, got)
+			}
+		}
+	}
+}
+
+func TestLinesAreSecretsToo(t *testing.T) {
+	pem := "-----BEGIN KEY-----\r\nAAAABBBBCCCC\r\n  DDDDEEEE  \nshort\n-----END KEY-----\n"
+	s := set(t, pem)
+	got := s.Text("log: AAAABBBBCCCC | DDDDEEEE | short | " + marshal(t, pem))
+	if want := `log: *** | *** | short | "***\n"`; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	for _, value := range s.Values() {
+		if strings.ContainsAny(value, "\r\n") || len(value) < Shortest {
+			t.Errorf("%q is given to a log that masks by the line", value)
+		}
+	}
+}
+
+func TestShortValuesAreNamed(t *testing.T) {
+	s, short := New(map[string]string{
+		"PIN": "1234567", "PADDED": " \t1234567\n", "LINES": "1234567\nabcdefg", "EMPTY": "", "BLANK": " \n ", "GOOD": "12345678",
+	})
+	if want := []string{"LINES", "PADDED", "PIN"}; !slices.Equal(short, want) {
+		t.Errorf("got %q, want %q", short, want)
+	}
+	text := "1234567 MTIzNDU2Nw 31323334353637 1234567\nabcdefg 12345678"
+	if got, want := s.Text(text), "1234567 MTIzNDU2Nw 31323334353637 *** ***"; got != want {
+		t.Errorf("%s\ngot  %s\nwant %s", text, got, want)
+	}
+}
+
+// TestNothingToMask holds that sets without a value change nothing.
+func TestNothingToMask(t *testing.T) {
+	empty, _ := New(nil)
+	for _, s := range []*Set{nil, empty} {
+		text := "nothing secret here, \x00\xff"
+		if got := []string{s.Text(text), written(t, s, text, 3), readBack(t, s, text, 3)}; !slices.Equal(got, []string{text, text, text}) {
+			t.Errorf("%q: got %q", text, got)
+		}
+		if s.Values() != nil && len(s.Values()) > 0 || s.Rest(text) != 0 {
+			t.Errorf("values %q, rest %d of an empty set", s.Values(), s.Rest(text))
+		}
+	}
+}
+
+// asterisks is, the simple way, the text with each byte of a secret replaced.
+func asterisks(s *Set, text string) string {
+	out := []byte(text)
+	for _, form := range s.forms {
+		for i := 0; i+len(form) <= len(text); i++ {
+			if text[i:i+len(form)] == form {
+				copy(out[i:], strings.Repeat("*", len(form)))
+			}
+		}
+	}
+	return string(out)
+}
+
+// alike returns secrets and a text of few different letters, which overlap, share
+// beginnings and ends, and lie in one another.
+func alike(r *rand.Rand) ([]string, string) {
+	word := func(n int) string {
+		b := make([]byte, n)
+		for i := range b {
+			b[i] = "aab"[r.IntN(3)]
+		}
+		return string(b)
+	}
+	secrets := []string{word(8 + r.IntN(8))}
+	for range r.IntN(4) {
+		earlier := secrets[r.IntN(len(secrets))]
+		secrets = append(secrets, earlier[r.IntN(4):]+word(4+r.IntN(8)))
+	}
+	text := ""
+	for range r.IntN(8) {
+		secret := secrets[r.IntN(len(secrets))]
+		text += word(r.IntN(6)) + secret[:r.IntN(len(secret)+1)] + secret
+	}
+	return secrets, text
+}
+
+func TestNoPartOfAnOverlappingSecretStays(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	for range 3000 {
+		secrets, text := alike(r)
+		s := set(t, secrets...)
+		want, filled := asterisks(s, text), readBack(t, s, text, 1+r.IntN(9))
+		if filled != want {
+			t.Fatalf("secrets %q in %q\ngot  %s\nwant %s", secrets, text, filled, want)
+		}
+		if got := s.Text(text); strings.ReplaceAll(got, "*", "") != strings.ReplaceAll(filled, "*", "") {
+			t.Fatalf("secrets %q in %q\ngot  %s\nwant %s with its asterisks squeezed", secrets, text, got, filled)
+		}
+	}
+}
+
+func TestRestOfACutText(t *testing.T) {
+	s := set(t, "sk-secret-value")
+	for text, want := range map[string]int{
+		"ret-value and more": 9, "no": 0, "": 0, "sk-secret-value": 0, "sk-secret-valu": 0,
+		"2VjcmV0LXZhbHVl is base64": 15,
+	} {
+		if got := s.Rest(text); got != want {
+			t.Errorf("rest %q: got %d, want %d", text, got, want)
+		}
+	}
+}
