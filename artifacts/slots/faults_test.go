@@ -76,7 +76,7 @@ func kind(f *slots.Found, err error) string {
 		return "store"
 	case errors.As(err, &gone) && strings.Contains(err.Error(), "expired or was deleted"):
 		return "gone"
-	case errors.Is(err, slots.ErrBuried):
+	case errors.Is(err, slots.ErrListTooLong):
 		return "buried"
 	case errors.As(err, &invalid), errors.Is(err, artifacts.ErrDigest), errors.Is(err, artifacts.ErrTooLarge):
 		return "bad state"

@@ -62,7 +62,7 @@ type Query struct {
 }
 
 // Found is what a Finder found. Manifest is nil where there is nothing to take
-// up; Notices, Warning and Standing may be there all the same.
+// up; Notices, Warning and Existing may be there all the same.
 type Found struct {
 	Manifest *checkpoint.Manifest
 	Digest   string // of the manifest
@@ -85,9 +85,9 @@ type Found struct {
 	// NoAccess says that it is for want of a token or of its permission: what this
 	// run stores can't be found by later workflow runs either.
 	NoAccess bool
-	// Standing are the artifacts of these names in the present workflow run, oldest
+	// Existing are the artifacts of these names in the present workflow run, oldest
 	// first, for Slots.Adopt.
-	Standing []artifacts.Artifact
+	Existing []artifacts.Artifact
 }
 
 // Find looks in the present workflow run, and then in those before it, for the
@@ -123,17 +123,17 @@ func (f *Finder) Find(ctx context.Context, q Query) (*Found, error) {
 // opposed to a service that fails, or to a run that can't be gone on with.
 func isNothing(err error) bool {
 	var gone *Gone
-	return isAbsent(err) || errors.As(err, &gone) || errors.Is(err, ErrBuried)
+	return isAbsent(err) || errors.As(err, &gone) || errors.Is(err, ErrListTooLong)
 }
 
-// Standing returns what stands under the names of a key in the present workflow
+// Existing returns what stands under the names of a key in the present workflow
 // run, oldest first: for a job that does not look for a run to take up, or that
 // took up another than the one here. Of the query Key is needed, and with SameIDs
 // also RunID, Temp and Read; what can't be read counts as the oldest.
-func (f *Finder) Standing(ctx context.Context, q Query) ([]artifacts.Artifact, error) {
+func (f *Finder) Existing(ctx context.Context, q Query) ([]artifacts.Artifact, error) {
 	s := newSearch(f, q)
 	if err := s.lookHere(ctx); err != nil || !q.SameIDs {
-		return s.found.Standing, err
+		return s.found.Existing, err
 	}
 	ages := map[int64]checkpoint.Manifest{}
 	for _, c := range s.here() {
@@ -143,5 +143,5 @@ func (f *Finder) Standing(ctx context.Context, q Query) ([]artifacts.Artifact, e
 		}
 	}
 	s.sortStanding(ages)
-	return s.found.Standing, nil
+	return s.found.Existing, nil
 }

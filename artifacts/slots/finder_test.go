@@ -22,7 +22,7 @@ func TestTheNewestIsFound(t *testing.T) {
 		}
 		s.Put(artifactstest.Stored{Run: 1, Name: "raymond-" + key + "-extra"})
 		found := s.expect("one run", slots.Auto, 1, 4)
-		if len(found.Notices)+len(found.Standing) != 0 || found.Warning != "" || found.RunStatus != "completed" ||
+		if len(found.Notices)+len(found.Existing) != 0 || found.Warning != "" || found.RunStatus != "completed" ||
 			found.RunURL != s.URL+"/runs/1" || found.Digest != "sha256:1-4" {
 			s.t.Errorf("found %+v", found)
 		}
@@ -67,8 +67,8 @@ func TestThisRunComesFirst(t *testing.T) {
 		s.put(100, 2, nil)
 		s.put(200, 9, nil)
 		found := s.expect(manner, slots.Auto, 100, 2)
-		if len(found.Standing) != 2 || found.Standing[1].ID != found.Artifact.ID {
-			t.Errorf("%s: standing %+v, want both, the newest last", manner, found.Standing)
+		if len(found.Existing) != 2 || found.Existing[1].ID != found.Artifact.ID {
+			t.Errorf("%s: standing %+v, want both, the newest last", manner, found.Existing)
 		}
 		for _, r := range s.Requests() {
 			if strings.Contains(r, "/api/") {
@@ -94,9 +94,9 @@ func TestIDsMayLie(t *testing.T) {
 			if run != 100 {
 				continue
 			}
-			standing, err := s.finder().Standing(t.Context(), s.query(slots.Auto))
-			if err != nil || !slices.Equal(standing, found.Standing) {
-				t.Errorf("Standing = %v, %v; Find says %v", standing, err, found.Standing)
+			standing, err := s.finder().Existing(t.Context(), s.query(slots.Auto))
+			if err != nil || !slices.Equal(standing, found.Existing) {
+				t.Errorf("Existing = %v, %v; Find says %v", standing, err, found.Existing)
 			}
 			rotated := slotsOf(r)
 			rotated.Adopt(standing)

@@ -78,7 +78,7 @@ func (s *search) fresh(group []candidate) []candidate {
 
 // sortStanding puts what stands here in the order of age that the manifests tell.
 func (s *search) sortStanding(manifests map[int64]checkpoint.Manifest) {
-	slices.SortStableFunc(s.found.Standing, func(a, b artifacts.Artifact) int {
+	slices.SortStableFunc(s.found.Existing, func(a, b artifacts.Artifact) int {
 		return compare(manifests[a.ID], manifests[b.ID])
 	})
 }

@@ -57,7 +57,7 @@ func (s *search) find(ctx context.Context) error {
 	if err := s.lookElsewhere(ctx); err != nil {
 		return err
 	}
-	for at, reads := 0, len(s.found.Standing); reads < maxReads; {
+	for at, reads := 0, len(s.found.Existing); reads < maxReads; {
 		group, err := s.nextGroup(ctx, &at)
 		done := err == nil && len(group) == 0
 		if len(group) > 0 {
@@ -95,8 +95,8 @@ func (s *search) lookHere(ctx context.Context) error {
 		if err != nil {
 			return s.sorted(forHere, "", err)
 		}
-		s.found.Standing = slices.Concat(answers[:]...)
-		slices.SortFunc(s.found.Standing, func(a, b artifacts.Artifact) int { return cmp.Compare(a.ID, b.ID) })
+		s.found.Existing = slices.Concat(answers[:]...)
+		slices.SortFunc(s.found.Existing, func(a, b artifacts.Artifact) int { return cmp.Compare(a.ID, b.ID) })
 		return nil
 	})
 }
@@ -104,7 +104,7 @@ func (s *search) lookHere(ctx context.Context) error {
 // here returns the candidates of the present workflow run, newest first.
 func (s *search) here() []candidate {
 	var list []candidate
-	for _, a := range slices.Backward(s.found.Standing) {
+	for _, a := range slices.Backward(s.found.Existing) {
 		list = append(list, candidate{artifact: a, run: artifacts.RunInfo{ID: s.q.RunID}, here: true})
 	}
 	return list
@@ -193,7 +193,7 @@ func (s *search) together(ctx context.Context, c candidate, at int) ([]candidate
 	}
 	for i := at; i < at+near; i++ {
 		b, more, err := s.others.at(ctx, i)
-		if errors.Is(err, ErrBuried) || err == nil && !more {
+		if errors.Is(err, ErrListTooLong) || err == nil && !more {
 			break
 		}
 		if err != nil {

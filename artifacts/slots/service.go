@@ -63,9 +63,9 @@ func (e *Unavailable) Error() string { return "look for a checkpoint: " + e.Err.
 // Unwrap returns the cause.
 func (e *Unavailable) Unwrap() error { return e.Err }
 
-// ErrBuried says that what is newest is all of others, and that the list goes on
+// ErrListTooLong says that what is newest is all of others, and that the list goes on
 // beyond what is read of it.
-var ErrBuried = errors.New("look for a checkpoint: the newest 3,000 artifacts of this name are of other workflows, branches or forks, and there are more")
+var ErrListTooLong = errors.New("look for a checkpoint: the newest 3,000 artifacts of this name are of other workflows, branches or forks, and there are more")
 
 // Gone says that the newest checkpoint is there no more.
 type Gone struct {
@@ -100,7 +100,7 @@ const (
 func (s *search) sorted(what asked, name string, err error) error {
 	var told *artifacts.ServiceError
 	if errors.Is(err, artifacts.ErrManyPages) {
-		return ErrBuried
+		return ErrListTooLong
 	}
 	if err == nil || !errors.As(err, &told) || errors.Is(err, artifacts.ErrDigest) || errors.Is(err, artifacts.ErrTooLarge) {
 		return err

@@ -97,7 +97,7 @@ func NewSlots(o SlotsOptions) *Slots {
 
 // Adopt makes artifacts that stand in the slots this run's own, so that they may
 // be replaced: those of the run that was taken up, or that stood when a new one
-// began. They come oldest first, as Found.Standing has them. The names are this
+// began. They come oldest first, as Found.Existing has them. The names are this
 // run's own from then on, also one that the job before was cut off in storing.
 func (s *Slots) Adopt(standing []artifacts.Artifact) {
 	for _, a := range standing {

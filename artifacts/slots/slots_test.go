@@ -125,9 +125,9 @@ func TestAdoptedOnesAreReplaced(t *testing.T) {
 		s.Put(artifactstest.Stored{Run: 7, Name: names[(i+2)%3], Content: fmt.Appendf(nil, "generation %d", g)})
 	}
 	r := runtimeOf(t, s, 7)
-	standing, err := (&slots.Finder{Service: r}).Standing(t.Context(), slots.Query{Key: key})
+	standing, err := (&slots.Finder{Service: r}).Existing(t.Context(), slots.Query{Key: key})
 	if err != nil || len(standing) != 4 {
-		t.Fatalf("Standing = %v, %v, want four", standing, err)
+		t.Fatalf("Existing = %v, %v, want four", standing, err)
 	}
 	rotated := slotsOf(r)
 	rotated.Adopt(standing)

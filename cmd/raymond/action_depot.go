@@ -33,7 +33,7 @@ func (x *action) openDepot(ctx context.Context, d *drive, l lookup) error {
 	if x.depot == nil {
 		return nil
 	}
-	found, standing := l.found, l.found.Standing
+	found, standing := l.found, l.found.Existing
 	if l.taken {
 		m := found.Manifest
 		x.depot.chain = chain{
@@ -44,7 +44,7 @@ func (x *action) openDepot(ctx context.Context, d *drive, l lookup) error {
 		x.depot.ask(ctx) // nobody has looked yet, and nobody waits for it
 		return x.depot.note()
 	}
-	x.depot.chain.Standing = standing
+	x.depot.chain.Existing = standing
 	x.depot.slots.Adopt(standing)
 	return x.depot.note()
 }

@@ -252,7 +252,7 @@ func judgeStore(err error) *fault {
 		return &fault{class: classStore, where: "checkpoints", what: err.Error()}
 	case errors.As(err, &unavailable):
 		return &fault{class: classStore, where: "checkpoints", what: err.Error(), hint: beginAnew}
-	case errors.As(err, &gone), errors.Is(err, slots.ErrBuried):
+	case errors.As(err, &gone), errors.Is(err, slots.ErrListTooLong):
 		return &fault{class: classUsage, where: "input resume", what: err.Error(), hint: "resume: auto or never begins anew; retention-days says how long runs are kept"}
 	case errors.As(err, &access) && access.Act:
 		return &fault{class: classStore, where: "checkpoints", what: err.Error(), hint: beginAnew}

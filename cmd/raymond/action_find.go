@@ -121,7 +121,7 @@ func (x *action) takeUp(found *slots.Found) (*taken, error) {
 		}
 		x.measure(&facts, t.run)
 	}
-	return x.judged(t, slots.Judge(found.Manifest, facts))
+	return x.judged(t, slots.Decide(found.Manifest, facts))
 }
 
 // facts is what the job itself has to do with whether a run is taken up.
@@ -141,7 +141,7 @@ func (x *action) addressOf(run int64) string {
 }
 
 // judged does what the verdict on a run that was found says.
-func (x *action) judged(t *taken, v slots.Verdict) (*taken, error) {
+func (x *action) judged(t *taken, v slots.Decision) (*taken, error) {
 	switch v.Action {
 	case slots.Refuse:
 		return nil, &fault{class: class(v.Class), where: "input resume", what: v.Why, hint: v.Hint}
@@ -149,13 +149,13 @@ func (x *action) judged(t *taken, v slots.Verdict) (*taken, error) {
 		x.tellNew(t, v)
 		return nil, nil
 	}
-	t.oldStates, t.isOver = v.OldStates, v.Action == slots.PutBack
+	t.oldStates, t.isOver = v.OldStates, v.Action == slots.Restore
 	t.why = v.Why
 	return t, nil
 }
 
 // tellNew says why a new run begins though there was one before.
-func (x *action) tellNew(t *taken, v slots.Verdict) {
+func (x *action) tellNew(t *taken, v slots.Decision) {
 	if v.Why == "" {
 		return
 	}

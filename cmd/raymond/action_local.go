@@ -119,5 +119,5 @@ func (x *action) takeLocal(run *state.Run) (*taken, error) {
 		}
 		x.measure(&facts, run)
 	}
-	return x.judged(&taken{run: run}, slots.Judge(m, facts))
+	return x.judged(&taken{run: run}, slots.Decide(m, facts))
 }

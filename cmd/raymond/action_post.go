@@ -169,7 +169,7 @@ func (x *action) storeRun(ctx context.Context, s services, c chain, run *state.R
 	if err := d.adoptSent(ctx); err != nil {
 		return err
 	}
-	d.slots.Adopt(d.chain.Standing)
+	d.slots.Adopt(d.chain.Existing)
 	if err := x.completeLog(run); err != nil {
 		return err
 	}
@@ -217,7 +217,7 @@ func (d *depot) adoptSent(ctx context.Context) error {
 	d.standing = nil
 	for _, a := range answer.list {
 		if a.Digest == "" || a.Digest == d.chain.Sending {
-			d.chain.Standing = append(d.chain.Standing, a)
+			d.chain.Existing = append(d.chain.Existing, a)
 		}
 	}
 	return answer.err

@@ -57,8 +57,8 @@ type chain struct {
 	Began      began            `json:"began"`
 	Name       string           `json:"name"` // of the artifact
 	Stored     int              `json:"stored"`
-	// Standing are the artifacts that this part of the run may replace.
-	Standing []artifacts.Artifact `json:"standing"`
+	// Existing are the artifacts that this part of the run may replace.
+	Existing []artifacts.Artifact `json:"standing"`
 	// Sending is the digest of an archive whose store was begun, and of which it is
 	// not known whether it has arrived; "" for none.
 	Sending string `json:"sending,omitempty"`
@@ -97,7 +97,7 @@ func (d *depot) ask(ctx context.Context) {
 	d.standing = answer
 	go func() {
 		f := slots.Finder{Service: d.service}
-		list, err := f.Standing(ctx, d.query)
+		list, err := f.Existing(ctx, d.query)
 		answer <- slotted{list, err}
 	}()
 }
@@ -113,7 +113,7 @@ func (d *depot) adopt(ctx context.Context) error {
 			d.ask(context.WithoutCancel(ctx))
 			return s.err
 		}
-		d.standing, d.chain.Standing = nil, s.list
+		d.standing, d.chain.Existing = nil, s.list
 		d.slots.Adopt(s.list)
 		return nil
 	case <-ctx.Done():
@@ -171,7 +171,7 @@ func (d *depot) stored(a artifacts.Artifact, w checkpoint.Written) error {
 	c := &d.chain
 	c.Generation, c.Digest, c.Seq, c.Status = w.Manifest.Generation, w.Digest, w.Manifest.Seq, w.Manifest.Status
 	c.Name, c.Sending, c.Stored = a.Name, "", d.slots.Stored()
-	c.Standing, c.Sessions = append(c.Standing, a), d.sessions
+	c.Existing, c.Sessions = append(c.Existing, a), d.sessions
 	return d.note()
 }
 

@@ -12,12 +12,12 @@ import (
 
 const id = key + "-00000001"
 
-// verdict is a Verdict in one word and what it names.
-func verdict(v slots.Verdict) string {
+// verdict is a Decision in one word and what it names.
+func verdict(v slots.Decision) string {
 	switch v.Action {
-	case slots.TakeUp:
+	case slots.Resume:
 		return "take up"
-	case slots.PutBack:
+	case slots.Restore:
 		return "put back"
 	case slots.NewRun:
 		if v.Warn {
@@ -96,7 +96,7 @@ func TestJudge(t *testing.T) {
 		m := &checkpoint.Manifest{WorkflowID: id, Status: tt.status, Number: 7, TotalUSD: 12 * state.Dollar, Iterations: 50, RunID: 3, RunAttempt: 1, Created: stored}
 		for mode, want := range map[string]string{slots.Auto: tt.auto, slots.Require: tt.must, id: tt.named} {
 			tt.facts.Mode = mode
-			got := slots.Judge(m, tt.facts)
+			got := slots.Decide(m, tt.facts)
 			if verdict(got) != want {
 				t.Errorf("%s, mode %s: %+v, want %s", tt.name, mode, got, want)
 			}
@@ -113,7 +113,7 @@ func TestJudge(t *testing.T) {
 
 func TestJudgeOfNothing(t *testing.T) {
 	for mode, want := range map[string]string{slots.Auto: "new", slots.Require: slots.ClassUsage, id: slots.ClassUsage} {
-		got := slots.Judge(nil, slots.Facts{Mode: mode})
+		got := slots.Decide(nil, slots.Facts{Mode: mode})
 		if verdict(got) != want || want != "new" && !strings.HasPrefix(got.Why, "no ") {
 			t.Errorf("mode %s: %+v, want %s", mode, got, want)
 		}
@@ -123,7 +123,7 @@ func TestJudgeOfNothing(t *testing.T) {
 // TestFailedWithoutANumber: no issue is no common issue.
 func TestFailedWithoutANumber(t *testing.T) {
 	m := &checkpoint.Manifest{WorkflowID: id, Status: state.Failed}
-	if got := slots.Judge(m, slots.Facts{Mode: slots.Auto}); got.Action != slots.NewRun {
+	if got := slots.Decide(m, slots.Facts{Mode: slots.Auto}); got.Action != slots.NewRun {
 		t.Errorf("%+v, want a new run", got)
 	}
 }
@@ -147,7 +147,7 @@ func TestWhatWasLeftOut(t *testing.T) {
 	} {
 		for mode, want := range map[string]string{slots.Auto: tt.auto, slots.Require: tt.must, id: tt.must} {
 			m := &checkpoint.Manifest{WorkflowID: id, Status: state.Suspended, LeftOut: tt.left}
-			got := slots.Judge(m, slots.Facts{Mode: mode, ResumeWithoutTranscript: tt.without})
+			got := slots.Decide(m, slots.Facts{Mode: mode, ResumeWithoutTranscript: tt.without})
 			if verdict(got) != want {
 				t.Errorf("%+v, mode %s: %+v, want %s", tt.left, mode, got, want)
 			}
@@ -157,14 +157,14 @@ func TestWhatWasLeftOut(t *testing.T) {
 		}
 	}
 	m := &checkpoint.Manifest{WorkflowID: id, Status: state.Completed, LeftOut: []checkpoint.LeftOut{transcripts}}
-	if got := slots.Judge(m, slots.Facts{Mode: slots.Auto}); verdict(got) != "new" {
+	if got := slots.Decide(m, slots.Facts{Mode: slots.Auto}); verdict(got) != "new" {
 		t.Errorf("a run that is over: %+v, want a new run", got)
 	}
 }
 
 func TestTheRunInTheWayIsNamed(t *testing.T) {
 	m := &checkpoint.Manifest{WorkflowID: id, Status: state.Running, RunID: 3, Job: "build"}
-	got := slots.Judge(m, slots.Facts{Mode: slots.Auto, RunStatus: "in_progress", RunURL: "https://example.test/runs/3"})
+	got := slots.Decide(m, slots.Facts{Mode: slots.Auto, RunStatus: "in_progress", RunURL: "https://example.test/runs/3"})
 	for _, want := range []string{"https://example.test/runs/3", "build", "in_progress", id} {
 		if !strings.Contains(got.Why, want) {
 			t.Errorf("%q does not name %q", got.Why, want)
@@ -176,7 +176,7 @@ func TestTheRunInTheWayIsNamed(t *testing.T) {
 func TestOverLimitOnARerunNamesTheInput(t *testing.T) {
 	for status, input := range map[state.Status]string{state.OverBudget: "input budget", state.OverIterations: "input max-iterations"} {
 		m := &checkpoint.Manifest{WorkflowID: id, Status: status, RunAttempt: 1, TotalUSD: state.Dollar, Iterations: 3}
-		got := slots.Judge(m, slots.Facts{Mode: slots.Auto, InThisRun: true, Attempt: 2, Budget: state.Dollar, MaxIterations: 3})
+		got := slots.Decide(m, slots.Facts{Mode: slots.Auto, InThisRun: true, Attempt: 2, Budget: state.Dollar, MaxIterations: 3})
 		if verdict(got) != slots.ClassOverLimit || !strings.Contains(got.Hint, input) {
 			t.Errorf("%s: %+v, want over_limit and the %s", status, got, input)
 		}
@@ -188,7 +188,7 @@ func TestOverLimitOnARerunNamesTheInput(t *testing.T) {
 func TestARunThatPostStoredIsDrivenByNobody(t *testing.T) {
 	m := &checkpoint.Manifest{WorkflowID: id, Status: state.Running, RunID: 3, Job: "build", Ended: true}
 	for _, f := range []slots.Facts{{Mode: slots.Auto}, {Mode: slots.Auto, InThisRun: true, JobStatus: "in_progress"}} {
-		if v := slots.Judge(m, f); v.Action != slots.TakeUp {
+		if v := slots.Decide(m, f); v.Action != slots.Resume {
 			t.Errorf("%+v: got %+v, want it taken up", f, v)
 		}
 	}

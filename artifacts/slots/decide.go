@@ -15,10 +15,10 @@ type Action int
 // The actions.
 const (
 	NewRun Action = iota
-	TakeUp
-	// PutBack brings back the outputs and the work of a run that is completed, for a
+	Resume
+	// Restore brings back the outputs and the work of a run that is completed, for a
 	// step after it that had failed. Nothing starts.
-	PutBack
+	Restore
 	Refuse
 )
 
@@ -38,7 +38,7 @@ const (
 	ChangedNew  = "new"  // a new run begins
 )
 
-// Facts are what Judge needs to know besides the manifest.
+// Facts are what Decide needs to know besides the manifest.
 type Facts struct {
 	Mode      string // as in Query
 	InThisRun bool   // as in Found
@@ -58,10 +58,10 @@ type Facts struct {
 	ResumeWithoutTranscript bool
 }
 
-// Verdict is what Judge says. Class and Hint are set for Refuse; Why says in words
+// Decision is what Decide says. Class and Hint are set for Refuse; Why says in words
 // for people what keeps the run from being taken up, or what is different when it
 // is; "" where there is nothing to say.
-type Verdict struct {
+type Decision struct {
 	Action Action
 	Class  string
 	Why    string
@@ -77,34 +77,34 @@ type Verdict struct {
 // progress.
 const completed = "completed"
 
-// Judge says whether the run of a manifest, nil for none, is taken up. In mode
+// Decide says whether the run of a manifest, nil for none, is taken up. In mode
 // Auto a run that is over makes place for a new one, and so does, with a warning,
 // one that lacks what was left out of its checkpoint; in the other modes that is
 // refused. A run that may still be driven by another job is refused in every mode.
-func Judge(m *checkpoint.Manifest, f Facts) Verdict {
+func Decide(m *checkpoint.Manifest, f Facts) Decision {
 	if m == nil {
 		return f.none()
 	}
 	v := f.status(m)
-	if v.Action == TakeUp {
+	if v.Action == Resume {
 		v = f.leftOut(m)
 	}
-	if v.Action == TakeUp && len(f.Changed) > 0 {
+	if v.Action == Resume && len(f.Changed) > 0 {
 		v = f.changed(m)
 	}
 	return v
 }
 
 // changed judges a run whose workflow is not what it was.
-func (f Facts) changed(m *checkpoint.Manifest) Verdict {
+func (f Facts) changed(m *checkpoint.Manifest) Decision {
 	why := fmt.Sprintf("the workflow of run %s has changed since it began: %s", m.WorkflowID, quoted(f.Changed))
 	switch f.ChangedWorkflow {
 	case ChangedTake:
-		return Verdict{Action: TakeUp, Why: why + "; it goes on with the states as they are now (changed-workflow: take)"}
+		return Decision{Action: Resume, Why: why + "; it goes on with the states as they are now (changed-workflow: take)"}
 	case ChangedNew:
 		return f.leave(ClassConflict, why, "changed-workflow: keep goes on with the states that it began with, take with those of now")
 	}
-	return Verdict{Action: TakeUp, OldStates: true, Why: why + "; it goes on with the states that it began with (changed-workflow: keep)"}
+	return Decision{Action: Resume, OldStates: true, Why: why + "; it goes on with the states that it began with (changed-workflow: keep)"}
 }
 
 // isRerun reports whether the run is of an earlier attempt of the present workflow
@@ -113,30 +113,30 @@ func (f Facts) isRerun(m *checkpoint.Manifest) bool {
 	return f.InThisRun && f.Attempt > 1 && m.RunAttempt < f.Attempt
 }
 
-func (f Facts) none() Verdict {
+func (f Facts) none() Decision {
 	switch f.Mode {
 	case Auto:
-		return Verdict{Action: NewRun}
+		return Decision{Action: NewRun}
 	case Require:
-		return Verdict{Action: Refuse, Class: ClassUsage, Why: "no run of this key was found to take up", Hint: "resume: auto starts a new one"}
+		return Decision{Action: Refuse, Class: ClassUsage, Why: "no run of this key was found to take up", Hint: "resume: auto starts a new one"}
 	}
-	return Verdict{Action: Refuse, Class: ClassUsage, Why: fmt.Sprintf("no checkpoint of run %q was found", f.Mode),
+	return Decision{Action: Refuse, Class: ClassUsage, Why: fmt.Sprintf("no checkpoint of run %q was found", f.Mode),
 		Hint: "checkpoints expire after retention-days, and are kept by key"}
 }
 
 // leave is a new run in mode Auto, and a refusal in the others.
-func (f Facts) leave(class, why, hint string) Verdict {
+func (f Facts) leave(class, why, hint string) Decision {
 	if f.Mode == Auto {
-		return Verdict{Action: NewRun, Why: why}
+		return Decision{Action: NewRun, Why: why}
 	}
-	return Verdict{Action: Refuse, Class: class, Why: why, Hint: hint}
+	return Decision{Action: Refuse, Class: class, Why: why, Hint: hint}
 }
 
 // status judges by how the run stands.
-func (f Facts) status(m *checkpoint.Manifest) Verdict {
+func (f Facts) status(m *checkpoint.Manifest) Decision {
 	switch m.Status {
 	case state.Suspended, state.Cancelled:
-		return Verdict{Action: TakeUp}
+		return Decision{Action: Resume}
 	case state.Running:
 		return f.running(m)
 	case state.Failed:
@@ -145,7 +145,7 @@ func (f Facts) status(m *checkpoint.Manifest) Verdict {
 		return f.overLimit(m)
 	case state.Completed:
 		if f.isRerun(m) {
-			return Verdict{Action: PutBack, Why: fmt.Sprintf("run %s was completed by attempt %d of this workflow run: its outputs and its work are put back, and nothing starts", m.WorkflowID, max(1, m.RunAttempt))}
+			return Decision{Action: Restore, Why: fmt.Sprintf("run %s was completed by attempt %d of this workflow run: its outputs and its work are put back, and nothing starts", m.WorkflowID, max(1, m.RunAttempt))}
 		}
 	}
 	return f.leave(ClassUsage, fmt.Sprintf("run %s is %s", m.WorkflowID, m.Status), "resume: auto starts a new one")
@@ -156,13 +156,13 @@ const usualInterval = time.Minute
 
 // running takes a run up only when nobody drives it any more. Where that can't be
 // asked, a job that has stored nothing for two of its intervals is gone.
-func (f Facts) running(m *checkpoint.Manifest) Verdict {
+func (f Facts) running(m *checkpoint.Manifest) Decision {
 	status := f.RunStatus
 	if f.InThisRun {
 		status = f.JobStatus
 	}
 	if status == completed || m.Ended {
-		return Verdict{Action: TakeUp}
+		return Decision{Action: Resume}
 	}
 	interval := time.Duration(m.IntervalMS) * time.Millisecond
 	if interval <= 0 {
@@ -170,7 +170,7 @@ func (f Facts) running(m *checkpoint.Manifest) Verdict {
 	}
 	age := f.Now.Sub(m.Created)
 	if f.InThisRun && status == "" && age >= 2*interval {
-		return Verdict{Action: TakeUp}
+		return Decision{Action: Resume}
 	}
 	how := "is " + status
 	if status == "" {
@@ -180,54 +180,54 @@ func (f Facts) running(m *checkpoint.Manifest) Verdict {
 		how += fmt.Sprintf(", and it stored the run %s ago", age.Round(time.Second))
 	}
 	why := fmt.Sprintf("run %s may still be driven by job %q of %s, which %s", m.WorkflowID, m.Job, runName(m.RunID, f.RunURL), how)
-	return Verdict{Action: Refuse, Class: ClassConflict, Why: why, Hint: "wait for it to end, or cancel it; a concurrency group keeps two apart"}
+	return Decision{Action: Refuse, Class: ClassConflict, Why: why, Hint: "wait for it to end, or cancel it; a concurrency group keeps two apart"}
 }
 
 // failed takes a run up where somebody asks for that very one, for another try at
 // the same issue or pull request, or by the re-run button.
-func (f Facts) failed(m *checkpoint.Manifest) Verdict {
+func (f Facts) failed(m *checkpoint.Manifest) Decision {
 	sameSubject := m.Number != 0 && m.Number == f.Number
 	if f.Mode == m.WorkflowID || sameSubject || f.InThisRun && f.Attempt > 1 {
-		return Verdict{Action: TakeUp}
+		return Decision{Action: Resume}
 	}
 	return f.leave(ClassUsage, fmt.Sprintf("run %s has failed", m.WorkflowID), "resume: "+m.WorkflowID+" tries it again")
 }
 
 // overLimit takes a run up only with a larger limit. The re-run button can't give
 // one, and is no wish for a new run.
-func (f Facts) overLimit(m *checkpoint.Manifest) Verdict {
+func (f Facts) overLimit(m *checkpoint.Manifest) Decision {
 	var why, input string
 	spent := state.Spent{USD: m.TotalUSD, Estimated: m.Estimated}
 	if m.Status == state.OverBudget {
 		if f.Budget == 0 || f.Budget > m.TotalUSD {
-			return Verdict{Action: TakeUp}
+			return Decision{Action: Resume}
 		}
 		why, input = fmt.Sprintf("run %s has spent %s, and the budget is $%s", m.WorkflowID, spent.Exactly(), f.Budget), "budget"
 	} else {
 		if f.MaxIterations == 0 || f.MaxIterations > m.Iterations {
-			return Verdict{Action: TakeUp}
+			return Decision{Action: Resume}
 		}
 		why, input = fmt.Sprintf("run %s has begun %s, and the limit is %d", m.WorkflowID, state.Count(m.Iterations, "state execution"), f.MaxIterations), "max-iterations"
 	}
 	hint := "a larger input " + input + " goes on with it"
 	if f.isRerun(m) {
-		return Verdict{Action: Refuse, Class: ClassOverLimit, Why: why, Hint: hint + "; a re-run has the inputs of the first attempt, so start a new workflow run with it"}
+		return Decision{Action: Refuse, Class: ClassOverLimit, Why: why, Hint: hint + "; a re-run has the inputs of the first attempt, so start a new workflow run with it"}
 	}
 	return f.leave(ClassOverLimit, why, hint)
 }
 
 // leftOut passes over a run that lacks what was not stored: an agent that comes
 // back without its work is worse than none.
-func (f Facts) leftOut(m *checkpoint.Manifest) Verdict {
+func (f Facts) leftOut(m *checkpoint.Manifest) Decision {
 	held := m.Lacks()
 	if len(held) == 0 || f.ResumeWithoutTranscript {
-		return Verdict{Action: TakeUp}
+		return Decision{Action: Resume}
 	}
 	why := fmt.Sprintf("the checkpoint of run %s was stored without its %s: %s", m.WorkflowID, strings.Join(held, " and "), strings.Join(m.Causes(), "; "))
 	if f.Mode == Auto {
-		return Verdict{Action: NewRun, Why: why + "; resume-without-transcript: true goes on as well as it can", Warn: true}
+		return Decision{Action: NewRun, Why: why + "; resume-without-transcript: true goes on as well as it can", Warn: true}
 	}
-	return Verdict{Action: Refuse, Class: ClassDenied, Why: why,
+	return Decision{Action: Refuse, Class: ClassDenied, Why: why,
 		Hint: "resume-without-transcript: true goes on as well as it can, resume: auto or never begins a new run"}
 }
 

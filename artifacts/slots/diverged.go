@@ -63,7 +63,7 @@ func (s *search) since(ctx context.Context, chosen *opened) ([]candidate, error)
 	var list []candidate
 	for at := 0; len(list) < maxRivals; at++ {
 		a, more, err := s.others.at(ctx, at)
-		if errors.Is(err, ErrBuried) {
+		if errors.Is(err, ErrListTooLong) {
 			err = nil // runs that are older than 3,000 artifacts are no rivals any more
 		}
 		if err != nil || !more || a.ID <= base.ArtifactID {
