@@ -31,6 +31,7 @@ func (r *Runner) loop(ctx context.Context) error {
 	if r.cfg.Deadline > 0 {
 		r.alarms.deadline = now.Add(r.cfg.Deadline)
 	}
+	stored := r.stored()
 	var timer <-chan time.Time
 	var due time.Time // when it fires: not every line of a flood sets a new one
 	for r.run.Progress.Status == state.Running {
@@ -49,8 +50,8 @@ func (r *Runner) loop(ctx context.Context) error {
 			err = r.ring(ctx)
 		case name := <-r.cfg.Cancel:
 			err = r.cancel(ctx, name)
-		case body := <-r.cfg.Aside:
-			r.cfg.Reporter.Report(r.run.Say(r.now(), "", "", body))
+		case c := <-stored:
+			r.cfg.Reporter.Report(r.run.Say(r.now(), "", "", c))
 		}
 		if err != nil {
 			return err
@@ -95,7 +96,7 @@ func (r *Runner) ring(ctx context.Context) error {
 	if due(&r.alarms.tick) {
 		r.alarms.tick = now.Add(tickEvery)
 		r.cfg.Reporter.Tick(now)
-		r.showSaved()
+		r.offer()
 	}
 	if due(&r.alarms.grace) {
 		r.expired()

@@ -59,25 +59,15 @@ type Config struct {
 	DebugDir   string // "" for none
 	Telling    Telling
 
-	// Forsaken, when not nil, is asked about a run that is to be suspended, when
-	// nothing of it is under way, with the agents that are left. It says why nobody
-	// could go on with it, so that it fails; "" where somebody can.
-	Forsaken func([]*state.Agent) string
-
 	// Deadline is the time after which nothing new starts; 0 is none.
 	Deadline time.Duration
 	// Cancel brings the names of signals that ask the run to end. The first
 	// gives states in flight a short grace, the second none.
 	Cancel <-chan string
 
-	// Saved, when not nil, is called by the owner after each step that did not
-	// end the run, once what it starts is under way. It must return soon, and
-	// must not keep the run. As long as it returns true it is shown the run again
-	// about every second, until there is another step.
-	Saved func(*state.Run, time.Time) (again bool)
-	// Aside brings what others have to tell about the run, to be reported as
-	// events that are part of no step.
-	Aside <-chan state.Body
+	// Checkpoints stores the run for later jobs; nil when nothing is stored and a
+	// suspended run can be resumed where it is.
+	Checkpoints Checkpoints
 }
 
 // Clock is the time as the runner sees it.
@@ -117,7 +107,7 @@ type Runner struct {
 	alarms alarms
 	said   speeches
 	dirty  bool // the store has nothing of this part of the run yet
-	again  bool // Saved wants to see the run again
+	due    bool // Config.Checkpoints has not taken the last step yet
 }
 
 // New returns a Runner for a run that was made by state.New or read from a store.
@@ -136,7 +126,7 @@ func (r *Runner) Run(ctx context.Context, resumed bool, override *state.Options)
 		if override != nil {
 			step.Override(*override, r.cfg.Workflow.Hashes())
 		}
-		step.Open(resumed, r.lost)
+		step.Open(resumed, r.unbooked)
 	})
 	if err != nil {
 		return err
@@ -226,7 +216,7 @@ func (r *Runner) advance(ctx context.Context, decide func(*state.Step)) error {
 		r.schedule(step)
 	}
 	if r.busy+len(r.orders) == 0 && (r.stop != nil || step.Wake().IsZero()) {
-		step.Unless(r.cfg.Forsaken)
+		step.Unless(r.lost)
 		step.Close(r.stop)
 	}
 	if err := r.commit(step.Delta()); err != nil {
@@ -239,16 +229,9 @@ func (r *Runner) advance(ctx context.Context, decide func(*state.Step)) error {
 		r.busy++
 		go r.work(ctx, o)
 	}
-	r.again = r.cfg.Saved != nil
-	r.showSaved()
+	r.due = r.cfg.Checkpoints != nil
+	r.offer()
 	return nil
-}
-
-// showSaved shows the saved run to who stores it elsewhere.
-func (r *Runner) showSaved() {
-	if r.again && r.run.Progress.Status == state.Running {
-		r.again = r.cfg.Saved(r.run, r.now())
-	}
 }
 
 // commit makes a step part of the run: on disk first, then in memory. The first

@@ -14,9 +14,9 @@ func (r *Runner) used(a *state.Agent, c state.Cost) []state.ModelCost {
 	return r.priced(r.transcript(a))
 }
 
-// lost returns what an invocation used that the last process of the run lost. What
+// unbooked returns what an invocation used that the last process of the run lost. What
 // it had noted of it counts, else what the transcript shows.
-func (r *Runner) lost(a *state.Agent) []state.ModelCost {
+func (r *Runner) unbooked(a *state.Agent) []state.ModelCost {
 	used := a.Exec.Running.Metered
 	if tokens(used) == 0 {
 		used = append(r.transcript(a), used...)

@@ -2,6 +2,8 @@ package main
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -27,7 +29,6 @@ type lookup struct {
 func (x *action) openDepot(ctx context.Context, d *drive, l lookup) error {
 	if l.runtime != nil {
 		x.depot = x.newDepot(l.services, d.run.WorkflowID, chain{Began: x.began})
-		d.host.forsaken = func(left []*state.Agent) string { return x.forsaken(ctx, left) }
 	}
 	x.tellLosses()
 	if x.depot == nil {
@@ -79,14 +80,13 @@ func (x *action) tellLosses() {
 	}
 }
 
-// forsaken says why nobody could go on with a run that is to be suspended; "" where
-// somebody can.
-func (x *action) forsaken(ctx context.Context, left []*state.Agent) string {
+// checkResumable says why no later job could resume a run that is to be suspended.
+func (x *action) checkResumable(ctx context.Context, left []*state.Agent) error {
 	if x.isForks() {
-		return "its event is a fork's, and runs of forks are never taken up"
+		return errors.New("its event is a fork's, and runs of forks are never taken up")
 	}
 	if !x.depot.isOpen() {
-		return ""
+		return nil
 	}
 	var lacks []string
 	if !x.in.ResumeWithoutTranscript && slices.ContainsFunc(left, hasConversation) {
@@ -96,9 +96,10 @@ func (x *action) forsaken(ctx context.Context, left []*state.Agent) string {
 		lacks = append(lacks, "work in the workspace")
 	}
 	if len(lacks) == 0 {
-		return ""
+		return nil
 	}
-	return "without a state-key its " + strings.Join(lacks, " and ") + " can't be stored where anybody may read artifacts; set the input state-key (raymond keygen makes one)"
+	return fmt.Errorf("without a state-key its %s can't be stored where anybody may read artifacts; set the input state-key (raymond keygen makes one)",
+		strings.Join(lacks, " and "))
 }
 
 func hasConversation(a *state.Agent) bool {

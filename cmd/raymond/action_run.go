@@ -234,7 +234,7 @@ func (x *action) bringToRest(ctx context.Context, d *drive) error {
 		return takeImage(run, filepath.Join(x.dir, run.WorkflowID), sessions)
 	}
 	if x.depot != nil {
-		x.saveBeside(d, take)
+		d.host.checkpoints = x.saveBeside(ctx, take)
 	}
 	var last error
 	x.sinceSignal = d.sinceSignal
@@ -246,35 +246,41 @@ func (x *action) bringToRest(ctx context.Context, d *drive) error {
 	return errors.Join(err, last)
 }
 
-// saveBeside has the run stored every now and then: what a step has brought, an
-// interval after the last time at the latest, however long the next one takes.
-func (x *action) saveBeside(d *drive, take func(*state.Run) (*image, error)) {
+// besides stores the run every now and then while it is driven. It implements
+// runner.Checkpoints.
+type besides struct {
+	x     *action
+	ctx   context.Context
+	take  func(*state.Run) (*image, error)
+	began time.Time
+}
+
+// saveBeside makes what stores the run while it is driven.
+func (x *action) saveBeside(ctx context.Context, take func(*state.Run) (*image, error)) *besides {
 	x.depot.saver = slots.NewSaver(slots.SaverOptions[*image]{
 		Save: x.depot.save, Stored: x.depot.slots.Stored, Interval: x.in.CheckpointInterval,
 	})
-	d.host.aside = asBodies(x.depot.saver.Events())
-	began := time.Now()
-	d.host.saved = func(run *state.Run, now time.Time) (again bool) {
-		if now.Sub(began) < x.in.CheckpointInterval || !x.depot.saver.Due(now) {
-			return true
-		}
-		if img, err := take(run); err == nil {
-			x.depot.saver.Start(img)
-		}
-		return false
-	}
+	return &besides{x: x, ctx: ctx, take: take, began: time.Now()}
 }
 
-// asBodies hands events on; it ends with the process.
-func asBodies(events <-chan *state.Checkpoint) <-chan state.Body {
-	out := make(chan state.Body)
-	go func() {
-		for e := range events {
-			out <- e
-		}
-	}()
-	return out
+// Offer implements runner.Checkpoints: what a step has brought is stored an
+// interval after the last time at the latest, however long the next step takes.
+func (b *besides) Offer(run *state.Run, now time.Time) (taken bool) {
+	saver := b.x.depot.saver
+	if now.Sub(b.began) < b.x.in.CheckpointInterval || !saver.Due(now) {
+		return false
+	}
+	if img, err := b.take(run); err == nil {
+		saver.Start(img)
+	}
+	return true
 }
+
+// Stored implements runner.Checkpoints.
+func (b *besides) Stored() <-chan *state.Checkpoint { return b.x.depot.saver.Events() }
+
+// CheckResumable implements runner.Checkpoints.
+func (b *besides) CheckResumable(left []*state.Agent) error { return b.x.checkResumable(b.ctx, left) }
 
 // lastSave is how long the last checkpoint may take.
 const lastSave = 5 * time.Minute

@@ -114,7 +114,7 @@ func (d *drive) tidy() error {
 func (d *drive) config() (runner.Config, error) {
 	cfg := runner.Config{
 		Workflow: d.scope.workflow, NewID: uuid.NewString, Clock: runner.RealClock(), Telling: d.o.telling,
-		Deadline: d.o.deadline, Cancel: d.signals(), Redact: d.host.redact, Forsaken: d.host.forsaken, Saved: d.host.saved, Aside: d.host.aside,
+		Deadline: d.o.deadline, Cancel: d.signals(), Redact: d.host.redact, Checkpoints: d.host.checkpoints,
 		ListPrice: prices.Of,
 	}
 	err := errors.Join(d.folders(&cfg), d.reporters())

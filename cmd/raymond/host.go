@@ -12,15 +12,13 @@ import (
 
 // host is what a run is given by who started it: a shell or a job.
 type host struct {
-	agents, scripts []string            // their environments
-	redact          func(string) string // hides secrets in what is told
-	people          func(*drive) error  // adds the reporters that people read
-	claude          string              // the agent CLI; "" for the one on PATH
-	claudeArgs      []string            // more arguments for the agent CLI
-	noNewPrivs      bool                // agents can't gain privileges
-	saved           func(*state.Run, time.Time) (again bool)
-	aside           <-chan state.Body
-	forsaken        func([]*state.Agent) string                                      // why nobody could go on with a run that is to be suspended; nil for none
+	agents, scripts []string                                                         // their environments
+	redact          func(string) string                                              // hides secrets in what is told
+	people          func(*drive) error                                               // adds the reporters that people read
+	claude          string                                                           // the agent CLI; "" for the one on PATH
+	claudeArgs      []string                                                         // more arguments for the agent CLI
+	noNewPrivs      bool                                                             // agents can't gain privileges
+	checkpoints     runner.Checkpoints                                               // stores the run for later jobs; nil for none
 	rest            func(*state.Run)                                                 // told the run at its end, before the reporters
 	install         func(ctx context.Context, say func(line string)) (string, error) // gets the agent CLI when there is none
 	mask            func(string) string                                              // hides secrets in every text of every event; nil for none
