@@ -8,6 +8,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
+
 	"github.com/spf13/cobra"
 
 	"github.com/raymond-action/raymond-action/artifacts/checkpoint"
@@ -158,9 +160,9 @@ func (x *action) inWorkspace(path string) string {
 
 // failedTool is the fault of a tool that has told by itself what is wrong.
 func failedTool(code int) error {
-	for class, c := range exitCodes {
+	for class, c := range problem.ExitCodes {
 		if c == code {
-			return &fault{class: class, code: code, told: true}
+			return &problem.Problem{Class: class, Code: code, Told: true}
 		}
 	}
 	return nil

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
+
 	"github.com/raymond-action/raymond-action/examples"
 )
 
@@ -24,7 +26,7 @@ func (x *action) isBuiltin() bool { return strings.HasPrefix(x.in.Workflow, buil
 func (x *action) findBuiltin() error {
 	name, names := strings.TrimPrefix(x.in.Workflow, builtinPrefix), builtins()
 	if !slices.Contains(names, name) {
-		return usage("input workflow", fmt.Sprintf("%q: there is no such workflow in the action", x.in.Workflow), "it has "+strings.Join(names, ", "))
+		return problem.Usage("input workflow", fmt.Sprintf("%q: there is no such workflow in the action", x.in.Workflow), "it has "+strings.Join(names, ", "))
 	}
 	files, err := fs.Sub(examples.Files, name)
 	if err != nil {
@@ -32,7 +34,7 @@ func (x *action) findBuiltin() error {
 	}
 	x.source = filepath.Join(x.own, "builtin", name)
 	if err := errors.Join(os.RemoveAll(x.source), os.CopyFS(x.source, files)); err != nil {
-		return &fault{class: classRuntime, where: "input workflow", what: err.Error()}
+		return &problem.Problem{Class: problem.ClassRuntime, Where: "input workflow", What: err.Error()}
 	}
 	return nil
 }

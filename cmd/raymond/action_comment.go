@@ -8,6 +8,8 @@ import (
 	"path"
 	"time"
 
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
+
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/job"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sticky"
 	"github.com/raymond-action/raymond-action/state"
@@ -143,11 +145,11 @@ func (x *action) finishComment() {
 }
 
 // isToldByEvents reports whether the summary knows of a fault.
-func (x *action) isToldByEvents(f *fault) bool {
-	switch f.class {
-	case classRunFailed, classOverLimit, classSuspended, classCancelled:
+func (x *action) isToldByEvents(f *problem.Problem) bool {
+	switch f.Class {
+	case problem.ClassRunFailed, problem.ClassOverLimit, problem.ClassSuspended, problem.ClassCancelled:
 		return x.run != nil
-	case classRuntime: // a machine that fails an agent
+	case problem.ClassRuntime: // a machine that fails an agent
 		return x.run != nil && x.run.Progress.Status == state.Failed
 	}
 	return false

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/job"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sticky"
 	"github.com/raymond-action/raymond-action/internal/untrusted/secrets"
 	"github.com/raymond-action/raymond-action/runner/report"
@@ -93,7 +94,7 @@ func TestAFaultIsMaskedBeforeItIsCut(t *testing.T) {
 			x.summary = report.NewSummary(report.SummaryOptions{Write: func(string) error { return nil }})
 			text := func() string { return x.mask.Text(x.summary.Glance()) }
 			x.comment = &comment{poster: sticky.Start(sticky.Options{API: api, Marker: ""}), text: text}
-			x.finishPage([]*fault{{class: classStore, what: strings.Repeat("x", n) + secret + strings.Repeat("y", 300)}})
+			x.finishPage([]*problem.Problem{{Class: classStore, What: strings.Repeat("x", n) + secret + strings.Repeat("y", 300)}})
 			if strings.Contains(api.body, "unter") || api.body == "" {
 				t.Errorf("fault with a secret at %d: got %q, want it without any of it", n, api.body)
 			}

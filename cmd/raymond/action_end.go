@@ -9,7 +9,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/raymond-action/raymond-action/artifacts/slots"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
+
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/job"
 	"github.com/raymond-action/raymond-action/runner/report"
 	"github.com/raymond-action/raymond-action/state"
@@ -18,8 +19,8 @@ import (
 // conclude tells how the step ended: outputs, annotations, and the faults that
 // decide on its exit code. Agents and scripts are gone.
 func (x *action) conclude(err error) error {
-	var all []*fault
-	for _, f := range faults(err) {
+	var all []*problem.Problem
+	for _, f := range problem.All(err) {
 		all = append(all, x.worded(f))
 	}
 	if x.run != nil && x.run.Progress.Status != state.Completed && x.run.Progress.Status != state.Running && x.claim.conflict() == nil {
@@ -30,10 +31,10 @@ func (x *action) conclude(err error) error {
 		x.tell(f)
 	}
 	if err := x.output(all); err != nil {
-		all = append(all, &fault{class: classRuntime, where: "outputs", what: err.Error()})
+		all = append(all, &problem.Problem{Class: problem.ClassRuntime, Where: "outputs", What: err.Error()})
 	}
 	x.finishPage(all)
-	if len(all) == 1 && all[0].class == classSuspended && !x.in.SuspendedIsFailure {
+	if len(all) == 1 && all[0].Class == problem.ClassSuspended && !x.in.SuspendedIsFailure {
 		return nil
 	}
 	if err := x.log.Close(); err != nil {
@@ -47,14 +48,14 @@ func (x *action) conclude(err error) error {
 }
 
 // worded is a fault as the log of a job may show it.
-func (x *action) worded(f *fault) *fault {
+func (x *action) worded(f *problem.Problem) *problem.Problem {
 	c := *f
 	if x.mask != nil {
-		c.where, c.what, c.hint = x.shown(f.where), x.shown(f.what), x.shown(f.hint)
+		c.Where, c.What, c.Hint = x.shown(f.Where), x.shown(f.What), x.shown(f.Hint)
 	}
-	switch f.class {
-	case classUsage, classConflict, classWorkflow:
-		c.where, c.what, c.hint = asInput(c.where), inputsNamed(c.what), inputsNamed(c.hint)
+	switch f.Class {
+	case problem.ClassUsage, problem.ClassConflict, problem.ClassWorkflow:
+		c.Where, c.What, c.Hint = asInput(c.Where), inputsNamed(c.What), inputsNamed(c.Hint)
 	}
 	return &c
 }
@@ -78,30 +79,30 @@ func inputsNamed(text string) string {
 }
 
 // verdict words why the run is not completed, for somebody who reads a job.
-func (x *action) verdict() *fault {
+func (x *action) verdict() *problem.Problem {
 	f := x.worded(verdict(x.run))
-	f.hint = "next: " + x.shown(x.next.Plain())
-	if f.class == classCancelled {
-		f.what, f.code = x.shown(x.run.Progress.Reason), x.code
+	f.Hint = "next: " + x.shown(x.next.Plain())
+	if f.Class == problem.ClassCancelled {
+		f.What, f.Code = x.shown(x.run.Progress.Reason), x.code
 	}
 	return f
 }
 
 // verify puts the runner's command files back as they were. An agent that wrote
 // to them tried to reach beyond its state.
-func (x *action) verify() []*fault {
+func (x *action) verify() []*problem.Problem {
 	if x.files == nil {
 		return nil
 	}
 	changed, err := x.files.Verify()
-	var out []*fault
+	var out []*problem.Problem
 	if err != nil {
-		out = append(out, &fault{class: classRuntime, where: "command files", what: err.Error()})
+		out = append(out, &problem.Problem{Class: problem.ClassRuntime, Where: "command files", What: err.Error()})
 	}
 	if len(changed) > 0 {
-		out = append(out, &fault{
-			class: classDenied, where: strings.Join(changed, ", "), what: "an agent or a script wrote to a file that tells the runner what to do; it was put back",
-			hint: "results leave a workflow by the result tag",
+		out = append(out, &problem.Problem{
+			Class: problem.ClassDenied, Where: strings.Join(changed, ", "), What: "an agent or a script wrote to a file that tells the runner what to do; it was put back",
+			Hint: "results leave a workflow by the result tag",
 		})
 	}
 	return out
@@ -109,20 +110,20 @@ func (x *action) verify() []*fault {
 
 // tell makes an annotation of a fault. What the run's own events have told is
 // not told again.
-func (x *action) tell(f *fault) {
-	if f.told {
+func (x *action) tell(f *problem.Problem) {
+	if f.Told {
 		return
 	}
-	switch f.class {
-	case classRunFailed, classOverLimit, classSuspended, classCancelled:
+	switch f.Class {
+	case problem.ClassRunFailed, problem.ClassOverLimit, problem.ClassSuspended, problem.ClassCancelled:
 		if x.run != nil && x.in.Annotations {
 			return
 		}
 	}
 	a := annotation(report.LevelError, f.Error())
-	a.Title = "raymond: " + string(f.class)
-	if f.class == classWorkflow {
-		a.File, a.Line = x.placeOf(f.where)
+	a.Title = "raymond: " + string(f.Class)
+	if f.Class == problem.ClassWorkflow {
+		a.File, a.Line = x.placeOf(f.Where)
 	}
 	x.log.Annotate(a)
 }
@@ -150,13 +151,13 @@ func (x *action) placeOf(where string) (string, int) {
 }
 
 // output writes the outputs of the step.
-func (x *action) output(all []*fault) error {
+func (x *action) output(all []*problem.Problem) error {
 	if x.files == nil || x.app.Getenv("GITHUB_OUTPUT") == "" {
 		return nil // not in a job
 	}
 	values := map[string]string{"error-class": ""}
 	if len(all) > 0 {
-		values["error-class"] = string(all[0].class)
+		values["error-class"] = string(all[0].Class)
 	}
 	if x.skipped {
 		values["status"] = "skipped"
@@ -234,30 +235,4 @@ func fenced(text, language string) string {
 		fence += "`"
 	}
 	return fence + language + "\n" + strings.TrimRight(text, "\n") + "\n" + fence + "\n"
-}
-
-// beginAnew is what to do where nobody can say whether there is a run to take up.
-const beginAnew = "run the job again later; resume: never begins a new run without looking"
-
-// judgeStore gives the errors of storing and finding checkpoints their class.
-func judgeStore(err error) *fault {
-	var conflict *slots.Conflict
-	var unavailable *slots.Unavailable
-	var access *slots.NoAccess
-	var gone *slots.Gone
-	switch {
-	case errors.As(err, &conflict):
-		return &fault{class: classConflict, what: err.Error(), hint: "give each use a key of its own, and the workflow a concurrency group"}
-	case errors.Is(err, slots.ErrFull):
-		return &fault{class: classStore, where: "checkpoints", what: err.Error()}
-	case errors.As(err, &unavailable):
-		return &fault{class: classStore, where: "checkpoints", what: err.Error(), hint: beginAnew}
-	case errors.As(err, &gone), errors.Is(err, slots.ErrListTooLong):
-		return &fault{class: classUsage, where: "input resume", what: err.Error(), hint: "resume: auto or never begins anew; retention-days says how long runs are kept"}
-	case errors.As(err, &access) && access.Act:
-		return &fault{class: classStore, where: "checkpoints", what: err.Error(), hint: beginAnew}
-	case errors.As(err, &access):
-		return &fault{class: classStore, where: "checkpoints", what: err.Error(), hint: "give the job permissions: actions: read"}
-	}
-	return judgeCheckpoint(err)
 }

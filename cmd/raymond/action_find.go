@@ -12,6 +12,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
+
 	"github.com/raymond-action/raymond-action/artifacts"
 	"github.com/raymond-action/raymond-action/artifacts/checkpoint"
 	"github.com/raymond-action/raymond-action/artifacts/slots"
@@ -42,7 +44,7 @@ func (x *action) openServices() (services, error) {
 	if token := x.app.Getenv("ACTIONS_RUNTIME_TOKEN"); token != "" {
 		s.runtime, err = artifacts.NewRuntime(artifacts.Options{URL: x.app.Getenv("ACTIONS_RESULTS_URL"), Token: token, Mask: x.log.AddMask, Act: x.underAct()})
 		if err != nil {
-			return s, &fault{class: classStore, where: "results service", what: err.Error()}
+			return s, &problem.Problem{Class: problem.ClassStore, Where: "results service", What: err.Error()}
 		}
 	}
 	if x.in.GitHubToken == "" {
@@ -51,7 +53,7 @@ func (x *action) openServices() (services, error) {
 	url := cmp.Or(x.app.Getenv("GITHUB_API_URL"), "https://api.github.com")
 	s.archive, err = artifacts.NewArchive(artifacts.Options{URL: url, Token: x.in.GitHubToken, Mask: x.log.AddMask, Act: x.underAct()}, x.event.Repository)
 	if err != nil {
-		return s, usage("GITHUB_REPOSITORY", err.Error(), "")
+		return s, problem.Usage("GITHUB_REPOSITORY", err.Error(), "")
 	}
 	return s, nil
 }
@@ -144,7 +146,7 @@ func (x *action) addressOf(run int64) string {
 func (x *action) judged(t *taken, v slots.Decision) (*taken, error) {
 	switch v.Action {
 	case slots.Refuse:
-		return nil, &fault{class: class(v.Class), where: "input resume", what: v.Why, hint: v.Hint}
+		return nil, &problem.Problem{Class: problem.Class(v.Class), Where: "input resume", What: v.Why, Hint: v.Hint}
 	case slots.NewRun:
 		x.tellNew(t, v)
 		return nil, nil
@@ -179,7 +181,7 @@ func readState(found *slots.Found) (*state.Run, error) {
 	path := filepath.Join(found.Dir, "state.json")
 	data, err := os.ReadFile(path)
 	if err != nil {
-		return nil, &fault{class: classBadState, where: found.Artifact.Name, what: "has no state.json"}
+		return nil, &problem.Problem{Class: problem.ClassBadState, Where: found.Artifact.Name, What: "has no state.json"}
 	}
 	run, err := state.Decode(data)
 	var bad *state.Invalid

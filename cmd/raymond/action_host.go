@@ -12,6 +12,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
+
 	"github.com/raymond-action/raymond-action/artifacts/workspace"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/job"
 	"github.com/raymond-action/raymond-action/protocol"
@@ -41,7 +43,7 @@ func (x *action) findSource() error {
 		}
 	}
 	if _, err := os.Stat(x.source); err != nil {
-		return usage("input workflow", fmt.Sprintf("%q: there is no such file or directory", name),
+		return problem.Usage("input workflow", fmt.Sprintf("%q: there is no such file or directory", name),
 			"name a folder, a zip archive or a state file of the workspace, and check out the repository first")
 	}
 	return nil
@@ -51,8 +53,8 @@ func (x *action) findSource() error {
 // from a checkout that isn't trusted no state is taken.
 func (x *action) takeCommitted(ctx context.Context) error {
 	deny := func(what string) error {
-		return &fault{class: classDenied, where: "input workflow", what: "the checkout isn't trusted, and " + what,
-			hint: "check out the workflow's own ref, or set trust-checkout: true"}
+		return &problem.Problem{Class: problem.ClassDenied, Where: "input workflow", What: "the checkout isn't trusted, and " + what,
+			Hint: "check out the workflow's own ref, or set trust-checkout: true"}
 	}
 	rel, err := filepath.Rel(x.top, x.source)
 	if err != nil || !filepath.IsLocal(rel) {
@@ -125,9 +127,9 @@ func (x *action) sandbox(h *host, skip bool) error {
 		return nil
 	}
 	if !x.in.Sandboxed {
-		return &fault{class: classDenied, where: "input dangerously-skip-permissions",
-			what: "the agent CLI refuses it for root, unless it is told that it runs in a sandbox",
-			hint: "run the job as another user, or set sandboxed: true in a container that holds nothing of value"}
+		return &problem.Problem{Class: problem.ClassDenied, Where: "input dangerously-skip-permissions",
+			What: "the agent CLI refuses it for root, unless it is told that it runs in a sandbox",
+			Hint: "run the job as another user, or set sandboxed: true in a container that holds nothing of value"}
 	}
 	h.agents = append(h.agents, "IS_SANDBOX=1")
 	return nil
@@ -144,7 +146,7 @@ func (x *action) guardKey(h *host) (stop func(), err error) {
 		Environ: h.agents, Log: func(line string) { x.log.Print(x.shown("key proxy: " + line)) },
 	})
 	if err != nil {
-		return nil, &fault{class: classRuntime, where: "key proxy", what: err.Error()}
+		return nil, &problem.Problem{Class: problem.ClassRuntime, Where: "key proxy", What: err.Error()}
 	}
 	h.agents = append(h.agents, p.Env()...)
 	h.retryAfter = p.RetryAfter

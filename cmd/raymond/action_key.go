@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
+
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/job"
 	"github.com/raymond-action/raymond-action/protocol"
 	"github.com/raymond-action/raymond-action/state"
@@ -43,7 +45,7 @@ func (x *action) needKey() error {
 	if given || x.app.Getenv("RUNNER_ENVIRONMENT") != "github-hosted" || !x.scope.reachesPrompt() || x.mayLogIn() {
 		return nil
 	}
-	return usage("inputs anthropic-api-key and claude-code-oauth-token", "both are empty, and the workflow has prompts",
+	return problem.Usage("inputs anthropic-api-key and claude-code-oauth-token", "both are empty, and the workflow has prompts",
 		"set the secret that the workflow file names (events from forks get none), or the variables of Bedrock, Vertex or a gateway")
 }
 

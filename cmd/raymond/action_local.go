@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
+
 	"github.com/raymond-action/raymond-action/artifacts/checkpoint"
 	"github.com/raymond-action/raymond-action/artifacts/slots"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/job"
@@ -65,7 +67,7 @@ func (x *action) localDir() (string, error) {
 	}
 	owner, name, ok := strings.Cut(x.event.Repository, "/")
 	if !ok || fileName(owner) != owner || fileName(name) != name || !filepath.IsLocal(owner) || !filepath.IsLocal(name) {
-		return "", usage("GITHUB_REPOSITORY", fmt.Sprintf("%q is no repository of the form owner/name", x.event.Repository),
+		return "", problem.Usage("GITHUB_REPOSITORY", fmt.Sprintf("%q is no repository of the form owner/name", x.event.Repository),
 			"store: local keeps the runs of each repository apart")
 	}
 	return filepath.Join(root, owner, name), nil

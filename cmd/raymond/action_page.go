@@ -11,6 +11,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
+
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/job"
 	"github.com/raymond-action/raymond-action/runner/report"
 	"github.com/raymond-action/raymond-action/state"
@@ -66,12 +68,12 @@ func (x *action) openPage(d *drive) error {
 
 // finishPage has summary and comment say how the step ended, with what no event
 // of the run has told.
-func (x *action) finishPage(all []*fault) {
+func (x *action) finishPage(all []*problem.Problem) {
 	if x.summary == nil {
 		x.pageOfError(all)
 		return
 	}
-	if i := slices.IndexFunc(all, func(f *fault) bool { return !x.isToldByEvents(f) }); i >= 0 {
+	if i := slices.IndexFunc(all, func(f *problem.Problem) bool { return !x.isToldByEvents(f) }); i >= 0 {
 		x.summary.SetError(x.shown(all[i].Error())) // before it is cut
 		if err := x.summary.Close(); err != nil {
 			x.warn("step summary: " + err.Error())
@@ -93,8 +95,8 @@ func (x *action) site() string {
 // an error that no event of a run tells. The comment says the same, unless the
 // step was refused, which is nobody's business but the step's, or another one has
 // the run: then the comment is that one's.
-func (x *action) pageOfError(all []*fault) {
-	i := slices.IndexFunc(all, func(f *fault) bool { return !f.told })
+func (x *action) pageOfError(all []*problem.Problem) {
+	i := slices.IndexFunc(all, func(f *problem.Problem) bool { return !f.Told })
 	if i < 0 || x.files == nil || x.in.Mode != job.ModeRun {
 		return
 	}
@@ -105,7 +107,7 @@ func (x *action) pageOfError(all []*fault) {
 	x.summary = report.NewSummary(report.SummaryOptions{Write: x.writeSummary, Title: title, Notes: x.notes})
 	var lines []string
 	for _, f := range all[i:] {
-		if !f.told {
+		if !f.Told {
 			lines = append(lines, f.Error())
 		}
 	}
@@ -113,7 +115,7 @@ func (x *action) pageOfError(all []*fault) {
 	if err := x.summary.Close(); err != nil {
 		x.warn("step summary: " + err.Error())
 	}
-	if f := all[i]; !x.allowed || f.class == classDenied || f.class == classConflict || !x.wantsComment() {
+	if f := all[i]; !x.allowed || f.Class == problem.ClassDenied || f.Class == problem.ClassConflict || !x.wantsComment() {
 		return
 	}
 	id := "before"

@@ -14,6 +14,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
+
 	"github.com/raymond-action/raymond-action/artifacts"
 	"github.com/raymond-action/raymond-action/artifacts/checkpoint"
 	"github.com/raymond-action/raymond-action/artifacts/workspace"
@@ -110,9 +112,9 @@ func (x *action) reopenPast(ctx context.Context, t *taken) error {
 	var foreign *workspace.NotOurs
 	switch {
 	case errors.As(err, &foreign):
-		return &fault{class: classDenied, where: "input changed-workflow", what: fmt.Sprintf(
+		return &problem.Problem{Class: problem.ClassDenied, Where: "input changed-workflow", What: fmt.Sprintf(
 			"the workflow of run %s has changed, and %s, nor of its pull request's own branch, so that the states it began with are not taken from there", t.run.WorkflowID, err),
-			hint: otherWays}
+			Hint: otherWays}
 	case err != nil:
 		return x.noPast(t, err.Error())
 	}
@@ -146,8 +148,8 @@ func (x *action) usePast(t *taken, dir string, was *checkpoint.States) error {
 
 // noPast says why a run can't go on with the states that it began with.
 func (x *action) noPast(t *taken, why string) error {
-	return &fault{class: classConflict, where: "input changed-workflow",
-		what: fmt.Sprintf("the workflow of run %s has changed, and the states that it began with can't be had: %s", t.run.WorkflowID, why), hint: otherWays}
+	return &problem.Problem{Class: problem.ClassConflict, Where: "input changed-workflow",
+		What: fmt.Sprintf("the workflow of run %s has changed, and the states that it began with can't be had: %s", t.run.WorkflowID, why), Hint: otherWays}
 }
 
 // isStateFile reports whether a path names one state, not a folder or an archive.

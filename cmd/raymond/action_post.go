@@ -10,6 +10,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
+
 	"github.com/spf13/cobra"
 
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/job"
@@ -37,7 +39,7 @@ func (a *App) actionPost() error {
 		err = x.post(context.Background())
 	}
 	var out []error
-	for _, f := range faults(err) {
+	for _, f := range problem.All(err) {
 		f = x.worded(f)
 		x.tell(f)
 		out = append(out, f)
@@ -64,7 +66,7 @@ func (x *action) post(ctx context.Context) error {
 		x.note.Key = x.wide // it came no further than to claim that
 	}
 	if x.note.Key != x.key && x.note.Key != x.wide || x.note.WorkflowID != "" && !state.ValidID(x.note.WorkflowID) {
-		return &fault{class: classConflict, where: stepFile, what: "is not what the main part of this step wrote; nothing is stored"}
+		return &problem.Problem{Class: problem.ClassConflict, Where: stepFile, What: "is not what the main part of this step wrote; nothing is stored"}
 	}
 	x.key = x.note.Key
 	var s services

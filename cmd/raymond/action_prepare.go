@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
+
 	"github.com/spf13/cobra"
 
 	"github.com/raymond-action/raymond-action/artifacts/checkpoint"
@@ -34,11 +36,11 @@ func (x *action) prepare() error {
 	}
 	errs = append(errs, x.readFlags(), x.readKeys())
 	if guardErr != nil {
-		errs = append(errs, &fault{class: classRuntime, where: "command files", what: guardErr.Error()})
+		errs = append(errs, &problem.Problem{Class: problem.ClassRuntime, Where: "command files", What: guardErr.Error()})
 	}
 	var err error
 	if x.event, err = job.ReadEvent(getenv); err != nil {
-		errs = append(errs, usage("event payload", err.Error(), ""))
+		errs = append(errs, problem.Usage("event payload", err.Error(), ""))
 	}
 	misplaced := func(b job.Fault) bool { return b.Input == "working-directory" }
 	if !slices.ContainsFunc(bad, misplaced) {
@@ -71,7 +73,7 @@ func inputFault(f job.Fault) error {
 	if f.Value != "" {
 		what = strconv.Quote(f.Value) + ": " + what
 	}
-	return usage("input "+f.Input, what, f.Hint)
+	return problem.Usage("input "+f.Input, what, f.Hint)
 }
 
 // readKeys reads the keys that seal checkpoints, if there are any.
@@ -80,7 +82,7 @@ func (x *action) readKeys() (err error) {
 		return nil
 	}
 	if x.keys, err = checkpoint.ParseKeys(x.in.StateKey); err != nil {
-		return usage("input state-key", err.Error(), "raymond keygen makes one")
+		return problem.Usage("input state-key", err.Error(), "raymond keygen makes one")
 	}
 	return nil
 }
@@ -112,7 +114,7 @@ func cutFlag(arg string) (name, value string, ok bool) {
 func (x *action) locate() error {
 	wd, err := os.Getwd()
 	if err != nil {
-		return &fault{class: classRuntime, where: "working directory", what: err.Error()}
+		return &problem.Problem{Class: problem.ClassRuntime, Where: "working directory", What: err.Error()}
 	}
 	x.top = cmp.Or(x.app.Getenv("GITHUB_WORKSPACE"), wd)
 	if err := x.enter(); err != nil {
@@ -133,15 +135,15 @@ func (x *action) locate() error {
 // enter goes to where agents work.
 func (x *action) enter() error {
 	if info, err := os.Stat(x.top); err != nil || !info.IsDir() {
-		return &fault{class: classRuntime, where: "GITHUB_WORKSPACE", what: fmt.Sprintf("%q is no folder of this machine", x.top),
-			hint: "an earlier step may have removed the workspace, or a container lacks it"}
+		return &problem.Problem{Class: problem.ClassRuntime, Where: "GITHUB_WORKSPACE", What: fmt.Sprintf("%q is no folder of this machine", x.top),
+			Hint: "an earlier step may have removed the workspace, or a container lacks it"}
 	}
 	dir := x.in.WorkingDirectory
 	if !filepath.IsAbs(dir) {
 		dir = filepath.Join(x.top, dir)
 	}
 	if err := os.Chdir(dir); err != nil {
-		return usage("input working-directory", err.Error(), "name a folder of the workspace that an earlier step made")
+		return problem.Usage("input working-directory", err.Error(), "name a folder of the workspace that an earlier step made")
 	}
 	return nil
 }
@@ -153,7 +155,7 @@ func (x *action) api() (*job.GitHub, error) {
 		Repository: x.event.Repository,
 	})
 	if err != nil {
-		return nil, usage("GITHUB_API_URL", err.Error(), "")
+		return nil, problem.Usage("GITHUB_API_URL", err.Error(), "")
 	}
 	return api, nil
 }
@@ -184,9 +186,9 @@ func (x *action) authorize(ctx context.Context) error {
 		return nil
 	}
 	if denied.Unanswered { // a maintainer's event is not to vanish
-		return &fault{class: classStore, where: "permission", what: denied.Error(), hint: "nothing was started; run the job again later"}
+		return &problem.Problem{Class: problem.ClassStore, Where: "permission", What: denied.Error(), Hint: "nothing was started; run the job again later"}
 	}
-	f := &fault{class: classDenied, what: denied.Error(), hint: denied.Remedy()}
+	f := &problem.Problem{Class: problem.ClassDenied, What: denied.Error(), Hint: denied.Remedy()}
 	if x.in.OnDenied == job.OnDeniedSkip {
 		x.skipped = true
 		x.log.Annotate(annotation("notice", "skipped: "+x.shown(f.Error())))

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
+
 	"github.com/raymond-action/raymond-action/artifacts/checkpoint"
 	"github.com/raymond-action/raymond-action/artifacts/slots"
 	"github.com/raymond-action/raymond-action/artifacts/workspace"
@@ -45,7 +47,7 @@ func (x *action) putBack(ctx context.Context, d *drive, t *taken) (*state.Run, e
 	}
 	for _, dir := range directories(run) {
 		if err := os.MkdirAll(dir, 0o755); err != nil {
-			return nil, &fault{class: classConflict, where: dir, what: "can't be made: " + err.Error()}
+			return nil, &problem.Problem{Class: problem.ClassConflict, Where: dir, What: "can't be made: " + err.Error()}
 		}
 	}
 	if t.isOver {
@@ -88,7 +90,7 @@ func (x *action) placeTranscripts(d *drive, found *slots.Found, where func(strin
 	for _, t := range found.Manifest.Transcripts {
 		from := filepath.Join(found.Dir, filepath.FromSlash(checkpoint.TranscriptName(t.Session)))
 		if err := sessions.Place(t.Session, where(t.Dir), from); err != nil {
-			return &fault{class: classRuntime, where: "transcript " + t.Session, what: err.Error()}
+			return &problem.Problem{Class: problem.ClassRuntime, Where: "transcript " + t.Session, What: err.Error()}
 		}
 		x.notePlaced(sessions, t, where(t.Dir))
 	}
@@ -102,7 +104,7 @@ func savedTrees(dir string) ([]string, error) {
 	}
 	trees, err := workspace.Trees(dir)
 	if err != nil {
-		return nil, &fault{class: classBadState, where: "workspace", what: err.Error()}
+		return nil, &problem.Problem{Class: problem.ClassBadState, Where: "workspace", What: err.Error()}
 	}
 	var tops []string
 	for _, t := range trees {
@@ -117,11 +119,11 @@ func (x *action) restoreWork(ctx context.Context, from string, where func(string
 	})
 	var conflict *workspace.Conflict
 	if errors.As(err, &conflict) {
-		return &fault{class: classConflict, where: "workspace", what: conflict.Error(),
-			hint: "check the repository out afresh; nothing was overwritten"}
+		return &problem.Problem{Class: problem.ClassConflict, Where: "workspace", What: conflict.Error(),
+			Hint: "check the repository out afresh; nothing was overwritten"}
 	}
 	if err != nil {
-		return &fault{class: classRuntime, where: "workspace", what: err.Error()}
+		return &problem.Problem{Class: problem.ClassRuntime, Where: "workspace", What: err.Error()}
 	}
 	for _, note := range restored.Notes {
 		x.notes = append(x.notes, note)

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
+
 	"github.com/google/uuid"
 
 	"github.com/raymond-action/raymond-action/artifacts/slots"
@@ -90,9 +92,9 @@ func (x *action) takeUpWide(ctx context.Context, s services) (*slots.Found, *tak
 	found, err := x.find(ctx, s)
 	if err == nil && found.Manifest != nil {
 		var t *taken
-		var f *fault
+		var f *problem.Problem
 		t, err = x.takeUp(found)
-		driven := errors.As(err, &f) && f.class == classConflict
+		driven := errors.As(err, &f) && f.Class == problem.ClassConflict
 		if err == nil && t != nil {
 			if x.claim, err = x.claimWide(ctx, s); err == nil && x.claim != nil {
 				return found, t, nil
@@ -370,5 +372,5 @@ func storeFault(err error) error {
 	case errors.As(err, &conflict):
 		return err
 	}
-	return &fault{class: classStore, where: "last checkpoint", what: err.Error(), hint: "the state is kept on this machine as long as it lives"}
+	return &problem.Problem{Class: problem.ClassStore, Where: "last checkpoint", What: err.Error(), Hint: "the state is kept on this machine as long as it lives"}
 }

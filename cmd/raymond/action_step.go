@@ -12,6 +12,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
+
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/job"
 )
 
@@ -38,7 +40,7 @@ func stepFolders(getenv func(string) string) (parent, name string) {
 func (x *action) makeOwn() error {
 	parent, name := stepFolders(x.app.Getenv)
 	if err := os.MkdirAll(parent, 0o700); err != nil {
-		return &fault{class: classRuntime, where: "RUNNER_TEMP", what: err.Error()}
+		return &problem.Problem{Class: problem.ClassRuntime, Where: "RUNNER_TEMP", What: err.Error()}
 	}
 	for n := 1; n <= maxParts; n++ {
 		x.own = filepath.Join(parent, fmt.Sprintf("%s-%d", name, n))
@@ -47,16 +49,16 @@ func (x *action) makeOwn() error {
 		case errors.Is(err, fs.ErrExist):
 			continue // an earlier main part's
 		case err != nil:
-			return &fault{class: classRuntime, where: "RUNNER_TEMP", what: err.Error()}
+			return &problem.Problem{Class: problem.ClassRuntime, Where: "RUNNER_TEMP", What: err.Error()}
 		case x.files == nil || x.app.Getenv("GITHUB_STATE") == "":
 			return nil // not in a job
 		}
 		if err := x.files.SaveState(partState, strconv.Itoa(n)); err != nil {
-			return &fault{class: classRuntime, where: "GITHUB_STATE", what: err.Error()}
+			return &problem.Problem{Class: problem.ClassRuntime, Where: "GITHUB_STATE", What: err.Error()}
 		}
 		return nil
 	}
-	return &fault{class: classRuntime, where: parent, what: fmt.Sprintf("has %d folders of this step already", maxParts)}
+	return &problem.Problem{Class: problem.ClassRuntime, Where: parent, What: fmt.Sprintf("has %d folders of this step already", maxParts)}
 }
 
 // leftOwn is the folder that the main part of this step has made; "" when it came
@@ -111,7 +113,7 @@ func (x *action) chooseKey() error {
 	x.wide = job.DefaultKey(x.app.Getenv, x.event)
 	x.key = job.LegKey(x.wide, x.in.Matrix)
 	if x.in.Mode == job.ModeRun && job.IsCalled(x.app.Getenv, x.in.JobWorkflow) {
-		return usage("input key", "is missing: in a reusable workflow there is no default, since two calls of it can't be told apart",
+		return problem.Usage("input key", "is missing: in a reusable workflow there is no default, since two calls of it can't be told apart",
 			"let the caller give one, as by an input of the workflow")
 	}
 	return nil
@@ -128,15 +130,15 @@ func (x *action) reserveKey() error {
 	sum := sha256.Sum256([]byte(strings.Join(append(parts, x.in.Matrix, x.key), "\x00")))
 	dir := filepath.Join(parent, "keys")
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return &fault{class: classRuntime, where: "RUNNER_TEMP", what: err.Error()}
+		return &problem.Problem{Class: problem.ClassRuntime, Where: "RUNNER_TEMP", What: err.Error()}
 	}
 	err := os.Mkdir(filepath.Join(dir, hex.EncodeToString(sum[:16])), 0o700)
 	switch {
 	case err == nil, errors.Is(err, fs.ErrExist) && x.in.Key != "":
 		return nil
 	case errors.Is(err, fs.ErrExist):
-		return usage("input key", fmt.Sprintf("is missing: an earlier step of this job has used the default, %q", x.key),
+		return problem.Usage("input key", fmt.Sprintf("is missing: an earlier step of this job has used the default, %q", x.key),
 			"name a key of its own, or this one to go on with that step's run")
 	}
-	return &fault{class: classRuntime, where: "RUNNER_TEMP", what: err.Error()}
+	return &problem.Problem{Class: problem.ClassRuntime, Where: "RUNNER_TEMP", What: err.Error()}
 }

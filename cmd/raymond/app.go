@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
+
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
@@ -82,11 +84,11 @@ func (a *App) Getenv(name string) string {
 // explain prints what went wrong, a line each, and returns the exit code.
 func (a *App) explain(err error) int {
 	code := 0
-	for _, f := range faults(err) {
+	for _, f := range problem.All(err) {
 		if code == 0 {
-			code = f.exitCode()
+			code = f.ExitCode()
 		}
-		if !f.told {
+		if !f.Told {
 			fmt.Fprintln(a.Stderr, "raymond: "+f.Error())
 		}
 	}
@@ -141,10 +143,10 @@ func (u *unknownFlag) is(arg string) bool {
 func (a *App) flagFault(cmd *cobra.Command, err error) error {
 	var missing *pflag.NotExistError
 	if !errors.As(err, &missing) {
-		fault := usage("arguments", strings.TrimPrefix(err.Error(), "flag "), "see "+cmd.CommandPath()+" --help")
+		fault := problem.Usage("arguments", strings.TrimPrefix(err.Error(), "flag "), "see "+cmd.CommandPath()+" --help")
 		var bare *pflag.ValueRequiredError
 		if errors.As(err, &bare) {
-			fault = usage("--"+bare.GetSpecifiedName(), "needs a value", "see "+cmd.CommandPath()+" --help")
+			fault = problem.Usage("--"+bare.GetSpecifiedName(), "needs a value", "see "+cmd.CommandPath()+" --help")
 		}
 		if o := a.options[cmd]; o != nil {
 			return errors.Join(append(o.errs, fault)...)
@@ -158,7 +160,7 @@ func (a *App) flagFault(cmd *cobra.Command, err error) error {
 	}
 	var known []string
 	cmd.Flags().VisitAll(func(f *pflag.Flag) { known = append(known, f.Name) })
-	u.fault = usage(flag, "is no flag of "+cmd.CommandPath(), didYouMean(u.name, known, "--"))
+	u.fault = problem.Usage(flag, "is no flag of "+cmd.CommandPath(), didYouMean(u.name, known, "--"))
 	return u
 }
 

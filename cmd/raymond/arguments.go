@@ -6,6 +6,8 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
+
 	"github.com/spf13/cobra"
 )
 
@@ -36,7 +38,7 @@ func noArguments(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
 	}
-	return usage("arguments", fmt.Sprintf("%q is given, and %s takes none", shorten(args[0]), cmd.CommandPath()),
+	return problem.Usage("arguments", fmt.Sprintf("%q is given, and %s takes none", problem.Shorten(args[0]), cmd.CommandPath()),
 		"see "+cmd.CommandPath()+" --help")
 }
 
@@ -67,7 +69,7 @@ func unknownCommand(cmd *cobra.Command, name string) error {
 	for _, c := range cmd.Commands() {
 		names = append(names, c.Name())
 	}
-	return usage("arguments", fmt.Sprintf("%q is no command of %s", shorten(name), cmd.CommandPath()),
+	return problem.Usage("arguments", fmt.Sprintf("%q is no command of %s", problem.Shorten(name), cmd.CommandPath()),
 		didYouMean(name, names, cmd.CommandPath()+" "))
 }
 

@@ -9,6 +9,8 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
+
 	"github.com/spf13/cobra"
 
 	"github.com/raymond-action/raymond-action/runner/diagram"
@@ -35,7 +37,7 @@ func (a *App) diagramCommand() *cobra.Command {
 	o.addStateDir()
 	cmd.RunE = func(_ *cobra.Command, args []string) error {
 		if len(args) > 1 || len(args) == 0 && !o.set["run"] {
-			o.errs = append(o.errs, usage("PATH", fmt.Sprintf("%d arguments are given, want one", len(args)),
+			o.errs = append(o.errs, problem.Usage("PATH", fmt.Sprintf("%d arguments are given, want one", len(args)),
 				"name a directory, a zip archive or a state file"))
 		}
 		if err := o.check(); err != nil {

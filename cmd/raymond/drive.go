@@ -14,6 +14,8 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
+
 	"github.com/google/uuid"
 
 	"github.com/raymond-action/raymond-action/protocol"
@@ -83,7 +85,7 @@ func (d *drive) rest() (*state.Run, error) {
 // sweep ends what a run that was killed has left behind.
 func sweep(mark string) error {
 	if _, err := shell.Sweep(context.Background(), mark); err != nil {
-		return &fault{class: classRuntime, where: "left-over processes", what: err.Error(), hint: "end them by hand, then resume again"}
+		return &problem.Problem{Class: problem.ClassRuntime, Where: "left-over processes", What: err.Error(), Hint: "end them by hand, then resume again"}
 	}
 	return nil
 }
@@ -159,7 +161,7 @@ func (d *drive) folders(cfg *runner.Config) (err error) {
 			return err
 		}
 		if err := os.MkdirAll(cfg.DebugDir, 0o700); err != nil {
-			return &fault{class: classUsage, where: "--debug-dir", what: err.Error()}
+			return &problem.Problem{Class: problem.ClassUsage, Where: "--debug-dir", What: err.Error()}
 		}
 	}
 	return d.copyScope(cfg)
@@ -244,37 +246,37 @@ func (d *drive) conclude(run *state.Run) error {
 	f := verdict(run)
 	if d.o.set["state-dir"] {
 		again := "resume " + run.WorkflowID
-		f.hint = strings.Replace(f.hint, again, again+" --state-dir "+d.o.stateDir, 1)
+		f.Hint = strings.Replace(f.Hint, again, again+" --state-dir "+d.o.stateDir, 1)
 	}
-	if f.class == classCancelled {
-		f.code = int(d.code.Load())
+	if f.Class == problem.ClassCancelled {
+		f.Code = int(d.code.Load())
 	}
 	return f
 }
 
 // verdict words why a run that is at rest is not completed.
-func verdict(run *state.Run) *fault {
+func verdict(run *state.Run) *problem.Problem {
 	p := &run.Progress
 	again := "raymond resume " + run.WorkflowID
-	f := &fault{where: run.WorkflowID, what: p.Reason, hint: "to go on: " + again}
+	f := &problem.Problem{Where: run.WorkflowID, What: p.Reason, Hint: "to go on: " + again}
 	switch p.Status {
 	case state.OverBudget:
-		f.class, f.hint = classOverLimit, fmt.Sprintf("to go on: %s --budget with more than %s", again, run.Spent().Exactly())
+		f.Class, f.Hint = problem.ClassOverLimit, fmt.Sprintf("to go on: %s --budget with more than %s", again, run.Spent().Exactly())
 	case state.OverIterations:
-		f.class, f.hint = classOverLimit, fmt.Sprintf("to go on: %s --max-iterations with more than %d", again, p.Iterations)
+		f.Class, f.Hint = problem.ClassOverLimit, fmt.Sprintf("to go on: %s --max-iterations with more than %d", again, p.Iterations)
 	case state.Suspended:
-		f.class = classSuspended
+		f.Class = problem.ClassSuspended
 		if !p.Until.IsZero() {
-			f.what += fmt.Sprintf(" (until %s)", p.Until.UTC().Format("2006-01-02 15:04 UTC"))
+			f.What += fmt.Sprintf(" (until %s)", p.Until.UTC().Format("2006-01-02 15:04 UTC"))
 		}
 	case state.Cancelled:
-		f.class, f.what = classCancelled, "stopped by "+p.Reason
+		f.Class, f.What = problem.ClassCancelled, "stopped by "+p.Reason
 	default:
-		f.class, f.hint = classRunFailed, "to try again: "+again
-		f.what += lastAttempt(run)
+		f.Class, f.Hint = problem.ClassRunFailed, "to try again: "+again
+		f.What += lastAttempt(run)
 		for _, a := range run.Agents {
 			if a.Fault != nil && a.Fault.Class == string(state.Machine) {
-				f.class = classRuntime
+				f.Class = problem.ClassRuntime
 			}
 		}
 	}

@@ -14,6 +14,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
+
 	"github.com/raymond-action/raymond-action/protocol"
 )
 
@@ -37,11 +39,11 @@ func (a *App) examine(o *options, s *scope, isLoop bool) error {
 		}
 	}
 	if len(s.problems)+len(wrong) > 0 {
-		return errors.Join(s.faulty, workflowFaults(s.path, wrong))
+		return errors.Join(s.faulty, problem.OfWorkflow(s.path, wrong))
 	}
 	for _, w := range warnings {
 		if !o.quiet {
-			fmt.Fprintln(a.Stderr, "raymond: warning: "+oneLine(bounded(w)))
+			fmt.Fprintln(a.Stderr, "raymond: warning: "+problem.OneLine(problem.Bounded(w)))
 		}
 	}
 	return nil
@@ -123,13 +125,13 @@ func readScript(st *protocol.State) (*protocol.Finding, error) {
 	}
 	m := bashFault.FindStringSubmatch(stderr.String())
 	if m == nil {
-		return nil, fmt.Errorf("%s: %w", shorten(strings.TrimSpace(stderr.String())), err)
+		return nil, fmt.Errorf("%s: %w", problem.Shorten(strings.TrimSpace(stderr.String())), err)
 	}
 	line, _ := strconv.Atoi(m[1])
 	lines := strings.Split(st.Body, "\n")
 	line = min(max(line, 1), len(lines))
 	f := &protocol.Finding{Severity: protocol.SeverityError, Problem: protocol.Problem{
-		File: st.Name, Pos: protocol.Pos{Line: line, Col: 1}, Code: "syntax", Message: "bash can't read this script: " + shorten(m[2]),
+		File: st.Name, Pos: protocol.Pos{Line: line, Col: 1}, Code: "syntax", Message: "bash can't read this script: " + problem.Shorten(m[2]),
 	}}
 	if departs.MatchString(strings.Join(lines[:line-1], "\n")) {
 		f.Severity = protocol.SeverityWarning // perhaps it never gets there

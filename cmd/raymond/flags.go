@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
+
 	"github.com/spf13/cobra"
 
 	"github.com/raymond-action/raymond-action/runner"
@@ -69,7 +71,7 @@ func (v *value) Type() string { return v.kind }
 func (v *value) Set(s string) error {
 	v.o.set[v.name] = true
 	if err := v.set(s); err != nil {
-		v.o.errs = append(v.o.errs, usage(v.o.called(v.name), fmt.Sprintf("%q: %v", shorten(s), err), ""))
+		v.o.errs = append(v.o.errs, problem.Usage(v.o.called(v.name), fmt.Sprintf("%q: %v", problem.Shorten(s), err), ""))
 	}
 	return nil
 }
@@ -80,14 +82,6 @@ func (o *options) called(name string) string {
 		return o.label(name)
 	}
 	return "--" + name
-}
-
-// shorten keeps a value that is shown in an error short.
-func shorten(s string) string {
-	if len(s) > 80 {
-		return strings.ToValidUTF8(s[:77], "") + "..."
-	}
-	return s
 }
 
 // addFlags gives cmd the flags of a run.
@@ -364,13 +358,13 @@ func (o *options) verbose() bool { return o.telling == runner.TellAll }
 // check reports everything that is wrong with the flags.
 func (o *options) check() error {
 	if o.set["input"] && o.set["input-file"] {
-		o.errs = append(o.errs, usage(o.called("input-file"), "--input is given too", "give one of them"))
+		o.errs = append(o.errs, problem.Usage(o.called("input-file"), "--input is given too", "give one of them"))
 	}
 	if o.set["name"] && o.set["workflow-id"] {
-		o.errs = append(o.errs, usage(o.called("name"), "--workflow-id is given too", "give one of them"))
+		o.errs = append(o.errs, problem.Usage(o.called("name"), "--workflow-id is given too", "give one of them"))
 	}
 	if o.quiet && o.verbose() {
-		o.errs = append(o.errs, usage(o.called("quiet"), "--verbose is given too", "give one of them"))
+		o.errs = append(o.errs, problem.Usage(o.called("quiet"), "--verbose is given too", "give one of them"))
 	}
 	return errors.Join(o.errs...)
 }

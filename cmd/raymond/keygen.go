@@ -1,12 +1,10 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
 
-	"github.com/raymond-action/raymond-action/artifacts"
 	"github.com/raymond-action/raymond-action/artifacts/checkpoint"
 )
 
@@ -25,21 +23,4 @@ func (a *App) keygenCommand() *cobra.Command {
 			return err
 		},
 	}
-}
-
-// judgeCheckpoint gives the errors of reading a checkpoint their class; nil for
-// others.
-func judgeCheckpoint(err error) *fault {
-	var invalid *checkpoint.Invalid
-	switch {
-	case errors.Is(err, checkpoint.ErrSealed):
-		return &fault{class: classDenied, where: "checkpoint", what: err.Error()}
-	case errors.Is(err, checkpoint.ErrNotSigned):
-		return &fault{class: classBadState, where: "checkpoint", what: err.Error(), hint: "where state-key is new, run once with resume: never"}
-	case errors.Is(err, artifacts.ErrDigest), errors.Is(err, artifacts.ErrTooLarge):
-		return &fault{class: classBadState, where: "checkpoint", what: err.Error()}
-	case errors.As(err, &invalid):
-		return &fault{class: classBadState, where: "checkpoint", what: err.Error(), hint: "it is left as it is; resume: never begins a new run"}
-	}
-	return nil
 }

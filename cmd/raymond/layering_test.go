@@ -67,6 +67,7 @@ var layers = map[string]layer{
 		ours:    "protocol runner/report",
 		foreign: "github.com/go-json-experiment/json github.com/google/go-github/v60 github.com/sethvargo/go-githubactions",
 	},
+	"cmd/raymond/internal/problem":      {ours: "protocol state artifacts artifacts/checkpoint artifacts/slots"},
 	"cmd/raymond/internal/outlook":      {ours: "state", foreign: "gopkg.in/yaml.v3"},
 	"cmd/raymond/internal/sticky":       {ours: "cmd/raymond/internal/job"},
 	"cmd/raymond/internal/releasetest":  {},

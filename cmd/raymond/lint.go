@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
+
 	"github.com/spf13/cobra"
 
 	"github.com/raymond-action/raymond-action/protocol"
@@ -47,7 +49,7 @@ func (a *App) lintCommand() *cobra.Command {
 	l.addFlags(o)
 	cmd.RunE = func(_ *cobra.Command, args []string) error {
 		if len(args) == 0 {
-			o.errs = append(o.errs, usage("PATH", "is missing", "name directories, zip archives or state files"))
+			o.errs = append(o.errs, problem.Usage("PATH", "is missing", "name directories, zip archives or state files"))
 		}
 		scopes, err := l.open(args)
 		defer closeAll(scopes)
@@ -98,12 +100,12 @@ func (l *lintRun) open(paths []string) ([]*scope, error) {
 	var errs []error
 	for _, path := range paths {
 		s, err := findScope(path)
-		for _, f := range faults(err) {
-			if f.class != classWorkflow {
+		for _, f := range problem.All(err) {
+			if f.Class != problem.ClassWorkflow {
 				errs = append(errs, f)
 				continue
 			}
-			l.add(remark{File: path, Severity: protocol.SeverityError, Code: "zip", Message: f.what, Hint: f.hint})
+			l.add(remark{File: path, Severity: protocol.SeverityError, Code: "zip", Message: f.What, Hint: f.Hint})
 		}
 		scopes = append(scopes, s)
 	}
@@ -191,7 +193,7 @@ func (l *lintRun) verdict() error {
 	if l.count(protocol.SeverityError) == 0 {
 		return nil
 	}
-	return &fault{class: classWorkflow, where: "lint", what: l.summary(), hint: "fix the errors before a run"}
+	return &problem.Problem{Class: problem.ClassWorkflow, Where: "lint", What: l.summary(), Hint: "fix the errors before a run"}
 }
 
 func (l *lintRun) count(s protocol.Severity) int {

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
+
 	"github.com/raymond-action/raymond-action/protocol"
 )
 
@@ -71,7 +73,7 @@ func (l *lintRun) printText(out io.Writer) error {
 		if r.Line > 0 {
 			place = fmt.Sprintf("%s:%d:%d", r.File, r.Line, r.Col)
 		}
-		b.WriteString(oneLine(fmt.Sprintf("%s: %s: %s", place, r.Severity, r.text())) + "\n")
+		b.WriteString(problem.OneLine(fmt.Sprintf("%s: %s: %s", place, r.Severity, r.text())) + "\n")
 		b.WriteString(l.excerpt(r))
 	}
 	if l.count(protocol.SeverityError) == 0 { // else the last line on stderr says it

@@ -8,6 +8,8 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
+
 	"github.com/spf13/cobra"
 
 	"github.com/raymond-action/raymond-action/state"
@@ -133,7 +135,7 @@ func (a *App) listCommand() *cobra.Command {
 	o, asJSON := a.readFlags(cmd)
 	cmd.RunE = func(_ *cobra.Command, args []string) error {
 		if len(args) > 0 {
-			o.errs = append(o.errs, usage("arguments", "list takes none", "raymond status WORKFLOW_ID shows one run"))
+			o.errs = append(o.errs, problem.Usage("arguments", "list takes none", "raymond status WORKFLOW_ID shows one run"))
 		}
 		if err := o.check(); err != nil {
 			return err
@@ -208,7 +210,7 @@ func showStatus(out io.Writer, l listing) error {
 	w := tabwriter.NewWriter(out, 0, 4, 2, ' ', 0)
 	row := func(name, text string) {
 		if text != "" {
-			fmt.Fprintf(w, "%s\t%s\n", name, oneLine(text))
+			fmt.Fprintf(w, "%s\t%s\n", name, problem.OneLine(text))
 		}
 	}
 	row("workflow id", l.WorkflowID)
@@ -231,7 +233,7 @@ func showStatus(out io.Writer, l listing) error {
 		row("agent "+a.ID, fmt.Sprintf("%s at %s  %s", a.Status, a.State, a.Error))
 	}
 	for _, e := range l.Ended {
-		row("agent "+e.Agent, "ended: "+shorten(string(e.Result)))
+		row("agent "+e.Agent, "ended: "+problem.Shorten(string(e.Result)))
 	}
 	if l.Resumable {
 		row("go on", "raymond resume "+l.WorkflowID)

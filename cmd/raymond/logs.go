@@ -6,6 +6,8 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
+
 	"github.com/raymond-action/raymond-action/runner/report"
 	"github.com/raymond-action/raymond-action/state"
 )
@@ -37,7 +39,7 @@ func (d *drive) console() error {
 // logs opens the run's own log and its copy.
 func (d *drive) logs() error {
 	d.fan = report.NewFanout(func(name string, err error) {
-		fmt.Fprintln(d.app.Stderr, "raymond: warning: "+oneLine(name+": "+err.Error()+"; nothing more goes there"))
+		fmt.Fprintln(d.app.Stderr, "raymond: warning: "+problem.OneLine(name+": "+err.Error()+"; nothing more goes there"))
 	})
 	if err := d.openLog(); err != nil {
 		return err
@@ -101,7 +103,7 @@ func (d *drive) copyLog() error {
 	}
 	log, err := report.OpenLog(d.o.events, d.run.WorkflowID)
 	if err != nil {
-		return &fault{class: classUsage, where: "--events", what: err.Error()}
+		return &problem.Problem{Class: problem.ClassUsage, Where: "--events", What: err.Error()}
 	}
 	kept, err := d.dir("events.jsonl")
 	if err != nil {

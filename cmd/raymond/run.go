@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
+
 	"github.com/google/uuid"
 	"github.com/spf13/cobra"
 
@@ -78,7 +80,7 @@ func badPath(path string) error {
 func loop(s *scope, opt *state.Options) error {
 	if len(opt.DoneWhen) == 0 {
 		if opt.MaxAttempts > 0 {
-			return usage("--max-attempts", "needs --done-when", "a state of a workflow has max_attempts in its frontmatter")
+			return problem.Usage("--max-attempts", "needs --done-when", "a state of a workflow has max_attempts in its frontmatter")
 		}
 		return nil
 	}
@@ -87,7 +89,7 @@ func loop(s *scope, opt *state.Options) error {
 		c.MaxAttempts = opt.MaxAttempts
 	}
 	if s.entry == "" || !s.workflow.Loop(c) {
-		return usage("--done-when", "is for a plain prompt file, without frontmatter and transition tags",
+		return problem.Usage("--done-when", "is for a plain prompt file, without frontmatter and transition tags",
 			"a state of a workflow has done_when in its frontmatter")
 	}
 	return nil
@@ -96,7 +98,7 @@ func loop(s *scope, opt *state.Options) error {
 // pathFault says what is wrong with the arguments of run.
 func (a *App) pathFault(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
-		return usage("PATH", "is missing", "name a directory, a zip archive or a state file")
+		return problem.Usage("PATH", "is missing", "name a directory, a zip archive or a state file")
 	}
 	var names []string
 	for _, c := range cmd.Root().Commands() {
@@ -104,16 +106,16 @@ func (a *App) pathFault(cmd *cobra.Command, args []string) error {
 	}
 	if _, err := os.Stat(args[0]); err != nil && !cmd.HasParent() {
 		what := fmt.Sprintf("%q is no command, file or directory", args[0])
-		return usage("PATH", what, didYouMean(args[0], names, "raymond "))
+		return problem.Usage("PATH", what, didYouMean(args[0], names, "raymond "))
 	}
-	return usage("PATH", fmt.Sprintf("%d arguments are given, want one", len(args)), "quote names with blanks")
+	return problem.Usage("PATH", fmt.Sprintf("%d arguments are given, want one", len(args)), "quote names with blanks")
 }
 
 // newRun makes the run that the flags and the workflow describe.
 func (o *options) newRun(s *scope) (*state.Run, error) {
 	dir, err := os.Getwd()
 	if err != nil {
-		return nil, &fault{class: classRuntime, where: "working directory", what: err.Error()}
+		return nil, &problem.Problem{Class: problem.ClassRuntime, Where: "working directory", What: err.Error()}
 	}
 	r := state.Run{
 		WorkflowID: o.workflowID, Mark: strings.ReplaceAll(uuid.NewString(), "-", ""),
@@ -162,7 +164,7 @@ func (a *App) resumeCommand() *cobra.Command {
 	cmd.RunE = func(_ *cobra.Command, args []string) error {
 		for _, name := range []string{"input", "input-file", "meta", "name", "workflow-id"} {
 			if o.set[name] {
-				o.errs = append(o.errs, usage("--"+name, "can't be changed by a resume", "start a new run for it"))
+				o.errs = append(o.errs, problem.Usage("--"+name, "can't be changed by a resume", "start a new run for it"))
 			}
 		}
 		if err := o.check(); err != nil {
@@ -179,11 +181,11 @@ func (a *App) resumeCommand() *cobra.Command {
 func needID(args []string) error {
 	switch {
 	case len(args) == 0:
-		return usage("WORKFLOW_ID", "is missing", "raymond list shows the runs")
+		return problem.Usage("WORKFLOW_ID", "is missing", "raymond list shows the runs")
 	case len(args) > 1:
-		return usage("WORKFLOW_ID", fmt.Sprintf("%d arguments are given, want one", len(args)), "")
+		return problem.Usage("WORKFLOW_ID", fmt.Sprintf("%d arguments are given, want one", len(args)), "")
 	case !state.ValidID(args[0]):
-		return usage("WORKFLOW_ID", fmt.Sprintf("%q is no workflow id", shorten(args[0])), "raymond list shows the runs")
+		return problem.Usage("WORKFLOW_ID", fmt.Sprintf("%q is no workflow id", problem.Shorten(args[0])), "raymond list shows the runs")
 	}
 	return nil
 }
@@ -228,7 +230,7 @@ func reopen(run *state.Run) (*scope, error) {
 		return nil, err
 	}
 	if filepath.Dir(run.Scope) != filepath.Dir(s.path) {
-		return nil, &fault{class: classConflict, where: run.Scope, what: "is not where the run was started from"}
+		return nil, &problem.Problem{Class: problem.ClassConflict, Where: run.Scope, What: "is not where the run was started from"}
 	}
 	return s, nil
 }
@@ -240,8 +242,8 @@ func unchanged(run *state.Run, s *scope) error {
 	var out []error
 	for name := range needed(run) {
 		if now[name] != run.Files[name] {
-			out = append(out, &fault{class: classConflict, where: name, what: "has changed since the run started",
-				hint: "put it back, or go on with --allow-changed-workflow"})
+			out = append(out, &problem.Problem{Class: problem.ClassConflict, Where: name, What: "has changed since the run started",
+				Hint: "put it back, or go on with --allow-changed-workflow"})
 		}
 	}
 	return errors.Join(out...)
@@ -267,11 +269,11 @@ func standing(run *state.Run, s *scope, file string) error {
 		st, ok := s.workflow.State(p.State)
 		switch {
 		case ok:
-			out = append(out, workflowFaults(s.path, st.Problems))
+			out = append(out, problem.OfWorkflow(s.path, st.Problems))
 		case run.Files[p.State] == "":
-			out = append(out, &state.Invalid{Path: file, Field: p.Field, What: fmt.Sprintf("%q is no state of the workflow", shorten(p.State))})
+			out = append(out, &state.Invalid{Path: file, Field: p.Field, What: fmt.Sprintf("%q is no state of the workflow", problem.Shorten(p.State))})
 		default:
-			out = append(out, &fault{class: classWorkflow, where: p.State, what: "is gone, and the run stands at it"})
+			out = append(out, &problem.Problem{Class: problem.ClassWorkflow, Where: p.State, What: "is gone, and the run stands at it"})
 		}
 	}
 	return errors.Join(out...)
@@ -287,7 +289,7 @@ func looping(run *state.Run, s *scope) error {
 			continue
 		}
 		if st.Policy.Convergence == nil && (a.Exec.Attempt > 1 || a.Exec.Phase == state.PhaseVerify) {
-			out = append(out, &fault{class: classWorkflow, where: a.State, what: "has no done_when any more, and an agent is in the midst of its attempts"})
+			out = append(out, &problem.Problem{Class: problem.ClassWorkflow, Where: a.State, What: "has no done_when any more, and an agent is in the midst of its attempts"})
 		}
 	}
 	return errors.Join(out...)

@@ -9,6 +9,8 @@ import (
 	"runtime"
 	"strings"
 
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
+
 	"github.com/raymond-action/raymond-action/protocol"
 )
 
@@ -48,29 +50,29 @@ func openScope(path string) (*scope, error) {
 // yet. An archive that can't be one is of class workflow already.
 func findScope(path string) (*scope, error) {
 	if path == "" {
-		return nil, usage("PATH", "is empty", "name a directory, a zip archive or a state file")
+		return nil, problem.Usage("PATH", "is empty", "name a directory, a zip archive or a state file")
 	}
 	abs, err := filepath.Abs(path)
 	if err != nil {
-		return nil, usage("PATH", err.Error(), "")
+		return nil, problem.Usage("PATH", err.Error(), "")
 	}
 	info, err := os.Stat(abs)
 	if err != nil {
-		return nil, usage("PATH", fmt.Sprintf("%q: there is no such file or directory", path), "name a directory, a zip archive or a state file")
+		return nil, problem.Usage("PATH", fmt.Sprintf("%q: there is no such file or directory", path), "name a directory, a zip archive or a state file")
 	}
 	s := &scope{path: abs, close: func() {}}
 	switch ext := strings.ToLower(filepath.Ext(abs)); {
 	case info.IsDir():
 		err = s.openDir(abs)
 	case !info.Mode().IsRegular():
-		err = usage("PATH", fmt.Sprintf("%q is no regular file", path), "name a directory, a zip archive or a state file")
+		err = problem.Usage("PATH", fmt.Sprintf("%q is no regular file", path), "name a directory, a zip archive or a state file")
 	case ext == ".zip":
 		err = s.openZip(abs, info.Size())
 	case ext == ".md" || ext == ".sh" || ext == ".bat" || ext == ".ps1":
 		s.entry = filepath.Base(abs)
 		err = s.openDir(filepath.Dir(abs))
 	default:
-		err = usage("PATH", fmt.Sprintf("%q is no state file", path), "name a directory, a zip archive or a .md, .sh, .bat or .ps1 file")
+		err = problem.Usage("PATH", fmt.Sprintf("%q is no state file", path), "name a directory, a zip archive or a .md, .sh, .bat or .ps1 file")
 	}
 	if err != nil {
 		return nil, err
@@ -91,7 +93,7 @@ func (s *scope) openDir(dir string) error {
 
 func (s *scope) openZip(path string, size int64) error {
 	if size > maxZip {
-		return &fault{class: classWorkflow, where: path, what: fmt.Sprintf("the archive has %d bytes, more than %d", size, maxZip)}
+		return &problem.Problem{Class: problem.ClassWorkflow, Where: path, What: fmt.Sprintf("the archive has %d bytes, more than %d", size, maxZip)}
 	}
 	data, err := os.ReadFile(path)
 	if err != nil {
@@ -99,12 +101,12 @@ func (s *scope) openZip(path string, size int64) error {
 	}
 	fsys, problems := protocol.OpenZip(bytes.NewReader(data), int64(len(data)))
 	s.fsys = fsys
-	return workflowFaults(path, problems)
+	return problem.OfWorkflow(path, problems)
 }
 
 func (s *scope) load() {
 	s.workflow, s.problems = protocol.Load(s.fsys, protocol.LoadOptions{Entry: s.entry, Platform: platform()})
-	s.faulty = workflowFaults(s.path, s.problems)
+	s.faulty = problem.OfWorkflow(s.path, s.problems)
 }
 
 // platform is the one that this program runs on.

@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
 )
 
 // Limits on the private copy of a scope folder: what a zipped workflow may hold.
@@ -57,7 +59,7 @@ func (s *scope) copyStates(c *copier) error {
 // notePartial tells that scripts lack the other files of their folder.
 func (a *App) notePartial(s *scope) {
 	if s.partial {
-		fmt.Fprintf(a.Stderr, "raymond: note: %s\n", oneLine(fmt.Sprintf("the folder of %s holds more than %d files or %d MiB, or can't be read whole; "+
+		fmt.Fprintf(a.Stderr, "raymond: note: %s\n", problem.OneLine(fmt.Sprintf("the folder of %s holds more than %d files or %d MiB, or can't be read whole; "+
 			"scripts run from a copy of its state files alone", s.path, maxScopeFiles, maxScopeBytes>>20)))
 	}
 }
@@ -119,8 +121,8 @@ func (c *copier) visit(name string, d fs.DirEntry, err error) error {
 	c.files++
 	c.bytes += info.Size()
 	if c.files > maxScopeFiles || c.bytes > maxScopeBytes {
-		return &fault{class: classWorkflow, where: c.path, what: fmt.Sprintf("the workflow's folder holds more than %d files or %d MiB",
-			maxScopeFiles, maxScopeBytes>>20), hint: "keep the workflow in a folder of its own"}
+		return &problem.Problem{Class: problem.ClassWorkflow, Where: c.path, What: fmt.Sprintf("the workflow's folder holds more than %d files or %d MiB",
+			maxScopeFiles, maxScopeBytes>>20), Hint: "keep the workflow in a folder of its own"}
 	}
 	return c.copy(name, info.Mode().Perm()&0o555)
 }

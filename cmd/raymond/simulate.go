@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
+
 	"github.com/google/uuid"
 	"github.com/spf13/cobra"
 
@@ -43,7 +45,7 @@ func (a *App) simulateCommand() *cobra.Command {
 			return errors.Join(o.check(), a.record(record, args, o.set["replies"]))
 		}
 		if !o.set["replies"] {
-			o.errs = append(o.errs, usage("--replies", "is missing", "name a replies file, or make one with --record DEBUG_DIR"))
+			o.errs = append(o.errs, problem.Usage("--replies", "is missing", "name a replies file, or make one with --record DEBUG_DIR"))
 		}
 		if len(args) != 1 {
 			return errors.Join(o.check(), a.pathFault(cmd, args))
@@ -62,14 +64,14 @@ func (a *App) record(dir string, args []string, replies bool) error {
 		return nil // told as a bad flag
 	}
 	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
-		return usage("--record", fmt.Sprintf("%q is no directory", shorten(dir)), "name the folder that --debug-dir named")
+		return problem.Usage("--record", fmt.Sprintf("%q is no directory", problem.Shorten(dir)), "name the folder that --debug-dir named")
 	}
 	if len(args) > 0 || replies {
-		return usage("--record", "goes with neither PATH nor --replies", "")
+		return problem.Usage("--record", "goes with neither PATH nor --replies", "")
 	}
 	r, err := simulate.Record(os.DirFS(dir))
 	if err != nil {
-		return usage("--record", err.Error(), "name the folder that --debug-dir named")
+		return problem.Usage("--record", err.Error(), "name the folder that --debug-dir named")
 	}
 	return r.Write(a.Stdout)
 }
@@ -105,17 +107,17 @@ func (a *App) simulate(o *options, path, file string) error {
 func readReplies(path string, s *scope) (*simulate.Replies, error) {
 	f, err := os.Open(path)
 	if err != nil {
-		return nil, usage("--replies", err.Error(), "")
+		return nil, problem.Usage("--replies", err.Error(), "")
 	}
 	defer f.Close()
 	r, problems, err := simulate.Read(f)
 	if err != nil {
-		return nil, usage("--replies", err.Error(), "")
+		return nil, problem.Usage("--replies", err.Error(), "")
 	}
 	if len(problems) == 0 {
 		problems = r.Check(s.workflow)
 	}
-	return r, workflowFaults(path, problems)
+	return r, problem.OfWorkflow(path, problems)
 }
 
 // simulatedRun is the run that flags, workflow and replies describe. Flags win.
@@ -189,7 +191,7 @@ func (s *simulation) folders(cfg *runner.Config) (err error) {
 			return err
 		}
 		if err := os.MkdirAll(cfg.DebugDir, 0o700); err != nil {
-			return usage("--debug-dir", err.Error(), "")
+			return problem.Usage("--debug-dir", err.Error(), "")
 		}
 	}
 	if s.scope.hasScript() {
@@ -226,7 +228,7 @@ func (timeless) Tick(time.Time) {}
 
 func (s *simulation) reporters(debugDir string) error {
 	s.fan = report.NewFanout(func(name string, err error) {
-		fmt.Fprintln(s.app.Stderr, "raymond: warning: "+oneLine(name+": "+err.Error()))
+		fmt.Fprintln(s.app.Stderr, "raymond: warning: "+problem.OneLine(name+": "+err.Error()))
 	})
 	s.fan.Add("journal", &s.journal)
 	console := s.driver.consoleOptions()
@@ -244,7 +246,7 @@ func (s *simulation) reporters(debugDir string) error {
 	}
 	log, err := report.OpenLog(s.o.events, s.run.WorkflowID)
 	if err != nil {
-		return usage("--events", err.Error(), "")
+		return problem.Usage("--events", err.Error(), "")
 	}
 	log.Restart()
 	s.fan.Add("--events", log)
@@ -256,11 +258,11 @@ func (s *simulation) reporters(debugDir string) error {
 func (s *simulation) conclude(run *state.Run, actor *simulate.Actor) error {
 	if run.Progress.Status == state.Cancelled {
 		f := verdict(run)
-		f.hint, f.code = "", int(s.driver.code.Load())
+		f.Hint, f.Code = "", int(s.driver.code.Load())
 		return f
 	}
 	for _, left := range actor.Unused() {
-		fmt.Fprintf(s.app.Stderr, "raymond: warning: replies that were not used: %s\n", oneLine(left))
+		fmt.Fprintf(s.app.Stderr, "raymond: warning: replies that were not used: %s\n", problem.OneLine(left))
 	}
 	diff := s.journal.Diff(s.replies.Expect)
 	if missing := actor.Missing(); len(missing) > 0 {
@@ -274,7 +276,7 @@ func (s *simulation) conclude(run *state.Run, actor *simulate.Actor) error {
 		return s.mismatch(diff)
 	case s.replies.Expect == nil && run.Progress.Status != state.Completed:
 		f := verdict(run)
-		f.hint = ""
+		f.Hint = ""
 		return f
 	}
 	return s.app.printResult(s.o, run)
@@ -283,8 +285,8 @@ func (s *simulation) conclude(run *state.Run, actor *simulate.Actor) error {
 // mismatch shows a diff.
 func (s *simulation) mismatch(diff []string) error {
 	for _, line := range diff {
-		fmt.Fprintln(s.app.Stderr, oneLine(line))
+		fmt.Fprintln(s.app.Stderr, problem.OneLine(line))
 	}
-	return &fault{class: classRunFailed, where: s.scope.path, what: "the run is not as expected (expected -, came +)",
-		hint: "change the workflow, or the replies file"}
+	return &problem.Problem{Class: problem.ClassRunFailed, Where: s.scope.path, What: "the run is not as expected (expected -, came +)",
+		Hint: "change the workflow, or the replies file"}
 }

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
+
 	"github.com/spf13/cobra"
 
 	"github.com/raymond-action/raymond-action/protocol"
@@ -38,27 +40,27 @@ func environmentTopic() *cobra.Command {
 func exitCodesTopic() *cobra.Command {
 	rows := []protocol.Key{{Name: "0", Meaning: "completed"}}
 	for _, c := range classesByCode() {
-		rows = append(rows, protocol.Key{Name: codeText(c), Meaning: fmt.Sprintf("%s: %s", c, classMeanings[c])})
+		rows = append(rows, protocol.Key{Name: codeText(c), Meaning: fmt.Sprintf("%s: %s", c, problem.Meanings[c])})
 	}
 	return &cobra.Command{Use: "exit-codes", Short: "the exit codes and the classes of errors", Long: columns(rows)}
 }
 
 // classesByCode returns the classes in the order of their exit codes.
-func classesByCode() []class {
-	var classes []class
-	for c := range exitCodes {
+func classesByCode() []problem.Class {
+	var classes []problem.Class
+	for c := range problem.ExitCodes {
 		classes = append(classes, c)
 	}
-	slices.SortFunc(classes, func(a, b class) int { return exitCodes[a] - exitCodes[b] })
+	slices.SortFunc(classes, func(a, b problem.Class) int { return problem.ExitCodes[a] - problem.ExitCodes[b] })
 	return classes
 }
 
 // codeText is the exit code of a class.
-func codeText(c class) string {
-	if c == classCancelled {
+func codeText(c problem.Class) string {
+	if c == problem.ClassCancelled {
 		return "130, 143"
 	}
-	return fmt.Sprint(exitCodes[c])
+	return fmt.Sprint(problem.ExitCodes[c])
 }
 
 func columns(rows []protocol.Key) string {

@@ -1,0 +1,193 @@
+// Package problem has the errors that users of the program see: each is one line
+// with a class, which decides on the exit code. It is the one place that gives
+// errors of other packages their class.
+package problem
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+	"syscall"
+
+	"github.com/raymond-action/raymond-action/protocol"
+	"github.com/raymond-action/raymond-action/state"
+)
+
+// Class is one of the classes of errors that the command line documents.
+type Class string
+
+// The classes, and the exit code of each.
+const (
+	ClassRunFailed Class = "run_failed"
+	ClassUsage     Class = "usage"
+	ClassOverLimit Class = "over_limit"
+	ClassConflict  Class = "conflict"
+	ClassBadState  Class = "bad_state"
+	ClassStore     Class = "store"
+	ClassDenied    Class = "denied"
+	ClassWorkflow  Class = "workflow"
+	ClassRuntime   Class = "runtime"
+	ClassSuspended Class = "suspended"
+	ClassCancelled Class = "cancelled"
+	ClassInternal  Class = "internal"
+)
+
+// ExitCodes are the exit codes of the classes.
+var ExitCodes = map[Class]int{
+	ClassRunFailed: 1, ClassUsage: 2, ClassOverLimit: 3, ClassConflict: 4, ClassBadState: 5, ClassStore: 6,
+	ClassWorkflow: 7, ClassDenied: 8, ClassRuntime: 9, ClassSuspended: 10, ClassInternal: 70, ClassCancelled: 130,
+}
+
+// Meanings say what each class is about.
+var Meanings = map[Class]string{
+	ClassRunFailed: "an agent failed, or a simulated run is not as expected",
+	ClassUsage:     "a flag or an argument is wrong; nothing was started",
+	ClassOverLimit: "budget or iterations; resumable",
+	ClassConflict:  "another process drives the run, or the workflow has changed",
+	ClassBadState:  "the state file can't be used; it is left as it is",
+	ClassStore:     "the artifact service can't be used after retries; the local state is kept",
+	ClassDenied:    "a security rule says no; the message names the setting that allows it",
+	ClassWorkflow:  "the workflow is wrong; nothing was started",
+	ClassRuntime:   "the machine: no agent CLI, disk full, permissions",
+	ClassSuspended: "stopped on purpose: deadline, usage limit; resumable",
+	ClassInternal:  "a bug of raymond",
+	ClassCancelled: "by SIGINT, SIGTERM; resumable",
+}
+
+// Problem is an error as the user sees it: one line.
+type Problem struct {
+	Class Class
+	Where string // file, field, input or flag; "" for none
+	What  string
+	Hint  string // what to do; "" for nothing
+	Code  int    // the exit code; 0 for the one of the class
+	Told  bool   // the user knows it already: it is not printed again
+}
+
+// Error is the line without the program's name.
+func (f *Problem) Error() string {
+	parts := []string{string(f.Class)}
+	for _, p := range []string{f.Where, f.What} {
+		if p != "" {
+			parts = append(parts, p)
+		}
+	}
+	line := strings.Join(parts, ": ")
+	if f.Hint != "" {
+		line += "; " + f.Hint
+	}
+	// The job log of a runner takes this for the beginning of a command.
+	return strings.ReplaceAll(OneLine(Bounded(line)), "##[", "# #[")
+}
+
+// maxError is how long an error line may be, in bytes: what came from outside,
+// such as a path into deeply nested JSON, can be of any length.
+const maxError = 4000
+
+// Bounded cuts out the middle of a text that is too long.
+func Bounded(s string) string {
+	if len(s) <= maxError {
+		return s
+	}
+	const half = maxError / 2
+	head, tail := strings.ToValidUTF8(s[:half], ""), strings.ToValidUTF8(s[len(s)-half:], "")
+	return fmt.Sprintf("%s … %d bytes left out … %s", head, len(s)-len(head)-len(tail), tail)
+}
+
+// OneLine shows line breaks and other control characters as escapes.
+func OneLine(s string) string {
+	var b strings.Builder
+	for _, r := range s {
+		if r < ' ' || r == 0x7f {
+			b.WriteString(strings.Trim(fmt.Sprintf("%q", r), "'"))
+			continue
+		}
+		b.WriteRune(r)
+	}
+	return b.String()
+}
+
+// ExitCode is the exit code of a program that ends with the problem.
+func (f *Problem) ExitCode() int {
+	if f.Code != 0 {
+		return f.Code
+	}
+	return ExitCodes[f.Class]
+}
+
+// Usage is a problem with what the user gave: a flag, an argument or an input.
+func Usage(where, what, hint string) error {
+	return &Problem{Class: ClassUsage, Where: where, What: what, Hint: hint}
+}
+
+// All flattens an error into the lines to print. An error that nobody gave a
+// class is judged by what is known of it.
+func All(err error) []*Problem {
+	if err == nil {
+		return nil
+	}
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
+		var out []*Problem
+		for _, e := range joined.Unwrap() {
+			out = append(out, All(e)...)
+		}
+		return out
+	}
+	return []*Problem{classify(err)}
+}
+
+// classify gives an error its class.
+func classify(err error) *Problem {
+	var known *Problem
+	var locked *state.Locked
+	var invalid *state.Invalid
+	var path *fs.PathError
+	var errno syscall.Errno
+	switch {
+	case errors.As(err, &known):
+		return known
+	case errors.As(err, &locked):
+		what := strings.TrimSuffix("is driven by another process: "+strings.TrimSpace(locked.Holder), ": ")
+		return &Problem{Class: ClassConflict, Where: locked.ID, What: what, Hint: "wait for it to end, or stop it"}
+	case errors.Is(err, state.ErrExists):
+		return &Problem{Class: ClassConflict, Where: "--workflow-id", What: err.Error(), Hint: "go on with it by raymond resume, or pick another id"}
+	case errors.As(err, &invalid):
+		return &Problem{Class: ClassBadState, What: invalid.Error(), Hint: "the file is left as it is"}
+	case errors.Is(err, state.ErrNotFound):
+		return &Problem{Class: ClassUsage, Where: "WORKFLOW_ID", What: err.Error(), Hint: "raymond list shows the runs; --state-dir names another folder"}
+	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EFBIG), errors.Is(err, syscall.EDQUOT):
+		return &Problem{Class: ClassRuntime, What: err.Error(), Hint: "free some space; the last saved state is whole"}
+	}
+	if f := ofStore(err); f != nil {
+		return f
+	}
+	if errors.As(err, &path) || errors.As(err, &errno) {
+		return &Problem{Class: ClassRuntime, What: err.Error()}
+	}
+	return &Problem{Class: ClassInternal, What: err.Error(), Hint: "please report this"}
+}
+
+// OfWorkflow words the problems of a workflow's files.
+func OfWorkflow(scope string, problems []protocol.Problem) error {
+	var out []error
+	for _, p := range problems {
+		where := scope
+		if p.File != "" {
+			where = p.File
+		}
+		if p.Pos.Line > 0 {
+			where = fmt.Sprintf("%s:%d:%d", where, p.Pos.Line, max(1, p.Pos.Col))
+		}
+		out = append(out, &Problem{Class: ClassWorkflow, Where: where, What: p.Message, Hint: p.Hint})
+	}
+	return errors.Join(out...)
+}
+
+// Shorten keeps a value that is shown in an error short.
+func Shorten(s string) string {
+	if len(s) > 80 {
+		return strings.ToValidUTF8(s[:77], "") + "..."
+	}
+	return s
+}
