@@ -141,7 +141,7 @@ func (j *bareJob) wrapped(more string) (notes string) {
 	j.t.Helper()
 	notes = filepath.Join(j.root, "notes")
 	path := filepath.Join(j.root, "claude")
-	j.site.write(path, "#!/bin/bash\n[ \"$1\" = --version ] && { echo '2.1.197 (wrapped stub)'; exit; }\n"+
+	j.site.Write(path, "#!/bin/bash\n[ \"$1\" = --version ] && { echo '2.1.197 (wrapped stub)'; exit; }\n"+
 		"mkdir -p "+notes+"\nprintf '%s\\n' \"$@\" >"+notes+"/args\nenv -0 >"+notes+"/env\n"+more+"\nexec "+j.stub+" \"$@\"\n")
 	if err := os.Chmod(path, 0o755); err != nil {
 		j.t.Fatal(err)

@@ -20,7 +20,7 @@ func TestWorkflowsOfTheActionNeedNoFileOfTheRepository(t *testing.T) {
 		j := f.job(t, repo, int64(500+i)).on("pull_request", payload).with("workflow", "builtin:quickstart")
 		e := j.do(0)
 		e.wantOutputs(t, "status", "completed")
-		if shown := e.stdout + e.stderr + e.summary; strings.Contains(shown, j.temp) || !strings.Contains(shown, " of builtin:quickstart, ") {
+		if shown := e.Stdout + e.Stderr + e.summary; strings.Contains(shown, j.temp) || !strings.Contains(shown, " of builtin:quickstart, ") {
 			t.Errorf("got %s, want no temporary folder and the name that the input has", shown)
 		}
 		if got, want := e.outputs["result"], "1 + 2 + ... + 300 = 45150"; !strings.HasPrefix(got, want) {

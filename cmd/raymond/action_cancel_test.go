@@ -21,6 +21,7 @@ import (
 
 	"github.com/raymond-action/raymond-action/artifacts/artifactstest"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/acttest"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sitetest"
 	"github.com/raymond-action/raymond-action/runner/claude/claudetest"
 	"github.com/raymond-action/raymond-action/state"
 )
@@ -70,7 +71,7 @@ func again(with string) string {
 var cancelling = []struct {
 	signal syscall.Signal
 	wait   time.Duration
-}{{syscall.SIGINT, 7500 * time.Millisecond}, {syscall.SIGTERM, 2500 * time.Millisecond}, {syscall.SIGKILL, patience}}
+}{{syscall.SIGINT, 7500 * time.Millisecond}, {syscall.SIGTERM, 2500 * time.Millisecond}, {syscall.SIGKILL, sitetest.Patience}}
 
 // leavesWithin is how long a step that is cancelled may take to leave.
 const leavesWithin = 7 * time.Second
@@ -98,12 +99,12 @@ func gone(pid int, within time.Duration, watch func()) bool {
 	giveUp := time.After(within)
 	tick := time.NewTicker(2 * time.Millisecond)
 	defer tick.Stop()
-	for alive(pid) {
+	for sitetest.Alive(pid) {
 		watch()
 		select {
 		case <-tick.C:
 		case <-giveUp:
-			return !alive(pid)
+			return !sitetest.Alive(pid)
 		}
 	}
 	return true
@@ -132,8 +133,8 @@ func (c *consumer) pids(r *acttest.Running, names ...string) []int {
 // wantGone checks that none of the processes is alive.
 func wantGone(t testing.TB, when string, pids []int) {
 	t.Helper()
-	if left := slices.DeleteFunc(slices.Clone(pids), func(pid int) bool { return !alive(pid) }); len(left) > 0 {
-		t.Errorf("processes of the workflow %s: got %s\nwant none", when, describe(left))
+	if left := slices.DeleteFunc(slices.Clone(pids), func(pid int) bool { return !sitetest.Alive(pid) }); len(left) > 0 {
+		t.Errorf("processes of the workflow %s: got %s\nwant none", when, sitetest.Describe(left))
 	}
 }
 
@@ -180,8 +181,8 @@ func (c *consumer) wantCancelled(r *acttest.Running, pids []int) {
 		}
 	})
 	wantGone(c.t, "when its step has left", pids)
-	if saved < 0 || saved > savedWithin {
-		c.t.Errorf("state on disk: got it after %v, want within %v", saved, savedWithin)
+	if saved < 0 || saved > sitetest.SavedWithin {
+		c.t.Errorf("state on disk: got it after %v, want within %v", saved, sitetest.SavedWithin)
 	}
 	if took > leavesWithin {
 		c.t.Errorf("end of the step: got it after %v, want within %v", took, leavesWithin)
@@ -215,8 +216,8 @@ func TestCancelledStepLeavesAndIsTakenUp(t *testing.T) {
 	res := c.wait(r)
 	one := wantStep(t, res, "one", "raymond", "failure", map[string]string{"status": "cancelled", "resumable": "true", "error-class": "cancelled"})
 	wantStep(t, res, "two", "raymond", "success", map[string]string{"result": "worked", "workflow-id": one.Outputs["workflow-id"]})
-	want := spoken(c.file("flow/TALK.md"), "<goto>WORK.md</goto>", c.file("flow/WORK.md"))
-	if got := note.ReplaceAllString(seen(t, api, "log: work"), ""); got != want {
+	want := sitetest.Spoken(c.file("flow/TALK.md"), "<goto>WORK.md</goto>", c.file("flow/WORK.md"))
+	if got := sitetest.InterruptionNote.ReplaceAllString(sitetest.Seen(t, api, "log: work"), ""); got != want {
 		t.Errorf("in the second job the model saw\n%swant\n%s", got, want)
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/raymond-action/raymond-action/artifacts"
 	"github.com/raymond-action/raymond-action/artifacts/artifactstest"
 	"github.com/raymond-action/raymond-action/artifacts/slots"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sitetest"
 )
 
 // spending is a workflow that begins with a prompt, whose agent says that it was
@@ -33,7 +34,7 @@ const sharedKey = "shared"
 // rival is a job that claims the shared key.
 func (s *scene) rival(run int64, job string) *bareJob {
 	s.t.Helper()
-	j := s.job(run, "key", sharedKey).set("GITHUB_JOB", job, "RUNNER_NAME", job).with("claude-path", stub.path(s.t))
+	j := s.job(run, "key", sharedKey).set("GITHUB_JOB", job, "RUNNER_NAME", job).with("claude-path", sitetest.Stub.Path(s.t))
 	return j.set("ACTIONS_RUNTIME_TOKEN", artifactstest.JobToken(run, job))
 }
 
@@ -87,7 +88,7 @@ func TestOfTwoJobsAtOnceOneSpends(t *testing.T) {
 	for name, as := range claimedOn {
 		s := newScene(t, spending)
 		var jobs []*bareJob
-		var started []*command
+		var started []*sitetest.Command
 		for _, job := range []string{"one", "two"} {
 			j := s.rival(1, job)
 			as(s.forge, j)
@@ -96,35 +97,35 @@ func TestOfTwoJobsAtOnceOneSpends(t *testing.T) {
 		for i, j := range jobs {
 			started = append(started, j.start())
 			if i == 0 && name != "GitHub" { // the others replace what is stored at the same moment
-				started[0].until("the first claim", func() bool { return len(s.claims()) == 1 })
+				started[0].Until("the first claim", func() bool { return len(s.claims()) == 1 })
 			}
 		}
 		loser := 0
 		select {
-		case <-started[0].done:
-		case <-started[1].done:
+		case <-started[0].Done:
+		case <-started[1].Done:
 			loser = 1
 		}
 		e := jobs[loser].end(started[loser])
 		e.wantOutputs(t, "error-class", "conflict", "resumable", "false", "cost-usd", "0", "state-artifact", "")
-		if e.code != exitCodes[classConflict] {
+		if e.Code != exitCodes[classConflict] {
 			t.Errorf("%s: second job: got %v, want a conflict", name, e)
 		}
-		if strings.Contains(e.stdout, "unknown of") {
+		if strings.Contains(e.Stdout, "unknown of") {
 			t.Errorf("%s: second job: got %v, want it known that nothing was spent", name, e)
 		}
 		for _, part := range []string{sharedKey, jobs[1-loser].env["GITHUB_JOB"], "actions: read"} {
-			if !strings.Contains(e.stderr, part) {
-				t.Errorf("%s: stderr: got %q, want %q in it", name, e.stderr, part)
+			if !strings.Contains(e.Stderr, part) {
+				t.Errorf("%s: stderr: got %q, want %q in it", name, e.Stderr, part)
 			}
 		}
 		s.wantAsked(1)
 		before := len(s.forge.All())
-		if p := jobs[loser].end(jobs[loser].command("action-post")); p.code != 0 || len(s.forge.All()) != before {
+		if p := jobs[loser].end(jobs[loser].command("action-post")); p.Code != 0 || len(s.forge.All()) != before {
 			t.Errorf("%s: its post part: got %v, %d artifacts more; want nothing stored", name, p, len(s.forge.All())-before)
 		}
 		s.letGo()
-		if e := jobs[1-loser].end(started[1-loser]); e.code != 0 || e.outputs["result"] != "done" {
+		if e := jobs[1-loser].end(started[1-loser]); e.Code != 0 || e.outputs["result"] != "done" {
 			t.Errorf("%s: first job: got %v, want it completed", name, e)
 		}
 		if left := s.claims(); len(left) > 0 {
@@ -140,14 +141,14 @@ func TestAClaimOfAnotherWorkflowRun(t *testing.T) {
 	s := newScene(t, spending)
 	first := s.rival(1, "build")
 	c := first.start()
-	c.until("the first agent", func() bool { return s.asked() == 1 })
+	c.Until("the first agent", func() bool { return s.asked() == 1 })
 	second := s.rival(2, "build")
 	second.env["GITHUB_RUN_ID"] = "2"
 	e := second.do(exitCodes[classConflict])
 	e.wantSays(t, "error", sharedKey, "build", "workflow run 1")
 	s.wantAsked(1)
 	s.letGo()
-	if e := first.end(c); e.code != 0 {
+	if e := first.end(c); e.Code != 0 {
 		t.Errorf("first: got %v", e)
 	}
 	s.rival(3, "build").do(0)
@@ -161,10 +162,10 @@ func TestAClaimOfWhoIsGoneIsReplaced(t *testing.T) {
 	s := newScene(t, spending)
 	first := s.rival(1, "one")
 	c := first.start()
-	c.until("the first agent", func() bool { return s.asked() == 1 })
+	c.Until("the first agent", func() bool { return s.asked() == 1 })
 	s.forge.Runs[1] = artifactstest.Run{ID: 1, Event: "workflow_dispatch", Status: "in_progress", Path: ".github/workflows/agent.yml",
 		HeadBranch: "main", HeadRepository: artifactstest.Repository}
-	first.site.killAll(c)
+	first.site.KillAll(c)
 	if got := s.claims(); len(got) != 1 {
 		t.Fatalf("claims after a kill: got %v, want that of who was killed", names(got))
 	}
@@ -174,7 +175,7 @@ func TestAClaimOfWhoIsGoneIsReplaced(t *testing.T) {
 	if got := s.claims(); len(got) != 0 {
 		t.Errorf("claims after the second job: got %v, want none", names(got))
 	}
-	if e := first.end(first.command("action-post")); e.code != 0 && e.code != exitCodes[classConflict] {
+	if e := first.end(first.command("action-post")); e.Code != 0 && e.Code != exitCodes[classConflict] {
 		t.Errorf("post of the first: got %v", e)
 	}
 }
@@ -212,13 +213,13 @@ func TestAConflictThatIsLearnedLaterEndsTheRun(t *testing.T) {
 		"-- wf/TICK.sh --\nsleep 0.2; echo '<goto>TICK.sh</goto>'\n")
 	j := s.rival(1, "one").with("checkpoint-interval", "1s")
 	c := j.start()
-	c.until("the claim", func() bool { return s.asked() == 1 && len(s.claims()) == 1 })
+	c.Until("the claim", func() bool { return s.asked() == 1 && len(s.claims()) == 1 })
 	other := s.rival(1, "two")
 	s.forge.Replaces = true
 	claim := s.claims()[0]
 	s.forge.Put(artifactstest.Stored{Run: 1, Name: claim.Name, Content: anotherClaim(t, other)})
 	e := j.end(c)
-	if e.code != exitCodes[classConflict] {
+	if e.Code != exitCodes[classConflict] {
 		t.Errorf("got %v, want a conflict", e)
 	}
 	e.wantOutputs(t, "error-class", "conflict", "resumable", "false", "cost-usd", "0.01")
@@ -245,7 +246,7 @@ func TestWhetherAHoldersJobIsOverIsAskedOfTheAPI(t *testing.T) {
 		j := s.rival(1, "one").with("resume", "never")
 		s.forge.Put(artifactstest.Stored{Run: 1, Name: slots.ClaimName(sharedKey), Content: anotherClaim(t, s.rival(1, "two"))})
 		e := j.end(j.start())
-		if e.code != c.want {
+		if e.Code != c.want {
 			t.Errorf("%s: got %v, want exit code %d", name, e, c.want)
 		}
 		asked := slices.ContainsFunc(s.forge.questions(), func(q string) bool { return strings.HasSuffix(q, "actions/runs/1/jobs") })

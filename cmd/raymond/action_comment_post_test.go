@@ -10,6 +10,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sitetest"
 )
 
 // waiting is a workflow whose second state waits until $GATE is there.
@@ -39,19 +41,19 @@ func (s *stage) job(run int64, inputs ...string) *bareJob {
 }
 
 // reached waits until the job waits and its comment, if it has one, is there.
-func (s *stage) reached(c *command, comments int) {
+func (s *stage) reached(c *sitetest.Command, comments int) {
 	s.t.Helper()
-	giveUp := time.After(patience)
+	giveUp := time.After(sitetest.Patience)
 	for {
 		_, err := os.Stat(s.gate + ".reached")
 		if err == nil && len(s.forge.talk.by(7, jobsAccount)) == comments {
 			return
 		}
 		select {
-		case <-c.done:
-			s.t.Fatalf("step: got %v\nwant it to wait", c.wait())
+		case <-c.Done:
+			s.t.Fatalf("step: got %v\nwant it to wait", c.Wait())
 		case <-giveUp:
-			s.t.Fatalf("step: got no sign of it within %v", patience)
+			s.t.Fatalf("step: got no sign of it within %v", sitetest.Patience)
 		case <-time.After(5 * time.Millisecond):
 		}
 	}
@@ -66,12 +68,12 @@ func (s *stage) open() {
 }
 
 // kill ends the program of a step at once.
-func (s *stage) kill(c *command) {
+func (s *stage) kill(c *sitetest.Command) {
 	s.t.Helper()
-	if err := c.cmd.Process.Kill(); err != nil {
+	if err := c.Cmd.Process.Kill(); err != nil {
 		s.t.Fatal(err)
 	}
-	c.wait()
+	c.Wait()
 }
 
 // TestThePageIsCompleteAfterAKill: the summary that was written by then stays,
@@ -104,7 +106,7 @@ func TestThePageIsCompleteAfterAKill(t *testing.T) {
 				t.Errorf("%s: summary of the post part: got %q, want %q in it", store, post.summary, word)
 			}
 		}
-		if post.code != 0 || one.ID != two.ID || len(post.texts("warning"))+len(post.texts("error")) > 0 {
+		if post.Code != 0 || one.ID != two.ID || len(post.texts("warning"))+len(post.texts("error")) > 0 {
 			t.Errorf("%s: post: got %v, comments %d and %d; want success and one", store, post, one.ID, two.ID)
 		}
 		again := j.end(j.command("action-post"))
@@ -129,7 +131,7 @@ func TestPostLeavesAFinishedPageAlone(t *testing.T) {
 		j.end(j.start())
 		before := len(s.forge.talk.requests())
 		post := j.end(j.command("action-post"))
-		if asked := s.forge.talk.requests()[before:]; post.code != 0 || post.summary != "" || len(asked) > 0 {
+		if asked := s.forge.talk.requests()[before:]; post.Code != 0 || post.summary != "" || len(asked) > 0 {
 			t.Errorf("%q: post: got %v, summary %q, requests %q; want nothing", inputs, post, post.summary, asked)
 		}
 	}
@@ -162,7 +164,7 @@ func TestACancelledStepDoesNotWaitForTheComment(t *testing.T) {
 	s.reached(c, 1)
 	s.forge.talk.set(func(k *talk) { k.hangs = func(string) bool { return true } })
 	began := time.Now()
-	if err := c.cmd.Process.Signal(syscall.SIGINT); err != nil {
+	if err := c.Cmd.Process.Signal(syscall.SIGINT); err != nil {
 		t.Fatal(err)
 	}
 	e := j.end(c)
@@ -173,7 +175,7 @@ func TestACancelledStepDoesNotWaitForTheComment(t *testing.T) {
 	s.wantComment(7, "Running")
 	post := j.end(j.command("action-post"))
 	s.wantComment(7, "Cancelled", "SIGINT", "Next:")
-	if post.code != 0 || post.summary != "" {
+	if post.Code != 0 || post.summary != "" {
 		t.Errorf("post: got %v and the summary %q, want success and no summary", post, post.summary)
 	}
 }
@@ -185,7 +187,7 @@ func TestACancelledStepWritesItsLastText(t *testing.T) {
 	j := s.job(1)
 	c := j.start()
 	s.reached(c, 1)
-	if err := c.cmd.Process.Signal(syscall.SIGINT); err != nil {
+	if err := c.Cmd.Process.Signal(syscall.SIGINT); err != nil {
 		t.Fatal(err)
 	}
 	e := j.end(c)
@@ -207,7 +209,7 @@ func TestAKillWhileACommentIsMadeLeavesOne(t *testing.T) {
 		j := s.job(1)
 		c := j.start()
 		s.reached(c, 0)
-		giveUp := time.After(patience)
+		giveUp := time.After(sitetest.Patience)
 		for !slices.ContainsFunc(s.forge.talk.requests(), func(asked string) bool { return strings.HasPrefix(asked, "POST issues") }) {
 			select {
 			case <-time.After(5 * time.Millisecond):

@@ -136,7 +136,7 @@ func TestACommentThatIsRefusedIsAWarning(t *testing.T) {
 			t.Errorf("%d to %s: got %q after %d tries, want one warning and one try", test.status, test.pattern, e.texts("warning"), tries)
 		}
 		e.wantOutputs(t, "status", "completed", "error-class", "")
-		s.onIssue(1).command("action-post").wait()
+		s.onIssue(1).command("action-post").Wait()
 		if got := len(s.forge.talk.requests()); got != tries && test.pattern != "^POST issues" {
 			t.Errorf("post: got %d requests, want none", got-tries)
 		}

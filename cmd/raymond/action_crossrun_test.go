@@ -14,6 +14,7 @@ import (
 	"github.com/raymond-action/raymond-action/artifacts/artifactstest"
 	"github.com/raymond-action/raymond-action/artifacts/checkpoint"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/acttest"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sitetest"
 )
 
 // threeScripts is a workflow of scripts, on a tree that stays clean.
@@ -208,7 +209,7 @@ func TestWithoutAccessANewRunStarts(t *testing.T) {
 			}
 			s.wantDone("start start middle end")
 			e = required.end(c)
-			if e.wantSays(t, "error", "actions: read"); e.code != exitCodes[classStore] || e.outputs["error-class"] != "store" || e.outputs["status"] != "" {
+			if e.wantSays(t, "error", "actions: read"); e.Code != exitCodes[classStore] || e.outputs["error-class"] != "store" || e.outputs["status"] != "" {
 				t.Errorf("resume: require: got %v %q, want exit code %d and nothing begun", e, e.outputs, exitCodes[classStore])
 			}
 		})
@@ -221,7 +222,7 @@ func TestAServiceInTroubleEndsTheStep(t *testing.T) {
 	t.Parallel()
 	var scenes []*scene
 	var jobs []*bareJob
-	var running []*command
+	var running []*sitetest.Command
 	for op, change := range map[string]func(*scene, *bareJob){
 		"actions/artifacts": nil, "ListArtifacts": nil,
 		"no address": func(_ *scene, j *bareJob) { j.set("GITHUB_API_URL", "http://127.0.0.1:1/api") },
@@ -249,7 +250,7 @@ func TestAServiceInTroubleEndsTheStep(t *testing.T) {
 	// Each tries for half a minute, all at once.
 	for i, c := range running {
 		e := jobs[i].end(c)
-		if e.code != exitCodes[classStore] {
+		if e.Code != exitCodes[classStore] {
 			t.Errorf("got %v, want exit code %d", e, exitCodes[classStore])
 		}
 		e.wantOutputs(t, "error-class", "store", "status", "")

@@ -48,9 +48,9 @@ func TestWhatCanNotBePackedIsLeftOut(t *testing.T) {
 
 	killed := s.job(1, "key", "post").set("PATH", path)
 	c := killed.start()
-	c.until("the state that holds", func() bool { return strings.Contains(s.done(), "held") })
-	c.signal(os.Kill)
-	c.wait()
+	c.Until("the state that holds", func() bool { return strings.Contains(s.done(), "held") })
+	c.Signal(os.Kill)
+	c.Wait()
 	killed.post().wantSays(t, "warning", "lacks the work in the workspace", "No space left on device")
 
 	for _, r := range s.forge.checkpoints(t, nil) {

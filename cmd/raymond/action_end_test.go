@@ -11,13 +11,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/acttest"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sitetest"
 )
 
 // TestAKillAfterTheEndLosesNoEvent kills a job when the end of its run is on disk,
 // and not yet told: the post part tells it, and stores it.
 func TestAKillAfterTheEndLosesNoEvent(t *testing.T) {
 	t.Parallel()
-	whole := undisturbed(t, 1)
+	whole := sitetest.Undisturbed(t, 1)
 	chain := func(n int) (k *killChain, j *bareJob, killed bool) {
 		k = newKillChain(t, strings.TrimSuffix(whole.Stdout, "\n"))
 		j = k.next()
@@ -49,11 +50,11 @@ func TestPostIsNotSilentAboutARunThatItCannotStore(t *testing.T) {
 	t.Parallel()
 	k := newKillChain(t, "")
 	j := k.next()
-	if o := j.set(killVar, "5").start().wait(); o.code != -1 {
+	if o := j.set(sitetest.KillVar, "5").start().Wait(); o.Code != -1 {
 		t.Fatalf("main part, to be killed: got %v", o)
 	}
-	j.set(killVar, "").with("budget", "NaN")
-	if e := j.end(j.command("action-post")); e.code != exitCodes[classUsage] || !strings.Contains(e.stderr, "input budget") {
+	j.set(sitetest.KillVar, "").with("budget", "NaN")
+	if e := j.end(j.command("action-post")); e.Code != exitCodes[classUsage] || !strings.Contains(e.Stderr, "input budget") {
 		t.Errorf("post: got %v, want the fault of the input", e)
 	}
 }
@@ -68,10 +69,10 @@ func TestALongStateDoesNotKeepAnEndedOneFromBeingStored(t *testing.T) {
 	flag := filepath.Join(t.TempDir(), "flag")
 	j := f.job(t, repo, 540).set("FLAG", flag).with("script-env", "FLAG", "checkpoint-interval", "1s")
 	c := j.start()
-	c.until("a checkpoint while LONG.sh is under way", func() bool { return len(f.checkpoints(t, nil)) > 0 })
+	c.Until("a checkpoint while LONG.sh is under way", func() bool { return len(f.checkpoints(t, nil)) > 0 })
 	if got := f.checkpoints(t, nil)[0].run.Agents; len(got) != 1 || got[0].State != "LONG.sh" {
 		t.Errorf("agents in the checkpoint: got %+v, want one in LONG.sh", got)
 	}
-	j.site.write(flag, "")
+	j.site.Write(flag, "")
 	j.end(c).wantOutputs(t, "status", "completed", "result", "done")
 }

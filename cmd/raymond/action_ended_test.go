@@ -9,16 +9,18 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sitetest"
 )
 
 // ended is what a step has left behind.
 type ended struct {
-	outcome         // its stdout is without the colours of the log
-	painted  string // with them
-	outputs  map[string]string
-	commands []logCommand // that the runner carries out
-	lines    []string     // of the log that are no commands
-	summary  string
+	sitetest.Outcome        // its stdout is without the colours of the log
+	painted          string // with them
+	outputs          map[string]string
+	commands         []logCommand // that the runner carries out
+	lines            []string     // of the log that are no commands
+	summary          string
 }
 
 // logColours are the sequences by which the job log has colours.
@@ -29,23 +31,23 @@ var logColours = regexp.MustCompile("\x1b\\[(0|3[23]|90|1;3[123])m")
 func (j *bareJob) do(code int) ended {
 	j.t.Helper()
 	e := j.end(j.start())
-	if e.code != code {
+	if e.Code != code {
 		j.t.Fatalf("step of workflow run %d, inputs %q: got %v\nwant exit code %d", j.run, j.inputs, e, code)
 	}
 	return e
 }
 
-func (j *bareJob) end(c *command) ended {
+func (j *bareJob) end(c *sitetest.Command) ended {
 	j.t.Helper()
-	e := ended{outcome: c.wait(), outputs: map[string]string{}}
-	e.painted, e.stdout = e.stdout, logColours.ReplaceAllString(e.stdout, "")
-	e.commands, e.lines = carriedOut(e.stdout)
+	e := ended{Outcome: c.Wait(), outputs: map[string]string{}}
+	e.painted, e.Stdout = e.Stdout, logColours.ReplaceAllString(e.Stdout, "")
+	e.commands, e.lines = carriedOut(e.Stdout)
 	for name, value := range fileOutputs(j.t, j.read(j.commandFile("GITHUB_OUTPUT"))) {
 		e.outputs[name] = value
 	}
 	e.summary = j.read(j.commandFile("GITHUB_STEP_SUMMARY"))
-	if left := j.site.processes(); len(left) > 0 {
-		j.t.Errorf("processes after the step: got %v, want none", describe(left))
+	if left := j.site.Processes(); len(left) > 0 {
+		j.t.Errorf("processes after the step: got %v, want none", sitetest.Describe(left))
 	}
 	if j.forge != nil {
 		run := j.forge.Runs[j.run]
@@ -78,8 +80,8 @@ func (j *bareJob) stateFiles() []string {
 
 // String shows in a failure what a step has said, without the values it masks.
 func (e ended) String() string {
-	o := e.outcome
-	o.stdout = withoutMasks(e)
+	o := e.Outcome
+	o.Stdout = withoutMasks(e)
 	return o.String()
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/acttest"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sitetest"
 )
 
 // showing is a workflow of a script and an agent that both write down what they
@@ -92,7 +93,7 @@ func wantNames(t *testing.T, who string, env map[string]string, want []string) {
 		RAYMOND_RESULT RAYMOND_INPUT RAYMOND_VAR_COLOR RAYMOND_RUN`)
 	var got []string
 	for name := range env {
-		ours := strings.HasPrefix(name, "RAYMOND_") && !slices.Contains([]string{"RAYMOND_SHIM_STDIN", "RAYMOND_STATE_KEY", siteVar}, name)
+		ours := strings.HasPrefix(name, "RAYMOND_") && !slices.Contains([]string{"RAYMOND_SHIM_STDIN", "RAYMOND_STATE_KEY", sitetest.SiteVar}, name)
 		switch of, isJobs := strings.CutPrefix(env[name], "value of "); {
 		case isJobs:
 			t.Errorf("%s: %s: got the job's own %s", who, name, of)
@@ -159,9 +160,9 @@ func TestTheModelsKeyIsOutOfReach(t *testing.T) {
 	notes := filepath.Join(j.root, "notes")
 	j.wrapped(strings.ReplaceAll(prying, "NOTES", notes))
 	j.do(0).wantOutputs(t, "status", "completed")
-	if !exists(filepath.Join(notes, "parent")) || exists(filepath.Join(notes, "readable")) {
+	if !sitetest.Exists(filepath.Join(notes, "parent")) || sitetest.Exists(filepath.Join(notes, "readable")) {
 		t.Errorf("the orchestrator: found: %v, readable: %v, want it found and not readable: %s",
-			exists(filepath.Join(notes, "parent")), exists(filepath.Join(notes, "readable")), j.read(filepath.Join(notes, "refused")))
+			sitetest.Exists(filepath.Join(notes, "parent")), sitetest.Exists(filepath.Join(notes, "readable")), j.read(filepath.Join(notes, "refused")))
 	}
 	pried := j.read(filepath.Join(notes, "pried")) + j.read(filepath.Join(notes, "env"))
 	for name, secret := range map[string]string{"model's key": modelKey, "state key": j.inputs["state-key"], "job's token": j.env["ACTIONS_RUNTIME_TOKEN"]} {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/acttest"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/job"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sitetest"
 )
 
 // meddling is a workflow whose script writes to all command files that it finds,
@@ -47,8 +48,8 @@ func TestCommandFilesAreTheStepsOwn(t *testing.T) {
 	e := j.do(exitCodes[classDenied])
 	for _, name := range runnerFiles {
 		e.wantSays(t, "error", "raymond: denied", name)
-		if !strings.Contains(e.stderr, name) {
-			t.Errorf("stderr: got %q, want %s named", e.stderr, name)
+		if !strings.Contains(e.Stderr, name) {
+			t.Errorf("stderr: got %q, want %s named", e.Stderr, name)
 		}
 	}
 	e.wantOutputs(t, "result", "honest", "status", "completed", "error-class", "denied", "evil", "")
@@ -71,7 +72,7 @@ func TestCommandFilesAreTheStepsOwn(t *testing.T) {
 		t.Errorf("summary: got %.500q, want it to begin with what failed the step", e.summary)
 	}
 	pid, err := strconv.Atoi(strings.TrimSpace(j.read(filepath.Join(j.work, "daemon.pid"))))
-	if err != nil || alive(pid) {
+	if err != nil || sitetest.Alive(pid) {
 		t.Errorf("daemon %d: got it alive after the step (%v), want it gone", pid, err)
 	}
 }

@@ -95,13 +95,13 @@ func hostileJob(t *testing.T, f *forge, run int64, flow string) *bareJob {
 		"github-token", "api-token", "anthropic-api-key", modelKey, "env", "NPM_AUTH_TOKEN", "workspace", "git",
 	).set("NPM_AUTH_TOKEN", npmSecret)
 	secrets := strings.Join(j.ofSecrets(forms), "\n")
-	j.site.write(filepath.Join(j.work, "hostile"), hostile)
-	j.site.write(filepath.Join(j.work, "secrets"), secrets)
-	j.site.write(filepath.Join(j.work, "token"), modelKey)
+	j.site.Write(filepath.Join(j.work, "hostile"), hostile)
+	j.site.Write(filepath.Join(j.work, "secrets"), secrets)
+	j.site.Write(filepath.Join(j.work, "token"), modelKey)
 	j.sayer("Begin", hostile+"\n"+secrets, "<goto>NOISE.sh</goto>")
 	j.sayer("End", secrets, "<result>"+hostile+"\n"+secrets+"</result>")
 	path := filepath.Join(j.root, "claude")
-	j.site.write(path, fmt.Sprintf(`#!/bin/bash
+	j.site.Write(path, fmt.Sprintf(`#!/bin/bash
 [ "$1" = --version ] && { echo '2.1.197 (hostile)'; exit; }
 said=$(cat); said=${said%%%%.*}
 [ -e "%[1]s/$said.stream" ] || said=Babble # a reminder
@@ -140,10 +140,10 @@ func (j *bareJob) sayer(word, says, tag string) {
 		"type": "result", "subtype": "success", "is_error": false, "result": tag, "stop_reason": "end_turn",
 		"num_turns": 1, "session_id": "SESSION", "total_cost_usd": 0.01,
 	})
-	j.site.write(filepath.Join(j.root, word+".stream"), stream)
+	j.site.Write(filepath.Join(j.root, word+".stream"), stream)
 	transcript := record(map[string]any{"type": "user", "message": map[string]any{"role": "user", "content": word}}) +
 		record(map[string]any{"type": "assistant", "message": map[string]any{"role": "assistant", "content": says + tag}})
-	j.site.write(filepath.Join(j.root, word+".transcript"), transcript)
+	j.site.Write(filepath.Join(j.root, word+".transcript"), transcript)
 }
 
 // TestHostileTextChangesNothing: in log, outputs, annotations, summary, events
@@ -223,11 +223,11 @@ func (j *bareJob) wantHarmless(e ended) {
 			j.t.Errorf("%s: got %q, want nothing", name, got)
 		}
 	}
-	if len(e.summary) > 1<<20 || len(e.summary) == 0 || !utf8.ValidString(e.summary) || !utf8.ValidString(e.stdout) {
-		j.t.Errorf("summary of %d bytes, valid: %v, log valid: %v", len(e.summary), utf8.ValidString(e.summary), utf8.ValidString(e.stdout))
+	if len(e.summary) > 1<<20 || len(e.summary) == 0 || !utf8.ValidString(e.summary) || !utf8.ValidString(e.Stdout) {
+		j.t.Errorf("summary of %d bytes, valid: %v, log valid: %v", len(e.summary), utf8.ValidString(e.summary), utf8.ValidString(e.Stdout))
 	}
 	j.wantNoLeaks("log", withoutMasks(e))
-	j.wantNoLeaks("stderr", e.stderr)
+	j.wantNoLeaks("stderr", e.Stderr)
 	j.wantNoLeaks("summary", e.summary)
 	j.wantNoLeaks("outputs", fmt.Sprint(e.outputs))
 	j.wantNoLeaks("events", j.read(e.outputs["events-file"]))

@@ -50,7 +50,7 @@ func TestBadInputsAreToldAllAtOnce(t *testing.T) {
 	for _, in := range job.Inputs() {
 		where := "usage: input " + in.Name + ": "
 		lines := 0
-		for line := range strings.Lines(e.stderr) {
+		for line := range strings.Lines(e.Stderr) {
 			if strings.HasPrefix(line, "raymond: "+where) {
 				lines++
 			}
@@ -61,14 +61,14 @@ func TestBadInputsAreToldAllAtOnce(t *testing.T) {
 		}
 		said := slices.ContainsFunc(e.texts("error"), func(text string) bool { return strings.HasPrefix(text, "raymond: usage: "+where) })
 		if lines != want || said != (want > 0) {
-			t.Errorf("input %s: %q: got %d lines, annotated: %v, want %d and as many annotations\n%s", in.Name, j.inputs[in.Name], lines, said, want, e.stderr)
+			t.Errorf("input %s: %q: got %d lines, annotated: %v, want %d and as many annotations\n%s", in.Name, j.inputs[in.Name], lines, said, want, e.Stderr)
 		}
 	}
-	if len(e.texts("error")) != len(badInputs) || strings.Count(e.stderr, "\n") != len(badInputs) {
-		t.Errorf("got %d annotations, %d lines, want %d\n%v", len(e.texts("error")), strings.Count(e.stderr, "\n"), len(badInputs), e)
+	if len(e.texts("error")) != len(badInputs) || strings.Count(e.Stderr, "\n") != len(badInputs) {
+		t.Errorf("got %d annotations, %d lines, want %d\n%v", len(e.texts("error")), strings.Count(e.Stderr, "\n"), len(badInputs), e)
 	}
 	for _, part := range []string{theirSecret, "hush-0123456789"} {
-		if strings.Contains(withoutMasks(e), part) || strings.Contains(e.stderr, part) {
+		if strings.Contains(withoutMasks(e), part) || strings.Contains(e.Stderr, part) {
 			t.Errorf("the secret value %q is shown\n%v", part, e)
 		}
 	}
@@ -78,7 +78,7 @@ func TestBadInputsAreToldAllAtOnce(t *testing.T) {
 // withoutMasks is the log but for the lines that hide values.
 func withoutMasks(e ended) string {
 	var b strings.Builder
-	for line := range strings.Lines(e.stdout) {
+	for line := range strings.Lines(e.Stdout) {
 		if !strings.HasPrefix(line, "::add-mask::") {
 			b.WriteString(line)
 		}
@@ -123,7 +123,7 @@ func TestEachMistakeIsExplained(t *testing.T) {
 			j := f.job(t, repo, 1)
 			test.change(j)
 			e := j.do(exitCodes[classUsage])
-			if strings.Count(e.stderr, "\n") != 1 || strings.Contains(e.stderr+e.stdout, theirSecret) {
+			if strings.Count(e.Stderr, "\n") != 1 || strings.Contains(e.Stderr+e.Stdout, theirSecret) {
 				t.Errorf("got %v, want one line, and no values of unknown inputs", e)
 			}
 			e.wantSays(t, "error", append(test.says, "raymond: usage")...)

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sitetest"
 	"github.com/raymond-action/raymond-action/runner/claude/claudetest"
 	"github.com/raymond-action/raymond-action/state"
 )
@@ -24,7 +25,7 @@ func (s *scene) withoutCLI(npm string, inputs ...string) *bareJob {
 	s.t.Helper()
 	j := s.job(1, inputs...)
 	bin := filepath.Join(j.root, "npm-bin")
-	j.site.write(filepath.Join(bin, "npm"), "#!/bin/bash\n"+npm)
+	j.site.Write(filepath.Join(bin, "npm"), "#!/bin/bash\n"+npm)
 	if err := os.Chmod(filepath.Join(bin, "npm"), 0o755); err != nil {
 		s.t.Fatal(err)
 	}
@@ -39,10 +40,10 @@ func TestInstallationIsNoTimeOfTheState(t *testing.T) {
 	took := filepath.Join(t.TempDir(), "took")
 	j := s.withoutCLI(fmt.Sprintf(`began=$(date +%%s%%N)
 dir=node_modules/@anthropic-ai/claude-code-linux-x64
-mkdir -p "$dir" && cp %s "$dir/claude" && echo $((($(date +%%s%%N) - began) / 1000000)) >%s`, stub.path(t), took))
+mkdir -p "$dir" && cp %s "$dir/claude" && echo $((($(date +%%s%%N) - began) / 1000000)) >%s`, sitetest.Stub.Path(t), took))
 	e := j.do(0)
 	said := regexp.MustCompile(`(?s)installing Claude Code \S+ with npm.*installed Claude Code \S+ in \d+\.\d s.*agent CLI: Claude Code \S+ at \S+/tools/`)
-	if !said.MatchString(e.stdout) {
+	if !said.MatchString(e.Stdout) {
 		t.Errorf("log: got %v\nwant begin, end and seconds of the installation, version and path", e)
 	}
 	npm, err := strconv.ParseInt(strings.TrimSpace(j.read(took)), 10, 64)
@@ -50,7 +51,7 @@ mkdir -p "$dir" && cp %s "$dir/claude" && echo $((($(date +%%s%%N) - began) / 10
 		t.Fatalf("npm took %d ms, %v", npm, err)
 	}
 	var started time.Time
-	for _, ev := range eventsIn(t, e.outputs["events-file"]) {
+	for _, ev := range sitetest.EventsIn(t, e.outputs["events-file"]) {
 		switch b := ev.Body.(type) {
 		case *state.StateStarted:
 			started = ev.Time
@@ -90,9 +91,9 @@ func TestCancelDuringTheInstallation(t *testing.T) {
 		if _, err := os.ReadFile(filepath.Join(dir, "begun")); err != nil {
 			t.Fatal(err)
 		}
-		c.signal(signal)
+		c.Signal(signal)
 		e := j.end(c)
-		if e.code != code || strings.Contains(e.String(), "not found") {
+		if e.Code != code || strings.Contains(e.String(), "not found") {
 			t.Errorf("%v while npm ran: got %v\nwant exit code %d, and no CLI missed", signal, e, code)
 		}
 		e.wantOutputs(t, "status", "cancelled", "error-class", "cancelled", "cost-usd", "0", "resumable", "true")

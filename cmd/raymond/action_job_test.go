@@ -16,12 +16,10 @@ import (
 	"sync"
 	"syscall"
 	"testing"
-	"time"
-
-	"github.com/google/uuid"
 
 	"github.com/raymond-action/raymond-action/artifacts/artifactstest"
 	"github.com/raymond-action/raymond-action/artifacts/checkpoint"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sitetest"
 )
 
 // forge is the stand-in for everything that a job asks: the results service, the
@@ -108,7 +106,7 @@ type bareJob struct {
 	payload string
 	files   string              // folder of the command files, for one of several steps
 	as      *syscall.Credential // nil: who runs the test
-	site    *site               // finds what is left of the job
+	site    *sitetest.Site      // finds what is left of the job
 }
 
 // inPrivate is a payload of the repository o/r when it is private.
@@ -123,14 +121,13 @@ func (f *forge) job(t testing.TB, repo string, run int64) *bareJob {
 	t.Helper()
 	root := t.TempDir()
 	j := &bareJob{
-		t: t, forge: f, root: root, run: run, bin: raymond.path(t), stub: stub.path(t), payload: "{" + inPrivate + "}",
+		t: t, forge: f, root: root, run: run, bin: sitetest.Raymond.Path(t), stub: sitetest.Stub.Path(t), payload: "{" + inPrivate + "}",
 		work: filepath.Join(root, "work"), temp: filepath.Join(root, "temp"), inputs: map[string]string{"workflow": "wf"},
 	}
 	if err := os.CopyFS(j.work, os.DirFS(repo)); err != nil {
 		t.Fatal(err)
 	}
-	j.site = &site{t: t, work: root, mark: uuid.NewString()}
-	t.Cleanup(j.site.leave)
+	j.site = sitetest.Bare(t, root)
 	j.env = j.environ(run)
 	if f != nil {
 		f.Runs[run] = artifactstest.Run{
@@ -158,9 +155,9 @@ func (j *bareJob) environ(run int64) map[string]string {
 		"GITHUB_WORKFLOW_REF": "o/r/.github/workflows/agent.yml@refs/heads/main", "GITHUB_REF": "refs/heads/main", "GITHUB_REF_NAME": "main",
 		"GITHUB_RUN_ID": strconv.FormatInt(run, 10), "GITHUB_RUN_ATTEMPT": "1", "GITHUB_JOB": "build", "GITHUB_ACTION": "__run",
 		"GITHUB_WORKSPACE": j.work, "GITHUB_EVENT_PATH": filepath.Join(j.temp, "_github_workflow", "event.json"),
-		"RUNNER_TEMP": j.temp, "RUNNER_OS": "Linux", "RUNNER_ENVIRONMENT": "self-hosted", "RUNNER_TRACKING_ID": "github_" + j.site.mark,
+		"RUNNER_TEMP": j.temp, "RUNNER_OS": "Linux", "RUNNER_ENVIRONMENT": "self-hosted", "RUNNER_TRACKING_ID": "github_" + j.site.Mark,
 		"GITHUB_SHA": commitOf(j.t, j.work), "GITHUB_SERVER_URL": "https://example.test",
-		siteVar: j.site.mark, "GORACE": "atexit_sleep_ms=0 halt_on_error=1 exitcode=99",
+		sitetest.SiteVar: j.site.Mark, "GORACE": "atexit_sleep_ms=0 halt_on_error=1 exitcode=99",
 	}
 	for _, name := range runnerFiles {
 		env[name] = j.commandFile(name)
@@ -201,17 +198,17 @@ func (j *bareJob) on(event, payload string) *bareJob {
 }
 
 // start runs the step's main part.
-func (j *bareJob) start() *command { return j.command("action") }
+func (j *bareJob) start() *sitetest.Command { return j.command("action") }
 
 // prepare makes what a part of the step finds when it is started.
 func (j *bareJob) prepare(part string) {
 	j.t.Helper()
-	j.site.write(j.env["GITHUB_EVENT_PATH"], j.payload)
+	j.site.Write(j.env["GITHUB_EVENT_PATH"], j.payload)
 	if part == "action-post" {
 		j.passState()
 	}
 	for _, name := range runnerFiles {
-		j.site.write(j.commandFile(name), "")
+		j.site.Write(j.commandFile(name), "")
 	}
 	if err := os.MkdirAll(j.env["HOME"], 0o755); err != nil {
 		j.t.Fatal(err)
@@ -233,25 +230,16 @@ func (j *bareJob) environment() []string {
 	return env
 }
 
-func (j *bareJob) command(part string) *command {
+func (j *bareJob) command(part string) *sitetest.Command {
 	j.t.Helper()
 	j.prepare(part)
-	c := &command{t: j.t, cmd: exec.Command(j.bin, part), done: make(chan struct{}), began: time.Now()}
-	c.cmd.Dir, c.cmd.Stdout, c.cmd.Stderr, c.cmd.WaitDelay = j.work, &c.stdout, &c.stderr, time.Second
-	c.cmd.Env = j.environment()
+	cmd := exec.Command(j.bin, part)
+	cmd.Dir, cmd.Env = j.work, j.environment()
 	if j.env["RAYMOND_SHIM_STDIN"] != "" {
-		j.hold(c)
+		j.hold(cmd)
 	}
-	c.cmd.SysProcAttr = &syscall.SysProcAttr{Credential: j.as}
-	if err := c.cmd.Start(); err != nil {
-		j.t.Fatal(err)
-	}
-	go func() {
-		_ = c.cmd.Wait()
-		c.took = time.Since(c.began)
-		close(c.done)
-	}()
-	return c
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: j.as}
+	return sitetest.Begin(j.t, cmd)
 }
 
 // step is another use of the action in the same job.
@@ -268,7 +256,7 @@ func (j *bareJob) step(name string) *bareJob {
 // does.
 func (j *bareJob) passState() {
 	j.t.Helper()
-	if !exists(j.commandFile("GITHUB_STATE")) {
+	if !sitetest.Exists(j.commandFile("GITHUB_STATE")) {
 		return
 	}
 	for name, value := range fileOutputs(j.t, j.read(j.commandFile("GITHUB_STATE"))) {
@@ -283,13 +271,13 @@ func (j *bareJob) own() string {
 }
 
 // hold gives a command the stdin that the shim holds open.
-func (j *bareJob) hold(c *command) {
+func (j *bareJob) hold(cmd *exec.Cmd) {
 	j.t.Helper()
 	r, w, err := os.Pipe()
 	if err != nil {
 		j.t.Fatal(err)
 	}
-	c.cmd.Stdin = r
+	cmd.Stdin = r
 	j.t.Cleanup(func() { r.Close(); w.Close() })
 }
 
@@ -302,17 +290,17 @@ func (j *bareJob) visible() {
 		}
 	}
 	copied := filepath.Join(j.root, "bin")
-	for _, p := range []*program{raymond, stub} {
-		data, err := os.ReadFile(p.path(j.t))
+	for _, p := range []*sitetest.Program{sitetest.Raymond, sitetest.Stub} {
+		data, err := os.ReadFile(p.Path(j.t))
 		if err != nil {
 			j.t.Fatal(err)
 		}
-		j.site.write(filepath.Join(copied, p.name), string(data))
-		if err := os.Chmod(filepath.Join(copied, p.name), 0o755); err != nil {
+		j.site.Write(filepath.Join(copied, p.Name), string(data))
+		if err := os.Chmod(filepath.Join(copied, p.Name), 0o755); err != nil {
 			j.t.Fatal(err)
 		}
 	}
-	j.bin, j.stub = filepath.Join(copied, raymond.name), filepath.Join(copied, stub.name)
+	j.bin, j.stub = filepath.Join(copied, sitetest.Raymond.Name), filepath.Join(copied, sitetest.Stub.Name)
 }
 
 // give makes a folder and all in it somebody's.

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/raymond-action/raymond-action/artifacts/artifactstest"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sitetest"
 )
 
 // TestAPublicRepositoryKeepsConversationsToItself: without a state-key neither
@@ -42,7 +43,7 @@ func TestAPublicRepositoryKeepsConversationsToItself(t *testing.T) {
 		t.Errorf("left out: got %s, want both, which held something", got)
 	}
 	for _, name := range []string{"transcripts", "workspace"} {
-		if exists(filepath.Join(last.dir, name)) {
+		if sitetest.Exists(filepath.Join(last.dir, name)) {
 			t.Errorf("checkpoint: got the folder %s, want none", name)
 		}
 	}
@@ -117,13 +118,13 @@ func TestARunUnderWayIsLeftAlone(t *testing.T) {
 	s := newScene(t, waits)
 	j := s.job(1, "checkpoint-interval", "1s")
 	c := j.start()
-	c.until("a checkpoint of a run under way", func() bool { return len(s.forge.checkpoints(t, nil)) == 1 })
+	c.Until("a checkpoint of a run under way", func() bool { return len(s.forge.checkpoints(t, nil)) == 1 })
 	for _, resume := range []string{"auto", "require"} {
 		e := s.job(2, "resume", resume).do(exitCodes[classConflict])
 		e.wantOutputs(t, "error-class", "conflict", "status", "")
 		e.wantSays(t, "error", s.forge.URL+"/runs/1", "in_progress", `job "build"`)
 	}
-	j.site.killAll(c)
+	j.site.KillAll(c)
 	if err := os.WriteFile(s.effects+".go", nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -239,7 +240,7 @@ func TestStoreLocal(t *testing.T) {
 	e := local(3, "max-iterations", "9").do(0)
 	e.wantOutputs(t, "status", "completed", "workflow-id", first.outputs["workflow-id"], "state-artifact", "")
 	s.wantDone("start middle end")
-	if asked := s.forge.questions(); len(asked) > 0 || !exists(filepath.Join(dir, "o", "r", first.outputs["workflow-id"]+".json")) {
+	if asked := s.forge.questions(); len(asked) > 0 || !sitetest.Exists(filepath.Join(dir, "o", "r", first.outputs["workflow-id"]+".json")) {
 		t.Errorf("requests: got %q, want none, and the state in the folder", asked)
 	}
 	local(4, "key", "another", "resume", "require").do(exitCodes[classUsage])
@@ -283,13 +284,13 @@ func TestSomebodyElseInTheSlots(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, strings.Replace(threeScripts, "echo middle", `until [ -e "$EFFECTS.go" ]; do sleep 0.01; done; echo middle`, 1))
 	c := s.job(1).start()
-	c.until("the first state", func() bool { return s.done() == "start" })
+	c.Until("the first state", func() bool { return s.done() == "start" })
 	s.forge.Put(artifactstest.Stored{Run: 1, Name: "raymond-agent-build.ref-main-0", Content: []byte("x")})
 	if err := os.WriteFile(s.effects+".go", nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	o := c.wait()
-	if o.code != exitCodes[classConflict] || !strings.Contains(o.stderr, "raymond-agent-build.ref-main-0") || !strings.Contains(o.stderr, "key") {
+	o := c.Wait()
+	if o.Code != exitCodes[classConflict] || !strings.Contains(o.Stderr, "raymond-agent-build.ref-main-0") || !strings.Contains(o.Stderr, "key") {
 		t.Errorf("got %v, want a conflict that names the artifact", o)
 	}
 }

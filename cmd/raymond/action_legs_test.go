@@ -47,12 +47,12 @@ func TestALegTakesUpTheRunFromBeforeTheMatrix(t *testing.T) {
 			two.set("GITHUB_RUN_ATTEMPT", "2")
 		}
 		a := one.start()
-		a.until("the run goes on", func() bool { return strings.Count(s.done(), "held") == 1 && len(s.claims()) == 1 })
+		a.Until("the run goes on", func() bool { return strings.Count(s.done(), "held") == 1 && len(s.claims()) == 1 })
 		b := two.start()
-		b.until("the other leg's own run", func() bool { return strings.Count(s.done(), "held") == 2 })
+		b.Until("the other leg's own run", func() bool { return strings.Count(s.done(), "held") == 2 })
 		s.letGo()
 		taken, own := one.end(a), two.end(b)
-		if taken.code != 0 || own.code != 0 {
+		if taken.Code != 0 || own.Code != 0 {
 			t.Fatalf("%s: got %v\nand %v", name, taken, own)
 		}
 		taken.wantOutputs(t, "workflow-id", first.outputs["workflow-id"], "status", "completed", "iterations", "2")

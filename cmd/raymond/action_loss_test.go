@@ -16,6 +16,7 @@ import (
 
 	"github.com/raymond-action/raymond-action/artifacts/artifactstest"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/acttest"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sitetest"
 	"github.com/raymond-action/raymond-action/state"
 )
 
@@ -102,7 +103,7 @@ func mortals(t testing.TB) (*consumer, *artifactstest.Server) {
 // span is an undisturbed run.
 type span struct {
 	result  string
-	effects []effect
+	effects []sitetest.Effect
 	took    time.Duration // from its first state on
 }
 
@@ -132,12 +133,12 @@ func wholeSpan(t *testing.T) span {
 	r.Until("the first state", func(*acttest.Result) bool { return len(c.effects()) > 0 })
 	began := time.Now()
 	res := c.wait(r)
-	s := span{effects: effectsOf(t, c.effects()), took: time.Since(began)}
+	s := span{effects: sitetest.EffectsOf(t, c.effects()), took: time.Since(began)}
 	s.result = wantStep(t, res, "one", "raymond", "success", map[string]string{"status": "completed", "iterations": "16"}).Outputs["result"]
 	if !strings.HasPrefix(s.result, "the first count, counting: main 1_START.sh,") || strings.Count(s.result, ",") != 9 {
 		t.Fatalf("result of the undisturbed run: got %q, want all counts\n%s", s.result, shown(res))
 	}
-	stored := bodies[*state.Checkpoint](c.keptEvents("one"))
+	stored := sitetest.Bodies[*state.Checkpoint](c.keptEvents("one"))
 	// One at the end, and one a second at most.
 	if n, most := len(stored), 2+int(s.took.Seconds()); n < 3 || n > most {
 		t.Errorf("checkpoints in %v with an interval of 1s: got %d, want 3 to %d\n%s", s.took, n, most, shown(res))
@@ -158,7 +159,7 @@ func loseMachine(t *testing.T, whole span, at time.Duration) {
 	<-time.After(at)
 	r.Destroy()
 	done, last := finishedIn(t, server)
-	before := effectsOf(t, c.effects())
+	before := sitetest.EffectsOf(t, c.effects())
 	if err := os.Rename(c.sideEffects(), c.sideEffects()+".first"); err != nil {
 		t.Fatal(err)
 	}
@@ -167,7 +168,7 @@ func loseMachine(t *testing.T, whole span, at time.Duration) {
 	if last.run != nil && s.Outputs["workflow-id"] != last.run.WorkflowID {
 		t.Errorf("workflow id: got %s, want %s as stored\n%s", s.Outputs["workflow-id"], last.run.WorkflowID, shown(res))
 	}
-	after := effectsOf(t, c.effects())
+	after := sitetest.EffectsOf(t, c.effects())
 	for _, e := range after {
 		if slices.Contains(done, e) {
 			t.Errorf("on the second machine: got %+v, which was finished at %v\n%s", e, last, shown(res))
@@ -179,7 +180,7 @@ func loseMachine(t *testing.T, whole span, at time.Duration) {
 	t.Logf("lost after %v with %d of %d executions; %d were stored", at, len(before), len(whole.effects), len(done))
 }
 
-func sorted(effects []effect) []string {
+func sorted(effects []sitetest.Effect) []string {
 	var lines []string
 	for _, e := range effects {
 		lines = append(lines, e.Agent+" "+e.State)
@@ -190,7 +191,7 @@ func sorted(effects []effect) []string {
 
 // finishedIn returns what had been executed at the last checkpoint that a server
 // has, none when it has none.
-func finishedIn(t testing.TB, server *artifactstest.Server) (done []effect, last storedRun) {
+func finishedIn(t testing.TB, server *artifactstest.Server) (done []sitetest.Effect, last storedRun) {
 	t.Helper()
 	all := slices.DeleteFunc(server.All(), func(a artifactstest.Stored) bool { return strings.HasSuffix(a.Name, "-claim") })
 	if len(all) == 0 {
@@ -201,9 +202,9 @@ func finishedIn(t testing.TB, server *artifactstest.Server) (done []effect, last
 		t.Fatal(err)
 	}
 	last = readStored(t, path, nil)
-	for _, e := range eventsIn(t, filepath.Join(last.dir, "events.jsonl")) {
+	for _, e := range sitetest.EventsIn(t, filepath.Join(last.dir, "events.jsonl")) {
 		if b, ok := e.Body.(*state.StateFinished); ok && b.OK {
-			done = append(done, effect{e.Agent, e.State})
+			done = append(done, sitetest.Effect{Agent: e.Agent, State: e.State})
 		}
 	}
 	return done, last
@@ -235,25 +236,25 @@ func (k *killChain) next() *bareJob {
 	k.t.Helper()
 	j := k.forge.job(k.t, k.repo, int64(1+k.jobs/2))
 	k.jobs++
-	j.bin = breaking.path(k.t)
-	return j.set("SIDE_EFFECTS", k.effects).with("claude-path", stub.path(k.t), "env", "SIDE_EFFECTS",
-		"input", canonicalInput, "max-parallel", "1", "budget", "0")
+	j.bin = sitetest.Breaking.Path(k.t)
+	return j.set("SIDE_EFFECTS", k.effects).with("claude-path", sitetest.Stub.Path(k.t), "env", "SIDE_EFFECTS",
+		"input", sitetest.CanonicalInput, "max-parallel", "1", "budget", "0")
 }
 
 // runs runs a job that is killed at its n-th failpoint, after which its post part
 // runs. It returns false when the job came to its end before.
 func (k *killChain) runs(j *bareJob, n int) bool {
 	k.t.Helper()
-	c := j.set(killVar, fmt.Sprint(n)).start()
-	if o := c.wait(); o.code == 0 {
+	c := j.set(sitetest.KillVar, fmt.Sprint(n)).start()
+	if o := c.Wait(); o.Code == 0 {
 		if e := j.end(c); e.outputs["result"] != k.result {
 			k.t.Errorf("job %d, output result: got %q, want %q", k.jobs, e.outputs["result"], k.result)
 		}
 		return false
-	} else if o.code != -1 {
+	} else if o.Code != -1 {
 		k.t.Fatalf("job %d, to be killed at failpoint %d: got %v\nwant a kill or success", k.jobs, n, o)
 	}
-	if e := j.end(j.set(killVar, "").command("action-post")); e.code != 0 {
+	if e := j.end(j.set(sitetest.KillVar, "").command("action-post")); e.Code != 0 {
 		k.t.Fatalf("post of job %d, killed at failpoint %d: got %v\nwant success", k.jobs, n, e)
 	}
 	return true
@@ -261,30 +262,30 @@ func (k *killChain) runs(j *bareJob, n int) bool {
 
 // trace is what a job has left behind, in the form that a run without jobs has
 // it, and whether its run is completed.
-func (k *killChain) trace(j *bareJob) (trace, bool) {
+func (k *killChain) trace(j *bareJob) (sitetest.Trace, bool) {
 	k.t.Helper()
 	dir := j.own()
 	ids, err := state.List(dir)
 	if err != nil || len(ids) != 1 {
-		return trace{}, false // it was killed before its first save
+		return sitetest.Trace{}, false // it was killed before its first save
 	}
 	run, err := state.Read(dir, ids[0])
 	if err != nil {
 		k.t.Fatal(err)
 	}
 	if run.Progress.Status != state.Completed {
-		return trace{}, false
+		return sitetest.Trace{}, false
 	}
-	wantLedger(k.t, run)
-	events := eventsIn(k.t, filepath.Join(dir, run.WorkflowID, "events.jsonl"))
+	sitetest.WantLedger(k.t, run)
+	events := sitetest.EventsIn(k.t, filepath.Join(dir, run.WorkflowID, "events.jsonl"))
 	events = slices.DeleteFunc(events, func(e state.Event) bool { return e.Body.Type() == "checkpoint" })
 	data, err := os.ReadFile(k.effects)
 	if err != nil {
 		k.t.Fatal(err)
 	}
 	result, _ := run.Result()
-	tr := trace{
-		Stdout: string(result) + "\n", Events: normalise(k.t, events), Results: map[string]string{},
+	tr := sitetest.Trace{
+		Stdout: string(result) + "\n", Events: sitetest.Normalise(k.t, events), Results: map[string]string{},
 		Effects: slices.Compact(strings.Split(strings.TrimSuffix(string(data), "\n"), "\n")),
 	}
 	for _, a := range run.Ended {
@@ -297,7 +298,7 @@ func (k *killChain) trace(j *bareJob) (trace, bool) {
 // of them together do what one run does that nobody disturbs.
 func TestJobsThatAreKilledMakeOneRun(t *testing.T) {
 	t.Parallel()
-	whole := undisturbed(t, 1)
+	whole := sitetest.Undisturbed(t, 1)
 	for seed := range uint64(12) {
 		t.Run(fmt.Sprintf("seed %d", seed), func(t *testing.T) {
 			t.Parallel()

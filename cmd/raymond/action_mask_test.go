@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/acttest"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sitetest"
 )
 
 // telling is a workflow whose script and agent say what variables hold.
@@ -29,11 +30,11 @@ echo "<result>$FOR_ALL, $FOR_SCRIPTS, $SHORT</result>"
 func TestWhatEnvNamesIsMasked(t *testing.T) {
 	t.Parallel()
 	f := newForge(t)
-	j := f.job(t, acttest.Repository(t, telling), 1).with("claude-path", stub.path(t), "env", "FOR_ALL SHORT SHORT_TOKEN", "script-env", "FOR_SCRIPTS").
+	j := f.job(t, acttest.Repository(t, telling), 1).with("claude-path", sitetest.Stub.Path(t), "env", "FOR_ALL SHORT SHORT_TOKEN", "script-env", "FOR_SCRIPTS").
 		set("FOR_ALL", "a plain setting", "FOR_SCRIPTS", "another setting", "SHORT", "brief", "SHORT_TOKEN", "1234567")
 	e := j.do(0)
 	e.wantOutputs(t, "status", "completed", "result", "***, ***, brief")
-	for what, text := range map[string]string{"log": e.stdout, "stderr": e.stderr, "page": e.summary, "events": j.read(e.outputs["events-file"])} {
+	for what, text := range map[string]string{"log": e.Stdout, "stderr": e.Stderr, "page": e.summary, "events": j.read(e.outputs["events-file"])} {
 		if strings.Contains(text, "setting") {
 			t.Errorf("%s: got a value that env or script-env names:\n%s", what, text)
 		}
@@ -65,7 +66,7 @@ func TestOrdinaryWordsBreakNothing(t *testing.T) {
 	for i := 0; i < len(words); i += 2 {
 		names = append(names, words[i])
 	}
-	inputs := []string{"claude-path", stub.path(t), "env", strings.Join(append(names, "EFFECTS", "SIDE_EFFECTS"), " ")}
+	inputs := []string{"claude-path", sitetest.Stub.Path(t), "env", strings.Join(append(names, "EFFECTS", "SIDE_EFFECTS"), " ")}
 	e := s.job(1, append(inputs, "max-iterations", "1")...).set(words...).do(exitCodes[classOverLimit])
 	e.wantOutputs(t, "status", "over_iterations", "outcome", "over_iterations", "resumable", "true")
 	e.wantSays(t, "warning", "not masked", "W_EVENT", "W_STATUS")

@@ -27,7 +27,7 @@ func TestOtherModesStartNoAgent(t *testing.T) {
 	} {
 		e := s.job(1, test.inputs...).do(test.code)
 		e.wantOutputs(t, "error-class", test.class, "workflow-id", "")
-		if said := e.stdout + e.stderr + e.summary; !strings.Contains(said, test.want) {
+		if said := e.Stdout + e.Stderr + e.summary; !strings.Contains(said, test.want) {
 			t.Errorf("%q: got %q, want something about %q", test.inputs, said, test.want)
 		}
 	}

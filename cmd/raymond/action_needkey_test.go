@@ -24,7 +24,7 @@ func TestAMissingKeyIsNoticedBeforeAnythingStarts(t *testing.T) {
 	e.wantSays(t, "error", "anthropic-api-key", "claude-code-oauth-token")
 	s.wantDone("")
 	loggedIn := hosted(6)
-	loggedIn.site.write(filepath.Join(loggedIn.env["HOME"], ".claude", ".credentials.json"), "{}")
+	loggedIn.site.Write(filepath.Join(loggedIn.env["HOME"], ".claude", ".credentials.json"), "{}")
 	for name, j := range map[string]*bareJob{
 		"with a key":                   hosted(2, "anthropic-api-key", "sk-ant-0123456789"),
 		"with a token":                 hosted(3, "claude-code-oauth-token", "oat-0123456789"),

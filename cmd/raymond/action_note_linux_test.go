@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sitetest"
 	"github.com/raymond-action/raymond-action/state"
 )
 
@@ -18,7 +19,7 @@ func inTime(t *testing.T, what string, do func()) {
 	go func() { do(); close(done) }()
 	select {
 	case <-done:
-	case <-time.After(patience / 6):
+	case <-time.After(sitetest.Patience / 6):
 		t.Fatalf("%s: got no end, want one at once", what)
 	}
 }

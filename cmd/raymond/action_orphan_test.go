@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sitetest"
 )
 
 // patient is an agent CLI that works until it is ended.
@@ -25,7 +27,7 @@ func orphan(t *testing.T, s *scene, stdout *os.File) (runner *exec.Cmd, agent in
 	t.Helper()
 	j = s.job(1)
 	cli := filepath.Join(j.root, "claude")
-	j.site.write(cli, patientCLI)
+	j.site.Write(cli, patientCLI)
 	if err := os.Chmod(cli, 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -40,7 +42,7 @@ func orphan(t *testing.T, s *scene, stdout *os.File) (runner *exec.Cmd, agent in
 		_ = runner.Process.Kill()
 		_ = runner.Wait()
 	})
-	eventually(t, "the agent", func() bool {
+	sitetest.Eventually(t, "the agent", func() bool {
 		data, _ := os.ReadFile(s.effects + ".agent") // not there yet
 		agent, _ = strconv.Atoi(strings.TrimSpace(string(data)))
 		return agent != 0
@@ -78,11 +80,11 @@ func TestTheRunnersDeathEndsTheRun(t *testing.T) {
 		writer.Close()
 		began := time.Now()
 		dies(t, runner, reader)
-		eventually(t, "the end of the agent", func() bool { return !alive(agent) })
+		sitetest.Eventually(t, "the end of the agent", func() bool { return !sitetest.Alive(agent) })
 		if took := time.Since(began); took > leavesWithin {
 			t.Errorf("%s: the agent ended after %v, want it within %v", name, took, leavesWithin)
 		}
-		eventually(t, "the end of the step", func() bool { return len(j.site.processes()) == 0 })
+		sitetest.Eventually(t, "the end of the step", func() bool { return len(j.site.Processes()) == 0 })
 		stored := s.forge.checkpoints(t, nil)
 		if len(stored) == 0 || stored[len(stored)-1].manifest.Status != "cancelled" {
 			t.Fatalf("%s: stored: got %v, want the run, cancelled", name, names(s.forge.All()))
@@ -94,7 +96,7 @@ func TestTheRunnersDeathEndsTheRun(t *testing.T) {
 		run.Status = "completed"
 		s.forge.Runs[1] = run
 		s.letGo()
-		e := s.job(2).with("claude-path", stub.path(t)).do(0)
+		e := s.job(2).with("claude-path", sitetest.Stub.Path(t)).do(0)
 		e.wantOutputs(t, "workflow-id", stored[0].manifest.WorkflowID, "status", "completed")
 	}
 }

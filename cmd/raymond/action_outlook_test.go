@@ -12,6 +12,8 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sitetest"
 )
 
 // fails is a workflow whose only state fails.
@@ -27,7 +29,7 @@ func markless(text string) string {
 func (s *scene) wantEverywhere(e ended, text string) {
 	s.t.Helper()
 	media := map[string]string{
-		"log": strings.Join(e.lines, "\n"), "page": e.summary, "stderr": e.stderr,
+		"log": strings.Join(e.lines, "\n"), "page": e.summary, "stderr": e.Stderr,
 		"annotations": strings.Join(append(e.texts("notice"), append(e.texts("warning"), e.texts("error")...)...), "\n"),
 	}
 	if ours := s.forge.talk.by(7, jobsAccount); len(ours) == 1 && !strings.Contains(ours[0].Body, "Running") {
@@ -70,7 +72,7 @@ func TestOneOutlookEverywhere(t *testing.T) {
 	e.wantOutputs(t, "resumable", "false")
 
 	s = newScene(t, threeScripts)
-	if e = s.onIssue(1).do(0); strings.Contains(e.summary+e.stdout, "ext:") {
+	if e = s.onIssue(1).do(0); strings.Contains(e.summary+e.Stdout, "ext:") {
 		t.Errorf("a completed run: got %v and the page\n%s\nwant nothing about what is next", e, e.summary)
 	}
 	e.wantOutputs(t, "resumable", "false")
@@ -125,7 +127,7 @@ func TestWhatPostStoresIsSaidByBoth(t *testing.T) {
 	c := j.start()
 	s.reached(c, 1)
 	hangs.Store(true)
-	c.signal(os.Interrupt)
+	c.Signal(os.Interrupt)
 	e := j.end(c)
 	e.wantOutputs(t, "status", "cancelled", "resumable", "true", "state-artifact", "")
 	s.wantEverywhere(e, "The next run with key: agent-build.issue-7 takes it up, or the re-run button. It is stored by the post part when this job ends.")
@@ -140,13 +142,13 @@ func TestWhatPostStoresIsSaidByBoth(t *testing.T) {
 			t.Errorf("%s of the post part: got\n%s\nwant %q", what, got, stored)
 		}
 	}
-	for what, got := range map[string]string{"main": e.summary + e.stdout + e.stderr, "post": post.summary + post.stdout + post.stderr} {
+	for what, got := range map[string]string{"main": e.summary + e.Stdout + e.Stderr, "post": post.summary + post.Stdout + post.Stderr} {
 		if strings.Contains(strings.ToLower(got), "not stored") {
 			t.Errorf("%s: got %q, want no word that it is not stored", what, got)
 		}
 	}
-	if strings.Contains(post.stdout, "add-mask::"+j.inputs["github-token"]) {
-		t.Errorf("log of the post part: got the masks again: %q", post.stdout)
+	if strings.Contains(post.Stdout, "add-mask::"+j.inputs["github-token"]) {
+		t.Errorf("log of the post part: got the masks again: %q", post.Stdout)
 	}
 }
 
@@ -204,7 +206,7 @@ func TestTheLogIsTidy(t *testing.T) {
 	e := s.job(1).do(0)
 	var tokens []string
 	all := 0
-	for line := range strings.Lines(e.stdout) {
+	for line := range strings.Lines(e.Stdout) {
 		if strings.HasPrefix(line, "::add-mask") {
 			continue
 		}
@@ -219,7 +221,7 @@ func TestTheLogIsTidy(t *testing.T) {
 		}
 	}
 	if 2*len(tokens)*4 > all {
-		t.Errorf("%d of %d lines have the token, want a quarter at most:\n%s", 2*len(tokens), all, e.stdout)
+		t.Errorf("%d of %d lines have the token, want a quarter at most:\n%s", 2*len(tokens), all, e.Stdout)
 	}
 }
 
@@ -235,7 +237,7 @@ echo '<result>done</result>'
 `)
 	j := s.job(1, "key", "k", "deadline", "1s")
 	e := j.do(0)
-	if !exists(filepath.Join(j.work, ".github/workflows/agent.yml")) || strings.Contains(e.summary, "evil") {
+	if !sitetest.Exists(filepath.Join(j.work, ".github/workflows/agent.yml")) || strings.Contains(e.summary, "evil") {
 		t.Errorf("page: got\n%s\nwant nothing of what a script wrote", e.summary)
 	}
 }

@@ -41,7 +41,7 @@ func TestWithoutAKeyNothingIsPromised(t *testing.T) {
 	if told := first.texts("warning"); len(told) != 1 || !strings.Contains(told[0], "state-key") || !strings.Contains(told[0], "it fails") {
 		t.Errorf("warnings: got %q, want one from the start that names state-key", told)
 	}
-	if before, _, _ := strings.Cut(first.stdout, "START.md"); !strings.Contains(before, "no state-key is set") {
+	if before, _, _ := strings.Cut(first.Stdout, "START.md"); !strings.Contains(before, "no state-key is set") {
 		t.Errorf("log: got %q before the first state, want the warning there", before)
 	}
 	first.wantSays(t, "error", "it would be suspended", "the deadline of 300ms", "state-key")

@@ -15,6 +15,7 @@ import (
 
 	"github.com/raymond-action/raymond-action/artifacts/checkpoint"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/acttest"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sitetest"
 	"github.com/raymond-action/raymond-action/runner/claude/claudetest"
 	"github.com/raymond-action/raymond-action/state"
 )
@@ -154,10 +155,10 @@ func TestSecondJobTakesUpWhatTheFirstLeft(t *testing.T) {
 	c.real(api)
 	c.wantHandedOver()
 	for prompt, want := range map[string]string{
-		"log: more":  spoken(c.file("flow/PLAN.md"), "I plan. <goto>HOLD.sh</goto>", c.file("flow/MORE.md")),
-		"log: again": spoken(c.file("flow/WORKER.md"), "I work. <goto>WAIT.sh</goto>", c.file("flow/AGAIN.md")),
+		"log: more":  sitetest.Spoken(c.file("flow/PLAN.md"), "I plan. <goto>HOLD.sh</goto>", c.file("flow/MORE.md")),
+		"log: again": sitetest.Spoken(c.file("flow/WORKER.md"), "I work. <goto>WAIT.sh</goto>", c.file("flow/AGAIN.md")),
 	} {
-		if got := seen(t, api, prompt); got != want {
+		if got := sitetest.Seen(t, api, prompt); got != want {
 			t.Errorf("%s: the model saw\n%swant\n%s", prompt, got, want)
 		}
 	}
@@ -208,7 +209,7 @@ func TestActionOfTheCheckoutTakesUpASealedRun(t *testing.T) {
 // newStateKey is what raymond keygen prints.
 func newStateKey(t testing.TB) string {
 	t.Helper()
-	out, err := exec.Command(raymond.path(t), "keygen").Output()
+	out, err := exec.Command(sitetest.Raymond.Path(t), "keygen").Output()
 	if err != nil {
 		t.Fatal(err)
 	}

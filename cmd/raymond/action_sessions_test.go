@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/raymond-action/raymond-action/artifacts/artifactstest"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sitetest"
 )
 
 // conversations are the session files that the agent CLI of a job's machine has.
@@ -28,14 +29,14 @@ func (j *bareJob) machine(other *bareJob) *bareJob { return j.set("HOME", other.
 // talks is a job whose agents are the stub's.
 func (s *scene) talks(run int64, inputs ...string) *bareJob {
 	s.t.Helper()
-	return s.job(run, inputs...).with("claude-path", stub.path(s.t))
+	return s.job(run, inputs...).with("claude-path", sitetest.Stub.Path(s.t))
 }
 
 // post is the post part of a step, which must succeed.
 func (j *bareJob) post() ended {
 	j.t.Helper()
 	e := j.end(j.command("action-post"))
-	if e.code != 0 {
+	if e.Code != 0 {
 		j.t.Errorf("post part: got %v, want success", e)
 	}
 	return e
@@ -51,17 +52,17 @@ func TestPostRemovesConversations(t *testing.T) {
 	s := newScene(t, agentAtWork)
 	first := s.talks(1, "max-iterations", "1")
 	theirs := filepath.Join(first.env["HOME"], ".claude", "projects", "stub", strangers+".jsonl")
-	first.site.write(theirs, "theirs\n")
+	first.site.Write(theirs, "theirs\n")
 	first.do(exitCodes[classOverLimit])
 	own := slices.DeleteFunc(first.conversations(), func(path string) bool { return path == theirs })
 	if len(own) != 1 {
 		t.Fatalf("conversations after the main part: got %v, want one besides %s", own, theirs)
 	}
 	beside := strings.TrimSuffix(own[0], ".jsonl")
-	first.site.write(filepath.Join(beside, "subagents", "x.jsonl"), "x")
+	first.site.Write(filepath.Join(beside, "subagents", "x.jsonl"), "x")
 	first.post()
-	if got := first.conversations(); !slices.Equal(got, []string{theirs}) || exists(beside) {
-		t.Errorf("conversations after the post part: got %v, folder beside %v; want %s alone", got, exists(beside), theirs)
+	if got := first.conversations(); !slices.Equal(got, []string{theirs}) || sitetest.Exists(beside) {
+		t.Errorf("conversations after the post part: got %v, folder beside %v; want %s alone", got, sitetest.Exists(beside), theirs)
 	}
 
 	second := s.talks(2, "max-iterations", "9").machine(first)
@@ -91,8 +92,8 @@ func TestPostRemovesTheConversationsOfAKilledStep(t *testing.T) {
 	s := newScene(t, spending)
 	j := s.talks(1)
 	c := j.start()
-	c.until("the agent", func() bool { return s.asked() == 1 })
-	j.site.killAll(c)
+	c.Until("the agent", func() bool { return s.asked() == 1 })
+	j.site.KillAll(c)
 	j.post()
 	if got := j.conversations(); len(got) != 0 {
 		t.Errorf("conversations after the post part: got %v, want none", got)
@@ -143,7 +144,7 @@ func TestConversationsThatStay(t *testing.T) {
 		if c.before != nil {
 			c.before(s, j)
 		}
-		if e := j.end(j.start()); e.code != c.code {
+		if e := j.end(j.start()); e.Code != c.code {
 			t.Fatalf("%s: got %v, want exit code %d", name, e, c.code)
 		}
 		before := j.conversations()

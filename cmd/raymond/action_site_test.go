@@ -17,6 +17,7 @@ import (
 
 	"github.com/raymond-action/raymond-action/artifacts/checkpoint"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/acttest"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sitetest"
 	"github.com/raymond-action/raymond-action/runner/claude/claudetest"
 	"github.com/raymond-action/raymond-action/state"
 )
@@ -47,9 +48,9 @@ func releaseFolder(t testing.TB) string {
 	t.Helper()
 	release.Lock()
 	defer release.Unlock()
-	dir := filepath.Join(builds, "release")
-	if !exists(dir) {
-		program := raymond.path(t)
+	dir := filepath.Join(sitetest.Builds, "release")
+	if !sitetest.Exists(dir) {
+		program := sitetest.Raymond.Path(t)
 		if err := os.MkdirAll(dir, 0o755); err != nil {
 			t.Fatal(err)
 		}
@@ -80,7 +81,7 @@ func newConsumer(t testing.TB, archive string) *consumer {
 			"GORACE": "atexit_sleep_ms=0 halt_on_error=1 exitcode=99",
 		},
 	}}
-	c.agentCLI(stub.path(t))
+	c.agentCLI(sitetest.Stub.Path(t))
 	return c
 }
 
@@ -215,7 +216,7 @@ func (c *consumer) kept(job, pattern string) string {
 // keptEvents is the event log of a job's one run.
 func (c *consumer) keptEvents(job string) []state.Event {
 	c.t.Helper()
-	return eventsIn(c.t, c.kept(job, "*/*/events.jsonl"))
+	return sitetest.EventsIn(c.t, c.kept(job, "*/*/events.jsonl"))
 }
 
 // storedRun is a checkpoint that was stored as an artifact.

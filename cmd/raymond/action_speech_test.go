@@ -36,7 +36,7 @@ echo '<result>done</result>'
 // in a stream that comes in pieces, and then a thousand lines.
 func talkingJob(t *testing.T, f *forge) *bareJob {
 	j := f.job(t, acttest.Repository(t, speechFlow), 1).with("github-token", "api-token", "anthropic-api-key", modelKey)
-	j.site.write(filepath.Join(j.work, "token"), modelKey)
+	j.site.Write(filepath.Join(j.work, "token"), modelKey)
 	pad := func(n int) string { return strings.Repeat("x", n) }
 	block := func(v map[string]any) string {
 		data, err := json.Marshal(map[string]any{"type": "assistant", "message": map[string]any{"model": "stub", "content": []any{v}}})
@@ -57,8 +57,8 @@ func talkingJob(t *testing.T, f *forge) *bareJob {
 	}
 	says.WriteString(block(map[string]any{"type": "text", "text": "the last words of the agent\n<goto>NOISE.sh</goto>"}))
 	path := filepath.Join(j.root, "claude")
-	j.site.write(filepath.Join(j.root, "says"), says.String())
-	j.site.write(path, fmt.Sprintf(`#!/bin/bash
+	j.site.Write(filepath.Join(j.root, "says"), says.String())
+	j.site.Write(path, fmt.Sprintf(`#!/bin/bash
 [ "$1" = --version ] && { echo '2.1.197 (stub)'; exit; }
 cat >/dev/null
 while [ $# -gt 0 ]; do case $1 in --session-id|--resume) id=$2;; esac; shift; done
@@ -125,7 +125,7 @@ func TestWhatAgentsSayIsTold(t *testing.T) {
 		t.Errorf("a password in an address: got it told, or not stars for it, in\n%.3000s", log)
 	}
 	j.wantNoPieces("log", withoutMasks(e))
-	j.wantNoPieces("stderr", e.stderr)
+	j.wantNoPieces("stderr", e.Stderr)
 	j.wantNoPieces("events", events)
 	j.wantNoPieces("summary", e.summary)
 	j.wantNoPieces("outputs", fmt.Sprint(e.outputs))
@@ -169,7 +169,7 @@ func TestLogHasColours(t *testing.T) {
 		f := newForge(t)
 		e := f.job(t, acttest.Repository(t, flow), 1).set("NO_COLOR", no).do(0)
 		got := logColours.FindAllString(e.painted, -1)
-		if (len(got) > 0) != (no == "") || strings.Contains(e.stdout, "\x1b") || !strings.Contains(e.stdout, `\x1b[31mred`) {
+		if (len(got) > 0) != (no == "") || strings.Contains(e.Stdout, "\x1b") || !strings.Contains(e.Stdout, `\x1b[31mred`) {
 			t.Errorf("NO_COLOR=%q: got colours %q in\n%q", no, got, e.painted)
 		}
 	}

@@ -108,13 +108,13 @@ func TestUsesInACompositeActionAreApart(t *testing.T) {
 	for _, name := range []string{"one", "two"} {
 		uses[name] = outer.step(name).set("WHO", name).with("key", name, "state-key", secrets[name], "env", "EFFECTS WHO")
 		c := uses[name].start()
-		c.until("the state that holds", func() bool { return strings.Count(s.done(), "held") == len(uses) })
-		c.signal(os.Kill)
-		c.wait()
+		c.Until("the state that holds", func() bool { return strings.Count(s.done(), "held") == len(uses) })
+		c.Signal(os.Kill)
+		c.Wait()
 	}
 	for _, name := range []string{"two", "one"} {
 		before := len(s.checkpoints())
-		if e := uses[name].end(uses[name].command("action-post")); e.code != 0 {
+		if e := uses[name].end(uses[name].command("action-post")); e.Code != 0 {
 			t.Errorf("post of %s: got %v, want success", name, e)
 		}
 		added := s.checkpoints()[before:]
@@ -135,9 +135,9 @@ func TestUsesInACompositeActionAreApart(t *testing.T) {
 	}
 	// Without what the runner keeps for it, a post part has nothing to do.
 	delete(uses["one"].env, "STATE_"+partState)
-	uses["one"].site.write(uses["one"].commandFile("GITHUB_STATE"), "")
+	uses["one"].site.Write(uses["one"].commandFile("GITHUB_STATE"), "")
 	before := len(s.forge.All())
-	if e := uses["one"].end(uses["one"].command("action-post")); e.code != 0 || len(s.forge.All()) != before {
+	if e := uses["one"].end(uses["one"].command("action-post")); e.Code != 0 || len(s.forge.All()) != before {
 		t.Errorf("post of a main part that came to nothing: got %v and %d artifacts more, want nothing done", e, len(s.forge.All())-before)
 	}
 }
@@ -210,7 +210,7 @@ func TestAMissingWorkspaceIsNamed(t *testing.T) {
 	j.set("GITHUB_WORKSPACE", filepath.Join(j.root, "nowhere"))
 	e := j.do(exitCodes[classRuntime])
 	e.wantSays(t, "error", "GITHUB_WORKSPACE", "nowhere")
-	if strings.Contains(e.stderr, "working-directory") {
-		t.Errorf("stderr: got %q, want no input blamed", e.stderr)
+	if strings.Contains(e.Stderr, "working-directory") {
+		t.Errorf("stderr: got %q, want no input blamed", e.Stderr)
 	}
 }

@@ -16,7 +16,7 @@ echo '<result>done</result>'
 `)
 	j := s.job(1, "env", "EFFECTS STATES")
 	e := j.set("STATES", j.temp).end(j.start())
-	if e.code == 0 {
+	if e.Code == 0 {
 		t.Errorf("got %v, want a failure", e)
 	}
 	e.wantOutputs(t, "status", "failed", "outcome", "failed")

@@ -26,11 +26,11 @@ func blocks(text string) []block {
 func authoringSite(t *testing.T) (*site, []block) {
 	t.Helper()
 	s := newSite(t, "")
-	s.env = append(s.env, "PATH="+filepath.Dir(s.bin)+string(filepath.ListSeparator)+s.path(), "RAYMOND_CLAUDE=/nonexistent", "HOME="+t.TempDir())
+	s.Env = append(s.Env, "PATH="+filepath.Dir(s.Bin)+string(filepath.ListSeparator)+s.path(), "RAYMOND_CLAUDE=/nonexistent", "HOME="+t.TempDir())
 	page := blocks(readText(t, "docs/authoring.md"))
 	for _, b := range page {
 		if b.file != "" {
-			s.write(s.file(b.file), b.text)
+			s.Write(s.File(b.file), b.text)
 		}
 	}
 	return s, page
@@ -38,7 +38,7 @@ func authoringSite(t *testing.T) (*site, []block) {
 
 // path is the PATH of the site.
 func (s *site) path() string {
-	for _, kv := range s.env {
+	for _, kv := range s.Env {
 		if v, ok := strings.CutPrefix(kv, "PATH="); ok {
 			return v
 		}
@@ -96,7 +96,7 @@ func TestAuthoringWorkflowsLintAndSimulate(t *testing.T) {
 // shell runs a command line in the working folder and returns all it prints.
 func (s *site) shell(line string) (string, error) {
 	cmd := exec.Command("/bin/bash", "-c", line)
-	cmd.Dir, cmd.Env = s.work, s.env
+	cmd.Dir, cmd.Env = s.Work, s.Env
 	out, err := cmd.CombinedOutput()
 	return string(out), err
 }

@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sitetest"
 )
 
 // usedBy is what one command and everything it waited for have used.
@@ -108,7 +110,7 @@ func workflow(b *testing.B, files map[string]string) string {
 func runOnce(b *testing.B, dir string, args ...string) usedBy {
 	b.Helper()
 	forget(b, filepath.Join(dir, ".raymond"))
-	cmd := exec.Command(raymond.path(b), append([]string{"run", "wf"}, args...)...)
+	cmd := exec.Command(sitetest.Raymond.Path(b), append([]string{"run", "wf"}, args...)...)
 	cmd.Dir = dir
 	return measure(b, cmd)
 }

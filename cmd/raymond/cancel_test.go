@@ -9,15 +9,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sitetest"
 	"github.com/raymond-action/raymond-action/runner/claude/claudetest"
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// Within which a signal must have its effects.
-const (
-	savedWithin = time.Second
-	endedWithin = 5 * time.Second
-)
+// endedWithin is how soon after a signal a run must have ended.
+const endedWithin = 5 * time.Second
 
 // stubborn is a workflow whose second state runs until it is killed, unless there
 // is a file "go".
@@ -53,14 +51,14 @@ func TestCancelKeepsEverythingAndLeavesNothing(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := newSite(t, c.workflow)
-			j := s.start(s.runArgs()...)
-			j.until("the script", func() bool { return exists(s.file("staying")) })
+			j := s.Start(s.RunArgs()...)
+			j.Until("the script", func() bool { return sitetest.Exists(s.File("staying")) })
 			s.wantCancelled(j, c.signal, c.code, "STAY.sh")
-			if run := s.saved(); run.Progress.TotalUSD != state.Dollar/100 {
+			if run := s.Saved(); run.Progress.TotalUSD != state.Dollar/100 {
 				t.Errorf("cost: got $%s, want the $0.01 that the first state has cost", run.Progress.TotalUSD)
 			}
-			s.write(s.file("go"), "")
-			if o := s.resume(0); o.stdout != "kept\n" {
+			s.Write(s.File("go"), "")
+			if o := s.Resume(0); o.Stdout != "kept\n" {
 				t.Errorf("resume: got %v, want %q", o, "kept\n")
 			}
 		})
@@ -76,57 +74,57 @@ func TestContractCancelWhileAToolRuns(t *testing.T) {
 			Steps: []claudetest.Reply{claudetest.Say("<result>done</result>")}},
 	)
 	s := newRealSite(t, twoPrompts, api)
-	j := s.start(s.runArgs("--allowed-tools", "Bash")...)
-	j.until("the tool", func() bool { return exists(s.file("staying")) })
+	j := s.Start(s.RunArgs("--allowed-tools", "Bash")...)
+	j.Until("the tool", func() bool { return sitetest.Exists(s.File("staying")) })
 	s.wantCancelled(j, syscall.SIGINT, 130, "TWO.md")
-	first := s.saved().Ledger[0]
-	if first.Kind != state.Exact || first.CostUSD == 0 || s.saved().Progress.TotalUSD < first.CostUSD {
-		t.Errorf("cost: got $%s and %+v for the first state, want that kept", s.saved().Progress.TotalUSD, first)
+	first := s.Saved().Ledger[0]
+	if first.Kind != state.Exact || first.CostUSD == 0 || s.Saved().Progress.TotalUSD < first.CostUSD {
+		t.Errorf("cost: got $%s and %+v for the first state, want that kept", s.Saved().Progress.TotalUSD, first)
 	}
-	if o := s.resume(0); o.stdout != "done\n" {
+	if o := s.Resume(0); o.Stdout != "done\n" {
 		t.Errorf("resume: got %v, want %q", o, "done\n")
 	}
-	want := spoken("Prompt one.\n", "<goto>TWO.md</goto>", "Prompt two.\n")
-	if got := note.ReplaceAllString(seen(t, api, "Prompt two."), ""); got != want {
+	want := sitetest.Spoken("Prompt one.\n", "<goto>TWO.md</goto>", "Prompt two.\n")
+	if got := sitetest.InterruptionNote.ReplaceAllString(sitetest.Seen(t, api, "Prompt two."), ""); got != want {
 		t.Errorf("after the resume the model saw\n%swant\n%s", got, want)
 	}
-	wantLedger(t, s.saved())
+	sitetest.WantLedger(t, s.Saved())
 }
 
 // wantCancelled sends the signal and checks how fast and how well the run ends.
-func (s *site) wantCancelled(j *command, sig syscall.Signal, code int, at string) {
-	s.t.Helper()
+func (s *site) wantCancelled(j *sitetest.Command, sig syscall.Signal, code int, at string) {
+	s.T.Helper()
 	sent := time.Now()
-	j.signal(sig)
-	j.until("the state on disk", func() bool { return s.snapshotAt(at) })
-	if took := time.Since(sent); took > savedWithin {
-		s.t.Errorf("state on disk: got it after %v, want within %v", took, savedWithin)
+	j.Signal(sig)
+	j.Until("the state on disk", func() bool { return s.snapshotAt(at) })
+	if took := time.Since(sent); took > sitetest.SavedWithin {
+		s.T.Errorf("state on disk: got it after %v, want within %v", took, sitetest.SavedWithin)
 	}
-	o := j.wait()
+	o := j.Wait()
 	if took := time.Since(sent); took > endedWithin {
-		s.t.Errorf("end: got it after %v, want within %v", took, endedWithin)
+		s.T.Errorf("end: got it after %v, want within %v", took, endedWithin)
 	}
-	if o.code != code || !strings.Contains(o.stderr, "raymond: cancelled: ") || !strings.Contains(o.stderr, "raymond resume "+runID) {
-		s.t.Errorf("end: got %v\nwant exit code %d and how to resume", o, code)
+	if o.Code != code || !strings.Contains(o.Stderr, "raymond: cancelled: ") || !strings.Contains(o.Stderr, "raymond resume "+sitetest.RunID) {
+		s.T.Errorf("end: got %v\nwant exit code %d and how to resume", o, code)
 	}
-	if left := s.processes(); len(left) > 0 {
-		s.t.Errorf("processes after the end: got %v, want none", describe(left))
+	if left := s.Processes(); len(left) > 0 {
+		s.T.Errorf("processes after the end: got %v, want none", sitetest.Describe(left))
 	}
-	if run := s.saved(); run.Progress.Status != state.Cancelled || !s.snapshotAt(at) {
-		s.t.Errorf("saved run: got status %s, want cancelled, and all of it in one file", run.Progress.Status)
+	if run := s.Saved(); run.Progress.Status != state.Cancelled || !s.snapshotAt(at) {
+		s.T.Errorf("saved run: got status %s, want cancelled, and all of it in one file", run.Progress.Status)
 	}
 }
 
 // snapshotAt says whether the state file alone has the first agent in a state.
 func (s *site) snapshotAt(at string) bool {
-	s.t.Helper()
-	data, err := os.ReadFile(s.stateFile())
+	s.T.Helper()
+	data, err := os.ReadFile(s.StateFile())
 	if err != nil {
-		s.t.Fatal(err)
+		s.T.Fatal(err)
 	}
 	run, err := state.Decode(data)
 	if err != nil {
-		s.t.Fatal(err)
+		s.T.Fatal(err)
 	}
 	return run.Agents[0].State == at
 }
@@ -136,13 +134,13 @@ func (s *site) snapshotAt(at string) bool {
 func TestSecondSignalGivesNoGrace(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, polite)
-	j := s.start(s.runArgs()...)
-	j.until("the script", func() bool { return exists(s.file("staying")) })
-	j.signal(syscall.SIGTERM)
-	j.until("the first signal's effect", func() bool { return s.snapshotAt("STAY.sh") })
+	j := s.Start(s.RunArgs()...)
+	j.Until("the script", func() bool { return sitetest.Exists(s.File("staying")) })
+	j.Signal(syscall.SIGTERM)
+	j.Until("the first signal's effect", func() bool { return s.snapshotAt("STAY.sh") })
 	again := time.Now()
-	j.signal(syscall.SIGINT)
-	if o := j.wait(); o.code != 143 || time.Since(again) > 2*time.Second {
+	j.Signal(syscall.SIGINT)
+	if o := j.Wait(); o.Code != 143 || time.Since(again) > 2*time.Second {
 		t.Errorf("end after two signals: got %v, %v after the second\nwant exit code 143 within 2s", o, time.Since(again))
 	}
 }
@@ -151,16 +149,16 @@ func TestSecondSignalGivesNoGrace(t *testing.T) {
 func TestDeadlineSuspends(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, polite)
-	o := s.run(10, "--deadline", "1s", "--grace", "100ms")
-	run := s.saved()
-	if run.Progress.Status != state.Suspended || !strings.Contains(o.stderr, "deadline") || !strings.Contains(o.stderr, "raymond resume "+runID) {
+	o := s.Run(10, "--deadline", "1s", "--grace", "100ms")
+	run := s.Saved()
+	if run.Progress.Status != state.Suspended || !strings.Contains(o.Stderr, "deadline") || !strings.Contains(o.Stderr, "raymond resume "+sitetest.RunID) {
 		t.Errorf("at the deadline: got status %s and %v\nwant suspended, why, and how to resume", run.Progress.Status, o)
 	}
-	s.write(s.file("go"), "")
-	if o := s.resume(0); o.stdout != "kept\n" {
+	s.Write(s.File("go"), "")
+	if o := s.Resume(0); o.Stdout != "kept\n" {
 		t.Errorf("resume: got %v, want %q", o, "kept\n")
 	}
-	if n := len(bodies[*state.Retry](s.events())); n > 0 {
+	if n := len(sitetest.Bodies[*state.Retry](s.Events())); n > 0 {
 		t.Errorf("retries: got %d, want none", n)
 	}
 }
@@ -169,14 +167,14 @@ func TestDeadlineSuspends(t *testing.T) {
 func TestDeadlineLetsStatesFinishInTheirGrace(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, polite+"\n-- AFTER.sh --\necho '<result>after</result>'\n")
-	s.write(s.flow+"/STAY.sh", "touch staying\nuntil [ -e go ]; do sleep 0.05; done\necho '<goto>AFTER.sh</goto>'\n")
-	j := s.start(s.runArgs("--deadline", "500ms", "--grace", "60s")...)
-	j.until("the deadline", func() bool { return exists(s.file("staying")) && time.Since(j.began) > time.Second })
-	s.write(s.file("go"), "")
-	if o := j.wait(); o.code != 10 || s.saved().Agents[0].State != "AFTER.sh" {
-		t.Errorf("end: got %v at %s, want exit code 10 at AFTER.sh", o, s.saved().Agents[0].State)
+	s.Write(s.Flow+"/STAY.sh", "touch staying\nuntil [ -e go ]; do sleep 0.05; done\necho '<goto>AFTER.sh</goto>'\n")
+	j := s.Start(s.RunArgs("--deadline", "500ms", "--grace", "60s")...)
+	j.Until("the deadline", func() bool { return sitetest.Exists(s.File("staying")) && time.Since(j.Began) > time.Second })
+	s.Write(s.File("go"), "")
+	if o := j.Wait(); o.Code != 10 || s.Saved().Agents[0].State != "AFTER.sh" {
+		t.Errorf("end: got %v at %s, want exit code 10 at AFTER.sh", o, s.Saved().Agents[0].State)
 	}
-	if o := s.resume(0); o.stdout != "after\n" {
+	if o := s.Resume(0); o.Stdout != "after\n" {
 		t.Errorf("resume: got %v, want %q", o, "after\n")
 	}
 }
@@ -202,14 +200,14 @@ func TestFailedAgentNeverExitsWithZero(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := newSite(t, "-- 1_START.sh --\necho '<goto input=\"GONE.sh\">"+c.state+"</goto>'\n-- "+c.state+" --\n"+c.body+"\n")
-			o := s.run(1, "--max-retries", "0", "--max-reminders", "1")
+			o := s.Run(1, "--max-retries", "0", "--max-reminders", "1")
 			for _, want := range []string{"raymond: run_failed: ", "main", c.says} {
-				if !strings.Contains(o.stderr, want) {
-					t.Errorf("%s: stderr: got %s\nwant %q in it", c.body, o.stderr, want)
+				if !strings.Contains(o.Stderr, want) {
+					t.Errorf("%s: stderr: got %s\nwant %q in it", c.body, o.Stderr, want)
 				}
 			}
-			if o.stdout != "" || s.saved().Progress.Status != state.Failed {
-				t.Errorf("%s: got status %s and stdout %q, want failed and nothing", c.body, s.saved().Progress.Status, o.stdout)
+			if o.Stdout != "" || s.Saved().Progress.Status != state.Failed {
+				t.Errorf("%s: got status %s and stdout %q, want failed and nothing", c.body, s.Saved().Progress.Status, o.Stdout)
 			}
 		})
 	}
@@ -228,8 +226,8 @@ exit 3
 -- END.sh --
 echo '<result>fine</result>'
 `)
-		o := s.run(1, args...)
-		if !strings.Contains(o.stderr, "BAD.sh") || !strings.Contains(o.stderr, "main_bad1") || o.stdout != "" {
+		o := s.Run(1, args...)
+		if !strings.Contains(o.Stderr, "BAD.sh") || !strings.Contains(o.Stderr, "main_bad1") || o.Stdout != "" {
 			t.Errorf("%q: got %v\nwant the failed state and agent, and no result", args, o)
 		}
 	}

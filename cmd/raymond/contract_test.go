@@ -7,6 +7,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sitetest"
 	"github.com/raymond-action/raymond-action/runner/claude/claudetest"
 	"github.com/raymond-action/raymond-action/runner/prices"
 	"github.com/raymond-action/raymond-action/state"
@@ -43,15 +44,15 @@ Prompt end.
 		claudetest.On("Prompt end.", claudetest.Say("Nothing to add.")),
 	)
 	s := newRealSite(t, workflow, api)
-	if o := s.run(0, "--debug-dir", "debug"); o.stdout != "the end\n" {
+	if o := s.Run(0, "--debug-dir", "debug"); o.Stdout != "the end\n" {
 		t.Errorf("result: got %v, want %q", o, "the end\n")
 	}
 	for prompt, want := range map[string]string{
-		"Prompt work on a & b.": spoken("Prompt work on a & b.\n"),
-		"Prompt work on c.":     spoken("Prompt work on c.\n"),
-		"Prompt end.":           spoken("Prompt one.\n", "I have no tag.", "Prompt spread.\n", forks, "Prompt end.\n"),
+		"Prompt work on a & b.": sitetest.Spoken("Prompt work on a & b.\n"),
+		"Prompt work on c.":     sitetest.Spoken("Prompt work on c.\n"),
+		"Prompt end.":           sitetest.Spoken("Prompt one.\n", "I have no tag.", "Prompt spread.\n", forks, "Prompt end.\n"),
 	} {
-		if got := seen(t, api, prompt); got != want {
+		if got := sitetest.Seen(t, api, prompt); got != want {
 			t.Errorf("%s: the model saw\n%swant\n%s", prompt, got, want)
 		}
 	}
@@ -73,21 +74,21 @@ func TestContractRetriedCallsCost(t *testing.T) {
 		claudetest.Rule{Match: "Prompt two.", FailFirst: 2, Fail: claudetest.Fail(500), Steps: []claudetest.Reply{dear("<result>done</result>")}},
 	)
 	s := newRealSite(t, twoPrompts, api)
-	if o := s.run(0); o.stdout != "done\n" {
+	if o := s.Run(0); o.Stdout != "done\n" {
 		t.Errorf("result: got %v, want %q", o, "done\n")
 	}
-	if list := bodies[*state.Retry](s.events()); len(list) != 1 || !list[0].Service {
+	if list := sitetest.Bodies[*state.Retry](s.Events()); len(list) != 1 || !list[0].Service {
 		t.Errorf("retries: got %+v, want one, of the service", list)
 	}
-	run := s.saved()
+	run := s.Saved()
 	if first := run.Ledger[0]; first.Kind != state.Exact || first.CostUSD == 0 || run.Progress.TotalUSD != 2*first.CostUSD || run.Spent().Estimated {
 		t.Errorf("cost: got $%s in all and %+v, want twice the first", run.Progress.TotalUSD, run.Ledger)
 	}
-	want := spoken("Prompt one.\n", "<goto>TWO.md</goto>", "Prompt two.\n")
-	if got := seen(t, api, "Prompt two."); got != want {
+	want := sitetest.Spoken("Prompt one.\n", "<goto>TWO.md</goto>", "Prompt two.\n")
+	if got := sitetest.Seen(t, api, "Prompt two."); got != want {
 		t.Errorf("at last the model saw\n%swant\n%s", got, want)
 	}
-	wantLedger(t, run)
+	sitetest.WantLedger(t, run)
 }
 
 // TestContractCancelInMidAnswer: the answer is paid for though it never ends.
@@ -102,30 +103,30 @@ func TestContractCancelInMidAnswer(t *testing.T) {
 		claudetest.Rule{Match: "Prompt two.", FailFirst: 1, Fail: half, Steps: []claudetest.Reply{claudetest.Say("<result>done</result>")}},
 	)
 	s := newRealSite(t, twoPrompts, api)
-	j := s.start(s.runArgs("--model", "sonnet")...)
+	j := s.Start(s.RunArgs("--model", "sonnet")...)
 	select {
 	case <-reached:
-	case <-j.done:
-		t.Fatalf("got an end before the second answer: %v", j.wait())
+	case <-j.Done:
+		t.Fatalf("got an end before the second answer: %v", j.Wait())
 	}
-	j.until("the answer's beginning in the state", func() bool {
-		e := s.saved().Agents[0].Exec
+	j.Until("the answer's beginning in the state", func() bool {
+		e := s.Saved().Agents[0].Exec
 		return e != nil && e.Running != nil && len(e.Running.Metered) > 0
 	})
 	s.wantCancelled(j, syscall.SIGINT, 130, "TWO.md")
-	run := s.saved()
+	run := s.Saved()
 	input, _ := prices.Of(state.Usage{Model: api.Last(t).Model, Input: 200_000})
 	first := run.Ledger[0].CostUSD
 	if got := run.Progress.TotalUSD - first; input == 0 || got < input/2 || got > 2*input {
 		t.Errorf("cost of the half answer: got $%s, want about the $%s of its input", got, input)
 	}
-	if o := s.raymond(0, "status", runID); !strings.Contains(o.stdout, "~") {
+	if o := s.Raymond(0, "status", sitetest.RunID); !strings.Contains(o.Stdout, "~") {
 		t.Errorf("status: got %v, want a cost that is estimated", o)
 	}
-	s.resume(0)
-	want := spoken("Prompt one.\n", "<goto>TWO.md</goto>", "Prompt two.\n")
-	if got := note.ReplaceAllString(seen(t, api, "Prompt two."), ""); got != want {
+	s.Resume(0)
+	want := sitetest.Spoken("Prompt one.\n", "<goto>TWO.md</goto>", "Prompt two.\n")
+	if got := sitetest.InterruptionNote.ReplaceAllString(sitetest.Seen(t, api, "Prompt two."), ""); got != want {
 		t.Errorf("after the resume the model saw\n%swant\n%s", got, want)
 	}
-	wantLedger(t, s.saved())
+	sitetest.WantLedger(t, s.Saved())
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sitetest"
 	"github.com/raymond-action/raymond-action/runner/claude/claudetest"
 	"github.com/raymond-action/raymond-action/state"
 )
@@ -50,9 +51,9 @@ func begins(api *claudetest.Server) []string {
 
 // wantThree checks the verdicts of a run that converged at its third attempt.
 func (s *site) wantThree(backoffs ...float64) {
-	s.t.Helper()
+	s.T.Helper()
 	var got, want []string
-	for _, b := range bodies[*state.NodeAttempt](s.events()) {
+	for _, b := range sitetest.Bodies[*state.NodeAttempt](s.Events()) {
 		line := fmt.Sprintf("%d converged %v", b.Attempt, b.Converged)
 		if b.BackoffS != nil {
 			line += fmt.Sprint(" after ", *b.BackoffS)
@@ -61,7 +62,7 @@ func (s *site) wantThree(backoffs ...float64) {
 			line += fmt.Sprintf(", rc %d %s", r.RC, r.Tail)
 		}
 		if b.CostUSD <= 0 || b.DurationS <= 0 {
-			s.t.Errorf("attempt %d: got cost %v and duration %v, want both above 0", b.Attempt, b.CostUSD, b.DurationS)
+			s.T.Errorf("attempt %d: got cost %v and duration %v, want both above 0", b.Attempt, b.CostUSD, b.DurationS)
 		}
 		got = append(got, line)
 	}
@@ -71,11 +72,11 @@ func (s *site) wantThree(backoffs ...float64) {
 		fmt.Sprint("3 converged true after ", backoffs[1], ", rc 0 , rc 0 "),
 	}
 	if d := cmp.Diff(want, got); d != "" {
-		s.t.Errorf("verdicts (-want +got):\n%s", d)
+		s.T.Errorf("verdicts (-want +got):\n%s", d)
 	}
-	end := bodies[*state.RunFinished](s.events())[0]
+	end := sitetest.Bodies[*state.RunFinished](s.Events())[0]
 	if end.Outcome != "clean_with_flake" || end.FlakeRetries != 1 {
-		s.t.Errorf("end: got %q with %d flakes, want clean_with_flake with 1", end.Outcome, end.FlakeRetries)
+		s.T.Errorf("end: got %q with %d flakes, want clean_with_flake with 1", end.Outcome, end.FlakeRetries)
 	}
 }
 
@@ -85,16 +86,16 @@ func TestDoneWhenIsALoop(t *testing.T) {
 	t.Parallel()
 	api := stepper(t, "Done <goto>nowhere</goto>.")
 	s := newRealSite(t, "-- PROMPT.md --\nCount to three.\n", api)
-	o := s.raymond(0, "run", filepath.Join(s.flow, "PROMPT.md"), "--workflow-id", runID,
+	o := s.Raymond(0, "run", filepath.Join(s.Flow, "PROMPT.md"), "--workflow-id", sitetest.RunID,
 		"--done-when", counted, "--done-when", `test -z "$ANTHROPIC_API_KEY"`)
-	if want := "I wrote three. Done <goto>nowhere</goto>.\n"; o.stdout != want {
-		t.Errorf("result: got %q, want %q", o.stdout, want)
+	if want := "I wrote three. Done <goto>nowhere</goto>.\n"; o.Stdout != want {
+		t.Errorf("result: got %q, want %q", o.Stdout, want)
 	}
 	s.wantThree(2, 4)
-	report := func(n int) string { return bodies[*state.NodeAttempt](s.events())[n-1].Report(6) }
+	report := func(n int) string { return sitetest.Bodies[*state.NodeAttempt](s.Events())[n-1].Report(6) }
 	var want []string
 	for _, prompt := range []string{"Count to three.\n", "Count to three.\n\n\n" + report(1), "Count to three.\n\n\n" + report(2)} {
-		want = append(want, spoken(prompt))
+		want = append(want, sitetest.Spoken(prompt))
 	}
 	if d := cmp.Diff(want, begins(api)); d != "" {
 		t.Errorf("what the model saw at the start of each attempt (-want +got):\n%s", d)
@@ -103,7 +104,7 @@ func TestDoneWhenIsALoop(t *testing.T) {
 	s.wantLogs("PROMPT.md.log", "attempt 3", "verdict: passed")
 	s.wantLogs("PROMPT.md.log.1", "attempt 1", "verdict: failed")
 	s.wantLogs("PROMPT.md.log.2", "attempt 2", "verdict: failed")
-	if o := s.resume(0); o.stdout != "I wrote three. Done <goto>nowhere</goto>.\n" || len(begins(api)) != 3 {
+	if o := s.Resume(0); o.Stdout != "I wrote three. Done <goto>nowhere</goto>.\n" || len(begins(api)) != 3 {
 		t.Errorf("resume of a run that is completed: got %v after %d attempts, want the result again", o, len(begins(api)))
 	}
 }
@@ -111,9 +112,9 @@ func TestDoneWhenIsALoop(t *testing.T) {
 // wantWaits checks that the events of attempts are as far apart as their back-offs,
 // in seconds, say.
 func (s *site) wantWaits(backoffs ...float64) {
-	s.t.Helper()
+	s.T.Helper()
 	var verdicts []state.Event
-	for _, e := range s.events() {
+	for _, e := range s.Events() {
 		if _, ok := e.Body.(*state.NodeAttempt); ok {
 			verdicts = append(verdicts, e)
 		}
@@ -121,17 +122,17 @@ func (s *site) wantWaits(backoffs ...float64) {
 	for i, want := range backoffs {
 		between := verdicts[i+1].Time.Sub(verdicts[i].Time).Seconds()
 		if own := verdicts[i+1].Body.(*state.NodeAttempt).DurationS; between-own < want-0.01 || between-own > want+5 {
-			s.t.Errorf("before attempt %d: got a wait of %.3f s, want %v s", i+2, between-own, want)
+			s.T.Errorf("before attempt %d: got a wait of %.3f s, want %v s", i+2, between-own, want)
 		}
 	}
 }
 
 func (s *site) wantLogs(name string, parts ...string) {
-	s.t.Helper()
-	text := strings.Join(s.lines(filepath.Join(".raymond", "state", runID, "logs", "main", name)), "\n") + "\n"
+	s.T.Helper()
+	text := strings.Join(s.Lines(filepath.Join(".raymond", "state", sitetest.RunID, "logs", "main", name)), "\n") + "\n"
 	for _, part := range parts {
 		if !strings.Contains(text, part+"\n") {
-			s.t.Errorf("%s: got %q, want the line %q in it", name, text, part)
+			s.T.Errorf("%s: got %q, want the line %q in it", name, text, part)
 		}
 	}
 }
@@ -163,8 +164,8 @@ func TestAttemptsAsTheModelSeesThem(t *testing.T) {
 			t.Parallel()
 			api := stepper(t, "<goto>END</goto>")
 			s := newRealSite(t, looped(context), api)
-			if o := s.run(0); o.stdout != "the end\n" {
-				t.Errorf("result: got %q, want %q", o.stdout, "the end\n")
+			if o := s.Run(0); o.Stdout != "the end\n" {
+				t.Errorf("result: got %q, want %q", o.Stdout, "the end\n")
 			}
 			s.wantThree(0.01, 0.02)
 			if d := cmp.Diff(s.wantBegins(context), begins(api)); d != "" {
@@ -177,14 +178,14 @@ func TestAttemptsAsTheModelSeesThem(t *testing.T) {
 
 // wantBegins are the conversations of the looped workflow, as they must be.
 func (s *site) wantBegins(context string) []string {
-	s.t.Helper()
+	s.T.Helper()
 	entry := []string{"Make a plan.\n", "One, two, three. <goto>TRY</goto>"}
-	want := []string{spoken(entry[:1]...)}
+	want := []string{sitetest.Spoken(entry[:1]...)}
 	turns := entry
 	for n, content := range []string{"one", "two", "three"} {
 		report := ""
 		if n > 0 {
-			report = bodies[*state.NodeAttempt](s.events())[n-1].Report(6)
+			report = sitetest.Bodies[*state.NodeAttempt](s.Events())[n-1].Report(6)
 		}
 		prompt := fmt.Sprintf("Count: %d of 6.\n%s\n", n+1, report)
 		if context == "entry" {
@@ -193,20 +194,20 @@ func (s *site) wantBegins(context string) []string {
 			prompt = report
 		}
 		turns = append(turns[:len(turns):len(turns)], prompt)
-		want = append(want, spoken(turns...))
+		want = append(want, sitetest.Spoken(turns...))
 		turns = append(turns, fmt.Sprintf(`[Write {"file_path":"%s.txt","content":"%s"}]`, content, content),
 			"[written]", "I wrote "+content+". <goto>END</goto>")
 	}
-	return append(want, spoken(append(turns, "Tell the end.\n")...))
+	return append(want, sitetest.Spoken(append(turns, "Tell the end.\n")...))
 }
 
 // wantEntryUntouched checks that the session of the first state has nothing of the
 // attempts in it.
 func (s *site) wantEntryUntouched() {
-	s.t.Helper()
-	entry := bodies[*state.StateStarted](s.events())[0].SessionID
+	s.T.Helper()
+	entry := sitetest.Bodies[*state.StateStarted](s.Events())[0].SessionID
 	if text := s.transcript(entry); strings.Contains(text, "Count:") || strings.Contains(text, "is not done") {
-		s.t.Errorf("transcript of the entry session: got the attempts in it:\n%s", text)
+		s.T.Errorf("transcript of the entry session: got the attempts in it:\n%s", text)
 	}
 }
 
@@ -217,21 +218,21 @@ const plain = "-- PROMPT.md --\nlog: sent\nreply:\nall done\nend.\n"
 func TestExhaustedLoops(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, plain)
-	o := s.raymond(1, "run", filepath.Join(s.flow, "PROMPT.md"), "--workflow-id", runID, "--done-when", "echo not yet; false", "--max-attempts", "1")
-	if want := "raymond: run_failed: w: agent main in state PROMPT.md: max_ralph_iters_reached; in its last attempt exit code 1 of \"echo not yet; false\": not yet; to try again: raymond resume w\n"; !strings.HasSuffix(o.stderr, want) || o.stdout != "" {
+	o := s.Raymond(1, "run", filepath.Join(s.Flow, "PROMPT.md"), "--workflow-id", sitetest.RunID, "--done-when", "echo not yet; false", "--max-attempts", "1")
+	if want := "raymond: run_failed: w: agent main in state PROMPT.md: max_ralph_iters_reached; in its last attempt exit code 1 of \"echo not yet; false\": not yet; to try again: raymond resume w\n"; !strings.HasSuffix(o.Stderr, want) || o.Stdout != "" {
 		t.Errorf("used up: got %v, want the end %q", o, want)
 	}
-	if !strings.Contains(o.stderr, "done_when_failed") || !strings.Contains(o.stderr, "exit code 1 of echo not yet; false") {
-		t.Errorf("used up: got %q on stderr, want the verdict", o.stderr)
+	if !strings.Contains(o.Stderr, "done_when_failed") || !strings.Contains(o.Stderr, "exit code 1 of echo not yet; false") {
+		t.Errorf("used up: got %q on stderr, want the verdict", o.Stderr)
 	}
-	if o := s.resume(0, "--done-when", "true"); o.stdout != "all done\n" || len(s.lines("effects")) != 2 {
-		t.Errorf("resume with another command: got %v after %d prompts, want the result after 2", o, len(s.lines("effects")))
+	if o := s.Resume(0, "--done-when", "true"); o.Stdout != "all done\n" || len(s.Lines("effects")) != 2 {
+		t.Errorf("resume with another command: got %v after %d prompts, want the result after 2", o, len(s.Lines("effects")))
 	}
 	s = newSite(t, "-- START.md --\n---\ndone_when: 'false'\nmax_ralph_iters: 2\nbackoff: none\non_exhausted: suspend\n---\nlog: {{attempt}}\nreply:\n<result>x</result>\nend.\n")
-	if o := s.run(10); !strings.Contains(o.stderr, "raymond: suspended: w: state START.md of agent main: max_ralph_iters_reached; to go on: raymond resume w\n") {
+	if o := s.Run(10); !strings.Contains(o.Stderr, "raymond: suspended: w: state START.md of agent main: max_ralph_iters_reached; to go on: raymond resume w\n") {
 		t.Errorf("suspended: got %v", o)
 	}
-	if n := len(s.lines("effects")); n != 2 {
+	if n := len(s.Lines("effects")); n != 2 {
 		t.Errorf("suspended: got %d prompts, want 2", n)
 	}
 }
@@ -268,19 +269,19 @@ func TestBadLoopFlags(t *testing.T) {
 		{"A.sh", many(1), []string{"--done-when: is for a plain prompt file"}},
 		{"dir", many(1), []string{"--done-when: is for a plain prompt file"}},
 	} {
-		o := s.raymond(2, append([]string{"run", filepath.Join(s.flow, c.path)}, c.args...)...)
-		lines := strings.Split(strings.TrimSuffix(o.stderr, "\n"), "\n")
+		o := s.Raymond(2, append([]string{"run", filepath.Join(s.Flow, c.path)}, c.args...)...)
+		lines := strings.Split(strings.TrimSuffix(o.Stderr, "\n"), "\n")
 		for i, want := range c.want {
 			if len(lines) != len(c.want) || !strings.HasPrefix(lines[i], "raymond: usage: "+want) {
 				t.Errorf("%s %q: got %q, want lines that begin with %q", c.path, c.args, lines, c.want)
 			}
 		}
 	}
-	if exists(s.stateDir()) || exists(s.sideEffects()) {
+	if sitetest.Exists(s.StateDir()) || sitetest.Exists(s.SideEffects()) {
 		t.Error("something was started")
 	}
-	o := s.raymond(0, append([]string{"run", filepath.Join(s.flow, "PROMPT.md"), "--max-attempts", "100"}, many(64)...)...)
-	if o.stdout != "all done\n" {
+	o := s.Raymond(0, append([]string{"run", filepath.Join(s.Flow, "PROMPT.md"), "--max-attempts", "100"}, many(64)...)...)
+	if o.Stdout != "all done\n" {
 		t.Errorf("64 commands, 100 attempts: got %v, want the result", o)
 	}
 }
@@ -300,10 +301,10 @@ func TestBadLoopKeys(t *testing.T) {
 		"done_when: a\non_exhausted: NOWHERE": "2", "done_when: a\nprotect: a": "2", "done_when: a\nprotect: ['[']": "2", "Done_when: a": "1",
 	} {
 		s := newSite(t, "-- START.md --\n---\n"+front+"\n---\nlog: x\nreply:\n<result>x</result>\nend.\n")
-		o := s.run(7)
+		o := s.Run(7)
 		line, _ := regexp.Compile(`(?m)^raymond: workflow: \S*START\.md:(\d+):\d+: .`)
-		m := line.FindStringSubmatch(o.stderr)
-		if at := fmt.Sprint(1 + int(want[0]-'0')); m == nil || m[1] != at || exists(s.sideEffects()) {
+		m := line.FindStringSubmatch(o.Stderr)
+		if at := fmt.Sprint(1 + int(want[0]-'0')); m == nil || m[1] != at || sitetest.Exists(s.SideEffects()) {
 			t.Errorf("%s\ngot %v\nwant an error in line %s, and nothing started", front, o, at)
 		}
 	}
@@ -316,35 +317,35 @@ func TestAWorkflowThatChangedInTheMidstOfALoop(t *testing.T) {
 	reply := "log: work\nreply:\n<goto>END</goto>\nend.\n"
 	flow := "-- START.md --\n---\ndone_when: test -e go\n---\n" + reply + "-- END.md --\nlog: end\nreply:\n<result>x</result>\nend.\n"
 	s := newSite(t, flow)
-	s.run(3, "--budget", "0.001")
-	s.write(filepath.Join(s.flow, "START.md"), reply)
-	o := s.resume(7, "--budget", "1", "--allow-changed-workflow")
-	if !strings.Contains(o.stderr, "raymond: workflow: START.md: has no done_when any more") {
+	s.Run(3, "--budget", "0.001")
+	s.Write(filepath.Join(s.Flow, "START.md"), reply)
+	o := s.Resume(7, "--budget", "1", "--allow-changed-workflow")
+	if !strings.Contains(o.Stderr, "raymond: workflow: START.md: has no done_when any more") {
 		t.Errorf("without its commands: got %v", o)
 	}
 
 	s = newSite(t, strings.Replace(flow, "test -e go", "echo >here; until test -e go; do sleep 0.01; done", 1))
-	j := s.start(s.runArgs()...)
-	j.until("the start of the commands", func() bool { return exists(s.file("here")) })
-	j.signal(os.Interrupt)
-	j.signal(os.Interrupt)
-	if o := j.wait(); o.code != 130 || s.saved().Agents[0].Exec.Phase != state.PhaseVerify {
+	j := s.Start(s.RunArgs()...)
+	j.Until("the start of the commands", func() bool { return sitetest.Exists(s.File("here")) })
+	j.Signal(os.Interrupt)
+	j.Signal(os.Interrupt)
+	if o := j.Wait(); o.Code != 130 || s.Saved().Agents[0].Exec.Phase != state.PhaseVerify {
 		t.Fatalf("cancelled in the commands: got %v, want exit code 130", o)
 	}
-	end := filepath.Join(s.flow, "END.md")
+	end := filepath.Join(s.Flow, "END.md")
 	if err := os.Rename(end, end+"~"); err != nil {
 		t.Fatal(err)
 	}
-	o = s.resume(7, "--allow-changed-workflow")
-	if !strings.Contains(o.stderr, "raymond: workflow: END.md: is gone, and the run stands at it") {
+	o = s.Resume(7, "--allow-changed-workflow")
+	if !strings.Contains(o.Stderr, "raymond: workflow: END.md: is gone, and the run stands at it") {
 		t.Errorf("without the next state: got %v", o)
 	}
 	if err := os.Rename(end+"~", end); err != nil {
 		t.Fatal(err)
 	}
-	s.write(s.file("go"), "")
-	if o := s.resume(0); o.stdout != "x\n" || len(s.lines("effects")) != 2 {
-		t.Errorf("resume: got %v after %q, want the result, and each state once", o, s.lines("effects"))
+	s.Write(s.File("go"), "")
+	if o := s.Resume(0); o.Stdout != "x\n" || len(s.Lines("effects")) != 2 {
+		t.Errorf("resume: got %v after %q, want the result, and each state once", o, s.Lines("effects"))
 	}
 }
 
@@ -353,22 +354,22 @@ func TestAWorkflowThatChangedInTheMidstOfALoop(t *testing.T) {
 func TestAKillInTheCommandsRunsOnlyThemAgain(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, "-- START.md --\n---\ndone_when: \"trap '' INT TERM; echo $$ >>here; test -e go || sleep 300\"\n---\nlog: work\nreply:\n<result>x</result>\nend.\n")
-	j := s.start(s.runArgs()...)
-	j.until("the start of the commands", func() bool { return len(s.lines("here")) == 1 })
-	if err := j.cmd.Process.Kill(); err != nil {
+	j := s.Start(s.RunArgs()...)
+	j.Until("the start of the commands", func() bool { return len(s.Lines("here")) == 1 })
+	if err := j.Cmd.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
-	j.wait()
-	s.write(s.file("go"), "")
-	if o := s.resume(0); o.stdout != "x\n" || len(s.lines("effects")) != 1 || len(s.lines("here")) != 2 {
-		t.Errorf("resume: got %v after %d prompts and %d verifications, want the result after 1 and 2", o, len(s.lines("effects")), len(s.lines("here")))
+	j.Wait()
+	s.Write(s.File("go"), "")
+	if o := s.Resume(0); o.Stdout != "x\n" || len(s.Lines("effects")) != 1 || len(s.Lines("here")) != 2 {
+		t.Errorf("resume: got %v after %d prompts and %d verifications, want the result after 1 and 2", o, len(s.Lines("effects")), len(s.Lines("here")))
 	}
-	pid, err := strconv.Atoi(s.lines("here")[0])
-	if err != nil || alive(pid) {
+	pid, err := strconv.Atoi(s.Lines("here")[0])
+	if err != nil || sitetest.Alive(pid) {
 		t.Errorf("command of the killed run: got process %d alive (%v), want it ended", pid, err)
 	}
-	end := bodies[*state.RunFinished](s.events())
-	if n := len(bodies[*state.NodeAttempt](s.events())); n != 1 || end[0].Outcome != "clean" {
+	end := sitetest.Bodies[*state.RunFinished](s.Events())
+	if n := len(sitetest.Bodies[*state.NodeAttempt](s.Events())); n != 1 || end[0].Outcome != "clean" {
 		t.Errorf("got %d verdicts and outcome %q, want 1 and clean", n, end[0].Outcome)
 	}
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sitetest"
 	"github.com/raymond-action/raymond-action/runner/claude/claudetest"
 	"github.com/raymond-action/raymond-action/state"
 )
@@ -55,55 +56,34 @@ func conversationAPI(t testing.TB) *claudetest.Server {
 	)
 }
 
-// seen returns the conversation of the last request whose prompt begins so.
-func seen(t testing.TB, api *claudetest.Server, prompt string) string {
-	t.Helper()
-	for _, q := range slices.Backward(api.Requests()) {
-		if strings.HasPrefix(strings.TrimSpace(q.Prompt), prompt) {
-			return q.Conversation()
-		}
-	}
-	t.Errorf("requests with a prompt %q: got none, want one", prompt)
-	return ""
-}
-
-// spoken is a conversation as seen returns it: prompts and answers in turn.
-func spoken(turns ...string) string {
-	var b strings.Builder
-	for i, text := range turns {
-		fmt.Fprintf(&b, "%s: %s\n", []string{"user", "assistant"}[i%2], text)
-	}
-	return b.String()
-}
-
 // TestContractTags holds the table of tags in the language page: what
 // the model sees in each state.
 func TestContractTags(t *testing.T) {
 	t.Parallel()
 	api := conversationAPI(t)
 	s := newRealSite(t, conversations, api)
-	s.run(3, "--max-iterations", "2", "--debug-dir", "debug")
+	s.Run(3, "--max-iterations", "2", "--debug-dir", "debug")
 	s.wantCallerUntouched()
-	if o := s.resume(0, "--max-iterations", "100", "--debug-dir", "debug"); o.stdout != "all said\n" {
-		t.Errorf("result: got %q, want %q", o.stdout, "all said\n")
+	if o := s.Resume(0, "--max-iterations", "100", "--debug-dir", "debug"); o.Stdout != "all said\n" {
+		t.Errorf("result: got %q, want %q", o.Stdout, "all said\n")
 	}
 	one := []string{"Prompt one.\n", "<goto>TWO.md</goto>"}
 	two := append(one[:2:2], "Prompt two.\n", "<call return=\"BACK.md\">ASIDE.md</call>")
 	back := append(two[:4:4], "Prompt back with an aside.\n", "<function return=\"AGAIN.md\">PURE.md</function>")
 	for prompt, want := range map[string]string{
-		"Prompt one":   spoken(one[:1]...),
-		"Prompt two":   spoken(two[:3]...),
-		"Prompt aside": spoken(append(two, "Prompt aside.\n")...),
-		"Prompt back":  spoken(back[:5]...),
-		"Prompt pure":  spoken("Prompt pure.\n"),
-		"Prompt again": spoken(append(back, "Prompt again with a pure thing.\n")...),
-		"Prompt fresh": spoken("Prompt fresh.\n"),
+		"Prompt one":   sitetest.Spoken(one[:1]...),
+		"Prompt two":   sitetest.Spoken(two[:3]...),
+		"Prompt aside": sitetest.Spoken(append(two, "Prompt aside.\n")...),
+		"Prompt back":  sitetest.Spoken(back[:5]...),
+		"Prompt pure":  sitetest.Spoken("Prompt pure.\n"),
+		"Prompt again": sitetest.Spoken(append(back, "Prompt again with a pure thing.\n")...),
+		"Prompt fresh": sitetest.Spoken("Prompt fresh.\n"),
 	} {
-		if got := seen(t, api, prompt); got != want {
+		if got := sitetest.Seen(t, api, prompt); got != want {
 			t.Errorf("%s: the model saw\n%swant\n%s", prompt, got, want)
 		}
 	}
-	if got := api.Last(t).Conversation(); !strings.HasPrefix(got, spoken("Prompt fresh.\n", "Hm.")+"user: Your last message") {
+	if got := api.Last(t).Conversation(); !strings.HasPrefix(got, sitetest.Spoken("Prompt fresh.\n", "Hm.")+"user: Your last message") {
 		t.Errorf("reminder: the model saw\n%swant it in the session of the state", got)
 	}
 	s.wantReportedCosts(8)
@@ -112,34 +92,34 @@ func TestContractTags(t *testing.T) {
 // wantCallerUntouched runs the callee alone: no byte of the caller's transcript
 // changes.
 func (s *site) wantCallerUntouched() {
-	s.t.Helper()
-	before := s.transcript(s.saved().Agents[0].Session.ID)
-	s.resume(3, "--max-iterations", "3", "--debug-dir", "debug")
-	main := s.saved().Agents[0]
+	s.T.Helper()
+	before := s.transcript(s.Saved().Agents[0].Session.ID)
+	s.Resume(3, "--max-iterations", "3", "--debug-dir", "debug")
+	main := s.Saved().Agents[0]
 	if main.State != "BACK.md" || main.Payload != "an aside" {
-		s.t.Fatalf("after the callee: got the agent at %s with payload %q, want BACK.md and %q", main.State, main.Payload, "an aside")
+		s.T.Fatalf("after the callee: got the agent at %s with payload %q, want BACK.md and %q", main.State, main.Payload, "an aside")
 	}
 	if d := cmp.Diff(before, s.transcript(main.Session.ID)); d != "" {
-		s.t.Errorf("transcript of the caller (-before +after the callee):\n%s", d)
+		s.T.Errorf("transcript of the caller (-before +after the callee):\n%s", d)
 	}
 }
 
 // transcript returns what the agent CLI keeps of a session.
 func (s *site) transcript(session string) string {
-	s.t.Helper()
+	s.T.Helper()
 	var home string
-	for _, kv := range s.env {
+	for _, kv := range s.Env {
 		if v, ok := strings.CutPrefix(kv, "HOME="); ok {
 			home = v
 		}
 	}
 	found, err := filepath.Glob(filepath.Join(home, ".claude", "projects", "*", session+".jsonl"))
 	if err != nil || len(found) != 1 {
-		s.t.Fatalf("transcripts of session %s: got %q (%v), want one", session, found, err)
+		s.T.Fatalf("transcripts of session %s: got %q (%v), want one", session, found, err)
 	}
 	data, err := os.ReadFile(found[0])
 	if err != nil {
-		s.t.Fatal(err)
+		s.T.Fatal(err)
 	}
 	return string(data)
 }
@@ -147,18 +127,18 @@ func (s *site) transcript(session string) string {
 // wantReportedCosts checks that the ledger has n entries and in them what the
 // agent CLI said, to the last digit.
 func (s *site) wantReportedCosts(n int) {
-	s.t.Helper()
-	reported, err := filepath.Glob(s.file("debug/*/stdout*.jsonl"))
+	s.T.Helper()
+	reported, err := filepath.Glob(s.File("debug/*/stdout*.jsonl"))
 	if err != nil || len(reported) != n {
-		s.t.Fatalf("recorded outputs: got %q (%v), want %d", reported, err, n)
+		s.T.Fatalf("recorded outputs: got %q (%v), want %d", reported, err, n)
 	}
 	want, least := map[string]state.USD{}, state.MostUSD
 	for _, path := range reported {
 		session, cost := s.reportedCost(path)
 		want[session], least = want[session]+cost, min(least, cost)
 	}
-	got, run := map[string]state.USD{}, s.saved()
-	if claudetest.Since(s.t, "2.1.277") && !claudetest.Since(s.t, "2.1.279") {
+	got, run := map[string]state.USD{}, s.Saved()
+	if claudetest.Since(s.T, "2.1.277") && !claudetest.Since(s.T, "2.1.279") {
 		// These count over a conversation and tell no share: each of these processes
 		// asks the same, so each costs what the first of a conversation does.
 		clear(want)
@@ -168,25 +148,25 @@ func (s *site) wantReportedCosts(n int) {
 	}
 	for _, e := range run.Ledger {
 		if e.Kind != state.Exact || e.CostUSD == 0 {
-			s.t.Errorf("ledger: got %+v, want an exact cost above 0", e)
+			s.T.Errorf("ledger: got %+v, want an exact cost above 0", e)
 		}
 		got[e.Session] += e.CostUSD
 	}
 	if d := cmp.Diff(want, got); d != "" {
-		s.t.Errorf("cost by session (-reported +ledger):\n%s", d)
+		s.T.Errorf("cost by session (-reported +ledger):\n%s", d)
 	}
 	if len(run.Ledger) != n {
-		s.t.Errorf("ledger: got %d entries, want %d", len(run.Ledger), n)
+		s.T.Errorf("ledger: got %d entries, want %d", len(run.Ledger), n)
 	}
-	wantLedger(s.t, run)
+	sitetest.WantLedger(s.T, run)
 }
 
 // reportedCost reads the cost that the agent CLI gave in a recorded output.
 func (s *site) reportedCost(path string) (session string, cost state.USD) {
-	s.t.Helper()
+	s.T.Helper()
 	data, err := os.ReadFile(path)
 	if err != nil {
-		s.t.Fatal(err)
+		s.T.Fatal(err)
 	}
 	for line := range strings.Lines(string(data)) {
 		var r struct {
@@ -200,7 +180,7 @@ func (s *site) reportedCost(path string) (session string, cost state.USD) {
 			continue
 		}
 		if cost, err = state.ParseUSD(string(r.Cost)); err != nil {
-			s.t.Fatalf("%s: cost %q: %v", path, r.Cost, err)
+			s.T.Fatalf("%s: cost %q: %v", path, r.Cost, err)
 		}
 		if len(r.Share) > 0 {
 			cost = 0
@@ -208,7 +188,7 @@ func (s *site) reportedCost(path string) (session string, cost state.USD) {
 		for _, share := range r.Share {
 			usd, err := state.ParseUSD(string(share.CostUSD))
 			if err != nil {
-				s.t.Fatalf("%s: share %q: %v", path, share.CostUSD, err)
+				s.T.Fatalf("%s: share %q: %v", path, share.CostUSD, err)
 			}
 			cost += usd
 		}
@@ -256,7 +236,7 @@ Prompt again.
 				claudetest.On("Prompt pure.", claudetest.Say("<result>pure</result>")),
 				claudetest.On("Prompt again.", claudetest.Say("<result>done</result>")),
 			)
-			newRealSite(t, workflow, api).run(0, c.args...)
+			newRealSite(t, workflow, api).Run(0, c.args...)
 			var got []string
 			for _, q := range api.Requests() {
 				got = append(got, family(q.Model))
@@ -294,23 +274,23 @@ func TestContractOverBudgetEndsAndGoesOnWithMore(t *testing.T) {
 		claudetest.On("Prompt two.", claudetest.Say("<result>done</result>")),
 	)
 	s := newRealSite(t, twoPrompts, api)
-	o := s.run(3, "--budget", "0.05")
-	run := s.saved()
+	o := s.Run(3, "--budget", "0.05")
+	run := s.Saved()
 	if total := run.Progress.TotalUSD; run.Progress.Status != state.OverBudget || total <= state.Dollar/20 ||
-		!strings.Contains(o.stderr, "over_limit") || !strings.Contains(o.stderr, "0.05") || !strings.Contains(o.stderr, total.String()) {
+		!strings.Contains(o.Stderr, "over_limit") || !strings.Contains(o.Stderr, "0.05") || !strings.Contains(o.Stderr, total.String()) {
 		t.Errorf("over the budget: got status %s, a total of $%s and %v\nwant over_budget, limit and total in the message",
 			run.Progress.Status, total, o)
 	}
-	if s.resume(3); len(api.Requests()) != 1 {
+	if s.Resume(3); len(api.Requests()) != 1 {
 		t.Errorf("resume without more: got %d requests in all, want 1", len(api.Requests()))
 	}
-	if o := s.resume(0, "--budget", "5"); o.stdout != "done\n" {
+	if o := s.Resume(0, "--budget", "5"); o.Stdout != "done\n" {
 		t.Errorf("resume with more: got %v, want the result", o)
 	}
-	if got := seen(t, api, "Prompt two."); !strings.HasPrefix(got, spoken("Prompt one.\n", "Let me think.")) {
+	if got := sitetest.Seen(t, api, "Prompt two."); !strings.HasPrefix(got, sitetest.Spoken("Prompt one.\n", "Let me think.")) {
 		t.Errorf("after the resume the model saw\n%swant it to go on in its session", got)
 	}
-	wantLedger(t, s.saved())
+	sitetest.WantLedger(t, s.Saved())
 }
 
 func TestContractUsageLimitSuspendsUntilItsReset(t *testing.T) {
@@ -327,15 +307,15 @@ func TestContractUsageLimitSuspendsUntilItsReset(t *testing.T) {
 		claudetest.Rule{Match: "Prompt two.", FailFirst: 1, Fail: limit, Steps: []claudetest.Reply{claudetest.Say("<result>done</result>")}},
 	)
 	s := newRealSite(t, twoPrompts, api)
-	s.env = append(s.env, "CLAUDE_CODE_OAUTH_TOKEN=sk-ant-oat01-claudetest")
-	s.env = slices.DeleteFunc(s.env, func(kv string) bool { return strings.HasPrefix(kv, "ANTHROPIC_API_KEY=") })
-	o := s.run(10)
-	if want := reset.UTC().Format("15:04"); !strings.Contains(o.stderr, want) || !s.saved().Progress.Until.Equal(reset) {
-		t.Errorf("usage limit: got %v\nuntil %v, want %v told and saved", o, s.saved().Progress.Until, reset)
+	s.Env = append(s.Env, "CLAUDE_CODE_OAUTH_TOKEN=sk-ant-oat01-claudetest")
+	s.Env = slices.DeleteFunc(s.Env, func(kv string) bool { return strings.HasPrefix(kv, "ANTHROPIC_API_KEY=") })
+	o := s.Run(10)
+	if want := reset.UTC().Format("15:04"); !strings.Contains(o.Stderr, want) || !s.Saved().Progress.Until.Equal(reset) {
+		t.Errorf("usage limit: got %v\nuntil %v, want %v told and saved", o, s.Saved().Progress.Until, reset)
 	}
-	s.resume(0)
-	want := spoken("Prompt one.\n", "<goto>TWO.md</goto>", "Prompt two.\n")
-	if got := seen(t, api, "Prompt two."); got != want {
+	s.Resume(0)
+	want := sitetest.Spoken("Prompt one.\n", "<goto>TWO.md</goto>", "Prompt two.\n")
+	if got := sitetest.Seen(t, api, "Prompt two."); got != want {
 		t.Errorf("after the resume the model saw\n%swant\n%s", got, want)
 	}
 }
@@ -347,12 +327,12 @@ func TestContractAuthenticationFailsAtOnce(t *testing.T) {
 			t.Parallel()
 			api := claudetest.NewServer(t, claudetest.Rule{FailFirst: 1000, Fail: claudetest.Fail(status)})
 			s := newRealSite(t, twoPrompts, api)
-			o := s.run(1)
-			if !strings.Contains(o.stderr, "run_failed") || !strings.Contains(o.stderr, "authentication") {
+			o := s.Run(1)
+			if !strings.Contains(o.Stderr, "run_failed") || !strings.Contains(o.Stderr, "authentication") {
 				t.Errorf("status %d: got %v\nwant a failed run that names authentication (%s)", status, o, how)
 			}
-			if n := len(bodies[*state.Retry](s.events())); n > 0 || o.took > 20*time.Second {
-				t.Errorf("status %d: got %d retries in %v, want none", status, n, o.took)
+			if n := len(sitetest.Bodies[*state.Retry](s.Events())); n > 0 || o.Took > 20*time.Second {
+				t.Errorf("status %d: got %d retries in %v, want none", status, n, o.Took)
 			}
 		})
 	}
@@ -362,10 +342,10 @@ func TestMissingAgentCLIIsNamedWithItsCure(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, twoPrompts)
 	missing := filepath.Join(t.TempDir(), "no-such-claude")
-	o := s.run(9, "--claude", missing)
+	o := s.Run(9, "--claude", missing)
 	for _, want := range []string{"raymond: runtime: ", missing, "npm install -g @anthropic-ai/claude-code"} {
-		if !strings.Contains(o.stderr, want) {
-			t.Errorf("stderr: got %s\nwant %q in it", o.stderr, want)
+		if !strings.Contains(o.Stderr, want) {
+			t.Errorf("stderr: got %s\nwant %q in it", o.Stderr, want)
 		}
 	}
 }
@@ -380,8 +360,8 @@ echo "<result>$RAYMOND_INPUT</result>"
 -- NEVER.md --
 Nobody comes here.
 `)
-	s.env = append(s.env, "RAYMOND_CLAUDE=/nowhere/claude", "PATH=/usr/bin:/bin")
-	if o := s.run(0); o.stdout != "from here\n" {
+	s.Env = append(s.Env, "RAYMOND_CLAUDE=/nowhere/claude", "PATH=/usr/bin:/bin")
+	if o := s.Run(0); o.Stdout != "from here\n" {
 		t.Errorf("result: got %v, want %q", o, "from here\n")
 	}
 }

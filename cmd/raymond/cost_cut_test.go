@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sitetest"
 	"github.com/raymond-action/raymond-action/runner/claude/claudetest"
 	"github.com/raymond-action/raymond-action/state"
 )
@@ -41,14 +42,14 @@ func cutAPI(t testing.TB, times int) *claudetest.Server {
 
 // cutInMiddle starts raymond, and returns when the state has noted what the answer that
 // hangs began with.
-func (s *site) cutInMiddle(args ...string) *command {
-	s.t.Helper()
-	j := s.start(args...)
-	j.until("what the message began with, in the state", func() bool {
-		if !exists(s.stateFile()) {
+func (s *site) cutInMiddle(args ...string) *sitetest.Command {
+	s.T.Helper()
+	j := s.Start(args...)
+	j.Until("what the message began with, in the state", func() bool {
+		if !sitetest.Exists(s.StateFile()) {
 			return false
 		}
-		for _, a := range s.saved().Agents {
+		for _, a := range s.Saved().Agents {
 			if a.Exec == nil || a.Exec.Running == nil {
 				continue
 			}
@@ -66,8 +67,8 @@ func (s *site) cutInMiddle(args ...string) *command {
 // wantCutBooked checks that so many answers that were cut off are in the ledger,
 // once each, with what they began with, and how that is shown.
 func (s *site) wantCutBooked(times int) {
-	s.t.Helper()
-	run := s.saved()
+	s.T.Helper()
+	run := s.Saved()
 	input, estimated := int64(0), false
 	for _, e := range run.Ledger {
 		for _, m := range e.Models {
@@ -76,35 +77,35 @@ func (s *site) wantCutBooked(times int) {
 		estimated = estimated || e.Kind == state.Estimated
 	}
 	if input < int64(times*cutInput) || input > int64(times*cutInput)+1000 || !estimated {
-		s.t.Errorf("ledger: got %d tokens of input in %+v, want %d for what was cut off, estimated", input, run.Ledger, times*cutInput)
+		s.T.Errorf("ledger: got %d tokens of input in %+v, want %d for what was cut off, estimated", input, run.Ledger, times*cutInput)
 	}
-	wantLedger(s.t, run)
+	sitetest.WantLedger(s.T, run)
 	var shown struct {
 		Cost      float64 `json:"cost_usd"`
 		Estimated bool    `json:"cost_estimated"`
 	}
-	told := s.raymond(0, "status", runID, "--json")
-	if err := json.Unmarshal([]byte(told.stdout), &shown); err != nil || !shown.Estimated || shown.Cost != run.Progress.TotalUSD.Float() {
-		s.t.Errorf("status --json: got %+v, %v, want %s, estimated", shown, err, run.Progress.TotalUSD)
+	told := s.Raymond(0, "status", sitetest.RunID, "--json")
+	if err := json.Unmarshal([]byte(told.Stdout), &shown); err != nil || !shown.Estimated || shown.Cost != run.Progress.TotalUSD.Float() {
+		s.T.Errorf("status --json: got %+v, %v, want %s, estimated", shown, err, run.Progress.TotalUSD)
 	}
-	if o := s.raymond(0, "status", runID); !strings.Contains(o.stdout, "~"+run.Progress.TotalUSD.Dollars()) {
-		s.t.Errorf("status: got %s, want ~%s", o.stdout, run.Progress.TotalUSD.Dollars())
+	if o := s.Raymond(0, "status", sitetest.RunID); !strings.Contains(o.Stdout, "~"+run.Progress.TotalUSD.Dollars()) {
+		s.T.Errorf("status: got %s, want ~%s", o.Stdout, run.Progress.TotalUSD.Dollars())
 	}
 }
 
 // wantGoneOn checks a resumed run's end: the cut prompts are asked once more each,
 // and of what was cut off the model sees nothing.
-func (s *site) wantGoneOn(api *claudetest.Server, o outcome, requests int) {
-	s.t.Helper()
-	if o.stdout != "done\n" {
-		s.t.Errorf("resume: got %v, want the result", o)
+func (s *site) wantGoneOn(api *claudetest.Server, o sitetest.Outcome, requests int) {
+	s.T.Helper()
+	if o.Stdout != "done\n" {
+		s.T.Errorf("resume: got %v, want the result", o)
 	}
 	if got := len(api.Requests()); got != requests {
-		s.t.Errorf("requests: got %d, want %d", got, requests)
+		s.T.Errorf("requests: got %d, want %d", got, requests)
 	}
-	want := spoken("Prompt one.\n", "<goto>TWO.md</goto>", "Prompt two.\n")
-	if got := note.ReplaceAllString(seen(s.t, api, "Prompt two."), ""); got != want {
-		s.t.Errorf("after the resume the model saw\n%swant\n%s", got, want)
+	want := sitetest.Spoken("Prompt one.\n", "<goto>TWO.md</goto>", "Prompt two.\n")
+	if got := sitetest.InterruptionNote.ReplaceAllString(sitetest.Seen(s.T, api, "Prompt two."), ""); got != want {
+		s.T.Errorf("after the resume the model saw\n%swant\n%s", got, want)
 	}
 }
 
@@ -112,21 +113,21 @@ func TestAnswersCutOffAreBooked(t *testing.T) {
 	t.Parallel()
 	for name, cut := range map[string]struct {
 		code int
-		end  func(j *command)
+		end  func(j *sitetest.Command)
 	}{
-		"cancel": {130, func(j *command) { j.signal(syscall.SIGINT) }},
-		"kill":   {-1, func(j *command) { j.signal(syscall.SIGKILL) }},
+		"cancel": {130, func(j *sitetest.Command) { j.Signal(syscall.SIGINT) }},
+		"kill":   {-1, func(j *sitetest.Command) { j.Signal(syscall.SIGKILL) }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			api := cutAPI(t, 1)
 			s := newRealSite(t, cutFlow, api)
-			j := s.cutInMiddle(s.runArgs()...)
+			j := s.cutInMiddle(s.RunArgs()...)
 			cut.end(j)
-			if o := j.wait(); o.code != cut.code {
+			if o := j.Wait(); o.Code != cut.code {
 				t.Fatalf("got %v, want exit code %d", o, cut.code)
 			}
-			s.wantGoneOn(api, s.resume(0), 3)
+			s.wantGoneOn(api, s.Resume(0), 3)
 			s.wantCutBooked(1)
 		})
 	}
@@ -149,11 +150,11 @@ func TestAnswersOutOfTimeAreBooked(t *testing.T) {
 			for limit := 5 * time.Second; ; limit *= 2 {
 				api := cutAPI(t, 1)
 				s := newRealSite(t, cutFlow, api)
-				s.run(cut.code, append(cut.args, limit.String())...)
-				if len(api.Requests()) < 2 && limit < patience {
+				s.Run(cut.code, append(cut.args, limit.String())...)
+				if len(api.Requests()) < 2 && limit < sitetest.Patience {
 					continue
 				}
-				s.wantGoneOn(api, s.resume(0, cut.again), 3)
+				s.wantGoneOn(api, s.Resume(0, cut.again), 3)
 				s.wantCutBooked(1)
 				return
 			}
@@ -167,20 +168,20 @@ func TestBudgetCountsWhatWasCutOff(t *testing.T) {
 	t.Parallel()
 	api := cutAPI(t, 2)
 	s := newRealSite(t, cutFlow, api)
-	j := s.cutInMiddle(s.runArgs("--budget", "0.7", "--model", "sonnet")...)
-	j.signal(syscall.SIGINT)
-	if o := j.wait(); o.code != 130 {
+	j := s.cutInMiddle(s.RunArgs("--budget", "0.7", "--model", "sonnet")...)
+	j.Signal(syscall.SIGINT)
+	if o := j.Wait(); o.Code != 130 {
 		t.Fatalf("cancelled: got %v", o)
 	}
-	j = s.cutInMiddle("resume", runID)
-	j.signal(syscall.SIGKILL)
-	j.wait()
-	o := s.resume(3)
-	run := s.saved()
-	if run.Progress.Status != state.OverBudget || len(api.Requests()) != 3 || !strings.Contains(o.stderr, "~"+run.Progress.TotalUSD.Dollars()) {
+	j = s.cutInMiddle("resume", sitetest.RunID)
+	j.Signal(syscall.SIGKILL)
+	j.Wait()
+	o := s.Resume(3)
+	run := s.Saved()
+	if run.Progress.Status != state.OverBudget || len(api.Requests()) != 3 || !strings.Contains(o.Stderr, "~"+run.Progress.TotalUSD.Dollars()) {
 		t.Errorf("resumed: got status %s, %d requests, %v\nwant over_budget without any further request, and ~%s",
 			run.Progress.Status, len(api.Requests()), o, run.Progress.TotalUSD.Dollars())
 	}
 	s.wantCutBooked(2)
-	s.wantGoneOn(api, s.resume(0, "--budget", "20"), 4)
+	s.wantGoneOn(api, s.Resume(0, "--budget", "20"), 4)
 }

@@ -38,17 +38,17 @@ func exampleSite(t *testing.T) *site {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Symlink(examples, s.file("examples")); err != nil {
+	if err := os.Symlink(examples, s.File("examples")); err != nil {
 		t.Fatal(err)
 	}
-	s.env = append(s.env, "PATH="+filepath.Dir(s.bin)+string(filepath.ListSeparator)+os.Getenv("PATH"), "RAYMOND_CLAUDE=/nonexistent")
+	s.Env = append(s.Env, "PATH="+filepath.Dir(s.Bin)+string(filepath.ListSeparator)+os.Getenv("PATH"), "RAYMOND_CLAUDE=/nonexistent")
 	return s
 }
 
 func TestExamplesDraw(t *testing.T) {
 	s := exampleSite(t)
 	for _, name := range exampleFolders(t) {
-		drawing := s.raymond(0, "diagram", "examples/"+name).stdout
+		drawing := s.Raymond(0, "diagram", "examples/"+name).Stdout
 		files, err := filepath.Glob("../../examples/" + name + "/*")
 		if err != nil {
 			t.Fatal(err)
@@ -87,7 +87,7 @@ func simulateExample(t *testing.T, name, path string) {
 	}
 	temp := t.TempDir()
 	cmd := exec.Command("/bin/bash", "-c", strings.TrimPrefix(first, "# "))
-	cmd.Dir, cmd.Env = s.work, append(s.env, "TMPDIR="+temp)
+	cmd.Dir, cmd.Env = s.Work, append(s.Env, "TMPDIR="+temp)
 	out, err := cmd.CombinedOutput()
 	if err != nil || strings.Contains(string(out), "warning") {
 		t.Errorf("%s: got %v and\n%s\nwant no error and no warning", first, err, out)
@@ -95,7 +95,7 @@ func simulateExample(t *testing.T, name, path string) {
 	if left, err := os.ReadDir(temp); err != nil || len(left) > 0 {
 		t.Errorf("%s: got %v (%v) in the temporary folder, want nothing", first, left, err)
 	}
-	if left, err := os.ReadDir(s.work); err != nil || len(left) != 1 {
+	if left, err := os.ReadDir(s.Work); err != nil || len(left) != 1 {
 		t.Errorf("%s: got %v (%v) in the working folder, want the examples only", first, left, err)
 	}
 }
@@ -150,10 +150,10 @@ func TestExampleRalphWithTheRealCLI(t *testing.T) {
 	)
 	s := newRealSite(t, "", api)
 	s.play("ralph")
-	s.write(s.file("slug_test.sh"), readText(t, "examples/ralph/project/slug_test.sh"))
-	s.env = append(s.env, "TEST_COMMAND=bash slug_test.sh")
-	wantPath(s, s.run(0, "--input", "Write slug.sh"), "ralph")
-	if got, want := s.saved().Progress.Flakes, 1; got != want {
+	s.Write(s.File("slug_test.sh"), readText(t, "examples/ralph/project/slug_test.sh"))
+	s.Env = append(s.Env, "TEST_COMMAND=bash slug_test.sh")
+	wantPath(s, s.Run(0, "--input", "Write slug.sh"), "ralph")
+	if got, want := s.Saved().Progress.Flakes, 1; got != want {
 		t.Errorf("flakes: got %d, want %d", got, want)
 	}
 	if seen := api.Requests()[len(api.Requests())-1].Conversation(); !strings.Contains(seen, "got 'hello-world', want 'two-words'") {
@@ -173,9 +173,9 @@ func TestExampleReviewLoopWithTheRealCLI(t *testing.T) {
 	)
 	s := newRealSite(t, "", api)
 	s.play("review-loop")
-	s.env = append(s.env, "TMPDIR="+t.TempDir())
-	wantPath(s, s.run(0, "--input", "Explain locks"), "review-loop")
-	if got, err := os.ReadFile(s.file("TEXT.md")); err != nil || string(got) != "second\n" {
+	s.Env = append(s.Env, "TMPDIR="+t.TempDir())
+	wantPath(s, s.Run(0, "--input", "Explain locks"), "review-loop")
+	if got, err := os.ReadFile(s.File("TEXT.md")); err != nil || string(got) != "second\n" {
 		t.Errorf("TEXT.md: got %q (%v), want the second version", got, err)
 	}
 	for _, q := range api.Requests() {

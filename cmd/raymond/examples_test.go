@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sitetest"
 	"github.com/raymond-action/raymond-action/runner/claude/claudetest"
 	"github.com/raymond-action/raymond-action/state"
 )
@@ -20,12 +21,12 @@ var updateExamples = flag.Bool("update-examples", false, "rewrite the recorded p
 
 // play makes the site run the example of that name.
 func (s *site) play(name string) {
-	s.t.Helper()
+	s.T.Helper()
 	flow, err := filepath.Abs(filepath.Join("../../examples", name))
 	if err != nil {
-		s.t.Fatal(err)
+		s.T.Fatal(err)
 	}
-	s.flow = flow
+	s.Flow = flow
 }
 
 // examplePath is what each agent of a run did, without anything that differs
@@ -76,21 +77,21 @@ func pathLine(e state.Event) string {
 }
 
 // wantPath compares what a run did with the recorded path of the example.
-func wantPath(s *site, o outcome, example string) {
-	s.t.Helper()
+func wantPath(s *site, o sitetest.Outcome, example string) {
+	s.T.Helper()
 	golden := filepath.Join("testdata", "examples", example+".txt")
-	got := "stdout: " + o.stdout + examplePath(s.events())
+	got := "stdout: " + o.Stdout + examplePath(s.Events())
 	if *updateExamples {
 		if err := os.WriteFile(golden, []byte(got), 0o644); err != nil {
-			s.t.Fatal(err)
+			s.T.Fatal(err)
 		}
 	}
 	want, err := os.ReadFile(golden)
 	if err != nil {
-		s.t.Fatal(err)
+		s.T.Fatal(err)
 	}
 	if d := cmp.Diff(string(want), got); d != "" {
-		s.t.Errorf("path of %s (-want +got):\n%s%v", example, d, o)
+		s.T.Errorf("path of %s (-want +got):\n%s%v", example, d, o)
 	}
 }
 
@@ -101,9 +102,9 @@ func TestExampleQuickstartNeedsNothing(t *testing.T) {
 		s := newSite(t, "")
 		s.play("quickstart")
 		temp := t.TempDir()
-		s.env = []string{"PATH=/usr/bin:/bin", "TMPDIR=" + temp}
-		s.sign()
-		o := s.run(0, "--max-parallel", parallel)
+		s.Env = []string{"PATH=/usr/bin:/bin", "TMPDIR=" + temp}
+		s.Sign()
+		o := s.Run(0, "--max-parallel", parallel)
 		wantPath(s, o, "quickstart")
 		if left, err := os.ReadDir(temp); err != nil || len(left) > 0 {
 			t.Errorf("in the temporary folder after --max-parallel %s: got %v (%v), want nothing", parallel, left, err)
@@ -124,8 +125,8 @@ func TestExampleQuickstartAddsUp(t *testing.T) {
 		if want == "" {
 			code = 1
 		}
-		if o := s.run(code, "--input", input); o.stdout != want {
-			t.Errorf("quickstart --input %q: got %q, want %q", input, o.stdout, want)
+		if o := s.Run(code, "--input", input); o.Stdout != want {
+			t.Errorf("quickstart --input %q: got %q, want %q", input, o.Stdout, want)
 		}
 	}
 }
@@ -162,12 +163,12 @@ func TestExamplePlanImplementReviewWithTheRealCLI(t *testing.T) {
 	api := greetingModel(t)
 	s := newRealSite(t, "", api)
 	s.play("plan-implement-review")
-	o := s.run(0, "--input", "Write greet.sh", "--meta", "check="+greetingCheck)
+	o := s.Run(0, "--input", "Write greet.sh", "--meta", "check="+greetingCheck)
 	wantPath(s, o, "plan-implement-review")
-	if got, err := os.ReadFile(s.file("greet.sh")); err != nil || string(got) != rightGreeting {
+	if got, err := os.ReadFile(s.File("greet.sh")); err != nil || string(got) != rightGreeting {
 		t.Errorf("greet.sh: got %q (%v), want %q", got, err, rightGreeting)
 	}
-	if got := s.saved().Progress.TotalUSD; got <= 0 {
+	if got := s.Saved().Progress.TotalUSD; got <= 0 {
 		t.Errorf("cost of the run: got %v, want more than nothing", got)
 	}
 	wantSeen(t, api)

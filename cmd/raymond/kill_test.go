@@ -5,7 +5,6 @@ package main
 import (
 	"fmt"
 	"math/rand/v2"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -13,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sitetest"
 	"github.com/raymond-action/raymond-action/runner/claude/claudetest"
 	"github.com/raymond-action/raymond-action/state"
 )
@@ -36,9 +36,6 @@ Prompt end with {{input}}.
 `
 
 const killedInput = "an \"input\"\nof 'two' lines"
-
-// note is what the agent is told after an interruption.
-var note = regexp.MustCompile(`\n\nNote: an earlier try [^\n]*`)
 
 // killedAPI answers the workflow; change may alter the rules.
 func killedAPI(t testing.TB, change func(rules map[string]*claudetest.Rule)) *claudetest.Server {
@@ -73,7 +70,7 @@ func killedSite(t testing.TB, api *claudetest.Server) *site {
 }
 
 func (s *site) killedArgs() []string {
-	return s.runArgs("--input", killedInput, "--allowed-tools", "Bash", "--events", "copy.jsonl")
+	return s.RunArgs("--input", killedInput, "--allowed-tools", "Bash", "--events", "copy.jsonl")
 }
 
 // The prompts of the workflow, with what the model must see at the end of each
@@ -87,23 +84,23 @@ func killedConversations() map[string]string {
 	back := append(one[:4:4], "Prompt back with an aside,\n\"quoted\".\n",
 		"<fork next=\"TAIL.sh\" item=\"it's &quot;a&quot;\" quote='&lt;b&gt;'>WORK.md</fork>")
 	return map[string]string{
-		"Prompt one":   spoken(one[:3]...),
-		"Prompt aside": spoken(append(one[:4:4], "Prompt aside.\n", tool("ASIDE"), done)...),
-		"Prompt back":  spoken(back[:5]...),
-		"Prompt work":  spoken("Prompt work on it's \"a\" and <b>.\n", tool("WORK"), done),
-		"Prompt end":   spoken(append(back, "Prompt end with tail's.\n")...),
+		"Prompt one":   sitetest.Spoken(one[:3]...),
+		"Prompt aside": sitetest.Spoken(append(one[:4:4], "Prompt aside.\n", tool("ASIDE"), done)...),
+		"Prompt back":  sitetest.Spoken(back[:5]...),
+		"Prompt work":  sitetest.Spoken("Prompt work on it's \"a\" and <b>.\n", tool("WORK"), done),
+		"Prompt end":   sitetest.Spoken(append(back, "Prompt end with tail's.\n")...),
 	}
 }
 
 // wantUndisturbed checks everything that a kill must not have changed.
-func (s *site) wantUndisturbed(api *claudetest.Server, o outcome, kills int) {
-	s.t.Helper()
-	if o.stdout != "the end\n" {
-		s.t.Errorf("result: got %q, want %q", o.stdout, "the end\n")
+func (s *site) wantUndisturbed(api *claudetest.Server, o sitetest.Outcome, kills int) {
+	s.T.Helper()
+	if o.Stdout != "the end\n" {
+		s.T.Errorf("result: got %q, want %q", o.Stdout, "the end\n")
 	}
 	for prompt, want := range killedConversations() {
-		if got := note.ReplaceAllString(seen(s.t, api, prompt), ""); got != want {
-			s.t.Errorf("%s: the model saw\n%swant\n%s", prompt, got, want)
+		if got := sitetest.InterruptionNote.ReplaceAllString(sitetest.Seen(s.T, api, prompt), ""); got != want {
+			s.T.Errorf("%s: the model saw\n%swant\n%s", prompt, got, want)
 		}
 	}
 	s.wantEachStateOnce(map[string]int{"main 1_START.md": 1, "main ASIDE.md": 1, "main BACK.md": 1, "main TAIL.sh": 1,
@@ -115,86 +112,86 @@ func (s *site) wantUndisturbed(api *claudetest.Server, o outcome, kills int) {
 
 // wantEachStateOnce checks that each execution ended well exactly once.
 func (s *site) wantEachStateOnce(want map[string]int) {
-	s.t.Helper()
+	s.T.Helper()
 	got := map[string]int{}
-	for _, e := range s.events() {
+	for _, e := range s.Events() {
 		if b, ok := e.Body.(*state.StateFinished); ok && b.OK {
 			got[e.Agent+" "+e.State]++
 		}
 	}
 	if d := cmp.Diff(want, got); d != "" {
-		s.t.Errorf("executions that ended well (-want +got):\n%s", d)
+		s.T.Errorf("executions that ended well (-want +got):\n%s", d)
 	}
 }
 
 // wantEffects checks that each thing was done, and again at most once a kill.
 func (s *site) wantEffects(kills int) {
-	s.t.Helper()
+	s.T.Helper()
 	got := map[string]int{}
-	for _, line := range s.lines("effects") {
+	for _, line := range s.Lines("effects") {
 		got[line]++
 	}
 	for _, name := range []string{"ONE", "ASIDE", "WORK", "main TAIL"} {
 		if got[name] < 1 || got[name] > 1+kills {
-			s.t.Errorf("side effect %s: got it %d times, want it once and at most once more for each of %d kills", name, got[name], kills)
+			s.T.Errorf("side effect %s: got it %d times, want it once and at most once more for each of %d kills", name, got[name], kills)
 		}
 		delete(got, name)
 	}
 	if len(got) > 0 {
-		s.t.Errorf("side effects: got also %v", got)
+		s.T.Errorf("side effects: got also %v", got)
 	}
 }
 
 // wantSessionModes checks that what began as a branch stayed one, under a session
 // of its own.
 func (s *site) wantSessionModes() {
-	s.t.Helper()
+	s.T.Helper()
 	want := map[string]state.SessionMode{
 		"1_START.md": state.Fresh, "ASIDE.md": state.Branch, "BACK.md": state.Resume, "WORK.md": state.Fresh, "END.md": state.Resume,
 	}
 	used := map[string]string{}
-	for _, e := range s.events() {
+	for _, e := range s.Events() {
 		b, ok := e.Body.(*state.StateStarted)
 		if !ok || b.Kind != "prompt" {
 			continue
 		}
 		if b.Session != want[e.State] {
-			s.t.Errorf("%s: got session %s, want %s", e.State, b.Session, want[e.State])
+			s.T.Errorf("%s: got session %s, want %s", e.State, b.Session, want[e.State])
 		}
 		if owner := used[b.SessionID]; owner != "" && b.Session != state.Resume {
-			s.t.Errorf("%s: got the session of %s, want a new one", e.State, owner)
+			s.T.Errorf("%s: got the session of %s, want a new one", e.State, owner)
 		}
 		used[b.SessionID] = e.State
 	}
 }
 
 // killedRun kills a run when the condition holds, resumes it and checks it.
-func killedRun(t *testing.T, s *site, api *claudetest.Server, when func(j *command)) {
+func killedRun(t *testing.T, s *site, api *claudetest.Server, when func(j *sitetest.Command)) {
 	t.Helper()
-	j := s.start(s.killedArgs()...)
+	j := s.Start(s.killedArgs()...)
 	when(j)
-	s.killAll(j)
+	s.KillAll(j)
 	s.wantUndisturbed(api, s.goOnReal(), 1)
 }
 
 // goOnReal resumes after a kill, or starts again what was not begun.
-func (s *site) goOnReal() outcome {
-	s.t.Helper()
-	return s.raymond(0, s.goOnRealArgs()...)
+func (s *site) goOnReal() sitetest.Outcome {
+	s.T.Helper()
+	return s.Raymond(0, s.goOnRealArgs()...)
 }
 
 func (s *site) goOnRealArgs() []string {
-	if !exists(s.stateFile()) {
+	if !sitetest.Exists(s.StateFile()) {
 		return s.killedArgs()
 	}
-	return []string{"resume", runID, "--events", "copy.jsonl"}
+	return []string{"resume", sitetest.RunID, "--events", "copy.jsonl"}
 }
 
 func TestUndisturbedRunOfTheKilledWorkflow(t *testing.T) {
 	t.Parallel()
 	api := killedAPI(t, nil)
 	s := killedSite(t, api)
-	s.wantUndisturbed(api, s.raymond(0, s.killedArgs()...), 0)
+	s.wantUndisturbed(api, s.Raymond(0, s.killedArgs()...), 0)
 }
 
 // TestContractKilledAtMomentsThatMatter kills a run where a resume has most to get wrong.
@@ -206,8 +203,8 @@ func TestContractKilledAtMomentsThatMatter(t *testing.T) {
 			rules["one"].FailFirst, rules["one"].Fail = 1, claudetest.Do(claudetest.Bash(`echo ONE >>"$SIDE_EFFECTS"; sleep 300`))
 		})
 		s := killedSite(t, api)
-		killedRun(t, s, api, func(j *command) {
-			j.until("the tool", func() bool { return slices.Contains(s.lines("effects"), "ONE") })
+		killedRun(t, s, api, func(j *sitetest.Command) {
+			j.Until("the tool", func() bool { return slices.Contains(s.Lines("effects"), "ONE") })
 		})
 	})
 	for _, rule := range []string{"aside", "back", "work", "end"} {
@@ -219,11 +216,11 @@ func TestContractKilledAtMomentsThatMatter(t *testing.T) {
 				hang.Hang, hang.Reached = claudetest.Middle, func() { reached <- struct{}{} }
 				rules[rule].FailFirst, rules[rule].Fail = 1, hang
 			})
-			killedRun(t, killedSite(t, api), api, func(j *command) {
+			killedRun(t, killedSite(t, api), api, func(j *sitetest.Command) {
 				select {
 				case <-reached:
-				case <-j.done:
-					t.Fatalf("got an end before the answer of %s: %v", rule, j.wait())
+				case <-j.Done:
+					t.Fatalf("got an end before the answer of %s: %v", rule, j.Wait())
 				}
 			})
 		})
@@ -236,7 +233,7 @@ func TestContractKilledAtMomentsThatMatter(t *testing.T) {
 			t.Parallel()
 			api := killedAPI(t, nil)
 			s := killedSite(t, api)
-			killedRun(t, s, api, func(j *command) { j.until(name, seen(s)) })
+			killedRun(t, s, api, func(j *sitetest.Command) { j.Until(name, seen(s)) })
 		})
 	}
 }
@@ -252,23 +249,23 @@ func TestContractKilledInAReminder(t *testing.T) {
 		claudetest.Rule{Match: "exactly one tag", FailFirst: 1, Fail: hang, Steps: []claudetest.Reply{claudetest.Say("<result>done</result>")}},
 	)
 	s := newRealSite(t, twoPrompts, api)
-	j := s.start(s.runArgs()...)
+	j := s.Start(s.RunArgs()...)
 	select {
 	case <-reached:
-	case <-j.done:
-		t.Fatalf("got an end before the reminder: %v", j.wait())
+	case <-j.Done:
+		t.Fatalf("got an end before the reminder: %v", j.Wait())
 	}
-	s.killAll(j)
-	s.resume(0)
+	s.KillAll(j)
+	s.Resume(0)
 	requests := api.Requests()
 	if len(requests) != 3 {
 		t.Fatalf("requests: got %d, want 3: the prompt and the reminder twice", len(requests))
 	}
 	want := requests[1].Conversation()
-	if got := note.ReplaceAllString(requests[2].Conversation(), ""); got != want || !strings.HasPrefix(got, spoken("Prompt one.\n", "Hm.")+"user: ") {
+	if got := sitetest.InterruptionNote.ReplaceAllString(requests[2].Conversation(), ""); got != want || !strings.HasPrefix(got, sitetest.Spoken("Prompt one.\n", "Hm.")+"user: ") {
 		t.Errorf("repeated reminder: the model saw\n%swant\n%s", got, want)
 	}
-	if n := len(bodies[*state.Reminder](s.events())); n != 1 {
+	if n := len(sitetest.Bodies[*state.Reminder](s.Events())); n != 1 {
 		t.Errorf("reminders in the log: got %d, want 1", n)
 	}
 }
@@ -309,23 +306,35 @@ func TestContractKilledAtRandom(t *testing.T) {
 // killedAt starts a command, kills everything at a moment of that, and returns
 // false when the command ended before.
 func (s *site) killedAt(m moment, args ...string) bool {
-	s.t.Helper()
-	before := len(s.events())
-	j := s.start(args...)
+	s.T.Helper()
+	before := len(s.Events())
+	j := s.Start(args...)
 	tick := time.NewTicker(2 * time.Millisecond)
 	defer tick.Stop()
-	for len(s.events()) < before+m.events {
+	for len(s.Events()) < before+m.events {
 		select {
-		case <-j.done:
+		case <-j.Done:
 			return false
 		case <-tick.C:
 		}
 	}
 	select {
-	case <-j.done:
+	case <-j.Done:
 		return false
 	case <-time.After(m.wait):
-		s.killAll(j)
+		s.KillAll(j)
 		return true
+	}
+}
+
+// has returns a condition: an event of a type, in a state, is in the log.
+func has[T state.Body](s *site, in string) func() bool {
+	return func() bool {
+		for _, e := range s.Events() {
+			if _, ok := e.Body.(T); ok && (in == "" || e.State == in) {
+				return true
+			}
+		}
+		return false
 	}
 }

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sitetest"
 )
 
 // held is a workflow whose second state comes back to itself, each time when
@@ -25,15 +27,15 @@ echo "<goto>HOLD.sh</goto>"
 func TestOneOfTwoOrchestratorsRuns(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, held)
-	s.run(3, "--max-iterations", "1")
+	s.Run(3, "--max-iterations", "1")
 	for round := 1; round <= 20; round++ {
-		args := []string{"resume", runID, "--max-iterations", fmt.Sprint(round + 1)}
+		args := []string{"resume", sitetest.RunID, "--max-iterations", fmt.Sprint(round + 1)}
 		winner, loser := s.race(args, args)
 		wantConflict(t, winner, loser)
-		if o := winner.wait(); o.code != 3 {
+		if o := winner.Wait(); o.Code != 3 {
 			t.Fatalf("round %d: the winner: got %v, want exit code 3", round, o)
 		}
-		if n := len(s.lines("effects")); n != round {
+		if n := len(s.Lines("effects")); n != round {
 			t.Fatalf("round %d: state executions: got %d, want %d", round, n, round)
 		}
 	}
@@ -44,42 +46,42 @@ func TestOneOfTwoRunsOfAnIDRuns(t *testing.T) {
 	t.Parallel()
 	for range 5 {
 		s := newSite(t, held)
-		args := s.runArgs("--max-iterations", "2")
+		args := s.RunArgs("--max-iterations", "2")
 		winner, loser := s.race(args, args)
 		wantConflict(t, winner, loser)
-		if o := winner.wait(); o.code != 3 || len(s.lines("effects")) != 1 {
-			t.Errorf("the winner: got %v and effects %q, want exit code 3 and one effect", o, s.lines("effects"))
+		if o := winner.Wait(); o.Code != 3 || len(s.Lines("effects")) != 1 {
+			t.Errorf("the winner: got %v and effects %q, want exit code 3 and one effect", o, s.Lines("effects"))
 		}
 	}
 }
 
 // race starts two commands together and lets the states go on when one of them
 // has ended, which is the loser.
-func (s *site) race(a, b []string) (winner, loser *command) {
-	s.t.Helper()
-	if err := os.RemoveAll(s.file("go")); err != nil {
-		s.t.Fatal(err)
+func (s *site) race(a, b []string) (winner, loser *sitetest.Command) {
+	s.T.Helper()
+	if err := os.RemoveAll(s.File("go")); err != nil {
+		s.T.Fatal(err)
 	}
-	first, second := s.start(a...), s.start(b...)
+	first, second := s.Start(a...), s.Start(b...)
 	winner, loser = first, second
 	select {
-	case <-first.done:
+	case <-first.Done:
 		winner, loser = second, first
-	case <-second.done:
-	case <-time.After(patience):
-		s.killAll(first, second)
-		s.t.Fatalf("two orchestrators of one run: got none that ended within %v, want one at once", patience)
+	case <-second.Done:
+	case <-time.After(sitetest.Patience):
+		s.KillAll(first, second)
+		s.T.Fatalf("two orchestrators of one run: got none that ended within %v, want one at once", sitetest.Patience)
 	}
-	s.write(s.file("go"), "")
+	s.Write(s.File("go"), "")
 	return winner, loser
 }
 
 // wantConflict checks that the loser ended with a conflict that names the winner.
-func wantConflict(t testing.TB, winner, loser *command) {
+func wantConflict(t testing.TB, winner, loser *sitetest.Command) {
 	t.Helper()
-	o := loser.wait()
-	holder := fmt.Sprintf("process %d on", winner.cmd.Process.Pid)
-	if o.code != 4 || !strings.Contains(o.stderr, "raymond: conflict: ") || !strings.Contains(o.stderr, holder) {
+	o := loser.Wait()
+	holder := fmt.Sprintf("process %d on", winner.Cmd.Process.Pid)
+	if o.Code != 4 || !strings.Contains(o.Stderr, "raymond: conflict: ") || !strings.Contains(o.Stderr, holder) {
 		t.Errorf("the other orchestrator: got %v\nwant exit code 4 and %q in the message", o, holder)
 	}
 }

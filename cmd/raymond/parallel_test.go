@@ -15,6 +15,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sitetest"
 	"github.com/raymond-action/raymond-action/state"
 )
 
@@ -22,10 +23,10 @@ import (
 // flight: the same work is done, in whatever order.
 func TestKilledWhileAgentsRunInParallel(t *testing.T) {
 	t.Parallel()
-	want := undisturbed(t, 1)
+	want := sitetest.Undisturbed(t, 1)
 	eachFailpoint(t, 4, func(t *testing.T, n int) bool {
 		s := canonical(t)
-		o, killed := s.breakAt(n, s.canonicalArgs(3)...)
+		o, killed := s.breakAt(n, s.CanonicalArgs(3)...)
 		if killed {
 			o = s.goOn(3)
 		}
@@ -38,7 +39,7 @@ func TestKilledWhileAgentsRunInParallel(t *testing.T) {
 // run, with agents in flight.
 func TestKilledAgainAndAgain(t *testing.T) {
 	t.Parallel()
-	want := undisturbed(t, 1)
+	want := sitetest.Undisturbed(t, 1)
 	const seed, runs = 20260102, 12
 	random := rand.New(rand.NewPCG(seed, 0))
 	var busy atomic.Int32
@@ -67,10 +68,10 @@ func TestKilledAgainAndAgain(t *testing.T) {
 
 // inFlight counts the agents that were running when the run was last saved.
 func (s *site) inFlight() int32 {
-	s.t.Helper()
+	s.T.Helper()
 	n := int32(0)
-	if exists(s.stateFile()) {
-		for _, a := range s.saved().Agents {
+	if sitetest.Exists(s.StateFile()) {
+		for _, a := range s.Saved().Agents {
 			if a.Status == state.Busy {
 				n++
 			}
@@ -81,17 +82,17 @@ func (s *site) inFlight() int32 {
 
 // wantSameWork compares a run that was killed and resumed with an undisturbed
 // one, apart from the order of what its agents did.
-func (s *site) wantSameWork(o outcome, want trace) {
-	s.t.Helper()
-	got := s.trace(o)
+func (s *site) wantSameWork(o sitetest.Outcome, want sitetest.Trace) {
+	s.T.Helper()
+	got := s.Trace(o)
 	if got.Stdout != want.Stdout || !maps.Equal(got.Results, want.Results) {
-		s.t.Errorf("got %v\nand results %q\nwant stdout %q and results %q", o, got.Results, want.Stdout, want.Results)
+		s.T.Errorf("got %v\nand results %q\nwant stdout %q and results %q", o, got.Results, want.Stdout, want.Results)
 	}
 	if d := cmp.Diff(tally(want.Events), tally(got.Events)); d != "" {
-		s.t.Errorf("events (-want +got):\n%s", d)
+		s.T.Errorf("events (-want +got):\n%s", d)
 	}
 	if d := cmp.Diff(distinct(want.Effects), distinct(got.Effects)); d != "" {
-		s.t.Errorf("side effects (-want +got):\n%s", d)
+		s.T.Errorf("side effects (-want +got):\n%s", d)
 	}
 	s.wantWhole()
 }

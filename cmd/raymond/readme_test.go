@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sitetest"
 )
 
 func readText(t *testing.T, path string) string {
@@ -104,7 +106,7 @@ func TestLinksOfDocumentsLead(t *testing.T) {
 				target = d
 			}
 			switch {
-			case !exists(filepath.Join("../..", target)):
+			case !sitetest.Exists(filepath.Join("../..", target)):
 				t.Errorf("%s links to %s: got no such file", d, m[1])
 			case m[2] != "" && !slices.Contains(anchors(readText(t, target)), m[2]):
 				t.Errorf("%s links to %s%s: got no such heading there", d, m[1], m[2])

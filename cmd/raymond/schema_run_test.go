@@ -377,8 +377,8 @@ end.
 -- END.sh --
 exit 4
 `)
-	s.run(1, "--events", "events.jsonl", "--verbose", "--max-parallel", "1")
-	data, err := os.ReadFile(s.stateFile())
+	s.Run(1, "--events", "events.jsonl", "--verbose", "--max-parallel", "1")
+	data, err := os.ReadFile(s.StateFile())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -386,7 +386,7 @@ exit 4
 		t.Errorf("state file: %v\n%s", err, data)
 	}
 	ofEvent := schema(t, "events")
-	log := s.lines("events.jsonl")
+	log := s.Lines("events.jsonl")
 	for _, line := range log {
 		if err := validJSON(t, ofEvent, []byte(line)); err != nil {
 			t.Errorf("%s: %v", line, err)

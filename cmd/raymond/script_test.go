@@ -17,13 +17,15 @@ import (
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sitetest"
 )
 
 // TestScripts states what the command line promises, a file of testdata/script
 // for each part of it. raymond there is the program itself; claude is the shell
 // script testdata/claude.sh.
 func TestScripts(t *testing.T) {
-	bin := filepath.Dir(raymond.path(t))
+	bin := filepath.Dir(sitetest.Raymond.Path(t))
 	claude, err := os.ReadFile("testdata/claude.sh")
 	if err != nil {
 		t.Fatal(err)

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sitetest"
 )
 
 // TestSimulateEndsAtASignal: what is under way is ended, and nothing is left.
@@ -16,13 +18,13 @@ func TestSimulateEndsAtASignal(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := newSite(t, "-- 1_START.sh --\ntouch begun\nsleep 1000\n-- replies.yaml --\nexpect: {}\n")
 			temp := t.TempDir()
-			j := s.startWith([]string{"TMPDIR=" + temp}, "simulate", s.flow, "--replies", s.flow+"/replies.yaml")
-			j.until("the script runs", func() bool { return exists(s.file("begun")) })
-			if err := j.cmd.Process.Signal(c.signal); err != nil {
+			j := s.StartWith([]string{"TMPDIR=" + temp}, "simulate", s.Flow, "--replies", s.Flow+"/replies.yaml")
+			j.Until("the script runs", func() bool { return sitetest.Exists(s.File("begun")) })
+			if err := j.Cmd.Process.Signal(c.signal); err != nil {
 				t.Fatal(err)
 			}
-			o := j.wait()
-			if o.code != c.code || !strings.Contains(o.stderr, "cancelled") || strings.Contains(o.stderr, "resume") {
+			o := j.Wait()
+			if o.Code != c.code || !strings.Contains(o.Stderr, "cancelled") || strings.Contains(o.Stderr, "resume") {
 				t.Errorf("after a signal: got %v\nwant exit code %d and no word of resuming", o, c.code)
 			}
 			if left, err := os.ReadDir(temp); err != nil || len(left) > 0 {

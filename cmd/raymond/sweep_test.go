@@ -14,6 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sitetest"
 	"github.com/raymond-action/raymond-action/runner/claude/claudetest"
 )
 
@@ -22,15 +23,15 @@ import (
 const deserter = `(setsid bash -c 'echo $$ >deserter.tmp; mv deserter.tmp deserter; exec sleep 300' </dev/null >/dev/null 2>&1 &); sleep 300`
 
 // deserted waits for the process that the deserter leaves and returns its id.
-func (s *site) deserted(j *command) int {
-	s.t.Helper()
-	j.until("a process that leaves", func() bool { return len(s.lines("deserter")) == 1 })
-	pid, err := strconv.Atoi(s.lines("deserter")[0])
+func (s *site) deserted(j *sitetest.Command) int {
+	s.T.Helper()
+	j.Until("a process that leaves", func() bool { return len(s.Lines("deserter")) == 1 })
+	pid, err := strconv.Atoi(s.Lines("deserter")[0])
 	if err != nil {
-		s.t.Fatal(err)
+		s.T.Fatal(err)
 	}
-	if !alive(pid) {
-		s.t.Fatalf("process %d that left: got it dead, want it alive before the kill", pid)
+	if !sitetest.Alive(pid) {
+		s.T.Fatalf("process %d that left: got it dead, want it alive before the kill", pid)
 	}
 	return pid
 }
@@ -38,10 +39,10 @@ func (s *site) deserted(j *command) int {
 // watched puts a witness between the agent CLI and api, that is called when a
 // request for a message arrives, before anybody answers it.
 func (s *site) watched(api *claudetest.Server, witness func()) {
-	s.t.Helper()
+	s.T.Helper()
 	to, err := url.Parse(api.URL)
 	if err != nil {
-		s.t.Fatal(err)
+		s.T.Fatal(err)
 	}
 	proxy := httputil.NewSingleHostReverseProxy(to)
 	proxy.FlushInterval = -1
@@ -52,11 +53,11 @@ func (s *site) watched(api *claudetest.Server, witness func()) {
 		}
 		proxy.ServeHTTP(w, r)
 	}))
-	s.t.Cleanup(func() {
+	s.T.Cleanup(func() {
 		front.CloseClientConnections()
 		front.Close()
 	})
-	s.env = append(s.env, "ANTHROPIC_BASE_URL="+front.URL)
+	s.Env = append(s.Env, "ANTHROPIC_BASE_URL="+front.URL)
 }
 
 // encounters notes, for each request after arm, whether a process was alive.
@@ -76,7 +77,7 @@ func (e *encounters) note() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.pid != 0 {
-		e.met = append(e.met, alive(e.pid))
+		e.met = append(e.met, sitetest.Alive(e.pid))
 	}
 }
 
@@ -99,16 +100,16 @@ func TestContractToolThatLeftIsGoneBeforeTheNextPrompt(t *testing.T) {
 	s := newRealSite(t, twoPrompts, api)
 	var e encounters
 	s.watched(api, e.note)
-	j := s.start(s.runArgs("--allowed-tools", "Bash")...)
+	j := s.Start(s.RunArgs("--allowed-tools", "Bash")...)
 	e.arm(s.deserted(j))
-	_ = j.cmd.Process.Kill()
-	<-j.done
-	s.resume(0)
+	_ = j.Cmd.Process.Kill()
+	<-j.Done
+	s.Resume(0)
 	if d := cmp.Diff([]bool{false}, e.all()); d != "" {
 		t.Errorf("process of the tool alive when prompts came after the kill (-want +got):\n%s", d)
 	}
-	want := spoken("Prompt one.\n", "<goto>TWO.md</goto>", "Prompt two.\n")
-	if got := note.ReplaceAllString(seen(t, api, "Prompt two."), ""); got != want {
+	want := sitetest.Spoken("Prompt one.\n", "<goto>TWO.md</goto>", "Prompt two.\n")
+	if got := sitetest.InterruptionNote.ReplaceAllString(sitetest.Seen(t, api, "Prompt two."), ""); got != want {
 		t.Errorf("after the kill the model saw\n%swant\n%s", got, want)
 	}
 }
@@ -126,11 +127,11 @@ if [ -e deserter ]; then
 	exit
 fi
 `+deserter+"\n")
-	j := s.start(s.runArgs()...)
+	j := s.Start(s.RunArgs()...)
 	s.deserted(j)
-	_ = j.cmd.Process.Kill()
-	<-j.done
-	if o := s.resume(0); o.stdout != "it is gone\n" {
+	_ = j.Cmd.Process.Kill()
+	<-j.Done
+	if o := s.Resume(0); o.Stdout != "it is gone\n" {
 		t.Errorf("what the script found when it ran again: got %v, want %q", o, "it is gone\n")
 	}
 }

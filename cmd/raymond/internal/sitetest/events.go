@@ -1,4 +1,4 @@
-package main
+package sitetest
 
 import (
 	"bytes"
@@ -12,17 +12,17 @@ import (
 )
 
 // eventLog is the path of the run's own log.
-func (s *site) eventLog() string { return filepath.Join(s.stateDir(), runID, "events.jsonl") }
+func (s *Site) eventLog() string { return filepath.Join(s.StateDir(), RunID, "events.jsonl") }
 
-// events returns the events of the run so far.
-func (s *site) events() []state.Event {
-	s.t.Helper()
-	return eventsIn(s.t, s.eventLog())
+// Events returns the events of the run so far.
+func (s *Site) Events() []state.Event {
+	s.T.Helper()
+	return EventsIn(s.T, s.eventLog())
 }
 
-// eventsIn reads a log. A missing one is empty, a last line without its end is
+// EventsIn reads a log. A missing one is empty, a last line without its end is
 // left out: somebody may be writing it.
-func eventsIn(t testing.TB, path string) []state.Event {
+func EventsIn(t testing.TB, path string) []state.Event {
 	t.Helper()
 	data, err := os.ReadFile(path)
 	if err != nil && !os.IsNotExist(err) {
@@ -42,8 +42,8 @@ func eventsIn(t testing.TB, path string) []state.Event {
 	return events
 }
 
-// bodies returns the events of one type, in order.
-func bodies[T state.Body](events []state.Event) []T {
+// Bodies returns the events of one type, in order.
+func Bodies[T state.Body](events []state.Event) []T {
 	var found []T
 	for _, e := range events {
 		if b, ok := e.Body.(T); ok {
@@ -53,22 +53,10 @@ func bodies[T state.Body](events []state.Event) []T {
 	return found
 }
 
-// has returns a condition: an event of a type, in a state, is in the log.
-func has[T state.Body](s *site, in string) func() bool {
-	return func() bool {
-		for _, e := range s.events() {
-			if _, ok := e.Body.(T); ok && (in == "" || e.State == in) {
-				return true
-			}
-		}
-		return false
-	}
-}
-
-// normalise reduces a log to what an undisturbed run and one that was stopped and
+// Normalise reduces a log to what an undisturbed run and one that was stopped and
 // resumed have in common, a line an event: without times, ids, folders, and
 // without what tells of the interruption.
-func normalise(t testing.TB, events []state.Event) []string {
+func Normalise(t testing.TB, events []state.Event) []string {
 	t.Helper()
 	var lines []string
 	for i, e := range events {
@@ -76,7 +64,7 @@ func normalise(t testing.TB, events []state.Event) []string {
 			continue
 		}
 		e.Seq, e.Time = len(lines)+1, time.Time{}
-		line, err := anonymous(e).Line(runID)
+		line, err := anonymous(e).Line(RunID)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,6 +1,6 @@
 //go:build !race
 
-package main
+package sitetest
 
 // raceFlag makes the built program look for races when the tests do.
 var raceFlag []string

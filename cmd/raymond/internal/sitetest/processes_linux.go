@@ -1,4 +1,4 @@
-package main
+package sitetest
 
 import (
 	"bytes"
@@ -10,28 +10,18 @@ import (
 	"syscall"
 )
 
-// processes returns the ids of what carries the site's mark and is alive.
-func (s *site) processes() []int { return s.carrying(siteVar + "=" + s.mark) }
-
-// carrying returns the ids of what has an entry in its environment that begins
-// so, and is alive and of this site.
-func (s *site) carrying(entry string) []int {
+// Processes returns the ids of what carries the site's mark and is alive.
+func (s *Site) Processes() []int {
 	environs, err := filepath.Glob("/proc/[0-9]*/environ")
 	if err != nil {
-		s.t.Fatal(err)
+		s.T.Fatal(err)
 	}
+	mark := []byte(SiteVar + "=" + s.Mark + "\x00")
 	var found []int
 	for _, path := range environs {
 		// A dead process that nobody collected has no environment.
-		data, err := os.ReadFile(path)
-		if err != nil || !bytes.Contains(data, []byte(siteVar+"="+s.mark+"\x00")) {
-			continue
-		}
-		for _, e := range bytes.Split(data, []byte{0}) {
-			if bytes.HasPrefix(e, []byte(entry)) {
-				found = append(found, pidOf(path))
-				break
-			}
+		if data, err := os.ReadFile(path); err == nil && bytes.Contains(data, mark) {
+			found = append(found, pidOf(path))
 		}
 	}
 	return found
@@ -45,8 +35,8 @@ func pidOf(path string) int {
 	return pid
 }
 
-// describe names processes in a failure.
-func describe(pids []int) string {
+// Describe names processes in a failure.
+func Describe(pids []int) string {
 	var b strings.Builder
 	for _, pid := range pids {
 		line, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
@@ -55,8 +45,8 @@ func describe(pids []int) string {
 	return b.String()
 }
 
-// alive says whether a process exists and has not died.
-func alive(pid int) bool {
+// Alive says whether a process exists and has not died.
+func Alive(pid int) bool {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
 		return false
@@ -65,19 +55,19 @@ func alive(pid int) bool {
 	return !strings.HasPrefix(after, "Z") && !strings.HasPrefix(after, "X")
 }
 
-// killAll ends everything on the site at once, as a machine that goes down.
-func (s *site) killAll(first ...*command) {
+// KillAll ends everything on the site at once, as a machine that goes down.
+func (s *Site) KillAll(first ...*Command) {
 	for _, j := range first {
-		_ = j.cmd.Process.Kill()
+		_ = j.Cmd.Process.Kill()
 	}
-	eventually(s.t, "the end of everything on the site", func() bool {
-		pids := s.processes()
+	Eventually(s.T, "the end of everything on the site", func() bool {
+		pids := s.Processes()
 		for _, pid := range pids {
 			_ = syscall.Kill(pid, syscall.SIGKILL)
 		}
 		return len(pids) == 0
 	})
 	for _, j := range first {
-		<-j.done
+		<-j.Done
 	}
 }

@@ -1,0 +1,79 @@
+// Package sitetest is for tests of the whole program: it builds raymond once per test
+// process, and runs it on sites, each of which is one test's machine with a workflow,
+// a home folder and an agent CLI of its own.
+package sitetest
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// Builds is the folder of the programs that the tests build, each at most once.
+var Builds string
+
+// Main runs the tests of a package, for its TestMain, and removes what they
+// have built. It returns the exit code.
+func Main(m *testing.M) int {
+	dir, err := os.MkdirTemp("", "raymond-test-")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer os.RemoveAll(dir)
+	Builds = dir
+	return m.Run()
+}
+
+// Program is something that the tests build and run.
+type Program struct {
+	Name  string
+	args  []string // of go build
+	build func() (string, error)
+}
+
+func newProgram(name string, args ...string) *Program {
+	p := &Program{Name: name, args: args}
+	p.build = sync.OnceValues(p.compile)
+	return p
+}
+
+func (p *Program) compile() (string, error) {
+	path := filepath.Join(Builds, p.Name)
+	args := append([]string{"build", "-o", path}, p.args...)
+	if out, err := exec.Command("go", args...).CombinedOutput(); err != nil {
+		return "", fmt.Errorf("go %s: %w\n%s", strings.Join(args, " "), err, out)
+	}
+	return path, nil
+}
+
+// Path returns where the built program is.
+func (p *Program) Path(t testing.TB) string {
+	t.Helper()
+	path, err := p.build()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+var (
+	// Raymond is the program as users have it; with the race detector when the
+	// tests run with it.
+	Raymond = newProgram("raymond", append(raceFlag, mainPackage)...)
+	// Breaking is the program that ends itself at the n-th failpoint, n being the
+	// value of KillVar.
+	Breaking = newProgram("raymond-failpoint", "-tags", "failpoint", mainPackage)
+	// Stub is a fast stand-in for the agent CLI; its folder says what it does.
+	Stub = newProgram("claude-stub", mainPackage+"/internal/stubclaude")
+)
+
+// mainPackage is the program.
+const mainPackage = "github.com/raymond-action/raymond-action/cmd/raymond"
+
+// KillVar is the variable that tells Breaking at which failpoint to end itself.
+const KillVar = "RAYMOND_KILL_AT_SAVE"

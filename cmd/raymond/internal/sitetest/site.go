@@ -1,0 +1,182 @@
+package sitetest
+
+import (
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/rogpeppe/go-internal/txtar"
+
+	"github.com/raymond-action/raymond-action/runner/claude/claudetest"
+	"github.com/raymond-action/raymond-action/state"
+)
+
+const (
+	// SiteVar marks everything that a site starts, the orchestrator included.
+	SiteVar = "RAYMOND_TEST_SITE"
+	// RunID is the workflow id of all runs on sites.
+	RunID = "w"
+	// Patience bounds every wait of these tests.
+	Patience = 60 * time.Second
+	// SavedWithin is how soon after a signal to cancel a run must be on disk.
+	SavedWithin = time.Second
+)
+
+// Site is one test's machine: a workflow, a folder to work in, a home folder and
+// an environment. When the test ends nothing that was started there may live.
+type Site struct {
+	T    testing.TB
+	Bin  string // the raymond that Start runs
+	Flow string // the folder with the workflow
+	Work string // where raymond is started
+	Env  []string
+	Mark string // value of SiteVar
+}
+
+// Bare is a folder that a test has filled itself. What carries the site's mark
+// in its environment is the site's.
+func Bare(t testing.TB, dir string) *Site {
+	s := &Site{T: t, Work: dir, Mark: uuid.NewString()}
+	t.Cleanup(s.leave)
+	return s
+}
+
+// New makes a site for a workflow in txtar form. Its agent CLI is the stub.
+func New(t testing.TB, workflow string) *Site {
+	t.Helper()
+	root := t.TempDir()
+	s := &Site{
+		T: t, Bin: Raymond.Path(t), Mark: uuid.NewString(),
+		Flow: filepath.Join(root, "flow"), Work: filepath.Join(root, "work"),
+	}
+	t.Cleanup(s.leave)
+	s.Env = []string{
+		"PATH=" + os.Getenv("PATH"), "HOME=" + filepath.Join(root, "home"), "TMPDIR=" + t.TempDir(), "LANG=C.UTF-8",
+		"RAYMOND_CLAUDE=" + Stub.Path(t), "SIDE_EFFECTS=" + s.SideEffects(),
+	}
+	s.Sign()
+	for _, f := range txtar.Parse([]byte(workflow)).Files {
+		s.Write(filepath.Join(s.Flow, f.Name), string(f.Data))
+	}
+	if err := os.MkdirAll(s.Work, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// NewReal makes a site whose agent CLI is the real one and talks to api.
+func NewReal(t testing.TB, workflow string, api *claudetest.Server) *Site {
+	t.Helper()
+	s := New(t, workflow)
+	s.Env = append(claudetest.Env(t, api), "RAYMOND_CLAUDE="+claudetest.Install(t), "SIDE_EFFECTS="+s.SideEffects())
+	s.Sign()
+	return s
+}
+
+// Sign puts the site's mark into its environment.
+func (s *Site) Sign() {
+	// A race must not pass for an exit code of ours, nor cost a second at exit.
+	s.Env = append(s.Env, SiteVar+"="+s.Mark, "GORACE=atexit_sleep_ms=0 halt_on_error=1 exitcode=99")
+}
+
+// leave ends what is left of the site, which should be nothing.
+func (s *Site) leave() {
+	if left := s.Processes(); len(left) > 0 {
+		s.T.Errorf("processes left on the site: got %v, want none", Describe(left))
+		s.KillAll()
+	}
+	// The private copies of workflows are read-only.
+	_ = filepath.WalkDir(s.Work, func(path string, d fs.DirEntry, err error) error {
+		if err == nil && d.IsDir() {
+			return os.Chmod(path, 0o700)
+		}
+		return nil
+	})
+}
+
+// Write writes a file, and makes the folders above it.
+func (s *Site) Write(path, text string) {
+	s.T.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		s.T.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+		s.T.Fatal(err)
+	}
+}
+
+// File returns the path of a file in the working folder.
+func (s *Site) File(name string) string { return filepath.Join(s.Work, name) }
+
+// Lines returns the lines of a file in the working folder; none when it is
+// missing.
+func (s *Site) Lines(name string) []string {
+	s.T.Helper()
+	data, err := os.ReadFile(s.File(name))
+	if err != nil && !os.IsNotExist(err) {
+		s.T.Fatal(err)
+	}
+	return strings.Split(strings.TrimSuffix(string(data), "\n"), "\n")[:strings.Count(string(data), "\n")]
+}
+
+// SideEffects is the file to which stubs and scripts write what they do.
+func (s *Site) SideEffects() string { return s.File("effects") }
+
+// Start runs raymond with the given arguments.
+func (s *Site) Start(args ...string) *Command { return s.StartWith(nil, args...) }
+
+// StartWith is Start with more variables.
+func (s *Site) StartWith(env []string, args ...string) *Command {
+	s.T.Helper()
+	cmd := exec.Command(s.Bin, args...)
+	cmd.Dir, cmd.Env = s.Work, append(s.Env[:len(s.Env):len(s.Env)], env...)
+	return Begin(s.T, cmd)
+}
+
+// Raymond runs a command to its end and checks its exit code.
+func (s *Site) Raymond(code int, args ...string) Outcome {
+	s.T.Helper()
+	o := s.Start(args...).Wait()
+	if o.Code != code {
+		s.T.Errorf("raymond %q: got %v\nwant exit code %d", args, o, code)
+	}
+	return o
+}
+
+// Run starts the workflow and checks the exit code.
+func (s *Site) Run(code int, args ...string) Outcome {
+	s.T.Helper()
+	return s.Raymond(code, s.RunArgs(args...)...)
+}
+
+// RunArgs are the arguments with which Run starts the workflow.
+func (s *Site) RunArgs(args ...string) []string {
+	return append([]string{"run", s.Flow, "--workflow-id", RunID}, args...)
+}
+
+// Resume resumes the run and checks the exit code.
+func (s *Site) Resume(code int, args ...string) Outcome {
+	s.T.Helper()
+	return s.Raymond(code, append([]string{"resume", RunID}, args...)...)
+}
+
+// StateDir is the folder of the run's state.
+func (s *Site) StateDir() string { return filepath.Join(s.Work, ".raymond", "state") }
+
+// StateFile is the snapshot of the run.
+func (s *Site) StateFile() string { return filepath.Join(s.StateDir(), RunID+".json") }
+
+// Saved returns the run as its files have it.
+func (s *Site) Saved() *state.Run {
+	s.T.Helper()
+	r, err := state.Read(s.StateDir(), RunID)
+	if err != nil {
+		s.T.Fatal(err)
+	}
+	return r
+}
