@@ -18,5 +18,3 @@ func newSite(t testing.TB, workflow string) *site { return &site{sitetest.New(t,
 func newRealSite(t testing.TB, workflow string, api *claudetest.Server) *site {
 	return &site{sitetest.NewReal(t, workflow, api)}
 }
-
-func canonical(t testing.TB) *site { return &site{sitetest.Canonical(t)} }

@@ -1,0 +1,22 @@
+package session_test
+
+import (
+	"os"
+	"testing"
+
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sitetest"
+	"github.com/raymond-action/raymond-action/runner/claude/claudetest"
+)
+
+func TestMain(m *testing.M) { os.Exit(sitetest.Main(m)) }
+
+// site is a machine with a workflow, and what the tests here check on it.
+type site struct{ *sitetest.Site }
+
+func newSite(t testing.TB, workflow string) *site { return &site{sitetest.New(t, workflow)} }
+
+func newRealSite(t testing.TB, workflow string, api *claudetest.Server) *site {
+	return &site{sitetest.NewReal(t, workflow, api)}
+}
+
+func canonical(t testing.TB) *site { return &site{sitetest.Canonical(t)} }
