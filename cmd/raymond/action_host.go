@@ -12,12 +12,10 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
-
 	"github.com/raymond-action/raymond-action/artifacts/workspace"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/job"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
 	"github.com/raymond-action/raymond-action/protocol"
-	"github.com/raymond-action/raymond-action/runner/claude"
 	"github.com/raymond-action/raymond-action/runner/claude/keyproxy"
 	"github.com/raymond-action/raymond-action/runner/report"
 	"github.com/raymond-action/raymond-action/runner/shell"
@@ -81,10 +79,10 @@ func (x *action) host() *host {
 		people:  x.people, signalled: cancelled, claude: x.o.claude, noNewPrivs: !x.in.AllowSudo,
 		mask: x.shown,
 	}
-	h.install = cliInstall{
+	h.installer = cliInstall{
 		cache:   cmp.Or(x.app.Getenv("RUNNER_TOOL_CACHE"), filepath.Join(x.dir, "tools")),
 		version: x.in.ClaudeVersion, env: job.ScriptEnviron(x.app.Environ, npmVariables),
-	}.install
+	}
 	h.gone, h.prompts = x.gone, x.noteSessions()
 	if !x.trusted {
 		// Hooks, servers and instructions of the checkout would run with the agent.
@@ -149,8 +147,7 @@ func (x *action) guardKey(h *host) (stop func(), err error) {
 		return nil, &problem.Problem{Class: problem.ClassRuntime, Where: "key proxy", What: err.Error()}
 	}
 	h.agents = append(h.agents, p.Env()...)
-	h.retryAfter = p.RetryAfter
-	h.gate = func() claude.Gate { return p.Open() }
+	h.proxy = p
 	secrets := h.redact
 	h.redact = func(s string) string { return p.Hide(secrets(s)) }
 	return func() { _ = p.Close() }, nil

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/raymond-action/raymond-action/internal/untrusted/secrets"
-	"github.com/raymond-action/raymond-action/runner/claude"
+	"github.com/raymond-action/raymond-action/runner/claude/transcript"
 	"github.com/raymond-action/raymond-action/runner/shell"
 	"github.com/raymond-action/raymond-action/state"
 )
@@ -38,7 +38,7 @@ func (x *action) conceal() {
 	if len(short) > 0 {
 		x.warnOnce("these secrets are too short to be masked in what is stored and shown: " + strings.Join(short, ", "))
 	}
-	x.spare(slices.Concat(state.Words(), claude.Words(), x.frame()))
+	x.spare(slices.Concat(state.Words(), transcript.Words(), x.frame()))
 	if !x.after { // the main part has told them, and they hold for all of the job
 		for _, v := range known.Sparing(x.words).Values() {
 			x.log.AddMask(v)

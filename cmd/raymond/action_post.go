@@ -10,12 +10,11 @@ import (
 	"slices"
 	"time"
 
-	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
-
 	"github.com/spf13/cobra"
 
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/job"
-	"github.com/raymond-action/raymond-action/runner/claude"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
+	"github.com/raymond-action/raymond-action/runner/claude/transcript"
 	"github.com/raymond-action/raymond-action/runner/shell"
 	"github.com/raymond-action/raymond-action/state"
 )
@@ -175,7 +174,7 @@ func (x *action) storeRun(ctx context.Context, s services, c chain, run *state.R
 	if err := x.completeLog(run); err != nil {
 		return err
 	}
-	img, err := takeImage(run, filepath.Join(x.dir, run.WorkflowID), &claude.Backend{Env: job.AgentEnviron(x.app.Environ, x.in.Env)})
+	img, err := takeImage(run, filepath.Join(x.dir, run.WorkflowID), transcript.Folder{Env: job.AgentEnviron(x.app.Environ, x.in.Env)})
 	if err != nil {
 		return err
 	}

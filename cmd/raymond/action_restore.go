@@ -7,13 +7,12 @@ import (
 	"path/filepath"
 	"slices"
 
-	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
-
 	"github.com/raymond-action/raymond-action/artifacts/checkpoint"
 	"github.com/raymond-action/raymond-action/artifacts/slots"
 	"github.com/raymond-action/raymond-action/artifacts/workspace"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/job"
-	"github.com/raymond-action/raymond-action/runner/claude"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
+	"github.com/raymond-action/raymond-action/runner/claude/transcript"
 	"github.com/raymond-action/raymond-action/state"
 )
 
@@ -86,7 +85,7 @@ func (x *action) showAgain(ctx context.Context, t *taken) error {
 // placeTranscripts puts conversations where the agent CLI of this machine looks
 // for them.
 func (x *action) placeTranscripts(d *drive, found *slots.Found, where func(string) string) error {
-	sessions := &claude.Backend{Env: d.host.agents}
+	sessions := transcript.Folder{Env: d.host.agents}
 	for _, t := range found.Manifest.Transcripts {
 		from := filepath.Join(found.Dir, filepath.FromSlash(checkpoint.TranscriptName(t.Session)))
 		if err := sessions.Place(t.Session, where(t.Dir), from); err != nil {

@@ -8,14 +8,13 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
-
 	"github.com/google/uuid"
 
 	"github.com/raymond-action/raymond-action/artifacts/slots"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/job"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
 	"github.com/raymond-action/raymond-action/protocol"
-	"github.com/raymond-action/raymond-action/runner/claude"
+	"github.com/raymond-action/raymond-action/runner/claude/transcript"
 	"github.com/raymond-action/raymond-action/state"
 )
 
@@ -231,7 +230,7 @@ func (x *action) bringToRest(ctx context.Context, d *drive) error {
 		}
 	}
 	defer stop()
-	sessions := &claude.Backend{Env: d.host.agents}
+	sessions := transcript.Folder{Env: d.host.agents}
 	take := func(run *state.Run) (*image, error) {
 		return takeImage(run, filepath.Join(x.dir, run.WorkflowID), sessions)
 	}

@@ -14,7 +14,7 @@ import (
 	"github.com/raymond-action/raymond-action/artifacts/checkpoint"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/job"
 	"github.com/raymond-action/raymond-action/runner"
-	"github.com/raymond-action/raymond-action/runner/claude"
+	"github.com/raymond-action/raymond-action/runner/claude/transcript"
 	"github.com/raymond-action/raymond-action/state"
 )
 
@@ -26,19 +26,19 @@ import (
 type ownSession struct {
 	ID string `json:"session"`
 	// Placed is the file that was put back; nil for a conversation of this step's own.
-	Placed *claude.Mark `json:"placed,omitempty"`
+	Placed *transcript.Mark `json:"placed,omitempty"`
 }
 
 // leftSession is a conversation that a run needs, as a step has left it.
 type leftSession struct {
-	claude.Mark
+	transcript.Mark
 	// Kept says that a checkpoint holds it, or that none may ever do.
 	Kept bool `json:"kept"`
 }
 
 // mark is what a file that may be removed must be; nil where it must stay, and where
 // the run needs it no more.
-func (l leftSession) mark(isNeeded bool) *claude.Mark {
+func (l leftSession) mark(isNeeded bool) *transcript.Mark {
 	if !isNeeded || !l.Kept {
 		return nil
 	}
@@ -104,12 +104,12 @@ func (x *action) noteSessions() func(runner.Backend) runner.Backend {
 }
 
 // notePlaced notes a conversation that was put back.
-func (x *action) notePlaced(sessions *claude.Backend, t checkpoint.Transcript, dir string) {
+func (x *action) notePlaced(sessions transcript.Folder, t checkpoint.Transcript, dir string) {
 	if x.talks == nil {
 		return
 	}
-	if stored, ok := sessions.Transcript(t.Session, []string{dir}); ok {
-		if mark, err := claude.MarkOf(stored.Path); err == nil {
+	if stored, ok := sessions.Find(t.Session, []string{dir}); ok {
+		if mark, err := transcript.MarkOf(stored.Path); err == nil {
 			x.talks.add(ownSession{t.Session, &mark})
 		}
 	}
@@ -147,7 +147,7 @@ func (d *depot) markSessions(img *image) map[string]leftSession {
 	out := map[string]leftSession{}
 	for _, t := range img.transcripts {
 		id := strings.TrimSuffix(filepath.Base(t.Name), ".jsonl")
-		mark, err := claude.MarkOf(t.Path)
+		mark, err := transcript.MarkOf(t.Path)
 		out[id] = leftSession{mark, isKept && err == nil && mark.Size == t.Size}
 	}
 	return out
@@ -166,7 +166,7 @@ func (x *action) clearSessions() error {
 	if err != nil && !isUnstored || !isUnstored && !x.endStored {
 		return nil
 	}
-	sessions := &claude.Backend{Env: job.AgentEnviron(x.app.Environ, x.in.Env)}
+	sessions := transcript.Folder{Env: job.AgentEnviron(x.app.Environ, x.in.Env)}
 	var failed []string
 	for _, s := range own {
 		only := s.Placed // the checkpoint that it came from has it

@@ -24,10 +24,10 @@ type cliInstall struct {
 	env     []string
 }
 
-// install returns the path of the CLI, after npm has put it there unless it is
+// Install implements claude.Installer: it returns the path of the CLI, after npm has put it there unless it is
 // there already. Its install script, which would download, is not run. When that
 // begins and how long it took is said.
-func (c cliInstall) install(ctx context.Context, say func(string)) (string, error) {
+func (c cliInstall) Install(ctx context.Context, say func(string)) (string, error) {
 	version := c.version
 	if version == "" {
 		version = pin.Version()

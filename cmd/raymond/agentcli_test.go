@@ -32,7 +32,7 @@ func TestInstallationIsTold(t *testing.T) {
 	var said []string
 	say := func(line string) { said = append(said, line) }
 	for range 2 {
-		if _, err := c.install(t.Context(), say); err != nil {
+		if _, err := c.Install(t.Context(), say); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -48,13 +48,13 @@ func TestInstallationFailsWithNpmsReason(t *testing.T) {
 	for name, prefix := range map[string]string{"npm 10": "npm error ", "npm 8": "npm ERR! "} {
 		c := npm(t, fmt.Sprintf("cat >&2 <<'E'\nnpm warn deprecated x\n%[1]scode E404\n%[1]s404 Not Found - GET https://registry.example/claude\n"+
 			"%[1]s\n%[1]sA complete log of this run can be found in: /root/.npm/_logs/x.log\nE\nexit 1", prefix))
-		_, err := c.install(t.Context(), func(string) {})
+		_, err := c.Install(t.Context(), func(string) {})
 		if err == nil || !strings.HasSuffix(err.Error(), ": exit status 1: code E404; 404 Not Found - GET https://registry.example/claude") {
 			t.Errorf("%s: got %v, want code and reason", name, err)
 		}
 	}
 	c := npm(t, "echo one line; exit 1")
-	if _, err := c.install(t.Context(), func(string) {}); err == nil || !strings.HasSuffix(err.Error(), ": one line") {
+	if _, err := c.Install(t.Context(), func(string) {}); err == nil || !strings.HasSuffix(err.Error(), ": one line") {
 		t.Errorf("npm with words of its own: got %v, want them", err)
 	}
 }
@@ -71,7 +71,7 @@ func TestInstallationCanBeCancelled(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	go func() {
-		_, err := c.install(ctx, func(string) {})
+		_, err := c.Install(ctx, func(string) {})
 		done <- err
 	}()
 	if _, err := os.ReadFile(filepath.Join(dir, "begun")); err != nil {

@@ -14,14 +14,14 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
-
 	"github.com/google/uuid"
 
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
 	"github.com/raymond-action/raymond-action/protocol"
 	"github.com/raymond-action/raymond-action/runner"
 	"github.com/raymond-action/raymond-action/runner/claude"
 	"github.com/raymond-action/raymond-action/runner/claude/pin"
+	"github.com/raymond-action/raymond-action/runner/claude/transcript"
 	"github.com/raymond-action/raymond-action/runner/prices"
 	"github.com/raymond-action/raymond-action/runner/report"
 	"github.com/raymond-action/raymond-action/runner/shell"
@@ -129,8 +129,7 @@ func (d *drive) config() (runner.Config, error) {
 	}
 	agents := &claude.Backend{
 		Path: d.host.claude, Args: slices.Concat(d.host.claudeArgs, options.ClaudeArgs), Env: d.host.agents,
-		Install: d.host.install, NoNewPrivs: d.host.noNewPrivs, Tested: pin.Version(), RetryAfter: d.host.retryAfter,
-		Gate: d.host.gate,
+		Installer: d.host.installer, NoNewPrivs: d.host.noNewPrivs, Tested: pin.Version(), Proxy: d.host.proxy,
 	}
 	scripts, err := newRestoring(shell.Backend{Env: d.host.scripts}, cfg.ScriptDir)
 	if err != nil {
@@ -141,7 +140,7 @@ func (d *drive) config() (runner.Config, error) {
 		cfg.Backends[protocol.Prompt] = d.host.prompts(agents)
 	}
 	cfg.Verifier = verify.Verifier{Env: d.host.scripts}
-	cfg.Sessions, cfg.Store, cfg.Reporter = agents, &keeper{File: d.store, log: d.log}, d.reporter()
+	cfg.Sessions, cfg.Store, cfg.Reporter = transcript.Folder{Env: d.host.agents}, &keeper{File: d.store, log: d.log}, d.reporter()
 	return cfg, nil
 }
 

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/raymond-action/raymond-action/artifacts/checkpoint"
-	"github.com/raymond-action/raymond-action/runner/claude"
+	"github.com/raymond-action/raymond-action/runner/claude/transcript"
 	"github.com/raymond-action/raymond-action/state"
 )
 
@@ -26,7 +26,7 @@ type image struct {
 }
 
 // takeImage is quick: the owner of the run waits for it.
-func takeImage(run *state.Run, dir string, sessions *claude.Backend) (*image, error) {
+func takeImage(run *state.Run, dir string, sessions transcript.Folder) (*image, error) {
 	data, err := run.Encode()
 	if err != nil {
 		return nil, err
@@ -38,7 +38,7 @@ func takeImage(run *state.Run, dir string, sessions *claude.Backend) (*image, er
 		Seq: p.Seq, TotalUSD: p.TotalUSD, Estimated: run.Spent().Estimated, Iterations: p.Iterations, Created: time.Now().UTC().Truncate(time.Millisecond),
 	}
 	for _, s := range checkpoint.Sessions(run) {
-		t, ok := sessions.Transcript(s.ID, s.Dirs)
+		t, ok := sessions.Find(s.ID, s.Dirs)
 		if !ok {
 			continue
 		}

@@ -11,22 +11,22 @@ import (
 	"time"
 
 	"github.com/raymond-action/raymond-action/runner"
-	"github.com/raymond-action/raymond-action/runner/claude/tally"
+	"github.com/raymond-action/raymond-action/runner/claude/keyproxy"
+	"github.com/raymond-action/raymond-action/runner/claude/transcript"
 	"github.com/raymond-action/raymond-action/runner/internal/proc"
 	"github.com/raymond-action/raymond-action/state"
 )
 
 // Backend runs prompts with the Claude Code CLI. It implements runner.Backend
-// and runner.Sessions and may run any number of invocations at once. Its fields
+// and may run any number of invocations at once. Its fields
 // must not change after the first call.
 type Backend struct {
 	// Path is the CLI; "" for "claude" on PATH. It is looked for, and its version
 	// checked, before the first invocation.
 	Path string
-	// Install, when not nil, gets the CLI where Path is "" and there is none on
-	// PATH, and returns its path; it says what it does in lines for the log. It is
-	// called before the first invocation.
-	Install func(ctx context.Context, say func(line string)) (string, error)
+	// Installer installs the CLI where Path is "" and there is none on PATH; nil
+	// leaves it to the user.
+	Installer Installer
 	// Tested is the newest version that this package was tested with, "" when nobody
 	// knows; a newer one is noted.
 	Tested string
@@ -39,12 +39,9 @@ type Backend struct {
 	// ended; 0 means 10 s, which covers the 5 s that it gives its own background
 	// shells.
 	Settle time.Duration
-	// RetryAfter, when not nil, returns until when the API asked, since the given
-	// time, not to be asked again; zero when it did not.
-	RetryAfter func(since time.Time) time.Time
-	// Gate, when not nil, opens what stands between the CLI and the API, for one
-	// invocation.
-	Gate func() Gate
+	// Proxy is what the CLI asks the API through; nil for nothing. Its variables
+	// must be in Env.
+	Proxy *keyproxy.Proxy
 	// NoNewPrivs keeps the CLI, and the tools that it runs, from gaining
 	// privileges, by sudo for one. Linux only.
 	NoNewPrivs bool
@@ -53,21 +50,17 @@ type Backend struct {
 	found cli        // the checked CLI
 }
 
-// Gate is what an invocation asks the API through.
-type Gate interface {
-	// Env is added to the CLI's environment.
-	Env() []string
-	// Began is told when a message of the model begins.
-	Began() <-chan struct{}
-	// Used is what was counted so far; nothing when it could not be counted.
-	Used() []tally.Sum
-	// Close is called when the CLI, and what it started, has ended.
-	Close()
+// Installer installs the CLI.
+type Installer interface {
+	// Install returns the path of a CLI that can be run. It is called once at a
+	// time, before the first invocation, and calls say with what it does, a line
+	// for the log each time. It returns soon after ctx is done.
+	Install(ctx context.Context, say func(line string)) (path string, err error)
 }
 
 var (
 	_ runner.Backend  = (*Backend)(nil)
-	_ runner.Sessions = (*Backend)(nil)
+	_ runner.Sessions = transcript.Folder{}
 )
 
 // nothing is what an invocation brings that did not start: it costs nothing.
@@ -91,13 +84,18 @@ func (b *Backend) Run(ctx context.Context, o runner.Order, tell func(runner.Prog
 		return runner.Answer{Notes: notes, Prepared: prepared, Cost: nothing.Cost}, fail
 	}
 	s := newStream(o, tell)
-	s.before = b.before(o)
-	if b.Gate != nil {
-		g := b.Gate()
-		defer g.Close()
-		defer s.through(g)()
+	s.prior = b.priorCount(o)
+	asked := func() time.Time { return time.Time{} }
+	if b.Proxy != nil {
+		account := b.Proxy.Open()
+		defer account.Close()
+		defer s.through(account)()
+		asked = account.RetryAfter
 	}
 	a, fail := b.invoke(ctx, c.path, s)
+	if fail != nil && fail.Class == runner.Service {
+		fail.NotBefore = asked()
+	}
 	a.Notes, a.CLI, a.Prepared = append(notes, a.Notes...), c.String(), prepared
 	if fail != nil {
 		return a, fail
@@ -116,7 +114,6 @@ func (b *Backend) invoke(ctx context.Context, path string, s *stream) (runner.An
 
 	spec := b.spec(path, s.order)
 	spec.Stdout, spec.Settled = s, settled.done
-	began := time.Now()
 	rec := proc.NewRecorder(s.order.DebugDir)
 	rec.Prompt(s.order.Prompt)
 	rec.Record(&spec, ".jsonl")
@@ -126,9 +123,7 @@ func (b *Backend) invoke(ctx context.Context, path string, s *stream) (runner.An
 		return nothing, notStarted(err)
 	}
 	s.flush()
-	a, fail := s.judge(exit)
-	b.heed(fail, began)
-	return a, fail
+	return s.judge(exit)
 }
 
 func (b *Backend) settle() time.Duration {

@@ -260,19 +260,23 @@ func TestTheCLIIsNamedOnce(t *testing.T) {
 	}
 }
 
+type installer func(context.Context, func(string)) (string, error)
+
+func (i installer) Install(ctx context.Context, say func(string)) (string, error) { return i(ctx, say) }
+
 func TestInstallationOfTheCLI(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
-	broken := &Backend{Install: func(context.Context, func(string)) (string, error) { return "", errors.New("code E404") }}
+	broken := &Backend{Installer: installer(func(context.Context, func(string)) (string, error) { return "", errors.New("code E404") })}
 	if _, f, _ := run(t.Context(), t, broken, order(t, "hello")); f == nil || f.Class != runner.Machine || !strings.Contains(f.Message, "code E404") {
 		t.Errorf("an installation that fails: got %+v, want class %s and the reason", f, runner.Machine)
 	}
 	ctx, cancel := context.WithCancelCause(t.Context())
-	slow := &Backend{Install: func(ctx context.Context, say func(string)) (string, error) {
+	slow := &Backend{Installer: installer(func(ctx context.Context, say func(string)) (string, error) {
 		say("installing")
 		cancel(&runner.Stopping{Reason: "cancelled"})
 		<-ctx.Done()
 		return "", ctx.Err()
-	}}
+	})}
 	if _, f, _ := run(ctx, t, slow, order(t, "hello")); f == nil || f.Class != runner.Stopped {
 		t.Errorf("a cancel during an installation: got %+v, want class %s", f, runner.Stopped)
 	}

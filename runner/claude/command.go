@@ -110,14 +110,3 @@ func (b *Backend) env(order []string) []string {
 	}
 	return append(env, order...)
 }
-
-// variable returns the value of a variable of the base environment, of which
-// the last entry counts.
-func (b *Backend) variable(name string) string {
-	for _, entry := range slices.Backward(b.Env) {
-		if value, ok := strings.CutPrefix(entry, name+"="); ok {
-			return value
-		}
-	}
-	return ""
-}

@@ -44,7 +44,7 @@ func (s *stream) cost() state.Cost {
 // the CLI and the API where there is one that could, else from the stream.
 func (s *stream) counted() []tally.Sum {
 	if s.proxied != nil {
-		if list := s.proxied(); len(list) > 0 {
+		if list := s.proxied.Used(); len(list) > 0 {
 			return list
 		}
 	}
@@ -69,7 +69,7 @@ func (s *stream) reported() state.Cost {
 	case !valid:
 		return state.Cost{}
 	case c.Reached != nil:
-		before := s.before()
+		before := s.prior.read()
 		c.USD, c.Usage = max(0, total-before.USD), since(models, before.Models)
 	default:
 		c.USD, c.Usage = total, models

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/raymond-action/raymond-action/runner"
+	"github.com/raymond-action/raymond-action/runner/claude/transcript"
 	"github.com/raymond-action/raymond-action/runner/internal/proc"
 )
 
@@ -60,7 +61,7 @@ func TestWhatGoesOnIsTold(t *testing.T) {
 // TestAnEndlessResultEndsTheTools: of a result that is too long to be read nobody
 // knows whose it is.
 func TestAnEndlessResultEndsTheTools(t *testing.T) {
-	endless := `{"type":"user","message":"` + strings.Repeat("x", maxLine) + `"}`
+	endless := `{"type":"user","message":"` + strings.Repeat("x", transcript.MaxLine) + `"}`
 	got := told(runner.Order{Telling: runner.TellAll}, 1<<20, usesBash(`"a"`, "make"), endless)
 	if last := got[len(got)-1]; last != (runner.Progress{Doing: "waiting for the model"}) {
 		t.Errorf("got %+v, want that the model is waited for", last)

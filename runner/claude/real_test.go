@@ -43,7 +43,7 @@ func answer(t *testing.T, b *Backend, o runner.Order) runner.Answer {
 // length is that of a transcript that must exist.
 func length(t *testing.T, b *Backend, o runner.Order) int64 {
 	t.Helper()
-	n, ok := b.Length(o.SessionID, o.Dir)
+	n, ok := b.transcripts().Length(o.SessionID, o.Dir)
 	if !ok || n == 0 {
 		t.Fatalf("length of session %s in %s: got %d, %v, want some", o.SessionID, o.Dir, n, ok)
 	}
@@ -92,11 +92,10 @@ func TestContractConversations(t *testing.T) {
 		t.Errorf("fresh: got %q, cost (-want +got):\n%s", a.Text, diff)
 	}
 	entry := length(t, b, o)
-	projects, _ := b.projects()
-	if file := filepath.Join(projects, slug(target), o.SessionID+".jsonl"); !isFile(file) {
-		t.Errorf("transcript of a session in %s: want it at %s", target, file)
+	if found, _ := b.transcripts().Find(o.SessionID, []string{"/elsewhere", target}); found.Dir != target {
+		t.Errorf("transcript of a session in %s: got %+v, want it where that directory's are", target, found)
 	}
-	if got, ok := b.Usage(o.SessionID, o.Dir, 0); !ok || len(got) != 1 || got[0] != used {
+	if got, ok := b.transcripts().Usage(o.SessionID, o.Dir, 0); !ok || len(got) != 1 || got[0] != used {
 		t.Errorf("usage in the transcript: got %+v, %v, want %+v", got, ok, used)
 	}
 

@@ -1,7 +1,6 @@
 package claude
 
 import (
-	"bytes"
 	"errors"
 	"strconv"
 
@@ -162,29 +161,3 @@ func wary(dec *jsontext.Decoder, to *bool) error {
 }
 
 func (r *record) decode(line []byte) error { return json.Unmarshal(line, r, lenient) }
-
-// typeOf returns the type of a record of which only the beginning is there, ""
-// when that does not tell.
-func typeOf(head []byte) string {
-	dec := jsontext.NewDecoder(bytes.NewReader(head), loose)
-	if t, err := dec.ReadToken(); err != nil || t.Kind() != '{' {
-		return ""
-	}
-	for {
-		name, err := dec.ReadToken()
-		if err != nil || name.Kind() != '"' {
-			return ""
-		}
-		if name.String() != "type" {
-			if dec.SkipValue() != nil {
-				return ""
-			}
-			continue
-		}
-		value, err := dec.ReadToken()
-		if err != nil || value.Kind() != '"' {
-			return ""
-		}
-		return value.String()
-	}
-}

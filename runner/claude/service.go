@@ -4,9 +4,6 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"time"
-
-	"github.com/raymond-action/raymond-action/runner"
 )
 
 // serviceKinds are the CLI's names for errors that are the service's.
@@ -40,12 +37,4 @@ func isService(kind string, r *result, text string) bool {
 		return true
 	}
 	return status == 0 && (slices.Contains(serviceKinds, kind) || slices.ContainsFunc(serviceTexts, has))
-}
-
-// heed adds to a failure of the service until when it asked, since a time, not to be
-// asked again.
-func (b *Backend) heed(f *runner.Failure, since time.Time) {
-	if f != nil && f.Class == runner.Service && b.RetryAfter != nil {
-		f.NotBefore = b.RetryAfter(since)
-	}
 }

@@ -3,7 +3,6 @@ package claude
 import (
 	"fmt"
 	"testing"
-	"time"
 
 	"github.com/raymond-action/raymond-action/runner"
 )
@@ -67,18 +66,4 @@ func TestRefusedCredentialsEndTheCLI(t *testing.T) {
 			t.Errorf("%d: ended %v with %v, want a fatal failure at once", status, ended, s.fault)
 		}
 	}
-}
-
-// TestRetryAfterIsAskedForFailuresOfTheService alone, and since the invocation began.
-func TestRetryAfterIsAskedForFailuresOfTheService(t *testing.T) {
-	until := time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
-	b := &Backend{RetryAfter: func(time.Time) time.Time { return until }}
-	for class, want := range map[runner.Class]time.Time{runner.Service: until, runner.Transient: {}, runner.Fatal: {}} {
-		f := &runner.Failure{Class: class}
-		if b.heed(f, time.Now()); !f.NotBefore.Equal(want) {
-			t.Errorf("%s: got %v, want %v", class, f.NotBefore, want)
-		}
-	}
-	b.heed(nil, time.Now())
-	(&Backend{}).heed(&runner.Failure{Class: runner.Service}, time.Now())
 }

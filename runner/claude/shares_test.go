@@ -25,7 +25,7 @@ func TestRecordedShares(t *testing.T) {
 			}
 			s := newStream(o, nil)
 			before := reached
-			s.before = func() state.Reached { return before }
+			s.prior = priorCount{known: &before}
 			s.Write(part(ar, call))
 			got := s.cost()
 			if got.Reached != nil {

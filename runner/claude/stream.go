@@ -9,27 +9,29 @@ import (
 	"time"
 
 	"github.com/raymond-action/raymond-action/runner"
+	"github.com/raymond-action/raymond-action/runner/claude/keyproxy"
 	"github.com/raymond-action/raymond-action/runner/claude/tally"
+	"github.com/raymond-action/raymond-action/runner/claude/transcript"
 	"github.com/raymond-action/raymond-action/runner/internal/proc"
 	"github.com/raymond-action/raymond-action/state"
 )
 
 const (
-	// maxLine is how much of a line is kept. Longer ones are tool results with
-	// images or whole files, of which only the type matters.
-	maxLine = 16 << 20
 	// maxMessage is the longest final message that is accepted.
 	maxMessage = 10 << 20
 	// headSize is how much of a line that is too long is looked at.
 	headSize = 64 << 10
 )
 
-// synthetic is the model of messages that the CLI wrote itself, about errors.
-const synthetic = "<synthetic>"
+// counter is what counts the tokens of a process elsewhere than in its output.
+type counter interface {
+	// Used returns what was counted so far; nothing when it could not be counted.
+	Used() []tally.Sum
+}
 
 // stream reads the CLI's output as it comes and keeps what the answer needs. It
-// is an io.Writer for one goroutine; its memory is bounded by maxLine and
-// maxMessage.
+// is an io.Writer for one goroutine; its memory is bounded by
+// transcript.MaxLine and maxMessage.
 type stream struct {
 	order runner.Order
 	tell  func(runner.Progress)
@@ -51,12 +53,12 @@ type stream struct {
 	why     map[string]string // uses of tools that failed, and why, in the words of the CLI
 
 	meter   meter
-	proxied func() []tally.Sum   // what the proxy has counted; nil without one
-	before  func() state.Reached // how far the CLI's count had come when it began
-	version version              // of the CLI, as it says itself
-	results int                  // result records
-	shared  int                  // of them, those that tell their share
-	share   state.Cost           // the sum of the shares
+	proxied counter    // what the proxy has counted; nil without one
+	prior   priorCount // how far the CLI's count had come when it began
+	version version    // of the CLI, as it says itself
+	results int        // result records
+	shared  int        // of them, those that tell their share
+	share   state.Cost // the sum of the shares
 
 	last  *result         // the newest result record
 	final *string         // the message of the newest good one
@@ -64,11 +66,8 @@ type stream struct {
 }
 
 func newStream(o runner.Order, tell func(runner.Progress)) *stream {
-	s := &stream{
-		order: o, tell: tell, abort: func(error) {}, turn: func(bool) {},
-		before: func() state.Reached { return state.Reached{} },
-	}
-	s.lines = proc.Lines{Max: maxLine, Line: s.line}
+	s := &stream{order: o, tell: tell, abort: func(error) {}, turn: func(bool) {}}
+	s.lines = proc.Lines{Max: transcript.MaxLine, Line: s.line}
 	return s
 }
 
@@ -112,10 +111,10 @@ func (s *stream) piece(line []byte) {
 	}
 }
 
-// through has what the process uses counted by a gate. What is returned ends the
-// telling of it.
-func (s *stream) through(g Gate) (end func()) {
-	s.proxied = g.Used
+// through has what the process uses counted by the proxy. What is returned ends
+// the telling of it.
+func (s *stream) through(g *keyproxy.Account) (end func()) {
+	s.proxied = g
 	s.order.Env = slices.Concat(s.order.Env, g.Env())
 	over, told := make(chan struct{}), make(chan struct{})
 	go func() {
@@ -138,7 +137,7 @@ func (s *stream) through(g Gate) (end func()) {
 
 // tellMetered tells what was counted, unless who counts it does so.
 func (s *stream) tellMetered() {
-	if s.tell != nil && (s.proxied == nil || len(s.proxied()) == 0) {
+	if s.tell != nil && (s.proxied == nil || len(s.proxied.Used()) == 0) {
 		seen := runner.Metered(tally.Usage(s.counted()))
 		s.tell(runner.Progress{Metered: &seen})
 	}
@@ -148,7 +147,7 @@ func (s *stream) tellMetered() {
 // an answer of that size is over the limit of a message in any case.
 func (s *stream) long(line []byte) {
 	s.records++
-	switch typeOf(line[:min(len(line), headSize)]) {
+	switch transcript.TypeOf(line[:min(len(line), headSize)]) {
 	case "user":
 		s.turn(true)
 		s.uses = nil // a result of one of them, and nobody knows which
@@ -222,7 +221,7 @@ func (s *stream) checkSession(id string) {
 }
 
 func (s *stream) assistant(r *record) {
-	if r.Message.Model == synthetic {
+	if r.Message.Model == transcript.Synthetic {
 		s.kind = r.Error
 		return
 	}

@@ -91,8 +91,8 @@ func (b *Backend) lookUp(ctx context.Context, say func(string)) (string, *runner
 		name = "claude"
 	}
 	path, err := exec.LookPath(name)
-	if err != nil && b.Path == "" && b.Install != nil {
-		if path, err = b.Install(ctx, say); err != nil && ctx.Err() != nil {
+	if err != nil && b.Path == "" && b.Installer != nil {
+		if path, err = b.Installer.Install(ctx, say); err != nil && ctx.Err() != nil {
 			return "", stopped()
 		} else if err != nil {
 			return "", machine("agent CLI not found, and not installed: %v; %s", err, howToInstall)

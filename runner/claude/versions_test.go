@@ -3,7 +3,6 @@ package claude
 import (
 	"fmt"
 	"os"
-	"path/filepath"
 	"testing"
 
 	"github.com/google/uuid"
@@ -52,7 +51,8 @@ func TestShares(t *testing.T) {
 		{"a share of nothing", "2.1.330", 250, []string{resultLine(250, 0)}, 0},
 	} {
 		s := newStream(runner.Order{SessionID: chosen}, nil)
-		s.before = func() state.Reached { return reached(c.before) }
+		known := reached(c.before)
+		s.prior = priorCount{known: &known}
 		s.Write([]byte(`{"type":"system","subtype":"init","session_id":"` + chosen + `","claude_code_version":"` + c.version + `"}` + "\n"))
 		for _, line := range c.results {
 			s.Write([]byte(line + "\n"))
@@ -73,36 +73,30 @@ func TestShares(t *testing.T) {
 // count in its transcript as it was when the process began; the run's own knowledge
 // counts where there is none.
 func TestReachedIsInTheTranscript(t *testing.T) {
-	home, dir := t.TempDir(), t.TempDir()
-	b := &Backend{Env: []string{homeVar + "=" + home}}
+	b, dir, file := conversation(t, chosen, "")
 	o := runner.Order{Session: state.Resume, SessionID: chosen, Dir: dir, Reached: &state.Reached{USD: 7}}
-	if got := b.before(o)(); got.USD != 7 {
-		t.Errorf("without a transcript: got $%s, want what the run knows", got.USD)
-	}
-	projects, _ := b.projects()
-	file := filepath.Join(projects, slug(resolve(dir)), chosen+".jsonl")
-	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
-		t.Fatal(err)
+	if got := b.priorCount(o).read(); got.USD != 7 {
+		t.Errorf("without a count: got $%s, want what the run knows", got.USD)
 	}
 	count := `{"type":"cost-state","totalCostUSD":%s,"modelUsage":{"opus":{"costUSD":%[1]s}}}` + "\n"
 	lines := `{"type":"user"}` + "\n" + fmt.Sprintf(count, "1.25") + fmt.Sprintf(count, "2.50") + fmt.Sprintf(count, `"x"`)
 	if err := os.WriteFile(file, []byte(lines), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	before := b.before(o)
+	before := b.priorCount(o)
 	branch := o
 	branch.Session, branch.From, branch.SessionID = state.Branch, chosen, uuid.NewString()
-	beforeBranch := b.before(branch)
+	beforeBranch := b.priorCount(branch)
 	if err := os.WriteFile(file, []byte(lines+fmt.Sprintf(count, "9.75")), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	for what, f := range map[string]func() state.Reached{"resumed": before, "branched": beforeBranch} {
-		if got := f(); got.USD != 5*state.Dollar/2 || len(got.Models) != 1 {
+	for what, p := range map[string]priorCount{"resumed": before, "branched": beforeBranch} {
+		if got := p.read(); got.USD != 5*state.Dollar/2 || len(got.Models) != 1 {
 			t.Errorf("%s: got %+v, want $2.50", what, got)
 		}
 	}
 	o.Session = state.Fresh
-	if got := b.before(o)(); got.USD != 0 {
+	if got := b.priorCount(o).read(); got.USD != 0 {
 		t.Errorf("fresh: got $%s, want 0", got.USD)
 	}
 }
@@ -115,6 +109,11 @@ func usageOf(list []state.ModelCost) []state.Usage {
 	return out
 }
 
+// counted is a proxy that has counted something.
+type counted []tally.Sum
+
+func (c counted) Used() []tally.Sum { return c }
+
 // TestProxyCountsBeforeTheStream: what the proxy counted goes before what the stream
 // shows, and where it could count nothing the stream is what there is.
 func TestProxyCountsBeforeTheStream(t *testing.T) {
@@ -124,11 +123,9 @@ func TestProxyCountsBeforeTheStream(t *testing.T) {
 		want           int64 // of input, beyond what the CLI says
 	}{{300, -1, 300}, {300, 20, 100}, {300, 40, 0}, {0, -1, 50}} {
 		s := newStream(runner.Order{SessionID: chosen}, nil)
-		s.proxied = func() []tally.Sum {
-			if c.proxied == 0 {
-				return nil
-			}
-			return []tally.Sum{{Usage: state.Usage{Model: "opus", Input: int64(c.proxied)}}}
+		s.proxied = counted(nil)
+		if c.proxied > 0 {
+			s.proxied = counted{{Usage: state.Usage{Model: "opus", Input: int64(c.proxied)}}}
 		}
 		s.Write([]byte(streamed + "\n"))
 		if c.share >= 0 {

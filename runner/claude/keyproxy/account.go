@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/raymond-action/raymond-action/runner/claude/tally"
 )
@@ -16,6 +17,7 @@ import (
 type Account struct {
 	proxy *Proxy
 	token string
+	opens time.Time     // when the account was opened
 	began chan struct{} // holds one element when a message began since it was looked at
 
 	mu    sync.Mutex           // guards what follows
@@ -26,7 +28,7 @@ type Account struct {
 
 // Open begins an account. The caller must call its Close.
 func (p *Proxy) Open() *Account {
-	a := &Account{proxy: p, token: rand.Text(), began: make(chan struct{}, 1), open: map[*answer]struct{}{}}
+	a := &Account{proxy: p, token: rand.Text(), opens: time.Now(), began: make(chan struct{}, 1), open: map[*answer]struct{}{}}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.accounts[a.token] = a

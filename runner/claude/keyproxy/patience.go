@@ -38,12 +38,14 @@ func retryAfter(text string, now time.Time) (time.Duration, bool) {
 	return 0, false
 }
 
-// RetryAfter returns until when the API asked not to be asked again, by the last
-// failing answer since the given time that did; zero when none did.
-func (p *Proxy) RetryAfter(since time.Time) time.Time {
+// RetryAfter returns until when the API asked not to be asked again. What counts is
+// the last failing answer that said so, to any invocation, since the account was
+// opened; the time is zero when there was none.
+func (a *Account) RetryAfter() time.Time {
+	p := a.proxy
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.asked.at.Before(since) {
+	if p.asked.at.Before(a.opens) {
 		return time.Time{}
 	}
 	return p.asked.until

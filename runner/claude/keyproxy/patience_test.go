@@ -8,7 +8,7 @@ import (
 )
 
 // TestRetryAfterIsRemembered: of failing answers of the service, as a number or a
-// date, for whoever asks since a time before.
+// date, for the invocations under way.
 func TestRetryAfterIsRemembered(t *testing.T) {
 	for _, c := range []struct {
 		status int
@@ -30,13 +30,14 @@ func TestRetryAfterIsRemembered(t *testing.T) {
 		})
 		p := start(t, Options{Upstream: upstream.URL, APIKey: realKey})
 		began := time.Now()
+		account := p.Open()
 		ask(t, p, nil)
-		got := p.RetryAfter(began)
+		got := account.RetryAfter()
 		if wait := got.Sub(began); got.IsZero() != (c.want == 0) || c.want > 0 && (wait < c.want-2*time.Second || wait > c.want+10*time.Second) {
 			t.Errorf("%d with retry-after %q: got %v, want %v from now", c.status, c.header, got, c.want)
 		}
-		if got := p.RetryAfter(time.Now().Add(time.Second)); !got.IsZero() {
-			t.Errorf("%d with retry-after %q, asked for later answers: got %v, want none", c.status, c.header, got)
+		if got := p.Open().RetryAfter(); !got.IsZero() {
+			t.Errorf("%d with retry-after %q, for a later invocation: got %v, want none", c.status, c.header, got)
 		}
 	}
 }

@@ -1,6 +1,6 @@
 //go:build unix
 
-package claude
+package transcript
 
 import (
 	"os"
@@ -105,7 +105,7 @@ func TestClearFollowsNoLink(t *testing.T) {
 			}
 		}
 	}
-	if err := (&Backend{}).Clear("../x", nil); err == nil {
+	if err := (Folder{}).Clear("../x", nil); err == nil {
 		t.Error("session with a path for an id: got no error")
 	}
 }

@@ -1,4 +1,4 @@
-package claude
+package transcript
 
 import (
 	"os"
@@ -8,12 +8,11 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/raymond-action/raymond-action/runner"
 	"github.com/raymond-action/raymond-action/state"
 )
 
 // TestSlug holds the CLI's naming of folders. That it is right is shown by
-// TestConversations, which finds real transcripts by it.
+// TestContractConversations, which finds real transcripts by it.
 func TestSlug(t *testing.T) {
 	long := "/" + strings.Repeat("abcdefghi/", 25)
 	tests := []struct{ dir, want string }{
@@ -32,9 +31,9 @@ func TestSlug(t *testing.T) {
 	}
 }
 
-// home is a backend with a home folder that holds one transcript, of a session
+// home is the folder of a CLI that holds one transcript, of a session
 // that began in the returned folder.
-func home(t *testing.T, id, content string) (b *Backend, dir, file string) {
+func home(t *testing.T, id, content string) (d Folder, dir, file string) {
 	t.Helper()
 	config := t.TempDir()
 	dir, err := filepath.EvalSymlinks(t.TempDir())
@@ -48,7 +47,7 @@ func home(t *testing.T, id, content string) (b *Backend, dir, file string) {
 	if err := os.WriteFile(file, []byte(content), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	return &Backend{Env: []string{"CLAUDE_CONFIG_DIR=" + config}}, dir, file
+	return Folder{Env: []string{"CLAUDE_CONFIG_DIR=" + config}}, dir, file
 }
 
 const prompted = `{"type":"queue-operation"}` + "\n" + `{"parentUuid":null,"type":"user","message":{}}` + "\n"
@@ -77,45 +76,8 @@ func TestTranscriptIsFound(t *testing.T) {
 			t.Errorf("length of %q in %s: got %d, %v, want %v", tt.session, tt.dir, n, ok, tt.want)
 		}
 	}
-	if n, ok := (&Backend{Env: []string{"HOME=" + t.TempDir(), "USERPROFILE=" + t.TempDir()}}).Length("a-1", dir); ok {
+	if n, ok := (Folder{Env: []string{"HOME=" + t.TempDir(), "USERPROFILE=" + t.TempDir()}}).Length("a-1", dir); ok {
 		t.Errorf("length in an empty home: got %d, want none", n)
-	}
-}
-
-// TestCutBack holds that a transcript is only ever made shorter, and that one
-// which cannot be resumed is told from one that can.
-func TestCutBack(t *testing.T) {
-	whole := prompted + `{"type":"assistant"}` + "\n"
-	at := func(n int) *int64 { m := int64(n); return &m }
-	tests := []struct {
-		name, content string
-		cut           *int64
-		want          string
-		wantFail      bool
-	}{
-		{"nothing to cut", whole, nil, whole, false},
-		{"cut", whole, at(len(prompted)), prompted, false},
-		{"longer than the file", whole, at(len(whole) + 100), whole, false},
-		{"negative", whole, at(-1), whole, false},
-		{"no prompt left", whole, at(20), whole[:20], true},
-		{"never a prompt", `{"type":"queue-operation"}` + "\n", nil, `{"type":"queue-operation"}` + "\n", true},
-		{"garbage around the prompt", "\x00{\n" + prompted + "{", nil, "\x00{\n" + prompted + "{", false},
-	}
-	for _, tt := range tests {
-		b, dir, file := home(t, "s", tt.content)
-		notes, f := b.prepare(runner.Order{Session: state.Resume, SessionID: "s", Dir: dir, Cut: tt.cut})
-		got, err := os.ReadFile(file)
-		if err != nil || string(got) != tt.want || (f != nil) != tt.wantFail || len(notes) > 0 || f != nil && f.Class != runner.Fatal {
-			t.Errorf("%s: got %q, %v, %v, %v, want %q, failure %v", tt.name, got, err, notes, f, tt.want, tt.wantFail)
-		}
-	}
-	b, dir, _ := home(t, "s", whole)
-	notes, f := b.prepare(runner.Order{Session: state.Resume, SessionID: "other", Dir: dir, Cut: at(5)})
-	if len(notes) != 1 || f != nil {
-		t.Errorf("cut back a transcript that is not there: got %q, %v, want one note", notes, f)
-	}
-	if notes, f := b.prepare(runner.Order{Session: state.Branch, SessionID: "new", From: "s", Dir: dir, Cut: at(1)}); len(notes) > 0 || f != nil {
-		t.Errorf("branch: got %q, %v, want the caller's transcript left alone", notes, f)
 	}
 }
 

@@ -1,4 +1,4 @@
-package claude
+package transcript
 
 import (
 	"crypto/rand"
@@ -18,21 +18,21 @@ type Stored struct {
 	Dir  string // absolute; the conversation was held there
 }
 
-// Transcript finds what another machine needs to go on with a session that was
+// Find returns what another machine needs to go on with a session that was
 // held in one of the directories, the most likely first: its transcript. It is
 // looked for where the CLI keeps those of each directory, then anywhere under its
 // folder. Dir is the directory that the place is of, or else the first one. The
 // second value is false when there is none, and for one without any prompt: the
 // CLI can neither resume such a session nor begin it again.
-func (b *Backend) Transcript(session string, dirs []string) (Stored, bool) {
+func (d Folder) Find(session string, dirs []string) (Stored, bool) {
 	if !isUUID(session) || len(dirs) == 0 {
 		return Stored{}, false
 	}
-	s, ok := b.stored(session, dirs)
+	s, ok := d.find(session, dirs)
 	if !ok {
 		return Stored{}, false
 	}
-	if ok, err := holdsPrompt(s.Path); err != nil || !ok {
+	if ok, err := HoldsPrompt(s.Path); err != nil || !ok {
 		return Stored{}, false
 	}
 	// After the search, so that the prompt is within the size.
@@ -44,8 +44,8 @@ func (b *Backend) Transcript(session string, dirs []string) (Stored, bool) {
 	return s, true
 }
 
-func (b *Backend) stored(session string, dirs []string) (Stored, bool) {
-	projects, err := b.projects()
+func (d Folder) find(session string, dirs []string) (Stored, bool) {
+	projects, err := d.projects()
 	if err != nil {
 		return Stored{}, false
 	}
@@ -68,21 +68,21 @@ func (b *Backend) stored(session string, dirs []string) (Stored, bool) {
 // good as new, since the CLI deletes transcripts that are 30 days old. A
 // transcript without any prompt is of no use to the CLI and is not put there,
 // which is no error. Links in the place of the folders or files are not followed.
-func (b *Backend) Place(session, dir, from string) error {
-	if err := b.place(session, dir, from); err != nil {
+func (d Folder) Place(session, dir, from string) error {
+	if err := d.place(session, dir, from); err != nil {
 		return fmt.Errorf("put transcript of session %q in place: %w", session, err)
 	}
 	return nil
 }
 
-func (b *Backend) place(session, dir, from string) error {
+func (d Folder) place(session, dir, from string) error {
 	if !isUUID(session) {
 		return errors.New("its id is no UUID in lower case")
 	}
 	if !isFile(from) {
 		return &os.PathError{Op: "open", Path: from, Err: errors.New("it is no regular file")}
 	}
-	if ok, err := holdsPrompt(from); err != nil || !ok {
+	if ok, err := HoldsPrompt(from); err != nil || !ok {
 		return err
 	}
 	in, err := os.Open(from)
@@ -90,7 +90,7 @@ func (b *Backend) place(session, dir, from string) error {
 		return err
 	}
 	defer in.Close()
-	folder, err := b.folder(resolve(dir))
+	folder, err := d.folder(resolve(dir))
 	if err != nil {
 		return err
 	}
@@ -101,8 +101,8 @@ func (b *Backend) place(session, dir, from string) error {
 // folder opens the folder of the sessions of a directory, and makes it if need be.
 // Only the CLI's own folder may be a link: that is a matter of the machine's
 // owner, while what is in it could be an agent's.
-func (b *Backend) folder(dir string) (*os.Root, error) {
-	projects, err := b.projects()
+func (d Folder) folder(dir string) (*os.Root, error) {
+	projects, err := d.projects()
 	if err != nil {
 		return nil, err
 	}

@@ -1,4 +1,4 @@
-package claude
+package transcript
 
 import (
 	"crypto/sha256"
@@ -66,11 +66,11 @@ func (m Mark) is(other Mark) bool {
 // outputs of tools are. With a mark it removes only a file of that mark, and leaves
 // everything where there is another one. What is not there is no error, and what is
 // neither a regular file nor a folder of its own is left alone.
-func (b *Backend) Clear(session string, only *Mark) error {
+func (d Folder) Clear(session string, only *Mark) error {
 	if !isUUID(session) {
 		return errors.New("clear session: its id is no UUID in lower case")
 	}
-	folders, err := b.folders()
+	folders, err := d.folders()
 	defer func() {
 		for _, f := range folders {
 			_ = f.Close() // nothing was written through it
@@ -119,8 +119,8 @@ func clearFile(folder *os.Root, name string, only *Mark) (isOther bool, err erro
 
 // folders opens the folders of the sessions of all directories. Links among them
 // are passed over.
-func (b *Backend) folders() ([]*os.Root, error) {
-	projects, err := b.projects()
+func (d Folder) folders() ([]*os.Root, error) {
+	projects, err := d.projects()
 	if err != nil {
 		return nil, err
 	}

@@ -1,4 +1,4 @@
-package claude
+package transcript
 
 import (
 	"maps"
@@ -10,6 +10,9 @@ import (
 	"github.com/raymond-action/raymond-action/runner/claude/tally"
 	"github.com/raymond-action/raymond-action/state"
 )
+
+// Synthetic is the model of messages that the CLI wrote itself, about errors.
+const Synthetic = "<synthetic>"
 
 // spoken is an assistant's line of a transcript.
 type spoken struct {
@@ -24,18 +27,18 @@ type spoken struct {
 // Usage implements runner.Sessions. Models are in order of name, without
 // variants as in "[1m]". Each message counts once, as its last line says: the
 // CLI writes a line a block.
-func (b *Backend) Usage(session, dir string, from int64) ([]state.Usage, bool) {
-	path, ok := b.transcript(session, dir)
+func (d Folder) Usage(session, dir string, from int64) ([]state.Usage, bool) {
+	path, ok := d.Path(session, dir)
 	if !ok || from < 0 {
 		return nil, false
 	}
 	messages := map[string]spoken{}
-	err := eachRecord(path, from, func(line []byte, truncated bool) error {
+	err := eachLine(path, from, func(line []byte, truncated bool) error {
 		var m spoken
-		if truncated || json.Unmarshal(line, &m, loose) != nil {
+		if truncated || json.Unmarshal(line, &m, tally.Loose) != nil {
 			return nil
 		}
-		if m.Type == "assistant" && m.Message.Model != synthetic {
+		if m.Type == "assistant" && m.Message.Model != Synthetic {
 			messages[m.Message.ID] = m
 		}
 		return nil

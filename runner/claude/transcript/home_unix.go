@@ -1,6 +1,6 @@
 //go:build !windows
 
-package claude
+package transcript
 
 import "syscall"
 

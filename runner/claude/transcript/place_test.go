@@ -1,4 +1,4 @@
-package claude
+package transcript
 
 import (
 	"errors"
@@ -9,49 +9,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
-
-	ct "github.com/raymond-action/raymond-action/runner/claude/claudetest"
-	"github.com/raymond-action/raymond-action/state"
 )
-
-// TestAConversationMovesToAnotherMachine: the real CLI, with another home folder
-// and in another directory, goes on with a conversation whose transcript was put
-// in place, and with a branch of it.
-func TestAConversationMovesToAnotherMachine(t *testing.T) {
-	t.Parallel()
-	s := ct.NewServer(t, ct.On("one", ct.Say("first answer")), ct.On("", ct.Say("later answer")))
-	there, o := realCLI(t, s), order(t, "one")
-	answer(t, there, o)
-	stored, ok := there.Transcript(o.SessionID, []string{t.TempDir(), o.Dir})
-	if !ok || stored.Dir != o.Dir || stored.Size != length(t, there, o) {
-		t.Fatalf("transcript: got %+v, %v, want %d bytes in %s", stored, ok, length(t, there, o), o.Dir)
-	}
-	copied := filepath.Join(t.TempDir(), "stored.jsonl")
-	data, err := os.ReadFile(stored.Path)
-	if err := errors.Join(err, os.WriteFile(copied, data[:stored.Size], 0o600)); err != nil {
-		t.Fatal(err)
-	}
-
-	config := filepath.Join(t.TempDir(), "not yet", "config")
-	here := realCLI(t, s, "CLAUDE_CONFIG_DIR="+config)
-	link := filepath.Join(t.TempDir(), "link")
-	if err := os.Symlink(t.TempDir(), link); err != nil {
-		t.Fatal(err)
-	}
-	o.Dir, o.Session, o.Prompt = link, state.Resume, "two"
-	if err := here.Place(o.SessionID, o.Dir, copied); err != nil {
-		t.Fatal(err)
-	}
-	answer(t, here, o)
-	saw(t, s, "resume elsewhere", "user: one\nassistant: first answer\nuser: two\n")
-	branch := o
-	branch.Session, branch.From, branch.SessionID, branch.Prompt = state.Branch, o.SessionID, uuid.NewString(), "three"
-	answer(t, here, branch)
-	saw(t, s, "branch elsewhere", "user: one\nassistant: first answer\nuser: two\nassistant: later answer\nuser: three\n")
-	if now, err := os.ReadFile(copied); err != nil || string(now) != string(data[:stored.Size]) {
-		t.Errorf("the stored bytes: got %d, %v, want the %d from before", len(now), err, stored.Size)
-	}
-}
 
 const sessionUUID = "0f8fad5b-d9cb-469f-a165-70867728950e"
 
@@ -79,7 +37,7 @@ func TestTranscriptOfASession(t *testing.T) {
 		{sessionUUID, []string{"/elsewhere", "/nowhere"}, "/elsewhere"},
 		{sessionUUID, nil, ""}, {uuid.NewString(), []string{dir}, ""}, {"../" + sessionUUID, []string{dir}, ""}, {"a-1", []string{dir}, ""},
 	} {
-		got, ok := b.Transcript(tt.session, tt.dirs)
+		got, ok := b.Find(tt.session, tt.dirs)
 		want := Stored{Path: file, Size: int64(len(prompted)), Dir: tt.want}
 		if tt.want == "" {
 			want = Stored{}
@@ -92,13 +50,13 @@ func TestTranscriptOfASession(t *testing.T) {
 	if err := os.WriteFile(file, []byte(queued), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if got, ok := b.Transcript(sessionUUID, []string{dir}); ok {
+	if got, ok := b.Find(sessionUUID, []string{dir}); ok {
 		t.Errorf("a transcript without a prompt: got %+v", got)
 	}
 	if err := errors.Join(os.Remove(file), os.Symlink("/etc/passwd", file)); err != nil {
 		t.Fatal(err)
 	}
-	if got, ok := b.Transcript(sessionUUID, []string{dir}); ok {
+	if got, ok := b.Find(sessionUUID, []string{dir}); ok {
 		t.Errorf("a link: got %+v", got)
 	}
 }
@@ -117,7 +75,7 @@ func TestAGoneDirectoryStillNamesItsFolder(t *testing.T) {
 	if info, err := os.Stat(filepath.Dir(file)); err != nil || info.Mode().Perm() != 0o700 {
 		t.Errorf("the folder that was made: got %v, %v, want mode 0700", info, err)
 	}
-	if got, ok := b.Transcript(sessionUUID, []string{"/elsewhere", dir}); !ok || got.Path != file || got.Dir != dir {
+	if got, ok := b.Find(sessionUUID, []string{"/elsewhere", dir}); !ok || got.Path != file || got.Dir != dir {
 		t.Errorf("got %+v, %v, want %s of %s", got, ok, file, dir)
 	}
 }

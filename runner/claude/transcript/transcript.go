@@ -1,0 +1,135 @@
+// Package transcript finds, reads, moves and removes the files in which Claude
+// Code keeps its conversations, one file of JSON lines a session.
+//
+// It knows where the CLI puts the files and what their lines say of tokens and
+// costs. It knows nothing of invocations or runs.
+package transcript
+
+import (
+	"io/fs"
+	"os"
+	"os/user"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf16"
+
+	"github.com/raymond-action/raymond-action/state"
+)
+
+// Folder is where a CLI with the environment Env keeps its transcripts. It
+// implements runner.Sessions and may be used by any number of goroutines.
+type Folder struct{ Env []string }
+
+// Length implements runner.Sessions.
+func (d Folder) Length(session, dir string) (int64, bool) {
+	path, ok := d.Path(session, dir)
+	if !ok {
+		return 0, false
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		return 0, false
+	}
+	return info.Size(), true
+}
+
+// Path returns the transcript of a session that began in dir, and false when
+// there is none. When it is not where the CLI puts it, because dir is another
+// working copy of a repository or the home folder was restored, the newest file
+// of that name is returned.
+func (d Folder) Path(session, dir string) (string, bool) {
+	projects, err := d.projects()
+	if err != nil || !state.ValidSession(session) {
+		return "", false
+	}
+	name := session + ".jsonl"
+	if home, err := filepath.EvalSymlinks(dir); err == nil {
+		path := filepath.Join(projects, slug(home), name)
+		if isFile(path) {
+			return path, true
+		}
+	}
+	return newest(projects, name)
+}
+
+// newest returns the newest projects/*/name.
+func newest(projects, name string) (string, bool) {
+	found, err := fs.Glob(os.DirFS(projects), "*/"+name)
+	if err != nil {
+		return "", false
+	}
+	var best string
+	var at int64
+	for _, f := range found {
+		path := filepath.Join(projects, filepath.FromSlash(f))
+		info, err := os.Lstat(path)
+		if err == nil && info.Mode().IsRegular() && info.ModTime().UnixNano() > at {
+			best, at = path, info.ModTime().UnixNano()
+		}
+	}
+	return best, best != ""
+}
+
+func isFile(path string) bool {
+	info, err := os.Lstat(path)
+	return err == nil && info.Mode().IsRegular()
+}
+
+// projects is the folder with the transcripts of all directories.
+func (d Folder) projects() (string, error) {
+	if dir := d.variable("CLAUDE_CONFIG_DIR"); dir != "" {
+		return filepath.Join(dir, "projects"), nil
+	}
+	home := d.variable(homeVar)
+	if home == "" {
+		u, err := user.Current()
+		if err != nil {
+			return "", err
+		}
+		home = u.HomeDir
+	}
+	return filepath.Join(home, ".claude", "projects"), nil
+}
+
+// variable returns the value of a variable of the environment. Of two entries
+// with one name the later one counts.
+func (d Folder) variable(name string) string {
+	for _, entry := range slices.Backward(d.Env) {
+		if value, ok := strings.CutPrefix(entry, name+"="); ok {
+			return value
+		}
+	}
+	return ""
+}
+
+// slugSize is how many UTF-16 units of a path the CLI puts into a folder's name
+// before it resorts to a hash.
+const slugSize = 200
+
+// slug is the CLI's name for the folder of the sessions of a directory.
+func slug(dir string) string {
+	units := utf16.Encode([]rune(dir))
+	name := make([]byte, len(units))
+	var hash int32
+	for i, u := range units {
+		hash = hash*31 + int32(u)
+		name[i] = '-'
+		if isAlphanumeric(u) {
+			name[i] = byte(u)
+		}
+	}
+	if len(name) <= slugSize {
+		return string(name)
+	}
+	magnitude := int64(hash)
+	if magnitude < 0 {
+		magnitude = -magnitude
+	}
+	return string(name[:slugSize]) + "-" + strconv.FormatInt(magnitude, 36)
+}
+
+func isAlphanumeric(u uint16) bool {
+	return '0' <= u && u <= '9' || 'a' <= u && u <= 'z' || 'A' <= u && u <= 'Z'
+}
