@@ -31,7 +31,8 @@ var layers = map[string]layer{
 	"runner":                     {ours: "protocol state runner/internal/reel"},
 	"runner/internal/reel":       {},
 	"runner/internal/proc":       {ours: "internal/untrusted/secrets", foreign: "golang.org/x/sys"},
-	"runner/claude":              {ours: "protocol state runner runner/internal/proc runner/claude/permit runner/claude/tally", foreign: "github.com/go-json-experiment/json"},
+	"runner/claude":              {ours: "protocol state runner runner/internal/proc runner/claude/permit runner/claude/tally runner/claude/keyproxy runner/claude/transcript", foreign: "github.com/go-json-experiment/json"},
+	"runner/claude/transcript":   {ours: "state runner/internal/proc runner/claude/tally", foreign: "github.com/go-json-experiment/json"},
 	"runner/shell":               {ours: "protocol state runner runner/internal/proc"},
 	"runner/verify":              {ours: "protocol state runner runner/internal/proc", foreign: "github.com/bmatcuk/doublestar/v4"},
 	"runner/report":              {ours: "protocol state runner runner/diagram runner/internal/reel", foreign: "golang.org/x/sys"},
@@ -75,7 +76,7 @@ var layers = map[string]layer{
 	"cmd/raymond/internal/releasetest":  {},
 	"cmd/raymond/internal/workflowtest": {foreign: "gopkg.in/yaml.v3"},
 	"cmd/raymond": {
-		ours: "protocol state artifacts runner runner/claude runner/claude/pin runner/claude/keyproxy runner/prices runner/shell runner/verify " +
+		ours: "protocol state artifacts runner runner/claude runner/claude/pin runner/claude/keyproxy runner/claude/transcript runner/prices runner/shell runner/verify " +
 			"runner/report runner/diagram runner/simulate internal/untrusted/secrets artifacts/workspace artifacts/checkpoint artifacts/slots " +
 			"cmd/raymond/internal/job cmd/raymond/internal/outlook cmd/raymond/internal/sticky examples",
 		foreign: "github.com/spf13/cobra github.com/spf13/pflag github.com/google/uuid",
