@@ -196,3 +196,62 @@ func wantSeen(t *testing.T, api *claudetest.Server) {
 		}
 	}
 }
+
+func writeFile(name, content string) claudetest.Reply {
+	return claudetest.Do(claudetest.ToolUse("Write", map[string]any{"file_path": name, "content": content}))
+}
+
+// readFile comes before a second version: the CLI asks for that.
+func readFile(name string) claudetest.Reply {
+	return claudetest.Do(claudetest.ToolUse("Read", map[string]any{"file_path": name}))
+}
+
+const rightSlug = "tr 'A-Z' 'a-z' <<<\"$1\" | sed 's/[^a-z0-9]\\{1,\\}/-/g; s/^-//; s/-$//'\n"
+
+// TestExampleRalphWithTheRealCLI has an agent that is wrong at first and says
+// that it is done; the second attempt is told what failed.
+func TestExampleRalphWithTheRealCLI(t *testing.T) {
+	api := claudetest.NewServer(t,
+		claudetest.On("This is attempt 1 of 4", writeFile("slug.sh", "echo hello-world\n"), claudetest.Say("Done.")),
+		claudetest.On("This is attempt 2 of 4", readFile("slug.sh"), writeFile("slug.sh", rightSlug), claudetest.Say("tr and sed do it.")),
+	)
+	s := newRealSite(t, "", api)
+	s.play("ralph")
+	check, err := os.ReadFile("../../examples/ralph/project/slug_test.sh")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Write(s.File("slug_test.sh"), string(check))
+	s.Env = append(s.Env, "TEST_COMMAND=bash slug_test.sh")
+	wantPath(s, s.Run(0, "--input", "Write slug.sh"), "ralph")
+	if got, want := s.Saved().Progress.Flakes, 1; got != want {
+		t.Errorf("flakes: got %d, want %d", got, want)
+	}
+	if seen := api.Requests()[len(api.Requests())-1].Conversation(); !strings.Contains(seen, "got 'hello-world', want 'two-words'") {
+		t.Errorf("second attempt: got\n%s\nwant the output of the test in it", seen)
+	}
+}
+
+func TestExampleReviewLoopWithTheRealCLI(t *testing.T) {
+	const finding = `no "example" & no <end>`
+	api := claudetest.NewServer(t,
+		claudetest.On("Write a text into TEXT.md", writeFile("TEXT.md", "first\n"), claudetest.Say("Written.")),
+		claudetest.Rule{Match: "You review TEXT.md", Sequence: []claudetest.Reply{
+			claudetest.Say("<result>" + finding + "</result>"), claudetest.Say("<result>APPROVED</result>"),
+		}},
+		claudetest.On("The reviewer of TEXT.md says:\n\n"+finding,
+			readFile("TEXT.md"), writeFile("TEXT.md", "second\n"), claudetest.Say("Revised.")),
+	)
+	s := newRealSite(t, "", api)
+	s.play("review-loop")
+	s.Env = append(s.Env, "TMPDIR="+t.TempDir())
+	wantPath(s, s.Run(0, "--input", "Explain locks"), "review-loop")
+	if got, err := os.ReadFile(s.File("TEXT.md")); err != nil || string(got) != "second\n" {
+		t.Errorf("TEXT.md: got %q (%v), want the second version", got, err)
+	}
+	for _, q := range api.Requests() {
+		if seen := q.Conversation(); strings.Contains(q.Prompt, "You review") && strings.Contains(seen, "Written.") {
+			t.Errorf("reviewer: got\n%s\nwant nothing of the author's conversation", seen)
+		}
+	}
+}

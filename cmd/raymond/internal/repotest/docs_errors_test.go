@@ -1,10 +1,11 @@
-package main
+package repotest
 
 import (
 	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -15,7 +16,7 @@ var quotedRow = regexp.MustCompile("(?m)^\\| (`.*?) \\| ")
 // TestQuotedErrorsAreTheProgramsOwn: each text that docs/errors.md quotes is in the
 // program's source, piece by piece, so that a search for an error finds it.
 func TestQuotedErrorsAreTheProgramsOwn(t *testing.T) {
-	source := ownSource(t)
+	source, classes := ownSource(t), exitCodes(t)
 	_, table, _ := strings.Cut(readText(t, "docs/errors.md"), "<!-- quoted: what the program says -->")
 	table, _, _ = strings.Cut(table, "<!-- end -->")
 	rows := quotedRow.FindAllStringSubmatch(table, -1)
@@ -24,7 +25,7 @@ func TestQuotedErrorsAreTheProgramsOwn(t *testing.T) {
 	}
 	for _, row := range rows {
 		for _, code := range regexp.MustCompile("`([^`]+)`").FindAllStringSubmatch(row[1], -1) {
-			for _, piece := range quotedPieces(code[1]) {
+			for _, piece := range quotedPieces(code[1], classes) {
 				if !strings.Contains(source, piece) {
 					t.Errorf("docs/errors.md quotes %q: got no %q in the source of the program", code[1], piece)
 				}
@@ -36,9 +37,9 @@ func TestQuotedErrorsAreTheProgramsOwn(t *testing.T) {
 // quotedPieces are the parts of a quoted error that stand in the source as they
 // are: an ellipsis stands for a value, a semicolon is before a hint, and a class
 // before all.
-func quotedPieces(quoted string) []string {
+func quotedPieces(quoted string, classes []exitCode) []string {
 	name, rest, _ := strings.Cut(quoted, ": ")
-	if _, ok := exitCodes[class(name)]; ok {
+	if slices.ContainsFunc(classes, func(c exitCode) bool { return c.class == name }) {
 		quoted = rest
 	}
 	var pieces []string
@@ -54,7 +55,7 @@ func quotedPieces(quoted string) []string {
 func ownSource(t *testing.T) string {
 	t.Helper()
 	var all strings.Builder
-	err := filepath.WalkDir("../..", func(path string, d fs.DirEntry, err error) error {
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		name := filepath.ToSlash(path)
 		isOurs := strings.HasSuffix(name, ".go") && !strings.HasSuffix(name, "_test.go") || strings.Contains(name, "/cmd/shim/") && strings.HasSuffix(name, ".js")
 		if err != nil || d.IsDir() || !isOurs {

@@ -1,12 +1,11 @@
-package main
+package repotest
 
 import (
 	"bytes"
 	"encoding/json"
 	"fmt"
 	"go/ast"
-	"os"
-	"path/filepath"
+	"path"
 	"slices"
 	"strings"
 	"testing"
@@ -23,7 +22,7 @@ import (
 // schema reads one of docs/schema.
 func schema(t *testing.T, name string) *jsonschema.Schema {
 	t.Helper()
-	path := filepath.Join("../../docs/schema", name+".schema.json")
+	path := at("docs/schema/" + name + ".schema.json")
 	c := jsonschema.NewCompiler()
 	c.AssertFormat()
 	s, err := c.Compile(path)
@@ -219,20 +218,17 @@ func TestSchemaOfRepliesTakesTheGoodFiles(t *testing.T) {
 	s := schema(t, "replies")
 	// An editor takes the first document, and the workflow is another file.
 	cantTell := []string{"two_documents", "workflow"}
-	paths, err := filepath.Glob("../../runner/simulate/testdata/replies/*.txtar")
-	if err != nil || len(paths) < 10 {
-		t.Fatalf("replies files: got %q (%v), want at least 10", paths, err)
+	paths := glob(t, "runner/simulate/testdata/replies/*.txtar")
+	if len(paths) < 10 {
+		t.Fatalf("replies files: got %q, want at least 10", paths)
 	}
-	for _, path := range paths {
-		name := strings.TrimSuffix(filepath.Base(path), ".txtar")
-		archive, err := txtar.ParseFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+	for _, file := range paths {
+		name := strings.TrimSuffix(path.Base(file), ".txtar")
+		archive := txtar.Parse([]byte(readText(t, file)))
 		text := strings.NewReplacer("<TAB>", "\t", "<FF>", "\xff").Replace(string(archive.Files[0].Data))
 		good := name == "good" || slices.Contains(cantTell, name)
 		if err := validYAML(t, s, text); (err == nil) != good {
-			t.Errorf("%s: got %v, want it valid: %t", path, err, good)
+			t.Errorf("%s: got %v, want it valid: %t", file, err, good)
 		}
 	}
 }
@@ -240,35 +236,23 @@ func TestSchemaOfRepliesTakesTheGoodFiles(t *testing.T) {
 // TestSchemasTakeTheExamples: frontmatter and replies of every example.
 func TestSchemasTakeTheExamples(t *testing.T) {
 	front, replies := schema(t, "frontmatter"), schema(t, "replies")
-	prompts, err := filepath.Glob("../../examples/*/*.md")
-	if err != nil {
-		t.Fatal(err)
-	}
 	checked := 0
-	for _, path := range prompts {
-		data, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if text, ok := strings.CutPrefix(string(data), "---\n"); ok {
+	for _, name := range glob(t, "examples/*/*.md") {
+		if text, ok := strings.CutPrefix(readText(t, name), "---\n"); ok {
 			text, _, _ = strings.Cut(text, "\n---\n")
 			if err := validYAML(t, front, text); err != nil {
-				t.Errorf("%s: %v", path, err)
+				t.Errorf("%s: %v", name, err)
 			}
 			checked++
 		}
 	}
-	files, err := filepath.Glob("../../examples/*/*.yaml")
-	if err != nil || len(files) < 4 || checked < 6 {
-		t.Fatalf("examples: got %d prompts and the replies files %q (%v), want more", checked, files, err)
+	files := glob(t, "examples/*/*.yaml")
+	if len(files) < 4 || checked < 6 {
+		t.Fatalf("examples: got %d prompts and the replies files %q, want more", checked, files)
 	}
-	for _, path := range files {
-		data, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := validYAML(t, replies, string(data)); err != nil {
-			t.Errorf("%s: %v", path, err)
+	for _, name := range files {
+		if err := validYAML(t, replies, readText(t, name)); err != nil {
+			t.Errorf("%s: %v", name, err)
 		}
 	}
 }

@@ -1,11 +1,9 @@
-package main
+package repotest
 
 import (
 	"go/ast"
 	"go/parser"
 	"go/token"
-	"maps"
-	"path/filepath"
 	"reflect"
 	"slices"
 	"strconv"
@@ -24,16 +22,12 @@ type packageDoc struct {
 func docOf(t *testing.T, typ reflect.Type) *packageDoc {
 	t.Helper()
 	path := strings.TrimPrefix(typ.PkgPath(), module+"/")
-	files, err := filepath.Glob(filepath.Join("../..", path, "*.go"))
-	if err != nil || len(files) == 0 {
-		t.Fatalf("source of %v: got %q (%v)", typ, files, err)
-	}
 	d := &packageDoc{map[string]string{}, map[string]map[string]string{}, map[string][]string{}}
-	for _, f := range files {
+	for _, f := range glob(t, path+"/*.go") {
 		if strings.HasSuffix(f, "_test.go") {
 			continue
 		}
-		tree, err := parser.ParseFile(token.NewFileSet(), f, nil, parser.ParseComments)
+		tree, err := parser.ParseFile(token.NewFileSet(), at(f), nil, parser.ParseComments)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -122,7 +116,7 @@ func eventTypes(t *testing.T) map[string]reflect.Type {
 	for _, b := range eventBodies {
 		types[b.Type()] = reflect.TypeOf(b).Elem()
 	}
-	tree, err := parser.ParseFile(token.NewFileSet(), "../../state/event.go", nil, 0)
+	tree, err := parser.ParseFile(token.NewFileSet(), at("state/event.go"), nil, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -142,5 +136,3 @@ func eventTypes(t *testing.T) map[string]reflect.Type {
 	}
 	return types
 }
-
-func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

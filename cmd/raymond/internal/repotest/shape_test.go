@@ -1,4 +1,4 @@
-package main
+package repotest
 
 import (
 	"go/ast"

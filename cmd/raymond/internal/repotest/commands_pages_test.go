@@ -1,29 +1,13 @@
-package main
+package repotest
 
 import (
-	"bytes"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
-)
 
-// pages are the documents for users, relative to the root.
-func pages(t *testing.T) []string {
-	t.Helper()
-	all := []string{"README.md", ".github/CONTRIBUTING.md"}
-	for _, pattern := range []string{"docs/*.md", "docs/schema/*.md", "examples/*.md", "examples/*/README.md"} {
-		found, err := filepath.Glob(filepath.Join("../..", pattern))
-		if err != nil || len(found) == 0 {
-			t.Fatalf("%s: got %q (%v), want some", pattern, found, err)
-		}
-		for _, f := range found {
-			all = append(all, strings.TrimPrefix(filepath.ToSlash(f), "../../"))
-		}
-	}
-	return all
-}
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sitetest"
+)
 
 // commandLines returns the lines of the fenced blocks without a language or with
 // the language sh that begin with one of the programs; a line that ends in a
@@ -58,13 +42,10 @@ func TestCommandsInPagesParse(t *testing.T) {
 			line, _, _ = strings.Cut(line, "  ") // what follows explains
 			args := shellWords(t, line)
 			found++
-			root := (&App{Stdout: &bytes.Buffer{}, Stderr: &bytes.Buffer{}}).commands()
-			cmd, rest, err := root.Find(args)
-			if err == nil {
-				err = cmd.ParseFlags(rest)
-			}
-			if err != nil || cmd == root {
-				t.Errorf("%s: raymond %s: got %v, want a command and flags that there are", page, line, err)
+			// With --help the program reads all flags, and then starts nothing.
+			out, err := exec.Command(sitetest.Raymond.Path(t), append(args, "--help")...).CombinedOutput()
+			if err != nil || strings.Contains(string(out), "\n  raymond PATH [flags]\n") {
+				t.Errorf("%s: raymond %s: got %v and\n%s\nwant a command and flags that there are", page, line, err, out)
 			}
 		}
 	}
@@ -89,7 +70,7 @@ func TestScriptsInPagesAreThere(t *testing.T) {
 	for _, page := range pages(t) {
 		for _, line := range commandLines(readText(t, page), ".ci/", "docs/") {
 			name, _, _ := strings.Cut(line, " ")
-			path := filepath.Join("../..", name)
+			path := at(name)
 			if info, err := os.Stat(path); err != nil || info.Mode()&0o100 == 0 {
 				t.Errorf("%s: %s: got %v, want a file that can be started", page, line, err)
 				continue

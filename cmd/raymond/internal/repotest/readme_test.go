@@ -1,33 +1,21 @@
-package main
+package repotest
 
 import (
 	"fmt"
-	"os"
-	"path/filepath"
+	"path"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
-
-	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sitetest"
 )
 
-func readText(t *testing.T, path string) string {
-	t.Helper()
-	data, err := os.ReadFile(filepath.Join("../..", path))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(data)
-}
-
-// fences returns the fenced blocks of a document.
+// fences returns the texts of the fenced blocks of a page.
 func fences(text string) []string {
-	var blocks []string
-	for _, m := range regexp.MustCompile("(?ms)^```[a-z]*\n(.*?)^```$").FindAllStringSubmatch(text, -1) {
-		blocks = append(blocks, m[1])
+	var texts []string
+	for _, b := range blocks(text) {
+		texts = append(texts, b.text)
 	}
-	return blocks
+	return texts
 }
 
 // TestReadmeTestsAreTheOnesOfCI holds the README's second command to the one
@@ -65,8 +53,7 @@ func TestReadmeShowsARun(t *testing.T) {
 	if i < 0 {
 		t.Fatal("README.md: got no block that begins with a line of main, want one")
 	}
-	s := exampleSite(t)
-	out, err := s.shell("raymond simulate examples/review-loop --replies examples/review-loop/replies.yaml")
+	out, err := exampleFolder(t).shell("raymond simulate examples/review-loop --replies examples/review-loop/replies.yaml")
 	shown := regexp.MustCompile(`(?m)^…$\n`).ReplaceAllString(regexp.QuoteMeta(blocks[i]), `(?:.*\n)*?`)
 	if err != nil || !regexp.MustCompile(shown).MatchString(out) {
 		t.Errorf("README.md shows the run\n%s\ngot %v and\n%s", blocks[i], err, out)
@@ -80,12 +67,13 @@ func TestReadmeIsShort(t *testing.T) {
 	}
 }
 
+// TestEveryExitCodeIsDocumented with the words of the program.
 func TestEveryExitCodeIsDocumented(t *testing.T) {
 	text := readText(t, "docs/cli.md")
-	for c, code := range exitCodes {
-		row := fmt.Sprintf(`(?m)^\| %d\b.*\| .%s. \|`, code, c)
-		if !regexp.MustCompile(row).MatchString(text) {
-			t.Errorf("docs/cli.md, exit codes: got no row for %d, %s", code, c)
+	for _, c := range exitCodes(t) {
+		row := fmt.Sprintf("| %s | `%s` | %s |\n", c.code, c.class, c.meaning)
+		if c.class != "" && !strings.Contains(text, row) {
+			t.Errorf("docs/cli.md, exit codes: got no row %s", row)
 		}
 	}
 }
@@ -96,29 +84,23 @@ var place = regexp.MustCompile(`(?:\]\(|(?:src|srcset)=")([^)#"\s]*)(#[^)"\s]*)?
 // TestLinksOfDocumentsLead finds links to files and headings, and pictures, that are
 // not there.
 func TestLinksOfDocumentsLead(t *testing.T) {
-	for _, d := range documents(t) {
+	for _, d := range append(pages(t), "CHANGELOG.md") {
 		for _, m := range place.FindAllStringSubmatch(readText(t, d), -1) {
 			if strings.Contains(m[1], "://") {
 				continue
 			}
-			target := filepath.Join(filepath.Dir(d), m[1])
+			target := path.Join(path.Dir(d), m[1])
 			if m[1] == "" {
 				target = d
 			}
 			switch {
-			case !sitetest.Exists(filepath.Join("../..", target)):
+			case !exists(target):
 				t.Errorf("%s links to %s: got no such file", d, m[1])
 			case m[2] != "" && !slices.Contains(anchors(readText(t, target)), m[2]):
 				t.Errorf("%s links to %s%s: got no such heading there", d, m[1], m[2])
 			}
 		}
 	}
-}
-
-// documents are all pages with links, relative to the root.
-func documents(t *testing.T) []string {
-	t.Helper()
-	return append(pages(t), "CHANGELOG.md")
 }
 
 // anchors are how the headings of a page are linked to.

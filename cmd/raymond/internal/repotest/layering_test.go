@@ -1,21 +1,13 @@
-package main
+package repotest
 
 import (
-	"bufio"
 	"go/ast"
-	"go/parser"
-	"go/token"
-	"io/fs"
 	"maps"
-	"os"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
 )
-
-const module = "github.com/raymond-action/raymond-action"
 
 // layer is what the files of one package may import, tests aside.
 type layer struct {
@@ -31,10 +23,10 @@ var layers = map[string]layer{
 	"runner":                     {ours: "protocol state runner/internal/reel"},
 	"runner/internal/reel":       {},
 	"runner/internal/proc":       {ours: "internal/untrusted/secrets", foreign: "golang.org/x/sys"},
-	"runner/claude":              {ours: "protocol state runner runner/internal/proc runner/claude/permit runner/claude/tally runner/claude/keyproxy runner/claude/transcript", foreign: "github.com/go-json-experiment/json"},
+	"runner/claude":              {ours: "state runner runner/internal/proc runner/claude/permit runner/claude/tally runner/claude/keyproxy runner/claude/transcript", foreign: "github.com/go-json-experiment/json"},
 	"runner/claude/transcript":   {ours: "state runner/internal/proc runner/claude/tally", foreign: "github.com/go-json-experiment/json"},
-	"runner/shell":               {ours: "protocol state runner runner/internal/proc"},
-	"runner/verify":              {ours: "protocol state runner runner/internal/proc", foreign: "github.com/bmatcuk/doublestar/v4"},
+	"runner/shell":               {ours: "state runner runner/internal/proc"},
+	"runner/verify":              {ours: "state runner runner/internal/proc", foreign: "github.com/bmatcuk/doublestar/v4"},
 	"runner/report":              {ours: "protocol state runner runner/diagram runner/internal/reel", foreign: "golang.org/x/sys"},
 	"runner/diagram":             {ours: "protocol state"},
 	"runner/diagram/mermaidtest": {ours: "internal/installtest"},
@@ -74,11 +66,12 @@ var layers = map[string]layer{
 	"cmd/raymond/internal/session":      {},
 	"cmd/raymond/internal/sitetest":     {ours: "state runner/claude/claudetest", foreign: "github.com/google/uuid github.com/rogpeppe/go-internal"},
 	"cmd/raymond/internal/releasetest":  {},
+	"cmd/raymond/internal/repotest":     {},
 	"cmd/raymond/internal/workflowtest": {foreign: "gopkg.in/yaml.v3"},
 	"cmd/raymond": {
 		ours: "protocol state artifacts runner runner/claude runner/claude/pin runner/claude/keyproxy runner/claude/transcript runner/prices runner/shell runner/verify " +
 			"runner/report runner/diagram runner/simulate internal/untrusted/secrets artifacts/workspace artifacts/checkpoint artifacts/slots " +
-			"cmd/raymond/internal/job cmd/raymond/internal/outlook cmd/raymond/internal/sticky examples",
+			"cmd/raymond/internal/job cmd/raymond/internal/problem cmd/raymond/internal/outlook cmd/raymond/internal/sticky examples",
 		foreign: "github.com/spf13/cobra github.com/spf13/pflag github.com/google/uuid",
 	},
 }
@@ -101,60 +94,6 @@ var effects = []string{"os", "net", "log", "syscall", "os/exec", "math/rand", "c
 // clock are the functions of package time that depend on when they are called.
 var clock = regexp.MustCompile(`^(Now|Since|Until|Sleep|After|AfterFunc|Tick|NewTimer|NewTicker)$`)
 
-// sourceFile is one Go file of the repository, whatever it is built for.
-type sourceFile struct {
-	name string // relative to the root, with slashes
-	ast  *ast.File
-	fset *token.FileSet
-}
-
-func (f sourceFile) pkg() string { return filepath.ToSlash(filepath.Dir(f.name)) }
-
-func (f sourceFile) isTest() bool { return strings.HasSuffix(f.name, "_test.go") }
-
-// lines counts the lines of a node.
-func (f sourceFile) lines(n ast.Node) int {
-	return f.fset.Position(n.End()).Line - f.fset.Position(n.Pos()).Line + 1
-}
-
-func (f sourceFile) imports() []string {
-	var paths []string
-	for _, spec := range f.ast.Imports {
-		paths = append(paths, strings.Trim(spec.Path.Value, `"`))
-	}
-	return paths
-}
-
-// sources parses every Go file of the repository.
-func sources(t *testing.T) []sourceFile {
-	t.Helper()
-	var files []sourceFile
-	root := "../.."
-	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
-		if err != nil || path == root {
-			return err
-		}
-		if d.IsDir() && (strings.HasPrefix(d.Name(), ".") || d.Name() == "testdata" || d.Name() == "node_modules") {
-			return fs.SkipDir
-		}
-		if d.IsDir() || filepath.Ext(path) != ".go" {
-			return nil
-		}
-		fset := token.NewFileSet()
-		tree, err := parser.ParseFile(fset, path, nil, parser.ParseComments)
-		name, _ := filepath.Rel(root, path)
-		files = append(files, sourceFile{name: filepath.ToSlash(name), ast: tree, fset: fset})
-		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(files) < 50 {
-		t.Fatalf("Go files below %s: got %d, want at least 50", root, len(files))
-	}
-	return files
-}
-
 // foreignModule returns the entry of modules that an import path belongs to.
 func foreignModule(path string, modules []string) string {
 	for _, m := range modules {
@@ -172,25 +111,43 @@ func isForeign(path string) bool {
 }
 
 func TestLayering(t *testing.T) {
-	for _, f := range sources(t) {
-		allowed, ok := layers[f.pkg()]
+	for pkg, imported := range importsOf(t) {
+		allowed, ok := layers[pkg]
 		if !ok {
-			t.Errorf("%s: package %q is not in the table of layers", f.name, f.pkg())
+			t.Errorf("package %q is not in the table of layers", pkg)
 			continue
 		}
-		if f.isTest() {
-			continue
-		}
-		for _, path := range f.imports() {
+		for _, path := range imported {
 			inner, ours := strings.CutPrefix(path, module+"/")
 			switch {
 			case ours && !slices.Contains(strings.Fields(allowed.ours), inner):
-				t.Errorf("%s imports %s: package %q may import %q", f.name, inner, f.pkg(), allowed.ours)
+				t.Errorf("package %q imports %s, and may import %q", pkg, inner, allowed.ours)
 			case isForeign(path) && foreignModule(path, strings.Fields(allowed.foreign)) == "":
-				t.Errorf("%s imports %s: package %q may import %q", f.name, path, f.pkg(), allowed.foreign)
+				t.Errorf("package %q imports %s, and may import %q", pkg, path, allowed.foreign)
 			}
 		}
 	}
+}
+
+// importsOf returns what each package imports, tests aside.
+func importsOf(t *testing.T) map[string][]string {
+	t.Helper()
+	imported := map[string][]string{}
+	for _, f := range sources(t) {
+		if !f.isTest() {
+			imported[f.pkg()] = append(imported[f.pkg()], f.imports()...)
+		}
+	}
+	for pkg := range imported {
+		slices.Sort(imported[pkg])
+		imported[pkg] = slices.Compact(imported[pkg])
+	}
+	return imported
+}
+
+// isForTests reports whether a package exists for tests only.
+func isForTests(pkg string) bool {
+	return strings.HasSuffix(pkg, "test") || pkg == "cmd/raymond/internal/stubclaude"
 }
 
 // TestArchitectureNamesEveryPackage keeps docs/architecture.md from aging.
@@ -205,18 +162,19 @@ func TestArchitectureNamesEveryPackage(t *testing.T) {
 
 // TestLayeringHasNoDeadLines keeps the table from allowing what nobody needs.
 func TestLayeringHasNoDeadLines(t *testing.T) {
-	used := map[string][]string{}
-	for _, f := range sources(t) {
-		if !f.isTest() {
-			used[f.pkg()] = append(used[f.pkg()], f.imports()...)
-		}
-	}
+	imported := importsOf(t)
 	for pkg, l := range layers {
-		if _, ok := used[pkg]; !ok {
+		used, ok := imported[pkg]
+		if !ok {
 			t.Errorf("package %q is in the table, but not in the repository", pkg)
 		}
+		for _, inner := range strings.Fields(l.ours) {
+			if !slices.Contains(used, module+"/"+inner) {
+				t.Errorf("package %q may import %s, but doesn't", pkg, inner)
+			}
+		}
 		for _, m := range strings.Fields(l.foreign) {
-			if !slices.ContainsFunc(used[pkg], func(p string) bool { return foreignModule(p, []string{m}) != "" }) {
+			if !slices.ContainsFunc(used, func(p string) bool { return foreignModule(p, []string{m}) != "" }) {
 				t.Errorf("package %q may import %s, but doesn't", pkg, m)
 			}
 		}
@@ -243,18 +201,13 @@ func TestPureFilesHaveNoEffects(t *testing.T) {
 	}
 }
 
-func isName(e ast.Expr, name string) bool {
-	id, ok := e.(*ast.Ident)
-	return ok && id.Name == name
-}
-
 // TestTestModulesStayInTests also holds for packages that exist for tests only.
 func TestTestModulesStayInTests(t *testing.T) {
 	for _, f := range sources(t) {
 		for _, path := range f.imports() {
 			forTests := path == "testing" || strings.HasSuffix(path, "test") && strings.HasPrefix(path, module) ||
 				foreignModule(path, testModules) != ""
-			if forTests && !f.isTest() && !strings.HasSuffix(f.pkg(), "test") {
+			if forTests && !f.isTest() && !isForTests(f.pkg()) {
 				t.Errorf("%s imports %s, which is for tests", f.name, path)
 			}
 			if f.isTest() && isForeign(path) && foreignModule(path, slices.Concat(testModules, foreignModules())) == "" {
@@ -277,8 +230,8 @@ func foreignModules() []string {
 // TestEveryModuleIsAccountedFor compares go.mod and docs/dependencies.md, which
 // has a line with a reason for each module.
 func TestEveryModuleIsAccountedFor(t *testing.T) {
-	required := required(t, "../../go.mod")
-	described := described(t, "../../docs/dependencies.md")
+	required := required(t, "go.mod")
+	described := described(t, "docs/dependencies.md")
 	for _, m := range required {
 		if len(strings.Fields(described[m])) < 5 {
 			t.Errorf("docs/dependencies.md says of %s: got %q, want a sentence", m, described[m])
@@ -323,22 +276,4 @@ func described(t *testing.T, path string) map[string]string {
 		t.Fatalf("%s: got no modules, want a table of them (%q)", path, slices.Collect(maps.Keys(modules)))
 	}
 	return modules
-}
-
-func textLines(t *testing.T, path string) []string {
-	t.Helper()
-	f, err := os.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	var lines []string
-	s := bufio.NewScanner(f)
-	for s.Scan() {
-		lines = append(lines, s.Text())
-	}
-	if err := s.Err(); err != nil {
-		t.Fatal(err)
-	}
-	return lines
 }

@@ -1,8 +1,7 @@
-package main
+package repotest
 
 import (
 	"fmt"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -10,40 +9,17 @@ import (
 	"testing"
 )
 
-// block is a fenced block of a document.
-type block struct{ language, file, text string }
-
-func blocks(text string) []block {
-	var found []block
-	for _, m := range regexp.MustCompile("(?ms)^```([a-z]*)(?: file=(\\S+))?\n(.*?)^```$").FindAllStringSubmatch(text, -1) {
-		found = append(found, block{m[1], m[2], m[3]})
-	}
-	return found
-}
-
-// authoringSite is a site in whose working folder the files of docs/authoring.md
-// are.
-func authoringSite(t *testing.T) (*site, []block) {
+// authoringFolder has the files of docs/authoring.md.
+func authoringFolder(t *testing.T) (folder, []block) {
 	t.Helper()
-	s := newSite(t, "")
-	s.Env = append(s.Env, "PATH="+filepath.Dir(s.Bin)+string(filepath.ListSeparator)+s.path(), "RAYMOND_CLAUDE=/nonexistent", "HOME="+t.TempDir())
+	f := newFolder(t)
 	page := blocks(readText(t, "docs/authoring.md"))
 	for _, b := range page {
 		if b.file != "" {
-			s.Write(s.File(b.file), b.text)
+			f.write(t, b.file, b.text)
 		}
 	}
-	return s, page
-}
-
-// path is the PATH of the site.
-func (s *site) path() string {
-	for _, kv := range s.Env {
-		if v, ok := strings.CutPrefix(kv, "PATH="); ok {
-			return v
-		}
-	}
-	return ""
+	return f, page
 }
 
 // TestAuthoringBlocksAreAllRun: a block of the page is a file or a command.
@@ -62,7 +38,7 @@ func TestAuthoringBlocksAreAllRun(t *testing.T) {
 // TestAuthoringWorkflowsLintAndSimulate checks each folder of the page, and runs
 // each of its replies files.
 func TestAuthoringWorkflowsLintAndSimulate(t *testing.T) {
-	s, page := authoringSite(t)
+	f, page := authoringFolder(t)
 	folders := map[string]int{}
 	for _, b := range page {
 		if b.file == "" || strings.HasPrefix(b.file, ".github/") { // a workflow file, which examplestest runs
@@ -79,7 +55,7 @@ func TestAuthoringWorkflowsLintAndSimulate(t *testing.T) {
 			command = strings.TrimPrefix(first, "# ")
 		}
 		fails := file == "replies-wrong.yaml" || file == "replies-changes.yaml" // in consoles
-		if out, err := s.shell(command); (err != nil) != fails {
+		if out, err := f.shell(command); (err != nil) != fails {
 			t.Errorf("%s: got %v and\n%s\nwant a failure: %t", command, err, out, fails)
 		}
 	}
@@ -87,29 +63,21 @@ func TestAuthoringWorkflowsLintAndSimulate(t *testing.T) {
 		if tests == 0 {
 			t.Errorf("%s: got no replies file, want one", folder)
 		}
-		if out, err := s.shell("raymond lint --platform unix " + folder); err != nil || out != "no problems\n" {
+		if out, err := f.shell("raymond lint --platform unix " + folder); err != nil || out != "no problems\n" {
 			t.Errorf("lint of %s: got %v and\n%s\nwant no problems", folder, err, out)
 		}
 	}
 }
 
-// shell runs a command line in the working folder and returns all it prints.
-func (s *site) shell(line string) (string, error) {
-	cmd := exec.Command("/bin/bash", "-c", line)
-	cmd.Dir, cmd.Env = s.Work, s.Env
-	out, err := cmd.CombinedOutput()
-	return string(out), err
-}
-
 // TestAuthoringCommandsPrintWhatThePageShows runs the consoles of the page, in
 // order. A … stands for anything in a line, and alone for any lines.
 func TestAuthoringCommandsPrintWhatThePageShows(t *testing.T) {
-	s, page := authoringSite(t)
+	f, page := authoringFolder(t)
 	page = slices.DeleteFunc(page, func(b block) bool { return b.language != "console" })
 	for _, b := range page {
 		for _, part := range strings.Split("\n"+b.text, "\n$ ")[1:] {
 			line, want, _ := strings.Cut(strings.TrimSuffix(part, "\n"), "\n")
-			got, err := s.shell(line)
+			got, err := f.shell(line)
 			if err != nil {
 				got += strings.Replace(err.Error(), "exit status ", "[exit code ", 1) + "]\n"
 			}

@@ -1,21 +1,26 @@
-package main
+package repotest
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
-	"io"
 	"maps"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/google/uuid"
 	"github.com/rogpeppe/go-internal/txtar"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sitetest"
+	"github.com/raymond-action/raymond-action/protocol"
 	"github.com/raymond-action/raymond-action/runner"
+	"github.com/raymond-action/raymond-action/runner/shell"
+	"github.com/raymond-action/raymond-action/runner/simulate"
+	"github.com/raymond-action/raymond-action/runner/verify"
 	"github.com/raymond-action/raymond-action/state"
 )
 
@@ -48,54 +53,54 @@ func (s *saves) keep(r *state.Run) {
 }
 
 // lines collects the events of a run as the log has them.
-type lines struct{ out [][]byte }
-
-func (l *lines) Report(e state.Event) error {
-	line, err := e.Line("w")
-	l.out = append(l.out, line)
-	return err
+type lines struct {
+	t   *testing.T
+	out [][]byte
 }
 
-func (*lines) Close() error { return nil }
+func (l *lines) Report(e state.Event) {
+	line, err := e.Line("w")
+	if err != nil {
+		l.t.Error(err)
+	}
+	l.out = append(l.out, line)
+}
+
+func (*lines) Tick(time.Time)                       {}
+func (*lines) Note(_, _, _ string)                  {}
+func (*lines) Doing(_, _ string, _ runner.Progress) {}
 
 // simulated runs a workflow with scripted replies in this process, and returns
 // every state file that a run would have had, and its event log.
-func simulated(t *testing.T, flow, replies string, args ...string) (states, events [][]byte) {
+func (r schemaRun) simulated(t *testing.T) (states, events [][]byte) {
 	t.Helper()
-	app := &App{Environ: os.Environ(), Stdout: io.Discard, Stderr: io.Discard}
-	cmd := app.commands()
-	sub, rest, err := cmd.Find(append([]string{"simulate", flow, "--replies", replies, "--workflow-id", "w"}, args...))
-	if err != nil {
-		t.Fatal(err)
+	w, _ := protocol.Load(os.DirFS(r.dir), protocol.LoadOptions{Entry: r.Entry, Platform: protocol.Unix})
+	if r.Entry != "" {
+		c := protocol.NewConvergence(r.Options.DoneWhen)
+		c.MaxAttempts = r.Options.MaxAttempts
+		w.Loop(c)
 	}
-	if err := sub.ParseFlags(rest); err != nil {
-		t.Fatal(err)
+	replies, problems, err := simulate.Read(strings.NewReader(r.replies))
+	if err != nil || len(problems) > 0 {
+		t.Fatalf("%s: replies: %v %v", r.dir, err, problems)
 	}
-	o := app.options[sub]
-	s, err := openScope(flow)
-	if err != nil {
-		t.Fatal(err)
+	clock := simulate.NewClock(time.Now().Round(0))
+	actor := simulate.NewActor(replies, clock, shell.Backend{Env: os.Environ()}, verify.Verifier{Env: os.Environ()})
+	log := &lines{t: t}
+	run := state.New(state.Run{
+		WorkflowID: "w", Mark: "0123456789abcdef", Scope: r.dir, Entry: w.Entry(), Dir: t.TempDir(), Files: w.Hashes(), Meta: r.Meta, Options: r.Options,
+	}, string(replies.Input), time.Now())
+	telling := runner.TellNothing
+	if r.Verbose {
+		telling = runner.TellAll
 	}
-	defer s.close()
-	r, err := readReplies(replies, s)
-	if err != nil {
-		t.Fatal(err)
-	}
-	run, err := o.simulatedRun(s, r)
-	if err != nil {
-		t.Fatal(err)
-	}
-	dir := t.TempDir()
-	sim := &simulation{app: app, o: o, scope: s, run: run, replies: r, dir: dir}
-	cfg, actor, err := sim.config()
-	if err != nil {
-		t.Fatal(err)
-	}
-	log := &lines{}
-	sim.fan.Add("lines", log)
 	store := &saves{Store: actor, t: t}
-	cfg.Store = store
-	if err := runner.New(cfg, run).Run(context.Background(), false, nil); err != nil {
+	cfg := runner.Config{
+		Workflow: w, NewID: uuid.NewString, Telling: telling, Deadline: time.Duration(r.Deadline), Redact: shell.Redactor(nil),
+		PayloadDir: t.TempDir(), LogDir: t.TempDir(), ScriptDir: r.dir, Clock: clock.Runner(), Sessions: actor, Verifier: actor,
+		Store: store, Backends: actor.Backends(), Reporter: log,
+	}
+	if err := runner.New(cfg, run).Run(t.Context(), false, nil); err != nil {
 		t.Fatal(err)
 	}
 	return store.made, log.out
@@ -107,7 +112,7 @@ func TestSchemasTakeRuns(t *testing.T) {
 	ofState, ofEvent := schema(t, "state"), schema(t, "events")
 	seen, types := map[string]bool{}, map[string]bool{}
 	for _, flow := range schemaRuns(t) {
-		states, events := simulated(t, flow.dir, flow.replies, flow.args...)
+		states, events := flow.simulated(t)
 		for _, data := range states {
 			if err := validJSON(t, ofState, data); err != nil {
 				t.Fatalf("%s: a save: %v\n%s", flow.dir, err, data)
@@ -223,39 +228,39 @@ func eachObject(v any, f func(map[string]any)) {
 	}
 }
 
-// schemaRun is a workflow of testdata/schema with its replies.
+// schemaRun is a workflow of testdata/schema with its replies. The comment of its
+// file is JSON, and says how it is run.
 type schemaRun struct {
 	dir, replies string
-	args         []string
+
+	Entry    string // of a state file that is run alone
+	Verbose  bool
+	Meta     map[string]string
+	Deadline state.Duration
+	Options  state.Options
 }
 
-// schemaRuns unpacks the workflows of testdata/schema. The comment of each is
-// the flags that it is run with, after the name of the state file, if only that
-// is run.
+// schemaRuns unpacks the workflows of testdata/schema.
 func schemaRuns(t *testing.T) []schemaRun {
 	t.Helper()
-	paths, err := filepath.Glob("testdata/schema/*.txtar")
-	if err != nil || len(paths) == 0 {
-		t.Fatalf("testdata/schema: got %q (%v), want some", paths, err)
-	}
 	var runs []schemaRun
-	for _, path := range paths {
-		archive, err := txtar.ParseFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		dir := filepath.Join(t.TempDir(), "flow")
-		if err := os.Mkdir(dir, 0o700); err != nil {
-			t.Fatal(err)
+	for _, name := range glob(t, "cmd/raymond/internal/repotest/testdata/schema/*.txtar") {
+		archive := txtar.Parse([]byte(readText(t, name)))
+		run := schemaRun{dir: t.TempDir(), Options: state.Options{
+			BudgetUSD: 10 * state.Dollar, MaxParallel: 4, MaxAgents: 256, MaxDepth: 64, MaxRetries: 3, MaxReminders: 3,
+			IdleTimeout: state.Duration(15 * time.Minute), Grace: state.Duration(30 * time.Second), PermissionMode: "acceptEdits",
+		}}
+		if err := json.Unmarshal(archive.Comment, &run); err != nil {
+			t.Fatalf("%s: %v", name, err)
 		}
 		for _, f := range archive.Files {
-			if err := os.WriteFile(filepath.Join(dir, f.Name), f.Data, 0o600); err != nil {
+			if f.Name == "replies.yaml" {
+				run.replies = string(f.Data)
+				continue
+			}
+			if err := os.WriteFile(filepath.Join(run.dir, f.Name), f.Data, 0o600); err != nil {
 				t.Fatal(err)
 			}
-		}
-		run := schemaRun{dir, filepath.Join(dir, "replies.yaml"), strings.Fields(string(archive.Comment))}
-		if strings.HasSuffix(run.args[0], ".md") {
-			run.dir, run.args = filepath.Join(dir, run.args[0]), run.args[1:]
 		}
 		runs = append(runs, run)
 	}
@@ -279,7 +284,7 @@ func TestSchemaOfTheStateFileIsAsStrictAsTheProgram(t *testing.T) {
 		}
 	}
 	flow := schemaRuns(t)[0]
-	states, _ := simulated(t, flow.dir, flow.replies, flow.args...)
+	states, _ := flow.simulated(t)
 	v := parsed(t, states[len(states)/2])
 	for _, key := range []string{"schema", "workflow_id", "created", "mark", "scope", "entry", "dir", "files", "options", "progress", "agents"} {
 		o := v.(map[string]any)
@@ -321,7 +326,7 @@ func TestSchemaOfTheStateFileIsAsStrictAsTheProgram(t *testing.T) {
 func TestSchemaOfEventsRefusesOthers(t *testing.T) {
 	s := schema(t, "events")
 	flow := schemaRuns(t)[0]
-	_, events := simulated(t, flow.dir, flow.replies, flow.args...)
+	_, events := flow.simulated(t)
 	for _, line := range events {
 		o := parsed(t, line).(map[string]any)
 		refused := func(what string) {
@@ -351,7 +356,9 @@ func TestSchemaOfEventsRefusesOthers(t *testing.T) {
 
 // TestSchemasTakeARealRun validates the files of a run of the program itself.
 func TestSchemasTakeARealRun(t *testing.T) {
-	s := newSite(t, `
+	f := newFolder(t)
+	f.env = append(f.env, "RAYMOND_CLAUDE="+sitetest.Stub.Path(t))
+	for _, file := range txtar.Parse([]byte(`
 -- 1_START.md --
 reply:
 nothing
@@ -376,17 +383,18 @@ reply:
 end.
 -- END.sh --
 exit 4
-`)
-	s.Run(1, "--events", "events.jsonl", "--verbose", "--max-parallel", "1")
-	data, err := os.ReadFile(s.StateFile())
-	if err != nil {
-		t.Fatal(err)
+`)).Files {
+		f.write(t, "flow/"+file.Name, string(file.Data))
 	}
+	if out, err := f.shell("raymond run flow --workflow-id w --events events.jsonl --verbose --max-parallel 1"); err == nil {
+		t.Fatalf("got a run that completed, want the last script to fail it\n%s", out)
+	}
+	data := f.read(t, ".raymond/state/w.json")
 	if err := validJSON(t, schema(t, "state"), data); err != nil {
 		t.Errorf("state file: %v\n%s", err, data)
 	}
 	ofEvent := schema(t, "events")
-	log := s.Lines("events.jsonl")
+	log := strings.Split(strings.TrimSpace(string(f.read(t, "events.jsonl"))), "\n")
 	for _, line := range log {
 		if err := validJSON(t, ofEvent, []byte(line)); err != nil {
 			t.Errorf("%s: %v", line, err)

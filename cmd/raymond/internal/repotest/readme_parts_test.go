@@ -1,9 +1,7 @@
-package main
+package repotest
 
 import (
 	"fmt"
-	"os"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -30,13 +28,11 @@ func TestPartsOfPagesAreWhatTheyShow(t *testing.T) {
 			return fmt.Sprintf("<!-- %s: %s -->\n\n```yaml\n%s```\n\n<!-- end -->", m[1], m[2], text)
 		})
 		if *updateDocs && got != want {
-			if err := os.WriteFile(filepath.Join("../..", page), []byte(want), 0o644); err != nil {
-				t.Fatal(err)
-			}
+			rewrite(t, page, want)
 			got = want
 		}
 		if d := cmp.Diff(got, want); d != "" {
-			t.Errorf("%s: a part is not what it shows; go test ./cmd/raymond -run Parts -update-docs rewrites it (-page +source):\n%s", page, d)
+			t.Errorf("%s: a part is not what it shows; go test ./cmd/raymond/internal/repotest -run Parts -update-docs rewrites it (-page +source):\n%s", page, d)
 		}
 	}
 	if parts["by commit"] != 1 || parts["file"] < 2 {

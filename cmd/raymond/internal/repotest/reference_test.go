@@ -1,18 +1,15 @@
-package main
+package repotest
 
 import (
 	"fmt"
 	"go/ast"
 	"go/token"
-	"io"
+	"path"
 	"reflect"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
-
-	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"github.com/raymond-action/raymond-action/protocol"
 	"github.com/raymond-action/raymond-action/runner/simulate"
@@ -61,7 +58,7 @@ func TestReferenceIsTheCode(t *testing.T) {
 	r := &reference{t: t}
 	r.line("# Reference")
 	r.line("")
-	r.line("Made from the code by `go test ./cmd/raymond -run 'Schema|Reference' -update-docs`; a test fails when it differs.")
+	r.line("Made from the code by `go test ./cmd/raymond/internal/repotest -run 'Schema|Reference' -update-docs`; a test fails when it differs.")
 	r.line("What it all means is in [language.md](language.md); [authoring.md](authoring.md) is the way in.")
 	r.commands()
 	r.exitCodes()
@@ -75,63 +72,45 @@ func TestReferenceIsTheCode(t *testing.T) {
 
 func (r *reference) commands() {
 	r.head("## Commands")
-	app := &App{Stdout: io.Discard, Stderr: io.Discard}
-	root := app.commands()
-	root.InitDefaultHelpCmd()
-	root.InitDefaultCompletionCmd()
+	all := commands(r.t, "raymond")
+	all[0].short = "the same as `raymond run PATH`"
 	var rows [][]string
-	for _, c := range allCommands(root) {
-		if c.Runnable() {
-			rows = append(rows, []string{code(strings.TrimSuffix(c.UseLine(), " [flags]")), c.Short})
-		}
+	for _, c := range all {
+		rows = append(rows, []string{code(c.usage), c.short})
 	}
 	r.table([]string{"command", "does"}, rows)
 	described := map[string]string{} // tables of flags, by the command that has them first
-	for _, c := range allCommands(root) {
+	for _, c := range all {
 		flags := r.flags(c)
-		if !c.Runnable() || flags == "" {
+		if flags == "" {
 			continue
 		}
-		r.head("### " + c.CommandPath())
-		if c.Long != "" && !strings.Contains(c.CommandPath(), "completion") {
-			r.line("%s\n", c.Long)
+		r.head("### " + c.path)
+		if c.long != c.short && !strings.Contains(c.path, "completion") {
+			r.line("%s\n", c.long)
 		}
 		if first := described[flags]; first != "" {
 			r.line("Its flags are those of `%s`.", first)
 			continue
 		}
-		described[flags] = c.CommandPath()
+		described[flags] = c.path
 		r.b.WriteString(flags)
 	}
 }
 
-// allCommands returns a command and those below it.
-func allCommands(c *cobra.Command) []*cobra.Command {
-	all := []*cobra.Command{c}
-	for _, sub := range c.Commands() {
-		all = append(all, allCommands(sub)...)
-	}
-	return all
-}
-
 // flags is the table of a command's own flags; "" for none.
-func (r *reference) flags(c *cobra.Command) string {
-	c.InitDefaultHelpFlag()
-	c.InitDefaultVersionFlag()
+func (r *reference) flags(c command) string {
 	var rows [][]string
-	c.LocalFlags().VisitAll(func(f *pflag.Flag) {
-		if f.Name == "help" || f.Name == "version" {
-			return
+	for _, f := range c.flags {
+		name := strings.TrimSuffix(f.name, "[=true]")
+		if strings.HasPrefix(name, "-h") || strings.HasPrefix(name, "-v") {
+			continue
 		}
-		kind := f.Value.Type()
-		if f.Value.Type() == "bool" {
-			kind = ""
+		if len(strings.Fields(f.meaning)) < 2 {
+			r.t.Errorf("%s %s: got the help %q, want a text", c.path, name, f.meaning)
 		}
-		if len(strings.Fields(f.Usage)) < 2 {
-			r.t.Errorf("%s --%s: got the help %q, want a text", c.CommandPath(), f.Name, f.Usage)
-		}
-		rows = append(rows, []string{code(strings.TrimSpace("--" + f.Name + " " + kind)), f.Usage})
-	})
+		rows = append(rows, []string{code(name), f.meaning})
+	}
 	if len(rows) == 0 {
 		return ""
 	}
@@ -142,9 +121,13 @@ func (r *reference) flags(c *cobra.Command) string {
 
 func (r *reference) exitCodes() {
 	r.head("## Exit codes")
-	rows := [][]string{{"0", "", "completed"}}
-	for _, c := range classesByCode() {
-		rows = append(rows, []string{codeText(c), code(string(c)), classMeanings[c]})
+	var rows [][]string
+	for _, c := range exitCodes(r.t) {
+		class := ""
+		if c.class != "" {
+			class = code(c.class)
+		}
+		rows = append(rows, []string{c.code, class, c.meaning})
 	}
 	r.table([]string{"code", "class", "meaning"}, rows)
 }
@@ -210,7 +193,11 @@ func (r *reference) replies() {
 
 func (r *reference) environment() {
 	r.head("## Environment")
-	r.table([]string{"variable", "meaning"}, keyRows(variables))
+	var list [][]string
+	for _, v := range rows(ask(r.t, "help", "environment")) {
+		list = append(list, []string{code(v.name), v.meaning})
+	}
+	r.table([]string{"variable", "meaning"}, list)
 }
 
 func (r *reference) events() {
@@ -261,7 +248,7 @@ func TestVariablesAreDescribed(t *testing.T) {
 	name := regexp.MustCompile(`\bRAYMOND_[A-Z_]+`)
 	used := map[string]bool{"NO_COLOR": true}
 	for _, f := range sources(t) {
-		if f.isTest() || strings.HasPrefix(f.name, "state/failpoint") || f.name == "cmd/raymond/topics.go" || strings.Contains(f.name, "/internal/stub") || strings.Contains(f.name, "/claudetest/") {
+		if f.isTest() || isForTests(f.pkg()) || strings.HasPrefix(f.name, "state/failpoint") || path.Base(f.name) == "topics.go" {
 			continue
 		}
 		ast.Inspect(f.ast, func(n ast.Node) bool {
@@ -277,28 +264,11 @@ func TestVariablesAreDescribed(t *testing.T) {
 		})
 	}
 	var described []string
-	for _, v := range variables {
-		described = append(described, v.Name)
+	for _, v := range rows(ask(t, "help", "environment")) {
+		described = append(described, v.name)
 	}
 	slices.Sort(described)
 	if got := sortedKeys(used); !slices.Equal(got, described) {
 		t.Errorf("variables in the source: got %q, want those that help describes: %q", got, described)
-	}
-}
-
-// TestClassesAreDescribed: each class of errors has an exit code and a meaning.
-func TestClassesAreDescribed(t *testing.T) {
-	for c := range exitCodes {
-		if len(strings.Fields(classMeanings[c])) < 3 {
-			t.Errorf("class %s: got the meaning %q, want a sentence", c, classMeanings[c])
-		}
-	}
-	for c, meaning := range classMeanings {
-		if row := fmt.Sprintf("`%s` | %s |", c, meaning); !strings.Contains(readText(t, "docs/cli.md"), row) {
-			t.Errorf("docs/cli.md, exit codes: got no row that ends in %s", row)
-		}
-	}
-	if len(classMeanings) != len(exitCodes) {
-		t.Errorf("classes: got %d meanings for %d exit codes", len(classMeanings), len(exitCodes))
 	}
 }

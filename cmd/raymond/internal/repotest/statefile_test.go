@@ -1,4 +1,4 @@
-package main
+package repotest
 
 import (
 	"reflect"
@@ -59,7 +59,7 @@ func TestStateFileIsDocumented(t *testing.T) {
 			t.Errorf("docs/state-file.md, %q: got a row for %q, which %v has not", heading, f, typ)
 		}
 	}
-	text := strings.Join(textLines(t, "../../docs/state-file.md"), "\n")
+	text := readText(t, "docs/state-file.md")
 	for typ, row := range inRows {
 		line := regexp.MustCompile("(?m)^\\| `" + row + "` .*$").FindString(text)
 		for _, f := range savedFields(typ) {
@@ -93,7 +93,7 @@ func documentedFields(t *testing.T) map[string]map[string]bool {
 	t.Helper()
 	row := regexp.MustCompile("^\\| `([^`]+)` \\| .*\\w.* \\|$")
 	sections, heading := map[string]map[string]bool{}, ""
-	for _, line := range textLines(t, "../../docs/state-file.md") {
+	for _, line := range textLines(t, "docs/state-file.md") {
 		if strings.HasPrefix(line, "#") {
 			heading = line
 			sections[heading] = map[string]bool{}

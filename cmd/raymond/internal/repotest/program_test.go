@@ -1,0 +1,142 @@
+package repotest
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sitetest"
+)
+
+func TestMain(m *testing.M) { os.Exit(sitetest.Main(m)) }
+
+// ask returns what raymond prints.
+func ask(t *testing.T, args ...string) string {
+	t.Helper()
+	out, err := exec.Command(sitetest.Raymond.Path(t), args...).CombinedOutput()
+	if err != nil {
+		t.Fatalf("raymond %q: %v\n%s", args, err, out)
+	}
+	return string(out)
+}
+
+// row is a name, such as a flag's, and what it means.
+type row struct{ name, meaning string }
+
+// rows reads what raymond prints in two columns.
+func rows(text string) []row {
+	return rowsLike(text, `(?m)^ *(\S+(?: \S+)*) {2,}(\S.*)$`)
+}
+
+func rowsLike(text, form string) []row {
+	var found []row
+	for _, m := range regexp.MustCompile(form).FindAllStringSubmatch(text, -1) {
+		found = append(found, row{m[1], m[2]})
+	}
+	return found
+}
+
+// command is a command that can be run, as its help describes it.
+type command struct {
+	path        string // such as "raymond run"
+	usage       string // such as "raymond run PATH"
+	short, long string
+	flags       []row
+}
+
+// commands returns the command with a path and all below it.
+func commands(t *testing.T, path string) []command {
+	t.Helper()
+	help := ask(t, append(strings.Fields(path)[1:], "--help")...)
+	long, usage, ok := strings.Cut(help, "\n\nUsage:\n  ")
+	if !ok {
+		t.Fatalf("%s --help: got\n%s\nwant a part on its usage", path, help)
+	}
+	usage, _, _ = strings.Cut(usage, "\n")
+	c := command{path: path, usage: strings.TrimSuffix(usage, " [flags]"), short: long, long: long, flags: rows(section(help, "Flags"))}
+	all := []command{c}
+	for _, sub := range rowsLike(section(help, "Available Commands"), `(?m)^ +(\S+) +(.*)$`) {
+		below := commands(t, path+" "+sub.name)
+		if len(below) > 0 && below[0].path == path+" "+sub.name {
+			below[0].short = sub.meaning
+		}
+		all = append(all, below...)
+	}
+	if len(all) > 1 && c.usage == c.path {
+		return all[1:] // it only holds others
+	}
+	return all
+}
+
+// section is the part of a help text below a heading.
+func section(help, heading string) string {
+	_, part, _ := strings.Cut(help, "\n"+heading+":\n")
+	part, _, _ = strings.Cut(part, "\n\n")
+	return part
+}
+
+// exitCode is an exit code as the program explains it; 0 has no class.
+type exitCode struct{ code, class, meaning string }
+
+func exitCodes(t *testing.T) []exitCode {
+	t.Helper()
+	var all []exitCode
+	for _, r := range rows(ask(t, "help", "exit-codes")) {
+		class, meaning, ok := strings.Cut(r.meaning, ": ")
+		if !ok {
+			class, meaning = "", r.meaning
+		}
+		all = append(all, exitCode{r.name, class, meaning})
+	}
+	if len(all) < 10 {
+		t.Fatalf("raymond help exit-codes: got %q, want at least 10 codes", all)
+	}
+	return all
+}
+
+// folder is a folder in which command lines of the pages are run, with raymond on
+// PATH and without an agent CLI.
+type folder struct {
+	dir string
+	env []string
+}
+
+func newFolder(t *testing.T) folder {
+	t.Helper()
+	bin := filepath.Dir(sitetest.Raymond.Path(t))
+	return folder{dir: t.TempDir(), env: []string{
+		"PATH=" + bin + string(filepath.ListSeparator) + os.Getenv("PATH"), "HOME=" + t.TempDir(), "TMPDIR=" + t.TempDir(),
+		"LANG=C.UTF-8", "RAYMOND_CLAUDE=/nonexistent",
+	}}
+}
+
+func (f folder) write(t *testing.T, name, text string) {
+	t.Helper()
+	path := filepath.Join(f.dir, filepath.FromSlash(name))
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (f folder) read(t *testing.T, name string) []byte {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join(f.dir, filepath.FromSlash(name)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
+}
+
+// shell runs a command line and returns all that it prints.
+func (f folder) shell(line string) (string, error) {
+	cmd := exec.Command("/bin/bash", "-c", line)
+	cmd.Dir, cmd.Env = f.dir, f.env
+	out, err := cmd.CombinedOutput()
+	return string(out), err
+}

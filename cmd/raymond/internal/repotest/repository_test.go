@@ -1,0 +1,89 @@
+package repotest
+
+import (
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const (
+	module = "github.com/raymond-action/raymond-action"
+	// root is the repository's folder, from this package's.
+	root = "../../../.."
+)
+
+// at returns where a file of the repository is. All other functions take and return
+// names relative to the repository, with slashes.
+func at(name string) string { return filepath.Join(root, filepath.FromSlash(name)) }
+
+func exists(name string) bool {
+	_, err := os.Stat(at(name))
+	return err == nil
+}
+
+func readText(t *testing.T, name string) string {
+	t.Helper()
+	data, err := os.ReadFile(at(name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
+}
+
+func textLines(t *testing.T, name string) []string {
+	t.Helper()
+	return strings.Split(strings.TrimSuffix(readText(t, name), "\n"), "\n")
+}
+
+// glob returns the files that match a pattern, of which there must be some.
+func glob(t *testing.T, pattern string) []string {
+	t.Helper()
+	found, err := filepath.Glob(at(pattern))
+	if err != nil || len(found) == 0 {
+		t.Fatalf("%s: got %q (%v), want some", pattern, found, err)
+	}
+	var names []string
+	for _, f := range found {
+		name, err := filepath.Rel(root, f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		names = append(names, filepath.ToSlash(name))
+	}
+	return names
+}
+
+// pages are the documents for users.
+func pages(t *testing.T) []string {
+	t.Helper()
+	all := []string{"README.md", ".github/CONTRIBUTING.md"}
+	for _, pattern := range []string{"docs/*.md", "docs/schema/*.md", "examples/*.md", "examples/*/README.md"} {
+		all = append(all, glob(t, pattern)...)
+	}
+	return all
+}
+
+// block is a fenced block of a page.
+type block struct{ language, file, text string }
+
+func blocks(text string) []block {
+	var found []block
+	for _, m := range regexp.MustCompile("(?ms)^```([a-z]*)(?: file=(\\S+))?\n(.*?)^```$").FindAllStringSubmatch(text, -1) {
+		found = append(found, block{m[1], m[2], m[3]})
+	}
+	return found
+}
+
+// rewrite writes a file that is made of others.
+func rewrite(t *testing.T, name, text string) {
+	t.Helper()
+	if err := os.WriteFile(at(name), []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
