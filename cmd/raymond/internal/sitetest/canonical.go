@@ -20,14 +20,20 @@ func Canonical(t testing.TB) *Site {
 	t.Helper()
 	s := New(t, "")
 	s.Bin = Breaking.Path(t)
+	CopyCanonical(t, s.Flow)
+	return s
+}
+
+// CopyCanonical writes the canonical workflow into a folder.
+func CopyCanonical(t testing.TB, dir string) {
+	t.Helper()
 	flow, err := fs.Sub(canonicalFlow, "testdata/canonical")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.CopyFS(s.Flow, flow); err != nil {
+	if err := os.CopyFS(dir, flow); err != nil {
 		t.Fatal(err)
 	}
-	return s
 }
 
 // CanonicalInput is the payload of the first state.

@@ -1,0 +1,238 @@
+//go:build linux
+
+package action_test
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sitetest"
+)
+
+// waiting is a workflow whose second state waits until $GATE is there.
+const waiting = `-- wf/START.sh --
+echo '<goto>WAIT.sh</goto>'
+-- wf/WAIT.sh --
+touch "$GATE.reached"
+while [ ! -e "$GATE" ]; do sleep 0.02; done
+echo '<result>all done</result>'
+`
+
+// stage is a scene with a job that waits in its second state.
+type stage struct {
+	*scene
+	gate string
+}
+
+func newStage(t *testing.T) *stage {
+	t.Helper()
+	return &stage{newScene(t, waiting), filepath.Join(t.TempDir(), "gate")}
+}
+
+// job is one of the stage, started by an issue.
+func (s *stage) job(run int64, inputs ...string) *bareJob {
+	s.t.Helper()
+	return s.onIssue(run, inputs...).set("GATE", s.gate).with("env", "GATE")
+}
+
+// reached waits until the job waits and its comment, if it has one, is there.
+func (s *stage) reached(c *sitetest.Command, comments int) {
+	s.t.Helper()
+	giveUp := time.After(sitetest.Patience)
+	for {
+		_, err := os.Stat(s.gate + ".reached")
+		if err == nil && len(s.forge.talk.by(7, jobsAccount)) == comments {
+			return
+		}
+		select {
+		case <-c.Done:
+			s.t.Fatalf("step: got %v\nwant it to wait", c.Wait())
+		case <-giveUp:
+			s.t.Fatalf("step: got no sign of it within %v", sitetest.Patience)
+		case <-time.After(5 * time.Millisecond):
+		}
+	}
+}
+
+// open lets jobs go on.
+func (s *stage) open() {
+	s.t.Helper()
+	if err := os.WriteFile(s.gate, nil, 0o600); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// kill ends the program of a step at once.
+func (s *stage) kill(c *sitetest.Command) {
+	s.t.Helper()
+	if err := c.Cmd.Process.Kill(); err != nil {
+		s.t.Fatal(err)
+	}
+	c.Wait()
+}
+
+// TestThePageIsCompleteAfterAKill: the summary that was written by then stays,
+// the post part adds how it ended, and brings the comment to its end. A later run
+// goes on with that comment.
+func TestThePageIsCompleteAfterAKill(t *testing.T) {
+	t.Parallel()
+	for _, store := range []string{"artifact", "local"} {
+		s := newStage(t)
+		local := []string{}
+		if store == "local" {
+			local = []string{"store", "local", "state-dir", t.TempDir()}
+		}
+		j := s.job(1, local...)
+		c := j.start()
+		s.reached(c, 1)
+		s.kill(c)
+		if got := j.read(j.commandFile("GITHUB_STEP_SUMMARY")); !strings.Contains(got, "Running") {
+			t.Errorf("%s: summary of the killed step: got %q, want one of a run that goes on", store, got)
+		}
+		one := s.wantComment(7, "Running")
+		post := j.end(j.command("action-post"))
+		words := []string{"Cancelled", "the step was killed before the run came to rest", "Next:", "2 states", "1 agent"}
+		if store == "artifact" {
+			words = append(words, "`key: agent-build.issue-7`")
+		}
+		two := s.wantComment(7, append(words, "actions/runs/1/attempts/1")...)
+		for _, word := range words {
+			if !strings.Contains(post.summary, word) {
+				t.Errorf("%s: summary of the post part: got %q, want %q in it", store, post.summary, word)
+			}
+		}
+		if post.Code != 0 || one.ID != two.ID || len(post.texts("warning"))+len(post.texts("error")) > 0 {
+			t.Errorf("%s: post: got %v, comments %d and %d; want success and one", store, post, one.ID, two.ID)
+		}
+		again := j.end(j.command("action-post"))
+		if got := s.wantComment(7); again.summary != "" || got.Edits != two.Edits {
+			t.Errorf("%s: post once more: got the summary %q and %d edits, want nothing new", store, again.summary, got.Edits-two.Edits)
+		}
+		s.open()
+		s.job(2, local...).do(0)
+		if got := s.wantComment(7, "Completed", "all done", "Resumed in", "actions/runs/2/"); got.ID != one.ID {
+			t.Errorf("%s: comment of the next job: got %d, want %d", store, got.ID, one.ID)
+		}
+	}
+}
+
+// TestPostLeavesAFinishedPageAlone: after a main part that came to its end it
+// asks nothing about comments, and writes no summary.
+func TestPostLeavesAFinishedPageAlone(t *testing.T) {
+	t.Parallel()
+	for _, inputs := range [][]string{nil, {"max-iterations", "1"}, {"comment", "none"}} {
+		s := newScene(t, threeScripts)
+		j := s.onIssue(1, inputs...)
+		j.end(j.start())
+		before := len(s.forge.talk.requests())
+		post := j.end(j.command("action-post"))
+		if asked := s.forge.talk.requests()[before:]; post.Code != 0 || post.summary != "" || len(asked) > 0 {
+			t.Errorf("%q: post: got %v, summary %q, requests %q; want nothing", inputs, post, post.summary, asked)
+		}
+	}
+}
+
+// TestPostOfAnotherStepLeavesThePageAlone: in a folder that steps share, each
+// completes its own.
+func TestPostOfAnotherStepLeavesThePageAlone(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	dir := t.TempDir()
+	c := s.job(1, "store", "local", "state-dir", dir).start()
+	s.reached(c, 1)
+	s.kill(c)
+	before := s.wantComment(7, "Running")
+	other := s.job(2, "store", "local", "state-dir", dir)
+	post := other.end(other.command("action-post"))
+	if got := s.wantComment(7); got != before || post.summary != "" {
+		t.Errorf("post of another step: got %+v and the summary %q, want %+v and none", got, post.summary, before)
+	}
+}
+
+// TestACancelledStepDoesNotWaitForTheComment: it leaves in time though the
+// service doesn't answer, and the post part writes the last text.
+func TestACancelledStepDoesNotWaitForTheComment(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	j := s.job(1)
+	c := j.start()
+	s.reached(c, 1)
+	s.forge.talk.set(func(k *talk) { k.hangs = func(string) bool { return true } })
+	began := time.Now()
+	if err := c.Cmd.Process.Signal(syscall.SIGINT); err != nil {
+		t.Fatal(err)
+	}
+	e := j.end(c)
+	if took := time.Since(began); took > leavesWithin || e.outputs["status"] != "cancelled" || e.says("warning", "comment") {
+		t.Errorf("cancelled step: got %v after %v, want it within %v, without a warning about the comment", e, took, leavesWithin)
+	}
+	s.forge.talk.set(func(k *talk) { k.hangs = nil })
+	s.wantComment(7, "Running")
+	post := j.end(j.command("action-post"))
+	s.wantComment(7, "Cancelled", "SIGINT", "Next:")
+	if post.Code != 0 || post.summary != "" {
+		t.Errorf("post: got %v and the summary %q, want success and no summary", post, post.summary)
+	}
+}
+
+// TestACancelledStepWritesItsLastText when the service is well.
+func TestACancelledStepWritesItsLastText(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	j := s.job(1)
+	c := j.start()
+	s.reached(c, 1)
+	if err := c.Cmd.Process.Signal(syscall.SIGINT); err != nil {
+		t.Fatal(err)
+	}
+	e := j.end(c)
+	s.wantComment(7, "Cancelled", "SIGINT")
+	before := len(s.forge.talk.requests())
+	j.end(j.command("action-post"))
+	if asked := s.forge.talk.requests()[before:]; len(asked) > 0 {
+		t.Errorf("post: got the requests %q, want none\n%v", asked, e)
+	}
+}
+
+// TestAKillWhileACommentIsMadeLeavesOne: the post part finds what nobody was told
+// of.
+func TestAKillWhileACommentIsMadeLeavesOne(t *testing.T) {
+	t.Parallel()
+	for _, arrives := range []bool{true, false} {
+		s := newStage(t)
+		s.forge.talk.hangs = func(asked string) bool { return strings.HasPrefix(asked, "POST issues") }
+		j := s.job(1)
+		c := j.start()
+		s.reached(c, 0)
+		giveUp := time.After(sitetest.Patience)
+		for !slices.ContainsFunc(s.forge.talk.requests(), func(asked string) bool { return strings.HasPrefix(asked, "POST issues") }) {
+			select {
+			case <-time.After(5 * time.Millisecond):
+			case <-giveUp:
+				t.Fatalf("requests: got %q, want a creation", s.forge.talk.requests())
+			}
+		}
+		s.kill(c)
+		if arrives {
+			s.forge.talk.add(7, jobsAccount, s.markerOf7()+"\nbegun")
+		}
+		s.forge.talk.set(func(k *talk) { k.hangs = nil })
+		j.end(j.command("action-post"))
+		s.wantComment(7, "Cancelled", "killed")
+	}
+}
+
+// TestAnErrorThatNoEventTellsIsInTheComment: a step that fails for what was done
+// to the runner's files is not shown as completed.
+func TestAnErrorThatNoEventTellsIsInTheComment(t *testing.T) {
+	t.Parallel()
+	s := newScene(t, "-- wf/START.sh --\necho x=y >>\"$OUT\"; echo '<result>done</result>'\n")
+	j := s.onIssue(1, "script-env", "OUT")
+	j.set("OUT", j.commandFile("GITHUB_OUTPUT")).do(exitCodes[classDenied])
+	s.wantComment(7, "Error", "GITHUB_OUTPUT", "denied")
+}

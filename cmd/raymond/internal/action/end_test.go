@@ -1,0 +1,78 @@
+//go:build linux
+
+package action_test
+
+import (
+	"path/filepath"
+	"sort"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/acttest"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sitetest"
+)
+
+// TestAKillAfterTheEndLosesNoEvent kills a job when the end of its run is on disk,
+// and not yet told: the post part tells it, and stores it.
+func TestAKillAfterTheEndLosesNoEvent(t *testing.T) {
+	t.Parallel()
+	whole := sitetest.Undisturbed(t, 1)
+	chain := func(n int) (k *killChain, j *bareJob, killed bool) {
+		k = newKillChain(t, strings.TrimSuffix(whole.Stdout, "\n"))
+		j = k.next()
+		return k, j, k.runs(j, n)
+	}
+	// The saves beside the run don't come at the same moments each time.
+	const margin = 4
+	passes := sort.Search(1000, func(n int) bool { _, _, killed := chain(1 + n); return !killed })
+	for n := passes + margin; n > passes-margin; n-- {
+		k, j, killed := chain(n)
+		if !killed {
+			continue // there are not as many failpoints
+		}
+		got, completed := k.trace(j)
+		if !completed {
+			t.Fatalf("killed at failpoint %d, the last one: got a run that is not completed, want one that is", n)
+		}
+		if d := cmp.Diff(whole, got); d != "" {
+			t.Errorf("killed at failpoint %d (-undisturbed +got):\n%s", n, d)
+		}
+		return
+	}
+	t.Fatalf("failpoints of a run: got none from %d to %d", passes-margin, passes+margin)
+}
+
+// TestPostIsNotSilentAboutARunThatItCannotStore: when what the step was given has
+// changed since its main part, the run stays on the machine, and people are told.
+func TestPostIsNotSilentAboutARunThatItCannotStore(t *testing.T) {
+	t.Parallel()
+	k := newKillChain(t, "")
+	j := k.next()
+	if o := j.set(sitetest.KillVar, "5").start().Wait(); o.Code != -1 {
+		t.Fatalf("main part, to be killed: got %v", o)
+	}
+	j.set(sitetest.KillVar, "").with("budget", "NaN")
+	if e := j.end(j.command("action-post")); e.Code != exitCodes[classUsage] || !strings.Contains(e.Stderr, "input budget") {
+		t.Errorf("post: got %v, want the fault of the input", e)
+	}
+}
+
+// TestALongStateDoesNotKeepAnEndedOneFromBeingStored: what has ended is stored an
+// interval later, and not only when the next state has ended too.
+func TestALongStateDoesNotKeepAnEndedOneFromBeingStored(t *testing.T) {
+	t.Parallel()
+	f := newForge(t)
+	repo := acttest.Repository(t, "-- wf/1_START.sh --\necho '<goto>LONG.sh</goto>'\n"+
+		"-- wf/LONG.sh --\nuntil [ -e \"$FLAG\" ]; do sleep 0.05; done; echo '<result>done</result>'\n")
+	flag := filepath.Join(t.TempDir(), "flag")
+	j := f.job(t, repo, 540).set("FLAG", flag).with("script-env", "FLAG", "checkpoint-interval", "1s")
+	c := j.start()
+	c.Until("a checkpoint while LONG.sh is under way", func() bool { return len(f.checkpoints(t, nil)) > 0 })
+	if got := f.checkpoints(t, nil)[0].run.Agents; len(got) != 1 || got[0].State != "LONG.sh" {
+		t.Errorf("agents in the checkpoint: got %+v, want one in LONG.sh", got)
+	}
+	j.site.Write(flag, "")
+	j.end(c).wantOutputs(t, "status", "completed", "result", "done")
+}

@@ -1,0 +1,321 @@
+//go:build linux
+
+package action_test
+
+import (
+	"fmt"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+
+	"github.com/raymond-action/raymond-action/artifacts/artifactstest"
+	"github.com/raymond-action/raymond-action/artifacts/checkpoint"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sitetest"
+)
+
+// forge is the stand-in for everything that a job asks: the results service, the
+// REST API's artifacts and runs, and who may do what in the repository o/r.
+type forge struct {
+	*artifactstest.Server
+	api    *httptest.Server
+	levels map[string]string // permissions by login
+	heads  map[int]int64     // repositories that pull requests come from
+	talk   *talk             // the comments on issues and pull requests
+
+	mu    sync.Mutex // guards what follows
+	asked []string   // what the API was asked
+}
+
+func newForge(t testing.TB) *forge {
+	f := &forge{
+		Server: artifactstest.New(t), heads: map[int]int64{}, talk: newTalk(),
+		levels: map[string]string{"ann": "write", "eve": "read", "root": "admin"},
+	}
+	f.api = httptest.NewServer(http.HandlerFunc(f.answer))
+	t.Cleanup(f.api.Close)
+	return f
+}
+
+// answer is the REST API.
+func (f *forge) answer(w http.ResponseWriter, r *http.Request) {
+	f.mu.Lock()
+	f.asked = append(f.asked, r.URL.Path)
+	f.mu.Unlock()
+	rest := strings.TrimPrefix(r.URL.Path, "/api/repos/o/r/")
+	login, isPermission := strings.CutPrefix(strings.TrimSuffix(rest, "/permission"), "collaborators/")
+	number, isPull := strings.CutPrefix(rest, "pulls/")
+	switch {
+	case isPermission && f.levels[login] != "":
+		fmt.Fprintf(w, `{"permission":%q}`, f.levels[login])
+	case f.talk.answers(w, r):
+	case isPull:
+		n, _ := strconv.Atoi(number)
+		fmt.Fprintf(w, `{"head":{"repo":{"id":%d}},"base":{"repo":{"id":%d}}}`, f.heads[n], artifactstest.Repository)
+	default:
+		f.Config.Handler.ServeHTTP(w, r)
+	}
+}
+
+// questions are all requests that anybody was sent.
+func (f *forge) questions() []string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return append(slices.Clone(f.asked), f.Requests()...)
+}
+
+// checkpoints are what is stored under the names of keys, the oldest first.
+func (f *forge) checkpoints(t testing.TB, keys *checkpoint.Keys) []storedRun {
+	t.Helper()
+	var all []storedRun
+	for _, a := range f.All() {
+		if strings.HasSuffix(a.Name, "-claim") {
+			continue
+		}
+		path := filepath.Join(t.TempDir(), a.Name+".zip")
+		if err := os.WriteFile(path, a.Content, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, readStored(t, path, keys))
+	}
+	return all
+}
+
+// bareJob is one use of the action in a job, as its process sees it: the
+// environment and the folders that a runner makes, without runner and node.
+type bareJob struct {
+	t      testing.TB
+	forge  *forge
+	root   string
+	work   string // GITHUB_WORKSPACE
+	temp   string // RUNNER_TEMP
+	run    int64  // the workflow run
+	bin    string
+	stub   string // the agent CLI's stand-in
+	env    map[string]string
+	inputs map[string]string
+	// payload is what the event brings.
+	payload string
+	files   string              // folder of the command files, for one of several steps
+	as      *syscall.Credential // nil: who runs the test
+	site    *sitetest.Site      // finds what is left of the job
+}
+
+// inPrivate is a payload of the repository o/r when it is private.
+const inPrivate = `"repository":{"id":4711,"full_name":"o/r","private":true,"default_branch":"main"}`
+
+// inPublic is the same for one that anybody may read.
+const inPublic = `"repository":{"id":4711,"full_name":"o/r","private":false,"default_branch":"main"}`
+
+// job begins a job of a workflow run, with a checkout of its own. The workflow is
+// the folder wf of the repository.
+func (f *forge) job(t testing.TB, repo string, run int64) *bareJob {
+	t.Helper()
+	root := t.TempDir()
+	j := &bareJob{
+		t: t, forge: f, root: root, run: run, bin: sitetest.Raymond.Path(t), stub: sitetest.Stub.Path(t), payload: "{" + inPrivate + "}",
+		work: filepath.Join(root, "work"), temp: filepath.Join(root, "temp"), inputs: map[string]string{"workflow": "wf"},
+	}
+	if err := os.CopyFS(j.work, os.DirFS(repo)); err != nil {
+		t.Fatal(err)
+	}
+	j.site = sitetest.Bare(t, root)
+	j.env = j.environ(run)
+	if f != nil {
+		f.Runs[run] = artifactstest.Run{
+			ID: run, Event: "workflow_dispatch", Status: "in_progress", Path: ".github/workflows/agent.yml",
+			HeadBranch: "main", HeadRepository: artifactstest.Repository,
+		}
+		j.inputs["github-token"] = artifactstest.APIToken
+		j.env["GITHUB_API_URL"] = f.api.URL + "/api"
+		j.env["ACTIONS_RESULTS_URL"], j.env["ACTIONS_RUNTIME_TOKEN"] = f.URL, artifactstest.Token(run)
+	}
+	return j
+}
+
+// commandFile is where the runner reads what a step says by a variable.
+func (j *bareJob) commandFile(name string) string {
+	return filepath.Join(j.temp, "_runner_file_commands", j.files, strings.ToLower(strings.TrimPrefix(name, "GITHUB_")))
+}
+
+var runnerFiles = []string{"GITHUB_OUTPUT", "GITHUB_ENV", "GITHUB_PATH", "GITHUB_STATE", "GITHUB_STEP_SUMMARY", "GITHUB_ARTIFACTS"}
+
+func (j *bareJob) environ(run int64) map[string]string {
+	env := map[string]string{
+		"PATH": os.Getenv("PATH"), "HOME": filepath.Join(j.root, "home"), "LANG": "C.UTF-8", "CI": "true",
+		"GITHUB_ACTIONS": "true", "GITHUB_REPOSITORY": "o/r", "GITHUB_REPOSITORY_ID": "4711", "GITHUB_EVENT_NAME": "workflow_dispatch",
+		"GITHUB_WORKFLOW_REF": "o/r/.github/workflows/agent.yml@refs/heads/main", "GITHUB_REF": "refs/heads/main", "GITHUB_REF_NAME": "main",
+		"GITHUB_RUN_ID": strconv.FormatInt(run, 10), "GITHUB_RUN_ATTEMPT": "1", "GITHUB_JOB": "build", "GITHUB_ACTION": "__run",
+		"GITHUB_WORKSPACE": j.work, "GITHUB_EVENT_PATH": filepath.Join(j.temp, "_github_workflow", "event.json"),
+		"RUNNER_TEMP": j.temp, "RUNNER_OS": "Linux", "RUNNER_ENVIRONMENT": "self-hosted", "RUNNER_TRACKING_ID": "github_" + j.site.Mark,
+		"GITHUB_SHA": commitOf(j.t, j.work), "GITHUB_SERVER_URL": "https://example.test",
+		sitetest.SiteVar: j.site.Mark, "GORACE": "atexit_sleep_ms=0 halt_on_error=1 exitcode=99",
+	}
+	for _, name := range runnerFiles {
+		env[name] = j.commandFile(name)
+	}
+	return env
+}
+
+// commitOf is the commit that a checkout is at.
+func commitOf(t testing.TB, dir string) string {
+	t.Helper()
+	out, err := exec.Command("git", "-C", dir, "rev-parse", "HEAD").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.TrimSpace(string(out))
+}
+
+// with sets inputs: names and values in turn.
+func (j *bareJob) with(pairs ...string) *bareJob {
+	for i := 0; i < len(pairs); i += 2 {
+		j.inputs[pairs[i]] = pairs[i+1]
+	}
+	return j
+}
+
+// set sets variables: names and values in turn.
+func (j *bareJob) set(pairs ...string) *bareJob {
+	for i := 0; i < len(pairs); i += 2 {
+		j.env[pairs[i]] = pairs[i+1]
+	}
+	return j
+}
+
+// on makes another event the cause of the job.
+func (j *bareJob) on(event, payload string) *bareJob {
+	j.env["GITHUB_EVENT_NAME"], j.payload = event, payload
+	return j
+}
+
+// start runs the step's main part.
+func (j *bareJob) start() *sitetest.Command { return j.command("action") }
+
+// prepare makes what a part of the step finds when it is started.
+func (j *bareJob) prepare(part string) {
+	j.t.Helper()
+	j.site.Write(j.env["GITHUB_EVENT_PATH"], j.payload)
+	if part == "action-post" {
+		j.passState()
+	}
+	for _, name := range runnerFiles {
+		j.site.Write(j.commandFile(name), "")
+	}
+	if err := os.MkdirAll(j.env["HOME"], 0o755); err != nil {
+		j.t.Fatal(err)
+	}
+	if j.as != nil {
+		give(j.t, j.root, j.as)
+	}
+}
+
+// environment is that of a part of the step.
+func (j *bareJob) environment() []string {
+	var env []string
+	for _, name := range slices.Sorted(maps.Keys(j.env)) {
+		env = append(env, name+"="+j.env[name])
+	}
+	for _, name := range slices.Sorted(maps.Keys(j.inputs)) {
+		env = append(env, "INPUT_"+strings.ToUpper(name)+"="+j.inputs[name])
+	}
+	return env
+}
+
+func (j *bareJob) command(part string) *sitetest.Command {
+	j.t.Helper()
+	j.prepare(part)
+	cmd := exec.Command(j.bin, part)
+	cmd.Dir, cmd.Env = j.work, j.environment()
+	if j.env["RAYMOND_SHIM_STDIN"] != "" {
+		j.hold(cmd)
+	}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: j.as}
+	return sitetest.Begin(j.t, cmd)
+}
+
+// step is another use of the action in the same job.
+func (j *bareJob) step(name string) *bareJob {
+	other := *j
+	other.env, other.inputs, other.files = maps.Clone(j.env), maps.Clone(j.inputs), name
+	for _, file := range runnerFiles {
+		other.env[file] = other.commandFile(file)
+	}
+	return &other
+}
+
+// passState hands the post part what the main part has saved for it, as the runner
+// does.
+func (j *bareJob) passState() {
+	j.t.Helper()
+	if !sitetest.Exists(j.commandFile("GITHUB_STATE")) {
+		return
+	}
+	for name, value := range fileOutputs(j.t, j.read(j.commandFile("GITHUB_STATE"))) {
+		j.env["STATE_"+name] = value
+	}
+}
+
+// partState is the name under which a main part keeps which one of its step it is.
+const partState = "part"
+
+// own is the folder of the step's last main part.
+func (j *bareJob) own() string {
+	j.passState()
+	return filepath.Join(j.temp, "raymond", j.env["GITHUB_JOB"]+"-"+j.env["GITHUB_ACTION"]+"-"+j.env["STATE_"+partState])
+}
+
+// hold gives a command the stdin that the shim holds open.
+func (j *bareJob) hold(cmd *exec.Cmd) {
+	j.t.Helper()
+	r, w, err := os.Pipe()
+	if err != nil {
+		j.t.Fatal(err)
+	}
+	cmd.Stdin = r
+	j.t.Cleanup(func() { r.Close(); w.Close() })
+}
+
+// visible puts the programs where any user can start them.
+func (j *bareJob) visible() {
+	j.t.Helper()
+	for _, dir := range []string{filepath.Dir(j.root), j.root} {
+		if err := os.Chmod(dir, 0o755); err != nil {
+			j.t.Fatal(err)
+		}
+	}
+	copied := filepath.Join(j.root, "bin")
+	for _, p := range []*sitetest.Program{sitetest.Raymond, sitetest.Stub} {
+		data, err := os.ReadFile(p.Path(j.t))
+		if err != nil {
+			j.t.Fatal(err)
+		}
+		j.site.Write(filepath.Join(copied, p.Name), string(data))
+		if err := os.Chmod(filepath.Join(copied, p.Name), 0o755); err != nil {
+			j.t.Fatal(err)
+		}
+	}
+	j.bin, j.stub = filepath.Join(copied, sitetest.Raymond.Name), filepath.Join(copied, sitetest.Stub.Name)
+}
+
+// give makes a folder and all in it somebody's.
+func give(t testing.TB, root string, to *syscall.Credential) {
+	t.Helper()
+	err := filepath.WalkDir(root, func(path string, _ os.DirEntry, err error) error {
+		if err == nil {
+			err = os.Lchown(path, int(to.Uid), int(to.Gid))
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,79 @@
+//go:build linux
+
+package action_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/acttest"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sitetest"
+)
+
+// telling is a workflow whose script and agent say what variables hold.
+const telling = `-- wf/START.sh --
+echo "log: $FOR_ALL and $FOR_SCRIPTS" >&2
+echo "$FOR_ALL" >said.txt
+echo "<goto>AGENT.md</goto>"
+-- wf/AGENT.md --
+reply:
+<goto>END.sh</goto>
+end.
+-- wf/END.sh --
+echo "<result>$FOR_ALL, $FOR_SCRIPTS, $SHORT</result>"
+`
+
+// TestWhatEnvNamesIsMasked on every way out, whatever its name looks like; of what
+// is too short only a secret is told.
+func TestWhatEnvNamesIsMasked(t *testing.T) {
+	t.Parallel()
+	f := newForge(t)
+	j := f.job(t, acttest.Repository(t, telling), 1).with("claude-path", sitetest.Stub.Path(t), "env", "FOR_ALL SHORT SHORT_TOKEN", "script-env", "FOR_SCRIPTS").
+		set("FOR_ALL", "a plain setting", "FOR_SCRIPTS", "another setting", "SHORT", "brief", "SHORT_TOKEN", "1234567")
+	e := j.do(0)
+	e.wantOutputs(t, "status", "completed", "result", "***, ***, brief")
+	for what, text := range map[string]string{"log": e.Stdout, "stderr": e.Stderr, "page": e.summary, "events": j.read(e.outputs["events-file"])} {
+		if strings.Contains(text, "setting") {
+			t.Errorf("%s: got a value that env or script-env names:\n%s", what, text)
+		}
+	}
+	for _, c := range f.checkpoints(t, nil) {
+		for _, name := range []string{"state.json", "events.jsonl"} {
+			if strings.Contains(j.read(filepath.Join(c.dir, name)), "setting") {
+				t.Errorf("%s of the checkpoint: got a value that env names", name)
+			}
+		}
+	}
+	e.wantSays(t, "warning", "too short", ": SHORT_TOKEN")
+	if e.says("warning", "SHORT,") || e.says("warning", "FOR_ALL") {
+		t.Errorf("warnings: got %q, want none about settings", e.texts("warning"))
+	}
+}
+
+// TestOrdinaryWordsBreakNothing: a variable whose value is a word of ours, of the
+// agent CLI, a name of a state or a place is not masked, which is said, and the run
+// is gone on with.
+func TestOrdinaryWordsBreakNothing(t *testing.T) {
+	t.Parallel()
+	s := newScene(t, strings.ReplaceAll(agentAtWork, "EDIT.sh", "make-changes.sh"))
+	words := []string{
+		"W_STATUS", "completed", "W_OVER", "over_iterations", "W_EVENT", "run_finished", "W_FIELD", "workflow_id", "W_ROLE", "assistant",
+		"W_STAGE", "make-changes", "W_PLACE", filepath.Dir(s.repo), "W_REPO", "raymond-action",
+	}
+	var names []string
+	for i := 0; i < len(words); i += 2 {
+		names = append(names, words[i])
+	}
+	inputs := []string{"claude-path", sitetest.Stub.Path(t), "env", strings.Join(append(names, "EFFECTS", "SIDE_EFFECTS"), " ")}
+	e := s.job(1, append(inputs, "max-iterations", "1")...).set(words...).do(exitCodes[classOverLimit])
+	e.wantOutputs(t, "status", "over_iterations", "outcome", "over_iterations", "resumable", "true")
+	e.wantSays(t, "warning", "not masked", "W_EVENT", "W_STATUS")
+	e.wantSays(t, "warning", "not masked", "W_STAGE")
+	e = s.job(2, append(inputs, "max-iterations", "9")...).set(words...).do(0)
+	e.wantOutputs(t, "status", "completed", "outcome", "clean", "result", "all done")
+	if _, err := os.Stat(s.effects); err != nil {
+		t.Error(err)
+	}
+}

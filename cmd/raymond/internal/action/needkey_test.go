@@ -1,0 +1,54 @@
+//go:build linux
+
+package action_test
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestAMissingKeyIsNoticedBeforeAnythingStarts, where it is certain: on a runner of
+// GitHub's, in a workflow whose entry leads to a prompt.
+func TestAMissingKeyIsNoticedBeforeAnythingStarts(t *testing.T) {
+	t.Parallel()
+	s := newScene(t, strings.Replace(agentAtWork, "-- wf/START.md --\nreply:\n<goto>EDIT.sh</goto>\nend.\n", "-- wf/START.sh --\necho start >>\"$EFFECTS\"; echo '<goto>END.md</goto>'\n", 1)+
+		"-- wf/ALONE.sh --\necho '<result>alone</result>'\n")
+	hosted := func(run int64, inputs ...string) *bareJob {
+		j := s.job(run, inputs...).set("RUNNER_ENVIRONMENT", "github-hosted")
+		j.wrapped("")
+		return j
+	}
+	e := hosted(1).do(exitCodes[classUsage])
+	e.wantOutputs(t, "error-class", "usage", "status", "")
+	e.wantSays(t, "error", "anthropic-api-key", "claude-code-oauth-token")
+	s.wantDone("")
+	loggedIn := hosted(6)
+	loggedIn.site.Write(filepath.Join(loggedIn.env["HOME"], ".claude", ".credentials.json"), "{}")
+	for name, j := range map[string]*bareJob{
+		"with a key":                   hosted(2, "anthropic-api-key", "sk-ant-0123456789"),
+		"with a token":                 hosted(3, "claude-code-oauth-token", "oat-0123456789"),
+		"with Bedrock":                 hosted(4).set("CLAUDE_CODE_USE_BEDROCK", "1"),
+		"with a gateway":               hosted(5).set("ANTHROPIC_BASE_URL", "http://127.0.0.1:1"),
+		"logged in by a step before":   loggedIn,
+		"on a runner of one's own":     hosted(7).set("RUNNER_ENVIRONMENT", "self-hosted"),
+		"to which no entry leads":      hosted(8, "workflow", "wf/ALONE.sh", "key", "alone"),
+		"where nothing is carried out": hosted(9, "mode", "lint"),
+	} {
+		if e := j.end(j.start()); strings.Contains(e.String(), "both are empty") {
+			t.Errorf("%s: got %v, want no key missed", name, e)
+		}
+	}
+}
+
+// TestErrorsNameInputs, not the arguments of the program.
+func TestErrorsNameInputs(t *testing.T) {
+	t.Parallel()
+	s := newScene(t, threeScripts+"-- wf/NOTES.txt --\nx\n")
+	s.job(1, "workflow", "wf/NOTES.txt").do(exitCodes[classUsage]).wantSays(t, "error", "input workflow")
+	e := s.job(2, "max-attempts", "3").do(exitCodes[classUsage])
+	e.wantSays(t, "error", "input max-attempts: needs done-when")
+	if strings.Contains(e.String(), "--") {
+		t.Errorf("got %v, want no flag named", e)
+	}
+}

@@ -1,0 +1,102 @@
+//go:build linux
+
+package action_test
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sitetest"
+)
+
+// patient is an agent CLI that works until it is ended.
+const patientCLI = `#!/bin/sh
+[ "$1" = --version ] && echo '2.1.197 (stand-in)' && exit
+echo $$ >"$EFFECTS.agent"
+exec sleep 300
+`
+
+// orphan is a step whose agent works, below a process that stands for the runner.
+// Of shells, bash alone hands on variables whose names have a hyphen.
+func orphan(t *testing.T, s *scene, stdout *os.File) (runner *exec.Cmd, agent int, j *bareJob) {
+	t.Helper()
+	j = s.job(1)
+	cli := filepath.Join(j.root, "claude")
+	j.site.Write(cli, patientCLI)
+	if err := os.Chmod(cli, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	j.with("claude-path", cli)
+	j.prepare("action")
+	runner = exec.Command("/bin/bash", "-c", `"$0" action; :`, j.bin)
+	runner.Dir, runner.Env, runner.Stdout, runner.Stderr = j.work, j.environment(), stdout, nil
+	if err := runner.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = runner.Process.Kill()
+		_ = runner.Wait()
+	})
+	sitetest.Eventually(t, "the agent", func() bool {
+		data, _ := os.ReadFile(s.effects + ".agent") // not there yet
+		agent, _ = strconv.Atoi(strings.TrimSpace(string(data)))
+		return agent != 0
+	})
+	return runner, agent, j
+}
+
+// TestTheRunnersDeathEndsTheRun: nobody sees the step any more, and no post part
+// comes. The agent ends, and the run is stored all the same, so that the next job
+// goes on with it.
+func TestTheRunnersDeathEndsTheRun(t *testing.T) {
+	t.Parallel()
+	for name, dies := range map[string]func(t *testing.T, runner *exec.Cmd, reader *os.File){
+		"killed": func(t *testing.T, runner *exec.Cmd, _ *os.File) {
+			if err := runner.Process.Kill(); err != nil {
+				t.Fatal(err)
+			}
+		},
+		"deaf": func(_ *testing.T, _ *exec.Cmd, reader *os.File) { reader.Close() },
+	} {
+		s := newScene(t, spending)
+		reader, writer, err := os.Pipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		go func() { // as long as it is open
+			buf := make([]byte, 1<<16)
+			for {
+				if _, err := reader.Read(buf); err != nil {
+					return
+				}
+			}
+		}()
+		runner, agent, j := orphan(t, s, writer)
+		writer.Close()
+		began := time.Now()
+		dies(t, runner, reader)
+		sitetest.Eventually(t, "the end of the agent", func() bool { return !sitetest.Alive(agent) })
+		if took := time.Since(began); took > leavesWithin {
+			t.Errorf("%s: the agent ended after %v, want it within %v", name, took, leavesWithin)
+		}
+		sitetest.Eventually(t, "the end of the step", func() bool { return len(j.site.Processes()) == 0 })
+		stored := s.forge.checkpoints(t, nil)
+		if len(stored) == 0 || stored[len(stored)-1].manifest.Status != "cancelled" {
+			t.Fatalf("%s: stored: got %v, want the run, cancelled", name, names(s.forge.All()))
+		}
+		if left := s.claims(); len(left) > 0 {
+			t.Errorf("%s: claims: got %v, want none", name, names(left))
+		}
+		run := s.forge.Runs[1]
+		run.Status = "completed"
+		s.forge.Runs[1] = run
+		s.letGo()
+		e := s.job(2).with("claude-path", sitetest.Stub.Path(t)).do(0)
+		e.wantOutputs(t, "workflow-id", stored[0].manifest.WorkflowID, "status", "completed")
+	}
+}

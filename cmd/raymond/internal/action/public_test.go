@@ -1,0 +1,100 @@
+//go:build linux
+
+package action_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/raymond-action/raymond-action/artifacts/artifactstest"
+)
+
+// public is a job in a repository that anybody may read.
+func (s *scene) public(run int64, inputs ...string) *bareJob {
+	j := s.job(run, inputs...)
+	j.payload = "{" + inPublic + "}"
+	j.wrapped("")
+	return j
+}
+
+// lateAgent is a workflow whose deadline comes after its first agent has spoken.
+const lateAgent = `-- wf/START.md --
+reply:
+<goto>WAIT.sh</goto>
+end.
+-- wf/WAIT.sh --
+sleep 0.5; echo '<goto>END.md</goto>'
+-- wf/END.md --
+log: end
+reply:
+<result>all done</result>
+end.
+`
+
+// TestWithoutAKeyNothingIsPromised: a run that nobody could go on with does not
+// suspend but fails, says so from the start, and leads to no dead end.
+func TestWithoutAKeyNothingIsPromised(t *testing.T) {
+	t.Parallel()
+	s := newScene(t, lateAgent)
+	first := s.public(1, "deadline", "300ms", "key", "k").do(exitCodes[classRunFailed])
+	first.wantOutputs(t, "status", "failed", "resumable", "false", "error-class", "run_failed")
+	if told := first.texts("warning"); len(told) != 1 || !strings.Contains(told[0], "state-key") || !strings.Contains(told[0], "it fails") {
+		t.Errorf("warnings: got %q, want one from the start that names state-key", told)
+	}
+	if before, _, _ := strings.Cut(first.Stdout, "START.md"); !strings.Contains(before, "no state-key is set") {
+		t.Errorf("log: got %q before the first state, want the warning there", before)
+	}
+	first.wantSays(t, "error", "it would be suspended", "the deadline of 300ms", "state-key")
+	again := s.public(1, "key", "k").set("GITHUB_RUN_ATTEMPT", "2").do(0)
+	again.wantSays(t, "warning", "a new run begins", "transcripts", "state-key")
+	again.wantOutputs(t, "status", "completed", "resumable", "false")
+	if again.outputs["workflow-id"] == first.outputs["workflow-id"] {
+		t.Errorf("got run %s again, want a new one", again.outputs["workflow-id"])
+	}
+	without := s.public(3, "deadline", "300ms", "key", "w", "resume-without-transcript", "true").do(0)
+	without.wantOutputs(t, "status", "suspended", "resumable", "true")
+	s.public(4, "key", "w", "resume-without-transcript", "true").do(0).wantOutputs(t, "status", "completed", "workflow-id", without.outputs["workflow-id"])
+}
+
+// TestWithoutAKeyWorkIsMissedToo, also where conversations are not, and scripts on a
+// clean tree are not touched by any of this.
+func TestWithoutAKeyWorkIsMissedToo(t *testing.T) {
+	t.Parallel()
+	late := strings.Replace(threeScripts, "echo start", "sleep 0.4; echo start", 1)
+	dirty := newScene(t, strings.Replace(late, "echo start", "echo made >made.txt; echo start", 1))
+	for run, without := range []string{"false", "true"} {
+		e := dirty.public(int64(run+1), "deadline", "200ms", "resume-without-transcript", without, "resume", "never").do(exitCodes[classRunFailed])
+		e.wantOutputs(t, "status", "failed", "resumable", "false")
+		e.wantSays(t, "error", "work in the workspace", "state-key")
+	}
+	clean := newScene(t, late)
+	first := clean.public(1, "deadline", "200ms").do(0)
+	first.wantOutputs(t, "status", "suspended", "resumable", "true")
+	if told := first.texts("warning"); len(told) > 0 {
+		t.Errorf("warnings of scripts on a clean tree: got %q, want none", told)
+	}
+	clean.public(2).do(0).wantOutputs(t, "status", "completed", "workflow-id", first.outputs["workflow-id"])
+}
+
+// TestRunsOfForksPromiseNothing: that they can't be taken up is said from the start.
+func TestRunsOfForksPromiseNothing(t *testing.T) {
+	t.Parallel()
+	s := newScene(t, strings.Replace(threeScripts, "echo start", "sleep 0.4; echo start", 1))
+	j := s.job(1, "deadline", "200ms", "trust-checkout", "true").on("pull_request", event(person("ann"), fromFork))
+	e := j.do(exitCodes[classRunFailed])
+	e.wantOutputs(t, "status", "failed", "resumable", "false")
+	e.wantSays(t, "warning", "fork")
+	e.wantSays(t, "error", "fork", "it would be suspended")
+}
+
+// TestOneWarningSaysAllThatIsLost, before the first state.
+func TestOneWarningSaysAllThatIsLost(t *testing.T) {
+	t.Parallel()
+	s := newScene(t, lateAgent)
+	s.forge.Fail(artifactstest.Fault{Op: "actions/artifacts", Times: 99, Status: 403})
+	e := s.public(1).do(0)
+	told := e.texts("warning")
+	if len(told) != 1 || !strings.Contains(told[0], "actions: read") || !strings.Contains(told[0], "state-key") {
+		t.Errorf("warnings: got %q, want one with both", told)
+	}
+}

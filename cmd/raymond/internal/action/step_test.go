@@ -1,0 +1,216 @@
+//go:build linux
+
+package action_test
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/raymond-action/raymond-action/artifacts/artifactstest"
+	"github.com/raymond-action/raymond-action/artifacts/checkpoint"
+)
+
+// TestASecondUseInAJobNamesAKey: two steps must not share one unawares. Nothing
+// has started then, and what uses no key is no second use.
+func TestASecondUseInAJobNamesAKey(t *testing.T) {
+	t.Parallel()
+	s := newScene(t, threeScripts)
+	first := s.job(1)
+	first.on("issue_comment", "{"+inPrivate+`,"sender":{"login":"eve","type":"User"},"issue":{"number":7}}`).with("on-denied", "skip").do(0)
+	first = first.on("workflow_dispatch", "{"+inPrivate+"}")
+	first.step("lint").with("mode", "lint").do(0)
+	e := first.step("first").do(0)
+	e.wantOutputs(t, "status", "completed")
+	s.wantDone("start middle end")
+	second := first.step("second").do(exitCodes[classUsage])
+	second.wantSays(t, "error", "input key", "agent-build.ref-main", "earlier step")
+	second.wantOutputs(t, "status", "", "error-class", "usage")
+	s.wantDone("start middle end")
+	first.step("third").with("mode", "lint").do(0)
+	first.step("fourth").with("key", "own").do(0)
+	first.step("fifth").with("key", "agent-build.ref-main", "resume", "require").do(exitCodes[classUsage]).wantSays(t, "error", "is completed")
+	s.wantDone("start middle end start middle end")
+	s.job(1, "key", "agent-build.ref-main").set("GITHUB_JOB", "other").do(0)
+}
+
+// TestJobsAndLegsHaveRunsOfTheirOwn: a newer run of another job, or of another
+// leg of a matrix, hides nothing. The values may be written in any way.
+func TestJobsAndLegsHaveRunsOfTheirOwn(t *testing.T) {
+	t.Parallel()
+	type use struct{ job, values string }
+	uses := []use{{"plan", "null"}, {"implement", "null"}, {"test", `{"os":"a","go":"1"}`}, {"test", `{"os":"b","go":"1"}`}}
+	for _, gitea := range []bool{false, true} {
+		s := newScene(t, threeScripts)
+		job := func(run int64, u use, inputs ...string) *bareJob {
+			j := s.job(run, append(inputs, "matrix-values", u.values)...).set("GITHUB_JOB", u.job)
+			if gitea {
+				asGitea(j)
+			}
+			return j
+		}
+		if gitea {
+			s.forge.AsGitea()
+		}
+		var ids []string
+		for _, u := range uses {
+			e := job(1, u, "max-iterations", "1").do(exitCodes[classOverLimit])
+			ids = append(ids, e.outputs["workflow-id"])
+		}
+		uses[2].values = "{\n  \"go\": \"1\",\n  \"os\": \"a\"\n}"
+		for i, u := range uses {
+			job(2, u, "max-iterations", "9").do(0).wantOutputs(t, "status", "completed", "workflow-id", ids[i])
+		}
+		if n := strings.Count(s.done(), "start"); n != len(uses) {
+			t.Errorf("first states: got %d, want one for each of the %d runs", n, len(uses))
+		}
+	}
+}
+
+// asGitea makes a job one of Gitea's.
+func asGitea(j *bareJob) {
+	delete(j.env, "GITHUB_WORKFLOW_REF")
+	delete(j.env, "GITHUB_REPOSITORY_ID")
+	j.set("GITEA_ACTIONS", "true", "GITHUB_WORKFLOW", "agent.yml")
+}
+
+// TestACalledWorkflowNamesAKey: two calls of it can't be told apart.
+func TestACalledWorkflowNamesAKey(t *testing.T) {
+	t.Parallel()
+	s := newScene(t, threeScripts)
+	const called = "o/r/.github/workflows/called.yml@refs/heads/main"
+	e := s.job(1, "job-workflow-ref", called).do(exitCodes[classUsage])
+	e.wantSays(t, "error", "input key", "reusable workflow")
+	s.wantDone("")
+	s.job(1, "job-workflow-ref", called, "mode", "lint").do(0)
+	s.job(1, "job-workflow-ref", called, "key", "a call").do(0)
+	s.job(2, "job-workflow-ref", "o/r/.github/workflows/agent.yml@refs/heads/main").do(0)
+}
+
+// heldFlow works, and is killed in its second state.
+const heldFlow = `-- wf/START.sh --
+echo "$WHO" >>"$EFFECTS"; echo "$WHO" >work.txt; echo '<goto>HOLD.sh</goto>'
+-- wf/HOLD.sh --
+echo held >>"$EFFECTS"; while :; do sleep 0.1; done
+`
+
+// TestUsesInACompositeActionAreApart: the runner names both for the outer step.
+// Each post part stores its own main part's run, under its key and sealed for it,
+// in the order in which the runner starts them.
+func TestUsesInACompositeActionAreApart(t *testing.T) {
+	t.Parallel()
+	s := newScene(t, heldFlow)
+	secrets := map[string]string{"one": newStateKey(t), "two": newStateKey(t)}
+	outer := s.job(1)
+	uses := map[string]*bareJob{}
+	for _, name := range []string{"one", "two"} {
+		uses[name] = outer.step(name).set("WHO", name).with("key", name, "state-key", secrets[name], "env", "EFFECTS WHO")
+		c := uses[name].start()
+		c.Until("the state that holds", func() bool { return strings.Count(s.done(), "held") == len(uses) })
+		c.Signal(os.Kill)
+		c.Wait()
+	}
+	for _, name := range []string{"two", "one"} {
+		before := len(s.checkpoints())
+		if e := uses[name].end(uses[name].command("action-post")); e.Code != 0 {
+			t.Errorf("post of %s: got %v, want success", name, e)
+		}
+		added := s.checkpoints()[before:]
+		if len(added) != 1 || !strings.HasPrefix(added[0].Name, "raymond-"+name+"-") {
+			t.Fatalf("post of %s: got %v stored, want one checkpoint under its own key", name, names(added))
+		}
+		keys, err := checkpoint.ParseKeys(secrets[name])
+		if err != nil {
+			t.Fatal(err)
+		}
+		path := filepath.Join(t.TempDir(), "c.zip")
+		if err := os.WriteFile(path, added[0].Content, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if got := readStored(t, path, keys).manifest; got.Key != name || !strings.HasPrefix(got.WorkflowID, name+"-") {
+			t.Errorf("post of %s: got the key %q and the run %s, want its own", name, got.Key, got.WorkflowID)
+		}
+	}
+	// Without what the runner keeps for it, a post part has nothing to do.
+	delete(uses["one"].env, "STATE_"+partState)
+	uses["one"].site.Write(uses["one"].commandFile("GITHUB_STATE"), "")
+	before := len(s.forge.All())
+	if e := uses["one"].end(uses["one"].command("action-post")); e.Code != 0 || len(s.forge.All()) != before {
+		t.Errorf("post of a main part that came to nothing: got %v and %d artifacts more, want nothing done", e, len(s.forge.All())-before)
+	}
+}
+
+// checkpoints are what the forge has, claims apart.
+func (s *scene) checkpoints() []artifactstest.Stored {
+	return slices.DeleteFunc(s.forge.All(), func(a artifactstest.Stored) bool { return strings.HasSuffix(a.Name, "-claim") })
+}
+
+func names(list []artifactstest.Stored) []string {
+	var out []string
+	for _, a := range list {
+		out = append(out, a.Name)
+	}
+	return out
+}
+
+// TestStoreLocalKeepsRepositoriesApart: nobody works in another's workspace. What
+// an older release left in the folder is named, and left alone.
+func TestStoreLocalKeepsRepositoriesApart(t *testing.T) {
+	t.Parallel()
+	s := newScene(t, threeScripts)
+	dir := t.TempDir()
+	local := func(repository string, inputs ...string) *bareJob {
+		return s.job(1, append(inputs, "store", "local", "state-dir", dir)...).set("GITHUB_REPOSITORY", repository).
+			on("workflow_dispatch", "{}")
+	}
+	mine := local("o/r", "max-iterations", "1").do(exitCodes[classOverLimit])
+	theirs := local("o/other", "max-iterations", "1").do(exitCodes[classOverLimit])
+	if mine.outputs["workflow-id"] == theirs.outputs["workflow-id"] || strings.Count(s.done(), "start") != 2 {
+		t.Errorf("runs of two repositories: got %q and %q, states %q; want one each", mine.outputs["workflow-id"], theirs.outputs["workflow-id"], s.done())
+	}
+	local("o/r", "max-iterations", "9").do(0).wantOutputs(t, "workflow-id", mine.outputs["workflow-id"], "status", "completed")
+
+	id := theirs.outputs["workflow-id"]
+	for _, name := range []string{id, id + ".json"} {
+		if err := os.Rename(filepath.Join(dir, "o", "other", name), filepath.Join(dir, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	e := local("o/other", "max-iterations", "1").do(exitCodes[classOverLimit])
+	e.wantSays(t, "warning", "older release", id, filepath.Join(dir, "o", "other"))
+	if e.outputs["workflow-id"] == id {
+		t.Errorf("a run of which nothing tells the repository: got it taken up")
+	}
+}
+
+// TestLocalRunsOfKeysThatLookAlike are kept apart by the key itself: ids hold only
+// the first letters and digits of it.
+func TestLocalRunsOfKeysThatLookAlike(t *testing.T) {
+	t.Parallel()
+	s := newScene(t, threeScripts)
+	dir := t.TempDir()
+	long := strings.Repeat("k", 80)
+	local := func(key string) *bareJob {
+		return s.job(1, "store", "local", "state-dir", dir, "key", key, "max-iterations", "1")
+	}
+	one := local(long + "1").do(exitCodes[classOverLimit])
+	two := local(long + "2").do(exitCodes[classOverLimit])
+	if strings.Count(s.done(), "start") != 2 {
+		t.Errorf("runs of two keys: got %q and %q, states %q; want one each", one.outputs["workflow-id"], two.outputs["workflow-id"], s.done())
+	}
+}
+
+// TestAMissingWorkspaceIsNamed: no input is to blame for it.
+func TestAMissingWorkspaceIsNamed(t *testing.T) {
+	t.Parallel()
+	s := newScene(t, threeScripts)
+	j := s.job(1)
+	j.set("GITHUB_WORKSPACE", filepath.Join(j.root, "nowhere"))
+	e := j.do(exitCodes[classRuntime])
+	e.wantSays(t, "error", "GITHUB_WORKSPACE", "nowhere")
+	if strings.Contains(e.Stderr, "working-directory") {
+		t.Errorf("stderr: got %q, want no input blamed", e.Stderr)
+	}
+}
