@@ -81,7 +81,7 @@ func goOn(t *testing.T, run *state.Run) {
 	}
 	before := encode(t, run)
 	step := run.Step(epoch.Add(time.Hour))
-	step.Open(true, func(*state.Agent) []state.ModelCost { return nil })
+	step.Resume(nil)
 	starts := 0
 	for a, ok := step.Next(starts); ok && starts < 8; a, ok = step.Next(starts) {
 		starts++
@@ -89,7 +89,7 @@ func goOn(t *testing.T, run *state.Run) {
 		step.Start(a.ID, state.Launch{State: st, Cwd: "/d"})
 	}
 	if starts == 0 {
-		step.Close(&state.Stop{Status: state.Suspended, Reason: "test"})
+		step.Close(step.Closing(&state.Stop{Status: state.Suspended, Reason: "test"}))
 	}
 	next := run.With(step.Delta())
 	if err := next.Validate(); err != nil {
@@ -118,13 +118,13 @@ func good(t *testing.T) map[string]any {
 		},
 		{
 			ID: "main_b1", N: 2, Parent: "main", State: "B.md", Status: state.Stuck, Vars: map[string]string{"k": "v"},
-			Fault: &state.Fault{Class: "fatal", Message: "no"},
-			Exec:  &state.Exec{Iteration: 2, Attempt: 1, Phase: state.PhaseAgent, Started: epoch, Session: session, Reminder: "again"},
+			Failure: &state.AgentFailure{Class: "fatal", Message: "no"},
+			Exec:    &state.Exec{Iteration: 2, Attempt: 1, Phase: state.PhaseAgent, Started: epoch, Session: session, Reminder: "again"},
 		},
 	}
 	run.Ended = []state.Ending{{Agent: "main_b2", Result: "x"}}
 	run.Ledger = []state.Entry{{N: 1, Agent: "main", State: "A.md", Kind: state.Exact, CostUSD: 5}, {N: 2, Agent: "main", State: "A.md", Kind: state.Unknown}}
-	run.Progress = state.Progress{Status: state.Running, Started: epoch, Created: 3, Launches: 3, Iterations: 2, TotalUSD: 5, Turn: 1}
+	run.Progress = state.Progress{Status: state.Running, Started: epoch, Created: 3, Launches: 3, Iterations: 2, TotalUSD: 5, LastBegun: 1}
 	data := encode(t, run)
 	if _, err := state.Decode(data); err != nil {
 		t.Fatalf("the good run: %v", err)

@@ -30,7 +30,7 @@ func TestForgottenConversationsAreNotGoneOnWith(t *testing.T) {
 		}
 		run.Forget(func(s string) bool { return s == lost })
 		a.Exec.Running = nil
-		plan := run.Step(time.Unix(1, 0)).Plan(a, &protocol.State{Name: "START.md", Kind: protocol.Prompt})
+		plan := a.Plan(&protocol.State{Name: "START.md", Kind: protocol.Prompt})
 		data, err := run.Encode()
 		if err != nil {
 			t.Fatal(err)

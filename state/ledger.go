@@ -1,46 +1,52 @@
 package state
 
 import (
-	"fmt"
+	"iter"
 	"maps"
 	"math"
 	"slices"
 	"strings"
-	"time"
 )
 
-// book writes the cost of an agent process into the ledger: what it reported and,
-// as an estimate, what was used beyond that. Of a process that reported nothing
+// ledger is what every agent process of a run has cost, in the parts in which it is
+// kept.
+type ledger struct {
+	total        USD
+	past         *Past   // older entries, added up
+	saved, added []Entry // those of the run, and those of the step under way
+}
+
+// spent adds up what the run has cost, and how well that is known.
+func (l ledger) spent() Spent {
+	all := Spent{USD: l.total}
+	for _, sum := range l.past.sums() {
+		all.Estimated = all.Estimated || sum.Kind == Estimated
+		if sum.Kind == Unknown {
+			all.Unknown += sum.Entries
+		}
+	}
+	for _, entries := range [][]Entry{l.saved, l.added} {
+		for _, e := range entries {
+			all.Estimated = all.Estimated || e.Kind == Estimated
+			if e.Kind == Unknown {
+				all.Unknown++
+			}
+		}
+	}
+	return all
+}
+
+// entry returns the entry for the invocation that ended: what its process reported
+// and, as an estimate, what was used beyond that. Of a process that reported nothing
 // the estimate is all; one that brought nothing from the model cost nothing; what
 // can't be told is unknown.
-func (s *Step) book(a *Agent, o Outcome) CostKind {
-	e := a.Exec
-	entry := Entry{N: e.Running.N, Agent: a.ID, State: a.State, Session: e.Running.SessionID}
+func (l ledger) entry(a *Agent, o Outcome) Entry {
+	entry := Entry{N: a.Exec.Running.N, Agent: a.ID, State: a.State, Session: a.Exec.Running.SessionID}
 	if o.Session != "" {
 		entry.Session = o.Session
 	}
-	s.price(&entry, o)
-	p := &s.d.Progress
-	s.d.Ledger = append(s.d.Ledger, entry)
-	p.TotalUSD = p.TotalUSD.Plus(entry.CostUSD)
-	e.CostUSD = e.CostUSD.Plus(entry.CostUSD)
-	e.AttemptUSD = e.AttemptUSD.Plus(entry.CostUSD)
-	switch entry.Kind {
-	case Estimated:
-		e.Estimated, e.AttemptEstimated = true, true
-	case Unknown:
-		e.Unknown++
-		e.AttemptUnknown++
-	}
-	e.Models = withShares(e.Models, entry.Models)
-	s.warnBudget()
-	return entry.Kind
-}
-
-// price works out what a process cost and how well that is known.
-func (s *Step) price(entry *Entry, o Outcome) {
 	reported := o.Cost.Kind == Exact || o.Cost.Kind == Estimated
-	extra := s.estimate(o.Used)
+	extra := l.estimate(o.Used)
 	switch {
 	case reported && len(o.Used) == 0:
 		entry.Kind, entry.CostUSD, entry.Models = o.Cost.Kind, o.Cost.USD, o.Cost.Usage
@@ -55,6 +61,72 @@ func (s *Step) price(entry *Entry, o Outcome) {
 	default:
 		entry.Kind = Unknown
 	}
+	return entry
+}
+
+// estimate prices tokens, model by model, at the rates of the exact entries of
+// this run, else at the list prices that they come with. What has neither is left
+// out.
+func (l ledger) estimate(used []ModelCost) []ModelCost {
+	var priced []ModelCost
+	for _, u := range used {
+		if cost, units := l.rate(u.Model); units > 0 {
+			u.CostUSD = usd(float64(cost) * float64(u.units()) / float64(units))
+		}
+		if u.CostUSD > 0 {
+			priced = append(priced, u)
+		}
+	}
+	return priced
+}
+
+// rate sums what the exact entries of a model cost and used.
+func (l ledger) rate(model string) (cost USD, units int64) {
+	add := func(kind CostKind, shares []ModelCost) {
+		for _, m := range shares {
+			if kind == Exact && SameModel(m.Model, model) {
+				cost = cost.Plus(m.CostUSD)
+				units += m.units()
+			}
+		}
+	}
+	for _, entries := range [][]Entry{l.saved, l.added} {
+		for _, e := range entries {
+			add(e.Kind, e.Models)
+		}
+	}
+	for _, sum := range l.past.sums() {
+		add(sum.Kind, sum.Models)
+	}
+	return cost, units
+}
+
+// charge books what an invocation of an agent has cost, and returns how well that is
+// known. It tells once when 80 % of the budget is spent.
+func (s *Step) charge(a *Agent, o Outcome) CostKind {
+	entry, d := s.draft.ledger().entry(a, o), &s.draft.delta
+	d.Ledger = append(d.Ledger, entry)
+	d.Progress.TotalUSD = d.Progress.TotalUSD.Plus(entry.CostUSD)
+	a.Exec.charge(entry)
+	if limits := s.limits(); limits.nearBudget() && !d.Progress.Warned {
+		d.Progress.Warned = true
+		s.draft.tell(nil, limits.budgetEvent())
+	}
+	return entry.Kind
+}
+
+// charge adds an entry of the ledger to what the execution and its attempt cost.
+func (e *Exec) charge(entry Entry) {
+	e.CostUSD = e.CostUSD.Plus(entry.CostUSD)
+	e.AttemptUSD = e.AttemptUSD.Plus(entry.CostUSD)
+	switch entry.Kind {
+	case Estimated:
+		e.Estimated, e.AttemptEstimated = true, true
+	case Unknown:
+		e.Unknown++
+		e.AttemptUnknown++
+	}
+	e.Models = withShares(e.Models, entry.Models)
 }
 
 // withModel adds what a model used and cost to a list. It changes the list.
@@ -85,14 +157,10 @@ func withShares(sums map[string]USD, shares []ModelCost) map[string]USD {
 	return sums
 }
 
-// maxUnknown is how many successful invocations of one agent in a row may have an
-// unknown cost while there is a budget to keep.
-const maxUnknown = 3
-
-// count counts the successful invocations in a row of which nobody knows the cost.
+// countUnknown counts the successful invocations in a row of which nobody knows the cost.
 // Failed ones are no part of it: an agent CLI that dies has no time to tell, and
 // how often it may die is a matter of the retries.
-func (a *Agent) count(kind CostKind, f *Failure) {
+func (a *Agent) countUnknown(kind CostKind, f *Failure) {
 	switch {
 	case kind != Unknown:
 		a.Unknown = 0
@@ -101,118 +169,41 @@ func (a *Agent) count(kind CostKind, f *Failure) {
 	}
 }
 
-// checkCosts fails an agent that would go on spending nobody knows what, though
-// there is a budget. What its last invocation asked for has been followed: a
-// resume goes on from there.
-func (s *Step) checkCosts(a *Agent) {
-	verdict := a.Exec != nil && a.Exec.Phase == PhaseVerify
-	if a.Unknown < maxUnknown || s.Options().BudgetUSD == 0 || a.Status != Ready || verdict {
-		return
-	}
-	a.NotBefore, a.Wait = time.Time{}, 0
-	s.fail(a, Fault{Class: string(Fatal), Message: fmt.Sprintf(
-		"the cost of its last %d invocations can't be known, so the budget can't be kept; --budget 0 goes on without one", a.Unknown)}, Outcome{})
-}
-
-// warnBudget tells once when 80 % of the budget is spent.
-func (s *Step) warnBudget() {
-	p, budget := &s.d.Progress, s.Options().BudgetUSD
-	if budget == 0 || p.Warned || float64(p.TotalUSD)*10 <= float64(budget)*8 {
-		return
-	}
-	p.Warned = true
-	s.emit(nil, s.budget())
-}
-
-// budget tells how much of the budget is spent.
-func (s *Step) budget() *Limit {
-	spent := s.spent()
-	return &Limit{
-		Which: "budget", Value: spent.USD.Float(), Max: s.Options().BudgetUSD.Float(), Estimated: spent.Estimated, Unknown: spent.Unknown,
-	}
-}
-
 // Float returns the amount in dollars, for display.
 func (u USD) Float() float64 { return float64(u) / float64(Dollar) }
 
 // Spent is what the run has cost, and how well that is known.
-func (r *Run) Spent() Spent { return r.Progress.spent(r.Past, r.Ledger) }
-
-func (s *Step) spent() Spent { return s.d.Progress.spent(s.run.Past, s.run.Ledger, s.d.Ledger) }
-
-func (p *Progress) spent(past *Past, ledgers ...[]Entry) Spent {
-	all := Spent{USD: p.TotalUSD}
-	for _, sum := range past.sums() {
-		all.Estimated = all.Estimated || sum.Kind == Estimated
-		if sum.Kind == Unknown {
-			all.Unknown += sum.Entries
-		}
-	}
-	for _, entries := range ledgers {
-		for _, e := range entries {
-			all.Estimated = all.Estimated || e.Kind == Estimated
-			if e.Kind == Unknown {
-				all.Unknown++
-			}
-		}
-	}
-	return all
-}
-
-// unfinished lists what the state executions under way have cost so far.
-func (s *Step) unfinished() []Unfinished {
-	var list []Unfinished
-	s.each(func(a *Agent) bool {
-		list = a.unfinished(list)
-		return true
-	})
-	return list
+func (r *Run) Spent() Spent {
+	return ledger{total: r.Progress.TotalUSD, past: r.Past, saved: r.Ledger}.spent()
 }
 
 // Unfinished lists what the state executions under way have cost so far.
-func (r *Run) Unfinished() []Unfinished {
+func (r *Run) Unfinished() []Unfinished { return unfinished(slices.Values(r.Agents)) }
+
+// unfinished lists what the executions of agents under way have cost. That of one
+// that failed was told when it did.
+func unfinished(agents iter.Seq[*Agent]) []Unfinished {
 	var list []Unfinished
-	for _, a := range r.Agents {
-		list = a.unfinished(list)
+	for a := range agents {
+		e := a.Exec
+		if e == nil || a.Status == Stuck || e.CostUSD == 0 && e.Unknown == 0 {
+			continue
+		}
+		list = append(list, Unfinished{
+			Agent: a.ID, State: a.State, CostUSD: e.CostUSD, Estimated: e.Estimated, Unknown: e.Unknown, Models: e.Models,
+		})
 	}
 	return list
 }
 
-// unfinished adds what the execution of an agent under way has cost. That of one
-// that failed was told when it did.
-func (a *Agent) unfinished(list []Unfinished) []Unfinished {
-	e := a.Exec
-	if e == nil || a.Status == Stuck || e.CostUSD == 0 && e.Unknown == 0 {
-		return list
-	}
-	return append(list, Unfinished{
-		Agent: a.ID, State: a.State, CostUSD: e.CostUSD, Estimated: e.Estimated, Unknown: e.Unknown, Models: e.Models,
-	})
-}
-
-// Meter notes what was seen of the tokens of an agent's invocation so far.
-func (s *Step) Meter(id string, used []Usage) {
-	if e := s.edit(id).Exec; e != nil && e.Running != nil {
+// NoteUsage notes what was seen of the tokens of an agent's invocation so far, so that
+// a crash does not lose it.
+func (s *Step) NoteUsage(id string, used []Usage) {
+	if e := s.draft.edit(id).Exec; e != nil && e.Running != nil {
 		running := *e.Running
 		running.Metered = used
 		e.Running = &running
 	}
-}
-
-// estimate prices tokens, model by model, at the rates of the exact entries of
-// this run, else at the list prices that they come with. What has neither is left
-// out.
-func (s *Step) estimate(used []ModelCost) []ModelCost {
-	var priced []ModelCost
-	for _, u := range used {
-		if cost, units := s.rate(u.Model); units > 0 {
-			u.CostUSD = usd(float64(cost) * float64(u.units()) / float64(units))
-		}
-		if u.CostUSD > 0 {
-			priced = append(priced, u)
-		}
-	}
-	return priced
 }
 
 // usd is an amount of so many billionths of a dollar, within what is kept.
@@ -224,27 +215,6 @@ func usd(n float64) USD {
 		return MostUSD
 	}
 	return USD(math.Round(n))
-}
-
-// rate sums what the exact entries of a model cost and used.
-func (s *Step) rate(model string) (cost USD, units int64) {
-	add := func(kind CostKind, shares []ModelCost) {
-		for _, m := range shares {
-			if kind == Exact && SameModel(m.Model, model) {
-				cost = cost.Plus(m.CostUSD)
-				units += m.units()
-			}
-		}
-	}
-	for _, entries := range [][]Entry{s.run.Ledger, s.d.Ledger} {
-		for _, e := range entries {
-			add(e.Kind, e.Models)
-		}
-	}
-	for _, sum := range s.run.Past.sums() {
-		add(sum.Kind, sum.Models)
-	}
-	return cost, units
 }
 
 // SameModel reports whether two names are of one model: with and without the

@@ -81,7 +81,7 @@ func TestEstimates(t *testing.T) {
 		equal(t, c.name, []any{last.Kind, last.CostUSD}, []any{c.kind, c.want})
 	}
 	p.start("main")
-	p.do(func(s *state.Step) { s.Meter("main", []state.Usage{half.Usage}) })
+	p.do(func(s *state.Step) { s.NoteUsage("main", []state.Usage{half.Usage}) })
 	equal(t, "noted before the crash", p.agent("main").Exec.Running.Metered, []state.Usage{half.Usage})
 	p.resume(nil, half)
 	last := p.run.Ledger[len(p.run.Ledger)-1]
@@ -183,7 +183,7 @@ func TestUnknownCostsWaitForTheVerdict(t *testing.T) {
 			if !converged {
 				v.Results[0].RC = 1
 			}
-			s.Judge("main", p.state("C.md"), v)
+			s.EndVerification("main", p.state("C.md"), v)
 		})
 		want := state.Completed
 		if !converged {
@@ -213,7 +213,7 @@ func TestBudgetIsToldOnce(t *testing.T) {
 	p.start("main")
 	p.do(func(s *state.Step) {
 		s.End("main", p.state(p.agent("main").State), state.Outcome{Cost: cost(11 * state.Dollar), Decision: protocol.Decision{Then: goTo("A.md")}})
-		s.Close(nil)
+		s.Close(s.Closing(nil))
 	})
 	equal(t, "status", p.run.Progress.Status, state.OverBudget)
 	equal(t, "told", len(bodies[*state.Limit](p)), 1)

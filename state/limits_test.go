@@ -14,7 +14,7 @@ import (
 func (p *play) closed(stop *state.Stop) state.Progress {
 	p.t.Helper()
 	step := p.run.Step(p.now)
-	step.Close(stop)
+	step.Close(step.Closing(stop))
 	return step.Delta().Progress
 }
 
@@ -77,7 +77,7 @@ func TestOverBudget(t *testing.T) {
 	p.end("main", state.Outcome{Cost: cost(1), Failure: &state.Failure{Class: state.Transient, Message: "x"}})
 	p.now = p.now.Add(time.Hour)
 	equal(t, "a retry above it", p.next(0), "")
-	equal(t, "no wake", p.run.Step(p.now).Wake(), time.Time{})
+	equal(t, "no wake", p.run.Step(p.now).WakeTime(), time.Time{})
 	if got := p.closed(nil); got.Status != state.OverBudget || !strings.Contains(got.Reason, "$10.000000001") {
 		t.Errorf("end: got %q, %q; want over_budget with the sum", got.Status, got.Reason)
 	}
@@ -179,7 +179,7 @@ func TestFailureKeepsOthersFromStarting(t *testing.T) {
 func TestCapOfAnInvocation(t *testing.T) {
 	p := newPlay(t, nil)
 	p.turn("main", goTo("A.md"), protocol.Spawn{State: "B.md", Next: "A.md"})
-	step := func() state.USD { return p.run.Step(p.now).Cap() }
+	step := func() state.USD { return p.run.Step(p.now).InvocationBudget() }
 	equal(t, "nobody runs", step(), 999*state.Dollar/100)
 	p.start("main")
 	equal(t, "one runs", step(), 999*state.Dollar/100)

@@ -73,7 +73,7 @@ func (p *play) judge(id string, converged bool) {
 	}
 	p.do(func(s *state.Step) {
 		a, _ := s.Agent(id)
-		s.Judge(id, p.state(a.State), state.Verification{Results: []state.CommandResult{{Cmd: "make", RC: rc}}})
+		s.EndVerification(id, p.state(a.State), state.Verification{Results: []state.CommandResult{{Cmd: "make", RC: rc}}})
 	})
 }
 

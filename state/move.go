@@ -3,6 +3,7 @@ package state
 import (
 	"fmt"
 	"path/filepath"
+	"strings"
 
 	"github.com/raymond-action/raymond-action/protocol"
 )
@@ -11,7 +12,7 @@ import (
 func (s *Step) follow(a *Agent, d protocol.Decision) {
 	from := a.State
 	for _, spawn := range d.Spawns {
-		s.emit(a, &Transition{Tag: string(protocol.Fork), Target: spawn.State, From: from, Next: spawn.Next})
+		s.draft.tell(a, &Transition{Tag: string(protocol.Fork), Target: spawn.State, From: from, Next: spawn.Next})
 		s.spawn(a, spawn)
 	}
 	if len(d.Spawns) > 0 {
@@ -22,52 +23,58 @@ func (s *Step) follow(a *Agent, d protocol.Decision) {
 	if d.Then.Verb == protocol.Result && len(a.Stack) > 0 {
 		t.Target = a.Stack[len(a.Stack)-1].State
 	}
-	s.emit(a, t)
-	s.move(a, d.Then)
+	s.draft.tell(a, t)
+	if text, ended := a.move(d.Then, s.draft.run.Dir); ended {
+		s.draft.tell(a, &AgentFinished{Result: &text})
+		s.draft.delta.Ended = append(s.draft.delta.Ended, Ending{Agent: a.ID, Result: text})
+	}
 }
 
 // spawn creates the agent that a fork tag asks for.
 func (s *Step) spawn(parent *Agent, f protocol.Spawn) {
-	child := &Agent{ID: s.name(parent, f.State), Parent: parent.ID, Vars: f.Vars, Dir: s.dir(parent, f.Dir, "")}
+	child := &Agent{ID: s.draft.newName(parent, f.State), Parent: parent.ID, Vars: f.Vars}
+	if f.Dir != "" {
+		child.Dir = parent.resolve(f.Dir, s.draft.run.Dir)
+	}
 	child.enter(f.State, f.Input)
-	s.add(child)
-	s.emit(child, &AgentStarted{Parent: parent.ID, Vars: f.Vars})
+	s.draft.add(child)
+	s.draft.tell(child, &AgentStarted{Parent: parent.ID, Vars: f.Vars})
 }
 
-// name returns the name of the next agent that parent forks.
-func (s *Step) name(parent *Agent, state string) string {
+// newName returns the name of the next agent that parent forks.
+func (d *draft) newName(parent *Agent, state string) string {
 	for {
 		parent.Forks++
 		id := fmt.Sprintf("%s_%s%d", parent.ID, abbrev(state), parent.Forks)
-		if !s.taken(id) && !s.mayBeForgotten(id, parent, state) {
-			s.d.Progress.Counter = max(s.d.Progress.Counter, parent.Forks)
+		if !d.isTaken(id) && !d.mayBeForgotten(id, parent, state) {
+			d.delta.Progress.Counter = max(d.delta.Progress.Counter, parent.Forks)
 			return id
 		}
 	}
 }
 
-// dir makes a cd attribute absolute against the directory of a; without one it
-// is the given directory.
-func (s *Step) dir(a *Agent, cd, without string) string {
-	if cd == "" {
-		return without
-	}
-	if filepath.IsAbs(cd) {
+// resolve makes a cd attribute absolute, against the directory of the agent or, when it
+// has none of its own, that of the run.
+func (a *Agent) resolve(cd, runDir string) string {
+	switch {
+	case filepath.IsAbs(cd):
 		return filepath.Clean(cd)
+	case a.Dir != "":
+		return filepath.Join(a.Dir, cd)
 	}
-	base := a.Dir
-	if base == "" {
-		base = s.run.Dir
-	}
-	return filepath.Join(base, cd)
+	return filepath.Join(runDir, cd)
 }
 
-func (s *Step) move(a *Agent, m protocol.Move) {
+// move makes a move without spawns. A result without a caller to return to ends the
+// agent; move then returns the result.
+func (a *Agent) move(m protocol.Move, runDir string) (result Text, ended bool) {
 	switch m.Verb {
 	case protocol.Goto:
 	case protocol.Reset:
 		a.Session, a.Branch = nil, false
-		a.Dir = s.dir(a, m.Dir, a.Dir)
+		if m.Dir != "" {
+			a.Dir = a.resolve(m.Dir, runDir)
+		}
 	case protocol.Call:
 		a.push(m.Return)
 		a.Branch = a.Session != nil
@@ -75,32 +82,55 @@ func (s *Step) move(a *Agent, m protocol.Move) {
 		a.push(m.Return)
 		a.Session, a.Branch, a.Model = nil, false, m.Model
 	case protocol.Result:
-		s.result(a, Text(m.Text))
-		return
+		if len(a.Stack) == 0 {
+			a.Status = removed
+			return Text(m.Text), true
+		}
+		a.pop(m.Text)
+		return "", false
 	}
 	a.enter(m.To, m.Input)
+	return "", false
 }
 
-// push remembers where a returns to.
+// push remembers where the agent returns to.
 func (a *Agent) push(state string) {
 	a.Stack = append(a.Stack, Frame{State: state, Session: a.Session, Branch: a.Branch, Dir: a.Dir})
 }
 
-// result returns to the caller, or ends the agent when there is none.
-func (s *Step) result(a *Agent, text Text) {
-	if len(a.Stack) == 0 {
-		s.emit(a, &AgentFinished{Result: &text})
-		s.d.Ended = append(s.d.Ended, Ending{Agent: a.ID, Result: text})
-		a.Status = removed
-		return
-	}
+// pop returns to the newest caller with a result.
+func (a *Agent) pop(result string) {
 	top := a.Stack[len(a.Stack)-1]
 	a.Stack = a.Stack[:len(a.Stack)-1]
 	a.Session, a.Branch, a.Dir = top.Session, top.Branch, top.Dir
-	a.enter(top.State, string(text))
+	a.enter(top.State, result)
 }
 
-// enter puts a at the start of a state.
+// enter puts the agent at the start of a state.
 func (a *Agent) enter(state, payload string) {
 	a.State, a.Status, a.Payload = state, Ready, Text(payload)
+}
+
+// abbrev is the part of a forked agent's name that tells its first state.
+func abbrev(state string) string {
+	name := strings.ToLower(strings.TrimSuffix(state, extension(state)))
+	out := []rune{}
+	for _, r := range name {
+		if len(out) == 6 {
+			break
+		}
+		if (r < 'a' || r > 'z') && (r < '0' || r > '9') {
+			r = '_'
+		}
+		out = append(out, r)
+	}
+	return string(out)
+}
+
+// extension returns the last dot of a state file's name and what follows it.
+func extension(file string) string {
+	if i := strings.LastIndexByte(file, '.'); i >= 0 {
+		return file[i:]
+	}
+	return ""
 }

@@ -50,7 +50,7 @@ func TestFailuresOfTheServiceAreWaitedOut(t *testing.T) {
 			p.down(0)
 		}
 		equal(t, "waits", p.retries(), c.want)
-		f := p.agent("main").Fault
+		f := p.agent("main").Failure
 		if f.Class != string(state.Service) || !strings.HasPrefix(f.Message, "529 (the service has failed for the ") || !strings.Contains(f.Message, "--overload-wait") {
 			t.Errorf("fault: got %+v, want the last error and the flag", f)
 		}
@@ -65,7 +65,7 @@ func TestWithoutAWaitTheServiceIsRetried(t *testing.T) {
 	for range 3 {
 		p.down(0)
 	}
-	equal(t, "fault", *p.agent("main").Fault, state.Fault{Class: "service", Message: "529"})
+	equal(t, "fault", *p.agent("main").Failure, state.AgentFailure{Class: "service", Message: "529"})
 	equal(t, "retry", *bodies[*state.Retry](p)[1], state.Retry{N: 2, Error: "529", BackoffMS: 2000})
 }
 
@@ -81,7 +81,7 @@ func TestRetryAfterIsObeyed(t *testing.T) {
 	p.down(10 * time.Second)
 	p.down(51 * time.Second)
 	equal(t, "waits", p.retries(), []float64{10})
-	if f := p.agent("main").Fault; f == nil || !strings.Contains(f.Message, "asks for a wait until") {
+	if f := p.agent("main").Failure; f == nil || !strings.Contains(f.Message, "asks for a wait until") {
 		t.Errorf("fault: got %+v, want what the service asked for", f)
 	}
 }

@@ -196,15 +196,15 @@ func addModels(sums, more []ModelCost) []ModelCost {
 // that a parent is about to give. It can, only where the name could be read in
 // another way: "main_a11" as the first one in A1 or as the eleventh in A. The
 // parent's own numbers are never given twice.
-func (s *Step) mayBeForgotten(id string, parent *Agent, state string) bool {
-	if s.run.Forgotten() == 0 {
+func (d *draft) mayBeForgotten(id string, parent *Agent, state string) bool {
+	if d.run.Forgotten() == 0 {
 		return false
 	}
-	for name := range s.run.Files {
+	for name := range d.run.Files {
 		part := "_" + abbrev(name)
 		for at := len(id) - 1; at > 0 && id[at] >= '0' && id[at] <= '9'; at-- {
 			n, err := strconv.Atoi(id[at:])
-			if err != nil || id[at] == '0' || n > s.d.Progress.Counter || !strings.HasSuffix(id[:at], part) {
+			if err != nil || id[at] == '0' || n > d.delta.Progress.Counter || !strings.HasSuffix(id[:at], part) {
 				continue
 			}
 			own := n == parent.Forks && abbrev(name) == abbrev(state) && id[:at] == parent.ID+part

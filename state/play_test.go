@@ -27,7 +27,7 @@ func newPlay(t *testing.T, change func(*state.Options)) *play {
 	if change != nil {
 		change(&p.run.Options)
 	}
-	p.do(func(s *state.Step) { s.Open(false, nil) })
+	p.do(func(s *state.Step) { s.Begin() })
 	return p
 }
 
@@ -58,7 +58,11 @@ func (p *play) resume(change func(*state.Options), used ...state.ModelCost) {
 			change(&o)
 			s.Override(o, p.run.Files)
 		}
-		s.Open(true, func(*state.Agent) []state.ModelCost { return used })
+		lost := map[string][]state.ModelCost{}
+		for _, a := range p.run.Lost() {
+			lost[a.ID] = used
+		}
+		s.Resume(lost)
 	})
 }
 
@@ -81,7 +85,7 @@ func (p *play) state(name string) *protocol.State {
 func (p *play) plan(id string) state.Plan {
 	p.t.Helper()
 	a := p.agent(id)
-	return p.run.Step(p.now).Plan(a, p.state(a.State))
+	return a.Plan(p.state(a.State))
 }
 
 // start starts an invocation of an agent, whose transcript is 100 bytes long,
@@ -90,7 +94,7 @@ func (p *play) start(id string) state.Invocation {
 	p.t.Helper()
 	p.do(func(s *state.Step) {
 		a, _ := s.Agent(id)
-		l := state.Launch{State: p.state(a.State), Plan: s.Plan(a, p.state(a.State)), Cwd: "/d"}
+		l := state.Launch{State: p.state(a.State), Plan: a.Plan(p.state(a.State)), Cwd: "/d"}
 		switch l.Plan.Mode {
 		case state.Resume:
 			l.SessionID, l.Length = l.Plan.Session.ID, l.Plan.Cut

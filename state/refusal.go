@@ -18,8 +18,8 @@ type Refusal struct {
 // MaxRefusals is how many refusals are kept of a state execution.
 const MaxRefusals = 20
 
-// refuse adds refusals, each use once.
-func (e *Exec) refuse(all []Refusal) {
+// addRefusals adds refusals, each use once.
+func (e *Exec) addRefusals(all []Refusal) {
 	for _, r := range all {
 		known := slices.ContainsFunc(e.Refusals, func(x Refusal) bool { return x.Use == r.Use })
 		if !known && len(e.Refusals) < MaxRefusals {
@@ -28,12 +28,9 @@ func (e *Exec) refuse(all []Refusal) {
 	}
 }
 
-// prepared takes in which agent CLI ran. The time in which it was installed is no
-// time of the state, nor of its attempt.
-func (e *Exec) prepared(now time.Time, o Outcome) {
-	if o.CLI != "" {
-		e.CLI = o.CLI
-	}
+// leaveOutPreparation leaves the time in which the agent CLI was installed out of the
+// time of the execution and of its attempt.
+func (e *Exec) leaveOutPreparation(now time.Time, o Outcome) {
 	for _, began := range []*time.Time{&e.Started, &e.AttemptStarted} {
 		if o.Prepared > 0 && !began.IsZero() {
 			*began = began.Add(min(o.Prepared, max(0, now.Sub(*began))))

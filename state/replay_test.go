@@ -42,7 +42,7 @@ func replaySteps(tb testing.TB) []byte {
 		journal, run = append(journal, line...), run.With(d)
 	}
 	take(func(s *Step) {
-		s.Open(false, nil)
+		s.Begin()
 		s.Start("main", Launch{State: st})
 	})
 	for _, turn := range []struct {

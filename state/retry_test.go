@@ -19,7 +19,7 @@ func TestRetriesBackOff(t *testing.T) {
 			a, wait := p.agent("main"), time.Second<<n
 			equal(t, "wait ends", a.NotBefore, p.now.Add(wait))
 			equal(t, "before it", p.next(0), "")
-			equal(t, "wake", p.run.Step(p.now).Wake(), a.NotBefore)
+			equal(t, "wake", p.run.Step(p.now).WakeTime(), a.NotBefore)
 			p.now = a.NotBefore
 			equal(t, "after it", p.next(0), "main")
 			retry := bodies[*state.Retry](p)[n]
@@ -27,7 +27,7 @@ func TestRetriesBackOff(t *testing.T) {
 		}
 		p.start("main")
 		p.end("main", fail(class, "the last one"))
-		equal(t, "fault", *p.agent("main").Fault, state.Fault{Class: string(class), Message: "the last one"})
+		equal(t, "fault", *p.agent("main").Failure, state.AgentFailure{Class: string(class), Message: "the last one"})
 		equal(t, "executions begun", len(bodies[*state.StateStarted](p)), 1)
 		equal(t, "executions ended", len(bodies[*state.StateFinished](p)), 1)
 		equal(t, "iterations", p.run.Progress.Iterations, 1)

@@ -103,7 +103,7 @@ type Progress struct {
 	Until      time.Time `json:"until,omitzero"`    // Suspended: when to resume
 	Started    time.Time `json:"started"`           // of this part of the run
 	Iterations int       `json:"iterations"`        // state executions begun
-	Turn       int       `json:"turn"`              // number of the agent that had the last free slot
+	LastBegun  int       `json:"turn"`              // number of the agent that began an execution last
 	Created    int       `json:"created"`           // agents created
 	Counter    int       `json:"counter,omitempty"` // highest number in an agent's name
 	Launches   int       `json:"launches"`          // invocations begun
@@ -145,10 +145,10 @@ type Agent struct {
 	Model   string  `json:"model,omitempty"` // of a function tag, for the next state
 	Stack   []Frame `json:"stack,omitempty"`
 	Payload Text    `json:"payload,omitempty"`
-	// Failure is what a state that gave up hands to the one after it.
-	Failure Text              `json:"failure,omitempty"`
-	Vars    map[string]string `json:"vars,omitempty"`
-	Forks   int               `json:"forks,omitempty"` // agents forked so far
+	// Report is what a state that gave up tells the one after it about its last attempt.
+	Report Text              `json:"failure,omitempty"`
+	Vars   map[string]string `json:"vars,omitempty"`
+	Forks  int               `json:"forks,omitempty"` // agents forked so far
 	// Cut is the length to cut the transcript of Session back to before the next
 	// state starts: what a failed execution said in it.
 	Cut *int64 `json:"cut,omitempty"`
@@ -160,7 +160,8 @@ type Agent struct {
 	Wait      Duration  `json:"wait,omitempty"`
 	// Outage is a row of failures of the service that is being waited out.
 	Outage *Outage `json:"outage,omitempty"`
-	Fault  *Fault  `json:"fault,omitempty"`
+	// Failure is why the agent failed; set when its status is Stuck.
+	Failure *AgentFailure `json:"fault,omitempty"`
 	// Unknown counts the successful invocations in a row, in this process, of which
 	// nobody knows the cost.
 	Unknown int `json:"unknown_in_a_row,omitempty"`
@@ -263,8 +264,9 @@ type Exec struct {
 	// Passed is what the commands brought that have passed in this attempt, of which
 	// only the move is missing.
 	Passed []CommandResult `json:"passed,omitempty"`
-	// Gave is why the agent run can't be had at all: another attempt would meet it.
-	Gave *Fault `json:"gave,omitempty"`
+	// LastingFailure is why the agent run failed when another attempt would fail in the
+	// same way.
+	LastingFailure *AgentFailure `json:"gave,omitempty"`
 	// AgentCode is the exit code of the attempt's agent run.
 	AgentCode int `json:"agent_code,omitempty"`
 	// Verdict is that of the last failed attempt.
@@ -286,8 +288,8 @@ type Invocation struct {
 	Metered []Usage `json:"metered,omitempty"`
 }
 
-// Fault is why an agent can't go on.
-type Fault struct {
+// AgentFailure is why an agent can't continue until somebody resumes the run.
+type AgentFailure struct {
 	Class   string `json:"class"`
 	Message string `json:"message"`
 }

@@ -31,7 +31,7 @@ func TestEarlierSchemasGoOn(t *testing.T) {
 		}
 		goOn(t, run)
 		step := run.Step(epoch.Add(time.Hour))
-		step.Open(true, func(*state.Agent) []state.ModelCost { return nil })
+		step.Resume(nil)
 		if err := file.Fold(run.With(step.Delta()), nil); err != nil {
 			t.Fatal(err)
 		}

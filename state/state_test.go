@@ -121,9 +121,12 @@ func (w *walker) step(r *state.Run) *state.Delta {
 			busy = append(busy, a.ID)
 		}
 	}
-	if r.Progress.Seq == 0 || w.rnd.IntN(12) == 0 {
-		s.Open(r.Progress.Seq > 0, func(*state.Agent) []state.ModelCost { return nil })
-	} else if len(busy) > 0 {
+	switch {
+	case r.Progress.Seq == 0:
+		s.Begin()
+	case w.rnd.IntN(12) == 0:
+		s.Resume(nil)
+	case len(busy) > 0:
 		id := busy[w.rnd.IntN(len(busy))]
 		a, _ := s.Agent(id)
 		s.End(id, stateOf(a.State), w.outcome(a))
@@ -140,7 +143,7 @@ func (w *walker) start(s *state.Step, busy int) {
 			return
 		}
 		st := stateOf(a.State)
-		l := state.Launch{State: st, Plan: s.Plan(a, st), Cwd: "/d"}
+		l := state.Launch{State: st, Plan: a.Plan(st), Cwd: "/d"}
 		if l.Plan.Mode == state.Resume {
 			l.SessionID, l.Length = l.Plan.Session.ID, new(int64(w.rnd.IntN(100)))
 		} else if l.Plan.Mode != "" {

@@ -1,233 +1,104 @@
 package state
 
 import (
-	"maps"
-	"slices"
+	"iter"
 	"time"
 )
-
-// Delta is one committed step: what the journal holds, and what leads from one
-// Run to the next.
-type Delta struct {
-	Progress Progress `json:"progress"`
-	Options  *Options `json:"options,omitempty"` // when a resume changed them
-	// Files replaces the hashes when a resume found changed files.
-	Files  map[string]string `json:"files,omitempty"`
-	Agents []*Agent          `json:"agents,omitempty"` // new and changed ones, in order of creation
-	Gone   []string          `json:"gone,omitempty"`   // agents that ended
-	Ended  []Ending          `json:"ended,omitempty"`
-	Ledger []Entry           `json:"ledger,omitempty"`
-	Used   []string          `json:"used,omitempty"`
-	Events []Event           `json:"events,omitempty"`
-}
 
 // Step is a change under construction. Its methods decide; they never change
 // the Run it was made from. Several decisions may be taken on one Step, each
 // seeing the ones before; they are saved together or not at all.
-type Step struct {
-	run    *Run
-	now    time.Time
-	d      Delta
-	agents map[string]*Agent // copies of the agents this step touches
-	added  []*Agent
-
-	forsaken func([]*Agent) string // as Unless says; nil for none
-}
+//
+// Each decision is made by a small type that is given values: limits says what may
+// still be spent, schedule which agent is next, execution how one agent
+// continues, closing how the run ends. Step carries their answers into the draft.
+type Step struct{ draft *draft }
 
 // Step begins a change of r at the given time.
-func (r *Run) Step(now time.Time) *Step {
-	s := &Step{run: r, now: now, agents: map[string]*Agent{}}
-	s.d.Progress = r.Progress
-	return s
-}
+func (r *Run) Step(now time.Time) *Step { return &Step{draft: newDraft(r, now)} }
 
 // Delta returns the finished change. The Step must not be used afterwards.
-func (s *Step) Delta() *Delta {
-	s.d.Progress.Seq++
-	for _, a := range s.sorted() {
-		if a.Status == removed {
-			s.d.Gone = append(s.d.Gone, a.ID)
-			continue
-		}
-		s.d.Agents = append(s.d.Agents, a)
-	}
-	return &s.d
-}
-
-// sorted returns the agents this step touched, in order of creation.
-func (s *Step) sorted() []*Agent {
-	return slices.SortedFunc(maps.Values(s.agents), func(a, b *Agent) int { return a.N - b.N })
-}
-
-// Apply makes d part of r. It must have been saved first.
-func (r *Run) Apply(d *Delta) {
-	r.index()
-	r.Progress = d.Progress
-	if d.Options != nil {
-		r.Options = *d.Options
-	}
-	if d.Files != nil {
-		r.Files = d.Files
-	}
-	for _, a := range d.Agents {
-		r.put(a)
-	}
-	for _, id := range d.Gone {
-		r.drop(id)
-	}
-	r.Ended = append(r.Ended, d.Ended...)
-	r.Ledger = append(r.Ledger, d.Ledger...)
-	r.Used = append(r.Used, d.Used...)
-	r.Events = d.Events
-	r.fold()
-}
-
-// With returns the run that Apply(d) would make, leaving r as it is. The two
-// share the agents that d does not touch, which nobody may change.
-func (r *Run) With(d *Delta) *Run {
-	next := *r
-	next.byID = nil
-	next.Agents = slices.Clone(r.Agents)
-	next.Ended = slices.Clip(r.Ended)
-	next.Ledger = slices.Clip(r.Ledger)
-	next.Used = slices.Clip(r.Used)
-	next.Apply(d)
-	return &next
-}
-
-func (r *Run) index() {
-	if r.byID != nil {
-		return
-	}
-	r.byID = make(map[string]*Agent, len(r.Agents))
-	for _, a := range r.Agents {
-		r.byID[a.ID] = a
-	}
-}
-
-func (r *Run) put(a *Agent) {
-	_, known := r.byID[a.ID]
-	r.byID[a.ID] = a
-	if !known {
-		r.Agents = append(r.Agents, a)
-		return
-	}
-	r.Agents[r.position(a.N)] = a
-}
-
-func (r *Run) drop(id string) {
-	a, known := r.byID[id]
-	if !known {
-		return
-	}
-	delete(r.byID, id)
-	at := r.position(a.N)
-	r.Agents = slices.Delete(r.Agents, at, at+1)
-}
-
-// position returns where the agent with creation number n stands.
-func (r *Run) position(n int) int {
-	at, _ := slices.BinarySearchFunc(r.Agents, n, func(a *Agent, n int) int { return a.N - n })
-	return at
-}
-
-// Agent returns the agent with the given id. It must not be changed.
-func (r *Run) Agent(id string) (*Agent, bool) {
-	r.index()
-	a, ok := r.byID[id]
-	return a, ok
-}
-
-// Result returns the result of the first agent, and false while it has none.
-func (r *Run) Result() (Text, bool) {
-	for _, e := range r.Ended {
-		if e.Agent == mainAgent {
-			return e.Result, true
-		}
-	}
-	return "", false
-}
+func (s *Step) Delta() *Delta { return s.draft.finish() }
 
 // Agent returns the agent as this step has it. It must not be changed.
-func (s *Step) Agent(id string) (*Agent, bool) {
-	if a, ok := s.agents[id]; ok {
-		return a, a.Status != removed
+func (s *Step) Agent(id string) (*Agent, bool) { return s.draft.agent(id) }
+
+// Agents returns the agents as this step has them, in order of creation. They must
+// not be changed.
+func (s *Step) Agents() iter.Seq[*Agent] { return s.draft.agents() }
+
+// Options returns the options in force. They must not be changed.
+func (s *Step) Options() *Options { return s.draft.options() }
+
+// Override replaces the options of the run by what the flags of a resume say,
+// and the hashes of its files by those of the workflow as it is now.
+func (s *Step) Override(o Options, files map[string]string) {
+	d := &s.draft.delta
+	d.Options, d.Files = &o, files
+	if o.BudgetUSD != s.draft.run.Options.BudgetUSD {
+		d.Progress.Warned = false
 	}
-	return s.run.Agent(id)
 }
 
-// edit returns a copy of the agent that this step may change.
-func (s *Step) edit(id string) *Agent {
-	if a, ok := s.agents[id]; ok {
-		return a
-	}
-	from, ok := s.run.Agent(id)
-	if !ok {
-		panic("internal error: no agent " + id)
-	}
-	a := *from
-	a.Stack = slices.Clone(from.Stack)
-	if from.Exec != nil {
-		e := *from.Exec
-		e.Denied = slices.Clone(from.Exec.Denied)
-		e.Refusals = slices.Clone(from.Exec.Refusals)
-		a.Exec = &e
-	}
-	s.agents[id] = &a
-	return &a
+// limits returns what the run may use and what it has used so far.
+func (s *Step) limits() limits {
+	return limits{options: s.draft.options(), progress: &s.draft.delta.Progress, ledger: s.draft.ledger()}
 }
 
-// each calls f for every agent as this step has it, in order of creation, until
-// f returns false.
-func (s *Step) each(f func(*Agent) bool) {
-	for _, a := range s.run.Agents {
-		if mine, ok := s.agents[a.ID]; ok {
-			a = mine
+// Next returns the agent that takes the next free slot at the time of the step:
+// an execution under way continues before one that waited for a retry, that before
+// a new one begins, and new ones begin round-robin in order of creation. When
+// nothing may start, done_when commands are still run. busy is the number of slots
+// that are taken.
+func (s *Step) Next(busy int) (*Agent, bool) {
+	if busy >= s.Options().MaxParallel {
+		return nil, false
+	}
+	return s.schedule().next()
+}
+
+// WakeTime returns when the next waiting agent may continue; zero when none waits
+// that could.
+func (s *Step) WakeTime() time.Time { return s.schedule().wakeTime() }
+
+func (s *Step) schedule() schedule {
+	limits, failed := s.limits(), count(s.draft.agents(), isStuck) > 0
+	return schedule{
+		agents: s.draft.agents(), now: s.draft.now, lastBegun: s.draft.delta.Progress.LastBegun,
+		blocked:  limits.blocked(),
+		mayBegin: !limits.overIterations() && (!failed || s.Options().KeepGoing),
+	}
+}
+
+// InvocationBudget returns the budget of one invocation: what is left, shared by the
+// agents that run, at least a cent; 0 without a budget.
+func (s *Step) InvocationBudget() USD {
+	budget := s.Options().BudgetUSD
+	if budget == 0 {
+		return 0
+	}
+	running := count(s.draft.agents(), func(a *Agent) bool { return a.Status == Busy })
+	return max(Dollar/100, (budget-s.draft.delta.Progress.TotalUSD)/USD(max(1, running)))
+}
+
+// ReachDeadline tells that the time of this part of the run is up. most is the time
+// that it had.
+func (s *Step) ReachDeadline(most time.Duration) {
+	began := s.draft.delta.Progress.Started
+	s.draft.tell(nil, &Limit{Which: "deadline", Value: s.draft.now.Sub(began).Seconds(), Max: most.Seconds()})
+}
+
+// count returns how many of the agents are as is says.
+func count(agents iter.Seq[*Agent], is func(*Agent) bool) int {
+	n := 0
+	for a := range agents {
+		if is(a) {
+			n++
 		}
-		if a.Status != removed && !f(a) {
-			return
-		}
 	}
-	for _, a := range s.added {
-		if a.Status != removed && !f(a) {
-			return
-		}
-	}
+	return n
 }
 
-// add makes a new agent part of the run.
-func (s *Step) add(a *Agent) {
-	s.d.Progress.Created++
-	a.N = s.d.Progress.Created
-	s.agents[a.ID] = a
-	s.added = append(s.added, a)
-}
+func isStuck(a *Agent) bool { return a.Status == Stuck }
 
-// emit adds an event to this step. a may be nil.
-func (s *Step) emit(a *Agent, body Body) {
-	s.d.Progress.Events++
-	e := Event{Seq: s.d.Progress.Events, Time: s.now.UTC().Truncate(time.Millisecond), Body: body}
-	if a != nil {
-		e.Agent, e.State = a.ID, a.State
-	}
-	s.d.Events = append(s.d.Events, e)
-}
-
-// Say returns an event about an agent that is not part of any step: it may be
-// lost in a crash, but its number is never used again.
-func (r *Run) Say(now time.Time, agent, state string, body Body) Event {
-	r.Progress.Events++
-	return Event{Seq: r.Progress.Events, Time: now.UTC().Truncate(time.Millisecond), Agent: agent, State: state, Body: body}
-}
-
-// taken reports whether an agent of this name exists or existed.
-func (s *Step) taken(id string) bool {
-	if _, ok := s.agents[id]; ok {
-		return true
-	}
-	if _, ok := s.run.Agent(id); ok {
-		return true
-	}
-	has := func(e Ending) bool { return e.Agent == id }
-	return slices.ContainsFunc(s.run.Ended, has) || slices.ContainsFunc(s.d.Ended, has)
-}
+func isAny(*Agent) bool { return true }

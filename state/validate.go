@@ -99,7 +99,7 @@ func (o *Options) check(c *checker) {
 	for name, n := range map[string]int{"max_parallel": o.MaxParallel, "max_agents": o.MaxAgents, "max_depth": o.MaxDepth} {
 		c.want(n >= 1, "options."+name, "is %d, want at least 1", n)
 	}
-	c.want(o.waitForService() >= 0, "options.overload_wait", "is negative")
+	c.want(o.overloadWait() >= 0, "options.overload_wait", "is negative")
 	for name, n := range map[string]int{
 		"max_iterations": o.MaxIterations, "max_retries": o.MaxRetries, "max_reminders": o.MaxReminders,
 		"timeout": int(o.Timeout), "idle_timeout": int(o.IdleTimeout), "grace": int(o.Grace), "max_attempts": o.MaxAttempts,
@@ -114,7 +114,7 @@ func (r *Run) checkProgress(c *checker) {
 	p := &r.Progress
 	c.want(slices.Contains(statuses, p.Status), "progress.status", "%q is unknown", p.Status)
 	for name, n := range map[string]int{
-		"seq": p.Seq, "events": p.Events, "iterations": p.Iterations, "turn": p.Turn, "counter": p.Counter,
+		"seq": p.Seq, "events": p.Events, "iterations": p.Iterations, "turn": p.LastBegun, "counter": p.Counter,
 		"launches": p.Launches, "flake_retries": p.Flakes, "unknown_in_a_row": p.Unknown,
 	} {
 		c.want(n >= 0, "progress."+name, "is negative")
@@ -142,7 +142,7 @@ func (a *Agent) check(c *checker, at string) {
 	c.want(agentID().MatchString(a.ID), at+".id", "%q is no agent's name", a.ID)
 	c.want(fileName(a.State), at+".state", "%q is no file name", a.State)
 	c.want(a.Status == Ready || a.Status == Busy || a.Status == Stuck, at+".status", "%q is unknown", a.Status)
-	c.want((a.Status == Stuck) == (a.Fault != nil), at+".fault", "does not go with status %q", a.Status)
+	c.want((a.Status == Stuck) == (a.Failure != nil), at+".fault", "does not go with status %q", a.Status)
 	c.want(a.Dir == "" || filepath.IsAbs(a.Dir), at+".dir", "%q is no absolute path", a.Dir)
 	c.want(!a.Branch || a.Session != nil, at+".branch", "is set without a session")
 	c.want(a.Status != Busy || a.Exec != nil, at+".exec", "is missing for status %q", a.Status)

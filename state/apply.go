@@ -1,0 +1,117 @@
+package state
+
+import (
+	"slices"
+	"time"
+)
+
+// Delta is one committed step: what the journal holds, and what leads from one
+// Run to the next.
+type Delta struct {
+	Progress Progress `json:"progress"`
+	Options  *Options `json:"options,omitempty"` // when a resume changed them
+	// Files replaces the hashes when a resume found changed files.
+	Files  map[string]string `json:"files,omitempty"`
+	Agents []*Agent          `json:"agents,omitempty"` // new and changed ones, in order of creation
+	Gone   []string          `json:"gone,omitempty"`   // agents that ended
+	Ended  []Ending          `json:"ended,omitempty"`
+	Ledger []Entry           `json:"ledger,omitempty"`
+	Used   []string          `json:"used,omitempty"`
+	Events []Event           `json:"events,omitempty"`
+}
+
+// Apply makes d part of r. It must have been saved first.
+func (r *Run) Apply(d *Delta) {
+	r.index()
+	r.Progress = d.Progress
+	if d.Options != nil {
+		r.Options = *d.Options
+	}
+	if d.Files != nil {
+		r.Files = d.Files
+	}
+	for _, a := range d.Agents {
+		r.put(a)
+	}
+	for _, id := range d.Gone {
+		r.drop(id)
+	}
+	r.Ended = append(r.Ended, d.Ended...)
+	r.Ledger = append(r.Ledger, d.Ledger...)
+	r.Used = append(r.Used, d.Used...)
+	r.Events = d.Events
+	r.fold()
+}
+
+// With returns the run that Apply(d) would make, leaving r as it is. The two
+// share the agents that d does not touch, which nobody may change.
+func (r *Run) With(d *Delta) *Run {
+	next := *r
+	next.byID = nil
+	next.Agents = slices.Clone(r.Agents)
+	next.Ended = slices.Clip(r.Ended)
+	next.Ledger = slices.Clip(r.Ledger)
+	next.Used = slices.Clip(r.Used)
+	next.Apply(d)
+	return &next
+}
+
+func (r *Run) index() {
+	if r.byID != nil {
+		return
+	}
+	r.byID = make(map[string]*Agent, len(r.Agents))
+	for _, a := range r.Agents {
+		r.byID[a.ID] = a
+	}
+}
+
+func (r *Run) put(a *Agent) {
+	_, known := r.byID[a.ID]
+	r.byID[a.ID] = a
+	if !known {
+		r.Agents = append(r.Agents, a)
+		return
+	}
+	r.Agents[r.position(a.N)] = a
+}
+
+func (r *Run) drop(id string) {
+	a, known := r.byID[id]
+	if !known {
+		return
+	}
+	delete(r.byID, id)
+	at := r.position(a.N)
+	r.Agents = slices.Delete(r.Agents, at, at+1)
+}
+
+// position returns where the agent with creation number n stands.
+func (r *Run) position(n int) int {
+	at, _ := slices.BinarySearchFunc(r.Agents, n, func(a *Agent, n int) int { return a.N - n })
+	return at
+}
+
+// Agent returns the agent with the given id. It must not be changed.
+func (r *Run) Agent(id string) (*Agent, bool) {
+	r.index()
+	a, ok := r.byID[id]
+	return a, ok
+}
+
+// Result returns the result of the first agent, and false while it has none.
+func (r *Run) Result() (Text, bool) {
+	for _, e := range r.Ended {
+		if e.Agent == mainAgent {
+			return e.Result, true
+		}
+	}
+	return "", false
+}
+
+// Say returns an event about an agent that is not part of any step: it may be
+// lost in a crash, but its number is never used again.
+func (r *Run) Say(now time.Time, agent, state string, body Body) Event {
+	r.Progress.Events++
+	return Event{Seq: r.Progress.Events, Time: now.UTC().Truncate(time.Millisecond), Agent: agent, State: state, Body: body}
+}

@@ -1,0 +1,135 @@
+package state
+
+import (
+	"fmt"
+	"iter"
+	"slices"
+	"time"
+)
+
+// Stop is a decision from outside that ends the run early.
+type Stop struct {
+	Status Status // Cancelled or Suspended
+	Reason string
+	Until  time.Time // when to resume; zero when that does not matter
+	// Deadline is the time that the run had, when that is what ended it.
+	Deadline time.Duration
+}
+
+// Closing is how a run ends, or this part of it.
+type Closing struct {
+	Status Status    // never Running
+	Reason string    // why it is not Completed
+	Until  time.Time // Suspended: when to resume; zero when that does not matter
+}
+
+// Forsaken returns the closing of a run that would be suspended though nobody could
+// resume it: the run fails. why says why nobody could.
+func (c Closing) Forsaken(why string) Closing {
+	return Closing{Status: Failed, Reason: "it would be suspended (" + c.Reason + "), and nobody could resume it: " + why}
+}
+
+// Closing returns how the run ends when nothing is under way and nothing can start.
+// stop may be nil.
+func (s *Step) Closing(stop *Stop) Closing {
+	p := s.draft.delta.Progress
+	c := ending{agents: s.draft.agents(), limits: s.limits(), stop: stop}.closing()
+	switch {
+	case c.Status != Suspended:
+	case p.Hold != "":
+		c.Until = p.Until
+	default:
+		c.Until = stop.Until
+	}
+	return c
+}
+
+// ending names the status of a run in which nothing is left to start.
+type ending struct {
+	agents iter.Seq[*Agent]
+	limits limits
+	stop   *Stop // nil for none
+}
+
+func (e ending) closing() Closing {
+	left, stuck := count(e.agents, isAny), count(e.agents, isStuck)
+	p, budget := e.limits.progress, e.limits.overBudget()
+	switch {
+	case left == 0:
+		return Closing{Status: Completed}
+	case e.stop != nil && e.stop.Status == Cancelled:
+		return Closing{Status: Cancelled, Reason: e.stop.Reason}
+	case budget != "":
+		return Closing{Status: OverBudget, Reason: budget}
+	case e.limits.overIterations() && stuck < left:
+		return Closing{Status: OverIterations, Reason: fmt.Sprintf("%s begun, the limit is %d",
+			Count(p.Iterations, "state execution"), e.limits.options.MaxIterations)}
+	case p.Hold != "":
+		return Closing{Status: Suspended, Reason: p.Hold}
+	case e.stop != nil && stuck < left:
+		return Closing{Status: e.stop.Status, Reason: e.stop.Reason}
+	}
+	return Closing{Status: Failed, Reason: e.firstFailure()}
+}
+
+func (e ending) firstFailure() string {
+	for a := range e.agents {
+		if a.Failure != nil {
+			return fmt.Sprintf("agent %s in state %s: %s", a.ID, a.State, a.Failure.Message)
+		}
+	}
+	return ""
+}
+
+// Close ends the run, or this part of it, as c says.
+func (s *Step) Close(c Closing) {
+	p := &s.draft.delta.Progress
+	p.Status, p.Reason, p.Until, p.Hold = c.Status, c.Reason, c.Until, ""
+	s.tellLimits()
+	outcome, detail := s.outcome()
+	spent := s.draft.ledger().spent()
+	done := &RunFinished{
+		Status: p.Status, Outcome: outcome, Detail: detail, Reason: p.Reason,
+		CostUSD: p.TotalUSD, Estimated: spent.Estimated, Unknown: spent.Unknown, Unfinished: unfinished(s.draft.agents()),
+		Iterations: p.Iterations, FlakeRetries: p.Flakes, DurationMS: max(0, s.draft.now.Sub(p.Started).Milliseconds()),
+	}
+	if text, ok := s.draft.result(); ok {
+		done.Result = &text
+	}
+	s.draft.tell(nil, done)
+}
+
+// tellLimits tells which limit ended the run, or was passed by its last state.
+func (s *Step) tellLimits() {
+	limits := s.limits()
+	// A state that cost much told it when it was booked, which may be in this step.
+	told := slices.ContainsFunc(s.draft.delta.Events, func(e Event) bool {
+		b, ok := e.Body.(*Limit)
+		return ok && b.Which == "budget"
+	})
+	if limits.overBudget() != "" && !told {
+		s.draft.tell(nil, limits.budgetEvent())
+	}
+	if limits.progress.Status == OverIterations {
+		s.draft.tell(nil, limits.iterationsEvent())
+	}
+}
+
+// outcome names the end of the run for people: a completed run is clean, or was only
+// after a failed attempt; a failed one is partial when some agents had a result.
+func (s *Step) outcome() (outcome, detail string) {
+	switch p := &s.draft.delta.Progress; p.Status {
+	case Completed:
+		if p.Flakes > 0 {
+			return "clean_with_flake", ""
+		}
+		return "clean", ""
+	case Failed:
+		if len(s.draft.run.Ended)+len(s.draft.delta.Ended) > 0 {
+			return "failed", "partial"
+		}
+		return "failed", "catastrophic"
+	default:
+		return string(p.Status), ""
+	}
+}

@@ -1,0 +1,234 @@
+package state
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/raymond-action/raymond-action/protocol"
+)
+
+// firstBackoff is the wait before the first retry; it doubles from there.
+const firstBackoff = time.Second
+
+// execution decides how one agent continues in a state after something has ended:
+// an invocation, or the commands of done_when. It changes the agent. What follows for
+// the run it returns as an effect.
+type execution struct {
+	agent   *Agent // a copy that may be changed
+	state   *protocol.State
+	options *Options
+	now     time.Time
+	alive   int // agents of the run that have not ended
+
+	effect effect // so far
+}
+
+// effect is what follows for the run from the way in which one agent continues.
+type effect struct {
+	events    []Event            // in order, without number and time
+	move      *protocol.Decision // what the agent does next, after the events
+	hold      string             // why nothing new may start; "" for no reason
+	until     *time.Time         // when to resume; nil for no change
+	exhausted bool               // an agent CLI ended at its share of the budget
+	flake     bool               // the state is done, after a failed attempt
+}
+
+// end decides what the agent does after an invocation.
+func (x *execution) end(o Outcome) effect {
+	e, script := x.agent.Exec, x.state.Kind == protocol.Script
+	switch {
+	case o.Failure != nil:
+		x.endFailed(o)
+	case len(o.Problems) > 0 && script:
+		x.fail(Fatal, scriptProblem(o), o)
+	case x.state.Policy.Convergence != nil && (len(o.Problems) == 0 || e.Passed == nil):
+		x.awaitVerdict(o)
+	case len(o.Problems) > 0:
+		x.remind(o)
+	case script:
+		x.finish(o, nil)
+	default:
+		x.finish(o, e.sessionAfter(x.agent.Session, o))
+	}
+	return x.effect
+}
+
+// endFailed decides what the agent does after an invocation that brought no usable
+// answer.
+func (x *execution) endFailed(o Outcome) {
+	a, e, f, prompt := x.agent, x.agent.Exec, *o.Failure, x.state.Kind == protocol.Prompt
+	switch {
+	case f.Class == Stopped:
+		e.Interrupted = f.Message
+		e.undoInvocation()
+	case f.Class == UsageLimit:
+		x.effect.hold, x.effect.until = f.Message, &f.Reset
+		a.Status = Ready
+		e.undoInvocation()
+		x.tell(&Limit{Which: "usage"})
+	case f.Class == BudgetSpent:
+		x.effect.exhausted = true
+		a.Status = Ready
+		x.continueLater(o)
+	case prompt && x.waitForService(&f):
+	case prompt && x.options.allowsRetry(e.Retries, f.Class):
+		x.retry(f)
+	case x.state.Policy.Convergence != nil && e.getsVerdict(&f, o):
+		x.awaitVerdict(o)
+		e.noteFailure(f, o)
+	default:
+		x.failForGood(f, o)
+	}
+}
+
+// failForGood fails an agent whose invocation failed and is not tried again.
+func (x *execution) failForGood(f Failure, o Outcome) {
+	e := x.agent.Exec
+	prompt := e.Running != nil && e.Running.Mode != ""
+	if f.Continue && prompt {
+		x.continueLater(o)
+	}
+	if e.Passed != nil && f.Class != Service && f.Class != Fatal && f.Class != Machine {
+		f.Message = reasonNoTag + ": " + f.Message
+	}
+	x.fail(f.Class, f.Message, o)
+}
+
+// continueLater keeps the conversation of an invocation that ended before its work
+// was done, so that the next one continues it.
+func (x *execution) continueLater(o Outcome) {
+	e := x.agent.Exec
+	e.Session = e.sessionAfter(x.agent.Session, o)
+	e.Continue, e.Running = true, nil
+}
+
+// retry repeats a failed invocation after a wait.
+func (x *execution) retry(f Failure) {
+	e := x.agent.Exec
+	wait := firstBackoff << min(e.Retries, 20)
+	e.Retries++
+	e.undoInvocation()
+	x.agent.pause(x.now, wait)
+	x.tell(&Retry{N: e.Retries, Error: f.Message, BackoffMS: wait.Milliseconds()})
+}
+
+// remind asks an agent again whose message was no legal move.
+func (x *execution) remind(o Outcome) {
+	e, reason := x.agent.Exec, messages(o.Problems)
+	switch {
+	case x.state.Policy.Convergence != nil:
+		e.Session = e.sessionAfter(x.agent.Session, o)
+		e.noteProblems(o)
+		x.askForMove()
+	case e.Reminders >= x.options.MaxReminders:
+		x.fail(Fatal, fmt.Sprintf("%s (after %s)", reason, Count(e.Reminders, "reminder")), o)
+	default:
+		e.Session = e.sessionAfter(x.agent.Session, o)
+		x.ask(o.Reminder, reason)
+	}
+}
+
+// ask makes a reminder the next thing that the agent is told.
+func (x *execution) ask(reminder, reason string) {
+	e := x.agent.Exec
+	e.Reminders++
+	e.Reminder, e.Continue, e.Running = reminder, false, nil
+	x.agent.Status = Ready
+	x.tell(&Reminder{N: e.Reminders, Reason: reason})
+}
+
+// finish ends the execution with a legal move. next is the session to continue, nil
+// when it stays what it was. A move that exceeds a limit is tried again from the session
+// of the entry, and so must not replace it.
+func (x *execution) finish(o Outcome, next *Session) {
+	a := x.agent
+	if limit, why := x.options.checkMove(o.Decision, x.alive, len(a.Stack)); limit != nil {
+		x.tell(limit)
+		x.fail(Fatal, why, o)
+		return
+	}
+	x.tell(x.finished(o, ""))
+	a.Exec, a.Failure, a.Model, a.Report = nil, nil, "", ""
+	if next != nil {
+		a.Session, a.Branch = next, false
+	}
+	x.effect.move = &o.Decision
+}
+
+// fail stops the agent until somebody resumes the run.
+func (x *execution) fail(class Class, why string, o Outcome) {
+	a := x.agent
+	a.Status, a.Failure = Stuck, &AgentFailure{Class: string(class), Message: why}
+	if a.Exec != nil {
+		x.tell(x.finished(o, why))
+		a.Exec.Running = nil
+	}
+	x.tell(&AgentFinished{Error: why})
+}
+
+// finished is the event for the end of the execution. why says why it failed, "" when
+// it did not.
+func (x *execution) finished(o Outcome, why string) *StateFinished {
+	e := x.agent.Exec
+	f := &StateFinished{
+		OK: why == "", DurationMS: max(0, x.now.Sub(e.Started).Milliseconds()),
+		CostUSD: e.CostUSD, Estimated: e.Estimated, Unknown: e.Unknown, Models: e.Models,
+		Turns: e.Turns, Denied: e.Denied, Refusals: e.Refusals, CLI: e.CLI, Error: why,
+		Iteration: e.Iteration, Attempt: e.Attempt, ExitCode: &o.ExitCode, Signal: o.Signal,
+	}
+	if why != "" {
+		f.StdoutTail, f.StderrTail = o.StdoutTail, o.StderrTail
+	}
+	if e.Running != nil && e.Running.Mode != "" {
+		f.SessionID = e.Running.SessionID
+		if o.Session != "" {
+			f.SessionID = o.Session
+		}
+	} else if e.Session != nil {
+		f.SessionID = e.Session.ID
+	}
+	return f
+}
+
+// maxUnknown is how many successful invocations of one agent in a row may have an
+// unknown cost while there is a budget to keep.
+const maxUnknown = 3
+
+// failUnpriced fails an agent that would continue to spend an unknown amount although
+// there is a budget. What its last invocation asked for has been done already, and a
+// resume continues from there.
+func (x *execution) failUnpriced() effect {
+	a := x.agent
+	verifies := a.Exec != nil && a.Exec.Phase == PhaseVerify
+	if a.Unknown >= maxUnknown && x.options.BudgetUSD != 0 && a.Status == Ready && !verifies {
+		a.NotBefore, a.Wait = time.Time{}, 0
+		x.fail(Fatal, fmt.Sprintf(
+			"the cost of its last %d invocations can't be known, so the budget can't be kept; --budget 0 goes on without one", a.Unknown), Outcome{})
+	}
+	return x.effect
+}
+
+// tell adds an event about the agent, in the state where it is now.
+func (x *execution) tell(body Body) {
+	x.effect.events = append(x.effect.events, about(x.agent, body))
+}
+
+// messages joins problems to one line.
+func messages(problems []protocol.Problem) string {
+	text := ""
+	for i, p := range problems {
+		if i > 0 {
+			text += "; "
+		}
+		text += p.Message
+	}
+	return text
+}
+
+// scriptProblem says what was wrong with a script's output.
+func scriptProblem(o Outcome) string {
+	if o.LastWords == "" {
+		return messages(o.Problems) + "; the output is empty"
+	}
+	return messages(o.Problems) + o.LastWords
+}

@@ -1,0 +1,127 @@
+package state
+
+import (
+	"cmp"
+	"time"
+
+	"github.com/raymond-action/raymond-action/protocol"
+)
+
+// Plan says which conversation the next invocation of an agent is part of.
+type Plan struct {
+	Mode SessionMode // "" for scripts
+	// Session is the one to resume, or to branch from; nil for Fresh.
+	Session *Session
+	// Cut is the length to cut the transcript of a resumed session to; nil means
+	// that its length now is the one to come back to.
+	Cut *int64
+}
+
+// Plan returns the plan for the agent's next invocation in a state. The rule is the
+// table of tags in the language page.
+func (a *Agent) Plan(st *protocol.State) Plan {
+	e := a.Exec
+	if st.Kind == protocol.Script || (e != nil && e.Phase == PhaseVerify) {
+		return Plan{}
+	}
+	if e != nil && e.Session != nil && (e.Reminder != "" || e.Continue || e.resumesAttempt(st)) {
+		return Plan{Mode: Resume, Session: e.Session, Cut: e.Cut}
+	}
+	c := st.Policy.Convergence
+	switch {
+	case a.Session == nil, c != nil && c.AttemptContext == contextFresh:
+		return Plan{Mode: Fresh}
+	case a.Branch, c != nil:
+		return Plan{Mode: Branch, Session: a.Session}
+	case e != nil && e.Cut != nil:
+		return Plan{Mode: Resume, Session: a.Session, Cut: e.Cut}
+	}
+	return Plan{Mode: Resume, Session: a.Session, Cut: a.Cut}
+}
+
+// Launch is what the owner found out for the next invocation of an agent.
+type Launch struct {
+	State     *protocol.State
+	Plan      Plan
+	SessionID string // Fresh and Branch: a new id; Resume: the id of the session
+	// Length is the size of the transcript of a resumed session after the cut;
+	// nil when there is none.
+	Length *int64
+	Cwd    string
+	// Protected has a digest of each file that must not change; read when an
+	// execution begins.
+	Protected map[string]string
+}
+
+// Start marks an agent as running and returns it. The step must be saved before the
+// process starts.
+func (s *Step) Start(id string, l Launch) *Agent {
+	a, now := s.draft.edit(id), stamp(s.draft.now)
+	s.draft.delta.Progress.Launches++
+	restart := a.Exec == nil || (a.Exec.Interrupted != "" && a.Exec.sendsPrompt())
+	if a.Exec == nil {
+		a.Exec = s.newExec(a, l)
+	}
+	e := a.Exec
+	if restart {
+		e.Started = now
+	}
+	if e.AttemptStarted.IsZero() {
+		e.AttemptStarted = now
+	}
+	e.Running = l.invocation(s.draft.delta.Progress.Launches, a, s.Options())
+	if e.Interrupted != "" {
+		e.Interrupted, e.Noted = "", true
+	}
+	e.Cut, a.Cut = nil, nil
+	a.Status, a.NotBefore, a.Wait = Busy, time.Time{}, 0
+	if restart {
+		s.draft.tell(a, &StateStarted{
+			Kind: string(l.State.Kind), Attempt: e.Attempt, Session: e.Running.Mode,
+			SessionID: e.Running.SessionID, Model: e.Running.Model, Cwd: l.Cwd, Iteration: e.Iteration,
+		})
+	}
+	return a
+}
+
+// newExec begins an execution of the state that an agent is in.
+func (s *Step) newExec(a *Agent, l Launch) *Exec {
+	p := &s.draft.delta.Progress
+	p.Iterations++
+	p.LastBegun = a.N
+	s.draft.markUsed(a.State)
+	e := &Exec{Iteration: p.Iterations, Attempt: 1, Phase: PhaseAgent, Protected: l.Protected}
+	if l.Plan.Mode == Resume {
+		e.EntryLen = l.Length
+	}
+	return e
+}
+
+// invocation is the n-th invocation of the run.
+func (l Launch) invocation(n int, a *Agent, options *Options) *Invocation {
+	i := &Invocation{N: n}
+	if l.Plan.Mode != "" {
+		i.Mode, i.SessionID, i.Length, i.Model = l.Plan.Mode, l.SessionID, l.Length, l.model(a, options)
+	}
+	if l.Plan.Mode == Branch {
+		i.From = l.Plan.Session.ID
+	}
+	return i
+}
+
+// model picks the model to ask for; "" leaves the choice to the agent CLI.
+func (l Launch) model(a *Agent, options *Options) string {
+	if m := cmp.Or(a.Model, l.State.Policy.Model, options.Model); m != "" {
+		return m
+	}
+	if from := l.Plan.Session; from != nil && from.Chosen {
+		return from.Model
+	}
+	return ""
+}
+
+// sendsPrompt reports whether the next invocation sends the state's prompt, not
+// something that continues with an answer to it.
+func (e *Exec) sendsPrompt() bool {
+	return e.Phase == PhaseAgent && e.Reminder == "" && !e.Continue && e.Attempt == 1
+}
