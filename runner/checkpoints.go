@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"slices"
 	"time"
 
 	"github.com/raymond-action/raymond-action/state"
@@ -38,14 +39,15 @@ func (r *Runner) offer() {
 	}
 }
 
-// lost says why a run that is to be suspended could not be resumed; "" when it
-// could.
-func (r *Runner) lost(left []*state.Agent) string {
-	if r.cfg.Checkpoints == nil {
-		return ""
+// closing is how the run ends when nothing is left to start. A run that is to be
+// suspended, and could not be resumed, fails.
+func (r *Runner) closing(step *state.Step) state.Closing {
+	c := step.Closing(r.stop)
+	if c.Status != state.Suspended || r.cfg.Checkpoints == nil {
+		return c
 	}
-	if err := r.cfg.Checkpoints.CheckResumable(left); err != nil {
-		return err.Error()
+	if err := r.cfg.Checkpoints.CheckResumable(slices.Collect(step.Agents())); err != nil {
+		return c.NotResumable(err)
 	}
-	return ""
+	return c
 }

@@ -80,7 +80,7 @@ func (r *Runner) wake() time.Time {
 	if _, ready := step.Next(r.busy); ready {
 		return r.now() // its wait ended while something else was taken in
 	}
-	return step.Wake()
+	return step.WakeTime()
 }
 
 // ring does what is due.

@@ -27,7 +27,7 @@ func (r *Runner) start(step *state.Step, a *state.Agent) Order {
 	if !ok {
 		panic("internal error: the workflow has no state " + a.State)
 	}
-	plan := step.Plan(a, st)
+	plan := a.Plan(st)
 	l := state.Launch{State: st, Plan: plan, Cwd: r.dir(a)}
 	switch plan.Mode {
 	case state.Fresh, state.Branch:
@@ -76,7 +76,7 @@ func (r *Runner) order(step *state.Step, a *state.Agent, l state.Launch) Order {
 	}
 	if st.Kind == protocol.Prompt {
 		r.promptOrder(&o, a, l, opt)
-		o.BudgetCap = step.Cap()
+		o.BudgetCap = step.InvocationBudget()
 	}
 	return o
 }

@@ -126,7 +126,11 @@ func (r *Runner) Run(ctx context.Context, resumed bool, override *state.Options)
 		if override != nil {
 			step.Override(*override, r.cfg.Workflow.Hashes())
 		}
-		step.Open(resumed, r.unbooked)
+		if resumed {
+			step.Resume(r.unbooked())
+		} else {
+			step.Begin()
+		}
 	})
 	if err != nil {
 		return err
@@ -161,7 +165,7 @@ func (r *Runner) receive(ctx context.Context, m message) error {
 		panic("internal error: the workflow has no state " + a.State)
 	}
 	if m.verified != nil {
-		return r.advance(ctx, func(step *state.Step) { step.Judge(a.ID, st, *m.verified) })
+		return r.advance(ctx, func(step *state.Step) { step.EndVerification(a.ID, st, *m.verified) })
 	}
 	o := r.outcome(a, st, m)
 	return r.advance(ctx, func(step *state.Step) { step.End(a.ID, st, o) })
@@ -215,9 +219,8 @@ func (r *Runner) advance(ctx context.Context, decide func(*state.Step)) error {
 	if r.stop == nil {
 		r.schedule(step)
 	}
-	if r.busy+len(r.orders) == 0 && (r.stop != nil || step.Wake().IsZero()) {
-		step.Unless(r.lost)
-		step.Close(r.stop)
+	if r.busy+len(r.orders) == 0 && (r.stop != nil || step.WakeTime().IsZero()) {
+		step.Close(r.closing(step))
 	}
 	if err := r.commit(step.Delta()); err != nil {
 		return err

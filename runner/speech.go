@@ -125,5 +125,5 @@ func (r *Runner) rests(step *state.Step) bool {
 		return false
 	}
 	_, ready := step.Next(0)
-	return r.stop != nil || !ready && step.Wake().IsZero()
+	return r.stop != nil || !ready && step.WakeTime().IsZero()
 }

@@ -14,14 +14,18 @@ func (r *Runner) used(a *state.Agent, c state.Cost) []state.ModelCost {
 	return r.priced(r.transcript(a))
 }
 
-// unbooked returns what an invocation used that the last process of the run lost. What
-// it had noted of it counts, else what the transcript shows.
-func (r *Runner) unbooked(a *state.Agent) []state.ModelCost {
-	used := a.Exec.Running.Metered
-	if tokens(used) == 0 {
-		used = append(r.transcript(a), used...)
+// unbooked returns, by agent, what the invocations used that the last process of the run
+// lost. What it had noted of them counts, else what their transcripts show.
+func (r *Runner) unbooked() map[string][]state.ModelCost {
+	costs := map[string][]state.ModelCost{}
+	for _, a := range r.run.Lost() {
+		used := a.Exec.Running.Metered
+		if tokens(used) == 0 {
+			used = append(r.transcript(a), used...)
+		}
+		costs[a.ID] = r.priced(used)
 	}
-	return r.priced(used)
+	return costs
 }
 
 func tokens(used []state.Usage) int64 {
@@ -52,7 +56,7 @@ func (r *Runner) metered(a *state.Agent, used Metered) error {
 		return nil
 	}
 	step := r.run.Step(r.now())
-	step.Meter(a.ID, used)
+	step.NoteUsage(a.ID, used)
 	return r.commit(step.Delta())
 }
 

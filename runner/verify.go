@@ -70,14 +70,14 @@ func (r *Runner) failure(a *state.Agent, st *protocol.State) string {
 	if c := st.Policy.Convergence; c != nil && a.Exec.Verdict != nil {
 		return a.Exec.Verdict.Report(c.MaxAttempts)
 	}
-	return string(a.Failure)
+	return string(a.Report)
 }
 
 // lookupAttempt finds the template values that belong to attempts.
 func (r *Runner) lookupAttempt(a *state.Agent, st *protocol.State, name string) (string, bool) {
 	c := st.Policy.Convergence
 	switch {
-	case name == "failure" && (c != nil || a.Failure != ""):
+	case name == "failure" && (c != nil || a.Report != ""):
 		return r.failure(a, st), true
 	case name == "attempt" && c != nil:
 		return strconv.Itoa(a.Exec.Attempt), true

@@ -23,10 +23,10 @@ type Closing struct {
 	Until  time.Time // Suspended: when to resume; zero when that does not matter
 }
 
-// Forsaken returns the closing of a run that would be suspended though nobody could
-// resume it: the run fails. why says why nobody could.
-func (c Closing) Forsaken(why string) Closing {
-	return Closing{Status: Failed, Reason: "it would be suspended (" + c.Reason + "), and nobody could resume it: " + why}
+// NotResumable returns the closing of a run that would be suspended as c says though
+// nobody could resume it: the run fails. why says why nobody could.
+func (c Closing) NotResumable(why error) Closing {
+	return Closing{Status: Failed, Reason: "it would be suspended (" + c.Reason + "), and nobody could resume it: " + why.Error()}
 }
 
 // Closing returns how the run ends when nothing is under way and nothing can start.

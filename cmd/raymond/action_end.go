@@ -216,8 +216,8 @@ func agentsOutput(run *state.Run) string {
 	}
 	for _, a := range run.Agents {
 		o := agentOutput{Agent: a.ID, Status: string(a.Status), State: a.State}
-		if a.Fault != nil {
-			o.Error = report.Unfold(a.Fault.Message)
+		if a.Failure != nil {
+			o.Error = report.Unfold(a.Failure.Message)
 		}
 		list = append(list, o)
 	}

@@ -25,7 +25,7 @@ func (x *action) keyAdvice(run *state.Run) string {
 func keyAdvice(run *state.Run, given bool) string {
 	refused := false
 	for _, a := range run.Agents {
-		refused = refused || a.Fault != nil && strings.HasPrefix(a.Fault.Message, "authentication: ")
+		refused = refused || a.Failure != nil && strings.HasPrefix(a.Failure.Message, "authentication: ")
 	}
 	switch {
 	case !refused:

@@ -22,7 +22,7 @@ func TestKeyAdviceIsForTheWantOfAKey(t *testing.T) {
 	} {
 		run := &state.Run{Agents: []*state.Agent{{ID: "main"}, {ID: "main_a"}}}
 		if tt.fault != "" {
-			run.Agents[1].Fault = &state.Fault{Message: tt.fault}
+			run.Agents[1].Failure = &state.AgentFailure{Message: tt.fault}
 		}
 		if got := keyAdvice(run, tt.given); !strings.Contains(got, tt.want) || (got == "") != (tt.want == "") {
 			t.Errorf("advice on %q, key given: %v: got %q, want %q in it", tt.fault, tt.given, got, tt.want)

@@ -274,7 +274,7 @@ func verdict(run *state.Run) *problem.Problem {
 		f.Class, f.Hint = problem.ClassRunFailed, "to try again: "+again
 		f.What += lastAttempt(run)
 		for _, a := range run.Agents {
-			if a.Fault != nil && a.Fault.Class == string(state.Machine) {
+			if a.Failure != nil && a.Failure.Class == string(state.Machine) {
 				f.Class = problem.ClassRuntime
 			}
 		}
@@ -286,10 +286,10 @@ func verdict(run *state.Run) *problem.Problem {
 // the command that failed, its exit code and the end of its output.
 func lastAttempt(run *state.Run) string {
 	for _, a := range run.Agents {
-		if a.Fault == nil {
+		if a.Failure == nil {
 			continue
 		}
-		if a.Exec == nil || a.Exec.Verdict == nil || a.Fault.Message != usedUp {
+		if a.Exec == nil || a.Exec.Verdict == nil || a.Failure.Message != usedUp {
 			return ""
 		}
 		for _, r := range a.Exec.Verdict.Results {

@@ -100,8 +100,8 @@ func list(run *state.Run, driver *state.Driver) listing {
 		if a.Session != nil {
 			entry.Session = a.Session.ID
 		}
-		if a.Fault != nil {
-			entry.Error = a.Fault.Message
+		if a.Failure != nil {
+			entry.Error = a.Failure.Message
 		}
 		l.Agents = append(l.Agents, entry)
 	}

@@ -37,13 +37,19 @@ func (s *spender) step(decide func(*state.Step)) {
 
 // part is one part of the run, up to a cancel.
 func (s *spender) part(resumed bool) {
-	s.step(func(step *state.Step) { step.Open(resumed, func(*state.Agent) []state.ModelCost { return nil }) })
+	s.step(func(step *state.Step) {
+		if resumed {
+			step.Resume(nil)
+			return
+		}
+		step.Begin()
+	})
 	for range 6 {
 		s.step(func(step *state.Step) {
 			for a, ok := step.Next(0); ok; a, ok = step.Next(0) {
 				s.ids++
 				st := &protocol.State{Name: a.State, Kind: protocol.Prompt}
-				step.Start(a.ID, state.Launch{State: st, Plan: step.Plan(a, st), SessionID: fmt.Sprint("s-", s.ids), Cwd: "/d"})
+				step.Start(a.ID, state.Launch{State: st, Plan: a.Plan(st), SessionID: fmt.Sprint("s-", s.ids), Cwd: "/d"})
 			}
 		})
 		s.step(func(step *state.Step) {
@@ -60,7 +66,7 @@ func (s *spender) part(resumed bool) {
 				step.End(a.ID, &protocol.State{Name: a.State, Kind: protocol.Prompt}, s.outcome(state.Stopped))
 			}
 		}
-		step.Close(&state.Stop{Status: state.Cancelled, Reason: "SIGINT"})
+		step.Close(step.Closing(&state.Stop{Status: state.Cancelled, Reason: "SIGINT"}))
 	})
 }
 

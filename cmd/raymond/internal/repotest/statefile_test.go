@@ -23,7 +23,7 @@ var stateSections = map[string]reflect.Type{
 	"### running":              reflect.TypeFor[state.Invocation](),
 	"### asked":                reflect.TypeFor[protocol.Decision](),
 	"### verdict":              reflect.TypeFor[state.NodeAttempt](),
-	"### fault":                reflect.TypeFor[state.Fault](),
+	"### fault":                reflect.TypeFor[state.AgentFailure](),
 	"### outage":               reflect.TypeFor[state.Outage](),
 	"### past":                 reflect.TypeFor[state.Past](),
 	"### sums[]":               reflect.TypeFor[state.Sum](),
