@@ -1,5 +1,4 @@
-// Package diagram draws a workflow as a Mermaid flowchart, and on it the way
-// that a run took. It knows the states and the events of a run, not where they
-// come from: texts in, one text out. What GitHub renders, and nothing newer, is
-// the dialect it writes.
+// Package diagram draws a workflow as a Mermaid flowchart, with the path that a
+// run took if there is one. It knows the states and the events of a run, not where
+// they come from. It writes only the Mermaid that GitHub renders.
 package diagram

@@ -10,14 +10,29 @@ import (
 
 // Draw returns the workflow as a Mermaid flowchart. With the path of a run, nil
 // for none, it shows how often each state ran and each way was taken, where
-// agents stand, and where one failed; states and ways that no file shows, or
-// shows any more, are added. States of a workflow that can't be started are
-// drawn as far as they are known. Names of states never break the diagram, and
-// it never exceeds what GitHub renders. Of a long path only what ran is drawn, and
-// states in a row, or side by side, become one node.
+// agents are, and where one failed; states and ways that no file shows, or
+// no longer shows, are added. States of a workflow that can't be started are
+// drawn as far as they are known. Names of states never break the diagram. What
+// is too much for GitHub or for a reader is left out and counted, states that did
+// not run first; those where agents are, or failed, stay.
 func Draw(w *protocol.Workflow, p *Path) string {
+	most := mostNodes
+	if p != nil {
+		most = mostPathNodes
+	}
+	for {
+		text := draw(w, p, most)
+		if len(text) <= mostBytes || most == 1 {
+			return text
+		}
+		most /= 2
+	}
+}
+
+// draw returns a diagram of a number of nodes at most.
+func draw(w *protocol.Workflow, p *Path, most int) string {
 	g := build(w, p)
-	states, lines := g.trim()
+	states, lines := g.trim(most)
 	d := &drawing{graph: g, ids: map[string]string{}, classes: map[string][]string{}, strokes: map[string][]string{}}
 	d.b.WriteString("flowchart TB\n")
 	for i, name := range g.nodes {
@@ -25,17 +40,14 @@ func Draw(w *protocol.Workflow, p *Path) string {
 		d.node(name)
 	}
 	d.lines()
-	d.rest(states, lines)
+	d.leftOut(states, lines)
 	d.styles()
 	return d.b.String()
 }
 
-// rest says how much is not shown.
-func (d *drawing) rest(states, lines int) {
+// leftOut says how much is not shown.
+func (d *drawing) leftOut(states, lines int) {
 	var parts []string
-	if d.idle > 0 {
-		parts = append(parts, counted(d.idle, "state")+" that did not run")
-	}
 	if states > 0 {
 		parts = append(parts, counted(states, "state"))
 	}
@@ -84,19 +96,16 @@ func (d *drawing) node(name string) {
 	}
 }
 
-// text is what a state's node says, and notes the classes of the state: what it
-// may do, or in the path of a run what came of it.
+// text is what a state's node says: what the state may do or, on the path of a
+// run, what came of it. It also notes the classes of the node.
 func (d *drawing) text(name string) string {
 	if d.path == nil {
 		return strings.Join(d.rules(name), "<br/>")
 	}
-	parts := d.title(name)
-	runs := d.runs(name)
-	if len(parts) > 1 {
-		parts = append(parts, "in all")
-	}
+	parts := []string{label(name)}
+	runs := d.path.states[name]
 	if runs > 0 {
-		parts[len(parts)-1] += fmt.Sprintf("  %d×", runs)
+		parts[0] += fmt.Sprintf("  %d×", runs)
 	}
 	if tries := d.path.tries[name]; tries > runs {
 		parts = append(parts, fmt.Sprintf("%d attempts", tries))
@@ -145,7 +154,7 @@ type arrow struct {
 	taken    int
 }
 
-// look says how a line is drawn.
+// look returns how a line is drawn.
 func look(l line) (shape, color string) {
 	switch l.kind {
 	case call, function:

@@ -16,10 +16,10 @@ type kind int
 const (
 	goTo kind = iota
 	reset
-	next   // where the parent of a fork goes on
+	next   // where the parent of a fork continues
 	result // back to the caller, or to the end
 	anyMove
-	then // where a call goes on, when nothing shows what returns there
+	then // where a call continues, when nothing shows what returns there
 	call
 	function
 	fork
@@ -57,10 +57,6 @@ type graph struct {
 	lines    []line
 	nodes    []string // in the order in which they are drawn
 
-	groups   map[string]group // by the name of the node that stands for them
-	idle     int              // states that are not drawn since they did not run
-	standing map[string]bool  // states at which agents stand
-
 	has     map[line]bool
 	endings map[string][]string // the states in which a call of a state ends
 	returns map[string]int      // how many states the calls of a state return to
@@ -86,7 +82,6 @@ func build(w *protocol.Workflow, p *Path) *graph {
 		g.walk()
 	}
 	g.order()
-	g.fold()
 	return g
 }
 
@@ -195,12 +190,22 @@ func (g *graph) walk() {
 	moves := slices.SortedFunc(maps.Keys(g.path.moves), func(a, b move) int {
 		return cmp.Or(cmp.Compare(a.from, b.from), cmp.Compare(a.to, b.to), cmp.Compare(a.kind, b.kind))
 	})
+	at := map[move]int{} // the first line of each move
+	for i, l := range slices.Backward(g.lines) {
+		at[move{l.from, l.to, l.kind}] = i
+	}
 	for _, m := range moves {
 		n := g.path.moves[m]
 		if m.to == "" {
 			m.to = endNode
 		}
-		g.line(m).taken += n
+		i, known := at[m]
+		if !known {
+			i = len(g.lines)
+			at[m] = i
+			g.lines = append(g.lines, line{from: m.from, to: m.to, kind: m.kind})
+		}
+		g.lines[i].taken += n
 	}
 	for i, l := range g.lines {
 		if l.from == startNode {
@@ -209,26 +214,17 @@ func (g *graph) walk() {
 	}
 }
 
-// line returns the line of a move, a new one when no file shows it.
-func (g *graph) line(m move) *line {
-	for i, l := range g.lines {
-		if l.from == m.from && l.to == m.to && l.kind == m.kind {
-			return &g.lines[i]
-		}
-	}
-	g.lines = append(g.lines, line{from: m.from, to: m.to, kind: m.kind})
-	return &g.lines[len(g.lines)-1]
-}
-
 // order collects the nodes (the start, the states, those that are gone, what no
 // file stands for, the end) and sorts the lines by where they begin.
 func (g *graph) order() {
-	g.nodes = []string{startNode}
+	position := map[string]int{}
 	add := func(name string) {
-		if !slices.Contains(g.nodes, name) {
+		if _, known := position[name]; !known {
+			position[name] = len(g.nodes)
 			g.nodes = append(g.nodes, name)
 		}
 	}
+	add(startNode)
 	for _, name := range g.chart.States() {
 		add(name)
 	}
@@ -237,56 +233,60 @@ func (g *graph) order() {
 			add(name)
 		}
 	}
-	last := false
+	hasEnd := false
 	for _, l := range g.lines {
 		for _, name := range []string{l.from, l.to} {
-			if last = last || name == endNode; name != endNode {
-				add(name)
+			if name == endNode {
+				hasEnd = true
+				continue
 			}
+			add(name)
 		}
 	}
-	if last {
+	if hasEnd {
 		add(endNode)
 	}
-	slices.SortStableFunc(g.lines, func(a, b line) int {
-		return slices.Index(g.nodes, a.from) - slices.Index(g.nodes, b.from)
-	})
+	slices.SortStableFunc(g.lines, func(a, b line) int { return position[a.from] - position[b.from] })
 }
 
-// What a diagram holds at most. Mermaid, as GitHub runs it, refuses more than
-// 500 lines or 50,000 characters, and nobody reads that much.
+// What a diagram shows at most. Mermaid, as GitHub runs it, refuses more than 500
+// lines or 50,000 characters, and nobody reads that much.
 const (
-	maxNodes  = 120
-	maxOnPath = 60 // nodes of the path of a run, when they could not be folded
-	maxLines  = 240
+	mostNodes     = 120
+	mostPathNodes = 60 // where the path of a run is shown
+	linesPerNode  = 2  // twice as many lines as nodes
+	mostBytes     = 50_000
 )
 
-// trim drops what is too much, what the run did last, and returns how many
-// states and lines that were.
-func (g *graph) trim() (states, lines int) {
-	most := maxNodes
-	if g.path != nil {
-		most = maxOnPath
-	}
-	if states = len(g.nodes) - most; states > 0 {
-		slices.SortStableFunc(g.nodes, func(a, b string) int { return g.rank(a) - g.rank(b) })
+// trim keeps a number of nodes and twice as many lines, those of the run before
+// others. It returns how many states and lines it dropped.
+func (g *graph) trim(most int) (states, lines int) {
+	if states = max(0, len(g.nodes)-most); states > 0 {
+		rank := map[string]int{}
+		for _, name := range g.nodes {
+			rank[name] = g.rank(name)
+		}
+		slices.SortStableFunc(g.nodes, func(a, b string) int { return rank[a] - rank[b] })
 		g.nodes = g.nodes[:most]
 	}
-	all := len(g.lines)
-	g.lines = slices.DeleteFunc(g.lines, func(l line) bool {
-		return !slices.Contains(g.nodes, l.from) || !slices.Contains(g.nodes, l.to)
-	})
-	if len(g.lines) > maxLines {
-		slices.SortStableFunc(g.lines, func(a, b line) int { return min(b.taken, 1) - min(a.taken, 1) })
-		g.lines = g.lines[:maxLines]
+	isShown := map[string]bool{}
+	for _, name := range g.nodes {
+		isShown[name] = true
 	}
-	return max(0, states), all - len(g.lines)
+	all := len(g.lines)
+	g.lines = slices.DeleteFunc(g.lines, func(l line) bool { return !isShown[l.from] || !isShown[l.to] })
+	if most *= linesPerNode; len(g.lines) > most {
+		slices.SortStableFunc(g.lines, func(a, b line) int { return min(b.taken, 1) - min(a.taken, 1) })
+		g.lines = g.lines[:most]
+	}
+	return states, all - len(g.lines)
 }
 
 // rank is low for the nodes that a trimmed diagram keeps.
 func (g *graph) rank(name string) int {
+	isState := name != startNode && name != endNode && name != openNode
 	switch {
-	case isNoState(name) || g.path != nil && g.stands(name):
+	case !isState || g.path != nil && (g.path.isAt(name) || g.path.hasFailedAt(name)):
 		return 0
 	case g.path != nil && g.path.states[name] > 0:
 		return 1

@@ -6,22 +6,22 @@ import (
 )
 
 // Path is what a run did, as far as a diagram shows it. The zero Path is ready
-// to use.
+// to use. It is not safe for concurrent use.
 type Path struct {
 	states map[string]int // executions begun
 	tries  map[string]int // attempts of them that commands judged
 	moves  map[move]int
 	agents map[string]*agent // those that have not ended with a result
-	over   bool              // the run came to rest
+	over   bool              // the run ended or was suspended
 }
 
-// move is one way on that was taken.
+// move is one transition between two states.
 type move struct {
 	from, to string // to is "" for the end of an agent
 	kind     kind
 }
 
-// agent is where one thread of the run stands.
+// agent is where one agent of the run is.
 type agent struct {
 	state  string
 	open   bool // an execution of state is under way
@@ -30,8 +30,8 @@ type agent struct {
 	failed bool
 }
 
-// Add takes the next event of the run, in the order of their numbers. Events
-// that tell nothing of the path are welcome.
+// Add takes the next event of the run, in the order of their numbers. It ignores
+// events that don't change the path.
 func (p *Path) Add(e state.Event) {
 	if p.states == nil {
 		p.states, p.tries, p.moves, p.agents = map[string]int{}, map[string]int{}, map[move]int{}, map[string]*agent{}
@@ -69,7 +69,7 @@ func (p *Path) agent(e state.Event) *agent {
 	return a
 }
 
-// start counts an execution, once however often it is interrupted and repeated.
+// start counts an execution. One that was interrupted and is repeated counts once.
 func (p *Path) start(e state.Event) {
 	a := p.agent(e)
 	if !a.open || a.state != e.State {
@@ -96,7 +96,7 @@ func (p *Path) move(a *agent, t *state.Transition) {
 	a.state = t.Target
 }
 
-// isAt reports whether an agent that has not failed stands at a state.
+// isAt reports whether an agent that has not failed is at a state.
 func (p *Path) isAt(name string) bool {
 	for _, a := range p.agents {
 		if a.state == name && !a.failed {
@@ -106,7 +106,7 @@ func (p *Path) isAt(name string) bool {
 	return false
 }
 
-// hasFailedAt reports whether an agent failed in a state and waits there.
+// hasFailedAt reports whether an agent failed in a state.
 func (p *Path) hasFailedAt(name string) bool {
 	for _, a := range p.agents {
 		if a.state == name && a.failed {
