@@ -3,7 +3,6 @@ package artifacts
 import (
 	"errors"
 	"fmt"
-	"regexp"
 	"strings"
 	"time"
 )
@@ -20,45 +19,17 @@ type Artifact struct {
 }
 
 var (
-	// ErrExists says that the run has an artifact of that name already.
+	// ErrExists says that the run already has an artifact of that name.
 	ErrExists = errors.New("an artifact of that name exists")
-	// ErrNotFound says that there is no such artifact, or no more.
-	ErrNotFound = errors.New("no such artifact")
 	// ErrQuota says that the account's storage for artifacts is used up.
 	ErrQuota = errors.New("the storage quota for artifacts is used up")
-	// ErrRefused says that the storage does not hand a content out.
+	// ErrRefused says that the storage does not hand out a content.
 	ErrRefused = errors.New("the storage refuses the content")
 	// ErrDigest says that what came is not what was stored.
 	ErrDigest = errors.New("the content does not match its digest")
-	// ErrTooLarge says that an artifact has more bytes than the caller takes.
+	// ErrTooLarge says that an artifact has more bytes than the caller accepts.
 	ErrTooLarge = errors.New("the artifact is too large")
 )
-
-// ServiceError is an operation that a service did not carry out.
-type ServiceError struct {
-	Op       string // as in "store artifact"
-	Status   int    // of the last answer; 0 when there was none
-	Attempts int
-	Err      error // what is known beyond the status; never names an address
-}
-
-// Error implements error.
-func (e *ServiceError) Error() string {
-	text := e.Op
-	if e.Status != 0 {
-		text += fmt.Sprintf(": status %d", e.Status)
-	}
-	if e.Err != nil {
-		text += ": " + e.Err.Error()
-	}
-	if e.Attempts > 1 {
-		text += fmt.Sprintf(" (%d attempts)", e.Attempts)
-	}
-	return text
-}
-
-// Unwrap returns the cause.
-func (e *ServiceError) Unwrap() error { return e.Err }
 
 // forbidden are the characters that names of artifacts can't have: a limit of
 // the results service.
@@ -78,20 +49,4 @@ func CheckName(s string) error {
 		return fmt.Errorf("the name %q has one of the characters %q", s, forbidden)
 	}
 	return nil
-}
-
-// address finds URLs in error texts: those of signed requests are as good as a
-// key.
-var address = regexp.MustCompile(`https?://[^\s"']+`)
-
-// withoutAddress removes addresses from the text of an error.
-func withoutAddress(err error) error {
-	if err == nil {
-		return nil
-	}
-	text := address.ReplaceAllString(err.Error(), "<address>")
-	if text == err.Error() {
-		return err
-	}
-	return errors.New(text)
 }

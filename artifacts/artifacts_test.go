@@ -17,6 +17,7 @@ import (
 
 	"github.com/raymond-action/raymond-action/artifacts"
 	"github.com/raymond-action/raymond-action/artifacts/artifactstest"
+	"github.com/raymond-action/raymond-action/internal/forge"
 )
 
 // waits counts the waits of a client, which take no time.
@@ -30,7 +31,7 @@ func (w *waits) sleep(ctx context.Context, d time.Duration) error {
 func runtimeOf(t *testing.T, s *artifactstest.Server, run int64, w *waits, masked *[]string) *artifacts.Runtime {
 	t.Helper()
 	r, err := artifacts.NewRuntime(artifacts.Options{
-		URL: s.URL + "/some/path/", Token: artifactstest.Token(run), Sleep: w.sleep,
+		URL: s.URL + "/some/path/", Token: artifactstest.Token(run), Calls: forge.Calls{Sleep: w.sleep},
 		Mask: func(secret string) {
 			if masked != nil {
 				*masked = append(*masked, secret)
@@ -118,8 +119,8 @@ func TestOneNameIsStoredOnce(t *testing.T) {
 	if err := r.Delete(t.Context(), list[0]); err != nil {
 		t.Fatal(err)
 	}
-	if err := r.Delete(t.Context(), list[0]); !errors.Is(err, artifacts.ErrNotFound) {
-		t.Errorf("Delete of nothing: %v, want ErrNotFound", err)
+	if err := r.Delete(t.Context(), list[0]); !forge.IsMissing(err) {
+		t.Errorf("Delete of nothing: %v, want it missing", err)
 	}
 }
 
@@ -179,7 +180,7 @@ func TestLastingFaultsAreTold(t *testing.T) {
 		s := artifactstest.New(t)
 		s.Fail(tt.fault)
 		_, err := upload(t, runtimeOf(t, s, 7, &waits{}, nil), "one", []byte("abc"))
-		var told *artifacts.ServiceError
+		var told *forge.Error
 		if !errors.As(err, &told) || told.Attempts != tt.attempts || told.Status != tt.fault.Status {
 			t.Errorf("%+v: %v, want status %d after %d attempts", tt.fault, err, tt.fault.Status, tt.attempts)
 			continue
@@ -243,11 +244,11 @@ func TestNamesAndTokens(t *testing.T) {
 
 func archiveOf(t *testing.T, s *artifactstest.Server, w *waits) *artifacts.Archive {
 	t.Helper()
-	a, err := artifacts.NewArchive(artifacts.Options{URL: s.URL + "/api", Token: artifactstest.APIToken, Sleep: w.sleep}, "o/r")
+	c, err := forge.New(forge.Options{URL: s.URL + "/api", Token: artifactstest.APIToken, Repository: "o/r", Calls: forge.Calls{Sleep: w.sleep}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return a
+	return artifacts.NewArchive(c, nil)
 }
 
 func TestOtherRunsAreRead(t *testing.T) {
@@ -274,8 +275,8 @@ func TestOtherRunsAreRead(t *testing.T) {
 	if string(got) != "old" || err != nil {
 		t.Errorf("Download = %q, %v", got, err)
 	}
-	if _, err := a.Run(t.Context(), 9); !errors.Is(err, artifacts.ErrNotFound) {
-		t.Errorf("Run(9): %v, want ErrNotFound", err)
+	if _, err := a.Run(t.Context(), 9); !forge.IsMissing(err) {
+		t.Errorf("Run(9): %v, want it missing", err)
 	}
 }
 
@@ -286,7 +287,7 @@ func TestArchiveFaults(t *testing.T) {
 		s := artifactstest.New(t)
 		s.Fail(artifactstest.Fault{Op: "actions/artifacts", Times: tt.times, Status: tt.status})
 		_, err := listed(t, archiveOf(t, s, &waits{}), "one")
-		var told *artifacts.ServiceError
+		var told *forge.Error
 		if tt.attempts == 0 && err == nil {
 			continue
 		}

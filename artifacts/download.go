@@ -6,24 +6,26 @@ import (
 	"encoding/hex"
 	"io"
 	"net/http"
+	"net/url"
 	"os"
 	"slices"
+
+	"github.com/raymond-action/raymond-action/internal/forge"
 )
 
-// Download writes the content of an artifact that List returned into f, from its
-// beginning, and returns its size. It fails with ErrTooLarge beyond limit bytes,
-// and with ErrDigest when the service names a digest and the content has another.
-func (r *Runtime) Download(ctx context.Context, a Artifact, limit int64, f *os.File) (int64, error) {
-	body := ids(a.run, a.job)
-	body["name"] = a.Name
-	signed := func(ctx context.Context) (string, answer) {
-		var out struct {
-			URL string `json:"signed_url"`
-		}
-		got := r.once(ctx, request{"fetch artifact", "GetSignedArtifactURL", body}, &out)
-		return out.URL, got
+// downloads fetches contents from the storage, which takes no token: whoever knows an
+// address may read.
+type downloads struct {
+	http  *http.Client
+	calls forge.Calls
+	mask  func(secret string)
+}
+
+func newDownloads(calls forge.Calls, mask func(string)) downloads {
+	if mask == nil {
+		mask = func(string) {}
 	}
-	return r.fetch(ctx, wanted{digest: a.Digest, limit: limit, to: f}, signed)
+	return downloads{&http.Client{}, calls, mask}
 }
 
 // wanted is a content to be fetched.
@@ -31,57 +33,65 @@ type wanted struct {
 	digest string // "" for any
 	limit  int64
 	to     *os.File
-	pace   *pace
 }
 
-// fetch downloads from an address that is asked for anew at each attempt.
-func (c *client) fetch(ctx context.Context, w wanted, signed func(context.Context) (string, answer)) (int64, error) {
+// fetch downloads from an address that signed asks for anew at each attempt.
+func (d downloads) fetch(ctx context.Context, w wanted, signed func(context.Context) (string, *forge.Error)) (int64, error) {
 	var size int64
-	err := c.retry(ctx, "fetch artifact", func(ctx context.Context, p *pace) answer {
-		address, a := signed(ctx)
-		if a.err != nil {
-			return a
+	err := d.calls.Do(ctx, forge.Steady, "fetch artifact", func(ctx context.Context, p *forge.Progress) *forge.Error {
+		address, e := signed(ctx)
+		if e == nil {
+			maskSignature(address, d.mask)
+			size, e = d.get(ctx, address, w, p)
 		}
-		c.maskSignature(address)
-		w.pace = p
-		size, a = c.get(ctx, address, w)
-		return a
+		return e
 	})
 	return size, err
 }
 
 // get makes one attempt at a download.
-func (c *client) get(ctx context.Context, address string, w wanted) (int64, answer) {
+func (d downloads) get(ctx context.Context, address string, w wanted, p *forge.Progress) (int64, *forge.Error) {
 	if err := rewind(w.to); err != nil {
-		return 0, answer{err: err, final: true}
+		return 0, forge.Failed(err)
 	}
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {
-		return 0, answer{err: err, final: true}
+		return 0, forge.Failed(err)
 	}
-	resp, err := c.http.Do(req)
+	resp, err := d.http.Do(req)
 	if err != nil {
-		return 0, answer{err: err}
+		return 0, forge.NoAnswer(0, err)
 	}
 	defer resp.Body.Close()
-	switch {
-	case resp.StatusCode == http.StatusNotFound || resp.StatusCode == http.StatusGone:
-		return 0, answer{status: resp.StatusCode, err: ErrNotFound, final: true}
-	case resp.StatusCode != http.StatusOK:
-		return 0, answer{status: resp.StatusCode, wait: retryAfter(resp.Header), final: !retryable(resp.StatusCode),
-			err: ErrRefused}
+	if e := forge.Answered(resp); e != nil {
+		if e.Kind != forge.Missing {
+			e.Err = ErrRefused
+		}
+		return 0, e
 	}
 	sum := sha256.New()
-	n, err := io.Copy(io.MultiWriter(w.to, sum), io.LimitReader(&paced{r: resp.Body, p: w.pace}, w.limit+1))
+	n, err := io.Copy(io.MultiWriter(w.to, sum), io.LimitReader(p.Watch(resp.Body), w.limit+1))
 	switch {
 	case err != nil:
-		return 0, answer{status: resp.StatusCode, err: err}
+		return 0, forge.NoAnswer(resp.StatusCode, err)
 	case n > w.limit:
-		return 0, answer{status: resp.StatusCode, err: ErrTooLarge, final: true}
+		return 0, &forge.Error{Kind: forge.Refused, Status: resp.StatusCode, Err: ErrTooLarge}
 	case w.digest != "" && w.digest != "sha256:"+hex.EncodeToString(sum.Sum(nil)):
-		return 0, answer{status: resp.StatusCode, err: ErrDigest}
+		return 0, forge.NoAnswer(resp.StatusCode, ErrDigest)
 	}
-	return n, answer{status: resp.StatusCode}
+	return n, nil
+}
+
+// maskSignature tells mask the secret part of a signed address.
+func maskSignature(signed string, mask func(string)) {
+	u, err := url.Parse(signed)
+	if err != nil {
+		return
+	}
+	if sig := u.Query().Get("sig"); sig != "" {
+		mask(sig)
+		mask(url.QueryEscape(sig))
+	}
 }
 
 func rewind(f *os.File) error {

@@ -125,10 +125,9 @@ func (p page) pages() int {
 
 // page asks for one page, counted from 1. Gitea calls the size of a page limit.
 func (a *Archive) page(ctx context.Context, name string, n int) (page, error) {
-	path := fmt.Sprintf("repos/%s/%s/actions/artifacts?name=%s&per_page=%d&limit=%[4]d&page=%d",
-		url.PathEscape(a.owner), url.PathEscape(a.repo), url.QueryEscape(name), perPage, n)
+	path := fmt.Sprintf("actions/artifacts?name=%s&per_page=%d&limit=%[2]d&page=%d", url.QueryEscape(name), perPage, n)
 	var answer artifactsPage
-	if err := a.get(ctx, "list artifacts", path, &answer); err != nil {
+	if err := a.api.Get(ctx, "list artifacts", path, &answer); err != nil {
 		return page{}, err
 	}
 	p := page{size: len(answer.Artifacts), total: answer.Total}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/raymond-action/raymond-action/artifacts"
 	"github.com/raymond-action/raymond-action/artifacts/artifactstest"
+	"github.com/raymond-action/raymond-action/internal/forge"
 )
 
 // listed reads a list to its end.
@@ -76,7 +77,7 @@ func TestNothingStoredYet(t *testing.T) {
 		s := artifactstest.New(t)
 		behave(s)
 		w := &waits{}
-		r, err := artifacts.NewRuntime(artifacts.Options{URL: s.URL, Token: artifactstest.Token(7), Act: name == "act", Sleep: w.sleep})
+		r, err := artifacts.NewRuntime(artifacts.Options{URL: s.URL, Token: artifactstest.Token(7), Act: name == "act", Calls: forge.Calls{Sleep: w.sleep}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -92,7 +93,7 @@ func TestADroppedListIsNoEmptyList(t *testing.T) {
 	s := artifactstest.New(t)
 	s.Put(artifactstest.Stored{Run: 7, Name: "one"})
 	s.Fail(artifactstest.Fault{Op: "ListArtifacts", Times: 99})
-	var told *artifacts.ServiceError
+	var told *forge.Error
 	if list, err := runtimeOf(t, s, 7, &waits{}, nil).List(t.Context(), "one"); !errors.As(err, &told) || told.Attempts != 5 {
 		t.Errorf("List = %v, %v; want an error after five attempts", list, err)
 	}
@@ -106,7 +107,7 @@ func TestBadAnswersAreAskedAgain(t *testing.T) {
 			s.Runs[1] = artifactstest.Run{ID: 1}
 			s.Fail(artifactstest.Fault{Op: "actions/runs", Times: times, Status: 200, Body: body})
 			_, err := archiveOf(t, s, &waits{}).Run(t.Context(), 1)
-			var told *artifacts.ServiceError
+			var told *forge.Error
 			if wants != (err == nil) || !wants && (!errors.As(err, &told) || told.Status != 200 || told.Attempts != 5) {
 				t.Errorf("%q %d times: %v", body, times, err)
 			}
@@ -135,7 +136,7 @@ func TestErrorsOfPartsAreTheirOwn(t *testing.T) {
 			"runtime": func() error { _, err := r.Download(t.Context(), list[0], 10, nil); return err }(),
 			"archive": func() error { _, err := a.Download(t.Context(), stored[0], 10, nil); return err }(),
 		} {
-			var told *artifacts.ServiceError
+			var told *forge.Error
 			if !errors.As(err, &told) || told.Status != status || strings.Count(err.Error(), fmt.Sprint(status)) != 1 {
 				t.Errorf("%s, status %d: %v", from, status, err)
 			}

@@ -3,7 +3,6 @@ package artifacts
 import (
 	"context"
 	"fmt"
-	"net/url"
 )
 
 // JobInfo is what the REST API tells of a job.
@@ -30,9 +29,8 @@ func (a *Archive) Jobs(ctx context.Context, run int64) ([]JobInfo, error) {
 				Status  string `json:"status"`
 			} `json:"jobs"`
 		}
-		path := fmt.Sprintf("repos/%s/%s/actions/runs/%d/jobs?filter=all&per_page=%d&limit=%[4]d&page=%d",
-			url.PathEscape(a.owner), url.PathEscape(a.repo), run, perPage, n)
-		if err := a.get(ctx, "list jobs", path, &answer); err != nil {
+		path := fmt.Sprintf("actions/runs/%d/jobs?filter=all&per_page=%d&limit=%[2]d&page=%d", run, perPage, n)
+		if err := a.api.Get(ctx, "list jobs", path, &answer); err != nil {
 			return nil, err
 		}
 		for _, j := range answer.Jobs {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/raymond-action/raymond-action/artifacts"
 	"github.com/raymond-action/raymond-action/artifacts/artifactstest"
+	"github.com/raymond-action/raymond-action/internal/forge"
 )
 
 // TestAStoreWhoseAnswerIsLostIsKnown: the service has stored it, and says
@@ -55,7 +56,7 @@ func TestAServiceThatHangsIsGivenUp(t *testing.T) {
 		s := artifactstest.New(t)
 		s.Put(artifactstest.Stored{Run: 7, Name: "old", Content: make([]byte, 1<<20)})
 		front := hanging(t, s, hangs)
-		r, err := artifacts.NewRuntime(artifacts.Options{URL: front, Token: artifactstest.Token(7), Idle: idle, Sleep: (&waits{}).sleep})
+		r, err := artifacts.NewRuntime(artifacts.Options{URL: front, Token: artifactstest.Token(7), Calls: forge.Calls{Idle: idle, Sleep: (&waits{}).sleep}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -117,7 +118,7 @@ func TestASlowContentArrives(t *testing.T) {
 		}
 	}))
 	t.Cleanup(front.Close)
-	r, err := artifacts.NewRuntime(artifacts.Options{URL: front.URL, Token: artifactstest.Token(7), Idle: idle, Sleep: (&waits{}).sleep})
+	r, err := artifacts.NewRuntime(artifacts.Options{URL: front.URL, Token: artifactstest.Token(7), Calls: forge.Calls{Idle: idle, Sleep: (&waits{}).sleep}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -142,7 +143,7 @@ func TestPatientCallsOutwaitAService(t *testing.T) {
 		s := artifactstest.New(t)
 		s.Fail(artifactstest.Fault{Op: "ListArtifacts", Times: tt.times, Status: 503})
 		w := &waits{}
-		_, err := runtimeOf(t, s, 7, w, nil).List(artifacts.Patiently(t.Context()), "")
+		_, err := runtimeOf(t, s, 7, w, nil).List(forge.Patiently(t.Context()), "")
 		var all time.Duration
 		for _, d := range w.all {
 			all += d

@@ -10,62 +10,36 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"os"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/raymond-action/raymond-action/internal/forge"
 )
 
-// Options are what a Runtime or an Archive needs.
+// Options are what a Runtime needs.
 type Options struct {
-	// URL is ACTIONS_RESULTS_URL for a Runtime, GITHUB_API_URL for an Archive.
-	URL   string
-	Token string
-	HTTP  *http.Client // nil for one of its own
+	URL   string // ACTIONS_RESULTS_URL
+	Token string // ACTIONS_RUNTIME_TOKEN
 	// Act says that the results service is act's: a connection that it drops when it
 	// is asked for a list means that there is nothing, and is not tried again.
 	Act bool
-	// Mask is told every secret that a service hands out, before it is used; nil
+	// Mask is told every secret that the service hands out, before it is used; nil
 	// for nobody.
-	Mask func(secret string)
-	// Sleep waits between attempts; nil for Sleep.
-	Sleep func(context.Context, time.Duration) error
-	// Idle is how long a call may go on without progress, over all of its tries; 0
-	// for three minutes.
-	Idle time.Duration
-}
-
-// client is what both services share.
-type client struct {
-	http  *http.Client
-	act   bool
-	mask  func(string)
-	sleep func(context.Context, time.Duration) error
-	idle  time.Duration
-}
-
-func (o Options) client() client {
-	c := client{http: o.HTTP, act: o.Act, mask: o.Mask, sleep: o.Sleep, idle: o.Idle}
-	if c.http == nil {
-		c.http = &http.Client{}
-	}
-	if c.idle <= 0 {
-		c.idle = maxIdle
-	}
-	if c.mask == nil {
-		c.mask = func(string) {}
-	}
-	if c.sleep == nil {
-		c.sleep = Sleep
-	}
-	return c
+	Mask  func(secret string)
+	Calls forge.Calls
 }
 
 // Runtime is the results service of the present job. It may be used by many
 // goroutines.
 type Runtime struct {
-	client
+	http        *http.Client
+	calls       forge.Calls
+	content     downloads
 	base, token string
 	run, job    string
+	act         bool
 }
 
 // NewRuntime returns the service that a job's own token speaks for. The token
@@ -80,7 +54,8 @@ func NewRuntime(o Options) (*Runtime, error) {
 		return nil, fmt.Errorf("token of the results service: %w", err)
 	}
 	// The address may have a path, which the service does not route.
-	return &Runtime{client: o.client(), base: u.Scheme + "://" + u.Host, token: o.Token, run: run, job: job}, nil
+	return &Runtime{http: &http.Client{}, calls: o.Calls, content: newDownloads(o.Calls, o.Mask),
+		base: u.Scheme + "://" + u.Host, token: o.Token, run: run, job: job, act: o.Act}, nil
 }
 
 // Job is the id that the service knows the job by, which no two jobs share but under
@@ -126,64 +101,59 @@ type request struct {
 // call makes a request of the service and reads the answer into to. Names of
 // fields come in snake case from some services, in camel case from others.
 func (r *Runtime) call(ctx context.Context, q request, to any) error {
-	return r.retry(ctx, q.op, func(ctx context.Context, _ *pace) answer { return r.once(ctx, q, to) })
+	return r.calls.Do(ctx, forge.Steady, q.op, func(ctx context.Context, _ *forge.Progress) *forge.Error { return r.once(ctx, q, to) })
 }
 
-// once is one try of a request.
-func (r *Runtime) once(ctx context.Context, q request, to any) answer {
+// once makes one attempt at a request.
+func (r *Runtime) once(ctx context.Context, q request, to any) *forge.Error {
 	data, err := json.Marshal(q.body)
 	if err != nil {
-		return answer{err: err, final: true}
+		return forge.Failed(err)
 	}
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, r.base+service+q.method, bytes.NewReader(data))
 	if err != nil {
-		return answer{err: err, final: true}
+		return forge.Failed(err)
 	}
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("Authorization", "Bearer "+r.token)
 	resp, err := r.http.Do(req)
 	if err != nil {
-		return answer{err: err, final: r.act && q.method == listArtifacts && dropped(err)}
+		e := forge.NoAnswer(0, err)
+		e.Final = r.act && q.method == listArtifacts && dropped(err)
+		return e
 	}
 	defer resp.Body.Close()
 	text, err := io.ReadAll(io.LimitReader(resp.Body, 16<<20))
 	if err != nil {
-		return answer{status: resp.StatusCode, err: err}
+		return forge.NoAnswer(resp.StatusCode, err)
 	}
-	return r.read(resp, text, to)
+	return readAnswer(resp, text, to)
 }
 
-// read judges an answer of the service.
-func (r *Runtime) read(resp *http.Response, text []byte, to any) answer {
-	a := answer{status: resp.StatusCode, wait: retryAfter(resp.Header)}
-	if resp.StatusCode == http.StatusOK {
+// readAnswer says what an answer of the service means, and reads a good one into to.
+func readAnswer(resp *http.Response, text []byte, to any) *forge.Error {
+	e := forge.Answered(resp)
+	if e == nil {
 		normal, err := snakeCase(text)
 		if err == nil {
 			err = json.Unmarshal(normal, to)
 		}
 		if err != nil {
-			a.err = errors.New("the answer is not the JSON that was asked for")
+			return forge.NoAnswer(resp.StatusCode, errors.New("the answer is not the JSON that was asked for"))
 		}
-		return a
+		return nil
 	}
-	var fault struct {
+	var told struct {
 		Msg string `json:"msg"`
 	}
-	_ = json.Unmarshal(text, &fault) // not every answer has words
-	a.final = !retryable(resp.StatusCode)
+	_ = json.Unmarshal(text, &told) // not every answer has words
 	switch {
-	case strings.Contains(fault.Msg, "insufficient usage"):
-		a.err, a.final = ErrQuota, true
+	case strings.Contains(told.Msg, "insufficient usage"):
+		e.Err, e.Final = ErrQuota, true
 	case resp.StatusCode == http.StatusConflict:
-		a.err = ErrExists
-	case resp.StatusCode == http.StatusNotFound:
-		a.err = ErrNotFound
-	case fault.Msg != "":
-		a.err = errors.New(fault.Msg)
-	default:
-		a.err = errors.New(http.StatusText(resp.StatusCode))
+		e.Err = ErrExists
 	}
-	return a
+	return e
 }
 
 // snakeCase rewrites the names of all fields of a JSON text.
@@ -288,8 +258,8 @@ func (l *listing) named(name string) []Artifact {
 // noneYet forgives the services that fail while a run has no artifact: Gitea
 // finds nothing then, and act drops the connection.
 func (r *Runtime) noneYet(err error) error {
-	var s *ServiceError
-	if errors.Is(err, ErrNotFound) || r.act && errors.As(err, &s) && s.Status == 0 && dropped(s.Err) {
+	var e *forge.Error
+	if forge.IsMissing(err) || r.act && errors.As(err, &e) && e.Status == 0 && dropped(e.Err) {
 		return nil
 	}
 	return err
@@ -311,7 +281,23 @@ func (r *Runtime) Delete(ctx context.Context, a Artifact) error {
 		return err
 	}
 	if !out.OK {
-		return &ServiceError{Op: "delete artifact", Status: http.StatusOK, Attempts: 1, Err: errors.New("the service says no")}
+		return &forge.Error{Op: "delete artifact", Kind: forge.Refused, Status: http.StatusOK, Attempts: 1, Err: errors.New("the service says no")}
 	}
 	return nil
+}
+
+// Download writes the content of an artifact that List returned into f, from its
+// beginning, and returns its size. It fails with ErrTooLarge beyond limit bytes,
+// and with ErrDigest when the service names a digest and the content has another.
+func (r *Runtime) Download(ctx context.Context, a Artifact, limit int64, f *os.File) (int64, error) {
+	body := ids(a.run, a.job)
+	body["name"] = a.Name
+	signed := func(ctx context.Context) (string, *forge.Error) {
+		var out struct {
+			URL string `json:"signed_url"`
+		}
+		e := r.once(ctx, request{"fetch artifact", "GetSignedArtifactURL", body}, &out)
+		return out.URL, e
+	}
+	return r.content.fetch(ctx, wanted{digest: a.Digest, limit: limit, to: f}, signed)
 }

@@ -15,6 +15,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/raymond-action/raymond-action/internal/forge"
 )
 
 // blockSize is how much of an artifact goes into one request, as the official
@@ -24,6 +26,9 @@ const blockSize = 8 << 20
 // blobVersion is the version of the blob protocol that is spoken.
 const blobVersion = "2024-11-04"
 
+// maxHeld is how often a name that was just freed may be refused before that counts.
+const maxHeld = 2
+
 // New is an artifact to be stored.
 type New struct {
 	Name    string
@@ -32,6 +37,9 @@ type New struct {
 	// Expires is when the service may delete it, within its own bounds; zero
 	// leaves that to the service.
 	Expires time.Time
+	// Freed says that the name was just freed by a delete: a service that still
+	// refuses it is asked again for some seconds.
+	Freed bool
 }
 
 // Upload stores a new artifact of the present run. It fails with ErrExists where
@@ -45,34 +53,31 @@ func (r *Runtime) Upload(ctx context.Context, n New) (Artifact, error) {
 	if !n.Expires.IsZero() {
 		body["expires_at"] = n.Expires.UTC().Format("2006-01-02T15:04:05.000Z")
 	}
-	var slot struct {
+	var place struct {
 		OK  bool   `json:"ok"`
 		URL string `json:"signed_upload_url"`
 	}
-	if err := r.call(ctx, request{"store artifact", "CreateArtifact", body}, &slot); err != nil {
+	refusals := 0
+	err := r.calls.Do(ctx, forge.Steady, "store artifact", func(ctx context.Context, _ *forge.Progress) *forge.Error {
+		e := r.once(ctx, request{"store artifact", "CreateArtifact", body}, &place)
+		if e != nil && errors.Is(e.Err, ErrExists) && n.Freed && refusals < maxHeld {
+			refusals++
+			e.Kind = forge.Limited
+		}
+		return e
+	})
+	if err != nil {
 		return Artifact{}, err
 	}
-	if !slot.OK || slot.URL == "" {
-		return Artifact{}, &ServiceError{Op: "store artifact", Status: http.StatusOK, Attempts: 1, Err: errors.New("the service gives no place")}
+	if !place.OK || place.URL == "" {
+		return Artifact{}, &forge.Error{Op: "store artifact", Kind: forge.Refused, Status: http.StatusOK, Attempts: 1, Err: errors.New("the service gives no place")}
 	}
-	r.maskSignature(slot.URL)
-	sum, err := r.put(ctx, slot.URL, io.NewSectionReader(n.Content, 0, n.Size))
+	maskSignature(place.URL, r.content.mask)
+	sum, err := r.put(ctx, place.URL, io.NewSectionReader(n.Content, 0, n.Size))
 	if err != nil {
 		return Artifact{}, err
 	}
 	return r.finalize(ctx, n.Name, n.Size, sum)
-}
-
-// maskSignature tells the secret part of a signed address.
-func (c *client) maskSignature(signed string) {
-	u, err := url.Parse(signed)
-	if err != nil {
-		return
-	}
-	if sig := u.Query().Get("sig"); sig != "" {
-		c.mask(sig)
-		c.mask(url.QueryEscape(sig))
-	}
 }
 
 // put sends content block by block, one after another: act appends in the order
@@ -133,10 +138,10 @@ func blockList(blocks []string) ([]byte, error) {
 
 // send puts one part of a blob. No token goes along: the address has its own.
 func (r *Runtime) send(ctx context.Context, address string, part []byte, header map[string]string) error {
-	return r.retry(ctx, "store artifact", func(ctx context.Context, p *pace) answer {
-		req, err := http.NewRequestWithContext(ctx, http.MethodPut, address, &paced{r: bytes.NewReader(part), p: p})
+	return r.calls.Do(ctx, forge.Steady, "store artifact", func(ctx context.Context, p *forge.Progress) *forge.Error {
+		req, err := http.NewRequestWithContext(ctx, http.MethodPut, address, p.Watch(bytes.NewReader(part)))
 		if err != nil {
-			return answer{err: err, final: true}
+			return forge.Failed(err)
 		}
 		req.ContentLength = int64(len(part))
 		if len(part) == 0 {
@@ -149,14 +154,14 @@ func (r *Runtime) send(ctx context.Context, address string, part []byte, header 
 		}
 		resp, err := r.http.Do(req)
 		if err != nil {
-			return answer{err: err}
+			return forge.NoAnswer(0, err)
 		}
 		defer resp.Body.Close()
-		if resp.StatusCode/100 == 2 {
-			return answer{status: resp.StatusCode}
+		e := forge.Answered(resp)
+		if e != nil {
+			e.Err = errors.New("the storage refuses a part")
 		}
-		return answer{status: resp.StatusCode, wait: retryAfter(resp.Header), final: !retryable(resp.StatusCode),
-			err: errors.New("the storage refuses a part")}
+		return e
 	})
 }
 
@@ -168,29 +173,29 @@ func (r *Runtime) finalize(ctx context.Context, name string, size int64, digest 
 	body["name"], body["size"], body["hash"] = name, strconv.FormatInt(size, 10), digest
 	a := Artifact{Name: name, Size: size, Digest: digest, run: r.run, job: r.job}
 	lost := false // an answer
-	err := r.retry(ctx, "store artifact", func(ctx context.Context, _ *pace) answer {
+	err := r.calls.Do(ctx, forge.Steady, "store artifact", func(ctx context.Context, _ *forge.Progress) *forge.Error {
 		var done struct {
 			OK bool   `json:"ok"`
 			ID number `json:"artifact_id"`
 		}
-		got := r.once(ctx, request{"store artifact", "FinalizeArtifact", body}, &done)
-		if got.err == nil && !done.OK {
-			got.err, got.final = errors.New("the service says no"), true
+		e := r.once(ctx, request{"store artifact", "FinalizeArtifact", body}, &done)
+		if e == nil && !done.OK {
+			return forge.Failed(errors.New("the service says no"))
 		}
-		if got.err == nil {
+		if e == nil {
 			a.ID = int64(done.ID)
-			return got
+			return nil
 		}
-		refused := got.status == http.StatusNotFound || got.status == http.StatusConflict
-		if !refused && got.final {
-			return got
+		isGone := e.Status == http.StatusNotFound || e.Status == http.StatusConflict
+		if !isGone && (e.Final || e.Kind == forge.Refused || e.Kind == forge.Denied) {
+			return e
 		}
-		if there, ok := r.arrived(ctx, name, digest, refused && lost); ok {
+		if there, ok := r.arrived(ctx, name, digest, isGone && lost); ok {
 			a = there
-			return answer{status: http.StatusOK}
+			return nil
 		}
-		lost = lost || !refused
-		return got
+		lost = lost || !isGone
+		return e
 	})
 	if err != nil {
 		return Artifact{}, err
@@ -202,7 +207,7 @@ func (r *Runtime) finalize(ctx context.Context, name string, size int64, digest 
 // none, and known says that it must be there, the name decides.
 func (r *Runtime) arrived(ctx context.Context, name, digest string, known bool) (Artifact, bool) {
 	var out listing
-	if got := r.once(ctx, r.lists(name), &out); got.err != nil {
+	if r.once(ctx, r.lists(name), &out) != nil {
 		return Artifact{}, false
 	}
 	for _, a := range out.named(name) {

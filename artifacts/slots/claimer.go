@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/raymond-action/raymond-action/artifacts"
+	"github.com/raymond-action/raymond-action/internal/forge"
 )
 
 // Claimer claims a key for a run. One goroutine at a time may use it.
@@ -30,7 +31,7 @@ type Claimer struct {
 	// had.
 	Ended func(context.Context, Claim) (ended, known bool)
 	Now   func() time.Time                           // nil for time.Now
-	Sleep func(context.Context, time.Duration) error // nil for artifacts.Sleep
+	Sleep func(context.Context, time.Duration) error // nil for forge.Sleep
 
 	stored artifacts.Artifact // the claim, as the service has it
 }
@@ -48,7 +49,7 @@ func (c *Claimer) now() time.Time {
 
 func (c *Claimer) sleep(ctx context.Context, d time.Duration) error {
 	if c.Sleep == nil {
-		return artifacts.Sleep(ctx, d)
+		return forge.Sleep(ctx, d)
 	}
 	return c.Sleep(ctx, d)
 }
@@ -69,7 +70,7 @@ func (c *Claimer) Take(ctx context.Context) error {
 		err = c.store(ctx)
 		// Where names are replaced, somebody who begins to store takes away what is being
 		// stored: there is nothing to finish then.
-		contended := errors.Is(err, artifacts.ErrExists) || c.Replaces && errors.Is(err, artifacts.ErrNotFound)
+		contended := errors.Is(err, artifacts.ErrExists) || c.Replaces && forge.IsMissing(err)
 		if contended && n < len(refusedWaits) {
 			if err := c.sleep(ctx, refusedWaits[n]); err != nil {
 				return err
@@ -114,7 +115,7 @@ func (c *Claimer) clear(ctx context.Context) (replaced bool, err error) {
 	}
 	for _, a := range list {
 		other, err := c.read(ctx, a)
-		if errors.Is(err, artifacts.ErrNotFound) {
+		if forge.IsMissing(err) {
 			continue // it was removed meanwhile
 		}
 		if err != nil {
@@ -123,7 +124,7 @@ func (c *Claimer) clear(ctx context.Context) (replaced bool, err error) {
 		if other.ID != c.Mine.ID && !c.isOver(ctx, other) {
 			return false, other.conflict(a.Name, a.ID)
 		}
-		if err := c.Service.Delete(ctx, a); err != nil && !errors.Is(err, artifacts.ErrNotFound) {
+		if err := c.Service.Delete(ctx, a); err != nil && !forge.IsMissing(err) {
 			return false, fmt.Errorf("replace a claim: %w", err)
 		}
 		replaced = true
@@ -160,7 +161,7 @@ func (c *Claimer) Check(ctx context.Context) error {
 		}
 		other, err := c.read(ctx, a)
 		switch {
-		case errors.Is(err, artifacts.ErrNotFound):
+		case forge.IsMissing(err):
 			continue
 		case err != nil:
 			return err
@@ -182,7 +183,7 @@ func (c *Claimer) Release(ctx context.Context) error {
 		if other, err := c.read(ctx, a); err != nil || other.ID != c.Mine.ID {
 			continue
 		}
-		if err := c.Service.Delete(ctx, a); err != nil && !errors.Is(err, artifacts.ErrNotFound) {
+		if err := c.Service.Delete(ctx, a); err != nil && !forge.IsMissing(err) {
 			return fmt.Errorf("remove the claim: %w", err)
 		}
 	}

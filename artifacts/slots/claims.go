@@ -8,6 +8,7 @@ import (
 
 	"github.com/raymond-action/raymond-action/artifacts"
 	"github.com/raymond-action/raymond-action/artifacts/checkpoint"
+	"github.com/raymond-action/raymond-action/internal/forge"
 )
 
 // Claims returns the claims of a key in other workflow runs that come from where
@@ -67,7 +68,7 @@ func (s *search) claimOf(ctx context.Context, a artifacts.Stored) (claim Claim, 
 		return claim, false, err
 	}
 	claim, err = fetchClaim(s.q.Temp, a.Artifact, func(f *os.File) (int64, error) { return s.Archive.Download(ctx, a, 2*maxClaim, f) })
-	if errors.Is(err, artifacts.ErrNotFound) {
+	if forge.IsMissing(err) {
 		return claim, false, nil // it was removed meanwhile
 	}
 	claim.RunURL = c.run.URL

@@ -14,6 +14,7 @@ import (
 	"github.com/raymond-action/raymond-action/artifacts/artifactstest"
 	"github.com/raymond-action/raymond-action/artifacts/checkpoint"
 	"github.com/raymond-action/raymond-action/artifacts/slots"
+	"github.com/raymond-action/raymond-action/internal/forge"
 )
 
 // TestTheNewestMustPass: an older one is never taken instead.
@@ -156,13 +157,9 @@ func TestUnderActNobodyNeedsToAnswer(t *testing.T) {
 	for times, want := range map[int]string{1: "nothing", 99: "warned: act"} {
 		s := newScene(t)
 		s.Fail(artifactstest.Fault{Op: "/api/", Times: times})
-		a, err := artifacts.NewArchive(artifacts.Options{URL: s.URL + "/api", Token: artifactstest.APIToken, Sleep: noWait, Act: true}, "o/r")
-		if err != nil {
-			t.Fatal(err)
-		}
 		q := s.query(slots.Auto)
 		q.Act = true
-		found, err := (&slots.Finder{Archive: a}).Find(t.Context(), q)
+		found, err := (&slots.Finder{Archive: s.archive(true)}).Find(t.Context(), q)
 		if got := kind(found, err); got != want || len(s.Requests()) != map[int]int{1: 4, 99: 6}[times] {
 			t.Errorf("%d faults: %s after %d requests, want %s", times, got, len(s.Requests()), want)
 		}
@@ -242,7 +239,7 @@ type silent struct{ slots.Archive }
 func (silent) List(string) artifacts.Pages {
 	return func(ctx context.Context) ([]artifacts.Stored, error) {
 		<-ctx.Done()
-		return nil, &artifacts.ServiceError{Op: "list artifacts", Attempts: 1, Err: context.Cause(ctx)}
+		return nil, &forge.Error{Op: "list artifacts", Attempts: 1, Err: context.Cause(ctx)}
 	}
 }
 
@@ -255,8 +252,8 @@ type slow struct {
 func (s slow) List(string) artifacts.Pages {
 	id := int64(1e9)
 	return func(ctx context.Context) ([]artifacts.Stored, error) {
-		if err := artifacts.Sleep(ctx, s.took); err != nil {
-			return nil, &artifacts.ServiceError{Op: "list artifacts", Attempts: 1, Err: context.Cause(ctx)}
+		if err := forge.Sleep(ctx, s.took); err != nil {
+			return nil, &forge.Error{Op: "list artifacts", Attempts: 1, Err: context.Cause(ctx)}
 		}
 		id--
 		a := s.stored
@@ -269,14 +266,14 @@ func (s slow) List(string) artifacts.Pages {
 type slowService struct{ slots.Service }
 
 func (slowService) List(ctx context.Context, _ string) ([]artifacts.Artifact, error) {
-	return nil, artifacts.Sleep(ctx, 6*time.Second)
+	return nil, forge.Sleep(ctx, 6*time.Second)
 }
 
 // slowDownload is an API whose downloads take a minute.
 type slowDownload struct{ toldAPI }
 
 func (slowDownload) Download(ctx context.Context, _ artifacts.Stored, _ int64, _ *os.File) (int64, error) {
-	return 0, artifacts.Sleep(ctx, time.Minute)
+	return 0, forge.Sleep(ctx, time.Minute)
 }
 
 // TestDownloadsMayTakeLonger than looking.

@@ -10,6 +10,7 @@ import (
 	"io"
 
 	"github.com/raymond-action/raymond-action/artifacts"
+	"github.com/raymond-action/raymond-action/internal/forge"
 )
 
 // fill stores under one name, after what stands there was deleted. It fails with
@@ -17,7 +18,7 @@ import (
 func (s *Slots) fill(ctx context.Context, at slot, content io.ReaderAt, size int64) (artifacts.Artifact, error) {
 	for _, a := range at.entries {
 		s.touched[at.name] = true
-		if err := s.o.Service.Delete(ctx, a); err != nil && !errors.Is(err, artifacts.ErrNotFound) {
+		if err := s.o.Service.Delete(ctx, a); err != nil && !forge.IsMissing(err) {
 			return artifacts.Artifact{}, fmt.Errorf("delete the oldest checkpoint: %w", err)
 		}
 	}
@@ -55,7 +56,7 @@ func (s *Slots) upload(ctx context.Context, n artifacts.New, sent *digested) (ar
 // wasRetried reports whether a refusal came after a request whose answer was lost:
 // that one may have taken the name.
 func wasRetried(err error) bool {
-	var s *artifacts.ServiceError
+	var s *forge.Error
 	return errors.As(err, &s) && s.Attempts > 1
 }
 

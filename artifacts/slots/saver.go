@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/raymond-action/raymond-action/artifacts"
+	"github.com/raymond-action/raymond-action/internal/forge"
 	"github.com/raymond-action/raymond-action/state"
 )
 
@@ -49,7 +49,7 @@ type SaverOptions[T any] struct {
 	// for nobody.
 	Warn  func(string)
 	Now   func() time.Time                           // nil for time.Now
-	Sleep func(context.Context, time.Duration) error // nil for artifacts.Sleep
+	Sleep func(context.Context, time.Duration) error // nil for forge.Sleep
 }
 
 // Saver stores images of a run beside it, one at a time. Due, Start and Final are
@@ -81,7 +81,7 @@ func NewSaver[T any](o SaverOptions[T]) *Saver[T] {
 		o.Now = time.Now
 	}
 	if o.Sleep == nil {
-		o.Sleep = artifacts.Sleep
+		o.Sleep = forge.Sleep
 	}
 	if o.Warn == nil {
 		o.Warn = func(string) {}
@@ -206,7 +206,7 @@ func told(r Result, took time.Duration, err error) *state.Checkpoint {
 
 // Final stores the last image and returns the event of it. It waits for a save
 // that is under way, for as long as SaverOptions.Grace, and ends it then. A
-// service that fails for a time is tried patiently (artifacts.Patiently), until ctx
+// service that fails for a time is tried patiently (forge.Patiently), until ctx
 // ends, or for five minutes when that has no deadline. After Final nothing is saved beside the run any more. The
 // event is there with an error too.
 func (s *Saver[T]) Final(ctx context.Context, image T) (*state.Checkpoint, error) {
@@ -220,7 +220,7 @@ func (s *Saver[T]) Final(ctx context.Context, image T) (*state.Checkpoint, error
 		defer cancel()
 	}
 	began := s.o.Now()
-	result, err := s.o.Save(artifacts.Patiently(ctx), image)
+	result, err := s.o.Save(forge.Patiently(ctx), image)
 	s.settle(err)
 	return told(result, s.o.Now().Sub(began), err), err
 }

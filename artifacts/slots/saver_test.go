@@ -11,13 +11,13 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/raymond-action/raymond-action/artifacts"
 	"github.com/raymond-action/raymond-action/artifacts/slots"
+	"github.com/raymond-action/raymond-action/internal/forge"
 	"github.com/raymond-action/raymond-action/state"
 )
 
 // store503 is a service that fails for now.
-var store503 = &artifacts.ServiceError{Op: "store artifact", Status: 503, Attempts: 5}
+var store503 = &forge.Error{Op: "store artifact", Status: 503, Attempts: 5}
 
 // depot is where a saver stores: what it does with an image is up to the test.
 type depot struct {
@@ -39,7 +39,7 @@ func (d *depot) save(ctx context.Context, image int) (slots.Result, error) {
 	d.now++
 	d.most = max(d.most, d.now)
 	d.mu.Unlock()
-	err := artifacts.Sleep(ctx, d.takes)
+	err := forge.Sleep(ctx, d.takes)
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.now--
@@ -177,7 +177,7 @@ func TestAFailedSaveIsTriedAtTheNextState(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := &depot{fail: func(image, _ int) error {
 			if image == 1 {
-				return &artifacts.ServiceError{Op: "store artifact", Status: 400, Attempts: 1}
+				return &forge.Error{Op: "store artifact", Status: 400, Attempts: 1}
 			}
 			return nil
 		}}

@@ -14,6 +14,7 @@ import (
 	"github.com/raymond-action/raymond-action/artifacts/artifactstest"
 	"github.com/raymond-action/raymond-action/artifacts/checkpoint"
 	"github.com/raymond-action/raymond-action/artifacts/slots"
+	"github.com/raymond-action/raymond-action/internal/forge"
 	"github.com/raymond-action/raymond-action/state"
 )
 
@@ -59,11 +60,17 @@ func (s *scene) put(run int64, generation int, edit func(*checkpoint.Manifest)) 
 // finder asks as a job of run 100 does.
 func (s *scene) finder() *slots.Finder {
 	s.t.Helper()
-	a, err := artifacts.NewArchive(artifacts.Options{URL: s.URL + "/api", Token: artifactstest.APIToken, Sleep: noWait}, "o/r")
+	return &slots.Finder{Service: runtimeOf(s.t, s.Server, 100), Archive: s.archive(false)}
+}
+
+// archive is the API of the scene, asked under act or not.
+func (s *scene) archive(act bool) *artifacts.Archive {
+	s.t.Helper()
+	c, err := forge.New(forge.Options{URL: s.URL + "/api", Token: artifactstest.APIToken, Repository: "o/r", Act: act, Calls: forge.Calls{Sleep: noWait}})
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	return &slots.Finder{Service: runtimeOf(s.t, s.Server, 100), Archive: a}
+	return artifacts.NewArchive(c, nil)
 }
 
 func (s *scene) query(mode string) slots.Query {

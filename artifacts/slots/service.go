@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"github.com/raymond-action/raymond-action/artifacts"
+	"github.com/raymond-action/raymond-action/internal/forge"
 )
 
 // Service is the results service of the present workflow run, as
@@ -54,7 +55,7 @@ func (e *NoAccess) Unwrap() error { return e.Err }
 // Unavailable says that a service could not be asked, or could not do its work,
 // after retries: nobody knows whether there is a run to take up.
 type Unavailable struct {
-	Err error // has an *artifacts.ServiceError inside
+	Err error // has an *forge.Error inside
 }
 
 // Error implements error.
@@ -76,7 +77,7 @@ type Gone struct {
 // Error implements error.
 func (e *Gone) Error() string {
 	text := e.Name + " has expired or was deleted"
-	var s *artifacts.ServiceError
+	var s *forge.Error
 	if errors.As(e.Err, &s) {
 		text += fmt.Sprintf(" (%s: status %d)", s.Op, s.Status)
 	}
@@ -98,23 +99,23 @@ const (
 // sorted gives an error of a service its kind. Contents that are not what they
 // should be keep theirs.
 func (s *search) sorted(what asked, name string, err error) error {
-	var told *artifacts.ServiceError
+	var told *forge.Error
 	if errors.Is(err, artifacts.ErrManyPages) {
 		return ErrListTooLong
 	}
 	if err == nil || !errors.As(err, &told) || errors.Is(err, artifacts.ErrDigest) || errors.Is(err, artifacts.ErrTooLarge) {
 		return err
 	}
-	switch told.Status {
-	case 0:
-		if s.q.Act {
+	switch told.Kind {
+	case forge.Unanswered:
+		if s.q.Act && told.Status == 0 {
 			return &NoAccess{Err: err, Act: true}
 		}
-	case http.StatusUnauthorized, http.StatusForbidden:
+	case forge.Denied:
 		if what != forHere && !errors.Is(err, artifacts.ErrRefused) {
 			return &NoAccess{Err: err}
 		}
-	case http.StatusNotFound, http.StatusGone:
+	case forge.Missing:
 		switch {
 		case what == forList && told.Status == http.StatusNotFound:
 			return &NoAccess{Err: err}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/raymond-action/raymond-action/artifacts"
+	"github.com/raymond-action/raymond-action/internal/forge"
 )
 
 // MaxStores is how many checkpoints one job stores at most. GitHub takes 500
@@ -51,7 +52,7 @@ type SlotsOptions struct {
 	// the names: where the service refuses one, nobody else need have to do with it.
 	Ours  bool
 	Now   func() time.Time                           // nil for time.Now
-	Sleep func(context.Context, time.Duration) error // nil for artifacts.Sleep
+	Sleep func(context.Context, time.Duration) error // nil for forge.Sleep
 }
 
 // Slots are the three artifacts of the present workflow run in which the
@@ -85,7 +86,7 @@ func NewSlots(o SlotsOptions) *Slots {
 		o.Now = time.Now
 	}
 	if o.Sleep == nil {
-		o.Sleep = artifacts.Sleep
+		o.Sleep = forge.Sleep
 	}
 	s := &Slots{o: o, names: Names(o.Key), known: map[int64]mine{}, touched: map[string]bool{}, doubtful: map[string]string{}}
 	s.stored.Store(int64(o.Stored))
@@ -133,7 +134,7 @@ func (s *Slots) learn(a artifacts.Artifact) {
 // never deleted.
 //
 // Errors are ErrFull, *Conflict where somebody else uses the slots, and else have
-// an *artifacts.ServiceError inside.
+// an *forge.Error inside.
 func (s *Slots) Store(ctx context.Context, generation int, content io.ReaderAt, size int64) (artifacts.Artifact, error) {
 	if s.Stored() >= MaxStores {
 		return artifacts.Artifact{}, ErrFull

@@ -12,6 +12,7 @@ import (
 	"github.com/raymond-action/raymond-action/artifacts"
 	"github.com/raymond-action/raymond-action/artifacts/artifactstest"
 	"github.com/raymond-action/raymond-action/artifacts/slots"
+	"github.com/raymond-action/raymond-action/internal/forge"
 )
 
 const key = "ci.yml-issue-7"
@@ -21,7 +22,7 @@ func noWait(ctx context.Context, _ time.Duration) error { return ctx.Err() }
 
 func runtimeOf(t *testing.T, s *artifactstest.Server, run int64) *artifacts.Runtime {
 	t.Helper()
-	r, err := artifacts.NewRuntime(artifacts.Options{URL: s.URL, Token: artifactstest.Token(run), Act: s.Manner.EmptyDrops, Sleep: noWait})
+	r, err := artifacts.NewRuntime(artifacts.Options{URL: s.URL, Token: artifactstest.Token(run), Act: s.Manner.EmptyDrops, Calls: forge.Calls{Sleep: noWait}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -160,7 +161,7 @@ func (f *forgetful) Upload(ctx context.Context, n artifacts.New) (artifacts.Arti
 	f.news = append(f.news, n)
 	a, err := f.Runtime.Upload(ctx, n)
 	if f.lose && err == nil {
-		return artifacts.Artifact{}, &artifacts.ServiceError{Op: "store artifact", Status: 502, Attempts: 5}
+		return artifacts.Artifact{}, &forge.Error{Op: "store artifact", Status: 502, Attempts: 5}
 	}
 	return a, err
 }
@@ -175,7 +176,7 @@ func TestALostAnswerIsNoConflict(t *testing.T) {
 		rotated := slotsOf(service)
 		for g := 1; g <= 9; g++ {
 			service.lose = g == 2 || g == 6
-			var told *artifacts.ServiceError
+			var told *forge.Error
 			if err := store(t.Context(), rotated, g); service.lose != errors.As(err, &told) {
 				t.Fatalf("%s: generation %d: %v, answer lost: %t", manner, g, err, service.lose)
 			}

@@ -10,8 +10,8 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/raymond-action/raymond-action/artifacts"
 	"github.com/raymond-action/raymond-action/artifacts/slots"
+	"github.com/raymond-action/raymond-action/internal/forge"
 	"github.com/raymond-action/raymond-action/runner"
 	"github.com/raymond-action/raymond-action/state"
 )
@@ -183,7 +183,7 @@ func (c *claim) take(ctx context.Context, warn func(string)) {
 			warned = true
 			warn(fmt.Sprintf("the run's key could not be claimed, and the run goes on: %v; until it is, another job may drive a run with the same key", err))
 		}
-		if artifacts.Sleep(ctx, pause) != nil {
+		if forge.Sleep(ctx, pause) != nil {
 			return
 		}
 	}

@@ -8,10 +8,10 @@ import (
 	"path"
 	"time"
 
-	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
-
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/job"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sticky"
+	"github.com/raymond-action/raymond-action/internal/forge"
 	"github.com/raymond-action/raymond-action/state"
 )
 
@@ -179,8 +179,8 @@ func (x *action) commentTime() (context.Context, context.CancelFunc) {
 
 // commentRefused words why there is no comment, or not the last text in it.
 func (x *action) commentRefused(err error) string {
-	var e *job.CommentError
-	if !errors.As(err, &e) || e.Kind != job.Forbidden && e.Kind != job.Missing {
+	var e *forge.Error
+	if !errors.As(err, &e) || e.Kind != forge.Denied && e.Kind != forge.Missing {
 		return err.Error()
 	}
 	permission := "issues: write"

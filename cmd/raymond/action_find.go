@@ -50,11 +50,11 @@ func (x *action) openServices() (services, error) {
 	if x.in.GitHubToken == "" {
 		return s, nil
 	}
-	url := cmp.Or(x.app.Getenv("GITHUB_API_URL"), "https://api.github.com")
-	s.archive, err = artifacts.NewArchive(artifacts.Options{URL: url, Token: x.in.GitHubToken, Mask: x.log.AddMask, Act: x.underAct()}, x.event.Repository)
+	api, err := x.forge()
 	if err != nil {
-		return s, problem.Usage("GITHUB_REPOSITORY", err.Error(), "")
+		return s, err
 	}
+	s.archive = artifacts.NewArchive(api, x.log.AddMask)
 	return s, nil
 }
 

@@ -11,14 +11,14 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
-
-	"github.com/spf13/cobra"
-
 	"github.com/raymond-action/raymond-action/artifacts/checkpoint"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/job"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sticky"
+	"github.com/raymond-action/raymond-action/internal/forge"
 	"github.com/raymond-action/raymond-action/runner"
+
+	"github.com/spf13/cobra"
 )
 
 // prepare reads everything that the step was given, and reports all that is
@@ -148,16 +148,25 @@ func (x *action) enter() error {
 	return nil
 }
 
-// api is the forge's REST API.
-func (x *action) api() (*job.GitHub, error) {
-	api, err := job.NewGitHub(job.GitHubOptions{
+// forge is the REST API, for this repository.
+func (x *action) forge() (*forge.Client, error) {
+	c, err := forge.New(forge.Options{
 		URL: x.app.Getenv("GITHUB_API_URL"), GraphQL: x.app.Getenv("GITHUB_GRAPHQL_URL"), Token: x.in.GitHubToken,
-		Repository: x.event.Repository,
+		Repository: x.event.Repository, Act: x.underAct(),
 	})
 	if err != nil {
 		return nil, problem.Usage("GITHUB_API_URL", err.Error(), "")
 	}
-	return api, nil
+	return c, nil
+}
+
+// api asks the forge who may do what.
+func (x *action) api() (*job.GitHub, error) {
+	c, err := x.forge()
+	if err != nil {
+		return nil, err
+	}
+	return job.NewGitHub(c), nil
 }
 
 // authorize asks whether who caused the event may start the workflow, and

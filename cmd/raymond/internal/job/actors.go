@@ -2,10 +2,11 @@ package job
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/raymond-action/raymond-action/internal/forge"
 )
 
 // ofNobody are the events that nobody without write permission can cause.
@@ -166,7 +167,7 @@ func admit(ctx context.Context, g gate, who Account) (string, *Denied) {
 		return "none", nil
 	case err != nil:
 		level, d := deny("it could not be found out whether they have write permission: "+err.Error(), "allow-actors")
-		d.Unanswered = errors.As(err, new(*Unanswered))
+		d.Unanswered = forge.IsPassing(err)
 		return level, d
 	}
 	return deny(fmt.Sprintf("has the permission %q, and needs write", shorten(level)), "allow-actors")

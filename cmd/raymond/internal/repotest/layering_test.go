@@ -52,17 +52,18 @@ var layers = map[string]layer{
 	"runner/claude/tally":             {ours: "state", foreign: "github.com/go-json-experiment/json"},
 	"artifacts/workspace":             {foreign: "github.com/go-json-experiment/json"},
 	"artifacts/checkpoint":            {ours: "state artifacts", foreign: "filippo.io/age github.com/go-json-experiment/json"},
-	"artifacts/slots":                 {ours: "state artifacts artifacts/checkpoint"},
-	"artifacts":                       {foreign: "github.com/google/go-github/v60"},
+	"artifacts/slots":                 {ours: "state artifacts artifacts/checkpoint internal/forge"},
+	"internal/forge":                  {foreign: "github.com/google/go-github/v60"},
+	"artifacts":                       {ours: "internal/forge", foreign: "github.com/google/go-github/v60"},
 	"artifacts/artifactstest":         {},
 	"cmd/raymond/internal/stubclaude": {},
 	"cmd/raymond/internal/job": {
-		ours:    "protocol runner/report",
+		ours:    "protocol runner/report internal/forge",
 		foreign: "github.com/go-json-experiment/json github.com/google/go-github/v60 github.com/sethvargo/go-githubactions",
 	},
 	"cmd/raymond/internal/problem":      {ours: "protocol state artifacts artifacts/checkpoint artifacts/slots"},
 	"cmd/raymond/internal/outlook":      {ours: "state", foreign: "gopkg.in/yaml.v3"},
-	"cmd/raymond/internal/sticky":       {ours: "cmd/raymond/internal/job"},
+	"cmd/raymond/internal/sticky":       {ours: "cmd/raymond/internal/job internal/forge"},
 	"cmd/raymond/internal/action":       {},
 	"cmd/raymond/internal/session":      {},
 	"cmd/raymond/internal/sitetest":     {ours: "state runner/claude/claudetest", foreign: "github.com/google/uuid github.com/rogpeppe/go-internal"},
@@ -71,7 +72,7 @@ var layers = map[string]layer{
 	"cmd/raymond/internal/workflowtest": {foreign: "gopkg.in/yaml.v3"},
 	"cmd/raymond": {
 		ours: "protocol state artifacts runner runner/claude runner/claude/pin runner/claude/keyproxy runner/claude/transcript runner/prices runner/shell runner/verify " +
-			"runner/report runner/diagram runner/simulate internal/untrusted/secrets artifacts/workspace artifacts/checkpoint artifacts/slots " +
+			"runner/report runner/diagram runner/simulate internal/untrusted/secrets artifacts/workspace artifacts/checkpoint artifacts/slots internal/forge " +
 			"cmd/raymond/internal/job cmd/raymond/internal/problem cmd/raymond/internal/outlook cmd/raymond/internal/sticky examples",
 		foreign: "github.com/spf13/cobra github.com/spf13/pflag github.com/google/uuid",
 	},

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/job"
+	"github.com/raymond-action/raymond-action/internal/forge"
 )
 
 // TestARememberedCommentThatIsGone is looked for, and made anew.
@@ -68,7 +69,7 @@ func TestAListThatIsRefusedLater(t *testing.T) {
 	inBubble(t, func(s *scene) {
 		s.fate = func(what string) fate {
 			if what == "list" && slices.Contains(s.asked, "create") {
-				return fate{err: &job.CommentError{Kind: job.Forbidden, What: "no"}}
+				return fate{err: &forge.Error{Kind: forge.Denied, Op: "no"}}
 			}
 			return fate{}
 		}
@@ -92,7 +93,7 @@ func TestWhoWeAreIsAskedAgain(t *testing.T) {
 				tries++
 			}
 			if what == "self" && tries < 4 {
-				return fate{err: &job.CommentError{What: "502"}}
+				return fate{err: &forge.Error{Op: "502"}}
 			}
 			return fate{}
 		}

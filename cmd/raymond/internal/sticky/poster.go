@@ -7,10 +7,11 @@ import (
 	"time"
 
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/job"
+	"github.com/raymond-action/raymond-action/internal/forge"
 )
 
 // API are the comments on one issue or pull request, as *job.Comments has them.
-// Its errors are of type *job.CommentError.
+// Its errors are of type *forge.Error.
 type API interface {
 	List(context.Context) ([]job.Comment, error)
 	Comment(ctx context.Context, id int64) (job.Comment, error)
@@ -232,8 +233,8 @@ func (p *Poster) learnSelf(ctx context.Context, comments ...job.Comment) error {
 			continue
 		}
 		login, err := p.o.API.Self(ctx)
-		var e *job.CommentError
-		if errors.As(err, &e) && (e.Kind == job.Passing || e.Kind == job.Limited) {
+		var e *forge.Error
+		if errors.As(err, &e) && (e.Kind == forge.Unanswered || e.Kind == forge.Limited) {
 			return err
 		}
 		p.s.self = login

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/job"
+	"github.com/raymond-action/raymond-action/internal/forge"
 )
 
 var marker = Marker("agent.yml", "agent-issue-7")
@@ -235,7 +236,7 @@ func TestOthersCommentsStay(t *testing.T) {
 // TestALostAnswerMakesNoSecondComment, whether the comment was made, is made
 // later, or was not.
 func TestALostAnswerMakesNoSecondComment(t *testing.T) {
-	passing := &job.CommentError{Kind: job.Passing, What: "502"}
+	passing := &forge.Error{Kind: forge.Unanswered, Op: "502"}
 	for name, f := range map[string]fate{
 		"made": {err: passing, done: true}, "not made": {err: passing},
 		"made later": {err: passing, done: true, later: 5 * time.Second}, "made without an end": {err: passing, done: true, takes: 9 * time.Second},

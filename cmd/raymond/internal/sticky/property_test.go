@@ -8,12 +8,12 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/raymond-action/raymond-action/cmd/raymond/internal/job"
+	"github.com/raymond-action/raymond-action/internal/forge"
 )
 
 // troubles are what may become of a request while the service is not well.
 func troubles(random *rand.Rand) fate {
-	passing := &job.CommentError{Kind: job.Passing, What: "502"}
+	passing := &forge.Error{Kind: forge.Unanswered, Op: "502"}
 	takes := time.Duration(random.IntN(3000)) * time.Millisecond
 	switch random.IntN(8) {
 	case 0:
@@ -23,7 +23,7 @@ func troubles(random *rand.Rand) fate {
 	case 2:
 		return fate{err: passing, done: true, takes: takes, later: time.Duration(random.IntN(5000)) * time.Millisecond}
 	case 3:
-		return fate{err: &job.CommentError{Kind: job.Limited, Wait: time.Duration(random.IntN(60)) * time.Second}}
+		return fate{err: &forge.Error{Kind: forge.Limited, Wait: time.Duration(random.IntN(60)) * time.Second}}
 	}
 	return fate{takes: takes}
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/job"
+	"github.com/raymond-action/raymond-action/internal/forge"
 )
 
 // ours is the account of the token.
@@ -28,10 +29,10 @@ type service struct {
 
 // fate is what becomes of a request.
 type fate struct {
-	err   *job.CommentError // what is answered, if not the truth
-	done  bool              // it is carried out all the same
-	later time.Duration     // so long after
-	takes time.Duration     // before there is an answer
+	err   *forge.Error  // what is answered, if not the truth
+	done  bool          // it is carried out all the same
+	later time.Duration // so long after
+	takes time.Duration // before there is an answer
 }
 
 // mostAsked ends a test whose poster asks without a pause: the clock of its bubble
@@ -63,7 +64,7 @@ func (s *service) meet(ctx context.Context, what string, act func(*answer)) (ans
 		select {
 		case <-time.After(f.takes):
 		case <-ctx.Done():
-			return got, &job.CommentError{What: "too slow"}
+			return got, &forge.Error{Op: "too slow"}
 		}
 	}
 	switch {
@@ -76,7 +77,7 @@ func (s *service) meet(ctx context.Context, what string, act func(*answer)) (ans
 	case f.err != nil:
 		return answer{}, f.err
 	case got.missing:
-		return got, &job.CommentError{Kind: job.Missing, What: "404"}
+		return got, &forge.Error{Kind: forge.Missing, Op: "404"}
 	}
 	return got, nil
 }
@@ -141,7 +142,7 @@ func (s *service) Delete(ctx context.Context, id int64) error {
 func (s *service) Self(ctx context.Context) (string, error) {
 	_, err := s.meet(ctx, "self", func(*answer) {})
 	if err == nil && s.self == "" {
-		err = &job.CommentError{Kind: job.Forbidden, What: "may not ask"}
+		err = &forge.Error{Kind: forge.Denied, Op: "may not ask"}
 	}
 	if err != nil {
 		return "", err

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/job"
+	"github.com/raymond-action/raymond-action/internal/forge"
 )
 
 // Every is the least time between two edits of a comment. A run that takes long
@@ -199,21 +200,21 @@ func (s *standing) went() { s.failed, s.trouble = 0, nil }
 // refused takes an error of what was to be done.
 func (s *standing) refused(what step, err error, now time.Time) {
 	s.trouble = err
-	e := &job.CommentError{Kind: job.Passing}
+	e := &forge.Error{Kind: forge.Unanswered}
 	errors.As(err, &e)
 	if what == create {
 		s.looked = false // it may be there, or somebody else's
-		s.doubt = s.doubt || e.Kind == job.Passing
+		s.doubt = s.doubt || e.Kind == forge.Unanswered
 	}
 	switch e.Kind {
-	case job.Passing:
+	case forge.Unanswered:
 		most := mostPause
 		if s.final {
 			most = lastPause
 		}
 		s.notYet = now.Add(min(most, firstPause<<min(s.failed, 10)))
 		s.failed++
-	case job.Limited:
+	case forge.Limited:
 		wait := e.Wait
 		if wait <= 0 {
 			wait = unsaidWait
@@ -225,15 +226,15 @@ func (s *standing) refused(what step, err error, now time.Time) {
 }
 
 // denied takes an error that another try does not change.
-func (s *standing) denied(what step, kind job.Trouble) {
+func (s *standing) denied(what step, kind forge.Kind) {
 	switch {
-	case what == recall && kind == job.Missing:
+	case what == recall && kind == forge.Missing:
 		s.known = 0
 	case what == remove:
 		s.removed() // it is gone, or it can't be helped
 	case what == verify, what == review:
 		s.made, s.doubt = false, false
-	case what == edit && kind == job.Missing && s.anew < mostAnew:
+	case what == edit && kind == forge.Missing && s.anew < mostAnew:
 		s.id, s.looked, s.anew = 0, false, s.anew+1
 	default:
 		s.over = true

@@ -9,7 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/raymond-action/raymond-action/cmd/raymond/internal/job"
+	"github.com/raymond-action/raymond-action/internal/forge"
 )
 
 // TestRateLimitsAreObeyed: nothing is asked before the service allows it, and the
@@ -29,7 +29,7 @@ func TestRateLimitsAreObeyed(t *testing.T) {
 					return fate{}
 				}
 				refused++
-				return fate{err: &job.CommentError{Kind: job.Limited, Wait: told}}
+				return fate{err: &forge.Error{Kind: forge.Limited, Wait: told}}
 			}
 			p.Show(body("more"))
 			s.wait(wait - 10*time.Second)
@@ -45,7 +45,7 @@ func TestRateLimitsAreObeyed(t *testing.T) {
 // TestALimitBeyondTheEndIsNotWaitedFor.
 func TestALimitBeyondTheEndIsNotWaitedFor(t *testing.T) {
 	inBubble(t, func(s *scene) {
-		s.fate = func(string) fate { return fate{err: &job.CommentError{Kind: job.Limited, Wait: time.Hour}} }
+		s.fate = func(string) fate { return fate{err: &forge.Error{Kind: forge.Limited, Wait: time.Hour}} }
 		began := time.Now()
 		var unfinished *Unfinished
 		if err := s.finish(s.start(), "ended"); !errors.As(err, &unfinished) || time.Since(began) > 0 {
@@ -63,7 +63,7 @@ func TestTheEndIsTriedAgain(t *testing.T) {
 			well := time.Now().Add(before + 24*time.Second)
 			s.fate = func(string) fate {
 				if time.Now().Before(well) {
-					return fate{err: &job.CommentError{What: "502"}, takes: 100 * time.Millisecond}
+					return fate{err: &forge.Error{Op: "502"}, takes: 100 * time.Millisecond}
 				}
 				return fate{}
 			}
@@ -81,12 +81,12 @@ func TestTheEndIsTriedAgain(t *testing.T) {
 
 // TestARefusalIsFinal: nothing more is asked, and the end says why.
 func TestARefusalIsFinal(t *testing.T) {
-	for _, kind := range []job.Trouble{job.Forbidden, job.Missing, job.Refused} {
+	for _, kind := range []forge.Kind{forge.Denied, forge.Missing, forge.Refused} {
 		for _, at := range []string{"list", "create"} {
 			inBubble(t, func(s *scene) {
 				s.fate = func(what string) fate {
 					if what == at {
-						return fate{err: &job.CommentError{Kind: kind, What: "no"}}
+						return fate{err: &forge.Error{Kind: kind, Op: "no"}}
 					}
 					return fate{}
 				}
@@ -96,7 +96,7 @@ func TestARefusalIsFinal(t *testing.T) {
 					s.wait(time.Minute)
 				}
 				err := s.finish(p, "ended")
-				var e *job.CommentError
+				var e *forge.Error
 				var unfinished *Unfinished
 				if !errors.As(err, &e) || e.Kind != kind || errors.As(err, &unfinished) || s.count(at) != 1 {
 					t.Errorf("%v at %s: got %v and %q, want the refusal once", kind, at, err, s.asked)
@@ -141,7 +141,7 @@ func TestPausesGrowAndBeginAnew(t *testing.T) {
 		if n == 8 {
 			s.went()
 		}
-		s.refused(search, &job.CommentError{What: "502"}, now)
+		s.refused(search, &forge.Error{Op: "502"}, now)
 		what, at := s.next(now)
 		if what != pause {
 			t.Fatalf("after %d errors: got step %d, want a pause", n, what)

@@ -1,0 +1,111 @@
+package forge
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"time"
+)
+
+// Policy says how often a request is made, and within which time.
+type Policy struct {
+	attempts int           // 0: for as long as there may be no progress
+	first    time.Duration // the pause before the second one
+	factor   float64       // by which each further pause is longer
+	within   time.Duration // for all of them; 0: as long as the context lives
+}
+
+var (
+	// Steady is for what a run depends on: five attempts, as the official client of
+	// the results service makes them.
+	Steady = Policy{attempts: 5, first: 3 * time.Second, factor: 1.5}
+	// Quick is for a question that somebody waits for: three attempts in 10 s.
+	Quick = Policy{attempts: 3, first: 500 * time.Millisecond, factor: 4, within: 10 * time.Second}
+	// Once is for callers that decide themselves when to ask again: one attempt of
+	// 10 s at most.
+	Once = Policy{attempts: 1, within: 10 * time.Second}
+)
+
+const (
+	longestPause = 30 * time.Second
+	maxIdle      = 3 * time.Minute
+)
+
+// patiently is the key of a context's value.
+type patiently struct{}
+
+// Patiently returns a context in which Steady calls are made for as long as they may
+// go on without progress, instead of five times: for what is lost if it fails.
+func Patiently(ctx context.Context) context.Context {
+	return context.WithValue(ctx, patiently{}, true)
+}
+
+// Calls makes requests, each again while the service fails. The zero value is ready
+// for use.
+type Calls struct {
+	// Sleep waits between attempts; nil for Sleep.
+	Sleep func(context.Context, time.Duration) error
+	// Idle is how long a call may go on without progress, over all of its attempts
+	// and the pauses between them; 0 for three minutes. One attempt may wait a third
+	// of it.
+	Idle time.Duration
+}
+
+// Do calls try until it returns nil, fails for good, or has had its attempts or its
+// time. The service's Retry-After is obeyed up to 30 s. The error is an *Error that
+// names op. There is no other loop around a request.
+func (c Calls) Do(ctx context.Context, p Policy, op string, try func(context.Context, *Progress) *Error) error {
+	if p.within > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeoutCause(ctx, p.within, fmt.Errorf("no answer came within %v", p.within))
+		defer cancel()
+	}
+	if p == Steady && ctx.Value(patiently{}) != nil {
+		p.attempts = 0
+	}
+	progress := newProgress(cmp.Or(c.Idle, maxIdle))
+	pause := p.first
+	for n := 1; ; n++ {
+		e := progress.attempt(ctx, try)
+		if e == nil {
+			return nil
+		}
+		e.Op, e.Attempts = op, n
+		if ctx.Err() != nil {
+			return &Error{Op: op, Attempts: n, Err: context.Cause(ctx)}
+		}
+		wait := min(max(jittered(pause), e.Wait), longestPause)
+		if !e.retryable() || n == p.attempts || progress.spend(wait) {
+			return e
+		}
+		if err := c.sleep(ctx, wait); err != nil {
+			e.Err = fmt.Errorf("%w; %w", e.Err, cmp.Or(context.Cause(ctx), err))
+			return e
+		}
+		pause = time.Duration(float64(pause) * p.factor)
+	}
+}
+
+// jittered lengthens a pause by up to half of it, so that many clients don't come back
+// at once.
+func jittered(d time.Duration) time.Duration { return d + rand.N(max(1, d/2)) }
+
+func (c Calls) sleep(ctx context.Context, d time.Duration) error {
+	if c.Sleep == nil {
+		return Sleep(ctx, d)
+	}
+	return c.Sleep(ctx, d)
+}
+
+// Sleep waits, or returns the error of ctx when that is done first.
+func Sleep(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}

@@ -1,0 +1,57 @@
+package forge
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"testing"
+	"time"
+)
+
+// TestTheTokenStaysWithTheAPI: an address is told the token only at the API's host.
+func TestTheTokenStaysWithTheAPI(t *testing.T) {
+	base := &url.URL{Scheme: "https", Host: "api.example.test"}
+	for address, want := range map[string]bool{
+		"https://api.example.test/graphql": true, "https://api.example.test/api/graphql": true, "": false, "graphql": false,
+		"http://api.example.test/graphql": false, "https://api.example.test.evil/graphql": false, "https://evil/api.example.test": false,
+		"https://x@evil/": false, "%": false,
+	} {
+		if got := sameHost(address, base); got != want {
+			t.Errorf("%q for %v: got %v, want %v", address, base, got, want)
+		}
+	}
+}
+
+func TestRepositoriesHaveAnOwner(t *testing.T) {
+	for _, repository := range []string{"", "o", "o/", "/r", "o/r/x"} {
+		if _, err := New(Options{Repository: repository}); err == nil {
+			t.Errorf("%q: got no error, want one", repository)
+		}
+	}
+	if _, err := New(Options{Repository: "o/r", URL: "nowhere"}); err == nil {
+		t.Error("an address without a host: got no error, want one")
+	}
+}
+
+// TestAnEndedContextEndsACall, in a pause too.
+func TestAnEndedContextEndsACall(t *testing.T) {
+	asked := 0
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		asked++
+		w.WriteHeader(http.StatusServiceUnavailable)
+	}))
+	defer server.Close()
+	ctx, cancel := context.WithCancel(t.Context())
+	c, err := New(Options{URL: server.URL, Repository: "o/r", Calls: Calls{Sleep: func(ctx context.Context, _ time.Duration) error {
+		cancel()
+		return Sleep(ctx, time.Hour)
+	}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Get(ctx, "ask", "x", new(any)); !errors.Is(err, context.Canceled) || asked != 1 {
+		t.Errorf("got %v after %d requests, want it cancelled after one", err, asked)
+	}
+}
