@@ -1,0 +1,57 @@
+// Package notes keeps small values as JSON in files of folders that agents know too:
+// they may have put a pipe, a link or a huge file where a note is, or is to be made.
+package notes
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+)
+
+// maxNote is the size in bytes of the longest note that Read reads.
+const maxNote = 4 << 10
+
+// Write keeps a value in a file, completely or not at all: until it returns nil, the
+// file has what it had before. It makes the folders on the way, for their owner
+// only, and uses the file's name with ".tmp" appended. It follows no link and waits
+// for nothing. One goroutine at a time may write a file.
+func Write(file string, value any) error {
+	data, err := json.Marshal(value)
+	if err != nil {
+		return err
+	}
+	temp := file + ".tmp"
+	if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o700), os.RemoveAll(temp)); err != nil {
+		return err
+	}
+	// The file must be a new one: writing to a pipe that an agent has put there would
+	// never end.
+	f, err := os.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	if err := errors.Join(err, f.Close()); err != nil {
+		return err
+	}
+	return os.Rename(temp, file)
+}
+
+// Read reads what Write has kept. An error for which errors.Is(err, fs.ErrNotExist)
+// holds says that there is no such file; any other one, that it is no note: not a
+// regular file, more than 4 KiB, or JSON that does not fit the value.
+func Read(file string, value any) error { return ReadMost(file, value, maxNote) }
+
+// ReadMost is Read for a note of at most most bytes.
+func ReadMost(file string, value any, most int64) error {
+	data, err := readRegular(file, most)
+	if err != nil {
+		return fmt.Errorf("read note: %w", err)
+	}
+	if err := json.Unmarshal(data, value); err != nil {
+		return fmt.Errorf("read note: %w", err)
+	}
+	return nil
+}

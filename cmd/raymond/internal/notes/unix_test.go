@@ -1,0 +1,95 @@
+//go:build unix
+
+package notes
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// note is a value that tests keep.
+type note struct {
+	Step string `json:"step"`
+}
+
+// inTime fails the test when something waits for what never comes.
+func inTime(t *testing.T, what string, do func()) {
+	t.Helper()
+	done := make(chan struct{})
+	go func() { do(); close(done) }()
+	select {
+	case <-done:
+	case <-time.After(10 * time.Second):
+		t.Fatalf("%s: got no end, want one at once", what)
+	}
+}
+
+// TestNotesAreKeptWhateverLiesThere: an agent may put a pipe or a link where a note
+// is to be, or to be made. Nothing waits for the one or follows the other.
+func TestNotesAreKeptWhateverLiesThere(t *testing.T) {
+	pipe := func(path string) error { return syscall.Mkfifo(path, 0o600) }
+	for name, put := range map[string]func(path, victim string) error{
+		"a pipe":            func(path, _ string) error { return pipe(path) },
+		"a pipe on the way": func(path, _ string) error { return pipe(path + ".tmp") },
+		"a link":            func(path, victim string) error { return os.Symlink(victim, path) },
+		"a link on the way": func(path, victim string) error { return os.Symlink(victim, path+".tmp") },
+		"a file on the way": func(path, _ string) error { return os.WriteFile(path+".tmp", []byte("{"), 0o400) },
+		"a huge file": func(path, _ string) error {
+			return os.WriteFile(path, []byte(`{"step":"`+strings.Repeat("x", maxNote)+`"}`), 0o600)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			path, victim := filepath.Join(t.TempDir(), "note.json"), filepath.Join(t.TempDir(), "victim")
+			if err := os.WriteFile(victim, []byte(`{"step":"forged"}`), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			if err := put(path, victim); err != nil {
+				t.Fatal(err)
+			}
+			inTime(t, "reading it", func() {
+				var n note
+				if err := Read(path, &n); err == nil {
+					t.Errorf("reading what is no note: got %+v, want an error", n)
+				}
+			})
+			inTime(t, "writing it", func() {
+				if err := Write(path, note{"s"}); err != nil {
+					t.Errorf("writing: got %v, want no error", err)
+				}
+			})
+			var got note
+			if err := Read(path, &got); err != nil || got.Step != "s" {
+				t.Errorf("note: got %+v (%v), want the step s", got, err)
+			}
+			if data, err := os.ReadFile(victim); err != nil || string(data) != `{"step":"forged"}` {
+				t.Errorf("another file: got %q (%v), want it as it was", data, err)
+			}
+		})
+	}
+}
+
+// TestReadMostHasItsOwnLimit, and a note that was never written is told from one that
+// can't be read.
+func TestReadMostHasItsOwnLimit(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "folder", "note.json")
+	var got note
+	if err := Read(path, &got); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("before it is written: got %v, want %v", err, fs.ErrNotExist)
+	}
+	long := note{strings.Repeat("x", maxNote)}
+	if err := Write(path, long); err != nil {
+		t.Fatal(err)
+	}
+	if err := Read(path, &got); err == nil || errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("more than Read reads: got %v, want another error than %v", err, fs.ErrNotExist)
+	}
+	if err := ReadMost(path, &got, 2*maxNote); err != nil || got != long {
+		t.Errorf("with a limit of its own: got %d bytes (%v), want %d", len(got.Step), err, maxNote)
+	}
+}
