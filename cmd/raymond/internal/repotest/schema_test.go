@@ -105,6 +105,9 @@ func (b *schemaBuilder) of(typ reflect.Type) object {
 		return object{"type": "object", "additionalProperties": b.of(typ.Elem())}
 	case reflect.Struct:
 		name := strings.ToLower(typ.Name())
+		if typ == reflect.TypeFor[state.AgentFailure]() {
+			name = "fault" // as the state file calls it
+		}
 		if b.defs[name] == nil {
 			b.defs[name] = object{} // ends the recursion
 			b.defs[name] = b.object(typ)
@@ -274,7 +277,7 @@ func TestSchemaOfTheStateFile(t *testing.T) {
 	b.refine["Run.Files"] = object{"additionalProperties": object{"type": "string", "pattern": "^[0-9a-f]{64}$"}}
 	b.refine["Agent.ID"] = object{"pattern": agentPattern}
 	b.refine["Ending.Agent"] = object{"pattern": agentPattern}
-	b.refine["Fault.Class"] = object{"enum": []state.Class{state.Transient, state.Service, state.TimedOut, state.Fatal, state.Machine}}
+	b.refine["AgentFailure.Class"] = object{"enum": []state.Class{state.Transient, state.Service, state.TimedOut, state.Fatal, state.Machine}}
 	root := b.object(reflect.TypeFor[state.Run]())
 	root["description"] = "A snapshot of a run, {id}.json in the state folder, as docs/state-file.md describes it."
 	generated(t, "docs/schema/state.schema.json", b.encode("state", "state file of a raymond run", root))

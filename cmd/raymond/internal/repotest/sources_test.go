@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -34,9 +35,17 @@ func (f sourceFile) imports() []string {
 	return paths
 }
 
-// sources parses every Go file of the repository.
+// sources returns every Go file of the repository, which are read once.
 func sources(t *testing.T) []sourceFile {
 	t.Helper()
+	files, err := parseAll()
+	if err != nil || len(files) < 50 {
+		t.Fatalf("Go files of the repository: got %d (%v), want at least 50", len(files), err)
+	}
+	return files
+}
+
+var parseAll = sync.OnceValues(func() ([]sourceFile, error) {
 	var files []sourceFile
 	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || path == root {
@@ -54,14 +63,8 @@ func sources(t *testing.T) []sourceFile {
 		files = append(files, sourceFile{name: filepath.ToSlash(name), ast: tree, fset: fset})
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(files) < 50 {
-		t.Fatalf("Go files below %s: got %d, want at least 50", root, len(files))
-	}
-	return files
-}
+	return files, err
+})
 
 func isName(e ast.Expr, name string) bool {
 	id, ok := e.(*ast.Ident)

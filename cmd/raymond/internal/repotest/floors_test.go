@@ -1,0 +1,79 @@
+package repotest
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+// floors are the packages of each tree, from the highest floor down. Packages of one
+// floor stand in one line. A package may import those of its tree that are on a lower
+// floor, so no import runs upward or sideways.
+var floors = map[string][]string{
+	"cmd/raymond": {
+		"cmd/raymond",
+		"cmd/raymond/internal/action",
+		"cmd/raymond/internal/session",
+		"cmd/raymond/internal/sticky",
+		"cmd/raymond/internal/job cmd/raymond/internal/outlook cmd/raymond/internal/problem",
+	},
+	"runner": {
+		"runner/simulate",
+		"runner/claude runner/report runner/shell runner/verify",
+		"runner runner/claude/keyproxy runner/claude/transcript runner/diagram runner/prices",
+		"runner/claude/permit runner/claude/pin runner/claude/tally runner/internal/proc runner/internal/reel",
+	},
+	"artifacts": {
+		"artifacts/slots",
+		"artifacts/checkpoint artifacts/workspace",
+		"artifacts",
+	},
+}
+
+// floorOf returns how far below the highest floor of a tree a package is, -1 if it
+// is not in the tree.
+func floorOf(tree, pkg string) int {
+	return slices.IndexFunc(floors[tree], func(line string) bool { return slices.Contains(strings.Fields(line), pkg) })
+}
+
+// TestImportsRunDownward also finds packages that have no floor, and floors with
+// packages that are gone. Packages for tests have no floor.
+func TestImportsRunDownward(t *testing.T) {
+	imported := importsOf(t)
+	for tree, lines := range floors {
+		for pkg, paths := range imported {
+			if inTree := pkg == tree || strings.HasPrefix(pkg, tree+"/"); !inTree || isForTests(pkg) {
+				continue
+			}
+			own := floorOf(tree, pkg)
+			if own < 0 {
+				t.Errorf("package %q has no floor in the tree %s", pkg, tree)
+			}
+			for _, path := range paths {
+				other := floorOf(tree, strings.TrimPrefix(path, module+"/"))
+				if other >= 0 && other <= own {
+					t.Errorf("package %q imports %s, which is not on a lower floor", pkg, path)
+				}
+			}
+		}
+		for _, pkg := range strings.Fields(strings.Join(lines, " ")) {
+			if _, ok := imported[pkg]; !ok {
+				t.Errorf("package %q has a floor in the tree %s, but is not in the repository", pkg, tree)
+			}
+		}
+	}
+}
+
+// TestCorePackagesKnowLittleOfStrangers: the language and the state of a run use one
+// package each of those that deal with what others wrote.
+func TestCorePackagesKnowLittleOfStrangers(t *testing.T) {
+	const untrusted = module + "/internal/untrusted"
+	allowed := map[string]string{"protocol": "archive", "state": "jsonstrict"}
+	for pkg, paths := range importsOf(t) {
+		for _, path := range paths {
+			if may, core := allowed[pkg]; core && foreignModule(path, []string{untrusted}) != "" && path != untrusted+"/"+may {
+				t.Errorf("package %q imports %s, and may import only %s/%s of it", pkg, path, untrusted, may)
+			}
+		}
+	}
+}

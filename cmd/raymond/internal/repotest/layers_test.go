@@ -1,0 +1,76 @@
+package repotest
+
+// layer is what the files of one package may import, tests aside.
+type layer struct {
+	ours    string // packages of this module
+	foreign string // modules of others
+}
+
+// layers is the table of who knows whom. A package that is not in it may not
+// exist; to change a line, argue for it in the commit.
+var layers = map[string]layer{
+	"protocol":                   {foreign: "gopkg.in/yaml.v3"},
+	"state":                      {ours: "protocol", foreign: "github.com/go-json-experiment/json github.com/gofrs/flock"},
+	"runner":                     {ours: "protocol state runner/internal/reel"},
+	"runner/internal/reel":       {},
+	"runner/internal/proc":       {ours: "internal/untrusted/secrets", foreign: "golang.org/x/sys"},
+	"runner/claude":              {ours: "state runner runner/internal/proc runner/claude/permit runner/claude/tally runner/claude/keyproxy runner/claude/transcript", foreign: "github.com/go-json-experiment/json"},
+	"runner/claude/transcript":   {ours: "state runner/internal/proc runner/claude/tally", foreign: "github.com/go-json-experiment/json"},
+	"runner/shell":               {ours: "state runner runner/internal/proc"},
+	"runner/verify":              {ours: "state runner runner/internal/proc", foreign: "github.com/bmatcuk/doublestar/v4"},
+	"runner/report":              {ours: "protocol state runner runner/diagram runner/internal/reel", foreign: "golang.org/x/sys"},
+	"runner/diagram":             {ours: "protocol state"},
+	"runner/diagram/mermaidtest": {ours: "internal/installtest"},
+	"runner/simulate":            {ours: "protocol state runner runner/claude", foreign: "gopkg.in/yaml.v3"},
+	"runner/claude/permit":       {},
+	"runner/prices":              {ours: "state", foreign: "gopkg.in/yaml.v3"},
+	"runner/claude/pin":          {},
+	"runner/claude/claudetest":   {ours: "runner/claude/pin internal/installtest"},
+	"internal/installtest":       {foreign: "github.com/gofrs/flock"},
+	"internal/nodetest":          {ours: "internal/installtest"},
+	"artifacts/officialtest":     {ours: "internal/installtest internal/nodetest"},
+	"cmd/shim":                   {},
+	"cmd/sbom":                   {},
+	"examples":                   {},
+	"cmd/raymond/internal/examplestest": {
+		ours: "artifacts/artifactstest cmd/raymond/internal/acttest runner/claude/claudetest",
+	},
+	"cmd/raymond/internal/acttest": {
+		ours: "cmd/shim internal/installtest internal/nodetest", foreign: "github.com/rogpeppe/go-internal",
+	},
+	"internal/untrusted/secrets":      {},
+	"runner/claude/keyproxy":          {ours: "internal/untrusted/secrets runner/claude/tally", foreign: "github.com/go-json-experiment/json"},
+	"runner/claude/tally":             {ours: "state", foreign: "github.com/go-json-experiment/json"},
+	"artifacts/workspace":             {foreign: "github.com/go-json-experiment/json"},
+	"artifacts/checkpoint":            {ours: "state artifacts", foreign: "filippo.io/age github.com/go-json-experiment/json"},
+	"artifacts/slots":                 {ours: "state artifacts artifacts/checkpoint internal/forge"},
+	"internal/forge":                  {foreign: "github.com/google/go-github/v60"},
+	"artifacts":                       {ours: "internal/forge", foreign: "github.com/google/go-github/v60"},
+	"artifacts/artifactstest":         {},
+	"cmd/raymond/internal/stubclaude": {},
+	"cmd/raymond/internal/job": {
+		ours:    "protocol runner/report internal/forge",
+		foreign: "github.com/go-json-experiment/json github.com/google/go-github/v60 github.com/sethvargo/go-githubactions",
+	},
+	"cmd/raymond/internal/problem":      {ours: "protocol state artifacts artifacts/checkpoint artifacts/slots"},
+	"cmd/raymond/internal/outlook":      {ours: "state", foreign: "gopkg.in/yaml.v3"},
+	"cmd/raymond/internal/sticky":       {ours: "cmd/raymond/internal/job internal/forge"},
+	"cmd/raymond/internal/notes":        {},
+	"cmd/raymond/internal/action":       {},
+	"cmd/raymond/internal/session":      {},
+	"cmd/raymond/internal/sitetest":     {ours: "state runner/claude/claudetest", foreign: "github.com/google/uuid github.com/rogpeppe/go-internal"},
+	"cmd/raymond/internal/releasetest":  {},
+	"cmd/raymond/internal/repotest":     {},
+	"cmd/raymond/internal/workflowtest": {foreign: "gopkg.in/yaml.v3"},
+	"cmd/raymond": {
+		ours: "protocol state artifacts runner runner/claude runner/claude/pin runner/claude/keyproxy runner/claude/transcript runner/prices runner/shell runner/verify " +
+			"runner/report runner/diagram runner/simulate internal/untrusted/secrets artifacts/workspace artifacts/checkpoint artifacts/slots internal/forge " +
+			"cmd/raymond/internal/job cmd/raymond/internal/problem cmd/raymond/internal/outlook cmd/raymond/internal/sticky examples",
+		foreign: "github.com/spf13/cobra github.com/spf13/pflag github.com/google/uuid",
+	},
+}
+
+// testModules are the modules of others that only tests may import.
+var testModules = []string{
+	"github.com/google/go-cmp", "github.com/rogpeppe/go-internal", "github.com/santhosh-tekuri/jsonschema/v6",
+}
