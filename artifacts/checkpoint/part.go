@@ -5,7 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
+
+	"github.com/raymond-action/raymond-action/internal/untrusted/files"
 )
 
 // Part is one file to store.
@@ -28,10 +29,11 @@ func (p *Part) open() (io.ReadCloser, error) {
 	if p.Path == "" {
 		return io.NopCloser(bytes.NewReader(p.Data)), nil
 	}
-	f, size, err := openRegular(p.Path)
+	f, info, err := files.Open(p.Path) // an agent may have put anything there
 	if err != nil {
 		return nil, err
 	}
+	size := info.Size()
 	if p.Size >= 0 {
 		size = p.Size
 	}
@@ -63,30 +65,3 @@ func (p *Part) check(read, stored int64) error {
 func tooLarge(limit int64) error {
 	return fmt.Errorf("it has more than %d bytes: %w", limit, ErrTooLarge)
 }
-
-// openRegular opens a file that an agent may have put a link or a pipe in place
-// of, to have something else read or to make the reader wait. It returns its size
-// too.
-func openRegular(path string) (*os.File, int64, error) {
-	info, err := os.Lstat(path)
-	if err != nil {
-		return nil, 0, err
-	}
-	if !info.Mode().IsRegular() {
-		return nil, 0, &os.PathError{Op: "open", Path: path, Err: errNotRegular}
-	}
-	f, err := os.OpenFile(path, os.O_RDONLY|openFlags, 0)
-	if err != nil {
-		return nil, 0, err
-	}
-	now, err := f.Stat()
-	if err == nil && !os.SameFile(info, now) {
-		err = &os.PathError{Op: "open", Path: path, Err: errNotRegular}
-	}
-	if err != nil {
-		return nil, 0, errors.Join(err, f.Close())
-	}
-	return f, now.Size(), nil
-}
-
-var errNotRegular = errors.New("it is no regular file")

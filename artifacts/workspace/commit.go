@@ -10,6 +10,8 @@ import (
 	"os"
 	"strconv"
 	"strings"
+
+	"github.com/raymond-action/raymond-action/internal/untrusted/files"
 )
 
 // commit makes the commit that holds everything, and returns its id.
@@ -232,7 +234,7 @@ func (p *packer) writeFile(w *bufio.Writer, root *os.Root, t *treeStream, e entr
 		return nil
 	}
 	f, err := openFile(root, e.path)
-	if errors.Is(err, fs.ErrPermission) || errors.Is(err, errNotRegular) {
+	if errors.Is(err, fs.ErrPermission) || errors.Is(err, files.ErrNotRegular) {
 		p.note("%s: %q is not kept: %s", t.Dir, e.path, reason(err))
 		return nil
 	}

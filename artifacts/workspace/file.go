@@ -1,14 +1,12 @@
 package workspace
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"os"
-)
 
-// errNotRegular says that something is neither a file nor a link.
-var errNotRegular = errors.New("it is no regular file")
+	"github.com/raymond-action/raymond-action/internal/untrusted/files"
+)
 
 // content is what a file of a worktree holds: its bytes, or where a link points.
 type content struct {
@@ -20,25 +18,11 @@ type content struct {
 // openFile opens a file of a worktree. Neither a link nor a pipe that an agent puts
 // in its place meanwhile is followed or waited for.
 func openFile(root *os.Root, path string) (*content, error) {
-	info, err := root.Lstat(path)
+	f, info, err := files.OpenIn(root, path)
 	if err != nil {
 		return nil, err
 	}
-	if !info.Mode().IsRegular() {
-		return nil, &os.PathError{Op: "open", Path: path, Err: errNotRegular}
-	}
-	f, err := root.OpenFile(path, os.O_RDONLY|openFlags, 0)
-	if err != nil {
-		return nil, err
-	}
-	now, err := f.Stat()
-	if err == nil && !os.SameFile(info, now) {
-		err = &os.PathError{Op: "open", Path: path, Err: errNotRegular}
-	}
-	if err != nil {
-		return nil, errors.Join(err, f.Close())
-	}
-	return &content{f, now.Size(), fileMode(now)}, nil
+	return &content{f, info.Size(), fileMode(info)}, nil
 }
 
 func fileMode(info os.FileInfo) string {

@@ -4,13 +4,14 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
 
 	"github.com/go-json-experiment/json"
+
+	"github.com/raymond-action/raymond-action/internal/untrusted/files"
 )
 
 const (
@@ -120,15 +121,10 @@ func readIndex(dir string) (index, error) {
 	if dir == "" {
 		return index{}, nil
 	}
-	f, err := os.Open(filepath.Join(dir, indexName))
+	data, _, err := files.Read(filepath.Join(dir, indexName), maxIndex)
 	if errors.Is(err, fs.ErrNotExist) {
 		return index{}, nil
 	}
-	if err != nil {
-		return index{}, err
-	}
-	defer f.Close()
-	data, err := io.ReadAll(io.LimitReader(f, maxIndex+1))
 	if err != nil {
 		return index{}, err
 	}
@@ -140,9 +136,6 @@ func readIndex(dir string) (index, error) {
 }
 
 func decodeIndex(data []byte) (index, error) {
-	if len(data) > maxIndex {
-		return index{}, fmt.Errorf("it has more than %d bytes", maxIndex)
-	}
 	var version struct {
 		Schema int `json:"schema"`
 	}

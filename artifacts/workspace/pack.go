@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/raymond-action/raymond-action/internal/untrusted/files"
 )
 
 // saveRef is the one ref of a bundle.
@@ -39,9 +41,12 @@ func (t *tool) shadow(ctx context.Context, dir, format, common string) (string, 
 	return dir, writeShallow(dir, shallow)
 }
 
+// maxShallow bounds what is read of a repository's list of such commits, in bytes.
+const maxShallow = 64 << 20
+
 // readShallow returns the commits of a repository whose parents it doesn't have.
 func readShallow(common string) ([]string, error) {
-	data, err := os.ReadFile(filepath.Join(common, "shallow"))
+	data, _, err := files.Read(filepath.Join(common, "shallow"), maxShallow)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, nil
 	}

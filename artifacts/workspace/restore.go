@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/raymond-action/raymond-action/internal/untrusted/files"
 )
 
 // Restoring is what to restore, and where to.
@@ -120,7 +122,7 @@ func (w *restorer) note(format string, args ...any) {
 
 // checkBundle compares a bundle with what the index says of it.
 func (w *restorer) checkBundle(r *repository) error {
-	f, err := os.Open(filepath.Join(w.From, r.Bundle))
+	f, _, err := files.Open(filepath.Join(w.From, r.Bundle))
 	if err != nil {
 		return err
 	}
@@ -218,7 +220,7 @@ func vacant(dir string) error {
 // unpack adds the objects of a bundle to a repository, each of them checked: a name
 // like .git in a tree is an error.
 func (w *restorer) unpack(ctx context.Context, r *repository, common string) error {
-	f, err := os.Open(filepath.Join(w.From, r.Bundle))
+	f, _, err := files.Open(filepath.Join(w.From, r.Bundle))
 	if err != nil {
 		return err
 	}

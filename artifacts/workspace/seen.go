@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 	"slices"
 	"time"
+
+	"github.com/raymond-action/raymond-action/internal/untrusted/files"
 )
 
 // settled is how long a file must have been left alone for its times to tell of every
@@ -97,7 +99,7 @@ func linkOrCopy(from, to string) error {
 	if os.Link(from, to) == nil {
 		return nil
 	}
-	in, err := os.Open(from)
+	in, _, err := files.Open(from)
 	if err != nil {
 		return err
 	}

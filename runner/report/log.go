@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/raymond-action/raymond-action/internal/untrusted/files"
 	"github.com/raymond-action/raymond-action/state"
 )
 
@@ -97,7 +98,7 @@ func (l *Log) write(line []byte, seq int) error {
 // one lacks. A missing file holds none. When both are one file, this Log writes
 // nothing from now on. To be called before the first Report.
 func (l *Log) CopyFrom(path string) error {
-	kept, err := os.Open(path)
+	kept, _, err := files.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/raymond-action/raymond-action/internal/untrusted/files"
 	"github.com/raymond-action/raymond-action/runner"
 	"github.com/raymond-action/raymond-action/state"
 )
@@ -27,7 +28,7 @@ func openLog(c runner.Checks) *logFile {
 	if err := keep(c.LogFile); err != nil {
 		return &logFile{}
 	}
-	f, err := os.OpenFile(c.LogFile, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
+	f, _, err := files.OpenFile(c.LogFile, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
 	if err != nil {
 		return &logFile{}
 	}
@@ -60,7 +61,7 @@ const (
 // hasVerdict reports whether there is a log that is complete. Logs can be large:
 // only the end is read.
 func hasVerdict(path string) (bool, error) {
-	f, err := os.Open(path)
+	f, _, err := files.Open(path)
 	if errors.Is(err, os.ErrNotExist) {
 		return false, nil
 	}

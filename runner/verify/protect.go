@@ -13,6 +13,8 @@ import (
 	"strings"
 
 	"github.com/bmatcuk/doublestar/v4"
+
+	"github.com/raymond-action/raymond-action/internal/untrusted/files"
 )
 
 // Digest implements runner.Verifier. Patterns match slash-separated paths
@@ -73,7 +75,7 @@ func digest(path string, d fs.DirEntry) string {
 	if !d.Type().IsRegular() {
 		return "no file"
 	}
-	f, err := os.Open(path)
+	f, _, err := files.Open(path)
 	if err != nil {
 		return "unreadable"
 	}

@@ -9,6 +9,8 @@ import (
 	"os"
 	"path/filepath"
 	"time"
+
+	"github.com/raymond-action/raymond-action/internal/untrusted/files"
 )
 
 // Mark tells a file from another one of its name, and from what it becomes later.
@@ -19,41 +21,17 @@ type Mark struct {
 }
 
 // MarkOf returns the mark of a file.
-func MarkOf(path string) (Mark, error) {
-	folder, err := os.OpenRoot(filepath.Dir(path))
-	if err != nil {
-		return Mark{}, err
-	}
-	defer folder.Close()
-	return markIn(folder, filepath.Base(path))
-}
+func MarkOf(path string) (Mark, error) { return markOf(files.Open(path)) }
 
-// markIn returns the mark of a file in a folder. An agent may have put a link or a
-// pipe in its place.
-func markIn(folder *os.Root, name string) (Mark, error) {
-	odd := &os.PathError{Op: "open", Path: filepath.Join(folder.Name(), name), Err: errors.New("it is no regular file")}
-	info, err := folder.Lstat(name)
-	if err != nil {
-		return Mark{}, err
-	}
-	if !info.Mode().IsRegular() {
-		return Mark{}, odd
-	}
-	f, err := folder.OpenFile(name, os.O_RDONLY|dontWait, 0)
+// markOf reads the rest of a file and closes it.
+func markOf(f *os.File, info fs.FileInfo, err error) (Mark, error) {
 	if err != nil {
 		return Mark{}, err
 	}
 	defer f.Close()
-	now, err := f.Stat()
-	if err != nil {
-		return Mark{}, err
-	}
-	if !os.SameFile(info, now) {
-		return Mark{}, odd
-	}
 	hash := sha256.New()
 	n, err := io.Copy(hash, f)
-	return Mark{n, now.ModTime().UTC(), hex.EncodeToString(hash.Sum(nil))}, err
+	return Mark{n, info.ModTime().UTC(), hex.EncodeToString(hash.Sum(nil))}, err
 }
 
 // is reports whether two marks are of the same file.
@@ -107,7 +85,7 @@ func clearFile(folder *os.Root, name string, only *Mark) (isOther bool, err erro
 		return false, nil
 	}
 	if only != nil {
-		if m, err := markIn(folder, name); err != nil || !m.is(*only) {
+		if m, err := markOf(files.OpenIn(folder, name)); err != nil || !m.is(*only) {
 			return true, nil
 		}
 	}

@@ -1,6 +1,3 @@
 package transcript
 
 const homeVar = "USERPROFILE"
-
-// dontWait is nothing where pipes are no files.
-const dontWait = 0

@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"regexp"
 	"sync"
+
+	"github.com/raymond-action/raymond-action/internal/untrusted/files"
 )
 
 // Stored is a transcript on disk.
@@ -79,13 +81,10 @@ func (d Folder) place(session, dir, from string) error {
 	if !isUUID(session) {
 		return errors.New("its id is no UUID in lower case")
 	}
-	if !isFile(from) {
-		return &os.PathError{Op: "open", Path: from, Err: errors.New("it is no regular file")}
-	}
 	if ok, err := HoldsPrompt(from); err != nil || !ok {
 		return err
 	}
-	in, err := os.Open(from)
+	in, _, err := files.Open(from)
 	if err != nil {
 		return err
 	}

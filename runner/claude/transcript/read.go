@@ -10,6 +10,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/raymond-action/raymond-action/internal/untrusted/files"
 	"github.com/raymond-action/raymond-action/runner/claude/tally"
 	"github.com/raymond-action/raymond-action/runner/internal/proc"
 )
@@ -39,15 +40,11 @@ func HoldsPrompt(path string) (bool, error) {
 // CutBack truncates a file to a length, and leaves a shorter one alone: bytes
 // that were never there would not be the conversation either.
 func CutBack(path string, length int64) error {
-	f, err := os.OpenFile(path, os.O_WRONLY, 0)
+	f, info, err := files.OpenFile(path, os.O_WRONLY, 0)
 	if err != nil {
 		return err
 	}
 	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		return err
-	}
 	if length < 0 || info.Size() <= length {
 		return nil
 	}
@@ -85,7 +82,7 @@ func Counts(path string, size int64) []Count {
 // eachLine calls take for each line of a transcript from a byte on, until it
 // returns errStop. Of lines over MaxLine it gets the beginning.
 func eachLine(path string, from int64, take func(line []byte, truncated bool) error) error {
-	f, err := os.Open(path)
+	f, _, err := files.Open(path)
 	if err != nil {
 		return err
 	}

@@ -6,6 +6,8 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+
+	"github.com/raymond-action/raymond-action/internal/untrusted/files"
 )
 
 // Recorder writes the debug files of one invocation into a folder: prompt.md,
@@ -106,7 +108,8 @@ func (r *Recorder) tee(w io.Writer, name, extension string) io.Writer {
 }
 
 func (r *Recorder) create(name, extension string, flag int) (*os.File, error) {
-	return os.OpenFile(r.path(name, extension), os.O_WRONLY|os.O_CREATE|flag, 0o600)
+	f, _, err := files.OpenFile(r.path(name, extension), os.O_WRONLY|os.O_CREATE|flag, 0o600)
+	return f, err
 }
 
 func (r *Recorder) path(name, extension string) string {

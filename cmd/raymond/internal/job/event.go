@@ -3,7 +3,6 @@ package job
 import (
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"slices"
 	"strconv"
@@ -11,6 +10,8 @@ import (
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/raymond-action/raymond-action/internal/untrusted/files"
 )
 
 // maxPayload is the largest event payload, in bytes: GitHub's own limit.
@@ -121,31 +122,18 @@ func readPayload(path string) (payload, error) {
 	if path == "" {
 		return nil, nil
 	}
-	info, err := os.Stat(path)
-	switch {
-	case errors.Is(err, os.ErrNotExist):
+	data, err := files.ReadTarget(path, maxPayload)
+	if errors.Is(err, os.ErrNotExist) {
 		return nil, nil
-	case err != nil:
-		return nil, err
-	case !info.Mode().IsRegular():
-		return nil, fmt.Errorf("%s is no regular file", path)
 	}
-	f, err := os.Open(path)
 	if err != nil {
 		return nil, err
 	}
-	defer f.Close()
-	return decodePayload(f)
+	return decodePayload(data)
 }
 
-func decodePayload(r io.Reader) (payload, error) {
-	data, err := io.ReadAll(io.LimitReader(r, maxPayload+1))
-	switch {
-	case err != nil:
-		return nil, err
-	case len(data) > maxPayload:
-		return nil, fmt.Errorf("it has more than %d bytes", maxPayload)
-	case strings.TrimSpace(string(data)) == "":
+func decodePayload(data []byte) (payload, error) {
+	if strings.TrimSpace(string(data)) == "" {
 		return nil, nil
 	}
 	var p payload

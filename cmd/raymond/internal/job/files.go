@@ -4,11 +4,12 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"slices"
 	"sync"
+
+	"github.com/raymond-action/raymond-action/internal/untrusted/files"
 )
 
 // commandFiles are the variables that name the files by which a step speaks to
@@ -69,31 +70,13 @@ func Guard(getenv func(string) string) (*Files, error) {
 	return f, errors.Join(errs...)
 }
 
-// look reads what is at a path, without following or opening anything but a
-// regular file.
+// look reads what is at a path.
 func look(path string) (content, error) {
-	info, err := os.Lstat(path)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
+	data, info, err := files.Read(path, maxCommandFile)
+	if errors.Is(err, fs.ErrNotExist) {
 		return content{}, nil
-	case err != nil:
-		return content{}, err
-	case !info.Mode().IsRegular():
-		return content{}, fmt.Errorf("%s is no regular file", path)
 	}
-	f, err := os.OpenFile(path, os.O_RDONLY|noFollow, 0)
-	if err != nil {
-		return content{}, err
-	}
-	defer f.Close()
-	data, err := io.ReadAll(io.LimitReader(f, maxCommandFile+1))
-	if err != nil {
-		return content{}, err
-	}
-	if len(data) > maxCommandFile {
-		return content{}, fmt.Errorf("%s has more than %d bytes", path, maxCommandFile)
-	}
-	return content{info, data}, nil
+	return content{info, data}, err
 }
 
 // intact reports whether the file is as it should be.

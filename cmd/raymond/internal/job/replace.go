@@ -5,6 +5,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"github.com/raymond-action/raymond-action/internal/untrusted/files"
 )
 
 // newMode is the mode of a command file that was not there.
@@ -55,16 +57,12 @@ func (c *commandFile) replace(data []byte) (info fs.FileInfo, err error) {
 
 // overwrite writes into the file that was there, and into no other.
 func (c *commandFile) overwrite(data []byte) (fs.FileInfo, error) {
-	f, err := os.OpenFile(c.path, os.O_WRONLY|noFollow, 0)
+	f, info, err := files.OpenFile(c.path, os.O_WRONLY, 0)
 	if err != nil {
 		return nil, err
 	}
-	info, err := f.Stat()
-	if err == nil && !os.SameFile(info, c.now.info) {
-		err = errors.New("another file is in its place")
-	}
-	if err != nil {
-		return nil, errors.Join(err, f.Close())
+	if !os.SameFile(info, c.now.info) {
+		return nil, errors.Join(errors.New("another file is in its place"), f.Close())
 	}
 	_, err = f.Write(data)
 	return info, errors.Join(err, f.Truncate(int64(len(data))), f.Close())

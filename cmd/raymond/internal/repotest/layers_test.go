@@ -13,12 +13,12 @@ var layers = map[string]layer{
 	"state":                      {ours: "protocol", foreign: "github.com/go-json-experiment/json github.com/gofrs/flock"},
 	"runner":                     {ours: "protocol state runner/internal/reel"},
 	"runner/internal/reel":       {},
-	"runner/internal/proc":       {ours: "internal/untrusted/secrets", foreign: "golang.org/x/sys"},
+	"runner/internal/proc":       {ours: "internal/untrusted/secrets internal/untrusted/files", foreign: "golang.org/x/sys"},
 	"runner/claude":              {ours: "state runner runner/internal/proc runner/claude/permit runner/claude/tally runner/claude/keyproxy runner/claude/transcript", foreign: "github.com/go-json-experiment/json"},
-	"runner/claude/transcript":   {ours: "state runner/internal/proc runner/claude/tally", foreign: "github.com/go-json-experiment/json"},
+	"runner/claude/transcript":   {ours: "state runner/internal/proc runner/claude/tally internal/untrusted/files", foreign: "github.com/go-json-experiment/json"},
 	"runner/shell":               {ours: "state runner runner/internal/proc"},
-	"runner/verify":              {ours: "state runner runner/internal/proc", foreign: "github.com/bmatcuk/doublestar/v4"},
-	"runner/report":              {ours: "protocol state runner runner/diagram runner/internal/reel", foreign: "golang.org/x/sys"},
+	"runner/verify":              {ours: "state runner runner/internal/proc internal/untrusted/files", foreign: "github.com/bmatcuk/doublestar/v4"},
+	"runner/report":              {ours: "protocol state runner runner/diagram runner/internal/reel internal/untrusted/files", foreign: "golang.org/x/sys"},
 	"runner/diagram":             {ours: "protocol state"},
 	"runner/diagram/mermaidtest": {ours: "internal/installtest"},
 	"runner/simulate":            {ours: "protocol state runner runner/claude", foreign: "gopkg.in/yaml.v3"},
@@ -38,18 +38,19 @@ var layers = map[string]layer{
 	"cmd/raymond/internal/acttest": {
 		ours: "cmd/shim internal/installtest internal/nodetest", foreign: "github.com/rogpeppe/go-internal",
 	},
+	"internal/untrusted/files":        {},
 	"internal/untrusted/secrets":      {},
 	"runner/claude/keyproxy":          {ours: "internal/untrusted/secrets runner/claude/tally", foreign: "github.com/go-json-experiment/json"},
 	"runner/claude/tally":             {ours: "state", foreign: "github.com/go-json-experiment/json"},
-	"artifacts/workspace":             {foreign: "github.com/go-json-experiment/json"},
-	"artifacts/checkpoint":            {ours: "state artifacts", foreign: "filippo.io/age github.com/go-json-experiment/json"},
+	"artifacts/workspace":             {ours: "internal/untrusted/files", foreign: "github.com/go-json-experiment/json"},
+	"artifacts/checkpoint":            {ours: "state artifacts internal/untrusted/files", foreign: "filippo.io/age github.com/go-json-experiment/json"},
 	"artifacts/slots":                 {ours: "state artifacts artifacts/checkpoint internal/forge"},
 	"internal/forge":                  {foreign: "github.com/google/go-github/v60"},
 	"artifacts":                       {ours: "internal/forge", foreign: "github.com/google/go-github/v60"},
 	"artifacts/artifactstest":         {},
 	"cmd/raymond/internal/stubclaude": {},
 	"cmd/raymond/internal/job": {
-		ours:    "protocol runner/report internal/forge",
+		ours:    "protocol runner/report internal/forge internal/untrusted/files",
 		foreign: "github.com/go-json-experiment/json github.com/google/go-github/v60 github.com/sethvargo/go-githubactions",
 	},
 	"cmd/raymond/internal/problem":      {ours: "protocol state artifacts artifacts/checkpoint artifacts/slots"},
@@ -65,7 +66,7 @@ var layers = map[string]layer{
 	"cmd/raymond": {
 		ours: "protocol state artifacts runner runner/claude runner/claude/pin runner/claude/keyproxy runner/claude/transcript runner/prices runner/shell runner/verify " +
 			"runner/report runner/diagram runner/simulate internal/untrusted/secrets artifacts/workspace artifacts/checkpoint artifacts/slots internal/forge " +
-			"cmd/raymond/internal/job cmd/raymond/internal/problem cmd/raymond/internal/outlook cmd/raymond/internal/sticky examples",
+			"cmd/raymond/internal/job cmd/raymond/internal/problem cmd/raymond/internal/outlook cmd/raymond/internal/sticky examples internal/untrusted/files",
 		foreign: "github.com/spf13/cobra github.com/spf13/pflag github.com/google/uuid",
 	},
 }

@@ -1,5 +1,0 @@
-//go:build !unix
-
-package checkpoint
-
-const openFlags = 0

@@ -1,0 +1,139 @@
+// Package files opens and reads files in whose place somebody else may have put
+// anything: a link to another file, a pipe that nobody writes to, a device, or far
+// more bytes than expected. It opens regular files only, never waits for the other end
+// of a pipe, and follows no link, unless a name says otherwise. Only the last element
+// of a path is guarded in this way; os.Root guards the ones before it.
+package files
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+)
+
+// ErrNotRegular says that what is at a path is no regular file, or not the one that
+// was there a moment before.
+var ErrNotRegular = errors.New("it is no regular file")
+
+// folder is where a path begins: an *os.Root, or the machine.
+type folder interface {
+	Lstat(name string) (fs.FileInfo, error)
+	OpenFile(name string, flag int, perm fs.FileMode) (*os.File, error)
+}
+
+type machine struct{}
+
+// Lstat implements folder.
+func (machine) Lstat(name string) (fs.FileInfo, error) { return os.Lstat(name) }
+
+// OpenFile implements folder.
+func (machine) OpenFile(name string, flag int, perm fs.FileMode) (*os.File, error) {
+	return os.OpenFile(name, flag, perm)
+}
+
+// Open opens a regular file for reading. The information is that of the open file.
+func Open(path string) (*os.File, fs.FileInfo, error) {
+	return open(machine{}, path, os.O_RDONLY, 0)
+}
+
+// OpenIn is Open for a file in a folder, out of which no part of the path leads.
+func OpenIn(root *os.Root, path string) (*os.File, fs.FileInfo, error) {
+	return open(root, path, os.O_RDONLY, 0)
+}
+
+// OpenFile opens a regular file as os.OpenFile does. With os.O_CREATE the file may be
+// missing; os.O_TRUNC never empties another file than the one that was seen at path.
+func OpenFile(path string, flag int, perm fs.FileMode) (*os.File, fs.FileInfo, error) {
+	f, info, err := open(machine{}, path, flag&^os.O_TRUNC, perm)
+	if err != nil || flag&os.O_TRUNC == 0 {
+		return f, info, err
+	}
+	if err := f.Truncate(0); err != nil {
+		return nil, nil, errors.Join(err, f.Close())
+	}
+	return f, info, nil
+}
+
+// open looks before it opens, because opening a device can have effects, and
+// afterwards, because something else may have taken the file's place in between.
+func open(from folder, path string, flag int, perm fs.FileMode) (*os.File, fs.FileInfo, error) {
+	before, err := from.Lstat(path)
+	isNew := flag&os.O_CREATE != 0 && errors.Is(err, fs.ErrNotExist)
+	if err != nil && !isNew {
+		return nil, nil, err
+	}
+	if !isNew && !before.Mode().IsRegular() {
+		return nil, nil, notRegular(path)
+	}
+	f, err := from.OpenFile(path, flag|dontFollow|dontWait, perm)
+	if err != nil {
+		return nil, nil, err
+	}
+	now, err := f.Stat()
+	if err == nil && (!now.Mode().IsRegular() || !isNew && !os.SameFile(before, now)) {
+		err = notRegular(path)
+	}
+	if err != nil {
+		return nil, nil, errors.Join(err, f.Close())
+	}
+	return f, now, nil
+}
+
+func notRegular(path string) error {
+	return &fs.PathError{Op: "open", Path: path, Err: ErrNotRegular}
+}
+
+// Read returns what a regular file of at most most bytes holds. A larger one is an
+// error, and no more than most bytes and one of it are ever held in memory.
+func Read(path string, most int64) ([]byte, fs.FileInfo, error) {
+	f, info, err := Open(path)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer f.Close()
+	data, err := readAll(f, info, most)
+	return data, info, err
+}
+
+// ReadTarget is Read for a path that the user or the CI runner names, and that may be
+// a link to a regular file.
+func ReadTarget(path string, most int64) ([]byte, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, notRegular(path)
+	}
+	f, err := os.OpenFile(path, os.O_RDONLY|dontWait, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	info, err = f.Stat()
+	if err == nil && !info.Mode().IsRegular() {
+		err = notRegular(path)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return readAll(f, info, most)
+}
+
+// readAll reads to the end of a file, which may be growing.
+func readAll(f *os.File, info fs.FileInfo, most int64) ([]byte, error) {
+	var data bytes.Buffer
+	if info.Size() <= most {
+		data.Grow(int(info.Size()) + bytes.MinRead)
+		if _, err := data.ReadFrom(io.LimitReader(f, most+1)); err != nil {
+			return nil, err
+		}
+	}
+	if info.Size() > most || int64(data.Len()) > most {
+		return nil, &fs.PathError{Op: "read", Path: f.Name(), Err: fmt.Errorf("it has more than %d bytes", most)}
+	}
+	return data.Bytes(), nil
+}

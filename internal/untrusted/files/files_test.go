@@ -1,0 +1,168 @@
+package files
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// place makes a file in a new folder.
+func place(t *testing.T, data string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(path, []byte(data), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func TestReadHoldsToTheLimit(t *testing.T) {
+	readers := map[string]func(string, int64) ([]byte, error){
+		"Read":       func(path string, most int64) ([]byte, error) { data, _, err := Read(path, most); return data, err },
+		"ReadTarget": ReadTarget,
+	}
+	for name, read := range readers {
+		for size := range 5 {
+			want := bytes.Repeat([]byte("x"), size)
+			path := place(t, string(want))
+			for most := range int64(6) {
+				got, err := read(path, most)
+				fits := int64(size) <= most
+				if fits && (err != nil || !bytes.Equal(got, want)) {
+					t.Errorf("%s of %d bytes with a limit of %d: got %q, %v", name, size, most, got, err)
+				}
+				if !fits && (err == nil || got != nil || !strings.Contains(err.Error(), "more than")) {
+					t.Errorf("%s of %d bytes with a limit of %d: got %q, %v, want an error", name, size, most, got, err)
+				}
+			}
+		}
+	}
+}
+
+// A file may grow after its size was asked for: what was read decides.
+func TestReadHoldsToTheLimitForAFileThatGrows(t *testing.T) {
+	path := place(t, "1234")
+	f, info, err := Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if err := os.WriteFile(path, []byte("1234567"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := readAll(f, info, 6); err == nil {
+		t.Errorf("7 bytes with a limit of 6: got %q, want an error", got)
+	}
+}
+
+func TestNothingButRegularFilesIsOpened(t *testing.T) {
+	dir := t.TempDir()
+	if got := openings(dir); len(got) > 0 {
+		t.Errorf("a folder was opened by %q", got)
+	}
+	for name, err := range errorsOf(filepath.Join(dir, "none")) {
+		if !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("%s of nothing: got %v, want %v", name, err, fs.ErrNotExist)
+		}
+	}
+}
+
+// errorsOf are what the ways to open a file that must be there say of a path.
+func errorsOf(path string) map[string]error {
+	all := map[string]error{}
+	keep := func(name string, f *os.File, err error) {
+		if all[name] = err; err == nil {
+			all[name] = f.Close()
+		}
+	}
+	f, _, err := Open(path)
+	keep("Open", f, err)
+	f, _, err = OpenFile(path, os.O_WRONLY, 0)
+	keep("OpenFile", f, err)
+	_, _, err = Read(path, 1<<10)
+	all["Read"] = err
+	_, err = ReadTarget(path, 1<<10)
+	all["ReadTarget"] = err
+	root, err := os.OpenRoot(filepath.Dir(path))
+	if err != nil {
+		all["OpenIn"] = err
+		return all
+	}
+	defer root.Close()
+	f, _, err = OpenIn(root, filepath.Base(path))
+	keep("OpenIn", f, err)
+	return all
+}
+
+// openings are the ways to open a file that don't take something for irregular.
+func openings(path string) []string {
+	var names []string
+	for name, err := range errorsOf(path) {
+		if !errors.Is(err, ErrNotRegular) {
+			names = append(names, name)
+		}
+	}
+	f, _, err := OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	if !errors.Is(err, ErrNotRegular) {
+		names = append(names, "OpenFile with O_CREATE")
+	}
+	if err == nil {
+		_ = f.Close()
+	}
+	return names
+}
+
+func TestOpenFileCreatesAppendsAndTruncates(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "file")
+	steps := []struct {
+		flag        int
+		write, want string
+	}{
+		{os.O_WRONLY | os.O_CREATE | os.O_APPEND, "one", "one"},
+		{os.O_WRONLY | os.O_CREATE | os.O_APPEND, "two", "onetwo"},
+		{os.O_WRONLY, "X", "Xnetwo"},
+		{os.O_WRONLY | os.O_CREATE | os.O_TRUNC, "new", "new"},
+	}
+	for _, s := range steps {
+		f, info, err := OpenFile(path, s.flag, 0o600)
+		if err != nil || !info.Mode().IsRegular() {
+			t.Fatalf("flags %x: got %v, %v", s.flag, info, err)
+		}
+		_, err = io.WriteString(f, s.write)
+		if err = errors.Join(err, f.Close()); err != nil {
+			t.Fatal(err)
+		}
+		if got, _ := os.ReadFile(path); string(got) != s.want {
+			t.Errorf("flags %x: got %q, want %q", s.flag, got, s.want)
+		}
+	}
+}
+
+// swapped is a folder in which something else takes a file's place just before the
+// file is opened.
+type swapped struct {
+	folder
+	swap func(path string)
+}
+
+func (s swapped) OpenFile(name string, flag int, perm fs.FileMode) (*os.File, error) {
+	s.swap(name)
+	return s.folder.OpenFile(name, flag&^(dontFollow), perm) // as on a system that has no such flag
+}
+
+func TestAnotherFileThatTakesThePlaceIsNotOpened(t *testing.T) {
+	path, other := place(t, "seen"), place(t, "another")
+	from := swapped{machine{}, func(path string) {
+		if err := os.Rename(other, path); err != nil {
+			t.Fatal(err)
+		}
+	}}
+	if f, _, err := open(from, path, os.O_RDONLY, 0); !errors.Is(err, ErrNotRegular) {
+		t.Errorf("got %v, %v, want %v", f, err, ErrNotRegular)
+	}
+}

@@ -1,0 +1,122 @@
+//go:build unix
+
+package files
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// soon fails when opening takes long: a pipe without a writer is waited for forever.
+func soon(t *testing.T, what string, open func()) {
+	t.Helper()
+	done := make(chan bool)
+	go func() { open(); close(done) }()
+	select {
+	case <-done:
+	case <-time.After(10 * time.Second):
+		t.Fatalf("%s: the opening waits", what)
+	}
+}
+
+func pipe(t *testing.T) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "pipe")
+	if err := syscall.Mkfifo(path, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func link(t *testing.T, to string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "link")
+	if err := os.Symlink(to, path); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func TestPipesDevicesAndLinksAreRefused(t *testing.T) {
+	victim := place(t, "secret")
+	tests := map[string]struct {
+		path string
+		want []string // the ways that open it
+	}{
+		"pipe":           {pipe(t), nil},
+		"device":         {os.DevNull, nil},
+		"link to a pipe": {link(t, pipe(t)), nil},
+		"link to a file": {link(t, victim), []string{"ReadTarget"}},
+	}
+	for name, test := range tests {
+		soon(t, name, func() {
+			if got := openings(test.path); !slices.Equal(got, test.want) {
+				t.Errorf("%s: opened by %q, want %q", name, got, test.want)
+			}
+		})
+	}
+	if got, err := os.ReadFile(victim); string(got) != "secret" {
+		t.Errorf("the file behind the link: got %q, %v", got, err)
+	}
+}
+
+// A link to nothing must not become a file where it points.
+func TestNothingIsCreatedThroughALink(t *testing.T) {
+	target := filepath.Join(t.TempDir(), "new")
+	if f, _, err := OpenFile(link(t, target), os.O_WRONLY|os.O_CREATE, 0o600); !errors.Is(err, ErrNotRegular) {
+		t.Errorf("got %v, %v, want %v", f, err, ErrNotRegular)
+	}
+	if _, err := os.Lstat(target); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("behind the link: got %v, want nothing", err)
+	}
+}
+
+// What takes a file's place between the look and the opening is noticed, also where
+// the system has no flag for that.
+func TestWhatTakesThePlaceMeanwhileIsRefused(t *testing.T) {
+	others := map[string]func(path string) error{
+		"pipe": func(path string) error { return syscall.Mkfifo(path, 0o600) },
+		"link": func(path string) error { return os.Symlink(place(t, "another"), path) },
+	}
+	flags := map[string]int{"read": os.O_RDONLY, "create": os.O_RDWR | os.O_CREATE}
+	for what, put := range others {
+		for how, flag := range flags {
+			path := place(t, "seen")
+			from := swapped{machine{}, func(path string) {
+				if err := errors.Join(os.Remove(path), put(path)); err != nil {
+					t.Error(err)
+				}
+			}}
+			soon(t, what, func() {
+				if f, _, err := open(from, path, flag, 0o600); !errors.Is(err, ErrNotRegular) {
+					t.Errorf("%s, %s: got %v, %v, want %v", what, how, f, err, ErrNotRegular)
+				}
+			})
+		}
+	}
+}
+
+// Where nothing was, only the flags of the system keep from following a link.
+func TestALinkThatAppearsMeanwhileIsNotFollowed(t *testing.T) {
+	path, victim := filepath.Join(t.TempDir(), "file"), place(t, "secret")
+	from := appearing{func() { _ = os.Symlink(victim, path) }}
+	if f, _, err := open(from, path, os.O_WRONLY|os.O_CREATE, 0o600); err == nil {
+		t.Errorf("got %v, want an error", f.Name())
+	}
+}
+
+// appearing is the machine, on which something happens just before a file is opened.
+type appearing struct{ before func() }
+
+func (appearing) Lstat(name string) (fs.FileInfo, error) { return os.Lstat(name) }
+
+func (a appearing) OpenFile(name string, flag int, perm fs.FileMode) (*os.File, error) {
+	a.before()
+	return os.OpenFile(name, flag, perm)
+}
