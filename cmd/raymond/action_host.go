@@ -15,6 +15,7 @@ import (
 	"github.com/raymond-action/raymond-action/artifacts/workspace"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/job"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
+	"github.com/raymond-action/raymond-action/internal/untrusted/files"
 	"github.com/raymond-action/raymond-action/protocol"
 	"github.com/raymond-action/raymond-action/runner/claude/keyproxy"
 	"github.com/raymond-action/raymond-action/runner/report"
@@ -175,7 +176,7 @@ func (x *action) retell(d *drive, to report.Reporter) error {
 	if err != nil {
 		return err
 	}
-	f, err := os.Open(path)
+	f, _, err := files.Open(path)
 	if err != nil {
 		return err
 	}

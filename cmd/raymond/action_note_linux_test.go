@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sitetest"
+	"github.com/raymond-action/raymond-action/internal/untrusted/files"
 	"github.com/raymond-action/raymond-action/state"
 )
 
@@ -82,8 +83,8 @@ func TestWhatIsLeftOfARunIsNotWaitedFor(t *testing.T) {
 	}
 	inTime(t, "the event log", func() {
 		d := &drive{o: &options{stateDir: top}, run: run, resumed: true}
-		if err := d.openLog(); !errors.Is(err, errNotOurs) {
-			t.Errorf("a pipe for an event log: got %v, want %v", err, errNotOurs)
+		if err := d.openLog(); !errors.Is(err, files.ErrNotRegular) {
+			t.Errorf("a pipe for an event log: got %v, want %v", err, files.ErrNotRegular)
 		}
 	})
 	inTime(t, "the chain", func() {

@@ -6,6 +6,7 @@ import (
 	"github.com/raymond-action/raymond-action/artifacts/checkpoint"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/job"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/outlook"
+	"github.com/raymond-action/raymond-action/internal/untrusted/files"
 	"github.com/raymond-action/raymond-action/state"
 )
 
@@ -103,7 +104,7 @@ func (x *action) readFlow() {
 	if !x.trusted || !filepath.IsLocal(file) || job.IsCalled(x.app.Getenv, x.in.JobWorkflow) { // then the job is in another file
 		return
 	}
-	if data, _, err := readRegular(filepath.Join(x.top, file), maxFlow); err == nil {
+	if data, _, err := files.Read(filepath.Join(x.top, file), maxFlow); err == nil {
 		x.flow = data
 	}
 }

@@ -11,9 +11,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
-
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/job"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
+	"github.com/raymond-action/raymond-action/internal/untrusted/files"
 	"github.com/raymond-action/raymond-action/runner/report"
 	"github.com/raymond-action/raymond-action/state"
 )
@@ -307,7 +307,7 @@ func writeNote(file string, value any) error {
 // readNote reads what writeNote has kept. Agents know the folder, so anything may
 // be there.
 func readNote(file string, value any) error {
-	data, _, err := readRegular(file, maxNote)
+	data, _, err := files.Read(file, maxNote)
 	if err != nil {
 		return fmt.Errorf("read note: %w", err)
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/raymond-action/raymond-action/artifacts/checkpoint"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/job"
+	"github.com/raymond-action/raymond-action/internal/untrusted/files"
 	"github.com/raymond-action/raymond-action/runner"
 	"github.com/raymond-action/raymond-action/runner/claude/transcript"
 	"github.com/raymond-action/raymond-action/state"
@@ -70,7 +71,7 @@ func (n *sessionNotes) add(s ownSession) {
 	if err != nil {
 		return
 	}
-	f, err := os.OpenFile(n.file, os.O_WRONLY|os.O_APPEND|os.O_CREATE|noFollow, 0o600)
+	f, _, err := files.OpenFile(n.file, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
 	if err != nil {
 		return
 	}
@@ -117,7 +118,7 @@ func (x *action) notePlaced(sessions transcript.Folder, t checkpoint.Transcript,
 
 // readSessions are the conversations that the main part has noted.
 func (x *action) readSessions() ([]ownSession, error) {
-	data, _, err := readRegular(filepath.Join(x.own, sessionsFile), maxSessions)
+	data, _, err := files.Read(filepath.Join(x.own, sessionsFile), maxSessions)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, nil
 	}

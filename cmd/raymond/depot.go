@@ -14,6 +14,7 @@ import (
 	"github.com/raymond-action/raymond-action/artifacts/checkpoint"
 	"github.com/raymond-action/raymond-action/artifacts/slots"
 	"github.com/raymond-action/raymond-action/artifacts/workspace"
+	"github.com/raymond-action/raymond-action/internal/untrusted/files"
 	"github.com/raymond-action/raymond-action/internal/untrusted/secrets"
 	"github.com/raymond-action/raymond-action/state"
 )
@@ -73,7 +74,7 @@ const chainFile = "checkpoint.json"
 const maxChain = 1 << 20
 
 func readChain(dir string) (c chain, err error) {
-	data, _, err := readRegular(filepath.Join(dir, chainFile), maxChain)
+	data, _, err := files.Read(filepath.Join(dir, chainFile), maxChain)
 	if err != nil {
 		return c, err
 	}

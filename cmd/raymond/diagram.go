@@ -9,10 +9,10 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
-
 	"github.com/spf13/cobra"
 
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
+	"github.com/raymond-action/raymond-action/internal/untrusted/files"
 	"github.com/raymond-action/raymond-action/runner/diagram"
 	"github.com/raymond-action/raymond-action/state"
 )
@@ -101,7 +101,7 @@ const maxEvent = 64 << 20
 
 // readEvents returns the events of a log, without a last line that is torn.
 func readEvents(path string) ([]state.Event, error) {
-	f, err := os.Open(path)
+	f, _, err := files.Open(path)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, nil
 	}

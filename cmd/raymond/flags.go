@@ -3,16 +3,15 @@ package main
 import (
 	"errors"
 	"fmt"
-	"os"
 	"regexp"
 	"strconv"
 	"strings"
 	"time"
 
-	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
-
 	"github.com/spf13/cobra"
 
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
+	"github.com/raymond-action/raymond-action/internal/untrusted/files"
 	"github.com/raymond-action/raymond-action/runner"
 	"github.com/raymond-action/raymond-action/state"
 )
@@ -159,16 +158,7 @@ func notEmpty(s string) error {
 }
 
 func (o *options) readInput(path string) error {
-	info, err := os.Stat(path)
-	switch {
-	case err != nil:
-		return err
-	case !info.Mode().IsRegular():
-		return errors.New("is no regular file")
-	case info.Size() > maxInput:
-		return fmt.Errorf("has %d bytes, more than %d", info.Size(), maxInput)
-	}
-	data, err := os.ReadFile(path)
+	data, err := files.ReadTarget(path, maxInput)
 	o.inputFile = string(data)
 	return err
 }

@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
-
+	"github.com/raymond-action/raymond-action/internal/untrusted/files"
 	"github.com/raymond-action/raymond-action/runner/report"
 	"github.com/raymond-action/raymond-action/state"
 )
@@ -62,7 +62,7 @@ func (d *drive) openLog() error {
 	}
 	// A pipe that an agent put there would never take an event.
 	if info, err := os.Lstat(path); err == nil && !info.Mode().IsRegular() {
-		return fmt.Errorf("event log %s: %w", path, errNotOurs)
+		return fmt.Errorf("event log %s: %w", path, files.ErrNotRegular)
 	}
 	if d.log, err = report.OpenLog(path, d.run.WorkflowID); err != nil {
 		return err

@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
-
+	"github.com/raymond-action/raymond-action/internal/untrusted/files"
 	"github.com/raymond-action/raymond-action/protocol"
 )
 
@@ -95,7 +95,7 @@ func (s *scope) openZip(path string, size int64) error {
 	if size > maxZip {
 		return &problem.Problem{Class: problem.ClassWorkflow, Where: path, What: fmt.Sprintf("the archive has %d bytes, more than %d", size, maxZip)}
 	}
-	data, err := os.ReadFile(path)
+	data, err := files.ReadTarget(path, maxZip)
 	if err != nil {
 		return err
 	}

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"sync"
 
+	"github.com/raymond-action/raymond-action/internal/untrusted/files"
 	"github.com/raymond-action/raymond-action/runner"
 )
 
@@ -99,7 +100,7 @@ func (o original) isStill(path string) bool {
 		info, err := os.Lstat(path)
 		return err == nil && (info.Mode() == o.mode || os.Chmod(path, o.mode.Perm()) == nil)
 	}
-	data, info, err := readRegular(path, int64(len(o.data)))
+	data, info, err := files.Read(path, int64(len(o.data)))
 	return err == nil && info.Mode() == o.mode && bytes.Equal(data, o.data)
 }
 
