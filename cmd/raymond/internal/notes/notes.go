@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+
+	"github.com/raymond-action/raymond-action/internal/untrusted/files"
 )
 
 // maxNote is the size in bytes of the longest note that Read reads.
@@ -46,7 +48,7 @@ func Read(file string, value any) error { return ReadMost(file, value, maxNote) 
 
 // ReadMost is Read for a note of at most most bytes.
 func ReadMost(file string, value any, most int64) error {
-	data, err := readRegular(file, most)
+	data, _, err := files.Read(file, most)
 	if err != nil {
 		return fmt.Errorf("read note: %w", err)
 	}
