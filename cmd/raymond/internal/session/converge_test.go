@@ -286,30 +286,6 @@ func TestBadLoopFlags(t *testing.T) {
 	}
 }
 
-// TestBadLoopKeys: what is wrong with a state's loop is told with its line, before
-// anything runs.
-func TestBadLoopKeys(t *testing.T) {
-	t.Parallel()
-	for front, want := range map[string]string{
-		"done_when: []": "1", "done_when: ['']": "1", "done_when: ' '": "1", "done_when: 7": "1", "done_when: {a: b}": "1", "done_when: [1]": "1",
-		"done_when: ~": "1",
-		"done_when: [" + strings.Repeat("a, ", 65) + "]": "1",
-		"done_when: a\nmax_attempts: 0":                  "2", "done_when: a\nmax_attempts: 101": "2", "done_when: a\nmax_attempts: 010": "2",
-		"done_when: a\nmax_attempts: 6\nmax_ralph_iters: 6": "3",
-		"done_when: a\nbackoff: 3s":                         "2", "done_when: a\nbackoff: {base: -1s}": "2", "done_when: a\nbackoff: {least: 1s}": "2",
-		"done_when: a\nattempt_context: old": "2", "done_when: a\ndone_when_timeout: 0s": "2", "done_when: a\ndone_when_timeout: 10": "2",
-		"done_when: a\non_exhausted: NOWHERE": "2", "done_when: a\nprotect: a": "2", "done_when: a\nprotect: ['[']": "2", "Done_when: a": "1",
-	} {
-		s := newSite(t, "-- START.md --\n---\n"+front+"\n---\nlog: x\nreply:\n<result>x</result>\nend.\n")
-		o := s.Run(7)
-		line, _ := regexp.Compile(`(?m)^raymond: workflow: \S*START\.md:(\d+):\d+: .`)
-		m := line.FindStringSubmatch(o.Stderr)
-		if at := fmt.Sprint(1 + int(want[0]-'0')); m == nil || m[1] != at || sitetest.Exists(s.SideEffects()) {
-			t.Errorf("%s\ngot %v\nwant an error in line %s, and nothing started", front, o, at)
-		}
-	}
-}
-
 // TestAWorkflowThatChangedInTheMidstOfALoop is refused where it leaves the agent
 // with nowhere to go.
 func TestAWorkflowThatChangedInTheMidstOfALoop(t *testing.T) {

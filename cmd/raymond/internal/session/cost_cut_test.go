@@ -109,30 +109,6 @@ func (s *site) wantGoneOn(api *claudetest.Server, o sitetest.Outcome, requests i
 	}
 }
 
-func TestAnswersCutOffAreBooked(t *testing.T) {
-	t.Parallel()
-	for name, cut := range map[string]struct {
-		code int
-		end  func(j *sitetest.Command)
-	}{
-		"cancel": {130, func(j *sitetest.Command) { j.Signal(syscall.SIGINT) }},
-		"kill":   {-1, func(j *sitetest.Command) { j.Signal(syscall.SIGKILL) }},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			api := cutAPI(t, 1)
-			s := newRealSite(t, cutFlow, api)
-			j := s.cutInMiddle(s.RunArgs()...)
-			cut.end(j)
-			if o := j.Wait(); o.Code != cut.code {
-				t.Fatalf("got %v, want exit code %d", o, cut.code)
-			}
-			s.wantGoneOn(api, s.Resume(0), 3)
-			s.wantCutBooked(1)
-		})
-	}
-}
-
 // TestAnswersOutOfTimeAreBooked: those that are cut off by a limit of time. How long
 // the CLI needs to begin depends on the machine: the limit grows until it has.
 func TestAnswersOutOfTimeAreBooked(t *testing.T) {

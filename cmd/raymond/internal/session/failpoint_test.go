@@ -142,7 +142,7 @@ func eachFailpoint(t *testing.T, step int, f func(t *testing.T, n int) bool) int
 	n := 1
 	for !done.Load() && !t.Failed() {
 		t.Run("from", func(t *testing.T) {
-			for range 8 {
+			for range 4 {
 				at := n
 				n += step
 				t.Run(fmt.Sprint(at), func(t *testing.T) {
@@ -163,7 +163,9 @@ func TestKilledAtEveryFailpoint(t *testing.T) {
 	t.Parallel()
 	want := sitetest.Undisturbed(t, 1)
 	var kills atomic.Int32
-	eachFailpoint(t, 1, func(t *testing.T, n int) bool {
+	// A save has three failpoints; a step of seven comes to each of them.
+	step, least := sitetest.Dose(7, 1), sitetest.Dose(10, 40)
+	eachFailpoint(t, step, func(t *testing.T, n int) bool {
 		s := canonical(t)
 		o, killed := s.breakAt(n, s.CanonicalArgs(1)...)
 		if killed {
@@ -175,8 +177,8 @@ func TestKilledAtEveryFailpoint(t *testing.T) {
 		s.wantLike(o, want)
 		return killed
 	})
-	if kills.Load() < 40 {
-		t.Errorf("kills: got %d, want at least 40: the workflow does not exercise enough", kills.Load())
+	if kills.Load() < int32(least) {
+		t.Errorf("kills: got %d, want at least %d: the workflow does not exercise enough", kills.Load(), least)
 	}
 }
 
@@ -198,9 +200,9 @@ func (s *site) goOnArgs(parallel int) []string {
 func TestResumeKilledAtItsFailpoints(t *testing.T) {
 	t.Parallel()
 	want := sitetest.Undisturbed(t, 1)
-	for _, m := range []int{1, 2, 4, 5, 7} {
+	for _, m := range []int{1, 2, 4, 5, 7}[:sitetest.Dose(2, 5)] {
 		t.Run(fmt.Sprint("resume at ", m), func(t *testing.T) {
-			eachFailpoint(t, 6, func(t *testing.T, n int) bool {
+			eachFailpoint(t, sitetest.Dose(16, 6), func(t *testing.T, n int) bool {
 				s := canonical(t)
 				o, killed := s.breakAt(n, s.CanonicalArgs(1)...)
 				for again, tries := killed, 0; again && tries < 3; tries++ {

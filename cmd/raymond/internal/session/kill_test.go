@@ -187,13 +187,6 @@ func (s *site) goOnRealArgs() []string {
 	return []string{"resume", sitetest.RunID, "--events", "copy.jsonl"}
 }
 
-func TestUndisturbedRunOfTheKilledWorkflow(t *testing.T) {
-	t.Parallel()
-	api := killedAPI(t, nil)
-	s := killedSite(t, api)
-	s.wantUndisturbed(api, s.Raymond(0, s.killedArgs()...), 0)
-}
-
 // TestContractKilledAtMomentsThatMatter kills a run where a resume has most to get wrong.
 func TestContractKilledAtMomentsThatMatter(t *testing.T) {
 	t.Parallel()
@@ -207,7 +200,7 @@ func TestContractKilledAtMomentsThatMatter(t *testing.T) {
 			j.Until("the tool", func() bool { return slices.Contains(s.Lines("effects"), "ONE") })
 		})
 	})
-	for _, rule := range []string{"aside", "back", "work", "end"} {
+	for _, rule := range []string{"aside", "work", "back", "end"}[:sitetest.Dose(2, 4)] {
 		t.Run("in the middle of the answer of "+rule, func(t *testing.T) {
 			t.Parallel()
 			reached := make(chan struct{}, 1)
@@ -225,15 +218,18 @@ func TestContractKilledAtMomentsThatMatter(t *testing.T) {
 			})
 		})
 	}
-	for name, seen := range map[string]func(s *site) func() bool{
-		"between two states": func(s *site) func() bool { return has[*state.Transition](s, "1_START.md") },
-		"after the fork":     func(s *site) func() bool { return has[*state.AgentStarted](s, "WORK.md") },
-	} {
-		t.Run(name, func(t *testing.T) {
+	for _, at := range []struct {
+		name string
+		seen func(s *site) func() bool
+	}{
+		{"after the fork", func(s *site) func() bool { return has[*state.AgentStarted](s, "WORK.md") }},
+		{"between two states", func(s *site) func() bool { return has[*state.Transition](s, "1_START.md") }},
+	}[:sitetest.Dose(1, 2)] {
+		t.Run(at.name, func(t *testing.T) {
 			t.Parallel()
 			api := killedAPI(t, nil)
 			s := killedSite(t, api)
-			killedRun(t, s, api, func(j *sitetest.Command) { j.Until(name, seen(s)) })
+			killedRun(t, s, api, func(j *sitetest.Command) { j.Until(at.name, at.seen(s)) })
 		})
 	}
 }
@@ -283,7 +279,8 @@ func aMoment(r *rand.Rand) moment {
 // TestContractKilledAtRandom kills runs some time after a random event, twice each.
 func TestContractKilledAtRandom(t *testing.T) {
 	t.Parallel()
-	const seed, runs = 20260101, 4
+	const seed = 20260101
+	runs := sitetest.Dose(1, 4)
 	random := rand.New(rand.NewPCG(seed, 0))
 	for n := range runs {
 		moments := []moment{aMoment(random), aMoment(random)}

@@ -28,7 +28,7 @@ func TestOneOfTwoOrchestratorsRuns(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, held)
 	s.Run(3, "--max-iterations", "1")
-	for round := 1; round <= 20; round++ {
+	for round := 1; round <= sitetest.Dose(4, 20); round++ {
 		args := []string{"resume", sitetest.RunID, "--max-iterations", fmt.Sprint(round + 1)}
 		winner, loser := s.race(args, args)
 		wantConflict(t, winner, loser)
@@ -44,7 +44,7 @@ func TestOneOfTwoOrchestratorsRuns(t *testing.T) {
 // TestOneOfTwoRunsOfAnIDRuns starts two new runs of one id together.
 func TestOneOfTwoRunsOfAnIDRuns(t *testing.T) {
 	t.Parallel()
-	for range 5 {
+	for range sitetest.Dose(2, 5) {
 		s := newSite(t, held)
 		args := s.RunArgs("--max-iterations", "2")
 		winner, loser := s.race(args, args)

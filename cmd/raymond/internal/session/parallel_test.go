@@ -24,7 +24,7 @@ import (
 func TestKilledWhileAgentsRunInParallel(t *testing.T) {
 	t.Parallel()
 	want := sitetest.Undisturbed(t, 1)
-	eachFailpoint(t, 4, func(t *testing.T, n int) bool {
+	eachFailpoint(t, sitetest.Dose(16, 4), func(t *testing.T, n int) bool {
 		s := canonical(t)
 		o, killed := s.breakAt(n, s.CanonicalArgs(3)...)
 		if killed {
@@ -40,7 +40,8 @@ func TestKilledWhileAgentsRunInParallel(t *testing.T) {
 func TestKilledAgainAndAgain(t *testing.T) {
 	t.Parallel()
 	want := sitetest.Undisturbed(t, 1)
-	const seed, runs = 20260102, 12
+	const seed = 20260102
+	runs := sitetest.Dose(4, 12)
 	random := rand.New(rand.NewPCG(seed, 0))
 	var busy atomic.Int32
 	t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
@@ -61,7 +62,7 @@ func TestKilledAgainAndAgain(t *testing.T) {
 			})
 		}
 	})
-	if busy.Load() < runs {
+	if busy.Load() < int32(runs) {
 		t.Errorf("agents in flight when killed: got %d, want at least %d: the kills miss what matters", busy.Load(), runs)
 	}
 }
