@@ -13,7 +13,7 @@ import (
 	"github.com/raymond-action/raymond-action/artifacts"
 )
 
-// Claim says who drives the run of a key. It is kept as an artifact as long as
+// Claim says who drives the run of a key. It is stored as an artifact as long as
 // somebody does: nobody else is to spend on the same states. It is no checkpoint,
 // and nothing is restored from it.
 type Claim struct {
@@ -38,7 +38,7 @@ type Claim struct {
 type Process struct {
 	Machine string `json:"machine"` // and its process ids; "" where that isn't known
 	PID     int    `json:"pid"`
-	Started string `json:"started"` // tells it from a later one of the same id
+	Started string `json:"started"` // distinguishes it from a later one of the same id
 }
 
 // How long a claim counts whose holder can't be asked about.
@@ -53,7 +53,7 @@ const (
 	maxClaim    = 64 << 10 // bytes
 )
 
-// ClaimName is the name under which the claim of a key is kept.
+// ClaimName is the name under which the claim of a key is stored.
 func ClaimName(key string) string {
 	slot := Names(key)[0]
 	return slot[:len(slot)-1] + "claim"

@@ -18,8 +18,8 @@ type Claimer struct {
 	Mine      Claim
 	Temp      string // folder for what is downloaded
 	Retention time.Duration
-	// Replaces says that the service replaces what stands under a name without a
-	// word, as Gitea and act do: then two that claim at once have to look again.
+	// Replaces says that the service silently replaces what is stored under a name, as
+	// Gitea and act do: then two that claim at once have to look again.
 	Replaces bool
 	// Elsewhere returns the claims of this key in other workflow runs that are in
 	// progress; nil where nobody can be asked.
@@ -36,9 +36,13 @@ type Claimer struct {
 	stored artifacts.Artifact // the claim, as the service has it
 }
 
-// settles is how long a claim stands before it is looked at again, where somebody
-// who looked before it stood may have replaced it.
-const settles = time.Second
+// confirmDelay is how long after its store a claim is read back, where somebody who
+// looked before it was there may have replaced it.
+const confirmDelay = time.Second
+
+// contentionPauses are the pauses after which a key is claimed again whose name was
+// taken meanwhile.
+var contentionPauses = []time.Duration{2 * time.Second, 4 * time.Second}
 
 func (c *Claimer) now() time.Time {
 	if c.Now == nil {
@@ -71,8 +75,8 @@ func (c *Claimer) Take(ctx context.Context) error {
 		// Where names are replaced, somebody who begins to store takes away what is being
 		// stored: there is nothing to finish then.
 		contended := errors.Is(err, artifacts.ErrExists) || c.Replaces && forge.IsMissing(err)
-		if contended && n < len(refusedWaits) {
-			if err := c.sleep(ctx, refusedWaits[n]); err != nil {
+		if contended && n < len(contentionPauses) {
+			if err := c.sleep(ctx, contentionPauses[n]); err != nil {
 				return err
 			}
 			continue
@@ -81,8 +85,8 @@ func (c *Claimer) Take(ctx context.Context) error {
 			return fmt.Errorf("store the claim: %w", err)
 		}
 		if replaced || c.Replaces {
-			// Who looked before this claim stood may take as long as this one did.
-			if err := c.sleep(ctx, min(settles+2*c.now().Sub(began), 5*settles)); err != nil {
+			// Somebody who looked before this claim was there may take as long as this one did.
+			if err := c.sleep(ctx, min(confirmDelay+2*c.now().Sub(began), 5*confirmDelay)); err != nil {
 				return err
 			}
 		}
@@ -100,14 +104,15 @@ func (c *Claimer) lookElsewhere(ctx context.Context) error {
 		return err
 	}
 	for _, other := range others {
-		if !c.isOver(ctx, other) {
+		if !c.hasEnded(ctx, other) {
 			return other.conflict(ClaimName(c.Mine.Key), 0)
 		}
 	}
 	return nil
 }
 
-// clear looks at what stands under the name, and removes what no longer counts.
+// clear looks at what is stored under the name, and removes claims that no longer
+// count.
 func (c *Claimer) clear(ctx context.Context) (replaced bool, err error) {
 	list, err := c.Service.List(ctx, ClaimName(c.Mine.Key))
 	if err != nil {
@@ -121,7 +126,7 @@ func (c *Claimer) clear(ctx context.Context) (replaced bool, err error) {
 		if err != nil {
 			return false, err
 		}
-		if other.ID != c.Mine.ID && !c.isOver(ctx, other) {
+		if other.ID != c.Mine.ID && !c.hasEnded(ctx, other) {
 			return false, other.conflict(a.Name, a.ID)
 		}
 		if err := c.Service.Delete(ctx, a); err != nil && !forge.IsMissing(err) {
@@ -145,11 +150,11 @@ func (c *Claimer) store(ctx context.Context) error {
 	return err
 }
 
-// errGone says that the claim isn't there although it was stored.
-var errGone = errors.New("the claim is gone: somebody replaced another one at the same time")
+// errClaimGone says that the claim isn't there although it was stored.
+var errClaimGone = errors.New("the claim is gone: somebody replaced another one at the same time")
 
-// Check looks whether the claim still stands: a *Conflict says that it is
-// somebody else's by now.
+// Check reads the claim back: a *Conflict says that the key is somebody else's by
+// now.
 func (c *Claimer) Check(ctx context.Context) error {
 	list, err := c.Service.List(ctx, ClaimName(c.Mine.Key))
 	if err != nil {
@@ -170,7 +175,7 @@ func (c *Claimer) Check(ctx context.Context) error {
 		}
 		return other.conflict(a.Name, a.ID)
 	}
-	return errGone
+	return errClaimGone
 }
 
 // Release removes the claim, and no other.
@@ -216,8 +221,8 @@ func fetchClaim(temp string, a artifacts.Artifact, download func(*os.File) (int6
 	return Claim{}, fmt.Errorf("fetch a claim: %w", err)
 }
 
-// isOver reports whether a claim no longer counts.
-func (c *Claimer) isOver(ctx context.Context, other Claim) bool {
+// hasEnded reports whether a claim no longer counts, since its holder has ended.
+func (c *Claimer) hasEnded(ctx context.Context, other Claim) bool {
 	if c.Alive != nil {
 		if alive, known := c.Alive(other.Process); known {
 			return !alive

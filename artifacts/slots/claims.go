@@ -2,7 +2,6 @@ package slots
 
 import (
 	"context"
-	"errors"
 	"os"
 	"time"
 
@@ -18,20 +17,27 @@ func (f *Finder) Claims(ctx context.Context, q Query) ([]Claim, error) {
 	if f.Archive == nil {
 		return nil, nil
 	}
-	s := newSearch(f, q)
-	claims, err := s.claims(ctx)
-	var none *NoAccess
-	if err = s.sorted(forList, "", err); errors.As(err, &none) {
+	ask := newSearch(f, q).ask
+	c := &claimSearch{q: &q, ask: ask, screen: &screening{q: &q, ask: ask}}
+	claims, err := c.all(ctx)
+	if err = ask.classify(ofLists, "", err); isNoAccess(err) {
 		return nil, nil
 	}
 	return claims, err
 }
 
-func (s *search) claims(ctx context.Context) ([]Claim, error) {
+// claimSearch is one call of Claims.
+type claimSearch struct {
+	q      *Query
+	ask    *requests
+	screen *screening
+}
+
+func (s *claimSearch) all(ctx context.Context) ([]Claim, error) {
 	var claims []Claim
-	for next := s.Archive.List(ClaimName(s.q.Key)); ; {
+	for next := s.ask.archive.List(ClaimName(s.q.Key)); ; {
 		var page []artifacts.Stored
-		err := s.looking(ctx, func(ctx context.Context) (err error) {
+		err := s.ask.within(ctx, func(ctx context.Context) (err error) {
 			page, err = next(ctx)
 			return err
 		})
@@ -52,22 +58,18 @@ func (s *search) claims(ctx context.Context) ([]Claim, error) {
 
 // claimOf returns the claim of an artifact of another workflow run, if that is one
 // of ours and in progress.
-func (s *search) claimOf(ctx context.Context, a artifacts.Stored) (claim Claim, ok bool, err error) {
+func (s *claimSearch) claimOf(ctx context.Context, a artifacts.Stored) (claim Claim, ok bool, err error) {
 	if a.Expired || a.RunID == s.q.RunID {
 		return claim, false, nil
 	}
-	if s.q.Workflow == "" && s.q.RunID != 0 { // the environment does not tell it
-		own, err := s.run(ctx, s.q.RunID)
-		if err != nil {
-			return claim, false, err
-		}
-		s.q.Workflow = own.Path
+	if err := s.screen.learnWorkflow(ctx); err != nil {
+		return claim, false, err
 	}
-	c, ok, err := s.accept(ctx, a)
+	c, ok, err := s.screen.accept(ctx, a)
 	if err != nil || !ok || c.run.Status == completed {
 		return claim, false, err
 	}
-	claim, err = fetchClaim(s.q.Temp, a.Artifact, func(f *os.File) (int64, error) { return s.Archive.Download(ctx, a, 2*maxClaim, f) })
+	claim, err = fetchClaim(s.q.Temp, a.Artifact, func(f *os.File) (int64, error) { return s.ask.archive.Download(ctx, a, 2*maxClaim, f) })
 	if forge.IsMissing(err) {
 		return claim, false, nil // it was removed meanwhile
 	}

@@ -16,8 +16,8 @@ type Action int
 const (
 	NewRun Action = iota
 	Resume
-	// Restore brings back the outputs and the work of a run that is completed, for a
-	// step after it that had failed. Nothing starts.
+	// Restore brings back the outputs and the work of a run that is completed, because
+	// a later step of the job had failed. Nothing starts.
 	Restore
 	Refuse
 )
@@ -33,8 +33,8 @@ const (
 // What is done with a run whose workflow has changed, as the input changed-workflow
 // says.
 const (
-	ChangedKeep = "keep" // it goes on with the states that it began with
-	ChangedTake = "take" // it goes on with those of now
+	ChangedKeep = "keep" // it continues with the states that it began with
+	ChangedTake = "take" // it continues with the present ones
 	ChangedNew  = "new"  // a new run begins
 )
 
@@ -58,18 +58,18 @@ type Facts struct {
 	ResumeWithoutTranscript bool
 }
 
-// Decision is what Decide says. Class and Hint are set for Refuse; Why says in words
-// for people what keeps the run from being taken up, or what is different when it
-// is; "" where there is nothing to say.
+// Decision is what is done with a run that was found. Class and Hint are set for
+// Refuse; Why tells people what keeps the run from being resumed, or what is different
+// when it is; "" where there is nothing to say.
 type Decision struct {
 	Action Action
 	Class  string
 	Why    string
 	Hint   string
-	// Warn says that a new run leaves behind what somebody may miss.
+	// Warn says that the run that is left behind has something that may be missed.
 	Warn bool
-	// OldStates says that a run is taken up with the states that it began with,
-	// which are no longer those of the workflow.
+	// OldStates says that a run is resumed with the states that it began with, which
+	// are no longer those of the workflow.
 	OldStates bool
 }
 
@@ -77,34 +77,34 @@ type Decision struct {
 // progress.
 const completed = "completed"
 
-// Decide says whether the run of a manifest, nil for none, is taken up. In mode
-// Auto a run that is over makes place for a new one, and so does, with a warning,
-// one that lacks what was left out of its checkpoint; in the other modes that is
-// refused. A run that may still be driven by another job is refused in every mode.
+// Decide says whether the run of a manifest, nil for none, is resumed. In mode Auto a
+// run that has ended gives way to a new one, and so does, with a warning, one whose
+// checkpoint lacks what was left out of it; in the other modes that is refused. A run
+// that another job may still drive is refused in every mode.
 func Decide(m *checkpoint.Manifest, f Facts) Decision {
 	if m == nil {
-		return f.none()
+		return f.nothingFound()
 	}
-	v := f.status(m)
-	if v.Action == Resume {
-		v = f.leftOut(m)
+	d := f.byStatus(m)
+	if d.Action == Resume {
+		d = f.byLeftOut(m)
 	}
-	if v.Action == Resume && len(f.Changed) > 0 {
-		v = f.changed(m)
+	if d.Action == Resume && len(f.Changed) > 0 {
+		d = f.byChange(m)
 	}
-	return v
+	return d
 }
 
-// changed judges a run whose workflow is not what it was.
-func (f Facts) changed(m *checkpoint.Manifest) Decision {
+// byChange decides about a run whose workflow is not what it was.
+func (f Facts) byChange(m *checkpoint.Manifest) Decision {
 	why := fmt.Sprintf("the workflow of run %s has changed since it began: %s", m.WorkflowID, quoted(f.Changed))
 	switch f.ChangedWorkflow {
 	case ChangedTake:
-		return Decision{Action: Resume, Why: why + "; it goes on with the states as they are now (changed-workflow: take)"}
+		return Decision{Action: Resume, Why: why + "; it continues with the states as they are now (changed-workflow: take)"}
 	case ChangedNew:
-		return f.leave(ClassConflict, why, "changed-workflow: keep goes on with the states that it began with, take with those of now")
+		return f.newOrRefuse(ClassConflict, why, "changed-workflow: keep continues with the states that it began with, take with the present ones")
 	}
-	return Decision{Action: Resume, OldStates: true, Why: why + "; it goes on with the states that it began with (changed-workflow: keep)"}
+	return Decision{Action: Resume, OldStates: true, Why: why + "; it continues with the states that it began with (changed-workflow: keep)"}
 }
 
 // isRerun reports whether the run is of an earlier attempt of the present workflow
@@ -113,27 +113,27 @@ func (f Facts) isRerun(m *checkpoint.Manifest) bool {
 	return f.InThisRun && f.Attempt > 1 && m.RunAttempt < f.Attempt
 }
 
-func (f Facts) none() Decision {
+func (f Facts) nothingFound() Decision {
 	switch f.Mode {
 	case Auto:
 		return Decision{Action: NewRun}
 	case Require:
-		return Decision{Action: Refuse, Class: ClassUsage, Why: "no run of this key was found to take up", Hint: "resume: auto starts a new one"}
+		return Decision{Action: Refuse, Class: ClassUsage, Why: "no run of this key was found to resume", Hint: "resume: auto starts a new one"}
 	}
 	return Decision{Action: Refuse, Class: ClassUsage, Why: fmt.Sprintf("no checkpoint of run %q was found", f.Mode),
-		Hint: "checkpoints expire after retention-days, and are kept by key"}
+		Hint: "checkpoints are stored by key, and expire after retention-days"}
 }
 
-// leave is a new run in mode Auto, and a refusal in the others.
-func (f Facts) leave(class, why, hint string) Decision {
+// newOrRefuse is a new run in mode Auto, and a refusal in the others.
+func (f Facts) newOrRefuse(class, why, hint string) Decision {
 	if f.Mode == Auto {
 		return Decision{Action: NewRun, Why: why}
 	}
 	return Decision{Action: Refuse, Class: class, Why: why, Hint: hint}
 }
 
-// status judges by how the run stands.
-func (f Facts) status(m *checkpoint.Manifest) Decision {
+// byStatus decides by the status of the run.
+func (f Facts) byStatus(m *checkpoint.Manifest) Decision {
 	switch m.Status {
 	case state.Suspended, state.Cancelled:
 		return Decision{Action: Resume}
@@ -145,17 +145,17 @@ func (f Facts) status(m *checkpoint.Manifest) Decision {
 		return f.overLimit(m)
 	case state.Completed:
 		if f.isRerun(m) {
-			return Decision{Action: Restore, Why: fmt.Sprintf("run %s was completed by attempt %d of this workflow run: its outputs and its work are put back, and nothing starts", m.WorkflowID, max(1, m.RunAttempt))}
+			return Decision{Action: Restore, Why: fmt.Sprintf("run %s was completed by attempt %d of this workflow run: its outputs and its work are restored, and nothing starts", m.WorkflowID, max(1, m.RunAttempt))}
 		}
 	}
-	return f.leave(ClassUsage, fmt.Sprintf("run %s is %s", m.WorkflowID, m.Status), "resume: auto starts a new one")
+	return f.newOrRefuse(ClassUsage, fmt.Sprintf("run %s is %s", m.WorkflowID, m.Status), "resume: auto starts a new one")
 }
 
 // usualInterval is how often a run is stored where its manifest does not say.
 const usualInterval = time.Minute
 
-// running takes a run up only when nobody drives it any more. Where that can't be
-// asked, a job that has stored nothing for two of its intervals is gone.
+// running resumes a run only when nobody drives it any more. Where that can't be
+// asked, a job that has stored nothing for two of its intervals has ended.
 func (f Facts) running(m *checkpoint.Manifest) Decision {
 	status := f.RunStatus
 	if f.InThisRun {
@@ -183,18 +183,18 @@ func (f Facts) running(m *checkpoint.Manifest) Decision {
 	return Decision{Action: Refuse, Class: ClassConflict, Why: why, Hint: "wait for it to end, or cancel it; a concurrency group keeps two apart"}
 }
 
-// failed takes a run up where somebody asks for that very one, for another try at
-// the same issue or pull request, or by the re-run button.
+// failed resumes a run where somebody asks for that very one, for another try at the
+// same issue or pull request, or by the re-run button.
 func (f Facts) failed(m *checkpoint.Manifest) Decision {
 	sameSubject := m.Number != 0 && m.Number == f.Number
 	if f.Mode == m.WorkflowID || sameSubject || f.InThisRun && f.Attempt > 1 {
 		return Decision{Action: Resume}
 	}
-	return f.leave(ClassUsage, fmt.Sprintf("run %s has failed", m.WorkflowID), "resume: "+m.WorkflowID+" tries it again")
+	return f.newOrRefuse(ClassUsage, fmt.Sprintf("run %s has failed", m.WorkflowID), "resume: "+m.WorkflowID+" resumes it")
 }
 
-// overLimit takes a run up only with a larger limit. The re-run button can't give
-// one, and is no wish for a new run.
+// overLimit resumes a run only with a larger limit. The re-run button can't give one,
+// and whoever presses it does not want a new run.
 func (f Facts) overLimit(m *checkpoint.Manifest) Decision {
 	var why, input string
 	spent := state.Spent{USD: m.TotalUSD, Estimated: m.Estimated}
@@ -209,26 +209,26 @@ func (f Facts) overLimit(m *checkpoint.Manifest) Decision {
 		}
 		why, input = fmt.Sprintf("run %s has begun %s, and the limit is %d", m.WorkflowID, state.Count(m.Iterations, "state execution"), f.MaxIterations), "max-iterations"
 	}
-	hint := "a larger input " + input + " goes on with it"
+	hint := "a larger input " + input + " resumes it"
 	if f.isRerun(m) {
 		return Decision{Action: Refuse, Class: ClassOverLimit, Why: why, Hint: hint + "; a re-run has the inputs of the first attempt, so start a new workflow run with it"}
 	}
-	return f.leave(ClassOverLimit, why, hint)
+	return f.newOrRefuse(ClassOverLimit, why, hint)
 }
 
-// leftOut passes over a run that lacks what was not stored: an agent that comes
+// byLeftOut passes over a run that lacks what was not stored: an agent that comes
 // back without its work is worse than none.
-func (f Facts) leftOut(m *checkpoint.Manifest) Decision {
+func (f Facts) byLeftOut(m *checkpoint.Manifest) Decision {
 	held := m.Lacks()
 	if len(held) == 0 || f.ResumeWithoutTranscript {
 		return Decision{Action: Resume}
 	}
 	why := fmt.Sprintf("the checkpoint of run %s was stored without its %s: %s", m.WorkflowID, strings.Join(held, " and "), strings.Join(m.Causes(), "; "))
 	if f.Mode == Auto {
-		return Decision{Action: NewRun, Why: why + "; resume-without-transcript: true goes on as well as it can", Warn: true}
+		return Decision{Action: NewRun, Why: why + "; resume-without-transcript: true resumes it without them", Warn: true}
 	}
 	return Decision{Action: Refuse, Class: ClassDenied, Why: why,
-		Hint: "resume-without-transcript: true goes on as well as it can, resume: auto or never begins a new run"}
+		Hint: "resume-without-transcript: true resumes it without them, resume: auto or never begins a new run"}
 }
 
 func quoted(list []string) string {

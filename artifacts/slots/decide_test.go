@@ -12,13 +12,13 @@ import (
 
 const id = key + "-00000001"
 
-// verdict is a Decision in one word and what it names.
-func verdict(v slots.Decision) string {
+// decision is a Decision in one word and what it names.
+func decision(v slots.Decision) string {
 	switch v.Action {
 	case slots.Resume:
-		return "take up"
+		return "resume"
 	case slots.Restore:
-		return "put back"
+		return "restore"
 	case slots.NewRun:
 		if v.Warn {
 			return "new, warned"
@@ -28,9 +28,9 @@ func verdict(v slots.Decision) string {
 	return v.Class
 }
 
-// judged is a run that was found, and what becomes of it in mode auto, require and by
+// foundRun is a run that was found, and what becomes of it in mode auto, require and by
 // its id.
-type judged struct {
+type foundRun struct {
 	name              string
 	status            state.Status
 	facts             slots.Facts
@@ -40,81 +40,81 @@ type judged struct {
 // stored is when the runs of the table were stored.
 var stored = time.Unix(1e9, 0)
 
-func everyStatus() []judged {
+func everyStatus() []foundRun {
 	usage, conflict, over := slots.ClassUsage, slots.ClassConflict, slots.ClassOverLimit
 	rerun := slots.Facts{InThisRun: true, Attempt: 2}
 	limited := slots.Facts{InThisRun: true, Attempt: 2, Budget: 12 * state.Dollar, MaxIterations: 50}
-	return []judged{
-		{"suspended", state.Suspended, slots.Facts{}, "take up", "take up", "take up"},
-		{"cancelled", state.Cancelled, slots.Facts{}, "take up", "take up", "take up"},
-		{"suspended, run goes on", state.Suspended, slots.Facts{RunStatus: "in_progress"}, "take up", "take up", "take up"},
+	return []foundRun{
+		{"suspended", state.Suspended, slots.Facts{}, "resume", "resume", "resume"},
+		{"cancelled", state.Cancelled, slots.Facts{}, "resume", "resume", "resume"},
+		{"suspended, run goes on", state.Suspended, slots.Facts{RunStatus: "in_progress"}, "resume", "resume", "resume"},
 		{"completed", state.Completed, slots.Facts{}, "new", usage, usage},
 		{"completed, same issue", state.Completed, slots.Facts{Number: 7}, "new", usage, usage},
 		{"unknown", "paused", slots.Facts{}, "new", usage, usage},
 
-		{"running, run over", state.Running, slots.Facts{RunStatus: "completed"}, "take up", "take up", "take up"},
-		{"running, this run, job over", state.Running, slots.Facts{InThisRun: true, JobStatus: "completed"}, "take up", "take up", "take up"},
+		{"running, run over", state.Running, slots.Facts{RunStatus: "completed"}, "resume", "resume", "resume"},
+		{"running, this run, job over", state.Running, slots.Facts{InThisRun: true, JobStatus: "completed"}, "resume", "resume", "resume"},
 		{"running, this run, job goes on", state.Running, slots.Facts{InThisRun: true, JobStatus: "in_progress", Now: stored.Add(time.Hour)}, conflict, conflict, conflict},
 		{"running, this run, just stored", state.Running, slots.Facts{InThisRun: true, Now: stored.Add(119 * time.Second)}, conflict, conflict, conflict},
-		{"running, this run, long ago", state.Running, slots.Facts{InThisRun: true, Now: stored.Add(120 * time.Second)}, "take up", "take up", "take up"},
+		{"running, this run, long ago", state.Running, slots.Facts{InThisRun: true, Now: stored.Add(120 * time.Second)}, "resume", "resume", "resume"},
 		{"running, in progress", state.Running, slots.Facts{RunStatus: "in_progress"}, conflict, conflict, conflict},
 		{"running, queued", state.Running, slots.Facts{RunStatus: "queued"}, conflict, conflict, conflict},
 		{"running, unknown", state.Running, slots.Facts{}, conflict, conflict, conflict},
 
-		{"failed", state.Failed, slots.Facts{}, "new", usage, "take up"},
-		{"failed, same issue", state.Failed, slots.Facts{Number: 7}, "take up", "take up", "take up"},
-		{"failed, other issue", state.Failed, slots.Facts{Number: 8}, "new", usage, "take up"},
+		{"failed", state.Failed, slots.Facts{}, "new", usage, "resume"},
+		{"failed, same issue", state.Failed, slots.Facts{Number: 7}, "resume", "resume", "resume"},
+		{"failed, other issue", state.Failed, slots.Facts{Number: 8}, "new", usage, "resume"},
 
 		{"over budget, same", state.OverBudget, slots.Facts{Budget: 10 * state.Dollar}, "new", over, over},
 		{"over budget, as spent", state.OverBudget, slots.Facts{Budget: 12 * state.Dollar}, "new", over, over},
-		{"over budget, larger", state.OverBudget, slots.Facts{Budget: 12*state.Dollar + 1}, "take up", "take up", "take up"},
-		{"over budget, none", state.OverBudget, slots.Facts{}, "take up", "take up", "take up"},
+		{"over budget, larger", state.OverBudget, slots.Facts{Budget: 12*state.Dollar + 1}, "resume", "resume", "resume"},
+		{"over budget, none", state.OverBudget, slots.Facts{}, "resume", "resume", "resume"},
 		{"over iterations, same", state.OverIterations, slots.Facts{MaxIterations: 50}, "new", over, over},
-		{"over iterations, larger", state.OverIterations, slots.Facts{MaxIterations: 51, Budget: 1}, "take up", "take up", "take up"},
-		{"over iterations, none", state.OverIterations, slots.Facts{}, "take up", "take up", "take up"},
+		{"over iterations, larger", state.OverIterations, slots.Facts{MaxIterations: 51, Budget: 1}, "resume", "resume", "resume"},
+		{"over iterations, none", state.OverIterations, slots.Facts{}, "resume", "resume", "resume"},
 
-		{"re-run, failed", state.Failed, rerun, "take up", "take up", "take up"},
-		{"attempt 2 of another run, failed", state.Failed, slots.Facts{Attempt: 2}, "new", usage, "take up"},
-		{"re-run, completed", state.Completed, rerun, "put back", "put back", "put back"},
+		{"re-run, failed", state.Failed, rerun, "resume", "resume", "resume"},
+		{"attempt 2 of another run, failed", state.Failed, slots.Facts{Attempt: 2}, "new", usage, "resume"},
+		{"re-run, completed", state.Completed, rerun, "restore", "restore", "restore"},
 		{"attempt 2 of another run, completed", state.Completed, slots.Facts{Attempt: 2}, "new", usage, usage},
 		{"a job before it, completed", state.Completed, slots.Facts{InThisRun: true, Attempt: 1}, "new", usage, usage},
 		{"re-run, over budget", state.OverBudget, limited, over, over, over},
 		{"re-run, over iterations", state.OverIterations, limited, over, over, over},
-		{"re-run, over iterations, larger", state.OverIterations, slots.Facts{InThisRun: true, Attempt: 2, MaxIterations: 51}, "take up", "take up", "take up"},
+		{"re-run, over iterations, larger", state.OverIterations, slots.Facts{InThisRun: true, Attempt: 2, MaxIterations: 51}, "resume", "resume", "resume"},
 
-		{"changed, by default", state.Suspended, slots.Facts{Changed: []string{"A.md"}}, "take up", "take up", "take up"},
-		{"changed, keep", state.Suspended, slots.Facts{Changed: []string{"A.md"}, ChangedWorkflow: "keep"}, "take up", "take up", "take up"},
-		{"changed, take", state.Suspended, slots.Facts{Changed: []string{"A.md"}, ChangedWorkflow: "take"}, "take up", "take up", "take up"},
+		{"changed, by default", state.Suspended, slots.Facts{Changed: []string{"A.md"}}, "resume", "resume", "resume"},
+		{"changed, keep", state.Suspended, slots.Facts{Changed: []string{"A.md"}, ChangedWorkflow: "keep"}, "resume", "resume", "resume"},
+		{"changed, take", state.Suspended, slots.Facts{Changed: []string{"A.md"}, ChangedWorkflow: "take"}, "resume", "resume", "resume"},
 		{"changed, new", state.Suspended, slots.Facts{Changed: []string{"A.md"}, ChangedWorkflow: "new"}, "new", conflict, conflict},
 		{"changed and driven", state.Running, slots.Facts{Changed: []string{"A.md"}, RunStatus: "in_progress"}, conflict, conflict, conflict},
 	}
 }
 
-// TestJudge has every status in every mode.
-func TestJudge(t *testing.T) {
+// TestDecide has every status in every mode.
+func TestDecide(t *testing.T) {
 	for _, tt := range everyStatus() {
 		m := &checkpoint.Manifest{WorkflowID: id, Status: tt.status, Number: 7, TotalUSD: 12 * state.Dollar, Iterations: 50, RunID: 3, RunAttempt: 1, Created: stored}
 		for mode, want := range map[string]string{slots.Auto: tt.auto, slots.Require: tt.must, id: tt.named} {
 			tt.facts.Mode = mode
 			got := slots.Decide(m, tt.facts)
-			if verdict(got) != want {
+			if decision(got) != want {
 				t.Errorf("%s, mode %s: %+v, want %s", tt.name, mode, got, want)
 			}
-			silent := want == "take up" && len(tt.facts.Changed) == 0
+			silent := want == "resume" && len(tt.facts.Changed) == 0
 			if told := got.Why != ""; told == silent || (got.Hint != "") != (got.Action == slots.Refuse) {
 				t.Errorf("%s, mode %s: %+v: a reason for all but a plain resume, a hint for a refusal", tt.name, mode, got)
 			}
-			if got.OldStates != (want == "take up" && !silent && tt.facts.ChangedWorkflow != "take") {
+			if got.OldStates != (want == "resume" && !silent && tt.facts.ChangedWorkflow != "take") {
 				t.Errorf("%s, mode %s: old states: %t", tt.name, mode, got.OldStates)
 			}
 		}
 	}
 }
 
-func TestJudgeOfNothing(t *testing.T) {
+func TestDecideOfNothing(t *testing.T) {
 	for mode, want := range map[string]string{slots.Auto: "new", slots.Require: slots.ClassUsage, id: slots.ClassUsage} {
 		got := slots.Decide(nil, slots.Facts{Mode: mode})
-		if verdict(got) != want || want != "new" && !strings.HasPrefix(got.Why, "no ") {
+		if decision(got) != want || want != "new" && !strings.HasPrefix(got.Why, "no ") {
 			t.Errorf("mode %s: %+v, want %s", mode, got, want)
 		}
 	}
@@ -139,16 +139,16 @@ func TestWhatWasLeftOut(t *testing.T) {
 		auto, must   string
 		names, never string
 	}{
-		{nil, false, "take up", "take up", "", ""},
-		{[]checkpoint.LeftOut{workspace}, false, "take up", "take up", "", ""},
+		{nil, false, "resume", "resume", "", ""},
+		{[]checkpoint.LeftOut{workspace}, false, "resume", "resume", "", ""},
 		{[]checkpoint.LeftOut{workspace, transcripts}, false, "new, warned", slots.ClassDenied, "state-key", "workspace"},
 		{[]checkpoint.LeftOut{large}, false, "new, warned", slots.ClassDenied, "256 MiB", "state-key"},
-		{[]checkpoint.LeftOut{workspace, transcripts}, true, "take up", "take up", "", ""},
+		{[]checkpoint.LeftOut{workspace, transcripts}, true, "resume", "resume", "", ""},
 	} {
 		for mode, want := range map[string]string{slots.Auto: tt.auto, slots.Require: tt.must, id: tt.must} {
 			m := &checkpoint.Manifest{WorkflowID: id, Status: state.Suspended, LeftOut: tt.left}
 			got := slots.Decide(m, slots.Facts{Mode: mode, ResumeWithoutTranscript: tt.without})
-			if verdict(got) != want {
+			if decision(got) != want {
 				t.Errorf("%+v, mode %s: %+v, want %s", tt.left, mode, got, want)
 			}
 			if !strings.Contains(got.Why, tt.names) || tt.never != "" && strings.Contains(got.Why+got.Hint, tt.never) {
@@ -157,7 +157,7 @@ func TestWhatWasLeftOut(t *testing.T) {
 		}
 	}
 	m := &checkpoint.Manifest{WorkflowID: id, Status: state.Completed, LeftOut: []checkpoint.LeftOut{transcripts}}
-	if got := slots.Decide(m, slots.Facts{Mode: slots.Auto}); verdict(got) != "new" {
+	if got := slots.Decide(m, slots.Facts{Mode: slots.Auto}); decision(got) != "new" {
 		t.Errorf("a run that is over: %+v, want a new run", got)
 	}
 }
@@ -177,7 +177,7 @@ func TestOverLimitOnARerunNamesTheInput(t *testing.T) {
 	for status, input := range map[state.Status]string{state.OverBudget: "input budget", state.OverIterations: "input max-iterations"} {
 		m := &checkpoint.Manifest{WorkflowID: id, Status: status, RunAttempt: 1, TotalUSD: state.Dollar, Iterations: 3}
 		got := slots.Decide(m, slots.Facts{Mode: slots.Auto, InThisRun: true, Attempt: 2, Budget: state.Dollar, MaxIterations: 3})
-		if verdict(got) != slots.ClassOverLimit || !strings.Contains(got.Hint, input) {
+		if decision(got) != slots.ClassOverLimit || !strings.Contains(got.Hint, input) {
 			t.Errorf("%s: %+v, want over_limit and the %s", status, got, input)
 		}
 	}

@@ -308,7 +308,7 @@ func TestHowLongItLooks(t *testing.T) {
 			took time.Duration
 			says string
 		}{
-			{silent{}, 66 * time.Second, "no answer that is of use came within 1m0s"},
+			{silent{}, 66 * time.Second, "no usable answer came within 1m0s"},
 			{slow{told, 50 * time.Second}, 5 * time.Minute, "within"},
 		} {
 			began := time.Now()

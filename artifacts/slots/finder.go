@@ -24,13 +24,13 @@ const (
 	lookFor    = 5 * time.Minute
 )
 
-// Finder finds the checkpoint that a job takes up.
+// Finder finds the checkpoint that a job resumes.
 type Finder struct {
 	Service Service // nil: the job has no results service
 	Archive Archive // nil: there is no token for the REST API
 }
 
-// Query says what is looked for, and what is believed.
+// Query says what is looked for, and what is trusted.
 type Query struct {
 	Mode         string // Auto, Require, or the id of a run
 	Key          string
@@ -61,8 +61,8 @@ type Query struct {
 	Read func(f *os.File, size int64, dir string) (checkpoint.Manifest, string, error)
 }
 
-// Found is what a Finder found. Manifest is nil where there is nothing to take
-// up; Notices, Warning and Existing may be there all the same.
+// Found is what a Finder found. Manifest is nil where there is nothing to resume;
+// Notices, Warning and Existing may be set even then.
 type Found struct {
 	Manifest *checkpoint.Manifest
 	Digest   string // of the manifest
@@ -82,8 +82,8 @@ type Found struct {
 	Notices []string
 	// Warning says in Auto mode why nothing could be looked for; "" if it could.
 	Warning string
-	// NoAccess says that it is for want of a token or of its permission: what this
-	// run stores can't be found by later workflow runs either.
+	// NoAccess says that the reason is a missing token or permission: later workflow
+	// runs can't find what this run stores either.
 	NoAccess bool
 	// Existing are the artifacts of these names in the present workflow run, oldest
 	// first, for Slots.Adopt.
@@ -92,56 +92,49 @@ type Found struct {
 
 // Find looks in the present workflow run, and then in those before it, for the
 // newest checkpoint of the key that comes from where this workflow's own runs
-// store theirs. Artifacts of another origin are passed over with a notice. A
-// newest one that can't be verified is an error, the one that Read returned:
-// an older one is never taken instead.
+// store theirs. Artifacts of another origin are passed over with a notice. When the
+// newest one can't be verified, the error of Read is returned: an older one is never
+// used instead.
 //
-// Where nothing can be looked for, Auto finds nothing and says so in
-// Found.Warning; the other modes fail with *NoAccess. So it is with a checkpoint that
-// has expired or was deleted, which is *Gone, and where the list is longer than what
-// is read of it. A service that can't be asked, or fails, after retries is an
-// *Unavailable, two runs that went on with the same checkpoint are a *Conflict, and a
-// manifest that does not fit the place where it was found is a *checkpoint.Invalid.
+// Where nothing can be looked for, Auto finds nothing and says so in Found.Warning;
+// the other modes fail with *NoAccess. The same holds for a checkpoint that has expired
+// or was deleted, which is *Gone, and for ErrListTooLong. A service that can't be asked,
+// or that fails after retries, is an *Unavailable; two runs that resumed the same
+// checkpoint are a *Conflict; and a manifest that does not fit the place where it was
+// found is a *checkpoint.Invalid.
 func (f *Finder) Find(ctx context.Context, q Query) (*Found, error) {
 	s := newSearch(f, q)
 	err := s.find(ctx)
-	s.found.Notices = s.passed.notices()
+	s.found.Notices = s.screen.passed.notices()
 	switch {
 	case err == nil:
 		return s.found, nil
 	case ctx.Err() != nil:
 		return nil, fmt.Errorf("look for a checkpoint: %w", context.Cause(ctx))
-	case isNothing(err) && q.Mode == Auto:
+	case q.Mode == Auto && (isNoAccess(err) || isGone(err) || errors.Is(err, ErrListTooLong)):
 		s.found.Warning = err.Error() + "; a new run starts"
-		s.found.NoAccess = isAbsent(err)
+		s.found.NoAccess = isNoAccess(err)
 		return s.found, nil
 	}
 	return nil, err
 }
 
-// isNothing reports whether an error means that there is nothing to take up, as
-// opposed to a service that fails, or to a run that can't be gone on with.
-func isNothing(err error) bool {
-	var gone *Gone
-	return isAbsent(err) || errors.As(err, &gone) || errors.Is(err, ErrListTooLong)
-}
-
-// Existing returns what stands under the names of a key in the present workflow
-// run, oldest first: for a job that does not look for a run to take up, or that
-// took up another than the one here. Of the query Key is needed, and with SameIDs
-// also RunID, Temp and Read; what can't be read counts as the oldest.
+// Existing returns what is stored under the names of a key in the present workflow
+// run, oldest first: for a job that does not look for a run to resume, or that resumed
+// another one than the one here. Of the query Key is needed, and with SameIDs also
+// RunID, Temp and Read; what can't be read counts as the oldest.
 func (f *Finder) Existing(ctx context.Context, q Query) ([]artifacts.Artifact, error) {
 	s := newSearch(f, q)
-	if err := s.lookHere(ctx); err != nil || !q.SameIDs {
+	if err := s.listHere(ctx); err != nil || !q.SameIDs {
 		return s.found.Existing, err
 	}
 	ages := map[int64]checkpoint.Manifest{}
 	for _, c := range s.here() {
-		if o, err := s.read(ctx, c); err == nil {
+		if o, err := s.reader.read(ctx, c); err == nil {
 			ages[c.artifact.ID] = o.manifest
 			o.remove()
 		}
 	}
-	s.sortStanding(ages)
+	sortByAge(s.found.Existing, ages)
 	return s.found.Existing, nil
 }

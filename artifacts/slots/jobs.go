@@ -9,23 +9,19 @@ import (
 	"github.com/raymond-action/raymond-action/artifacts/checkpoint"
 )
 
-// jobStatus says how the job of a manifest of the present workflow run stands. An
-// earlier attempt is over, and so is an earlier step of the same job; of others the
-// REST API is asked.
-func (s *search) jobStatus(ctx context.Context, m *checkpoint.Manifest) string {
+// jobStatus returns the status of the job that wrote a manifest in the present
+// workflow run; "" where it is not known. An earlier attempt is over, and so is an
+// earlier step of the same job; of others the REST API is asked.
+func (r *requests) jobStatus(ctx context.Context, q *Query, m *checkpoint.Manifest) string {
 	switch {
-	case m.RunAttempt < s.q.Attempt:
+	case m.RunAttempt < q.Attempt:
 		return completed
-	case m.Job == s.q.Job && m.Runner == s.q.Runner && m.RunAttempt == s.q.Attempt:
+	case m.Job == q.Job && m.Runner == q.Runner && m.RunAttempt == q.Attempt:
 		return completed
-	case s.Archive == nil:
+	case r.archive == nil:
 		return ""
 	}
-	var jobs []artifacts.JobInfo
-	err := s.looking(ctx, func(ctx context.Context) (err error) {
-		jobs, err = s.Archive.Jobs(ctx, s.q.RunID)
-		return err
-	})
+	jobs, err := r.jobs(ctx, q.RunID)
 	if err != nil {
 		return ""
 	}

@@ -7,57 +7,58 @@ import (
 	"github.com/raymond-action/raymond-action/artifacts"
 )
 
-// lists are those of a key's names as one, newest first. No more pages are asked
-// for than are looked at.
-type lists struct {
-	search *search
-	each   [3]feed
-	read   []artifacts.Stored // so far, without those of the present workflow run
-	taken  map[int64]bool     // those that were read together with an earlier one
+// list is what other workflow runs have under the three names of a key, as one list,
+// the newest first. No more pages are asked for than are looked at.
+type list struct {
+	ask   *requests
+	omit  func(artifacts.Stored) bool // what the list leaves out
+	each  [3]pages
+	read  []artifacts.Stored // so far
+	taken map[int64]bool     // ids of those that were read together with an earlier one
 }
 
-// feed is the list of one name.
-type feed struct {
+// pages is the list of one name.
+type pages struct {
 	next artifacts.Pages
 	rest []artifacts.Stored // of the page that was read last
 	done bool
 	err  error
 }
 
-func newLists(s *search, names [3]string) *lists {
-	l := &lists{search: s, taken: map[int64]bool{}}
+func newList(ask *requests, names [3]string, omit func(artifacts.Stored) bool) *list {
+	l := &list{ask: ask, omit: omit, taken: map[int64]bool{}}
 	for i, name := range names {
-		l.each[i].next = s.Archive.List(name)
+		l.each[i].next = ask.archive.List(name)
 	}
 	return l
 }
 
 // at returns the artifact at a place of the list, and whether there is one.
-func (l *lists) at(ctx context.Context, place int) (artifacts.Stored, bool, error) {
+func (l *list) at(ctx context.Context, place int) (artifacts.Stored, bool, error) {
 	for place >= len(l.read) {
 		a, more, err := l.pull(ctx)
 		if err != nil || !more {
 			return a, false, err
 		}
-		if !l.search.isOwn(a) {
+		if !l.omit(a) {
 			l.read = append(l.read, a)
 		}
 	}
 	return l.read[place], true, nil
 }
 
-// pull takes the newest of what the lists have left.
-func (l *lists) pull(ctx context.Context) (artifacts.Stored, bool, error) {
-	for l.hungry() {
-		if err := l.search.looking(ctx, l.fill); err != nil {
-			return artifacts.Stored{}, false, l.search.sorted(forList, "", err)
+// pull takes the newest of what the three lists have left.
+func (l *list) pull(ctx context.Context) (artifacts.Stored, bool, error) {
+	for l.needsPage() {
+		if err := l.ask.within(ctx, l.fill); err != nil {
+			return artifacts.Stored{}, false, l.ask.classify(ofLists, "", err)
 		}
 	}
-	var newest *feed
+	var newest *pages
 	for i := range l.each {
-		f := &l.each[i]
-		if len(f.rest) > 0 && (newest == nil || f.rest[0].ID > newest.rest[0].ID) {
-			newest = f
+		p := &l.each[i]
+		if len(p.rest) > 0 && (newest == nil || p.rest[0].ID > newest.rest[0].ID) {
+			newest = p
 		}
 	}
 	if newest == nil {
@@ -68,8 +69,8 @@ func (l *lists) pull(ctx context.Context) (artifacts.Stored, bool, error) {
 	return a, true, nil
 }
 
-// hungry reports whether a list has to be read further.
-func (l *lists) hungry() bool {
+// needsPage reports whether one of the lists has to be read further.
+func (l *list) needsPage() bool {
 	for i := range l.each {
 		if len(l.each[i].rest) == 0 && !l.each[i].done {
 			return true
@@ -79,13 +80,13 @@ func (l *lists) hungry() bool {
 }
 
 // fill reads a page of each list that has nothing left, all at the same time.
-func (l *lists) fill(ctx context.Context) error {
+func (l *list) fill(ctx context.Context) error {
 	var all sync.WaitGroup
 	for i := range l.each {
-		if f := &l.each[i]; len(f.rest) == 0 && !f.done {
+		if p := &l.each[i]; len(p.rest) == 0 && !p.done {
 			all.Go(func() {
-				f.rest, f.err = f.next(ctx)
-				f.done = f.rest == nil && f.err == nil
+				p.rest, p.err = p.next(ctx)
+				p.done = p.rest == nil && p.err == nil
 			})
 		}
 	}

@@ -22,7 +22,7 @@ const replacement = '-'
 // itself does not fit.
 const hashLen = 6
 
-// Names returns the three names under which the checkpoints of a key are kept.
+// Names returns the three names under which the checkpoints of a key are stored.
 // Two keys never share one: a key that had to be changed to fit has a part of its
 // hash in the names, and so has a key that looks as if it had one.
 func Names(key string) [3]string {

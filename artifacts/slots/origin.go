@@ -11,83 +11,102 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// workflows is the folder of workflow files. Gitea tells their names alone.
+// workflows is the folder of workflow files. Gitea gives only their names.
 const workflows = ".github/workflows/"
 
+// screening asks where artifacts of other workflow runs come from, and notes which
+// of them are passed over.
+type screening struct {
+	q      *Query
+	ask    *requests
+	passed passedOver
+}
+
 // accept asks where an artifact comes from. One of another origin is passed over.
-func (s *search) accept(ctx context.Context, a artifacts.Stored) (candidate, bool, error) {
-	why := s.foreignArtifact(a)
+func (s *screening) accept(ctx context.Context, a artifacts.Stored) (candidate, bool, error) {
+	why := s.q.foreignArtifact(a)
 	if why != "" {
 		s.passed.add(a, "", why)
 		return candidate{}, false, nil
 	}
-	info, err := s.run(ctx, a.RunID)
+	info, err := s.ask.run(ctx, a.RunID)
 	if err != nil {
-		return candidate{}, false, s.sorted(forDetails, candidate{artifact: a.Artifact, run: artifacts.RunInfo{ID: a.RunID}}.name(), err)
+		name := candidate{artifact: a.Artifact, run: artifacts.RunInfo{ID: a.RunID}}.name()
+		return candidate{}, false, s.ask.classify(ofListed, name, err)
 	}
-	if why = s.foreignRun(info, a.Repository); why != "" {
+	if why = s.q.foreignRun(info, a.Repository); why != "" {
 		s.passed.add(a, info.URL, why)
 		return candidate{}, false, nil
 	}
 	return candidate{artifact: a.Artifact, stored: a, run: info}, true, nil
 }
 
+// learnWorkflow asks for the own workflow file where the environment does not tell it.
+func (s *screening) learnWorkflow(ctx context.Context) error {
+	if s.q.Workflow != "" || s.q.RunID == 0 {
+		return nil
+	}
+	own, err := s.ask.run(ctx, s.q.RunID)
+	s.q.Workflow = own.Path
+	return err
+}
+
 // foreignArtifact says why an artifact is not one of this repository's own runs,
-// by what its listing tells; "" when nothing speaks against it.
-func (s *search) foreignArtifact(a artifacts.Stored) string {
+// by what its listing tells; "" when it may be.
+func (q *Query) foreignArtifact(a artifacts.Stored) string {
 	switch {
 	case a.RunID == 0:
 		return "its workflow run is not known"
-	case s.q.RepositoryID == 0 && !s.q.Gitea:
+	case q.RepositoryID == 0 && !q.Gitea:
 		return "the id of this repository is not known"
-	case !s.isHome(a.Repository, s.q.RepositoryID):
+	case !q.isHome(a.Repository, q.RepositoryID):
 		return "it is of another repository"
-	case !s.isHome(a.HeadRepository, cmp.Or(s.q.RepositoryID, a.Repository)):
+	case !q.isHome(a.HeadRepository, cmp.Or(q.RepositoryID, a.Repository)):
 		return fromFork
-	case a.HeadBranch != "" && !s.isOwnBranch(a.HeadBranch):
+	case a.HeadBranch != "" && !q.isOwnBranch(a.HeadBranch):
 		return fmt.Sprintf("it is of branch %q", a.HeadBranch) // known without a question for each run
 	}
 	return ""
 }
 
-// isOwnBranch reports whether runs of a branch are believed.
-func (s *search) isOwnBranch(name string) bool {
-	return name == s.q.Branch || name == s.q.DefaultBranch
+// isOwnBranch reports whether runs of a branch are trusted.
+func (q *Query) isOwnBranch(name string) bool {
+	return name == q.Branch || name == q.DefaultBranch
 }
 
 const fromFork = "its code came from a fork"
 
 // isHome reports whether an id is that of this repository. Gitea leaves ids out.
-func (s *search) isHome(id, home int64) bool {
-	return id == home && id != 0 || (id == 0 || home == 0) && s.q.Gitea
+func (q *Query) isHome(id, home int64) bool {
+	return id == home && id != 0 || (id == 0 || home == 0) && q.Gitea
 }
 
 // foreignRun says why a run is not one of this workflow and branch; "" when it
 // is.
-func (s *search) foreignRun(r artifacts.RunInfo, repository int64) string {
+func (q *Query) foreignRun(r artifacts.RunInfo, repository int64) string {
 	switch {
-	case !s.isHome(r.HeadRepository, cmp.Or(s.q.RepositoryID, repository)):
+	case !q.isHome(r.HeadRepository, cmp.Or(q.RepositoryID, repository)):
 		return fromFork
-	case !s.isAcceptedFile(r.Path):
+	case !q.isAcceptedFile(r.Path):
 		return fmt.Sprintf("its workflow file is %q; the input resume-from names others that are accepted", r.Path)
 	case r.HeadBranch == "":
 		return "its branch is not known"
-	case !s.isOwnBranch(r.HeadBranch):
+	case !q.isOwnBranch(r.HeadBranch):
 		return fmt.Sprintf("it is of branch %q", r.HeadBranch)
 	}
-	return s.foreignEvent(r)
+	return q.foreignEvent(r)
 }
 
 // foreignEvent says why the event of a run may be a fork's. Runs of such events
 // must say that their code is this repository's, and whose branch it is.
-func (s *search) foreignEvent(r artifacts.RunInfo) string {
+func (q *Query) foreignEvent(r artifacts.RunInfo) string {
 	isPull := strings.HasPrefix(r.Event, "pull_request")
 	switch {
 	case !isPull && r.Event != "workflow_run":
 		return ""
 	case r.HeadRepository == 0:
 		return fmt.Sprintf("its event %q may be a fork's", r.Event)
-	case isPull && r.HeadBranch != s.q.Branch:
+	case isPull && r.HeadBranch != q.Branch:
 		return fmt.Sprintf("it is of a pull request of branch %q", r.HeadBranch)
 	}
 	return ""
@@ -95,22 +114,22 @@ func (s *search) foreignEvent(r artifacts.RunInfo) string {
 
 // isAcceptedFile reports whether a run's workflow file is the own one or one that
 // resume-from names.
-func (s *search) isAcceptedFile(file string) bool {
+func (q *Query) isAcceptedFile(file string) bool {
 	if file == "" {
 		return false
 	}
-	accepted := append([]string{s.q.Workflow}, s.q.ResumeFrom...)
+	accepted := append([]string{q.Workflow}, q.ResumeFrom...)
 	for _, a := range accepted {
-		if a != "" && s.sameFile(file, a) {
+		if a != "" && q.sameFile(file, a) {
 			return true
 		}
 	}
 	return false
 }
 
-func (s *search) sameFile(a, b string) bool {
+func (q *Query) sameFile(a, b string) bool {
 	a, b = inFolder(a), inFolder(b)
-	return a == b || s.q.Gitea && path.Base(a) == path.Base(b)
+	return a == b || q.Gitea && path.Base(a) == path.Base(b)
 }
 
 // inFolder completes the bare name of a workflow file, and drops a ref.
@@ -122,7 +141,7 @@ func inFolder(file string) string {
 	return strings.TrimPrefix(file, "./")
 }
 
-// maxNotices is how many artifacts that were passed over are told one by one.
+// maxNotices is how many notices name an artifact that was passed over.
 const maxNotices = 3
 
 // passedOver collects what was passed over, once for each workflow run.

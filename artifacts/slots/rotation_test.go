@@ -11,6 +11,7 @@ import (
 	"github.com/raymond-action/raymond-action/artifacts"
 	"github.com/raymond-action/raymond-action/artifacts/artifactstest"
 	"github.com/raymond-action/raymond-action/artifacts/slots"
+	"github.com/raymond-action/raymond-action/internal/forge"
 )
 
 func TestGenerationsRotate(t *testing.T) {
@@ -90,15 +91,19 @@ func generationOf(a artifactstest.Stored) int {
 	return g
 }
 
-// TestARefusedNameIsOutwaited: a service that refuses a name for a moment after
+// TestARefusedNameIsWaitedFor: a service that refuses a name for a moment after
 // its delete costs nothing.
-func TestARefusedNameIsOutwaited(t *testing.T) {
+func TestARefusedNameIsWaitedFor(t *testing.T) {
 	for held := 1; held <= 2; held++ {
 		s := artifactstest.New(t)
 		s.Manner.Held = held
 		var waited []time.Duration
 		sleep := func(ctx context.Context, d time.Duration) error { waited = append(waited, d); return ctx.Err() }
-		rotated := slots.NewSlots(slots.SlotsOptions{Service: runtimeOf(t, s, 7), Key: key, Sleep: sleep})
+		r, err := artifacts.NewRuntime(artifacts.Options{URL: s.URL, Token: artifactstest.Token(7), Calls: forge.Calls{Sleep: sleep}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		rotated := slots.NewSlots(slots.SlotsOptions{Service: r, Key: key})
 		s.Watch = func(all []artifactstest.Stored) {
 			if last := generationOf(all[len(all)-1]); last > 3 && len(all) < 2 {
 				t.Errorf("held %d times: %d artifacts stand after generation %d", held, len(all), last)

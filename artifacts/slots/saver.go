@@ -15,10 +15,10 @@ import (
 // MaxStores is for its end.
 const maxBeside = MaxStores - 10
 
-// firstRetry is the pause after the second save that failed in a row; each further
-// one is twice as long. The client of the service has retries of its own, and
-// there is no other layer of them.
-const firstRetry = 5 * time.Second
+// firstPause is the pause after the second save that failed in a row; each further
+// one is twice as long. Requests are repeated below, in package forge, whose comment
+// says why these are the only two layers.
+const firstPause = 5 * time.Second
 
 // Default times of a Saver.
 const (
@@ -43,13 +43,12 @@ type SaverOptions[T any] struct {
 	// that succeeded.
 	Stored   func() int
 	Interval time.Duration // between the beginnings of two saves; 0 for every step
-	// Grace is how long Final lets a save go on that is under way; 0 for 10 s.
+	// Grace is how long Final waits for a save that is under way; 0 for 10 s.
 	Grace time.Duration
 	// Warn is told of the first save that failed, from the saver's goroutine; nil
 	// for nobody.
-	Warn  func(string)
-	Now   func() time.Time                           // nil for time.Now
-	Sleep func(context.Context, time.Duration) error // nil for forge.Sleep
+	Warn func(string)
+	Now  func() time.Time // nil for time.Now
 }
 
 // Saver stores images of a run beside it, one at a time. Due, Start and Final are
@@ -66,11 +65,11 @@ type Saver[T any] struct {
 	err      error // ends all saving
 	warned   bool
 	ended    bool
-	under    *underway // nil: no save is under way
+	current  *save // nil: no save is under way
 }
 
-// underway is a save that goes on.
-type underway struct {
+// save is a save that is under way.
+type save struct {
 	cancel context.CancelFunc
 	done   chan struct{}
 }
@@ -79,9 +78,6 @@ type underway struct {
 func NewSaver[T any](o SaverOptions[T]) *Saver[T] {
 	if o.Now == nil {
 		o.Now = time.Now
-	}
-	if o.Sleep == nil {
-		o.Sleep = forge.Sleep
 	}
 	if o.Warn == nil {
 		o.Warn = func(string) {}
@@ -105,13 +101,13 @@ func (s *Saver[T]) Err() error {
 }
 
 // Due reports whether a save is to begin at the given time: none is under way,
-// the last began an interval ago or failed and its back-off is over, and the job
-// may store more.
+// the last one began an interval ago, or failed and its pause is over, and the job may
+// store more.
 func (s *Saver[T]) Due(now time.Time) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {
-	case s.under != nil || s.ended || s.err != nil || s.count() >= maxBeside:
+	case s.current != nil || s.ended || s.err != nil || s.count() >= maxBeside:
 		return false
 	case s.failures > 0:
 		return !now.Before(s.notUntil)
@@ -132,37 +128,36 @@ func (s *Saver[T]) count() int {
 func (s *Saver[T]) Start(image T) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.under != nil || s.ended || s.err != nil {
+	if s.current != nil || s.ended || s.err != nil {
 		return
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	u := &underway{cancel: cancel, done: make(chan struct{})}
-	s.under, s.begun = u, s.o.Now()
+	u := &save{cancel: cancel, done: make(chan struct{})}
+	s.current, s.begun = u, s.o.Now()
 	go s.run(ctx, u, image)
 }
 
 // run is the goroutine of one save.
-func (s *Saver[T]) run(ctx context.Context, u *underway, image T) {
+func (s *Saver[T]) run(ctx context.Context, u *save, image T) {
 	defer close(u.done)
 	defer u.cancel()
 	began := s.o.Now()
 	result, err := s.o.Save(ctx, image)
-	warn := s.settle(err)
+	warn := s.record(err)
 	if warn {
-		s.o.Warn(fmt.Sprintf("the run could not be stored, and goes on: %v", err))
+		s.o.Warn(fmt.Sprintf("the run could not be stored, and continues: %v", err))
 	}
 	select {
-	case s.events <- told(result, s.o.Now().Sub(began), err):
+	case s.events <- eventOf(result, s.o.Now().Sub(began), err):
 	default:
 	}
 	s.mu.Lock()
-	s.under = nil
+	s.current = nil
 	s.mu.Unlock()
 }
 
-// settle books the end of a save and reports whether its failure is to be warned
-// of.
-func (s *Saver[T]) settle(err error) bool {
+// record notes the end of a save and reports whether to warn of its failure.
+func (s *Saver[T]) record(err error) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err == nil {
@@ -171,7 +166,7 @@ func (s *Saver[T]) settle(err error) bool {
 		return false
 	}
 	s.failures++
-	s.notUntil = s.o.Now().Add(s.backOff())
+	s.notUntil = s.o.Now().Add(s.pause())
 	if isLast(err) {
 		s.err = err
 	}
@@ -180,13 +175,13 @@ func (s *Saver[T]) settle(err error) bool {
 	return first
 }
 
-// backOff is how long after a failed save no other begins: the next state may
-// come at once the first time.
-func (s *Saver[T]) backOff() time.Duration {
+// pause is how long no save begins after one that failed. After the first failure
+// the next state may be stored at once.
+func (s *Saver[T]) pause() time.Duration {
 	if s.failures <= 1 {
 		return 0
 	}
-	return min(firstRetry<<min(s.failures-2, 10), max(s.o.Interval, firstRetry))
+	return min(firstPause<<min(s.failures-2, 10), max(s.o.Interval, firstPause))
 }
 
 // isLast reports whether an error ends all saving.
@@ -195,8 +190,8 @@ func isLast(err error) bool {
 	return errors.As(err, &conflict) || errors.Is(err, ErrFull)
 }
 
-// told is the event of a save.
-func told(r Result, took time.Duration, err error) *state.Checkpoint {
+// eventOf is the event of a save.
+func eventOf(r Result, took time.Duration, err error) *state.Checkpoint {
 	ms := max(0, took.Milliseconds())
 	if err != nil {
 		return &state.Checkpoint{DurationMS: ms, Error: err.Error()}
@@ -204,15 +199,15 @@ func told(r Result, took time.Duration, err error) *state.Checkpoint {
 	return &state.Checkpoint{Store: r.Store, SeqStored: r.SeqStored, Bytes: r.Bytes, DurationMS: ms}
 }
 
-// Final stores the last image and returns the event of it. It waits for a save
-// that is under way, for as long as SaverOptions.Grace, and ends it then. A
-// service that fails for a time is tried patiently (forge.Patiently), until ctx
-// ends, or for five minutes when that has no deadline. After Final nothing is saved beside the run any more. The
-// event is there with an error too.
+// Final stores the last image and returns the event of it. It waits for a save that is
+// under way, for as long as SaverOptions.Grace, and then ends it. A service that fails
+// for a time is asked again (forge.Patiently) until ctx ends, or for five minutes where
+// that has no deadline. After Final nothing more is saved beside the run. There is an
+// event also with an error.
 func (s *Saver[T]) Final(ctx context.Context, image T) (*state.Checkpoint, error) {
 	s.end(ctx)
 	if err := s.Err(); err != nil && !errors.Is(err, ErrFull) {
-		return told(Result{}, 0, err), err
+		return eventOf(Result{}, 0, err), err
 	}
 	if _, bounded := ctx.Deadline(); !bounded {
 		var cancel context.CancelFunc
@@ -221,12 +216,11 @@ func (s *Saver[T]) Final(ctx context.Context, image T) (*state.Checkpoint, error
 	}
 	began := s.o.Now()
 	result, err := s.o.Save(forge.Patiently(ctx), image)
-	s.settle(err)
-	return told(result, s.o.Now().Sub(began), err), err
+	s.record(err)
+	return eventOf(result, s.o.Now().Sub(began), err), err
 }
 
-// Stop ends a save that is under way, waits until it is gone, and lets none begin
-// any more.
+// Stop ends a save that is under way and waits for its end. After it no save begins.
 func (s *Saver[T]) Stop() {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
@@ -237,7 +231,7 @@ func (s *Saver[T]) Stop() {
 func (s *Saver[T]) end(ctx context.Context) {
 	s.mu.Lock()
 	s.ended = true
-	u := s.under
+	u := s.current
 	s.mu.Unlock()
 	if u == nil {
 		return

@@ -4,12 +4,9 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"slices"
-	"time"
 
 	"github.com/raymond-action/raymond-action/artifacts"
-	"github.com/raymond-action/raymond-action/artifacts/checkpoint"
 	"github.com/raymond-action/raymond-action/state"
 )
 
@@ -18,35 +15,22 @@ const maxReads = 9
 
 // search is one call of Find.
 type search struct {
-	*Finder
-	q     Query
-	left  time.Duration // for requests that look
-	found *Found
-
-	others *lists // of other runs, newest first; nil before they are asked for
-	runs   map[int64]artifacts.RunInfo
-	passed passedOver
-	gone   error // why the newest candidate of another run could not be read; nil if it could
+	q      *Query
+	ask    *requests
+	screen *screening
+	reader reader
+	found  *Found
+	others *list // of other workflow runs; nil before they are asked for
 }
 
 func newSearch(f *Finder, q Query) *search {
-	return &search{Finder: f, q: q, left: lookFor, found: &Found{}, runs: map[int64]artifacts.RunInfo{}}
+	ask := &requests{service: f.Service, archive: f.Archive, act: q.Act, left: lookFor, runs: map[int64]artifacts.RunInfo{}}
+	return &search{q: &q, ask: ask, screen: &screening{q: &q, ask: ask}, reader: reader{&q, ask}, found: &Found{}}
 }
 
-// looking makes requests at the same time, each tried for a minute at most, within
-// the time that is left for looking.
-func (s *search) looking(ctx context.Context, do func(context.Context) error) error {
-	began, limit := time.Now(), min(requestFor, s.left)
-	limited, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("no answer that is of use came within %v", limit))
-	defer cancel()
-	err := do(limited)
-	s.left = max(0, s.left-time.Since(began))
-	return err
-}
-
-// find fills in what is found.
+// find fills in what is found, in this workflow run or else in the others.
 func (s *search) find(ctx context.Context) error {
-	if err := s.lookHere(ctx); err != nil {
+	if err := s.listHere(ctx); err != nil {
 		return err
 	}
 	for _, group := range s.groups(s.here()) {
@@ -54,9 +38,16 @@ func (s *search) find(ctx context.Context) error {
 			return err
 		}
 	}
-	if err := s.lookElsewhere(ctx); err != nil {
+	if err := s.listElsewhere(ctx); err != nil {
 		return err
 	}
+	return s.findElsewhere(ctx)
+}
+
+// findElsewhere tries the candidates of other workflow runs, the newest first. By an
+// id the search continues after one that is gone, which may have been another run's.
+func (s *search) findElsewhere(ctx context.Context) error {
+	var gone error // of the newest that could not be read
 	for at, reads := 0, len(s.found.Existing); reads < maxReads; {
 		group, err := s.nextGroup(ctx, &at)
 		done := err == nil && len(group) == 0
@@ -65,40 +56,31 @@ func (s *search) find(ctx context.Context) error {
 			done, err = s.try(ctx, group)
 		}
 		switch {
-		case s.mayBeAnother(err):
-			s.gone = cmp.Or(s.gone, err)
+		case isGone(err) && s.q.byID():
+			gone = cmp.Or(gone, err)
 		case err != nil:
 			return err
 		case s.found.Manifest != nil:
 			return nil
 		case done:
-			return s.gone
+			return gone
 		}
 	}
-	return s.gone
+	return gone
 }
 
-// mayBeAnother reports whether an error is about a checkpoint that is there no
-// more, while one by its id is looked for: it may have been another run's.
-func (s *search) mayBeAnother(err error) bool {
-	var gone *Gone
-	return errors.As(err, &gone) && s.q.Mode != Auto && s.q.Mode != Require
-}
-
-// lookHere lists what the present workflow run has, oldest first.
-func (s *search) lookHere(ctx context.Context) error {
-	if s.Service == nil {
+// listHere lists what the present workflow run has, oldest first.
+func (s *search) listHere(ctx context.Context) error {
+	if s.ask.service == nil {
 		return nil
 	}
-	return s.looking(ctx, func(ctx context.Context) error {
-		answers, err := ofEach(Names(s.q.Key), func(name string) ([]artifacts.Artifact, error) { return s.Service.List(ctx, name) })
-		if err != nil {
-			return s.sorted(forHere, "", err)
-		}
-		s.found.Existing = slices.Concat(answers[:]...)
-		slices.SortFunc(s.found.Existing, func(a, b artifacts.Artifact) int { return cmp.Compare(a.ID, b.ID) })
-		return nil
-	})
+	answers, err := s.ask.existing(ctx, Names(s.q.Key))
+	if err != nil {
+		return err
+	}
+	s.found.Existing = slices.Concat(answers[:]...)
+	slices.SortFunc(s.found.Existing, func(a, b artifacts.Artifact) int { return cmp.Compare(a.ID, b.ID) })
+	return nil
 }
 
 // here returns the candidates of the present workflow run, newest first.
@@ -119,44 +101,25 @@ func (s *search) groups(list []candidate) [][]candidate {
 	return slices.Collect(slices.Chunk(list, 1))
 }
 
-// lookElsewhere begins to list what other workflow runs have.
-func (s *search) lookElsewhere(ctx context.Context) error {
-	if s.Archive == nil {
+// listElsewhere begins to list what other workflow runs have.
+func (s *search) listElsewhere(ctx context.Context) error {
+	if s.ask.archive == nil {
 		return &NoAccess{}
 	}
 	if s.others != nil {
 		return nil
 	}
-	s.others = newLists(s, Names(s.q.Key))
+	s.others = newList(s.ask, Names(s.q.Key), s.q.isOwnRun)
 	_, more, err := s.others.at(ctx, 0)
-	if err != nil || !more || s.q.Workflow != "" || s.q.RunID == 0 {
+	if err != nil || !more {
 		return err
 	}
-	// The environment does not tell the own workflow file.
-	own, err := s.run(ctx, s.q.RunID)
-	s.q.Workflow = own.Path
-	return s.sorted(forList, "", err)
+	return s.ask.classify(ofLists, "", s.screen.learnWorkflow(ctx))
 }
 
-// isOwn reports whether an artifact is of the present workflow run, whose results
-// service was asked. Gitea's tells nothing of earlier attempts of the run.
-func (s *search) isOwn(a artifacts.Stored) bool { return a.RunID == s.q.RunID && !s.q.Gitea }
-
-// run asks for a workflow run once.
-func (s *search) run(ctx context.Context, id int64) (artifacts.RunInfo, error) {
-	if known, ok := s.runs[id]; ok {
-		return known, nil
-	}
-	var info artifacts.RunInfo
-	err := s.looking(ctx, func(ctx context.Context) (err error) {
-		info, err = s.Archive.Run(ctx, id)
-		return err
-	})
-	if err == nil {
-		s.runs[id] = info
-	}
-	return info, err
-}
+// isOwnRun reports whether an artifact is of the present workflow run, whose results
+// service was asked. Gitea's has nothing of earlier attempts of the run.
+func (q *Query) isOwnRun(a artifacts.Stored) bool { return a.RunID == q.RunID && !q.Gitea }
 
 // near is how far after a candidate others of its workflow run are looked for that
 // are to be read together with it.
@@ -174,19 +137,19 @@ func (s *search) nextGroup(ctx context.Context, at *int) ([]candidate, error) {
 		if s.others.taken[a.ID] {
 			continue
 		}
-		c, ok, err := s.accept(ctx, a)
+		c, ok, err := s.screen.accept(ctx, a)
 		if err != nil {
 			return nil, err
 		}
 		if ok {
-			return s.together(ctx, c, *at)
+			return s.withOthers(ctx, c, *at)
 		}
 	}
 }
 
-// together adds the others of a candidate's workflow run where only manifests tell
+// withOthers adds the others of a candidate's workflow run where only manifests tell
 // the newest of them.
-func (s *search) together(ctx context.Context, c candidate, at int) ([]candidate, error) {
+func (s *search) withOthers(ctx context.Context, c candidate, at int) ([]candidate, error) {
 	group := []candidate{c}
 	if !s.q.SameIDs {
 		return group, nil
@@ -209,11 +172,14 @@ func (s *search) together(ctx context.Context, c candidate, at int) ([]candidate
 
 // try reads a group of candidates and reports whether the search is over.
 func (s *search) try(ctx context.Context, group []candidate) (bool, error) {
-	best, err := s.readNewest(ctx, group)
+	best, manifests, err := s.reader.newest(ctx, group)
+	if err == nil && len(group) > 1 && group[0].here {
+		sortByAge(s.found.Existing, manifests)
+	}
 	if err != nil || best == nil {
 		return false, err
 	}
-	if err := s.rivals(ctx, best); err != nil {
+	if err := s.checkDiverged(ctx, best); err != nil {
 		best.remove()
 		return false, err
 	}
@@ -221,12 +187,7 @@ func (s *search) try(ctx context.Context, group []candidate) (bool, error) {
 	s.found.Artifact, s.found.InThisRun = best.artifact, best.run.ID == s.q.RunID
 	s.found.RunID, s.found.RunURL, s.found.RunStatus = best.run.ID, best.run.URL, best.run.Status
 	if s.found.InThisRun && best.manifest.Status == state.Running {
-		s.found.JobStatus = s.jobStatus(ctx, &best.manifest)
+		s.found.JobStatus = s.ask.jobStatus(ctx, s.q, &best.manifest)
 	}
 	return true, nil
-}
-
-// wanted reports whether a checkpoint is of the run that is looked for.
-func (s *search) wanted(m checkpoint.Manifest) bool {
-	return s.q.Mode == Auto || s.q.Mode == Require || s.q.Mode == m.WorkflowID
 }

@@ -30,7 +30,7 @@ func runtimeOf(t *testing.T, s *artifactstest.Server, run int64) *artifacts.Runt
 }
 
 func slotsOf(service slots.Service) *slots.Slots {
-	return slots.NewSlots(slots.SlotsOptions{Service: service, Key: key, Sleep: noWait})
+	return slots.NewSlots(slots.SlotsOptions{Service: service, Key: key})
 }
 
 func store(ctx context.Context, s *slots.Slots, generation int) error {
@@ -214,7 +214,7 @@ func TestADoubtfulNameIsNoLicence(t *testing.T) {
 func TestOwnNamesAreNoConflict(t *testing.T) {
 	for name, prepare := range map[string]func(s *artifactstest.Server) *slots.Slots{
 		"earlier process": func(s *artifactstest.Server) *slots.Slots {
-			return slots.NewSlots(slots.SlotsOptions{Service: runtimeOf(t, s, 7), Key: key, Ours: true, Sleep: noWait})
+			return slots.NewSlots(slots.SlotsOptions{Service: runtimeOf(t, s, 7), Key: key, Ours: true})
 		},
 		"earlier attempt": func(s *artifactstest.Server) *slots.Slots {
 			s.Put(artifactstest.Stored{Run: 7, Name: slots.Names(key)[0], Content: []byte("generation 3")})
@@ -246,7 +246,7 @@ func TestOwnNamesAreNoConflict(t *testing.T) {
 
 func TestAJobStoresFourHundred(t *testing.T) {
 	s := artifactstest.New(t)
-	rotated := slots.NewSlots(slots.SlotsOptions{Service: runtimeOf(t, s, 7), Key: key, Stored: 398, Sleep: noWait})
+	rotated := slots.NewSlots(slots.SlotsOptions{Service: runtimeOf(t, s, 7), Key: key, Stored: 398})
 	for g, want := range []error{nil, nil, slots.ErrFull, slots.ErrFull} {
 		if err := store(t.Context(), rotated, 399+g); !errors.Is(err, want) {
 			t.Errorf("checkpoint %d of the job: %v, want %v", 399+g, err, want)

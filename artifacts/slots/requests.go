@@ -1,0 +1,131 @@
+package slots
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/raymond-action/raymond-action/artifacts"
+	"github.com/raymond-action/raymond-action/internal/forge"
+)
+
+// requests asks the services, within the time that there is for a search.
+type requests struct {
+	service Service
+	archive Archive
+	act     bool
+	left    time.Duration // for all requests but downloads
+	runs    map[int64]artifacts.RunInfo
+}
+
+// within makes requests at the same time, each for a minute at most, within the time
+// that is left.
+func (r *requests) within(ctx context.Context, do func(context.Context) error) error {
+	began, limit := time.Now(), min(requestFor, r.left)
+	limited, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("no usable answer came within %v", limit))
+	defer cancel()
+	err := do(limited)
+	r.left = max(0, r.left-time.Since(began))
+	return err
+}
+
+// existing lists what the present workflow run has under the names.
+func (r *requests) existing(ctx context.Context, names [3]string) ([3][]artifacts.Artifact, error) {
+	var answers [3][]artifacts.Artifact
+	err := r.within(ctx, func(ctx context.Context) error {
+		var errs [3]error
+		var all sync.WaitGroup
+		for i, name := range names {
+			all.Go(func() { answers[i], errs[i] = r.service.List(ctx, name) })
+		}
+		all.Wait()
+		for _, err := range errs {
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return answers, r.classify(ofThisRun, "", err)
+}
+
+// run asks for a workflow run, once for each.
+func (r *requests) run(ctx context.Context, id int64) (artifacts.RunInfo, error) {
+	if known, ok := r.runs[id]; ok {
+		return known, nil
+	}
+	var info artifacts.RunInfo
+	err := r.within(ctx, func(ctx context.Context) (err error) {
+		info, err = r.archive.Run(ctx, id)
+		return err
+	})
+	if err == nil {
+		r.runs[id] = info
+	}
+	return info, err
+}
+
+// jobs asks for the jobs of a workflow run.
+func (r *requests) jobs(ctx context.Context, run int64) (jobs []artifacts.JobInfo, err error) {
+	err = r.within(ctx, func(ctx context.Context) (err error) {
+		jobs, err = r.archive.Jobs(ctx, run)
+		return err
+	})
+	return jobs, err
+}
+
+// maxSize is the largest checkpoint that is downloaded, in bytes.
+const maxSize = 512 << 20
+
+// download fetches the content of a candidate, however long that takes.
+func (r *requests) download(ctx context.Context, c candidate, f *os.File) (size int64, err error) {
+	if c.here {
+		size, err = r.service.Download(ctx, c.artifact, maxSize, f)
+		return size, r.classify(ofThisRun, c.name(), err)
+	}
+	size, err = r.archive.Download(ctx, c.stored, maxSize, f)
+	return size, r.classify(ofListed, c.name(), err)
+}
+
+// subject is what a request asks for.
+type subject int
+
+const (
+	ofThisRun subject = iota // anything, of the results service of this job
+	ofLists                  // a list, of the API
+	ofListed                 // something that a list of the API has
+)
+
+// classify gives an error of a service its kind. name says what was asked for, for
+// people. Contents that are not what they should be keep their own errors.
+func (r *requests) classify(what subject, name string, err error) error {
+	var told *forge.Error
+	if errors.Is(err, artifacts.ErrManyPages) {
+		return ErrListTooLong
+	}
+	if err == nil || !errors.As(err, &told) || errors.Is(err, artifacts.ErrDigest) || errors.Is(err, artifacts.ErrTooLarge) {
+		return err
+	}
+	switch told.Kind {
+	case forge.Unanswered:
+		if r.act && told.Status == 0 {
+			return &NoAccess{Err: err, Act: true}
+		}
+	case forge.Denied:
+		if what != ofThisRun && !errors.Is(err, artifacts.ErrRefused) {
+			return &NoAccess{Err: err}
+		}
+	case forge.Missing:
+		switch {
+		case what == ofLists && told.Status == http.StatusNotFound:
+			return &NoAccess{Err: err}
+		case what != ofLists:
+			return &Gone{Name: name, Err: err}
+		}
+	}
+	return &Unavailable{Err: err}
+}
