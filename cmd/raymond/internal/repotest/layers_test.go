@@ -57,6 +57,7 @@ var layers = map[string]layer{
 	"cmd/raymond/internal/outlook":      {ours: "state", foreign: "gopkg.in/yaml.v3"},
 	"cmd/raymond/internal/sticky":       {ours: "cmd/raymond/internal/job internal/forge"},
 	"cmd/raymond/internal/notes":        {ours: "internal/untrusted/files"},
+	"cmd/raymond/internal/claims":       {ours: "state artifacts/slots runner internal/forge"},
 	"cmd/raymond/internal/action":       {},
 	"cmd/raymond/internal/session":      {},
 	"cmd/raymond/internal/sitetest":     {ours: "state runner/claude/claudetest", foreign: "github.com/google/uuid github.com/rogpeppe/go-internal"},

@@ -1,0 +1,222 @@
+// Package claims holds a key for a run, so that no other job drives a run with the
+// same key meanwhile. A key is claimed beside the run: scripts don't wait for it, and
+// prompts, which cost money, do for a time.
+package claims
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/raymond-action/raymond-action/artifacts/slots"
+	"github.com/raymond-action/raymond-action/internal/forge"
+)
+
+// MaxWait is how long prompts wait for a claim, from its start.
+const MaxWait = 10 * time.Second
+
+// The pause between two tries to claim a key is firstRetry where the service fails
+// first, and doubles up to lastRetry.
+const (
+	firstRetry = 5 * time.Second
+	lastRetry  = time.Minute
+)
+
+// reason is why a run ends whose key somebody else has.
+const reason = "a conflict: another job drives a run with this key"
+
+// Options are what a claim needs.
+type Options struct {
+	// Claimer claims the key. From Start on, only the Claim uses it.
+	Claimer *slots.Claimer
+	// Warn is told once, from another goroutine, if the service fails; nil for nobody.
+	Warn func(string)
+	// Lost is told once, from any goroutine, when somebody else has the key; nil for
+	// nobody.
+	Lost func()
+}
+
+// Claim is the hold of a run on its key. All methods may be called at any time by
+// any goroutine. A nil *Claim is that of a run which needs none: it is never lost, and
+// nobody waits for it.
+type Claim struct {
+	warn    func(string)
+	asked   chan string // brings the reason to end the run
+	end     context.CancelFunc
+	ended   chan struct{} // closed when nobody tries to claim the key any more
+	decided chan struct{} // closed when the key is this run's, or somebody else's
+	begun   time.Time
+
+	using   sync.Mutex // guards claimer, which takes its time, and isOurs
+	claimer *slots.Claimer
+	isOurs  bool // the claim was stored
+
+	mu       sync.Mutex      // guards what follows
+	lost     func()          // is told of a conflict
+	conflict *slots.Conflict // with somebody else; nil for none
+}
+
+// Start begins to claim a key and returns at once. The key is claimed again and again
+// where the service fails, until Release.
+func Start(o Options) *Claim {
+	ctx, end := context.WithCancel(context.Background())
+	c := &Claim{
+		warn: o.Warn, asked: make(chan string, 1), end: end, ended: make(chan struct{}), decided: make(chan struct{}), begun: time.Now(),
+		claimer: o.Claimer, lost: o.Lost,
+	}
+	if c.warn == nil {
+		c.warn = func(string) {}
+	}
+	go func() {
+		defer close(c.ended)
+		c.take(ctx)
+	}()
+	return c
+}
+
+// take claims the key, again and again where the service fails.
+func (c *Claim) take(ctx context.Context) {
+	for pause, warned := firstRetry, false; ; pause = min(2*pause, lastRetry) {
+		err := c.try(ctx)
+		var conflict *slots.Conflict
+		switch {
+		case err == nil:
+			close(c.decided)
+			return
+		case errors.As(err, &conflict):
+			c.lose(conflict)
+			close(c.decided)
+			return
+		case ctx.Err() != nil:
+			return
+		case !warned:
+			warned = true
+			c.warn(fmt.Sprintf("the run's key could not be claimed, and the run goes on: %v; until it is, another job may drive a run with the same key", err))
+		}
+		if forge.Sleep(ctx, pause) != nil {
+			return
+		}
+	}
+}
+
+// try claims the key once.
+func (c *Claim) try(ctx context.Context) error {
+	c.using.Lock()
+	defer c.using.Unlock()
+	err := c.claimer.Take(ctx)
+	c.isOurs = err == nil
+	return err
+}
+
+// lose notes that somebody else has the key, and asks for the end of the run. Only
+// the first conflict counts.
+func (c *Claim) lose(conflict *slots.Conflict) {
+	c.mu.Lock()
+	isFirst, lost := c.conflict == nil, c.lost
+	if isFirst {
+		c.conflict = conflict
+	}
+	c.mu.Unlock()
+	if !isFirst {
+		return
+	}
+	if lost != nil {
+		lost()
+	}
+	c.asked <- reason // has room for one, and this is the only one
+}
+
+// SetLost replaces Options.Lost. It calls the function at once if the key is lost
+// already.
+func (c *Claim) SetLost(lost func()) {
+	if c == nil {
+		return
+	}
+	c.mu.Lock()
+	c.lost = lost
+	isLost := c.conflict != nil
+	c.mu.Unlock()
+	if isLost && lost != nil {
+		lost()
+	}
+}
+
+// Asked brings the reason to end the run, once, when somebody else has the key. The
+// channel is never closed; it is nil for a nil Claim.
+func (c *Claim) Asked() <-chan string {
+	if c == nil {
+		return nil
+	}
+	return c.asked
+}
+
+// Wait returns when it is decided who has the key, or after d.
+func (c *Claim) Wait(d time.Duration) { c.wait(context.Background(), d) }
+
+func (c *Claim) wait(ctx context.Context, d time.Duration) {
+	if c == nil {
+		return
+	}
+	late := time.NewTimer(d)
+	defer late.Stop()
+	select {
+	case <-c.decided:
+	case <-late.C:
+	case <-ctx.Done():
+	}
+}
+
+// Conflict is who has the key instead, as far as it is known; nil for nobody.
+func (c *Claim) Conflict() *slots.Conflict {
+	if c == nil {
+		return nil
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.conflict
+}
+
+// Check asks the service whether the key is still this run's, and is for right before
+// something is stored. Its error is a *slots.Conflict, which Lost and Asked tell of
+// too. A service that fails is no error here, and neither is a claim that is not
+// stored yet.
+func (c *Claim) Check(ctx context.Context) error {
+	if c == nil {
+		return nil
+	}
+	if conflict := c.Conflict(); conflict != nil {
+		return conflict
+	}
+	err := c.look(ctx)
+	var conflict *slots.Conflict
+	if !errors.As(err, &conflict) {
+		return nil // a service that fails does so when something is stored, too
+	}
+	c.lose(conflict)
+	return err
+}
+
+// look asks the service for the claim, if it was stored.
+func (c *Claim) look(ctx context.Context) error {
+	c.using.Lock()
+	defer c.using.Unlock()
+	if !c.isOurs {
+		return nil
+	}
+	return c.claimer.Check(ctx)
+}
+
+// Release stops claiming the key and removes this run's claim, and nobody else's. An
+// error is one of the service: the claim then stays until its job is over.
+func (c *Claim) Release(ctx context.Context) error {
+	if c == nil {
+		return nil
+	}
+	c.end()
+	<-c.ended
+	c.using.Lock()
+	defer c.using.Unlock()
+	return c.claimer.Release(ctx)
+}

@@ -1,0 +1,247 @@
+package claims
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"runtime"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/raymond-action/raymond-action/artifacts"
+	"github.com/raymond-action/raymond-action/artifacts/slots"
+	"github.com/raymond-action/raymond-action/runner"
+)
+
+// service keeps artifacts in memory. It takes its time, and fails as often as it is
+// told to.
+type service struct {
+	takes time.Duration
+
+	mu    sync.Mutex
+	list  []artifacts.Artifact
+	bytes map[int64][]byte
+	fails int
+}
+
+func (s *service) Upload(_ context.Context, n artifacts.New) (artifacts.Artifact, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	data, err := io.ReadAll(io.NewSectionReader(n.Content, 0, n.Size))
+	if err != nil {
+		return artifacts.Artifact{}, err
+	}
+	a := artifacts.Artifact{ID: int64(len(s.bytes) + 1), Name: n.Name, Size: n.Size}
+	a.Digest = fmt.Sprintf("digest %d", a.ID)
+	s.list, s.bytes[a.ID] = append(s.list, a), data
+	return a, nil
+}
+
+func (s *service) List(_ context.Context, name string) ([]artifacts.Artifact, error) {
+	time.Sleep(s.takes)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.fails > 0 {
+		s.fails--
+		return nil, errors.New("out of order")
+	}
+	return slices.DeleteFunc(slices.Clone(s.list), func(a artifacts.Artifact) bool { return a.Name != name }), nil
+}
+
+func (s *service) Delete(_ context.Context, a artifacts.Artifact) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.list = slices.DeleteFunc(s.list, func(b artifacts.Artifact) bool { return a.ID == b.ID })
+	return nil
+}
+
+func (s *service) Download(_ context.Context, a artifacts.Artifact, _ int64, f *os.File) (int64, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	n, err := f.Write(s.bytes[a.ID])
+	return int64(n), err
+}
+
+func (s *service) count() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.list)
+}
+
+// claimer claims the one key of these tests.
+func (s *service) claimer(t *testing.T, id string) *slots.Claimer {
+	return &slots.Claimer{
+		Service: s, Mine: slots.Claim{ID: id, Key: "k", Holder: "job " + id, RunID: 1, Job: "j"}, Temp: t.TempDir(),
+		Alive: func(slots.Process) (alive, known bool) { return true, true },
+		Ended: func(context.Context, slots.Claim) (ended, known bool) { return false, true },
+	}
+}
+
+// spoken is a backend that counts its prompts.
+type spoken struct{ prompts int }
+
+func (s *spoken) Run(context.Context, runner.Order, func(runner.Progress)) (runner.Answer, error) {
+	s.prompts++
+	return runner.Answer{}, nil
+}
+
+// TestTheFirstHasTheKey, and the second one is told so in all ways: nothing of it
+// may be stored, no prompt starts, and the run is asked to end.
+func TestTheFirstHasTheKey(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &service{bytes: map[int64][]byte{}}
+		first := Start(Options{Claimer: s.claimer(t, "first")})
+		first.Wait(time.Hour)
+		lost := 0
+		second := Start(Options{Claimer: s.claimer(t, "second"), Lost: func() { lost++ }})
+		second.Wait(time.Hour)
+		synctest.Wait()
+
+		var conflict *slots.Conflict
+		if err := second.Check(t.Context()); !errors.As(err, &conflict) || second.Conflict() == nil || lost != 1 {
+			t.Errorf("the second: got %v and %v, told %d times; want a conflict, once", err, second.Conflict(), lost)
+		}
+		again := 0
+		if second.SetLost(func() { again++ }); again != 1 || lost != 1 {
+			t.Errorf("who asks late: told %d times, and who asked before %d times; want once each", again, lost)
+		}
+		select {
+		case why := <-second.Asked():
+			if why != reason {
+				t.Errorf("the run is to end because of %q, want %q", why, reason)
+			}
+		default:
+			t.Error("the run is not asked to end")
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		var failure *runner.Failure
+		agent := &spoken{}
+		if _, err := second.Guard(agent).Run(ctx, runner.Order{}, nil); !errors.As(err, &failure) || failure.Class != runner.Stopped || agent.prompts > 0 {
+			t.Errorf("a prompt of the second: got %v after %d prompts, want it stopped before the first", err, agent.prompts)
+		}
+
+		if err := errors.Join(first.Check(t.Context()), second.Release(t.Context())); err != nil || s.count() != 1 {
+			t.Errorf("the first, after the second gave up: got %v and %d claims, want its own", err, s.count())
+		}
+		if err := first.Release(t.Context()); err != nil || s.count() != 0 {
+			t.Errorf("after the first gave it up: got %v and %d claims, want none", err, s.count())
+		}
+	})
+}
+
+// TestPromptsWaitForTheClaim, but not for ever when the service is down. The claim is
+// tried until it is there.
+func TestPromptsWaitForTheClaim(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &service{bytes: map[int64][]byte{}, fails: 3}
+		var warnings []string
+		began := time.Now()
+		c := Start(Options{Claimer: s.claimer(t, "only"), Warn: func(text string) { warnings = append(warnings, text) }})
+		agent := &spoken{}
+		if _, err := c.Guard(agent).Run(t.Context(), runner.Order{}, nil); err != nil || time.Since(began) != MaxWait {
+			t.Errorf("the first prompt: got %v after %v, want a start after %v", err, time.Since(began), MaxWait)
+		}
+		if err := c.Check(t.Context()); err != nil || s.count() != 0 {
+			t.Errorf("before the claim stands: got %v and %d claims, want neither", err, s.count())
+		}
+		c.Wait(time.Hour)
+		if took := time.Since(began); took != 35*time.Second || s.count() != 1 || len(warnings) != 1 {
+			t.Errorf("got %d claims after %v, with %q; want one after 35s, with one warning", s.count(), took, warnings)
+		}
+		if _, err := c.Guard(agent).Run(t.Context(), runner.Order{}, nil); err != nil || agent.prompts != 2 {
+			t.Errorf("the second prompt: got %v after %d prompts, want 2", err, agent.prompts)
+		}
+	})
+}
+
+// TestPromptsDontWaitForASlowService: one answer of it may take minutes.
+func TestPromptsDontWaitForASlowService(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &service{bytes: map[int64][]byte{}, takes: time.Minute}
+		began := time.Now()
+		c := Start(Options{Claimer: s.claimer(t, "only")})
+		if _, err := c.Guard(&spoken{}).Run(t.Context(), runner.Order{}, nil); err != nil || time.Since(began) != MaxWait {
+			t.Errorf("the first prompt: got %v after %v, want a start after %v", err, time.Since(began), MaxWait)
+		}
+		c.Wait(time.Hour)
+	})
+}
+
+// TestAKeyThatIsTakenLater is noticed before something is stored.
+func TestAKeyThatIsTakenLater(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &service{bytes: map[int64][]byte{}}
+		first := Start(Options{Claimer: s.claimer(t, "first")})
+		first.Wait(time.Hour)
+		s.list = nil
+		second := Start(Options{Claimer: s.claimer(t, "second")})
+		second.Wait(time.Hour)
+		for range 2 {
+			if err := first.Check(t.Context()); err == nil {
+				t.Error("the first, after somebody took its key: got no error, want a conflict")
+			}
+		}
+		if len(first.Asked()) != 1 {
+			t.Errorf("the run is asked to end %d times, want once", len(first.Asked()))
+		}
+	})
+}
+
+// TestReleaseEndsTheClaiming where the service never answers.
+func TestReleaseEndsTheClaiming(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &service{bytes: map[int64][]byte{}, fails: 1000}
+		c := Start(Options{Claimer: s.claimer(t, "only")})
+		time.Sleep(time.Hour)
+		if err := c.Release(t.Context()); err == nil {
+			t.Error("from a service that is out of order: got no error, want one")
+		}
+	})
+}
+
+func TestNoClaimStandsInNobodysWay(t *testing.T) {
+	var c *Claim
+	c.Wait(time.Hour)
+	c.SetLost(func() { t.Error("no claim is lost") })
+	if err := errors.Join(c.Check(t.Context()), c.Release(t.Context())); err != nil || c.Conflict() != nil || c.Asked() != nil {
+		t.Errorf("got %v and %v, want nothing", err, c.Conflict())
+	}
+	if b := (&spoken{}); c.Guard(b) != runner.Backend(b) {
+		t.Error("no claim guards a backend")
+	}
+}
+
+func TestProcessesAreToldApart(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("elsewhere nothing is known of processes")
+	}
+	if alive, known := Alive(ThisProcess()); !alive || !known {
+		t.Errorf("this process: got %v, %v; want it alive, and known", alive, known)
+	}
+	earlier := ThisProcess()
+	earlier.Started += "0"
+	if alive, known := Alive(earlier); alive || !known {
+		t.Errorf("an earlier one of this id: got %v, %v; want it over, and known", alive, known)
+	}
+	far := ThisProcess()
+	far.Machine = "another"
+	if _, known := Alive(far); known {
+		t.Error("a process of another machine: got that it is known, want not")
+	}
+	over := exec.Command("true")
+	if err := over.Run(); err != nil {
+		t.Fatal(err)
+	}
+	gone := ThisProcess()
+	gone.PID = over.Process.Pid
+	if alive, known := Alive(gone); alive || !known {
+		t.Errorf("a process that has ended: got %v, %v; want it over, and known", alive, known)
+	}
+}

@@ -1,0 +1,35 @@
+package claims
+
+import (
+	"context"
+	"time"
+
+	"github.com/raymond-action/raymond-action/runner"
+	"github.com/raymond-action/raymond-action/state"
+)
+
+// Guard returns a backend of prompts that starts none before the key is known to be
+// this run's. Where the service does not say so within MaxWait of Start, prompts
+// start all the same. None does once somebody else has the key.
+func (c *Claim) Guard(b runner.Backend) runner.Backend {
+	if c == nil {
+		return b
+	}
+	return &guarded{b, c}
+}
+
+// guarded is the backend that Guard returns.
+type guarded struct {
+	runner.Backend
+	claim *Claim
+}
+
+// Run implements runner.Backend.
+func (b *guarded) Run(ctx context.Context, o runner.Order, tell func(runner.Progress)) (runner.Answer, error) {
+	b.claim.wait(ctx, time.Until(b.claim.begun.Add(MaxWait)))
+	if b.claim.Conflict() != nil {
+		<-ctx.Done() // the run is about to be ended
+		return runner.Answer{ExitCode: -1, Cost: state.Cost{Silent: true}}, &runner.Failure{Class: runner.Stopped, Message: "not started: another job drives a run with this key"}
+	}
+	return b.Backend.Run(ctx, o, tell)
+}

@@ -1,0 +1,12 @@
+package claims
+
+import "github.com/raymond-action/raymond-action/artifacts/slots"
+
+// Alive reports whether a process is running. It is known only for a process of this
+// machine and its process namespace.
+func Alive(p slots.Process) (alive, known bool) {
+	if here := ThisProcess(); here.Machine == "" || p.Machine != here.Machine {
+		return false, false
+	}
+	return p.Started != "" && startOf(p.PID) == p.Started, true
+}
