@@ -125,7 +125,7 @@ func TestThePageIsCompleteAfterAKill(t *testing.T) {
 // asks nothing about comments, and writes no summary.
 func TestPostLeavesAFinishedPageAlone(t *testing.T) {
 	t.Parallel()
-	for _, inputs := range [][]string{nil, {"max-iterations", "1"}, {"comment", "none"}} {
+	for _, inputs := range [][]string{nil, {"max-iterations", "1"}} {
 		s := newScene(t, threeScripts)
 		j := s.onIssue(1, inputs...)
 		j.end(j.start())

@@ -123,9 +123,6 @@ func TestACommentThatIsRefusedIsAWarning(t *testing.T) {
 	}{
 		{"^POST issues", http.StatusForbidden, `"issue":{"number":7}`, []string{"permissions: issues: write", notIntegrated}},
 		{"^GET issues", http.StatusForbidden, fromHome, []string{"permissions: pull-requests: write", notIntegrated}},
-		{"^GET issues", http.StatusNotFound, `"issue":{"number":7}`, []string{"permissions: issues: write", "404"}},
-		{"^POST issues", http.StatusUnprocessableEntity, `"issue":{"number":7}`, []string{"422", notIntegrated}},
-		{"^GET issues", http.StatusUnauthorized, `"issue":{"number":7}`, []string{"401"}},
 	} {
 		s := newScene(t, threeScripts)
 		s.forge.talk.fault = refusing(test.pattern, test.status, notIntegrated)
@@ -140,43 +137,6 @@ func TestACommentThatIsRefusedIsAWarning(t *testing.T) {
 		if got := len(s.forge.talk.requests()); got != tries && test.pattern != "^POST issues" {
 			t.Errorf("post: got %d requests, want none", got-tries)
 		}
-	}
-}
-
-// TestALostAnswerMakesOneComment through the whole program.
-func TestALostAnswerMakesOneComment(t *testing.T) {
-	t.Parallel()
-	s := newScene(t, threeScripts)
-	lost := false
-	s.forge.talk.lost = func(asked string) bool {
-		now := !lost && strings.HasPrefix(asked, "POST issues")
-		lost = lost || now
-		return now
-	}
-	s.onIssue(1).do(0)
-	s.wantComment(7, "Completed")
-	if !lost {
-		t.Error("answers: got all of them, want one lost")
-	}
-}
-
-// TestALimitedServiceIsGivenTime, and has the last text then.
-func TestALimitedServiceIsGivenTime(t *testing.T) {
-	t.Parallel()
-	s := newScene(t, threeScripts)
-	refused := 0
-	s.forge.talk.fault = func(w http.ResponseWriter, _ string) bool {
-		if refused++; refused > 1 {
-			return false
-		}
-		w.Header().Set("Retry-After", "2")
-		w.WriteHeader(http.StatusTooManyRequests)
-		return true
-	}
-	e := s.onIssue(1).do(0)
-	s.wantComment(7, "Completed")
-	if len(e.texts("warning")) > 0 {
-		t.Errorf("warnings: got %q, want none", e.texts("warning"))
 	}
 }
 

@@ -107,17 +107,12 @@ func TestEachMistakeIsExplained(t *testing.T) {
 		says   []string
 	}{
 		"an input's name with a slip": {func(j *bareJob) { j.with("max-iteration", theirSecret) }, []string{"input max-iteration:", "did you mean max-iterations?"}},
-		"an input of nobody's":        {func(j *bareJob) { j.with("zzzzzzzzzz", "1") }, []string{"input zzzzzzzzzz:", "docs/inputs.md"}},
 		"no workflow":                 {func(j *bareJob) { j.with("workflow", "") }, []string{"input workflow:", "is missing"}},
 		"a workflow that isn't there": {func(j *bareJob) { j.with("workflow", "flows") }, []string{"input workflow:", `"flows"`, "no such file"}},
 		"a folder that isn't there":   {func(j *bareJob) { j.with("working-directory", "elsewhere") }, []string{"input working-directory:", "elsewhere"}},
 		"a key of the wrong kind":     {func(j *bareJob) { j.with("state-key", "age1publickeyisnot") }, []string{"input state-key:", "raymond keygen"}},
-		"store without a folder":      {func(j *bareJob) { j.with("store", "local") }, []string{"input state-dir:", "is missing"}},
-		"replies without simulate":    {func(j *bareJob) { j.with("replies", "r.yaml") }, []string{"input replies:", "mode: simulate"}},
 		"a payload that is no JSON":   {func(j *bareJob) { j.payload = "{" }, []string{"event payload"}},
-		"a payload that is a list":    {func(j *bareJob) { j.payload = "[]" }, []string{"event payload"}},
 		"an event that isn't named":   {func(j *bareJob) { j.set("GITHUB_EVENT_NAME", "") }, []string{"GITHUB_EVENT_NAME"}},
-		"a variable that never goes":  {func(j *bareJob) { j.with("env", "ACTIONS_RUNTIME_TOKEN") }, []string{"input env:", "ACTIONS_RUNTIME_TOKEN", "never"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			j := f.job(t, repo, 1)

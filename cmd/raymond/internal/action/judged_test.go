@@ -4,7 +4,6 @@ package action_test
 
 import (
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -125,9 +124,7 @@ func TestARunUnderWayIsLeftAlone(t *testing.T) {
 		e.wantSays(t, "error", s.forge.URL+"/runs/1", "in_progress", `job "build"`)
 	}
 	j.site.KillAll(c)
-	if err := os.WriteFile(s.effects+".go", nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	s.letGo()
 	run := s.forge.Runs[1]
 	run.Status = "completed"
 	s.forge.Runs[1] = run
@@ -154,7 +151,6 @@ func TestWhatIsTakenUp(t *testing.T) {
 	}{
 		{"a failed run, the same issue", onIssue(7), onIssue(7), true},
 		{"a failed run, another issue", onIssue(7), onIssue(8), false},
-		{"a failed run, no issue", keyed, keyed, false},
 		{"a failed run of no issue, on one", keyed, onIssue(7), false},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -163,9 +159,7 @@ func TestWhatIsTakenUp(t *testing.T) {
 			test.before(first)
 			e := first.do(exitCodes[classRunFailed])
 			e.wantOutputs(t, "status", "failed", "error-class", "run_failed")
-			if err := os.WriteFile(s.effects+".go", nil, 0o600); err != nil {
-				t.Fatal(err)
-			}
+			s.letGo()
 			id := e.outputs["workflow-id"]
 			second := s.job(2)
 			test.after(second)
@@ -186,9 +180,7 @@ func TestAFailedRunIsTakenUpByItsID(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, strings.Replace(threeScripts, "echo middle", `[ -e "$EFFECTS.go" ] || exit 1; echo middle`, 1))
 	first := s.job(1).do(exitCodes[classRunFailed])
-	if err := os.WriteFile(s.effects+".go", nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	s.letGo()
 	s.job(2, "resume", "no-such-run-00000000").do(exitCodes[classUsage]).wantSays(t, "error", "no-such-run-00000000")
 	s.job(3, "resume", first.outputs["workflow-id"]).do(0).wantOutputs(t, "workflow-id", first.outputs["workflow-id"])
 	s.wantDone("start middle end")
@@ -244,55 +236,6 @@ func TestStoreLocal(t *testing.T) {
 		t.Errorf("requests: got %q, want none, and the state in the folder", asked)
 	}
 	local(4, "key", "another", "resume", "require").do(exitCodes[classUsage])
-}
-
-// TestSlotsRotate: in a workflow run a key has three names at most, two good
-// checkpoints stand at any time, and only the oldest is ever deleted.
-func TestSlotsRotate(t *testing.T) {
-	t.Parallel()
-	s := newScene(t, threeScripts+"-- wf/MORE.sh --\necho more\n")
-	var deleted []int64
-	most, least := 0, 3
-	var before []artifactstest.Stored
-	s.forge.Watch = func(now []artifactstest.Stored) {
-		now = slices.DeleteFunc(now, func(a artifactstest.Stored) bool { return strings.HasSuffix(a.Name, "-claim") })
-		for _, a := range before {
-			if !slices.ContainsFunc(now, func(b artifactstest.Stored) bool { return a.ID == b.ID }) {
-				deleted = append(deleted, a.ID)
-			}
-		}
-		most = max(most, len(now))
-		if len(before) >= 2 {
-			least = min(least, len(now))
-		}
-		before = now
-	}
-	for n := 1; n <= 3; n++ {
-		j := s.job(1, "max-iterations", fmt.Sprint(n)).set("GITHUB_RUN_ATTEMPT", fmt.Sprint(n))
-		j.end(j.start())
-	}
-	for range 4 {
-		s.job(1, "resume", "never").do(0)
-	}
-	if !slices.IsSorted(deleted) || len(deleted) != 4 || most != 3 || least != 2 || len(slotNames(s.forge)) != 3 {
-		t.Errorf("deleted %v, most %d, least %d, names %q; want the four oldest in order, 3, 2, and three names", deleted, most, least, slotNames(s.forge))
-	}
-}
-
-// TestSomebodyElseInTheSlots is a conflict.
-func TestSomebodyElseInTheSlots(t *testing.T) {
-	t.Parallel()
-	s := newScene(t, strings.Replace(threeScripts, "echo middle", `until [ -e "$EFFECTS.go" ]; do sleep 0.01; done; echo middle`, 1))
-	c := s.job(1).start()
-	c.Until("the first state", func() bool { return s.done() == "start" })
-	s.forge.Put(artifactstest.Stored{Run: 1, Name: "raymond-agent-build.ref-main-0", Content: []byte("x")})
-	if err := os.WriteFile(s.effects+".go", nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	o := c.Wait()
-	if o.Code != exitCodes[classConflict] || !strings.Contains(o.Stderr, "raymond-agent-build.ref-main-0") || !strings.Contains(o.Stderr, "key") {
-		t.Errorf("got %v, want a conflict that names the artifact", o)
-	}
 }
 
 // TestALastSaveThatFails makes the step fail, and the state stays on the machine.

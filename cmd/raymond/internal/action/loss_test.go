@@ -112,12 +112,13 @@ type span struct {
 // nothing again that was done before the last checkpoint.
 func TestRunOutlivesItsMachine(t *testing.T) {
 	t.Parallel()
-	const seed, runs = 20260301, 3
+	const seed = 20260301
+	runs := sitetest.Dose(1, 3)
 	whole := wholeSpan(t)
 	random := rand.New(rand.NewPCG(seed, 0))
 	for n := range runs {
 		// One in each part of the run, which is over before its step is.
-		at := time.Duration((float64(n) + random.Float64()) / runs * 0.9 * float64(whole.took))
+		at := time.Duration((float64(n) + random.Float64()) / float64(runs) * 0.9 * float64(whole.took))
 		t.Run(fmt.Sprintf("%d of seed %d", n, seed), func(t *testing.T) {
 			t.Parallel()
 			loseMachine(t, whole, at)
@@ -297,7 +298,7 @@ func (k *killChain) trace(j *bareJob) (sitetest.Trace, bool) {
 func TestJobsThatAreKilledMakeOneRun(t *testing.T) {
 	t.Parallel()
 	whole := sitetest.Undisturbed(t, 1)
-	for seed := range uint64(12) {
+	for seed := range uint64(sitetest.Dose(3, 12)) {
 		t.Run(fmt.Sprintf("seed %d", seed), func(t *testing.T) {
 			t.Parallel()
 			random := rand.New(rand.NewPCG(seed, 0))

@@ -12,8 +12,6 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
-
-	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sitetest"
 )
 
 // fails is a workflow whose only state fails.
@@ -54,6 +52,7 @@ func TestOneOutlookEverywhere(t *testing.T) {
 	e := s.onIssue(1).do(exitCodes[classRunFailed])
 	s.wantEverywhere(e, "Fix the cause, then press the re-run button, or have the next event on this issue try it again.")
 	e.wantOutputs(t, "resumable", "true")
+	s.wantFailureOnce(e)
 
 	s = newScene(t, fails)
 	e = s.job(1).do(exitCodes[classRunFailed])
@@ -78,11 +77,34 @@ func TestOneOutlookEverywhere(t *testing.T) {
 	e.wantOutputs(t, "resumable", "false")
 }
 
+// wantFailureOnce checks that no text has the failure of fails twice, and that its
+// lines are lines where there is room for them.
+func (s *scene) wantFailureOnce(e ended) {
+	t := s.t
+	t.Helper()
+	comment := s.wantComment(7).Body
+	for what, got := range map[string]string{
+		"page": e.summary[:strings.Index(e.summary, "### Path")], "comment": comment, "annotations": strings.Join(append(e.texts("error"), e.texts("notice")...), "\n"),
+	} {
+		if strings.Count(got, "line one\nline two") != 1 || strings.Contains(got, `\n`) {
+			t.Errorf("%s: got\n%s\nwant the two lines once", what, got)
+		}
+	}
+	if n := strings.Count(strings.Join(e.lines, "\n"), `stderr: line one\nline two`); n != 1 {
+		t.Errorf("log: got the failure %d times, want it once:\n%s", n, strings.Join(e.lines, "\n"))
+	}
+	if strings.Contains(e.outputs["agents"], `\\n`) || !strings.Contains(e.outputs["agents"], `line one\nline two`) {
+		t.Errorf("output agents: got %s, want the line breaks as such", e.outputs["agents"])
+	}
+}
+
 // TestTheJobThatGoesOnIsNamed: a run that is suspended for the next job of its
-// workflow run is not said to wait for somebody.
+// workflow run is not said to wait for somebody. The workflow file is read before
+// agents can change it.
 func TestTheJobThatGoesOnIsNamed(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, `-- wf/START.sh --
+sed -i 's/later/evil/' .github/workflows/agent.yml
 sleep 2; echo '<goto>END.sh</goto>'
 -- wf/END.sh --
 echo '<result>done</result>'
@@ -94,10 +116,14 @@ jobs:
     needs: build
     steps: [{uses: o/raymond-action@v1, with: {key: k}}]
 `)
-	e := s.job(1, "key", "k", "deadline", "1s").do(0)
+	j := s.job(1, "key", "k", "deadline", "1s")
+	e := j.do(0)
 	e.wantOutputs(t, "status", "suspended", "resumable", "true")
 	s.wantEverywhere(e, "The job later of this workflow run goes on with it. Should it not: "+
 		"The next run with key: k takes it up, or the re-run button.")
+	if got := j.read(filepath.Join(j.work, ".github/workflows/agent.yml")); !strings.Contains(got, "evil") {
+		t.Errorf("workflow file: got %q, want it changed by the state", got)
+	}
 }
 
 // TestWhatPostStoresIsSaidByBoth: the main part of a step that is cancelled and
@@ -174,70 +200,5 @@ func TestErrorsWithoutARunHaveAPage(t *testing.T) {
 	s = newScene(t, "-- wf/START.md --\n---\nno-such-key: 1\n---\n")
 	if e = s.onIssue(3).do(exitCodes[classWorkflow]); !strings.Contains(e.summary, "START.md:4:1") {
 		t.Errorf("page of a workflow with a mistake: got\n%s", e.summary)
-	}
-}
-
-// TestAFailureIsToldOnce: its lines are lines where there is room for them, and no
-// text has it twice.
-func TestAFailureIsToldOnce(t *testing.T) {
-	t.Parallel()
-	s := newScene(t, fails)
-	e := s.onIssue(1).do(exitCodes[classRunFailed])
-	comment := s.wantComment(7).Body
-	for what, got := range map[string]string{
-		"page": e.summary[:strings.Index(e.summary, "### Path")], "comment": comment, "annotations": strings.Join(append(e.texts("error"), e.texts("notice")...), "\n"),
-	} {
-		if strings.Count(got, "line one\nline two") != 1 || strings.Contains(got, `\n`) {
-			t.Errorf("%s: got\n%s\nwant the two lines once", what, got)
-		}
-	}
-	if n := strings.Count(strings.Join(e.lines, "\n"), `stderr: line one\nline two`); n != 1 {
-		t.Errorf("log: got the failure %d times, want it once:\n%s", n, strings.Join(e.lines, "\n"))
-	}
-	if strings.Contains(e.outputs["agents"], `\\n`) || !strings.Contains(e.outputs["agents"], `line one\nline two`) {
-		t.Errorf("output agents: got %s, want the line breaks as such", e.outputs["agents"])
-	}
-}
-
-// TestTheLogIsTidy: one token a step, and few lines of it.
-func TestTheLogIsTidy(t *testing.T) {
-	t.Parallel()
-	s := newScene(t, threeScripts)
-	e := s.job(1).do(0)
-	var tokens []string
-	all := 0
-	for line := range strings.Lines(e.Stdout) {
-		if strings.HasPrefix(line, "::add-mask") {
-			continue
-		}
-		all++
-		if token, ok := strings.CutPrefix(line, "::stop-commands::"); ok {
-			tokens = append(tokens, token)
-		}
-	}
-	for _, token := range tokens {
-		if token != tokens[0] {
-			t.Errorf("got the tokens %q, want one", tokens)
-		}
-	}
-	if 2*len(tokens)*4 > all {
-		t.Errorf("%d of %d lines have the token, want a quarter at most:\n%s", 2*len(tokens), all, e.Stdout)
-	}
-}
-
-// TestTheWorkflowFileIsReadBeforeAgents can change it.
-func TestTheWorkflowFileIsReadBeforeAgents(t *testing.T) {
-	t.Parallel()
-	s := newScene(t, `-- wf/START.sh --
-mkdir -p .github/workflows
-printf 'jobs:\n  build:\n    steps: [{uses: a, with: {key: k}}]\n  evil:\n    needs: build\n    if: always()\n    steps: [{uses: a, with: {key: k}}]\n' >.github/workflows/agent.yml
-sleep 2; echo '<goto>END.sh</goto>'
--- wf/END.sh --
-echo '<result>done</result>'
-`)
-	j := s.job(1, "key", "k", "deadline", "1s")
-	e := j.do(0)
-	if !sitetest.Exists(filepath.Join(j.work, ".github/workflows/agent.yml")) || strings.Contains(e.summary, "evil") {
-		t.Errorf("page: got\n%s\nwant nothing of what a script wrote", e.summary)
 	}
 }

@@ -25,9 +25,7 @@ func TestARerunGoesOnWithAFailedRun(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, strings.Replace(threeScripts, "echo middle", `[ -e "$EFFECTS.go" ] || exit 1; echo middle`, 1))
 	first := s.job(1).do(exitCodes[classRunFailed])
-	if err := os.WriteFile(s.effects+".go", nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	s.letGo()
 	s.again(1, 2).do(0).wantOutputs(t, "status", "completed", "workflow-id", first.outputs["workflow-id"], "result", "all done")
 	s.wantDone("start middle end")
 }
@@ -63,20 +61,6 @@ func TestARerunAfterSuccessPutsBack(t *testing.T) {
 	s.wantDone("start middle end start middle end")
 }
 
-// TestARerunOverALimitNamesTheInput: the button can't change it, and no new run is
-// paid for.
-func TestARerunOverALimitNamesTheInput(t *testing.T) {
-	t.Parallel()
-	s := newScene(t, threeScripts)
-	s.stops(1, 1)
-	e := s.again(1, 2, "max-iterations", "1").do(exitCodes[classOverLimit])
-	e.wantOutputs(t, "error-class", "over_limit", "status", "")
-	e.wantSays(t, "error", "input max-iterations", "the limit is 1")
-	s.wantDone("start")
-	s.again(1, 2, "max-iterations", "9").do(0)
-	s.wantDone("start middle end")
-}
-
 // TestAJobThatMayGoOnIsLeftAlone: a second job of the same workflow run looks at the
 // first one's status, and, where nobody tells it, at when it stored the run.
 func TestAJobThatMayGoOnIsLeftAlone(t *testing.T) {
@@ -95,9 +79,7 @@ func TestAJobThatMayGoOnIsLeftAlone(t *testing.T) {
 	s.forge.Jobs = nil
 	second().do(exitCodes[classConflict]).wantSays(t, "error", `job "build"`, "https://example.test/o/r/actions/runs/1", "actions: read")
 	j.site.KillAll(c)
-	if err := os.WriteFile(s.effects+".go", nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	s.letGo()
 	status("completed")
 	second().do(0).wantOutputs(t, "status", "completed")
 	s.wantDone("start middle end")
@@ -123,8 +105,6 @@ func TestWhatChangedWorkflowDecides(t *testing.T) {
 		says   string
 	}{
 		{nil, true, "all done", "changed-workflow: keep"},
-		{[]string{"changed-workflow", "keep"}, true, "all done", "changed-workflow: keep"},
-		{[]string{"changed-workflow", "take"}, true, "changed", "changed-workflow: take"},
 		{[]string{"allow-changed-workflow", "true"}, true, "changed", "changed-workflow: take"},
 		{[]string{"changed-workflow", "new"}, false, "changed", "a new run begins"},
 	} {

@@ -41,7 +41,7 @@ func TestASecondUseInAJobNamesAKey(t *testing.T) {
 func TestJobsAndLegsHaveRunsOfTheirOwn(t *testing.T) {
 	t.Parallel()
 	type use struct{ job, values string }
-	uses := []use{{"plan", "null"}, {"implement", "null"}, {"test", `{"os":"a","go":"1"}`}, {"test", `{"os":"b","go":"1"}`}}
+	uses := []use{{"plan", "null"}, {"test", `{"os":"a","go":"1"}`}, {"test", `{"os":"b","go":"1"}`}}
 	for _, gitea := range []bool{false, true} {
 		s := newScene(t, threeScripts)
 		job := func(run int64, u use, inputs ...string) *bareJob {
@@ -59,7 +59,7 @@ func TestJobsAndLegsHaveRunsOfTheirOwn(t *testing.T) {
 			e := job(1, u, "max-iterations", "1").do(exitCodes[classOverLimit])
 			ids = append(ids, e.outputs["workflow-id"])
 		}
-		uses[2].values = "{\n  \"go\": \"1\",\n  \"os\": \"a\"\n}"
+		uses[1].values = "{\n  \"go\": \"1\",\n  \"os\": \"a\"\n}"
 		for i, u := range uses {
 			job(2, u, "max-iterations", "9").do(0).wantOutputs(t, "status", "completed", "workflow-id", ids[i])
 		}

@@ -220,14 +220,15 @@ Prompt pure.
 -- AGAIN.md --
 Prompt again.
 `
-	for name, c := range map[string]struct {
+	for _, c := range []struct {
+		name string
 		args []string
 		want []string
 	}{
-		"without a model for the run": {nil, []string{"opus", "haiku", "opus", "sonnet", "opus"}},
-		"with one":                    {[]string{"--model", "sonnet"}, []string{"sonnet", "haiku", "sonnet", "sonnet", "sonnet"}},
-	} {
-		t.Run(name, func(t *testing.T) {
+		{"with a model for the run", []string{"--model", "sonnet"}, []string{"sonnet", "haiku", "sonnet", "sonnet", "sonnet"}},
+		{"without one", nil, []string{"opus", "haiku", "opus", "sonnet", "opus"}},
+	}[:sitetest.Dose(1, 2)] {
+		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			api := claudetest.NewServer(t,
 				claudetest.On("Prompt one.", claudetest.Say("<goto>TWO.md</goto>")),

@@ -224,7 +224,7 @@ func TestContractKilledAtMomentsThatMatter(t *testing.T) {
 	}{
 		{"after the fork", func(s *site) func() bool { return has[*state.AgentStarted](s, "WORK.md") }},
 		{"between two states", func(s *site) func() bool { return has[*state.Transition](s, "1_START.md") }},
-	}[:sitetest.Dose(1, 2)] {
+	}[:sitetest.Dose(0, 2)] {
 		t.Run(at.name, func(t *testing.T) {
 			t.Parallel()
 			api := killedAPI(t, nil)
