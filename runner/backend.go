@@ -41,8 +41,25 @@ type Order struct {
 	Env   []string      // RAYMOND_* variables, added to the backend's base environment
 	Mark  string        // value of MarkVar in the environment of everything started
 
-	// Prompts.
-	Prompt          string // as sent
+	Prompt PromptOrder // when Kind is protocol.Prompt
+	Script ScriptOrder // when Kind is protocol.Script
+	// Checks, when not nil, asks for the verification of an attempt instead.
+	Checks *Checks
+
+	Timeout time.Duration // 0: none
+	Idle    time.Duration // 0: none
+
+	DebugDir string  // "" or an existing folder for command.json, stdout, stderr
+	Telling  Telling // whether to tell the lines of output
+	// Hide replaces secrets. It must be applied to what is cut, before it is: of
+	// half a secret nobody knows what it is. Nil leaves texts as they are.
+	Hide func(string) string
+}
+
+// PromptOrder is what only prompts have: the text, the conversation in which it
+// is said, and what the agent CLI may do.
+type PromptOrder struct {
+	Text            string // as sent
 	Session         state.SessionMode
 	SessionID       string // the id to use: chosen by us, or the one to resume
 	From            string // Branch: the session to branch from
@@ -56,23 +73,13 @@ type Order struct {
 	// Reached is how far the agent CLI's own count of the session that is resumed or
 	// branched from has come, as far as the run knows; nil when it does not.
 	Reached *state.Reached
+}
 
-	// Checks, when not nil, asks for the verification of an attempt instead.
-	Checks *Checks
-
-	// Scripts.
-	Script      string // absolute path of the private copy
+// ScriptOrder is what only scripts have.
+type ScriptOrder struct {
+	Path        string // absolute path of the private copy
 	Payload     string // what PayloadFile holds while the script runs
 	PayloadFile string // absolute path
-
-	Timeout time.Duration // 0: none
-	Idle    time.Duration // 0: none
-
-	DebugDir string  // "" or an existing folder for command.json, stdout, stderr
-	Telling  Telling // whether to tell the lines of output
-	// Hide replaces secrets. It must be applied to what is cut, before it is: of
-	// half a secret nobody knows what it is. Nil leaves texts as they are.
-	Hide func(string) string
 }
 
 // Telling says how much is told of what agents print and of what they do.
@@ -121,9 +128,7 @@ type Answer struct {
 	Denied    []string  // refused tool uses, as "Tool(input)"
 	Refusals  []Refusal // the same, with what is known about each
 	Notes     []string  // for the log: what was odd but no fault
-	// Of a script: the last 4096 bytes of its outputs, and the end of both in one
-	// line, which an error goes on with; "" when there was none. Secrets are hidden.
-	StdoutTail, StderrTail, LastWords string
+	Script    ScriptAnswer
 	// CLI is the version and the path of the agent CLI; "" for scripts.
 	CLI string
 	// Prepared is how long the invocation waited for an agent CLI to be installed,
@@ -132,6 +137,12 @@ type Answer struct {
 
 	ExitCode int    // of the process; -1 when a signal ended it or it never started
 	Signal   string // that ended it, as in "SIGKILL"; "" when it exited
+}
+
+// ScriptAnswer is what only scripts bring, with secrets hidden.
+type ScriptAnswer struct {
+	StdoutTail, StderrTail string // the last 4096 bytes of each output
+	LastWords              string // the end of both in one line; "" when there was no output
 }
 
 // Refusal is a refused use of a tool, why, and what would let it pass.

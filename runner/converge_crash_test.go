@@ -54,7 +54,7 @@ func fifth(t *testing.T) *loop {
 func (l *loop) tries() []string {
 	var out []string
 	for _, o := range l.asked("TRY") {
-		out = append(out, strings.TrimPrefix(o.Prompt[:len("try 1")], "try "))
+		out = append(out, strings.TrimPrefix(o.Prompt.Text[:len("try 1")], "try "))
 	}
 	return out
 }
@@ -80,11 +80,11 @@ func TestCrashInTheAgentsPhase(t *testing.T) {
 		same(t, "wait before the re-run", time.Duration(0), l.began[5].Sub(resumed))
 		same(t, "session of the re-run", "branch s6 from s1", conversation(again))
 		for _, part := range []string{"tail of attempt 3", "interrupted"} {
-			if !strings.Contains(again.Prompt, part) {
-				t.Errorf("prompt of the re-run: got %q, want %q in it", again.Prompt, part)
+			if !strings.Contains(again.Prompt.Text, part) {
+				t.Errorf("prompt of the re-run: got %q, want %q in it", again.Prompt.Text, part)
 			}
 		}
-		if p := l.asked("TRY")[5].Prompt; strings.Contains(p, "interrupted") {
+		if p := l.asked("TRY")[5].Prompt.Text; strings.Contains(p, "interrupted") {
 			t.Errorf("prompt of attempt 5: got %q, want nothing of the interruption of attempt 4", p)
 		}
 		cut := told[*state.AttemptInterrupted](l)
@@ -114,7 +114,7 @@ func TestCrashInTheVerifyPhase(t *testing.T) {
 		}
 		same(t, "protected files of the second verification", map[string]string{"a_test.go": "digest 1"}, l.checks[4].Protected)
 		same(t, "flakes, ended agents", []int{1, 2}, []int{l.end().FlakeRetries, len(l.run.Ended)})
-		if p := l.asked("TRY")[4].Prompt; strings.Contains(p, "interrupted") {
+		if p := l.asked("TRY")[4].Prompt.Text; strings.Contains(p, "interrupted") {
 			t.Errorf("prompt of attempt 5: got %q, want nothing of an interruption: no agent was interrupted", p)
 		}
 	})

@@ -161,7 +161,7 @@ func TestASecondVisitBeginsAtAttemptOne(t *testing.T) {
 		same(t, "attempts", []int{1, 2, 1, 2}, l.numbers())
 		same(t, "back-offs", secondsOf(2, 0, 2), l.waits())
 		same(t, "flakes, iterations", []int{2, 2}, []int{l.end().FlakeRetries, l.end().Iterations})
-		if p := l.order(2).Prompt; !strings.HasPrefix(p, "1 |") {
+		if p := l.order(2).Prompt.Text; !strings.HasPrefix(p, "1 |") {
 			t.Errorf("prompt of the second visit: got %q, want nothing of the first one's failures in it", p)
 		}
 	})
@@ -255,7 +255,7 @@ func TestAForbiddenTagIsAFailedAttempt(t *testing.T) {
 			if r := l.run.Progress.Reason; !strings.Contains(r, "max_ralph_iters_reached") {
 				t.Errorf("%s: reason: got %q, want max_ralph_iters_reached in it", says, r)
 			}
-			if p := l.order(3).Prompt; !strings.Contains(p, "transition tag") || !strings.HasPrefix(p, "work") {
+			if p := l.order(3).Prompt.Text; !strings.Contains(p, "transition tag") || !strings.HasPrefix(p, "work") {
 				t.Errorf("%s: prompt of attempt 2: got %q, want the state's own, and that a tag is missing", says, p)
 			}
 		})
@@ -425,7 +425,7 @@ func TestProtectedFiles(t *testing.T) {
 		}
 		reason := "protected_files_changed: a_test.go, sub/b_test.go"
 		same(t, "reasons, though all commands pass", []string{reason, reason, ""}, got)
-		if p := l.order(1).Prompt; !strings.Contains(p, "a_test.go, sub/b_test.go") {
+		if p := l.order(1).Prompt.Text; !strings.Contains(p, "a_test.go, sub/b_test.go") {
 			t.Errorf("prompt of attempt 2: got %q, want the files named", p)
 		}
 	})
@@ -443,9 +443,9 @@ func TestExhaustedFails(t *testing.T) {
 		same(t, "error of the agent", "max_ralph_iters_reached", told[*state.AgentFinished](l)[0].Error)
 		l.passes["A.md"] = 2
 		l.drive(true, state.Completed)
-		same(t, "prompts of a second series", []string{"try 1", "try 2"}, []string{l.order(3).Prompt[:5], l.order(4).Prompt[:5]})
-		if strings.Contains(l.order(3).Prompt, "tail of") {
-			t.Errorf("first prompt of the second series: got %q, want no report", l.order(3).Prompt)
+		same(t, "prompts of a second series", []string{"try 1", "try 2"}, []string{l.order(3).Prompt.Text[:5], l.order(4).Prompt.Text[:5]})
+		if strings.Contains(l.order(3).Prompt.Text, "tail of") {
+			t.Errorf("first prompt of the second series: got %q, want no report", l.order(3).Prompt.Text)
 		}
 	})
 }
@@ -477,13 +477,13 @@ func TestExhaustedGoesToAState(t *testing.T) {
 		}, nil)
 		l.drive(false, state.Completed)
 		help, end := l.asked("HELP")[0], l.asked("END")[0]
-		same(t, "session", state.Fresh, help.Session)
-		if p := help.Prompt; !strings.HasPrefix(p, "help [Attempt 2 of 2") || !strings.Contains(p, "tail of attempt 2") || strings.Contains(p, "tail of attempt 1") {
+		same(t, "session", state.Fresh, help.Prompt.Session)
+		if p := help.Prompt.Text; !strings.HasPrefix(p, "help [Attempt 2 of 2") || !strings.Contains(p, "tail of attempt 2") || strings.Contains(p, "tail of attempt 1") {
 			t.Errorf("prompt: got %q, want the report of attempt 2 in the place of {{failure}}, and no payload", p)
 		}
-		same(t, "the state after goes on in that session", []any{state.Resume, help.SessionID}, []any{end.Session, end.SessionID})
-		if strings.Contains(end.Prompt, "tail of") {
-			t.Errorf("prompt of the state after: got %q, want no report in it", end.Prompt)
+		same(t, "the state after goes on in that session", []any{state.Resume, help.Prompt.SessionID}, []any{end.Prompt.Session, end.Prompt.SessionID})
+		if strings.Contains(end.Prompt.Text, "tail of") {
+			t.Errorf("prompt of the state after: got %q, want no report in it", end.Prompt.Text)
 		}
 		same(t, "agent runs of the state, outcome", []any{2, "clean"}, []any{len(l.asked("TRY")), l.end().Outcome})
 		var errs []string
@@ -504,7 +504,7 @@ func TestTheFailureIsKeptForAStateWithItsOwnCommands(t *testing.T) {
 		l.passes["HELP.md"] = 2
 		l.drive(false, state.Completed)
 		for i, want := range []string{"Command: check", "Command: other"} {
-			if p := l.asked("HELP")[i].Prompt; !strings.Contains(p, want) || strings.Count(p, "Command:") != 1 {
+			if p := l.asked("HELP")[i].Prompt.Text; !strings.Contains(p, want) || strings.Count(p, "Command:") != 1 {
 				t.Errorf("prompt of attempt %d: got %q, want one report, with %q", i+1, p, want)
 			}
 		}
@@ -545,7 +545,7 @@ func TestAttemptContext(t *testing.T) {
 			}
 			label := fmt.Sprintf("attempt_context %q, entry session: %v", tt.context, tt.entry)
 			same(t, label, tt.want, conversations(l.orders))
-			if p := l.order(1).Prompt; strings.HasPrefix(p, "work\n") == (tt.context == "continue") || !strings.Contains(p, "tail of attempt 1") {
+			if p := l.order(1).Prompt.Text; strings.HasPrefix(p, "work\n") == (tt.context == "continue") || !strings.Contains(p, "tail of attempt 1") {
 				t.Errorf("%s: prompt of attempt 2: got %q", label, p)
 			}
 		})
@@ -600,10 +600,10 @@ func TestFeedback(t *testing.T) {
 			l.says["A.md"], l.passes["A.md"] = []string{"<result>x</result>"}, 2
 			l.drive(false, state.Completed)
 			report := l.attempts()[0].Report(4)
-			same(t, "prompt of attempt 2", strings.ReplaceAll(want, "REPORT", report), l.order(1).Prompt)
+			same(t, "prompt of attempt 2", strings.ReplaceAll(want, "REPORT", report), l.order(1).Prompt.Text)
 			first := strings.ReplaceAll(strings.TrimSuffix(want, "\n\nREPORT"), "REPORT", "")
 			first = strings.NewReplacer("2/4", "1/4", "2 of 2", "1 of 1").Replace(first)
-			same(t, "prompt of attempt 1", first, l.order(0).Prompt)
+			same(t, "prompt of attempt 1", first, l.order(0).Prompt.Text)
 			for _, part := range []string{"Attempt 1 of 4", "Command: check\nExit code: 3\n", "Command: printf '%s' {{who}}\n", "```\ntail of attempt 1\n```"} {
 				if !strings.Contains(report, part) {
 					t.Errorf("report: got %q, want %q in it", report, part)
@@ -620,7 +620,7 @@ func TestContinueSendsTheReportAlone(t *testing.T) {
 		l.passes["A.md"] = 3
 		l.drive(false, state.Completed)
 		for i, n := range l.attempts()[:2] {
-			same(t, "prompt", n.Report(6), l.order(i+1).Prompt)
+			same(t, "prompt", n.Report(6), l.order(i+1).Prompt.Text)
 		}
 	})
 }
@@ -634,7 +634,7 @@ func TestForkAttributesDoNotHideTheReport(t *testing.T) {
 		}, nil)
 		l.passes["TRY.md"] = 2
 		l.drive(false, state.Completed)
-		if p := l.asked("TRY")[1].Prompt; !strings.HasPrefix(p, "2 6 Attempt 1 of 6") {
+		if p := l.asked("TRY")[1].Prompt.Text; !strings.HasPrefix(p, "2 6 Attempt 1 of 6") {
 			t.Errorf("prompt of attempt 2: got %q, want it to begin with \"2 6 Attempt 1 of 6\"", p)
 		}
 	})
@@ -670,7 +670,7 @@ func TestBudgetIsCheckedAfterTheVerdict(t *testing.T) {
 		l.over = new(l.run.Options)
 		l.over.BudgetUSD, l.passes["A.md"] = state.Dollar, 3
 		l.drive(true, state.Completed)
-		same(t, "attempt after a resume with more", "3\n", l.order(2).Prompt[:2])
+		same(t, "attempt after a resume with more", "3\n", l.order(2).Prompt.Text[:2])
 		same(t, "back-off before it", 4*time.Second, l.began[2].Sub(l.judged[1]))
 	})
 	synctest.Test(t, func(t *testing.T) {

@@ -60,7 +60,7 @@ func (c *cast) hear(o runner.Order) string {
 func (c *cast) Run(ctx context.Context, o runner.Order, _ func(runner.Progress)) (runner.Answer, error) {
 	text := c.hear(o)
 	ans := runner.Answer{
-		SessionID: o.SessionID, Model: "m", Turns: 1, ExitCode: c.exits,
+		SessionID: o.Prompt.SessionID, Model: "m", Turns: 1, ExitCode: c.exits,
 		Cost: state.Cost{Kind: state.Exact, USD: state.Dollar / 10},
 	}
 	if !pass(ctx, agentTime) {
@@ -300,12 +300,12 @@ func once(front string) flow {
 
 // conversation is how an order relates to sessions.
 func conversation(o runner.Order) string {
-	text := fmt.Sprint(o.Session, " ", o.SessionID)
-	if o.From != "" {
-		text += " from " + o.From
+	text := fmt.Sprint(o.Prompt.Session, " ", o.Prompt.SessionID)
+	if o.Prompt.From != "" {
+		text += " from " + o.Prompt.From
 	}
-	if o.Cut != nil {
-		text += fmt.Sprint(" cut to ", *o.Cut)
+	if o.Prompt.Cut != nil {
+		text += fmt.Sprint(" cut to ", *o.Prompt.Cut)
 	}
 	return text
 }

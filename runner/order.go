@@ -65,9 +65,9 @@ func (r *Runner) order(step *state.Step, a *state.Agent, l state.Launch) Order {
 		o.DebugDir = DebugFolder(r.cfg.DebugDir, DebugStep{N: a.Exec.Iteration, Agent: a.ID, State: a.State, Attempt: a.Exec.Attempt})
 	}
 	if st.Kind == protocol.Script {
-		o.Script = filepath.Join(r.cfg.ScriptDir, st.Name)
-		o.Payload = string(a.Payload)
-		o.PayloadFile = filepath.Join(r.cfg.PayloadDir, a.ID)
+		o.Script.Path = filepath.Join(r.cfg.ScriptDir, st.Name)
+		o.Script.Payload = string(a.Payload)
+		o.Script.PayloadFile = filepath.Join(r.cfg.PayloadDir, a.ID)
 	}
 	o.Env = r.environ(a, o)
 	if a.Exec.Phase == state.PhaseVerify {
@@ -76,33 +76,33 @@ func (r *Runner) order(step *state.Step, a *state.Agent, l state.Launch) Order {
 	}
 	if st.Kind == protocol.Prompt {
 		r.promptOrder(&o, a, l, opt)
-		o.BudgetCap = step.InvocationBudget()
+		o.Prompt.BudgetCap = step.InvocationBudget()
 	}
 	return o
 }
 
 func (r *Runner) promptOrder(o *Order, a *state.Agent, l state.Launch, opt *state.Options) {
 	run := a.Exec.Running
-	o.Prompt = r.prompt(a, l.State)
-	o.Session, o.SessionID, o.From, o.Cut = run.Mode, run.SessionID, run.From, l.Plan.Cut
+	o.Prompt.Text = r.prompt(a, l.State)
+	o.Prompt.Session, o.Prompt.SessionID, o.Prompt.From, o.Prompt.Cut = run.Mode, run.SessionID, run.From, l.Plan.Cut
 	if l.Plan.Session != nil {
-		o.Reached = l.Plan.Session.Reached
+		o.Prompt.Reached = l.Plan.Session.Reached
 	}
-	o.Model = run.Model
-	o.Effort = first(l.State.Policy.Effort, opt.Effort)
+	o.Prompt.Model = run.Model
+	o.Prompt.Effort = first(l.State.Policy.Effort, opt.Effort)
 	// The agent CLI heeds no mode beside the flag: a state with a mode of its own
 	// goes without the flag.
 	own := l.State.Policy.PermissionMode
 	switch {
 	case !opt.SkipPermissions:
-		o.PermissionMode = permission(own, opt.PermissionMode)
+		o.Prompt.PermissionMode = permission(own, opt.PermissionMode)
 	case own == "" || own == bypass:
-		o.SkipPermissions = true
+		o.Prompt.SkipPermissions = true
 	default:
-		o.PermissionMode = own
+		o.Prompt.PermissionMode = own
 	}
-	o.AllowedTools = allowed(l.State.Policy.AllowedTools, opt.AllowedTools)
-	o.DisallowedTools = append(append([]string{}, opt.DisallowedTools...), l.State.Policy.DisallowedTools...)
+	o.Prompt.AllowedTools = allowed(l.State.Policy.AllowedTools, opt.AllowedTools)
+	o.Prompt.DisallowedTools = append(append([]string{}, opt.DisallowedTools...), l.State.Policy.DisallowedTools...)
 }
 
 func first(values ...string) string {
@@ -200,8 +200,8 @@ func (r *Runner) environ(a *state.Agent, o Order) []string {
 	if o.Kind != protocol.Script {
 		return env
 	}
-	env = append(env, "RAYMOND_SCOPE="+r.cfg.ScriptDir, "RAYMOND_RESULT_FILE="+o.PayloadFile)
-	if p := o.Payload; len(p) <= maxVarPayload && !strings.Contains(p, "\x00") {
+	env = append(env, "RAYMOND_SCOPE="+r.cfg.ScriptDir, "RAYMOND_RESULT_FILE="+o.Script.PayloadFile)
+	if p := o.Script.Payload; len(p) <= maxVarPayload && !strings.Contains(p, "\x00") {
 		env = append(env, "RAYMOND_RESULT="+p, "RAYMOND_INPUT="+p)
 	}
 	for _, vars := range []map[string]string{r.run.Meta, a.Vars} {
@@ -253,10 +253,10 @@ func (r *Runner) invoke(ctx context.Context, o Order, tell func(Progress)) (_ An
 	if info, err := os.Stat(o.Dir); err != nil || !info.IsDir() {
 		return Answer{Cost: state.Cost{Silent: true}}, &Failure{Class: Fatal, Message: fmt.Sprintf("the working directory %q is no existing directory", o.Dir)}
 	}
-	if o.Kind == protocol.Script && !filepath.IsAbs(o.Script) {
+	if o.Kind == protocol.Script && !filepath.IsAbs(o.Script.Path) {
 		return Answer{Cost: state.Cost{Silent: true}}, &Failure{Class: Fatal, Message: "there is no private copy of the workflow's folder to run scripts from; keep it in a folder of its own"}
 	}
-	if o.PayloadFile != "" {
+	if o.Script.PayloadFile != "" {
 		if err := writePayload(o); err != nil {
 			return Answer{Cost: state.Cost{Silent: true}}, &Failure{Class: Machine, Message: "write payload: " + err.Error()}
 		}
@@ -272,12 +272,12 @@ func (r *Runner) invoke(ctx context.Context, o Order, tell func(Progress)) (_ An
 // writePayload makes the payload file of a script. An agent's file serves all of
 // its scripts: making and removing one each time costs more than the writing.
 func writePayload(o Order) error {
-	f, err := os.OpenFile(o.PayloadFile, os.O_CREATE|os.O_WRONLY, 0o600)
+	f, err := os.OpenFile(o.Script.PayloadFile, os.O_CREATE|os.O_WRONLY, 0o600)
 	if err != nil {
 		return err
 	}
-	if _, err = f.WriteString(o.Payload); err == nil {
-		err = f.Truncate(int64(len(o.Payload)))
+	if _, err = f.WriteString(o.Script.Payload); err == nil {
+		err = f.Truncate(int64(len(o.Script.Payload)))
 	}
 	return errors.Join(err, f.Close())
 }

@@ -184,7 +184,7 @@ func (r *Runner) outcome(a *state.Agent, st *protocol.State, m message) state.Ou
 	o := state.Outcome{
 		Session: w.SessionID, Model: w.Model, Cost: w.Cost, Turns: w.Turns, Denied: w.Denied, Refusals: w.Refusals, CLI: w.CLI, Prepared: w.Prepared,
 		ExitCode: w.ExitCode, Signal: w.Signal, Failure: m.failure,
-		StdoutTail: w.StdoutTail, StderrTail: w.StderrTail, LastWords: w.LastWords,
+		StdoutTail: w.Script.StdoutTail, StderrTail: w.Script.StderrTail, LastWords: w.Script.LastWords,
 	}
 	if st.Kind == protocol.Prompt {
 		o.Used = r.used(a, o.Cost)

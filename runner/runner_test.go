@@ -122,7 +122,7 @@ func (a *actor) Run(ctx context.Context, o runner.Order, tell func(runner.Progre
 
 func (a *actor) reply(o runner.Order, lines []string, n int) (runner.Answer, error) {
 	text := lines[min(n, len(lines)-1)]
-	ans := runner.Answer{SessionID: o.SessionID, Model: "m", Turns: 1}
+	ans := runner.Answer{SessionID: o.Prompt.SessionID, Model: "m", Turns: 1}
 	if !a.lost {
 		ans.Cost = state.Cost{Kind: state.Exact, USD: state.Dollar / 10}
 	}
@@ -416,11 +416,11 @@ func TestACappedSessionGoesOn(t *testing.T) {
 		}
 		w.want(state.Completed)
 		first, second := w.actor.orders[0], w.actor.orders[1]
-		if second.Session != state.Resume || second.SessionID != first.SessionID || second.Cut != nil {
-			t.Errorf("second invocation: %s of %s, cut %v; want a resume of %s as it is", second.Session, second.SessionID, second.Cut, first.SessionID)
+		if second.Prompt.Session != state.Resume || second.Prompt.SessionID != first.Prompt.SessionID || second.Prompt.Cut != nil {
+			t.Errorf("second invocation: %s of %s, cut %v; want a resume of %s as it is", second.Prompt.Session, second.Prompt.SessionID, second.Prompt.Cut, first.Prompt.SessionID)
 		}
-		if strings.Contains(second.Prompt, "prompt of") {
-			t.Errorf("second prompt = %q, want no repetition of the first", second.Prompt)
+		if strings.Contains(second.Prompt.Text, "prompt of") {
+			t.Errorf("second prompt = %q, want no repetition of the first", second.Prompt.Text)
 		}
 	})
 }
@@ -454,7 +454,7 @@ func TestCancel(t *testing.T) {
 				t.Fatal(err)
 			}
 			w.want(state.Completed)
-			if p := w.actor.orders[1].Prompt; !strings.HasPrefix(p, "prompt of END.md") || !strings.Contains(p, "interrupted") {
+			if p := w.actor.orders[1].Prompt.Text; !strings.HasPrefix(p, "prompt of END.md") || !strings.Contains(p, "interrupted") {
 				t.Errorf("prompt of the re-run = %q", p)
 			}
 		})

@@ -89,8 +89,8 @@ type noting struct {
 
 // Run implements runner.Backend.
 func (b *noting) Run(ctx context.Context, o runner.Order, tell func(runner.Progress)) (runner.Answer, error) {
-	if o.SessionID != "" && o.Session != state.Resume { // or else it is noted already
-		b.notes.add(ownSession{ID: o.SessionID})
+	if o.Prompt.SessionID != "" && o.Prompt.Session != state.Resume { // or else it is noted already
+		b.notes.add(ownSession{ID: o.Prompt.SessionID})
 	}
 	return b.Backend.Run(ctx, o, tell)
 }

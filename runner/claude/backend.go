@@ -70,7 +70,7 @@ var nothing = runner.Answer{Cost: state.Cost{Silent: true}}
 // *runner.Failure; a good result record makes it nil, whatever the process did
 // after that.
 func (b *Backend) Run(ctx context.Context, o runner.Order, tell func(runner.Progress)) (runner.Answer, error) {
-	if strings.TrimSpace(o.Prompt) == "" {
+	if strings.TrimSpace(o.Prompt.Text) == "" {
 		return nothing, fatal("prompt is empty: the agent CLI takes none that is blank")
 	}
 	began := time.Now()
@@ -115,7 +115,7 @@ func (b *Backend) invoke(ctx context.Context, path string, s *stream) (runner.An
 	spec := b.spec(path, s.order)
 	spec.Stdout, spec.Settled = s, settled.done
 	rec := proc.NewRecorder(s.order.DebugDir)
-	rec.Prompt(s.order.Prompt)
+	rec.Prompt(s.order.Prompt.Text)
 	rec.Record(&spec, ".jsonl")
 	defer rec.Close()
 	exit, err := proc.Run(ctx, spec)
@@ -137,7 +137,7 @@ func (b *Backend) spec(path string, o runner.Order) proc.Spec {
 	return proc.Spec{
 		Path: path, Args: b.args(o), Dir: o.Dir, Env: b.env(o.Env),
 		MarkVar: runner.MarkVar, Mark: o.Mark,
-		Stdin:   []byte(o.Prompt),
+		Stdin:   []byte(o.Prompt.Text),
 		Timeout: o.Timeout, Idle: o.Idle,
 		// An orphaned CLI would go on to the end of its turn and spend money.
 		DeathSignal: syscall.SIGINT,

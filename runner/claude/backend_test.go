@@ -21,8 +21,10 @@ import (
 func order(t *testing.T, prompt string) runner.Order {
 	t.Helper()
 	return runner.Order{
-		Dir: t.TempDir(), Mark: uuid.NewString(), Prompt: prompt,
-		Session: state.Fresh, SessionID: uuid.NewString(), Telling: runner.TellAll,
+		Dir:     t.TempDir(),
+		Mark:    uuid.NewString(),
+		Telling: runner.TellAll,
+		Prompt:  runner.PromptOrder{Text: prompt, Session: state.Fresh, SessionID: uuid.NewString()},
 	}
 }
 
@@ -40,7 +42,7 @@ func run(ctx context.Context, t *testing.T, b *Backend, o runner.Order) (runner.
 	}
 	var f *runner.Failure
 	if !errors.As(err, &f) {
-		t.Fatalf("run %q: got error %T %v, want a *runner.Failure", o.Prompt, err, err)
+		t.Fatalf("run %q: got error %T %v, want a *runner.Failure", o.Prompt.Text, err, err)
 	}
 	return a, f, told
 }
@@ -178,16 +180,16 @@ func TestCommandLine(t *testing.T) {
 		args []string
 		want string
 	}{
-		{runner.Order{SessionID: "N"}, nil, base + " --session-id N" + settings},
-		{runner.Order{Session: state.Resume, SessionID: "N"}, nil, base + " --resume N" + settings},
-		{runner.Order{Session: state.Branch, SessionID: "N", From: "F"}, nil, base + " --resume F --fork-session --session-id N" + settings},
-		{runner.Order{SessionID: "N", Model: "opus[1m]", Effort: "high", PermissionMode: "plan"}, nil,
+		{runner.Order{Prompt: runner.PromptOrder{SessionID: "N"}}, nil, base + " --session-id N" + settings},
+		{runner.Order{Prompt: runner.PromptOrder{Session: state.Resume, SessionID: "N"}}, nil, base + " --resume N" + settings},
+		{runner.Order{Prompt: runner.PromptOrder{Session: state.Branch, SessionID: "N", From: "F"}}, nil, base + " --resume F --fork-session --session-id N" + settings},
+		{runner.Order{Prompt: runner.PromptOrder{SessionID: "N", Model: "opus[1m]", Effort: "high", PermissionMode: "plan"}}, nil,
 			base + " --session-id N --model opus[1m] --effort high --permission-mode plan" + settings},
-		{runner.Order{SessionID: "N", SkipPermissions: true, AllowedTools: []string{"Bash(git *)", "-x"}, DisallowedTools: []string{"WebFetch"}}, nil,
+		{runner.Order{Prompt: runner.PromptOrder{SessionID: "N", SkipPermissions: true, AllowedTools: []string{"Bash(git *)", "-x"}, DisallowedTools: []string{"WebFetch"}}}, nil,
 			base + " --session-id N --dangerously-skip-permissions --allowedTools=Bash(git *) --allowedTools=-x --disallowedTools=WebFetch" + settings},
-		{runner.Order{SessionID: "N", BudgetCap: state.Dollar / 4}, nil, base + " --session-id N --max-budget-usd 0.25" + settings},
-		{runner.Order{SessionID: "N", Model: "--bare"}, nil, base + " --session-id N --model=--bare" + settings},
-		{runner.Order{SessionID: "N"}, []string{"--settings", "mine.json", "--bare"}, base + " --session-id N --settings mine.json --bare"},
+		{runner.Order{Prompt: runner.PromptOrder{SessionID: "N", BudgetCap: state.Dollar / 4}}, nil, base + " --session-id N --max-budget-usd 0.25" + settings},
+		{runner.Order{Prompt: runner.PromptOrder{SessionID: "N", Model: "--bare"}}, nil, base + " --session-id N --model=--bare" + settings},
+		{runner.Order{Prompt: runner.PromptOrder{SessionID: "N"}}, []string{"--settings", "mine.json", "--bare"}, base + " --session-id N --settings mine.json --bare"},
 	}
 	for _, tt := range tests {
 		b := &Backend{Args: tt.args}

@@ -20,21 +20,21 @@ func (b *Backend) args(o runner.Order) []string {
 	for _, f := range [...]struct{ flag, value string }{
 		// A resumed session brings back its model, but neither the context window
 		// of a model like opus[1m] nor the permission mode.
-		{"--model", o.Model}, {"--effort", o.Effort}, {"--permission-mode", o.PermissionMode},
+		{"--model", o.Prompt.Model}, {"--effort", o.Prompt.Effort}, {"--permission-mode", o.Prompt.PermissionMode},
 	} {
 		args = append(args, valued(f.flag, f.value)...)
 	}
-	if o.SkipPermissions {
+	if o.Prompt.SkipPermissions {
 		args = append(args, "--dangerously-skip-permissions")
 	}
-	for _, tool := range o.AllowedTools {
+	for _, tool := range o.Prompt.AllowedTools {
 		args = append(args, "--allowedTools="+tool)
 	}
-	for _, tool := range o.DisallowedTools {
+	for _, tool := range o.Prompt.DisallowedTools {
 		args = append(args, "--disallowedTools="+tool)
 	}
-	if o.BudgetCap > 0 {
-		args = append(args, valued("--max-budget-usd", o.BudgetCap.String())...)
+	if o.Prompt.BudgetCap > 0 {
+		args = append(args, valued("--max-budget-usd", o.Prompt.BudgetCap.String())...)
 	}
 	if !setsSettings(b.Args) {
 		// The CLI deletes transcripts older than 30 days; a suspended run, or one
@@ -58,13 +58,13 @@ func valued(flag, value string) []string {
 }
 
 func sessionArgs(o runner.Order) []string {
-	switch o.Session {
+	switch o.Prompt.Session {
 	case state.Resume:
-		return []string{"--resume", o.SessionID}
+		return []string{"--resume", o.Prompt.SessionID}
 	case state.Branch:
-		return []string{"--resume", o.From, "--fork-session", "--session-id", o.SessionID}
+		return []string{"--resume", o.Prompt.From, "--fork-session", "--session-id", o.Prompt.SessionID}
 	}
-	return []string{"--session-id", o.SessionID}
+	return []string{"--session-id", o.Prompt.SessionID}
 }
 
 func setsSettings(args []string) bool {

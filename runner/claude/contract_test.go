@@ -21,19 +21,19 @@ func TestContractCosts(t *testing.T) {
 	t.Parallel()
 	s := ct.NewServer(t, ct.On("", ct.Reply{Blocks: []ct.Block{ct.Text("ok")}, Usage: &ct.Usage{Input: 100_000, Output: 1000}}))
 	b, o := realCLI(t, s), order(t, "one")
-	o.Model = "sonnet"
+	o.Prompt.Model = "sonnet"
 	first := answer(t, b, o).Cost
 	if first.Kind != state.Exact || first.USD == 0 || len(first.Usage) != 1 {
 		t.Fatalf("first: got %+v, want an exact cost of one model", first)
 	}
 	for i, mode := range []state.SessionMode{state.Resume, state.Branch, state.Resume, state.Fresh} {
 		next := o
-		next.Session, next.Prompt = mode, fmt.Sprint("more ", i)
+		next.Prompt.Session, next.Prompt.Text = mode, fmt.Sprint("more ", i)
 		switch mode {
 		case state.Branch:
-			next.From, next.SessionID = o.SessionID, uuid.NewString()
+			next.Prompt.From, next.Prompt.SessionID = o.Prompt.SessionID, uuid.NewString()
 		case state.Fresh:
-			next.SessionID = uuid.NewString()
+			next.Prompt.SessionID = uuid.NewString()
 		}
 		c := answer(t, b, next).Cost
 		if c.Kind != state.Exact || c.USD != first.USD || len(c.Usage) != 1 || c.Usage[0].CostUSD != first.USD || c.Usage[0].Input != 100_000 {
@@ -52,11 +52,11 @@ func TestContractFailedCallsCost(t *testing.T) {
 	s := ct.NewServer(t, ct.On("fail", ct.Fail(500)), ct.Rule{Match: "again", FailFirst: 1, Fail: ct.Fail(529), Steps: []ct.Reply{ok}},
 		ct.Rule{Match: "broken", FailFirst: 1, Fail: broken, Steps: []ct.Reply{ok}}, ct.On("", ok))
 	b, o := realCLI(t, s), order(t, "one")
-	o.Model = "sonnet"
+	o.Prompt.Model = "sonnet"
 	first := answer(t, b, o).Cost
-	o.Session = state.Resume
+	o.Prompt.Session = state.Resume
 	for _, prompt := range []string{"fail", "more", "again", "fail once more", "broken", "the last"} {
-		o.Prompt = prompt
+		o.Prompt.Text = prompt
 		a, f, _ := run(t.Context(), t, b, o)
 		c := a.Cost
 		if strings.HasPrefix(prompt, "fail") {
@@ -90,7 +90,7 @@ func TestContractCutAnswersAreMetered(t *testing.T) {
 	began := ct.Usage{Input: 100_000, Output: 500, CacheWrite: 1000, CacheRead: 5000}
 	s := ct.NewServer(t, ct.On("", ct.Reply{Blocks: []ct.Block{ct.Text("half of it and no more")}, Usage: &began, Hang: ct.Middle}))
 	o := order(t, "go")
-	o.Model, o.Idle = "sonnet", time.Minute
+	o.Prompt.Model, o.Idle = "sonnet", time.Minute
 	ctx, cancel := context.WithCancelCause(t.Context())
 	defer cancel(nil)
 	var told []runner.Metered
@@ -141,7 +141,7 @@ func TestContractRules(t *testing.T) {
 	}
 	s := ct.NewServer(t, ct.On("work", ct.Do(blocks...), ct.Say("done")))
 	b, o := realCLI(t, s), order(t, "work")
-	o.PermissionMode = "acceptEdits"
+	o.Prompt.PermissionMode = "acceptEdits"
 	first, uses := refusalsOf(t, b, o)
 	for _, command := range all {
 		why, ok := first[command]
@@ -153,16 +153,16 @@ func TestContractRules(t *testing.T) {
 		if isHopeless := strings.Contains(strings.Join(hopeless, "\x00"), command); isHopeless != (len(advice.Rules) == 0) {
 			t.Errorf("%q, refused with %q: advice %q", command, why, advice.Rules)
 		}
-		o.AllowedTools = append(o.AllowedTools, advice.Rules...)
+		o.Prompt.AllowedTools = append(o.Prompt.AllowedTools, advice.Rules...)
 	}
 	if uses != len(all) {
 		t.Errorf("refused uses: got %d, want %d", uses, len(all))
 	}
-	o.SessionID = uuid.NewString()
+	o.Prompt.SessionID = uuid.NewString()
 	second, _ := refusalsOf(t, b, o)
 	for _, command := range refused {
 		if why, ok := second[command]; ok {
-			t.Errorf("%q: refused again, with %q, although what was advised is allowed: %q", command, why, o.AllowedTools)
+			t.Errorf("%q: refused again, with %q, although what was advised is allowed: %q", command, why, o.Prompt.AllowedTools)
 		}
 	}
 }

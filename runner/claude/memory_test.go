@@ -37,7 +37,7 @@ func TestMemoryIsBounded(t *testing.T) {
 }
 
 func (h hose) check(t *testing.T) {
-	s := newStream(runner.Order{SessionID: chosen}, nil)
+	s := newStream(runner.Order{Prompt: runner.PromptOrder{SessionID: chosen}}, nil)
 	base, peak, body := heap(), uint64(0), []byte(h.body)
 	s.Write([]byte(h.head))
 	for fed := 0; fed < 40*mib; fed += len(body) {

@@ -21,7 +21,7 @@ func BenchmarkPieces(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				s := newStream(runner.Order{SessionID: chosen}, func(runner.Progress) {})
+				s := newStream(runner.Order{Prompt: runner.PromptOrder{SessionID: chosen}}, func(runner.Progress) {})
 				s.Write([]byte(text))
 			}
 		})

@@ -11,25 +11,25 @@ import (
 // prepare cuts the transcript of the session that an order resumes back to the
 // length that the order asks for, and checks that the CLI can resume it.
 func (b *Backend) prepare(o runner.Order) ([]string, *runner.Failure) {
-	if o.Session != state.Resume {
+	if o.Prompt.Session != state.Resume {
 		return nil, nil
 	}
-	path, ok := b.transcripts().Path(o.SessionID, o.Dir)
+	path, ok := b.transcripts().Path(o.Prompt.SessionID, o.Dir)
 	if !ok {
-		if o.Cut == nil {
+		if o.Prompt.Cut == nil {
 			return nil, nil
 		}
-		return []string{fmt.Sprintf("no transcript of session %s: nothing was cut back", o.SessionID)}, nil
+		return []string{fmt.Sprintf("no transcript of session %s: nothing was cut back", o.Prompt.SessionID)}, nil
 	}
-	if o.Cut != nil {
-		if err := transcript.CutBack(path, *o.Cut); err != nil {
+	if o.Prompt.Cut != nil {
+		if err := transcript.CutBack(path, *o.Prompt.Cut); err != nil {
 			return nil, fatal("cut back transcript: %v", err)
 		}
 	}
 	// The CLI writes the file before the prompt. Killed in between, it leaves one
 	// that it can neither resume nor begin again.
 	if ok, err := transcript.HoldsPrompt(path); err == nil && !ok {
-		return nil, fatal("session gone: the transcript of %s holds no prompt", o.SessionID)
+		return nil, fatal("session gone: the transcript of %s holds no prompt", o.Prompt.SessionID)
 	}
 	return nil, nil
 }

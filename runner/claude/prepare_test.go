@@ -47,18 +47,18 @@ func TestCutBack(t *testing.T) {
 	}
 	for _, tt := range tests {
 		b, dir, file := conversation(t, "s", tt.content)
-		notes, f := b.prepare(runner.Order{Session: state.Resume, SessionID: "s", Dir: dir, Cut: tt.cut})
+		notes, f := b.prepare(runner.Order{Prompt: runner.PromptOrder{Session: state.Resume, SessionID: "s", Cut: tt.cut}, Dir: dir})
 		got, err := os.ReadFile(file)
 		if err != nil || string(got) != tt.want || (f != nil) != tt.wantFail || len(notes) > 0 || f != nil && f.Class != runner.Fatal {
 			t.Errorf("%s: got %q, %v, %v, %v, want %q, failure %v", tt.name, got, err, notes, f, tt.want, tt.wantFail)
 		}
 	}
 	b, dir, _ := conversation(t, "s", whole)
-	notes, f := b.prepare(runner.Order{Session: state.Resume, SessionID: "other", Dir: dir, Cut: at(5)})
+	notes, f := b.prepare(runner.Order{Prompt: runner.PromptOrder{Session: state.Resume, SessionID: "other", Cut: at(5)}, Dir: dir})
 	if len(notes) != 1 || f != nil {
 		t.Errorf("cut back a transcript that is not there: got %q, %v, want one note", notes, f)
 	}
-	if notes, f := b.prepare(runner.Order{Session: state.Branch, SessionID: "new", From: "s", Dir: dir, Cut: at(1)}); len(notes) > 0 || f != nil {
+	if notes, f := b.prepare(runner.Order{Prompt: runner.PromptOrder{Session: state.Branch, SessionID: "new", From: "s", Cut: at(1)}, Dir: dir}); len(notes) > 0 || f != nil {
 		t.Errorf("branch: got %q, %v, want the caller's transcript left alone", notes, f)
 	}
 }
@@ -71,7 +71,7 @@ func TestAConversationMovesToAnotherMachine(t *testing.T) {
 	s := ct.NewServer(t, ct.On("one", ct.Say("first answer")), ct.On("", ct.Say("later answer")))
 	there, o := realCLI(t, s), order(t, "one")
 	answer(t, there, o)
-	stored, ok := there.transcripts().Find(o.SessionID, []string{t.TempDir(), o.Dir})
+	stored, ok := there.transcripts().Find(o.Prompt.SessionID, []string{t.TempDir(), o.Dir})
 	if !ok || stored.Dir != o.Dir || stored.Size != length(t, there, o) {
 		t.Fatalf("transcript: got %+v, %v, want %d bytes in %s", stored, ok, length(t, there, o), o.Dir)
 	}
@@ -87,14 +87,14 @@ func TestAConversationMovesToAnotherMachine(t *testing.T) {
 	if err := os.Symlink(t.TempDir(), link); err != nil {
 		t.Fatal(err)
 	}
-	o.Dir, o.Session, o.Prompt = link, state.Resume, "two"
-	if err := here.transcripts().Place(o.SessionID, o.Dir, copied); err != nil {
+	o.Dir, o.Prompt.Session, o.Prompt.Text = link, state.Resume, "two"
+	if err := here.transcripts().Place(o.Prompt.SessionID, o.Dir, copied); err != nil {
 		t.Fatal(err)
 	}
 	answer(t, here, o)
 	saw(t, s, "resume elsewhere", "user: one\nassistant: first answer\nuser: two\n")
 	branch := o
-	branch.Session, branch.From, branch.SessionID, branch.Prompt = state.Branch, o.SessionID, uuid.NewString(), "three"
+	branch.Prompt.Session, branch.Prompt.From, branch.Prompt.SessionID, branch.Prompt.Text = state.Branch, o.Prompt.SessionID, uuid.NewString(), "three"
 	answer(t, here, branch)
 	saw(t, s, "branch elsewhere", "user: one\nassistant: first answer\nuser: two\nassistant: later answer\nuser: three\n")
 	if now, err := os.ReadFile(copied); err != nil || string(now) != string(data[:stored.Size]) {

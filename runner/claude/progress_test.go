@@ -39,7 +39,7 @@ func resultOf(id string) string {
 // subagents and several at once too.
 func TestWhatGoesOnIsTold(t *testing.T) {
 	sub := strings.Replace(resultOf(`"c"`), `{"type":"user",`, `{"type":"user","parent_tool_use_id":"p",`, 1)
-	got := told(runner.Order{SessionID: chosen, Telling: runner.TellBounded}, 7,
+	got := told(runner.Order{Prompt: runner.PromptOrder{SessionID: chosen}, Telling: runner.TellBounded}, 7,
 		start, hello, usesBash(`"a"`, "make"), usesBash(`"b"`, "ls"), resultOf(`"a"`), usesBash(`"c"`, "cat"), resultOf(`"x"`), resultOf(`"b"`), sub,
 		`{"type":"system","subtype":"api_retry","error_status":529,"error":"overloaded","attempt":2}`, goodbye)
 	want := []runner.Progress{
@@ -71,7 +71,7 @@ func TestAnEndlessResultEndsTheTools(t *testing.T) {
 // TestSecretsInErrorsAreHiddenWhole: in what the CLI reports, and in the end of
 // its stderr.
 func TestSecretsInErrorsAreHiddenWhole(t *testing.T) {
-	o := runner.Order{SessionID: chosen, Hide: func(s string) string { return strings.ReplaceAll(s, "sk-ant-0123456789", "***") }}
+	o := runner.Order{Prompt: runner.PromptOrder{SessionID: chosen}, Hide: func(s string) string { return strings.ReplaceAll(s, "sk-ant-0123456789", "***") }}
 	for shift := range 30 {
 		text := strings.Repeat("x", 500-shift) + "sk-ant-0123456789"
 		_, reported := judged(o, start, fmt.Sprintf(`{"type":"result","subtype":"error_during_execution","is_error":true,"errors":[%q]}`, text))
@@ -88,7 +88,7 @@ func TestSecretsInErrorsAreHiddenWhole(t *testing.T) {
 // TestOddIDsCostNoAnswer: what is wrong in an id is no reason to lose a message.
 func TestOddIDsCostNoAnswer(t *testing.T) {
 	for _, id := range []string{"5", "null", `{"a":1}`, `""`, `"\u0000"`} {
-		a, f := judged(runner.Order{SessionID: chosen, Telling: runner.TellNothing}, start, usesBash(id, "make"), resultOf(id), hello, goodbye)
+		a, f := judged(runner.Order{Prompt: runner.PromptOrder{SessionID: chosen}, Telling: runner.TellNothing}, start, usesBash(id, "make"), resultOf(id), hello, goodbye)
 		if f != nil || a.Text != "hello" {
 			t.Errorf("id %s: got %q, %v, want \"hello\"", id, a.Text, f)
 		}
@@ -106,9 +106,13 @@ func TestOddIDsCostNoAnswer(t *testing.T) {
 // secret, wherever lines, pieces of the stream and cuts fall.
 func TestSecretsAreHiddenBeforeTheyAreCut(t *testing.T) {
 	const secret = "sk-ant-0123456789 abcdef  ghijkl"
-	o := runner.Order{SessionID: chosen, Telling: runner.TellAll, Hide: func(s string) string {
-		return strings.ReplaceAll(s, secret, "***")
-	}}
+	o := runner.Order{
+		Telling: runner.TellAll,
+		Hide: func(s string) string {
+			return strings.ReplaceAll(s, secret, "***")
+		},
+		Prompt: runner.PromptOrder{SessionID: chosen},
+	}
 	pad := func(n int) string { return strings.Repeat("x", n) }
 	for shift := range 40 {
 		lines := []string{

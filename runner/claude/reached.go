@@ -17,15 +17,15 @@ type priorCount struct {
 
 // priorCount finds the count that an order goes on from.
 func (b *Backend) priorCount(o runner.Order) priorCount {
-	session := o.SessionID
-	switch o.Session {
+	session := o.Prompt.SessionID
+	switch o.Prompt.Session {
 	case state.Branch:
-		session = o.From
+		session = o.Prompt.From
 	case state.Resume:
 	default:
 		return priorCount{}
 	}
-	p := priorCount{known: o.Reached}
+	p := priorCount{known: o.Prompt.Reached}
 	p.path, _ = b.transcripts().Path(session, o.Dir)
 	p.size, _ = b.transcripts().Length(session, o.Dir)
 	return p

@@ -32,10 +32,10 @@ func answer(t *testing.T, b *Backend, o runner.Order) runner.Answer {
 	t.Helper()
 	a, f, _ := run(t.Context(), t, b, o)
 	if f != nil {
-		t.Fatalf("%s %q: got failure %+v, want an answer", o.Session, o.Prompt, f)
+		t.Fatalf("%s %q: got failure %+v, want an answer", o.Prompt.Session, o.Prompt.Text, f)
 	}
-	if a.SessionID != o.SessionID {
-		t.Fatalf("%s %q: got session %q, want %q", o.Session, o.Prompt, a.SessionID, o.SessionID)
+	if a.SessionID != o.Prompt.SessionID {
+		t.Fatalf("%s %q: got session %q, want %q", o.Prompt.Session, o.Prompt.Text, a.SessionID, o.Prompt.SessionID)
 	}
 	return a
 }
@@ -43,9 +43,9 @@ func answer(t *testing.T, b *Backend, o runner.Order) runner.Answer {
 // length is that of a transcript that must exist.
 func length(t *testing.T, b *Backend, o runner.Order) int64 {
 	t.Helper()
-	n, ok := b.transcripts().Length(o.SessionID, o.Dir)
+	n, ok := b.transcripts().Length(o.Prompt.SessionID, o.Dir)
 	if !ok || n == 0 {
-		t.Fatalf("length of session %s in %s: got %d, %v, want some", o.SessionID, o.Dir, n, ok)
+		t.Fatalf("length of session %s in %s: got %d, %v, want some", o.Prompt.SessionID, o.Dir, n, ok)
 	}
 	return n
 }
@@ -75,7 +75,7 @@ func TestContractConversations(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	o.Model, o.DebugDir = "sonnet", t.TempDir()
+	o.Prompt.Model, o.DebugDir = "sonnet", t.TempDir()
 
 	a := answer(t, b, o)
 	saw(t, s, "fresh", "user: one\n")
@@ -92,24 +92,24 @@ func TestContractConversations(t *testing.T) {
 		t.Errorf("fresh: got %q, cost (-want +got):\n%s", a.Text, diff)
 	}
 	entry := length(t, b, o)
-	if found, _ := b.transcripts().Find(o.SessionID, []string{"/elsewhere", target}); found.Dir != target {
+	if found, _ := b.transcripts().Find(o.Prompt.SessionID, []string{"/elsewhere", target}); found.Dir != target {
 		t.Errorf("transcript of a session in %s: got %+v, want it where that directory's are", target, found)
 	}
-	if got, ok := b.transcripts().Usage(o.SessionID, o.Dir, 0); !ok || len(got) != 1 || got[0] != used {
+	if got, ok := b.transcripts().Usage(o.Prompt.SessionID, o.Dir, 0); !ok || len(got) != 1 || got[0] != used {
 		t.Errorf("usage in the transcript: got %+v, %v, want %+v", got, ok, used)
 	}
 
-	o.Session, o.Prompt, o.DebugDir = state.Resume, "two", ""
+	o.Prompt.Session, o.Prompt.Text, o.DebugDir = state.Resume, "two", ""
 	answer(t, b, o)
 	saw(t, s, "resume", "user: one\nassistant: first \nanswer\nuser: two\n")
 
-	o.Cut, o.Prompt = &entry, "two again"
+	o.Prompt.Cut, o.Prompt.Text = &entry, "two again"
 	answer(t, b, o)
 	saw(t, s, "resume after a cut", "user: one\nassistant: first \nanswer\nuser: two again\n")
 
 	parent := length(t, b, o)
 	branch := o
-	branch.Session, branch.From, branch.SessionID, branch.Cut, branch.Prompt = state.Branch, o.SessionID, uuid.NewString(), nil, "three"
+	branch.Prompt.Session, branch.Prompt.From, branch.Prompt.SessionID, branch.Prompt.Cut, branch.Prompt.Text = state.Branch, o.Prompt.SessionID, uuid.NewString(), nil, "three"
 	answer(t, b, branch)
 	saw(t, s, "branch", "user: one\nassistant: first \nanswer\nuser: two again\nassistant: later answer\nuser: three\n")
 	if now := length(t, b, o); now != parent {
@@ -145,8 +145,8 @@ func reported(t *testing.T, debugDir string) (usd state.USD) {
 func TestContractTools(t *testing.T) {
 	t.Parallel()
 	o := order(t, "work")
-	o.PermissionMode, o.DebugDir = "acceptEdits", t.TempDir()
-	o.AllowedTools, o.DisallowedTools = []string{"Bash(python3 *)", "Bash(perl -e 1, 2)"}, []string{"Bash(python3 -V)"}
+	o.Prompt.PermissionMode, o.DebugDir = "acceptEdits", t.TempDir()
+	o.Prompt.AllowedTools, o.Prompt.DisallowedTools = []string{"Bash(python3 *)", "Bash(perl -e 1, 2)"}, []string{"Bash(python3 -V)"}
 	file := filepath.Join(o.Dir, "out.txt")
 	s := ct.NewServer(t, ct.On("work",
 		ct.Do(ct.Text("I write"), ct.ToolUse("Write", map[string]any{"file_path": file, "content": "written"})),
@@ -197,7 +197,7 @@ func TestContractErrors(t *testing.T) {
 	}{
 		{"401", ct.Fail(401), nil, runner.Fatal, false, 3},
 		{"529", ct.Fail(529), nil, runner.Service, false, 2},
-		{"404", ct.Fail(404), func(o *runner.Order) { o.Model = "claude-nope-1" }, runner.Fatal, false, 2},
+		{"404", ct.Fail(404), func(o *runner.Order) { o.Prompt.Model = "claude-nope-1" }, runner.Fatal, false, 2},
 		{"500", ct.Fail(500), nil, runner.Service, false, 2},
 		{"400", ct.Fail(400), nil, runner.Fatal, false, 6},
 		{"credit", ct.Reply{Status: 400, Message: "Your credit balance is too low to access the Anthropic API."}, nil, runner.Fatal, false, 2},
@@ -205,8 +205,8 @@ func TestContractErrors(t *testing.T) {
 		{"refusal", ct.Reply{Blocks: []ct.Block{ct.Text("no")}, StopReason: "refusal"}, nil, runner.Fatal, false, 2},
 		{"error in the stream", ct.Reply{Blocks: []ct.Block{ct.Text("half")}, StreamError: "overloaded_error"}, nil, runner.Service, false, 4},
 		{"cut stream", ct.Reply{Blocks: []ct.Block{ct.Text("half")}, NoStop: true}, nil, ofCutStream(t), false, 4},
-		{"budget", ct.Do(ct.Bash("echo hi")), func(o *runner.Order) { o.BudgetCap = state.Dollar / 1000 }, runner.OverBudget, true, 2},
-		{"session gone", ct.Say("no"), func(o *runner.Order) { o.Session = state.Resume }, runner.Fatal, false, 0},
+		{"budget", ct.Do(ct.Bash("echo hi")), func(o *runner.Order) { o.Prompt.BudgetCap = state.Dollar / 1000 }, runner.OverBudget, true, 2},
+		{"session gone", ct.Say("no"), func(o *runner.Order) { o.Prompt.Session = state.Resume }, runner.Fatal, false, 0},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -244,7 +244,7 @@ func TestContractStop(t *testing.T) {
 	s := ct.NewServer(t, ct.On("wait", ct.Do(ct.Bash(
 		"exec 7<>/dev/tcp/127.0.0.1/"+port+"; setsid sleep 300 & trap '' INT; sleep 300")), ct.Say("it ended")))
 	o := order(t, "wait")
-	o.SkipPermissions = true
+	o.Prompt.SkipPermissions = true
 	ctx, cancel := context.WithCancelCause(t.Context())
 	conn := make(chan net.Conn, 1)
 	go func() {

@@ -34,7 +34,7 @@ func (s *stream) refusals(all []denial) []runner.Refusal {
 		why := s.why[d.Use]
 		r := runner.Refusal{Use: s.toolUse(d.Tool, d.Input), Reason: oneLine(s.hide(why), reasonWidth)}
 		advice := permit.Advise(permit.Use{
-			Tool: d.Tool, Input: texts(d.Input), Reason: why, Dir: s.order.Dir, Allowed: s.order.AllowedTools,
+			Tool: d.Tool, Input: texts(d.Input), Reason: why, Dir: s.order.Dir, Allowed: s.order.Prompt.AllowedTools,
 		})
 		if s.areOpen(advice.Rules) {
 			r.Allow, r.AllowsAll = advice.Rules, advice.Everything

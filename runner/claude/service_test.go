@@ -45,7 +45,7 @@ func TestWhoseFaultAnErrorIs(t *testing.T) {
 		{"403", "", "no", runner.Fatal},
 		{"404", "model_not_found", "no such model", runner.Fatal},
 	} {
-		_, f := judged(runner.Order{SessionID: chosen}, start,
+		_, f := judged(runner.Order{Prompt: runner.PromptOrder{SessionID: chosen}}, start,
 			fmt.Sprintf(`{"type":"assistant","error":%q,"message":{"model":"<synthetic>","content":[]}}`, c.kind),
 			fmt.Sprintf(`{"type":"result","subtype":"success","is_error":true,"api_error_status":%s,"result":%q,"total_cost_usd":0}`, c.status, c.text))
 		if f == nil || f.Class != c.want {
@@ -59,7 +59,7 @@ func TestWhoseFaultAnErrorIs(t *testing.T) {
 func TestRefusedCredentialsEndTheCLI(t *testing.T) {
 	for _, status := range []int{401, 403} {
 		ended := false
-		s := newStream(runner.Order{SessionID: chosen}, nil)
+		s := newStream(runner.Order{Prompt: runner.PromptOrder{SessionID: chosen}}, nil)
 		s.abort = func(error) { ended = true }
 		fmt.Fprintf(s, "%s\n"+`{"type":"system","subtype":"api_retry","attempt":1,"max_retries":10,"error_status":%d,"error":"authentication_failed"}`+"\n", start, status)
 		if !ended || s.fault == nil || s.fault.Class != runner.Fatal {

@@ -19,9 +19,9 @@ func TestRecordedShares(t *testing.T) {
 		}
 		reached := state.Reached{}
 		for i, call := range []string{"fresh", "resume", "fork"} {
-			o := runner.Order{SessionID: chosen, Session: []state.SessionMode{state.Fresh, state.Resume, state.Branch}[i]}
+			o := runner.Order{Prompt: runner.PromptOrder{SessionID: chosen, Session: []state.SessionMode{state.Fresh, state.Resume, state.Branch}[i]}}
 			if call == "fork" {
-				o.From, o.SessionID = chosen, "22222222-2222-4222-8222-222222222222"
+				o.Prompt.From, o.Prompt.SessionID = chosen, "22222222-2222-4222-8222-222222222222"
 			}
 			s := newStream(o, nil)
 			before := reached

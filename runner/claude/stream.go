@@ -210,13 +210,13 @@ func (s *stream) checkSession(id string) {
 	}
 	s.session = id
 	switch {
-	case id == s.order.SessionID:
-	case s.order.Session == state.Resume:
-		s.give(fatal("session %s was replaced by %q", s.order.SessionID, id))
-	case id == s.order.From:
+	case id == s.order.Prompt.SessionID:
+	case s.order.Prompt.Session == state.Resume:
+		s.give(fatal("session %s was replaced by %q", s.order.Prompt.SessionID, id))
+	case id == s.order.Prompt.From:
 		s.give(fatal("session %s was continued, not branched", id))
 	default:
-		s.note("the CLI chose session %q itself, not %s", id, s.order.SessionID)
+		s.note("the CLI chose session %q itself, not %s", id, s.order.Prompt.SessionID)
 	}
 }
 

@@ -47,7 +47,7 @@ func replay(t *testing.T, file string) {
 	}
 	exit.Ended = proc.End(strings.Trim(ended, "-"))
 	exit.StderrTail = part(ar, "stderr")
-	s := newStream(runner.Order{Session: state.SessionMode(mode), SessionID: chosen}, nil)
+	s := newStream(runner.Order{Prompt: runner.PromptOrder{Session: state.SessionMode(mode), SessionID: chosen}}, nil)
 	s.Write(part(ar, "stdout"))
 	s.flush()
 	a, fail := s.judge(exit)
@@ -150,7 +150,7 @@ func TestOddResults(t *testing.T) {
 		{"unknown subtype of error", `"is_error":true,"errors":["x\ny"]`, "not told", "transient: the agent CLI reports: x y"},
 	}
 	for _, tt := range tests {
-		a, f := judged(runner.Order{SessionID: chosen}, start, hello, `{"type":"result","subtype":"success",`+tt.fields+`}`)
+		a, f := judged(runner.Order{Prompt: runner.PromptOrder{SessionID: chosen}}, start, hello, `{"type":"result","subtype":"success",`+tt.fields+`}`)
 		fail := ""
 		if f != nil {
 			fail = string(f.Class) + ": " + f.Message
@@ -165,7 +165,7 @@ func TestOddResults(t *testing.T) {
 // TestSharesOfOneModelAreAdded holds that a model counts once, whatever its
 // variant is called.
 func TestSharesOfOneModelAreAdded(t *testing.T) {
-	a, _ := judged(runner.Order{SessionID: chosen}, hello, `{"type":"result","subtype":"success","total_cost_usd":3,"modelUsage":{`+
+	a, _ := judged(runner.Order{Prompt: runner.PromptOrder{SessionID: chosen}}, hello, `{"type":"result","subtype":"success","total_cost_usd":3,"modelUsage":{`+
 		`"opus[1m]":{"inputTokens":1,"outputTokens":2,"cacheReadInputTokens":3,"cacheCreationInputTokens":4,"costUSD":1},`+
 		`"opus":{"inputTokens":10,"outputTokens":20,"costUSD":2},"haiku":{"inputTokens":5,"costUSD":"x"}}}`)
 	want := []state.ModelCost{
@@ -187,13 +187,13 @@ func TestSessionIsTheOneAskedFor(t *testing.T) {
 		wantFail string
 		wantNote bool
 	}{
-		{runner.Order{Session: state.Fresh, SessionID: chosen}, chosen, "", false},
-		{runner.Order{Session: state.Fresh, SessionID: chosen}, other, "", true},
-		{runner.Order{Session: state.Resume, SessionID: chosen}, chosen, "", false},
-		{runner.Order{Session: state.Resume, SessionID: chosen}, other, "replaced", false},
-		{runner.Order{Session: state.Branch, SessionID: chosen, From: other}, chosen, "", false},
-		{runner.Order{Session: state.Branch, SessionID: chosen, From: other}, other, "not branched", false},
-		{runner.Order{Session: state.Branch, SessionID: chosen, From: other}, "3", "", true},
+		{runner.Order{Prompt: runner.PromptOrder{Session: state.Fresh, SessionID: chosen}}, chosen, "", false},
+		{runner.Order{Prompt: runner.PromptOrder{Session: state.Fresh, SessionID: chosen}}, other, "", true},
+		{runner.Order{Prompt: runner.PromptOrder{Session: state.Resume, SessionID: chosen}}, chosen, "", false},
+		{runner.Order{Prompt: runner.PromptOrder{Session: state.Resume, SessionID: chosen}}, other, "replaced", false},
+		{runner.Order{Prompt: runner.PromptOrder{Session: state.Branch, SessionID: chosen, From: other}}, chosen, "", false},
+		{runner.Order{Prompt: runner.PromptOrder{Session: state.Branch, SessionID: chosen, From: other}}, other, "not branched", false},
+		{runner.Order{Prompt: runner.PromptOrder{Session: state.Branch, SessionID: chosen, From: other}}, "3", "", true},
 	}
 	for _, tt := range tests {
 		ended := false
@@ -206,7 +206,7 @@ func TestSessionIsTheOneAskedFor(t *testing.T) {
 		bad := f != nil && f.Class == runner.Fatal && strings.Contains(f.Message, tt.wantFail)
 		if (f != nil || tt.wantFail != "") && !bad || ended != bad || (len(a.Notes) > 0) != tt.wantNote || a.SessionID != tt.got {
 			t.Errorf("%s of %s answered by %s: got %+v, %v, ended %v, want failure %q, note %v",
-				tt.order.Session, chosen, tt.got, a, f, ended, tt.wantFail, tt.wantNote)
+				tt.order.Prompt.Session, chosen, tt.got, a, f, ended, tt.wantFail, tt.wantNote)
 		}
 	}
 }
@@ -228,7 +228,7 @@ func TestLastResultDecides(t *testing.T) {
 		{"we end it first", []string{hello, broken}, proc.ByStop, "hello, estimated 1, stopped before the agent had answered"},
 	}
 	for _, tt := range tests {
-		s := newStream(runner.Order{SessionID: chosen}, nil)
+		s := newStream(runner.Order{Prompt: runner.PromptOrder{SessionID: chosen}}, nil)
 		s.Write([]byte(strings.Join(tt.lines, "\n") + "\n"))
 		a, f := s.judge(proc.Exit{Ended: tt.ended})
 		if got := fmt.Sprintf("%s, %s, %v", a.Text, costText(a.Cost), f); got != tt.want {
@@ -240,7 +240,7 @@ func TestLastResultDecides(t *testing.T) {
 // TestSubagentsAreNotHeard holds that what a subagent says and does while the
 // main thread answers is no part of the message and does not cut it.
 func TestSubagentsAreNotHeard(t *testing.T) {
-	a, f := judged(runner.Order{SessionID: chosen}, start, hello,
+	a, f := judged(runner.Order{Prompt: runner.PromptOrder{SessionID: chosen}}, start, hello,
 		`{"type":"assistant","parent_tool_use_id":"t","message":{"content":[{"type":"text","text":"<goto>NO</goto>"}]}}`,
 		`{"type":"user","parent_tool_use_id":"t","message":{"content":[{"type":"tool_result"}]}}`, goodbye)
 	if f != nil || a.Text != "hello" {
@@ -258,7 +258,7 @@ func TestNoiseIsIgnored(t *testing.T) {
 	for _, record := range []string{start, hello, goodbye} {
 		lines = append(append(lines, noise...), record)
 	}
-	a, f := judged(runner.Order{SessionID: chosen}, append(lines, noise...)...)
+	a, f := judged(runner.Order{Prompt: runner.PromptOrder{SessionID: chosen}}, append(lines, noise...)...)
 	if f != nil || a.Text != "hello" || len(a.Notes) != 1 {
 		t.Errorf("noise around a good answer: got %+v, %v, want \"hello\" and one note", a, f)
 	}
@@ -272,7 +272,7 @@ func FuzzStream(f *testing.F) {
 	f.Add([]byte(`{"type":"rate_limit_event","rate_limit_info":{"resetsAt":1e99,"status":"rejected"}}`), 7)
 	f.Add([]byte(`{"type":"result","subtype":"success","permission_denials":[{"tool_name":"\u0000","tool_input":5}]}`), 9)
 	f.Fuzz(func(t *testing.T, data []byte, chunk int) {
-		s := newStream(runner.Order{SessionID: chosen, Telling: runner.TellAll}, func(p runner.Progress) {
+		s := newStream(runner.Order{Prompt: runner.PromptOrder{SessionID: chosen}, Telling: runner.TellAll}, func(p runner.Progress) {
 			if strings.ContainsAny(p.Text, "\r\n") {
 				t.Errorf("progress: got %q, want one line", p.Text)
 			}

@@ -50,7 +50,7 @@ func TestShares(t *testing.T) {
 		{"tells two shares", "2.1.330", 250, []string{resultLine(300, 50), resultLine(375, 75)}, 125},
 		{"a share of nothing", "2.1.330", 250, []string{resultLine(250, 0)}, 0},
 	} {
-		s := newStream(runner.Order{SessionID: chosen}, nil)
+		s := newStream(runner.Order{Prompt: runner.PromptOrder{SessionID: chosen}}, nil)
 		known := reached(c.before)
 		s.prior = priorCount{known: &known}
 		s.Write([]byte(`{"type":"system","subtype":"init","session_id":"` + chosen + `","claude_code_version":"` + c.version + `"}` + "\n"))
@@ -74,7 +74,7 @@ func TestShares(t *testing.T) {
 // counts where there is none.
 func TestReachedIsInTheTranscript(t *testing.T) {
 	b, dir, file := conversation(t, chosen, "")
-	o := runner.Order{Session: state.Resume, SessionID: chosen, Dir: dir, Reached: &state.Reached{USD: 7}}
+	o := runner.Order{Prompt: runner.PromptOrder{Session: state.Resume, SessionID: chosen, Reached: &state.Reached{USD: 7}}, Dir: dir}
 	if got := b.priorCount(o).read(); got.USD != 7 {
 		t.Errorf("without a count: got $%s, want what the run knows", got.USD)
 	}
@@ -85,7 +85,7 @@ func TestReachedIsInTheTranscript(t *testing.T) {
 	}
 	before := b.priorCount(o)
 	branch := o
-	branch.Session, branch.From, branch.SessionID = state.Branch, chosen, uuid.NewString()
+	branch.Prompt.Session, branch.Prompt.From, branch.Prompt.SessionID = state.Branch, chosen, uuid.NewString()
 	beforeBranch := b.priorCount(branch)
 	if err := os.WriteFile(file, []byte(lines+fmt.Sprintf(count, "9.75")), 0o644); err != nil {
 		t.Fatal(err)
@@ -95,7 +95,7 @@ func TestReachedIsInTheTranscript(t *testing.T) {
 			t.Errorf("%s: got %+v, want $2.50", what, got)
 		}
 	}
-	o.Session = state.Fresh
+	o.Prompt.Session = state.Fresh
 	if got := b.priorCount(o).read(); got.USD != 0 {
 		t.Errorf("fresh: got $%s, want 0", got.USD)
 	}
@@ -122,7 +122,7 @@ func TestProxyCountsBeforeTheStream(t *testing.T) {
 		proxied, share int
 		want           int64 // of input, beyond what the CLI says
 	}{{300, -1, 300}, {300, 20, 100}, {300, 40, 0}, {0, -1, 50}} {
-		s := newStream(runner.Order{SessionID: chosen}, nil)
+		s := newStream(runner.Order{Prompt: runner.PromptOrder{SessionID: chosen}}, nil)
 		s.proxied = counted(nil)
 		if c.proxied > 0 {
 			s.proxied = counted{{Usage: state.Usage{Model: "opus", Input: int64(c.proxied)}}}

@@ -96,7 +96,7 @@ func notStarted(o runner.Order, err error) *runner.Failure {
 	if inDir || errors.Is(err, syscall.E2BIG) || errors.Is(err, syscall.EINVAL) {
 		class = runner.Fatal
 	}
-	return failf(class, "start script %q: %v", filepath.Base(o.Script), err)
+	return failf(class, "start script %q: %v", filepath.Base(o.Script.Path), err)
 }
 
 func failf(class runner.Class, format string, args ...any) *runner.Failure {

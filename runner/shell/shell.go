@@ -59,13 +59,13 @@ func (b Backend) Run(ctx context.Context, o runner.Order, tell func(runner.Progr
 	live[0].Flush()
 	live[1].Flush()
 	answer := runner.Answer{Text: stdout.String(), ExitCode: exit.Code, Signal: exit.Signal, Notes: notes(exit)}
-	answer.StdoutTail = b.end(o, stdout.String())
-	answer.StderrTail = b.end(o, string(stderr.Bytes()))
-	answer.LastWords = lastWords(answer.StdoutTail, answer.StderrTail)
+	answer.Script.StdoutTail = b.end(o, stdout.String())
+	answer.Script.StderrTail = b.end(o, string(stderr.Bytes()))
+	answer.Script.LastWords = lastWords(answer.Script.StdoutTail, answer.Script.StderrTail)
 	if err != nil {
 		return answer, notStarted(o, err)
 	}
-	if fault := diagnose(o, exit, context.Cause(ctx), answer.LastWords); fault != nil {
+	if fault := diagnose(o, exit, context.Cause(ctx), answer.Script.LastWords); fault != nil {
 		return answer, fault
 	}
 	return answer, nil
@@ -84,10 +84,10 @@ func shown(o runner.Order, line string, truncated bool) string {
 
 // spec says how the script of an order is started.
 func (b Backend) spec(o runner.Order) (proc.Spec, *runner.Failure) {
-	if f := checkLineEnds(o.Script); f != nil {
+	if f := checkLineEnds(o.Script.Path); f != nil {
 		return proc.Spec{}, f
 	}
-	how, f := interpreterOf(o.Script)
+	how, f := interpreterOf(o.Script.Path)
 	if f != nil {
 		return proc.Spec{}, f
 	}

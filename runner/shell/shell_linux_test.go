@@ -29,8 +29,12 @@ func order(t *testing.T, name, text string) runner.Order {
 		t.Fatal(err)
 	}
 	return runner.Order{
-		Agent: "main", State: name, Kind: protocol.Script, Dir: dir, Script: script,
-		Mark: "test-" + strconv.Itoa(os.Getpid()) + "." + filepath.Base(dir) + t.Name(),
+		Agent:  "main",
+		State:  name,
+		Kind:   protocol.Script,
+		Dir:    dir,
+		Mark:   "test-" + strconv.Itoa(os.Getpid()) + "." + filepath.Base(dir) + t.Name(),
+		Script: runner.ScriptOrder{Path: script},
 	}
 }
 
@@ -42,10 +46,10 @@ func failure(t *testing.T, o runner.Order) (runner.Answer, *runner.Failure) {
 	answer, err := base.Run(context.Background(), o, silent)
 	var f *runner.Failure
 	if !errors.As(err, &f) {
-		t.Fatalf("%s: got %+v, %v, want a failure", o.Script, answer, err)
+		t.Fatalf("%s: got %+v, %v, want a failure", o.Script.Path, answer, err)
 	}
 	if strings.ContainsAny(f.Message, "\n\r") {
-		t.Errorf("%s: more than a line: %q", o.Script, f.Message)
+		t.Errorf("%s: more than a line: %q", o.Script.Path, f.Message)
 	}
 	return answer, f
 }
@@ -55,7 +59,7 @@ func TestStdoutIsTheMessage(t *testing.T) {
 	o := order(t, "A.sh", `echo "in $PWD"; echo noise >&2; printf '%s|%s|%s|' "$WHO" "$RAYMOND_STATE" "$0"; cat; printf '<goto>B</goto>\xff'`)
 	o.Env = []string{"RAYMOND_STATE=A.sh"}
 	answer, err := base.Run(context.Background(), o, silent)
-	want := "in " + o.Dir + "\nbase|A.sh|" + o.Script + "|<goto>B</goto>\xff"
+	want := "in " + o.Dir + "\nbase|A.sh|" + o.Script.Path + "|<goto>B</goto>\xff"
 	if err != nil || answer.Text != want || answer.ExitCode != 0 {
 		t.Errorf("got  %+v, %v\nwant %q", answer, err, want)
 	}
@@ -103,7 +107,7 @@ func TestTailsOfOutputs(t *testing.T) {
 			o := order(t, "A.sh", "{ "+c.script+"\n} "+map[string]string{"stdout": "", "stderr": ">&2"}[stream]+"\nexit 1")
 			o.Hide = Redactor(b.Env)
 			answer, err := b.Run(context.Background(), o, silent)
-			got, other := answer.StdoutTail, answer.StderrTail
+			got, other := answer.Script.StdoutTail, answer.Script.StderrTail
 			if stream == "stderr" {
 				got, other = other, got
 			}
@@ -301,7 +305,7 @@ func TestScriptsThatCannotStart(t *testing.T) {
 		says   string
 	}{
 		{func(o *runner.Order) { o.Dir = "/no/such/dir" }, runner.Fatal, "/no/such/dir"},
-		{func(o *runner.Order) { o.Script = "/no/such/A.sh" }, runner.Fatal, "/no/such/A.sh"},
+		{func(o *runner.Order) { o.Script.Path = "/no/such/A.sh" }, runner.Fatal, "/no/such/A.sh"},
 		{func(o *runner.Order) { o.Env = []string{"A=" + strings.Repeat("x", 1<<20)} }, runner.Fatal, "argument list too long"},
 		{func(o *runner.Order) { o.Env = []string{"A=x\x00y"} }, runner.Fatal, "invalid argument"},
 		{func(o *runner.Order) { rename(t, o, ".bat") }, runner.Machine, "cmd.exe not found; batch files run on Windows only"},
@@ -320,12 +324,12 @@ func TestScriptsThatCannotStart(t *testing.T) {
 // rename gives the script another extension.
 func rename(t *testing.T, o *runner.Order, ext string) {
 	t.Helper()
-	o.Script = order(t, "A"+ext, "echo").Script
+	o.Script.Path = order(t, "A"+ext, "echo").Script.Path
 }
 
 func rewrite(t *testing.T, o *runner.Order, text string) {
 	t.Helper()
-	o.Script = order(t, "A.sh", text).Script
+	o.Script.Path = order(t, "A.sh", text).Script.Path
 }
 
 func TestMissingPowerShellSaysHowToGetIt(t *testing.T) {
@@ -345,7 +349,7 @@ func TestPowerShellGetsTheFile(t *testing.T) {
 	t.Setenv("PATH", bin)
 	o := order(t, "A.ps1", "\r\n")
 	answer, err := base.Run(context.Background(), o, silent)
-	if want := "-NoProfile,-NonInteractive,-File," + o.Script + ","; err != nil || answer.Text != want {
+	if want := "-NoProfile,-NonInteractive,-File," + o.Script.Path + ","; err != nil || answer.Text != want {
 		t.Errorf("got %q, %v, want %q", answer.Text, err, want)
 	}
 }
@@ -362,7 +366,7 @@ func TestDebugFolderHasTheInvocation(t *testing.T) {
 			t.Errorf("%s: got %q, %v, want %q", name, got, err, want)
 		}
 	}
-	if got, err := os.ReadFile(filepath.Join(o.DebugDir, "command.json")); err != nil || !strings.Contains(string(got), o.Script) {
+	if got, err := os.ReadFile(filepath.Join(o.DebugDir, "command.json")); err != nil || !strings.Contains(string(got), o.Script.Path) {
 		t.Errorf("command.json: got %q, %v", got, err)
 	}
 }

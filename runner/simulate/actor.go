@@ -188,7 +188,7 @@ func (p *prompts) Run(ctx context.Context, o runner.Order, tell func(runner.Prog
 func (r *Reply) play(o runner.Order) (runner.Answer, *runner.Failure, time.Duration) {
 	failure := &runner.Failure{Class: runner.Fatal}
 	switch {
-	case strings.TrimSpace(o.Prompt) == "":
+	case strings.TrimSpace(o.Prompt.Text) == "":
 		failure.Message = "prompt is empty: the agent CLI takes none that is blank"
 		return runner.Answer{}, failure, 0
 	case r == nil:
@@ -196,7 +196,7 @@ func (r *Reply) play(o runner.Order) (runner.Answer, *runner.Failure, time.Durat
 		return runner.Answer{}, failure, 0
 	}
 	answer := runner.Answer{
-		Text: string(r.Text), SessionID: o.SessionID, Model: "scripted", Turns: 1,
+		Text: string(r.Text), SessionID: o.Prompt.SessionID, Model: "scripted", Turns: 1,
 		Cost: state.Cost{Kind: state.Exact, USD: state.USD(r.Cost)},
 	}
 	for _, d := range r.Denied {
@@ -224,7 +224,7 @@ func recordPrompt(o runner.Order) {
 	for n := 2; ; n++ {
 		f, err := os.OpenFile(filepath.Join(o.DebugDir, name), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 		if err == nil {
-			_, _ = f.WriteString(o.Prompt)
+			_, _ = f.WriteString(o.Prompt.Text)
 			_ = f.Close()
 		}
 		if !os.IsExist(err) {

@@ -45,7 +45,9 @@ func throughProxy(t *testing.T, s *ct.Server, p *keyproxy.Proxy, prompt string) 
 		"HTTP_PROXY=http://127.0.0.1:1", "HTTPS_PROXY=http://127.0.0.1:1") // where nobody answers
 	b := &claude.Backend{Path: ct.Install(t), Env: append(env, p.Env()...), NoNewPrivs: true, Proxy: p}
 	return b.Run(t.Context(), runner.Order{
-		Dir: t.TempDir(), Mark: uuid.NewString(), Prompt: prompt, Model: "sonnet", Session: state.Fresh, SessionID: uuid.NewString(), SkipPermissions: true,
+		Dir:    t.TempDir(),
+		Mark:   uuid.NewString(),
+		Prompt: runner.PromptOrder{Text: prompt, Model: "sonnet", Session: state.Fresh, SessionID: uuid.NewString(), SkipPermissions: true},
 	}, func(runner.Progress) {})
 }
 
