@@ -53,16 +53,16 @@ func (x *action) startComment(id string, glance func() string, how string) (*com
 		return nil, err
 	}
 	file := x.fileOfRun(id, commentFile)
-	var kept sticky.Kept
-	if err := readNote(file, &kept); err != nil {
-		kept = sticky.Kept{} // it is looked for instead
+	var memory sticky.Memory
+	if err := readNote(file, &memory); err != nil {
+		memory = sticky.Memory{} // it is looked for instead
 	}
 	marker := sticky.Marker(x.workflowFile(), x.key, x.event.Kind, fmt.Sprint(x.event.Number))
 	last := x.runLink(how)
 	return &comment{
 		poster: sticky.Start(sticky.Options{
-			API: api.Comments(x.event.Number), Marker: marker, Kept: kept,
-			Keep: func(k sticky.Kept) { _ = writeNote(file, k) }, // or else it is looked for
+			API: api.Comments(x.event.Number), Marker: marker, Memory: memory,
+			Remember: func(m sticky.Memory) { _ = writeNote(file, m) }, // or else it is looked for
 		}),
 		text: func() string {
 			text := glance()

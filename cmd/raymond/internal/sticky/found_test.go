@@ -39,7 +39,7 @@ func TestAListThatLagsBehind(t *testing.T) {
 
 // TestTheOldestStays, and all others of ours go, also one that a list lacks.
 func TestTheOldestStays(t *testing.T) {
-	comment := func(id int64, author string) job.Comment { return job.Comment{ID: id, Author: author, Body: body("x")} }
+	by := func(id int64, author string) job.Comment { return job.Comment{ID: id, Author: author, Body: body("x")} }
 	for _, test := range []struct {
 		id      int64
 		list    []job.Comment
@@ -47,19 +47,19 @@ func TestTheOldestStays(t *testing.T) {
 		surplus []int64
 	}{
 		{0, nil, 0, nil},
-		{0, []job.Comment{comment(1, "eve")}, 0, nil},
-		{20, []job.Comment{comment(10, ours)}, 10, []int64{20}},
-		{20, []job.Comment{comment(10, "eve"), comment(20, ours), comment(30, ours)}, 20, []int64{30}},
-		{10, []job.Comment{comment(20, ours)}, 10, []int64{20}},
-		{0, []job.Comment{comment(30, ours), comment(20, ours), comment(25, ours)}, 20, []int64{30, 25}},
+		{0, []job.Comment{by(1, "eve")}, 0, nil},
+		{20, []job.Comment{by(10, ours)}, 10, []int64{20}},
+		{20, []job.Comment{by(10, "eve"), by(20, ours), by(30, ours)}, 20, []int64{30}},
+		{10, []job.Comment{by(20, ours)}, 10, []int64{20}},
+		{0, []job.Comment{by(30, ours), by(20, ours), by(25, ours)}, 20, []int64{30, 25}},
 	} {
-		s := &standing{marker: marker, self: ours, id: test.id, surplus: []int64{99}}
+		s := &comment{marker: marker, self: ours, id: test.id, duplicates: []int64{99}}
 		s.found(test.list)
 		if test.want == 0 {
 			test.surplus = []int64{99}
 		}
-		if s.id != test.want || !slices.Equal(s.surplus, test.surplus) {
-			t.Errorf("comment %d, list %+v: got %d and too many %d, want %d and %d", test.id, test.list, s.id, s.surplus, test.want, test.surplus)
+		if s.id != test.want || !slices.Equal(s.duplicates, test.surplus) {
+			t.Errorf("comment %d, list %+v: got %d and too many %d, want %d and %d", test.id, test.list, s.id, s.duplicates, test.want, test.surplus)
 		}
 	}
 }
@@ -87,7 +87,7 @@ func TestWhoWeAreIsAskedAgain(t *testing.T) {
 	inBubble(t, func(s *scene) {
 		s.wantNoError(s.finish(s.start(), "one"))
 		one, tries := s.wantOne("one"), 0
-		s.kept = Kept{}
+		s.memory = Memory{}
 		s.fate = func(what string) fate {
 			if what == "self" {
 				tries++
@@ -110,7 +110,7 @@ func TestWhereNobodySaysWhoWeAre(t *testing.T) {
 	inBubble(t, func(s *scene) {
 		s.self = ""
 		for _, text := range []string{"one", "two", "three"} {
-			s.kept = Kept{}
+			s.memory = Memory{}
 			s.wantNoError(s.finish(s.start(), text))
 			if got := s.wantOne(text); got.ID != 11 {
 				t.Errorf("comment that says %q: got %d, want 11", text, got.ID)

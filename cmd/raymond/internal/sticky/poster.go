@@ -2,7 +2,6 @@ package sticky
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -21,37 +20,38 @@ type API interface {
 	Self(context.Context) (login string, err error)
 }
 
-// Kept is what a later Poster for the same comment should know.
-type Kept struct {
-	ID    int64 `json:"id"`              // of the comment; 0 for none yet
-	Doubt bool  `json:"doubt,omitempty"` // there may be one that nobody knows the id of
+// Memory is what a later Poster for the same comment should know.
+type Memory struct {
+	ID     int64 `json:"id"`              // of the comment; 0 for none yet
+	Unsure bool  `json:"doubt,omitempty"` // there may be one whose id nobody knows
 }
 
 // Options say where a Poster posts.
 type Options struct {
-	API    API
-	Marker string     // of Marker; each body begins with it
-	Kept   Kept       // by an earlier Poster
-	Keep   func(Kept) // told of changes, from another goroutine; may be nil
+	API      API
+	Marker   string       // of Marker; each body begins with it
+	Memory   Memory       // of an earlier Poster
+	Remember func(Memory) // called with each change, from another goroutine; may be nil
 }
 
-// Poster keeps a comment up to date, from a goroutine of its own. Its methods are
-// for one goroutine.
+// Poster keeps a comment up to date, from a goroutine of its own. One goroutine at a
+// time may call its methods.
 type Poster struct {
 	o    Options
 	news chan news // the newest, not taken yet
 	done chan struct{}
 	stop context.CancelFunc
 
-	// Of the goroutine, until done is closed:
-	s    standing
-	kept Kept
+	// The goroutine's own, until done is closed:
+	t      tracker
+	memory Memory
 }
 
+// news is what the comment should say.
 type news struct {
 	body     string
-	final    bool
-	deadline time.Time
+	final    bool      // it is the last text
+	deadline time.Time // of the last text
 }
 
 // Start returns a Poster that asks for nothing before there is something to
@@ -59,15 +59,15 @@ type news struct {
 func Start(o Options) *Poster {
 	ctx, stop := context.WithCancel(context.Background())
 	p := &Poster{
-		o: o, news: make(chan news, 1), done: make(chan struct{}), stop: stop, kept: o.Kept,
-		s: standing{marker: o.Marker, known: o.Kept.ID, doubt: o.Kept.Doubt},
+		o: o, news: make(chan news, 1), done: make(chan struct{}), stop: stop, memory: o.Memory,
+		t: tracker{comment: comment{marker: o.Marker, remembered: o.Memory.ID, unsure: o.Memory.Unsure}},
 	}
 	go p.run(ctx)
 	return p
 }
 
-// Show has the comment say something else, soon: of several bodies before that
-// the last one counts. It never waits.
+// Show has the comment show another body soon; of several bodies before that the last
+// one counts. It never waits.
 func (p *Poster) Show(body string) { p.put(news{body: body}) }
 
 // put replaces what was not taken yet. Nobody else puts, so there is room.
@@ -81,7 +81,7 @@ func (p *Poster) put(n news) {
 
 // Unfinished is returned by Finish when time ran out: a later Poster can still
 // write the body.
-type Unfinished struct{ Err error } // Err: the last trouble, nil for none
+type Unfinished struct{ Err error } // Err: the last error, nil for none
 
 // Error implements error.
 func (e *Unfinished) Error() string {
@@ -91,12 +91,12 @@ func (e *Unfinished) Error() string {
 	return "bring the comment up to date: " + e.Err.Error()
 }
 
-// Unwrap returns the last trouble.
+// Unwrap returns the last error.
 func (e *Unfinished) Unwrap() error { return e.Err }
 
-// Finish has the comment say its last, and waits until it does, as long as the
-// context lives. An empty body leaves it as it is. An error that is no
-// *Unfinished is one that no try can change.
+// Finish gives the comment its last text, and waits until it is written, as long as the
+// context lives. An empty body leaves the comment as it is. An error that is no
+// *Unfinished is one that another request does not change.
 func (p *Poster) Finish(ctx context.Context, body string) error {
 	deadline, ok := ctx.Deadline()
 	if !ok {
@@ -110,12 +110,12 @@ func (p *Poster) Finish(ctx context.Context, body string) error {
 	p.stop()
 	<-p.done // the API heeds the context
 	switch {
-	case p.s.over:
-		return fmt.Errorf("comment: %w", p.s.trouble)
-	case p.s.final && (p.s.want == "" || p.s.id != 0 && p.s.shown == p.s.want):
+	case p.t.failed:
+		return fmt.Errorf("comment: %w", p.t.lastErr)
+	case p.t.want.final && (p.t.want.body == "" || p.t.comment.id != 0 && p.t.comment.shown == p.t.want.body):
 		return nil
 	}
-	return &Unfinished{p.s.trouble}
+	return &Unfinished{p.t.lastErr}
 }
 
 // run does what is next until nothing is left to do.
@@ -124,16 +124,16 @@ func (p *Poster) run(ctx context.Context) {
 	for ctx.Err() == nil {
 		select {
 		case n := <-p.news:
-			p.s.take(n)
+			p.t.take(n)
 		default:
 		}
-		switch what, at := p.s.next(time.Now()); what {
+		switch what, at := p.t.next(time.Now()); what {
 		case done:
-			if p.s.final {
+			if p.t.want.final {
 				return
 			}
 			p.wait(ctx, nil) // nothing more can be done: the last news ends it
-		case rest:
+		case idle:
 			p.wait(ctx, nil)
 		case pause:
 			p.wait(ctx, time.After(time.Until(at)))
@@ -147,70 +147,70 @@ func (p *Poster) run(ctx context.Context) {
 func (p *Poster) wait(ctx context.Context, at <-chan time.Time) {
 	select {
 	case n := <-p.news:
-		p.s.take(n)
+		p.t.take(n)
 	case <-at:
 	case <-ctx.Done():
 	}
 }
 
-// do asks the API for one thing and takes in what came of it.
-func (p *Poster) do(ctx context.Context, what step) {
+// do makes one request and notes what came of it.
+func (p *Poster) do(ctx context.Context, what action) {
 	if what == create {
-		p.keep(Kept{Doubt: true}) // should nobody live to see the answer
+		p.remember(Memory{Unsure: true}) // in case this process ends before the answer
 	}
 	if err := p.ask(ctx, what); err != nil {
-		p.s.refused(what, err, time.Now())
+		p.t.met(what, err, time.Now())
 	} else {
-		p.s.went()
+		p.t.succeeded()
 	}
-	p.keep(Kept{ID: max(p.s.id, p.s.known), Doubt: p.s.doubt})
+	p.remember(Memory{ID: max(p.t.comment.id, p.t.comment.remembered), Unsure: p.t.comment.unsure})
 }
 
-func (p *Poster) keep(k Kept) {
-	if k == p.kept {
+func (p *Poster) remember(m Memory) {
+	if m == p.memory {
 		return
 	}
-	if p.kept = k; p.o.Keep != nil {
-		p.o.Keep(k)
+	if p.memory = m; p.o.Remember != nil {
+		p.o.Remember(m)
 	}
 }
 
-func (p *Poster) ask(ctx context.Context, what step) error {
-	body := p.s.want
+func (p *Poster) ask(ctx context.Context, what action) error {
+	body := p.t.want.body
 	switch what {
 	case recall:
-		c, err := p.o.API.Comment(ctx, p.s.known)
+		c, err := p.o.API.Comment(ctx, p.t.comment.remembered)
 		if err == nil {
 			err = p.learnSelf(ctx, c)
 		}
 		if err == nil {
-			p.s.recalled(c)
+			p.t.comment.recalled(c)
 		}
 		return err
-	case search, verify, review:
+	case search, verify, recheck:
 		return p.look(ctx, what)
 	case create:
 		c, err := p.o.API.Create(ctx, body)
 		if err == nil {
-			p.s.created(c, body, time.Now())
+			p.t.created(c, body, time.Now())
 		}
 		return err
 	case edit:
-		err := p.o.API.Edit(ctx, p.s.id, body)
+		err := p.o.API.Edit(ctx, p.t.comment.id, body)
 		if err == nil {
-			p.s.edited(body, time.Now())
+			p.t.edited(body, time.Now())
 		}
 		return err
 	}
-	err := p.o.API.Delete(ctx, p.s.surplus[0])
+	err := p.o.API.Delete(ctx, p.t.comment.duplicates[0])
 	if err == nil {
-		p.s.removed()
+		p.t.comment.removed()
 	}
 	return err
 }
 
 // look looks at all comments.
-func (p *Poster) look(ctx context.Context, what step) error {
+func (p *Poster) look(ctx context.Context, what action) error {
 	all, err := p.o.API.List(ctx)
 	if err == nil {
 		err = p.learnSelf(ctx, all...)
@@ -218,26 +218,25 @@ func (p *Poster) look(ctx context.Context, what step) error {
 	if err != nil {
 		return err
 	}
-	p.s.found(all)
-	if what == review {
-		p.s.doubt = false
+	p.t.comment.found(all)
+	if what == recheck {
+		p.t.comment.unsure = false
 	}
 	return nil
 }
 
-// learnSelf finds out who we are when there is a comment that may be ours. Where
-// nobody says it, none is.
+// learnSelf asks for the account of the token when there is a comment that may be
+// ours. Where it can't be had, none is.
 func (p *Poster) learnSelf(ctx context.Context, comments ...job.Comment) error {
 	for _, c := range comments {
-		if p.s.self != "" || !p.s.isMarked(c) {
+		if p.t.comment.self != "" || !p.t.comment.isMarked(c) {
 			continue
 		}
 		login, err := p.o.API.Self(ctx)
-		var e *forge.Error
-		if errors.As(err, &e) && (e.Kind == forge.Unanswered || e.Kind == forge.Limited) {
+		if forge.IsPassing(err) {
 			return err
 		}
-		p.s.self = login
+		p.t.comment.self = login
 		return nil
 	}
 	return nil

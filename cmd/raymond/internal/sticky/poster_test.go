@@ -22,7 +22,7 @@ func body(text string) string { return Body(marker, text, "") }
 type scene struct {
 	*testing.T
 	*service
-	kept Kept
+	memory Memory
 }
 
 // inBubble runs a test on a clock that only waits move.
@@ -33,11 +33,11 @@ func inBubble(t *testing.T, test func(*scene)) {
 
 // start begins to post, with what an earlier poster has kept.
 func (s *scene) start() *Poster {
-	return Start(Options{API: s.service, Marker: marker, Kept: s.kept, Keep: s.keep})
+	return Start(Options{API: s.service, Marker: marker, Memory: s.memory, Remember: s.remember})
 }
 
 // keep is told by the goroutines of several posters.
-func (s *scene) keep(k Kept) { s.locked(func() { s.kept = k }) }
+func (s *scene) remember(m Memory) { s.locked(func() { s.memory = m }) }
 
 // finish ends a poster that has 30 s for its last text.
 func (s *scene) finish(p *Poster, text string) error {
@@ -92,8 +92,8 @@ func TestFirstTextMakesTheComment(t *testing.T) {
 		s.wantNoError(s.finish(p, "ended"))
 		s.wantOne("ended")
 		s.wantAsked("list create list edit")
-		if want := (Kept{ID: one.ID}); s.kept != want {
-			t.Errorf("kept: got %+v, want %+v", s.kept, want)
+		if want := (Memory{ID: one.ID}); s.memory != want {
+			t.Errorf("memory: got %+v, want %+v", s.memory, want)
 		}
 	})
 }
@@ -193,7 +193,7 @@ func TestALaterPosterGoesOn(t *testing.T) {
 			s.wantNoError(s.finish(p, "one"))
 			one, want := s.wantOne("one"), "get self edit"
 			if s.asked = nil; forgets {
-				s.kept, want = Kept{}, "list self edit"
+				s.memory, want = Memory{}, "list self edit"
 			}
 			p = s.start()
 			p.Show(body("two"))
@@ -219,11 +219,11 @@ func TestOthersCommentsStay(t *testing.T) {
 		inBubble(t, func(s *scene) {
 			s.self = self
 			for _, f := range foreign {
-				s.kept = Kept{ID: s.add(f.author, f.text)}
+				s.memory = Memory{ID: s.add(f.author, f.text)}
 			}
 			before := slices.Clone(s.all)
 			for _, c := range before {
-				s.kept.ID = c.ID
+				s.memory.ID = c.ID
 				s.wantNoError(s.finish(s.start(), fmt.Sprint("of ", c.ID)))
 			}
 			if got := s.all[:len(before)]; !slices.Equal(got, before) || len(s.all) != len(before)+1 {
@@ -275,23 +275,23 @@ func TestAKilledPosterLeavesNoSecondComment(t *testing.T) {
 			p := s.start()
 			p.Show(body("begun"))
 			s.wait(time.Second)
-			kept := s.kept
+			kept := s.memory
 			p.stop()
 			<-p.done
-			s.kept = kept // killed, it would not have kept anything more
+			s.memory = kept // killed, it would not have kept anything more
 			time.AfterFunc(later, func() { s.add(ours, body("begun")) })
 			s.fate = nil
 			synctest.Wait()
-			if !s.kept.Doubt {
-				t.Fatalf("kept: got %+v, want it in doubt", s.kept)
+			if !s.memory.Unsure {
+				t.Fatalf("memory: got %+v, want it in doubt", s.memory)
 			}
 			p = s.start()
 			p.Show(body("again"))
 			s.wait(time.Second + later)
 			s.wantNoError(s.finish(p, "ended"))
 			s.wantOne("ended")
-			if s.kept.Doubt {
-				t.Errorf("kept: got %+v, want no doubt", s.kept)
+			if s.memory.Unsure {
+				t.Errorf("memory: got %+v, want no doubt", s.memory)
 			}
 		})
 	}

@@ -72,7 +72,7 @@ func (s *scene) part(random *rand.Rand) {
 	p.stop()
 	<-p.done
 	if random.IntN(4) == 0 {
-		s.kept = Kept{} // it went with its machine
+		s.memory = Memory{} // it went with its machine
 	}
 }
 

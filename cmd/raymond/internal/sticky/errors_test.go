@@ -21,7 +21,7 @@ func TestRateLimitsAreObeyed(t *testing.T) {
 			p.Show(body("begun"))
 			s.wait(time.Minute)
 			if told == 0 {
-				wait = unsaidWait
+				wait = limitPause
 			}
 			limit, refused := time.Now().Add(wait), 0
 			s.fate = func(string) fate {
@@ -135,16 +135,16 @@ func TestAShortEndLeavesAtOnce(t *testing.T) {
 
 // TestPausesGrowAndBeginAnew after a success.
 func TestPausesGrowAndBeginAnew(t *testing.T) {
-	s, now := &standing{want: "x"}, time.Now()
+	s, now := &tracker{want: news{body: "x"}}, time.Now()
 	var got []time.Duration
 	for n := range 9 {
 		if n == 8 {
-			s.went()
+			s.succeeded()
 		}
-		s.refused(search, &forge.Error{Op: "502"}, now)
+		s.met(search, &forge.Error{Op: "502"}, now)
 		what, at := s.next(now)
 		if what != pause {
-			t.Fatalf("after %d errors: got step %d, want a pause", n, what)
+			t.Fatalf("after %d errors: got action %d, want a pause", n, what)
 		}
 		got = append(got, at.Sub(now)/time.Second)
 	}

@@ -1,0 +1,138 @@
+package sticky
+
+import (
+	"errors"
+	"time"
+
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/job"
+	"github.com/raymond-action/raymond-action/internal/forge"
+)
+
+// maxRecreated is how often a comment that somebody has removed is made again.
+const maxRecreated = 1
+
+// action is what is done next.
+type action int
+
+const (
+	idle    action = iota // nothing, until there is news
+	pause                 // nothing, until a time
+	recall                // look whether the remembered comment is ours
+	search                // look for ours among all
+	create                // make one
+	verify                // after a creation: is there an older one?
+	edit                  // bring it up to date
+	remove                // remove one that is too many
+	recheck               // at the end: has a creation without an answer made one too many?
+	done                  // nothing more
+)
+
+// tracker decides what is done next. It is what is known about the comment, what the
+// comment should say, and when the next request may be made.
+type tracker struct {
+	comment comment
+	pacing  pacing
+	want    news
+	lastErr error // the last error; nil after a success
+	failed  bool  // nothing more can be done
+}
+
+// next returns what to do now, and for pause when to look again.
+func (t *tracker) next(now time.Time) (action, time.Time) {
+	what, at := t.todo(now)
+	if what != idle && what != done {
+		if allowed := t.pacing.allowed(); now.Before(allowed) && at.Before(allowed) {
+			what, at = pause, allowed
+		}
+	}
+	// Who waits for the end need not wait for what comes after it.
+	if what == pause && t.want.final && at.After(t.want.deadline) {
+		return done, time.Time{}
+	}
+	return what, at
+}
+
+// todo is next without regard to when a request may be made.
+func (t *tracker) todo(now time.Time) (action, time.Time) {
+	var at time.Time
+	switch {
+	case t.failed, t.want.body == "" && t.want.final:
+		return done, at
+	case t.want.body == "":
+		return idle, at
+	case t.comment.id == 0:
+		return t.comment.toFind(), at
+	case t.comment.unverified:
+		return verify, at
+	case len(t.comment.duplicates) > 0:
+		return remove, at
+	case t.comment.shown != t.want.body:
+		if at := t.pacing.nextEdit(now); !t.want.final && now.Before(at) {
+			return pause, at
+		}
+		return edit, at
+	case t.want.final && t.comment.unsure:
+		return recheck, at
+	case t.want.final:
+		return done, at
+	}
+	return idle, at
+}
+
+// take takes what the comment should say from now on. The last text does not wait for
+// pauses of our own.
+func (t *tracker) take(n news) {
+	if t.want = n; n.final {
+		t.pacing.retryFrom, t.pacing.failures = time.Time{}, 0
+	}
+}
+
+// created notes the comment that was made of a body.
+func (t *tracker) created(c job.Comment, body string, now time.Time) {
+	t.comment.id, t.comment.shown, t.pacing.wrote = c.ID, body, now
+	t.comment.unverified = true
+	if c.Author != "" {
+		t.comment.self = c.Author
+	}
+}
+
+// edited notes that the comment shows a body.
+func (t *tracker) edited(body string, now time.Time) { t.comment.shown, t.pacing.wrote = body, now }
+
+// succeeded notes that the service works.
+func (t *tracker) succeeded() { t.pacing.failures, t.lastErr = 0, nil }
+
+// met notes an error of what was to be done.
+func (t *tracker) met(what action, err error, now time.Time) {
+	t.lastErr = err
+	e := &forge.Error{}
+	errors.As(err, &e)
+	if what == create {
+		t.comment.searched = false // it may be there, or somebody else's
+		t.comment.unsure = t.comment.unsure || e.Kind == forge.Unanswered
+	}
+	switch e.Kind {
+	case forge.Unanswered:
+		t.pacing.wait(now, t.want.final)
+	case forge.Limited:
+		t.pacing.limited(now, e.Wait)
+	default:
+		t.refused(what, e.Kind)
+	}
+}
+
+// refused notes an error that another request does not change.
+func (t *tracker) refused(what action, kind forge.Kind) {
+	switch {
+	case what == recall && kind == forge.Missing:
+		t.comment.remembered = 0
+	case what == remove:
+		t.comment.removed() // it is gone, or can't be removed
+	case what == verify, what == recheck:
+		t.comment.unverified, t.comment.unsure = false, false
+	case what == edit && kind == forge.Missing && t.comment.recreated < maxRecreated:
+		t.comment.id, t.comment.searched, t.comment.recreated = 0, false, t.comment.recreated+1
+	default:
+		t.failed = true
+	}
+}
