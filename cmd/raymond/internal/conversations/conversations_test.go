@@ -1,0 +1,216 @@
+//go:build unix
+
+package conversations
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/raymond-action/raymond-action/artifacts/checkpoint"
+	"github.com/raymond-action/raymond-action/runner"
+	"github.com/raymond-action/raymond-action/runner/claude/transcript"
+	"github.com/raymond-action/raymond-action/state"
+)
+
+// ids are sessions of these tests.
+var ids = []string{
+	"11111111-2222-4333-8444-555555555550", "11111111-2222-4333-8444-555555555551", "11111111-2222-4333-8444-555555555552",
+}
+
+// said is a conversation.
+const said = `{"type":"user","message":{"role":"user","content":"Hello"}}` + "\n"
+
+// home is an agent CLI's folder with a conversation for each of the ids.
+func home(t *testing.T) (transcript.Folder, []string) {
+	t.Helper()
+	config := t.TempDir()
+	var paths []string
+	for _, id := range ids {
+		path := filepath.Join(config, "projects", "work", id+".jsonl")
+		write(t, path, said)
+		paths = append(paths, path)
+	}
+	return transcript.Folder{Env: []string{"CLAUDE_CONFIG_DIR=" + config}}, paths
+}
+
+func write(t *testing.T, path, text string) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// prompted is a backend that tells what it is run for.
+type prompted func()
+
+func (p prompted) Run(_ context.Context, _ runner.Order, _ func(runner.Progress)) (runner.Answer, error) {
+	p()
+	return runner.Answer{}, nil
+}
+
+// TestConversationsAreNotedBeforeTheFirstPrompt, each once, and those that were put
+// back with what they were then.
+func TestConversationsAreNotedBeforeTheFirstPrompt(t *testing.T) {
+	folder, paths := home(t)
+	file := filepath.Join(t.TempDir(), "sessions.note")
+	if own, err := Read(file); own != nil || err != nil {
+		t.Errorf("before there is a file: got %v, %v; want nothing", own, err)
+	}
+	n := NewNotes(file)
+	n.AddPlaced(folder, ids[0], t.TempDir())
+	placed, err := transcript.MarkOf(paths[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []Own{{ids[0], &placed}}
+	told := 0
+	b := n.Wrap(prompted(func() {
+		told++
+		if own, err := Read(file); err != nil || !reflect.DeepEqual(own, want) {
+			t.Errorf("at prompt %d: got %v, %v; want %v", told, own, err, want)
+		}
+	}))
+	for _, o := range []runner.Order{
+		{SessionID: ids[0], Session: state.Resume},
+		{SessionID: ids[1], Session: state.Fresh},
+		{SessionID: ids[1], Session: state.Resume},
+		{SessionID: ids[1], Session: state.Fresh},
+		{SessionID: ids[2], Session: state.Branch, From: ids[1]},
+		{},
+	} {
+		if o.SessionID != "" && len(want) < 3 && o.SessionID != want[len(want)-1].ID {
+			want = append(want, Own{ID: o.SessionID})
+		}
+		if _, err := b.Run(t.Context(), o, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if told != 6 {
+		t.Errorf("got %d prompts, want 6", told)
+	}
+}
+
+// TestNothingIsNotedThroughWhatAnAgentHasPut in the place of the file.
+func TestNothingIsNotedThroughWhatAnAgentHasPut(t *testing.T) {
+	victim := filepath.Join(t.TempDir(), "victim")
+	write(t, victim, "")
+	for name, put := range map[string]func(path string) error{
+		"pipe": func(path string) error { return syscall.Mkfifo(path, 0o600) },
+		"link": func(path string) error { return os.Symlink(victim, path) },
+	} {
+		file := filepath.Join(t.TempDir(), "sessions.note")
+		if err := put(file); err != nil {
+			t.Fatal(err)
+		}
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			NewNotes(file).Add(Own{ID: ids[0]})
+			if own, err := Read(file); err == nil {
+				t.Errorf("a %s: got %v, want an error", name, own)
+			}
+		}()
+		select {
+		case <-done:
+		case <-time.After(10 * time.Second):
+			t.Fatalf("a %s is waited for", name)
+		}
+	}
+	if data, err := os.ReadFile(victim); err != nil || len(data) > 0 {
+		t.Errorf("behind the link: got %q, %v; want nothing", data, err)
+	}
+}
+
+func TestNoNotesKeepNothing(t *testing.T) {
+	var n *Notes
+	n.Add(Own{ID: ids[0]})
+	n.AddPlaced(transcript.Folder{}, ids[0], "/")
+	if b := runner.Backend(&noting{}); n.Wrap(b) != b {
+		t.Error("no notes wrap a backend")
+	}
+}
+
+// TestClear removes what a run needs only if it is kept, and otherwise what is the
+// step's own.
+func TestClear(t *testing.T) {
+	const later = said + said
+	for name, c := range map[string]struct {
+		isKept, isUnstored bool
+		placed             bool   // the conversations were put back as they are
+		lacks              bool   // the run needs none of them
+		speak              string // what a file has in the end; "" for what it had
+		stays              bool
+	}{
+		"stored":                                  {isKept: true},
+		"stored, and spoken in since":             {isKept: true, speak: later, stays: true},
+		"could not be stored":                     {stays: true},
+		"no longer needed":                        {lacks: true, speak: later},
+		"put back, and no longer needed":          {lacks: true, placed: true, speak: later},
+		"never to be stored":                      {isUnstored: true, speak: later},
+		"put back, never to be stored":            {isUnstored: true, placed: true},
+		"put back, spoken in, never to be stored": {isUnstored: true, placed: true, speak: later, stays: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			folder, paths := home(t)
+			var own []Own
+			var parts []checkpoint.Part
+			for i, id := range ids[:2] {
+				mark, err := transcript.MarkOf(paths[i])
+				if err != nil {
+					t.Fatal(err)
+				}
+				own = append(own, Own{ID: id})
+				if c.placed {
+					own[i].Placed = &mark
+				}
+				parts = append(parts, checkpoint.Part{Name: checkpoint.TranscriptName(id), Path: paths[i], Size: mark.Size})
+			}
+			left := LeftBehind(parts, c.isKept)
+			if c.lacks {
+				left = nil
+			}
+			if c.speak != "" {
+				write(t, paths[0], c.speak)
+				write(t, paths[1], c.speak)
+			}
+			if failed := Clear(folder, own, left, c.isUnstored); len(failed) > 0 {
+				t.Errorf("failed for %v", failed)
+			}
+			for i, path := range paths {
+				_, err := os.Lstat(path)
+				if stays := err == nil; stays != (c.stays || i == 2) {
+					t.Errorf("conversation %d: it stays: %v, want %v", i, stays, c.stays || i == 2)
+				}
+			}
+		})
+	}
+	if failed := Clear(transcript.Folder{}, []Own{{ID: "../x"}}, nil, true); !slices.Equal(failed, []string{"../x"}) {
+		t.Errorf("what is no session: got %v, want it among what failed", failed)
+	}
+}
+
+// TestWhatHasChangedIsNotKept: the checkpoint has what was there before.
+func TestWhatHasChangedIsNotKept(t *testing.T) {
+	_, paths := home(t)
+	var parts []checkpoint.Part
+	for i, id := range ids {
+		parts = append(parts, checkpoint.Part{Name: checkpoint.TranscriptName(id), Path: paths[i], Size: int64(len(said))})
+	}
+	write(t, paths[1], said+said)
+	if err := os.Remove(paths[2]); err != nil {
+		t.Fatal(err)
+	}
+	left := LeftBehind(parts, true)
+	if len(left) != 3 || !left[ids[0]].Kept || left[ids[1]].Kept || left[ids[2]].Kept {
+		t.Errorf("got %+v, want all three, and the first alone kept", left)
+	}
+}
