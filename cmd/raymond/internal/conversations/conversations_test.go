@@ -79,7 +79,7 @@ func TestConversationsAreNotedBeforeTheFirstPrompt(t *testing.T) {
 			t.Errorf("at prompt %d: got %v, %v; want %v", told, own, err, want)
 		}
 	}))
-	for _, o := range []runner.Order{
+	for _, o := range []runner.PromptOrder{
 		{SessionID: ids[0], Session: state.Resume},
 		{SessionID: ids[1], Session: state.Fresh},
 		{SessionID: ids[1], Session: state.Resume},
@@ -90,7 +90,7 @@ func TestConversationsAreNotedBeforeTheFirstPrompt(t *testing.T) {
 		if o.SessionID != "" && len(want) < 3 && o.SessionID != want[len(want)-1].ID {
 			want = append(want, Own{ID: o.SessionID})
 		}
-		if _, err := b.Run(t.Context(), o, nil); err != nil {
+		if _, err := b.Run(t.Context(), runner.Order{Prompt: o}, nil); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -88,8 +88,8 @@ type noting struct {
 
 // Run implements runner.Backend.
 func (b *noting) Run(ctx context.Context, o runner.Order, tell func(runner.Progress)) (runner.Answer, error) {
-	if o.SessionID != "" && o.Session != state.Resume { // a session that is resumed has been noted
-		b.notes.Add(Own{ID: o.SessionID})
+	if o.Prompt.SessionID != "" && o.Prompt.Session != state.Resume { // a session that is resumed has been noted
+		b.notes.Add(Own{ID: o.Prompt.SessionID})
 	}
 	return b.Backend.Run(ctx, o, tell)
 }
