@@ -99,24 +99,27 @@ func wantPath(s *site, o sitetest.Outcome, example string) {
 // on PATH but the system's own programs.
 func TestExampleQuickstartNeedsNothing(t *testing.T) {
 	for _, parallel := range []string{"4", "1"} {
-		s := newSite(t, "")
-		s.play("quickstart")
-		temp := t.TempDir()
-		s.Env = []string{"PATH=/usr/bin:/bin", "TMPDIR=" + temp}
-		s.Sign()
-		o := s.Run(0, "--max-parallel", parallel)
-		wantPath(s, o, "quickstart")
-		if left, err := os.ReadDir(temp); err != nil || len(left) > 0 {
-			t.Errorf("in the temporary folder after --max-parallel %s: got %v (%v), want nothing", parallel, left, err)
-		}
+		t.Run("parallel "+parallel, func(t *testing.T) {
+			t.Parallel()
+			s := newSite(t, "")
+			s.play("quickstart")
+			temp := t.TempDir()
+			s.Env = []string{"PATH=/usr/bin:/bin", "TMPDIR=" + temp}
+			s.Sign()
+			o := s.Run(0, "--max-parallel", parallel)
+			wantPath(s, o, "quickstart")
+			if left, err := os.ReadDir(temp); err != nil || len(left) > 0 {
+				t.Errorf("in the temporary folder: got %v (%v), want nothing", left, err)
+			}
+		})
 	}
 }
 
-// TestExampleQuickstartAddsUp runs it with other numbers, small ones included.
+// TestExampleQuickstartAddsUp runs it with the smallest number, and with what is none.
 func TestExampleQuickstartAddsUp(t *testing.T) {
+	t.Parallel()
 	for input, want := range map[string]string{
 		"1":   "1 + 2 + ... + 1 = 1, and 1 * 2 / 2 is the same\n",
-		"10":  "1 + 2 + ... + 10 = 55, and 10 * 11 / 2 is the same\n",
 		"ten": "", "0": "", "010": "", "$(id)": "",
 	} {
 		s := newSite(t, "")
@@ -160,6 +163,7 @@ func greetingModel(t *testing.T) *claudetest.Server {
 }
 
 func TestExamplePlanImplementReviewWithTheRealCLI(t *testing.T) {
+	t.Parallel()
 	api := greetingModel(t)
 	s := newRealSite(t, "", api)
 	s.play("plan-implement-review")
@@ -193,65 +197,6 @@ func wantSeen(t *testing.T, api *claudetest.Server) {
 			if seen := q.Conversation(); !strings.Contains(seen, c.has) || strings.Contains(seen, c.lacks) {
 				t.Errorf("request with %q: got\n%s\nwant %q in it, and not %q", c.prompt, seen, c.has, c.lacks)
 			}
-		}
-	}
-}
-
-func writeFile(name, content string) claudetest.Reply {
-	return claudetest.Do(claudetest.ToolUse("Write", map[string]any{"file_path": name, "content": content}))
-}
-
-// readFile comes before a second version: the CLI asks for that.
-func readFile(name string) claudetest.Reply {
-	return claudetest.Do(claudetest.ToolUse("Read", map[string]any{"file_path": name}))
-}
-
-const rightSlug = "tr 'A-Z' 'a-z' <<<\"$1\" | sed 's/[^a-z0-9]\\{1,\\}/-/g; s/^-//; s/-$//'\n"
-
-// TestExampleRalphWithTheRealCLI has an agent that is wrong at first and says
-// that it is done; the second attempt is told what failed.
-func TestExampleRalphWithTheRealCLI(t *testing.T) {
-	api := claudetest.NewServer(t,
-		claudetest.On("This is attempt 1 of 4", writeFile("slug.sh", "echo hello-world\n"), claudetest.Say("Done.")),
-		claudetest.On("This is attempt 2 of 4", readFile("slug.sh"), writeFile("slug.sh", rightSlug), claudetest.Say("tr and sed do it.")),
-	)
-	s := newRealSite(t, "", api)
-	s.play("ralph")
-	check, err := os.ReadFile("../../examples/ralph/project/slug_test.sh")
-	if err != nil {
-		t.Fatal(err)
-	}
-	s.Write(s.File("slug_test.sh"), string(check))
-	s.Env = append(s.Env, "TEST_COMMAND=bash slug_test.sh")
-	wantPath(s, s.Run(0, "--input", "Write slug.sh"), "ralph")
-	if got, want := s.Saved().Progress.Flakes, 1; got != want {
-		t.Errorf("flakes: got %d, want %d", got, want)
-	}
-	if seen := api.Requests()[len(api.Requests())-1].Conversation(); !strings.Contains(seen, "got 'hello-world', want 'two-words'") {
-		t.Errorf("second attempt: got\n%s\nwant the output of the test in it", seen)
-	}
-}
-
-func TestExampleReviewLoopWithTheRealCLI(t *testing.T) {
-	const finding = `no "example" & no <end>`
-	api := claudetest.NewServer(t,
-		claudetest.On("Write a text into TEXT.md", writeFile("TEXT.md", "first\n"), claudetest.Say("Written.")),
-		claudetest.Rule{Match: "You review TEXT.md", Sequence: []claudetest.Reply{
-			claudetest.Say("<result>" + finding + "</result>"), claudetest.Say("<result>APPROVED</result>"),
-		}},
-		claudetest.On("The reviewer of TEXT.md says:\n\n"+finding,
-			readFile("TEXT.md"), writeFile("TEXT.md", "second\n"), claudetest.Say("Revised.")),
-	)
-	s := newRealSite(t, "", api)
-	s.play("review-loop")
-	s.Env = append(s.Env, "TMPDIR="+t.TempDir())
-	wantPath(s, s.Run(0, "--input", "Explain locks"), "review-loop")
-	if got, err := os.ReadFile(s.File("TEXT.md")); err != nil || string(got) != "second\n" {
-		t.Errorf("TEXT.md: got %q (%v), want the second version", got, err)
-	}
-	for _, q := range api.Requests() {
-		if seen := q.Conversation(); strings.Contains(q.Prompt, "You review") && strings.Contains(seen, "Written.") {
-			t.Errorf("reviewer: got\n%s\nwant nothing of the author's conversation", seen)
 		}
 	}
 }

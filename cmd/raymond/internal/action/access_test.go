@@ -93,7 +93,7 @@ func TestWhoMayStartIt(t *testing.T) {
 func TestAPermissionThatCanNotBeAskedFor(t *testing.T) {
 	t.Parallel()
 	f, repo := newForge(t), acttest.Repository(t, oneScript)
-	for status, header := range map[int]map[string]string{429: nil, 503: nil, 0: nil, 403: {"X-RateLimit-Remaining": "0", "X-RateLimit-Limit": "1000", "X-RateLimit-Reset": "4102444800"}} {
+	for status, header := range map[int]map[string]string{503: nil, 403: {"X-RateLimit-Remaining": "0", "X-RateLimit-Limit": "1000", "X-RateLimit-Reset": "4102444800"}} {
 		f.Fail(artifactstest.Fault{Op: "/collaborators/zoe/", Times: 3, Status: status, Header: header})
 		j := f.job(t, repo, 400).on("issues", event(person("zoe"))).with("on-denied", "skip")
 		e := j.do(exitCodes[classStore])

@@ -4,10 +4,13 @@
 package sitetest
 
 import (
+	"flag"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -26,6 +29,12 @@ func Main(m *testing.M) int {
 	}
 	defer os.RemoveAll(dir)
 	Builds = dir
+	// These tests wait for processes more than they compute. A -parallel on the
+	// command line wins.
+	if err := flag.Set("test.parallel", strconv.Itoa(2*runtime.GOMAXPROCS(0))); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
 	return m.Run()
 }
 
