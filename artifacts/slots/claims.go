@@ -59,7 +59,7 @@ func (s *claimSearch) all(ctx context.Context) ([]Claim, error) {
 // claimOf returns the claim of an artifact of another workflow run, if that is one
 // of ours and in progress.
 func (s *claimSearch) claimOf(ctx context.Context, a artifacts.Stored) (claim Claim, ok bool, err error) {
-	if a.Expired || a.RunID == s.q.RunID {
+	if a.Expired || a.RunID == s.q.Job.RunID {
 		return claim, false, nil
 	}
 	if err := s.screen.learnWorkflow(ctx); err != nil {

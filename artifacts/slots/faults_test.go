@@ -284,7 +284,7 @@ func TestDownloadsMayTakeLonger(t *testing.T) {
 		api := toldAPI{artifacts.Stored{Artifact: artifacts.Artifact{ID: 1}, RunID: 1, HeadRepository: home, Repository: home},
 			artifacts.RunInfo{ID: 1, Path: ownFile, HeadBranch: "main", HeadRepository: home}}
 		found, err := (&slots.Finder{Service: slowService{}, Archive: slowDownload{api}}).Find(t.Context(), slots.Query{
-			Mode: slots.Auto, Key: key, RepositoryID: home, Workflow: ownFile, Branch: "main", Temp: temp,
+			Mode: slots.Auto, Key: key, Origin: slots.Origin{RepositoryID: home, Workflow: ownFile, Branch: "main"}, Temp: temp,
 			Read: func(*os.File, int64, string) (checkpoint.Manifest, string, error) {
 				return checkpoint.Manifest{Key: key, RepositoryID: home, RunID: 1}, "", nil
 			},
@@ -302,7 +302,7 @@ func TestHowLongItLooks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const home = artifactstest.Repository
 		told := toldAPI{stored: artifacts.Stored{RunID: 1, HeadRepository: home, Repository: home}}
-		q := slots.Query{Mode: slots.Auto, Key: key, RepositoryID: home, Workflow: ownFile, Branch: "main"}
+		q := slots.Query{Mode: slots.Auto, Key: key, Origin: slots.Origin{RepositoryID: home, Workflow: ownFile, Branch: "main"}}
 		for _, tt := range []struct {
 			api  slots.Archive
 			took time.Duration

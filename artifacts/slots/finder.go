@@ -32,24 +32,10 @@ type Finder struct {
 
 // Query says what is looked for, and what is trusted.
 type Query struct {
-	Mode         string // Auto, Require, or the id of a run
-	Key          string
-	RepositoryID int64
-	Repository   string // "owner/name"
-	// Workflow is the path of the own workflow file; "" where the environment does
-	// not tell, and then the API is asked.
-	Workflow      string
-	ResumeFrom    []string // other workflow files whose checkpoints are accepted
-	Branch        string   // the own head branch
-	DefaultBranch string
-	RunID         int64 // of the present workflow run
-	// Attempt, Job and Runner are of the present job: which attempt of the workflow
-	// run it is part of, its id in the workflow file, and the runner's name.
-	Attempt     int
-	Job, Runner string
-	// Gitea allows for what its API leaves out of artifacts and runs. What is there
-	// is checked all the same.
-	Gitea bool
+	Mode   string // Auto, Require, or the id of a run
+	Key    string
+	Origin Origin
+	Job    Job
 	// SameIDs says that an artifact that is stored again under its name keeps its
 	// id, as on Gitea and act: then ids don't tell the newest of one workflow run,
 	// and the manifests of all three are read.
@@ -59,6 +45,14 @@ type Query struct {
 	// Read verifies and unpacks a checkpoint into an empty folder, as
 	// checkpoint.Read does with the keys of this job.
 	Read func(f *os.File, size int64, dir string) (checkpoint.Manifest, string, error)
+}
+
+// Job is the present job.
+type Job struct {
+	RunID   int64  // of the workflow run
+	Attempt int    // of the workflow run
+	ID      string // in the workflow file
+	Runner  string // name of the machine
 }
 
 // Found is what a Finder found. Manifest is nil where there is nothing to resume;

@@ -14,14 +14,14 @@ import (
 // earlier step of the same job; of others the REST API is asked.
 func (r *requests) jobStatus(ctx context.Context, q *Query, m *checkpoint.Manifest) string {
 	switch {
-	case m.RunAttempt < q.Attempt:
+	case m.RunAttempt < q.Job.Attempt:
 		return completed
-	case m.Job == q.Job && m.Runner == q.Runner && m.RunAttempt == q.Attempt:
+	case m.Job == q.Job.ID && m.Runner == q.Job.Runner && m.RunAttempt == q.Job.Attempt:
 		return completed
 	case r.archive == nil:
 		return ""
 	}
-	jobs, err := r.jobs(ctx, q.RunID)
+	jobs, err := r.jobs(ctx, q.Job.RunID)
 	if err != nil {
 		return ""
 	}

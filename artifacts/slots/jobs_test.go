@@ -57,7 +57,7 @@ func TestWhoDrivesARunOfThisWorkflowRun(t *testing.T) {
 		for _, err := range []error{nil, errors.New("not told")} {
 			f, q := s.finder(), s.query(slots.Auto)
 			f.Archive = jobsAPI{Archive: f.Archive, jobs: tt.jobs, err: err}
-			q.Attempt, q.Job, q.Runner = 2, "later", "r2"
+			q.Job.Attempt, q.Job.ID, q.Job.Runner = 2, "later", "r2"
 			want := tt.want
 			if err != nil && tt.jobs != nil {
 				want = ""

@@ -14,6 +14,21 @@ import (
 // workflows is the folder of workflow files. Gitea gives only their names.
 const workflows = ".github/workflows/"
 
+// Origin is where checkpoints have to come from to be trusted: this repository, its
+// own workflow file, and its own or the default branch.
+type Origin struct {
+	RepositoryID int64
+	// Workflow is the path of the own workflow file; "" where the environment does
+	// not tell, and then the API is asked.
+	Workflow      string
+	ResumeFrom    []string // other workflow files whose checkpoints are accepted
+	Branch        string   // the own head branch
+	DefaultBranch string
+	// Gitea allows for what its API leaves out of artifacts and runs. What is there
+	// is checked all the same.
+	Gitea bool
+}
+
 // screening asks where artifacts of other workflow runs come from, and notes which
 // of them are passed over.
 type screening struct {
@@ -24,7 +39,7 @@ type screening struct {
 
 // accept asks where an artifact comes from. One of another origin is passed over.
 func (s *screening) accept(ctx context.Context, a artifacts.Stored) (candidate, bool, error) {
-	why := s.q.foreignArtifact(a)
+	why := s.q.Origin.foreignArtifact(a)
 	if why != "" {
 		s.passed.add(a, "", why)
 		return candidate{}, false, nil
@@ -34,7 +49,7 @@ func (s *screening) accept(ctx context.Context, a artifacts.Stored) (candidate, 
 		name := candidate{artifact: a.Artifact, run: artifacts.RunInfo{ID: a.RunID}}.name()
 		return candidate{}, false, s.ask.classify(ofListed, name, err)
 	}
-	if why = s.q.foreignRun(info, a.Repository); why != "" {
+	if why = s.q.Origin.foreignRun(info, a.Repository); why != "" {
 		s.passed.add(a, info.URL, why)
 		return candidate{}, false, nil
 	}
@@ -43,70 +58,70 @@ func (s *screening) accept(ctx context.Context, a artifacts.Stored) (candidate, 
 
 // learnWorkflow asks for the own workflow file where the environment does not tell it.
 func (s *screening) learnWorkflow(ctx context.Context) error {
-	if s.q.Workflow != "" || s.q.RunID == 0 {
+	if s.q.Origin.Workflow != "" || s.q.Job.RunID == 0 {
 		return nil
 	}
-	own, err := s.ask.run(ctx, s.q.RunID)
-	s.q.Workflow = own.Path
+	own, err := s.ask.run(ctx, s.q.Job.RunID)
+	s.q.Origin.Workflow = own.Path
 	return err
 }
 
 // foreignArtifact says why an artifact is not one of this repository's own runs,
 // by what its listing tells; "" when it may be.
-func (q *Query) foreignArtifact(a artifacts.Stored) string {
+func (o *Origin) foreignArtifact(a artifacts.Stored) string {
 	switch {
 	case a.RunID == 0:
 		return "its workflow run is not known"
-	case q.RepositoryID == 0 && !q.Gitea:
+	case o.RepositoryID == 0 && !o.Gitea:
 		return "the id of this repository is not known"
-	case !q.isHome(a.Repository, q.RepositoryID):
+	case !o.isHome(a.Repository, o.RepositoryID):
 		return "it is of another repository"
-	case !q.isHome(a.HeadRepository, cmp.Or(q.RepositoryID, a.Repository)):
+	case !o.isHome(a.HeadRepository, cmp.Or(o.RepositoryID, a.Repository)):
 		return fromFork
-	case a.HeadBranch != "" && !q.isOwnBranch(a.HeadBranch):
+	case a.HeadBranch != "" && !o.isOwnBranch(a.HeadBranch):
 		return fmt.Sprintf("it is of branch %q", a.HeadBranch) // known without a question for each run
 	}
 	return ""
 }
 
 // isOwnBranch reports whether runs of a branch are trusted.
-func (q *Query) isOwnBranch(name string) bool {
-	return name == q.Branch || name == q.DefaultBranch
+func (o *Origin) isOwnBranch(name string) bool {
+	return name == o.Branch || name == o.DefaultBranch
 }
 
 const fromFork = "its code came from a fork"
 
 // isHome reports whether an id is that of this repository. Gitea leaves ids out.
-func (q *Query) isHome(id, home int64) bool {
-	return id == home && id != 0 || (id == 0 || home == 0) && q.Gitea
+func (o *Origin) isHome(id, home int64) bool {
+	return id == home && id != 0 || (id == 0 || home == 0) && o.Gitea
 }
 
 // foreignRun says why a run is not one of this workflow and branch; "" when it
 // is.
-func (q *Query) foreignRun(r artifacts.RunInfo, repository int64) string {
+func (o *Origin) foreignRun(r artifacts.RunInfo, repository int64) string {
 	switch {
-	case !q.isHome(r.HeadRepository, cmp.Or(q.RepositoryID, repository)):
+	case !o.isHome(r.HeadRepository, cmp.Or(o.RepositoryID, repository)):
 		return fromFork
-	case !q.isAcceptedFile(r.Path):
+	case !o.isAcceptedFile(r.Path):
 		return fmt.Sprintf("its workflow file is %q; the input resume-from names others that are accepted", r.Path)
 	case r.HeadBranch == "":
 		return "its branch is not known"
-	case !q.isOwnBranch(r.HeadBranch):
+	case !o.isOwnBranch(r.HeadBranch):
 		return fmt.Sprintf("it is of branch %q", r.HeadBranch)
 	}
-	return q.foreignEvent(r)
+	return o.foreignEvent(r)
 }
 
 // foreignEvent says why the event of a run may be a fork's. Runs of such events
 // must say that their code is this repository's, and whose branch it is.
-func (q *Query) foreignEvent(r artifacts.RunInfo) string {
+func (o *Origin) foreignEvent(r artifacts.RunInfo) string {
 	isPull := strings.HasPrefix(r.Event, "pull_request")
 	switch {
 	case !isPull && r.Event != "workflow_run":
 		return ""
 	case r.HeadRepository == 0:
 		return fmt.Sprintf("its event %q may be a fork's", r.Event)
-	case isPull && r.HeadBranch != q.Branch:
+	case isPull && r.HeadBranch != o.Branch:
 		return fmt.Sprintf("it is of a pull request of branch %q", r.HeadBranch)
 	}
 	return ""
@@ -114,22 +129,22 @@ func (q *Query) foreignEvent(r artifacts.RunInfo) string {
 
 // isAcceptedFile reports whether a run's workflow file is the own one or one that
 // resume-from names.
-func (q *Query) isAcceptedFile(file string) bool {
+func (o *Origin) isAcceptedFile(file string) bool {
 	if file == "" {
 		return false
 	}
-	accepted := append([]string{q.Workflow}, q.ResumeFrom...)
+	accepted := append([]string{o.Workflow}, o.ResumeFrom...)
 	for _, a := range accepted {
-		if a != "" && q.sameFile(file, a) {
+		if a != "" && o.sameFile(file, a) {
 			return true
 		}
 	}
 	return false
 }
 
-func (q *Query) sameFile(a, b string) bool {
+func (o *Origin) sameFile(a, b string) bool {
 	a, b = inFolder(a), inFolder(b)
-	return a == b || q.Gitea && path.Base(a) == path.Base(b)
+	return a == b || o.Gitea && path.Base(a) == path.Base(b)
 }
 
 // inFolder completes the bare name of a workflow file, and drops a ref.

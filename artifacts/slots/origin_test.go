@@ -68,12 +68,12 @@ func TestAcceptedOrigins(t *testing.T) {
 		run   func(*artifactstest.Run)
 		query func(*slots.Query)
 	}{
-		"resume-from":       {func(r *artifactstest.Run) { r.Path = ".github/workflows/o.yml" }, func(q *slots.Query) { q.ResumeFrom = []string{"x.yml", "o.yml"} }},
-		"resume-from, path": {func(r *artifactstest.Run) { r.Path = ".github/workflows/o.yml" }, func(q *slots.Query) { q.ResumeFrom = []string{"./.github/workflows/o.yml"} }},
-		"own branch":        {func(r *artifactstest.Run) { r.HeadBranch = "feature" }, func(q *slots.Query) { q.Branch = "feature" }},
-		"default branch":    {func(*artifactstest.Run) {}, func(q *slots.Query) { q.Branch = "feature" }},
+		"resume-from":       {func(r *artifactstest.Run) { r.Path = ".github/workflows/o.yml" }, func(q *slots.Query) { q.Origin.ResumeFrom = []string{"x.yml", "o.yml"} }},
+		"resume-from, path": {func(r *artifactstest.Run) { r.Path = ".github/workflows/o.yml" }, func(q *slots.Query) { q.Origin.ResumeFrom = []string{"./.github/workflows/o.yml"} }},
+		"own branch":        {func(r *artifactstest.Run) { r.HeadBranch = "feature" }, func(q *slots.Query) { q.Origin.Branch = "feature" }},
+		"default branch":    {func(*artifactstest.Run) {}, func(q *slots.Query) { q.Origin.Branch = "feature" }},
 		"schedule":          {func(r *artifactstest.Run) { r.Event = "schedule" }, func(*slots.Query) {}},
-		"own file unknown":  {func(*artifactstest.Run) {}, func(q *slots.Query) { q.Workflow = "" }},
+		"own file unknown":  {func(*artifactstest.Run) {}, func(q *slots.Query) { q.Origin.Workflow = "" }},
 	} {
 		behaving(t, func(s *scene) {
 			s.addRun(1, tt.run)
@@ -89,7 +89,7 @@ func TestAcceptedOrigins(t *testing.T) {
 	s.addRun(1, func(r *artifactstest.Run) { r.Event, r.HeadBranch = "pull_request", "feature" })
 	s.put(1, 1, nil)
 	q := s.query(slots.Auto)
-	q.Branch = "feature"
+	q.Origin.Branch = "feature"
 	if found, err := s.find(q); err != nil || found.Manifest == nil {
 		t.Errorf("own pull request: found %+v, %v", found, err)
 	}
@@ -103,7 +103,7 @@ func TestMissingIDsCountOnGiteaOnly(t *testing.T) {
 	s.Manner.Bare = true
 	for _, gitea := range []bool{true, false} {
 		q := s.query(slots.Auto)
-		q.Gitea = gitea
+		q.Origin.Gitea = gitea
 		found, err := s.find(q)
 		if err != nil || gitea != (found.Manifest != nil) {
 			t.Errorf("gitea %t: found %+v, %v", gitea, found.Manifest, err)
@@ -111,7 +111,7 @@ func TestMissingIDsCountOnGiteaOnly(t *testing.T) {
 	}
 	s.Manner.Bare = false
 	q := s.query(slots.Auto)
-	q.RepositoryID = 0
+	q.Origin.RepositoryID = 0
 	if found, err := s.find(q); err != nil || found.Manifest != nil || len(found.Notices) != 1 {
 		t.Errorf("own id unknown: found %+v, %v", found, err)
 	}
@@ -159,15 +159,15 @@ func TestEachSignOfOriginCounts(t *testing.T) {
 		{"no run", func(a *artifacts.Stored, _ *artifacts.RunInfo, _ *slots.Query) { a.RunID = 0 }, false, false},
 		{"listing silent", func(a *artifacts.Stored, _ *artifacts.RunInfo, _ *slots.Query) { a.HeadRepository, a.Repository = 0, 0 }, false, true},
 		{"run silent", func(_ *artifacts.Stored, r *artifacts.RunInfo, _ *slots.Query) { r.HeadRepository = 0 }, false, true},
-		{"own id unknown", func(_ *artifacts.Stored, _ *artifacts.RunInfo, q *slots.Query) { q.RepositoryID = 0 }, false, true},
+		{"own id unknown", func(_ *artifacts.Stored, _ *artifacts.RunInfo, q *slots.Query) { q.Origin.RepositoryID = 0 }, false, true},
 		{"own id unknown, a fork", func(a *artifacts.Stored, _ *artifacts.RunInfo, q *slots.Query) {
-			q.RepositoryID, a.HeadRepository = 0, 666
+			q.Origin.RepositoryID, a.HeadRepository = 0, 666
 		}, false, false},
 		{"own id unknown, run of a fork", func(_ *artifacts.Stored, r *artifacts.RunInfo, q *slots.Query) {
-			q.RepositoryID, r.HeadRepository = 0, 666
+			q.Origin.RepositoryID, r.HeadRepository = 0, 666
 		}, false, false},
 		{"no branches known", func(_ *artifacts.Stored, r *artifacts.RunInfo, q *slots.Query) {
-			r.HeadBranch, q.Branch, q.DefaultBranch = "", "", ""
+			r.HeadBranch, q.Origin.Branch, q.Origin.DefaultBranch = "", "", ""
 		}, false, false},
 		{"silent about a pull request", func(_ *artifacts.Stored, r *artifacts.RunInfo, _ *slots.Query) {
 			r.HeadRepository, r.Event = 0, "pull_request"
@@ -178,17 +178,17 @@ func TestEachSignOfOriginCounts(t *testing.T) {
 		{"own workflow_run", func(_ *artifacts.Stored, r *artifacts.RunInfo, _ *slots.Query) { r.Event = "workflow_run" }, true, true},
 		{"own pull request", func(_ *artifacts.Stored, r *artifacts.RunInfo, _ *slots.Query) { r.Event = "pull_request_target" }, true, true},
 		{"pull request of the default branch", func(_ *artifacts.Stored, r *artifacts.RunInfo, q *slots.Query) {
-			r.Event, q.Branch = "pull_request", "feature"
+			r.Event, q.Origin.Branch = "pull_request", "feature"
 		}, false, false},
 		{"same name, other folder", func(_ *artifacts.Stored, r *artifacts.RunInfo, _ *slots.Query) { r.Path = "elsewhere/ci.yml" }, false, true},
 		{"bare name", func(_ *artifacts.Stored, r *artifacts.RunInfo, _ *slots.Query) { r.Path = "ci.yml@refs/heads/main" }, true, true},
-		{"own file unknown", func(_ *artifacts.Stored, r *artifacts.RunInfo, q *slots.Query) { r.Path, q.Workflow = "", "" }, false, false},
+		{"own file unknown", func(_ *artifacts.Stored, r *artifacts.RunInfo, q *slots.Query) { r.Path, q.Origin.Workflow = "", "" }, false, false},
 	} {
 		for gitea, want := range map[bool]bool{false: tt.hub, true: tt.gitea} {
 			a := toldAPI{artifacts.Stored{Artifact: artifacts.Artifact{ID: 1}, RunID: 1, HeadRepository: home, Repository: home},
 				artifacts.RunInfo{ID: 1, Event: "push", Status: "completed", Path: ownFile, HeadBranch: "main", HeadRepository: home}}
-			q := slots.Query{Mode: slots.Auto, Key: key, RepositoryID: home, Workflow: ownFile, Branch: "main", DefaultBranch: "main",
-				RunID: 100, Gitea: gitea, Temp: t.TempDir()}
+			q := slots.Query{Mode: slots.Auto, Key: key, Job: slots.Job{RunID: 100}, Temp: t.TempDir(),
+				Origin: slots.Origin{RepositoryID: home, Workflow: ownFile, Branch: "main", DefaultBranch: "main", Gitea: gitea}}
 			tt.edit(&a.stored, &a.run, &q)
 			found, err := (&slots.Finder{Archive: a}).Find(t.Context(), q)
 			if accepted := err != nil && strings.HasSuffix(err.Error(), "accepted"); accepted != want {

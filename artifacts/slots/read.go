@@ -148,8 +148,8 @@ func (q *Query) checkPlace(o *opened) error {
 	switch {
 	case m.Key != q.Key:
 		return &checkpoint.Invalid{Path: at, What: fmt.Sprintf("it is of the key %q, not of %q", m.Key, q.Key)}
-	case m.RepositoryID != q.RepositoryID && q.RepositoryID != 0:
-		return &checkpoint.Invalid{Path: at, What: fmt.Sprintf("it is of the repository with id %d, not of %d", m.RepositoryID, q.RepositoryID)}
+	case m.RepositoryID != q.Origin.RepositoryID && q.Origin.RepositoryID != 0:
+		return &checkpoint.Invalid{Path: at, What: fmt.Sprintf("it is of the repository with id %d, not of %d", m.RepositoryID, q.Origin.RepositoryID)}
 	case m.RunID != o.run.ID && o.run.ID != 0:
 		return &checkpoint.Invalid{Path: at, What: fmt.Sprintf("it says workflow run %d, but %d stored it", m.RunID, o.run.ID)}
 	}

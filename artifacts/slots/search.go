@@ -87,7 +87,7 @@ func (s *search) listHere(ctx context.Context) error {
 func (s *search) here() []candidate {
 	var list []candidate
 	for _, a := range slices.Backward(s.found.Existing) {
-		list = append(list, candidate{artifact: a, run: artifacts.RunInfo{ID: s.q.RunID}, here: true})
+		list = append(list, candidate{artifact: a, run: artifacts.RunInfo{ID: s.q.Job.RunID}, here: true})
 	}
 	return list
 }
@@ -119,7 +119,7 @@ func (s *search) listElsewhere(ctx context.Context) error {
 
 // isOwnRun reports whether an artifact is of the present workflow run, whose results
 // service was asked. Gitea's has nothing of earlier attempts of the run.
-func (q *Query) isOwnRun(a artifacts.Stored) bool { return a.RunID == q.RunID && !q.Gitea }
+func (q *Query) isOwnRun(a artifacts.Stored) bool { return a.RunID == q.Job.RunID && !q.Origin.Gitea }
 
 // near is how far after a candidate others of its workflow run are looked for that
 // are to be read together with it.
@@ -184,7 +184,7 @@ func (s *search) try(ctx context.Context, group []candidate) (bool, error) {
 		return false, err
 	}
 	s.found.Manifest, s.found.Digest, s.found.Dir = &best.manifest, best.digest, best.dir
-	s.found.Artifact, s.found.InThisRun = best.artifact, best.run.ID == s.q.RunID
+	s.found.Artifact, s.found.InThisRun = best.artifact, best.run.ID == s.q.Job.RunID
 	s.found.RunID, s.found.RunURL, s.found.RunStatus = best.run.ID, best.run.URL, best.run.Status
 	if s.found.InThisRun && best.manifest.Status == state.Running {
 		s.found.JobStatus = s.ask.jobStatus(ctx, s.q, &best.manifest)

@@ -88,10 +88,15 @@ func (x *action) find(ctx context.Context, s services) (*slots.Found, error) {
 // query says what checkpoints are looked for.
 func (x *action) query() slots.Query {
 	return slots.Query{
-		Mode: x.in.Resume, Key: x.key, RepositoryID: x.event.RepositoryID, Repository: x.event.Repository,
-		Workflow: x.workflowFile(), ResumeFrom: x.in.ResumeFrom, Branch: x.event.Branch, DefaultBranch: x.event.DefaultBranch,
-		RunID: x.origin().RunID, Attempt: x.event.Attempt, Job: x.app.Getenv("GITHUB_JOB"), Runner: x.app.Getenv("RUNNER_NAME"),
-		Gitea: x.event.Gitea, SameIDs: x.event.Gitea || x.underAct(), Act: x.underAct(), Temp: x.dir,
+		Mode: x.in.Resume, Key: x.key,
+		Origin: slots.Origin{
+			RepositoryID: x.event.RepositoryID, Workflow: x.workflowFile(), ResumeFrom: x.in.ResumeFrom,
+			Branch: x.event.Branch, DefaultBranch: x.event.DefaultBranch, Gitea: x.event.Gitea,
+		},
+		Job: slots.Job{
+			RunID: x.origin().RunID, Attempt: x.event.Attempt, ID: x.app.Getenv("GITHUB_JOB"), Runner: x.app.Getenv("RUNNER_NAME"),
+		},
+		SameIDs: x.event.Gitea || x.underAct(), Act: x.underAct(), Temp: x.dir,
 		Read: func(f *os.File, size int64, dir string) (checkpoint.Manifest, string, error) {
 			return checkpoint.Read(checkpoint.Reading{File: f, Size: size, Keys: x.keys, Dir: dir})
 		},
