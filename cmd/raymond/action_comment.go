@@ -81,7 +81,7 @@ func (x *action) runLink(how string) string {
 	if err != nil || server.Host == "" || server.Scheme != "https" && server.Scheme != "http" || run == 0 {
 		return ""
 	}
-	page := server.JoinPath(path.Join(x.event.Repository, "actions", "runs", fmt.Sprint(run)))
+	page := server.JoinPath(path.Join(x.event.Repository.Name, "actions", "runs", fmt.Sprint(run)))
 	if !x.event.Gitea {
 		page = page.JoinPath("attempts", fmt.Sprint(attempt))
 	}

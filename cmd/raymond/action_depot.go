@@ -147,8 +147,8 @@ func (x *action) isOpen() bool {
 	if x.keys != nil {
 		return false
 	}
-	if x.event.Private != nil {
-		return !*x.event.Private
+	if x.event.Repository.Private != nil {
+		return !*x.event.Repository.Private
 	}
 	if x.in.GitHubToken == "" {
 		return true

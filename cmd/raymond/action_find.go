@@ -90,8 +90,8 @@ func (x *action) query() slots.Query {
 	return slots.Query{
 		Mode: x.in.Resume, Key: x.key,
 		Origin: slots.Origin{
-			RepositoryID: x.event.RepositoryID, Workflow: x.workflowFile(), ResumeFrom: x.in.ResumeFrom,
-			Branch: x.event.Branch, DefaultBranch: x.event.DefaultBranch, Gitea: x.event.Gitea,
+			RepositoryID: x.event.Repository.ID, Workflow: x.workflowFile(), ResumeFrom: x.in.ResumeFrom,
+			Branch: x.event.Branch, DefaultBranch: x.event.Repository.DefaultBranch, Gitea: x.event.Gitea,
 		},
 		Job: slots.Job{
 			RunID: x.origin().RunID, Attempt: x.event.Attempt, ID: x.app.Getenv("GITHUB_JOB"), Runner: x.app.Getenv("RUNNER_NAME"),

@@ -65,9 +65,9 @@ func (x *action) localDir() (string, error) {
 	if !filepath.IsAbs(root) {
 		root = filepath.Join(x.top, root)
 	}
-	owner, name, ok := strings.Cut(x.event.Repository, "/")
+	owner, name, ok := strings.Cut(x.event.Repository.Name, "/")
 	if !ok || fileName(owner) != owner || fileName(name) != name || !filepath.IsLocal(owner) || !filepath.IsLocal(name) {
-		return "", problem.Usage("GITHUB_REPOSITORY", fmt.Sprintf("%q is no repository of the form owner/name", x.event.Repository),
+		return "", problem.Usage("GITHUB_REPOSITORY", fmt.Sprintf("%q is no repository of the form owner/name", x.event.Repository.Name),
 			"store: local keeps the runs of each repository apart")
 	}
 	return filepath.Join(root, owner, name), nil

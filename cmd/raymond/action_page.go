@@ -85,10 +85,10 @@ func (x *action) finishPage(all []*problem.Problem) {
 // site is the address of the repository, "" where it is not known.
 func (x *action) site() string {
 	server := strings.TrimSuffix(x.app.Getenv("GITHUB_SERVER_URL"), "/")
-	if server == "" || x.event.Repository == "" {
+	if server == "" || x.event.Repository.Name == "" {
 		return ""
 	}
-	return server + "/" + x.event.Repository + "/"
+	return server + "/" + x.event.Repository.Name + "/"
 }
 
 // pageOfError is the page of a step that has failed before its run began, or for

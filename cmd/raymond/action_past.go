@@ -161,7 +161,7 @@ func isStateFile(name string) bool {
 // the branch of this repository that the run was started on.
 func (x *action) pastOf(ctx context.Context, t *taken, was *checkpoint.States) workspace.Past {
 	p := workspace.Past{
-		Dir: x.top, Commit: was.Commit, Temp: x.dir, Repository: x.event.Repository,
+		Dir: x.top, Commit: was.Commit, Temp: x.dir, Repository: x.event.Repository.Name,
 		ServerURL: x.app.Getenv("GITHUB_SERVER_URL"), Token: x.in.GitHubToken,
 	}
 	if dir := filepath.Dir(x.source); x.place == "" && filepath.IsAbs(dir) {
@@ -189,7 +189,7 @@ func (x *action) pastOf(ctx context.Context, t *taken, was *checkpoint.States) w
 
 // isHome reports whether the code of a workflow run is of this repository.
 func (x *action) isHome(run artifacts.RunInfo) bool {
-	return run.HeadRepository == x.event.RepositoryID && run.HeadRepository != 0 ||
+	return run.HeadRepository == x.event.Repository.ID && run.HeadRepository != 0 ||
 		x.event.Gitea && run.HeadRepository == 0 && !strings.HasPrefix(run.Event, "pull_request")
 }
 

@@ -152,7 +152,7 @@ func (x *action) enter() error {
 func (x *action) forge() (*forge.Client, error) {
 	c, err := forge.New(forge.Options{
 		URL: x.app.Getenv("GITHUB_API_URL"), GraphQL: x.app.Getenv("GITHUB_GRAPHQL_URL"), Token: x.in.GitHubToken,
-		Repository: x.event.Repository, Act: x.underAct(),
+		Repository: x.event.Repository.Name, Act: x.underAct(),
 	})
 	if err != nil {
 		return nil, problem.Usage("GITHUB_API_URL", err.Error(), "")

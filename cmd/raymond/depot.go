@@ -186,7 +186,7 @@ func (x *action) origin() checkpoint.Manifest {
 		return n
 	}
 	return checkpoint.Manifest{
-		RepositoryID: x.event.RepositoryID, Repository: x.event.Repository, Workflow: x.workflowFile(), Key: x.key,
+		RepositoryID: x.event.Repository.ID, Repository: x.event.Repository.Name, Workflow: x.workflowFile(), Key: x.key,
 		RunID: number("GITHUB_RUN_ID"), RunAttempt: max(1, int(number("GITHUB_RUN_ATTEMPT"))), Job: x.app.Getenv("GITHUB_JOB"),
 		Runner: x.app.Getenv("RUNNER_NAME"), IntervalMS: x.in.CheckpointInterval.Milliseconds(),
 		Event: x.event.Name, Number: x.event.Number, Places: x.placesHere(), Program: version, Ended: x.after,

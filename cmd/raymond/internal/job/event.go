@@ -43,21 +43,26 @@ type Event struct {
 	Attempt    int       // 1, and more in a re-run
 	Triggering string    // login of who started this attempt
 
-	RepositoryID  int64
-	Repository    string // owner/name
+	Repository Repository
+	Branch     string // of the pull request's head, else the branch or tag of the job
+	Fork       bool   // what started the job has its code from another repository
+	HeadKnown  bool   // false: the payload doesn't tell where the code is from
+	Gitea      bool
+}
+
+// Repository is the repository of the job.
+type Repository struct {
+	ID            int64
+	Name          string // owner/name
 	Private       *bool  // nil: not known
 	DefaultBranch string
-	Branch        string // of the pull request's head, else the branch or tag of the job
-	Fork          bool   // what started the job has its code from another repository
-	HeadKnown     bool   // false: the payload doesn't tell where the code is from
-	Gitea         bool
 }
 
 // ReadEvent reads the event that started the job. A payload that isn't there is
 // an error for events of people only, which can't be judged without one.
 func ReadEvent(getenv func(string) string) (Event, error) {
 	e := Event{
-		Name: getenv("GITHUB_EVENT_NAME"), Repository: getenv("GITHUB_REPOSITORY"),
+		Name: getenv("GITHUB_EVENT_NAME"), Repository: Repository{Name: getenv("GITHUB_REPOSITORY")},
 		Triggering: getenv("GITHUB_TRIGGERING_ACTOR"), Gitea: onGitea(getenv), Attempt: 1,
 	}
 	if e.Name == "" {
@@ -93,15 +98,15 @@ func (e *Event) fill(p payload, getenv func(string) string) {
 			e.Others = append(e.Others, a)
 		}
 	}
-	e.RepositoryID, _ = strconv.ParseInt(getenv("GITHUB_REPOSITORY_ID"), 10, 64)
-	if e.RepositoryID == 0 {
-		e.RepositoryID = p.id("repository", "id")
+	e.Repository.ID, _ = strconv.ParseInt(getenv("GITHUB_REPOSITORY_ID"), 10, 64)
+	if e.Repository.ID == 0 {
+		e.Repository.ID = p.id("repository", "id")
 	}
-	if e.Repository == "" {
-		e.Repository = p.text("repository", "full_name")
+	if e.Repository.Name == "" {
+		e.Repository.Name = p.text("repository", "full_name")
 	}
-	e.DefaultBranch = p.text("repository", "default_branch")
-	e.Private = p.private()
+	e.Repository.DefaultBranch = p.text("repository", "default_branch")
+	e.Repository.Private = p.private()
 	e.Kind, e.Number = p.number()
 	e.Comment = p.text("comment", "body")
 	e.Fork, e.HeadKnown = p.origin(e.Name)

@@ -16,7 +16,6 @@ const (
 
 // largeTypes are the types that may be larger, each with its reason.
 var largeTypes = map[string]string{
-	"artifacts/slots.Query":              unsplit,
 	"artifacts/workspace.comparison":     unsplit,
 	"artifacts/workspace.packer":         unsplit,
 	"artifacts/workspace.plan":           unsplit,
@@ -26,7 +25,6 @@ var largeTypes = map[string]string{
 	"cmd/raymond.action":                 unsplit,
 	"cmd/raymond.depot":                  unsplit,
 	"cmd/raymond.host":                   unsplit,
-	"cmd/raymond/internal/job.Event":     unsplit,
 	"cmd/raymond/internal/outlook.Facts": unsplit,
 	"protocol.Workflow":                  unsplit,
 	"protocol.front":                     unsplit,
