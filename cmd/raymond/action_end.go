@@ -217,7 +217,7 @@ func agentsOutput(run *state.Run) string {
 	for _, a := range run.Agents {
 		o := agentOutput{Agent: a.ID, Status: string(a.Status), State: a.State}
 		if a.Failure != nil {
-			o.Error = report.Unfold(a.Failure.Message)
+			o.Error = report.ErrorLines(a.Failure.Message)
 		}
 		list = append(list, o)
 	}

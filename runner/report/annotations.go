@@ -231,7 +231,7 @@ func (a *Annotations) fail(e state.Event, fault string) {
 	}
 	n := a.about(LevelError, e, "failed")
 	wrote := a.outputs[e.Agent]
-	n.Text = Unfold(wrote.without(fault))
+	n.Text = ErrorLines(wrote.without(fault))
 	wrote.each(func(name, text string) {
 		n.Text += "\n" + name + ":\n" + after(text, mostWritten/wrote.count())
 	})

@@ -47,18 +47,13 @@ type SummaryOptions struct {
 // A run that is taken up is told from its beginning when its earlier events are
 // replayed first; events that come twice count once.
 type Summary struct {
-	o       SummaryOptions
-	tale    tale
-	path    diagram.Path
-	states  map[string]bool // names, as far as the diagram knows them
-	fault   string
-	written time.Time
-	stale   bool // something happened since
+	o         SummaryOptions
+	history   history
+	path      diagram.Path
+	stepError string
+	written   time.Time
+	isStale   bool // something happened since then
 }
-
-// mostStates is how many different states a run may have for its path to be
-// drawn: the work grows with the square of them.
-const mostStates = 500
 
 // NewSummary returns a Summary, which writes nothing before the first event.
 func NewSummary(o SummaryOptions) *Summary {
@@ -69,18 +64,16 @@ func NewSummary(o SummaryOptions) *Summary {
 		o.Now = time.Now
 	}
 	o.Notes = slices.Clone(o.Notes)
-	return &Summary{o: o, tale: newTale(), states: map[string]bool{}}
+	return &Summary{o: o, history: newHistory()}
 }
 
 // Report implements Reporter.
 func (s *Summary) Report(e state.Event) error {
-	if !s.tale.add(e) {
+	if !s.history.add(e) {
 		return nil
 	}
-	if s.states[e.State] = true; len(s.states) <= mostStates {
-		s.path.Add(e)
-	}
-	s.stale = true
+	s.path.Add(e)
+	s.isStale = true
 	switch e.Body.(type) {
 	case *state.RunStarted:
 		return s.write()
@@ -96,9 +89,9 @@ func (s *Summary) Tick(time.Time) error { return s.writeNowAndThen() }
 
 // Note keeps a line about an agent that is no event.
 func (s *Summary) Note(agent, stateName, text string) error {
-	if a, ok := s.tale.named[agent]; ok {
-		a.note(cut(stateName, widestName) + ": " + brief(text))
-		s.stale = true
+	if a, ok := s.history.agents.byID[agent]; ok {
+		a.incidents.add(cut(stateName, widestName) + ": " + brief(text))
+		s.isStale = true
 	}
 	return nil
 }
@@ -106,7 +99,7 @@ func (s *Summary) Note(agent, stateName, text string) error {
 // SetNotes replaces the notes of the options, to be shown from the next write.
 func (s *Summary) SetNotes(notes ...string) {
 	s.o.Notes = slices.Clone(notes)
-	s.stale = true
+	s.isStale = true
 }
 
 // Next says what can be done with the run, which has come to rest; "" for nothing.
@@ -118,21 +111,21 @@ func (s *Summary) Next(text string) error {
 // SetError makes the headline say that the step ended with an error that no
 // event tells, as one of the machine or of the store.
 func (s *Summary) SetError(text string) {
-	s.fault = text
-	s.stale = true
+	s.stepError = text
+	s.isStale = true
 }
 
 // Close writes the summary as it is in the end. Without any event or error it
 // writes nothing.
 func (s *Summary) Close() error {
-	if !s.stale {
+	if !s.isStale {
 		return nil
 	}
 	return s.write()
 }
 
 func (s *Summary) writeNowAndThen() error {
-	if !s.stale {
+	if !s.isStale {
 		return nil
 	}
 	if since := s.o.Now().Sub(s.written); since >= 0 && since < s.o.Every {
@@ -142,6 +135,24 @@ func (s *Summary) writeNowAndThen() error {
 }
 
 func (s *Summary) write() error {
-	s.written, s.stale = s.o.Now(), false
-	return s.o.Write(s.markdown())
+	s.written, s.isStale = s.o.Now(), false
+	return s.o.Write(s.document().page())
+}
+
+// Glance returns the run at a glance in Markdown, less than 8 KiB of it, as for a
+// comment that is edited in place: the headline and the figures in the words of
+// the summary, what failed first, the result, cut short, and what to do next. It
+// is "" before the first event. As in the summary, nothing of what agents and
+// scripts wrote is read as Markdown. The caller has to mask secrets.
+func (s *Summary) Glance() string {
+	h := &s.history
+	if s.stepError == "" && h.time.opening == nil && h.time.ending == nil && len(h.agents.all) == 0 {
+		return ""
+	}
+	return s.document().glance()
+}
+
+// document is the summary at this moment.
+func (s *Summary) document() document {
+	return document{o: &s.o, history: &s.history, path: &s.path, stepError: s.stepError, links: linker(s.o.Site)}
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -190,8 +191,8 @@ func TestProse(t *testing.T) {
 	}
 }
 
-// crowd is a run in which n agents fail or end, with text in each place, and
-// more than that many states.
+// crowd is a run of agents of which every second one fails, with text in each
+// place.
 func crowd(text string, agents int) []state.Event {
 	result := state.Text(text)
 	events := []state.Event{{Time: nine, Body: &state.RunStarted{BudgetUSD: state.Dollar}}}
@@ -202,7 +203,7 @@ func crowd(text string, agents int) []state.Event {
 		}
 		about(&state.AgentStarted{Parent: text})
 		about(&state.StateStarted{Kind: text, Session: state.Fresh})
-		for n := range 8 {
+		for n := range 4 {
 			about(&state.AgentOutput{Text: text})
 			about(&state.Retry{N: n, Error: text})
 		}
@@ -248,23 +249,27 @@ var fillers = []string{"x", "`", "` ", "中", "\xff", "<", "&", "@", "$", "\n", 
 func TestSummaryStaysBelowTheLimit(t *testing.T) {
 	for agents, some := range map[int][]string{3: fillers, 120: {"`", "中"}, 1200: {"`x"}} {
 		for _, filler := range some {
-			size := 1_500_000 / (agents * 10) // of each of the texts
+			size := 1_000_000 / (agents * 10) // of each of the texts
 			text := "begin" + strings.Repeat(filler, max(1, size/len(filler))) + "end"
-			fits(t, fmt.Sprintf("%d agents and %d bytes of %q", agents, len(text), filler), summaryOf(t, crowd(text, agents), text))
+			fits(t, fmt.Sprintf("%d agents and %d bytes of %q", agents, len(text), filler), summaryOf(t, crowd(text, agents), text), agents > 100)
 		}
 	}
 	tails := strings.Repeat("=== RUN   `TestIt`\n", 220)
-	fits(t, "1000 agents with 4 KiB in each place, tails of attempts among them", summaryOf(t, crowd(tails, 1000), tails))
-	noise := strings.Repeat("`noise` \xff\n", 500_000)
-	fits(t, "5 MB of noise", summaryOf(t, crowd(noise, 1), noise))
+	fits(t, "300 agents with 4 KiB in each place, tails of attempts among them", summaryOf(t, crowd(tails, 300), tails), true)
+	fits(t, "5 agents with little to say", summaryOf(t, crowd(strings.Repeat("word ", 800), 5), "x"), false)
+	noise := strings.Repeat("`noise` \xff\n", 50_000)
+	fits(t, "noise", summaryOf(t, crowd(noise, 1), noise), false)
 }
 
-func fits(t *testing.T, what, got string) {
+func fits(t *testing.T, what, got string, isCut bool) {
 	t.Helper()
 	for _, want := range []string{"## ❌ Failed: ", " failed", "\n**Result**:", "\n**Next:** ", "\n### States\n\n", "\n| # |"} {
-		if !strings.Contains(got, want) && (want != " failed" || !strings.Contains(what, "noise")) {
+		if !strings.Contains(got, want) && (want != " failed" || what != "noise") {
 			t.Errorf("%s: the summary has no %q", what, want)
 		}
+	}
+	if isTold := strings.Contains(got, "- To stay below GitHub's limit for summaries, "); isTold != isCut || isCut && len(got) < 500_000 {
+		t.Errorf("%s: a summary of %d bytes says that it was cut: %t, want %t", what, len(got), isTold, isCut)
 	}
 	bones := skeleton(t, got)
 	open, shut := strings.Count(bones, "<details>"), strings.Count(bones, "</details>\n")
@@ -273,16 +278,29 @@ func fits(t *testing.T, what, got string) {
 	}
 }
 
-// TestSummarySaysWhatWasCut states that a summary from which something had to
-// go says so, and that another one does not.
-func TestSummarySaysWhatWasCut(t *testing.T) {
-	for agents, want := range map[int]bool{5: false, 300: true} {
-		got := summaryOf(t, crowd(strings.Repeat("word ", 800), agents), "x")
-		if isTold := strings.Contains(got, "- To stay below GitHub's limit for summaries: "); isTold != want || len(got) < 20_000 {
-			t.Errorf("%d agents with long texts, a summary of %d bytes: says that it was cut: %t, want %t", agents, len(got), isTold, want)
+// TestCutSectionsSayWhatFailed states that where agents' sections have to be cut,
+// those that failed come first and still say why, and that all agents are shown or
+// counted.
+func TestCutSectionsSayWhatFailed(t *testing.T) {
+	const agents = 250
+	got := summaryOf(t, crowd(strings.Repeat("word ", 800), agents), "x")
+	_, sections, _ := strings.Cut(got, "\n### Agents\n\n")
+	shown := strings.Split(sections, "</details>\n")
+	for i, section := range shown[:agents/2] {
+		if !strings.Contains(section, " failed in ") || !strings.Contains(section, "Why it failed:\n\n```text\nword word") {
+			t.Fatalf("section %d of %d agents, half of which failed: got\n%s\nwant one that says why it failed", i+1, agents, section)
 		}
 	}
+	hidden := 0
+	if m := hiddenForm.FindStringSubmatch(got); m != nil {
+		hidden, _ = strconv.Atoi(m[1])
+	}
+	if len(shown)-1+hidden != agents || !strings.Contains(got, fmt.Sprintf("leaves out %d agents. The run", hidden)) {
+		t.Errorf("got %d sections, %d agents that are not shown\n%.300s\nwant %d in all, and the footer to say so", len(shown)-1, hidden, shown[len(shown)-1], agents)
+	}
 }
+
+var hiddenForm = regexp.MustCompile(`(?m)^(\d+) agents not shown here\.$`)
 
 // TestKeep states that of a long text both ends are kept, whole characters, and
 // the number of bytes between them.

@@ -146,7 +146,7 @@ func TestOneSum(t *testing.T) {
 		s := &spender{t: t, rnd: rand.New(rand.NewPCG(seed, 1)), run: run, now: nine, to: summary}
 		for part := range 3 {
 			s.part(part > 0)
-			text := summary.compose(diets[0])
+			text := summary.document().page()
 			want := s.run.Spent()
 			head := headPattern.FindStringSubmatch(text)[1]
 			models, _, _ := strings.Cut(text, "### Agents")

@@ -85,7 +85,7 @@ func TestLastTry(t *testing.T) {
 			report(t, s, state.Event{Time: nine, Agent: "main", State: "A.md", Body: b})
 		}
 		const want = "Its last attempt: `make` ended with exit code 1:\n\n```text\nbroken\n```\n"
-		for what, text := range map[string]string{"summary": s.markdown(), "glance": s.Glance()} {
+		for what, text := range map[string]string{"summary": s.document().page(), "glance": s.Glance()} {
 			if got := strings.Contains(text, want); got != c.want {
 				t.Errorf("%s: the %s explains the failure by it: %t, want %t:\n%s", c.what, what, got, c.want, text)
 			}
@@ -114,13 +114,13 @@ func TestCostByModel(t *testing.T) {
 			report(t, s, state.Event{Agent: "main", State: "A.md", Body: &state.StateStarted{Model: c.asked}})
 			report(t, s, state.Event{Agent: "main", State: "A.md", Body: &b})
 		}
-		got := s.markdown()
+		got := s.document().page()
 		// Once for the run and once for the agent.
 		if n := strings.Count(got, "Cost by model: "); c.want == "" && n > 0 || c.want != "" && strings.Count(got, c.want) != 2 {
 			t.Errorf("%s: the summary tells costs %d times, want twice %q:\n%s", c.what, n, c.want, got)
 		}
 	}
-	l := bill{}
+	l := modelCosts{}
 	for i := range 30 {
 		l.add(fmt.Sprint("model", i), state.Spent{USD: cent})
 	}
@@ -141,7 +141,7 @@ func TestSumsByState(t *testing.T) {
 			cost := state.USD(1+i%2) * state.Dollar
 			report(t, s, state.Event{Agent: "main", State: name, Body: &state.StateFinished{OK: i != 1, CostUSD: cost, DurationMS: 1000}})
 		}
-		got := s.markdown()
+		got := s.document().page()
 		b, a := n/2, (n+1)/2
 		want := fmt.Sprintf("\n| `B.md` | %d | 1 | %s | $%d.00 |\n| `A.md` | %d |  | %s | $%d.00 |\n",
 			b, millis(int64(b)*1000), 2*b, a, millis(int64(a)*1000), a)

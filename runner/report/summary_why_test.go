@@ -90,9 +90,9 @@ func fails(t *testing.T, s *Summary, agent, output string, isJudged bool) {
 	about(&state.AgentFinished{Error: fault})
 }
 
-// TestGlimpse states which lines of a text are in the open, and when the others
+// TestExcerpt states which lines of a text are in the open, and when the others
 // need a fold.
-func TestGlimpse(t *testing.T) {
+func TestExcerpt(t *testing.T) {
 	var long []string
 	for i := range 10 {
 		long = append(long, fmt.Sprint("line ", i+1))
@@ -110,9 +110,9 @@ func TestGlimpse(t *testing.T) {
 		{strings.Join(long, "\n"), true, "line 1\nline 2\nline 3\n… 7 lines left out …", false},
 		{wide, false, strings.Repeat("w", 133) + "…" + strings.Repeat("w", 65), false},
 	} {
-		got, isAll := glimpse{p: keep(c.text, 1000), lines: 4, fromTop: c.fromTop}.few(1000)
+		got, isAll := excerpt{text: keep(c.text, 1000), lines: 4, fromTop: c.fromTop}.shorten(1000)
 		if got != c.want || isAll != c.isAll {
-			t.Errorf("glimpse of %q, from its top %t:\n got %q, all of it %t\nwant %q, %t", c.text, c.fromTop, got, isAll, c.want, c.isAll)
+			t.Errorf("excerpt of %q, from its top %t:\n got %q, all of it %t\nwant %q, %t", c.text, c.fromTop, got, isAll, c.want, c.isAll)
 		}
 	}
 }

@@ -7,8 +7,8 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// TestUnfold: what a program wrote has its lines again, and nothing else has more.
-func TestUnfold(t *testing.T) {
+// TestErrorLines: what a program wrote has its lines again, and nothing else has more.
+func TestErrorLines(t *testing.T) {
 	for fault, want := range map[string]string{
 		`exit code 3; stderr: line one\nline two`:   "exit code 3; stderr:\nline one\nline two",
 		`exit code 3; stdout: a\r\nb; stderr: c`:    "exit code 3; stdout:\na\nb; stderr: c",
@@ -18,7 +18,7 @@ func TestUnfold(t *testing.T) {
 		`no tag; the output ends in "one"`:          `no tag; the output ends in "one"`,
 		`max_ralph_iters_reached`:                   `max_ralph_iters_reached`,
 	} {
-		if got := Unfold(fault); got != want {
+		if got := ErrorLines(fault); got != want {
 			t.Errorf("%s: got %q, want %q", fault, got, want)
 		}
 	}

@@ -6,13 +6,14 @@ import (
 	"strings"
 )
 
-// quotes are how an error of one line has what a program wrote last: after these
-// words, with its line breaks escaped.
+// quotes are the words after which an error of one line quotes what a program wrote
+// last, with its line breaks escaped.
 var quotes = regexp.MustCompile(`; (stderr|stdout): |; the output ends in `)
 
-// Unfold is an error with the line breaks of what a program wrote last, for where
-// there is room for several lines. What comes before that is ours, and stays.
-func Unfold(fault string) string {
+// ErrorLines returns an error with real line breaks in what it quotes of a program's
+// output, to be shown where there is room for several lines. The words before the
+// quote, and errors that quote nothing, stay as they are.
+func ErrorLines(fault string) string {
 	at := quotes.FindStringIndex(fault)
 	if at == nil {
 		return fault

@@ -1,0 +1,208 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/raymond-action/raymond-action/state"
+)
+
+const (
+	widestMove     = 120  // columns of a transition
+	widestIncident = 300  // of a line on a retry, a reminder and the like, or on what an agent said
+	widestRefused  = 200  // of a refused tool use
+	widestSetting  = 1200 // of what would allow it, which is of no use when it is cut
+)
+
+// agentStatus is how an agent is doing.
+type agentStatus int
+
+const (
+	isWorking agentStatus = iota
+	hasResult
+	hasNoResult
+	hasFailed
+)
+
+// agent is what a summary knows of an agent.
+type agent struct {
+	id, parent string
+	state      string
+	status     agentStatus
+	runs       int
+	last       *execution // the newest
+	costs      agentCosts
+	failure    failure
+	result     passage
+	move       string
+	said       lastLines
+	incidents  lastLines
+	tools      toolUses
+	verdicts   verdicts
+}
+
+// failure is why an agent failed.
+type failure struct {
+	text    passage
+	outputs outputs // of its last state, a script
+}
+
+// agents are the agents of a run, in the order in which they came.
+type agents struct {
+	all    []*agent
+	byID   map[string]*agent
+	others int // beyond mostAgents
+}
+
+// of returns the agent of an event. If there are too many agents, nothing keeps it.
+func (as *agents) of(e state.Event) *agent {
+	if a, ok := as.byID[e.Agent]; ok {
+		return a
+	}
+	a := &agent{
+		id: e.Agent, state: e.State, costs: agentCosts{byModel: modelCosts{}},
+		said: lastLines{most: mostSaid}, incidents: lastLines{most: mostIncidents}, tools: toolUses{used: map[string]int{}},
+	}
+	if len(as.all) < mostAgents {
+		as.all = append(as.all, a)
+		as.byID[e.Agent] = a
+	} else if _, isStart := e.Body.(*state.AgentStarted); isStart {
+		as.others++
+	}
+	return a
+}
+
+// failed returns the agents that failed.
+func (as *agents) failed() []*agent {
+	var all []*agent
+	for _, a := range as.all {
+		if a.status == hasFailed {
+			all = append(all, a)
+		}
+	}
+	return all
+}
+
+// restartFailed notes that a resumed run tries failed agents again.
+func (as *agents) restartFailed() {
+	for _, a := range as.failed() {
+		a.status, a.failure, a.verdicts.areCurrent = isWorking, failure{}, false
+	}
+}
+
+// unfinished returns the costs of executions that did not end, of all agents.
+func (as *agents) unfinished() []*unfinished {
+	var all []*unfinished
+	for _, a := range as.all {
+		if a.costs.unfinished != nil {
+			all = append(all, a.costs.unfinished)
+		}
+	}
+	return all
+}
+
+func (a *agent) fail(e state.Event, text string) {
+	a.state, a.status = e.State, hasFailed
+	a.failure.text = keep(ErrorLines(a.failure.outputs.without(text)), mostText)
+}
+
+func (a *agent) finish(e state.Event, b *state.AgentFinished) {
+	switch {
+	case b.Error != "":
+		a.fail(e, b.Error)
+	case b.Result == nil:
+		a.status = hasNoResult
+	default:
+		a.status, a.result = hasResult, keep(string(*b.Result), mostText)
+	}
+}
+
+func (a *agent) moveTo(b *state.Transition) {
+	a.move = cut(moveText(b), widestMove)
+	if b.Target != "" && b.Tag != "fork" {
+		a.state = b.Target
+	}
+}
+
+// note keeps what an agent said, its verdicts, and its incidents.
+func (a *agent) note(e state.Event, body state.Body) {
+	text := ""
+	switch b := body.(type) {
+	case *state.AgentOutput:
+		a.say(b.Text)
+	case *state.NodeAttempt:
+		a.verdicts.add(e.State, b)
+	case *state.Reminder:
+		text = fmt.Sprintf("reminder %d: %s", b.N, brief(b.Reason))
+	case *state.Retry:
+		text = "retry " + brief(retryText(b))
+	case *state.AttemptInterrupted:
+		text = fmt.Sprintf("attempt %d was interrupted: %s", b.Attempt, brief(b.Reason))
+	case *state.Limit:
+		text = brief(limitLine(line{}, b).text)
+	}
+	if text != "" {
+		a.incidents.add(cut(e.State, widestName) + ": " + text)
+	}
+}
+
+// brief returns a line of an agent's section. Like that of an error, its end may
+// matter as much as its beginning.
+func brief(text string) string { return cutMiddle(ends(text, 4*widestIncident), widestIncident) }
+
+// say keeps a line that an agent said, and counts the tool when it used one.
+func (a *agent) say(text string) {
+	tool, _, ok := toolUse(text)
+	if ok && isTool(tool) {
+		a.tools.use(tool)
+		return
+	}
+	a.said.add(cut(before(text, 8*widestIncident), widestIncident))
+}
+
+// isTool reports whether a name is that of a tool. What an agent says comes in the
+// same place, and name(text) may stand for anything there.
+func isTool(name string) bool {
+	return name[0] >= 'A' && name[0] <= 'Z' || strings.HasPrefix(name, "mcp__")
+}
+
+// lastLines keeps the last of many lines.
+type lastLines struct {
+	most    int
+	lines   []string
+	earlier int // number of lines before those
+}
+
+func (l *lastLines) add(line string) {
+	if len(l.lines) == l.most {
+		l.lines = slices.Delete(l.lines, 0, 1)
+		l.earlier++
+	}
+	l.lines = append(l.lines, line)
+}
+
+// toolUses are the tools that an agent used, and the uses that it was refused.
+type toolUses struct {
+	used     map[string]int
+	refused  []state.Refusal // each once
+	unlisted int             // refused uses beyond mostRefused
+}
+
+func (t *toolUses) use(tool string) {
+	if _, known := t.used[tool]; known || len(t.used) < mostTools {
+		t.used[tool]++
+	}
+}
+
+func (t *toolUses) refuse(all []state.Refusal) {
+	for _, r := range all {
+		switch {
+		case slices.ContainsFunc(t.refused, func(x state.Refusal) bool { return x.Use == r.Use }):
+		case len(t.refused) == mostRefused:
+			t.unlisted++
+		default:
+			t.refused = append(t.refused, r)
+		}
+	}
+}

@@ -1,0 +1,134 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/raymond-action/raymond-action/state"
+)
+
+// mostModels is how many models costs are told by.
+const mostModels = 10
+
+// modelCosts is what was spent by model; "" stands for what is not known by model.
+type modelCosts map[string]state.Spent
+
+// book adds what was spent, with the shares of models in it. What is not known by
+// model is booked on the model that was asked for.
+func (c modelCosts) book(spent state.Spent, models map[string]state.USD, asked string) {
+	rest := spent
+	for model, usd := range models {
+		rest.USD -= usd
+		c.add(model, state.Spent{USD: usd, Estimated: spent.Estimated})
+	}
+	if len(models) > 0 {
+		asked = ""
+	}
+	c.add(asked, rest)
+}
+
+// add books an amount on a model. Beyond mostModels it adds to what is not known by
+// model.
+func (c modelCosts) add(model string, spent state.Spent) {
+	model = cut(model, widestCell)
+	if _, ok := c[model]; !ok && len(c) >= mostModels {
+		model = ""
+	}
+	if spent.USD > 0 || spent.Unknown > 0 {
+		c[model] = c[model].Plus(spent)
+	}
+}
+
+// with returns the costs with those of executions that did not end.
+func (c modelCosts) with(all ...*unfinished) modelCosts {
+	sum := maps.Clone(c)
+	for _, u := range all {
+		if u != nil {
+			sum.book(u.Spent(), u.Models, "")
+		}
+	}
+	return sum
+}
+
+// String words the costs in Markdown, the dearest model first. It is "" when no
+// model is known.
+func (c modelCosts) String() string {
+	names := slices.SortedFunc(maps.Keys(c), func(a, b string) int {
+		return cmp.Or(cmp.Compare(c[b].USD, c[a].USD), cmp.Compare(a, b))
+	})
+	var parts []string
+	for _, model := range names {
+		if model != "" {
+			parts = append(parts, fmt.Sprintf("%s %s", codeSpan(model), c[model]))
+		}
+	}
+	if len(parts) > 0 && c[""] != (state.Spent{}) {
+		parts = append(parts, "other "+c[""].String())
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return "Cost by model: " + strings.Join(parts, ", ") + "\n\n"
+}
+
+// runCosts is what a run has cost.
+type runCosts struct {
+	byModel modelCosts
+	counted state.Spent // up to the end of the last part
+	since   state.Spent // in states that ended since then
+	atLimit state.Spent // as the last warning about the budget has it
+}
+
+// end takes the sum that the end of a part of the run tells.
+func (c *runCosts) end(b *state.RunFinished) {
+	c.counted, c.since, c.atLimit = b.Spent(), state.Spent{}, state.Spent{}
+}
+
+// total is what the run has cost so far, as far as events tell.
+func (c *runCosts) total() state.Spent { return c.counted.Plus(c.since).AtLeast(c.atLimit) }
+
+// unfinished is what an execution has cost that did not end with its part of the
+// run. When it ends later, its costs include that.
+type unfinished struct {
+	*state.Unfinished
+	row *execution // where the table shows it; nil when it does not
+}
+
+// agentCosts is what an agent has cost.
+type agentCosts struct {
+	byModel    modelCosts
+	ended      state.Spent // in states that ended
+	unfinished *unfinished // nil for none
+}
+
+func (c *agentCosts) setUnfinished(u *state.Unfinished, row *execution) {
+	c.unfinished = &unfinished{u, row}
+	if row != nil {
+		row.unfinished = u.Spent()
+	}
+}
+
+// takeUnfinished forgets the costs of an execution that did not end, and returns
+// them.
+func (c *agentCosts) takeUnfinished() state.Spent {
+	u := c.unfinished
+	if u == nil {
+		return state.Spent{}
+	}
+	if u.row != nil {
+		u.row.unfinished = state.Spent{}
+	}
+	c.unfinished = nil
+	return u.Spent()
+}
+
+// total is what an agent has cost so far.
+func (c *agentCosts) total() state.Spent {
+	if c.unfinished == nil {
+		return c.ended
+	}
+	return c.ended.Plus(c.unfinished.Spent())
+}

@@ -1,0 +1,101 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/raymond-action/raymond-action/state"
+)
+
+const (
+	mostVerdicts = 20 // verdicts of an agent that are listed
+	mostOutputs  = 3  // of them, those whose command's output is shown
+	mostOutput   = 4 << 10
+)
+
+// verdict is what came of an attempt of a state that has done_when.
+type verdict struct {
+	state     string
+	attempt   int
+	isDone    bool
+	durationS float64
+	cost      state.Spent
+	reason    string
+	command   string // the first that failed
+	exitCode  int
+	others    int     // further commands that failed
+	output    passage // the end of what the command wrote
+}
+
+// verdicts are the last verdicts on an agent's attempts.
+type verdicts struct {
+	last       []*verdict
+	earlier    int  // number of verdicts before those
+	attempt    int  // the current one of the agent's state
+	areCurrent bool // the last is about the agent's current state
+}
+
+// begin notes that the agent is at a new state.
+func (v *verdicts) begin(attempt int) { v.attempt, v.areCurrent = attempt, false }
+
+// add keeps a verdict, and the outputs of the last ones that failed.
+func (v *verdicts) add(stateName string, b *state.NodeAttempt) {
+	v.attempt, v.areCurrent = b.Attempt, true
+	v.last = append(v.last, newVerdict(stateName, b))
+	if len(v.last) > mostVerdicts {
+		v.last = slices.Delete(v.last, 0, 1)
+		v.earlier++
+	}
+	outputs := 0
+	for _, one := range slices.Backward(v.last) {
+		if one.isDone {
+			continue
+		}
+		if outputs++; outputs > mostOutputs {
+			one.output = passage{}
+		}
+	}
+}
+
+func newVerdict(stateName string, b *state.NodeAttempt) *verdict {
+	v := &verdict{
+		state: cut(stateName, widestCell), attempt: b.Attempt, isDone: b.Converged,
+		durationS: b.DurationS, cost: b.Spent(), reason: brief(b.Reason),
+	}
+	for _, r := range b.Results {
+		switch {
+		case r.RC == 0:
+		case v.command != "":
+			v.others++
+		default:
+			v.command, v.exitCode, v.output = brief(r.Cmd), r.RC, keepEnd(r.Tail, mostOutput)
+		}
+	}
+	return v
+}
+
+// failed returns the last verdict if it is about the agent's current state and says
+// why that is not done; else nil.
+func (v *verdicts) failed() *verdict {
+	if len(v.last) == 0 || !v.areCurrent || v.last[len(v.last)-1].isDone {
+		return nil
+	}
+	return v.last[len(v.last)-1]
+}
+
+// String words a verdict in Markdown.
+func (v *verdict) String() string {
+	switch {
+	case v.isDone && v.attempt > 1:
+		return fmt.Sprintf("done at attempt %d", v.attempt)
+	case v.isDone:
+		return "done"
+	case v.command == "":
+		return codeSpan(v.reason)
+	}
+	text := fmt.Sprintf("%s ended with exit code %d", codeSpan(v.command), v.exitCode)
+	if v.others > 0 {
+		text += fmt.Sprintf(", and %s failed", count(v.others, "more command"))
+	}
+	return text
+}

@@ -1,0 +1,245 @@
+package report
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/raymond-action/raymond-action/runner/diagram"
+	"github.com/raymond-action/raymond-action/state"
+)
+
+const (
+	// mostMarkdown is how long a summary may be. GitHub shows nothing of one of more
+	// than a mebibyte.
+	mostMarkdown = 1_000_000 - 1
+	mostCutNote  = 300 // of that, for the line on what was cut
+
+	widestTitle  = 150
+	widestReason = 1000
+	widestNote   = 500
+	mostNotes    = 30
+	mostFound    = 5 // differences that are told
+)
+
+// document is a summary at one moment, to be written as a page or as a comment.
+type document struct {
+	o         *SummaryOptions
+	history   *history
+	path      *diagram.Path
+	stepError string // "" for none
+	links     linker
+}
+
+// page writes the summary: what a person must know first, then what he may look up.
+// The sections of agents and long texts at the top have the room that is left by
+// all else.
+func (d document) page() string {
+	table, path, notes := d.table(), d.drawing(), d.notes()
+	top := &writer{room: mostMarkdown - mostCutNote - len(table) - len(path) - len(footer(notes))}
+	d.headline(top)
+	d.differences(top)
+	d.atWork(top)
+	d.failures(top)
+	d.stopped(top)
+	d.next(top, widestReason)
+	d.result(top)
+	sections, cut := d.sections(top.room)
+	if top.isCut && cut == "" {
+		cut = "shortens long texts"
+	}
+	if cut != "" {
+		notes = append(notes, "To stay below GitHub's limit for summaries, this page "+cut+". The run's event log has the rest")
+	}
+	return top.String() + path + table + sections + footer(notes)
+}
+
+// statusWords are how the headline shows the status of a run.
+var statusWords = map[state.Status]string{
+	state.Completed: "✅ Completed", state.Failed: "❌ Failed",
+	state.OverBudget: "⛔ Over budget", state.OverIterations: "⛔ Over the limit of iterations",
+	state.Suspended: "⏸️ Suspended", state.Cancelled: "⏹️ Cancelled",
+}
+
+// headline writes the words that page and comment begin with.
+func (d document) headline(w *writer) {
+	status := "⏳ Running"
+	if end := d.history.time.ending; end != nil {
+		known := false
+		if status, known = statusWords[end.Status]; !known {
+			status = code(string(end.Status), widestName)
+		}
+	}
+	if d.stepError != "" {
+		status = "❌ Error"
+	}
+	title := d.o.Title
+	if title == "" {
+		title = d.o.WorkflowID
+	}
+	w.printf("## %s: %s\n\n", status, code(title, widestTitle))
+	if d.history.time.opening != nil || d.history.time.ending != nil {
+		w.write(d.figures() + "\n\n")
+	}
+}
+
+// figures are the line below the headline.
+func (d document) figures() string {
+	t, spent := &d.history.time, d.history.spent.total()
+	parts := []string{"**" + spent.String() + "**"}
+	if t.opening != nil && t.opening.BudgetUSD > 0 {
+		budget := t.opening.BudgetUSD
+		parts[0] = fmt.Sprintf("**%s of %s** (%d %%)", spent, budget.Dollars(), percent(spent.USD, budget))
+	}
+	iterations := d.history.executions.begun
+	if t.ending != nil {
+		iterations = t.ending.Iterations
+	}
+	agents := len(d.history.agents.all) + d.history.agents.others
+	parts = append(parts, t.duration(), count(iterations, "state"), count(agents, "agent"))
+	if t.ending == nil {
+		return strings.Join(append(parts, "as of "+clockTime(t.now)), " · ")
+	}
+	if n := t.ending.FlakeRetries; n > 0 {
+		parts = append(parts, severalAttempts(n))
+	}
+	if t.ending.Detail == "partial" {
+		parts = append(parts, "other agents ended well")
+	}
+	return strings.Join(parts, " · ")
+}
+
+func percent(part, of state.USD) int64 { return int64(float64(part) / float64(of) * 100) }
+
+// clockTime words the time of day in UTC, since readers may be anywhere.
+func clockTime(t time.Time) string { return t.UTC().Format("15:04:05 UTC") }
+
+// differences writes what a resumed run found different from what it left.
+func (d document) differences(w *writer) {
+	for _, text := range d.o.Found[:min(len(d.o.Found), mostFound)] {
+		w.write(prose(text, widestNote) + "\n\n")
+	}
+}
+
+// result writes the result of the run: a short one as it is, of a long one its
+// first lines, and all of it folded.
+func (d document) result(w *writer) {
+	end := d.history.time.ending
+	switch {
+	case end == nil || end.Result == nil:
+	case d.history.result.isEmpty():
+		w.write("The result is empty.\n\n")
+	case d.links.shortResult(d.history.result) != "":
+		w.write(d.links.shortResult(d.history.result))
+	default:
+		excerpt{what: "**Result**", text: d.history.result, lines: 15, fromTop: true, isProse: true}.write(w)
+		w.write(d.links.list(d.history.result))
+	}
+}
+
+// next writes what can be done next.
+func (d document) next(w *writer, width int) {
+	if d.o.Next == "" {
+		return
+	}
+	if d.history.time.ending != nil || d.stepError != "" {
+		w.write("**Next:** ")
+	}
+	w.write(prose(d.o.Next, width) + "\n\n")
+}
+
+// mostNamed is how many agents are named that are at work, or where the run
+// stopped.
+const mostNamed = 5
+
+// atWork writes what the agents are doing, as of the last event.
+func (d document) atWork(w *writer) {
+	if d.history.time.ending != nil || d.stepError != "" {
+		return
+	}
+	var parts []string
+	for _, x := range d.history.executions.listActive() {
+		since := span(d.history.time.now.Sub(x.work.began))
+		parts = append(parts, fmt.Sprintf("%s in %s for %s", code(x.agent, widestName), code(x.state, widestName), since))
+	}
+	writeNamed(w, "At work", parts)
+}
+
+// stopped writes at which states the agents are of a run that may be resumed,
+// without those that failed.
+func (d document) stopped(w *writer) {
+	end := d.history.time.ending
+	if end == nil || end.Status == state.Completed || end.Status == state.Failed {
+		return
+	}
+	var parts []string
+	for _, a := range d.history.agents.all {
+		if a.status == isWorking {
+			parts = append(parts, fmt.Sprintf("%s at %s", code(a.id, widestName), code(a.state, widestName)))
+		}
+	}
+	writeNamed(w, "Stopped", parts)
+}
+
+// writeNamed writes the first of many parts, and how many more there are.
+func writeNamed(w *writer, what string, parts []string) {
+	if more := len(parts) - mostNamed; more > 0 {
+		parts = append(parts[:mostNamed:mostNamed], fmt.Sprintf("%d more", more))
+	}
+	if len(parts) > 0 {
+		w.write(what + ": " + strings.Join(parts, ", ") + "\n\n")
+	}
+}
+
+// drawing returns the path that the run took, "" when there is none.
+func (d document) drawing() string {
+	if d.history.executions.begun == 0 || d.o.Workflow == nil {
+		return ""
+	}
+	// It is not folded: a browser gives what is folded no size when it lays the page
+	// out, and the diagram would have none.
+	return "### Path\n\n```mermaid\n" + diagram.Draw(d.o.Workflow, d.path) + "```\n\n"
+}
+
+// notes are what a reader may need to know besides, such as where the run is kept.
+func (d document) notes() []string {
+	var lines []string
+	if d.o.WorkflowID != "" {
+		lines = append(lines, "Workflow id "+code(d.o.WorkflowID, widestTitle))
+	}
+	if d.history.cli != "" {
+		lines = append(lines, "Agent CLI: Claude Code "+code(d.history.cli, widestNote))
+	}
+	lines = append(lines, d.history.checkpoints.notes()...)
+	for _, note := range d.o.Notes[:min(len(d.o.Notes), mostNotes)] {
+		lines = append(lines, prose(note, widestNote))
+	}
+	if n := len(d.o.Notes) - mostNotes; n > 0 {
+		lines = append(lines, fmt.Sprintf("%s more", count(n, "note")))
+	}
+	return lines
+}
+
+func (c *checkpoints) notes() []string {
+	var lines []string
+	if b := c.stored; b != nil {
+		lines = append(lines, fmt.Sprintf("Last checkpoint: step %d, %d KiB, stored %s in %s",
+			b.SeqStored, (b.Bytes+1023)/1024, clockTime(c.at), code(b.Store, widestName)))
+	}
+	if c.failed != nil {
+		which := "A checkpoint"
+		if c.stored != nil {
+			which = "A later checkpoint"
+		}
+		lines = append(lines, which+" could not be stored: "+code(cutMiddle(c.failed.Error, widestNote), widestNote))
+	}
+	return lines
+}
+
+// footer returns the end of a page.
+func footer(notes []string) string {
+	if len(notes) == 0 {
+		return ""
+	}
+	return "---\n\n- " + strings.Join(notes, "\n- ") + "\n"
+}

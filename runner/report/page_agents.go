@@ -1,0 +1,230 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/raymond-action/raymond-action/state"
+)
+
+// leastSection is the room for the section of an agent, however many agents there
+// are: those that come last may have none.
+const leastSection = 4 << 10
+
+// sections returns a folded section for each agent, those that need attention
+// first, in a number of bytes. It also says what it cuts, "" for nothing.
+func (d document) sections(room int) (text, cut string) {
+	agents := slices.Clone(d.history.agents.all)
+	if len(agents) == 0 {
+		return "", ""
+	}
+	slices.SortStableFunc(agents, func(a, b *agent) int { return a.rank() - b.rank() })
+	const heading, missing = "### Agents\n\n", "%s not shown here.\n\n"
+	var b strings.Builder
+	b.WriteString(heading)
+	room -= len(heading) + len(missing) + len("1000000 agents")
+	hidden, shortened := d.history.agents.others, 0
+	for i, a := range agents {
+		share := min(room, max(leastSection, room/(len(agents)-i)))
+		section, isCut := a.section(share, d.isOnTop(a))
+		room -= len(section)
+		b.WriteString(section)
+		switch {
+		case section == "":
+			hidden++
+		case isCut:
+			shortened++
+		}
+	}
+	if hidden > 0 {
+		fmt.Fprintf(&b, missing, count(hidden, "agent"))
+	}
+	return b.String(), cutWords(shortened, hidden-d.history.agents.others)
+}
+
+// cutWords words what a page does to how many agents.
+func cutWords(shortened, hidden int) string {
+	var parts []string
+	if shortened > 0 {
+		parts = append(parts, "shortens the sections of "+count(shortened, "agent"))
+	}
+	if hidden > 0 {
+		parts = append(parts, "leaves out "+count(hidden, "agent"))
+	}
+	return strings.Join(parts, " and ")
+}
+
+// isOnTop reports whether the top of the page already has what an agent ended with.
+func (d document) isOnTop(a *agent) bool {
+	if a.status == hasFailed {
+		return len(d.history.agents.failed()) <= mostExplained
+	}
+	end := d.history.time.ending
+	return a.status == hasResult && end != nil && end.Result != nil && a.result == d.history.result
+}
+
+// rank is low for the agents that are shown first.
+func (a *agent) rank() int {
+	switch a.status {
+	case hasFailed:
+		return 0
+	case isWorking:
+		return 1
+	}
+	return 2
+}
+
+// section returns the folded section of an agent in a number of bytes, "" when there
+// is no room for it, and whether it is cut. What the agent ended with is left out
+// where the top of the page has it.
+func (a *agent) section(room int, isOnTop bool) (text string, isCut bool) {
+	const end = "</details>\n\n"
+	w := &writer{room: room - len(end)}
+	w.printf("<details><summary>%s %s, %s, %s</summary>\n\n",
+		htmlCode(a.id, widestName), a.statusWords(), count(a.runs, "state"), a.costs.total())
+	if w.room < 0 {
+		return "", true
+	}
+	if a.parent != "" {
+		w.fit(1, func(int) string { return fmt.Sprintf("Forked by %s.\n\n", code(a.parent, widestName)) })
+	}
+	if !isOnTop {
+		a.writeEnd(w)
+	}
+	if said := strings.Join(a.said.lines, "\n"); said != "" {
+		writeText(w, "What it said last", keep(said, mostText))
+	}
+	a.tools.writeRefused(w)
+	a.verdicts.write(w)
+	a.writeIncidents(w)
+	a.tools.writeUsed(w)
+	w.fit(1, func(int) string { return a.costs.byModel.with(a.costs.unfinished).String() })
+	return w.String() + end, w.isCut
+}
+
+// statusWords words how an agent is doing, as HTML.
+func (a *agent) statusWords() string {
+	switch a.status {
+	case hasFailed:
+		return "failed in " + htmlCode(a.state, widestName)
+	case hasResult:
+		return "ended with a result"
+	case hasNoResult:
+		return "ended"
+	}
+	return "is at " + htmlCode(a.state, widestName)
+}
+
+// writeEnd writes what an agent ended with, or its last transition.
+func (a *agent) writeEnd(w *writer) {
+	switch {
+	case a.status == hasFailed:
+		writeText(w, "Why it failed", a.failure.text)
+	case a.status == hasResult && a.result.isEmpty():
+		w.fit(1, func(int) string { return "Its result is empty.\n\n" })
+	case a.status == hasResult:
+		writeText(w, "Its result", a.result)
+	case a.move != "":
+		w.fit(1, func(int) string { return fmt.Sprintf("Its last transition: %s\n\n", codeSpan(a.move)) })
+	}
+}
+
+// writeText writes as much of a text as there is room for.
+func writeText(w *writer, what string, text passage) {
+	w.fit(len(text.String()), func(most int) string {
+		return fmt.Sprintf("%s:\n\n%s\n", what, fence(wrap(text.within(most).String())))
+	})
+}
+
+// writeRefused writes the refused tool uses, each with the reason and with the rule
+// that would allow it.
+func (t *toolUses) writeRefused(w *writer) {
+	w.fit(len(t.refused), func(most int) string {
+		var b strings.Builder
+		b.WriteString("Refused tool uses, why, and what would allow them:\n\n")
+		for _, r := range t.refused[:most] {
+			fmt.Fprintf(&b, "- %s%s\n", codeSpan(cut(r.Use, widestRefused)), refusedBecause(r))
+		}
+		if more := len(t.refused) - most + t.unlisted; more > 0 {
+			fmt.Fprintf(&b, "- and %d more\n", more)
+		}
+		return b.String() + "\n"
+	})
+}
+
+// firstRefused says which tool use was refused first, what would allow it, and
+// whether there are others.
+func (t *toolUses) firstRefused() string {
+	text := codeSpan(cut(t.refused[0].Use, widestRefused)) + refusedBecause(t.refused[0])
+	if more := len(t.refused) - 1 + t.unlisted; more > 0 {
+		text += fmt.Sprintf("; and %s, listed below", count(more, "other use"))
+	}
+	return text
+}
+
+// refusedBecause says why a use of a tool was refused, and what would allow it.
+func refusedBecause(r state.Refusal) string {
+	text := ""
+	if r.Reason != "" {
+		text = ": " + code(strings.TrimRight(r.Reason, "."), 2*widestRefused)
+	}
+	if intro, setting := remedy(r); setting != "" {
+		text += "; " + intro + code(setting, widestSetting)
+	}
+	return text
+}
+
+// writeUsed writes how often tools were used, those that were used most first.
+func (t *toolUses) writeUsed(w *writer) {
+	names := slices.SortedFunc(maps.Keys(t.used), func(x, y string) int {
+		return cmp.Or(t.used[y]-t.used[x], cmp.Compare(x, y))
+	})
+	w.fit(len(names), func(most int) string {
+		var parts []string
+		for _, name := range names[:most] {
+			parts = append(parts, fmt.Sprintf("%s %d×", codeSpan(name), t.used[name]))
+		}
+		return "Tools used: " + strings.Join(parts, ", ") + "\n\n"
+	})
+}
+
+// writeIncidents writes an agent's retries, reminders and the like.
+func (a *agent) writeIncidents(w *writer) {
+	lines := a.incidents.lines
+	w.fit(len(lines), func(most int) string {
+		var b strings.Builder
+		b.WriteString("On its way:\n\n")
+		if before := a.incidents.earlier + len(lines) - most; before > 0 {
+			fmt.Fprintf(&b, "- %d before these\n", before)
+		}
+		for _, text := range lines[len(lines)-most:] {
+			fmt.Fprintf(&b, "- %s\n", codeSpan(text))
+		}
+		return b.String() + "\n"
+	})
+}
+
+// write writes a table of an agent's attempts, and what commands wrote that failed.
+func (v *verdicts) write(w *writer) {
+	w.fit(len(v.last), func(most int) string {
+		var b strings.Builder
+		b.WriteString("Attempts, as its commands judged them:\n\n" +
+			"| Attempt | State | Duration | Cost | Verdict |\n| ---: | --- | ---: | ---: | --- |\n")
+		if before := v.earlier + len(v.last) - most; before > 0 {
+			fmt.Fprintf(&b, "| … | %s before these | | | |\n", count(before, "attempt"))
+		}
+		for _, one := range v.last[len(v.last)-most:] {
+			fmt.Fprintf(&b, "| %d | %s | %s | %s | %s |\n", one.attempt, codeSpan(one.state), seconds(one.durationS), one.cost, one)
+		}
+		return b.String() + "\n"
+	})
+	for _, one := range v.last {
+		w.fit(one.output.size(), func(most int) string {
+			return fmt.Sprintf("Attempt %d in %s, the end of what %s wrote:\n\n%s\n",
+				one.attempt, codeSpan(one.state), codeSpan(one.command), fence(one.output.lastBytes(most).String()))
+		})
+	}
+}

@@ -1,0 +1,187 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/raymond-action/raymond-action/state"
+)
+
+const (
+	mostFailures   = 20  // agents that are named at the top because they failed
+	mostExplained  = 3   // of them, those whose failure is explained there
+	linesOfFailure = 12  // shown in the open, of all failures
+	widestLine     = 200 // columns of such a line
+	widestInline   = 100 // of a text that needs no fence
+)
+
+// failures writes why the run is not completed: which agents failed, where, and the
+// most telling lines.
+func (d document) failures(w *writer) {
+	if d.stepError != "" {
+		stepError(d.stepError, linesOfFailure).write(w)
+	}
+	failed := d.history.agents.failed()
+	switch n := len(failed); {
+	case n > mostExplained:
+		listFailures(w, failed)
+	case n > 0:
+		for _, a := range failed {
+			a.writeFailure(w, max(3, linesOfFailure/n))
+		}
+	}
+	if end := d.history.time.ending; len(failed) == 0 || end != nil && end.Status != state.Failed {
+		d.reason(w, widestReason)
+	}
+}
+
+// stepError is the excerpt of an error that ended the step.
+func stepError(text string, lines int) excerpt {
+	return excerpt{what: "The step ended with an error", text: keep(text, mostText), lines: lines}
+}
+
+// listFailures writes a line for each of many failures.
+func listFailures(w *writer, failed []*agent) {
+	w.printf("%s failed:\n\n", count(len(failed), "agent"))
+	for _, a := range failed[:min(len(failed), mostFailures)] {
+		why := cutMiddle(a.failure.text.String(), widestLine)
+		w.printf("- %s in state %s: %s\n", code(a.id, widestName), code(a.state, widestName), codeSpan(why))
+	}
+	if more := len(failed) - mostFailures; more > 0 {
+		w.printf("- and %d more\n", more)
+	}
+	w.write("\n")
+}
+
+// failedWhere says which agent failed, and in which state and attempt.
+func (a *agent) failedWhere() string {
+	text := fmt.Sprintf("Agent %s failed in state %s", code(a.id, widestName), code(a.state, widestName))
+	if a.verdicts.attempt > 1 {
+		text += fmt.Sprintf(", attempt %d", a.verdicts.attempt)
+	}
+	return text
+}
+
+// writeFailure writes why an agent failed, in some lines: its error, its last
+// output, the command that failed in its last attempt, and the tools that it was
+// refused.
+func (a *agent) writeFailure(w *writer, lines int) {
+	excerpt{what: a.failedWhere(), text: a.failure.text, lines: lines}.write(w)
+	a.failure.outputs.each(func(name, text string) {
+		excerpt{what: "The last it wrote to " + name, text: keep(text, mostText), lines: lines}.write(w)
+	})
+	if last := a.verdicts.failed(); last != nil {
+		last.explain(w, lines, mostText)
+	}
+	if len(a.tools.refused) > 0 {
+		w.write("It was refused " + a.tools.firstRefused() + "\n\n")
+	}
+}
+
+// explain writes why an attempt is not done.
+func (v *verdict) explain(w *writer, lines, most int) {
+	if v.output.isEmpty() {
+		w.printf("Its last attempt: %s\n\n", v)
+		return
+	}
+	shown, _ := excerpt{text: v.output, lines: lines}.shorten(most)
+	w.printf("Its last attempt: %s:\n\n%s\n", v, fence(shown))
+}
+
+// reason writes why a run is not completed. What failed agents tell says more.
+func (d document) reason(w *writer, width int) {
+	if end := d.history.time.ending; end != nil && end.Reason != "" {
+		w.printf("Why: %s\n\n", code(cutMiddle(inWords(end.Reason), width), width))
+	}
+}
+
+// inWords words the reason of a run that stopped, where the state machine has a code
+// for it.
+func inWords(reason string) string {
+	if whose, ok := strings.CutSuffix(reason, ": "+exhausted); ok {
+		return whose + " has no attempts left (" + exhausted + ")"
+	}
+	return reason
+}
+
+// excerpt is a text shown in a few lines and, if those are not all, folded.
+type excerpt struct {
+	what    string // in Markdown, without the colon
+	text    passage
+	lines   int
+	fromTop bool // the first lines say most, rather than the last
+	isProse bool // of an agent: long lines are broken
+}
+
+// write writes the lines and, as far as there is room, all of the text folded.
+func (x excerpt) write(w *writer) {
+	shown, isAll := x.shorten(mostText)
+	x.open(w, shown)
+	if isAll {
+		return
+	}
+	w.fit(min(mostText, len(x.text.String())), func(most int) string {
+		all := x.text.within(most).String()
+		if x.isProse {
+			all = wrap(all)
+		}
+		return "<details><summary>All of it</summary>\n\n" + fence(all) + "\n</details>\n\n"
+	})
+}
+
+// writeShort writes the lines alone, in about most bytes.
+func (x excerpt) writeShort(w *writer, most int) {
+	shown, _ := x.shorten(most)
+	x.open(w, shown)
+}
+
+// open writes what is not folded. One short line needs no fence.
+func (x excerpt) open(w *writer, shown string) {
+	if !strings.Contains(shown, "\n") && columns(shown) <= widestInline {
+		w.printf("%s: %s\n\n", x.what, codeSpan(plain(shown)))
+		return
+	}
+	w.printf("%s:\n\n%s\n", x.what, fence(shown))
+}
+
+// shorten returns the lines that say most, in about most bytes, and whether they
+// are all.
+func (x excerpt) shorten(most int) (text string, isAll bool) {
+	whole := x.text.String()
+	if x.isProse {
+		whole = wrap(whole)
+	}
+	all := strings.Split(whole, "\n")
+	isAll = len(all) <= x.lines && x.text.dropped == 0
+	for n := min(x.lines, len(all)); ; n-- {
+		text, isCut := x.pick(all, n)
+		isAll = isAll && !isCut && n == len(all)
+		if len(text) <= max(most, 2*widestLine) || n <= leastLines {
+			return before(text, max(most, 3*widestLine)), isAll
+		}
+	}
+}
+
+// leastLines are the first line, the mark of those left out, and the last.
+const leastLines = 3
+
+// pick returns n of the lines, and whether one of them was cut.
+func (x excerpt) pick(all []string, n int) (text string, isCut bool) {
+	lines := slices.Clone(all)
+	if gone := len(all) - n + 1; gone > 1 {
+		mark := fmt.Sprintf("… %s left out …", count(gone, "line"))
+		if x.fromTop {
+			lines = append(lines[:n-1], mark)
+		} else { // the first says what failed
+			lines = slices.Concat(all[:1], []string{mark}, all[gone+1:])
+		}
+	}
+	for i, line := range lines {
+		if columns(line) > widestLine {
+			isCut = true
+			lines[i] = head(line, widestLine*2/3) + ellipsis + tail(line, widestLine/3-1)
+		}
+	}
+	return strings.Join(lines, "\n"), isCut
+}

@@ -1,0 +1,103 @@
+package report
+
+import (
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// address is what may be a link. Between < and > neither Markdown nor HTML can read
+// it as anything else, and it has no user name, which could look like a host.
+var address = regexp.MustCompile(`https?://[A-Za-z0-9.-]+(?::[0-9]{1,5})?(?:[/?#][A-Za-z0-9._~%/?#=&+,;:-]*)?`)
+
+const (
+	mostLinks    = 5
+	longestLink  = 300 // bytes
+	afterAddress = "\"'`)]}>.,;:!?*_|…"
+)
+
+// linker decides which addresses in a result become links. Its value is the address
+// of the repository, "" when that is not known.
+type linker string
+
+// stretch is a part of a text, from the first byte of it to that after its last.
+type stretch struct{ from, to int }
+
+// find finds the addresses in a text, without the marks that end a sentence after
+// them. If something follows that no address may contain, there is none: what a
+// reader takes for the address would lead elsewhere.
+func (l linker) find(text string) []stretch {
+	var found []stretch
+	for _, at := range address.FindAllStringIndex(text, -1) {
+		from, to := at[0], at[1]
+		if rest := text[to:]; rest != "" && !strings.ContainsAny(rest[:1], " \t\n"+afterAddress) && !strings.HasPrefix(rest, ellipsis) {
+			continue
+		}
+		to = from + len(strings.TrimRight(text[from:to], ".,;:?_"))
+		if to-from <= longestLink && l.mayLink(text[from:to]) && (from == 0 || strings.ContainsAny(text[from-1:from], " \t\n\"'`([{<*_|")) {
+			found = append(found, stretch{from, to})
+		}
+	}
+	return found
+}
+
+// mayLink reports whether an address may be a link. Of the forge only the
+// repository may be: it tells people elsewhere that they were mentioned.
+func (l linker) mayLink(to string) bool {
+	at, err := url.Parse(to)
+	if err != nil {
+		return false
+	}
+	site, err := url.Parse(string(l))
+	if err == nil && site.Host != "" && strings.HasPrefix(to, string(l)) {
+		return !strings.Contains(at.Path, "/.")
+	}
+	host := strings.ToLower(at.Host)
+	return err == nil && host != strings.ToLower(site.Host) && host != "github.com" && !strings.HasSuffix(host, ".github.com")
+}
+
+// shortResult returns a result of one short line with its addresses as links, and
+// all else of it as it is. It is "" for one without addresses, and for a longer one.
+func (l linker) shortResult(result passage) string {
+	text := strings.TrimSpace(result.String())
+	if strings.Contains(text, "\n") || columns(text) > widestInline+longestLink || result.dropped > 0 {
+		return ""
+	}
+	text = plain(text)
+	found := l.find(text)
+	if len(found) == 0 {
+		return ""
+	}
+	var parts []string
+	say := func(words string) {
+		if words = strings.TrimSpace(words); words != "" {
+			parts = append(parts, codeSpan(words))
+		}
+	}
+	at := 0
+	for _, link := range found {
+		say(text[at:link.from])
+		parts = append(parts, "<"+text[link.from:link.to]+">")
+		at = link.to
+	}
+	say(text[at:])
+	return "**Result**: " + strings.Join(parts, " ") + "\n\n"
+}
+
+// list returns the addresses in a longer result as links in a line of their own:
+// the result itself is shown as it is, and nothing in it is a link.
+func (l linker) list(result passage) string {
+	text := result.String()
+	var shown []string
+	for _, link := range l.find(text) {
+		link := "<" + text[link.from:link.to] + ">"
+		if len(shown) < mostLinks && !slices.Contains(shown, link) {
+			shown = append(shown, link)
+		}
+	}
+	if len(shown) == 0 {
+		return ""
+	}
+	return "Links in the result: " + strings.Join(shown, " · ") + "\n\n"
+}
