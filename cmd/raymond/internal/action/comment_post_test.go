@@ -43,20 +43,9 @@ func (s *stage) job(run int64, inputs ...string) *bareJob {
 // reached waits until the job waits and its comment, if it has one, is there.
 func (s *stage) reached(c *sitetest.Command, comments int) {
 	s.t.Helper()
-	giveUp := time.After(sitetest.Patience)
-	for {
-		_, err := os.Stat(s.gate + ".reached")
-		if err == nil && len(s.forge.talk.by(7, jobsAccount)) == comments {
-			return
-		}
-		select {
-		case <-c.Done:
-			s.t.Fatalf("step: got %v\nwant it to wait", c.Wait())
-		case <-giveUp:
-			s.t.Fatalf("step: got no sign of it within %v", sitetest.Patience)
-		case <-time.After(5 * time.Millisecond):
-		}
-	}
+	c.Until("the wait of the job, with its comment", func() bool {
+		return sitetest.Exists(s.gate+".reached") && len(s.forge.talk.by(7, jobsAccount)) == comments
+	})
 }
 
 // open lets jobs go on.
@@ -65,15 +54,6 @@ func (s *stage) open() {
 	if err := os.WriteFile(s.gate, nil, 0o600); err != nil {
 		s.t.Fatal(err)
 	}
-}
-
-// kill ends the program of a step at once.
-func (s *stage) kill(c *sitetest.Command) {
-	s.t.Helper()
-	if err := c.Cmd.Process.Kill(); err != nil {
-		s.t.Fatal(err)
-	}
-	c.Wait()
 }
 
 // TestThePageIsCompleteAfterAKill: the summary that was written by then stays,
@@ -90,7 +70,7 @@ func TestThePageIsCompleteAfterAKill(t *testing.T) {
 		j := s.job(1, local...)
 		c := j.start()
 		s.reached(c, 1)
-		s.kill(c)
+		c.Kill()
 		if got := j.read(j.commandFile("GITHUB_STEP_SUMMARY")); !strings.Contains(got, "Running") {
 			t.Errorf("%s: summary of the killed step: got %q, want one of a run that goes on", store, got)
 		}
@@ -145,7 +125,7 @@ func TestPostOfAnotherStepLeavesThePageAlone(t *testing.T) {
 	dir := t.TempDir()
 	c := s.job(1, "store", "local", "state-dir", dir).start()
 	s.reached(c, 1)
-	s.kill(c)
+	c.Kill()
 	before := s.wantComment(7, "Running")
 	other := s.job(2, "store", "local", "state-dir", dir)
 	post := other.end(other.command("action-post"))
@@ -164,9 +144,7 @@ func TestACancelledStepDoesNotWaitForTheComment(t *testing.T) {
 	s.reached(c, 1)
 	s.forge.talk.set(func(k *talk) { k.hangs = func(string) bool { return true } })
 	began := time.Now()
-	if err := c.Cmd.Process.Signal(syscall.SIGINT); err != nil {
-		t.Fatal(err)
-	}
+	c.Signal(syscall.SIGINT)
 	e := j.end(c)
 	if took := time.Since(began); took > leavesWithin || e.outputs["status"] != "cancelled" || e.says("warning", "comment") {
 		t.Errorf("cancelled step: got %v after %v, want it within %v, without a warning about the comment", e, took, leavesWithin)
@@ -187,9 +165,7 @@ func TestACancelledStepWritesItsLastText(t *testing.T) {
 	j := s.job(1)
 	c := j.start()
 	s.reached(c, 1)
-	if err := c.Cmd.Process.Signal(syscall.SIGINT); err != nil {
-		t.Fatal(err)
-	}
+	c.Signal(syscall.SIGINT)
 	e := j.end(c)
 	s.wantComment(7, "Cancelled", "SIGINT")
 	before := len(s.forge.talk.requests())
@@ -209,15 +185,10 @@ func TestAKillWhileACommentIsMadeLeavesOne(t *testing.T) {
 		j := s.job(1)
 		c := j.start()
 		s.reached(c, 0)
-		giveUp := time.After(sitetest.Patience)
-		for !slices.ContainsFunc(s.forge.talk.requests(), func(asked string) bool { return strings.HasPrefix(asked, "POST issues") }) {
-			select {
-			case <-time.After(5 * time.Millisecond):
-			case <-giveUp:
-				t.Fatalf("requests: got %q, want a creation", s.forge.talk.requests())
-			}
-		}
-		s.kill(c)
+		c.Until("a creation", func() bool {
+			return slices.ContainsFunc(s.forge.talk.requests(), func(asked string) bool { return strings.HasPrefix(asked, "POST issues") })
+		})
+		c.Kill()
 		if arrives {
 			s.forge.talk.add(7, jobsAccount, s.markerOf7()+"\nbegun")
 		}

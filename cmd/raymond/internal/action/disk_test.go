@@ -3,7 +3,6 @@
 package action_test
 
 import (
-	"os"
 	"strings"
 	"testing"
 
@@ -32,8 +31,7 @@ func TestWhatCanNotBePackedIsLeftOut(t *testing.T) {
 	killed := s.job(1, "key", "post").set("PATH", path)
 	c := killed.start()
 	c.Until("the state that holds", func() bool { return strings.Contains(s.done(), "held") })
-	c.Signal(os.Kill)
-	c.Wait()
+	c.Kill()
 	killed.post().wantSays(t, "warning", "lacks the work in the workspace", "No space left on device")
 
 	for _, r := range s.forge.checkpoints(t, nil) {

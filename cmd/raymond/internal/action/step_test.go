@@ -109,8 +109,7 @@ func TestUsesInACompositeActionAreApart(t *testing.T) {
 		uses[name] = outer.step(name).set("WHO", name).with("key", name, "state-key", secrets[name], "env", "EFFECTS WHO")
 		c := uses[name].start()
 		c.Until("the state that holds", func() bool { return strings.Count(s.done(), "held") == len(uses) })
-		c.Signal(os.Kill)
-		c.Wait()
+		c.Kill()
 	}
 	for _, name := range []string{"two", "one"} {
 		before := len(s.checkpoints())

@@ -127,7 +127,7 @@ const settling = time.Second
 // left returns the ids of what still runs on the machine after the end.
 func (r *Running) left() []int {
 	giveUp := time.After(settling)
-	tick := time.NewTicker(5 * time.Millisecond)
+	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
 	for {
 		pids := r.machine.processes()
@@ -161,7 +161,7 @@ func (r *Running) Until(what string, cond func(*Result) bool) {
 func (r *Running) until(what string, cond func() bool) {
 	r.t.Helper()
 	giveUp := time.After(time.Until(r.began.Add(r.limit)))
-	tick := time.NewTicker(5 * time.Millisecond)
+	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
 	for !cond() {
 		select {

@@ -332,10 +332,7 @@ func TestAKillInTheCommandsRunsOnlyThemAgain(t *testing.T) {
 	s := newSite(t, "-- START.md --\n---\ndone_when: \"trap '' INT TERM; echo $$ >>here; test -e go || sleep 300\"\n---\nlog: work\nreply:\n<result>x</result>\nend.\n")
 	j := s.Start(s.RunArgs()...)
 	j.Until("the start of the commands", func() bool { return len(s.Lines("here")) == 1 })
-	if err := j.Cmd.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
-	j.Wait()
+	j.Kill()
 	s.Write(s.File("go"), "")
 	if o := s.Resume(0); o.Stdout != "x\n" || len(s.Lines("effects")) != 1 || len(s.Lines("here")) != 2 {
 		t.Errorf("resume: got %v after %d prompts and %d verifications, want the result after 1 and 2", o, len(s.Lines("effects")), len(s.Lines("here")))

@@ -102,8 +102,7 @@ func TestContractToolThatLeftIsGoneBeforeTheNextPrompt(t *testing.T) {
 	s.watched(api, e.note)
 	j := s.Start(s.RunArgs("--allowed-tools", "Bash")...)
 	e.arm(s.deserted(j))
-	_ = j.Cmd.Process.Kill()
-	<-j.Done
+	j.Kill()
 	s.Resume(0)
 	if d := cmp.Diff([]bool{false}, e.all()); d != "" {
 		t.Errorf("process of the tool alive when prompts came after the kill (-want +got):\n%s", d)
@@ -129,8 +128,7 @@ fi
 `+deserter+"\n")
 	j := s.Start(s.RunArgs()...)
 	s.deserted(j)
-	_ = j.Cmd.Process.Kill()
-	<-j.Done
+	j.Kill()
 	if o := s.Resume(0); o.Stdout != "it is gone\n" {
 		t.Errorf("what the script found when it ran again: got %v, want %q", o, "it is gone\n")
 	}

@@ -67,7 +67,7 @@ func (j *Command) Wait() Outcome {
 func (j *Command) Until(what string, cond func() bool) {
 	j.t.Helper()
 	giveUp := time.After(Patience)
-	tick := time.NewTicker(2 * time.Millisecond)
+	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()
 	for !cond() {
 		select {
@@ -92,11 +92,18 @@ func (j *Command) Signal(sig os.Signal) {
 	}
 }
 
+// Kill ends the orchestrator alone, and returns when it is gone.
+func (j *Command) Kill() {
+	j.t.Helper()
+	j.Signal(os.Kill)
+	<-j.Done
+}
+
 // Eventually waits for a condition.
 func Eventually(t testing.TB, what string, cond func() bool) {
 	t.Helper()
 	giveUp := time.After(Patience)
-	tick := time.NewTicker(2 * time.Millisecond)
+	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()
 	for !cond() {
 		select {
