@@ -57,6 +57,7 @@ var layers = map[string]layer{
 	"cmd/raymond/internal/outlook":       {ours: "state", foreign: "gopkg.in/yaml.v3"},
 	"cmd/raymond/internal/sticky":        {ours: "cmd/raymond/internal/job internal/forge"},
 	"cmd/raymond/internal/notes":         {ours: "internal/untrusted/files"},
+	"cmd/raymond/internal/checkpoints":   {ours: "state artifacts artifacts/checkpoint artifacts/slots artifacts/workspace internal/untrusted/files internal/untrusted/secrets runner/claude/transcript cmd/raymond/internal/conversations cmd/raymond/internal/notes"},
 	"cmd/raymond/internal/conversations": {ours: "state artifacts/checkpoint runner runner/claude/transcript internal/untrusted/files"},
 	"cmd/raymond/internal/claims":        {ours: "state artifacts/slots runner internal/forge"},
 	"cmd/raymond/internal/action":        {},

@@ -1,0 +1,74 @@
+package checkpoints
+
+import (
+	"encoding/json"
+	"path/filepath"
+
+	"github.com/raymond-action/raymond-action/artifacts"
+	"github.com/raymond-action/raymond-action/artifacts/checkpoint"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/conversations"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/notes"
+	"github.com/raymond-action/raymond-action/internal/untrusted/files"
+	"github.com/raymond-action/raymond-action/state"
+)
+
+// Began is how a run began, for the later parts of it, which read it in its
+// checkpoints.
+type Began struct {
+	States   *checkpoint.States `json:"states,omitempty"`   // nil when unknown
+	Checkout string             `json:"checkout,omitempty"` // the commit of the checkout; "" when unknown
+	Input    string             `json:"input,omitempty"`    // SHA-256 of it, in hex; "" when unknown
+}
+
+// Chain is how far the sequence of a run's checkpoints has come. A Store keeps it in
+// a file, so that the post part of the step can add to it.
+type Chain struct {
+	Generation int              `json:"generation"` // of the last checkpoint; 0 before the first one
+	Digest     string           `json:"digest"`     // of its manifest
+	Base       *checkpoint.Base `json:"base,omitempty"`
+	Seq        int              `json:"seq"`    // the step of the run that it has
+	Status     state.Status     `json:"status"` // of the run in it
+	Began      Began            `json:"began"`
+	Name       string           `json:"name"`   // of the artifact
+	Stored     int              `json:"stored"` // artifacts by this job
+	// Existing are the artifacts that this part of the run may replace, oldest first.
+	Existing []artifacts.Artifact `json:"standing"`
+	// Sending is the digest of an archive that was being stored, and of which it is not
+	// known whether it has arrived; "" for none.
+	Sending string `json:"sending,omitempty"`
+	// Sessions are the conversations that the run needs, as this part of it has left
+	// them; nil before its end is stored.
+	Sessions map[string]conversations.Left `json:"sessions,omitempty"`
+}
+
+// ChainFile is the name of the file with the chain, in the folder of the run.
+const ChainFile = "checkpoint.json"
+
+// maxChain is the size in bytes of the longest such file that is read.
+const maxChain = 1 << 20
+
+// ReadChain reads the chain of a run from the folder of its own files. The error is
+// an fs.ErrNotExist where nothing of the run was ever to be stored, and a
+// *state.Invalid where the file has something else.
+func ReadChain(dir string) (Chain, error) {
+	file := filepath.Join(dir, ChainFile)
+	data, _, err := files.Read(file, maxChain)
+	if err != nil {
+		return Chain{}, err
+	}
+	var c Chain
+	if err := json.Unmarshal(data, &c); err != nil {
+		return Chain{}, &state.Invalid{Path: file, What: err.Error()}
+	}
+	return c, nil
+}
+
+// write keeps the chain for ReadChain.
+func (c *Chain) write(dir string) error { return notes.Write(filepath.Join(dir, ChainFile), c) }
+
+// add makes a checkpoint that was stored as an artifact the last one of the chain.
+func (c *Chain) add(a artifacts.Artifact, m made) {
+	last := m.Manifest
+	c.Generation, c.Digest, c.Seq, c.Status = last.Generation, m.Digest, last.Seq, last.Status
+	c.Name, c.Sending, c.Existing, c.Sessions = a.Name, "", append(c.Existing, a), m.sessions
+}

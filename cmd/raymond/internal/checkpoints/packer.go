@@ -1,0 +1,109 @@
+package checkpoints
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/raymond-action/raymond-action/artifacts/checkpoint"
+	"github.com/raymond-action/raymond-action/artifacts/workspace"
+)
+
+// packShare is the share of the time for the last checkpoint that the workspace may
+// take.
+const packShare = 0.6
+
+// packer packs the work in the workspace. It keeps the files of the last time, which
+// the next one goes by.
+type packer struct {
+	git  *workspace.Git // nil: work in the workspace is not stored
+	base string         // the commit that the job was checked out at
+	temp string         // folder for what is packed
+	last string         // folder of the last time; "" for none
+}
+
+// work is what was packed of a workspace.
+type work struct {
+	parts []checkpoint.Part
+	held  bool     // there was something beyond the commit of the checkout, or nobody knows
+	lost  string   // why it is not in the parts, as in checkpoint.LeftOut; "" when it is
+	notes []string // for people
+	names []string // of files and branches, which must stay as they are
+}
+
+// pack packs the work of a snapshot. Work that is too large is left out: the rest of
+// the run is worth storing. Of the last snapshot, so is work that can't be packed,
+// because the disk is full or the time is over.
+func (p *packer) pack(ctx context.Context, s *Snapshot) (work, error) {
+	if p.git == nil {
+		return work{}, nil
+	}
+	inTime := ctx
+	if at, ok := ctx.Deadline(); ok && s.Last {
+		var cancel context.CancelFunc
+		inTime, cancel = context.WithTimeout(ctx, time.Duration(float64(time.Until(at))*packShare))
+		defer cancel()
+	}
+	w, err := p.save(inTime, s.dirs)
+	if err == nil || ctx.Err() != nil || !s.Last {
+		return w, err
+	}
+	note := "The checkpoint lacks the work in the workspace, which could not be packed: " + err.Error() + "."
+	return work{held: true, lost: checkpoint.Unpacked, notes: []string{note}}, nil
+}
+
+// save packs the work in directories.
+func (p *packer) save(ctx context.Context, dirs []string) (work, error) {
+	to, err := os.MkdirTemp(p.temp, "workspace-")
+	if err != nil {
+		return work{}, err
+	}
+	saved, err := p.git.Save(ctx, workspace.Saving{Dirs: dirs, Base: p.base, To: to, Last: p.last})
+	if errors.Is(err, workspace.ErrTooLarge) {
+		note := "The checkpoint lacks the work in the workspace: " + err.Error() + "."
+		return work{held: true, lost: checkpoint.TooLarge, notes: []string{note}}, os.RemoveAll(to)
+	}
+	if err != nil {
+		return work{}, errors.Join(fmt.Errorf("pack the workspace: %w", err), os.RemoveAll(to))
+	}
+	if err := p.discard(); err != nil {
+		return work{}, err
+	}
+	p.last = to
+	w := work{held: saved.Held, notes: saved.Notes}
+	for _, name := range saved.Files {
+		w.parts = append(w.parts, checkpoint.Part{Name: "workspace/" + name, Path: filepath.Join(to, name), Size: -1})
+	}
+	w.names, err = workspace.Names(to)
+	return w, err
+}
+
+// discard removes the files of the last time.
+func (p *packer) discard() error {
+	if p.last == "" {
+		return nil
+	}
+	if err := os.RemoveAll(p.last); err != nil {
+		return err
+	}
+	p.last = ""
+	return nil
+}
+
+// hasWork reports whether there is work in directories that is in no commit of the
+// remote. What can't be looked at counts.
+func (p *packer) hasWork(ctx context.Context, dirs []string) bool {
+	if p.git == nil {
+		return false
+	}
+	to, err := os.MkdirTemp(p.temp, "work-")
+	if err != nil {
+		return true
+	}
+	defer os.RemoveAll(to)
+	saved, err := p.git.Save(ctx, workspace.Saving{Dirs: dirs, Base: p.base, To: to})
+	return err != nil || saved.Held
+}

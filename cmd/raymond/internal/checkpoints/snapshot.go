@@ -1,0 +1,114 @@
+package checkpoints
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/raymond-action/raymond-action/artifacts/checkpoint"
+	"github.com/raymond-action/raymond-action/runner/claude/transcript"
+	"github.com/raymond-action/raymond-action/state"
+)
+
+// CommentFile has which comment is the run's, as a file in the folder of the run. It
+// is among the logs, so that checkpoints take it to later jobs.
+const CommentFile = "logs/comment.json"
+
+// maxLogs is how many bytes of logs a checkpoint holds at most.
+const maxLogs = 128 << 20
+
+// Snapshot is a run as it was after one of its steps, and what a checkpoint is made
+// of. Of files that only grow it has the length at that step; what is added later
+// belongs to steps that the state does not have.
+type Snapshot struct {
+	// Last says that this part of the run stores no other one after it: better a
+	// checkpoint that lacks something than none.
+	Last bool
+
+	manifest    checkpoint.Manifest // what the run itself tells
+	state       []byte
+	events      checkpoint.Part
+	transcripts []checkpoint.Part
+	dir         string   // of the run's own files
+	dirs        []string // where agents work, the run's own first
+}
+
+// Take makes a snapshot of a run whose own files are in dir. It copies no file, and
+// is quick enough for the goroutine that owns the run, which alone may call it.
+func Take(run *state.Run, dir string, sessions transcript.Folder) (*Snapshot, error) {
+	data, err := run.Encode()
+	if err != nil {
+		return nil, err
+	}
+	s := &Snapshot{state: data, dir: dir, dirs: Dirs(run)}
+	p := &run.Progress
+	s.manifest = checkpoint.Manifest{
+		WorkflowID: run.WorkflowID, Status: p.Status, Reason: p.Reason,
+		Seq: p.Seq, TotalUSD: p.TotalUSD, Estimated: run.Spent().Estimated, Iterations: p.Iterations, Created: time.Now().UTC().Truncate(time.Millisecond),
+	}
+	for _, session := range checkpoint.Sessions(run) {
+		t, ok := sessions.Find(session.ID, session.Dirs)
+		if !ok {
+			continue
+		}
+		s.transcripts = append(s.transcripts, checkpoint.Part{Name: checkpoint.TranscriptName(session.ID), Path: t.Path, Size: t.Size})
+		s.manifest.Transcripts = append(s.manifest.Transcripts, checkpoint.Transcript{Session: session.ID, Dir: t.Dir})
+	}
+	log := filepath.Join(dir, "events.jsonl")
+	if info, err := os.Stat(log); err == nil {
+		s.events = checkpoint.Part{Name: "events.jsonl", Path: log, Size: info.Size()}
+	}
+	return s, nil
+}
+
+// logs returns the logs of the run, as far as they fit.
+func (s *Snapshot) logs() ([]checkpoint.Part, error) {
+	var parts []checkpoint.Part
+	room := int64(maxLogs)
+	root := filepath.Join(s.dir, "logs")
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if err != nil && path == root {
+			return nil // there are none
+		}
+		if err != nil || !d.Type().IsRegular() {
+			return err
+		}
+		info, err := d.Info()
+		if err != nil {
+			return err
+		}
+		rel, err := filepath.Rel(s.dir, path)
+		name := filepath.ToSlash(rel)
+		if err != nil || checkpoint.CheckName(name) != nil || info.Size() > room {
+			return err
+		}
+		size := info.Size()
+		room -= size
+		if name == CommentFile {
+			size = -1 // another goroutine replaces the whole file, and it may become shorter
+		}
+		parts = append(parts, checkpoint.Part{Name: name, Path: path, Size: size})
+		return nil
+	})
+	return parts, err
+}
+
+// Dirs returns the directories in which agents of a run work or to which they will
+// return, the run's own first.
+func Dirs(run *state.Run) []string {
+	dirs := []string{run.Dir}
+	add := func(dir string) {
+		if dir != "" && !slices.Contains(dirs, dir) {
+			dirs = append(dirs, dir)
+		}
+	}
+	for _, a := range run.Agents {
+		add(a.Dir)
+		for _, f := range a.Stack {
+			add(f.Dir)
+		}
+	}
+	return dirs
+}

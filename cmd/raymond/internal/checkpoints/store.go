@@ -1,0 +1,298 @@
+package checkpoints
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/raymond-action/raymond-action/artifacts"
+	"github.com/raymond-action/raymond-action/artifacts/checkpoint"
+	"github.com/raymond-action/raymond-action/artifacts/slots"
+	"github.com/raymond-action/raymond-action/artifacts/workspace"
+	"github.com/raymond-action/raymond-action/internal/untrusted/secrets"
+)
+
+// Options are what a Store needs.
+type Options struct {
+	Service slots.Service
+	Query   slots.Query // says where the checkpoints of the run are; its Key is the run's
+	Keys    *checkpoint.Keys
+	Mask    *secrets.Set // of what must not be in what anybody may read
+	// IsOpen reports whether anybody may read what is stored, and nothing is encrypted.
+	// It is asked once, when that has to be known; nil stands for no.
+	IsOpen func() bool
+	Git    *workspace.Git // nil: work in the workspace is not stored
+	Base   string         // the commit that the job was checked out at; "" when unknown
+	Dir    string         // of the run's own files: the chain is noted there
+	Temp   string         // folder for checkpoints in the making
+	// Origin is what all checkpoints of this job say of it.
+	Origin checkpoint.Manifest
+	Chain  Chain // how far the checkpoints have come; of a run without any, how it began
+	// Retention is how long the service is to keep a checkpoint; 0 leaves that to the
+	// service.
+	Retention time.Duration
+	// Ours says that an earlier process of this step may have begun to store under the
+	// names of the key.
+	Ours bool
+	Warn func(string) // is told at once what the last checkpoint lacks; nil for nobody
+}
+
+// Store makes checkpoints of a run and stores them as artifacts. Before the first
+// Save one of Continue, Begin, Ask and AdoptSent says what is stored already. One
+// goroutine at a time may use a Store; IsOpen and HasWork may be called at any time.
+// Once there is a saver, only that may use the Store until its Final or Stop returns.
+type Store struct {
+	o        Options
+	slots    *slots.Slots
+	chain    Chain
+	packer   packer
+	existing chan answer                 // brings what is stored already; nil when that is known
+	check    func(context.Context) error // whether the key is still the run's
+	last     made                        // the last checkpoint that was written, stored or not
+}
+
+// answer is what a service has listed.
+type answer struct {
+	list []artifacts.Artifact
+	err  error
+}
+
+// New returns a store that has stored nothing.
+func New(o Options) *Store {
+	if o.IsOpen == nil {
+		o.IsOpen = func() bool { return false }
+	}
+	if o.Warn == nil {
+		o.Warn = func(string) {}
+	}
+	o.IsOpen = sync.OnceValue(o.IsOpen)
+	return &Store{
+		o: o, chain: o.Chain,
+		packer: packer{git: o.Git, base: o.Base, temp: o.Temp},
+		check:  func(context.Context) error { return nil },
+		slots: slots.NewSlots(slots.SlotsOptions{
+			Service: o.Service, Key: o.Query.Key, Retention: o.Retention, Stored: o.Chain.Stored, Ours: o.Ours,
+		}),
+	}
+}
+
+// Continue is for a run that is resumed from the checkpoint found: the next one
+// follows it, and the artifacts of the key may be replaced. It writes the chain.
+func (s *Store) Continue(found *slots.Found, began Began) error {
+	m := found.Manifest
+	s.chain = Chain{
+		Began: began, Generation: m.Generation, Digest: found.Digest, Seq: m.Seq, Status: m.Status, Name: found.Artifact.Name,
+		Base: &checkpoint.Base{ArtifactID: found.Artifact.ID, Digest: found.Digest, RunID: m.RunID},
+	}
+	return s.Begin(found.Existing)
+}
+
+// Begin is for a new run: the existing artifacts of the key, oldest first, may be
+// replaced. It writes the chain.
+func (s *Store) Begin(existing []artifacts.Artifact) error {
+	s.adopt(existing)
+	return s.writeChain()
+}
+
+// Ask is for a new run for which nobody has looked at the existing artifacts of the
+// key: the service is asked in the background, and the first Save waits for the
+// answer. They may be replaced. It writes the chain.
+func (s *Store) Ask(ctx context.Context) error {
+	s.ask(ctx)
+	return s.writeChain()
+}
+
+// AdoptSent is for the post part of a step, whose chain says what may be replaced. It
+// asks the service whether the checkpoint that the main part was storing when it
+// ended has arrived: that one may be replaced, too. Services that tell no digest leave
+// nothing but the name to go by. An error is one of the service.
+func (s *Store) AdoptSent(ctx context.Context) error {
+	existing := s.chain.Existing
+	if s.chain.Sending != "" {
+		a := s.look(ctx)
+		for _, sent := range a.list {
+			if sent.Digest == "" || sent.Digest == s.chain.Sending {
+				existing = append(existing, sent)
+			}
+		}
+		if a.err != nil {
+			return a.err
+		}
+	}
+	s.adopt(existing)
+	return nil
+}
+
+// adopt makes artifacts those that may be replaced.
+func (s *Store) adopt(existing []artifacts.Artifact) {
+	s.chain.Existing = existing
+	s.slots.Adopt(existing)
+}
+
+// look lists the artifacts of the key in the present workflow run.
+func (s *Store) look(ctx context.Context) answer {
+	f := slots.Finder{Service: s.o.Service}
+	list, err := f.Existing(ctx, s.o.Query)
+	return answer{list, err}
+}
+
+// ask looks in the background.
+func (s *Store) ask(ctx context.Context) {
+	existing := make(chan answer, 1)
+	s.existing = existing
+	go func() { existing <- s.look(ctx) }()
+}
+
+// wait waits for the answer to ask, if there was one. When the service has failed, it
+// is asked again for the next time.
+func (s *Store) wait(ctx context.Context) error {
+	if s.existing == nil {
+		return nil
+	}
+	select {
+	case a := <-s.existing:
+		if a.err != nil {
+			s.ask(context.WithoutCancel(ctx))
+			return a.err
+		}
+		s.existing = nil
+		s.adopt(a.list)
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// SetCheck has check called before each Save, which an error of it ends. It is to
+// tell whether the key is still the run's.
+func (s *Store) SetCheck(check func(context.Context) error) { s.check = check }
+
+// SetMask replaces Options.Mask.
+func (s *Store) SetMask(mask *secrets.Set) { s.o.Mask = mask }
+
+// Save stores a snapshot as the next checkpoint and writes the chain. Its errors are
+// those of SetCheck's function, of making the checkpoint and of slots.Store.
+func (s *Store) Save(ctx context.Context, shot *Snapshot) (slots.Result, error) {
+	if err := s.check(ctx); err != nil {
+		return slots.Result{}, err
+	}
+	if err := s.wait(ctx); err != nil {
+		return slots.Result{}, err
+	}
+	temp, err := os.MkdirTemp(s.o.Temp, "checkpoint-")
+	if err != nil {
+		return slots.Result{}, err
+	}
+	defer os.RemoveAll(temp)
+	f, err := os.Create(filepath.Join(temp, "checkpoint.zip"))
+	if err != nil {
+		return slots.Result{}, err
+	}
+	defer f.Close()
+	m, err := s.write(ctx, f, shot)
+	if err != nil {
+		return slots.Result{}, err
+	}
+	if err := s.noteSending(f, m.Size); err != nil {
+		return slots.Result{}, err
+	}
+	a, err := s.slots.Store(ctx, m.Manifest.Generation, f, m.Size)
+	if err != nil {
+		return slots.Result{}, err
+	}
+	s.chain.add(a, m)
+	s.chain.Stored = s.slots.Stored()
+	return slots.Result{Store: a.Name, SeqStored: m.Manifest.Seq, Bytes: m.Size}, s.writeChain()
+}
+
+// noteSending notes what is about to be stored: another process may have to find out
+// whether it has arrived.
+func (s *Store) noteSending(f *os.File, size int64) error {
+	h := sha256.New()
+	if _, err := io.Copy(h, io.NewSectionReader(f, 0, size)); err != nil {
+		return err
+	}
+	s.chain.Sending = fmt.Sprintf("sha256:%x", h.Sum(nil))
+	return s.writeChain()
+}
+
+// write makes the file of a checkpoint. Of the last snapshot the state alone is worth
+// storing, where the rest can't be packed.
+func (s *Store) write(ctx context.Context, f *os.File, shot *Snapshot) (made, error) {
+	s.last.notes = nil
+	w, err := s.packer.pack(ctx, shot)
+	if err != nil {
+		return made{}, err
+	}
+	if w.lost == checkpoint.Unpacked {
+		s.warn(w.notes)
+	}
+	d := draft{
+		snapshot: shot, work: w, manifest: manifest(s.o.Origin, s.chain, shot.manifest), keys: s.o.Keys, mask: s.o.Mask, isOpen: s.o.IsOpen(),
+	}
+	m, err := d.writeWhole(f)
+	if err != nil && shot.Last && ctx.Err() == nil && !errors.Is(err, checkpoint.ErrTooLarge) {
+		all := m.notes
+		m, err = s.writeState(f, d, errors.Join(err, s.packer.discard())) // the state may need the room
+		m.notes = slices.Concat(all, m.notes)
+	}
+	if err != nil {
+		s.last.notes = m.notes
+		return made{}, err
+	}
+	if shot.Last {
+		m.sessions = leftBehind(shot, m.leftOut)
+	}
+	s.last = m
+	return m, nil
+}
+
+// writeState makes the file of a checkpoint with the state alone; why says why the
+// rest could not be packed.
+func (s *Store) writeState(f *os.File, d draft, why error) (made, error) {
+	m, err := d.writeState(f)
+	if err != nil {
+		return m, errors.Join(why, err)
+	}
+	m.notes = []string{"The checkpoint has the state alone, since the rest could not be packed: " + why.Error() + "."}
+	s.warn(m.notes)
+	return m, nil
+}
+
+func (s *Store) warn(notes []string) {
+	for _, note := range notes {
+		s.o.Warn(note)
+	}
+}
+
+func (s *Store) writeChain() error { return s.chain.write(s.o.Dir) }
+
+// Chain returns how far the checkpoints have come.
+func (s *Store) Chain() Chain { return s.chain }
+
+// LeftOut returns what there was of the run that the last checkpoint lacks.
+func (s *Store) LeftOut() []checkpoint.LeftOut { return s.last.leftOut }
+
+// Notes returns what the last checkpoint lacks, and why, as sentences for people. It
+// has them also for a checkpoint that could not be made.
+func (s *Store) Notes() []string { return s.last.notes }
+
+// IsOpen reports whether anybody may read what is stored.
+func (s *Store) IsOpen() bool { return s.o.IsOpen() }
+
+// HasWork reports whether there is work in directories that is in no commit of the
+// remote, and that would have to be stored. What can't be looked at counts.
+func (s *Store) HasWork(ctx context.Context, dirs []string) bool { return s.packer.hasWork(ctx, dirs) }
+
+// NewSaver returns a saver that stores snapshots beside the run; the interval is that
+// of slots.SaverOptions.
+func (s *Store) NewSaver(interval time.Duration) *slots.Saver[*Snapshot] {
+	return slots.NewSaver(slots.SaverOptions[*Snapshot]{Save: s.Save, Stored: s.slots.Stored, Interval: interval})
+}
