@@ -2,43 +2,20 @@ package releasetest
 
 import (
 	"crypto/sha256"
-	"debug/buildinfo"
-	"encoding/json"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"runtime"
-	"slices"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-
-	"github.com/raymond-action/raymond-action/cmd/raymond/internal/acttest"
 )
 
 // version is one whose digits no other text of a program has.
 const version = "v98.76.54"
 
-// largest is how large a program may be; six of them are downloaded by each job
-// that uses the action. One template of text/template costs 4 MiB: with one the
-// linker has to keep every method.
-const largest = 14 << 20
-
 var systems = []string{"linux/amd64", "linux/arm64", "darwin/amd64", "darwin/arm64", "windows/amd64", "windows/arm64"}
-
-// tried are the systems that the tests build for: this one, and one that differs
-// from it in everything. A release builds for all of them.
-var tried = []string{runtime.GOOS + "/" + runtime.GOARCH, other()}
-
-func other() string {
-	if runtime.GOOS == "windows" {
-		return "darwin/arm64"
-	}
-	return "windows/arm64"
-}
 
 func program(system string) string {
 	name := "raymond-" + strings.ReplaceAll(system, "/", "-")
@@ -48,181 +25,161 @@ func program(system string) string {
 	return name
 }
 
-// release is the folder of the files of a release, which all tests share.
-var release struct {
-	once sync.Once
-	dir  string
+// fakeGo stands in for the go command, whose builds take too long for a test. The
+// programs that it builds tell how they were built; release.yml builds real ones.
+const fakeGo = `#!/bin/bash
+set -e
+case "$1 $2" in
+"build -trimpath")
+	out=
+	for arg; do [ "$last" != -o ] || out=$arg; last=$arg; done
+	version=${5##*=}
+	cat >"$out" <<END
+#!/bin/sh
+echo "raymond version ${version}"
+exit
+	build	GOOS=$GOOS
+	build	GOARCH=$GOARCH
+	build	CGO_ENABLED=$CGO_ENABLED
+	build	$2=true
+	built with $3 $4 $5 in $GOFLAGS $GOENV $GOWORK $GOPROXY ${GOAMD64-}${GODEBUG-}
+END
+	chmod +x "$out" ;;
+"version -m") cat "$3" ;;
+"run ./cmd/sbom")
+	sum=$(sha256sum "$4" | cut -d ' ' -f 1)
+	for purl in example.com/self@$3 example.com/dep@v1.0.0 "stdlib@$(cat .ci/go-version)"; do
+		printf '"content": "%s", "version": "%s"\n "purl": "pkg:golang/%s",\n' "$sum" "$3" "$purl"
+	done ;;
+"list -m") echo example.com/self ;;
+"list -deps") printf '\nexample.com/dep@v1.0.0\nexample.com/dep@v1.0.0\n' ;;
+"env GOHOSTOS") echo "$HOST_OS" ;;
+"env GOHOSTARCH") echo "$HOST_ARCH" ;;
+env\ *) echo "/private/$2" ;;
+"mod download") ;;
+*) echo "go $*: not in the fake" >&2; exit 1 ;;
+esac
+`
+
+// withFakeGo makes the scripts of a checkout use fakeGo.
+func (r *remote) withFakeGo() {
+	r.t.Helper()
+	bin := r.t.TempDir()
+	if err := os.WriteFile(filepath.Join(bin, "go"), []byte(fakeGo), 0o755); err != nil {
+		r.t.Fatal(err)
+	}
+	r.env = append(r.env, "PATH="+bin+string(os.PathListSeparator)+os.Getenv("PATH"), "HOST_OS="+runtime.GOOS, "HOST_ARCH="+runtime.GOARCH)
 }
 
-func TestMain(m *testing.M) {
-	dir, err := os.MkdirTemp("", "release-")
+// built is the folder of a release that fakeGo has built.
+func (r *remote) built(systems ...string) string {
+	r.t.Helper()
+	dir := filepath.Join(r.t.TempDir(), "files")
+	r.must(r.t, "release", append([]string{dir, version}, systems...)...)
+	return dir
+}
+
+// TestReleaseIsBuiltTheSameEverywhere: each program is built for its system, without
+// the network and without what the machine has set.
+func TestReleaseIsBuiltTheSameEverywhere(t *testing.T) {
+	r := newRemote(t)
+	r.withFakeGo()
+	r.env = append(r.env, "GOFLAGS=-race", "GOAMD64=v3", "GODEBUG=panicnil=1", "CGO_ENABLED=1", "GOOS=plan9", "GOWORK=/else", "GOENV=/else")
+	dir := r.built()
+	for _, system := range systems {
+		data, err := os.ReadFile(filepath.Join(dir, program(system)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		goos, goarch, _ := strings.Cut(system, "/")
+		want := "#!/bin/sh\necho \"raymond version " + version + "\"\nexit\n\tbuild\tGOOS=" + goos + "\n\tbuild\tGOARCH=" + goarch +
+			"\n\tbuild\tCGO_ENABLED=0\n\tbuild\t-trimpath=true\n" +
+			"\tbuilt with -buildvcs=false -ldflags -s -w -X main.version=" + version + " in -mod=readonly off off off \n"
+		if diff := cmp.Diff(want, string(data)); diff != "" {
+			t.Errorf("how %s was built (-want +got):\n%s", system, diff)
+		}
+	}
+	r.must(t, "release-verify", dir, version)
+	r.must(t, "release-same", dir, version)
+}
+
+// TestFilesThatAreNotAsTheyShouldBeAreRefused changes one file of a release.
+func TestFilesThatAreNotAsTheyShouldBeAreRefused(t *testing.T) {
+	r := newRemote(t)
+	r.withFakeGo()
+	two := []string{runtime.GOOS + "/" + runtime.GOARCH, "windows/arm64"}
+	native, other := program(two[0]), program(two[1])
+	built := r.built(two...)
+	changed := func(file, old, text string) string {
+		dir := t.TempDir()
+		if err := os.CopyFS(dir, os.DirFS(built)); err != nil {
+			t.Fatal(err)
+		}
+		r.spoil(filepath.Join(dir, file), old, text)
+		return dir
+	}
+	for _, c := range []struct{ file, old, new, says string }{
+		{other, "GOOS=windows", "GOOS=linux", "was not built with GOOS=windows"},
+		{native, "CGO_ENABLED=0", "CGO_ENABLED=1", "was not built with CGO_ENABLED=0"},
+		{native, "exit", "exit # /private/GOROOT/src", "contains the path /private/GOROOT"},
+		{native, "exit", strings.Repeat("# long\n", 3<<20), "has more than"},
+		{native, version, "v1.0.0", "does not say that it is " + version},
+		{other, version, "v1.0.0", "does not contain " + version},
+		{native + ".cdx.json", "example.com/dep", "example.com/other", "does not name the modules"},
+		{native + ".cdx.json", `"content": "`, `"content": "0`, "lacks the checksum"},
+		{"SHA256SUMS", native + "\n", "other\n", "does not list these files"},
+	} {
+		dir := changed(c.file, c.old, c.new)
+		if c.file != "SHA256SUMS" {
+			sum(t, dir)
+		}
+		if e := r.run(t, "release-verify", append([]string{dir, version}, two...)...); e.code != 1 || !strings.Contains(e.err, c.says) {
+			t.Errorf("%s with %.20q: got %+v, want it refused because it %s", c.file, c.new, e, c.says)
+		}
+	}
+	dir := changed(native, "exit", "exit 0")
+	if e := r.run(t, "release-verify", dir, version, two[0]); e.code != 1 || !strings.Contains(e.err, "is not that of the files") {
+		t.Errorf("a program that was changed: got %+v, want it refused because of its checksum", e)
+	}
+	if e := r.run(t, "release-same", dir, version, two[0]); e.code == 0 {
+		t.Errorf("a program that was changed: got %+v, want it refused because it is not the same", e)
+	}
+}
+
+// spoil replaces a text in a file.
+func (r *remote) spoil(path, old, text string) {
+	r.t.Helper()
+	data, err := os.ReadFile(path)
 	if err != nil {
-		panic(err)
+		r.t.Fatal(err)
 	}
-	release.dir = dir
-	code := m.Run()
-	os.RemoveAll(dir)
-	os.Exit(code)
+	if !strings.Contains(string(data), old) {
+		r.t.Fatalf("%s: got no %q in it", path, old)
+	}
+	if err := os.WriteFile(path, []byte(strings.ReplaceAll(string(data), old, text)), 0o755); err != nil {
+		r.t.Fatal(err)
+	}
 }
 
-// built returns the folder of a release for these systems, built from this
-// repository.
-func built(t *testing.T) string {
+// sum writes the checksums of a folder's files.
+func sum(t *testing.T, dir string) {
 	t.Helper()
-	release.once.Do(func() {
-		script{root: acttest.Root(t)}.must(t, "release", append([]string{release.dir, version}, tried...)...)
-	})
-	if _, err := os.Stat(filepath.Join(release.dir, "SHA256SUMS")); err != nil {
-		t.Fatalf("the release was not built: %v", err)
-	}
-	return release.dir
-}
-
-// digests are the SHA-256 sums of a folder's files, by name.
-func digests(t *testing.T, dir string) map[string]string {
-	t.Helper()
-	sums := map[string]string{}
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
+	var sums strings.Builder
 	for _, e := range entries {
+		if e.Name() == "SHA256SUMS" {
+			continue
+		}
 		data, err := os.ReadFile(filepath.Join(dir, e.Name()))
 		if err != nil {
 			t.Fatal(err)
 		}
-		sums[e.Name()] = fmt.Sprintf("%x", sha256.Sum256(data))
+		fmt.Fprintf(&sums, "%x  %s\n", sha256.Sum256(data), e.Name())
 	}
-	return sums
-}
-
-func goEnv(t *testing.T, name string) string {
-	t.Helper()
-	out, err := exec.CommandContext(t.Context(), "go", "env", name).Output()
-	if err != nil {
+	if err := os.WriteFile(filepath.Join(dir, "SHA256SUMS"), []byte(sums.String()), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	return strings.TrimSpace(string(out))
-}
-
-// TestEverySystemHasItsProgram, small, without the folders of who built it.
-func TestEverySystemHasItsProgram(t *testing.T) {
-	dir := built(t)
-	for _, system := range tried {
-		path := filepath.Join(dir, program(system))
-		info, err := buildinfo.ReadFile(path)
-		if err != nil {
-			t.Errorf("%s: %v", system, err)
-			continue
-		}
-		got := map[string]string{}
-		for _, s := range info.Settings {
-			got[s.Key] = s.Value
-		}
-		if s := got["GOOS"] + "/" + got["GOARCH"]; s != system || got["CGO_ENABLED"] != "0" || got["-trimpath"] != "true" {
-			t.Errorf("%s: got %v, want a program for the system, without cgo", path, got)
-		}
-		data, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if len(data) > largest {
-			t.Errorf("%s: got %d bytes, want at most %d", path, len(data), largest)
-		}
-		for _, private := range []string{acttest.Root(t), goEnv(t, "GOMODCACHE"), goEnv(t, "GOROOT")} {
-			if strings.Contains(string(data), private) {
-				t.Errorf("%s: got the folder %s in it, want no path of this machine", path, private)
-			}
-		}
-		if !strings.Contains(string(data), version) {
-			t.Errorf("%s: got no %s in it, want the version of the release", path, version)
-		}
-	}
-}
-
-func TestProgramTellsItsVersion(t *testing.T) {
-	path := filepath.Join(built(t), program(runtime.GOOS+"/"+runtime.GOARCH))
-	out, err := exec.CommandContext(t.Context(), path, "--version").CombinedOutput()
-	if want := "raymond version " + version + "\n"; err != nil || string(out) != want {
-		t.Errorf("%s --version: got %q, %v, want %q", path, out, err, want)
-	}
-}
-
-func TestChecksumsAreThoseOfTheFiles(t *testing.T) {
-	want := digests(t, built(t))
-	delete(want, "SHA256SUMS")
-	data, err := os.ReadFile(filepath.Join(built(t), "SHA256SUMS"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	got := map[string]string{}
-	for line := range strings.Lines(string(data)) {
-		sum, name, ok := strings.Cut(strings.TrimSuffix(line, "\n"), "  ")
-		if !ok {
-			t.Errorf("SHA256SUMS: got the line %q, want a sum, two blanks and a name", line)
-		}
-		got[name] = sum
-	}
-	if diff := cmp.Diff(want, got); diff != "" || len(want) != 2*len(tried) {
-		t.Errorf("SHA256SUMS of %d files (-files +sums):\n%s", len(want), diff)
-	}
-}
-
-// TestListsNameEveryModule that the go command says is in the program.
-func TestListsNameEveryModule(t *testing.T) {
-	sums := digests(t, built(t))
-	for _, system := range tried {
-		var list struct {
-			Metadata struct {
-				Component struct {
-					Version string
-					Hashes  []struct{ Content string }
-				}
-			}
-			Components []struct{ Name, Version, PURL string }
-		}
-		data, err := os.ReadFile(filepath.Join(built(t), program(system)+".cdx.json"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := json.Unmarshal(data, &list); err != nil {
-			t.Fatal(err)
-		}
-		var got []string
-		for _, c := range list.Components {
-			got = append(got, c.Name+" "+c.Version)
-			if want := "pkg:golang/" + c.Name + "@" + c.Version; c.PURL != want {
-				t.Errorf("%s: address of %s: got %q, want %q", system, c.Name, c.PURL, want)
-			}
-		}
-		slices.Sort(got)
-		if diff := cmp.Diff(modules(t, system), got); diff != "" {
-			t.Errorf("%s: modules (-go list +SBOM):\n%s", system, diff)
-		}
-		main := list.Metadata.Component
-		if main.Version != version || len(main.Hashes) != 1 || main.Hashes[0].Content != sums[program(system)] {
-			t.Errorf("%s: got %+v, want version %s and hash %s", system, main, version, sums[program(system)])
-		}
-	}
-}
-
-// modules are those of the packages that the program is built of, and Go's own.
-func modules(t *testing.T, system string) []string {
-	t.Helper()
-	goos, goarch, _ := strings.Cut(system, "/")
-	cmd := exec.CommandContext(t.Context(), "go", "list", "-deps", "-f", "{{with .Module}}{{if not .Main}}{{.Path}} {{.Version}}{{end}}{{end}}", "./cmd/raymond")
-	cmd.Dir = acttest.Root(t)
-	cmd.Env = append(os.Environ(), "GOOS="+goos, "GOARCH="+goarch, "CGO_ENABLED=0", "GOFLAGS=", "GOWORK=off")
-	out, err := cmd.Output()
-	if err != nil {
-		t.Fatal(err)
-	}
-	pinned, err := os.ReadFile(filepath.Join(cmd.Dir, ".ci", "go-version"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	all := append(strings.Split(strings.TrimSpace(string(out)), "\n"), "stdlib "+strings.TrimSpace(string(pinned)))
-	all = slices.DeleteFunc(all, func(s string) bool { return s == "" })
-	slices.Sort(all)
-	return slices.Compact(all)
 }

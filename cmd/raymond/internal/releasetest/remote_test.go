@@ -1,7 +1,6 @@
 package releasetest
 
 import (
-	"crypto/sha256"
 	"fmt"
 	"io/fs"
 	"os"
@@ -152,17 +151,13 @@ func (r *remote) meanwhile(ref, id string) {
 // fakes is a folder of a release whose programs hold only their name.
 func fakes(t *testing.T, version string) string {
 	t.Helper()
-	dir, sums := t.TempDir(), ""
+	dir := t.TempDir()
 	for _, s := range systems {
-		text := program(s) + " " + version
-		if err := os.WriteFile(filepath.Join(dir, program(s)), []byte(text), 0o644); err != nil {
+		if err := os.WriteFile(filepath.Join(dir, program(s)), []byte(program(s)+" "+version), 0o644); err != nil {
 			t.Fatal(err)
 		}
-		sums += fmt.Sprintf("%x  %s\n", sha256.Sum256([]byte(text)), program(s))
 	}
-	if err := os.WriteFile(filepath.Join(dir, "SHA256SUMS"), []byte(sums), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	sum(t, dir)
 	return dir
 }
 

@@ -23,6 +23,7 @@ func TestWhatIsNoVersionIsRefused(t *testing.T) {
 	} {
 		for _, args := range [][]string{
 			{"release", out, version},
+			{"release-verify", fakes(t, version), version},
 			{"release-check", r.bare, version},
 			{"release-notes", version},
 			{"release-tag", r.bare, version, "HEAD", fakes(t, version)},
@@ -147,7 +148,7 @@ func TestReleaseGoesOneWay(t *testing.T) {
 		t.Errorf("jobs that may write: got %q, want attest alone to sign, and contents else", may)
 	}
 	want := map[string]string{
-		"check": ".ci/release-check ", "build": ".ci/release .ci/release-same ", "tag": ".ci/release-tag ", "publish": ".ci/release-publish .ci/release-move ",
+		"check": ".ci/release-check ", "build": ".ci/release .ci/release-verify .ci/release-same ", "tag": ".ci/release-tag ", "publish": ".ci/release-publish .ci/release-move ",
 	}
 	if diff := cmp.Diff(want, runs); diff != "" {
 		t.Errorf("scripts of the jobs (-want +got):\n%s", diff)
