@@ -7,6 +7,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/raymond-action/raymond-action/internal/untrusted/text"
 )
 
 // forbidden are the characters that names of artifacts can't have.
@@ -48,13 +50,7 @@ func fitting(key string) string {
 		}
 		return r
 	}, key)
-	if len(out) > maxKey {
-		cut := maxKey
-		for !utf8.RuneStart(out[cut]) {
-			cut--
-		}
-		out = out[:cut]
-	}
+	out = text.Before(out, maxKey)
 	if out == "" {
 		return string(replacement)
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
+	"github.com/raymond-action/raymond-action/internal/untrusted/text"
 
 	"github.com/spf13/cobra"
 
@@ -184,12 +185,12 @@ func (x *action) simulated() []string {
 }
 
 // showOutput shows the text of a tool in log and summary.
-func (x *action) showOutput(text string) error {
-	if text == "" {
+func (x *action) showOutput(s string) error {
+	if s == "" {
 		return nil
 	}
-	text = x.shown(text)
-	x.log.Print(text)
+	s = x.shown(s)
+	x.log.Print(s)
 	if !x.in.Summary {
 		return nil
 	}
@@ -197,7 +198,7 @@ func (x *action) showOutput(text string) error {
 	if x.in.Mode == job.ModeDiagram {
 		language = "mermaid"
 	}
-	err := x.files.WriteSummary(fenced(text, language))
+	err := x.files.WriteSummary(text.Fence(s, language))
 	if err != nil {
 		x.warn("step summary: " + err.Error())
 	}

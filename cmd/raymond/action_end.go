@@ -227,12 +227,3 @@ func agentsOutput(run *state.Run) string {
 	}
 	return string(data)
 }
-
-// fenced is text in a code block that it can't end.
-func fenced(text, language string) string {
-	fence := "```"
-	for strings.Contains(text, fence) {
-		fence += "`"
-	}
-	return fence + language + "\n" + strings.TrimRight(text, "\n") + "\n" + fence + "\n"
-}

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/raymond-action/raymond-action/internal/untrusted/text"
 	"github.com/raymond-action/raymond-action/runner/claude/pin"
 )
 
@@ -107,24 +108,20 @@ func npmReason(out string) string {
 	var said, other []string
 	for line := range strings.Lines(out) {
 		line = strings.TrimSpace(line)
-		text := line
+		rest := line
 		for _, p := range npmPrefixes {
-			text = strings.TrimSpace(strings.TrimPrefix(text+" ", p))
+			rest = strings.TrimSpace(strings.TrimPrefix(rest+" ", p))
 		}
 		switch {
-		case text == "" || strings.Contains(text, "complete log of this run"):
-		case text != line:
-			said = append(said, text)
+		case rest == "" || strings.Contains(rest, "complete log of this run"):
+		case rest != line:
+			said = append(said, rest)
 		default:
-			other = append(other, text)
+			other = append(other, rest)
 		}
 	}
 	if len(said) == 0 {
 		said = other[max(0, len(other)-3):]
 	}
-	text := strings.Join(said, "; ")
-	if len(text) > mostNPM {
-		text = strings.ToValidUTF8(text[:mostNPM], "") + "…"
-	}
-	return text
+	return text.Shortened(strings.Join(said, "; "), mostNPM)
 }

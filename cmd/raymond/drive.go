@@ -17,6 +17,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
+	"github.com/raymond-action/raymond-action/internal/untrusted/text"
 	"github.com/raymond-action/raymond-action/protocol"
 	"github.com/raymond-action/raymond-action/runner"
 	"github.com/raymond-action/raymond-action/runner/claude"
@@ -294,7 +295,7 @@ func lastAttempt(run *state.Run) string {
 		}
 		for _, r := range a.Exec.Verdict.Results {
 			if r.RC != 0 {
-				return fmt.Sprintf("; in its last attempt exit code %d of %q: %s", r.RC, r.Cmd, strings.TrimSpace(after(r.Tail, mostTail)))
+				return fmt.Sprintf("; in its last attempt exit code %d of %q: %s", r.RC, r.Cmd, strings.TrimSpace(text.After(r.Tail, mostTail)))
 			}
 		}
 		return "; in its last attempt " + a.Exec.Verdict.Reason
@@ -307,11 +308,6 @@ const usedUp = "max_ralph_iters_reached"
 
 // mostTail is how many bytes of an output an error of one line has.
 const mostTail = 400
-
-// after returns the last n bytes of a text or a little less, whole characters.
-func after(text string, n int) string {
-	return strings.ToValidUTF8(text[max(0, len(text)-n):], "")
-}
 
 // printResult writes the result to stdout, which carries nothing else.
 func (a *App) printResult(o *options, run *state.Run) error {

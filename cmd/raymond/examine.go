@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
+	"github.com/raymond-action/raymond-action/internal/untrusted/text"
 
 	"github.com/raymond-action/raymond-action/protocol"
 )
@@ -43,7 +44,7 @@ func (a *App) examine(o *options, s *scope, isLoop bool) error {
 	}
 	for _, w := range warnings {
 		if !o.quiet {
-			fmt.Fprintln(a.Stderr, "raymond: warning: "+problem.OneLine(problem.Bounded(w)))
+			fmt.Fprintln(a.Stderr, "raymond: warning: "+text.Escaped(problem.Bounded(w)))
 		}
 	}
 	return nil

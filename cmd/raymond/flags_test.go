@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
+	"github.com/raymond-action/raymond-action/internal/untrusted/text"
 )
 
 // usageErrors runs the program with flags that let it start nothing, and returns
@@ -50,7 +50,7 @@ func TestNumbersAreReadStrictly(t *testing.T) {
 	for flag, values := range refused {
 		for _, v := range values {
 			got := usageErrors(t, flag, "--"+flag+"="+v)
-			if len(got) != 1 || !strings.Contains(got[0], problem.OneLine(`"`+strings.ReplaceAll(v, "\n", `\n`)+`"`)) {
+			if len(got) != 1 || !strings.Contains(got[0], text.Escaped(`"`+strings.ReplaceAll(v, "\n", `\n`)+`"`)) {
 				t.Errorf("--%s=%q: got %q, want one error that quotes the value", flag, v, got)
 			}
 		}

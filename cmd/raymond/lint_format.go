@@ -8,8 +8,7 @@ import (
 	"strings"
 	"unicode"
 
-	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
-
+	"github.com/raymond-action/raymond-action/internal/untrusted/text"
 	"github.com/raymond-action/raymond-action/protocol"
 )
 
@@ -73,7 +72,7 @@ func (l *lintRun) printText(out io.Writer) error {
 		if r.Line > 0 {
 			place = fmt.Sprintf("%s:%d:%d", r.File, r.Line, r.Col)
 		}
-		b.WriteString(problem.OneLine(fmt.Sprintf("%s: %s: %s", place, r.Severity, r.text())) + "\n")
+		b.WriteString(text.Escaped(fmt.Sprintf("%s: %s: %s", place, r.Severity, r.text())) + "\n")
 		b.WriteString(l.excerpt(r))
 	}
 	if l.count(protocol.SeverityError) == 0 { // else the last line on stderr says it
@@ -112,7 +111,7 @@ func (l *lintRun) excerpt(r remark) string {
 // visible replaces what would move the cursor, one character for one.
 func visible(s string) string {
 	return strings.Map(func(r rune) rune {
-		if r != '\t' && (unicode.IsControl(r) || unicode.Is(unicode.Cf, r)) {
+		if r != '\t' && !text.IsShown(r) {
 			return unicode.ReplacementChar
 		}
 		return r

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
+	"github.com/raymond-action/raymond-action/internal/untrusted/text"
 
 	"github.com/spf13/cobra"
 
@@ -208,9 +209,9 @@ func (a *App) statusCommand() *cobra.Command {
 
 func showStatus(out io.Writer, l listing) error {
 	w := tabwriter.NewWriter(out, 0, 4, 2, ' ', 0)
-	row := func(name, text string) {
-		if text != "" {
-			fmt.Fprintf(w, "%s\t%s\n", name, problem.OneLine(text))
+	row := func(name, value string) {
+		if value != "" {
+			fmt.Fprintf(w, "%s\t%s\n", name, text.Escaped(value))
 		}
 	}
 	row("workflow id", l.WorkflowID)

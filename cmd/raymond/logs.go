@@ -8,6 +8,7 @@ import (
 
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
 	"github.com/raymond-action/raymond-action/internal/untrusted/files"
+	"github.com/raymond-action/raymond-action/internal/untrusted/text"
 	"github.com/raymond-action/raymond-action/runner/report"
 	"github.com/raymond-action/raymond-action/state"
 )
@@ -39,7 +40,7 @@ func (d *drive) console() error {
 // logs opens the run's own log and its copy.
 func (d *drive) logs() error {
 	d.fan = report.NewFanout(func(name string, err error) {
-		fmt.Fprintln(d.app.Stderr, "raymond: warning: "+problem.OneLine(name+": "+err.Error()+"; nothing more goes there"))
+		fmt.Fprintln(d.app.Stderr, "raymond: warning: "+text.Escaped(name+": "+err.Error()+"; nothing more goes there"))
 	})
 	if err := d.openLog(); err != nil {
 		return err

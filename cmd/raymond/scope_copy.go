@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
+	"github.com/raymond-action/raymond-action/internal/untrusted/text"
 )
 
 // Limits on the private copy of a scope folder: what a zipped workflow may hold.
@@ -59,7 +60,7 @@ func (s *scope) copyStates(c *copier) error {
 // notePartial tells that scripts lack the other files of their folder.
 func (a *App) notePartial(s *scope) {
 	if s.partial {
-		fmt.Fprintf(a.Stderr, "raymond: note: %s\n", problem.OneLine(fmt.Sprintf("the folder of %s holds more than %d files or %d MiB, or can't be read whole; "+
+		fmt.Fprintf(a.Stderr, "raymond: note: %s\n", text.Escaped(fmt.Sprintf("the folder of %s holds more than %d files or %d MiB, or can't be read whole; "+
 			"scripts run from a copy of its state files alone", s.path, maxScopeFiles, maxScopeBytes>>20)))
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
+	"github.com/raymond-action/raymond-action/internal/untrusted/text"
 
 	"github.com/google/uuid"
 	"github.com/spf13/cobra"
@@ -228,7 +229,7 @@ func (timeless) Tick(time.Time) {}
 
 func (s *simulation) reporters(debugDir string) error {
 	s.fan = report.NewFanout(func(name string, err error) {
-		fmt.Fprintln(s.app.Stderr, "raymond: warning: "+problem.OneLine(name+": "+err.Error()))
+		fmt.Fprintln(s.app.Stderr, "raymond: warning: "+text.Escaped(name+": "+err.Error()))
 	})
 	s.fan.Add("journal", &s.journal)
 	console := s.driver.consoleOptions()
@@ -262,7 +263,7 @@ func (s *simulation) conclude(run *state.Run, actor *simulate.Actor) error {
 		return f
 	}
 	for _, left := range actor.Unused() {
-		fmt.Fprintf(s.app.Stderr, "raymond: warning: replies that were not used: %s\n", problem.OneLine(left))
+		fmt.Fprintf(s.app.Stderr, "raymond: warning: replies that were not used: %s\n", text.Escaped(left))
 	}
 	diff := s.journal.Diff(s.replies.Expect)
 	if missing := actor.Missing(); len(missing) > 0 {
@@ -285,7 +286,7 @@ func (s *simulation) conclude(run *state.Run, actor *simulate.Actor) error {
 // mismatch shows a diff.
 func (s *simulation) mismatch(diff []string) error {
 	for _, line := range diff {
-		fmt.Fprintln(s.app.Stderr, problem.OneLine(line))
+		fmt.Fprintln(s.app.Stderr, text.Escaped(line))
 	}
 	return &problem.Problem{Class: problem.ClassRunFailed, Where: s.scope.path, What: "the run is not as expected (expected -, came +)",
 		Hint: "change the workflow, or the replies file"}

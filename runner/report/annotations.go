@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/raymond-action/raymond-action/internal/untrusted/text"
 	"github.com/raymond-action/raymond-action/state"
 )
 
@@ -157,7 +158,7 @@ func (a *Annotations) retry(e state.Event, b *state.Retry) {
 func (a *Annotations) Annotate(n Annotation) {
 	n.Title = cut(n.Title, mostTitle)
 	n.Text = block(ends(n.Text, 4*mostAnnotation))
-	n.Text = shorten(strings.ReplaceAll(n.Text, "##[", "# #["), mostAnnotation)
+	n.Text = shorten(text.Unmarked(n.Text), mostAnnotation)
 	if n.Text == "" {
 		n.Text = n.Title // GitHub shows none without a text
 	}
@@ -232,8 +233,8 @@ func (a *Annotations) fail(e state.Event, fault string) {
 	n := a.about(LevelError, e, "failed")
 	wrote := a.outputs[e.Agent]
 	n.Text = ErrorLines(wrote.without(fault))
-	wrote.each(func(name, text string) {
-		n.Text += "\n" + name + ":\n" + after(text, mostWritten/wrote.count())
+	wrote.each(func(name, output string) {
+		n.Text += "\n" + name + ":\n" + text.After(output, mostWritten/wrote.count())
 	})
 	if verdict := a.verdicts[e.Agent]; verdict != "" {
 		n.Text += "\n" + verdict

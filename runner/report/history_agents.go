@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/raymond-action/raymond-action/internal/untrusted/text"
 	"github.com/raymond-action/raymond-action/state"
 )
 
@@ -152,13 +153,13 @@ func (a *agent) note(e state.Event, body state.Body) {
 func brief(text string) string { return cutMiddle(ends(text, 4*widestIncident), widestIncident) }
 
 // say keeps a line that an agent said, and counts the tool when it used one.
-func (a *agent) say(text string) {
-	tool, _, ok := toolUse(text)
+func (a *agent) say(s string) {
+	tool, _, ok := toolUse(s)
 	if ok && isTool(tool) {
 		a.tools.use(tool)
 		return
 	}
-	a.said.add(cut(before(text, 8*widestIncident), widestIncident))
+	a.said.add(cut(text.Before(s, 8*widestIncident), widestIncident))
 }
 
 // isTool reports whether a name is that of a tool. What an agent says comes in the

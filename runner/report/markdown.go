@@ -6,6 +6,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/raymond-action/raymond-action/internal/untrusted/text"
 )
 
 // code shows a text that somebody else wrote as it is, as one line within
@@ -21,7 +23,7 @@ func codeSpan(line string) string {
 	// A bar ends a cell whatever it stands in, and GitHub takes a backslash
 	// before an escaped one for the escape.
 	line = strings.ReplaceAll(line, "|", "∣")
-	marks := strings.Repeat("`", longestRun(line)+1)
+	marks := strings.Repeat("`", text.LongestRun(line)+1)
 	if line[0] == '`' || line[len(line)-1] == '`' {
 		line = " " + line + " "
 	}
@@ -34,10 +36,7 @@ func htmlCode(text string, width int) string {
 }
 
 // fence shows a text of several lines as it is.
-func fence(text string) string {
-	marks := strings.Repeat("`", max(3, longestRun(text)+1))
-	return marks + "text\n" + strings.TrimRight(text, "\n") + "\n" + marks + "\n"
-}
+func fence(s string) string { return text.Fence(s, "text") }
 
 // widestProse is how many columns of a fence are seen without scrolling.
 const widestProse = 110
@@ -60,18 +59,6 @@ func wrap(text string) string {
 		b.WriteString(line)
 	}
 	return b.String()
-}
-
-// longestRun returns the length of the longest run of backticks.
-func longestRun(text string) int {
-	longest, run := 0, 0
-	for i := range len(text) {
-		if run++; text[i] != '`' {
-			run = 0
-		}
-		longest = max(longest, run)
-	}
-	return longest
 }
 
 // prose words a line of our own, which may name what others wrote: nothing in it
@@ -116,22 +103,4 @@ func literal(text string) string {
 
 // block makes printable lines of what somebody else wrote: plain for a text of
 // several lines, whose indentation stays.
-func block(text string) string {
-	text = strings.ToValidUTF8(text, string(utf8.RuneError))
-	if strings.ContainsAny(text, "\x1b\u009b") {
-		text = escapes.ReplaceAllString(text, "")
-	}
-	text = strings.ReplaceAll(text, "\r\n", "\n")
-	text = strings.Map(func(r rune) rune {
-		switch {
-		case r == '\n' || r == '\t':
-			return r
-		case strings.ContainsRune("\r\v\f\u0085\u2028\u2029", r):
-			return '\n'
-		case unicode.IsGraphic(r):
-			return r
-		}
-		return -1
-	}, text)
-	return strings.Trim(text, "\n")
-}
+func block(s string) string { return strings.Trim(text.Printable(s), "\n") }

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/raymond-action/raymond-action/internal/untrusted/text"
 	"github.com/raymond-action/raymond-action/state"
 )
 
@@ -147,7 +148,7 @@ func (x excerpt) open(w *writer, shown string) {
 
 // shorten returns the lines that say most, in about most bytes, and whether they
 // are all.
-func (x excerpt) shorten(most int) (text string, isAll bool) {
+func (x excerpt) shorten(most int) (shown string, isAll bool) {
 	whole := x.text.String()
 	if x.isProse {
 		whole = wrap(whole)
@@ -155,10 +156,10 @@ func (x excerpt) shorten(most int) (text string, isAll bool) {
 	all := strings.Split(whole, "\n")
 	isAll = len(all) <= x.lines && x.text.dropped == 0
 	for n := min(x.lines, len(all)); ; n-- {
-		text, isCut := x.pick(all, n)
+		lines, isCut := x.pick(all, n)
 		isAll = isAll && !isCut && n == len(all)
-		if len(text) <= max(most, 2*widestLine) || n <= leastLines {
-			return before(text, max(most, 3*widestLine)), isAll
+		if len(lines) <= max(most, 2*widestLine) || n <= leastLines {
+			return text.Before(lines, max(most, 3*widestLine)), isAll
 		}
 	}
 }

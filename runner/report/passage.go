@@ -2,7 +2,8 @@ package report
 
 import (
 	"fmt"
-	"unicode/utf8"
+
+	"github.com/raymond-action/raymond-action/internal/untrusted/text"
 )
 
 // passage is what is kept of a long text: its beginning and its end.
@@ -12,12 +13,12 @@ type passage struct {
 }
 
 // keep returns the passage of a text that holds at most most bytes of it.
-func keep(text string, most int) passage {
-	if len(text) <= 2*most {
-		return passage{head: block(text)}.within(most)
+func keep(s string, most int) passage {
+	if len(s) <= 2*most {
+		return passage{head: block(s)}.within(most)
 	}
-	head, tail := before(text, most), after(text, most)
-	p := passage{head: block(head), tail: block(tail), dropped: len(text) - len(head) - len(tail)}
+	head, tail := text.Before(s, most), text.After(s, most)
+	p := passage{head: block(head), tail: block(tail), dropped: len(s) - len(head) - len(tail)}
 	return p.within(most)
 }
 
@@ -31,18 +32,18 @@ func (p passage) within(most int) passage {
 	if p.dropped == 0 {
 		end = p.head
 	}
-	c := passage{head: before(p.head, most*2/3), tail: after(end, most-most*2/3)}
+	c := passage{head: text.Before(p.head, most*2/3), tail: text.After(end, most-most*2/3)}
 	c.dropped = p.dropped + len(p.head) + len(p.tail) - len(c.head) - len(c.tail)
 	return c
 }
 
 // keepEnd returns the passage that holds the last most bytes of a text.
-func keepEnd(text string, most int) passage {
-	if len(text) <= 2*most {
-		return passage{head: block(text)}.lastBytes(most)
+func keepEnd(s string, most int) passage {
+	if len(s) <= 2*most {
+		return passage{head: block(s)}.lastBytes(most)
 	}
-	end := after(text, 2*most)
-	return passage{tail: block(end), dropped: len(text) - len(end)}.lastBytes(most)
+	end := text.After(s, 2*most)
+	return passage{tail: block(end), dropped: len(s) - len(end)}.lastBytes(most)
 }
 
 // lastBytes returns a passage of keepEnd cut down to its last most bytes.
@@ -51,7 +52,7 @@ func (p passage) lastBytes(most int) passage {
 	if len(all) <= most {
 		return p
 	}
-	end := after(all, most)
+	end := text.After(all, most)
 	return passage{tail: end, dropped: p.dropped + len(all) - len(end)}
 }
 
@@ -78,29 +79,9 @@ func (p passage) isEmpty() bool { return p == passage{} }
 
 // ends returns a text without what lies more than most bytes from either end, so
 // that there is a bound to the work on it.
-func ends(text string, most int) string {
-	if len(text) <= 2*most {
-		return text
+func ends(s string, most int) string {
+	if len(s) <= 2*most {
+		return s
 	}
-	return before(text, most) + "\n" + ellipsis + "\n" + after(text, most)
-}
-
-// before returns the first n bytes of text or a little less, whole characters.
-func before(text string, n int) string {
-	if n >= len(text) {
-		return text
-	}
-	for n > 0 && !utf8.RuneStart(text[n]) {
-		n--
-	}
-	return text[:n]
-}
-
-// after returns the last n bytes of text or a little less, whole characters.
-func after(text string, n int) string {
-	at := max(0, len(text)-n)
-	for at < len(text) && !utf8.RuneStart(text[at]) {
-		at++
-	}
-	return text[at:]
+	return text.Before(s, most) + "\n" + ellipsis + "\n" + text.After(s, most)
 }

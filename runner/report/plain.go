@@ -2,19 +2,14 @@ package report
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
 	"time"
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/raymond-action/raymond-action/internal/untrusted/text"
 	"github.com/raymond-action/raymond-action/state"
 )
-
-// escapes matches the sequences a terminal obeys: CSI, then OSC and its kin up
-// to their terminator, then the short ones.
-var escapes = regexp.MustCompile(
-	"(?:\x1b\\[|\u009b)[0-?]*[ -/]*[@-~]|\x1b[\\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\\\)|\x1b[ -/]*[0-~]")
 
 // mostBytes bounds the work on one text: no more than this from either end of it
 // is looked at.
@@ -24,33 +19,23 @@ const mostBytes = 8 << 10
 // sequences, control, invisible and direction characters are dropped, runs of
 // white space become a blank, and the marks of a job log's commands ("##["
 // anywhere, "::" at the beginning of a line) are broken up.
-func plain(text string) string {
-	text = strings.ToValidUTF8(text, string(utf8.RuneError))
-	if strings.ContainsAny(text, "\x1b\u009b") {
-		text = escapes.ReplaceAllString(text, "")
-	}
-	return graphic(strings.Join(strings.FieldsFunc(text, unicode.IsSpace), " "))
+func plain(s string) string {
+	return inert(strings.Join(strings.Fields(text.Line(s)), " "))
 }
 
-// graphic is the last step of plain: nothing that is not seen, no command.
-func graphic(text string) string {
-	text = strings.Map(func(r rune) rune {
-		if unicode.IsGraphic(r) {
-			return r
-		}
-		return -1
-	}, text)
-	if at := strings.TrimLeft(text, " "); strings.HasPrefix(at, "::") {
-		text = text[:len(text)-len(at)] + ": " + at[1:]
+// inert is the last step of plain: no command is left in a line.
+func inert(line string) string {
+	if at := strings.TrimLeft(line, " "); strings.HasPrefix(at, "::") {
+		line = line[:len(line)-len(at)] + ": " + at[1:]
 	}
-	return strings.ReplaceAll(text, "##[", "# #[")
+	return text.Unmarked(line)
 }
 
 // laidOut is plain for a line of code or output: its white space stays, as
 // blanks, four for a tab.
-func laidOut(text string) string {
+func laidOut(s string) string {
 	var b strings.Builder
-	for _, r := range text {
+	for _, r := range text.Line(s) {
 		switch {
 		case r == '\t':
 			b.WriteString("    ")
@@ -60,7 +45,7 @@ func laidOut(text string) string {
 			b.WriteRune(r)
 		}
 	}
-	return strings.TrimRight(graphic(b.String()), " ")
+	return strings.TrimRight(inert(b.String()), " ")
 }
 
 // cut returns text as one plain line of at most width columns; an ellipsis shows

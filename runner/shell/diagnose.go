@@ -3,9 +3,8 @@ package shell
 import (
 	"fmt"
 	"strconv"
-	"strings"
-	"unicode"
 
+	"github.com/raymond-action/raymond-action/internal/untrusted/text"
 	"github.com/raymond-action/raymond-action/runner"
 	"github.com/raymond-action/raymond-action/runner/internal/proc"
 	"github.com/raymond-action/raymond-action/state"
@@ -31,25 +30,7 @@ func diagnose(o runner.Order, e proc.Exit, cause error, words string) *runner.Fa
 	default:
 		return nil
 	}
-	return &runner.Failure{Class: class, Message: oneLine(what) + words}
-}
-
-// oneLine escapes what would break a line or act on a terminal, and replaces what
-// is not UTF-8.
-func oneLine(s string) string {
-	if isPrintable(s) {
-		return s
-	}
-	var b strings.Builder
-	for _, r := range strings.ToValidUTF8(s, string(unicode.ReplacementChar)) {
-		if r == '\t' || unicode.IsGraphic(r) && r != '\u2028' && r != '\u2029' {
-			b.WriteRune(r)
-			continue
-		}
-		quoted := strconv.QuoteRune(r)
-		b.WriteString(quoted[1 : len(quoted)-1])
-	}
-	return b.String()
+	return &runner.Failure{Class: class, Message: text.Escaped(what) + words}
 }
 
 // notes says what was odd about a script, though no fault.
@@ -62,15 +43,4 @@ func notes(e proc.Exit) []string {
 		list = append(list, state.Count(e.Left, "process")+" that the script left behind can't be ended")
 	}
 	return list
-}
-
-// isPrintable reports whether s is nothing but printable ASCII, as nearly every
-// line is.
-func isPrintable(s string) bool {
-	for i := range len(s) {
-		if s[i] < ' ' || s[i] > '~' {
-			return false
-		}
-	}
-	return true
 }

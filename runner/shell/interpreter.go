@@ -12,6 +12,7 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/raymond-action/raymond-action/internal/untrusted/text"
 	"github.com/raymond-action/raymond-action/runner"
 )
 
@@ -100,5 +101,5 @@ func notStarted(o runner.Order, err error) *runner.Failure {
 }
 
 func failf(class runner.Class, format string, args ...any) *runner.Failure {
-	return &runner.Failure{Class: class, Message: oneLine(fmt.Sprintf(format, args...))}
+	return &runner.Failure{Class: class, Message: text.Escaped(fmt.Sprintf(format, args...))}
 }

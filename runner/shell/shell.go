@@ -13,6 +13,7 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/raymond-action/raymond-action/internal/untrusted/text"
 	"github.com/raymond-action/raymond-action/runner"
 	"github.com/raymond-action/raymond-action/runner/internal/proc"
 )
@@ -79,7 +80,7 @@ func shown(o runner.Order, line string, truncated bool) string {
 	if truncated {
 		line = line[:max(0, len(line)-maxLine/2)]
 	}
-	return oneLine(strings.TrimSuffix(line, "\r"))
+	return text.Escaped(strings.TrimSuffix(line, "\r"))
 }
 
 // spec says how the script of an order is started.

@@ -5,6 +5,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/raymond-action/raymond-action/internal/untrusted/text"
 	"github.com/raymond-action/raymond-action/runner"
 	"github.com/raymond-action/raymond-action/runner/internal/proc"
 )
@@ -28,27 +29,15 @@ func (b Backend) end(o runner.Order, output string) string {
 	if o.Hide != nil {
 		output = o.Hide(output)
 	}
-	return last(strings.ToValidUTF8(output, string(unicode.ReplacementChar)), tailSize)
-}
-
-// last returns the last bytes of a text, at most most, cut at a character.
-func last(text string, most int) string {
-	if len(text) <= most {
-		return text
-	}
-	at := len(text) - most
-	for at < len(text) && !utf8.RuneStart(text[at]) {
-		at++
-	}
-	return text[at:]
+	return text.After(strings.ToValidUTF8(output, string(unicode.ReplacementChar)), tailSize)
 }
 
 // lastWords are the ends of both outputs in one line, as the end of an error.
 func lastWords(stdout, stderr string) string {
 	words := ""
-	for _, s := range []struct{ name, text string }{{"stdout", stdout}, {"stderr", stderr}} {
-		if text := strings.TrimSpace(last(strings.TrimSpace(s.text), wordsSize)); text != "" {
-			words += "; " + s.name + ": " + oneLine(text)
+	for _, s := range []struct{ name, output string }{{"stdout", stdout}, {"stderr", stderr}} {
+		if said := strings.TrimSpace(text.After(strings.TrimSpace(s.output), wordsSize)); said != "" {
+			words += "; " + s.name + ": " + text.Escaped(said)
 		}
 	}
 	return words

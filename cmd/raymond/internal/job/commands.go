@@ -9,6 +9,7 @@ import (
 
 	"github.com/sethvargo/go-githubactions"
 
+	"github.com/raymond-action/raymond-action/internal/untrusted/text"
 	"github.com/raymond-action/raymond-action/runner/report"
 )
 
@@ -104,15 +105,15 @@ func (c *Commands) show(lines string) {
 
 // Group begins a group of lines that can be folded.
 func (c *Commands) Group(title string) {
-	c.issue(command("group", unmarked(oneLine(title)), nil))
+	c.issue(command("group", text.Unmarked(oneLine(title)), nil))
 }
 
 // EndGroup ends the group that was begun last.
 func (c *Commands) EndGroup() { c.issue(command("endgroup", "", nil)) }
 
 // Debug shows a line to those who have debug logging on.
-func (c *Commands) Debug(text string) {
-	c.issue(command("debug", unmarked(oneLine(text)), nil))
+func (c *Commands) Debug(s string) {
+	c.issue(command("debug", text.Unmarked(oneLine(s)), nil))
 }
 
 // AddMask has the runner hide a value wherever it shows up in the log. A value of

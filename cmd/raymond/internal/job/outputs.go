@@ -6,7 +6,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"unicode/utf8"
+
+	"github.com/raymond-action/raymond-action/internal/untrusted/text"
 )
 
 // maxSummary is how large a step summary may be, in bytes. GitHub shows nothing
@@ -98,8 +99,5 @@ func fitSummary(before, markdown string) string {
 	if room < 0 {
 		return before
 	}
-	for room > 0 && !utf8.RuneStart(markdown[room]) {
-		room--
-	}
-	return before + markdown[:room] + summaryCut
+	return before + text.Before(markdown, room) + summaryCut
 }

@@ -6,24 +6,20 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/raymond-action/raymond-action/internal/untrusted/text"
 )
 
 // maxLine is where a line of the log is cut, in bytes.
 const maxLine = 8 << 10
 
-// escapes are terminals' control sequences (colours, titles), which would leave
-// their parameters behind.
-var escapes = regexp.MustCompile("\x1b(\\[[0-?]*[ -/]*[@-~]|\\][^\x07\x1b\n]*(\x07|\x1b\\\\))")
-
-// printable splits a text into lines that can be shown: without control
-// characters, invisible characters and old-style commands, valid UTF-8, and not
-// too long. A line break at the end begins no further line.
-func printable(text string) []string {
-	text = breaks.Replace(strings.ToValidUTF8(text, "\uFFFD"))
-	text = strings.TrimSuffix(text, "\n")
-	list := strings.Split(text, "\n")
+// printable splits a text into lines that can be shown: without what is not seen and
+// without old-style commands, and not too long. A line break at the end begins no
+// further line.
+func printable(s string) []string {
+	list := strings.Split(strings.TrimSuffix(text.Printable(s), "\n"), "\n")
 	for i, line := range list {
-		list[i] = unmarked(cut(visible(line)))
+		list[i] = text.Unmarked(cut(line))
 	}
 	return list
 }
@@ -32,60 +28,33 @@ func printable(text string) []string {
 var colours = regexp.MustCompile("\x1b\\[[0-9;]{0,8}m")
 
 // painted is a text on one line that can be shown, with its colours.
-func painted(text string) string {
+func painted(s string) string {
 	var b strings.Builder
-	plain := func(s string) {
-		s = breaks.Replace(strings.ToValidUTF8(s, "\uFFFD"))
-		b.WriteString(cut(visible(strings.ReplaceAll(s, "\n", " "))))
-	}
 	from := 0
-	for _, at := range colours.FindAllStringIndex(text, -1) {
-		plain(text[from:at[0]])
-		b.WriteString(text[at[0]:at[1]])
+	for _, at := range colours.FindAllStringIndex(s, -1) {
+		b.WriteString(cut(text.Line(s[from:at[0]])))
+		b.WriteString(s[at[0]:at[1]])
 		from = at[1]
 	}
-	plain(text[from:])
+	b.WriteString(cut(text.Line(s[from:])))
 	// For a runner that passes over control characters this is an old-style mark.
-	return strings.ReplaceAll(unmarked(b.String()), "##\x1b", "##\\\x1b")
-}
-
-// visible removes what is not seen.
-func visible(s string) string {
-	return strings.Map(func(r rune) rune {
-		if isControl(r) || Invisible(r) {
-			return -1
-		}
-		return r
-	}, escapes.ReplaceAllString(s, ""))
+	return strings.ReplaceAll(text.Unmarked(b.String()), "##\x1b", "# #\x1b")
 }
 
 // cut shortens a line, and says by how much.
 func cut(line string) string {
-	if len(line) <= maxLine {
+	head := text.Before(line, maxLine)
+	if head == line {
 		return line
 	}
-	n := maxLine
-	for !utf8.RuneStart(line[n]) {
-		n--
-	}
-	return fmt.Sprintf("%s… (%d bytes more)", line[:n], len(line)-n)
+	return fmt.Sprintf("%s… (%d bytes more)", head, len(line)-len(head))
 }
-
-// unmarked breaks up the mark of old-style commands, which the runner finds
-// anywhere in a line. What stands between must be visible: the runner compares
-// by the rules of a language, and those pass over zero-width characters.
-func unmarked(line string) string { return strings.ReplaceAll(line, "##[", `##\[`) }
 
 // oneLine is a text on one line, without what is not seen.
-func oneLine(text string) string {
-	text = breaks.Replace(strings.ToValidUTF8(text, "\uFFFD"))
-	return strings.TrimSpace(cut(visible(strings.ReplaceAll(text, "\n", " "))))
-}
+func oneLine(s string) string { return strings.TrimSpace(cut(text.Line(s))) }
 
 // multiLine is a text without what is not seen, apart from its line breaks.
-func multiLine(text string) string {
-	return strings.TrimSpace(visible(breaks.Replace(strings.ToValidUTF8(text, "\uFFFD"))))
-}
+func multiLine(s string) string { return strings.TrimSpace(text.Printable(s)) }
 
 // leaning are the characters that a reader who compares by the rules of a language
 // takes for a part of the character before them: marks, and what behaves like one

@@ -12,6 +12,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/raymond-action/raymond-action/internal/untrusted/text"
 	"github.com/raymond-action/raymond-action/protocol"
 )
 
@@ -72,12 +73,7 @@ func (r *reader) faulty(name string) bool {
 	return slices.ContainsFunc(r.faults, func(f Fault) bool { return f.Input == name })
 }
 
-func shorten(s string) string {
-	if len(s) <= maxShown {
-		return s
-	}
-	return strings.ToValidUTF8(s[:maxShown-3], "") + "..."
-}
+func shorten(s string) string { return text.Shortened(s, maxShown) }
 
 // word is an input that is one of a few words.
 func (r *reader) word(name string, words ...string) string {

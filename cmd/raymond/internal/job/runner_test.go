@@ -5,6 +5,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/raymond-action/raymond-action/internal/untrusted/text"
 )
 
 // What the runner of GitHub and act make of a step's output, as their sources
@@ -36,7 +38,7 @@ func (h *hosted) read(output string) {
 	for _, line := range readerLines(output) {
 		if h.ignorable {
 			line = strings.Map(func(r rune) rune {
-				if Invisible(r) || unicode.IsControl(r) && !unicode.IsSpace(r) {
+				if text.Invisible(r) || unicode.IsControl(r) && !unicode.IsSpace(r) {
 					return -1
 				}
 				return r

@@ -124,7 +124,7 @@ func TestWrongInputsAreFaults(t *testing.T) {
 		{"resume-from=../a.yml", []string{`resume-from: "../a.yml": "../a.yml" is no workflow file; want names such as nightly.yml`}},
 		{"resume-from=a.txt", []string{`resume-from: "a.txt": "a.txt" is no workflow file; want names such as nightly.yml`}},
 		{"claude-version=latest", []string{`claude-version: "latest": want an exact version such as 2.1.128`}},
-		{"key=" + strings.Repeat("k", 201), []string{`key: "` + strings.Repeat("k", 77) + `...": has 201 bytes, want at most 200`}},
+		{"key=" + strings.Repeat("k", 201), []string{`key: "` + strings.Repeat("k", 77) + `…": has 201 bytes, want at most 200`}},
 		{"anthropic-api-key=sk-hunter2 x", []string{"anthropic-api-key: has blanks, line breaks or other characters in it that no key has"}},
 		{"mode=x|retention-days=x|summary=x", []string{
 			`mode: "x": want one of run, lint, diagram, simulate`, `summary: "x": want true or false`,

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/raymond-action/raymond-action/internal/untrusted/text"
 	"github.com/raymond-action/raymond-action/protocol"
 	"github.com/raymond-action/raymond-action/state"
 )
@@ -78,7 +79,7 @@ func (f *Problem) Error() string {
 		line += "; " + f.Hint
 	}
 	// The job log of a runner takes this for the beginning of a command.
-	return strings.ReplaceAll(OneLine(Bounded(line)), "##[", "# #[")
+	return text.Unmarked(text.Escaped(Bounded(line)))
 }
 
 // maxError is how long an error line may be, in bytes: what came from outside,
@@ -91,21 +92,8 @@ func Bounded(s string) string {
 		return s
 	}
 	const half = maxError / 2
-	head, tail := strings.ToValidUTF8(s[:half], ""), strings.ToValidUTF8(s[len(s)-half:], "")
+	head, tail := text.Before(s, half), text.After(s, half)
 	return fmt.Sprintf("%s … %d bytes left out … %s", head, len(s)-len(head)-len(tail), tail)
-}
-
-// OneLine shows line breaks and other control characters as escapes.
-func OneLine(s string) string {
-	var b strings.Builder
-	for _, r := range s {
-		if r < ' ' || r == 0x7f {
-			b.WriteString(strings.Trim(fmt.Sprintf("%q", r), "'"))
-			continue
-		}
-		b.WriteRune(r)
-	}
-	return b.String()
 }
 
 // ExitCode is the exit code of a program that ends with the problem.
@@ -187,7 +175,7 @@ func OfWorkflow(scope string, problems []protocol.Problem) error {
 // Shorten keeps a value that is shown in an error short.
 func Shorten(s string) string {
 	if len(s) > 80 {
-		return strings.ToValidUTF8(s[:77], "") + "..."
+		return text.Shortened(s, 80)
 	}
 	return s
 }

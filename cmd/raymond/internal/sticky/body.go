@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+
+	"github.com/raymond-action/raymond-action/internal/untrusted/text"
 )
 
 // Marker returns the line that a comment begins with, which no reader sees. It
@@ -32,7 +34,7 @@ func Body(marker, says, last string) string {
 	frame := len(marker) + len(last) + len("\n\n\n")
 	if len(says)+frame > mostBody {
 		says, _, _ = strings.Cut(says, "\n")
-		says = says[:min(len(says), mostBody-frame)]
+		says = text.Before(says, mostBody-frame)
 	}
 	return strings.ToValidUTF8(marker+"\n"+strings.Trim(says, "\n")+"\n\n"+last, "")
 }

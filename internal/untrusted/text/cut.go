@@ -1,0 +1,36 @@
+package text
+
+import "unicode/utf8"
+
+// Before returns the first n bytes of a text or a little less: whole characters. Text
+// that is not valid UTF-8 stays so.
+func Before(s string, n int) string {
+	if n >= len(s) {
+		return s
+	}
+	n = max(0, n)
+	for n > 0 && !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return s[:n]
+}
+
+// After returns the last n bytes of a text or a little less: whole characters. Text
+// that is not valid UTF-8 stays so.
+func After(s string, n int) string {
+	at := max(0, len(s)-max(0, n))
+	for at > 0 && at < len(s) && !utf8.RuneStart(s[at]) {
+		at++
+	}
+	return s[at:]
+}
+
+// Shortened returns a text of at most most bytes: one that is longer is cut, at a whole
+// character, and ends with an ellipsis.
+func Shortened(s string, most int) string {
+	const ellipsis = "…"
+	if len(s) <= most {
+		return s
+	}
+	return Before(s, most-len(ellipsis)) + ellipsis
+}

@@ -1,0 +1,114 @@
+// Package text makes what others wrote fit to be shown: without what a terminal, a job
+// log or a reader of Markdown would obey, without what nobody sees, and no longer than
+// there is room for. All that it returns is valid UTF-8, if not said otherwise.
+package text
+
+import (
+	"bytes"
+	"regexp"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Invisible reports whether a character shows nothing and takes no room: format
+// characters such as zero-width and bidirectional ones, tags, variation selectors,
+// fillers.
+func Invisible(r rune) bool {
+	return unicode.In(r, unicode.Cf, unicode.Variation_Selector, unicode.Other_Default_Ignorable_Code_Point) &&
+		!unicode.Is(unicode.Prepended_Concatenation_Mark, r) // format characters that are seen
+}
+
+// IsShown reports whether a character is seen, or is a blank: it is neither a control
+// character, a line break among them, nor an invisible one, nor one whose look only a
+// private agreement or a later version of Unicode says.
+func IsShown(r rune) bool { return unicode.IsGraphic(r) && !Invisible(r) }
+
+// sequences are what a terminal obeys: CSI, then OSC and its kin up to their end, which
+// is on the same line, then the short ones.
+var sequences = regexp.MustCompile("(?:\x1b\\[|\u009b)[0-?]*[ -/]*[@-~]" +
+	"|(?:\x1b[\\]PX^_]|[\u0090\u0098\u009d-\u009f])[^\x07\x1b\u009c\n\r\u0085\u2028\u2029]*(?:\x07|\x1b\\\\|\u009c)" +
+	"|\x1b[ -/]*[0-~]")
+
+// breaks makes one line break of the several that there are.
+var breaks = strings.NewReplacer("\r\n", "\n", "\r", "\n", "\u0085", "\n", "\u2028", "\n", "\u2029", "\n", "\v", "\n", "\f", "\n")
+
+// Printable returns a text without what a terminal obeys and without what is not seen.
+// Line breaks become LF; they and tabs stay. Doing it twice changes nothing.
+func Printable(s string) string {
+	s = strings.ToValidUTF8(s, string(utf8.RuneError))
+	if strings.ContainsFunc(s, func(r rune) bool { return r == '\x1b' || 0x80 <= r && r < 0xa0 }) {
+		s = sequences.ReplaceAllString(s, "")
+	}
+	return strings.Map(func(r rune) rune {
+		if r == '\n' || r == '\t' || IsShown(r) {
+			return r
+		}
+		return -1
+	}, breaks.Replace(s))
+}
+
+// Line is Printable on one line: each line break becomes a blank, and tabs stay.
+func Line(s string) string { return strings.ReplaceAll(Printable(s), "\n", " ") }
+
+// Escaped returns a text on one line, in which line breaks, tabs, and whatever else
+// is no graphic character of Unicode are spelled as in a string of Go. A backslash
+// stays as it is.
+func Escaped(s string) string {
+	plain := func(r rune) bool { return ' ' <= r && r <= '~' }
+	if !strings.ContainsFunc(s, func(r rune) bool { return !plain(r) }) {
+		return s // as nearly every line is
+	}
+	var b strings.Builder
+	for _, r := range strings.ToValidUTF8(s, string(utf8.RuneError)) {
+		if unicode.IsGraphic(r) {
+			b.WriteRune(r)
+			continue
+		}
+		quoted := strconv.QuoteRuneToASCII(r)
+		b.WriteString(quoted[1 : len(quoted)-1])
+	}
+	return b.String()
+}
+
+// Unmarked breaks up the mark of a CI runner's old-style commands, which it finds
+// anywhere in a line. What comes between must be seen: the runner compares by the
+// rules of a language, and those pass over invisible characters. It is the last thing
+// to do to a line, after all that may bring the parts of a mark together.
+func Unmarked(line string) string { return strings.ReplaceAll(line, "##[", "# #[") }
+
+// WithoutHidden removes from a text what its readers on a page of the forge don't see:
+// HTML comments (one without an end hides all that follows), invisible characters and
+// control characters, but for tabs. Line breaks become LF. Doing it twice changes
+// nothing. What readers do see stays, also the parameters of a terminal's sequences.
+func WithoutHidden(s string) string {
+	s = breaks.Replace(strings.ToValidUTF8(s, string(utf8.RuneError)))
+	s = strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) && r != '\n' && r != '\t' || Invisible(r) {
+			return -1
+		}
+		return r
+	}, s)
+	return strings.TrimSpace(withoutComments(s))
+}
+
+const commentStart, commentEnd = "<!--", "-->"
+
+// withoutComments removes comments, also those that show up once another one is gone.
+func withoutComments(s string) string {
+	kept := make([]byte, 0, len(s))
+	for i := 0; i < len(s); i++ {
+		kept = append(kept, s[i])
+		if !bytes.HasSuffix(kept, []byte(commentStart)) {
+			continue
+		}
+		kept = kept[:len(kept)-len(commentStart)]
+		end := strings.Index(s[i:], commentEnd)
+		if end < 0 {
+			break
+		}
+		i += end + len(commentEnd) - 1
+	}
+	return string(kept)
+}

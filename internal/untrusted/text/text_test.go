@@ -1,0 +1,199 @@
+package text
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"unicode"
+	"unicode/utf8"
+)
+
+var hostile = []string{
+	"", " ", "plain text", "\x1b[31mred\x1b[0m", "\x1b]0;title\x07", "\x1b]8;;http://x\x1b\\", "\x1b", "\x1b\x1b[31m[31m", "\x1bc",
+	"\u009b2J", "\x9b2J", "\u009d0;title\u009c", "a\rb", "\r\n::error::x", "##[error]x", "a##[group]", "###[error]x", "#\u200b#[error]x",
+	"#\x1b[0m#[error]x", "##\n[error]", "\u202egpj.exe", "\u2028x\u2029", "\u0085", "\U000e0041", "\xff\xfe", "\ufeff", "e\u0301", "中文",
+	"👩‍👩‍👧", "a\ufe0fb\u3164c", "\ue000\U0010fffd\uffff", "\u0601", "<!-- x -->", "<!<!-- x -->-- y -->z", "a\u200b<!--\r\n-->",
+	"```\n````text\n\u202e", "`", "a\tb\vc\fd",
+}
+
+func TestPrintable(t *testing.T) {
+	for s, want := range map[string]string{
+		"a\r\nb\rc\u2028d\ve":                    "a\nb\nc\nd\ne",
+		"  keep\tinside  \n":                     "  keep\tinside  \n",
+		"\x1b[1;31mred\x1b[0m\x07 and\ttab":      "red and\ttab",
+		"\x1b]0;title\x07 \x1b]8;;u\x1b\\link":   " link",
+		"\x1bPq...\x1b\\ \u009b2J \u009dx\u009c": "  ",
+		// Nothing of the lines after an unfinished sequence is lost.
+		"\x1b]0;no end\nsecond\nthird\x07":   "0;no end\nsecond\nthird",
+		"bad \xff byte":                      "bad \uFFFD byte",
+		"a\u202eb\u200bc\u00add":             "abcd",
+		"tag\U000E0041\U000E007Fs":           "tags",
+		"select\ufe0f\U000E0101ors \u3164.":  "selectors .",
+		"private \ue000\U0010fffd, \u0378 .": "private ,  .",
+		"a\u00a0b\u3000c":                    "a\u00a0b\u3000c",
+	} {
+		if got := Printable(s); got != want {
+			t.Errorf("%q: got %q, want %q", s, got, want)
+		}
+	}
+}
+
+func TestWithoutHiddenIsWhatReadersSee(t *testing.T) {
+	for s, want := range map[string]string{
+		"plain text":                       "plain text",
+		"a <!-- hidden\n --> b":            "a  b",
+		"a <!-- hidden for ever":           "a",
+		"<!<!-- x -->-- y -->z":            "z",
+		"<!--<!-- x --> y -->":             "y -->",
+		"<!-->hidden-->a":                  "a",
+		"<!-\u200b- hidden -->a":           "a",
+		"a\u200bb\u200c\u200d\u2060\ufeff": "ab",
+		"\u202eevil\u202c \u2066x\u2069":   "evil x",
+		"tag\U000E0041\U000E007Fs":         "tags",
+		"select\ufe0f\U000E0101ors":        "selectors",
+		"soft\u00adhyphen \u3164filler":    "softhyphen filler",
+		"a\r\nb\rc\u2028d":                 "a\nb\nc\nd",
+		"bell\x07 esc\x1b[31m nul\x00":     "bell esc[31m nul",
+		"\x1b]0;seen on the page\x07":      "]0;seen on the page",
+		"bad \xff":                         "bad \uFFFD",
+		"\n\n keep\tinside \n":             "keep\tinside",
+		"\u0601 is to be seen, é too":      "\u0601 is to be seen, é too",
+	} {
+		if got := WithoutHidden(s); got != want {
+			t.Errorf("%q: got %q, want %q", s, got, want)
+		}
+	}
+}
+
+func TestEscaped(t *testing.T) {
+	for s, want := range map[string]string{
+		"plain text":               "plain text",
+		"two\nlines\r\n\tand more": `two\nlines\r\n\tand more`,
+		"\x1b[2J\x00\x7f\u009b":    `\x1b[2J\x00\x7f\u009b`,
+		"a\u200b\u202e\u2028":      `a\u200b\u202e\u2028`,
+		`C:\new`:                   `C:\new`,
+		"é 中文 \xff":                "é 中文 \uFFFD",
+	} {
+		if got := Escaped(s); got != want {
+			t.Errorf("%q: got %q, want %q", s, got, want)
+		}
+	}
+}
+
+// FuzzText holds the promises of all that makes texts fit to be shown.
+func FuzzText(f *testing.F) {
+	for _, s := range hostile {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		checkShown(t, s, Printable(s), "\n\t", Printable)
+		checkShown(t, s, Line(s), "\t", Line)
+		checkShown(t, s, Unmarked(Line(s)), "\t", func(s string) string { return Unmarked(Line(s)) })
+		if got := Unmarked(Line(s)); strings.Contains(got, "##[") {
+			t.Errorf("%q: got %q, want it without the mark of a command", s, got)
+		}
+		escaped := Escaped(s)
+		if strings.ContainsFunc(escaped, func(r rune) bool { return !unicode.IsGraphic(r) }) || !utf8.ValidString(escaped) {
+			t.Errorf("%q: got %q, want it without what is not seen", s, escaped)
+		}
+		checkHidden(t, s)
+		checkFence(t, s)
+		checkCuts(t, s)
+	})
+}
+
+// checkShown: nothing is left that a terminal obeys or nobody sees, beyond what is
+// kept, and doing it twice changes nothing.
+func checkShown(t *testing.T, s, got, kept string, again func(string) string) {
+	t.Helper()
+	for _, r := range got {
+		if !strings.ContainsRune(kept, r) && (unicode.IsControl(r) || !unicode.IsGraphic(r) || unicode.Is(unicode.Cf, r) || Invisible(r)) {
+			t.Errorf("%q: got %q, want it without %q", s, got, r)
+		}
+	}
+	if !utf8.ValidString(got) || again(got) != got {
+		t.Errorf("%q: got %q, and %q of that, want the same and valid UTF-8", s, got, again(got))
+	}
+}
+
+func checkHidden(t *testing.T, s string) {
+	t.Helper()
+	got := WithoutHidden(s)
+	for _, r := range got {
+		if Invisible(r) || unicode.IsControl(r) && r != '\n' && r != '\t' || strings.ContainsRune("\u200b\u200e\u202e\u2066\ufeff\u00ad\r\u2028", r) {
+			t.Errorf("%q: got %q, want it without %q", s, got, r)
+		}
+	}
+	if strings.Contains(got, "<!--") || !utf8.ValidString(got) {
+		t.Errorf("%q: got %q, want UTF-8 without comments", s, got)
+	}
+	if again := WithoutHidden(got); again != got {
+		t.Errorf("%q: got %q at first and %q then, want the same", s, got, again)
+	}
+}
+
+// checkFence: a reader of Markdown finds the end of the fence after the text.
+func checkFence(t *testing.T, s string) {
+	t.Helper()
+	all := strings.Split(strings.TrimSuffix(Fence(s, "text"), "\n"), "\n")
+	fence := strings.TrimSuffix(all[0], "text")
+	for i, line := range all[1:] {
+		bare := strings.TrimSpace(line)
+		ends := len(bare) >= len(fence) && strings.Trim(bare, "`") == ""
+		if last := i == len(all)-2; ends != last {
+			t.Errorf("%q: got a fence that ends in line %d (%v), want in the last of %d; all:\n%s", s, i, ends, len(all)-2, Fence(s, "text"))
+		}
+	}
+	if inside := strings.Join(all[1:len(all)-1], "\n"); inside != strings.TrimRight(s, "\n") {
+		t.Errorf("%q: got %q in the fence, want the text", s, inside)
+	}
+	if run := regexp.MustCompile("`{" + "4,}").FindString(s); LongestRun(s) < len(run) {
+		t.Errorf("%q: got a longest run of %d, want %d at least", s, LongestRun(s), len(run))
+	}
+}
+
+func TestFencesCanNotBeEnded(t *testing.T) {
+	for _, s := range []string{"", "a", "```\n", "a\n````\nb", "`````text\n``````", "a\n\n", "``` ` ````"} {
+		checkFence(t, s)
+	}
+}
+
+// checkCuts: what is cut has whole characters and is no longer than asked for, and no
+// more is lost than a character.
+func checkCuts(t *testing.T, s string) {
+	t.Helper()
+	s = strings.ToValidUTF8(s, "\uFFFD")
+	for n := -1; n <= min(len(s)+1, 40); n++ {
+		head, tail := Before(s, n), After(s, n)
+		want := min(len(s), max(0, n))
+		for name, got := range map[string]string{"Before": head, "After": tail} {
+			if !utf8.ValidString(got) || len(got) > want || len(got) <= want-utf8.UTFMax {
+				t.Errorf("%s(%q, %d): got %q, want whole characters of %d bytes", name, s, n, got, want)
+			}
+		}
+		if !strings.HasPrefix(s, head) || !strings.HasSuffix(s, tail) {
+			t.Errorf("%q, %d: got %q and %q, want its beginning and its end", s, n, head, tail)
+		}
+		if got := Shortened(s, n); n >= len("…") && len(got) > n || len(s) <= n && got != s {
+			t.Errorf("Shortened(%q, %d): got %q", s, n, got)
+		}
+	}
+}
+
+// TestInvisibleKnowsWhatUnicodeIgnores: nothing that is to be ignored where a font does
+// not know it may be taken for something that is seen.
+func TestInvisibleKnowsWhatUnicodeIgnores(t *testing.T) {
+	seen := []rune{0x0600, 0x06DD, 0x070F, 0x110BD} // of format characters
+	for r := range unicode.MaxRune {
+		if unicode.Is(unicode.Cf, r) && !Invisible(r) && !unicode.Is(unicode.Prepended_Concatenation_Mark, r) {
+			t.Errorf("%U: a format character, and taken for visible", r)
+		}
+		if IsShown(r) && (Invisible(r) || unicode.IsControl(r)) {
+			t.Errorf("%U: shown, and not seen", r)
+		}
+	}
+	if i := slices.IndexFunc(seen, Invisible); i >= 0 {
+		t.Errorf("%U: got invisible", seen[i])
+	}
+}
