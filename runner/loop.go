@@ -17,14 +17,37 @@ var (
 	brokenStop   = &Stopping{Reason: "the run can't be saved", Term: 2 * time.Second, Kill: time.Second}
 )
 
-// cancelGrace is how long states in flight may go on after the first signal.
+// cancelGrace is how long states in flight may continue after the first signal.
 const cancelGrace = 3 * time.Second
 
-// alarms are the times at which the owner has something to do by itself; zero
-// ones never come.
+// tickEvery is how often reporters are told the time.
+const tickEvery = time.Second
+
+// alarms are the times at which the owner has something to do by itself. A zero
+// time never comes.
 type alarms struct{ deadline, grace, tick time.Time }
 
-// loop is the owner.
+// earliest returns the first of the alarms and another time.
+func (a *alarms) earliest(other time.Time) time.Time {
+	at := a.tick
+	for _, t := range []time.Time{a.deadline, a.grace, other} {
+		if !t.IsZero() && t.Before(at) {
+			at = t
+		}
+	}
+	return at
+}
+
+// take reports whether an alarm has come, and resets it.
+func take(alarm *time.Time, now time.Time) bool {
+	if alarm.IsZero() || now.Before(*alarm) {
+		return false
+	}
+	*alarm = time.Time{}
+	return true
+}
+
+// loop is the owner: it waits for whatever comes next, until the run has ended.
 func (r *Runner) loop(ctx context.Context) error {
 	now := r.now()
 	r.alarms.tick = now.Add(tickEvery)
@@ -35,7 +58,7 @@ func (r *Runner) loop(ctx context.Context) error {
 	var timer <-chan time.Time
 	var due time.Time // when it fires: not every line of a flood sets a new one
 	for r.run.Progress.Status == state.Running {
-		if at := r.next(); timer == nil || !at.Equal(due) {
+		if at := r.alarms.earliest(r.wakeTime()); timer == nil || !at.Equal(due) {
 			timer, due = r.cfg.Clock.After(max(0, at.Sub(r.now()))), at
 		}
 		if r.cfg.Clock.Idle != nil {
@@ -47,7 +70,7 @@ func (r *Runner) loop(ctx context.Context) error {
 			err = r.receive(ctx, m)
 		case <-timer:
 			timer = nil
-			err = r.ring(ctx)
+			err = r.handleAlarms(ctx)
 		case name := <-r.cfg.Cancel:
 			err = r.cancel(ctx, name)
 		case c := <-stored:
@@ -60,49 +83,31 @@ func (r *Runner) loop(ctx context.Context) error {
 	return nil
 }
 
-// next is the earliest time at which the owner has something to do.
-func (r *Runner) next() time.Time {
-	at := r.alarms.tick
-	for _, t := range []time.Time{r.alarms.deadline, r.alarms.grace, r.wake()} {
-		if !t.IsZero() && t.Before(at) {
-			at = t
-		}
-	}
-	return at
-}
-
-// wake is when the next waiting agent may go on.
-func (r *Runner) wake() time.Time {
+// wakeTime is when the next waiting agent may continue; zero when none may.
+func (r *Runner) wakeTime() time.Time {
 	if r.stop != nil {
 		return time.Time{}
 	}
 	step := r.run.Step(r.now())
 	if _, ready := step.Next(r.busy); ready {
-		return r.now() // its wait ended while something else was taken in
+		return r.now() // its wait ended while a message was handled
 	}
 	return step.WakeTime()
 }
 
-// ring does what is due.
-func (r *Runner) ring(ctx context.Context) error {
+// handleAlarms does what is due.
+func (r *Runner) handleAlarms(ctx context.Context) error {
 	now := r.now()
-	due := func(t *time.Time) bool {
-		if t.IsZero() || now.Before(*t) {
-			return false
-		}
-		*t = time.Time{}
-		return true
-	}
-	if due(&r.alarms.tick) {
+	if take(&r.alarms.tick, now) {
 		r.alarms.tick = now.Add(tickEvery)
 		r.cfg.Reporter.Tick(now)
 		r.offer()
 	}
-	if due(&r.alarms.grace) {
-		r.expired()
+	if take(&r.alarms.grace, now) {
+		r.endGrace()
 	}
-	if due(&r.alarms.deadline) && r.stop == nil {
-		return r.expire(ctx)
+	if take(&r.alarms.deadline, now) && r.stop == nil {
+		return r.reachDeadline(ctx)
 	}
 	if _, ready := r.run.Step(now).Next(r.busy); ready && r.stop == nil {
 		return r.advance(ctx, nothing)
@@ -110,15 +115,15 @@ func (r *Runner) ring(ctx context.Context) error {
 	return nil
 }
 
-// expire is the deadline: nothing new starts, states in flight get the grace.
-func (r *Runner) expire(ctx context.Context) error {
+// reachDeadline lets nothing new start, and gives states in flight their grace.
+func (r *Runner) reachDeadline(ctx context.Context) error {
 	r.stop = &state.Stop{Status: state.Suspended, Reason: "the deadline of " + r.cfg.Deadline.String() + " is reached", Deadline: r.cfg.Deadline}
 	r.alarms.grace = r.now().Add(time.Duration(r.run.Options.Grace))
-	// Told at once: states in flight may go on for a while.
+	// Told at once: states in flight may continue for a while.
 	return r.advance(ctx, func(s *state.Step) { s.ReachDeadline(r.cfg.Deadline) })
 }
 
-// cancel takes in a signal. The state is complete in one file within the time a
+// cancel handles a signal. The run is complete in one file within the time that a
 // save takes, whatever becomes of the states in flight.
 func (r *Runner) cancel(ctx context.Context, name string) error {
 	first := r.stop == nil || r.stop.Status != state.Cancelled
@@ -134,8 +139,8 @@ func (r *Runner) cancel(ctx context.Context, name string) error {
 	return r.advance(ctx, nothing)
 }
 
-// expired ends what is in flight when the grace is used up.
-func (r *Runner) expired() {
+// endGrace ends the states that are still in flight when the grace is used up.
+func (r *Runner) endGrace() {
 	if r.stop.Status == state.Suspended {
 		r.end(deadlineStop)
 		return

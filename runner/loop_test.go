@@ -74,13 +74,11 @@ func (c *cast) Run(ctx context.Context, o runner.Order, _ func(runner.Progress))
 }
 
 // Verify implements runner.Verifier.
-func (c *cast) Verify(ctx context.Context, k runner.Checks) state.Verification {
+func (c *cast) Verify(ctx context.Context, k runner.Checks, tell func(runner.Progress)) state.Verification {
 	c.mu.Lock()
 	c.checks = append(c.checks, k)
 	c.mu.Unlock()
-	if k.Begins != nil {
-		k.Begins(strings.Join(k.Commands, ";"))
-	}
+	tell(runner.Progress{Doing: "checking " + strings.Join(k.Commands, ";")})
 	if !pass(ctx, commandTime) {
 		return state.Verification{Stopped: context.Cause(ctx).Error()}
 	}

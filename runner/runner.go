@@ -1,10 +1,10 @@
-// Package runner drives a run: it hands agents to backends, takes in what comes
-// back, saves, and tells what happened.
+// Package runner drives a run: it hands agents to backends, decides what follows
+// from their answers, saves the run, and reports what happened.
 //
-// One goroutine, the owner, holds the *state.Run; it alone decides (with the pure
+// One goroutine, the owner, holds the *state.Run. It alone decides (with the pure
 // functions of state and protocol), saves and reports. Each invocation runs in a
-// worker goroutine that gets an Order and answers over one channel. The order is
-// always: decide, save, tell, start.
+// worker, a goroutine that gets an Order and sends its answer over one channel.
+// The order is always: decide, save, tell, start.
 package runner
 
 import (
@@ -15,77 +15,6 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// Store keeps the run. After Append or Fold returns nil, what they were given
-// survives a crash.
-type Store interface {
-	Append(*state.Delta) error
-	Fold(*state.Run) error
-	// Full reports whether it is time to Fold.
-	Full() bool
-}
-
-// Reporter is told every event, in order, from one goroutine; Tick comes about
-// once a second.
-type Reporter interface {
-	Report(state.Event)
-	Tick(now time.Time)
-	// Note is a line for people that is no event.
-	Note(agent, state, text string)
-	// Doing says what an agent does from now on, and, in p.Text, what it said when
-	// that is no event. It may come very often.
-	Doing(agent, state string, p Progress)
-}
-
-// Config is what a Runner needs.
-type Config struct {
-	Workflow *protocol.Workflow
-	Backends map[protocol.Kind]Backend
-	Sessions Sessions
-	Verifier Verifier
-	Store    Store
-	Reporter Reporter
-	NewID    func() string // a fresh session id
-	// ListPrice returns what tokens of a model cost by its maker's price list, and
-	// false when that is not known; nil knows none.
-	ListPrice func(state.Usage) (state.USD, bool)
-	// Redact replaces secrets in what agents say and in what went wrong; nil
-	// leaves texts as they are.
-	Redact func(string) string
-	Clock  Clock
-
-	ScriptDir  string // the private copy of the scope
-	PayloadDir string // private; files with the payloads of running scripts
-	LogDir     string // logs of verified attempts, below it by agent
-	DebugDir   string // "" for none
-	Telling    Telling
-
-	// Deadline is the time after which nothing new starts; 0 is none.
-	Deadline time.Duration
-	// Cancel brings the names of signals that ask the run to end. The first
-	// gives states in flight a short grace, the second none.
-	Cancel <-chan string
-
-	// Checkpoints stores the run for later jobs; nil when nothing is stored and a
-	// suspended run can be resumed where it is.
-	Checkpoints Checkpoints
-}
-
-// Clock is the time as the runner sees it.
-type Clock struct {
-	Now func() time.Time
-	// After fires once; the owner waits for no other that it asked for before.
-	After func(time.Duration) <-chan time.Time
-	// Idle, when not nil, is told that the owner is about to wait, and how many
-	// workers have not answered yet: a clock that jumps may do so now.
-	Idle func(busy int)
-}
-
-// RealClock is the clock of the machine.
-func RealClock() Clock { return Clock{Now: time.Now, After: time.After} }
-
-// tickEvery is how often reporters are told the time.
-const tickEvery = time.Second
-
 // message is what workers send to the owner.
 type message struct {
 	agent    string
@@ -95,29 +24,35 @@ type message struct {
 	verified *state.Verification
 }
 
-// Runner owns one run.
+// Runner is the owner of one run.
 type Runner struct {
 	cfg    Config
 	run    *state.Run
-	mail   chan message
-	busy   int
-	stop   *state.Stop // set once nothing new may start
+	mail   chan message // from the workers
+	busy   int          // workers that have not answered
+	orders []Order      // that the step in the making starts
 	end    context.CancelCauseFunc
-	orders []Order
+	stop   *state.Stop // set once nothing new may start
 	alarms alarms
-	said   speeches
+	teller teller
 	dirty  bool // the store has nothing of this part of the run yet
 	due    bool // Config.Checkpoints has not taken the last step yet
 }
 
 // New returns a Runner for a run that was made by state.New or read from a store.
 func New(cfg Config, run *state.Run) *Runner {
-	return &Runner{cfg: cfg, run: run, mail: make(chan message), said: speeches{}, dirty: true}
+	if cfg.Redact == nil {
+		cfg.Redact = func(text string) string { return text }
+	}
+	return &Runner{
+		cfg: cfg, run: run, mail: make(chan message), dirty: true,
+		teller: teller{reporter: cfg.Reporter, telling: cfg.Telling, redact: cfg.Redact, now: cfg.Clock.Now, excerpts: excerpts{}},
+	}
 }
 
 // Run drives the run until nothing more can be done; its progress then says how
-// it stands. An error means that the run could not be kept: its files hold the
-// last step that was saved. A resume gives the options in force from now on.
+// it ended. An error means that the run could not be saved: its files hold the
+// last step that was. A resume gives the options in force from now on.
 func (r *Runner) Run(ctx context.Context, resumed bool, override *state.Options) error {
 	ctx, end := context.WithCancelCause(ctx)
 	r.end = end
@@ -127,7 +62,7 @@ func (r *Runner) Run(ctx context.Context, resumed bool, override *state.Options)
 			step.Override(*override, r.cfg.Workflow.Hashes())
 		}
 		if resumed {
-			step.Resume(r.unbooked())
+			step.Resume(r.costs().lost(r.run))
 		} else {
 			step.Begin()
 		}
@@ -143,27 +78,26 @@ func (r *Runner) State() *state.Run { return r.run }
 
 func (r *Runner) now() time.Time { return r.cfg.Clock.Now() }
 
-// receive takes in one message of a worker.
+func (r *Runner) costs() costs { return costs{sessions: r.cfg.Sessions, price: r.cfg.ListPrice} }
+
+// receive handles one message of a worker.
 func (r *Runner) receive(ctx context.Context, m message) error {
 	a, ok := r.run.Agent(m.agent)
 	if !ok {
 		panic("internal error: message of an agent that is gone: " + m.agent)
 	}
 	if m.progress != nil && m.progress.Metered != nil {
-		return r.metered(a, *m.progress.Metered)
+		return r.saveUsage(a, *m.progress.Metered)
 	}
 	if m.progress != nil {
-		r.heard(a, *m.progress)
+		r.teller.progress(r.run, a, *m.progress)
 		return nil
 	}
 	r.busy--
 	for _, note := range m.answer.Notes {
-		r.note(a, note)
+		r.teller.note(r.run, a, note)
 	}
-	st, ok := r.cfg.Workflow.State(a.State)
-	if !ok {
-		panic("internal error: the workflow has no state " + a.State)
-	}
+	st := r.cfg.state(a)
 	if m.verified != nil {
 		return r.advance(ctx, func(step *state.Step) { step.EndVerification(a.ID, st, *m.verified) })
 	}
@@ -171,14 +105,19 @@ func (r *Runner) receive(ctx context.Context, m message) error {
 	return r.advance(ctx, func(step *state.Step) { step.End(a.ID, st, o) })
 }
 
-func (r *Runner) redact(text string) string {
-	if r.cfg.Redact == nil {
-		return text
+// saveUsage saves what was seen of the tokens of an invocation so far, so that no
+// crash loses it. It is a step of its own, which nobody is told.
+func (r *Runner) saveUsage(a *state.Agent, used Metered) error {
+	if a.Status != state.Busy || a.Exec == nil || a.Exec.Running == nil {
+		return nil
 	}
-	return r.cfg.Redact(text)
+	step := r.run.Step(r.now())
+	step.NoteUsage(a.ID, used)
+	return r.commit(step.Delta())
 }
 
-// outcome judges what an invocation brought.
+// outcome says what an invocation brought: its cost, and the decision or the
+// problems that its message amounts to.
 func (r *Runner) outcome(a *state.Agent, st *protocol.State, m message) state.Outcome {
 	w := m.answer
 	o := state.Outcome{
@@ -187,11 +126,11 @@ func (r *Runner) outcome(a *state.Agent, st *protocol.State, m message) state.Ou
 		StdoutTail: w.Script.StdoutTail, StderrTail: w.Script.StderrTail, LastWords: w.Script.LastWords,
 	}
 	if st.Kind == protocol.Prompt {
-		o.Used = r.used(a, o.Cost)
+		o.Used = r.costs().beyond(a, workDir(r.run, a), o.Cost)
 	}
 	if m.failure != nil {
 		f := *m.failure
-		f.Message = r.redact(f.Message)
+		f.Message = r.cfg.Redact(f.Message)
 		o.Failure = &f
 		if st.Policy.Convergence == nil {
 			return o
@@ -228,13 +167,60 @@ func (r *Runner) advance(ctx context.Context, decide func(*state.Step)) error {
 	for _, e := range r.run.Events {
 		r.cfg.Reporter.Report(e)
 	}
+	w := worker{backends: r.cfg.Backends, verifier: r.cfg.Verifier, mail: r.mail}
 	for _, o := range r.orders {
 		r.busy++
-		go r.work(ctx, o)
+		go w.work(ctx, o)
 	}
 	r.due = r.cfg.Checkpoints != nil
 	r.offer()
 	return nil
+}
+
+// step makes the next step. When it ends executions of which not all was told,
+// their last lines come first: the events of a step have their numbers from the
+// beginning, so the step is then made once more.
+func (r *Runner) step(decide func(*state.Step)) *state.Step {
+	now := r.now()
+	step := r.run.Step(now)
+	decide(step)
+	before := r.run.Progress.Events
+	r.teller.endExcerpts(r.run, step, r.isLast(step))
+	if r.run.Progress.Events == before {
+		return step
+	}
+	step = r.run.Step(now)
+	decide(step)
+	return step
+}
+
+// isLast reports whether nothing can follow a step: nothing runs, and nothing may
+// start, now or later.
+func (r *Runner) isLast(step *state.Step) bool {
+	if r.busy > 0 {
+		return false
+	}
+	_, ready := step.Next(0)
+	return r.stop != nil || !ready && step.WakeTime().IsZero()
+}
+
+// schedule starts agents as long as there is room for more.
+func (r *Runner) schedule(step *state.Step) {
+	for {
+		a, ok := step.Next(r.busy + len(r.orders))
+		if !ok {
+			return
+		}
+		r.orders = append(r.orders, r.start(step, a))
+	}
+}
+
+// start adds the next invocation of an agent to the step and returns its order.
+func (r *Runner) start(step *state.Step, a *state.Agent) Order {
+	st := r.cfg.state(a)
+	l := r.cfg.launch(a, st, workDir(r.run, a))
+	x := invocation{cfg: &r.cfg, run: r.run, agent: step.Start(a.ID, l), state: st}
+	return x.order(step, l)
 }
 
 // commit makes a step part of the run: on disk first, then in memory. The first
@@ -253,17 +239,6 @@ func (r *Runner) commit(d *state.Delta) error {
 	}
 	r.run.Apply(d)
 	return nil
-}
-
-// schedule fills the free slots.
-func (r *Runner) schedule(step *state.Step) {
-	for {
-		a, ok := step.Next(r.busy + len(r.orders))
-		if !ok {
-			return
-		}
-		r.orders = append(r.orders, r.start(step, a))
-	}
 }
 
 // drain ends and waits for the workers that an error left in flight, so that

@@ -141,11 +141,11 @@ func (a *Actor) Usage(string, string, int64) ([]state.Usage, bool) { return nil,
 
 // Verify implements runner.Verifier: with the exit codes of the reply, or by
 // running the commands.
-func (a *Actor) Verify(ctx context.Context, c runner.Checks) state.Verification {
+func (a *Actor) Verify(ctx context.Context, c runner.Checks, tell func(runner.Progress)) state.Verification {
 	s := a.scene(c.Agent)
 	var v state.Verification
 	if s.reply == nil || s.reply.Checks == nil {
-		v = a.checks.Verify(ctx, c)
+		v = a.checks.Verify(ctx, c, tell)
 	} else {
 		for i, cmd := range c.Commands {
 			code := s.reply.Checks[min(i, len(s.reply.Checks)-1)]

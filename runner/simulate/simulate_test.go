@@ -136,7 +136,7 @@ type commands struct{}
 
 func (commands) Digest(string, []string) map[string]string { return nil }
 
-func (commands) Verify(_ context.Context, c runner.Checks) state.Verification {
+func (commands) Verify(_ context.Context, c runner.Checks, _ func(runner.Progress)) state.Verification {
 	var v state.Verification
 	for _, cmd := range c.Commands {
 		v.Results = append(v.Results, state.CommandResult{Cmd: cmd, RC: strings.Count(cmd, "fail")})

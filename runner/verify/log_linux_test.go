@@ -80,7 +80,7 @@ func TestLogsBeforeStay(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(&runner.Stopping{Reason: "cancelled"})
-	base.Verify(ctx, c)
+	base.Verify(ctx, c, quietly)
 	if err := os.WriteFile(c.LogFile, []byte("attempt 13\n$ x\n\nverdict: passed\nmore\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}

@@ -56,7 +56,7 @@ func changes(t *testing.T, dir string, patterns []string, do func()) []string {
 	c := checks(t, "true")
 	c.Dir, c.Protect = dir, patterns
 	must(t, json.Unmarshal(data, &c.Protected))
-	v := base.Verify(t.Context(), c)
+	v := base.Verify(t.Context(), c, quietly)
 	if len(v.Results) != 1 || v.Results[0].RC != 0 {
 		t.Errorf("results: got %+v, want that of the command", v.Results)
 	}
@@ -198,7 +198,7 @@ func TestWithoutProtectNothingIsLookedAt(t *testing.T) {
 	t.Parallel()
 	c := checks(t, "true")
 	c.Dir = tree(t)
-	if v := base.Verify(t.Context(), runner.Checks{Commands: c.Commands, Dir: c.Dir, Timeout: c.Timeout, Mark: c.Mark, LogFile: c.LogFile}); v.Changed != nil {
+	if v := base.Verify(t.Context(), runner.Checks{Commands: c.Commands, Dir: c.Dir, Timeout: c.Timeout, Mark: c.Mark, LogFile: c.LogFile}, quietly); v.Changed != nil {
 		t.Errorf("changed: got %q, want none", v.Changed)
 	}
 }

@@ -41,15 +41,13 @@ type Verifier struct {
 var _ runner.Verifier = Verifier{}
 
 // Verify implements runner.Verifier.
-func (v Verifier) Verify(ctx context.Context, c runner.Checks) state.Verification {
+func (v Verifier) Verify(ctx context.Context, c runner.Checks, tell func(runner.Progress)) state.Verification {
 	log := openLog(c)
 	defer log.Close()
 	hide := mask{proc.Redactor(v.Env), proc.EndRedactor(v.Env)}
 	var out state.Verification
 	for _, cmd := range c.Commands {
-		if c.Begins != nil {
-			c.Begins(cmd)
-		}
+		tell(runner.Progress{Doing: "checking " + cmd})
 		r := v.command(ctx, c, run{cmd, hide, log})
 		if cause := stopped(ctx); cause != "" {
 			log.printf("stopped: %s\n", cause)

@@ -41,10 +41,13 @@ func checks(t *testing.T, commands ...string) runner.Checks {
 	}
 }
 
+// quietly is told what a verification does.
+func quietly(runner.Progress) {}
+
 // verified runs commands to their end.
 func verified(t *testing.T, c runner.Checks) []state.CommandResult {
 	t.Helper()
-	v := base.Verify(t.Context(), c)
+	v := base.Verify(t.Context(), c, quietly)
 	if v.Stopped != "" || len(v.Results) != len(c.Commands) {
 		t.Fatalf("%q: got %d results, stopped %q, want one for each command", c.Commands, len(v.Results), v.Stopped)
 	}
@@ -54,12 +57,11 @@ func verified(t *testing.T, c runner.Checks) []state.CommandResult {
 // TestCommandsAreToldWhenTheyBegin: each before anything of it can be seen.
 func TestCommandsAreToldWhenTheyBegin(t *testing.T) {
 	c, began := checks(t, "echo >>seen; false", "echo >>seen"), []string{}
-	c.Begins = func(command string) {
+	base.Verify(t.Context(), c, func(p runner.Progress) {
 		seen, _ := os.ReadFile(filepath.Join(c.Dir, "seen"))
-		began = append(began, fmt.Sprint(len(seen), " ", command))
-	}
-	verified(t, c)
-	if diff := cmp.Diff([]string{"0 echo >>seen; false", "1 echo >>seen"}, began); diff != "" {
+		began = append(began, fmt.Sprint(len(seen), " ", p.Doing))
+	})
+	if diff := cmp.Diff([]string{"0 checking echo >>seen; false", "1 checking echo >>seen"}, began); diff != "" {
 		t.Errorf("told (-want +got):\n%s", diff)
 	}
 }
@@ -264,7 +266,7 @@ func TestStop(t *testing.T) {
 		cancel(&runner.Stopping{Reason: "deadline", Term: 100 * time.Millisecond, Kill: 100 * time.Millisecond})
 	}()
 	began := time.Now()
-	v := base.Verify(ctx, c)
+	v := base.Verify(ctx, c, quietly)
 	if v.Stopped != "deadline" || v.Results != nil || time.Since(began) > 20*time.Second {
 		t.Errorf("got %+v after %v, want it stopped by the deadline", v, time.Since(began))
 	}
@@ -272,7 +274,7 @@ func TestStop(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(c.Dir, "never")); err == nil {
 		t.Error("a command was started after the stop")
 	}
-	if v := base.Verify(ctx, c); v.Stopped != "deadline" {
+	if v := base.Verify(ctx, c, quietly); v.Stopped != "deadline" {
 		t.Errorf("stopped before it began: got %+v", v)
 	}
 }

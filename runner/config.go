@@ -1,0 +1,86 @@
+package runner
+
+import (
+	"time"
+
+	"github.com/raymond-action/raymond-action/protocol"
+	"github.com/raymond-action/raymond-action/state"
+)
+
+// Store keeps the run. After Append or Fold returns nil, what they were given
+// survives a crash.
+type Store interface {
+	Append(*state.Delta) error
+	Fold(*state.Run) error
+	// Full reports whether it is time to Fold.
+	Full() bool
+}
+
+// Reporter is told every event, in order, from one goroutine; Tick comes about
+// once a second.
+type Reporter interface {
+	Report(state.Event)
+	Tick(now time.Time)
+	// Note is a line for people that is no event.
+	Note(agent, state, text string)
+	// Doing says what an agent does from now on, and, in p.Text, what it said when
+	// that is no event. It may come very often.
+	Doing(agent, state string, p Progress)
+}
+
+// Config is what a Runner needs.
+type Config struct {
+	Workflow *protocol.Workflow
+	Backends map[protocol.Kind]Backend
+	Sessions Sessions
+	Verifier Verifier
+	Store    Store
+	Reporter Reporter
+	// Checkpoints stores the run for later jobs; nil when nothing is stored and a
+	// suspended run can be resumed where it is.
+	Checkpoints Checkpoints
+	Clock       Clock
+
+	NewID func() string // a fresh session id
+	// ListPrice returns what tokens of a model cost by its maker's price list, and
+	// false when that is not known; nil knows none.
+	ListPrice func(state.Usage) (state.USD, bool)
+	// Redact replaces secrets in what agents say and in what went wrong; nil
+	// leaves texts as they are.
+	Redact func(string) string
+
+	ScriptDir  string // the private copy of the scope
+	PayloadDir string // private; files with the payloads of running scripts
+	LogDir     string // logs of verified attempts, below it by agent
+	DebugDir   string // "" for none
+	Telling    Telling
+
+	// Deadline is the time after which nothing new starts; 0 is none.
+	Deadline time.Duration
+	// Cancel brings the names of signals that ask the run to end. The first
+	// gives states in flight a short grace, the second none.
+	Cancel <-chan string
+}
+
+// Clock is the time as the runner sees it.
+type Clock struct {
+	Now func() time.Time
+	// After fires once. The owner waits for the last one that it asked for, and no
+	// longer for those before.
+	After func(time.Duration) <-chan time.Time
+	// Idle, when not nil, is told that the owner is about to wait, and how many
+	// workers have not answered yet. A simulated clock may jump now.
+	Idle func(busy int)
+}
+
+// RealClock is the clock of the machine.
+func RealClock() Clock { return Clock{Now: time.Now, After: time.After} }
+
+// state returns the state that an agent is at.
+func (c *Config) state(a *state.Agent) *protocol.State {
+	st, ok := c.Workflow.State(a.State)
+	if !ok {
+		panic("internal error: the workflow has no state " + a.State)
+	}
+	return st
+}

@@ -1,0 +1,79 @@
+package runner
+
+import (
+	"github.com/raymond-action/raymond-action/state"
+)
+
+// costs finds out what invocations used beyond what they reported themselves, and
+// what that costs at list prices.
+type costs struct {
+	sessions Sessions
+	price    func(state.Usage) (state.USD, bool) // nil: no price is known
+}
+
+// beyond returns what an invocation of an agent in dir used beyond what it says
+// that it cost: what was seen going by, or, when the invocation says nothing, what
+// its transcript shows.
+func (c costs) beyond(a *state.Agent, dir string, said state.Cost) []state.ModelCost {
+	if len(said.Beyond) > 0 || said.Silent || said.Kind != "" {
+		return c.priced(said.Beyond)
+	}
+	return c.priced(c.transcript(a, dir))
+}
+
+// lost returns, by agent, what the invocations used that the last process of the
+// run lost: what it had saved of them, else what their transcripts show.
+func (c costs) lost(run *state.Run) map[string][]state.ModelCost {
+	list := map[string][]state.ModelCost{}
+	for _, a := range run.Lost() {
+		used := a.Exec.Running.Metered
+		if tokens(used) == 0 {
+			used = append(c.transcript(a, workDir(run, a)), used...)
+		}
+		list[a.ID] = c.priced(used)
+	}
+	return list
+}
+
+func tokens(used []state.Usage) int64 {
+	sum := int64(0)
+	for _, u := range used {
+		sum += u.Input + u.Output + u.CacheWrite + u.CacheRead
+	}
+	return sum
+}
+
+// priced adds list prices to tokens.
+func (c costs) priced(used []state.Usage) []state.ModelCost {
+	var list []state.ModelCost
+	for _, u := range used {
+		m := state.ModelCost{Usage: u}
+		if c.price != nil {
+			m.CostUSD, _ = c.price(u)
+		}
+		list = append(list, m)
+	}
+	return list
+}
+
+// transcript returns what the transcript of an agent's invocation shows. A branch
+// begins with a copy of its caller's history, which was paid for already.
+func (c costs) transcript(a *state.Agent, dir string) []state.Usage {
+	run := a.Exec.Running
+	if run.Mode == "" {
+		return nil
+	}
+	from := int64(0)
+	if run.Length != nil {
+		from = *run.Length
+	}
+	used, ok := c.sessions.Usage(run.SessionID, dir, from)
+	if !ok {
+		return nil
+	}
+	if run.Mode == state.Branch {
+		before, _ := c.sessions.Usage(run.From, dir, 0)
+		used = state.Without(used, before)
+	}
+	return used
+}

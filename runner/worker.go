@@ -1,0 +1,86 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/raymond-action/raymond-action/protocol"
+	"github.com/raymond-action/raymond-action/state"
+)
+
+// worker runs invocations. Its work is the only code of this package outside the
+// owner; the owner always receives what it sends.
+type worker struct {
+	backends map[protocol.Kind]Backend
+	verifier Verifier
+	mail     chan<- message
+}
+
+// work runs one invocation.
+func (w worker) work(ctx context.Context, o Order) {
+	tell := func(p Progress) { w.mail <- message{agent: o.Agent, progress: &p} }
+	if o.Checks != nil {
+		v := w.verifier.Verify(ctx, *o.Checks, func(p Progress) {
+			if o.Telling != TellNothing {
+				tell(p)
+			}
+		})
+		w.mail <- message{agent: o.Agent, verified: &v}
+		return
+	}
+	answer, err := w.invoke(ctx, o, tell)
+	m := message{agent: o.Agent, answer: answer}
+	if err != nil && !errors.As(err, &m.failure) {
+		m.failure = &Failure{Class: Fatal, Message: err.Error()}
+	}
+	w.mail <- m
+}
+
+func (w worker) invoke(ctx context.Context, o Order, tell func(Progress)) (_ Answer, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = &Failure{Class: Fatal, Message: fmt.Sprintf("internal error: %v", p)}
+		}
+	}()
+	if failure := checkOrder(o); failure != nil {
+		return Answer{Cost: state.Cost{Silent: true}}, failure
+	}
+	if o.Script.PayloadFile != "" {
+		if err := writePayload(o.Script); err != nil {
+			return Answer{Cost: state.Cost{Silent: true}}, &Failure{Class: Machine, Message: "write payload: " + err.Error()}
+		}
+	}
+	if o.DebugDir != "" {
+		if err := os.MkdirAll(o.DebugDir, 0o700); err != nil {
+			o.DebugDir = ""
+		}
+	}
+	return w.backends[o.Kind].Run(ctx, o, tell)
+}
+
+// checkOrder says why an invocation can't be started.
+func checkOrder(o Order) *Failure {
+	if info, err := os.Stat(o.Dir); err != nil || !info.IsDir() {
+		return &Failure{Class: Fatal, Message: fmt.Sprintf("the working directory %q is no existing directory", o.Dir)}
+	}
+	if o.Kind == protocol.Script && !filepath.IsAbs(o.Script.Path) {
+		return &Failure{Class: Fatal, Message: "there is no private copy of the workflow's folder to run scripts from; keep it in a folder of its own"}
+	}
+	return nil
+}
+
+// writePayload makes the payload file of a script. An agent's file serves all of
+// its scripts: making and removing one each time costs more than the writing.
+func writePayload(o ScriptOrder) error {
+	f, err := os.OpenFile(o.PayloadFile, os.O_CREATE|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	if _, err = f.WriteString(o.Payload); err == nil {
+		err = f.Truncate(int64(len(o.Payload)))
+	}
+	return errors.Join(err, f.Close())
+}
