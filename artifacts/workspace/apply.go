@@ -14,7 +14,7 @@ import (
 // Cut off anywhere, it leaves a state in which every file and every entry of an index
 // is either as the checkout had it or as it should be, so that the next plan finds
 // nothing in the way.
-func (w *restorer) apply(ctx context.Context, p *plan) error {
+func (w *applier) apply(ctx context.Context, p *plan) error {
 	if p.isNew {
 		if err := w.create(ctx, p); err != nil {
 			return err
@@ -32,28 +32,28 @@ func (w *restorer) apply(ctx context.Context, p *plan) error {
 		if err := w.setHead(ctx, t); err != nil {
 			return err
 		}
-		if t.Operation != "" {
-			w.note("%s: git %s was in progress; its commits and files are back, but not git's record of it", t.dir, t.Operation)
+		if t.saved.Operation != "" {
+			w.note("%s: git %s was in progress; its commits and files are back, but not git's record of it", t.dir, t.saved.Operation)
 		}
 	}
 	return nil
 }
 
 // create makes a repository that is not here.
-func (w *restorer) create(ctx context.Context, p *plan) error {
+func (w *applier) create(ctx context.Context, p *plan) error {
 	if err := os.MkdirAll(p.dir, 0o777); err != nil {
 		return err
 	}
-	if err := w.run(ctx, call{dir: p.dir}, "init", "--quiet", "--template=", "--object-format="+p.Format, "."); err != nil {
+	if err := w.git.run(ctx, call{dir: p.dir}, "init", "--quiet", "--template=", "--object-format="+p.saved.Format, "."); err != nil {
 		return err
 	}
 	p.common = filepath.Join(p.dir, ".git")
 	w.note("%s: the repository was made from the saved commits; it has no remote", p.dir)
-	return w.unpack(ctx, p.repository, p.common)
+	return w.bundles.unpack(ctx, p.saved, p.common)
 }
 
-func (w *restorer) applyTree(ctx context.Context, p *plan, t *treePlan) error {
-	if t.isNew && !t.Main {
+func (w *applier) applyTree(ctx context.Context, p *plan, t *treePlan) error {
+	if t.isNew && !t.saved.Main {
 		if err := w.addWorktree(ctx, p, t); err != nil {
 			return err
 		}
@@ -70,14 +70,14 @@ func (w *restorer) applyTree(ctx context.Context, p *plan, t *treePlan) error {
 // noteFiltered says which files were written as git stores them, though a filter
 // would have made something else of them: they were not changed on the machine that
 // made the save, but the checkout here has others.
-func (w *restorer) noteFiltered(ctx context.Context, t *treePlan) error {
+func (w *applier) noteFiltered(ctx context.Context, t *treePlan) error {
 	var stored []string
 	for _, path := range t.write {
 		if want := t.want.work[path]; want == t.want.index[path] && want.mode != modeLink {
 			stored = append(stored, path)
 		}
 	}
-	filters, err := w.filtered(ctx, t.dir, stored)
+	filters, err := w.git.filtered(ctx, t.dir, stored)
 	if err == nil && len(filters) > 0 {
 		w.note("%s: what has a git filter, as with git LFS, is as git stores it (files: %d, one is %q)",
 			t.dir, len(filters), slices.Sorted(maps.Keys(filters))[0])
@@ -86,26 +86,26 @@ func (w *restorer) noteFiltered(ctx context.Context, t *treePlan) error {
 }
 
 // addWorktree makes a linked worktree, without files. Its HEAD is set later.
-func (w *restorer) addWorktree(ctx context.Context, p *plan, t *treePlan) error {
+func (w *applier) addWorktree(ctx context.Context, p *plan, t *treePlan) error {
 	if err := os.MkdirAll(filepath.Dir(t.dir), 0o777); err != nil {
 		return err
 	}
-	head := t.Head
+	head := t.saved.Head
 	if head == "" {
-		head = p.Save // of a branch without commits
+		head = p.saved.Save // of a branch without commits
 	}
 	// Forced: git may still have it listed, when only the folder has gone.
-	return w.run(ctx, call{dir: p.dir}, "worktree", "add", "--quiet", "--force", "--detach", "--no-checkout", "--", t.dir, head)
+	return w.git.run(ctx, call{dir: p.dir}, "worktree", "add", "--quiet", "--force", "--detach", "--no-checkout", "--", t.dir, head)
 }
 
 // setIndex makes the index what it should be. Only entries that differ are touched,
 // so that git need not read all files again. Whatever writes an index may have to
 // look into files, and so runs filters.
-func (w *restorer) setIndex(ctx context.Context, t *treePlan) error {
-	if err := w.readIndexOf(ctx, t); err != nil {
+func (w *applier) setIndex(ctx context.Context, t *treePlan) error {
+	if err := w.git.readIndexOf(ctx, t); err != nil {
 		return err
 	}
-	off, err := w.filtersOff(ctx, t.dir)
+	off, err := w.git.filtersOff(ctx, t.dir)
 	if err != nil {
 		return err
 	}
@@ -113,7 +113,7 @@ func (w *restorer) setIndex(ctx context.Context, t *treePlan) error {
 	in := t.indexChanges()
 	if in != "" {
 		c.in = text(in)
-		if err := w.run(ctx, c, "update-index", "-z", "--index-info"); err != nil {
+		if err := w.git.run(ctx, c, "update-index", "-z", "--index-info"); err != nil {
 			return err
 		}
 	}
@@ -121,7 +121,7 @@ func (w *restorer) setIndex(ctx context.Context, t *treePlan) error {
 		return err
 	}
 	c.in = nil
-	err = w.run(ctx, c, "update-index", "-q", "--refresh")
+	err = w.git.run(ctx, c, "update-index", "-q", "--refresh")
 	if exited(err, 1) {
 		return nil // there are files that differ from the index
 	}
@@ -170,7 +170,7 @@ func (t *treePlan) isAnnounced(path string) bool {
 }
 
 // announce adds paths without content. Git does so only for files that are there.
-func (w *restorer) announce(ctx context.Context, c call, t *treePlan) error {
+func (w *applier) announce(ctx context.Context, c call, t *treePlan) error {
 	var paths []string
 	for path := range t.want.added {
 		if _, err := os.Lstat(filepath.Join(t.dir, filepath.FromSlash(path))); err == nil && !t.isAnnounced(path) {
@@ -182,13 +182,13 @@ func (w *restorer) announce(ctx context.Context, c call, t *treePlan) error {
 	}
 	slices.Sort(paths)
 	c.in = text(strings.Join(paths, ""))
-	return w.run(ctx, c, "add", "--intent-to-add", "--force", "--sparse",
+	return w.git.run(ctx, c, "add", "--intent-to-add", "--force", "--sparse",
 		"--pathspec-from-file=-", "--pathspec-file-nul")
 }
 
 // moveBranches sets all branches or none. A branch that has moved since the plan was
 // made is an error.
-func (w *restorer) moveBranches(ctx context.Context, p *plan) error {
+func (w *applier) moveBranches(ctx context.Context, p *plan) error {
 	if len(p.moves) == 0 {
 		return nil
 	}
@@ -196,33 +196,33 @@ func (w *restorer) moveBranches(ctx context.Context, p *plan) error {
 	for _, m := range p.moves {
 		from := m.from
 		if from == "" {
-			from = nullID(p.Format)
+			from = nullID(p.saved.Format)
 		}
 		fmt.Fprintf(&in, "update refs/heads/%s\x00%s\x00%s\x00", m.name, m.to, from)
 	}
-	return w.run(ctx, call{dir: p.dir, in: text(in.String())}, "update-ref", "-z", "-m", "raymond: restore", "--stdin")
+	return w.git.run(ctx, call{dir: p.dir, in: text(in.String())}, "update-ref", "-z", "-m", "raymond: restore", "--stdin")
 }
 
 // setHead makes HEAD stand for the branch or the commit that it did.
-func (w *restorer) setHead(ctx context.Context, t *treePlan) error {
+func (w *applier) setHead(ctx context.Context, t *treePlan) error {
 	c := call{dir: t.dir}
-	now, err := w.output(ctx, c, "symbolic-ref", "--quiet", "HEAD")
+	now, err := w.git.output(ctx, c, "symbolic-ref", "--quiet", "HEAD")
 	if err != nil && !exited(err, 1) {
 		return err
 	}
 	ref := strings.TrimSuffix(string(now), "\n")
-	if t.Branch != "" {
-		if ref == "refs/heads/"+t.Branch {
+	if t.saved.Branch != "" {
+		if ref == "refs/heads/"+t.saved.Branch {
 			return nil
 		}
-		return w.run(ctx, c, "symbolic-ref", "-m", "raymond: restore", "HEAD", "refs/heads/"+t.Branch)
+		return w.git.run(ctx, c, "symbolic-ref", "-m", "raymond: restore", "HEAD", "refs/heads/"+t.saved.Branch)
 	}
-	id, err := w.output(ctx, c, "rev-parse", "--quiet", "--verify", "HEAD")
+	id, err := w.git.output(ctx, c, "rev-parse", "--quiet", "--verify", "HEAD")
 	if err != nil && !exited(err, 1) {
 		return err
 	}
-	if ref == "" && strings.TrimSpace(string(id)) == t.Head {
+	if ref == "" && strings.TrimSpace(string(id)) == t.saved.Head {
 		return nil
 	}
-	return w.run(ctx, c, "update-ref", "--no-deref", "-m", "raymond: restore", "HEAD", t.Head)
+	return w.git.run(ctx, c, "update-ref", "--no-deref", "-m", "raymond: restore", "HEAD", t.saved.Head)
 }

@@ -18,7 +18,7 @@ import (
 func (p *packer) commit(ctx context.Context, limit int64) (string, error) {
 	c := call{dir: p.bare, bare: p.bare}
 	var plans []*treeStream
-	for i, wt := range p.trees {
+	for i, wt := range p.src.trees {
 		plan, err := p.stream(ctx, i, wt)
 		if err != nil {
 			return "", err
@@ -29,11 +29,11 @@ func (p *packer) commit(ctx context.Context, limit int64) (string, error) {
 		return "", err
 	}
 	c.in = func(w io.Writer) error { return p.write(w, plans) }
-	if err := p.run(ctx, c, "fast-import", "--quiet", "--done"); err != nil {
+	if err := p.git.run(ctx, c, "fast-import", "--quiet", "--done"); err != nil {
 		return "", err
 	}
 	c.in = nil
-	id, err := p.output(ctx, c, "rev-parse", "--verify", saveRef)
+	id, err := p.git.output(ctx, c, "rev-parse", "--verify", saveRef)
 	return strings.TrimSpace(string(id)), err
 }
 
@@ -52,14 +52,14 @@ func (p *packer) stream(ctx context.Context, i int, wt *worktree) (*treeStream, 
 	t := &treeStream{worktree: wt, prefix: strconv.Itoa(i) + "/", extra: map[string]item{}}
 	c := call{dir: p.bare, bare: p.bare}
 	if wt.Head != "" {
-		out, err := p.output(ctx, c, "rev-parse", "--verify", wt.Head+"^{tree}")
+		out, err := p.git.output(ctx, c, "rev-parse", "--verify", wt.Head+"^{tree}")
 		if err != nil {
 			return nil, err
 		}
 		t.top = strings.TrimSpace(string(out))
 	}
-	if wt.Head != "" && p.base != "" && p.base != wt.Head {
-		out, err := p.output(ctx, c, "diff-tree", "-r", "-z", "--no-renames", p.base, wt.Head)
+	if wt.Head != "" && p.src.base != "" && p.src.base != wt.Head {
+		out, err := p.git.output(ctx, c, "diff-tree", "-r", "-z", "--no-renames", p.src.base, wt.Head)
 		if err != nil {
 			return nil, err
 		}
@@ -76,7 +76,7 @@ func (p *packer) stream(ctx context.Context, i int, wt *worktree) (*treeStream, 
 			t.extra[e.path] = e.index
 		}
 	}
-	return t, t.dropPlain(p.format)
+	return t, t.dropPlain(p.src.format)
 }
 
 // dropPlain leaves out the files that are just what HEAD has, and so need not be
@@ -190,11 +190,11 @@ func (p *packer) writeEntry(w *bufio.Writer, root *os.Root, t *treeStream, e ent
 	switch {
 	case e.kind == '?' && strings.HasSuffix(e.path, "/"):
 		if !p.keeps(t.Dir, e.path) {
-			p.note("%s: %q is a repository of its own, and is not kept", t.Dir, e.path)
+			p.src.note("%s: %q is a repository of its own, and is not kept", t.Dir, e.path)
 		}
 		return nil
 	case e.isSubmodule || e.index.mode == modeSub && e.mode == modeSub:
-		p.note("%s: the work in the submodule %q is not kept", t.Dir, e.path)
+		p.src.note("%s: the work in the submodule %q is not kept", t.Dir, e.path)
 		return nil
 	case e.changed == '.' || e.changed == 'D' || e.mode == modeNone:
 		return nil
@@ -208,7 +208,7 @@ func (p *packer) writeEntry(w *bufio.Writer, root *os.Root, t *treeStream, e ent
 
 // keeps reports whether a folder in a worktree is one that is saved by itself.
 func (p *packer) keeps(dir, path string) bool {
-	for _, wt := range p.trees {
+	for _, wt := range p.src.trees {
 		if sameDir(wt.Dir, dir+"/"+path) {
 			return true
 		}
@@ -235,7 +235,7 @@ func (p *packer) writeFile(w *bufio.Writer, root *os.Root, t *treeStream, e entr
 	}
 	f, err := openFile(root, e.path)
 	if errors.Is(err, fs.ErrPermission) || errors.Is(err, files.ErrNotRegular) {
-		p.note("%s: %q is not kept: %s", t.Dir, e.path, reason(err))
+		p.src.note("%s: %q is not kept: %s", t.Dir, e.path, reason(err))
 		return nil
 	}
 	if err != nil {

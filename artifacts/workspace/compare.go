@@ -13,13 +13,13 @@ import (
 )
 
 // planTrees compares every worktree with what it should be.
-func (w *restorer) planTrees(ctx context.Context, p *plan) error {
+func (w *planner) planTrees(ctx context.Context, p *plan) error {
 	listings, err := w.list(ctx, p)
 	if err != nil {
 		return err
 	}
-	for i, saved := range p.Trees {
-		t := &treePlan{tree: saved, dir: w.Dir(saved.Dir), format: p.Format, want: listings[i]}
+	for i, saved := range p.saved.Trees {
+		t := &treePlan{saved: saved, dir: w.Dir(saved.Dir), format: p.saved.Format, want: listings[i]}
 		p.trees = append(p.trees, t)
 		if t.isNew, err = w.isNewTree(ctx, p, t); err != nil {
 			return err
@@ -36,11 +36,11 @@ func (w *restorer) planTrees(ctx context.Context, p *plan) error {
 }
 
 // isNewTree reports whether a worktree has yet to be made.
-func (w *restorer) isNewTree(ctx context.Context, p *plan, t *treePlan) (bool, error) {
-	if t.Main {
+func (w *planner) isNewTree(ctx context.Context, p *plan, t *treePlan) (bool, error) {
+	if t.saved.Main {
 		return p.isNew, nil
 	}
-	here, err := w.place(ctx, t.dir)
+	here, err := w.git.place(ctx, t.dir)
 	if err != nil {
 		return false, err
 	}
@@ -52,7 +52,7 @@ func (w *restorer) isNewTree(ctx context.Context, p *plan, t *treePlan) (bool, e
 
 // checkOthers returns a *Conflict when a branch that has to be moved is checked out in
 // a worktree that the save knows nothing of.
-func (w *restorer) checkOthers(p *plan) error {
+func (w *planner) checkOthers(p *plan) error {
 	for _, l := range p.at.worktrees {
 		known := slices.ContainsFunc(p.trees, func(t *treePlan) bool { return sameDir(t.dir, l.dir) })
 		for _, m := range p.moves {
@@ -65,7 +65,7 @@ func (w *restorer) checkOthers(p *plan) error {
 }
 
 // compare finds what is to be written and removed, and what is in the way.
-func (w *restorer) compare(ctx context.Context, t *treePlan) error {
+func (w *planner) compare(ctx context.Context, t *treePlan) error {
 	if t.isNew {
 		t.write = slices.Sorted(maps.Keys(t.want.work))
 		return nil
@@ -78,11 +78,11 @@ func (w *restorer) compare(ctx context.Context, t *treePlan) error {
 		return err
 	}
 	defer root.Close()
-	filters, err := w.filtered(ctx, t.dir, slices.Collect(maps.Keys(t.changed)))
+	filters, err := w.git.filtered(ctx, t.dir, slices.Collect(maps.Keys(t.changed)))
 	if err != nil {
 		return err
 	}
-	c := &comparison{treePlan: t, disk: newDisk(root, t.format), filters: filters}
+	c := &comparison{tree: t, disk: newDisk(root, t.format), filters: filters}
 	for _, p := range c.paths() {
 		if err := c.path(p); err != nil {
 			return err
@@ -92,12 +92,12 @@ func (w *restorer) compare(ctx context.Context, t *treePlan) error {
 }
 
 // readTree reads the index and the status of a worktree.
-func (w *restorer) readTree(ctx context.Context, t *treePlan) error {
-	entries, _, err := w.status(ctx, t.dir)
+func (w *planner) readTree(ctx context.Context, t *treePlan) error {
+	entries, _, err := w.git.status(ctx, t.dir)
 	if err != nil {
 		return err
 	}
-	if entries, err = w.withoutLFS(ctx, t.dir, entries); err != nil {
+	if entries, err = w.git.withoutLFS(ctx, t.dir, entries); err != nil {
 		return err
 	}
 	t.staged, t.changed = map[string]*entry{}, map[string]*entry{}
@@ -110,15 +110,15 @@ func (w *restorer) readTree(ctx context.Context, t *treePlan) error {
 			t.changed[e.path] = e
 		}
 	}
-	return w.readIndexOf(ctx, t)
+	return w.git.readIndexOf(ctx, t)
 }
 
-func (w *restorer) readIndexOf(ctx context.Context, t *treePlan) error {
-	out, err := w.output(ctx, call{dir: t.dir}, "ls-files", "--stage", "-z")
+func (t *tool) readIndexOf(ctx context.Context, p *treePlan) error {
+	out, err := t.output(ctx, call{dir: p.dir}, "ls-files", "--stage", "-z")
 	if err != nil {
 		return err
 	}
-	t.now, t.stages = map[string]item{}, map[string][3]item{}
+	p.now, p.stages = map[string]item{}, map[string][3]item{}
 	for line := range strings.SplitSeq(string(out), "\x00") {
 		what, path, ok := strings.Cut(line, "\t")
 		f := strings.Fields(what)
@@ -126,53 +126,53 @@ func (w *restorer) readIndexOf(ctx context.Context, t *treePlan) error {
 			continue
 		}
 		if f[2] == "0" {
-			t.now[path] = item{f[0], f[1]}
+			p.now[path] = item{f[0], f[1]}
 			continue
 		}
-		s := t.stages[path]
+		s := p.stages[path]
 		s[f[2][0]-'1'] = item{f[0], f[1]}
-		t.stages[path] = s
+		p.stages[path] = s
 	}
 	return nil
 }
 
 // comparison compares a worktree with what it should be.
 type comparison struct {
-	*treePlan
-	*disk
+	tree    *treePlan
+	disk    *disk
 	filters map[string]string
 }
 
 // paths returns every path that is in the index or should be a file.
 func (c *comparison) paths() []string {
 	all := map[string]bool{}
-	for p := range c.want.work {
+	for p := range c.tree.want.work {
 		all[p] = true
 	}
-	for p := range c.now {
+	for p := range c.tree.now {
 		all[p] = true
 	}
-	for p := range c.stages {
+	for p := range c.tree.stages {
 		all[p] = true
 	}
 	return slices.Sorted(maps.Keys(all))
 }
 
 func (c *comparison) path(p string) error {
-	want, wanted := c.want.work[p]
-	have, tracked := c.now[p]
-	clean := tracked && c.changed[p] == nil
+	want, wanted := c.tree.want.work[p]
+	have, tracked := c.tree.now[p]
+	clean := tracked && c.tree.changed[p] == nil
 	if c.foreignStage(p) {
-		c.inTheWay = append(c.inTheWay, p)
+		c.tree.inTheWay = append(c.tree.inTheWay, p)
 		return nil
 	}
 	switch {
 	case want.mode == modeSub || !wanted && have.mode == modeSub:
 		return nil // what is in a submodule is its own
-	case clean && wanted && want == have && c.want.index[p] == have:
+	case clean && wanted && want == have && c.tree.want.index[p] == have:
 		return nil
 	case clean && !wanted:
-		c.remove = append(c.remove, p)
+		c.tree.remove = append(c.tree.remove, p)
 		return nil
 	}
 	return c.file(p, clean)
@@ -182,22 +182,22 @@ func (c *comparison) path(p string) error {
 // the checkout's commit has nor what it should be. An entry that is missing loses
 // nothing.
 func (c *comparison) foreignStage(p string) bool {
-	e := c.staged[p]
+	e := c.tree.staged[p]
 	if e == nil {
 		return false
 	}
 	if e.kind == 'u' {
-		return c.want.stages[p] != c.stages[p]
+		return c.tree.want.stages[p] != c.tree.stages[p]
 	}
-	have, tracked := c.now[p]
-	_, added := c.want.added[p]
-	return tracked && !added && have != c.want.index[p]
+	have, tracked := c.tree.now[p]
+	_, added := c.tree.want.added[p]
+	return tracked && !added && have != c.tree.want.index[p]
 }
 
 // file looks at a file that has to be replaced, or is not as the index has it.
 func (c *comparison) file(p string, clean bool) error {
-	want, wanted := c.want.work[p]
-	have, err := c.at(p)
+	want, wanted := c.tree.want.work[p]
+	have, err := c.disk.at(p)
 	if err != nil {
 		return err
 	}
@@ -205,13 +205,13 @@ func (c *comparison) file(p string, clean bool) error {
 	case have == want: // also when there should be none, and there is none
 	case have.mode == modeDir && !wanted: // the file is gone
 	case have == (item{}) && wanted, clean:
-		c.write = append(c.write, p)
+		c.tree.write = append(c.tree.write, p)
 	case have.mode == modeDir && wanted: // what is in it is looked at later
-		c.write = append(c.write, p)
-	case c.filters[p] != "" && want == c.now[p] && want == c.want.index[p]:
+		c.tree.write = append(c.tree.write, p)
+	case c.filters[p] != "" && want == c.tree.now[p] && want == c.tree.want.index[p]:
 		// It looks changed because its filter was not run.
 	default:
-		c.inTheWay = append(c.inTheWay, p)
+		c.tree.inTheWay = append(c.tree.inTheWay, p)
 	}
 	return nil
 }
@@ -220,15 +220,15 @@ func (c *comparison) file(p string, clean bool) error {
 // have to be.
 func (c *comparison) room() error {
 	gone := map[string]bool{}
-	for _, p := range c.remove {
+	for _, p := range c.tree.remove {
 		gone[p] = true
 	}
-	for _, p := range c.write {
+	for _, p := range c.tree.write {
 		for dir := path.Dir(p); dir != "."; dir = path.Dir(dir) {
 			if blocks, err := c.blocks(dir); err != nil {
 				return err
 			} else if blocks && !gone[dir] {
-				c.inTheWay = append(c.inTheWay, dir)
+				c.tree.inTheWay = append(c.tree.inTheWay, dir)
 			}
 		}
 		if err := c.inside(p, gone); err != nil {
@@ -240,7 +240,7 @@ func (c *comparison) room() error {
 
 // blocks reports whether something that is no folder is where one has to be.
 func (c *comparison) blocks(dir string) (bool, error) {
-	info, err := c.root.Lstat(dir)
+	info, err := c.disk.root.Lstat(dir)
 	switch {
 	case errors.Is(err, fs.ErrNotExist) || isNotDir(err):
 		return false, nil
@@ -252,18 +252,18 @@ func (c *comparison) blocks(dir string) (bool, error) {
 
 // inside names the files in a folder that has to give way to a file.
 func (c *comparison) inside(p string, gone map[string]bool) error {
-	info, err := c.root.Lstat(p)
+	info, err := c.disk.root.Lstat(p)
 	if err != nil || !info.IsDir() {
 		return nil // nothing is there, or something that was looked at before
 	}
-	top := c.root.Name()
+	top := c.disk.root.Name()
 	return filepath.WalkDir(filepath.Join(top, filepath.FromSlash(p)), func(name string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
 			return err
 		}
 		rel, err := filepath.Rel(top, name)
 		if rel = filepath.ToSlash(rel); err == nil && !gone[rel] {
-			c.inTheWay = append(c.inTheWay, rel)
+			c.tree.inTheWay = append(c.tree.inTheWay, rel)
 		}
 		return err
 	})

@@ -2,9 +2,8 @@ package workspace
 
 import "time"
 
-// Settled sets how long files must have been left alone before their times are
-// trusted.
-func (g *Git) Settled(d time.Duration) { g.settled = d }
+// Unreliable sets how long after a change the times of a file are not trusted.
+func (g *Git) Unreliable(d time.Duration) { g.unreliable = d }
 
 // Decode reads an index as Trees and Restore do.
 func Decode(data []byte) error {

@@ -22,7 +22,7 @@ type Git struct {
 	Env   []string
 	Limit int64 // how many bytes all bundles of a save may have; 0 for 256 MiB
 
-	settled time.Duration // 0 for the constant of that name; tests can't wait for it
+	unreliable time.Duration // 0 for the constant of that name; tests can't wait for it
 }
 
 const defaultLimit = 256 << 20

@@ -54,17 +54,17 @@ func readShallow(common string) ([]string, error) {
 }
 
 // pack writes the bundle of a repository.
-func (w *saver) pack(ctx context.Context, s *source, at *standing) (*repository, error) {
+func (w *saver) pack(ctx context.Context, s *source, at *refs) (*repository, error) {
 	dir, err := os.MkdirTemp(w.temp, "repo-")
 	if err != nil {
 		return nil, err
 	}
 	defer os.RemoveAll(dir)
-	bare, err := w.shadow(ctx, filepath.Join(dir, "git"), s.format, s.common)
+	bare, err := w.git.shadow(ctx, filepath.Join(dir, "git"), s.format, s.common)
 	if err != nil {
 		return nil, err
 	}
-	p := &packer{tool: w.tool, bare: bare, source: s, at: at}
+	p := &packer{git: w.git, src: s, bare: bare, at: at}
 	if err := p.known(ctx, w.Base); err != nil {
 		return nil, err
 	}
@@ -94,10 +94,10 @@ func (w *saver) pack(ctx context.Context, s *source, at *standing) (*repository,
 
 // packer makes the commit and the bundle of a repository.
 type packer struct {
-	*tool
-	*source
+	git  *tool
+	src  *source
 	bare string // the shadow
-	at   *standing
+	at   *refs
 	has  []string // commits that whoever restores can be expected to have, or to get
 }
 
@@ -106,24 +106,24 @@ type packer struct {
 // repositories other than the working directory's nobody knows whether they will be
 // there, so all of them is packed.
 func (p *packer) known(ctx context.Context, base string) error {
-	if !p.main {
+	if !p.src.main {
 		return nil
 	}
-	shallow, err := readShallow(p.common)
+	shallow, err := readShallow(p.src.common)
 	if err != nil {
 		return err
 	}
 	p.has = slices.Concat(p.at.remote, shallow)
-	if isID(base, p.format) {
+	if isID(base, p.src.format) {
 		p.has = append(p.has, base)
 	}
-	missing, err := p.missing(ctx, call{dir: p.bare, bare: p.bare}, p.has)
+	missing, err := p.git.missing(ctx, call{dir: p.bare, bare: p.bare}, p.has)
 	if err != nil {
 		return err
 	}
 	p.has = slices.DeleteFunc(p.has, func(id string) bool { return slices.Contains(missing, id) })
 	if slices.Contains(p.has, base) {
-		p.base = base
+		p.src.base = base
 	}
 	return nil
 }
@@ -147,7 +147,7 @@ func (t *tool) missing(ctx context.Context, c call, ids []string) ([]string, err
 // tips are the commits that HEADs and branches stand at.
 func (p *packer) tips() []string {
 	var ids []string
-	for _, wt := range p.trees {
+	for _, wt := range p.src.trees {
 		if wt.Head != "" {
 			ids = append(ids, wt.Head)
 		}
@@ -161,15 +161,15 @@ func (p *packer) tips() []string {
 
 // held reports whether there is anything that a fresh checkout does not have.
 func (p *packer) held(ctx context.Context) (bool, error) {
-	if !p.main || len(p.trees) > 1 || len(p.trees[0].status) > 0 || p.trees[0].Operation != "" ||
-		p.base != "" && p.trees[0].Head != p.base {
+	if !p.src.main || len(p.src.trees) > 1 || len(p.src.trees[0].status) > 0 || p.src.trees[0].Operation != "" ||
+		p.src.base != "" && p.src.trees[0].Head != p.src.base {
 		return true, nil
 	}
 	tips := p.tips()
 	if len(tips) == 0 {
 		return false, nil
 	}
-	out, err := p.output(ctx, call{dir: p.bare, bare: p.bare, in: text(p.reach(tips...))}, "rev-list", "--max-count=1", "--stdin")
+	out, err := p.git.output(ctx, call{dir: p.bare, bare: p.bare, in: text(p.reach(tips...))}, "rev-list", "--max-count=1", "--stdin")
 	return len(out) > 0, err
 }
 
@@ -200,7 +200,7 @@ func (w *saver) write(ctx context.Context, p *packer, r *repository) error {
 	defer f.Close()
 	sum := sha256.New()
 	out := &bounded{w: io.MultiWriter(f, sum), left: w.limit - w.used}
-	err = w.run(ctx, call{dir: p.bare, bare: p.bare, in: text(p.reach(saveRef)), out: out}, "bundle", "create", "--quiet", "-", "--stdin")
+	err = w.git.run(ctx, call{dir: p.bare, bare: p.bare, in: text(p.reach(saveRef)), out: out}, "bundle", "create", "--quiet", "-", "--stdin")
 	if out.full {
 		return p.tooLarge(ctx, w.limit)
 	}

@@ -8,20 +8,20 @@ import (
 
 // planBranches finds the branches that have to be moved. One with commits that would
 // be lost is a *Conflict.
-func (w *restorer) planBranches(ctx context.Context, p *plan) error {
+func (w *planner) planBranches(ctx context.Context, p *plan) error {
 	now := map[string]string{}
 	for _, b := range p.at.branches {
 		now[b.Name] = b.ID
 	}
 	saved := map[string]bool{}
-	for _, b := range p.Branches {
+	for _, b := range p.saved.Branches {
 		saved[b.Name] = true
 		if now[b.Name] != b.ID {
 			p.moves = append(p.moves, move{b.Name, now[b.Name], b.ID})
 		}
 	}
 	for name := range now {
-		if other := collides(name, p.Branches); other != "" && !saved[name] {
+		if other := collides(name, p.saved.Branches); other != "" && !saved[name] {
 			return &Conflict{Dir: p.dir, What: fmt.Sprintf("branch %q is in the way of the saved branch %q", name, other)}
 		}
 	}
@@ -49,12 +49,12 @@ func collides(name string, branches []branch) string {
 
 // checkMove returns a *Conflict when a branch has commits that are neither in the
 // saved work, nor at the remote, nor in what was checked out here.
-func (w *restorer) checkMove(ctx context.Context, p *plan, m move) error {
-	in := m.from + "\n^" + p.Save + "\n" + without(p.at.remote)
+func (w *planner) checkMove(ctx context.Context, p *plan, m move) error {
+	in := m.from + "\n^" + p.saved.Save + "\n" + without(p.at.remote)
 	if _, head := p.at.head(p.dir); head != "" {
 		in += "^" + head + "\n"
 	}
-	out, err := w.output(ctx, call{dir: p.common, bare: p.common, in: text(in)}, "rev-list", "--max-count=1", "--stdin")
+	out, err := w.git.output(ctx, call{dir: p.common, bare: p.common, in: text(in)}, "rev-list", "--max-count=1", "--stdin")
 	if err != nil {
 		return err
 	}
@@ -67,7 +67,7 @@ func (w *restorer) checkMove(ctx context.Context, p *plan, m move) error {
 
 // treePlan is what is to be done to one worktree.
 type treePlan struct {
-	tree
+	saved  tree
 	dir    string // here
 	format string // of object ids
 	isNew  bool   // it has to be made
@@ -84,7 +84,7 @@ type treePlan struct {
 }
 
 func (t *treePlan) here() Tree {
-	here := Tree(t.tree)
+	here := Tree(t.saved)
 	here.Dir = t.dir
 	return here
 }
@@ -100,12 +100,12 @@ func newListing() *listing {
 }
 
 // list reads the commit of a save.
-func (w *restorer) list(ctx context.Context, p *plan) ([]*listing, error) {
-	all := make([]*listing, len(p.Trees))
+func (w *planner) list(ctx context.Context, p *plan) ([]*listing, error) {
+	all := make([]*listing, len(p.saved.Trees))
 	for i := range all {
 		all[i] = newListing()
 	}
-	out, err := w.output(ctx, call{dir: p.common, bare: p.common}, "ls-tree", "-r", "-z", "--full-tree", p.Save)
+	out, err := w.git.output(ctx, call{dir: p.common, bare: p.common}, "ls-tree", "-r", "-z", "--full-tree", p.saved.Save)
 	if err != nil {
 		return nil, err
 	}

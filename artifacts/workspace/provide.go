@@ -11,9 +11,9 @@ import (
 
 // provide sees to it that the commits that a bundle builds on are there: those that
 // are missing are fetched from origin, by their ids.
-func (w *restorer) provide(ctx context.Context, p *plan) error {
+func (w *planner) provide(ctx context.Context, p *plan) error {
 	c := call{dir: p.common, bare: p.common}
-	missing, err := w.missing(ctx, c, p.Needs)
+	missing, err := w.git.missing(ctx, c, p.saved.Needs)
 	if err != nil || len(missing) == 0 {
 		return err
 	}
@@ -21,7 +21,7 @@ func (w *restorer) provide(ctx context.Context, p *plan) error {
 	if err := ctx.Err(); err != nil {
 		return context.Cause(ctx)
 	}
-	if missing, err = w.missing(ctx, c, p.Needs); err != nil || len(missing) == 0 {
+	if missing, err = w.git.missing(ctx, c, p.saved.Needs); err != nil || len(missing) == 0 {
 		return err
 	}
 	what := "commit " + missing[0] + ", which the saved work builds on, is neither in the repository nor to be had from origin"
@@ -33,11 +33,11 @@ func (w *restorer) provide(ctx context.Context, p *plan) error {
 
 // fetch gets commits from origin. A shallow repository stays shallow, and a full one
 // full.
-func (w *restorer) fetch(ctx context.Context, p *plan, ids []string) error {
+func (w *planner) fetch(ctx context.Context, p *plan, ids []string) error {
 	if p.isNew {
 		return errors.New("the repository has no origin")
 	}
-	origin, err := w.output(ctx, call{dir: p.dir}, "remote", "get-url", "origin")
+	origin, err := w.git.output(ctx, call{dir: p.dir}, "remote", "get-url", "origin")
 	if err != nil {
 		return errors.New("the repository has no origin")
 	}
@@ -50,13 +50,13 @@ func (w *restorer) fetch(ctx context.Context, p *plan, ids []string) error {
 		args = append(args, "--depth=1")
 	}
 	c := call{dir: p.dir, settings: w.credentials(strings.TrimSuffix(string(origin), "\n"))}
-	return w.run(ctx, c, slices.Concat(args, []string{"origin"}, ids)...)
+	return w.git.run(ctx, c, slices.Concat(args, []string{"origin"}, ids)...)
 }
 
 // credentials are the settings that show the token to the server, when that is where
 // origin is. The empty value takes back a header that the checkout may have kept:
 // GitHub refuses two.
-func (w *restorer) credentials(origin string) []setting {
+func (w *planner) credentials(origin string) []setting {
 	return tokenFor(origin, w.ServerURL, w.Token)
 }
 
@@ -73,25 +73,25 @@ func isBelow(address, server string) bool {
 
 // verify checks that a bundle held what the index says: commits, all of them parents
 // of the one that holds everything, and whatever they reach.
-func (w *restorer) verify(ctx context.Context, p *plan) error {
+func (w *planner) verify(ctx context.Context, p *plan) error {
 	c := call{dir: p.common, bare: p.common}
-	ids := []string{p.Save}
-	for _, b := range p.Branches {
+	ids := []string{p.saved.Save}
+	for _, b := range p.saved.Branches {
 		ids = append(ids, b.ID)
 	}
-	for _, t := range p.Trees {
+	for _, t := range p.saved.Trees {
 		if t.Head != "" {
 			ids = append(ids, t.Head)
 		}
 	}
-	missing, err := w.missing(ctx, c, ids)
+	missing, err := w.git.missing(ctx, c, ids)
 	if err != nil {
 		return err
 	}
 	if len(missing) > 0 {
 		return fmt.Errorf("it lacks commit %s", missing[0])
 	}
-	out, err := w.output(ctx, c, "rev-list", "--parents", "--no-walk", p.Save)
+	out, err := w.git.output(ctx, c, "rev-list", "--parents", "--no-walk", p.saved.Save)
 	if err != nil {
 		return err
 	}
@@ -101,6 +101,6 @@ func (w *restorer) verify(ctx context.Context, p *plan) error {
 			return fmt.Errorf("commit %s is not among those that were saved", id)
 		}
 	}
-	c.in = text(p.Save + "\n" + without(p.Needs))
-	return w.run(ctx, c, "rev-list", "--objects", "--quiet", "--stdin")
+	c.in = text(p.saved.Save + "\n" + without(p.saved.Needs))
+	return w.git.run(ctx, c, "rev-list", "--objects", "--quiet", "--stdin")
 }

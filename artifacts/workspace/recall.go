@@ -64,7 +64,7 @@ func (g *Git) Recall(ctx context.Context, p Past, to string) error {
 		return err
 	}
 	defer os.RemoveAll(temp)
-	r := &recaller{tool: t, Past: p, temp: temp}
+	r := &recaller{git: t, Past: p, temp: temp}
 	sources, err := r.sources(ctx)
 	if err != nil {
 		return err
@@ -92,7 +92,7 @@ const recallWithin = 5 * time.Minute
 
 // recaller finds one past commit.
 type recaller struct {
-	*tool
+	git *tool
 	Past
 	temp string
 	made int // repositories so far
@@ -114,17 +114,17 @@ const local = "git -c safe.directory=* -c uploadpack.allowFilter=true -c uploadp
 // sources are the checkout, unless it has only a part of the history, and the
 // repository on the server.
 func (r *recaller) sources(ctx context.Context) ([]supplier, error) {
-	top, err := r.output(ctx, call{dir: r.Dir}, "rev-parse", "--show-toplevel")
+	top, err := r.git.output(ctx, call{dir: r.Dir}, "rev-parse", "--show-toplevel")
 	if err != nil {
 		return nil, err
 	}
-	out, _ := r.output(ctx, call{dir: r.Dir}, "remote", "get-url", "origin") // one without is asked for nothing
+	out, _ := r.git.output(ctx, call{dir: r.Dir}, "remote", "get-url", "origin") // one without is asked for nothing
 	origin := strings.TrimSpace(string(out))
 	if origin == "" || isBelow(origin, r.ServerURL) || isSecureShell(origin, r.ServerURL) {
 		origin = strings.TrimSuffix(r.ServerURL, "/") + "/" + r.Repository
 	}
 	all := []supplier{{name: "the server", url: origin, settings: tokenFor(origin, r.ServerURL, r.Token), isServer: true}}
-	out, err = r.output(ctx, call{dir: r.Dir}, "rev-parse", "--is-shallow-repository")
+	out, err = r.git.output(ctx, call{dir: r.Dir}, "rev-parse", "--is-shallow-repository")
 	if err == nil && strings.TrimSpace(string(out)) == "false" {
 		here := url.URL{Scheme: "file", Path: "/" + strings.TrimPrefix(strings.TrimSuffix(string(top), "\n"), "/")}
 		all = slices.Insert(all, 0, supplier{name: "the checkout", url: here.String(), options: []string{"--upload-pack=" + local}})
@@ -188,7 +188,7 @@ func (r *recaller) repository(ctx context.Context) (string, error) {
 	if isID(r.Commit, "sha256") {
 		format = "sha256"
 	}
-	return dir, r.run(ctx, call{dir: r.temp}, "init", "--quiet", "--bare", "--template=", "--object-format="+format, dir)
+	return dir, r.git.run(ctx, call{dir: r.temp}, "init", "--quiet", "--bare", "--template=", "--object-format="+format, dir)
 }
 
 func (r *recaller) fetch(ctx context.Context, s supplier, into string, args ...string) error {
@@ -196,7 +196,7 @@ func (r *recaller) fetch(ctx context.Context, s supplier, into string, args ...s
 	options := slices.DeleteFunc(slices.Clone(args), func(a string) bool { return !strings.HasPrefix(a, "--") })
 	wants := slices.DeleteFunc(slices.Clone(args), func(a string) bool { return strings.HasPrefix(a, "--") })
 	settings := append([]setting{{"fetch.fsckObjects", "false"}}, s.settings...)
-	return r.run(ctx, call{dir: into, settings: settings}, slices.Concat(all, s.options, options, []string{"--", s.url}, wants)...)
+	return r.git.run(ctx, call{dir: into, settings: settings}, slices.Concat(all, s.options, options, []string{"--", s.url}, wants)...)
 }
 
 // isBelieved reports whether the commit is in the history of a tip, or merges
@@ -205,7 +205,7 @@ func (r *recaller) isBelieved(ctx context.Context, history string, tips []string
 	if ok, err := r.isOurs(ctx, history, r.Commit, tips); ok || err != nil {
 		return ok, err
 	}
-	out, err := r.output(ctx, call{dir: history}, "rev-list", "--parents", "--no-walk", r.Commit)
+	out, err := r.git.output(ctx, call{dir: history}, "rev-list", "--parents", "--no-walk", r.Commit)
 	if err != nil {
 		return false, err
 	}
@@ -223,7 +223,7 @@ func (r *recaller) isBelieved(ctx context.Context, history string, tips []string
 
 func (r *recaller) isOurs(ctx context.Context, history, commit string, tips []string) (bool, error) {
 	for _, tip := range tips {
-		err := r.run(ctx, call{dir: history}, "merge-base", "--is-ancestor", commit, tip)
+		err := r.git.run(ctx, call{dir: history}, "merge-base", "--is-ancestor", commit, tip)
 		if err == nil {
 			return true, nil
 		}
@@ -287,7 +287,7 @@ func (r *recaller) entries(ctx context.Context, files string) ([]recalled, error
 	if r.Name != "." {
 		args = append(args, "--", r.Name)
 	}
-	out, err := r.output(ctx, call{dir: files}, args...)
+	out, err := r.git.output(ctx, call{dir: files}, args...)
 	if err != nil {
 		return nil, err
 	}
@@ -324,7 +324,7 @@ func (r *recaller) writeOut(ctx context.Context, files string, root *os.Root, e 
 	if err != nil {
 		return err
 	}
-	err = r.run(ctx, call{dir: files, out: f}, "cat-file", "blob", e.id)
+	err = r.git.run(ctx, call{dir: files, out: f}, "cat-file", "blob", e.id)
 	return errors.Join(err, f.Close())
 }
 

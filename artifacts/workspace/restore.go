@@ -72,37 +72,52 @@ func (g *Git) Restore(ctx context.Context, r Restoring) (Restored, error) {
 	if r.Dir == nil {
 		r.Dir = func(dir string) string { return dir }
 	}
-	w := &restorer{tool: t, Restoring: r, limit: g.limit()}
-	if w.temp, err = os.MkdirTemp(r.TempRoot, "raymond-restore-"); err != nil {
+	temp, err := os.MkdirTemp(r.TempRoot, "raymond-restore-")
+	if err != nil {
 		return Restored{}, err
 	}
-	defer os.RemoveAll(w.temp)
-	return w.all(ctx, x)
-}
-
-// restorer makes one restore.
-type restorer struct {
-	*tool
-	Restoring
-	temp  string
-	limit int64
-	notes []string
-}
-
-func (w *restorer) all(ctx context.Context, x index) (Restored, error) {
+	defer os.RemoveAll(temp)
+	b := &bundles{git: t, from: r.From, limit: g.limit()}
 	for i := range x.Repositories {
-		if err := w.checkBundle(&x.Repositories[i]); err != nil {
+		if err := b.check(&x.Repositories[i]); err != nil {
 			return Restored{}, err
 		}
 	}
 	var plans []*plan
 	for i := range x.Repositories {
-		p, err := w.plan(ctx, &x.Repositories[i], i)
+		p, err := (&planner{t, b, r, temp}).plan(ctx, &x.Repositories[i], i)
 		if err != nil {
 			return Restored{}, err
 		}
 		plans = append(plans, p)
 	}
+	return (&applier{git: t, bundles: b}).all(ctx, plans)
+}
+
+// bundles are the bundles of a save.
+type bundles struct {
+	git   *tool
+	from  string // the folder of the save
+	limit int64  // bytes of one bundle
+}
+
+// planner finds out what is to be done, and changes nothing but objects of git.
+type planner struct {
+	git     *tool
+	bundles *bundles
+	Restoring
+	temp string
+}
+
+// applier does what plans say.
+type applier struct {
+	git     *tool
+	bundles *bundles
+	notes   []string
+}
+
+// all carries out the plans of all repositories.
+func (w *applier) all(ctx context.Context, plans []*plan) (Restored, error) {
 	var done Restored
 	for _, p := range plans {
 		if err := w.apply(ctx, p); err != nil {
@@ -116,19 +131,19 @@ func (w *restorer) all(ctx context.Context, x index) (Restored, error) {
 	return done, nil
 }
 
-func (w *restorer) note(format string, args ...any) {
+func (w *applier) note(format string, args ...any) {
 	w.notes = append(w.notes, fmt.Sprintf(format, args...))
 }
 
-// checkBundle compares a bundle with what the index says of it.
-func (w *restorer) checkBundle(r *repository) error {
-	f, _, err := files.Open(filepath.Join(w.From, r.Bundle))
+// check compares a bundle with what the index says of it.
+func (b *bundles) check(r *repository) error {
+	f, _, err := files.Open(filepath.Join(b.from, r.Bundle))
 	if err != nil {
 		return err
 	}
 	defer f.Close()
-	if r.Size > w.limit {
-		return fmt.Errorf("read %s: it has %d bytes, want %d at most", r.Bundle, r.Size, w.limit)
+	if r.Size > b.limit {
+		return fmt.Errorf("read %s: it has %d bytes, want %d at most", r.Bundle, r.Size, b.limit)
 	}
 	sum := sha256.New()
 	n, err := io.Copy(sum, io.LimitReader(f, r.Size+1))
@@ -143,11 +158,11 @@ func (w *restorer) checkBundle(r *repository) error {
 
 // plan is what is to be done to one repository.
 type plan struct {
-	*repository
+	saved  *repository
 	dir    string // of the main worktree, here
 	common string // the repository's own folder; that of a stand-in while new
 	isNew  bool   // it has to be made
-	at     *standing
+	at     *refs
 	trees  []*treePlan
 	moves  []move
 }
@@ -157,15 +172,15 @@ type move struct{ name, from, to string }
 
 // plan finds out what is to be done to a repository. It adds objects to it, and
 // changes nothing else.
-func (w *restorer) plan(ctx context.Context, r *repository, i int) (*plan, error) {
-	p := &plan{repository: r, dir: w.Dir(r.Trees[0].Dir)}
+func (w *planner) plan(ctx context.Context, r *repository, i int) (*plan, error) {
+	p := &plan{saved: r, dir: w.Dir(r.Trees[0].Dir)}
 	if err := w.locate(ctx, p, filepath.Join(w.temp, fmt.Sprintf("repo-%d", i))); err != nil {
 		return nil, err
 	}
 	if err := w.provide(ctx, p); err != nil {
 		return nil, err
 	}
-	if err := w.unpack(ctx, p.repository, p.common); err != nil {
+	if err := w.bundles.unpack(ctx, p.saved, p.common); err != nil {
 		return nil, err
 	}
 	if err := w.verify(ctx, p); err != nil {
@@ -179,27 +194,27 @@ func (w *restorer) plan(ctx context.Context, r *repository, i int) (*plan, error
 
 // locate finds the repository here. One that was saved whole can be made; then a
 // stand-in serves until nothing is in the way.
-func (w *restorer) locate(ctx context.Context, p *plan, standIn string) error {
-	here, err := w.place(ctx, p.dir)
+func (w *planner) locate(ctx context.Context, p *plan, standIn string) error {
+	here, err := w.git.place(ctx, p.dir)
 	if err != nil {
 		return err
 	}
 	if here != nil && sameDir(here.top, p.dir) && !here.linked() {
 		p.common = here.common
-		if here.format != p.Format {
-			return &Conflict{Dir: p.dir, What: "its object ids are " + here.format + ", and those of the saved work " + p.Format}
+		if here.format != p.saved.Format {
+			return &Conflict{Dir: p.dir, What: "its object ids are " + here.format + ", and those of the saved work " + p.saved.Format}
 		}
-		p.at, err = w.read(ctx, &source{place: *here})
+		p.at, err = w.git.refs(ctx, &source{place: *here})
 		return err
 	}
-	if p.Main || len(p.Needs) > 0 {
+	if p.saved.Main || len(p.saved.Needs) > 0 {
 		return &Conflict{Dir: p.dir, What: "there is no git repository to put the saved work into"}
 	}
 	if err := vacant(p.dir); err != nil {
 		return err
 	}
-	p.isNew, p.at = true, &standing{}
-	p.common, err = w.shadow(ctx, standIn, p.Format, "")
+	p.isNew, p.at = true, &refs{}
+	p.common, err = w.git.shadow(ctx, standIn, p.saved.Format, "")
 	return err
 }
 
@@ -219,8 +234,8 @@ func vacant(dir string) error {
 
 // unpack adds the objects of a bundle to a repository, each of them checked: a name
 // like .git in a tree is an error.
-func (w *restorer) unpack(ctx context.Context, r *repository, common string) error {
-	f, _, err := files.Open(filepath.Join(w.From, r.Bundle))
+func (b *bundles) unpack(ctx context.Context, r *repository, common string) error {
+	f, _, err := files.Open(filepath.Join(b.from, r.Bundle))
 	if err != nil {
 		return err
 	}
@@ -232,7 +247,7 @@ func (w *restorer) unpack(ctx context.Context, r *repository, common string) err
 	if _, err := f.Seek(head.offset, io.SeekStart); err != nil {
 		return err
 	}
-	undo, err := w.deepen(ctx, r, common)
+	undo, err := b.deepen(ctx, r, common)
 	if err != nil {
 		return err
 	}
@@ -240,7 +255,7 @@ func (w *restorer) unpack(ctx context.Context, r *repository, common string) err
 		_, err := io.Copy(to, f)
 		return err
 	}
-	err = w.run(ctx, call{dir: common, bare: common, in: in}, "index-pack", "--stdin", "--fix-thin", fsck)
+	err = b.git.run(ctx, call{dir: common, bare: common, in: in}, "index-pack", "--stdin", "--fix-thin", fsck)
 	if err != nil {
 		return errors.Join(fmt.Errorf("read %s: %w", r.Bundle, err), undo())
 	}
@@ -254,9 +269,9 @@ const fsck = "--strict=zeroPaddedFilemode=ignore,missingSpaceBeforeDate=ignore,m
 
 // deepen notes the commits whose parents the bundle lacks, unless the repository has
 // them already and so knows better. It returns what takes that back.
-func (w *restorer) deepen(ctx context.Context, r *repository, common string) (undo func() error, err error) {
+func (b *bundles) deepen(ctx context.Context, r *repository, common string) (undo func() error, err error) {
 	nothing := func() error { return nil }
-	missing, err := w.missing(ctx, call{dir: common, bare: common}, r.Shallow)
+	missing, err := b.git.missing(ctx, call{dir: common, bare: common}, r.Shallow)
 	if err != nil || len(missing) == 0 {
 		return nothing, err
 	}

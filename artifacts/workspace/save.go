@@ -57,7 +57,7 @@ func (g *Git) Save(ctx context.Context, s Saving) (Saved, error) {
 	if err != nil || len(sources) == 0 {
 		return Saved{Notes: notes}, err
 	}
-	w := &saver{tool: t, Saving: s, limit: g.limit(), settled: g.settledFor(), last: lastSave(s.Last), names: map[string]bool{}}
+	w := &saver{git: t, Saving: s, limit: g.limit(), unreliable: g.unreliableFor(), last: lastSave(s.Last), names: map[string]bool{}}
 	if w.temp, err = os.MkdirTemp(s.To, "git-"); err != nil {
 		return Saved{}, err
 	}
@@ -79,14 +79,14 @@ func lastSave(dir string) index {
 
 // saver makes one save.
 type saver struct {
-	*tool
+	git *tool
 	Saving
-	temp    string
-	limit   int64 // bytes of bundles
-	used    int64
-	settled time.Duration
-	last    index
-	names   map[string]bool
+	temp       string
+	limit      int64 // bytes of bundles
+	used       int64
+	unreliable time.Duration
+	last       index
+	names      map[string]bool
 }
 
 func (w *saver) all(ctx context.Context, sources []*source) (Saved, error) {
@@ -133,7 +133,7 @@ func (w *saver) patiently(ctx context.Context, s *source) (*repository, error) {
 
 // once saves a repository, or returns errMovedNow.
 func (w *saver) once(ctx context.Context, s *source) (*repository, error) {
-	before, err := w.read(ctx, s)
+	before, err := w.git.refs(ctx, s)
 	if err != nil {
 		return nil, err
 	}
@@ -144,7 +144,7 @@ func (w *saver) once(ctx context.Context, s *source) (*repository, error) {
 	if ctx.Err() != nil || errors.Is(err, ErrTooLarge) {
 		return nil, err
 	}
-	after, readErr := w.read(ctx, s)
+	after, readErr := w.git.refs(ctx, s)
 	if readErr == nil && after.raw != before.raw {
 		readErr = errMovedNow
 	}
@@ -161,7 +161,7 @@ type record struct {
 	reused bool // from the last save
 }
 
-func (w *saver) repository(ctx context.Context, s *source, at *standing) (record, error) {
+func (w *saver) repository(ctx context.Context, s *source, at *refs) (record, error) {
 	if err := w.scan(ctx, s, at); err != nil {
 		return record{}, err
 	}

@@ -177,7 +177,7 @@ func TestUnchangedRepositoriesComeFromTheLastSave(t *testing.T) {
 	write(t, one.checkout(), "x", "1\n")
 	write(t, two.checkout(), "x", "1\n")
 	g := &workspace.Git{}
-	g.Settled(time.Nanosecond)
+	g.Unreliable(time.Nanosecond)
 	dirs := []string{one.checkout(), two.checkout()}
 	last := t.TempDir()
 	first := save(t, g, workspace.Saving{Dirs: dirs, Base: base, To: last})
@@ -248,7 +248,7 @@ func TestRecentChangesAreNotTakenFromTheLastSave(t *testing.T) {
 	s := clone(t, newRemote(t))
 	write(t, s.checkout(), "x", "1\n")
 	g := &workspace.Git{}
-	g.Settled(time.Hour)
+	g.Unreliable(time.Hour)
 	last, to := t.TempDir(), t.TempDir()
 	save(t, g, workspace.Saving{Dirs: []string{s.checkout()}, To: last})
 	save(t, g, workspace.Saving{Dirs: []string{s.checkout()}, To: to, Last: last})
@@ -366,7 +366,7 @@ func BenchmarkSaveOfAnUnchangedTree(b *testing.B) {
 	git(b, dir, "commit", "-q", "-m", "files")
 	write(b, dir, "d1/f1", "changed\n")
 	g := &workspace.Git{}
-	g.Settled(time.Nanosecond)
+	g.Unreliable(time.Nanosecond)
 	last := b.TempDir()
 	save(b, g, workspace.Saving{Dirs: []string{dir}, Base: head(b, dir), To: last})
 	for b.Loop() {

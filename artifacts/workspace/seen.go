@@ -15,24 +15,24 @@ import (
 	"github.com/raymond-action/raymond-action/internal/untrusted/files"
 )
 
-// settled is how long a file must have been left alone for its times to tell of every
-// later change: the coarsest clock of a file system ticks every two seconds.
-const settled = 2 * time.Second
+// unreliable is how long after a change the times of a file may miss another one: the
+// coarsest clock of a file system ticks every two seconds.
+const unreliable = 2 * time.Second
 
-func (g *Git) settledFor() time.Duration {
-	if g.settled > 0 {
-		return g.settled
+func (g *Git) unreliableFor() time.Duration {
+	if g.unreliable > 0 {
+		return g.unreliable
 	}
-	return settled
+	return unreliable
 }
 
 // seen returns a hash of all that a save of the repository depends on: refs, status,
 // and the times and sizes of the changed files. It is "" when a file changed so
 // recently that another change could leave no trace.
-func (w *saver) seen(s *source, at *standing) (string, error) {
+func (w *saver) seen(s *source, at *refs) (string, error) {
 	h := sha256.New()
 	fmt.Fprintf(h, "%d %q %q %v %q %q\n", schema, s.top, w.Base, s.main, at.raw, s.notes)
-	since := time.Now().Add(-w.settled)
+	since := time.Now().Add(-w.unreliable)
 	for _, wt := range s.trees {
 		fmt.Fprintf(h, "%q %q %q\n", wt.Dir, wt.Operation, wt.raw)
 		steady, err := stamp(h, wt, since)

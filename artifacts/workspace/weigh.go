@@ -65,12 +65,12 @@ func largest(all []heavy) string {
 // tooLarge names the largest of what a bundle would hold.
 func (p *packer) tooLarge(ctx context.Context, limit int64) error {
 	c := call{dir: p.bare, bare: p.bare, in: text(p.reach(saveRef))}
-	objects, err := p.output(ctx, c, "rev-list", "--objects", "--stdin")
+	objects, err := p.git.output(ctx, c, "rev-list", "--objects", "--stdin")
 	if err != nil {
 		return errors.Join(ErrTooLarge, err)
 	}
 	c.in = text(string(objects))
-	out, err := p.output(ctx, c, "cat-file", "--batch-check=%(objectsize:disk) %(rest)")
+	out, err := p.git.output(ctx, c, "cat-file", "--batch-check=%(objectsize:disk) %(rest)")
 	if err != nil {
 		return errors.Join(ErrTooLarge, err)
 	}

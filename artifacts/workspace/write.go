@@ -17,7 +17,7 @@ import (
 // writeFiles removes and writes the files of a worktree. Each is written beside its
 // place and renamed, so that a restore that is cut off leaves no half of one. The
 // name beside is always the same for a path: the next restore takes it away.
-func (w *restorer) writeFiles(ctx context.Context, p *plan, t *treePlan) error {
+func (w *applier) writeFiles(ctx context.Context, p *plan, t *treePlan) error {
 	root, err := os.OpenRoot(t.dir)
 	if err != nil {
 		return err
@@ -39,7 +39,7 @@ func (w *restorer) writeFiles(ctx context.Context, p *plan, t *treePlan) error {
 	for _, path := range t.write {
 		ids = append(ids, t.want.work[path].id)
 	}
-	return w.blobs(ctx, p.common, ids, func(i int, blob io.Reader) error {
+	return w.git.blobs(ctx, p.common, ids, func(i int, blob io.Reader) error {
 		path := t.write[i]
 		if err := replaceFile(root, path, t.want.work[path].mode, blob); err != nil {
 			return fmt.Errorf("write %q: %w", path, err)

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// standing is where HEADs and branches stand at a moment.
-type standing struct {
+// refs are the HEADs and branches of a repository at a moment.
+type refs struct {
 	raw       string // all of it, to be compared
 	worktrees []listed
 	branches  []branch
@@ -18,19 +18,19 @@ type standing struct {
 	stash     bool
 }
 
-// read reads where the HEADs and branches of a repository stand.
-func (t *tool) read(ctx context.Context, s *source) (*standing, error) {
+// refs reads the HEADs and branches of a repository.
+func (t *tool) refs(ctx context.Context, s *source) (*refs, error) {
 	list, err := t.output(ctx, call{dir: s.top}, "worktree", "list", "--porcelain", "-z")
 	if err != nil {
 		return nil, err
 	}
-	refs, err := t.output(ctx, call{dir: s.top}, "for-each-ref", "--format=%(objectname) %(refname)",
+	branches, err := t.output(ctx, call{dir: s.top}, "for-each-ref", "--format=%(objectname) %(refname)",
 		"refs/heads", "refs/remotes", "refs/stash")
 	if err != nil {
 		return nil, err
 	}
-	at := &standing{raw: string(list) + "\x00" + string(refs), worktrees: parseWorktrees(list)}
-	for line := range strings.SplitSeq(string(refs), "\n") {
+	at := &refs{raw: string(list) + "\x00" + string(branches), worktrees: parseWorktrees(list)}
+	for line := range strings.SplitSeq(string(branches), "\n") {
 		id, ref, _ := strings.Cut(line, " ")
 		at.add(id, ref)
 	}
@@ -39,7 +39,7 @@ func (t *tool) read(ctx context.Context, s *source) (*standing, error) {
 	return at, nil
 }
 
-func (at *standing) add(id, ref string) {
+func (at *refs) add(id, ref string) {
 	if name, ok := strings.CutPrefix(ref, "refs/heads/"); ok {
 		if isBranch(name) {
 			at.branches = append(at.branches, branch{name, id})
@@ -56,18 +56,18 @@ func (at *standing) add(id, ref string) {
 }
 
 // scan finds what each worktree of a repository differs in from its commit.
-func (w *saver) scan(ctx context.Context, s *source, at *standing) error {
+func (w *saver) scan(ctx context.Context, s *source, at *refs) error {
 	for _, wt := range s.trees {
 		wt.Branch, wt.Head = at.head(wt.Dir)
 		wt.Operation = operation(wt.gitDir)
 		if wt.Operation != "" {
 			s.note("%s: git %s is in progress; its commits and files are kept, but not git's record of it", wt.Dir, wt.Operation)
 		}
-		entries, raw, err := w.status(ctx, wt.Dir)
+		entries, raw, err := w.git.status(ctx, wt.Dir)
 		if err != nil {
 			return err
 		}
-		if wt.status, err = w.withoutLFS(ctx, wt.Dir, entries); err != nil {
+		if wt.status, err = w.git.withoutLFS(ctx, wt.Dir, entries); err != nil {
 			return err
 		}
 		wt.raw = raw
@@ -82,7 +82,7 @@ func (w *saver) scan(ctx context.Context, s *source, at *standing) error {
 }
 
 // head returns the branch and the commit of a worktree.
-func (at *standing) head(dir string) (branch, head string) {
+func (at *refs) head(dir string) (branch, head string) {
 	for _, l := range at.worktrees {
 		if !sameDir(l.dir, dir) {
 			continue
