@@ -16,11 +16,6 @@ const (
 
 // largeTypes are the types that may be larger, each with its reason.
 var largeTypes = map[string]string{
-	"artifacts/workspace.comparison":     unsplit,
-	"artifacts/workspace.packer":         unsplit,
-	"artifacts/workspace.plan":           unsplit,
-	"artifacts/workspace.restorer":       unsplit,
-	"artifacts/workspace.treePlan":       unsplit,
 	"cmd/raymond.App":                    unsplit,
 	"cmd/raymond.action":                 unsplit,
 	"cmd/raymond.depot":                  unsplit,
