@@ -1,0 +1,319 @@
+//go:build linux
+
+package checkpoints
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/raymond-action/raymond-action/artifacts/checkpoint"
+	"github.com/raymond-action/raymond-action/artifacts/workspace"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/acttest"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/conversations"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sitetest"
+	"github.com/raymond-action/raymond-action/internal/untrusted/secrets"
+	"github.com/raymond-action/raymond-action/runner/claude/transcript"
+	"github.com/raymond-action/raymond-action/state"
+)
+
+// session is that of a conversation.
+const session = "11111111-2222-4333-8444-555555555555"
+
+// lean are options for a run without a job, and where they warn.
+func lean(t *testing.T) (Options, *[]string) {
+	t.Helper()
+	dir := t.TempDir()
+	mask, _ := secrets.New(nil)
+	var told []string
+	return Options{
+		Dir: dir, Temp: dir, Mask: mask, Warn: func(text string) { told = append(told, text) },
+		Origin: checkpoint.Manifest{
+			RepositoryID: 1, Repository: "o/r", Workflow: ".github/workflows/w.yml", Key: "k", RunID: 1, RunAttempt: 1, Job: "j", Event: "push",
+			Places: checkpoint.Places{Workspace: "/w", Temp: "/t", OS: "linux"}, Program: "test",
+		},
+	}, &told
+}
+
+// shotIn is a snapshot of a run whose own files are in dir.
+func shotIn(dir string) *Snapshot {
+	return &Snapshot{
+		manifest: checkpoint.Manifest{WorkflowID: "k-12345678", Status: state.Suspended, Seq: 1, Created: time.Now()},
+		state:    []byte("{}"), dir: dir, dirs: []string{dir},
+	}
+}
+
+// talk gives a snapshot a conversation. Of its file no more than size bytes are
+// there.
+func talk(t *testing.T, shot *Snapshot, text string, size int64) {
+	t.Helper()
+	path := filepath.Join(shot.dir, "t.jsonl")
+	write(t, path, text)
+	shot.transcripts = []checkpoint.Part{{Name: checkpoint.TranscriptName(session), Path: path, Size: size}}
+	shot.manifest.Transcripts = []checkpoint.Transcript{{Session: session, Dir: "/w"}}
+}
+
+func write(t *testing.T, path, text string) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// archive is a file for a checkpoint.
+func archive(t *testing.T) *os.File {
+	t.Helper()
+	f, err := os.Create(filepath.Join(t.TempDir(), "c.zip"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { f.Close() })
+	return f
+}
+
+// read is what a checkpoint has.
+func read(t *testing.T, f *os.File, size int64) (checkpoint.Manifest, []string) {
+	t.Helper()
+	m, _, err := checkpoint.Read(checkpoint.Reading{File: f, Size: size, Dir: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, f := range m.Files {
+		names = append(names, f.Name)
+	}
+	slices.Sort(names)
+	return m, names
+}
+
+// TestTheStateAloneIsStored where the archive of all of it can't be written, at the
+// end of a run; before that the next state tries it again.
+func TestTheStateAloneIsStored(t *testing.T) {
+	t.Parallel()
+	o, told := lean(t)
+	s, shot, f := New(o), shotIn(o.Dir), archive(t)
+	talk(t, shot, "short", 1000)
+	if _, err := s.write(t.Context(), f, shot); err == nil {
+		t.Error("beside the run: got no error, want one")
+	}
+	shot.Last = true
+	w, err := s.write(t.Context(), f, shot)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, names := read(t, f, w.Size)
+	if !slices.Equal(names, []string{"state.json"}) || len(m.Transcripts) != 0 {
+		t.Errorf("stored: got %v with %v, want the state alone", names, m.Transcripts)
+	}
+	want := []checkpoint.LeftOut{{What: "transcripts", Held: true, Why: checkpoint.Unpacked}}
+	if !slices.Equal(m.LeftOut, want) || !slices.Equal(s.LeftOut(), want) {
+		t.Errorf("left out: got %v and %v, want the transcripts, because of the disk", m.LeftOut, s.LeftOut())
+	}
+	if len(*told) != 1 || !strings.Contains((*told)[0], "state alone") || !slices.Equal(s.Notes(), *told) {
+		t.Errorf("told: got %q and the notes %q, want that the state is stored alone", *told, s.Notes())
+	}
+	if w.sessions[session].Kept {
+		t.Error("the conversation is taken for one that is stored")
+	}
+}
+
+// TestPackingLeavesTimeToStore: work that takes too long to pack is left out, and
+// people are told.
+func TestPackingLeavesTimeToStore(t *testing.T) {
+	t.Setenv("PATH", sitetest.BrokenGit(t, "exec sleep 300"))
+	repo := acttest.Repository(t, "")
+	write(t, filepath.Join(repo, "new.txt"), "work")
+	o, told := lean(t)
+	o.Git = &workspace.Git{Env: os.Environ()}
+	s, shot := New(o), shotIn(o.Dir)
+	shot.dirs, shot.Last = []string{repo}, true
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+	defer cancel()
+	w, err := s.packer.pack(ctx, shot)
+	if err != nil || w.lost != checkpoint.Unpacked || ctx.Err() != nil {
+		t.Errorf("got %+v, %v, and the time is over: %v; want the work left out in time", w, err, ctx.Err())
+	}
+	short, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
+	defer cancel()
+	if _, err := s.write(short, archive(t), shot); err != nil || len(*told) != 1 || !slices.Equal(s.Notes(), *told) {
+		t.Errorf("told: got %q and the notes %q (%v), want that the work is left out", *told, s.Notes(), err)
+	}
+	if left := s.LeftOut(); len(left) != 1 || left[0].What != "workspace" {
+		t.Errorf("left out: got %v, want the work", left)
+	}
+}
+
+// TestAnOpenCheckpointHasNoConversations, and says so. One that nobody else can read
+// has them. At the end of a run there is no more to keep of them in either case.
+func TestAnOpenCheckpointHasNoConversations(t *testing.T) {
+	t.Parallel()
+	for _, isOpen := range []bool{true, false} {
+		o, told := lean(t)
+		asked := 0
+		o.IsOpen = func() bool { asked++; return isOpen }
+		s, shot, f := New(o), shotIn(o.Dir), archive(t)
+		talk(t, shot, "said\n", 5)
+		shot.Last = true
+		w, err := s.write(t.Context(), f, shot)
+		if err != nil {
+			t.Fatal(err)
+		}
+		m, names := read(t, f, w.Size)
+		want := []string{"state.json"}
+		if !isOpen {
+			want = append(want, checkpoint.TranscriptName(session))
+		}
+		if !slices.Equal(names, want) || isOpen != (len(m.Transcripts) == 0) {
+			t.Errorf("open %v: got %v with %v, want %v", isOpen, names, m.Transcripts, want)
+		}
+		if isOpen != (len(s.Notes()) == 1) || isOpen != (len(s.LeftOut()) == 1) || len(*told) > 0 {
+			t.Errorf("open %v: got the notes %q, left out %v, warnings %q; want a note on transcripts if it is open", isOpen, s.Notes(), s.LeftOut(), *told)
+		}
+		if s.IsOpen() != isOpen || asked != 1 {
+			t.Errorf("got that it is open: %v, asked %d times; want %v, once", s.IsOpen(), asked, isOpen)
+		}
+		if !w.sessions[session].Kept {
+			t.Errorf("open %v: got %v, want one that may be removed", isOpen, w.sessions)
+		}
+	}
+}
+
+// TestLogsAreStoredAsTheyWere, but the file about the comment as it is by then.
+func TestLogsAreStoredAsTheyWere(t *testing.T) {
+	t.Parallel()
+	shot := shotIn(t.TempDir())
+	write(t, filepath.Join(shot.dir, "logs", "main", "1.log"), "log")
+	write(t, filepath.Join(shot.dir, filepath.FromSlash(CommentFile)), "{}")
+	if err := os.Symlink("/etc/passwd", filepath.Join(shot.dir, "logs", "link")); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(shot.dir, "logs", "huge"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Truncate(filepath.Join(shot.dir, "logs", "huge"), maxLogs); err != nil {
+		t.Fatal(err)
+	}
+	parts, err := shot.logs()
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]int64{}
+	for _, p := range parts {
+		got[p.Name] = p.Size
+	}
+	if want := (map[string]int64{CommentFile: -1, "logs/main/1.log": 3}); !reflect.DeepEqual(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+}
+
+// TestASnapshotHasTheLengthsOfItsMoment: what comes later belongs to later steps.
+func TestASnapshotHasTheLengthsOfItsMoment(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	log := filepath.Join(dir, "events.jsonl")
+	write(t, log, "one\n")
+	run := &state.Run{WorkflowID: "k-12345678", Dir: "/run", Agents: []*state.Agent{
+		{ID: "main", Dir: "/a", Stack: []state.Frame{{Dir: "/b"}, {Dir: "/run"}, {}}}, {ID: "main_w1", Dir: "/a"},
+	}}
+	shot, err := Take(run, dir, transcript.Folder{Env: []string{"HOME=" + t.TempDir()}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(t, log, "one\ntwo\n")
+	if shot.events.Size != 4 || shot.Last {
+		t.Errorf("got %d bytes of events, last %v; want 4, and not the last", shot.events.Size, shot.Last)
+	}
+	if want := []string{"/run", "/a", "/b"}; !slices.Equal(shot.dirs, want) {
+		t.Errorf("directories: got %v, want %v", shot.dirs, want)
+	}
+}
+
+// TestWhatCantBeLookedAtIsWork, and without git there is none.
+func TestWhatCantBeLookedAtIsWork(t *testing.T) {
+	o, _ := lean(t)
+	if New(o).HasWork(t.Context(), []string{o.Dir}) {
+		t.Error("without git: got work, want none")
+	}
+	repo := acttest.Repository(t, "")
+	o.Git = &workspace.Git{Env: os.Environ()}
+	base := o.Git.Base(t.Context(), repo, "")
+	o.Base = base
+	s := New(o)
+	if s.HasWork(t.Context(), []string{repo}) {
+		t.Error("a fresh checkout: got work, want none")
+	}
+	write(t, filepath.Join(repo, "new.txt"), "work")
+	if !s.HasWork(t.Context(), []string{repo}) {
+		t.Error("a new file: got no work, want some")
+	}
+	o.Temp = filepath.Join(o.Temp, "missing")
+	if !New(o).HasWork(t.Context(), []string{repo}) {
+		t.Error("without a folder: got no work, want some")
+	}
+}
+
+// TestChainsOfEarlierPartsAreRead: the keys of the file stay.
+func TestChainsOfEarlierPartsAreRead(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	if _, err := ReadChain(dir); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("without one: got %v, want %v", err, fs.ErrNotExist)
+	}
+	text := `{"generation":3,"digest":"d","base":{"artifact_id":1,"digest":"e","run_id":2},"seq":4,"status":"suspended",` +
+		`"began":{"checkout":"c","input":"i"},"name":"n","stored":5,"standing":[{"ID":6,"Name":"n","Size":0,"Digest":"","Created":"0001-01-01T00:00:00Z"}],` +
+		`"sending":"s","sessions":{"` + session + `":{"size":7,"modified":"0001-01-01T00:00:00Z","sha256":"h","kept":true}}}`
+	write(t, filepath.Join(dir, ChainFile), text)
+	c, err := ReadChain(dir)
+	if err != nil || c.Generation != 3 || c.Began.Checkout != "c" || len(c.Existing) != 1 || c.Existing[0].ID != 6 ||
+		!reflect.DeepEqual(c.Sessions, map[string]conversations.Left{session: {Mark: transcript.Mark{Size: 7, SHA256: "h"}, Kept: true}}) {
+		t.Errorf("got %+v, %v", c, err)
+	}
+	if err := c.write(dir); err != nil {
+		t.Fatal(err)
+	}
+	if data, err := os.ReadFile(filepath.Join(dir, ChainFile)); err != nil || string(data) != text {
+		t.Errorf("written again: got %s, %v; want %s", data, err, text)
+	}
+	write(t, filepath.Join(dir, ChainFile), "{")
+	var invalid *state.Invalid
+	if _, err := ReadChain(dir); !errors.As(err, &invalid) {
+		t.Errorf("something else: got %v, want a *state.Invalid", err)
+	}
+}
+
+// TestNothingWaitsForThePipeInPlaceOfAChain: agents could put one there.
+func TestNothingWaitsForThePipeInPlaceOfAChain(t *testing.T) {
+	t.Parallel()
+	o, _ := lean(t)
+	for _, name := range []string{ChainFile, ChainFile + ".tmp"} {
+		if err := syscall.Mkfifo(filepath.Join(o.Dir, name), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		if c, err := ReadChain(o.Dir); err == nil {
+			t.Errorf("a pipe: got %+v, want an error", c)
+		}
+		if err := New(o).Begin(nil); err != nil {
+			t.Errorf("writing the chain: got %v, want no error", err)
+		}
+	}()
+	select {
+	case <-done:
+	case <-time.After(10 * time.Second):
+		t.Fatal("a pipe is waited for")
+	}
+}

@@ -1,0 +1,172 @@
+//go:build linux
+
+package checkpoints
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/raymond-action/raymond-action/artifacts"
+	"github.com/raymond-action/raymond-action/artifacts/artifactstest"
+	"github.com/raymond-action/raymond-action/artifacts/checkpoint"
+	"github.com/raymond-action/raymond-action/artifacts/slots"
+	"github.com/raymond-action/raymond-action/internal/forge"
+)
+
+const (
+	key    = "k"
+	commit = "0123456789abcdef0123456789abcdef01234567"
+)
+
+var digest = "sha256:" + strings.Repeat("0", 64)
+
+// served are options for a run of workflow run 1.
+func served(t *testing.T, server *artifactstest.Server) Options {
+	t.Helper()
+	o, _ := lean(t)
+	r, err := artifacts.NewRuntime(artifacts.Options{
+		URL: server.URL, Token: artifactstest.Token(1), Calls: forge.Calls{Sleep: func(ctx context.Context, _ time.Duration) error { return ctx.Err() }},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.Service, o.Query = r, slots.Query{Key: key, Job: slots.Job{RunID: 1}}
+	return o
+}
+
+// before is an artifact of an earlier attempt of the workflow run.
+func before(server *artifactstest.Server) artifacts.Artifact {
+	id := server.Put(artifactstest.Stored{Run: 1, Name: slots.Names(key)[1], Content: []byte("of before")})
+	return artifacts.Artifact{ID: id, Name: slots.Names(key)[1]}
+}
+
+// TestAStoreContinuesWhereItsRunBegins: what was there may be replaced, whoever said
+// so; what nobody told of is a conflict.
+func TestAStoreContinuesWhereItsRunBegins(t *testing.T) {
+	base := &checkpoint.Manifest{Generation: 4, RunID: 9, Seq: 2}
+	for name, c := range map[string]struct {
+		begin func(s *Store, existing artifacts.Artifact) error
+		want  int // the generation of the first checkpoint; 0 for a conflict
+	}{
+		"a new run": {func(s *Store, a artifacts.Artifact) error { return s.Begin([]artifacts.Artifact{a}) }, 1},
+		"a resumed run": {func(s *Store, a artifacts.Artifact) error {
+			return s.Continue(&slots.Found{Manifest: base, Digest: digest, Artifact: a, Existing: []artifacts.Artifact{a}}, Began{Checkout: commit})
+		}, 5},
+		"a run for which nobody has looked": {func(s *Store, _ artifacts.Artifact) error { return s.Ask(t.Context()) }, 1},
+		"nothing said":                      {func(s *Store, _ artifacts.Artifact) error { return s.Begin(nil) }, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			server := artifactstest.New(t)
+			o := served(t, server)
+			s := New(o)
+			if err := c.begin(s, before(server)); err != nil {
+				t.Fatal(err)
+			}
+			noted, err := ReadChain(o.Dir)
+			if err != nil || noted.Generation != max(0, c.want-1) {
+				t.Errorf("noted: got %+v, %v; want generation %d", noted, err, max(0, c.want-1))
+			}
+			got, err := s.Save(t.Context(), shotIn(o.Dir))
+			var conflict *slots.Conflict
+			if c.want == 0 {
+				if !errors.As(err, &conflict) {
+					t.Errorf("got %+v, %v; want a conflict", got, err)
+				}
+				return
+			}
+			if err != nil || got.SeqStored != 1 || got.Store == "" {
+				t.Fatalf("got %+v, %v; want step 1", got, err)
+			}
+			noted, err = ReadChain(o.Dir)
+			if err != nil || noted.Generation != c.want || noted.Name != got.Store || noted.Stored != 1 || noted.Sending != "" || len(noted.Existing) != 2 {
+				t.Errorf("noted: got %+v, %v; want generation %d as %s", noted, err, c.want, got.Store)
+			}
+			if isResumed := c.want == 5; isResumed != (noted.Base != nil) || isResumed != (noted.Began.Checkout == commit) {
+				t.Errorf("noted: got the base %v and %+v", noted.Base, noted.Began)
+			}
+		})
+	}
+}
+
+// TestThePostPartAdoptsWhatWasSent: the main part was killed before it knew that a
+// checkpoint had arrived. Another content under the name is somebody else's.
+func TestThePostPartAdoptsWhatWasSent(t *testing.T) {
+	for _, isOurs := range []bool{true, false} {
+		server := artifactstest.New(t)
+		o := served(t, server)
+		main := New(o)
+		if err := main.Begin(nil); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := main.Save(t.Context(), shotIn(o.Dir)); err != nil {
+			t.Fatal(err)
+		}
+		stored := server.All()[0]
+		o.Chain = Chain{Sending: stored.Digest}
+		if !isOurs {
+			o.Chain.Sending = "sha256:other"
+		}
+		post := New(o)
+		if err := post.AdoptSent(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		shot := shotIn(o.Dir)
+		shot.Last = true
+		_, err := post.Save(t.Context(), shot)
+		var conflict *slots.Conflict
+		if isOurs && err != nil || !isOurs && !errors.As(err, &conflict) {
+			t.Errorf("what was sent is ours: %v; got %v", isOurs, err)
+		}
+	}
+}
+
+// TestNothingIsStoredUnderAKeyThatIsLost, and what is in the making when the service
+// fails is known to the post part.
+func TestNothingIsStoredUnderAKeyThatIsLost(t *testing.T) {
+	server := artifactstest.New(t)
+	o := served(t, server)
+	s := New(o)
+	if err := s.Begin(nil); err != nil {
+		t.Fatal(err)
+	}
+	lost := errors.New("lost")
+	s.SetCheck(func(context.Context) error { return lost })
+	if _, err := s.Save(t.Context(), shotIn(o.Dir)); !errors.Is(err, lost) || len(server.Requests()) > 0 {
+		t.Errorf("got %v after %q, want %v and no request", err, server.Requests(), lost)
+	}
+	s.SetCheck(func(context.Context) error { return nil })
+	server.Close()
+	if _, err := s.Save(t.Context(), shotIn(o.Dir)); err == nil {
+		t.Error("without a service: got no error, want one")
+	}
+	if c, err := ReadChain(o.Dir); err != nil || c.Sending == "" || c.Generation != 0 || !slices.Equal(c.Existing, s.Chain().Existing) {
+		t.Errorf("noted: got %+v, %v; want what is being sent", c, err)
+	}
+}
+
+// TestTheSaverStores beside the run, once in an interval, and at its end.
+func TestTheSaverStores(t *testing.T) {
+	server := artifactstest.New(t)
+	o := served(t, server)
+	s := New(o)
+	if err := s.Begin(nil); err != nil {
+		t.Fatal(err)
+	}
+	saver := s.NewSaver(time.Hour)
+	saver.Start(shotIn(o.Dir))
+	if told := <-saver.Events(); told.Error != "" || told.SeqStored != 1 {
+		t.Errorf("beside the run: got %+v, want step 1", told)
+	}
+	if saver.Due(time.Now()) {
+		t.Error("right after the first: another one is due")
+	}
+	shot := shotIn(o.Dir)
+	shot.Last = true
+	if told, err := saver.Final(t.Context(), shot); err != nil || told.Store == "" || s.Chain().Generation != 2 || s.Chain().Sessions == nil {
+		t.Errorf("the last one: got %+v, %v, and the chain %+v; want the second, with the sessions known", told, err, s.Chain())
+	}
+}
