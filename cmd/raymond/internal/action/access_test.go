@@ -12,6 +12,7 @@ import (
 
 	"github.com/raymond-action/raymond-action/artifacts/artifactstest"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/acttest"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sitetest"
 )
 
 // person and bot are senders of events.
@@ -47,7 +48,7 @@ func TestTheCommentStartsNoRun(t *testing.T) {
 // job, in TestWhoMayStart and TestWhichCheckoutIsTrusted.
 func TestWhoMayStartIt(t *testing.T) {
 	t.Parallel()
-	f, repo := newForge(t), acttest.Repository(t, oneScript)
+	f, repo := sitetest.NewForge(t), acttest.Repository(t, oneScript)
 	for i, test := range []struct {
 		name, event, payload string
 		inputs, env          []string
@@ -66,7 +67,7 @@ func TestWhoMayStartIt(t *testing.T) {
 		{"a run of a fork", "workflow_run", event(person("ann"), `"workflow_run":{"head_repository":{"id":99}}`), nil, nil, []string{"fork", "allow-events"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			j := f.job(t, repo, int64(100+i)).on(test.event, test.payload).with(test.inputs...).set(test.env...)
+			j := newJob(t, f, repo, int64(100+i)).on(test.event, test.payload).with(test.inputs...).set(test.env...)
 			if test.denied == nil {
 				j.do(0).wantOutputs(t, "status", "completed", "error-class", "", "result", "done")
 				return
@@ -92,16 +93,16 @@ func TestWhoMayStartIt(t *testing.T) {
 // vanish.
 func TestAPermissionThatCanNotBeAskedFor(t *testing.T) {
 	t.Parallel()
-	f, repo := newForge(t), acttest.Repository(t, oneScript)
+	f, repo := sitetest.NewForge(t), acttest.Repository(t, oneScript)
 	for status, header := range map[int]map[string]string{503: nil, 403: {"X-RateLimit-Remaining": "0", "X-RateLimit-Limit": "1000", "X-RateLimit-Reset": "4102444800"}} {
 		f.Fail(artifactstest.Fault{Op: "/collaborators/zoe/", Times: 3, Status: status, Header: header})
-		j := f.job(t, repo, 400).on("issues", event(person("zoe"))).with("on-denied", "skip")
+		j := newJob(t, f, repo, 400).on("issues", event(person("zoe"))).with("on-denied", "skip")
 		e := j.do(exitCodes[classStore])
 		e.wantOutputs(t, "error-class", "store", "status", "", "workflow-id", "")
 		e.wantSays(t, "error", "zoe", "could not be found out")
 		f.Clear()
 	}
-	denied := f.job(t, repo, 401).on("issues", event(person("eve"))).do(exitCodes[classDenied])
+	denied := newJob(t, f, repo, 401).on("issues", event(person("eve"))).do(exitCodes[classDenied])
 	denied.wantSays(t, "error", "not allowed; to allow it, add eve to the input allow-actors")
 }
 
@@ -147,10 +148,10 @@ func (j *bareJob) wrapped(more string) (notes string) {
 // workflow's own commit and the agent CLI takes no settings of the project.
 func TestACheckoutIsTrustedOrNot(t *testing.T) {
 	t.Parallel()
-	f, repo := newForge(t), acttest.Repository(t, base)
+	f, repo := sitetest.NewForge(t), acttest.Repository(t, base)
 	own := commitOf(t, repo)
 	acttest.Commit(t, repo, head)
-	f.heads[7], f.heads[8] = 99, artifactstest.Repository
+	f.Heads[7], f.Heads[8] = 99, artifactstest.Repository
 	onPull := func(n int) string { return fmt.Sprintf(`"issue":{"number":%d,"pull_request":{}}`, n) }
 	for i, test := range []struct {
 		name, event, payload string
@@ -166,7 +167,7 @@ func TestACheckoutIsTrustedOrNot(t *testing.T) {
 		{"commented, of the repository", "issue_comment", event(person("ann"), onPull(8)), nil, nil, true},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			j := f.job(t, repo, int64(200+i)).on(test.event, test.payload).set("GITHUB_WORKFLOW_SHA", own).with(test.inputs...).set(test.env...)
+			j := newJob(t, f, repo, int64(200+i)).on(test.event, test.payload).set("GITHUB_WORKFLOW_SHA", own).with(test.inputs...).set(test.env...)
 			notes := j.wrapped("")
 			e := j.do(0)
 			want := map[bool]string{true: "head", false: "base"}[test.trusted]
@@ -185,9 +186,9 @@ func TestACheckoutIsTrustedOrNot(t *testing.T) {
 // had, a stranger's states are not run instead.
 func TestStatesOfNoKnownCommitAreDenied(t *testing.T) {
 	t.Parallel()
-	f, repo := newForge(t), acttest.Repository(t, base+head)
+	f, repo := sitetest.NewForge(t), acttest.Repository(t, base+head)
 	for _, sha := range []string{strings.Repeat("0", 40), "HEAD", "--output=x"} {
-		j := f.job(t, repo, 300).on("pull_request", event(person("ann"), fromFork)).set("GITHUB_WORKFLOW_SHA", sha)
+		j := newJob(t, f, repo, 300).on("pull_request", event(person("ann"), fromFork)).set("GITHUB_WORKFLOW_SHA", sha)
 		e := j.do(exitCodes[classDenied])
 		e.wantOutputs(t, "error-class", "denied", "status", "")
 		e.wantSays(t, "error", "checkout isn't trusted", "trust-checkout: true")

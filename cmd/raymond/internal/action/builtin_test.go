@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/acttest"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sitetest"
 )
 
 // TestWorkflowsOfTheActionNeedNoFileOfTheRepository, and what a checkout has under
@@ -15,10 +16,10 @@ import (
 func TestWorkflowsOfTheActionNeedNoFileOfTheRepository(t *testing.T) {
 	t.Parallel()
 	const stranger = "/1_START.sh --\necho '<result>a stranger</result>'\n"
-	f := newForge(t)
+	f := sitetest.NewForge(t)
 	repo := acttest.Repository(t, "-- builtin:quickstart"+stranger+"-- examples/quickstart"+stranger+"-- quickstart"+stranger)
 	job := func(run int64, payload, most string) *bareJob {
-		return f.job(t, repo, run).on("pull_request", payload).with("workflow", "builtin:quickstart", "max-iterations", most)
+		return newJob(t, f, repo, run).on("pull_request", payload).with("workflow", "builtin:quickstart", "max-iterations", most)
 	}
 	job(500, event(person("ann"), fromFork), "2").do(exitCodes[classOverLimit])
 	first := job(501, event(person("ann"), fromHome), "2").do(exitCodes[classOverLimit])
@@ -35,9 +36,9 @@ func TestWorkflowsOfTheActionNeedNoFileOfTheRepository(t *testing.T) {
 
 func TestWorkflowsThatTheActionLacksAreNamed(t *testing.T) {
 	t.Parallel()
-	f, repo := newForge(t), acttest.Repository(t, oneScript)
+	f, repo := sitetest.NewForge(t), acttest.Repository(t, oneScript)
 	for i, name := range []string{"none", "../quickstart"} {
-		e := f.job(t, repo, int64(520+i)).with("workflow", "builtin:"+name).do(exitCodes[classUsage])
+		e := newJob(t, f, repo, int64(520+i)).with("workflow", "builtin:"+name).do(exitCodes[classUsage])
 		e.wantSays(t, "error", "input workflow", `"builtin:`+name+`"`, "it has ", "quickstart")
 	}
 }

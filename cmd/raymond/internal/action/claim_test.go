@@ -67,13 +67,13 @@ func (s *scene) letGo() {
 }
 
 // claimedOn are the services that jobs may run on.
-var claimedOn = map[string]func(*forge, *bareJob){
-	"GitHub": func(*forge, *bareJob) {},
-	"Gitea": func(f *forge, j *bareJob) {
+var claimedOn = map[string]func(*sitetest.Forge, *bareJob){
+	"GitHub": func(*sitetest.Forge, *bareJob) {},
+	"Gitea": func(f *sitetest.Forge, j *bareJob) {
 		f.AsGitea()
 		asGitea(j)
 	},
-	"act": func(f *forge, j *bareJob) {
+	"act": func(f *sitetest.Forge, j *bareJob) {
 		f.AsAct()
 		j.set("ACT", "true")
 	},
@@ -249,9 +249,9 @@ func TestWhetherAHoldersJobIsOverIsAskedOfTheAPI(t *testing.T) {
 		if e.Code != c.want {
 			t.Errorf("%s: got %v, want exit code %d", name, e, c.want)
 		}
-		asked := slices.ContainsFunc(s.forge.questions(), func(q string) bool { return strings.HasSuffix(q, "actions/runs/1/jobs") })
+		asked := slices.ContainsFunc(s.forge.Questions(), func(q string) bool { return strings.HasSuffix(q, "actions/runs/1/jobs") })
 		if !asked {
-			t.Errorf("%s: questions: got %q, want one about the jobs", name, s.forge.questions())
+			t.Errorf("%s: questions: got %q, want one about the jobs", name, s.forge.Questions())
 		}
 		if c.want != 0 {
 			e.wantSays(t, "error", sharedKey, `"two"`, "actions: read")

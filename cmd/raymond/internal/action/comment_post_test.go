@@ -44,7 +44,7 @@ func (s *stage) job(run int64, inputs ...string) *bareJob {
 func (s *stage) reached(c *sitetest.Command, comments int) {
 	s.t.Helper()
 	c.Until("the wait of the job, with its comment", func() bool {
-		return sitetest.Exists(s.gate+".reached") && len(s.forge.talk.by(7, jobsAccount)) == comments
+		return sitetest.Exists(s.gate+".reached") && len(s.forge.Talk.By(7, sitetest.JobsAccount)) == comments
 	})
 }
 
@@ -109,9 +109,9 @@ func TestPostLeavesAFinishedPageAlone(t *testing.T) {
 		s := newScene(t, threeScripts)
 		j := s.onIssue(1, inputs...)
 		j.end(j.start())
-		before := len(s.forge.talk.requests())
+		before := len(s.forge.Talk.Requests())
 		post := j.end(j.command("action-post"))
-		if asked := s.forge.talk.requests()[before:]; post.Code != 0 || post.summary != "" || len(asked) > 0 {
+		if asked := s.forge.Talk.Requests()[before:]; post.Code != 0 || post.summary != "" || len(asked) > 0 {
 			t.Errorf("%q: post: got %v, summary %q, requests %q; want nothing", inputs, post, post.summary, asked)
 		}
 	}
@@ -142,14 +142,14 @@ func TestACancelledStepDoesNotWaitForTheComment(t *testing.T) {
 	j := s.job(1)
 	c := j.start()
 	s.reached(c, 1)
-	s.forge.talk.set(func(k *talk) { k.hangs = func(string) bool { return true } })
+	s.forge.Talk.Set(func(k *sitetest.Talk) { k.Hangs = func(string) bool { return true } })
 	began := time.Now()
 	c.Signal(syscall.SIGINT)
 	e := j.end(c)
-	if took := time.Since(began); took > leavesWithin || e.outputs["status"] != "cancelled" || e.says("warning", "comment") {
-		t.Errorf("cancelled step: got %v after %v, want it within %v, without a warning about the comment", e, took, leavesWithin)
+	if took := time.Since(began); took > sitetest.LeavesWithin || e.outputs["status"] != "cancelled" || e.says("warning", "comment") {
+		t.Errorf("cancelled step: got %v after %v, want it within %v, without a warning about the comment", e, took, sitetest.LeavesWithin)
 	}
-	s.forge.talk.set(func(k *talk) { k.hangs = nil })
+	s.forge.Talk.Set(func(k *sitetest.Talk) { k.Hangs = nil })
 	s.wantComment(7, "Running")
 	post := j.end(j.command("action-post"))
 	s.wantComment(7, "Cancelled", "SIGINT", "Next:")
@@ -168,9 +168,9 @@ func TestACancelledStepWritesItsLastText(t *testing.T) {
 	c.Signal(syscall.SIGINT)
 	e := j.end(c)
 	s.wantComment(7, "Cancelled", "SIGINT")
-	before := len(s.forge.talk.requests())
+	before := len(s.forge.Talk.Requests())
 	j.end(j.command("action-post"))
-	if asked := s.forge.talk.requests()[before:]; len(asked) > 0 {
+	if asked := s.forge.Talk.Requests()[before:]; len(asked) > 0 {
 		t.Errorf("post: got the requests %q, want none\n%v", asked, e)
 	}
 }
@@ -181,18 +181,18 @@ func TestAKillWhileACommentIsMadeLeavesOne(t *testing.T) {
 	t.Parallel()
 	for _, arrives := range []bool{true, false} {
 		s := newStage(t)
-		s.forge.talk.hangs = func(asked string) bool { return strings.HasPrefix(asked, "POST issues") }
+		s.forge.Talk.Hangs = func(asked string) bool { return strings.HasPrefix(asked, "POST issues") }
 		j := s.job(1)
 		c := j.start()
 		s.reached(c, 0)
 		c.Until("a creation", func() bool {
-			return slices.ContainsFunc(s.forge.talk.requests(), func(asked string) bool { return strings.HasPrefix(asked, "POST issues") })
+			return slices.ContainsFunc(s.forge.Talk.Requests(), func(asked string) bool { return strings.HasPrefix(asked, "POST issues") })
 		})
 		c.Kill()
 		if arrives {
-			s.forge.talk.add(7, jobsAccount, s.markerOf7()+"\nbegun")
+			s.forge.Talk.Add(7, sitetest.JobsAccount, s.markerOf7()+"\nbegun")
 		}
-		s.forge.talk.set(func(k *talk) { k.hangs = nil })
+		s.forge.Talk.Set(func(k *sitetest.Talk) { k.Hangs = nil })
 		j.end(j.command("action-post"))
 		s.wantComment(7, "Cancelled", "killed")
 	}

@@ -3,30 +3,29 @@
 package action_test
 
 import (
-	"fmt"
 	"net/http"
 	"slices"
 	"strings"
 	"testing"
 
-	"github.com/raymond-action/raymond-action/cmd/raymond/internal/acttest"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sitetest"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sticky"
 )
 
 // onIssue is a job that an issue started, with a comment.
 func (s *scene) onIssue(run int64, inputs ...string) *bareJob {
 	s.t.Helper()
-	return s.job(run).with("comment", "sticky").with(inputs...).set("GITHUB_GRAPHQL_URL", s.forge.api.URL+"/api/graphql").
+	return s.job(run).with("comment", "sticky").with(inputs...).set("GITHUB_GRAPHQL_URL", s.forge.API.URL+"/api/graphql").
 		on("issues", event(person("ann"), `"action":"labeled"`, `"issue":{"number":7}`))
 }
 
 // wantComment checks that an issue has one comment of the job's, and what it
 // says.
-func (s *scene) wantComment(number int, parts ...string) said {
+func (s *scene) wantComment(number int, parts ...string) sitetest.Said {
 	s.t.Helper()
-	ours := s.forge.talk.by(number, jobsAccount)
+	ours := s.forge.Talk.By(number, sitetest.JobsAccount)
 	if len(ours) != 1 {
-		s.t.Fatalf("comments on %d: got %+v, want one\nrequests: %q", number, ours, s.forge.talk.requests())
+		s.t.Fatalf("comments on %d: got %+v, want one\nrequests: %q", number, ours, s.forge.Talk.Requests())
 	}
 	for _, part := range parts {
 		if !strings.Contains(ours[0].Body, part) {
@@ -44,7 +43,7 @@ func (*scene) markerOf7() string {
 // wantNoTalk checks that nothing was asked about comments.
 func (s *scene) wantNoTalk() {
 	s.t.Helper()
-	if asked := s.forge.talk.requests(); len(asked) > 0 {
+	if asked := s.forge.Talk.Requests(); len(asked) > 0 {
 		s.t.Errorf("requests about comments: got %q, want none", asked)
 	}
 }
@@ -53,13 +52,13 @@ func (s *scene) wantNoTalk() {
 // run of the key.
 func TestOneCommentGoesOn(t *testing.T) {
 	t.Parallel()
-	for _, store := range [][]string{nil, {"summary", "false"}, {"state-key", newStateKey(t)}} {
+	for _, store := range [][]string{nil, {"summary", "false"}, {"state-key", sitetest.NewStateKey(t)}} {
 		s := newScene(t, threeScripts)
 		first := s.onIssue(1, append(store, "max-iterations", "1")...).do(exitCodes[classOverLimit])
 		one := s.wantComment(7, "Over the limit of iterations", first.outputs["workflow-id"], "(<https://example.test/o/r/actions/runs/1/attempts/1>)")
 		second := s.onIssue(2, append(store, "max-iterations", "10")...).do(0)
 		two := s.wantComment(7, "Completed", "all done", "in 2 parts", "Resumed in", "actions/runs/2/attempts/1")
-		if asked := s.forge.talk.requests(); slices.Index(asked, "GET issues/comments/101") < 0 {
+		if asked := s.forge.Talk.Requests(); slices.Index(asked, "GET issues/comments/101") < 0 {
 			t.Errorf("%q: got the requests %q, want the comment asked for by its id", store, asked)
 		}
 		third := s.onIssue(3, store...).set("GITHUB_RUN_ATTEMPT", "2", "GITHUB_TRIGGERING_ACTOR", "ann").do(0)
@@ -84,7 +83,7 @@ func TestEachKeyHasItsComment(t *testing.T) {
 	s.onIssue(4).on("pull_request", onPull).do(0)
 	s.onIssue(5).on("issue_comment", event(person("ann"), `"issue":{"number":9,"pull_request":{}}`)).do(0)
 	for number, want := range map[int]int{7: 3, 8: 1, 9: 1} {
-		if got := s.forge.talk.by(number, jobsAccount); len(got) != want {
+		if got := s.forge.Talk.By(number, sitetest.JobsAccount); len(got) != want {
 			t.Errorf("comments on %d: got %+v, want %d", number, got, want)
 		}
 	}
@@ -125,16 +124,16 @@ func TestACommentThatIsRefusedIsAWarning(t *testing.T) {
 		{"^GET issues", http.StatusForbidden, fromHome, []string{"permissions: pull-requests: write", notIntegrated}},
 	} {
 		s := newScene(t, threeScripts)
-		s.forge.talk.fault = refusing(test.pattern, test.status, notIntegrated)
+		s.forge.Talk.Fault = sitetest.Refusing(test.pattern, test.status, notIntegrated)
 		e := s.onIssue(1).on("issues", event(person("ann"), test.payload)).do(0)
 		e.wantSays(t, "warning", append(test.want, "comment")...)
-		tries := len(slices.DeleteFunc(s.forge.talk.requests(), func(asked string) bool { return !strings.HasPrefix(asked, test.pattern[1:]) }))
+		tries := len(slices.DeleteFunc(s.forge.Talk.Requests(), func(asked string) bool { return !strings.HasPrefix(asked, test.pattern[1:]) }))
 		if n := len(e.texts("warning")); n != 1 || tries != 1 {
 			t.Errorf("%d to %s: got %q after %d tries, want one warning and one try", test.status, test.pattern, e.texts("warning"), tries)
 		}
 		e.wantOutputs(t, "status", "completed", "error-class", "")
 		s.onIssue(1).command("action-post").Wait()
-		if got := len(s.forge.talk.requests()); got != tries && test.pattern != "^POST issues" {
+		if got := len(s.forge.Talk.Requests()); got != tries && test.pattern != "^POST issues" {
 			t.Errorf("post: got %d requests, want none", got-tries)
 		}
 	}
@@ -146,13 +145,13 @@ func TestGiteaHasTheCommentToo(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, threeScripts)
 	s.forge.AsGitea()
-	s.forge.talk.gitea = true
+	s.forge.Talk.Gitea = true
 	for run := range int64(2) {
 		s.onIssue(1+run).set("GITEA_ACTIONS", "true", "GITHUB_REPOSITORY_ID", "", "GITHUB_GRAPHQL_URL", "").do(0)
 	}
-	got := s.forge.talk.by(7, "gitea-actions")
+	got := s.forge.Talk.By(7, "gitea-actions")
 	if len(got) != 1 || !strings.Contains(got[0].Body, "(<https://example.test/o/r/actions/runs/2>)") || got[0].Edits < 3 {
-		t.Errorf("comments: got %+v, want one that was edited, with the link of run 2\n%q", got, s.forge.talk.requests())
+		t.Errorf("comments: got %+v, want one that was edited, with the link of run 2\n%q", got, s.forge.Talk.Requests())
 	}
 }
 
@@ -230,21 +229,21 @@ func TestHostileTextIsQuotedInTheComment(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, loudFlow+"-- says --\n"+loud((*scene)(nil).markerOf7()))
 	marker := s.markerOf7()
-	var foreign []said
+	var foreign []sitetest.Said
 	for _, author := range []string{"eve", "github-actions", "other[bot]"} {
-		s.forge.talk.add(7, author, marker+"\nforged")
-		foreign = append(foreign, s.forge.talk.by(7, author)...)
+		s.forge.Talk.Add(7, author, marker+"\nforged")
+		foreign = append(foreign, s.forge.Talk.By(7, author)...)
 	}
-	s.forge.talk.add(7, jobsAccount, "> "+marker+"\n> quoted")
-	quoted := s.forge.talk.by(7, jobsAccount)[0]
+	s.forge.Talk.Add(7, sitetest.JobsAccount, "> "+marker+"\n> quoted")
+	quoted := s.forge.Talk.By(7, sitetest.JobsAccount)[0]
 	s.onIssue(1, "max-iterations", "1").do(exitCodes[classOverLimit])
 	s.onIssue(2, "max-iterations", "5").do(0)
-	ours := s.forge.talk.by(7, jobsAccount)
+	ours := s.forge.Talk.By(7, sitetest.JobsAccount)
 	if len(ours) != 2 || ours[0] != quoted || !strings.HasPrefix(ours[1].Body, marker+"\n") || !strings.Contains(ours[1].Body, "@octocat") {
 		t.Fatalf("comments of ours: got %+v, want the one that quotes as it was, and one that begins with %q and has the result", ours, marker)
 	}
 	for _, f := range foreign {
-		if got := s.forge.talk.by(7, f.Author); len(got) != 1 || got[0] != f {
+		if got := s.forge.Talk.By(7, f.Author); len(got) != 1 || got[0] != f {
 			t.Errorf("comments of %s: got %+v, want %+v", f.Author, got, f)
 		}
 	}
@@ -259,55 +258,17 @@ func TestHostileTextIsQuotedInTheComment(t *testing.T) {
 // TestSecretsAreNotInTheComment.
 func TestSecretsAreNotInTheComment(t *testing.T) {
 	t.Parallel()
-	f := newForge(t)
-	j := hostileJob(t, f, 1, hostileFlow).with("comment", "sticky").set("GITHUB_GRAPHQL_URL", f.api.URL+"/api/graphql").
+	f := sitetest.NewForge(t)
+	j := hostileJob(t, f, 1, hostileFlow).with("comment", "sticky").set("GITHUB_GRAPHQL_URL", f.API.URL+"/api/graphql").
 		on("issues", event(person("ann"), `"issue":{"number":7}`))
 	j.sayer("End", "said", "<result>"+strings.Join(j.ofSecrets(forms), "\n")+"</result>")
 	j.do(0)
-	got := f.talk.by(7, jobsAccount)
+	got := f.Talk.By(7, sitetest.JobsAccount)
 	if len(got) != 1 || !strings.Contains(got[0].Body, "***") {
 		t.Fatalf("comments: got %+v, want one with stars for the secrets", got)
 	}
 	j.wantNoLeaks("comment", got[0].Body)
 	if text := outsideCode(got[0].Body); strings.Contains(text, "injected") {
 		t.Errorf("comment: got %q outside of code", text)
-	}
-}
-
-// TestACommentUnderARunner has a real workflow file and event.
-func TestACommentUnderARunner(t *testing.T) {
-	t.Parallel()
-	f := newForge(t)
-	c := newConsumer(t, threeScripts+"-- "+workflowFile+` --
-on:
-  issues:
-    types: [labeled]
-permissions:
-  contents: read
-  actions: read
-  issues: write
-jobs:
-  one:
-    runs-on: ubuntu-latest
-    steps:
-      - uses: actions/checkout@v4
-        with: {persist-credentials: false}
-      - id: raymond
-        uses: `+actionName+`
-        with: {workflow: wf, comment: sticky, env: EFFECTS}
-        env: {EFFECTS: /dev/null}
-`)
-	c.Event, c.Payload = "issues", fmt.Sprintf(`{"action":"labeled",%s,"issue":{"number":7,"title":"A bug"},"label":{"name":"agent"},%s}`,
-		person("ann"), `"repository":{"id":4711,"full_name":"o/r","private":true,"default_branch":"main"}`)
-	c.Env["GITHUB_API_URL"], c.Env["GITHUB_GRAPHQL_URL"], c.Env["GITHUB_REPOSITORY"] = f.api.URL+"/api", f.api.URL+"/api/graphql", "o/r"
-	c.Secrets = map[string]string{"GITHUB_TOKEN": "api-token"}
-	r := c.run(nil)
-	step := wantStep(t, r, "one", "raymond", "success", map[string]string{"status": "completed", "result": "all done"})
-	s := &scene{t: t, forge: f}
-	got := s.wantComment(7, "Completed", step.Outputs["workflow-id"], "all done", "actions/runs/1/attempts/1")
-	again := c.run(func(config *acttest.Config) { config.RunID = 2 })
-	wantStep(t, again, "one", "raymond", "success", map[string]string{"status": "completed"})
-	if next := s.wantComment(7, "Completed", "actions/runs/2/attempts/1"); next.ID != got.ID {
-		t.Errorf("comment of the second event: got %d, want %d", next.ID, got.ID)
 	}
 }

@@ -44,20 +44,20 @@ end.
 // scene is a repository and its forge, and what its runs do.
 type scene struct {
 	t       *testing.T
-	forge   *forge
+	forge   *sitetest.Forge
 	repo    string
 	effects string
 }
 
 func newScene(t *testing.T, archive string) *scene {
 	t.Helper()
-	return &scene{t, newForge(t), acttest.Repository(t, archive), filepath.Join(t.TempDir(), "effects")}
+	return &scene{t, sitetest.NewForge(t), acttest.Repository(t, archive), filepath.Join(t.TempDir(), "effects")}
 }
 
 // job begins the job of another workflow run, on another machine.
 func (s *scene) job(run int64, inputs ...string) *bareJob {
 	s.t.Helper()
-	return s.forge.job(s.t, s.repo, run).set("EFFECTS", s.effects, "SIDE_EFFECTS", s.effects).
+	return newJob(s.t, s.forge, s.repo, run).set("EFFECTS", s.effects, "SIDE_EFFECTS", s.effects).
 		with("env", "EFFECTS SIDE_EFFECTS").with(inputs...)
 }
 
@@ -113,8 +113,8 @@ func TestAnotherWorkflowRunGoesOn(t *testing.T) {
 		third.wantOutputs(t, "status", "completed", "result", "all done", "iterations", "3", "resumable", "false",
 			"workflow-id", first.outputs["workflow-id"])
 		s.wantDone("start middle end")
-		if all := s.forge.checkpoints(t, nil); all[len(all)-1].manifest.Base == nil || all[len(all)-1].manifest.Base.RunID != 2 {
-			t.Errorf("gitea: %v: the last checkpoint is based on %+v, want workflow run 2", gitea, all[len(all)-1].manifest.Base)
+		if all := s.forge.Checkpoints(t, nil); all[len(all)-1].Manifest.Base == nil || all[len(all)-1].Manifest.Base.RunID != 2 {
+			t.Errorf("gitea: %v: the last checkpoint is based on %+v, want workflow run 2", gitea, all[len(all)-1].Manifest.Base)
 		}
 		if second.outputs["workflow-id"] != first.outputs["workflow-id"] {
 			t.Errorf("second run: got %v, want the first one's", second.outputs)
@@ -285,7 +285,7 @@ func TestADamagedNewestIsNotPassedOver(t *testing.T) {
 func TestStateKeys(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, agentAtWork)
-	old, next, foreign := newStateKey(t), newStateKey(t), newStateKey(t)
+	old, next, foreign := sitetest.NewStateKey(t), sitetest.NewStateKey(t), sitetest.NewStateKey(t)
 	open := s.job(1, "state-key", old)
 	open.payload = "{" + inPublic + "}"
 	open.wrapped("")
@@ -316,12 +316,8 @@ func TestStateKeys(t *testing.T) {
 		t.Fatal(err)
 	}
 	all := s.forge.All()
-	path := filepath.Join(t.TempDir(), "last.zip")
-	if err := os.WriteFile(path, all[len(all)-1].Content, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if got := readStored(t, path, keys); got.run.WorkflowID != e.outputs["workflow-id"] {
-		t.Errorf("the last checkpoint, opened with the new key alone: got %s, want %s", got.run.WorkflowID, e.outputs["workflow-id"])
+	if got := sitetest.ReadStored(t, all[len(all)-1], keys); got.Run.WorkflowID != e.outputs["workflow-id"] {
+		t.Errorf("the last checkpoint, opened with the new key alone: got %s, want %s", got.Run.WorkflowID, e.outputs["workflow-id"])
 	}
 	if names := slotNames(s.forge); len(names) > 3 {
 		t.Errorf("names: got %q, want three", names)
@@ -329,7 +325,7 @@ func TestStateKeys(t *testing.T) {
 }
 
 // slotNames are the names under which anything is stored.
-func slotNames(f *forge) []string {
+func slotNames(f *sitetest.Forge) []string {
 	var names []string
 	for _, a := range f.All() {
 		if !slices.Contains(names, a.Name) {

@@ -34,8 +34,8 @@ func TestWhatCanNotBePackedIsLeftOut(t *testing.T) {
 	c.Kill()
 	killed.post().wantSays(t, "warning", "lacks the work in the workspace", "No space left on device")
 
-	for _, r := range s.forge.checkpoints(t, nil) {
-		left := r.manifest.LeftOut
+	for _, r := range s.forge.Checkpoints(t, nil) {
+		left := r.Manifest.LeftOut
 		if len(left) != 1 || left[0] != (checkpoint.LeftOut{What: "workspace", Held: true, Why: checkpoint.Unpacked}) {
 			t.Errorf("%s: left out: got %v, want the workspace, because of the disk", r, left)
 		}

@@ -63,14 +63,14 @@ func TestPostIsNotSilentAboutARunThatItCannotStore(t *testing.T) {
 // interval later, and not only when the next state has ended too.
 func TestALongStateDoesNotKeepAnEndedOneFromBeingStored(t *testing.T) {
 	t.Parallel()
-	f := newForge(t)
+	f := sitetest.NewForge(t)
 	repo := acttest.Repository(t, "-- wf/1_START.sh --\necho '<goto>LONG.sh</goto>'\n"+
 		"-- wf/LONG.sh --\nuntil [ -e \"$FLAG\" ]; do sleep 0.05; done; echo '<result>done</result>'\n")
 	flag := filepath.Join(t.TempDir(), "flag")
-	j := f.job(t, repo, 540).set("FLAG", flag).with("script-env", "FLAG", "checkpoint-interval", "1s")
+	j := newJob(t, f, repo, 540).set("FLAG", flag).with("script-env", "FLAG", "checkpoint-interval", "1s")
 	c := j.start()
-	c.Until("a checkpoint while LONG.sh is under way", func() bool { return len(f.checkpoints(t, nil)) > 0 })
-	if got := f.checkpoints(t, nil)[0].run.Agents; len(got) != 1 || got[0].State != "LONG.sh" {
+	c.Until("a checkpoint while LONG.sh is under way", func() bool { return len(f.Checkpoints(t, nil)) > 0 })
+	if got := f.Checkpoints(t, nil)[0].Run.Agents; len(got) != 1 || got[0].State != "LONG.sh" {
 		t.Errorf("agents in the checkpoint: got %+v, want one in LONG.sh", got)
 	}
 	j.site.Write(flag, "")

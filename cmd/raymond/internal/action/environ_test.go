@@ -43,8 +43,8 @@ var everSeen = strings.Fields(`PATH HOME LANG LC_TIME TMPDIR HTTPS_PROXY no_prox
 // TestAgentsAndScriptsSeeAnAllowList and nothing else.
 func TestAgentsAndScriptsSeeAnAllowList(t *testing.T) {
 	t.Parallel()
-	f := newForge(t)
-	j := f.job(t, acttest.Repository(t, showing), 1).with(
+	f := sitetest.NewForge(t)
+	j := newJob(t, f, acttest.Repository(t, showing), 1).with(
 		"anthropic-api-key", modelKey, "env", "FOR_ALL, GITHUB_TOKEN", "script-env", "FOR_SCRIPTS", "meta", "color=blue",
 	).set("FOR_ALL", "1", "FOR_SCRIPTS", "2", "FOR_NOBODY", "3", "DEPLOY_KEY", "4", "BASH_ENV", "/nowhere", "NODE_OPTIONS", "--inspect",
 		"LC_TIME", "C", "TMPDIR", t.TempDir(), "HTTPS_PROXY", "http://127.0.0.1:9", "no_proxy", "*", "NO_PROXY", "*", "SSL_CERT_FILE", "/c", "GITHUB_ACTOR", "ann",
@@ -113,8 +113,8 @@ func wantNames(t *testing.T, who string, env map[string]string, want []string) {
 // TestNamesThatAreNeverPassedOnAreRefused, whoever asks.
 func TestNamesThatAreNeverPassedOnAreRefused(t *testing.T) {
 	t.Parallel()
-	f := newForge(t)
-	j := f.job(t, acttest.Repository(t, oneScript), 1).with("env", strings.Join(neverSeen, " "), "script-env", strings.ToLower(strings.Join(neverSeen, "\n")))
+	f := sitetest.NewForge(t)
+	j := newJob(t, f, acttest.Repository(t, oneScript), 1).with("env", strings.Join(neverSeen, " "), "script-env", strings.ToLower(strings.Join(neverSeen, "\n")))
 	e := j.do(exitCodes[classUsage])
 	for _, name := range neverSeen {
 		e.wantSays(t, "error", "input env", `"`+name+`"`, "never passed on")
@@ -125,8 +125,8 @@ func TestNamesThatAreNeverPassedOnAreRefused(t *testing.T) {
 // TestSudoIsAllowedByName: agents then may gain privileges.
 func TestSudoIsAllowedByName(t *testing.T) {
 	t.Parallel()
-	f := newForge(t)
-	j := f.job(t, acttest.Repository(t, showing), 1).with("allow-sudo", "true")
+	f := sitetest.NewForge(t)
+	j := newJob(t, f, acttest.Repository(t, showing), 1).with("allow-sudo", "true")
 	notes := j.wrapped(`grep NoNewPrivs /proc/self/status >` + filepath.Join(j.root, "notes", "privs"))
 	j.do(0).wantOutputs(t, "status", "completed")
 	if got := strings.Fields(j.read(filepath.Join(notes, "privs"))); len(got) != 2 || got[1] != "0" {
@@ -151,8 +151,8 @@ done
 // orchestrator alone, which no process of the same user may read.
 func TestTheModelsKeyIsOutOfReach(t *testing.T) {
 	t.Parallel()
-	f := newForge(t)
-	j := f.job(t, acttest.Repository(t, showing), 1).with("anthropic-api-key", modelKey, "state-key", newStateKey(t))
+	f := sitetest.NewForge(t)
+	j := newJob(t, f, acttest.Repository(t, showing), 1).with("anthropic-api-key", modelKey, "state-key", sitetest.NewStateKey(t))
 	if os.Geteuid() == 0 {
 		j.as = &syscall.Credential{Uid: 65534, Gid: 65534}
 	}

@@ -17,6 +17,7 @@ import (
 
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/acttest"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/job"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sitetest"
 )
 
 // The secrets of a hostile job. The last one is changed by JSON and by URLs.
@@ -24,18 +25,6 @@ const (
 	modelKey  = "sk-ant-api03-Zm9vYmFyYmF6cXV4-0123456789"
 	npmSecret = `np"m\tok/en+va&lue<12345>`
 )
-
-// hostile is text that a runner, a library or a terminal would take for more than
-// text.
-var hostile = strings.Join([]string{
-	"::error::injected", "::set-output name=result::injected", "::set-output name=evil::injected", "::add-mask::e", "::add-mask::a",
-	"::stop-commands::e", "\r::error::injected", "x\r::warning::injected", "\u2003::notice::injected", "\u00a0 ::error::injected",
-	"##[error]injected", "text ##[set-output name=evil;]injected", "\x00::error::injected", "\x1b[2J\x1b]0;title\x07::error::injected",
-	"\u200b::error::injected", "::save-state name=x::injected", "::group::injected", "::add-path::/injected", "%0A::error::injected",
-	// The delimiters of go-githubactions and of other tools.
-	"_GitHubActionsFileCommandDelimeter_", "evil=injected", "evil<<EOF", "injected", "EOF", "ghadelimiter_0", "end_0",
-	"```", "<!-- injected --><script>injected</script>", "| a | b |", "</details>", "\xff\xfe\xc3\x28 no UTF-8", "\u202einjected",
-}, "\n")
 
 // forms are how a secret may be said.
 func forms(secret string) []string {
@@ -90,19 +79,19 @@ End.
 
 // hostileJob is a job with secrets, whose agents say the hostile text and all
 // forms of the secrets, and whose last one says so as the result.
-func hostileJob(t *testing.T, f *forge, run int64, flow string) *bareJob {
-	j := f.job(t, acttest.Repository(t, flow), run).with(
+func hostileJob(t *testing.T, f *sitetest.Forge, run int64, flow string) *bareJob {
+	j := newJob(t, f, acttest.Repository(t, flow), run).with(
 		"github-token", "api-token", "anthropic-api-key", modelKey, "env", "NPM_AUTH_TOKEN", "workspace", "git",
 	).set("NPM_AUTH_TOKEN", npmSecret)
 	secrets := strings.Join(j.ofSecrets(forms), "\n")
-	j.site.Write(filepath.Join(j.work, "hostile"), hostile)
+	j.site.Write(filepath.Join(j.work, "hostile"), sitetest.Hostile)
 	j.site.Write(filepath.Join(j.work, "secrets"), secrets)
 	j.site.Write(filepath.Join(j.work, "token"), modelKey)
-	j.sayer("Begin", hostile+"\n"+secrets, "<goto>NOISE.sh</goto>")
-	j.sayer("End", secrets, "<result>"+hostile+"\n"+secrets+"</result>")
+	j.sayer("Begin", sitetest.Hostile+"\n"+secrets, "<goto>NOISE.sh</goto>")
+	j.sayer("End", secrets, "<result>"+sitetest.Hostile+"\n"+secrets+"</result>")
 	path := filepath.Join(j.root, "claude")
 	j.site.Write(path, fmt.Sprintf(`#!/bin/bash
-[ "$1" = --version ] && { echo '2.1.197 (hostile)'; exit; }
+[ "$1" = --version ] && { echo '2.1.197 (sitetest.Hostile)'; exit; }
 said=$(cat); said=${said%%%%.*}
 [ -e "%[1]s/$said.stream" ] || said=Babble # a reminder
 while [ $# -gt 0 ]; do case $1 in --session-id|--resume) id=$2;; esac; shift; done
@@ -133,7 +122,7 @@ func (j *bareJob) sayer(word, says, tag string) {
 			"id": "m", "model": "stub", "content": []any{map[string]any{"type": "text", "text": s}},
 		}}
 	}
-	stream := record(map[string]any{"type": "system", "subtype": "init", "session_id": "SESSION", "model": "stub"}) + hostile + "\n" +
+	stream := record(map[string]any{"type": "system", "subtype": "init", "session_id": "SESSION", "model": "stub"}) + sitetest.Hostile + "\n" +
 		record(text(says)) + record(map[string]any{"type": "user", "message": map[string]any{"content": []any{map[string]any{
 		"type": "tool_result", "tool_use_id": "t", "content": says,
 	}}}}) + record(text(tag)) + record(map[string]any{
@@ -150,7 +139,7 @@ func (j *bareJob) sayer(word, says, tag string) {
 // and checkpoint it is text, and the secrets in it are gone.
 func TestHostileTextChangesNothing(t *testing.T) {
 	t.Parallel()
-	f := newForge(t)
+	f := sitetest.NewForge(t)
 	j := hostileJob(t, f, 1, hostileFlow)
 	e := j.with("max-iterations", "2").do(exitCodes[classOverLimit])
 	j.wantHarmless(e)
@@ -159,7 +148,7 @@ func TestHostileTextChangesNothing(t *testing.T) {
 	// What was stored is gone on with, on this machine that has the rest.
 	e = j.with("max-iterations", "3", "key", "agent-build.ref-main").do(0)
 	j.wantHarmless(e)
-	want := strings.ReplaceAll(string([]rune(hostile)), "\x00", "") + "\n"
+	want := strings.ReplaceAll(string([]rune(sitetest.Hostile)), "\x00", "") + "\n"
 	if got := e.outputs["result"]; !strings.HasPrefix(got, want) || strings.Count(got, "***") < len(j.ofSecrets(forms)) {
 		t.Errorf("output result: got %q, want %q and stars for the secrets", got, want)
 	}
@@ -180,9 +169,9 @@ Babble.
 // stands in log, annotations and outputs, and is obeyed nowhere.
 func TestHostileErrorsAreText(t *testing.T) {
 	t.Parallel()
-	j := hostileJob(t, newForge(t), 1, failingFlow).with("keep-going", "true")
-	tagged := "<goto>" + strings.ReplaceAll(hostile, "\n", "\r") + "</goto>\n<goto>##[error]injected</goto>"
-	j.sayer("Babble", hostile, tagged)
+	j := hostileJob(t, sitetest.NewForge(t), 1, failingFlow).with("keep-going", "true")
+	tagged := "<goto>" + strings.ReplaceAll(sitetest.Hostile, "\n", "\r") + "</goto>\n<goto>##[error]injected</goto>"
+	j.sayer("Babble", sitetest.Hostile, tagged)
 	e := j.do(exitCodes[classRunFailed])
 	e.wantOutputs(t, "status", "failed", "error-class", "run_failed")
 	j.wantHarmless(e)
@@ -263,15 +252,15 @@ func (j *bareJob) wantOwn(c logCommand) {
 // has a secret, transcripts have the length of those on disk.
 func (j *bareJob) wantStoredWithoutSecrets(at, id string) {
 	j.t.Helper()
-	all := j.forge.checkpoints(j.t, nil)
+	all := j.forge.Checkpoints(j.t, nil)
 	last := all[len(all)-1]
 	kinds := map[string]int{}
-	err := fs.WalkDir(os.DirFS(last.dir), ".", func(name string, d fs.DirEntry, err error) error {
+	err := fs.WalkDir(os.DirFS(last.Dir), ".", func(name string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
 			return err
 		}
 		kinds[strings.Split(name, "/")[0]]++
-		text := j.read(filepath.Join(last.dir, name))
+		text := j.read(filepath.Join(last.Dir, name))
 		j.wantNoLeaks("checkpoint, "+name, text)
 		if filepath.Dir(name) == "transcripts" {
 			j.wantSameLength(name, text)
@@ -284,8 +273,8 @@ func (j *bareJob) wantStoredWithoutSecrets(at, id string) {
 	if kinds["transcripts"] != 1 || kinds["state.json"] != 1 || kinds["events.jsonl"] != 1 || kinds["workspace"] < 2 {
 		j.t.Errorf("checkpoint: got files %v, want state, events, one transcript and the workspace", kinds)
 	}
-	if last.run.WorkflowID != id || last.run.Agents[0].State != at {
-		j.t.Errorf("checkpoint: got run %s in state %s, want %s in %s", last.run.WorkflowID, last.run.Agents[0].State, id, at)
+	if last.Run.WorkflowID != id || last.Run.Agents[0].State != at {
+		j.t.Errorf("checkpoint: got run %s in state %s, want %s in %s", last.Run.WorkflowID, last.Run.Agents[0].State, id, at)
 	}
 	for _, a := range j.forge.All() {
 		j.wantNoLeaks("artifact "+a.Name, string(a.Content))

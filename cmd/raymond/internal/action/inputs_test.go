@@ -9,6 +9,7 @@ import (
 
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/acttest"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/job"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sitetest"
 )
 
 // oneScript is a repository whose workflow is one script.
@@ -41,8 +42,8 @@ var unjudged = []string{"input", "done-when", "allowed-tools", "disallowed-tools
 // anything starts.
 func TestBadInputsAreToldAllAtOnce(t *testing.T) {
 	t.Parallel()
-	f := newForge(t)
-	j := f.job(t, acttest.Repository(t, oneScript), 1)
+	f := sitetest.NewForge(t)
+	j := newJob(t, f, acttest.Repository(t, oneScript), 1)
 	for name, value := range badInputs {
 		j.with(name, value)
 	}
@@ -93,7 +94,7 @@ func wantNothingBegun(t testing.TB, j *bareJob, e ended) {
 	if files := j.stateFiles(); len(files) > 0 {
 		t.Errorf("files of a state: got %q, want none\n%v", files, e)
 	}
-	if asked := j.forge.questions(); len(asked) > 0 {
+	if asked := j.forge.Questions(); len(asked) > 0 {
 		t.Errorf("requests: got %q, want none\n%v", asked, e)
 	}
 }
@@ -101,7 +102,7 @@ func wantNothingBegun(t testing.TB, j *bareJob, e ended) {
 // TestEachMistakeIsExplained has mistakes one by one: what the message names.
 func TestEachMistakeIsExplained(t *testing.T) {
 	t.Parallel()
-	f, repo := newForge(t), acttest.Repository(t, oneScript)
+	f, repo := sitetest.NewForge(t), acttest.Repository(t, oneScript)
 	for name, test := range map[string]struct {
 		change func(*bareJob)
 		says   []string
@@ -115,7 +116,7 @@ func TestEachMistakeIsExplained(t *testing.T) {
 		"an event that isn't named":   {func(j *bareJob) { j.set("GITHUB_EVENT_NAME", "") }, []string{"GITHUB_EVENT_NAME"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			j := f.job(t, repo, 1)
+			j := newJob(t, f, repo, 1)
 			test.change(j)
 			e := j.do(exitCodes[classUsage])
 			if strings.Count(e.Stderr, "\n") != 1 || strings.Contains(e.Stderr+e.Stdout, theirSecret) {
@@ -131,8 +132,8 @@ func TestEachMistakeIsExplained(t *testing.T) {
 // runner give them to the step as well. They are warned of, without their values.
 func TestInputsOfACompositeActionArePassedOver(t *testing.T) {
 	t.Parallel()
-	f, repo := newForge(t), acttest.Repository(t, oneScript)
-	e := f.job(t, repo, 1).with("same", theirSecret).set("ACT", "true", "GITEA_ACTIONS", "true").do(0)
+	f, repo := sitetest.NewForge(t), acttest.Repository(t, oneScript)
+	e := newJob(t, f, repo, 1).with("same", theirSecret).set("ACT", "true", "GITEA_ACTIONS", "true").do(0)
 	e.wantOutputs(t, "status", "completed", "error-class", "")
 	e.wantSays(t, "warning", "input same:", "composite")
 	if strings.Contains(e.String(), theirSecret) {
@@ -143,7 +144,7 @@ func TestInputsOfACompositeActionArePassedOver(t *testing.T) {
 // TestAWrongWorkflowIsAnnotatedWhereItIsWrong: each problem on its file and line.
 func TestAWrongWorkflowIsAnnotatedWhereItIsWrong(t *testing.T) {
 	t.Parallel()
-	f := newForge(t)
+	f := sitetest.NewForge(t)
 	repo := acttest.Repository(t, `-- flows/wf/START.md --
 ---
 model: [one, two]
@@ -157,7 +158,7 @@ allowed_transitions:
 ---
 Say <goto>GONE.md</goto>.
 `)
-	j := f.job(t, repo, 1).with("workflow", "flows/wf")
+	j := newJob(t, f, repo, 1).with("workflow", "flows/wf")
 	e := j.do(exitCodes[classWorkflow])
 	e.wantOutputs(t, "error-class", "workflow", "status", "")
 	got := map[string]string{}
@@ -171,7 +172,7 @@ Say <goto>GONE.md</goto>.
 			t.Errorf("annotation at %s: got %q, want one\n%v", place, got, e)
 		}
 	}
-	if asked := f.questions(); len(asked) > 0 {
+	if asked := f.Questions(); len(asked) > 0 {
 		t.Errorf("requests: got %q, want none", asked)
 	}
 }
@@ -179,13 +180,13 @@ Say <goto>GONE.md</goto>.
 // TestLintErrorsStopAStep: before anything is started, unless skip-lint is true.
 func TestLintErrorsStopAStep(t *testing.T) {
 	t.Parallel()
-	f := newForge(t)
+	f := sitetest.NewForge(t)
 	repo := acttest.Repository(t, `-- flows/wf/START.sh --
 [ -z "" ] || echo '<goto>NOPE</goto>'
 echo '<result>done</result>'
 `)
-	e := f.job(t, repo, 1).with("workflow", "flows/wf").do(exitCodes[classWorkflow])
+	e := newJob(t, f, repo, 1).with("workflow", "flows/wf").do(exitCodes[classWorkflow])
 	e.wantOutputs(t, "error-class", "workflow", "status", "", "workflow-id", "")
-	e = f.job(t, repo, 2).with("workflow", "flows/wf").with("skip-lint", "true").do(0)
+	e = newJob(t, f, repo, 2).with("workflow", "flows/wf").with("skip-lint", "true").do(0)
 	e.wantOutputs(t, "status", "completed", "result", "done")
 }

@@ -4,6 +4,7 @@ package action_test
 
 import (
 	"fmt"
+	"maps"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -106,9 +107,8 @@ func TestContractErrorsNameTheAPI(t *testing.T) {
 		t.Run(strconv.Itoa(status), func(t *testing.T) {
 			t.Parallel()
 			api := claudetest.NewServer(t, claudetest.On("", claudetest.Fail(status)))
-			j := newScene(t, agentAtWork).job(1, "anthropic-api-key", modelKey, "max-retries", "0", "overload-wait", "0", "env", cliEnv)
-			j.set("ANTHROPIC_BASE_URL", api.URL, "NO_PROXY", "*", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1",
-				"DISABLE_TELEMETRY", "1", "DISABLE_UPDATES", "1", "CLAUDE_CODE_MAX_RETRIES", "1")
+			j := newScene(t, agentAtWork).job(1, "anthropic-api-key", modelKey, "max-retries", "0", "overload-wait", "0", "env", sitetest.CLIEnv)
+			maps.Copy(j.env, sitetest.CLIVariables(api))
 			j.stub = claudetest.Install(t)
 			notes := j.wrapped("")
 			e := j.do(1)

@@ -3,97 +3,25 @@
 package action_test
 
 import (
-	"fmt"
 	"maps"
-	"net/http"
-	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 
 	"github.com/raymond-action/raymond-action/artifacts/artifactstest"
-	"github.com/raymond-action/raymond-action/artifacts/checkpoint"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sitetest"
 )
-
-// forge is the stand-in for everything that a job asks: the results service, the
-// REST API's artifacts and runs, and who may do what in the repository o/r.
-type forge struct {
-	*artifactstest.Server
-	api    *httptest.Server
-	levels map[string]string // permissions by login
-	heads  map[int]int64     // repositories that pull requests come from
-	talk   *talk             // the comments on issues and pull requests
-
-	mu    sync.Mutex // guards what follows
-	asked []string   // what the API was asked
-}
-
-func newForge(t testing.TB) *forge {
-	f := &forge{
-		Server: artifactstest.New(t), heads: map[int]int64{}, talk: newTalk(),
-		levels: map[string]string{"ann": "write", "eve": "read", "root": "admin"},
-	}
-	f.api = httptest.NewServer(http.HandlerFunc(f.answer))
-	t.Cleanup(f.api.Close)
-	return f
-}
-
-// answer is the REST API.
-func (f *forge) answer(w http.ResponseWriter, r *http.Request) {
-	f.mu.Lock()
-	f.asked = append(f.asked, r.URL.Path)
-	f.mu.Unlock()
-	rest := strings.TrimPrefix(r.URL.Path, "/api/repos/o/r/")
-	login, isPermission := strings.CutPrefix(strings.TrimSuffix(rest, "/permission"), "collaborators/")
-	number, isPull := strings.CutPrefix(rest, "pulls/")
-	switch {
-	case isPermission && f.levels[login] != "":
-		fmt.Fprintf(w, `{"permission":%q}`, f.levels[login])
-	case f.talk.answers(w, r):
-	case isPull:
-		n, _ := strconv.Atoi(number)
-		fmt.Fprintf(w, `{"head":{"repo":{"id":%d}},"base":{"repo":{"id":%d}}}`, f.heads[n], artifactstest.Repository)
-	default:
-		f.Config.Handler.ServeHTTP(w, r)
-	}
-}
-
-// questions are all requests that anybody was sent.
-func (f *forge) questions() []string {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return append(slices.Clone(f.asked), f.Requests()...)
-}
-
-// checkpoints are what is stored under the names of keys, the oldest first.
-func (f *forge) checkpoints(t testing.TB, keys *checkpoint.Keys) []storedRun {
-	t.Helper()
-	var all []storedRun
-	for _, a := range f.All() {
-		if strings.HasSuffix(a.Name, "-claim") {
-			continue
-		}
-		path := filepath.Join(t.TempDir(), a.Name+".zip")
-		if err := os.WriteFile(path, a.Content, 0o600); err != nil {
-			t.Fatal(err)
-		}
-		all = append(all, readStored(t, path, keys))
-	}
-	return all
-}
 
 // bareJob is one use of the action in a job, as its process sees it: the
 // environment and the folders that a runner makes, without runner and node.
 type bareJob struct {
 	t      testing.TB
-	forge  *forge
+	forge  *sitetest.Forge
 	root   string
 	work   string // GITHUB_WORKSPACE
 	temp   string // RUNNER_TEMP
@@ -115,9 +43,9 @@ const inPrivate = `"repository":{"id":4711,"full_name":"o/r","private":true,"def
 // inPublic is the same for one that anybody may read.
 const inPublic = `"repository":{"id":4711,"full_name":"o/r","private":false,"default_branch":"main"}`
 
-// job begins a job of a workflow run, with a checkout of its own. The workflow is
+// newJob begins a job of a workflow run, with a checkout of its own. The workflow is
 // the folder wf of the repository.
-func (f *forge) job(t testing.TB, repo string, run int64) *bareJob {
+func newJob(t testing.TB, f *sitetest.Forge, repo string, run int64) *bareJob {
 	t.Helper()
 	root := t.TempDir()
 	j := &bareJob{
@@ -135,7 +63,7 @@ func (f *forge) job(t testing.TB, repo string, run int64) *bareJob {
 			HeadBranch: "main", HeadRepository: artifactstest.Repository,
 		}
 		j.inputs["github-token"] = artifactstest.APIToken
-		j.env["GITHUB_API_URL"] = f.api.URL + "/api"
+		j.env["GITHUB_API_URL"] = f.API.URL + "/api"
 		j.env["ACTIONS_RESULTS_URL"], j.env["ACTIONS_RUNTIME_TOKEN"] = f.URL, artifactstest.Token(run)
 	}
 	return j

@@ -36,13 +36,13 @@ func TestAPublicRepositoryKeepsConversationsToItself(t *testing.T) {
 	if !strings.Contains(first.summary, "With `resume-without-transcript: true` a later run goes on") {
 		t.Errorf("summary: got %q, want it to say how to go on without them", first.summary)
 	}
-	stored := s.forge.checkpoints(t, nil)
+	stored := s.forge.Checkpoints(t, nil)
 	last := stored[len(stored)-1]
-	if got := fmt.Sprint(last.manifest.LeftOut); got != "[{transcripts true key} {workspace true key}]" {
+	if got := fmt.Sprint(last.Manifest.LeftOut); got != "[{transcripts true key} {workspace true key}]" {
 		t.Errorf("left out: got %s, want both, which held something", got)
 	}
 	for _, name := range []string{"transcripts", "workspace"} {
-		if sitetest.Exists(filepath.Join(last.dir, name)) {
+		if sitetest.Exists(filepath.Join(last.Dir, name)) {
 			t.Errorf("checkpoint: got the folder %s, want none", name)
 		}
 	}
@@ -75,7 +75,7 @@ func TestANewRunAfterACompletedOneIsNoNews(t *testing.T) {
 // TestANewStateKeyNeedsANewRun, once: what was stored before it is not signed.
 func TestANewStateKeyNeedsANewRun(t *testing.T) {
 	t.Parallel()
-	s, key := newScene(t, threeScripts), newStateKey(t)
+	s, key := newScene(t, threeScripts), sitetest.NewStateKey(t)
 	s.stops(1, 1)
 	e := s.job(2, "state-key", key).do(exitCodes[classBadState])
 	e.wantSays(t, "error", "not signed", "where state-key is new, run once with resume: never")
@@ -93,7 +93,7 @@ func TestTwoThatWentOnWithTheSame(t *testing.T) {
 	second := s.forge.All()[len(before):]
 	// The third run looked before the second had stored anything.
 	hidden := s.forge
-	s.forge = newForge(t)
+	s.forge = sitetest.NewForge(t)
 	for _, a := range before {
 		s.forge.Runs[1] = hidden.Runs[1]
 		s.forge.Put(a)
@@ -117,7 +117,7 @@ func TestARunUnderWayIsLeftAlone(t *testing.T) {
 	s := newScene(t, waits)
 	j := s.job(1, "checkpoint-interval", "1s")
 	c := j.start()
-	c.Until("a checkpoint of a run under way", func() bool { return len(s.forge.checkpoints(t, nil)) == 1 })
+	c.Until("a checkpoint of a run under way", func() bool { return len(s.forge.Checkpoints(t, nil)) == 1 })
 	for _, resume := range []string{"auto", "require"} {
 		e := s.job(2, "resume", resume).do(exitCodes[classConflict])
 		e.wantOutputs(t, "error-class", "conflict", "status", "")
@@ -128,7 +128,7 @@ func TestARunUnderWayIsLeftAlone(t *testing.T) {
 	run := s.forge.Runs[1]
 	run.Status = "completed"
 	s.forge.Runs[1] = run
-	id := s.forge.checkpoints(t, nil)[0].run.WorkflowID
+	id := s.forge.Checkpoints(t, nil)[0].Run.WorkflowID
 	s.job(3, "resume", "require").do(0).wantOutputs(t, "status", "completed", "workflow-id", id)
 	s.wantDone("start middle end")
 }
@@ -232,7 +232,7 @@ func TestStoreLocal(t *testing.T) {
 	e := local(3, "max-iterations", "9").do(0)
 	e.wantOutputs(t, "status", "completed", "workflow-id", first.outputs["workflow-id"], "state-artifact", "")
 	s.wantDone("start middle end")
-	if asked := s.forge.questions(); len(asked) > 0 || !sitetest.Exists(filepath.Join(dir, "o", "r", first.outputs["workflow-id"]+".json")) {
+	if asked := s.forge.Questions(); len(asked) > 0 || !sitetest.Exists(filepath.Join(dir, "o", "r", first.outputs["workflow-id"]+".json")) {
 		t.Errorf("requests: got %q, want none, and the state in the folder", asked)
 	}
 	local(4, "key", "another", "resume", "require").do(exitCodes[classUsage])

@@ -29,8 +29,8 @@ echo "<result>$FOR_ALL, $FOR_SCRIPTS, $SHORT</result>"
 // is too short only a secret is told.
 func TestWhatEnvNamesIsMasked(t *testing.T) {
 	t.Parallel()
-	f := newForge(t)
-	j := f.job(t, acttest.Repository(t, telling), 1).with("claude-path", sitetest.Stub.Path(t), "env", "FOR_ALL SHORT SHORT_TOKEN", "script-env", "FOR_SCRIPTS").
+	f := sitetest.NewForge(t)
+	j := newJob(t, f, acttest.Repository(t, telling), 1).with("claude-path", sitetest.Stub.Path(t), "env", "FOR_ALL SHORT SHORT_TOKEN", "script-env", "FOR_SCRIPTS").
 		set("FOR_ALL", "a plain setting", "FOR_SCRIPTS", "another setting", "SHORT", "brief", "SHORT_TOKEN", "1234567")
 	e := j.do(0)
 	e.wantOutputs(t, "status", "completed", "result", "***, ***, brief")
@@ -39,9 +39,9 @@ func TestWhatEnvNamesIsMasked(t *testing.T) {
 			t.Errorf("%s: got a value that env or script-env names:\n%s", what, text)
 		}
 	}
-	for _, c := range f.checkpoints(t, nil) {
+	for _, c := range f.Checkpoints(t, nil) {
 		for _, name := range []string{"state.json", "events.jsonl"} {
-			if strings.Contains(j.read(filepath.Join(c.dir, name)), "setting") {
+			if strings.Contains(j.read(filepath.Join(c.Dir, name)), "setting") {
 				t.Errorf("%s of the checkpoint: got a value that env names", name)
 			}
 		}

@@ -81,12 +81,12 @@ func TestTheRunnersDeathEndsTheRun(t *testing.T) {
 		began := time.Now()
 		dies(t, runner, reader)
 		sitetest.Eventually(t, "the end of the agent", func() bool { return !sitetest.Alive(agent) })
-		if took := time.Since(began); took > leavesWithin {
-			t.Errorf("%s: the agent ended after %v, want it within %v", name, took, leavesWithin)
+		if took := time.Since(began); took > sitetest.LeavesWithin {
+			t.Errorf("%s: the agent ended after %v, want it within %v", name, took, sitetest.LeavesWithin)
 		}
 		sitetest.Eventually(t, "the end of the step", func() bool { return len(j.site.Processes()) == 0 })
-		stored := s.forge.checkpoints(t, nil)
-		if len(stored) == 0 || stored[len(stored)-1].manifest.Status != "cancelled" {
+		stored := s.forge.Checkpoints(t, nil)
+		if len(stored) == 0 || stored[len(stored)-1].Manifest.Status != "cancelled" {
 			t.Fatalf("%s: stored: got %v, want the run, cancelled", name, names(s.forge.All()))
 		}
 		if left := s.claims(); len(left) > 0 {
@@ -97,6 +97,6 @@ func TestTheRunnersDeathEndsTheRun(t *testing.T) {
 		s.forge.Runs[1] = run
 		s.letGo()
 		e := s.job(2).with("claude-path", sitetest.Stub.Path(t)).do(0)
-		e.wantOutputs(t, "workflow-id", stored[0].manifest.WorkflowID, "status", "completed")
+		e.wantOutputs(t, "workflow-id", stored[0].Manifest.WorkflowID, "status", "completed")
 	}
 }

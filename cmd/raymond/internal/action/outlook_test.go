@@ -12,6 +12,8 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sitetest"
 )
 
 // fails is a workflow whose only state fails.
@@ -30,7 +32,7 @@ func (s *scene) wantEverywhere(e ended, text string) {
 		"log": strings.Join(e.lines, "\n"), "page": e.summary, "stderr": e.Stderr,
 		"annotations": strings.Join(append(e.texts("notice"), append(e.texts("warning"), e.texts("error")...)...), "\n"),
 	}
-	if ours := s.forge.talk.by(7, jobsAccount); len(ours) == 1 && !strings.Contains(ours[0].Body, "Running") {
+	if ours := s.forge.Talk.By(7, sitetest.JobsAccount); len(ours) == 1 && !strings.Contains(ours[0].Body, "Running") {
 		// A step that is cancelled may be left no time for it; the post part writes it.
 		media["comment"] = ours[0].Body
 	}
@@ -190,11 +192,11 @@ func TestErrorsWithoutARunHaveAPage(t *testing.T) {
 	s.wantComment(7, "❌ Error", "no run of this key was found")
 
 	s = newScene(t, threeScripts)
-	j := s.job(2, "comment", "sticky").set("GITHUB_GRAPHQL_URL", s.forge.api.URL+"/api/graphql").
+	j := s.job(2, "comment", "sticky").set("GITHUB_GRAPHQL_URL", s.forge.API.URL+"/api/graphql").
 		on("issues", event(person("eve"), `"action":"labeled"`, `"issue":{"number":7}`))
 	e = j.do(exitCodes[classDenied])
-	if !strings.Contains(e.summary, "❌ Error: `wf`") || !strings.Contains(e.summary, "denied") || len(s.forge.talk.by(7, jobsAccount)) > 0 {
-		t.Errorf("page of a refused event: got\n%s\nand %d comments, want the refusal and none", e.summary, len(s.forge.talk.by(7, jobsAccount)))
+	if !strings.Contains(e.summary, "❌ Error: `wf`") || !strings.Contains(e.summary, "denied") || len(s.forge.Talk.By(7, sitetest.JobsAccount)) > 0 {
+		t.Errorf("page of a refused event: got\n%s\nand %d comments, want the refusal and none", e.summary, len(s.forge.Talk.By(7, sitetest.JobsAccount)))
 	}
 
 	s = newScene(t, "-- wf/START.md --\n---\nno-such-key: 1\n---\n")

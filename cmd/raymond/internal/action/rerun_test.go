@@ -69,7 +69,7 @@ func TestAJobThatMayGoOnIsLeftAlone(t *testing.T) {
 	s := newScene(t, waits)
 	j := s.job(1, "checkpoint-interval", "1s", "key", "k")
 	c := j.start()
-	c.Until("a checkpoint of a run under way", func() bool { return len(s.forge.checkpoints(t, nil)) > 0 })
+	c.Until("a checkpoint of a run under way", func() bool { return len(s.forge.Checkpoints(t, nil)) > 0 })
 	second := func() *bareJob { return s.job(1, "key", "k").set("GITHUB_JOB", "other") }
 	status := func(status string) {
 		s.forge.Jobs = map[int64][]artifactstest.Job{1: {{Name: "build", Attempt: 1, Status: status}, {Name: "other", Attempt: 1, Status: "in_progress"}}}

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/acttest"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sitetest"
 	"github.com/raymond-action/raymond-action/state"
 )
 
@@ -34,8 +35,8 @@ echo '<result>done</result>'
 
 // talkingJob is a job whose agent says the secret across every cut on its way,
 // in a stream that comes in pieces, and then a thousand lines.
-func talkingJob(t *testing.T, f *forge) *bareJob {
-	j := f.job(t, acttest.Repository(t, speechFlow), 1).with("github-token", "api-token", "anthropic-api-key", modelKey)
+func talkingJob(t *testing.T, f *sitetest.Forge) *bareJob {
+	j := newJob(t, f, acttest.Repository(t, speechFlow), 1).with("github-token", "api-token", "anthropic-api-key", modelKey)
 	j.site.Write(filepath.Join(j.work, "token"), modelKey)
 	pad := func(n int) string { return strings.Repeat("x", n) }
 	block := func(v map[string]any) string {
@@ -88,7 +89,7 @@ func pieces(secret string) []string {
 // secret in log, events, summary, outputs or checkpoint.
 func TestWhatAgentsSayIsTold(t *testing.T) {
 	t.Parallel()
-	j := talkingJob(t, newForge(t))
+	j := talkingJob(t, sitetest.NewForge(t))
 	e := j.do(0)
 	events := j.read(e.outputs["events-file"])
 	lines, finished := map[string][]string{}, map[string]*state.StateFinished{}
@@ -147,7 +148,7 @@ func (j *bareJob) wantNoPieces(what, text string) {
 // TestDebugLoggingTellsAll: who re-runs a job with debug logging sees every line.
 func TestDebugLoggingTellsAll(t *testing.T) {
 	t.Parallel()
-	j := talkingJob(t, newForge(t)).set("RUNNER_DEBUG", "1")
+	j := talkingJob(t, sitetest.NewForge(t)).set("RUNNER_DEBUG", "1")
 	e := j.do(0)
 	log, events := strings.Join(e.lines, "\n"), j.read(e.outputs["events-file"])
 	for n := range 900 {
@@ -166,8 +167,8 @@ func TestLogHasColours(t *testing.T) {
 	t.Parallel()
 	flow := "-- wf/START.sh --\nprintf '\\033[31mred\\033[0m\\n' >&2; echo '<result>x</result>'\n"
 	for _, no := range []string{"", "1"} {
-		f := newForge(t)
-		e := f.job(t, acttest.Repository(t, flow), 1).set("NO_COLOR", no).do(0)
+		f := sitetest.NewForge(t)
+		e := newJob(t, f, acttest.Repository(t, flow), 1).set("NO_COLOR", no).do(0)
 		got := logColours.FindAllString(e.painted, -1)
 		if (len(got) > 0) != (no == "") || strings.Contains(e.Stdout, "\x1b") || !strings.Contains(e.Stdout, `\x1b[31mred`) {
 			t.Errorf("NO_COLOR=%q: got colours %q in\n%q", no, got, e.painted)

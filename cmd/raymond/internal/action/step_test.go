@@ -11,6 +11,7 @@ import (
 
 	"github.com/raymond-action/raymond-action/artifacts/artifactstest"
 	"github.com/raymond-action/raymond-action/artifacts/checkpoint"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sitetest"
 )
 
 // TestASecondUseInAJobNamesAKey: two steps must not share one unawares. Nothing
@@ -102,7 +103,7 @@ echo held >>"$EFFECTS"; while :; do sleep 0.1; done
 func TestUsesInACompositeActionAreApart(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, heldFlow)
-	secrets := map[string]string{"one": newStateKey(t), "two": newStateKey(t)}
+	secrets := map[string]string{"one": sitetest.NewStateKey(t), "two": sitetest.NewStateKey(t)}
 	outer := s.job(1)
 	uses := map[string]*bareJob{}
 	for _, name := range []string{"one", "two"} {
@@ -124,11 +125,7 @@ func TestUsesInACompositeActionAreApart(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		path := filepath.Join(t.TempDir(), "c.zip")
-		if err := os.WriteFile(path, added[0].Content, 0o600); err != nil {
-			t.Fatal(err)
-		}
-		if got := readStored(t, path, keys).manifest; got.Key != name || !strings.HasPrefix(got.WorkflowID, name+"-") {
+		if got := sitetest.ReadStored(t, added[0], keys).Manifest; got.Key != name || !strings.HasPrefix(got.WorkflowID, name+"-") {
 			t.Errorf("post of %s: got the key %q and the run %s, want its own", name, got.Key, got.WorkflowID)
 		}
 	}

@@ -33,3 +33,15 @@ func Spoken(turns ...string) string {
 
 // InterruptionNote is what the agent is told after an interruption.
 var InterruptionNote = regexp.MustCompile(`\n\nNote: an earlier try [^\n]*`)
+
+// CLIVariables are the variables of a job whose agent CLI is the real one and talks to
+// api alone.
+func CLIVariables(api *claudetest.Server) map[string]string {
+	return map[string]string{
+		"ANTHROPIC_BASE_URL": api.URL, "NO_PROXY": "*", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
+		"DISABLE_TELEMETRY": "1", "DISABLE_UPDATES": "1", "CLAUDE_CODE_MAX_RETRIES": "1",
+	}
+}
+
+// CLIEnv is which of CLIVariables a step must name in its input env.
+const CLIEnv = "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC DISABLE_TELEMETRY DISABLE_UPDATES CLAUDE_CODE_MAX_RETRIES"

@@ -25,6 +25,8 @@ const (
 	Patience = 60 * time.Second
 	// SavedWithin is how soon after a signal to cancel a run must be on disk.
 	SavedWithin = time.Second
+	// LeavesWithin is how long a step that is cancelled may take to leave.
+	LeavesWithin = 7 * time.Second
 )
 
 // Site is one test's machine: a workflow, a folder to work in, a home folder and

@@ -1,6 +1,4 @@
-//go:build linux
-
-package action_test
+package sitetest
 
 import (
 	"encoding/json"
@@ -16,8 +14,8 @@ import (
 	"github.com/raymond-action/raymond-action/artifacts/artifactstest"
 )
 
-// said is a comment as the forge keeps it.
-type said struct {
+// Said is a comment as the forge keeps it.
+type Said struct {
 	ID     int64  `json:"id"`
 	Body   string `json:"body"`
 	Author string `json:"-"`
@@ -26,48 +24,48 @@ type said struct {
 }
 
 // MarshalJSON has the form of the REST API.
-func (s said) MarshalJSON() ([]byte, error) {
+func (s Said) MarshalJSON() ([]byte, error) {
 	return json.Marshal(map[string]any{"id": s.ID, "body": s.Body, "user": map[string]any{"login": s.Author, "type": "Bot"}})
 }
 
-// jobsAccount is whom the token of a job belongs to.
-const jobsAccount = "github-actions[bot]"
+// JobsAccount is whom the token of a job belongs to.
+const JobsAccount = "github-actions[bot]"
 
-// talk stands in for the comments of the repository o/r.
-type talk struct {
+// Talk stands in for the comments of the repository o/r.
+type Talk struct {
 	mu    sync.Mutex // guards all below
-	all   []said
+	all   []Said
 	last  int64
 	asked []string // methods and paths, as in "POST issues/7/comments"
-	gitea bool     // there is no GraphQL, and no pages
+	Gitea bool     // there is no GraphQL, and no pages
 
 	// fault answers a request instead; it returns whether it has.
-	fault func(w http.ResponseWriter, asked string) bool
+	Fault func(w http.ResponseWriter, asked string) bool
 	// lost decides whether the answer to what was carried out gets lost.
 	lost func(asked string) bool
 	// hangs decides whether a request gets no answer, and is not carried out.
-	hangs func(asked string) bool
+	Hangs func(asked string) bool
 }
 
-// set changes how requests fare.
-func (k *talk) set(change func(*talk)) {
+// Set changes how requests fare.
+func (k *Talk) Set(change func(*Talk)) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	change(k)
 }
 
 // noted notes a request, and reports whether it gets no answer.
-func (k *talk) noted(asked string) (hangs bool) {
+func (k *Talk) noted(asked string) (hangs bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.asked = append(k.asked, asked)
-	return k.hangs != nil && k.hangs(asked)
+	return k.Hangs != nil && k.Hangs(asked)
 }
 
-func newTalk() *talk { return &talk{last: 100} }
+func newTalk() *Talk { return &Talk{last: 100} }
 
-// refusing answers requests that a pattern describes with a status and a message.
-func refusing(pattern string, status int, message string) func(http.ResponseWriter, string) bool {
+// Refusing answers requests that a pattern describes with a status and a message.
+func Refusing(pattern string, status int, message string) func(http.ResponseWriter, string) bool {
 	of := regexp.MustCompile(pattern)
 	return func(w http.ResponseWriter, asked string) bool {
 		if !of.MatchString(asked) {
@@ -85,7 +83,7 @@ var (
 )
 
 // answers answers a request that is about comments.
-func (k *talk) answers(w http.ResponseWriter, r *http.Request) bool {
+func (k *Talk) answers(w http.ResponseWriter, r *http.Request) bool {
 	path := strings.TrimPrefix(strings.TrimPrefix(r.URL.Path, "/api/"), "repos/o/r/")
 	if !ofIssue.MatchString(path) && !ofComment.MatchString(path) && path != "graphql" && path != "user" {
 		return false
@@ -98,7 +96,7 @@ func (k *talk) answers(w http.ResponseWriter, r *http.Request) bool {
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if k.fault != nil && k.fault(w, asked) {
+	if k.Fault != nil && k.Fault(w, asked) {
 		return true
 	}
 	if r.Header.Get("Authorization") != "Bearer "+artifactstest.APIToken {
@@ -116,15 +114,15 @@ func (k *talk) answers(w http.ResponseWriter, r *http.Request) bool {
 	return true
 }
 
-func (k *talk) carryOut(r *http.Request, path string) (any, int) {
-	self := map[string]any{"login": jobsAccount}
-	if k.gitea {
+func (k *Talk) carryOut(r *http.Request, path string) (any, int) {
+	self := map[string]any{"login": JobsAccount}
+	if k.Gitea {
 		self["login"] = "gitea-actions"
 	}
 	switch {
-	case path == "graphql" && !k.gitea:
+	case path == "graphql" && !k.Gitea:
 		return map[string]any{"data": map[string]any{"viewer": self}}, http.StatusOK
-	case path == "user" && k.gitea:
+	case path == "user" && k.Gitea:
 		return self, http.StatusOK
 	case path == "user" || path == "graphql":
 		return map[string]any{"message": "Resource not accessible by integration"}, http.StatusForbidden
@@ -141,13 +139,13 @@ func (k *talk) carryOut(r *http.Request, path string) (any, int) {
 	return k.onComment(r.Method, id, sent.Body)
 }
 
-func (k *talk) onIssue(r *http.Request, number int, body, author string) (any, int) {
+func (k *Talk) onIssue(r *http.Request, number int, body, author string) (any, int) {
 	if r.Method == http.MethodPost {
 		k.last++
-		k.all = append(k.all, said{ID: k.last, Body: body, Author: author, Number: number})
+		k.all = append(k.all, Said{ID: k.last, Body: body, Author: author, Number: number})
 		return k.all[len(k.all)-1], http.StatusCreated
 	}
-	list := []said{}
+	list := []Said{}
 	for _, c := range k.all {
 		if c.Number == number {
 			list = append(list, c)
@@ -156,8 +154,8 @@ func (k *talk) onIssue(r *http.Request, number int, body, author string) (any, i
 	return list, http.StatusOK
 }
 
-func (k *talk) onComment(method string, id int64, body string) (any, int) {
-	at := slices.IndexFunc(k.all, func(c said) bool { return c.ID == id })
+func (k *Talk) onComment(method string, id int64, body string) (any, int) {
+	at := slices.IndexFunc(k.all, func(c Said) bool { return c.ID == id })
 	switch {
 	case at < 0:
 		return nil, http.StatusNotFound
@@ -171,20 +169,20 @@ func (k *talk) onComment(method string, id int64, body string) (any, int) {
 	return k.all[at], http.StatusOK
 }
 
-// add has somebody comment, and returns the comment's id.
-func (k *talk) add(number int, author, body string) int64 {
+// Add has somebody comment, and returns the comment's id.
+func (k *Talk) Add(number int, author, body string) int64 {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.last++
-	k.all = append(k.all, said{ID: k.last, Body: body, Author: author, Number: number})
+	k.all = append(k.all, Said{ID: k.last, Body: body, Author: author, Number: number})
 	return k.last
 }
 
-// by are the comments of an author on an issue.
-func (k *talk) by(number int, author string) []said {
+// By are the comments of an author on an issue.
+func (k *Talk) By(number int, author string) []Said {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	var list []said
+	var list []Said
 	for _, c := range k.all {
 		if c.Author == author && c.Number == number {
 			list = append(list, c)
@@ -193,8 +191,8 @@ func (k *talk) by(number int, author string) []said {
 	return list
 }
 
-// requests are what was asked.
-func (k *talk) requests() []string {
+// Requests are what was asked.
+func (k *Talk) Requests() []string {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return slices.Clone(k.asked)

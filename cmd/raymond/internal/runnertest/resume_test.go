@@ -1,12 +1,11 @@
 //go:build linux
 
-package action_test
+package runnertest
 
 import (
 	"encoding/json"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -149,7 +148,7 @@ func TestSecondJobTakesUpWhatTheFirstLeft(t *testing.T) {
 	)
 	h := handed{
 		uses: actionName, side: "${{ github.workspace }}/../side", hold: 2,
-		with: "anthropic-api-key: dummy-key-123456, env: " + cliEnv,
+		with: "anthropic-api-key: dummy-key-123456, env: " + sitetest.CLIEnv,
 	}
 	c := newConsumer(t, edited+h.jobs(t))
 	c.real(api)
@@ -177,7 +176,7 @@ func TestActionOfTheCheckoutTakesUpASealedRun(t *testing.T) {
 	if err := os.CopyFS(c.Repo, os.DirFS(releaseFolder(t))); err != nil {
 		t.Fatal(err)
 	}
-	key := newStateKey(t)
+	key := sitetest.NewStateKey(t)
 	c.Payload, c.Secrets = strings.Replace(privatePayload, "true", "false", 1), map[string]string{"STATE_KEY": key}
 	c.wantHandedOver()
 	before := map[string]string{"more": "log: planning", "again": "log: working"}
@@ -204,22 +203,6 @@ func TestActionOfTheCheckoutTakesUpASealedRun(t *testing.T) {
 	if n := len(c.stored(keys)); n == 0 || n > 3 {
 		t.Errorf("sealed checkpoints: got %d, want one to three", n)
 	}
-}
-
-// newStateKey is what raymond keygen prints.
-func newStateKey(t testing.TB) string {
-	t.Helper()
-	out, err := exec.Command(sitetest.Raymond.Path(t), "keygen").Output()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for line := range strings.Lines(string(out)) {
-		if strings.HasPrefix(line, "AGE-SECRET-KEY-") {
-			return strings.TrimSpace(line)
-		}
-	}
-	t.Fatalf("raymond keygen: got %q, want a key", out)
-	return ""
 }
 
 // file is a file of the repository.

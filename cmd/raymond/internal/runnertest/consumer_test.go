@@ -1,10 +1,10 @@
 //go:build linux
 
-package action_test
+package runnertest
 
 import (
-	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -15,6 +15,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/raymond-action/raymond-action/artifacts/artifactstest"
 	"github.com/raymond-action/raymond-action/artifacts/checkpoint"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/acttest"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sitetest"
@@ -95,22 +96,14 @@ func (c *consumer) agentCLI(program string) {
 	c.Path = []string{dir}
 }
 
-// real makes the agent CLI the real one, which talks to api. Steps need the
-// input anthropic-api-key: dummy-key-123456, and env: $CLI_ENV to keep the CLI
-// off the network.
+// real makes the agent CLI the real one, which talks to api. Steps need the input
+// anthropic-api-key: dummy-key-123456, and the names of sitetest.CLIEnv in their input
+// env, to keep the CLI off the network.
 func (c *consumer) real(api *claudetest.Server) {
 	c.t.Helper()
 	c.agentCLI(claudetest.Install(c.t))
-	for name, value := range map[string]string{
-		"ANTHROPIC_BASE_URL": api.URL, "NO_PROXY": "*", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
-		"DISABLE_TELEMETRY": "1", "DISABLE_UPDATES": "1", "CLAUDE_CODE_MAX_RETRIES": "1",
-	} {
-		c.Env[name] = value
-	}
+	maps.Copy(c.Env, sitetest.CLIVariables(api))
 }
-
-// cliEnv is what a step with the real CLI must name in its input env.
-const cliEnv = "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC DISABLE_TELEMETRY DISABLE_UPDATES CLAUDE_CODE_MAX_RETRIES"
 
 // sideEffects is the file to which stubs and scripts write what they do.
 func (c *consumer) sideEffects() string { return c.Env["SIDE_EFFECTS"] }
@@ -219,59 +212,22 @@ func (c *consumer) keptEvents(job string) []state.Event {
 	return sitetest.EventsIn(c.t, c.kept(job, "*/*/events.jsonl"))
 }
 
-// storedRun is a checkpoint that was stored as an artifact.
-type storedRun struct {
-	name     string // of the artifact
-	manifest checkpoint.Manifest
-	dir      string // with its files
-	run      *state.Run
-}
-
 // stored reads the checkpoints that act's artifact server has of one run id, the
 // newest first.
-func (c *consumer) stored(keys *checkpoint.Keys) []storedRun {
+func (c *consumer) stored(keys *checkpoint.Keys) []sitetest.StoredRun {
 	c.t.Helper()
-	var all []storedRun
+	var all []sitetest.StoredRun
 	err := filepath.WalkDir(c.Artifacts, func(path string, d fs.DirEntry, err error) error {
 		if err == nil && filepath.Ext(path) == ".zip" && strings.HasPrefix(d.Name(), "raymond-") {
-			all = append(all, readStored(c.t, path, keys))
+			content, err := os.ReadFile(path)
+			all = append(all, sitetest.ReadStored(c.t, artifactstest.Stored{Name: strings.TrimSuffix(d.Name(), ".zip"), Content: content}, keys))
+			return err
 		}
 		return err
 	})
 	if err != nil {
 		c.t.Fatal(err)
 	}
-	slices.SortFunc(all, func(a, b storedRun) int { return b.manifest.Generation - a.manifest.Generation })
+	slices.SortFunc(all, func(a, b sitetest.StoredRun) int { return b.Manifest.Generation - a.Manifest.Generation })
 	return all
-}
-
-// String shows a checkpoint in a failure.
-func (s storedRun) String() string {
-	return fmt.Sprintf("%s: generation %d, step %d, %s", s.name, s.manifest.Generation, s.manifest.Seq, s.manifest.Status)
-}
-
-// readStored reads the file of a checkpoint.
-func readStored(t testing.TB, path string, keys *checkpoint.Keys) storedRun {
-	t.Helper()
-	f, err := os.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := storedRun{name: strings.TrimSuffix(filepath.Base(path), ".zip"), dir: t.TempDir()}
-	if s.manifest, _, err = checkpoint.Read(checkpoint.Reading{File: f, Size: info.Size(), Keys: keys, Dir: s.dir}); err != nil {
-		t.Fatalf("%s: %v", path, err)
-	}
-	data, err := os.ReadFile(filepath.Join(s.dir, "state.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if s.run, err = state.Decode(data); err != nil {
-		t.Fatalf("%s: %v", path, err)
-	}
-	return s
 }

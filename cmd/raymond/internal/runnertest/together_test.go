@@ -1,6 +1,6 @@
 //go:build linux
 
-package action_test
+package runnertest
 
 import (
 	"strings"

@@ -1,6 +1,6 @@
 //go:build linux
 
-package action_test
+package runnertest
 
 import (
 	"context"
@@ -72,9 +72,6 @@ var cancelling = []struct {
 	signal syscall.Signal
 	wait   time.Duration
 }{{syscall.SIGINT, 7500 * time.Millisecond}, {syscall.SIGTERM, 2500 * time.Millisecond}, {syscall.SIGKILL, sitetest.Patience}}
-
-// leavesWithin is how long a step that is cancelled may take to leave.
-const leavesWithin = 7 * time.Second
 
 // cancel cancels the step that is running as the runner of GitHub does, and calls
 // watch now and then until its process is gone. It returns how long that took.
@@ -184,8 +181,8 @@ func (c *consumer) wantCancelled(r *acttest.Running, pids []int) {
 	if saved < 0 || saved > sitetest.SavedWithin {
 		c.t.Errorf("state on disk: got it after %v, want within %v", saved, sitetest.SavedWithin)
 	}
-	if took > leavesWithin {
-		c.t.Errorf("end of the step: got it after %v, want within %v", took, leavesWithin)
+	if took > sitetest.LeavesWithin {
+		c.t.Errorf("end of the step: got it after %v, want within %v", took, sitetest.LeavesWithin)
 	}
 	c.t.Logf("state after %v, end after %v", saved, took)
 }
@@ -207,7 +204,7 @@ func TestCancelledStepLeavesAndIsTakenUp(t *testing.T) {
 			Steps: []claudetest.Reply{claudetest.Say("<result>worked</result>")},
 		},
 	)
-	c := newConsumer(t, busy+again("anthropic-api-key: dummy-key-123456, allowed-tools: Bash, env: KEEP "+cliEnv))
+	c := newConsumer(t, busy+again("anthropic-api-key: dummy-key-123456, allowed-tools: Bash, env: KEEP "+sitetest.CLIEnv))
 	c.real(api)
 	r := c.start(nil)
 	pids := c.pids(r, "tool", "script", "daemon")
@@ -333,7 +330,7 @@ func TestKilledStepIsStoredByPost(t *testing.T) {
 			})
 			wantGone(t, "after the post part", pids)
 			res := c.wait(r)
-			if got := c.stored(nil)[1:]; !slices.ContainsFunc(got, func(s storedRun) bool { return s.manifest.Status == shim.status }) {
+			if got := c.stored(nil)[1:]; !slices.ContainsFunc(got, func(s sitetest.StoredRun) bool { return s.Manifest.Status == shim.status }) {
 				t.Errorf("checkpoints before the last: got %v, want one that is %s\n%s", got, shim.status, shown(res))
 			}
 			c.wantFinished(res)

@@ -1,0 +1,79 @@
+package sitetest
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/raymond-action/raymond-action/artifacts/artifactstest"
+	"github.com/raymond-action/raymond-action/artifacts/checkpoint"
+)
+
+// Forge is the stand-in for everything that a job asks: the results service, the
+// REST API's artifacts and runs, and who may do what in the repository o/r.
+type Forge struct {
+	*artifactstest.Server
+	API    *httptest.Server  // its REST API, below /api
+	levels map[string]string // permissions by login
+	Heads  map[int]int64     // repositories that pull requests come from
+	Talk   *Talk             // the comments on issues and pull requests
+
+	mu    sync.Mutex // guards what follows
+	asked []string   // what the API was asked
+}
+
+// NewForge starts the stand-in.
+func NewForge(t testing.TB) *Forge {
+	f := &Forge{
+		Server: artifactstest.New(t), Heads: map[int]int64{}, Talk: newTalk(),
+		levels: map[string]string{"ann": "write", "eve": "read", "root": "admin"},
+	}
+	f.API = httptest.NewServer(http.HandlerFunc(f.answer))
+	t.Cleanup(f.API.Close)
+	return f
+}
+
+// answer is the REST API.
+func (f *Forge) answer(w http.ResponseWriter, r *http.Request) {
+	f.mu.Lock()
+	f.asked = append(f.asked, r.URL.Path)
+	f.mu.Unlock()
+	rest := strings.TrimPrefix(r.URL.Path, "/api/repos/o/r/")
+	login, isPermission := strings.CutPrefix(strings.TrimSuffix(rest, "/permission"), "collaborators/")
+	number, isPull := strings.CutPrefix(rest, "pulls/")
+	switch {
+	case isPermission && f.levels[login] != "":
+		fmt.Fprintf(w, `{"permission":%q}`, f.levels[login])
+	case f.Talk.answers(w, r):
+	case isPull:
+		n, _ := strconv.Atoi(number)
+		fmt.Fprintf(w, `{"head":{"repo":{"id":%d}},"base":{"repo":{"id":%d}}}`, f.Heads[n], artifactstest.Repository)
+	default:
+		f.Config.Handler.ServeHTTP(w, r)
+	}
+}
+
+// Questions are all requests that anybody was sent.
+func (f *Forge) Questions() []string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return append(slices.Clone(f.asked), f.Requests()...)
+}
+
+// Checkpoints are what is stored under the names of keys, the oldest first.
+func (f *Forge) Checkpoints(t testing.TB, keys *checkpoint.Keys) []StoredRun {
+	t.Helper()
+	var all []StoredRun
+	for _, a := range f.All() {
+		if strings.HasSuffix(a.Name, "-claim") {
+			continue
+		}
+		all = append(all, ReadStored(t, a, keys))
+	}
+	return all
+}

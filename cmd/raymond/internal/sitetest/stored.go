@@ -1,0 +1,68 @@
+package sitetest
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/raymond-action/raymond-action/artifacts/artifactstest"
+	"github.com/raymond-action/raymond-action/artifacts/checkpoint"
+	"github.com/raymond-action/raymond-action/state"
+)
+
+// StoredRun is a checkpoint that was stored as an artifact.
+type StoredRun struct {
+	Name     string // of the artifact
+	Manifest checkpoint.Manifest
+	Dir      string // with its files
+	Run      *state.Run
+}
+
+// String shows a checkpoint in a failure.
+func (s StoredRun) String() string {
+	return fmt.Sprintf("%s: generation %d, step %d, %s", s.Name, s.Manifest.Generation, s.Manifest.Seq, s.Manifest.Status)
+}
+
+// ReadStored reads a checkpoint, of which keys are those that it was sealed with.
+func ReadStored(t testing.TB, a artifactstest.Stored, keys *checkpoint.Keys) StoredRun {
+	t.Helper()
+	f, err := os.Create(filepath.Join(t.TempDir(), "checkpoint.zip"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if _, err := f.Write(a.Content); err != nil {
+		t.Fatal(err)
+	}
+	s := StoredRun{Name: a.Name, Dir: t.TempDir()}
+	if s.Manifest, _, err = checkpoint.Read(checkpoint.Reading{File: f, Size: int64(len(a.Content)), Keys: keys, Dir: s.Dir}); err != nil {
+		t.Fatalf("%s: %v", a.Name, err)
+	}
+	data, err := os.ReadFile(filepath.Join(s.Dir, "state.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s.Run, err = state.Decode(data); err != nil {
+		t.Fatalf("%s: %v", a.Name, err)
+	}
+	return s
+}
+
+// NewStateKey is what raymond keygen prints.
+func NewStateKey(t testing.TB) string {
+	t.Helper()
+	out, err := exec.Command(Raymond.Path(t), "keygen").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(out)) {
+		if strings.HasPrefix(line, "AGE-SECRET-KEY-") {
+			return strings.TrimSpace(line)
+		}
+	}
+	t.Fatalf("raymond keygen: got %q, want a key", out)
+	return ""
+}
