@@ -37,7 +37,7 @@ type RunStarted struct {
 // StateStarted says that a state execution begins.
 type StateStarted struct {
 	Kind      string      `json:"kind"`                 // "prompt" or "script"
-	Attempt   int         `json:"attempt"`              // 1, unless a resume goes on in a later one
+	Attempt   int         `json:"attempt"`              // 1, unless a resume continues in a later one
 	Session   SessionMode `json:"session,omitempty"`    // how it relates to a conversation; prompts only
 	SessionID string      `json:"session_id,omitempty"` // of that conversation; prompts only
 	Model     string      `json:"model,omitempty"`      // that is asked for; absent when none is
@@ -102,7 +102,7 @@ type Transition struct {
 	Target string `json:"target"`           // the state that comes next; of a result, where it returns to; "" when it ends the agent
 	From   string `json:"from"`             // the state that is left
 	Return string `json:"return,omitempty"` // of a call and a function
-	Next   string `json:"next,omitempty"`   // of a fork: where this agent goes on
+	Next   string `json:"next,omitempty"`   // of a fork: where this agent continues
 }
 
 // AgentStarted says that a new agent exists.
@@ -172,14 +172,14 @@ func (l *Limit) Spent() Spent {
 
 // RunFinished closes the log, and each part of it before a resume.
 type RunFinished struct {
-	Status       Status       `json:"status"`                   // how the run stands now; never running
+	Status       Status       `json:"status"`                   // of the run; never running
 	Outcome      string       `json:"outcome"`                  // the status, but of a completed run "clean" or "clean_with_flake"
 	Detail       string       `json:"detail,omitempty"`         // of a failed one: "partial" when some agents ended with a result, else "catastrophic"
 	Reason       string       `json:"reason,omitempty"`         // why it is not completed
 	CostUSD      USD          `json:"cost_usd"`                 // of the whole run
 	Estimated    bool         `json:"cost_estimated,omitempty"` // part of cost_usd is an estimate
 	Unknown      int          `json:"cost_unknown,omitempty"`   // invocations that are not in cost_usd: nobody knows what they cost
-	Unfinished   []Unfinished `json:"unfinished,omitempty"`     // what was spent in state executions that go on at a resume
+	Unfinished   []Unfinished `json:"unfinished,omitempty"`     // what was spent in state executions that a resume continues
 	Iterations   int          `json:"iterations"`               // state executions begun
 	FlakeRetries int          `json:"flake_retries"`            // state executions that were done only after a failed attempt
 	Result       *Text        `json:"result,omitempty"`         // of the first agent; absent while it has none

@@ -26,7 +26,7 @@ type Replies struct {
 	Meta  map[string]Text `yaml:"meta,omitempty"`  // template variables of every state, as --meta
 	// States has the replies of each prompt state, by file name, in the order of
 	// its invocations: reminders, retries and further attempts included. A key
-	// AGENT/STATE is for one agent and goes before the state's own list.
+	// AGENT/STATE is for one agent and overrides the state's own list.
 	States map[string][]Reply `yaml:"states,omitempty"`
 	Expect *Expect            `yaml:"expect,omitempty"` // what should come of the run; without it the run is judged like any other
 
@@ -48,7 +48,7 @@ type Reply struct {
 	Error  *Error `yaml:"error,omitempty"`  // the invocation fails, and has neither text nor checks
 	Delay  Delay  `yaml:"delay,omitempty"`  // how long it takes on the simulated clock, as in 90s
 	// Checks are the exit codes of the state's done_when commands after this
-	// reply; the last one stands for those of further commands. Without them the
+	// reply; the last one also counts for all further commands. Without them the
 	// commands run, and protected files are looked at.
 	Checks []int `yaml:"checks,omitempty"`
 }
