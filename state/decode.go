@@ -4,13 +4,9 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"fmt"
-	"io"
-	"strconv"
 	"strings"
 
-	jsonv2 "github.com/go-json-experiment/json"
-	"github.com/go-json-experiment/json/jsontext"
+	"github.com/raymond-action/raymond-action/internal/untrusted/jsonstrict"
 )
 
 // maxFile bounds a state file and its journal, in bytes.
@@ -64,106 +60,19 @@ func (r *Run) Encode() ([]byte, error) {
 // Decode reads and validates a state file of this schema or an earlier one. The
 // run that it returns is of this schema. Its error is an *Invalid.
 func Decode(data []byte) (*Run, error) {
-	if err := strict(data); err != nil {
-		return nil, err
-	}
-	if err := checkSchema(data); err != nil {
-		return nil, err
-	}
 	r := new(Run)
-	if err := decode(data, r); err != nil {
+	if err := invalid(jsonstrict.DecodeVersion(data, r, Schema)); err != nil {
 		return nil, err
 	}
 	r.Schema = Schema // what it is written as from now on
 	return r, r.Validate()
 }
 
-// decode reads strict JSON: no unknown, doubled or wrongly written field.
-func decode(data []byte, to any) error {
-	err := jsonv2.Unmarshal(data, to, jsonv2.RejectUnknownMembers(true))
-	return invalid(err)
-}
-
-// checkSchema tells a state file of another version from a broken one.
-func checkSchema(data []byte) error {
-	var head struct {
-		Schema *int `json:"schema"`
-	}
-	if err := jsonv2.Unmarshal(data, &head); err != nil {
-		return invalid(err)
-	}
-	switch {
-	case head.Schema == nil:
-		return &Invalid{Field: "schema", What: "is missing: this is no state file"}
-	case *head.Schema > Schema:
-		return &Invalid{Field: "schema", What: fmt.Sprintf(
-			"is %d, newer than the %d this program knows; use a newer release", *head.Schema, Schema)}
-	case *head.Schema < 1:
-		return &Invalid{Field: "schema", What: fmt.Sprintf("is %d, want 1 to %d", *head.Schema, Schema)}
-	}
-	return nil
-}
-
-// strict refuses what no state file of ours holds: more than one value, null,
-// invalid UTF-8, doubled names.
-func strict(data []byte) error {
-	if len(bytes.TrimSpace(data)) == 0 {
-		return &Invalid{What: "is empty"}
-	}
-	d := jsontext.NewDecoder(bytes.NewReader(data))
-	for {
-		tok, err := d.ReadToken()
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
-		if err != nil {
-			return invalid(err)
-		}
-		if tok.Kind() == 'n' {
-			return &Invalid{Field: field(d.StackPointer()), What: "is null, want a value"}
-		}
-		if d.StackDepth() == 0 && len(bytes.TrimSpace(data[d.InputOffset():])) > 0 {
-			return &Invalid{What: "has more after the end of the JSON value"}
-		}
-	}
-}
-
-// invalid turns an error of the JSON library into an *Invalid.
+// invalid turns an error of the JSON into an *Invalid.
 func invalid(err error) error {
-	if err == nil {
-		return nil
+	var bad *jsonstrict.Error
+	if errors.As(err, &bad) {
+		return &Invalid{Field: bad.Field, What: bad.What}
 	}
-	var syntax *jsontext.SyntacticError
-	if errors.As(err, &syntax) {
-		what := syntax.Err.Error()
-		if errors.Is(err, io.ErrUnexpectedEOF) {
-			what = "is cut off"
-		}
-		return &Invalid{Field: field(syntax.JSONPointer), What: strings.TrimPrefix(what, "jsontext: ")}
-	}
-	var semantic *jsonv2.SemanticError
-	if errors.As(err, &semantic) {
-		what := "has the wrong type"
-		if semantic.Err != nil {
-			what = strings.TrimPrefix(semantic.Err.Error(), "json: ")
-		}
-		return &Invalid{Field: field(semantic.JSONPointer), What: what}
-	}
-	return &Invalid{What: err.Error()}
-}
-
-// field words a JSON pointer the way people write it: agents[0].stack[2].state.
-func field(p jsontext.Pointer) string {
-	out := ""
-	for tok := range p.Tokens() {
-		if _, err := strconv.Atoi(tok); err == nil {
-			out += "[" + tok + "]"
-			continue
-		}
-		if out != "" {
-			out += "."
-		}
-		out += tok
-	}
-	return out
+	return err
 }

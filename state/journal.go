@@ -7,6 +7,8 @@ import (
 	"os"
 	"strconv"
 	"sync"
+
+	"github.com/raymond-action/raymond-action/internal/untrusted/jsonstrict"
 )
 
 // foldFactor says how many times the size of the snapshot the journal may reach
@@ -138,17 +140,9 @@ func parseLine(line []byte) (*Delta, error) {
 	if crc32.Checksum(data, castagnoli()) != uint32(want) {
 		return nil, fmt.Errorf("does not match its checksum")
 	}
-	if err := strict(data); err != nil {
-		return nil, err
-	}
 	d := new(Delta)
-	if err := decode(data, d); err != nil {
+	if err := invalid(jsonstrict.Decode(data, d)); err != nil {
 		return nil, err
-	}
-	for i, a := range d.Agents {
-		if a == nil {
-			return nil, fmt.Errorf("agents[%d]: is missing", i)
-		}
 	}
 	return d, nil
 }

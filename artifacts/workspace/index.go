@@ -12,6 +12,7 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"github.com/raymond-action/raymond-action/internal/untrusted/files"
+	"github.com/raymond-action/raymond-action/internal/untrusted/jsonstrict"
 )
 
 const (
@@ -136,17 +137,8 @@ func readIndex(dir string) (index, error) {
 }
 
 func decodeIndex(data []byte) (index, error) {
-	var version struct {
-		Schema int `json:"schema"`
-	}
-	if err := json.Unmarshal(data, &version); err != nil {
-		return index{}, err
-	}
-	if version.Schema != schema {
-		return index{}, fmt.Errorf("schema %d is unknown, want %d", version.Schema, schema)
-	}
 	var x index
-	if err := json.Unmarshal(data, &x, json.RejectUnknownMembers(true)); err != nil {
+	if err := jsonstrict.DecodeVersion(data, &x, schema); err != nil {
 		return index{}, err
 	}
 	return x, x.validate()

@@ -10,7 +10,7 @@ type layer struct {
 // exist; to change a line, argue for it in the commit.
 var layers = map[string]layer{
 	"protocol":                   {foreign: "gopkg.in/yaml.v3"},
-	"state":                      {ours: "protocol", foreign: "github.com/go-json-experiment/json github.com/gofrs/flock"},
+	"state":                      {ours: "protocol internal/untrusted/jsonstrict", foreign: "github.com/gofrs/flock"},
 	"runner":                     {ours: "protocol state runner/internal/reel"},
 	"runner/internal/reel":       {},
 	"runner/internal/proc":       {ours: "internal/untrusted/secrets internal/untrusted/files", foreign: "golang.org/x/sys"},
@@ -40,11 +40,12 @@ var layers = map[string]layer{
 	},
 	"internal/untrusted/files":        {},
 	"internal/untrusted/text":         {},
+	"internal/untrusted/jsonstrict":   {foreign: "github.com/go-json-experiment/json"},
 	"internal/untrusted/secrets":      {},
 	"runner/claude/keyproxy":          {ours: "internal/untrusted/secrets runner/claude/tally", foreign: "github.com/go-json-experiment/json"},
 	"runner/claude/tally":             {ours: "state", foreign: "github.com/go-json-experiment/json"},
-	"artifacts/workspace":             {ours: "internal/untrusted/files", foreign: "github.com/go-json-experiment/json"},
-	"artifacts/checkpoint":            {ours: "state artifacts internal/untrusted/files", foreign: "filippo.io/age github.com/go-json-experiment/json"},
+	"artifacts/workspace":             {ours: "internal/untrusted/files internal/untrusted/jsonstrict", foreign: "github.com/go-json-experiment/json"},
+	"artifacts/checkpoint":            {ours: "state artifacts internal/untrusted/files internal/untrusted/jsonstrict", foreign: "filippo.io/age github.com/go-json-experiment/json"},
 	"artifacts/slots":                 {ours: "state artifacts artifacts/checkpoint internal/forge internal/untrusted/text"},
 	"internal/forge":                  {foreign: "github.com/google/go-github/v60"},
 	"artifacts":                       {ours: "internal/forge", foreign: "github.com/google/go-github/v60"},

@@ -1,0 +1,195 @@
+// Package jsonstrict reads JSON that only this program writes, and refuses whatever
+// this program would not have written: more than one value, null, invalid UTF-8, and
+// fields that are doubled, unknown, or in another case. Somebody who changes a file must
+// not find two readers that understand it differently.
+package jsonstrict
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"reflect"
+	"strconv"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// Error says what is wrong with the JSON, and where.
+type Error struct {
+	Field string // as in "agents[0].stack[2].state"; "" for all of it
+	What  string
+}
+
+// Error implements error.
+func (e *Error) Error() string {
+	if e.Field == "" {
+		return e.What
+	}
+	return e.Field + ": " + e.What
+}
+
+// Decode reads one JSON value. Its error is an *Error.
+func Decode(data []byte, to any) error {
+	if err := check(data); err != nil {
+		return err
+	}
+	return unmarshal(data, to)
+}
+
+// DecodeVersion is Decode for an object whose field schema has a number from 1 to
+// newest. A higher one is told before anything else that may be new about it.
+func DecodeVersion(data []byte, to any, newest int) error {
+	if err := check(data); err != nil {
+		return err
+	}
+	if err := checkSchema(data, newest); err != nil {
+		return err
+	}
+	return unmarshal(data, to)
+}
+
+// DecodeComplete is DecodeVersion into a struct, of which no field may be missing that
+// is not tagged omitzero. This holds for all structs in it that are of its own package.
+func DecodeComplete(data []byte, to any, newest int) error {
+	if err := check(data); err != nil {
+		return err
+	}
+	if err := checkSchema(data, newest); err != nil {
+		return err
+	}
+	var tree any
+	if err := json.Unmarshal(data, &tree); err != nil {
+		return errorOf(err)
+	}
+	t := reflect.TypeOf(to).Elem()
+	if at, ok := missing(tree, t, "", t.PkgPath()); ok {
+		return &Error{at, "is missing"}
+	}
+	return unmarshal(data, to)
+}
+
+func unmarshal(data []byte, to any) error {
+	return errorOf(json.Unmarshal(data, to, json.RejectUnknownMembers(true)))
+}
+
+// check reads all tokens of a value, and refuses null and what follows the value.
+// Doubled names and invalid UTF-8 are errors of the decoder.
+func check(data []byte) error {
+	if len(bytes.TrimSpace(data)) == 0 {
+		return &Error{What: "is empty"}
+	}
+	d := jsontext.NewDecoder(bytes.NewReader(data))
+	for {
+		tok, err := d.ReadToken()
+		switch {
+		case err != nil:
+			return errorOf(err)
+		case tok.Kind() == 'n':
+			return &Error{field(d.StackPointer()), "is null, want a value"}
+		case d.StackDepth() > 0:
+			continue
+		case len(bytes.TrimSpace(data[d.InputOffset():])) > 0:
+			return &Error{What: "goes on after the end of the JSON value"}
+		}
+		return nil
+	}
+}
+
+// checkSchema tells a file of another version from a broken one.
+func checkSchema(data []byte, newest int) error {
+	if bytes.TrimSpace(data)[0] != '{' {
+		return &Error{What: "is no JSON object"}
+	}
+	var head struct {
+		Schema jsontext.Value `json:"schema"`
+	}
+	if err := json.Unmarshal(data, &head); err != nil {
+		return errorOf(err)
+	}
+	schema, err := strconv.Atoi(string(head.Schema))
+	switch {
+	case head.Schema.Kind() != '0':
+		return &Error{"schema", "is missing or no number"}
+	case err == nil && schema > newest:
+		return &Error{"schema", fmt.Sprintf("is %d, newer than the %d that this program reads; use a newer release", schema, newest)}
+	case err != nil || schema < 1:
+		return &Error{"schema", fmt.Sprintf("is %.20s, want 1 to %d", head.Schema, newest)}
+	}
+	return nil
+}
+
+// missing finds the first field of the structs of a package that a JSON tree lacks.
+func missing(tree any, t reflect.Type, at, pkg string) (string, bool) {
+	switch t.Kind() {
+	case reflect.Pointer:
+		return missing(tree, t.Elem(), at, pkg)
+	case reflect.Slice:
+		list, _ := tree.([]any)
+		for i, e := range list {
+			if path, ok := missing(e, t.Elem(), fmt.Sprintf("%s[%d]", at, i), pkg); ok {
+				return path, true
+			}
+		}
+	case reflect.Struct:
+		if object, ok := tree.(map[string]any); ok && t.PkgPath() == pkg {
+			return missingMember(object, t, at)
+		}
+	}
+	return "", false
+}
+
+func missingMember(object map[string]any, t reflect.Type, at string) (string, bool) {
+	for f := range t.Fields() {
+		name, option, _ := strings.Cut(f.Tag.Get("json"), ",")
+		here := strings.TrimPrefix(at+"."+name, ".")
+		value, ok := object[name]
+		if !ok && option != "omitzero" {
+			return here, true
+		}
+		if !ok {
+			continue
+		}
+		if path, ok := missing(value, f.Type, here, t.PkgPath()); ok {
+			return path, true
+		}
+	}
+	return "", false
+}
+
+// errorOf turns an error of the JSON library into an *Error; nil stays nil.
+func errorOf(err error) error {
+	var syntax *jsontext.SyntacticError
+	var semantic *json.SemanticError
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+		return &Error{What: "is cut off"}
+	case errors.As(err, &syntax):
+		return &Error{field(syntax.JSONPointer), strings.TrimPrefix(syntax.Err.Error(), "jsontext: ")}
+	case errors.As(err, &semantic) && semantic.Err != nil:
+		return &Error{field(semantic.JSONPointer), strings.TrimPrefix(semantic.Err.Error(), "json: ")}
+	case errors.As(err, &semantic):
+		return &Error{field(semantic.JSONPointer), "has the wrong type"}
+	}
+	return &Error{What: err.Error()}
+}
+
+// field words a JSON pointer the way people write it: agents[0].stack[2].state.
+func field(p jsontext.Pointer) string {
+	var out strings.Builder
+	for tok := range p.Tokens() {
+		switch {
+		case tok != "" && strings.Trim(tok, "0123456789") == "":
+			out.WriteString("[" + tok + "]")
+		case out.Len() > 0:
+			out.WriteString("." + tok)
+		default:
+			out.WriteString(tok)
+		}
+	}
+	return out.String()
+}

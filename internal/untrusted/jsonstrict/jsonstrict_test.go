@@ -1,0 +1,157 @@
+package jsonstrict
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+	"strings"
+	"testing"
+)
+
+// file is what the tests read.
+type file struct {
+	Schema int               `json:"schema"`
+	Name   string            `json:"name"`
+	Parts  []part            `json:"parts,omitzero"`
+	Vars   map[string]string `json:"vars,omitzero"`
+}
+
+type part struct {
+	Size int   `json:"size"`
+	Next *part `json:"next,omitzero"`
+}
+
+const good = `{"schema": 2, "name": "x", "parts": [{"size": 1}, {"size": 2, "next": {"size": 3}}], "vars": {"k": "v"}}` + "\n"
+
+// bad are the texts that good is changed in, where that is told, and how.
+var bad = []struct{ old, new, field, what string }{
+	{`"name": "x"`, `"name": "x", "name": "y"`, "name", "duplicate"},
+	{`"name": "x"`, `"name": "x", "na\u006de": "y"`, "name", "duplicate"},
+	{`"name": "x"`, `"Name": "x"`, "Name", "unknown"},
+	{`"name": "x"`, `"name": "x", "more": 1`, "more", "unknown"},
+	{`"name": "x"`, `"name": "x", "": 1`, "", "unknown"},
+	{`"name": "x"`, `"name": null`, "name", "null"},
+	{`"size": 2`, `"size": null`, "parts[1].size", "null"},
+	{`{"size": 1}`, `null`, "parts[0]", "null"},
+	{`{"size": 1}`, `7`, "parts[0]", ""},
+	{`"size": 3`, `"size": 1.5`, "parts[1].next.size", ""},
+	{`"size": 3`, `"size": 1e99`, "parts[1].next.size", ""},
+	{`"size": 3`, `"size": "3"`, "parts[1].next.size", ""},
+	{`"name": "x"`, "\"name\": \"\xff\"", "name", "UTF-8"},
+	{`"name": "x"`, `"name": "\ud800"`, "name", "surrogate"},
+	{`"k": "v"`, `"k": 7`, "vars.k", ""},
+	{`"k": "v"`, `"k": "v", "k": "w"`, "vars.k", "duplicate"},
+	{`"name": "x"`, `'name': "x"`, "", ""},
+	{`"name": "x"`, `"name": "x" // here`, "", ""},
+	{`"name": "x"`, `"name": "x",,`, "", ""},
+	{good, "", "", "empty"},
+	{good, " \n", "", "empty"},
+	{good, "null", "", "null"},
+	{"}\n", "}{}", "", "goes on"},
+	{"}\n", "}\x00", "", "goes on"},
+	{"}}\n", "}", "", "cut off"},
+	{`"v"}}` + "\n", `"v`, "", "cut off"},
+	{good, "\ufeff" + good, "", ""},
+	{good, strings.Repeat("[", 1<<20), "", ""},
+}
+
+// newer are the same of texts whose version is read.
+var newer = []struct{ old, new, field, what string }{
+	{`"schema": 2`, `"schema": 3`, "schema", "is 3, newer than the 2"},
+	{`"schema": 2`, `"schema": 3, "more": 1`, "schema", "is 3, newer than the 2"},
+	{`"schema": 2`, `"schema": 0`, "schema", "is 0, want 1 to 2"},
+	{`"schema": 2`, `"schema": -1`, "schema", "is -1"},
+	{`"schema": 2`, `"schema": 1.5`, "schema", "is 1.5"},
+	{`"schema": 2`, `"schema": 1e0`, "schema", "is 1e0"},
+	{`"schema": 2`, `"schema": 99999999999999999999999`, "schema", "is 99999999999999999999, want"},
+	{`"schema": 2`, `"schema": "1"`, "schema", "no number"},
+	{`"schema": 2`, `"scheme": 1`, "schema", "is missing"},
+	{good, "[]", "", "no JSON object"},
+	{good, "7", "", "no JSON object"},
+	{good, "{}", "schema", "missing"},
+}
+
+// incomplete are the same of texts in which something is missing.
+var incomplete = []struct{ old, new, field, what string }{
+	{`"name": "x",`, ``, "name", "is missing"},
+	{`{"size": 1}`, `{}`, "parts[0].size", "is missing"},
+	{`{"size": 3}`, `{}`, "parts[1].next.size", "is missing"},
+	{`"name": "x"`, `"Name": "x"`, "name", "is missing"},
+}
+
+func TestNothingIsReadThatWasNotWrittenSo(t *testing.T) {
+	plain := func(data []byte) error { return Decode(data, new(file)) }
+	version := func(data []byte) error { return DecodeVersion(data, new(file), 2) }
+	complete := func(data []byte) error { return DecodeComplete(data, new(file), 2) }
+	for name, decode := range map[string]func([]byte) error{"Decode": plain, "DecodeVersion": version, "DecodeComplete": complete} {
+		tests := bad
+		if name != "Decode" {
+			tests = append(tests, newer...)
+		}
+		if name == "DecodeComplete" {
+			tests = append(tests, incomplete...)
+		}
+		for _, test := range tests {
+			if !strings.Contains(good, test.old) {
+				t.Fatalf("the good text lacks %s", test.old)
+			}
+			err := decode([]byte(strings.Replace(good, test.old, test.new, 1)))
+			var wrong *Error
+			missed := name == "DecodeComplete" && test.field == "Name" // is told as the missing field name
+			if !errors.As(err, &wrong) || !missed && (test.field != "" && wrong.Field != test.field || !strings.Contains(wrong.What, test.what)) {
+				t.Errorf("%s, %.60q for %.60q: got %v, want %q at %q", name, test.new, test.old, err, test.what, test.field)
+			}
+		}
+		if err := decode([]byte(good)); err != nil {
+			t.Errorf("%s of the good text: got %v", name, err)
+		}
+	}
+}
+
+func TestOmittedFieldsMayBeMissing(t *testing.T) {
+	var got file
+	if err := DecodeComplete([]byte(`{"schema":1,"name":""}`), &got, 2); err != nil || got.Schema != 1 {
+		t.Errorf("got %+v, %v", got, err)
+	}
+}
+
+// FuzzDecode: no bytes make it panic, what it accepts is read as the standard library
+// reads it, and what is written of that is accepted again.
+func FuzzDecode(f *testing.F) {
+	f.Add([]byte(good))
+	for _, test := range append(append(append([]struct{ old, new, field, what string }{}, bad...), newer...), incomplete...) {
+		if len(test.new) < 1<<10 {
+			f.Add([]byte(strings.Replace(good, test.old, test.new, 1)))
+		}
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		var strict, complete, loose file
+		err := Decode(data, &strict)
+		if DecodeComplete(data, &complete, 2) == nil && (err != nil || DecodeVersion(data, new(file), 2) != nil) {
+			t.Fatalf("complete and of a known version, but: %v", err)
+		}
+		var wrong *Error
+		if err != nil {
+			if !errors.As(err, &wrong) || wrong.What == "" {
+				t.Fatalf("got error %v, want an *Error", err)
+			}
+			return
+		}
+		if err := json.Unmarshal(data, &loose); err != nil || !reflect.DeepEqual(strict, loose) {
+			t.Fatalf("got %+v, the standard library %+v, %v", strict, loose, err)
+		}
+		// A nil list is null there, which no program of ours writes.
+		again, err := json.Marshal(map[string]any{"schema": strict.Schema, "name": strict.Name})
+		if err = errors.Join(err, Decode(again, new(file))); err != nil {
+			t.Fatalf("%s: %v", again, err)
+		}
+	})
+}
+
+func TestErrorsNameTheField(t *testing.T) {
+	err := Decode([]byte(`{"a":{"b":[0,{"c d":null}]}}`), new(any))
+	if want := "a.b[1].c d: is null, want a value"; fmt.Sprint(err) != want {
+		t.Errorf("got %v, want %s", err, want)
+	}
+}
