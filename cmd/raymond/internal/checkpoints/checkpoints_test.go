@@ -51,8 +51,7 @@ func shotIn(dir string) *Snapshot {
 	}
 }
 
-// talk gives a snapshot a conversation. Of its file no more than size bytes are
-// there.
+// talk gives a snapshot a conversation of size bytes.
 func talk(t *testing.T, shot *Snapshot, text string, size int64) {
 	t.Helper()
 	path := filepath.Join(shot.dir, "t.jsonl")
@@ -103,7 +102,10 @@ func TestTheStateAloneIsStored(t *testing.T) {
 	t.Parallel()
 	o, told := lean(t)
 	s, shot, f := New(o), shotIn(o.Dir), archive(t)
-	talk(t, shot, "short", 1000)
+	talk(t, shot, "said", 4)
+	log := filepath.Join(o.Dir, "events.jsonl")
+	write(t, log, "short")
+	shot.events = checkpoint.Part{Name: "events.jsonl", Path: log, Size: 1000}
 	if _, err := s.write(t.Context(), f, shot); err == nil {
 		t.Error("beside the run: got no error, want one")
 	}
