@@ -18,7 +18,7 @@ const (
 	LevelNotice  = "notice"
 )
 
-// Annotation is a remark that GitHub shows beside a file, or beside the job.
+// Annotation is a message that GitHub shows beside a file or on the page of the run.
 type Annotation struct {
 	Level string // LevelError, LevelWarning or LevelNotice
 	File  string // relative to the repository, with slashes; "" for none
@@ -27,17 +27,16 @@ type Annotation struct {
 	Text  string // may have several lines
 }
 
-// JobLog is the log of a job. It neutralises what could be a command in lines,
-// titles and annotations.
+// JobLog is the log of a job. It makes everything harmless in lines, titles and
+// annotations that the CI runner could take for a command.
 type JobLog interface {
 	Print(line string)
-	// Paint is Print for a line in which stand colours, and no sequences that
-	// others wrote.
+	// Paint is Print for a line with colours, in which others wrote no control
+	// sequences.
 	Paint(line string)
-	// Say is Paint for a line of our own words, in which others chose no more than
-	// names.
+	// Say is Paint for a line of our own words, in which others chose only names.
 	Say(line string)
-	// Group opens a group of lines; there is never one open already.
+	// Group opens a group of lines. Groups never nest.
 	Group(title string)
 	EndGroup()
 	Annotate(Annotation)
@@ -45,13 +44,13 @@ type JobLog interface {
 
 // AnnotationOptions say what Annotations know besides the events.
 type AnnotationOptions struct {
-	// Scope returns the path of a state's file relative to the repository, ""
-	// when it has none there; nil stands for a Scope that never has one.
+	// Scope returns the path of a state's file relative to the repository, "" if it is
+	// not there. If Scope is nil, none is.
 	Scope func(state string) (file string)
 }
 
-// What GitHub shows: of each level ten annotations of a step, and of each the
-// first 4,096 characters.
+// GitHub shows ten annotations of each level for a step, and of each the first 4,096
+// characters.
 const (
 	mostOfALevel   = 10
 	mostAnnotation = 4000
@@ -59,27 +58,27 @@ const (
 	mostTitle      = 200
 )
 
-// Annotations tells what a person should not miss: an error for each failure, on
-// the file of its state; a warning for retries, used up reminders, refused tools,
-// most of the budget spent, and checkpoints that were not stored; a notice with
-// the result. The same annotation comes once, and ten of a level at most: when
-// there are more, the tenth says how many. It waits for that, an error for the
-// end of the run, the others for Close.
+// Annotations tells what a person should not miss: an error for each failure, on the
+// file of its state; a warning for retries, exhausted reminders, refused tools, most
+// of the budget spent, and checkpoints that were not stored; a notice with the
+// result. An annotation is never repeated, and there are ten of a level at most: if
+// there are more, the tenth says how many. Therefore the tenth error is told at the
+// end of the run, and the tenth warning and notice on Close.
 type Annotations struct {
 	log    JobLog
 	o      AnnotationOptions
 	levels map[string]*level
 	seen   map[[sha256.Size]byte]bool
 	budget state.USD
-	// All are by agent: the last reminder of the attempt under way, the last
-	// verdict of the state under way, and why the last state gave up.
+	// By agent: the last reminder of its present attempt, the last verdict of its present
+	// state, why its last state gave up, and the outputs of that.
 	reminders map[string]*state.Reminder
 	verdicts  map[string]string
 	gaveUp    map[string]string
-	outputs   map[string]outputs // of the last state
-	// ending is how the run went, when it waits for what can be done next.
+	outputs   map[string]outputs
+	// ending says how the run ended. It waits until it is known what can be done next.
 	ending *Annotation
-	isOver bool // the run is at rest
+	isOver bool // the run has stopped
 }
 
 // level is what was told of one level.
@@ -90,7 +89,7 @@ type level struct {
 	more int        // beyond it
 }
 
-// mostSeen is how many annotations are remembered, so that none comes twice.
+// mostSeen is how many annotations are remembered, so that none is repeated.
 const mostSeen = 10_000
 
 // NewAnnotations returns Annotations to a job log.
@@ -118,7 +117,7 @@ func (a *Annotations) Report(e state.Event) error {
 	case *state.Retry:
 		a.retry(e, b)
 	case *state.NodeAttempt:
-		a.judge(e, b)
+		a.addVerdict(e, b)
 	case *state.StateFinished:
 		a.finish(e, b)
 	case *state.Transition:
@@ -134,7 +133,7 @@ func (a *Annotations) Report(e state.Event) error {
 	case *state.RunFinished:
 		a.isOver = true
 		a.end(b)
-		// What follows may take long, as the last upload, and be cut off.
+		// What follows, such as the last upload, may take long or be killed.
 		if a.ending == nil || a.ending.Level != LevelError {
 			a.closeLevel(LevelError)
 		}
@@ -142,8 +141,7 @@ func (a *Annotations) Report(e state.Event) error {
 	return nil
 }
 
-// retry warns of an invocation that is tried again; of an outage of the service
-// once.
+// retry warns of a retry, and once of an outage of the service.
 func (a *Annotations) retry(e state.Event, b *state.Retry) {
 	switch {
 	case !b.Service:
@@ -153,8 +151,8 @@ func (a *Annotations) retry(e state.Event, b *state.Retry) {
 	}
 }
 
-// Annotate tells an annotation that is no event, as a problem of a workflow,
-// within the same bounds.
+// Annotate tells an annotation that comes from no event, such as a problem of a
+// workflow. The same limits apply to it.
 func (a *Annotations) Annotate(n Annotation) {
 	n.Title = cut(n.Title, mostTitle)
 	n.Text = block(ends(n.Text, 4*mostAnnotation))
@@ -184,8 +182,8 @@ func (a *Annotations) Annotate(n Annotation) {
 	}
 }
 
-// Close tells how the run went, if nobody knew what can be done next, and the
-// tenth of each level.
+// Close tells how the run ended, if Next was never called, and the tenth annotation
+// of each level.
 func (a *Annotations) Close() error {
 	a.tellEnding("")
 	for _, name := range []string{LevelError, LevelWarning, LevelNotice} {
@@ -194,8 +192,8 @@ func (a *Annotations) Close() error {
 	return nil
 }
 
-// closeLevel tells the tenth of a level, when there is one. What comes after it
-// is for the log, where GitHub takes no more.
+// closeLevel tells the tenth annotation of a level, if there is one. Those after it
+// are only lines of the log: GitHub accepts no more.
 func (a *Annotations) closeLevel(name string) {
 	l := a.levels[name]
 	if l == nil || l.told < mostOfALevel || l.over {
@@ -209,8 +207,8 @@ func (a *Annotations) closeLevel(name string) {
 	a.log.Annotate(l.held)
 }
 
-// about is an annotation on the file of an event's state, unless its name is one
-// that could do harm.
+// about returns an annotation on the file of an event's state, or on none if the
+// name of the file could do harm.
 func (a *Annotations) about(levelName string, e state.Event, what string) Annotation {
 	n := Annotation{Level: levelName, Title: fmt.Sprintf("%s in %s %s", name(e.Agent), name(e.State), what)}
 	if file := a.o.Scope(e.State); plain(file) == file {
@@ -225,7 +223,7 @@ func (a *Annotations) warn(e state.Event, what, text string) {
 	a.Annotate(n)
 }
 
-// fail tells why an agent failed, which has told it as the end of its state too.
+// fail tells why an agent failed.
 func (a *Annotations) fail(e state.Event, fault string) {
 	if fault == "" {
 		return
@@ -259,8 +257,8 @@ func (a *Annotations) finish(e state.Event, b *state.StateFinished) {
 	}
 }
 
-// move warns when the run goes on after a state that was not done: the workflow
-// says what is to come then, so it is no failure of the agent.
+// move warns of a transition from a state that was not done. The agent did not fail:
+// the workflow says what follows.
 func (a *Annotations) move(b *state.Transition, e state.Event) {
 	if fault, ok := a.gaveUp[e.Agent]; ok {
 		a.warn(e, "was not done; on to "+name(b.Target), fault)
@@ -268,9 +266,9 @@ func (a *Annotations) move(b *state.Transition, e state.Event) {
 	}
 }
 
-// judge warns of an attempt whose answers never had a legal transition. The next
-// one has reminders of its own.
-func (a *Annotations) judge(e state.Event, b *state.NodeAttempt) {
+// addVerdict remembers a verdict, and warns of an attempt whose answers never had a
+// valid tag. The next attempt has reminders of its own.
+func (a *Annotations) addVerdict(e state.Event, b *state.NodeAttempt) {
 	a.verdicts[e.Agent] = verdictText(b) + "\n" + failedOutput(b)
 	if last := a.reminders[e.Agent]; last != nil && b.Reason == "no_transition_tag" {
 		a.usedUp(e, last)
@@ -282,8 +280,7 @@ func (a *Annotations) usedUp(e state.Event, last *state.Reminder) {
 	a.warn(e, "used up its reminders", fmt.Sprintf("%s, the last because: %s", count(last.N, "reminder"), last.Reason))
 }
 
-// failedOutput is what the commands wrote last because of which an attempt is not
-// done.
+// failedOutput returns what the commands wrote last that failed in an attempt.
 func failedOutput(b *state.NodeAttempt) string {
 	text := ""
 	for _, r := range b.Results {
@@ -315,13 +312,13 @@ func deniedText(denied []state.Refusal) string {
 	return b.String()
 }
 
-// mostSpent is the part of the budget from which on it is warned of.
-const mostSpent = 0.8
+// warnedShare is the share of the budget from which on there is a warning.
+const warnedShare = 0.8
 
-// limit warns of the budget. The end of the run tells of the other limits, of a
-// run that ends because its costs are unknown, and the failure of an agent.
+// limit warns of the budget. Other limits, and unknown costs, are told by the end of
+// the run or by the failure of an agent.
 func (a *Annotations) limit(b *state.Limit) {
-	if b.Which != "budget" || b.Value > b.Max || b.Value < mostSpent*b.Max || b.Max <= 0 {
+	if b.Which != "budget" || b.Value > b.Max || b.Value < warnedShare*b.Max || b.Max <= 0 {
 		return
 	}
 	title := fmt.Sprintf("%d %% of the budget is spent", int(b.Value/b.Max*100))
@@ -333,7 +330,7 @@ func (a *Annotations) checkpoint(b *state.Checkpoint) {
 		return
 	}
 	if a.isOver {
-		return // the last one: the end of the step tells of it
+		return // the end of the step tells that the last one was not stored
 	}
 	a.Annotate(Annotation{Level: LevelWarning, Title: "a checkpoint could not be stored" + inStore(b), Text: b.Error})
 }
@@ -341,7 +338,8 @@ func (a *Annotations) checkpoint(b *state.Checkpoint) {
 // lineForms are how programs name a line of a file: a.sh:3, a.sh: line 3.
 const lineForms = `(?::|: line )([1-9][0-9]{0,6})\b`
 
-// lineIn returns the first line of a file that a text names, 0 when it names none.
+// lineIn returns the number of the first line of a file that a text names, 0 for
+// none.
 func lineIn(text, file string) int {
 	form, err := regexp.Compile(`(?:^|[^A-Za-z0-9_.-])` + regexp.QuoteMeta(file) + lineForms)
 	if file == "" || err != nil {
@@ -355,8 +353,8 @@ func lineIn(text, file string) int {
 	return n
 }
 
-// shorten cuts a text down to a number of characters, of which two thirds are
-// its beginning.
+// shorten cuts a text to a number of characters, two thirds of them from its
+// beginning.
 func shorten(text string, most int) string {
 	if len(text) <= most {
 		return text

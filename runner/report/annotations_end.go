@@ -7,7 +7,8 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// end tells how the run went.
+// end prepares what tells how the run ended. A completed run leaves nothing to do, so
+// it is told at once.
 func (a *Annotations) end(b *state.RunFinished) {
 	n := Annotation{Level: LevelNotice, Title: a.headline(b), Text: b.Reason}
 	switch b.Status {
@@ -18,7 +19,7 @@ func (a *Annotations) end(b *state.RunFinished) {
 		}
 	case state.Suspended:
 	case state.Failed:
-		// The failures of the agents have told why.
+		// If an agent failed, its annotation says why.
 		if l := a.levels[LevelError]; l == nil {
 			n.Level = LevelError
 		} else {
@@ -42,7 +43,7 @@ func (a *Annotations) headline(b *state.RunFinished) string {
 	return text
 }
 
-// Next tells how the run went, and what can be done with it.
+// Next tells how the run ended and what can be done with it.
 func (a *Annotations) Next(text string) error {
 	a.tellEnding(text)
 	return nil

@@ -18,30 +18,29 @@ type ConsoleOptions struct {
 	Color    bool // to be set on a terminal only, and never under NO_COLOR
 	Quiet    bool // failures and the last line only
 	Verbose  bool // also what agents say, where they work, and what was stored
-	// Width is the number of columns; 0 stands for 80 on a terminal, else 160.
+	// Width is the number of columns; 0 means 80 on a terminal, else 160.
 	Width int
-	// WorkflowID is named where the reader is told how to go on.
+	// WorkflowID is named where the reader is told how to resume the run.
 	WorkflowID string
 }
 
-// Console tells a person how a run goes: a line for each state that starts, ends
-// or stumbles, and on a terminal a live line for each agent at work, which is
-// gone after Close. Elsewhere it says at least every 30 seconds that an agent is
-// still at work, when Tick is called more often than that.
+// Console tells a person how a run goes: a line for each state that starts or ends,
+// for each retry, reminder and the like, and on a terminal a live line for each
+// active agent, which is gone after Close. Elsewhere it says at least every 30
+// seconds that an agent is still running, if Tick is called more often than that.
 type Console struct {
 	w      io.Writer
 	o      ConsoleOptions
+	layout layout
 	out    []byte // collected for one write
 	now    time.Time
 	ticked time.Time
-	isJob  bool // the result and the failures of agents stand apart
+	isJob  bool // results and failures of agents are shown in places of their own
 	failed bool // an agent's failure was told
 	agents map[string]*agentView
-	atWork []*agentView // in the order in which they began
+	active []*agentView // in the order in which they began
 	budget state.USD
 	live   display
-
-	agentColumn, stateColumn int // widths so far
 }
 
 // agentView is what the console remembers of an agent.
@@ -49,14 +48,14 @@ type agentView struct {
 	id, state string
 	began     time.Time   // the state execution
 	said      time.Time   // the last line about it
-	note      string      // what it stumbles over, for the live line
+	note      string      // its last retry, reminder or attempt, for the live line
 	spent     state.Spent // in the states that ended
-	attempts  state.Spent // in the attempts of the state under way
-	fault     string      // of the state that just failed
+	attempts  state.Spent // in the attempts of the present state
+	failure   string      // of the state that just failed
 	unseen    []line      // of a script's output, which a quiet reader sees if it fails
-	// ended is the line of a state that ended well. It waits for the transition,
-	// which the same step tells.
-	ended *line
+	// pending is the line of a state that ended. It waits for the transition, which
+	// comes with the same step.
+	pending *line
 }
 
 // NewConsole returns a Console on w, to which it writes whole lines.
@@ -69,7 +68,7 @@ func NewConsole(w io.Writer, o ConsoleOptions) *Console {
 	}
 	return &Console{
 		w: w, o: o, agents: map[string]*agentView{},
-		agentColumn: len("main"), stateColumn: len("START.md"),
+		layout: layout{color: o.Color, width: o.Width, agentColumn: len("main"), stateColumn: len("START.md")},
 	}
 }
 
@@ -78,7 +77,7 @@ func (c *Console) Report(e state.Event) error {
 	if e.Time.After(c.now) {
 		c.now = e.Time
 	}
-	c.settle(e)
+	c.printPending(e)
 	switch b := e.Body.(type) {
 	case *state.StateFinished:
 		c.end(e, b)
@@ -87,23 +86,23 @@ func (c *Console) Report(e state.Event) error {
 	case *state.AgentFinished:
 		c.finish(e, b)
 	case *state.RunFinished:
-		c.atWork = nil
+		c.active = nil
 		c.print(lastLine(b, c.budget, c.o.WorkflowID))
 	default:
 		c.note(e)
-		c.print(c.describe(e))
+		c.print(c.o.describe(e))
 	}
 	return c.flush()
 }
 
-// Note prints a line about an agent that is no event.
+// Note prints a line about an agent that is not an event.
 func (c *Console) Note(agent, state, text string) error {
 	c.print(line{agent: agent, state: state, mark: noted, text: text})
 	return c.flush()
 }
 
-// Doing prints a line that a script wrote, which is no event. A quiet reader sees
-// it when the script fails.
+// Doing prints a line that a script wrote, which is not an event. A quiet reader
+// sees it only if the script fails.
 func (c *Console) Doing(agent, stateName string, p runner.Progress) error {
 	if p.Text == "" {
 		return nil
@@ -117,24 +116,24 @@ func (c *Console) Doing(agent, stateName string, p runner.Progress) error {
 	return c.flush()
 }
 
-// Tick redraws the live lines, or says which agents are still at work.
+// Tick redraws the live lines, or says which agents are still running.
 func (c *Console) Tick(now time.Time) error {
 	last := c.ticked
 	if last.IsZero() {
 		last = c.now
 	}
 	c.now, c.ticked = now, now
-	c.settleAll()
+	c.printAllPending()
 	if !c.o.Terminal && !c.o.Quiet {
-		c.sayWhoWorks(now.Sub(last))
+		c.sayWhoRuns(now.Sub(last))
 	}
 	return c.flush()
 }
 
 // Close prints what is left and erases the live lines.
 func (c *Console) Close() error {
-	c.atWork, c.live.at = nil, time.Time{}
-	c.settleAll()
+	c.active, c.live.at = nil, time.Time{}
+	c.printAllPending()
 	return c.flush()
 }
 
@@ -147,41 +146,41 @@ func (c *Console) view(agent string) *agentView {
 	return v
 }
 
-// settle prints lines that wait for a transition when e shows that none comes.
-func (c *Console) settle(e state.Event) {
+// printPending prints lines that wait for a transition when e shows that none comes.
+func (c *Console) printPending(e state.Event) {
 	switch e.Body.(type) {
 	case *state.RunFinished:
-		c.settleAll()
+		c.printAllPending()
 	case *state.Transition:
 	default:
 		v, ok := c.agents[e.Agent]
 		if _, ends := e.Body.(*state.AgentFinished); ok && !ends {
-			v.wait()
+			v.rewordPending()
 		}
 		if ok {
-			c.settleOne(v)
+			c.printEnd(v)
 		}
 	}
 }
 
-// wait rewords the end of a state that has no attempts left, when neither the agent
-// failed nor another state came next: then the workflow suspends the run.
-func (v *agentView) wait() {
-	if v.ended != nil && v.ended.mark == gaveUp {
-		v.ended.mark, v.ended.rank, v.ended.text = mark(state.Suspended), usual, "no attempts left ("+exhausted+"): the agent waits"
+// rewordPending rewords the end of a state that has no attempts left, when neither
+// the agent failed nor another state came next: then the workflow suspends the run.
+func (v *agentView) rewordPending() {
+	if v.pending != nil && v.pending.mark == gaveUp {
+		v.pending.mark, v.pending.rank, v.pending.text = mark(state.Suspended), usual, "no attempts left ("+exhausted+"): the agent waits"
 	}
 }
 
-func (c *Console) settleAll() {
+func (c *Console) printAllPending() {
 	for _, id := range slices.Sorted(maps.Keys(c.agents)) {
-		c.agents[id].wait()
-		c.settleOne(c.agents[id])
+		c.agents[id].rewordPending()
+		c.printEnd(c.agents[id])
 	}
 }
 
-func (c *Console) settleOne(v *agentView) {
-	if l := v.ended; l != nil {
-		v.ended = nil
+func (c *Console) printEnd(v *agentView) {
+	if l := v.pending; l != nil {
+		v.pending = nil
 		c.print(*l)
 	}
 }
@@ -189,8 +188,8 @@ func (c *Console) settleOne(v *agentView) {
 // firstAgent is the agent whose result is that of the run.
 const firstAgent = "main"
 
-// last words how the run went.
-func (c *Console) last(b *state.RunFinished) line {
+// lastLine returns the line that says how the run ended.
+func (c *Console) lastLine(b *state.RunFinished) line {
 	if c.isJob && c.failed && b.Status == state.Failed {
 		short := *b
 		short.Reason = whose(b.Reason)
@@ -199,8 +198,8 @@ func (c *Console) last(b *state.RunFinished) line {
 	return lastLine(b, c.budget, c.o.WorkflowID)
 }
 
-// whose is the part of the reason of a failed run that names agent and state. Why
-// that one failed was told before.
+// whose returns the part of a failed run's reason that names agent and state. Why
+// the agent failed was told before.
 func whose(reason string) string {
 	who, _, ok := strings.Cut(reason, ": ")
 	if !ok || !strings.HasPrefix(who, "agent ") {
@@ -209,16 +208,16 @@ func whose(reason string) string {
 	return who
 }
 
-// note remembers what an event says about an agent that goes on.
+// note remembers what an event says about an active agent.
 func (c *Console) note(e state.Event) {
 	switch b := e.Body.(type) {
 	case *state.RunStarted:
 		c.budget = b.BudgetUSD
 	case *state.StateStarted:
 		v := c.view(e.Agent)
-		v.state, v.began, v.note, v.attempts, v.fault, v.unseen = e.State, e.Time, "", state.Spent{}, "", nil
-		c.rest(v)
-		c.atWork = append(c.atWork, v)
+		v.state, v.began, v.note, v.attempts, v.failure, v.unseen = e.State, e.Time, "", state.Spent{}, "", nil
+		c.deactivate(v)
+		c.active = append(c.active, v)
 	case *state.NodeAttempt:
 		v := c.view(e.Agent)
 		v.attempts = v.attempts.Plus(b.Spent())
@@ -230,21 +229,21 @@ func (c *Console) note(e state.Event) {
 	}
 }
 
-// rest takes an agent off the list of those at work.
-func (c *Console) rest(v *agentView) {
-	c.atWork = slices.DeleteFunc(c.atWork, func(w *agentView) bool { return w == v })
+// deactivate removes an agent from the list of those that are active.
+func (c *Console) deactivate(v *agentView) {
+	c.active = slices.DeleteFunc(c.active, func(w *agentView) bool { return w == v })
 }
 
 func (c *Console) end(e state.Event, b *state.StateFinished) {
 	v := c.view(e.Agent)
-	v.spent, v.attempts, v.fault = v.spent.Plus(b.Spent()), state.Spent{}, b.Error
-	c.rest(v)
+	v.spent, v.attempts, v.failure = v.spent.Plus(b.Spent()), state.Spent{}, b.Error
+	c.deactivate(v)
 	if len(b.Denied) > 0 {
 		c.print(line{agent: e.Agent, state: e.State, mark: refused, text: strings.Join(b.Denied, ", ")})
 	}
 	l := endLine(e, b)
 	if b.OK {
-		v.ended = &l
+		v.pending = &l
 		return
 	}
 	for _, output := range v.unseen {
@@ -253,7 +252,7 @@ func (c *Console) end(e state.Event, b *state.StateFinished) {
 	}
 	v.unseen = nil
 	if l.mark == gaveUp {
-		v.ended = &l
+		v.pending = &l
 		return
 	}
 	c.print(l)
@@ -261,18 +260,18 @@ func (c *Console) end(e state.Event, b *state.StateFinished) {
 
 func (c *Console) move(e state.Event, b *state.Transition) {
 	v := c.view(e.Agent)
-	if v.ended == nil || v.ended.mark == gaveUp {
-		c.settleOne(v)
+	if v.pending == nil || v.pending.mark == gaveUp {
+		c.printEnd(v)
 		c.print(moveLine(e, b))
 		return
 	}
-	v.ended.text = moveText(b)
-	c.settleOne(v)
+	v.pending.text = moveText(b)
+	c.printEnd(v)
 }
 
 func (c *Console) finish(e state.Event, b *state.AgentFinished) {
 	v := c.view(e.Agent)
-	l := finishLine(e, b, v.fault != "" && v.fault == b.Error)
+	l := finishLine(e, b, v.failure != "" && v.failure == b.Error)
 	if c.isJob && e.Agent == firstAgent && b.Result != nil && *b.Result != "" {
 		l.text, l.isOurs = "with the result of the run", true
 	}
@@ -281,28 +280,27 @@ func (c *Console) finish(e state.Event, b *state.AgentFinished) {
 	delete(c.agents, e.Agent)
 }
 
-// print adds a line to what the next flush writes, if it is for this reader.
+// print adds a line to what the next flush writes, if this reader wants to see it.
 func (c *Console) print(l line) {
 	if l.mark == "" || l.rank < c.least() {
 		return
 	}
-	c.agentColumn = max(c.agentColumn, min(columns(l.agent), widestColumn))
-	c.stateColumn = max(c.stateColumn, min(columns(l.state), widestColumn))
+	c.layout.fitColumns(l)
 	if own, ok := c.w.(sayer); ok && l.isOwn() {
-		_ = c.flush() // which is no terminal's
-		own.Say(c.render(l))
+		_ = c.flush() // the writer of a job log never fails
+		own.Say(c.layout.render(l))
 	} else {
-		c.out = append(append(c.out, c.render(l)...), '\n')
+		c.out = append(append(c.out, c.layout.render(l)...), '\n')
 	}
 	if v, ok := c.agents[l.agent]; ok {
 		v.said = c.now
 	}
 }
 
-// sayer is a writer that wants to know which lines are in our own words.
+// sayer is a writer that treats lines in our own words differently.
 type sayer interface{ Say(line string) }
 
-// least is the rank from which on this reader wants to see lines.
+// least returns the lowest rank of lines that this reader wants to see.
 func (c *Console) least() rank {
 	switch {
 	case c.o.Quiet:

@@ -12,15 +12,14 @@ import (
 )
 
 // Debug writes result.json into the debug folder of each attempt that ended. The
-// other files there are the backends'.
+// backends write the other files there.
 type Debug struct {
 	dir      string
-	begun    int // state executions, for events that carry no number
+	begun    int // state executions, for events that have no number
 	attempts map[string]*attempt
 }
 
-// attempt is an attempt of a state execution, until the next one of its agent
-// begins.
+// attempt is the last attempt of an agent.
 type attempt struct {
 	seq, n int
 	ended  bool // the execution, not just the attempt
@@ -45,7 +44,7 @@ type debugResult struct {
 	Denied     []string           `json:"denied"`
 	Error      string             `json:"error,omitempty"`
 	Verdict    *state.NodeAttempt `json:"verdict,omitempty"`
-	// Transition is absent until the move is known, and for a failure.
+	// Transition is absent until it is known, and for a failure.
 	Transition *state.Transition `json:"transition,omitempty"`
 	// Further has the other tags of a state that forked several agents.
 	Further []*state.Transition `json:"further_transitions,omitempty"`
@@ -62,7 +61,7 @@ func (d *Debug) Report(e state.Event) error {
 	case *state.StateStarted:
 		d.begin(e, b)
 	case *state.NodeAttempt:
-		return d.judge(e, b)
+		return d.addVerdict(e, b)
 	case *state.StateFinished:
 		return d.end(e, b)
 	case *state.Transition:
@@ -84,8 +83,8 @@ func (d *Debug) begin(e state.Event, b *state.StateStarted) {
 	d.attempts[e.Agent] = a
 }
 
-// of returns the attempt an event is about, also when its beginning was told in
-// an earlier part of the run.
+// of returns the attempt that an event is about. It may have begun in an earlier part
+// of the run, whose events are not here.
 func (d *Debug) of(e state.Event) *attempt {
 	a, ok := d.attempts[e.Agent]
 	if !ok {
@@ -95,7 +94,7 @@ func (d *Debug) of(e state.Event) *attempt {
 	return a
 }
 
-func (d *Debug) judge(e state.Event, b *state.NodeAttempt) error {
+func (d *Debug) addVerdict(e state.Event, b *state.NodeAttempt) error {
 	a := d.of(e)
 	a.n = b.Attempt
 	r := &a.result

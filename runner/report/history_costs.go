@@ -106,9 +106,6 @@ type agentCosts struct {
 
 func (c *agentCosts) setUnfinished(u *state.Unfinished, row *execution) {
 	c.unfinished = &unfinished{u, row}
-	if row != nil {
-		row.unfinished = u.Spent()
-	}
 }
 
 // takeUnfinished forgets the costs of an execution that did not end, and returns
@@ -117,9 +114,6 @@ func (c *agentCosts) takeUnfinished() state.Spent {
 	u := c.unfinished
 	if u == nil {
 		return state.Spent{}
-	}
-	if u.row != nil {
-		u.row.unfinished = state.Spent{}
 	}
 	c.unfinished = nil
 	return u.Spent()

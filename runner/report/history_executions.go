@@ -20,7 +20,6 @@ type execution struct {
 	reminders    int
 	move         string // the first
 	moves        int
-	unfinished   state.Spent // if it did not end with its part of the run
 }
 
 // isActive reports whether an execution is being worked on.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/raymond-action/raymond-action/internal/untrusted/text"
 	"github.com/raymond-action/raymond-action/state"
 )
 
@@ -23,8 +24,8 @@ type verdict struct {
 	reason    string
 	command   string // the first that failed
 	exitCode  int
-	others    int     // further commands that failed
-	output    passage // the end of what the command wrote
+	others    int    // further commands that failed
+	output    string // the end of what the command wrote
 }
 
 // verdicts are the last verdicts on an agent's attempts.
@@ -52,7 +53,7 @@ func (v *verdicts) add(stateName string, b *state.NodeAttempt) {
 			continue
 		}
 		if outputs++; outputs > mostOutputs {
-			one.output = passage{}
+			one.output = ""
 		}
 	}
 }
@@ -68,7 +69,7 @@ func newVerdict(stateName string, b *state.NodeAttempt) *verdict {
 		case v.command != "":
 			v.others++
 		default:
-			v.command, v.exitCode, v.output = brief(r.Cmd), r.RC, keepEnd(r.Tail, mostOutput)
+			v.command, v.exitCode, v.output = brief(r.Cmd), r.RC, block(text.After(r.Tail, mostOutput))
 		}
 	}
 	return v

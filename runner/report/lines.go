@@ -9,16 +9,16 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// line is one line for a person. Its texts may hold what others wrote: rendering
-// makes them plain.
+// line is one line for a person. Others may have written its texts: rendering makes
+// them plain.
 type line struct {
 	agent, state string
 	mark         mark
 	figures      string // our own words: duration and cost
 	text         string
-	uncut        string // our own words, shown whole behind the text
+	uncut        string // our own words, shown whole after the text
 	rank         rank
-	isOurs       bool // others chose no more than names in it
+	isOurs       bool // others chose only names in it
 }
 
 // rank says how much a line matters.
@@ -56,24 +56,24 @@ const (
 	running  mark = "running" // live lines only
 )
 
-// isOwn reports whether others chose no more than names in a line.
+// isOwn reports whether others chose only names in a line.
 func (l line) isOwn() bool {
 	return l.isOurs || slices.Contains([]mark{began, fine, opened, resumed, stored}, l.mark)
 }
 
-// runAgent stands in the agent's column for the run: agents are called main or
-// main_ and more.
+// runAgent is in the agent's column of lines about the run. No agent has this name:
+// they begin with main.
 const runAgent = "run"
 
-// describe words an event that stands for itself. The zero line means that there
-// is nothing to say.
-func (c *Console) describe(e state.Event) line {
+// describe returns the line of an event that needs no other event to be told. The
+// zero line means that there is nothing to say.
+func (o ConsoleOptions) describe(e state.Event) line {
 	l := line{agent: e.Agent, state: e.State}
 	switch b := e.Body.(type) {
 	case *state.RunStarted:
-		return openLine(b, c.o.WorkflowID)
+		return openLine(b, o.WorkflowID)
 	case *state.StateStarted:
-		l.mark, l.text = began, c.startText(b)
+		l.mark, l.text = began, startText(b, o.Verbose)
 	case *state.AgentOutput:
 		l.mark, l.text, l.rank = says, b.Text, extra
 	case *state.Reminder:
@@ -94,11 +94,11 @@ func (c *Console) describe(e state.Event) line {
 	return l
 }
 
-// retryText says which retry comes when, and after what.
+// retryText says the number of a retry, when it comes, and why.
 func retryText(b *state.Retry) string {
 	text := fmt.Sprintf("%d in %s: ", b.N, millis(b.BackoffMS))
 	if b.Service {
-		text += "the service failed, which is waited out: "
+		text += "the service failed: "
 	}
 	return text + b.Error
 }
@@ -119,12 +119,12 @@ func openLine(b *state.RunStarted, workflowID string) line {
 	return l
 }
 
-// sessions words what a prompt's conversation is.
+// sessions are the words for a prompt's session.
 var sessions = map[state.SessionMode]string{
 	state.Fresh: "new session", state.Resume: "session resumed", state.Branch: "session branched",
 }
 
-func (c *Console) startText(b *state.StateStarted) string {
+func startText(b *state.StateStarted, verbose bool) string {
 	parts := []string{b.Kind}
 	if words, ok := sessions[b.Session]; ok {
 		parts = append(parts, words)
@@ -135,7 +135,7 @@ func (c *Console) startText(b *state.StateStarted) string {
 	if b.Attempt > 1 {
 		parts = append(parts, fmt.Sprintf("attempt %d", b.Attempt))
 	}
-	if c.o.Verbose {
+	if verbose {
 		parts = append(parts, "in "+b.Cwd)
 	}
 	return strings.Join(parts, ", ")
@@ -153,8 +153,8 @@ func endLine(e state.Event, b *state.StateFinished) line {
 	return l
 }
 
-// moveLine is for a transition without a state that just ended. Of several forks
-// only the first needs a line: every new agent has one.
+// moveLine is for a transition that does not follow the end of a state. Forks need
+// none, except for verbose readers: every new agent has a line.
 func moveLine(e state.Event, b *state.Transition) line {
 	l := line{agent: e.Agent, state: e.State, mark: moves, text: moveText(b)}
 	if b.Tag == "fork" {
@@ -177,7 +177,7 @@ func moveText(b *state.Transition) string {
 	return b.Tag + " " + b.Target
 }
 
-// bornLine is for forked agents; the first line of the run tells of main.
+// bornLine is for forked agents. The agent main is told by the first line of the run.
 func bornLine(l line, b *state.AgentStarted) line {
 	l.mark, l.text = born, "forked by "+b.Parent
 	if b.Parent == "" {
@@ -194,8 +194,8 @@ func bornLine(l line, b *state.AgentStarted) line {
 	return l
 }
 
-// finishLine is for an agent that ended. told says that the line before has its
-// fault.
+// finishLine is for an agent that ended. The line before has told its failure if told
+// is true.
 func finishLine(e state.Event, b *state.AgentFinished, told bool) line {
 	l := line{agent: e.Agent, state: e.State, mark: done, text: "no result"}
 	switch {
@@ -238,7 +238,7 @@ func checkpointLine(b *state.Checkpoint) line {
 	return l
 }
 
-// inStore names where a checkpoint was to be stored, when that is known.
+// inStore says where a checkpoint was to be stored, if that is known.
 func inStore(b *state.Checkpoint) string {
 	if b.Store == "" {
 		return ""
@@ -267,7 +267,7 @@ func limitLine(l line, b *state.Limit) line {
 	return l
 }
 
-// lastLine is the line by which a person knows how the run went and what to do.
+// lastLine says how the run ended and what to do next.
 func lastLine(b *state.RunFinished, budget state.USD, workflowID string) line {
 	l := line{agent: runAgent, mark: mark(b.Status), rank: vital}
 	l.figures = "in " + millis(b.DurationMS) + ", " + b.Spent().String()
@@ -290,11 +290,10 @@ func lastLine(b *state.RunFinished, budget state.USD, workflowID string) line {
 	return l
 }
 
-// severalAttempts says of how many states the commands were content at a later
-// attempt than the first: that is what the loop is for.
+// severalAttempts says how many states were done at a later attempt than the first.
 func severalAttempts(n int) string { return count(n, "state") + " took more than one attempt" }
 
-// moreFlags are what a resume needs after a limit.
+// moreFlags are the flags that a resume needs after a limit.
 var moreFlags = map[state.Status]string{
 	state.OverBudget:     " --budget USD (a larger one)",
 	state.OverIterations: " --max-iterations N (a larger one)",
@@ -304,5 +303,5 @@ func goOn(s state.Status, workflowID string) string {
 	if s == state.Completed || workflowID == "" {
 		return ""
 	}
-	return "; go on with: raymond resume " + plain(workflowID) + moreFlags[s]
+	return "; resume with: raymond resume " + plain(workflowID) + moreFlags[s]
 }

@@ -12,15 +12,15 @@ const (
 )
 
 // display is the block of live lines at the end of what a terminal shows. The
-// cursor stands at the beginning of the line below it.
+// cursor is at the beginning of the line below it.
 type display struct {
 	drawn int // lines on the screen
 	at    time.Time
 }
 
-// frame returns what to write so that out stands above the live lines. The block
-// is drawn again only when the last time is long enough ago; until then it is
-// away when something was written.
+// frame returns what to write so that out is above the live lines. The block is
+// drawn again only redrawEvery; if something is written in between, it is erased
+// until then.
 func (d *display) frame(out []byte, now time.Time, live func() []string) []byte {
 	since := now.Sub(d.at)
 	due := since < 0 || since >= redrawEvery
@@ -49,14 +49,14 @@ func (d *display) erase() []byte {
 	return fmt.Appendf(nil, "\x1b[%dA\x1b[J", n)
 }
 
-// liveLines words the agents at work, each in one row of the terminal.
+// liveLines returns a line for each active agent, each in one row of the terminal.
 func (c *Console) liveLines() []string {
 	var lines []string
-	for i, v := range c.atWork {
+	for i, v := range c.active {
 		if i == mostLive {
-			return append(lines, fmt.Sprintf("  and %d more", len(c.atWork)-i))
+			return append(lines, fmt.Sprintf("  and %d more", len(c.active)-i))
 		}
-		text := fmt.Sprintf("%s  %s  %s  %6s  %7s", pad(name(v.id), c.agentColumn), pad(name(v.state), c.stateColumn),
+		text := fmt.Sprintf("%s  %s  %s  %6s  %7s", pad(name(v.id), c.layout.agentColumn), pad(name(v.state), c.layout.stateColumn),
 			pad(string(running), markColumn), clock(c.now.Sub(v.began)), v.spent.Plus(v.attempts))
 		if v.note != "" {
 			text += "  " + v.note
@@ -66,11 +66,11 @@ func (c *Console) liveLines() []string {
 	return lines
 }
 
-// sayWhoWorks prints a line for each agent of which nothing was said for long,
-// or of which that would be so before the next tick, tick from now.
-func (c *Console) sayWhoWorks(tick time.Duration) {
+// sayWhoRuns prints a line for each agent about which nothing was said for long, or
+// for which that would be so at the next tick, tick from now.
+func (c *Console) sayWhoRuns(tick time.Duration) {
 	tick = min(tick, sayEvery)
-	for _, v := range c.atWork {
+	for _, v := range c.active {
 		last := v.began
 		if v.said.After(last) {
 			last = v.said

@@ -15,10 +15,10 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// Log writes the events of one run as JSON lines. It writes an event only when
-// its number is above that of every event of the run that it holds. So, after a
-// crash, telling it the events of the last save once more completes it: each
-// event is in it exactly once.
+// Log writes the events of one run as JSON lines. It writes an event only if its
+// number is above those of all events of the run that it has. After a crash it can
+// therefore be given the events of the last save again, and then has each event
+// exactly once.
 type Log struct {
 	w      io.Writer
 	file   *os.File // nil for a Log of NewLog
@@ -27,16 +27,16 @@ type Log struct {
 	broken error
 }
 
-// NewLog returns a Log for the events of a run that have a number above after.
-// Nothing can be read back from w, as from stdout.
+// NewLog returns a Log on w for the events of a run that have a number above after.
+// It is for writers that can't be read, such as stdout.
 func NewLog(w io.Writer, workflowID string, after int) *Log {
 	return &Log{w: w, id: workflowID, last: after}
 }
 
-// OpenLog opens the log at path for appending. Missing folders are created with
-// mode 0700, a missing file with 0600. A line that a crash left half written is
-// removed from the end; nothing else of the file is ever changed. The file may
-// hold the events of other runs, and it may be a pipe or a device.
+// OpenLog opens the log at path for appending. It creates missing folders with mode
+// 0700 and a missing file with mode 0600. If a crash left half a line at the end,
+// OpenLog removes that; nothing else in the file is ever changed. The file may also
+// have the events of other runs, and it may be a pipe or a device.
 func OpenLog(path, workflowID string) (*Log, error) {
 	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
 		return openStream(path, workflowID)
@@ -44,7 +44,7 @@ func OpenLog(path, workflowID string) (*Log, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return nil, fmt.Errorf("create folder of event log: %w", err)
 	}
-	last, err := mend(path, workflowID)
+	last, err := repairLog(path, workflowID)
 	if err != nil {
 		return nil, fmt.Errorf("repair event log: %w", err)
 	}
@@ -63,17 +63,18 @@ func openStream(path, workflowID string) (*Log, error) {
 	return &Log{w: f, file: f, id: workflowID}, nil
 }
 
-// Restart makes the log take the events of a new run of the same id as one that
-// it already holds. To be called before the first Report.
+// Restart makes the log accept the events of a new run that has the id of a run
+// whose events it already has. It may be called only before the first Report.
 func (l *Log) Restart() { l.last = 0 }
 
-// LastSeq returns the number of the last event of this run in the log, 0 when
-// there is none. It can be above the number in the state file, which knows
-// nothing of events that belong to no save: a resume must go on above both.
+// LastSeq returns the number of the last event of this run in the log, 0 when there
+// is none. It can be above the number in the state file, since some events belong to
+// no save: a resumed run must number its events above both.
 func (l *Log) LastSeq() int { return l.last }
 
-// Report writes the event in one write, unless the log has it. After an error
-// nothing more is written, so that a torn line stays the last one.
+// Report writes the event in one write, unless the log has it. After an error it
+// writes nothing more and returns the same error, so that a torn line stays the last
+// one.
 func (l *Log) Report(e state.Event) error {
 	if l.broken != nil || e.Seq <= l.last {
 		return l.broken
@@ -94,9 +95,9 @@ func (l *Log) write(line []byte, seq int) error {
 	return nil
 }
 
-// CopyFrom writes the events of the run that the log kept at path holds and this
-// one lacks. A missing file holds none. When both are one file, this Log writes
-// nothing from now on. To be called before the first Report.
+// CopyFrom writes the events of the run that the log at path has and this one lacks.
+// It ignores a missing file. If both are the same file, this Log writes nothing from
+// now on. CopyFrom may be called only before the first Report.
 func (l *Log) CopyFrom(path string) error {
 	kept, _, err := files.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -141,8 +142,8 @@ func (l *Log) copyLines(from *bufio.Reader) error {
 	}
 }
 
-// Sync makes what was written survive a crash of the machine, where the log is a
-// file.
+// Sync makes what was written survive a crash of the machine, if the log is a
+// regular file.
 func (l *Log) Sync() error {
 	if l.file == nil {
 		return nil
@@ -156,8 +157,8 @@ func (l *Log) Sync() error {
 	return nil
 }
 
-// Close implements Reporter. It does not sync, and leaves the writer of NewLog
-// open.
+// Close implements Reporter. It does not sync, and it does not close the writer of
+// NewLog.
 func (l *Log) Close() error {
 	if l.file == nil {
 		return nil
@@ -168,8 +169,8 @@ func (l *Log) Close() error {
 	return nil
 }
 
-// seqOf returns the number of the event in a line of a log, and false when the
-// line is no event of the run.
+// seqOf returns the number of the event in a line of a log, and false if the line is
+// not an event of the run.
 func seqOf(line []byte, workflowID string) (int, bool) {
 	if !bytes.Contains(line, []byte(workflowID)) {
 		return 0, false

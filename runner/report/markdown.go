@@ -10,9 +10,8 @@ import (
 	"github.com/raymond-action/raymond-action/internal/untrusted/text"
 )
 
-// code shows a text that somebody else wrote as it is, as one line within
-// Markdown: in a code span whose marks are longer than any in the text. It may
-// stand in a cell of a table.
+// code returns Markdown that shows a text of somebody else as it is, in one line: a
+// code span whose marks are longer than any in the text. It may be used in a table.
 func code(text string, width int) string { return codeSpan(cut(text, width)) }
 
 // codeSpan is code for a text that is a plain line already.
@@ -20,8 +19,8 @@ func codeSpan(line string) string {
 	if line == "" {
 		return "–"
 	}
-	// A bar ends a cell whatever it stands in, and GitHub takes a backslash
-	// before an escaped one for the escape.
+	// A bar ends a cell even within code. Escaping it is no help: GitHub takes a
+	// backslash before it for the escape.
 	line = strings.ReplaceAll(line, "|", "∣")
 	marks := strings.Repeat("`", text.LongestRun(line)+1)
 	if line[0] == '`' || line[len(line)-1] == '`' {
@@ -35,13 +34,13 @@ func htmlCode(text string, width int) string {
 	return "<code>" + html.EscapeString(cut(text, width)) + "</code>"
 }
 
-// fence shows a text of several lines as it is.
+// fence returns Markdown that shows a text of several lines as it is.
 func fence(s string) string { return text.Fence(s, "text") }
 
 // widestProse is how many columns of a fence are seen without scrolling.
 const widestProse = 110
 
-// wrap breaks the long lines of a text between words, as a fence does not.
+// wrap breaks the long lines of a text between words: a fence does not.
 func wrap(text string) string {
 	var b strings.Builder
 	for i, line := range strings.Split(text, "\n") {
@@ -61,8 +60,8 @@ func wrap(text string) string {
 	return b.String()
 }
 
-// prose words a line of our own, which may name what others wrote: nothing in it
-// is read as Markdown but pairs of backticks, which make code.
+// prose returns a line of ours as Markdown. It may name what others wrote: only pairs
+// of backticks in it are read as Markdown, and make code.
 func prose(text string, width int) string {
 	parts := strings.Split(cut(text, width), "`")
 	if len(parts)%2 == 0 {
@@ -79,7 +78,7 @@ func prose(text string, width int) string {
 	return b.String()
 }
 
-// uncoded is a line of prose where there is no Markdown.
+// uncoded returns a line of prose for where there is no Markdown.
 func uncoded(text string) string { return plain(strings.ReplaceAll(text, "`", "")) }
 
 // literal escapes what Markdown or HTML would read.
@@ -88,8 +87,8 @@ func literal(text string) string {
 	for _, r := range text {
 		switch {
 		case r == '@' || r == '$':
-			// After Markdown, GitHub looks for people and formulas in the text, but
-			// not in code.
+			// GitHub looks for people and formulas in what Markdown leaves, but not in
+			// code.
 			fmt.Fprintf(&b, "<code>%c</code>", r)
 		case r < utf8.RuneSelf && (unicode.IsPunct(r) || unicode.IsSymbol(r)) && !strings.ContainsRune(",;'\"%", r):
 			b.WriteByte('\\')
@@ -100,7 +99,3 @@ func literal(text string) string {
 	}
 	return b.String()
 }
-
-// block makes printable lines of what somebody else wrote: plain for a text of
-// several lines, whose indentation stays.
-func block(s string) string { return strings.Trim(text.Printable(s), "\n") }

@@ -6,13 +6,13 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// outputs are the ends of what a script wrote that failed.
+// outputs are the last lines that a failed script wrote.
 type outputs struct{ stdout, stderr string }
 
-// outputsOf returns those of a state that failed.
+// outputsOf returns the outputs of a state, which are empty unless a script failed.
 func outputsOf(b *state.StateFinished) outputs { return outputs{b.StdoutTail, b.StderrTail} }
 
-// each calls f for those that say anything.
+// each calls f for those that are not blank.
 func (o outputs) each(f func(name, text string)) {
 	if strings.TrimSpace(o.stdout) != "" {
 		f("stdout", o.stdout)
@@ -22,15 +22,15 @@ func (o outputs) each(f func(name, text string)) {
 	}
 }
 
-// count is how many of them say anything.
+// count returns how many of them are not blank.
 func (o outputs) count() int {
 	n := 0
 	o.each(func(string, string) { n++ })
 	return n
 }
 
-// without returns an error without the words that it quotes of outputs which are
-// shown beside it.
+// without returns an error without its quotes of the outputs, which are shown beside
+// it.
 func (o outputs) without(fault string) string {
 	first := len(fault)
 	o.each(func(name, _ string) {

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/raymond-action/raymond-action/internal/untrusted/text"
 	"github.com/raymond-action/raymond-action/state"
 )
 
@@ -222,9 +223,9 @@ func (v *verdicts) write(w *writer) {
 		return b.String() + "\n"
 	})
 	for _, one := range v.last {
-		w.fit(one.output.size(), func(most int) string {
+		w.fit(len(one.output), func(most int) string {
 			return fmt.Sprintf("Attempt %d in %s, the end of what %s wrote:\n\n%s\n",
-				one.attempt, codeSpan(one.state), codeSpan(one.command), fence(one.output.lastBytes(most).String()))
+				one.attempt, codeSpan(one.state), codeSpan(one.command), fence(text.After(one.output, most)))
 		})
 	}
 }

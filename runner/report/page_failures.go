@@ -82,11 +82,11 @@ func (a *agent) writeFailure(w *writer, lines int) {
 
 // explain writes why an attempt is not done.
 func (v *verdict) explain(w *writer, lines, most int) {
-	if v.output.isEmpty() {
+	if v.output == "" {
 		w.printf("Its last attempt: %s\n\n", v)
 		return
 	}
-	shown, _ := excerpt{text: v.output, lines: lines}.shorten(most)
+	shown, _ := excerpt{text: passage{head: v.output}, lines: lines}.shorten(most)
 	w.printf("Its last attempt: %s:\n\n%s\n", v, fence(shown))
 }
 

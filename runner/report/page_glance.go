@@ -1,6 +1,10 @@
 package report
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/raymond-action/raymond-action/internal/untrusted/text"
+)
 
 const (
 	// mostGlance is how long the run at a glance may be, in bytes. GitHub takes
@@ -49,8 +53,8 @@ func (d document) firstFailure(w *writer, most int) {
 	}
 	excerpt{what: what, text: a.failure.text, lines: linesAtAGlance}.writeShort(w, most)
 	outputs := a.failure.outputs
-	outputs.each(func(name, text string) {
-		excerpt{what: "The end of its " + name, text: keepEnd(text, mostOutput), lines: linesAtAGlance}.writeShort(w, most/outputs.count())
+	outputs.each(func(name, output string) {
+		excerpt{what: "The end of its " + name, text: passage{head: block(text.After(output, mostOutput))}, lines: linesAtAGlance}.writeShort(w, most/outputs.count())
 	})
 	if last := a.verdicts.failed(); last != nil {
 		last.explain(w, linesAtAGlance, most)

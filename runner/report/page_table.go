@@ -25,24 +25,28 @@ func (d document) table() string {
 	unfinished := d.history.agents.unfinished()
 	costs := d.history.spent.byModel.with(unfinished...).String()
 	if xs.begun <= mostRows {
-		return "### States\n\n" + xs.rows() + costs
+		return "### States\n\n" + xs.rows(unfinished) + costs
 	}
 	return "### States\n\n" + xs.sumsByState(unfinished) +
-		fmt.Sprintf("<details><summary>All %s</summary>\n\n%s</details>\n\n", count(xs.begun, "state execution"), xs.rows()) + costs
+		fmt.Sprintf("<details><summary>All %s</summary>\n\n%s</details>\n\n", count(xs.begun, "state execution"), xs.rows(unfinished)) + costs
 }
 
-func (xs *executions) rows() string {
+func (xs *executions) rows(notEnded []*unfinished) string {
+	costs := map[*execution]state.Spent{}
+	for _, u := range notEnded {
+		costs[u.row] = u.Spent()
+	}
 	var b strings.Builder
 	b.WriteString("| # | Agent | State | Session | Duration | Cost | Attempts | Transition |\n" +
 		"| ---: | --- | --- | --- | ---: | ---: | --- | --- |\n")
 	for _, x := range xs.first {
-		b.WriteString(x.row())
+		b.WriteString(x.row(costs[x]))
 	}
 	if between := xs.begun - len(xs.first) - len(xs.last); between > 0 {
 		fmt.Fprintf(&b, "| | | … %s … | | | | | |\n", count(between, "more state"))
 	}
 	for _, x := range xs.last {
-		b.WriteString(x.row())
+		b.WriteString(x.row(costs[x]))
 	}
 	return b.String() + "\n"
 }
@@ -50,7 +54,9 @@ func (xs *executions) rows() string {
 // sessionWords are what the table calls a prompt's conversation.
 var sessionWords = map[state.SessionMode]string{state.Fresh: "new", state.Resume: "resumed", state.Branch: "branched"}
 
-func (x *execution) row() string {
+// row returns the row of an execution, which has cost notEnded if it did not end with
+// its part of the run.
+func (x *execution) row(notEnded state.Spent) string {
 	duration, cost := "", ""
 	switch {
 	case x.ended != nil:
@@ -61,8 +67,8 @@ func (x *execution) row() string {
 	case x.work.isPaused:
 		duration = span(x.work.worked)
 	}
-	if x.ended == nil && x.unfinished != (state.Spent{}) {
-		cost = x.unfinished.String()
+	if x.ended == nil && notEnded != (state.Spent{}) {
+		cost = notEnded.String()
 	}
 	session := sessionWords[x.session]
 	if session == "" {
@@ -89,7 +95,7 @@ func (x *execution) outcome() string {
 	text := ""
 	switch {
 	case x.work.isPaused:
-		return "to go on"
+		return "paused"
 	case x.ended == nil:
 		return "running since " + clockTime(x.work.began)
 	case x.ended.Error == exhausted:

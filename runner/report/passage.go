@@ -6,13 +6,13 @@ import (
 	"github.com/raymond-action/raymond-action/internal/untrusted/text"
 )
 
-// passage is what is kept of a long text: its beginning and its end.
+// passage is a long text of which only the beginning and the end are kept.
 type passage struct {
 	head, tail string
 	dropped    int // bytes between them
 }
 
-// keep returns the passage of a text that holds at most most bytes of it.
+// keep returns a passage with at most most bytes of a text, made printable.
 func keep(s string, most int) passage {
 	if len(s) <= 2*most {
 		return passage{head: block(s)}.within(most)
@@ -22,7 +22,7 @@ func keep(s string, most int) passage {
 	return p.within(most)
 }
 
-// within returns the passage cut down to most bytes: two thirds of them for its
+// within returns the passage cut to most bytes, two thirds of them from its
 // beginning.
 func (p passage) within(most int) passage {
 	if len(p.head)+len(p.tail) <= most {
@@ -37,26 +37,7 @@ func (p passage) within(most int) passage {
 	return c
 }
 
-// keepEnd returns the passage that holds the last most bytes of a text.
-func keepEnd(s string, most int) passage {
-	if len(s) <= 2*most {
-		return passage{head: block(s)}.lastBytes(most)
-	}
-	end := text.After(s, 2*most)
-	return passage{tail: block(end), dropped: len(s) - len(end)}.lastBytes(most)
-}
-
-// lastBytes returns a passage of keepEnd cut down to its last most bytes.
-func (p passage) lastBytes(most int) passage {
-	all := p.head + p.tail
-	if len(all) <= most {
-		return p
-	}
-	end := text.After(all, most)
-	return passage{tail: end, dropped: p.dropped + len(all) - len(end)}
-}
-
-// String is the passage with a line that says what was left out.
+// String returns the passage with a line that says what was left out.
 func (p passage) String() string {
 	if p.dropped == 0 {
 		return p.head
@@ -71,14 +52,11 @@ func (p passage) String() string {
 	return text
 }
 
-// size is how many bytes are kept.
-func (p passage) size() int { return len(p.head) + len(p.tail) }
-
 // isEmpty reports whether there was no text.
 func (p passage) isEmpty() bool { return p == passage{} }
 
-// ends returns a text without what lies more than most bytes from either end, so
-// that there is a bound to the work on it.
+// ends returns the first and the last most bytes of a text, so that the work on it
+// is limited.
 func ends(s string, most int) string {
 	if len(s) <= 2*most {
 		return s

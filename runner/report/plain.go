@@ -11,14 +11,13 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// mostBytes bounds the work on one text: no more than this from either end of it
-// is looked at.
+// mostBytes limits the work on one text: only so much from either end of it is read.
 const mostBytes = 8 << 10
 
-// plain makes one line of printable text of what somebody else wrote. Escape
-// sequences, control, invisible and direction characters are dropped, runs of
-// white space become a blank, and the marks of a job log's commands ("##["
-// anywhere, "::" at the beginning of a line) are broken up.
+// plain makes one line of printable text of what somebody else wrote. It drops
+// escape sequences and control, invisible and direction characters, replaces white
+// space by single blanks, and breaks up the marks of a job log's commands ("##["
+// anywhere, "::" at the beginning of a line).
 func plain(s string) string {
 	return inert(strings.Join(strings.Fields(text.Line(s)), " "))
 }
@@ -31,8 +30,11 @@ func inert(line string) string {
 	return text.Unmarked(line)
 }
 
-// laidOut is plain for a line of code or output: its white space stays, as
-// blanks, four for a tab.
+// block is plain for a text of several lines, and keeps their indentation.
+func block(s string) string { return strings.Trim(text.Printable(s), "\n") }
+
+// laidOut is plain for a line of code or output: it keeps white space, as blanks,
+// four for a tab.
 func laidOut(s string) string {
 	var b strings.Builder
 	for _, r := range text.Line(s) {
@@ -48,8 +50,8 @@ func laidOut(s string) string {
 	return strings.TrimRight(inert(b.String()), " ")
 }
 
-// cut returns text as one plain line of at most width columns; an ellipsis shows
-// where it was cut at the end.
+// cut returns text as one plain line of at most width columns, with an ellipsis at
+// the end if it was cut.
 func cut(text string, width int) string {
 	dropped := len(text) > mostBytes
 	text = plain(text[:min(len(text), mostBytes)])
@@ -59,8 +61,8 @@ func cut(text string, width int) string {
 	return head(text, width-columns(ellipsis)) + ellipsis
 }
 
-// cutMiddle is cut for texts whose end matters as much as their beginning, as
-// that of an error which quotes the last lines of an output.
+// cutMiddle is cut for texts whose end matters as much as their beginning, such as
+// an error that quotes the last lines of an output.
 func cutMiddle(text string, width int) string { return keepEnds(text, width, plain) }
 
 // cutOutput is cutMiddle for a line of what block returns, whose layout it keeps.
@@ -81,8 +83,8 @@ func keepEnds(text string, width int, shown func(string) string) string {
 
 const ellipsis = "…"
 
-// columns returns how many columns of a terminal text takes at most. What may be
-// wide counts as wide.
+// columns returns how many columns of a terminal text takes at most: it counts what
+// may be wide as wide.
 func columns(text string) int {
 	n := 0
 	for _, r := range text {

@@ -8,19 +8,19 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// toolName is what the name of a tool looks like.
+// toolName matches the name of a tool.
 var toolName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_-]*$`)
 
-// toolUse takes apart a use of a tool as a backend tells it: its name, and in
-// parentheses the input that says most, cut short.
+// toolUse splits the use of a tool, as a backend words it: its name, and the most
+// telling input in parentheses, cut.
 func toolUse(text string) (tool, input string, ok bool) {
 	tool, input, _ = strings.Cut(text, "(")
 	input, ok = strings.CutSuffix(input, ")")
 	return tool, input, ok && len(tool) <= widestName && toolName.MatchString(tool)
 }
 
-// refusals are the refused uses of tools of a state, each once and in order, with
-// what is known about them. A log of an earlier version knows the uses alone.
+// refusals returns the refused uses of tools of a state, each once and in order, with
+// what is known about them. Logs of earlier versions have only the uses.
 func refusals(b *state.StateFinished) []state.Refusal {
 	var all []state.Refusal
 	for _, use := range b.Denied {
@@ -36,8 +36,8 @@ func refusals(b *state.StateFinished) []state.Refusal {
 	return all
 }
 
-// remedy is what to write to let a refused use of a tool pass, "" when nothing is
-// known to. The introduction says so of what would let everything else pass too.
+// remedy returns the setting that would allow a refused use of a tool, "" if none is
+// known. The introduction warns if it would allow everything else too.
 func remedy(r state.Refusal) (intro, setting string) {
 	if len(r.Allow) == 0 {
 		return "", ""

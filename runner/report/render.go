@@ -8,14 +8,14 @@ import (
 
 const (
 	markColumn   = len(judged)
-	widestColumn = 30   // wider names push the rest of their line aside
+	widestColumn = 30   // wider names move the rest of their line to the right
 	widestName   = 100  // longer ones are cut
-	leastText    = 60   // columns for a text, however narrow the terminal
-	vitalText    = 1000 // columns for the text of a failure, in any width
+	leastText    = 60   // columns of a text, in any terminal
+	vitalText    = 1000 // columns of the text of a failure, in any terminal
 	vitalRunText = 300  // the same for the run: the failure was told before
 )
 
-// paints are the terminal's colours of the marks; others have none.
+// paints are the colours of marks on a terminal. Other marks have none.
 var paints = map[mark]string{
 	began: "2", says: "2", stored: "2",
 	fine: "32", done: "32", mark(state.Completed): "1;32",
@@ -25,33 +25,47 @@ var paints = map[mark]string{
 	mark(state.Suspended): "1;33", mark(state.Cancelled): "1;33",
 }
 
+// layout is how lines look for a reader: their colours and columns.
+type layout struct {
+	color                    bool
+	width                    int
+	agentColumn, stateColumn int // widths so far
+}
+
+// fitColumns makes the columns wide enough for a line.
+func (y *layout) fitColumns(l line) {
+	y.agentColumn = max(y.agentColumn, min(columns(l.agent), widestColumn))
+	y.stateColumn = max(y.stateColumn, min(columns(l.state), widestColumn))
+}
+
 // paint colours a mark, for readers who have colours.
-func (c *Console) paint(m mark, text string) string {
+func (y *layout) paint(m mark, text string) string {
 	code, ok := paints[m]
-	if !c.o.Color || !ok {
+	if !y.color || !ok {
 		return text
 	}
 	return "\x1b[" + code + "m" + text + "\x1b[0m"
 }
 
-// render words a line for this reader, without its line break.
-func (c *Console) render(l line) string {
-	before := pad(name(l.agent), c.agentColumn) + "  "
+// render returns the text of a line, without its line break.
+func (y *layout) render(l line) string {
+	before := pad(name(l.agent), y.agentColumn) + "  "
 	word, gap := strings.ReplaceAll(name(string(l.mark)), "_", " "), " "
 	if l.agent != runAgent {
-		before += pad(name(l.state), c.stateColumn) + "  "
+		before += pad(name(l.state), y.stateColumn) + "  "
 		gap = pad("", markColumn-len(word)+2)
 	}
 	used := columns(before) + len(word) + len(gap) + columns(l.figures)
-	text := c.fit(l, c.o.Width-used)
-	return strings.TrimRight(before+c.paint(l.mark, word)+gap+l.figures+text+l.uncut, " ")
+	text := l.fit(y.width - used)
+	return strings.TrimRight(before+y.paint(l.mark, word)+gap+l.figures+text+l.uncut, " ")
 }
 
-// name makes the name of an agent, a state or a status fit for a line.
+// name returns the name of an agent, a state or a status as it is shown in a line.
 func name(s string) string { return cut(s, widestName) }
 
-// fit cuts the text of a line.
-func (c *Console) fit(l line, room int) string {
+// fit returns the text of a line, cut to a number of columns. What is vital may have
+// more.
+func (l line) fit(room int) string {
 	switch {
 	case l.rank == vital && l.agent == runAgent:
 		return cutMiddle(l.text, vitalRunText)

@@ -1,10 +1,11 @@
-// Package report turns the events of a run into what people and programs read:
-// the event log, the lines and the live display on a terminal, debug files.
+// Package report turns the events of a run into what people and programs read: the
+// event log, the console, the job log with its annotations, the step summary, and
+// debug files.
 //
-// It knows events and nothing of how they come about: every reporter can be fed
-// from a recorded log by Replay. Reporters are called from one goroutine, in the
-// order of the events, and so need no locks. Text from agents is shown, never
-// obeyed: no control character of theirs reaches a terminal or a job log.
+// It knows the events and not where they come from: Replay feeds a reporter from a
+// recorded log. Reporters are called from one goroutine, in the order of the events,
+// and so need no locks. Text from agents is shown, never executed: no control
+// character of theirs reaches a terminal or a job log.
 package report
 
 import (
@@ -28,17 +29,17 @@ type Reporter interface {
 	Close() error
 }
 
-// ticker is a Reporter with something to show while nothing happens.
+// ticker is a Reporter that also has something to show when there are no events.
 type ticker interface {
 	Tick(now time.Time) error
 }
 
-// noter is a Reporter that shows lines for people which are no events.
+// noter is a Reporter that shows lines which are not events.
 type noter interface {
 	Note(agent, state, text string) error
 }
 
-// doer is a Reporter that shows what agents do at the moment.
+// doer is a Reporter that shows what agents are doing.
 type doer interface {
 	Doing(agent, state string, p runner.Progress) error
 }
@@ -48,8 +49,8 @@ type nexter interface {
 	Next(text string) error
 }
 
-// Fanout tells several reporters every event, in the order in which they were
-// added. One that fails is never called again: a full disk must not end a run.
+// Fanout passes every event to several reporters, in the order in which they were
+// added. It never calls one again that failed: a full disk must not end a run.
 type Fanout struct {
 	members []*member
 	warn    func(name string, err error)
@@ -62,83 +63,65 @@ type member struct {
 }
 
 // NewFanout returns a Fanout without members. It calls warn once for each member
-// that fails, with the name it was added by.
+// that fails, with the name under which that was added.
 func NewFanout(warn func(name string, err error)) *Fanout { return &Fanout{warn: warn} }
 
-// Add adds a member. Names are for the warning and need not differ.
+// Add adds a member. Its name is for the warning and need not be unique.
 func (f *Fanout) Add(name string, to Reporter) {
 	f.members = append(f.members, &member{name: name, to: to})
 }
 
 // Report tells every member the event.
 func (f *Fanout) Report(e state.Event) {
-	f.each(func(r Reporter) error { return r.Report(e) })
+	each(f, func(r Reporter) error { return r.Report(e) })
 }
 
-// Tick tells the time to the members that have a method Tick(time.Time) error.
-// To be called about ten times a second for a terminal, once a second otherwise.
+// Tick tells the time to the members that have a method Tick(time.Time) error. It
+// should be called about ten times a second for a terminal, else once a second.
 func (f *Fanout) Tick(now time.Time) {
-	f.each(func(r Reporter) error {
-		if t, ok := r.(ticker); ok {
-			return t.Tick(now)
-		}
-		return nil
-	})
+	each(f, func(r ticker) error { return r.Tick(now) })
 }
 
-// Note tells a line for people, which is no event, to the members that have a
-// method Note(agent, state, text string) error.
+// Note passes a line that is not an event to the members that have a method
+// Note(agent, state, text string) error.
 func (f *Fanout) Note(agent, state, text string) {
-	f.each(func(r Reporter) error {
-		if n, ok := r.(noter); ok {
-			return n.Note(agent, state, text)
-		}
-		return nil
-	})
+	each(f, func(r noter) error { return r.Note(agent, state, text) })
 }
 
-// Doing tells what an agent does to the members that have a method
+// Doing passes what an agent is doing to the members that have a method
 // Doing(agent, state string, p runner.Progress) error.
 func (f *Fanout) Doing(agent, state string, p runner.Progress) {
-	f.each(func(r Reporter) error {
-		if d, ok := r.(doer); ok {
-			return d.Doing(agent, state, p)
-		}
-		return nil
-	})
+	each(f, func(r doer) error { return r.Doing(agent, state, p) })
 }
 
-// Next tells what can be done with the run, which has come to rest, to the members
-// that have a method Next(text string) error. Pairs of backticks in the text make
-// code; it is "" when there is nothing to do. It is told once it is known where
-// the run is kept, and so after the last event.
+// Next tells what can be done with a run that has stopped, to the members that have
+// a method Next(text string) error. Pairs of backticks in the text make code; the
+// text is "" if there is nothing to do. Next is called when it is known where the
+// run is stored, and so after the last event.
 func (f *Fanout) Next(text string) {
-	f.each(func(r Reporter) error {
-		if n, ok := r.(nexter); ok {
-			return n.Next(text)
-		}
-		return nil
-	})
+	each(f, func(r nexter) error { return r.Next(text) })
 }
 
 // Close closes the members that still work.
-func (f *Fanout) Close() { f.each(Reporter.Close) }
+func (f *Fanout) Close() { each(f, Reporter.Close) }
 
-func (f *Fanout) each(do func(Reporter) error) {
+// each calls do for the members that are a T and still work.
+func each[T any](f *Fanout, do func(T) error) {
 	for _, m := range f.members {
-		if m.off {
+		to, ok := m.to.(T)
+		if m.off || !ok {
 			continue
 		}
-		if err := do(m.to); err != nil {
+		if err := do(to); err != nil {
 			m.off = true
 			f.warn(m.name, err)
 		}
 	}
 }
 
-// Replay reads a log and tells its events to a reporter, which it does not
-// close. A torn last line is ignored, as a run may be writing it; any other line
-// that is no event ends the replay with an error that has the line's number.
+// Replay reads a log and passes its events to a reporter, which it does not close.
+// It ignores a torn last line, which a run may be writing. Any other line that is
+// not an event ends the replay with an error that has the number of the line.
 func Replay(r io.Reader, to Reporter) error {
 	in := bufio.NewReader(r)
 	for n := 1; ; n++ {

@@ -11,41 +11,41 @@ import (
 
 // SummaryOptions say what a Summary shows besides the events, and where.
 type SummaryOptions struct {
-	// Write replaces what was written before. It is given all of the summary, less
-	// than 1,000,000 bytes of GitHub's Markdown.
+	// Write replaces what was written before. It is given the whole summary, less than
+	// 1,000,000 bytes of GitHub's Markdown.
 	Write      func(markdown string) error
 	WorkflowID string
-	// Title says in the headline what ran; "" stands for the WorkflowID.
+	// Title is what ran, for the headline; if it is "", the WorkflowID is shown.
 	Title string
-	// Workflow is what the path is drawn on; nil for no diagram.
+	// Workflow is what the path is drawn on; nil means no diagram.
 	Workflow *protocol.Workflow
-	// Site is the address of the repository, with a slash at its end; "" when it is
-	// not known. Other places of its host are not linked to: the forge would tell
-	// them that they were mentioned.
+	// Site is the address of the repository, with a slash at its end; "" if it is not
+	// known. Nothing else on its host is linked to: the forge would tell people there
+	// that they were mentioned.
 	Site string
-	// Next says what can be done with the run if it is cut off. It is shown as long
-	// as the run goes on. Pairs of backticks make code, as in Notes; all else of
-	// both is shown as it is.
+	// Next says what can be done with the run if its job is killed. It is shown while
+	// the run is active. Pairs of backticks make code, as in Notes; all else in both is
+	// shown as it is.
 	Next string
-	// Found are sentences about what a run that goes on found different from what it
-	// left. They are at the glance too.
+	// Found are sentences about what a resumed run found different from what it left.
+	// The run at a glance has them too.
 	Found []string
-	// Notes are lines at the end, as about what a checkpoint left out.
+	// Notes are lines for the end, such as what a checkpoint left out.
 	Notes []string
-	// Every is the least time between two writes; 0 stands for two seconds.
+	// Every is the least time between two writes; 0 means two seconds.
 	Every time.Duration
-	// Now is the clock for Every; nil stands for time.Now.
+	// Now is the clock for Every; nil means time.Now.
 	Now func() time.Time
 }
 
-// Summary tells in Markdown how a run went: whether it worked, what failed, what
-// it cost, how to go on, then its path, a table of its states, and its agents.
-// It writes all of it whenever a part of the run begins or ends and on Close,
-// and in between at most once in a while, so that a job that is killed has a
-// summary too. Nothing of what agents and scripts wrote is read as Markdown.
+// Summary says in Markdown how a run went: whether it worked, what failed, what it
+// cost, what to do next, then its path, a table of its states, and its agents. It
+// writes all of that whenever a part of the run begins or ends and on Close, and now
+// and then in between, so that a job that is killed has a summary too. Nothing that
+// agents and scripts wrote is read as Markdown.
 //
-// A run that is taken up is told from its beginning when its earlier events are
-// replayed first; events that come twice count once.
+// To have the summary of a resumed run begin where the run began, replay its earlier
+// events first. Events that come twice count once.
 type Summary struct {
 	o         SummaryOptions
 	history   history
@@ -78,7 +78,7 @@ func (s *Summary) Report(e state.Event) error {
 	case *state.RunStarted:
 		return s.write()
 	case *state.RunFinished:
-		s.o.Next = "" // what held for a run that is cut off
+		s.o.Next = "" // it was for a job that is killed
 		return s.write()
 	}
 	return s.writeNowAndThen()
@@ -87,7 +87,7 @@ func (s *Summary) Report(e state.Event) error {
 // Tick writes what happened since the last write, when that is long enough ago.
 func (s *Summary) Tick(time.Time) error { return s.writeNowAndThen() }
 
-// Note keeps a line about an agent that is no event.
+// Note adds a line about an agent that is not an event.
 func (s *Summary) Note(agent, stateName, text string) error {
 	if a, ok := s.history.agents.byID[agent]; ok {
 		a.incidents.add(cut(stateName, widestName) + ": " + brief(text))
@@ -96,27 +96,27 @@ func (s *Summary) Note(agent, stateName, text string) error {
 	return nil
 }
 
-// SetNotes replaces the notes of the options, to be shown from the next write.
+// SetNotes replaces the notes of the options from the next write on.
 func (s *Summary) SetNotes(notes ...string) {
 	s.o.Notes = slices.Clone(notes)
 	s.isStale = true
 }
 
-// Next says what can be done with the run, which has come to rest; "" for nothing.
+// Next says what can be done with a run that has stopped, "" for nothing, and writes
+// the summary.
 func (s *Summary) Next(text string) error {
 	s.o.Next = text
 	return s.write()
 }
 
-// SetError makes the headline say that the step ended with an error that no
-// event tells, as one of the machine or of the store.
+// SetError makes the headline say that the step ended with an error that is in no
+// event, such as one of the machine or of the store.
 func (s *Summary) SetError(text string) {
 	s.stepError = text
 	s.isStale = true
 }
 
-// Close writes the summary as it is in the end. Without any event or error it
-// writes nothing.
+// Close writes the summary if something happened since it was last written.
 func (s *Summary) Close() error {
 	if !s.isStale {
 		return nil

@@ -116,14 +116,8 @@ var markup = []string{
 	"https://example.com", "www.example.com", "a@example.com", ":bug:", "$x$", "$$", "\t", "    code", "\r", "~~~", "[^1]", "\n+++",
 }
 
-// TestSummaryShowsMarkupAsItIs states that whatever others wrote is shown and
-// never read: the document around it is the same as around as many plain lines.
-func TestSummaryShowsMarkupAsItIs(t *testing.T) {
-	for _, text := range slices.Concat(markup, hostile) {
-		sameSkeleton(t, text)
-	}
-}
-
+// sameSkeleton holds that whatever others wrote is shown and never read: the document
+// around it is the same as around as many plain lines.
 func sameSkeleton(t *testing.T, text string) {
 	t.Helper()
 	got := markdownOf(t, "M"+text+"M")
@@ -324,6 +318,7 @@ func TestKeep(t *testing.T) {
 	}
 }
 
+// FuzzSummary states that markup is shown as it is, and that no summary is too long.
 func FuzzSummary(f *testing.F) {
 	for i, text := range slices.Concat(markup, hostile, fillers) {
 		f.Add(text, uint8(i), uint16(i*977))

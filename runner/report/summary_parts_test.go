@@ -82,7 +82,7 @@ func rowsOf(text string) []string {
 // now stands in its row, and in the line of its agent.
 func TestASuspendedPageHasItsCost(t *testing.T) {
 	text, _ := pageOfParts(t, suspends)
-	want := "| 1 | `main` | `A.md` | new | 10.0s | $0.0100 | 1, 1 reminder | to go on |"
+	want := "| 1 | `main` | `A.md` | new | 10.0s | $0.0100 | 1, 1 reminder | paused |"
 	if rows := rowsOf(text); len(rows) != 1 || rows[0] != want {
 		t.Errorf("rows: got %q, want %q", rows, want)
 	}

@@ -8,10 +8,10 @@ import (
 	"os"
 )
 
-// mend creates the log at path where it is missing, removes a torn last line,
-// and returns the number of the last event of the run. It has a handle of its
-// own because one for appending can't cut a file on every system.
-func mend(path, workflowID string) (last int, err error) {
+// repairLog creates the log at path if it is missing, removes a torn last line, and
+// returns the number of the last event of the run. It opens the file itself: one
+// that is open for appending can't be cut on every system.
+func repairLog(path, workflowID string) (last int, err error) {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return 0, err
@@ -28,8 +28,8 @@ func mend(path, workflowID string) (last int, err error) {
 	return lastSeq(f, end, workflowID)
 }
 
-// closeLine makes the file of the given size end with a whole line, and returns
-// its new size.
+// closeLine makes a file of the given size end with a whole line, and returns its
+// new size.
 func closeLine(f *os.File, size int64) (int64, error) {
 	lines := backward{r: f, at: size}
 	line, err := lines.next()
@@ -39,7 +39,7 @@ func closeLine(f *os.File, size int64) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	if torn(line) {
+	if isTorn(line) {
 		end := size - int64(len(line))
 		return end, f.Truncate(end)
 	}
@@ -47,14 +47,14 @@ func closeLine(f *os.File, size int64) (int64, error) {
 	return size + 1, err
 }
 
-// torn reports whether a last line without a line break is what a crash leaves
-// of an event. Whole events, and text that is not ours, are not to be lost.
-func torn(line []byte) bool {
+// isTorn reports whether a last line without a line break is what a crash left of
+// an event. Whole events, and text that is not ours, must not be lost.
+func isTorn(line []byte) bool {
 	return (line[0] == '{' || line[0] == 0) && !json.Valid(line)
 }
 
-// lastSeq returns the number of the last event of the run in the first size
-// bytes of r; 0 when there is none.
+// lastSeq returns the number of the last event of the run in the first size bytes
+// of r, 0 when there is none.
 func lastSeq(r io.ReaderAt, size int64, workflowID string) (int, error) {
 	lines := backward{r: r, at: size}
 	for {
@@ -78,9 +78,9 @@ const leastChunk = 16 << 10
 // than a few times the longest line.
 type backward struct {
 	r     io.ReaderAt
-	at    int64  // what lies before is unread
-	buf   []byte // what follows at and was not returned yet
-	ended bool   // the line last returned was followed by a line break
+	at    int64  // nothing before it has been read
+	buf   []byte // what was read and not yet returned
+	ended bool   // the line that was returned last has a line break
 }
 
 // next returns the line before the one it returned last, without its line break;
@@ -107,8 +107,8 @@ func (b *backward) next() ([]byte, error) {
 	}
 }
 
-// more reads as much again as it holds, so that a long line costs no more than a
-// multiple of its length.
+// more doubles what is held, so that the work on a long line grows only with its
+// length.
 func (b *backward) more() error {
 	n := min(b.at, max(leastChunk, int64(len(b.buf))))
 	grown := make([]byte, n, n+int64(len(b.buf)))

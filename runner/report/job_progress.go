@@ -1,0 +1,85 @@
+package report
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/raymond-action/raymond-action/state"
+)
+
+// doing is what an agent does at the moment, as far as it is known. The texts are
+// as others wrote them.
+type doing struct {
+	busy  string // what it is busy with; "" when only its last words are known
+	since time.Time
+	last  string // what it said last
+	heard time.Time
+}
+
+// does notes what an agent is busy with. If that is the same as before, it is still
+// busy with it.
+func (d *doing) does(text string, at time.Time) {
+	if text != d.busy {
+		d.busy, d.since = text, at
+	}
+}
+
+// said notes what an agent said.
+func (d *doing) said(text string, at time.Time) { d.last, d.heard = text, at }
+
+// interrupted notes what ended an invocation: the agent is no longer busy.
+func (d *doing) interrupted(text string, at time.Time) { *d = doing{last: text, heard: at} }
+
+// progress says that an agent is active: with what, for how long, and at what price.
+func (j *Job) progress(a *activity) string {
+	text := a.title() + ": working for " + clock(j.now.Sub(a.began))
+	if a.attempt > 0 {
+		text += fmt.Sprintf(", attempt %d", a.attempt+1)
+	}
+	if spent := j.costs.total(j.active); spent != (state.Spent{}) {
+		text += ", " + spent.String()
+		if j.costs.budget > 0 {
+			text += " of " + j.costs.budget.Dollars()
+		}
+		text += " spent"
+	}
+	text = j.dim(text)
+	switch d := a.doing; {
+	case d.busy != "":
+		text += j.dim("; ") + cut(d.busy, jobWidth) + j.dim(" for "+clock(j.now.Sub(d.since)))
+	case d.last != "":
+		text += j.dim("; last, "+clock(j.now.Sub(d.heard))+" ago: ") + cut(d.last, jobWidth)
+	}
+	return text
+}
+
+// jobCosts is what a run has cost, as far as it is known before it ends.
+type jobCosts struct {
+	budget     state.USD
+	spent      state.Spent            // in the states that ended, and before
+	unfinished map[string]state.Spent // the part of it in executions that are resumed, by agent
+	atLimit    state.Spent            // as the last warning about the budget has it
+}
+
+func newJobCosts(o JobOptions) jobCosts {
+	c := jobCosts{spent: o.Spent, unfinished: map[string]state.Spent{}}
+	for _, u := range o.Unfinished {
+		c.unfinished[u.Agent] = u.Spent()
+	}
+	return c
+}
+
+// end adds what an execution has cost.
+func (c *jobCosts) end(agent string, spent state.Spent) {
+	c.spent = c.spent.Plus(spent.Minus(c.unfinished[agent]))
+	delete(c.unfinished, agent)
+}
+
+// total includes the attempts of active executions.
+func (c *jobCosts) total(active []*activity) state.Spent {
+	sum := c.spent
+	for _, a := range active {
+		sum = sum.Plus(a.spent)
+	}
+	return sum.AtLeast(c.atLimit)
+}
