@@ -65,7 +65,7 @@ func (c *Chart) named(name string) []string {
 		next = append(next, e.Target.State, e.After.State)
 	}
 	for _, r := range c.w.states[name].References {
-		meant, _ := candidates(c.w.byStem[Stem(r.Name)], r.Name, c.w.platform)
+		meant, _ := candidates(c.w.catalog.byStem[Stem(r.Name)], r.Name, c.w.catalog.platform)
 		next = append(next, meant...) // several when the name is ambiguous
 	}
 	return next
@@ -85,7 +85,5 @@ var documentation = pattern(
 
 // isMeant reports whether a file that nothing leads to is meant as a state.
 func (c *Chart) isMeant(name string) bool {
-	_, ext := splitName(name)
-	native := suits[ext] == "" || suits[ext] == c.w.platform
-	return native && c.w.states[name].Marked && !documentation().MatchString(Stem(name))
+	return c.w.catalog.runs(name) && c.w.states[name].Marked && !documentation().MatchString(Stem(name))
 }

@@ -12,7 +12,7 @@ import (
 func (w *Workflow) Decide(from, text string) (Decision, []Problem) {
 	state, ok := w.states[from]
 	if !ok {
-		return Decision{}, []Problem{*noState(w.names, from)}
+		return Decision{}, []Problem{*noState(w.catalog.names, from)}
 	}
 	if state.Policy.Plain {
 		return Decision{Then: Move{Verb: Result, Text: text}}, nil
@@ -21,7 +21,7 @@ func (w *Workflow) Decide(from, text string) (Decision, []Problem) {
 	if len(found.tags) == 0 {
 		return w.decideImplicit(state, found)
 	}
-	if p := w.tooMany(state, found.tags); p != nil {
+	if p := tooMany(state, found.tags); p != nil {
 		return Decision{}, []Problem{*p}
 	}
 	var d Decision
@@ -46,7 +46,7 @@ const NoTag = "no-tag"
 
 // decideImplicit handles a message without a tag.
 func (w *Workflow) decideImplicit(s *State, found scanned) (Decision, []Problem) {
-	if t, ok := w.implicit(s); ok {
+	if t, ok := s.Policy.implicit(w.catalog); ok {
 		move, spawn, faults := w.transition(s, written{Tag: t})
 		if len(faults) > 0 {
 			return Decision{}, faults
@@ -63,7 +63,7 @@ func (w *Workflow) decideImplicit(s *State, found scanned) (Decision, []Problem)
 
 // tooMany says that there are several tags, unless they are forks where the
 // state asked for that.
-func (w *Workflow) tooMany(s *State, tags []written) *Problem {
+func tooMany(s *State, tags []written) *Problem {
 	isFork := func(t written) bool { return t.Verb == Fork }
 	others := slices.ContainsFunc(tags, func(t written) bool { return !isFork(t) })
 	if len(tags) == 1 || !others && s.Policy.allowsManyForks() {
@@ -117,7 +117,7 @@ func (w *Workflow) transition(s *State, t written) (Move, []Spawn, []Problem) {
 		return Move{}, nil, t.problems
 	}
 	if t.Verb == Result {
-		if !w.allows(&s.Policy, t.Tag) {
+		if !s.Policy.allows(w.catalog, t.Tag) {
 			return Move{}, nil, []Problem{notAllowed(t.Tag)}
 		}
 		return Move{Verb: Result, Text: t.Body}, nil, nil
@@ -129,7 +129,7 @@ func (w *Workflow) transition(s *State, t written) (Move, []Spawn, []Problem) {
 		after, more = w.runnable(t.Tag, part, t.Attrs[part])
 		problems = append(problems, more...)
 	}
-	if len(problems) == 0 && !w.allows(&s.Policy, t.Tag) {
+	if len(problems) == 0 && !s.Policy.allows(w.catalog, t.Tag) {
 		problems = []Problem{notAllowed(t.Tag)}
 	}
 	if len(problems) > 0 {

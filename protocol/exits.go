@@ -43,7 +43,7 @@ func (w *Workflow) reading(s *State) *reading {
 	d := &reading{w: w, s: s, lines: strings.Split(s.Body, "\n")}
 	d.mentions()
 	d.firm = s.Policy.Restricted || slices.ContainsFunc(d.tags, func(t written) bool {
-		return t.Verb == Result || isOpen(t.Body) || w.find(t.Body) != ""
+		return t.Verb == Result || isOpen(t.Body) || w.catalog.find(t.Body) != ""
 	})
 	d.said = slices.DeleteFunc(slices.Clone(d.tags), func(t written) bool { return !d.permits(t.Tag) })
 	return d
@@ -186,7 +186,7 @@ func (d *reading) shortTargets(moves []Verb) []Exit {
 	var exits []Exit
 	for _, target := range d.s.Policy.Targets {
 		named := slices.ContainsFunc(d.said, func(t written) bool {
-			return d.w.same(target, t.Body) || d.w.same(target, t.Attrs[requiredOf[t.Verb]])
+			return d.w.catalog.same(target, t.Body) || d.w.catalog.same(target, t.Attrs[requiredOf[t.Verb]])
 		})
 		if !named {
 			exits = append(exits, openMove(moves, d.goal(target)))
@@ -215,7 +215,7 @@ func (d *reading) permits(t Tag) bool {
 	if p.Tags != nil && !slices.Contains(p.Tags, t.Verb) {
 		return false
 	}
-	if len(p.Targets) > 0 && !d.w.inTargets(p.Targets, d.closed(t, Rule{Target: p.Targets[0], Return: p.Targets[0]})) {
+	if len(p.Targets) > 0 && !inTargets(d.w.catalog, p.Targets, d.closed(t, Rule{Target: p.Targets[0], Return: p.Targets[0]})) {
 		return false
 	}
 	return p.Allowed == nil && (p.Tags != nil || p.Targets != nil) ||
@@ -223,7 +223,7 @@ func (d *reading) permits(t Tag) bool {
 }
 
 // mayFit is fits for a tag that the text of a state shows.
-func (d *reading) mayFit(r Rule, t Tag) bool { return d.w.fits(r, d.closed(t, r)) }
+func (d *reading) mayFit(r Rule, t Tag) bool { return r.fits(d.w.catalog, d.closed(t, r)) }
 
 // closed returns the tag with what the rule wants in the place of what only the
 // run can tell.
@@ -250,17 +250,9 @@ func (d *reading) closed(t Tag, r Rule) Tag {
 // goal returns what a name in the text or the policy means.
 func (d *reading) goal(name string) Goal {
 	g := Goal{Name: strings.TrimSpace(name)}
-	g.State = d.w.find(g.Name)
+	g.State = d.w.catalog.find(g.Name)
 	g.Open = g.State == "" && (isOpen(g.Name) || d.isPlaceholder(g.Name))
 	return g
-}
-
-// find is Resolve for many names: it returns "" and says nothing when there is
-// no such state.
-func (w *Workflow) find(target string) string {
-	target = strings.TrimSpace(target)
-	name, _ := Resolve(w.byStem[Stem(target)], target, w.platform)
-	return name
 }
 
 // isOpen reports whether a name has parts that are filled in later (templates,

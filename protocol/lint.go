@@ -52,9 +52,9 @@ func Lint(fsys fs.FS, o LintOptions) []Finding {
 		}
 	}
 	l.ends = l.endings()
-	l.blind = slices.ContainsFunc(w.names, func(n string) bool { return l.reached[n] && len(w.states[n].Problems) > 0 })
+	l.blind = slices.ContainsFunc(w.catalog.names, func(n string) bool { return l.reached[n] && len(w.states[n].Problems) > 0 })
 	l.names = l.suppliedNames()
-	for _, name := range w.names {
+	for _, name := range w.catalog.names {
 		if l.looksAt(name) {
 			l.state(l.readings[name])
 		}
@@ -266,7 +266,7 @@ func (l *linter) calls(d *reading) {
 // once, at its first state.
 func (l *linter) loops() {
 	told := map[string]bool{}
-	for _, name := range slices.Concat([]string{l.w.entry}, l.w.names) {
+	for _, name := range slices.Concat([]string{l.w.entry}, l.w.catalog.names) {
 		if !l.reached[name] || told[name] || l.ends[name] {
 			continue
 		}

@@ -11,7 +11,7 @@ func (l *linter) endings() map[string]bool {
 	}
 	for changed := true; changed; {
 		changed = false
-		for _, name := range l.w.names {
+		for _, name := range l.w.catalog.names {
 			if !ends[name] && slices.ContainsFunc(l.exits[name], func(e Exit) bool { return e.leadsOut(ends) }) {
 				ends[name], changed = true, true
 			}

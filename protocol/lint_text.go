@@ -19,7 +19,7 @@ func (l *linter) policy(d *reading) {
 			l.warn(d.s, t.Pos, notMeant(t))
 		}
 	}
-	if _, ok := l.w.implicit(d.s); ok {
+	if _, ok := d.s.Policy.implicit(l.w.catalog); ok {
 		return
 	}
 	m := mentioned{d: d, prose: Render(d.s.Body, func(string) (string, bool) { return "", true })}
@@ -88,11 +88,11 @@ func (m mentioned) rule(r Rule) bool {
 // state reports whether the text names a state outside of tags, which say more
 // than the name.
 func (m mentioned) state(target string) bool {
-	inTag := func(t written) bool { return t.Verb != Result && m.d.w.same(target, t.Body) }
+	inTag := func(t written) bool { return t.Verb != Result && m.d.w.catalog.same(target, t.Body) }
 	if slices.ContainsFunc(m.d.tags, inTag) {
 		return false
 	}
-	name := m.d.w.find(target)
+	name := m.d.w.catalog.find(target)
 	return hasWord(m.prose, Stem(name)) || hasWord(m.prose, name)
 }
 
@@ -105,7 +105,7 @@ func (m mentioned) short(l *linter) {
 		}
 	}
 	for _, r := range m.d.s.References {
-		named := hasWord(m.prose, Stem(m.d.w.find(r.Name))) || hasWord(m.prose, m.d.w.find(r.Name))
+		named := hasWord(m.prose, Stem(m.d.w.catalog.find(r.Name))) || hasWord(m.prose, m.d.w.catalog.find(r.Name))
 		if r.Policy && r.Verb == "" && r.Part == "target" && slices.Contains(p.Targets, r.Name) && !named {
 			l.warn(m.d.s, r.Pos, unmentioned("the state "+quote(r.Name)))
 		}

@@ -10,12 +10,10 @@ import (
 // Workflow is the states of a scope as they were when it was loaded. It never
 // changes, whatever becomes of the files.
 type Workflow struct {
-	platform  Platform
+	catalog   catalog
 	entry     string
 	states    map[string]*State
-	names     []string            // sorted
-	byStem    map[string][]string // for resolving many targets among many names
-	reachable []string            // sorted
+	reachable []string // sorted
 }
 
 // LoadOptions say how a scope is meant.
@@ -32,19 +30,22 @@ type LoadOptions struct {
 // of every policy that is unmistakably ours. The Workflow is never nil; with
 // Problems it serves inspection only, and resuming runs that stand elsewhere.
 func Load(fsys fs.FS, o LoadOptions) (*Workflow, []Problem) {
-	w := &Workflow{platform: o.Platform, states: map[string]*State{}}
+	w := &Workflow{catalog: newCatalog(o.Platform, nil), states: map[string]*State{}}
 	files, problem := stateFiles(fsys)
 	if problem != nil {
 		return w, []Problem{*problem}
 	}
-	w.setNames(files)
-	w.read(fsys, files)
-	w.entry, problem = w.findEntry(o.Entry)
+	w.catalog = newCatalog(o.Platform, slices.Sorted(maps.Keys(files)))
+	for _, name := range w.catalog.names {
+		w.states[name] = readState(fsys, files[name])
+		w.catalog.checkPolicy(w.states[name])
+	}
+	w.entry, problem = w.catalog.entry(o.Entry)
 	if problem != nil {
 		return w, []Problem{*problem}
 	}
 	w.reachable = w.reach()
-	return w, w.faults()
+	return w, w.problems()
 }
 
 // stateFiles lists the files of the scope that have the extension of a state.
@@ -62,69 +63,10 @@ func stateFiles(fsys fs.FS) (map[string]fs.DirEntry, *Problem) {
 	return files, nil
 }
 
-func (w *Workflow) setNames(files map[string]fs.DirEntry) {
-	w.names = slices.Sorted(maps.Keys(files))
-	w.byStem = map[string][]string{}
-	for _, n := range w.names {
-		w.byStem[Stem(n)] = append(w.byStem[Stem(n)], n)
-	}
-}
-
-// read reads the files, and checks that what their policies name exists.
-func (w *Workflow) read(fsys fs.FS, files map[string]fs.DirEntry) {
-	for _, name := range w.names {
-		w.states[name] = readState(fsys, files[name])
-		w.checkPolicy(w.states[name])
-	}
-}
-
-// findEntry returns the file that a run begins with.
-func (w *Workflow) findEntry(file string) (string, *Problem) {
-	if file != "" {
-		if _, ext := splitName(file); ext == "" {
-			return "", &Problem{Code: "entry", Message: quote(file) + " is not a state file",
-				Hint: "state files end in .md, .sh, .bat or .ps1"}
-		}
-		return w.Resolve(file)
-	}
-	numbered, plain := w.byStem["1_START"], w.byStem["START"]
-	switch {
-	case len(numbered) > 0 && len(plain) > 0:
-		return "", &Problem{Code: "entry", Message: "there are two entries: " + quoteAll(slices.Concat(numbered, plain)),
-			Hint: "keep one of 1_START and START"}
-	case len(numbered) > 0:
-		return w.Resolve("1_START")
-	case len(plain) > 0:
-		return w.Resolve("START")
-	case len(w.names) == 0:
-		return "", &Problem{Code: "entry", Message: "there is no state file",
-			Hint: "add a file 1_START.md or START.md"}
-	}
-	return "", &Problem{Code: "entry", Message: "there is no state 1_START or START; found " + quoteAll(w.names),
-		Hint: "rename the first state, or start from its file"}
-}
-
-// checkPolicy notes the states that a policy names and that can't be had. The
-// state of on_exhausted is resolved: no tag will ever be checked for it.
-func (w *Workflow) checkPolicy(s *State) {
-	for _, r := range s.References {
-		if !r.Policy {
-			continue
-		}
-		name, p := w.Resolve(r.Name)
-		switch {
-		case p != nil:
-			s.fault(r.Pos, p.Code, "%s: %s", r.Part, p.Message).Hint = p.Hint
-		case r.Part == "on_exhausted" && s.Policy.Convergence != nil:
-			s.Policy.Convergence.OnExhausted = name
-		}
-	}
-}
-
-// faults returns what forbids a start.
-func (w *Workflow) faults() []Problem {
+// problems returns what forbids a start.
+func (w *Workflow) problems() []Problem {
 	var problems []Problem
-	for _, name := range w.names {
+	for _, name := range w.catalog.names {
 		for _, p := range w.states[name].Problems {
 			if w.forbids(name, p) {
 				problems = append(problems, p)
@@ -174,9 +116,8 @@ func (w *Workflow) successors(s *State) []string {
 	if !dynamic {
 		return next
 	}
-	for _, name := range w.names {
-		_, ext := splitName(name)
-		if w.states[name].Marked && (suits[ext] == "" || suits[ext] == w.platform) {
+	for _, name := range w.catalog.names {
+		if w.states[name].Marked && w.catalog.runs(name) {
 			next = append(next, name)
 		}
 	}
@@ -185,9 +126,6 @@ func (w *Workflow) successors(s *State) []string {
 
 // Entry returns the file name of the first state, "" when there is none.
 func (w *Workflow) Entry() string { return w.entry }
-
-// Platform returns the platform that targets are resolved for.
-func (w *Workflow) Platform() Platform { return w.platform }
 
 // State returns the state with a file name, as Resolve returns it. The State
 // must not be changed.
@@ -198,16 +136,10 @@ func (w *Workflow) State(name string) (*State, bool) {
 
 // Resolve returns the file name that a target means, by the same rules and with
 // the same codes as the function Resolve.
-func (w *Workflow) Resolve(target string) (string, *Problem) {
-	name, problem := Resolve(w.byStem[Stem(target)], target, w.platform)
-	if problem != nil && problem.Code == "no-state" {
-		problem = noState(w.names, target)
-	}
-	return name, problem
-}
+func (w *Workflow) Resolve(target string) (string, *Problem) { return w.catalog.resolve(target) }
 
 // Names returns the file names of all states, sorted.
-func (w *Workflow) Names() []string { return slices.Clone(w.names) }
+func (w *Workflow) Names() []string { return slices.Clone(w.catalog.names) }
 
 // Hashes returns the SHA-256 of every state file that could be read, in hex.
 func (w *Workflow) Hashes() map[string]string {
