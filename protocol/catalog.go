@@ -86,7 +86,7 @@ func (c catalog) checkPolicy(s *State) {
 		name, p := c.resolve(r.Name)
 		switch {
 		case p != nil:
-			s.fault(r.Pos, p.Code, "%s: %s", r.Part, p.Message).Hint = p.Hint
+			s.addProblem(r.Pos, p.Code, "%s: %s", r.Part, p.Message).Hint = p.Hint
 		case r.Part == "on_exhausted" && s.Policy.Convergence != nil:
 			s.Policy.Convergence.OnExhausted = name
 		}

@@ -41,105 +41,120 @@ func (w *Workflow) Loop(c Convergence) bool {
 	return true
 }
 
-func (f *front) doneWhen(n *yaml.Node) {
-	var commands []string
-	switch n.Kind {
+// convergenceKeys say when a state is done.
+var convergenceKeys = map[string]func(convergenceReader, value){
+	"done_when":         convergenceReader.doneWhen,
+	"max_attempts":      convergenceReader.maxAttempts,
+	"max_ralph_iters":   convergenceReader.maxAttempts,
+	"backoff":           convergenceReader.backoff,
+	"attempt_context":   convergenceReader.attemptContext,
+	"done_when_timeout": convergenceReader.timeout,
+	"on_exhausted":      convergenceReader.onExhausted,
+	"protect":           convergenceReader.protect,
+}
+
+// convergenceReader reads when a state is done into a policy.
+type convergenceReader struct {
+	state  *State
+	policy *Convergence
+}
+
+func (c convergenceReader) doneWhen(v value) {
+	switch v.node.Kind {
 	case yaml.ScalarNode:
-		var one string
-		if f.text("done_when", n, &one) {
-			f.loop.DoneWhen = []string{one}
+		if command, ok := v.text(); ok {
+			c.policy.DoneWhen = []string{command}
 		}
 		return
 	case yaml.MappingNode:
-		f.fault(n, "wrong-type", "done_when is a map, not a command or a list of commands")
+		v.problem("wrong-type", "done_when is a map, not a command or a list of commands")
 		return
 	}
-	if !f.texts("done_when", n, &commands) {
-		return
-	}
-	if len(commands) == 0 || len(commands) > maxCommands {
-		f.fault(n, "wrong-value", "done_when has %d commands, not 1 to %d", len(commands), maxCommands)
-		return
-	}
-	f.loop.DoneWhen = commands
-}
-
-func (f *front) maxAttempts(n *yaml.Node)   { f.attempts("max_attempts", "max_ralph_iters", n) }
-func (f *front) maxRalphIters(n *yaml.Node) { f.attempts("max_ralph_iters", "max_attempts", n) }
-
-// attempts reads either spelling of max_attempts; other is the second one.
-func (f *front) attempts(key, other string, n *yaml.Node) {
-	if f.seen[other] != nil {
-		f.fault(n, "duplicate-key", "max_attempts and max_ralph_iters are the same key").Hint = "write max_attempts only"
-		return
-	}
-	if i, ok := f.count(key, n, maxAttemptsCap); ok {
-		f.loop.MaxAttempts = i
+	commands, ok := v.texts()
+	switch {
+	case !ok:
+	case len(commands) == 0 || len(commands) > maxCommands:
+		v.problem("wrong-value", "done_when has %d commands, not 1 to %d", len(commands), maxCommands)
+	default:
+		c.policy.DoneWhen = commands
 	}
 }
 
-func (f *front) backoff(n *yaml.Node) {
-	if n.Kind != yaml.MappingNode {
-		if n.Kind == yaml.ScalarNode && n.Value == "none" {
-			f.loop.Backoff = Backoff{}
+func (c convergenceReader) maxAttempts(v value) {
+	if n, ok := v.count(maxAttemptsCap); ok {
+		c.policy.MaxAttempts = n
+	}
+}
+
+func (c convergenceReader) backoff(v value) {
+	if v.node.Kind != yaml.MappingNode {
+		if v.node.Kind == yaml.ScalarNode && v.node.Value == "none" {
+			c.policy.Backoff = Backoff{}
 			return
 		}
-		f.fault(n, "wrong-type", "backoff is %s, not a map of base and max, or none", describe(n))
+		v.problem("wrong-type", "backoff is %s, not a map of base and max, or none", describe(v.node))
 		return
 	}
-	for i := 0; i < len(n.Content); i += 2 {
-		switch key, value := n.Content[i], n.Content[i+1]; key.Value {
-		case "base":
-			f.duration("base of backoff", value, &f.loop.Backoff.Base)
-		case "max":
-			f.duration("max of backoff", value, &f.loop.Backoff.Max)
-		default:
-			f.fault(key, "unknown-key", "unknown key %s in backoff", quote(key.Value)).Hint = "its keys are base and max"
+	b := &c.policy.Backoff
+	for i := 0; i < len(v.node.Content); i += 2 {
+		key, node := v.node.Content[i], v.node.Content[i+1]
+		to := map[string]*time.Duration{"base": &b.Base, "max": &b.Max}[key.Value]
+		if to == nil {
+			c.state.addProblem(posOf(key), "unknown-key", "unknown key %s in backoff", quote(key.Value)).Hint = "its keys are base and max"
+		} else if d, ok := v.entry(key.Value+" of backoff", node).duration(); ok {
+			*to = d
 		}
 	}
-	if b := f.loop.Backoff; b.Base > b.Max {
-		f.warn(n, "short-max", "the base of backoff, %v, is longer than its max, %v", b.Base, b.Max)
+	if b.Base > b.Max {
+		c.state.addWarning(posOf(v.node), "short-max", "the base of backoff, %v, is longer than its max, %v", b.Base, b.Max)
 	}
 }
 
-func (f *front) attemptContext(n *yaml.Node) {
-	if s, ok := f.choice("attempt_context", n, []string{"entry", "fresh", "continue"}); ok {
-		f.loop.AttemptContext = s
+func (c convergenceReader) attemptContext(v value) {
+	if context, ok := v.choice([]string{"entry", "fresh", "continue"}); ok {
+		c.policy.AttemptContext = context
 	}
 }
 
-func (f *front) doneWhenTimeout(n *yaml.Node) { f.duration("done_when_timeout", n, &f.loop.Timeout) }
-
-func (f *front) onExhausted(n *yaml.Node) {
-	var s string
-	if !f.text("on_exhausted", n, &s) {
-		return
-	}
-	s = strings.TrimSpace(s)
-	f.loop.OnExhausted = s
-	if s != "fail" && s != "suspend" {
-		f.state.refer(Reference{Part: "on_exhausted", Name: s, Pos: posOf(n), Policy: true})
+func (c convergenceReader) timeout(v value) {
+	if d, ok := v.duration(); ok {
+		c.policy.Timeout = d
 	}
 }
 
-func (f *front) protect(n *yaml.Node) {
-	if !f.texts("protect", n, &f.loop.Protect) {
+func (c convergenceReader) onExhausted(v value) {
+	text, ok := v.text()
+	if !ok {
 		return
 	}
-	for i, pattern := range f.loop.Protect {
-		for part := range strings.SplitSeq(pattern, "/") {
-			if _, err := path.Match(part, ""); err != nil {
-				f.fault(n.Content[i], "wrong-value", "%s is no pattern of files: %v", quote(pattern), err)
-				break
-			}
+	text = strings.TrimSpace(text)
+	c.policy.OnExhausted = text
+	if text != "fail" && text != "suspend" {
+		c.state.refer(Reference{Part: "on_exhausted", Name: text, Pos: posOf(v.node), Policy: true})
+	}
+}
+
+func (c convergenceReader) protect(v value) {
+	c.policy.Protect, _ = v.texts()
+	for i, pattern := range c.policy.Protect {
+		checkPattern(pattern, v.entry("an entry of protect", v.node.Content[i]))
+	}
+}
+
+// checkPattern adds a problem to an entry of protect that protects nothing.
+func checkPattern(pattern string, v value) {
+	for part := range strings.SplitSeq(pattern, "/") {
+		if _, err := path.Match(part, ""); err != nil {
+			v.problem("wrong-value", "%s is not a pattern of file names: %v", quote(pattern), err)
+			break
 		}
-		if why := outside(pattern); why != "" {
-			f.fault(n.Content[i], "wrong-value", "%s protects nothing: %s", quote(pattern), why).Hint =
-				"write patterns relative to the agent's directory, without .."
-		}
-		if !closesBraces(pattern) {
-			f.fault(n.Content[i], "wrong-value", "%s is no pattern of files: its braces do not match", quote(pattern))
-		}
+	}
+	if why := outside(pattern); why != "" {
+		v.problem("wrong-value", "%s protects nothing: %s", quote(pattern), why).Hint =
+			"write patterns relative to the agent's directory, without .."
+	}
+	if !closesBraces(pattern) {
+		v.problem("wrong-value", "%s is not a pattern of file names: its braces do not match", quote(pattern))
 	}
 }
 

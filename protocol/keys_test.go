@@ -32,7 +32,8 @@ func wantNames(t *testing.T, what string, table []Key, known []string) {
 // TestKeysAreDescribed: no key without a description, and none described that
 // does not exist.
 func TestKeysAreDescribed(t *testing.T) {
-	wantNames(t, "frontmatter key", Keys(), slices.Collect(maps.Keys(keys)))
+	read := slices.Concat(slices.Collect(maps.Keys(invocationKeys)), slices.Collect(maps.Keys(transitionKeys)), slices.Collect(maps.Keys(convergenceKeys)))
+	wantNames(t, "frontmatter key", Keys(), read)
 	wantNames(t, "key of an entry", EntryKeys(), ruleKeys)
 	wantNames(t, "option of scripts", ScriptOptions(), scriptOptions)
 	for _, k := range BackoffKeys() {
@@ -47,8 +48,11 @@ func TestKeysAreDescribed(t *testing.T) {
 // notLint are the files whose problems are those of an agent's message.
 var notLint = []string{"decide.go", "reminder.go"}
 
-// TestCodesAreDescribed finds the codes in the source: those that stand after
-// Code: and those that fault and warn are given.
+// codeArgument has the functions that are given a code, and which argument it is.
+var codeArgument = map[string]int{"addProblem": 1, "addWarning": 1, "problem": 0}
+
+// TestCodesAreDescribed finds the codes in the source: those after Code: and those
+// that functions are given.
 func TestCodesAreDescribed(t *testing.T) {
 	paths, err := filepath.Glob("*.go")
 	if err != nil {
@@ -79,8 +83,12 @@ func codesIn(n ast.Node) []string {
 			at = n.Value
 		}
 	case *ast.CallExpr:
-		if f, ok := n.Fun.(*ast.SelectorExpr); ok && (f.Sel.Name == "fault" || f.Sel.Name == "warn") && len(n.Args) > 2 {
-			at = n.Args[1]
+		f, ok := n.Fun.(*ast.SelectorExpr)
+		if !ok {
+			break
+		}
+		if i, ok := codeArgument[f.Sel.Name]; ok && i < len(n.Args) {
+			at = n.Args[i]
 		}
 	}
 	if lit, ok := at.(*ast.BasicLit); ok && lit.Kind == gotoken.STRING {

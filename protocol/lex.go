@@ -184,7 +184,7 @@ func newHead(attrs []attribute) *head {
 	h := &head{attrs: make(map[string]string, len(attrs))}
 	for _, a := range attrs {
 		if _, twice := h.attrs[a.name]; twice {
-			h.faults = append(h.faults, fmt.Sprintf("attribute %s stands twice", quote(a.name)))
+			h.faults = append(h.faults, fmt.Sprintf("attribute %s appears twice", quote(a.name)))
 			continue
 		}
 		h.attrs[a.name] = unescape.Replace(a.value)

@@ -215,7 +215,7 @@ func (l *linter) target(d *reading, t written, part string, severity Severity) {
 	p.File, p.Pos = d.s.Name, t.Pos
 	p.Message = fmt.Sprintf("%s of <%s>: %s", part, t.Verb, p.Message)
 	if g.Open {
-		p.Hint = "taken for a placeholder, as other ways on are shown"
+		p.Hint = "taken for a placeholder, because the file shows other transitions"
 	}
 	l.add(severity, p)
 }
@@ -230,7 +230,7 @@ func (l *linter) deadEnd(d *reading) {
 	switch {
 	case d.s.Kind == Script:
 		l.add(SeverityHint, Problem{File: d.s.Name, Code: "no-tag",
-			Message: "no transition tag is in sight; on every path the script must print one"})
+			Message: "the script shows no transition tag; on every path it must print one"})
 	case d.s.Policy.Restricted: // nothing-allowed says it, or each tag is a finding
 	case d.s.Name == l.w.entry && l.o.Loop:
 	case !opening().MatchString(d.s.Body):
@@ -239,7 +239,7 @@ func (l *linter) deadEnd(d *reading) {
 			hint += ", or run it with --done-when"
 		}
 		l.warn(d.s, Pos{Line: d.s.Line}, Problem{Code: "dead-end",
-			Message: "no tag and no policy leads on from this state", Hint: hint})
+			Message: "no tag and no policy leads out of this state", Hint: hint})
 	}
 }
 

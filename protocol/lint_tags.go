@@ -85,7 +85,7 @@ func (l *linter) wrongCase(d *reading) {
 				continue
 			}
 			l.warn(d.s, Pos{d.s.Line + i, 1 + len([]rune(line[:m[0]]))}, Problem{Code: "tag-case",
-				Message: fmt.Sprintf("<%s> is no tag: tags are written in lower case", name),
+				Message: fmt.Sprintf("<%s> is not a tag: tags are written in lower case", name),
 				Hint:    fmt.Sprintf("write <%s>", lower)})
 			return // one of them shows what is wrong with the others
 		}

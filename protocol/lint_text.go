@@ -197,7 +197,7 @@ func (l *linter) unknownName(name string) Problem {
 	case name == "attempt" || name == "max_attempts" || name == "failure":
 		hint = "only a state with done_when has it"
 	case hint == "":
-		hint = "a fork attribute or --meta " + name + "=… would fill it in; lint takes --meta " + name
+		hint = "a fork attribute or --meta " + name + "=… would supply it; tell lint with --meta " + name
 	}
 	return Problem{Code: "unknown-name", Message: fmt.Sprintf("nothing supplies {{%s}}", name), Hint: hint}
 }

@@ -7,121 +7,141 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// permissionRanks are the permission modes of the agent CLI, by how much each
-// allows.
-var permissionRanks = map[string]int{
-	"plan": 0, "default": 1, "dontAsk": 1, "acceptEdits": 2, "auto": 3, "bypassPermissions": 4,
+// transitionKeys say what an agent may do at the end of a state.
+var transitionKeys = map[string]func(transitionReader, value){
+	"allowed_transitions": transitionReader.rules,
+	"allowed_tags":        transitionReader.tags,
+	"allowed_targets":     transitionReader.targets,
 }
 
-var permissionModes = []string{"plan", "default", "dontAsk", "acceptEdits", "auto", "bypassPermissions"}
+// transitionReader reads what an agent may do at the end of a state.
+type transitionReader struct{ state *State }
 
-// PermissionRank returns how much a permission mode allows: a higher rank allows
-// more. It returns false for a name that is no mode.
-func PermissionRank(mode string) (int, bool) {
-	rank, ok := permissionRanks[mode]
-	return rank, ok
-}
-
-func (f *front) permissionMode(n *yaml.Node) {
-	if mode, ok := f.choice("permission_mode", n, permissionModes); ok {
-		f.state.Policy.PermissionMode = mode
-	}
-}
-
-func (f *front) model(n *yaml.Node)   { f.text("model", n, &f.state.Policy.Model) }
-func (f *front) effort(n *yaml.Node)  { f.text("effort", n, &f.state.Policy.Effort) }
-func (f *front) timeout(n *yaml.Node) { f.optionalDuration("timeout", n, &f.state.Policy.Timeout) }
-func (f *front) idleTimeout(n *yaml.Node) {
-	f.optionalDuration("idle_timeout", n, &f.state.Policy.IdleTimeout)
-}
-func (f *front) allowedTools(n *yaml.Node) { f.texts("allowed_tools", n, &f.state.Policy.AllowedTools) }
-func (f *front) disallowedTools(n *yaml.Node) {
-	f.texts("disallowed_tools", n, &f.state.Policy.DisallowedTools)
-}
-
-func (f *front) allowedTags(n *yaml.Node) {
-	if n.Kind != yaml.SequenceNode {
-		f.fault(n, "wrong-type", "allowed_tags is %s, not a list", describe(n)).Hint = "write allowed_tags: [goto, result]"
+func (t transitionReader) tags(v value) {
+	if v.node.Kind != yaml.SequenceNode {
+		v.problem("wrong-type", "allowed_tags is %s, not a list", describe(v.node)).Hint = "write allowed_tags: [goto, result]"
 		return
 	}
 	tags := []Verb{}
-	for _, item := range n.Content {
-		if v, ok := f.verb("an entry of allowed_tags", item); ok && !slices.Contains(tags, v) {
-			tags = append(tags, v)
+	for _, item := range v.node.Content {
+		if verb, ok := v.entry("an entry of allowed_tags", item).verb(); ok && !slices.Contains(tags, verb) {
+			tags = append(tags, verb)
 		}
 	}
-	f.state.Policy.Tags = tags
+	t.state.Policy.Tags = tags
 }
 
-// verb reads the name of a tag.
-func (f *front) verb(key string, n *yaml.Node) (Verb, bool) {
-	words := make([]string, len(verbs))
-	for i, v := range verbs {
-		words[i] = string(v)
+func (t transitionReader) targets(v value) {
+	targets, _ := v.texts()
+	for i, target := range targets {
+		targets[i] = strings.TrimSpace(target)
+		t.state.refer(Reference{Part: "target", Name: target, Pos: posOf(v.node.Content[i]), Policy: true})
 	}
-	s, ok := f.choice(key, n, words)
-	return Verb(s), ok
+	t.state.Policy.Targets = targets
 }
 
-func (f *front) allowedTargets(n *yaml.Node) {
-	if !f.texts("allowed_targets", n, &f.state.Policy.Targets) {
-		return
-	}
-	for i, target := range f.state.Policy.Targets {
-		f.state.Policy.Targets[i] = strings.TrimSpace(target)
-		f.state.refer(Reference{Part: "target", Name: target, Pos: posOf(n.Content[i]), Policy: true})
-	}
-}
-
-func (f *front) allowedTransitions(n *yaml.Node) {
-	if n.Kind != yaml.SequenceNode {
-		f.fault(n, "wrong-type", "allowed_transitions is %s, not a list", describe(n)).Hint =
+func (t transitionReader) rules(v value) {
+	if v.node.Kind != yaml.SequenceNode {
+		v.problem("wrong-type", "allowed_transitions is %s, not a list", describe(v.node)).Hint =
 			"write - {tag: goto, target: STATE}"
 		return
 	}
-	f.state.Policy.Allowed = []Rule{}
-	for _, item := range n.Content {
+	rules := []Rule{}
+	for _, item := range v.node.Content {
 		if item.Kind != yaml.MappingNode {
-			f.fault(item, "wrong-type", "an entry of allowed_transitions is %s, not a map", describe(item)).Hint =
+			t.state.addProblem(posOf(item), "wrong-type", "an entry of allowed_transitions is %s, not a map", describe(item)).Hint =
 				"write {tag: goto, target: STATE}"
 			continue
 		}
-		f.rule(item)
+		r := ruleReader{state: t.state, rule: Rule{Pos: posOf(item)}}
+		rules = append(rules, r.read(item))
 	}
+	t.state.Policy.Allowed = rules
 }
 
 // ruleKeys are what an entry of allowed_transitions may say beside attributes.
 var ruleKeys = []string{"tag", "target", "return", "next", "payload", "many"}
 
-// rule reads one entry of allowed_transitions.
-func (f *front) rule(n *yaml.Node) {
-	r := Rule{Pos: posOf(n)}
-	before := len(f.state.References)
+// ruleReader reads one entry of allowed_transitions.
+type ruleReader struct {
+	state *State
+	rule  Rule
+}
+
+func (r *ruleReader) read(n *yaml.Node) Rule {
+	before := len(r.state.References)
 	for i := 0; i < len(n.Content); i += 2 {
-		if key := n.Content[i]; f.isName(key) {
-			f.ruleKey(&r, key, n.Content[i+1])
+		if key := n.Content[i]; r.state.checkKey(key) {
+			r.set(key, value{state: r.state, name: key.Value, node: n.Content[i+1]})
 		}
 	}
 	for i := 0; i < len(n.Content); i += 2 {
-		f.checkRuleKey(&r, n.Content[i])
+		r.checkTakes(n.Content[i])
 	}
-	if len(r.verbs()) == 0 {
-		f.fault(n, "wrong-value", "no transition has all that this entry names")
+	if len(r.rule.verbs()) == 0 {
+		r.state.addProblem(posOf(n), "wrong-value", "no transition has everything that this entry names")
 	}
-	for i := range f.state.References[before:] {
-		f.state.References[before+i].Verb = r.Tag
+	for i := range r.state.References[before:] {
+		r.state.References[before+i].Verb = r.rule.Tag
 	}
-	f.state.Policy.Allowed = append(f.state.Policy.Allowed, r)
+	return r.rule
 }
 
-// checkRuleKey notes a key that the tag of the entry can't have.
-func (f *front) checkRuleKey(r *Rule, key *yaml.Node) {
-	if r.takes(key.Value) || isWrongCase(key.Value) {
+func (r *ruleReader) set(key *yaml.Node, v value) {
+	switch v.name {
+	case "tag":
+		r.rule.Tag, _ = v.verb()
+	case "target":
+		r.rule.Target = r.target(v)
+	case "return":
+		r.rule.Return = r.target(v)
+	case "next":
+		r.rule.Next = r.target(v)
+	case "payload":
+		if text, ok := v.anyText(); ok {
+			r.rule.Payload = &text
+		}
+	case "many":
+		r.rule.Many = v.boolean()
+	default:
+		r.setAttribute(key, v)
+	}
+}
+
+// target reads the name of a state.
+func (r *ruleReader) target(v value) string {
+	text, ok := v.text()
+	if !ok {
+		return ""
+	}
+	text = strings.TrimSpace(text)
+	r.state.refer(Reference{Part: v.name, Name: text, Pos: posOf(v.node), Policy: true})
+	return text
+}
+
+func (r *ruleReader) setAttribute(key *yaml.Node, v value) {
+	if isWrongCase(v.name) {
+		r.state.addProblem(posOf(key), "wrong-case", "unknown key %s", quote(v.name)).Hint = "write " + strings.ToLower(v.name)
 		return
 	}
-	problem := f.fault(key, "wrong-value", "%s has no %s", r.name(), quote(key.Value))
+	text, ok := v.anyText()
+	if !ok {
+		return
+	}
+	if r.rule.Attrs == nil {
+		r.rule.Attrs = map[string]string{}
+	}
+	r.rule.Attrs[v.name] = text
+}
+
+// checkTakes adds a problem for a key that the tag of the entry can't have.
+func (r *ruleReader) checkTakes(key *yaml.Node) {
+	if r.rule.takes(key.Value) || isWrongCase(key.Value) {
+		return
+	}
+	problem := r.state.addProblem(posOf(key), "wrong-value", "%s has no %s", r.rule.name(), quote(key.Value))
 	if !slices.Contains(ruleKeys, key.Value) {
-		problem.Hint = didYouMean(key.Value, slices.Concat(ruleKeys, attributesOf[r.Tag]))
+		problem.Hint = didYouMean(key.Value, slices.Concat(ruleKeys, attributesOf[r.rule.Tag]))
 	}
 }
 
@@ -130,49 +150,6 @@ func (f *front) checkRuleKey(r *Rule, key *yaml.Node) {
 func isWrongCase(key string) bool {
 	lower := strings.ToLower(key)
 	return lower != key && slices.Contains(ruleKeys, lower)
-}
-
-func (f *front) ruleKey(r *Rule, key, value *yaml.Node) {
-	switch key.Value {
-	case "tag":
-		r.Tag, _ = f.verb("tag", value)
-	case "target":
-		f.ruleState("target", value, &r.Target)
-	case "return":
-		f.ruleState("return", value, &r.Return)
-	case "next":
-		f.ruleState("next", value, &r.Next)
-	case "payload":
-		if f.isText("payload", value) {
-			r.Payload = &value.Value
-		}
-	case "many":
-		f.boolean("many", value, &r.Many)
-	default:
-		f.ruleAttribute(r, key, value)
-	}
-}
-
-// ruleState reads the name of a state in an entry.
-func (f *front) ruleState(part string, n *yaml.Node, to *string) {
-	if f.text(part, n, to) {
-		*to = strings.TrimSpace(*to)
-		f.state.refer(Reference{Part: part, Name: *to, Pos: posOf(n), Policy: true})
-	}
-}
-
-func (f *front) ruleAttribute(r *Rule, key, value *yaml.Node) {
-	if isWrongCase(key.Value) {
-		f.fault(key, "wrong-case", "unknown key %s", quote(key.Value)).Hint = "write " + strings.ToLower(key.Value)
-		return
-	}
-	if !f.isText(key.Value, value) {
-		return
-	}
-	if r.Attrs == nil {
-		r.Attrs = map[string]string{}
-	}
-	r.Attrs[key.Value] = value.Value
 }
 
 // verbs returns the tags that an entry may allow.

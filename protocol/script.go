@@ -11,7 +11,7 @@ func (s *State) parseScript(text string) {
 	_, ext := splitName(s.Name)
 	if at := strings.Index(text, "\r\n"); ext == ".sh" && at >= 0 {
 		line := 1 + strings.Count(text[:at], "\n")
-		s.fault(Pos{Line: line}, "crlf", "CRLF line endings").Hint = "convert to LF"
+		s.addProblem(Pos{Line: line}, "crlf", "CRLF line endings").Hint = "convert to LF"
 	}
 	const head = 10
 	seen := map[string]bool{}
@@ -56,9 +56,9 @@ func (s *State) setOptions(options string, pos Pos, seen map[string]bool) {
 		name, value, ok := strings.Cut(option, "=")
 		switch {
 		case !ok:
-			s.fault(pos, "option", "option %s is not written name=value", quote(option))
+			s.addProblem(pos, "option", "option %s is not written name=value", quote(option))
 		case seen[name]:
-			s.fault(pos, "option", "option %s stands twice", quote(name))
+			s.addProblem(pos, "option", "option %s appears twice", quote(name))
 		default:
 			seen[name] = true
 			s.setOption(name, value, pos)
@@ -75,7 +75,7 @@ func (s *State) setOption(name, value string, pos Pos) {
 	case "many_forks":
 		s.Policy.ManyForks = value == "true"
 		if value != "true" && value != "false" {
-			s.fault(pos, "option", "many_forks is %s, not true or false", quote(value))
+			s.addProblem(pos, "option", "many_forks is %s, not true or false", quote(value))
 		}
 	default:
 		s.unknownOption(name, pos)
@@ -87,17 +87,17 @@ var optionsNotBuilt = []string{"cage", "job", "on_comment"}
 
 func (s *State) unknownOption(name string, pos Pos) {
 	if slices.Contains(optionsNotBuilt, name) {
-		s.fault(pos, "not-built", "the option %s doesn't work yet in this version", quote(name)).Hint =
-			"remove it: what it asks for would not be done"
+		s.addProblem(pos, "not-built", "the option %s doesn't work yet in this version", quote(name)).Hint =
+			"remove it: it would have no effect"
 		return
 	}
-	s.fault(pos, "option", "unknown option %s", quote(name)).Hint = didYouMean(name, scriptOptions)
+	s.addProblem(pos, "option", "unknown option %s", quote(name)).Hint = didYouMean(name, scriptOptions)
 }
 
 func (s *State) durationOption(name, value string, pos Pos) *time.Duration {
 	d, ok := parseDuration(value)
 	if !ok {
-		s.fault(pos, "option", "%s is %s, not a duration above zero such as 90s, 10m or 1h30m", name, quote(value))
+		s.addProblem(pos, "option", "%s is %s, not a duration above zero such as 90s, 10m or 1h30m", name, quote(value))
 		return nil
 	}
 	return &d

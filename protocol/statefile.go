@@ -19,12 +19,12 @@ const maxFile = 16 << 20
 func readState(fsys fs.FS, d fs.DirEntry) *State {
 	s := newState(d.Name())
 	if !d.Type().IsRegular() {
-		s.fault(Pos{}, "not-regular", "it is not a regular file")
+		s.addProblem(Pos{}, "not-regular", "it is not a regular file")
 		return s
 	}
 	data, err := readFile(fsys, d.Name())
 	if err != nil {
-		s.fault(Pos{}, "unreadable", "read the file: %v", err)
+		s.addProblem(Pos{}, "unreadable", "read the file: %v", err)
 		return s
 	}
 	s.parse(data)
@@ -52,13 +52,6 @@ func newState(name string) *State {
 	return s
 }
 
-// fault notes why the state can't be run, and returns the note for a hint to be
-// added at once.
-func (s *State) fault(pos Pos, code, format string, args ...any) *Problem {
-	s.Problems = append(s.Problems, Problem{File: s.Name, Pos: pos, Code: code, Message: fmt.Sprintf(format, args...)})
-	return &s.Problems[len(s.Problems)-1]
-}
-
 const byteOrderMark = "\ufeff"
 
 // maxForeign is the most bytes of a file whose frontmatter is checked though
@@ -71,7 +64,7 @@ func (s *State) parse(data []byte) {
 	s.SHA256 = hex.EncodeToString(sum[:])
 	if at := invalidUTF8(data); at >= 0 {
 		line := 1 + bytes.Count(data[:at], []byte("\n"))
-		s.fault(Pos{Line: line}, "not-utf8", "the text is not UTF-8 at byte offset %d", at)
+		s.addProblem(Pos{Line: line}, "not-utf8", "the text is not UTF-8 at byte offset %d", at)
 	}
 	text := strings.TrimPrefix(string(data), byteOrderMark)
 	s.Body = text
@@ -109,15 +102,15 @@ func (s *State) parsePrompt(text string) {
 		s.parseFrontmatter(front)
 	case looksOpen(text):
 		s.Owned = true
-		s.fault(Pos{Line: 1}, "frontmatter", "the frontmatter has no closing ---")
+		s.addProblem(Pos{Line: 1}, "frontmatter", "the frontmatter has no closing ---")
 	}
 	if line := misplacedPolicy(s.Body, s.Line); line > 0 && len(s.Problems) == 0 {
 		s.Owned = s.Owned || !documentation().MatchString(Stem(s.Name))
-		s.fault(Pos{Line: line}, "misplaced", "a policy begins here, not at the very top of the file, so the agent would get it as text").Hint =
+		s.addProblem(Pos{Line: line}, "misplaced", "a policy begins here, not at the very top of the file, so the agent would get it as text").Hint =
 			"move its first --- to the first line of the file"
 	}
 	if strings.TrimSpace(s.Body) == "" && len(s.Problems) == 0 {
-		s.fault(Pos{Line: s.Line}, "empty", "the prompt is empty").Hint = "write what the agent should do"
+		s.addProblem(Pos{Line: s.Line}, "empty", "the prompt is empty").Hint = "write what the agent should do"
 	}
 }
 

@@ -162,7 +162,7 @@ func faultOfName(v Verb, name string) string {
 	case v != Fork:
 		return "it has no attribute " + quote(name)
 	case !isVariable(name):
-		return fmt.Sprintf("attribute %s is no name of letters, digits, _ and -", quote(name))
+		return fmt.Sprintf("attribute %s is not a name of letters, digits, _ and -", quote(name))
 	}
 	return ""
 }

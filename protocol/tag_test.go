@@ -61,10 +61,10 @@ func TestScan(t *testing.T) {
 		{`<goto / >A</goto>`, `! 1:1 <goto>: unexpected "/" among its attributes`},
 		{`<goto <b>A</goto>`, ""},
 		{`<goto Input="x">A</goto>`, `! 1:1 <goto>: it has no attribute "Input"`},
-		{`<goto input="x" input="x">A</goto>`, `! 1:1 <goto>: attribute "input" stands twice`},
-		{`<fork x="1" next="N" x="2">A</fork>`, `! 1:1 <fork>: attribute "x" stands twice`},
+		{`<goto input="x" input="x">A</goto>`, `! 1:1 <goto>: attribute "input" appears twice`},
+		{`<fork x="1" next="N" x="2">A</fork>`, `! 1:1 <fork>: attribute "x" appears twice`},
 		{`<fork x="1">A</fork>`, `! 1:1 <fork>: attribute "next" is missing`},
-		{`<fork ü="1" next="N">A</fork>`, `! 1:1 <fork>: attribute "ü" is no name of letters, digits, _ and -`},
+		{`<fork ü="1" next="N">A</fork>`, `! 1:1 <fork>: attribute "ü" is not a name of letters, digits, _ and -`},
 		{`<call next="N">A</call>`, `! 1:1 <call>: it has no attribute "next" | ! 1:1 <call>: attribute "return" is missing`},
 		{`<result input="x">A</result>`, `! 1:1 <result>: it has no attribute "input"`},
 	} {

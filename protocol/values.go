@@ -1,6 +1,7 @@
 package protocol
 
 import (
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -9,105 +10,140 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// isText reports whether a node is a string without NUL, and notes the fault of
-// the key if not.
-func (f *front) isText(key string, n *yaml.Node) bool {
-	switch {
+// value is one value of a frontmatter. Each of its methods reads it as one type; a
+// value of another type becomes a problem of the state, and the method returns zero.
+type value struct {
+	state *State
+	name  string // as messages call it: its key, or "an entry of KEY"
+	node  *yaml.Node
+}
+
+func (v value) problem(code, format string, args ...any) *Problem {
+	return v.state.addProblem(posOf(v.node), code, format, args...)
+}
+
+// entry is a value inside this one.
+func (v value) entry(name string, n *yaml.Node) value {
+	return value{state: v.state, name: name, node: n}
+}
+
+// anyText reads a string without NUL.
+func (v value) anyText() (string, bool) {
+	switch n := v.node; {
 	case n.Kind != yaml.ScalarNode || n.ShortTag() != "!!str":
-		problem := f.fault(n, "wrong-type", "%s is %s, not a string", key, describe(n))
+		problem := v.problem("wrong-type", "%s is %s, not a string", v.name, describe(n))
 		if n.Kind == yaml.ScalarNode && !isNull(n) {
 			problem.Hint = "put it in quotes"
 		}
 	case strings.ContainsRune(n.Value, 0):
-		f.fault(n, "wrong-value", "%s has a NUL character", key)
+		v.problem("wrong-value", "%s has a NUL character", v.name)
 	default:
-		return true
+		return n.Value, true
 	}
-	return false
+	return "", false
 }
 
 // text reads a string that is not blank.
-func (f *front) text(key string, n *yaml.Node, to *string) bool {
-	if !f.isText(key, n) {
-		return false
+func (v value) text() (string, bool) {
+	text, ok := v.anyText()
+	if ok && strings.TrimSpace(text) == "" {
+		v.problem("wrong-value", "%s is empty", v.name)
+		return "", false
 	}
-	if strings.TrimSpace(n.Value) == "" {
-		f.fault(n, "wrong-value", "%s is empty", key)
-		return false
-	}
-	*to = n.Value
-	return true
+	return text, ok
 }
 
-// texts reads a list of strings that are not blank. A list without entries
-// becomes one that is not nil.
-func (f *front) texts(key string, n *yaml.Node, to *[]string) bool {
-	if n.Kind != yaml.SequenceNode {
-		f.fault(n, "wrong-type", "%s is %s, not a list", key, describe(n)).Hint = "write " + key + ": […]"
-		return false
+// texts reads a list of strings that are not blank. The list is not nil even when it
+// has no entries.
+func (v value) texts() ([]string, bool) {
+	if v.node.Kind != yaml.SequenceNode {
+		v.problem("wrong-type", "%s is %s, not a list", v.name, describe(v.node)).Hint = "write " + v.name + ": […]"
+		return nil, false
 	}
-	list, good := []string{}, true
-	for _, item := range n.Content {
-		var s string
-		good = f.text("an entry of "+key, item, &s) && good
-		list = append(list, s)
+	list := []string{}
+	for _, item := range v.node.Content {
+		if text, ok := v.entry("an entry of "+v.name, item).text(); ok {
+			list = append(list, text)
+		}
 	}
-	if good {
-		*to = list
+	if len(list) < len(v.node.Content) {
+		return nil, false
 	}
-	return good
+	return list, true
 }
 
 // choice reads one of some words.
-func (f *front) choice(key string, n *yaml.Node, words []string) (string, bool) {
-	var s string
-	if !f.text(key, n, &s) {
+func (v value) choice(words []string) (string, bool) {
+	text, ok := v.text()
+	if ok && !slices.Contains(words, text) {
+		problem := v.problem("wrong-value", "%s is %s, not one of %s", v.name, quote(text), strings.Join(words, ", "))
+		problem.Hint = didYouMean(text, words)
 		return "", false
 	}
-	if !slices.Contains(words, s) {
-		problem := f.fault(n, "wrong-value", "%s is %s, not one of %s", key, quote(s), strings.Join(words, ", "))
-		problem.Hint = didYouMean(s, words)
-		return "", false
+	return text, ok
+}
+
+// verb reads the name of a tag.
+func (v value) verb() (Verb, bool) {
+	words := make([]string, len(verbs))
+	for i, verb := range verbs {
+		words[i] = string(verb)
 	}
-	return s, true
+	text, ok := v.choice(words)
+	return Verb(text), ok
 }
 
 // duration reads a Go duration above zero.
-func (f *front) duration(key string, n *yaml.Node, to *time.Duration) bool {
-	if n.Kind == yaml.ScalarNode && !isNull(n) {
-		if d, ok := parseDuration(n.Value); ok && n.ShortTag() == "!!str" {
-			*to = d
-			return true
+func (v value) duration() (time.Duration, bool) {
+	if v.node.Kind == yaml.ScalarNode && v.node.ShortTag() == "!!str" {
+		if d, ok := parseDuration(v.node.Value); ok {
+			return d, true
 		}
 	}
-	f.fault(n, "wrong-value", "%s is %s, not a duration above zero", key, describe(n)).Hint =
-		"write it as in 90s, 10m or 1h30m"
-	return false
+	v.problem("wrong-value", "%s is %s, not a duration above zero", v.name, describe(v.node)).Hint =
+		"write it like 90s, 10m or 1h30m"
+	return 0, false
 }
 
-func (f *front) optionalDuration(key string, n *yaml.Node, to **time.Duration) {
-	var d time.Duration
-	if f.duration(key, n, &d) {
-		*to = &d
+// optionalDuration is duration; nil for a value of another type.
+func (v value) optionalDuration() *time.Duration {
+	if d, ok := v.duration(); ok {
+		return &d
 	}
+	return nil
 }
 
 // count reads a whole number from 1 to most, written in plain decimal.
-func (f *front) count(key string, n *yaml.Node, most int) (int, bool) {
+func (v value) count(most int) (int, bool) {
+	n := v.node
 	i, err := strconv.Atoi(n.Value)
 	plain := n.Kind == yaml.ScalarNode && n.ShortTag() == "!!int" && strconv.Itoa(i) == n.Value
 	if err != nil || !plain || i < 1 || i > most {
-		f.fault(n, "wrong-value", "%s is %s, not a whole number from 1 to %d", key, describe(n), most)
+		v.problem("wrong-value", "%s is %s, not a whole number from 1 to %d", v.name, describe(n), most)
 		return 0, false
 	}
 	return i, true
 }
 
 // boolean reads true or false.
-func (f *front) boolean(key string, n *yaml.Node, to *bool) {
-	if n.Kind != yaml.ScalarNode || n.ShortTag() != "!!bool" {
-		f.fault(n, "wrong-type", "%s is %s, not true or false", key, describe(n))
-		return
+func (v value) boolean() bool {
+	if v.node.Kind != yaml.ScalarNode || v.node.ShortTag() != "!!bool" {
+		v.problem("wrong-type", "%s is %s, not true or false", v.name, describe(v.node))
+		return false
 	}
-	*to = strings.EqualFold(n.Value, "true")
+	return strings.EqualFold(v.node.Value, "true")
+}
+
+// addProblem notes why the state can't be run. The caller may add a hint to what it
+// returns.
+func (s *State) addProblem(pos Pos, code, format string, args ...any) *Problem {
+	s.Problems = append(s.Problems, Problem{File: s.Name, Pos: pos, Code: code, Message: fmt.Sprintf(format, args...)})
+	return &s.Problems[len(s.Problems)-1]
+}
+
+// addWarning notes what lint should tell about the state. The caller may add a hint to
+// what it returns.
+func (s *State) addWarning(pos Pos, code, format string, args ...any) *Problem {
+	s.Warnings = append(s.Warnings, Problem{File: s.Name, Pos: pos, Code: code, Message: fmt.Sprintf(format, args...)})
+	return &s.Warnings[len(s.Warnings)-1]
 }

@@ -146,7 +146,7 @@ func (r *reader) pairs(n *yaml.Node, what string, f func(key, value *yaml.Node))
 		case key.Kind != yaml.ScalarNode || key.ShortTag() != "!!str" || key.Value == "":
 			r.fault(key, "wrong-type", "a key of %s is %s, want a string", what, describe(key))
 		case twice:
-			r.fault(key, "duplicate-key", "key %q stands twice", key.Value).Hint = fmt.Sprintf("it is set in line %d already", line)
+			r.fault(key, "duplicate-key", "key %q appears twice", key.Value).Hint = fmt.Sprintf("it is already set in line %d", line)
 		default:
 			lines[key.Value] = key.Line
 			f(key, value)

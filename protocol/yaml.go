@@ -1,0 +1,154 @@
+package protocol
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+
+	"gopkg.in/yaml.v3"
+)
+
+// ParseYAML returns the root of the one document of text, nil when there is none.
+// With an error comes the line, from 1, that the parser stumbled over.
+func ParseYAML(text string) (*yaml.Node, int, error) {
+	dec := yaml.NewDecoder(strings.NewReader(text))
+	var doc, more yaml.Node
+	err := dec.Decode(&doc)
+	if errors.Is(err, io.EOF) {
+		return nil, 0, nil
+	}
+	if err == nil {
+		if err = dec.Decode(&more); err == nil {
+			return nil, more.Line, errors.New("there is a second document")
+		}
+	}
+	if errors.Is(err, io.EOF) && len(doc.Content) == 1 {
+		return doc.Content[0], 0, nil
+	}
+	line, message := yamlProblem(text, err)
+	return nil, line, errors.New(message)
+}
+
+// How the YAML library words its errors.
+var (
+	yamlError     = pattern(`(?s)^yaml: (?:line (\d+): )?(.*)$`)
+	yamlParser    = pattern(`^did not find expected (<|'[,-]'|key|node)|^found (duplicate|incompatible|undefined)`)
+	unknownAnchor = pattern(`^unknown anchor '(.*)' referenced$`)
+)
+
+// yamlProblem returns the line and the message of an error of the YAML library.
+func yamlProblem(text string, err error) (int, string) {
+	m := yamlError().FindStringSubmatch(err.Error())
+	if m == nil {
+		return 1, err.Error()
+	}
+	line, _ := strconv.Atoi(m[1])
+	if at := tabIndented(text, line); at > 0 {
+		return at, "there is a tab in the indentation, where YAML allows only blanks"
+	}
+	if yamlParser().MatchString(m[2]) {
+		line++ // the library counts lines from 0 in errors of its parser, from 1 in those of its scanner
+	}
+	if a := unknownAnchor().FindStringSubmatch(m[2]); a != nil {
+		line = 1 + strings.Count(text[:max(0, strings.Index(text, "*"+a[1]))], "\n")
+	}
+	return min(max(line, 1), 1+strings.Count(text, "\n")), m[2]
+}
+
+// tabIndented returns the line with a tab in its indentation that the parser
+// stumbled over at about the given line, 0 when there is none.
+func tabIndented(text string, line int) int {
+	for i, l := range strings.Split(text, "\n") {
+		number := i + 1
+		indent := l[:len(l)-len(strings.TrimLeft(l, " \t"))]
+		if strings.Contains(indent, "\t") && len(indent) < len(strings.TrimRight(l, "\r")) && number >= line-1 && number <= line+1 {
+			return number
+		}
+	}
+	return 0
+}
+
+// expander replaces the aliases in the tree of a frontmatter.
+type expander struct {
+	state *State // to which problems are added
+	left  int    // nodes that may still be read
+}
+
+// expand returns a copy of the tree in which aliases are replaced by what they
+// stand for. It returns nil when that grows without bound or a map has a key twice.
+func (e *expander) expand(n *yaml.Node, depth int) *yaml.Node {
+	if n == nil {
+		return nil
+	}
+	if e.left--; e.left < 0 || depth > maxDepth {
+		e.state.addProblem(posOf(n), "yaml", "the frontmatter is nested too deep or its aliases expand without bound")
+		return nil
+	}
+	if n.Kind == yaml.AliasNode {
+		return e.expand(n.Alias, depth+1)
+	}
+	c := *n
+	c.Content = make([]*yaml.Node, 0, len(n.Content))
+	for _, child := range n.Content {
+		copied := e.expand(child, depth+1)
+		if copied == nil {
+			return nil
+		}
+		c.Content = append(c.Content, copied)
+	}
+	if n.Kind == yaml.MappingNode && !e.hasDistinctKeys(&c) {
+		return nil
+	}
+	return &c
+}
+
+// hasDistinctKeys reports whether no key of a map appears twice.
+func (e *expander) hasDistinctKeys(n *yaml.Node) bool {
+	lines := map[string]int{}
+	for i := 0; i < len(n.Content); i += 2 {
+		key := n.Content[i]
+		name := key.ShortTag() + " " + key.Value
+		if line, twice := lines[name]; twice && key.Kind == yaml.ScalarNode {
+			e.state.addProblem(posOf(key), "duplicate-key", "key %s appears twice", quote(key.Value)).Hint =
+				fmt.Sprintf("it is already set in line %d", line)
+			return false
+		}
+		lines[name] = key.Line
+	}
+	return true
+}
+
+func posOf(n *yaml.Node) Pos { return Pos{n.Line, n.Column} }
+
+func isNull(n *yaml.Node) bool { return n.Kind == yaml.ScalarNode && n.ShortTag() == "!!null" }
+
+// describe names what a node is, for messages.
+func describe(n *yaml.Node) string {
+	switch n.Kind {
+	case yaml.MappingNode:
+		return "a map"
+	case yaml.SequenceNode:
+		return "a list"
+	}
+	switch tag := n.ShortTag(); tag {
+	case "!!null":
+		return "empty"
+	case "!!str":
+		return quote(n.Value)
+	case "!!int", "!!float":
+		return "the number " + quote(n.Value)
+	case "!!bool":
+		return "the boolean " + quote(n.Value)
+	default:
+		return quote(n.Value) + " of type " + quote(tag)
+	}
+}
+
+// pattern compiles an expression when it is first needed: most runs need none.
+func pattern(expr string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expr) })
+}
