@@ -45,21 +45,19 @@ type LintOptions struct {
 // state.
 func Lint(fsys fs.FS, o LintOptions) []Finding {
 	w, problems := Load(fsys, o.LoadOptions)
-	l := &linter{Chart: w.Chart(), o: o}
+	chart := w.Chart()
+	l := &linter{w: w, chart: chart, routes: newRoutes(chart), supply: newSupply(chart, o.Meta), o: o}
 	if w.entry == "" {
 		for _, p := range problems {
 			l.add(SeverityError, p)
 		}
 	}
-	l.ends = l.endings()
-	l.blind = slices.ContainsFunc(w.catalog.names, func(n string) bool { return l.reached[n] && len(w.states[n].Problems) > 0 })
-	l.names = l.suppliedNames()
 	for _, name := range w.catalog.names {
 		if l.looksAt(name) {
-			l.state(l.readings[name])
+			l.checkState(chart.readings[name])
 		}
 	}
-	l.loops()
+	l.checkLoops()
 	SortFindings(l.found)
 	return slices.Compact(l.found)
 }
@@ -74,12 +72,12 @@ func SortFindings(found []Finding) {
 
 // linter collects what lint finds.
 type linter struct {
-	*Chart
-	o     LintOptions
-	ends  map[string]bool // states from which a result can be reached
-	names map[string]bool // what any template may be filled with; nil: unknown
-	blind bool            // a state that is reached can't be read, so that more may be reached
-	found []Finding
+	w      *Workflow
+	chart  *Chart
+	routes routes
+	supply supply
+	o      LintOptions
+	found  []Finding
 }
 
 func (l *linter) add(severity Severity, p Problem) {
@@ -98,12 +96,18 @@ func (l *linter) warn(s *State, pos Pos, p Problem) {
 // looksAt reports whether a file is checked. Beside a single file may lie other
 // workflows.
 func (l *linter) looksAt(name string) bool {
-	return l.reached[name] || l.o.Entry == "" && l.isMeant(name) ||
+	return l.chart.reached[name] || l.o.Entry == "" && l.chart.isMeant(name) ||
 		slices.ContainsFunc(l.w.states[name].Problems, func(p Problem) bool { return l.w.forbids(name, p) })
 }
 
-// isOffTheWay reports whether nothing leads to a state.
-func (l *linter) isOffTheWay(name string) bool { return l.w.entry != "" && !l.reached[name] }
+// isUnreached reports whether nothing leads from the entry to a state.
+func (l *linter) isUnreached(name string) bool { return l.w.entry != "" && !l.chart.reached[name] }
+
+// mayReachMore reports whether a state on the way can't be read, so that it may lead to
+// states that nothing else leads to.
+func (l *linter) mayReachMore() bool {
+	return slices.ContainsFunc(l.w.catalog.names, func(n string) bool { return l.chart.reached[n] && len(l.w.states[n].Problems) > 0 })
+}
 
 // unreadable are the codes of problems that leave nothing to be said of a state.
 var unreadable = []string{"duplicate-key", "frontmatter", "misplaced", "not-regular", "not-utf8", "unreadable", "yaml"}
@@ -114,12 +118,12 @@ func (s *State) isUnreadable() bool {
 	return slices.ContainsFunc(s.Problems, func(p Problem) bool { return slices.Contains(unreadable, p.Code) })
 }
 
-// state checks one state. What a file that can't be read seems to say is not
-// looked at: one fault is one finding.
-func (l *linter) state(d *reading) {
+// checkState checks one state. What a file that can't be read seems to say is not
+// looked at: one problem is one finding.
+func (l *linter) checkState(d *reading) {
 	for _, p := range d.s.Problems {
 		severity := SeverityError
-		if l.isOffTheWay(d.s.Name) && !l.w.forbids(d.s.Name, p) {
+		if l.isUnreached(d.s.Name) && !l.w.forbids(d.s.Name, p) {
 			severity = SeverityWarning
 		}
 		l.add(severity, p)
@@ -127,36 +131,36 @@ func (l *linter) state(d *reading) {
 	for _, p := range d.s.Warnings {
 		l.add(SeverityWarning, p)
 	}
-	if d.s.isUnreadable() || len(d.s.Problems) > 0 && l.isOffTheWay(d.s.Name) {
+	if d.s.isUnreadable() || len(d.s.Problems) > 0 && l.isUnreached(d.s.Name) {
 		return
 	}
-	if l.isOffTheWay(d.s.Name) && !l.blind {
+	if l.isUnreached(d.s.Name) && !l.mayReachMore() {
 		l.warn(d.s, Pos{}, Problem{Code: "unreachable", Message: "nothing leads to this state",
 			Hint: "name it in a tag or a policy, or move it out of the folder"})
 	}
-	l.tags(d)
-	l.wrongCase(d)
-	l.forks(d)
-	l.templates(d.s)
+	l.checkTags(d)
+	l.checkTagCase(d)
+	l.checkForks(d)
+	l.checkTemplates(d.s)
 	if len(d.s.Problems) > 0 {
 		return
 	}
-	l.policy(d)
-	l.calls(d)
-	if l.reached[d.s.Name] {
-		l.deadEnd(d)
+	l.checkPolicy(d)
+	l.checkReturns(d)
+	if l.chart.reached[d.s.Name] {
+		l.checkWayOut(d)
 	}
 }
 
-// tags checks the tags in the text of a state.
-func (l *linter) tags(d *reading) {
+// checkTags checks the tags in the text of a state.
+func (l *linter) checkTags(d *reading) {
 	code := d.code()
 	for _, t := range d.tags {
 		if isExample(t) {
 			continue
 		}
 		severity := SeverityError
-		if d.s.Policy.Restricted || l.isOffTheWay(d.s.Name) || code.has(t.Pos) {
+		if d.s.Policy.Restricted || l.isUnreached(d.s.Name) || code.has(t.Pos) {
 			severity = SeverityWarning // perhaps it only talks about tags
 		}
 		for _, p := range t.problems {
@@ -167,10 +171,10 @@ func (l *linter) tags(d *reading) {
 		if t.Verb == Result {
 			continue
 		}
-		l.target(d, t, "target", severity)
+		l.checkTarget(d, t, "target", severity)
 		part := requiredOf[t.Verb]
 		if _, ok := t.Attrs[part]; ok {
-			l.target(d, t, part, severity)
+			l.checkTarget(d, t, part, severity)
 		}
 	}
 }
@@ -196,8 +200,8 @@ func isExample(t written) bool {
 	return t.Verb != Result && body != "" && strings.Trim(body, ".…") == "" && body != "." && body != ".."
 }
 
-// target checks one state that a tag names.
-func (l *linter) target(d *reading, t written, part string, severity Severity) {
+// checkTarget checks one state that a tag names.
+func (l *linter) checkTarget(d *reading, t written, part string, severity Severity) {
 	name := strings.TrimSpace(t.Body)
 	if part != "target" {
 		name = strings.TrimSpace(t.Attrs[part])
@@ -220,9 +224,9 @@ func (l *linter) target(d *reading, t written, part string, severity Severity) {
 	l.add(severity, p)
 }
 
-// deadEnd checks that something leads on from a state.
-func (l *linter) deadEnd(d *reading) {
-	for _, e := range l.exits[d.s.Name] {
+// checkWayOut checks that something leads on from a state.
+func (l *linter) checkWayOut(d *reading) {
+	for _, e := range l.chart.exits[d.s.Name] {
 		if !e.OnExhausted {
 			return
 		}
@@ -246,10 +250,10 @@ func (l *linter) deadEnd(d *reading) {
 // opening is a tag that is mentioned without a closing, as in "a <result> tag".
 var opening = pattern(`<(goto|reset|call|function|fork|result)\b`)
 
-// calls checks that what is called can return.
-func (l *linter) calls(d *reading) {
-	for _, e := range l.exits[d.s.Name] {
-		if e.Verb != Call && e.Verb != Function || e.Target.State == "" || l.ends[e.Target.State] {
+// checkReturns checks that what is called can return.
+func (l *linter) checkReturns(d *reading) {
+	for _, e := range l.chart.exits[d.s.Name] {
+		if e.Verb != Call && e.Verb != Function || e.Target.State == "" || l.routes.ends[e.Target.State] {
 			continue
 		}
 		then := e.After.Name
@@ -262,15 +266,15 @@ func (l *linter) calls(d *reading) {
 	}
 }
 
-// loops checks that every loop has a way out. One that has none is reported
+// checkLoops checks that every loop has a way out. One that has none is reported
 // once, at its first state.
-func (l *linter) loops() {
+func (l *linter) checkLoops() {
 	told := map[string]bool{}
 	for _, name := range slices.Concat([]string{l.w.entry}, l.w.catalog.names) {
-		if !l.reached[name] || told[name] || l.ends[name] {
+		if !l.chart.reached[name] || told[name] || l.routes.ends[name] {
 			continue
 		}
-		loop := l.around(name)
+		loop := l.routes.loopAt(name)
 		if len(loop) == 0 {
 			continue
 		}
@@ -287,8 +291,8 @@ func (l *linter) endless(name string, loop []string) {
 		message = fmt.Sprintf("%s lead only to each other: the loop has no way out", quoteAll(loop))
 	}
 	var pos Pos
-	for _, e := range slices.Backward(l.exits[name]) {
-		if slices.ContainsFunc(l.onwards(e), func(n string) bool { return slices.Contains(loop, n) }) {
+	for _, e := range slices.Backward(l.chart.exits[name]) {
+		if slices.ContainsFunc(l.routes.successors(e), func(n string) bool { return slices.Contains(loop, n) }) {
 			pos = e.Pos
 		}
 	}

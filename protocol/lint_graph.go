@@ -2,22 +2,28 @@ package protocol
 
 import "slices"
 
-// endings returns the states from which an agent can come to a result. Where
-// that can't be told it is assumed: what is wrong there is a finding of its own.
-func (l *linter) endings() map[string]bool {
+// routes says where the ways of a workflow lead in the end.
+type routes struct {
+	exits map[string][]Exit // of each state
+	ends  map[string]bool   // states from which a result can be reached
+}
+
+// newRoutes finds the states from which an agent can come to a result. Where that is
+// not known it is assumed: what is wrong there is a finding of its own.
+func newRoutes(c *Chart) routes {
 	ends := map[string]bool{}
-	for name, s := range l.w.states {
-		ends[name] = l.IsOpaque(name) || len(s.Problems) > 0
+	for name, s := range c.w.states {
+		ends[name] = c.IsOpaque(name) || len(s.Problems) > 0
 	}
 	for changed := true; changed; {
 		changed = false
-		for _, name := range l.w.catalog.names {
-			if !ends[name] && slices.ContainsFunc(l.exits[name], func(e Exit) bool { return e.leadsOut(ends) }) {
+		for _, name := range c.w.catalog.names {
+			if !ends[name] && slices.ContainsFunc(c.exits[name], func(e Exit) bool { return e.leadsOut(ends) }) {
 				ends[name], changed = true, true
 			}
 		}
 	}
-	return ends
+	return routes{exits: c.exits, ends: ends}
 }
 
 // leadsOut reports whether a result can be reached by an exit, when ends is
@@ -35,36 +41,36 @@ func (e Exit) leadsOut(ends map[string]bool) bool {
 	return known(e.Target)
 }
 
-// onwards returns the states at which the agent goes on for good when it takes
-// an exit from which no result can be reached.
-func (l *linter) onwards(e Exit) []string {
+// successors returns the states in which the agent itself continues when it takes an
+// exit from which no result can be reached.
+func (r routes) successors(e Exit) []string {
 	next := []string{e.Target.State}
 	switch {
-	case e.Verb == Fork, (e.Verb == Call || e.Verb == Function) && l.ends[e.Target.State]:
+	case e.Verb == Fork, (e.Verb == Call || e.Verb == Function) && r.ends[e.Target.State]:
 		next = []string{e.After.State}
 	}
 	return slices.DeleteFunc(next, func(n string) bool { return n == "" })
 }
 
-// around returns the states of the loop that a state without a way to a result
-// is part of, when nothing leads out of that loop; else nothing.
-func (l *linter) around(name string) map[string]bool {
-	ahead := l.ahead(name)
+// loopAt returns the states of the loop that a state is part of, when no result can be
+// reached from it and nothing leads out of the loop; else nothing.
+func (r routes) loopAt(name string) map[string]bool {
+	ahead := r.ahead(name)
 	for n := range ahead {
-		if !l.ahead(n)[name] {
+		if !r.ahead(n)[name] {
 			return nil
 		}
 	}
 	return ahead
 }
 
-// ahead returns the states that come after one, itself only when it is among
-// them.
-func (l *linter) ahead(name string) map[string]bool {
+// ahead returns the states that can follow a state. The state itself is among them
+// only when it can follow itself.
+func (r routes) ahead(name string) map[string]bool {
 	found := map[string]bool{}
 	for queue := []string{name}; len(queue) > 0; queue = queue[1:] {
-		for _, e := range l.exits[queue[0]] {
-			for _, n := range l.onwards(e) {
+		for _, e := range r.exits[queue[0]] {
+			for _, n := range r.successors(e) {
 				if !found[n] {
 					found[n] = true
 					queue = append(queue, n)

@@ -72,8 +72,8 @@ func codeSpans(line []rune) []codeSpan {
 // anyCase is a tag of ours, however it is written.
 var anyCase = pattern(`(?i)</?(goto|reset|call|function|fork|result)(\s[^<>]*)?>`)
 
-// wrongCase warns of openings that would be tags in lower case.
-func (l *linter) wrongCase(d *reading) {
+// checkTagCase warns of openings that would be tags in lower case.
+func (l *linter) checkTagCase(d *reading) {
 	for i, line := range d.lines {
 		if d.s.Kind == Script && isComment(d.s.Name, line) {
 			continue
@@ -92,8 +92,8 @@ func (l *linter) wrongCase(d *reading) {
 	}
 }
 
-// forks checks that a state which shows several forks may write them at once.
-func (l *linter) forks(d *reading) {
+// checkForks checks that a state which shows several forks may write them at once.
+func (l *linter) checkForks(d *reading) {
 	if d.s.Policy.allowsManyForks() {
 		return
 	}
@@ -116,7 +116,7 @@ func (l *linter) forks(d *reading) {
 		return
 	}
 	severity := SeverityWarning
-	if len(forks) > 1 && d.isStraight() && !l.isOffTheWay(d.s.Name) {
+	if len(forks) > 1 && d.isStraight() && !l.isUnreached(d.s.Name) {
 		severity = SeverityError
 	}
 	l.add(severity, problem)

@@ -1,16 +1,14 @@
 package protocol
 
 import (
-	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 )
 
-// policy compares the policy of a prompt with its text.
-func (l *linter) policy(d *reading) {
+// checkPolicy compares the policy of a prompt with its text.
+func (l *linter) checkPolicy(d *reading) {
 	if !d.s.Policy.Restricted {
 		return
 	}
@@ -133,45 +131,9 @@ func hasWord(text, word string) bool {
 
 func isWordRune(r rune) bool { return r == '_' || unicode.IsLetter(r) || unicode.IsDigit(r) }
 
-// builtIn are the names that every template can use.
-var builtIn = []string{"workflow_id", "agent_id", "state", "result", "input"}
-
-// suppliedNames returns the names that templates of any state may be filled
-// with, nil when scripts make forks that can't be read.
-func (l *linter) suppliedNames() map[string]bool {
-	names := map[string]bool{}
-	for _, n := range slices.Concat(builtIn, l.o.Meta) {
-		names[n] = true
-	}
-	for name, d := range l.readings {
-		if (l.IsOpaque(name) || d.s.isUnreadable()) && l.reached[name] {
-			return nil
-		}
-		for _, t := range d.tags {
-			if t.Verb == Fork && len(t.problems) > 0 && d.s.Kind == Script {
-				return nil
-			}
-			addVariables(names, t.Tag)
-		}
-		for _, r := range d.s.Policy.Allowed {
-			addVariables(names, r.tag())
-		}
-	}
-	return names
-}
-
-func addVariables(names map[string]bool, t Tag) {
-	if t.Verb != Fork {
-		return
-	}
-	for name := range variables(t) {
-		names[name] = true
-	}
-}
-
-// templates checks the names in the templates of a prompt.
-func (l *linter) templates(s *State) {
-	if s.Kind != Prompt || l.names == nil {
+// checkTemplates checks the names in the templates of a prompt.
+func (l *linter) checkTemplates(s *State) {
+	if s.Kind != Prompt || l.supply.names == nil {
 		return
 	}
 	place := placer{text: s.Body, pos: Pos{1, 1}}
@@ -181,50 +143,12 @@ func (l *linter) templates(s *State) {
 		at := offset + len(before)
 		offset = at + len(whole)
 		foreign := strings.HasSuffix(before, "$") // ${{ }} is GitHub's
-		if seen[name] || foreign || l.isSupplied(s, name) {
+		if seen[name] || foreign || l.supply.has(s, name) {
 			return
 		}
 		seen[name] = true
 		pos := place.at(at)
 		pos.Line += s.Line - 1
-		l.warn(s, pos, l.unknownName(name))
+		l.warn(s, pos, l.supply.unknownName(name))
 	})
-}
-
-func (l *linter) unknownName(name string) Problem {
-	hint := didYouMean(name, slices.Sorted(maps.Keys(l.names)))
-	switch {
-	case name == "attempt" || name == "max_attempts" || name == "failure":
-		hint = "only a state with done_when has it"
-	case hint == "":
-		hint = "a fork attribute or --meta " + name + "=… would supply it; tell lint with --meta " + name
-	}
-	return Problem{Code: "unknown-name", Message: fmt.Sprintf("nothing supplies {{%s}}", name), Hint: hint}
-}
-
-// isSupplied reports whether something can fill in a name in the given state.
-func (l *linter) isSupplied(s *State, name string) bool {
-	switch name {
-	case "attempt", "max_attempts":
-		return l.names[name] || l.repeats(s)
-	case "failure":
-		return l.names[name] || l.repeats(s) || l.takesOver(s)
-	}
-	return l.names[name]
-}
-
-// repeats reports whether a state has done_when, or can be given it on the
-// command line.
-func (l *linter) repeats(s *State) bool {
-	return s.Policy.Convergence != nil || s.Name == l.w.entry && !s.Marked && !s.Keyed
-}
-
-// takesOver reports whether some state names this one in on_exhausted.
-func (l *linter) takesOver(s *State) bool {
-	for _, exits := range l.exits {
-		if slices.ContainsFunc(exits, func(e Exit) bool { return e.OnExhausted && e.Target.State == s.Name }) {
-			return true
-		}
-	}
-	return false
 }
