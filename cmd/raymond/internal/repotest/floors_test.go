@@ -14,8 +14,9 @@ var floors = map[string][]string{
 		"cmd/raymond",
 		"cmd/raymond/internal/action",
 		"cmd/raymond/internal/session",
-		"cmd/raymond/internal/sticky",
-		"cmd/raymond/internal/job cmd/raymond/internal/outlook cmd/raymond/internal/problem",
+		"cmd/raymond/internal/checkpoints cmd/raymond/internal/sticky",
+		"cmd/raymond/internal/claims cmd/raymond/internal/conversations cmd/raymond/internal/job cmd/raymond/internal/notes cmd/raymond/internal/outlook " +
+			"cmd/raymond/internal/problem",
 	},
 	"runner": {
 		"runner/simulate",

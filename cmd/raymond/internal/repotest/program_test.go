@@ -106,9 +106,14 @@ type folder struct {
 
 func newFolder(t *testing.T) folder {
 	t.Helper()
-	bin := filepath.Dir(sitetest.Raymond.Path(t))
+	// Scripts that wait for others in a loop need not wait long.
+	short := t.TempDir()
+	if err := os.WriteFile(filepath.Join(short, "sleep"), []byte("#!/bin/sh\nexec /bin/sleep 0.05\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	path := []string{short, filepath.Dir(sitetest.Raymond.Path(t)), os.Getenv("PATH")}
 	return folder{dir: t.TempDir(), env: []string{
-		"PATH=" + bin + string(filepath.ListSeparator) + os.Getenv("PATH"), "HOME=" + t.TempDir(), "TMPDIR=" + t.TempDir(),
+		"PATH=" + strings.Join(path, string(filepath.ListSeparator)), "HOME=" + t.TempDir(), "TMPDIR=" + t.TempDir(),
 		"LANG=C.UTF-8", "RAYMOND_CLAUDE=/nonexistent",
 	}}
 }

@@ -27,10 +27,6 @@ var largeTypes = map[string]string{
 	"runner/claude.stream":               unsplit,
 	"runner/claude/keyproxy.Proxy":       unsplit,
 	"runner/internal/proc.Spec":          unsplit,
-	"runner/report.Summary":              unsplit,
-	"runner/report.actor":                unsplit,
-	"runner/report.execution":            unsplit,
-	"runner/report.tale":                 unsplit,
 	"state.Outcome":                      unsplit,
 	"state.Step":                         unsplit,
 }
@@ -144,7 +140,7 @@ func TestTypesAreSmall(t *testing.T) {
 
 // maxMainLines is how many lines package main may have, tests aside: flags and help,
 // one file a command, and nothing that decides.
-const maxMainLines = 7970
+const maxMainLines = 7903
 
 func TestTheProgramsPackageIsThin(t *testing.T) {
 	lines := 0
