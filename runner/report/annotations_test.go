@@ -219,8 +219,8 @@ func TestWarnings(t *testing.T) {
 	}
 }
 
-// TestAFailureIsNoWarning states that an agent which failed, and was taken up
-// again, is not said to have given up.
+// TestAFailureIsNoWarning states that there is no warning about an agent that failed
+// and was then resumed.
 func TestAFailureIsNoWarning(t *testing.T) {
 	about := func(b state.Body) state.Event { return state.Event{Agent: "main", State: "A.md", Body: b} }
 	got := annotated(t,

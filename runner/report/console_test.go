@@ -16,7 +16,7 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-var update = flag.Bool("update", false, "write the golden files anew")
+var update = flag.Bool("update", false, "rewrite the golden files")
 
 // readers are those for whom the golden files show what a console writes.
 var readers = map[string]ConsoleOptions{
@@ -234,8 +234,8 @@ func TestEndWithoutTransition(t *testing.T) {
 	}
 }
 
-// TestFailureIsToldOnce states that the fault of a state is not repeated for its
-// agent, and that one which is not that of a state is told.
+// TestFailureIsToldOnce states that the failure of a state is not repeated for its
+// agent, and that any other failure of the agent is told.
 func TestFailureIsToldOnce(t *testing.T) {
 	var out bytes.Buffer
 	c := NewConsole(&out, ConsoleOptions{Quiet: true})
@@ -252,7 +252,7 @@ func TestFailureIsToldOnce(t *testing.T) {
 }
 
 // TestAStateWithoutAttemptsIsToldByWhatFollows: on_exhausted says whether the agent
-// fails, goes on elsewhere, or waits for somebody to resume the run.
+// fails, continues in another state, or waits for somebody to resume the run.
 func TestAStateWithoutAttemptsIsToldByWhatFollows(t *testing.T) {
 	about := func(body state.Body) state.Event {
 		return state.Event{Time: nine, Agent: "main", State: "A.md", Body: body}

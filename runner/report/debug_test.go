@@ -104,7 +104,7 @@ func TestDebugFailureIsAnError(t *testing.T) {
 }
 
 // TestDebugOfResumedState states that the end of a state goes to the right
-// folder also when its beginning was told before a resume.
+// folder even if the state began before a resume.
 func TestDebugOfResumedState(t *testing.T) {
 	dir := t.TempDir()
 	end := &state.StateFinished{OK: true, Iteration: 5, Attempt: 2}

@@ -31,9 +31,9 @@ func does(text string) deed { return goesOn(runner.Progress{Doing: text}) }
 
 func said(text string) deed { return happens(&state.AgentOutput{Text: text}) }
 
-// pulses are what a job log says of an agent at work after deeds that are ten
-// seconds apart, one minute after the last.
-var pulses = []struct {
+// progressLines are what a job log says of an active agent one minute after the last
+// of several deeds, which are ten seconds apart.
+var progressLines = []struct {
 	what  string
 	o     JobOptions
 	deeds []deed
@@ -60,9 +60,9 @@ var pulses = []struct {
 		"working for 1m10s; running Bash( ::error::x# #[group] for 1m00s"},
 }
 
-// TestPulse: the line in the open says at what an agent works.
-func TestPulse(t *testing.T) {
-	for _, c := range pulses {
+// TestProgressLine states that a line outside of groups says what an agent is doing.
+func TestProgressLine(t *testing.T) {
+	for _, c := range progressLines {
 		var log jobLog
 		j, at := NewJob(&log, c.o), nine
 		for _, do := range append([]deed{happens(&state.StateStarted{Kind: "prompt"})}, c.deeds...) {
@@ -80,9 +80,9 @@ func TestPulse(t *testing.T) {
 	}
 }
 
-// TestJobOfAStateTakenUp: a resume in the middle of a state begins with no event
-// of its own; what it does is told all the same.
-func TestJobOfAStateTakenUp(t *testing.T) {
+// TestJobOfAResumedState states that a job log has what an agent does after a resume in
+// the middle of a state, where no event says that the state begins.
+func TestJobOfAResumedState(t *testing.T) {
 	var log jobLog
 	j := NewJob(&log, JobOptions{})
 	for i, body := range []state.Body{

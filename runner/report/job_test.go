@@ -112,9 +112,9 @@ func TestJobGroupsNeverNest(t *testing.T) {
 	}
 }
 
-// TestJobSaysThatAgentsWork states that of each agent at work something is said
-// in the open at least every 30 seconds, whether it is alone or not, whatever
-// its group shows; and nothing after its end.
+// TestJobSaysThatAgentsWork states that there is a line outside of groups about each
+// active agent at least every 30 seconds, whether it is alone or not, whatever its
+// group shows; and none after its end.
 func TestJobSaysThatAgentsWork(t *testing.T) {
 	for _, agents := range []int{1, 3} {
 		for _, every := range []time.Duration{time.Second, 7 * time.Second, 29 * time.Second} {
@@ -142,7 +142,7 @@ func saysThatAgentsWork(t *testing.T, agents int, every time.Duration) {
 				silence[id] = at
 			}
 			if at.Sub(silence[id]) > sayEvery {
-				t.Fatalf("nothing of %s in the open from %s to %s", id, silence[id], at)
+				t.Fatalf("no line about %s outside of groups from %s to %s", id, silence[id], at)
 			}
 		}
 	}

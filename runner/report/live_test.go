@@ -90,7 +90,7 @@ func TestLiveLinesFitTheScreen(t *testing.T) {
 }
 
 // TestLiveLineTells states that a live line has agent, state, time and cost so
-// far, and what the agent stumbles over.
+// far, and the agent's retries, reminders and attempts.
 func TestLiveLineTells(t *testing.T) {
 	var w writes
 	c := NewConsole(&w, ConsoleOptions{Terminal: true})
@@ -118,10 +118,10 @@ func TestLiveLineTells(t *testing.T) {
 	}
 }
 
-// TestSaysWhoWorks states that outside a terminal no agent at work goes without
-// a line for more than 30 seconds, whatever the ticks (but for their jitter), and
-// that the line is not there much more often.
-func TestSaysWhoWorks(t *testing.T) {
+// TestSaysWhoRuns states that without a terminal no active agent is without a line for
+// more than 30 seconds, whatever the ticks (except for their jitter), and that there
+// are not many more lines than that.
+func TestSaysWhoRuns(t *testing.T) {
 	for _, every := range []time.Duration{time.Second / 10, time.Second, 7 * time.Second, 10 * time.Second, 29 * time.Second} {
 		for seed := range uint64(5) {
 			dice := rand.New(rand.NewPCG(seed, 1))

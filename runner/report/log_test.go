@@ -87,8 +87,8 @@ func tell(t *testing.T, l *Log, events []state.Event) {
 }
 
 // TestLogSurvivesCrashAnywhere states that a log that was cut off at any byte of
-// its last two lines is whole again, each event once, when the events of the
-// last save are told to it once more.
+// its last two lines is whole again, each event once, when it is given the
+// events of the last save again.
 func TestLogSurvivesCrashAnywhere(t *testing.T) {
 	before := logged(t, some(3), "other-00000000")
 	for _, events := range [][]state.Event{some(2), some(5), some(28)} {
@@ -114,9 +114,9 @@ func TestLogSurvivesCrashAnywhere(t *testing.T) {
 	}
 }
 
-// TestLogGoesOn states that each event of a run is in its log once, whichever of
-// them are told again after it was opened again, and what others wrote stays.
-func TestLogGoesOn(t *testing.T) {
+// TestLogIsContinued states that each event of a run is in its log once, whichever of
+// them it is given again after it was opened again, and that what others wrote stays.
+func TestLogIsContinued(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a", "b", "events.jsonl")
 	events := some(12)
 	first := open(t, path)

@@ -179,8 +179,9 @@ func TestSummaryOfAResume(t *testing.T) {
 	}
 }
 
-// TestSummaryTellsWhatToDo: while the run goes on, what holds when it is cut off;
-// at its end nothing, until it is known where the run is kept.
+// TestSummaryTellsWhatToDo states that a summary says what can be done if the job is
+// killed while the run is active, at its end nothing, and what can be done next when
+// it is known where the run is stored.
 func TestSummaryTellsWhatToDo(t *testing.T) {
 	for _, status := range []state.Status{state.Completed, state.Suspended, state.Cancelled, state.Failed, state.OverBudget} {
 		var p page
@@ -235,6 +236,18 @@ func TestSummaryTableIsLimited(t *testing.T) {
 		between := fmt.Sprintf("… %s …", count(n-200, "more state"))
 		if got := strings.Contains(p.text, between); got != (n > 200) {
 			t.Errorf("%d states: the summary says %q: %t", n, between, got)
+		}
+	}
+}
+
+// TestWhatWasFoundDifferent states that page and comment tell it, once.
+func TestWhatWasFoundDifferent(t *testing.T) {
+	var p page
+	s := NewSummary(SummaryOptions{Write: p.write, Found: []string{"Run w goes on at 1b01085, on the work begun at e907715."}})
+	report(t, s, state.Event{Time: nine, Body: &state.RunStarted{Resumed: true}})
+	for where, text := range map[string]string{"page": p.text, "glance": s.Glance()} {
+		if n := strings.Count(strings.ReplaceAll(text, `\`, ""), "goes on at 1b01085, on the work begun at e907715"); n != 1 {
+			t.Errorf("%s: got it %d times in %q, want once", where, n, text)
 		}
 	}
 }

@@ -23,7 +23,12 @@ func Invisible(r rune) bool {
 // IsShown reports whether a character is seen, or is a blank: it is neither a control
 // character, a line break among them, nor an invisible one, nor one whose look only a
 // private agreement or a later version of Unicode says.
-func IsShown(r rune) bool { return unicode.IsGraphic(r) && !Invisible(r) }
+func IsShown(r rune) bool {
+	if r < utf8.RuneSelf {
+		return ' ' <= r && r <= '~' // needs no tables, and is what most text has
+	}
+	return unicode.IsGraphic(r) && !Invisible(r)
+}
 
 // sequences are what a terminal obeys: CSI, then OSC and its kin up to their end, which
 // is on the same line, then the short ones.

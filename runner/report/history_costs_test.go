@@ -99,7 +99,7 @@ var (
 	sectionPattern = regexp.MustCompile(`<summary>.*state.*</summary>`)
 )
 
-// amounts is what stands in texts: their sum, and how much it may be off because
+// amounts are the amounts in texts: their sum, and how much it may be off because
 // each is rounded to a hundredth of a cent.
 type amounts struct {
 	sum, off           state.USD

@@ -83,7 +83,7 @@ func TestLinksInAResultAreLinks(t *testing.T) {
 	}
 }
 
-// TestMarkupAroundALinkIsNotRead: what stands beside a link is shown as it is.
+// TestMarkupAroundALinkIsNotRead states that what is beside a link is shown as it is.
 func TestMarkupAroundALinkIsNotRead(t *testing.T) {
 	for _, text := range slices.Concat(markup, hostile) {
 		if text = plain("M " + text + " M"); strings.Contains(text, "http") {

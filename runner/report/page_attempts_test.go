@@ -58,7 +58,7 @@ func TestSummaryTellsOfAttempts(t *testing.T) {
 	}
 }
 
-// TestSummaryOfAnAttemptWithoutOutput states that the reason stands where no
+// TestSummaryOfAnAttemptWithoutOutput states that the verdict is the reason if no
 // command failed.
 func TestSummaryOfAnAttemptWithoutOutput(t *testing.T) {
 	if got, want := loopOf(t, 0, false), "\n| 1 | `BUILD.md` | 0.0s | $0.0000 | `no_transition_tag` |\n"; !strings.Contains(got, want) {
@@ -129,8 +129,8 @@ func TestCostByModel(t *testing.T) {
 	}
 }
 
-// TestSumsByState states that of a long run the open table has a row for each
-// state with the sums, the dearest first, and that a short one has none.
+// TestSumsByState states that a long run has a table with the sums of each state, the
+// dearest first, and that a short one has none.
 func TestSumsByState(t *testing.T) {
 	for _, n := range []int{25, 26, 200} {
 		var p page

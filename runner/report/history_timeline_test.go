@@ -14,8 +14,8 @@ type part struct {
 	events []state.Event // with the time since the part began
 }
 
-// pageOfParts is the page of a run of several jobs, told up to its nth part; it
-// reads what the earlier ones have told, as a later job does.
+// pageOfParts returns the page and the glance of a run of several jobs. The summary is
+// given the events of all of them, as in a later job.
 func pageOfParts(t *testing.T, parts ...part) (text, glance string) {
 	t.Helper()
 	var p page
@@ -78,8 +78,8 @@ func rowsOf(text string) []string {
 	return rows
 }
 
-// TestASuspendedPageHasItsCost: what an execution that goes on later has cost by
-// now stands in its row, and in the line of its agent.
+// TestASuspendedPageHasItsCost states that what a suspended execution has cost so far
+// is in its row and in the line of its agent.
 func TestASuspendedPageHasItsCost(t *testing.T) {
 	text, _ := pageOfParts(t, suspends)
 	want := "| 1 | `main` | `A.md` | new | 10.0s | $0.0100 | 1, 1 reminder | paused |"
@@ -91,8 +91,8 @@ func TestASuspendedPageHasItsCost(t *testing.T) {
 	}
 }
 
-// TestOneRowForAllParts: an execution that goes on an hour later is one row with
-// all that it cost and the time that was worked, whatever was pending.
+// TestOneRowForAllParts states that an execution that is resumed an hour later is one
+// row, with all its costs and the time that was worked, whatever was pending.
 func TestOneRowForAllParts(t *testing.T) {
 	interrupted := part{events: []state.Event{
 		happened(0, &state.StateStarted{Kind: "prompt", Attempt: 1, Session: state.Fresh}),
@@ -132,7 +132,8 @@ func TestOneRowForAllParts(t *testing.T) {
 	}
 }
 
-// TestAResumedRunShowsNoOldFailure while it goes on.
+// TestAResumedRunShowsNoOldFailure states that a resumed run shows no failure of an
+// earlier part while it is active.
 func TestAResumedRunShowsNoOldFailure(t *testing.T) {
 	failed := part{events: []state.Event{
 		happened(0, &state.StateStarted{Kind: "prompt", Attempt: 1}),
@@ -151,7 +152,7 @@ func TestAResumedRunShowsNoOldFailure(t *testing.T) {
 	}
 	text, glance := pageOfParts(t, failed)
 	if !strings.Contains(glance, "broken pipe") || !strings.Contains(text, "no such service") {
-		t.Errorf("before it is taken up: got the comment\n%s\nand the page\n%s\nwant the failure", glance, text)
+		t.Errorf("before it is resumed: got the comment\n%s\nand the page\n%s\nwant the failure", glance, text)
 	}
 }
 

@@ -90,8 +90,7 @@ func fails(t *testing.T, s *Summary, agent, output string, isJudged bool) {
 	about(&state.AgentFinished{Error: fault})
 }
 
-// TestExcerpt states which lines of a text are in the open, and when the others
-// need a fold.
+// TestExcerpt states which lines of a text are shown, and whether they are all.
 func TestExcerpt(t *testing.T) {
 	var long []string
 	for i := range 10 {

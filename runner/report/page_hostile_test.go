@@ -243,13 +243,13 @@ var fillers = []string{"x", "`", "` ", "中", "\xff", "<", "&", "@", "$", "\n", 
 func TestSummaryStaysBelowTheLimit(t *testing.T) {
 	for agents, some := range map[int][]string{3: fillers, 120: {"`", "中"}, 1200: {"`x"}} {
 		for _, filler := range some {
-			size := 1_000_000 / (agents * 10) // of each of the texts
+			size := 500_000 / (agents * 10) // of each of the texts
 			text := "begin" + strings.Repeat(filler, max(1, size/len(filler))) + "end"
 			fits(t, fmt.Sprintf("%d agents and %d bytes of %q", agents, len(text), filler), summaryOf(t, crowd(text, agents), text), agents > 100)
 		}
 	}
 	tails := strings.Repeat("=== RUN   `TestIt`\n", 220)
-	fits(t, "300 agents with 4 KiB in each place, tails of attempts among them", summaryOf(t, crowd(tails, 300), tails), true)
+	fits(t, "120 agents with 4 KiB in each place, tails of attempts among them", summaryOf(t, crowd(tails, 120), tails), true)
 	fits(t, "5 agents with little to say", summaryOf(t, crowd(strings.Repeat("word ", 800), 5), "x"), false)
 	noise := strings.Repeat("`noise` \xff\n", 50_000)
 	fits(t, "noise", summaryOf(t, crowd(noise, 1), noise), false)
@@ -276,8 +276,8 @@ func fits(t *testing.T, what, got string, isCut bool) {
 // those that failed come first and still say why, and that all agents are shown or
 // counted.
 func TestCutSectionsSayWhatFailed(t *testing.T) {
-	const agents = 250
-	got := summaryOf(t, crowd(strings.Repeat("word ", 800), agents), "x")
+	const agents = 300
+	got := summaryOf(t, crowd(strings.Repeat("word ", 300), agents), "x")
 	_, sections, _ := strings.Cut(got, "\n### Agents\n\n")
 	shown := strings.Split(sections, "</details>\n")
 	for i, section := range shown[:agents/2] {
