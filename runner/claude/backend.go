@@ -84,18 +84,8 @@ func (b *Backend) Run(ctx context.Context, o runner.Order, tell func(runner.Prog
 		return runner.Answer{Notes: notes, Prepared: prepared, Cost: nothing.Cost}, fail
 	}
 	s := newStream(o, tell)
-	s.prior = b.priorCount(o)
-	asked := func() time.Time { return time.Time{} }
-	if b.Proxy != nil {
-		account := b.Proxy.Open()
-		defer account.Close()
-		defer s.through(account)()
-		asked = account.RetryAfter
-	}
-	a, fail := b.invoke(ctx, c.path, s)
-	if fail != nil && fail.Class == runner.Service {
-		fail.NotBefore = asked()
-	}
+	s.costs.prior = b.priorCount(o)
+	a, fail := b.ask(ctx, c.path, s)
 	a.Notes, a.CLI, a.Prepared = append(notes, a.Notes...), c.String(), prepared
 	if fail != nil {
 		return a, fail
@@ -103,13 +93,28 @@ func (b *Backend) Run(ctx context.Context, o runner.Order, tell func(runner.Prog
 	return a, nil
 }
 
-// invoke starts the CLI and judges what came of it.
+// ask runs the CLI, through the proxy where there is one.
+func (b *Backend) ask(ctx context.Context, path string, s *stream) (runner.Answer, *runner.Failure) {
+	if b.Proxy == nil {
+		return b.invoke(ctx, path, s)
+	}
+	account := b.Proxy.Open()
+	defer account.Close()
+	defer s.through(account)()
+	a, fail := b.invoke(ctx, path, s)
+	if fail != nil && fail.Class == runner.Service {
+		fail.NotBefore = account.RetryAfter()
+	}
+	return a, fail
+}
+
+// invoke starts the CLI and says what came of it.
 func (b *Backend) invoke(ctx context.Context, path string, s *stream) (runner.Answer, *runner.Failure) {
 	ctx, abort := context.WithCancelCause(ctx)
 	defer abort(nil)
 	s.abort = abort
 	settled := newSettling(b.settle())
-	s.turn = settled.turn
+	s.settling = settled
 	defer settled.stop()
 
 	spec := b.spec(path, s.order)
@@ -123,7 +128,7 @@ func (b *Backend) invoke(ctx context.Context, path string, s *stream) (runner.An
 		return nothing, notStarted(err)
 	}
 	s.flush()
-	return s.judge(exit)
+	return s.answer(exit)
 }
 
 func (b *Backend) settle() time.Duration {

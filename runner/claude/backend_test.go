@@ -64,7 +64,7 @@ func TestWhatTheProcessDoes(t *testing.T) {
 		impatient bool
 	}{
 		{"ends well", []ct.Act{ct.Init(), ct.Says("hi"), ct.Done()}, "", "", false},
-		{"hangs after its result", []ct.Act{ct.Init(), ct.Says("hi"), ct.Done(), {Hang: true}}, "", "went on after its result", true},
+		{"hangs after its result", []ct.Act{ct.Init(), ct.Says("hi"), ct.Done(), {Hang: true}}, "", "continued after its result", true},
 		{"exits badly after its result", []ct.Act{ct.Init(), ct.Says("hi"), ct.Done(), {Stderr: "oops\n"}, ct.Exit(3)}, "", "exit code 3: oops", false},
 		{"no line break at the end", []ct.Act{ct.Says("hi"), {Raw: `{"type":"result","subtype":"success"}`}}, "", "", false},
 		{"a new turn after a result", []ct.Act{ct.Done(), ct.Says("hi"), {Flood: &ct.Fill{Line: `{"type":"x"}`, Bytes: 1 << 14}}, ct.Done()}, "", "", false},

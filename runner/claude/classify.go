@@ -2,16 +2,41 @@ package claude
 
 import (
 	"slices"
+	"strconv"
 	"strings"
+	"time"
 
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/raymond-action/raymond-action/runner"
 )
+
+// apiError is what the CLI has said of the API's errors.
+type apiError struct {
+	kind    string    // of the last message that the CLI wrote itself
+	limited bool      // a usage limit was reached
+	reset   time.Time // of that limit; zero when unknown
+}
+
+// limit takes in what a subscription's limit is at.
+func (e *apiError) limit(l rateLimit) {
+	e.limited = l.Status == "rejected"
+	e.reset = epoch(l.ResetsAt)
+}
+
+// epoch reads seconds since 1970. Anything but a credible number is the zero
+// time.
+func epoch(raw jsontext.Value) time.Time {
+	n, err := strconv.ParseFloat(strings.Trim(string(raw), `"`), 64)
+	if err != nil || !(n > 0 && n < 1e11) {
+		return time.Time{}
+	}
+	return time.Unix(int64(n), 0).UTC()
+}
 
 // classify says what a result record that is no good answer means. The CLI's
 // own fields decide, its words only where there are no fields: an API error, for
 // one, has the subtype "success".
-func (s *stream) classify(r *result) *runner.Failure {
-	text := r.words(s.hide)
+func (e apiError) classify(r *result, text string) *runner.Failure {
 	switch {
 	case r.Subtype == "error_max_budget_usd":
 		return &runner.Failure{Class: runner.OverBudget, Continue: true, Message: "budget of the invocation used up: " + text}
@@ -23,26 +48,26 @@ func (s *stream) classify(r *result) *runner.Failure {
 		return fatal("the model refused: %s", text)
 	case r.Subtype == "success" && !r.IsError:
 		return transient("no complete answer: the stream broke off")
-	case s.isUsageLimit(r, text):
-		return &runner.Failure{Class: runner.UsageLimit, Reset: s.reset, Message: "usage limit: " + text}
+	case e.isUsageLimit(r, text):
+		return &runner.Failure{Class: runner.UsageLimit, Reset: e.reset, Message: "usage limit: " + text}
 	}
-	if what := permanent(s.kind, r, text); what != "" {
+	if what := permanent(e.kind, r, text); what != "" {
 		return fatal("%s: %s", what, text)
 	}
 	f := transient("the agent CLI reports: " + text)
-	if isService(s.kind, r, text) {
+	if isService(e.kind, r, text) {
 		f.Class = runner.Service
 	}
 	return f
 }
 
 // isUsageLimit tells a subscription's limit, which ends at a known time, from a
-// rate limit, which a moment's wait cures.
-func (s *stream) isUsageLimit(r *result, text string) bool {
+// rate limit, which ends in a moment.
+func (e apiError) isUsageLimit(r *result, text string) bool {
 	if strings.HasPrefix(text, "You've hit your") && strings.Contains(text, "limit") {
 		return true
 	}
-	return s.limited && (r.APIErrorStatus == 429 || s.kind == "rate_limit")
+	return e.limited && (r.APIErrorStatus == 429 || e.kind == "rate_limit")
 }
 
 // permanentKinds are the CLI's names for errors that another try won't cure.

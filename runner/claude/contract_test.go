@@ -185,8 +185,8 @@ func refusalsOf(t *testing.T, b *Backend, o runner.Order) (map[string]string, in
 		}
 	}
 	why := map[string]string{}
-	for _, d := range st.last.Denials {
-		why[texts(d.Input)["command"]] = st.why[d.Use]
+	for _, d := range st.verdict.last.Denials {
+		why[texts(d.Input)["command"]] = st.reasons[d.Use]
 	}
 	return why, len(a.Denied)
 }

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -23,66 +22,90 @@ type modelUsage struct {
 	CostUSD    jsontext.Value `json:"costUSD"`
 }
 
-// counting is the first version that goes on counting when a conversation is
+// counting is the first version that continues its count when a conversation is
 // resumed or branched.
 var counting = version{2, 1, 277}
 
-// cost is what is known of the cost of the process.
-func (s *stream) cost() state.Cost {
-	c := s.reported()
-	counted := s.counted()
-	c.Silent = !s.meter.spoke && len(counted) == 0
-	told := s.last != nil && len(s.last.ModelUsage) > 0
-	if c.Kind == "" || c.USD == 0 || told {
-		// Of one that tells a sum alone nothing can be said of what is in it.
-		c.Beyond = beyond(counted, c.Usage)
+// costs is what is known of the cost of a process: what its result records say,
+// and what was counted as it went by.
+type costs struct {
+	meter   meter
+	proxy   counter    // what the key proxy has counted; nil without one
+	prior   priorCount // how far the CLI's count had come when it began
+	version version    // of the CLI, as it says itself
+
+	last    *result    // the newest result record
+	results int        // how many there were
+	shared  int        // how many of them told their share
+	share   state.Cost // the sum of the shares
+}
+
+// add takes in a result record.
+func (c *costs) add(r *result) {
+	c.last = r
+	c.results++
+	c.addShare(r.Share)
+}
+
+// total is the cost of the process.
+func (c *costs) total() state.Cost {
+	cost := c.reported()
+	counted := c.counted()
+	cost.Silent = !c.meter.spoke && len(counted) == 0
+	isByModel := c.last != nil && len(c.last.ModelUsage) > 0
+	if cost.Kind == "" || cost.USD == 0 || isByModel {
+		// Of a sum alone nobody can say what it covers.
+		cost.Beyond = beyond(counted, cost.Usage)
 	}
-	return c
+	return cost
 }
 
 // counted is what was counted of the tokens of the process: by the proxy between
 // the CLI and the API where there is one that could, else from the stream.
-func (s *stream) counted() []tally.Sum {
-	if s.proxied != nil {
-		if list := s.proxied.Used(); len(list) > 0 {
+func (c *costs) counted() []tally.Sum {
+	if c.proxy != nil {
+		if list := c.proxy.Used(); len(list) > 0 {
 			return list
 		}
 	}
-	return s.meter.counted()
+	return c.meter.counted()
 }
+
+// areProxied reports whether the proxy has counted something.
+func (c *costs) areProxied() bool { return c.proxy != nil && len(c.proxy.Used()) > 0 }
 
 // reported is the share of the process in what its result records say; it counts
 // all turns of the process. Without a Kind nothing credible was said.
-func (s *stream) reported() state.Cost {
-	if s.last == nil {
+func (c *costs) reported() state.Cost {
+	if c.last == nil {
 		return state.Cost{}
 	}
-	c := state.Cost{Kind: state.Exact}
-	total, valid := amount(s.last.TotalCost)
-	models := byModel(s.last.ModelUsage)
-	if valid && !s.version.before(counting) {
-		c.Reached = &state.Reached{USD: total, Models: models}
+	cost := state.Cost{Kind: state.Exact}
+	total, valid := amount(c.last.TotalCost)
+	models := byModel(c.last.ModelUsage)
+	if valid && !c.version.before(counting) {
+		cost.Reached = &state.Reached{USD: total, Models: models}
 	}
 	switch {
-	case s.shared == s.results:
-		c.USD, c.Usage = s.share.USD, s.share.Usage
+	case c.shared == c.results:
+		cost.USD, cost.Usage = c.share.USD, c.share.Usage
 	case !valid:
 		return state.Cost{}
-	case c.Reached != nil:
-		before := s.prior.read()
-		c.USD, c.Usage = max(0, total-before.USD), since(models, before.Models)
+	case cost.Reached != nil:
+		before := c.prior.read()
+		cost.USD, cost.Usage = max(0, total-before.USD), since(models, before.Models)
 	default:
-		c.USD, c.Usage = total, models
+		cost.USD, cost.Usage = total, models
 	}
-	if !s.last.lacksCost() {
-		return c
+	if !c.last.lacksCost() {
+		return cost
 	}
-	if c.USD == 0 {
-		c.Kind, c.Usage = "", nil
-		return c
+	if cost.USD == 0 {
+		cost.Kind, cost.Usage = "", nil
+		return cost
 	}
-	c.Kind = state.Estimated
-	return c
+	cost.Kind = state.Estimated
+	return cost
 }
 
 // lacksCost says that the last reply broke off: the CLI learns what a reply cost
@@ -93,7 +116,7 @@ func (r *result) lacksCost() bool {
 }
 
 // addShare takes in what a result record says of what came since the one before.
-func (s *stream) addShare(raw jsontext.Value) {
+func (c *costs) addShare(raw jsontext.Value) {
 	var reported map[string]modelUsage
 	if len(raw) == 0 || string(raw) == "null" || json.Unmarshal(raw, &reported, loose) != nil {
 		return
@@ -106,10 +129,10 @@ func (s *stream) addShare(raw jsontext.Value) {
 		}
 		sum = sum.Plus(usd)
 	}
-	s.shared++
-	s.share.USD = s.share.USD.Plus(sum)
+	c.shared++
+	c.share.USD = c.share.USD.Plus(sum)
 	for _, m := range byModel(raw) {
-		s.share.Usage = plus(s.share.Usage, m)
+		c.share.Usage = plus(c.share.Usage, m)
 	}
 }
 
@@ -178,14 +201,4 @@ func byModel(raw jsontext.Value) []state.ModelCost {
 		}})
 	}
 	return list
-}
-
-// epoch reads seconds since 1970. Anything but a credible number is the zero
-// time.
-func epoch(raw jsontext.Value) time.Time {
-	n, err := strconv.ParseFloat(strings.Trim(string(raw), `"`), 64)
-	if err != nil || !(n > 0 && n < 1e11) {
-		return time.Time{}
-	}
-	return time.Unix(int64(n), 0).UTC()
 }

@@ -45,7 +45,7 @@ func (h hose) check(t *testing.T) {
 		peak = max(peak, heap())
 	}
 	s.Write([]byte(h.tail))
-	a, f := s.judge(proc.Exit{})
+	a, f := s.answer(proc.Exit{})
 	got := ""
 	if f != nil {
 		got = f.Message

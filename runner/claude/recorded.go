@@ -10,15 +10,13 @@ import (
 // Recorded judges the output of an invocation that was recorded, as in a debug
 // folder: what Run returned for it when the CLI ended by itself with code 0.
 func Recorded(r io.Reader) (runner.Answer, *runner.Failure, error) {
-	s := newStream(runner.Order{}, func(runner.Progress) {})
-	s.abort = func(error) {}
-	s.turn = func(bool) {}
+	s := newStream(runner.Order{}, nil)
 	if _, err := io.Copy(s, r); err != nil {
 		return runner.Answer{}, nil, err
 	}
 	s.flush()
-	answer, failure := s.judge(proc.Exit{})
-	if failure != nil && s.fault == nil && s.last == nil {
+	answer, failure := s.answer(proc.Exit{})
+	if failure != nil && s.verdict.early == nil && s.verdict.last == nil {
 		failure.Message = "no result record" // how the CLI ended is not known
 	}
 	return answer, failure, nil

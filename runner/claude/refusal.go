@@ -1,6 +1,8 @@
 package claude
 
 import (
+	"slices"
+
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -15,44 +17,37 @@ const (
 	reasonWidth   = 300 // of the shown part
 )
 
-// because keeps why a use of a tool failed. Whether it was refused, only the result
-// record tells.
-func (s *stream) because(use, why string) {
-	if use == "" || why == "" || len(s.why) >= maxReasons {
+// reasons are why uses of tools failed, in the words of the CLI, by the use's id.
+// Whether a use was refused, only the result record tells.
+type reasons map[string]string
+
+// add keeps the reason for a use that failed.
+func (r *reasons) add(use, why string) {
+	if use == "" || why == "" || len(*r) >= maxReasons {
 		return
 	}
-	if s.why == nil {
-		s.why = map[string]string{}
+	if *r == nil {
+		*r = reasons{}
 	}
-	s.why[use] = why[:min(len(why), longestReason)]
+	(*r)[use] = why[:min(len(why), longestReason)]
 }
 
-// refusals tells of refused uses of tools why, and what would let them pass.
-func (s *stream) refusals(all []denial) []runner.Refusal {
+// refusals says of refused uses of tools why they were, and what would allow them.
+func (r reasons) refusals(all []denial, o runner.Order, d display) []runner.Refusal {
 	var list []runner.Refusal
-	for _, d := range all[:min(len(all), state.MaxRefusals)] {
-		why := s.why[d.Use]
-		r := runner.Refusal{Use: s.toolUse(d.Tool, d.Input), Reason: oneLine(s.hide(why), reasonWidth)}
+	for _, use := range all[:min(len(all), state.MaxRefusals)] {
+		why := r[use.Use]
+		refusal := runner.Refusal{Use: d.toolUse(use.Tool, use.Input), Reason: oneLine(d.hide(why), reasonWidth)}
 		advice := permit.Advise(permit.Use{
-			Tool: d.Tool, Input: texts(d.Input), Reason: why, Dir: s.order.Dir, Allowed: s.order.Prompt.AllowedTools,
+			Tool: use.Tool, Input: texts(use.Input), Reason: why, Dir: o.Dir, Allowed: o.Prompt.AllowedTools,
 		})
-		if s.areOpen(advice.Rules) {
-			r.Allow, r.AllowsAll = advice.Rules, advice.Everything
+		// A rule with a secret in it would be of no use without it.
+		if !slices.ContainsFunc(advice.Rules, func(rule string) bool { return d.hide(rule) != rule }) {
+			refusal.Allow, refusal.AllowsAll = advice.Rules, advice.Everything
 		}
-		list = append(list, r)
+		list = append(list, refusal)
 	}
 	return list
-}
-
-// areOpen says that no secret is in any of the rules, which would be of no use
-// without it.
-func (s *stream) areOpen(rules []string) bool {
-	for _, rule := range rules {
-		if s.hide(rule) != rule {
-			return false
-		}
-	}
-	return true
 }
 
 // texts are the inputs of a tool that are texts.

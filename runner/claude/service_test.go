@@ -1,10 +1,18 @@
 package claude
 
 import (
+	"errors"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/raymond-action/raymond-action/runner"
+	ct "github.com/raymond-action/raymond-action/runner/claude/claudetest"
+	"github.com/raymond-action/raymond-action/runner/claude/keyproxy"
 )
 
 // TestWhoseFaultAnErrorIs holds which errors are waited out, which are tried again
@@ -62,8 +70,63 @@ func TestRefusedCredentialsEndTheCLI(t *testing.T) {
 		s := newStream(runner.Order{Prompt: runner.PromptOrder{SessionID: chosen}}, nil)
 		s.abort = func(error) { ended = true }
 		fmt.Fprintf(s, "%s\n"+`{"type":"system","subtype":"api_retry","attempt":1,"max_retries":10,"error_status":%d,"error":"authentication_failed"}`+"\n", start, status)
-		if !ended || s.fault == nil || s.fault.Class != runner.Fatal {
-			t.Errorf("%d: ended %v with %v, want a fatal failure at once", status, ended, s.fault)
+		if !ended || s.verdict.early == nil || s.verdict.early.Class != runner.Fatal {
+			t.Errorf("%d: ended %v with %v, want a fatal failure at once", status, ended, s.verdict.early)
 		}
+	}
+}
+
+// TestServiceFailuresSayWhenToRetry: the time that the API asked for while the
+// invocation ran, and for no other class of failure.
+func TestServiceFailuresSayWhenToRetry(t *testing.T) {
+	api := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Retry-After", "3600")
+		w.WriteHeader(http.StatusServiceUnavailable)
+	}))
+	defer api.Close()
+	p, err := keyproxy.Start(keyproxy.Options{Upstream: api.URL, APIKey: "k"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	for status, isService := range map[int]bool{503: true, 400: false} {
+		b := play(t, ct.Init(), ct.Line(fmt.Sprintf(`{"type":"result","subtype":"success","is_error":true,"api_error_status":%d,"result":"no"}`, status)))
+		b.Proxy = p
+		// The stub asks nothing, so somebody else does while it runs.
+		_, err := b.Run(t.Context(), order(t, "hello"), func(pr runner.Progress) {
+			if pr.Doing != "" {
+				askThrough(t, p)
+			}
+		})
+		var f *runner.Failure
+		if !errors.As(err, &f) || f.NotBefore.IsZero() == isService || isService && time.Until(f.NotBefore) < 50*time.Minute {
+			t.Errorf("%d: got %+v, want a time to wait for: %v", status, f, isService)
+		}
+	}
+}
+
+// askThrough asks the API through a proxy, as the CLI does.
+func askThrough(t *testing.T, p *keyproxy.Proxy) {
+	t.Helper()
+	account := p.Open()
+	defer account.Close()
+	vars := map[string]string{}
+	for _, entry := range slices.Concat(p.Env(), account.Env()) {
+		name, value, _ := strings.Cut(entry, "=")
+		vars[name] = value
+	}
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, vars["ANTHROPIC_BASE_URL"]+"/v1/messages", strings.NewReader("{}"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("X-Api-Key", vars["ANTHROPIC_API_KEY"])
+	answer, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Error(err)
+		return
+	}
+	answer.Body.Close()
+	if answer.StatusCode != http.StatusServiceUnavailable {
+		t.Errorf("asked through the proxy: got status %d, want 503", answer.StatusCode)
 	}
 }

@@ -20,8 +20,12 @@ func newSettling(after time.Duration) *settling {
 	return &settling{done: make(chan struct{}), after: after}
 }
 
-// turn is told whether a turn has begun (true) or ended (false).
+// turn is told whether a turn has begun (true) or ended (false). A nil settling
+// notices nothing.
 func (s *settling) turn(begun bool) {
+	if s == nil {
+		return
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.timer != nil && !s.timer.Stop() {

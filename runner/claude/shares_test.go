@@ -25,16 +25,16 @@ func TestRecordedShares(t *testing.T) {
 			}
 			s := newStream(o, nil)
 			before := reached
-			s.prior = priorCount{known: &before}
+			s.costs.prior = priorCount{known: &before}
 			s.Write(part(ar, call))
-			got := s.cost()
+			got := s.costs.total()
 			if got.Reached != nil {
 				reached = *got.Reached
 			}
 			const want = 21 * state.Dollar / 100
 			if got.Kind != state.Exact || got.USD != want || len(got.Usage) != 1 || got.Usage[0].CostUSD != want || got.Usage[0].Input != 100_000 ||
-				s.fault != nil || s.unread > 0 {
-				t.Errorf("%s, %s: got %+v, fault %v, want $%s for 100000 tokens", version, call, got, s.fault, state.USD(want))
+				s.verdict.early != nil || s.unread > 0 {
+				t.Errorf("%s, %s: got %+v, fault %v, want $%s for 100000 tokens", version, call, got, s.verdict.early, state.USD(want))
 			}
 		}
 	}

@@ -50,7 +50,7 @@ func replay(t *testing.T, file string) {
 	s := newStream(runner.Order{Prompt: runner.PromptOrder{Session: state.SessionMode(mode), SessionID: chosen}}, nil)
 	s.Write(part(ar, "stdout"))
 	s.flush()
-	a, fail := s.judge(exit)
+	a, fail := s.answer(exit)
 	got := describe(a, fail)
 	if *update {
 		ar.Files[len(ar.Files)-1].Data = []byte(got)
@@ -120,7 +120,7 @@ func judged(o runner.Order, lines ...string) (runner.Answer, *runner.Failure) {
 	s := newStream(o, nil)
 	s.Write([]byte(strings.Join(lines, "\n")))
 	s.flush()
-	return s.judge(proc.Exit{})
+	return s.answer(proc.Exit{})
 }
 
 const (
@@ -202,7 +202,7 @@ func TestSessionIsTheOneAskedFor(t *testing.T) {
 		for _, line := range []string{start, hello, goodbye} {
 			s.Write([]byte(strings.ReplaceAll(line, chosen, tt.got) + "\n"))
 		}
-		a, f := s.judge(proc.Exit{})
+		a, f := s.answer(proc.Exit{})
 		bad := f != nil && f.Class == runner.Fatal && strings.Contains(f.Message, tt.wantFail)
 		if (f != nil || tt.wantFail != "") && !bad || ended != bad || (len(a.Notes) > 0) != tt.wantNote || a.SessionID != tt.got {
 			t.Errorf("%s of %s answered by %s: got %+v, %v, ended %v, want failure %q, note %v",
@@ -230,7 +230,7 @@ func TestLastResultDecides(t *testing.T) {
 	for _, tt := range tests {
 		s := newStream(runner.Order{Prompt: runner.PromptOrder{SessionID: chosen}}, nil)
 		s.Write([]byte(strings.Join(tt.lines, "\n") + "\n"))
-		a, f := s.judge(proc.Exit{Ended: tt.ended})
+		a, f := s.answer(proc.Exit{Ended: tt.ended})
 		if got := fmt.Sprintf("%s, %s, %v", a.Text, costText(a.Cost), f); got != tt.want {
 			t.Errorf("%s: got %q, want %q", tt.name, got, tt.want)
 		}
@@ -284,8 +284,8 @@ func FuzzStream(f *testing.F) {
 			rest = rest[n:]
 		}
 		s.flush()
-		a, fail := s.judge(proc.Exit{})
-		if fail == nil && (s.final == nil || len(a.Text) > len(data)) {
+		a, fail := s.answer(proc.Exit{})
+		if fail == nil && (s.verdict.final == nil || len(a.Text) > len(data)) {
 			t.Errorf("stream %q: got answer %q without a good result", data, a.Text)
 		}
 		if fail != nil && (fail.Message == "" || bytes.ContainsAny([]byte(fail.Message), "\r\n")) {

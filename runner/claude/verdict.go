@@ -25,56 +25,37 @@ func (r *result) isCut() bool {
 
 func (r *result) isRefusal() bool { return string(r.StopReason) == `"refusal"` }
 
-// judge says what the invocation amounted to.
-func (s *stream) judge(exit proc.Exit) (runner.Answer, *runner.Failure) {
-	fail := s.failure(exit)
-	a := runner.Answer{
-		Text: s.text.String(), SessionID: s.session, Model: s.model, Cost: s.cost(),
-		ExitCode: exit.Code, Signal: exit.Signal,
-	}
-	if s.last != nil {
-		a.Turns, a.Denied = s.last.NumTurns, s.denied(s.last.Denials)
-		a.Refusals = s.refusals(s.last.Denials)
-	}
-	if fail == nil {
-		a.Text = *s.final
-		s.oddEnd(exit)
-	}
-	s.oddOutput(exit)
-	a.Notes = s.notes
-	return a, fail
+// verdict is whether an invocation went well, and why not.
+type verdict struct {
+	early *runner.Failure // found before the end
+	last  *result         // the newest result record
+	final *string         // the message of the newest good one
+	api   apiError        // what the CLI said of errors before the last record
 }
 
 // failure returns nil when there is a good answer. A turn that began after a
 // good result and was cut off by us does not spoil it.
-func (s *stream) failure(exit proc.Exit) *runner.Failure {
+func (v *verdict) failure(exit proc.Exit, o runner.Order, records int) *runner.Failure {
 	switch {
-	case s.fault != nil:
-		return s.fault
-	case s.last != nil && s.last.isGood():
+	case v.early != nil:
+		return v.early
+	case v.last != nil && v.last.isGood():
 		return nil
-	case s.final != nil && exit.Ended != proc.ByItself:
+	case v.final != nil && exit.Ended != proc.ByItself:
 		return nil
 	case exit.Ended == proc.ByStop:
 		return &runner.Failure{Class: runner.Stopped, Message: "stopped before the agent had answered"}
 	case exit.Ended == proc.ByTimeout:
-		return &runner.Failure{Class: runner.TimedOut, Message: fmt.Sprintf("no answer after %s", s.order.Timeout)}
+		return &runner.Failure{Class: runner.TimedOut, Message: fmt.Sprintf("no answer after %s", o.Timeout)}
 	case exit.Ended == proc.ByIdle:
-		return &runner.Failure{Class: runner.TimedOut, Message: fmt.Sprintf("no output for %s", s.order.Idle)}
-	case s.last == nil:
-		return s.noResult(exit)
+		return &runner.Failure{Class: runner.TimedOut, Message: fmt.Sprintf("no output for %s", o.Idle)}
+	case v.last != nil:
+		return v.api.classify(v.last, v.last.words(hider(o)))
+	case records == 0 && exit.Code == 1 && refusesArguments(exit.StderrTail):
+		// It would say so again.
+		return fatal("the agent CLI refuses to start: %s", ending(exit, o))
 	}
-	return s.classify(s.last)
-}
-
-// noResult is for a CLI that ended without a result record. One that says
-// nothing but an error of its command line would say so again.
-func (s *stream) noResult(exit proc.Exit) *runner.Failure {
-	f := &runner.Failure{Class: runner.Transient, Message: "no result record: the agent CLI ended with " + ending(exit, s.order)}
-	if s.records == 0 && exit.Code == 1 && refusesArguments(exit.StderrTail) {
-		f.Class, f.Message = runner.Fatal, "the agent CLI refuses to start: "+ending(exit, s.order)
-	}
-	return f
+	return transient("no result record: the agent CLI ended with " + ending(exit, o))
 }
 
 func refusesArguments(stderr []byte) bool {
@@ -92,17 +73,17 @@ func ending(exit proc.Exit, o runner.Order) string {
 	if exit.Signal != "" {
 		how = "signal " + exit.Signal
 	}
-	if text := oneLine(hidden(o, string(exit.LastWords())), 500); text != "" {
+	if text := oneLine(hider(o)(string(exit.LastWords())), 500); text != "" {
 		how += ": " + text
 	}
 	return how
 }
 
-// oddEnd notes what a process did after its good result.
-func (s *stream) oddEnd(exit proc.Exit) {
+// noteEnd notes what a process did after its good result.
+func (s *stream) noteEnd(exit proc.Exit) {
 	switch {
 	case exit.Ended == proc.BySettling:
-		s.note("the agent CLI went on after its result and was ended")
+		s.note("the agent CLI continued after its result and was ended")
 	case exit.Ended != proc.ByItself:
 		s.note("the agent CLI was ended (%s) after its result", exit.Ended)
 	case exit.Code != 0:
@@ -110,7 +91,9 @@ func (s *stream) oddEnd(exit proc.Exit) {
 	}
 }
 
-func (s *stream) oddOutput(exit proc.Exit) {
+// noteOutput notes what can't be read in the output, and what the process left
+// behind.
+func (s *stream) noteOutput(exit proc.Exit) {
 	if s.unread > 0 {
 		s.note("no records in %s of the agent CLI's output", state.Count(s.unread, "line"))
 	}

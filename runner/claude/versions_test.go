@@ -52,12 +52,12 @@ func TestShares(t *testing.T) {
 	} {
 		s := newStream(runner.Order{Prompt: runner.PromptOrder{SessionID: chosen}}, nil)
 		known := reached(c.before)
-		s.prior = priorCount{known: &known}
+		s.costs.prior = priorCount{known: &known}
 		s.Write([]byte(`{"type":"system","subtype":"init","session_id":"` + chosen + `","claude_code_version":"` + c.version + `"}` + "\n"))
 		for _, line := range c.results {
 			s.Write([]byte(line + "\n"))
 		}
-		got := s.cost()
+		got := s.costs.total()
 		want := reached(c.want)
 		byModel := int64(0)
 		for _, m := range got.Usage {
@@ -123,16 +123,16 @@ func TestProxyCountsBeforeTheStream(t *testing.T) {
 		want           int64 // of input, beyond what the CLI says
 	}{{300, -1, 300}, {300, 20, 100}, {300, 40, 0}, {0, -1, 50}} {
 		s := newStream(runner.Order{Prompt: runner.PromptOrder{SessionID: chosen}}, nil)
-		s.proxied = counted(nil)
+		s.costs.proxy = counted(nil)
 		if c.proxied > 0 {
-			s.proxied = counted{{Usage: state.Usage{Model: "opus", Input: int64(c.proxied)}}}
+			s.costs.proxy = counted{{Usage: state.Usage{Model: "opus", Input: int64(c.proxied)}}}
 		}
 		s.Write([]byte(streamed + "\n"))
 		if c.share >= 0 {
 			s.Write([]byte(resultLine(c.share, c.share) + "\n"))
 		}
 		got := int64(0)
-		for _, u := range s.cost().Beyond {
+		for _, u := range s.costs.total().Beyond {
 			got += u.Input
 		}
 		if got != c.want {

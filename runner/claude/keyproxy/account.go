@@ -15,10 +15,10 @@ import (
 // counts what it used of the model. The invocation's requests have a path of their
 // own, which nobody can guess.
 type Account struct {
-	proxy *Proxy
-	token string
-	opens time.Time     // when the account was opened
-	began chan struct{} // holds one element when a message began since it was looked at
+	proxy  *Proxy
+	token  string
+	opened time.Time
+	began  chan struct{} // holds one element when a message began since it was looked at
 
 	mu    sync.Mutex           // guards what follows
 	sums  tally.Sums           // of the answers that are over
@@ -28,10 +28,8 @@ type Account struct {
 
 // Open begins an account. The caller must call its Close.
 func (p *Proxy) Open() *Account {
-	a := &Account{proxy: p, token: rand.Text(), opens: time.Now(), began: make(chan struct{}, 1), open: map[*answer]struct{}{}}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.accounts[a.token] = a
+	a := &Account{proxy: p, token: rand.Text(), opened: time.Now(), began: make(chan struct{}, 1), open: map[*answer]struct{}{}}
+	p.accounts.add(a)
 	return a
 }
 
@@ -62,11 +60,35 @@ func (a *Account) Used() []tally.Sum {
 }
 
 // Close ends the account: requests on its path are refused from now on.
-func (a *Account) Close() {
-	p := a.proxy
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	delete(p.accounts, a.token)
+func (a *Account) Close() { a.proxy.accounts.remove(a) }
+
+// accounts are those of the invocations under way, by token. The zero value is
+// ready for use.
+type accounts struct {
+	mu      sync.Mutex // guards byToken
+	byToken map[string]*Account
+}
+
+func (l *accounts) add(a *Account) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.byToken == nil {
+		l.byToken = map[string]*Account{}
+	}
+	l.byToken[a.token] = a
+}
+
+func (l *accounts) remove(a *Account) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	delete(l.byToken, a.token)
+}
+
+// find returns the account of a token; nil when there is none.
+func (l *accounts) find(token string) *Account {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.byToken[token]
 }
 
 // prefix is what the path of an account begins with.
@@ -75,15 +97,13 @@ const prefix = "/i/"
 // ownPath is the path of an account in a text.
 var ownPath = regexp.MustCompile(regexp.QuoteMeta(prefix) + `[A-Z2-7]{26}`)
 
-// account finds the account of a request and takes its path off the request's.
-func (p *Proxy) account(r *http.Request) *Account {
+// of finds the account of a request and takes its path off the request's.
+func (l *accounts) of(r *http.Request) *Account {
 	token, _, ok := strings.Cut(strings.TrimPrefix(r.URL.Path, prefix), "/")
 	if !ok || !strings.HasPrefix(r.URL.Path, prefix) {
 		return nil
 	}
-	p.mu.Lock()
-	a := p.accounts[token]
-	p.mu.Unlock()
+	a := l.find(token)
 	if a == nil {
 		return nil
 	}

@@ -24,17 +24,17 @@ func (p *Proxy) handler(errorLog *log.Logger) http.Handler {
 		Transport:     p.transport,
 		FlushInterval: -1, // an answer is told while it is being made
 
-		ModifyResponse: p.look,
+		ModifyResponse: p.observe,
 		ErrorLog:       errorLog,
 		ErrorHandler:   p.unreachable,
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if !p.enter() {
+		if !p.calls.enter() {
 			refuse(w, http.StatusServiceUnavailable, "the run is over")
 			return
 		}
-		defer p.calls.Done()
-		account := p.account(r)
+		defer p.calls.underway.Done()
+		account := p.accounts.of(r)
 		switch {
 		case !p.admits(r):
 			refuse(w, http.StatusUnauthorized, "not the credential of this run")
@@ -51,9 +51,9 @@ func (p *Proxy) handler(errorLog *log.Logger) http.Handler {
 // accountKey is where the context of a request has its account.
 type accountKey struct{}
 
-// look sees to an answer of the API before it is passed on.
-func (p *Proxy) look(r *http.Response) error {
-	p.heed(r)
+// observe notes what an answer of the API says, before it is passed on.
+func (p *Proxy) observe(r *http.Response) error {
+	p.pause.note(r)
 	if a, ok := r.Request.Context().Value(accountKey{}).(*Account); ok && isMessages(r.Request) {
 		a.meter(r)
 	}

@@ -57,11 +57,9 @@ type Proxy struct {
 	once       sync.Once     // says that answers can't be counted
 	served     chan struct{} // closed when no connection is accepted any more
 
-	mu       sync.Mutex          // guards asked, accounts and closed, and calls under way from growing after it
-	asked    asked               // the last wait that the API asked for
-	accounts map[string]*Account // the invocations under way, by token
-	closed   bool                // Close was called
-	calls    sync.WaitGroup      // requests under way
+	accounts accounts // of the invocations under way
+	calls    calls    // requests under way
+	pause    pause    // that the API asked for
 }
 
 // Start starts a proxy on a free port of 127.0.0.1. The error says what is wrong
@@ -83,7 +81,6 @@ func Start(o Options) (*Proxy, error) {
 	p := &Proxy{
 		options: o, upstream: upstream, address: l.Addr().String(),
 		credential: "raymond-" + rand.Text(), served: make(chan struct{}),
-		accounts: map[string]*Account{},
 	}
 	p.secrets, _ = secrets.New(map[string]string{"key": o.APIKey, "token": o.OAuthToken})
 	p.names = strings.NewReplacer("http://"+p.address, strings.TrimSuffix(upstream.String(), "/"), p.address, upstream.Host)
@@ -160,12 +157,10 @@ func (p *Proxy) Env() []string {
 // Close ends the proxy, with the requests under way, and returns when all is
 // gone.
 func (p *Proxy) Close() error {
-	p.mu.Lock()
-	p.closed = true
-	p.mu.Unlock()
+	p.calls.close()
 	err := p.server.Close()
 	<-p.served
-	p.calls.Wait()
+	p.calls.underway.Wait()
 	p.transport.CloseIdleConnections()
 	return err
 }
@@ -185,14 +180,28 @@ func (w logWriter) Write(line []byte) (int, error) {
 	return len(line), nil
 }
 
+// calls are the requests under way.
+type calls struct {
+	mu       sync.Mutex // guards closed, and underway from growing after it is set
+	closed   bool
+	underway sync.WaitGroup
+}
+
 // enter counts a request in, unless the proxy is closing. The caller must call
-// calls.Done if it returns true.
-func (p *Proxy) enter() bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.closed {
+// underway.Done if it returns true.
+func (c *calls) enter() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closed {
 		return false
 	}
-	p.calls.Add(1)
+	c.underway.Add(1)
 	return true
+}
+
+// close lets no request enter any more.
+func (c *calls) close() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.closed = true
 }

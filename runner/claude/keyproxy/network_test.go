@@ -65,7 +65,7 @@ func TestCloseEndsWhatIsUnderWay(t *testing.T) {
 	if err := <-answered; err == nil {
 		t.Error("a request under way: got an answer, want an error")
 	}
-	if p.enter() {
+	if p.calls.enter() {
 		t.Error("a request was let in after the close")
 	}
 	if conn, err := net.Dial("tcp", p.address); err == nil {

@@ -3,17 +3,21 @@ package keyproxy
 import (
 	"net/http"
 	"strconv"
+	"sync"
 	"time"
 )
 
 // longestWait bounds what an API may ask for.
 const longestWait = 365 * 24 * time.Hour
 
-// asked is a wait that the API asked for.
-type asked struct{ at, until time.Time }
+// pause is the last one that the API asked for.
+type pause struct {
+	mu        sync.Mutex // guards what follows
+	at, until time.Time
+}
 
-// heed notes the wait that an answer asks for.
-func (p *Proxy) heed(r *http.Response) {
+// note notes the pause that an answer asks for.
+func (p *pause) note(r *http.Response) {
 	if r.StatusCode != http.StatusTooManyRequests && r.StatusCode < 500 {
 		return
 	}
@@ -24,7 +28,7 @@ func (p *Proxy) heed(r *http.Response) {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.asked = asked{at: now, until: now.Add(wait)}
+	p.at, p.until = now, now.Add(wait)
 }
 
 // retryAfter reads seconds, or a date.
@@ -42,17 +46,21 @@ func retryAfter(text string, now time.Time) (time.Duration, bool) {
 // the last failing answer that said so, to any invocation, since the account was
 // opened; the time is zero when there was none.
 func (a *Account) RetryAfter() time.Time {
-	p := a.proxy
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.asked.at.Before(a.opens) {
-		return time.Time{}
-	}
-	return p.asked.until
+	return a.proxy.pause.since(a.opened)
 }
 
-// Hide replaces the proxy's address, with an invocation's own path, by that of the API, which is what the agent CLI
-// means when its errors name where it asked.
+// since returns the end of a pause that was asked for at a time or later.
+func (p *pause) since(at time.Time) time.Time {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.at.Before(at) {
+		return time.Time{}
+	}
+	return p.until
+}
+
+// Hide replaces the proxy's address, with an invocation's own path, by that of the
+// API, which is what the agent CLI means when its errors name where it asked.
 func (p *Proxy) Hide(text string) string {
 	return p.names.Replace(ownPath.ReplaceAllString(text, ""))
 }

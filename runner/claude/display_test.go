@@ -76,7 +76,7 @@ func TestSecretsInErrorsAreHiddenWhole(t *testing.T) {
 		text := strings.Repeat("x", 500-shift) + "sk-ant-0123456789"
 		_, reported := judged(o, start, fmt.Sprintf(`{"type":"result","subtype":"error_during_execution","is_error":true,"errors":[%q]}`, text))
 		s := newStream(o, nil)
-		_, ended := s.judge(proc.Exit{Code: 1, StderrTail: []byte(text)})
+		_, ended := s.answer(proc.Exit{Code: 1, StderrTail: []byte(text)})
 		for _, f := range []*runner.Failure{reported, ended} {
 			if f == nil || strings.Contains(f.Message, "sk-a") || !strings.Contains(f.Message, "xxx") {
 				t.Fatalf("%d before the cut: got %v, want an error without a part of the secret", shift, f)

@@ -9,6 +9,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/raymond-action/raymond-action/runner"
+	"github.com/raymond-action/raymond-action/runner/claude/tally"
 )
 
 const (
@@ -19,51 +20,90 @@ const (
 	maxUses    = 100 // of tools, at once
 )
 
-// say tells one line.
-func (s *stream) say(line string) { s.report(line, s.uses.doing()) }
-
-// report tells a line, or what goes on, when that is wanted.
-func (s *stream) report(line, doing string) {
-	if s.order.Telling != runner.TellNothing {
-		s.tell(runner.Progress{Text: line, Doing: doing})
-	}
+// display tells what the CLI says and does while it runs.
+type display struct {
+	tell    func(runner.Progress)
+	telling runner.Telling
+	hide    func(string) string // replaces secrets; applied before a text is cut
+	uses    uses                // of tools, under way
 }
 
-// hide replaces secrets in a text that is to be cut.
-func (s *stream) hide(text string) string { return hidden(s.order, text) }
+func newDisplay(o runner.Order, tell func(runner.Progress)) display {
+	if tell == nil {
+		tell = func(runner.Progress) {}
+	}
+	return display{tell: tell, telling: o.Telling, hide: hider(o)}
+}
 
-func hidden(o runner.Order, text string) string {
+// hider is the order's Hide; without one texts stay as they are.
+func hider(o runner.Order) func(string) string {
 	if o.Hide == nil {
-		return text
+		return func(text string) string { return text }
 	}
-	return o.Hide(text)
+	return o.Hide
 }
 
-// show tells a block of an assistant's message.
-func (s *stream) show(b block) {
+// line tells a line and what is done from now on, where that is wanted.
+func (d *display) line(line, doing string) {
+	if d.telling != runner.TellNothing {
+		d.tell(runner.Progress{Text: line, Doing: doing})
+	}
+}
+
+// say tells a line.
+func (d *display) say(line string) { d.line(line, d.uses.doing()) }
+
+// doing tells what is done from now on.
+func (d *display) doing() { d.line("", d.uses.doing()) }
+
+// usage tells what was counted so far. It is told in any case.
+func (d *display) usage(counted []tally.Sum) {
+	seen := runner.Metered(tally.Usage(counted))
+	d.tell(runner.Progress{Metered: &seen})
+}
+
+// block tells a block of an assistant's message.
+func (d *display) block(b block) {
 	switch {
-	case s.order.Telling == runner.TellNothing:
+	case d.telling == runner.TellNothing:
 	case b.Type == "tool_use":
-		use := s.toolUse(b.Name, b.Input)
-		s.uses.begin(string(b.ID), use)
-		s.say(use)
+		use := d.toolUse(b.Name, b.Input)
+		d.uses.begin(string(b.ID), use)
+		d.say(use)
 	case b.Type == "text":
-		s.showText(s.hide(b.Text))
+		d.text(d.hide(b.Text))
 	}
 }
 
-func (s *stream) showText(text string) {
+func (d *display) text(text string) {
 	n := 0
 	for line := range strings.Lines(text) {
 		if line = oneLine(line, shownWidth); line == "" {
 			continue
 		}
 		if n++; n > shownLines {
-			s.say("…")
+			d.say("…")
 			return
 		}
-		s.say(line)
+		d.say(line)
 	}
+}
+
+// endUses takes the results of tools out of the uses under way.
+func (d *display) endUses(blocks content) {
+	ended := false
+	for _, b := range blocks {
+		ended = b.Type == "tool_result" && d.uses.end(string(b.Use)) || ended
+	}
+	if ended {
+		d.doing()
+	}
+}
+
+// forgetUses forgets the uses of tools under way.
+func (d *display) forgetUses() {
+	d.uses = nil
+	d.doing()
 }
 
 // uses are the uses of tools under way, in the order in which they began.
@@ -101,10 +141,10 @@ func (u uses) doing() string {
 }
 
 // denied lists refused tool uses.
-func (s *stream) denied(all []denial) []string {
+func (d *display) denied(all []denial) []string {
 	var list []string
-	for _, d := range all[:min(len(all), maxDenied)] {
-		list = append(list, s.toolUse(d.Tool, d.Input))
+	for _, use := range all[:min(len(all), maxDenied)] {
+		list = append(list, d.toolUse(use.Tool, use.Input))
 	}
 	return list
 }
@@ -113,8 +153,8 @@ func (s *stream) denied(all []denial) []string {
 var telling = []string{"command", "file_path", "notebook_path", "path", "url", "pattern", "query", "description"}
 
 // toolUse returns a use of a tool as "Tool(input)", on one short line.
-func (s *stream) toolUse(tool string, input jsontext.Value) string {
-	short := func(text string) string { return oneLine(s.hide(text), inputWidth) }
+func (d *display) toolUse(tool string, input jsontext.Value) string {
+	short := func(text string) string { return oneLine(d.hide(text), inputWidth) }
 	var fields map[string]jsontext.Value
 	if json.Unmarshal(input, &fields, loose) != nil {
 		return fmt.Sprintf("%s(%s)", short(tool), short(string(input)))
