@@ -117,13 +117,13 @@ func (b *Backend) invoke(ctx context.Context, path string, s *stream) (runner.An
 	s.settling = settled
 	defer settled.stop()
 
-	spec := b.spec(path, s.order)
-	spec.Stdout, spec.Settled = s, settled.done
+	options := b.options(path, s.order)
+	options.Stdout, options.Settled = s, settled.done
 	rec := proc.NewRecorder(s.order.DebugDir)
 	rec.Prompt(s.order.Prompt.Text)
-	rec.Record(&spec, ".jsonl")
+	rec.Record(&options, ".jsonl")
 	defer rec.Close()
-	exit, err := proc.Run(ctx, spec)
+	exit, err := proc.Run(ctx, options)
 	if err != nil {
 		return nothing, notStarted(err)
 	}
@@ -138,8 +138,8 @@ func (b *Backend) settle() time.Duration {
 	return 10 * time.Second
 }
 
-func (b *Backend) spec(path string, o runner.Order) proc.Spec {
-	return proc.Spec{
+func (b *Backend) options(path string, o runner.Order) proc.Options {
+	return proc.Options{
 		Path: path, Args: b.args(o), Dir: o.Dir, Env: b.env(o.Env),
 		MarkVar: runner.MarkVar, Mark: o.Mark,
 		Stdin:   []byte(o.Prompt.Text),

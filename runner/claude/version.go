@@ -114,7 +114,7 @@ func stopped() *runner.Failure {
 
 func (b *Backend) checkVersion(ctx context.Context, path string, o runner.Order) (version, *runner.Failure) {
 	out := &proc.Tail{Max: 4096}
-	exit, err := proc.Run(ctx, proc.Spec{
+	exit, err := proc.Run(ctx, proc.Options{
 		Path: path, Args: []string{"--version"}, Dir: o.Dir, Env: b.env(nil),
 		MarkVar: runner.MarkVar, Mark: o.Mark, Stdout: out, Timeout: versionLimit,
 		NoNewPrivs: b.NoNewPrivs,

@@ -41,7 +41,7 @@ var _ runner.Backend = Backend{}
 // failure whose message has the exit code or signal and the ends of its outputs.
 // The lines of both are told as they come, whatever the Telling.
 func (b Backend) Run(ctx context.Context, o runner.Order, tell func(runner.Progress)) (runner.Answer, error) {
-	spec, failure := b.spec(o)
+	options, failure := b.options(o)
 	if failure != nil {
 		return runner.Answer{ExitCode: -1}, failure
 	}
@@ -52,10 +52,10 @@ func (b Backend) Run(ctx context.Context, o runner.Order, tell func(runner.Progr
 			tell(runner.Progress{Text: shown(o, string(line), truncated)})
 		}}
 	}
-	spec.Stdout, spec.Stderr = io.MultiWriter(stdout, &live[0]), io.MultiWriter(stderr, &live[1])
+	options.Stdout, options.Stderr = io.MultiWriter(stdout, &live[0]), io.MultiWriter(stderr, &live[1])
 	rec := proc.NewRecorder(o.DebugDir)
-	rec.Record(&spec, ".txt")
-	exit, err := proc.Run(ctx, spec)
+	rec.Record(&options, ".txt")
+	exit, err := proc.Run(ctx, options)
 	rec.Close()
 	live[0].Flush()
 	live[1].Flush()
@@ -83,16 +83,16 @@ func shown(o runner.Order, line string, truncated bool) string {
 	return text.Escaped(strings.TrimSuffix(line, "\r"))
 }
 
-// spec says how the script of an order is started.
-func (b Backend) spec(o runner.Order) (proc.Spec, *runner.Failure) {
+// options says how the script of an order is started.
+func (b Backend) options(o runner.Order) (proc.Options, *runner.Failure) {
 	if f := checkLineEnds(o.Script.Path); f != nil {
-		return proc.Spec{}, f
+		return proc.Options{}, f
 	}
 	how, f := interpreterOf(o.Script.Path)
 	if f != nil {
-		return proc.Spec{}, f
+		return proc.Options{}, f
 	}
-	return proc.Spec{
+	return proc.Options{
 		Path: how.path, Args: how.args, CommandLine: how.commandLine,
 		Dir:     o.Dir,
 		Env:     append(b.Env[:len(b.Env):len(b.Env)], o.Env...),

@@ -81,7 +81,7 @@ type run struct {
 func (v Verifier) command(ctx context.Context, c runner.Checks, r run) state.CommandResult {
 	tail := &proc.Tail{Max: tailSize + slack}
 	r.log.printf("\n$ %s\n", r.cmd)
-	spec := proc.Spec{
+	options := proc.Options{
 		Path: "/bin/bash", Args: []string{"-c", r.cmd}, Dir: c.Dir,
 		Env:     append(proc.WithoutSecrets(v.Env), c.Env...),
 		MarkVar: runner.MarkVar, Mark: c.Mark, Timeout: c.Timeout,
@@ -90,7 +90,7 @@ func (v Verifier) command(ctx context.Context, c runner.Checks, r run) state.Com
 		Ladder: proc.Ladder{Term: time.Second, Kill: time.Second},
 	}
 	started := time.Now()
-	exit, err := proc.Run(ctx, spec)
+	exit, err := proc.Run(ctx, options)
 	took := time.Since(started).Round(time.Millisecond)
 	if err != nil {
 		fmt.Fprint(tail, err)

@@ -33,7 +33,7 @@ func perRun(b *testing.B, f func() error) {
 }
 
 func BenchmarkRunTrue(b *testing.B) {
-	s := Spec{Path: "/bin/bash", Args: short, Env: os.Environ(), MarkVar: markVar, Mark: newMark(), Stdout: io.Discard,
+	s := Options{Path: "/bin/bash", Args: short, Env: os.Environ(), MarkVar: markVar, Mark: newMark(), Stdout: io.Discard,
 		DeathSignal: syscall.SIGTERM}
 	perRun(b, func() error {
 		_, err := Run(context.Background(), s)

@@ -14,7 +14,7 @@ import (
 
 // child is a started process with the goroutines that serve its pipes.
 type child struct {
-	spec     Spec
+	options  Options
 	kin      *kin
 	began    time.Time
 	activity atomic.Int64 // when there was output last, in nanoseconds after began
@@ -27,12 +27,12 @@ type child struct {
 // plumbing is the set of files that a child is started with.
 type plumbing struct {
 	theirs   []*os.File // stdin, stdout, stderr of the child
-	in       *os.File   // our ends; in is nil without Spec.Stdin
+	in       *os.File   // our ends; in is nil without Options.Stdin
 	out, err *os.File
 }
 
 // begin starts the child and the goroutines that serve it.
-func begin(s Spec) (*child, error) {
+func begin(s Options) (*child, error) {
 	pipes, err := lay(len(s.Stdin) > 0)
 	if err != nil {
 		return nil, err
@@ -41,7 +41,7 @@ func begin(s Spec) (*child, error) {
 		pipes.theirs[2].Close()
 		pipes.theirs[2] = pipes.theirs[1]
 	}
-	c := &child{spec: s, began: time.Now(), tail: Tail{Max: StderrTailSize}}
+	c := &child{options: s, began: time.Now(), tail: Tail{Max: StderrTailSize}}
 	c.kin, err = s.launch(pipes.theirs)
 	closeAll(pipes.theirs)
 	if err != nil {
@@ -85,7 +85,7 @@ func closeAll(files []*os.File) {
 }
 
 // launch looks the program up and starts it.
-func (s Spec) launch(files []*os.File) (*kin, error) {
+func (s Options) launch(files []*os.File) (*kin, error) {
 	path := s.Path
 	if filepath.Base(path) == path {
 		found, err := exec.LookPath(path)
@@ -109,12 +109,12 @@ type start struct {
 	argv  []string
 	attr  *os.ProcAttr
 	mark  string // "VAR=value", "" without a mark
-	bound bool   // Spec.NoNewPrivs
+	bound bool   // Options.NoNewPrivs
 }
 
 // explain names the directory when that was what is missing: the operating
 // system reports it as if the program were.
-func (s Spec) explain(err error) error {
+func (s Options) explain(err error) error {
 	if s.Dir == "" {
 		return err
 	}
@@ -128,7 +128,7 @@ func (s Spec) explain(err error) error {
 	return err
 }
 
-func (s Spec) markEntry() string {
+func (s Options) markEntry() string {
 	if s.MarkVar == "" {
 		return ""
 	}
@@ -137,7 +137,7 @@ func (s Spec) markEntry() string {
 
 // environment returns Env with the mark, each name once. An environment with a
 // name twice means one thing to bash and another to the C library.
-func (s Spec) environment() []string {
+func (s Options) environment() []string {
 	entries := s.Env
 	if mark := s.markEntry(); mark != "" {
 		entries = append(entries[:len(entries):len(entries)], mark)

@@ -24,7 +24,7 @@ func TestPrivilegesAreKeptFromThoseThatAreBound(t *testing.T) {
 	for i := range 40 {
 		wg.Go(func() {
 			var out strings.Builder
-			s := Spec{
+			s := Options{
 				Path: "/bin/sh", Args: []string{"-c", look + "; (setsid " + look + ")"}, Env: []string{"PATH=/usr/bin:/bin"},
 				MarkVar: markVar, Mark: newMark(), Stdout: &out, NoNewPrivs: i%2 == 0,
 			}
@@ -55,7 +55,7 @@ const canary = "CANARY=sk-do-not-read-me"
 // playSpied starts a process that reads the environment of this one.
 func playSpied([]string) {
 	protect()
-	_, err := Run(context.Background(), Spec{
+	_, err := Run(context.Background(), Options{
 		Path: "/bin/sh", Args: []string{"-c", "cat /proc/$PPID/environ /proc/$PPID/mem /proc/$PPID/fd/0; echo end"},
 		Env: []string{"PATH=/usr/bin:/bin"}, MergeStderr: true, Stdout: os.Stdout,
 	})
@@ -124,7 +124,7 @@ func TestDaemonOfAScriptIsGone(t *testing.T) {
 	}
 	defer keep.Close()
 	var out strings.Builder
-	s := Spec{Path: "/bin/bash", Args: []string{"-c", script}, Env: []string{"PATH=/usr/bin:/bin"}, MarkVar: markVar, Mark: newMark(), Stdout: &out}
+	s := Options{Path: "/bin/bash", Args: []string{"-c", script}, Env: []string{"PATH=/usr/bin:/bin"}, MarkVar: markVar, Mark: newMark(), Stdout: &out}
 	e := run(t, s)
 	if pid := strings.TrimSpace(out.String()); e.Code != 0 || e.Swept < 1 || e.Left != 0 || pid == "" {
 		t.Fatalf("got %+v, daemon %q", e, pid)

@@ -199,9 +199,9 @@ func number(s string) int {
 
 func kill(pid int, sig syscall.Signal) { must(syscall.Kill(pid, sig)) }
 
-// part is the Spec of a child that plays a part.
-func part(role, args string) Spec {
-	return Spec{
+// part is what describes a child that plays a part.
+func part(role, args string) Options {
+	return Options{
 		Path: os.Args[0], MarkVar: markVar, Mark: newMark(),
 		Env:    append(os.Environ(), roleVar+"="+role, argsVar+"="+args, noSleep),
 		Ladder: Ladder{Term: 300 * time.Millisecond, Kill: 300 * time.Millisecond},
@@ -253,7 +253,7 @@ type running struct {
 	stop context.CancelCauseFunc
 }
 
-func inBackground(t *testing.T, s Spec) *running {
+func inBackground(t *testing.T, s Options) *running {
 	t.Helper()
 	ctx, cancel := context.WithCancelCause(context.Background())
 	r := &running{exit: make(chan Exit, 1), stop: cancel}
@@ -279,7 +279,7 @@ func (r *running) wait(t *testing.T) Exit {
 }
 
 // run is Run for a child that must start.
-func run(t *testing.T, s Spec) Exit {
+func run(t *testing.T, s Options) Exit {
 	t.Helper()
 	return inBackground(t, s).wait(t)
 }

@@ -18,8 +18,8 @@ import (
 	"unicode/utf8"
 )
 
-// Spec describes one child. Only Path must be set.
-type Spec struct {
+// Options describe one child. Only Path must be set.
+type Options struct {
 	Path string   // a name without a separator is looked up on PATH
 	Args []string // without argv[0]
 	// CommandLine, on Windows, is passed as it stands in place of Path and Args.
@@ -84,11 +84,11 @@ type End string
 // The reasons for which Run ends a child.
 const (
 	ByItself   End = ""        // nobody ended it
-	ByTimeout  End = "timeout" // Spec.Timeout
-	ByIdle     End = "idle"    // Spec.Idle
+	ByTimeout  End = "timeout" // Options.Timeout
+	ByIdle     End = "idle"    // Options.Idle
 	ByStop     End = "stopped" // the context was done
-	BySettling End = "settled" // it went on after Spec.Settled; no fault
-	ByWriter   End = "writer"  // Spec.Stdout returned an error
+	BySettling End = "settled" // it went on after Options.Settled; no fault
+	ByWriter   End = "writer"  // Options.Stdout returned an error
 )
 
 // Exit is what became of a child.
@@ -128,7 +128,7 @@ func (e Exit) LastWords() []byte {
 // fs.ErrNotExist, fs.ErrPermission or a syscall.Errno such as E2BIG, and names
 // the file or directory. When ctx is done before the start nothing is started,
 // and Exit.Ended is ByStop.
-func Run(ctx context.Context, s Spec) (Exit, error) {
+func Run(ctx context.Context, s Options) (Exit, error) {
 	if ctx.Err() != nil {
 		return Exit{Code: -1, Ended: ByStop}, nil
 	}

@@ -49,7 +49,7 @@ func NewRecorder(dir string) *Recorder {
 // Record writes what is about to be started, and makes s write its output to
 // files as well; extension is that of the stdout file, as in ".txt". Close must
 // be called after the Run.
-func (r *Recorder) Record(s *Spec, extension string) {
+func (r *Recorder) Record(s *Options, extension string) {
 	if r == nil {
 		return
 	}
@@ -77,7 +77,7 @@ func (r *Recorder) Close() {
 }
 
 // command writes command.json, without the values of secrets.
-func (r *Recorder) command(s Spec) {
+func (r *Recorder) command(s Options) {
 	s.Args = append([]string{s.Path}, s.Args...)
 	hide := newHider(s.Env)
 	record := struct {

@@ -42,7 +42,7 @@ func TestRecordingShowsEachInvocation(t *testing.T) {
 
 func TestRecordedCommandHasNoSecrets(t *testing.T) {
 	const secret = "s3cr3t-value"
-	s := Spec{
+	s := Options{
 		Path: "claude", Dir: "/some/dir", MarkVar: "MARK", Mark: "m.1",
 		Args: []string{"--model", "x<y", "--settings", `{"env":{"K":"` + secret + `"}}`, "https://me:pw@host/x"},
 		Env: []string{

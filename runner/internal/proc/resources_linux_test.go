@@ -59,8 +59,8 @@ func TestRunLeaksNothing(t *testing.T) {
 		s := part("exit", "0")
 		s.Stdin = []byte("x")
 		run(t, s)
-		_, _ = Run(context.Background(), Spec{Path: "/no/such/program", Stdin: s.Stdin})
-		_, _ = Run(context.Background(), Spec{Path: "no-such-program"})
+		_, _ = Run(context.Background(), Options{Path: "/no/such/program", Stdin: s.Stdin})
+		_, _ = Run(context.Background(), Options{Path: "no-such-program"})
 	}
 	if got := openFiles(t); got > files {
 		t.Errorf("%d files are open, %d were", got, files)

@@ -284,18 +284,18 @@ func TestStartErrorsNameWhatIsMissing(t *testing.T) {
 	}
 	huge := strings.Repeat("x", 200<<10)
 	for name, c := range map[string]struct {
-		spec Spec
-		is   error
-		says string
+		options Options
+		is      error
+		says    string
 	}{
-		"program":        {Spec{Path: "/no/such/program"}, fs.ErrNotExist, "/no/such/program"},
-		"name":           {Spec{Path: "no-such-program"}, exec.ErrNotFound, "no-such-program"},
-		"not executable": {Spec{Path: plain}, fs.ErrPermission, plain},
-		"directory":      {Spec{Path: "/bin/true", Dir: "/no/such/dir"}, fs.ErrNotExist, "/no/such/dir"},
-		"not a dir":      {Spec{Path: "/bin/true", Dir: plain}, nil, plain},
-		"too long":       {Spec{Path: "/bin/true", Args: []string{huge}}, syscall.E2BIG, "/bin/true"},
+		"program":        {Options{Path: "/no/such/program"}, fs.ErrNotExist, "/no/such/program"},
+		"name":           {Options{Path: "no-such-program"}, exec.ErrNotFound, "no-such-program"},
+		"not executable": {Options{Path: plain}, fs.ErrPermission, plain},
+		"directory":      {Options{Path: "/bin/true", Dir: "/no/such/dir"}, fs.ErrNotExist, "/no/such/dir"},
+		"not a dir":      {Options{Path: "/bin/true", Dir: plain}, nil, plain},
+		"too long":       {Options{Path: "/bin/true", Args: []string{huge}}, syscall.E2BIG, "/bin/true"},
 	} {
-		e, err := Run(context.Background(), c.spec)
+		e, err := Run(context.Background(), c.options)
 		if err == nil || c.is != nil && !errors.Is(err, c.is) || !strings.Contains(err.Error(), c.says) {
 			t.Errorf("%s: got %v, want %v naming %s", name, err, c.is, c.says)
 		}

@@ -36,7 +36,7 @@ var adopted = sync.OnceValue(func() error {
 	return os.NewSyscallError("prctl PR_SET_CHILD_SUBREAPER", unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0))
 })
 
-func (s Spec) attributes() *syscall.SysProcAttr {
+func (s Options) attributes() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: s.DeathSignal}
 }
 

@@ -19,7 +19,7 @@ func fork(s start) (*kin, error) {
 	return &kin{p: p}, err
 }
 
-func (s Spec) attributes() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
+func (s Options) attributes() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
 
 // exited says whether the child is known to have exited.
 func (k *kin) exited() bool { return false }

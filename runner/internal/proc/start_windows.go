@@ -17,7 +17,7 @@ func fork(s start) (*kin, error) {
 	return &kin{p: p}, err
 }
 
-func (s Spec) attributes() *syscall.SysProcAttr {
+func (s Options) attributes() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{CmdLine: s.CommandLine, HideWindow: true}
 }
 

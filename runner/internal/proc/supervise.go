@@ -72,7 +72,7 @@ type ending struct {
 func (c *child) newWatch() *watch {
 	return &watch{
 		c: c, step: timer(0), settle: timer(0),
-		timeout: timer(c.spec.Timeout), idle: timer(c.spec.Idle),
+		timeout: timer(c.options.Timeout), idle: timer(c.options.Idle),
 	}
 }
 
@@ -96,7 +96,7 @@ func (w *watch) stop() {
 func (w *watch) untilExit(ctx context.Context, exited <-chan struct{}) {
 	reap := time.NewTicker(reapEvery)
 	defer reap.Stop()
-	stopped, settled, failed := ctx.Done(), w.c.spec.Settled, w.c.stdout.failed
+	stopped, settled, failed := ctx.Done(), w.c.options.Settled, w.c.stdout.failed
 	for {
 		select {
 		case <-exited:
@@ -109,13 +109,13 @@ func (w *watch) untilExit(ctx context.Context, exited <-chan struct{}) {
 			w.settled()
 		case <-failed:
 			failed = nil
-			w.end(ByWriter, w.c.spec.Ladder)
+			w.end(ByWriter, w.c.options.Ladder)
 		case <-reap.C:
 			reapStrays()
 		case <-w.timeout.C:
-			w.end(ByTimeout, w.c.spec.Ladder)
+			w.end(ByTimeout, w.c.options.Ladder)
 		case <-w.settle.C:
-			w.end(BySettling, w.c.spec.Ladder)
+			w.end(BySettling, w.c.options.Ladder)
 		case <-w.idle.C:
 			w.lookForOutput()
 		case <-w.step.C:
@@ -129,7 +129,7 @@ func (w *watch) ladderOf(cause error) Ladder {
 		Patience() (term, kill time.Duration)
 	}
 	if !errors.As(cause, &p) {
-		return w.c.spec.Ladder
+		return w.c.options.Ladder
 	}
 	term, kill := p.Patience()
 	return Ladder{Term: term, Kill: kill}
@@ -139,7 +139,7 @@ func (w *watch) ladderOf(cause error) Ladder {
 func (w *watch) settled() {
 	w.timeout.Stop()
 	w.idle.Stop()
-	grace := w.c.spec.SettleGrace
+	grace := w.c.options.SettleGrace
 	if grace <= 0 {
 		grace = settleGrace
 	}
@@ -148,9 +148,9 @@ func (w *watch) settled() {
 
 // lookForOutput ends the child when it was silent for too long.
 func (w *watch) lookForOutput() {
-	wait := patience(w.c.silence(), w.c.spec.Idle)
+	wait := patience(w.c.silence(), w.c.options.Idle)
 	if wait <= 0 {
-		w.end(ByIdle, w.c.spec.Ladder)
+		w.end(ByIdle, w.c.options.Ladder)
 		return
 	}
 	w.idle.Reset(wait)
@@ -192,7 +192,7 @@ func (w *watch) hasten(l Ladder) {
 
 // climb sends the next signal and arms the one after it.
 func (w *watch) climb() {
-	w.c.kin.signal(rungs[w.next], w.c.spec.InterruptGroup)
+	w.c.kin.signal(rungs[w.next], w.c.options.InterruptGroup)
 	w.next++
 	if w.next < len(rungs) {
 		w.arm()

@@ -169,7 +169,7 @@ func wantOlder(t *testing.T, pid int) {
 }
 
 // lingerer is a child without a mark of its own that has been started for sure.
-func lingerer() Spec {
+func lingerer() Options {
 	s := part("linger", "")
 	s.MarkVar, s.Mark = "", ""
 	return s
@@ -287,7 +287,7 @@ func TestManyAtOnce(t *testing.T) {
 			slots <- struct{}{}
 			defer func() { <-slots }()
 			var out strings.Builder
-			s := Spec{
+			s := Options{
 				Path: "/bin/bash", MarkVar: markVar, Mark: newMark(), Stdout: &out,
 				Args: []string{"-c", "sleep 300 & echo $!; setsid sleep 300 & echo $!"},
 				Env:  []string{"PATH=/usr/bin:/bin"},

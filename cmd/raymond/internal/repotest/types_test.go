@@ -24,9 +24,6 @@ var largeTypes = map[string]string{
 	"protocol.Workflow":                  unsplit,
 	"protocol.front":                     unsplit,
 	"protocol.linter":                    unsplit,
-	"runner/claude.stream":               unsplit,
-	"runner/claude/keyproxy.Proxy":       unsplit,
-	"runner/internal/proc.Spec":          unsplit,
 	"state.Outcome":                      unsplit,
 	"state.Step":                         unsplit,
 }
