@@ -14,19 +14,28 @@ import (
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sitetest"
 )
 
+// never is the number of a failpoint that a short run does not come to.
+const never = 64
+
 // TestAKillAfterTheEndLosesNoEvent kills a job when the end of its run is on disk,
 // and not yet told: the post part tells it, and stores it.
 func TestAKillAfterTheEndLosesNoEvent(t *testing.T) {
 	t.Parallel()
-	whole := sitetest.Undisturbed(t, 1)
+	repo := acttest.Repository(t, "-- wf/START.sh --\necho start >>\"$SIDE_EFFECTS\"; echo '<goto>END.sh</goto>'\n"+
+		"-- wf/END.sh --\necho end >>\"$SIDE_EFFECTS\"; echo '<result>done</result>'\n")
 	chain := func(n int) (k *killChain, j *bareJob, killed bool) {
-		k = newKillChain(t, strings.TrimSuffix(whole.Stdout, "\n"))
+		k = &killChain{t: t, forge: sitetest.NewForge(t), repo: repo, effects: filepath.Join(t.TempDir(), "effects"), result: "done"}
 		j = k.next()
 		return k, j, k.runs(j, n)
 	}
+	k, j, _ := chain(never)
+	whole, _ := k.trace(j)
+	if len(whole.Events) < 6 {
+		t.Fatalf("events of an undisturbed run: got %q, want more", whole.Events)
+	}
 	// The saves beside the run don't come at the same moments each time.
 	const margin = 4
-	passes := sort.Search(1000, func(n int) bool { _, _, killed := chain(1 + n); return !killed })
+	passes := sort.Search(never, func(n int) bool { _, _, killed := chain(1 + n); return !killed })
 	for n := passes + margin; n > passes-margin; n-- {
 		k, j, killed := chain(n)
 		if !killed {
