@@ -49,11 +49,11 @@ type Claim struct {
 	decided chan struct{} // closed when the key is this run's, or somebody else's
 	begun   time.Time
 
-	using   sync.Mutex // guards claimer, which takes its time, and isOurs
+	using   sync.Mutex // guards claimer, which takes its time
 	claimer *slots.Claimer
-	isOurs  bool // the claim was stored
 
 	mu       sync.Mutex      // guards what follows
+	isOurs   bool            // the claim was stored
 	lost     func()          // is told of a conflict
 	conflict *slots.Conflict // with somebody else; nil for none
 }
@@ -106,6 +106,8 @@ func (c *Claim) try(ctx context.Context) error {
 	c.using.Lock()
 	defer c.using.Unlock()
 	err := c.claimer.Take(ctx)
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	c.isOurs = err == nil
 	return err
 }
@@ -198,13 +200,17 @@ func (c *Claim) Check(ctx context.Context) error {
 	return err
 }
 
-// look asks the service for the claim, if it was stored.
+// look asks the service for the claim, if it was stored. It does not wait for one that
+// is being stored: a run that ends while the service hangs has no time for that.
 func (c *Claim) look(ctx context.Context) error {
-	c.using.Lock()
-	defer c.using.Unlock()
-	if !c.isOurs {
+	c.mu.Lock()
+	isOurs := c.isOurs
+	c.mu.Unlock()
+	if !isOurs {
 		return nil
 	}
+	c.using.Lock()
+	defer c.using.Unlock()
 	return c.claimer.Check(ctx)
 }
 

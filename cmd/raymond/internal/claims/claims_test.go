@@ -161,6 +161,20 @@ func TestPromptsWaitForTheClaim(t *testing.T) {
 	})
 }
 
+// TestACheckDoesNotWaitForAClaimUnderWay: a run that is cancelled while the service
+// hangs looks for conflicts, and has no time.
+func TestACheckDoesNotWaitForAClaimUnderWay(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := Start(Options{Claimer: (&service{bytes: map[int64][]byte{}, takes: time.Hour}).claimer(t, "only")})
+		synctest.Wait()
+		began := time.Now()
+		if err := c.Check(t.Context()); err != nil || c.Conflict() != nil || time.Since(began) != 0 {
+			t.Errorf("got %v and %v after %v, want neither, at once", err, c.Conflict(), time.Since(began))
+		}
+		c.Wait(4 * time.Hour)
+	})
+}
+
 // TestPromptsDontWaitForASlowService: one answer of it may take minutes.
 func TestPromptsDontWaitForASlowService(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
