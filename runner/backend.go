@@ -139,11 +139,8 @@ type Answer struct {
 	Signal   string // that ended it, as in "SIGKILL"; "" when it exited
 }
 
-// ScriptAnswer is what only scripts bring, with secrets hidden.
-type ScriptAnswer struct {
-	StdoutTail, StderrTail string // the last 4096 bytes of each output
-	LastWords              string // the end of both in one line; "" when there was no output
-}
+// ScriptAnswer is what only scripts bring.
+type ScriptAnswer = state.ScriptOutput
 
 // Refusal is a refused use of a tool, why, and what would let it pass.
 type Refusal = state.Refusal

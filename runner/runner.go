@@ -121,9 +121,9 @@ func (r *Runner) saveUsage(a *state.Agent, used Metered) error {
 func (r *Runner) outcome(a *state.Agent, st *protocol.State, m message) state.Outcome {
 	w := m.answer
 	o := state.Outcome{
-		Session: w.SessionID, Model: w.Model, Cost: w.Cost, Turns: w.Turns, Denied: w.Denied, Refusals: w.Refusals, CLI: w.CLI, Prepared: w.Prepared,
-		ExitCode: w.ExitCode, Signal: w.Signal, Failure: m.failure,
-		StdoutTail: w.Script.StdoutTail, StderrTail: w.Script.StderrTail, LastWords: w.Script.LastWords,
+		Session: w.SessionID, Model: w.Model, Cost: w.Cost, Turns: w.Turns, Denied: w.Denied, Refusals: w.Refusals, Failure: m.failure,
+		Process: state.Process{CLI: w.CLI, Prepared: w.Prepared, ExitCode: w.ExitCode, Signal: w.Signal},
+		Script:  w.Script,
 	}
 	if st.Kind == protocol.Prompt {
 		o.Used = r.costs().beyond(a, workDir(r.run, a), o.Cost)

@@ -86,7 +86,7 @@ func (s *Step) Close(c Closing) {
 	p := &s.draft.delta.Progress
 	p.Status, p.Reason, p.Until, p.Hold = c.Status, c.Reason, c.Until, ""
 	s.tellLimits()
-	outcome, detail := s.outcome()
+	outcome, detail := outcomeOf(p, len(s.draft.run.Ended)+len(s.draft.delta.Ended) > 0)
 	spent := s.draft.ledger().spent()
 	done := &RunFinished{
 		Status: p.Status, Outcome: outcome, Detail: detail, Reason: p.Reason,
@@ -115,17 +115,18 @@ func (s *Step) tellLimits() {
 	}
 }
 
-// outcome names the end of the run for people: a completed run is clean, or was only
-// after a failed attempt; a failed one is partial when some agents had a result.
-func (s *Step) outcome() (outcome, detail string) {
-	switch p := &s.draft.delta.Progress; p.Status {
+// outcomeOf names the end of a run for people. A completed run is clean, or clean with
+// a flake when a state was done only after a failed attempt. A failed run is partial
+// when some agents brought a result.
+func outcomeOf(p *Progress, someResults bool) (outcome, detail string) {
+	switch p.Status {
 	case Completed:
 		if p.Flakes > 0 {
 			return "clean_with_flake", ""
 		}
 		return "clean", ""
 	case Failed:
-		if len(s.draft.run.Ended)+len(s.draft.delta.Ended) > 0 {
+		if someResults {
 			return "failed", "partial"
 		}
 		return "failed", "catastrophic"

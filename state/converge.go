@@ -35,7 +35,7 @@ func (x *execution) awaitVerdict(o Outcome) {
 	e := x.agent.Exec
 	e.Session = e.sessionAfter(x.agent.Session, o)
 	e.Phase, e.Running, e.Continue = PhaseVerify, nil, false
-	e.AgentCode = o.ExitCode
+	e.AgentCode = o.Process.ExitCode
 	e.noteProblems(o)
 	if len(o.Problems) == 0 {
 		e.Asked = &o.Decision

@@ -16,20 +16,30 @@ type Outcome struct {
 	// Used is what was used beyond what Cost says, at list prices where there are
 	// any: what was seen going by, else what a transcript shows.
 	Used     []ModelCost
-	Turns    int
-	Denied   []string
-	Refusals []Refusal
-	CLI      string        // version and path of the agent CLI
-	Prepared time.Duration // that passed before the agent CLI was there
-	ExitCode int
-	Signal   string
+	Turns    int       // of the model
+	Denied   []string  // uses of tools that were refused
+	Refusals []Refusal // the same, with what is known about each
+	Process  Process
+	Script   ScriptOutput
 
 	Failure  *Failure
-	Problems []protocol.Problem // the message was no legal move
+	Problems []protocol.Problem // the message was not an allowed transition
 	Reminder string             // the text to send for Problems
-	// Of a script: the ends of its outputs, and how they are quoted in an error.
-	StdoutTail, StderrTail, LastWords string
-	Decision                          protocol.Decision
+	Decision protocol.Decision
+}
+
+// Process is what is known about the process of an invocation.
+type Process struct {
+	CLI      string        // version and path of the agent CLI; "" when it is not known, and for scripts
+	Prepared time.Duration // how long the invocation waited for the agent CLI to be installed
+	ExitCode int           // -1 when a signal ended it, or it never started
+	Signal   string        // that ended it, such as "SIGKILL"; "" when it exited
+}
+
+// ScriptOutput is the output of a script, with secrets hidden.
+type ScriptOutput struct {
+	StdoutTail, StderrTail string // the last 4096 bytes of each
+	LastWords              string // the end of both in one line, to follow a message; "" when there was no output
 }
 
 // End takes in how an invocation of an agent ended, and decides what the agent does
@@ -98,8 +108,8 @@ func (e *Exec) add(o Outcome) {
 	e.Turns += o.Turns
 	e.Denied = append(e.Denied, o.Denied...)
 	e.addRefusals(o.Refusals)
-	if o.CLI != "" {
-		e.CLI = o.CLI
+	if o.Process.CLI != "" {
+		e.CLI = o.Process.CLI
 	}
 }
 

@@ -174,10 +174,10 @@ func (x *execution) finished(o Outcome, why string) *StateFinished {
 		OK: why == "", DurationMS: max(0, x.now.Sub(e.Started).Milliseconds()),
 		CostUSD: e.CostUSD, Estimated: e.Estimated, Unknown: e.Unknown, Models: e.Models,
 		Turns: e.Turns, Denied: e.Denied, Refusals: e.Refusals, CLI: e.CLI, Error: why,
-		Iteration: e.Iteration, Attempt: e.Attempt, ExitCode: &o.ExitCode, Signal: o.Signal,
+		Iteration: e.Iteration, Attempt: e.Attempt, ExitCode: &o.Process.ExitCode, Signal: o.Process.Signal,
 	}
 	if why != "" {
-		f.StdoutTail, f.StderrTail = o.StdoutTail, o.StderrTail
+		f.StdoutTail, f.StderrTail = o.Script.StdoutTail, o.Script.StderrTail
 	}
 	if e.Running != nil && e.Running.Mode != "" {
 		f.SessionID = e.Running.SessionID
@@ -227,8 +227,8 @@ func messages(problems []protocol.Problem) string {
 
 // scriptProblem says what was wrong with a script's output.
 func scriptProblem(o Outcome) string {
-	if o.LastWords == "" {
+	if o.Script.LastWords == "" {
 		return messages(o.Problems) + "; the output is empty"
 	}
-	return messages(o.Problems) + o.LastWords
+	return messages(o.Problems) + o.Script.LastWords
 }

@@ -40,9 +40,12 @@ func (s *Step) Begin() {
 // the invocations that Lost lists are known to have used, at list prices where there
 // are any: nothing when nothing came from the model.
 func (s *Step) Resume(used map[string][]ModelCost) {
-	s.leaveOut(s.idleTime())
+	idle := s.draft.idleTime()
 	s.open(true)
 	for a := range s.draft.agents() {
+		if a.Exec != nil && idle > 0 {
+			s.draft.edit(a.ID).Exec.leaveOut(idle)
+		}
 		switch {
 		case a.Status == Busy:
 			s.interrupt(s.draft.edit(a.ID), used[a.ID])
@@ -73,25 +76,20 @@ func (s *Step) open(resumed bool) {
 }
 
 // idleTime is how long nobody has driven the run, as far as its last events tell.
-func (s *Step) idleTime() time.Duration {
-	events := s.draft.run.Events
+func (d *draft) idleTime() time.Duration {
+	events := d.run.Events
 	if len(events) == 0 {
 		return 0
 	}
-	return max(0, s.draft.now.Sub(events[len(events)-1].Time))
+	return max(0, d.now.Sub(events[len(events)-1].Time))
 }
 
 // leaveOut leaves a time in which nobody drove the run out of the time of the
-// executions under way.
-func (s *Step) leaveOut(idle time.Duration) {
-	for a := range s.draft.agents() {
-		if a.Exec == nil || a.Exec.Started.IsZero() || idle == 0 {
-			continue
-		}
-		e := s.draft.edit(a.ID).Exec
-		e.Started = e.Started.Add(idle)
-		if !e.AttemptStarted.IsZero() {
-			e.AttemptStarted = e.AttemptStarted.Add(idle)
+// execution.
+func (e *Exec) leaveOut(idle time.Duration) {
+	for _, began := range []*time.Time{&e.Started, &e.AttemptStarted} {
+		if !began.IsZero() {
+			*began = began.Add(idle)
 		}
 	}
 }

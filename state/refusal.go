@@ -32,8 +32,8 @@ func (e *Exec) addRefusals(all []Refusal) {
 // time of the execution and of its attempt.
 func (e *Exec) leaveOutPreparation(now time.Time, o Outcome) {
 	for _, began := range []*time.Time{&e.Started, &e.AttemptStarted} {
-		if o.Prepared > 0 && !began.IsZero() {
-			*began = began.Add(min(o.Prepared, max(0, now.Sub(*began))))
+		if o.Process.Prepared > 0 && !began.IsZero() {
+			*began = began.Add(min(o.Process.Prepared, max(0, now.Sub(*began))))
 		}
 	}
 }

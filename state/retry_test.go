@@ -190,7 +190,7 @@ func TestInstallationIsNoTimeOfAState(t *testing.T) {
 		p := newPlay(t, nil)
 		p.start("main")
 		p.now = p.now.Add(c.passed)
-		p.end("main", state.Outcome{Cost: cost(0), Prepared: c.installed, Problems: []protocol.Problem{{Message: "no tag"}}, Reminder: "again"})
+		p.end("main", state.Outcome{Cost: cost(0), Process: state.Process{Prepared: c.installed}, Problems: []protocol.Problem{{Message: "no tag"}}, Reminder: "again"})
 		attempt := p.now.Sub(p.agent("main").Exec.AttemptStarted)
 		p.start("main")
 		p.now = p.now.Add(2 * time.Second)

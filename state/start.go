@@ -60,7 +60,7 @@ func (s *Step) Start(id string, l Launch) *Agent {
 	s.draft.delta.Progress.Launches++
 	restart := a.Exec == nil || (a.Exec.Interrupted != "" && a.Exec.sendsPrompt())
 	if a.Exec == nil {
-		a.Exec = s.newExec(a, l)
+		a.Exec = s.draft.newExec(a, l)
 	}
 	e := a.Exec
 	if restart {
@@ -85,11 +85,11 @@ func (s *Step) Start(id string, l Launch) *Agent {
 }
 
 // newExec begins an execution of the state that an agent is in.
-func (s *Step) newExec(a *Agent, l Launch) *Exec {
-	p := &s.draft.delta.Progress
+func (d *draft) newExec(a *Agent, l Launch) *Exec {
+	p := &d.delta.Progress
 	p.Iterations++
 	p.LastBegun = a.N
-	s.draft.markUsed(a.State)
+	d.markUsed(a.State)
 	e := &Exec{Iteration: p.Iterations, Attempt: 1, Phase: PhaseAgent, Protected: l.Protected}
 	if l.Plan.Mode == Resume {
 		e.EntryLen = l.Length

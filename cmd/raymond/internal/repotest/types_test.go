@@ -21,11 +21,6 @@ var largeTypes = map[string]string{
 	"cmd/raymond.depot":                  unsplit,
 	"cmd/raymond.host":                   unsplit,
 	"cmd/raymond/internal/outlook.Facts": unsplit,
-	"protocol.Workflow":                  unsplit,
-	"protocol.front":                     unsplit,
-	"protocol.linter":                    unsplit,
-	"state.Outcome":                      unsplit,
-	"state.Step":                         unsplit,
 }
 
 const unsplit = "is still to be split by what its parts do"
