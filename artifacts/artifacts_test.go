@@ -1,18 +1,15 @@
 package artifacts_test
 
 import (
-	"archive/zip"
 	"bytes"
 	"context"
 	"errors"
-	"io"
 	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
-	"testing/fstest"
 	"time"
 
 	"github.com/raymond-action/raymond-action/artifacts"
@@ -295,101 +292,4 @@ func TestArchiveFaults(t *testing.T) {
 			t.Errorf("status %d, %d times: %v, want %d attempts", tt.status, tt.times, err, tt.attempts)
 		}
 	}
-}
-
-var limits = artifacts.Limits{Entries: 10, Entry: 4 << 20, Total: 8 << 20, Ratio: 200}
-
-func TestPackedFilesComeBack(t *testing.T) {
-	files := fstest.MapFS{
-		"state.json": {Data: []byte("{}")}, "a/b/c.jsonl": {Data: bytes.Repeat([]byte("x\n"), 1000)}, "a/empty": {},
-	}
-	var first, second bytes.Buffer
-	if err := errors.Join(artifacts.Pack(&first, files), artifacts.Pack(&second, files)); err != nil {
-		t.Fatal(err)
-	}
-	if !bytes.Equal(first.Bytes(), second.Bytes()) {
-		t.Error("the same files give different archives")
-	}
-	dir := t.TempDir()
-	if err := artifacts.Unpack(bytes.NewReader(first.Bytes()), int64(first.Len()), dir, limits); err != nil {
-		t.Fatal(err)
-	}
-	if err := fstest.TestFS(os.DirFS(dir), "state.json", "a/b/c.jsonl", "a/empty"); err != nil {
-		t.Error(err)
-	}
-	got, _ := os.ReadFile(filepath.Join(dir, "a/b/c.jsonl"))
-	if !bytes.Equal(got, files["a/b/c.jsonl"].Data) {
-		t.Error("a file came back changed")
-	}
-}
-
-// TestHostileArchives: nothing is written of an archive that breaks a rule.
-func TestHostileArchives(t *testing.T) {
-	type entry struct {
-		name string
-		mode os.FileMode
-		size int
-	}
-	for _, tt := range []struct {
-		name    string
-		entries []entry
-	}{
-		{"leaves the folder", []entry{{name: "ok"}, {name: "../evil"}}},
-		{"absolute", []entry{{name: "ok"}, {name: "/evil"}}},
-		{"backslash", []entry{{name: "ok"}, {name: `..\evil`}}},
-		{"drive", []entry{{name: "ok"}, {name: "C:evil"}}},
-		{"control character", []entry{{name: "ok"}, {name: "a\x01"}}},
-		{"link", []entry{{name: "ok"}, {name: "l", mode: os.ModeSymlink | 0o777}}},
-		{"pipe", []entry{{name: "ok"}, {name: "p", mode: os.ModeNamedPipe | 0o600}}},
-		{"twice", []entry{{name: "ok"}, {name: "ok"}}},
-		{"differs in case only", []entry{{name: "ok"}, {name: "OK"}}},
-		{"dots", []entry{{name: "ok"}, {name: "a/./b"}}},
-		{"too large", []entry{{name: "ok"}, {name: "big", size: 4<<20 + 1}}},
-		{"too large in all", []entry{{name: "a", size: 3 << 20}, {name: "b", size: 3 << 20}, {name: "c", size: 3 << 20}}},
-		{"a bomb", []entry{{name: "ok"}, {name: "zeros", size: 3 << 20}}},
-		{"too many", []entry{{name: "1"}, {name: "2"}, {name: "3"}, {name: "4"}, {name: "5"}, {name: "6"}, {name: "7"}, {name: "8"}, {name: "9"}, {name: "10"}, {name: "11"}}},
-	} {
-		var buf bytes.Buffer
-		z := zip.NewWriter(&buf)
-		for _, e := range tt.entries {
-			h := &zip.FileHeader{Name: e.name, Method: zip.Deflate}
-			h.SetMode(max(e.mode, 0o600))
-			w, err := z.CreateHeader(h)
-			if err != nil {
-				t.Fatal(err)
-			}
-			io.CopyN(w, zeros{}, int64(e.size))
-		}
-		z.Close()
-		dir := t.TempDir()
-		if err := artifacts.Unpack(bytes.NewReader(buf.Bytes()), int64(buf.Len()), dir, limits); err == nil {
-			t.Errorf("%s: no error", tt.name)
-		}
-		if left, _ := os.ReadDir(dir); len(left) > 0 {
-			t.Errorf("%s: %d files were written", tt.name, len(left))
-		}
-	}
-}
-
-type zeros struct{}
-
-func (zeros) Read(p []byte) (int, error) { clear(p); return len(p), nil }
-
-func FuzzUnpack(f *testing.F) {
-	var buf bytes.Buffer
-	if err := artifacts.Pack(&buf, fstest.MapFS{"a/b": {Data: []byte("x")}, "c": {}}); err != nil {
-		f.Fatal(err)
-	}
-	f.Add(buf.Bytes())
-	f.Fuzz(func(t *testing.T, data []byte) {
-		parent := t.TempDir()
-		dir := filepath.Join(parent, "in")
-		if err := os.Mkdir(dir, 0o700); err != nil {
-			t.Fatal(err)
-		}
-		_ = artifacts.Unpack(bytes.NewReader(data), int64(len(data)), dir, limits)
-		if left, _ := os.ReadDir(parent); len(left) != 1 {
-			t.Errorf("%d entries beside the folder", len(left)-1)
-		}
-	})
 }

@@ -5,15 +5,15 @@ import (
 	"os"
 	"testing"
 
-	"github.com/raymond-action/raymond-action/artifacts"
 	"github.com/raymond-action/raymond-action/artifacts/artifactstest"
 	"github.com/raymond-action/raymond-action/artifacts/officialtest"
+	"github.com/raymond-action/raymond-action/internal/untrusted/archive"
 )
 
 func pack(t *testing.T, dir string) []byte {
 	t.Helper()
 	var zip bytes.Buffer
-	if err := artifacts.Pack(&zip, os.DirFS(dir)); err != nil {
+	if err := archive.Pack(&zip, os.DirFS(dir)); err != nil {
 		t.Fatal(err)
 	}
 	return zip.Bytes()
@@ -22,8 +22,8 @@ func pack(t *testing.T, dir string) []byte {
 func unpack(t *testing.T, zip []byte) string {
 	t.Helper()
 	dir := t.TempDir()
-	limits := artifacts.Limits{Entries: 100, Entry: 1 << 30, Total: 1 << 30, Ratio: 1000}
-	if err := artifacts.Unpack(bytes.NewReader(zip), int64(len(zip)), dir, limits); err != nil {
+	limits := archive.Limits{Entries: 100, Entry: 1 << 30, Total: 1 << 30, Ratio: 1000}
+	if err := archive.Unpack(bytes.NewReader(zip), int64(len(zip)), dir, limits); err != nil {
 		t.Fatal(err)
 	}
 	return dir

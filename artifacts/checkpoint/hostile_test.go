@@ -122,7 +122,7 @@ func TestTooMuch(t *testing.T) {
 		size uint32
 		want string
 	}{
-		{one, 256<<20 + 1, `"logs/1": it unpacks to more than 268435456 bytes`},
+		{one, 256<<20 + 1, `"logs/1": unpacks to more than 268435456 bytes`},
 		{five, 250 << 20, "more than 1073741824 bytes"},
 	} {
 		data := plainWith(t, tt.more...)
@@ -165,7 +165,7 @@ func TestLongDirectory(t *testing.T) {
 	for i := range many {
 		many[i].name = "x"
 	}
-	refused(t, "60,006 entries", plainWith(t, many...), nil, "its directory is too long")
+	refused(t, "60,006 entries", plainWith(t, many...), nil, "its list of entries is too long")
 }
 
 // TestFolderMustBeEmpty: what is in the folder already stays.

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 
-	"github.com/raymond-action/raymond-action/artifacts"
+	"github.com/raymond-action/raymond-action/internal/untrusted/archive"
 )
 
 // ErrSealed says that a checkpoint is encrypted and that no key was given.
@@ -37,7 +37,7 @@ func (e *Invalid) Error() string {
 // blame for it.
 func invalid(path string, err error) error {
 	var machine *fs.PathError
-	var malformed *artifacts.Malformed
+	var malformed *archive.Malformed
 	switch {
 	case err == nil, errors.As(err, &machine):
 		return err

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/raymond-action/raymond-action/artifacts"
+	"github.com/raymond-action/raymond-action/internal/untrusted/archive"
 )
 
 // The files of the archive that are not the run's.
@@ -41,9 +41,9 @@ func TranscriptName(session string) string { return transcripts + session + ".js
 // characters.
 func CheckName(name string) error {
 	if !nameForm().MatchString(name) {
-		return errors.New("no checkpoint has a file of that name")
+		return errors.New("has a name that no file of a checkpoint has")
 	}
-	return artifacts.CheckEntryName(name)
+	return archive.CheckEntryName(name)
 }
 
 var nameForm = pattern(`^(?:state\.json|events\.jsonl|logs/.+|workspace/index\.json|workspace/[A-Za-z0-9][A-Za-z0-9._-]*\.bundle` +
@@ -65,8 +65,8 @@ func entryLimit(name string) int64 {
 }
 
 // limits are those of an archive that holds the run's files and some others.
-func limits(others ...string) artifacts.Limits {
-	return artifacts.Limits{
+func limits(others ...string) archive.Limits {
+	return archive.Limits{
 		Entries: maxEntries, Entry: maxPacked, Total: maxTotal, Ratio: maxRatio,
 		Check: func(name string, size int64) error {
 			known := false
@@ -77,7 +77,7 @@ func limits(others ...string) artifacts.Limits {
 				return err
 			}
 			if size > entryLimit(name) {
-				return fmt.Errorf("it unpacks to more than %d bytes", entryLimit(name))
+				return fmt.Errorf("unpacks to more than %d bytes", entryLimit(name))
 			}
 			return nil
 		},

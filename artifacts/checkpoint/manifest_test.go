@@ -69,7 +69,7 @@ var badManifests = []struct{ old, new, at, what string }{
 	{`"sha256": "`, `"sha256": "A`, "files[0].sha256", "no SHA-256"},
 	{`"transcripts": [`, `"transcripts": [], "left_out": [`, "left_out", ""},
 	{`"program": "v1.2.3"`, `"program": ["v1.2.3"]`, "program", ""},
-	{"}\n", "}\n{}", "", "goes on"},
+	{"}\n", "}\n{}", "", "more after the end"},
 	{"}\n", "", "", "cut off"},
 	{whole, "", "", "empty"},
 	{whole, "[]", "", "no JSON object"},

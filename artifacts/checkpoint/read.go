@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"os"
 
-	"github.com/raymond-action/raymond-action/artifacts"
+	"github.com/raymond-action/raymond-action/internal/untrusted/archive"
 )
 
 // Reading says what to read.
@@ -45,7 +45,7 @@ func read(r Reading) (m Manifest, digest string, err error) {
 	if r.Keys != nil {
 		box, err = st.unseal(r, z)
 	} else {
-		err = invalid("", artifacts.Unpack(r.File, r.Size, st.path(unpacked), limits(manifestName)))
+		err = invalid("", archive.Unpack(r.File, r.Size, st.path(unpacked), limits(manifestName)))
 	}
 	if err != nil {
 		return m, "", err
@@ -62,7 +62,7 @@ func openArchive(r Reading) (map[string]*zip.File, error) {
 	if r.Size > maxPacked {
 		return nil, &Invalid{What: fmt.Sprintf("has %d bytes, more than %d", r.Size, maxPacked)}
 	}
-	z, err := artifacts.Open(r.File, r.Size, limits(manifestName, headerName, bundleName))
+	z, err := archive.Open(r.File, r.Size, limits(manifestName, headerName, bundleName))
 	if err != nil {
 		return nil, invalid("", err)
 	}

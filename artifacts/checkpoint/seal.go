@@ -13,6 +13,8 @@ import (
 	"slices"
 
 	"filippo.io/age"
+
+	"github.com/raymond-action/raymond-action/internal/untrusted/archive"
 )
 
 // header is the clear part of a sealed checkpoint. All of bundle.age is bound to
@@ -167,15 +169,7 @@ func (s *sealed) decrypt(out io.Writer) error {
 
 // readEntry reads a small file of an archive.
 func readEntry(f *zip.File) ([]byte, error) {
-	in, err := f.Open()
-	if err != nil {
-		return nil, invalid(f.Name, err)
-	}
-	defer in.Close()
-	data, err := io.ReadAll(io.LimitReader(in, entryLimit(f.Name)+1))
-	if err == nil && int64(len(data)) > entryLimit(f.Name) {
-		return nil, &Invalid{f.Name, fmt.Sprintf("has more than %d bytes", entryLimit(f.Name))}
-	}
+	data, err := archive.Read(f, entryLimit(f.Name))
 	return data, invalid(f.Name, err)
 }
 

@@ -13,7 +13,7 @@ import (
 	"path/filepath"
 	"slices"
 
-	"github.com/raymond-action/raymond-action/artifacts"
+	"github.com/raymond-action/raymond-action/internal/untrusted/archive"
 )
 
 // The folder that files wait in until they are verified, and what is in it.
@@ -87,7 +87,7 @@ func (s *stage) unseal(r Reading, files map[string]*zip.File) (*sealed, error) {
 	if err != nil {
 		return nil, err
 	}
-	err = invalid(bundleName, artifacts.Unpack(f, size, s.path(unpacked), limits(manifestName, macName)))
+	err = invalid(bundleName, archive.Unpack(f, size, s.path(unpacked), limits(manifestName, macName)))
 	return box, err
 }
 

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/raymond-action/raymond-action/artifacts"
+	"github.com/raymond-action/raymond-action/internal/untrusted/archive"
 )
 
 // Writing says what to write.
@@ -115,7 +115,7 @@ func (p *packing) pack(w io.Writer) error {
 	if len(p.Parts) > maxEntries-2 {
 		return fmt.Errorf("%d files, more than %d: %w", len(p.Parts), maxEntries-2, ErrTooLarge)
 	}
-	z := artifacts.NewPacker(w)
+	z := archive.NewPacker(w)
 	for i := range p.Parts {
 		file, err := p.add(z, &p.Parts[i])
 		if err != nil {
@@ -141,7 +141,7 @@ func (p *packing) pack(w io.Writer) error {
 }
 
 // add packs one file and says what it holds.
-func (p *packing) add(z *artifacts.Packer, part *Part) (File, error) {
+func (p *packing) add(z *archive.Packer, part *Part) (File, error) {
 	in, err := part.open()
 	if err != nil {
 		return File{}, err

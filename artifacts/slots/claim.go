@@ -1,16 +1,14 @@
 package slots
 
 import (
-	"archive/zip"
 	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"time"
 
-	"github.com/raymond-action/raymond-action/artifacts"
+	"github.com/raymond-action/raymond-action/internal/untrusted/archive"
 )
 
 // Claim says who drives the run of a key. It is stored as an artifact as long as
@@ -66,7 +64,7 @@ func (c Claim) pack() ([]byte, error) {
 		return nil, err
 	}
 	var b bytes.Buffer
-	p := artifacts.NewPacker(&b)
+	p := archive.NewPacker(&b)
 	if err := errors.Join(p.Add(claimFile, bytes.NewReader(data)), p.Close()); err != nil {
 		return nil, err
 	}
@@ -78,11 +76,11 @@ var errNoClaim = errors.New("it is no claim of this action")
 // unpackClaim reads the archive of a claim. Whatever else it may be is errNoClaim.
 func unpackClaim(f *os.File, size int64) (Claim, error) {
 	var c Claim
-	z, err := artifacts.Open(f, size, artifacts.Limits{Entries: 1, Entry: maxClaim, Total: maxClaim, Ratio: 100})
+	z, err := archive.Open(f, size, archive.Limits{Entries: 1, Entry: maxClaim, Total: maxClaim, Ratio: 100})
 	if err != nil || len(z.File) != 1 || z.File[0].Name != claimFile {
 		return c, errNoClaim
 	}
-	data, err := readEntry(z.File[0])
+	data, err := archive.Read(z.File[0], maxClaim)
 	if err != nil {
 		return c, errNoClaim
 	}
@@ -91,15 +89,6 @@ func unpackClaim(f *os.File, size int64) (Claim, error) {
 		return c, errNoClaim
 	}
 	return c, nil
-}
-
-func readEntry(f *zip.File) ([]byte, error) {
-	r, err := f.Open()
-	if err != nil {
-		return nil, err
-	}
-	defer r.Close()
-	return io.ReadAll(io.LimitReader(r, maxClaim))
 }
 
 // conflict says whose the key is, and what to do.

@@ -92,7 +92,7 @@ func check(data []byte) error {
 		case d.StackDepth() > 0:
 			continue
 		case len(bytes.TrimSpace(data[d.InputOffset():])) > 0:
-			return &Error{What: "goes on after the end of the JSON value"}
+			return &Error{What: "has more after the end of the JSON value"}
 		}
 		return nil
 	}
@@ -114,7 +114,7 @@ func checkSchema(data []byte, newest int) error {
 	case head.Schema.Kind() != '0':
 		return &Error{"schema", "is missing or no number"}
 	case err == nil && schema > newest:
-		return &Error{"schema", fmt.Sprintf("is %d, newer than the %d that this program reads; use a newer release", schema, newest)}
+		return &Error{"schema", fmt.Sprintf("is %d, newer than the %d this program knows; use a newer release", schema, newest)}
 	case err != nil || schema < 1:
 		return &Error{"schema", fmt.Sprintf("is %.20s, want 1 to %d", head.Schema, newest)}
 	}

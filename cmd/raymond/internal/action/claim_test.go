@@ -11,10 +11,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/raymond-action/raymond-action/artifacts"
 	"github.com/raymond-action/raymond-action/artifacts/artifactstest"
 	"github.com/raymond-action/raymond-action/artifacts/slots"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sitetest"
+	"github.com/raymond-action/raymond-action/internal/untrusted/archive"
 )
 
 // spending is a workflow that begins with a prompt, whose agent says that it was
@@ -266,7 +266,7 @@ func anotherClaim(t *testing.T, j *bareJob) []byte {
 	holder := fmt.Sprintf(`{"schema":1,"id":"x","key":%q,"holder":"other","run_id":1,"run_attempt":1,"job":%q,"step":"s","created":"2999-01-01T00:00:00Z","process":{"machine":"","pid":1,"started":"1"}}`,
 		sharedKey, j.env["GITHUB_JOB"])
 	var b bytes.Buffer
-	p := artifacts.NewPacker(&b)
+	p := archive.NewPacker(&b)
 	if err := errors.Join(p.Add("claim.json", strings.NewReader(holder)), p.Close()); err != nil {
 		t.Fatal(err)
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/raymond-action/raymond-action/artifacts"
 	"github.com/raymond-action/raymond-action/artifacts/officialtest"
+	"github.com/raymond-action/raymond-action/internal/untrusted/archive"
 )
 
 // ownService is act's artifact server as a job of a run sees it: it lives as long
@@ -30,7 +31,7 @@ func TestOfficialClientReadsOursFromAct(t *testing.T) {
 	r, h := ownService(t)
 	for name, want := range officialtest.Folders() {
 		var zip bytes.Buffer
-		if err := artifacts.Pack(&zip, os.DirFS(want.Write(t))); err != nil {
+		if err := archive.Pack(&zip, os.DirFS(want.Write(t))); err != nil {
 			t.Fatal(err)
 		}
 		stored, err := r.Upload(t.Context(), artifacts.New{Name: name, Content: bytes.NewReader(zip.Bytes()), Size: int64(zip.Len())})
@@ -75,7 +76,7 @@ func fetched(t *testing.T, r *artifacts.Runtime, a artifacts.Artifact) string {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	if err := artifacts.Unpack(f, size, dir, artifacts.Limits{Entries: 100, Entry: 1 << 30, Total: 1 << 30, Ratio: 1000}); err != nil {
+	if err := archive.Unpack(f, size, dir, archive.Limits{Entries: 100, Entry: 1 << 30, Total: 1 << 30, Ratio: 1000}); err != nil {
 		t.Fatal(err)
 	}
 	return dir

@@ -9,7 +9,7 @@ type layer struct {
 // layers is the table of who knows whom. A package that is not in it may not
 // exist; to change a line, argue for it in the commit.
 var layers = map[string]layer{
-	"protocol":                   {foreign: "gopkg.in/yaml.v3"},
+	"protocol":                   {ours: "internal/untrusted/archive", foreign: "gopkg.in/yaml.v3"},
 	"state":                      {ours: "protocol internal/untrusted/jsonstrict", foreign: "github.com/gofrs/flock"},
 	"runner":                     {ours: "protocol state runner/internal/reel"},
 	"runner/internal/reel":       {},
@@ -41,12 +41,13 @@ var layers = map[string]layer{
 	"internal/untrusted/files":        {},
 	"internal/untrusted/text":         {},
 	"internal/untrusted/jsonstrict":   {foreign: "github.com/go-json-experiment/json"},
+	"internal/untrusted/archive":      {},
 	"internal/untrusted/secrets":      {},
 	"runner/claude/keyproxy":          {ours: "internal/untrusted/secrets runner/claude/tally", foreign: "github.com/go-json-experiment/json"},
 	"runner/claude/tally":             {ours: "state", foreign: "github.com/go-json-experiment/json"},
 	"artifacts/workspace":             {ours: "internal/untrusted/files internal/untrusted/jsonstrict", foreign: "github.com/go-json-experiment/json"},
-	"artifacts/checkpoint":            {ours: "state artifacts internal/untrusted/files internal/untrusted/jsonstrict", foreign: "filippo.io/age github.com/go-json-experiment/json"},
-	"artifacts/slots":                 {ours: "state artifacts artifacts/checkpoint internal/forge internal/untrusted/text"},
+	"artifacts/checkpoint":            {ours: "state internal/untrusted/files internal/untrusted/jsonstrict internal/untrusted/archive", foreign: "filippo.io/age github.com/go-json-experiment/json"},
+	"artifacts/slots":                 {ours: "state artifacts artifacts/checkpoint internal/forge internal/untrusted/text internal/untrusted/archive"},
 	"internal/forge":                  {foreign: "github.com/google/go-github/v60"},
 	"artifacts":                       {ours: "internal/forge", foreign: "github.com/google/go-github/v60"},
 	"artifacts/artifactstest":         {},

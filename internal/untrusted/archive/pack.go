@@ -1,4 +1,4 @@
-package artifacts
+package archive
 
 import (
 	"archive/zip"

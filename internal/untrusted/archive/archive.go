@@ -1,4 +1,9 @@
-package artifacts
+// Package archive reads zip archives that anybody may have made, within limits, and
+// writes ones that it would read. Of the rules of all who read archives here the
+// strictest hold for everybody: no encryption of any kind, no names that mean something
+// else on another system or differ in case only, no shared bytes, and nothing beyond
+// the limits, in what the archive says and in what it holds.
+package archive
 
 import (
 	"archive/zip"
@@ -8,7 +13,6 @@ import (
 	"io"
 	"io/fs"
 	"math"
-	"os"
 	"path"
 	"path/filepath"
 	"slices"
@@ -24,7 +28,7 @@ type Limits struct {
 	Total   int64 // bytes of all files
 	Ratio   int64 // unpacked to packed size of a file over 1 MiB
 	// Check, when not nil, is asked about each entry too: its error says why an
-	// entry of that name or size is refused.
+	// entry of that name or size is refused, as in "has a wrong name".
 	Check func(name string, size int64) error
 }
 
@@ -32,7 +36,7 @@ type Limits struct {
 // over the limits. Any other error of Open and Unpack is of this machine.
 type Malformed struct {
 	Entry string // "" for the archive as a whole
-	What  string
+	What  string // as in "is encrypted"
 }
 
 // Error implements error.
@@ -40,37 +44,12 @@ func (e *Malformed) Error() string {
 	if e.Entry == "" {
 		return "the archive " + e.What
 	}
-	return fmt.Sprintf("entry %q of the archive: %s", e.Entry, e.What)
+	return fmt.Sprintf("entry %.80q of the archive %s", e.Entry, e.What)
 }
 
 // ratioFrom is the size from which the ratio of a file counts: small files of
 // one repeated byte are honest.
 const ratioFrom = 1 << 20
-
-// Unpack writes the files of a zip archive under dir, which must be empty. The
-// whole directory of the archive is checked as Open does before the first byte
-// is written, and no file becomes larger than the directory says. After an error, which is a
-// *Malformed if the archive is to blame, dir is to be removed.
-func Unpack(r io.ReaderAt, size int64, dir string, lim Limits) error {
-	z, err := Open(r, size, lim)
-	if err != nil {
-		return err
-	}
-	root, err := os.OpenRoot(dir)
-	if err != nil {
-		return err
-	}
-	defer root.Close()
-	for _, f := range z.File {
-		if strings.HasSuffix(f.Name, "/") {
-			continue
-		}
-		if err := unpackFile(root, f); err != nil {
-			return err
-		}
-	}
-	return nil
-}
 
 // Open reads and checks the directory of a zip archive: links, names that lead
 // out of a folder or collide, entries that share bytes, and anything over the
@@ -103,10 +82,10 @@ func (b *budget) lift() { b.left = math.MaxInt64 }
 func (b *budget) ReadAt(p []byte, off int64) (int, error) {
 	if off < 0 {
 		// A file would blame the machine.
-		return 0, errors.New("its directory points before its beginning")
+		return 0, errors.New("its list of entries lies before its beginning")
 	}
 	if b.left < int64(len(p)) {
-		return 0, errors.New("its directory is too long")
+		return 0, errors.New("its list of entries is too long")
 	}
 	if b.left != math.MaxInt64 {
 		b.left -= int64(len(p))
@@ -120,11 +99,7 @@ func blame(entry string, err error) error {
 	if err == nil || errors.As(err, &machine) {
 		return err
 	}
-	what := strings.TrimPrefix(err.Error(), "zip: ")
-	if entry == "" {
-		what = "can't be read: " + what
-	}
-	return &Malformed{Entry: entry, What: what}
+	return &Malformed{Entry: entry, What: "can't be read: " + strings.TrimPrefix(err.Error(), "zip: ")}
 }
 
 // check refuses an archive by what its directory says.
@@ -139,11 +114,11 @@ func check(files []*zip.File, lim Limits) error {
 		if err == nil {
 			err = seen.add(f.Name)
 		}
-		if err != nil {
-			return blame(f.Name, err)
+		if total += f.UncompressedSize64; err == nil && total > uint64(lim.Total) {
+			err = errors.New("brings the archive over " + words(lim.Total))
 		}
-		if total += f.UncompressedSize64; total > uint64(lim.Total) {
-			return &Malformed{What: fmt.Sprintf("unpacks to more than %d bytes", lim.Total)}
+		if err != nil {
+			return &Malformed{Entry: f.Name, What: err.Error()}
 		}
 	}
 	return nil
@@ -153,41 +128,53 @@ func checkEntry(f *zip.File, lim Limits) error {
 	if err := CheckEntryName(f.Name); err != nil {
 		return err
 	}
+	const encrypted = 1 | 1<<6 | 1<<13 // traditional, strong, masked headers
 	mode, size := f.Mode(), f.UncompressedSize64
 	switch {
 	case !mode.IsRegular() && !mode.IsDir(), mode.IsDir() != strings.HasSuffix(f.Name, "/"):
-		return errors.New("it is no regular file")
+		return fmt.Errorf("is not a regular file but %v", mode.Type())
 	case mode&(fs.ModeSetuid|fs.ModeSetgid|fs.ModeSticky) != 0:
-		return errors.New("it has special permissions")
-	case f.Flags&1 != 0:
-		return errors.New("it is encrypted")
+		return errors.New("has special permissions")
+	case f.Flags&encrypted != 0:
+		return errors.New("is encrypted")
 	case f.Method != zip.Store && f.Method != zip.Deflate:
-		return errors.New("its compression is unknown")
+		return fmt.Errorf("is compressed by the unknown method %d", f.Method)
 	case size > uint64(lim.Entry):
-		return fmt.Errorf("it unpacks to more than %d bytes", lim.Entry)
+		return errors.New("unpacks to more than " + words(lim.Entry))
 	case size > ratioFrom && size/max(1, f.CompressedSize64) > uint64(lim.Ratio):
-		return fmt.Errorf("it unpacks to more than %d times its size", lim.Ratio)
+		return fmt.Errorf("unpacks to more than %d times its size", lim.Ratio)
 	case lim.Check == nil:
 		return nil
 	}
 	return lim.Check(f.Name, int64(size))
 }
 
+// maxName bounds a name, in bytes: file systems have no longer ones.
+const maxName = 255
+
 // CheckEntryName refuses names that lead out of a folder, or mean something else on
-// another system. A folder's name ends with a slash.
+// another system. A folder's name ends with a slash. The error is as in "has a colon
+// in its name".
 func CheckEntryName(name string) error {
 	name = strings.TrimSuffix(name, "/")
 	switch {
-	case !utf8.ValidString(name) || len(name) > 255:
-		return errors.New("its name is too long or no UTF-8")
-	case !filepath.IsLocal(name) || path.Clean(name) != name || name == "." || strings.ContainsFunc(name, unfit):
-		return errors.New("its name leads out of the archive, or has characters that names can't have")
+	case len(name) > maxName:
+		return fmt.Errorf("has a name of more than %d bytes", maxName)
+	case !utf8.ValidString(name):
+		return errors.New("has a name that is no UTF-8")
+	case strings.ContainsFunc(name, unicode.IsControl):
+		return errors.New("has a control character in its name")
+	case strings.ContainsRune(name, '\\'):
+		return errors.New("has a backslash in its name")
+	case strings.ContainsRune(name, ':'):
+		return errors.New("has a colon in its name")
+	case strings.HasPrefix(name, "/"):
+		return errors.New("has an absolute name")
+	case !filepath.IsLocal(name) || path.Clean(name) != name || name == ".":
+		return errors.New("has a name that is no path inside the archive")
 	}
 	return nil
 }
-
-// unfit reports characters that names in an archive of ours never have.
-func unfit(r rune) bool { return unicode.IsControl(r) || slices.Contains([]rune{'\\', ':'}, r) }
 
 // names are those of an archive so far, without regard to case. The value says
 // that it is a folder's.
@@ -197,11 +184,11 @@ type names map[string]bool
 func (n names) add(name string) error {
 	key := fold(strings.TrimSuffix(name, "/"))
 	if _, ok := n[key]; ok {
-		return errors.New("it is there twice")
+		return errors.New("is there twice")
 	}
 	for at := path.Dir(key); at != "."; at = path.Dir(at) {
 		if dir, ok := n[at]; ok && !dir {
-			return errors.New("it lies in a folder that is a file")
+			return errors.New("lies in a folder that is a file")
 		}
 		// An entry for the folder itself may follow no more.
 		n[at] = true
@@ -236,36 +223,41 @@ func checkRanges(files []*zip.File, size int64) error {
 			return blame(f.Name, err)
 		}
 		if from > size || f.CompressedSize64 > uint64(size-from) {
-			return &Malformed{Entry: f.Name, What: "it reaches over the end of the archive"}
+			return &Malformed{Entry: f.Name, What: "reaches over the end of the archive"}
 		}
 		spans = append(spans, span{f.Name, from, from + int64(f.CompressedSize64)})
 	}
 	slices.SortStableFunc(spans, func(a, b span) int { return cmp.Compare(a.from, b.from) })
 	for i := 1; i < len(spans); i++ {
 		if spans[i].from < spans[i-1].to || spans[i].from == spans[i-1].from {
-			return &Malformed{Entry: spans[i].name, What: "it shares bytes with another"}
+			return &Malformed{Entry: spans[i].name, What: "shares bytes with another"}
 		}
 	}
 	return nil
 }
 
-// unpackFile writes one file. The zip library counts what is unpacked, and stops
-// after as many bytes as the directory says, which are within the limits.
-func unpackFile(root *os.Root, f *zip.File) error {
-	if parent := path.Dir(f.Name); parent != "." {
-		if err := root.MkdirAll(parent, 0o700); err != nil {
-			return err
-		}
-	}
+// Read returns what an entry holds, at most most bytes. Its error is a *Malformed if
+// the archive is to blame.
+func Read(f *zip.File, most int64) ([]byte, error) {
 	in, err := f.Open()
 	if err != nil {
-		return blame(f.Name, err)
+		return nil, blame(f.Name, err)
 	}
 	defer in.Close()
-	out, err := root.OpenFile(f.Name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
-	if err != nil {
-		return err
+	data, err := io.ReadAll(io.LimitReader(in, most+1))
+	switch {
+	case err != nil:
+		return nil, blame(f.Name, err)
+	case int64(len(data)) > most:
+		return nil, &Malformed{Entry: f.Name, What: "unpacks to more than " + words(most)}
 	}
-	_, err = io.Copy(out, in)
-	return errors.Join(blame(f.Name, err), out.Close())
+	return data, nil
+}
+
+// words words a number of bytes.
+func words(n int64) string {
+	if n > 0 && n%(1<<20) == 0 {
+		return fmt.Sprintf("%d MiB", n>>20)
+	}
+	return fmt.Sprintf("%d bytes", n)
 }

@@ -1,0 +1,366 @@
+package archive_test
+
+import (
+	"archive/zip"
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"io"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/raymond-action/raymond-action/internal/untrusted/archive"
+)
+
+// TestHonestFilesAreNoBombs: whatever a file holds, it is unpacked again under a
+// ratio of 200, and mixed contents are packed well where they can be.
+func TestHonestFilesAreNoBombs(t *testing.T) {
+	noise, _ := io.ReadAll(io.LimitReader(rand.NewChaCha8([32]byte{}), 1<<20))
+	line := bytes.Repeat([]byte("still waiting for the lock of the package manager\n"), 100_000)
+	for name, tt := range map[string]struct {
+		data []byte
+		most int // bytes of the archive
+	}{
+		"empty":                   {nil, 400},
+		"one line repeated":       {line, len(line)/90 + 300<<10},
+		"zeros":                   {make([]byte, 20<<20), 20<<20/90 + 300<<10},
+		"just over a stretch":     {make([]byte, 256<<10+1), 10 << 10},
+		"noise":                   {noise, 1<<20 + 10<<10},
+		"zeros, noise, zeros":     {append(append(make([]byte, 3<<20), noise...), make([]byte, 3<<20)...), 2 << 20},
+		"a line, noise, the line": {append(append(bytes.Clone(line), noise...), line...), 2 << 20},
+	} {
+		files := fstest.MapFS{"a/first": {Data: []byte("x")}, "file": {Data: tt.data}, "last": {Data: []byte("y")}}
+		var out bytes.Buffer
+		if err := archive.Pack(&out, files); err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		dir := t.TempDir()
+		lim := archive.Limits{Entries: 3, Entry: 64 << 20, Total: 64 << 20, Ratio: 200}
+		if err := archive.Unpack(bytes.NewReader(out.Bytes()), int64(out.Len()), dir, lim); err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		got, err := os.ReadFile(filepath.Join(dir, "file"))
+		if err != nil || !bytes.Equal(got, tt.data) {
+			t.Errorf("%s: %d bytes came back as %d others, %v", name, len(tt.data), len(got), err)
+		}
+		if out.Len() > tt.most {
+			t.Errorf("%s: packed to %d bytes, want at most %d", name, out.Len(), tt.most)
+		}
+	}
+}
+
+// TestPackerRefusesWhatUnpackDoes holds for names.
+func TestPackerRefusesWhatUnpackDoes(t *testing.T) {
+	for _, names := range [][]string{
+		{"../a"}, {"/a"}, {`a\b`}, {"a:b"}, {"a\x7f"}, {"a\u0085"}, {"a//b"}, {""}, {"."}, {"a/"}, {"\xff"}, {strings.Repeat("x", 256)},
+		{"a", "a"}, {"a", "A"}, {"k", "\u212a"}, {"a", "a/b"}, {"a/b", "a"}, {"a/b", "A"}, {"x/a/b", "x/A"},
+	} {
+		p := archive.NewPacker(io.Discard)
+		var err error
+		for _, name := range names {
+			err = errors.Join(err, p.Add(name, strings.NewReader("x")))
+		}
+		if err == nil {
+			t.Errorf("%q: got no error", names)
+		}
+	}
+}
+
+// TestBlame: an archive that is wrong is told from a machine that is.
+func TestBlame(t *testing.T) {
+	var out bytes.Buffer
+	if err := archive.Pack(&out, fstest.MapFS{"a": {Data: []byte("one")}, "b": {Data: bytes.Repeat([]byte("abc"), 1000)}}); err != nil {
+		t.Fatal(err)
+	}
+	unpack := func(data []byte, dir string, lim archive.Limits) error {
+		return archive.Unpack(bytes.NewReader(data), int64(len(data)), dir, lim)
+	}
+	broken := bytes.Clone(out.Bytes())
+	broken[bytes.Index(broken, []byte("a"))+3] ^= 0xff
+	picky := limits
+	picky.Check = func(name string, size int64) error {
+		if name == "b" && size == 3000 {
+			return errors.New("no b here")
+		}
+		return nil
+	}
+	for what, err := range map[string]error{
+		"a changed byte": unpack(broken, t.TempDir(), limits),
+		"cut off":        unpack(out.Bytes()[:out.Len()-5], t.TempDir(), limits),
+		"a check":        unpack(out.Bytes(), t.TempDir(), picky),
+	} {
+		var malformed *archive.Malformed
+		if !errors.As(err, &malformed) {
+			t.Errorf("%s: got %v, want a *Malformed", what, err)
+		}
+	}
+	var machine *fs.PathError
+	if err := unpack(out.Bytes(), filepath.Join(t.TempDir(), "none"), limits); !errors.As(err, &machine) {
+		t.Errorf("no folder: got %v, want a *PathError", err)
+	}
+	taken := t.TempDir()
+	if err := os.WriteFile(filepath.Join(taken, "a"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var malformed *archive.Malformed
+	if err := unpack(out.Bytes(), taken, limits); errors.As(err, &malformed) || err == nil {
+		t.Errorf("a file in the way: got %v, want an error that doesn't blame the archive", err)
+	}
+}
+
+// TestFoldersOfOthers: other programs write entries for folders, before what is in
+// them or not at all.
+func TestFoldersOfOthers(t *testing.T) {
+	var out bytes.Buffer
+	z := zip.NewWriter(&out)
+	for _, name := range []string{"a/", "a/b/", "a/b/c", "d/e"} {
+		if _, err := z.Create(name); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	if err := archive.Unpack(bytes.NewReader(out.Bytes()), int64(out.Len()), dir, limits); err != nil {
+		t.Fatal(err)
+	}
+	if err := fstest.TestFS(os.DirFS(dir), "a/b/c", "d/e"); err != nil {
+		t.Error(err)
+	}
+}
+
+var limits = archive.Limits{Entries: 10, Entry: 4 << 20, Total: 8 << 20, Ratio: 200}
+
+func TestPackedFilesComeBack(t *testing.T) {
+	files := fstest.MapFS{
+		"state.json": {Data: []byte("{}")}, "a/b/c.jsonl": {Data: bytes.Repeat([]byte("x\n"), 1000)}, "a/empty": {},
+	}
+	var first, second bytes.Buffer
+	if err := errors.Join(archive.Pack(&first, files), archive.Pack(&second, files)); err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(first.Bytes(), second.Bytes()) {
+		t.Error("the same files give different archives")
+	}
+	dir := t.TempDir()
+	if err := archive.Unpack(bytes.NewReader(first.Bytes()), int64(first.Len()), dir, limits); err != nil {
+		t.Fatal(err)
+	}
+	if err := fstest.TestFS(os.DirFS(dir), "state.json", "a/b/c.jsonl", "a/empty"); err != nil {
+		t.Error(err)
+	}
+	got, _ := os.ReadFile(filepath.Join(dir, "a/b/c.jsonl"))
+	if !bytes.Equal(got, files["a/b/c.jsonl"].Data) {
+		t.Error("a file came back changed")
+	}
+}
+
+// TestHostileArchives: nothing is written of an archive that breaks a rule.
+func TestHostileArchives(t *testing.T) {
+	type entry struct {
+		name string
+		mode os.FileMode
+		size int
+	}
+	for _, tt := range []struct {
+		name    string
+		entries []entry
+	}{
+		{"leaves the folder", []entry{{name: "ok"}, {name: "../evil"}}},
+		{"absolute", []entry{{name: "ok"}, {name: "/evil"}}},
+		{"backslash", []entry{{name: "ok"}, {name: `..\evil`}}},
+		{"drive", []entry{{name: "ok"}, {name: "C:evil"}}},
+		{"control character", []entry{{name: "ok"}, {name: "a\x01"}}},
+		{"link", []entry{{name: "ok"}, {name: "l", mode: os.ModeSymlink | 0o777}}},
+		{"pipe", []entry{{name: "ok"}, {name: "p", mode: os.ModeNamedPipe | 0o600}}},
+		{"twice", []entry{{name: "ok"}, {name: "ok"}}},
+		{"differs in case only", []entry{{name: "ok"}, {name: "OK"}}},
+		{"dots", []entry{{name: "ok"}, {name: "a/./b"}}},
+		{"too large", []entry{{name: "ok"}, {name: "big", size: 4<<20 + 1}}},
+		{"too large in all", []entry{{name: "a", size: 3 << 20}, {name: "b", size: 3 << 20}, {name: "c", size: 3 << 20}}},
+		{"a bomb", []entry{{name: "ok"}, {name: "zeros", size: 3 << 20}}},
+		{"too many", []entry{{name: "1"}, {name: "2"}, {name: "3"}, {name: "4"}, {name: "5"}, {name: "6"}, {name: "7"}, {name: "8"}, {name: "9"}, {name: "10"}, {name: "11"}}},
+	} {
+		var buf bytes.Buffer
+		z := zip.NewWriter(&buf)
+		for _, e := range tt.entries {
+			h := &zip.FileHeader{Name: e.name, Method: zip.Deflate}
+			h.SetMode(max(e.mode, 0o600))
+			w, err := z.CreateHeader(h)
+			if err != nil {
+				t.Fatal(err)
+			}
+			io.CopyN(w, zeros{}, int64(e.size))
+		}
+		z.Close()
+		dir := t.TempDir()
+		if err := archive.Unpack(bytes.NewReader(buf.Bytes()), int64(buf.Len()), dir, limits); err == nil {
+			t.Errorf("%s: no error", tt.name)
+		}
+		if left, _ := os.ReadDir(dir); len(left) > 0 {
+			t.Errorf("%s: %d files were written", tt.name, len(left))
+		}
+	}
+}
+
+type zeros struct{}
+
+func (zeros) Read(p []byte) (int, error) { clear(p); return len(p), nil }
+
+func FuzzUnpack(f *testing.F) {
+	var buf bytes.Buffer
+	if err := archive.Pack(&buf, fstest.MapFS{"a/b": {Data: []byte("x")}, "c": {}}); err != nil {
+		f.Fatal(err)
+	}
+	f.Add(buf.Bytes())
+	f.Fuzz(func(t *testing.T, data []byte) {
+		parent := t.TempDir()
+		dir := filepath.Join(parent, "in")
+		if err := os.Mkdir(dir, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		_ = archive.Unpack(bytes.NewReader(data), int64(len(data)), dir, limits)
+		if left, _ := os.ReadDir(parent); len(left) != 1 {
+			t.Errorf("%d entries beside the folder", len(left)-1)
+		}
+	})
+}
+
+// patch sets bytes of the one central header of an archive.
+func patch(data []byte, offset int, value ...byte) []byte {
+	data = slices.Clone(data)
+	at := bytes.LastIndex(data, []byte("PK\x01\x02"))
+	copy(data[at+offset:], value)
+	return data
+}
+
+// TestOpenDistrustsHeaders breaks archives as only an attacker would.
+func TestOpenDistrustsHeaders(t *testing.T) {
+	good := packed(t, "START.md", strings.Repeat("x", 2<<20))
+	small := packed(t, "START.md", "hello")
+	size := func(n uint32) []byte { return binary.LittleEndian.AppendUint32(nil, n) }
+	for name, c := range map[string]struct {
+		data []byte
+		want string
+	}{
+		"small size for much data": {patch(good, 24, size(10)...), "can't be read"},
+		"large size":               {patch(small, 24, size(1<<30)...), "unpacks to more than"},
+		"checksum":                 {patch(small, 16, size(1)...), "can't be read"},
+		"encrypted":                {patch(small, 8, 1, 0), "is encrypted"},
+		"strongly encrypted":       {patch(small, 8, 1<<6, 0), "is encrypted"},
+		"masked headers":           {patch(small, 8, 0, 1<<5), "is encrypted"},
+		"larger size":              {patch(small, 24, size(100)...), "can't be read"},
+		"method":                   {patch(small, 10, 12, 0), "unknown method 12"},
+		"cut":                      {small[:len(small)-5], "can't be read"},
+		"no archive":               {[]byte("hello"), "can't be read"},
+		"nothing":                  {nil, "can't be read"},
+	} {
+		err := readAll(c.data)
+		var malformed *archive.Malformed
+		if !errors.As(err, &malformed) || !strings.Contains(malformed.What, c.want) {
+			t.Errorf("%s: got %v, want %s", name, err, c.want)
+		}
+	}
+}
+
+// endless is an archive whose list of entries never ends; it counts what is
+// read of it.
+type endless struct {
+	tail []byte
+	size int64
+	read int64
+}
+
+func (e *endless) ReadAt(p []byte, at int64) (int, error) {
+	e.read += int64(len(p))
+	header := make([]byte, 46)
+	copy(header, "PK\x01\x02")
+	for i := range p {
+		pos := at + int64(i)
+		if from := e.size - int64(len(e.tail)); pos >= from {
+			p[i] = e.tail[pos-from]
+		} else {
+			p[i] = header[pos%46]
+		}
+	}
+	return len(p), nil
+}
+
+// TestOpenReadsLittle keeps that a huge list of entries is not read whole.
+func TestOpenReadsLittle(t *testing.T) {
+	const entries = 10_000_000
+	tail := binary.LittleEndian.AppendUint32(nil, 0x06054b50)
+	for _, v := range []uint16{0, 0, entries & 0xffff, entries & 0xffff} {
+		tail = binary.LittleEndian.AppendUint16(tail, v)
+	}
+	tail = binary.LittleEndian.AppendUint32(tail, entries*46)
+	tail = binary.LittleEndian.AppendUint32(tail, 0)
+	tail = binary.LittleEndian.AppendUint16(tail, 0)
+	e := &endless{tail: tail, size: entries*46 + int64(len(tail))}
+	_, err := archive.Open(e, e.size, limits)
+	if err == nil || !strings.Contains(err.Error(), "list of entries") || e.read > 1<<20 {
+		t.Errorf("archive of %d entries: got %v after %d bytes, want a refusal within 1 MiB", entries, err, e.read)
+	}
+}
+
+// TestReadHoldsToItsLimit, whatever is in the archive and whatever that says.
+func TestReadHoldsToItsLimit(t *testing.T) {
+	data := packed(t, "START.md", strings.Repeat("x", 24<<20))
+	z, err := archive.Open(bytes.NewReader(data), int64(len(data)), archive.Limits{Entries: 1, Entry: 1 << 30, Total: 1 << 30, Ratio: 1 << 20})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	got, err := archive.Read(z.File[0], 1<<20)
+	runtime.ReadMemStats(&after)
+	if err == nil || !strings.Contains(err.Error(), "unpacks to more than 1 MiB") {
+		t.Errorf("a bomb of %d bytes: got %d bytes, %v, want a refusal for its size", len(data), len(got), err)
+	}
+	if used := after.TotalAlloc - before.TotalAlloc; used > 16<<20 {
+		t.Errorf("a bomb of %d bytes: got %d bytes allocated, want at most 16 MiB", len(data), used)
+	}
+	if got, err := archive.Read(z.File[0], 24<<20); err != nil || len(got) != 24<<20 {
+		t.Errorf("at the limit: got %d bytes, %v", len(got), err)
+	}
+}
+
+// packed is an archive of one file.
+func packed(t *testing.T, name, text string) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	w := zip.NewWriter(&b)
+	f, err := w.Create(name)
+	if err == nil {
+		_, err = io.WriteString(f, text)
+	}
+	if err = errors.Join(err, w.Close()); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+// readAll reads all entries of an archive.
+func readAll(data []byte) error {
+	lim := limits
+	lim.Ratio = 10_000
+	z, err := archive.Open(bytes.NewReader(data), int64(len(data)), lim)
+	if err != nil {
+		return err
+	}
+	for _, f := range z.File {
+		if _, err := archive.Read(f, limits.Entry); err != nil {
+			return err
+		}
+	}
+	return nil
+}

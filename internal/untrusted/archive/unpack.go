@@ -1,0 +1,56 @@
+package archive
+
+import (
+	"archive/zip"
+	"errors"
+	"io"
+	"os"
+	"path"
+	"strings"
+)
+
+// Unpack writes the files of a zip archive under dir, which must be empty. The
+// whole directory of the archive is checked as Open does before the first byte
+// is written, and no file becomes larger than the directory says. After an error, which is a
+// *Malformed if the archive is to blame, dir is to be removed.
+func Unpack(r io.ReaderAt, size int64, dir string, lim Limits) error {
+	z, err := Open(r, size, lim)
+	if err != nil {
+		return err
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	for _, f := range z.File {
+		if strings.HasSuffix(f.Name, "/") {
+			continue
+		}
+		if err := unpackFile(root, f); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// unpackFile writes one file. The zip library counts what is unpacked, and stops
+// after as many bytes as the directory says, which are within the limits.
+func unpackFile(root *os.Root, f *zip.File) error {
+	if parent := path.Dir(f.Name); parent != "." {
+		if err := root.MkdirAll(parent, 0o700); err != nil {
+			return err
+		}
+	}
+	in, err := f.Open()
+	if err != nil {
+		return blame(f.Name, err)
+	}
+	defer in.Close()
+	out, err := root.OpenFile(f.Name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(out, in)
+	return errors.Join(blame(f.Name, err), out.Close())
+}
