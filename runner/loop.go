@@ -74,7 +74,7 @@ func (r *Runner) loop(ctx context.Context) error {
 		case name := <-r.cfg.Cancel:
 			err = r.cancel(ctx, name)
 		case c := <-stored:
-			r.cfg.Reporter.Report(r.run.Say(r.now(), "", "", c))
+			r.cfg.Reporter.Report(r.run.UnsavedEvent(r.now(), "", "", c))
 		}
 		if err != nil {
 			return err

@@ -125,9 +125,9 @@ func TestNoCountIsNegative(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, err = state.Decode(data)
-		var invalid *state.Invalid
+		var invalid *state.FileError
 		if !errors.As(err, &invalid) || invalid.Field != path {
-			t.Errorf("%s = %v: got %v, want an Invalid of that field", path, value, err)
+			t.Errorf("%s = %v: got %v, want a FileError of that field", path, value, err)
 		}
 	}
 }

@@ -12,15 +12,15 @@ import (
 // maxFile bounds a state file and its journal, in bytes.
 const maxFile = 64 << 20
 
-// Invalid says why a state file can't be used. The file is left as it is.
-type Invalid struct {
+// FileError says why a state file can't be used. The file is left as it is.
+type FileError struct {
 	Path  string // of the file; "" when the data came from elsewhere
 	Field string // as in "agents[0].stack[2].state"; "" for the file as a whole
 	What  string
 }
 
 // Error implements error.
-func (e *Invalid) Error() string {
+func (e *FileError) Error() string {
 	parts := []string{}
 	for _, p := range []string{e.Path, bounded(e.Field), bounded(e.What)} {
 		if p != "" {
@@ -58,7 +58,7 @@ func (r *Run) Encode() ([]byte, error) {
 }
 
 // Decode reads and validates a state file of this schema or an earlier one. The
-// run that it returns is of this schema. Its error is an *Invalid.
+// run that it returns is of this schema. Its error is a *FileError.
 func Decode(data []byte) (*Run, error) {
 	r := new(Run)
 	if err := invalid(jsonstrict.DecodeVersion(data, r, Schema)); err != nil {
@@ -68,11 +68,11 @@ func Decode(data []byte) (*Run, error) {
 	return r, r.Validate()
 }
 
-// invalid turns an error of the JSON into an *Invalid.
+// invalid turns an error of the JSON into a *FileError.
 func invalid(err error) error {
 	var bad *jsonstrict.Error
 	if errors.As(err, &bad) {
-		return &Invalid{Field: bad.Field, What: bad.What}
+		return &FileError{Field: bad.Field, What: bad.What}
 	}
 	return err
 }

@@ -46,9 +46,9 @@ func FuzzDecode(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) {
 		run, err := state.Decode(data)
 		if err != nil {
-			var invalid *state.Invalid
+			var invalid *state.FileError
 			if !errors.As(err, &invalid) {
-				t.Fatalf("got error %v, want an Invalid", err)
+				t.Fatalf("got error %v, want a FileError", err)
 			}
 			return
 		}
@@ -227,10 +227,10 @@ func checkField(t *testing.T, what string, data []byte, changed, want string) {
 		want = changed
 	}
 	_, err := state.Decode(data)
-	var invalid *state.Invalid
+	var invalid *state.FileError
 	switch {
 	case !errors.As(err, &invalid):
-		t.Errorf("%s: got %v, want an Invalid at %s", what, err, want)
+		t.Errorf("%s: got %v, want a FileError at %s", what, err, want)
 	case invalid.Field != want || invalid.What == "":
 		t.Errorf("%s: got %q at %q, want something at %q", what, invalid.What, invalid.Field, want)
 	}

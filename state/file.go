@@ -29,7 +29,7 @@ type File struct {
 	snapshot int64 // bytes of the snapshot
 }
 
-// Create takes the lock for a new run. It fails with ErrExists or *Locked.
+// Create takes the lock for a new run. It fails with ErrExists or *LockedError.
 // holder is a line that tells who drives the run.
 func Create(dir, id, holder string) (*File, error) {
 	f, err := acquire(dir, id, holder)
@@ -43,7 +43,7 @@ func Create(dir, id, holder string) (*File, error) {
 }
 
 // Open takes the lock of an existing run and reads it. It fails with
-// ErrNotFound, *Locked or *Invalid, and leaves the files as they were.
+// ErrNotFound, *LockedError or *FileError, and leaves the files as they were.
 func Open(dir, id, holder string) (*File, *Run, error) {
 	if _, err := os.Stat(filepath.Join(dir, id+".json")); errors.Is(err, fs.ErrNotExist) {
 		return nil, nil, fmt.Errorf("%q in %s: %w", id, dir, ErrNotFound)
@@ -99,7 +99,7 @@ func (f *File) Close() error {
 }
 
 // Read reads a run without taking its lock: the snapshot and the journal as
-// they are at the moment. Its error is ErrNotFound or *Invalid.
+// they are at the moment. Its error is ErrNotFound or *FileError.
 func Read(dir, id string) (*Run, error) {
 	path := filepath.Join(dir, id+".json")
 	data, err := readBounded(path)
@@ -111,7 +111,7 @@ func Read(dir, id string) (*Run, error) {
 	}
 	r, err := Decode(data)
 	if err == nil && r.WorkflowID != id {
-		err = &Invalid{Field: "workflow_id", What: fmt.Sprintf("is %q in the file of %q", r.WorkflowID, id)}
+		err = &FileError{Field: "workflow_id", What: fmt.Sprintf("is %q in the file of %q", r.WorkflowID, id)}
 	}
 	if err != nil {
 		return nil, within(path, err)
@@ -124,9 +124,9 @@ func Read(dir, id string) (*Run, error) {
 	return r, within(journal, r.replay(lines))
 }
 
-// within names the file in an *Invalid.
+// within names the file in a *FileError.
 func within(path string, err error) error {
-	var bad *Invalid
+	var bad *FileError
 	if errors.As(err, &bad) && bad.Path == "" {
 		bad.Path = path
 	}
@@ -140,9 +140,9 @@ func readBounded(path string) ([]byte, error) {
 	case err != nil:
 		return nil, err
 	case !info.Mode().IsRegular():
-		return nil, &Invalid{Path: path, What: "is no regular file"}
+		return nil, &FileError{Path: path, What: "is not a regular file"}
 	case info.Size() > maxFile:
-		return nil, &Invalid{Path: path, What: fmt.Sprintf("has %d bytes, more than %d", info.Size(), maxFile)}
+		return nil, &FileError{Path: path, What: fmt.Sprintf("has %d bytes, more than %d", info.Size(), maxFile)}
 	}
 	return os.ReadFile(path)
 }

@@ -76,7 +76,7 @@ func journalLine(d *Delta) ([]byte, error) {
 }
 
 // replay applies the steps of a journal that come after the run. A last line
-// that was cut off counts as not written; any other fault is an *Invalid.
+// that was cut off counts as not written; any other fault is a *FileError.
 func (r *Run) replay(journal []byte) error {
 	applied := false
 	for n := 1; len(journal) > 0; n++ {
@@ -86,18 +86,18 @@ func (r *Run) replay(journal []byte) error {
 			break
 		}
 		if err != nil {
-			return &Invalid{Field: fmt.Sprintf("line %d", n), What: err.Error()}
+			return &FileError{Field: fmt.Sprintf("line %d", n), What: err.Error()}
 		}
 		journal = rest
 		if d.Progress.Seq <= r.Progress.Seq && !applied {
 			continue // from before the snapshot: a crash kept it from being emptied
 		}
 		if d.Progress.Seq != r.Progress.Seq+1 {
-			return &Invalid{Field: fmt.Sprintf("line %d", n), What: fmt.Sprintf(
+			return &FileError{Field: fmt.Sprintf("line %d", n), What: fmt.Sprintf(
 				"is step %d, want %d", d.Progress.Seq, r.Progress.Seq+1)}
 		}
 		if err := r.fits(d); err != nil {
-			return &Invalid{Field: fmt.Sprintf("line %d", n), What: err.Error()}
+			return &FileError{Field: fmt.Sprintf("line %d", n), What: err.Error()}
 		}
 		r.Apply(d)
 		applied = true

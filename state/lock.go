@@ -12,14 +12,14 @@ import (
 	"github.com/gofrs/flock"
 )
 
-// Locked says that another process drives the run.
-type Locked struct {
+// LockedError says that another process drives the run.
+type LockedError struct {
 	ID     string
 	Holder string // as it named itself; "" when it did not
 }
 
 // Error implements error.
-func (e *Locked) Error() string {
+func (e *LockedError) Error() string {
 	return fmt.Sprintf("run %q is driven by another process (%s)", e.ID, strings.TrimSpace(e.Holder))
 }
 
@@ -86,7 +86,7 @@ func checkLock(path string) error {
 		return err
 	}
 	if !info.Mode().IsRegular() {
-		return &Invalid{Path: path, What: "is no regular file"}
+		return &FileError{Path: path, What: "is not a regular file"}
 	}
 	return nil
 }
@@ -118,7 +118,7 @@ var lockClock = struct {
 	sleep func(time.Duration)
 }{time.Now, time.Sleep}
 
-// take takes the lock of f for holder, or fails with *Locked.
+// take takes the lock of f for holder, or fails with *LockedError.
 func (f *File) take(holder string) error {
 	f.lock = flock.New(f.path(".lock"), flock.SetPermissions(0o600))
 	if err := ignoreMissing(checkLock(f.path(".lock"))); err != nil {
@@ -135,7 +135,7 @@ func (f *File) take(holder string) error {
 		}
 		held, _ := os.ReadFile(f.path(".lock"))
 		if lockClock.now().Sub(began) >= patience(string(held)) {
-			return errors.Join(&Locked{ID: f.id, Holder: string(held)}, f.lock.Close())
+			return errors.Join(&LockedError{ID: f.id, Holder: string(held)}, f.lock.Close())
 		}
 		lockClock.sleep(lockPoll)
 	}

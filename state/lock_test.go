@@ -94,9 +94,9 @@ func TestHolderIsWaitedForNoLongerThanNeeded(t *testing.T) {
 			dir, _ := held(t, c.line)
 			waited := fakeLockTime(t, func(time.Duration) {})
 			_, err := Create(dir, "run-1", "me")
-			var locked *Locked
+			var locked *LockedError
 			if !errors.As(err, &locked) || locked.Holder != c.line || *waited > c.most {
-				t.Errorf("Create: %v after %v, want Locked by %q after %v at most", err, *waited, c.line, c.most)
+				t.Errorf("Create: %v after %v, want LockedError by %q after %v at most", err, *waited, c.line, c.most)
 			}
 		})
 	}
@@ -128,11 +128,11 @@ func TestPipeInPlaceOfTheLockHoldsNobodyUp(t *testing.T) {
 	if err := syscall.Mkfifo(filepath.Join(dir, "run-1.lock"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	var bad *Invalid
+	var bad *FileError
 	if _, err := DrivenBy(dir, "run-1"); !errors.As(err, &bad) {
-		t.Errorf("DrivenBy: got %v, want Invalid", err)
+		t.Errorf("DrivenBy: got %v, want FileError", err)
 	}
 	if _, err := Create(dir, "run-1", "me"); !errors.As(err, &bad) {
-		t.Errorf("Create: got %v, want Invalid", err)
+		t.Errorf("Create: got %v, want FileError", err)
 	}
 }

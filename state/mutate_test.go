@@ -117,7 +117,7 @@ func mutate(t *testing.T, seed uint64) []byte {
 }
 
 // checkMutated checks that a run with a few places changed is refused as an
-// Invalid, or can be gone on with.
+// FileError, or can be gone on with.
 func checkMutated(t *testing.T, seed uint64) (accepted bool) {
 	t.Helper()
 	data := mutate(t, seed)
@@ -127,12 +127,12 @@ func checkMutated(t *testing.T, seed uint64) (accepted bool) {
 		}
 	}()
 	run, err := state.Decode(data)
-	var invalid *state.Invalid
+	var invalid *state.FileError
 	switch {
 	case err == nil:
 		goOn(t, run)
 	case !errors.As(err, &invalid):
-		t.Fatalf("seed %d: got %v, want an Invalid\n%s", seed, err, data)
+		t.Fatalf("seed %d: got %v, want a FileError\n%s", seed, err, data)
 	}
 	return err == nil
 }

@@ -85,12 +85,12 @@ func FuzzReplay(f *testing.F) {
 		for _, journal := range [][]byte{data, checked(data)} {
 			run := replayRun()
 			err := run.replay(journal)
-			var invalid *Invalid
+			var invalid *FileError
 			switch {
 			case err == nil && run.Validate() != nil:
 				t.Fatalf("got a run that is not valid: %v", run.Validate())
 			case err != nil && !errors.As(err, &invalid):
-				t.Fatalf("got error %v, want an Invalid", err)
+				t.Fatalf("got error %v, want a FileError", err)
 			}
 		}
 	})
@@ -128,9 +128,9 @@ func TestJournalThatDoesNotFit(t *testing.T) {
 		if !strings.HasPrefix(name, "a line") {
 			text = checked(text)
 		}
-		var invalid *Invalid
+		var invalid *FileError
 		if err := replayRun().replay(text); !errors.As(err, &invalid) {
-			t.Errorf("%s: got %v, want an Invalid", name, err)
+			t.Errorf("%s: got %v, want a FileError", name, err)
 		}
 	}
 }

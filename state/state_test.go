@@ -320,14 +320,14 @@ func TestEveryFlipIsNoticed(t *testing.T) {
 			t.Fatal(err)
 		}
 		got, err := state.Read(dir, "run-1")
-		var invalid *state.Invalid
+		var invalid *state.FileError
 		switch {
 		case at >= last-1 && err == nil:
 			if a, b := got.Progress.Seq, runs[len(runs)-1].Progress.Seq; a >= b && at != len(whole)-1 {
 				t.Fatalf("byte %d of %d changed: the line still counts", at, len(whole))
 			}
 		case !errors.As(err, &invalid):
-			t.Fatalf("byte %d of %d changed: err = %v, want an Invalid", at, len(whole), err)
+			t.Fatalf("byte %d of %d changed: err = %v, want a FileError", at, len(whole), err)
 		}
 	}
 }
@@ -362,12 +362,12 @@ func TestTwoOwnersOfOneRun(t *testing.T) {
 	}
 	defer f.Close()
 	_, _, err = state.Open(dir, "run-1", "the second")
-	var locked *state.Locked
+	var locked *state.LockedError
 	if !errors.As(err, &locked) || !strings.Contains(locked.Error(), "the first") {
-		t.Errorf("second Open: %v, want Locked by the first", err)
+		t.Errorf("second Open: %v, want LockedError by the first", err)
 	}
 	if _, err := state.Create(dir, "run-1", "a third"); !errors.As(err, &locked) {
-		t.Errorf("Create: %v, want Locked", err)
+		t.Errorf("Create: %v, want LockedError", err)
 	}
 }
 

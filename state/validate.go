@@ -30,17 +30,17 @@ func ValidID(s string) bool { return workflowID().MatchString(s) }
 func ValidSession(s string) bool { return sessionID().MatchString(s) }
 
 // checker collects the first fault of a run.
-type checker struct{ err *Invalid }
+type checker struct{ err *FileError }
 
 // want notes a fault of a field unless ok.
 func (c *checker) want(ok bool, field, what string, args ...any) {
 	if !ok && c.err == nil {
-		c.err = &Invalid{Field: field, What: fmt.Sprintf(what, args...)}
+		c.err = &FileError{Field: field, What: fmt.Sprintf(what, args...)}
 	}
 }
 
 // Validate reports the first way in which r is no run that this program writes.
-// The error is an *Invalid that names the field.
+// The error is a *FileError that names the field.
 func (r *Run) Validate() error {
 	c := &checker{}
 	r.checkHead(c)

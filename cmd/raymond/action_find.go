@@ -189,12 +189,12 @@ func readState(found *slots.Found) (*state.Run, error) {
 		return nil, &problem.Problem{Class: problem.ClassBadState, Where: found.Artifact.Name, What: "has no state.json"}
 	}
 	run, err := state.Decode(data)
-	var bad *state.Invalid
+	var bad *state.FileError
 	if errors.As(err, &bad) {
 		bad.Path = found.Artifact.Name + ": state.json"
 	}
 	if err == nil && run.WorkflowID != found.Manifest.WorkflowID {
-		err = &state.Invalid{Path: found.Artifact.Name + ": state.json", Field: "workflow_id", What: "is not the manifest's"}
+		err = &state.FileError{Path: found.Artifact.Name + ": state.json", Field: "workflow_id", What: "is not the manifest's"}
 	}
 	return run, err
 }

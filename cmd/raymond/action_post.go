@@ -106,7 +106,7 @@ func (x *action) releaseLeft(ctx context.Context, s services) error {
 // unless that is done. A run of a shared folder that somebody drives is his.
 func (x *action) finish(ctx context.Context, s services, id string) error {
 	store, run, err := x.openLeft(id)
-	var locked *state.Locked
+	var locked *state.LockedError
 	if errors.As(err, &locked) && x.in.Store == job.StoreLocal {
 		return nil
 	}
@@ -152,7 +152,7 @@ func (x *action) openLeft(id string) (*state.File, *state.Run, error) {
 	giveUp := time.After(leaving)
 	for {
 		store, run, err := state.Open(x.dir, id, holder())
-		var locked *state.Locked
+		var locked *state.LockedError
 		if !errors.As(err, &locked) || x.in.Store == job.StoreLocal {
 			return store, run, err
 		}

@@ -350,7 +350,7 @@ func (x *action) storeEnd(ctx context.Context, d *drive, run *state.Run, take fu
 	defer cancel()
 	event, err := x.depot.saver.Final(ctx, img)
 	if err == nil || d.sinceSignal() < 0 { // or else the post part stores it
-		d.reporter().Report(run.Say(time.Now(), "", "", event))
+		d.reporter().Report(run.UnsavedEvent(time.Now(), "", "", event))
 	}
 	x.stored, x.endStored = x.depot.chain.Name, err == nil
 	if x.summary != nil {

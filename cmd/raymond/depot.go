@@ -79,7 +79,7 @@ func readChain(dir string) (c chain, err error) {
 		return c, err
 	}
 	if err := json.Unmarshal(data, &c); err != nil {
-		return c, &state.Invalid{Path: filepath.Join(dir, chainFile), What: err.Error()}
+		return c, &state.FileError{Path: filepath.Join(dir, chainFile), What: err.Error()}
 	}
 	return c, nil
 }

@@ -116,7 +116,7 @@ func readEvents(path string) ([]state.Event, error) {
 	for n := 1; lines.Scan(); n++ {
 		var e state.Event
 		if err := json.Unmarshal(lines.Bytes(), &e); err != nil {
-			return nil, &state.Invalid{Path: path, Field: fmt.Sprintf("line %d", n), What: err.Error()}
+			return nil, &state.FileError{Path: path, Field: fmt.Sprintf("line %d", n), What: err.Error()}
 		}
 		events = append(events, e)
 	}

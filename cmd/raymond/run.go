@@ -271,7 +271,7 @@ func standing(run *state.Run, s *scope, file string) error {
 		case ok:
 			out = append(out, problem.OfWorkflow(s.path, st.Problems))
 		case run.Files[p.State] == "":
-			out = append(out, &state.Invalid{Path: file, Field: p.Field, What: fmt.Sprintf("%q is no state of the workflow", problem.Shorten(p.State))})
+			out = append(out, &state.FileError{Path: file, Field: p.Field, What: fmt.Sprintf("%q is no state of the workflow", problem.Shorten(p.State))})
 		default:
 			out = append(out, &problem.Problem{Class: problem.ClassWorkflow, Where: p.State, What: "is gone, and the run stands at it"})
 		}

@@ -49,7 +49,7 @@ const maxChain = 1 << 20
 
 // ReadChain reads the chain of a run from the folder of its own files. The error is
 // an fs.ErrNotExist where nothing of the run was ever to be stored, and a
-// *state.Invalid where the file has something else.
+// *state.FileError where the file has something else.
 func ReadChain(dir string) (Chain, error) {
 	file := filepath.Join(dir, ChainFile)
 	data, _, err := files.Read(file, maxChain)
@@ -58,7 +58,7 @@ func ReadChain(dir string) (Chain, error) {
 	}
 	var c Chain
 	if err := json.Unmarshal(data, &c); err != nil {
-		return Chain{}, &state.Invalid{Path: file, What: err.Error()}
+		return Chain{}, &state.FileError{Path: file, What: err.Error()}
 	}
 	return c, nil
 }

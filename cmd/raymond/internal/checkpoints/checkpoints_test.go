@@ -288,9 +288,9 @@ func TestChainsOfEarlierPartsAreRead(t *testing.T) {
 		t.Errorf("written again: got %s, %v; want %s", data, err, text)
 	}
 	write(t, filepath.Join(dir, ChainFile), "{")
-	var invalid *state.Invalid
+	var invalid *state.FileError
 	if _, err := ReadChain(dir); !errors.As(err, &invalid) {
-		t.Errorf("something else: got %v, want a *state.Invalid", err)
+		t.Errorf("something else: got %v, want a *state.FileError", err)
 	}
 }
 

@@ -128,8 +128,8 @@ func All(err error) []*Problem {
 // classify gives an error its class.
 func classify(err error) *Problem {
 	var known *Problem
-	var locked *state.Locked
-	var invalid *state.Invalid
+	var locked *state.LockedError
+	var invalid *state.FileError
 	var path *fs.PathError
 	var errno syscall.Errno
 	switch {
