@@ -28,6 +28,7 @@ func advance(t *testing.T, remote string) {
 }
 
 func TestBaseIsFetchedWhenTheRemoteMovedOn(t *testing.T) {
+	t.Parallel()
 	for _, depth := range []string{"--depth=1", "--no-single-branch"} {
 		t.Run(depth, func(t *testing.T) {
 			remote := newRemote(t)

@@ -34,6 +34,7 @@ func worked(t *testing.T, remote string) (site, string) {
 }
 
 func TestChangesOfTheCheckoutAreNotOverwritten(t *testing.T) {
+	t.Parallel()
 	remote := newRemote(t)
 	old, saved := worked(t, remote)
 	for _, test := range []struct {
@@ -128,6 +129,7 @@ func TestConflictNamesTwentyFiles(t *testing.T) {
 
 // TestWhatIsNotInTheWayStays has changes in the checkout that lose nothing.
 func TestWhatIsNotInTheWayStays(t *testing.T) {
+	t.Parallel()
 	remote := newRemote(t)
 	old, saved := worked(t, remote)
 	for _, test := range []struct {

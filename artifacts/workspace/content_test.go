@@ -57,6 +57,7 @@ func TestLineEndsComeBackAsTheyWere(t *testing.T) {
 }
 
 func TestWhatIsInProgressIsNamed(t *testing.T) {
+	t.Parallel()
 	for name, do := range map[string]func(dir string){
 		"merge":       func(dir string) { try(dir, "merge", "-q", "side") },
 		"rebase":      func(dir string) { try(dir, "rebase", "-q", "side") },
@@ -99,6 +100,7 @@ func TestWhatIsInProgressIsNamed(t *testing.T) {
 
 // TestOtherRepositoriesAreMade has an agent clone a repository of its own.
 func TestOtherRepositoriesAreMade(t *testing.T) {
+	t.Parallel()
 	for name, args := range map[string][]string{"whole": nil, "shallow": {"--depth=1"}} {
 		t.Run(name, func(t *testing.T) {
 			remote, second := newRemote(t), newRemote(t)

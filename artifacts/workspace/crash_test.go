@@ -3,14 +3,15 @@ package workspace_test
 import (
 	"fmt"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/raymond-action/raymond-action/artifacts/workspace"
 )
 
-// TestCrashAnywhere has a restore end at each of its git commands, and while it writes
-// files, and another one mend it.
+// TestCrashAnywhere: where a restore ends at any of its git commands, or while it writes
+// files, another one completes it.
 func TestCrashAnywhere(t *testing.T) {
 	remote := newRemote(t)
 	old, _ := worked(t, remote)
@@ -22,28 +23,46 @@ func TestCrashAnywhere(t *testing.T) {
 	saved := t.TempDir()
 	base := strings.TrimSpace(git(t, old.checkout(), "rev-parse", "origin/main"))
 	save(t, &workspace.Git{}, workspace.Saving{Dirs: []string{old.checkout(), filepath.Join(old.root, "beside")}, To: saved, Base: base})
-	crash := func(t *testing.T, script string) bool {
+	beside := filepath.Join(old.root, "beside")
+	wantHere, wantBeside, wantBranches := pictureOf(t, old.checkout()), pictureOf(t, beside), fmt.Sprint(branches(t, old.checkout()))
+	// crash has a restore run each git command through a script first.
+	crash := func(t *testing.T, script string) error {
+		t.Helper()
 		here := clone(t, remote, "--depth=1")
 		_, err := wrapped(t, script).Restore(t.Context(), workspace.Restoring{From: saved, Dir: relocated(old, here), TempRoot: t.TempDir()})
 		mustRestore(t, saved, old, here)
-		same(t, old.checkout(), here.checkout())
-		same(t, filepath.Join(old.root, "beside"), filepath.Join(here.root, "beside"))
-		if got, want := branches(t, here.checkout()), branches(t, old.checkout()); fmt.Sprint(got) != fmt.Sprint(want) {
-			t.Errorf("branches: got %v, want %v", got, want)
+		sameAs(t, wantHere, here.checkout())
+		sameAs(t, wantBeside, filepath.Join(here.root, "beside"))
+		if got := fmt.Sprint(branches(t, here.checkout())); got != wantBranches {
+			t.Errorf("branches: got %s, want %s", got, wantBranches)
 		}
-		return err != nil && !t.Failed()
+		return err
 	}
-	n := 1
-	for ; ; n++ {
-		count := filepath.Join(t.TempDir(), "count")
-		if !crash(t, fmt.Sprintf("n=0; read n < '%s'; n=$((n+1)); echo $n > '%[1]s'; [ $n -ge %d ] && exit 3", count, n)) {
-			break
-		}
+	counting := func(t *testing.T, then string) (script, file string) {
+		file = filepath.Join(t.TempDir(), "count")
+		return fmt.Sprintf("n=0; read n < '%s'; n=$((n+1)); echo $n > '%[1]s'; %s", file, then), file
 	}
-	if n < 20 {
-		t.Errorf("commands that can fail: got %d, want 20 at least", n)
+	script, file := counting(t, "")
+	if err := crash(t, script); err != nil {
+		t.Fatal(err)
+	}
+	commands, err := strconv.Atoi(strings.TrimSpace(read(t, filepath.Dir(file), filepath.Base(file))))
+	if err != nil || commands < 20 {
+		t.Fatalf("commands that can fail: got %d, %v; want 20 at least", commands, err)
+	}
+	for n := 1; n <= commands; n++ {
+		t.Run(fmt.Sprint("command ", n), func(t *testing.T) {
+			t.Parallel()
+			script, _ := counting(t, fmt.Sprintf("[ $n -ge %d ] && exit 3", n))
+			if crash(t, script) == nil {
+				t.Error("the restore did not end there")
+			}
+		})
 	}
 	for bytes := 0; bytes < 400; bytes += 37 {
-		crash(t, fmt.Sprintf(`[ "$1 $2" = "cat-file --batch" ] && { "$git" "$@" | head -c %d; exit 0; }`, bytes))
+		t.Run(fmt.Sprint("byte ", bytes), func(t *testing.T) {
+			t.Parallel()
+			crash(t, fmt.Sprintf(`[ "$1 $2" = "cat-file --batch" ] && { "$git" "$@" | head -c %d; exit 0; }`, bytes))
+		})
 	}
 }

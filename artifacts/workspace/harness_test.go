@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -31,6 +32,10 @@ func TestMain(m *testing.M) {
 	os.Setenv("XDG_CONFIG_HOME", home)
 	os.Setenv("GIT_CONFIG_GLOBAL", "/dev/null")
 	os.Setenv("GIT_CONFIG_SYSTEM", "/dev/null")
+	shared = template{dir: filepath.Join(home, "template"), checkouts: map[string]string{}}
+	if err := os.Mkdir(shared.dir, 0o777); err != nil {
+		panic(err)
+	}
 	code := m.Run()
 	os.RemoveAll(home)
 	os.Exit(code)
@@ -84,10 +89,32 @@ type site struct{ root string }
 
 func (s site) checkout() string { return filepath.Join(s.root, "checkout") }
 
+// template is a remote that is made once, and checkouts of it, one for each set of
+// arguments of git clone. Tests work on copies: those start no git.
+type template struct {
+	dir       string
+	mu        sync.Mutex // guards what follows
+	remote    string     // "" before it is made
+	checkouts map[string]string
+}
+
+var shared template
+
 // newRemote makes a bare repository with three commits on main.
 func newRemote(t testing.TB) string {
 	t.Helper()
-	dir := t.TempDir()
+	shared.mu.Lock()
+	defer shared.mu.Unlock()
+	if shared.remote == "" {
+		shared.remote = madeRemote(t, shared.dir)
+	}
+	remote := filepath.Join(t.TempDir(), "remote.git")
+	copyDir(t, shared.remote, remote)
+	return remote
+}
+
+func madeRemote(t testing.TB, dir string) string {
+	t.Helper()
 	seed, remote := filepath.Join(dir, "seed"), filepath.Join(dir, "remote.git")
 	git(t, dir, "init", "-q", "-b", "main", seed)
 	for _, text := range []string{"one\n", "two\n", "three\n"} {
@@ -107,13 +134,68 @@ func newRemote(t testing.TB) string {
 	return remote
 }
 
+func copyDir(t testing.TB, from, to string) {
+	t.Helper()
+	if err := os.CopyFS(to, os.DirFS(from)); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // clone makes a checkout of a remote on a machine of its own.
 func clone(t testing.TB, remote string, args ...string) site {
 	t.Helper()
 	s := site{t.TempDir()}
-	args = append([]string{"clone", "-q"}, append(args, "file://"+remote, s.checkout())...)
-	git(t, s.root, args...)
+	if !shared.copyCheckout(t, remote, s.checkout(), args) {
+		git(t, s.root, append(append([]string{"clone", "-q"}, args...), "file://"+remote, s.checkout())...)
+	}
 	return s
+}
+
+// copyCheckout makes a checkout without git where the remote is as newRemote made it.
+func (s *template) copyCheckout(t testing.TB, remote, to string, args []string) bool {
+	t.Helper()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.remote == "" || stateOf(remote) != stateOf(s.remote) {
+		return false
+	}
+	key := strings.Join(args, " ")
+	if s.checkouts[key] == "" {
+		dir := filepath.Join(s.dir, fmt.Sprint("checkout", len(s.checkouts)))
+		git(t, s.dir, append(append([]string{"clone", "-q"}, args...), "file://"+s.remote, dir)...)
+		s.checkouts[key] = dir
+	}
+	copyDir(t, s.checkouts[key], to)
+	config := filepath.Join(to, ".git", "config")
+	data, err := os.ReadFile(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := strings.ReplaceAll(string(data), s.remote, remote)
+	if err := os.WriteFile(config, []byte(text), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	git(t, to, "update-index", "-q", "--refresh") // the index knows the times of other files
+	return true
+}
+
+// stateOf is the names of a repository's files and the content of those that refs and
+// settings are in.
+func stateOf(dir string) string {
+	var b strings.Builder
+	_ = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		rel, _ := filepath.Rel(dir, path)
+		b.WriteString(rel + "\n")
+		if !strings.HasPrefix(rel, "objects") && !strings.HasPrefix(rel, "hooks") {
+			data, _ := os.ReadFile(path)
+			b.Write(data)
+		}
+		return nil
+	})
+	return b.String()
 }
 
 func head(t testing.TB, dir string) string {
@@ -257,7 +339,12 @@ func branches(t testing.TB, dir string) map[string]string {
 // same compares a worktree with the one that was saved.
 func same(t testing.TB, old, here string) {
 	t.Helper()
-	if diff := cmp.Diff(pictureOf(t, old), pictureOf(t, here)); diff != "" {
-		t.Errorf("restored worktree %s differs from %s (-saved +restored):\n%s", here, old, diff)
+	sameAs(t, pictureOf(t, old), here)
+}
+
+func sameAs(t testing.TB, want picture, here string) {
+	t.Helper()
+	if diff := cmp.Diff(want, pictureOf(t, here)); diff != "" {
+		t.Errorf("restored worktree %s (-saved +restored):\n%s", here, diff)
 	}
 }

@@ -173,6 +173,7 @@ func withoutObjects(t *testing.T, dir string) map[string]string {
 }
 
 func TestForgedSaves(t *testing.T) {
+	t.Parallel()
 	remote := newRemote(t)
 	part := func(name, entries string) func(dir string) string {
 		return func(dir string) string {
@@ -240,6 +241,7 @@ func TestALinkIsNotWrittenThrough(t *testing.T) {
 }
 
 func TestBundleThatIsNotTheOneDescribed(t *testing.T) {
+	t.Parallel()
 	remote := newRemote(t)
 	for name, do := range map[string]func(dir string){
 		"changed": func(dir string) {

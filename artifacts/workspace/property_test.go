@@ -11,7 +11,7 @@ import (
 	"github.com/raymond-action/raymond-action/artifacts/workspace"
 )
 
-// agent does to worktrees whatever comes to its mind.
+// agent does random things to worktrees.
 type agent struct {
 	*testing.T
 	*rand.Rand
@@ -82,6 +82,15 @@ func (a *agent) worktree() {
 	}
 }
 
+// seeds is how many agents TestWhatWasThereComesBack has for each kind of checkout:
+// more with RAYMOND_TEST_FULL, which .ci/run sets.
+func seeds() uint64 {
+	if os.Getenv("RAYMOND_TEST_FULL") != "" {
+		return 20
+	}
+	return 6
+}
+
 // TestWhatWasThereComesBack has agents do anything to a checkout, moves their work to
 // a fresh one, twice, and compares.
 func TestWhatWasThereComesBack(t *testing.T) {
@@ -90,7 +99,7 @@ func TestWhatWasThereComesBack(t *testing.T) {
 		name string
 		args []string
 	}{{"full", nil}, {"shallow", []string{"--depth=1"}}} {
-		for seed := range uint64(10) {
+		for seed := range seeds() {
 			t.Run(fmt.Sprintf("%s %d", kind.name, seed), func(t *testing.T) {
 				t.Parallel()
 				old := clone(t, remote, kind.args...)

@@ -79,6 +79,7 @@ func (p *past) recall(commit string, shallow bool, edit func(*workspace.Past)) (
 // TestRecallOfWhatIsOurs: from a checkout with all of its history and from one with
 // its last commit alone, of the branch that is named and of the own workflow run.
 func TestRecallOfWhatIsOurs(t *testing.T) {
+	t.Parallel()
 	p := newPast(t)
 	topic := func(q *workspace.Past) { q.Refs = []string{"refs/heads/main", "refs/heads/topic"} }
 	forced := func(q *workspace.Past) {
@@ -120,6 +121,7 @@ func TestRecallNeedsNoServer(t *testing.T) {
 // TestRecallRefusesOthers: what the server hands out by its name and no branch of
 // ours has, a fork's above all, and what it doesn't have.
 func TestRecallRefusesOthers(t *testing.T) {
+	t.Parallel()
 	p := newPast(t)
 	all := func(q *workspace.Past) { q.Refs = []string{"refs/heads/main", "refs/heads/topic"} }
 	for name, commit := range map[string]string{"a fork's": p.foreign, "the merge of it": p.evil, "forced away": p.lost, "its merge": p.lostMerge} {

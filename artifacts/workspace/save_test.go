@@ -44,6 +44,7 @@ func TestSaveLeavesNoTrace(t *testing.T) {
 }
 
 func TestHeld(t *testing.T) {
+	t.Parallel()
 	remote := newRemote(t)
 	for _, test := range []struct {
 		name string
@@ -172,6 +173,7 @@ func TestTheLimitIsForAllBundles(t *testing.T) {
 }
 
 func TestUnchangedRepositoriesComeFromTheLastSave(t *testing.T) {
+	t.Parallel()
 	one, two := clone(t, newRemote(t)), clone(t, newRemote(t))
 	base := head(t, one.checkout())
 	write(t, one.checkout(), "x", "1\n")
@@ -290,6 +292,7 @@ func wrapped(t testing.TB, script string) *workspace.Git {
 }
 
 func TestMovedRefs(t *testing.T) {
+	t.Parallel()
 	for _, test := range []struct {
 		name  string
 		times int
