@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/options"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
 
 	"github.com/spf13/cobra"
@@ -24,7 +25,7 @@ type App struct {
 	Stdout  io.Writer
 	Stderr  io.Writer
 
-	options map[*cobra.Command]*options // the flags of each command
+	flags map[*cobra.Command]*options.Options // of each command
 }
 
 // Main runs the program and returns its exit code.
@@ -62,11 +63,11 @@ func (a *App) execute(args []string, unknown []error) error {
 		return root.Execute()
 	}
 	cmd, _, err := root.Find(args)
-	o := a.options[cmd]
+	o := a.flags[cmd]
 	if err != nil || o == nil {
 		return errors.Join(unknown...)
 	}
-	o.errs = slices.Clone(unknown)
+	o.Reject(unknown...)
 	return root.Execute()
 }
 
@@ -106,7 +107,7 @@ func (a *App) commands() *cobra.Command {
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	}
-	a.options = map[*cobra.Command]*options{}
+	a.flags = map[*cobra.Command]*options.Options{}
 	root.SetOut(a.Stdout)
 	root.SetErr(a.Stderr)
 	a.addRun(root)
@@ -148,8 +149,9 @@ func (a *App) flagFault(cmd *cobra.Command, err error) error {
 		if errors.As(err, &bare) {
 			fault = problem.Usage("--"+bare.GetSpecifiedName(), "needs a value", "see "+cmd.CommandPath()+" --help")
 		}
-		if o := a.options[cmd]; o != nil {
-			return errors.Join(append(o.errs, fault)...)
+		if o := a.flags[cmd]; o != nil {
+			o.Reject(fault)
+			return o.Check()
 		}
 		return fault
 	}
@@ -190,4 +192,20 @@ func longestStart(name string, known []string) string {
 		}
 	}
 	return best
+}
+
+// newOptions returns the options that the flags of a command will hold.
+func (a *App) newOptions(cmd *cobra.Command) *options.Options {
+	o := options.New(cmd.Flags())
+	a.flags[cmd] = o
+	return o
+}
+
+// commandNames are the names of a command's subcommands.
+func commandNames(cmd *cobra.Command) []string {
+	var names []string
+	for _, c := range cmd.Commands() {
+		names = append(names, c.Name())
+	}
+	return names
 }

@@ -1,10 +1,7 @@
 package main
 
 import (
-	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
 
@@ -71,33 +68,4 @@ func unknownCommand(cmd *cobra.Command, name string) error {
 	}
 	return problem.Usage("arguments", fmt.Sprintf("%q is no command of %s", problem.Shorten(name), cmd.CommandPath()),
 		didYouMean(name, names, cmd.CommandPath()+" "))
-}
-
-// checkLogFile says why events can't be appended to a file, though it may be
-// missing; "-" is stdout.
-func checkLogFile(path string) error {
-	if path == "" {
-		return errors.New("is empty")
-	}
-	if info, err := os.Stat(path); err == nil && info.IsDir() {
-		return errors.New("is a directory")
-	}
-	return checkFolder(filepath.Dir(path))
-}
-
-// checkFolder says why dir can't be a folder, though it may be missing. Any other
-// reason is found out when the folder is used.
-func checkFolder(dir string) error {
-	if dir == "" {
-		return errors.New("is empty")
-	}
-	for at := dir; ; at = filepath.Dir(at) {
-		info, err := os.Stat(at)
-		if err == nil && !info.IsDir() {
-			return fmt.Errorf("%s is no directory", at)
-		}
-		if err == nil || at == filepath.Dir(at) {
-			return nil
-		}
-	}
 }

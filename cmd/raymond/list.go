@@ -1,243 +1,46 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
-	"fmt"
-	"io"
-	"text/tabwriter"
-	"time"
-
-	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
-	"github.com/raymond-action/raymond-action/internal/untrusted/text"
 
 	"github.com/spf13/cobra"
 
-	"github.com/raymond-action/raymond-action/state"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/options"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/runs"
 )
 
-// listing is one run as list and status show it.
-type listing struct {
-	WorkflowID    string         `json:"workflow_id"`
-	Status        state.Status   `json:"status"`              // of the run; interrupted when nobody drives one that has not ended
-	DrivenBy      *state.Driver  `json:"driven_by,omitempty"` // absent when nobody drives it
-	Reason        string         `json:"reason,omitempty"`
-	Until         *time.Time     `json:"until,omitempty"`
-	Scope         string         `json:"scope,omitempty"`
-	Created       *time.Time     `json:"created,omitempty"`
-	Iterations    int            `json:"iterations"`
-	CostUSD       state.USD      `json:"cost_usd"`
-	CostEstimated bool           `json:"cost_estimated"` // a part of it is
-	CostUnknown   int            `json:"cost_unknown"`   // invocations whose cost is not known
-	BudgetUSD     state.USD      `json:"budget_usd"`
-	Resumable     bool           `json:"resumable"`
-	Agents        []agentListing `json:"agents"`
-	Waiting       []struct{}     `json:"waiting"` // nothing can wait yet
-	Ended         []state.Ending `json:"ended"`
-	Result        *state.Text    `json:"result,omitempty"`
-	Error         string         `json:"error,omitempty"`
-}
-
-// interrupted is the status of a run whose state file says that it runs, but that
-// nobody drives.
-const interrupted state.Status = "interrupted"
-
-// agentListing is one agent that has not ended.
-type agentListing struct {
-	ID      string            `json:"id"`
-	State   string            `json:"state"`
-	Status  state.AgentStatus `json:"status"`
-	Depth   int               `json:"depth"`
-	Session string            `json:"session_id,omitempty"`
-	Error   string            `json:"error,omitempty"`
-}
-
-// spent is what the run has cost, and how well that is known.
-func (l *listing) spent() state.Spent {
-	return state.Spent{USD: l.CostUSD, Estimated: l.CostEstimated, Unknown: l.CostUnknown}
-}
-
-// inspect reads a run and asks its lock who drives it.
-func inspect(dir, id string) (listing, error) {
-	driver, err := state.DrivenBy(dir, id)
-	if err != nil {
-		return listing{}, err
-	}
-	run, err := state.Read(dir, id)
-	if err != nil {
-		return listing{}, err
-	}
-	if driver == nil && run.Progress.Status == state.Running {
-		// Somebody may have taken it up since the lock was asked.
-		if driver, err = state.DrivenBy(dir, id); err != nil {
-			return listing{}, err
-		}
-	}
-	return list(run, driver), nil
-}
-
-// list is a run as it is shown; driver is nil when nobody drives it.
-func list(run *state.Run, driver *state.Driver) listing {
-	p, spent := &run.Progress, run.Spent()
-	l := listing{
-		WorkflowID: run.WorkflowID, Status: p.Status, DrivenBy: driver, Reason: p.Reason, Scope: run.Scope, Created: &run.Created,
-		Iterations: p.Iterations, CostUSD: p.TotalUSD, CostEstimated: spent.Estimated, CostUnknown: spent.Unknown, BudgetUSD: run.Options.BudgetUSD,
-		Resumable: p.Status != state.Completed && driver == nil,
-		Agents:    []agentListing{}, Waiting: []struct{}{}, Ended: []state.Ending{},
-	}
-	if p.Status == state.Running && driver == nil {
-		l.Status = interrupted
-		l.CostUnknown += cutOff(run) // a resume books what was seen of them
-	}
-	l.Ended = append(l.Ended, run.Ended...)
-	if !p.Until.IsZero() {
-		l.Until = &p.Until
-	}
-	if text, ok := run.Result(); ok {
-		l.Result = &text
-	}
-	for _, a := range run.Agents {
-		entry := agentListing{ID: a.ID, State: a.State, Status: a.Status, Depth: len(a.Stack)}
-		if a.Session != nil {
-			entry.Session = a.Session.ID
-		}
-		if a.Failure != nil {
-			entry.Error = a.Failure.Message
-		}
-		l.Agents = append(l.Agents, entry)
-	}
-	return l
-}
-
-// cutOff counts the invocations of the agent CLI that were under way when the
-// process that drove the run was lost.
-func cutOff(run *state.Run) int {
-	n := 0
-	for _, a := range run.Agents {
-		if a.Exec != nil && a.Exec.Running != nil && a.Exec.Running.SessionID != "" {
-			n++
-		}
-	}
-	return n
-}
-
-// readFlags gives cmd the flags of the commands that only read.
-func (a *App) readFlags(cmd *cobra.Command) (o *options, asJSON *bool) {
-	o = &options{cmd: cmd, set: map[string]bool{}}
-	a.options[cmd] = o
-	o.addStateDir()
-	asJSON = new(bool)
-	o.flag("json", "print JSON for programs", func(b bool) { *asJSON = b })
+// addReading gives cmd the flags of the commands that only read.
+func (a *App) addReading(cmd *cobra.Command) (o *options.Options, asJSON *bool) {
+	o, asJSON = a.newOptions(cmd), new(bool)
+	o.AddStateDir()
+	o.Switch("json", "print JSON for programs", func(b bool) { *asJSON = b })
 	return o, asJSON
 }
 
 func (a *App) listCommand() *cobra.Command {
 	cmd := &cobra.Command{Use: "list", Short: "the runs of the state folder"}
-	o, asJSON := a.readFlags(cmd)
+	o, asJSON := a.addReading(cmd)
 	cmd.RunE = func(_ *cobra.Command, args []string) error {
 		if len(args) > 0 {
-			o.errs = append(o.errs, problem.Usage("arguments", "list takes none", "raymond status WORKFLOW_ID shows one run"))
+			o.Reject(problem.Usage("arguments", "list takes none", "raymond status WORKFLOW_ID shows one run"))
 		}
-		if err := o.check(); err != nil {
+		if err := o.Check(); err != nil {
 			return err
 		}
-		return a.list(o.stateDir, *asJSON)
+		return runs.PrintAll(a.Stdout, o.StateDir, *asJSON)
 	}
 	return cmd
-}
-
-// list shows every run; one that can't be read is shown as such, and makes the
-// exit code that of bad_state.
-func (a *App) list(dir string, asJSON bool) error {
-	ids, err := state.List(dir)
-	if err != nil {
-		return err
-	}
-	runs := []listing{}
-	var broken []error
-	for _, id := range ids {
-		l, err := inspect(dir, id)
-		if err != nil {
-			broken = append(broken, err)
-			l = listing{
-				WorkflowID: id, Status: "invalid", Error: err.Error(),
-				Agents: []agentListing{}, Waiting: []struct{}{}, Ended: []state.Ending{},
-			}
-		}
-		runs = append(runs, l)
-	}
-	if asJSON {
-		return errors.Join(a.printJSON(runs), errors.Join(broken...))
-	}
-	w := tabwriter.NewWriter(a.Stdout, 0, 4, 2, ' ', 0)
-	fmt.Fprintln(w, "WORKFLOW ID\tSTATUS\tAGENTS\tSTATES RUN\tCOST\tCREATED")
-	for _, r := range runs {
-		created := ""
-		if r.Created != nil {
-			created = r.Created.Format("2006-01-02 15:04")
-		}
-		fmt.Fprintf(w, "%s\t%s\t%d\t%d\t%s\t%s\n", r.WorkflowID, r.Status, len(r.Agents), r.Iterations, r.spent(), created)
-	}
-	return errors.Join(w.Flush(), errors.Join(broken...))
-}
-
-func (a *App) printJSON(v any) error {
-	enc := json.NewEncoder(a.Stdout)
-	enc.SetEscapeHTML(false)
-	enc.SetIndent("", "  ")
-	return enc.Encode(v)
 }
 
 func (a *App) statusCommand() *cobra.Command {
 	cmd := &cobra.Command{Use: "status WORKFLOW_ID", Short: "how a run stands"}
-	o, asJSON := a.readFlags(cmd)
+	o, asJSON := a.addReading(cmd)
 	cmd.RunE = func(_ *cobra.Command, args []string) error {
-		if err := errors.Join(o.check(), needID(args)); err != nil {
+		if err := errors.Join(o.Check(), checkID(args)); err != nil {
 			return err
 		}
-		l, err := inspect(o.stateDir, args[0])
-		if err != nil {
-			return err
-		}
-		if *asJSON {
-			return a.printJSON(l)
-		}
-		return showStatus(a.Stdout, l)
+		return runs.Print(a.Stdout, o.StateDir, args[0], *asJSON)
 	}
 	return cmd
-}
-
-func showStatus(out io.Writer, l listing) error {
-	w := tabwriter.NewWriter(out, 0, 4, 2, ' ', 0)
-	row := func(name, value string) {
-		if value != "" {
-			fmt.Fprintf(w, "%s\t%s\n", name, text.Escaped(value))
-		}
-	}
-	row("workflow id", l.WorkflowID)
-	row("status", string(l.Status))
-	if d := l.DrivenBy; d != nil && d.PID > 0 {
-		row("driven by", fmt.Sprintf("process %d on %s", d.PID, d.Host))
-	}
-	row("reason", l.Reason)
-	if l.Until != nil {
-		row("until", l.Until.UTC().Format(time.RFC3339))
-	}
-	row("scope", l.Scope)
-	cost := l.spent().String()
-	if l.BudgetUSD > 0 {
-		cost += " of " + l.BudgetUSD.Dollars()
-	}
-	row("cost", cost)
-	row("states run", fmt.Sprint(l.Iterations))
-	for _, a := range l.Agents {
-		row("agent "+a.ID, fmt.Sprintf("%s at %s  %s", a.Status, a.State, a.Error))
-	}
-	for _, e := range l.Ended {
-		row("agent "+e.Agent, "ended: "+problem.Shorten(string(e.Result)))
-	}
-	if l.Resumable {
-		row("go on", "raymond resume "+l.WorkflowID)
-	}
-	return w.Flush()
 }

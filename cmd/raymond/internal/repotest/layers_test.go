@@ -56,26 +56,27 @@ var layers = map[string]layer{
 		ours:    "protocol runner/report internal/forge internal/untrusted/files internal/untrusted/text",
 		foreign: "github.com/go-json-experiment/json github.com/google/go-github/v60 github.com/sethvargo/go-githubactions",
 	},
-	"cmd/raymond/internal/problem":       {ours: "protocol state artifacts artifacts/checkpoint artifacts/slots internal/untrusted/text"},
+	"cmd/raymond/internal/problem":       {ours: "artifacts artifacts/checkpoint artifacts/slots internal/untrusted/text protocol state"},
+	"cmd/raymond/internal/options":       {ours: "cmd/raymond/internal/problem internal/untrusted/files runner state", foreign: "github.com/spf13/pflag"},
+	"cmd/raymond/internal/scope":         {ours: "cmd/raymond/internal/problem internal/untrusted/files protocol"},
+	"cmd/raymond/internal/session":       {ours: "cmd/raymond/internal/job cmd/raymond/internal/options cmd/raymond/internal/problem cmd/raymond/internal/scope internal/untrusted/files internal/untrusted/text protocol runner runner/claude runner/claude/pin runner/claude/transcript runner/prices runner/report runner/shell runner/verify state", foreign: "github.com/google/uuid"},
+	"cmd/raymond/internal/simulation":    {ours: "cmd/raymond/internal/options cmd/raymond/internal/problem cmd/raymond/internal/scope cmd/raymond/internal/session internal/untrusted/text runner/report runner/shell runner/simulate runner/verify state"},
+	"cmd/raymond/internal/lint":          {ours: "cmd/raymond/internal/problem cmd/raymond/internal/scope internal/untrusted/text protocol"},
+	"cmd/raymond/internal/runs":          {ours: "cmd/raymond/internal/problem internal/untrusted/files internal/untrusted/text runner/diagram state"},
+	"cmd/raymond/internal/agentcli":      {ours: "internal/untrusted/text runner/claude/pin"},
+	"cmd/raymond/internal/action":        {ours: "artifacts artifacts/checkpoint artifacts/slots artifacts/workspace cmd/raymond/internal/agentcli cmd/raymond/internal/checkpoints cmd/raymond/internal/claims cmd/raymond/internal/conversations cmd/raymond/internal/job cmd/raymond/internal/notes cmd/raymond/internal/options cmd/raymond/internal/outlook cmd/raymond/internal/problem cmd/raymond/internal/scope cmd/raymond/internal/session cmd/raymond/internal/simulation cmd/raymond/internal/sticky examples internal/forge internal/untrusted/files internal/untrusted/secrets internal/untrusted/text protocol runner runner/claude runner/claude/keyproxy runner/claude/transcript runner/report runner/shell state", foreign: "github.com/google/uuid github.com/spf13/pflag"},
+	"cmd/raymond":                        {ours: "artifacts/checkpoint cmd/raymond/internal/action cmd/raymond/internal/lint cmd/raymond/internal/options cmd/raymond/internal/problem cmd/raymond/internal/runs cmd/raymond/internal/scope cmd/raymond/internal/session cmd/raymond/internal/simulation internal/untrusted/text protocol runner/claude runner/diagram runner/report runner/shell state", foreign: "github.com/spf13/cobra github.com/spf13/pflag"},
 	"cmd/raymond/internal/outlook":       {ours: "state", foreign: "gopkg.in/yaml.v3"},
 	"cmd/raymond/internal/sticky":        {ours: "cmd/raymond/internal/job internal/forge internal/untrusted/text"},
 	"cmd/raymond/internal/notes":         {ours: "internal/untrusted/files"},
 	"cmd/raymond/internal/checkpoints":   {ours: "state artifacts artifacts/checkpoint artifacts/slots artifacts/workspace internal/untrusted/files internal/untrusted/secrets runner/claude/transcript cmd/raymond/internal/conversations cmd/raymond/internal/notes"},
 	"cmd/raymond/internal/conversations": {ours: "state artifacts/checkpoint runner runner/claude/transcript internal/untrusted/files"},
 	"cmd/raymond/internal/claims":        {ours: "state artifacts/slots runner internal/forge"},
-	"cmd/raymond/internal/action":        {},
-	"cmd/raymond/internal/session":       {},
 	"cmd/raymond/internal/runnertest":    {},
 	"cmd/raymond/internal/sitetest":      {ours: "state artifacts/artifactstest artifacts/checkpoint runner/claude/claudetest", foreign: "github.com/google/uuid github.com/rogpeppe/go-internal"},
 	"cmd/raymond/internal/releasetest":   {},
 	"cmd/raymond/internal/repotest":      {},
 	"cmd/raymond/internal/workflowtest":  {foreign: "gopkg.in/yaml.v3"},
-	"cmd/raymond": {
-		ours: "protocol state artifacts runner runner/claude runner/claude/pin runner/claude/keyproxy runner/claude/transcript runner/prices runner/shell runner/verify " +
-			"runner/report runner/diagram runner/simulate internal/untrusted/secrets artifacts/workspace artifacts/checkpoint artifacts/slots internal/forge " +
-			"cmd/raymond/internal/job cmd/raymond/internal/problem cmd/raymond/internal/outlook cmd/raymond/internal/sticky examples internal/untrusted/files internal/untrusted/text",
-		foreign: "github.com/spf13/cobra github.com/spf13/pflag github.com/google/uuid",
-	},
 }
 
 // testModules are the modules of others that only tests may import.

@@ -16,14 +16,8 @@ const (
 
 // largeTypes are the types that may be larger, each with its reason.
 var largeTypes = map[string]string{
-	"cmd/raymond.App":                    unsplit,
-	"cmd/raymond.action":                 unsplit,
-	"cmd/raymond.depot":                  unsplit,
-	"cmd/raymond.host":                   unsplit,
-	"cmd/raymond/internal/outlook.Facts": unsplit,
+	"cmd/raymond/internal/outlook.Facts": "holds the arguments of one pure function, Of",
 }
-
-const unsplit = "is still to be split by what its parts do"
 
 // goType is a type of a package, with what it promises and what it holds.
 type goType struct {

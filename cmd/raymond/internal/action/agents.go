@@ -1,0 +1,103 @@
+package action
+
+import (
+	"cmp"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/agentcli"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/job"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
+	"github.com/raymond-action/raymond-action/runner/claude"
+	"github.com/raymond-action/raymond-action/runner/claude/keyproxy"
+	"github.com/raymond-action/raymond-action/runner/claude/transcript"
+	"github.com/raymond-action/raymond-action/runner/shell"
+)
+
+// agents is what agents and scripts of a run are given by the job.
+type agents struct {
+	cli     *claude.Backend
+	scripts []string // the environment of scripts
+	redact  func(string) string
+	proxy   *keyproxy.Proxy // keeps the model's key from agents' tools; nil: there is no key
+}
+
+// cliSessions are the conversations in the folder of the agent CLI.
+func cliSessions(s *step) transcript.Folder {
+	return transcript.Folder{Env: job.AgentEnviron(s.inherited(), s.in.Env)}
+}
+
+// newAgents starts the key proxy, if there is a key to keep and the workflow has
+// prompts. The caller closes it.
+func newAgents(s *step, r *result, skipPermissions bool) (*agents, error) {
+	logins := shell.Redactor(nil) // the mask has all secrets; passwords in URLs are none it knows
+	env := s.inherited()
+	a := &agents{
+		scripts: job.ScriptEnviron(env, slices.Concat(s.in.Env, s.in.ScriptEnv)),
+		redact:  func(text string) string { return logins(s.voice.mask.Text(text)) },
+		cli: &claude.Backend{
+			Path: s.options.Claude, Env: job.AgentEnviron(env, s.in.Env), NoNewPrivs: !s.in.AllowSudo,
+			Installer: agentcli.Install{
+				Cache:   cmp.Or(s.getenv("RUNNER_TOOL_CACHE"), filepath.Join(s.dirs.state, "tools")),
+				Version: s.in.ClaudeVersion, Env: job.ScriptEnviron(s.env.Environ, npmVariables),
+			},
+		},
+	}
+	if !r.admission.isTrusted {
+		// Hooks, servers and instructions of the checkout would run with the agent.
+		a.cli.Args = []string{"--setting-sources", "user", "--strict-mcp-config"}
+	}
+	if skipPermissions && isRoot() {
+		a.cli.Env = append(a.cli.Env, "IS_SANDBOX=1")
+	}
+	if !r.flow.HasPrompts() {
+		return a, nil
+	}
+	return a, a.guardKey(s)
+}
+
+// guardKey starts the proxy that keeps the model's key from agents' tools. A job
+// without a key, as one of another provider, has none.
+func (a *agents) guardKey(s *step) error {
+	if s.in.AnthropicAPIKey == "" && s.in.ClaudeCodeToken == "" {
+		return nil
+	}
+	p, err := keyproxy.Start(keyproxy.Options{
+		Upstream: s.getenv("ANTHROPIC_BASE_URL"), APIKey: s.in.AnthropicAPIKey, OAuthToken: s.in.ClaudeCodeToken,
+		Environ: a.cli.Env, Log: func(line string) { s.voice.print(s.voice.shown("key proxy: " + line)) },
+	})
+	if err != nil {
+		return machineProblem("key proxy", err)
+	}
+	redact := a.redact
+	a.redact = func(text string) string { return p.Hide(redact(text)) }
+	a.cli.Env, a.cli.Proxy, a.proxy = append(a.cli.Env, p.Env()...), p, p
+	return nil
+}
+
+func (a *agents) close() {
+	if a.proxy != nil {
+		_ = a.proxy.Close() // nobody uses it any more
+	}
+}
+
+// npmVariables are what npm may be told about where packages come from.
+var npmVariables = []string{
+	"NPM_CONFIG_REGISTRY", "npm_config_registry", "NPM_CONFIG_USERCONFIG", "npm_config_userconfig",
+	"NPM_CONFIG_CACHE", "npm_config_cache", "NPM_CONFIG_CAFILE", "npm_config_cafile", "NODE_AUTH_TOKEN",
+}
+
+func isRoot() bool { return runtime.GOOS != "windows" && os.Geteuid() == 0 }
+
+// checkSandbox lets agents that may do everything run as root only where the job
+// says that it is a sandbox.
+func checkSandbox(s *step, skipPermissions bool) error {
+	if !skipPermissions || !isRoot() || s.in.Sandboxed {
+		return nil
+	}
+	return &problem.Problem{Class: problem.ClassDenied, Where: "input dangerously-skip-permissions",
+		What: "the agent CLI refuses it for root, unless it is told that it runs in a sandbox",
+		Hint: "run the job as another user, or set sandboxed: true in a container that holds nothing of value"}
+}

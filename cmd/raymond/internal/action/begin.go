@@ -1,0 +1,171 @@
+package action
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+
+	"github.com/google/uuid"
+
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/checkpoints"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/conversations"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/job"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/notes"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/session"
+	"github.com/raymond-action/raymond-action/protocol"
+	"github.com/raymond-action/raymond-action/state"
+)
+
+// begun is a run that is in its place on this machine, and ready to be driven.
+type begun struct {
+	run       *state.Run
+	store     *state.File
+	isResumed bool
+	changed   *state.Options // the options from now on; nil for those of the run
+	began     checkpoints.Began
+	base      string               // the commit that the job was checked out at; "" for none
+	talks     *conversations.Notes // nil: nobody removes the conversations
+}
+
+// options are those with which the run continues.
+func (b *begun) options() state.Options {
+	if b.changed != nil {
+		return *b.changed
+	}
+	return b.run.Options
+}
+
+// begin makes a new run, or puts the one that was found in its place. A run that
+// began with other states brings its own flow.
+func begin(ctx context.Context, s *step, r *result, l lookup) (*begun, error) {
+	b := &begun{base: baseOf(ctx, s)}
+	if !s.isLocal() {
+		b.talks = conversations.NewNotes(filepath.Join(s.dirs.own, sessionsFile))
+	}
+	var err error
+	if l.existing == nil {
+		err = fresh(ctx, s, r.flow, b)
+	} else {
+		err = resume(ctx, s, r, beginning{l, b})
+	}
+	if err != nil {
+		return nil, err
+	}
+	if b.store != nil {
+		err = checkSandbox(s, b.options().SkipPermissions)
+	}
+	if err == nil && s.isLocal() {
+		err = notes.Write(s.fileOfRun(b.run.WorkflowID, localFile), localNote{Key: s.key})
+	}
+	if err == nil && s.isLocal() {
+		err = notes.Write(s.fileOfRun(b.run.WorkflowID, beganFile), b.began)
+	}
+	if err != nil && b.store != nil {
+		return nil, errors.Join(err, b.store.Close())
+	}
+	return b, err
+}
+
+// fresh makes a new run.
+func fresh(ctx context.Context, s *step, f *flow, b *begun) error {
+	b.began = checkpoints.Began{States: statesNow(ctx, s, f.source), Checkout: b.base, Input: digestOf(s.in.Input)}
+	o := s.options
+	o.WorkflowID = job.WorkflowID(s.key, uuid.NewString()[:8])
+	o.Input = job.ScriptInput(s.event, s.in.Input)
+	if st, _ := f.Workflow.State(f.Workflow.Entry()); st.Kind == protocol.Prompt {
+		o.Input = job.Input(s.event, s.in.Input)
+	}
+	run, warnings, err := session.NewRun(o, f.Scope)
+	if err != nil {
+		return err
+	}
+	if !o.Quiet {
+		for _, w := range warnings {
+			s.env.warn(w)
+		}
+	}
+	b.run = run
+	if err := noteRun(s, run.WorkflowID); err != nil {
+		return err
+	}
+	b.store, err = state.Create(s.dirs.state, run.WorkflowID, session.Holder())
+	return err
+}
+
+// noteRun keeps which run the step drives.
+func noteRun(s *step, id string) error {
+	if s.isBuiltin() {
+		for _, dir := range []string{s.runDir(id), s.dirs.state} { // where copies of it are made
+			s.voice.rename(filepath.Join(dir, "scope"), s.in.Workflow)
+		}
+	}
+	return s.note.setRun(s.key, id)
+}
+
+// beginning is what a run that is resumed was found as, and becomes.
+type beginning struct {
+	lookup
+	*begun
+}
+
+// resume puts a run in its place: here, after what belongs to it is back.
+func resume(ctx context.Context, s *step, r *result, b beginning) error {
+	e := b.existing
+	if err := noteRun(s, e.run.WorkflowID); err != nil {
+		return err
+	}
+	if e.oldStates {
+		past, err := openPast(ctx, s, r.flow, b.lookup)
+		if err != nil {
+			return err
+		}
+		r.flow.Close()
+		r.flow = past
+	}
+	// With other states from now on, if it takes those of now.
+	b.began = beginningOf(s, e)
+	if !e.oldStates && (b.began.States == nil || len(session.ChangedFiles(e.run, r.flow.Scope)) > 0) {
+		b.began.States = statesNow(ctx, s, r.flow.source)
+	}
+	differences(s, e, b.base, &r.remarks)
+	b.isResumed, b.run = true, e.run
+	if e.found != nil {
+		run, err := putBack(ctx, s, r, b)
+		if err != nil {
+			return err
+		}
+		b.run = run
+	}
+	if b.isOver() {
+		return nil
+	}
+	var err error
+	file := filepath.Join(s.dirs.state, b.run.WorkflowID+".json")
+	if b.changed, err = session.CheckResume(s.options, b.run, r.flow.Scope, file); err != nil {
+		return err
+	}
+	if b.store, b.begun.run, err = state.Open(s.dirs.state, b.run.WorkflowID, session.Holder()); err != nil {
+		return err
+	}
+	takeMeta(s, b.run, &r.remarks)
+	return nil
+}
+
+// showAgain shows what a run that is completed has left: its outputs and its page.
+// Nothing starts, and nothing is stored.
+func showAgain(s *step, r *result, l lookup, b *begun) error {
+	o, err := session.Replay(session.Setup{
+		Options: s.options, Scope: r.flow.Scope, Run: b.run, Resumed: true, Dir: s.runDir(b.run.WorkflowID),
+		Hide: session.Hide{Events: s.voice.shown}, Out: session.Out{Stdout: s.env.Stdout, Stderr: s.env.Stderr},
+	})
+	if err != nil {
+		return err
+	}
+	r.run, r.kept.artifact = b.run, l.found.Artifact.Name
+	r.page, err = openPage(s, r, b, o.Events)
+	o.Close()
+	if r.page != nil {
+		r.page.written()
+	}
+	return err
+}

@@ -1,0 +1,195 @@
+package action
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"path"
+	"time"
+
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/checkpoints"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/job"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/notes"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sticky"
+	"github.com/raymond-action/raymond-action/internal/forge"
+	"github.com/raymond-action/raymond-action/state"
+)
+
+// How long the last text of the comment may take, and until when after a signal;
+// what it can't have by then, the post part of the step writes.
+const (
+	lastComment   = 30 * time.Second
+	cancelComment = 6 * time.Second
+)
+
+// comment is a reporter that shows the run at a glance in the comment. It never
+// waits for the service.
+type comment struct {
+	poster *sticky.Poster
+	text   func() string // what it should say now; "" for nothing
+	stale  bool
+}
+
+// wantsComment reports whether there is to be a comment, and says so where the
+// event has no place for one.
+func wantsComment(s *step) bool {
+	if s.in.Comment != job.CommentSticky {
+		return false
+	}
+	if s.event.Number == 0 {
+		s.voice.notice("comment: sticky: the event " + s.event.Name + " has no issue or pull request to comment on")
+	}
+	return s.event.Number != 0
+}
+
+// startComment prepares the comment of a run; glance is what it is to say.
+func startComment(s *step, id string, glance func() string, how string) (*comment, error) {
+	api, err := s.api()
+	if err != nil {
+		return nil, err
+	}
+	file := s.fileOfRun(id, checkpoints.CommentFile)
+	var memory sticky.Memory
+	if err := notes.Read(file, &memory); err != nil {
+		memory = sticky.Memory{} // it is looked for instead
+	}
+	marker := sticky.Marker(s.workflowFile(), s.key, s.event.Kind, fmt.Sprint(s.event.Number))
+	last := runLink(s, how)
+	return &comment{
+		poster: sticky.Start(sticky.Options{
+			API: api.Comments(s.event.Number), Marker: marker, Memory: memory,
+			Remember: func(m sticky.Memory) { _ = notes.Write(file, m) }, // or else it is looked for
+		}),
+		text: func() string {
+			text := glance()
+			if text == "" {
+				return ""
+			}
+			return sticky.Body(marker, s.voice.shown(text), s.voice.shown(last))
+		},
+	}, nil
+}
+
+// runLink leads from the comment to the workflow run.
+func runLink(s *step, how string) string {
+	server, err := url.Parse(s.getenv("GITHUB_SERVER_URL"))
+	run, attempt := s.number("GITHUB_RUN_ID"), s.event.Attempt
+	if err != nil || server.Host == "" || server.Scheme != "https" && server.Scheme != "http" || run == 0 {
+		return ""
+	}
+	page := server.JoinPath(path.Join(s.event.Repository.Name, "actions", "runs", fmt.Sprint(run)))
+	if !s.event.Gitea {
+		page = page.JoinPath("attempts", fmt.Sprint(attempt))
+	}
+	return fmt.Sprintf("<sub>%s [workflow run %d](<%s>)</sub>", how, run, page)
+}
+
+// Report implements report.Reporter.
+func (c *comment) Report(e state.Event) error {
+	c.stale = true
+	switch e.Body.(type) {
+	case *state.RunStarted, *state.RunFinished:
+		c.show()
+	}
+	return nil
+}
+
+// Tick is called about once a second.
+func (c *comment) Tick(time.Time) error { //nolint:unparam // package report wants it so
+	c.show()
+	return nil
+}
+
+// Next is told when the summary knows what can be done next.
+func (c *comment) Next(string) error { //nolint:unparam // package report wants it so
+	c.stale = true
+	c.show()
+	return nil
+}
+
+// Close implements report.Reporter. There may be more to say afterwards: finish
+// ends the comment.
+func (c *comment) Close() error {
+	c.show()
+	return nil
+}
+
+func (c *comment) show() {
+	if !c.stale {
+		return
+	}
+	c.stale = false
+	if text := c.text(); text != "" {
+		c.poster.Show(text)
+	}
+}
+
+// finishComment has the comment say how the step ended. since says how long ago the
+// step was asked to end, negative for not: then there is little time.
+func (p *page) finishComment(since func() time.Duration) {
+	if p.comment == nil {
+		return
+	}
+	ctx, cancel := commentTime(since)
+	defer cancel()
+	err := p.comment.poster.Finish(ctx, p.comment.text())
+	var unfinished *sticky.Unfinished
+	if err != nil && !errors.As(err, &unfinished) {
+		p.step.voice.warn(commentRefused(p.step, err))
+	}
+	p.owed.Comment = errors.As(err, &unfinished)
+	p.note()
+}
+
+// commentTime is the time that is left for the comment's last text. A signal may
+// come while it is written.
+func commentTime(since func() time.Duration) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithTimeout(context.Background(), lastComment)
+	go func() {
+		tick := time.NewTicker(50 * time.Millisecond)
+		defer tick.Stop()
+		for since() < cancelComment {
+			select {
+			case <-tick.C:
+			case <-ctx.Done():
+				return
+			}
+		}
+		cancel()
+	}()
+	return ctx, cancel
+}
+
+// completeComment writes the last text of the comment in the post part. That it
+// can't be written is no reason to fail.
+func (p *page) completeComment(ctx context.Context) error {
+	if p == nil || !p.owed.Comment || !wantsComment(p.step) {
+		return nil
+	}
+	c, err := startComment(p.step, p.runID, p.summary.Glance, "From")
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, lastComment)
+	defer cancel()
+	if err := c.poster.Finish(ctx, c.text()); err != nil {
+		p.step.voice.warn(commentRefused(p.step, err))
+	}
+	p.owed.Comment = false
+	p.note()
+	return nil
+}
+
+// commentRefused says why there is no comment, or not the last text in it.
+func commentRefused(s *step, err error) string {
+	var e *forge.Error
+	if !errors.As(err, &e) || e.Kind != forge.Denied && e.Kind != forge.Missing {
+		return err.Error()
+	}
+	permission := "issues: write"
+	if s.event.Kind == job.KindPullRequest {
+		permission = "pull-requests: write"
+	}
+	return err.Error() + "; give the job permissions: " + permission
+}

@@ -1,0 +1,104 @@
+package action
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/job"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sticky"
+	"github.com/raymond-action/raymond-action/internal/untrusted/secrets"
+	"github.com/raymond-action/raymond-action/runner/report"
+	"github.com/raymond-action/raymond-action/state"
+)
+
+// oneComment is a forge with one comment at most.
+type oneComment struct{ body string }
+
+func (o *oneComment) List(context.Context) ([]job.Comment, error) { return nil, nil }
+
+func (o *oneComment) Comment(context.Context, int64) (job.Comment, error) {
+	panic("nothing is remembered")
+}
+
+func (o *oneComment) Create(_ context.Context, body string) (job.Comment, error) {
+	o.body = body
+	return job.Comment{ID: 1, Author: "us", Body: body}, nil
+}
+
+func (o *oneComment) Edit(_ context.Context, _ int64, body string) error {
+	o.body = body
+	return nil
+}
+
+func (o *oneComment) Delete(context.Context, int64) error { panic("there is none too many") }
+
+func (o *oneComment) Self(context.Context) (string, error) { panic("there is no other comment") }
+
+// TestTheCommentFollowsTheRun: its beginning is shown at once, what happens then
+// with the next tick, and its end at once, though there is more to be done after
+// it, as storing the run. Without an event nothing is asked.
+func TestTheCommentFollowsTheRun(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		api, n := &oneComment{}, 0
+		c := &comment{poster: sticky.Start(sticky.Options{API: api, Marker: "m"}), text: func() string { return fmt.Sprint("m", n) }}
+		wants := func(when, want string) {
+			t.Helper()
+			if synctest.Wait(); api.body != want {
+				t.Errorf("%s: got %q, want %q", when, api.body, want)
+			}
+		}
+		tick := func() {
+			t.Helper()
+			<-time.After(time.Minute)
+			if err := c.Tick(time.Now()); err != nil {
+				t.Error(err)
+			}
+		}
+		tell := func(b state.Body) {
+			t.Helper()
+			n++
+			if err := c.Report(state.Event{Seq: n, Body: b}); err != nil {
+				t.Error(err)
+			}
+		}
+		tick()
+		wants("before the first event", "")
+		tell(&state.RunStarted{})
+		wants("at the beginning", "m1")
+		<-time.After(time.Minute)
+		tell(&state.StateStarted{})
+		wants("before a tick", "m1")
+		tick()
+		wants("after a tick", "m2")
+		<-time.After(time.Minute)
+		tell(&state.RunFinished{})
+		wants("at the end", "m3")
+		if err := c.poster.Finish(t.Context(), c.text()); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// TestAProblemIsMaskedBeforeItIsCut: nobody finds half a secret any more.
+func TestAProblemIsMaskedBeforeItIsCut(t *testing.T) {
+	const secret = "hunter2-hunter2-hunter2"
+	for n := range 250 {
+		synctest.Test(t, func(t *testing.T) {
+			api, s := &oneComment{}, newStep(Env{}, io.Discard, false)
+			s.voice.mask, _ = secrets.New(map[string]string{"KEY": secret})
+			p := &page{step: s, summary: report.NewSummary(report.SummaryOptions{Write: func(string) error { return nil }})}
+			text := func() string { return s.voice.shown(p.summary.Glance()) }
+			p.comment = &comment{poster: sticky.Start(sticky.Options{API: api, Marker: ""}), text: text}
+			finishPage(s, result{page: p}, []*problem.Problem{{Class: problem.ClassStore, What: strings.Repeat("x", n) + secret + strings.Repeat("y", 300)}})
+			if strings.Contains(api.body, "unter") || api.body == "" {
+				t.Errorf("a problem with a secret at %d: got %q, want it without any of it", n, api.body)
+			}
+		})
+	}
+}

@@ -1,0 +1,87 @@
+package action
+
+import (
+	"context"
+	"time"
+
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/checkpoints"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/session"
+	"github.com/raymond-action/raymond-action/runner"
+	"github.com/raymond-action/raymond-action/runner/claude/transcript"
+	"github.com/raymond-action/raymond-action/runner/report"
+	"github.com/raymond-action/raymond-action/state"
+)
+
+// driving is a run, where it is stored, and who would end it.
+type driving struct {
+	*begun
+	to   *storage        // nil: nothing is stored
+	gone <-chan struct{} // closed when the runner is
+}
+
+// driveRun drives a run until it stops, and stores its end.
+func driveRun(ctx context.Context, s *step, r *result, d driving) error {
+	a, err := newAgents(s, r, d.options().SkipPermissions)
+	if err != nil {
+		return err
+	}
+	defer a.close()
+	dir := s.runDir(d.run.WorkflowID)
+	take := func(run *state.Run) (*checkpoints.Snapshot, error) {
+		return checkpoints.Take(run, dir, transcript.Folder{Env: a.cli.Env})
+	}
+	u := session.Setup{
+		Options: s.options, Scope: r.flow.Scope, Run: d.run, Store: d.store, Resumed: d.isResumed, Changed: d.changed,
+		CLI: a.cli, Prompts: d.talks.Wrap(a.cli), Scripts: a.scripts, Dir: dir,
+		Hide: session.Hide{Printed: a.redact, Events: s.voice.shown}, Out: session.Out{Stdout: s.env.Stdout, Stderr: s.env.Stderr},
+	}
+	stops := session.StopOptions{Gone: d.gone, InJob: true}
+	if d.to != nil {
+		u.Checkpoints = &besides{step: s, ctx: ctx, to: d.to, take: take, began: time.Now()}
+		u.Prompts = d.to.claim.Guard(u.Prompts)
+		r.claim, r.store, stops.Asked = d.to.claim, d.to.store, d.to.claim.Asked()
+	}
+	r.stops = session.Listen(stops)
+	u.Stops = r.stops
+	o, err := session.Open(u)
+	if err != nil {
+		return err
+	}
+	if err = addReporters(s, r, d.begun, o.Events); err == nil {
+		r.run, err = o.Run(ctx)
+	}
+	if err == nil {
+		if d.to != nil {
+			err = storeEnd(ctx, s, r, ending{d.to, r.run, take, o.Report})
+		}
+		tellNext(s, r, o.Events)
+	}
+	o.Close()
+	r.page.written()
+	return err
+}
+
+// addReporters adds what is shown in the job: log, annotations, summary and comment.
+func addReporters(s *step, r *result, b *begun, events *report.Fanout) (err error) {
+	events.Add("job log", report.NewJob(s.voice.log, report.JobOptions{
+		WorkflowID: b.run.WorkflowID, Verbose: s.options.Verbose(),
+		Color: s.getenv("NO_COLOR") == "", Spent: b.run.Spent(), Unfinished: b.run.Unfinished(),
+	}))
+	if s.in.Annotations {
+		fileOf := func(name string) string { return r.flow.fileOf(s.dirs.top, name) }
+		events.Add("annotations", report.NewAnnotations(s.voice.log, report.AnnotationOptions{Scope: fileOf}))
+	}
+	r.page, err = openPage(s, r, b, events)
+	return err
+}
+
+// tellNext tells everybody what can be done with a run that has stopped.
+func tellNext(s *step, r *result, events *report.Fanout) {
+	if r.page != nil {
+		r.page.summary.SetNotes(r.remarks.notes...)
+	}
+	r.next = r.outlook(s, r.run)
+	events.Next(s.voice.shown(r.next.Text))
+}
+
+var _ runner.Checkpoints = (*besides)(nil)

@@ -1,0 +1,210 @@
+package action
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/raymond-action/raymond-action/artifacts/slots"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/claims"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/job"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/session"
+	"github.com/raymond-action/raymond-action/state"
+)
+
+// existing is a run that is resumed, or shown again.
+type existing struct {
+	run   *state.Run
+	found *slots.Found // nil: the run is in the state folder of this machine
+	// oldStates: with the states that it began with, which are not those of now.
+	oldStates bool
+	isOver    bool   // it is completed, and only put back
+	why       string // what is different from what was, for people; "" for nothing
+}
+
+// lookup is where a run was looked for, and what came of it.
+type lookup struct {
+	services services
+	found    *slots.Found  // nil with store: local; without a manifest when there is none
+	existing *existing     // nil: a new run begins
+	key      string        // under which it was found, or else is to be kept
+	claim    *claims.Claim // of that key; nil when it is not claimed yet
+}
+
+// isOver reports whether the run is completed, and only shown again.
+func (l lookup) isOver() bool {
+	return l.existing != nil && l.existing.isOver && l.existing.found != nil
+}
+
+// remove removes what was downloaded.
+func (l lookup) remove() {
+	if l.found != nil && l.found.Dir != "" {
+		_ = os.RemoveAll(l.found.Dir) // the runner empties the folder too
+	}
+}
+
+// find looks for the run to resume. What it has to say goes to the remarks.
+func find(ctx context.Context, s *step, f *flow, r *remarks) (lookup, error) {
+	if s.isLocal() {
+		e, err := findLocal(s, f, r)
+		return lookup{existing: e, key: s.key}, err
+	}
+	v, err := s.openServices()
+	if err != nil {
+		return lookup{}, err
+	}
+	l, err := findStored(ctx, s, lookup{services: v, key: s.key}, seeing{f, r})
+	if err != nil || l.found.Manifest != nil || s.wide == s.key || s.wide == "" || s.in.Resume == job.ResumeNever {
+		return l, err
+	}
+	wide, err := findWide(ctx, s, v, seeing{f, r})
+	if err != nil || wide.existing == nil {
+		wide.remove()
+		return l, err
+	}
+	return wide, nil
+}
+
+// seeing is what a run that is found is compared with, and where that is told.
+type seeing struct {
+	flow    *flow
+	remarks *remarks
+}
+
+// findStored looks among the artifacts. Whether a run is resumed is decided by what
+// its checkpoint says; nothing is put back before that.
+func findStored(ctx context.Context, s *step, l lookup, see seeing) (lookup, error) {
+	l.found = &slots.Found{}
+	if s.in.Resume == job.ResumeNever {
+		return l, nil
+	}
+	found, err := l.services.finder().Find(ctx, s.query())
+	if err != nil {
+		return l, err
+	}
+	l.found = found
+	for _, n := range found.Notices {
+		s.voice.notice(n)
+	}
+	if found.Warning != "" {
+		see.remarks.isBlind = found.NoAccess
+		see.remarks.losses = append(see.remarks.losses, found.Warning)
+	}
+	facts := factsOf(s)
+	facts.InThisRun, facts.RunStatus, facts.JobStatus = found.InThisRun, found.RunStatus, found.JobStatus
+	facts.RunURL = cmp.Or(found.RunURL, s.pageOf(found.RunID))
+	e := &existing{found: found}
+	if found.Manifest != nil {
+		if e.run, err = readState(found); err != nil {
+			return l, err
+		}
+		measure(s, see.flow, &facts, e.run)
+	}
+	l.existing, err = decide(s, e, slots.Decide(found.Manifest, facts), see.remarks)
+	return l, err
+}
+
+// findWide looks for a run that began before the job had a matrix: one leg resumes
+// it, under the key that it has.
+func findWide(ctx context.Context, own *step, v services, see seeing) (lookup, error) {
+	s := own.withKey(own.wide)
+	l, err := findStored(ctx, s, lookup{services: v, key: s.key}, see)
+	var p *problem.Problem
+	driven := errors.As(err, &p) && p.Class == problem.ClassConflict
+	if err == nil && l.existing != nil {
+		l.claim, err = claimNow(ctx, s, v)
+		if driven = err == nil && l.claim == nil; driven {
+			l.existing = nil
+		}
+	}
+	if driven {
+		s.voice.warn(fmt.Sprintf("another leg of the matrix drives the run of the key %q: a new run begins", s.key))
+		return lookup{found: l.found}, nil
+	}
+	return l, err
+}
+
+// factsOf is what the job itself has to do with whether a run is resumed.
+func factsOf(s *step) slots.Facts {
+	return slots.Facts{
+		Mode: s.in.Resume, Attempt: s.event.Attempt, Number: s.event.Number, Now: time.Now(),
+		ChangedWorkflow: s.in.ChangedWorkflow, ResumeWithoutTranscript: s.in.ResumeWithoutTranscript,
+	}
+}
+
+// measure adds what the run itself has to do with whether it is resumed: its
+// limits, as the inputs change them, and the files that it began with.
+func measure(s *step, f *flow, facts *slots.Facts, run *state.Run) {
+	changed := s.options.Apply(run.Options)
+	facts.Budget, facts.MaxIterations = changed.BudgetUSD, changed.MaxIterations
+	facts.Changed = session.ChangedFiles(run, f.Scope)
+}
+
+// decide does what a decision on a run that was found says. It returns nil for a
+// new run.
+func decide(s *step, e *existing, d slots.Decision, r *remarks) (*existing, error) {
+	switch d.Action {
+	case slots.Refuse:
+		return nil, &problem.Problem{Class: problem.Class(d.Class), Where: "input resume", What: d.Why, Hint: d.Hint}
+	case slots.NewRun:
+		tellNew(s, e, d, r)
+		return nil, nil
+	}
+	e.oldStates, e.isOver, e.why = d.OldStates, d.Action == slots.Restore, d.Why
+	return e, nil
+}
+
+// tellNew says why a new run begins though there was one before.
+func tellNew(s *step, e *existing, d slots.Decision, r *remarks) {
+	if d.Why == "" {
+		return
+	}
+	r.notes = append(r.notes, "A new run began: "+d.Why+".")
+	switch {
+	case d.Warn:
+		s.voice.warn("a new run begins: " + d.Why)
+	case e.run == nil || e.run.Progress.Status != state.Completed: // after one that is completed it is no news
+		s.voice.notice("a new run begins: " + d.Why)
+	}
+}
+
+// readState reads the run of a checkpoint, which is verified by now.
+func readState(found *slots.Found) (*state.Run, error) {
+	path := filepath.Join(found.Dir, "state.json")
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, &problem.Problem{Class: problem.ClassBadState, Where: found.Artifact.Name, What: "has no state.json"}
+	}
+	run, err := state.Decode(data)
+	var bad *state.FileError
+	if errors.As(err, &bad) {
+		bad.Path = found.Artifact.Name + ": state.json"
+	}
+	if err == nil && run.WorkflowID != found.Manifest.WorkflowID {
+		err = &state.FileError{Path: found.Artifact.Name + ": state.json", Field: "workflow_id", What: "is not the manifest's"}
+	}
+	return run, err
+}
+
+// remarks are what people are told of how a run begins or continues, beside its
+// events.
+type remarks struct {
+	notes   []string // for the end of the page
+	differs []string // what a run that continues found different, whole sentences
+	losses  []string // what the run will not be able to do later, to be said before it spends
+	isBlind bool     // later workflow runs can't look for the run
+}
+
+// say tells something about how the run continues, in log, page and comment.
+func (r *remarks) say(s *step, text string) {
+	r.differs = append(r.differs, sentence(text))
+	s.voice.notice(text)
+}
+
+func sentence(text string) string { return strings.ToUpper(text[:1]) + text[1:] + "." }

@@ -1,0 +1,110 @@
+package action
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"github.com/raymond-action/raymond-action/artifacts/checkpoint"
+	"github.com/raymond-action/raymond-action/artifacts/slots"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/job"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/notes"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
+	"github.com/raymond-action/raymond-action/state"
+)
+
+// newestLocal returns the newest run of this key in the state folder, or the one
+// that the input names; nil when there is none.
+func newestLocal(s *step) (*state.Run, error) {
+	if s.in.Resume == job.ResumeNever {
+		return nil, nil
+	}
+	ids, err := state.List(s.dirs.state)
+	if err != nil {
+		return nil, err
+	}
+	if len(ids) == 0 {
+		tellOldLayout(s)
+	}
+	var newest *state.Run
+	for _, id := range ids {
+		if id != s.in.Resume && !isOfKey(s, id) {
+			continue
+		}
+		run, err := state.Read(s.dirs.state, id)
+		if err != nil {
+			return nil, err
+		}
+		if newest == nil || run.Created.After(newest.Created) {
+			newest = run
+		}
+	}
+	return newest, nil
+}
+
+// localDir is where the runs of this repository are kept in the state folder: no
+// other's are ever taken up.
+func localDir(s *step) (string, error) {
+	root := s.in.StateDir
+	if !filepath.IsAbs(root) {
+		root = filepath.Join(s.dirs.top, root)
+	}
+	owner, name, ok := strings.Cut(s.event.Repository.Name, "/")
+	if !ok || fileName(owner) != owner || fileName(name) != name || !filepath.IsLocal(owner) || !filepath.IsLocal(name) {
+		return "", problem.Usage("GITHUB_REPOSITORY", fmt.Sprintf("%q is no repository of the form owner/name", s.event.Repository.Name),
+			"store: local keeps the runs of each repository apart")
+	}
+	return filepath.Join(root, owner, name), nil
+}
+
+// isOfKey reports whether a run in the state folder has the key of this step. Ids
+// alone don't tell keys apart that differ in more than letters and digits, or in
+// what is cut off.
+func isOfKey(s *step, id string) bool {
+	if len(id) < 8 || id != job.WorkflowID(s.key, id[len(id)-8:]) {
+		return false
+	}
+	var kept localNote
+	err := notes.Read(s.fileOfRun(id, localFile), &kept)
+	return err != nil || kept.Key == s.key
+}
+
+// localNote says whose a run in the state folder is.
+type localNote struct {
+	Key string `json:"key"`
+}
+
+const localFile = "key.json"
+
+// tellOldLayout says that runs lie where an older release kept them: of which
+// repository they are nothing tells.
+func tellOldLayout(s *step) {
+	root := filepath.Dir(filepath.Dir(s.dirs.state))
+	ids, err := state.List(root)
+	if err != nil || len(ids) == 0 {
+		return
+	}
+	s.voice.warn(fmt.Sprintf("the state folder has %s of an older release, such as %s, of which nothing tells the repository: none is taken up; "+
+		"move the files of one that is this repository's to %s", state.Count(len(ids), "run"), ids[0], s.dirs.state))
+}
+
+// findLocal decides on the newest run in the state folder as if it came from a
+// checkpoint that lacks nothing.
+func findLocal(s *step, f *flow, r *remarks) (*existing, error) {
+	run, err := newestLocal(s)
+	if err != nil || s.in.Resume == job.ResumeNever || run == nil && s.in.Resume == job.ResumeAuto {
+		return nil, err
+	}
+	facts := factsOf(s)
+	facts.RunStatus = "completed" // who drives it holds its lock
+	var m *checkpoint.Manifest
+	if run != nil {
+		p := &run.Progress
+		m = &checkpoint.Manifest{
+			WorkflowID: run.WorkflowID, Status: p.Status, Reason: p.Reason, Seq: p.Seq, TotalUSD: p.TotalUSD, Estimated: run.Spent().Estimated, Iterations: p.Iterations,
+			Number: s.event.Number, // the key has it
+		}
+		measure(s, f, &facts, run)
+	}
+	return decide(s, &existing{run: run}, slots.Decide(m, facts), r)
+}

@@ -1,0 +1,114 @@
+package action
+
+import (
+	"path/filepath"
+
+	"github.com/raymond-action/raymond-action/artifacts/checkpoint"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/job"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/outlook"
+	"github.com/raymond-action/raymond-action/internal/untrusted/files"
+	"github.com/raymond-action/raymond-action/state"
+)
+
+// What keeps a run from being kept, and what would have kept it.
+const (
+	noService = "the job has no results service (`ACTIONS_RUNTIME_TOKEN` is not set), so nothing of it is stored; " +
+		"`store: local` with a `state-dir` keeps runs on the machine"
+	unstored = "its end could not be stored; the post part of the step tries once more when this job ends"
+	lost     = "its end could not be stored, and so it is lost with this machine"
+)
+
+// outlook decides what can be done with a run. Everything that is said about that
+// is said of its value.
+func (r *result) outlook(s *step, run *state.Run) outlook.Outlook {
+	p := &run.Progress
+	f := outlook.Facts{
+		Status: p.Status, WorkflowID: run.WorkflowID, Key: s.key, Number: s.event.Number, Kind: "issue", Until: p.Until,
+		Spent: run.Spent(), Budget: run.Options.BudgetUSD, Iterations: p.Iterations, MaxIterations: run.Options.MaxIterations,
+		StateDir: s.in.StateDir, Without: s.in.ResumeWithoutTranscript, Never: s.in.Resume == job.ResumeNever, Blind: r.remarks.isBlind,
+		Cause: keyAdvice(run, s.in.AnthropicAPIKey != "" || s.in.ClaudeCodeToken != ""), Lacks: r.lacks(s, run),
+	}
+	if s.event.Kind == job.KindPullRequest {
+		f.Kind = "pull request"
+	}
+	if s.isPost && f.Status == state.Running { // nobody drives it any more
+		f.Status = state.Cancelled
+	}
+	f.Kept, f.Unkept = r.whereKept(s, run)
+	if r.kept.byPost {
+		f.ByPost = r.kept.artifact
+	}
+	isRed := f.Status != state.Suspended || s.in.SuspendedIsFailure
+	f.GoesOn = outlook.Successor(r.jobFile, outlook.Ending{
+		Job: s.getenv("GITHUB_JOB"), Step: s.getenv("GITHUB_ACTION"), Key: s.in.Key, Status: f.Status, IsRed: isRed,
+	})
+	return outlook.Of(f)
+}
+
+// whereKept says where a run is kept; of one that is kept nowhere, why.
+func (r *result) whereKept(s *step, run *state.Run) (where outlook.Kept, why string) {
+	isLast := r.stops != nil && r.stops.IsOrphaned() // no post part follows
+	switch {
+	case r.kept.lost != "":
+		return outlook.Nowhere, r.kept.lost
+	case s.isLocal():
+		return outlook.Locally, ""
+	case r.store == nil && !s.isPost:
+		return outlook.Nowhere, noService
+	case r.kept.isWhole, run.Progress.Status == state.Running && !s.isPost:
+		return outlook.Stored, ""
+	case r.stops != nil && r.stops.Since() >= 0 && !isLast: // there was no time
+		return outlook.Later, ""
+	case r.kept.artifact != "":
+		return outlook.Stored, "" // an earlier part of it
+	case s.isPost, isLast:
+		return outlook.Nowhere, lost
+	}
+	return outlook.Nowhere, unstored
+}
+
+// lacks is what the last checkpoint lacks; before there is one, what it is sure
+// to lack.
+func (r *result) lacks(s *step, run *state.Run) []outlook.Lack {
+	if s.isLocal() {
+		return nil
+	}
+	if s.isForks() {
+		return []outlook.Lack{{What: outlook.Workspace, Why: outlook.FromFork}}
+	}
+	if r.store == nil {
+		return nil
+	}
+	if run.Progress.Status == state.Running && r.flow != nil && r.flow.HasPrompts() && r.store.IsOpen() {
+		return []outlook.Lack{{What: outlook.Transcripts, Why: outlook.NoKey}}
+	}
+	var lacks []outlook.Lack
+	for _, l := range r.store.LeftOut() {
+		lacks = append(lacks, outlook.Lack{What: l.What, Why: causes[l.Cause()]})
+	}
+	return lacks
+}
+
+// causes are those of package checkpoint as package outlook has them.
+var causes = map[string]string{
+	checkpoint.NoKey: outlook.NoKey, checkpoint.TooLarge: outlook.TooLarge,
+	checkpoint.Unpacked: outlook.Unpacked, checkpoint.FromFork: outlook.FromFork,
+}
+
+// maxJobFile bounds what is read of the job's workflow file, in bytes.
+const maxJobFile = 1 << 20
+
+// readJobFile reads the job's workflow file, where a checkout that is trusted has it,
+// before agents can change it; nil where it can't be read. It is of use to nothing
+// but what people are told.
+func readJobFile(s *step, isTrusted bool) []byte {
+	file := filepath.FromSlash(s.workflowFile())
+	if !isTrusted || !filepath.IsLocal(file) || job.IsCalled(s.getenv, s.in.JobWorkflow) { // then the job is in another file
+		return nil
+	}
+	data, _, err := files.Read(filepath.Join(s.dirs.top, file), maxJobFile)
+	if err != nil {
+		return nil
+	}
+	return data
+}

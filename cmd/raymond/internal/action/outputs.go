@@ -1,0 +1,91 @@
+package action
+
+import (
+	"encoding/json"
+	"strconv"
+	"strings"
+
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/job"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/session"
+	"github.com/raymond-action/raymond-action/runner/report"
+	"github.com/raymond-action/raymond-action/state"
+)
+
+// writeOutputs writes the outputs of the step.
+func writeOutputs(s *step, r result, all []*problem.Problem) error {
+	if s.files == nil || s.getenv("GITHUB_OUTPUT") == "" {
+		return nil // not in a job
+	}
+	values := map[string]string{"error-class": ""}
+	if len(all) > 0 {
+		values["error-class"] = string(all[0].Class)
+	}
+	if r.admission.isSkipped {
+		values["status"] = "skipped"
+	}
+	if r.run != nil {
+		describe(s, r, values)
+	}
+	for _, o := range job.Outputs() {
+		v, ok := values[o.Name]
+		if !ok {
+			continue
+		}
+		if err := s.files.SetOutput(o.Name, s.voice.mask.Text(v)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// describe adds what the outputs say of the run.
+func describe(s *step, r result, values map[string]string) {
+	p := &r.run.Progress
+	values["workflow-id"], values["status"], values["outcome"] = r.run.WorkflowID, string(p.Status), string(p.Status)
+	if p.Status == state.Running { // its state could not be written any more
+		values["status"], values["outcome"] = string(state.Failed), string(state.Failed)
+	}
+	for _, e := range r.run.Events {
+		if end, ok := e.Body.(*state.RunFinished); ok {
+			values["outcome"] = end.Outcome
+		}
+	}
+	result, _ := r.run.Result()
+	values["result"] = string(result)
+	values["cost-usd"], values["iterations"] = p.TotalUSD.String(), strconv.Itoa(p.Iterations)
+	values["agents"] = agentsOutput(r.run)
+	values["resumable"] = strconv.FormatBool(r.outlook(s, r.run).Resumable)
+	values["state-artifact"] = r.kept.artifact
+	values["events-file"] = s.fileOfRun(r.run.WorkflowID, session.EventsFile)
+}
+
+// agentOutput is an agent in the output agents.
+type agentOutput struct {
+	Agent  string `json:"agent"`
+	Status string `json:"status"`
+	State  string `json:"state,omitempty"`
+	Result string `json:"result,omitempty"`
+	Error  string `json:"error,omitempty"`
+}
+
+// agentsOutput lists the agents: those that ended with their results, then the
+// others with where they stand.
+func agentsOutput(run *state.Run) string {
+	list := []agentOutput{}
+	for _, e := range run.Ended {
+		list = append(list, agentOutput{Agent: e.Agent, Status: "completed", Result: strings.ToValidUTF8(string(e.Result), "\uFFFD")})
+	}
+	for _, a := range run.Agents {
+		o := agentOutput{Agent: a.ID, Status: string(a.Status), State: a.State}
+		if a.Failure != nil {
+			o.Error = report.ErrorLines(a.Failure.Message)
+		}
+		list = append(list, o)
+	}
+	data, err := json.Marshal(list)
+	if err != nil {
+		return "[]"
+	}
+	return string(data)
+}

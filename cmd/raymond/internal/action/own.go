@@ -1,0 +1,153 @@
+package action
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/notes"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
+)
+
+// A step keeps what is its own in a folder of its own, never in the checkout:
+// $RUNNER_TEMP/raymond/{job}-{step}-{n}. Steps inside a composite action all bear
+// the name of the outer one, so n counts the main parts of that name in this job.
+// It is the one thing that the post part is told by way of the runner.
+
+// partState is the name under which n is kept.
+const partState = "part"
+
+// maxParts bounds n.
+const maxParts = 9999
+
+// stepFolders are the parent of the folders of steps, and the name of this one's
+// without its number.
+func stepFolders(getenv func(string) string) (parent, name string) {
+	temp := cmp.Or(getenv("RUNNER_TEMP"), os.TempDir())
+	name = fileName(cmp.Or(getenv("GITHUB_JOB"), "job")) + "-" + fileName(cmp.Or(getenv("GITHUB_ACTION"), "step"))
+	return filepath.Join(temp, "raymond"), name
+}
+
+// makeOwn makes the folder of a main part, and keeps its number for the post part.
+func makeOwn(s *step) (dir string, err error) {
+	parent, name := stepFolders(s.getenv)
+	if err := os.MkdirAll(parent, 0o700); err != nil {
+		return "", machineProblem("RUNNER_TEMP", err)
+	}
+	for n := 1; n <= maxParts; n++ {
+		dir := filepath.Join(parent, fmt.Sprintf("%s-%d", name, n))
+		err := os.Mkdir(dir, 0o700)
+		switch {
+		case errors.Is(err, fs.ErrExist):
+			continue // an earlier main part's
+		case err != nil:
+			return "", machineProblem("RUNNER_TEMP", err)
+		case s.files == nil || s.getenv("GITHUB_STATE") == "":
+			return dir, nil // not in a job
+		}
+		if err := s.files.SaveState(partState, strconv.Itoa(n)); err != nil {
+			return "", machineProblem("GITHUB_STATE", err)
+		}
+		return dir, nil
+	}
+	return "", &problem.Problem{Class: problem.ClassRuntime, Where: parent, What: fmt.Sprintf("has %d folders of this step already", maxParts)}
+}
+
+// machineProblem is an error of the machine that the job runs on.
+func machineProblem(where string, err error) error {
+	return &problem.Problem{Class: problem.ClassRuntime, Where: where, What: err.Error()}
+}
+
+// ownOfMain is the folder that the main part of this step has made; "" when it did
+// not get that far.
+func ownOfMain(getenv func(string) string) string {
+	n, err := strconv.Atoi(getenv("STATE_" + partState))
+	if err != nil || n < 1 || n > maxParts {
+		return ""
+	}
+	parent, name := stepFolders(getenv)
+	return filepath.Join(parent, fmt.Sprintf("%s-%d", name, n))
+}
+
+// fileName replaces what file names of some system can't hold.
+func fileName(s string) string {
+	return strings.Map(func(r rune) rune {
+		if strings.ContainsRune(`/\:*?"<>|`, r) || r < ' ' {
+			return '-'
+		}
+		return r
+	}, s)
+}
+
+// stepNote is what a step has to do with a run: the post part handles that run and
+// nothing else. It is safe for use by several goroutines.
+type stepNote struct {
+	mu   sync.Mutex // guards all, and the file
+	file string
+	data noteData
+}
+
+// noteData is a step's note as it is written.
+type noteData struct {
+	Key        string `json:"key"`
+	WorkflowID string `json:"workflow_id"`
+	// Lost says that the key is another's, so that nothing of the run is stored.
+	Lost bool `json:"lost,omitempty"`
+	// Claim is the id of this step's claim of the key; "" for none.
+	Claim string `json:"claim,omitempty"`
+}
+
+// Its name is not one that a state file could have.
+const stepFile = "step.note"
+
+// change keeps a change of the note.
+func (n *stepNote) change(f func(*noteData)) error {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	f(&n.data)
+	return notes.Write(n.file, n.data)
+}
+
+// get returns the note as it is now.
+func (n *stepNote) get() noteData {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.data
+}
+
+// setRun keeps which run the step drives, before there is anything of it.
+func (n *stepNote) setRun(key, id string) error {
+	return n.change(func(d *noteData) { d.Key, d.WorkflowID = key, id })
+}
+
+// reserveKey sees to it that two steps of a job don't share a key unawares: a
+// default key that an earlier step has used is a mistake.
+func reserveKey(s *step) error {
+	parent, _ := stepFolders(s.getenv)
+	var parts []string
+	for _, name := range []string{"GITHUB_REPOSITORY", "GITHUB_RUN_ID", "GITHUB_RUN_ATTEMPT", "GITHUB_JOB"} {
+		parts = append(parts, s.getenv(name))
+	}
+	sum := sha256.Sum256([]byte(strings.Join(append(parts, s.in.Matrix, s.key), "\x00")))
+	dir := filepath.Join(parent, "keys")
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return machineProblem("RUNNER_TEMP", err)
+	}
+	err := os.Mkdir(filepath.Join(dir, hex.EncodeToString(sum[:16])), 0o700)
+	switch {
+	case err == nil, errors.Is(err, fs.ErrExist) && s.in.Key != "":
+		return nil
+	case errors.Is(err, fs.ErrExist):
+		return problem.Usage("input key", fmt.Sprintf("is missing: an earlier step of this job has used the default, %q", s.key),
+			"name a key of its own, or this one to go on with that step's run")
+	}
+	return machineProblem("RUNNER_TEMP", err)
+}

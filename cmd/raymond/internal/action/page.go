@@ -1,0 +1,228 @@
+package action
+
+import (
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/notes"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/session"
+	"github.com/raymond-action/raymond-action/internal/untrusted/files"
+	"github.com/raymond-action/raymond-action/runner/report"
+	"github.com/raymond-action/raymond-action/state"
+)
+
+// page is what people read of a run after it: the step summary, and the comment
+// with the same words. A nil page is none.
+type page struct {
+	step    *step
+	summary *report.Summary
+	comment *comment // nil: there is none
+	isMute  bool     // the step summary can't be written
+	owed    owed
+	runID   string // "" while nothing is owed
+}
+
+// owed is what a step has begun to show to people and not brought to its end. It
+// is kept in a file beside the run, for the post part of the step.
+type owed struct {
+	Step    string `json:"step"` // of which job: a folder may have runs of several
+	Summary bool   `json:"summary"`
+	Comment bool   `json:"comment"`
+}
+
+const owedFile = "owed.json"
+
+// openPage prepares what people read after the run; nil where nobody wants it.
+func openPage(s *step, r *result, b *begun, events *report.Fanout) (*page, error) {
+	commenting := wantsComment(s)
+	if !s.in.Summary && !commenting {
+		return nil, nil
+	}
+	r.jobFile = readJobFile(s, r.admission.isTrusted)
+	p := &page{step: s, runID: b.run.WorkflowID}
+	p.summary = report.NewSummary(report.SummaryOptions{
+		Write: p.write, WorkflowID: p.runID, Workflow: r.flow.Workflow, Next: r.outlook(s, b.run).Text,
+		Found: r.remarks.differs, Notes: r.remarks.notes, Site: s.site(),
+	})
+	if b.isResumed {
+		if err := retell(s, p.runID, p.summary); err != nil {
+			return nil, err
+		}
+	}
+	events.Add("step summary", p.summary)
+	p.owed = owed{Step: s.id(), Summary: s.in.Summary, Comment: commenting}
+	if err := notes.Write(s.fileOfRun(p.runID, owedFile), p.owed); err != nil || !commenting {
+		return p, err
+	}
+	how := "From"
+	if b.isResumed {
+		how = "Resumed in"
+	}
+	var err error
+	if p.comment, err = startComment(s, p.runID, p.summary.Glance, how); err != nil {
+		return p, err
+	}
+	events.Add("comment", p.comment)
+	return p, nil
+}
+
+// retell tells a reporter what other parts of the run, on other machines maybe,
+// have done.
+func retell(s *step, id string, to report.Reporter) error {
+	f, _, err := files.Open(filepath.Join(s.runDir(id), session.EventsFile))
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	return report.Replay(f, to)
+}
+
+// write writes the step summary, if there is to be one. The comment is not to
+// suffer when it can't be written.
+func (p *page) write(text string) error {
+	s := p.step
+	if !s.in.Summary || p.isMute {
+		return nil
+	}
+	err := s.files.WriteSummary(s.voice.shown(text))
+	if err == nil || p.comment == nil {
+		return err
+	}
+	p.isMute = true
+	s.voice.warn("step summary: " + err.Error())
+	return nil
+}
+
+// written notes that the summary has its last text.
+func (p *page) written() {
+	if p != nil {
+		p.owed.Summary = false
+		p.note()
+	}
+}
+
+// note keeps what is still owed. The note is of use to nobody but the post part,
+// which at worst does something again.
+func (p *page) note() {
+	if p.runID == "" {
+		return
+	}
+	file := p.step.fileOfRun(p.runID, owedFile)
+	if p.owed.Summary || p.owed.Comment {
+		_ = notes.Write(file, p.owed)
+		return
+	}
+	_ = os.Remove(file)
+}
+
+// addError has the summary say a problem that no event of the run has told.
+func (p *page) addError(text string) {
+	p.summary.SetError(p.step.voice.shown(text)) // before it is cut
+	if err := p.summary.Close(); err != nil {
+		p.step.voice.warn("step summary: " + err.Error())
+	}
+}
+
+// errorPage is the page of a step that failed before there was a run.
+func errorPage(s *step, text string, notes []string) *page {
+	p := &page{step: s}
+	title := s.in.Workflow
+	if title == "" {
+		title = "raymond"
+	}
+	p.summary = report.NewSummary(report.SummaryOptions{Write: p.write, Title: title, Notes: notes})
+	p.addError(text)
+	return p
+}
+
+// leftPage is the page of a run whose main part was not left the time to end it:
+// it says all that is known by now. It is nil when nothing is left to be shown.
+// The summary of the main part stays as it was last written, and so there is only
+// what it lacks.
+func leftPage(s *step, r *result, run *state.Run) (*page, error) {
+	var o owed
+	err := notes.Read(s.fileOfRun(run.WorkflowID, owedFile), &o)
+	isOwed := err == nil && o.Step == s.id()
+	if !isOwed && !r.kept.byPost {
+		return nil, nil // nothing, or nothing of this step, is owed
+	}
+	if !isOwed {
+		o = owed{}
+	}
+	p := &page{step: s, owed: o, runID: run.WorkflowID}
+	if p.summary, err = summaryOf(s, r, run); err != nil {
+		return nil, err
+	}
+	p.owed.Comment = o.Comment || r.kept.byPost
+	if (o.Summary || r.kept.byPost) && s.in.Summary {
+		text := p.summary.Glance()
+		if r.kept.byPost && run.Progress.Status == state.Completed {
+			text += "Stored as `" + r.kept.artifact + "` by the post part.\n"
+		}
+		err = s.files.WriteSummary(s.voice.shown(text))
+	}
+	p.written()
+	return p, err
+}
+
+// summaryOf is the summary of a run that has stopped or was killed.
+func summaryOf(s *step, r *result, run *state.Run) (*report.Summary, error) {
+	if err := completeLog(s, run); err != nil {
+		return nil, err
+	}
+	sum := report.NewSummary(report.SummaryOptions{
+		Write: func(string) error { return nil }, Every: time.Hour, WorkflowID: run.WorkflowID, Site: s.site(),
+	})
+	t := &teller{to: sum}
+	if err := retell(s, run.WorkflowID, t); err != nil {
+		return nil, err
+	}
+	if run.Progress.Status == state.Running {
+		if err := sum.Report(t.cutOff(run)); err != nil {
+			return nil, err
+		}
+	}
+	return sum, sum.Next(r.outlook(s, run).Text)
+}
+
+// completeLog adds the events that the main part saved and was not left the time
+// to tell.
+func completeLog(s *step, run *state.Run) error {
+	log, err := session.OpenLog(s.runDir(run.WorkflowID), run, s.voice.shown)
+	if err != nil {
+		return err
+	}
+	return log.Close()
+}
+
+// teller passes events on and keeps when the last part of the run was.
+type teller struct {
+	to    report.Reporter
+	seq   int
+	began time.Time
+	last  time.Time
+}
+
+// Report implements report.Reporter.
+func (t *teller) Report(e state.Event) error {
+	if _, ok := e.Body.(*state.RunStarted); ok {
+		t.began = e.Time
+	}
+	t.seq, t.last = max(t.seq, e.Seq), e.Time
+	return t.to.Report(e)
+}
+
+// Close implements report.Reporter.
+func (t *teller) Close() error { return nil }
+
+// cutOff is the end that a killed run could not tell. It is in no log: whoever
+// resumes the run does so where it was.
+func (t *teller) cutOff(run *state.Run) state.Event {
+	p, spent := &run.Progress, run.Spent()
+	return state.Event{Seq: t.seq + 1, Time: t.last, Body: &state.RunFinished{
+		Status: state.Cancelled, Reason: "the step was killed before the run came to rest", CostUSD: p.TotalUSD,
+		Estimated: spent.Estimated, Unknown: spent.Unknown, Unfinished: run.Unfinished(),
+		Iterations: p.Iterations, DurationMS: t.last.Sub(t.began).Milliseconds(),
+	}}
+}

@@ -1,0 +1,215 @@
+package action
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/checkpoints"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/conversations"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/notes"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/session"
+	"github.com/raymond-action/raymond-action/runner/shell"
+	"github.com/raymond-action/raymond-action/state"
+)
+
+// Post runs at the end of the job, however the main part ended. It takes nothing
+// from the main part but the files of its run, which are checked like those of any
+// run. Its error has the problems that decide on the exit code; all of them are
+// told.
+func Post(e Env) error {
+	err := errors.Join(shell.Undumpable(), shell.Adopt())
+	s := newStep(e, e.Stdout, true)
+	defer s.voice.log.Close()
+	if err == nil {
+		err = post(context.Background(), s)
+	}
+	var all []*problem.Problem
+	for _, p := range problem.All(err) {
+		p = forJob(s, p)
+		annotate(s, result{}, p)
+		all = append(all, p)
+	}
+	return errors.Join(joined(all), s.voice.log.Close())
+}
+
+// post ends what the main part left running, and stores what is left to store.
+// Inputs that are wrong were the main part's matter, and then there is nothing;
+// where there is, something that it was given has changed since.
+func post(ctx context.Context, s *step) error {
+	s.dirs.own = ownOfMain(s.getenv)
+	if s.dirs.own == "" {
+		return nil // the main part came to nothing
+	}
+	s.note.file = filepath.Join(s.dirs.own, stepFile)
+	err := notes.Read(s.note.file, &s.note.data)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	if _, prepareErr := prepare(s); err != nil || prepareErr != nil {
+		return errors.Join(err, prepareErr)
+	}
+	note := &s.note.data
+	if note.WorkflowID == "" {
+		note.Key = s.wide // it came no further than to claim that
+	}
+	if note.Key != s.key && note.Key != s.wide || note.WorkflowID != "" && !state.ValidID(note.WorkflowID) {
+		return &problem.Problem{Class: problem.ClassConflict, Where: stepFile, What: "is not what the main part of this step wrote; nothing is stored"}
+	}
+	s.key = note.Key
+	var v services
+	if !s.isLocal() {
+		if v, err = s.openServices(); err != nil {
+			return err
+		}
+	}
+	var r result
+	return errors.Join(finishLeft(ctx, s, &r, v), releaseLeft(ctx, s, v), clearConversations(s, r.kept))
+}
+
+// finishLeft finishes what the main part has left of a run, unless the key of it
+// is another's: it ends what still runs, stores the end and shows it, unless that
+// is done. A run of a shared folder that somebody drives is theirs.
+func finishLeft(ctx context.Context, s *step, r *result, v services) error {
+	note := s.note.get()
+	ids, err := state.List(s.dirs.state)
+	if err != nil || note.Lost || !slices.Contains(ids, note.WorkflowID) {
+		return err
+	}
+	store, run, err := openLeft(s, note.WorkflowID)
+	var locked *state.LockedError
+	if errors.As(err, &locked) && s.isLocal() {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer store.Close()
+	s.voice.spareStates(slices.Collect(maps.Keys(run.Files)))
+	if err := session.Sweep(run.Mark); err != nil {
+		return err
+	}
+	storeErr := storeLeft(ctx, s, r, left{v, run})
+	p, err := leftPage(s, r, run)
+	if err != nil {
+		s.voice.warn("the page can't be completed: " + err.Error())
+	}
+	return errors.Join(storeErr, p.completeComment(ctx))
+}
+
+// releaseLeft gives up the key that the main part has claimed. A service that
+// fails leaves a claim whose job is over, which keeps nobody off.
+func releaseLeft(ctx context.Context, s *step, v services) error {
+	if s.note.get().Claim == "" || v.runtime == nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, orphanSave)
+	defer cancel()
+	if err := newClaimer(s, v).Release(ctx); err != nil {
+		s.voice.warn(err.Error())
+	}
+	return nil
+}
+
+// left is a run that the main part has left.
+type left struct {
+	services
+	run *state.Run
+}
+
+// storeLeft stores the end of a run, unless that is stored.
+func storeLeft(ctx context.Context, s *step, r *result, l left) error {
+	c, err := checkpoints.ReadChain(s.runDir(l.run.WorkflowID))
+	if errors.Is(err, os.ErrNotExist) || l.runtime == nil {
+		return nil // nothing of it was to be stored
+	}
+	if err != nil {
+		return err
+	}
+	r.kept.artifact = c.Name
+	if l.run.Progress.Seq == c.Seq && l.run.Progress.Status == c.Status {
+		r.kept.isWhole = true
+		return nil
+	}
+	return storeRun(ctx, s, r, stale{l, c})
+}
+
+// leaving is how long a main part may take to end whose shim was killed: the
+// program notices that by itself.
+const leaving = orphanSave + 15*time.Second
+
+// openLeft opens a run of the main part, which may be on its way out.
+func openLeft(s *step, id string) (*state.File, *state.Run, error) {
+	giveUp := time.After(leaving)
+	for {
+		store, run, err := state.Open(s.dirs.state, id, session.Holder())
+		var locked *state.LockedError
+		if !errors.As(err, &locked) || s.isLocal() {
+			return store, run, err
+		}
+		select {
+		case <-giveUp:
+			return nil, nil, err
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
+}
+
+// stale is a run whose last checkpoint is older than its state.
+type stale struct {
+	left
+	chain checkpoints.Chain
+}
+
+func storeRun(ctx context.Context, s *step, r *result, l stale) error {
+	id := l.run.WorkflowID
+	r.store = newStore(s, l.services, checkpoints.Options{Base: baseOf(ctx, s), Dir: s.runDir(id), Chain: l.chain})
+	if err := r.store.AdoptSent(ctx); err != nil {
+		return err
+	}
+	if err := completeLog(s, l.run); err != nil {
+		return err
+	}
+	shot, err := checkpoints.Take(l.run, s.runDir(id), cliSessions(s))
+	if err != nil {
+		return err
+	}
+	shot.Last = true
+	ctx, cancel := context.WithTimeout(ctx, lastSave)
+	defer cancel()
+	stored, err := r.store.Save(ctx, shot)
+	if err != nil {
+		return storeProblem(err)
+	}
+	s.voice.print(fmt.Sprintf("stored %s at step %d (%s) as %s", id, stored.SeqStored, l.run.Progress.Status, stored.Store))
+	r.kept = kept{artifact: stored.Store, isWhole: true, byPost: true}
+	return nil
+}
+
+// clearConversations removes the conversations that this step has made or put back
+// from the agent CLI's folder: on a machine that many jobs share they would stay
+// there, secrets in clear. They stay when the end of the run could not be stored,
+// and with store: local.
+func clearConversations(s *step, k kept) error {
+	own, err := conversations.Read(filepath.Join(s.dirs.own, sessionsFile))
+	if err != nil || len(own) == 0 || s.isLocal() {
+		return err
+	}
+	note := s.note.get()
+	c, err := checkpoints.ReadChain(s.runDir(note.WorkflowID))
+	isUnstored := note.Lost || errors.Is(err, os.ErrNotExist) // and never will be
+	if err != nil && !isUnstored || !isUnstored && !k.isWhole {
+		return nil
+	}
+	if failed := conversations.Clear(cliSessions(s), own, c.Sessions, isUnstored); len(failed) > 0 {
+		s.voice.warn("these conversations of agents could not be removed from the agent CLI's folder: " + strings.Join(failed, ", "))
+	}
+	return nil
+}

@@ -1,0 +1,229 @@
+package action
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"github.com/raymond-action/raymond-action/artifacts/checkpoint"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/job"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/options"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
+	"github.com/raymond-action/raymond-action/runner"
+	"github.com/raymond-action/raymond-action/runner/claude/transcript"
+	"github.com/raymond-action/raymond-action/runner/shell"
+	"github.com/raymond-action/raymond-action/state"
+)
+
+// prepare reads everything that the step was given, and reports all that is
+// wrong with it at once. The folder of a post part is known already; where its
+// workflow is nobody needs to know.
+func prepare(s *step) (from source, err error) {
+	files, guardErr := job.Guard(s.getenv)
+	s.files = files
+	in, bad := job.ReadSettings(s.getenv)
+	s.in = in
+	conceal(s)
+	var errs []error
+	for _, b := range append(bad, unknownInputs(s)...) {
+		errs = append(errs, inputProblem(b))
+	}
+	errs = append(errs, readFlags(s), readKeys(s))
+	if guardErr != nil {
+		errs = append(errs, machineProblem("command files", guardErr))
+	}
+	if s.event, err = job.ReadEvent(s.getenv); err != nil {
+		errs = append(errs, problem.Usage("event payload", err.Error(), ""))
+	}
+	misplaced := func(b job.Fault) bool { return b.Input == "working-directory" }
+	if !slices.ContainsFunc(bad, misplaced) {
+		errs = append(errs, locate(s))
+		if !s.isPost {
+			from, err = findSource(s)
+			errs = append(errs, err)
+		}
+	}
+	return from, errors.Join(append(errs, chooseKey(s))...)
+}
+
+// unknownInputs are the inputs that the action doesn't have. act, and Gitea's runner,
+// which is made of it, give a step inside a composite action that one's inputs too,
+// and nobody can tell them apart: there they are warned of, and nothing more.
+func unknownInputs(s *step) []job.Fault {
+	found := job.UnknownInputs(s.env.Environ)
+	if !s.byAct() {
+		return found
+	}
+	for _, f := range found {
+		s.voice.warnOnce(inputProblem(f).Error() + "; it is passed over, since it may be one of a composite action around this step")
+	}
+	return nil
+}
+
+func inputProblem(f job.Fault) error {
+	what := f.What
+	if f.Value != "" {
+		what = strconv.Quote(f.Value) + ": " + what
+	}
+	return problem.Usage("input "+f.Input, what, f.Hint)
+}
+
+// readKeys reads the keys that seal checkpoints, if there are any.
+func readKeys(s *step) (err error) {
+	if s.in.StateKey == "" {
+		return nil
+	}
+	if s.keys, err = checkpoint.ParseKeys(s.in.StateKey); err != nil {
+		return problem.Usage("input state-key", err.Error(), "raymond keygen makes one")
+	}
+	return nil
+}
+
+// readFlags reads the inputs that are flags of raymond run.
+func readFlags(s *step) error {
+	flags := pflag.NewFlagSet("action", pflag.ContinueOnError)
+	s.options = options.New(flags)
+	s.options.AddAll()
+	s.options.Label = func(flag string) string { return "input " + cmp.Or(job.FlagInput("--"+flag), flag) }
+	if err := flags.Parse(job.Arguments(s.getenv)); err != nil {
+		return err
+	}
+	s.options.Telling = runner.TellBounded
+	if s.getenv("RUNNER_DEBUG") == "1" { // somebody re-runs the job to see everything
+		s.options.Telling = runner.TellAll
+	}
+	return s.options.Check()
+}
+
+// cutFlag splits a flag such as --budget=5.
+func cutFlag(arg string) (name, value string, ok bool) {
+	return strings.Cut(strings.TrimPrefix(arg, "--"), "=")
+}
+
+// locate finds the folders of the step, and changes to where agents work.
+func locate(s *step) error {
+	wd, err := os.Getwd()
+	if err != nil {
+		return machineProblem("working directory", err)
+	}
+	s.dirs.top = cmp.Or(s.getenv("GITHUB_WORKSPACE"), wd)
+	if err := enter(s); err != nil {
+		return err
+	}
+	if !s.isPost {
+		if s.dirs.own, err = makeOwn(s); err != nil {
+			return err
+		}
+		s.note.file = filepath.Join(s.dirs.own, stepFile)
+	}
+	s.dirs.state = s.dirs.own
+	if s.isLocal() {
+		s.dirs.state, err = localDir(s)
+	}
+	s.options.StateDir = s.dirs.state
+	return err
+}
+
+// enter changes to where agents work.
+func enter(s *step) error {
+	if info, err := os.Stat(s.dirs.top); err != nil || !info.IsDir() {
+		return &problem.Problem{Class: problem.ClassRuntime, Where: "GITHUB_WORKSPACE", What: fmt.Sprintf("%q is no folder of this machine", s.dirs.top),
+			Hint: "an earlier step may have removed the workspace, or a container lacks it"}
+	}
+	dir := s.in.WorkingDirectory
+	if !filepath.IsAbs(dir) {
+		dir = filepath.Join(s.dirs.top, dir)
+	}
+	if err := os.Chdir(dir); err != nil {
+		return problem.Usage("input working-directory", err.Error(), "name a folder of the workspace that an earlier step made")
+	}
+	return nil
+}
+
+// chooseKey finds the identity of the run.
+func chooseKey(s *step) error {
+	if s.in.Key != "" {
+		s.key = s.in.Key
+		return nil
+	}
+	s.wide = job.DefaultKey(s.getenv, s.event)
+	s.key = job.LegKey(s.wide, s.in.Matrix)
+	if s.in.Mode == job.ModeRun && job.IsCalled(s.getenv, s.in.JobWorkflow) {
+		return problem.Usage("input key", "is missing: in a reusable workflow there is no default, since two calls of it can't be told apart",
+			"let the caller give one, as by an input of the workflow")
+	}
+	return nil
+}
+
+// conceal learns what is shown and stored nowhere: secrets, and the values of all
+// variables that the inputs name.
+func conceal(s *step) {
+	known := shell.Secrets(withoutRunners(s.env.Environ))
+	for name, value := range map[string]string{
+		"anthropic-api-key": s.in.AnthropicAPIKey, "claude-code-oauth-token": s.in.ClaudeCodeToken,
+		"github-token": s.in.GitHubToken, "state-key": s.in.StateKey,
+	} {
+		known[name] = value
+	}
+	short := s.voice.hide(known, namedValues(s), slices.Concat(state.Words(), transcript.Words(), frame(s)))
+	if len(short) > 0 {
+		s.voice.warnOnce("these secrets are too short to be masked in what is stored and shown: " + strings.Join(short, ", "))
+	}
+}
+
+// namedValues are the values of the variables that the inputs env and script-env name.
+// Those that every program of a job sees anyway are no secrets for being named.
+func namedValues(s *step) map[string]string {
+	values := map[string]string{}
+	for _, kv := range s.inherited() {
+		name, value, _ := strings.Cut(kv, "=")
+		named := slices.Contains(s.in.Env, name) || slices.Contains(s.in.ScriptEnv, name)
+		if named && !isRunners(name) {
+			values[name] = value
+		}
+	}
+	return values
+}
+
+// frame is what a run is kept and found by.
+func frame(s *step) []string {
+	words := []string{s.in.Key, s.in.Workflow, s.in.WorkingDirectory, s.in.StateDir, s.in.Resume}
+	for _, kv := range s.env.Environ {
+		name, value, _ := strings.Cut(kv, "=")
+		if isRunners(name) && !strings.HasSuffix(name, "_TOKEN") || name == "HOME" || name == "PATH" {
+			words = append(words, value)
+		}
+	}
+	for _, arg := range job.Arguments(s.getenv) {
+		if name, value, ok := cutFlag(arg); ok && slices.Contains([]string{"model", "effort", "permission-mode"}, name) {
+			words = append(words, value)
+		}
+	}
+	return words
+}
+
+// isRunners reports whether the runner has set a variable.
+func isRunners(name string) bool {
+	return name != "GITHUB_TOKEN" && slices.ContainsFunc([]string{"GITHUB_", "RUNNER_", "GITEA_"}, func(prefix string) bool { return strings.HasPrefix(name, prefix) })
+}
+
+// withoutRunners is the job's environment without what only looks secret: inputs, of
+// which each is known to be one or not, and addresses of the runner's services.
+func withoutRunners(environ []string) []string {
+	var out []string
+	for _, kv := range environ {
+		name, _, _ := strings.Cut(kv, "=")
+		runners := strings.HasPrefix(name, "ACTIONS_") || strings.HasPrefix(name, "GITHUB_")
+		if !strings.HasPrefix(name, "INPUT_") && (!runners || strings.HasSuffix(name, "_TOKEN")) {
+			out = append(out, kv)
+		}
+	}
+	return out
+}

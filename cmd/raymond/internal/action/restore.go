@@ -1,0 +1,139 @@
+package action
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/raymond-action/raymond-action/artifacts/checkpoint"
+	"github.com/raymond-action/raymond-action/artifacts/workspace"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/checkpoints"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/job"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/session"
+	"github.com/raymond-action/raymond-action/state"
+)
+
+// putBack brings a run from its checkpoint to this machine: work, conversations,
+// then the state, without which nothing of it would be gone on with.
+func putBack(ctx context.Context, s *step, r *result, b beginning) (*state.Run, error) {
+	e := b.existing
+	m, from := e.found.Manifest, e.found.Dir
+	work := filepath.Join(from, "workspace")
+	trees, err := savedTrees(work)
+	if err != nil {
+		return nil, err
+	}
+	where := checkpoint.Relocation(m.Places, s.places(), trees)
+	if len(trees) > 0 && s.in.Workspace == job.WorkspaceNone {
+		r.remarks.notes = append(r.remarks.notes, "The work in the workspace was not put back: `workspace: none`.")
+	} else if len(trees) > 0 {
+		if err := r.flow.Freeze(filepath.Join(s.dirs.state, "scope")); err != nil {
+			return nil, err
+		}
+		restored, err := restoreWork(ctx, s, work, where)
+		if err != nil {
+			return nil, err
+		}
+		r.remarks.notes = append(r.remarks.notes, restored...)
+	}
+	run, err := e.run.Relocate(where)
+	if err != nil {
+		return nil, err
+	}
+	run.Scope = r.flow.Path
+	if run.Dir, err = os.Getwd(); err != nil {
+		return nil, err
+	}
+	for _, dir := range checkpoints.Dirs(run) {
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			return nil, &problem.Problem{Class: problem.ClassConflict, Where: dir, What: "can't be made: " + err.Error()}
+		}
+	}
+	if e.isOver {
+		return run, install(s, run, from)
+	}
+	if err := placeTranscripts(s, b, where); err != nil {
+		return nil, err
+	}
+	if slices.Contains(m.Lacks(), "transcripts") {
+		run.Forget(func(string) bool { return true })
+	}
+	return run, install(s, run, from)
+}
+
+// placeTranscripts puts conversations where the agent CLI of this machine looks
+// for them.
+func placeTranscripts(s *step, b beginning, where func(string) string) error {
+	sessions, found := cliSessions(s), b.existing.found
+	for _, t := range found.Manifest.Transcripts {
+		from := filepath.Join(found.Dir, filepath.FromSlash(checkpoint.TranscriptName(t.Session)))
+		if err := sessions.Place(t.Session, where(t.Dir), from); err != nil {
+			return &problem.Problem{Class: problem.ClassRuntime, Where: "transcript " + t.Session, What: err.Error()}
+		}
+		b.talks.AddPlaced(sessions, t.Session, where(t.Dir))
+	}
+	return nil
+}
+
+// savedTrees are the tops of the git worktrees of which a checkpoint has work.
+func savedTrees(dir string) ([]string, error) {
+	if _, err := os.Stat(filepath.Join(dir, "index.json")); errors.Is(err, os.ErrNotExist) {
+		return nil, nil
+	}
+	trees, err := workspace.Trees(dir)
+	if err != nil {
+		return nil, &problem.Problem{Class: problem.ClassBadState, Where: "workspace", What: err.Error()}
+	}
+	var tops []string
+	for _, t := range trees {
+		tops = append(tops, t.Dir)
+	}
+	return tops, nil
+}
+
+// restoreWork puts the work of agents back. It returns notes for people.
+func restoreWork(ctx context.Context, s *step, from string, where func(string) string) ([]string, error) {
+	restored, err := s.git().Restore(ctx, workspace.Restoring{
+		From: from, Dir: where, Token: s.in.GitHubToken, ServerURL: s.getenv("GITHUB_SERVER_URL"), TempRoot: s.dirs.state,
+	})
+	var conflict *workspace.Conflict
+	if errors.As(err, &conflict) {
+		return nil, &problem.Problem{Class: problem.ClassConflict, Where: "workspace", What: conflict.Error(),
+			Hint: "check the repository out afresh; nothing was overwritten"}
+	}
+	if err != nil {
+		return nil, machineProblem("workspace", err)
+	}
+	for _, note := range restored.Notes {
+		s.voice.notice(note)
+	}
+	return restored.Notes, nil
+}
+
+// install writes the files of a run that was taken up.
+func install(s *step, run *state.Run, from string) error {
+	dir := s.runDir(run.WorkflowID)
+	if err := errors.Join(os.RemoveAll(dir), os.MkdirAll(dir, 0o700)); err != nil {
+		return err
+	}
+	for _, name := range []string{"events.jsonl", "logs"} {
+		err := os.Rename(filepath.Join(from, name), filepath.Join(dir, name))
+		if err != nil && !errors.Is(err, os.ErrNotExist) {
+			return err
+		}
+	}
+	// What an earlier try of this step left is of no more use than its machine.
+	for _, ext := range []string{".json", ".journal"} {
+		if err := os.RemoveAll(filepath.Join(s.dirs.state, run.WorkflowID+ext)); err != nil {
+			return err
+		}
+	}
+	store, err := state.Create(s.dirs.state, run.WorkflowID, session.Holder())
+	if err != nil {
+		return err
+	}
+	return errors.Join(store.Fold(run, nil), store.Close())
+}

@@ -1,0 +1,140 @@
+package action
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/raymond-action/raymond-action/artifacts/workspace"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/scope"
+	"github.com/raymond-action/raymond-action/examples"
+)
+
+// source is where the workflow is read from.
+type source struct {
+	path  string
+	place string // in the repository, when it is read from elsewhere; "" when path is in it
+}
+
+// flow is the workflow, opened.
+type flow struct {
+	*scope.Scope
+	source source
+}
+
+// openFlow opens the workflow that a source has.
+func openFlow(s *step, from source) (*flow, error) {
+	files, err := scope.Open(from.path)
+	if err != nil {
+		return nil, err
+	}
+	s.voice.spareStates(files.Workflow.Names())
+	if files.Faulty != nil {
+		files.Close()
+		return nil, files.Faulty
+	}
+	return &flow{files, from}, nil
+}
+
+// fileOf is the path of a state's file in the repository; "" where it is in none.
+func (f *flow) fileOf(top, name string) string {
+	st, ok := f.Workflow.State(name)
+	rel, err := f.source.place, error(nil)
+	if rel == "" {
+		rel, err = filepath.Rel(top, f.Path)
+	}
+	if !ok || err != nil || !filepath.IsLocal(rel) || strings.EqualFold(filepath.Ext(rel), ".zip") {
+		return ""
+	}
+	if f.Entry != "" {
+		rel = filepath.Dir(rel)
+	}
+	return path.Join(filepath.ToSlash(rel), st.Name)
+}
+
+// builtinPrefix begins an input workflow that names an example. The program holds
+// them, so that one workflow file is all that a repository needs, and their states
+// are as trusted as the program.
+const builtinPrefix = "builtin:"
+
+// findSource finds the workflow among those of the action, in the workspace, or
+// else where agents work.
+func findSource(s *step) (source, error) {
+	name := s.in.Workflow
+	if name == "" {
+		return source{}, nil // told already
+	}
+	if s.isBuiltin() {
+		return unpackBuiltin(s)
+	}
+	path := name
+	if !filepath.IsAbs(name) {
+		path = filepath.Join(s.dirs.top, name)
+		if _, err := os.Stat(path); err != nil {
+			if wd, err := os.Getwd(); err == nil {
+				path = filepath.Join(wd, name)
+			}
+		}
+	}
+	if _, err := os.Stat(path); err != nil {
+		return source{}, problem.Usage("input workflow", fmt.Sprintf("%q: there is no such file or directory", name),
+			"name a folder, a zip archive or a state file of the workspace, and check out the repository first")
+	}
+	return source{path: path}, nil
+}
+
+// unpackBuiltin unpacks a workflow that comes with the program. The path to which it
+// is unpacked means nothing to anybody, and is shown as the input has it.
+func unpackBuiltin(s *step) (source, error) {
+	name, names := strings.TrimPrefix(s.in.Workflow, builtinPrefix), builtins()
+	if !slices.Contains(names, name) {
+		return source{}, problem.Usage("input workflow", fmt.Sprintf("%q: there is no such workflow in the action", s.in.Workflow), "it has "+strings.Join(names, ", "))
+	}
+	files, err := fs.Sub(examples.Files, name)
+	if err != nil {
+		return source{}, err
+	}
+	path := filepath.Join(s.dirs.own, "builtin", name)
+	if err := errors.Join(os.RemoveAll(path), os.CopyFS(path, files)); err != nil {
+		return source{}, machineProblem("input workflow", err)
+	}
+	s.voice.rename(path, s.in.Workflow)
+	return source{path: path}, nil
+}
+
+// builtins are the names of the workflows that come with the program.
+func builtins() []string {
+	entries, _ := examples.Files.ReadDir(".") // never fails
+	var names []string
+	for _, e := range entries {
+		names = append(names, e.Name())
+	}
+	return names
+}
+
+// committedSource is the source as the workflow's own commit has it: from a checkout
+// that isn't trusted no state is taken.
+func committedSource(ctx context.Context, s *step, from source) (source, error) {
+	deny := func(what string) error {
+		return &problem.Problem{Class: problem.ClassDenied, Where: "input workflow", What: "the checkout isn't trusted, and " + what,
+			Hint: "check out the workflow's own ref, or set trust-checkout: true"}
+	}
+	rel, err := filepath.Rel(s.dirs.top, from.path)
+	if err != nil || !filepath.IsLocal(rel) {
+		return from, deny("the workflow is not in the workspace")
+	}
+	commit := s.workflowCommit()
+	dir := filepath.Join(s.dirs.own, "source")
+	part := workspace.Committed{Dir: s.dirs.top, Commit: commit, Name: rel}
+	if err := errors.Join(os.RemoveAll(dir), s.git().Extract(ctx, part, dir)); err != nil {
+		return from, deny(fmt.Sprintf("the states can't be read from commit %q: %v", commit, err))
+	}
+	return source{path: filepath.Join(dir, rel), place: rel}, nil
+}

@@ -1,0 +1,346 @@
+package action
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/raymond-action/raymond-action/artifacts/slots"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/checkpoints"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/claims"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/job"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
+	"github.com/raymond-action/raymond-action/state"
+)
+
+// storage is where the checkpoints of a run go while it is driven.
+type storage struct {
+	store *checkpoints.Store
+	saver *slots.Saver[*checkpoints.Snapshot]
+	claim *claims.Claim // this step's hold on the key
+}
+
+// openStorage decides what is stored of a run, and where; nil for nothing. It
+// claims the key beside the run, and says in one warning, before anything is spent,
+// what can't be done later.
+func openStorage(ctx context.Context, s *step, r *result, b beginning) (*storage, error) {
+	if s.isLocal() {
+		return nil, nil
+	}
+	var store *checkpoints.Store
+	if b.services.runtime != nil {
+		store = newStore(s, b.services, checkpoints.Options{
+			Base: b.base, Dir: s.runDir(b.begun.run.WorkflowID), Chain: checkpoints.Chain{Began: b.began},
+		})
+	}
+	if losses := append(r.remarks.losses, lossesOf(s, r.flow, store)...); len(losses) > 0 {
+		s.voice.warn(strings.Join(losses, ". Besides, "))
+	}
+	if store == nil {
+		return nil, nil
+	}
+	var err error
+	switch {
+	case b.existing != nil:
+		err = store.Continue(b.found, b.began)
+	case s.in.Resume == job.ResumeNever: // nobody has looked yet, and nobody waits for it
+		err = store.Ask(ctx)
+	default:
+		err = store.Begin(b.found.Existing)
+	}
+	claim := b.claim
+	if err == nil && claim == nil { // else it was claimed before the run was put back
+		claim, err = startClaim(s, b.services)
+	}
+	if err != nil {
+		return nil, err
+	}
+	claim.SetLost(func() { loseKey(s) })
+	store.SetCheck(claim.Check)
+	return &storage{store, store.NewSaver(s.in.CheckpointInterval), claim}, nil
+}
+
+// newStore makes the store of a run's checkpoints. o has what differs between the
+// parts of a step.
+func newStore(s *step, v services, o checkpoints.Options) *checkpoints.Store {
+	o.Service, o.Query, o.Keys, o.Mask, o.Origin = v.runtime, s.query(), s.keys, s.voice.mask, s.origin()
+	o.IsOpen, o.Temp, o.Warn, o.Ours = sync.OnceValue(func() bool { return isOpen(s) }), s.dirs.state, s.voice.warn, s.isPost
+	o.Retention = time.Duration(s.in.RetentionDays) * 24 * time.Hour
+	if s.in.Workspace == job.WorkspaceGit {
+		o.Git = s.git()
+	}
+	return checkpoints.New(o)
+}
+
+// isOpen reports whether what is stored can be read by strangers. A repository
+// that is not known to be private counts as a public one.
+func isOpen(s *step) bool {
+	if s.keys != nil {
+		return false
+	}
+	if s.event.Repository.Private != nil {
+		return !*s.event.Repository.Private
+	}
+	if s.in.GitHubToken == "" {
+		return true
+	}
+	api, err := s.api()
+	if err != nil {
+		return true
+	}
+	private, err := api.Private(context.Background())
+	return err != nil || !private
+}
+
+// What can be said of a run before it begins.
+const (
+	losesAll  = "the job has no results service (ACTIONS_RUNTIME_TOKEN is not set): nothing is stored, and no later job can go on with this run"
+	losesFork = "the event is a fork's: no later job or workflow run can go on with this run, and where it would be suspended it fails"
+	losesOpen = "anybody may read the artifacts of this repository, which is public or not known to be private, and no state-key is set: " +
+		"conversations of agents and their uncommitted work are not stored, no later job can go on with a run that has any, and where it would be suspended " +
+		"it fails; a state-key (raymond keygen makes one) has all of it stored, encrypted"
+)
+
+// lossesOf says what a run that is stored this way can't do later.
+func lossesOf(s *step, f *flow, store *checkpoints.Store) []string {
+	switch {
+	case store == nil:
+		return []string{losesAll}
+	case s.isForks():
+		return []string{losesFork}
+	case f.HasPrompts() && !s.in.ResumeWithoutTranscript && store.IsOpen():
+		return []string{losesOpen}
+	}
+	return nil
+}
+
+// claimWait is how long a step waits for a claim before it puts a run back.
+const claimWait = 10 * time.Second
+
+// newClaimer says who claims the key of the step.
+func newClaimer(s *step, v services) *slots.Claimer {
+	origin, query := s.origin(), s.query()
+	holder := v.runtime.Job()
+	if s.underAct() { // whose token names the workflow run twice
+		holder = "act " + s.getenv("GITHUB_JOB") + " " + s.in.Matrix
+	}
+	mine := slots.Claim{
+		ID: s.note.get().Claim, Key: s.key, Holder: holder, RunID: origin.RunID, Attempt: origin.RunAttempt, Job: origin.Job, Step: partName(s),
+		Runner: s.getenv("RUNNER_NAME"), RunURL: s.pageOf(origin.RunID), Created: time.Now().UTC(), Process: claims.ThisProcess(),
+	}
+	if s.options.Deadline > 0 {
+		mine.Deadline = mine.Created.Add(s.options.Deadline)
+	}
+	finder := &slots.Finder{}
+	if v.archive != nil {
+		finder.Archive = v.archive
+	}
+	return &slots.Claimer{
+		Service: v.runtime, Mine: mine, Temp: s.dirs.own, Retention: time.Duration(s.in.RetentionDays) * 24 * time.Hour,
+		Replaces:  query.SameIDs,
+		Elsewhere: func(ctx context.Context) ([]slots.Claim, error) { return finder.Claims(ctx, query) },
+		Ended:     finder.Ended, Alive: claims.Alive,
+	}
+}
+
+// partName tells this use of the action from the others of its job.
+func partName(s *step) string { return s.dirs.own[strings.LastIndexAny(s.dirs.own, `/\`)+1:] }
+
+// startClaim begins to claim the key of the step.
+func startClaim(s *step, v services) (*claims.Claim, error) {
+	if err := s.note.change(func(d *noteData) { d.Claim = uuid.NewString() }); err != nil {
+		return nil, err
+	}
+	return claims.Start(claims.Options{Claimer: newClaimer(s, v), Warn: s.voice.warn}), nil
+}
+
+// claimNow claims the key before a run that was found under it is put back; nil
+// when another job has it, or there is no service.
+func claimNow(ctx context.Context, s *step, v services) (*claims.Claim, error) {
+	if v.runtime == nil {
+		return nil, nil
+	}
+	c, err := startClaim(s, v)
+	if err != nil {
+		return nil, err
+	}
+	c.Wait(claimWait)
+	if c.Conflict() == nil {
+		return c, nil
+	}
+	return nil, c.Release(ctx)
+}
+
+// loseKey notes that nothing of the run is stored, neither here nor by the post
+// part.
+func loseKey(s *step) {
+	if err := s.note.change(func(d *noteData) { d.Lost = true }); err != nil {
+		s.voice.warn(err.Error())
+	}
+}
+
+// besides stores the run every now and then while it is driven. It implements
+// runner.Checkpoints.
+type besides struct {
+	step  *step
+	ctx   context.Context
+	to    *storage
+	take  func(*state.Run) (*checkpoints.Snapshot, error)
+	began time.Time
+}
+
+// Offer implements runner.Checkpoints: what a step has brought is stored an
+// interval after the last time at the latest, however long the next step takes.
+func (b *besides) Offer(run *state.Run, now time.Time) (taken bool) {
+	if now.Sub(b.began) < b.step.in.CheckpointInterval || !b.to.saver.Due(now) {
+		return false
+	}
+	if shot, err := b.take(run); err == nil {
+		b.to.saver.Start(shot)
+	}
+	return true
+}
+
+// Stored implements runner.Checkpoints.
+func (b *besides) Stored() <-chan *state.Checkpoint { return b.to.saver.Events() }
+
+// CheckResumable implements runner.Checkpoints.
+func (b *besides) CheckResumable(left []*state.Agent) error {
+	if b.step.isForks() {
+		return errors.New("its event is a fork's, and runs of forks are never taken up")
+	}
+	store := b.to.store
+	if !store.IsOpen() {
+		return nil
+	}
+	var lacks []string
+	if !b.step.in.ResumeWithoutTranscript && slices.ContainsFunc(left, hasConversation) {
+		lacks = append(lacks, "conversations")
+	}
+	wd, err := os.Getwd()
+	if err != nil || store.HasWork(b.ctx, checkpoints.Dirs(&state.Run{Dir: wd, Agents: left})) {
+		lacks = append(lacks, "work in the workspace")
+	}
+	if len(lacks) == 0 {
+		return nil
+	}
+	return fmt.Errorf("without a state-key its %s can't be stored where anybody may read artifacts; set the input state-key (raymond keygen makes one)",
+		strings.Join(lacks, " and "))
+}
+
+func hasConversation(a *state.Agent) bool {
+	return a.Session != nil || slices.ContainsFunc(a.Stack, func(f state.Frame) bool { return f.Session != nil })
+}
+
+// kept says how much of a run is stored.
+type kept struct {
+	artifact string // the name of the one with the last checkpoint; "" for none
+	isWhole  bool   // that has the end of the run
+	byPost   bool   // the post part has stored it
+	lost     string // why nothing of the run may be stored; "" when it may
+}
+
+// lastSave is how long the last checkpoint may take.
+const lastSave = 5 * time.Minute
+
+// orphanSave is how long it may take when the runner is gone.
+const orphanSave = 30 * time.Second
+
+// On cancel the runner kills the step ten seconds after its first signal. What
+// can't be stored by then, the post part of the step stores.
+const (
+	cancelBegin = 5 * time.Second
+	cancelEnd   = 6500 * time.Millisecond // the step has to leave within 7 s
+)
+
+// anothers is why nothing is stored of a run whose key is another's.
+const anothers = "another job drives a run with this key, so nothing of this one is stored"
+
+// storeEnd stores a run that has stopped, and gives its key up.
+func storeEnd(ctx context.Context, s *step, r *result, e ending) error {
+	if taken := e.to.claim.Conflict(); taken != nil {
+		e.to.saver.Stop()
+		r.kept = kept{lost: anothers}
+		return errors.Join(taken, giveUpKey(ctx, s, r, e.to.claim))
+	}
+	err := saveEnd(ctx, r, e)
+	if taken := e.to.claim.Conflict(); taken != nil { // learned at the save
+		r.kept, err = kept{lost: anothers}, taken
+	}
+	return errors.Join(err, giveUpKey(ctx, s, r, e.to.claim))
+}
+
+// ending is a run that has stopped, and where it is stored and told.
+type ending struct {
+	to   *storage
+	run  *state.Run
+	take func(*state.Run) (*checkpoints.Snapshot, error)
+	tell func(state.Event)
+}
+
+// giveUpKey removes the claim, if there is time; the post part does it otherwise.
+func giveUpKey(ctx context.Context, s *step, r *result, c *claims.Claim) error {
+	limit := orphanSave
+	if since := r.stops.Since(); since >= 0 && !r.stops.IsOrphaned() && c.Conflict() == nil {
+		limit = cancelEnd - since
+		if since > cancelBegin {
+			return nil
+		}
+	}
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	if err := c.Release(ctx); err != nil && r.stops.Since() < 0 {
+		s.voice.warn(err.Error() + "; the post part of the step tries it again")
+	}
+	return nil
+}
+
+// saveEnd stores the end of a run.
+func saveEnd(ctx context.Context, r *result, e ending) error {
+	limit := lastSave
+	if r.stops.IsOrphaned() {
+		limit = orphanSave
+	} else if since := r.stops.Since(); since >= 0 {
+		limit = cancelEnd - since
+		if since > cancelBegin {
+			e.to.saver.Stop()
+			return nil
+		}
+	}
+	shot, err := e.take(e.run)
+	if err != nil {
+		return err
+	}
+	shot.Last = r.stops.Since() < 0 || r.stops.IsOrphaned() // else the post part stores what there was no time for
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	event, err := e.to.saver.Final(ctx, shot)
+	if err == nil || r.stops.Since() < 0 { // or else the post part stores it
+		e.tell(e.run.UnsavedEvent(time.Now(), "", "", event))
+	}
+	r.kept = kept{artifact: e.to.store.Chain().Name, isWhole: err == nil}
+	r.remarks.notes = append(r.remarks.notes, e.to.store.Notes()...)
+	if err != nil && r.stops.Since() >= 0 {
+		return nil
+	}
+	return storeProblem(err)
+}
+
+// storeProblem says that the last checkpoint was not stored.
+func storeProblem(err error) error {
+	var conflict *slots.Conflict
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &conflict):
+		return err
+	}
+	return &problem.Problem{Class: problem.ClassStore, Where: "last checkpoint", What: err.Error(), Hint: "the state is kept on this machine as long as it lives"}
+}

@@ -1,0 +1,208 @@
+package action
+
+import (
+	"cmp"
+	"errors"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/job"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/session"
+	"github.com/raymond-action/raymond-action/runner/report"
+	"github.com/raymond-action/raymond-action/state"
+)
+
+// tell says how the step ended: outputs, annotations, page, and the problems that
+// decide on its exit code, which it returns. Agents and scripts are gone.
+func tell(s *step, r result, err error) error {
+	var all []*problem.Problem
+	for _, p := range problem.All(err) {
+		all = append(all, forJob(s, p))
+	}
+	if r.run != nil && r.run.Progress.Status != state.Completed && r.run.Progress.Status != state.Running && r.claim.Conflict() == nil {
+		all = append(all, outcome(s, r))
+	}
+	all = append(all, checkCommandFiles(s)...)
+	for _, p := range all {
+		annotate(s, r, p)
+	}
+	if err := writeOutputs(s, r, all); err != nil {
+		all = append(all, &problem.Problem{Class: problem.ClassRuntime, Where: "outputs", What: err.Error()})
+	}
+	finishPage(s, r, all)
+	if len(all) == 1 && all[0].Class == problem.ClassSuspended && !s.in.SuspendedIsFailure {
+		return nil
+	}
+	if err := s.voice.log.Close(); err != nil {
+		return err
+	}
+	return joined(all)
+}
+
+func joined(all []*problem.Problem) error {
+	var out []error
+	for _, p := range all {
+		out = append(out, p)
+	}
+	return errors.Join(out...)
+}
+
+// forJob is a problem as the log of a job may show it.
+func forJob(s *step, p *problem.Problem) *problem.Problem {
+	c := *p
+	if s.voice.mask != nil {
+		c.Where, c.What, c.Hint = s.voice.shown(p.Where), s.voice.shown(p.What), s.voice.shown(p.Hint)
+	}
+	switch p.Class {
+	case problem.ClassUsage, problem.ClassConflict, problem.ClassWorkflow:
+		c.Where, c.What, c.Hint = asInput(c.Where), inputsNamed(c.What), inputsNamed(c.Hint)
+	}
+	return &c
+}
+
+// asInput is what a step has in place of an argument or a flag of the program.
+func asInput(where string) string {
+	if where == "PATH" {
+		return "input workflow"
+	}
+	if name := job.FlagInput(where); name != "" {
+		return "input " + name
+	}
+	return where
+}
+
+var flagNames = regexp.MustCompile(`--[a-z]+(-[a-z]+)*`)
+
+// inputsNamed replaces flags by the inputs of a step.
+func inputsNamed(text string) string {
+	return flagNames.ReplaceAllStringFunc(text, func(flag string) string { return cmp.Or(job.FlagInput(flag), flag) })
+}
+
+// outcome says why the run is not completed, for somebody who reads a job.
+func outcome(s *step, r result) *problem.Problem {
+	p := forJob(s, session.Outcome(r.run))
+	p.Hint = "next: " + s.voice.shown(r.next.Plain())
+	if p.Class == problem.ClassCancelled {
+		p.What, p.Code = s.voice.shown(r.run.Progress.Reason), r.stops.ExitCode()
+	}
+	return p
+}
+
+// checkCommandFiles puts the runner's command files back as they were. An agent
+// that wrote to them tried to reach beyond its state.
+func checkCommandFiles(s *step) []*problem.Problem {
+	if s.files == nil {
+		return nil
+	}
+	changed, err := s.files.Verify()
+	var out []*problem.Problem
+	if err != nil {
+		out = append(out, &problem.Problem{Class: problem.ClassRuntime, Where: "command files", What: err.Error()})
+	}
+	if len(changed) > 0 {
+		out = append(out, &problem.Problem{
+			Class: problem.ClassDenied, Where: strings.Join(changed, ", "), What: "an agent or a script wrote to a file that tells the runner what to do; it was put back",
+			Hint: "results leave a workflow by the result tag",
+		})
+	}
+	return out
+}
+
+// annotate makes an annotation of a problem. What the run's own events have told
+// is not told again.
+func annotate(s *step, r result, p *problem.Problem) {
+	if p.Told {
+		return
+	}
+	switch p.Class {
+	case problem.ClassRunFailed, problem.ClassOverLimit, problem.ClassSuspended, problem.ClassCancelled:
+		if r.run != nil && s.in.Annotations {
+			return
+		}
+	}
+	a := report.Annotation{Level: report.LevelError, Title: "raymond: " + string(p.Class), Text: p.Error()}
+	if p.Class == problem.ClassWorkflow {
+		a.File, a.Line = placeOf(r.source.path, p.Where)
+	}
+	s.voice.log.Annotate(a)
+}
+
+// placeOf finds file and line in what a problem of a workflow says about where.
+func placeOf(source, where string) (string, int) {
+	parts := strings.Split(where, ":")
+	line := 0
+	if len(parts) > 1 {
+		line, _ = strconv.Atoi(parts[1])
+	}
+	path := parts[0]
+	if !filepath.IsAbs(path) {
+		dir := source
+		if ext := filepath.Ext(dir); ext != "" {
+			dir = filepath.Dir(dir)
+		}
+		path = filepath.Join(dir, path)
+	}
+	return path, line
+}
+
+// finishPage has summary and comment say how the step ended, with what no event
+// of the run has told.
+func finishPage(s *step, r result, all []*problem.Problem) {
+	p := r.page
+	if p == nil {
+		if p = pageOfProblems(s, r, all); p == nil {
+			return
+		}
+	} else if i := slices.IndexFunc(all, func(p *problem.Problem) bool { return !isToldByEvents(r.run, p) }); i >= 0 {
+		p.addError(all[i].Error())
+	}
+	since := func() time.Duration { return -1 }
+	if r.stops != nil {
+		since = r.stops.Since
+	}
+	p.finishComment(since)
+}
+
+// isToldByEvents reports whether the summary knows of a problem.
+func isToldByEvents(run *state.Run, p *problem.Problem) bool {
+	switch p.Class {
+	case problem.ClassRunFailed, problem.ClassOverLimit, problem.ClassSuspended, problem.ClassCancelled:
+		return run != nil
+	case problem.ClassRuntime: // a machine that fails an agent
+		return run != nil && run.Progress.Status == state.Failed
+	}
+	return false
+}
+
+// pageOfProblems is the page of a step that has failed before its run began, or for
+// an error that no event of a run tells; nil for none. The comment says the same,
+// unless the step was refused, which is nobody's business but the step's, or another
+// one has the run: then the comment is that one's.
+func pageOfProblems(s *step, r result, all []*problem.Problem) *page {
+	i := slices.IndexFunc(all, func(p *problem.Problem) bool { return !p.Told })
+	if i < 0 || s.files == nil || s.in.Mode != job.ModeRun {
+		return nil
+	}
+	var lines []string
+	for _, p := range all[i:] {
+		if !p.Told {
+			lines = append(lines, p.Error())
+		}
+	}
+	page := errorPage(s, strings.Join(lines, "\n"), r.remarks.notes)
+	if class := all[i].Class; !r.admission.isAllowed || class == problem.ClassDenied || class == problem.ClassConflict || !wantsComment(s) {
+		return page
+	}
+	c, err := startComment(s, "before", page.summary.Glance, "From")
+	if err != nil {
+		s.voice.warn(err.Error())
+		return page
+	}
+	page.comment = c
+	return page
+}

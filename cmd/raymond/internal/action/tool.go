@@ -1,0 +1,104 @@
+package action
+
+import (
+	"bytes"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/raymond-action/raymond-action/internal/untrusted/text"
+
+	"github.com/spf13/pflag"
+
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/job"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/options"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/simulation"
+)
+
+// Tool is a command of the program that starts no agent, such as lint.
+type Tool struct {
+	Args    []string // beginning with its name
+	Environ []string
+	Stdout  io.Writer
+	Stderr  io.Writer
+}
+
+// runTool does one of the modes that start no agent, as the command of that name
+// does it.
+func runTool(s *step, from source) error {
+	args := []string{s.in.Mode, inWorkspace(s.dirs.top, from.path)}
+	switch s.in.Mode {
+	case job.ModeLint:
+		args = append(args, "--format=github")
+		for key := range s.options.Meta {
+			args = append(args, "--meta="+key)
+		}
+	case job.ModeSimulate:
+		args = append(args, "--replies="+s.in.Replies)
+		args = append(args, simulated(s)...)
+	}
+	var out bytes.Buffer
+	// A simulation runs the scripts: with what they may see, and no more.
+	env := job.ScriptEnviron(s.inherited(), slices.Concat(s.in.Env, s.in.ScriptEnv))
+	tool := Tool{Args: args, Environ: env, Stdout: &out, Stderr: &out}
+	if s.in.Mode == job.ModeLint {
+		s.voice.log.Close() // its annotations are commands
+		tool.Stdout = s.env.Stdout
+	}
+	code := s.env.Run(tool)
+	showOutput(s, out.String())
+	for class, c := range problem.ExitCodes {
+		if c == code { // the tool has told by itself what is wrong
+			return &problem.Problem{Class: class, Code: code, Told: true}
+		}
+	}
+	return nil
+}
+
+// inWorkspace is a path as annotations want it, relative to the workspace, where
+// that leads to the same file.
+func inWorkspace(top, path string) string {
+	wd, err := os.Getwd()
+	rel, outside := filepath.Rel(top, path)
+	if err != nil || outside != nil || wd != filepath.Clean(top) || !filepath.IsLocal(rel) {
+		return path
+	}
+	return rel
+}
+
+// simulated are the inputs that raymond simulate has flags for.
+func simulated(s *step) []string {
+	known := pflag.NewFlagSet("simulate", pflag.ContinueOnError)
+	simulation.AddFlags(options.New(known))
+	var args []string
+	for _, arg := range job.Arguments(s.getenv) {
+		if name, _, _ := cutFlag(arg); known.Lookup(name) != nil {
+			args = append(args, arg)
+		}
+	}
+	if s.in.Input != "" {
+		args = append(args, "--input="+s.in.Input)
+	}
+	return args
+}
+
+// showOutput shows the text of a tool in log and summary.
+func showOutput(s *step, out string) {
+	if out == "" {
+		return
+	}
+	out = s.voice.shown(out)
+	s.voice.print(out)
+	if !s.in.Summary {
+		return
+	}
+	language := ""
+	if s.in.Mode == job.ModeDiagram {
+		language = "mermaid"
+	}
+	if err := s.files.WriteSummary(text.Fence(out, language)); err != nil {
+		s.voice.warn("step summary: " + err.Error())
+	}
+}

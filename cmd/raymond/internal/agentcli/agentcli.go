@@ -1,0 +1,130 @@
+// Package agentcli gets the agent CLI where there is none: npm puts it into the
+// runner's tool cache.
+package agentcli
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"time"
+
+	"github.com/raymond-action/raymond-action/internal/untrusted/text"
+	"github.com/raymond-action/raymond-action/runner/claude/pin"
+)
+
+// Install puts the agent CLI into a runner's tool cache. It implements
+// claude.Installer.
+type Install struct {
+	Cache   string   // the tool cache
+	Version string   // "" for the pinned one
+	Env     []string // of npm
+}
+
+// Install returns the path of the CLI, after npm has put it there unless it is
+// there already. The CLI's install script, which would download, is not run. It says
+// when npm begins, and how long it took.
+func (c Install) Install(ctx context.Context, say func(string)) (string, error) {
+	version := c.Version
+	if version == "" {
+		version = pin.Version()
+	}
+	dir := filepath.Join(c.Cache, "raymond-claude-code", version, runtime.GOOS+"-"+runtime.GOARCH)
+	if path, err := pin.Binary(dir); err == nil {
+		return path, nil
+	}
+	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
+		return "", err
+	}
+	tmp, err := os.MkdirTemp(filepath.Dir(dir), ".new-")
+	if err != nil {
+		return "", err
+	}
+	defer os.RemoveAll(tmp)
+	say("installing Claude Code " + version + " with npm, since there is none on PATH")
+	began := time.Now()
+	if err := c.fill(ctx, tmp, version); err != nil {
+		say(fmt.Sprintf("installing Claude Code %s failed after %.1f s", version, time.Since(began).Seconds()))
+		return "", err
+	}
+	say(fmt.Sprintf("installed Claude Code %s in %.1f s", version, time.Since(began).Seconds()))
+	if _, err := pin.Binary(tmp); err != nil {
+		return "", err
+	}
+	if err := os.Rename(tmp, dir); err != nil && !errors.Is(err, fs.ErrExist) {
+		if _, there := pin.Binary(dir); there != nil { // another job was faster
+			return "", err
+		}
+	}
+	return pin.Binary(dir)
+}
+
+// fill makes dir what npm makes of the pinned lock file, which has a checksum of
+// everything, or of another exact version.
+func (c Install) fill(ctx context.Context, dir, version string) error {
+	command := "ci"
+	if version == pin.Version() {
+		if err := os.CopyFS(dir, pin.Files); err != nil {
+			return err
+		}
+	} else {
+		command = "install"
+		manifest, err := json.Marshal(map[string]any{"private": true, "dependencies": map[string]string{pin.Package: version}})
+		if err != nil {
+			return err
+		}
+		if err := os.WriteFile(filepath.Join(dir, "package.json"), manifest, 0o600); err != nil {
+			return err
+		}
+	}
+	npm, err := exec.LookPath("npm")
+	if err != nil {
+		return fmt.Errorf("%w; install Node.js, or name the agent CLI with claude-path", err)
+	}
+	cmd := exec.CommandContext(ctx, npm, command, "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error")
+	var out bytes.Buffer
+	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = dir, c.Env, &out, &out
+	cmd.Cancel, cmd.WaitDelay = func() error { return cmd.Process.Signal(os.Interrupt) }, 2*time.Second
+	if err := cmd.Run(); err != nil {
+		return fmt.Errorf("npm %s %s@%s: %w: %s", command, pin.Package, version, err, npmReason(out.String()))
+	}
+	return nil
+}
+
+// npmPrefixes begin the lines of npm that say what is wrong, in its newer and older
+// versions.
+var npmPrefixes = []string{"npm error ", "npm ERR! "}
+
+// mostNPM is how many bytes of what npm says are told.
+const mostNPM = 400
+
+// npmReason is what npm says is wrong: code and reason, without what it says of its
+// log file. It is one line.
+func npmReason(out string) string {
+	var said, other []string
+	for line := range strings.Lines(out) {
+		line = strings.TrimSpace(line)
+		rest := line
+		for _, p := range npmPrefixes {
+			rest = strings.TrimSpace(strings.TrimPrefix(rest+" ", p))
+		}
+		switch {
+		case rest == "" || strings.Contains(rest, "complete log of this run"):
+		case rest != line:
+			said = append(said, rest)
+		default:
+			other = append(other, rest)
+		}
+	}
+	if len(said) == 0 {
+		said = other[max(0, len(other)-3):]
+	}
+	return text.Shortened(strings.Join(said, "; "), mostNPM)
+}

@@ -1,0 +1,88 @@
+//go:build unix
+
+package agentcli
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// npm makes a stand-in for npm that runs a script, and returns the installation
+// that finds it.
+func npm(t *testing.T, script string) Install {
+	t.Helper()
+	bin := t.TempDir()
+	if err := os.WriteFile(filepath.Join(bin, "npm"), []byte("#!/bin/bash\n"+script), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", bin+string(os.PathListSeparator)+os.Getenv("PATH"))
+	return Install{Cache: t.TempDir(), Env: os.Environ()}
+}
+
+// TestInstallationIsTold: its begin, its end and how long it took; one that is there
+// already is no installation.
+func TestInstallationIsTold(t *testing.T) {
+	c := npm(t, `mkdir -p node_modules/@anthropic-ai/claude-code-x && touch node_modules/@anthropic-ai/claude-code-x/claude`)
+	var said []string
+	say := func(line string) { said = append(said, line) }
+	for range 2 {
+		if _, err := c.Install(t.Context(), say); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want := regexp.MustCompile(`^installing Claude Code \d+\.\d+\.\d+ with npm, .*\ninstalled Claude Code \d+\.\d+\.\d+ in \d+\.\d s$`)
+	if got := strings.Join(said, "\n"); !want.MatchString(got) {
+		t.Errorf("said\n%s\nwant %s", got, want)
+	}
+}
+
+// TestInstallationFailsWithNpmsReason: the code and the reason, not where npm's log
+// file is.
+func TestInstallationFailsWithNpmsReason(t *testing.T) {
+	for name, prefix := range map[string]string{"npm 10": "npm error ", "npm 8": "npm ERR! "} {
+		c := npm(t, fmt.Sprintf("cat >&2 <<'E'\nnpm warn deprecated x\n%[1]scode E404\n%[1]s404 Not Found - GET https://registry.example/claude\n"+
+			"%[1]s\n%[1]sA complete log of this run can be found in: /root/.npm/_logs/x.log\nE\nexit 1", prefix))
+		_, err := c.Install(t.Context(), func(string) {})
+		if err == nil || !strings.HasSuffix(err.Error(), ": exit status 1: code E404; 404 Not Found - GET https://registry.example/claude") {
+			t.Errorf("%s: got %v, want code and reason", name, err)
+		}
+	}
+	c := npm(t, "echo one line; exit 1")
+	if _, err := c.Install(t.Context(), func(string) {}); err == nil || !strings.HasSuffix(err.Error(), ": one line") {
+		t.Errorf("npm with words of its own: got %v, want them", err)
+	}
+}
+
+// TestInstallationCanBeCancelled: npm is interrupted, and nothing half done is left.
+func TestInstallationCanBeCancelled(t *testing.T) {
+	dir := t.TempDir()
+	for _, name := range []string{"begun", "never"} {
+		if err := syscall.Mkfifo(filepath.Join(dir, name), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c := npm(t, fmt.Sprintf("trap 'exit 1' INT; exec 9<>%[1]s/never; echo go >%[1]s/begun; read -r -u 9", dir))
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() {
+		_, err := c.Install(ctx, func(string) {})
+		done <- err
+	}()
+	if _, err := os.ReadFile(filepath.Join(dir, "begun")); err != nil {
+		t.Fatal(err)
+	}
+	cancel()
+	if err := <-done; err == nil {
+		t.Error("cancelled: got no error")
+	}
+	left, err := filepath.Glob(filepath.Join(c.Cache, "raymond-claude-code", "*", ".new-*"))
+	if err != nil || len(left) > 0 {
+		t.Errorf("left behind: %q, %v", left, err)
+	}
+}

@@ -1,0 +1,129 @@
+package lint
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"path/filepath"
+	"strings"
+	"unicode"
+
+	"github.com/raymond-action/raymond-action/internal/untrusted/text"
+	"github.com/raymond-action/raymond-action/protocol"
+)
+
+// print writes the remarks.
+func (l *Run) print(out io.Writer) error {
+	switch l.Format {
+	case "json":
+		return l.printJSON(out)
+	case "github":
+		return l.printCommands(out)
+	}
+	return l.printText(out)
+}
+
+func (l *Run) printJSON(out io.Writer) error {
+	enc := json.NewEncoder(out)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	return enc.Encode(append([]remark{}, l.found...))
+}
+
+// The escapes of GitHub's workflow commands.
+var (
+	commandText  = strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A")
+	commandValue = strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A", ":", "%3A", ",", "%2C")
+)
+
+// commandNames are GitHub's words for the severities.
+var commandNames = map[protocol.Severity]string{
+	protocol.SeverityError: "error", protocol.SeverityWarning: "warning", protocol.SeverityHint: "notice",
+}
+
+// printCommands writes a workflow command a line, which GitHub shows beside the
+// line of the file.
+func (l *Run) printCommands(out io.Writer) error {
+	var b strings.Builder
+	for _, r := range l.found {
+		fmt.Fprintf(&b, "::%s file=%s", commandNames[r.Severity], commandValue.Replace(filepath.ToSlash(r.File)))
+		if r.Line > 0 {
+			fmt.Fprintf(&b, ",line=%d,col=%d", r.Line, r.Col)
+		}
+		fmt.Fprintf(&b, ",title=%s::%s\n", commandValue.Replace("raymond lint: "+r.Code), commandText.Replace(r.text()))
+	}
+	_, err := io.WriteString(out, b.String())
+	return err
+}
+
+func (r remark) text() string {
+	if r.Hint == "" {
+		return r.Message
+	}
+	return r.Message + "; " + r.Hint
+}
+
+// printText writes the remarks for people: each with the line that it is about
+// and a caret below its place.
+func (l *Run) printText(out io.Writer) error {
+	var b strings.Builder
+	for _, r := range l.found {
+		place := r.File
+		if r.Line > 0 {
+			place = fmt.Sprintf("%s:%d:%d", r.File, r.Line, r.Col)
+		}
+		b.WriteString(text.Escaped(fmt.Sprintf("%s: %s: %s", place, r.Severity, r.text())) + "\n")
+		b.WriteString(l.excerpt(r))
+	}
+	if l.count(protocol.SeverityError) == 0 { // else the last line on stderr says it
+		b.WriteString(l.summary() + "\n")
+	}
+	_, err := io.WriteString(out, b.String())
+	return err
+}
+
+// What an excerpt shows of a line, in characters.
+const (
+	excerptWidth = 100
+	excerptLead  = 40 // before the place, in a line that is cut at its start
+)
+
+// excerpt returns the line that a remark is about and the caret; nothing when
+// the remark is about all of the file or the line is empty.
+func (l *Run) excerpt(r remark) string {
+	lines := l.lines[r.File]
+	if r.Line < 1 || r.Line > len(lines) || strings.TrimSpace(lines[r.Line-1]) == "" {
+		return ""
+	}
+	line := []rune(strings.TrimRight(lines[r.Line-1], "\r"))
+	at := min(max(r.Col-1, 0), len(line))
+	before, cut := line[:at], ""
+	if at > excerptWidth-excerptLead {
+		before, cut = line[at-excerptLead:at], "…"
+	}
+	after, more := line[at:], ""
+	if room := excerptWidth - len(before); len(after) > room {
+		after, more = after[:room], "…"
+	}
+	return "  " + visible(cut+string(before)+string(after)) + more + "\n  " + padding(cut+string(before)) + "^\n"
+}
+
+// visible replaces what would move the cursor, one character for one.
+func visible(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r != '\t' && !text.IsShown(r) {
+			return unicode.ReplacementChar
+		}
+		return r
+	}, s)
+}
+
+// padding is as wide as s on a terminal that shows every character in one cell.
+func padding(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r == '\t' {
+			return '\t'
+		}
+		return ' '
+	}, s)
+}

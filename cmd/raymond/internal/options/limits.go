@@ -1,0 +1,161 @@
+package options
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/raymond-action/raymond-action/state"
+)
+
+// count reads a whole number strictly.
+func count(s string, least int) (int, error) {
+	n, err := strconv.Atoi(s)
+	if err != nil || strconv.Itoa(n) != s || n < least || n > 1e9 {
+		return 0, fmt.Errorf("want a whole number from %d", least)
+	}
+	return n, nil
+}
+
+// duration reads a Go duration that is not negative.
+func duration(s string) (time.Duration, error) {
+	d, err := time.ParseDuration(s)
+	if err != nil || d < 0 || strings.HasPrefix(s, "-") || strings.HasPrefix(s, "+") {
+		return 0, errors.New("want a duration such as 90s, 15m or 2h30m")
+	}
+	return d, nil
+}
+
+// AddLimits defines the flags of budget, time and numbers.
+func (o *Options) AddLimits() {
+	o.Add("budget", "USD", "most that the run may cost (default 10.00; 0: no limit)", func(s string) error {
+		v, err := state.ParseUSD(s)
+		if strings.ContainsAny(s, "eE") {
+			err = errors.New("want a plain decimal number of US dollars")
+		}
+		o.change(func(opt *state.Options) { opt.BudgetUSD = v })
+		return err
+	})
+	o.count("max-iterations", "most state executions of all agents (default: no limit)", 0, func(opt *state.Options, n int) { opt.MaxIterations = n })
+	o.count("max-parallel", "agents that execute at once (default 4)", 1, func(opt *state.Options, n int) { opt.MaxParallel = n })
+	o.count("max-agents", "agents alive at once (default 256)", 1, func(opt *state.Options, n int) { opt.MaxAgents = n })
+	o.count("max-depth", "depth of the return stack (default 64)", 1, func(opt *state.Options, n int) { opt.MaxDepth = n })
+	o.count("max-retries", "retries of failed invocations per state execution (default 3)", 0, func(opt *state.Options, n int) { opt.MaxRetries = n })
+	o.duration("overload-wait", "how long to wait while the model's service fails (default 10m; 0: its failures count as retries)", func(opt *state.Options, d state.Duration) { opt.OverloadWait = &d })
+	o.count("max-reminders", "reminders per state execution (default 3)", 0, func(opt *state.Options, n int) { opt.MaxReminders = n })
+	o.duration("timeout", "longest time for one invocation of a state (default: none)", func(opt *state.Options, d state.Duration) { opt.Timeout = d })
+	o.duration("idle-timeout", "longest time without output of a prompt (default 15m)", func(opt *state.Options, d state.Duration) { opt.IdleTimeout = d })
+	o.duration("grace", "time for states in flight at the deadline (default 30s)", func(opt *state.Options, d state.Duration) { opt.Grace = d })
+	o.Add("deadline", "DUR", "suspend the run after this time (default: none)", func(s string) (err error) {
+		o.Deadline, err = duration(s)
+		return err
+	})
+	o.Switch("keep-going", "let other agents run to their end when one fails", func(b bool) {
+		o.change(func(opt *state.Options) { opt.KeepGoing = b })
+	})
+}
+
+func (o *Options) count(name, text string, least int, set func(*state.Options, int)) {
+	o.Add(name, "N", text, func(s string) error {
+		n, err := count(s, least)
+		o.change(func(opt *state.Options) { set(opt, n) })
+		return err
+	})
+}
+
+func (o *Options) duration(name, text string, set func(*state.Options, state.Duration)) {
+	o.Add(name, "DUR", text, func(s string) error {
+		d, err := duration(s)
+		o.change(func(opt *state.Options) { set(opt, state.Duration(d)) })
+		return err
+	})
+}
+
+var (
+	permissionModes = []string{"plan", "default", "dontAsk", "acceptEdits", "auto", "bypassPermissions"}
+	modelName       = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._:/@\[\]-]*$`)
+)
+
+func (o *Options) addAgents() {
+	o.word("model", "NAME", "model of the agents (default: the agent CLI's)", func(opt *state.Options, s string) { opt.Model = s })
+	o.word("effort", "LEVEL", "effort of the agents (default: the agent CLI's)", func(opt *state.Options, s string) { opt.Effort = s })
+	o.Add("permission-mode", "MODE", "what agents may do unasked: "+strings.Join(permissionModes, ", ")+" (default acceptEdits)", func(s string) error {
+		o.change(func(opt *state.Options) { opt.PermissionMode = s })
+		return OneOf(s, permissionModes...)
+	})
+	o.Switch("dangerously-skip-permissions", "let agents do everything unasked", func(b bool) {
+		o.change(func(opt *state.Options) { opt.SkipPermissions = b })
+	})
+	o.tools("allowed-tools", "tools that agents may use unasked", func(opt *state.Options, list []string) { opt.AllowedTools = list })
+	o.tools("disallowed-tools", "tools that agents may not use", func(opt *state.Options, list []string) { opt.DisallowedTools = list })
+	o.Add("claude", "PATH", "the Claude Code CLI (default: $RAYMOND_CLAUDE, else claude on PATH)", func(s string) error {
+		o.Claude = s
+		return NotEmpty(s)
+	})
+	var args []string
+	o.Add("claude-arg", "ARG", "one more argument for the agent CLI (repeatable)", func(s string) error {
+		args = append(args, s)
+		o.change(func(opt *state.Options) { opt.ClaudeArgs = args })
+		return nil
+	})
+}
+
+// maxDoneWhen is how many commands --done-when may be given: convergence.md.
+const maxDoneWhen = 64
+
+// AddLoop defines the flags that make a loop of a plain prompt file.
+func (o *Options) AddLoop() {
+	var commands []string
+	o.Add("done-when", "CMD", "repeat a plain prompt file until this command exits 0 (repeatable)", func(s string) error {
+		commands = append(commands, s)
+		o.change(func(opt *state.Options) { opt.DoneWhen = commands })
+		if len(commands) > maxDoneWhen {
+			return fmt.Errorf("is command %d, want at most %d", len(commands), maxDoneWhen)
+		}
+		return NotEmpty(strings.TrimSpace(s))
+	})
+	o.Add("max-attempts", "N", "most attempts with --done-when (default 6)", func(s string) error {
+		n, err := count(s, 1)
+		if err == nil && n > 100 {
+			err = errors.New("want at most 100")
+		}
+		o.change(func(opt *state.Options) { opt.MaxAttempts = n })
+		return err
+	})
+}
+
+func (o *Options) word(name, kind, text string, set func(*state.Options, string)) {
+	o.Add(name, kind, text, func(s string) error {
+		o.change(func(opt *state.Options) { set(opt, s) })
+		if !modelName.MatchString(s) || len(s) > 200 {
+			return errors.New("want a name of at most 200 characters without blanks")
+		}
+		return nil
+	})
+}
+
+func (o *Options) tools(name, text string, set func(*state.Options, []string)) {
+	var list []string
+	o.Add(name, "LIST", text+", separated by commas", func(s string) error {
+		list = append(list, splitTools(s)...)
+		o.change(func(opt *state.Options) { set(opt, list) })
+		return NotEmpty(strings.TrimSpace(s))
+	})
+}
+
+// splitTools splits a list at commas and blanks outside of parentheses.
+func splitTools(s string) []string {
+	depth := 0
+	return strings.FieldsFunc(s, func(r rune) bool {
+		switch r {
+		case '(':
+			depth++
+		case ')':
+			depth--
+		}
+		return depth == 0 && (r == ',' || r == ' ' || r == '\t' || r == '\n')
+	})
+}

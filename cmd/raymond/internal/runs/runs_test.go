@@ -1,0 +1,25 @@
+package runs
+
+import (
+	"testing"
+
+	"github.com/raymond-action/raymond-action/state"
+)
+
+// TestCostsOfAnInterruptedRunAreUnknown as long as nobody has resumed it, which books
+// what was seen of the invocation that was cut off.
+func TestCostsOfAnInterruptedRunAreUnknown(t *testing.T) {
+	run := &state.Run{
+		Progress: state.Progress{Status: state.Running, TotalUSD: state.Dollar},
+		Agents: []*state.Agent{
+			{ID: "main", Exec: &state.Exec{Running: &state.Invocation{N: 2, Mode: state.Fresh, SessionID: "s"}}},
+			{ID: "main_script1", Exec: &state.Exec{Running: &state.Invocation{N: 3}}},
+		},
+	}
+	if l := list(run, nil); l.Status != interrupted || l.CostUnknown != 1 {
+		t.Errorf("interrupted: got %s with %d unknown costs, want %s with 1", l.Status, l.CostUnknown, interrupted)
+	}
+	if l := list(run, &state.Driver{}); l.Status != state.Running || l.CostUnknown != 0 {
+		t.Errorf("driven: got %s with %d unknown costs, want %s with none", l.Status, l.CostUnknown, state.Running)
+	}
+}

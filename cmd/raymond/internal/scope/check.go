@@ -1,0 +1,137 @@
+package scope
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os/exec"
+	"regexp"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
+
+	"github.com/raymond-action/raymond-action/protocol"
+)
+
+// CheckOptions are what a start knows of a workflow besides its files.
+type CheckOptions struct {
+	Meta     []string // the template variables of the run
+	Loop     bool     // the entry is a plain prompt which is repeated
+	SkipLint bool     // only a definition that is wrong forbids the start
+}
+
+// Check looks through a workflow before anything is started. What lint calls an
+// error forbids the start. It returns the warnings, a line each.
+func (s *Scope) Check(o CheckOptions) (warnings []string, err error) {
+	found := s.Lint(protocol.LintOptions{
+		LoadOptions: protocol.LoadOptions{Entry: s.Entry, Platform: Platform()}, Meta: o.Meta, Loop: o.Loop,
+	})
+	var wrong []protocol.Problem
+	for _, f := range found {
+		switch {
+		case f.Severity == protocol.SeverityWarning, f.Severity == protocol.SeverityError && o.SkipLint && !s.forbids(f.Problem):
+			warnings = append(warnings, f.Problem.String())
+		case f.Severity == protocol.SeverityError && !s.forbids(f.Problem):
+			wrong = append(wrong, f.Problem)
+		}
+	}
+	if len(s.problems)+len(wrong) > 0 {
+		return nil, errors.Join(s.Faulty, problem.OfWorkflow(s.Path, wrong))
+	}
+	return warnings, nil
+}
+
+// forbids reports whether a finding is among what forbids a start in any case.
+func (s *Scope) forbids(p protocol.Problem) bool {
+	return slices.ContainsFunc(s.problems, func(q protocol.Problem) bool {
+		return q.File == p.File && q.Code == p.Code && q.Message == p.Message
+	})
+}
+
+// Lint returns all that is to be said of the workflow: what its files show, and
+// what bash says of its scripts.
+func (s *Scope) Lint(o protocol.LintOptions) []protocol.Finding {
+	found := protocol.Lint(s.FS, o)
+	if o.Platform == protocol.Unix && runtime.GOOS != "windows" {
+		w, _ := protocol.Load(s.FS, o.LoadOptions)
+		found = append(found, readScripts(w, o.Entry == "")...)
+		protocol.SortFindings(found)
+	}
+	return found
+}
+
+// readScripts has bash read the scripts that the entry leads to and, of a whole
+// folder, the others that are meant as states.
+func readScripts(w *protocol.Workflow, all bool) []protocol.Finding {
+	reached := w.Chart().States()
+	var found []protocol.Finding
+	for _, name := range w.Names() {
+		st, _ := w.State(name)
+		leads := slices.Contains(reached, name)
+		if !strings.HasSuffix(strings.ToLower(name), ".sh") || len(st.Problems) > 0 || !leads && (!all || !st.Marked) {
+			continue
+		}
+		f, err := readScript(st)
+		if err != nil {
+			return append(found, protocol.Finding{Severity: protocol.SeverityHint, Problem: protocol.Problem{
+				Code: "syntax", Message: "scripts are not checked: " + err.Error(), Hint: "the check needs /bin/bash",
+			}})
+		}
+		if f == nil {
+			continue
+		}
+		if !leads {
+			f.Severity = protocol.SeverityWarning
+		}
+		found = append(found, *f)
+	}
+	return found
+}
+
+const bash = "/bin/bash"
+
+var (
+	bashFault = regexp.MustCompile(`(?m)line (\d+): (.*)$`)
+	departs   = regexp.MustCompile(`(?m)^(exit|exec)\b`)
+)
+
+// readScript has bash read a script without running any of it; it returns what
+// bash does not understand, and an error when bash could not be asked.
+func readScript(st *protocol.State) (*protocol.Finding, error) {
+	const longest = 10 * time.Second
+	ctx, cancel := context.WithTimeout(context.Background(), longest)
+	defer cancel()
+	args := []string{"-n"}
+	if strings.Contains(st.Body, "extglob") {
+		args = []string{"-O", "extglob", "-n"} // what shopt sets is not set when nothing is run
+	}
+	cmd := exec.CommandContext(ctx, bash, args...)
+	cmd.Env = []string{"LC_ALL=C"}
+	cmd.Stdin = strings.NewReader(st.Body)
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	err := cmd.Run()
+	var exit *exec.ExitError
+	if err == nil || err != nil && !errors.As(err, &exit) {
+		return nil, err
+	}
+	m := bashFault.FindStringSubmatch(stderr.String())
+	if m == nil {
+		return nil, fmt.Errorf("%s: %w", problem.Shorten(strings.TrimSpace(stderr.String())), err)
+	}
+	line, _ := strconv.Atoi(m[1])
+	lines := strings.Split(st.Body, "\n")
+	line = min(max(line, 1), len(lines))
+	f := &protocol.Finding{Severity: protocol.SeverityError, Problem: protocol.Problem{
+		File: st.Name, Pos: protocol.Pos{Line: line, Col: 1}, Code: "syntax", Message: "bash can't read this script: " + problem.Shorten(m[2]),
+	}}
+	if departs.MatchString(strings.Join(lines[:line-1], "\n")) {
+		f.Severity = protocol.SeverityWarning // perhaps it never gets there
+	}
+	return f, nil
+}

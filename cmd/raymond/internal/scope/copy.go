@@ -1,0 +1,160 @@
+package scope
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
+)
+
+// Limits on the private copy of a scope folder: what a zipped workflow may hold.
+const (
+	maxScopeFiles = 1000
+	maxScopeBytes = 64 << 20
+)
+
+// PrivateCopy makes dir a read-only copy of the scope folder, helper files
+// included, so that an agent that edits the originals changes nothing. Folders
+// of tools (.git, .raymond, node_modules) are left out.
+//
+// A run that began with a file may have begun anywhere: where the folder can't be
+// copied whole, its state files alone are.
+func (s *Scope) PrivateCopy(dir string) error {
+	if err := os.RemoveAll(dir); err != nil {
+		return err
+	}
+	c := &copier{path: s.Path, from: s.FS, to: dir, skip: s.inside(filepath.Dir(dir), filepath.Dir(filepath.Dir(dir)))}
+	err := error(nil)
+	if !s.partial {
+		err = fs.WalkDir(s.FS, ".", c.visit)
+	}
+	if s.Entry == "" || err == nil && !s.partial {
+		return err
+	}
+	s.partial = true
+	return errors.Join(os.RemoveAll(dir), os.MkdirAll(dir, 0o700), s.copyStates(c))
+}
+
+// copyStates copies the state files alone.
+func (s *Scope) copyStates(c *copier) error {
+	for _, name := range s.Workflow.Names() {
+		info, err := fs.Stat(s.FS, name)
+		if st, _ := s.Workflow.State(name); err != nil || st.SHA256 == "" {
+			continue // it could not be read before either
+		}
+		if err := c.copy(name, info.Mode().Perm()&0o555); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Partial says that scripts lack the other files of their folder; "" where they
+// don't.
+func (s *Scope) Partial() string {
+	if !s.partial {
+		return ""
+	}
+	return fmt.Sprintf("the folder of %s holds more than %d files or %d MiB, or can't be read whole; "+
+		"scripts run from a copy of its state files alone", s.Path, maxScopeFiles, maxScopeBytes>>20)
+}
+
+// inside returns those of some folders that lie in the scope's, as fs.FS names
+// them: what runs keep there is no part of a workflow.
+func (s *Scope) inside(folders ...string) []string {
+	var names []string
+	for _, f := range folders {
+		if rel, err := filepath.Rel(s.dir, f); s.dir != "" && err == nil && rel != "." && filepath.IsLocal(rel) {
+			names = append(names, filepath.ToSlash(rel))
+		}
+	}
+	return names
+}
+
+// Freeze has later copies made of what the scope folder holds now: work that is
+// put back may change the folder after the workflow was read. dir is for the
+// files.
+func (s *Scope) Freeze(dir string) error {
+	if !s.HasScripts() {
+		return nil
+	}
+	if err := s.PrivateCopy(dir); err != nil && s.Workflow.HasScripts() {
+		return err
+	} else if err != nil {
+		s.FS = os.DirFS(filepath.Join(dir, "none")) // nor can it be copied later
+		return nil
+	}
+	s.FS = os.DirFS(dir)
+	return nil
+}
+
+// copier copies a tree within the limits.
+type copier struct {
+	path  string // of the scope
+	from  fs.FS
+	to    string
+	skip  []string // folders
+	files int
+	bytes int64
+}
+
+func (c *copier) visit(name string, d fs.DirEntry, err error) error {
+	if err != nil {
+		return err
+	}
+	if d.IsDir() {
+		if base := d.Name(); base == ".git" || base == ".raymond" || base == "node_modules" || slices.Contains(c.skip, name) {
+			return fs.SkipDir
+		}
+		// Writable for us: what a killed run leaves must be easy to remove.
+		return os.MkdirAll(filepath.Join(c.to, filepath.FromSlash(name)), 0o700)
+	}
+	info, err := fs.Stat(c.from, name)
+	if err != nil || !info.Mode().IsRegular() {
+		return nil // a link that leads out of the scope, a pipe: no part of it
+	}
+	c.files++
+	c.bytes += info.Size()
+	if c.files > maxScopeFiles || c.bytes > maxScopeBytes {
+		return &problem.Problem{Class: problem.ClassWorkflow, Where: c.path, What: fmt.Sprintf("the workflow's folder holds more than %d files or %d MiB",
+			maxScopeFiles, maxScopeBytes>>20), Hint: "keep the workflow in a folder of its own"}
+	}
+	return c.copy(name, info.Mode().Perm()&0o555)
+}
+
+func (c *copier) copy(name string, perm fs.FileMode) error {
+	in, err := c.from.Open(name)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	out, err := os.OpenFile(filepath.Join(c.to, filepath.FromSlash(name)), os.O_CREATE|os.O_EXCL|os.O_WRONLY, perm|0o400)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(out, withoutMark(name, in))
+	return errors.Join(err, out.Close())
+}
+
+// withoutMark drops a byte order mark before the first line of a script for
+// bash or cmd.exe, which would take it for part of a command. PowerShell needs it.
+func withoutMark(name string, in io.Reader) io.Reader {
+	ext := strings.ToLower(filepath.Ext(name))
+	if strings.Contains(name, "/") || ext != ".sh" && ext != ".bat" {
+		return in
+	}
+	r := bufio.NewReader(in)
+	if start, err := r.Peek(len(byteOrderMark)); err == nil && string(start) == byteOrderMark {
+		_, _ = r.Discard(len(byteOrderMark)) // they are in its buffer
+	}
+	return r
+}
+
+const byteOrderMark = "\ufeff"

@@ -1,0 +1,175 @@
+// Package scope opens the place that a workflow is started from: a folder, a zip
+// archive or one state file. It says what is wrong with the workflow, and makes
+// the private copy that its scripts run from.
+package scope
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+
+	"github.com/raymond-action/raymond-action/internal/untrusted/files"
+
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
+
+	"github.com/raymond-action/raymond-action/protocol"
+)
+
+// maxZip bounds a zipped workflow, in bytes.
+const maxZip = 64 << 20
+
+// Scope is where a workflow was started from, opened.
+type Scope struct {
+	Path     string // absolute: what the user named
+	Entry    string // the one file that was named; "" for a folder or an archive
+	FS       fs.FS
+	Workflow *protocol.Workflow // nil before Load
+	Faulty   error              // what forbids a start, of class workflow; nil for nothing
+
+	dir      string             // the folder of the files, absolute; "" for an archive
+	problems []protocol.Problem // those of Faulty
+	partial  bool               // the folder is too big: its state files alone are copied
+	root     io.Closer
+}
+
+// Open reads the workflow at path. Its error is of class usage when path
+// can't be one, of class workflow when it has no entry. What else forbids a start
+// is for Check to say: a resume only needs the states that its run stands at.
+func Open(path string) (*Scope, error) {
+	s, err := Find(path)
+	if err != nil {
+		return nil, err
+	}
+	s.Load()
+	if s.Workflow.Entry() == "" {
+		s.Close()
+		return nil, s.Faulty
+	}
+	return s, nil
+}
+
+// Find is Open without a look at the state files: there is no workflow before
+// Load. An archive that can't be one is of class workflow already.
+func Find(path string) (*Scope, error) {
+	if path == "" {
+		return nil, problem.Usage("PATH", "is empty", "name a directory, a zip archive or a state file")
+	}
+	abs, err := filepath.Abs(path)
+	if err != nil {
+		return nil, problem.Usage("PATH", err.Error(), "")
+	}
+	info, err := os.Stat(abs)
+	if err != nil {
+		return nil, problem.Usage("PATH", fmt.Sprintf("%q: there is no such file or directory", path), "name a directory, a zip archive or a state file")
+	}
+	s := &Scope{Path: abs}
+	switch ext := strings.ToLower(filepath.Ext(abs)); {
+	case info.IsDir():
+		err = s.openDir(abs)
+	case !info.Mode().IsRegular():
+		err = problem.Usage("PATH", fmt.Sprintf("%q is no regular file", path), "name a directory, a zip archive or a state file")
+	case ext == ".zip":
+		err = s.openZip(abs, info.Size())
+	case ext == ".md" || ext == ".sh" || ext == ".bat" || ext == ".ps1":
+		s.Entry = filepath.Base(abs)
+		err = s.openDir(filepath.Dir(abs))
+	default:
+		err = problem.Usage("PATH", fmt.Sprintf("%q is no state file", path), "name a directory, a zip archive or a .md, .sh, .bat or .ps1 file")
+	}
+	if err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// CheckPath reports why a path names no workflow, without a look at its state
+// files.
+func CheckPath(path string) error {
+	s, err := Find(path)
+	if err == nil {
+		s.Close()
+	}
+	return err
+}
+
+// openDir opens a folder so that no link leads out of it.
+func (s *Scope) openDir(dir string) error {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return err
+	}
+	s.FS, s.dir, s.root = root.FS(), dir, root
+	return nil
+}
+
+// Close ends the use of the files.
+func (s *Scope) Close() {
+	if s.root != nil {
+		_ = s.root.Close() // nothing was written through it
+	}
+}
+
+func (s *Scope) openZip(path string, size int64) error {
+	if size > maxZip {
+		return &problem.Problem{Class: problem.ClassWorkflow, Where: path, What: fmt.Sprintf("the archive has %d bytes, more than %d", size, maxZip)}
+	}
+	data, err := files.ReadTarget(path, maxZip)
+	if err != nil {
+		return err
+	}
+	fsys, problems := protocol.OpenZip(bytes.NewReader(data), int64(len(data)))
+	s.FS = fsys
+	return problem.OfWorkflow(path, problems)
+}
+
+// Load reads the state files. What is wrong with them is in Faulty.
+func (s *Scope) Load() {
+	s.Workflow, s.problems = protocol.Load(s.FS, protocol.LoadOptions{Entry: s.Entry, Platform: Platform()})
+	s.Faulty = problem.OfWorkflow(s.Path, s.problems)
+}
+
+// Platform is the one that this program runs on.
+func Platform() protocol.Platform {
+	if runtime.GOOS == "windows" {
+		return protocol.Windows
+	}
+	return protocol.Unix
+}
+
+// HasScripts reports whether there is a script that an agent could name.
+func (s *Scope) HasScripts() bool { return s.has(protocol.Script) }
+
+// HasPrompts reports whether the workflow may need an agent CLI.
+func (s *Scope) HasPrompts() bool { return s.has(protocol.Prompt) }
+
+func (s *Scope) has(kind protocol.Kind) bool {
+	for _, name := range s.Workflow.Names() {
+		if st, _ := s.Workflow.State(name); st.Kind == kind {
+			return true
+		}
+	}
+	return false
+}
+
+// ReachesPrompt reports whether the entry leads to a prompt.
+func (s *Scope) ReachesPrompt() bool {
+	return slices.ContainsFunc(s.Workflow.Reachable(), func(name string) bool {
+		st, ok := s.Workflow.State(name)
+		return ok && st.Kind == protocol.Prompt
+	})
+}
+
+// Name is the scope's own name, the source of workflow ids.
+func (s *Scope) Name() string {
+	base := filepath.Base(s.Path)
+	if s.Entry != "" || strings.EqualFold(filepath.Ext(base), ".zip") {
+		return strings.TrimSuffix(base, filepath.Ext(base))
+	}
+	return base
+}

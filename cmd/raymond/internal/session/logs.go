@@ -1,0 +1,166 @@
+package session
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/raymond-action/raymond-action/internal/untrusted/text"
+
+	"github.com/raymond-action/raymond-action/internal/untrusted/files"
+
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
+	"github.com/raymond-action/raymond-action/runner/report"
+	"github.com/raymond-action/raymond-action/state"
+)
+
+// EventsFile is the name of the event log in a run's own folder.
+const EventsFile = "events.jsonl"
+
+// openLogs opens the run's own log and its copy.
+func (s *Session) openLogs() (err error) {
+	u := s.setup
+	s.Events = report.NewFanout(func(name string, err error) {
+		fmt.Fprintln(u.Out.Stderr, "raymond: warning: "+text.Escaped(name+": "+err.Error()+"; nothing more goes there"))
+	})
+	if u.Store != nil || u.Resumed { // a simulation has no log of its own
+		if !u.Resumed {
+			if err := setAside(filepath.Join(u.Dir, EventsFile)); err != nil {
+				return err
+			}
+		}
+		if s.log, err = OpenLog(u.Dir, u.Run, u.Hide.Events); err != nil {
+			return err
+		}
+		s.Events.Add("event log", s.log)
+	}
+	return s.copyLog()
+}
+
+// OpenLog opens the event log in a run's own folder and completes it: the events
+// of the last save may be missing after a crash, and numbers in it must not come
+// again. The caller closes it.
+func OpenLog(dir string, run *state.Run, mask func(string) string) (*report.Log, error) {
+	path := filepath.Join(dir, EventsFile)
+	// A pipe that an agent put there would never take an event.
+	if info, err := os.Lstat(path); err == nil && !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("event log %s: %w", path, files.ErrNotRegular)
+	}
+	log, err := report.OpenLog(path, run.WorkflowID)
+	if err != nil {
+		return nil, err
+	}
+	for _, e := range run.Events {
+		if mask != nil {
+			e = e.Map(mask)
+		}
+		if err := log.Report(e); err != nil {
+			return nil, errors.Join(err, log.Close())
+		}
+	}
+	run.Progress.Events = max(run.Progress.Events, log.LastSeq())
+	return log, nil
+}
+
+// setAside keeps the log of an earlier run of the same id whose state file is
+// gone: the new run's begins with number 1.
+func setAside(path string) error {
+	for n := 1; ; n++ {
+		next := fmt.Sprintf("%s.%d", path, n)
+		if _, err := os.Lstat(next); err == nil {
+			continue
+		}
+		err := os.Rename(path, next)
+		if errors.Is(err, os.ErrNotExist) {
+			return nil
+		}
+		return err
+	}
+}
+
+// copyLog opens what --events names.
+func (s *Session) copyLog() error {
+	u := s.setup
+	switch u.Options.Events {
+	case "":
+		return nil
+	case "-":
+		s.Events.Add("--events", report.NewLog(u.Out.Stdout, u.Run.WorkflowID, u.Run.Progress.Events))
+		return nil
+	}
+	log, err := report.OpenLog(u.Options.Events, u.Run.WorkflowID)
+	if err != nil {
+		return problem.Usage("--events", err.Error(), "")
+	}
+	s.Events.Add("--events", log)
+	if !u.Resumed {
+		log.Restart()
+		return nil
+	}
+	return log.CopyFrom(filepath.Join(u.Dir, EventsFile))
+}
+
+// Replay opens the logs of a run of which nothing is driven: reporters may be added
+// to the session's Events. The caller closes it.
+func Replay(u Setup) (*Session, error) {
+	s := &Session{setup: u}
+	if err := s.openLogs(); err != nil {
+		s.Close()
+		return nil, err
+	}
+	return s, nil
+}
+
+// ShowCompleted completes the logs of a run that has nothing left to do, and
+// prints its result: a crash after its end may have kept events from them.
+func ShowCompleted(u Setup) error {
+	s, err := Replay(u)
+	if err != nil {
+		return err
+	}
+	s.Close()
+	if err := Tidy(u.Dir); err != nil {
+		return err
+	}
+	return PrintResult(u.Out.Stdout, u.Options.Events, u.Run)
+}
+
+// PrintResult writes the result of a run to stdout, which carries nothing else:
+// nor is it written where events go there.
+func PrintResult(stdout io.Writer, events string, run *state.Run) error {
+	text, _ := run.Result()
+	if events == "-" || text == "" {
+		return nil
+	}
+	if text[len(text)-1] != '\n' {
+		text += "\n"
+	}
+	_, err := io.WriteString(stdout, string(text))
+	return err
+}
+
+// keeper is the store of a run: before steps leave the journal, the log that
+// has their events is on disk too.
+type keeper struct {
+	*state.File
+	log    *report.Log
+	synced int // the last event of the log that is on disk for sure
+}
+
+// Fold implements runner.Store.
+func (k *keeper) Fold(r *state.Run) error {
+	last := k.log.LastSeq()
+	if last == k.synced {
+		return k.File.Fold(r, nil)
+	}
+	// Side by side with the new snapshot: the two share a write of the disk.
+	synced := make(chan error, 1)
+	go func() { synced <- k.log.Sync() }()
+	if err := k.File.Fold(r, func() error { return <-synced }); err != nil {
+		return err
+	}
+	k.synced = last
+	return nil
+}

@@ -1,0 +1,36 @@
+package session
+
+import (
+	"time"
+
+	"github.com/raymond-action/raymond-action/runner"
+	"github.com/raymond-action/raymond-action/state"
+)
+
+// masked hides secrets in the texts of all events, whoever is told them.
+type masked struct {
+	to   runner.Reporter
+	hide func(string) string
+}
+
+// Report implements runner.Reporter.
+func (m masked) Report(e state.Event) { m.to.Report(e.Map(m.hide)) }
+
+// Tick implements runner.Reporter.
+func (m masked) Tick(now time.Time) { m.to.Tick(now) }
+
+// Note implements runner.Reporter.
+func (m masked) Note(agent, state, text string) { m.to.Note(agent, state, m.hide(text)) }
+
+// Doing implements runner.Reporter.
+func (m masked) Doing(agent, state string, p runner.Progress) {
+	m.to.Doing(agent, state, runner.Progress{Text: m.hide(p.Text), Doing: m.hide(p.Doing)})
+}
+
+// reporter is what the runner tells its events to.
+func (s *Session) reporter() runner.Reporter {
+	if s.setup.Hide.Events == nil {
+		return s.Events
+	}
+	return masked{to: s.Events, hide: s.setup.Hide.Events}
+}

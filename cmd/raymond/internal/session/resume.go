@@ -1,0 +1,92 @@
+package session
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/options"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/scope"
+	"github.com/raymond-action/raymond-action/state"
+)
+
+// Reopen opens the scope that a run was started from. The caller closes it.
+func Reopen(run *state.Run) (*scope.Scope, error) {
+	s, err := scope.Open(run.Scope)
+	if err != nil {
+		return nil, err
+	}
+	if filepath.Dir(run.Scope) != filepath.Dir(s.Path) {
+		s.Close()
+		return nil, &problem.Problem{Class: problem.ClassConflict, Where: run.Scope, What: "is not where the run was started from"}
+	}
+	return s, nil
+}
+
+// ChangedFiles names the files that a run has used, or that it will come to, and
+// that are not what they were.
+func ChangedFiles(run *state.Run, s *scope.Scope) []string {
+	names := slices.Clone(run.Used)
+	for _, p := range run.Places() {
+		names = append(names, p.State)
+	}
+	slices.Sort(names)
+	now := s.Workflow.Hashes()
+	return slices.DeleteFunc(slices.Compact(names), func(name string) bool { return now[name] == run.Files[name] })
+}
+
+// CheckUnchanged reports the files of ChangedFiles as conflicts.
+func CheckUnchanged(run *state.Run, s *scope.Scope) error {
+	var out []error
+	for _, name := range ChangedFiles(run, s) {
+		out = append(out, &problem.Problem{Class: problem.ClassConflict, Where: name, What: "has changed since the run started",
+			Hint: "put it back, or go on with --allow-changed-workflow"})
+	}
+	return errors.Join(out...)
+}
+
+// CheckResume reports why a run can't continue with a workflow. It returns the
+// options of the run as the flags change them. file is the run's state file.
+func CheckResume(o *options.Options, run *state.Run, s *scope.Scope, file string) (*state.Options, error) {
+	changed := o.Apply(run.Options)
+	if err := checkLoop(s, &changed); err != nil {
+		return nil, err
+	}
+	return &changed, errors.Join(checkPlaces(run, s, file), checkAttempts(run, s))
+}
+
+// checkPlaces reports the states at which an agent is, or to which it will come,
+// that are gone or can't be run.
+func checkPlaces(run *state.Run, s *scope.Scope, file string) error {
+	var out []error
+	for _, p := range run.Places() {
+		st, ok := s.Workflow.State(p.State)
+		switch {
+		case ok:
+			out = append(out, problem.OfWorkflow(s.Path, st.Problems))
+		case run.Files[p.State] == "":
+			out = append(out, &state.FileError{Path: file, Field: p.Field, What: fmt.Sprintf("%q is no state of the workflow", problem.Shorten(p.State))})
+		default:
+			out = append(out, &problem.Problem{Class: problem.ClassWorkflow, Where: p.State, What: "is gone, and the run stands at it"})
+		}
+	}
+	return errors.Join(out...)
+}
+
+// checkAttempts reports the states that have no commands any more though an agent
+// is between the attempts of one.
+func checkAttempts(run *state.Run, s *scope.Scope) error {
+	var out []error
+	for _, a := range run.Agents {
+		st, ok := s.Workflow.State(a.State)
+		if !ok || a.Exec == nil {
+			continue
+		}
+		if st.Policy.Convergence == nil && (a.Exec.Attempt > 1 || a.Exec.Phase == state.PhaseVerify) {
+			out = append(out, &problem.Problem{Class: problem.ClassWorkflow, Where: a.State, What: "has no done_when any more, and an agent is in the midst of its attempts"})
+		}
+	}
+	return errors.Join(out...)
+}

@@ -1,0 +1,209 @@
+// Package session drives one run, wired to everything it needs: its folders, its
+// logs, the agent CLI, scripts, signals. The command line, the Action and
+// simulations all use it.
+//
+// NewRun makes a run from flags and a workflow, CheckResume says whether an
+// existing one can continue, Open prepares its session, and Session.Run drives it
+// until it stops.
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/raymond-action/raymond-action/internal/untrusted/text"
+
+	"github.com/google/uuid"
+
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/options"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/scope"
+	"github.com/raymond-action/raymond-action/protocol"
+	"github.com/raymond-action/raymond-action/runner"
+	"github.com/raymond-action/raymond-action/runner/claude"
+	"github.com/raymond-action/raymond-action/runner/claude/pin"
+	"github.com/raymond-action/raymond-action/runner/claude/transcript"
+	"github.com/raymond-action/raymond-action/runner/prices"
+	"github.com/raymond-action/raymond-action/runner/report"
+	"github.com/raymond-action/raymond-action/runner/shell"
+	"github.com/raymond-action/raymond-action/runner/verify"
+	"github.com/raymond-action/raymond-action/state"
+)
+
+// Setup is what a session is opened with.
+type Setup struct {
+	Options *options.Options
+	Scope   *scope.Scope
+	Run     *state.Run
+	Store   *state.File    // nil for a run of which no state is kept
+	Resumed bool           // the run was driven before
+	Changed *state.Options // the options from now on; nil for those of the run
+
+	CLI     *claude.Backend // the agent CLI; nil where no agent is started
+	Prompts runner.Backend  // runs prompts by CLI; nil for CLI itself
+	Scripts []string        // environment of scripts and of done_when commands
+	Dir     string          // the run's own folder, absolute
+
+	Hide        Hide
+	Checkpoints runner.Checkpoints // stores the run for later jobs; nil for none
+	Stops       *Stops
+	Out         Out
+}
+
+// Hide is how secrets are hidden.
+type Hide struct {
+	Printed func(string) string // in what agents and scripts print
+	Events  func(string) string // in every text of every event; nil for nothing
+}
+
+// Out are the streams of the program.
+type Out struct {
+	Stdout io.Writer // for --events -
+	Stderr io.Writer // for warnings
+}
+
+// Dir is a run's own folder below a state folder, absolute.
+func Dir(stateDir, id string) (string, error) { return filepath.Abs(filepath.Join(stateDir, id)) }
+
+// Session is a run that is ready to be driven.
+type Session struct {
+	// Config is what the run is driven with. It may be changed before Run.
+	Config runner.Config
+	// Events tells the run's events to its logs and to reporters that are added
+	// before Run.
+	Events *report.Fanout
+
+	setup Setup
+	log   *report.Log // the run's own; nil for a run of which no state is kept
+}
+
+// Open ends what an earlier process has left of the run, and prepares folders and
+// logs. The caller closes the session.
+func Open(s Setup) (*Session, error) {
+	if err := shell.Adopt(); err != nil {
+		return nil, err
+	}
+	if s.Resumed {
+		if err := Sweep(s.Run.Mark); err != nil {
+			return nil, err
+		}
+	}
+	o := &Session{setup: s, Config: runner.Config{
+		Workflow: s.Scope.Workflow, NewID: uuid.NewString, Clock: runner.RealClock(), Telling: s.Options.Telling,
+		Deadline: s.Options.Deadline, Cancel: s.Stops.Reasons(), Redact: s.Hide.Printed, Checkpoints: s.Checkpoints, ListPrice: prices.Of,
+		PayloadDir: filepath.Join(s.Dir, "payload"), LogDir: filepath.Join(s.Dir, "logs"),
+	}}
+	if err := errors.Join(o.makeFolders(), o.openLogs()); err != nil {
+		o.Close()
+		return nil, err
+	}
+	if o.Config.DebugDir != "" {
+		o.Events.Add("debug folder", report.NewDebug(o.Config.DebugDir))
+	}
+	o.Config.Reporter = o.reporter()
+	if err := o.setBackends(); err != nil {
+		o.Close()
+		return nil, err
+	}
+	return o, nil
+}
+
+// Sweep ends the processes that a run which was killed has left behind.
+func Sweep(mark string) error {
+	if _, err := shell.Sweep(context.Background(), mark); err != nil {
+		return &problem.Problem{Class: problem.ClassRuntime, Where: "left-over processes", What: err.Error(), Hint: "end them by hand, then resume again"}
+	}
+	return nil
+}
+
+// Run drives the run until it stops, and returns it as it is then.
+func (s *Session) Run(ctx context.Context) (*state.Run, error) {
+	r := runner.New(s.Config, s.setup.Run)
+	err := r.Run(ctx, s.setup.Resumed, s.setup.Changed)
+	return r.State(), errors.Join(err, Tidy(s.setup.Dir))
+}
+
+// Report tells an event that is no part of a step.
+func (s *Session) Report(e state.Event) { s.Config.Reporter.Report(e) }
+
+// Close closes the logs and all reporters.
+func (s *Session) Close() {
+	if s.Events != nil {
+		s.Events.Close()
+	}
+}
+
+// Tidy removes what only a run under way needs from its own folder.
+func Tidy(dir string) error {
+	return errors.Join(os.RemoveAll(filepath.Join(dir, "payload")), os.RemoveAll(filepath.Join(dir, "scope")))
+}
+
+// makeFolders makes the folders that the run needs.
+func (s *Session) makeFolders() (err error) {
+	payload := s.Config.PayloadDir
+	if err := errors.Join(os.RemoveAll(payload), os.MkdirAll(payload, 0o700)); err != nil {
+		return err
+	}
+	if dir := s.setup.Options.DebugDir; dir != "" {
+		if s.Config.DebugDir, err = filepath.Abs(dir); err != nil {
+			return err
+		}
+		if err := os.MkdirAll(s.Config.DebugDir, 0o700); err != nil {
+			return problem.Usage("--debug-dir", err.Error(), "")
+		}
+	}
+	return s.copyScope()
+}
+
+// copyScope makes the private copy that scripts run from. Where nothing is known
+// to lead to a script, it is made for the case that an agent names one.
+func (s *Session) copyScope() error {
+	files := s.setup.Scope
+	if !files.HasScripts() {
+		return nil
+	}
+	dir := filepath.Join(s.setup.Dir, "scope")
+	err := files.PrivateCopy(dir)
+	if err == nil {
+		s.Config.ScriptDir = dir
+		if note := files.Partial(); note != "" {
+			fmt.Fprintln(s.setup.Out.Stderr, "raymond: note: "+text.Escaped(note))
+		}
+	}
+	if files.Workflow.HasScripts() {
+		return err
+	}
+	return nil
+}
+
+// setBackends says what prompts and scripts are run with.
+func (s *Session) setBackends() error {
+	u := &s.setup
+	scripts, err := newRestoring(shell.Backend{Env: u.Scripts}, s.Config.ScriptDir)
+	if err != nil {
+		return err
+	}
+	s.Config.Verifier = verify.Verifier{Env: u.Scripts}
+	s.Config.Backends = map[protocol.Kind]runner.Backend{protocol.Script: scripts}
+	if u.Store != nil {
+		s.Config.Store = &keeper{File: u.Store, log: s.log}
+	}
+	if u.CLI == nil {
+		return nil
+	}
+	run := u.Run.Options
+	if u.Changed != nil {
+		run = *u.Changed
+	}
+	u.CLI.Args, u.CLI.Tested = slices.Concat(u.CLI.Args, run.ClaudeArgs), pin.Version()
+	s.Config.Sessions, s.Config.Backends[protocol.Prompt] = transcript.Folder{Env: u.CLI.Env}, u.CLI
+	if u.Prompts != nil {
+		s.Config.Backends[protocol.Prompt] = u.Prompts
+	}
+	return nil
+}

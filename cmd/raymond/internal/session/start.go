@@ -1,0 +1,88 @@
+package session
+
+import (
+	"maps"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/options"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/scope"
+	"github.com/raymond-action/raymond-action/protocol"
+	"github.com/raymond-action/raymond-action/state"
+)
+
+// NewRun makes the run that the flags and the workflow describe, after a look
+// through the whole workflow. It returns lint's warnings too, a line each.
+func NewRun(o *options.Options, s *scope.Scope) (run *state.Run, warnings []string, err error) {
+	dir, err := os.Getwd()
+	if err != nil {
+		return nil, nil, &problem.Problem{Class: problem.ClassRuntime, Where: "working directory", What: err.Error()}
+	}
+	r := state.Run{
+		WorkflowID: o.WorkflowID, Mark: strings.ReplaceAll(uuid.NewString(), "-", ""),
+		Scope: s.Path, Entry: s.Workflow.Entry(), Dir: dir,
+		Files: s.Workflow.Hashes(), Meta: o.Meta, Options: o.Apply(options.Defaults()),
+	}
+	if r.WorkflowID == "" {
+		r.WorkflowID = idPrefix(o.Name, s.Name()) + "-" + uuid.NewString()[:8]
+	}
+	run = state.New(r, o.Input+o.InputFile, time.Now())
+	if err := checkLoop(s, &run.Options); err != nil {
+		return nil, nil, err
+	}
+	warnings, err = s.Check(scope.CheckOptions{
+		Meta: slices.Sorted(maps.Keys(o.Meta)), Loop: len(run.Options.DoneWhen) > 0, SkipLint: o.SkipLint,
+	})
+	return run, warnings, err
+}
+
+// checkLoop makes a plain prompt a state that repeats until --done-when is met.
+func checkLoop(s *scope.Scope, opt *state.Options) error {
+	if len(opt.DoneWhen) == 0 {
+		if opt.MaxAttempts > 0 {
+			return problem.Usage("--max-attempts", "needs --done-when", "a state of a workflow has max_attempts in its frontmatter")
+		}
+		return nil
+	}
+	c := protocol.NewConvergence(opt.DoneWhen)
+	if opt.MaxAttempts > 0 {
+		c.MaxAttempts = opt.MaxAttempts
+	}
+	if s.Entry == "" || !s.Workflow.Loop(c) {
+		return problem.Usage("--done-when", "is for a plain prompt file, without frontmatter and transition tags",
+			"a state of a workflow has done_when in its frontmatter")
+	}
+	return nil
+}
+
+var notID = regexp.MustCompile(`[^a-z0-9-]+`)
+
+// idPrefix is the readable part of a workflow id: the name, or the scope's, with
+// what ids can't hold replaced, at most 40 characters.
+func idPrefix(name, scope string) string {
+	for _, s := range []string{name, scope} {
+		s = strings.Trim(notID.ReplaceAllString(strings.ToLower(s), "-"), "-")
+		if len(s) > 40 {
+			s = strings.Trim(s[:40], "-")
+		}
+		if s != "" {
+			return s
+		}
+	}
+	return "run"
+}
+
+// Holder names this process in the lock of a run.
+func Holder() string {
+	host, err := os.Hostname()
+	if err != nil {
+		host = "this machine"
+	}
+	return state.Holder(os.Getpid(), host, time.Now())
+}

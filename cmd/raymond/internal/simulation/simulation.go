@@ -1,0 +1,202 @@
+// Package simulation runs a workflow with scripted replies in the agents' place:
+// the real engine, the real scripts, no tokens and no network.
+package simulation
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/raymond-action/raymond-action/internal/untrusted/text"
+
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/options"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/scope"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/session"
+	"github.com/raymond-action/raymond-action/runner/report"
+	"github.com/raymond-action/raymond-action/runner/shell"
+	"github.com/raymond-action/raymond-action/runner/simulate"
+	"github.com/raymond-action/raymond-action/runner/verify"
+	"github.com/raymond-action/raymond-action/state"
+)
+
+// Simulation is what is simulated, and where it is shown.
+type Simulation struct {
+	Options *options.Options
+	Path    string // of the workflow
+	Replies string // file of replies
+	Environ []string
+	Console report.ConsoleOptions
+	Stdout  io.Writer
+	Stderr  io.Writer
+}
+
+// AddFlags defines the flags of a run that a simulation has too.
+func AddFlags(o *options.Options) {
+	o.AddInput()
+	o.AddSkipLint()
+	o.AddLimits()
+	o.AddLoop()
+	o.AddOutput()
+}
+
+// Record prints the replies file of a recorded run, of which dir is the
+// --debug-dir.
+func Record(dir string, out io.Writer) error {
+	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
+		return problem.Usage("--record", fmt.Sprintf("%q is no directory", problem.Shorten(dir)), "name the folder that --debug-dir named")
+	}
+	r, err := simulate.Record(os.DirFS(dir))
+	if err != nil {
+		return problem.Usage("--record", err.Error(), "name the folder that --debug-dir named")
+	}
+	return r.Write(out)
+}
+
+// Run simulates. Its error says what is wrong, or that the run is not as expected.
+func (s Simulation) Run(ctx context.Context) error {
+	files, err := scope.Open(s.Path)
+	if err != nil {
+		return err
+	}
+	defer files.Close()
+	replies, err := readReplies(s.Replies, files)
+	if err != nil {
+		return errors.Join(files.Faulty, err)
+	}
+	s.take(replies)
+	run, warnings, err := session.NewRun(s.Options, files)
+	if err != nil {
+		return err
+	}
+	if !s.Options.Quiet {
+		for _, w := range warnings {
+			s.warn(problem.Bounded(w))
+		}
+	}
+	dir, err := os.MkdirTemp("", "raymond-simulate-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	return s.drive(ctx, session.Setup{Options: s.Options, Scope: files, Run: run, Dir: dir}, replies)
+}
+
+func (s Simulation) warn(line string) {
+	fmt.Fprintln(s.Stderr, "raymond: warning: "+text.Escaped(line))
+}
+
+// readReplies reads a replies file for a workflow. What is wrong with it is an
+// error of class workflow.
+func readReplies(path string, s *scope.Scope) (*simulate.Replies, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, problem.Usage("--replies", err.Error(), "")
+	}
+	defer f.Close()
+	r, problems, err := simulate.Read(f)
+	if err != nil {
+		return nil, problem.Usage("--replies", err.Error(), "")
+	}
+	if len(problems) == 0 {
+		problems = r.Check(s.Workflow)
+	}
+	return r, problem.OfWorkflow(path, problems)
+}
+
+// take takes input and template variables from the replies file, unless flags say
+// otherwise.
+func (s Simulation) take(replies *simulate.Replies) {
+	if !s.Options.IsGiven("input") && !s.Options.IsGiven("input-file") {
+		s.Options.Input = string(replies.Input)
+	}
+	for k, v := range replies.Meta {
+		if _, given := s.Options.Meta[k]; !given {
+			s.Options.Meta[k] = string(v)
+		}
+	}
+}
+
+func (s Simulation) drive(ctx context.Context, u session.Setup, replies *simulate.Replies) error {
+	env := session.Environ(s.Environ)
+	stops := session.Listen(session.StopOptions{})
+	u.Scripts, u.Hide.Printed, u.Stops = env, shell.Redactor(s.Environ), stops
+	u.Out = session.Out{Stdout: s.Stdout, Stderr: s.Stderr}
+	o, err := session.Open(u)
+	if err != nil {
+		return err
+	}
+	clock := simulate.NewClock(time.Now().Round(0))
+	actor := simulate.NewActor(replies, clock, shell.Backend{Env: env}, verify.Verifier{Env: env})
+	cfg := &o.Config
+	cfg.Clock, cfg.Sessions, cfg.Verifier, cfg.Store, cfg.Backends = clock.Runner(), actor, actor, actor, actor.Backends()
+	cfg.Reporter, cfg.Cancel = timeless{o.Events}, twice(stops.Reasons())
+	var journal simulate.Journal
+	o.Events.Add("journal", &journal)
+	o.Events.Add("console", report.NewConsole(s.Stderr, s.Console))
+	run, err := o.Run(ctx)
+	o.Close()
+	if err != nil {
+		return err
+	}
+	if run.Progress.Status == state.Cancelled {
+		p := session.Outcome(run)
+		p.Hint, p.Code = "", stops.ExitCode()
+		return p
+	}
+	for _, left := range actor.Unused() {
+		s.warn("replies that were not used: " + left)
+	}
+	return s.compare(run, replies, differences(&journal, replies, actor))
+}
+
+// twice passes each reason to end on a second time: a simulation has nothing to
+// keep, so the first one ends what is under way.
+func twice(reasons <-chan string) <-chan string {
+	out := make(chan string, 2)
+	go func() {
+		reason := <-reasons
+		out <- reason
+		out <- reason
+	}()
+	return out
+}
+
+// timeless tells no time: simulated minutes pass in no time at all.
+type timeless struct{ *report.Fanout }
+
+// Tick implements runner.Reporter.
+func (timeless) Tick(time.Time) {}
+
+// differences are the lines in which a run differs from what was expected.
+func differences(journal *simulate.Journal, replies *simulate.Replies, actor *simulate.Actor) []string {
+	diff := journal.Diff(replies.Expect)
+	if missing := actor.Missing(); len(missing) > 0 {
+		diff = append(diff, "replies that the file lacks")
+		for _, m := range missing {
+			diff = append(diff, "+ "+m)
+		}
+	}
+	return diff
+}
+
+// compare says that the run is not as expected. A run of which nothing was
+// expected is like any other.
+func (s Simulation) compare(run *state.Run, replies *simulate.Replies, diff []string) error {
+	if len(diff) > 0 {
+		for _, line := range diff {
+			fmt.Fprintln(s.Stderr, text.Escaped(line))
+		}
+		return &problem.Problem{Class: problem.ClassRunFailed, Where: run.Scope, What: "the run is not as expected (expected -, came +)",
+			Hint: "change the workflow, or the replies file"}
+	}
+	if replies.Expect == nil && run.Progress.Status != state.Completed {
+		p := session.Outcome(run)
+		p.Hint = ""
+		return p
+	}
+	return session.PrintResult(s.Stdout, s.Options.Events, run)
+}

@@ -1,0 +1,78 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/options"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/session"
+	"github.com/raymond-action/raymond-action/state"
+)
+
+// resumeCommand continues a run.
+func (a *App) resumeCommand() *cobra.Command {
+	cmd := &cobra.Command{Use: "resume WORKFLOW_ID", Short: "go on with a run where it stopped"}
+	o := a.newOptions(cmd)
+	o.AddAll()
+	cmd.RunE = func(_ *cobra.Command, args []string) error {
+		for _, name := range []string{"input", "input-file", "meta", "name", "workflow-id"} {
+			if o.IsGiven(name) {
+				o.Reject(problem.Usage("--"+name, "can't be changed by a resume", "start a new run for it"))
+			}
+		}
+		if err := errors.Join(o.Check(), checkID(args)); err != nil {
+			return err
+		}
+		return a.resume(o, args[0])
+	}
+	return cmd
+}
+
+// checkID says what is wrong with the arguments of a command that takes one run.
+func checkID(args []string) error {
+	switch {
+	case len(args) == 0:
+		return problem.Usage("WORKFLOW_ID", "is missing", "raymond list shows the runs")
+	case len(args) > 1:
+		return problem.Usage("WORKFLOW_ID", fmt.Sprintf("%d arguments are given, want one", len(args)), "")
+	case !state.ValidID(args[0]):
+		return problem.Usage("WORKFLOW_ID", fmt.Sprintf("%q is no workflow id", problem.Shorten(args[0])), "raymond list shows the runs")
+	}
+	return nil
+}
+
+func (a *App) resume(o *options.Options, id string) error {
+	store, run, err := state.Open(o.StateDir, id, session.Holder())
+	if err != nil {
+		return err
+	}
+	defer store.Close()
+	if run.Progress.Status == state.Completed {
+		dir, err := session.Dir(o.StateDir, id)
+		if err != nil {
+			return err
+		}
+		return session.ShowCompleted(session.Setup{
+			Options: o, Run: run, Store: store, Resumed: true, Dir: dir, Out: session.Out{Stdout: a.Stdout, Stderr: a.Stderr},
+		})
+	}
+	s, err := session.Reopen(run)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	if !o.AllowChanged {
+		if err := session.CheckUnchanged(run, s); err != nil {
+			return err
+		}
+	}
+	changed, err := session.CheckResume(o, run, s, filepath.Join(o.StateDir, id+".json"))
+	if err != nil {
+		return err
+	}
+	return a.drive(session.Setup{Options: o, Scope: s, Run: run, Store: store, Resumed: true, Changed: changed})
+}
