@@ -44,7 +44,7 @@ var _ runner.Verifier = Verifier{}
 func (v Verifier) Verify(ctx context.Context, c runner.Checks, tell func(runner.Progress)) state.Verification {
 	log := openLog(c)
 	defer log.Close()
-	hide := mask{proc.Redactor(v.Env), proc.EndRedactor(v.Env)}
+	hide := v.mask()
 	var out state.Verification
 	for _, cmd := range c.Commands {
 		tell(runner.Progress{Doing: "checking " + cmd})
@@ -79,7 +79,7 @@ type run struct {
 
 // command runs one command.
 func (v Verifier) command(ctx context.Context, c runner.Checks, r run) state.CommandResult {
-	tail := &proc.Tail{Max: tailSize + slack}
+	tail := newTail()
 	r.log.printf("\n$ %s\n", r.cmd)
 	options := proc.Options{
 		Path: "/bin/bash", Args: []string{"-c", r.cmd}, Dir: c.Dir,
@@ -103,6 +103,12 @@ func (v Verifier) command(ctx context.Context, c runner.Checks, r run) state.Com
 	r.log.printf("rc: %d (%.1fs)\n", out.RC, out.DurationS)
 	return out
 }
+
+// newTail keeps the end of a command's output.
+func newTail() *proc.Tail { return &proc.Tail{Max: tailSize + slack} }
+
+// mask returns what hides the secrets of the environment.
+func (v Verifier) mask() mask { return mask{proc.Redactor(v.Env), proc.EndRedactor(v.Env)} }
 
 // mask hides secrets in outputs that are whole, and in ends of one.
 type mask struct{ whole, rest func(string) string }

@@ -117,17 +117,19 @@ func TestTimeoutEndsTheWholeGroup(t *testing.T) {
 		"setsid sleep 300 & echo $! >pids; echo said; sleep 300",
 		"trap 'exit 0' INT; echo $$ >pids; echo said; while :; do sleep 0.05; done",
 	} {
-		c := checks(t, command, "echo next; false")
-		c.Timeout = 300 * time.Millisecond
-		c.Mark += command[:3]
-		got := verified(t, c)
-		if r := got[0]; r.RC != 124 || r.Tail != "said\n" || r.DurationS < 0.3 {
-			t.Errorf("%s\ngot  %+v\nwant rc 124 after 0.3 s, and what it said", command, r)
-		}
-		if r := got[1]; r.RC != 1 || r.Tail != "next\n" {
-			t.Errorf("%s\nthe command after it: got %+v, want rc 1", command, r)
-		}
-		gone(t, c, "pids")
+		t.Run("", func(t *testing.T) {
+			t.Parallel()
+			c := checks(t, command, "echo next; false")
+			c.Timeout = 300 * time.Millisecond
+			got := verified(t, c)
+			if r := got[0]; r.RC != 124 || r.Tail != "said\n" || r.DurationS < 0.3 {
+				t.Errorf("%s\ngot  %+v\nwant rc 124 after 0.3 s, and what it said", command, r)
+			}
+			if r := got[1]; r.RC != 1 || r.Tail != "next\n" {
+				t.Errorf("%s\nthe command after it: got %+v, want rc 1", command, r)
+			}
+			gone(t, c, "pids")
+		})
 	}
 }
 

@@ -32,3 +32,7 @@ func Env(t testing.TB, s *Server) []string {
 		"IS_SANDBOX=1",
 	}
 }
+
+// IsFull reports whether tests that start the CLI often are to try every case, as
+// CI does (RAYMOND_TEST_FULL), and not one of each kind.
+func IsFull() bool { return os.Getenv("RAYMOND_TEST_FULL") != "" }

@@ -136,7 +136,10 @@ func all(c state.Cost) (sum state.Usage) {
 // the CLI asked again by itself, is paid for too.
 func TestContractLostConnectionsAreCounted(t *testing.T) {
 	t.Parallel()
-	for _, at := range []ct.Point{ct.Start, ct.Middle, ct.End} {
+	for _, at := range []ct.Point{ct.Middle, ct.Start, ct.End} {
+		if at != ct.Middle && !ct.IsFull() {
+			continue
+		}
 		t.Run(string(at), func(t *testing.T) {
 			t.Parallel()
 			s := ct.NewServer(t, ct.Rule{
