@@ -14,7 +14,6 @@ import (
 
 // What the keys derived from an identity are for.
 const (
-	forManifest    = "raymond-action manifest v1"
 	forHeader      = "raymond-action header v1"
 	forFingerprint = "raymond-action fingerprint v1"
 )

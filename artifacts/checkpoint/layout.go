@@ -11,7 +11,7 @@ import (
 // The files of the archive that are not the run's.
 const (
 	manifestName = "manifest.json"
-	macName      = "manifest.mac"
+	oldMACName   = "manifest.mac" // in sealed bundles of early releases; the header vouches for it
 	headerName   = "header.json"
 	bundleName   = "bundle.age"
 )
@@ -21,12 +21,12 @@ const transcripts = "transcripts/"
 // The limits of a checkpoint, in bytes where nothing else is said.
 const (
 	maxPacked   = 512 << 20 // the archive itself
-	maxEntries  = 2000      // files, with the manifest and its MAC
+	maxEntries  = 2000      // files, with the manifest
 	maxEntry    = 256 << 20
 	maxState    = 64 << 20 // what package state reads
 	maxTotal    = 1 << 30
 	maxManifest = 4 << 20
-	maxSmall    = 4 << 10 // headers and MACs
+	maxSmall    = 4 << 10 // headers
 	maxRatio    = 200
 )
 
@@ -56,7 +56,7 @@ func entryLimit(name string) int64 {
 		return maxState
 	case manifestName:
 		return maxManifest
-	case macName, headerName:
+	case oldMACName, headerName:
 		return maxSmall
 	case bundleName:
 		return maxPacked

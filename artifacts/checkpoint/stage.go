@@ -2,7 +2,6 @@ package checkpoint
 
 import (
 	"archive/zip"
-	"crypto/hmac"
 	"crypto/sha256"
 	"errors"
 	"fmt"
@@ -87,25 +86,16 @@ func (s *stage) unseal(r Reading, files map[string]*zip.File) (*sealed, error) {
 	if err != nil {
 		return nil, err
 	}
-	err = invalid(bundleName, archive.Unpack(f, size, s.path(unpacked), limits(manifestName, macName)))
-	return box, err
+	err = invalid(bundleName, archive.Unpack(f, size, s.path(unpacked), limits(manifestName, oldMACName)))
+	return box, errors.Join(err, s.root.RemoveAll(unpacked+"/"+oldMACName))
 }
 
-// verify holds the unpacked files against the manifest, and the manifest against
-// its MAC and header if there is one.
+// verify compares the unpacked files with the manifest, and the manifest with the
+// header if there is one.
 func (s *stage) verify(box *sealed) (Manifest, string, error) {
 	data, err := s.take(manifestName)
 	if err != nil {
 		return Manifest{}, "", err
-	}
-	if box != nil {
-		mac, err := s.take(macName)
-		if err != nil {
-			return Manifest{}, "", err
-		}
-		if !hmac.Equal([]byte(sign(box.id, forManifest, data)), mac) {
-			return Manifest{}, "", &Invalid{manifestName, "has not the MAC of its key"}
-		}
 	}
 	m, err := decodeManifest(data)
 	if err != nil {

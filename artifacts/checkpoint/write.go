@@ -109,8 +109,7 @@ type packing struct {
 	left     int64  // bytes that files may yet have
 }
 
-// pack writes the plain archive: the files, then what is known of them, and with
-// keys its MAC.
+// pack writes the plain archive: the files, then the manifest.
 func (p *packing) pack(w io.Writer) error {
 	if len(p.Parts) > maxEntries-2 {
 		return fmt.Errorf("%d files, more than %d: %w", len(p.Parts), maxEntries-2, ErrTooLarge)
@@ -130,12 +129,6 @@ func (p *packing) pack(w io.Writer) error {
 	p.data = data
 	if err := z.Add(manifestName, strings.NewReader(string(data))); err != nil {
 		return err
-	}
-	if p.Keys != nil {
-		mac := sign(p.Keys.all[0], forManifest, data)
-		if err := z.Add(macName, strings.NewReader(mac)); err != nil {
-			return err
-		}
 	}
 	return z.Close()
 }
