@@ -86,7 +86,7 @@ func (r *Run) drop(id string) {
 	r.Agents = slices.Delete(r.Agents, at, at+1)
 }
 
-// position returns where the agent with creation number n stands.
+// position returns the index of the agent with creation number n.
 func (r *Run) position(n int) int {
 	at, _ := slices.BinarySearchFunc(r.Agents, n, func(a *Agent, n int) int { return a.N - n })
 	return at

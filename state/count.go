@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Count words a number of things, as in "1 state", "2 states", "3 retries" and
-// "4 processes".
+// Count returns a number of things in words, such as "1 state", "2 states",
+// "3 retries" and "4 processes".
 func Count(n int, thing string) string {
 	switch {
 	case n == 1:

@@ -7,26 +7,27 @@ import (
 	"time"
 )
 
-// maxCount is more than any count of a run can reach, and far from what overflows.
+// maxCount is more than any count of a run can reach, and too small for sums to
+// overflow.
 const maxCount = 1 << 53
 
-// signed are the fields that may be negative: exit codes, where -1 stands for a
+// signed are the fields that may be negative: exit codes, where -1 means a
 // signal.
 var signed = map[string]bool{"agent_code": true, "rc": true}
 
 // amounts are the types with limits of their own.
 var amounts = map[reflect.Type]bool{reflect.TypeFor[USD](): true, reflect.TypeFor[Duration](): true}
 
-// checkCounts wants every number of a run to be one that a run can have, whatever
-// field it is in: a negative count would make the next file unreadable.
+// checkCounts checks that every number of a run is possible, in whatever field it is.
+// A negative count would make the next file unreadable.
 func (r *Run) checkCounts(c *checker) {
 	events := r.Events
 	defer func() { r.Events = events }()
-	r.Events = nil // they are told again and change nothing
+	r.Events = nil // they are only reported again
 	c.walk(reflect.ValueOf(r).Elem(), "")
 }
 
-// walk checks the numbers in v, which stands at a place of the file.
+// walk checks the numbers in v, the value of a field.
 func (c *checker) walk(v reflect.Value, at string) {
 	switch v.Kind() {
 	case reflect.Int, reflect.Int64:

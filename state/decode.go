@@ -30,8 +30,8 @@ func (e *FileError) Error() string {
 	return strings.Join(parts, ": ")
 }
 
-// bounded is a text of an error, which may come from the file, with its middle left
-// out when it is long: the path of a field has a part for each level of nesting.
+// bounded shortens a text of an error in its middle. Texts may come from the file, and
+// the path of a field has a part for each level of nesting.
 func bounded(text string) string {
 	const most = 300
 	if len(text) <= most {

@@ -21,7 +21,7 @@ func newDraft(r *Run, now time.Time) *draft {
 	return &draft{run: r, now: now, delta: Delta{Progress: r.Progress}, mine: map[string]*Agent{}}
 }
 
-// finish returns the collected changes.
+// finish returns the collected changes. The draft must not be used afterwards.
 func (d *draft) finish() *Delta {
 	d.delta.Progress.Seq++
 	byAge := func(a, b *Agent) int { return a.N - b.N }

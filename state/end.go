@@ -6,15 +6,15 @@ import (
 	"github.com/raymond-action/raymond-action/protocol"
 )
 
-// Outcome is what one invocation brought: exactly one of Failure, Problems and
-// Decision says how the agent continues. In a state with done_when a Failure comes
-// with one of the others, which is about the text that came before it.
+// Outcome is how one invocation ended. Exactly one of Failure, Problems and Decision says
+// how the agent continues. In a state with done_when a Failure comes with one of the
+// others, which is about the text that came before the failure.
 type Outcome struct {
 	Session string // as the agent CLI reported it; "" when it did not
 	Model   string // that answered, as reported
 	Cost    Cost
-	// Used is what was used beyond what Cost says, at list prices where there are
-	// any: what was seen going by, else what a transcript shows.
+	// Used has the tokens that are not in Cost, at list prices where these are known: those
+	// seen in the output, otherwise those in the transcript.
 	Used     []ModelCost
 	Turns    int       // of the model
 	Denied   []string  // uses of tools that were refused
@@ -42,8 +42,8 @@ type ScriptOutput struct {
 	LastWords              string // the end of both in one line, to follow a message; "" when there was no output
 }
 
-// End takes in how an invocation of an agent ended, and decides what the agent does
-// next. st is the state that it is in.
+// End ends an invocation of an agent with its outcome, and decides what the agent does
+// next. st is the state that the agent is in.
 func (s *Step) End(id string, st *protocol.State, o Outcome) {
 	if !ValidSession(o.Session) {
 		o.Session = "" // a state file that names it could not be read
@@ -59,7 +59,7 @@ func (s *Step) End(id string, st *protocol.State, o Outcome) {
 	s.apply(a, s.execution(a, st).failUnpriced())
 }
 
-// Verification is what the done_when commands of an attempt brought.
+// Verification has the results of the done_when commands of an attempt.
 type Verification struct {
 	Results []CommandResult // of each command, in order
 	Changed []string        // protected files that are not what they were
@@ -67,8 +67,8 @@ type Verification struct {
 	Stopped string
 }
 
-// EndVerification takes in what the done_when commands of an agent's attempt brought.
-// The verdict and what follows from it are one change.
+// EndVerification ends the done_when commands of an agent's attempt with their results.
+// It decides whether the state is done, and what the agent does next.
 func (s *Step) EndVerification(id string, st *protocol.State, v Verification) {
 	a := s.draft.edit(id)
 	s.apply(a, s.execution(a, st).endVerification(v))

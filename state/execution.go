@@ -128,7 +128,7 @@ func (x *execution) remind(o Outcome) {
 	}
 }
 
-// ask makes a reminder the next thing that the agent is told.
+// ask sends the agent a reminder in its next invocation.
 func (x *execution) ask(reminder, reason string) {
 	e := x.agent.Exec
 	e.Reminders++

@@ -9,9 +9,9 @@ import (
 // maxReport bounds the feedback that an agent gets on a failed attempt, in bytes.
 const maxReport = 16 << 10
 
-// Report words a failed attempt for the agent that tries again, in at most 16 KiB,
-// of which every failed command has a share. What commands printed is fenced and
-// labelled as data: it is no instruction.
+// Report describes a failed attempt to the agent that tries again, in at most 16 KiB,
+// of which every failed command gets a share. What commands printed is fenced and
+// labelled as data, because it is not an instruction.
 func (n *NodeAttempt) Report(maxAttempts int) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Attempt %d of %d is not done: %s.\n", n.Attempt, maxAttempts, n.explain())
@@ -41,8 +41,8 @@ func (n *NodeAttempt) explain() string {
 	}
 }
 
-// report words one failed command in at most limit bytes, if they are 200 or
-// more. A fence that was cut off would turn what follows into data.
+// report describes one failed command in at most limit bytes, which must be 200 or
+// more. It never cuts off the fence, which would turn what follows into data.
 func (r *CommandResult) report(limit int) string {
 	cmd := clip(r.Cmd, min(1024, limit/4))
 	for tail := r.Tail; ; tail = tailOf(tail, len(tail)*3/4) {

@@ -12,10 +12,10 @@ import (
 	"github.com/gofrs/flock"
 )
 
-// ErrNotFound says that there is no run of that id.
+// ErrNotFound says that there is no run with that id.
 var ErrNotFound = errors.New("no such run")
 
-// ErrExists says that there is a run of that id already.
+// ErrExists says that there is already a run with that id.
 var ErrExists = errors.New("a run of that id exists")
 
 // File keeps one Run: a snapshot ({id}.json) and beside it a journal of the
@@ -168,9 +168,9 @@ func List(dir string) ([]string, error) {
 
 // Fold replaces the snapshot with r and empties the journal. After it returns
 // nil, {id}.json alone is complete and survives a crash of the machine; after
-// an error the files hold the old run or r, whole. ready, when not nil, is
-// waited for before the old snapshot and the journal are given up; with its
-// error nothing is.
+// an error the files hold either the old run or r, complete. ready, when not nil, is
+// called before the old snapshot and the journal are replaced; when it returns an error
+// they are kept.
 func (f *File) Fold(r *Run, ready func() error) error {
 	data, err := r.Encode()
 	if err != nil {
@@ -185,14 +185,14 @@ func (f *File) Fold(r *Run, ready func() error) error {
 	return f.dropJournal(r.Progress.Status != Running)
 }
 
-// dropJournal empties the journal; its steps are in the snapshot by now, and
-// would be passed over. At rest the file goes away.
-func (f *File) dropJournal(rest bool) error {
+// dropJournal empties the journal, whose steps are in the snapshot by now and would be
+// skipped. When the run has stopped it removes the file.
+func (f *File) dropJournal(stopped bool) error {
 	f.size = 0
-	if f.journal == nil && !rest {
+	if f.journal == nil && !stopped {
 		return ignoreMissing(os.Truncate(f.path(".journal"), 0))
 	}
-	if !rest {
+	if !stopped {
 		return f.journal.Truncate(0)
 	}
 	if f.journal != nil {

@@ -12,19 +12,19 @@ import (
 )
 
 // foldFactor says how many times the size of the snapshot the journal may reach
-// before it is folded, and foldMin the size below which it never is: so that
-// folding costs no more than a constant share of what was appended.
+// before it is folded. Below foldMin it never is. Folding therefore costs no more than
+// a constant share of what was appended.
 const (
 	foldFactor = 8
 	foldMin    = 4 << 20
 )
 
-// castagnoli is made when first needed, which a run of one state never does.
+// castagnoli is made when it is first needed, which is never in a run of one state.
 var castagnoli = sync.OnceValue(func() *crc32.Table { return crc32.MakeTable(crc32.Castagnoli) })
 
 // Append saves one step: one line of the journal, with a checksum, synced.
 // After it returns nil the step survives a crash of the machine; after an error
-// the caller must not go on, since the step may or may not be there.
+// the caller must stop, since the step may or may not have been saved.
 func (f *File) Append(d *Delta) error {
 	line, err := journalLine(d)
 	if err != nil {
@@ -76,7 +76,7 @@ func journalLine(d *Delta) ([]byte, error) {
 }
 
 // replay applies the steps of a journal that come after the run. A last line
-// that was cut off counts as not written; any other fault is a *FileError.
+// that was cut off counts as not written; any other damage is a *FileError.
 func (r *Run) replay(journal []byte) error {
 	applied := false
 	for n := 1; len(journal) > 0; n++ {
@@ -90,13 +90,13 @@ func (r *Run) replay(journal []byte) error {
 		}
 		journal = rest
 		if d.Progress.Seq <= r.Progress.Seq && !applied {
-			continue // from before the snapshot: a crash kept it from being emptied
+			continue // already in the snapshot: a crash came before the journal was emptied
 		}
 		if d.Progress.Seq != r.Progress.Seq+1 {
 			return &FileError{Field: fmt.Sprintf("line %d", n), What: fmt.Sprintf(
 				"is step %d, want %d", d.Progress.Seq, r.Progress.Seq+1)}
 		}
-		if err := r.fits(d); err != nil {
+		if err := r.checkFits(d); err != nil {
 			return &FileError{Field: fmt.Sprintf("line %d", n), What: err.Error()}
 		}
 		r.Apply(d)
@@ -108,9 +108,9 @@ func (r *Run) replay(journal []byte) error {
 	return r.Validate()
 }
 
-// fits says why d can't be the step after r: agents stand in the order of their
-// numbers, and none ever gets another one.
-func (r *Run) fits(d *Delta) error {
+// checkFits returns an error when d can't be the step after r: agents are in the order
+// of their numbers, and the number of an agent never changes.
+func (r *Run) checkFits(d *Delta) error {
 	r.index()
 	last, seen := 0, map[string]bool{}
 	if n := len(r.Agents); n > 0 {
@@ -120,7 +120,7 @@ func (r *Run) fits(d *Delta) error {
 		was, known := r.byID[a.ID]
 		switch {
 		case seen[a.ID]:
-			return fmt.Errorf("agents[%d].id: %q is there twice", i, a.ID)
+			return fmt.Errorf("agents[%d].id: %q appears twice", i, a.ID)
 		case known && a.N != was.N:
 			return fmt.Errorf("agents[%d].n: is %d, was %d", i, a.N, was.N)
 		case !known && a.N <= last:

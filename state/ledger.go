@@ -158,8 +158,8 @@ func withShares(sums map[string]USD, shares []ModelCost) map[string]USD {
 }
 
 // countUnknown counts the successful invocations in a row of which nobody knows the cost.
-// Failed ones are no part of it: an agent CLI that dies has no time to tell, and
-// how often it may die is a matter of the retries.
+// Failed ones don't count: an agent CLI that dies can't report its cost, and retries
+// limit how often it may die.
 func (a *Agent) countUnknown(kind CostKind, f *Failure) {
 	switch {
 	case kind != Unknown:
@@ -172,7 +172,7 @@ func (a *Agent) countUnknown(kind CostKind, f *Failure) {
 // Float returns the amount in dollars, for display.
 func (u USD) Float() float64 { return float64(u) / float64(Dollar) }
 
-// Spent is what the run has cost, and how well that is known.
+// Spent returns what the run has cost, and how well that is known.
 func (r *Run) Spent() Spent {
 	return ledger{total: r.Progress.TotalUSD, past: r.Past, saved: r.Ledger}.spent()
 }
@@ -181,7 +181,7 @@ func (r *Run) Spent() Spent {
 func (r *Run) Unfinished() []Unfinished { return unfinished(slices.Values(r.Agents)) }
 
 // unfinished lists what the executions of agents under way have cost. That of one
-// that failed was told when it did.
+// that failed was reported when it failed.
 func unfinished(agents iter.Seq[*Agent]) []Unfinished {
 	var list []Unfinished
 	for a := range agents {
@@ -219,7 +219,7 @@ func usd(n float64) USD {
 
 // SameModel reports whether two names are of one model: with and without the
 // variant as in "opus[1m]", the date as in "-20251001", and what a cloud adds
-// before and behind, as in "us.anthropic.claude-opus-5-v1:0" and "@20260101".
+// before and after, as in "us.anthropic.claude-opus-5-v1:0" and "@20260101".
 func SameModel(a, b string) bool { return a == b || plainModel(a) == plainModel(b) }
 
 func plainModel(name string) string {
@@ -238,7 +238,7 @@ func plainModel(name string) string {
 	return name
 }
 
-// mostTokens is the largest count of tokens that is believed.
+// mostTokens is the largest count of tokens that is taken seriously.
 const mostTokens = 1e12
 
 // units weighs tokens by what they cost relative to each other in Anthropic's
@@ -256,7 +256,7 @@ func (u Usage) plus(v Usage) Usage {
 	return u
 }
 
-// Without returns used less what stands in before, model by model.
+// Without returns used less before, model by model.
 func Without(used, before []Usage) []Usage {
 	out := slices.Clone(used)
 	for i := range out {

@@ -58,9 +58,9 @@ func (l limits) iterationsEvent() *Limit {
 	return &Limit{Which: "iterations", Value: float64(l.progress.Iterations), Max: float64(l.options.MaxIterations)}
 }
 
-// checkMove returns which limit keeps an agent from making a move, and in which
-// words the agent fails; nil when it may. alive is the number of agents that have not
-// ended, and depth how many callers the agent has to return to.
+// checkMove returns the limit that keeps an agent from making a move, and why the agent
+// fails; nil when it may make the move. alive is the number of agents that have not
+// ended, and depth the number of callers that the agent has to return to.
 func (o *Options) checkMove(move protocol.Decision, alive, depth int) (*Limit, string) {
 	if want := alive + len(move.Spawns); len(move.Spawns) > 0 && want > o.MaxAgents {
 		return &Limit{Which: "agents", Value: float64(want), Max: float64(o.MaxAgents)},

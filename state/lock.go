@@ -12,10 +12,10 @@ import (
 	"github.com/gofrs/flock"
 )
 
-// LockedError says that another process drives the run.
+// LockedError says that another process holds the lock of a run.
 type LockedError struct {
 	ID     string
-	Holder string // as it named itself; "" when it did not
+	Holder string // the line that the process wrote into the lock; "" for none
 }
 
 // Error implements error.
@@ -23,7 +23,7 @@ func (e *LockedError) Error() string {
 	return fmt.Sprintf("run %q is driven by another process (%s)", e.ID, strings.TrimSpace(e.Holder))
 }
 
-// Holder is the line by which a process names itself in the lock.
+// Holder returns the line by which a process names itself in the lock.
 func Holder(pid int, host string, since time.Time) string {
 	return fmt.Sprintf("process %d on %s since %s", pid, host, since.UTC().Format(time.RFC3339))
 }
@@ -50,8 +50,8 @@ func (d Driver) isDead() bool {
 	return d.PID > 0 && err == nil && d.Host == host && !isAlive(d.PID)
 }
 
-// DrivenBy asks the lock of a run who drives it; nil when nobody does. It neither
-// takes the lock from anybody nor writes.
+// DrivenBy returns the process that drives a run, nil when nobody does. It does not
+// write, and keeps no process from driving the run.
 func DrivenBy(dir, id string) (*Driver, error) {
 	path := filepath.Join(dir, id+".lock")
 	err := checkLock(path)
@@ -70,7 +70,7 @@ func DrivenBy(dir, id string) (*Driver, error) {
 		return nil, lock.Close()
 	}
 	defer lock.Close()
-	// The one that has the lock writes its name a moment later.
+	// The process that has the lock writes its name a moment after it took it.
 	line, _ := os.ReadFile(path)
 	d := driverOf(string(line))
 	if d.isDead() {
@@ -79,7 +79,8 @@ func DrivenBy(dir, id string) (*Driver, error) {
 	return &d, nil
 }
 
-// checkLock refuses what may not be opened as a lock: a pipe would never open.
+// checkLock returns an error for what must not be opened as a lock: opening a pipe would
+// never return.
 func checkLock(path string) error {
 	info, err := os.Lstat(path)
 	if err != nil {
@@ -91,9 +92,9 @@ func checkLock(path string) error {
 	return nil
 }
 
-// How long a lock is waited for. A process that dies between fork and exec of a
-// child leaves the lock to that child for some milliseconds; one that asks who
-// drives a run has it for a moment, too.
+// These are the times for which a lock is waited for. A process that dies between fork
+// and exec of a child leaves the lock to that child for some milliseconds. A process
+// that asks who drives a run has the lock for a moment, too.
 const (
 	waitForDead    = 5 * time.Second
 	waitForUnnamed = 500 * time.Millisecond // a new holder writes its name in the next moment
@@ -101,7 +102,7 @@ const (
 	lockPoll       = 10 * time.Millisecond
 )
 
-// patience is how long a lock is waited for that has this line in it.
+// patience returns how long to wait for a lock that has this line in it.
 func patience(line string) time.Duration {
 	switch d := driverOf(line); {
 	case d.isDead():
@@ -112,13 +113,13 @@ func patience(line string) time.Duration {
 	return waitForLiving
 }
 
-// lockClock is the time by which locks are waited for.
+// lockClock is the clock for waiting for locks.
 var lockClock = struct {
 	now   func() time.Time
 	sleep func(time.Duration)
 }{time.Now, time.Sleep}
 
-// take takes the lock of f for holder, or fails with *LockedError.
+// take takes the lock of the run for holder, or fails with *LockedError.
 func (f *File) take(holder string) error {
 	f.lock = flock.New(f.path(".lock"), flock.SetPermissions(0o600))
 	if err := ignoreMissing(checkLock(f.path(".lock"))); err != nil {

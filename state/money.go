@@ -25,7 +25,7 @@ func (u USD) Plus(v USD) USD { return min(min(u, MostUSD)+min(v, MostUSD), MostU
 type Spent struct {
 	USD       USD
 	Estimated bool // part of it is an estimate
-	Unknown   int  // invocations that are not in it: nobody knows what they cost
+	Unknown   int  // invocations that are not in it because their cost is not known
 }
 
 // Plus returns the sum of both.
@@ -43,9 +43,9 @@ func (s Spent) AtLeast(t Spent) Spent {
 	return Spent{max(s.USD, t.USD), s.Estimated || t.Estimated, max(s.Unknown, t.Unknown)}
 }
 
-// String words what was spent for people, as in "$0.0123", "~$4.56" when part of
-// it is an estimate, "$0.0123 + unknown" and "unknown". Everything that shows
-// money shows it so.
+// String returns what was spent as people read it: "$0.0123", "~$4.56" when part of it
+// is an estimate, "$0.0123 + unknown", or "unknown". Everything that shows money shows
+// it in this way.
 func (s Spent) String() string {
 	switch text := s.USD.Dollars(); {
 	case s.Unknown > 0 && s.USD == 0:
@@ -61,8 +61,8 @@ func (s Spent) String() string {
 	}
 }
 
-// Exactly words what was spent to the last digit, where more than that is asked
-// for, as in "$1.03525" and "~$1.03525".
+// Exactly returns what was spent with all its digits, such as "$1.03525" and
+// "~$1.03525".
 func (s Spent) Exactly() string {
 	if s.Estimated {
 		return "~$" + s.USD.String()
@@ -70,8 +70,8 @@ func (s Spent) Exactly() string {
 	return "$" + s.USD.String()
 }
 
-// Dollars words an amount: to the cent from a dollar on, else to a hundredth of
-// a cent.
+// Dollars returns an amount as people read it: from a dollar up to the cent, below that
+// to a hundredth of a cent.
 func (u USD) Dollars() string {
 	sign := ""
 	if u < 0 {

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// DefaultOverloadWait is how long failures of the service are waited out where a run
-// does not say.
+// DefaultOverloadWait is how long failures of the service are waited out when the
+// options of a run don't say.
 const DefaultOverloadWait = 10 * time.Minute
 
 // maxOutageBackoff is the longest wait between two tries while the service fails; the
@@ -14,7 +14,7 @@ const DefaultOverloadWait = 10 * time.Minute
 const maxOutageBackoff = time.Minute
 
 // Outage is a row of failures of the service that an agent waits out, in one
-// process. They are no failures of its state, and no retries are counted.
+// process. They are not counted as retries of its state.
 type Outage struct {
 	Since time.Time `json:"since"` // the first of them
 	N     int       `json:"n"`     // how many there were

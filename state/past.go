@@ -9,16 +9,16 @@ import (
 	"strings"
 )
 
-// How much of what is over a state file keeps one by one: the results of the agents
-// that ended last, and the newest entries of the ledger. Folding waits for some
-// more, so that it costs next to nothing a step.
+// A state file keeps the results of the agents that ended last and the newest entries
+// of the ledger one by one. Older ones are added up. That waits until there are some
+// more, so that it costs next to nothing per step.
 const (
 	keptEndings = 1000
 	keptEntries = 1000
 	foldSlack   = 250
 )
 
-// Past is what a run has forgotten one by one, added up.
+// Past has what a run no longer keeps one by one, added up.
 type Past struct {
 	// Agents counts the agents that ended and whose results are no longer kept.
 	Agents int `json:"agents,omitempty"`
@@ -59,7 +59,7 @@ func (r *Run) Sums() []Sum {
 }
 
 // fold adds up what is too old to be kept one by one. It depends on nothing but the
-// run, so that a replayed journal brings the same.
+// run, so that replaying a journal leads to the same run.
 func (r *Run) fold() {
 	many, long := len(r.Ended) > keptEndings+foldSlack, len(r.Ledger) > keptEntries+foldSlack
 	if !many && !long {
@@ -83,8 +83,8 @@ func (r *Run) fold() {
 	r.Past = &p
 }
 
-// foldEnded forgets the agents that ended first. The result of the first agent is
-// that of the run.
+// foldEnded drops the results of the agents that ended first, but never that of the
+// main agent, which is the result of the run.
 func (r *Run) foldEnded(p *Past) {
 	old := len(r.Ended) - keptEndings
 	kept := make([]Ending, 0, keptEndings+1)
@@ -98,16 +98,16 @@ func (r *Run) foldEnded(p *Past) {
 	r.Ended = kept
 }
 
-// counterOf returns the number that an agent's name ends in; when the state's name
-// ended in digits too, a larger one.
+// counterOf returns the number at the end of an agent's name. It is larger than the
+// agent's own number when the name of the state ended in digits.
 func counterOf(id string) int {
 	digits := id[len(strings.TrimRight(id, "0123456789")):]
 	n, _ := strconv.Atoi(digits[max(0, len(digits)-9):]) // no agent forks more than that
 	return n
 }
 
-// counter is the highest number in a name of an agent, at least. Runs of before it
-// was kept have all their agents.
+// counter is at least the highest number in the name of an agent. Runs from before it
+// was saved still have all their agents.
 func (r *Run) counter() int {
 	highest := 0
 	for name := range r.names() {
@@ -116,7 +116,7 @@ func (r *Run) counter() int {
 	return highest
 }
 
-// names are the agents that are there, or whose results are kept.
+// names has the agents of the run and those whose results are kept.
 func (r *Run) names() map[string]bool {
 	names := map[string]bool{}
 	for _, a := range r.Agents {
@@ -193,9 +193,9 @@ func addModels(sums, more []ModelCost) []ModelCost {
 }
 
 // mayBeForgotten reports whether an agent that is no longer kept may have had the name
-// that a parent is about to give. It can, only where the name could be read in
-// another way: "main_a11" as the first one in A1 or as the eleventh in A. The
-// parent's own numbers are never given twice.
+// that a parent is about to give. That is possible only where the name can be read in
+// another way: "main_a11" as the first agent in A1 or as the eleventh in A. A parent
+// never gives a number twice.
 func (d *draft) mayBeForgotten(id string, parent *Agent, state string) bool {
 	if d.run.Forgotten() == 0 {
 		return false
@@ -216,7 +216,7 @@ func (d *draft) mayBeForgotten(id string, parent *Agent, state string) bool {
 	return false
 }
 
-// check returns what the sums add up to.
+// check returns the total of the sums.
 func (p *Past) check(c *checker, at string) USD {
 	total := USD(0)
 	if p == nil {
@@ -225,7 +225,7 @@ func (p *Past) check(c *checker, at string) USD {
 	c.want(p.Agents >= 0, at+".agents", "is %d, want at least 0", p.Agents)
 	for i, s := range p.Sums {
 		here := fmt.Sprintf("%s.sums[%d]", at, i)
-		c.want(s.Agent == "" || agentID().MatchString(s.Agent), here+".agent", "%q is no agent's name", s.Agent)
+		c.want(s.Agent == "" || agentID().MatchString(s.Agent), here+".agent", "%q is not the name of an agent", s.Agent)
 		c.want(s.Kind == Exact || s.Kind == Estimated || s.Kind == Unknown, here+".kind", "%q is unknown", s.Kind)
 		c.want(s.Entries >= 1, here+".entries", "is %d, want at least 1", s.Entries)
 		c.want(s.CostUSD >= 0 && (s.Kind != Unknown || s.CostUSD == 0), here+".cost_usd", "is %s, of kind %s", s.CostUSD, s.Kind)

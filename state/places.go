@@ -8,8 +8,8 @@ type Place struct {
 	State string // resolved file name
 }
 
-// Places returns where agents stand, where they return to, and where they go when
-// the verdict that they wait for is good.
+// Places returns the states that agents are in, those that they return to, and those
+// that they move to if their attempt passes.
 func (r *Run) Places() []Place {
 	var places []Place
 	for i, a := range r.Agents {
@@ -25,7 +25,7 @@ func (r *Run) Places() []Place {
 	return places
 }
 
-// awaited are the places in the move that waits for a verdict.
+// awaited returns the states in the move that waits for a verdict.
 func (e *Exec) awaited(at string) []Place {
 	var places []Place
 	add := func(field, name string) {

@@ -11,7 +11,7 @@ import (
 // version did not have is zero.
 const Schema = 2
 
-// Status is how a run stands.
+// Status says whether a run is under way, and if not, why.
 type Status string
 
 // The statuses of a run. All but Running are final for the process.
@@ -35,12 +35,12 @@ const (
 	Branch SessionMode = "branch"
 )
 
-// Run is the whole of a run: what the state file holds.
+// Run is everything about a run that its state file holds.
 type Run struct {
 	Schema     int       `json:"schema"`
 	WorkflowID string    `json:"workflow_id"`
 	Created    time.Time `json:"created"`
-	// Mark is random; everything the run starts carries it in its environment.
+	// Mark is random. All processes of the run have it in their environment.
 	Mark string `json:"mark"`
 	// Scope is the absolute path the workflow was started from: a directory, a
 	// zip archive, or one state file.
@@ -93,8 +93,8 @@ type Options struct {
 	MaxAttempts     int       `json:"max_attempts,omitempty"`
 }
 
-// Progress is the part of a run that nearly every step changes. A Delta replaces
-// it whole.
+// Progress is the part of a run that nearly every step changes. A Delta replaces all
+// of it.
 type Progress struct {
 	Seq        int       `json:"seq"`    // steps committed so far
 	Events     int       `json:"events"` // seq of the last event
@@ -108,12 +108,12 @@ type Progress struct {
 	Counter    int       `json:"counter,omitempty"` // highest number in an agent's name
 	Launches   int       `json:"launches"`          // invocations begun
 	Flakes     int       `json:"flake_retries"`
-	// Unknown is of schema 1, where ledger entries with an unknown cost ended a run.
-	// Nothing follows from it any more.
+	// Unknown is of schema 1, in which ledger entries with an unknown cost ended a run. It
+	// has no effect any more.
 	Unknown   int    `json:"unknown_in_a_row,omitempty"`
 	TotalUSD  USD    `json:"total_usd"`           // sum of the ledger
 	Exhausted bool   `json:"exhausted,omitempty"` // an agent CLI ended at its own cap
-	Warned    bool   `json:"warned,omitempty"`    // 80 % of the budget was told
+	Warned    bool   `json:"warned,omitempty"`    // the event about 80 % of the budget was emitted
 	Hold      string `json:"hold,omitempty"`      // why nothing new starts until a resume
 }
 
@@ -149,13 +149,13 @@ type Agent struct {
 	Report Text              `json:"failure,omitempty"`
 	Vars   map[string]string `json:"vars,omitempty"`
 	Forks  int               `json:"forks,omitempty"` // agents forked so far
-	// Cut is the length to cut the transcript of Session back to before the next
-	// state starts: what a failed execution said in it.
+	// Cut is the length to cut the transcript of Session back to before the next state
+	// starts, which removes what a failed execution said in it.
 	Cut *int64 `json:"cut,omitempty"`
 	// Exec is the state execution under way, or the one that failed.
 	Exec *Exec `json:"exec,omitempty"`
-	// NotBefore ends a wait; Wait is how long the whole of it is, so that a
-	// changed clock can't make it longer.
+	// NotBefore is when a wait ends. Wait is its whole length, so that a changed clock
+	// can't make it longer.
 	NotBefore time.Time `json:"not_before,omitzero"`
 	Wait      Duration  `json:"wait,omitempty"`
 	// Outage is a row of failures of the service that is being waited out.
@@ -176,7 +176,7 @@ type Session struct {
 	// one must ask for Model again.
 	Chosen bool `json:"chosen,omitempty"`
 	// Reached is how far the agent CLI's own count of the conversation has come, of
-	// a CLI that goes on counting when a conversation is resumed or branched.
+	// a CLI that continues to count when a conversation is resumed or branched.
 	Reached *Reached `json:"reached,omitempty"`
 }
 
@@ -222,11 +222,11 @@ type Exec struct {
 	// Reminders counts the refused answers; Reminder is the text to send next.
 	Reminders int    `json:"reminders,omitempty"`
 	Reminder  string `json:"reminder,omitempty"`
-	// Continue says that the last invocation ran out of budget or turns and that
-	// its session goes on where it stopped.
+	// Continue says that the last invocation ran out of budget or turns, and that the
+	// next one continues its session.
 	Continue bool `json:"continue,omitempty"`
-	// Interrupted says why the last invocation was cut off, until it is repeated;
-	// Noted, that the agent is told so from then on.
+	// Interrupted says why the last invocation was cut off, until it is repeated. Noted
+	// says that from then on the agent is told of an interruption.
 	Interrupted string `json:"interrupted,omitempty"`
 	Noted       bool   `json:"noted,omitempty"`
 	CostUSD     USD    `json:"cost_usd,omitempty"`
@@ -254,14 +254,14 @@ type Exec struct {
 	// Unknown are to CostUSD.
 	AttemptEstimated bool `json:"attempt_estimated,omitempty"`
 	AttemptUnknown   int  `json:"attempt_unknown,omitempty"`
-	// Asked is the move that waits for the verdict; Refused, why there is none.
+	// Asked is the move that waits for the verdict. Refused says why there is none.
 	Asked   *protocol.Decision `json:"asked,omitempty"`
 	Refused string             `json:"refused,omitempty"`
-	// Reask is the reminder of that, for when the commands pass; Untagged says that
-	// the message had no tag at all.
+	// Reask is the reminder to send when the commands pass but there is no move. Untagged
+	// says that the message had no tag at all.
 	Reask    string `json:"reask,omitempty"`
 	Untagged bool   `json:"untagged,omitempty"`
-	// Passed is what the commands brought that have passed in this attempt, of which
+	// Passed has the results of the commands when they have passed in this attempt and
 	// only the move is missing.
 	Passed []CommandResult `json:"passed,omitempty"`
 	// LastingFailure is why the agent run failed when another attempt would fail in the

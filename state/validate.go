@@ -9,8 +9,8 @@ import (
 	"sync"
 )
 
-// Compiled when first needed: that takes longer than all else of the start of
-// the program.
+// The patterns are compiled when they are first needed, because that takes longer than
+// everything else at the start of the program.
 var (
 	workflowID = pattern(`^[a-z0-9][a-z0-9-]{0,63}$`)
 	agentID    = pattern(`^main(_[a-z0-9_]{0,6}[0-9]+)*$`)
@@ -29,18 +29,18 @@ func ValidID(s string) bool { return workflowID().MatchString(s) }
 // file names.
 func ValidSession(s string) bool { return sessionID().MatchString(s) }
 
-// checker collects the first fault of a run.
+// checker keeps the first problem of a run.
 type checker struct{ err *FileError }
 
-// want notes a fault of a field unless ok.
+// want notes a problem of a field unless ok.
 func (c *checker) want(ok bool, field, what string, args ...any) {
 	if !ok && c.err == nil {
 		c.err = &FileError{Field: field, What: fmt.Sprintf(what, args...)}
 	}
 }
 
-// Validate reports the first way in which r is no run that this program writes.
-// The error is a *FileError that names the field.
+// Validate returns nil for a run that this program could have written.
+// Its error is a *FileError that names the first field that is wrong.
 func (r *Run) Validate() error {
 	c := &checker{}
 	r.checkHead(c)
@@ -49,7 +49,7 @@ func (r *Run) Validate() error {
 	seen := map[string]bool{}
 	for i, e := range r.Ended {
 		at := fmt.Sprintf("ended[%d]", i)
-		c.want(agentID().MatchString(e.Agent), at+".agent", "%q is no agent's name", e.Agent)
+		c.want(agentID().MatchString(e.Agent), at+".agent", "%q is not the name of an agent", e.Agent)
 		c.want(!seen[e.Agent], at+".agent", "%q ended twice", e.Agent)
 		seen[e.Agent] = true
 	}
@@ -60,7 +60,7 @@ func (r *Run) Validate() error {
 		if c.err != nil {
 			break
 		}
-		c.want(!seen[a.ID], at+".id", "%q is there twice", a.ID)
+		c.want(!seen[a.ID], at+".id", "%q appears twice", a.ID)
 		c.want(a.N > last && a.N <= r.Progress.Created, at+".n", "is %d, want one of %d to %d", a.N, last+1, r.Progress.Created)
 		seen[a.ID], last = true, a.N
 		a.check(c, at)
@@ -77,20 +77,20 @@ func (r *Run) Validate() error {
 
 func (r *Run) checkHead(c *checker) {
 	c.want(r.Schema == Schema, "schema", "is %d, want %d", r.Schema, Schema)
-	c.want(ValidID(r.WorkflowID), "workflow_id", "%q is no workflow id", r.WorkflowID)
+	c.want(ValidID(r.WorkflowID), "workflow_id", "%q is not a workflow id", r.WorkflowID)
 	c.want(!r.Created.IsZero(), "created", "is missing")
-	c.want(len(r.Mark) >= 16 && !strings.ContainsAny(r.Mark, ".\x00"), "mark", "%q is no mark of a run", r.Mark)
-	c.want(filepath.IsAbs(r.Scope), "scope", "%q is no absolute path", r.Scope)
-	c.want(filepath.IsAbs(r.Dir), "dir", "%q is no absolute path", r.Dir)
-	c.want(fileName(r.Entry), "entry", "%q is no file name", r.Entry)
+	c.want(len(r.Mark) >= 16 && !strings.ContainsAny(r.Mark, ".\x00"), "mark", "%q is not the mark of a run", r.Mark)
+	c.want(filepath.IsAbs(r.Scope), "scope", "%q is not an absolute path", r.Scope)
+	c.want(filepath.IsAbs(r.Dir), "dir", "%q is not an absolute path", r.Dir)
+	c.want(fileName(r.Entry), "entry", "%q is not a file name", r.Entry)
 	c.want(r.Files[r.Entry] != "", "files", "lacks the entry %q", r.Entry)
 	for name, sum := range r.Files {
-		c.want(fileName(name), "files", "%q is no file name", name)
-		c.want(sha256Hex().MatchString(sum), "files."+name, "is no SHA-256 in hex")
+		c.want(fileName(name), "files", "%q is not a file name", name)
+		c.want(sha256Hex().MatchString(sum), "files."+name, "is not a SHA-256 in hex")
 	}
 	for i, name := range r.Used {
-		// One that is gone is not among the files of a run that went on without it.
-		c.want(fileName(name), fmt.Sprintf("used[%d]", i), "%q is no file name", name)
+		// A used file need not be among the files: a run may continue without it.
+		c.want(fileName(name), fmt.Sprintf("used[%d]", i), "%q is not a file name", name)
 	}
 }
 
@@ -132,18 +132,18 @@ func (r *Run) checkLedger(c *checker) {
 		c.want(e.CostUSD >= 0, at+".cost_usd", "is negative")
 		c.want(e.Kind == Exact || e.Kind == Estimated || e.Kind == Unknown, at+".kind", "%q is unknown", e.Kind)
 		c.want(e.Kind != Unknown || e.CostUSD == 0, at+".cost_usd", "is %s, but unknown", e.CostUSD)
-		c.want(e.N >= 1 && e.N <= r.Progress.Launches, at+".n", "%d is no invocation of the run", e.N)
+		c.want(e.N >= 1 && e.N <= r.Progress.Launches, at+".n", "%d is not an invocation of the run", e.N)
 		sum = sum.Plus(e.CostUSD)
 	}
 	c.want(sum == r.Progress.TotalUSD, "progress.total_usd", "is %s, but the ledger adds up to %s", r.Progress.TotalUSD, sum)
 }
 
 func (a *Agent) check(c *checker, at string) {
-	c.want(agentID().MatchString(a.ID), at+".id", "%q is no agent's name", a.ID)
-	c.want(fileName(a.State), at+".state", "%q is no file name", a.State)
+	c.want(agentID().MatchString(a.ID), at+".id", "%q is not the name of an agent", a.ID)
+	c.want(fileName(a.State), at+".state", "%q is not a file name", a.State)
 	c.want(a.Status == Ready || a.Status == Busy || a.Status == Stuck, at+".status", "%q is unknown", a.Status)
-	c.want((a.Status == Stuck) == (a.Failure != nil), at+".fault", "does not go with status %q", a.Status)
-	c.want(a.Dir == "" || filepath.IsAbs(a.Dir), at+".dir", "%q is no absolute path", a.Dir)
+	c.want((a.Status == Stuck) == (a.Failure != nil), at+".fault", "does not fit the status %q", a.Status)
+	c.want(a.Dir == "" || filepath.IsAbs(a.Dir), at+".dir", "%q is not an absolute path", a.Dir)
 	c.want(!a.Branch || a.Session != nil, at+".branch", "is set without a session")
 	c.want(a.Status != Busy || a.Exec != nil, at+".exec", "is missing for status %q", a.Status)
 	c.want(a.Wait >= 0, at+".wait", "is negative")
@@ -153,20 +153,20 @@ func (a *Agent) check(c *checker, at string) {
 	a.Session.check(c, at+".session")
 	for i, f := range a.Stack {
 		here := fmt.Sprintf("%s.stack[%d]", at, i)
-		c.want(fileName(f.State), here+".state", "%q is no file name", f.State)
-		c.want(f.Dir == "" || filepath.IsAbs(f.Dir), here+".dir", "%q is no absolute path", f.Dir)
+		c.want(fileName(f.State), here+".state", "%q is not a file name", f.State)
+		c.want(f.Dir == "" || filepath.IsAbs(f.Dir), here+".dir", "%q is not an absolute path", f.Dir)
 		c.want(!f.Branch || f.Session != nil, here+".branch", "is set without a session")
 		f.Session.check(c, here+".session")
 	}
 	if a.Exec != nil {
 		a.Exec.check(c, at+".exec")
-		c.want(a.Status == Busy || a.Exec.Running == nil, at+".exec.running", "does not go with status %q", a.Status)
+		c.want(a.Status == Busy || a.Exec.Running == nil, at+".exec.running", "does not fit the status %q", a.Status)
 	}
 }
 
 func (s *Session) check(c *checker, at string) {
 	if s != nil {
-		c.want(ValidSession(s.ID), at+".id", "%q is no session id", s.ID)
+		c.want(ValidSession(s.ID), at+".id", "%q is not a session id", s.ID)
 	}
 }
 
@@ -184,8 +184,8 @@ func (e *Exec) check(c *checker, at string) {
 		c.want(r.N >= 1, at+".running.n", "is %d, want at least 1", r.N)
 		modes := []SessionMode{"", Fresh, Resume, Branch}
 		c.want(slices.Contains(modes, r.Mode), at+".running.mode", "%q is unknown", r.Mode)
-		c.want(r.Mode == "" || ValidSession(r.SessionID), at+".running.session_id", "%q is no session id", r.SessionID)
-		c.want(r.Mode != Branch || ValidSession(r.From), at+".running.from", "%q is no session id", r.From)
+		c.want(r.Mode == "" || ValidSession(r.SessionID), at+".running.session_id", "%q is not a session id", r.SessionID)
+		c.want(r.Mode != Branch || ValidSession(r.From), at+".running.from", "%q is not a session id", r.From)
 	}
 }
 

@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// Words returns the words that state files and logs have of their own: names of
-// fields and events, and the values that say how something stands. They mean the
-// same in every run, so that no secret can be among them.
+// Words returns the words that every state file and log consists of: names of fields
+// and events, and the values of statuses and the like. They are the same in every run,
+// so none of them can be a secret.
 func Words() []string {
 	words := []string{
 		string(Running), string(Completed), string(Failed), string(OverBudget), string(OverIterations), string(Suspended), string(Cancelled),
