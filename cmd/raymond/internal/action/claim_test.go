@@ -134,26 +134,6 @@ func TestOfTwoJobsAtOnceOneSpends(t *testing.T) {
 	}
 }
 
-// TestAClaimOfAnotherWorkflowRun keeps off as well, as long as that is in
-// progress.
-func TestAClaimOfAnotherWorkflowRun(t *testing.T) {
-	t.Parallel()
-	s := newScene(t, spending)
-	first := s.rival(1, "build")
-	c := first.start()
-	c.Until("the first agent", func() bool { return s.asked() == 1 })
-	second := s.rival(2, "build")
-	second.env["GITHUB_RUN_ID"] = "2"
-	e := second.do(exitCodes[classConflict])
-	e.wantSays(t, "error", sharedKey, "build", "workflow run 1")
-	s.wantAsked(1)
-	s.letGo()
-	if e := first.end(c); e.Code != 0 {
-		t.Errorf("first: got %v", e)
-	}
-	s.rival(3, "build").do(0)
-}
-
 // TestAClaimOfWhoIsGoneIsReplaced: of a process of this machine that was killed,
 // of an earlier attempt, and of an earlier step of this job. A cancelled step's
 // post part gives its own up.

@@ -18,4 +18,4 @@ const (
 
 type class = problem.Class
 
-var exitCodes, classMeanings = problem.ExitCodes, problem.Meanings
+var exitCodes = problem.ExitCodes

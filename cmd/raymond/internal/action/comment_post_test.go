@@ -5,7 +5,6 @@ package action_test
 import (
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -172,29 +171,6 @@ func TestACancelledStepWritesItsLastText(t *testing.T) {
 	j.end(j.command("action-post"))
 	if asked := s.forge.Talk.Requests()[before:]; len(asked) > 0 {
 		t.Errorf("post: got the requests %q, want none\n%v", asked, e)
-	}
-}
-
-// TestAKillWhileACommentIsMadeLeavesOne: the post part finds what nobody was told
-// of.
-func TestAKillWhileACommentIsMadeLeavesOne(t *testing.T) {
-	t.Parallel()
-	for _, arrives := range []bool{true, false} {
-		s := newStage(t)
-		s.forge.Talk.Hangs = func(asked string) bool { return strings.HasPrefix(asked, "POST issues") }
-		j := s.job(1)
-		c := j.start()
-		s.reached(c, 0)
-		c.Until("a creation", func() bool {
-			return slices.ContainsFunc(s.forge.Talk.Requests(), func(asked string) bool { return strings.HasPrefix(asked, "POST issues") })
-		})
-		c.Kill()
-		if arrives {
-			s.forge.Talk.Add(7, sitetest.JobsAccount, s.markerOf7()+"\nbegun")
-		}
-		s.forge.Talk.Set(func(k *sitetest.Talk) { k.Hangs = nil })
-		j.end(j.command("action-post"))
-		s.wantComment(7, "Cancelled", "killed")
 	}
 }
 

@@ -184,13 +184,9 @@ func TestRunsOfOtherWorkflowFiles(t *testing.T) {
 func TestWithoutAccessANewRunStarts(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string]func(*scene, *bareJob){
-		"no token":  func(_ *scene, j *bareJob) { j.with("github-token", "") },
-		"bad token": func(_ *scene, j *bareJob) { j.with("github-token", "another-token") },
+		"no token": func(_ *scene, j *bareJob) { j.with("github-token", "") },
 		"forbidden": func(s *scene, _ *bareJob) {
 			s.forge.Fail(artifactstest.Fault{Op: "actions/artifacts", Times: 9, Status: 403})
-		},
-		"not found": func(s *scene, _ *bareJob) {
-			s.forge.Fail(artifactstest.Fault{Op: "actions/artifacts", Times: 9, Status: 404})
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -83,32 +83,6 @@ func TestANewStateKeyNeedsANewRun(t *testing.T) {
 	s.job(4, "state-key", key).do(0).wantOutputs(t, "status", "completed", "iterations", "3")
 }
 
-// TestTwoThatWentOnWithTheSame are a conflict for a third, which names both.
-func TestTwoThatWentOnWithTheSame(t *testing.T) {
-	t.Parallel()
-	s := newScene(t, threeScripts)
-	s.stops(1, 1)
-	before := s.forge.All()
-	s.stops(2, 2)
-	second := s.forge.All()[len(before):]
-	// The third run looked before the second had stored anything.
-	hidden := s.forge
-	s.forge = sitetest.NewForge(t)
-	for _, a := range before {
-		s.forge.Runs[1] = hidden.Runs[1]
-		s.forge.Put(a)
-	}
-	s.stops(3, 2)
-	for _, a := range second {
-		s.forge.Runs[2] = hidden.Runs[2]
-		s.forge.Put(a)
-	}
-	e := s.job(4, "max-iterations", "9").do(exitCodes[classConflict])
-	e.wantOutputs(t, "error-class", "conflict", "status", "")
-	e.wantSays(t, "error", "workflow run 2", "workflow run 3", "resume: never")
-	s.wantDone("start middle middle")
-}
-
 // TestARunUnderWayIsLeftAlone: who drives it is named, and when that is over the
 // next workflow run goes on from the last checkpoint.
 func TestARunUnderWayIsLeftAlone(t *testing.T) {
@@ -238,27 +212,18 @@ func TestStoreLocal(t *testing.T) {
 	local(4, "key", "another", "resume", "require").do(exitCodes[classUsage])
 }
 
-// TestALastSaveThatFails makes the step fail, and the state stays on the machine.
-func TestALastSaveThatFails(t *testing.T) {
+// TestASuspendedStepThatIsNotKeptFails: what only this machine has is lost with it, so
+// the step is not green. The state stays on the machine.
+func TestASuspendedStepThatIsNotKeptFails(t *testing.T) {
 	t.Parallel()
-	s := newScene(t, threeScripts)
+	s := newScene(t, strings.ReplaceAll(threeScripts, "echo '<goto>", "sleep 0.4; echo '<goto>"))
 	s.forge.Fail(artifactstest.Fault{Op: "CreateArtifact", Times: 1000, Status: 403})
-	j := s.job(1)
+	j := s.job(1, "deadline", "200ms")
 	e := j.do(exitCodes[classStore])
-	e.wantOutputs(t, "error-class", "store", "status", "completed", "result", "all done", "state-artifact", "")
+	e.wantOutputs(t, "status", "suspended", "resumable", "false", "error-class", "store", "state-artifact", "")
 	e.wantSays(t, "error", "last checkpoint", "state is kept")
 	kept := slices.ContainsFunc(j.stateFiles(), func(f string) bool { return strings.HasSuffix(f, e.outputs["workflow-id"]+".json") })
 	if !kept {
 		t.Errorf("files of the state: got %q, want the run's", j.stateFiles())
 	}
-}
-
-// TestASuspendedStepThatIsNotKeptFails: what only this machine has is lost with it,
-// so the step is not green.
-func TestASuspendedStepThatIsNotKeptFails(t *testing.T) {
-	t.Parallel()
-	s := newScene(t, strings.ReplaceAll(threeScripts, "echo '<goto>", "sleep 0.4; echo '<goto>"))
-	s.forge.Fail(artifactstest.Fault{Op: "CreateArtifact", Times: 1000, Status: 403})
-	e := s.job(1, "deadline", "200ms").do(exitCodes[classStore])
-	e.wantOutputs(t, "status", "suspended", "resumable", "false", "error-class", "store", "state-artifact", "")
 }

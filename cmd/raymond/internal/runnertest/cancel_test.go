@@ -3,23 +3,16 @@
 package runnertest
 
 import (
-	"context"
 	"fmt"
-	"net/http"
-	"net/http/httptest"
-	"net/http/httputil"
-	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
-	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
 
-	"github.com/raymond-action/raymond-action/artifacts/artifactstest"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/acttest"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sitetest"
 	"github.com/raymond-action/raymond-action/runner/claude/claudetest"
@@ -216,76 +209,6 @@ func TestCancelledStepLeavesAndIsTakenUp(t *testing.T) {
 	want := sitetest.Spoken(c.file("flow/TALK.md"), "<goto>WORK.md</goto>", c.file("flow/WORK.md"))
 	if got := sitetest.InterruptionNote.ReplaceAllString(sitetest.Seen(t, api, "log: work"), ""); got != want {
 		t.Errorf("in the second job the model saw\n%swant\n%s", got, want)
-	}
-}
-
-// gate is a results service that does not answer to who stores, as long as it is
-// shut.
-type gate struct {
-	*artifactstest.Server
-	url  string
-	shut atomic.Bool
-}
-
-func newGate(t testing.TB) *gate {
-	t.Helper()
-	g := &gate{Server: artifactstest.New(t)}
-	target, err := url.Parse(g.URL)
-	if err != nil {
-		t.Fatal(err)
-	}
-	proxy := httputil.NewSingleHostReverseProxy(target)
-	ctx, end := context.WithCancel(t.Context())
-	front := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if g.shut.Load() && strings.HasSuffix(r.URL.Path, "/CreateArtifact") {
-			select {
-			case <-r.Context().Done():
-			case <-ctx.Done():
-			}
-			return
-		}
-		proxy.ServeHTTP(w, r)
-	}))
-	t.Cleanup(func() {
-		end()
-		front.Close()
-	})
-	g.url = front.URL
-	return g
-}
-
-// TestPostStoresWhatACancelledStepCouldNot has a service that does not answer
-// while the step leaves, a script that ignores every signal it can, and a shim
-// that has to pass signals on.
-func TestPostStoresWhatACancelledStepCouldNot(t *testing.T) {
-	t.Parallel()
-	g := newGate(t)
-	c := newConsumer(t, strings.Replace(busy, "setsid", "trap '' INT TERM\nsetsid", 1)+again("env: SIDE_EFFECTS"))
-	c.Results = acttest.Results{URL: g.url, Token: artifactstest.Token(1)}
-	c.Env["NODE_OPTIONS"] = withoutExecve(t)
-	r := c.start(nil)
-	pids := c.pids(r, "script", "daemon")
-	c.letGo()
-	g.shut.Store(true)
-	before := len(g.All())
-	c.wantCancelled(r, pids)
-	if got := len(g.All()); got != before {
-		t.Errorf("artifacts after the step: got %d, want %d as before the cancel", got, before)
-	}
-	g.shut.Store(false)
-	res := c.wait(r)
-	c.wantPostStored(res, state.Cancelled)
-	c.wantFinished(res)
-}
-
-// wantPostStored checks that the post part of the first job stored the run.
-func (c *consumer) wantPostStored(res *acttest.Result, status state.Status) {
-	c.t.Helper()
-	post := res.Post("one", "raymond")
-	if post == nil || !slices.ContainsFunc(post.Log, func(line string) bool {
-		return strings.Contains(line, "stored ") && strings.Contains(line, "("+string(status)+")")
-	}) {
-		c.t.Errorf("post of the first job: got %s\nwant it to store a run that is %s", shown(res), status)
 	}
 }
 
