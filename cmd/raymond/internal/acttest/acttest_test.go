@@ -48,6 +48,7 @@ func config(t *testing.T, steps string) acttest.Config {
 }
 
 func TestActionByNameIsSeenWhole(t *testing.T) {
+	t.Parallel()
 	c := config(t, byName)
 	c.Event, c.Payload, c.RunID = "issues", `{"action": "opened", "issue": {"number": 7}}`, 4711
 	c.Env = map[string]string{"FROM_TEST": "a \"quoted\" $value"}
@@ -104,6 +105,7 @@ func TestStepsSeeNothingOfTheTests(t *testing.T) {
 
 // TestActionOfTheRepositoryItself needs a checkout, which takes ignored files too.
 func TestActionOfTheRepositoryItself(t *testing.T) {
+	t.Parallel()
 	repo := using(t, "      - uses: actions/checkout@v4\n      - id: said\n        uses: ./\n        with: {say: me}\n")
 	acttest.Commit(t, repo, "-- .gitignore --\nmain.js\n")
 	if err := os.CopyFS(repo, os.DirFS(fake(t))); err != nil {
@@ -116,6 +118,7 @@ func TestActionOfTheRepositoryItself(t *testing.T) {
 }
 
 func TestStandInsTokenAndAddressReachTheStep(t *testing.T) {
+	t.Parallel()
 	server := artifactstest.New(t)
 	c := config(t, byName)
 	c.Results = acttest.Results{URL: server.URL, Token: artifactstest.Token(5)}
@@ -126,6 +129,7 @@ func TestStandInsTokenAndAddressReachTheStep(t *testing.T) {
 }
 
 func TestFailuresAreTold(t *testing.T) {
+	t.Parallel()
 	r := acttest.Run(t, config(t, "      - {id: bad, run: exit 3}\n      - {id: never, run: echo no}\n      - {id: always, if: always(), run: echo yes}\n"))
 	if r.Code == 0 || r.Jobs["one"] != "failure" || r.Step("one", "bad").Result != "failure" {
 		t.Errorf("failing job: got %v", r)
@@ -140,6 +144,7 @@ func TestFailuresAreTold(t *testing.T) {
 
 // TestLegsOfAMatrixAreKeptApart, which run at the same time and have the same ids.
 func TestLegsOfAMatrixAreKeptApart(t *testing.T) {
+	t.Parallel()
 	repo := acttest.Repository(t, `
 -- .github/workflows/w.yml --
 on: workflow_dispatch

@@ -28,6 +28,7 @@ func ownService(t *testing.T) (*artifacts.Runtime, held) {
 // TestOfficialClientReadsOursFromAct holds for the newest client too, which can't
 // store there.
 func TestOfficialClientReadsOursFromAct(t *testing.T) {
+	t.Parallel()
 	r, h := ownService(t)
 	for name, want := range officialtest.Folders() {
 		var zip bytes.Buffer
@@ -49,6 +50,7 @@ func TestOfficialClientReadsOursFromAct(t *testing.T) {
 }
 
 func TestWeReadTheOfficialClientsFromAct(t *testing.T) {
+	t.Parallel()
 	r, h := ownService(t)
 	c := officialtest.New(t, officialtest.Old, h.URL, h.Token)
 	for name, want := range officialtest.Folders() {

@@ -18,6 +18,7 @@ func alive(pid int) bool {
 }
 
 func TestSignalsCanBeSentToTheStepsProcess(t *testing.T) {
+	t.Parallel()
 	r, h := waiting(t, config(t, ""), "")
 	pid := r.StepProcess()
 	if pid != h.PID {
@@ -36,6 +37,7 @@ func TestSignalsCanBeSentToTheStepsProcess(t *testing.T) {
 }
 
 func TestCancelledRunStillRunsPost(t *testing.T) {
+	t.Parallel()
 	r, h := waiting(t, config(t, ""), "")
 	r.Cancel()
 	res := r.Wait()
@@ -45,6 +47,7 @@ func TestCancelledRunStillRunsPost(t *testing.T) {
 }
 
 func TestDestroyedMachineLeavesArtifactsAlone(t *testing.T) {
+	t.Parallel()
 	c := config(t, "")
 	c.Artifacts = t.TempDir()
 	kept := filepath.Join(c.Artifacts, "kept")
@@ -69,6 +72,7 @@ func TestDestroyedMachineLeavesArtifactsAlone(t *testing.T) {
 
 // TestNothingOutlivesTheTest: not even what a step has put into another session.
 func TestNothingOutlivesTheTest(t *testing.T) {
+	t.Parallel()
 	var home string
 	t.Run("inner", func(t *testing.T) {
 		res := acttest.Run(t, config(t, byName+"          leave: yes\n"))

@@ -114,6 +114,7 @@ func (p *scripted) wantBranch(content string) {
 // TestAPushCanBeRepeated: after a crash, which changes nothing, and in a later run,
 // whose commit takes the place of the first one's.
 func TestAPushCanBeRepeated(t *testing.T) {
+	t.Parallel()
 	p := newPushing(t)
 	p.advance("main") // which the shallow checkout knows nothing of
 	payload := p.commit("third\n")
@@ -141,6 +142,7 @@ func (p *scripted) advance(branch string) string {
 
 // TestACommitThatComesMeanwhileStays, after the branch was looked at.
 func TestACommitThatComesMeanwhileStays(t *testing.T) {
+	t.Parallel()
 	p := newPushing(t)
 	p.want("PUSH.sh", p.commit("third\n"), onward)
 	p.forge.runGit("-C", p.work, "reset", "--quiet", "--hard", "HEAD~")
@@ -158,6 +160,7 @@ func TestACommitThatComesMeanwhileStays(t *testing.T) {
 
 // TestACommitOfAnAgentCanBeRepeated, too: what is there already is nobody else's.
 func TestACommitOfAnAgentCanBeRepeated(t *testing.T) {
+	t.Parallel()
 	p := newPushing(t)
 	p.write(filepath.Join(p.work, "a.txt"), "third\n")
 	p.forge.runGit("-C", p.work, "commit", "--quiet", "--all", "--message", "of an agent")
@@ -169,6 +172,7 @@ func TestACommitOfAnAgentCanBeRepeated(t *testing.T) {
 
 // TestACommitOfSomebodyElseStays, and the run says whose it is.
 func TestACommitOfSomebodyElseStays(t *testing.T) {
+	t.Parallel()
 	p := newPushing(t)
 	p.want("PUSH.sh", p.commit("third\n"), onward)
 	p.forge.Git("branch", "--force", "raymond/issue-7", "main")
@@ -183,6 +187,7 @@ func TestACommitOfSomebodyElseStays(t *testing.T) {
 // TestNothingButAnIssueNamesTheBranch: what isn't a number, a commit or a folder is
 // refused before anybody is asked.
 func TestNothingButAnIssueNamesTheBranch(t *testing.T) {
+	t.Parallel()
 	p := newPushing(t)
 	good := p.commit("third\n")
 	commit, rest, _ := strings.Cut(good, "\n")
@@ -203,6 +208,7 @@ func TestNothingButAnIssueNamesTheBranch(t *testing.T) {
 
 // TestWithoutChangesThereIsNoPullRequest, and without a token no push.
 func TestWithoutChangesThereIsNoPullRequest(t *testing.T) {
+	t.Parallel()
 	p := newPushing(t)
 	p.want("COMMIT.sh", "All is well.", "<result>The agents changed nothing. All is well.</result>\n")
 	payload := p.commit("third\n")
@@ -222,6 +228,7 @@ func TestWithoutChangesThereIsNoPullRequest(t *testing.T) {
 // TestAnIssueThatBringsNoAnswerIsGivenUp after three runs, one of which was taken up
 // again: the comment says so, and the label is gone.
 func TestAnIssueThatBringsNoAnswerIsGivenUp(t *testing.T) {
+	t.Parallel()
 	p := newScripted(t, "scheduled-poll")
 	var many []Comment
 	for i := range 120 {
@@ -247,6 +254,7 @@ func TestAnIssueThatBringsNoAnswerIsGivenUp(t *testing.T) {
 // TestAnAnswerIsGivenOnce: again after a crash it changes nothing, and what was closed
 // or unlabelled meanwhile is left alone.
 func TestAnAnswerIsGivenOnce(t *testing.T) {
+	t.Parallel()
 	p := newScripted(t, "scheduled-poll")
 	p.forge.AddIssue(Issue{Number: 7, Title: "a", Labels: []string{"examine"}})
 	p.forge.AddIssue(Issue{Number: 8, Title: "b", Labels: []string{"examine"}, State: "closed"})
@@ -273,6 +281,7 @@ func TestAnAnswerIsGivenOnce(t *testing.T) {
 // TestAForgeThatCannotBeReachedIsNoMissingPermission: what is told is what happened,
 // and nothing is changed.
 func TestAForgeThatCannotBeReachedIsNoMissingPermission(t *testing.T) {
+	t.Parallel()
 	p := newPushing(t)
 	payload := p.commit("third\n")
 	token := p.env["GITHUB_TOKEN"]

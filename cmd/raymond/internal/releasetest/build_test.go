@@ -64,11 +64,8 @@ esac
 // withFakeGo makes the scripts of a checkout use fakeGo.
 func (r *remote) withFakeGo() {
 	r.t.Helper()
-	bin := r.t.TempDir()
-	if err := os.WriteFile(filepath.Join(bin, "go"), []byte(fakeGo), 0o755); err != nil {
-		r.t.Fatal(err)
-	}
-	r.env = append(r.env, "PATH="+bin+string(os.PathListSeparator)+os.Getenv("PATH"), "HOST_OS="+runtime.GOOS, "HOST_ARCH="+runtime.GOARCH)
+	r.fake(r.t, "go", fakeGo)
+	r.env = append(r.env, "HOST_OS="+runtime.GOOS, "HOST_ARCH="+runtime.GOARCH)
 }
 
 // built is the folder of a release that fakeGo has built.
@@ -82,6 +79,7 @@ func (r *remote) built(systems ...string) string {
 // TestReleaseIsBuiltTheSameEverywhere: each program is built for its system, without
 // the network and without what the machine has set.
 func TestReleaseIsBuiltTheSameEverywhere(t *testing.T) {
+	t.Parallel()
 	r := newRemote(t)
 	r.withFakeGo()
 	r.env = append(r.env, "GOFLAGS=-race", "GOAMD64=v3", "GODEBUG=panicnil=1", "CGO_ENABLED=1", "GOOS=plan9", "GOWORK=/else", "GOENV=/else")
@@ -105,17 +103,17 @@ func TestReleaseIsBuiltTheSameEverywhere(t *testing.T) {
 
 // TestFilesThatAreNotAsTheyShouldBeAreRefused changes one file of a release.
 func TestFilesThatAreNotAsTheyShouldBeAreRefused(t *testing.T) {
+	t.Parallel()
 	r := newRemote(t)
 	r.withFakeGo()
 	two := []string{runtime.GOOS + "/" + runtime.GOARCH, "windows/arm64"}
 	native, other := program(two[0]), program(two[1])
 	built := r.built(two...)
 	changed := func(file, old, text string) string {
-		dir := t.TempDir()
-		if err := os.CopyFS(dir, os.DirFS(built)); err != nil {
-			t.Fatal(err)
-		}
-		r.spoil(filepath.Join(dir, file), old, text)
+		spoilt, dir := t.TempDir(), t.TempDir()
+		copyFiles(t, built, spoilt, ".")
+		r.spoil(filepath.Join(spoilt, file), old, text)
+		copyFiles(t, spoilt, dir, ".")
 		return dir
 	}
 	for _, c := range []struct{ file, old, new, says string }{

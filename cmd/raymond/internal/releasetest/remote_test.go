@@ -2,7 +2,6 @@ package releasetest
 
 import (
 	"fmt"
-	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -41,14 +40,11 @@ type remote struct {
 func newRemote(t *testing.T) *remote {
 	t.Helper()
 	r := &remote{t: t, bare: filepath.Join(t.TempDir(), "remote.git"), script: script{root: filepath.Join(t.TempDir(), "checkout")}}
-	from := os.DirFS(acttest.Root(t))
+	var files []string
 	for _, pattern := range []string{".ci/*", ".ci/smoke/*", "action.yml", "cmd/shim/*.js", "cmd/shim/package.json"} {
-		for _, name := range glob(t, pattern) {
-			if err := copyFile(from, name, filepath.Join(r.root, filepath.FromSlash(name))); err != nil {
-				t.Fatal(err)
-			}
-		}
+		files = append(files, glob(t, pattern)...)
 	}
+	copyFiles(t, acttest.Root(t), r.root, files...)
 	r.write("CHANGELOG.md", changelog)
 	// As in the repository: what is built by hand is not committed by mistake.
 	r.write(".gitignore", "/raymond\nbin/\n")
@@ -139,13 +135,9 @@ func (r *remote) meanwhile(ref, id string) {
 	if err != nil {
 		r.t.Fatal(err)
 	}
-	bin := r.t.TempDir()
 	other := fmt.Sprintf("#!/bin/sh\ncase \" $* \" in *' push '*) '%[1]s' --git-dir '%[2]s' update-ref %[3]s %[4]s;; esac\nexec '%[1]s' \"$@\"\n",
 		git, r.bare, ref, id)
-	if err := os.WriteFile(filepath.Join(bin, "git"), []byte(other), 0o755); err != nil {
-		r.t.Fatal(err)
-	}
-	r.env = append(r.env, "PATH="+bin+string(os.PathListSeparator)+os.Getenv("PATH"))
+	r.fake(r.t, "git", other)
 }
 
 // fakes is a folder of a release whose programs hold only their name.
@@ -161,17 +153,16 @@ func fakes(t *testing.T, version string) string {
 	return dir
 }
 
-func copyFile(from fs.FS, name, to string) error {
-	data, err := fs.ReadFile(from, name)
-	if err != nil {
-		return err
+// copyFiles copies files, or folders, with their paths. The cp command does it, for
+// the reason that fake gives.
+func copyFiles(t *testing.T, from, to string, names ...string) {
+	t.Helper()
+	if err := os.MkdirAll(to, 0o755); err != nil {
+		t.Fatal(err)
 	}
-	info, err := fs.Stat(from, name)
-	if err != nil {
-		return err
+	cmd := exec.CommandContext(t.Context(), "cp", append([]string{"--parents", "-r", "-p", "-t", to}, names...)...)
+	cmd.Dir = from
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%s: %v\n%s", cmd, err, out)
 	}
-	if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
-		return err
-	}
-	return os.WriteFile(to, data, info.Mode().Perm())
 }

@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 )
@@ -48,4 +49,18 @@ func (s script) must(t testing.TB, name string, args ...string) string {
 		t.Fatalf("%s %q: got exit code %d, want 0\n%s%s", name, args, e.code, e.out, e.err)
 	}
 	return e.out
+}
+
+// fake puts a program before those of the machine that the script finds. The
+// install command writes it: a process that is started by another test at the same
+// moment would keep a file of ours open, and the system refuses to run such a file.
+func (s *script) fake(t testing.TB, name, text string) {
+	t.Helper()
+	bin := t.TempDir()
+	cmd := exec.CommandContext(t.Context(), "install", "-m", "755", "/dev/stdin", filepath.Join(bin, name))
+	cmd.Stdin = strings.NewReader(text)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("install %s: %v\n%s", name, err, out)
+	}
+	s.env = append(s.env, "PATH="+bin+string(os.PathListSeparator)+os.Getenv("PATH"))
 }

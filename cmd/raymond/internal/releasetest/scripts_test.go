@@ -15,6 +15,7 @@ import (
 
 // TestWhatIsNoVersionIsRefused by every script, before it does anything.
 func TestWhatIsNoVersionIsRefused(t *testing.T) {
+	t.Parallel()
 	r := newRemote(t)
 	out := filepath.Join(t.TempDir(), "out")
 	for _, version := range []string{
@@ -41,6 +42,7 @@ func TestWhatIsNoVersionIsRefused(t *testing.T) {
 }
 
 func TestNotesAreThoseOfTheVersion(t *testing.T) {
+	t.Parallel()
 	r := newRemote(t)
 	for version, want := range map[string]string{
 		"v1.2.0": "- the second", "v1.0.0": "- the first", "v1.3.0-rc.1": "- not yet",
@@ -59,12 +61,9 @@ func TestNotesAreThoseOfTheVersion(t *testing.T) {
 
 // TestReleaseHasAllFilesAndItsNotes: what gh is asked for.
 func TestReleaseHasAllFilesAndItsNotes(t *testing.T) {
+	t.Parallel()
 	r := newRemote(t)
-	bin := t.TempDir()
-	if err := os.WriteFile(filepath.Join(bin, "gh"), []byte("#!/bin/sh\n[ \"$2\" != view ] || exit 1\nprintf '%s|' \"$@\"\n"), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	r.env = append(r.env, "PATH="+bin+string(os.PathListSeparator)+os.Getenv("PATH"))
+	r.fake(t, "gh", "#!/bin/sh\n[ \"$2\" != view ] || exit 1\nprintf '%s|' \"$@\"\n")
 	for version, flags := range map[string]string{
 		"v1.2.0":      "release|create|v1.2.0|--verify-tag|--title|v1.2.0|--notes|\n- the second|",
 		"v1.3.0-rc.1": "release|create|v1.3.0-rc.1|--verify-tag|--title|v1.3.0-rc.1|--notes|\n- not yet|--prerelease|",
@@ -85,13 +84,11 @@ func TestReleaseHasAllFilesAndItsNotes(t *testing.T) {
 // TestARepeatedPublishLeavesTheRelease: the job is repeated when what comes after it
 // in the job has failed, and must get there again. A draft is no release yet.
 func TestARepeatedPublishLeavesTheRelease(t *testing.T) {
+	t.Parallel()
 	for isDraft, want := range map[string]string{"false": "v1.2.0 is published already\n", "true": "create", "": "create"} {
-		r, bin := newRemote(t), t.TempDir()
+		r := newRemote(t)
 		gh := "#!/bin/sh\nif [ \"$2\" = view ]; then echo '" + isDraft + "'; [ -n '" + isDraft + "' ]; exit; fi\nprintf %s \"$2\"\n"
-		if err := os.WriteFile(filepath.Join(bin, "gh"), []byte(gh), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		r.env = append(r.env, "PATH="+bin+string(os.PathListSeparator)+os.Getenv("PATH"))
+		r.fake(t, "gh", gh)
 		if got := r.must(t, "release-publish", "v1.2.0", fakes(t, "v1.2.0")); got != want {
 			t.Errorf("a release that is a draft: %q: got %q, want %q", isDraft, got, want)
 		}
@@ -102,6 +99,7 @@ func TestARepeatedPublishLeavesTheRelease(t *testing.T) {
 // tagged before it is signed, nothing is published or moved before the tag was
 // used on every system, and no job may do more than its own part.
 func TestReleaseGoesOneWay(t *testing.T) {
+	t.Parallel()
 	data, err := os.ReadFile(filepath.Join(acttest.Root(t), ".github", "workflows", "release.yml"))
 	if err != nil {
 		t.Fatal(err)

@@ -15,6 +15,7 @@ import (
 
 // TestTagIsTheCommitWithThePrograms and nothing else, and main stays as it was.
 func TestTagIsTheCommitWithThePrograms(t *testing.T) {
+	t.Parallel()
 	r := newRemote(t)
 	before := r.at("refs/heads/main")
 	const date = "2026-01-02 00:00:00 +0200" // of the commit that is released
@@ -50,6 +51,7 @@ func TestTagIsTheCommitWithThePrograms(t *testing.T) {
 
 // TestSameProgramsGiveTheSameTag: who builds them again can compare one id.
 func TestSameProgramsGiveTheSameTag(t *testing.T) {
+	t.Parallel()
 	var ids []string
 	for range 2 {
 		r := newRemote(t)
@@ -61,6 +63,7 @@ func TestSameProgramsGiveTheSameTag(t *testing.T) {
 }
 
 func TestExistingTagIsRefused(t *testing.T) {
+	t.Parallel()
 	r := newRemote(t)
 	made := r.release("v1.0.0")
 	for _, args := range [][]string{
@@ -78,6 +81,7 @@ func TestExistingTagIsRefused(t *testing.T) {
 
 // TestTagThatCameMeanwhileIsRefused by the push itself.
 func TestTagThatCameMeanwhileIsRefused(t *testing.T) {
+	t.Parallel()
 	r := newRemote(t)
 	first := r.at("refs/heads/main")
 	r.meanwhile("refs/tags/v1.0.0", first)
@@ -88,6 +92,7 @@ func TestTagThatCameMeanwhileIsRefused(t *testing.T) {
 }
 
 func TestFilesThatAreNotThoseOfTheChecksumsAreRefused(t *testing.T) {
+	t.Parallel()
 	for what, spoil := range map[string]func(dir string) error{
 		"changed": func(dir string) error {
 			return os.WriteFile(filepath.Join(dir, program(systems[3])), []byte("other"), 0o644)
@@ -109,6 +114,7 @@ func TestFilesThatAreNotThoseOfTheChecksumsAreRefused(t *testing.T) {
 
 // TestMajorVersionNeverGoesBack: after each release of a list, v1 is where it should be.
 func TestMajorVersionNeverGoesBack(t *testing.T) {
+	t.Parallel()
 	r := newRemote(t)
 	for _, step := range []struct{ version, want string }{
 		{"v1.0.0-rc.1", ""},
@@ -146,6 +152,7 @@ func TestMajorVersionNeverGoesBack(t *testing.T) {
 // TestMajorVersionMovesFromAFreshCheckout, which has one commit and no tags, as
 // the job that does it.
 func TestMajorVersionMovesFromAFreshCheckout(t *testing.T) {
+	t.Parallel()
 	r := newRemote(t)
 	r.commit("second")
 	made := r.release("v1.0.0")
@@ -158,6 +165,7 @@ func TestMajorVersionMovesFromAFreshCheckout(t *testing.T) {
 }
 
 func TestMajorVersionIsNotMovedFromWhatIsNoRelease(t *testing.T) {
+	t.Parallel()
 	r := newRemote(t)
 	by := r.commit("by hand")
 	r.git("push", "--quiet", r.bare, by+":refs/tags/v1")
@@ -178,6 +186,7 @@ func TestMajorVersionIsNotMovedFromWhatIsNoRelease(t *testing.T) {
 // TestMajorVersionThatMovesMeanwhileIsLeft: the newer of two releases wins, though
 // both looked before either moved it.
 func TestMajorVersionThatMovesMeanwhileIsLeft(t *testing.T) {
+	t.Parallel()
 	r := newRemote(t)
 	r.release("v1.0.0")
 	r.must(t, "release-move", r.bare, "v1.0.0")
@@ -191,6 +200,7 @@ func TestMajorVersionThatMovesMeanwhileIsLeft(t *testing.T) {
 
 // TestReleasedTagRunsAsAnAction: the tag's own files, checked out, in a job.
 func TestReleasedTagRunsAsAnAction(t *testing.T) {
+	t.Parallel()
 	r := newRemote(t)
 	r.must(t, "release-tag", r.bare, version, r.at("refs/heads/main"), withProgram(t, fakes(t, version)))
 	tag := filepath.Join(t.TempDir(), "tag")

@@ -24,6 +24,7 @@ func authoringFolder(t *testing.T) (folder, []block) {
 
 // TestAuthoringBlocksAreAllRun: a block of the page is a file or a command.
 func TestAuthoringBlocksAreAllRun(t *testing.T) {
+	t.Parallel()
 	page := blocks(readText(t, "docs/authoring.md"))
 	if got, want := strings.Count(readText(t, "docs/authoring.md"), "```"), 2*len(page); got != want || len(page) < 20 {
 		t.Errorf("fences of docs/authoring.md: got %d of %d blocks, want %d of at least 20", got, len(page), want)
@@ -38,6 +39,7 @@ func TestAuthoringBlocksAreAllRun(t *testing.T) {
 // TestAuthoringWorkflowsLintAndSimulate checks each folder of the page, and runs
 // each of its replies files.
 func TestAuthoringWorkflowsLintAndSimulate(t *testing.T) {
+	t.Parallel()
 	f, page := authoringFolder(t)
 	folders := map[string]int{}
 	for _, b := range page {
@@ -72,6 +74,7 @@ func TestAuthoringWorkflowsLintAndSimulate(t *testing.T) {
 // TestAuthoringCommandsPrintWhatThePageShows runs the consoles of the page, in
 // order. A … stands for anything in a line, and alone for any lines.
 func TestAuthoringCommandsPrintWhatThePageShows(t *testing.T) {
+	t.Parallel()
 	f, page := authoringFolder(t)
 	page = slices.DeleteFunc(page, func(b block) bool { return b.language != "console" })
 	for _, b := range page {

@@ -46,6 +46,7 @@ func exampleFolder(t *testing.T) folder {
 // TestExamplesLintClean holds that nothing can be said against an example, given
 // the metadata that its page tells of.
 func TestExamplesLintClean(t *testing.T) {
+	t.Parallel()
 	for _, name := range exampleNames(t) {
 		folder := at("examples/" + name)
 		o := protocol.LintOptions{LoadOptions: protocol.LoadOptions{Platform: protocol.Unix}}
@@ -56,6 +57,7 @@ func TestExamplesLintClean(t *testing.T) {
 }
 
 func TestExamplesDraw(t *testing.T) {
+	t.Parallel()
 	for _, name := range exampleNames(t) {
 		drawing := ask(t, "diagram", at("examples/"+name))
 		for _, f := range glob(t, "examples/"+name+"/*") {
@@ -72,6 +74,7 @@ func TestExamplesDraw(t *testing.T) {
 // file of the examples. It must come out as the file expects, use all replies
 // and leave nothing behind.
 func TestExamplesSimulate(t *testing.T) {
+	t.Parallel()
 	for _, name := range exampleNames(t) {
 		found := glob(t, "examples/"+name+"/replies*.yaml")
 		if path.Base(found[len(found)-1]) != "replies.yaml" {
@@ -107,6 +110,7 @@ func simulateExample(t *testing.T, name, file string) {
 // TestReadmeCommandsWork runs the commands of README.md and of the examples' pages
 // that need no agent.
 func TestReadmeCommandsWork(t *testing.T) {
+	t.Parallel()
 	f := exampleFolder(t)
 	ran := map[string]int{}
 	for _, page := range pages(t) {
@@ -124,6 +128,7 @@ func TestReadmeCommandsWork(t *testing.T) {
 
 // TestExamplesAreInTheReadme: each folder is named where people look for one.
 func TestExamplesAreInTheReadme(t *testing.T) {
+	t.Parallel()
 	for _, name := range exampleNames(t) {
 		if !strings.Contains(readText(t, "README.md"), "examples/"+name) {
 			t.Errorf("README.md: got no word of examples/%s, want one", name)

@@ -109,6 +109,7 @@ func (r schemaRun) simulated(t *testing.T) (states, events [][]byte) {
 // TestSchemasTakeRuns validates every save and every event of the runs of
 // testdata/schema, which between them have all that a state file may hold.
 func TestSchemasTakeRuns(t *testing.T) {
+	t.Parallel()
 	ofState, ofEvent := schema(t, "state"), schema(t, "events")
 	seen, types := map[string]bool{}, map[string]bool{}
 	for _, flow := range schemaRuns(t) {
@@ -270,6 +271,7 @@ func schemaRuns(t *testing.T) []schemaRun {
 // TestSchemaOfTheStateFileIsAsStrictAsTheProgram changes every object of real
 // state files, in ways that the program refuses too.
 func TestSchemaOfTheStateFileIsAsStrictAsTheProgram(t *testing.T) {
+	t.Parallel()
 	s := schema(t, "state")
 	refused := func(what string, v any) {
 		data, err := json.Marshal(v)
@@ -324,6 +326,7 @@ func TestSchemaOfTheStateFileIsAsStrictAsTheProgram(t *testing.T) {
 
 // TestSchemaOfEventsRefusesOthers changes every event of real logs.
 func TestSchemaOfEventsRefusesOthers(t *testing.T) {
+	t.Parallel()
 	s := schema(t, "events")
 	flow := schemaRuns(t)[0]
 	_, events := flow.simulated(t)
@@ -356,6 +359,7 @@ func TestSchemaOfEventsRefusesOthers(t *testing.T) {
 
 // TestSchemasTakeARealRun validates the files of a run of the program itself.
 func TestSchemasTakeARealRun(t *testing.T) {
+	t.Parallel()
 	f := newFolder(t)
 	f.env = append(f.env, "RAYMOND_CLAUDE="+sitetest.Stub.Path(t))
 	for _, file := range txtar.Parse([]byte(`

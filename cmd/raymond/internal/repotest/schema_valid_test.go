@@ -61,6 +61,7 @@ func validYAML(t *testing.T, s *jsonschema.Schema, text string) error {
 
 // TestSchemaOfFrontmatterKnowsTheKeys: every key, with the words of the code.
 func TestSchemaOfFrontmatterKnowsTheKeys(t *testing.T) {
+	t.Parallel()
 	s := schema(t, "frontmatter")
 	wantProperties(t, "frontmatter", s, protocol.Keys())
 	entries := s.Properties["allowed_transitions"].Items2020.Ref.AnyOf
@@ -126,6 +127,7 @@ func frontmatterProblems(t *testing.T, text string) []protocol.Problem {
 // TestSchemaOfFrontmatterAgreesWithTheProgram tries every value for every key,
 // and every pair of keys in an entry of allowed_transitions.
 func TestSchemaOfFrontmatterAgreesWithTheProgram(t *testing.T) {
+	t.Parallel()
 	s := schema(t, "frontmatter")
 	agree := func(text string) {
 		problems, err := frontmatterProblems(t, text), validYAML(t, s, text)
@@ -176,6 +178,7 @@ func entryOf(verb, one, other string) string {
 // TestSchemaOfRepliesAgreesWithTheProgram tries every value for every key of a
 // replies file, and the files of testdata.
 func TestSchemaOfRepliesAgreesWithTheProgram(t *testing.T) {
+	t.Parallel()
 	s := schema(t, "replies")
 	agree := func(text string) {
 		_, problems, err := simulate.Read(strings.NewReader(text))
@@ -215,6 +218,7 @@ func TestSchemaOfRepliesAgreesWithTheProgram(t *testing.T) {
 // TestSchemaOfRepliesTakesTheGoodFiles and no other of the file pairs that the
 // program is tested with, as far as a schema can tell them apart.
 func TestSchemaOfRepliesTakesTheGoodFiles(t *testing.T) {
+	t.Parallel()
 	s := schema(t, "replies")
 	// An editor takes the first document, and the workflow is another file.
 	cantTell := []string{"two_documents", "workflow"}
@@ -235,6 +239,7 @@ func TestSchemaOfRepliesTakesTheGoodFiles(t *testing.T) {
 
 // TestSchemasTakeTheExamples: frontmatter and replies of every example.
 func TestSchemasTakeTheExamples(t *testing.T) {
+	t.Parallel()
 	front, replies := schema(t, "frontmatter"), schema(t, "replies")
 	checked := 0
 	for _, name := range glob(t, "examples/*/*.md") {
@@ -260,6 +265,7 @@ func TestSchemasTakeTheExamples(t *testing.T) {
 // TestLimitsAreTheOnesOfTheEvents: whatever package state emits has a name of
 // the schema.
 func TestLimitsAreTheOnesOfTheEvents(t *testing.T) {
+	t.Parallel()
 	for _, f := range sources(t) {
 		if f.pkg() != "state" || f.isTest() {
 			continue
