@@ -7,6 +7,7 @@ import (
 	"os"
 	"strings"
 
+	"github.com/raymond-action/raymond-action/internal/untrusted/secrets"
 	"github.com/raymond-action/raymond-action/internal/untrusted/text"
 
 	"github.com/spf13/cobra"
@@ -17,7 +18,6 @@ import (
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/session"
 	"github.com/raymond-action/raymond-action/runner/claude"
 	"github.com/raymond-action/raymond-action/runner/report"
-	"github.com/raymond-action/raymond-action/runner/shell"
 	"github.com/raymond-action/raymond-action/state"
 )
 
@@ -97,7 +97,7 @@ func (a *App) drive(u session.Setup) (err error) {
 	if o.Claude == "" {
 		u.CLI.Path = a.Getenv("RAYMOND_CLAUDE")
 	}
-	u.Hide.Printed, u.Stops = shell.Redactor(a.Environ), session.Listen(session.StopOptions{})
+	u.Hide.Printed, u.Stops = secrets.NewRedactor(a.Environ).Text, session.Listen(session.StopOptions{})
 	u.Out = session.Out{Stdout: a.Stdout, Stderr: a.Stderr}
 	s, err := session.Open(u)
 	if err != nil {

@@ -17,10 +17,3 @@ func Adopt() error { return proc.Adopt() }
 func Sweep(ctx context.Context, mark string) (int, error) {
 	return proc.Sweep(ctx, runner.MarkVar, mark)
 }
-
-// Redactor returns a function that replaces in a text the values of the secrets
-// in an environment.
-func Redactor(env []string) func(string) string { return proc.Redactor(env) }
-
-// Secrets returns those variables of env whose names say that they hold secrets.
-func Secrets(env []string) map[string]string { return proc.Secrets(env) }

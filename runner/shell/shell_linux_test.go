@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/raymond-action/raymond-action/internal/untrusted/secrets"
 	"github.com/raymond-action/raymond-action/protocol"
 	"github.com/raymond-action/raymond-action/runner"
 )
@@ -105,7 +106,7 @@ func TestTailsOfOutputs(t *testing.T) {
 	} {
 		for _, stream := range []string{"stdout", "stderr"} {
 			o := order(t, "A.sh", "{ "+c.script+"\n} "+map[string]string{"stdout": "", "stderr": ">&2"}[stream]+"\nexit 1")
-			o.Hide = Redactor(b.Env)
+			o.Hide = secrets.NewRedactor(b.Env).Text
 			answer, err := b.Run(context.Background(), o, silent)
 			got, other := answer.Script.StdoutTail, answer.Script.StderrTail
 			if stream == "stderr" {

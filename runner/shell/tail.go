@@ -5,9 +5,9 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/raymond-action/raymond-action/internal/untrusted/secrets"
 	"github.com/raymond-action/raymond-action/internal/untrusted/text"
 	"github.com/raymond-action/raymond-action/runner"
-	"github.com/raymond-action/raymond-action/runner/internal/proc"
 )
 
 const (
@@ -24,7 +24,7 @@ const (
 // end returns the last bytes of an output, with secrets hidden before it is cut.
 func (b Backend) end(o runner.Order, output string) string {
 	if len(output) >= window-utf8.UTFMax {
-		output = proc.EndRedactor(b.Env)(output[max(0, len(output)-window):])
+		output = secrets.NewRedactor(b.Env).End(output[max(0, len(output)-window):])
 	}
 	if o.Hide != nil {
 		output = o.Hide(output)

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/raymond-action/raymond-action/internal/untrusted/secrets"
 	"github.com/raymond-action/raymond-action/state"
 )
 
@@ -17,9 +18,9 @@ func TestSecretsAreRedactedInTails(t *testing.T) {
 	long := strings.Repeat("long secret ", 500) + "end" // longer than a tail
 	lines := "first-line-of-it\nsecond-line-of-it\nthird"
 	v := Verifier{Env: append(base.Env, "LONG_SECRET="+long, "PRIVATE_KEY="+lines, "A_TOKEN=prefix-0123", "B_TOKEN=prefix-0123-and-more")}
-	secrets := []string{secret, "token-" + secret, long, lines, "prefix-0123", "prefix-0123-and-more"}
-	m := v.mask()
-	for _, value := range secrets {
+	values := []string{secret, "token-" + secret, long, lines, "prefix-0123", "prefix-0123-and-more"}
+	m := secrets.NewRedactor(v.Env)
+	for _, value := range values {
 		for _, after := range []int{0, 1, 4090, 4095, 4096, 4097, 4096 - len(value)/2, 4096 - len(value) + 1, 4096 - len(value), 8192 - len(value)/2, 8191} {
 			for _, before := range []int{0, 3, 20_000} {
 				after := max(0, after)
@@ -37,12 +38,12 @@ func TestSecretsAreRedactedInTails(t *testing.T) {
 }
 
 // wantNoSecret looks at what is kept of a text that is a command's output.
-func wantNoSecret(t *testing.T, m mask, what, text string) {
+func wantNoSecret(t *testing.T, m secrets.Redactor, what, text string) {
 	t.Helper()
 	output := newTail()
 	fmt.Fprint(output, text)
 	var r state.CommandResult
-	r.Tail, r.Truncated = m.end(output)
+	r.Tail, r.Truncated = end(output, m)
 	// Any eight bytes of a secret are too many.
 	for _, part := range []string{"s3cr3t-0", "0123456789", "secret l", "ong secr", "of it", "-of-it", "irst-lin", "prefix-0", "-0123-an", "and-more", "hunter2-"} {
 		if strings.Contains(r.Tail, part) {

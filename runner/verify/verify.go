@@ -12,6 +12,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/raymond-action/raymond-action/internal/untrusted/secrets"
 	"github.com/raymond-action/raymond-action/runner"
 	"github.com/raymond-action/raymond-action/runner/internal/proc"
 	"github.com/raymond-action/raymond-action/state"
@@ -44,7 +45,7 @@ var _ runner.Verifier = Verifier{}
 func (v Verifier) Verify(ctx context.Context, c runner.Checks, tell func(runner.Progress)) state.Verification {
 	log := openLog(c)
 	defer log.Close()
-	hide := v.mask()
+	hide := secrets.NewRedactor(v.Env)
 	var out state.Verification
 	for _, cmd := range c.Commands {
 		tell(runner.Progress{Doing: "checking " + cmd})
@@ -73,7 +74,7 @@ func stopped(ctx context.Context) string {
 // run is one command to run.
 type run struct {
 	cmd  string
-	mask mask
+	hide secrets.Redactor
 	log  *logFile
 }
 
@@ -83,7 +84,7 @@ func (v Verifier) command(ctx context.Context, c runner.Checks, r run) state.Com
 	r.log.printf("\n$ %s\n", r.cmd)
 	options := proc.Options{
 		Path: "/bin/bash", Args: []string{"-c", r.cmd}, Dir: c.Dir,
-		Env:     append(proc.WithoutSecrets(v.Env), c.Env...),
+		Env:     append(secrets.Without(v.Env), c.Env...),
 		MarkVar: runner.MarkVar, Mark: c.Mark, Timeout: c.Timeout,
 		Stdout: io.MultiWriter(tail, r.log.bounded()), MergeStderr: true,
 		InterruptGroup: true, DeathSignal: syscall.SIGTERM,
@@ -98,7 +99,7 @@ func (v Verifier) command(ctx context.Context, c runner.Checks, r run) state.Com
 	}
 	out := state.CommandResult{Cmd: r.cmd, RC: code(exit, err), DurationS: took.Seconds()}
 	if out.RC != 0 {
-		out.Tail, out.Truncated = r.mask.end(tail)
+		out.Tail, out.Truncated = end(tail, r.hide)
 	}
 	r.log.printf("rc: %d (%.1fs)\n", out.RC, out.DurationS)
 	return out
@@ -107,22 +108,16 @@ func (v Verifier) command(ctx context.Context, c runner.Checks, r run) state.Com
 // newTail keeps the end of a command's output.
 func newTail() *proc.Tail { return &proc.Tail{Max: tailSize + slack} }
 
-// mask returns what hides the secrets of the environment.
-func (v Verifier) mask() mask { return mask{proc.Redactor(v.Env), proc.EndRedactor(v.Env)} }
-
-// mask hides secrets in outputs that are whole, and in ends of one.
-type mask struct{ whole, rest func(string) string }
-
-// end returns the last tailSize bytes of an output, and whether any before them
-// were dropped.
-func (m mask) end(output *proc.Tail) (string, bool) {
-	hide := m.whole
+// end returns the last tailSize bytes of an output without secrets, and whether any
+// before them were dropped.
+func end(output *proc.Tail, hide secrets.Redactor) (string, bool) {
+	said := hide.Text
 	if output.Truncated() {
-		hide = m.rest
+		said = hide.End
 	}
-	end := &proc.Tail{Max: tailSize}
-	fmt.Fprint(end, hide(string(output.Bytes())))
-	return string(end.Bytes()), output.Truncated() || end.Truncated()
+	last := &proc.Tail{Max: tailSize}
+	fmt.Fprint(last, said(string(output.Bytes())))
+	return string(last.Bytes()), output.Truncated() || last.Truncated()
 }
 
 // code is the exit code that a shell would tell.

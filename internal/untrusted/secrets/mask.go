@@ -1,8 +1,8 @@
 // Package secrets replaces known secret values in whatever leaves the program.
 //
 // It knows how a value looks after the encodings that tools and loggers put it
-// through. It does not know which values are secret, nor where text comes from
-// or goes to.
+// through, and which variables of an environment hold secrets or are to be
+// withheld, by their names. It does not know where text comes from or goes to.
 package secrets
 
 import (

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 
 	"github.com/raymond-action/raymond-action/internal/untrusted/files"
+	"github.com/raymond-action/raymond-action/internal/untrusted/secrets"
 )
 
 // Recorder writes the debug files of one invocation into a folder: prompt.md,
@@ -78,13 +79,16 @@ func (r *Recorder) Close() {
 
 // command writes command.json, without the values of secrets.
 func (r *Recorder) command(s Options) {
-	s.Args = append([]string{s.Path}, s.Args...)
-	hide := newHider(s.Env)
+	hide := secrets.NewRedactor(s.Env)
+	argv := append([]string{s.Path}, s.Args...)
+	for i := range argv {
+		argv[i] = hide.Text(argv[i])
+	}
 	record := struct {
 		Argv []string          `json:"argv"`
 		Cwd  string            `json:"cwd"`
 		Env  map[string]string `json:"environment"`
-	}{hide.all(s.Args), s.Dir, hide.environment(s.environment())}
+	}{argv, s.Dir, hide.Environ(s.environment())}
 	f, err := r.create("command", ".json", os.O_TRUNC)
 	if err != nil {
 		return

@@ -120,17 +120,3 @@ func TestRecordingNeverFailsARun(t *testing.T) {
 		r.Close()
 	}
 }
-
-func TestSecretsAreKnownByTheirNames(t *testing.T) {
-	for name, want := range map[string]bool{
-		"ANTHROPIC_API_KEY": true, "github_token": true, "CLIENT_SECRET": true, "PGPASSWORD": true, "DB_PASS": true,
-		"MYSQL_PWD": true, "AWS_CREDENTIALS": true, "HTTP_AUTHORIZATION": true, "SENTRY_DSN": true,
-		"ACTIONS_RUNTIME_URL": true, "INPUT_STATE-KEY": true, "SLACK_WEBHOOK_URL": true,
-		"PATH": false, "HOME": false, "PWD": false, "OLDPWD": false, "GIT_AUTHOR_NAME": false, "SSH_AUTH_SOCK": false,
-		"XAUTHORITY": false, "SSL_CERT_FILE": false, "GOPRIVATE": false, "GITHUB_ACTIONS": false, "RAYMOND_RESULT": false,
-	} {
-		if got := isSecret(name); got != want {
-			t.Errorf("%s: taken for a secret: %v, want %v", name, got, want)
-		}
-	}
-}

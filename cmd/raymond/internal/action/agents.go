@@ -10,10 +10,10 @@ import (
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/agentcli"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/job"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
+	"github.com/raymond-action/raymond-action/internal/untrusted/secrets"
 	"github.com/raymond-action/raymond-action/runner/claude"
 	"github.com/raymond-action/raymond-action/runner/claude/keyproxy"
 	"github.com/raymond-action/raymond-action/runner/claude/transcript"
-	"github.com/raymond-action/raymond-action/runner/shell"
 )
 
 // agents is what agents and scripts of a run are given by the job.
@@ -32,7 +32,7 @@ func cliSessions(s *step) transcript.Folder {
 // newAgents starts the key proxy, if there is a key to keep and the workflow has
 // prompts. The caller closes it.
 func newAgents(s *step, r *result, skipPermissions bool) (*agents, error) {
-	logins := shell.Redactor(nil) // the mask has all secrets; passwords in URLs are none it knows
+	logins := secrets.NewRedactor(nil).Text // the mask has all secrets; passwords in URLs are none it knows
 	env := s.inherited()
 	a := &agents{
 		scripts: job.ScriptEnviron(env, slices.Concat(s.in.Env, s.in.ScriptEnv)),

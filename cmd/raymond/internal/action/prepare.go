@@ -16,9 +16,9 @@ import (
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/job"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/options"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
+	"github.com/raymond-action/raymond-action/internal/untrusted/secrets"
 	"github.com/raymond-action/raymond-action/runner"
 	"github.com/raymond-action/raymond-action/runner/claude/transcript"
-	"github.com/raymond-action/raymond-action/runner/shell"
 	"github.com/raymond-action/raymond-action/state"
 )
 
@@ -165,7 +165,7 @@ func chooseKey(s *step) error {
 // conceal learns what is shown and stored nowhere: secrets, and the values of all
 // variables that the inputs name.
 func conceal(s *step) {
-	known := shell.Secrets(withoutRunners(s.env.Environ))
+	known := secrets.Of(withoutRunners(s.env.Environ))
 	for name, value := range map[string]string{
 		"anthropic-api-key": s.in.AnthropicAPIKey, "claude-code-oauth-token": s.in.ClaudeCodeToken,
 		"github-token": s.in.GitHubToken, "state-key": s.in.StateKey,

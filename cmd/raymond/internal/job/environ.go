@@ -4,6 +4,8 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+
+	"github.com/raymond-action/raymond-action/internal/untrusted/secrets"
 )
 
 // common is what every program may see of the job's environment. Toolchains'
@@ -27,18 +29,6 @@ var windows = names(`
 
 // prefixes are families of names that every program may see.
 var prefixes = []string{"LC_", "RAYMOND_"}
-
-// never are the names that nothing that we start may see, whoever asks: with them
-// the job's own services and later steps could be turned against it, and the
-// model's key is added on the way by a proxy.
-var never = names(`
-	GITHUB_OUTPUT GITHUB_ENV GITHUB_PATH GITHUB_STATE GITHUB_STEP_SUMMARY GITHUB_ARTIFACTS
-	GITEA_OUTPUT GITEA_ENV GITEA_PATH GITEA_STATE GITEA_STEP_SUMMARY
-	RAYMOND_STATE_KEY ANTHROPIC_API_KEY CLAUDE_CODE_OAUTH_TOKEN`)
-
-// neverPrefixes are the same for whole families of names. RAYMOND_VAR_ is ours to
-// set: a run inside a run must not see the outer one's values.
-var neverPrefixes = []string{"ACTIONS_", "INPUT_", "RAYMOND_VAR_"}
 
 // provider is a way to models other than Anthropic's own API, with the variables
 // that the agent CLI reads for it.
@@ -76,12 +66,6 @@ func names(list string) map[string]bool {
 		set[n] = true
 	}
 	return set
-}
-
-// Withheld reports whether a variable is never passed on, in any case of letters.
-func Withheld(name string) bool {
-	name = strings.ToUpper(name)
-	return never[name] || hasPrefix(name, neverPrefixes)
 }
 
 func hasPrefix(name string, list []string) bool {
@@ -157,7 +141,7 @@ func (f *filter) keep(environ []string) []string {
 	var out []string
 	for _, kv := range environ {
 		name, _, ok := strings.Cut(kv, "=")
-		if ok && !Withheld(name) && f.allows(spelled(f.system, name)) {
+		if ok && !secrets.IsWithheld(name) && f.allows(spelled(f.system, name)) {
 			out = append(out, kv)
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/raymond-action/raymond-action/internal/untrusted/secrets"
 	"github.com/raymond-action/raymond-action/internal/untrusted/text"
 	"github.com/raymond-action/raymond-action/protocol"
 )
@@ -217,7 +218,7 @@ func (r *reader) variables(name string) []string {
 			if f := (Fault{Input: name, What: "has something in it that is no name of a variable", Hint: "want names, not values"}); !slices.Contains(r.faults, f) {
 				r.faults = append(r.faults, f)
 			}
-		case Withheld(n):
+		case secrets.IsWithheld(n):
 			r.faults = append(r.faults, Fault{Input: name, Value: n, What: "is never passed on to agents or scripts", Hint: "remove it"})
 		}
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sitetest"
+	"github.com/raymond-action/raymond-action/internal/untrusted/secrets"
 	"github.com/raymond-action/raymond-action/protocol"
 	"github.com/raymond-action/raymond-action/runner"
 	"github.com/raymond-action/raymond-action/runner/shell"
@@ -96,7 +97,7 @@ func (r schemaRun) simulated(t *testing.T) (states, events [][]byte) {
 	}
 	store := &saves{Store: actor, t: t}
 	cfg := runner.Config{
-		Workflow: w, NewID: uuid.NewString, Telling: telling, Deadline: time.Duration(r.Deadline), Redact: shell.Redactor(nil),
+		Workflow: w, NewID: uuid.NewString, Telling: telling, Deadline: time.Duration(r.Deadline), Redact: secrets.NewRedactor(nil).Text,
 		PayloadDir: t.TempDir(), LogDir: t.TempDir(), ScriptDir: r.dir, Clock: clock.Runner(), Sessions: actor, Verifier: actor,
 		Store: store, Backends: actor.Backends(), Reporter: log,
 	}

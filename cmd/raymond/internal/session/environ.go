@@ -3,7 +3,7 @@ package session
 import (
 	"strings"
 
-	"github.com/raymond-action/raymond-action/cmd/raymond/internal/job"
+	"github.com/raymond-action/raymond-action/internal/untrusted/secrets"
 )
 
 // modelKeys are withheld in a job, where a proxy adds them on the way. At a shell
@@ -16,7 +16,7 @@ func Environ(environ []string) []string {
 	var out []string
 	for _, kv := range environ {
 		name, _, _ := strings.Cut(kv, "=")
-		if modelKeys[name] || !job.Withheld(name) {
+		if modelKeys[name] || !secrets.IsWithheld(name) {
 			out = append(out, kv)
 		}
 	}

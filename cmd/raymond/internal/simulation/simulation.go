@@ -10,6 +10,7 @@ import (
 	"os"
 	"time"
 
+	"github.com/raymond-action/raymond-action/internal/untrusted/secrets"
 	"github.com/raymond-action/raymond-action/internal/untrusted/text"
 
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/options"
@@ -123,7 +124,7 @@ func (s Simulation) take(replies *simulate.Replies) {
 func (s Simulation) drive(ctx context.Context, u session.Setup, replies *simulate.Replies) error {
 	env := session.Environ(s.Environ)
 	stops := session.Listen(session.StopOptions{})
-	u.Scripts, u.Hide.Printed, u.Stops = env, shell.Redactor(s.Environ), stops
+	u.Scripts, u.Hide.Printed, u.Stops = env, secrets.NewRedactor(s.Environ).Text, stops
 	u.Out = session.Out{Stdout: s.Stdout, Stderr: s.Stderr}
 	o, err := session.Open(u)
 	if err != nil {

@@ -1,0 +1,59 @@
+package secrets
+
+import (
+	"slices"
+	"strings"
+)
+
+// parts are in the names of variables that hold secrets. Rather a name too many is
+// hidden than one too few.
+var parts = []string{
+	"KEY", "TOKEN", "SECRET", "PASSW", "PASSPHRASE", "_PASS", "_PWD", "CREDENTIAL",
+	"AUTH", "COOKIE", "DSN", "WEBHOOK",
+}
+
+// harmless are beginnings of names that look like those of secrets. What they hold is
+// needed in logs and by commands.
+var harmless = []string{"GIT_AUTHOR_", "SSH_AUTH_SOCK", "XAUTHORITY"}
+
+// With these variables the job's own services, its outputs and its later steps could be
+// turned against it. The model's key is added on the way to the model by a proxy, and
+// the values of an outer run are none of an inner one's.
+var (
+	withheldNames = append(commandFiles(), "RAYMOND_STATE_KEY", "ANTHROPIC_API_KEY", "CLAUDE_CODE_OAUTH_TOKEN")
+	withheldKinds = []string{"ACTIONS_", "INPUT_", "RAYMOND_VAR_"}
+)
+
+// commandFiles are the variables that name the files by which a step speaks to its
+// runner. Each kind of runner has them under a name of its own, too.
+func commandFiles() []string {
+	var names []string
+	for _, runner := range []string{"GITHUB_", "GITEA_", "FORGEJO_"} {
+		for _, file := range []string{"OUTPUT", "ENV", "PATH", "STATE", "STEP_SUMMARY", "ARTIFACTS"} {
+			names = append(names, runner+file)
+		}
+	}
+	return names
+}
+
+// IsSecret reports whether the value of a variable of this name, in any case of
+// letters, is taken for a secret: it is shown nowhere.
+func IsSecret(name string) bool {
+	name = strings.ToUpper(name)
+	if hasPrefix(name, harmless) {
+		return false
+	}
+	return strings.HasPrefix(name, "ACTIONS_") || slices.ContainsFunc(parts, func(part string) bool { return strings.Contains(name, part) })
+}
+
+// IsWithheld reports whether a variable of this name, in any case of letters, is passed
+// on to nothing that runs for a workflow, whoever asks for it. Not every such value is
+// a secret: the path of a file, for one.
+func IsWithheld(name string) bool {
+	name = strings.ToUpper(name)
+	return slices.Contains(withheldNames, name) || hasPrefix(name, withheldKinds)
+}
+
+func hasPrefix(name string, prefixes []string) bool {
+	return slices.ContainsFunc(prefixes, func(p string) bool { return strings.HasPrefix(name, p) })
+}

@@ -1,0 +1,76 @@
+package secrets
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestSecretsAreKnownByTheirNames(t *testing.T) {
+	for name, want := range map[string]bool{
+		"ANTHROPIC_API_KEY": true, "github_token": true, "CLIENT_SECRET": true, "PGPASSWORD": true, "DB_PASS": true,
+		"MYSQL_PWD": true, "AWS_CREDENTIALS": true, "HTTP_AUTHORIZATION": true, "SENTRY_DSN": true,
+		"ACTIONS_RUNTIME_URL": true, "INPUT_STATE-KEY": true, "SLACK_WEBHOOK_URL": true,
+		"PATH": false, "HOME": false, "PWD": false, "OLDPWD": false, "GIT_AUTHOR_NAME": false, "SSH_AUTH_SOCK": false,
+		"XAUTHORITY": false, "SSL_CERT_FILE": false, "GOPRIVATE": false, "GITHUB_ACTIONS": false, "RAYMOND_RESULT": false,
+	} {
+		if got := IsSecret(name); got != want {
+			t.Errorf("%s: taken for a secret: %v, want %v", name, got, want)
+		}
+	}
+}
+
+// withheld are variables that give power over a job, of all runners.
+const withheld = `ACTIONS_RUNTIME_TOKEN ACTIONS_RESULTS_URL ACTIONS_CACHE_URL ACTIONS_ID_TOKEN_REQUEST_URL
+	GITHUB_OUTPUT GITHUB_ENV GITHUB_PATH GITHUB_STATE GITHUB_STEP_SUMMARY GITHUB_ARTIFACTS
+	GITEA_OUTPUT GITEA_ENV GITEA_PATH GITEA_STATE GITEA_STEP_SUMMARY FORGEJO_OUTPUT FORGEJO_ENV FORGEJO_STATE
+	INPUT_STATE-KEY INPUT_WORKFLOW RAYMOND_STATE_KEY RAYMOND_VAR_X ANTHROPIC_API_KEY CLAUDE_CODE_OAUTH_TOKEN`
+
+// TestWithheldVariablesPassNowhere: what is withheld from agents and scripts is withheld
+// from every other command, too.
+func TestWithheldVariablesPassNowhere(t *testing.T) {
+	for _, name := range strings.Fields(withheld) {
+		for _, name := range []string{name, strings.ToLower(name)} {
+			if got := Without([]string{name + "=x"}); !IsWithheld(name) || len(got) > 0 {
+				t.Errorf("%s: withheld: %v, passes in %q", name, IsWithheld(name), got)
+			}
+		}
+	}
+	for _, name := range []string{"PATH", "GITHUB_REF", "GITHUB_EVENT_PATH", "GITHUB_ACTIONS", "RAYMOND_RESULT", "GITEA_ACTIONS", "XAUTHORITY", ""} {
+		if got := Without([]string{name + "=x"}); IsWithheld(name) || len(got) != 1 {
+			t.Errorf("%s: withheld: %v, passes in %q, want it to pass", name, IsWithheld(name), got)
+		}
+	}
+	// That a value is a secret is no reason to withhold what somebody names.
+	if IsWithheld("MY_TOKEN") || len(Without([]string{"MY_TOKEN=x"})) > 0 {
+		t.Error("MY_TOKEN: want it to pass where it is named, and only there")
+	}
+}
+
+func TestRedactorHidesValuesAndLogins(t *testing.T) {
+	env := []string{"A_TOKEN=0123456789abcdef", "SHORT_KEY=abc", "EMPTY_KEY=", "HOME=/home/u", "REMOTE=https://u:p@host/0123456789abcdef"}
+	r := NewRedactor(env)
+	for s, want := range map[string]string{
+		"x 0123456789abcdef y": "x *** y",
+		"git://u:p@host/":      "git://***@host/",
+		"abc /home/u":          "abc /home/u",
+	} {
+		if got := r.Text(s); got != want {
+			t.Errorf("%q: got %q, want %q", s, got, want)
+		}
+	}
+	if got, want := r.End("9abcdef of a secret"), " of a secret"; got != want {
+		t.Errorf("the end of a secret: got %q, want %q", got, want)
+	}
+	if got, want := r.End("user:pass@host"), "host"; got != want {
+		t.Errorf("the end of a login: got %q, want %q", got, want)
+	}
+	got := r.Environ(env)
+	for name, want := range map[string]string{"A_TOKEN": "***", "SHORT_KEY": "***", "EMPTY_KEY": "", "HOME": "/home/u", "REMOTE": "https://***@host/***"} {
+		if got[name] != want {
+			t.Errorf("%s: shown as %q, want %q", name, got[name], want)
+		}
+	}
+	if got := NewRedactor(nil).Text("https://u:p@host"); got != "https://***@host" {
+		t.Errorf("without an environment: got %q", got)
+	}
+}
