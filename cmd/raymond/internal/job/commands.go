@@ -1,6 +1,7 @@
 package job
 
 import (
+	"bytes"
 	"io"
 	"path/filepath"
 	"strconv"
@@ -32,18 +33,37 @@ var _ report.JobLog = (*Commands)(nil)
 // called from several goroutines.
 type Commands struct {
 	workspace string
-	token     string // by which commands are resumed
+	token     string // with which commands are obeyed again
 
 	mu      sync.Mutex // guards all below
-	w       io.Writer
-	stopped bool  // commands are
-	err     error // the first of a write
+	out     *output
+	runner  *githubactions.Action // writes commands to out
+	stopped bool                  // commands are not obeyed
 }
+
+// output keeps the first error of a write: a lost log is no reason to end a run. The
+// library would panic.
+type output struct {
+	w   io.Writer
+	err error
+}
+
+// Write implements io.Writer. It never fails. The library ends lines as the system
+// does; here all of them end alike.
+func (o *output) Write(p []byte) (int, error) {
+	if _, err := o.w.Write(bytes.ReplaceAll(p, []byte("\r\n"), []byte("\n"))); err != nil && o.err == nil {
+		o.err = err
+	}
+	return len(p), nil
+}
+
+func (o *output) print(lines string) { _, _ = o.Write([]byte(lines)) }
 
 // NewCommands returns the job log that is written to w, the step's stdout.
 // workspace is GITHUB_WORKSPACE.
 func NewCommands(w io.Writer, workspace string) *Commands {
-	return &Commands{w: w, workspace: workspace, token: randomToken()}
+	out := &output{w: w}
+	return &Commands{workspace: workspace, token: randomToken(), out: out, runner: githubactions.New(githubactions.WithWriter(out))}
 }
 
 // Print shows text that anybody may have written, each of its lines behind a
@@ -57,9 +77,8 @@ func (c *Commands) Print(text string) {
 	c.show(b.String())
 }
 
-// Paint is Print for one line in which stand colours of ours: sequences like
-// "\x1b[32m", which the caller lets no text of others have. A line that is too
-// long loses them.
+// Paint is Print for one line with colours of ours: sequences like "\x1b[32m", which
+// the caller removes from the text of others. A line that is too long loses them.
 func (c *Commands) Paint(line string) {
 	text := painted(line)
 	if len(text) > maxLine {
@@ -69,9 +88,9 @@ func (c *Commands) Paint(line string) {
 	c.show(strings.TrimRight(linePrefix+text, " ") + "\n")
 }
 
-// Say is Paint for a line of our own words, in which there are at most names that
-// others chose. Where nothing in it can be read as a command it does not stop
-// them, which would cost the log two more lines.
+// Say is Paint for a line of our own words, in which only names are chosen by others.
+// Where nothing in the line can be read as a command, commands are not stopped, which
+// saves the log two lines.
 func (c *Commands) Say(line string) {
 	text := strings.TrimRight(linePrefix+painted(line), " ")
 	if len(text) > maxLine || !inert(text) {
@@ -80,7 +99,7 @@ func (c *Commands) Say(line string) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.write(text + "\n")
+	c.out.print(text + "\n")
 }
 
 // inert reports whether no reader can find a command in a line: it has none of the
@@ -98,22 +117,22 @@ func (c *Commands) show(lines string) {
 	defer c.mu.Unlock()
 	if !c.stopped {
 		c.stopped = true
-		c.write(command("stop-commands", c.token, nil))
+		c.runner.IssueCommand(&githubactions.Command{Name: "stop-commands", Message: c.token})
 	}
-	c.write(lines)
+	c.out.print(lines)
 }
 
 // Group begins a group of lines that can be folded.
 func (c *Commands) Group(title string) {
-	c.issue(command("group", text.Unmarked(oneLine(title)), nil))
+	c.command(func(a *githubactions.Action) { a.Group(upright(text.Unmarked(oneLine(title)))) })
 }
 
 // EndGroup ends the group that was begun last.
-func (c *Commands) EndGroup() { c.issue(command("endgroup", "", nil)) }
+func (c *Commands) EndGroup() { c.command((*githubactions.Action).EndGroup) }
 
 // Debug shows a line to those who have debug logging on.
 func (c *Commands) Debug(s string) {
-	c.issue(command("debug", text.Unmarked(oneLine(s)), nil))
+	c.command(func(a *githubactions.Action) { a.Debugf("%s", upright(text.Unmarked(oneLine(s)))) })
 }
 
 // AddMask has the runner hide a value wherever it shows up in the log. A value of
@@ -123,35 +142,45 @@ func (c *Commands) AddMask(value string) {
 	if strings.TrimSpace(value) == "" {
 		return
 	}
-	text := exactly("add-mask", value)
+	values := []string{value}
 	if strings.ContainsAny(value, "\r\n") {
 		for _, line := range lines(strings.ReplaceAll(value, "\r", "\n")) {
 			if len(line) >= 8 {
-				text += exactly("add-mask", line)
+				values = append(values, line)
 			}
 		}
 	}
-	c.issue(text)
+	c.command(func(a *githubactions.Action) {
+		for _, v := range values {
+			a.AddMask(v)
+		}
+	})
 }
 
 // Annotate makes an annotation. One on a file outside of the workspace is shown
 // without a place.
 func (c *Commands) Annotate(a Annotation) {
-	level := a.Level
-	if level != report.LevelError && level != report.LevelWarning {
-		level = report.LevelNotice
-	}
-	properties := githubactions.CommandProperties{}
+	fields := map[string]string{}
 	if file := c.relative(a.File); file != "" {
-		properties["file"] = file
+		fields["file"] = file
 		if a.Line > 0 {
-			properties["line"] = strconv.Itoa(a.Line)
+			fields["line"] = strconv.Itoa(a.Line)
 		}
 	}
 	if title := oneLine(a.Title); title != "" {
-		properties["title"] = safeStart(title, " ")
+		fields["title"] = safeStart(title, " ")
 	}
-	c.issue(command(level, multiLine(a.Text), properties))
+	says := upright(multiLine(a.Text))
+	c.command(func(runner *githubactions.Action) {
+		switch runner = runner.WithFieldsMap(fields); a.Level {
+		case report.LevelError:
+			runner.Errorf("%s", says)
+		case report.LevelWarning:
+			runner.Warningf("%s", says)
+		default:
+			runner.Noticef("%s", says)
+		}
+	})
 }
 
 // relative is a file as it is named in the workspace; "" if it isn't in there.
@@ -181,37 +210,19 @@ func safeStart(value, before string) string {
 	return value
 }
 
-// command is a line that the runner carries out.
-func command(name, data string, properties githubactions.CommandProperties) string {
-	cmd := githubactions.Command{Name: name, Message: upright(data), Properties: properties}
-	return cmd.String() + "\n"
-}
-
-// exactly is a command whose data may not be changed, whatever it begins with.
-func exactly(name, data string) string {
-	return (&githubactions.Command{Name: name, Message: data}).String() + "\n"
-}
-
-// issue writes commands of ours, where they are obeyed.
-func (c *Commands) issue(text string) {
+// command gives the runner commands of ours, where they are obeyed.
+func (c *Commands) command(give func(*githubactions.Action)) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.resume()
-	c.write(text)
+	give(c.runner)
 }
 
 // resume ends what stop-commands began.
 func (c *Commands) resume() {
 	if c.stopped {
-		c.write("::" + c.token + "::\n")
+		c.out.print("::" + c.token + "::\n")
 		c.stopped = false
-	}
-}
-
-// write keeps the first error: the log going away is no reason to end a run.
-func (c *Commands) write(text string) {
-	if _, err := io.WriteString(c.w, text); err != nil && c.err == nil {
-		c.err = err
 	}
 }
 
@@ -221,5 +232,5 @@ func (c *Commands) Close() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.resume()
-	return c.err
+	return c.out.err
 }

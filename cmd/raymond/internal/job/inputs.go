@@ -3,6 +3,8 @@ package job
 import (
 	"strings"
 
+	"github.com/sethvargo/go-githubactions"
+
 	"github.com/raymond-action/raymond-action/protocol"
 )
 
@@ -28,7 +30,7 @@ const hostedDeadline = "5h30m"
 // Value returns an input as the runner hands it over, without white space around
 // it. getenv looks up an environment variable.
 func Value(getenv func(string) string, name string) string {
-	return strings.TrimSpace(getenv(variable(name)))
+	return githubactions.New(githubactions.WithGetenv(getenv)).GetInput(name)
 }
 
 // variable is the environment variable that an input comes in: the runner turns

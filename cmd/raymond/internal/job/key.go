@@ -1,6 +1,7 @@
 package job
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -119,7 +120,7 @@ func workflowStem(getenv func(string) string) string {
 	for _, ending := range []string{".yml", ".yaml"} {
 		stem = strings.TrimSuffix(stem, ending)
 	}
-	return firstText(stem, "workflow")
+	return cmp.Or(stem, "workflow")
 }
 
 var unusual = regexp.MustCompile(`[^A-Za-z0-9._]+`)
@@ -135,5 +136,5 @@ func WorkflowID(key, hex8 string) string {
 	name := unfitForID.ReplaceAllString(strings.ToLower(key), "-")
 	name = strings.TrimLeft(name, "-")
 	name = strings.TrimRight(name[:min(len(name), maxIDKey)], "-")
-	return firstText(name, "run") + "-" + hex8
+	return cmp.Or(name, "run") + "-" + hex8
 }
