@@ -76,8 +76,9 @@ func (c catalog) entry(file string) (string, *Problem) {
 		Hint: "rename the first state, or start from its file"}
 }
 
-// checkPolicy notes the states that a policy names and that can't be had. The
-// state of on_exhausted is resolved: no tag will ever be checked for it.
+// checkPolicy adds a problem for each state that the policy of s names and that can't be
+// resolved. The state of on_exhausted is replaced by its file name, because no tag will
+// ever be checked for it.
 func (c catalog) checkPolicy(s *State) {
 	for _, r := range s.References {
 		if !r.Policy {

@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// Decide reads the final message of state from: an agent's text or a script's
-// output. It returns what is to happen, or the Problems, worded for whoever
-// wrote the message, when that is not one allowed transition; never both.
+// Decide reads the final message of state from, which is an agent's text or a script's
+// output. It returns what the agent does next. When the message is not exactly one
+// allowed transition it returns Problems instead, written for the author of the message.
 func (w *Workflow) Decide(from, text string) (Decision, []Problem) {
 	state, ok := w.states[from]
 	if !ok {
@@ -27,10 +27,10 @@ func (w *Workflow) Decide(from, text string) (Decision, []Problem) {
 	var d Decision
 	var problems []Problem
 	for _, t := range found.tags {
-		move, spawn, faults := w.transition(state, t)
+		move, spawn, found := w.transition(state, t)
 		d.Then = move
 		d.Spawns = append(d.Spawns, spawn...)
-		problems = append(problems, faults...)
+		problems = append(problems, found...)
 	}
 	if len(problems) == 0 {
 		problems = sameNext(d.Spawns)
@@ -47,9 +47,9 @@ const NoTag = "no-tag"
 // decideImplicit handles a message without a tag.
 func (w *Workflow) decideImplicit(s *State, found scanned) (Decision, []Problem) {
 	if t, ok := s.Policy.implicit(w.catalog); ok {
-		move, spawn, faults := w.transition(s, written{Tag: t})
-		if len(faults) > 0 {
-			return Decision{}, faults
+		move, spawn, problems := w.transition(s, written{Tag: t})
+		if len(problems) > 0 {
+			return Decision{}, problems
 		}
 		return Decision{Spawns: spawn, Then: move}, nil
 	}
@@ -61,8 +61,8 @@ func (w *Workflow) decideImplicit(s *State, found scanned) (Decision, []Problem)
 	return Decision{}, []Problem{p}
 }
 
-// tooMany says that there are several tags, unless they are forks where the
-// state asked for that.
+// tooMany returns a problem when there are several tags, unless they are forks and the
+// state allows several.
 func tooMany(s *State, tags []written) *Problem {
 	isFork := func(t written) bool { return t.Verb == Fork }
 	others := slices.ContainsFunc(tags, func(t written) bool { return !isFork(t) })
@@ -99,9 +99,9 @@ func manyForks(k Kind) string {
 // brokenState is the code of a target that exists and can't be run.
 const brokenState = "broken-state"
 
-// Broken returns the problem among those of Decide that names a state which
-// exists and can't be run, nil when there is none. To ask again would not help:
-// the workflow is wrong, not the message.
+// Broken returns the problem among those of Decide that is about a state which exists but
+// can't be run, nil when there is none. A reminder would not help then: the workflow is
+// wrong, not the message.
 func Broken(problems []Problem) *Problem {
 	for i, p := range problems {
 		if p.Code == brokenState {
@@ -196,7 +196,8 @@ func notAllowed(t Tag) Problem {
 	return Problem{Pos: t.Pos, Code: "not-allowed", Message: message + " is not allowed in this state"}
 }
 
-// sameNext says when several forks disagree on where their parent goes on.
+// sameNext returns a problem when several forks disagree on where their parent
+// continues.
 func sameNext(spawns []Spawn) []Problem {
 	for i, s := range spawns {
 		if s.Next != spawns[0].Next {

@@ -1,7 +1,7 @@
-// Package protocol is the workflow language: what a state file may say, what an
+// Package protocol defines the workflow language: what a state file may say, what an
 // agent's final message asks for, and how a prompt is filled in.
 //
-// It is pure. It reads files only through fs.FS or io.ReaderAt, knows no clock,
-// no environment and no process, and returns what is wrong with an input as
-// Problems: values with a place, a cause and what would be right.
+// It has no side effects. It reads files only through fs.FS or io.ReaderAt, and knows no
+// clock, environment or process. What is wrong with an input it returns as Problems:
+// values with a place, a cause and a hint.
 package protocol

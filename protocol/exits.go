@@ -7,15 +7,14 @@ import (
 	"unicode"
 )
 
-// Goal is a state that a way on names. The zero Goal means that there is none to
-// name.
+// Goal is a state that a transition names. The zero Goal means that it names none.
 type Goal struct {
 	Name  string // as it is spelled; "" when a policy leaves it open
 	State string // its file; "" when Open, and when there is no such state
 	Open  bool   // only the run can tell: a variable, a placeholder, a free choice
 }
 
-// Exit is one way on from a state.
+// Exit is one transition that a state can end with, as far as its file shows.
 type Exit struct {
 	Verb   Verb // "" when a policy leaves it open, and for OnExhausted
 	Target Goal // zero for a result
@@ -26,14 +25,14 @@ type Exit struct {
 	OnExhausted bool
 }
 
-// reading is a state as a reader of its file understands it.
+// reading is what a person who reads the file of a state understands.
 type reading struct {
 	w     *Workflow
 	s     *State
 	lines []string  // of its text
 	tags  []written // in its text, with their places in the file
 	said  []written // those that the policy allows
-	firm  bool      // its policy or its text shows a way on that is no example
+	firm  bool      // its policy or its text shows a transition that is not an example
 
 	line   []rune // the one that was looked at last; lines may be very long
 	number int    // of it, from 1
@@ -266,7 +265,7 @@ func isOpen(name string) bool {
 	return !named || strings.ContainsAny(name, "{}$`%<>[]|*?\"'!…")
 }
 
-// placeholders are words that stand for a state in an example.
+// placeholders are words that are used for a state in an example.
 var placeholders = []string{
 	"STATE", "STATE_NAME", "NEXT_STATE", "TARGET", "FILE", "FILENAME", "FILE_NAME", "NAME", "X",
 }

@@ -47,7 +47,7 @@ func (s *State) parseFrontmatter(text string) {
 		s.addProblem(Pos{Line: 1}, "frontmatter", "the frontmatter is over %d KiB", maxFront>>10)
 		return
 	}
-	// The empty line stands for the opening ---, so that lines count as in the file.
+	// The empty line replaces the opening ---, so that line numbers are those of the file.
 	root, line, err := ParseYAML("\n" + text)
 	if err != nil {
 		s.claim(text)
@@ -199,7 +199,7 @@ var permissionRanks = map[string]int{
 var permissionModes = []string{"plan", "default", "dontAsk", "acceptEdits", "auto", "bypassPermissions"}
 
 // PermissionRank returns how much a permission mode allows: a higher rank allows
-// more. It returns false for a name that is no mode.
+// more. It returns false for a name that is not a mode.
 func PermissionRank(mode string) (int, bool) {
 	rank, ok := permissionRanks[mode]
 	return rank, ok

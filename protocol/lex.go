@@ -14,7 +14,7 @@ var verbs = []Verb{Goto, Reset, Call, Function, Fork, Result}
 
 const blanks = " \t\r\n\f\v"
 
-// token is an opening or a closing of one of the six tags.
+// token is the opening or the closing of a tag.
 type token struct {
 	start, end int // offsets of '<' and of what follows '>'
 	head       *head
@@ -24,15 +24,15 @@ type token struct {
 
 // head is what an opening says beside its name.
 type head struct {
-	attrs  map[string]string
-	faults []string
+	attrs    map[string]string
+	problems []string
 }
 
-// lexer finds tokens. It takes time in proportion to the text, whatever the
-// text, although it reads again what turned out to be no opening: of all the
-// openings that reach over an offset one at most is between its values there,
-// one in double and one in single quotes, because the next quote changes the
-// places of two of them or ends one, and the next '<' ends the first kind.
+// lexer finds tokens, in time proportional to the length of any text. What turns out not
+// to be an opening is read again, but never more than three times: of all openings that
+// reach over an offset, at most one is between its values there, one in a value with
+// double quotes and one in a value with single quotes. The next quote ends one of these
+// values or begins another, and the next '<' ends an opening between its values.
 type lexer struct{ text string }
 
 // tokens returns all openings and closings in order. An opening inside an
@@ -101,8 +101,8 @@ func (l *lexer) head(at int) (*head, int, bool) {
 	if l.text[at] == '>' {
 		return nil, at + 1, true
 	}
-	attrs, end, fault := l.attributes(at)
-	if fault == nil {
+	attrs, end, bad := l.attributes(at)
+	if bad == nil {
 		return newHead(attrs), end, true
 	}
 	// A quote that is never closed must not swallow the closing tag, so a
@@ -111,55 +111,54 @@ func (l *lexer) head(at int) (*head, int, bool) {
 	if i < 0 || l.text[at+i] == '<' {
 		return nil, 0, false
 	}
-	return &head{faults: []string{fault.String()}}, at + i + 1, true
+	return &head{problems: []string{bad.String()}}, at + i + 1, true
 }
 
 // attribute is one name="value" as written.
 type attribute struct{ name, value string }
 
-// fault is what is wrong with the attributes of an opening. Most openings that
-// have one turn out to be no tag, so it is put into words at the end only.
-type fault struct{ format, what string }
+// badAttribute is what is wrong with the attributes of an opening. Most openings that
+// have one turn out not to be tags, so the message is made only when it is needed.
+type badAttribute struct{ format, what string }
 
-// String puts the fault into words.
-func (f *fault) String() string { return fmt.Sprintf(f.format, quote(f.what)) }
+func (b *badAttribute) String() string { return fmt.Sprintf(b.format, quote(b.what)) }
 
-func (l *lexer) attributes(at int) ([]attribute, int, *fault) {
+func (l *lexer) attributes(at int) ([]attribute, int, *badAttribute) {
 	var attrs []attribute
 	for start := at; ; {
 		at = l.skipBlank(at)
 		if at == len(l.text) {
-			return nil, 0, &fault{"its attributes %s have no end", l.text[start:]}
+			return nil, 0, &badAttribute{"its attributes %s have no end", l.text[start:]}
 		}
 		if l.text[at] == '>' {
 			return attrs, at + 1, nil
 		}
-		a, end, fault := l.attribute(at)
-		if fault != nil {
-			return nil, 0, fault
+		a, end, bad := l.attribute(at)
+		if bad != nil {
+			return nil, 0, bad
 		}
 		attrs, at = append(attrs, a), end
 	}
 }
 
-func (l *lexer) attribute(at int) (attribute, int, *fault) {
+func (l *lexer) attribute(at int) (attribute, int, *badAttribute) {
 	rest := l.text[at:]
 	n := strings.IndexAny(rest, blanks+`=<>"'/`)
 	if n <= 0 {
-		return attribute{}, 0, &fault{"unexpected %s among its attributes", firstRune(rest)}
+		return attribute{}, 0, &badAttribute{"unexpected %s among its attributes", firstRune(rest)}
 	}
 	name := rest[:n]
 	at = l.skipBlank(at + n)
 	if at == len(l.text) || l.text[at] != '=' {
-		return attribute{}, 0, &fault{"attribute %s has no value", name}
+		return attribute{}, 0, &badAttribute{"attribute %s has no value", name}
 	}
 	at = l.skipBlank(at + 1)
 	if at == len(l.text) || (l.text[at] != '"' && l.text[at] != '\'') {
-		return attribute{}, 0, &fault{"the value of attribute %s is not in quotes", name}
+		return attribute{}, 0, &badAttribute{"the value of attribute %s is not in quotes", name}
 	}
 	length := strings.IndexByte(l.text[at+1:], l.text[at])
 	if length < 0 {
-		return attribute{}, 0, &fault{"the value of attribute %s has no closing quote", name}
+		return attribute{}, 0, &badAttribute{"the value of attribute %s has no closing quote", name}
 	}
 	end := at + 1 + length
 	return attribute{name, l.text[at+1 : end]}, end + 1, nil
@@ -176,7 +175,7 @@ func firstRune(s string) string {
 
 var unescape = strings.NewReplacer("&quot;", `"`, "&apos;", "'", "&lt;", "<", "&gt;", ">", "&amp;", "&")
 
-// newHead decodes the attributes and notes those that stand twice.
+// newHead decodes the attributes and notes those that appear twice.
 func newHead(attrs []attribute) *head {
 	if len(attrs) == 0 {
 		return nil
@@ -184,7 +183,7 @@ func newHead(attrs []attribute) *head {
 	h := &head{attrs: make(map[string]string, len(attrs))}
 	for _, a := range attrs {
 		if _, twice := h.attrs[a.name]; twice {
-			h.faults = append(h.faults, fmt.Sprintf("attribute %s appears twice", quote(a.name)))
+			h.problems = append(h.problems, fmt.Sprintf("attribute %s appears twice", quote(a.name)))
 			continue
 		}
 		h.attrs[a.name] = unescape.Replace(a.value)

@@ -38,7 +38,7 @@ func (d *reading) code() codeLines {
 	return code
 }
 
-// codeSpans returns the code spans of a line: what stands between two runs of
+// codeSpans returns the code spans of a line: the text between two runs of
 // equally many backticks.
 func codeSpans(line []rune) []codeSpan {
 	type run struct{ at, length int }
@@ -122,21 +122,21 @@ func (l *linter) checkForks(d *reading) {
 	l.add(severity, problem)
 }
 
-// What makes a shell script do one thing or another, and what repeats.
+// These patterns find branches and loops in shell scripts.
 var (
 	branches = pattern(`\b(if|case|for|while|until|select|function|exit|exec|return|break)\b|&&|\|\||\(\)|\{`)
 	loops    = pattern(`(?m)(^|[;&|]\s*|^\s+)(for|while|until)\s`)
 	loopEnds = pattern(`(?m)(^|[;&|]\s*|^\s+)done\b`)
 )
 
-// isStraight reports whether a shell script does all that it says: nothing in it
-// depends on anything.
+// isStraight reports whether a shell script always does everything in it: it has no
+// branches.
 func (d *reading) isStraight() bool {
 	_, ext := splitName(d.s.Name)
 	return ext == ".sh" && !branches().MatchString(d.shellText(0, len(d.lines)))
 }
 
-// loopsAround reports whether a tag of a shell script stands in a loop.
+// loopsAround reports whether a tag of a shell script is inside a loop.
 func (d *reading) loopsAround(t written) bool {
 	if _, ext := splitName(d.s.Name); ext != ".sh" {
 		return false

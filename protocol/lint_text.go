@@ -29,8 +29,8 @@ func (l *linter) checkPolicy(d *reading) {
 	m.short(l)
 }
 
-// isFirm reports whether the states that a tag names exist or are left open; the
-// others are findings already.
+// isFirm reports whether the states that a tag names exist or are left open. For others
+// there is a finding already.
 func (d *reading) isFirm(t written) bool {
 	if t.Verb == Result {
 		return true
@@ -110,7 +110,7 @@ func (m mentioned) short(l *linter) {
 	}
 }
 
-// hasWord reports whether a word stands in text by itself.
+// hasWord reports whether text contains a word that is not part of a longer one.
 func hasWord(text, word string) bool {
 	if word == "" {
 		return false

@@ -38,7 +38,7 @@ func isRule(line string) bool {
 }
 
 // blockOf returns the text up to the next rule of dashes. Without one it is what
-// stands before the next blank line.
+// comes before the next blank line.
 func blockOf(text string) string {
 	block := ""
 	for line := range strings.Lines(text) {

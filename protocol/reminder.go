@@ -7,10 +7,10 @@ import (
 	"strings"
 )
 
-// Reminder returns the text that asks an agent again after a message that
-// Decide refused: what was wrong, and what state from allows. Every allowed
-// transition stands there as the tag itself, with targets as the policy spells
-// them and STATE for what it leaves open.
+// Reminder returns the text that asks an agent again after a message for which Decide
+// returned problems. It says what was wrong and what state from allows. Every allowed
+// transition is shown as the tag itself, with targets as the policy spells them and
+// STATE for what it leaves open.
 func (w *Workflow) Reminder(from string, problems []Problem) string {
 	var b strings.Builder
 	b.WriteString("Your last message does not end this step:\n")
@@ -49,7 +49,7 @@ func (p *Policy) reminder() string {
 	return text + list + "STATE is the name of a state.\n"
 }
 
-// placeholder stands for the name of a state that a policy leaves open.
+// placeholder is shown for the name of a state that a policy leaves open.
 const placeholder = "STATE"
 
 // examples returns the tags that a policy allows as they would be written.

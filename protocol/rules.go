@@ -169,7 +169,7 @@ func (r *Rule) suitsVerb(v Verb) bool {
 		return false
 	}
 	for name := range r.Attrs {
-		if faultOfName(v, name) != "" {
+		if checkAttribute(v, name) != "" {
 			return false
 		}
 	}
@@ -190,7 +190,7 @@ func (r *Rule) takes(key string) bool {
 	case key == "many":
 		return r.Tag == Fork
 	}
-	return faultOfName(r.Tag, key) == ""
+	return checkAttribute(r.Tag, key) == ""
 }
 
 func (r *Rule) name() string {

@@ -80,7 +80,7 @@ func (s *State) parse(data []byte) {
 	s.Marked = s.Marked || s.Owned
 }
 
-// invalidUTF8 returns the offset of the first byte that is no UTF-8, or -1.
+// invalidUTF8 returns the offset of the first byte that is not UTF-8, or -1.
 func invalidUTF8(data []byte) int {
 	for at := 0; at < len(data); {
 		r, n := utf8.DecodeRune(data[at:])
@@ -133,8 +133,8 @@ func splitFrontmatter(text string) (front, body string, ok bool) {
 
 func isFence(line string) bool { return strings.TrimRight(line, " \t\r") == "---" }
 
-// looksOpen reports whether a text that begins with a --- line goes on with one
-// of our keys: then it is a frontmatter, otherwise the line is a ruler.
+// looksOpen reports whether a text that begins with a --- line continues with one of our
+// keys. Then it is a frontmatter without an end, otherwise the line is a ruler.
 func looksOpen(text string) bool {
 	line, rest, _ := strings.Cut(text, "\n")
 	if !isFence(line) {

@@ -18,13 +18,13 @@ var attributesOf = map[Verb][]string{
 	Fork:     {"next", "input", "cd"},
 }
 
-// requiredOf names the attribute that a verb can't do without.
+// requiredOf has the attribute that a verb must have.
 var requiredOf = map[Verb]string{Call: "return", Function: "return", Fork: "next"}
 
 // Scan returns the transition tags of text in the order of their openings. A tag
 // that is not written correctly is a Problem with its place instead. Openings
 // without a closing, closings without an opening, and everything inside a
-// result are text. Scan takes time in proportion to the text.
+// result are text. Scan takes time proportional to the length of the text.
 func Scan(text string) ([]Tag, []Problem) {
 	var tags []Tag
 	var problems []Problem
@@ -65,7 +65,7 @@ func scan(text string) scanned {
 		}
 		open, end := tokens[p.open], tokens[p.end]
 		t := Tag{Verb: verbs[open.verb], Body: text[open.end:end.start], Pos: place.at(open.start)}
-		s.tags = append(s.tags, check(t, open.head))
+		s.tags = append(s.tags, checkTag(t, open.head))
 	}
 	if loose >= 0 {
 		s.unclosed = &Tag{Verb: verbs[tokens[loose].verb], Pos: place.at(tokens[loose].start)}
@@ -120,10 +120,10 @@ func balance(tokens []token) []int {
 	return closing
 }
 
-// check says what is wrong with a tag.
-func check(t Tag, h *head) written {
+// checkTag adds what is wrong with a tag.
+func checkTag(t Tag, h *head) written {
 	w := written{Tag: t}
-	fault := func(message string) {
+	add := func(message string) {
 		w.problems = append(w.problems, Problem{
 			Pos: t.Pos, Code: "bad-tag",
 			Message: fmt.Sprintf("<%s>: %s", t.Verb, message), Hint: "write " + form(t.Verb),
@@ -131,31 +131,31 @@ func check(t Tag, h *head) written {
 	}
 	if h != nil {
 		w.Attrs = h.attrs
-		for _, f := range h.faults {
-			fault(f)
+		for _, f := range h.problems {
+			add(f)
 		}
 	}
 	if h != nil && h.attrs == nil {
 		return w // malformed: nothing more is known of it
 	}
 	for _, name := range slices.Sorted(maps.Keys(w.Attrs)) {
-		if f := faultOfName(t.Verb, name); f != "" {
-			fault(f)
+		if why := checkAttribute(t.Verb, name); why != "" {
+			add(why)
 		}
 	}
-	if f := clash(w.Tag); f != "" {
-		fault(f)
+	if why := checkVariables(w.Tag); why != "" {
+		add(why)
 	}
 	if name := requiredOf[t.Verb]; name != "" {
 		if _, ok := w.Attrs[name]; !ok {
-			fault(fmt.Sprintf("attribute %q is missing", name))
+			add(fmt.Sprintf("attribute %q is missing", name))
 		}
 	}
 	return w
 }
 
-// faultOfName says why a verb can't have an attribute, or "".
-func faultOfName(v Verb, name string) string {
+// checkAttribute says why a tag can't have an attribute of this name, or "".
+func checkAttribute(v Verb, name string) string {
 	switch {
 	case slices.Contains(attributesOf[v], name):
 		return ""
@@ -167,9 +167,9 @@ func faultOfName(v Verb, name string) string {
 	return ""
 }
 
-// clash names two variables of a fork that would be the same one in the
-// environment of a script, or returns "".
-func clash(t Tag) string {
+// checkVariables says which two variables of a fork would be the same one in the
+// environment of a script, or "".
+func checkVariables(t Tag) string {
 	if t.Verb != Fork {
 		return ""
 	}

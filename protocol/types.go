@@ -22,8 +22,8 @@ type Pos struct {
 	Col  int `json:"col,omitempty"`
 }
 
-// Problem is a fault that the author of a message or of a workflow file can
-// fix. It is data, not an error.
+// Problem is something wrong in a message or a workflow file that its author can fix.
+// It is data, not an error.
 type Problem struct {
 	File    string `json:"file,omitempty"` // "" for an agent's message
 	Pos     Pos    `json:"pos,omitzero"`
@@ -153,7 +153,7 @@ type Decision struct {
 // Spawn is one fork tag.
 type Spawn struct {
 	State string            `json:"state"`         // resolved
-	Next  string            `json:"next"`          // resolved; where the parent goes on
+	Next  string            `json:"next"`          // resolved; where the parent continues
 	Dir   string            `json:"dir,omitempty"` // cd, as written
 	Input string            `json:"input,omitempty"`
 	Vars  map[string]string `json:"vars,omitempty"`

@@ -16,7 +16,7 @@ type Workflow struct {
 	reachable []string // sorted
 }
 
-// LoadOptions say how a scope is meant.
+// LoadOptions say how the files of a workflow are read.
 type LoadOptions struct {
 	// Entry is the file name for a workflow that is started from a single file;
 	// "" means the state 1_START or START.
@@ -28,7 +28,8 @@ type LoadOptions struct {
 // them can be a target when the workflow runs. The Problems are those that
 // forbid a start: of the entry, of the states that can be reached from it, and
 // of every policy that is unmistakably ours. The Workflow is never nil; with
-// Problems it serves inspection only, and resuming runs that stand elsewhere.
+// Problems it is good for inspection only, and for resuming runs whose agents are in
+// other states.
 func Load(fsys fs.FS, o LoadOptions) (*Workflow, []Problem) {
 	w := &Workflow{catalog: newCatalog(o.Platform, nil), states: map[string]*State{}}
 	files, problem := stateFiles(fsys)

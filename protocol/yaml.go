@@ -13,7 +13,7 @@ import (
 )
 
 // ParseYAML returns the root of the one document of text, nil when there is none.
-// With an error comes the line, from 1, that the parser stumbled over.
+// An error comes with the number of the line, from 1, where parsing failed.
 func ParseYAML(text string) (*yaml.Node, int, error) {
 	dec := yaml.NewDecoder(strings.NewReader(text))
 	var doc, more yaml.Node
@@ -78,8 +78,7 @@ type expander struct {
 	left  int    // nodes that may still be read
 }
 
-// expand returns a copy of the tree in which aliases are replaced by what they
-// stand for. It returns nil when that grows without bound or a map has a key twice.
+// expand returns a copy of the tree in which aliases are replaced by their values. It returns nil when that grows without bound or a map has a key twice.
 func (e *expander) expand(n *yaml.Node, depth int) *yaml.Node {
 	if n == nil {
 		return nil

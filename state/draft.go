@@ -117,7 +117,7 @@ func (d *draft) record(e Event) {
 	d.delta.Events = append(d.delta.Events, e)
 }
 
-// stamp is a time as the files of a run have it.
+// stamp returns a time as it is written into the files of a run.
 func stamp(t time.Time) time.Time { return t.UTC().Truncate(time.Millisecond) }
 
 // ledger returns the ledger with the entries of this step.

@@ -1,7 +1,8 @@
 package state
 
-// Forget drops the conversations that lost reports: what resumes or branches one
-// of them begins a new one instead. It changes r, which must be nobody else's.
+// Forget drops the conversations for which lost reports true: agents that would resume
+// or branch one of them begin a new one instead. It changes r, which nobody else may
+// use meanwhile.
 func (r *Run) Forget(lost func(session string) bool) {
 	for _, a := range r.Agents {
 		if a.Session != nil && lost(a.Session.ID) {
@@ -26,7 +27,7 @@ func (e *Exec) forget(lost func(session string) bool) {
 	if e.Session != nil && lost(e.Session.ID) {
 		e.Session, e.Reminder, e.Continue = nil, "", false
 	}
-	// Lengths are of the transcript that the execution began or resumed with.
+	// A length is that of the transcript with which the invocation began.
 	if run := e.Running; run != nil && (lost(run.SessionID) || lost(run.From)) {
 		run.Length = nil
 	}

@@ -8,8 +8,7 @@ import (
 	"strings"
 )
 
-// ledger is what every agent process of a run has cost, in the parts in which it is
-// kept.
+// ledger has the cost of every agent process of a run, in the parts in which it is kept.
 type ledger struct {
 	total        USD
 	past         *Past   // older entries, added up
@@ -36,10 +35,10 @@ func (l ledger) spent() Spent {
 	return all
 }
 
-// entry returns the entry for the invocation that ended: what its process reported
-// and, as an estimate, what was used beyond that. Of a process that reported nothing
-// the estimate is all; one that brought nothing from the model cost nothing; what
-// can't be told is unknown.
+// entry returns the entry for an agent's invocation that ended. It has what the process
+// reported and, as an estimate, what was used beyond that. When the process reported
+// nothing, the estimate is all; without any answer of the model the cost is zero;
+// otherwise it is unknown.
 func (l ledger) entry(a *Agent, o Outcome) Entry {
 	entry := Entry{N: a.Exec.Running.N, Agent: a.ID, State: a.State, Session: a.Exec.Running.SessionID}
 	if o.Session != "" {
@@ -64,9 +63,9 @@ func (l ledger) entry(a *Agent, o Outcome) Entry {
 	return entry
 }
 
-// estimate prices tokens, model by model, at the rates of the exact entries of
-// this run, else at the list prices that they come with. What has neither is left
-// out.
+// estimate prices tokens model by model: at the rates of the exact entries of this run,
+// otherwise at the list prices that come with the tokens. Tokens without either are
+// left out.
 func (l ledger) estimate(used []ModelCost) []ModelCost {
 	var priced []ModelCost
 	for _, u := range used {
@@ -101,8 +100,8 @@ func (l ledger) rate(model string) (cost USD, units int64) {
 	return cost, units
 }
 
-// charge books what an invocation of an agent has cost, and returns how well that is
-// known. It tells once when 80 % of the budget is spent.
+// charge adds what an agent's invocation has cost to the ledger, and returns how well
+// that is known. Once in a run it adds the event about 80 % of the budget.
 func (s *Step) charge(a *Agent, o Outcome) CostKind {
 	entry, d := s.draft.ledger().entry(a, o), &s.draft.delta
 	d.Ledger = append(d.Ledger, entry)
@@ -157,7 +156,7 @@ func withShares(sums map[string]USD, shares []ModelCost) map[string]USD {
 	return sums
 }
 
-// countUnknown counts the successful invocations in a row of which nobody knows the cost.
+// countUnknown counts the successful invocations in a row whose cost is not known.
 // Failed ones don't count: an agent CLI that dies can't report its cost, and retries
 // limit how often it may die.
 func (a *Agent) countUnknown(kind CostKind, f *Failure) {
@@ -196,8 +195,8 @@ func unfinished(agents iter.Seq[*Agent]) []Unfinished {
 	return list
 }
 
-// NoteUsage notes what was seen of the tokens of an agent's invocation so far, so that
-// a crash does not lose it.
+// NoteUsage saves the tokens that an agent's invocation is known to have used so far, so
+// that a crash does not lose them.
 func (s *Step) NoteUsage(id string, used []Usage) {
 	if e := s.draft.edit(id).Exec; e != nil && e.Running != nil {
 		running := *e.Running
@@ -206,7 +205,7 @@ func (s *Step) NoteUsage(id string, used []Usage) {
 	}
 }
 
-// usd is an amount of so many billionths of a dollar, within what is kept.
+// usd returns an amount of n billionths of a dollar, at least 0 and at most MostUSD.
 func usd(n float64) USD {
 	switch {
 	case math.IsNaN(n) || n <= 0:

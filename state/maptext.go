@@ -2,9 +2,8 @@ package state
 
 import "reflect"
 
-// Map returns the event with f applied to every text of its body, whoever wrote
-// it: names of files and of models too, not the keys of variables. The event
-// itself stays as it is.
+// Map returns a copy of the event with f applied to every text of its body, including
+// the names of files and models, but not to the keys of variables.
 func (e Event) Map(f func(string) string) Event {
 	if e.Body == nil {
 		return e

@@ -106,12 +106,12 @@ func (a *Agent) pop(result string) {
 	a.enter(top.State, result)
 }
 
-// enter puts the agent at the start of a state.
+// enter makes the agent ready to begin a state.
 func (a *Agent) enter(state, payload string) {
 	a.State, a.Status, a.Payload = state, Ready, Text(payload)
 }
 
-// abbrev is the part of a forked agent's name that tells its first state.
+// abbrev returns the part of a forked agent's name that stands for its first state.
 func abbrev(state string) string {
 	name := strings.ToLower(strings.TrimSuffix(state, extension(state)))
 	out := []rune{}
@@ -127,7 +127,7 @@ func abbrev(state string) string {
 	return string(out)
 }
 
-// extension returns the last dot of a state file's name and what follows it.
+// extension returns the extension of a file's name with its dot; "" for none.
 func extension(file string) string {
 	if i := strings.LastIndexByte(file, '.'); i >= 0 {
 		return file[i:]

@@ -5,8 +5,8 @@ import "time"
 // mainAgent is the name of the first agent of a run.
 const mainAgent = "main"
 
-// New returns a run with one agent, ready in the run's entry state. The caller
-// has filled in everything of r that a workflow and its options decide.
+// New returns a run with one agent, ready in the run's entry state. In r the caller has
+// set everything that the workflow and its options decide.
 func New(r Run, input string, now time.Time) *Run {
 	r.Schema = Schema
 	r.Created = now.UTC().Truncate(time.Millisecond)
@@ -15,8 +15,8 @@ func New(r Run, input string, now time.Time) *Run {
 	return &r
 }
 
-// Lost returns the agents with an invocation of the agent CLI under way. When a
-// process begins to drive the run, the one before it has lost these invocations.
+// Lost returns the agents that have an invocation of the agent CLI under way. For a
+// process that is about to resume the run these invocations are lost.
 func (r *Run) Lost() []*Agent {
 	var lost []*Agent
 	for _, a := range r.Agents {
@@ -27,7 +27,7 @@ func (r *Run) Lost() []*Agent {
 	return lost
 }
 
-// Begin begins the run.
+// Begin begins a run that New has made.
 func (s *Step) Begin() {
 	s.open(false)
 	for a := range s.draft.agents() {
@@ -35,10 +35,10 @@ func (s *Step) Begin() {
 	}
 }
 
-// Resume continues the run after a stop or a crash: agents that were cut off are
-// marked for a repetition, failed ones try again, holds end. used has, by agent, what
-// the invocations that Lost lists are known to have used, at list prices where there
-// are any: nothing when nothing came from the model.
+// Resume continues the run after a stop or a crash. Agents that were cut off repeat their
+// invocation, failed ones try again, and what kept new states from starting is lifted.
+// used has, by agent, the tokens that the invocations of Lost are known to have used, at
+// list prices where these are known; nil when nothing came from the model.
 func (s *Step) Resume(used map[string][]ModelCost) {
 	idle := s.draft.idleTime()
 	s.open(true)

@@ -1,8 +1,8 @@
 package state
 
-// Relocate returns a copy of the run for another machine: each directory is
-// where says that it is there. What agents said, and variables, stay as they
-// are, paths in them too. The copy shares nothing with r.
+// Relocate returns a copy of the run for another machine. where returns the path that a
+// directory has there. What agents said, and variables, stay as they are, even if they
+// contain paths. The copy shares nothing with r.
 func (r *Run) Relocate(where func(string) string) (*Run, error) {
 	data, err := r.Encode()
 	if err != nil {

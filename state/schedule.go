@@ -60,8 +60,7 @@ func (s schedule) nextToVerify() (*Agent, bool) {
 	return nil, false
 }
 
-// wakeTime returns when the first of the waiting agents may continue; zero when
-// none waits that could.
+// wakeTime is Step.WakeTime.
 func (s schedule) wakeTime() time.Time {
 	var wake time.Time
 	if s.blocked {

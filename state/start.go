@@ -17,8 +17,8 @@ type Plan struct {
 	Cut *int64
 }
 
-// Plan returns the plan for the agent's next invocation in a state. The rule is the
-// table of tags in the language page.
+// Plan returns the plan for the agent's next invocation in a state, by the table of tags
+// in docs/language.md.
 func (a *Agent) Plan(st *protocol.State) Plan {
 	e := a.Exec
 	if st.Kind == protocol.Script || (e != nil && e.Phase == PhaseVerify) {
@@ -39,7 +39,7 @@ func (a *Agent) Plan(st *protocol.State) Plan {
 	return Plan{Mode: Resume, Session: a.Session, Cut: a.Cut}
 }
 
-// Launch is what the owner found out for the next invocation of an agent.
+// Launch is what an agent's next invocation is started with.
 type Launch struct {
 	State     *protocol.State
 	Plan      Plan
@@ -48,8 +48,8 @@ type Launch struct {
 	// nil when there is none.
 	Length *int64
 	Cwd    string
-	// Protected has a digest of each file that must not change; read when an
-	// execution begins.
+	// Protected has a digest of each file that must not change. Only the first
+	// invocation of an execution needs it.
 	Protected map[string]string
 }
 

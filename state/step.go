@@ -10,8 +10,9 @@ import (
 // seeing the ones before; they are saved together or not at all.
 //
 // Each decision is made by a small type that is given values: limits says what may
-// still be spent, schedule which agent is next, execution how one agent
-// continues, closing how the run ends. Step carries their answers into the draft.
+// still be spent, ledger what it costs, schedule which agent is next, execution how
+// one agent continues, ending how the run ends. Step brings their answers into the
+// draft.
 type Step struct{ draft *draft }
 
 // Step begins a change of r at the given time.
@@ -45,11 +46,10 @@ func (s *Step) limits() limits {
 	return limits{options: s.draft.options(), progress: &s.draft.delta.Progress, ledger: s.draft.ledger()}
 }
 
-// Next returns the agent that takes the next free slot at the time of the step:
-// an execution under way continues before one that waited for a retry, that before
-// a new one begins, and new ones begin round-robin in order of creation. When
-// nothing may start, done_when commands are still run. busy is the number of slots
-// that are taken.
+// Next returns the agent that takes the next free slot at the time of the step, and
+// false when there is none. First come executions under way, then those that waited for
+// a retry, then new ones, round-robin in order of creation. When nothing may start,
+// done_when commands are still run. busy is the number of slots that are taken.
 func (s *Step) Next(busy int) (*Agent, bool) {
 	if busy >= s.Options().MaxParallel {
 		return nil, false
@@ -57,8 +57,8 @@ func (s *Step) Next(busy int) (*Agent, bool) {
 	return s.schedule().next()
 }
 
-// WakeTime returns when the next waiting agent may continue; zero when none waits
-// that could.
+// WakeTime returns when the next waiting agent may continue; the zero time when there
+// is no such agent.
 func (s *Step) WakeTime() time.Time { return s.schedule().wakeTime() }
 
 func (s *Step) schedule() schedule {
@@ -81,14 +81,14 @@ func (s *Step) InvocationBudget() USD {
 	return max(Dollar/100, (budget-s.draft.delta.Progress.TotalUSD)/USD(max(1, running)))
 }
 
-// ReachDeadline tells that the time of this part of the run is up. most is the time
-// that it had.
+// ReachDeadline adds the event for a deadline that is reached. most is the time that this
+// part of the run had.
 func (s *Step) ReachDeadline(most time.Duration) {
 	began := s.draft.delta.Progress.Started
 	s.draft.tell(nil, &Limit{Which: "deadline", Value: s.draft.now.Sub(began).Seconds(), Max: most.Seconds()})
 }
 
-// count returns how many of the agents are as is says.
+// count returns for how many of the agents is reports true.
 func count(agents iter.Seq[*Agent], is func(*Agent) bool) int {
 	n := 0
 	for a := range agents {
