@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/spf13/cobra"
+
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
 )
 
 // badArguments has, by command, command lines that are wrong, and what the error
@@ -92,7 +94,7 @@ func TestBadArgumentsAreUsageErrors(t *testing.T) {
 			args := append(split(command)[1:], split(l.line)...)
 			var stdout, stderr bytes.Buffer
 			code := (&App{Args: args, Stdout: &stdout, Stderr: &stderr}).Main()
-			if code != exitCodes[classUsage] || stdout.Len() > 0 {
+			if code != problem.ExitCodes[problem.ClassUsage] || stdout.Len() > 0 {
 				t.Errorf("%s %s: got exit code %d, stdout %q, stderr %q; want exit code 2", command, l.line, code, &stdout, &stderr)
 				continue
 			}

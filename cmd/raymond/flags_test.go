@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
 	"github.com/raymond-action/raymond-action/internal/untrusted/text"
 )
 
@@ -14,7 +15,7 @@ func usageErrors(t *testing.T, flag string, args ...string) []string {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
 	app := &App{Args: append([]string{"run"}, args...), Stdout: &stdout, Stderr: &stderr}
-	if code := app.Main(); code != exitCodes[classUsage] || stdout.Len() > 0 {
+	if code := app.Main(); code != problem.ExitCodes[problem.ClassUsage] || stdout.Len() > 0 {
 		t.Fatalf("raymond run %q: got exit code %d, stdout %q, stderr %q; want exit code 2 and no stdout",
 			args, code, &stdout, &stderr)
 	}

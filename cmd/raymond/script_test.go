@@ -18,6 +18,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sitetest"
 )
 
@@ -85,7 +86,7 @@ func checkErrorLines(ts *testscript.TestScript, code int) {
 		if m == nil {
 			ts.Fatalf("error line: got %q, want raymond: CLASS: WHERE: WHAT; HINT", line)
 		}
-		if got := exitCodes[class(m[1])]; got != code {
+		if got := problem.ExitCodes[problem.Class(m[1])]; got != code {
 			ts.Fatalf("class %q goes with exit code %d, got %d", m[1], got, code)
 		}
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/raymond-action/raymond-action/artifacts/artifactstest"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/acttest"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sitetest"
 )
 
@@ -73,7 +74,7 @@ func TestWhoMayStartIt(t *testing.T) {
 				return
 			}
 			before := len(f.All())
-			e := j.do(exitCodes[classDenied])
+			e := j.do(problem.ExitCodes[problem.ClassDenied])
 			e.wantOutputs(t, "error-class", "denied", "status", "", "workflow-id", "")
 			e.wantSays(t, "error", append(test.denied, "raymond: denied")...)
 			if left := j.stateFiles(); len(left) > 0 || len(f.All()) != before {
@@ -97,12 +98,12 @@ func TestAPermissionThatCanNotBeAskedFor(t *testing.T) {
 	for status, header := range map[int]map[string]string{503: nil, 403: {"X-RateLimit-Remaining": "0", "X-RateLimit-Limit": "1000", "X-RateLimit-Reset": "4102444800"}} {
 		f.Fail(artifactstest.Fault{Op: "/collaborators/zoe/", Times: 3, Status: status, Header: header})
 		j := newJob(t, f, repo, 400).on("issues", event(person("zoe"))).with("on-denied", "skip")
-		e := j.do(exitCodes[classStore])
+		e := j.do(problem.ExitCodes[problem.ClassStore])
 		e.wantOutputs(t, "error-class", "store", "status", "", "workflow-id", "")
 		e.wantSays(t, "error", "zoe", "could not be found out")
 		f.Clear()
 	}
-	denied := newJob(t, f, repo, 401).on("issues", event(person("eve"))).do(exitCodes[classDenied])
+	denied := newJob(t, f, repo, 401).on("issues", event(person("eve"))).do(problem.ExitCodes[problem.ClassDenied])
 	denied.wantSays(t, "error", "not allowed; to allow it, add eve to the input allow-actors")
 }
 
@@ -189,7 +190,7 @@ func TestStatesOfNoKnownCommitAreDenied(t *testing.T) {
 	f, repo := sitetest.NewForge(t), acttest.Repository(t, base+head)
 	for _, sha := range []string{strings.Repeat("0", 40), "HEAD", "--output=x"} {
 		j := newJob(t, f, repo, 300).on("pull_request", event(person("ann"), fromFork)).set("GITHUB_WORKFLOW_SHA", sha)
-		e := j.do(exitCodes[classDenied])
+		e := j.do(problem.ExitCodes[problem.ClassDenied])
 		e.wantOutputs(t, "error-class", "denied", "status", "")
 		e.wantSays(t, "error", "checkout isn't trusted", "trust-checkout: true")
 	}

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/acttest"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sitetest"
 )
 
@@ -21,8 +22,8 @@ func TestWorkflowsOfTheActionNeedNoFileOfTheRepository(t *testing.T) {
 	job := func(run int64, payload, most string) *bareJob {
 		return newJob(t, f, repo, run).on("pull_request", payload).with("workflow", "builtin:quickstart", "max-iterations", most)
 	}
-	job(500, event(person("ann"), fromFork), "2").do(exitCodes[classOverLimit])
-	first := job(501, event(person("ann"), fromHome), "2").do(exitCodes[classOverLimit])
+	job(500, event(person("ann"), fromFork), "2").do(problem.ExitCodes[problem.ClassOverLimit])
+	first := job(501, event(person("ann"), fromHome), "2").do(problem.ExitCodes[problem.ClassOverLimit])
 	j := job(502, event(person("ann"), fromHome), "100")
 	e := j.do(0)
 	e.wantOutputs(t, "status", "completed", "workflow-id", first.outputs["workflow-id"])
@@ -38,7 +39,7 @@ func TestWorkflowsThatTheActionLacksAreNamed(t *testing.T) {
 	t.Parallel()
 	f, repo := sitetest.NewForge(t), acttest.Repository(t, oneScript)
 	for i, name := range []string{"none", "../quickstart"} {
-		e := newJob(t, f, repo, int64(520+i)).with("workflow", "builtin:"+name).do(exitCodes[classUsage])
+		e := newJob(t, f, repo, int64(520+i)).with("workflow", "builtin:"+name).do(problem.ExitCodes[problem.ClassUsage])
 		e.wantSays(t, "error", "input workflow", `"builtin:`+name+`"`, "it has ", "quickstart")
 	}
 }

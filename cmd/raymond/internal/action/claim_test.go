@@ -13,6 +13,7 @@ import (
 
 	"github.com/raymond-action/raymond-action/artifacts/artifactstest"
 	"github.com/raymond-action/raymond-action/artifacts/slots"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sitetest"
 	"github.com/raymond-action/raymond-action/internal/untrusted/archive"
 )
@@ -108,7 +109,7 @@ func TestOfTwoJobsAtOnceOneSpends(t *testing.T) {
 		}
 		e := jobs[loser].end(started[loser])
 		e.wantOutputs(t, "error-class", "conflict", "resumable", "false", "cost-usd", "0", "state-artifact", "")
-		if e.Code != exitCodes[classConflict] {
+		if e.Code != problem.ExitCodes[problem.ClassConflict] {
 			t.Errorf("%s: second job: got %v, want a conflict", name, e)
 		}
 		if strings.Contains(e.Stdout, "unknown of") {
@@ -155,7 +156,7 @@ func TestAClaimOfWhoIsGoneIsReplaced(t *testing.T) {
 	if got := s.claims(); len(got) != 0 {
 		t.Errorf("claims after the second job: got %v, want none", names(got))
 	}
-	if e := first.end(first.command("action-post")); e.Code != 0 && e.Code != exitCodes[classConflict] {
+	if e := first.end(first.command("action-post")); e.Code != 0 && e.Code != problem.ExitCodes[problem.ClassConflict] {
 		t.Errorf("post of the first: got %v", e)
 	}
 }
@@ -165,7 +166,7 @@ func TestWhatIsNoClaimIsLeftAlone(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, spending)
 	s.forge.Put(artifactstest.Stored{Run: 1, Name: slots.ClaimName(sharedKey), Content: []byte("x")})
-	s.rival(1, "one").do(exitCodes[classConflict]).wantSays(t, "error", "no claim of this action")
+	s.rival(1, "one").do(problem.ExitCodes[problem.ClassConflict]).wantSays(t, "error", "no claim of this action")
 	s.wantAsked(0)
 	if got := s.claims(); len(got) != 1 {
 		t.Errorf("claims: got %v, want theirs", names(got))
@@ -179,7 +180,7 @@ func TestAClaimThatCanNotBeStoredIsWarnedOf(t *testing.T) {
 	s := newScene(t, spending)
 	s.letGo()
 	s.forge.Fail(artifactstest.Fault{Op: "ListArtifacts", Times: 999, Status: 403})
-	e := s.rival(1, "one").with("resume", "never").do(exitCodes[classStore])
+	e := s.rival(1, "one").with("resume", "never").do(problem.ExitCodes[problem.ClassStore])
 	s.wantAsked(1)
 	e.wantSays(t, "warning", "could not be claimed")
 	e.wantOutputs(t, "cost-usd", "0.01")
@@ -199,7 +200,7 @@ func TestAConflictThatIsLearnedLaterEndsTheRun(t *testing.T) {
 	claim := s.claims()[0]
 	s.forge.Put(artifactstest.Stored{Run: 1, Name: claim.Name, Content: anotherClaim(t, other)})
 	e := j.end(c)
-	if e.Code != exitCodes[classConflict] {
+	if e.Code != problem.ExitCodes[problem.ClassConflict] {
 		t.Errorf("got %v, want a conflict", e)
 	}
 	e.wantOutputs(t, "error-class", "conflict", "resumable", "false", "cost-usd", "0.01")
@@ -217,8 +218,8 @@ func TestWhetherAHoldersJobIsOverIsAskedOfTheAPI(t *testing.T) {
 		want int
 	}{
 		"over":        {map[int64][]artifactstest.Job{1: {{Name: "one", Status: "in_progress"}, {Name: "two", Status: "completed"}}}, 0},
-		"in progress": {map[int64][]artifactstest.Job{1: {{Name: "one", Status: "completed"}, {Name: "two", Status: "in_progress"}}}, exitCodes[classConflict]},
-		"not told":    {nil, exitCodes[classConflict]},
+		"in progress": {map[int64][]artifactstest.Job{1: {{Name: "one", Status: "completed"}, {Name: "two", Status: "in_progress"}}}, problem.ExitCodes[problem.ClassConflict]},
+		"not told":    {nil, problem.ExitCodes[problem.ClassConflict]},
 	} {
 		s := newScene(t, spending)
 		s.letGo()

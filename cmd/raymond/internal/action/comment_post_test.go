@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sitetest"
 )
 
@@ -180,6 +181,6 @@ func TestAnErrorThatNoEventTellsIsInTheComment(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, "-- wf/START.sh --\necho x=y >>\"$OUT\"; echo '<result>done</result>'\n")
 	j := s.onIssue(1, "script-env", "OUT")
-	j.set("OUT", j.commandFile("GITHUB_OUTPUT")).do(exitCodes[classDenied])
+	j.set("OUT", j.commandFile("GITHUB_OUTPUT")).do(problem.ExitCodes[problem.ClassDenied])
 	s.wantComment(7, "Error", "GITHUB_OUTPUT", "denied")
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sitetest"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sticky"
 )
@@ -54,7 +55,7 @@ func TestOneCommentGoesOn(t *testing.T) {
 	t.Parallel()
 	for _, store := range [][]string{nil, {"summary", "false"}, {"state-key", sitetest.NewStateKey(t)}} {
 		s := newScene(t, threeScripts)
-		first := s.onIssue(1, append(store, "max-iterations", "1")...).do(exitCodes[classOverLimit])
+		first := s.onIssue(1, append(store, "max-iterations", "1")...).do(problem.ExitCodes[problem.ClassOverLimit])
 		one := s.wantComment(7, "Over the limit of iterations", first.outputs["workflow-id"], "(<https://example.test/o/r/actions/runs/1/attempts/1>)")
 		second := s.onIssue(2, append(store, "max-iterations", "10")...).do(0)
 		two := s.wantComment(7, "Completed", "all done", "in 2 parts", "Resumed in", "actions/runs/2/attempts/1")
@@ -99,12 +100,12 @@ func TestNoCommentUnlessThereIsOneToMake(t *testing.T) {
 	s.onIssue(3, "mode", "lint").do(0)
 	s.onIssue(4, "mode", "diagram").do(0)
 	denied := event(person("eve"), `"issue":{"number":7}`)
-	s.onIssue(5).on("issues", denied).do(exitCodes[classDenied])
+	s.onIssue(5).on("issues", denied).do(problem.ExitCodes[problem.ClassDenied])
 	s.onIssue(6, "on-denied", "skip").on("issues", denied).do(0)
 	e := s.onIssue(7).on("schedule", event()).do(0)
 	e.wantSays(t, "notice", "comment: sticky", "schedule", "no issue or pull request")
 	e.wantOutputs(t, "status", "completed")
-	e = s.onIssue(8, "comment", "stickie").do(exitCodes[classUsage])
+	e = s.onIssue(8, "comment", "stickie").do(problem.ExitCodes[problem.ClassUsage])
 	e.wantSays(t, "error", "input comment", `"stickie"`, "did you mean sticky?")
 	s.wantNoTalk()
 }
@@ -236,7 +237,7 @@ func TestHostileTextIsQuotedInTheComment(t *testing.T) {
 	}
 	s.forge.Talk.Add(7, sitetest.JobsAccount, "> "+marker+"\n> quoted")
 	quoted := s.forge.Talk.By(7, sitetest.JobsAccount)[0]
-	s.onIssue(1, "max-iterations", "1").do(exitCodes[classOverLimit])
+	s.onIssue(1, "max-iterations", "1").do(problem.ExitCodes[problem.ClassOverLimit])
 	s.onIssue(2, "max-iterations", "5").do(0)
 	ours := s.forge.Talk.By(7, sitetest.JobsAccount)
 	if len(ours) != 2 || ours[0] != quoted || !strings.HasPrefix(ours[1].Body, marker+"\n") || !strings.Contains(ours[1].Body, "@octocat") {

@@ -14,6 +14,7 @@ import (
 	"github.com/raymond-action/raymond-action/artifacts/artifactstest"
 	"github.com/raymond-action/raymond-action/artifacts/checkpoint"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/acttest"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sitetest"
 )
 
@@ -64,7 +65,7 @@ func (s *scene) job(run int64, inputs ...string) *bareJob {
 // stops is a first workflow run that stops after n states and is stored.
 func (s *scene) stops(run int64, n int, inputs ...string) ended {
 	s.t.Helper()
-	e := s.job(run, append(inputs, "max-iterations", strconv.Itoa(n))...).do(exitCodes[classOverLimit])
+	e := s.job(run, append(inputs, "max-iterations", strconv.Itoa(n))...).do(problem.ExitCodes[problem.ClassOverLimit])
 	e.wantOutputs(s.t, "status", "over_iterations", "resumable", "true")
 	return e
 }
@@ -103,12 +104,12 @@ func TestAnotherWorkflowRunGoesOn(t *testing.T) {
 		if gitea {
 			s.forge.AsGitea()
 		}
-		first := change(s.job(1, "max-iterations", "1")).do(exitCodes[classOverLimit])
+		first := change(s.job(1, "max-iterations", "1")).do(problem.ExitCodes[problem.ClassOverLimit])
 		first.wantOutputs(t, "status", "over_iterations", "error-class", "over_limit", "resumable", "true", "iterations", "1")
 		if !strings.Contains(first.summary, "max-iterations") && !strings.Contains(first.summary, "agent-main") {
 			t.Errorf("summary: got %q, want how to go on", first.summary)
 		}
-		second := change(s.job(2, "max-iterations", "2")).do(exitCodes[classOverLimit])
+		second := change(s.job(2, "max-iterations", "2")).do(problem.ExitCodes[problem.ClassOverLimit])
 		third := change(s.job(3, "max-iterations", "10", "resume", "require")).do(0)
 		third.wantOutputs(t, "status", "completed", "result", "all done", "iterations", "3", "resumable", "false",
 			"workflow-id", first.outputs["workflow-id"])
@@ -123,7 +124,7 @@ func TestAnotherWorkflowRunGoesOn(t *testing.T) {
 		if fourth.outputs["workflow-id"] == first.outputs["workflow-id"] {
 			t.Errorf("after a completed run: got %v, want a new one", fourth.outputs)
 		}
-		change(s.job(5, "resume", "require")).do(exitCodes[classUsage]).wantOutputs(t, "error-class", "usage")
+		change(s.job(5, "resume", "require")).do(problem.ExitCodes[problem.ClassUsage]).wantOutputs(t, "error-class", "usage")
 	}
 }
 
@@ -134,7 +135,7 @@ func TestADeadlineSuspends(t *testing.T) {
 	s := newScene(t, strings.ReplaceAll(threeScripts, "echo '<goto>", "sleep 0.4; echo '<goto>"))
 	first := s.job(1, "deadline", "200ms").do(0)
 	first.wantOutputs(t, "status", "suspended", "resumable", "true", "error-class", "suspended")
-	s.job(2, "deadline", "200ms", "suspended-is-failure", "true").do(exitCodes[classSuspended])
+	s.job(2, "deadline", "200ms", "suspended-is-failure", "true").do(problem.ExitCodes[problem.ClassSuspended])
 	s.job(3).do(0).wantOutputs(t, "status", "completed", "workflow-id", first.outputs["workflow-id"])
 	s.wantDone("start middle end")
 }
@@ -173,8 +174,8 @@ func TestRunsOfOtherWorkflowFiles(t *testing.T) {
 	run := s.forge.Runs[1]
 	run.Path = ".github/workflows/nightly.yml"
 	s.forge.Runs[1] = run
-	id := first.do(exitCodes[classOverLimit]).outputs["workflow-id"]
-	s.job(2, "key", "k", "max-iterations", "9", "resume", "require").do(exitCodes[classUsage]).wantSays(t, "notice", "nightly.yml", "resume-from")
+	id := first.do(problem.ExitCodes[problem.ClassOverLimit]).outputs["workflow-id"]
+	s.job(2, "key", "k", "max-iterations", "9", "resume", "require").do(problem.ExitCodes[problem.ClassUsage]).wantSays(t, "notice", "nightly.yml", "resume-from")
 	s.job(3, "key", "k", "max-iterations", "9", "resume-from", "weekly.yml, nightly.yml").do(0).wantOutputs(t, "status", "completed", "workflow-id", id)
 	s.wantDone("start middle end")
 }
@@ -203,8 +204,8 @@ func TestWithoutAccessANewRunStarts(t *testing.T) {
 			}
 			s.wantDone("start start middle end")
 			e = required.end(c)
-			if e.wantSays(t, "error", "actions: read"); e.Code != exitCodes[classStore] || e.outputs["error-class"] != "store" || e.outputs["status"] != "" {
-				t.Errorf("resume: require: got %v %q, want exit code %d and nothing begun", e, e.outputs, exitCodes[classStore])
+			if e.wantSays(t, "error", "actions: read"); e.Code != problem.ExitCodes[problem.ClassStore] || e.outputs["error-class"] != "store" || e.outputs["status"] != "" {
+				t.Errorf("resume: require: got %v %q, want exit code %d and nothing begun", e, e.outputs, problem.ExitCodes[problem.ClassStore])
 			}
 		})
 	}
@@ -243,8 +244,8 @@ func TestAServiceInTroubleEndsTheStep(t *testing.T) {
 	// Each tries for half a minute, all at once.
 	for i, c := range running {
 		e := jobs[i].end(c)
-		if e.Code != exitCodes[classStore] {
-			t.Errorf("got %v, want exit code %d", e, exitCodes[classStore])
+		if e.Code != problem.ExitCodes[problem.ClassStore] {
+			t.Errorf("got %v, want exit code %d", e, problem.ExitCodes[problem.ClassStore])
 		}
 		e.wantOutputs(t, "error-class", "store", "status", "")
 		e.wantSays(t, "error", "resume: never")
@@ -267,7 +268,7 @@ func TestADamagedNewestIsNotPassedOver(t *testing.T) {
 	last := all[len(all)-1]
 	for resume, content := range map[string][]byte{"auto": last.Content[:len(last.Content)-30], "require": good.Content} {
 		s.forge.Put(artifactstest.Stored{Run: 2, Name: last.Name, Content: content})
-		e := s.job(3, "max-iterations", "9", "resume", resume).do(exitCodes[classBadState])
+		e := s.job(3, "max-iterations", "9", "resume", resume).do(problem.ExitCodes[problem.ClassBadState])
 		e.wantOutputs(t, "error-class", "bad_state", "status", "")
 		if len(e.texts("error")) != 1 {
 			t.Errorf("resume: %s: errors: got %q, want one", resume, e.texts("error"))
@@ -285,7 +286,7 @@ func TestStateKeys(t *testing.T) {
 	open := s.job(1, "state-key", old)
 	open.payload = "{" + inPublic + "}"
 	open.wrapped("")
-	open.with("max-iterations", "2").do(exitCodes[classOverLimit])
+	open.with("max-iterations", "2").do(problem.ExitCodes[problem.ClassOverLimit])
 	for _, a := range s.forge.All() {
 		if bytes.Contains(a.Content, []byte("START.md")) || bytes.Contains(a.Content, []byte("work.txt")) {
 			t.Errorf("artifact %s: got a workflow's text in it, want it sealed", a.Name)
@@ -293,10 +294,10 @@ func TestStateKeys(t *testing.T) {
 	}
 	for _, test := range []struct {
 		key   string
-		class class
+		class problem.Class
 		says  string
-	}{{"", classDenied, "state-key"}, {foreign, classBadState, ""}} {
-		e := s.job(2, "state-key", test.key, "max-iterations", "9").do(exitCodes[test.class])
+	}{{"", problem.ClassDenied, "state-key"}, {foreign, problem.ClassBadState, ""}} {
+		e := s.job(2, "state-key", test.key, "max-iterations", "9").do(problem.ExitCodes[test.class])
 		e.wantOutputs(t, "error-class", string(test.class), "status", "")
 		e.wantSays(t, "error", test.says)
 	}

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/raymond-action/raymond-action/artifacts/checkpoint"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sitetest"
 )
 
@@ -20,7 +21,7 @@ func TestWhatCanNotBePackedIsLeftOut(t *testing.T) {
 	s := newScene(t, strings.Replace(heldFlow, "echo held", `[ -e "$EFFECTS.go" ] && exec echo '<result>done</result>'; echo held`, 1))
 	path := sitetest.BrokenGit(t, fullDisk)
 	stopped := s.job(1, "max-iterations", "1", "key", "main").set("PATH", path)
-	e := stopped.do(exitCodes[classOverLimit])
+	e := stopped.do(problem.ExitCodes[problem.ClassOverLimit])
 	e.wantOutputs(t, "resumable", "false", "status", "over_iterations")
 	e.wantSays(t, "warning", "lacks the work in the workspace", "No space left on device")
 	s.wantEverywhere(e, "its workspace could not be stored, because packing failed. Free some space on the disk of the machine.")

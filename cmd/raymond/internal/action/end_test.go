@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/acttest"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sitetest"
 )
 
@@ -63,7 +64,7 @@ func TestPostIsNotSilentAboutARunThatItCannotStore(t *testing.T) {
 		t.Fatalf("main part, to be killed: got %v", o)
 	}
 	j.set(sitetest.KillVar, "").with("budget", "NaN")
-	if e := j.end(j.command("action-post")); e.Code != exitCodes[classUsage] || !strings.Contains(e.Stderr, "input budget") {
+	if e := j.end(j.command("action-post")); e.Code != problem.ExitCodes[problem.ClassUsage] || !strings.Contains(e.Stderr, "input budget") {
 		t.Errorf("post: got %v, want the fault of the input", e)
 	}
 }

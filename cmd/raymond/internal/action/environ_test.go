@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/acttest"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sitetest"
 )
 
@@ -115,7 +116,7 @@ func TestNamesThatAreNeverPassedOnAreRefused(t *testing.T) {
 	t.Parallel()
 	f := sitetest.NewForge(t)
 	j := newJob(t, f, acttest.Repository(t, oneScript), 1).with("env", strings.Join(neverSeen, " "), "script-env", strings.ToLower(strings.Join(neverSeen, "\n")))
-	e := j.do(exitCodes[classUsage])
+	e := j.do(problem.ExitCodes[problem.ClassUsage])
 	for _, name := range neverSeen {
 		e.wantSays(t, "error", "input env", `"`+name+`"`, "never passed on")
 		e.wantSays(t, "error", "input script-env", `"`+strings.ToLower(name)+`"`, "never passed on")

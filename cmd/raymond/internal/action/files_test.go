@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/acttest"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sitetest"
 )
 
@@ -41,7 +42,7 @@ func TestCommandFilesAreTheStepsOwn(t *testing.T) {
 	t.Parallel()
 	f := sitetest.NewForge(t)
 	j := newJob(t, f, acttest.Repository(t, meddling), 1)
-	e := j.do(exitCodes[classDenied])
+	e := j.do(problem.ExitCodes[problem.ClassDenied])
 	for _, name := range runnerFiles {
 		e.wantSays(t, "error", "raymond: denied", name)
 		if !strings.Contains(e.Stderr, name) {

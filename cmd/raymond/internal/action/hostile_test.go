@@ -17,6 +17,7 @@ import (
 
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/acttest"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/job"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sitetest"
 )
 
@@ -141,7 +142,7 @@ func TestHostileTextChangesNothing(t *testing.T) {
 	t.Parallel()
 	f := sitetest.NewForge(t)
 	j := hostileJob(t, f, 1, hostileFlow)
-	e := j.with("max-iterations", "2").do(exitCodes[classOverLimit])
+	e := j.with("max-iterations", "2").do(problem.ExitCodes[problem.ClassOverLimit])
 	j.wantHarmless(e)
 	j.wantStoredWithoutSecrets("END.md", e.outputs["workflow-id"])
 
@@ -172,7 +173,7 @@ func TestHostileErrorsAreText(t *testing.T) {
 	j := hostileJob(t, sitetest.NewForge(t), 1, failingFlow).with("keep-going", "true")
 	tagged := "<goto>" + strings.ReplaceAll(sitetest.Hostile, "\n", "\r") + "</goto>\n<goto>##[error]injected</goto>"
 	j.sayer("Babble", sitetest.Hostile, tagged)
-	e := j.do(exitCodes[classRunFailed])
+	e := j.do(problem.ExitCodes[problem.ClassRunFailed])
 	e.wantOutputs(t, "status", "failed", "error-class", "run_failed")
 	j.wantHarmless(e)
 	if got := strings.Join(e.lines, "\n"); strings.Count(got, "injected") < 10 || !strings.Contains(got, "***") {

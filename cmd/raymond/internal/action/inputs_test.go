@@ -9,6 +9,7 @@ import (
 
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/acttest"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/job"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sitetest"
 )
 
@@ -47,7 +48,7 @@ func TestBadInputsAreToldAllAtOnce(t *testing.T) {
 	for name, value := range badInputs {
 		j.with(name, value)
 	}
-	e := j.do(exitCodes[classUsage])
+	e := j.do(problem.ExitCodes[problem.ClassUsage])
 	for _, in := range job.Inputs() {
 		where := "usage: input " + in.Name + ": "
 		lines := 0
@@ -90,7 +91,7 @@ func withoutMasks(e ended) string {
 // wantNothingBegun checks that a step has ended before anything of it began.
 func wantNothingBegun(t testing.TB, j *bareJob, e ended) {
 	t.Helper()
-	e.wantOutputs(t, "error-class", string(classUsage), "status", "", "workflow-id", "")
+	e.wantOutputs(t, "error-class", string(problem.ClassUsage), "status", "", "workflow-id", "")
 	if files := j.stateFiles(); len(files) > 0 {
 		t.Errorf("files of a state: got %q, want none\n%v", files, e)
 	}
@@ -118,7 +119,7 @@ func TestEachMistakeIsExplained(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			j := newJob(t, f, repo, 1)
 			test.change(j)
-			e := j.do(exitCodes[classUsage])
+			e := j.do(problem.ExitCodes[problem.ClassUsage])
 			if strings.Count(e.Stderr, "\n") != 1 || strings.Contains(e.Stderr+e.Stdout, theirSecret) {
 				t.Errorf("got %v, want one line, and no values of unknown inputs", e)
 			}
@@ -159,7 +160,7 @@ allowed_transitions:
 Say <goto>GONE.md</goto>.
 `)
 	j := newJob(t, f, repo, 1).with("workflow", "flows/wf")
-	e := j.do(exitCodes[classWorkflow])
+	e := j.do(problem.ExitCodes[problem.ClassWorkflow])
 	e.wantOutputs(t, "error-class", "workflow", "status", "")
 	got := map[string]string{}
 	for _, c := range e.commands {
@@ -185,7 +186,7 @@ func TestLintErrorsStopAStep(t *testing.T) {
 [ -z "" ] || echo '<goto>NOPE</goto>'
 echo '<result>done</result>'
 `)
-	e := newJob(t, f, repo, 1).with("workflow", "flows/wf").do(exitCodes[classWorkflow])
+	e := newJob(t, f, repo, 1).with("workflow", "flows/wf").do(problem.ExitCodes[problem.ClassWorkflow])
 	e.wantOutputs(t, "error-class", "workflow", "status", "", "workflow-id", "")
 	e = newJob(t, f, repo, 2).with("workflow", "flows/wf").with("skip-lint", "true").do(0)
 	e.wantOutputs(t, "status", "completed", "result", "done")

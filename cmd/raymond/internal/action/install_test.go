@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sitetest"
 	"github.com/raymond-action/raymond-action/runner/claude/claudetest"
 	"github.com/raymond-action/raymond-action/state"
@@ -69,7 +70,7 @@ func TestFailedInstallationIsTold(t *testing.T) {
 	t.Parallel()
 	j := newScene(t, agentAtWork).withoutCLI("echo 'npm error code E403' >&2\necho 'npm error 403 Forbidden - GET https://registry.example/x' >&2\n" +
 		"echo 'npm error A complete log of this run can be found in: /x.log' >&2\nexit 1")
-	e := j.do(exitCodes[classRuntime])
+	e := j.do(problem.ExitCodes[problem.ClassRuntime])
 	e.wantOutputs(t, "error-class", "runtime")
 	e.wantSays(t, "error", "code E403; 403 Forbidden - GET https://registry.example/x")
 	if strings.Contains(e.String(), "complete log") {

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/raymond-action/raymond-action/artifacts/artifactstest"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sitetest"
 )
 
@@ -25,7 +26,7 @@ func TestAPublicRepositoryKeepsConversationsToItself(t *testing.T) {
 		j.wrapped("")
 		return j
 	}
-	first := public(1, "max-iterations", "2").do(exitCodes[classOverLimit])
+	first := public(1, "max-iterations", "2").do(problem.ExitCodes[problem.ClassOverLimit])
 	for _, what := range []string{"transcripts", "workspace"} {
 		if !strings.Contains(first.summary, "lacks the "+what) || !strings.Contains(first.summary, "state-key") {
 			t.Errorf("summary: got %q, want it to say that %s are not stored, and why", first.summary, what)
@@ -47,7 +48,7 @@ func TestAPublicRepositoryKeepsConversationsToItself(t *testing.T) {
 		}
 	}
 	for _, resume := range []string{"require", first.outputs["workflow-id"]} {
-		e := public(2, "max-iterations", "9", "resume", resume).do(exitCodes[classDenied])
+		e := public(2, "max-iterations", "9", "resume", resume).do(problem.ExitCodes[problem.ClassDenied])
 		e.wantOutputs(t, "error-class", "denied", "status", "")
 		e.wantSays(t, "error", "state-key", "resume-without-transcript: true", "transcripts and workspace")
 	}
@@ -77,9 +78,9 @@ func TestANewStateKeyNeedsANewRun(t *testing.T) {
 	t.Parallel()
 	s, key := newScene(t, threeScripts), sitetest.NewStateKey(t)
 	s.stops(1, 1)
-	e := s.job(2, "state-key", key).do(exitCodes[classBadState])
+	e := s.job(2, "state-key", key).do(problem.ExitCodes[problem.ClassBadState])
 	e.wantSays(t, "error", "not signed", "where state-key is new, run once with resume: never")
-	s.job(3, "state-key", key, "resume", "never", "max-iterations", "1").do(exitCodes[classOverLimit])
+	s.job(3, "state-key", key, "resume", "never", "max-iterations", "1").do(problem.ExitCodes[problem.ClassOverLimit])
 	s.job(4, "state-key", key).do(0).wantOutputs(t, "status", "completed", "iterations", "3")
 }
 
@@ -93,7 +94,7 @@ func TestARunUnderWayIsLeftAlone(t *testing.T) {
 	c := j.start()
 	c.Until("a checkpoint of a run under way", func() bool { return len(s.forge.Checkpoints(t, nil)) == 1 })
 	for _, resume := range []string{"auto", "require"} {
-		e := s.job(2, "resume", resume).do(exitCodes[classConflict])
+		e := s.job(2, "resume", resume).do(problem.ExitCodes[problem.ClassConflict])
 		e.wantOutputs(t, "error-class", "conflict", "status", "")
 		e.wantSays(t, "error", s.forge.URL+"/runs/1", "in_progress", `job "build"`)
 	}
@@ -131,7 +132,7 @@ func TestWhatIsTakenUp(t *testing.T) {
 			s := newScene(t, failing)
 			first := s.job(1)
 			test.before(first)
-			e := first.do(exitCodes[classRunFailed])
+			e := first.do(problem.ExitCodes[problem.ClassRunFailed])
 			e.wantOutputs(t, "status", "failed", "error-class", "run_failed")
 			s.letGo()
 			id := e.outputs["workflow-id"]
@@ -153,9 +154,9 @@ func TestWhatIsTakenUp(t *testing.T) {
 func TestAFailedRunIsTakenUpByItsID(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, strings.Replace(threeScripts, "echo middle", `[ -e "$EFFECTS.go" ] || exit 1; echo middle`, 1))
-	first := s.job(1).do(exitCodes[classRunFailed])
+	first := s.job(1).do(problem.ExitCodes[problem.ClassRunFailed])
 	s.letGo()
-	s.job(2, "resume", "no-such-run-00000000").do(exitCodes[classUsage]).wantSays(t, "error", "no-such-run-00000000")
+	s.job(2, "resume", "no-such-run-00000000").do(problem.ExitCodes[problem.ClassUsage]).wantSays(t, "error", "no-such-run-00000000")
 	s.job(3, "resume", first.outputs["workflow-id"]).do(0).wantOutputs(t, "workflow-id", first.outputs["workflow-id"])
 	s.wantDone("start middle end")
 }
@@ -169,12 +170,12 @@ func TestOverBudgetNeedsALargerOne(t *testing.T) {
 		j.wrapped("")
 		return j
 	}
-	first := with(1, "budget", "0.005").do(exitCodes[classOverLimit])
+	first := with(1, "budget", "0.005").do(problem.ExitCodes[problem.ClassOverLimit])
 	first.wantOutputs(t, "status", "over_budget", "cost-usd", "0.01")
-	e := with(2, "budget", "0.01", "resume", "require").do(exitCodes[classOverLimit])
+	e := with(2, "budget", "0.01", "resume", "require").do(problem.ExitCodes[problem.ClassOverLimit])
 	e.wantOutputs(t, "error-class", "over_limit", "status", "")
 	e.wantSays(t, "error", "larger input budget")
-	e = with(3, "budget", "0.005").do(exitCodes[classOverLimit])
+	e = with(3, "budget", "0.005").do(problem.ExitCodes[problem.ClassOverLimit])
 	e.wantSays(t, "notice", "a new run begins", first.outputs["workflow-id"], "budget")
 	with(4, "budget", "5", "resume", "require").do(0).wantOutputs(t, "status", "completed", "workflow-id", e.outputs["workflow-id"], "cost-usd", "0.02")
 }
@@ -201,15 +202,15 @@ func TestStoreLocal(t *testing.T) {
 	local := func(run int64, inputs ...string) *bareJob {
 		return s.job(run, append(inputs, "store", "local", "state-dir", dir)...)
 	}
-	first := local(1, "max-iterations", "1").do(exitCodes[classOverLimit])
-	local(2, "max-iterations", "1", "resume", "require").do(exitCodes[classOverLimit]).wantOutputs(t, "error-class", "over_limit")
+	first := local(1, "max-iterations", "1").do(problem.ExitCodes[problem.ClassOverLimit])
+	local(2, "max-iterations", "1", "resume", "require").do(problem.ExitCodes[problem.ClassOverLimit]).wantOutputs(t, "error-class", "over_limit")
 	e := local(3, "max-iterations", "9").do(0)
 	e.wantOutputs(t, "status", "completed", "workflow-id", first.outputs["workflow-id"], "state-artifact", "")
 	s.wantDone("start middle end")
 	if asked := s.forge.Questions(); len(asked) > 0 || !sitetest.Exists(filepath.Join(dir, "o", "r", first.outputs["workflow-id"]+".json")) {
 		t.Errorf("requests: got %q, want none, and the state in the folder", asked)
 	}
-	local(4, "key", "another", "resume", "require").do(exitCodes[classUsage])
+	local(4, "key", "another", "resume", "require").do(problem.ExitCodes[problem.ClassUsage])
 }
 
 // TestASuspendedStepThatIsNotKeptFails: what only this machine has is lost with it, so
@@ -219,7 +220,7 @@ func TestASuspendedStepThatIsNotKeptFails(t *testing.T) {
 	s := newScene(t, strings.ReplaceAll(threeScripts, "echo '<goto>", "sleep 0.4; echo '<goto>"))
 	s.forge.Fail(artifactstest.Fault{Op: "CreateArtifact", Times: 1000, Status: 403})
 	j := s.job(1, "deadline", "200ms")
-	e := j.do(exitCodes[classStore])
+	e := j.do(problem.ExitCodes[problem.ClassStore])
 	e.wantOutputs(t, "status", "suspended", "resumable", "false", "error-class", "store", "state-artifact", "")
 	e.wantSays(t, "error", "last checkpoint", "state is kept")
 	kept := slices.ContainsFunc(j.stateFiles(), func(f string) bool { return strings.HasSuffix(f, e.outputs["workflow-id"]+".json") })

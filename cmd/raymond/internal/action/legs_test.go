@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/raymond-action/raymond-action/artifacts/artifactstest"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
 )
 
 // heldScripts is a workflow of scripts, the second of which waits for a file.
@@ -35,7 +36,7 @@ func TestALegTakesUpTheRunFromBeforeTheMatrix(t *testing.T) {
 		s := newScene(t, heldScripts)
 		before := s.job(1, "max-iterations", "1")
 		as(s.forge, before)
-		first := before.do(exitCodes[classOverLimit])
+		first := before.do(problem.ExitCodes[problem.ClassOverLimit])
 		run := int64(2)
 		if name == "act" {
 			run = 1 // it has no other ones

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/acttest"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sitetest"
 )
 
@@ -67,7 +68,7 @@ func TestOrdinaryWordsBreakNothing(t *testing.T) {
 		names = append(names, words[i])
 	}
 	inputs := []string{"claude-path", sitetest.Stub.Path(t), "env", strings.Join(append(names, "EFFECTS", "SIDE_EFFECTS"), " ")}
-	e := s.job(1, append(inputs, "max-iterations", "1")...).set(words...).do(exitCodes[classOverLimit])
+	e := s.job(1, append(inputs, "max-iterations", "1")...).set(words...).do(problem.ExitCodes[problem.ClassOverLimit])
 	e.wantOutputs(t, "status", "over_iterations", "outcome", "over_iterations", "resumable", "true")
 	e.wantSays(t, "warning", "not masked", "W_EVENT", "W_STATUS")
 	e.wantSays(t, "warning", "not masked", "W_STAGE")

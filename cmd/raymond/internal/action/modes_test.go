@@ -5,6 +5,8 @@ package action_test
 import (
 	"strings"
 	"testing"
+
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
 )
 
 // TestOtherModesStartNoAgent: lint, diagram and simulate do what the commands of
@@ -20,10 +22,10 @@ func TestOtherModesStartNoAgent(t *testing.T) {
 		want   string // in the log, a command or the summary
 	}{
 		{[]string{"mode", "lint"}, 0, "", ""},
-		{[]string{"mode", "lint", "workflow", "broken"}, exitCodes[classWorkflow], "workflow", "file=broken/START.md,line="},
+		{[]string{"mode", "lint", "workflow", "broken"}, problem.ExitCodes[problem.ClassWorkflow], "workflow", "file=broken/START.md,line="},
 		{[]string{"mode", "diagram"}, 0, "", "flowchart"},
 		{[]string{"mode", "simulate", "workflow", "ask", "replies", "replies.yaml", "budget", "1"}, 0, "", "simulated"},
-		{[]string{"mode", "simulate", "workflow", "ask", "replies", "none.yaml"}, exitCodes[classUsage], "usage", "none.yaml"},
+		{[]string{"mode", "simulate", "workflow", "ask", "replies", "none.yaml"}, problem.ExitCodes[problem.ClassUsage], "usage", "none.yaml"},
 	} {
 		e := s.job(1, test.inputs...).do(test.code)
 		e.wantOutputs(t, "error-class", test.class, "workflow-id", "")

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
 )
 
 // TestAMissingKeyIsNoticedBeforeAnythingStarts, where it is certain: on a runner of
@@ -19,7 +21,7 @@ func TestAMissingKeyIsNoticedBeforeAnythingStarts(t *testing.T) {
 		j.wrapped("")
 		return j
 	}
-	e := hosted(1).do(exitCodes[classUsage])
+	e := hosted(1).do(problem.ExitCodes[problem.ClassUsage])
 	e.wantOutputs(t, "error-class", "usage", "status", "")
 	e.wantSays(t, "error", "anthropic-api-key", "claude-code-oauth-token")
 	s.wantDone("")
@@ -45,8 +47,8 @@ func TestAMissingKeyIsNoticedBeforeAnythingStarts(t *testing.T) {
 func TestErrorsNameInputs(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, threeScripts+"-- wf/NOTES.txt --\nx\n")
-	s.job(1, "workflow", "wf/NOTES.txt").do(exitCodes[classUsage]).wantSays(t, "error", "input workflow")
-	e := s.job(2, "max-attempts", "3").do(exitCodes[classUsage])
+	s.job(1, "workflow", "wf/NOTES.txt").do(problem.ExitCodes[problem.ClassUsage]).wantSays(t, "error", "input workflow")
+	e := s.job(2, "max-attempts", "3").do(problem.ExitCodes[problem.ClassUsage])
 	e.wantSays(t, "error", "input max-attempts: needs done-when")
 	if strings.Contains(e.String(), "--") {
 		t.Errorf("got %v, want no flag named", e)

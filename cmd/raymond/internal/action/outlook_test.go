@@ -13,6 +13,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sitetest"
 )
 
@@ -51,23 +52,23 @@ func (s *scene) wantEverywhere(e ended, text string) {
 func TestOneOutlookEverywhere(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, fails)
-	e := s.onIssue(1).do(exitCodes[classRunFailed])
+	e := s.onIssue(1).do(problem.ExitCodes[problem.ClassRunFailed])
 	s.wantEverywhere(e, "Fix the cause, then press the re-run button, or have the next event on this issue try it again.")
 	e.wantOutputs(t, "resumable", "true")
 	s.wantFailureOnce(e)
 
 	s = newScene(t, fails)
-	e = s.job(1).do(exitCodes[classRunFailed])
+	e = s.job(1).do(problem.ExitCodes[problem.ClassRunFailed])
 	s.wantEverywhere(e, "Fix the cause, then press the re-run button, or run the workflow with resume: "+e.outputs["workflow-id"]+".")
 
 	s = newScene(t, threeScripts)
-	e = s.onIssue(1, "max-iterations", "1").do(exitCodes[classOverLimit])
+	e = s.onIssue(1, "max-iterations", "1").do(problem.ExitCodes[problem.ClassOverLimit])
 	s.wantEverywhere(e, "Raise max-iterations above 1, then run the workflow again with key: agent-build.issue-7. "+
 		"The re-run button can't: it keeps the old limit.")
 	e.wantOutputs(t, "resumable", "true")
 
 	s = newScene(t, fails)
-	e = s.job(1).set("ACTIONS_RUNTIME_TOKEN", "").do(exitCodes[classRunFailed])
+	e = s.job(1).set("ACTIONS_RUNTIME_TOKEN", "").do(problem.ExitCodes[problem.ClassRunFailed])
 	s.wantEverywhere(e, "Nobody can go on with this run: the job has no results service (ACTIONS_RUNTIME_TOKEN is not set), "+
 		"so nothing of it is stored; store: local with a state-dir keeps runs on the machine.")
 	e.wantOutputs(t, "resumable", "false")
@@ -185,7 +186,7 @@ func TestWhatPostStoresIsSaidByBoth(t *testing.T) {
 func TestErrorsWithoutARunHaveAPage(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, threeScripts)
-	e := s.onIssue(1, "resume", "require").do(exitCodes[classUsage])
+	e := s.onIssue(1, "resume", "require").do(problem.ExitCodes[problem.ClassUsage])
 	if !strings.Contains(e.summary, "❌ Error: `wf`") || !strings.Contains(e.summary, "no run of this key was found") {
 		t.Errorf("page: got\n%s\nwant the error", e.summary)
 	}
@@ -194,13 +195,13 @@ func TestErrorsWithoutARunHaveAPage(t *testing.T) {
 	s = newScene(t, threeScripts)
 	j := s.job(2, "comment", "sticky").set("GITHUB_GRAPHQL_URL", s.forge.API.URL+"/api/graphql").
 		on("issues", event(person("eve"), `"action":"labeled"`, `"issue":{"number":7}`))
-	e = j.do(exitCodes[classDenied])
+	e = j.do(problem.ExitCodes[problem.ClassDenied])
 	if !strings.Contains(e.summary, "❌ Error: `wf`") || !strings.Contains(e.summary, "denied") || len(s.forge.Talk.By(7, sitetest.JobsAccount)) > 0 {
 		t.Errorf("page of a refused event: got\n%s\nand %d comments, want the refusal and none", e.summary, len(s.forge.Talk.By(7, sitetest.JobsAccount)))
 	}
 
 	s = newScene(t, "-- wf/START.md --\n---\nno-such-key: 1\n---\n")
-	if e = s.onIssue(3).do(exitCodes[classWorkflow]); !strings.Contains(e.summary, "START.md:4:1") {
+	if e = s.onIssue(3).do(problem.ExitCodes[problem.ClassWorkflow]); !strings.Contains(e.summary, "START.md:4:1") {
 		t.Errorf("page of a workflow with a mistake: got\n%s", e.summary)
 	}
 }

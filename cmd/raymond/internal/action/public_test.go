@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/raymond-action/raymond-action/artifacts/artifactstest"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
 )
 
 // public is a job in a repository that anybody may read.
@@ -36,7 +37,7 @@ end.
 func TestWithoutAKeyNothingIsPromised(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, lateAgent)
-	first := s.public(1, "deadline", "300ms", "key", "k").do(exitCodes[classRunFailed])
+	first := s.public(1, "deadline", "300ms", "key", "k").do(problem.ExitCodes[problem.ClassRunFailed])
 	first.wantOutputs(t, "status", "failed", "resumable", "false", "error-class", "run_failed")
 	if told := first.texts("warning"); len(told) != 1 || !strings.Contains(told[0], "state-key") || !strings.Contains(told[0], "it fails") {
 		t.Errorf("warnings: got %q, want one from the start that names state-key", told)
@@ -63,7 +64,7 @@ func TestWithoutAKeyWorkIsMissedToo(t *testing.T) {
 	late := strings.Replace(threeScripts, "echo start", "sleep 0.4; echo start", 1)
 	dirty := newScene(t, strings.Replace(late, "echo start", "echo made >made.txt; echo start", 1))
 	for run, without := range []string{"false", "true"} {
-		e := dirty.public(int64(run+1), "deadline", "200ms", "resume-without-transcript", without, "resume", "never").do(exitCodes[classRunFailed])
+		e := dirty.public(int64(run+1), "deadline", "200ms", "resume-without-transcript", without, "resume", "never").do(problem.ExitCodes[problem.ClassRunFailed])
 		e.wantOutputs(t, "status", "failed", "resumable", "false")
 		e.wantSays(t, "error", "work in the workspace", "state-key")
 	}
@@ -81,7 +82,7 @@ func TestRunsOfForksPromiseNothing(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, strings.Replace(threeScripts, "echo start", "sleep 0.4; echo start", 1))
 	j := s.job(1, "deadline", "200ms", "trust-checkout", "true").on("pull_request", event(person("ann"), fromFork))
-	e := j.do(exitCodes[classRunFailed])
+	e := j.do(problem.ExitCodes[problem.ClassRunFailed])
 	e.wantOutputs(t, "status", "failed", "resumable", "false")
 	e.wantSays(t, "warning", "fork")
 	e.wantSays(t, "error", "fork", "it would be suspended")

@@ -12,6 +12,7 @@ import (
 
 	"github.com/raymond-action/raymond-action/artifacts/artifactstest"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/acttest"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
 )
 
 // again is the job of a later attempt of a workflow run: somebody has pressed the
@@ -24,7 +25,7 @@ func (s *scene) again(run int64, attempt int, inputs ...string) *bareJob {
 func TestARerunGoesOnWithAFailedRun(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, strings.Replace(threeScripts, "echo middle", `[ -e "$EFFECTS.go" ] || exit 1; echo middle`, 1))
-	first := s.job(1).do(exitCodes[classRunFailed])
+	first := s.job(1).do(problem.ExitCodes[problem.ClassRunFailed])
 	s.letGo()
 	s.again(1, 2).do(0).wantOutputs(t, "status", "completed", "workflow-id", first.outputs["workflow-id"], "result", "all done")
 	s.wantDone("start middle end")
@@ -75,9 +76,9 @@ func TestAJobThatMayGoOnIsLeftAlone(t *testing.T) {
 		s.forge.Jobs = map[int64][]artifactstest.Job{1: {{Name: "build", Attempt: 1, Status: status}, {Name: "other", Attempt: 1, Status: "in_progress"}}}
 	}
 	status("in_progress")
-	second().do(exitCodes[classConflict]).wantSays(t, "error", `job "build"`, "https://example.test/o/r/actions/runs/1", "in_progress")
+	second().do(problem.ExitCodes[problem.ClassConflict]).wantSays(t, "error", `job "build"`, "https://example.test/o/r/actions/runs/1", "in_progress")
 	s.forge.Jobs = nil
-	second().do(exitCodes[classConflict]).wantSays(t, "error", `job "build"`, "https://example.test/o/r/actions/runs/1", "actions: read")
+	second().do(problem.ExitCodes[problem.ClassConflict]).wantSays(t, "error", `job "build"`, "https://example.test/o/r/actions/runs/1", "actions: read")
 	j.site.KillAll(c)
 	s.letGo()
 	status("completed")
@@ -139,7 +140,7 @@ func TestOldStatesAreTheirCommits(t *testing.T) {
 		gitIn(t, work, "push", "-q", "origin", "main")
 	}
 	s.repo = s.shallow(s.repo)
-	e := s.job(2, "max-iterations", "2").do(exitCodes[classOverLimit])
+	e := s.job(2, "max-iterations", "2").do(problem.ExitCodes[problem.ClassOverLimit])
 	e.wantOutputs(t, "workflow-id", first.outputs["workflow-id"])
 	e.wantSays(t, "notice", "goes on at "+commitOf(t, s.repo)[:7]+", on the work begun at "+began[:7])
 	s.job(3, "max-iterations", "9").do(0).wantOutputs(t, "workflow-id", first.outputs["workflow-id"], "result", "all done")
@@ -159,8 +160,8 @@ func TestStatesThatWereNeverCommitted(t *testing.T) {
 		}
 		return j
 	}
-	first := edited(1, "one", "max-iterations", "1", "workspace", "none").do(exitCodes[classOverLimit])
-	e := edited(2, "two", "max-iterations", "9", "workspace", "none").do(exitCodes[classConflict])
+	first := edited(1, "one", "max-iterations", "1", "workspace", "none").do(problem.ExitCodes[problem.ClassOverLimit])
+	e := edited(2, "two", "max-iterations", "9", "workspace", "none").do(problem.ExitCodes[problem.ClassConflict])
 	e.wantOutputs(t, "error-class", "conflict", "status", "")
 	e.wantSays(t, "error", "never committed", "START.sh", "changed-workflow: take", "changed-workflow: new")
 	edited(3, "three", "max-iterations", "9", "workspace", "none", "changed-workflow", "take").do(0).
@@ -179,7 +180,7 @@ func TestOldStatesOfOthersAreDenied(t *testing.T) {
 	work := acttest.Repository(t, strings.ReplaceAll(threeScripts, "echo start", "echo another history"))
 	gitIn(t, work, "push", "-q", "--force", remote, "main")
 	s.repo = s.shallow(s.repo)
-	e := s.job(2, "max-iterations", "9").do(exitCodes[classDenied])
+	e := s.job(2, "max-iterations", "9").do(problem.ExitCodes[problem.ClassDenied])
 	e.wantOutputs(t, "error-class", "denied", "status", "")
 	e.wantSays(t, "error", "changed-workflow: take", "changed-workflow: new", "not in the history")
 	s.wantDone("start")
@@ -221,7 +222,7 @@ func TestWhatIsGivenAgain(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, strings.ReplaceAll(threeScripts, "echo ", `echo "$RAYMOND_VAR_COLOR" >>"$EFFECTS"; echo `))
 	s.stops(1, 1, "input", "first", "meta", "color=red\nsize=big")
-	e := s.job(2, "input", "first", "meta", "color=red\nsize=big", "max-iterations", "2").do(exitCodes[classOverLimit])
+	e := s.job(2, "input", "first", "meta", "color=red\nsize=big", "max-iterations", "2").do(problem.ExitCodes[problem.ClassOverLimit])
 	if told := e.texts("warning"); len(told) > 0 {
 		t.Errorf("the same again: got the warnings %q, want none", told)
 	}

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/raymond-action/raymond-action/artifacts/artifactstest"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sitetest"
 )
 
@@ -53,7 +54,7 @@ func TestPostRemovesConversations(t *testing.T) {
 	first := s.talks(1, "max-iterations", "1")
 	theirs := filepath.Join(first.env["HOME"], ".claude", "projects", "stub", strangers+".jsonl")
 	first.site.Write(theirs, "theirs\n")
-	first.do(exitCodes[classOverLimit])
+	first.do(problem.ExitCodes[problem.ClassOverLimit])
 	own := slices.DeleteFunc(first.conversations(), func(path string) bool { return path == theirs })
 	if len(own) != 1 {
 		t.Fatalf("conversations after the main part: got %v, want one besides %s", own, theirs)
@@ -76,7 +77,7 @@ func TestPostRemovesConversations(t *testing.T) {
 	}
 
 	open := s.public(3, "max-iterations", "1", "key", "open")
-	open.do(exitCodes[classOverLimit])
+	open.do(problem.ExitCodes[problem.ClassOverLimit])
 	if got := open.conversations(); len(got) != 1 {
 		t.Fatalf("conversations in a public repository: got %v, want one", got)
 	}
@@ -109,7 +110,7 @@ func TestPostRemovesTheConversationsOfAKilledStep(t *testing.T) {
 // is there is not what the step has left.
 func TestConversationsThatStay(t *testing.T) {
 	t.Parallel()
-	stop := exitCodes[classOverLimit]
+	stop := problem.ExitCodes[problem.ClassOverLimit]
 	for name, c := range map[string]struct {
 		before func(s *scene, j *bareJob)
 		code   int
@@ -118,7 +119,7 @@ func TestConversationsThatStay(t *testing.T) {
 		"store: local": {func(s *scene, j *bareJob) { j.with("store", "local", "state-dir", s.t.TempDir()) }, stop, nil},
 		"the last save failed": {func(s *scene, _ *bareJob) {
 			s.forge.Fail(artifactstest.Fault{Op: "CreateArtifact", Times: 999, Status: 403})
-		}, exitCodes[classStore], nil},
+		}, problem.ExitCodes[problem.ClassStore], nil},
 		"somebody went on with it": {nil, stop, func(s *scene, file string) {
 			f, err := os.OpenFile(file, os.O_APPEND|os.O_WRONLY, 0)
 			if err != nil {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/raymond-action/raymond-action/artifacts/artifactstest"
 	"github.com/raymond-action/raymond-action/artifacts/checkpoint"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sitetest"
 )
 
@@ -26,13 +27,13 @@ func TestASecondUseInAJobNamesAKey(t *testing.T) {
 	e := first.step("first").do(0)
 	e.wantOutputs(t, "status", "completed")
 	s.wantDone("start middle end")
-	second := first.step("second").do(exitCodes[classUsage])
+	second := first.step("second").do(problem.ExitCodes[problem.ClassUsage])
 	second.wantSays(t, "error", "input key", "agent-build.ref-main", "earlier step")
 	second.wantOutputs(t, "status", "", "error-class", "usage")
 	s.wantDone("start middle end")
 	first.step("third").with("mode", "lint").do(0)
 	first.step("fourth").with("key", "own").do(0)
-	first.step("fifth").with("key", "agent-build.ref-main", "resume", "require").do(exitCodes[classUsage]).wantSays(t, "error", "is completed")
+	first.step("fifth").with("key", "agent-build.ref-main", "resume", "require").do(problem.ExitCodes[problem.ClassUsage]).wantSays(t, "error", "is completed")
 	s.wantDone("start middle end start middle end")
 	s.job(1, "key", "agent-build.ref-main").set("GITHUB_JOB", "other").do(0)
 }
@@ -57,7 +58,7 @@ func TestJobsAndLegsHaveRunsOfTheirOwn(t *testing.T) {
 		}
 		var ids []string
 		for _, u := range uses {
-			e := job(1, u, "max-iterations", "1").do(exitCodes[classOverLimit])
+			e := job(1, u, "max-iterations", "1").do(problem.ExitCodes[problem.ClassOverLimit])
 			ids = append(ids, e.outputs["workflow-id"])
 		}
 		uses[1].values = "{\n  \"go\": \"1\",\n  \"os\": \"a\"\n}"
@@ -82,7 +83,7 @@ func TestACalledWorkflowNamesAKey(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, threeScripts)
 	const called = "o/r/.github/workflows/called.yml@refs/heads/main"
-	e := s.job(1, "job-workflow-ref", called).do(exitCodes[classUsage])
+	e := s.job(1, "job-workflow-ref", called).do(problem.ExitCodes[problem.ClassUsage])
 	e.wantSays(t, "error", "input key", "reusable workflow")
 	s.wantDone("")
 	s.job(1, "job-workflow-ref", called, "mode", "lint").do(0)
@@ -161,8 +162,8 @@ func TestStoreLocalKeepsRepositoriesApart(t *testing.T) {
 		return s.job(1, append(inputs, "store", "local", "state-dir", dir)...).set("GITHUB_REPOSITORY", repository).
 			on("workflow_dispatch", "{}")
 	}
-	mine := local("o/r", "max-iterations", "1").do(exitCodes[classOverLimit])
-	theirs := local("o/other", "max-iterations", "1").do(exitCodes[classOverLimit])
+	mine := local("o/r", "max-iterations", "1").do(problem.ExitCodes[problem.ClassOverLimit])
+	theirs := local("o/other", "max-iterations", "1").do(problem.ExitCodes[problem.ClassOverLimit])
 	if mine.outputs["workflow-id"] == theirs.outputs["workflow-id"] || strings.Count(s.done(), "start") != 2 {
 		t.Errorf("runs of two repositories: got %q and %q, states %q; want one each", mine.outputs["workflow-id"], theirs.outputs["workflow-id"], s.done())
 	}
@@ -174,7 +175,7 @@ func TestStoreLocalKeepsRepositoriesApart(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	e := local("o/other", "max-iterations", "1").do(exitCodes[classOverLimit])
+	e := local("o/other", "max-iterations", "1").do(problem.ExitCodes[problem.ClassOverLimit])
 	e.wantSays(t, "warning", "older release", id, filepath.Join(dir, "o", "other"))
 	if e.outputs["workflow-id"] == id {
 		t.Errorf("a run of which nothing tells the repository: got it taken up")
@@ -191,8 +192,8 @@ func TestLocalRunsOfKeysThatLookAlike(t *testing.T) {
 	local := func(key string) *bareJob {
 		return s.job(1, "store", "local", "state-dir", dir, "key", key, "max-iterations", "1")
 	}
-	one := local(long + "1").do(exitCodes[classOverLimit])
-	two := local(long + "2").do(exitCodes[classOverLimit])
+	one := local(long + "1").do(problem.ExitCodes[problem.ClassOverLimit])
+	two := local(long + "2").do(problem.ExitCodes[problem.ClassOverLimit])
 	if strings.Count(s.done(), "start") != 2 {
 		t.Errorf("runs of two keys: got %q and %q, states %q; want one each", one.outputs["workflow-id"], two.outputs["workflow-id"], s.done())
 	}
@@ -204,7 +205,7 @@ func TestAMissingWorkspaceIsNamed(t *testing.T) {
 	s := newScene(t, threeScripts)
 	j := s.job(1)
 	j.set("GITHUB_WORKSPACE", filepath.Join(j.root, "nowhere"))
-	e := j.do(exitCodes[classRuntime])
+	e := j.do(problem.ExitCodes[problem.ClassRuntime])
 	e.wantSays(t, "error", "GITHUB_WORKSPACE", "nowhere")
 	if strings.Contains(e.Stderr, "working-directory") {
 		t.Errorf("stderr: got %q, want no input blamed", e.Stderr)
