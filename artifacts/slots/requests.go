@@ -104,28 +104,22 @@ const (
 // people. Contents that are not what they should be keep their own errors.
 func (r *requests) classify(what subject, name string, err error) error {
 	var told *forge.Error
-	if errors.Is(err, artifacts.ErrManyPages) {
+	isContent := errors.Is(err, artifacts.ErrDigest) || errors.Is(err, artifacts.ErrTooLarge)
+	switch {
+	case errors.Is(err, artifacts.ErrManyPages):
 		return ErrListTooLong
-	}
-	if err == nil || !errors.As(err, &told) || errors.Is(err, artifacts.ErrDigest) || errors.Is(err, artifacts.ErrTooLarge) {
+	case isContent || !errors.As(err, &told):
 		return err
 	}
-	switch told.Kind {
-	case forge.Unanswered:
-		if r.act && told.Status == 0 {
-			return &NoAccess{Err: err, Act: true}
-		}
-	case forge.Denied:
-		if what != ofThisRun && !errors.Is(err, artifacts.ErrRefused) {
-			return &NoAccess{Err: err}
-		}
-	case forge.Missing:
-		switch {
-		case what == ofLists && told.Status == http.StatusNotFound:
-			return &NoAccess{Err: err}
-		case what != ofLists:
-			return &Gone{Name: name, Err: err}
-		}
+	isRefused := errors.Is(err, artifacts.ErrRefused) // by the storage, which knows no permissions
+	isList404 := what == ofLists && told.Status == http.StatusNotFound
+	switch {
+	case r.act && told.Kind == forge.Unanswered && told.Status == 0:
+		return &NoAccess{Err: err, Act: true}
+	case told.Kind == forge.Denied && what != ofThisRun && !isRefused, isList404:
+		return &NoAccess{Err: err}
+	case told.Kind == forge.Missing && what != ofLists:
+		return &Gone{Name: name, Err: err}
 	}
 	return &Unavailable{Err: err}
 }

@@ -75,7 +75,7 @@ func (s *scene) archive(act bool) *artifacts.Archive {
 
 func (s *scene) query(mode string) slots.Query {
 	return slots.Query{Mode: mode, Key: key, Job: slots.Job{RunID: 100},
-		Origin: slots.Origin{RepositoryID: artifactstest.Repository, Workflow: ownFile, Branch: "main", DefaultBranch: "main", Gitea: s.Manner.Bare},
+		Origin:  slots.Origin{RepositoryID: artifactstest.Repository, Workflow: ownFile, Branch: "main", DefaultBranch: "main", Gitea: s.Manner.Bare},
 		SameIDs: s.Manner.SameIDs, Temp: s.t.TempDir(), Read: readJSON}
 }
 

@@ -130,21 +130,13 @@ func classify(resp *github.Response, err error) *Error {
 			return NoAnswer(resp.StatusCode, errors.New("the answer is cut off, or not the JSON that was asked for"))
 		}
 	}
-	var primary *github.RateLimitError
-	var secondary *github.AbuseRateLimitError
 	var answer *github.ErrorResponse
 	var address *url.Error
+	if limited, wait := limitTold(err); limited {
+		e.Kind, e.Wait = Limited, cmp.Or(e.Wait, wait)
+	}
 	switch {
-	case errors.As(err, &primary):
-		e.Kind = Limited
-		if e.Wait == 0 && !primary.Rate.Reset.IsZero() {
-			e.Wait = max(0, time.Until(primary.Rate.Reset.Time))
-		}
-	case errors.As(err, &secondary):
-		e.Kind = Limited
-		if e.Wait == 0 && secondary.RetryAfter != nil {
-			e.Wait = *secondary.RetryAfter
-		}
+	case e.Kind == Limited:
 	case errors.As(err, &answer) && answer.Message != "":
 		e.Err = errors.New(shorten(withoutAddresses(answer.Message)))
 		if e.Kind == Denied && strings.Contains(answer.Message, "rate limit") {
@@ -157,6 +149,21 @@ func classify(resp *github.Response, err error) *Error {
 		e.Err = errors.New("the rate limit is used up")
 	}
 	return e
+}
+
+// limitTold reports whether an error of the library is about a rate limit, and how
+// long that lasts. The library makes no request while it knows of a limit: then there
+// is no answer to look at.
+func limitTold(err error) (limited bool, wait time.Duration) {
+	var primary *github.RateLimitError
+	var secondary *github.AbuseRateLimitError
+	switch {
+	case errors.As(err, &primary) && !primary.Rate.Reset.IsZero():
+		return true, max(0, time.Until(primary.Rate.Reset.Time))
+	case errors.As(err, &secondary) && secondary.RetryAfter != nil:
+		return true, *secondary.RetryAfter
+	}
+	return primary != nil || secondary != nil, 0
 }
 
 // maxMessage is how much of a service's own message is repeated, in bytes.
