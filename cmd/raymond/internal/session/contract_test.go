@@ -3,13 +3,10 @@
 package session_test
 
 import (
-	"strings"
-	"syscall"
 	"testing"
 
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sitetest"
 	"github.com/raymond-action/raymond-action/runner/claude/claudetest"
-	"github.com/raymond-action/raymond-action/runner/prices"
 	"github.com/raymond-action/raymond-action/state"
 )
 
@@ -89,44 +86,4 @@ func TestContractRetriedCallsCost(t *testing.T) {
 		t.Errorf("at last the model saw\n%swant\n%s", got, want)
 	}
 	sitetest.WantLedger(t, run)
-}
-
-// TestContractCancelInMidAnswer: the answer is paid for though it never ends.
-func TestContractCancelInMidAnswer(t *testing.T) {
-	t.Parallel()
-	reached := make(chan struct{}, 1)
-	half := claudetest.Say("<result>done</result>")
-	half.Usage = &claudetest.Usage{Input: 200_000, Output: 10}
-	half.Hang, half.Reached = claudetest.Middle, func() { reached <- struct{}{} }
-	api := claudetest.NewServer(t,
-		claudetest.On("Prompt one.", claudetest.Say("<goto>TWO.md</goto>")),
-		claudetest.Rule{Match: "Prompt two.", FailFirst: 1, Fail: half, Steps: []claudetest.Reply{claudetest.Say("<result>done</result>")}},
-	)
-	s := newRealSite(t, twoPrompts, api)
-	j := s.Start(s.RunArgs("--model", "sonnet")...)
-	select {
-	case <-reached:
-	case <-j.Done:
-		t.Fatalf("got an end before the second answer: %v", j.Wait())
-	}
-	j.Until("the answer's beginning in the state", func() bool {
-		e := s.Saved().Agents[0].Exec
-		return e != nil && e.Running != nil && len(e.Running.Metered) > 0
-	})
-	s.wantCancelled(j, syscall.SIGINT, 130, "TWO.md")
-	run := s.Saved()
-	input, _ := prices.Of(state.Usage{Model: api.Last(t).Model, Input: 200_000})
-	first := run.Ledger[0].CostUSD
-	if got := run.Progress.TotalUSD - first; input == 0 || got < input/2 || got > 2*input {
-		t.Errorf("cost of the half answer: got $%s, want about the $%s of its input", got, input)
-	}
-	if o := s.Raymond(0, "status", sitetest.RunID); !strings.Contains(o.Stdout, "~") {
-		t.Errorf("status: got %v, want a cost that is estimated", o)
-	}
-	s.Resume(0)
-	want := sitetest.Spoken("Prompt one.\n", "<goto>TWO.md</goto>", "Prompt two.\n")
-	if got := sitetest.InterruptionNote.ReplaceAllString(sitetest.Seen(t, api, "Prompt two."), ""); got != want {
-		t.Errorf("after the resume the model saw\n%swant\n%s", got, want)
-	}
-	sitetest.WantLedger(t, s.Saved())
 }

@@ -139,9 +139,9 @@ func TestAnswersOutOfTimeAreBooked(t *testing.T) {
 	}
 }
 
-// TestBudgetCountsWhatWasCutOff: two answers that are cut off by a cancel and a kill
+// TestContractBudgetCountsWhatWasCutOff: two answers that are cut off by a cancel and a kill
 // pass a budget that no answer passed; a larger one goes on, with one request.
-func TestBudgetCountsWhatWasCutOff(t *testing.T) {
+func TestContractBudgetCountsWhatWasCutOff(t *testing.T) {
 	t.Parallel()
 	api := cutAPI(t, 2)
 	s := newRealSite(t, cutFlow, api)
