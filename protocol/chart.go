@@ -4,7 +4,7 @@ import (
 	"slices"
 )
 
-// Chart is what the files of a workflow say about where it may go.
+// Chart says which states the files of a workflow lead to, and by which transitions.
 type Chart struct {
 	w        *Workflow
 	readings map[string]*reading
@@ -24,18 +24,19 @@ func (w *Workflow) Chart() *Chart {
 	return c
 }
 
-// States returns the states that the entry leads to, the entry first: by tags,
-// by policies and, where only the run can tell, every file that is meant as a
-// state. It has all of Reachable but files that document the workflow, and more.
+// States returns the states that the entry leads to by tags and policies, the entry
+// first. If a target is known only when its state runs, these are all files that are
+// meant as states. The list has everything in Reachable except files that document the
+// workflow, and may have more.
 func (c *Chart) States() []string { return slices.Clone(c.order) }
 
-// Exits returns the ways on from a state in the order of its file: those that
-// its text shows and its policy allows, then those that only the policy shows,
-// then on_exhausted. A script may have others, which it makes at run time.
+// Exits returns the transitions with which a state can end, in the order of its file:
+// those that its text shows and its policy allows, then those that only the policy
+// shows, then on_exhausted. A script may compose others when it runs.
 func (c *Chart) Exits(state string) []Exit { return slices.Clone(c.exits[state]) }
 
-// IsOpaque reports whether a script shows no tag in its text, so that only the
-// run can tell where it leads.
+// IsOpaque reports whether a state is a script without a tag in its text, so that it is
+// not known where it leads before it runs.
 func (c *Chart) IsOpaque(state string) bool {
 	d, ok := c.readings[state]
 	return ok && d.s.Kind == Script && len(d.tags) == 0
@@ -58,7 +59,7 @@ func (c *Chart) reach() {
 	}
 }
 
-// named returns the states that a state names anywhere.
+// named returns the states that a state names in its text or its policy.
 func (c *Chart) named(name string) []string {
 	var next []string
 	for _, e := range c.exits[name] {
@@ -78,7 +79,7 @@ func (c *Chart) isUnclear(name string) bool {
 	})
 }
 
-// documentation are names of files that talk about a workflow. They show tags
+// documentation matches the names of files that document a workflow. They show tags
 // without being states.
 var documentation = pattern(
 	`(?i)^(readme|changelog|contributing|licen[cs]e|notice|authors|security|todo|claude|agents|.*notes?)([ ._-].*)?$`)

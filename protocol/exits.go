@@ -11,7 +11,7 @@ import (
 type Goal struct {
 	Name  string // as it is spelled; "" when a policy leaves it open
 	State string // its file; "" when Open, and when there is no such state
-	Open  bool   // only the run can tell: a variable, a placeholder, a free choice
+	Open  bool   // known only when the state runs: a variable, a placeholder, a free choice
 }
 
 // Exit is one transition that a state can end with, as far as its file shows.
@@ -20,7 +20,7 @@ type Exit struct {
 	Target Goal // zero for a result
 	After  Goal // return of a call or function, next of a fork; else zero
 	Pos    Pos  // in the file; zero for the short form of a policy
-	// OnExhausted says that the state is left this way when the attempts of its
+	// OnExhausted says that the state ends in this way when the attempts of its
 	// done_when are used up.
 	OnExhausted bool
 }
@@ -31,29 +31,29 @@ type reading struct {
 	s     *State
 	lines []string  // of its text
 	tags  []written // in its text, with their places in the file
-	said  []written // those that the policy allows
+	shown []written // those of them that the policy allows
 	firm  bool      // its policy or its text shows a transition that is not an example
 
-	line   []rune // the one that was looked at last; lines may be very long
-	number int    // of it, from 1
+	line   []rune // the line that was read last, because lines may be very long
+	number int    // of that line, from 1
 }
 
 func (w *Workflow) reading(s *State) *reading {
 	d := &reading{w: w, s: s, lines: strings.Split(s.Body, "\n")}
-	d.mentions()
+	d.findTags()
 	d.firm = s.Policy.Restricted || slices.ContainsFunc(d.tags, func(t written) bool {
 		return t.Verb == Result || isOpen(t.Body) || w.catalog.find(t.Body) != ""
 	})
-	d.said = slices.DeleteFunc(slices.Clone(d.tags), func(t written) bool { return !d.permits(t.Tag) })
+	d.shown = slices.DeleteFunc(slices.Clone(d.tags), func(t written) bool { return !d.permits(t.Tag) })
 	return d
 }
 
 func (d *reading) exits() []Exit {
 	var exits []Exit
-	for _, t := range d.said {
+	for _, t := range d.shown {
 		exits = append(exits, d.exitOf(t))
 	}
-	exits = append(exits, d.unsaid()...)
+	exits = append(exits, d.policyExits()...)
 	if len(exits) == 0 && d.s.Kind == Prompt && !d.s.Policy.Restricted && strings.Contains(d.s.Body, "<result>") {
 		exits = append(exits, Exit{Verb: Result}) // as in "answer in <result> tags"
 	}
@@ -65,9 +65,9 @@ func (d *reading) exits() []Exit {
 	return exits
 }
 
-// mentions finds the tags in the text of the state. Comments of a script are not
-// its output.
-func (d *reading) mentions() {
+// findTags finds the tags in the text of the state. Those in comments of a script don't
+// count, because they are not part of its output.
+func (d *reading) findTags() {
 	for _, t := range scan(unescaped(d.s)).tags {
 		if d.s.Kind == Script && isComment(d.s.Name, d.lines[t.Pos.Line-1]) {
 			continue
@@ -111,24 +111,24 @@ func (d *reading) exitOf(t written) Exit {
 	return e
 }
 
-// unsaid returns what the policy allows beyond the tags of the text.
-func (d *reading) unsaid() []Exit {
+// policyExits returns what the policy allows beyond the tags of the text.
+func (d *reading) policyExits() []Exit {
 	p := &d.s.Policy
 	var exits []Exit
 	for _, r := range p.Allowed {
-		covered := slices.ContainsFunc(d.said, func(t written) bool { return d.mayFit(r, t.Tag) })
+		covered := slices.ContainsFunc(d.shown, func(t written) bool { return d.mayFit(r, t.Tag) })
 		if e, ok := d.exitOfRule(r); ok && !covered {
 			exits = append(exits, e)
 		}
 	}
 	if p.Allowed == nil && (p.Tags != nil || p.Targets != nil) {
-		exits = append(exits, d.short()...)
+		exits = append(exits, d.shortExits()...)
 	}
 	return exits
 }
 
-// exitOfRule returns what an entry of a policy allows, and false when the short
-// form beside it leaves nothing of that.
+// exitOfRule returns what an entry of allowed_transitions allows, and false when
+// allowed_tags rules it out.
 func (d *reading) exitOfRule(r Rule) (Exit, bool) {
 	can := slices.DeleteFunc(r.verbs(), func(v Verb) bool {
 		return d.s.Policy.Tags != nil && !slices.Contains(d.s.Policy.Tags, v)
@@ -147,7 +147,7 @@ func (d *reading) exitOfRule(r Rule) (Exit, bool) {
 	return e, len(can) > 0
 }
 
-// choice is the goal that a policy names, or a free choice where it names none.
+// choice returns the goal that a policy names, or an open one when it names none.
 func (d *reading) choice(name string) Goal {
 	if name == "" {
 		return Goal{Open: true}
@@ -155,19 +155,19 @@ func (d *reading) choice(name string) Goal {
 	return d.goal(name)
 }
 
-// short returns what the short form of a policy allows beyond the tags of the
-// text: a result, and each state that no tag names.
-func (d *reading) short() []Exit {
+// shortExits returns what the short form of a policy allows beyond the tags of the text:
+// a result, and each state that no tag names.
+func (d *reading) shortExits() []Exit {
 	p := &d.s.Policy
 	allowed := p.Tags
 	if allowed == nil {
 		allowed = verbs
 	}
 	var exits []Exit
-	isSaid := func(is func(Verb) bool) bool {
-		return slices.ContainsFunc(d.said, func(t written) bool { return is(t.Verb) })
+	isShown := func(is func(Verb) bool) bool {
+		return slices.ContainsFunc(d.shown, func(t written) bool { return is(t.Verb) })
 	}
-	if slices.Contains(allowed, Result) && !isSaid(func(v Verb) bool { return v == Result }) {
+	if slices.Contains(allowed, Result) && !isShown(func(v Verb) bool { return v == Result }) {
 		exits = append(exits, Exit{Verb: Result})
 	}
 	moves := slices.DeleteFunc(slices.Clone(allowed), func(v Verb) bool { return v == Result })
@@ -175,7 +175,7 @@ func (d *reading) short() []Exit {
 	case len(moves) == 0:
 	case p.Targets != nil:
 		exits = append(exits, d.shortTargets(moves)...)
-	case !isSaid(func(v Verb) bool { return v != Result }):
+	case !isShown(func(v Verb) bool { return v != Result }):
 		exits = append(exits, openMove(moves, Goal{Open: true}))
 	}
 	return exits
@@ -184,7 +184,7 @@ func (d *reading) short() []Exit {
 func (d *reading) shortTargets(moves []Verb) []Exit {
 	var exits []Exit
 	for _, target := range d.s.Policy.Targets {
-		named := slices.ContainsFunc(d.said, func(t written) bool {
+		named := slices.ContainsFunc(d.shown, func(t written) bool {
 			return d.w.catalog.same(target, t.Body) || d.w.catalog.same(target, t.Attrs[requiredOf[t.Verb]])
 		})
 		if !named {
@@ -194,7 +194,7 @@ func (d *reading) shortTargets(moves []Verb) []Exit {
 	return exits
 }
 
-// openMove is a move by one of several verbs.
+// openMove returns a transition to a state by one of several verbs.
 func openMove(moves []Verb, to Goal) Exit {
 	e := Exit{Target: to}
 	if len(moves) == 1 {
@@ -204,8 +204,8 @@ func openMove(moves []Verb, to Goal) Exit {
 	return e
 }
 
-// permits reports whether the policy allows a tag that the text shows. What only
-// the run can tell fits anything, and so does the text of a result.
+// permits reports whether the policy allows a tag that the text shows. A name that is
+// known only when the state runs fits anything, and so does the text of a result.
 func (d *reading) permits(t Tag) bool {
 	p := &d.s.Policy
 	if !p.Restricted {
@@ -221,11 +221,11 @@ func (d *reading) permits(t Tag) bool {
 		slices.ContainsFunc(p.Allowed, func(r Rule) bool { return d.mayFit(r, t) })
 }
 
-// mayFit is fits for a tag that the text of a state shows.
+// mayFit reports whether a tag that the text of the state shows may match a rule.
 func (d *reading) mayFit(r Rule, t Tag) bool { return r.fits(d.w.catalog, d.closed(t, r)) }
 
-// closed returns the tag with what the rule wants in the place of what only the
-// run can tell.
+// closed returns the tag in which the values that the rule wants replace those that are
+// known only when the state runs.
 func (d *reading) closed(t Tag, r Rule) Tag {
 	t.Attrs = maps.Clone(t.Attrs)
 	switch {
@@ -254,9 +254,9 @@ func (d *reading) goal(name string) Goal {
 	return g
 }
 
-// isOpen reports whether a name has parts that are filled in later (templates,
-// variables of a shell, quotes of a program that puts it together), or has no
-// letter or digit at all, as in <goto>…</goto>.
+// isOpen reports whether a name has parts that are filled in later, such as templates,
+// variables of a shell, or the quotes of a program that composes it, or whether it has
+// no letter or digit at all, as in <goto>…</goto>.
 func isOpen(name string) bool {
 	if name == "" || name == "." || name == ".." {
 		return false
@@ -270,9 +270,9 @@ var placeholders = []string{
 	"STATE", "STATE_NAME", "NEXT_STATE", "TARGET", "FILE", "FILENAME", "FILE_NAME", "NAME", "X",
 }
 
-// isPlaceholder reports whether a name in a prompt describes a state rather than
-// names one: nothing, a word for it, or several words. That is so only where something
-// firm shows the agent a way on too.
+// isPlaceholder reports whether a name in a prompt describes a state instead of naming
+// one: it is empty, a word like STATE, or several words. That counts only when something
+// else shows the agent a real transition.
 func (d *reading) isPlaceholder(name string) bool {
 	described := name == "" || len(strings.Fields(name)) > 1 ||
 		slices.Contains(placeholders, strings.ToUpper(Stem(name)))

@@ -19,30 +19,31 @@ const (
 	SeverityHint    Severity = "hint"
 )
 
-// Finding is what lint has to say about one place of a workflow. Its File is ""
-// when it is about the workflow as a whole; else its Pos is never zero.
+// Finding is something that lint found in a workflow. File is "" when it is about the
+// whole workflow; otherwise Pos is not zero.
 type Finding struct {
 	Severity Severity
 	Problem
 }
 
-// LintOptions say what lint may take for granted.
+// LintOptions say how a workflow will be run.
 type LintOptions struct {
 	LoadOptions
 	// Meta names the metadata that runs will be given.
 	Meta []string
-	// Loop says that the entry is a plain prompt that is repeated until commands
-	// say that it is done: it needs no way on.
+	// Loop says that the entry is a plain prompt that is repeated until commands say that
+	// it is done, so that it needs no transition.
 	Loop bool
 }
 
-// Lint reads a workflow as Load does and returns what is wrong with it and what
-// looks wrong, sorted by file and place. Errors are what forbids a start, and
-// what is wrong with targets and the attributes of tags where the entry leads;
-// everything else is a warning or a hint, as are the tags that a policy or a
-// code block makes an example. It looks at the states that the entry leads to
-// and, unless a single file is the entry, at every other file that is meant as a
-// state.
+// Lint reads a workflow as Load does, and returns what is wrong with it and what looks
+// wrong, sorted by file and place. It checks the states that the entry leads to and,
+// unless the entry is a single file, every other file that is meant as a state.
+//
+// Errors are the problems that forbid a start, and wrong targets and attributes in the
+// tags of states that the entry leads to. Everything else is a warning or a hint, also
+// what is wrong in a tag that may be an example, because there is a policy or because
+// the tag is in a code block.
 func Lint(fsys fs.FS, o LintOptions) []Finding {
 	w, problems := Load(fsys, o.LoadOptions)
 	chart := w.Chart()
@@ -87,14 +88,14 @@ func (l *linter) add(severity Severity, p Problem) {
 	l.found = append(l.found, Finding{severity, p})
 }
 
-// warn notes a warning about a place of a state.
+// warn adds a warning about a place of a state.
 func (l *linter) warn(s *State, pos Pos, p Problem) {
 	p.File, p.Pos = s.Name, pos
 	l.add(SeverityWarning, p)
 }
 
-// looksAt reports whether a file is checked. Beside a single file may lie other
-// workflows.
+// looksAt reports whether a file is checked. When the entry is a single file, other
+// files beside it may belong to other workflows.
 func (l *linter) looksAt(name string) bool {
 	return l.chart.reached[name] || l.o.Entry == "" && l.chart.isMeant(name) ||
 		slices.ContainsFunc(l.w.states[name].Problems, func(p Problem) bool { return l.w.forbids(name, p) })
@@ -109,17 +110,17 @@ func (l *linter) mayReachMore() bool {
 	return slices.ContainsFunc(l.w.catalog.names, func(n string) bool { return l.chart.reached[n] && len(l.w.states[n].Problems) > 0 })
 }
 
-// unreadable are the codes of problems that leave nothing to be said of a state.
+// unreadable are the codes of problems after which nothing else is known of a state.
 var unreadable = []string{"duplicate-key", "frontmatter", "misplaced", "not-regular", "not-utf8", "unreadable", "yaml"}
 
-// isUnreadable reports whether nothing else can be said of a state than what is
-// wrong with its file.
+// isUnreadable reports whether nothing is known of a state except what is wrong with its
+// file.
 func (s *State) isUnreadable() bool {
 	return slices.ContainsFunc(s.Problems, func(p Problem) bool { return slices.Contains(unreadable, p.Code) })
 }
 
-// checkState checks one state. What a file that can't be read seems to say is not
-// looked at: one problem is one finding.
+// checkState checks one state. Of a file that can't be read it only says so: one problem
+// is one finding.
 func (l *linter) checkState(d *reading) {
 	for _, p := range d.s.Problems {
 		severity := SeverityError
@@ -179,8 +180,8 @@ func (l *linter) checkTags(d *reading) {
 	}
 }
 
-// isComposed reports whether a script puts the attributes of a tag together when
-// it runs, as in <fork next="A" $more>.
+// isComposed reports whether a script composes the attributes of a tag when it runs, as
+// in <fork next="A" $more>.
 func (d *reading) isComposed(t written) bool {
 	if d.s.Kind != Script {
 		return false
@@ -224,7 +225,7 @@ func (l *linter) checkTarget(d *reading, t written, part string, severity Severi
 	l.add(severity, p)
 }
 
-// checkWayOut checks that something leads on from a state.
+// checkWayOut checks that a state can end with a transition.
 func (l *linter) checkWayOut(d *reading) {
 	for _, e := range l.chart.exits[d.s.Name] {
 		if !e.OnExhausted {
@@ -250,7 +251,7 @@ func (l *linter) checkWayOut(d *reading) {
 // opening is a tag that is mentioned without a closing, as in "a <result> tag".
 var opening = pattern(`<(goto|reset|call|function|fork|result)\b`)
 
-// checkReturns checks that what is called can return.
+// checkReturns checks that the states that are called can return.
 func (l *linter) checkReturns(d *reading) {
 	for _, e := range l.chart.exits[d.s.Name] {
 		if e.Verb != Call && e.Verb != Function || e.Target.State == "" || l.routes.ends[e.Target.State] {

@@ -2,7 +2,7 @@ package protocol
 
 import "slices"
 
-// routes says where the ways of a workflow lead in the end.
+// routes says where the transitions of a workflow lead.
 type routes struct {
 	exits map[string][]Exit // of each state
 	ends  map[string]bool   // states from which a result can be reached

@@ -51,7 +51,7 @@ func unmentioned(what string) Problem {
 		Hint: "tell the agent when to choose it, or don't allow it"}
 }
 
-// place says where an entry of a policy leads, as far as it says so.
+// place describes where an entry of a policy leads, as far as the entry says so.
 func (r *Rule) place() string {
 	text := ""
 	if r.Target != "" {
@@ -65,14 +65,14 @@ func (r *Rule) place() string {
 	return text
 }
 
-// mentioned looks for what the text of a prompt says about its policy.
+// mentioned looks for the parts of a policy in the text of its prompt.
 type mentioned struct {
 	d     *reading
 	prose string // the text without its templates
 }
 
-// rule reports whether the text shows an entry as a tag, or speaks of the state
-// that it leads to or, where it names none, of its tag.
+// rule reports whether the text shows an entry as a tag, or mentions the state that it
+// leads to or, when the entry names no state, its tag.
 func (m mentioned) rule(r Rule) bool {
 	if slices.ContainsFunc(m.d.tags, func(t written) bool { return m.d.mayFit(r, t.Tag) }) {
 		return true
@@ -83,8 +83,8 @@ func (m mentioned) rule(r Rule) bool {
 	return slices.ContainsFunc(r.verbs(), func(v Verb) bool { return hasWord(m.prose, string(v)) })
 }
 
-// state reports whether the text names a state outside of tags, which say more
-// than the name.
+// state reports whether the text mentions a state, but not in a tag: that would be
+// another transition.
 func (m mentioned) state(target string) bool {
 	inTag := func(t written) bool { return t.Verb != Result && m.d.w.catalog.same(target, t.Body) }
 	if slices.ContainsFunc(m.d.tags, inTag) {
@@ -94,7 +94,7 @@ func (m mentioned) state(target string) bool {
 	return hasWord(m.prose, Stem(name)) || hasWord(m.prose, name)
 }
 
-// short checks the short form of the policy.
+// short checks that the text mentions what the short form of the policy allows.
 func (m mentioned) short(l *linter) {
 	p := &m.d.s.Policy
 	for _, v := range p.Tags {

@@ -2,8 +2,7 @@ package protocol
 
 import "strings"
 
-// policyLines is how far down a file a policy is looked for that is not at the
-// very top.
+// policyLines is the number of lines of a file in which a misplaced policy is searched.
 const policyLines = 10
 
 // misplacedPolicy returns the line of the file at which a block like a
@@ -29,8 +28,8 @@ func misplacedPolicy(body string, first int) int {
 	return 0
 }
 
-// isRule reports whether a line is three or more dashes, with a YAML comment at
-// most: what somebody may have taken for the beginning of a policy.
+// isRule reports whether a line is three or more dashes, perhaps with a YAML comment,
+// which somebody may mistake for the beginning of a policy.
 func isRule(line string) bool {
 	line, _, _ = strings.Cut(line, " #")
 	line = strings.Trim(line, " \t\r\n"+byteOrderMark+"\u200b")
@@ -55,11 +54,11 @@ func blockOf(text string) string {
 	return block
 }
 
-// codeFence is what opened the fenced code block that a line of Markdown lies
-// in, "" outside of one.
+// codeFence is the opening of the fenced code block that a line of Markdown is in, "" for
+// none.
 type codeFence string
 
-// after returns the fence in which the line after this one lies.
+// after returns the fence that the next line is in.
 func (f codeFence) after(line string) codeFence {
 	rest := strings.TrimLeft(line, " ")
 	if len(line)-len(rest) > 3 {

@@ -10,8 +10,8 @@ func (p *Policy) allowsManyForks() bool {
 	return p.ManyForks || slices.ContainsFunc(p.Allowed, func(r Rule) bool { return r.Many })
 }
 
-// allows reports whether a policy allows a tag. The long and the short form
-// hold both where both are given.
+// allows reports whether a policy allows a tag. If it has both the long and the short
+// form, both must allow it.
 func (p *Policy) allows(states catalog, t Tag) bool {
 	if !p.Restricted {
 		return true
@@ -63,8 +63,8 @@ func (t Tag) hasState(states catalog, part, state string) bool {
 	return requiredOf[t.Verb] == part && states.same(state, t.Attrs[part])
 }
 
-// implicit returns the tag that a state means when it writes none: the only one
-// its policy allows, when that leaves nothing open.
+// implicit returns the tag that a message without a tag means: the only one that the
+// policy allows, if that leaves nothing open.
 func (p *Policy) implicit(states catalog) (Tag, bool) {
 	var t Tag
 	switch {

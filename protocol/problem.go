@@ -37,10 +37,10 @@ func (p Pos) String() string {
 	return fmt.Sprintf("%d:%d", p.Line, p.Col)
 }
 
-// shown is the most characters of outside text that a message repeats.
+// shown is how many bytes of a text from outside a message repeats at most.
 const shown = 80
 
-// quote returns s as a quoted string that is safe and short enough for a message.
+// quote returns s in quotes, with escapes, and short enough for a message.
 func quote(s string) string {
 	if len(s) <= shown {
 		return strconv.Quote(s)
@@ -52,7 +52,7 @@ func quote(s string) string {
 	return strconv.Quote(s[:cut]) + "…"
 }
 
-// shorten returns s, cut to the length that a message repeats.
+// shorten returns s cut to the length that a message may repeat.
 func shorten(s string) string {
 	if len(s) <= shown {
 		return s

@@ -5,9 +5,9 @@ import (
 	"unicode"
 )
 
-// Render returns body with every {{name}} replaced by what lookup has for the
-// name. Blanks around the name are allowed. Names that lookup does not have stay
-// as they are, and what was put in is not looked at again.
+// Render returns body with every {{name}} replaced by the value that lookup has for the
+// name. Blanks around the name are allowed. Names that lookup does not have remain as
+// they are, and templates in a value are not replaced.
 func Render(body string, lookup func(name string) (string, bool)) string {
 	var b strings.Builder
 	eachTemplate(body, func(before, whole, name string) {
@@ -34,8 +34,8 @@ func TemplateNames(body string) []string {
 	return names
 }
 
-// eachTemplate calls yield for every {{name}} with the text before it, and at
-// last with the rest of the text and no name. The texts make up the body.
+// eachTemplate calls yield for every {{name}} with the text before it and the template
+// itself, and at the end with the rest of the body and no name.
 func eachTemplate(body string, yield func(before, whole, name string)) {
 	from := 0
 	for at := 0; ; {

@@ -7,8 +7,8 @@ import (
 	"unicode"
 )
 
-// suits says for each extension of a state file which platform runs it; "" is
-// any. An extension that is not here is part of a name.
+// suits has the platform for each extension of a state file, "" for any. An extension
+// that is not here is part of a state's name.
 var suits = map[string]Platform{".md": "", ".sh": Unix, ".bat": Windows, ".ps1": Windows}
 
 // splitName splits a file name into the name of the state and its extension in
@@ -31,10 +31,9 @@ func Stem(file string) string {
 	return stem
 }
 
-// Resolve returns which of the file names a target means on a platform, by the
-// table of the language: a target with the extension of a state file means that
-// file, any other the one prompt or script of that name that runs there. The
-// Problem has the code "bad-target", "no-state", "wrong-platform" or "ambiguous".
+// Resolve returns which of the file names a target means on a platform. A target with the
+// extension of a state file means that file. Any other target means the one prompt or
+// script of that name that can run on the platform. The Problem has the code "bad-target", "no-state", "wrong-platform" or "ambiguous".
 func Resolve(names []string, target string, p Platform) (string, *Problem) {
 	if problem := checkTarget(target); problem != nil {
 		return "", problem

@@ -11,8 +11,8 @@ import (
 	"unicode/utf8"
 )
 
-// maxFile is the most bytes of a state file; a prompt of this size is far beyond
-// what any model reads.
+// maxFile is the largest size of a state file in bytes. No model reads a prompt that is
+// nearly as long.
 const maxFile = 16 << 20
 
 // readState reads one file of the scope. What is wrong with it is in its Problems.
@@ -54,8 +54,8 @@ func newState(name string) *State {
 
 const byteOrderMark = "\ufeff"
 
-// maxForeign is the most bytes of a file whose frontmatter is checked though
-// nothing names the file.
+// maxForeign is the largest size, in bytes, of a file whose frontmatter is checked
+// although nothing names the file.
 const maxForeign = 1 << 20
 
 // parse fills in the state from the bytes of its file.
@@ -114,8 +114,8 @@ func (s *State) parsePrompt(text string) {
 	}
 }
 
-// splitFrontmatter cuts text at the --- line that closes its frontmatter. The
-// second value is what follows that line.
+// splitFrontmatter returns what is between the --- lines at the beginning of text, and
+// what follows them.
 func splitFrontmatter(text string) (front, body string, ok bool) {
 	line, rest, _ := strings.Cut(text, "\n")
 	if !isFence(line) {
@@ -146,7 +146,7 @@ func looksOpen(text string) bool {
 	return isKey(keyOf(line)) || namesKey(block, isOwnKey)
 }
 
-// addTagReferences notes the states that the tags in the body name.
+// addTagReferences adds the states that the tags in the body name.
 func (s *State) addTagReferences() {
 	for _, t := range scan(unescaped(s)).tags {
 		s.Marked = true
@@ -163,15 +163,15 @@ func (s *State) addTagReferences() {
 	}
 }
 
-// refer notes that the state names another.
+// refer adds a reference to another state.
 func (s *State) refer(r Reference) {
 	r.Name = strings.TrimSpace(r.Name)
 	r.Dynamic = strings.Contains(r.Name, "{{") || strings.ContainsAny(r.Name, "$`%")
 	s.References = append(s.References, r)
 }
 
-// unescaped returns the body with the escapes that a shell needs in a tag turned
-// into blanks, so that places stay what they are.
+// unescaped returns the body in which blanks replace the escapes that a shell needs in a
+// tag, so that every place remains the same.
 func unescaped(s *State) string {
 	switch _, ext := splitName(s.Name); ext {
 	case ".sh":

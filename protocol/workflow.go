@@ -7,8 +7,8 @@ import (
 	"slices"
 )
 
-// Workflow is the states of a scope as they were when it was loaded. It never
-// changes, whatever becomes of the files.
+// Workflow has the states of a scope as they were when it was loaded. It doesn't change
+// when the files do.
 type Workflow struct {
 	catalog   catalog
 	entry     string
@@ -24,10 +24,10 @@ type LoadOptions struct {
 	Platform Platform
 }
 
-// Load reads the state files directly in the root of fsys, each once: any of
-// them can be a target when the workflow runs. The Problems are those that
-// forbid a start: of the entry, of the states that can be reached from it, and
-// of every policy that is unmistakably ours. The Workflow is never nil; with
+// Load reads every state file in the root of fsys once, because any of them can be a
+// target when the workflow runs. The Problems are those that forbid a start: problems
+// of the entry, of the states that can be reached from it, and of every policy that is
+// unmistakably ours. The Workflow is never nil; with
 // Problems it is good for inspection only, and for resuming runs whose agents are in
 // other states.
 func Load(fsys fs.FS, o LoadOptions) (*Workflow, []Problem) {
@@ -64,7 +64,7 @@ func stateFiles(fsys fs.FS) (map[string]fs.DirEntry, *Problem) {
 	return files, nil
 }
 
-// problems returns what forbids a start.
+// problems returns the problems that forbid a start.
 func (w *Workflow) problems() []Problem {
 	var problems []Problem
 	for _, name := range w.catalog.names {
@@ -77,19 +77,19 @@ func (w *Workflow) problems() []Problem {
 	return problems
 }
 
-// forbids reports whether a problem of a state forbids a start. Where nothing
-// leads to the state only a policy that is wrong does, when it is unmistakably
-// ours: an agent may find such a state by itself.
+// forbids reports whether a problem of a state forbids a start. In a state that nothing
+// leads to only a wrong policy does, if it is unmistakably ours, because an agent may
+// find such a state by itself.
 func (w *Workflow) forbids(name string, p Problem) bool {
 	s := w.states[name]
 	return slices.Contains(w.reachable, name) || s.Owned && !slices.Contains(onlyWhereReached, p.Code)
 }
 
-// onlyWhereReached are the codes of problems that do no harm in a state that
-// nothing leads to.
+// onlyWhereReached are the codes of problems that are harmless in a state that nothing
+// leads to.
 var onlyWhereReached = []string{"not-built", "empty"}
 
-// reach returns the states that something leads to, from the entry on.
+// reach returns the states that can be reached from the entry.
 func (w *Workflow) reach() []string {
 	found := map[string]bool{w.entry: true}
 	for queue := []string{w.entry}; len(queue) > 0; queue = queue[1:] {
@@ -103,8 +103,8 @@ func (w *Workflow) reach() []string {
 	return slices.Sorted(maps.Keys(found))
 }
 
-// successors returns the states that one may lead to. A name that is only known
-// when the state runs may be any file that is meant as a state.
+// successors returns the states that s may lead to. A name that is known only when the
+// state runs may mean any file that is meant as a state.
 func (w *Workflow) successors(s *State) []string {
 	var next []string
 	dynamic := false
