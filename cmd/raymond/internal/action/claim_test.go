@@ -173,7 +173,7 @@ func TestWhatIsNoClaimIsLeftAlone(t *testing.T) {
 	}
 }
 
-// TestAClaimThatCanNotBeStoredIsWarnedOf: the run goes on after ten seconds. A
+// TestAClaimThatCanNotBeStoredIsWarnedOf: the run starts after ten seconds. A
 // conflict that is learned later ends it, and its cost is told.
 func TestAClaimThatCanNotBeStoredIsWarnedOf(t *testing.T) {
 	t.Parallel()

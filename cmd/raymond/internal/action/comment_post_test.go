@@ -48,7 +48,7 @@ func (s *stage) reached(c *sitetest.Command, comments int) {
 	})
 }
 
-// open lets jobs go on.
+// open lets the jobs that wait continue.
 func (s *stage) open() {
 	s.t.Helper()
 	if err := os.WriteFile(s.gate, nil, 0o600); err != nil {
@@ -58,7 +58,7 @@ func (s *stage) open() {
 
 // TestThePageIsCompleteAfterAKill: the summary that was written by then stays,
 // the post part adds how it ended, and brings the comment to its end. A later run
-// goes on with that comment.
+// edits the same comment.
 func TestThePageIsCompleteAfterAKill(t *testing.T) {
 	t.Parallel()
 	for _, store := range []string{"artifact", "local"} {
@@ -72,7 +72,7 @@ func TestThePageIsCompleteAfterAKill(t *testing.T) {
 		s.reached(c, 1)
 		c.Kill()
 		if got := j.read(j.commandFile("GITHUB_STEP_SUMMARY")); !strings.Contains(got, "Running") {
-			t.Errorf("%s: summary of the killed step: got %q, want one of a run that goes on", store, got)
+			t.Errorf("%s: summary of the killed step: got %q, want one of a run under way", store, got)
 		}
 		one := s.wantComment(7, "Running")
 		post := j.end(j.command("action-post"))

@@ -49,9 +49,9 @@ func (s *scene) wantNoTalk() {
 	}
 }
 
-// TestOneCommentGoesOn through a run, its resume on another machine, and the next
+// TestEveryJobOfARunEditsOneComment through a run, its resume on another machine, and the next
 // run of the key.
-func TestOneCommentGoesOn(t *testing.T) {
+func TestEveryJobOfARunEditsOneComment(t *testing.T) {
 	t.Parallel()
 	for _, store := range [][]string{nil, {"summary", "false"}, {"state-key", sitetest.NewStateKey(t)}} {
 		s := newScene(t, threeScripts)

@@ -87,10 +87,10 @@ func (s *scene) wantDone(want string) {
 	}
 }
 
-// TestAnotherWorkflowRunGoesOn where the one before it stopped: on GitHub and on
+// TestTheNextWorkflowRunResumes where the one before it stopped: on GitHub and on
 // Gitea, without a state-key in a private repository, and in a public one when
 // there is nothing that is not stored.
-func TestAnotherWorkflowRunGoesOn(t *testing.T) {
+func TestTheNextWorkflowRunResumes(t *testing.T) {
 	t.Parallel()
 	for gitea, payload := range map[bool]string{false: "{" + inPublic + "}", true: "{" + inPrivate + "}"} {
 		s := newScene(t, threeScripts)
@@ -107,7 +107,7 @@ func TestAnotherWorkflowRunGoesOn(t *testing.T) {
 		first := change(s.job(1, "max-iterations", "1")).do(problem.ExitCodes[problem.ClassOverLimit])
 		first.wantOutputs(t, "status", "over_iterations", "error-class", "over_limit", "resumable", "true", "iterations", "1")
 		if !strings.Contains(first.summary, "max-iterations") && !strings.Contains(first.summary, "agent-main") {
-			t.Errorf("summary: got %q, want how to go on", first.summary)
+			t.Errorf("summary: got %q, want how to resume", first.summary)
 		}
 		second := change(s.job(2, "max-iterations", "2")).do(problem.ExitCodes[problem.ClassOverLimit])
 		third := change(s.job(3, "max-iterations", "10", "resume", "require")).do(0)
@@ -129,7 +129,7 @@ func TestAnotherWorkflowRunGoesOn(t *testing.T) {
 }
 
 // TestADeadlineSuspends: the step is green, or fails when that is asked for, and
-// the next workflow run goes on without a change.
+// the next workflow run resumes without a change.
 func TestADeadlineSuspends(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, strings.ReplaceAll(threeScripts, "echo '<goto>", "sleep 0.4; echo '<goto>"))
@@ -166,7 +166,7 @@ func TestArtifactsOfOthersAreNotTaken(t *testing.T) {
 	s.wantDone("start middle end")
 }
 
-// TestRunsOfOtherWorkflowFiles are taken up where resume-from names their file.
+// TestRunsOfOtherWorkflowFiles are resumed if resume-from names their file.
 func TestRunsOfOtherWorkflowFiles(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, threeScripts)
@@ -211,9 +211,9 @@ func TestWithoutAccessANewRunStarts(t *testing.T) {
 	}
 }
 
-// TestAServiceInTroubleEndsTheStep: no new run takes the place of one that may
+// TestAServiceThatFailsEndsTheStep: no new run takes the place of one that may
 // be there.
-func TestAServiceInTroubleEndsTheStep(t *testing.T) {
+func TestAServiceThatFailsEndsTheStep(t *testing.T) {
 	t.Parallel()
 	var scenes []*scene
 	var jobs []*bareJob

@@ -15,7 +15,7 @@ const fullDisk = "echo 'fatal: write error: No space left on device' >&2; exit 1
 
 // TestWhatCanNotBePackedIsLeftOut at the end of a run, and the rest is stored: that
 // is told by manifest, log, annotation and page, and the run isn't passed off as one
-// that can be gone on with. The next run says what is lost. By main and by post.
+// that can be resumed. The next run says what is lost. By main and by post.
 func TestWhatCanNotBePackedIsLeftOut(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, strings.Replace(heldFlow, "echo held", `[ -e "$EFFECTS.go" ] && exec echo '<result>done</result>'; echo held`, 1))

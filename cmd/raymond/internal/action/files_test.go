@@ -16,7 +16,7 @@ import (
 
 // meddling is a workflow whose script writes to all command files that it finds,
 // one of them by a link and one replaced by a link to a victim, and leaves a
-// daemon without the run's mark that goes on doing so.
+// daemon without the run's mark that continues to do so.
 const meddling = `-- wf/START.sh --
 folder=$RUNNER_TEMP/_runner_file_commands
 echo precious >victim

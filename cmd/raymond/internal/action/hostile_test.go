@@ -146,7 +146,7 @@ func TestHostileTextChangesNothing(t *testing.T) {
 	j.wantHarmless(e)
 	j.wantStoredWithoutSecrets("END.md", e.outputs["workflow-id"])
 
-	// What was stored is gone on with, on this machine that has the rest.
+	// What was stored is resumed, on this machine, which has the rest.
 	e = j.with("max-iterations", "3", "key", "agent-build.ref-main").do(0)
 	j.wantHarmless(e)
 	want := strings.ReplaceAll(string([]rune(sitetest.Hostile)), "\x00", "") + "\n"

@@ -35,7 +35,7 @@ func TestAPublicRepositoryKeepsConversationsToItself(t *testing.T) {
 	first.wantOutputs(t, "status", "over_iterations", "resumable", "false")
 	first.wantSays(t, "error", "nobody can go on with this run", "transcripts and workspace", "resume-without-transcript: true", "state-key")
 	if !strings.Contains(first.summary, "With `resume-without-transcript: true` a later run goes on") {
-		t.Errorf("summary: got %q, want it to say how to go on without them", first.summary)
+		t.Errorf("summary: got %q, want it to say how to resume without them", first.summary)
 	}
 	stored := s.forge.Checkpoints(t, nil)
 	last := stored[len(stored)-1]
@@ -85,7 +85,7 @@ func TestANewStateKeyNeedsANewRun(t *testing.T) {
 }
 
 // TestARunUnderWayIsLeftAlone: who drives it is named, and when that is over the
-// next workflow run goes on from the last checkpoint.
+// next workflow run resumes from the last checkpoint.
 func TestARunUnderWayIsLeftAlone(t *testing.T) {
 	t.Parallel()
 	waits := strings.Replace(threeScripts, "echo middle", `until [ -e "$EFFECTS.go" ]; do sleep 0.01; done; echo middle`, 1)
@@ -108,8 +108,8 @@ func TestARunUnderWayIsLeftAlone(t *testing.T) {
 	s.wantDone("start middle end")
 }
 
-// TestWhatIsTakenUp has how a run ended, and what the next workflow run does.
-func TestWhatIsTakenUp(t *testing.T) {
+// TestWhichFailedRunsAreResumed has how a run ended, and what the next workflow run does.
+func TestWhichFailedRunsAreResumed(t *testing.T) {
 	t.Parallel()
 	failing := strings.Replace(threeScripts, "echo middle", `[ -e "$EFFECTS.go" ] || exit 1; echo middle`, 1)
 	onIssue := func(n int) func(*bareJob) {
@@ -141,7 +141,7 @@ func TestWhatIsTakenUp(t *testing.T) {
 			e = second.do(0)
 			want := map[bool]string{true: "start middle end", false: "start start middle end"}[test.taken]
 			if s.wantDone(want); (e.outputs["workflow-id"] == id) != test.taken {
-				t.Errorf("got run %s, want %s gone on with: %v", e.outputs["workflow-id"], id, test.taken)
+				t.Errorf("got run %s, want %s resumed: %v", e.outputs["workflow-id"], id, test.taken)
 			}
 			if !test.taken {
 				e.wantSays(t, "notice", "a new run begins", id, "has failed")
@@ -150,8 +150,8 @@ func TestWhatIsTakenUp(t *testing.T) {
 	}
 }
 
-// TestAFailedRunIsTakenUpByItsID.
-func TestAFailedRunIsTakenUpByItsID(t *testing.T) {
+// TestAFailedRunIsResumedByItsID.
+func TestAFailedRunIsResumedByItsID(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, strings.Replace(threeScripts, "echo middle", `[ -e "$EFFECTS.go" ] || exit 1; echo middle`, 1))
 	first := s.job(1).do(problem.ExitCodes[problem.ClassRunFailed])

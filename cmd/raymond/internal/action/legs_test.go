@@ -26,10 +26,10 @@ func (s *scene) leg(run int64, os string, inputs ...string) *bareJob {
 		set("RUNNER_NAME", os, "ACTIONS_RUNTIME_TOKEN", artifactstest.JobToken(run, "build-"+os))
 }
 
-// TestALegTakesUpTheRunFromBeforeTheMatrix, which has the key without digest. One leg
+// TestALegResumesTheRunFromBeforeTheMatrix, which has the key without digest. One leg
 // does: another one that comes while that drives it begins a run of its own with a
 // warning, and so does one whose own key has a run already.
-func TestALegTakesUpTheRunFromBeforeTheMatrix(t *testing.T) {
+func TestALegResumesTheRunFromBeforeTheMatrix(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"GitHub", "act"} { // on Gitea names are replaced, as under act
 		as := claimedOn[name]
@@ -49,7 +49,7 @@ func TestALegTakesUpTheRunFromBeforeTheMatrix(t *testing.T) {
 			two.set("GITHUB_RUN_ATTEMPT", "2")
 		}
 		a := one.start()
-		a.Until("the run goes on", func() bool { return strings.Count(s.done(), "held") == 1 && len(s.claims()) == 1 })
+		a.Until("the resumed run", func() bool { return strings.Count(s.done(), "held") == 1 && len(s.claims()) == 1 })
 		b := two.start()
 		b.Until("the other leg's own run", func() bool { return strings.Count(s.done(), "held") == 2 })
 		s.letGo()

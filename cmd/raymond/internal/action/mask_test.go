@@ -55,7 +55,7 @@ func TestWhatEnvNamesIsMasked(t *testing.T) {
 
 // TestOrdinaryWordsBreakNothing: a variable whose value is a word of ours, of the
 // agent CLI, a name of a state or a place is not masked, which is said, and the run
-// is gone on with.
+// is resumed.
 func TestOrdinaryWordsBreakNothing(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, strings.ReplaceAll(agentAtWork, "EDIT.sh", "make-changes.sh"))

@@ -52,7 +52,7 @@ func orphan(t *testing.T, s *scene, stdout *os.File) (runner *exec.Cmd, agent in
 
 // TestTheRunnersDeathEndsTheRun: nobody sees the step any more, and no post part
 // comes. The agent ends, and the run is stored all the same, so that the next job
-// goes on with it.
+// resumes it.
 func TestTheRunnersDeathEndsTheRun(t *testing.T) {
 	t.Parallel()
 	for name, dies := range map[string]func(t *testing.T, runner *exec.Cmd, reader *os.File){

@@ -101,10 +101,10 @@ func (s *scene) wantFailureOnce(e ended) {
 	}
 }
 
-// TestTheJobThatGoesOnIsNamed: a run that is suspended for the next job of its
+// TestTheJobThatResumesIsNamed: a run that is suspended for the next job of its
 // workflow run is not said to wait for somebody. The workflow file is read before
 // agents can change it.
-func TestTheJobThatGoesOnIsNamed(t *testing.T) {
+func TestTheJobThatResumesIsNamed(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, `-- wf/START.sh --
 sed -i 's/later/evil/' .github/workflows/agent.yml

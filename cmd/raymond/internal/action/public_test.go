@@ -32,7 +32,7 @@ reply:
 end.
 `
 
-// TestWithoutAKeyNothingIsPromised: a run that nobody could go on with does not
+// TestWithoutAKeyNothingIsPromised: a run that nobody could resume does not
 // suspend but fails, says so from the start, and leads to no dead end.
 func TestWithoutAKeyNothingIsPromised(t *testing.T) {
 	t.Parallel()
@@ -77,7 +77,7 @@ func TestWithoutAKeyWorkIsMissedToo(t *testing.T) {
 	clean.public(2).do(0).wantOutputs(t, "status", "completed", "workflow-id", first.outputs["workflow-id"])
 }
 
-// TestRunsOfForksPromiseNothing: that they can't be taken up is said from the start.
+// TestRunsOfForksPromiseNothing: that they can't be resumed is said from the start.
 func TestRunsOfForksPromiseNothing(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, strings.Replace(threeScripts, "echo start", "sleep 0.4; echo start", 1))

@@ -21,8 +21,8 @@ func (s *scene) again(run int64, attempt int, inputs ...string) *bareJob {
 	return s.job(run, inputs...).set("GITHUB_RUN_ATTEMPT", fmt.Sprint(attempt))
 }
 
-// TestARerunGoesOnWithAFailedRun: what was paid for is not paid again.
-func TestARerunGoesOnWithAFailedRun(t *testing.T) {
+// TestARerunResumesAFailedRun: what was paid for is not paid again.
+func TestARerunResumesAFailedRun(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, strings.Replace(threeScripts, "echo middle", `[ -e "$EFFECTS.go" ] || exit 1; echo middle`, 1))
 	first := s.job(1).do(problem.ExitCodes[problem.ClassRunFailed])
@@ -62,9 +62,9 @@ func TestARerunAfterSuccessPutsBack(t *testing.T) {
 	s.wantDone("start middle end start middle end")
 }
 
-// TestAJobThatMayGoOnIsLeftAlone: a second job of the same workflow run looks at the
+// TestAJobThatMayStillRunIsLeftAlone: a second job of the same workflow run looks at the
 // first one's status, and, where nobody tells it, at when it stored the run.
-func TestAJobThatMayGoOnIsLeftAlone(t *testing.T) {
+func TestAJobThatMayStillRunIsLeftAlone(t *testing.T) {
 	t.Parallel()
 	waits := strings.Replace(threeScripts, "echo middle", `until [ -e "$EFFECTS.go" ]; do sleep 0.01; done; echo middle`, 1)
 	s := newScene(t, waits)
@@ -95,7 +95,7 @@ func changedScene(t *testing.T) (*scene, ended) {
 	return s, first
 }
 
-// TestWhatChangedWorkflowDecides: by default a run goes on with the states that it began with,
+// TestWhatChangedWorkflowDecides: by default a run keeps the states that it began with,
 // and what was decided is said.
 func TestWhatChangedWorkflowDecides(t *testing.T) {
 	t.Parallel()
@@ -114,7 +114,7 @@ func TestWhatChangedWorkflowDecides(t *testing.T) {
 			s, first := changedScene(t)
 			e := s.job(2, append(tt.inputs, "max-iterations", "9")...).do(0)
 			if taken := e.outputs["workflow-id"] == first.outputs["workflow-id"]; taken != tt.taken || e.outputs["result"] != tt.result {
-				t.Errorf("got %v, want it taken up: %t, and the result %q", e.outputs, tt.taken, tt.result)
+				t.Errorf("got %v, want it resumed: %t, and the result %q", e.outputs, tt.taken, tt.result)
 			}
 			e.wantSays(t, "notice", tt.says, `"START.sh"`)
 			if plain := strings.ReplaceAll(e.summary, `\`, ""); !strings.Contains(plain, "has changed since it began") {
@@ -125,7 +125,7 @@ func TestWhatChangedWorkflowDecides(t *testing.T) {
 }
 
 // TestOldStatesAreTheirCommits: of a shallow checkout they are fetched, a run that
-// goes on with them can do so again, and what was never committed is not to be had.
+// is resumed with them can be resumed so again.
 func TestOldStatesAreTheirCommits(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, threeScripts)
@@ -147,7 +147,7 @@ func TestOldStatesAreTheirCommits(t *testing.T) {
 	s.wantDone("start middle end")
 }
 
-// TestStatesThatWereNeverCommitted can't be gone on with once they have changed, and
+// TestStatesThatWereNeverCommitted can't be resumed once they have changed, and
 // no new run takes the place of that one in silence.
 func TestStatesThatWereNeverCommitted(t *testing.T) {
 	t.Parallel()

@@ -46,7 +46,7 @@ func (j *bareJob) post() ended {
 const strangers = "11111111-2222-4333-8444-555555555555"
 
 // TestPostRemovesConversations that are stored, or that nobody needs any more, with
-// the folders beside them: of a run that goes on later, of one that goes on from a
+// the folders beside them: of a run that is resumed later, of one that resumes from a
 // checkpoint, and of one whose conversations are never stored. Others' stay.
 func TestPostRemovesConversations(t *testing.T) {
 	t.Parallel()
@@ -69,7 +69,7 @@ func TestPostRemovesConversations(t *testing.T) {
 	second := s.talks(2, "max-iterations", "9").machine(first)
 	second.do(0).wantOutputs(t, "status", "completed", "result", "all done")
 	if got := second.conversations(); len(got) != 2 {
-		t.Fatalf("conversations of the run that goes on: got %v, want its own and %s", got, theirs)
+		t.Fatalf("conversations of the run that is resumed: got %v, want its own and %s", got, theirs)
 	}
 	second.post()
 	if got := second.conversations(); !slices.Equal(got, []string{theirs}) {

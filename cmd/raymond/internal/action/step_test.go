@@ -178,7 +178,7 @@ func TestStoreLocalKeepsRepositoriesApart(t *testing.T) {
 	e := local("o/other", "max-iterations", "1").do(problem.ExitCodes[problem.ClassOverLimit])
 	e.wantSays(t, "warning", "older release", id, filepath.Join(dir, "o", "other"))
 	if e.outputs["workflow-id"] == id {
-		t.Errorf("a run of which nothing tells the repository: got it taken up")
+		t.Errorf("a run of which nothing tells the repository: got it resumed")
 	}
 }
 

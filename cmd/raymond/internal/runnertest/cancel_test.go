@@ -19,7 +19,7 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// busy is a workflow that goes on until it is cancelled: an agent that uses a
+// busy is a workflow that runs until it is cancelled: an agent that uses a
 // tool, and a script with a daemon that has left its session. With a file "go" in
 // $KEEP both come to their end, if the work from before is there. What runs writes
 // its process id to $KEEP.
@@ -49,7 +49,7 @@ echo $$ >"$KEEP/pid-script"
 while :; do sleep 0.1; done
 `
 
-// again is a workflow file of two jobs: the second takes up what the first was
+// again is a workflow file of two jobs: the second resumes what the first was
 // doing when it was cancelled.
 func again(with string) string {
 	job := func(name, more string) string {
@@ -187,8 +187,8 @@ func (c *consumer) letGo() {
 	}
 }
 
-// TestCancelledStepLeavesAndIsTakenUp has the real CLI with a tool, and a daemon.
-func TestCancelledStepLeavesAndIsTakenUp(t *testing.T) {
+// TestCancelledStepLeavesAndIsResumed has the real CLI with a tool, and a daemon.
+func TestCancelledStepLeavesAndIsResumed(t *testing.T) {
 	t.Parallel()
 	api := claudetest.NewServer(t,
 		claudetest.On("log: talk", claudetest.Say("<goto>WORK.md</goto>")),

@@ -136,9 +136,9 @@ func (c *consumer) wantHandedOver() {
 	c.wantCosts(one, two, 4)
 }
 
-// TestSecondJobTakesUpWhatTheFirstLeft has the real CLI, which keeps nothing
+// TestSecondJobResumesWhatTheFirstLeft has the real CLI, which keeps nothing
 // between the two jobs, and a worktree outside of all folders of the job.
-func TestSecondJobTakesUpWhatTheFirstLeft(t *testing.T) {
+func TestSecondJobResumesWhatTheFirstLeft(t *testing.T) {
 	t.Parallel()
 	api := claudetest.NewServer(t,
 		claudetest.On("log: planning", claudetest.Say("I plan. <goto>HOLD.sh</goto>")),
@@ -163,10 +163,10 @@ func TestSecondJobTakesUpWhatTheFirstLeft(t *testing.T) {
 	}
 }
 
-// TestActionOfTheCheckoutTakesUpASealedRun has the action in the repository
+// TestActionOfTheCheckoutResumesASealedRun has the action in the repository
 // itself, an encrypted checkpoint in a public repository, and a worktree below the
 // runner's temporary folder.
-func TestActionOfTheCheckoutTakesUpASealedRun(t *testing.T) {
+func TestActionOfTheCheckoutResumesASealedRun(t *testing.T) {
 	t.Parallel()
 	h := handed{
 		uses: "./", side: "${{ runner.temp }}/side", hold: 1,
@@ -231,7 +231,7 @@ func (c *consumer) wantSameWork(of string) {
 	}
 }
 
-// wantContinued checks that the log of one job goes on where that of another
+// wantContinued checks that the log of one job continues where that of another
 // ended. That the last checkpoint was stored is no part of that checkpoint.
 func (c *consumer) wantContinued(from, to string) {
 	c.t.Helper()
@@ -243,7 +243,7 @@ func (c *consumer) wantContinued(from, to string) {
 		first = first[:len(first)-1]
 	}
 	if diff := cmp.Diff(first, second[:min(len(first), len(second))]); diff != "" {
-		c.t.Errorf("log of job %s, as job %s goes on with it (-want +got):\n%s", from, to, diff)
+		c.t.Errorf("log of job %s, as job %s continues it (-want +got):\n%s", from, to, diff)
 	}
 	for i, e := range second {
 		if e.Seq != i+1 {

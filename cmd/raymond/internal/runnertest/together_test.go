@@ -76,9 +76,9 @@ func parts(t *testing.T, r *acttest.Result) map[string]string {
 	return got
 }
 
-// TestNobodyTakesUpTheRunOfAnother under a runner: each use begins a run, and in the
-// second attempt each goes on with its own.
-func TestNobodyTakesUpTheRunOfAnother(t *testing.T) {
+// TestNobodyResumesTheRunOfAnother under a runner: each use begins a run, and in the
+// second attempt each resumes its own.
+func TestNobodyResumesTheRunOfAnother(t *testing.T) {
 	t.Parallel()
 	c := newConsumer(t, together)
 	first := c.run(nil)

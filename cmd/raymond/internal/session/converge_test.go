@@ -157,7 +157,7 @@ Tell the end.
 }
 
 // TestAttemptsAsTheModelSeesThem: each attempt of a state that was entered with a
-// session branches off that session, or goes on after the attempt before.
+// session branches off that session, or continues after the attempt before.
 func TestAttemptsAsTheModelSeesThem(t *testing.T) {
 	for _, context := range []string{"entry", "continue"}[:sitetest.Dose(1, 2)] {
 		t.Run(context, func(t *testing.T) {

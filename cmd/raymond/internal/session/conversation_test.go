@@ -263,9 +263,9 @@ Prompt one.
 Prompt two.
 `
 
-// TestContractOverBudgetEndsAndGoesOnWithMore lets one reply cost more than the run may.
-// The agent CLI then ends at its cap, and its session goes on with more money.
-func TestContractOverBudgetEndsAndGoesOnWithMore(t *testing.T) {
+// TestContractOverBudgetEndsAndResumesWithMore lets one reply cost more than the run may.
+// The agent CLI then ends at its cap, and its session continues with more money.
+func TestContractOverBudgetEndsAndResumesWithMore(t *testing.T) {
 	t.Parallel()
 	dear := claudetest.Say("Let me think.")
 	dear.Usage = &claudetest.Usage{Input: 1000, Output: 20_000} // half a dollar of the default model
@@ -289,7 +289,7 @@ func TestContractOverBudgetEndsAndGoesOnWithMore(t *testing.T) {
 		t.Errorf("resume with more: got %v, want the result", o)
 	}
 	if got := sitetest.Seen(t, api, "Prompt two."); !strings.HasPrefix(got, sitetest.Spoken("Prompt one.\n", "Let me think.")) {
-		t.Errorf("after the resume the model saw\n%swant it to go on in its session", got)
+		t.Errorf("after the resume the model saw\n%swant it to continue in its session", got)
 	}
 	sitetest.WantLedger(t, s.Saved())
 }

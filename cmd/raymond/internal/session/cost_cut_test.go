@@ -93,9 +93,9 @@ func (s *site) wantCutBooked(times int) {
 	}
 }
 
-// wantGoneOn checks a resumed run's end: the cut prompts are asked once more each,
+// wantResumed checks a resumed run's end: the cut prompts are asked once more each,
 // and of what was cut off the model sees nothing.
-func (s *site) wantGoneOn(api *claudetest.Server, o sitetest.Outcome, requests int) {
+func (s *site) wantResumed(api *claudetest.Server, o sitetest.Outcome, requests int) {
 	s.T.Helper()
 	if o.Stdout != "done\n" {
 		s.T.Errorf("resume: got %v, want the result", o)
@@ -131,7 +131,7 @@ func TestAnswersOutOfTimeAreBooked(t *testing.T) {
 				if len(api.Requests()) < 2 && limit < sitetest.Patience {
 					continue
 				}
-				s.wantGoneOn(api, s.Resume(0, cut.again), 3)
+				s.wantResumed(api, s.Resume(0, cut.again), 3)
 				s.wantCutBooked(1)
 				return
 			}
@@ -140,7 +140,7 @@ func TestAnswersOutOfTimeAreBooked(t *testing.T) {
 }
 
 // TestContractBudgetCountsWhatWasCutOff: two answers that are cut off by a cancel and a kill
-// pass a budget that no answer passed; a larger one goes on, with one request.
+// pass a budget that no answer passed; a larger one resumes it, with one request.
 func TestContractBudgetCountsWhatWasCutOff(t *testing.T) {
 	t.Parallel()
 	api := cutAPI(t, 2)
@@ -160,5 +160,5 @@ func TestContractBudgetCountsWhatWasCutOff(t *testing.T) {
 			run.Progress.Status, len(api.Requests()), o, run.Progress.TotalUSD.Dollars())
 	}
 	s.wantCutBooked(2)
-	s.wantGoneOn(api, s.Resume(0, "--budget", "20"), 4)
+	s.wantResumed(api, s.Resume(0, "--budget", "20"), 4)
 }

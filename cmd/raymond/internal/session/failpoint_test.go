@@ -171,7 +171,7 @@ func TestKilledAtEveryFailpoint(t *testing.T) {
 		if killed {
 			kills.Add(1)
 			before, open := len(s.Lines("effects")), s.mayRepeat()
-			o = s.goOn(1)
+			o = s.afterKill(1)
 			s.wantOnlyOpenRepeated(before, open)
 		}
 		s.wantLike(o, want)
@@ -182,14 +182,14 @@ func TestKilledAtEveryFailpoint(t *testing.T) {
 	}
 }
 
-// goOn resumes after a kill. A run that was killed before its first save does not
+// afterKill resumes after a kill. A run that was killed before its first save does not
 // exist, and is started again.
-func (s *site) goOn(parallel int) sitetest.Outcome {
+func (s *site) afterKill(parallel int) sitetest.Outcome {
 	s.T.Helper()
-	return s.Raymond(0, s.goOnArgs(parallel)...)
+	return s.Raymond(0, s.afterKillArgs(parallel)...)
 }
 
-func (s *site) goOnArgs(parallel int) []string {
+func (s *site) afterKillArgs(parallel int) []string {
 	if !sitetest.Exists(s.StateFile()) {
 		return s.CanonicalArgs(parallel)
 	}
@@ -206,10 +206,10 @@ func TestResumeKilledAtItsFailpoints(t *testing.T) {
 				s := canonical(t)
 				o, killed := s.breakAt(n, s.CanonicalArgs(1)...)
 				for again, tries := killed, 0; again && tries < 3; tries++ {
-					o, again = s.breakAt(m+tries, s.goOnArgs(1)...)
+					o, again = s.breakAt(m+tries, s.afterKillArgs(1)...)
 				}
 				if killed {
-					o = s.goOn(1)
+					o = s.afterKill(1)
 				}
 				s.wantLike(o, want)
 				return killed

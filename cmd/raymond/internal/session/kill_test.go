@@ -171,16 +171,16 @@ func killedRun(t *testing.T, s *site, api *claudetest.Server, when func(j *sitet
 	j := s.Start(s.killedArgs()...)
 	when(j)
 	s.KillAll(j)
-	s.wantUndisturbed(api, s.goOnReal(), 1)
+	s.wantUndisturbed(api, s.resumeReal(), 1)
 }
 
-// goOnReal resumes after a kill, or starts again what was not begun.
-func (s *site) goOnReal() sitetest.Outcome {
+// resumeReal resumes after a kill, or starts again what was not begun.
+func (s *site) resumeReal() sitetest.Outcome {
 	s.T.Helper()
-	return s.Raymond(0, s.goOnRealArgs()...)
+	return s.Raymond(0, s.resumeRealArgs()...)
 }
 
-func (s *site) goOnRealArgs() []string {
+func (s *site) resumeRealArgs() []string {
 	if !sitetest.Exists(s.StateFile()) {
 		return s.killedArgs()
 	}
@@ -290,12 +290,12 @@ func TestContractKilledAtRandom(t *testing.T) {
 			s := killedSite(t, api)
 			kills := 0
 			for _, m := range moments {
-				if s.killedAt(m, s.goOnRealArgs()...) {
+				if s.killedAt(m, s.resumeRealArgs()...) {
 					kills++
 				}
 			}
 			t.Logf("%d kills, at %v", kills, moments)
-			s.wantUndisturbed(api, s.goOnReal(), kills)
+			s.wantUndisturbed(api, s.resumeReal(), kills)
 		})
 	}
 }

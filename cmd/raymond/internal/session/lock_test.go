@@ -55,7 +55,7 @@ func TestOneOfTwoRunsOfAnIDRuns(t *testing.T) {
 	}
 }
 
-// race starts two commands together and lets the states go on when one of them
+// race starts two commands together and lets the states continue when one of them
 // has ended, which is the loser.
 func (s *site) race(a, b []string) (winner, loser *sitetest.Command) {
 	s.T.Helper()

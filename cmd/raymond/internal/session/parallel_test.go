@@ -28,7 +28,7 @@ func TestKilledWhileAgentsRunInParallel(t *testing.T) {
 		s := canonical(t)
 		o, killed := s.breakAt(n, s.CanonicalArgs(3)...)
 		if killed {
-			o = s.goOn(3)
+			o = s.afterKill(3)
 		}
 		s.wantSameWork(o, want)
 		return killed
@@ -54,11 +54,11 @@ func TestKilledAgainAndAgain(t *testing.T) {
 				t.Parallel()
 				s := canonical(t)
 				for _, m := range moments {
-					if s.killedAt(m, s.goOnArgs(3)...) {
+					if s.killedAt(m, s.afterKillArgs(3)...) {
 						busy.Add(s.inFlight())
 					}
 				}
-				s.wantSameWork(s.goOn(3), want)
+				s.wantSameWork(s.afterKill(3), want)
 			})
 		}
 	})
