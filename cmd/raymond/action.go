@@ -7,10 +7,10 @@ import (
 )
 
 // actionCommand is the main part of a step of a job.
-func (a *App) actionCommand() *cobra.Command {
+func (a *App) actionCommand(run func(action.Tool) int) *cobra.Command {
 	return &cobra.Command{
 		Use: "action", Short: "run a workflow as a step of a job (action.yml starts it)", Args: cobra.NoArgs,
-		RunE: func(*cobra.Command, []string) error { return action.Run(a.actionEnv()) },
+		RunE: func(*cobra.Command, []string) error { return action.Run(a.actionEnv(run)) },
 	}
 }
 
@@ -19,15 +19,11 @@ func (a *App) actionCommand() *cobra.Command {
 func (a *App) actionPostCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "action-post", Short: "store what a step that was cut off has not stored (action.yml starts it)", Args: cobra.NoArgs,
-		RunE: func(*cobra.Command, []string) error { return action.Post(a.actionEnv()) },
+		RunE: func(*cobra.Command, []string) error { return action.Post(a.actionEnv(nil)) },
 	}
 }
 
-func (a *App) actionEnv() action.Env {
-	return action.Env{
-		Version: version, Environ: a.Environ, Stdout: a.Stdout, Stderr: a.Stderr,
-		Run: func(t action.Tool) int {
-			return (&App{Args: t.Args, Environ: t.Environ, Stdout: t.Stdout, Stderr: t.Stderr}).Main()
-		},
-	}
+// actionEnv is the environment of a step; run runs another command of the program.
+func (a *App) actionEnv(run func(action.Tool) int) action.Env {
+	return action.Env{Version: version, Environ: a.Environ, Stdout: a.Stdout, Stderr: a.Stderr, Run: run}
 }

@@ -3,30 +3,17 @@ package main
 import (
 	"errors"
 	"fmt"
-	"io"
 	"runtime/debug"
 	"slices"
 	"strings"
 
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/action"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/options"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
-
-	"github.com/raymond-action/raymond-action/protocol"
 )
-
-// App is the program. Only main reads the process's own arguments, environment
-// and streams.
-type App struct {
-	Args    []string // without the program's name
-	Environ []string
-	Stdout  io.Writer
-	Stderr  io.Writer
-
-	flags map[*cobra.Command]*options.Options // of each command
-}
 
 // Main runs the program and returns its exit code.
 func (a *App) Main() (code int) {
@@ -71,17 +58,6 @@ func (a *App) execute(args []string, unknown []error) error {
 	return root.Execute()
 }
 
-// Getenv returns a variable of the program's environment.
-func (a *App) Getenv(name string) string {
-	value := ""
-	for _, kv := range a.Environ {
-		if v, ok := strings.CutPrefix(kv, name+"="); ok {
-			value = v
-		}
-	}
-	return value
-}
-
 // explain prints what went wrong, a line each, and returns the exit code.
 func (a *App) explain(err error) int {
 	code := 0
@@ -114,7 +90,7 @@ func (a *App) commands() *cobra.Command {
 	run := &cobra.Command{Use: "run PATH", Short: "start a workflow from a directory, a zip archive or one state file"}
 	a.addRun(run)
 	root.AddCommand(run, a.resumeCommand(), a.listCommand(), a.statusCommand(), a.lintCommand(), a.diagramCommand(), a.simulateCommand(),
-		a.keygenCommand(), a.actionCommand(), a.actionPostCommand())
+		a.keygenCommand(), a.actionCommand(runTool), a.actionPostCommand())
 	root.AddCommand(environmentTopic(), exitCodesTopic())
 	root.SetFlagErrorFunc(a.flagFault)
 	return root
@@ -166,46 +142,7 @@ func (a *App) flagFault(cmd *cobra.Command, err error) error {
 	return u
 }
 
-// didYouMean is the hint that names the nearest of the known names.
-func didYouMean(name string, known []string, prefix string) string {
-	best := protocol.Nearest(name, known)
-	if best == "" {
-		best = longestStart(name, known)
-	}
-	if best == "" {
-		return "see --help"
-	}
-	return "did you mean " + prefix + best + "?"
-}
-
-// longestStart returns the known name that begins most like name: people shorten
-// names, and mistype what comes later.
-func longestStart(name string, known []string) string {
-	best, longest := "", 0
-	for _, k := range known {
-		n := 0
-		for n < min(len(k), len(name)) && k[n] == name[n] {
-			n++
-		}
-		if n > longest {
-			best, longest = k, n
-		}
-	}
-	return best
-}
-
-// newOptions returns the options that the flags of a command will hold.
-func (a *App) newOptions(cmd *cobra.Command) *options.Options {
-	o := options.New(cmd.Flags())
-	a.flags[cmd] = o
-	return o
-}
-
-// commandNames are the names of a command's subcommands.
-func commandNames(cmd *cobra.Command) []string {
-	var names []string
-	for _, c := range cmd.Commands() {
-		names = append(names, c.Name())
-	}
-	return names
+// runTool runs a command of the program for a step of a job.
+func runTool(t action.Tool) int {
+	return (&App{Args: t.Args, Environ: t.Environ, Stdout: t.Stdout, Stderr: t.Stderr}).Main()
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"errors"
-	"fmt"
 	"path/filepath"
 
 	"github.com/spf13/cobra"
@@ -30,19 +29,6 @@ func (a *App) resumeCommand() *cobra.Command {
 		return a.resume(o, args[0])
 	}
 	return cmd
-}
-
-// checkID says what is wrong with the arguments of a command that takes one run.
-func checkID(args []string) error {
-	switch {
-	case len(args) == 0:
-		return problem.Usage("WORKFLOW_ID", "is missing", "raymond list shows the runs")
-	case len(args) > 1:
-		return problem.Usage("WORKFLOW_ID", fmt.Sprintf("%d arguments are given, want one", len(args)), "")
-	case !state.ValidID(args[0]):
-		return problem.Usage("WORKFLOW_ID", fmt.Sprintf("%q is no workflow id", problem.Shorten(args[0])), "raymond list shows the runs")
-	}
-	return nil
 }
 
 func (a *App) resume(o *options.Options, id string) error {

@@ -8,66 +8,11 @@ package action
 
 import (
 	"context"
-	"fmt"
-	"io"
 	"os"
-	"strings"
 
-	"github.com/raymond-action/raymond-action/internal/untrusted/text"
-
-	"github.com/raymond-action/raymond-action/cmd/raymond/internal/checkpoints"
-	"github.com/raymond-action/raymond-action/cmd/raymond/internal/claims"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/job"
-	"github.com/raymond-action/raymond-action/cmd/raymond/internal/outlook"
-	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
-	"github.com/raymond-action/raymond-action/cmd/raymond/internal/session"
 	"github.com/raymond-action/raymond-action/runner/shell"
-	"github.com/raymond-action/raymond-action/state"
 )
-
-// Env is the process as the step finds it.
-type Env struct {
-	Version string // of the program
-	Environ []string
-	Stdout  io.Writer // the job log
-	Stderr  io.Writer
-	Run     func(Tool) int // runs another command of the program, and returns its exit code
-}
-
-// Getenv returns a variable of the environment; "" for none.
-func (e Env) Getenv(name string) string {
-	value := ""
-	for _, kv := range e.Environ {
-		if v, ok := strings.CutPrefix(kv, name+"="); ok {
-			value = v
-		}
-	}
-	return value
-}
-
-func (e Env) warn(line string) {
-	fmt.Fprintln(e.Stderr, "raymond: warning: "+text.Escaped(problem.Bounded(line)))
-}
-
-// sessionsFile has the conversations of a step, in its own folder. Its name is not
-// one that a state file could have.
-const sessionsFile = "sessions.note"
-
-// result is what the phases have come to. What they have not reached is empty.
-type result struct {
-	admission admission
-	source    source
-	flow      *flow
-	remarks   remarks
-	store     *checkpoints.Store // nil: nothing is stored
-	claim     *claims.Claim
-	stops     *session.Stops // nil before the run is driven
-	run       *state.Run     // nil before it has been driven
-	kept      kept
-	page      *page
-	jobFile   []byte // the job's workflow file; nil where it can't be read
-	next      outlook.Outlook
-}
 
 // Run is the main part of a step. Its error has the problems that decide on the
 // exit code; all of them are told.

@@ -16,25 +16,6 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// begun is a run that is in its place on this machine, and ready to be driven.
-type begun struct {
-	run       *state.Run
-	store     *state.File
-	isResumed bool
-	changed   *state.Options // the options from now on; nil for those of the run
-	began     checkpoints.Began
-	base      string               // the commit that the job was checked out at; "" for none
-	talks     *conversations.Notes // nil: nobody removes the conversations
-}
-
-// options are those with which the run continues.
-func (b *begun) options() state.Options {
-	if b.changed != nil {
-		return *b.changed
-	}
-	return b.run.Options
-}
-
 // begin makes a new run, or puts the one that was found in its place. A run that
 // began with other states brings its own flow.
 func begin(ctx context.Context, s *step, r *result, l lookup) (*begun, error) {
@@ -102,12 +83,6 @@ func noteRun(s *step, id string) error {
 	return s.note.setRun(s.key, id)
 }
 
-// beginning is what a run that is resumed was found as, and becomes.
-type beginning struct {
-	lookup
-	*begun
-}
-
 // resume puts a run in its place: here, after what belongs to it is back.
 func resume(ctx context.Context, s *step, r *result, b beginning) error {
 	e := b.existing
@@ -162,7 +137,7 @@ func showAgain(s *step, r *result, l lookup, b *begun) error {
 		return err
 	}
 	r.run, r.kept.artifact = b.run, l.found.Artifact.Name
-	r.page, err = openPage(s, r, b, o.Events)
+	r.page, err = r.newPage(s, b, o.Events)
 	o.Close()
 	if r.page != nil {
 		r.page.written()

@@ -125,23 +125,6 @@ func (c *comment) show() {
 	}
 }
 
-// finishComment has the comment say how the step ended. since says how long ago the
-// step was asked to end, negative for not: then there is little time.
-func (p *page) finishComment(since func() time.Duration) {
-	if p.comment == nil {
-		return
-	}
-	ctx, cancel := commentTime(since)
-	defer cancel()
-	err := p.comment.poster.Finish(ctx, p.comment.text())
-	var unfinished *sticky.Unfinished
-	if err != nil && !errors.As(err, &unfinished) {
-		p.step.voice.warn(commentRefused(p.step, err))
-	}
-	p.owed.Comment = errors.As(err, &unfinished)
-	p.note()
-}
-
 // commentTime is the time that is left for the comment's last text. A signal may
 // come while it is written.
 func commentTime(since func() time.Duration) (context.Context, context.CancelFunc) {
@@ -159,26 +142,6 @@ func commentTime(since func() time.Duration) (context.Context, context.CancelFun
 		cancel()
 	}()
 	return ctx, cancel
-}
-
-// completeComment writes the last text of the comment in the post part. That it
-// can't be written is no reason to fail.
-func (p *page) completeComment(ctx context.Context) error {
-	if p == nil || !p.owed.Comment || !wantsComment(p.step) {
-		return nil
-	}
-	c, err := startComment(p.step, p.runID, p.summary.Glance, "From")
-	if err != nil {
-		return err
-	}
-	ctx, cancel := context.WithTimeout(ctx, lastComment)
-	defer cancel()
-	if err := c.poster.Finish(ctx, c.text()); err != nil {
-		p.step.voice.warn(commentRefused(p.step, err))
-	}
-	p.owed.Comment = false
-	p.note()
-	return nil
 }
 
 // commentRefused says why there is no comment, or not the last text in it.

@@ -71,7 +71,7 @@ func addReporters(s *step, r *result, b *begun, events *report.Fanout) (err erro
 		fileOf := func(name string) string { return r.flow.fileOf(s.dirs.top, name) }
 		events.Add("annotations", report.NewAnnotations(s.voice.log, report.AnnotationOptions{Scope: fileOf}))
 	}
-	r.page, err = openPage(s, r, b, events)
+	r.page, err = r.newPage(s, b, events)
 	return err
 }
 

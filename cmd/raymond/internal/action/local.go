@@ -3,13 +3,11 @@ package action
 import (
 	"fmt"
 	"path/filepath"
-	"strings"
 
 	"github.com/raymond-action/raymond-action/artifacts/checkpoint"
 	"github.com/raymond-action/raymond-action/artifacts/slots"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/job"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/notes"
-	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
 	"github.com/raymond-action/raymond-action/state"
 )
 
@@ -40,21 +38,6 @@ func newestLocal(s *step) (*state.Run, error) {
 		}
 	}
 	return newest, nil
-}
-
-// localDir is where the runs of this repository are kept in the state folder: no
-// other's are ever taken up.
-func localDir(s *step) (string, error) {
-	root := s.in.StateDir
-	if !filepath.IsAbs(root) {
-		root = filepath.Join(s.dirs.top, root)
-	}
-	owner, name, ok := strings.Cut(s.event.Repository.Name, "/")
-	if !ok || fileName(owner) != owner || fileName(name) != name || !filepath.IsLocal(owner) || !filepath.IsLocal(name) {
-		return "", problem.Usage("GITHUB_REPOSITORY", fmt.Sprintf("%q is no repository of the form owner/name", s.event.Repository.Name),
-			"store: local keeps the runs of each repository apart")
-	}
-	return filepath.Join(root, owner, name), nil
 }
 
 // isOfKey reports whether a run in the state folder has the key of this step. Ids

@@ -7,6 +7,7 @@ import (
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/job"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/outlook"
 	"github.com/raymond-action/raymond-action/internal/untrusted/files"
+	"github.com/raymond-action/raymond-action/runner/report"
 	"github.com/raymond-action/raymond-action/state"
 )
 
@@ -111,4 +112,10 @@ func readJobFile(s *step, isTrusted bool) []byte {
 		return nil
 	}
 	return data
+}
+
+// newPage opens the page of a run, which says what can be done with it by now.
+func (r *result) newPage(s *step, b *begun, events *report.Fanout) (*page, error) {
+	r.jobFile = readJobFile(s, r.admission.isTrusted)
+	return openPage(s, opening{b.run, b.isResumed, r.flow.Workflow, r.outlook(s, b.run).Text, r.remarks}, events)
 }

@@ -11,9 +11,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"sync"
 
-	"github.com/raymond-action/raymond-action/cmd/raymond/internal/notes"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
 )
 
@@ -87,47 +85,6 @@ func fileName(s string) string {
 	}, s)
 }
 
-// stepNote is what a step has to do with a run: the post part handles that run and
-// nothing else. It is safe for use by several goroutines.
-type stepNote struct {
-	mu   sync.Mutex // guards all, and the file
-	file string
-	data noteData
-}
-
-// noteData is a step's note as it is written.
-type noteData struct {
-	Key        string `json:"key"`
-	WorkflowID string `json:"workflow_id"`
-	// Lost says that the key is another's, so that nothing of the run is stored.
-	Lost bool `json:"lost,omitempty"`
-	// Claim is the id of this step's claim of the key; "" for none.
-	Claim string `json:"claim,omitempty"`
-}
-
-// Its name is not one that a state file could have.
-const stepFile = "step.note"
-
-// change keeps a change of the note.
-func (n *stepNote) change(f func(*noteData)) error {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	f(&n.data)
-	return notes.Write(n.file, n.data)
-}
-
-// get returns the note as it is now.
-func (n *stepNote) get() noteData {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	return n.data
-}
-
-// setRun keeps which run the step drives, before there is anything of it.
-func (n *stepNote) setRun(key, id string) error {
-	return n.change(func(d *noteData) { d.Key, d.WorkflowID = key, id })
-}
-
 // reserveKey sees to it that two steps of a job don't share a key unawares: a
 // default key that an earlier step has used is a mistake.
 func reserveKey(s *step) error {
@@ -150,4 +107,19 @@ func reserveKey(s *step) error {
 			"name a key of its own, or this one to go on with that step's run")
 	}
 	return machineProblem("RUNNER_TEMP", err)
+}
+
+// localDir is where the runs of this repository are kept in the state folder: no
+// other's are ever taken up.
+func localDir(s *step) (string, error) {
+	root := s.in.StateDir
+	if !filepath.IsAbs(root) {
+		root = filepath.Join(s.dirs.top, root)
+	}
+	owner, name, ok := strings.Cut(s.event.Repository.Name, "/")
+	if !ok || fileName(owner) != owner || fileName(name) != name || !filepath.IsLocal(owner) || !filepath.IsLocal(name) {
+		return "", problem.Usage("GITHUB_REPOSITORY", fmt.Sprintf("%q is no repository of the form owner/name", s.event.Repository.Name),
+			"store: local keeps the runs of each repository apart")
+	}
+	return filepath.Join(root, owner, name), nil
 }

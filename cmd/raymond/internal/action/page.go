@@ -1,13 +1,17 @@
 package action
 
 import (
+	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"time"
 
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/notes"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/session"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sticky"
 	"github.com/raymond-action/raymond-action/internal/untrusted/files"
+	"github.com/raymond-action/raymond-action/protocol"
 	"github.com/raymond-action/raymond-action/runner/report"
 	"github.com/raymond-action/raymond-action/state"
 )
@@ -33,19 +37,27 @@ type owed struct {
 
 const owedFile = "owed.json"
 
+// opening is what a page begins with.
+type opening struct {
+	run       *state.Run
+	isResumed bool
+	workflow  *protocol.Workflow
+	next      string // what can be done next
+	remarks   remarks
+}
+
 // openPage prepares what people read after the run; nil where nobody wants it.
-func openPage(s *step, r *result, b *begun, events *report.Fanout) (*page, error) {
+func openPage(s *step, o opening, events *report.Fanout) (*page, error) {
 	commenting := wantsComment(s)
 	if !s.in.Summary && !commenting {
 		return nil, nil
 	}
-	r.jobFile = readJobFile(s, r.admission.isTrusted)
-	p := &page{step: s, runID: b.run.WorkflowID}
+	p := &page{step: s, runID: o.run.WorkflowID}
 	p.summary = report.NewSummary(report.SummaryOptions{
-		Write: p.write, WorkflowID: p.runID, Workflow: r.flow.Workflow, Next: r.outlook(s, b.run).Text,
-		Found: r.remarks.differs, Notes: r.remarks.notes, Site: s.site(),
+		Write: p.write, WorkflowID: p.runID, Workflow: o.workflow, Next: o.next,
+		Found: o.remarks.differs, Notes: o.remarks.notes, Site: s.site(),
 	})
-	if b.isResumed {
+	if o.isResumed {
 		if err := retell(s, p.runID, p.summary); err != nil {
 			return nil, err
 		}
@@ -56,7 +68,7 @@ func openPage(s *step, r *result, b *begun, events *report.Fanout) (*page, error
 		return p, err
 	}
 	how := "From"
-	if b.isResumed {
+	if o.isResumed {
 		how = "Resumed in"
 	}
 	var err error
@@ -124,6 +136,43 @@ func (p *page) addError(text string) {
 	}
 }
 
+// finishComment has the comment say how the step ended. since says how long ago the
+// step was asked to end, negative for not: then there is little time.
+func (p *page) finishComment(since func() time.Duration) {
+	if p.comment == nil {
+		return
+	}
+	ctx, cancel := commentTime(since)
+	defer cancel()
+	err := p.comment.poster.Finish(ctx, p.comment.text())
+	var unfinished *sticky.Unfinished
+	if err != nil && !errors.As(err, &unfinished) {
+		p.step.voice.warn(commentRefused(p.step, err))
+	}
+	p.owed.Comment = errors.As(err, &unfinished)
+	p.note()
+}
+
+// completeComment writes the last text of the comment in the post part. That it
+// can't be written is no reason to fail.
+func (p *page) completeComment(ctx context.Context) error {
+	if p == nil || !p.owed.Comment || !wantsComment(p.step) {
+		return nil
+	}
+	c, err := startComment(p.step, p.runID, p.summary.Glance, "From")
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, lastComment)
+	defer cancel()
+	if err := c.poster.Finish(ctx, c.text()); err != nil {
+		p.step.voice.warn(commentRefused(p.step, err))
+	}
+	p.owed.Comment = false
+	p.note()
+	return nil
+}
+
 // errorPage is the page of a step that failed before there was a run.
 func errorPage(s *step, text string, notes []string) *page {
 	p := &page{step: s}
@@ -140,25 +189,25 @@ func errorPage(s *step, text string, notes []string) *page {
 // it says all that is known by now. It is nil when nothing is left to be shown.
 // The summary of the main part stays as it was last written, and so there is only
 // what it lacks.
-func leftPage(s *step, r *result, run *state.Run) (*page, error) {
+func leftPage(s *step, k kept, run *state.Run, next string) (*page, error) {
 	var o owed
 	err := notes.Read(s.fileOfRun(run.WorkflowID, owedFile), &o)
 	isOwed := err == nil && o.Step == s.id()
-	if !isOwed && !r.kept.byPost {
+	if !isOwed && !k.byPost {
 		return nil, nil // nothing, or nothing of this step, is owed
 	}
 	if !isOwed {
 		o = owed{}
 	}
 	p := &page{step: s, owed: o, runID: run.WorkflowID}
-	if p.summary, err = summaryOf(s, r, run); err != nil {
+	if p.summary, err = summaryOf(s, run, next); err != nil {
 		return nil, err
 	}
-	p.owed.Comment = o.Comment || r.kept.byPost
-	if (o.Summary || r.kept.byPost) && s.in.Summary {
+	p.owed.Comment = o.Comment || k.byPost
+	if (o.Summary || k.byPost) && s.in.Summary {
 		text := p.summary.Glance()
-		if r.kept.byPost && run.Progress.Status == state.Completed {
-			text += "Stored as `" + r.kept.artifact + "` by the post part.\n"
+		if k.byPost && run.Progress.Status == state.Completed {
+			text += "Stored as `" + k.artifact + "` by the post part.\n"
 		}
 		err = s.files.WriteSummary(s.voice.shown(text))
 	}
@@ -167,7 +216,7 @@ func leftPage(s *step, r *result, run *state.Run) (*page, error) {
 }
 
 // summaryOf is the summary of a run that has stopped or was killed.
-func summaryOf(s *step, r *result, run *state.Run) (*report.Summary, error) {
+func summaryOf(s *step, run *state.Run, next string) (*report.Summary, error) {
 	if err := completeLog(s, run); err != nil {
 		return nil, err
 	}
@@ -183,7 +232,7 @@ func summaryOf(s *step, r *result, run *state.Run) (*report.Summary, error) {
 			return nil, err
 		}
 	}
-	return sum, sum.Next(r.outlook(s, run).Text)
+	return sum, sum.Next(next)
 }
 
 // completeLog adds the events that the main part saved and was not left the time

@@ -97,7 +97,7 @@ func finishLeft(ctx context.Context, s *step, r *result, v services) error {
 		return err
 	}
 	storeErr := storeLeft(ctx, s, r, left{v, run})
-	p, err := leftPage(s, r, run)
+	p, err := leftPage(s, r.kept, run, r.outlook(s, run).Text)
 	if err != nil {
 		s.voice.warn("the page can't be completed: " + err.Error())
 	}

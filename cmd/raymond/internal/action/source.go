@@ -59,11 +59,6 @@ func (f *flow) fileOf(top, name string) string {
 	return path.Join(filepath.ToSlash(rel), st.Name)
 }
 
-// builtinPrefix begins an input workflow that names an example. The program holds
-// them, so that one workflow file is all that a repository needs, and their states
-// are as trusted as the program.
-const builtinPrefix = "builtin:"
-
 // findSource finds the workflow among those of the action, in the workspace, or
 // else where agents work.
 func findSource(s *step) (source, error) {

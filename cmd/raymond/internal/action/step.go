@@ -46,6 +46,11 @@ type folders struct {
 	state string // where the state is kept: own, or with store: local where the job says
 }
 
+// builtinPrefix begins an input workflow that names an example. The program holds
+// them, so that one workflow file is all that a repository needs, and their states
+// are as trusted as the program.
+const builtinPrefix = "builtin:"
+
 func newStep(e Env, out io.Writer, isPost bool) *step {
 	return &step{env: e, voice: newVoice(job.NewCommands(out, e.Getenv("GITHUB_WORKSPACE")), isPost), note: &stepNote{}, isPost: isPost}
 }

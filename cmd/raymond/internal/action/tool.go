@@ -2,7 +2,6 @@ package action
 
 import (
 	"bytes"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -16,14 +15,6 @@ import (
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/simulation"
 )
-
-// Tool is a command of the program that starts no agent, such as lint.
-type Tool struct {
-	Args    []string // beginning with its name
-	Environ []string
-	Stdout  io.Writer
-	Stderr  io.Writer
-}
 
 // runTool does one of the modes that start no agent, as the command of that name
 // does it.

@@ -19,24 +19,24 @@ import (
 // EventsFile is the name of the event log in a run's own folder.
 const EventsFile = "events.jsonl"
 
-// openLogs opens the run's own log and its copy.
-func (s *Session) openLogs() (err error) {
-	u := s.setup
-	s.Events = report.NewFanout(func(name string, err error) {
+// openLogs opens the run's own log and its copy. The caller closes the events, also
+// after an error; the log is nil for a run that has none of its own.
+func openLogs(u Setup) (events *report.Fanout, log *report.Log, err error) {
+	events = report.NewFanout(func(name string, err error) {
 		fmt.Fprintln(u.Out.Stderr, "raymond: warning: "+text.Escaped(name+": "+err.Error()+"; nothing more goes there"))
 	})
 	if u.Store != nil || u.Resumed { // a simulation has no log of its own
 		if !u.Resumed {
 			if err := setAside(filepath.Join(u.Dir, EventsFile)); err != nil {
-				return err
+				return events, nil, err
 			}
 		}
-		if s.log, err = OpenLog(u.Dir, u.Run, u.Hide.Events); err != nil {
-			return err
+		if log, err = OpenLog(u.Dir, u.Run, u.Hide.Events); err != nil {
+			return events, nil, err
 		}
-		s.Events.Add("event log", s.log)
+		events.Add("event log", log)
 	}
-	return s.copyLog()
+	return events, log, copyLog(u, events)
 }
 
 // OpenLog opens the event log in a run's own folder and completes it: the events
@@ -81,50 +81,24 @@ func setAside(path string) error {
 }
 
 // copyLog opens what --events names.
-func (s *Session) copyLog() error {
-	u := s.setup
+func copyLog(u Setup, events *report.Fanout) error {
 	switch u.Options.Events {
 	case "":
 		return nil
 	case "-":
-		s.Events.Add("--events", report.NewLog(u.Out.Stdout, u.Run.WorkflowID, u.Run.Progress.Events))
+		events.Add("--events", report.NewLog(u.Out.Stdout, u.Run.WorkflowID, u.Run.Progress.Events))
 		return nil
 	}
 	log, err := report.OpenLog(u.Options.Events, u.Run.WorkflowID)
 	if err != nil {
 		return problem.Usage("--events", err.Error(), "")
 	}
-	s.Events.Add("--events", log)
+	events.Add("--events", log)
 	if !u.Resumed {
 		log.Restart()
 		return nil
 	}
 	return log.CopyFrom(filepath.Join(u.Dir, EventsFile))
-}
-
-// Replay opens the logs of a run of which nothing is driven: reporters may be added
-// to the session's Events. The caller closes it.
-func Replay(u Setup) (*Session, error) {
-	s := &Session{setup: u}
-	if err := s.openLogs(); err != nil {
-		s.Close()
-		return nil, err
-	}
-	return s, nil
-}
-
-// ShowCompleted completes the logs of a run that has nothing left to do, and
-// prints its result: a crash after its end may have kept events from them.
-func ShowCompleted(u Setup) error {
-	s, err := Replay(u)
-	if err != nil {
-		return err
-	}
-	s.Close()
-	if err := Tidy(u.Dir); err != nil {
-		return err
-	}
-	return PrintResult(u.Out.Stdout, u.Options.Events, u.Run)
 }
 
 // PrintResult writes the result of a run to stdout, which carries nothing else:

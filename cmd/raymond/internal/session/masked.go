@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/raymond-action/raymond-action/runner"
+	"github.com/raymond-action/raymond-action/runner/report"
 	"github.com/raymond-action/raymond-action/state"
 )
 
@@ -27,10 +28,10 @@ func (m masked) Doing(agent, state string, p runner.Progress) {
 	m.to.Doing(agent, state, runner.Progress{Text: m.hide(p.Text), Doing: m.hide(p.Doing)})
 }
 
-// reporter is what the runner tells its events to.
-func (s *Session) reporter() runner.Reporter {
-	if s.setup.Hide.Events == nil {
-		return s.Events
+// reporter tells events to others, masked unless hide is nil.
+func reporter(to *report.Fanout, hide func(string) string) runner.Reporter {
+	if hide == nil {
+		return to
 	}
-	return masked{to: s.Events, hide: s.setup.Hide.Events}
+	return masked{to: to, hide: hide}
 }

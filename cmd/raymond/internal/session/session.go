@@ -11,7 +11,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -20,12 +19,9 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/raymond-action/raymond-action/cmd/raymond/internal/options"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
-	"github.com/raymond-action/raymond-action/cmd/raymond/internal/scope"
 	"github.com/raymond-action/raymond-action/protocol"
 	"github.com/raymond-action/raymond-action/runner"
-	"github.com/raymond-action/raymond-action/runner/claude"
 	"github.com/raymond-action/raymond-action/runner/claude/pin"
 	"github.com/raymond-action/raymond-action/runner/claude/transcript"
 	"github.com/raymond-action/raymond-action/runner/prices"
@@ -34,38 +30,6 @@ import (
 	"github.com/raymond-action/raymond-action/runner/verify"
 	"github.com/raymond-action/raymond-action/state"
 )
-
-// Setup is what a session is opened with.
-type Setup struct {
-	Options *options.Options
-	Scope   *scope.Scope
-	Run     *state.Run
-	Store   *state.File    // nil for a run of which no state is kept
-	Resumed bool           // the run was driven before
-	Changed *state.Options // the options from now on; nil for those of the run
-
-	CLI     *claude.Backend // the agent CLI; nil where no agent is started
-	Prompts runner.Backend  // runs prompts by CLI; nil for CLI itself
-	Scripts []string        // environment of scripts and of done_when commands
-	Dir     string          // the run's own folder, absolute
-
-	Hide        Hide
-	Checkpoints runner.Checkpoints // stores the run for later jobs; nil for none
-	Stops       *Stops
-	Out         Out
-}
-
-// Hide is how secrets are hidden.
-type Hide struct {
-	Printed func(string) string // in what agents and scripts print
-	Events  func(string) string // in every text of every event; nil for nothing
-}
-
-// Out are the streams of the program.
-type Out struct {
-	Stdout io.Writer // for --events -
-	Stderr io.Writer // for warnings
-}
 
 // Dir is a run's own folder below a state folder, absolute.
 func Dir(stateDir, id string) (string, error) { return filepath.Abs(filepath.Join(stateDir, id)) }
@@ -98,14 +62,16 @@ func Open(s Setup) (*Session, error) {
 		Deadline: s.Options.Deadline, Cancel: s.Stops.Reasons(), Redact: s.Hide.Printed, Checkpoints: s.Checkpoints, ListPrice: prices.Of,
 		PayloadDir: filepath.Join(s.Dir, "payload"), LogDir: filepath.Join(s.Dir, "logs"),
 	}}
-	if err := errors.Join(o.makeFolders(), o.openLogs()); err != nil {
+	folderErr := o.makeFolders()
+	var err error
+	if o.Events, o.log, err = openLogs(s); err != nil || folderErr != nil {
 		o.Close()
-		return nil, err
+		return nil, errors.Join(folderErr, err)
 	}
 	if o.Config.DebugDir != "" {
 		o.Events.Add("debug folder", report.NewDebug(o.Config.DebugDir))
 	}
-	o.Config.Reporter = o.reporter()
+	o.Config.Reporter = reporter(o.Events, s.Hide.Events)
 	if err := o.setBackends(); err != nil {
 		o.Close()
 		return nil, err
@@ -206,4 +172,30 @@ func (s *Session) setBackends() error {
 		s.Config.Backends[protocol.Prompt] = u.Prompts
 	}
 	return nil
+}
+
+// Replay opens the logs of a run of which nothing is driven: reporters may be added
+// to the session's Events. The caller closes it.
+func Replay(u Setup) (*Session, error) {
+	s := &Session{setup: u}
+	var err error
+	if s.Events, s.log, err = openLogs(u); err != nil {
+		s.Close()
+		return nil, err
+	}
+	return s, nil
+}
+
+// ShowCompleted completes the logs of a run that has nothing left to do, and
+// prints its result: a crash after its end may have kept events from them.
+func ShowCompleted(u Setup) error {
+	s, err := Replay(u)
+	if err != nil {
+		return err
+	}
+	s.Close()
+	if err := Tidy(u.Dir); err != nil {
+		return err
+	}
+	return PrintResult(u.Out.Stdout, u.Options.Events, u.Run)
 }

@@ -1,0 +1,50 @@
+package main
+
+import (
+	"context"
+	"strings"
+
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/session"
+	"github.com/raymond-action/raymond-action/internal/untrusted/secrets"
+	"github.com/raymond-action/raymond-action/runner/claude"
+	"github.com/raymond-action/raymond-action/runner/report"
+	"github.com/raymond-action/raymond-action/state"
+)
+
+// drive drives a run at a shell, and prints its result or says why there is none.
+func (a *App) drive(u session.Setup) (err error) {
+	o := u.Options
+	if u.Dir, err = session.Dir(o.StateDir, u.Run.WorkflowID); err != nil {
+		return err
+	}
+	u.Scripts = session.Environ(a.Environ)
+	u.CLI = &claude.Backend{Path: o.Claude, Env: u.Scripts}
+	if o.Claude == "" {
+		u.CLI.Path = a.Getenv("RAYMOND_CLAUDE")
+	}
+	u.Hide.Printed, u.Stops = secrets.NewRedactor(a.Environ).Text, session.Listen(session.StopOptions{})
+	u.Out = session.Out{Stdout: a.Stdout, Stderr: a.Stderr}
+	s, err := session.Open(u)
+	if err != nil {
+		return err
+	}
+	s.Events.Add("console", report.NewConsole(a.Stderr, a.consoleOptions(o, u.Run.WorkflowID)))
+	run, err := s.Run(context.Background())
+	s.Close()
+	if err != nil {
+		return err
+	}
+	if run.Progress.Status == state.Completed {
+		return session.PrintResult(a.Stdout, o.Events, run)
+	}
+	p := session.Outcome(run)
+	if o.IsGiven("state-dir") {
+		again := "resume " + run.WorkflowID
+		p.Hint = strings.Replace(p.Hint, again, again+" --state-dir "+o.StateDir, 1)
+	}
+	if p.Class == problem.ClassCancelled {
+		p.Code = u.Stops.ExitCode()
+	}
+	return p
+}

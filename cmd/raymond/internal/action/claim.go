@@ -1,0 +1,77 @@
+package action
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/raymond-action/raymond-action/artifacts/slots"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/claims"
+)
+
+// claimWait is how long a step waits for a claim before it puts a run back.
+const claimWait = 10 * time.Second
+
+// newClaimer says who claims the key of the step.
+func newClaimer(s *step, v services) *slots.Claimer {
+	origin, query := s.origin(), s.query()
+	holder := v.runtime.Job()
+	if s.underAct() { // whose token names the workflow run twice
+		holder = "act " + s.getenv("GITHUB_JOB") + " " + s.in.Matrix
+	}
+	mine := slots.Claim{
+		ID: s.note.get().Claim, Key: s.key, Holder: holder, RunID: origin.RunID, Attempt: origin.RunAttempt, Job: origin.Job, Step: partName(s),
+		Runner: s.getenv("RUNNER_NAME"), RunURL: s.pageOf(origin.RunID), Created: time.Now().UTC(), Process: claims.ThisProcess(),
+	}
+	if s.options.Deadline > 0 {
+		mine.Deadline = mine.Created.Add(s.options.Deadline)
+	}
+	finder := &slots.Finder{}
+	if v.archive != nil {
+		finder.Archive = v.archive
+	}
+	return &slots.Claimer{
+		Service: v.runtime, Mine: mine, Temp: s.dirs.own, Retention: time.Duration(s.in.RetentionDays) * 24 * time.Hour,
+		Replaces:  query.SameIDs,
+		Elsewhere: func(ctx context.Context) ([]slots.Claim, error) { return finder.Claims(ctx, query) },
+		Ended:     finder.Ended, Alive: claims.Alive,
+	}
+}
+
+// partName tells this use of the action from the others of its job.
+func partName(s *step) string { return s.dirs.own[strings.LastIndexAny(s.dirs.own, `/\`)+1:] }
+
+// startClaim begins to claim the key of the step.
+func startClaim(s *step, v services) (*claims.Claim, error) {
+	if err := s.note.change(func(d *noteData) { d.Claim = uuid.NewString() }); err != nil {
+		return nil, err
+	}
+	return claims.Start(claims.Options{Claimer: newClaimer(s, v), Warn: s.voice.warn}), nil
+}
+
+// claimNow claims the key before a run that was found under it is put back; nil
+// when another job has it, or there is no service.
+func claimNow(ctx context.Context, s *step, v services) (*claims.Claim, error) {
+	if v.runtime == nil {
+		return nil, nil
+	}
+	c, err := startClaim(s, v)
+	if err != nil {
+		return nil, err
+	}
+	c.Wait(claimWait)
+	if c.Conflict() == nil {
+		return c, nil
+	}
+	return nil, c.Release(ctx)
+}
+
+// loseKey notes that nothing of the run is stored, neither here nor by the post
+// part.
+func loseKey(s *step) {
+	if err := s.note.change(func(d *noteData) { d.Lost = true }); err != nil {
+		s.voice.warn(err.Error())
+	}
+}

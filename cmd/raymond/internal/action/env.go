@@ -1,0 +1,42 @@
+package action
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
+	"github.com/raymond-action/raymond-action/internal/untrusted/text"
+)
+
+// Env is the process as the step finds it.
+type Env struct {
+	Version string // of the program
+	Environ []string
+	Stdout  io.Writer // the job log
+	Stderr  io.Writer
+	Run     func(Tool) int // runs another command of the program, and returns its exit code
+}
+
+// Getenv returns a variable of the environment; "" for none.
+func (e Env) Getenv(name string) string {
+	value := ""
+	for _, kv := range e.Environ {
+		if v, ok := strings.CutPrefix(kv, name+"="); ok {
+			value = v
+		}
+	}
+	return value
+}
+
+func (e Env) warn(line string) {
+	fmt.Fprintln(e.Stderr, "raymond: warning: "+text.Escaped(problem.Bounded(line)))
+}
+
+// Tool is a command of the program that starts no agent, such as lint.
+type Tool struct {
+	Args    []string // beginning with its name
+	Environ []string
+	Stdout  io.Writer
+	Stderr  io.Writer
+}

@@ -1,0 +1,48 @@
+package action
+
+import (
+	"sync"
+
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/notes"
+)
+
+// stepNote is what a step has to do with a run: the post part handles that run and
+// nothing else. It is safe for use by several goroutines.
+type stepNote struct {
+	mu   sync.Mutex // guards all, and the file
+	file string
+	data noteData
+}
+
+// noteData is a step's note as it is written.
+type noteData struct {
+	Key        string `json:"key"`
+	WorkflowID string `json:"workflow_id"`
+	// Lost says that the key is another's, so that nothing of the run is stored.
+	Lost bool `json:"lost,omitempty"`
+	// Claim is the id of this step's claim of the key; "" for none.
+	Claim string `json:"claim,omitempty"`
+}
+
+// Its name is not one that a state file could have.
+const stepFile = "step.note"
+
+// change keeps a change of the note.
+func (n *stepNote) change(f func(*noteData)) error {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	f(&n.data)
+	return notes.Write(n.file, n.data)
+}
+
+// get returns the note as it is now.
+func (n *stepNote) get() noteData {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.data
+}
+
+// setRun keeps which run the step drives, before there is anything of it.
+func (n *stepNote) setRun(key, id string) error {
+	return n.change(func(d *noteData) { d.Key, d.WorkflowID = key, id })
+}

@@ -1,0 +1,43 @@
+package session
+
+import (
+	"io"
+
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/options"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/scope"
+	"github.com/raymond-action/raymond-action/runner"
+	"github.com/raymond-action/raymond-action/runner/claude"
+	"github.com/raymond-action/raymond-action/state"
+)
+
+// Setup is what a session is opened with.
+type Setup struct {
+	Options *options.Options
+	Scope   *scope.Scope
+	Run     *state.Run
+	Store   *state.File    // nil for a run of which no state is kept
+	Resumed bool           // the run was driven before
+	Changed *state.Options // the options from now on; nil for those of the run
+
+	CLI     *claude.Backend // the agent CLI; nil where no agent is started
+	Prompts runner.Backend  // runs prompts by CLI; nil for CLI itself
+	Scripts []string        // environment of scripts and of done_when commands
+	Dir     string          // the run's own folder, absolute
+
+	Hide        Hide
+	Checkpoints runner.Checkpoints // stores the run for later jobs; nil for none
+	Stops       *Stops
+	Out         Out
+}
+
+// Hide is how secrets are hidden.
+type Hide struct {
+	Printed func(string) string // in what agents and scripts print
+	Events  func(string) string // in every text of every event; nil for nothing
+}
+
+// Out are the streams of the program.
+type Out struct {
+	Stdout io.Writer // for --events -
+	Stderr io.Writer // for warnings
+}

@@ -1,0 +1,130 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/options"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
+	"github.com/raymond-action/raymond-action/internal/untrusted/text"
+	"github.com/raymond-action/raymond-action/protocol"
+	"github.com/raymond-action/raymond-action/runner/report"
+	"github.com/raymond-action/raymond-action/state"
+)
+
+// App is the program. Only main reads the process's own arguments, environment
+// and streams.
+type App struct {
+	Args    []string // without the program's name
+	Environ []string
+	Stdout  io.Writer
+	Stderr  io.Writer
+
+	flags map[*cobra.Command]*options.Options // of each command
+}
+
+// Getenv returns a variable of the program's environment.
+func (a *App) Getenv(name string) string {
+	value := ""
+	for _, kv := range a.Environ {
+		if v, ok := strings.CutPrefix(kv, name+"="); ok {
+			value = v
+		}
+	}
+	return value
+}
+
+// newOptions returns the options that the flags of a command will hold.
+func (a *App) newOptions(cmd *cobra.Command) *options.Options {
+	o := options.New(cmd.Flags())
+	a.flags[cmd] = o
+	return o
+}
+
+// commandNames are the names of a command's subcommands.
+func commandNames(cmd *cobra.Command) []string {
+	var names []string
+	for _, c := range cmd.Commands() {
+		names = append(names, c.Name())
+	}
+	return names
+}
+
+// warn prints warnings, a line each.
+func (a *App) warn(warnings ...string) {
+	for _, w := range warnings {
+		fmt.Fprintln(a.Stderr, "raymond: warning: "+text.Escaped(problem.Bounded(w)))
+	}
+}
+
+// checkPath says what is wrong with the arguments of a command that takes one
+// workflow.
+func (a *App) checkPath(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return problem.Usage("PATH", "is missing", "name a directory, a zip archive or a state file")
+	}
+	if _, err := os.Stat(args[0]); err != nil && !cmd.HasParent() {
+		what := fmt.Sprintf("%q is no command, file or directory", args[0])
+		return problem.Usage("PATH", what, didYouMean(args[0], commandNames(cmd.Root()), "raymond "))
+	}
+	if len(args) > 1 {
+		return problem.Usage("PATH", fmt.Sprintf("%d arguments are given, want one", len(args)), "quote names with blanks")
+	}
+	return nil
+}
+
+// consoleOptions are how the run is shown to a person; id is what a resume would
+// name, "" for a run that can't be resumed.
+func (a *App) consoleOptions(o *options.Options, id string) report.ConsoleOptions {
+	opt := report.ConsoleOptions{Quiet: o.Quiet, Verbose: o.Verbose(), WorkflowID: id}
+	if f, ok := a.Stderr.(*os.File); ok {
+		opt.Width, opt.Terminal = report.Terminal(f)
+	}
+	opt.Color = opt.Terminal && a.Getenv("NO_COLOR") == ""
+	return opt
+}
+
+// checkID says what is wrong with the arguments of a command that takes one run.
+func checkID(args []string) error {
+	switch {
+	case len(args) == 0:
+		return problem.Usage("WORKFLOW_ID", "is missing", "raymond list shows the runs")
+	case len(args) > 1:
+		return problem.Usage("WORKFLOW_ID", fmt.Sprintf("%d arguments are given, want one", len(args)), "")
+	case !state.ValidID(args[0]):
+		return problem.Usage("WORKFLOW_ID", fmt.Sprintf("%q is no workflow id", problem.Shorten(args[0])), "raymond list shows the runs")
+	}
+	return nil
+}
+
+// didYouMean is the hint that names the nearest of the known names.
+func didYouMean(name string, known []string, prefix string) string {
+	best := protocol.Nearest(name, known)
+	if best == "" {
+		best = longestStart(name, known)
+	}
+	if best == "" {
+		return "see --help"
+	}
+	return "did you mean " + prefix + best + "?"
+}
+
+// longestStart returns the known name that begins most like name: people shorten
+// names, and mistype what comes later.
+func longestStart(name string, known []string) string {
+	best, longest := "", 0
+	for _, k := range known {
+		n := 0
+		for n < min(len(k), len(name)) && k[n] == name[n] {
+			n++
+		}
+		if n > longest {
+			best, longest = k, n
+		}
+	}
+	return best
+}
