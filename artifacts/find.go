@@ -16,7 +16,7 @@ const perPage = 100
 // maxPages is how many pages of one list are read at most.
 const maxPages = 30
 
-// ErrManyPages says that a list goes on after the pages that are read of one.
+// ErrManyPages says that a list has more pages than are read of one.
 var ErrManyPages = fmt.Errorf("the list of artifacts goes on after %d pages", maxPages)
 
 // Pages returns the next page of a list, newest first, and nothing after the last.
@@ -40,13 +40,13 @@ type artifactsPage struct {
 }
 
 // List returns the artifacts of the given name in all runs, newest first, one page
-// at a time: no more is asked for than is read.
+// at a time, when it is asked for.
 func (a *Archive) List(name string) Pages {
 	l := &reading{archive: a, name: name}
 	return l.next
 }
 
-// reading is where the reader of a list stands.
+// reading is how far a list has been read.
 type reading struct {
 	archive *Archive
 	name    string

@@ -51,7 +51,7 @@ type Manifest struct {
 	Estimated  bool `json:"cost_estimated,omitzero"`
 	Iterations int  `json:"iterations"`
 
-	// IntervalMS is how often the run is stored while it goes on, at least; 0 when
+	// IntervalMS is how often the run is stored while it is driven, at least; 0 when
 	// unknown.
 	IntervalMS int64 `json:"interval_ms,omitzero"`
 	// Ended says that the step that drove the run is over, whatever Status says: the
@@ -102,7 +102,7 @@ const (
 	NoKey    = "key"  // anybody may read the artifacts, and there is no state-key
 	TooLarge = "size" // it has more than 256 MiB
 	Unpacked = "disk" // it could not be packed: the disk is full, for one
-	FromFork = "fork" // the event is a fork's, so that no run can go on with it
+	FromFork = "fork" // the event is a fork's, so that nobody can resume its run
 )
 
 // LeftOut says what was not stored.

@@ -22,7 +22,7 @@ type Reading struct {
 // the manifest, with its sizes and hashes, with mode 0600. A checkpoint that
 // isn't right is an *Invalid; one that needs a key, ErrSealed; one that is not
 // signed though there is a key, ErrNotSigned. After an error Dir is empty, but
-// for a crash, so keep it where nobody else reads.
+// for a crash, so it should be where nobody else reads.
 func Read(r Reading) (Manifest, string, error) {
 	m, digest, err := read(r)
 	if err != nil {

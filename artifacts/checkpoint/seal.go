@@ -188,7 +188,7 @@ func (s *sum) Write(p []byte) (int, error) {
 
 func (s *sum) hex() string { return hex.EncodeToString(s.Sum(nil)) }
 
-// source keeps the error of what is read, which is not the one of where it goes.
+// source remembers an error of reading, to tell it from one of writing.
 type source struct {
 	r   io.Reader
 	err error

@@ -13,8 +13,8 @@ type Session struct {
 	Dirs []string // absolute, the most likely first; at least one
 }
 
-// Sessions returns every conversation that a resume of the run may go on with or
-// branch from, each once, in the order of the agents. Those of agents that have
+// Sessions returns every conversation that a resume of the run may continue or branch
+// from, each once, in the order of the agents. Those of agents that have
 // ended, and of failed attempts that nothing refers to any more, are not among
 // them.
 func Sessions(run *state.Run) []Session {

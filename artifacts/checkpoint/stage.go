@@ -121,8 +121,8 @@ func (s *stage) take(name string) ([]byte, error) {
 	return data, s.root.Remove(at)
 }
 
-// compare holds that the unpacked files are those of the manifest, all of them and
-// no others.
+// compare checks that the unpacked files are those of the manifest, all of them and no
+// others.
 func (s *stage) compare(files []File) error {
 	there := map[string]bool{}
 	base, err := fs.Sub(s.root.FS(), unpacked)

@@ -30,7 +30,7 @@ var statuses = []state.Status{
 	state.OverIterations, state.Suspended, state.Cancelled,
 }
 
-// checker keeps the first fault of a manifest.
+// checker remembers the first error of a manifest.
 type checker struct{ err *Invalid }
 
 func (c *checker) want(ok bool, at, what string, args ...any) {
@@ -102,8 +102,8 @@ func (m *Manifest) checkFiles(c *checker) {
 	}
 }
 
-// checkTranscripts holds that each transcript has its directory and each
-// directory its transcript: one without the other can't be put back.
+// checkTranscripts checks that each transcript has its directory and each directory
+// its transcript: one without the other can't be restored.
 func (m *Manifest) checkTranscripts(c *checker) {
 	dirs := map[string]bool{}
 	for i, t := range m.Transcripts {

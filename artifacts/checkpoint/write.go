@@ -20,7 +20,7 @@ type Writing struct {
 	Parts    []Part // in any order
 	Keys     *Keys  // nil: neither encrypted nor signed
 	// Mask hides secrets in all parts and in the manifest's Reason; nil hides
-	// none. It must keep the number of bytes. Bundles of the workspace are exempt:
+	// none. It must not change the number of bytes. Bundles of the workspace are exempt:
 	// they are compressed, so nothing would be found in them, and a changed byte
 	// would break them.
 	Mask func(io.Reader) io.Reader

@@ -94,7 +94,7 @@ func (w *applier) addWorktree(ctx context.Context, p *plan, t *treePlan) error {
 	if head == "" {
 		head = p.saved.Save // of a branch without commits
 	}
-	// Forced: git may still have it listed, when only the folder has gone.
+	// Forced, because git may still list a worktree whose folder is gone.
 	return w.git.run(ctx, call{dir: p.dir}, "worktree", "add", "--quiet", "--force", "--detach", "--no-checkout", "--", t.dir, head)
 }
 
@@ -203,7 +203,7 @@ func (w *applier) moveBranches(ctx context.Context, p *plan) error {
 	return w.git.run(ctx, call{dir: p.dir, in: text(in.String())}, "update-ref", "-z", "-m", "raymond: restore", "--stdin")
 }
 
-// setHead makes HEAD stand for the branch or the commit that it did.
+// setHead makes HEAD point to the branch or the commit that it pointed to.
 func (w *applier) setHead(ctx context.Context, t *treePlan) error {
 	c := call{dir: t.dir}
 	now, err := w.git.output(ctx, c, "symbolic-ref", "--quiet", "HEAD")

@@ -79,7 +79,7 @@ func TestBaseThatIsGoneIsAConflict(t *testing.T) {
 			}
 			_, err := restore(t, saved, old, here)
 			var conflict *workspace.Conflict
-			if !errors.As(err, &conflict) || !strings.Contains(conflict.What, "is neither in the repository nor to be had from origin") {
+			if !errors.As(err, &conflict) || !strings.Contains(conflict.What, "is neither in the repository nor available from origin") {
 				t.Errorf("error: got %v, want a conflict about the missing commit", err)
 			}
 		})

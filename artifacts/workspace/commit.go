@@ -189,12 +189,12 @@ func (p *packer) writeFiles(w *bufio.Writer, root *os.Root, t *treeStream) error
 func (p *packer) writeEntry(w *bufio.Writer, root *os.Root, t *treeStream, e entry) error {
 	switch {
 	case e.kind == '?' && strings.HasSuffix(e.path, "/"):
-		if !p.keeps(t.Dir, e.path) {
-			p.src.note("%s: %q is a repository of its own, and is not kept", t.Dir, e.path)
+		if !p.isSaved(t.Dir, e.path) {
+			p.src.note("%s: %q is a repository of its own, and is not saved", t.Dir, e.path)
 		}
 		return nil
 	case e.isSubmodule || e.index.mode == modeSub && e.mode == modeSub:
-		p.src.note("%s: the work in the submodule %q is not kept", t.Dir, e.path)
+		p.src.note("%s: the work in the submodule %q is not saved", t.Dir, e.path)
 		return nil
 	case e.changed == '.' || e.changed == 'D' || e.mode == modeNone:
 		return nil
@@ -206,8 +206,8 @@ func (p *packer) writeEntry(w *bufio.Writer, root *os.Root, t *treeStream, e ent
 	return nil
 }
 
-// keeps reports whether a folder in a worktree is one that is saved by itself.
-func (p *packer) keeps(dir, path string) bool {
+// isSaved reports whether a folder in a worktree is a worktree that is saved.
+func (p *packer) isSaved(dir, path string) bool {
 	for _, wt := range p.src.trees {
 		if sameDir(wt.Dir, dir+"/"+path) {
 			return true
@@ -235,7 +235,7 @@ func (p *packer) writeFile(w *bufio.Writer, root *os.Root, t *treeStream, e entr
 	}
 	f, err := openFile(root, e.path)
 	if errors.Is(err, fs.ErrPermission) || errors.Is(err, files.ErrNotRegular) {
-		p.src.note("%s: %q is not kept: %s", t.Dir, e.path, reason(err))
+		p.src.note("%s: %q is not saved: %s", t.Dir, e.path, reason(err))
 		return nil
 	}
 	if err != nil {
@@ -247,7 +247,7 @@ func (p *packer) writeFile(w *bufio.Writer, root *os.Root, t *treeStream, e entr
 		mode = f.mode
 	}
 	fmt.Fprintf(w, "M %s inline %s\ndata %d\n", mode, to, f.size)
-	// A file that grows is kept as it was when it was opened.
+	// A file that grows is saved as it was when it was opened.
 	if n, err := io.CopyN(w, f, f.size); err != nil {
 		return errMovedOr(fmt.Errorf("read %q: %d of %d bytes: %w", e.path, n, f.size, err))
 	}

@@ -35,7 +35,7 @@ func (w *planner) planTrees(ctx context.Context, p *plan) error {
 	return w.checkOthers(p)
 }
 
-// isNewTree reports whether a worktree has yet to be made.
+// isNewTree reports whether a worktree still has to be made.
 func (w *planner) isNewTree(ctx context.Context, p *plan, t *treePlan) (bool, error) {
 	if t.saved.Main {
 		return p.isNew, nil

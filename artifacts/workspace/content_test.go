@@ -267,9 +267,9 @@ func TestWhatIsNotKeptIsNamed(t *testing.T) {
 	}
 	saved, _ := moveTo(t, old, here, base, dir, filepath.Join(dir, "sub"))
 	notes := strings.Join(saved.Notes, "\n")
-	wants := []string{"the work in its submodules is not kept", "the work in the submodule is not kept", `"nested/" is a repository of its own`}
+	wants := []string{"the work in its submodules is not saved", "the work in the submodule is not saved", `"nested/" is a repository of its own`}
 	if os.Getuid() != 0 {
-		wants = append(wants, `"secret" is not kept: permission denied`)
+		wants = append(wants, `"secret" is not saved: permission denied`)
 	}
 	for _, want := range wants {
 		if !strings.Contains(notes, want) {

@@ -113,7 +113,7 @@ func (t *tool) discover(ctx context.Context, dirs []string) ([]*source, []string
 	for i, dir := range dirs {
 		p, err := t.place(ctx, dir)
 		for err == nil && p.isSubmodule() {
-			notes = append(notes, fmt.Sprintf("%s: the work in the submodule is not kept", p.top))
+			notes = append(notes, fmt.Sprintf("%s: the work in the submodule is not saved", p.top))
 			p, err = t.place(ctx, p.super)
 		}
 		if err != nil {
@@ -130,7 +130,7 @@ func (t *tool) discover(ctx context.Context, dirs []string) ([]*source, []string
 				return nil, nil, err
 			}
 			if s == nil {
-				notes = append(notes, fmt.Sprintf("%s: it belongs to a repository without a worktree of its own, and is not kept", p.top))
+				notes = append(notes, fmt.Sprintf("%s: it belongs to a repository without a worktree of its own, and is not saved", p.top))
 				continue
 			}
 			s.main = i == 0
@@ -171,7 +171,7 @@ func (t *tool) source(ctx context.Context, p *place) (*source, error) {
 	}
 	s := &source{place: *main, trees: []*worktree{{tree: tree{Dir: main.top, Main: true}, gitDir: main.gitDir}}}
 	if _, err := os.Stat(filepath.Join(main.common, "modules")); err == nil {
-		s.note("%s: the work in its submodules is not kept", main.top)
+		s.note("%s: the work in its submodules is not saved", main.top)
 	}
 	return s, nil
 }

@@ -27,8 +27,8 @@ const (
 type Tree struct {
 	Dir  string // its top, absolute
 	Main bool   // not a linked worktree
-	// Branch is the short name of the branch that HEAD stands for, "" when it stands
-	// for a commit; Head is the commit, "" when there is none yet.
+	// Branch is the short name of the branch that HEAD points to, "" when it points to
+	// a commit; Head is the commit, "" when there is none yet.
 	Branch, Head string
 	// Operation is what was in progress: "merge", "rebase", "am", "cherry-pick",
 	// "revert", "bisect", or "".

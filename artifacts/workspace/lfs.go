@@ -34,7 +34,7 @@ func (t *tool) filtered(ctx context.Context, dir string, paths []string) (map[st
 
 // withoutLFS leaves out the files that only look changed because the filter of git
 // LFS was not run: those whose index entry is a pointer to just their content.
-// Packing them would make a save as large as what LFS is there to keep away.
+// Packing them would make a save as large as LFS keeps repositories from being.
 func (t *tool) withoutLFS(ctx context.Context, dir string, entries []entry) ([]entry, error) {
 	var paths []string
 	for _, e := range entries {

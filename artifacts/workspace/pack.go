@@ -144,7 +144,7 @@ func (t *tool) missing(ctx context.Context, c call, ids []string) ([]string, err
 	return missing, nil
 }
 
-// tips are the commits that HEADs and branches stand at.
+// tips are the commits that HEADs and branches point to.
 func (p *packer) tips() []string {
 	var ids []string
 	for _, wt := range p.src.trees {

@@ -48,7 +48,7 @@ func collides(name string, branches []branch) string {
 }
 
 // checkMove returns a *Conflict when a branch has commits that are neither in the
-// saved work, nor at the remote, nor in what was checked out here.
+// saved work nor at the remote nor in what was checked out here.
 func (w *planner) checkMove(ctx context.Context, p *plan, m move) error {
 	in := m.from + "\n^" + p.saved.Save + "\n" + without(p.at.remote)
 	if _, head := p.at.head(p.dir); head != "" {

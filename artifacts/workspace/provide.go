@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// provide sees to it that the commits that a bundle builds on are there: those that
-// are missing are fetched from origin, by their ids.
+// provide makes sure that the commits that a bundle builds on are there: those that are
+// missing are fetched from origin, by their ids.
 func (w *planner) provide(ctx context.Context, p *plan) error {
 	c := call{dir: p.common, bare: p.common}
 	missing, err := w.git.missing(ctx, c, p.saved.Needs)
@@ -24,7 +24,7 @@ func (w *planner) provide(ctx context.Context, p *plan) error {
 	if missing, err = w.git.missing(ctx, c, p.saved.Needs); err != nil || len(missing) == 0 {
 		return err
 	}
-	what := "commit " + missing[0] + ", which the saved work builds on, is neither in the repository nor to be had from origin"
+	what := "commit " + missing[0] + ", which the saved work builds on, is neither in the repository nor available from origin"
 	if why != nil {
 		what += " (" + why.Error() + ")"
 	}

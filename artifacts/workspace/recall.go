@@ -16,17 +16,17 @@ import (
 )
 
 // Past is a part of a repository as it was at a commit, and what makes the commit
-// believable: its name came from elsewhere, and a server hands out by its name what
-// anybody has pushed to a fork.
+// trusted: its name came from elsewhere, and a server hands out by its name even what
+// somebody pushed to a fork.
 type Past struct {
 	Dir    string // a directory of the checkout
 	Commit string // the full name of the commit
 	Name   string // of a file or folder in the repository; "." for all of it
-	// Trusted are commits that are believed, with all that they were made on, and
+	// Trusted are commits that are trusted, with all that they were made on, and
 	// Refs are those of the repository that are ("refs/heads/main").
 	Trusted, Refs []string
-	// IsOwn tells of a commit that is on none of them whether it is believed; nil: it
-	// is not.
+	// IsOwn reports whether a commit that is on none of them is trusted; nil: it is
+	// not.
 	IsOwn func(ctx context.Context, commit string) bool
 	// Repository is the "owner/name" of the repository on the server at ServerURL, to
 	// which alone Token is shown. Where the checkout is of another server, its origin
@@ -35,7 +35,7 @@ type Past struct {
 	Temp                         string // an existing folder for what is needed meanwhile
 }
 
-// NotOurs says that a commit is not in the history that is believed.
+// NotOurs says that a commit is not in the history that is trusted.
 type NotOurs struct{ Commit string }
 
 // Error implements error.
@@ -45,8 +45,8 @@ func (e *NotOurs) Error() string {
 
 // Recall writes a part of a past commit below to, as Extract does. What the checkout
 // has is taken from there if it is complete, all else from the server; either is
-// checked object by object. It fails with *NotOurs for a commit that can be had and
-// isn't believed.
+// checked object by object. It fails with *NotOurs for a commit that exists and
+// isn't trusted.
 func (g *Git) Recall(ctx context.Context, p Past, to string) error {
 	if !isFullName(p.Commit) {
 		return errors.New("the commit is not named in full")
@@ -170,11 +170,11 @@ func (r *recaller) from(ctx context.Context, s supplier, to string) error {
 			tips = append(tips, tip)
 		}
 	}
-	believed, err := r.isBelieved(ctx, history, tips)
+	trusted, err := r.isTrusted(ctx, history, tips)
 	if err != nil {
 		return err
 	}
-	if !believed {
+	if !trusted {
 		return &NotOurs{r.Commit}
 	}
 	return r.extract(ctx, s, to)
@@ -199,9 +199,9 @@ func (r *recaller) fetch(ctx context.Context, s supplier, into string, args ...s
 	return r.git.run(ctx, call{dir: into, settings: settings}, slices.Concat(all, s.options, options, []string{"--", s.url}, wants)...)
 }
 
-// isBelieved reports whether the commit is in the history of a tip, or merges
+// isTrusted reports whether the commit is in the history of a tip, or merges
 // commits that are.
-func (r *recaller) isBelieved(ctx context.Context, history string, tips []string) (bool, error) {
+func (r *recaller) isTrusted(ctx context.Context, history string, tips []string) (bool, error) {
 	if ok, err := r.isOurs(ctx, history, r.Commit, tips); ok || err != nil {
 		return ok, err
 	}
@@ -234,7 +234,7 @@ func (r *recaller) isOurs(ctx context.Context, history, commit string, tips []st
 	return r.IsOwn != nil && r.IsOwn(ctx, commit), nil
 }
 
-// extract gets the files, and no more of the commit than is needed for them.
+// extract fetches the files, and of the commit only what is needed for them.
 func (r *recaller) extract(ctx context.Context, s supplier, to string) error {
 	files, err := r.repository(ctx)
 	if err != nil {

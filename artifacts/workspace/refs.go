@@ -14,7 +14,7 @@ type refs struct {
 	worktrees []listed
 	branches  []branch
 	remote    []string // commits that the remote has
-	others    int      // branches whose names can't be kept
+	others    int      // branches whose names can't be saved
 	stash     bool
 }
 
@@ -47,8 +47,8 @@ func (at *refs) add(id, ref string) {
 			at.others++
 		}
 	}
-	// Checkouts of pull requests stand at refs/remotes/pull/N/merge. Commits of other
-	// remotes are not to be had from origin.
+	// Checkouts of pull requests are at refs/remotes/pull/N/merge. Origin does not have
+	// the commits of other remotes.
 	if strings.HasPrefix(ref, "refs/remotes/origin/") || strings.HasPrefix(ref, "refs/remotes/pull/") {
 		at.remote = append(at.remote, id)
 	}
@@ -61,7 +61,7 @@ func (w *saver) scan(ctx context.Context, s *source, at *refs) error {
 		wt.Branch, wt.Head = at.head(wt.Dir)
 		wt.Operation = operation(wt.gitDir)
 		if wt.Operation != "" {
-			s.note("%s: git %s is in progress; its commits and files are kept, but not git's record of it", wt.Dir, wt.Operation)
+			s.note("%s: git %s is in progress; its commits and files are saved, but not git's record of it", wt.Dir, wt.Operation)
 		}
 		entries, raw, err := w.git.status(ctx, wt.Dir)
 		if err != nil {
@@ -73,10 +73,10 @@ func (w *saver) scan(ctx context.Context, s *source, at *refs) error {
 		wt.raw = raw
 	}
 	if at.stash {
-		s.note("%s: its stash is not kept", s.top)
+		s.note("%s: its stash is not saved", s.top)
 	}
 	if at.others > 0 {
-		s.note("%s: branches with odd names are not kept (%d)", s.top, at.others)
+		s.note("%s: branches with odd names are not saved (%d)", s.top, at.others)
 	}
 	return nil
 }
@@ -100,7 +100,7 @@ func (at *refs) head(dir string) (branch, head string) {
 }
 
 // operation returns what is in progress in a worktree. A rebase that stops leaves the
-// marks of a cherry-pick too, so it is looked for first.
+// marks of a cherry-pick too, so rebases are looked for first.
 func operation(gitDir string) string {
 	for _, o := range []struct{ file, name string }{
 		{"rebase-merge", "rebase"}, {"rebase-apply/applying", "am"}, {"rebase-apply", "rebase"}, {"MERGE_HEAD", "merge"},

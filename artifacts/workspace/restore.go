@@ -55,11 +55,11 @@ func (c *Conflict) Error() string {
 	return text
 }
 
-// Restore puts the work of a save into the worktrees here, and makes those that are
-// not there. It fails with a *Conflict, before anything is overwritten, when a
-// worktree has changes of its own in the way or when a commit is not to be had. What
-// stands as it should is left alone, so a restore that was cut off is mended by
-// another. All that is read from the save may be a stranger's.
+// Restore writes the work of a save to the worktrees here, and makes those that do not
+// exist. It fails with a *Conflict, before anything is overwritten, when a worktree has
+// changes of its own in the way or when a commit can't be fetched. What is already
+// right is left alone, so a restore that was cut off is completed by another. Nothing
+// that is read from the save is trusted.
 func (g *Git) Restore(ctx context.Context, r Restoring) (Restored, error) {
 	x, err := readIndex(r.From)
 	if err != nil || len(x.Repositories) == 0 {
@@ -160,14 +160,14 @@ func (b *bundles) check(r *repository) error {
 type plan struct {
 	saved  *repository
 	dir    string // of the main worktree, here
-	common string // the repository's own folder; that of a stand-in while new
+	common string // the repository's own folder; that of a substitute while new
 	isNew  bool   // it has to be made
 	at     *refs
 	trees  []*treePlan
 	moves  []move
 }
 
-// move is a branch that is to stand elsewhere.
+// move is a branch that has to point at another commit.
 type move struct{ name, from, to string }
 
 // plan finds out what is to be done to a repository. It adds objects to it, and
@@ -192,8 +192,8 @@ func (w *planner) plan(ctx context.Context, r *repository, i int) (*plan, error)
 	return p, w.planTrees(ctx, p)
 }
 
-// locate finds the repository here. One that was saved whole can be made; then a
-// stand-in serves until nothing is in the way.
+// locate finds the repository here. One that was saved whole can be made; a substitute
+// has its objects until it is known that nothing is in the way.
 func (w *planner) locate(ctx context.Context, p *plan, standIn string) error {
 	here, err := w.git.place(ctx, p.dir)
 	if err != nil {

@@ -9,11 +9,11 @@ import (
 	"time"
 )
 
-// ErrTooLarge says that the work has more bytes than may be kept.
-var ErrTooLarge = errors.New("the work is too large to be kept")
+// ErrTooLarge says that the work has more bytes than may be saved.
+var ErrTooLarge = errors.New("the work is too large to be saved")
 
 // ErrMoved says that HEAD or branches moved during each of three attempts.
-var ErrMoved = errors.New("HEAD or branches kept moving")
+var ErrMoved = errors.New("HEAD or branches moved during every attempt")
 
 // errMovedNow says that they moved during one attempt.
 var errMovedNow = errors.New("HEAD or branches moved")
@@ -37,7 +37,7 @@ type Saved struct {
 	// Held says that there was a commit, a change or an untracked file beyond the
 	// commit of the checkout, or a worktree or repository beside that of the checkout.
 	Held  bool
-	Notes []string // what is not kept, for people
+	Notes []string // what is not saved, for people
 }
 
 // Save writes the work in the git worktrees that the directories lie in. It writes
@@ -48,7 +48,7 @@ type Saved struct {
 func (g *Git) Save(ctx context.Context, s Saving) (Saved, error) {
 	t, err := g.open("none")
 	if errors.Is(err, errNoGit) {
-		return Saved{Notes: []string{"the work in git worktrees is not kept: " + errNoGit.Error()}}, nil
+		return Saved{Notes: []string{"the work in git worktrees is not saved: " + errNoGit.Error()}}, nil
 	}
 	if err != nil {
 		return Saved{}, err

@@ -38,7 +38,7 @@ func TestSaveLeavesNoTrace(t *testing.T) {
 	if !saved.Held {
 		t.Error("held: got false, want true for changed files")
 	}
-	if notes := strings.Join(saved.Notes, "; "); !strings.Contains(notes, "stash is not kept") {
+	if notes := strings.Join(saved.Notes, "; "); !strings.Contains(notes, "stash is not saved") {
 		t.Errorf("notes: got %q, want one on the stash", notes)
 	}
 }
@@ -90,7 +90,7 @@ func TestNothingToSave(t *testing.T) {
 	}{
 		{"no repository", workspace.Git{}, []string{dir}, "[]"},
 		{"no directory", workspace.Git{}, []string{filepath.Join(dir, "gone"), dir}, "[]"},
-		{"no git", workspace.Git{Path: filepath.Join(dir, "git")}, []string{dir}, "[the work in git worktrees is not kept: git is not installed]"},
+		{"no git", workspace.Git{Path: filepath.Join(dir, "git")}, []string{dir}, "[the work in git worktrees is not saved: git is not installed]"},
 	} {
 		saved := save(t, &test.git, workspace.Saving{Dirs: test.dirs})
 		if got := fmt.Sprint(saved.Notes); got != test.want || len(saved.Files) > 0 || saved.Held || saved.Bytes > 0 {

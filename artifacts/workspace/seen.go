@@ -93,8 +93,8 @@ func (w *saver) reuse(s *source, seen string) *repository {
 	return &r
 }
 
-// linkOrCopy copies where links are not to be had: the folders may be on different
-// file systems.
+// linkOrCopy copies where a link can't be made: the folders may be on different file
+// systems.
 func linkOrCopy(from, to string) error {
 	if os.Link(from, to) == nil {
 		return nil

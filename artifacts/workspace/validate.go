@@ -86,7 +86,7 @@ func (r *repository) validateContent() error {
 	return nil
 }
 
-// branchIDs returns what the branches stand at.
+// branchIDs returns the commits that the branches point to.
 func (r *repository) branchIDs() (map[string]string, error) {
 	ids := map[string]string{}
 	for i, b := range r.Branches {
