@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/google/go-github/v60/github"
+
+	"github.com/raymond-action/raymond-action/internal/untrusted/text"
 )
 
 // Kind says what became of a request that was not done.
@@ -169,12 +171,7 @@ func limitTold(err error) (limited bool, wait time.Duration) {
 // maxMessage is how much of a service's own message is repeated, in bytes.
 const maxMessage = 80
 
-func shorten(s string) string {
-	if len(s) <= maxMessage {
-		return s
-	}
-	return strings.ToValidUTF8(s[:maxMessage-3], "") + "..."
-}
+func shorten(s string) string { return text.Shortened(s, maxMessage) }
 
 var address = regexp.MustCompile(`https?://[^\s"']+`)
 

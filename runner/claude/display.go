@@ -8,6 +8,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	untrusted "github.com/raymond-action/raymond-action/internal/untrusted/text"
 	"github.com/raymond-action/raymond-action/runner"
 	"github.com/raymond-action/raymond-action/runner/claude/tally"
 )
@@ -171,25 +172,5 @@ func (d *display) toolUse(tool string, input jsontext.Value) string {
 	return fmt.Sprintf("%s(%s)", short(tool), short(string(input)))
 }
 
-// oneLine returns text with each run of white space and control characters as
-// one blank, cut at width characters.
-func oneLine(text string, width int) string {
-	var b strings.Builder
-	n, gap := 0, false
-	for _, r := range text {
-		if r <= ' ' || r == 0x7f {
-			gap = n > 0
-			continue
-		}
-		if gap {
-			b.WriteByte(' ')
-			n++
-		}
-		if gap = false; n >= width {
-			return strings.TrimRight(b.String(), " ") + "…"
-		}
-		b.WriteRune(r)
-		n++
-	}
-	return b.String()
-}
+// oneLine returns a text on one line of at most width characters.
+func oneLine(s string, width int) string { return untrusted.Brief(s, width) }

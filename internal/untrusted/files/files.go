@@ -68,6 +68,9 @@ func open(from folder, path string, flag int, perm fs.FileMode) (*os.File, fs.Fi
 	if !isNew && !before.Mode().IsRegular() {
 		return nil, nil, notRegular(path)
 	}
+	if !isNew {
+		os.SameFile(before, before) // Windows reads what a file is known by when it is first compared
+	}
 	f, err := from.OpenFile(path, flag|dontFollow|dontWait, perm)
 	if err != nil {
 		return nil, nil, err

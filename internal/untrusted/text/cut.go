@@ -1,6 +1,9 @@
 package text
 
-import "unicode/utf8"
+import (
+	"strings"
+	"unicode/utf8"
+)
 
 // Before returns the first n bytes of a text or a little less: whole characters. Text
 // that is not valid UTF-8 stays so.
@@ -33,4 +36,17 @@ func Shortened(s string, most int) string {
 		return s
 	}
 	return Before(s, most-len(ellipsis)) + ellipsis
+}
+
+// Brief returns a text on one line of at most width characters, and an ellipsis where
+// it was cut. It is Printable, and each run of white space in it is one blank.
+func Brief(s string, width int) string {
+	s = strings.Join(strings.Fields(Printable(s)), " ")
+	n := 0
+	for at := range s {
+		if n++; n > width {
+			return strings.TrimRight(s[:at], " ") + "…"
+		}
+	}
+	return s
 }

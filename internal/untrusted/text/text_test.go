@@ -197,3 +197,21 @@ func TestInvisibleKnowsWhatUnicodeIgnores(t *testing.T) {
 		t.Errorf("%U: got invisible", seen[i])
 	}
 }
+
+func TestBrief(t *testing.T) {
+	for s, want := range map[string]string{
+		"":                                 "",
+		" a\tb\r\n\n c ":                   "a b c",
+		"exactly te":                       "exactly te",
+		"exactly ten":                      "exactly te…",
+		"until the blank":                  "until the…",
+		"éééééééééé":                       "éééééééééé",
+		"ééééééééééé":                      "éééééééééé…",
+		"\x1b[31mred\x1b[0m\u200b":         "red",
+		strings.Repeat("\u200b", 50) + "a": "a",
+	} {
+		if got := Brief(s, 10); got != want {
+			t.Errorf("%q: got %q, want %q", s, got, want)
+		}
+	}
+}

@@ -130,7 +130,7 @@ func TestTroubleHasKinds(t *testing.T) {
 		{404, "", "{}", forge.Missing, 0, "404"},
 		{410, "", `{"message":"This issue was deleted"}`, forge.Missing, 0, "410"},
 		{422, "", `{"message":"Validation Failed"}`, forge.Refused, 0, "Validation Failed"},
-		{451, "", `{"message":"` + strings.Repeat("x", 500) + `"}`, forge.Refused, 0, "x..."},
+		{451, "", `{"message":"` + strings.Repeat("x", 500) + `"}`, forge.Refused, 0, "x…"},
 		{200, "", "no JSON", forge.Unanswered, 0, "not the JSON"},
 	} {
 		for request, ask := range ways {

@@ -65,8 +65,3 @@ const usedUp = "max_ralph_iters_reached"
 
 // mostTail is how many bytes of an output an error of one line has.
 const mostTail = 400
-
-// after returns the last n bytes of a text or a little less, whole characters.
-func after(text string, n int) string {
-	return strings.ToValidUTF8(text[max(0, len(text)-n):], "")
-}
