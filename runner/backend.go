@@ -51,8 +51,8 @@ type Order struct {
 
 	DebugDir string  // "" or an existing folder for command.json, stdout, stderr
 	Telling  Telling // whether to tell the lines of output
-	// Hide replaces secrets. It must be applied to what is cut, before it is: of
-	// half a secret nobody knows what it is. Nil leaves texts as they are.
+	// Hide replaces secrets. A text must pass through it before it is cut, because
+	// half a secret can't be recognized. Nil leaves texts as they are.
 	Hide func(string) string
 }
 
@@ -101,14 +101,14 @@ const (
 const MarkVar = "RAYMOND_MARK"
 
 // Progress is what a backend tells while an invocation runs. With TellNothing only
-// scripts need be told of.
+// scripts need tell anything.
 type Progress struct {
 	Text string // what the agent said or which tool it uses, one line
-	// Doing is what goes on from now on, in a few words; "" when only Text tells. A
-	// Progress with Doing alone is no line.
+	// Doing is what the agent does from now on, in a few words; "" when that has not
+	// changed. A Progress with Doing alone is no line.
 	Doing string
-	// Metered, when not nil, is what was seen of the invocation's tokens so far. A Progress with it tells nothing else, and is told whatever
-	// Order.Telling says.
+	// Metered, when not nil, is what was seen of the invocation's tokens so far. Such
+	// a Progress has nothing else, and is sent whatever Order.Telling says.
 	Metered *Metered
 	// Note is a line of its own for the log, about no agent: what the backend does
 	// before it can run anything. It is told whatever Order.Telling says.
@@ -127,7 +127,7 @@ type Answer struct {
 	Turns     int
 	Denied    []string  // refused tool uses, as "Tool(input)"
 	Refusals  []Refusal // the same, with what is known about each
-	Notes     []string  // for the log: what was odd but no fault
+	Notes     []string  // for the log: what was odd but no failure
 	Script    ScriptAnswer
 	// CLI is the version and the path of the agent CLI; "" for scripts.
 	CLI string

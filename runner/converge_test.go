@@ -671,7 +671,7 @@ func TestBudgetIsCheckedAfterTheVerdict(t *testing.T) {
 		l.over.BudgetUSD, l.passes["A.md"] = state.Dollar, 3
 		l.drive(true, state.Completed)
 		same(t, "attempt after a resume with more", "3\n", l.order(2).Prompt.Text[:2])
-		same(t, "back-off before it", 4*time.Second, l.began[2].Sub(l.judged[1]))
+		same(t, "back-off before it", 4*time.Second, l.began[2].Sub(l.verified[1]))
 	})
 	synctest.Test(t, func(t *testing.T) {
 		l := newLoop(t, f, over(2))

@@ -32,13 +32,13 @@ type cast struct {
 	spoils map[string]int      // by state: the last attempt that changes a protected file
 	exits  int                 // exit code of the agent CLI
 
-	mu      sync.Mutex // guards what follows
-	orders  []runner.Order
-	began   []time.Time // of the orders
-	checks  []runner.Checks
-	judged  []time.Time // ends of the checks
-	calls   map[string]int
-	digests []string // folder and patterns of each call of Digest
+	mu       sync.Mutex // guards what follows
+	orders   []runner.Order
+	began    []time.Time // of the orders
+	checks   []runner.Checks
+	verified []time.Time // ends of the checks
+	calls    map[string]int
+	digests  []string // folder and patterns of each call of Digest
 }
 
 func (c *cast) Length(session, _ string) (int64, bool)            { return int64(len(session)), true }
@@ -84,7 +84,7 @@ func (c *cast) Verify(ctx context.Context, k runner.Checks, tell func(runner.Pro
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.judged = append(c.judged, time.Now())
+	c.verified = append(c.verified, time.Now())
 	name := strings.TrimSuffix(filepath.Base(k.LogFile), ".log")
 	good := c.passes[name] > 0 && k.Attempt >= c.passes[name]
 	var v state.Verification
@@ -271,7 +271,7 @@ func (l *loop) asked(name string) []runner.Order {
 func (l *loop) waits() []time.Duration {
 	var out []time.Duration
 	for i := range l.began[1:] {
-		out = append(out, l.began[i+1].Sub(l.judged[i]))
+		out = append(out, l.began[i+1].Sub(l.verified[i]))
 	}
 	return out
 }

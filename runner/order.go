@@ -99,7 +99,7 @@ func (x invocation) prompt(plan state.Plan, opt *state.Options) PromptOrder {
 	if plan.Session != nil {
 		o.Reached = plan.Session.Reached
 	}
-	// The agent CLI heeds no mode beside the flag, so a state with a mode of its own
+	// Beside the flag the agent CLI ignores a mode, so a state with a mode of its own
 	// is run without the flag.
 	own := policy.PermissionMode
 	switch {

@@ -24,12 +24,12 @@ func (p promptText) text() string {
 	switch {
 	case e.Reminder != "" && e.Session == nil:
 		text = p.ofState() + "\n\nThe work of this step is done and its checks pass; do not do it again. " +
-			"The run that did it broke off before it said how to go on.\n" + e.Reminder
+			"The run that did it ended before it named the next state.\n" + e.Reminder
 	case e.Reminder != "":
 		text = e.Reminder
 	case e.Continue:
 		text = "The last run of this step ended early, before its work was done. Check what is done already, " +
-			"go on from there, and end with exactly one transition tag as the step asked."
+			"continue from there, and end with exactly one transition tag as the step asked."
 	default:
 		text = p.ofState()
 	}

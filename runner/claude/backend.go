@@ -35,10 +35,10 @@ type Backend struct {
 	// Env is the whole base environment. The switches of this package are added
 	// to it as far as it does not set them.
 	Env []string
-	// Settle is how long the CLI may go on after its result record before it is
-	// ended; 0 means 10 s, which covers the 5 s that it gives its own background
+	// ResultGrace is how long the CLI may take to exit after its result record before
+	// it is ended; 0 means 10 s, which covers the 5 s that it gives its own background
 	// shells.
-	Settle time.Duration
+	ResultGrace time.Duration
 	// Proxy is what the CLI asks the API through; nil for nothing. Its variables
 	// must be in Env.
 	Proxy *keyproxy.Proxy
@@ -113,12 +113,11 @@ func (b *Backend) invoke(ctx context.Context, path string, s *stream) (runner.An
 	ctx, abort := context.WithCancelCause(ctx)
 	defer abort(nil)
 	s.abort = abort
-	settled := newSettling(b.settle())
-	s.settling = settled
-	defer settled.stop()
+	s.timer = newResultTimer(b.resultGrace())
+	defer s.timer.stop()
 
 	options := b.options(path, s.order)
-	options.Stdout, options.Settled = s, settled.done
+	options.Stdout, options.Finished = s, s.timer.done
 	rec := proc.NewRecorder(s.order.DebugDir)
 	rec.Prompt(s.order.Prompt.Text)
 	rec.Record(&options, ".jsonl")
@@ -131,9 +130,9 @@ func (b *Backend) invoke(ctx context.Context, path string, s *stream) (runner.An
 	return s.answer(exit)
 }
 
-func (b *Backend) settle() time.Duration {
-	if b.Settle > 0 {
-		return b.Settle
+func (b *Backend) resultGrace() time.Duration {
+	if b.ResultGrace > 0 {
+		return b.ResultGrace
 	}
 	return 10 * time.Second
 }
@@ -144,9 +143,9 @@ func (b *Backend) options(path string, o runner.Order) proc.Options {
 		MarkVar: runner.MarkVar, Mark: o.Mark,
 		Stdin:   []byte(o.Prompt.Text),
 		Timeout: o.Timeout, Idle: o.Idle,
-		// An orphaned CLI would go on to the end of its turn and spend money.
+		// An orphaned CLI would continue to the end of its turn and spend money.
 		DeathSignal: syscall.SIGINT,
-		SettleGrace: time.Millisecond, // the waiting is done by settling
+		ExitGrace:   time.Millisecond, // resultTimer does the waiting
 		NoNewPrivs:  b.NoNewPrivs,
 	}
 }

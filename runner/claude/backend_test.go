@@ -85,7 +85,7 @@ func TestWhatTheProcessDoes(t *testing.T) {
 			t.Parallel()
 			b, o := play(t, tt.acts...), order(t, "hello")
 			if tt.impatient {
-				b.Settle, o.Idle = 50*time.Millisecond, 300*time.Millisecond
+				b.ResultGrace, o.Idle = 50*time.Millisecond, 300*time.Millisecond
 			}
 			a, f, _ := run(t.Context(), t, b, o)
 			class, text := runner.Class(""), strings.Join(a.Notes, "\n")

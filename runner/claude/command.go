@@ -95,7 +95,7 @@ var switches = []string{
 }
 
 // nested marks a process as a child of the CLI, which then refuses to start or
-// takes itself for a part of the outer session.
+// takes itself to be a part of the outer session.
 var nested = []string{"CLAUDECODE", "CLAUDE_CODE_ENTRYPOINT", "CLAUDE_CODE_SESSION_ID"}
 
 // env returns the CLI's environment: the switches, the base environment over

@@ -74,7 +74,7 @@ func TestSecretsInErrorsAreHiddenWhole(t *testing.T) {
 	o := runner.Order{Prompt: runner.PromptOrder{SessionID: chosen}, Hide: func(s string) string { return strings.ReplaceAll(s, "sk-ant-0123456789", "***") }}
 	for shift := range 30 {
 		text := strings.Repeat("x", 500-shift) + "sk-ant-0123456789"
-		_, reported := judged(o, start, fmt.Sprintf(`{"type":"result","subtype":"error_during_execution","is_error":true,"errors":[%q]}`, text))
+		_, reported := answerOf(o, start, fmt.Sprintf(`{"type":"result","subtype":"error_during_execution","is_error":true,"errors":[%q]}`, text))
 		s := newStream(o, nil)
 		_, ended := s.answer(proc.Exit{Code: 1, StderrTail: []byte(text)})
 		for _, f := range []*runner.Failure{reported, ended} {
@@ -88,7 +88,7 @@ func TestSecretsInErrorsAreHiddenWhole(t *testing.T) {
 // TestOddIDsCostNoAnswer: what is wrong in an id is no reason to lose a message.
 func TestOddIDsCostNoAnswer(t *testing.T) {
 	for _, id := range []string{"5", "null", `{"a":1}`, `""`, `"\u0000"`} {
-		a, f := judged(runner.Order{Prompt: runner.PromptOrder{SessionID: chosen}, Telling: runner.TellNothing}, start, usesBash(id, "make"), resultOf(id), hello, goodbye)
+		a, f := answerOf(runner.Order{Prompt: runner.PromptOrder{SessionID: chosen}, Telling: runner.TellNothing}, start, usesBash(id, "make"), resultOf(id), hello, goodbye)
 		if f != nil || a.Text != "hello" {
 			t.Errorf("id %s: got %q, %v, want \"hello\"", id, a.Text, f)
 		}
@@ -131,7 +131,7 @@ func TestSecretsAreHiddenBeforeTheyAreCut(t *testing.T) {
 			pad(inputWidth-shift), secret)
 		quiet := o
 		quiet.Telling = runner.TellNothing
-		if a, _ := judged(quiet, start, hello, denied); strings.Contains(strings.Join(a.Denied, ""), "sk-a") || len(a.Denied) != 1 {
+		if a, _ := answerOf(quiet, start, hello, denied); strings.Contains(strings.Join(a.Denied, ""), "sk-a") || len(a.Denied) != 1 {
 			t.Fatalf("%d before the cut: refused: got %q, want it without a part of the secret", shift, a.Denied)
 		}
 	}

@@ -15,7 +15,7 @@ type priorCount struct {
 	known *state.Reached // what the run knows itself; nil for nothing
 }
 
-// priorCount finds the count that an order goes on from.
+// priorCount finds the count that an order continues.
 func (b *Backend) priorCount(o runner.Order) priorCount {
 	session := o.Prompt.SessionID
 	switch o.Prompt.Session {

@@ -121,7 +121,7 @@ var loose = tally.Loose
 // passed over, so that it costs itself and not the record.
 var lenient = json.JoinOptions(loose, json.WithUnmarshalers(json.JoinUnmarshalers(
 	skips[string](`"`), skips[int]("0"), skips[rateLimit]("{"), skips[tally.Tokens]("{"), skips[int64]("0"), skips[denial]("{"), skips[block]("{"), skips[[]denial]("["), skips[[]string]("["),
-	json.UnmarshalFromFunc(wary),
+	json.UnmarshalFromFunc(boolean),
 )))
 
 // skips passes over values that are not of the kind of a T.
@@ -149,9 +149,9 @@ func number[T int | int64](dec *jsontext.Decoder, to *T) error {
 	return err
 }
 
-// wary reads a truth value. The ones that are read say that something went wrong,
-// and what is no truth value, but there, is taken to say so too.
-func wary(dec *jsontext.Decoder, to *bool) error {
+// boolean reads a truth value. Those that are read here all say that something went
+// wrong, so a value that is no truth value counts as true.
+func boolean(dec *jsontext.Decoder, to *bool) error {
 	switch dec.PeekKind() {
 	case 't', 'f', 'n', 0:
 		return errors.ErrUnsupported

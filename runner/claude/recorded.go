@@ -7,8 +7,8 @@ import (
 	"github.com/raymond-action/raymond-action/runner/internal/proc"
 )
 
-// Recorded judges the output of an invocation that was recorded, as in a debug
-// folder: what Run returned for it when the CLI ended by itself with code 0.
+// Recorded returns the answer of an invocation whose output was recorded, as in a
+// debug folder: what Run returned for it when the CLI ended by itself with code 0.
 func Recorded(r io.Reader) (runner.Answer, *runner.Failure, error) {
 	s := newStream(runner.Order{}, nil)
 	if _, err := io.Copy(s, r); err != nil {

@@ -20,7 +20,7 @@ func TestRefusalsAreExplained(t *testing.T) {
 		},
 		Prompt: runner.PromptOrder{SessionID: chosen, AllowedTools: []string{"Bash(npm ci)"}},
 	}
-	a, f := judged(o, start,
+	a, f := answerOf(o, start,
 		`{"type":"system","subtype":"permission_denied","tool_name":"Bash","tool_use_id":"t1","message":"This command requires approval"}`,
 		`{"type":"user","message":{"content":[{"type":"tool_result","tool_use_id":"t2","is_error":true,"content":"This Bash command contains multiple operations. `+
 			`The following part requires approval: npm test"},{"type":"tool_result","tool_use_id":"t9","is_error":true,"content":[{"type":"text","text":"no such file"}]}]}}`,
@@ -63,7 +63,7 @@ func TestUnexpectedTypesCostTheirFieldAlone(t *testing.T) {
 	text := `{"type":"assistant","error":{"a":1},"message":{"id":7,"usage":[],"content":[7,{"type":"text","text":"hello"},{"type":"text","text":null}]}}`
 	done := strings.TrimSuffix(goodbye, "}") + `,"errors":"none","num_turns":"3","permission_denials":[7,{"tool_name":5},{"tool_name":"Read","tool_input":"x"}],` +
 		`"api_error_status":{"a":1},"terminal_reason":5}`
-	a, f := judged(runner.Order{Prompt: runner.PromptOrder{SessionID: chosen}}, append(append([]string{start}, odd...), text, done)...)
+	a, f := answerOf(runner.Order{Prompt: runner.PromptOrder{SessionID: chosen}}, append(append([]string{start}, odd...), text, done)...)
 	if f != nil || a.Text != "hello" || len(a.Notes) > 0 || costText(a.Cost) != "exact 0.5" {
 		t.Errorf("got %q, %v, notes %q, cost %s, want hello, no notes, $0.5", a.Text, f, a.Notes, costText(a.Cost))
 	}
@@ -71,7 +71,7 @@ func TestUnexpectedTypesCostTheirFieldAlone(t *testing.T) {
 		t.Errorf("denied: got %q, want three, the last of them Read", a.Denied)
 	}
 	for _, bad := range []string{`"yes"`, `1`, `{}`} {
-		if _, f := judged(runner.Order{Prompt: runner.PromptOrder{SessionID: chosen}}, start, text, strings.TrimSuffix(goodbye, "}")+`,"is_error":`+bad+`}`); f == nil {
+		if _, f := answerOf(runner.Order{Prompt: runner.PromptOrder{SessionID: chosen}}, start, text, strings.TrimSuffix(goodbye, "}")+`,"is_error":`+bad+`}`); f == nil {
 			t.Errorf("is_error %s: got a good answer, want a failure", bad)
 		}
 	}

@@ -53,7 +53,7 @@ func TestWhoseFaultAnErrorIs(t *testing.T) {
 		{"403", "", "no", runner.Fatal},
 		{"404", "model_not_found", "no such model", runner.Fatal},
 	} {
-		_, f := judged(runner.Order{Prompt: runner.PromptOrder{SessionID: chosen}}, start,
+		_, f := answerOf(runner.Order{Prompt: runner.PromptOrder{SessionID: chosen}}, start,
 			fmt.Sprintf(`{"type":"assistant","error":%q,"message":{"model":"<synthetic>","content":[]}}`, c.kind),
 			fmt.Sprintf(`{"type":"result","subtype":"success","is_error":true,"api_error_status":%s,"result":%q,"total_cost_usd":0}`, c.status, c.text))
 		if f == nil || f.Class != c.want {

@@ -20,9 +20,9 @@ const headSize = 64 << 10
 // the parts that need it. It is an io.Writer for one goroutine; its memory is
 // bounded by transcript.MaxLine and maxMessage.
 type stream struct {
-	order    runner.Order
-	abort    context.CancelCauseFunc // ends the CLI
-	settling *settling               // is told when turns begin and end; nil for nobody
+	order runner.Order
+	abort context.CancelCauseFunc // ends the CLI
+	timer *resultTimer            // is told when turns begin and end; nil for nobody
 
 	lines   proc.Lines
 	records int // lines that were JSON objects with a type
@@ -119,7 +119,7 @@ func (s *stream) long(line []byte) {
 	s.records++
 	switch transcript.TypeOf(line[:min(len(line), headSize)]) {
 	case "user":
-		s.settling.turn(true)
+		s.timer.turn(true)
 		s.display.forgetUses() // this is a result of one of them, and nobody knows which
 		s.thread.text.Reset()
 	case "assistant":
@@ -135,10 +135,10 @@ func (s *stream) take(r *record) {
 	case "system":
 		s.system(r)
 	case "assistant":
-		s.settling.turn(true)
+		s.timer.turn(true)
 		s.assistant(r)
 	case "user":
-		s.settling.turn(true)
+		s.timer.turn(true)
 		s.user(r)
 	case "rate_limit_event":
 		s.verdict.api.limit(r.RateLimit)
@@ -150,7 +150,7 @@ func (s *stream) take(r *record) {
 func (s *stream) system(r *record) {
 	switch r.Subtype {
 	case "init":
-		s.settling.turn(true)
+		s.timer.turn(true)
 		s.thread.model = r.Model
 		s.costs.version, _ = parseVersion([]byte(r.Version))
 		s.display.doing()
@@ -208,7 +208,7 @@ func (s *stream) user(r *record) {
 }
 
 func (s *stream) result(r *record) {
-	s.settling.turn(false)
+	s.timer.turn(false)
 	last := &r.result
 	last.Subtype, last.hasText = r.Subtype, s.thread.text.Len() > 0
 	s.costs.add(last)

@@ -114,9 +114,9 @@ func costText(c state.Cost) string {
 	return fmt.Sprintf("%s %s", c.Kind, c.USD)
 }
 
-// judged feeds lines to a stream and returns what they amount to when the
+// answerOf feeds lines to a stream and returns what they amount to when the
 // process then exits with 0.
-func judged(o runner.Order, lines ...string) (runner.Answer, *runner.Failure) {
+func answerOf(o runner.Order, lines ...string) (runner.Answer, *runner.Failure) {
 	s := newStream(o, nil)
 	s.Write([]byte(strings.Join(lines, "\n")))
 	s.flush()
@@ -150,7 +150,7 @@ func TestOddResults(t *testing.T) {
 		{"unknown subtype of error", `"is_error":true,"errors":["x\ny"]`, "not told", "transient: the agent CLI reports: x y"},
 	}
 	for _, tt := range tests {
-		a, f := judged(runner.Order{Prompt: runner.PromptOrder{SessionID: chosen}}, start, hello, `{"type":"result","subtype":"success",`+tt.fields+`}`)
+		a, f := answerOf(runner.Order{Prompt: runner.PromptOrder{SessionID: chosen}}, start, hello, `{"type":"result","subtype":"success",`+tt.fields+`}`)
 		fail := ""
 		if f != nil {
 			fail = string(f.Class) + ": " + f.Message
@@ -165,7 +165,7 @@ func TestOddResults(t *testing.T) {
 // TestSharesOfOneModelAreAdded holds that a model counts once, whatever its
 // variant is called.
 func TestSharesOfOneModelAreAdded(t *testing.T) {
-	a, _ := judged(runner.Order{Prompt: runner.PromptOrder{SessionID: chosen}}, hello, `{"type":"result","subtype":"success","total_cost_usd":3,"modelUsage":{`+
+	a, _ := answerOf(runner.Order{Prompt: runner.PromptOrder{SessionID: chosen}}, hello, `{"type":"result","subtype":"success","total_cost_usd":3,"modelUsage":{`+
 		`"opus[1m]":{"inputTokens":1,"outputTokens":2,"cacheReadInputTokens":3,"cacheCreationInputTokens":4,"costUSD":1},`+
 		`"opus":{"inputTokens":10,"outputTokens":20,"costUSD":2},"haiku":{"inputTokens":5,"costUSD":"x"}}}`)
 	want := []state.ModelCost{
@@ -240,7 +240,7 @@ func TestLastResultDecides(t *testing.T) {
 // TestSubagentsAreNotHeard holds that what a subagent says and does while the
 // main thread answers is no part of the message and does not cut it.
 func TestSubagentsAreNotHeard(t *testing.T) {
-	a, f := judged(runner.Order{Prompt: runner.PromptOrder{SessionID: chosen}}, start, hello,
+	a, f := answerOf(runner.Order{Prompt: runner.PromptOrder{SessionID: chosen}}, start, hello,
 		`{"type":"assistant","parent_tool_use_id":"t","message":{"content":[{"type":"text","text":"<goto>NO</goto>"}]}}`,
 		`{"type":"user","parent_tool_use_id":"t","message":{"content":[{"type":"tool_result"}]}}`, goodbye)
 	if f != nil || a.Text != "hello" {
@@ -258,7 +258,7 @@ func TestNoiseIsIgnored(t *testing.T) {
 	for _, record := range []string{start, hello, goodbye} {
 		lines = append(append(lines, noise...), record)
 	}
-	a, f := judged(runner.Order{Prompt: runner.PromptOrder{SessionID: chosen}}, append(lines, noise...)...)
+	a, f := answerOf(runner.Order{Prompt: runner.PromptOrder{SessionID: chosen}}, append(lines, noise...)...)
 	if f != nil || a.Text != "hello" || len(a.Notes) != 1 {
 		t.Errorf("noise around a good answer: got %+v, %v, want \"hello\" and one note", a, f)
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// isGood says whether the model's answer is complete.
+// isGood reports whether the model's answer is complete.
 func (r *result) isGood() bool {
 	return r.Subtype == "success" && !r.IsError && !r.isCut() && !r.isRefusal()
 }
@@ -82,7 +82,7 @@ func ending(exit proc.Exit, o runner.Order) string {
 // noteEnd notes what a process did after its good result.
 func (s *stream) noteEnd(exit proc.Exit) {
 	switch {
-	case exit.Ended == proc.BySettling:
+	case exit.Ended == proc.ByLateExit:
 		s.note("the agent CLI continued after its result and was ended")
 	case exit.Ended != proc.ByItself:
 		s.note("the agent CLI was ended (%s) after its result", exit.Ended)

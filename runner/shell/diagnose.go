@@ -33,7 +33,7 @@ func diagnose(o runner.Order, e proc.Exit, cause error, words string) *runner.Fa
 	return &runner.Failure{Class: class, Message: text.Escaped(what) + words}
 }
 
-// notes says what was odd about a script, though no fault.
+// notes says what was odd about a script, though no failure.
 func notes(e proc.Exit) []string {
 	var list []string
 	if e.Swept > 0 {

@@ -88,7 +88,7 @@ func checkLineEnds(script string) *runner.Failure {
 }
 
 // notStarted words why a script could not be started. A directory that is gone
-// and an environment that is too large are the workflow's fault, the rest the
+// and an environment that is too large are the workflow's problem, the rest the
 // machine's.
 func notStarted(o runner.Order, err error) *runner.Failure {
 	class := runner.Machine

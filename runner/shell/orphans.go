@@ -8,12 +8,12 @@ import (
 )
 
 // Adopt makes this process inherit what its children leave behind, so that it
-// can end it. To be called once, before the first run.
+// can end it. It is called once, before the first run.
 func Adopt() error { return proc.Adopt() }
 
 // Sweep ends every process that a run of the given mark left behind on this
-// machine, scripts and agents alike, and returns how many there were. To be
-// called before a run that may have crashed goes on.
+// machine, scripts and agents alike, and returns how many there were. It is called
+// before a run that may have crashed is resumed.
 func Sweep(ctx context.Context, mark string) (int, error) {
 	return proc.Sweep(ctx, runner.MarkVar, mark)
 }

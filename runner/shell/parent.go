@@ -12,8 +12,8 @@ import (
 const ShimStdin = "RAYMOND_SHIM_STDIN"
 
 // ParentGone returns a channel that is closed when stdin has ended or can't be
-// read. What comes on stdin before that is dropped. The reading goes on until
-// then, also when nobody waits for it.
+// read. What comes on stdin before that is dropped. It is read until
+// then, even when nobody waits for the channel.
 func ParentGone(stdin io.Reader) <-chan struct{} {
 	gone := make(chan struct{})
 	go func() {
@@ -28,6 +28,6 @@ func ParentGone(stdin io.Reader) <-chan struct{} {
 func Gone(out *os.File) <-chan struct{} { return proc.Gone(out) }
 
 // Undumpable keeps the processes that agents and scripts start from reading the
-// environment and the memory of this process, as far as they are not root. To be
-// called first of all. Only Linux has this; elsewhere it does nothing.
+// environment and the memory of this process, as far as they are not root. It is
+// called before anything else. Only Linux has this; elsewhere it does nothing.
 func Undumpable() error { return proc.Undumpable() }

@@ -1,7 +1,7 @@
 // Package shell runs script states: a script is one process, its stdout the
 // message.
 //
-// It knows how scripts are started on each system and what is a fault of theirs.
+// It knows how scripts are started on each system and which failures are their own.
 // It knows nothing of tags and transitions: what a message means is decided by
 // others.
 package shell
@@ -66,8 +66,8 @@ func (b Backend) Run(ctx context.Context, o runner.Order, tell func(runner.Progr
 	if err != nil {
 		return answer, notStarted(o, err)
 	}
-	if fault := diagnose(o, exit, context.Cause(ctx), answer.Script.LastWords); fault != nil {
-		return answer, fault
+	if failure := diagnose(o, exit, context.Cause(ctx), answer.Script.LastWords); failure != nil {
+		return answer, failure
 	}
 	return answer, nil
 }

@@ -36,9 +36,9 @@ type Actor struct {
 
 // scene is what one agent is in the middle of.
 type scene struct {
-	turn  int // number of the invocation
-	reply *Reply
-	polls polls
+	number int // of the invocation
+	reply  *Reply
+	polls  polls
 }
 
 var (
@@ -92,7 +92,7 @@ func (a *Actor) start(agents []*state.Agent) {
 			s = &scene{polls: polls{fruitless: map[string]int{}}}
 			a.scenes[g.ID] = s
 		}
-		s.turn = a.started
+		s.number = a.started
 		if g.Exec.Running.Mode != "" {
 			s.reply = a.next(g.ID, g.State)
 		}
@@ -152,7 +152,7 @@ func (a *Actor) Verify(ctx context.Context, c runner.Checks, tell func(runner.Pr
 			v.Results = append(v.Results, state.CommandResult{Cmd: cmd, RC: code})
 		}
 	}
-	a.clock.Wait(ctx, s.turn, 0, false)
+	a.clock.Wait(ctx, s.number, 0, false)
 	s.polls.own++
 	return v
 }
@@ -170,7 +170,7 @@ func (p *prompts) Run(ctx context.Context, o runner.Order, tell func(runner.Prog
 	s := (*Actor)(p).scene(o.Agent)
 	recordPrompt(o)
 	answer, failure, took := s.reply.play(o)
-	p.clock.Wait(ctx, s.turn, took, false)
+	p.clock.Wait(ctx, s.number, took, false)
 	s.polls.forget()
 	s.polls.own++
 	switch {

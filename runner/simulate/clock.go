@@ -32,9 +32,9 @@ type alarm struct {
 // waiter is a worker that waits.
 type waiter struct {
 	alarm
-	turn int // which of those of one time comes first: the order of starting
-	poll bool
-	done <-chan struct{} // it waits no longer
+	number int // of the start: the first that was started ends first
+	poll   bool
+	done   <-chan struct{} // it waits no longer
 }
 
 // NewClock returns a Clock that shows the given time.
@@ -42,12 +42,12 @@ func NewClock(now time.Time) *Clock { return &Clock{now: now} }
 
 // Runner returns the clock in the form that a runner takes.
 func (c *Clock) Runner() runner.Clock {
-	return runner.Clock{Now: c.wakes, After: c.after, Idle: c.waits}
+	return runner.Clock{Now: c.nowForOwner, After: c.after, Idle: c.waits}
 }
 
-// wakes tells the owner the time. It is the first thing the owner asks for when
+// nowForOwner returns the time. It is the first thing the owner asks for when
 // it has been woken, so from here on it works.
-func (c *Clock) wakes() time.Time {
+func (c *Clock) nowForOwner() time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.idle = false
@@ -79,11 +79,11 @@ func (c *Clock) News() int {
 }
 
 // Wait lets a worker that is done wait until the time it takes is over, even
-// when that is none; turn is the number of its start. A poll ends as soon as
+// when that is none; number is that of its start. A poll ends as soon as
 // anything else has ended. Wait returns early when ctx is done.
-func (c *Clock) Wait(ctx context.Context, turn int, d time.Duration, poll bool) {
+func (c *Clock) Wait(ctx context.Context, number int, d time.Duration, poll bool) {
 	c.mu.Lock()
-	w := waiter{alarm{c.now.Add(d), make(chan time.Time, 1)}, turn, poll, ctx.Done()}
+	w := waiter{alarm{c.now.Add(d), make(chan time.Time, 1)}, number, poll, ctx.Done()}
 	c.wait = append(c.wait, w)
 	c.jump()
 	c.mu.Unlock()
@@ -157,7 +157,7 @@ func (w waiter) leaves() bool {
 
 func (w waiter) before(o waiter) bool {
 	if w.at.Equal(o.at) {
-		return w.turn < o.turn
+		return w.number < o.number
 	}
 	return w.at.Before(o.at)
 }

@@ -30,26 +30,26 @@ type checked interface {
 	check(r *reader, n *yaml.Node)
 }
 
-func (r *reader) fault(n *yaml.Node, code, format string, args ...any) *protocol.Problem {
+func (r *reader) problem(n *yaml.Node, code, format string, args ...any) *protocol.Problem {
 	r.problems = append(r.problems, protocol.Problem{
 		Pos: protocol.Pos{Line: n.Line, Col: n.Column}, Code: code, Message: fmt.Sprintf(format, args...),
 	})
 	return &r.problems[len(r.problems)-1]
 }
 
-// parse returns the one document of the file; nil after a fault.
+// parse returns the one document of the file; nil after a problem.
 func (r *reader) parse(data []byte) *yaml.Node {
 	top := &yaml.Node{Line: 1}
 	if len(data) > maxReplies {
-		r.fault(top, "too-big", "the file is over %d MiB", maxReplies>>20)
+		r.problem(top, "too-big", "the file is over %d MiB", maxReplies>>20)
 		return nil
 	}
 	root, line, err := protocol.ParseYAML(string(data))
 	switch {
 	case err != nil:
-		r.fault(&yaml.Node{Line: line}, "yaml", "malformed YAML: %v", err)
+		r.problem(&yaml.Node{Line: line}, "yaml", "malformed YAML: %v", err)
 	case root == nil:
-		r.fault(top, "empty", "the file is empty")
+		r.problem(top, "empty", "the file is empty")
 	}
 	return root
 }
@@ -65,7 +65,7 @@ func (r *reader) read(n *yaml.Node, what string, to any) {
 
 func (r *reader) value(n *yaml.Node, what string, v reflect.Value) {
 	if n.Kind == yaml.AliasNode {
-		r.fault(n, "alias", "%s is an alias", what).Hint = "write it out"
+		r.problem(n, "alias", "%s is an alias", what).Hint = "write it out"
 		return
 	}
 	if s, ok := v.Addr().Interface().(special); ok {
@@ -103,7 +103,7 @@ func (r *reader) fields(n *yaml.Node, what string, v reflect.Value) {
 	r.pairs(n, what, func(key, value *yaml.Node) {
 		i, ok := known[key.Value]
 		if !ok {
-			r.fault(key, "unknown-key", "unknown key %q in %s", key.Value, what).Hint = "its keys are " + strings.Join(names, ", ")
+			r.problem(key, "unknown-key", "unknown key %q in %s", key.Value, what).Hint = "its keys are " + strings.Join(names, ", ")
 			return
 		}
 		r.read(value, key.Value, v.Field(i).Addr().Interface())
@@ -123,7 +123,7 @@ func (r *reader) entries(n *yaml.Node, what string, v reflect.Value) {
 // items reads a list, which must not be empty.
 func (r *reader) items(n *yaml.Node, what string, v reflect.Value) {
 	if n.Kind != yaml.SequenceNode || len(n.Content) == 0 {
-		r.fault(n, "wrong-type", "%s is %s, want a list that is not empty", what, describe(n))
+		r.problem(n, "wrong-type", "%s is %s, want a list that is not empty", what, describe(n))
 		return
 	}
 	v.Set(reflect.MakeSlice(v.Type(), len(n.Content), len(n.Content)))
@@ -135,7 +135,7 @@ func (r *reader) items(n *yaml.Node, what string, v reflect.Value) {
 // pairs calls f for the keys of a map, which must be strings and stand once.
 func (r *reader) pairs(n *yaml.Node, what string, f func(key, value *yaml.Node)) {
 	if n.Kind != yaml.MappingNode {
-		r.fault(n, "wrong-type", "%s is %s, want a map", what, describe(n))
+		r.problem(n, "wrong-type", "%s is %s, want a map", what, describe(n))
 		return
 	}
 	lines := map[string]int{}
@@ -144,9 +144,9 @@ func (r *reader) pairs(n *yaml.Node, what string, f func(key, value *yaml.Node))
 		line, twice := lines[key.Value]
 		switch {
 		case key.Kind != yaml.ScalarNode || key.ShortTag() != "!!str" || key.Value == "":
-			r.fault(key, "wrong-type", "a key of %s is %s, want a string", what, describe(key))
+			r.problem(key, "wrong-type", "a key of %s is %s, want a string", what, describe(key))
 		case twice:
-			r.fault(key, "duplicate-key", "key %q appears twice", key.Value).Hint = fmt.Sprintf("it is already set in line %d", line)
+			r.problem(key, "duplicate-key", "key %q appears twice", key.Value).Hint = fmt.Sprintf("it is already set in line %d", line)
 		default:
 			lines[key.Value] = key.Line
 			f(key, value)
@@ -156,7 +156,7 @@ func (r *reader) pairs(n *yaml.Node, what string, f func(key, value *yaml.Node))
 
 func (r *reader) text(n *yaml.Node, what string) string {
 	if n.Kind != yaml.ScalarNode || n.ShortTag() != "!!str" {
-		p := r.fault(n, "wrong-type", "%s is %s, want a string", what, describe(n))
+		p := r.problem(n, "wrong-type", "%s is %s, want a string", what, describe(n))
 		if n.Kind == yaml.ScalarNode && n.ShortTag() != "!!null" {
 			p.Hint = "put it in quotes"
 		}
@@ -167,7 +167,7 @@ func (r *reader) text(n *yaml.Node, what string) string {
 func (r *reader) number(n *yaml.Node, what string) int {
 	i, err := strconv.Atoi(n.Value)
 	if err != nil || n.ShortTag() != "!!int" || strconv.Itoa(i) != n.Value {
-		r.fault(n, "wrong-type", "%s is %s, want a whole number", what, describe(n))
+		r.problem(n, "wrong-type", "%s is %s, want a whole number", what, describe(n))
 	}
 	return i
 }
@@ -196,7 +196,7 @@ func describe(n *yaml.Node) string {
 func (c *Cost) read(r *reader, n *yaml.Node, what string) {
 	usd, err := state.ParseUSD(n.Value)
 	if tag := n.ShortTag(); err != nil || n.Kind != yaml.ScalarNode || tag != "!!int" && tag != "!!float" {
-		r.fault(n, "wrong-value", "%s is %s, want a number of US dollars such as 0.25", what, describe(n))
+		r.problem(n, "wrong-value", "%s is %s, want a number of US dollars such as 0.25", what, describe(n))
 	}
 	*c = Cost(usd)
 }
@@ -204,7 +204,7 @@ func (c *Cost) read(r *reader, n *yaml.Node, what string) {
 func (d *Delay) read(r *reader, n *yaml.Node, what string) {
 	v, err := time.ParseDuration(n.Value)
 	if err != nil || n.Kind != yaml.ScalarNode || n.ShortTag() != "!!str" || strings.HasPrefix(n.Value, "-") {
-		r.fault(n, "wrong-value", "%s is %s, want a duration such as 90s or 10m", what, describe(n))
+		r.problem(n, "wrong-value", "%s is %s, want a duration such as 90s or 10m", what, describe(n))
 	}
 	*d = Delay(v)
 }
@@ -221,7 +221,7 @@ func (p *Path) read(r *reader, n *yaml.Node, what string) {
 	*p = byAgent
 	for i := 0; n.Kind == yaml.MappingNode && i < len(n.Content); i += 2 {
 		if agent := n.Content[i]; !agentName.MatchString(agent.Value) {
-			r.fault(agent, "wrong-value", "%q is no name of an agent", agent.Value).Hint = "the first is main, those it forks are main_NAME1 …"
+			r.problem(agent, "wrong-value", "%q is no name of an agent", agent.Value).Hint = "the first is main, those it forks are main_NAME1 …"
 		}
 	}
 }
@@ -229,7 +229,7 @@ func (p *Path) read(r *reader, n *yaml.Node, what string) {
 func (r *Replies) check(rd *reader, n *yaml.Node) {
 	eachPair(child(n, "meta"), func(key, _ *yaml.Node) {
 		if !metaKey.MatchString(key.Value) {
-			rd.fault(key, "wrong-value", "meta key %q has more than letters, digits and _", key.Value)
+			rd.problem(key, "wrong-value", "meta key %q has more than letters, digits and _", key.Value)
 		}
 	})
 	eachPair(child(n, "states"), func(key, _ *yaml.Node) {
@@ -238,7 +238,7 @@ func (r *Replies) check(rd *reader, n *yaml.Node) {
 			agent, st = "main", key.Value
 		}
 		if !agentName.MatchString(agent) || st == "" || strings.Contains(st, "/") || !printable(key.Value) {
-			rd.fault(key, "wrong-value", "%q is neither STATE nor AGENT/STATE", key.Value)
+			rd.problem(key, "wrong-value", "%q is neither STATE nor AGENT/STATE", key.Value)
 		}
 		r.named(key, st, true)
 	})
@@ -257,7 +257,7 @@ func (r *Replies) pathNames(rd *reader, path *yaml.Node) {
 		}
 		for _, item := range list.Content {
 			if !printable(item.Value) {
-				rd.fault(item, "wrong-value", "%q is no name of a state", item.Value)
+				rd.problem(item, "wrong-value", "%q is no name of a state", item.Value)
 			}
 			r.named(item, item.Value, false)
 		}
@@ -295,14 +295,14 @@ func eachPair(n *yaml.Node, f func(key, value *yaml.Node)) {
 
 func (p *Reply) check(r *reader, n *yaml.Node) {
 	if p.Error != nil && (child(n, "text") != nil || p.Checks != nil) {
-		r.fault(n, "wrong-value", "a reply has an error and text or checks too").Hint = "an invocation that fails has no answer"
+		r.problem(n, "wrong-value", "a reply has an error and text or checks too").Hint = "an invocation that fails has no answer"
 	}
 	if len(p.Checks) > maxChecks {
-		r.fault(n, "wrong-value", "checks has %d exit codes, want at most %d", len(p.Checks), maxChecks)
+		r.problem(n, "wrong-value", "checks has %d exit codes, want at most %d", len(p.Checks), maxChecks)
 	}
 	for _, code := range p.Checks {
 		if code < 0 || code > maxCode {
-			r.fault(n, "wrong-value", "%d is no exit code, want 0 to %d", code, maxCode)
+			r.problem(n, "wrong-value", "%d is no exit code, want 0 to %d", code, maxCode)
 		}
 	}
 }
@@ -310,7 +310,7 @@ func (p *Reply) check(r *reader, n *yaml.Node) {
 func (e *Error) check(r *reader, n *yaml.Node) {
 	r.oneOf(n, "class", e.Class, Classes())
 	if strings.TrimSpace(string(e.Message)) == "" {
-		r.fault(n, "wrong-value", "the error has no message")
+		r.problem(n, "wrong-value", "the error has no message")
 	}
 }
 
@@ -330,8 +330,8 @@ func (r *reader) oneOf(n *yaml.Node, key, got string, words []string) {
 	}
 	at := child(n, key)
 	if at == nil {
-		r.fault(n, "wrong-value", "the error has no %s", key).Hint = "want one of " + strings.Join(words, ", ")
+		r.problem(n, "wrong-value", "the error has no %s", key).Hint = "want one of " + strings.Join(words, ", ")
 		return
 	}
-	r.fault(at, "wrong-value", "%s is %q, want one of %s", key, got, strings.Join(words, ", "))
+	r.problem(at, "wrong-value", "%s is %q, want one of %s", key, got, strings.Join(words, ", "))
 }

@@ -115,7 +115,7 @@ func withoutRepeated(steps []recorded) []recorded {
 	return slices.DeleteFunc(steps, func(s recorded) bool { return repeated[s.execution] })
 }
 
-// failed reports whether the agent could not go on, when this was the last
+// failed reports whether the agent could not continue, when this was the last
 // attempt of its execution.
 func (s *recorded) failed() bool { return !s.OK && s.Transition == nil }
 

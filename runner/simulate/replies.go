@@ -28,7 +28,7 @@ type Replies struct {
 	// its invocations: reminders, retries and further attempts included. A key
 	// AGENT/STATE is for one agent and overrides the state's own list.
 	States map[string][]Reply `yaml:"states,omitempty"`
-	Expect *Expect            `yaml:"expect,omitempty"` // what should come of the run; without it the run is judged like any other
+	Expect *Expect            `yaml:"expect,omitempty"` // what should come of the run; without it only the run's own status counts
 
 	names []name // of states, where they stand in the file
 }
@@ -76,7 +76,7 @@ type Path map[string][]string
 // run of which neither status nor outcome is expected must be completed.
 type Expect struct {
 	Status  string `yaml:"status,omitempty"`  // how the run ends
-	Outcome string `yaml:"outcome,omitempty"` // the same, which tells a clean run from one with flakes
+	Outcome string `yaml:"outcome,omitempty"` // the same, which distinguishes a clean run from one with flakes
 	Result  *Text  `yaml:"result,omitempty"`  // of the first agent, byte for byte
 	Path    Path   `yaml:"path,omitempty"`    // the states an agent went through, in order: of main, or a map by agent
 	Cost    *Cost  `yaml:"cost,omitempty"`    // of the whole run, in US dollars
@@ -120,7 +120,7 @@ var (
 )
 
 // Read reads a replies file strictly. The problems are what the author of the
-// file must mend, each with its place; without any the replies are good.
+// file must fix, each with its place; without any the replies are good.
 func Read(in io.Reader) (*Replies, []protocol.Problem, error) {
 	data, err := io.ReadAll(io.LimitReader(in, maxReplies+1))
 	if err != nil {
@@ -133,7 +133,7 @@ func Read(in io.Reader) (*Replies, []protocol.Problem, error) {
 	}
 	r.read(root, "the file", out)
 	if len(r.problems) == 0 && out.States == nil && out.Expect == nil {
-		r.fault(root, "empty", "the file has neither states nor expect")
+		r.problem(root, "empty", "the file has neither states nor expect")
 	}
 	slices.SortStableFunc(r.problems, func(a, b protocol.Problem) int {
 		return cmp.Or(a.Pos.Line-b.Pos.Line, a.Pos.Col-b.Pos.Col)
@@ -141,8 +141,8 @@ func Read(in io.Reader) (*Replies, []protocol.Problem, error) {
 	return out, r.problems, nil
 }
 
-// Check returns what of the file does not go with a workflow: replies for what
-// is no prompt state of it, and expected states that it does not have.
+// Check returns what in the file does not match a workflow: replies for what is no
+// prompt state of it, and expected states that it does not have.
 func (r *Replies) Check(w *protocol.Workflow) []protocol.Problem {
 	var problems []protocol.Problem
 	for _, n := range r.names {

@@ -15,7 +15,7 @@ func (b *scripts) Run(ctx context.Context, o runner.Order, tell func(runner.Prog
 	s := (*Actor)(b).scene(o.Agent)
 	answer, err := b.scripts.Run(ctx, o, tell)
 	took, poll := s.polls.count(o.State, b.clock.News())
-	b.clock.Wait(ctx, s.turn, took, poll)
+	b.clock.Wait(ctx, s.number, took, poll)
 	if !poll {
 		s.polls.own++
 	}

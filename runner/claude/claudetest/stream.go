@@ -52,7 +52,7 @@ func (c *call) delta(i int, d map[string]any) {
 	c.event("content_block_delta", map[string]any{"index": i, "delta": d})
 }
 
-// event sends one event at once. A client that has left is no fault here.
+// event sends one event at once. It is no error that the client has left.
 func (c *call) event(kind string, fields map[string]any) {
 	fields["type"] = kind
 	data, err := json.Marshal(fields)

@@ -50,9 +50,9 @@ func variable(environ []string, name string) string {
 	return ""
 }
 
-// authorities returns whom to believe the API's certificate: nil for the system's
-// alone. Those of a file that can't be read are missed when they are needed; until
-// then the log is told, as the agent CLI does it.
+// authorities returns the authorities that may sign the API's certificate: nil for
+// the system's alone. A file that can't be read is logged, as the agent CLI does it;
+// the run fails only if its authorities are needed.
 func (p *Proxy) authorities() *x509.CertPool {
 	file := variable(p.options.Environ, "NODE_EXTRA_CA_CERTS")
 	if file == "" {

@@ -16,8 +16,8 @@ import (
 	"time"
 )
 
-// handler lets in who shows the credential and asks for what the agent CLI needs,
-// and forwards that.
+// handler forwards requests that show the credential and ask for what the agent CLI
+// needs. It refuses all others.
 func (p *Proxy) handler(errorLog *log.Logger) http.Handler {
 	forward := &httputil.ReverseProxy{
 		Rewrite:       p.rewrite,
@@ -116,7 +116,7 @@ func (p *Proxy) rewrite(r *httputil.ProxyRequest) {
 }
 
 // unreachable answers a request that the API did not. The agent CLI takes it for
-// a passing fault, and tries again.
+// a failure that passes, and tries again.
 func (p *Proxy) unreachable(w http.ResponseWriter, r *http.Request, err error) {
 	if r.Context().Err() != nil { // the client has left
 		return

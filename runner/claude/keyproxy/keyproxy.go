@@ -1,11 +1,10 @@
 // Package keyproxy keeps the model's key from what an agent runs: the agent CLI
-// gets a credential that is worth something only on this machine while the run
-// goes on, and talks to a proxy here which puts the real one in its place.
+// gets a credential that is valid only on this machine and only during the run,
+// and talks to a proxy here, which replaces it by the real one.
 //
-// It knows HTTP and how the agent CLI is told where its API is. Of what is asked it
-// knows nothing: it holds a request's body until it has been forwarded, and does
-// not look into it. Of what is answered it counts the tokens as they pass, for the
-// invocation that asked.
+// It knows HTTP and how the agent CLI is told where its API is. It holds the body of
+// a request until it has been forwarded, and does not look into it. In answers it
+// counts the tokens as they pass, for the invocation that asked.
 package keyproxy
 
 import (
@@ -39,8 +38,8 @@ type Options struct {
 	// The proxy to the outside and the system's authorities are those of this
 	// process, as net/http finds them.
 	Environ []string
-	// Log is told, a line at a time and without secrets, what goes wrong; nil tells
-	// nobody. It may be called by several goroutines at once.
+	// Log gets what goes wrong, a line at a time and without secrets; nil drops it.
+	// It may be called by several goroutines at once.
 	Log func(line string)
 }
 
@@ -172,7 +171,7 @@ func (p *Proxy) tell(line string) {
 	}
 }
 
-// logWriter is where net/http writes its own complaints.
+// logWriter gets what net/http itself logs.
 type logWriter struct{ p *Proxy }
 
 func (w logWriter) Write(line []byte) (int, error) {

@@ -20,7 +20,7 @@ type Stored struct {
 	Dir  string // absolute; the conversation was held there
 }
 
-// Find returns what another machine needs to go on with a session that was
+// Find returns what another machine needs to resume a session that was
 // held in one of the directories, the most likely first: its transcript. It is
 // looked for where the CLI keeps those of each directory, then anywhere under its
 // folder. Dir is the directory that the place is of, or else the first one. The

@@ -33,7 +33,7 @@ type plumbing struct {
 
 // begin starts the child and the goroutines that serve it.
 func begin(s Options) (*child, error) {
-	pipes, err := lay(len(s.Stdin) > 0)
+	pipes, err := openPipes(len(s.Stdin) > 0)
 	if err != nil {
 		return nil, err
 	}
@@ -54,8 +54,8 @@ func begin(s Options) (*child, error) {
 	return c, nil
 }
 
-// lay opens the pipes of a child.
-func lay(stdin bool) (p plumbing, err error) {
+// openPipes opens the pipes of a child.
+func openPipes(stdin bool) (p plumbing, err error) {
 	var theirs [3]*os.File
 	if stdin {
 		theirs[0], p.in, err = os.Pipe()

@@ -2,7 +2,7 @@
 //
 // It knows process groups, signals, pipes, and how to find again what a child
 // started and left. It knows nothing of agents, scripts or runs: what a child
-// says is bytes, and why it is stopped is the caller's affair.
+// says is bytes, and the caller knows why it is stopped.
 //
 // On Linux everything that descends from a child is gone when Run returns, also
 // what moved to a session of its own or forked twice. On other Unix systems only
@@ -28,7 +28,7 @@ type Options struct {
 	Env         []string // the whole environment; of two entries with one name the later counts
 
 	// MarkVar and Mark are added to the environment. No other child under way
-	// may have the same Mark: by it is found what the child left behind.
+	// may have the same Mark: what the child left behind is found by it.
 	MarkVar, Mark string
 
 	// Stdin is what the child reads, then the end; nil or empty is the null
@@ -59,11 +59,11 @@ type Options struct {
 	// nothing. Linux only; elsewhere it has no effect.
 	NoNewPrivs bool
 
-	// Settled, when not nil, is closed by the caller when the child has said all
+	// Finished, when not nil, is closed by the caller when the child has said all
 	// that matters. From then on Timeout and Idle do not count, and a child that
-	// has not exited SettleGrace (0: 5 s) later is ended (BySettling).
-	Settled     <-chan struct{}
-	SettleGrace time.Duration
+	// has not exited ExitGrace (0: 5 s) later is ended (ByLateExit).
+	Finished  <-chan struct{}
+	ExitGrace time.Duration
 
 	// Ladder is how the child is ended; the zero Ladder is DefaultLadder. When the
 	// context is done and its cause has a method Patience() (term, kill
@@ -87,7 +87,7 @@ const (
 	ByTimeout  End = "timeout" // Options.Timeout
 	ByIdle     End = "idle"    // Options.Idle
 	ByStop     End = "stopped" // the context was done
-	BySettling End = "settled" // it went on after Options.Settled; no fault
+	ByLateExit End = "settled" // it was still there ExitGrace after Options.Finished; no failure
 	ByWriter   End = "writer"  // Options.Stdout returned an error
 )
 

@@ -125,17 +125,17 @@ func TestCauseOfTheContextChoosesTheLadder(t *testing.T) {
 func TestStopHastensAnEndingChild(t *testing.T) {
 	t.Parallel()
 	s, a := part("teller", ""), announced()
-	settled := make(chan struct{})
-	s.Stdout, s.Settled, s.SettleGrace = a, settled, time.Millisecond
+	finished := make(chan struct{})
+	s.Stdout, s.Finished, s.ExitGrace = a, finished, time.Millisecond
 	s.Ladder = Ladder{Term: time.Hour, Kill: time.Hour}
 	r := inBackground(t, s)
 	a.next(t)
-	close(settled)
+	close(finished)
 	if got := a.next(t); got != int(syscall.SIGINT) {
 		t.Fatalf("the ladder began with signal %d", got)
 	}
 	r.stop(hurry{200 * time.Millisecond})
-	if e := r.wait(t); e.Signal != "SIGKILL" || e.Ended != BySettling {
+	if e := r.wait(t); e.Signal != "SIGKILL" || e.Ended != ByLateExit {
 		t.Errorf("got %+v", e)
 	}
 	if got := a.next(t); got != int(syscall.SIGTERM) {
@@ -213,27 +213,27 @@ func TestPatience(t *testing.T) {
 	}
 }
 
-func TestSettledChildIsEndedWithoutFault(t *testing.T) {
+func TestChildThatStaysIsEndedWithoutFailure(t *testing.T) {
 	t.Parallel()
 	s, a := part("linger", ""), announced()
-	settled := make(chan struct{})
-	s.Stdout, s.Settled, s.SettleGrace = a, settled, 100*time.Millisecond
+	finished := make(chan struct{})
+	s.Stdout, s.Finished, s.ExitGrace = a, finished, 100*time.Millisecond
 	s.Timeout = time.Minute
 	r := inBackground(t, s)
 	pid := a.next(t)
-	close(settled)
-	if e := r.wait(t); e.Ended != BySettling {
+	close(finished)
+	if e := r.wait(t); e.Ended != ByLateExit {
 		t.Errorf("got %+v", e)
 	}
 	wantGone(t, pid)
 }
 
-func TestSettledChildMayExitByItself(t *testing.T) {
+func TestFinishedChildMayExitByItself(t *testing.T) {
 	t.Parallel()
 	s := part("chatter", "600")
-	settled := make(chan struct{})
-	close(settled)
-	s.Settled, s.SettleGrace = settled, time.Minute
+	finished := make(chan struct{})
+	close(finished)
+	s.Finished, s.ExitGrace = finished, time.Minute
 	s.Timeout = 300 * time.Millisecond // does not count any more
 	if e := run(t, s); e.Ended != ByItself || e.Code != 0 {
 		t.Errorf("got %+v", e)

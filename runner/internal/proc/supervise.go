@@ -9,8 +9,8 @@ import (
 )
 
 const (
-	// settleGrace is how long a child that has said everything may take to exit.
-	settleGrace = 5 * time.Second
+	// exitGrace is how long a child that has said everything may take to exit.
+	exitGrace = 5 * time.Second
 	// reapEvery bounds how many dead orphans of a long-lived child pile up.
 	reapEvery = 5 * time.Second
 	// stalled is how late an idle timer must be to show that this process itself
@@ -29,7 +29,7 @@ type watch struct {
 	next   int       // rung to step on; 0: not ending
 	due    time.Time // of that step
 
-	step, timeout, idle, settle *time.Timer
+	step, timeout, idle, exit *time.Timer
 }
 
 // supervise waits for the child, ends it if need be, and clears up behind it.
@@ -71,7 +71,7 @@ type ending struct {
 
 func (c *child) newWatch() *watch {
 	return &watch{
-		c: c, step: timer(0), settle: timer(0),
+		c: c, step: timer(0), exit: timer(0),
 		timeout: timer(c.options.Timeout), idle: timer(c.options.Idle),
 	}
 }
@@ -87,7 +87,7 @@ func timer(d time.Duration) *time.Timer {
 }
 
 func (w *watch) stop() {
-	for _, t := range []*time.Timer{w.step, w.settle, w.timeout, w.idle} {
+	for _, t := range []*time.Timer{w.step, w.exit, w.timeout, w.idle} {
 		t.Stop()
 	}
 }
@@ -96,7 +96,7 @@ func (w *watch) stop() {
 func (w *watch) untilExit(ctx context.Context, exited <-chan struct{}) {
 	reap := time.NewTicker(reapEvery)
 	defer reap.Stop()
-	stopped, settled, failed := ctx.Done(), w.c.options.Settled, w.c.stdout.failed
+	stopped, finished, failed := ctx.Done(), w.c.options.Finished, w.c.stdout.failed
 	for {
 		select {
 		case <-exited:
@@ -104,9 +104,9 @@ func (w *watch) untilExit(ctx context.Context, exited <-chan struct{}) {
 		case <-stopped:
 			stopped = nil
 			w.end(ByStop, w.ladderOf(context.Cause(ctx)))
-		case <-settled:
-			settled = nil
-			w.settled()
+		case <-finished:
+			finished = nil
+			w.finished()
 		case <-failed:
 			failed = nil
 			w.end(ByWriter, w.c.options.Ladder)
@@ -114,8 +114,8 @@ func (w *watch) untilExit(ctx context.Context, exited <-chan struct{}) {
 			reapStrays()
 		case <-w.timeout.C:
 			w.end(ByTimeout, w.c.options.Ladder)
-		case <-w.settle.C:
-			w.end(BySettling, w.c.options.Ladder)
+		case <-w.exit.C:
+			w.end(ByLateExit, w.c.options.Ladder)
 		case <-w.idle.C:
 			w.lookForOutput()
 		case <-w.step.C:
@@ -135,15 +135,15 @@ func (w *watch) ladderOf(cause error) Ladder {
 	return Ladder{Term: term, Kill: kill}
 }
 
-// settled is told when all that matters was said: only exiting is left.
-func (w *watch) settled() {
+// finished is called when all that matters was said: only the exit is left.
+func (w *watch) finished() {
 	w.timeout.Stop()
 	w.idle.Stop()
-	grace := w.c.options.SettleGrace
+	grace := w.c.options.ExitGrace
 	if grace <= 0 {
-		grace = settleGrace
+		grace = exitGrace
 	}
-	w.settle.Reset(grace)
+	w.exit.Reset(grace)
 }
 
 // lookForOutput ends the child when it was silent for too long.
@@ -157,7 +157,7 @@ func (w *watch) lookForOutput() {
 }
 
 // patience says how much longer a child may stay silent, which it has been for
-// silence, when limit is allowed. A timer that comes much too late means that
+// silence, when limit is the most. A timer that comes much too late means that
 // this process did not run either and could not have heard anything.
 func patience(silence, limit time.Duration) time.Duration {
 	if silence > limit+stalled {

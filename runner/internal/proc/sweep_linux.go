@@ -21,8 +21,8 @@ const (
 )
 
 // Sweep ends every process that has an entry of the name markVar in its
-// environment whose value is prefix, or begins with it and goes on with anything
-// but a letter or digit. It returns how many it ended, when they are gone. This
+// environment whose value is prefix, or begins with it and then has anything but a
+// letter or digit. It returns how many it ended, when they are gone. This
 // process, its children under way and its ancestors are left alone. The error is
 // that of ctx, or says how many could not be ended.
 //

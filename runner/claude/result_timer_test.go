@@ -10,11 +10,11 @@ import (
 // while, and that a further turn may take its time.
 func TestSettling(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newSettling(10 * time.Second)
+		s := newResultTimer(10 * time.Second)
 		steps := []struct {
 			begun bool
 			wait  time.Duration
-			want  bool // settled after the wait
+			want  bool // done after the wait
 		}{
 			{true, time.Hour, false},
 			{false, 9 * time.Second, false},
@@ -39,7 +39,7 @@ func TestSettling(t *testing.T) {
 				}
 			}
 			if got != step.want {
-				t.Errorf("step %d %+v: got settled %v, want %v", i, step, got, step.want)
+				t.Errorf("step %d %+v: got done %v, want %v", i, step, got, step.want)
 			}
 		}
 		s.stop()
