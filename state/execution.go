@@ -203,7 +203,7 @@ func (x *execution) failUnpriced() effect {
 	if a.Unknown >= maxUnknown && x.options.BudgetUSD != 0 && a.Status == Ready && !verifies {
 		a.NotBefore, a.Wait = time.Time{}, 0
 		x.fail(Fatal, fmt.Sprintf(
-			"the cost of its last %d invocations can't be known, so the budget can't be kept; --budget 0 goes on without one", a.Unknown), Outcome{})
+			"the cost of its last %d invocations can't be known, so the budget can't be kept; --budget 0 continues without one", a.Unknown), Outcome{})
 	}
 	return x.effect
 }

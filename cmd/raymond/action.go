@@ -18,7 +18,7 @@ func (a *App) actionCommand(run func(action.Tool) int) *cobra.Command {
 // the main part ended.
 func (a *App) actionPostCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "action-post", Short: "store what a step that was cut off has not stored (action.yml starts it)", Args: cobra.NoArgs,
+		Use: "action-post", Short: "store what an interrupted step has not stored (action.yml starts it)", Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error { return action.Post(a.actionEnv(nil)) },
 	}
 }

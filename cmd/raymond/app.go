@@ -77,7 +77,7 @@ func (a *App) commands() *cobra.Command {
 		Use:   "raymond PATH",
 		Short: "run workflows of coding-agent prompts and scripts",
 		Long: "raymond runs a workflow: a folder of states, each a prompt for the Claude Code CLI or a\n" +
-			"script, that name what comes next. It survives being killed: raymond resume goes on\n" +
+			"script, which name the next state. It survives being killed: raymond resume continues\n" +
 			"exactly where the run stopped.",
 		Version:       versionOf(version, debug.ReadBuildInfo),
 		SilenceErrors: true,

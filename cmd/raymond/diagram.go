@@ -18,8 +18,8 @@ func (a *App) diagramCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "diagram PATH", Short: "draw a workflow as a Mermaid flowchart",
 		Long: "diagram prints a workflow, a directory, a zip archive or a state file, as a Mermaid flowchart,\n" +
-			"which GitHub renders in a code block of the language mermaid. With --run it shows the way that\n" +
-			"a run took, how often, and where it failed; PATH may then be left out.",
+			"which GitHub renders in a code block of the language mermaid. With --run it shows the path\n" +
+			"of a run, how often it took each arrow, and where it failed; PATH may then be left out.",
 	}
 	o := a.newOptions(cmd)
 	run := ""

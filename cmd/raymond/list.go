@@ -19,7 +19,7 @@ func (a *App) addReading(cmd *cobra.Command) (o *options.Options, asJSON *bool) 
 }
 
 func (a *App) listCommand() *cobra.Command {
-	cmd := &cobra.Command{Use: "list", Short: "the runs of the state folder"}
+	cmd := &cobra.Command{Use: "list", Short: "list the runs of the state folder"}
 	o, asJSON := a.addReading(cmd)
 	cmd.RunE = func(_ *cobra.Command, args []string) error {
 		if len(args) > 0 {
@@ -34,7 +34,7 @@ func (a *App) listCommand() *cobra.Command {
 }
 
 func (a *App) statusCommand() *cobra.Command {
-	cmd := &cobra.Command{Use: "status WORKFLOW_ID", Short: "how a run stands"}
+	cmd := &cobra.Command{Use: "status WORKFLOW_ID", Short: "show the status of a run"}
 	o, asJSON := a.addReading(cmd)
 	cmd.RunE = func(_ *cobra.Command, args []string) error {
 		if err := errors.Join(o.Check(), checkID(args)); err != nil {

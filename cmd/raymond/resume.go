@@ -14,7 +14,7 @@ import (
 
 // resumeCommand continues a run.
 func (a *App) resumeCommand() *cobra.Command {
-	cmd := &cobra.Command{Use: "resume WORKFLOW_ID", Short: "go on with a run where it stopped"}
+	cmd := &cobra.Command{Use: "resume WORKFLOW_ID", Short: "resume a run where it stopped"}
 	o := a.newOptions(cmd)
 	o.AddAll()
 	cmd.RunE = func(_ *cobra.Command, args []string) error {

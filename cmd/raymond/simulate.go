@@ -17,10 +17,10 @@ import (
 func (a *App) simulateCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "simulate PATH --replies FILE",
-		Short: "run a workflow with scripted replies in the agent's place: no tokens, no network",
+		Short: "run a workflow with scripted replies instead of agents: no tokens, no network",
 		Long: "simulate runs a workflow with the real engine and the real scripts, and takes what the agents\n" +
-			"say from a file. With an \"expect\" part in the file it exits 1, and says what differs, when the\n" +
-			"run is not as expected. --record makes such a file from the --debug-dir of a finished run.",
+			"say from a file. If the file has an \"expect\" part and the run is not as expected, simulate says\n" +
+			"what differs and exits with 1. --record makes such a file from the --debug-dir of a finished run.",
 	}
 	o := a.newOptions(cmd)
 	simulation.AddFlags(o)

@@ -21,19 +21,19 @@ var variables = []protocol.Key{
 	{Name: "RAYMOND_WORKFLOW_ID", Meaning: "set: id of the run"},
 	{Name: "RAYMOND_AGENT_ID", Meaning: "set: name of the agent"},
 	{Name: "RAYMOND_STATE", Meaning: "set: file name of the state"},
-	{Name: "RAYMOND_MARK", Meaning: "set: by which everything that a run started is found again"},
+	{Name: "RAYMOND_MARK", Meaning: "set: a mark by which everything that a run has started is found"},
 	{Name: "RAYMOND_SCOPE", Meaning: "set for scripts: folder of the read-only copy of the workflow"},
 	{Name: "RAYMOND_RESULT_FILE", Meaning: "set for scripts: a file with the payload, always"},
 	{Name: "RAYMOND_RESULT", Meaning: "set for scripts: the payload, up to 64 KiB without NUL"},
 	{Name: "RAYMOND_INPUT", Meaning: "set for scripts: the same"},
 	{Name: "RAYMOND_VAR_NAME", Meaning: "set for scripts: attribute of the fork, or --meta; NAME in upper case"},
-	{Name: "RAYMOND_SHIM_STDIN", Meaning: "1 where the Action's shim holds stdin, whose end means that the shim is gone; never passed on"},
+	{Name: "RAYMOND_SHIM_STDIN", Meaning: "set by the Action's shim: 1 says that stdin ends when the shim is gone; never passed on"},
 	{Name: "RAYMOND_STATE_KEY", Meaning: "never passed on to agents and scripts"},
 }
 
 // environmentTopic is help on the environment.
 func environmentTopic() *cobra.Command {
-	return &cobra.Command{Use: "environment", Short: "the environment variables", Long: columns(variables)}
+	return &cobra.Command{Use: "environment", Short: "list the environment variables", Long: columns(variables)}
 }
 
 // exitCodesTopic is help on the exit codes.
@@ -42,7 +42,7 @@ func exitCodesTopic() *cobra.Command {
 	for _, c := range classesByCode() {
 		rows = append(rows, protocol.Key{Name: codeText(c), Meaning: fmt.Sprintf("%s: %s", c, problem.Meanings[c])})
 	}
-	return &cobra.Command{Use: "exit-codes", Short: "the exit codes and the classes of errors", Long: columns(rows)}
+	return &cobra.Command{Use: "exit-codes", Short: "list the exit codes and the classes of errors", Long: columns(rows)}
 }
 
 // classesByCode returns the classes in the order of their exit codes.

@@ -31,7 +31,7 @@ func duration(s string) (time.Duration, error) {
 
 // AddLimits defines the flags of budget, time and numbers.
 func (o *Options) AddLimits() {
-	o.Add("budget", "USD", "most that the run may cost (default 10.00; 0: no limit)", func(s string) error {
+	o.Add("budget", "USD", "limit on the cost of the run (default 10.00; 0: no limit)", func(s string) error {
 		v, err := state.ParseUSD(s)
 		if strings.ContainsAny(s, "eE") {
 			err = errors.New("want a plain decimal number of US dollars")
@@ -39,21 +39,21 @@ func (o *Options) AddLimits() {
 		o.change(func(opt *state.Options) { opt.BudgetUSD = v })
 		return err
 	})
-	o.count("max-iterations", "most state executions of all agents (default: no limit)", 0, func(opt *state.Options, n int) { opt.MaxIterations = n })
-	o.count("max-parallel", "agents that execute at once (default 4)", 1, func(opt *state.Options, n int) { opt.MaxParallel = n })
-	o.count("max-agents", "agents alive at once (default 256)", 1, func(opt *state.Options, n int) { opt.MaxAgents = n })
-	o.count("max-depth", "depth of the return stack (default 64)", 1, func(opt *state.Options, n int) { opt.MaxDepth = n })
-	o.count("max-retries", "retries of failed invocations per state execution (default 3)", 0, func(opt *state.Options, n int) { opt.MaxRetries = n })
+	o.count("max-iterations", "limit on the state executions of all agents (default: no limit)", 0, func(opt *state.Options, n int) { opt.MaxIterations = n })
+	o.count("max-parallel", "limit on agents that execute at once (default 4)", 1, func(opt *state.Options, n int) { opt.MaxParallel = n })
+	o.count("max-agents", "limit on agents alive at once (default 256)", 1, func(opt *state.Options, n int) { opt.MaxAgents = n })
+	o.count("max-depth", "limit on the depth of an agent's return stack (default 64)", 1, func(opt *state.Options, n int) { opt.MaxDepth = n })
+	o.count("max-retries", "limit on retries of failed invocations in a state execution (default 3)", 0, func(opt *state.Options, n int) { opt.MaxRetries = n })
 	o.duration("overload-wait", "how long to wait while the model's service fails (default 10m; 0: its failures count as retries)", func(opt *state.Options, d state.Duration) { opt.OverloadWait = &d })
-	o.count("max-reminders", "reminders per state execution (default 3)", 0, func(opt *state.Options, n int) { opt.MaxReminders = n })
+	o.count("max-reminders", "limit on reminders in a state execution (default 3)", 0, func(opt *state.Options, n int) { opt.MaxReminders = n })
 	o.duration("timeout", "longest time for one invocation of a state (default: none)", func(opt *state.Options, d state.Duration) { opt.Timeout = d })
-	o.duration("idle-timeout", "longest time without output of a prompt (default 15m)", func(opt *state.Options, d state.Duration) { opt.IdleTimeout = d })
-	o.duration("grace", "time for states in flight at the deadline (default 30s)", func(opt *state.Options, d state.Duration) { opt.Grace = d })
+	o.duration("idle-timeout", "longest time that a prompt may produce no output (default 15m)", func(opt *state.Options, d state.Duration) { opt.IdleTimeout = d })
+	o.duration("grace", "time that states under way get at the deadline (default 30s)", func(opt *state.Options, d state.Duration) { opt.Grace = d })
 	o.Add("deadline", "DUR", "suspend the run after this time (default: none)", func(s string) (err error) {
 		o.Deadline, err = duration(s)
 		return err
 	})
-	o.Switch("keep-going", "let other agents run to their end when one fails", func(b bool) {
+	o.Switch("keep-going", "let the other agents finish when one fails", func(b bool) {
 		o.change(func(opt *state.Options) { opt.KeepGoing = b })
 	})
 }
@@ -82,21 +82,21 @@ var (
 func (o *Options) addAgents() {
 	o.word("model", "NAME", "model of the agents (default: the agent CLI's)", func(opt *state.Options, s string) { opt.Model = s })
 	o.word("effort", "LEVEL", "effort of the agents (default: the agent CLI's)", func(opt *state.Options, s string) { opt.Effort = s })
-	o.Add("permission-mode", "MODE", "what agents may do unasked: "+strings.Join(permissionModes, ", ")+" (default acceptEdits)", func(s string) error {
+	o.Add("permission-mode", "MODE", "what agents may do without asking: "+strings.Join(permissionModes, ", ")+" (default acceptEdits)", func(s string) error {
 		o.change(func(opt *state.Options) { opt.PermissionMode = s })
 		return OneOf(s, permissionModes...)
 	})
-	o.Switch("dangerously-skip-permissions", "let agents do everything unasked", func(b bool) {
+	o.Switch("dangerously-skip-permissions", "let agents do everything without asking", func(b bool) {
 		o.change(func(opt *state.Options) { opt.SkipPermissions = b })
 	})
-	o.tools("allowed-tools", "tools that agents may use unasked", func(opt *state.Options, list []string) { opt.AllowedTools = list })
+	o.tools("allowed-tools", "tools that agents may use without asking", func(opt *state.Options, list []string) { opt.AllowedTools = list })
 	o.tools("disallowed-tools", "tools that agents may not use", func(opt *state.Options, list []string) { opt.DisallowedTools = list })
 	o.Add("claude", "PATH", "the Claude Code CLI (default: $RAYMOND_CLAUDE, else claude on PATH)", func(s string) error {
 		o.Claude = s
 		return NotEmpty(s)
 	})
 	var args []string
-	o.Add("claude-arg", "ARG", "one more argument for the agent CLI (repeatable)", func(s string) error {
+	o.Add("claude-arg", "ARG", "additional argument for the agent CLI (repeatable)", func(s string) error {
 		args = append(args, s)
 		o.change(func(opt *state.Options) { opt.ClaudeArgs = args })
 		return nil
@@ -117,7 +117,7 @@ func (o *Options) AddLoop() {
 		}
 		return NotEmpty(strings.TrimSpace(s))
 	})
-	o.Add("max-attempts", "N", "most attempts with --done-when (default 6)", func(s string) error {
+	o.Add("max-attempts", "N", "limit on attempts with --done-when (default 6)", func(s string) error {
 		n, err := count(s, 1)
 		if err == nil && n > 100 {
 			err = errors.New("want at most 100")

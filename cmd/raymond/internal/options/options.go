@@ -116,7 +116,7 @@ func (o *Options) called(name string) string {
 func (o *Options) AddAll() {
 	o.AddInput()
 	o.AddStateDir()
-	o.Switch("allow-changed-workflow", "go on though state files have changed since the start", func(b bool) { o.AllowChanged = b })
+	o.Switch("allow-changed-workflow", "resume even if state files have changed since the start", func(b bool) { o.AllowChanged = b })
 	o.AddSkipLint()
 	o.AddLimits()
 	o.addAgents()
@@ -132,7 +132,7 @@ func (o *Options) Add(name, kind, text string, set func(string) error) {
 
 // AddSkipLint defines the flag that lets a workflow start though lint has errors.
 func (o *Options) AddSkipLint() {
-	o.Switch("skip-lint", "start though lint finds errors about tags in prompts and scripts", func(b bool) { o.SkipLint = b })
+	o.Switch("skip-lint", "start even if lint finds errors about tags in prompts and scripts", func(b bool) { o.SkipLint = b })
 }
 
 // Switch defines one flag that is on when it is named.
@@ -153,7 +153,7 @@ func (o *Options) change(f func(*state.Options)) { o.changes = append(o.changes,
 // AddInput defines the flags that say what the first state gets.
 func (o *Options) AddInput() {
 	o.Add("input", "TEXT", "payload of the first state", func(s string) error { o.Input = s; return nil })
-	o.Add("input-file", "FILE", "the same, from a file", func(s string) error { return o.readInput(s) })
+	o.Add("input-file", "FILE", "the same, read from a file", func(s string) error { return o.readInput(s) })
 	o.Add("meta", "KEY=VALUE", "template variable of every state (repeatable)", o.addMeta)
 	o.Add("name", "PREFIX", "first part of the workflow id (default: the scope's name)", func(s string) error { o.Name = s; return nil })
 	o.Add("workflow-id", "ID", "the whole id of the new run", func(s string) error {
@@ -215,7 +215,7 @@ func (o *Options) AddOutput() {
 		o.DebugDir = s
 		return checkFolder(s)
 	})
-	o.Switch("quiet", "show failures and the end only", func(b bool) { o.Quiet = b })
+	o.Switch("quiet", "show only failures and the end", func(b bool) { o.Quiet = b })
 	o.Switch("verbose", "show and log what agents say", func(b bool) {
 		if o.Telling = runner.TellNothing; b {
 			o.Telling = runner.TellAll

@@ -139,7 +139,7 @@ func classify(err error) *Problem {
 		what := strings.TrimSuffix("is driven by another process: "+strings.TrimSpace(locked.Holder), ": ")
 		return &Problem{Class: ClassConflict, Where: locked.ID, What: what, Hint: "wait for it to end, or stop it"}
 	case errors.Is(err, state.ErrExists):
-		return &Problem{Class: ClassConflict, Where: "--workflow-id", What: err.Error(), Hint: "go on with it by raymond resume, or pick another id"}
+		return &Problem{Class: ClassConflict, Where: "--workflow-id", What: err.Error(), Hint: "use raymond resume, or choose another id"}
 	case errors.As(err, &invalid):
 		return &Problem{Class: ClassBadState, What: invalid.Error(), Hint: "the file is left as it is"}
 	case errors.Is(err, state.ErrNotFound):

@@ -204,7 +204,7 @@ func showStatus(out io.Writer, l Listing) error {
 		row("agent "+e.Agent, "ended: "+problem.Shorten(string(e.Result)))
 	}
 	if l.Resumable {
-		row("go on", "raymond resume "+l.WorkflowID)
+		row("resume", "raymond resume "+l.WorkflowID)
 	}
 	return w.Flush()
 }

@@ -229,7 +229,7 @@ func TestExhaustedLoops(t *testing.T) {
 		t.Errorf("resume with another command: got %v after %d prompts, want the result after 2", o, len(s.Lines("effects")))
 	}
 	s = newSite(t, "-- START.md --\n---\ndone_when: 'false'\nmax_ralph_iters: 2\nbackoff: none\non_exhausted: suspend\n---\nlog: {{attempt}}\nreply:\n<result>x</result>\nend.\n")
-	if o := s.Run(10); !strings.Contains(o.Stderr, "raymond: suspended: w: state START.md of agent main: max_ralph_iters_reached; to go on: raymond resume w\n") {
+	if o := s.Run(10); !strings.Contains(o.Stderr, "raymond: suspended: w: state START.md of agent main: max_ralph_iters_reached; to resume: raymond resume w\n") {
 		t.Errorf("suspended: got %v", o)
 	}
 	if n := len(s.Lines("effects")); n != 2 {
@@ -313,7 +313,7 @@ func TestAWorkflowThatChangedInTheMidstOfALoop(t *testing.T) {
 		t.Fatal(err)
 	}
 	o = s.Resume(7, "--allow-changed-workflow")
-	if !strings.Contains(o.Stderr, "raymond: workflow: END.md: is gone, and the run stands at it") {
+	if !strings.Contains(o.Stderr, "raymond: workflow: END.md: is gone, and the run is at this state") {
 		t.Errorf("without the next state: got %v", o)
 	}
 	if err := os.Rename(end+"~", end); err != nil {

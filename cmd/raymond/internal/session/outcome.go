@@ -15,12 +15,12 @@ import (
 func Outcome(run *state.Run) *problem.Problem {
 	p := &run.Progress
 	again := "raymond resume " + run.WorkflowID
-	f := &problem.Problem{Where: run.WorkflowID, What: p.Reason, Hint: "to go on: " + again}
+	f := &problem.Problem{Where: run.WorkflowID, What: p.Reason, Hint: "to resume: " + again}
 	switch p.Status {
 	case state.OverBudget:
-		f.Class, f.Hint = problem.ClassOverLimit, fmt.Sprintf("to go on: %s --budget with more than %s", again, run.Spent().Exactly())
+		f.Class, f.Hint = problem.ClassOverLimit, fmt.Sprintf("to resume: %s --budget with more than %s", again, run.Spent().Exactly())
 	case state.OverIterations:
-		f.Class, f.Hint = problem.ClassOverLimit, fmt.Sprintf("to go on: %s --max-iterations with more than %d", again, p.Iterations)
+		f.Class, f.Hint = problem.ClassOverLimit, fmt.Sprintf("to resume: %s --max-iterations with more than %d", again, p.Iterations)
 	case state.Suspended:
 		f.Class = problem.ClassSuspended
 		if !p.Until.IsZero() {

@@ -42,7 +42,7 @@ func CheckUnchanged(run *state.Run, s *scope.Scope) error {
 	var out []error
 	for _, name := range ChangedFiles(run, s) {
 		out = append(out, &problem.Problem{Class: problem.ClassConflict, Where: name, What: "has changed since the run started",
-			Hint: "put it back, or go on with --allow-changed-workflow"})
+			Hint: "put it back, or resume with --allow-changed-workflow"})
 	}
 	return errors.Join(out...)
 }
@@ -69,7 +69,7 @@ func checkPlaces(run *state.Run, s *scope.Scope, file string) error {
 		case run.Files[p.State] == "":
 			out = append(out, &state.FileError{Path: file, Field: p.Field, What: fmt.Sprintf("%q is no state of the workflow", problem.Shorten(p.State))})
 		default:
-			out = append(out, &problem.Problem{Class: problem.ClassWorkflow, Where: p.State, What: "is gone, and the run stands at it"})
+			out = append(out, &problem.Problem{Class: problem.ClassWorkflow, Where: p.State, What: "is gone, and the run is at this state"})
 		}
 	}
 	return errors.Join(out...)
