@@ -9,13 +9,13 @@ import (
 	"github.com/raymond-action/raymond-action/internal/forge"
 )
 
-// ofNobody are the events that nobody without write permission can cause.
+// ofNobody are the events that only somebody with write permission can cause.
 var ofNobody = map[string]bool{
 	"schedule": true, "workflow_dispatch": true, "repository_dispatch": true, "push": true, "merge_group": true,
 }
 
-// ofPeople are the events that somebody causes who has to be allowed to. One that
-// is in neither table is refused unless it is allowed by name.
+// ofPeople are the events of people, who have to be allowed to start a run. An event
+// that is in neither table is refused unless it is allowed by name.
 var ofPeople = map[string]bool{
 	"issues": true, "issue_comment": true, "discussion": true, "discussion_comment": true, "commit_comment": true,
 	"pull_request": true, "pull_request_target": true, "pull_request_review": true,
@@ -24,8 +24,8 @@ var ofPeople = map[string]bool{
 	"release": true, "watch": true, "workflow_run": true,
 }
 
-// notFromForks are the events that run with secrets though they may be about the
-// code of a stranger.
+// notFromForks are the events that run with secrets even if they are about the code of
+// a stranger.
 var notFromForks = map[string]bool{"pull_request_target": true, "workflow_run": true}
 
 // Rules are what a workflow's author allows beyond the defaults.
@@ -54,8 +54,8 @@ type Denied struct {
 	Event   string
 	Why     string
 	Setting string // the input that allows it
-	// Unanswered says that nobody denies it: whether they may could not be asked. At
-	// another time it can.
+	// Unanswered says that nobody denied it: the permission could not be asked for, and
+	// at another time it may be.
 	Unanswered bool
 }
 
@@ -75,8 +75,8 @@ func (d *Denied) Error() string {
 	return fmt.Sprintf("%s (event %s): %s", shorten(d.Who), d.Event, d.Why)
 }
 
-// Authorize says whether the event may start a run: nil if so. What can't be
-// found out is a no. The rules are in docs/inputs.md.
+// Authorize says whether the event may start a run: nil if so. What can't be found out
+// is denied. The rules are in docs/inputs.md.
 func Authorize(ctx context.Context, rules Rules, e Event, ask Permissions) (Grant, *Denied) {
 	if d := refused(rules, e); d != nil {
 		return Grant{}, d
@@ -99,7 +99,7 @@ func Authorize(ctx context.Context, rules Rules, e Event, ask Permissions) (Gran
 	return grant, nil
 }
 
-// refused judges the event by itself.
+// refused says why the event itself can't start a run; nil when it may.
 func refused(rules Rules, e Event) *Denied {
 	if slices.Contains(rules.AllowEvents, e.Name) {
 		return nil
@@ -136,7 +136,7 @@ func causes(e Event) ([]Account, *Denied) {
 	return people, nil
 }
 
-// gate is what somebody has to pass.
+// gate is what decides whether somebody may start the run.
 type gate struct {
 	rules Rules
 	event Event
@@ -148,8 +148,8 @@ func admit(ctx context.Context, g gate, who Account) (string, *Denied) {
 	deny := func(why, setting string) (string, *Denied) {
 		return "", &Denied{Who: who.Login, Event: g.event.Name, Why: why, Setting: setting}
 	}
-	// A person can have a bot's name and the other way round: what somebody is comes
-	// before any list.
+	// A person can have a bot's name, and a bot a person's: so the type of the account
+	// is looked at before any list.
 	if isBot(who) {
 		if slices.ContainsFunc(g.rules.AllowBots, func(name string) bool { return name == "*" || sameBot(name, who.Login) }) {
 			return "", nil

@@ -24,10 +24,10 @@ type Annotation = report.Annotation
 
 var _ report.JobLog = (*Commands)(nil)
 
-// Commands writes the job log: text of others so that the runner takes nothing in
-// it for a command, and commands of ours. Text stands between stop-commands and a
-// token. There is one token for all of the step: the runner keeps each as a secret
-// that it looks for in every later line of the job. Whoever learns it gains
+// Commands writes the job log: commands of ours, and text of others in a way that the
+// runner obeys nothing in it. Such text is between stop-commands and a token. There is
+// one token for the whole step: the runner treats each as a secret that it looks for in
+// every later line of the job. Whoever learns it gains
 // nothing, because no line of others can be a command, the one that resumes
 // commands included. Nothing else may write to the same output. Its methods may be
 // called from several goroutines.
@@ -201,8 +201,8 @@ func (c *Commands) relative(file string) string {
 	return safeStart(oneLine(filepath.ToSlash(filepath.Clean(file))), "./")
 }
 
-// safeStart keeps a property from beginning with an equals sign, which the
-// runner would drop.
+// safeStart prevents a property from beginning with an equals sign, which the runner
+// would drop.
 func safeStart(value, before string) string {
 	if strings.HasPrefix(value, "=") {
 		return before + value

@@ -60,7 +60,7 @@ type Repository struct {
 }
 
 // ReadEvent reads the event that started the job. A payload that isn't there is
-// an error for events of people only, which can't be judged without one.
+// an error for events of people only, which can't be authorized without one.
 func ReadEvent(getenv func(string) string) (Event, error) {
 	told := runnerContext(getenv)
 	e := Event{

@@ -26,10 +26,9 @@ const (
 // runner makes them empty for each step.
 const maxCommandFile = 16 << 20
 
-// Files are the command files of this step. Agents know where they are, so what
-// they should hold is kept in memory: every write makes a file anew of that, and
-// Verify puts back what others have changed. Its methods may be called from
-// several goroutines.
+// Files are the command files of this step. Agents know where they are, so their right
+// content is held in memory: every write replaces a file by that, and Verify restores
+// what others have changed. Its methods may be called from several goroutines.
 type Files struct {
 	mu      sync.Mutex // guards all below
 	files   map[string]*commandFile
@@ -43,7 +42,7 @@ type commandFile struct {
 	before []byte // what was in it at first
 }
 
-// content is what stands at a path.
+// content is what is at a path.
 type content struct {
 	info fs.FileInfo // nil: nothing
 	data []byte
@@ -93,8 +92,8 @@ func (c *commandFile) intact() bool {
 
 // Verify compares the command files with what they should be, and puts each
 // changed one back. It returns the variables of those that others have changed
-// since Guard or the last Verify, and an error if one could not be put back. To
-// be called when agents and scripts are gone.
+// since Guard or the last Verify, and an error if one could not be
+// restored. It is to be called when agents and scripts are gone.
 func (f *Files) Verify() (changed []string, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -117,8 +116,8 @@ func (f *Files) Verify() (changed []string, err error) {
 	return changed, errors.Join(errs...)
 }
 
-// restore removes what stands at the path, which may be anything by now, and
-// makes the file anew.
+// restore removes what is at the path, which may be anything by now, and writes the
+// file again.
 func (c *commandFile) restore() error {
 	if err := os.RemoveAll(c.path); err != nil {
 		return err

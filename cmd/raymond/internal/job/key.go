@@ -12,7 +12,7 @@ import (
 	"strings"
 )
 
-// workflowFolder is where GitHub keeps workflow files.
+// workflowFolder is the folder of workflow files on GitHub.
 const workflowFolder = ".github/workflows/"
 
 // maxIDKey is how much of a key goes into a workflow id: 64 bytes less a hyphen
@@ -125,7 +125,7 @@ func workflowStem(getenv func(string) string) string {
 
 var unusual = regexp.MustCompile(`[^A-Za-z0-9._]+`)
 
-// harmless replaces what names of files had better not have.
+// harmless replaces characters that are awkward in names of files.
 func harmless(s string) string { return strings.Trim(unusual.ReplaceAllString(s, "-"), "-.") }
 
 var unfitForID = regexp.MustCompile(`[^a-z0-9]+`)

@@ -29,7 +29,7 @@ func (f *Files) SetOutput(name, value string) error {
 	return nil
 }
 
-// SaveState keeps a value for the post part of the step, which has it as
+// SaveState saves a value for the post part of the step, which has it as
 // STATE_name.
 func (f *Files) SaveState(name, value string) error {
 	if err := f.add(stateFile, name, value); err != nil {
@@ -84,8 +84,8 @@ func (f *Files) WriteSummary(markdown string) error {
 	return nil
 }
 
-// fitSummary joins both and keeps the limit. What others wrote stays whole, even
-// if nothing of ours has room beside it.
+// fitSummary joins both within the limit. What others wrote stays whole, even if
+// nothing of ours fits beside it.
 func fitSummary(before, markdown string) string {
 	markdown = strings.ToValidUTF8(markdown, "\uFFFD")
 	if before != "" && !strings.HasSuffix(before, "\n") {

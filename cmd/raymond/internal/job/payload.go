@@ -3,7 +3,7 @@ package job
 import "strings"
 
 // payload is an event's JSON. Forges differ in what they leave out and in the
-// types of some values, so that nothing in it is taken for granted.
+// types of some values, so every value is checked.
 type payload map[string]any
 
 // at returns the value below keys, or nil.

@@ -9,7 +9,7 @@ func Inputs() []InputSpec { return slices.Clone(inputs) }
 func Outputs() []OutputSpec { return slices.Clone(outputs) }
 
 // inputs is where action.yml and docs/inputs.md are made from. Inputs that set a
-// flag have no default here: a resume must keep what the run was started with.
+// flag have no default here: a resume must use what the run was started with.
 var inputs = slices.Concat(workflowInputs, limitInputs, agentInputs, keepingInputs, showingInputs, securityInputs)
 
 var workflowInputs = []InputSpec{
