@@ -13,7 +13,7 @@ import (
 func (s *Server) restList(w http.ResponseWriter, r *http.Request) {
 	q := r.URL.Query()
 	named := []Stored{}
-	for _, a := range s.artifacts {
+	for _, a := range s.stored.artifacts {
 		if name := q.Get("name"); name == "" || name == a.Name {
 			named = append(named, a)
 		}

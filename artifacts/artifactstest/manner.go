@@ -1,7 +1,6 @@
 package artifactstest
 
 import (
-	"maps"
 	"net/http"
 	"slices"
 )
@@ -34,64 +33,23 @@ func (s *Server) AsAct() {
 	s.Manner = Manner{SameIDs: true, EmptyDrops: true}
 }
 
-// place is a name in a run.
-type place struct {
-	run  int64
-	name string
-}
-
-func (s *Server) newID(a Stored) int64 {
-	at := place{a.Run, a.Name}
-	if id, ok := s.ids[at]; ok && s.Manner.SameIDs {
-		return id
-	}
-	if s.ids == nil {
-		s.ids = map[place]int64{}
-	}
-	s.ids[at] = s.next
-	s.next++
-	return s.ids[at]
-}
-
 // drop removes an artifact.
 func (s *Server) drop(at int) {
-	s.artifacts = slices.Delete(s.artifacts, at, at+1)
+	s.stored.remove(at)
 	s.changed()
-}
-
-// forget drops what was begun under a name and never finished.
-func (s *Server) forget(run int64, name string) {
-	maps.DeleteFunc(s.open, func(_ string, b *blob) bool { return b.run == run && b.name == name })
 }
 
 func (s *Server) changed() {
 	if s.Watch != nil {
-		s.Watch(slices.Clone(s.artifacts))
+		s.Watch(slices.Clone(s.stored.artifacts))
 	}
-}
-
-// hold keeps a name refused after its delete.
-func (s *Server) hold(run int64, name string) {
-	if s.held == nil {
-		s.held = map[place]int{}
-	}
-	s.held[place{run, name}] = s.Manner.Held
-}
-
-func (s *Server) stillHeld(run int64, name string) bool {
-	at := place{run, name}
-	if s.held[at] == 0 {
-		return false
-	}
-	s.held[at]--
-	return true
 }
 
 // refusedEmpty answers for a run without artifacts as some services do.
 func (s *Server) refusedEmpty(w http.ResponseWriter, run int64) bool {
 	has := func(a Stored) bool { return a.Run == run }
 	switch {
-	case slices.ContainsFunc(s.artifacts, has):
+	case slices.ContainsFunc(s.stored.artifacts, has):
 		return false
 	case s.Manner.EmptyDrops:
 		panic(http.ErrAbortHandler)

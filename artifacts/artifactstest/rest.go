@@ -12,7 +12,7 @@ func (s *Server) content(w http.ResponseWriter, r *http.Request, id string) {
 		refuse(w, 403, "no token here, but the signature")
 		return
 	}
-	for _, a := range s.artifacts {
+	for _, a := range s.stored.artifacts {
 		if strconv.FormatInt(a.ID, 10) == id {
 			w.Header().Set("Content-Type", "application/zip")
 			if a.Type != "" {

@@ -15,6 +15,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -68,16 +69,12 @@ type Server struct {
 	// not ask the server for anything.
 	Watch func([]Stored)
 
-	t         testing.TB
-	mu        sync.Mutex // guards what follows
-	next      int64
-	artifacts []Stored
-	open      map[string]*blob
-	blobs     int // begun so far
-	faults    []*Fault
-	requests  []string
-	held      map[place]int   // how often a name is still refused after its delete
-	ids       map[place]int64 // ids that names had before
+	t        testing.TB
+	mu       sync.Mutex // guards what follows
+	stored   stored
+	uploads  uploads
+	faults   []*Fault
+	requests []string
 }
 
 // blob is an artifact under way.
@@ -92,7 +89,7 @@ type blob struct {
 
 // New starts a server that ends with the test.
 func New(t testing.TB) *Server {
-	s := &Server{t: t, Runs: map[int64]Run{}, next: 1, open: map[string]*blob{}}
+	s := &Server{t: t, Runs: map[int64]Run{}, stored: newStored(), uploads: uploads{open: map[string]*blob{}}}
 	s.Server = httptest.NewServer(http.HandlerFunc(s.serve))
 	t.Cleanup(s.Close)
 	return s
@@ -125,8 +122,8 @@ func (s *Server) Clear() {
 func (s *Server) Put(a Stored) int64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if at := s.find(a.Run, a.Name); at >= 0 && s.Replaces {
-		s.artifacts = append(s.artifacts[:at], s.artifacts[at+1:]...)
+	if at := s.stored.find(a.Run, a.Name); at >= 0 && s.Replaces {
+		s.stored.remove(at)
 	}
 	return s.store(a)
 }
@@ -135,7 +132,7 @@ func (s *Server) Put(a Stored) int64 {
 func (s *Server) All() []Stored {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return append([]Stored{}, s.artifacts...)
+	return slices.Clone(s.stored.artifacts)
 }
 
 // Requests returns the requests so far, as "METHOD path".
@@ -145,13 +142,11 @@ func (s *Server) Requests() []string {
 	return append([]string{}, s.requests...)
 }
 
+// store stores an artifact and returns its id.
 func (s *Server) store(a Stored) int64 {
-	a.ID, a.Created = s.newID(a), time.Unix(1767000000+s.next, 0).UTC()
-	sum := sha256.Sum256(a.Content)
-	a.Digest = "sha256:" + hex.EncodeToString(sum[:])
-	s.artifacts = append(s.artifacts, a)
+	id := s.stored.add(a, s.Manner.SameIDs)
 	s.changed()
-	return a.ID
+	return id
 }
 
 func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
@@ -241,18 +236,8 @@ func (s *Server) twirp(w http.ResponseWriter, r *http.Request, method string) {
 	}
 }
 
-// find returns the index of the newest artifact of a run by name, or -1.
-func (s *Server) find(run int64, name string) int {
-	for i := len(s.artifacts) - 1; i >= 0; i-- {
-		if s.artifacts[i].Run == run && s.artifacts[i].Name == name {
-			return i
-		}
-	}
-	return -1
-}
-
 func (s *Server) create(w http.ResponseWriter, run int64, name string, q map[string]any) {
-	at := s.find(run, name)
+	at := s.stored.find(run, name)
 	switch {
 	case name == "" || strings.ContainsAny(name, "\":<>|*?\r\n\\/"):
 		refuse(w, 400, "artifact name %q is not valid", name)
@@ -260,16 +245,13 @@ func (s *Server) create(w http.ResponseWriter, run int64, name string, q map[str
 	case !versionFits(q):
 		refuse(w, 400, "version %v with type %v", q["version"], q["mime_type"])
 		return
-	case at >= 0 && !s.Replaces, s.stillHeld(run, name):
+	case at >= 0 && !s.Replaces, s.stored.isHeld(run, name):
 		refuse(w, 409, "an artifact with this name already exists on the workflow run")
 		return
 	case at >= 0:
 		s.drop(at)
 	}
-	s.forget(run, name)
-	s.blobs++
-	key := fmt.Sprintf("b%d", s.blobs)
-	s.open[key] = &blob{run: run, name: name, blocks: map[string][]byte{}}
+	key := s.uploads.begin(run, name)
 	s.reply(w, map[string]any{"ok": true, "signed_upload_url": s.URL + "/blob/" + key + "?sv=1&sig=a%2Bb%3D"})
 }
 
@@ -285,7 +267,7 @@ func versionFits(q map[string]any) bool {
 
 // blob takes one part of a blob, by the rules of the storage.
 func (s *Server) blob(w http.ResponseWriter, r *http.Request, key string) {
-	b, q := s.open[key], r.URL.Query()
+	b, q := s.uploads.open[key], r.URL.Query()
 	data, err := io.ReadAll(r.Body)
 	switch {
 	case b == nil || err != nil || q.Get("sig") != "a+b=":
@@ -332,7 +314,7 @@ func (b *blob) assemble(w http.ResponseWriter, data []byte) {
 }
 
 func (s *Server) finalize(w http.ResponseWriter, run int64, name string, q map[string]any) {
-	for key, b := range s.open {
+	for key, b := range s.uploads.open {
 		if b.run != run || b.name != name || !b.whole {
 			continue
 		}
@@ -342,7 +324,7 @@ func (s *Server) finalize(w http.ResponseWriter, run int64, name string, q map[s
 			return
 		}
 		if !s.Manner.FinalTwice {
-			delete(s.open, key)
+			delete(s.uploads.open, key)
 		}
 		id := s.store(Stored{Run: run, Name: name, Content: b.content, Type: b.mime})
 		s.reply(w, map[string]any{"ok": true, "artifact_id": strconv.FormatInt(id, 10)})
@@ -353,7 +335,7 @@ func (s *Server) finalize(w http.ResponseWriter, run int64, name string, q map[s
 
 func (s *Server) list(w http.ResponseWriter, run int64, q map[string]any) {
 	list := []any{}
-	for _, a := range s.artifacts {
+	for _, a := range s.stored.artifacts {
 		if f, ok := q["name_filter"].(string); a.Run != run || ok && f != a.Name {
 			continue
 		}
@@ -374,12 +356,12 @@ func (s *Server) list(w http.ResponseWriter, run int64, q map[string]any) {
 }
 
 func (s *Server) signed(w http.ResponseWriter, run int64, name string) {
-	at := s.find(run, name)
+	at := s.stored.find(run, name)
 	if at < 0 {
 		refuse(w, 404, "no artifact %q", name)
 		return
 	}
-	s.reply(w, map[string]any{"signed_url": s.contentURL(s.artifacts[at].ID)})
+	s.reply(w, map[string]any{"signed_url": s.contentURL(s.stored.artifacts[at].ID)})
 }
 
 func (s *Server) contentURL(id int64) string {
@@ -387,13 +369,13 @@ func (s *Server) contentURL(id int64) string {
 }
 
 func (s *Server) remove(w http.ResponseWriter, run int64, name string) {
-	at := s.find(run, name)
+	at := s.stored.find(run, name)
 	if at < 0 {
 		refuse(w, 404, "no artifact %q", name)
 		return
 	}
-	id := s.artifacts[at].ID
+	id := s.stored.artifacts[at].ID
 	s.drop(at)
-	s.hold(run, name)
+	s.stored.hold(run, name, s.Manner.Held)
 	s.reply(w, map[string]any{"ok": true, "artifact_id": strconv.FormatInt(id, 10)})
 }
