@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/job/jobtest"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sitetest"
 )
 
@@ -18,8 +19,8 @@ type ended struct {
 	sitetest.Outcome        // its stdout is without the colours of the log
 	painted          string // with them
 	outputs          map[string]string
-	commands         []logCommand // that the runner carries out
-	lines            []string     // of the log that are no commands
+	commands         []jobtest.Command // that the runner carries out
+	lines            []string          // of the log that are no commands
 	summary          string
 }
 
@@ -41,8 +42,10 @@ func (j *bareJob) end(c *sitetest.Command) ended {
 	j.t.Helper()
 	e := ended{Outcome: c.Wait(), outputs: map[string]string{}}
 	e.painted, e.Stdout = e.Stdout, logColours.ReplaceAllString(e.Stdout, "")
-	e.commands, e.lines = carriedOut(e.Stdout)
-	for name, value := range fileOutputs(j.t, j.read(j.commandFile("GITHUB_OUTPUT"))) {
+	var runner jobtest.Runner
+	runner.Read(e.Stdout)
+	e.commands, e.lines = runner.Ran, runner.Shown
+	for name, value := range jobtest.ReadOutputs(j.t, j.read(j.commandFile("GITHUB_OUTPUT"))) {
 		e.outputs[name] = value
 	}
 	e.summary = j.read(j.commandFile("GITHUB_STEP_SUMMARY"))
@@ -89,8 +92,8 @@ func (e ended) String() string {
 func (e ended) texts(level string) []string {
 	var texts []string
 	for _, c := range e.commands {
-		if c.name == level {
-			texts = append(texts, c.properties["title"]+": "+c.data)
+		if c.Name == level {
+			texts = append(texts, c.Properties["title"]+": "+c.Data)
 		}
 	}
 	return texts

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/acttest"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/job/jobtest"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sitetest"
 )
@@ -56,7 +57,7 @@ func TestCommandFilesAreTheStepsOwn(t *testing.T) {
 			t.Errorf("%s: got %v, %v, want an empty file", name, info, err)
 		}
 	}
-	if saved := fileOutputs(t, j.read(j.commandFile("GITHUB_STATE"))); len(saved) != 1 || saved[partState] != "1" {
+	if saved := jobtest.ReadOutputs(t, j.read(j.commandFile("GITHUB_STATE"))); len(saved) != 1 || saved[partState] != "1" {
 		t.Errorf("GITHUB_STATE: got %q, want the number of the part and nothing else", saved)
 	}
 	if got := j.read(filepath.Join(j.work, "victim")); got != "precious\n" {

@@ -17,6 +17,7 @@ import (
 
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/acttest"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/job"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/job/jobtest"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sitetest"
 )
@@ -193,7 +194,7 @@ func TestHostileErrorsAreText(t *testing.T) {
 // wantHarmless checks what a step has told its runner.
 func (j *bareJob) wantHarmless(e ended) {
 	j.t.Helper()
-	if saved := fileOutputs(j.t, j.read(j.commandFile("GITHUB_STATE"))); len(saved) != 1 || saved[partState] == "" {
+	if saved := jobtest.ReadOutputs(j.t, j.read(j.commandFile("GITHUB_STATE"))); len(saved) != 1 || saved[partState] == "" {
 		j.t.Errorf("GITHUB_STATE: got %q, want the number of the part and nothing else", saved)
 	}
 	var names []string
@@ -229,20 +230,20 @@ func (j *bareJob) wantHarmless(e ended) {
 }
 
 // wantOwn checks that a command is one of the step's own.
-func (j *bareJob) wantOwn(c logCommand) {
+func (j *bareJob) wantOwn(c jobtest.Command) {
 	j.t.Helper()
-	switch c.name {
+	switch c.Name {
 	case "add-mask":
-		if len(c.data) < 8 && !slices.Contains([]string{"a+b=", "c+d="}, c.data) { // signatures of addresses
-			j.t.Errorf("masked: got %q, want secrets alone", c.data)
+		if len(c.Data) < 8 && !slices.Contains([]string{"a+b=", "c+d="}, c.Data) { // signatures of addresses
+			j.t.Errorf("masked: got %q, want secrets alone", c.Data)
 		}
 	case "error", "warning", "notice":
-		if c.properties["title"] == "" || strings.Contains(fmt.Sprint(c.properties), "injected") {
+		if c.Properties["title"] == "" || strings.Contains(fmt.Sprint(c.Properties), "injected") {
 			j.t.Errorf("annotation: got %+v, want one of the step's own", c)
 		}
 	case "group", "endgroup":
-		if strings.Contains(c.data, "injected") {
-			j.t.Errorf("group: got %q, want one of the step's own", c.data)
+		if strings.Contains(c.Data, "injected") {
+			j.t.Errorf("group: got %q, want one of the step's own", c.Data)
 		}
 	default:
 		j.t.Errorf("command: got %+v, want none of that name", c)

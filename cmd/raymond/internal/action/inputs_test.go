@@ -164,8 +164,8 @@ Say <goto>GONE.md</goto>.
 	e.wantOutputs(t, "error-class", "workflow", "status", "")
 	got := map[string]string{}
 	for _, c := range e.commands {
-		if c.name == "error" {
-			got[c.properties["file"]+":"+c.properties["line"]] = c.data
+		if c.Name == "error" {
+			got[c.Properties["file"]+":"+c.Properties["line"]] = c.Data
 		}
 	}
 	for _, place := range []string{"flows/wf/START.md:2", "flows/wf/NEXT.md:3"} {

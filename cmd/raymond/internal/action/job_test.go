@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/raymond-action/raymond-action/artifacts/artifactstest"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/job/jobtest"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sitetest"
 )
 
@@ -187,7 +188,7 @@ func (j *bareJob) passState() {
 	if !sitetest.Exists(j.commandFile("GITHUB_STATE")) {
 		return
 	}
-	for name, value := range fileOutputs(j.t, j.read(j.commandFile("GITHUB_STATE"))) {
+	for name, value := range jobtest.ReadOutputs(j.t, j.read(j.commandFile("GITHUB_STATE"))) {
 		j.env["STATE_"+name] = value
 	}
 }

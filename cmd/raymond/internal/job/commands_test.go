@@ -15,6 +15,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/job/jobtest"
 	"github.com/raymond-action/raymond-action/internal/untrusted/text"
 	"github.com/raymond-action/raymond-action/runner/report"
 )
@@ -52,10 +53,10 @@ func session(text string) (output string, wantCommands []string) {
 	return b.String(), []string{"group", "endgroup", "error", "debug", "group", "endgroup"}
 }
 
-func commandNames(list []ran) []string {
+func commandNames(list []jobtest.Command) []string {
 	var names []string
 	for _, r := range list {
-		names = append(names, r.name)
+		names = append(names, r.Name)
 	}
 	return names
 }
@@ -66,28 +67,28 @@ func checkSession(t *testing.T, text string) {
 	t.Helper()
 	output, want := session(text)
 	for _, ignorable := range []bool{false, true} {
-		h := hosted{ignorable: ignorable}
-		h.read(output)
-		if got := commandNames(h.ran); !slices.Equal(got, want) || h.token != "" {
+		h := jobtest.Runner{Ignorable: ignorable}
+		h.Read(output)
+		if got := commandNames(h.Ran); !slices.Equal(got, want) || h.Token != "" {
 			t.Fatalf("text %q, ignorable %v: got commands %q, want %q; output:\n%s", text, ignorable, got, want, output)
 		}
-		bare := hosted{ignorable: ignorable}
-		bare.read(strings.Join(h.shown, "\n"))
-		if len(bare.ran) != 0 || bare.token != "" {
-			t.Fatalf("text %q, ignorable %v: got commands %q in what is shown, want none; output:\n%s", text, ignorable, commandNames(bare.ran), output)
+		bare := jobtest.Runner{Ignorable: ignorable}
+		bare.Read(strings.Join(h.Shown, "\n"))
+		if len(bare.Ran) != 0 || bare.Token != "" {
+			t.Fatalf("text %q, ignorable %v: got commands %q in what is shown, want none; output:\n%s", text, ignorable, commandNames(bare.Ran), output)
 		}
 	}
 	if !utf8.ValidString(output) {
 		t.Fatalf("text %q: got %q, want UTF-8", text, output)
 	}
-	for _, line := range readerLines(output) {
+	for _, line := range jobtest.ReaderLines(output) {
 		if shown, ok := strings.CutPrefix(line, linePrefix); ok && len(shown) > maxLine+64 {
 			t.Fatalf("text %q: got a line of %d bytes, want about %d at most", text, len(line), maxLine)
 		}
 	}
 	// act splits a command at the last ::, so that a title can spoil the name of our
 	// own command, but it makes no other of it.
-	for _, name := range actNames(output) {
+	for _, name := range jobtest.ActNames(output) {
 		if !slices.ContainsFunc(want, func(ours string) bool { return strings.HasPrefix(name, ours) }) {
 			t.Fatalf("text %q: act finds %q, want only %q; output:\n%s", text, name, want, output)
 		}
@@ -121,15 +122,15 @@ func TestTheJudgeKnowsCommands(t *testing.T) {
 		"::stop-commands::t\n##[t]\n::warning::x":        {"warning"},
 		"::unknown::x\n: :error::x\n##[x]y\n::error:: x": {"error"},
 	} {
-		h := hosted{}
-		h.read(output)
-		if got := commandNames(h.ran); !slices.Equal(got, want) {
+		h := jobtest.Runner{}
+		h.Read(output)
+		if got := commandNames(h.Ran); !slices.Equal(got, want) {
 			t.Errorf("%q: got %q, want %q", output, got, want)
 		}
 	}
-	ignorable := hosted{ignorable: true}
-	ignorable.read("##\u200b[error]x\n\u200b::warning::x")
-	if got, want := commandNames(ignorable.ran), []string{"error", "warning"}; !slices.Equal(got, want) {
+	ignorable := jobtest.Runner{Ignorable: true}
+	ignorable.Read("##\u200b[error]x\n\u200b::warning::x")
+	if got, want := commandNames(ignorable.Ran), []string{"error", "warning"}; !slices.Equal(got, want) {
 		t.Errorf("ignorable: got %q, want %q", got, want)
 	}
 }
@@ -174,11 +175,11 @@ func TestWhoKnowsTheTokenResumesNothing(t *testing.T) {
 			c.Say(text)
 			c.Print("::error::x\n##[error]x")
 			for _, ignorable := range []bool{false, true} {
-				h := hosted{ignorable: ignorable}
-				h.read(b.String())
-				if len(h.ran) > 0 || h.token != c.token {
+				h := jobtest.Runner{Ignorable: ignorable}
+				h.Read(b.String())
+				if len(h.Ran) > 0 || h.Token != c.token {
 					t.Errorf("%q, ignorable %v: got commands %q and the token %q, want none obeyed and commands stopped; output:\n%s",
-						text, ignorable, commandNames(h.ran), h.token, b.String())
+						text, ignorable, commandNames(h.Ran), h.Token, b.String())
 				}
 			}
 		}
@@ -215,7 +216,7 @@ func TestOwnLinesStopNothing(t *testing.T) {
 func TestTextsThatLeanArrive(t *testing.T) {
 	n := 0
 	for r := range unicode.MaxRune {
-		if !leans(r) || text.Invisible(r) {
+		if !jobtest.Leans(r) || text.Invisible(r) {
 			continue
 		}
 		n++
@@ -228,9 +229,9 @@ func TestTextsThatLeanArrive(t *testing.T) {
 		c := NewCommands(&b, "")
 		c.Group(text)
 		c.Debug(text)
-		h := hosted{}
-		if h.read(b.String()); !slices.Equal(commandNames(h.ran), []string{"group", "debug"}) {
-			t.Errorf("%U: got the commands %q, want both; output:\n%s", r, commandNames(h.ran), b.String())
+		h := jobtest.Runner{}
+		if h.Read(b.String()); !slices.Equal(commandNames(h.Ran), []string{"group", "debug"}) {
+			t.Errorf("%U: got the commands %q, want both; output:\n%s", r, commandNames(h.Ran), b.String())
 		}
 	}
 	if n < 1703 {
@@ -310,14 +311,14 @@ func annotated(t *testing.T, workspace string, a Annotation) Annotation {
 	c := NewCommands(&b, workspace)
 	c.Print("before")
 	c.Annotate(a)
-	h := hosted{}
-	h.read(b.String())
-	if len(h.ran) != 1 {
-		t.Fatalf("%+v: got commands %q, want one; output:\n%s", a, commandNames(h.ran), b.String())
+	h := jobtest.Runner{}
+	h.Read(b.String())
+	if len(h.Ran) != 1 {
+		t.Fatalf("%+v: got commands %q, want one; output:\n%s", a, commandNames(h.Ran), b.String())
 	}
-	r := h.ran[0]
-	got := Annotation{Level: r.name, File: r.properties["file"], Title: r.properties["title"], Text: r.data}
-	got.Line, _ = strconv.Atoi(r.properties["line"])
+	r := h.Ran[0]
+	got := Annotation{Level: r.Name, File: r.Properties["file"], Title: r.Properties["title"], Text: r.Data}
+	got.Line, _ = strconv.Atoi(r.Properties["line"])
 	return got
 }
 
@@ -343,11 +344,11 @@ func TestMasksAreCommandsOfTheirOwn(t *testing.T) {
 	for _, secret := range []string{"100%: a::b", "", " ", "first line 1\nshort\r\nsecond line"} {
 		c.AddMask(secret)
 	}
-	h := hosted{}
-	h.read(b.String())
+	h := jobtest.Runner{}
+	h.Read(b.String())
 	var got []string
-	for _, r := range h.ran {
-		got = append(got, r.name+" "+r.data)
+	for _, r := range h.Ran {
+		got = append(got, r.Name+" "+r.Data)
 	}
 	want := []string{"add-mask 100%: a::b", "add-mask first line 1\nshort\r\nsecond line", "add-mask first line 1", "add-mask second line"}
 	if d := cmp.Diff(want, got); d != "" {
@@ -372,10 +373,10 @@ func TestLogIsUsedByManyAtOnce(t *testing.T) {
 	if err := c.Close(); err != nil {
 		t.Fatal(err)
 	}
-	h := hosted{}
-	h.read(b.String())
-	if len(h.ran) != 200 || len(h.shown) != 400 || h.token != "" {
-		t.Errorf("got %d commands, %d lines and token %q, want 200, 400 and none", len(h.ran), len(h.shown), h.token)
+	h := jobtest.Runner{}
+	h.Read(b.String())
+	if len(h.Ran) != 200 || len(h.Shown) != 400 || h.Token != "" {
+		t.Errorf("got %d commands, %d lines and token %q, want 200, 400 and none", len(h.Ran), len(h.Shown), h.Token)
 	}
 }
 

@@ -9,6 +9,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/job/jobtest"
 )
 
 // step is a folder of command files, as the runner makes it for a step.
@@ -165,37 +167,10 @@ func TestOwnWritesAreNoChanges(t *testing.T) {
 	s.wantNothingElse()
 }
 
-// readOutputs reads a file of outputs as the runner does.
-func readOutputs(t *testing.T, text string) map[string]string {
-	t.Helper()
-	outputs := map[string]string{}
-	all := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
-	for i := 0; i < len(all) && text != ""; i++ {
-		equals, here := strings.Index(all[i], "="), strings.Index(all[i], "<<")
-		if equals >= 0 && (here < 0 || equals < here) {
-			outputs[all[i][:equals]] = all[i][equals+1:]
-			continue
-		}
-		name, end, ok := strings.Cut(all[i], "<<")
-		if !ok {
-			t.Fatalf("line %q is no output; file:\n%s", all[i], text)
-		}
-		var value []string
-		for i++; i < len(all) && all[i] != end; i++ {
-			value = append(value, all[i])
-		}
-		if i == len(all) {
-			t.Fatalf("output %s has no end; file:\n%s", name, text)
-		}
-		outputs[name] = strings.Join(value, "\n")
-	}
-	return outputs
-}
-
 // checkOutputs: each output is read as it was given, and there are no others.
 func checkOutputs(t *testing.T, first, second string) {
 	t.Helper()
-	got := readOutputs(t, outputEntry("result", first)+outputEntry("status", second))
+	got := jobtest.ReadOutputs(t, outputEntry("result", first)+outputEntry("status", second))
 	clean := func(s string) string { return strings.ReplaceAll(strings.ToValidUTF8(s, "\uFFFD"), "\x00", "") }
 	if d := cmp.Diff(map[string]string{"result": clean(first), "status": clean(second)}, got); d != "" {
 		t.Fatalf("%q, %q (-want +got):\n%s", first, second, d)
@@ -233,7 +208,7 @@ func TestOutputsStandAfterThoseOfOthers(t *testing.T) {
 	data, err := os.ReadFile(s.path(outputFile))
 	s.must(err)
 	want := map[string]string{"other": "1", "status": "failed"}
-	if d := cmp.Diff(want, readOutputs(t, string(data))); d != "" {
+	if d := cmp.Diff(want, jobtest.ReadOutputs(t, string(data))); d != "" {
 		t.Errorf("outputs (-want +got):\n%s", d)
 	}
 	if err := f.SetOutput("evil", "x"); err == nil {

@@ -1,8 +1,11 @@
-package job
+// Package jobtest plays runners for tests: what they make of the output of a step and
+// of the files that it has written.
+package jobtest
 
 import (
 	"regexp"
 	"strings"
+	"testing"
 	"unicode"
 	"unicode/utf8"
 
@@ -12,11 +15,11 @@ import (
 // What the runner of GitHub and act make of a step's output, as their sources
 // have it: the judge of what Commands writes.
 
-// ran is a command that a runner has carried out.
-type ran struct {
-	name       string
-	properties map[string]string
-	data       string
+// Command is a command that a runner has carried out.
+type Command struct {
+	Name       string
+	Properties map[string]string
+	Data       string
 }
 
 // registered are the commands that GitHub's runner knows.
@@ -25,18 +28,19 @@ var registered = []string{
 	"warning", "notice", "group", "endgroup", "echo", "internal-set-repo-path", "stop-commands",
 }
 
-// hosted plays GitHub's runner. With ignorable set, it compares as .NET does in
+// Runner plays GitHub's runner. With ignorable set, it compares as .NET does in
 // most languages: characters without weight don't count.
-type hosted struct {
-	ignorable bool
-	token     string // that ends stop-commands; "" while commands are obeyed
-	ran       []ran
-	shown     []string // lines that are no commands
+type Runner struct {
+	Ignorable bool
+	Token     string // that ends stop-commands; "" while commands are obeyed
+	Ran       []Command
+	Shown     []string // lines that are no commands
 }
 
-func (h *hosted) read(output string) {
-	for _, line := range readerLines(output) {
-		if h.ignorable {
+// Read takes a part of the output, which consists of whole lines.
+func (h *Runner) Read(output string) {
+	for _, line := range ReaderLines(output) {
+		if h.Ignorable {
 			line = strings.Map(func(r rune) rune {
 				if text.Invisible(r) || unicode.IsControl(r) && !unicode.IsSpace(r) {
 					return -1
@@ -48,34 +52,34 @@ func (h *hosted) read(output string) {
 	}
 }
 
-// readerLines are lines as StreamReader.ReadLine finds them: LF, CR and CRLF.
-func readerLines(output string) []string {
+// ReaderLines are lines as StreamReader.ReadLine finds them: LF, CR and CRLF.
+func ReaderLines(output string) []string {
 	output = strings.ReplaceAll(output, "\r\n", "\n")
 	output = strings.TrimSuffix(strings.ReplaceAll(output, "\r", "\n"), "\n")
 	return strings.Split(output, "\n")
 }
 
-func (h *hosted) line(line string) {
+func (h *Runner) line(line string) {
 	command, ok := h.parseV2(line)
 	if !ok {
 		command, ok = h.parseV1(line)
 	}
 	switch {
 	case !ok:
-		h.shown = append(h.shown, line)
-	case h.token != "" && strings.EqualFold(command.name, h.token):
-		h.token = ""
-	case h.token != "":
-		h.shown = append(h.shown, line)
-	case strings.EqualFold(command.name, "stop-commands"):
-		h.token = command.data
+		h.Shown = append(h.Shown, line)
+	case h.Token != "" && strings.EqualFold(command.Name, h.Token):
+		h.Token = ""
+	case h.Token != "":
+		h.Shown = append(h.Shown, line)
+	case strings.EqualFold(command.Name, "stop-commands"):
+		h.Token = command.Data
 	default:
-		h.ran = append(h.ran, command)
+		h.Ran = append(h.Ran, command)
 	}
 }
 
-func (h *hosted) knows(name string) bool {
-	if h.token != "" && strings.EqualFold(name, h.token) {
+func (h *Runner) knows(name string) bool {
+	if h.Token != "" && strings.EqualFold(name, h.Token) {
 		return true
 	}
 	for _, r := range registered {
@@ -87,38 +91,38 @@ func (h *hosted) knows(name string) bool {
 }
 
 // parseV2 reads ::name key=value,key=value::data, after any white space.
-func (h *hosted) parseV2(line string) (ran, bool) {
+func (h *Runner) parseV2(line string) (Command, bool) {
 	rest, ok := strings.CutPrefix(strings.TrimLeftFunc(line, unicode.IsSpace), "::")
 	info, data, ended := strings.Cut(rest, "::")
-	if first, _ := utf8.DecodeRuneInString(data); leans(first) {
-		return ran{}, false // it searches by the rules of a language
+	if first, _ := utf8.DecodeRuneInString(data); Leans(first) {
+		return Command{}, false // it searches by the rules of a language
 	}
 	name, list, _ := strings.Cut(info, " ")
 	if !ok || !ended || !h.knows(name) {
-		return ran{}, false
+		return Command{}, false
 	}
 	unescapeData := strings.NewReplacer("%0D", "\r", "%0A", "\n", "%25", "%")
 	unescape := strings.NewReplacer("%0D", "\r", "%0A", "\n", "%3A", ":", "%2C", ",", "%25", "%")
-	return ran{name, pairs(strings.TrimSpace(list), ",", unescape), unescapeData.Replace(data)}, true
+	return Command{name, pairs(strings.TrimSpace(list), ",", unescape), unescapeData.Replace(data)}, true
 }
 
-// leans reports whether .NET takes a character for a part of the one before it.
+// Leans reports whether .NET takes a character for a part of the one before it.
 // Measured on runner 2.336: marks, skin tones, half-width voiced marks, and two
 // vowels.
-func leans(r rune) bool {
+func Leans(r rune) bool {
 	return unicode.Is(unicode.M, r) || r >= 0x1F3FB && r <= 0x1F3FF || r == 0xFF9E || r == 0xFF9F || r == 0x0E33 || r == 0x0EB3
 }
 
 // parseV1 reads ##[name key=value;key=value]data, anywhere in a line.
-func (h *hosted) parseV1(line string) (ran, bool) {
+func (h *Runner) parseV1(line string) (Command, bool) {
 	_, rest, ok := strings.Cut(line, "##[")
 	info, data, ended := strings.Cut(rest, "]")
 	name, list, _ := strings.Cut(info, " ")
 	if !ok || !ended || !h.knows(name) {
-		return ran{}, false
+		return Command{}, false
 	}
 	unescape := strings.NewReplacer("%3B", ";", "%0D", "\r", "%0A", "\n", "%5D", "]", "%25", "%")
-	return ran{name, pairs(list, ";", unescape), unescape.Replace(data)}, true
+	return Command{name, pairs(list, ";", unescape), unescape.Replace(data)}, true
 }
 
 // pairs splits properties; empty parts don't count, not even before a value.
@@ -138,9 +142,9 @@ var (
 	actOld = regexp.MustCompile("^##\\[([^ ]+)( (.+))?]([^\r\n]*)[\r\n]+$")
 )
 
-// actNames are the names of the commands that act finds in an output, those
+// ActNames are the names of the commands that act finds in an output, those
 // between stop-commands and its token left out.
-func actNames(output string) []string {
+func ActNames(output string) []string {
 	var names []string
 	token := ""
 	for line := range strings.Lines(output) {
@@ -161,4 +165,31 @@ func actNames(output string) []string {
 		}
 	}
 	return names
+}
+
+// ReadOutputs reads a file of outputs as the runner does.
+func ReadOutputs(t testing.TB, text string) map[string]string {
+	t.Helper()
+	outputs := map[string]string{}
+	all := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
+	for i := 0; i < len(all) && text != ""; i++ {
+		equals, here := strings.Index(all[i], "="), strings.Index(all[i], "<<")
+		if equals >= 0 && (here < 0 || equals < here) {
+			outputs[all[i][:equals]] = all[i][equals+1:]
+			continue
+		}
+		name, end, ok := strings.Cut(all[i], "<<")
+		if !ok {
+			t.Fatalf("line %q is no output; file:\n%s", all[i], text)
+		}
+		var value []string
+		for i++; i < len(all) && all[i] != end; i++ {
+			value = append(value, all[i])
+		}
+		if i == len(all) {
+			t.Fatalf("output %s has no end; file:\n%s", name, text)
+		}
+		outputs[name] = strings.Join(value, "\n")
+	}
+	return outputs
 }
