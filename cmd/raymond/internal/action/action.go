@@ -65,21 +65,23 @@ func drive(ctx context.Context, s *step, r *result, gone <-chan struct{}) error 
 	if err := os.MkdirAll(s.dirs.state, 0o700); err != nil {
 		return err
 	}
-	l, err := find(ctx, s, r.flow, &r.remarks)
+	see := seeing{r.flow, &r.remarks}
+	l, err := find(ctx, s, see)
 	defer l.remove()
 	if err != nil {
 		return err
 	}
 	s.key = l.key
-	b, err := begin(ctx, s, r, l)
+	b, err := begin(ctx, s, see, l)
 	if err != nil {
 		return err
 	}
+	r.flow = b.flow
 	if l.isOver() {
 		return showAgain(s, r, l, b)
 	}
 	defer b.store.Close()
-	to, err := openStorage(ctx, s, r, beginning{l, b})
+	to, err := openStorage(ctx, s, r.remarks.losses, beginning{l, b})
 	if err != nil {
 		return err
 	}

@@ -31,7 +31,7 @@ func cliSessions(s *step) transcript.Folder {
 
 // newAgents starts the key proxy, if there is a key to keep and the workflow has
 // prompts. The caller closes it.
-func newAgents(s *step, r *result, skipPermissions bool) (*agents, error) {
+func newAgents(s *step, b *begun, isTrusted bool) (*agents, error) {
 	logins := secrets.NewRedactor(nil).Text // the mask has all secrets; passwords in URLs are none it knows
 	env := s.inherited()
 	a := &agents{
@@ -45,14 +45,14 @@ func newAgents(s *step, r *result, skipPermissions bool) (*agents, error) {
 			},
 		},
 	}
-	if !r.admission.isTrusted {
+	if !isTrusted {
 		// Hooks, servers and instructions of the checkout would run with the agent.
 		a.cli.Args = []string{"--setting-sources", "user", "--strict-mcp-config"}
 	}
-	if skipPermissions && isRoot() {
+	if b.options().SkipPermissions && isRoot() {
 		a.cli.Env = append(a.cli.Env, "IS_SANDBOX=1")
 	}
-	if !r.flow.HasPrompts() {
+	if !b.flow.HasPrompts() {
 		return a, nil
 	}
 	return a, a.guardKey(s)

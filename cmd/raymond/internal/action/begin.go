@@ -18,16 +18,16 @@ import (
 
 // begin makes a new run, or puts the one that was found in its place. A run that
 // began with other states brings its own flow.
-func begin(ctx context.Context, s *step, r *result, l lookup) (*begun, error) {
-	b := &begun{base: baseOf(ctx, s)}
+func begin(ctx context.Context, s *step, see seeing, l lookup) (*begun, error) {
+	b := &begun{flow: see.flow, base: baseOf(ctx, s)}
 	if !s.isLocal() {
 		b.talks = conversations.NewNotes(filepath.Join(s.dirs.own, sessionsFile))
 	}
 	var err error
 	if l.existing == nil {
-		err = fresh(ctx, s, r.flow, b)
+		err = fresh(ctx, s, b)
 	} else {
-		err = resume(ctx, s, r, beginning{l, b})
+		err = resume(ctx, s, see.remarks, beginning{l, b})
 	}
 	if err != nil {
 		return nil, err
@@ -48,7 +48,8 @@ func begin(ctx context.Context, s *step, r *result, l lookup) (*begun, error) {
 }
 
 // fresh makes a new run.
-func fresh(ctx context.Context, s *step, f *flow, b *begun) error {
+func fresh(ctx context.Context, s *step, b *begun) error {
+	f := b.flow
 	b.began = checkpoints.Began{States: statesNow(ctx, s, f.source), Checkout: b.base, Input: digestOf(s.in.Input)}
 	o := s.options
 	o.WorkflowID = job.WorkflowID(s.key, uuid.NewString()[:8])
@@ -84,25 +85,25 @@ func noteRun(s *step, id string) error {
 }
 
 // resume puts a run in its place: here, after what belongs to it is back.
-func resume(ctx context.Context, s *step, r *result, b beginning) error {
+func resume(ctx context.Context, s *step, r *remarks, b beginning) error {
 	e := b.existing
 	if err := noteRun(s, e.run.WorkflowID); err != nil {
 		return err
 	}
 	if e.oldStates {
-		past, err := openPast(ctx, s, r.flow, b.lookup)
+		past, err := openPast(ctx, s, b.flow, b.lookup)
 		if err != nil {
 			return err
 		}
-		r.flow.Close()
-		r.flow = past
+		b.flow.Close()
+		b.flow = past
 	}
 	// With other states from now on, if it takes those of now.
 	b.began = beginningOf(s, e)
-	if !e.oldStates && (b.began.States == nil || len(session.ChangedFiles(e.run, r.flow.Scope)) > 0) {
-		b.began.States = statesNow(ctx, s, r.flow.source)
+	if !e.oldStates && (b.began.States == nil || len(session.ChangedFiles(e.run, b.flow.Scope)) > 0) {
+		b.began.States = statesNow(ctx, s, b.flow.source)
 	}
-	differences(s, e, b.base, &r.remarks)
+	differences(s, e, b.base, r)
 	b.isResumed, b.run = true, e.run
 	if e.found != nil {
 		run, err := putBack(ctx, s, r, b)
@@ -116,13 +117,13 @@ func resume(ctx context.Context, s *step, r *result, b beginning) error {
 	}
 	var err error
 	file := filepath.Join(s.dirs.state, b.run.WorkflowID+".json")
-	if b.changed, err = session.CheckResume(s.options, b.run, r.flow.Scope, file); err != nil {
+	if b.changed, err = session.CheckResume(s.options, b.run, b.flow.Scope, file); err != nil {
 		return err
 	}
 	if b.store, b.begun.run, err = state.Open(s.dirs.state, b.run.WorkflowID, session.Holder()); err != nil {
 		return err
 	}
-	takeMeta(s, b.run, &r.remarks)
+	takeMeta(s, b.run, r)
 	return nil
 }
 
@@ -130,7 +131,7 @@ func resume(ctx context.Context, s *step, r *result, b beginning) error {
 // Nothing starts, and nothing is stored.
 func showAgain(s *step, r *result, l lookup, b *begun) error {
 	o, err := session.Replay(session.Setup{
-		Options: s.options, Scope: r.flow.Scope, Run: b.run, Resumed: true, Dir: s.runDir(b.run.WorkflowID),
+		Options: s.options, Scope: b.flow.Scope, Run: b.run, Resumed: true, Dir: s.runDir(b.run.WorkflowID),
 		Hide: session.Hide{Events: s.voice.shown}, Out: session.Out{Stdout: s.env.Stdout, Stderr: s.env.Stderr},
 	})
 	if err != nil {

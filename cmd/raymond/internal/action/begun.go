@@ -13,6 +13,7 @@ type begun struct {
 	isResumed bool
 	changed   *state.Options // the options from now on; nil for those of the run
 	began     checkpoints.Began
+	flow      *flow                // the workflow that it continues with
 	base      string               // the commit that the job was checked out at; "" for none
 	talks     *conversations.Notes // nil: nobody removes the conversations
 }

@@ -21,7 +21,7 @@ type driving struct {
 
 // driveRun drives a run until it stops, and stores its end.
 func driveRun(ctx context.Context, s *step, r *result, d driving) error {
-	a, err := newAgents(s, r, d.options().SkipPermissions)
+	a, err := newAgents(s, d.begun, r.admission.isTrusted)
 	if err != nil {
 		return err
 	}

@@ -37,20 +37,20 @@ func (l lookup) remove() {
 }
 
 // find looks for the run to resume. What it has to say goes to the remarks.
-func find(ctx context.Context, s *step, f *flow, r *remarks) (lookup, error) {
+func find(ctx context.Context, s *step, see seeing) (lookup, error) {
 	if s.isLocal() {
-		e, err := findLocal(s, f, r)
+		e, err := findLocal(s, see.flow, see.remarks)
 		return lookup{existing: e, key: s.key}, err
 	}
 	v, err := s.openServices()
 	if err != nil {
 		return lookup{}, err
 	}
-	l, err := findStored(ctx, s, lookup{services: v, key: s.key}, seeing{f, r})
+	l, err := findStored(ctx, s, lookup{services: v, key: s.key}, see)
 	if err != nil || l.found.Manifest != nil || s.wide == s.key || s.wide == "" || s.in.Resume == job.ResumeNever {
 		return l, err
 	}
-	wide, err := findWide(ctx, s, v, seeing{f, r})
+	wide, err := findWide(ctx, s, v, see)
 	if err != nil || wide.existing == nil {
 		wide.remove()
 		return l, err

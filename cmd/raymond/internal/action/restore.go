@@ -18,7 +18,7 @@ import (
 
 // putBack brings a run from its checkpoint to this machine: work, conversations,
 // then the state, without which nothing of it would be gone on with.
-func putBack(ctx context.Context, s *step, r *result, b beginning) (*state.Run, error) {
+func putBack(ctx context.Context, s *step, r *remarks, b beginning) (*state.Run, error) {
 	e := b.existing
 	m, from := e.found.Manifest, e.found.Dir
 	work := filepath.Join(from, "workspace")
@@ -28,22 +28,22 @@ func putBack(ctx context.Context, s *step, r *result, b beginning) (*state.Run, 
 	}
 	where := checkpoint.Relocation(m.Places, s.places(), trees)
 	if len(trees) > 0 && s.in.Workspace == job.WorkspaceNone {
-		r.remarks.notes = append(r.remarks.notes, "The work in the workspace was not put back: `workspace: none`.")
+		r.notes = append(r.notes, "The work in the workspace was not put back: `workspace: none`.")
 	} else if len(trees) > 0 {
-		if err := r.flow.Freeze(filepath.Join(s.dirs.state, "scope")); err != nil {
+		if err := b.flow.Freeze(filepath.Join(s.dirs.state, "scope")); err != nil {
 			return nil, err
 		}
 		restored, err := restoreWork(ctx, s, work, where)
 		if err != nil {
 			return nil, err
 		}
-		r.remarks.notes = append(r.remarks.notes, restored...)
+		r.notes = append(r.notes, restored...)
 	}
 	run, err := e.run.Relocate(where)
 	if err != nil {
 		return nil, err
 	}
-	run.Scope = r.flow.Path
+	run.Scope = b.flow.Path
 	if run.Dir, err = os.Getwd(); err != nil {
 		return nil, err
 	}

@@ -28,7 +28,7 @@ type storage struct {
 // openStorage decides what is stored of a run, and where; nil for nothing. It
 // claims the key beside the run, and says in one warning, before anything is spent,
 // what can't be done later.
-func openStorage(ctx context.Context, s *step, r *result, b beginning) (*storage, error) {
+func openStorage(ctx context.Context, s *step, losses []string, b beginning) (*storage, error) {
 	if s.isLocal() {
 		return nil, nil
 	}
@@ -38,7 +38,7 @@ func openStorage(ctx context.Context, s *step, r *result, b beginning) (*storage
 			Base: b.base, Dir: s.runDir(b.begun.run.WorkflowID), Chain: checkpoints.Chain{Began: b.began},
 		})
 	}
-	if losses := append(r.remarks.losses, lossesOf(s, r.flow, store)...); len(losses) > 0 {
+	if losses = append(losses, lossesOf(s, b.flow, store)...); len(losses) > 0 {
 		s.voice.warn(strings.Join(losses, ". Besides, "))
 	}
 	if store == nil {
