@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -106,8 +107,9 @@ func TestWhatAgentsSayIsTold(t *testing.T) {
 		}
 	}
 	for at, last := range map[string]string{"START.md": "<goto>NOISE.sh</goto>", "NOISE.sh": "the last words of the script"} {
-		if got := lines[at]; len(got) != 500 || got[499] != last {
-			t.Errorf("%s: got %d lines, the last %q, want 500 and %q", at, len(got), got[len(got)-1], last)
+		// A script's two streams have no order: its result may come after its last words.
+		if got := lines[at]; len(got) != 500 || !slices.Contains(got[498:], last) {
+			t.Errorf("%s: got %d lines, the last two %q, want 500 and %q", at, len(got), got[len(got)-2:], last)
 		}
 	}
 	if got := finished["START.md"]; got == nil || fmt.Sprint(got.Models) != "map[haiku:0.05 opus:0.2]" || len(got.Denied) != 1 {
