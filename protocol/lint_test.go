@@ -2,8 +2,6 @@ package protocol
 
 import (
 	"fmt"
-	"io/fs"
-	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -38,38 +36,6 @@ func TestLint(t *testing.T) {
 		}
 		return text
 	})
-}
-
-// lintCodes are the codes that lint itself gives; those of Load have tests of
-// their own, and the ones of targets and tags are shared.
-var lintCodes = []string{
-	"unreachable", "dead-end", "no-tag", "no-return", "endless", "forbidden", "unmentioned", "unknown-name",
-	"no-state", "ambiguous", "wrong-platform", "bad-target", "bad-tag", "entry",
-	"unknown-key", "wrong-case", "wrong-type", "wrong-value", "yaml", "frontmatter", "duplicate-key", "not-utf8",
-	"crlf", "option", "not-regular", "nothing-allowed", "no-done-when", "short-max",
-	"empty", "misplaced", "not-built", "several-forks", "tag-case",
-}
-
-// TestEveryFindingHasAFilePair keeps each kind of finding shown by some pair.
-func TestEveryFindingHasAFilePair(t *testing.T) {
-	all := ""
-	names, err := fs.Glob(os.DirFS("testdata/lint"), "*.txtar")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, n := range names {
-		data, err := os.ReadFile("testdata/lint/" + n)
-		if err != nil {
-			t.Fatal(err)
-		}
-		_, want, _ := strings.Cut(string(data), "-- want --\n")
-		all += want
-	}
-	for _, code := range lintCodes {
-		if !strings.Contains(all, " ["+code+"] ") {
-			t.Errorf("code %q: got no file pair in testdata/lint, want one", code)
-		}
-	}
 }
 
 // TestLintAgreesWithLoad holds that whatever forbids a start is an error of lint.

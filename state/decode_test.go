@@ -35,7 +35,7 @@ func walked(tb testing.TB, seed uint64, steps int) []byte {
 }
 
 // FuzzDecode: no bytes make Decode panic; what it accepts is valid, comes back
-// from its own encoding, and can be opened and gone on with.
+// from its own encoding, and can be opened and continued.
 func FuzzDecode(f *testing.F) {
 	for seed := range uint64(8) {
 		f.Add(walked(f, seed, 4*int(seed)))
@@ -60,7 +60,7 @@ func FuzzDecode(f *testing.F) {
 		if second := encode(t, again); !bytes.Equal(first, second) {
 			t.Fatalf("encoded twice: got\n%s\nwant\n%s", second, first)
 		}
-		goOn(t, run)
+		continueRun(t, run)
 	})
 }
 
@@ -73,8 +73,8 @@ func encode(t *testing.T, run *state.Run) []byte {
 	return data
 }
 
-// goOn opens an accepted run and starts what can start: the run must stay valid.
-func goOn(t *testing.T, run *state.Run) {
+// continueRun opens an accepted run and starts what can start: the run must stay valid.
+func continueRun(t *testing.T, run *state.Run) {
 	t.Helper()
 	if run.Progress.Status == state.Completed {
 		return

@@ -9,9 +9,9 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// TestForgottenConversationsAreNotGoneOnWith: nothing of a run leads back to a
+// TestForgottenConversationsAreNotContinued: nothing of a run leads back to a
 // conversation that is lost, and one that is not lost stays.
-func TestForgottenConversationsAreNotGoneOnWith(t *testing.T) {
+func TestForgottenConversationsAreNotContinued(t *testing.T) {
 	const lost, kept = "11111111-1111-4111-8111-111111111111", "22222222-2222-4222-8222-222222222222"
 	for _, id := range []string{lost, kept} {
 		length := int64(7)

@@ -88,7 +88,7 @@ func TestEstimates(t *testing.T) {
 	equal(t, "after a crash", []any{last.Kind, last.CostUSD}, []any{state.Estimated, state.USD(1_000_000)})
 }
 
-// unknown is an invocation of main that succeeds, goes on at a state, and tells
+// unknown is an invocation of main that succeeds, moves to a state, and tells
 // nothing of its cost.
 func (p *play) unknown(to string) {
 	p.t.Helper()
@@ -98,7 +98,7 @@ func (p *play) unknown(to string) {
 
 // TestThreeUnknownInARow: three successful invocations of one agent whose cost
 // nobody knows fail it, where there is a budget to keep; a known one in between
-// starts the count anew. Nothing that was done is lost, and a resume goes on.
+// starts the count anew. Nothing that was done is lost, and a resume continues.
 func TestThreeUnknownInARow(t *testing.T) {
 	for _, budget := range []state.USD{state.Dollar, 0} {
 		p := newPlay(t, func(o *state.Options) { o.BudgetUSD = budget })

@@ -67,7 +67,7 @@ func TestOrderOfEnds(t *testing.T) {
 }
 
 // TestOverBudget: exceeded means above; then nothing starts, also no retry and no
-// reminder, and the move is kept. A larger budget goes on.
+// reminder, and the move is kept. With a larger budget the run continues.
 func TestOverBudget(t *testing.T) {
 	p := newPlay(t, nil)
 	p.start("main")
@@ -90,9 +90,9 @@ func TestOverBudget(t *testing.T) {
 	equal(t, "resumed without", p.next(0), "main")
 }
 
-// TestOwnCapOfAnInvocation: an agent CLI that ended at its cap makes the run over
+// TestInvocationAtItsBudget: an agent CLI that ended at its cap makes the run over
 // budget whatever the sum says; a resume continues its session.
-func TestOwnCapOfAnInvocation(t *testing.T) {
+func TestInvocationAtItsBudget(t *testing.T) {
 	p := newPlay(t, nil)
 	p.start("main")
 	p.end("main", state.Outcome{Session: "s1", Cost: cost(1), Failure: &state.Failure{Class: state.BudgetSpent, Message: "cap"}})
@@ -121,7 +121,7 @@ func TestUsageLimitSuspends(t *testing.T) {
 }
 
 // TestIterationsCountExecutions: retries and reminders are none; after the last
-// one those go on, and nothing new begins.
+// one those continue, and nothing new begins.
 func TestIterationsCountExecutions(t *testing.T) {
 	p := newPlay(t, func(o *state.Options) { o.MaxIterations = 2 })
 	p.turn("main", goTo("B.md"))
@@ -135,9 +135,9 @@ func TestIterationsCountExecutions(t *testing.T) {
 	equal(t, "with more", p.next(0), "main")
 }
 
-// TestSlotsGoRound: executions under way first, then the next in the order of
+// TestSlotsAreGivenInTurn: executions under way first, then the next in the order of
 // creation after the one that had the last slot.
-func TestSlotsGoRound(t *testing.T) {
+func TestSlotsAreGivenInTurn(t *testing.T) {
 	p := newPlay(t, nil)
 	fork := protocol.Spawn{State: "B.md", Next: "A.md"}
 	p.turn("main", goTo("A.md"), fork, fork)
@@ -170,13 +170,13 @@ func TestFailureKeepsOthersFromStarting(t *testing.T) {
 		}
 		equal(t, "next", p.next(0), want)
 		if got := p.closed(nil); got.Reason != "agent main_b1 in state B.md: no" {
-			t.Errorf("reason: got %q, want the agent, its state and the fault", got.Reason)
+			t.Errorf("reason: got %q, want the agent, its state and the failure", got.Reason)
 		}
 	}
 }
 
-// TestCapOfAnInvocation: what is left, shared by those that run, a cent at least.
-func TestCapOfAnInvocation(t *testing.T) {
+// TestBudgetOfAnInvocation: what is left, shared by those that run, a cent at least.
+func TestBudgetOfAnInvocation(t *testing.T) {
 	p := newPlay(t, nil)
 	p.turn("main", goTo("A.md"), protocol.Spawn{State: "B.md", Next: "A.md"})
 	step := func() state.USD { return p.run.Step(p.now).InvocationBudget() }
@@ -191,7 +191,7 @@ func TestCapOfAnInvocation(t *testing.T) {
 	equal(t, "no budget", step(), state.USD(0))
 }
 
-// TestLimitsFailTheAgent: too many agents or too deep a stack is the fault of who
+// TestLimitsFailTheAgent: too many agents or too deep a stack is the failure of the agent that
 // asked, and nothing of the move happens.
 func TestLimitsFailTheAgent(t *testing.T) {
 	p := newPlay(t, func(o *state.Options) { o.MaxAgents, o.MaxDepth = 2, 1 })

@@ -123,7 +123,7 @@ func TestDrivenByAsksTheLock(t *testing.T) {
 	}
 }
 
-func TestPipeInPlaceOfTheLockHoldsNobodyUp(t *testing.T) {
+func TestPipeInPlaceOfTheLockIsRefused(t *testing.T) {
 	dir := t.TempDir()
 	if err := syscall.Mkfifo(filepath.Join(dir, "run-1.lock"), 0o600); err != nil {
 		t.Fatal(err)

@@ -41,7 +41,7 @@ func TestCostByModel(t *testing.T) {
 			p.start("main")
 			p.end("main", o)
 			if p.agent("main").Exec.Phase == state.PhaseVerify {
-				p.judge("main", n == len(outcomes)-1)
+				p.endVerification("main", n == len(outcomes)-1)
 			}
 		}
 		done := bodies[*state.StateFinished](p)
@@ -51,7 +51,7 @@ func TestCostByModel(t *testing.T) {
 	}
 }
 
-// reread goes on with what the file of the run holds.
+// reread continues with what the file of the run holds.
 func (p *play) reread() {
 	p.t.Helper()
 	data, err := p.run.Encode()
@@ -63,8 +63,8 @@ func (p *play) reread() {
 	}
 }
 
-// judge ends the verification of an attempt.
-func (p *play) judge(id string, converged bool) {
+// endVerification ends the verification of an attempt.
+func (p *play) endVerification(id string, converged bool) {
 	p.t.Helper()
 	p.start(id)
 	rc := 1
@@ -78,7 +78,7 @@ func (p *play) judge(id string, converged bool) {
 }
 
 // TestCostByModelOfOneExecution: another execution begins with nothing, and one
-// that goes on after a failure tells what came after it.
+// that continues after a failure reports what came after it.
 func TestCostByModelOfOneExecution(t *testing.T) {
 	p := newPlay(t, nil)
 	p.start("main")

@@ -10,12 +10,12 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// how words an invocation: its mode, its session, and where that branched off.
+// how describes an invocation: its mode, its session, and where that branched off.
 func how(i state.Invocation) string {
 	return strings.TrimSpace(fmt.Sprintf("%s %s %s", i.Mode, i.SessionID, i.From))
 }
 
-// TestSessionsOfMoves: the table of tags in the language page.
+// TestSessionsOfMoves: the table of tags in docs/language.md.
 func TestSessionsOfMoves(t *testing.T) {
 	p := newPlay(t, nil)
 	for _, c := range []struct {

@@ -117,7 +117,7 @@ func mutate(t *testing.T, seed uint64) []byte {
 }
 
 // checkMutated checks that a run with a few places changed is refused as an
-// FileError, or can be gone on with.
+// FileError, or can be continued.
 func checkMutated(t *testing.T, seed uint64) (accepted bool) {
 	t.Helper()
 	data := mutate(t, seed)
@@ -130,7 +130,7 @@ func checkMutated(t *testing.T, seed uint64) (accepted bool) {
 	var invalid *state.FileError
 	switch {
 	case err == nil:
-		goOn(t, run)
+		continueRun(t, run)
 	case !errors.As(err, &invalid):
 		t.Fatalf("seed %d: got %v, want a FileError\n%s", seed, err, data)
 	}

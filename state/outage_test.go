@@ -8,7 +8,7 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// down ends an invocation of main because the service failed, and goes on to the
+// down ends an invocation of main because the service failed, and moves to the
 // end of the wait.
 func (p *play) down(after time.Duration) {
 	p.t.Helper()
@@ -52,7 +52,7 @@ func TestFailuresOfTheServiceAreWaitedOut(t *testing.T) {
 		equal(t, "waits", p.retries(), c.want)
 		f := p.agent("main").Failure
 		if f.Class != string(state.Service) || !strings.HasPrefix(f.Message, "529 (the service has failed for the ") || !strings.Contains(f.Message, "--overload-wait") {
-			t.Errorf("fault: got %+v, want the last error and the flag", f)
+			t.Errorf("failure: got %+v, want the last error and the flag", f)
 		}
 		equal(t, "retries counted", p.agent("main").Exec.Retries, 0)
 		equal(t, "executions begun", len(bodies[*state.StateStarted](p)), 1)
@@ -65,7 +65,7 @@ func TestWithoutAWaitTheServiceIsRetried(t *testing.T) {
 	for range 3 {
 		p.down(0)
 	}
-	equal(t, "fault", *p.agent("main").Failure, state.AgentFailure{Class: "service", Message: "529"})
+	equal(t, "failure", *p.agent("main").Failure, state.AgentFailure{Class: "service", Message: "529"})
 	equal(t, "retry", *bodies[*state.Retry](p)[1], state.Retry{N: 2, Error: "529", BackoffMS: 2000})
 }
 
@@ -82,7 +82,7 @@ func TestRetryAfterIsObeyed(t *testing.T) {
 	p.down(51 * time.Second)
 	equal(t, "waits", p.retries(), []float64{10})
 	if f := p.agent("main").Failure; f == nil || !strings.Contains(f.Message, "asks for a wait until") {
-		t.Errorf("fault: got %+v, want what the service asked for", f)
+		t.Errorf("failure: got %+v, want what the service asked for", f)
 	}
 }
 

@@ -48,7 +48,7 @@ func (p *play) do(f func(*state.Step)) {
 	p.run, p.events = next, append(p.events, next.Events...)
 }
 
-// resume stops the process and goes on with what is saved. used is what the
+// resume stops the process and continues with what is saved. used is what the
 // transcripts of lost invocations show.
 func (p *play) resume(change func(*state.Options), used ...state.ModelCost) {
 	p.t.Helper()

@@ -96,17 +96,6 @@ func FuzzReplay(f *testing.F) {
 	})
 }
 
-// TestReplayOfTheWholeJournal: the steps lead from the snapshot to the last run.
-func TestReplayOfTheWholeJournal(t *testing.T) {
-	run := replayRun()
-	if err := run.replay(replaySteps(t)); err != nil {
-		t.Fatal(err)
-	}
-	if got := len(run.Agents) + len(run.Ended); got != 3 || run.Progress.Seq != 4 {
-		t.Errorf("got %d agents after step %d, want 3 after step 4", got, run.Progress.Seq)
-	}
-}
-
 // TestJournalThatDoesNotFit: steps that are whole, and can't follow the run.
 func TestJournalThatDoesNotFit(t *testing.T) {
 	journal := string(replaySteps(t))

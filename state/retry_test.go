@@ -27,7 +27,7 @@ func TestRetriesBackOff(t *testing.T) {
 		}
 		p.start("main")
 		p.end("main", fail(class, "the last one"))
-		equal(t, "fault", *p.agent("main").Failure, state.AgentFailure{Class: string(class), Message: "the last one"})
+		equal(t, "failure", *p.agent("main").Failure, state.AgentFailure{Class: string(class), Message: "the last one"})
 		equal(t, "executions begun", len(bodies[*state.StateStarted](p)), 1)
 		equal(t, "executions ended", len(bodies[*state.StateFinished](p)), 1)
 		equal(t, "iterations", p.run.Progress.Iterations, 1)
@@ -85,9 +85,9 @@ func TestSessionsOfRetries(t *testing.T) {
 	equal(t, "branch again", []any{again.Mode, again.From, again.SessionID}, []any{state.Branch, "s2", "s4"})
 }
 
-// TestStoppedIsNoFailure: what was cut off stays running in the file, counts no
+// TestStoppedIsNotAFailure: what was cut off stays running in the file, counts no
 // retry, and runs again at a resume in the session it had, with a note.
-func TestStoppedIsNoFailure(t *testing.T) {
+func TestStoppedIsNotAFailure(t *testing.T) {
 	p := newPlay(t, nil)
 	p.turn("main", goTo("B.md"))
 	p.start("main")
@@ -125,10 +125,10 @@ func TestCrashInAReminder(t *testing.T) {
 	equal(t, "reminders", len(bodies[*state.Reminder](p)), 2)
 }
 
-// TestRevivedAgents: a failed state is tried again at a resume, as a new
+// TestFailedAgentsTryAgain: a failed state is tried again at a resume, as a new
 // execution with its own retries, and its session is cut back to where the
 // failed one found it.
-func TestRevivedAgents(t *testing.T) {
+func TestFailedAgentsTryAgain(t *testing.T) {
 	p := newPlay(t, nil)
 	p.turn("main", goTo("B.md"))
 	p.start("main")
@@ -161,7 +161,7 @@ func TestClockChanges(t *testing.T) {
 }
 
 // TestNobodyWorksBetweenTwoJobs: the time for which a run rested is no part of how
-// long a state took that goes on later, nor of its attempt.
+// long a state took that continues later, nor of its attempt.
 func TestNobodyWorksBetweenTwoJobs(t *testing.T) {
 	p := newPlay(t, nil)
 	p.start("main")
@@ -178,10 +178,10 @@ func TestNobodyWorksBetweenTwoJobs(t *testing.T) {
 	equal(t, "attempt began", p.now.Sub(attempt), 15*time.Second)
 }
 
-// TestInstallationIsNoTimeOfAState: the first state waits for the agent CLI to be
+// TestInstallationIsNotTimeOfAState: the first state waits for the agent CLI to be
 // installed; how long it and its attempt took is told without that, and never as less
 // than nothing.
-func TestInstallationIsNoTimeOfAState(t *testing.T) {
+func TestInstallationIsNotTimeOfAState(t *testing.T) {
 	for _, c := range []struct{ passed, installed, left time.Duration }{
 		{50 * time.Second, 45 * time.Second, 5 * time.Second},
 		{5 * time.Second, 0, 5 * time.Second},

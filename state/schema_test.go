@@ -10,9 +10,9 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// TestEarlierSchemasGoOn: the snapshot and journal of a run that an earlier
-// version left in its middle are read, gone on with and saved as of this one.
-func TestEarlierSchemasGoOn(t *testing.T) {
+// TestEarlierSchemasAreContinued: the snapshot and journal of a run that an earlier
+// version left in its middle are read, continued and saved as files of this one.
+func TestEarlierSchemasAreContinued(t *testing.T) {
 	recorded, err := filepath.Glob("testdata/schema*")
 	if err != nil || len(recorded) != state.Schema-1 {
 		t.Fatalf("recorded runs: got %q (%v), want one of each of the %d earlier schemas", recorded, err, state.Schema-1)
@@ -29,7 +29,7 @@ func TestEarlierSchemasGoOn(t *testing.T) {
 		if run.Progress.Seq != 24 || len(run.Ledger) == 0 {
 			t.Errorf("%s: got step %d with %d ledger entries, want step 24 with some", from, run.Progress.Seq, len(run.Ledger))
 		}
-		goOn(t, run)
+		continueRun(t, run)
 		step := run.Step(epoch.Add(time.Hour))
 		step.Resume(nil)
 		if err := file.Fold(run.With(step.Delta()), nil); err != nil {

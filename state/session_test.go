@@ -7,9 +7,9 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// TestSessionThatCannotBeKeptIsNot: a name that the state file could not be read
+// TestSessionWithABadNameIsDropped: a name that the state file could not be read
 // with is never in it, however the invocation ended. (play checks each run.)
-func TestSessionThatCannotBeKeptIsNot(t *testing.T) {
+func TestSessionWithABadNameIsDropped(t *testing.T) {
 	for _, session := range []string{"../../../tmp/x", ".hidden", "a/b", "a b", "é", string(make([]byte, 200))} {
 		for name, o := range map[string]state.Outcome{
 			"good":   {Decision: protocol.Decision{Then: goTo("B.md")}},

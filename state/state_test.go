@@ -332,9 +332,9 @@ func TestEveryFlipIsNoticed(t *testing.T) {
 	}
 }
 
-// TestStaleJournalIsPassedOver: a crash between the new snapshot and the emptied
+// TestStaleJournalIsSkipped: a crash between the new snapshot and the emptied
 // journal does no harm.
-func TestStaleJournalIsPassedOver(t *testing.T) {
+func TestStaleJournalIsSkipped(t *testing.T) {
 	dir, runs := stored(t, 5)
 	path := filepath.Join(dir, "run-1.journal")
 	journal, err := os.ReadFile(path)
