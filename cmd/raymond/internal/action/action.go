@@ -2,13 +2,13 @@
 // end of the job.
 //
 // A step is a row of phases. Each is a function that takes what the ones before it
-// have come to: prepare, admit, findSource, find, begin, openStorage, driveRun,
-// storeEnd, tell. Run and perform list them.
+// have come to: prepare, admit, trustedSource, openFlow, find, begin, openStorage,
+// drive (which stores the end of the run), tell. Run and perform call them in this
+// order. Post is the part that runs at the end of the job.
 package action
 
 import (
 	"context"
-	"os"
 
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/job"
 	"github.com/raymond-action/raymond-action/runner/shell"
@@ -29,7 +29,8 @@ func Run(e Env) error {
 	return tell(s, r, err)
 }
 
-// perform does what the inputs ask for. gone is closed when the runner is gone.
+// perform does what the inputs ask for, one phase after the other. gone is closed
+// when the runner is gone.
 func perform(ctx context.Context, s *step, r *result, gone <-chan struct{}) (err error) {
 	if r.source, err = prepare(s); err != nil {
 		return err
@@ -37,15 +38,8 @@ func perform(ctx context.Context, s *step, r *result, gone <-chan struct{}) (err
 	if r.admission, err = admit(ctx, s); err != nil || r.admission.isSkipped {
 		return err
 	}
-	if s.in.Mode == job.ModeRun {
-		if err := reserveKey(s); err != nil {
-			return err
-		}
-	}
-	if !r.admission.isTrusted && !s.isBuiltin() {
-		if r.source, err = committedSource(ctx, s, r.source); err != nil {
-			return err
-		}
+	if r.source, err = trustedSource(ctx, s, r.admission, r.source); err != nil {
+		return err
 	}
 	if s.in.Mode != job.ModeRun {
 		return runTool(s, r.source)
@@ -54,36 +48,25 @@ func perform(ctx context.Context, s *step, r *result, gone <-chan struct{}) (err
 		return err
 	}
 	defer func() { r.flow.Close() }() // it may be another one by then
-	if err := checkCredentials(s, r.flow); err != nil {
-		return err
-	}
-	return drive(ctx, s, r, gone)
-}
-
-// drive finds the run that waits, or begins one, and drives it until it stops.
-func drive(ctx context.Context, s *step, r *result, gone <-chan struct{}) error {
-	if err := os.MkdirAll(s.dirs.state, 0o700); err != nil {
-		return err
-	}
-	see := seeing{r.flow, &r.remarks}
-	l, err := find(ctx, s, see)
-	defer l.remove()
+	now := present{r.flow, &r.remarks}
+	found, err := find(ctx, s, now)
+	defer found.remove()
 	if err != nil {
 		return err
 	}
-	s.key = l.key
-	b, err := begin(ctx, s, see, l)
+	s.key = found.key
+	ready, err := begin(ctx, s, now, found)
 	if err != nil {
 		return err
 	}
-	r.flow = b.flow
-	if l.isOver() {
-		return showAgain(s, r, l, b)
+	r.flow = ready.flow
+	if found.isOver() {
+		return showAgain(s, r, found, ready)
 	}
-	defer b.store.Close()
-	to, err := openStorage(ctx, s, r.remarks.losses, beginning{l, b})
+	defer ready.store.Close()
+	to, err := openStorage(ctx, s, r.remarks.losses, placed{found, ready})
 	if err != nil {
 		return err
 	}
-	return driveRun(ctx, s, r, driving{b, to, gone})
+	return drive(ctx, s, r, driving{ready, to, gone})
 }

@@ -16,8 +16,17 @@ type admission struct {
 }
 
 // admit asks whether who caused the event may start the workflow, and whether the
-// checkout may configure the agent CLI.
+// checkout may configure the agent CLI. A step that may run a workflow reserves its
+// key among the steps of its job.
 func admit(ctx context.Context, s *step) (admission, error) {
+	a, err := authorize(ctx, s)
+	if err != nil || a.isSkipped || s.in.Mode != job.ModeRun {
+		return a, err
+	}
+	return a, reserveKey(s)
+}
+
+func authorize(ctx context.Context, s *step) (admission, error) {
 	if sticky.IsMarked(s.event.Comment) {
 		// With a token other than the job's own, each edit would start the next run.
 		s.voice.notice("skipped: the event is about a comment that this action keeps")

@@ -31,7 +31,7 @@ func cliSessions(s *step) transcript.Folder {
 
 // newAgents starts the key proxy, if there is a key to keep and the workflow has
 // prompts. The caller closes it.
-func newAgents(s *step, b *begun, isTrusted bool) (*agents, error) {
+func newAgents(s *step, b *readyRun, isTrusted bool) (*agents, error) {
 	logins := secrets.NewRedactor(nil).Text // the mask has all secrets; passwords in URLs are none it knows
 	env := s.inherited()
 	a := &agents{

@@ -18,8 +18,8 @@ import (
 
 // begin makes a new run, or puts the one that was found in its place. A run that
 // began with other states brings its own flow.
-func begin(ctx context.Context, s *step, see seeing, l lookup) (*begun, error) {
-	b := &begun{flow: see.flow, base: baseOf(ctx, s)}
+func begin(ctx context.Context, s *step, now present, l lookup) (*readyRun, error) {
+	b := &readyRun{flow: now.flow, base: baseOf(ctx, s)}
 	if !s.isLocal() {
 		b.talks = conversations.NewNotes(filepath.Join(s.dirs.own, sessionsFile))
 	}
@@ -27,7 +27,7 @@ func begin(ctx context.Context, s *step, see seeing, l lookup) (*begun, error) {
 	if l.existing == nil {
 		err = fresh(ctx, s, b)
 	} else {
-		err = resume(ctx, s, see.remarks, beginning{l, b})
+		err = resume(ctx, s, now.remarks, placed{l, b})
 	}
 	if err != nil {
 		return nil, err
@@ -48,7 +48,7 @@ func begin(ctx context.Context, s *step, see seeing, l lookup) (*begun, error) {
 }
 
 // fresh makes a new run.
-func fresh(ctx context.Context, s *step, b *begun) error {
+func fresh(ctx context.Context, s *step, b *readyRun) error {
 	f := b.flow
 	b.began = checkpoints.Began{States: statesNow(ctx, s, f.source), Checkout: b.base, Input: digestOf(s.in.Input)}
 	o := s.options
@@ -85,7 +85,7 @@ func noteRun(s *step, id string) error {
 }
 
 // resume puts a run in its place: here, after what belongs to it is back.
-func resume(ctx context.Context, s *step, r *remarks, b beginning) error {
+func resume(ctx context.Context, s *step, r *remarks, b placed) error {
 	e := b.existing
 	if err := noteRun(s, e.run.WorkflowID); err != nil {
 		return err
@@ -120,7 +120,7 @@ func resume(ctx context.Context, s *step, r *remarks, b beginning) error {
 	if b.changed, err = session.CheckResume(s.options, b.run, b.flow.Scope, file); err != nil {
 		return err
 	}
-	if b.store, b.begun.run, err = state.Open(s.dirs.state, b.run.WorkflowID, session.Holder()); err != nil {
+	if b.store, b.readyRun.run, err = state.Open(s.dirs.state, b.run.WorkflowID, session.Holder()); err != nil {
 		return err
 	}
 	takeMeta(s, b.run, r)
@@ -129,7 +129,7 @@ func resume(ctx context.Context, s *step, r *remarks, b beginning) error {
 
 // showAgain shows what a run that is completed has left: its outputs and its page.
 // Nothing starts, and nothing is stored.
-func showAgain(s *step, r *result, l lookup, b *begun) error {
+func showAgain(s *step, r *result, l lookup, b *readyRun) error {
 	o, err := session.Replay(session.Setup{
 		Options: s.options, Scope: b.flow.Scope, Run: b.run, Resumed: true, Dir: s.runDir(b.run.WorkflowID),
 		Hide: session.Hide{Events: s.voice.shown}, Out: session.Out{Stdout: s.env.Stdout, Stderr: s.env.Stderr},

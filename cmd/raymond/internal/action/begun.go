@@ -6,8 +6,8 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// begun is a run that is in its place on this machine, and ready to be driven.
-type begun struct {
+// readyRun is a run that is in its place on this machine, and ready to be driven.
+type readyRun struct {
 	run       *state.Run
 	store     *state.File
 	isResumed bool
@@ -19,15 +19,15 @@ type begun struct {
 }
 
 // options are those with which the run continues.
-func (b *begun) options() state.Options {
+func (b *readyRun) options() state.Options {
 	if b.changed != nil {
 		return *b.changed
 	}
 	return b.run.Options
 }
 
-// beginning is what a run that is resumed was found as, and becomes.
-type beginning struct {
+// placed is a run that is ready, and what was found of it.
+type placed struct {
 	lookup
-	*begun
+	*readyRun
 }

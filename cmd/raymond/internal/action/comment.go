@@ -96,13 +96,13 @@ func (c *comment) Report(e state.Event) error {
 }
 
 // Tick is called about once a second.
-func (c *comment) Tick(time.Time) error { //nolint:unparam // package report wants it so
+func (c *comment) Tick(time.Time) error {
 	c.show()
 	return nil
 }
 
 // Next is told when the summary knows what can be done next.
-func (c *comment) Next(string) error { //nolint:unparam // package report wants it so
+func (c *comment) Next(string) error {
 	c.stale = true
 	c.show()
 	return nil

@@ -9,6 +9,7 @@ import (
 
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/job"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/scope"
 	"github.com/raymond-action/raymond-action/state"
 )
 
@@ -32,7 +33,7 @@ func keyAdvice(run *state.Run, given bool) string {
 // checkCredentials refuses to start a workflow whose agents are sure to have no credentials.
 // That is so on a runner of GitHub's, which nobody has logged in on, unless a step
 // before has made settings for the agent CLI.
-func checkCredentials(s *step, f *flow) error {
+func checkCredentials(s *step, f *scope.Scope) error {
 	given := s.in.AnthropicAPIKey != "" || s.in.ClaudeCodeToken != "" || job.HasProvider(s.env.Environ)
 	if given || s.getenv("RUNNER_ENVIRONMENT") != "github-hosted" || !f.ReachesPrompt() || mayLogIn(s) {
 		return nil

@@ -9,8 +9,8 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// existing is a run that is resumed, or shown again.
-type existing struct {
+// earlierRun is a run that is resumed, or shown again.
+type earlierRun struct {
 	run   *state.Run
 	found *slots.Found // nil: the run is in the state folder of this machine
 	// oldStates: with the states that it began with, which are not those of now.
@@ -37,7 +37,7 @@ func measure(s *step, f *flow, facts *slots.Facts, run *state.Run) {
 
 // decide does what a decision on a run that was found says. It returns nil for a
 // new run.
-func decide(s *step, e *existing, d slots.Decision, r *remarks) (*existing, error) {
+func decide(s *step, e *earlierRun, d slots.Decision, r *remarks) (*earlierRun, error) {
 	switch d.Action {
 	case slots.Refuse:
 		return nil, &problem.Problem{Class: problem.Class(d.Class), Where: "input resume", What: d.Why, Hint: d.Hint}
@@ -50,7 +50,7 @@ func decide(s *step, e *existing, d slots.Decision, r *remarks) (*existing, erro
 }
 
 // tellNew says why a new run begins though there was one before.
-func tellNew(s *step, e *existing, d slots.Decision, r *remarks) {
+func tellNew(s *step, e *earlierRun, d slots.Decision, r *remarks) {
 	if d.Why == "" {
 		return
 	}

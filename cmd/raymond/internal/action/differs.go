@@ -10,7 +10,7 @@ import (
 )
 
 // differences says what a run that goes on finds different from what it left.
-func differences(s *step, e *existing, base string, r *remarks) {
+func differences(s *step, e *earlierRun, base string, r *remarks) {
 	was := beginningOf(s, e)
 	if e.why != "" {
 		r.say(s, e.why)

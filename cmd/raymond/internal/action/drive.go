@@ -14,14 +14,14 @@ import (
 
 // driving is a run, where it is stored, and who would end it.
 type driving struct {
-	*begun
+	*readyRun
 	to   *storage        // nil: nothing is stored
 	gone <-chan struct{} // closed when the runner is
 }
 
-// driveRun drives a run until it stops, and stores its end.
-func driveRun(ctx context.Context, s *step, r *result, d driving) error {
-	a, err := newAgents(s, d.begun, r.admission.isTrusted)
+// drive drives a run until it stops, and stores its end.
+func drive(ctx context.Context, s *step, r *result, d driving) error {
+	a, err := newAgents(s, d.readyRun, r.admission.isTrusted)
 	if err != nil {
 		return err
 	}
@@ -37,7 +37,7 @@ func driveRun(ctx context.Context, s *step, r *result, d driving) error {
 	}
 	stops := session.StopOptions{Gone: d.gone, InJob: true}
 	if d.to != nil {
-		u.Checkpoints = &besides{step: s, ctx: ctx, to: d.to, take: take, began: time.Now()}
+		u.Checkpoints = &periodic{step: s, ctx: ctx, to: d.to, take: take, began: time.Now()}
 		u.Prompts = d.to.claim.Guard(u.Prompts)
 		r.claim, r.store, stops.Asked = d.to.claim, d.to.store, d.to.claim.Asked()
 	}
@@ -47,7 +47,7 @@ func driveRun(ctx context.Context, s *step, r *result, d driving) error {
 	if err != nil {
 		return err
 	}
-	if err = addReporters(s, r, d.begun, o.Events); err == nil {
+	if err = addReporters(s, r, d.readyRun, o.Events); err == nil {
 		r.run, err = o.Run(ctx)
 	}
 	if err == nil {
@@ -62,7 +62,7 @@ func driveRun(ctx context.Context, s *step, r *result, d driving) error {
 }
 
 // addReporters adds what is shown in the job: log, annotations, summary and comment.
-func addReporters(s *step, r *result, b *begun, events *report.Fanout) (err error) {
+func addReporters(s *step, r *result, b *readyRun, events *report.Fanout) (err error) {
 	events.Add("job log", report.NewJob(s.voice.log, report.JobOptions{
 		WorkflowID: b.run.WorkflowID, Verbose: s.options.Verbose(),
 		Color: s.getenv("NO_COLOR") == "", Spent: b.run.Spent(), Unfinished: b.run.Unfinished(),
@@ -84,4 +84,4 @@ func tellNext(s *step, r *result, events *report.Fanout) {
 	events.Next(s.voice.shown(r.next.Text))
 }
 
-var _ runner.Checkpoints = (*besides)(nil)
+var _ runner.Checkpoints = (*periodic)(nil)

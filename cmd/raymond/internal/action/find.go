@@ -19,7 +19,7 @@ import (
 type lookup struct {
 	services services
 	found    *slots.Found  // nil with store: local; without a manifest when there is none
-	existing *existing     // nil: a new run begins
+	existing *earlierRun   // nil: a new run begins
 	key      string        // under which it was found, or else is to be kept
 	claim    *claims.Claim // of that key; nil when it is not claimed yet
 }
@@ -37,20 +37,23 @@ func (l lookup) remove() {
 }
 
 // find looks for the run to resume. What it has to say goes to the remarks.
-func find(ctx context.Context, s *step, see seeing) (lookup, error) {
+func find(ctx context.Context, s *step, now present) (lookup, error) {
+	if err := os.MkdirAll(s.dirs.state, 0o700); err != nil {
+		return lookup{}, err
+	}
 	if s.isLocal() {
-		e, err := findLocal(s, see.flow, see.remarks)
+		e, err := findLocal(s, now.flow, now.remarks)
 		return lookup{existing: e, key: s.key}, err
 	}
 	v, err := s.openServices()
 	if err != nil {
 		return lookup{}, err
 	}
-	l, err := findStored(ctx, s, lookup{services: v, key: s.key}, see)
+	l, err := findStored(ctx, s, lookup{services: v, key: s.key}, now)
 	if err != nil || l.found.Manifest != nil || s.wide == s.key || s.wide == "" || s.in.Resume == job.ResumeNever {
 		return l, err
 	}
-	wide, err := findWide(ctx, s, v, see)
+	wide, err := findWide(ctx, s, v, now)
 	if err != nil || wide.existing == nil {
 		wide.remove()
 		return l, err
@@ -58,15 +61,16 @@ func find(ctx context.Context, s *step, see seeing) (lookup, error) {
 	return wide, nil
 }
 
-// seeing is what a run that is found is compared with, and where that is told.
-type seeing struct {
+// present is the workflow as it is now, with which a run that is found is compared,
+// and where what differs is told.
+type present struct {
 	flow    *flow
 	remarks *remarks
 }
 
 // findStored looks among the artifacts. Whether a run is resumed is decided by what
 // its checkpoint says; nothing is put back before that.
-func findStored(ctx context.Context, s *step, l lookup, see seeing) (lookup, error) {
+func findStored(ctx context.Context, s *step, l lookup, now present) (lookup, error) {
 	l.found = &slots.Found{}
 	if s.in.Resume == job.ResumeNever {
 		return l, nil
@@ -80,28 +84,28 @@ func findStored(ctx context.Context, s *step, l lookup, see seeing) (lookup, err
 		s.voice.notice(n)
 	}
 	if found.Warning != "" {
-		see.remarks.isBlind = found.NoAccess
-		see.remarks.losses = append(see.remarks.losses, found.Warning)
+		now.remarks.isBlind = found.NoAccess
+		now.remarks.losses = append(now.remarks.losses, found.Warning)
 	}
 	facts := factsOf(s)
 	facts.InThisRun, facts.RunStatus, facts.JobStatus = found.InThisRun, found.RunStatus, found.JobStatus
 	facts.RunURL = cmp.Or(found.RunURL, s.pageOf(found.RunID))
-	e := &existing{found: found}
+	e := &earlierRun{found: found}
 	if found.Manifest != nil {
 		if e.run, err = readState(found); err != nil {
 			return l, err
 		}
-		measure(s, see.flow, &facts, e.run)
+		measure(s, now.flow, &facts, e.run)
 	}
-	l.existing, err = decide(s, e, slots.Decide(found.Manifest, facts), see.remarks)
+	l.existing, err = decide(s, e, slots.Decide(found.Manifest, facts), now.remarks)
 	return l, err
 }
 
 // findWide looks for a run that began before the job had a matrix: one leg resumes
 // it, under the key that it has.
-func findWide(ctx context.Context, own *step, v services, see seeing) (lookup, error) {
+func findWide(ctx context.Context, own *step, v services, now present) (lookup, error) {
 	s := own.withKey(own.wide)
-	l, err := findStored(ctx, s, lookup{services: v, key: s.key}, see)
+	l, err := findStored(ctx, s, lookup{services: v, key: s.key}, now)
 	var p *problem.Problem
 	driven := errors.As(err, &p) && p.Class == problem.ClassConflict
 	if err == nil && l.existing != nil {

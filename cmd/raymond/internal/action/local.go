@@ -73,7 +73,7 @@ func tellOldLayout(s *step) {
 
 // findLocal decides on the newest run in the state folder as if it came from a
 // checkpoint that lacks nothing.
-func findLocal(s *step, f *flow, r *remarks) (*existing, error) {
+func findLocal(s *step, f *flow, r *remarks) (*earlierRun, error) {
 	run, err := newestLocal(s)
 	if err != nil || s.in.Resume == job.ResumeNever || run == nil && s.in.Resume == job.ResumeAuto {
 		return nil, err
@@ -89,5 +89,5 @@ func findLocal(s *step, f *flow, r *remarks) (*existing, error) {
 		}
 		measure(s, f, &facts, run)
 	}
-	return decide(s, &existing{run: run}, slots.Decide(m, facts), r)
+	return decide(s, &earlierRun{run: run}, slots.Decide(m, facts), r)
 }

@@ -115,7 +115,7 @@ func readJobFile(s *step, isTrusted bool) []byte {
 }
 
 // newPage opens the page of a run, which says what can be done with it by now.
-func (r *result) newPage(s *step, b *begun, events *report.Fanout) (*page, error) {
+func (r *result) newPage(s *step, b *readyRun, events *report.Fanout) (*page, error) {
 	r.jobFile = readJobFile(s, r.admission.isTrusted)
 	return openPage(s, opening{b.run, b.isResumed, r.flow.Workflow, r.outlook(s, b.run).Text, r.remarks}, events)
 }

@@ -63,7 +63,7 @@ func digestOf(text string) string {
 }
 
 // beginningOf is how a run began that exists.
-func beginningOf(s *step, e *existing) checkpoints.Began {
+func beginningOf(s *step, e *earlierRun) checkpoints.Began {
 	if e.found != nil {
 		m := e.found.Manifest
 		return checkpoints.Began{States: m.States, Checkout: m.Checkout, Input: m.Input}
@@ -117,7 +117,7 @@ type recalled struct {
 }
 
 // usePast opens the states of a past commit in place of those of now.
-func usePast(s *step, f *flow, e *existing, past recalled) (*flow, error) {
+func usePast(s *step, f *flow, e *earlierRun, past recalled) (*flow, error) {
 	old, err := scope.Open(filepath.Join(past.dir, filepath.FromSlash(past.at.Path)))
 	if err == nil && old.Faulty != nil {
 		old.Close()
@@ -141,7 +141,7 @@ func usePast(s *step, f *flow, e *existing, past recalled) (*flow, error) {
 }
 
 // noPast says why a run can't go on with the states that it began with.
-func noPast(e *existing, why string) error {
+func noPast(e *earlierRun, why string) error {
 	return &problem.Problem{Class: problem.ClassConflict, Where: "input changed-workflow",
 		What: fmt.Sprintf("the workflow of run %s has changed, and the states that it began with can't be had: %s", e.run.WorkflowID, why), Hint: otherWays}
 }

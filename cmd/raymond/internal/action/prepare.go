@@ -42,7 +42,7 @@ func prepare(s *step) (from source, err error) {
 	if s.event, err = job.ReadEvent(s.getenv); err != nil {
 		errs = append(errs, problem.Usage("event payload", err.Error(), ""))
 	}
-	misplaced := func(b job.Fault) bool { return b.Input == "working-directory" }
+	misplaced := func(b job.InputProblem) bool { return b.Input == "working-directory" }
 	if !slices.ContainsFunc(bad, misplaced) {
 		errs = append(errs, locate(s))
 		if !s.isPost {
@@ -56,7 +56,7 @@ func prepare(s *step) (from source, err error) {
 // unknownInputs are the inputs that the action doesn't have. act, and Gitea's runner,
 // which is made of it, give a step inside a composite action that one's inputs too,
 // and nobody can tell them apart: there they are warned of, and nothing more.
-func unknownInputs(s *step) []job.Fault {
+func unknownInputs(s *step) []job.InputProblem {
 	found := job.UnknownInputs(s.env.Environ)
 	if !s.byAct() {
 		return found
@@ -67,7 +67,7 @@ func unknownInputs(s *step) []job.Fault {
 	return nil
 }
 
-func inputProblem(f job.Fault) error {
+func inputProblem(f job.InputProblem) error {
 	what := f.What
 	if f.Value != "" {
 		what = strconv.Quote(f.Value) + ": " + what

@@ -18,7 +18,7 @@ import (
 
 // putBack brings a run from its checkpoint to this machine: work, conversations,
 // then the state, without which nothing of it would be gone on with.
-func putBack(ctx context.Context, s *step, r *remarks, b beginning) (*state.Run, error) {
+func putBack(ctx context.Context, s *step, r *remarks, b placed) (*state.Run, error) {
 	e := b.existing
 	m, from := e.found.Manifest, e.found.Dir
 	work := filepath.Join(from, "workspace")
@@ -66,7 +66,7 @@ func putBack(ctx context.Context, s *step, r *remarks, b beginning) (*state.Run,
 
 // placeTranscripts puts conversations where the agent CLI of this machine looks
 // for them.
-func placeTranscripts(s *step, b beginning, where func(string) string) error {
+func placeTranscripts(s *step, b placed, where func(string) string) error {
 	sessions, found := cliSessions(s), b.existing.found
 	for _, t := range found.Manifest.Transcripts {
 		from := filepath.Join(found.Dir, filepath.FromSlash(checkpoint.TranscriptName(t.Session)))

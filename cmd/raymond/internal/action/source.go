@@ -29,16 +29,21 @@ type flow struct {
 	source source
 }
 
-// openFlow opens the workflow that a source has.
+// openFlow opens the workflow that a source has. It refuses one whose agents are
+// sure to have no credentials.
 func openFlow(s *step, from source) (*flow, error) {
 	files, err := scope.Open(from.path)
 	if err != nil {
 		return nil, err
 	}
 	s.voice.spareStates(files.Workflow.Names())
-	if files.Faulty != nil {
+	err = files.Faulty
+	if err == nil {
+		err = checkCredentials(s, files)
+	}
+	if err != nil {
 		files.Close()
-		return nil, files.Faulty
+		return nil, err
 	}
 	return &flow{files, from}, nil
 }
@@ -112,6 +117,15 @@ func builtins() []string {
 		names = append(names, e.Name())
 	}
 	return names
+}
+
+// trustedSource is where the states are taken from: the source itself, unless the
+// checkout that it is in isn't trusted.
+func trustedSource(ctx context.Context, s *step, a admission, from source) (source, error) {
+	if a.isTrusted || s.isBuiltin() {
+		return from, nil
+	}
+	return committedSource(ctx, s, from)
 }
 
 // committedSource is the source as the workflow's own commit has it: from a checkout

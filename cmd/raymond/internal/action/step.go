@@ -22,16 +22,16 @@ import (
 	"github.com/raymond-action/raymond-action/runner/shell"
 )
 
-// step is what a step of a job was given. After prepare only its note and what its
-// voice hides change.
+// step is what a step of a job was given. Prepare fills it; after that only its key,
+// its note and what its voice hides may change.
 type step struct {
 	env     Env
 	in      job.Settings
 	event   job.Event
-	options *options.Options // what inputs say for which raymond run has flags
+	options *options.Options // the inputs that are flags of raymond run
 	keys    *checkpoint.Keys // nil: checkpoints are not sealed
 	key     string           // identity of the run
-	wide    string           // the default key that all legs of a matrix would have; "" where the key is no default
+	wide    string           // the default key without the leg of a matrix; "" where an input gives the key
 	dirs    folders
 	files   *job.Files // the runner's command files; nil outside of a job
 	voice   *voice

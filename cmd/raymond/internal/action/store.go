@@ -28,14 +28,14 @@ type storage struct {
 // openStorage decides what is stored of a run, and where; nil for nothing. It
 // claims the key beside the run, and says in one warning, before anything is spent,
 // what can't be done later.
-func openStorage(ctx context.Context, s *step, losses []string, b beginning) (*storage, error) {
+func openStorage(ctx context.Context, s *step, losses []string, b placed) (*storage, error) {
 	if s.isLocal() {
 		return nil, nil
 	}
 	var store *checkpoints.Store
 	if b.services.runtime != nil {
 		store = newStore(s, b.services, checkpoints.Options{
-			Base: b.base, Dir: s.runDir(b.begun.run.WorkflowID), Chain: checkpoints.Chain{Began: b.began},
+			Base: b.base, Dir: s.runDir(b.readyRun.run.WorkflowID), Chain: checkpoints.Chain{Began: b.began},
 		})
 	}
 	if losses = append(losses, lossesOf(s, b.flow, store)...); len(losses) > 0 {
@@ -119,9 +119,9 @@ func lossesOf(s *step, f *flow, store *checkpoints.Store) []string {
 	return nil
 }
 
-// besides stores the run every now and then while it is driven. It implements
+// periodic stores the run every now and then while it is driven. It implements
 // runner.Checkpoints.
-type besides struct {
+type periodic struct {
 	step  *step
 	ctx   context.Context
 	to    *storage
@@ -131,7 +131,7 @@ type besides struct {
 
 // Offer implements runner.Checkpoints: what a step has brought is stored an
 // interval after the last time at the latest, however long the next step takes.
-func (b *besides) Offer(run *state.Run, now time.Time) (taken bool) {
+func (b *periodic) Offer(run *state.Run, now time.Time) (taken bool) {
 	if now.Sub(b.began) < b.step.in.CheckpointInterval || !b.to.saver.Due(now) {
 		return false
 	}
@@ -142,10 +142,10 @@ func (b *besides) Offer(run *state.Run, now time.Time) (taken bool) {
 }
 
 // Stored implements runner.Checkpoints.
-func (b *besides) Stored() <-chan *state.Checkpoint { return b.to.saver.Events() }
+func (b *periodic) Stored() <-chan *state.Checkpoint { return b.to.saver.Events() }
 
 // CheckResumable implements runner.Checkpoints.
-func (b *besides) CheckResumable(left []*state.Agent) error {
+func (b *periodic) CheckResumable(left []*state.Agent) error {
 	if b.step.isForks() {
 		return errors.New("its event is a fork's, and runs of forks are never taken up")
 	}

@@ -103,15 +103,15 @@ func lines(v string) []string {
 
 // UnknownInputs reports what is written below with: and is no input: the runner
 // itself only warns of it. environ has the form of os.Environ. Values are not in
-// the faults, since nobody can know what they are.
-func UnknownInputs(environ []string) []Fault {
+// the problems, since nobody can know what they are.
+func UnknownInputs(environ []string) []InputProblem {
 	known := map[string]bool{}
 	var names []string
 	for _, in := range inputs {
 		known[variable(in.Name)] = true
 		names = append(names, in.Name)
 	}
-	var faults []Fault
+	var problems []InputProblem
 	for _, kv := range environ {
 		env, _, _ := strings.Cut(kv, "=")
 		rest, ours := strings.CutPrefix(strings.ToUpper(env), "INPUT_")
@@ -119,11 +119,11 @@ func UnknownInputs(environ []string) []Fault {
 			continue
 		}
 		name := strings.ToLower(rest)
-		f := Fault{Input: name, What: "is no input of this action", Hint: "docs/inputs.md has all of them"}
+		f := InputProblem{Input: name, What: "is no input of this action", Hint: "docs/inputs.md has all of them"}
 		if near := protocol.Nearest(name, names); near != "" {
 			f.Hint = "did you mean " + near + "?"
 		}
-		faults = append(faults, f)
+		problems = append(problems, f)
 	}
-	return faults
+	return problems
 }

@@ -20,7 +20,7 @@ import (
 // reader reads inputs and collects what is wrong with them.
 type reader struct {
 	getenv func(string) string
-	faults []Fault
+	problems []InputProblem
 }
 
 // The longest value that a message repeats, and the longest key, in bytes.
@@ -62,16 +62,16 @@ func (r *reader) value(name string) string {
 }
 
 func (r *reader) fault(name, what, hint string) {
-	f := Fault{Input: name, What: what, Hint: hint}
+	f := InputProblem{Input: name, What: what, Hint: hint}
 	if !spec(name).Secret {
 		f.Value = shorten(Value(r.getenv, name))
 	}
-	r.faults = append(r.faults, f)
+	r.problems = append(r.problems, f)
 }
 
 // faulty reports whether something is wrong with an input already.
 func (r *reader) faulty(name string) bool {
-	return slices.ContainsFunc(r.faults, func(f Fault) bool { return f.Input == name })
+	return slices.ContainsFunc(r.problems, func(f InputProblem) bool { return f.Input == name })
 }
 
 func shorten(s string) string { return text.Shortened(s, maxShown) }
@@ -208,18 +208,18 @@ func (r *reader) names(name string, pattern *regexp.Regexp, want string) []strin
 }
 
 // variables is a list of names of environment variables that may be passed on.
-// Its faults show as little as possible: somebody may have written NAME=secret.
+// Its problems show as little as possible: somebody may have written NAME=secret.
 func (r *reader) variables(name string) []string {
 	list := r.list(name)
 	for _, entry := range list {
 		n, _, assigned := strings.Cut(entry, "=")
 		switch {
 		case assigned || !variableName.MatchString(n):
-			if f := (Fault{Input: name, What: "has something in it that is no name of a variable", Hint: "want names, not values"}); !slices.Contains(r.faults, f) {
-				r.faults = append(r.faults, f)
+			if f := (InputProblem{Input: name, What: "has something in it that is no name of a variable", Hint: "want names, not values"}); !slices.Contains(r.problems, f) {
+				r.problems = append(r.problems, f)
 			}
 		case secrets.IsWithheld(n):
-			r.faults = append(r.faults, Fault{Input: name, Value: n, What: "is never passed on to agents or scripts", Hint: "remove it"})
+			r.problems = append(r.problems, InputProblem{Input: name, Value: n, What: "is never passed on to agents or scripts", Hint: "remove it"})
 		}
 	}
 	return list

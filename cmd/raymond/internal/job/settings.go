@@ -79,8 +79,8 @@ type Settings struct {
 	GitHubToken     string
 }
 
-// Fault is what is wrong with an input, worded for whoever wrote it.
-type Fault struct {
+// InputProblem is what is wrong with an input, worded for whoever wrote it.
+type InputProblem struct {
 	Input string // its name
 	Value string // as written, shortened; "" for secrets
 	What  string
@@ -88,7 +88,7 @@ type Fault struct {
 }
 
 // Error is the fault in one line.
-func (f Fault) Error() string {
+func (f InputProblem) Error() string {
 	text := f.Input + ": "
 	if f.Value != "" {
 		text += fmt.Sprintf("%q: ", f.Value)
@@ -101,8 +101,8 @@ func (f Fault) Error() string {
 }
 
 // ReadSettings reads the Action's own inputs, and reports everything that is
-// wrong with them at once. With faults the settings are not to be used.
-func ReadSettings(getenv func(string) string) (Settings, []Fault) {
+// wrong with them at once. With problems the settings are not to be used.
+func ReadSettings(getenv func(string) string) (Settings, []InputProblem) {
 	r := &reader{getenv: getenv}
 	s := Settings{
 		Mode:             r.word("mode", ModeRun, ModeLint, ModeDiagram, ModeSimulate),
@@ -124,7 +124,7 @@ func ReadSettings(getenv func(string) string) (Settings, []Fault) {
 	r.keeping(&s)
 	r.security(&s)
 	r.combinations(s)
-	return s, r.faults
+	return s, r.problems
 }
 
 func (r *reader) keeping(s *Settings) {
