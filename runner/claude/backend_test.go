@@ -132,9 +132,9 @@ func TestStopping(t *testing.T) {
 	}
 }
 
-// TestMachineFaults holds that a CLI that is missing, too old or no CLI says so,
+// TestMachineFailures holds that a CLI that is missing, too old or no CLI says so,
 // and how to get a good one.
-func TestMachineFaults(t *testing.T) {
+func TestMachineFailures(t *testing.T) {
 	path, env := ct.Stub{Version: "2.1.127 (Claude Code)"}.Start(t)
 	_, mute := ct.Stub{Version: "hello"}.Start(t)
 	notProgram := filepath.Join(t.TempDir(), "claude")

@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// TestSettling holds that a CLI is done when nothing follows its result for a
+// TestResultTimer holds that a CLI is done when nothing follows its result for a
 // while, and that a further turn may take its time.
-func TestSettling(t *testing.T) {
+func TestResultTimer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newResultTimer(10 * time.Second)
 		steps := []struct {

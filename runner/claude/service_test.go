@@ -15,10 +15,10 @@ import (
 	"github.com/raymond-action/raymond-action/runner/claude/keyproxy"
 )
 
-// TestWhoseFaultAnErrorIs holds which errors are waited out, which are tried again
+// TestClassesOfErrors holds which errors are waited out, which are tried again
 // and counted, and which end the agent. The texts are those of the CLI, and of the
 // key proxy where it could not reach the API.
-func TestWhoseFaultAnErrorIs(t *testing.T) {
+func TestClassesOfErrors(t *testing.T) {
 	for _, c := range []struct {
 		status     string
 		kind, text string

@@ -45,8 +45,8 @@ func (c *Clock) Runner() runner.Clock {
 	return runner.Clock{Now: c.nowForOwner, After: c.after, Idle: c.waits}
 }
 
-// nowForOwner returns the time. It is the first thing the owner asks for when
-// it has been woken, so from here on it works.
+// nowForOwner returns the time. It is the first thing that the owner asks for after
+// a wait, so from here on the owner is busy.
 func (c *Clock) nowForOwner() time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()

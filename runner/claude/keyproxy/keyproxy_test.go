@@ -325,7 +325,7 @@ func closedAddress(t *testing.T) string {
 	return l.Addr().String()
 }
 
-func TestUnreachableIsAPassingFault(t *testing.T) {
+func TestUnreachableMayBeTriedAgain(t *testing.T) {
 	log := &lines{}
 	address := closedAddress(t)
 	p := start(t, Options{Upstream: "http://" + address, APIKey: realKey, Log: log.add})

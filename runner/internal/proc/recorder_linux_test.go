@@ -83,6 +83,14 @@ func TestRecordedCommandHasNoSecrets(t *testing.T) {
 	}
 }
 
+// counter counts the bytes that are written.
+type counter int
+
+func (c *counter) Write(p []byte) (int, error) {
+	*c += counter(len(p))
+	return len(p), nil
+}
+
 func TestRecordedOutputIsCapped(t *testing.T) {
 	dir := t.TempDir()
 	s, n := part("flood", "40 stdout"), new(counter)
