@@ -123,7 +123,7 @@ func TestTooMuch(t *testing.T) {
 		want string
 	}{
 		{one, 256<<20 + 1, `"logs/1": unpacks to more than 268435456 bytes`},
-		{five, 250 << 20, "more than 1073741824 bytes"},
+		{five, 250 << 20, "over 1024 MiB"},
 	} {
 		data := plainWith(t, tt.more...)
 		for _, e := range tt.more {

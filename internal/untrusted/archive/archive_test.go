@@ -272,6 +272,25 @@ func TestOpenDistrustsHeaders(t *testing.T) {
 	}
 }
 
+// TestEntriesHaveBytesOfTheirOwn: a few bytes can't be unpacked many times.
+func TestEntriesHaveBytesOfTheirOwn(t *testing.T) {
+	var b bytes.Buffer
+	if err := archive.Pack(&b, fstest.MapFS{"a": {Data: []byte("one")}, "b": {Data: []byte("one")}}); err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct {
+		data []byte
+		want string
+	}{
+		"one place":    {patch(b.Bytes(), 42, 0, 0, 0, 0), "shares bytes"},
+		"over the end": {patch(b.Bytes(), 20, 0, 1, 0, 0), "reaches over the end"},
+	} {
+		if err := readAll(c.data); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: got %v, want %s", name, err, c.want)
+		}
+	}
+}
+
 // endless is an archive whose list of entries never ends; it counts what is
 // read of it.
 type endless struct {

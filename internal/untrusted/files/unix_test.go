@@ -102,6 +102,17 @@ func TestWhatTakesThePlaceMeanwhileIsRefused(t *testing.T) {
 	}
 }
 
+// A file that only seems to have so many bytes costs no memory.
+func TestHugeFilesAreNotRead(t *testing.T) {
+	path := place(t, "")
+	if err := os.Truncate(path, 1<<40); err != nil {
+		t.Fatal(err)
+	}
+	if data, _, err := Read(path, 1<<10); err == nil {
+		t.Errorf("got %d bytes, want an error", len(data))
+	}
+}
+
 // Where nothing was, only the flags of the system keep from following a link.
 func TestALinkThatAppearsMeanwhileIsNotFollowed(t *testing.T) {
 	path, victim := filepath.Join(t.TempDir(), "file"), place(t, "secret")
