@@ -105,7 +105,7 @@ func (k *killChain) trace(j *bareJob) (sitetest.Trace, bool) {
 func TestJobsThatAreKilledMakeOneRun(t *testing.T) {
 	t.Parallel()
 	whole := sitetest.Undisturbed(t, 1)
-	for seed := range uint64(sitetest.Dose(3, 12)) {
+	for seed := range uint64(sitetest.Dose(2, 12)) {
 		t.Run(fmt.Sprintf("seed %d", seed), func(t *testing.T) {
 			t.Parallel()
 			random := rand.New(rand.NewPCG(seed, 0))
