@@ -5,8 +5,6 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
-
-	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sitetest"
 )
 
 // commandLines returns the lines of the fenced blocks without a language or with
@@ -43,8 +41,8 @@ func TestCommandsInPagesParse(t *testing.T) {
 			args := shellWords(t, line)
 			found++
 			// With --help the program reads all flags, and then starts nothing.
-			out, err := exec.Command(sitetest.Raymond.Path(t), append(args, "--help")...).CombinedOutput()
-			if err != nil || strings.Contains(string(out), "\n  raymond PATH [flags]\n") {
+			out, err := run(t, append(args, "--help")...)
+			if err != nil || strings.Contains(out, "\n  raymond PATH [flags]\n") {
 				t.Errorf("%s: raymond %s: got %v and\n%s\nwant a command and flags that there are", page, line, err, out)
 			}
 		}

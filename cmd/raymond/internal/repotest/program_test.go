@@ -13,14 +13,26 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(sitetest.Main(m)) }
 
-// ask returns what raymond prints.
+// noRaceSleep keeps a program with the race detector from sleeping when it exits.
+const noRaceSleep = "GORACE=atexit_sleep_ms=0"
+
+// run runs raymond and returns all that it prints.
+func run(t *testing.T, args ...string) (string, error) {
+	t.Helper()
+	cmd := exec.Command(sitetest.Raymond.Path(t), args...)
+	cmd.Env = append(os.Environ(), noRaceSleep)
+	out, err := cmd.CombinedOutput()
+	return string(out), err
+}
+
+// ask returns what raymond prints, which must not fail.
 func ask(t *testing.T, args ...string) string {
 	t.Helper()
-	out, err := exec.Command(sitetest.Raymond.Path(t), args...).CombinedOutput()
+	out, err := run(t, args...)
 	if err != nil {
 		t.Fatalf("raymond %q: %v\n%s", args, err, out)
 	}
-	return string(out)
+	return out
 }
 
 // row is a name, such as a flag's, and what it means.
@@ -118,7 +130,7 @@ func newFolder(t *testing.T) folder {
 	path := []string{short, filepath.Dir(sitetest.Raymond.Path(t)), os.Getenv("PATH")}
 	return folder{dir: t.TempDir(), env: []string{
 		"PATH=" + strings.Join(path, string(filepath.ListSeparator)), "HOME=" + t.TempDir(), "TMPDIR=" + t.TempDir(),
-		"LANG=C.UTF-8", "RAYMOND_CLAUDE=/nonexistent",
+		"LANG=C.UTF-8", "RAYMOND_CLAUDE=/nonexistent", noRaceSleep,
 	}}
 }
 
