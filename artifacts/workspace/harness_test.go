@@ -249,17 +249,27 @@ func mustRestore(t testing.TB, from string, old, here site) workspace.Restored {
 
 // picture is all that matters of a worktree.
 type picture struct {
-	Head, Branch, Status, Index string
-	Files                       map[string]string // mode and bytes
+	Status, Index string            // with HEAD and branch
+	Files         map[string]string // mode and bytes
 }
 
 func pictureOf(t testing.TB, dir string) picture {
 	t.Helper()
-	ignored := git(t, dir, "ls-files", "--others", "--ignored", "--exclude-standard", "-z")
-	p := picture{Files: files(t, dir, strings.Split(ignored, "\x00")...)}
-	p.Head, _ = try(dir, "rev-parse", "--verify", "-q", "HEAD")
-	p.Branch, _ = try(dir, "symbolic-ref", "-q", "HEAD")
-	p.Status = git(t, dir, "status", "--porcelain=v2", "-z", "--untracked-files=all", "--no-renames")
+	// Ignored files are listed so that they can be left out, and what the branch follows
+	// is not restored.
+	out := git(t, dir, "status", "--porcelain=v2", "-z", "--branch", "--ignored", "--untracked-files=all", "--no-renames")
+	var p picture
+	var ignored []string
+	for line := range strings.SplitSeq(out, "\x00") {
+		path, isIgnored := strings.CutPrefix(line, "! ")
+		switch {
+		case isIgnored:
+			ignored = append(ignored, path)
+		case !strings.HasPrefix(line, "# branch.upstream") && !strings.HasPrefix(line, "# branch.ab"):
+			p.Status += line + "\x00"
+		}
+	}
+	p.Files = files(t, dir, ignored...)
 	p.Index = git(t, dir, "ls-files", "--stage", "-z")
 	return p
 }
