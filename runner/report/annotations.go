@@ -231,9 +231,9 @@ func (a *Annotations) fail(e state.Event, fault string) {
 	n := a.about(LevelError, e, "failed")
 	wrote := a.outputs[e.Agent]
 	n.Text = ErrorLines(wrote.without(fault))
-	wrote.each(func(name, output string) {
-		n.Text += "\n" + name + ":\n" + text.After(output, mostWritten/wrote.count())
-	})
+	for _, one := range wrote.list() {
+		n.Text += "\n" + one.name + ":\n" + text.After(one.text, mostWritten/len(wrote.list()))
+	}
 	if verdict := a.verdicts[e.Agent]; verdict != "" {
 		n.Text += "\n" + verdict
 	}

@@ -12,31 +12,28 @@ type outputs struct{ stdout, stderr string }
 // outputsOf returns the outputs of a state, which are empty unless a script failed.
 func outputsOf(b *state.StateFinished) outputs { return outputs{b.StdoutTail, b.StderrTail} }
 
-// each calls f for those that are not blank.
-func (o outputs) each(f func(name, text string)) {
-	if strings.TrimSpace(o.stdout) != "" {
-		f("stdout", o.stdout)
-	}
-	if strings.TrimSpace(o.stderr) != "" {
-		f("stderr", o.stderr)
-	}
-}
+// output is one of them.
+type output struct{ name, text string }
 
-// count returns how many of them are not blank.
-func (o outputs) count() int {
-	n := 0
-	o.each(func(string, string) { n++ })
-	return n
+// list returns those that are not blank.
+func (o outputs) list() []output {
+	var all []output
+	for _, one := range []output{{"stdout", o.stdout}, {"stderr", o.stderr}} {
+		if strings.TrimSpace(one.text) != "" {
+			all = append(all, one)
+		}
+	}
+	return all
 }
 
 // without returns an error without its quotes of the outputs, which are shown beside
 // it.
 func (o outputs) without(fault string) string {
 	first := len(fault)
-	o.each(func(name, _ string) {
-		if at := strings.Index(fault, "; "+name+": "); at >= 0 {
+	for _, one := range o.list() {
+		if at := strings.Index(fault, "; "+one.name+": "); at >= 0 {
 			first = min(first, at)
 		}
-	})
+	}
 	return fault[:first]
 }

@@ -69,9 +69,9 @@ func (a *agent) failedWhere() string {
 // refused.
 func (a *agent) writeFailure(w *writer, lines int) {
 	excerpt{what: a.failedWhere(), text: a.failure.text, lines: lines}.write(w)
-	a.failure.outputs.each(func(name, text string) {
-		excerpt{what: "The last it wrote to " + name, text: keep(text, mostText), lines: lines}.write(w)
-	})
+	for _, one := range a.failure.outputs.list() {
+		excerpt{what: "The last it wrote to " + one.name, text: keep(one.text, mostText), lines: lines}.write(w)
+	}
 	if last := a.verdicts.failed(); last != nil {
 		last.explain(w, lines, mostText)
 	}

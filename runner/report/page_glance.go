@@ -52,10 +52,11 @@ func (d document) firstFailure(w *writer, most int) {
 		what += fmt.Sprintf(" (%s failed)", count(more, "more agent"))
 	}
 	excerpt{what: what, text: a.failure.text, lines: linesAtAGlance}.writeShort(w, most)
-	outputs := a.failure.outputs
-	outputs.each(func(name, output string) {
-		excerpt{what: "The end of its " + name, text: passage{head: block(text.After(output, mostOutput))}, lines: linesAtAGlance}.writeShort(w, most/outputs.count())
-	})
+	outputs := a.failure.outputs.list()
+	for _, one := range outputs {
+		end := passage{head: block(text.After(one.text, mostOutput))}
+		excerpt{what: "The end of its " + one.name, text: end, lines: linesAtAGlance}.writeShort(w, most/len(outputs))
+	}
 	if last := a.verdicts.failed(); last != nil {
 		last.explain(w, linesAtAGlance, most)
 	}
