@@ -27,7 +27,7 @@ type shownPage struct {
 }
 
 const (
-	again  = "The next run with `key: %` takes it up, or the re-run button."
+	again  = "The next run with `key: %` resumes it, or the re-run button."
 	repair = "Fix the cause, then press the re-run button, or run the workflow with `resume: fix-flaky-tests-main-51e07ab9`."
 	raise  = "Raise `budget` above `$1.5351`, then run the workflow again with `key: %`. The re-run button can't: it keeps the old limit."
 )

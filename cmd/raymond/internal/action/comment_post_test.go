@@ -76,7 +76,7 @@ func TestThePageIsCompleteAfterAKill(t *testing.T) {
 		}
 		one := s.wantComment(7, "Running")
 		post := j.end(j.command("action-post"))
-		words := []string{"Cancelled", "the step was killed before the run came to rest", "Next:", "2 states", "1 agent"}
+		words := []string{"Cancelled", "the step was killed before the run had stopped", "Next:", "2 states", "1 agent"}
 		if store == "artifact" {
 			words = append(words, "`key: agent-build.issue-7`")
 		}

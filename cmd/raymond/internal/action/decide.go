@@ -54,11 +54,11 @@ func tellNew(s *step, e *earlierRun, d slots.Decision, r *remarks) {
 	if d.Why == "" {
 		return
 	}
-	r.notes = append(r.notes, "A new run began: "+d.Why+".")
+	r.notes = append(r.notes, "A new run was started: "+d.Why+".")
 	switch {
 	case d.Warn:
-		s.voice.warn("a new run begins: " + d.Why)
+		s.voice.warn("a new run starts: " + d.Why)
 	case e.run == nil || e.run.Progress.Status != state.Completed: // after one that is completed it is no news
-		s.voice.notice("a new run begins: " + d.Why)
+		s.voice.notice("a new run starts: " + d.Why)
 	}
 }

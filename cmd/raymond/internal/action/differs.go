@@ -9,7 +9,7 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// differences says what a run that goes on finds different from what it left.
+// differences says what a run that is resumed finds different from what it left.
 func differences(s *step, e *earlierRun, base string, r *remarks) {
 	was := beginningOf(s, e)
 	if e.why != "" {
@@ -23,16 +23,16 @@ func differences(s *step, e *earlierRun, base string, r *remarks) {
 		causes := strings.Join(m.Causes(), "; ")
 		for _, what := range m.Lacks() {
 			switch {
-			case e.isOver && what != "workspace": // nobody goes on with a conversation
+			case e.isOver && what != "workspace": // nobody needs a conversation
 			case what == "transcripts":
-				r.say(s, fmt.Sprintf("the conversations of %s are missing, and begin anew: %s", strings.Join(talkers(e.run), ", "), causes))
+				r.say(s, fmt.Sprintf("the conversations of %s are missing, and start again: %s", strings.Join(talkers(e.run), ", "), causes))
 			default:
 				r.say(s, "the work in the workspace is missing, and agents find the checkout as it is: "+causes)
 			}
 		}
 	}
 	if s.in.Input != "" && was.Input != digestOf(s.in.Input) {
-		text := "the input is not taken: run " + e.run.WorkflowID + " goes on with the one that it began with, and resume: never begins a new run"
+		text := "the input is not taken: run " + e.run.WorkflowID + " continues with the one that it began with; resume: never starts a new run"
 		r.differs = append(r.differs, sentence(text))
 		s.voice.warn(text)
 	}
@@ -61,7 +61,7 @@ func takeMeta(s *step, run *state.Run, r *remarks) {
 	}
 }
 
-// talkers names the agents that have a conversation to go on with.
+// talkers names the agents that have a conversation to continue.
 func talkers(run *state.Run) []string {
 	var names []string
 	for _, a := range run.Agents {

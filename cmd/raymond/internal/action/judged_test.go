@@ -33,7 +33,7 @@ func TestAPublicRepositoryKeepsConversationsToItself(t *testing.T) {
 		}
 	}
 	first.wantOutputs(t, "status", "over_iterations", "resumable", "false")
-	first.wantSays(t, "error", "nobody can go on with this run", "transcripts and workspace", "resume-without-transcript: true", "state-key")
+	first.wantSays(t, "error", "nobody can resume this run", "transcripts and workspace", "resume-without-transcript: true", "state-key")
 	if !strings.Contains(first.summary, "With `resume-without-transcript: true` a later run goes on") {
 		t.Errorf("summary: got %q, want it to say how to resume without them", first.summary)
 	}
@@ -68,7 +68,7 @@ func TestANewRunAfterACompletedOneIsNoNews(t *testing.T) {
 	second := s.job(2).do(0)
 	told := slices.DeleteFunc(second.texts("notice"), func(text string) bool { return !strings.Contains(text, "new run") })
 	summary := strings.ReplaceAll(second.summary, `\`, "")
-	if len(told) > 0 || !strings.Contains(summary, "A new run began: run "+first.outputs["workflow-id"]+" is completed") {
+	if len(told) > 0 || !strings.Contains(summary, "A new run was started: run "+first.outputs["workflow-id"]+" is completed") {
 		t.Errorf("notices: got %q, want none of a new run\nsummary: got %s\nwant it in there", told, second.summary)
 	}
 }

@@ -67,7 +67,7 @@ func tellOldLayout(s *step) {
 	if err != nil || len(ids) == 0 {
 		return
 	}
-	s.voice.warn(fmt.Sprintf("the state folder has %s of an older release, such as %s, of which nothing tells the repository: none is taken up; "+
+	s.voice.warn(fmt.Sprintf("the state folder has %s of an older release, such as %s, of which nothing tells the repository: none is resumed; "+
 		"move the files of one that is this repository's to %s", state.Count(len(ids), "run"), ids[0], s.dirs.state))
 }
 

@@ -9,7 +9,7 @@ import (
 )
 
 // When the runner dies, nobody sees the step any more, no post part comes, and
-// the next job may go on with the run: so agents end as on a cancel, and the run
+// the next job may resume the run: so agents end as on a cancel, and the run
 // is stored here, once.
 
 // watchRunner returns a channel that is closed when the runner is gone, and the

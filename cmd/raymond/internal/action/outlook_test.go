@@ -69,7 +69,7 @@ func TestOneOutlookEverywhere(t *testing.T) {
 
 	s = newScene(t, fails)
 	e = s.job(1).set("ACTIONS_RUNTIME_TOKEN", "").do(problem.ExitCodes[problem.ClassRunFailed])
-	s.wantEverywhere(e, "Nobody can go on with this run: the job has no results service (ACTIONS_RUNTIME_TOKEN is not set), "+
+	s.wantEverywhere(e, "Nobody can resume this run: the job has no results service (ACTIONS_RUNTIME_TOKEN is not set), "+
 		"so nothing of it is stored; store: local with a state-dir keeps runs on the machine.")
 	e.wantOutputs(t, "resumable", "false")
 
@@ -122,8 +122,8 @@ jobs:
 	j := s.job(1, "key", "k", "deadline", "1s")
 	e := j.do(0)
 	e.wantOutputs(t, "status", "suspended", "resumable", "true")
-	s.wantEverywhere(e, "The job later of this workflow run goes on with it. Should it not: "+
-		"The next run with key: k takes it up, or the re-run button.")
+	s.wantEverywhere(e, "The job later of this workflow run resumes it. If it does not: "+
+		"The next run with key: k resumes it, or the re-run button.")
 	if got := j.read(filepath.Join(j.work, ".github/workflows/agent.yml")); !strings.Contains(got, "evil") {
 		t.Errorf("workflow file: got %q, want it changed by the state", got)
 	}
@@ -159,13 +159,13 @@ func TestWhatPostStoresIsSaidByBoth(t *testing.T) {
 	c.Signal(os.Interrupt)
 	e := j.end(c)
 	e.wantOutputs(t, "status", "cancelled", "resumable", "true", "state-artifact", "")
-	s.wantEverywhere(e, "The next run with key: agent-build.issue-7 takes it up, or the re-run button. It is stored by the post part when this job ends.")
+	s.wantEverywhere(e, "The next run with key: agent-build.issue-7 resumes it, or the re-run button. It is stored by the post part when this job ends.")
 	if !strings.Contains(e.summary, "the job was cancelled (SIGINT)") {
 		t.Errorf("page: got\n%s\nwant why in words", e.summary)
 	}
 	hangs.Store(false)
 	post := j.end(j.command("action-post"))
-	stored := "The next run with key: agent-build.issue-7 takes it up, or the re-run button. It is stored as raymond-agent-build.issue-7-1 by the post part."
+	stored := "The next run with key: agent-build.issue-7 resumes it, or the re-run button. It is stored as raymond-agent-build.issue-7-1 by the post part."
 	for what, got := range map[string]string{"page": post.summary, "comment": s.wantComment(7).Body} {
 		if strings.Count(markless(got), stored) != 1 {
 			t.Errorf("%s of the post part: got\n%s\nwant %q", what, got, stored)

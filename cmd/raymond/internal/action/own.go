@@ -104,13 +104,13 @@ func reserveKey(s *step) error {
 		return nil
 	case errors.Is(err, fs.ErrExist):
 		return problem.Usage("input key", fmt.Sprintf("is missing: an earlier step of this job has used the default, %q", s.key),
-			"name a key of its own, or this one to go on with that step's run")
+			"name a key of its own, or this one to resume that step's run")
 	}
 	return machineProblem("RUNNER_TEMP", err)
 }
 
 // localDir is where the runs of this repository are kept in the state folder: no
-// other's are ever taken up.
+// other's are ever resumed.
 func localDir(s *step) (string, error) {
 	root := s.in.StateDir
 	if !filepath.IsAbs(root) {

@@ -75,8 +75,8 @@ func beginningOf(s *step, e *earlierRun) checkpoints.Began {
 	return b
 }
 
-// otherWays are what is left where a run can't go on with its own states.
-const otherWays = "changed-workflow: take goes on with the states as they are now, changed-workflow: new begins a new run"
+// otherWays are what is left where a run can't continue with its own states.
+const otherWays = "changed-workflow: take continues with the states as they are now, changed-workflow: new starts a new run"
 
 // openPast opens the states that a run began with, in place of those of this job.
 // They are read from their commit, never from what an artifact holds, and have to be
@@ -140,7 +140,7 @@ func usePast(s *step, f *flow, e *earlierRun, past recalled) (*flow, error) {
 	return &flow{old, from}, nil
 }
 
-// noPast says why a run can't go on with the states that it began with.
+// noPast says why a run can't continue with the states that it began with.
 func noPast(e *earlierRun, why string) error {
 	return &problem.Problem{Class: problem.ClassConflict, Where: "input changed-workflow",
 		What: fmt.Sprintf("the workflow of run %s has changed, and the states that it began with can't be had: %s", e.run.WorkflowID, why), Hint: otherWays}

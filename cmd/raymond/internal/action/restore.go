@@ -17,7 +17,7 @@ import (
 )
 
 // putBack brings a run from its checkpoint to this machine: work, conversations,
-// then the state, without which nothing of it would be gone on with.
+// then the state, without which nothing of it could continue.
 func putBack(ctx context.Context, s *step, r *remarks, b placed) (*state.Run, error) {
 	e := b.existing
 	m, from := e.found.Manifest, e.found.Dir
@@ -113,7 +113,7 @@ func restoreWork(ctx context.Context, s *step, from string, where func(string) s
 	return restored.Notes, nil
 }
 
-// install writes the files of a run that was taken up.
+// install writes the files of a run that is resumed.
 func install(s *step, run *state.Run, from string) error {
 	dir := s.runDir(run.WorkflowID)
 	if err := errors.Join(os.RemoveAll(dir), os.MkdirAll(dir, 0o700)); err != nil {

@@ -99,10 +99,10 @@ func isOpen(s *step) bool {
 
 // What can be said of a run before it begins.
 const (
-	losesAll  = "the job has no results service (ACTIONS_RUNTIME_TOKEN is not set): nothing is stored, and no later job can go on with this run"
-	losesFork = "the event is a fork's: no later job or workflow run can go on with this run, and where it would be suspended it fails"
+	losesAll  = "the job has no results service (ACTIONS_RUNTIME_TOKEN is not set): nothing is stored, and no later job can resume this run"
+	losesFork = "the event is a fork's: no later job or workflow run can resume this run, and where it would be suspended it fails"
 	losesOpen = "anybody may read the artifacts of this repository, which is public or not known to be private, and no state-key is set: " +
-		"conversations of agents and their uncommitted work are not stored, no later job can go on with a run that has any, and where it would be suspended " +
+		"conversations of agents and their uncommitted work are not stored, no later job can resume a run that has any, and where it would be suspended " +
 		"it fails; a state-key (raymond keygen makes one) has all of it stored, encrypted"
 )
 
@@ -147,7 +147,7 @@ func (b *periodic) Stored() <-chan *state.Checkpoint { return b.to.saver.Events(
 // CheckResumable implements runner.Checkpoints.
 func (b *periodic) CheckResumable(left []*state.Agent) error {
 	if b.step.isForks() {
-		return errors.New("its event is a fork's, and runs of forks are never taken up")
+		return errors.New("its event is a fork's, and runs of forks are never resumed")
 	}
 	store := b.to.store
 	if !store.IsOpen() {

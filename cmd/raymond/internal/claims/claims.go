@@ -93,7 +93,7 @@ func (c *Claim) take(ctx context.Context) {
 			return
 		case !warned:
 			warned = true
-			c.warn(fmt.Sprintf("the run's key could not be claimed, and the run goes on: %v; until it is, another job may drive a run with the same key", err))
+			c.warn(fmt.Sprintf("the run's key could not be claimed, and the run continues: %v; until it is, another job may drive a run with the same key", err))
 		}
 		if forge.Sleep(ctx, pause) != nil {
 			return

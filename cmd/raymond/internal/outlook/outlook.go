@@ -42,7 +42,7 @@ type Lack struct{ What, Why string }
 
 // Facts are what decides.
 type Facts struct {
-	Status     state.Status // Running: as long as the run goes on, or when it was cut off
+	Status     state.Status // Running: while the run is driven, or when it was cut off
 	WorkflowID string
 	Key        string
 	Number     int    // of the issue or pull request of the event; 0 for none
@@ -67,7 +67,7 @@ type Facts struct {
 
 // Outlook is what can be done with a run.
 type Outlook struct {
-	// Resumable says that somebody can go on with the run, later or elsewhere.
+	// Resumable says that somebody can resume the run, later or elsewhere.
 	Resumable bool
 	// Text says in whole sentences how, or why not and what would have made it so.
 	// Pairs of backticks in it make code. It is "" for a run that is completed.
@@ -125,22 +125,22 @@ func (f *Facts) cause() string {
 func (f *Facts) again() string {
 	switch {
 	case f.Kept == Locally:
-		return "The next run on this machine with " + f.place() + " takes it up" + f.after() + "."
+		return "The next run on this machine with " + f.place() + " resumes it" + f.after() + "."
 	case f.Never:
-		return "A run with " + f.named() + " and `resume: auto` takes it up" + f.after() + "; with `resume: never`, as here, each begins anew."
+		return "A run with " + f.named() + " and `resume: auto` resumes it" + f.after() + "; with `resume: never`, as here, each one starts from the beginning."
 	case f.Blind:
-		return f.successor() + "A later job of this workflow run with " + f.named() + " takes it up" + f.after() +
+		return f.successor() + "A later job of this workflow run with " + f.named() + " resumes it" + f.after() +
 			", or the re-run button. Later workflow runs can't find it without `permissions: actions: read`."
 	}
-	return f.successor() + "The next run with " + f.named() + " takes it up" + f.after() + ", or the re-run button."
+	return f.successor() + "The next run with " + f.named() + " resumes it" + f.after() + ", or the re-run button."
 }
 
-// successor names the job that goes on with the run.
+// successor names the job that resumes the run.
 func (f *Facts) successor() string {
 	if f.GoesOn == "" {
 		return ""
 	}
-	return "The job `" + f.GoesOn + "` of this workflow run goes on with it. Should it not: "
+	return "The job `" + f.GoesOn + "` of this workflow run resumes it. If it does not: "
 }
 
 func (f *Facts) failed() string {
@@ -152,7 +152,7 @@ func (f *Facts) failed() string {
 	case f.Kept == Locally:
 		return "Fix the cause, then run the step again on this machine with " + f.place() + " and " + id + "."
 	case f.Never:
-		return "Fix the cause, then run the workflow with " + f.named() + " and " + id + "; with `resume: never`, as here, each run begins anew."
+		return "Fix the cause, then run the workflow with " + f.named() + " and " + id + "; with `resume: never`, as here, each run starts from the beginning."
 	case f.Blind:
 		return how + ". Later workflow runs can't find the run without `permissions: actions: read`."
 	case f.Number != 0:
@@ -161,7 +161,7 @@ func (f *Facts) failed() string {
 	return how + ", or run the workflow with " + id + "."
 }
 
-// raised is how a run goes on whose limit was raised.
+// raised is how a run is resumed whose limit was raised.
 func (f *Facts) raised() string {
 	switch {
 	case f.Kept == Locally:
@@ -178,7 +178,7 @@ func (f *Facts) named() string { return "`key: " + f.Key + "`" }
 
 func (f *Facts) place() string { return "`state-dir: " + f.StateDir + "` and " + f.named() }
 
-// after says from when on it makes sense to go on.
+// after says from when on it makes sense to resume.
 func (f *Facts) after() string {
 	if f.Status != state.Suspended || f.Until.IsZero() {
 		return ""
@@ -186,15 +186,15 @@ func (f *Facts) after() string {
 	return " from " + f.Until.UTC().Format("2006-01-02 15:04 UTC") + " on"
 }
 
-// unkept says why nobody can go on with the run; "" when somebody can.
+// unkept says why nobody can resume the run; "" when somebody can.
 func (f *Facts) unkept() string {
 	if f.Kept == Nowhere {
-		return "Nobody can go on with this run: " + f.Unkept + "."
+		return "Nobody can resume this run: " + f.Unkept + "."
 	}
 	lacks := slices.Clone(f.Lacks)
 	if i := slices.IndexFunc(lacks, func(l Lack) bool { return l.Why == FromFork }); i >= 0 {
-		return "Nobody can go on with this run: it was started by the event of a fork, whose runs are never taken up. " +
-			"A run of an event of this repository itself, such as a comment on the pull request, can be taken up."
+		return "Nobody can resume this run: it was started by the event of a fork, whose runs are never resumed. " +
+			"A run of an event of this repository itself, such as a comment on the pull request, can be resumed."
 	}
 	if len(lacks) == 0 {
 		return ""
@@ -203,10 +203,10 @@ func (f *Facts) unkept() string {
 		if !slices.Contains(lacks, Lack{Workspace, NoKey}) {
 			return ""
 		}
-		return "Nobody can go on with this run as it was: " + whatIsLacking(lacks) + " Another run with `resume-without-transcript: true` finds the checkout as it is."
+		return "Nobody can resume this run as it was: " + whatIsLacking(lacks) + " Another run with `resume-without-transcript: true` finds the checkout as it is."
 	}
-	return "As it is, nobody can go on with this run: " + whatIsLacking(lacks) +
-		" With `resume-without-transcript: true` a later run goes on as well as it can without."
+	return "As it is, nobody can resume this run: " + whatIsLacking(lacks) +
+		" With `resume-without-transcript: true` a later run continues without them."
 }
 
 // whatIsLacking says what was not stored, why, and what would have stored it.

@@ -70,7 +70,7 @@ func TestWhatIsSaidIsTrue(t *testing.T) {
 		isArtifact := f.Kept == outlook.Stored || f.Kept == outlook.Later
 		isLimit := f.Status == state.OverBudget || f.Status == state.OverIterations
 		promises := map[string]bool{
-			"takes it up":                  resumable && (atRest || f.Status == state.Running),
+			"resumes it":                  resumable && (atRest || f.Status == state.Running),
 			"Fix the cause":                resumable && f.Status == state.Failed,
 			"re-run button":                resumable && isArtifact && (isLimit || !f.Never),
 			"The re-run button can't":      resumable && isArtifact && isLimit,
@@ -82,7 +82,7 @@ func TestWhatIsSaidIsTrue(t *testing.T) {
 			"`state-dir: runs`":            resumable && f.Kept == outlook.Locally,
 			"actions: read":                resumable && isArtifact && f.Blind && !f.Never,
 			"by the post part":             resumable && f.Kept == outlook.Later,
-			"obody can go on":              !resumable && !isOver,
+			"obody can resume":              !resumable && !isOver,
 			"the reason":                   !isOver && f.Kept == outlook.Nowhere,
 			"of a fork":                    !isOver && isFork && f.Kept != outlook.Nowhere,
 			"`state-key`":                  !resumable && !isOver && f.Kept != outlook.Nowhere && !isFork && f.Lacks[0].Why == outlook.NoKey,

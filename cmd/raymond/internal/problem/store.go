@@ -8,8 +8,8 @@ import (
 	"github.com/raymond-action/raymond-action/artifacts/slots"
 )
 
-// beginAnew is what to do where nobody can say whether there is a run to take up.
-const beginAnew = "run the job again later; resume: never begins a new run without looking"
+// startNew is what to do where nobody can say whether there is a run to resume.
+const startNew = "run the job again later; resume: never starts a new run without looking"
 
 // ofStore gives the errors of storing and finding checkpoints their class.
 func ofStore(err error) *Problem {
@@ -23,11 +23,11 @@ func ofStore(err error) *Problem {
 	case errors.Is(err, slots.ErrFull):
 		return &Problem{Class: ClassStore, Where: "checkpoints", What: err.Error()}
 	case errors.As(err, &unavailable):
-		return &Problem{Class: ClassStore, Where: "checkpoints", What: err.Error(), Hint: beginAnew}
+		return &Problem{Class: ClassStore, Where: "checkpoints", What: err.Error(), Hint: startNew}
 	case errors.As(err, &gone), errors.Is(err, slots.ErrListTooLong):
-		return &Problem{Class: ClassUsage, Where: "input resume", What: err.Error(), Hint: "resume: auto or never begins anew; retention-days says how long runs are kept"}
+		return &Problem{Class: ClassUsage, Where: "input resume", What: err.Error(), Hint: "resume: auto or never starts a new run; retention-days says how long runs are kept"}
 	case errors.As(err, &access) && access.Act:
-		return &Problem{Class: ClassStore, Where: "checkpoints", What: err.Error(), Hint: beginAnew}
+		return &Problem{Class: ClassStore, Where: "checkpoints", What: err.Error(), Hint: startNew}
 	case errors.As(err, &access):
 		return &Problem{Class: ClassStore, Where: "checkpoints", What: err.Error(), Hint: "give the job permissions: actions: read"}
 	}
