@@ -16,23 +16,23 @@ import (
 // is too much for GitHub or for a reader is left out and counted, states that did
 // not run first; those where agents are, or failed, stay.
 func Draw(w *protocol.Workflow, p *Path) string {
-	most := mostNodes
+	limit := maxNodes
 	if p != nil {
-		most = mostPathNodes
+		limit = maxPathNodes
 	}
 	for {
-		text := draw(w, p, most)
-		if len(text) <= mostBytes || most == 1 {
+		text := draw(w, p, limit)
+		if len(text) <= maxBytes || limit == 1 {
 			return text
 		}
-		most /= 2
+		limit /= 2
 	}
 }
 
 // draw returns a diagram of a number of nodes at most.
-func draw(w *protocol.Workflow, p *Path, most int) string {
+func draw(w *protocol.Workflow, p *Path, limit int) string {
 	g := build(w, p)
-	states, lines := g.trim(most)
+	states, lines := g.trim(limit)
 	d := &drawing{graph: g, ids: map[string]string{}, classes: map[string][]string{}, strokes: map[string][]string{}}
 	d.b.WriteString("flowchart TB\n")
 	for i, name := range g.nodes {
@@ -107,8 +107,8 @@ func (d *drawing) text(name string) string {
 	if runs > 0 {
 		parts[0] += fmt.Sprintf("  %d×", runs)
 	}
-	if tries := d.path.tries[name]; tries > runs {
-		parts = append(parts, fmt.Sprintf("%d attempts", tries))
+	if attempts := d.path.attempts[name]; attempts > runs {
+		parts = append(parts, fmt.Sprintf("%d attempts", attempts))
 	}
 	class, text := "idle", ""
 	switch {

@@ -252,22 +252,22 @@ func (g *graph) order() {
 // What a diagram shows at most. Mermaid, as GitHub runs it, refuses more than 500
 // lines or 50,000 characters, and nobody reads that much.
 const (
-	mostNodes     = 120
-	mostPathNodes = 60 // where the path of a run is shown
-	linesPerNode  = 2  // twice as many lines as nodes
-	mostBytes     = 50_000
+	maxNodes     = 120
+	maxPathNodes = 60 // where the path of a run is shown
+	linesPerNode = 2  // twice as many lines as nodes
+	maxBytes     = 50_000
 )
 
 // trim keeps a number of nodes and twice as many lines, those of the run before
 // others. It returns how many states and lines it dropped.
-func (g *graph) trim(most int) (states, lines int) {
-	if states = max(0, len(g.nodes)-most); states > 0 {
+func (g *graph) trim(limit int) (states, lines int) {
+	if states = max(0, len(g.nodes)-limit); states > 0 {
 		rank := map[string]int{}
 		for _, name := range g.nodes {
 			rank[name] = g.rank(name)
 		}
 		slices.SortStableFunc(g.nodes, func(a, b string) int { return rank[a] - rank[b] })
-		g.nodes = g.nodes[:most]
+		g.nodes = g.nodes[:limit]
 	}
 	isShown := map[string]bool{}
 	for _, name := range g.nodes {
@@ -275,9 +275,9 @@ func (g *graph) trim(most int) (states, lines int) {
 	}
 	all := len(g.lines)
 	g.lines = slices.DeleteFunc(g.lines, func(l line) bool { return !isShown[l.from] || !isShown[l.to] })
-	if most *= linesPerNode; len(g.lines) > most {
+	if limit *= linesPerNode; len(g.lines) > limit {
 		slices.SortStableFunc(g.lines, func(a, b line) int { return min(b.taken, 1) - min(a.taken, 1) })
-		g.lines = g.lines[:most]
+		g.lines = g.lines[:limit]
 	}
 	return states, all - len(g.lines)
 }

@@ -8,11 +8,11 @@ import (
 // Path is what a run did, as far as a diagram shows it. The zero Path is ready
 // to use. It is not safe for concurrent use.
 type Path struct {
-	states map[string]int // executions begun
-	tries  map[string]int // attempts of them that commands judged
-	moves  map[move]int
-	agents map[string]*agent // those that have not ended with a result
-	over   bool              // the run ended or was suspended
+	states   map[string]int // executions begun
+	attempts map[string]int // attempts of them that commands judged
+	moves    map[move]int
+	agents   map[string]*agent // those that have not ended with a result
+	over     bool              // the run ended or was suspended
 }
 
 // move is one transition between two states.
@@ -34,7 +34,7 @@ type agent struct {
 // events that don't change the path.
 func (p *Path) Add(e state.Event) {
 	if p.states == nil {
-		p.states, p.tries, p.moves, p.agents = map[string]int{}, map[string]int{}, map[move]int{}, map[string]*agent{}
+		p.states, p.attempts, p.moves, p.agents = map[string]int{}, map[string]int{}, map[move]int{}, map[string]*agent{}
 	}
 	switch b := e.Body.(type) {
 	case *state.RunStarted:
@@ -49,7 +49,7 @@ func (p *Path) Add(e state.Event) {
 		a := p.agent(e)
 		a.open, a.gaveUp = false, !b.OK
 	case *state.NodeAttempt:
-		p.tries[e.State]++
+		p.attempts[e.State]++
 	case *state.Transition:
 		p.move(p.agent(e), b)
 	case *state.AgentFinished:

@@ -42,28 +42,28 @@ type JobLog interface {
 	Annotate(Annotation)
 }
 
-// AnnotationOptions say what Annotations know besides the events.
+// AnnotationOptions say what Annotations needs besides the events.
 type AnnotationOptions struct {
-	// Scope returns the path of a state's file relative to the repository, "" if it is
-	// not there. If Scope is nil, none is.
+	// Scope returns the path of a state's file relative to the repository, "" if the
+	// repository doesn't have it. If Scope is nil, annotations have no files.
 	Scope func(state string) (file string)
 }
 
 // GitHub shows ten annotations of each level for a step, and of each the first 4,096
 // characters.
 const (
-	mostOfALevel   = 10
-	mostAnnotation = 4000
-	mostWritten    = 3400 // of what a script wrote
-	mostTitle      = 200
+	maxOfALevel   = 10
+	maxAnnotation = 4000
+	maxWritten    = 3400 // of what a script wrote
+	maxTitle      = 200
 )
 
-// Annotations tells what a person should not miss: an error for each failure, on the
+// Annotations shows what a person should not miss: an error for each failure, on the
 // file of its state; a warning for retries, exhausted reminders, refused tools, most
 // of the budget spent, and checkpoints that were not stored; a notice with the
-// result. An annotation is never repeated, and there are ten of a level at most: if
-// there are more, the tenth says how many. Therefore the tenth error is told at the
-// end of the run, and the tenth warning and notice on Close.
+// result. No annotation is repeated, and each level has ten at most: if there are
+// more, the tenth says how many. Therefore the tenth error is shown at the end of the
+// run, and the tenth warning and the tenth notice on Close.
 type Annotations struct {
 	log    JobLog
 	o      AnnotationOptions
@@ -81,16 +81,16 @@ type Annotations struct {
 	isOver bool // the run has stopped
 }
 
-// level is what was told of one level.
+// level is what was shown of one level.
 type level struct {
 	told int
-	over bool       // the tenth is told
+	over bool       // the tenth was shown
 	held Annotation // the tenth
 	more int        // beyond it
 }
 
-// mostSeen is how many annotations are remembered, so that none is repeated.
-const mostSeen = 10_000
+// maxSeen is how many annotations are remembered, so that none is repeated.
+const maxSeen = 10_000
 
 // NewAnnotations returns Annotations to a job log.
 func NewAnnotations(log JobLog, o AnnotationOptions) *Annotations {
@@ -141,7 +141,7 @@ func (a *Annotations) Report(e state.Event) error {
 	return nil
 }
 
-// retry warns of a retry, and once of an outage of the service.
+// retry warns of each retry. While the service is out, only the first one counts.
 func (a *Annotations) retry(e state.Event, b *state.Retry) {
 	switch {
 	case !b.Service:
@@ -151,12 +151,12 @@ func (a *Annotations) retry(e state.Event, b *state.Retry) {
 	}
 }
 
-// Annotate tells an annotation that comes from no event, such as a problem of a
+// Annotate shows an annotation that comes from no event, such as a problem of a
 // workflow. The same limits apply to it.
 func (a *Annotations) Annotate(n Annotation) {
-	n.Title = cut(n.Title, mostTitle)
-	n.Text = block(ends(n.Text, 4*mostAnnotation))
-	n.Text = shorten(text.Unmarked(n.Text), mostAnnotation)
+	n.Title = cut(n.Title, maxTitle)
+	n.Text = block(bothEnds(n.Text, 4*maxAnnotation))
+	n.Text = shorten(text.Unmarked(n.Text), maxAnnotation)
 	if n.Text == "" {
 		n.Text = n.Title // GitHub shows none without a text
 	}
@@ -164,7 +164,7 @@ func (a *Annotations) Annotate(n Annotation) {
 	if a.seen[key] {
 		return
 	}
-	if len(a.seen) < mostSeen {
+	if len(a.seen) < maxSeen {
 		a.seen[key] = true
 	}
 	l := a.levels[n.Level]
@@ -173,16 +173,16 @@ func (a *Annotations) Annotate(n Annotation) {
 		a.levels[n.Level] = l
 	}
 	switch l.told++; {
-	case l.told < mostOfALevel || l.over:
+	case l.told < maxOfALevel || l.over:
 		a.log.Annotate(n)
-	case l.told == mostOfALevel:
+	case l.told == maxOfALevel:
 		l.held = n
 	default:
 		l.more++
 	}
 }
 
-// Close tells how the run ended, if Next was never called, and the tenth annotation
+// Close shows how the run ended, if Next was never called, and the tenth annotation
 // of each level.
 func (a *Annotations) Close() error {
 	a.tellEnding("")
@@ -192,17 +192,17 @@ func (a *Annotations) Close() error {
 	return nil
 }
 
-// closeLevel tells the tenth annotation of a level, if there is one. Those after it
+// closeLevel shows the tenth annotation of a level, if there is one. Those after it
 // are only lines of the log: GitHub accepts no more.
 func (a *Annotations) closeLevel(name string) {
 	l := a.levels[name]
-	if l == nil || l.told < mostOfALevel || l.over {
+	if l == nil || l.told < maxOfALevel || l.over {
 		return
 	}
 	l.over = true
 	if l.more > 0 {
 		said := fmt.Sprintf("\nand %s, which GitHub does not show here; the summary of the step tells of all", count(l.more, "more "+name))
-		l.held.Text = shorten(l.held.Text, mostAnnotation-len(said)) + said
+		l.held.Text = shorten(l.held.Text, maxAnnotation-len(said)) + said
 	}
 	a.log.Annotate(l.held)
 }
@@ -232,7 +232,7 @@ func (a *Annotations) fail(e state.Event, fault string) {
 	wrote := a.outputs[e.Agent]
 	n.Text = ErrorLines(wrote.without(fault))
 	for _, one := range wrote.list() {
-		n.Text += "\n" + one.name + ":\n" + text.After(one.text, mostWritten/len(wrote.list()))
+		n.Text += "\n" + one.name + ":\n" + text.After(one.text, maxWritten/len(wrote.list()))
 	}
 	if verdict := a.verdicts[e.Agent]; verdict != "" {
 		n.Text += "\n" + verdict
@@ -284,19 +284,19 @@ func (a *Annotations) usedUp(e state.Event, last *state.Reminder) {
 func failedOutput(b *state.NodeAttempt) string {
 	text := ""
 	for _, r := range b.Results {
-		if r.RC != 0 && len(text) < mostText {
+		if r.RC != 0 && len(text) < maxText {
 			text += r.Tail
 		}
 	}
 	return text
 }
 
-// mostDenied is how many refused tool uses a warning names.
-const mostDenied = 20
+// maxDenied is how many refused tool uses a warning names.
+const maxDenied = 20
 
 func deniedText(denied []state.Refusal) string {
 	var b strings.Builder
-	for _, r := range denied[:min(len(denied), mostDenied)] {
+	for _, r := range denied[:min(len(denied), maxDenied)] {
 		b.WriteString(cut(r.Use, widestRefused))
 		if r.Reason != "" {
 			b.WriteString(": " + strings.TrimRight(r.Reason, "."))
@@ -306,7 +306,7 @@ func deniedText(denied []state.Refusal) string {
 		}
 		b.WriteByte('\n')
 	}
-	if more := len(denied) - mostDenied; more > 0 {
+	if more := len(denied) - maxDenied; more > 0 {
 		fmt.Fprintf(&b, "and %d more\n", more)
 	}
 	return b.String()
@@ -315,8 +315,8 @@ func deniedText(denied []state.Refusal) string {
 // warnedShare is the share of the budget from which on there is a warning.
 const warnedShare = 0.8
 
-// limit warns of the budget. Other limits, and unknown costs, are told by the end of
-// the run or by the failure of an agent.
+// limit warns of the budget. The end of the run, or the failure of an agent, tells of
+// other limits and of unknown costs.
 func (a *Annotations) limit(b *state.Limit) {
 	if b.Which != "budget" || b.Value > b.Max || b.Value < warnedShare*b.Max || b.Max <= 0 {
 		return
@@ -355,15 +355,15 @@ func lineIn(text, file string) int {
 
 // shorten cuts a text to a number of characters, two thirds of them from its
 // beginning.
-func shorten(text string, most int) string {
-	if len(text) <= most {
+func shorten(text string, limit int) string {
+	if len(text) <= limit {
 		return text
 	}
 	runes := []rune(text)
-	if len(runes) <= most {
+	if len(runes) <= limit {
 		return text
 	}
 	const gap = "\n…\n"
-	room := most - len([]rune(gap))
+	room := limit - len([]rune(gap))
 	return string(runes[:room*2/3]) + gap + string(runes[len(runes)-(room-room*2/3):])
 }

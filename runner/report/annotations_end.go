@@ -7,8 +7,8 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// end prepares what tells how the run ended. A completed run leaves nothing to do, so
-// it is told at once.
+// end prepares the annotation that says how the run ended. It is shown at once for a
+// completed run, which leaves nothing to do.
 func (a *Annotations) end(b *state.RunFinished) {
 	n := Annotation{Level: LevelNotice, Title: a.headline(b), Text: b.Reason}
 	switch b.Status {
@@ -23,7 +23,7 @@ func (a *Annotations) end(b *state.RunFinished) {
 		if l := a.levels[LevelError]; l == nil {
 			n.Level = LevelError
 		} else {
-			n.Text = whose(b.Reason)
+			n.Text = failedAgent(b.Reason)
 		}
 	case state.Cancelled:
 		n.Level = LevelWarning
@@ -43,7 +43,7 @@ func (a *Annotations) headline(b *state.RunFinished) string {
 	return text
 }
 
-// Next tells how the run ended and what can be done with it.
+// Next shows how the run ended and what can be done with it.
 func (a *Annotations) Next(text string) error {
 	a.tellEnding(text)
 	return nil
@@ -56,7 +56,7 @@ func (a *Annotations) tellEnding(next string) {
 	}
 	a.ending = nil
 	if next != "" {
-		n.Text = strings.TrimSpace(shorten(n.Text, mostAnnotation/2) + "\nNext: " + uncoded(next))
+		n.Text = strings.TrimSpace(shorten(n.Text, maxAnnotation/2) + "\nNext: " + withoutBackticks(next))
 	}
 	a.Annotate(*n)
 }

@@ -24,10 +24,10 @@ type ConsoleOptions struct {
 	WorkflowID string
 }
 
-// Console tells a person how a run goes: a line for each state that starts or ends,
-// for each retry, reminder and the like, and on a terminal a live line for each
-// active agent, which is gone after Close. Elsewhere it says at least every 30
-// seconds that an agent is still running, if Tick is called more often than that.
+// Console shows a person how a run goes: a line for each state that starts or ends,
+// for each retry, reminder and the like. On a terminal each active agent also has a
+// live line, which Close removes. Elsewhere a line says at least every 30 seconds that
+// an agent is still running, if Tick is called more often than that.
 type Console struct {
 	w      io.Writer
 	o      ConsoleOptions
@@ -125,7 +125,7 @@ func (c *Console) Tick(now time.Time) error {
 	c.now, c.ticked = now, now
 	c.printAllPending()
 	if !c.o.Terminal && !c.o.Quiet {
-		c.sayWhoRuns(now.Sub(last))
+		c.printStillRunning(now.Sub(last))
 	}
 	return c.flush()
 }
@@ -146,7 +146,8 @@ func (c *Console) view(agent string) *agentView {
 	return v
 }
 
-// printPending prints lines that wait for a transition when e shows that none comes.
+// printPending prints the lines that wait for a transition, if e shows that none
+// comes.
 func (c *Console) printPending(e state.Event) {
 	switch e.Body.(type) {
 	case *state.RunFinished:
@@ -154,7 +155,7 @@ func (c *Console) printPending(e state.Event) {
 	case *state.Transition:
 	default:
 		v, ok := c.agents[e.Agent]
-		if _, ends := e.Body.(*state.AgentFinished); ok && !ends {
+		if _, isEnd := e.Body.(*state.AgentFinished); ok && !isEnd {
 			v.rewordPending()
 		}
 		if ok {
@@ -163,8 +164,8 @@ func (c *Console) printPending(e state.Event) {
 	}
 }
 
-// rewordPending rewords the end of a state that has no attempts left, when neither
-// the agent failed nor another state came next: then the workflow suspends the run.
+// rewordPending changes the line of a state that has no attempts left, if its agent
+// has not failed and no other state came next: then the workflow suspends the run.
 func (v *agentView) rewordPending() {
 	if v.pending != nil && v.pending.mark == gaveUp {
 		v.pending.mark, v.pending.rank, v.pending.text = mark(state.Suspended), usual, "no attempts left ("+exhausted+"): the agent waits"
@@ -185,22 +186,22 @@ func (c *Console) printEnd(v *agentView) {
 	}
 }
 
-// firstAgent is the agent whose result is that of the run.
+// firstAgent is the agent whose result is the result of the run.
 const firstAgent = "main"
 
 // lastLine returns the line that says how the run ended.
 func (c *Console) lastLine(b *state.RunFinished) line {
 	if c.isJob && c.failed && b.Status == state.Failed {
 		short := *b
-		short.Reason = whose(b.Reason)
+		short.Reason = failedAgent(b.Reason)
 		b = &short
 	}
 	return lastLine(b, c.budget, c.o.WorkflowID)
 }
 
-// whose returns the part of a failed run's reason that names agent and state. Why
+// failedAgent returns the part of a failed run's reason that names agent and state. Why
 // the agent failed was told before.
-func whose(reason string) string {
+func failedAgent(reason string) string {
 	who, _, ok := strings.Cut(reason, ": ")
 	if !ok || !strings.HasPrefix(who, "agent ") {
 		return reason
@@ -282,7 +283,7 @@ func (c *Console) finish(e state.Event, b *state.AgentFinished) {
 
 // print adds a line to what the next flush writes, if this reader wants to see it.
 func (c *Console) print(l line) {
-	if l.mark == "" || l.rank < c.least() {
+	if l.mark == "" || l.rank < c.minRank() {
 		return
 	}
 	c.layout.fitColumns(l)
@@ -297,11 +298,11 @@ func (c *Console) print(l line) {
 	}
 }
 
-// sayer is a writer that treats lines in our own words differently.
+// sayer is a writer that treats lines differently in which others chose only names.
 type sayer interface{ Say(line string) }
 
-// least returns the lowest rank of lines that this reader wants to see.
-func (c *Console) least() rank {
+// minRank returns the lowest rank of lines that this reader wants to see.
+func (c *Console) minRank() rank {
 	switch {
 	case c.o.Quiet:
 		return vital
@@ -314,7 +315,7 @@ func (c *Console) least() rank {
 // flush writes what was collected, and the live lines on a terminal.
 func (c *Console) flush() error {
 	if c.o.Terminal && !c.o.Quiet {
-		c.out = c.live.frame(c.out, c.now, c.liveLines)
+		c.out = c.live.frame(c.out, c.now, c.liveLines())
 	}
 	if len(c.out) == 0 {
 		return nil

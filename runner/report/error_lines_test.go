@@ -39,7 +39,7 @@ func TestLinesOfAFailureAreLines(t *testing.T) {
 	for _, e := range events {
 		report(t, s, e)
 	}
-	texts := map[string]string{"page": p.text, "comment": s.Glance()}
+	texts := map[string]string{"page": p.text, "comment": s.Overview()}
 	for _, n := range annotated(t, events...) {
 		texts["annotations"] += n.Text + "\n"
 	}

@@ -11,18 +11,18 @@ import (
 // A history keeps at most this much, so that it stays small whatever the size of
 // the run.
 const (
-	mostFirst     = 50   // executions from the first on
-	mostLast      = 150  // executions up to the last
-	mostAgents    = 1000 // agents
-	mostText      = 8 << 10
-	mostResult    = 16 << 10
-	mostRefused   = 50 // different refused tool uses of an agent
-	mostTools     = 50 // different tools of an agent
-	mostIncidents = 20 // retries, reminders and the like of an agent
-	mostSaid      = 20 // lines of what an agent said last
+	maxFirst     = 50   // executions from the first on
+	maxLast      = 150  // executions up to the last
+	maxAgents    = 1000 // agents
+	maxText      = 8 << 10
+	maxResult    = 16 << 10
+	maxRefused   = 50 // different refused tool uses of an agent
+	maxTools     = 50 // different tools of an agent
+	maxIncidents = 20 // retries, reminders and the like of an agent
+	maxSaid      = 20 // lines of what an agent said last
 )
 
-// history is what a summary knows of a run.
+// history is what a summary knows about a run.
 type history struct {
 	seq         int // of the last event
 	time        timeline
@@ -88,7 +88,7 @@ func (h *history) addRun(e state.Event, last time.Time) {
 		h.setUnfinished(b.Unfinished)
 		h.result = passage{}
 		if b.Result != nil {
-			h.result = keep(string(*b.Result), mostResult)
+			h.result = newPassage(string(*b.Result), maxResult)
 		}
 		h.executions.pause(h.time.now)
 	case *state.Checkpoint:

@@ -13,7 +13,7 @@ const (
 	widestMove     = 120  // columns of a transition
 	widestIncident = 300  // of a line on a retry, a reminder and the like, or on what an agent said
 	widestRefused  = 200  // of a refused tool use
-	widestSetting  = 1200 // of what would allow it, which is of no use when it is cut
+	widestSetting  = 1200 // of the setting that would allow it, which is useless when cut
 )
 
 // agentStatus is how an agent is doing.
@@ -26,7 +26,7 @@ const (
 	hasFailed
 )
 
-// agent is what a summary knows of an agent.
+// agent is what a summary knows about an agent.
 type agent struct {
 	id, parent string
 	state      string
@@ -53,7 +53,7 @@ type failure struct {
 type agents struct {
 	all    []*agent
 	byID   map[string]*agent
-	others int // beyond mostAgents
+	others int // beyond maxAgents
 }
 
 // of returns the agent of an event. If there are too many agents, nothing keeps it.
@@ -63,9 +63,9 @@ func (as *agents) of(e state.Event) *agent {
 	}
 	a := &agent{
 		id: e.Agent, state: e.State, costs: agentCosts{byModel: modelCosts{}},
-		said: lastLines{most: mostSaid}, incidents: lastLines{most: mostIncidents}, tools: toolUses{used: map[string]int{}},
+		said: lastLines{limit: maxSaid}, incidents: lastLines{limit: maxIncidents}, tools: toolUses{used: map[string]int{}},
 	}
-	if len(as.all) < mostAgents {
+	if len(as.all) < maxAgents {
 		as.all = append(as.all, a)
 		as.byID[e.Agent] = a
 	} else if _, isStart := e.Body.(*state.AgentStarted); isStart {
@@ -105,7 +105,7 @@ func (as *agents) unfinished() []*unfinished {
 
 func (a *agent) fail(e state.Event, text string) {
 	a.state, a.status = e.State, hasFailed
-	a.failure.text = keep(ErrorLines(a.failure.outputs.without(text)), mostText)
+	a.failure.text = newPassage(ErrorLines(a.failure.outputs.without(text)), maxText)
 }
 
 func (a *agent) finish(e state.Event, b *state.AgentFinished) {
@@ -115,7 +115,7 @@ func (a *agent) finish(e state.Event, b *state.AgentFinished) {
 	case b.Result == nil:
 		a.status = hasNoResult
 	default:
-		a.status, a.result = hasResult, keep(string(*b.Result), mostText)
+		a.status, a.result = hasResult, newPassage(string(*b.Result), maxText)
 	}
 }
 
@@ -148,9 +148,9 @@ func (a *agent) note(e state.Event, body state.Body) {
 	}
 }
 
-// brief returns a line of an agent's section. Like that of an error, its end may
-// matter as much as its beginning.
-func brief(text string) string { return cutMiddle(ends(text, 4*widestIncident), widestIncident) }
+// brief returns a line of an agent's section. Its end may matter as much as its
+// beginning, as in an error.
+func brief(text string) string { return cutMiddle(bothEnds(text, 4*widestIncident), widestIncident) }
 
 // say keeps a line that an agent said, and counts the tool when it used one.
 func (a *agent) say(s string) {
@@ -162,21 +162,21 @@ func (a *agent) say(s string) {
 	a.said.add(cut(text.Before(s, 8*widestIncident), widestIncident))
 }
 
-// isTool reports whether a name is that of a tool. What an agent says comes in the
-// same place, and name(text) may stand for anything there.
+// isTool reports whether a name is that of a tool. Ordinary words of an agent come in
+// the same events, and they may look like name(text) too.
 func isTool(name string) bool {
 	return name[0] >= 'A' && name[0] <= 'Z' || strings.HasPrefix(name, "mcp__")
 }
 
 // lastLines keeps the last of many lines.
 type lastLines struct {
-	most    int
+	limit   int
 	lines   []string
 	earlier int // number of lines before those
 }
 
 func (l *lastLines) add(line string) {
-	if len(l.lines) == l.most {
+	if len(l.lines) == l.limit {
 		l.lines = slices.Delete(l.lines, 0, 1)
 		l.earlier++
 	}
@@ -187,11 +187,11 @@ func (l *lastLines) add(line string) {
 type toolUses struct {
 	used     map[string]int
 	refused  []state.Refusal // each once
-	unlisted int             // refused uses beyond mostRefused
+	unlisted int             // refused uses beyond maxRefused
 }
 
 func (t *toolUses) use(tool string) {
-	if _, known := t.used[tool]; known || len(t.used) < mostTools {
+	if _, known := t.used[tool]; known || len(t.used) < maxTools {
 		t.used[tool]++
 	}
 }
@@ -200,7 +200,7 @@ func (t *toolUses) refuse(all []state.Refusal) {
 	for _, r := range all {
 		switch {
 		case slices.ContainsFunc(t.refused, func(x state.Refusal) bool { return x.Use == r.Use }):
-		case len(t.refused) == mostRefused:
+		case len(t.refused) == maxRefused:
 			t.unlisted++
 		default:
 			t.refused = append(t.refused, r)

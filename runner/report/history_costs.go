@@ -10,14 +10,14 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// mostModels is how many models costs are told by.
-const mostModels = 10
+// maxModels is how many models have costs of their own.
+const maxModels = 10
 
-// modelCosts is what was spent by model; "" stands for what is not known by model.
+// modelCosts is what was spent, by model. The key "" has what is not known by model.
 type modelCosts map[string]state.Spent
 
-// book adds what was spent, with the shares of models in it. What is not known by
-// model is booked on the model that was asked for.
+// book adds what was spent. models has the shares that are known by model; the rest is
+// booked on the model that was asked for.
 func (c modelCosts) book(spent state.Spent, models map[string]state.USD, asked string) {
 	rest := spent
 	for model, usd := range models {
@@ -30,11 +30,11 @@ func (c modelCosts) book(spent state.Spent, models map[string]state.USD, asked s
 	c.add(asked, rest)
 }
 
-// add books an amount on a model. Beyond mostModels it adds to what is not known by
+// add books an amount on a model. Beyond maxModels it adds to what is not known by
 // model.
 func (c modelCosts) add(model string, spent state.Spent) {
 	model = cut(model, widestCell)
-	if _, ok := c[model]; !ok && len(c) >= mostModels {
+	if _, ok := c[model]; !ok && len(c) >= maxModels {
 		model = ""
 	}
 	if spent.USD > 0 || spent.Unknown > 0 {
@@ -53,7 +53,7 @@ func (c modelCosts) with(all ...*unfinished) modelCosts {
 	return sum
 }
 
-// String words the costs in Markdown, the dearest model first. It is "" when no
+// String returns the costs in Markdown, the most expensive model first. It is "" when no
 // model is known.
 func (c modelCosts) String() string {
 	names := slices.SortedFunc(maps.Keys(c), func(a, b string) int {
@@ -82,7 +82,7 @@ type runCosts struct {
 	atLimit state.Spent // as the last warning about the budget has it
 }
 
-// end takes the sum that the end of a part of the run tells.
+// end takes the total that the end of a part of the run has.
 func (c *runCosts) end(b *state.RunFinished) {
 	c.counted, c.since, c.atLimit = b.Spent(), state.Spent{}, state.Spent{}
 }
@@ -90,8 +90,8 @@ func (c *runCosts) end(b *state.RunFinished) {
 // total is what the run has cost so far, as far as events tell.
 func (c *runCosts) total() state.Spent { return c.counted.Plus(c.since).AtLeast(c.atLimit) }
 
-// unfinished is what an execution has cost that did not end with its part of the
-// run. When it ends later, its costs include that.
+// unfinished is what an execution has cost so far that did not end with its part of the
+// run. When it ends in a later part, its costs include this.
 type unfinished struct {
 	*state.Unfinished
 	row *execution // where the table shows it; nil when it does not

@@ -152,7 +152,7 @@ func TestOneSum(t *testing.T) {
 			models, _, _ := strings.Cut(text, "### Agents")
 			_, models, _ = strings.Cut(models, "Cost by model:")
 			rows := rowPattern.FindAllString(text, -1)
-			if all, _, isLong := strings.Cut(text, "<details><summary>All "); isLong && len(rows) > mostFirst {
+			if all, _, isLong := strings.Cut(text, "<details><summary>All "); isLong && len(rows) > maxFirst {
 				rows = strings.Split(all[strings.Index(all, "### States"):], "\n")
 			}
 			for what, texts := range map[string][]string{

@@ -48,19 +48,19 @@ func (xs *executions) begin(e state.Event, b *state.StateStarted) *execution {
 		work: startStopwatch(e.Time), attempts: b.Attempt,
 	}
 	xs.active[e.Agent] = x
-	if len(xs.first) < mostFirst {
+	if len(xs.first) < maxFirst {
 		xs.first = append(xs.first, x)
 		return x
 	}
-	if len(xs.last) == mostLast {
+	if len(xs.last) == maxLast {
 		xs.last = slices.Delete(xs.last, 0, 1)
 	}
 	xs.last = append(xs.last, x)
 	return x
 }
 
-// repeat reports whether an execution that begins is one that was interrupted by
-// the end of a part of the run.
+// repeat reports whether an execution that begins was interrupted by the end of a part
+// of the run. Its row continues then.
 func (xs *executions) repeat(e state.Event) bool {
 	x := xs.active[e.Agent]
 	if x == nil || !x.work.isPaused || x.state != e.State {
@@ -80,9 +80,9 @@ func (xs *executions) pause(at time.Time) {
 	}
 }
 
-// resumed returns the last execution of an agent, nil for none. If it was paused,
-// the part of the run that began at a time resumed it without a new beginning: a
-// reminder or a verdict was pending.
+// resumed returns the last execution of an agent, nil for none. If that was paused, the
+// part of the run that began at the given time has resumed it without a StateStarted:
+// a reminder or a verdict was pending.
 func (xs *executions) resumed(agent string, at time.Time) *execution {
 	x := xs.active[agent]
 	if x != nil {
@@ -149,8 +149,8 @@ func (xs *executions) listActive() []*execution {
 	return all
 }
 
-// mostSummed is how many states are summed up separately.
-const mostSummed = 500
+// maxSummed is how many states are summed up separately.
+const maxSummed = 500
 
 // stateSum sums up all executions of a state.
 type stateSum struct {
@@ -166,7 +166,7 @@ func (xs *executions) sum(name string) *stateSum {
 	sum, ok := xs.byState[name]
 	if !ok {
 		sum = &stateSum{state: name}
-		if len(xs.sums) < mostSummed {
+		if len(xs.sums) < maxSummed {
 			xs.byState[name] = sum
 			xs.sums = append(xs.sums, sum)
 		}

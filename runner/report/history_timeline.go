@@ -36,7 +36,7 @@ func (t *timeline) end(b *state.RunFinished) {
 	t.earlier += time.Duration(b.DurationMS) * time.Millisecond
 }
 
-// duration words how long this part of the run took, and all of them.
+// duration says how long this part of the run took, and how long all parts took.
 func (t *timeline) duration() string {
 	part, all := t.now.Sub(t.began), t.earlier
 	if t.ending != nil {

@@ -14,9 +14,9 @@ type part struct {
 	events []state.Event // with the time since the part began
 }
 
-// pageOfParts returns the page and the glance of a run of several jobs. The summary is
+// pageOfParts returns the page and the overview of a run of several jobs. The summary is
 // given the events of all of them, as in a later job.
-func pageOfParts(t *testing.T, parts ...part) (text, glance string) {
+func pageOfParts(t *testing.T, parts ...part) (text, overview string) {
 	t.Helper()
 	var p page
 	s := NewSummary(SummaryOptions{Write: p.write, Now: frozen})
@@ -38,7 +38,7 @@ func pageOfParts(t *testing.T, parts ...part) (text, glance string) {
 	if err := s.write(); err != nil {
 		t.Fatal(err)
 	}
-	return p.text, s.Glance()
+	return p.text, s.Overview()
 }
 
 func happened(since time.Duration, body state.Body) state.Event {
@@ -113,12 +113,12 @@ func TestOneRowForAllParts(t *testing.T) {
 		"it was cut off":         {[]part{interrupted, {time.Hour, append(again[:3:3], finishes[1:]...)}}, "| 1 | `main` | `A.md` | new | 15.0s | $0.0300 | 1 |  |"},
 		"it was killed":          {[]part{killed, {time.Hour, append(again[:3:3], finishes[1:]...)}}, "| 1 | `main` | `A.md` | new | 15.0s | $0.0300 | 1 |  |"},
 	} {
-		text, glance := pageOfParts(t, c.parts...)
+		text, overview := pageOfParts(t, c.parts...)
 		if rows := rowsOf(text); len(rows) != 1 || rows[0] != c.want {
 			t.Errorf("%s: rows: got %q, want %q", name, rows, c.want)
 		}
 		for _, part := range []string{"**$0.0300 of $1.00** (3 %) · 5.0s (15.0s in 2 parts) · 1 state"} {
-			if !strings.Contains(text, part) || !strings.Contains(glance, part) {
+			if !strings.Contains(text, part) || !strings.Contains(overview, part) {
 				t.Errorf("%s: got no %q in\n%s", name, part, text)
 			}
 		}
@@ -145,27 +145,27 @@ func TestAResumedRunShowsNoOldFailure(t *testing.T) {
 	for name, events := range map[string][]state.Event{
 		"when it begins": nil, "at work": {happened(0, &state.StateStarted{Kind: "prompt", Attempt: 1})},
 	} {
-		text, glance := pageOfParts(t, failed, part{time.Hour, events})
-		if strings.Contains(glance, "broken pipe") || strings.Contains(glance, "ailed") || strings.Contains(text, "no such service") {
-			t.Errorf("%s: got the comment\n%s\nand the page\n%s\nwant none of the old failure", name, glance, text)
+		text, overview := pageOfParts(t, failed, part{time.Hour, events})
+		if strings.Contains(overview, "broken pipe") || strings.Contains(overview, "ailed") || strings.Contains(text, "no such service") {
+			t.Errorf("%s: got the comment\n%s\nand the page\n%s\nwant none of the old failure", name, overview, text)
 		}
 	}
-	text, glance := pageOfParts(t, failed)
-	if !strings.Contains(glance, "broken pipe") || !strings.Contains(text, "no such service") {
-		t.Errorf("before it is resumed: got the comment\n%s\nand the page\n%s\nwant the failure", glance, text)
+	text, overview := pageOfParts(t, failed)
+	if !strings.Contains(overview, "broken pipe") || !strings.Contains(text, "no such service") {
+		t.Errorf("before it is resumed: got the comment\n%s\nand the page\n%s\nwant the failure", overview, text)
 	}
 }
 
 // TestASuspensionIsNoFailure: a state that has no attempts left suspends the run
 // where its author says so.
 func TestASuspensionIsNoFailure(t *testing.T) {
-	text, glance := pageOfParts(t, part{events: []state.Event{
+	text, overview := pageOfParts(t, part{events: []state.Event{
 		happened(0, &state.StateStarted{Kind: "prompt", Attempt: 1}),
 		happened(time.Second, &state.NodeAttempt{Attempt: 1, Reason: "done_when_failed", Results: []state.CommandResult{{Cmd: "make", RC: 2, Tail: "undefined: foo"}}}),
 		happened(time.Second, &state.StateFinished{Error: "max_ralph_iters_reached", CostUSD: cent}),
 		happened(time.Second, &state.RunFinished{Status: state.Suspended, Reason: "state A.md of agent main: max_ralph_iters_reached", CostUSD: cent, Iterations: 1}),
 	}})
-	for what, text := range map[string]string{"page": text, "comment": glance} {
+	for what, text := range map[string]string{"page": text, "comment": overview} {
 		if strings.Contains(strings.ToLower(text), "failed") || !strings.Contains(text, "Suspended") {
 			t.Errorf("%s: got\n%s\nwant nothing about a failure", what, text)
 		}

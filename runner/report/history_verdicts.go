@@ -9,9 +9,9 @@ import (
 )
 
 const (
-	mostVerdicts = 20 // verdicts of an agent that are listed
-	mostOutputs  = 3  // of them, those whose command's output is shown
-	mostOutput   = 4 << 10
+	maxVerdicts = 20 // verdicts of an agent that are listed
+	maxOutputs  = 3  // of them, those whose command's output is shown
+	maxOutput   = 4 << 10
 )
 
 // verdict is what came of an attempt of a state that has done_when.
@@ -43,7 +43,7 @@ func (v *verdicts) begin(attempt int) { v.attempt, v.areCurrent = attempt, false
 func (v *verdicts) add(stateName string, b *state.NodeAttempt) {
 	v.attempt, v.areCurrent = b.Attempt, true
 	v.last = append(v.last, newVerdict(stateName, b))
-	if len(v.last) > mostVerdicts {
+	if len(v.last) > maxVerdicts {
 		v.last = slices.Delete(v.last, 0, 1)
 		v.earlier++
 	}
@@ -52,7 +52,7 @@ func (v *verdicts) add(stateName string, b *state.NodeAttempt) {
 		if one.isDone {
 			continue
 		}
-		if outputs++; outputs > mostOutputs {
+		if outputs++; outputs > maxOutputs {
 			one.output = ""
 		}
 	}
@@ -69,7 +69,7 @@ func newVerdict(stateName string, b *state.NodeAttempt) *verdict {
 		case v.command != "":
 			v.others++
 		default:
-			v.command, v.exitCode, v.output = brief(r.Cmd), r.RC, block(text.After(r.Tail, mostOutput))
+			v.command, v.exitCode, v.output = brief(r.Cmd), r.RC, block(text.After(r.Tail, maxOutput))
 		}
 	}
 	return v
@@ -84,7 +84,7 @@ func (v *verdicts) failed() *verdict {
 	return v.last[len(v.last)-1]
 }
 
-// String words a verdict in Markdown.
+// String returns a verdict in Markdown.
 func (v *verdict) String() string {
 	switch {
 	case v.isDone && v.attempt > 1:

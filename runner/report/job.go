@@ -22,11 +22,11 @@ type JobOptions struct {
 	Unfinished []state.Unfinished
 }
 
-// Job tells a run in the log of a job: a line outside of groups for each state that
-// starts and ends, and for each a group with what happened in it. The group of a
-// state that is alone is there while it works; those of states that work at once
-// come one after the other, each when its state has ended, and their lines begin
-// with the agent. Long groups lose their middle.
+// Job shows a run in the log of a job: a line outside of groups for each state that
+// starts and ends, and for each state a group with what happened in it. The group of
+// a state that works alone grows while it works. Of states that work at the same time
+// each group is printed when its state has ended, and its lines begin with the agent.
+// Long groups lose their middle.
 //
 // At least every 30 seconds, if Tick is called more often than that, a line outside
 // of groups says of each active agent what it does. It interrupts the group that is
@@ -47,11 +47,11 @@ type activity struct {
 	agent, state string
 	began, shown time.Time // shown is the last line about it outside of groups
 	lines        reel.Reel
-	facts        string // to be told before anything else
+	facts        string // to be shown before anything else
 	opened       int    // how often its group was
 	doing        doing
-	attempt      int         // done so far
-	spent        state.Spent // in them
+	attempt      int         // the last one that ended
+	spent        state.Spent // in the attempts that ended
 }
 
 const (
@@ -60,8 +60,8 @@ const (
 
 	// How many bytes of a state's lines a job log shows: half of them are for the
 	// first lines, half for the last.
-	mostReel    = 64 << 10
-	mostVerbose = 4 << 20
+	maxReel    = 64 << 10
+	maxVerbose = 4 << 20
 )
 
 // NewJob returns a Job that writes to a job log.
@@ -98,7 +98,7 @@ func (j *Job) Report(e state.Event) error {
 	return j.open.Report(e)
 }
 
-// Note tells a line about an agent that is no event.
+// Note shows a line about an agent that is not an event.
 func (j *Job) Note(agent, stateName, text string) error {
 	if a := j.find(agent); a != nil {
 		j.print(a, j.paint(noted, string(noted))+" "+j.said(text))
@@ -126,9 +126,9 @@ func (j *Job) Tick(now time.Time) error {
 		last = j.now
 	}
 	j.now, j.ticked = now, now
-	tick := min(now.Sub(last), sayEvery)
+	tick := min(now.Sub(last), progressEvery)
 	for _, a := range j.active {
-		if now.Sub(a.shown)+tick > sayEvery {
+		if now.Sub(a.shown)+tick > progressEvery {
 			a.shown = now
 			j.log.endGroup()
 			j.log.print(j.progress(a))
@@ -137,12 +137,12 @@ func (j *Job) Tick(now time.Time) error {
 	return nil
 }
 
-// Next tells what can be done with the run.
+// Next shows what can be done with the run.
 func (j *Job) Next(text string) error {
 	if text == "" {
 		return nil
 	}
-	j.open.print(line{agent: runAgent, mark: "next:", uncut: uncoded(text), rank: vital, isOurs: true})
+	j.open.print(line{agent: runAgent, mark: "next:", uncut: withoutBackticks(text), rank: vital, isOurs: true})
 	return j.open.flush()
 }
 
@@ -161,8 +161,8 @@ func (j *Job) find(agent string) *activity {
 	return j.active[i]
 }
 
-// activity returns the activity of an agent. If a resume continues in the middle of
-// a state, that began before the first event here.
+// activity returns the activity of an agent. It begins one if there is none: after a
+// resume, a state may have begun before the first event here.
 func (j *Job) activity(agent, stateName string) *activity {
 	if a := j.find(agent); a != nil {
 		return a
@@ -175,9 +175,9 @@ func (j *Job) add(agent, stateName string) *activity {
 	j.log.endGroup()
 	j.live = nil
 	a := &activity{agent: agent, state: stateName, began: j.now, shown: j.now}
-	half := reel.Limit{Bytes: mostReel / 2}
+	half := reel.Limit{Bytes: maxReel / 2}
 	if j.o.Verbose {
-		half.Bytes = mostVerbose / 2
+		half.Bytes = maxVerbose / 2
 	}
 	a.lines.First, a.lines.Last = half, half
 	j.active = append(j.active, a)
@@ -187,7 +187,7 @@ func (j *Job) add(agent, stateName string) *activity {
 	return a
 }
 
-// begin tells that a state begins.
+// begin shows that a state begins.
 func (j *Job) begin(e state.Event, b *state.StateStarted) error {
 	j.interrupt(e.Agent)
 	err := j.open.Report(e)
@@ -202,7 +202,7 @@ func (j *Job) begin(e state.Event, b *state.StateStarted) error {
 	return err
 }
 
-// tell tells an event of an activity: verdicts outside of groups, all else in its
+// tell shows an event of an activity: verdicts outside of groups, all else in its
 // group.
 func (j *Job) tell(a *activity, e state.Event) error {
 	l := j.open.o.describe(e)
@@ -257,7 +257,7 @@ func (j *Job) print(a *activity, line string) {
 
 func (j *Job) paint(m mark, text string) string { return j.open.layout.paint(m, text) }
 
-// dim paints our own words that matter little.
+// dim paints text of ours that matters little.
 func (j *Job) dim(text string) string { return j.paint(began, text) }
 
 // end closes or prints the group of a state that ended.
@@ -320,7 +320,7 @@ func (j *Job) beginGroup(a *activity) {
 
 func (a *activity) title() string { return name(a.agent) + " at " + name(a.state) }
 
-// finish tells how the run ended.
+// finish shows how the run ended.
 func (j *Job) finish(b *state.RunFinished) error {
 	j.interruptAll()
 	j.open.printAllPending()
@@ -328,9 +328,9 @@ func (j *Job) finish(b *state.RunFinished) error {
 		if err := j.open.flush(); err != nil {
 			return err
 		}
-		half := reel.Limit{Bytes: mostReel / 2}
+		half := reel.Limit{Bytes: maxReel / 2}
 		lines := reel.Reel{First: half, Last: half}
-		for line := range strings.Lines(keep(string(*b.Result), mostReel).String()) {
+		for line := range strings.Lines(newPassage(string(*b.Result), maxReel).String()) {
 			lines.Add(cutOutput(line, vitalText))
 		}
 		j.log.printGroup("result", &lines)

@@ -38,7 +38,7 @@ func (g *groupLog) print(line string) {
 	g.log.Print(line)
 }
 
-// visible replaces dim by grey: GitHub's viewer does not show dim.
+// visible replaces dim by grey, because GitHub's viewer does not show dim.
 func visible(line string) string { return strings.ReplaceAll(line, "\x1b[2m", "\x1b[90m") }
 
 func (g *groupLog) beginGroup(title string) {

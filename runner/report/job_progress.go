@@ -16,8 +16,8 @@ type doing struct {
 	heard time.Time
 }
 
-// does notes what an agent is busy with. If that is the same as before, it is still
-// busy with it.
+// does notes what an agent is busy with. The time at which that began stays if the
+// text is the same as before.
 func (d *doing) does(text string, at time.Time) {
 	if text != d.busy {
 		d.busy, d.since = text, at
@@ -27,10 +27,10 @@ func (d *doing) does(text string, at time.Time) {
 // said notes what an agent said.
 func (d *doing) said(text string, at time.Time) { d.last, d.heard = text, at }
 
-// interrupted notes what ended an invocation: the agent is no longer busy.
+// interrupted notes what ended an invocation, after which the agent isn't busy.
 func (d *doing) interrupted(text string, at time.Time) { *d = doing{last: text, heard: at} }
 
-// progress says that an agent is active: with what, for how long, and at what price.
+// progress says what an agent is doing, for how long, and what the run has cost.
 func (j *Job) progress(a *activity) string {
 	text := a.title() + ": working for " + clock(j.now.Sub(a.began))
 	if a.attempt > 0 {

@@ -141,7 +141,7 @@ func saysThatAgentsWork(t *testing.T, agents int, every time.Duration) {
 			if strings.Contains(strings.Join(log.visible, "\n"), id+" at IMPLEMENT.md: working for ") || silence[id].IsZero() {
 				silence[id] = at
 			}
-			if at.Sub(silence[id]) > sayEvery {
+			if at.Sub(silence[id]) > progressEvery {
 				t.Fatalf("no line about %s outside of groups from %s to %s", id, silence[id], at)
 			}
 		}
@@ -157,11 +157,11 @@ func saysThatAgentsWork(t *testing.T, agents int, every time.Duration) {
 // no more than 64 KiB, with its first and last lines, whether it is alone or not;
 // for a verbose reader one of 4 MiB.
 func TestJobLinesAreBounded(t *testing.T) {
-	for most, verbose := range map[int]bool{mostReel: false, mostVerbose: true} {
+	for limit, verbose := range map[int]bool{maxReel: false, maxVerbose: true} {
 		for _, agents := range []int{1, 2} {
 			log := flooded(t, agents, verbose)
-			if got := len(log); got > most+most/4 || got < most-most/16 {
-				t.Errorf("%d agents, verbose %v, 6 MB of lines: a job log of %d bytes, want about %d", agents, verbose, got, most)
+			if got := len(log); got > limit+limit/4 || got < limit-limit/16 {
+				t.Errorf("%d agents, verbose %v, 6 MB of lines: a job log of %d bytes, want about %d", agents, verbose, got, limit)
 			}
 			for _, want := range []string{" line 0.", " line 11999. ", " lines left out …"} {
 				if !strings.Contains(log, want) {

@@ -30,7 +30,7 @@ const (
 	vital // failures and the last line
 )
 
-// mark is the word by which a reader finds a line.
+// mark is the word that says what kind of line it is.
 type mark string
 
 // The marks of states and agents. The last line of a run has its status.
@@ -44,7 +44,7 @@ const (
 	retried  mark = "retry"
 	judged   mark = "verdict"
 	rerun    mark = "rerun"
-	born     mark = "new"
+	created  mark = "new"
 	done     mark = "done"
 	limited  mark = "limit"
 	gaveUp   mark = "gave up"
@@ -65,8 +65,8 @@ func (l line) isOwn() bool {
 // they begin with main.
 const runAgent = "run"
 
-// describe returns the line of an event that needs no other event to be told. The
-// zero line means that there is nothing to say.
+// describe returns the line of an event that can be shown without any other event. The
+// zero line means that there is nothing to show.
 func (o ConsoleOptions) describe(e state.Event) line {
 	l := line{agent: e.Agent, state: e.State}
 	switch b := e.Body.(type) {
@@ -81,7 +81,7 @@ func (o ConsoleOptions) describe(e state.Event) line {
 	case *state.Retry:
 		l.mark, l.text = retried, retryText(b)
 	case *state.AgentStarted:
-		return bornLine(l, b)
+		return agentLine(l, b)
 	case *state.NodeAttempt:
 		l.mark, l.text = judged, verdictText(b)
 	case *state.AttemptInterrupted:
@@ -153,8 +153,8 @@ func endLine(e state.Event, b *state.StateFinished) line {
 	return l
 }
 
-// moveLine is for a transition that does not follow the end of a state. Forks need
-// none, except for verbose readers: every new agent has a line.
+// moveLine is for a transition that does not follow the end of a state. Forks are only
+// for verbose readers: every new agent has a line of its own.
 func moveLine(e state.Event, b *state.Transition) line {
 	l := line{agent: e.Agent, state: e.State, mark: moves, text: moveText(b)}
 	if b.Tag == "fork" {
@@ -177,9 +177,9 @@ func moveText(b *state.Transition) string {
 	return b.Tag + " " + b.Target
 }
 
-// bornLine is for forked agents. The agent main is told by the first line of the run.
-func bornLine(l line, b *state.AgentStarted) line {
-	l.mark, l.text = born, "forked by "+b.Parent
+// agentLine is for forked agents. The first line of the run stands for the agent main.
+func agentLine(l line, b *state.AgentStarted) line {
+	l.mark, l.text = created, "forked by "+b.Parent
 	if b.Parent == "" {
 		l.text, l.rank = "agent of the run", extra
 	}
@@ -194,8 +194,8 @@ func bornLine(l line, b *state.AgentStarted) line {
 	return l
 }
 
-// finishLine is for an agent that ended. The line before has told its failure if told
-// is true.
+// finishLine is for an agent that ended. If told is true, the line before has said why
+// the agent failed.
 func finishLine(e state.Event, b *state.AgentFinished, told bool) line {
 	l := line{agent: e.Agent, state: e.State, mark: done, text: "no result"}
 	switch {
@@ -286,22 +286,22 @@ func lastLine(b *state.RunFinished, budget state.USD, workflowID string) line {
 		l.text = inWords(b.Reason)
 	}
 	l.isOurs = l.text == ""
-	l.uncut = goOn(b.Status, workflowID)
+	l.uncut = resumeHint(b.Status, workflowID)
 	return l
 }
 
-// severalAttempts says how many states were done at a later attempt than the first.
+// severalAttempts says how many states needed more than one attempt.
 func severalAttempts(n int) string { return count(n, "state") + " took more than one attempt" }
 
-// moreFlags are the flags that a resume needs after a limit.
-var moreFlags = map[state.Status]string{
+// resumeFlags are the flags that a resume needs after a limit.
+var resumeFlags = map[state.Status]string{
 	state.OverBudget:     " --budget USD (a larger one)",
 	state.OverIterations: " --max-iterations N (a larger one)",
 }
 
-func goOn(s state.Status, workflowID string) string {
+func resumeHint(s state.Status, workflowID string) string {
 	if s == state.Completed || workflowID == "" {
 		return ""
 	}
-	return "; resume with: raymond resume " + plain(workflowID) + moreFlags[s]
+	return "; resume with: raymond resume " + plain(workflowID) + resumeFlags[s]
 }

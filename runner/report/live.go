@@ -6,9 +6,9 @@ import (
 )
 
 const (
-	redrawEvery = 100 * time.Millisecond
-	sayEvery    = 30 * time.Second
-	mostLive    = 10 // live lines; a display taller than the screen can't be erased
+	redrawEvery   = 100 * time.Millisecond
+	progressEvery = 30 * time.Second
+	maxLive       = 10 // live lines; a display taller than the screen can't be erased
 )
 
 // display is the block of live lines at the end of what a terminal shows. The
@@ -21,7 +21,7 @@ type display struct {
 // frame returns what to write so that out is above the live lines. The block is
 // drawn again only redrawEvery; if something is written in between, it is erased
 // until then.
-func (d *display) frame(out []byte, now time.Time, live func() []string) []byte {
+func (d *display) frame(out []byte, now time.Time, live []string) []byte {
 	since := now.Sub(d.at)
 	due := since < 0 || since >= redrawEvery
 	if len(out) == 0 && !due {
@@ -32,7 +32,7 @@ func (d *display) frame(out []byte, now time.Time, live func() []string) []byte 
 		return frame
 	}
 	d.at = now
-	for _, l := range live() {
+	for _, l := range live {
 		frame = append(append(frame, l...), '\n')
 		d.drawn++
 	}
@@ -53,7 +53,7 @@ func (d *display) erase() []byte {
 func (c *Console) liveLines() []string {
 	var lines []string
 	for i, v := range c.active {
-		if i == mostLive {
+		if i == maxLive {
 			return append(lines, fmt.Sprintf("  and %d more", len(c.active)-i))
 		}
 		text := fmt.Sprintf("%s  %s  %s  %6s  %7s", pad(name(v.id), c.layout.agentColumn), pad(name(v.state), c.layout.stateColumn),
@@ -66,16 +66,16 @@ func (c *Console) liveLines() []string {
 	return lines
 }
 
-// sayWhoRuns prints a line for each agent about which nothing was said for long, or
-// for which that would be so at the next tick, tick from now.
-func (c *Console) sayWhoRuns(tick time.Duration) {
-	tick = min(tick, sayEvery)
+// printStillRunning prints a line for each agent that had none for progressEvery, or
+// would have had none at the next tick, which comes after tick.
+func (c *Console) printStillRunning(tick time.Duration) {
+	tick = min(tick, progressEvery)
 	for _, v := range c.active {
 		last := v.began
 		if v.said.After(last) {
 			last = v.said
 		}
-		if c.now.Sub(last)+tick <= sayEvery {
+		if c.now.Sub(last)+tick <= progressEvery {
 			continue
 		}
 		v.said = c.now

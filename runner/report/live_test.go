@@ -134,15 +134,15 @@ func TestSaysWhoRuns(t *testing.T) {
 				w = nil
 				tick(t, c, at)
 				said := strings.Count(strings.Join(w, ""), "still running: main_work1 WORK.md")
-				if gap := at.Sub(last); gap > sayEvery+every/5 {
+				if gap := at.Sub(last); gap > progressEvery+every/5 {
 					t.Fatalf("tick %s, seed %d: nothing said for %s at %s", every, seed, gap, at)
 				}
 				if said > 0 {
 					last, lines = at, lines+1
 				}
 			}
-			if most := int(10*time.Minute/(sayEvery-every*3/2+every/2)) + 2; every < 10*time.Second && lines > most {
-				t.Errorf("tick %s, seed %d: %d lines in 10 minutes, want at most %d", every, seed, lines, most)
+			if limit := int(10*time.Minute/(progressEvery-every*3/2+every/2)) + 2; every < 10*time.Second && lines > limit {
+				t.Errorf("tick %s, seed %d: %d lines in 10 minutes, want at most %d", every, seed, lines, limit)
 			}
 		}
 	}

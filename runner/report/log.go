@@ -27,8 +27,8 @@ type Log struct {
 	broken error
 }
 
-// NewLog returns a Log on w for the events of a run that have a number above after.
-// It is for writers that can't be read, such as stdout.
+// NewLog returns a Log on w, which writes the events of a run that have a number above
+// after. It is for writers that can't be read, such as stdout.
 func NewLog(w io.Writer, workflowID string, after int) *Log {
 	return &Log{w: w, id: workflowID, last: after}
 }

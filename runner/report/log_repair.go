@@ -71,8 +71,8 @@ func lastSeq(r io.ReaderAt, size int64, workflowID string) (int, error) {
 	}
 }
 
-// leastChunk is how many bytes are read at a time, at least.
-const leastChunk = 16 << 10
+// minChunk is how many bytes are read at a time, at least.
+const minChunk = 16 << 10
 
 // backward reads lines from the end of a file to its beginning. It holds no more
 // than a few times the longest line.
@@ -110,7 +110,7 @@ func (b *backward) next() ([]byte, error) {
 // more doubles what is held, so that the work on a long line grows only with its
 // length.
 func (b *backward) more() error {
-	n := min(b.at, max(leastChunk, int64(len(b.buf))))
+	n := min(b.at, max(minChunk, int64(len(b.buf))))
 	grown := make([]byte, n, n+int64(len(b.buf)))
 	if _, err := b.r.ReadAt(grown, b.at-n); err != nil && !errors.Is(err, io.EOF) {
 		return err

@@ -19,8 +19,8 @@ func codeSpan(line string) string {
 	if line == "" {
 		return "–"
 	}
-	// A bar ends a cell even within code. Escaping it is no help: GitHub takes a
-	// backslash before it for the escape.
+	// A bar ends a cell of a table even within code. Escaping it does not help where
+	// the text already has a backslash before it.
 	line = strings.ReplaceAll(line, "|", "∣")
 	marks := strings.Repeat("`", text.LongestRun(line)+1)
 	if line[0] == '`' || line[len(line)-1] == '`' {
@@ -60,7 +60,7 @@ func wrap(text string) string {
 	return b.String()
 }
 
-// prose returns a line of ours as Markdown. It may name what others wrote: only pairs
+// prose returns a line of ours as Markdown. It may quote what others wrote: only pairs
 // of backticks in it are read as Markdown, and make code.
 func prose(text string, width int) string {
 	parts := strings.Split(cut(text, width), "`")
@@ -78,8 +78,8 @@ func prose(text string, width int) string {
 	return b.String()
 }
 
-// uncoded returns a line of prose for where there is no Markdown.
-func uncoded(text string) string { return plain(strings.ReplaceAll(text, "`", "")) }
+// withoutBackticks returns a line of prose for where there is no Markdown.
+func withoutBackticks(text string) string { return plain(strings.ReplaceAll(text, "`", "")) }
 
 // literal escapes what Markdown or HTML would read.
 func literal(text string) string {

@@ -10,16 +10,16 @@ import (
 )
 
 const (
-	// mostMarkdown is how long a summary may be. GitHub shows nothing of one of more
+	// maxMarkdown is how long a summary may be. GitHub shows nothing of one of more
 	// than a mebibyte.
-	mostMarkdown = 1_000_000 - 1
-	mostCutNote  = 300 // of that, for the line on what was cut
+	maxMarkdown = 1_000_000 - 1
+	maxCutNote  = 300 // of that, for the line on what was cut
 
-	widestTitle  = 150
-	widestReason = 1000
-	widestNote   = 500
-	mostNotes    = 30
-	mostFound    = 5 // differences that are told
+	widestTitle    = 150
+	widestReason   = 1000
+	widestNote     = 500
+	maxNotes       = 30
+	maxDifferences = 5 // differences that are told
 )
 
 // document is a summary at one moment, to be written as a page or as a comment.
@@ -31,12 +31,12 @@ type document struct {
 	links     linker
 }
 
-// page writes the summary: what a person must know first, then what he may look up.
-// The sections of agents and long texts at the top have the room that is left by
-// all else.
+// page returns the summary: first what a reader must know, then what a reader may look
+// up. The sections of agents, and long texts at the top, share the room that all else
+// leaves.
 func (d document) page() string {
 	table, path, notes := d.table(), d.drawing(), d.notes()
-	top := &writer{room: mostMarkdown - mostCutNote - len(table) - len(path) - len(footer(notes))}
+	top := &writer{room: maxMarkdown - maxCutNote - len(table) - len(path) - len(footer(notes))}
 	d.headline(top)
 	d.differences(top)
 	d.atWork(top)
@@ -111,18 +111,18 @@ func (d document) figures() string {
 
 func percent(part, of state.USD) int64 { return int64(float64(part) / float64(of) * 100) }
 
-// clockTime words the time of day in UTC, since readers may be anywhere.
+// clockTime returns the time of day in UTC, since readers may be anywhere.
 func clockTime(t time.Time) string { return t.UTC().Format("15:04:05 UTC") }
 
 // differences writes what a resumed run found different from what it left.
 func (d document) differences(w *writer) {
-	for _, text := range d.o.Found[:min(len(d.o.Found), mostFound)] {
+	for _, text := range d.o.Differences[:min(len(d.o.Differences), maxDifferences)] {
 		w.write(prose(text, widestNote) + "\n\n")
 	}
 }
 
-// result writes the result of the run: a short one as it is, of a long one its
-// first lines, and all of it folded.
+// result writes the result of the run. Of a long one it writes the first lines, and
+// folded all of it.
 func (d document) result(w *writer) {
 	end := d.history.time.ending
 	switch {
@@ -148,11 +148,11 @@ func (d document) next(w *writer, width int) {
 	w.write(prose(d.o.Next, width) + "\n\n")
 }
 
-// mostNamed is how many agents are named that are at work, or where the run
+// maxNamed is how many agents are named that are at work, or where the run
 // stopped.
-const mostNamed = 5
+const maxNamed = 5
 
-// atWork writes what the agents are doing, as of the last event.
+// atWork writes which states the agents are working on, as of the last event.
 func (d document) atWork(w *writer) {
 	if d.history.time.ending != nil || d.stepError != "" {
 		return
@@ -165,8 +165,8 @@ func (d document) atWork(w *writer) {
 	writeNamed(w, "At work", parts)
 }
 
-// stopped writes at which states the agents are of a run that may be resumed,
-// without those that failed.
+// stopped writes where the agents of a run are that may be resumed. Agents that failed
+// are named elsewhere.
 func (d document) stopped(w *writer) {
 	end := d.history.time.ending
 	if end == nil || end.Status == state.Completed || end.Status == state.Failed {
@@ -183,8 +183,8 @@ func (d document) stopped(w *writer) {
 
 // writeNamed writes the first of many parts, and how many more there are.
 func writeNamed(w *writer, what string, parts []string) {
-	if more := len(parts) - mostNamed; more > 0 {
-		parts = append(parts[:mostNamed:mostNamed], fmt.Sprintf("%d more", more))
+	if more := len(parts) - maxNamed; more > 0 {
+		parts = append(parts[:maxNamed:maxNamed], fmt.Sprintf("%d more", more))
 	}
 	if len(parts) > 0 {
 		w.write(what + ": " + strings.Join(parts, ", ") + "\n\n")
@@ -196,12 +196,12 @@ func (d document) drawing() string {
 	if d.history.executions.begun == 0 || d.o.Workflow == nil {
 		return ""
 	}
-	// It is not folded: a browser gives what is folded no size when it lays the page
-	// out, and the diagram would have none.
+	// It is not in a <details> element: a browser gives hidden elements no size, and
+	// Mermaid would draw a diagram of size zero.
 	return "### Path\n\n```mermaid\n" + diagram.Draw(d.o.Workflow, d.path) + "```\n\n"
 }
 
-// notes are what a reader may need to know besides, such as where the run is kept.
+// notes are further facts, such as where the run is stored.
 func (d document) notes() []string {
 	var lines []string
 	if d.o.WorkflowID != "" {
@@ -211,10 +211,10 @@ func (d document) notes() []string {
 		lines = append(lines, "Agent CLI: Claude Code "+code(d.history.cli, widestNote))
 	}
 	lines = append(lines, d.history.checkpoints.notes()...)
-	for _, note := range d.o.Notes[:min(len(d.o.Notes), mostNotes)] {
+	for _, note := range d.o.Notes[:min(len(d.o.Notes), maxNotes)] {
 		lines = append(lines, prose(note, widestNote))
 	}
-	if n := len(d.o.Notes) - mostNotes; n > 0 {
+	if n := len(d.o.Notes) - maxNotes; n > 0 {
 		lines = append(lines, fmt.Sprintf("%s more", count(n, "note")))
 	}
 	return lines

@@ -11,12 +11,12 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// leastSection is the room for the section of an agent, however many agents there
-// are: those that come last may have none.
-const leastSection = 4 << 10
+// minSection is the room that the section of an agent has, even if there are so many
+// agents that the last ones have no section.
+const minSection = 4 << 10
 
-// sections returns a folded section for each agent, those that need attention
-// first, in a number of bytes. It also says what it cuts, "" for nothing.
+// sections returns a folded section for each agent, those that need attention first,
+// in at most room bytes. It also says what it cut, "" for nothing.
 func (d document) sections(room int) (text, cut string) {
 	agents := slices.Clone(d.history.agents.all)
 	if len(agents) == 0 {
@@ -27,9 +27,9 @@ func (d document) sections(room int) (text, cut string) {
 	var b strings.Builder
 	b.WriteString(heading)
 	room -= len(heading) + len(missing) + len("1000000 agents")
-	hidden, shortened := d.history.agents.others, 0
+	hidden, cutSections := d.history.agents.others, 0
 	for i, a := range agents {
-		share := min(room, max(leastSection, room/(len(agents)-i)))
+		share := min(room, max(minSection, room/(len(agents)-i)))
 		section, isCut := a.section(share, d.isOnTop(a))
 		room -= len(section)
 		b.WriteString(section)
@@ -37,20 +37,20 @@ func (d document) sections(room int) (text, cut string) {
 		case section == "":
 			hidden++
 		case isCut:
-			shortened++
+			cutSections++
 		}
 	}
 	if hidden > 0 {
 		fmt.Fprintf(&b, missing, count(hidden, "agent"))
 	}
-	return b.String(), cutWords(shortened, hidden-d.history.agents.others)
+	return b.String(), cutWords(cutSections, hidden-d.history.agents.others)
 }
 
-// cutWords words what a page does to how many agents.
-func cutWords(shortened, hidden int) string {
+// cutWords says how many sections a page shortens, and how many it leaves out.
+func cutWords(cutSections, hidden int) string {
 	var parts []string
-	if shortened > 0 {
-		parts = append(parts, "shortens the sections of "+count(shortened, "agent"))
+	if cutSections > 0 {
+		parts = append(parts, "shortens the sections of "+count(cutSections, "agent"))
 	}
 	if hidden > 0 {
 		parts = append(parts, "leaves out "+count(hidden, "agent"))
@@ -61,7 +61,7 @@ func cutWords(shortened, hidden int) string {
 // isOnTop reports whether the top of the page already has what an agent ended with.
 func (d document) isOnTop(a *agent) bool {
 	if a.status == hasFailed {
-		return len(d.history.agents.failed()) <= mostExplained
+		return len(d.history.agents.failed()) <= maxExplained
 	}
 	end := d.history.time.ending
 	return a.status == hasResult && end != nil && end.Result != nil && a.result == d.history.result
@@ -78,9 +78,9 @@ func (a *agent) rank() int {
 	return 2
 }
 
-// section returns the folded section of an agent in a number of bytes, "" when there
-// is no room for it, and whether it is cut. What the agent ended with is left out
-// where the top of the page has it.
+// section returns the folded section of an agent in at most room bytes, "" when that is
+// too little, and whether it is cut. If isOnTop is true, the top of the page already
+// has what the agent ended with.
 func (a *agent) section(room int, isOnTop bool) (text string, isCut bool) {
 	const end = "</details>\n\n"
 	w := &writer{room: room - len(end)}
@@ -96,7 +96,7 @@ func (a *agent) section(room int, isOnTop bool) (text string, isCut bool) {
 		a.writeEnd(w)
 	}
 	if said := strings.Join(a.said.lines, "\n"); said != "" {
-		writeText(w, "What it said last", keep(said, mostText))
+		writeText(w, "What it said last", newPassage(said, maxText))
 	}
 	a.tools.writeRefused(w)
 	a.verdicts.write(w)
@@ -106,7 +106,7 @@ func (a *agent) section(room int, isOnTop bool) (text string, isCut bool) {
 	return w.String() + end, w.isCut
 }
 
-// statusWords words how an agent is doing, as HTML.
+// statusWords says how an agent is doing, as HTML.
 func (a *agent) statusWords() string {
 	switch a.status {
 	case hasFailed:
@@ -135,21 +135,21 @@ func (a *agent) writeEnd(w *writer) {
 
 // writeText writes as much of a text as there is room for.
 func writeText(w *writer, what string, text passage) {
-	w.fit(len(text.String()), func(most int) string {
-		return fmt.Sprintf("%s:\n\n%s\n", what, fence(wrap(text.within(most).String())))
+	w.fit(len(text.String()), func(limit int) string {
+		return fmt.Sprintf("%s:\n\n%s\n", what, fence(wrap(text.within(limit).String())))
 	})
 }
 
 // writeRefused writes the refused tool uses, each with the reason and with the rule
 // that would allow it.
 func (t *toolUses) writeRefused(w *writer) {
-	w.fit(len(t.refused), func(most int) string {
+	w.fit(len(t.refused), func(limit int) string {
 		var b strings.Builder
 		b.WriteString("Refused tool uses, why, and what would allow them:\n\n")
-		for _, r := range t.refused[:most] {
+		for _, r := range t.refused[:limit] {
 			fmt.Fprintf(&b, "- %s%s\n", codeSpan(cut(r.Use, widestRefused)), refusedBecause(r))
 		}
-		if more := len(t.refused) - most + t.unlisted; more > 0 {
+		if more := len(t.refused) - limit + t.unlisted; more > 0 {
 			fmt.Fprintf(&b, "- and %d more\n", more)
 		}
 		return b.String() + "\n"
@@ -183,9 +183,9 @@ func (t *toolUses) writeUsed(w *writer) {
 	names := slices.SortedFunc(maps.Keys(t.used), func(x, y string) int {
 		return cmp.Or(t.used[y]-t.used[x], cmp.Compare(x, y))
 	})
-	w.fit(len(names), func(most int) string {
+	w.fit(len(names), func(limit int) string {
 		var parts []string
-		for _, name := range names[:most] {
+		for _, name := range names[:limit] {
 			parts = append(parts, fmt.Sprintf("%s %d×", codeSpan(name), t.used[name]))
 		}
 		return "Tools used: " + strings.Join(parts, ", ") + "\n\n"
@@ -195,37 +195,37 @@ func (t *toolUses) writeUsed(w *writer) {
 // writeIncidents writes an agent's retries, reminders and the like.
 func (a *agent) writeIncidents(w *writer) {
 	lines := a.incidents.lines
-	w.fit(len(lines), func(most int) string {
+	w.fit(len(lines), func(limit int) string {
 		var b strings.Builder
 		b.WriteString("On its way:\n\n")
-		if before := a.incidents.earlier + len(lines) - most; before > 0 {
+		if before := a.incidents.earlier + len(lines) - limit; before > 0 {
 			fmt.Fprintf(&b, "- %d before these\n", before)
 		}
-		for _, text := range lines[len(lines)-most:] {
+		for _, text := range lines[len(lines)-limit:] {
 			fmt.Fprintf(&b, "- %s\n", codeSpan(text))
 		}
 		return b.String() + "\n"
 	})
 }
 
-// write writes a table of an agent's attempts, and what commands wrote that failed.
+// write writes a table of an agent's attempts, and the output of commands that failed.
 func (v *verdicts) write(w *writer) {
-	w.fit(len(v.last), func(most int) string {
+	w.fit(len(v.last), func(limit int) string {
 		var b strings.Builder
 		b.WriteString("Attempts, as its commands judged them:\n\n" +
 			"| Attempt | State | Duration | Cost | Verdict |\n| ---: | --- | ---: | ---: | --- |\n")
-		if before := v.earlier + len(v.last) - most; before > 0 {
+		if before := v.earlier + len(v.last) - limit; before > 0 {
 			fmt.Fprintf(&b, "| … | %s before these | | | |\n", count(before, "attempt"))
 		}
-		for _, one := range v.last[len(v.last)-most:] {
+		for _, one := range v.last[len(v.last)-limit:] {
 			fmt.Fprintf(&b, "| %d | %s | %s | %s | %s |\n", one.attempt, codeSpan(one.state), seconds(one.durationS), one.cost, one)
 		}
 		return b.String() + "\n"
 	})
 	for _, one := range v.last {
-		w.fit(len(one.output), func(most int) string {
+		w.fit(len(one.output), func(limit int) string {
 			return fmt.Sprintf("Attempt %d in %s, the end of what %s wrote:\n\n%s\n",
-				one.attempt, codeSpan(one.state), codeSpan(one.command), fence(text.After(one.output, most)))
+				one.attempt, codeSpan(one.state), codeSpan(one.command), fence(text.After(one.output, limit)))
 		})
 	}
 }

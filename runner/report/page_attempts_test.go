@@ -85,7 +85,7 @@ func TestLastTry(t *testing.T) {
 			report(t, s, state.Event{Time: nine, Agent: "main", State: "A.md", Body: b})
 		}
 		const want = "Its last attempt: `make` ended with exit code 1:\n\n```text\nbroken\n```\n"
-		for what, text := range map[string]string{"summary": s.document().page(), "glance": s.Glance()} {
+		for what, text := range map[string]string{"summary": s.document().page(), "overview": s.Overview()} {
 			if got := strings.Contains(text, want); got != c.want {
 				t.Errorf("%s: the %s explains the failure by it: %t, want %t:\n%s", c.what, what, got, c.want, text)
 			}
@@ -124,8 +124,8 @@ func TestCostByModel(t *testing.T) {
 	for i := range 30 {
 		l.add(fmt.Sprint("model", i), state.Spent{USD: cent})
 	}
-	if got := l.String(); strings.Count(got, "`model") != mostModels || !strings.Contains(got, "other $0.2000") {
-		t.Errorf("30 models: %s, want %d of them and the rest", got, mostModels)
+	if got := l.String(); strings.Count(got, "`model") != maxModels || !strings.Contains(got, "other $0.2000") {
+		t.Errorf("30 models: %s, want %d of them and the rest", got, maxModels)
 	}
 }
 

@@ -10,22 +10,22 @@ import (
 )
 
 const (
-	mostFailures   = 20  // agents that are named at the top because they failed
-	mostExplained  = 3   // of them, those whose failure is explained there
+	maxFailures    = 20  // agents that are named at the top because they failed
+	maxExplained   = 3   // of them, those whose failure is explained there
 	linesOfFailure = 12  // shown in the open, of all failures
 	widestLine     = 200 // columns of such a line
 	widestInline   = 100 // of a text that needs no fence
 )
 
 // failures writes why the run is not completed: which agents failed, where, and the
-// most telling lines.
+// lines that say most.
 func (d document) failures(w *writer) {
 	if d.stepError != "" {
 		stepError(d.stepError, linesOfFailure).write(w)
 	}
 	failed := d.history.agents.failed()
 	switch n := len(failed); {
-	case n > mostExplained:
+	case n > maxExplained:
 		listFailures(w, failed)
 	case n > 0:
 		for _, a := range failed {
@@ -39,17 +39,17 @@ func (d document) failures(w *writer) {
 
 // stepError is the excerpt of an error that ended the step.
 func stepError(text string, lines int) excerpt {
-	return excerpt{what: "The step ended with an error", text: keep(text, mostText), lines: lines}
+	return excerpt{what: "The step ended with an error", text: newPassage(text, maxText), lines: lines}
 }
 
-// listFailures writes a line for each of many failures.
+// listFailures writes one line for each failure.
 func listFailures(w *writer, failed []*agent) {
 	w.printf("%s failed:\n\n", count(len(failed), "agent"))
-	for _, a := range failed[:min(len(failed), mostFailures)] {
+	for _, a := range failed[:min(len(failed), maxFailures)] {
 		why := cutMiddle(a.failure.text.String(), widestLine)
 		w.printf("- %s in state %s: %s\n", code(a.id, widestName), code(a.state, widestName), codeSpan(why))
 	}
-	if more := len(failed) - mostFailures; more > 0 {
+	if more := len(failed) - maxFailures; more > 0 {
 		w.printf("- and %d more\n", more)
 	}
 	w.write("\n")
@@ -70,10 +70,10 @@ func (a *agent) failedWhere() string {
 func (a *agent) writeFailure(w *writer, lines int) {
 	excerpt{what: a.failedWhere(), text: a.failure.text, lines: lines}.write(w)
 	for _, one := range a.failure.outputs.list() {
-		excerpt{what: "The last it wrote to " + one.name, text: keep(one.text, mostText), lines: lines}.write(w)
+		excerpt{what: "The last it wrote to " + one.name, text: newPassage(one.text, maxText), lines: lines}.write(w)
 	}
 	if last := a.verdicts.failed(); last != nil {
-		last.explain(w, lines, mostText)
+		last.explain(w, lines, maxText)
 	}
 	if len(a.tools.refused) > 0 {
 		w.write("It was refused " + a.tools.firstRefused() + "\n\n")
@@ -81,27 +81,27 @@ func (a *agent) writeFailure(w *writer, lines int) {
 }
 
 // explain writes why an attempt is not done.
-func (v *verdict) explain(w *writer, lines, most int) {
+func (v *verdict) explain(w *writer, lines, limit int) {
 	if v.output == "" {
 		w.printf("Its last attempt: %s\n\n", v)
 		return
 	}
-	shown, _ := excerpt{text: passage{head: v.output}, lines: lines}.shorten(most)
+	shown, _ := excerpt{text: passage{head: v.output}, lines: lines}.shorten(limit)
 	w.printf("Its last attempt: %s:\n\n%s\n", v, fence(shown))
 }
 
-// reason writes why a run is not completed. What failed agents tell says more.
+// reason writes why a run is not completed. It is for runs without failed agents, whose
+// failures say more.
 func (d document) reason(w *writer, width int) {
 	if end := d.history.time.ending; end != nil && end.Reason != "" {
 		w.printf("Why: %s\n\n", code(cutMiddle(inWords(end.Reason), width), width))
 	}
 }
 
-// inWords words the reason of a run that stopped, where the state machine has a code
-// for it.
+// inWords returns the reason why a run stopped, in words where the event has a code.
 func inWords(reason string) string {
-	if whose, ok := strings.CutSuffix(reason, ": "+exhausted); ok {
-		return whose + " has no attempts left (" + exhausted + ")"
+	if failedAgent, ok := strings.CutSuffix(reason, ": "+exhausted); ok {
+		return failedAgent + " has no attempts left (" + exhausted + ")"
 	}
 	return reason
 }
@@ -111,19 +111,19 @@ type excerpt struct {
 	what    string // in Markdown, without the colon
 	text    passage
 	lines   int
-	fromTop bool // the first lines say most, rather than the last
+	fromTop bool // the first lines say more than the last
 	isProse bool // of an agent: long lines are broken
 }
 
 // write writes the lines and, as far as there is room, all of the text folded.
 func (x excerpt) write(w *writer) {
-	shown, isAll := x.shorten(mostText)
+	shown, isAll := x.shorten(maxText)
 	x.open(w, shown)
 	if isAll {
 		return
 	}
-	w.fit(min(mostText, len(x.text.String())), func(most int) string {
-		all := x.text.within(most).String()
+	w.fit(min(maxText, len(x.text.String())), func(limit int) string {
+		all := x.text.within(limit).String()
 		if x.isProse {
 			all = wrap(all)
 		}
@@ -131,13 +131,13 @@ func (x excerpt) write(w *writer) {
 	})
 }
 
-// writeShort writes the lines alone, in about most bytes.
-func (x excerpt) writeShort(w *writer, most int) {
-	shown, _ := x.shorten(most)
+// writeShort writes the lines alone, in about limit bytes.
+func (x excerpt) writeShort(w *writer, limit int) {
+	shown, _ := x.shorten(limit)
 	x.open(w, shown)
 }
 
-// open writes what is not folded. One short line needs no fence.
+// open writes the part that is not folded. One short line needs no fence.
 func (x excerpt) open(w *writer, shown string) {
 	if !strings.Contains(shown, "\n") && columns(shown) <= widestInline {
 		w.printf("%s: %s\n\n", x.what, codeSpan(plain(shown)))
@@ -146,9 +146,9 @@ func (x excerpt) open(w *writer, shown string) {
 	w.printf("%s:\n\n%s\n", x.what, fence(shown))
 }
 
-// shorten returns the lines that say most, in about most bytes, and whether they
-// are all.
-func (x excerpt) shorten(most int) (shown string, isAll bool) {
+// shorten returns the lines that say most, in about limit bytes, and whether these are
+// all lines.
+func (x excerpt) shorten(limit int) (shown string, isAll bool) {
 	whole := x.text.String()
 	if x.isProse {
 		whole = wrap(whole)
@@ -158,14 +158,14 @@ func (x excerpt) shorten(most int) (shown string, isAll bool) {
 	for n := min(x.lines, len(all)); ; n-- {
 		lines, isCut := x.pick(all, n)
 		isAll = isAll && !isCut && n == len(all)
-		if len(lines) <= max(most, 2*widestLine) || n <= leastLines {
-			return text.Before(lines, max(most, 3*widestLine)), isAll
+		if len(lines) <= max(limit, 2*widestLine) || n <= minLines {
+			return text.Before(lines, max(limit, 3*widestLine)), isAll
 		}
 	}
 }
 
-// leastLines are the first line, the mark of those left out, and the last.
-const leastLines = 3
+// minLines is room for the first line, the number of lines left out, and the last line.
+const minLines = 3
 
 // pick returns n of the lines, and whether one of them was cut.
 func (x excerpt) pick(all []string, n int) (text string, isCut bool) {

@@ -302,16 +302,16 @@ func TestKeep(t *testing.T) {
 	for _, filler := range []string{"x", "中", "🙂", "word\n"} {
 		for _, n := range []int{0, 1, 100, 1000, 100_000} {
 			text := "begin" + strings.Repeat(filler, n) + "end"
-			for _, most := range []int{30, 128, 8192} {
-				p := keep(text, 8192).within(most)
+			for _, limit := range []int{30, 128, 8192} {
+				p := newPassage(text, 8192).within(limit)
 				// Line breaks beside what is dropped go uncounted.
 				missing := len(text) - len(p.head) - len(p.tail) - p.dropped
-				if missing < 0 || missing > 2 || len(p.head)+len(p.tail) > most {
-					t.Errorf("keep %d of %q and %d times %q: %d and %d bytes, %d dropped", most, "begin…end", n, filler, len(p.head), len(p.tail), p.dropped)
+				if missing < 0 || missing > 2 || len(p.head)+len(p.tail) > limit {
+					t.Errorf("keep %d of %q and %d times %q: %d and %d bytes, %d dropped", limit, "begin…end", n, filler, len(p.head), len(p.tail), p.dropped)
 				}
 				got := p.String()
 				if !strings.HasPrefix(got, "begin") || !strings.HasSuffix(got, "end") || !utf8.ValidString(got) {
-					t.Errorf("keep %d of %q and %d times %q = %.100q", most, "begin…end", n, filler, got)
+					t.Errorf("keep %d of %q and %d times %q = %.100q", limit, "begin…end", n, filler, got)
 				}
 			}
 		}

@@ -7,12 +7,12 @@ import (
 	"strings"
 )
 
-// address is what may be a link. Between < and > neither Markdown nor HTML can read
-// it as anything else, and it has no user name, which could look like a host.
+// address is what may become a link. Between < and > neither Markdown nor HTML reads it
+// as anything else, and it has no user name, which could look like a host.
 var address = regexp.MustCompile(`https?://[A-Za-z0-9.-]+(?::[0-9]{1,5})?(?:[/?#][A-Za-z0-9._~%/?#=&+,;:-]*)?`)
 
 const (
-	mostLinks    = 5
+	maxLinks     = 5
 	longestLink  = 300 // bytes
 	afterAddress = "\"'`)]}>.,;:!?*_|…"
 )
@@ -21,14 +21,14 @@ const (
 // of the repository, "" when that is not known.
 type linker string
 
-// stretch is a part of a text, from the first byte of it to that after its last.
-type stretch struct{ from, to int }
+// textRange is a part of a text, from the first byte of it to that after its last.
+type textRange struct{ from, to int }
 
-// find finds the addresses in a text, without the marks that end a sentence after
-// them. If something follows that no address may contain, there is none: what a
-// reader takes for the address would lead elsewhere.
-func (l linker) find(text string) []stretch {
-	var found []stretch
+// find finds the addresses in a text, without punctuation at their end. It leaves out
+// an address that is followed by a character which address does not match: the link
+// would lead elsewhere than the text says.
+func (l linker) find(text string) []textRange {
+	var found []textRange
 	for _, at := range address.FindAllStringIndex(text, -1) {
 		from, to := at[0], at[1]
 		if rest := text[to:]; rest != "" && !strings.ContainsAny(rest[:1], " \t\n"+afterAddress) && !strings.HasPrefix(rest, ellipsis) {
@@ -36,14 +36,14 @@ func (l linker) find(text string) []stretch {
 		}
 		to = from + len(strings.TrimRight(text[from:to], ".,;:?_"))
 		if to-from <= longestLink && l.mayLink(text[from:to]) && (from == 0 || strings.ContainsAny(text[from-1:from], " \t\n\"'`([{<*_|")) {
-			found = append(found, stretch{from, to})
+			found = append(found, textRange{from, to})
 		}
 	}
 	return found
 }
 
-// mayLink reports whether an address may be a link. Of the forge only the
-// repository may be: it tells people elsewhere that they were mentioned.
+// mayLink reports whether an address may be a link. On the host of the forge only the
+// repository may: the forge would tell people elsewhere that they were mentioned.
 func (l linker) mayLink(to string) bool {
 	at, err := url.Parse(to)
 	if err != nil {
@@ -92,7 +92,7 @@ func (l linker) list(result passage) string {
 	var shown []string
 	for _, link := range l.find(text) {
 		link := "<" + text[link.from:link.to] + ">"
-		if len(shown) < mostLinks && !slices.Contains(shown, link) {
+		if len(shown) < maxLinks && !slices.Contains(shown, link) {
 			shown = append(shown, link)
 		}
 	}

@@ -9,15 +9,15 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// ofResult is the page of a run with a result, and the same at a glance.
-func ofResult(t *testing.T, result string) (summary, glance string) {
+// ofResult is the page of a run with a result, and their overviews.
+func ofResult(t *testing.T, result string) (summary, overview string) {
 	t.Helper()
 	var p page
 	s := NewSummary(SummaryOptions{Write: p.write, WorkflowID: "w", Site: "https://forge.test/o/r/", Now: frozen})
 	text := state.Text(result)
 	report(t, s, state.Event{Seq: 1, Time: time.Unix(1, 0), Body: &state.RunStarted{}})
 	report(t, s, state.Event{Seq: 2, Time: time.Unix(2, 0), Body: &state.RunFinished{Status: state.Completed, Result: &text}})
-	return p.text, s.Glance()
+	return p.text, s.Overview()
 }
 
 // linksIn are the addresses that Markdown makes links of: in angle brackets, and
@@ -74,8 +74,8 @@ func TestLinksInAResultAreLinks(t *testing.T) {
 		"@eve $x$ <b>" + " " + pull + " `x` | [a](b)":       {pull},
 		strings.Repeat(pull+"1 "+pull+"2 "+pull+"3\n", 5) + pull + "4 " + pull + "5 " + pull + "6": {pull + "1", pull + "2", pull + "3", pull + "4", pull + "5"},
 	} {
-		summary, glance := ofResult(t, result)
-		for what, got := range map[string]string{"summary": summary, "glance": glance} {
+		summary, overview := ofResult(t, result)
+		for what, got := range map[string]string{"summary": summary, "overview": overview} {
 			if links := linksIn(got); !slices.Equal(links, want) {
 				t.Errorf("%s of the result %.80q: got the links %q, want %q, in\n%s", what, result, links, want, got)
 			}

@@ -11,8 +11,8 @@ import (
 
 const (
 	widestCell = 60 // columns of a name in a table
-	mostRows   = 25 // of a table that is not folded
-	mostSums   = 15 // rows of the table of sums
+	maxRows    = 25 // of a table that is not folded
+	maxSums    = 15 // rows of the table of sums
 )
 
 // table returns a row for each state execution: the first ones and the last ones.
@@ -24,7 +24,7 @@ func (d document) table() string {
 	}
 	unfinished := d.history.agents.unfinished()
 	costs := d.history.spent.byModel.with(unfinished...).String()
-	if xs.begun <= mostRows {
+	if xs.begun <= maxRows {
 		return "### States\n\n" + xs.rows(unfinished) + costs
 	}
 	return "### States\n\n" + xs.sumsByState(unfinished) +
@@ -75,11 +75,11 @@ func (x *execution) row(notEnded state.Spent) string {
 		session = code(x.kind, widestCell)
 	}
 	return fmt.Sprintf("| %d | %s | %s | %s | %s | %s | %s | %s |\n", x.n, code(x.agent, widestCell), code(x.state, widestCell),
-		session, duration, cost, x.tries(), x.outcome())
+		session, duration, cost, x.attemptsText(), x.outcome())
 }
 
-// tries words the attempts, retries and reminders of an execution.
-func (x *execution) tries() string {
+// attemptsText returns the numbers of attempts, retries and reminders of an execution.
+func (x *execution) attemptsText() string {
 	parts := []string{fmt.Sprint(max(1, x.attempts))}
 	if x.retries > 0 {
 		parts = append(parts, count(x.retries, "retry"))
@@ -90,7 +90,7 @@ func (x *execution) tries() string {
 	return strings.Join(parts, ", ")
 }
 
-// outcome words how an execution ended, and its transition.
+// outcome says how an execution ended, and which transition followed.
 func (x *execution) outcome() string {
 	text := ""
 	switch {
@@ -130,14 +130,14 @@ func (xs *executions) sumsByState(notEnded []*unfinished) string {
 	})
 	var b strings.Builder
 	b.WriteString("| State | Runs | Failed | Duration | Cost |\n| --- | ---: | ---: | ---: | ---: |\n")
-	for _, x := range all[:min(len(all), mostSums)] {
+	for _, x := range all[:min(len(all), maxSums)] {
 		failed := ""
 		if x.failed > 0 {
 			failed = fmt.Sprint(x.failed)
 		}
 		fmt.Fprintf(&b, "| %s | %d | %s | %s | %s |\n", code(x.state, widestCell), x.runs, failed, millis(x.durationMS), x.cost)
 	}
-	if more := len(all) - mostSums; more > 0 {
+	if more := len(all) - maxSums; more > 0 {
 		fmt.Fprintf(&b, "| … %s … | | | | |\n", count(more, "more state"))
 	}
 	return b.String() + "\n"

@@ -73,8 +73,8 @@ func recordedLines(t *testing.T, recording string) [][]byte {
 	return lines
 }
 
-// show returns the page and the run at a glance.
-func (g shownPage) show(t *testing.T) (summary, glance string) {
+// show returns the page and the overview.
+func (g shownPage) show(t *testing.T) (summary, overview string) {
 	t.Helper()
 	archive, err := txtar.ParseFile(filepath.Join("testdata", "pages", g.workflow+".txtar"))
 	if err != nil {
@@ -103,16 +103,16 @@ func (g shownPage) show(t *testing.T) (summary, glance string) {
 	if err := s.write(); err != nil {
 		t.Fatal(err)
 	}
-	return p.text, s.Glance()
+	return p.text, s.Overview()
 }
 
-// TestSummaryPages shows pages of runs as they happen, and the same at a glance.
+// TestSummaryPages shows pages of runs as they happen, and their overviews.
 func TestSummaryPages(t *testing.T) {
 	for _, g := range shownPages {
 		t.Run(g.name, func(t *testing.T) {
-			summary, glance := g.show(t)
+			summary, overview := g.show(t)
 			golden(t, "pages/"+g.name+".summary.md", summary)
-			golden(t, "pages/"+g.name+".glance.md", glance)
+			golden(t, "pages/"+g.name+".overview.md", overview)
 		})
 	}
 }

@@ -22,14 +22,14 @@ func (w *writer) write(text string) {
 // printf is write for a format.
 func (w *writer) printf(format string, args ...any) { w.write(fmt.Sprintf(format, args...)) }
 
-// fit writes as much of a part as there is room for: all of it, or half, or a
-// quarter, and so on. The size of the part is in bytes or in lines, and render
-// returns the part with at most that much of it.
-func (w *writer) fit(size int, render func(most int) string) {
-	for most := min(size, max(0, w.room)); most > 0; most /= 2 {
-		if text := render(most); len(text) <= w.room {
+// fit writes as much of a part as there is room for: all of it, or half of it, or a
+// quarter, and so on. The size of the part is in bytes or in lines; render returns
+// the part cut to a number of them.
+func (w *writer) fit(size int, render func(limit int) string) {
+	for limit := min(size, max(0, w.room)); limit > 0; limit /= 2 {
+		if text := render(limit); len(text) <= w.room {
 			w.write(text)
-			w.isCut = w.isCut || most < size
+			w.isCut = w.isCut || limit < size
 			return
 		}
 	}

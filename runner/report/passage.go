@@ -12,27 +12,27 @@ type passage struct {
 	dropped    int // bytes between them
 }
 
-// keep returns a passage with at most most bytes of a text, made printable.
-func keep(s string, most int) passage {
-	if len(s) <= 2*most {
-		return passage{head: block(s)}.within(most)
+// newPassage returns a passage with at most limit bytes of a text, made printable.
+func newPassage(s string, limit int) passage {
+	if len(s) <= 2*limit {
+		return passage{head: block(s)}.within(limit)
 	}
-	head, tail := text.Before(s, most), text.After(s, most)
+	head, tail := text.Before(s, limit), text.After(s, limit)
 	p := passage{head: block(head), tail: block(tail), dropped: len(s) - len(head) - len(tail)}
-	return p.within(most)
+	return p.within(limit)
 }
 
-// within returns the passage cut to most bytes, two thirds of them from its
+// within returns the passage cut to limit bytes, two thirds of them from its
 // beginning.
-func (p passage) within(most int) passage {
-	if len(p.head)+len(p.tail) <= most {
+func (p passage) within(limit int) passage {
+	if len(p.head)+len(p.tail) <= limit {
 		return p
 	}
 	end := p.tail
 	if p.dropped == 0 {
 		end = p.head
 	}
-	c := passage{head: text.Before(p.head, most*2/3), tail: text.After(end, most-most*2/3)}
+	c := passage{head: text.Before(p.head, limit*2/3), tail: text.After(end, limit-limit*2/3)}
 	c.dropped = p.dropped + len(p.head) + len(p.tail) - len(c.head) - len(c.tail)
 	return c
 }
@@ -55,11 +55,11 @@ func (p passage) String() string {
 // isEmpty reports whether there was no text.
 func (p passage) isEmpty() bool { return p == passage{} }
 
-// ends returns the first and the last most bytes of a text, so that the work on it
-// is limited.
-func ends(s string, most int) string {
-	if len(s) <= 2*most {
+// bothEnds returns the first and the last limit bytes of a text, so that the work on it
+// is bounded.
+func bothEnds(s string, limit int) string {
+	if len(s) <= 2*limit {
 		return s
 	}
-	return text.Before(s, most) + "\n" + ellipsis + "\n" + text.After(s, most)
+	return text.Before(s, limit) + "\n" + ellipsis + "\n" + text.After(s, limit)
 }

@@ -11,19 +11,19 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// mostBytes limits the work on one text: only so much from either end of it is read.
-const mostBytes = 8 << 10
+// maxBytes limits the work on one text: only so much from either end of it is read.
+const maxBytes = 8 << 10
 
 // plain makes one line of printable text of what somebody else wrote. It drops
 // escape sequences and control, invisible and direction characters, replaces white
 // space by single blanks, and breaks up the marks of a job log's commands ("##["
 // anywhere, "::" at the beginning of a line).
 func plain(s string) string {
-	return inert(strings.Join(strings.Fields(text.Line(s)), " "))
+	return breakCommands(strings.Join(strings.Fields(text.Line(s)), " "))
 }
 
-// inert is the last step of plain: no command is left in a line.
-func inert(line string) string {
+// breakCommands breaks up the marks of a job log's commands in a line.
+func breakCommands(line string) string {
 	if at := strings.TrimLeft(line, " "); strings.HasPrefix(at, "::") {
 		line = line[:len(line)-len(at)] + ": " + at[1:]
 	}
@@ -33,9 +33,9 @@ func inert(line string) string {
 // block is plain for a text of several lines, and keeps their indentation.
 func block(s string) string { return strings.Trim(text.Printable(s), "\n") }
 
-// laidOut is plain for a line of code or output: it keeps white space, as blanks,
+// keepLayout is plain for a line of code or output: it keeps white space, as blanks,
 // four for a tab.
-func laidOut(s string) string {
+func keepLayout(s string) string {
 	var b strings.Builder
 	for _, r := range text.Line(s) {
 		switch {
@@ -47,14 +47,14 @@ func laidOut(s string) string {
 			b.WriteRune(r)
 		}
 	}
-	return strings.TrimRight(inert(b.String()), " ")
+	return strings.TrimRight(breakCommands(b.String()), " ")
 }
 
 // cut returns text as one plain line of at most width columns, with an ellipsis at
 // the end if it was cut.
 func cut(text string, width int) string {
-	dropped := len(text) > mostBytes
-	text = plain(text[:min(len(text), mostBytes)])
+	dropped := len(text) > maxBytes
+	text = plain(text[:min(len(text), maxBytes)])
 	if !dropped && columns(text) <= width {
 		return text
 	}
@@ -66,18 +66,18 @@ func cut(text string, width int) string {
 func cutMiddle(text string, width int) string { return keepEnds(text, width, plain) }
 
 // cutOutput is cutMiddle for a line of what block returns, whose layout it keeps.
-func cutOutput(line string, width int) string { return keepEnds(line, width, laidOut) }
+func cutOutput(line string, width int) string { return keepEnds(line, width, keepLayout) }
 
 func keepEnds(text string, width int, shown func(string) string) string {
-	if len(text) <= 2*mostBytes {
+	if len(text) <= 2*maxBytes {
 		text = shown(text)
 		if columns(text) <= width {
 			return text
 		}
 	}
 	room := width - columns(ellipsis)
-	start := shown(text[:min(len(text), mostBytes)])
-	end := shown(text[max(0, len(text)-mostBytes):])
+	start := shown(text[:min(len(text), maxBytes)])
+	end := shown(text[max(0, len(text)-maxBytes):])
 	return head(start, room-room/2) + ellipsis + tail(end, room/2)
 }
 
@@ -128,7 +128,7 @@ func pad(text string, width int) string {
 	return text + strings.Repeat(" ", max(0, width-columns(text)))
 }
 
-// span words a duration, as in "1.2s", "3m04s" and "1h02m".
+// span formats a duration, as in "1.2s", "3m04s" and "1h02m".
 func span(d time.Duration) string {
 	if tenths := d.Round(time.Second / 10); tenths < time.Minute {
 		return fmt.Sprintf("%.1fs", max(0, tenths).Seconds())
@@ -136,7 +136,7 @@ func span(d time.Duration) string {
 	return clock(d.Round(time.Second))
 }
 
-// clock words a duration in whole seconds, as in "12s", "3m04s" and "1h02m".
+// clock formats a duration in whole seconds, as in "12s", "3m04s" and "1h02m".
 func clock(d time.Duration) string {
 	s := int64(max(0, d) / time.Second)
 	switch {
@@ -154,5 +154,5 @@ func millis(ms int64) string { return span(time.Duration(ms) * time.Millisecond)
 // seconds is span for a number of seconds.
 func seconds(s float64) string { return span(time.Duration(s * float64(time.Second))) }
 
-// count words a number of things, as in "1 state" and "2 states".
+// count returns a number of things, as in "1 state" and "2 states".
 func count(n int, thing string) string { return state.Count(n, thing) }

@@ -11,8 +11,8 @@ import (
 // toolName matches the name of a tool.
 var toolName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_-]*$`)
 
-// toolUse splits the use of a tool, as a backend words it: its name, and the most
-// telling input in parentheses, cut.
+// toolUse splits the use of a tool, as a backend reports it: the name of the tool, and
+// in parentheses the input that says most, which may be cut.
 func toolUse(text string) (tool, input string, ok bool) {
 	tool, input, _ = strings.Cut(text, "(")
 	input, ok = strings.CutSuffix(input, ")")

@@ -10,7 +10,7 @@ const (
 	markColumn   = len(judged)
 	widestColumn = 30   // wider names move the rest of their line to the right
 	widestName   = 100  // longer ones are cut
-	leastText    = 60   // columns of a text, in any terminal
+	minText      = 60   // columns of a text, in any terminal
 	vitalText    = 1000 // columns of the text of a failure, in any terminal
 	vitalRunText = 300  // the same for the run: the failure was told before
 )
@@ -72,5 +72,5 @@ func (l line) fit(room int) string {
 	case l.rank == vital:
 		return cutMiddle(l.text, vitalText)
 	}
-	return cut(l.text, max(leastText, room))
+	return cut(l.text, max(minText, room))
 }

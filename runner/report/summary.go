@@ -27,9 +27,10 @@ type SummaryOptions struct {
 	// the run is active. Pairs of backticks make code, as in Notes; all else in both is
 	// shown as it is.
 	Next string
-	// Found are sentences about what a resumed run found different from what it left.
-	// The run at a glance has them too.
-	Found []string
+	// Differences are sentences about what a resumed run found different from how it was
+	// left.
+	// The overview has them too.
+	Differences []string
 	// Notes are lines for the end, such as what a checkpoint left out.
 	Notes []string
 	// Every is the least time between two writes; 0 means two seconds.
@@ -139,17 +140,17 @@ func (s *Summary) write() error {
 	return s.o.Write(s.document().page())
 }
 
-// Glance returns the run at a glance in Markdown, less than 8 KiB of it, as for a
-// comment that is edited in place: the headline and the figures in the words of
-// the summary, what failed first, the result, cut short, and what to do next. It
-// is "" before the first event. As in the summary, nothing of what agents and
-// scripts wrote is read as Markdown. The caller has to mask secrets.
-func (s *Summary) Glance() string {
+// Overview returns a short form of the summary in Markdown, less than 8 KiB of it, for
+// a comment that is edited in place: headline and figures as in the summary, what
+// failed first, the result, which may be cut, and what to do next. It is "" before the
+// first event. As in the summary, nothing that agents and scripts wrote is read as
+// Markdown. The caller has to mask secrets.
+func (s *Summary) Overview() string {
 	h := &s.history
 	if s.stepError == "" && h.time.opening == nil && h.time.ending == nil && len(h.agents.all) == 0 {
 		return ""
 	}
-	return s.document().glance()
+	return s.document().overview()
 }
 
 // document is the summary at this moment.

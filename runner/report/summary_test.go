@@ -188,7 +188,7 @@ func TestSummaryTellsWhatToDo(t *testing.T) {
 		s := NewSummary(SummaryOptions{Write: p.write, Next: "If it was cut off, go on."})
 		check := func(when string, want ...string) {
 			t.Helper()
-			for what, text := range map[string]string{"summary": p.text, "glance": s.Glance()} {
+			for what, text := range map[string]string{"summary": p.text, "overview": s.Overview()} {
 				for _, part := range []string{"If it was cut off", "**Next:** then go on with `key: k`"} {
 					if got := strings.Contains(text, part); got != slices.Contains(want, part) {
 						t.Errorf("%s, %s: %s says %q: %v, of:\n%s", status, when, what, part, got, text)
@@ -243,9 +243,9 @@ func TestSummaryTableIsLimited(t *testing.T) {
 // TestWhatWasFoundDifferent states that page and comment tell it, once.
 func TestWhatWasFoundDifferent(t *testing.T) {
 	var p page
-	s := NewSummary(SummaryOptions{Write: p.write, Found: []string{"Run w goes on at 1b01085, on the work begun at e907715."}})
+	s := NewSummary(SummaryOptions{Write: p.write, Differences: []string{"Run w goes on at 1b01085, on the work begun at e907715."}})
 	report(t, s, state.Event{Time: nine, Body: &state.RunStarted{Resumed: true}})
-	for where, text := range map[string]string{"page": p.text, "glance": s.Glance()} {
+	for where, text := range map[string]string{"page": p.text, "overview": s.Overview()} {
 		if n := strings.Count(strings.ReplaceAll(text, `\`, ""), "goes on at 1b01085, on the work begun at e907715"); n != 1 {
 			t.Errorf("%s: got it %d times in %q, want once", where, n, text)
 		}

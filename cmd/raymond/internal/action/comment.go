@@ -23,7 +23,7 @@ const (
 	cancelComment = 6 * time.Second
 )
 
-// comment is a reporter that shows the run at a glance in the comment. It never
+// comment is a reporter that shows the overview of the run in the comment. It never
 // waits for the service.
 type comment struct {
 	poster *sticky.Poster
@@ -43,8 +43,8 @@ func wantsComment(s *step) bool {
 	return s.event.Number != 0
 }
 
-// startComment prepares the comment of a run; glance is what it is to say.
-func startComment(s *step, id string, glance func() string, how string) (*comment, error) {
+// startComment prepares the comment of a run; overview returns what it should say.
+func startComment(s *step, id string, overview func() string, how string) (*comment, error) {
 	api, err := s.api()
 	if err != nil {
 		return nil, err
@@ -62,7 +62,7 @@ func startComment(s *step, id string, glance func() string, how string) (*commen
 			Remember: func(m sticky.Memory) { _ = notes.Write(file, m) }, // or else it is looked for
 		}),
 		text: func() string {
-			text := glance()
+			text := overview()
 			if text == "" {
 				return ""
 			}

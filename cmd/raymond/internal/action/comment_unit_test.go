@@ -93,7 +93,7 @@ func TestAProblemIsMaskedBeforeItIsCut(t *testing.T) {
 			api, s := &oneComment{}, newStep(Env{}, io.Discard, false)
 			s.voice.mask, _ = secrets.New(map[string]string{"KEY": secret})
 			p := &page{step: s, summary: report.NewSummary(report.SummaryOptions{Write: func(string) error { return nil }})}
-			text := func() string { return s.voice.shown(p.summary.Glance()) }
+			text := func() string { return s.voice.shown(p.summary.Overview()) }
 			p.comment = &comment{poster: sticky.Start(sticky.Options{API: api, Marker: ""}), text: text}
 			finishPage(s, result{page: p}, []*problem.Problem{{Class: problem.ClassStore, What: strings.Repeat("x", n) + secret + strings.Repeat("y", 300)}})
 			if strings.Contains(api.body, "unter") || api.body == "" {

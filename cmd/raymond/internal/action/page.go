@@ -55,7 +55,7 @@ func openPage(s *step, o opening, events *report.Fanout) (*page, error) {
 	p := &page{step: s, runID: o.run.WorkflowID}
 	p.summary = report.NewSummary(report.SummaryOptions{
 		Write: p.write, WorkflowID: p.runID, Workflow: o.workflow, Next: o.next,
-		Found: o.remarks.differs, Notes: o.remarks.notes, Site: s.site(),
+		Differences: o.remarks.differs, Notes: o.remarks.notes, Site: s.site(),
 	})
 	if o.isResumed {
 		if err := retell(s, p.runID, p.summary); err != nil {
@@ -72,7 +72,7 @@ func openPage(s *step, o opening, events *report.Fanout) (*page, error) {
 		how = "Resumed in"
 	}
 	var err error
-	if p.comment, err = startComment(s, p.runID, p.summary.Glance, how); err != nil {
+	if p.comment, err = startComment(s, p.runID, p.summary.Overview, how); err != nil {
 		return p, err
 	}
 	events.Add("comment", p.comment)
@@ -159,7 +159,7 @@ func (p *page) completeComment(ctx context.Context) error {
 	if p == nil || !p.owed.Comment || !wantsComment(p.step) {
 		return nil
 	}
-	c, err := startComment(p.step, p.runID, p.summary.Glance, "From")
+	c, err := startComment(p.step, p.runID, p.summary.Overview, "From")
 	if err != nil {
 		return err
 	}
@@ -205,7 +205,7 @@ func leftPage(s *step, k kept, run *state.Run, next string) (*page, error) {
 	}
 	p.owed.Comment = o.Comment || k.byPost
 	if (o.Summary || k.byPost) && s.in.Summary {
-		text := p.summary.Glance()
+		text := p.summary.Overview()
 		if k.byPost && run.Progress.Status == state.Completed {
 			text += "Stored as `" + k.artifact + "` by the post part.\n"
 		}

@@ -198,7 +198,7 @@ func pageOfProblems(s *step, r result, all []*problem.Problem) *page {
 	if class := all[i].Class; !r.admission.isAllowed || class == problem.ClassDenied || class == problem.ClassConflict || !wantsComment(s) {
 		return page
 	}
-	c, err := startComment(s, "before", page.summary.Glance, "From")
+	c, err := startComment(s, "before", page.summary.Overview, "From")
 	if err != nil {
 		s.voice.warn(err.Error())
 		return page

@@ -164,7 +164,7 @@ func told(t *testing.T, f outlook.Facts, o outlook.Outlook) map[string]string {
 	}
 	fan.Next(o.Text)
 	fan.Close()
-	texts := map[string]string{"log": log.lines.String(), "annotations": log.notes.String(), "page": page, "comment": summary.Glance()}
+	texts := map[string]string{"log": log.lines.String(), "annotations": log.notes.String(), "page": page, "comment": summary.Overview()}
 	for medium, text := range texts {
 		if text == "" || slices.Contains([]state.Status{state.Completed}, f.Status) && strings.Contains(text, "Next") {
 			t.Errorf("%s of a run that is %s: got %q", medium, f.Status, text)

@@ -10,15 +10,15 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// TestGlanceSaysWhatTheSummarySays states that a run at a glance begins with the
+// TestOverviewSaysWhatTheSummarySays states that the overview of a run begins with the
 // headline and the figures of its summary, at every moment of a run.
-func TestGlanceSaysWhatTheSummarySays(t *testing.T) {
+func TestOverviewSaysWhatTheSummarySays(t *testing.T) {
 	for _, g := range shownPages {
 		events, id := g.read(t)
 		var p page
 		s := NewSummary(SummaryOptions{Write: p.write, WorkflowID: id, Every: 1, Now: frozen})
-		if got := s.Glance(); got != "" {
-			t.Errorf("%s: glance before any event: %q, want none", g.name, got)
+		if got := s.Overview(); got != "" {
+			t.Errorf("%s: overview before any event: %q, want none", g.name, got)
 		}
 		for i, e := range events {
 			report(t, s, e)
@@ -26,16 +26,16 @@ func TestGlanceSaysWhatTheSummarySays(t *testing.T) {
 				t.Fatal(err)
 			}
 			want := strings.Join(strings.SplitN(p.text, "\n\n", 3)[:2], "\n\n")
-			if got := s.Glance(); !strings.HasPrefix(got, want) {
-				t.Fatalf("%s, event %d: glance\n%s\nwant it to begin with\n%s", g.name, i+1, got, want)
+			if got := s.Overview(); !strings.HasPrefix(got, want) {
+				t.Fatalf("%s, event %d: overview\n%s\nwant it to begin with\n%s", g.name, i+1, got, want)
 			}
 		}
 	}
 }
 
-// TestGlanceIsShort states that a run at a glance has less than 8 KiB whatever
+// TestOverviewIsShort states that the overview of a run has less than 8 KiB whatever
 // agents say, and is a whole document.
-func TestGlanceIsShort(t *testing.T) {
+func TestOverviewIsShort(t *testing.T) {
 	for _, filler := range slices.Concat(fillers, []string{"```\n", "line\n"}) {
 		for _, size := range []int{100, 20_000} {
 			text := "begin" + strings.Repeat(filler, size/len(filler)) + "end"
@@ -48,41 +48,41 @@ func TestGlanceIsShort(t *testing.T) {
 			}
 			for _, fault := range []string{"", text} {
 				s.SetError(fault)
-				got := s.Glance()
+				got := s.Overview()
 				if len(got) >= 8<<10 || !utf8.ValidString(got) {
-					t.Errorf("glance of %d bytes of %q: %d bytes, valid UTF-8 %t", size, filler, len(got), utf8.ValidString(got))
+					t.Errorf("overview of %d bytes of %q: %d bytes, valid UTF-8 %t", size, filler, len(got), utf8.ValidString(got))
 				}
 				if bones := skeleton(t, got); strings.Contains(bones, "mermaid") || strings.Contains(bones, "| ") || strings.Contains(bones, "<details>") {
-					t.Errorf("glance of %d bytes of %q has more than a glance:\n%s", size, filler, got)
+					t.Errorf("overview of %d bytes of %q has more than an overview:\n%s", size, filler, got)
 				}
 			}
 		}
 	}
 }
 
-// TestGlanceShowsMarkupAsItIs states that nothing which others wrote is read.
-func TestGlanceShowsMarkupAsItIs(t *testing.T) {
-	glanceOf := func(text string) string {
+// TestOverviewShowsMarkupAsItIs states that nothing which others wrote is read.
+func TestOverviewShowsMarkupAsItIs(t *testing.T) {
+	overviewOf := func(text string) string {
 		s := NewSummary(SummaryOptions{Write: new(page).write, WorkflowID: text, Now: frozen})
 		for _, e := range everywhere(text) {
 			report(t, s, e)
 		}
 		s.SetError(text)
-		return s.Glance()
+		return s.Overview()
 	}
 	for _, text := range slices.Concat(markup, hostile) {
 		text = "M" + text + "M"
 		words := "MwordM" + strings.Repeat("\nMwordM", strings.Count(block(text), "\n"))
-		got := glanceOf(text)
-		if diff := otherLine(skeleton(t, glanceOf(words)), skeleton(t, got)); diff != "" {
-			t.Errorf("glance of %q: %s\n%s", text, diff, got)
+		got := overviewOf(text)
+		if diff := otherLine(skeleton(t, overviewOf(words)), skeleton(t, got)); diff != "" {
+			t.Errorf("overview of %q: %s\n%s", text, diff, got)
 		}
 	}
 }
 
-// TestGlanceTellsOfAllFailures states that the first failure is shown and the
+// TestOverviewTellsOfAllFailures states that the first failure is shown and the
 // others are counted.
-func TestGlanceTellsOfAllFailures(t *testing.T) {
+func TestOverviewTellsOfAllFailures(t *testing.T) {
 	for n, want := range map[int]string{
 		1: "Agent `main_1` failed in state `A.md`: `error 1`", 2: "`A.md` (1 more agent failed): `error 1`", 40: "(39 more agents failed)",
 	} {
@@ -90,8 +90,8 @@ func TestGlanceTellsOfAllFailures(t *testing.T) {
 		for i := range n {
 			report(t, s, state.Event{Agent: fmt.Sprint("main_", i+1), State: "A.md", Body: &state.AgentFinished{Error: fmt.Sprint("error ", i+1)}})
 		}
-		if got := s.Glance(); !strings.Contains(got, want) {
-			t.Errorf("glance of %d failures:\n%s\nwant %q in it", n, got, want)
+		if got := s.Overview(); !strings.Contains(got, want) {
+			t.Errorf("overview of %d failures:\n%s\nwant %q in it", n, got, want)
 		}
 	}
 }
