@@ -34,7 +34,7 @@ func TestAPublicRepositoryKeepsConversationsToItself(t *testing.T) {
 	}
 	first.wantOutputs(t, "status", "over_iterations", "resumable", "false")
 	first.wantSays(t, "error", "nobody can resume this run", "transcripts and workspace", "resume-without-transcript: true", "state-key")
-	if !strings.Contains(first.summary, "With `resume-without-transcript: true` a later run goes on") {
+	if !strings.Contains(first.summary, "With `resume-without-transcript: true` a later run continues") {
 		t.Errorf("summary: got %q, want it to say how to resume without them", first.summary)
 	}
 	stored := s.forge.Checkpoints(t, nil)
