@@ -26,7 +26,7 @@ func (r *result) outlook(s *step, run *state.Run) outlook.Outlook {
 	f := outlook.Facts{
 		Status: p.Status, WorkflowID: run.WorkflowID, Key: s.key, Number: s.event.Number, Kind: "issue", Until: p.Until,
 		Spent: run.Spent(), Budget: run.Options.BudgetUSD, Iterations: p.Iterations, MaxIterations: run.Options.MaxIterations,
-		StateDir: s.in.StateDir, Without: s.in.ResumeWithoutTranscript, Never: s.in.Resume == job.ResumeNever, Blind: r.remarks.isBlind,
+		StateDir: s.in.StateDir, WithoutTranscript: s.in.ResumeWithoutTranscript, NeverResume: s.in.Resume == job.ResumeNever, NoActionsRead: r.remarks.isBlind,
 		Cause: keyAdvice(run, s.in.AnthropicAPIKey != "" || s.in.ClaudeCodeToken != ""), Lacks: r.lacks(s, run),
 	}
 	if s.event.Kind == job.KindPullRequest {
@@ -35,12 +35,12 @@ func (r *result) outlook(s *step, run *state.Run) outlook.Outlook {
 	if s.isPost && f.Status == state.Running { // nobody drives it any more
 		f.Status = state.Cancelled
 	}
-	f.Kept, f.Unkept = r.whereKept(s, run)
+	f.Kept, f.WhyNowhere = r.whereKept(s, run)
 	if r.kept.byPost {
 		f.ByPost = r.kept.artifact
 	}
 	isRed := f.Status != state.Suspended || s.in.SuspendedIsFailure
-	f.GoesOn = outlook.Successor(r.jobFile, outlook.Ending{
+	f.Successor = outlook.Successor(r.jobFile, outlook.Ending{
 		Job: s.getenv("GITHUB_JOB"), Step: s.getenv("GITHUB_ACTION"), Key: s.in.Key, Status: f.Status, IsRed: isRed,
 	})
 	return outlook.Of(f)

@@ -1,6 +1,6 @@
 // Package outlook decides what can be done with a run that a job has worked on. It
-// is decided once, and log, annotations, page, comment, outputs and errors say it
-// in the same words.
+// is decided once, so that log, annotations, page, comment, outputs and errors all
+// say it in the same words.
 package outlook
 
 import (
@@ -29,10 +29,10 @@ const (
 	Workspace   = "workspace"
 )
 
-// Why it lacks it.
+// Why a checkpoint lacks something.
 const (
-	NoKey    = "key"  // anybody may read the artifacts, and there is no state-key
-	TooLarge = "size" // the work in the workspace is over its limit
+	NoKey    = "key"  // anybody can read the artifacts, and there is no state-key
+	TooLarge = "size" // the work in the workspace is larger than its limit
 	Unpacked = "disk" // it could not be packed
 	FromFork = "fork" // the event is a fork's
 )
@@ -40,29 +40,29 @@ const (
 // Lack is something that a checkpoint lacks.
 type Lack struct{ What, Why string }
 
-// Facts are what decides.
+// Facts are all that the outlook depends on.
 type Facts struct {
-	Status     state.Status // Running: while the run is driven, or when it was cut off
+	Status     state.Status // Running: the run is active, or it was cut off
 	WorkflowID string
 	Key        string
-	Number     int    // of the issue or pull request of the event; 0 for none
-	Kind       string // "issue" or "pull request", with a number
-	Until      time.Time
+	Number     int       // of the issue or pull request of the event; 0 for none
+	Kind       string    // "issue" or "pull request", with a number
+	Until      time.Time // when a suspended run may be resumed; zero for at once
 
 	Spent                     state.Spent // so far
 	Budget                    state.USD   // 0 for none
 	Iterations, MaxIterations int
 
-	Kept     Kept
-	ByPost   string // the artifact that the post part has stored it as; "" when it has not
-	StateDir string // of a run that is kept locally
-	Unkept   string // why a run is kept nowhere, and what would have kept it
-	Lacks    []Lack // what the last checkpoint lacks
-	Without  bool   // resume-without-transcript: true
-	Never    bool   // resume: never
-	Blind    bool   // later workflow runs can't look for the run: no actions: read
-	GoesOn   string // the job of this workflow run that goes on with it; "" for none
-	Cause    string // what has to be put right first, when that is known; without a full stop
+	Kept              Kept
+	ByPost            string // the artifact as which the post part has stored the run; "" for none
+	StateDir          string // where a run is that is kept locally
+	WhyNowhere        string // why a run is kept nowhere, and what would have kept it
+	Lacks             []Lack // what the last checkpoint lacks
+	WithoutTranscript bool   // resume-without-transcript: true
+	NeverResume       bool   // resume: never
+	NoActionsRead     bool   // without actions: read, later workflow runs can't find the run
+	Successor         string // the later job of this workflow run that resumes the run; "" for none
+	Cause             string // what has to be fixed first, without a full stop; "" for not known
 }
 
 // Outlook is what can be done with a run.
@@ -70,33 +70,33 @@ type Outlook struct {
 	// Resumable says that somebody can resume the run, later or elsewhere.
 	Resumable bool
 	// Text says in whole sentences how, or why not and what would have made it so.
-	// Pairs of backticks in it make code. It is "" for a run that is completed.
+	// Pairs of backticks in it mark code. It is "" for a run that is completed.
 	Text string
 }
 
-// Plain is the text where there is no code.
+// Plain returns the text for places that have no markup.
 func (o Outlook) Plain() string { return strings.ReplaceAll(o.Text, "`", "") }
 
-// Of decides.
+// Of returns the outlook for a run.
 func Of(f Facts) Outlook {
 	if f.Status == state.Completed {
 		return Outlook{}
 	}
-	if why := f.unkept(); why != "" {
-		return Outlook{Text: f.cause() + why}
+	if why := f.whyNot(); why != "" {
+		return Outlook{Text: f.causeText() + why}
 	}
-	how := f.again()
+	how := f.resumeText()
 	switch f.Status {
 	case state.Failed:
-		how = f.failed()
+		how = f.failedText()
 	case state.OverBudget:
-		how = fmt.Sprintf("Raise `budget` above `%s`, then %s", f.least(), f.raised())
+		how = fmt.Sprintf("Raise `budget` above `%s`, then %s", f.leastBudget(), f.raisedText())
 	case state.OverIterations:
-		how = fmt.Sprintf("Raise `max-iterations` above `%d`, then %s", max(f.Iterations, f.MaxIterations), f.raised())
+		how = fmt.Sprintf("Raise `max-iterations` above `%d`, then %s", max(f.Iterations, f.MaxIterations), f.raisedText())
 	case state.Running:
 		how = "If the job has ended, it was cut off. " + how
 	}
-	text := f.cause() + how
+	text := f.causeText() + how
 	switch {
 	case f.Kept == Later:
 		text += " It is stored by the post part when this job ends."
@@ -106,54 +106,55 @@ func Of(f Facts) Outlook {
 	return Outlook{Resumable: true, Text: text}
 }
 
-// least is the amount that a budget must be above, so that it is not passed already.
-func (f *Facts) least() string {
+// leastBudget is the amount that a new budget must be above.
+func (f *Facts) leastBudget() string {
 	if f.Budget >= f.Spent.USD {
 		return "$" + f.Budget.String()
 	}
 	return f.Spent.Exactly()
 }
 
-func (f *Facts) cause() string {
+func (f *Facts) causeText() string {
 	if f.Cause == "" {
 		return ""
 	}
 	return strings.ToUpper(f.Cause[:1]) + f.Cause[1:] + ". "
 }
 
-// again is for a run that a later one with the same key takes up by itself.
-func (f *Facts) again() string {
+// resumeText is for a run that the next step with the same key resumes by itself.
+func (f *Facts) resumeText() string {
 	switch {
 	case f.Kept == Locally:
-		return "The next run on this machine with " + f.place() + " resumes it" + f.after() + "."
-	case f.Never:
-		return "A run with " + f.named() + " and `resume: auto` resumes it" + f.after() + "; with `resume: never`, as here, each one starts from the beginning."
-	case f.Blind:
-		return f.successor() + "A later job of this workflow run with " + f.named() + " resumes it" + f.after() +
+		return "The next run on this machine with " + f.placeText() + " resumes it" + f.fromText() + "."
+	case f.NeverResume:
+		return "A run with " + f.keyText() + " and `resume: auto` resumes it" + f.fromText() + "; with `resume: never`, as here, each one starts from the beginning."
+	case f.NoActionsRead:
+		return f.successor() + "A later job of this workflow run with " + f.keyText() + " resumes it" + f.fromText() +
 			", or the re-run button. Later workflow runs can't find it without `permissions: actions: read`."
 	}
-	return f.successor() + "The next run with " + f.named() + " resumes it" + f.after() + ", or the re-run button."
+	return f.successor() + "The next run with " + f.keyText() + " resumes it" + f.fromText() + ", or the re-run button."
 }
 
 // successor names the job that resumes the run.
 func (f *Facts) successor() string {
-	if f.GoesOn == "" {
+	if f.Successor == "" {
 		return ""
 	}
-	return "The job `" + f.GoesOn + "` of this workflow run resumes it. If it does not: "
+	return "The job `" + f.Successor + "` of this workflow run resumes it. If it does not: "
 }
 
-func (f *Facts) failed() string {
+// failedText is for a run that failed.
+func (f *Facts) failedText() string {
 	how := "Fix the cause, then press the re-run button"
 	id := "`resume: " + f.WorkflowID + "`"
 	switch {
 	case f.Kept == Locally && f.Number != 0:
-		return "Fix the cause, then run the step again on this machine, on this " + f.Kind + ", with " + f.place() + "."
+		return "Fix the cause, then run the step again on this machine, on this " + f.Kind + ", with " + f.placeText() + "."
 	case f.Kept == Locally:
-		return "Fix the cause, then run the step again on this machine with " + f.place() + " and " + id + "."
-	case f.Never:
-		return "Fix the cause, then run the workflow with " + f.named() + " and " + id + "; with `resume: never`, as here, each run starts from the beginning."
-	case f.Blind:
+		return "Fix the cause, then run the step again on this machine with " + f.placeText() + " and " + id + "."
+	case f.NeverResume:
+		return "Fix the cause, then run the workflow with " + f.keyText() + " and " + id + "; with `resume: never`, as here, each run starts from the beginning."
+	case f.NoActionsRead:
 		return how + ". Later workflow runs can't find the run without `permissions: actions: read`."
 	case f.Number != 0:
 		return how + ", or have the next event on this " + f.Kind + " try it again."
@@ -161,35 +162,35 @@ func (f *Facts) failed() string {
 	return how + ", or run the workflow with " + id + "."
 }
 
-// raised is how a run is resumed whose limit was raised.
-func (f *Facts) raised() string {
+// raisedText is how a run is resumed whose limit was raised.
+func (f *Facts) raisedText() string {
 	switch {
 	case f.Kept == Locally:
-		return "run the step again on this machine with " + f.place() + "."
-	case f.Never:
-		return "run the workflow again with " + f.named() + " and `resume: auto`. The re-run button can't: it keeps the old limit."
-	case f.Blind:
-		return "run the workflow again with " + f.named() + " and `permissions: actions: read`. The re-run button can't: it keeps the old limit."
+		return "run the step again on this machine with " + f.placeText() + "."
+	case f.NeverResume:
+		return "run the workflow again with " + f.keyText() + " and `resume: auto`. The re-run button can't: it keeps the old limit."
+	case f.NoActionsRead:
+		return "run the workflow again with " + f.keyText() + " and `permissions: actions: read`. The re-run button can't: it keeps the old limit."
 	}
-	return "run the workflow again with " + f.named() + ". The re-run button can't: it keeps the old limit."
+	return "run the workflow again with " + f.keyText() + ". The re-run button can't: it keeps the old limit."
 }
 
-func (f *Facts) named() string { return "`key: " + f.Key + "`" }
+func (f *Facts) keyText() string { return "`key: " + f.Key + "`" }
 
-func (f *Facts) place() string { return "`state-dir: " + f.StateDir + "` and " + f.named() }
+func (f *Facts) placeText() string { return "`state-dir: " + f.StateDir + "` and " + f.keyText() }
 
-// after says from when on it makes sense to resume.
-func (f *Facts) after() string {
+// fromText says from when on a suspended run can be resumed.
+func (f *Facts) fromText() string {
 	if f.Status != state.Suspended || f.Until.IsZero() {
 		return ""
 	}
 	return " from " + f.Until.UTC().Format("2006-01-02 15:04 UTC") + " on"
 }
 
-// unkept says why nobody can resume the run; "" when somebody can.
-func (f *Facts) unkept() string {
+// whyNot says why nobody can resume the run; "" if somebody can.
+func (f *Facts) whyNot() string {
 	if f.Kept == Nowhere {
-		return "Nobody can resume this run: " + f.Unkept + "."
+		return "Nobody can resume this run: " + f.WhyNowhere + "."
 	}
 	lacks := slices.Clone(f.Lacks)
 	if i := slices.IndexFunc(lacks, func(l Lack) bool { return l.Why == FromFork }); i >= 0 {
@@ -199,21 +200,21 @@ func (f *Facts) unkept() string {
 	if len(lacks) == 0 {
 		return ""
 	}
-	if f.Without {
+	if f.WithoutTranscript {
 		if !slices.Contains(lacks, Lack{Workspace, NoKey}) {
 			return ""
 		}
-		return "Nobody can resume this run as it was: " + whatIsLacking(lacks) + " Another run with `resume-without-transcript: true` finds the checkout as it is."
+		return "Nobody can resume this run as it was: " + lacksText(lacks) + " Another run with `resume-without-transcript: true` finds the checkout as it is."
 	}
-	return "As it is, nobody can resume this run: " + whatIsLacking(lacks) +
+	return "As it is, nobody can resume this run: " + lacksText(lacks) +
 		" With `resume-without-transcript: true` a later run continues without them."
 }
 
-// whatIsLacking says what was not stored, why, and what would have stored it.
-func whatIsLacking(lacks []Lack) string {
+// lacksText says what was not stored, why, and what would have stored it.
+func lacksText(lacks []Lack) string {
 	causes := map[string]string{
-		NoKey:    "anybody may read the artifacts of a public repository. With a `state-key` (`raymond keygen` makes one) they are stored, encrypted",
-		TooLarge: "it is over 256 MiB. Have git ignore what is large, or set `workspace: none` where no work has to be kept",
+		NoKey:    "anybody can read the artifacts of a public repository. With a `state-key` (`raymond keygen` makes one) they are stored encrypted",
+		TooLarge: "it is over 256 MiB. Have git ignore large files, or set `workspace: none` if no work has to be kept",
 		Unpacked: "packing failed. Free some space on the disk of the machine",
 	}
 	var parts []string

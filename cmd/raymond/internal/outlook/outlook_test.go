@@ -14,7 +14,7 @@ import (
 
 // each calls f with every combination of facts.
 func each(f func(outlook.Facts)) {
-	all := []outlook.Facts{{WorkflowID: "k-1a2b3c4d", Key: "k", StateDir: "runs", Unkept: "the reason", Spent: state.Spent{USD: state.Dollar}, Iterations: 7}}
+	all := []outlook.Facts{{WorkflowID: "k-1a2b3c4d", Key: "k", StateDir: "runs", WhyNowhere: "the reason", Spent: state.Spent{USD: state.Dollar}, Iterations: 7}}
 	vary := func(variants ...func(*outlook.Facts)) {
 		var more []outlook.Facts
 		for _, facts := range all {
@@ -46,10 +46,10 @@ func each(f func(outlook.Facts)) {
 	vary(kept...)
 	vary(lacks...)
 	vary(nil, func(f *outlook.Facts) { f.Number, f.Kind = 7, "issue" })
-	vary(nil, func(f *outlook.Facts) { f.Without = true })
-	vary(nil, func(f *outlook.Facts) { f.Never = true })
-	vary(nil, func(f *outlook.Facts) { f.Blind = true })
-	vary(nil, func(f *outlook.Facts) { f.GoesOn = "go-on" })
+	vary(nil, func(f *outlook.Facts) { f.WithoutTranscript = true })
+	vary(nil, func(f *outlook.Facts) { f.NeverResume = true })
+	vary(nil, func(f *outlook.Facts) { f.NoActionsRead = true })
+	vary(nil, func(f *outlook.Facts) { f.Successor = "go-on" })
 	vary(nil, func(f *outlook.Facts) { f.Cause = "the agents had no key" })
 	vary(nil, func(f *outlook.Facts) { f.Until = time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC) })
 	for _, facts := range all {
@@ -65,24 +65,24 @@ func TestWhatIsSaidIsTrue(t *testing.T) {
 		says := func(part string) bool { return strings.Contains(o.Text, part) }
 		isOver := f.Status == state.Completed
 		isFork := len(f.Lacks) > 0 && f.Lacks[0].Why == outlook.FromFork
-		resumable := !isOver && f.Kept != outlook.Nowhere && !isFork && (len(f.Lacks) == 0 || f.Without && f.Lacks[0].Why != outlook.NoKey)
+		resumable := !isOver && f.Kept != outlook.Nowhere && !isFork && (len(f.Lacks) == 0 || f.WithoutTranscript && f.Lacks[0].Why != outlook.NoKey)
 		atRest := f.Status == state.Suspended || f.Status == state.Cancelled
 		isArtifact := f.Kept == outlook.Stored || f.Kept == outlook.Later
 		isLimit := f.Status == state.OverBudget || f.Status == state.OverIterations
 		promises := map[string]bool{
-			"resumes it":                  resumable && (atRest || f.Status == state.Running),
+			"resumes it":                   resumable && (atRest || f.Status == state.Running),
 			"Fix the cause":                resumable && f.Status == state.Failed,
-			"re-run button":                resumable && isArtifact && (isLimit || !f.Never),
+			"re-run button":                resumable && isArtifact && (isLimit || !f.NeverResume),
 			"The re-run button can't":      resumable && isArtifact && isLimit,
-			"`resume: k-1a2b3c4d`":         resumable && f.Status == state.Failed && (f.Number == 0 && !f.Blind || f.Number == 0 && f.Kept == outlook.Locally || f.Never && isArtifact),
-			"next event on this issue":     resumable && f.Status == state.Failed && isArtifact && f.Number != 0 && !f.Never && !f.Blind,
+			"`resume: k-1a2b3c4d`":         resumable && f.Status == state.Failed && (f.Number == 0 && !f.NoActionsRead || f.Number == 0 && f.Kept == outlook.Locally || f.NeverResume && isArtifact),
+			"next event on this issue":     resumable && f.Status == state.Failed && isArtifact && f.Number != 0 && !f.NeverResume && !f.NoActionsRead,
 			"`budget` above `$1`":          resumable && f.Status == state.OverBudget,
 			"`max-iterations` above `7`":   resumable && f.Status == state.OverIterations,
-			"The job `go-on`":              resumable && isArtifact && (atRest || f.Status == state.Running) && f.GoesOn != "" && !f.Never,
+			"The job `go-on`":              resumable && isArtifact && (atRest || f.Status == state.Running) && f.Successor != "" && !f.NeverResume,
 			"`state-dir: runs`":            resumable && f.Kept == outlook.Locally,
-			"actions: read":                resumable && isArtifact && f.Blind && !f.Never,
+			"actions: read":                resumable && isArtifact && f.NoActionsRead && !f.NeverResume,
 			"by the post part":             resumable && f.Kept == outlook.Later,
-			"obody can resume":              !resumable && !isOver,
+			"obody can resume":             !resumable && !isOver,
 			"the reason":                   !isOver && f.Kept == outlook.Nowhere,
 			"of a fork":                    !isOver && isFork && f.Kept != outlook.Nowhere,
 			"`state-key`":                  !resumable && !isOver && f.Kept != outlook.Nowhere && !isFork && f.Lacks[0].Why == outlook.NoKey,

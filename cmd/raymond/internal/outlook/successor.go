@@ -10,7 +10,7 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// workflowFile is what of a workflow file of the forge tells which jobs follow which.
+// workflowFile is the part of a workflow file that says which jobs follow which.
 type workflowFile struct {
 	Jobs map[string]struct {
 		Needs any       `yaml:"needs"`
@@ -25,31 +25,31 @@ type jobStep struct {
 	With map[string]any `yaml:"with"`
 }
 
-// jobID is what the id of a job looks like.
+// jobID matches the id of a job.
 var jobID = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_-]{0,99}$`)
 
-// Ending is how a step of a job ends, of which it depends who comes next.
+// Ending is how a step of a job ends. Which jobs start next depends on it.
 type Ending struct {
 	Job    string // its id
 	Step   string // its id, as GITHUB_ACTION has it
-	Key    string // that it was given; "" for the default, which no other job has
+	Key    string // the input of the step; "" for the default, which no other job has
 	Status state.Status
 	IsRed  bool // the step fails
 }
 
-// Successor returns the job of the same workflow run that goes on with a run,
-// because it comes after this job, starts although this one ended as it does, and
-// names the same key for the same action; "" for none. Of several it is the first
-// by name. A file that can't be read has none.
+// Successor returns the job of the same workflow run that resumes a run: it comes after
+// this job, starts after such an ending, and names the same key for the same action.
+// It returns the first by name of several, and "" if there is none or the file can't be
+// read.
 func Successor(file []byte, e Ending) string {
 	var w workflowFile
 	if e.Key == "" || yaml.Unmarshal(file, &w) != nil {
 		return ""
 	}
-	mine := w.use(e)
+	mine := w.findStep(e)
 	var found []string
 	for id, j := range w.Jobs {
-		shares := slices.ContainsFunc(j.Steps, func(s jobStep) bool { return s.takesUp() && s.shares(mine, e.Key) })
+		shares := slices.ContainsFunc(j.Steps, func(s jobStep) bool { return s.mayResume() && s.shares(mine, e.Key) })
 		if shares && jobID.MatchString(id) && w.follows(id, e.Job, map[string]bool{}) && startsAfter(j.If, e) {
 			found = append(found, id)
 		}
@@ -60,12 +60,12 @@ func Successor(file []byte, e Ending) string {
 	return slices.Min(found)
 }
 
-// use finds the step that ends, by its id, else by the key that it was given. Where
-// it could be several it is none.
-func (w *workflowFile) use(e Ending) jobStep {
+// findStep finds the step that ends, by its id or else by its key. It returns the zero
+// step if it could be one of several.
+func (w *workflowFile) findStep(e Ending) jobStep {
 	var fit []jobStep
 	for _, s := range w.Jobs[e.Job].Steps {
-		if s.action() == "" || !s.gives(e.Key) {
+		if s.action() == "" || !s.mayHaveKey(e.Key) {
 			continue
 		}
 		if s.ID != "" && s.ID == e.Step {
@@ -79,7 +79,7 @@ func (w *workflowFile) use(e Ending) jobStep {
 	return fit[0]
 }
 
-// action is what a step uses, without its version.
+// action is the action that a step uses, without its version.
 func (s jobStep) action() string {
 	name, _, _ := strings.Cut(s.Uses, "@")
 	return name
@@ -95,9 +95,9 @@ func (s jobStep) input(name string) string {
 
 var expressions = regexp.MustCompile(`\$\{\{.*?\}\}`)
 
-// gives reports whether the key of a step can be the given one: expressions in it may
-// have any value.
-func (s jobStep) gives(key string) bool {
+// mayHaveKey reports whether a step may have a key. Expressions in the file may have
+// any value.
+func (s jobStep) mayHaveKey(key string) bool {
 	var pattern strings.Builder
 	rest := s.input("key")
 	for _, at := range expressions.FindAllString(rest, -1) {
@@ -109,17 +109,17 @@ func (s jobStep) gives(key string) bool {
 	return err == nil && rest+pattern.String() != "" && re.MatchString(key)
 }
 
-// perJob are what expressions may name that has another value in another job.
+// perJob matches what has another value in another job, in an expression.
 var perJob = regexp.MustCompile(`\b(env|job|jobs|steps|runner|strategy|matrix|needs)\b|\bgithub\.(job|action)|\[`)
 
-// takesUp reports whether a step goes on with a run that it finds.
-func (s jobStep) takesUp() bool {
+// mayResume reports whether a step resumes a run that it finds.
+func (s jobStep) mayResume() bool {
 	return slices.Contains([]string{"", "run"}, s.input("mode")) && slices.Contains([]string{"", "auto", "require"}, s.input("resume"))
 }
 
-// shares reports whether a step of another job has the key that one was given:
-// because the key stands there, or because both write it alike and it depends on
-// nothing that differs between jobs.
+// shares reports whether a step of another job has the same key: because that key is
+// written there, or because both write the same expression, which has the same value in
+// all jobs.
 func (s jobStep) shares(mine jobStep, key string) bool {
 	switch {
 	case s.action() == "" || s.action() != mine.action():
@@ -134,7 +134,7 @@ func (s jobStep) shares(mine jobStep, key string) bool {
 	return isAlike
 }
 
-// follows reports whether a job needs another one, by way of others maybe.
+// follows reports whether a job needs another one, directly or by way of others.
 func (w *workflowFile) follows(id, other string, seen map[string]bool) bool {
 	if seen[id] {
 		return false
@@ -145,7 +145,7 @@ func (w *workflowFile) follows(id, other string, seen map[string]bool) bool {
 	})
 }
 
-// needed reads what needs: has, a name or a list of them.
+// needed returns the names in the value of needs, which is one name or a list.
 func needed(v any) []string {
 	switch v := v.(type) {
 	case string:
@@ -162,8 +162,7 @@ func needed(v any) []string {
 	return nil
 }
 
-// startsAfter reports whether a job with such a condition may start after a job
-// that ended so.
+// startsAfter reports whether a job with a condition may start after an ending.
 func startsAfter(condition string, e Ending) bool {
 	says := func(call string) bool { return strings.Contains(strings.ReplaceAll(condition, " ", ""), call) }
 	switch {
