@@ -35,7 +35,7 @@ const (
 const (
 	ChangedKeep = "keep" // it continues with the states that it began with
 	ChangedTake = "take" // it continues with the present ones
-	ChangedNew  = "new"  // a new run begins
+	ChangedNew  = "new"  // a new run starts
 )
 
 // Facts are what Decide needs to know besides the manifest.
@@ -228,7 +228,7 @@ func (f Facts) byLeftOut(m *checkpoint.Manifest) Decision {
 		return Decision{Action: NewRun, Why: why + "; resume-without-transcript: true resumes it without them", Warn: true}
 	}
 	return Decision{Action: Refuse, Class: ClassDenied, Why: why,
-		Hint: "resume-without-transcript: true resumes it without them, resume: auto or never begins a new run"}
+		Hint: "resume-without-transcript: true resumes it without them, resume: auto or never starts a new run"}
 }
 
 func quoted(list []string) string {

@@ -49,7 +49,7 @@ func decide(s *step, e *earlierRun, d slots.Decision, r *remarks) (*earlierRun, 
 	return e, nil
 }
 
-// tellNew says why a new run begins though there was one before.
+// tellNew says why a new run starts though there was one before.
 func tellNew(s *step, e *earlierRun, d slots.Decision, r *remarks) {
 	if d.Why == "" {
 		return

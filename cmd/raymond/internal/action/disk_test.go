@@ -43,5 +43,5 @@ func TestWhatCanNotBePackedIsLeftOut(t *testing.T) {
 	}
 	s.letGo()
 	next := s.job(2, "key", "main", "max-iterations", "9").do(0)
-	next.wantSays(t, "warning", "a new run begins", "workspace", "could not be packed")
+	next.wantSays(t, "warning", "a new run starts", "workspace", "could not be packed")
 }

@@ -19,7 +19,7 @@ import (
 type lookup struct {
 	services services
 	found    *slots.Found  // nil with store: local; without a manifest when there is none
-	existing *earlierRun   // nil: a new run begins
+	existing *earlierRun   // nil: a new run starts
 	key      string        // under which it was found, or else is to be kept
 	claim    *claims.Claim // of that key; nil when it is not claimed yet
 }
@@ -115,7 +115,7 @@ func findWide(ctx context.Context, own *step, v services, now present) (lookup, 
 		}
 	}
 	if driven {
-		s.voice.warn(fmt.Sprintf("another leg of the matrix drives the run of the key %q: a new run begins", s.key))
+		s.voice.warn(fmt.Sprintf("another leg of the matrix drives the run of the key %q: a new run starts", s.key))
 		return lookup{found: l.found}, nil
 	}
 	return l, err

@@ -144,7 +144,7 @@ func TestWhichFailedRunsAreResumed(t *testing.T) {
 				t.Errorf("got run %s, want %s resumed: %v", e.outputs["workflow-id"], id, test.taken)
 			}
 			if !test.taken {
-				e.wantSays(t, "notice", "a new run begins", id, "has failed")
+				e.wantSays(t, "notice", "a new run starts", id, "has failed")
 			}
 		})
 	}
@@ -176,7 +176,7 @@ func TestOverBudgetNeedsALargerOne(t *testing.T) {
 	e.wantOutputs(t, "error-class", "over_limit", "status", "")
 	e.wantSays(t, "error", "larger input budget")
 	e = with(3, "budget", "0.005").do(problem.ExitCodes[problem.ClassOverLimit])
-	e.wantSays(t, "notice", "a new run begins", first.outputs["workflow-id"], "budget")
+	e.wantSays(t, "notice", "a new run starts", first.outputs["workflow-id"], "budget")
 	with(4, "budget", "5", "resume", "require").do(0).wantOutputs(t, "status", "completed", "workflow-id", e.outputs["workflow-id"], "cost-usd", "0.02")
 }
 

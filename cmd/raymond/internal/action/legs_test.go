@@ -59,7 +59,7 @@ func TestALegResumesTheRunFromBeforeTheMatrix(t *testing.T) {
 		}
 		taken.wantOutputs(t, "workflow-id", first.outputs["workflow-id"], "status", "completed", "iterations", "2")
 		own.wantOutputs(t, "status", "completed", "iterations", "2")
-		own.wantSays(t, "warning", "another leg of the matrix drives the run", "agent-build.ref-main", "a new run begins")
+		own.wantSays(t, "warning", "another leg of the matrix drives the run", "agent-build.ref-main", "a new run starts")
 		if own.outputs["workflow-id"] == taken.outputs["workflow-id"] {
 			t.Errorf("%s: both legs drove run %s", name, own.outputs["workflow-id"])
 		}

@@ -47,7 +47,7 @@ func TestWithoutAKeyNothingIsPromised(t *testing.T) {
 	}
 	first.wantSays(t, "error", "it would be suspended", "the deadline of 300ms", "state-key")
 	again := s.public(1, "key", "k").set("GITHUB_RUN_ATTEMPT", "2").do(0)
-	again.wantSays(t, "warning", "a new run begins", "transcripts", "state-key")
+	again.wantSays(t, "warning", "a new run starts", "transcripts", "state-key")
 	again.wantOutputs(t, "status", "completed", "resumable", "false")
 	if again.outputs["workflow-id"] == first.outputs["workflow-id"] {
 		t.Errorf("got run %s again, want a new one", again.outputs["workflow-id"])

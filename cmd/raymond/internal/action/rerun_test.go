@@ -107,7 +107,7 @@ func TestWhatChangedWorkflowDecides(t *testing.T) {
 	}{
 		{nil, true, "all done", "changed-workflow: keep"},
 		{[]string{"allow-changed-workflow", "true"}, true, "changed", "changed-workflow: take"},
-		{[]string{"changed-workflow", "new"}, false, "changed", "a new run begins"},
+		{[]string{"changed-workflow", "new"}, false, "changed", "a new run starts"},
 	} {
 		t.Run(fmt.Sprint(tt.inputs), func(t *testing.T) {
 			t.Parallel()

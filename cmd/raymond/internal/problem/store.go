@@ -46,7 +46,7 @@ func ofCheckpoint(err error) *Problem {
 	case errors.Is(err, artifacts.ErrDigest), errors.Is(err, artifacts.ErrTooLarge):
 		return &Problem{Class: ClassBadState, Where: "checkpoint", What: err.Error()}
 	case errors.As(err, &invalid):
-		return &Problem{Class: ClassBadState, Where: "checkpoint", What: err.Error(), Hint: "it is left as it is; resume: never begins a new run"}
+		return &Problem{Class: ClassBadState, Where: "checkpoint", What: err.Error(), Hint: "it is left as it is; resume: never starts a new run"}
 	}
 	return nil
 }
