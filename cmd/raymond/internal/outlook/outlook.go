@@ -15,11 +15,11 @@ import (
 // Kept says where a later job finds a run.
 type Kept int
 
-// Where a run is kept.
+// The places of a run.
 const (
 	Nowhere Kept = iota
 	Stored       // in an artifact
-	Later        // in an artifact, which the post part of the step stores when the job ends
+	Later        // in an artifact that the post part of the step stores when the job ends
 	Locally      // in a folder of the machine
 )
 

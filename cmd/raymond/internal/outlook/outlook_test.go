@@ -57,8 +57,8 @@ func each(f func(outlook.Facts)) {
 	}
 }
 
-// TestWhatIsSaidIsTrue: for every combination of facts, what is promised is what
-// the next run finds, and what is not is explained.
+// TestWhatIsSaidIsTrue: for every combination of facts, the text promises what the next
+// run does, and explains why something can't be done.
 func TestWhatIsSaidIsTrue(t *testing.T) {
 	each(func(f outlook.Facts) {
 		o := outlook.Of(f)
@@ -106,8 +106,8 @@ func TestWhatIsSaidIsTrue(t *testing.T) {
 	})
 }
 
-// TestAllTextsAgree: log, annotation, page and comment say what the value says, in
-// its words and once.
+// TestAllTextsAgree: log, annotation, page and comment each have the text of the outlook
+// once.
 func TestAllTextsAgree(t *testing.T) {
 	seen := map[string]bool{}
 	each(func(f outlook.Facts) {
@@ -134,7 +134,7 @@ func TestAllTextsAgree(t *testing.T) {
 	}
 }
 
-// unmarked is a text without what is Markdown, and without line breaks.
+// unmarked returns a text without Markdown and line breaks.
 func unmarked(text string) string {
 	text = strings.NewReplacer("<code>", "", "</code>", "", "`", "", `\`, "").Replace(text)
 	return strings.Join(strings.Fields(text), " ")
@@ -149,7 +149,7 @@ func (l *jobLog) Group(string)                 {}
 func (l *jobLog) EndGroup()                    {}
 func (l *jobLog) Annotate(a report.Annotation) { fmt.Fprintln(&l.notes, a.Title+"\n"+a.Text) }
 
-// told is what each medium says of a run that ends so.
+// told returns what each medium says about a run that ends with such facts.
 func told(t *testing.T, f outlook.Facts, o outlook.Outlook) map[string]string {
 	t.Helper()
 	var log jobLog
@@ -173,7 +173,8 @@ func told(t *testing.T, f outlook.Facts, o outlook.Outlook) map[string]string {
 	return texts
 }
 
-// TestEstimatesAreMarked: a budget must be above what is only known about.
+// TestEstimatesAreMarked: the amount that a budget must be above is marked if it is an
+// estimate.
 func TestEstimatesAreMarked(t *testing.T) {
 	for _, c := range []struct {
 		spent  state.Spent

@@ -26,8 +26,8 @@ jobs:
     needs: one
 `
 
-// TestSuccessor: the job that goes on is one that comes after this one, starts
-// after such an end, and names the same key.
+// TestSuccessor: the job that resumes the run needs this job, starts after such an ending,
+// and names the same key.
 func TestSuccessor(t *testing.T) {
 	example, err := os.ReadFile("../../../../examples/resume-across-jobs/workflow.yml")
 	if err != nil {
@@ -71,8 +71,8 @@ func TestSuccessor(t *testing.T) {
 	}
 }
 
-// TestSuccessorHasTheSameKey: not another of its job's, none that looks alike but
-// has another value there, and no default, which names the job.
+// TestSuccessorHasTheSameKey: it is not another key, not an expression with another value
+// in that job, and not the default, which names the job.
 func TestSuccessorHasTheSameKey(t *testing.T) {
 	const file = `
 jobs:

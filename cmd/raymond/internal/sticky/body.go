@@ -9,8 +9,8 @@ import (
 	"github.com/raymond-action/raymond-action/internal/untrusted/text"
 )
 
-// Marker returns the line that a comment begins with, which no reader sees. It
-// is another one for each list of texts.
+// Marker returns the invisible first line of a comment. It is different for each
+// identity, which is a list of texts.
 func Marker(identity ...string) string {
 	h := sha256.New()
 	for _, text := range identity {
@@ -21,20 +21,20 @@ func Marker(identity ...string) string {
 
 var marked = regexp.MustCompile(`^<!-- raymond-action [0-9a-f]{32} -->`)
 
-// IsMarked reports whether a comment begins as those of this package do, of
-// whatever run. Anybody can write such a comment.
+// IsMarked reports whether a comment begins with a marker of any identity. Anybody can
+// write such a comment.
 func IsMarked(body string) bool { return marked.MatchString(body) }
 
-// mostBody bounds a comment, in bytes. GitHub takes 65,536 characters.
-const mostBody = 60_000
+// maxBody bounds a comment, in bytes. GitHub accepts 65,536 characters.
+const maxBody = 60_000
 
-// Body returns the text of a comment: the marker, then what it says in Markdown,
-// and a last line. Of what is too long its first line remains.
+// Body returns the text of a comment: the marker, what the comment says in Markdown, and
+// a last line. If that is too long, only the first line of what it says remains.
 func Body(marker, says, last string) string {
 	frame := len(marker) + len(last) + len("\n\n\n")
-	if len(says)+frame > mostBody {
+	if len(says)+frame > maxBody {
 		says, _, _ = strings.Cut(says, "\n")
-		says = text.Before(says, mostBody-frame)
+		says = text.Before(says, maxBody-frame)
 	}
 	return strings.ToValidUTF8(marker+"\n"+strings.Trim(says, "\n")+"\n\n"+last, "")
 }

@@ -6,8 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// TestBodiesFit what a forge takes, and each begins with its marker, which no
-// other identity has.
+// TestBodiesFit: no body is longer than a forge accepts, and each begins with its marker,
+// which no other identity has.
 func TestBodiesFit(t *testing.T) {
 	for _, says := range []string{"", "short", strings.Repeat("long ", 20_000), "first\n" + strings.Repeat("é", 40_000), strings.Repeat("\xff", 70_000)} {
 		got := Body(marker, says, "last")

@@ -11,16 +11,16 @@ import (
 // comment is what is known about the comment.
 type comment struct {
 	marker string
-	self   string // login of who writes our comments; "" for not known
+	self   string // login of the account that writes our comments; "" for not known
 
-	remembered int64 // its id by an earlier Poster, not looked at yet; 0 for none
+	remembered int64 // its id from an earlier Poster, not looked at yet; 0 for none
 	id         int64 // 0 for none yet
 	shown      string
 	duplicates []int64 // others of ours
 	searched   bool    // all comments were looked at, and there was none of ours
 	unverified bool    // created, and not known whether there is an older one
-	unsure     bool    // a creation without an answer may have been done
-	recreated  int     // how often it was made again after somebody removed it
+	unsure     bool    // a creation whose answer was lost may have made one
+	recreated  int     // how often it was created again after somebody removed it
 }
 
 // toFind is what to do as long as no comment is known.
@@ -34,24 +34,24 @@ func (c *comment) toFind() action {
 	return create
 }
 
-// isOurs reports whether a comment is one that we may change. Its text is anybody's to
-// write, its author is not; and text that quotes a comment of ours does not begin with
-// its marker.
+// isOurs reports whether we may change a comment. Anybody can write its text, but not
+// under our name; and a text that quotes a comment of ours does not begin with its
+// marker.
 func (c *comment) isOurs(other job.Comment) bool {
 	return other.ID != 0 && c.isMarked(other) && c.self != "" && other.Author == c.self
 }
 
 func (c *comment) isMarked(other job.Comment) bool { return strings.HasPrefix(other.Body, c.marker) }
 
-// recalled notes what the remembered comment is by now.
+// recalled notes what the remembered comment is now.
 func (c *comment) recalled(other job.Comment) {
 	if c.remembered = 0; c.isOurs(other) {
 		c.id, c.shown = other.ID, other.Body
 	}
 }
 
-// found notes what a look at all comments has brought. Of several the oldest stays,
-// whoever looks.
+// found notes all comments. If several are ours, the oldest one stays, so that two
+// Posters agree.
 func (c *comment) found(all []job.Comment) {
 	c.searched, c.unverified = true, false
 	ours := slices.DeleteFunc(slices.Clone(all), func(other job.Comment) bool { return !c.isOurs(other) })

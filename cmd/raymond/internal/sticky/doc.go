@@ -1,8 +1,8 @@
-// Package sticky writes one comment on an issue or a pull request and edits it in
-// place: it finds the comment again, makes it when there is none, and never makes a
-// second one, even where requests or answers are lost.
+// Package sticky keeps one comment on an issue or a pull request up to date. It finds
+// the comment again, creates it if there is none, edits it in place, and never leaves
+// a second one, even if requests fail or answers are lost.
 //
-// What is done next is decided by pure functions of what is known and the time; a
-// Poster does it, in a goroutine of its own. The package knows nothing of runs or of
-// where the text comes from.
+// Pure functions of what is known and of the time decide what is done next. A Poster
+// does it in the background. The package knows nothing about runs or about where the
+// text comes from.
 package sticky

@@ -42,7 +42,8 @@ func TestRateLimitsAreObeyed(t *testing.T) {
 	}
 }
 
-// TestALimitBeyondTheEndIsNotWaitedFor.
+// TestALimitBeyondTheEndIsNotWaitedFor: Finish returns at once if a rate limit ends after
+// its deadline.
 func TestALimitBeyondTheEndIsNotWaitedFor(t *testing.T) {
 	inBubble(t, func(s *scene) {
 		s.fate = func(string) fate { return fate{err: &forge.Error{Kind: forge.Limited, Wait: time.Hour}} }
@@ -54,8 +55,8 @@ func TestALimitBeyondTheEndIsNotWaitedFor(t *testing.T) {
 	})
 }
 
-// TestTheEndIsTriedAgain while the service is in trouble, however long it was
-// before.
+// TestTheEndIsTriedAgain: the last text is tried again while the service fails, however
+// long it has failed before.
 func TestTheEndIsTriedAgain(t *testing.T) {
 	for n := range 20 {
 		before := time.Duration(n) * 187 * time.Second
@@ -79,7 +80,7 @@ func TestTheEndIsTriedAgain(t *testing.T) {
 	}
 }
 
-// TestARefusalIsFinal: nothing more is asked, and the end says why.
+// TestARefusalIsFinal: after a refusal there are no more requests, and Finish says why.
 func TestARefusalIsFinal(t *testing.T) {
 	for _, kind := range []forge.Kind{forge.Denied, forge.Missing, forge.Refused} {
 		for _, at := range []string{"list", "create"} {
@@ -106,7 +107,7 @@ func TestARefusalIsFinal(t *testing.T) {
 	}
 }
 
-// TestNothingToSayAsksNothing.
+// TestNothingToSayAsksNothing: without a text there is no request.
 func TestNothingToSayAsksNothing(t *testing.T) {
 	inBubble(t, func(s *scene) {
 		p := s.start()
@@ -116,7 +117,7 @@ func TestNothingToSayAsksNothing(t *testing.T) {
 	})
 }
 
-// TestAShortEndLeavesAtOnce, in the middle of a request too.
+// TestAShortEndLeavesAtOnce: Finish returns when its time is up, even during a request.
 func TestAShortEndLeavesAtOnce(t *testing.T) {
 	inBubble(t, func(s *scene) {
 		s.fate = func(string) fate { return fate{takes: time.Hour} }
@@ -133,7 +134,8 @@ func TestAShortEndLeavesAtOnce(t *testing.T) {
 	})
 }
 
-// TestPausesGrowAndBeginAnew after a success.
+// TestPausesGrowAndBeginAnew: pauses after errors grow, and are short again after a
+// success.
 func TestPausesGrowAndBeginAnew(t *testing.T) {
 	s, now := &tracker{want: news{body: "x"}}, time.Now()
 	var got []time.Duration
@@ -141,7 +143,7 @@ func TestPausesGrowAndBeginAnew(t *testing.T) {
 		if n == 8 {
 			s.succeeded()
 		}
-		s.met(search, &forge.Error{Op: "502"}, now)
+		s.noteError(search, &forge.Error{Op: "502"}, now)
 		what, at := s.next(now)
 		if what != pause {
 			t.Fatalf("after %d errors: got action %d, want a pause", n, what)

@@ -9,7 +9,7 @@ import (
 	"github.com/raymond-action/raymond-action/internal/forge"
 )
 
-// TestARememberedCommentThatIsGone is looked for, and made anew.
+// TestARememberedCommentThatIsGone: the comment is looked for, and created again.
 func TestARememberedCommentThatIsGone(t *testing.T) {
 	inBubble(t, func(s *scene) {
 		s.wantNoError(s.finish(s.start(), "one"))
@@ -21,8 +21,8 @@ func TestARememberedCommentThatIsGone(t *testing.T) {
 	})
 }
 
-// TestAListThatLagsBehind does not hide the comment that was just made, nor make
-// another one.
+// TestAListThatLagsBehind: a list that lacks the comment that was just created leads to
+// no second one.
 func TestAListThatLagsBehind(t *testing.T) {
 	inBubble(t, func(s *scene) {
 		p := s.start()
@@ -37,7 +37,8 @@ func TestAListThatLagsBehind(t *testing.T) {
 	})
 }
 
-// TestTheOldestStays, and all others of ours go, also one that a list lacks.
+// TestTheOldestStays: of several comments of ours only the oldest one stays, even if a
+// list lacks it.
 func TestTheOldestStays(t *testing.T) {
 	by := func(id int64, author string) job.Comment { return job.Comment{ID: id, Author: author, Body: body("x")} }
 	for _, test := range []struct {
@@ -64,7 +65,7 @@ func TestTheOldestStays(t *testing.T) {
 	}
 }
 
-// TestAListThatIsRefusedLater does not end what goes well.
+// TestAListThatIsRefusedLater: edits continue even if comments can no longer be listed.
 func TestAListThatIsRefusedLater(t *testing.T) {
 	inBubble(t, func(s *scene) {
 		s.fate = func(what string) fate {
@@ -81,8 +82,8 @@ func TestAListThatIsRefusedLater(t *testing.T) {
 	})
 }
 
-// TestWhoWeAreIsAskedAgain when nobody answered: a comment of ours is not made
-// twice for that.
+// TestWhoWeAreIsAskedAgain: if the account of the token could not be had, it is asked for
+// again, and no second comment is created.
 func TestWhoWeAreIsAskedAgain(t *testing.T) {
 	inBubble(t, func(s *scene) {
 		s.wantNoError(s.finish(s.start(), "one"))
@@ -104,8 +105,8 @@ func TestWhoWeAreIsAskedAgain(t *testing.T) {
 	})
 }
 
-// TestWhereNobodySaysWhoWeAre our own answer does: of the comment that was made
-// and an older one of the same author the older one stays.
+// TestWhereNobodySaysWhoWeAre: if the service refuses to name our account, the author of
+// the comment that we created is ours; an older comment of that author stays.
 func TestWhereNobodySaysWhoWeAre(t *testing.T) {
 	inBubble(t, func(s *scene) {
 		s.self = ""

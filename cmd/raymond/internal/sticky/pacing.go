@@ -2,28 +2,28 @@ package sticky
 
 import "time"
 
-// Every is the least time between two edits of a comment. In a long run there are
-// fewer of them, down to one each SlowEvery: all jobs of a repository share 1,000
-// requests an hour (GitHub's limit for GITHUB_TOKEN).
+// Every is the least time between two edits of a comment. In a long run edits become
+// rarer, down to one in SlowEvery: all jobs of a repository share 1,000 requests an
+// hour (GitHub's limit for GITHUB_TOKEN).
 const (
 	Every     = 15 * time.Second
 	SlowEvery = 2 * time.Minute
-	slower    = 40 // the part of the time since the first edit that is waited for
+	slower    = 40 // edits are at least this part of the time since the first one apart
 )
 
 const (
 	firstPause   = time.Second     // after the first of several errors
 	longestPause = time.Minute     // after many
-	finalPause   = 5 * time.Second // after many, when somebody waits for the end
+	finalPause   = 5 * time.Second // after many, once Finish waits
 	limitPause   = time.Minute     // after a rate limit that does not say how long
 )
 
-// pacing is when the next request may be made.
+// pacing decides when the next request may be made.
 type pacing struct {
 	began        time.Time // when there first was something to edit
 	wrote        time.Time // when the comment was written last
-	limitedUntil time.Time // until then the service wants to be left alone
-	retryFrom    time.Time // until then nothing is asked after an error
+	limitedUntil time.Time // until then a rate limit forbids requests
+	retryFrom    time.Time // until then there is no request after an error
 	failures     int       // in a row
 }
 
@@ -53,10 +53,10 @@ func (p *pacing) wait(now time.Time, isFinal bool) {
 	p.failures++
 }
 
-// limited pauses after a rate limit, for as long as the service said, if it did.
-func (p *pacing) limited(now time.Time, told time.Duration) {
-	if told <= 0 {
-		told = limitPause
+// limited pauses after a rate limit, for as long as the service said, or limitPause.
+func (p *pacing) limited(now time.Time, pause time.Duration) {
+	if pause <= 0 {
+		pause = limitPause
 	}
-	p.limitedUntil = now.Add(told)
+	p.limitedUntil = now.Add(pause)
 }

@@ -54,8 +54,8 @@ type news struct {
 	deadline time.Time // of the last text
 }
 
-// Start returns a Poster that asks for nothing before there is something to
-// show. It must be ended by Finish.
+// Start returns a Poster, which makes no request before there is something to show.
+// The caller must end it with Finish.
 func Start(o Options) *Poster {
 	ctx, stop := context.WithCancel(context.Background())
 	p := &Poster{
@@ -66,11 +66,11 @@ func Start(o Options) *Poster {
 	return p
 }
 
-// Show has the comment show another body soon; of several bodies before that the last
-// one counts. It never waits.
+// Show makes the comment show another body soon. If there are several before the next
+// edit, the last one counts. Show never waits.
 func (p *Poster) Show(body string) { p.put(news{body: body}) }
 
-// put replaces what was not taken yet. Nobody else puts, so there is room.
+// put replaces news that was not taken yet. Nobody else sends, so it never blocks.
 func (p *Poster) put(n news) {
 	select {
 	case <-p.news:
@@ -79,8 +79,8 @@ func (p *Poster) put(n news) {
 	p.news <- n
 }
 
-// Unfinished is returned by Finish when time ran out: a later Poster can still
-// write the body.
+// Unfinished is the error of Finish when time ran out: a later Poster can still write
+// the body.
 type Unfinished struct{ Err error } // Err: the last error, nil for none
 
 // Error implements error.
@@ -94,9 +94,9 @@ func (e *Unfinished) Error() string {
 // Unwrap returns the last error.
 func (e *Unfinished) Unwrap() error { return e.Err }
 
-// Finish gives the comment its last text, and waits until it is written, as long as the
-// context lives. An empty body leaves the comment as it is. An error that is no
-// *Unfinished is one that another request does not change.
+// Finish gives the comment its last body, and waits until that is written or the context
+// ends. An empty body leaves the comment as it is. The error is an *Unfinished unless
+// another request could not help.
 func (p *Poster) Finish(ctx context.Context, body string) error {
 	deadline, ok := ctx.Deadline()
 	if !ok {
@@ -118,7 +118,7 @@ func (p *Poster) Finish(ctx context.Context, body string) error {
 	return &Unfinished{p.t.lastErr}
 }
 
-// run does what is next until nothing is left to do.
+// run does what is next, until nothing is left to do.
 func (p *Poster) run(ctx context.Context) {
 	defer close(p.done)
 	for ctx.Err() == nil {
@@ -159,7 +159,7 @@ func (p *Poster) do(ctx context.Context, what action) {
 		p.remember(Memory{Unsure: true}) // in case this process ends before the answer
 	}
 	if err := p.ask(ctx, what); err != nil {
-		p.t.met(what, err, time.Now())
+		p.t.noteError(what, err, time.Now())
 	} else {
 		p.t.succeeded()
 	}
@@ -225,8 +225,8 @@ func (p *Poster) look(ctx context.Context, what action) error {
 	return nil
 }
 
-// learnSelf asks for the account of the token when there is a comment that may be
-// ours. Where it can't be had, none is.
+// learnSelf asks for the account of the token if there is a comment that may be ours. If
+// the service refuses to say it, no comment is taken as ours.
 func (p *Poster) learnSelf(ctx context.Context, comments ...job.Comment) error {
 	for _, c := range comments {
 		if p.t.comment.self != "" || !p.t.comment.isMarked(c) {

@@ -18,25 +18,25 @@ var marker = Marker("agent.yml", "agent-issue-7")
 
 func body(text string) string { return Body(marker, text, "") }
 
-// scene is a poster and its service, in a bubble.
+// scene is a poster and its service, with a fake clock.
 type scene struct {
 	*testing.T
 	*service
 	memory Memory
 }
 
-// inBubble runs a test on a clock that only waits move.
+// inBubble runs a test with a fake clock.
 func inBubble(t *testing.T, test func(*scene)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) { test(&scene{T: t, service: newService()}) })
 }
 
-// start begins to post, with what an earlier poster has kept.
+// start starts a poster with what an earlier one remembered.
 func (s *scene) start() *Poster {
 	return Start(Options{API: s.service, Marker: marker, Memory: s.memory, Remember: s.remember})
 }
 
-// keep is told by the goroutines of several posters.
+// remember may be called by the goroutines of several posters.
 func (s *scene) remember(m Memory) { s.locked(func() { s.memory = m }) }
 
 // finish ends a poster that has 30 s for its last text.
@@ -49,7 +49,7 @@ func (s *scene) finish(p *Poster, text string) error {
 	return p.Finish(ctx, text)
 }
 
-// wait lets time pass, and everything that happens in it.
+// wait lets time pass, with all that happens meanwhile.
 func (s *scene) wait(d time.Duration) {
 	<-time.After(d)
 	synctest.Wait()
@@ -72,7 +72,7 @@ func (s *scene) wantNoError(err error) {
 	}
 }
 
-// wantAsked checks what the service was asked, in order.
+// wantAsked checks which requests were made, in order.
 func (s *scene) wantAsked(want string) {
 	s.Helper()
 	if got := strings.Join(s.asked, " "); got != want {
@@ -127,8 +127,9 @@ func TestEditsAreRare(t *testing.T) {
 	})
 }
 
-// TestLongRunsAreToldOfLessOften: hours of texts every second take few of the
-// requests that a repository's jobs share, and none is older than two minutes.
+// TestLongRunsAreToldOfLessOften: hours with a new text every second take few of the
+// requests that the jobs of a repository share, and the comment is never more than two
+// minutes old.
 func TestLongRunsAreToldOfLessOften(t *testing.T) {
 	inBubble(t, func(s *scene) {
 		p := s.start()
@@ -149,7 +150,8 @@ func TestLongRunsAreToldOfLessOften(t *testing.T) {
 	})
 }
 
-// TestSameTextIsWrittenOnce, and not again at the end.
+// TestSameTextIsWrittenOnce: a text that the comment already shows is not written again,
+// not even at the end.
 func TestSameTextIsWrittenOnce(t *testing.T) {
 	inBubble(t, func(s *scene) {
 		p := s.start()
@@ -162,7 +164,7 @@ func TestSameTextIsWrittenOnce(t *testing.T) {
 	})
 }
 
-// TestShowNeverWaits while the service does not answer.
+// TestShowNeverWaits: Show returns at once while the service does not answer.
 func TestShowNeverWaits(t *testing.T) {
 	inBubble(t, func(s *scene) {
 		s.fate = func(string) fate { return fate{takes: time.Hour} }
@@ -184,9 +186,9 @@ func TestShowNeverWaits(t *testing.T) {
 	})
 }
 
-// TestALaterPosterGoesOn with the same comment: by what was kept, with two
-// questions, or by its marker.
-func TestALaterPosterGoesOn(t *testing.T) {
+// TestALaterPosterFindsTheComment: by its id, if that was remembered, in two requests, or
+// by its marker.
+func TestALaterPosterFindsTheComment(t *testing.T) {
 	for _, forgets := range []bool{false, true} {
 		inBubble(t, func(s *scene) {
 			p := s.start()
@@ -208,7 +210,8 @@ func TestALaterPosterGoesOn(t *testing.T) {
 	}
 }
 
-// TestOthersCommentsStay whatever is in them, and whatever was kept.
+// TestOthersCommentsStay: no comment of somebody else is changed, whatever is in it and
+// whatever was remembered.
 func TestOthersCommentsStay(t *testing.T) {
 	foreign := []struct{ author, text string }{
 		{"eve", marker}, {"eve", body("begun")}, {"github-actions", body("x")}, {"Github-Actions[bot]", body("x")}, {"", body("x")},
@@ -233,8 +236,8 @@ func TestOthersCommentsStay(t *testing.T) {
 	}
 }
 
-// TestALostAnswerMakesNoSecondComment, whether the comment was made, is made
-// later, or was not.
+// TestALostAnswerMakesNoSecondComment: not if the comment was created, is created later,
+// or never is.
 func TestALostAnswerMakesNoSecondComment(t *testing.T) {
 	passing := &forge.Error{Kind: forge.Unanswered, Op: "502"}
 	for name, f := range map[string]fate{
@@ -261,8 +264,8 @@ func TestALostAnswerMakesNoSecondComment(t *testing.T) {
 	}
 }
 
-// TestAKilledPosterLeavesNoSecondComment: one that ended in the middle of a
-// creation is followed by one that looks for what came of it.
+// TestAKilledPosterLeavesNoSecondComment: a poster that was killed during a creation is
+// followed by one that looks for the comment.
 func TestAKilledPosterLeavesNoSecondComment(t *testing.T) {
 	for _, later := range []time.Duration{0, 2 * time.Second} {
 		inBubble(t, func(s *scene) {
@@ -297,7 +300,8 @@ func TestAKilledPosterLeavesNoSecondComment(t *testing.T) {
 	}
 }
 
-// TestARemovedCommentComesBackOnce in a run.
+// TestARemovedCommentComesBackOnce: a comment that somebody removes is created again
+// once.
 func TestARemovedCommentComesBackOnce(t *testing.T) {
 	inBubble(t, func(s *scene) {
 		p := s.start()
@@ -316,7 +320,7 @@ func TestARemovedCommentComesBackOnce(t *testing.T) {
 	})
 }
 
-// TestTwoPostersAgree on the older of two comments.
+// TestTwoPostersAgree: two posters keep the older of two comments.
 func TestTwoPostersAgree(t *testing.T) {
 	inBubble(t, func(s *scene) {
 		s.fate = func(string) fate { return fate{takes: time.Second} }

@@ -11,8 +11,8 @@ import (
 	"github.com/raymond-action/raymond-action/internal/forge"
 )
 
-// troubles are what may become of a request while the service is not well.
-func troubles(random *rand.Rand) fate {
+// trouble returns what happens to a request while the service fails.
+func trouble(random *rand.Rand) fate {
 	passing := &forge.Error{Kind: forge.Unanswered, Op: "502"}
 	takes := time.Duration(random.IntN(3000)) * time.Millisecond
 	switch random.IntN(8) {
@@ -28,9 +28,9 @@ func troubles(random *rand.Rand) fate {
 	return fate{takes: takes}
 }
 
-// TestNeverASecondComment: whatever becomes of requests, and of posters that are
-// killed and followed by others, at the end of the trouble there is one comment
-// of ours that says the last, and those of others are what they were.
+// TestNeverASecondComment: whatever happens to requests, and to posters that are killed
+// and followed by others, in the end one comment of ours has the last text, and those of
+// others have not changed.
 func TestNeverASecondComment(t *testing.T) {
 	for seed := range uint64(2000) {
 		synctest.Test(t, func(t *testing.T) {
@@ -39,7 +39,7 @@ func TestNeverASecondComment(t *testing.T) {
 			s.add("eve", body("forged"))
 			s.add(ours, "> "+body("quoted"))
 			before := slices.Clone(s.all)
-			s.fate = func(string) fate { return troubles(fates) }
+			s.fate = func(string) fate { return trouble(fates) }
 			for range 1 + random.IntN(4) {
 				s.part(random)
 			}
@@ -76,8 +76,8 @@ func (s *scene) part(random *rand.Rand) {
 	}
 }
 
-// TestEditsKeepTheirDistance: however the service fares, no two texts that are
-// not the last are written within 15 s.
+// TestEditsKeepTheirDistance: whatever the service does, no two texts are written within
+// 15 s, except the last one.
 func TestEditsKeepTheirDistance(t *testing.T) {
 	for seed := range uint64(300) {
 		synctest.Test(t, func(t *testing.T) {
@@ -87,7 +87,7 @@ func TestEditsKeepTheirDistance(t *testing.T) {
 			p.Show(body("begun"))
 			s.wait(time.Second)
 			s.fate = func(string) fate {
-				f := troubles(random)
+				f := trouble(random)
 				f.later = 0
 				if f.err != nil {
 					f.done = false // or else the write is not known of

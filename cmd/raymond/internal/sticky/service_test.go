@@ -13,7 +13,7 @@ import (
 // ours is the account of the token.
 const ours = "github-actions[bot]"
 
-// service keeps the comments of one issue. Its time is that of a bubble.
+// service has the comments of one issue. It runs on a fake clock.
 type service struct {
 	mu    sync.Mutex // guards all below
 	all   []job.Comment
@@ -27,7 +27,7 @@ type service struct {
 	self  string // who asks; "" for not telling
 }
 
-// fate is what becomes of a request.
+// fate is what happens to a request.
 type fate struct {
 	err   *forge.Error  // what is answered, if not the truth
 	done  bool          // it is carried out all the same
@@ -35,24 +35,24 @@ type fate struct {
 	takes time.Duration // before there is an answer
 }
 
-// mostAsked ends a test whose poster asks without a pause: the clock of its bubble
-// stands still meanwhile, and no time limit of the test's own is reached.
-const mostAsked = 10_000
+// maxAsked ends a test whose poster makes requests without a pause: its fake clock would
+// never reach a time limit.
+const maxAsked = 10_000
 
 func newService() *service { return &service{last: 10, self: ours} }
 
-// answer is what carrying out a request has brought, by when it is looked at.
+// answer is the result of a request when the poster sees it.
 type answer struct {
 	list    []job.Comment
 	comment job.Comment
 	missing bool
 }
 
-// meet lets the fate of a request take place, and carries it out or not.
+// meet lets a request wait or fail as its fate says, and carries it out or not.
 func (s *service) meet(ctx context.Context, what string, act func(*answer)) (answer, error) {
 	var got, late answer
 	s.mu.Lock()
-	if s.asked = append(s.asked, what); len(s.asked) > mostAsked {
+	if s.asked = append(s.asked, what); len(s.asked) > maxAsked {
 		panic("asked without end, the last " + what)
 	}
 	f := fate{}
@@ -98,7 +98,7 @@ func (s *service) List(ctx context.Context) ([]job.Comment, error) {
 	return got.list, err
 }
 
-// on carries out something with a comment.
+// on does something with a comment.
 func (s *service) on(ctx context.Context, what string, id int64, act func(at int, a *answer)) (job.Comment, error) {
 	got, err := s.meet(ctx, what, func(a *answer) {
 		at := slices.IndexFunc(s.all, func(c job.Comment) bool { return c.ID == id })
@@ -150,7 +150,7 @@ func (s *service) Self(ctx context.Context) (string, error) {
 	return s.self, nil
 }
 
-// add has somebody comment.
+// add adds a comment of somebody.
 func (s *service) add(author, body string) int64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -164,14 +164,14 @@ func (s *service) take(id int64) {
 	s.locked(func() { s.all = slices.DeleteFunc(s.all, func(c job.Comment) bool { return c.ID == id }) })
 }
 
-// of are the comments of an author.
+// of returns the comments of an author.
 func (s *service) of(author string) []job.Comment {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.DeleteFunc(slices.Clone(s.all), func(c job.Comment) bool { return c.Author != author })
 }
 
-// count is how often something was asked.
+// count returns how often a request was made.
 func (s *service) count(what string) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()

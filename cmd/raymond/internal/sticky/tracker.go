@@ -8,7 +8,7 @@ import (
 	"github.com/raymond-action/raymond-action/internal/forge"
 )
 
-// maxRecreated is how often a comment that somebody has removed is made again.
+// maxRecreated is how often a comment that somebody has removed is created again.
 const maxRecreated = 1
 
 // action is what is done next.
@@ -20,14 +20,14 @@ const (
 	recall                // look whether the remembered comment is ours
 	search                // look for ours among all
 	create                // make one
-	verify                // after a creation: is there an older one?
+	verify                // after a creation: look for an older one
 	edit                  // bring it up to date
-	remove                // remove one that is too many
-	recheck               // at the end: has a creation without an answer made one too many?
+	remove                // remove a duplicate
+	recheck               // at the end: look for a duplicate that a lost creation may have made
 	done                  // nothing more
 )
 
-// tracker decides what is done next. It is what is known about the comment, what the
+// tracker decides what is done next. It has what is known about the comment, what the
 // comment should say, and when the next request may be made.
 type tracker struct {
 	comment comment
@@ -45,14 +45,14 @@ func (t *tracker) next(now time.Time) (action, time.Time) {
 			what, at = pause, allowed
 		}
 	}
-	// Who waits for the end need not wait for what comes after it.
+	// Finish need not wait for what would come after its deadline.
 	if what == pause && t.want.final && at.After(t.want.deadline) {
 		return done, time.Time{}
 	}
 	return what, at
 }
 
-// todo is next without regard to when a request may be made.
+// todo is next, but without pauses for errors and rate limits.
 func (t *tracker) todo(now time.Time) (action, time.Time) {
 	var at time.Time
 	switch {
@@ -79,8 +79,8 @@ func (t *tracker) todo(now time.Time) (action, time.Time) {
 	return idle, at
 }
 
-// take takes what the comment should say from now on. The last text does not wait for
-// pauses of our own.
+// take notes what the comment should say from now on. The last text does not wait for
+// the pauses after errors.
 func (t *tracker) take(n news) {
 	if t.want = n; n.final {
 		t.pacing.retryFrom, t.pacing.failures = time.Time{}, 0
@@ -99,16 +99,16 @@ func (t *tracker) created(c job.Comment, body string, now time.Time) {
 // edited notes that the comment shows a body.
 func (t *tracker) edited(body string, now time.Time) { t.comment.shown, t.pacing.wrote = body, now }
 
-// succeeded notes that the service works.
+// succeeded notes that a request succeeded.
 func (t *tracker) succeeded() { t.pacing.failures, t.lastErr = 0, nil }
 
-// met notes an error of what was to be done.
-func (t *tracker) met(what action, err error, now time.Time) {
+// noteError notes the error of an action.
+func (t *tracker) noteError(what action, err error, now time.Time) {
 	t.lastErr = err
 	e := &forge.Error{}
 	errors.As(err, &e)
 	if what == create {
-		t.comment.searched = false // it may be there, or somebody else's
+		t.comment.searched = false // there may be one now, of ours or of another Poster
 		t.comment.unsure = t.comment.unsure || e.Kind == forge.Unanswered
 	}
 	switch e.Kind {
@@ -121,13 +121,13 @@ func (t *tracker) met(what action, err error, now time.Time) {
 	}
 }
 
-// refused notes an error that another request does not change.
+// refused notes an error that would come again.
 func (t *tracker) refused(what action, kind forge.Kind) {
 	switch {
 	case what == recall && kind == forge.Missing:
 		t.comment.remembered = 0
 	case what == remove:
-		t.comment.removed() // it is gone, or can't be removed
+		t.comment.removed() // it is gone already, or can't be removed
 	case what == verify, what == recheck:
 		t.comment.unverified, t.comment.unsure = false, false
 	case what == edit && kind == forge.Missing && t.comment.recreated < maxRecreated:
