@@ -56,9 +56,9 @@ func (a *App) resume(o *options.Options, id string) error {
 			return err
 		}
 	}
-	changed, err := session.CheckResume(o, run, s, filepath.Join(o.StateDir, id+".json"))
-	if err != nil {
+	changed := o.Apply(run.Options)
+	if err := session.CheckResume(&changed, run, s, filepath.Join(o.StateDir, id+".json")); err != nil {
 		return err
 	}
-	return a.drive(session.Setup{Options: o, Scope: s, Run: run, Store: store, Resumed: true, Changed: changed})
+	return a.drive(session.Setup{Options: o, Scope: s, Run: run, Store: store, Resumed: true, Changed: &changed})
 }

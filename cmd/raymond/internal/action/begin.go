@@ -115,11 +115,13 @@ func resume(ctx context.Context, s *step, r *remarks, b placed) error {
 	if b.isOver() {
 		return nil
 	}
-	var err error
+	now := s.options.Alone() // never what a state file says, which agents could have written
 	file := filepath.Join(s.dirs.state, b.run.WorkflowID+".json")
-	if b.changed, err = session.CheckResume(s.options, b.run, b.flow.Scope, file); err != nil {
+	err := session.CheckResume(&now, b.run, b.flow.Scope, file)
+	if err != nil {
 		return err
 	}
+	b.changed = &now
 	if b.store, b.readyRun.run, err = state.Open(s.dirs.state, b.run.WorkflowID, session.Holder()); err != nil {
 		return err
 	}

@@ -28,10 +28,10 @@ func factsOf(s *step) slots.Facts {
 }
 
 // measure adds what the run itself has to do with whether it is resumed: its
-// limits, as the inputs change them, and the files that it began with.
+// limits, which are those of the present inputs, and the files that it began with.
 func measure(s *step, f *flow, facts *slots.Facts, run *state.Run) {
-	changed := s.options.Apply(run.Options)
-	facts.Budget, facts.MaxIterations = changed.BudgetUSD, changed.MaxIterations
+	now := s.options.Alone()
+	facts.Budget, facts.MaxIterations = now.BudgetUSD, now.MaxIterations
 	facts.Changed = session.ChangedFiles(run, f.Scope)
 }
 

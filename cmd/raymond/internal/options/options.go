@@ -71,6 +71,10 @@ func (o *Options) Apply(run state.Options) state.Options {
 	return run
 }
 
+// Alone returns the options that the flags give a run of which nothing else is
+// known: what no flag says has its default.
+func (o *Options) Alone() state.Options { return o.Apply(Defaults()) }
+
 // Defaults are the options of a run for which no flag says otherwise.
 func Defaults() state.Options {
 	return state.Options{

@@ -6,7 +6,6 @@ import (
 	"path/filepath"
 	"slices"
 
-	"github.com/raymond-action/raymond-action/cmd/raymond/internal/options"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/scope"
 	"github.com/raymond-action/raymond-action/state"
@@ -47,14 +46,13 @@ func CheckUnchanged(run *state.Run, s *scope.Scope) error {
 	return errors.Join(out...)
 }
 
-// CheckResume reports why a run can't continue with a workflow. It returns the
-// options of the run as the flags change them. file is the run's state file.
-func CheckResume(o *options.Options, run *state.Run, s *scope.Scope, file string) (*state.Options, error) {
-	changed := o.Apply(run.Options)
-	if err := checkLoop(s, &changed); err != nil {
-		return nil, err
+// CheckResume reports why a run can't continue with a workflow and with options,
+// which are those of the run from now on. file is the run's state file.
+func CheckResume(now *state.Options, run *state.Run, s *scope.Scope, file string) error {
+	if err := checkLoop(s, now); err != nil {
+		return err
 	}
-	return &changed, errors.Join(checkPlaces(run, s, file), checkAttempts(run, s))
+	return errors.Join(checkPlaces(run, s, file), checkAttempts(run, s))
 }
 
 // checkPlaces reports the states at which an agent is, or to which it will come,

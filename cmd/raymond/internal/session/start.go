@@ -27,7 +27,7 @@ func NewRun(o *options.Options, s *scope.Scope) (run *state.Run, warnings []stri
 	r := state.Run{
 		WorkflowID: o.WorkflowID, Mark: strings.ReplaceAll(uuid.NewString(), "-", ""),
 		Scope: s.Path, Entry: s.Workflow.Entry(), Dir: dir,
-		Files: s.Workflow.Hashes(), Meta: o.Meta, Options: o.Apply(options.Defaults()),
+		Files: s.Workflow.Hashes(), Meta: o.Meta, Options: o.Alone(),
 	}
 	if r.WorkflowID == "" {
 		r.WorkflowID = idPrefix(o.Name, s.Name()) + "-" + uuid.NewString()[:8]
