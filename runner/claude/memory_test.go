@@ -2,10 +2,13 @@ package claude
 
 import (
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/raymond-action/raymond-action/runner"
+	"github.com/raymond-action/raymond-action/runner/claude/transcript"
 	"github.com/raymond-action/raymond-action/runner/internal/proc"
 )
 
@@ -55,6 +58,67 @@ func (h hose) check(t *testing.T) {
 	}
 	if grown := (int64(peak) - int64(base)) / mib; grown > 48 {
 		t.Errorf("%s: heap grew by %d MiB, want at most 48", h.name, grown)
+	}
+}
+
+// TestLinesOfManyValuesAreNotDecoded feeds single lines of 16 MiB that would be hundreds
+// of MiB of structs.
+func TestLinesOfManyValuesAreNotDecoded(t *testing.T) {
+	tooMany := "a record of the agent CLI is too much to decode: it has more than 100000 values"
+	tooDeep := "a record of the agent CLI is too much to decode: its values are more than 256 deep"
+	for _, h := range []hose{
+		{"blocks of an answer", `{"type":"assistant","message":{"content":[`, `{},`, `{}]}}`, tooMany},
+		{"blocks of a tool result", `{"type":"user","message":{"content":[`, `{},`, `{}]}}`, ""},
+		{"results within a result", `{"type":"user","message":{"content":[{"type":"tool_result","is_error":true,"tool_use_id":"x","content":[`, `{},`, `{}]}]}}`, ""},
+		{"refusals", `{"type":"result","permission_denials":[`, `{},`, `{}]}`, tooMany},
+		{"errors", `{"type":"result","errors":[`, `"",`, `""]}`, tooMany},
+		{"models", `{"type":"result","modelUsage":{`, `"":{},`, `"":{}}}`, tooMany},
+		{"input of a tool", `{"type":"assistant","message":{"content":[{"type":"tool_use","input":{`, `"":0,`, `"":0}}]}}`, tooMany},
+		{"deep input of a tool", `{"type":"assistant","message":{"content":[{"type":"tool_use","input":`, `[`, ``, tooDeep},
+		{"a list", ``, `[{}],`, ``, ""},
+		{"an unknown type", `{"type":"zzz","content":[`, `{},`, `{}]}`, ""},
+	} {
+		h.checkLine(t)
+	}
+}
+
+// checkLine sends one line of nearly transcript.MaxLine bytes that repeats the body.
+func (h hose) checkLine(t *testing.T) {
+	times := (transcript.MaxLine - len(h.head) - len(h.tail)) / len(h.body)
+	line := []byte("\n" + h.head + strings.Repeat(h.body, times) + h.tail + "\n")
+	o := runner.Order{Prompt: runner.PromptOrder{SessionID: chosen}, Telling: runner.TellAll}
+	s := newStream(o, nil)
+	runtime.GC()
+	base, stop := heap(), make(chan bool)
+	highest := make(chan uint64)
+	go func() {
+		peak := uint64(0)
+		for tick := time.Tick(200 * time.Microsecond); ; {
+			select {
+			case <-tick:
+				peak = max(peak, heap())
+			case <-stop:
+				highest <- max(peak, heap())
+				return
+			}
+		}
+	}()
+	for chunk := range slices.Chunk(line, 32<<10) {
+		s.Write(chunk)
+	}
+	s.Write([]byte(hello + "\n" + goodbye + "\n"))
+	close(stop)
+	grown := (int64(<-highest) - int64(base)) / mib
+	a, f := s.answer(proc.Exit{})
+	got := ""
+	if f != nil {
+		got = f.Message
+	}
+	if got != h.wantFail || f == nil && a.Text != "hello" {
+		t.Errorf("%s: got %.20q, failure %q, want \"hello\" or failure %q", h.name, a.Text, got, h.wantFail)
+	}
+	if grown > 64 {
+		t.Errorf("%s: heap grew by %d MiB, want at most 64", h.name, grown)
 	}
 }
 

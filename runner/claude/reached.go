@@ -41,7 +41,7 @@ func (p priorCount) read() state.Reached {
 	if p.path == "" {
 		return last
 	}
-	for _, c := range transcript.Counts(p.path, p.size) {
+	for c := range transcript.Counts(p.path, p.size) {
 		if usd, ok := amount(c.TotalCost); ok {
 			last = state.Reached{USD: usd, Models: byModel(c.ModelUsage)}
 		}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/raymond-action/raymond-action/internal/untrusted/jsonlimit"
 	"github.com/raymond-action/raymond-action/runner"
 	"github.com/raymond-action/raymond-action/runner/claude/keyproxy"
 	"github.com/raymond-action/raymond-action/runner/claude/tally"
@@ -50,7 +51,7 @@ func (s *stream) flush() { s.lines.Flush() }
 
 func (s *stream) line(line []byte, truncated bool) {
 	if truncated {
-		s.long(line)
+		s.long(line, tooLong())
 		return
 	}
 	if len(bytes.TrimSpace(line)) == 0 {
@@ -59,6 +60,10 @@ func (s *stream) line(line []byte, truncated bool) {
 	if bytes.HasPrefix(line, eventPrefix) {
 		s.records++
 		s.piece(line)
+		return
+	}
+	if err := jsonlimit.Check(line); err != nil {
+		s.long(line, fatal("a record of the agent CLI is %v", err))
 		return
 	}
 	var r record
@@ -113,9 +118,9 @@ func (s *stream) through(g *keyproxy.Account) (end func()) {
 	}
 }
 
-// long takes a line that does not fit. A tool result is known by its type alone;
-// an answer of that size is over the limit of a message in any case.
-func (s *stream) long(line []byte) {
+// long takes a line that does not fit, or that would cost too much to decode. A tool
+// result is known by its type alone; an answer can't be used, which is the failure.
+func (s *stream) long(line []byte, fail *runner.Failure) {
 	s.records++
 	switch transcript.TypeOf(line[:min(len(line), headSize)]) {
 	case "user":
@@ -124,9 +129,9 @@ func (s *stream) long(line []byte) {
 		s.thread.text.Reset()
 	case "assistant":
 		s.costs.meter.spoke = true
-		s.give(tooLong())
+		s.give(fail)
 	case "result":
-		s.give(tooLong())
+		s.give(fail)
 	}
 }
 

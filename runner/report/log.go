@@ -1,7 +1,6 @@
 package report
 
 import (
-	"bufio"
 	"bytes"
 	"encoding/json"
 	"errors"
@@ -102,7 +101,7 @@ func (l *Log) CopyFrom(path string) error {
 		l.w = io.Discard
 		return nil
 	}
-	return l.copyLines(bufio.NewReader(kept))
+	return l.copyLines(kept)
 }
 
 func (l *Log) isFile(other *os.File) bool {
@@ -114,23 +113,21 @@ func (l *Log) isFile(other *os.File) bool {
 	return errA == nil && errB == nil && os.SameFile(a, b)
 }
 
-func (l *Log) copyLines(from *bufio.Reader) error {
-	for {
-		line, err := from.ReadBytes('\n')
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
-		if err != nil {
-			return fmt.Errorf("copy event log: %w", err)
-		}
-		seq, ok := seqOf(line, l.id)
+func (l *Log) copyLines(from io.Reader) error {
+	in := eventLines(from)
+	for in.Scan() {
+		seq, ok := seqOf(in.Bytes(), l.id)
 		if !ok || seq <= l.last {
 			continue
 		}
-		if err := l.write(line, seq); err != nil {
+		if err := l.write(append(in.Bytes(), '\n'), seq); err != nil {
 			return err
 		}
 	}
+	if err := in.Err(); err != nil {
+		return fmt.Errorf("copy event log: %w", err)
+	}
+	return nil
 }
 
 // Sync makes what was written survive a crash of the machine, if the log is a

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 )
@@ -75,7 +76,8 @@ func lastSeq(r io.ReaderAt, size int64, workflowID string) (int, error) {
 const minChunk = 16 << 10
 
 // backward reads lines from the end of a file to its beginning. It holds no more
-// than a few times the longest line.
+// than a few times the longest line; one that is longer than an event can be is an
+// error.
 type backward struct {
 	r     io.ReaderAt
 	at    int64  // nothing before it has been read
@@ -110,6 +112,9 @@ func (b *backward) next() ([]byte, error) {
 // more doubles what is held, so that the work on a long line grows only with its
 // length.
 func (b *backward) more() error {
+	if len(b.buf) > longestEvent {
+		return fmt.Errorf("it has a line of more than %d bytes", longestEvent)
+	}
 	n := min(b.at, max(minChunk, int64(len(b.buf))))
 	grown := make([]byte, n, n+int64(len(b.buf)))
 	if _, err := b.r.ReadAt(grown, b.at-n); err != nil && !errors.Is(err, io.EOF) {

@@ -12,11 +12,11 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"time"
 
+	"github.com/raymond-action/raymond-action/internal/untrusted/jsonlimit"
 	"github.com/raymond-action/raymond-action/runner"
 	"github.com/raymond-action/raymond-action/state"
 )
@@ -123,24 +123,45 @@ func each[T any](f *Fanout, do func(T) error) {
 // It ignores a torn last line, which a run may be writing. Any other line that is
 // not an event ends the replay with an error that has the number of the line.
 func Replay(r io.Reader, to Reporter) error {
-	in := bufio.NewReader(r)
-	for n := 1; ; n++ {
-		line, err := in.ReadBytes('\n')
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
-		if err != nil {
-			return fmt.Errorf("read events: %w", err)
-		}
-		if err := replayLine(line, to); err != nil {
+	in := eventLines(r)
+	n := 1
+	for ; in.Scan(); n++ {
+		if err := replayLine(in.Bytes(), to); err != nil {
 			return fmt.Errorf("line %d of the events: %w", n, err)
 		}
 	}
+	if err := in.Err(); err != nil {
+		return fmt.Errorf("line %d of the events: %w", n, err)
+	}
+	return nil
+}
+
+// longestEvent bounds a line of a log, in bytes: the result of a run may be long.
+const longestEvent = 64 << 20
+
+// eventLines returns the lines of a log without their ends, and without a last one that
+// has no end. It holds no more than longestEvent bytes, and a longer line is an error.
+func eventLines(r io.Reader) *bufio.Scanner {
+	lines := bufio.NewScanner(r)
+	lines.Buffer(nil, longestEvent)
+	lines.Split(func(data []byte, atEOF bool) (int, []byte, error) {
+		if i := bytes.IndexByte(data, '\n'); i >= 0 {
+			return i + 1, data[:i], nil
+		}
+		if atEOF {
+			return len(data), nil, nil
+		}
+		return 0, nil, nil
+	})
+	return lines
 }
 
 func replayLine(line []byte, to Reporter) error {
 	if len(bytes.TrimSpace(line)) == 0 {
 		return nil
+	}
+	if err := jsonlimit.Check(line); err != nil {
+		return err
 	}
 	var e state.Event
 	if err := json.Unmarshal(line, &e); err != nil {

@@ -1,16 +1,17 @@
 package transcript
 
 import (
-	"bufio"
 	"bytes"
 	"errors"
 	"io"
+	"iter"
 	"os"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/raymond-action/raymond-action/internal/untrusted/files"
+	"github.com/raymond-action/raymond-action/internal/untrusted/jsonlimit"
 	"github.com/raymond-action/raymond-action/runner/claude/tally"
 	"github.com/raymond-action/raymond-action/runner/internal/proc"
 )
@@ -19,6 +20,11 @@ import (
 // ones are tool results with images or whole files, of which only the type
 // matters.
 const MaxLine = 16 << 20
+
+// maxRead is how much of a transcript is read, in bytes. One that is longer can't be
+// stored for a later job either; a file that only seems to have terabytes must not keep
+// a run from ending.
+const maxRead = 512 << 20
 
 // errStop ends the reading of a file early.
 var errStop = errors.New("stop")
@@ -58,29 +64,29 @@ type Count struct {
 	ModelUsage jsontext.Value `json:"modelUsage"`
 }
 
-// Counts returns the counts within the first size bytes of a transcript, the
-// oldest first. One that can't be read has none.
-func Counts(path string, size int64) []Count {
-	var list []Count
-	at := int64(0)
-	_ = eachLine(path, 0, func(line []byte, truncated bool) error {
-		if at += int64(len(line)) + 1; at > size+1 {
-			return errStop
-		}
-		if truncated || !bytes.Contains(line, []byte(`"cost-state"`)) || TypeOf(line) != "cost-state" {
+// Counts goes through the counts within the first size bytes of a transcript, the
+// oldest first. One that can't be read has none; of a very long one only the end is
+// read.
+func Counts(path string, size int64) iter.Seq[Count] {
+	return func(yield func(Count) bool) {
+		at := max(0, size-maxRead)
+		_ = eachLine(path, at, func(line []byte, truncated bool) error {
+			if at += int64(len(line)) + 1; at > size+1 {
+				return errStop
+			}
+			isCount := !truncated && bytes.Contains(line, []byte(`"cost-state"`)) && TypeOf(line) == "cost-state"
+			var c Count
+			if isCount && json.Unmarshal(line, &c, tally.Loose) == nil && !yield(c) {
+				return errStop
+			}
 			return nil
-		}
-		var c Count
-		if json.Unmarshal(line, &c, tally.Loose) == nil {
-			list = append(list, c)
-		}
-		return nil
-	})
-	return list
+		})
+	}
 }
 
-// eachLine calls take for each line of a transcript from a byte on, until it
-// returns errStop. Of lines over MaxLine it gets the beginning.
+// eachLine calls take for each line in at most maxRead bytes of a transcript from a
+// byte on, until it returns errStop. Lines over MaxLine, of which it gets the beginning,
+// and those that would cost too much to decode are truncated.
 func eachLine(path string, from int64, take func(line []byte, truncated bool) error) error {
 	f, _, err := files.Open(path)
 	if err != nil {
@@ -93,11 +99,11 @@ func eachLine(path string, from int64, take func(line []byte, truncated bool) er
 	var stop error
 	lines := proc.Lines{Max: MaxLine, Line: func(line []byte, truncated bool) {
 		if stop == nil {
-			stop = take(line, truncated)
+			stop = take(line, truncated || jsonlimit.Check(line) != nil)
 		}
 	}}
 	chunk := make([]byte, 64<<10)
-	for r := bufio.NewReader(f); err == nil && stop == nil; {
+	for r := io.LimitReader(f, maxRead); err == nil && stop == nil; {
 		var n int
 		n, err = r.Read(chunk)
 		_, _ = lines.Write(chunk[:n]) // never fails

@@ -1,6 +1,7 @@
 package transcript
 
 import (
+	"errors"
 	"maps"
 	"slices"
 	"strings"
@@ -13,6 +14,12 @@ import (
 
 // Synthetic is the model of messages that the CLI wrote itself, about errors.
 const Synthetic = "<synthetic>"
+
+// Limits of what is kept while a transcript is summed up.
+const (
+	maxMessages = 100_000
+	maxNames    = 512 // bytes of the id and the model of a message
+)
 
 // spoken is an assistant's line of a transcript.
 type spoken struct {
@@ -29,18 +36,23 @@ type spoken struct {
 // CLI writes a line a block.
 func (d Folder) Usage(session, dir string, from int64) ([]state.Usage, bool) {
 	path, ok := d.Path(session, dir)
-	if !ok || from < 0 {
+	size, hasSize := d.Length(session, dir)
+	if !ok || from < 0 || !hasSize || size-from > maxRead {
 		return nil, false
 	}
-	messages := map[string]spoken{}
+	messages := map[string]state.Usage{}
 	err := eachLine(path, from, func(line []byte, truncated bool) error {
 		var m spoken
 		if truncated || json.Unmarshal(line, &m, tally.Loose) != nil {
 			return nil
 		}
-		if m.Type == "assistant" && m.Message.Model != Synthetic {
-			messages[m.Message.ID] = m
+		if m.Type != "assistant" || m.Message.Model == Synthetic {
+			return nil
 		}
+		if len(m.Message.ID)+len(m.Message.Model) > maxNames || len(messages) >= maxMessages {
+			return errors.New("this is no transcript of the CLI")
+		}
+		messages[m.Message.ID] = m.Message.Usage.Usage(m.Message.Model)
 		return nil
 	})
 	if err != nil || len(messages) == 0 {
@@ -49,10 +61,9 @@ func (d Folder) Usage(session, dir string, from int64) ([]state.Usage, bool) {
 	return sum(messages), true
 }
 
-func sum(messages map[string]spoken) []state.Usage {
+func sum(messages map[string]state.Usage) []state.Usage {
 	models := map[string]state.Usage{}
-	for _, m := range messages {
-		u := m.Message.Usage.Usage(m.Message.Model)
+	for _, u := range messages {
 		all := models[u.Model]
 		u.Input, u.Output = u.Input+all.Input, u.Output+all.Output
 		u.CacheWrite, u.CacheRead = u.CacheWrite+all.CacheWrite, u.CacheRead+all.CacheRead

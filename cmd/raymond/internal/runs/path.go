@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 
 	"github.com/raymond-action/raymond-action/internal/untrusted/files"
+	"github.com/raymond-action/raymond-action/internal/untrusted/jsonlimit"
 	"github.com/raymond-action/raymond-action/runner/diagram"
 	"github.com/raymond-action/raymond-action/state"
 )
@@ -50,7 +51,11 @@ func readEvents(path string) ([]state.Event, error) {
 	lines.Split(wholeLines)
 	for n := 1; lines.Scan(); n++ {
 		var e state.Event
-		if err := json.Unmarshal(lines.Bytes(), &e); err != nil {
+		err := jsonlimit.Check(lines.Bytes())
+		if err == nil {
+			err = json.Unmarshal(lines.Bytes(), &e)
+		}
+		if err != nil {
 			return nil, &state.FileError{Path: path, Field: fmt.Sprintf("line %d", n), What: err.Error()}
 		}
 		events = append(events, e)

@@ -1,0 +1,90 @@
+package jsonlimit
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+func TestCheck(t *testing.T) {
+	list := func(n int, value string) string { return "[" + strings.Repeat(value+",", n-1) + value + "]" }
+	nested := func(n int, open, end string) string { return strings.Repeat(open, n) + strings.Repeat(end, n) }
+	tests := map[string]struct {
+		text string
+		want bool // it is too much
+	}{
+		"nothing":             {"", false},
+		"one value":           {"1", false},
+		"no JSON":             {`}}]]"`, false},
+		"many numbers":        {list(MaxValues-1, "0"), false},
+		"too many numbers":    {list(MaxValues, "0"), true},
+		"too many objects":    {list(MaxValues/2+1, "{}"), true},
+		"too many members":    {`{` + strings.Repeat(`"a":1,`, MaxValues) + `"b":1}`, true},
+		"deep lists":          {nested(MaxDepth, "[", "]"), false},
+		"too deep lists":      {nested(MaxDepth+1, "[", "]"), true},
+		"too deep objects":    {strings.Repeat(`{"a":`, MaxDepth+1), true},
+		"wide and not deep":   {list(1000, nested(3, "[", "]")), false},
+		"commas in a string":  {`"` + strings.Repeat(",", 2*MaxValues) + `"`, false},
+		"lists in a string":   {`["` + strings.Repeat("[", 2*MaxDepth) + `"]`, false},
+		"escaped quotes":      {`"\"` + strings.Repeat(",", 2*MaxValues) + `"`, false},
+		"escaped escape":      {`["\\",` + list(MaxValues, "0")[1:], true},
+		"odd escapes":         {`"\\\"` + strings.Repeat(",", 2*MaxValues) + `"`, false},
+		"string with no end":  {`["` + strings.Repeat(",", 2*MaxValues), false},
+		"escape as last byte": {`"\`, false},
+	}
+	for name, test := range tests {
+		err := Check([]byte(test.text))
+		if errors.Is(err, ErrTooMuch) != test.want {
+			t.Errorf("%s (%.20s): got %v, want too much: %v", name, test.text, err, test.want)
+		}
+	}
+}
+
+// A decoder must never see more values than were counted.
+func FuzzCheck(f *testing.F) {
+	f.Add(`{"a":[1,{"b":"\\\"["}],"c":null}`)
+	f.Add(`[[],{},"\`)
+	f.Fuzz(func(t *testing.T, text string) {
+		// Repeated, a small text comes to the limit.
+		times := MaxValues/16 + 1
+		many := "[" + strings.Repeat(text+",", times)
+		if len(text) > 64 || Check([]byte(many)) != nil {
+			return
+		}
+		values, dec := 0, jsontext.NewDecoder(strings.NewReader(many), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+		for {
+			token, err := dec.ReadToken()
+			if err != nil {
+				break
+			}
+			if dec.StackDepth() > MaxDepth {
+				t.Fatalf("%q: a depth of %d passed", text, dec.StackDepth())
+			}
+			if kind := token.Kind(); kind != ']' && kind != '}' {
+				values++
+			}
+		}
+		if values > 2*MaxValues { // names are tokens too
+			t.Fatalf("%q: %d tokens passed", text, values)
+		}
+	})
+}
+
+// The time for a text is in proportion to its length, whatever it holds.
+func TestCheckIsLinear(t *testing.T) {
+	const size = 16 << 20
+	for _, piece := range []string{`\`, `"`, `\"`, `\\"`, `""`, " ", "a", "]"} {
+		text := []byte(`"` + strings.Repeat(piece, size/len(piece)))
+		began := time.Now()
+		_ = Check(text)
+		if took := time.Since(began); took > 2*time.Second {
+			t.Errorf("16 MiB of %q: took %v", piece, took)
+		}
+	}
+	if n := testing.AllocsPerRun(10, func() { _ = Check([]byte(`{"a":[1,2,"\"",{}]}`)) }); n > 1 {
+		t.Errorf("got %v allocations", n)
+	}
+}

@@ -1,0 +1,71 @@
+package transcript
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// Agents can write transcripts. One that seems to have terabytes, or whose lines would
+// fill the memory, takes little time and is not believed.
+func TestHostileTranscripts(t *testing.T) {
+	const id = "11111111-2222-4333-8444-555555555555"
+	empty := strings.Repeat("{},", 200_000)
+	spoke := `{"type":"assistant","message":{"id":"%s%d","model":"m","usage":{"input_tokens":1}}}` + "\n"
+	var messages strings.Builder
+	for i := range maxMessages + 1 {
+		fmt.Fprintf(&messages, spoke, "msg", i)
+	}
+	for name, c := range map[string]struct {
+		text   string
+		length int64 // 0 for that of the text
+	}{
+		"sparse":          {fmt.Sprintf(spoke, "a", 1), 10 << 40},
+		"many values":     {`{"type":"assistant","message":{"id":"x","a":[` + empty + `{}]}}` + "\n", 0},
+		"many counts":     {`{"type":"cost-state","modelUsage":{"m":{},"a":[` + empty + `{}]}}` + "\n", 0},
+		"many messages":   {messages.String(), 0},
+		"names like text": {fmt.Sprintf(spoke, strings.Repeat("a", maxNames), 1), 0},
+	} {
+		d, dir, path := home(t, id, c.text)
+		if err := os.Truncate(path, max(c.length, int64(len(c.text)))); err != nil {
+			t.Skip("the file system has no such files: ", err) // nor can an agent make one
+		}
+		began := time.Now()
+		if usage, ok := d.Usage(id, dir, 0); ok {
+			t.Errorf("%s: the usage is %v", name, usage)
+		}
+		for c := range Counts(path, c.length) {
+			t.Errorf("%s: a count %v", name, c)
+		}
+		if ok, err := HoldsPrompt(path); ok || err != nil {
+			t.Errorf("%s: holds a prompt: %v, %v", name, ok, err)
+		}
+		if took := time.Since(began); took > 10*time.Second {
+			t.Errorf("%s: it took %v", name, took)
+		}
+	}
+}
+
+// The newest count of a conversation is at the end of its transcript, however long that is.
+func TestTheNewestCountOfALongTranscript(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "t.jsonl")
+	last := "\n" + `{"type":"cost-state","totalCostUSD":7}` + "\n"
+	f, err := os.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if _, err := f.WriteAt([]byte(last), maxRead+10); err != nil {
+		t.Fatal(err)
+	}
+	var got string
+	for c := range Counts(path, maxRead+10+int64(len(last))) {
+		got = string(c.TotalCost)
+	}
+	if got != "7" {
+		t.Errorf("got %q, want 7", got)
+	}
+}

@@ -1,0 +1,53 @@
+package report
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/raymond-action/raymond-action/internal/untrusted/jsonlimit"
+)
+
+// A log that an agent has stretched to terabytes is refused, and costs neither the
+// memory nor the time for reading it.
+func TestStretchedLogsAreRefused(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "events.jsonl")
+	if err := os.WriteFile(path, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Truncate(path, 8<<40); err != nil {
+		t.Skip("the file system has no such files: ", err) // nor can an agent make one
+	}
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	if l, err := OpenLog(path, runID); err == nil || !strings.Contains(err.Error(), "a line of more than") {
+		t.Errorf("OpenLog: got %v, %v", l, err)
+	}
+	if err := NewLog(os.Stderr, runID, 0).CopyFrom(path); err == nil {
+		t.Error("CopyFrom: got no error")
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if err := Replay(f, &probe{name: "a", calls: new([]string)}); err == nil {
+		t.Error("Replay: got no error")
+	}
+	runtime.ReadMemStats(&after)
+	if got := (after.TotalAlloc - before.TotalAlloc) >> 20; got > 1024 {
+		t.Errorf("all together allocated %d MiB", got)
+	}
+}
+
+// A line of an event log is not decoded into what would be many times its size.
+func TestEventsOfManyValuesAreRefused(t *testing.T) {
+	line := `{"type":"run_finished","a":[` + strings.Repeat("{},", jsonlimit.MaxValues) + "{}]}\n"
+	err := Replay(strings.NewReader(line), &probe{name: "a", calls: new([]string)})
+	if !errors.Is(err, jsonlimit.ErrTooMuch) {
+		t.Errorf("got %v, want %v", err, jsonlimit.ErrTooMuch)
+	}
+}
