@@ -3,8 +3,6 @@ package workflowtest
 import (
 	"regexp"
 	"strings"
-
-	"gopkg.in/yaml.v3"
 )
 
 // own is the name of this action. Examples and pages use it by its major version,
@@ -84,33 +82,12 @@ func writtenEnvironment(f *File) []place {
 	})
 }
 
-// insecureCommands: workflow commands that were abolished because any output could give them.
-func insecureCommands(f *File) []place {
-	return f.matching("lets output change the environment", func(l leaf) bool {
-		return strings.Contains(l.key()+l.node.Value, "ACTIONS_ALLOW_UNSECURE_COMMANDS")
-	})
-}
-
 var unpinned = regexp.MustCompile(`@latest\b|\bnpx\b|\bnpm (i|install)\b|\bpip3? install\b|\b(curl|wget)\b[^\n]*\|\s*(sudo )?(ba|z)?sh\b`)
 
 // unpinnedTools: programs that are another one tomorrow.
 func unpinnedTools(f *File) []place {
 	return f.matching("gets a program without a version that is checked", func(l leaf) bool {
 		return l.key() == "run" && unpinned.MatchString(l.node.Value)
-	})
-}
-
-var overHTTP = regexp.MustCompile(`http://(\w[^\s"'/:]*)`)
-
-// plainHTTP: whoever is on the way can change it.
-func plainHTTP(f *File) []place {
-	return f.matching("gets something over plain HTTP", func(l leaf) bool {
-		for _, m := range overHTTP.FindAllStringSubmatch(l.node.Value, -1) {
-			if m[1] != "localhost" && m[1] != "127.0.0.1" {
-				return true
-			}
-		}
-		return false
 	})
 }
 
@@ -145,29 +122,4 @@ func (f *File) signs() bool {
 		}
 	}
 	return false
-}
-
-// unpinnedImages: a tag of an image can be moved, too.
-func unpinnedImages(f *File) []place {
-	image := func(n *yaml.Node) bool { return text(n) != "" && !strings.Contains(text(n), "@sha256:") }
-	var all []place
-	for _, j := range f.jobs() {
-		images := []*yaml.Node{value(j.body, "container"), value(j.body, "container", "image")}
-		if services := value(j.body, "services"); services != nil {
-			for i := 1; i < len(services.Content); i += 2 {
-				images = append(images, value(services.Content[i], "image"))
-			}
-		}
-		for _, n := range images {
-			if image(n) {
-				all = append(all, place{n, "image " + text(n) + " without a digest"})
-			}
-		}
-	}
-	for _, n := range f.uses() {
-		if strings.HasPrefix(text(n), "docker://") && image(n) {
-			all = append(all, place{n, "image " + text(n) + " without a digest"})
-		}
-	}
-	return all
 }

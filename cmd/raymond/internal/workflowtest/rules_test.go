@@ -1,7 +1,6 @@
 package workflowtest
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -38,10 +37,9 @@ jobs:
           key: ${{ secrets.KEY }}
           title: ${{ github.event.issue.title }}
       - run: echo "$X" >>"$GITHUB_OUTPUT"
-        if: github.event_name == 'push' && contains(fromJSON('["a", "b"]'), github.ref)
+        if: github.event_name == 'push'
         env:
-          X: ${{ inputs.x && 'a' || 'b' }}
-          Y: http://127.0.0.1:80/
+          X: ${{ inputs.x }}
 `
 
 func parse(t *testing.T, name string, kind Kind, text string) *File {
@@ -100,7 +98,6 @@ var bad = map[string][]edit{
 		{"on:\n  push:\n", "on: [push, workflow_run]\n"},
 		{"  push:\n", "  pull_request_target:\n    types: [opened]\n"},
 	},
-	"secrets-inherit": {{"    runs-on: ubuntu-24.04\n", "    secrets: inherit\n"}},
 	"overprovisioned-secrets": {
 		{"${{ secrets.KEY }}", "${{ toJSON(secrets) }}"},
 		{"${{ secrets.KEY }}", "${{ tojson( secrets ) }}"},
@@ -120,34 +117,6 @@ var bad = map[string][]edit{
 		{`>>"$GITHUB_OUTPUT"`, `>>"$GITHUB_ENV"`},
 		{`>>"$GITHUB_OUTPUT"`, `>>${GITHUB_PATH}`},
 	},
-	"insecure-commands": {
-		{"          X: ", "          ACTIONS_ALLOW_UNSECURE_COMMANDS: true\n          X: "},
-	},
-	"bot-conditions": {
-		{"github.event_name == 'push'", "github.actor == 'dependabot[bot]'"},
-		{"if: ${{ github.ref == 'refs/heads/main' }}", "if: ${{ github.triggering_actor != 'x' }}"},
-	},
-	"unsound-condition": {
-		{"if: ${{ github.ref == 'refs/heads/main' }}", "if: ${{ github.ref == 'refs/heads/main' }} && x"},
-		{"if: ${{ github.ref == 'refs/heads/main' }}", "if: |\n          ${{ github.ref == 'refs/heads/main' }}"},
-		{"if: ${{ github.ref == 'refs/heads/main' }}", "if: ${{ inputs.x }} == ${{ inputs.y }}"},
-	},
-	"unsound-contains": {{`contains(fromJSON('["a", "b"]'), github.ref)`, "contains('refs/heads/main refs/heads/x', github.ref)"}},
-	"unsound-ternary": {
-		{"inputs.x && 'a' || 'b'", "inputs.x && '' || 'b'"},
-		{"inputs.x && 'a' || 'b'", "inputs.x && false || 'b'"},
-	},
-	"self-hosted-runner": {
-		{"runs-on: ubuntu-24.04", "runs-on: self-hosted"},
-		{"runs-on: ubuntu-24.04", "runs-on: [self-hosted, linux]"},
-	},
-	"unpinned-images": {
-		{"    steps:\n", "    container: debian:12\n    steps:\n"},
-		{"    steps:\n", "    container: {image: debian}\n    steps:\n"},
-		{"    steps:\n", "    services: {db: {image: postgres:17}}\n    steps:\n"},
-		{"uses: ./here", "uses: docker://alpine:3"},
-	},
-	"anonymous-definition": {{"name: n\n", ""}, {"    name: one\n", ""}},
 	"cache-poisoning": {
 		{"cache: false", "cache: true"},
 		{"        with:\n          cache: false\n", ""},
@@ -160,8 +129,7 @@ var bad = map[string][]edit{
 		{`echo "$X"`, "npm install -g something"},
 		{`echo "$X"`, "curl -sL https://example.com/install.sh | sudo bash"},
 	},
-	"insecure-url-scheme": {{`echo "$X"`, "curl -o x http://example.com/x"}},
-	"no-timeout":          {{"    timeout-minutes: 5\n", ""}},
+	"no-timeout": {{"    timeout-minutes: 5\n", ""}},
 }
 
 // found returns the rules that a file breaks.
@@ -231,14 +199,5 @@ func TestPartsOfWorkflowsAreLookedAt(t *testing.T) {
 	want := []string{"artipacked", "template-injection", "unpinned-uses"}
 	if got := found(parse(t, "part", Shown, text)); !slices.Equal(got, want) {
 		t.Errorf("findings in\n%s\ngot %q, want %q", text, got, want)
-	}
-}
-
-func TestFindingsNameThePlace(t *testing.T) {
-	text := strings.Replace(good, `"$X"`, `"${{ inputs.x }}"`, 1)
-	line := strings.Count(text[:strings.Index(text, "run: echo")], "\n") + 1
-	want := fmt.Sprintf("bad.yml:%d: template-injection: ", line)
-	if got := fmt.Sprint(Audit(parse(t, "bad.yml", Ours, text))); !strings.HasPrefix(got, "["+want) {
-		t.Errorf("finding in\n%s\ngot %s, want %s…", text, got, want)
 	}
 }

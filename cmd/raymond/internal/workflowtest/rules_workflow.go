@@ -76,11 +76,6 @@ func dangerousTriggers(f *File) []place {
 	return all
 }
 
-// inheritedSecrets: a called workflow gets the secrets that it needs, by name.
-func inheritedSecrets(f *File) []place {
-	return f.matching("secrets: inherit", func(l leaf) bool { return l.key() == "secrets" && l.node.Value == "inherit" })
-}
-
 var (
 	expression  = regexp.MustCompile(`(?s)\$\{\{(.*?)\}\}`)
 	wholeSecret = regexp.MustCompile(`\bsecrets\s*(\[|$|[^.\s\w])`)
@@ -134,63 +129,6 @@ func noConcurrency(f *File) []place {
 func limited(n *yaml.Node) bool {
 	c := value(n, "concurrency")
 	return text(c) != "" || text(value(c, "group")) != ""
-}
-
-// conditions are all values of if.
-func (f *File) conditions(what string, test func(text string) bool) []place {
-	return f.matching(what, func(l leaf) bool { return l.key() == "if" && test(l.node.Value) })
-}
-
-var actor = regexp.MustCompile(`github\.(triggering_)?actor\b`)
-
-// actorConditions: the actor is who caused the last event, not who wrote the code.
-func actorConditions(f *File) []place {
-	return f.conditions("condition on the actor, whom others can make do things", actor.MatchString)
-}
-
-// unsoundConditions: text around an expression, and be it a line feed, is true.
-func unsoundConditions(f *File) []place {
-	return f.conditions("always true: text around the expression", func(text string) bool {
-		m := expression.FindString(text)
-		return m != "" && m != text
-	})
-}
-
-var containsText = regexp.MustCompile(`contains\(\s*'`)
-
-// unsoundContains: a part of a text is found in it, which is no comparison.
-func unsoundContains(f *File) []place {
-	return f.conditions("contains with a text, of which any part matches; use fromJSON('[…]') or ==", containsText.MatchString)
-}
-
-var emptyBranch = regexp.MustCompile(`&&\s*(''|false|0|null)\s*\|\|`)
-
-// unsoundTernary: the first of the two values can't be had.
-func unsoundTernary(f *File) []place {
-	return f.matching("a && '' || b is always b", func(l leaf) bool {
-		return slices.ContainsFunc(expressions(l), emptyBranch.MatchString)
-	})
-}
-
-// selfHosted: what one job leaves there, the next one finds.
-func selfHosted(f *File) []place {
-	return f.matching("runs on a machine that is not made for the job", func(l leaf) bool {
-		return (l.key() == "runs-on" || l.under("runs-on", "*")) && strings.Contains(l.node.Value, "self-hosted")
-	})
-}
-
-// anonymous: a name is what a person sees.
-func anonymous(f *File) []place {
-	var all []place
-	if (f.IsWorkflow() || value(f.root, "runs") != nil) && text(value(f.root, "name")) == "" {
-		all = append(all, place{f.root, "no name"})
-	}
-	for _, j := range f.jobs() {
-		if f.kind == Ours && text(value(j.body, "name")) == "" {
-			all = append(all, place{j.name, "job " + j.name.Value + " has no name"})
-		}
-	}
-	return all
 }
 
 // noTimeout: a job that hangs is paid for six hours.
