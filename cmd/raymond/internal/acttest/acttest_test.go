@@ -6,12 +6,10 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/raymond-action/raymond-action/artifacts/artifactstest"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/acttest"
 )
 
@@ -83,104 +81,15 @@ func TestActionByNameIsSeenWhole(t *testing.T) {
 	}
 }
 
-// TestStepsSeeNothingOfTheTests: no variable of this process, but the service's.
-func TestStepsSeeNothingOfTheTests(t *testing.T) {
-	t.Setenv("SECRET_OF_THE_TEST", "x")
-	s := acttest.Run(t, config(t, byName)).Step("one", "said")
-	var names []string
-	if err := json.Unmarshal([]byte(s.Outputs["names"]), &names); err != nil {
-		t.Fatal(err)
-	}
-	for _, want := range []string{"ACTIONS_RUNTIME_TOKEN", "ACTIONS_RESULTS_URL", "RUNNER_TEMP", "ACT", "INPUT_SAY"} {
-		if !slices.Contains(names, want) {
-			t.Errorf("variables: got %q, want %s among them", names, want)
-		}
-	}
-	for _, n := range names {
-		if n == "SECRET_OF_THE_TEST" || strings.HasPrefix(n, "GO") {
-			t.Errorf("variables: got %s among them", n)
-		}
-	}
-}
+// held is the results service that the action says it has before it waits.
+type held struct{ URL, Token string }
 
-// TestActionOfTheRepositoryItself needs a checkout, which takes ignored files too.
-func TestActionOfTheRepositoryItself(t *testing.T) {
-	t.Parallel()
-	repo := using(t, "      - uses: actions/checkout@v4\n      - id: said\n        uses: ./\n        with: {say: me}\n")
-	acttest.Commit(t, repo, "-- .gitignore --\nmain.js\n")
-	if err := os.CopyFS(repo, os.DirFS(fake(t))); err != nil {
-		t.Fatal(err)
-	}
-	r := acttest.Run(t, acttest.Config{Repo: repo, Workflow: workflow})
-	if s := r.Step("one", "said"); r.Code != 0 || s == nil || s.Outputs["said"] != "me\nsecond line" {
-		t.Errorf("uses: ./: got %v", r)
-	}
-}
-
-func TestStandInsTokenAndAddressReachTheStep(t *testing.T) {
-	t.Parallel()
-	server := artifactstest.New(t)
-	c := config(t, byName)
-	c.Results = acttest.Results{URL: server.URL, Token: artifactstest.Token(5)}
-	s := acttest.Run(t, c).Step("one", "said")
-	if got := s.Outputs["ACTIONS_RESULTS_URL"]; got != server.URL+"/" {
-		t.Errorf("ACTIONS_RESULTS_URL: got %q, want %q", got, server.URL+"/")
-	}
-}
-
-func TestFailuresAreTold(t *testing.T) {
-	t.Parallel()
-	r := acttest.Run(t, config(t, "      - {id: bad, run: exit 3}\n      - {id: never, run: echo no}\n      - {id: always, if: always(), run: echo yes}\n"))
-	if r.Code == 0 || r.Jobs["one"] != "failure" || r.Step("one", "bad").Result != "failure" {
-		t.Errorf("failing job: got %v", r)
-	}
-	if s := r.Step("one", "always"); s == nil || !slices.Contains(s.Log, "yes") {
-		t.Errorf("step that runs always: got %v, want its line", r)
-	}
-	if s := r.Step("one", "never"); s != nil && len(s.Log) > 0 {
-		t.Errorf("step after a failure: got %q, want it left out", s.Log)
-	}
-}
-
-// TestLegsOfAMatrixAreKeptApart, which run at the same time and have the same ids.
-func TestLegsOfAMatrixAreKeptApart(t *testing.T) {
-	t.Parallel()
-	repo := acttest.Repository(t, `
--- .github/workflows/w.yml --
-on: workflow_dispatch
-jobs:
-  legs:
-    runs-on: ubuntu-latest
-    strategy: {matrix: {n: [1, 2, 3]}}
-    steps:
-      - {id: s, run: 'echo "n=${{ matrix.n }}" >> "$GITHUB_OUTPUT"'}
-`)
-	r := acttest.Run(t, acttest.Config{Repo: repo, Workflow: workflow})
-	var got []string
-	for _, s := range r.Steps {
-		if s.ID == "s" && s.Stage == "Main" {
-			got = append(got, s.Outputs["n"])
-		}
-	}
-	if slices.Sort(got); !slices.Equal(got, []string{"1", "2", "3"}) {
-		t.Errorf("outputs of the legs: got %q, want 1, 2 and 3 in steps of their own", got)
-	}
-}
-
-// held is what the action says of itself before it waits.
-type held struct {
-	PID        int
-	Home       string
-	URL, Token string // of the results service
-}
-
-// waiting starts a run whose step waits. Its other inputs are given too.
-func waiting(t *testing.T, c acttest.Config, inputs string) (*acttest.Running, held) {
+// waiting starts a run whose step waits.
+func waiting(t *testing.T, c acttest.Config) held {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "held")
-	c.Repo = using(t, byName+"          wait: "+file+"\n"+inputs)
-	r := acttest.Start(t, c)
-	r.Until("the step waits", func(now *acttest.Result) bool {
+	c.Repo = using(t, byName+"          wait: "+file+"\n")
+	acttest.Start(t, c).Until("the step waits", func(now *acttest.Result) bool {
 		s := now.Step("one", "said")
 		return s != nil && slices.Contains(s.Log, "waiting")
 	})
@@ -192,5 +101,5 @@ func waiting(t *testing.T, c acttest.Config, inputs string) (*acttest.Running, h
 	if err := json.Unmarshal(data, &h); err != nil {
 		t.Fatal(err)
 	}
-	return r, h
+	return h
 }

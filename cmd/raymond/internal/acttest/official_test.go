@@ -17,7 +17,7 @@ func ownService(t *testing.T) (*artifacts.Runtime, held) {
 	t.Helper()
 	c := config(t, "")
 	c.RunID = 99
-	_, h := waiting(t, c, "")
+	h := waiting(t, c)
 	r, err := artifacts.NewRuntime(artifacts.Options{URL: h.URL, Token: h.Token, Act: true})
 	if err != nil {
 		t.Fatal(err)

@@ -6,9 +6,8 @@ const { env } = process;
 const add = (file, text) => fs.appendFileSync(env[file], text + '\n');
 
 add('GITHUB_OUTPUT', `said<<END\n${env.INPUT_SAY}\nsecond line\nEND`);
-add('GITHUB_OUTPUT', `names=${JSON.stringify(Object.keys(env).sort())}`);
 add('GITHUB_OUTPUT', `event=${JSON.stringify(JSON.parse(fs.readFileSync(env.GITHUB_EVENT_PATH, 'utf8')))}`);
-for (const name of ['GITHUB_RUN_ID', 'GITHUB_REPOSITORY', 'GITHUB_EVENT_NAME', 'ACTIONS_RESULTS_URL', 'HOME', 'FROM_TEST']) {
+for (const name of ['GITHUB_RUN_ID', 'GITHUB_REPOSITORY', 'GITHUB_EVENT_NAME', 'HOME', 'FROM_TEST']) {
   add('GITHUB_OUTPUT', `${name}=${env[name] ?? ''}`);
 }
 add('GITHUB_STATE', `from-main=${env.INPUT_SAY}`);
@@ -21,10 +20,7 @@ console.log('plain line with hushhush');
 console.log('::endgroup::');
 if (env.INPUT_LEAVE) spawn('sleep', ['600'], { detached: true, stdio: 'ignore' }).unref();
 if (env.INPUT_WAIT) {
-  fs.writeFileSync(env.INPUT_WAIT, JSON.stringify({
-    pid: process.pid, home: env.HOME, url: env.ACTIONS_RESULTS_URL, token: env.ACTIONS_RUNTIME_TOKEN,
-  }));
-  process.on('SIGTERM', () => { console.log('got SIGTERM'); process.exit(3); });
+  fs.writeFileSync(env.INPUT_WAIT, JSON.stringify({ url: env.ACTIONS_RESULTS_URL, token: env.ACTIONS_RUNTIME_TOKEN }));
   console.log('waiting');
   setInterval(() => {}, 1000);
 }
