@@ -93,25 +93,6 @@ func TestHostileArchives(t *testing.T) {
 	refused(t, "an empty archive", archive(t), nil, "holds neither")
 }
 
-// TestLyingSizes: an entry that unpacks to more or less than the directory says is
-// refused.
-func TestLyingSizes(t *testing.T) {
-	data := plainWith(t, hostile{name: "logs/lie", size: 900 << 10, method: zip.Deflate})
-	at := bytes.LastIndex(data, []byte("logs/lie")) - 46 + 24
-	binary.LittleEndian.PutUint32(data[at:], 100)
-	refused(t, "100 bytes that are 900 KiB", data, nil, `"logs/lie"`)
-	binary.LittleEndian.PutUint32(data[at:], 1<<20)
-	refused(t, "1 MiB that is 900 KiB", data, nil, `"logs/lie"`)
-}
-
-// TestSharedBytes: two entries of the directory can't be one file.
-func TestSharedBytes(t *testing.T) {
-	data := plainWith(t, hostile{name: "logs/1", size: 10}, hostile{name: "logs/2", size: 10})
-	one, two := bytes.LastIndex(data, []byte("logs/1"))-46, bytes.LastIndex(data, []byte("logs/2"))-46
-	copy(data[two+42:two+46], data[one+42:one+46])
-	refused(t, "two entries at one place", data, nil, "shares bytes")
-}
-
 // TestTooMuch: an entry that is too large, and five that are so together, are
 // refused before any of them is looked at.
 func TestTooMuch(t *testing.T) {
@@ -156,16 +137,6 @@ func TestLargeArchives(t *testing.T) {
 	if _, _, err := checkpoint.Read(checkpoint.Reading{File: f, Size: written.Size, Dir: t.TempDir()}); err != nil {
 		t.Errorf("%d bytes: %v", written.Size, err)
 	}
-}
-
-// TestLongDirectory: the directory of an archive is not read beyond what a
-// checkpoint may have.
-func TestLongDirectory(t *testing.T) {
-	many := make([]hostile, 60_000)
-	for i := range many {
-		many[i].name = "x"
-	}
-	refused(t, "60,006 entries", plainWith(t, many...), nil, "its list of entries is too long")
 }
 
 // TestFolderMustBeEmpty: what is in the folder already stays.
