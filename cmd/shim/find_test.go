@@ -146,19 +146,6 @@ func TestSourcesAreBuilt(t *testing.T) {
 	})
 }
 
-func TestSourcesThatDoNotCompileAreToldOf(t *testing.T) {
-	a := newAction(t)
-	withGo(t, a)
-	write(t, a.path("cmd/raymond/main.go"), "package main\n\nfunc main() { undefined() }\n")
-	s := a.run(nodes(t)[1], "main.js")
-	if !strings.Contains(s.stdout.String(), "::error::raymond: go build of "+a.dir+": exit code 1\n") || s.status() != 1 {
-		t.Errorf("build of faulty sources: got %q, status %d, want an error that names it", s.stdout.String(), s.status())
-	}
-	if !strings.Contains(s.stderr.String(), "undefined: undefined") {
-		t.Errorf("stderr: got %q, want the compiler's words", s.stderr.String())
-	}
-}
-
 // TestBuildGetsNoSecrets: what the go command starts sees none of the job's.
 func TestBuildGetsNoSecrets(t *testing.T) {
 	a := newAction(t)

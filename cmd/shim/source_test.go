@@ -2,7 +2,6 @@ package shim_test
 
 import (
 	"io/fs"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -49,18 +48,6 @@ func TestShimDependsOnNothing(t *testing.T) {
 			}
 		}
 	}
-}
-
-func TestNodeTakesTheSyntax(t *testing.T) {
-	eachNode(t, func(t *testing.T, n node) {
-		a := newAction(t)
-		for name := range scripts(t) {
-			args := append(n.argv[1:len(n.argv):len(n.argv)], "--check", a.path("cmd/shim/"+name))
-			if out, err := exec.CommandContext(t.Context(), n.argv[0], args...).CombinedOutput(); err != nil {
-				t.Errorf("node --check %s: got %v, want success\n%s", name, err, out)
-			}
-		}
-	})
 }
 
 // TestActionMayLieInAnotherProject: a copy below the package.json of a project
