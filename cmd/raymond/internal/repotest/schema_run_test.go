@@ -15,7 +15,6 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
-	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sitetest"
 	"github.com/raymond-action/raymond-action/internal/untrusted/secrets"
 	"github.com/raymond-action/raymond-action/protocol"
 	"github.com/raymond-action/raymond-action/runner"
@@ -355,57 +354,5 @@ func TestSchemaOfEventsRefusesOthers(t *testing.T) {
 		if o["type"] = old; s.Validate(o) != nil {
 			t.Errorf("%s: got it refused after all changes were undone", line)
 		}
-	}
-}
-
-// TestSchemasTakeARealRun validates the files of a run of the program itself.
-func TestSchemasTakeARealRun(t *testing.T) {
-	t.Parallel()
-	f := newFolder(t)
-	f.env = append(f.env, "RAYMOND_CLAUDE="+sitetest.Stub.Path(t))
-	for _, file := range txtar.Parse([]byte(`
--- 1_START.md --
-reply:
-nothing
-end.
-reply:
-<fork next="TRY.md" k="v">WORK.sh</fork>
-end.
--- WORK.sh --
-echo '<result>worked</result>'
--- TRY.md --
----
-done_when: ["test -e tried || { touch tried; echo not yet >&2; exit 3; }"]
-backoff: none
-protect: ["*.none"]
----
-reply:
-<call return="END.sh">SUB.md</call>
-end.
--- SUB.md --
-reply:
-<result>sub</result>
-end.
--- END.sh --
-exit 4
-`)).Files {
-		f.write(t, "flow/"+file.Name, string(file.Data))
-	}
-	if out, err := f.shell("raymond run flow --workflow-id w --events events.jsonl --verbose --max-parallel 1"); err == nil {
-		t.Fatalf("got a run that completed, want the last script to fail it\n%s", out)
-	}
-	data := f.read(t, ".raymond/state/w.json")
-	if err := validJSON(t, schema(t, "state"), data); err != nil {
-		t.Errorf("state file: %v\n%s", err, data)
-	}
-	ofEvent := schema(t, "events")
-	log := strings.Split(strings.TrimSpace(string(f.read(t, "events.jsonl"))), "\n")
-	for _, line := range log {
-		if err := validJSON(t, ofEvent, []byte(line)); err != nil {
-			t.Errorf("%s: %v", line, err)
-		}
-	}
-	if len(log) < 20 {
-		t.Errorf("events: got %d, want at least 20", len(log))
 	}
 }

@@ -6,7 +6,6 @@ import (
 	"flag"
 	"maps"
 	"reflect"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -181,17 +180,7 @@ func generated(t *testing.T, path, got string) {
 // stateTexts are the descriptions that docs/state-file.md has of the fields.
 func stateTexts(t *testing.T) map[reflect.Type]map[string]string {
 	t.Helper()
-	row := regexp.MustCompile("^\\| `([^`]+)` \\| (.*) \\|$")
-	byHeading, heading := map[string]map[string]string{}, ""
-	for _, line := range textLines(t, "docs/state-file.md") {
-		if strings.HasPrefix(line, "#") {
-			heading = line
-			byHeading[heading] = map[string]string{}
-		}
-		if m := row.FindStringSubmatch(line); m != nil && heading != "" {
-			byHeading[heading][m[1]] = m[2]
-		}
-	}
+	byHeading := documentedFields(t)
 	texts := map[reflect.Type]map[string]string{}
 	for heading, typ := range stateSections {
 		texts[typ] = byHeading[heading]

@@ -5,13 +5,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"go/ast"
-	"path"
 	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
 
-	"github.com/rogpeppe/go-internal/txtar"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"gopkg.in/yaml.v3"
 
@@ -212,53 +210,6 @@ func TestSchemaOfRepliesAgreesWithTheProgram(t *testing.T) {
 	}
 	for _, pair := range []string{"text: x", `text: ""`, "checks: [0]", "cost: 1", "delay: 1s"} {
 		agree("states: {A.md: [{error: {class: fatal, message: x}, " + pair + "}]}")
-	}
-}
-
-// TestSchemaOfRepliesTakesTheGoodFiles and no other of the file pairs that the
-// program is tested with, as far as a schema can tell them apart.
-func TestSchemaOfRepliesTakesTheGoodFiles(t *testing.T) {
-	t.Parallel()
-	s := schema(t, "replies")
-	// An editor takes the first document, and the workflow is another file.
-	cantTell := []string{"two_documents", "workflow"}
-	paths := glob(t, "runner/simulate/testdata/replies/*.txtar")
-	if len(paths) < 10 {
-		t.Fatalf("replies files: got %q, want at least 10", paths)
-	}
-	for _, file := range paths {
-		name := strings.TrimSuffix(path.Base(file), ".txtar")
-		archive := txtar.Parse([]byte(readText(t, file)))
-		text := strings.NewReplacer("<TAB>", "\t", "<FF>", "\xff").Replace(string(archive.Files[0].Data))
-		good := name == "good" || slices.Contains(cantTell, name)
-		if err := validYAML(t, s, text); (err == nil) != good {
-			t.Errorf("%s: got %v, want it valid: %t", file, err, good)
-		}
-	}
-}
-
-// TestSchemasTakeTheExamples: frontmatter and replies of every example.
-func TestSchemasTakeTheExamples(t *testing.T) {
-	t.Parallel()
-	front, replies := schema(t, "frontmatter"), schema(t, "replies")
-	checked := 0
-	for _, name := range glob(t, "examples/*/*.md") {
-		if text, ok := strings.CutPrefix(readText(t, name), "---\n"); ok {
-			text, _, _ = strings.Cut(text, "\n---\n")
-			if err := validYAML(t, front, text); err != nil {
-				t.Errorf("%s: %v", name, err)
-			}
-			checked++
-		}
-	}
-	files := glob(t, "examples/*/*.yaml")
-	if len(files) < 4 || checked < 6 {
-		t.Fatalf("examples: got %d prompts and the replies files %q, want more", checked, files)
-	}
-	for _, name := range files {
-		if err := validYAML(t, replies, readText(t, name)); err != nil {
-			t.Errorf("%s: %v", name, err)
-		}
 	}
 }
 

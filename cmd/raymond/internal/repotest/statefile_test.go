@@ -49,11 +49,11 @@ func TestStateFileIsDocumented(t *testing.T) {
 	sections := documentedFields(t)
 	for heading, typ := range stateSections {
 		rows := sections[heading]
-		for _, f := range savedFields(typ) {
-			if _, ok := rows[f]; !ok {
-				t.Errorf("docs/state-file.md, %q: got no row for %q of %v", heading, f, typ)
+		for _, f := range fieldsOf(typ, "json") {
+			if rows[f.key] == "" {
+				t.Errorf("docs/state-file.md, %q: got no row for %q of %v", heading, f.key, typ)
 			}
-			delete(rows, f)
+			delete(rows, f.key)
 		}
 		for f := range rows {
 			t.Errorf("docs/state-file.md, %q: got a row for %q, which %v has not", heading, f, typ)
@@ -62,9 +62,9 @@ func TestStateFileIsDocumented(t *testing.T) {
 	text := readText(t, "docs/state-file.md")
 	for typ, row := range inRows {
 		line := regexp.MustCompile("(?m)^\\| `" + row + "` .*$").FindString(text)
-		for _, f := range savedFields(typ) {
-			if !strings.Contains(line, "`"+f+"`") {
-				t.Errorf("docs/state-file.md, row %q: got %q, want %q of %v in it", row, line, f, typ)
+		for _, f := range fieldsOf(typ, "json") {
+			if !strings.Contains(line, "`"+f.key+"`") {
+				t.Errorf("docs/state-file.md, row %q: got %q, want %q of %v in it", row, line, f.key, typ)
 			}
 		}
 	}
@@ -88,37 +88,22 @@ func TestEverySavedTypeHasASection(t *testing.T) {
 	}
 }
 
-// documentedFields returns the first cells of the tables below each heading.
-func documentedFields(t *testing.T) map[string]map[string]bool {
+// documentedFields returns the tables below each heading: the fields and what is said
+// of them.
+func documentedFields(t *testing.T) map[string]map[string]string {
 	t.Helper()
-	row := regexp.MustCompile("^\\| `([^`]+)` \\| .*\\w.* \\|$")
-	sections, heading := map[string]map[string]bool{}, ""
+	row := regexp.MustCompile("^\\| `([^`]+)` \\| (.*\\w.*) \\|$")
+	sections, heading := map[string]map[string]string{}, ""
 	for _, line := range textLines(t, "docs/state-file.md") {
 		if strings.HasPrefix(line, "#") {
 			heading = line
-			sections[heading] = map[string]bool{}
+			sections[heading] = map[string]string{}
 		}
 		if m := row.FindStringSubmatch(line); m != nil && heading != "" {
-			sections[heading][m[1]] = true
+			sections[heading][m[1]] = m[2]
 		}
 	}
 	return sections
-}
-
-// savedFields returns the names that the fields of a struct have in JSON.
-func savedFields(typ reflect.Type) []string {
-	var names []string
-	for _, f := range reflect.VisibleFields(typ) {
-		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
-		switch {
-		case !f.IsExported(), f.Anonymous, name == "-":
-		case name == "":
-			names = append(names, f.Name)
-		default:
-			names = append(names, name)
-		}
-	}
-	return names
 }
 
 // savedTypes returns the structs of this module that a value of typ may hold.
