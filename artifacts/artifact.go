@@ -31,9 +31,9 @@ var (
 	ErrTooLarge = errors.New("the artifact is too large")
 )
 
-// forbidden are the characters that names of artifacts can't have: a limit of
+// ForbiddenInName are the characters that names of artifacts can't have: a limit of
 // the results service.
-const forbidden = "\":<>|*?\r\n\\/"
+const ForbiddenInName = "\":<>|*?\r\n\\/"
 
 // maxName is the longest name that every service takes, in bytes.
 const maxName = 255
@@ -45,8 +45,8 @@ func CheckName(s string) error {
 		return errors.New("the name is empty")
 	case len(s) > maxName:
 		return fmt.Errorf("the name has %d bytes, more than %d", len(s), maxName)
-	case strings.ContainsAny(s, forbidden):
-		return fmt.Errorf("the name %q has one of the characters %q", s, forbidden)
+	case strings.ContainsAny(s, ForbiddenInName):
+		return fmt.Errorf("the name %q has one of the characters %q", s, ForbiddenInName)
 	}
 	return nil
 }

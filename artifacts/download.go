@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"net/url"
 	"os"
-	"slices"
 
 	"github.com/raymond-action/raymond-action/internal/forge"
 )
@@ -100,17 +99,4 @@ func rewind(f *os.File) error {
 	}
 	_, err := f.Seek(0, io.SeekStart)
 	return err
-}
-
-// newestFirst sorts by id: the order of the services differs.
-func newestFirst(list []Artifact) {
-	slices.SortFunc(list, func(a, b Artifact) int {
-		switch {
-		case a.ID > b.ID:
-			return -1
-		case a.ID < b.ID:
-			return 1
-		}
-		return 0
-	})
 }

@@ -2,6 +2,7 @@ package artifacts
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/base64"
 	"encoding/json"
@@ -11,9 +12,12 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
+
+	jsonv2 "github.com/go-json-experiment/json"
 
 	"github.com/raymond-action/raymond-action/internal/forge"
 )
@@ -98,8 +102,7 @@ type request struct {
 	body   map[string]any
 }
 
-// call makes a request of the service and reads the answer into to. Names of
-// fields come in snake case from some services, in camel case from others.
+// call makes a request of the service and reads the answer into to.
 func (r *Runtime) call(ctx context.Context, q request, to any) error {
 	return r.calls.Do(ctx, forge.Steady, q.op, func(ctx context.Context, _ *forge.Progress) *forge.Error { return r.once(ctx, q, to) })
 }
@@ -134,10 +137,8 @@ func (r *Runtime) once(ctx context.Context, q request, to any) *forge.Error {
 func readAnswer(resp *http.Response, text []byte, to any) *forge.Error {
 	e := forge.Answered(resp)
 	if e == nil {
-		normal, err := snakeCase(text)
-		if err == nil {
-			err = json.Unmarshal(normal, to)
-		}
+		// Names of fields come in snake case from some services, in camel case from others.
+		err := jsonv2.Unmarshal(text, to, jsonv2.MatchCaseInsensitiveNames(true))
 		if err != nil {
 			return forge.NoAnswer(resp.StatusCode, errors.New("the answer is not the JSON that was asked for"))
 		}
@@ -154,45 +155,6 @@ func readAnswer(resp *http.Response, text []byte, to any) *forge.Error {
 		e.Err = ErrExists
 	}
 	return e
-}
-
-// snakeCase rewrites the names of all fields of a JSON text.
-func snakeCase(text []byte) ([]byte, error) {
-	var v any
-	dec := json.NewDecoder(bytes.NewReader(text))
-	dec.UseNumber()
-	if err := dec.Decode(&v); err != nil {
-		return nil, err
-	}
-	return json.Marshal(snake(v))
-}
-
-func snake(v any) any {
-	switch v := v.(type) {
-	case map[string]any:
-		out := make(map[string]any, len(v))
-		for k, e := range v {
-			out[snakeName(k)] = snake(e)
-		}
-		return out
-	case []any:
-		for i := range v {
-			v[i] = snake(v[i])
-		}
-	}
-	return v
-}
-
-func snakeName(s string) string {
-	var b strings.Builder
-	for _, c := range s {
-		if c >= 'A' && c <= 'Z' {
-			b.WriteByte('_')
-			c += 'a' - 'A'
-		}
-		b.WriteRune(c)
-	}
-	return b.String()
 }
 
 // number is an int64 that services write as a number or as a string.
@@ -251,7 +213,7 @@ func (l *listing) named(name string) []Artifact {
 				Created: a.Created, run: a.Run, job: a.Job})
 		}
 	}
-	newestFirst(list)
+	slices.SortFunc(list, func(a, b Artifact) int { return cmp.Compare(b.ID, a.ID) }) // the order of the services differs
 	return list
 }
 

@@ -30,7 +30,6 @@ type Claimer struct {
 	// Ended asks whether the job of a claim is over; known is false where it can't be
 	// had.
 	Ended func(context.Context, Claim) (ended, known bool)
-	Now   func() time.Time                           // nil for time.Now
 	Sleep func(context.Context, time.Duration) error // nil for forge.Sleep
 
 	stored artifacts.Artifact // the claim, as the service has it
@@ -43,13 +42,6 @@ const confirmDelay = time.Second
 // contentionPauses are the pauses after which a key is claimed again whose name was
 // taken meanwhile.
 var contentionPauses = []time.Duration{2 * time.Second, 4 * time.Second}
-
-func (c *Claimer) now() time.Time {
-	if c.Now == nil {
-		return time.Now()
-	}
-	return c.Now()
-}
 
 func (c *Claimer) sleep(ctx context.Context, d time.Duration) error {
 	if c.Sleep == nil {
@@ -66,7 +58,7 @@ func (c *Claimer) Take(ctx context.Context) error {
 		return err
 	}
 	for n := 0; ; n++ {
-		began := c.now()
+		began := time.Now()
 		replaced, err := c.clear(ctx)
 		if err != nil {
 			return err
@@ -86,7 +78,7 @@ func (c *Claimer) Take(ctx context.Context) error {
 		}
 		if replaced || c.Replaces {
 			// Somebody who looked before this claim was there may take as long as this one did.
-			if err := c.sleep(ctx, min(confirmDelay+2*c.now().Sub(began), 5*confirmDelay)); err != nil {
+			if err := c.sleep(ctx, min(confirmDelay+2*time.Since(began), 5*confirmDelay)); err != nil {
 				return err
 			}
 		}
@@ -144,7 +136,7 @@ func (c *Claimer) store(ctx context.Context) error {
 	}
 	n := artifacts.New{Name: ClaimName(c.Mine.Key), Content: bytes.NewReader(data), Size: int64(len(data))}
 	if c.Retention > 0 {
-		n.Expires = c.now().Add(c.Retention)
+		n.Expires = time.Now().Add(c.Retention)
 	}
 	c.stored, err = c.Service.Upload(ctx, n)
 	return err
@@ -237,7 +229,7 @@ func (c *Claimer) hasEnded(ctx context.Context, other Claim) bool {
 		}
 	}
 	if other.Deadline.IsZero() {
-		return c.now().After(other.Created.Add(withoutEnd))
+		return time.Now().After(other.Created.Add(withoutEnd))
 	}
-	return c.now().After(other.Deadline.Add(afterDeadline))
+	return time.Now().After(other.Deadline.Add(afterDeadline))
 }

@@ -14,14 +14,14 @@ import (
 	"github.com/raymond-action/raymond-action/artifacts/slots"
 )
 
-var noon = time.Date(2026, 5, 4, 12, 0, 0, 0, time.UTC)
+var now = time.Now().UTC()
 
 // claimer claims the key for a job of run 100.
 func (s *scene) claimer(job string, edit func(*slots.Claimer)) *slots.Claimer {
 	c := &slots.Claimer{
 		Service: runtimeOf(s.t, s.Server, 100), Temp: s.t.TempDir(), Replaces: s.Manner.SameIDs,
-		Mine: slots.Claim{ID: "claim of " + job, Key: key, Holder: job, RunID: 100, Attempt: 2, Job: job, Step: "step", Created: noon},
-		Now:  func() time.Time { return noon }, Sleep: noWait,
+		Mine:  slots.Claim{ID: "claim of " + job, Key: key, Holder: job, RunID: 100, Attempt: 2, Job: job, Step: "step", Created: now},
+		Sleep: noWait,
 	}
 	if edit != nil {
 		edit(c)
@@ -51,14 +51,14 @@ func TestWhoMayReplaceAClaim(t *testing.T) {
 		"a later attempt":                 {func(c *slots.Claim) { c.Attempt = 3 }, nil, false},
 		"an earlier step of this job":     {func(c *slots.Claim) { c.Holder, c.Step = "one", "other" }, nil, true},
 		"a job that is over":              {nil, ended(true, true), true},
-		"a job that goes on":              {func(c *slots.Claim) { c.Created = noon.Add(-99 * time.Hour) }, ended(false, true), false},
+		"a job that goes on":              {func(c *slots.Claim) { c.Created = now.Add(-99 * time.Hour) }, ended(false, true), false},
 		"a process that is gone":          {func(c *slots.Claim) { c.Process = machine }, alive(false), true},
 		"a process that is there":         {func(c *slots.Claim) { c.Process, c.Attempt = machine, 1 }, alive(true), false},
 		"a process of another machine":    {nil, alive(false), false},
-		"just before its time is up":      {func(c *slots.Claim) { c.Deadline = noon.Add(-9 * time.Minute) }, ended(false, false), false},
-		"after its time is up":            {func(c *slots.Claim) { c.Deadline = noon.Add(-11 * time.Minute) }, ended(false, false), true},
-		"four days without a deadline":    {func(c *slots.Claim) { c.Created = noon.Add(-96 * time.Hour) }, nil, false},
-		"over five days without deadline": {func(c *slots.Claim) { c.Created = noon.Add(-121 * time.Hour) }, nil, true},
+		"just before its time is up":      {func(c *slots.Claim) { c.Deadline = now.Add(-9 * time.Minute) }, ended(false, false), false},
+		"after its time is up":            {func(c *slots.Claim) { c.Deadline = now.Add(-11 * time.Minute) }, ended(false, false), true},
+		"four days without a deadline":    {func(c *slots.Claim) { c.Created = now.Add(-96 * time.Hour) }, nil, false},
+		"over five days without deadline": {func(c *slots.Claim) { c.Created = now.Add(-121 * time.Hour) }, nil, true},
 	} {
 		behaving(t, func(s *scene) {
 			theirs := s.claimer("two", func(c *slots.Claimer) {

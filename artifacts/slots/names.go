@@ -8,11 +8,9 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/raymond-action/raymond-action/artifacts"
 	"github.com/raymond-action/raymond-action/internal/untrusted/text"
 )
-
-// forbidden are the characters that names of artifacts can't have.
-const forbidden = "\":<>|*?\r\n\\/"
 
 // maxKey is how much of a key goes into a name, in bytes.
 const maxKey = 100
@@ -44,7 +42,7 @@ func Names(key string) [3]string {
 // becomes one replacement.
 func fitting(key string) string {
 	out := strings.Map(func(r rune) rune {
-		unfit := r == utf8.RuneError || unicode.IsSpace(r) || !unicode.IsPrint(r) || strings.ContainsRune(forbidden, r)
+		unfit := r == utf8.RuneError || unicode.IsSpace(r) || !unicode.IsPrint(r) || strings.ContainsRune(artifacts.ForbiddenInName, r)
 		if unfit {
 			return replacement
 		}

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"hash"
 	"io"
+	"time"
 
 	"github.com/raymond-action/raymond-action/artifacts"
 	"github.com/raymond-action/raymond-action/internal/forge"
@@ -23,7 +24,7 @@ func (s *Slots) replace(ctx context.Context, at slot, n artifacts.New) (artifact
 		}
 	}
 	if s.o.Retention > 0 {
-		n.Expires = s.o.Now().Add(s.o.Retention)
+		n.Expires = time.Now().Add(s.o.Retention)
 	}
 	n.Freed = n.Freed && s.touched[n.Name]
 	sent := &digested{content: n.Content, sum: sha256.New()}

@@ -3,7 +3,6 @@ package slots
 import (
 	"context"
 	"errors"
-	"fmt"
 	"sync"
 	"time"
 
@@ -20,11 +19,9 @@ const maxBeside = MaxStores - 10
 // says why these are the only two layers.
 const firstPause = 5 * time.Second
 
-// Default times of a Saver.
 const (
-	DefaultInterval = time.Minute
-	defaultGrace    = 10 * time.Second
-	longestFinal    = 5 * time.Minute
+	finalGrace   = 10 * time.Second // for a save that is under way at the end
+	longestFinal = 5 * time.Minute
 )
 
 // Result is what one save stored.
@@ -38,17 +35,9 @@ type Result struct {
 type SaverOptions[T any] struct {
 	// Save stores an image. It is called by one goroutine at a time, and returns
 	// soon after its context is done.
-	Save func(context.Context, T) (Result, error)
-	// Stored returns how many artifacts the job has stored; nil counts the saves
-	// that succeeded.
-	Stored   func() int
+	Save     func(context.Context, T) (Result, error)
+	Stored   func() int    // returns how many artifacts the job has stored
 	Interval time.Duration // between the beginnings of two saves; 0 for every step
-	// Grace is how long Final waits for a save that is under way; 0 for 10 s.
-	Grace time.Duration
-	// Warn is told of the first save that failed, from the saver's goroutine; nil
-	// for nobody.
-	Warn func(string)
-	Now  func() time.Time // nil for time.Now
 }
 
 // Saver stores images of a run beside it, one at a time. Due, Start and Final are
@@ -61,9 +50,7 @@ type Saver[T any] struct {
 	begun    time.Time  // of the last save
 	notUntil time.Time  // after failures
 	failures int        // in a row
-	stored   int
-	err      error // ends all saving
-	warned   bool
+	err      error      // ends all saving
 	ended    bool
 	current  *save // nil: no save is under way
 }
@@ -76,15 +63,6 @@ type save struct {
 
 // NewSaver returns a saver that has nothing under way.
 func NewSaver[T any](o SaverOptions[T]) *Saver[T] {
-	if o.Now == nil {
-		o.Now = time.Now
-	}
-	if o.Warn == nil {
-		o.Warn = func(string) {}
-	}
-	if o.Grace <= 0 {
-		o.Grace = defaultGrace
-	}
 	return &Saver[T]{o: o, events: make(chan *state.Checkpoint, MaxStores)}
 }
 
@@ -107,20 +85,12 @@ func (s *Saver[T]) Due(now time.Time) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {
-	case s.current != nil || s.ended || s.err != nil || s.count() >= maxBeside:
+	case s.current != nil || s.ended || s.err != nil || s.o.Stored() >= maxBeside:
 		return false
 	case s.failures > 0:
 		return !now.Before(s.notUntil)
 	}
 	return s.begun.IsZero() || now.Sub(s.begun) >= s.o.Interval
-}
-
-// count returns how many artifacts the job has stored.
-func (s *Saver[T]) count() int {
-	if s.o.Stored != nil {
-		return s.o.Stored()
-	}
-	return s.stored
 }
 
 // Start begins to save an image and returns at once. Where a save is under way,
@@ -133,7 +103,7 @@ func (s *Saver[T]) Start(image T) {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	u := &save{cancel: cancel, done: make(chan struct{})}
-	s.current, s.begun = u, s.o.Now()
+	s.current, s.begun = u, time.Now()
 	go s.run(ctx, u, image)
 }
 
@@ -141,14 +111,11 @@ func (s *Saver[T]) Start(image T) {
 func (s *Saver[T]) run(ctx context.Context, u *save, image T) {
 	defer close(u.done)
 	defer u.cancel()
-	began := s.o.Now()
+	began := time.Now()
 	result, err := s.o.Save(ctx, image)
-	warn := s.record(err)
-	if warn {
-		s.o.Warn(fmt.Sprintf("the run could not be stored, and continues: %v", err))
-	}
+	s.record(err)
 	select {
-	case s.events <- eventOf(result, s.o.Now().Sub(began), err):
+	case s.events <- eventOf(result, time.Since(began), err):
 	default:
 	}
 	s.mu.Lock()
@@ -156,23 +123,20 @@ func (s *Saver[T]) run(ctx context.Context, u *save, image T) {
 	s.mu.Unlock()
 }
 
-// record notes the end of a save and reports whether to warn of its failure.
-func (s *Saver[T]) record(err error) bool {
+// record notes the end of a save.
+func (s *Saver[T]) record(err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err == nil {
-		s.stored++
 		s.failures = 0
-		return false
+		return
 	}
 	s.failures++
-	s.notUntil = s.o.Now().Add(s.pause())
-	if isLast(err) {
+	s.notUntil = time.Now().Add(s.pause())
+	var conflict *Conflict
+	if errors.As(err, &conflict) || errors.Is(err, ErrFull) {
 		s.err = err
 	}
-	first := !s.warned && !s.ended
-	s.warned = s.warned || first
-	return first
 }
 
 // pause is how long no save begins after one that failed. After the first failure
@@ -182,12 +146,6 @@ func (s *Saver[T]) pause() time.Duration {
 		return 0
 	}
 	return min(firstPause<<min(s.failures-2, 10), max(s.o.Interval, firstPause))
-}
-
-// isLast reports whether an error ends all saving.
-func isLast(err error) bool {
-	var conflict *Conflict
-	return errors.As(err, &conflict) || errors.Is(err, ErrFull)
 }
 
 // eventOf is the event of a save.
@@ -200,7 +158,7 @@ func eventOf(r Result, took time.Duration, err error) *state.Checkpoint {
 }
 
 // Final stores the last image and returns the event of it. It waits for a save that is
-// under way, for as long as SaverOptions.Grace, and then ends it. A service that fails
+// under way, for ten seconds, and then ends it. A service that fails
 // for a time is asked again (forge.Patiently) until ctx ends, or for five minutes where
 // that has no deadline. After Final nothing more is saved beside the run. There is an
 // event also with an error.
@@ -214,10 +172,10 @@ func (s *Saver[T]) Final(ctx context.Context, image T) (*state.Checkpoint, error
 		ctx, cancel = context.WithTimeout(ctx, longestFinal)
 		defer cancel()
 	}
-	began := s.o.Now()
+	began := time.Now()
 	result, err := s.o.Save(forge.Patiently(ctx), image)
 	s.record(err)
-	return eventOf(result, s.o.Now().Sub(began), err), err
+	return eventOf(result, time.Since(began), err), err
 }
 
 // Stop ends a save that is under way and waits for its end. After it no save begins.
@@ -236,7 +194,7 @@ func (s *Saver[T]) end(ctx context.Context) {
 	if u == nil {
 		return
 	}
-	grace, cancel := context.WithTimeout(ctx, s.o.Grace)
+	grace, cancel := context.WithTimeout(ctx, finalGrace)
 	defer cancel()
 	select {
 	case <-u.done:

@@ -34,7 +34,6 @@ type SlotsOptions struct {
 	// Ours says that an earlier process of this job may have begun to store under
 	// the names: a name that the service refuses is then not a sign of somebody else.
 	Ours bool
-	Now  func() time.Time // nil for time.Now
 }
 
 // Slots are the three artifacts of the present workflow run in which the
@@ -64,9 +63,6 @@ type ownArtifact struct {
 
 // NewSlots returns the slots of a key. Nothing that is in them is adopted.
 func NewSlots(o SlotsOptions) *Slots {
-	if o.Now == nil {
-		o.Now = time.Now
-	}
 	s := &Slots{o: o, names: Names(o.Key), own: map[int64]ownArtifact{}, touched: map[string]bool{}, unconfirmed: map[string]string{}}
 	s.stored.Store(int64(o.Stored))
 	if o.Ours {

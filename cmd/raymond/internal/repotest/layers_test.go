@@ -50,7 +50,7 @@ var layers = map[string]layer{
 	"artifacts/checkpoint":             {ours: "state internal/untrusted/files internal/untrusted/jsonstrict internal/untrusted/archive", foreign: "filippo.io/age github.com/go-json-experiment/json"},
 	"artifacts/slots":                  {ours: "state artifacts artifacts/checkpoint internal/forge internal/untrusted/text internal/untrusted/archive"},
 	"internal/forge":                   {ours: "internal/untrusted/text", foreign: "github.com/google/go-github/v60"},
-	"artifacts":                        {ours: "internal/forge", foreign: "github.com/google/go-github/v60"},
+	"artifacts":                        {ours: "internal/forge", foreign: "github.com/go-json-experiment/json github.com/google/go-github/v60"},
 	"artifacts/artifactstest":          {},
 	"cmd/raymond/internal/stubclaude":  {},
 	"cmd/raymond/internal/job/jobtest": {ours: "internal/untrusted/text"},
