@@ -8,13 +8,13 @@ import (
 	"github.com/raymond-action/raymond-action/protocol"
 )
 
-// Draw returns the workflow as a Mermaid flowchart. With the path of a run, nil
-// for none, it shows how often each state ran and each way was taken, where
-// agents are, and where one failed; states and ways that no file shows, or
-// no longer shows, are added. States of a workflow that can't be started are
-// drawn as far as they are known. Names of states never break the diagram. What
-// is too much for GitHub or for a reader is left out and counted, states that did
-// not run first; those where agents are, or failed, stay.
+// Draw returns the workflow as a Mermaid flowchart. If p is not nil, it shows how often
+// each state ran and each arrow was taken, where agents are, and where one failed;
+// states and arrows of the run that the files don't have are added. A workflow that
+// can't be started is drawn as far as it is known. Names of states never break the
+// diagram. If there is too much for GitHub or for a reader, the diagram leaves out
+// states that did not run first, and says how many; it keeps those where agents are or
+// have failed.
 func Draw(w *protocol.Workflow, p *Path) string {
 	limit := maxNodes
 	if p != nil {
@@ -45,7 +45,7 @@ func draw(w *protocol.Workflow, p *Path, limit int) string {
 	return d.b.String()
 }
 
-// leftOut says how much is not shown.
+// leftOut adds a node that says how much is not shown.
 func (d *drawing) leftOut(states, lines int) {
 	var parts []string
 	if states > 0 {
@@ -96,8 +96,8 @@ func (d *drawing) node(name string) {
 	}
 }
 
-// text is what a state's node says: what the state may do or, on the path of a
-// run, what came of it. It also notes the classes of the node.
+// text is what a state's node says: the settings of the state or, with a path, what
+// happened in it. It also notes the classes of the node.
 func (d *drawing) text(name string) string {
 	if d.path == nil {
 		return strings.Join(d.rules(name), "<br/>")
@@ -128,7 +128,7 @@ func (d *drawing) text(name string) string {
 	return strings.Join(parts, "<br/>")
 }
 
-// rules says what the author has set for a state.
+// rules returns what a workflow's author has set for a state.
 func (d *drawing) rules(name string) []string {
 	parts := []string{label(name)}
 	st, ok := d.workflow.State(name)
@@ -145,7 +145,7 @@ func (d *drawing) rules(name string) []string {
 	return parts
 }
 
-// arrow is one or more lines of the same look from one node to another.
+// arrow stands for all lines from one node to another that look the same.
 type arrow struct {
 	from, to string
 	shape    string // Mermaid's arrow
@@ -226,8 +226,8 @@ func (d *drawing) lines() {
 	}
 }
 
-// classes of nodes, later ones over earlier ones. The colors are readable on
-// GitHub's light and dark pages.
+// classDefs are the styles of nodes; later ones win over earlier ones. The colors are
+// readable on GitHub's light and dark pages.
 var classDefs = [][2]string{
 	{"prompt", "fill:#ddf4ff,stroke:#0969da,color:#0a3069"},
 	{"script", "fill:#eaeef2,stroke:#57606a,color:#24292f"},
@@ -259,7 +259,7 @@ func (d *drawing) styles() {
 	}
 }
 
-// counted words a number of things.
+// counted returns a number of things, as in "1 state" and "2 states".
 func counted(n int, thing string) string {
 	if n == 1 {
 		return "1 " + thing

@@ -50,8 +50,8 @@ func pathOf(t *testing.T, lines string) *diagram.Path {
 	return p
 }
 
-// TestDraw keeps the drawings of the workflows in testdata; those with events
-// show a run.
+// TestDraw compares the diagrams of the workflows in testdata with golden files. Those
+// with events show a run.
 func TestDraw(t *testing.T) {
 	paths, err := filepath.Glob("testdata/*.txtar")
 	if err != nil || len(paths) == 0 {
@@ -84,8 +84,8 @@ func TestDraw(t *testing.T) {
 	}
 }
 
-// TestMermaidReadsTheDrawings holds that Mermaid takes the drawings of testdata
-// and of the examples, with nothing in them that we did not write.
+// TestMermaidReadsTheDrawings states that Mermaid accepts the diagrams of testdata and of
+// the examples, and finds in them what we wrote and nothing else.
 func TestMermaidReadsTheDrawings(t *testing.T) {
 	var names, texts []string
 	for _, pattern := range []string{"testdata/*.mmd", "../../examples/*/1_START.*"} {
@@ -110,7 +110,7 @@ func TestMermaidReadsTheDrawings(t *testing.T) {
 	}
 }
 
-// textOf returns a drawing: of a file, or of the workflow in a folder.
+// textOf returns the diagram in a file, or of the workflow in a folder.
 func textOf(t *testing.T, path string) string {
 	t.Helper()
 	if info, err := os.Stat(path); err == nil && info.IsDir() {
@@ -151,7 +151,7 @@ func checkParts(t *testing.T, name, text string, c mermaidtest.Chart) {
 	}
 }
 
-// oddNames are names of states that have broken diagrams, or could.
+// oddNames are names of states that could break a diagram.
 var oddNames = []string{
 	"end", "END", "graph", "subgraph", "flowchart", "default", "style", "class", "click", "linkStyle", "o", "x", "s0",
 	`a"b'c`, "[x] (y) {z}", "((x))", "`code`", "#35;", "#quot;", "&quot;", "&amp;lt;", "1. list", "1) list", "- item",
@@ -173,8 +173,8 @@ func flow(names []string) map[string]string {
 	return files
 }
 
-// TestOddNamesAreShownAsTheyAre holds for the names above, and for names made at
-// random of the same characters.
+// TestOddNamesAreShownAsTheyAre checks the names above, and random names of the same
+// characters.
 func TestOddNamesAreShownAsTheyAre(t *testing.T) {
 	seed := rand.Uint64()
 	random := rand.New(rand.NewPCG(seed, 0))
@@ -213,7 +213,7 @@ func TestOddNamesAreShownAsTheyAre(t *testing.T) {
 	}
 }
 
-// TestHiddenCharactersShow holds that no name can turn the text around or hide a
+// TestHiddenCharactersShow states that no name can change the direction of text or hide a
 // part of it.
 func TestHiddenCharactersShow(t *testing.T) {
 	for name, want := range map[string]string{
@@ -227,8 +227,8 @@ func TestHiddenCharactersShow(t *testing.T) {
 	}
 }
 
-// TestLargeWorkflowsFit holds that a drawing never exceeds what Mermaid takes,
-// and keeps what the run did.
+// TestLargeWorkflowsFit states that a diagram never exceeds the limits of Mermaid, and
+// keeps what the run did.
 func TestLargeWorkflowsFit(t *testing.T) {
 	files := map[string]string{"START.md": ""}
 	name := func(i int) string { return fmt.Sprintf("%s%d", strings.Repeat("&;", 25), i) }

@@ -11,8 +11,7 @@ import (
 // kind says what a line of a diagram stands for.
 type kind int
 
-// The kinds, the plainest first. A line that stands for several is drawn like
-// the last of them.
+// The kinds of lines.
 const (
 	goTo kind = iota
 	reset
@@ -33,7 +32,7 @@ var kindOf = map[protocol.Verb]kind{
 	protocol.Fork: fork, protocol.Result: result, "": anyMove,
 }
 
-// Names of nodes that are no states. No file can have them.
+// Names of nodes that are not states. No file can have them.
 const (
 	startNode  = "/start"
 	endNode    = "/end"
@@ -43,10 +42,10 @@ const (
 
 // line is an arrow of the diagram.
 type line struct {
-	from, to string // states, or nodes that are none
+	from, to string // names of states or of other nodes
 	kind     kind
-	taken    int    // by the run
-	after    string // call and function: where it returns to, when that is not plain
+	taken    int    // how often the run took it
+	after    string // of a call that doesn't always return to the same state: where this one does
 }
 
 // graph is what a diagram shows.
@@ -93,7 +92,7 @@ func (g *graph) add(l line) {
 	}
 }
 
-// node returns the node that a goal means.
+// node returns the name of the node for a goal.
 func node(goal protocol.Goal) string {
 	switch {
 	case goal.State != "":
@@ -129,8 +128,8 @@ func (g *graph) exit(name string, e protocol.Exit) {
 	}
 }
 
-// results adds the lines of the results that end what begins at a state to the
-// state after it. It reports whether there is one.
+// results adds the lines from the states that end with a result what begins at from.
+// They lead to the state after it. It reports whether there is one.
 func (g *graph) results(from, to string) bool {
 	ends, known := g.endings[from]
 	if !known {
@@ -148,8 +147,8 @@ func (g *graph) results(from, to string) bool {
 	return len(ends) > 0
 }
 
-// level returns the states that an agent comes through from one on without a
-// return to where it was called.
+// level returns the states that an agent can reach from one without leaving its call:
+// of a call it follows the state after the return.
 func (g *graph) level(from string) []string {
 	var found []string
 	seen := map[string]bool{"": true}
@@ -185,7 +184,7 @@ func (g *graph) countReturns() {
 	}
 }
 
-// walk marks the lines that the run took, and adds those that no file shows.
+// walk marks the lines that the run took, and adds those that the files don't have.
 func (g *graph) walk() {
 	moves := slices.SortedFunc(maps.Keys(g.path.moves), func(a, b move) int {
 		return cmp.Or(cmp.Compare(a.from, b.from), cmp.Compare(a.to, b.to), cmp.Compare(a.kind, b.kind))
@@ -214,8 +213,8 @@ func (g *graph) walk() {
 	}
 }
 
-// order collects the nodes (the start, the states, those that are gone, what no
-// file stands for, the end) and sorts the lines by where they begin.
+// order collects the nodes (the start, the states, states that only the run has, other
+// nodes, the end) and sorts the lines by where they begin.
 func (g *graph) order() {
 	position := map[string]int{}
 	add := func(name string) {
@@ -249,17 +248,17 @@ func (g *graph) order() {
 	slices.SortStableFunc(g.lines, func(a, b line) int { return position[a.from] - position[b.from] })
 }
 
-// What a diagram shows at most. Mermaid, as GitHub runs it, refuses more than 500
-// lines or 50,000 characters, and nobody reads that much.
+// The limits of a diagram. On GitHub, Mermaid refuses more than 500 lines or 50,000
+// characters, and nobody reads that much.
 const (
 	maxNodes     = 120
-	maxPathNodes = 60 // where the path of a run is shown
+	maxPathNodes = 60 // in a diagram with a path
 	linesPerNode = 2  // twice as many lines as nodes
 	maxBytes     = 50_000
 )
 
-// trim keeps a number of nodes and twice as many lines, those of the run before
-// others. It returns how many states and lines it dropped.
+// trim keeps at most limit nodes and linesPerNode times as many lines, those of the run
+// before others. It returns how many states and lines it dropped.
 func (g *graph) trim(limit int) (states, lines int) {
 	if states = max(0, len(g.nodes)-limit); states > 0 {
 		rank := map[string]int{}

@@ -7,13 +7,12 @@ import (
 	"unicode/utf8"
 )
 
-// maxName is the most characters of a name that a diagram shows.
+// maxName is how many characters of a name a diagram shows at most.
 const maxName = 40
 
-// label makes a text harmless inside the quotes of a Mermaid label: it is shown
-// as it is, whatever it holds. Mermaid reads labels as its own syntax, then as
-// Markdown, then as HTML; only what means nothing to any of them stays as it is,
-// the rest becomes a numbered entity.
+// label makes a text harmless inside the quotes of a Mermaid label, which then shows it
+// as it is. Mermaid reads labels as its own syntax, then as Markdown, then as HTML. Only
+// what means nothing to any of them stays; the rest becomes a numbered entity.
 func label(text string) string {
 	runes := []rune(strings.ToValidUTF8(text, string(unicode.ReplacementChar)))
 	if len(runes) > maxName {

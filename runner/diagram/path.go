@@ -25,8 +25,8 @@ type move struct {
 type agent struct {
 	state  string
 	open   bool // an execution of state is under way
-	gaveUp bool // the last execution ended without a move of the agent's choice
-	forked bool // the move to next is counted
+	gaveUp bool // the last execution failed, so the next move is not the agent's choice
+	forked bool // the move to the state after the fork is counted already
 	failed bool
 }
 
@@ -69,7 +69,7 @@ func (p *Path) agent(e state.Event) *agent {
 	return a
 }
 
-// start counts an execution. One that was interrupted and is repeated counts once.
+// start counts an execution. If it was interrupted and is repeated, it counts once.
 func (p *Path) start(e state.Event) {
 	a := p.agent(e)
 	if !a.open || a.state != e.State {

@@ -11,7 +11,7 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// walk is a run told state by state.
+// walk builds the path of a run state by state.
 type walk struct {
 	files map[string]string
 	path  diagram.Path
@@ -21,7 +21,7 @@ func (w *walk) tell(agent, name string, b state.Body) {
 	w.path.Add(state.Event{Agent: agent, State: name, Body: b})
 }
 
-// step runs a state of an agent, which then moves to another one; "" ends it.
+// step runs a state of an agent, which then moves to another one, or ends if to is "".
 func (w *walk) step(agent, from, to string) {
 	w.tell(agent, from, &state.StateStarted{Kind: "prompt"})
 	w.tell(agent, from, &state.StateFinished{OK: true})
@@ -43,7 +43,7 @@ func newWalk() *walk {
 	return w
 }
 
-// row is 200 states after each other, of which the 150th failed.
+// row is 200 states in a row, of which the 150th failed.
 func row() *walk {
 	w := newWalk()
 	name := func(i int) string {
@@ -102,9 +102,9 @@ func tangle() *walk {
 	return w
 }
 
-// TestLongPathsAreCut holds that the path of a run through hundreds of states is
-// cut to what a reader can take in, that Mermaid reads it, and that the start and
-// the state that failed stay, with those that ran before those that did not.
+// TestLongPathsAreCut states that a path through hundreds of states is cut to what a
+// reader can take in, that Mermaid accepts it, that the start and the state that failed
+// stay, and that states which did not run go first.
 func TestLongPathsAreCut(t *testing.T) {
 	for name, run := range map[string]func() *walk{"row": row, "fan": fan, "tangle": tangle} {
 		w := run()

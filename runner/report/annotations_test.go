@@ -37,8 +37,8 @@ func annotated(t *testing.T, events ...state.Event) []Annotation {
 	return log.notes
 }
 
-// TestTenAnnotationsOfALevel states that of each level ten annotations are told
-// at most, nine of them at once, and that the tenth says how many more there are.
+// TestTenAnnotationsOfALevel states that at most ten annotations of each level are shown,
+// nine of them at once, and that the tenth says how many more there are.
 func TestTenAnnotationsOfALevel(t *testing.T) {
 	for _, n := range []int{0, 1, 9, 10, 11, 40} {
 		var log jobLog
@@ -86,8 +86,8 @@ func TestTenthErrorComesWithTheEndOfTheRun(t *testing.T) {
 	}
 }
 
-// TestAnnotationsComeOnce states that what has the same level, file and text
-// comes once.
+// TestAnnotationsComeOnce states that annotations with the same level, file and text are
+// shown once.
 func TestAnnotationsComeOnce(t *testing.T) {
 	retry := state.Event{Agent: "main", State: "A.md", Body: &state.Retry{N: 1, Error: "overloaded"}}
 	again := state.Event{Agent: "main_work1", State: "A.md", Body: &state.Retry{N: 2, Error: "overloaded"}}
@@ -123,7 +123,7 @@ func TestAnnotationTextIsCut(t *testing.T) {
 	}
 }
 
-// TestAnnotationLine has the texts that name a line of a state's file.
+// TestAnnotationLine lists texts that name a line of a state's file.
 func TestAnnotationLine(t *testing.T) {
 	for text, want := range map[string]int{
 		"CHECK.sh:12: jq: not found":                    12,
@@ -145,7 +145,7 @@ func TestAnnotationLine(t *testing.T) {
 	}
 }
 
-// TestEndAnnotation states at which level the end of a run is told.
+// TestEndAnnotation states which level the annotation on the end of a run has.
 func TestEndAnnotation(t *testing.T) {
 	result := state.Text("all good")
 	failure := state.Event{Agent: "main", State: "A.md", Body: &state.AgentFinished{Error: "broken"}}
@@ -168,8 +168,7 @@ func TestEndAnnotation(t *testing.T) {
 	}
 }
 
-// TestWarnings has the events of which a person is warned, and those of which
-// not.
+// TestWarnings lists events that make a warning, and events that make none.
 func TestWarnings(t *testing.T) {
 	about := func(b state.Body) state.Event { return state.Event{Agent: "main", State: "A.md", Body: b} }
 	run := func(b state.Body) state.Event { return state.Event{Body: b} }
@@ -231,9 +230,9 @@ func TestAFailureIsNoWarning(t *testing.T) {
 	}
 }
 
-// TestRefusalsAreExplained: with the CLI's own reason, what would let the use pass,
-// and a warning of what lets everything pass; of what an earlier version wrote there
-// is the use alone.
+// TestRefusalsAreExplained: a refused use is shown with the CLI's own reason and the rule
+// that would allow it, and with a warning if that rule allows everything. Logs of earlier
+// versions have the use alone.
 func TestRefusalsAreExplained(t *testing.T) {
 	got := deniedText(refusals(&state.StateFinished{
 		Denied: []string{"Bash(make)", "Bash(bash -c x)", "Bash(make)", "Bash(cd /)", "Read(/old)"},

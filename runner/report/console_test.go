@@ -26,8 +26,8 @@ var readers = map[string]ConsoleOptions{
 	"terminal": {Terminal: true, Color: true, Width: 72},
 }
 
-// TestConsoleGolden shows what people see of recorded runs. In the files of the
-// terminal ^[ stands for the escape character.
+// TestConsoleGolden compares what a console shows of recorded runs with golden files. In
+// those of terminals ^[ stands for the escape character.
 func TestConsoleGolden(t *testing.T) {
 	for _, name := range []string{"forks", "failed", "resumed", "hostile"} {
 		for reader, o := range readers {
@@ -123,8 +123,8 @@ func golden(t *testing.T, file, got string) {
 	}
 }
 
-// TestScreen states that the live display leaves nothing behind: whatever the
-// width and the ticks, a terminal shows in the end what a plain console writes.
+// TestScreen states that live lines leave nothing behind: whatever the width and the
+// ticks, a terminal shows in the end what a plain console writes.
 func TestScreen(t *testing.T) {
 	for _, name := range []string{"forks", "failed", "resumed", "hostile"} {
 		for _, width := range []int{12, 72, 300} {
@@ -207,8 +207,8 @@ func TestQuietSaysLittle(t *testing.T) {
 	}
 }
 
-// TestEndWithoutTransition states that the end of a state is shown before
-// whatever comes next of its agent, also when no transition follows.
+// TestEndWithoutTransition states that the end of a state is shown before the next event
+// of its agent, even if no transition follows.
 func TestEndWithoutTransition(t *testing.T) {
 	end := state.Event{Time: nine, Agent: "main", State: "A.md", Body: &state.StateFinished{OK: true}}
 	for name, next := range map[string]func(c *Console) error{

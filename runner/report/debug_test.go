@@ -42,8 +42,8 @@ func TestDebugGolden(t *testing.T) {
 	}
 }
 
-// TestDebugResultIsCompletedInSteps states that what is known is in the file at
-// once, in the folder that the runner made, and the transition when it follows.
+// TestDebugResultIsCompletedInSteps states that the file is written at once, in the folder
+// that the runner made, and again when the transition is known.
 func TestDebugResultIsCompletedInSteps(t *testing.T) {
 	dir := t.TempDir()
 	d := NewDebug(dir)
@@ -76,7 +76,7 @@ func TestDebugResultIsCompletedInSteps(t *testing.T) {
 	}
 }
 
-// TestDebugFolder has the names of folders, which never leave their folder.
+// TestDebugFolder states that no name leads out of the debug folder.
 func TestDebugFolder(t *testing.T) {
 	for _, c := range []struct {
 		seq          int
@@ -93,7 +93,7 @@ func TestDebugFolder(t *testing.T) {
 	}
 }
 
-// TestDebugFailureIsAnError states that a folder that can't be written is told.
+// TestDebugFailureIsAnError states that a folder that can't be written to is an error.
 func TestDebugFailureIsAnError(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")
 	put(t, file, nil)

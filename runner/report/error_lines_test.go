@@ -7,7 +7,8 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// TestErrorLines: what a program wrote has its lines again, and nothing else has more.
+// TestErrorLines: the quote of a program's output has line breaks again, and nothing else
+// has.
 func TestErrorLines(t *testing.T) {
 	for fault, want := range map[string]string{
 		`exit code 3; stderr: line one\nline two`:   "exit code 3; stderr:\nline one\nline two",
@@ -24,7 +25,8 @@ func TestErrorLines(t *testing.T) {
 	}
 }
 
-// TestLinesOfAFailureAreLines on the page, in the comment and in the annotation.
+// TestLinesOfAFailureAreLines: page, comment and annotation show the line breaks of an
+// error.
 func TestLinesOfAFailureAreLines(t *testing.T) {
 	fault := `exit code 3; stderr: line one\nline two`
 	events := []state.Event{

@@ -99,8 +99,8 @@ var (
 	sectionPattern = regexp.MustCompile(`<summary>.*state.*</summary>`)
 )
 
-// amounts are the amounts in texts: their sum, and how much it may be off because
-// each is rounded to a hundredth of a cent.
+// amounts is the sum of the amounts in texts, and how far it may be off because each is
+// rounded to a hundredth of a cent.
 type amounts struct {
 	sum, off           state.USD
 	estimated, unknown bool
@@ -131,9 +131,9 @@ func shown(t *testing.T, texts ...string) (all amounts) {
 	return all
 }
 
-// TestOneSum: after each part of a run, whatever was cut off in it, the headline,
-// the rows of the table, the lines by model and the agents add up to the ledger,
-// and each of them tells of estimates and of what is unknown.
+// TestOneSum: after each part of a run, whatever was cut off in it, the headline, the rows
+// of the table, the costs by model and the costs of agents each add up to the ledger, and
+// each of them marks estimates and unknown costs.
 func TestOneSum(t *testing.T) {
 	for seed := range uint64(20) {
 		p := &page{}

@@ -91,8 +91,8 @@ func TestASuspendedPageHasItsCost(t *testing.T) {
 	}
 }
 
-// TestOneRowForAllParts states that an execution that is resumed an hour later is one
-// row, with all its costs and the time that was worked, whatever was pending.
+// TestOneRowForAllParts states that an execution that is resumed an hour later has one
+// row, with all its costs and the time worked on it, whatever was pending.
 func TestOneRowForAllParts(t *testing.T) {
 	interrupted := part{events: []state.Event{
 		happened(0, &state.StateStarted{Kind: "prompt", Attempt: 1, Session: state.Fresh}),
@@ -156,8 +156,8 @@ func TestAResumedRunShowsNoOldFailure(t *testing.T) {
 	}
 }
 
-// TestASuspensionIsNoFailure: a state that has no attempts left suspends the run
-// where its author says so.
+// TestASuspensionIsNoFailure: a state that has no attempts left suspends the run if its
+// author says so.
 func TestASuspensionIsNoFailure(t *testing.T) {
 	text, overview := pageOfParts(t, part{events: []state.Event{
 		happened(0, &state.StateStarted{Kind: "prompt", Attempt: 1}),

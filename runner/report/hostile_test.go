@@ -73,8 +73,8 @@ var hostile = []string{
 	"\u202egpj.exe", "\u2028x\u2029", "\u0085", "\U000e0041", "\xff\xfe", "\ufeff", "", " ", "e\u0301", "中文", "👩‍👩‍👧",
 }
 
-// FuzzHostileText states that nothing that an agent, a file name or a log says can do
-// more to a terminal or a job log than be read.
+// FuzzHostileText states that no text of an agent, a file name or a log does anything to a
+// terminal or a job log but be shown.
 func FuzzHostileText(f *testing.F) {
 	for _, text := range hostile {
 		f.Add(text)
@@ -94,8 +94,8 @@ func FuzzHostileText(f *testing.F) {
 	})
 }
 
-// TestLongTextIsCut states that a line stays short whatever an agent says, and
-// that of a failure both ends are kept.
+// TestLongTextIsCut states that a line stays short whatever an agent says, and that the
+// line of a failure keeps both ends.
 func TestLongTextIsCut(t *testing.T) {
 	for _, filler := range []string{"x", "中", "\x1b[31m", "\x1b]", "\xff"} {
 		text := "begin" + strings.Repeat(filler, (1<<20)/len(filler)) + "end"
@@ -120,7 +120,7 @@ func TestLongTextIsCut(t *testing.T) {
 	}
 }
 
-// TestWords has the words for durations and amounts.
+// TestWords lists how durations and amounts are written.
 func TestWords(t *testing.T) {
 	for _, c := range []struct{ got, want string }{
 		{millis(0), "0.0s"}, {millis(1249), "1.2s"}, {millis(59_949), "59.9s"}, {millis(59_950), "1m00s"},

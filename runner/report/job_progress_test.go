@@ -110,8 +110,8 @@ main  A.md      ok        1m10s  $0.0000
 	}
 }
 
-// TestJobColours: marks are coloured for those who want it, and what others wrote
-// brings no colour of its own.
+// TestJobColours: marks have colours if that is asked for, and what others wrote has no
+// colours of its own.
 func TestJobColours(t *testing.T) {
 	for _, name := range told {
 		var log, plain jobLog

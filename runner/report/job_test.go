@@ -11,8 +11,8 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// jobLog writes down what a job log is told. Groups inside of groups, and ends
-// of groups that are not open, are mistakes.
+// jobLog records the calls. Groups inside of groups, and ends of groups that are not open,
+// are mistakes.
 type jobLog struct {
 	strings.Builder
 	open     bool
@@ -112,9 +112,9 @@ func TestJobGroupsNeverNest(t *testing.T) {
 	}
 }
 
-// TestJobSaysThatAgentsWork states that there is a line outside of groups about each
-// active agent at least every 30 seconds, whether it is alone or not, whatever its
-// group shows; and none after its end.
+// TestJobSaysThatAgentsWork states that each active agent has a line outside of groups at
+// least every 30 seconds, whether it is alone or not and whatever its group shows, and
+// none after its end.
 func TestJobSaysThatAgentsWork(t *testing.T) {
 	for _, agents := range []int{1, 3} {
 		for _, every := range []time.Duration{time.Second, 7 * time.Second, 29 * time.Second} {
@@ -188,8 +188,8 @@ func flooded(t *testing.T, agents int, verbose bool) string {
 	return log.String()
 }
 
-// TestJobKeepsTheLayoutOfOutput states that what tells something by its white
-// space, a result or the output of a command, has it in the job log too.
+// TestJobKeepsTheLayoutOfOutput states that results and the output of commands keep their
+// white space in the job log.
 func TestJobKeepsTheLayoutOfOutput(t *testing.T) {
 	text := state.Text("func f() {\n\treturn  1 \n}\n\n  - a    b\n  ::c\n\u3000::d")
 	want := []string{"func f() {", "    return  1", "}", "", "  - a    b", "  : :c", " : :d"}
@@ -207,8 +207,8 @@ func TestJobKeepsTheLayoutOfOutput(t *testing.T) {
 	}
 }
 
-// TestJobHasNoEmptyGroups states that a state of which there is nothing to fold has
-// no group, unless somebody wants to know all.
+// TestJobHasNoEmptyGroups states that a state without lines has no group, except for
+// verbose readers.
 func TestJobHasNoEmptyGroups(t *testing.T) {
 	for verbose, want := range map[bool]int{false: 0, true: 1} {
 		var log jobLog
@@ -222,8 +222,7 @@ func TestJobHasNoEmptyGroups(t *testing.T) {
 	}
 }
 
-// TestJobHostileText states that no text of others makes a line of the job log
-// more than a line to be read.
+// TestJobHostileText states that no text of others makes a line of the job log a command.
 func TestJobHostileText(t *testing.T) {
 	for _, text := range append(hostile, "a\nb", "a\rb") {
 		var log jobLog

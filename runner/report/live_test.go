@@ -12,7 +12,7 @@ import (
 
 var nine = time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)
 
-// writes collects each write by itself.
+// writes collects each write separately.
 type writes []string
 
 func (w *writes) Write(p []byte) (int, error) {
@@ -89,8 +89,8 @@ func TestLiveLinesFitTheScreen(t *testing.T) {
 	}
 }
 
-// TestLiveLineTells states that a live line has agent, state, time and cost so
-// far, and the agent's retries, reminders and attempts.
+// TestLiveLineTells states that a live line has agent, state, time, cost so far, and the
+// last retry, reminder or attempt.
 func TestLiveLineTells(t *testing.T) {
 	var w writes
 	c := NewConsole(&w, ConsoleOptions{Terminal: true})
@@ -148,7 +148,7 @@ func TestSaysWhoRuns(t *testing.T) {
 	}
 }
 
-// TestStillRunningLine has the words of the line.
+// TestStillRunningLine states what the line says.
 func TestStillRunningLine(t *testing.T) {
 	var w writes
 	c := NewConsole(&w, ConsoleOptions{})

@@ -86,9 +86,8 @@ func tell(t *testing.T, l *Log, events []state.Event) {
 	}
 }
 
-// TestLogSurvivesCrashAnywhere states that a log that was cut off at any byte of
-// its last two lines is whole again, each event once, when it is given the
-// events of the last save again.
+// TestLogSurvivesCrashAnywhere states that a log that was cut off at any byte of its last
+// two lines has each event once after it was given the events of the last save again.
 func TestLogSurvivesCrashAnywhere(t *testing.T) {
 	before := logged(t, some(3), "other-00000000")
 	for _, events := range [][]state.Event{some(2), some(5), some(28)} {
@@ -114,8 +113,8 @@ func TestLogSurvivesCrashAnywhere(t *testing.T) {
 	}
 }
 
-// TestLogIsContinued states that each event of a run is in its log once, whichever of
-// them it is given again after it was opened again, and that what others wrote stays.
+// TestLogIsContinued states that each event of a run is in its log once, whichever events
+// are reported again after it was opened again, and that what others wrote stays.
 func TestLogIsContinued(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a", "b", "events.jsonl")
 	events := some(12)
@@ -162,7 +161,7 @@ func TestLogIsPrivate(t *testing.T) {
 	}
 }
 
-// TestLogKeepsWhatIsThere has what an opened log does with endings of files.
+// TestLogKeepsWhatIsThere lists what OpenLog does with the end of a file.
 func TestLogKeepsWhatIsThere(t *testing.T) {
 	one, two := string(logged(t, some(1), runID)), string(logged(t, some(2), runID))
 	bad := "{broken}\n"
@@ -201,8 +200,8 @@ func TestLogKeepsWhatIsThere(t *testing.T) {
 	}
 }
 
-// TestCopyGetsComplete states that a copy has every event of the kept log, each
-// once, wherever the copy ended before, and nothing of other runs.
+// TestCopyGetsComplete states that a copy gets every event of the kept log once, wherever
+// the copy ended before, and no events of other runs.
 func TestCopyGetsComplete(t *testing.T) {
 	events := some(9)
 	kept := filepath.Join(t.TempDir(), "kept.jsonl")
@@ -288,7 +287,7 @@ func TestLogToPipe(t *testing.T) {
 	}
 }
 
-// full is a disk with a little room.
+// full is a disk with little space left.
 type full struct{ bytes.Buffer }
 
 func (f *full) Write(p []byte) (int, error) {

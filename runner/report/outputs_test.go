@@ -20,8 +20,8 @@ func failedScript(stdout, stderr string) []state.Event {
 	}
 }
 
-// TestOutputsOfAFailedScriptAreShown: the annotation and the page have the lines
-// of both of its outputs, not only what the error quotes of them.
+// TestOutputsOfAFailedScriptAreShown: the annotation and the page have the lines of stdout
+// and stderr, not only what the error quotes.
 func TestOutputsOfAFailedScriptAreShown(t *testing.T) {
 	for _, tt := range []struct{ stdout, stderr string }{
 		{"FAIL: one\nFAIL: two\n", "A.sh: line 7: make failed\n"}, {"FAIL: only here\n", ""}, {"", "only here\n"},
@@ -53,8 +53,8 @@ func TestOutputsOfAFailedScriptAreShown(t *testing.T) {
 	}
 }
 
-// TestConsoleShowsOutput: the lines of a script are shown as they come; to a quiet
-// reader when it failed, before that is said.
+// TestConsoleShowsOutput: the lines of a script are shown as they come. A quiet reader sees
+// them if the script fails, before the failure.
 func TestConsoleShowsOutput(t *testing.T) {
 	for name, o := range map[string]ConsoleOptions{"usual": {}, "quiet": {Quiet: true}} {
 		for _, ok := range []bool{true, false} {

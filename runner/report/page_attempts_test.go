@@ -8,8 +8,8 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// loopOf returns the summary of a state whose attempts failed as often as said,
-// and of which one more was done or not.
+// loopOf returns the summary of a state with a number of failed attempts and one more,
+// which is done or not.
 func loopOf(t *testing.T, failures int, isDone bool) string {
 	t.Helper()
 	var p page
@@ -27,9 +27,9 @@ func loopOf(t *testing.T, failures int, isDone bool) string {
 	return p.text
 }
 
-// TestSummaryTellsOfAttempts states that each attempt has a row with its verdict,
-// the last twenty at least, and that of the last three that failed there is the
-// end of what the command wrote.
+// TestSummaryTellsOfAttempts states that each of the last twenty attempts has a row with
+// its verdict, and that for the last three that failed the end of the command's output is
+// shown.
 func TestSummaryTellsOfAttempts(t *testing.T) {
 	for _, failures := range []int{0, 1, 3, 4, 19, 30} {
 		got := loopOf(t, failures, true)
@@ -66,9 +66,9 @@ func TestSummaryOfAnAttemptWithoutOutput(t *testing.T) {
 	}
 }
 
-// TestLastTry states that a failure is explained by an attempt of the state that
+// TestLastAttempt states that a failure is explained by an attempt of the state that
 // failed, not by one of a state before it.
-func TestLastTry(t *testing.T) {
+func TestLastAttempt(t *testing.T) {
 	failing := &state.NodeAttempt{Attempt: 2, Results: []state.CommandResult{{Cmd: "make", RC: 1, Tail: "broken\n"}}}
 	for _, c := range []struct {
 		what   string
@@ -93,7 +93,7 @@ func TestLastTry(t *testing.T) {
 	}
 }
 
-// TestCostByModel states on which models costs are booked.
+// TestCostByModel states which models costs are booked on.
 func TestCostByModel(t *testing.T) {
 	const cent = state.Dollar / 100
 	for _, c := range []struct {
@@ -129,8 +129,8 @@ func TestCostByModel(t *testing.T) {
 	}
 }
 
-// TestSumsByState states that a long run has a table with the sums of each state, the
-// dearest first, and that a short one has none.
+// TestSumsByState states that a long run has a table with the sums of each state, the most
+// expensive first, and that a short one has none.
 func TestSumsByState(t *testing.T) {
 	for _, n := range []int{25, 26, 200} {
 		var p page

@@ -8,8 +8,8 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// top returns the lines of a summary that are seen first: those before the
-// heading of the diagram or the table, without what is folded.
+// top returns the lines of a summary that are seen first: those before the diagram or the
+// table, without what is folded.
 func top(t *testing.T, markdown string) []string {
 	t.Helper()
 	before, _, found := strings.Cut(markdown, "\n### ")
@@ -32,9 +32,9 @@ func top(t *testing.T, markdown string) []string {
 	return lines
 }
 
-// TestTopIsShort states that whatever failed, and however long its output and the
-// result are, what comes before the diagram fits on a screen, and says what
-// failed last in that output, what it cost and what to do next.
+// TestTopIsShort states that the part before the diagram fits on a screen, whatever failed
+// and however long its output and the result are, and that it has the last lines of that
+// output, the cost and what to do next.
 func TestTopIsShort(t *testing.T) {
 	var output strings.Builder
 	for i := range 300 {
@@ -73,8 +73,8 @@ func TestTopIsShort(t *testing.T) {
 	}
 }
 
-// fails tells of an agent that fails: by its script, or by the command that
-// judges its last attempt.
+// fails returns the events of an agent that fails: by its script, or by the command that
+// checks its last attempt.
 func fails(t *testing.T, s *Summary, agent, output string, isJudged bool) {
 	t.Helper()
 	about := func(b state.Body) {
@@ -90,7 +90,7 @@ func fails(t *testing.T, s *Summary, agent, output string, isJudged bool) {
 	about(&state.AgentFinished{Error: fault})
 }
 
-// TestExcerpt states which lines of a text are shown, and whether they are all.
+// TestExcerpt states which lines of a text are shown, and whether these are all lines.
 func TestExcerpt(t *testing.T) {
 	var long []string
 	for i := range 10 {

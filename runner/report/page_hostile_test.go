@@ -19,9 +19,9 @@ var (
 	escapedForm = regexp.MustCompile(`\\[[:punct:]]`)
 )
 
-// skeleton returns a document without what is shown as it is: the content of
-// fences, code spans and code elements. It reads Markdown as CommonMark does, as
-// far as a summary uses it, and fails for a fence that is never closed.
+// skeleton returns a document without the content of fences, code spans and code elements,
+// which is shown as it is. It reads the Markdown that a summary uses as CommonMark does,
+// and fails for a fence that is never closed.
 func skeleton(t *testing.T, markdown string) string {
 	t.Helper()
 	var b strings.Builder
@@ -116,8 +116,8 @@ var markup = []string{
 	"https://example.com", "www.example.com", "a@example.com", ":bug:", "$x$", "$$", "\t", "    code", "\r", "~~~", "[^1]", "\n+++",
 }
 
-// sameSkeleton holds that whatever others wrote is shown and never read: the document
-// around it is the same as around as many plain lines.
+// sameSkeleton checks that what others wrote is shown and never read as Markdown: the
+// document around it is the same as around as many plain lines.
 func sameSkeleton(t *testing.T, text string) {
 	t.Helper()
 	got := markdownOf(t, "M"+text+"M")
@@ -128,7 +128,7 @@ func sameSkeleton(t *testing.T, text string) {
 	sameWidth(t, text, got)
 }
 
-// sameWidth holds that each row of a table has as many cells as its head.
+// sameWidth checks that each row of a table has as many cells as its header.
 func sameWidth(t *testing.T, text, markdown string) {
 	t.Helper()
 	lines := strings.Split(markdown, "\n")
@@ -185,8 +185,8 @@ func TestProse(t *testing.T) {
 	}
 }
 
-// crowd is a run of agents of which every second one fails, with text in each
-// place.
+// crowd returns the events of a run of many agents, every second of which fails, with
+// text in each place.
 func crowd(text string, agents int) []state.Event {
 	result := state.Text(text)
 	events := []state.Event{{Time: nine, Body: &state.RunStarted{BudgetUSD: state.Dollar}}}
@@ -221,7 +221,8 @@ func summaryOf(t testing.TB, events []state.Event, text string) string {
 	t.Helper()
 	var p page
 	s := NewSummary(SummaryOptions{
-		Write: p.write, WorkflowID: text, Title: text, Next: text, Notes: slices.Repeat([]string{text}, 100), Now: frozen,
+		Write: p.write, Workflow: workflow(), WorkflowID: text, Title: text, Next: text,
+		Differences: slices.Repeat([]string{text}, 100), Notes: slices.Repeat([]string{text}, 100), Now: frozen,
 	})
 	for _, e := range events {
 		if err := s.Report(e); err != nil {
@@ -234,12 +235,12 @@ func summaryOf(t testing.TB, events []state.Event, text string) string {
 	return p.text
 }
 
-// fillers are texts of which a summary may become much longer than they are.
+// fillers are texts that make a summary much longer than they are.
 var fillers = []string{"x", "`", "` ", "中", "\xff", "<", "&", "@", "$", "\n", "`\n", "|", "🙂", "a@", "\x1b[", "\u0301"}
 
-// TestSummaryStaysBelowTheLimit states that no summary is longer than GitHub
-// takes, that it says so when it was cut, and that what is most important is
-// still there, in a document that is whole.
+// TestSummaryStaysBelowTheLimit states that no summary is longer than GitHub accepts, that
+// it says so if it was cut, that status, money, failures, result, what to do next, path
+// and table are always there, and that the document is whole.
 func TestSummaryStaysBelowTheLimit(t *testing.T) {
 	for agents, some := range map[int][]string{3: fillers, 120: {"`", "中"}, 1200: {"`x"}} {
 		for _, filler := range some {
@@ -257,8 +258,10 @@ func TestSummaryStaysBelowTheLimit(t *testing.T) {
 
 func fits(t *testing.T, what, got string, isCut bool) {
 	t.Helper()
-	for _, want := range []string{"## ❌ Failed: ", " failed", "\n**Result**:", "\n**Next:** ", "\n### States\n\n", "\n| # |"} {
-		if !strings.Contains(got, want) && (want != " failed" || what != "noise") {
+	for _, want := range []string{
+		"## ❌ Failed: ", " of $1.00** (", " in state ", "\n**Result**:", "\n**Next:** ", "\n### Path\n\n```mermaid\n", "\n### States\n\n", "\n| # |",
+	} {
+		if !strings.Contains(got, want) && (want != " in state " || what != "noise") {
 			t.Errorf("%s: the summary has no %q", what, want)
 		}
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// ofResult is the page of a run with a result, and their overviews.
+// ofResult returns the page and the overview of a run with a result.
 func ofResult(t *testing.T, result string) (summary, overview string) {
 	t.Helper()
 	var p page
@@ -20,8 +20,8 @@ func ofResult(t *testing.T, result string) (summary, overview string) {
 	return p.text, s.Overview()
 }
 
-// linksIn are the addresses that Markdown makes links of: in angle brackets, and
-// not in code.
+// linksIn returns the addresses that Markdown makes links: those in angle brackets and
+// outside of code.
 func linksIn(markdown string) []string {
 	var found []string
 	fenced := false
@@ -43,8 +43,8 @@ func linksIn(markdown string) []string {
 	return found
 }
 
-// TestLinksInAResultAreLinks on page and comment: they lead where a reader sees
-// that they lead.
+// TestLinksInAResultAreLinks: they are links on page and comment, and lead to the address
+// that a reader sees.
 func TestLinksInAResultAreLinks(t *testing.T) {
 	const pull = "https://forge.test/o/r/pull/7"
 	long := strings.Repeat("a line without a link\n", 40)
@@ -83,7 +83,7 @@ func TestLinksInAResultAreLinks(t *testing.T) {
 	}
 }
 
-// TestMarkupAroundALinkIsNotRead states that what is beside a link is shown as it is.
+// TestMarkupAroundALinkIsNotRead states that the text around a link is shown as it is.
 func TestMarkupAroundALinkIsNotRead(t *testing.T) {
 	for _, text := range slices.Concat(markup, hostile) {
 		if text = plain("M " + text + " M"); strings.Contains(text, "http") {

@@ -60,7 +60,8 @@ func TestOverviewIsShort(t *testing.T) {
 	}
 }
 
-// TestOverviewShowsMarkupAsItIs states that nothing which others wrote is read.
+// TestOverviewShowsMarkupAsItIs states that nothing of what others wrote is read as
+// Markdown.
 func TestOverviewShowsMarkupAsItIs(t *testing.T) {
 	overviewOf := func(text string) string {
 		s := NewSummary(SummaryOptions{Write: new(page).write, WorkflowID: text, Now: frozen})

@@ -16,8 +16,7 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// shownPage is a page as a job shows it, of which docs/render-summaries makes a
-// picture.
+// shownPage is a page as a job shows it. docs/render-summaries makes pictures of them.
 type shownPage struct {
 	name      string
 	recording string // in testdata/pages
@@ -106,7 +105,8 @@ func (g shownPage) show(t *testing.T) (summary, overview string) {
 	return p.text, s.Overview()
 }
 
-// TestSummaryPages shows pages of runs as they happen, and their overviews.
+// TestSummaryPages compares pages of realistic runs, and their overviews, with golden
+// files.
 func TestSummaryPages(t *testing.T) {
 	for _, g := range shownPages {
 		t.Run(g.name, func(t *testing.T) {
@@ -117,8 +117,8 @@ func TestSummaryPages(t *testing.T) {
 	}
 }
 
-// TestPagesAreOfRealRuns states that the recorded events of the pages are such
-// as the event log has, each with the run's number.
+// TestPagesAreOfRealRuns states that the recorded events of the pages are as an event log
+// has them, each with the id of the run.
 func TestPagesAreOfRealRuns(t *testing.T) {
 	schema, err := jsonschema.NewCompiler().Compile("../../docs/schema/events.schema.json")
 	if err != nil {

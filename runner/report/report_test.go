@@ -13,7 +13,7 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// probe notes its calls and fails in the given one, counted from 1.
+// probe records its calls and fails in the given one, counted from 1.
 type probe struct {
 	name  string
 	calls *[]string
@@ -37,8 +37,8 @@ type tickingProbe struct{ probe }
 
 func (p *tickingProbe) Tick(time.Time) error { return p.call("tick") }
 
-// TestFanout states that members are called in order, ticks reach those that
-// want them, and one that fails is warned of once and never called again.
+// TestFanout states that members are called in order, that ticks reach the members that
+// have a Tick, and that a member that fails makes one warning and is never called again.
 func TestFanout(t *testing.T) {
 	var calls []string
 	f := NewFanout(func(name string, err error) { calls = append(calls, "warning "+name+": "+err.Error()) })
@@ -82,7 +82,7 @@ func TestReplayIsTheInverseOfLog(t *testing.T) {
 	}
 }
 
-// TestReplayOfDamagedLogs has what a replay does with lines that are no events.
+// TestReplayOfDamagedLogs lists what a replay does with lines that are not events.
 func TestReplayOfDamagedLogs(t *testing.T) {
 	one := string(logged(t, some(1), runID))
 	for name, c := range map[string]struct {

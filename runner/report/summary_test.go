@@ -14,10 +14,10 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// told are the recorded runs of which the golden files show what a job shows.
+// told are the recorded runs for which golden files show what a job shows.
 var told = []string{"success", "forks", "keepgoing", "ralph", "overbudget", "failed", "hostile"}
 
-// page is what a Summary wrote last, as the file has it.
+// page keeps what a Summary wrote last.
 type page struct {
 	text   string
 	writes int
@@ -60,7 +60,7 @@ func closed(t *testing.T, r Reporter) {
 	}
 }
 
-// TestSummaryGolden shows the summaries of recorded runs.
+// TestSummaryGolden compares the summaries of recorded runs with golden files.
 func TestSummaryGolden(t *testing.T) {
 	for _, name := range told {
 		t.Run(name, func(t *testing.T) {
@@ -73,8 +73,8 @@ func TestSummaryGolden(t *testing.T) {
 	}
 }
 
-// TestSummaryOfAKilledJob states that whatever moment a job is killed in, its
-// summary tells of the last state that began or ended.
+// TestSummaryOfAKilledJob states that at whatever moment a job is killed, its summary has
+// the last state that began or ended.
 func TestSummaryOfAKilledJob(t *testing.T) {
 	var all collector
 	replayFile(t, "keepgoing", &all)
@@ -213,8 +213,8 @@ func TestSummaryTellsWhatToDo(t *testing.T) {
 	}
 }
 
-// TestSummaryTableIsLimited states that of a run of any length the table has the
-// first 50 and the last 150 states, and the number of those between.
+// TestSummaryTableIsLimited states that the table of a run of any length has the first 50
+// and the last 150 states, and the number of those between.
 func TestSummaryTableIsLimited(t *testing.T) {
 	for _, n := range []int{1, 50, 51, 200, 201, 5000} {
 		var p page
@@ -240,8 +240,9 @@ func TestSummaryTableIsLimited(t *testing.T) {
 	}
 }
 
-// TestWhatWasFoundDifferent states that page and comment tell it, once.
-func TestWhatWasFoundDifferent(t *testing.T) {
+// TestDifferencesAreShown states that page and comment each say once what a resumed run
+// found different.
+func TestDifferencesAreShown(t *testing.T) {
 	var p page
 	s := NewSummary(SummaryOptions{Write: p.write, Differences: []string{"Run w goes on at 1b01085, on the work begun at e907715."}})
 	report(t, s, state.Event{Time: nine, Body: &state.RunStarted{Resumed: true}})
