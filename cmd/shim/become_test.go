@@ -38,12 +38,15 @@ func TestProgramSeesTheStepsEnvironment(t *testing.T) {
 		a.ship(0o755)
 		a.env["INPUT_WORKFLOW"], a.env["ACTIONS_RUNTIME_TOKEN"] = "a b\nc", "token"
 		// What an earlier step says must not make the program wait for a pipe that isn't there.
-		a.env["RAYMOND_SHIM_STDIN"] = "1"
+		a.env["RAYMOND_SHIM_STDIN"], a.env["RAYMOND_SHIM"] = "1", "/planted"
 		r := a.run(n, "main.js").report()
 		for _, name := range []string{"INPUT_WORKFLOW", "ACTIONS_RUNTIME_TOKEN", "PATH", "HOME"} {
 			if r.Env[name] != a.env[name] {
 				t.Errorf("%s: got %q, want %q", name, r.Env[name], a.env[name])
 			}
+		}
+		if got := r.Env["RAYMOND_SHIM"]; got != a.path("cmd/shim") {
+			t.Errorf("RAYMOND_SHIM: got %q, want the folder of the JavaScript, whatever a step has set", got)
 		}
 		if got, ok := r.Env["RAYMOND_SHIM_STDIN"]; ok == n.becomes || ok && got != "1" {
 			t.Errorf("RAYMOND_SHIM_STDIN: got %q (set: %t), want it set to 1: %t", got, ok, !n.becomes)

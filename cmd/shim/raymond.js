@@ -82,7 +82,7 @@ function report(err) {
 exports.become = (phase) => {
   try {
     const program = executable(find());
-    const env = { ...process.env };
+    const env = { ...process.env, RAYMOND_SHIM: __dirname };
     delete env.RAYMOND_SHIM_STDIN; // an earlier step could set it
     // After this no node process is left that has the job's secrets in its memory.
     if (process.execve && !windows) process.execve(program, [program, phase], env);

@@ -44,6 +44,7 @@ func perform(ctx context.Context, s *step, r *result, gone <-chan struct{}) (err
 	if s.in.Mode != job.ModeRun {
 		return runTool(s, r.source)
 	}
+	taken := takeCode(s)
 	if r.flow, err = openFlow(s, r.source); err != nil {
 		return err
 	}
@@ -55,6 +56,9 @@ func perform(ctx context.Context, s *step, r *result, gone <-chan struct{}) (err
 		return err
 	}
 	s.key = found.key
+	if r.code, err = taken(); err != nil {
+		return err
+	}
 	ready, err := begin(ctx, s, now, found)
 	if err != nil {
 		return err

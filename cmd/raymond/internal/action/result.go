@@ -4,6 +4,7 @@ import (
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/checkpoints"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/claims"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/outlook"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/owncode"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/session"
 	"github.com/raymond-action/raymond-action/state"
 )
@@ -22,6 +23,7 @@ type result struct {
 	page      *page
 	jobFile   []byte // the job's workflow file; nil where it can't be read
 	next      outlook.Outlook
+	code      *owncode.Code // nil before it is taken
 }
 
 // sessionsFile has the conversations of a step, in its own folder. Its name is not

@@ -18,6 +18,7 @@ import (
 	"github.com/raymond-action/raymond-action/artifacts/workspace"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/job"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/options"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/owncode"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
 	"github.com/raymond-action/raymond-action/runner/shell"
 )
@@ -236,7 +237,8 @@ func (s *step) id() string {
 // token of the job is in it for those who name it.
 func (s *step) inherited() []string {
 	env := slices.DeleteFunc(slices.Clone(s.env.Environ), func(kv string) bool {
-		return strings.HasPrefix(kv, shell.ShimStdin+"=") // their stdin is no pipe of the shim
+		// Their stdin is no pipe of the shim, and where that lies is none of their business.
+		return strings.HasPrefix(kv, shell.ShimStdin+"=") || strings.HasPrefix(kv, owncode.Variable+"=")
 	})
 	if s.getenv("GITHUB_TOKEN") == "" && s.in.GitHubToken != "" {
 		env = append(env, "GITHUB_TOKEN="+s.in.GitHubToken)

@@ -1,0 +1,61 @@
+package action
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"sync"
+
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/owncode"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
+)
+
+// takeCode remembers the action's own code beside whatever the step does next. The
+// function that it returns waits for that.
+func takeCode(s *step) func() (*owncode.Code, error) {
+	take := sync.OnceValues(func() (*owncode.Code, error) {
+		program, err := os.Executable()
+		if err != nil {
+			return nil, machineProblem("the program", err)
+		}
+		code, err := owncode.Take(program, s.getenv(owncode.Variable))
+		if err != nil {
+			return nil, machineProblem("the action's own files", err)
+		}
+		return code, nil
+	})
+	go func() { _, _ = take() }()
+	return take
+}
+
+// maxNamed is how many changed files a problem names.
+const maxNamed = 5
+
+// checkCode puts the action's own code back as it was. This is the last moment for it:
+// the post part runs that code, and is given the secrets of the job. Agents are gone.
+func checkCode(code *owncode.Code) []*problem.Problem {
+	if code == nil {
+		return nil // nothing of a workflow has run
+	}
+	defer code.Close()
+	changed := code.Changed()
+	if len(changed) == 0 {
+		return nil
+	}
+	where := strings.Join(changed[:min(len(changed), maxNamed)], ", ")
+	if more := len(changed) - maxNamed; more > 0 {
+		where += fmt.Sprintf(" and %d more", more)
+	}
+	p := &problem.Problem{
+		Class: problem.ClassDenied, Where: where, What: "an agent or a script changed the code of this action, which the post part of the step runs; it was put back",
+		Hint: "look at what it ran before you trust the later steps of this job",
+	}
+	err := code.PutBack(changed)
+	if left := code.Changed(); err == nil && len(left) > 0 {
+		err = fmt.Errorf("%s is not what it was", left[0])
+	}
+	if err != nil {
+		p.What = "an agent or a script changed the code of this action, which the post part of the step runs, and it can't be put back: " + err.Error()
+	}
+	return []*problem.Problem{p}
+}
