@@ -21,8 +21,8 @@ const (
 	maxTotal   = 64 << 20
 )
 
-// OpenZip returns the files of a zip archive as a read-only file system in
-// memory, without the one folder that they may all be in. The Problems say why
+// OpenZip returns the files of a zip archive as a read-only file system, which reads
+// from r, without the one folder that they may all be in. The Problems say why
 // an archive is refused, naming the entry; then there is no file system. An
 // archive is never inflated beyond 64 MiB.
 func OpenZip(r io.ReaderAt, size int64) (fs.FS, []Problem) {
@@ -38,7 +38,7 @@ func OpenZip(r io.ReaderAt, size int64) (fs.FS, []Problem) {
 	if problem != nil {
 		return nil, []Problem{*problem}
 	}
-	return inflate(files, folder)
+	return inflate(z, files, folder)
 }
 
 func zipProblem(entry, why string) Problem {
@@ -85,17 +85,19 @@ func layout(files []*zip.File) (string, *Problem) {
 	return folder, nil
 }
 
-// inflate reads the contents of all files.
-func inflate(files []*zip.File, folder string) (fs.FS, []Problem) {
-	m := memory{}
+// inflate reads all files once, so that none of them is larger than it says or broken,
+// and returns their file system.
+func inflate(z *zip.Reader, files []*zip.File, folder string) (fs.FS, []Problem) {
 	for _, f := range files {
-		data, err := archive.Read(f, maxEntry)
-		if err != nil {
+		if _, err := archive.Read(f, maxEntry); err != nil {
 			return nil, []Problem{{Code: "zip", Message: err.Error()}}
 		}
-		name := strings.TrimPrefix(f.Name, folder)
-		mode := f.Mode().Perm()&^0o222 | 0o444
-		m[name] = memoryFile{name: name, data: string(data), mode: mode, modified: f.Modified}
+		f.SetMode(f.Mode().Perm()&^0o222 | 0o444)
 	}
-	return m, nil
+	z.File = files
+	fsys, err := fs.Sub(z, path.Clean(folder))
+	if err != nil {
+		return nil, []Problem{{Code: "zip", Message: err.Error()}}
+	}
+	return fsys, nil
 }

@@ -30,13 +30,13 @@ func (c checkpoints) CheckResumable([]*state.Agent) error { return c.check }
 // TestEachSavedStepIsOffered for a checkpoint, and no step twice or unsaved.
 func TestEachSavedStepIsOffered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, "LOOP.md", nil)
-		w.actor.slow, w.cfg.Deadline = 20*time.Second, time.Minute+time.Second
+		l := newWorld(t, "LOOP", nil)
+		l.slow, l.cfg.Deadline = 20*time.Second, time.Minute+time.Second
 		var seqs []int
-		w.cfg.Checkpoints = checkpoints{offer: func(run *state.Run, now time.Time) bool {
+		l.cfg.Checkpoints = checkpoints{offer: func(run *state.Run, now time.Time) bool {
 			seqs = append(seqs, run.Progress.Seq)
 			data, err := run.Encode()
-			if last := w.store.saves[len(w.store.saves)-1]; err != nil || !bytes.Equal(data, last) {
+			if last := l.store.saves[len(l.store.saves)-1]; err != nil || !bytes.Equal(data, last) {
 				t.Errorf("step %d: got a run that is not the saved one (%v)", run.Progress.Seq, err)
 			}
 			if now.IsZero() {
@@ -44,12 +44,9 @@ func TestEachSavedStepIsOffered(t *testing.T) {
 			}
 			return true
 		}}
-		if err := w.drive(false); err != nil {
-			t.Fatal(err)
-		}
-		w.want(state.Suspended)
+		l.drive(false, state.Suspended)
 		var want []int
-		for n := 1; n < w.run.Progress.Seq; n++ {
+		for n := 1; n < l.run.Progress.Seq; n++ {
 			want = append(want, n)
 		}
 		if !slices.Equal(seqs, want) {
@@ -62,18 +59,15 @@ func TestEachSavedStepIsOffered(t *testing.T) {
 // for the next step, which may take hours.
 func TestStepIsOfferedUntilItIsTaken(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, "END.md", nil)
-		w.actor.slow = time.Hour
+		l := newWorld(t, "END", nil)
+		l.slow = time.Hour
 		var at []time.Duration
 		began := time.Now()
-		w.cfg.Checkpoints = checkpoints{offer: func(_ *state.Run, now time.Time) bool {
+		l.cfg.Checkpoints = checkpoints{offer: func(_ *state.Run, now time.Time) bool {
 			at = append(at, now.Sub(began).Round(time.Second))
 			return now.Sub(began) >= 5*time.Second
 		}}
-		if err := w.drive(false); err != nil {
-			t.Fatal(err)
-		}
-		w.want(state.Completed)
+		l.drive(false, state.Completed)
 		var want []time.Duration
 		for n := range 6 {
 			want = append(want, time.Duration(n)*time.Second)
@@ -87,18 +81,15 @@ func TestStepIsOfferedUntilItIsTaken(t *testing.T) {
 // TestStoredCheckpointsAreEvents with numbers like the others.
 func TestStoredCheckpointsAreEvents(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, "END.md", nil)
-		w.actor.slow = time.Minute
+		l := newWorld(t, "END", nil)
+		l.slow = time.Minute
 		stored := make(chan *state.Checkpoint)
-		w.cfg.Checkpoints = checkpoints{stored: stored}
+		l.cfg.Checkpoints = checkpoints{stored: stored}
 		go func() { stored <- &state.Checkpoint{Store: "here", SeqStored: 1} }()
-		if err := w.drive(false); err != nil {
-			t.Fatal(err)
-		}
-		w.want(state.Completed)
-		at := slices.Index(w.log.names(), "checkpoint")
-		if at < 0 || w.log.events[at].Seq != at+1 || len(w.log.events) != w.run.Progress.Events {
-			t.Errorf("events: got %q (last %d), want a checkpoint numbered like the others", w.log.names(), w.run.Progress.Events)
+		l.drive(false, state.Completed)
+		at := slices.Index(l.log.names(), "checkpoint")
+		if at < 0 || l.log.events[at].Seq != at+1 || len(l.log.events) != l.run.Progress.Events {
+			t.Errorf("events: got %q (last %d), want a checkpoint numbered like the others", l.log.names(), l.run.Progress.Events)
 		}
 	})
 }
@@ -107,18 +98,15 @@ func TestStoredCheckpointsAreEvents(t *testing.T) {
 func TestRunThatNobodyCanResumeFails(t *testing.T) {
 	for _, why := range []error{nil, errors.New("its work can't be stored")} {
 		synctest.Test(t, func(t *testing.T) {
-			w := newWorld(t, "LOOP.md", nil)
-			w.actor.slow, w.cfg.Deadline = 20*time.Second, time.Minute
-			w.cfg.Checkpoints = checkpoints{check: why}
-			if err := w.drive(false); err != nil {
-				t.Fatal(err)
-			}
+			l := newWorld(t, "LOOP", nil)
+			l.slow, l.cfg.Deadline = 20*time.Second, time.Minute
+			l.cfg.Checkpoints = checkpoints{check: why}
 			if why == nil {
-				w.want(state.Suspended)
+				l.drive(false, state.Suspended)
 				return
 			}
-			w.want(state.Failed)
-			if reason := w.run.Progress.Reason; !strings.Contains(reason, why.Error()) {
+			l.drive(false, state.Failed)
+			if reason := l.run.Progress.Reason; !strings.Contains(reason, why.Error()) {
 				t.Errorf("reason: got %q, want it to contain %q", reason, why)
 			}
 		})

@@ -80,35 +80,6 @@ func wantVerdicts(t *testing.T, label string, got []*state.NodeAttempt, waits []
 	same(t, label+": node_attempt events", want, got)
 }
 
-// TestVerdictsInTheLog holds the JSON names, and what is absent. The times are
-// rounded to milliseconds.
-func TestVerdictsInTheLog(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		time.Sleep(123456 * time.Nanosecond)
-		l := newLoop(t, once(""), nil)
-		l.passes["A.md"] = 2
-		l.drive(false, state.Completed)
-		var got []string
-		for _, e := range l.log.events {
-			if _, ok := e.Body.(*state.NodeAttempt); ok {
-				line, err := e.Line("run-1")
-				if err != nil {
-					t.Fatal(err)
-				}
-				_, body, _ := strings.Cut(string(line), `"state":"A.md",`)
-				got = append(got, body)
-			}
-		}
-		failed := func(cmd string) string {
-			return `{"cmd":"` + cmd + `","rc":3,"duration_s":0.5,"tail":"tail of attempt 1"}`
-		}
-		same(t, "lines of the log", []string{
-			`"attempt":1,"duration_s":1.5,"converged":false,"reason":"done_when_failed","cost_usd":0.1,"done_when_results":[` + failed("check") + "," + failed("lint") + "]}\n",
-			`"attempt":2,"duration_s":1.5,"converged":true,"backoff_s":2,"cost_usd":0.1,"done_when_results":[{"cmd":"check","rc":0,"duration_s":0.5},{"cmd":"lint","rc":0,"duration_s":0.5}]}` + "\n",
-		}, got)
-	})
-}
-
 // TestWhatIsVerified holds what the commands are run with.
 func TestWhatIsVerified(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -137,18 +108,6 @@ func TestWhatIsVerified(t *testing.T) {
 			marks[m] = true
 		}
 		same(t, "marks that differ", 5, len(marks))
-	})
-}
-
-func TestStatesCountOneFlakeEach(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		l := newLoop(t, flow{
-			"A": "---\ndone_when: [check]\n---\n<goto>B</goto>",
-			"B": "---\ndone_when: [check]\n---\n<result>x</result>",
-		}, nil)
-		l.passes["A.md"], l.passes["B.md"] = 2, 4
-		l.drive(false, state.Completed)
-		same(t, "flakes of two states", 2, l.end().FlakeRetries)
 	})
 }
 
@@ -301,6 +260,7 @@ func TestAttemptsWithoutAGoodRecordAreJudged(t *testing.T) {
 		status      state.Status
 		reason      string
 	}{
+		{implicit, "work", 1, 1, state.Completed, ""},
 		{implicit, "transient!died", 3, 1, state.Completed, ""},
 		{implicit, "timeout!no answer after 1h", 3, 1, state.Completed, ""},
 		{implicit, "service!529", 4, 1, state.Completed, ""},
@@ -350,29 +310,6 @@ func TestCommandsRunThoughTheTagIsBad(t *testing.T) {
 		l.says["A.md"], l.passes["A.md"] = []string{"<result>good</result>", "nothing"}, 2
 		l.drive(false, state.Failed)
 		same(t, "reason, when only the failed attempt had a tag", "no_transition_tag", l.attempts()[1].Reason)
-	})
-}
-
-// TestTheImplicitTransitionConverges: no tag is needed where only one is allowed.
-func TestTheImplicitTransitionConverges(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		l := newLoop(t, flow{
-			"A": "---\ndone_when: [check]\nallowed_transitions: [{tag: goto, target: B}]\n---\nwork",
-			"B": "<result>b</result>",
-		}, nil)
-		l.passes["A.md"] = 1
-		l.drive(false, state.Completed)
-		same(t, "agent runs", []int{1, 1}, []int{len(l.asked("A")), len(l.asked("B"))})
-	})
-}
-
-func TestTheAgentsExitCodeIsNotConsulted(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		l := newLoop(t, once(""), nil)
-		l.passes["A.md"], l.exits = 1, 1
-		l.drive(false, state.Completed)
-		same(t, "outcome", "clean", l.end().Outcome)
-		same(t, "agent runs", 1, len(l.orders))
 	})
 }
 
@@ -550,20 +487,6 @@ func TestAttemptContext(t *testing.T) {
 			}
 		})
 	}
-}
-
-// TestACalledStateBranchesOffItsCaller also in its later attempts, and the caller
-// goes on in its own session.
-func TestACalledStateBranchesOffItsCaller(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		l := newLoop(t, flow{
-			"A":   `<call return="END">TRY</call>`,
-			"TRY": "---\ndone_when: [check]\n---\n<result>x</result>", "END": "<result>y</result>",
-		}, nil)
-		l.passes["TRY.md"] = 2
-		l.drive(false, state.Completed)
-		same(t, "conversations", []string{"fresh s1", "branch s2 from s1", "branch s3 from s1", "resume s1"}, conversations(l.orders))
-	})
 }
 
 // TestRemindersAndRetriesStayInTheAttemptsConversation, and leave the entry

@@ -19,6 +19,69 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
+// memory is a store that remembers the run after every save, encoded.
+type memory struct {
+	run   *state.Run
+	saves [][]byte
+	fail  int // the save that fails, counted from 1; 0 for none
+}
+
+var errDisk = errors.New("disk full")
+
+func (m *memory) Append(d *state.Delta) error { return m.Fold(m.run.With(d)) }
+func (m *memory) Full() bool                  { return false }
+func (m *memory) Fold(r *state.Run) error {
+	if m.fail == len(m.saves)+1 {
+		return errDisk
+	}
+	data, err := r.Encode()
+	m.saves = append(m.saves, data)
+	m.run, _ = state.Decode(data)
+	return err
+}
+
+// journal collects events; it checks that nothing is told before it is saved.
+type journal struct {
+	t      *testing.T
+	store  *memory
+	events []state.Event
+	doing  []runner.Progress
+}
+
+func (j *journal) Tick(time.Time)                       {}
+func (j *journal) Note(string, string, string)          {}
+func (j *journal) Doing(_, _ string, p runner.Progress) { j.doing = append(j.doing, p) }
+func (j *journal) Report(e state.Event) {
+	_, said := e.Body.(*state.AgentOutput)
+	_, stored := e.Body.(*state.Checkpoint)
+	if !said && !stored && e.Seq > j.store.run.Progress.Events {
+		j.t.Errorf("event %d (%s) was told before it was saved", e.Seq, e.Body.Type())
+	}
+	j.events = append(j.events, e)
+}
+
+// names are the events as short words.
+func (j *journal) names() []string {
+	var out []string
+	for _, e := range j.events {
+		name := e.Body.Type()
+		switch b := e.Body.(type) {
+		case *state.StateStarted:
+			name = "start " + string(b.Session)
+		case *state.StateFinished:
+			name = fmt.Sprintf("finish %t", b.OK)
+		case *state.Transition:
+			name = b.Tag + " " + b.Target
+		case *state.RunFinished:
+			name = string(b.Status)
+		case *state.Retry:
+			name = fmt.Sprintf("retry %dms", b.BackoffMS)
+		}
+		out = append(out, strings.TrimSpace(e.Agent+" "+strings.TrimSuffix(e.State, ".md")+" "+name))
+	}
+	return out
+}
+
 // How long the agents and the commands of a cast take.
 const (
 	agentTime   = time.Second
@@ -27,10 +90,13 @@ const (
 
 // cast plays the agents and the commands of a workflow.
 type cast struct {
-	says   map[string][]string // by state: the answers to its invocations; the last repeats
-	passes map[string]int      // by state: the attempt from which the commands pass; 0: never
-	spoils map[string]int      // by state: the last attempt that changes a protected file
-	exits  int                 // exit code of the agent CLI
+	says   map[string][]string                     // by state: the answers to its invocations; the last repeats
+	passes map[string]int                          // by state: the attempt from which the commands pass; 0: never
+	spoils map[string]int                          // by state: the last attempt that changes a protected file
+	exits  int                                     // exit code of the agent CLI
+	slow   time.Duration                           // how long agents take
+	lost   bool                                    // agents report no cost
+	babble func(tell func(runner.Progress), n int) // before the n-th answer of an agent in a state, from 0
 
 	mu       sync.Mutex // guards what follows
 	orders   []runner.Order
@@ -44,26 +110,29 @@ type cast struct {
 func (c *cast) Length(session, _ string) (int64, bool)            { return int64(len(session)), true }
 func (c *cast) Usage(string, string, int64) ([]state.Usage, bool) { return nil, false }
 
-// hear notes an order and returns what the agent will say.
-func (c *cast) hear(o runner.Order) string {
+// hear notes an order and returns which one of its agent in its state it is, from 0.
+func (c *cast) hear(o runner.Order) int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.orders, c.began = append(c.orders, o), append(c.began, time.Now())
-	n := c.calls[o.State]
-	c.calls[o.State]++
-	lines := c.says[o.State]
-	return lines[min(n, len(lines)-1)]
+	n := c.calls[o.Agent+" "+o.State]
+	c.calls[o.Agent+" "+o.State]++
+	return n
 }
 
 // Run implements runner.Backend. What is said before a "!" is the class of a
 // failure.
-func (c *cast) Run(ctx context.Context, o runner.Order, _ func(runner.Progress)) (runner.Answer, error) {
-	text := c.hear(o)
-	ans := runner.Answer{
-		SessionID: o.Prompt.SessionID, Model: "m", Turns: 1, ExitCode: c.exits,
-		Cost: state.Cost{Kind: state.Exact, USD: state.Dollar / 10},
+func (c *cast) Run(ctx context.Context, o runner.Order, tell func(runner.Progress)) (runner.Answer, error) {
+	n, lines := c.hear(o), c.says[o.State]
+	text := lines[min(n, len(lines)-1)]
+	ans := runner.Answer{SessionID: o.Prompt.SessionID, Model: "m", Turns: 1, ExitCode: c.exits}
+	if !c.lost {
+		ans.Cost = state.Cost{Kind: state.Exact, USD: state.Dollar / 10}
 	}
-	if !pass(ctx, agentTime) {
+	if c.babble != nil {
+		c.babble(tell, n)
+	}
+	if !pass(ctx, c.slow) {
 		return runner.Answer{}, &runner.Failure{Class: runner.Stopped, Message: context.Cause(ctx).Error()}
 	}
 	if class, message, bad := strings.Cut(text, "!"); bad {
@@ -121,7 +190,7 @@ func pass(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// loop is a run of a workflow whose entry is A.md.
+// loop is a run of a workflow.
 type loop struct {
 	*cast
 	t     *testing.T
@@ -139,14 +208,20 @@ type loop struct {
 // last line of it.
 type flow map[string]string
 
+// newLoop returns a run that begins at A.md.
 func newLoop(t *testing.T, f flow, change func(*state.Options)) *loop {
+	t.Helper()
+	return newLoopAt(t, "A.md", f, change)
+}
+
+func newLoopAt(t *testing.T, entry string, f flow, change func(*state.Options)) *loop {
 	t.Helper()
 	files, says := fstest.MapFS{}, map[string][]string{}
 	for name, text := range f {
 		files[name+".md"] = &fstest.MapFile{Data: []byte(text)}
 		says[name+".md"] = []string{text[strings.LastIndex(text, "\n")+1:]}
 	}
-	w, problems := protocol.Load(files, protocol.LoadOptions{Entry: "A.md", Platform: protocol.Unix})
+	w, problems := protocol.Load(files, protocol.LoadOptions{Entry: entry, Platform: protocol.Unix})
 	if len(problems) > 0 {
 		t.Fatal(problems)
 	}
@@ -157,9 +232,9 @@ func newLoop(t *testing.T, f flow, change func(*state.Options)) *loop {
 	if change != nil {
 		change(&opt)
 	}
-	l := &loop{t: t, stop: make(chan string), cast: &cast{says: says, passes: map[string]int{}, calls: map[string]int{}}}
+	l := &loop{t: t, stop: make(chan string), cast: &cast{says: says, slow: agentTime, passes: map[string]int{}, calls: map[string]int{}}}
 	l.run = state.New(state.Run{
-		WorkflowID: "run-1", Mark: "0123456789abcdef", Scope: "/scope", Entry: "A.md", Dir: t.TempDir(),
+		WorkflowID: "run-1", Mark: "0123456789abcdef", Scope: "/scope", Entry: entry, Dir: t.TempDir(),
 		Files: w.Hashes(), Options: opt, Meta: map[string]string{"who": "meta"},
 	}, "payload", time.Now())
 	l.cfg = runner.Config{
@@ -202,13 +277,21 @@ func (l *loop) crash(n int) {
 	l.restore(l.store.saves[n-1])
 }
 
-// restore gives the loop a run that was saved.
+// restore gives the loop a run that was saved. Agents go on with what they say after
+// the invocations that the told events show to have ended.
 func (l *loop) restore(data []byte) {
 	l.t.Helper()
 	l.run = decoded(l.t, data)
 	told := l.log.events
 	l.fresh()
 	l.log.events = told
+	clear(l.calls)
+	for _, e := range told {
+		switch e.Body.(type) {
+		case *state.StateFinished, *state.Reminder, *state.Retry:
+			l.calls[e.Agent+" "+e.State]++
+		}
+	}
 }
 
 func decoded(t *testing.T, data []byte) *state.Run {
@@ -218,6 +301,15 @@ func decoded(t *testing.T, data []byte) *state.Run {
 		t.Fatal(err)
 	}
 	return r
+}
+
+func ended(r *state.Run) []string {
+	var out []string
+	for _, e := range r.Ended {
+		out = append(out, e.Agent+"="+string(e.Result))
+	}
+	slices.Sort(out)
+	return out
 }
 
 // told are the events of one type so far.

@@ -78,39 +78,36 @@ func TestWhatIsToldIsBounded(t *testing.T) {
 			ends   bool   // executions have ends of their own
 			last   string // invocation
 		}{
-			"END.md":   {state.Completed, true, "0"},
-			"BAD.md":   {state.Failed, true, "0"},
-			"DOWN.md":  {state.Failed, true, "3"}, // after three retries
-			"MUTE.md":  {state.Failed, true, "3"}, // after three reminders
-			"LIMIT.md": {state.Suspended, false, "0"},
-			"CAP.md":   {state.OverBudget, false, "0"},
-			"LOOP.md":  {state.Cancelled, false, ""},
-			"START.md": {state.Completed, true, ""},
-			"HALF.md":  {state.Failed, true, ""}, // an agent fails while another works
+			"END":   {state.Completed, true, "0"},
+			"BAD":   {state.Failed, true, "0"},
+			"DOWN":  {state.Failed, true, "2"}, // after two retries
+			"MUTE":  {state.Failed, true, "2"}, // after two reminders
+			"LIMIT": {state.Suspended, false, "0"},
+			"CAP":   {state.OverBudget, false, "0"},
+			"LOOP":  {state.Cancelled, false, ""},
+			"START": {state.Completed, true, ""},
+			"HALF":  {state.Failed, true, ""}, // an agent fails while another works
 		} {
 			synctest.Test(t, func(t *testing.T) {
-				w := newWorld(t, entry, func(o *state.Options) { o.KeepGoing, o.MaxParallel = true, 2 })
-				w.cfg.Telling, w.actor.babble = runner.TellBounded, babbler(700, length)
+				l := newWorld(t, entry, func(o *state.Options) { o.KeepGoing, o.MaxParallel = true, 2 })
+				l.cfg.Telling, l.babble = runner.TellBounded, babbler(700, length)
 				go func() {
-					if entry == "LOOP.md" {
-						<-time.After(20 * time.Second)
-						w.stop <- "SIGTERM"
-						w.stop <- "SIGTERM"
+					if entry == "LOOP" {
+						<-time.After(20*time.Second + l.slow/2)
+						l.stop <- "SIGTERM"
+						l.stop <- "SIGTERM"
 					}
 				}()
-				if err := w.drive(false); err != nil {
-					t.Fatal(err)
-				}
-				w.want(want.status)
-				all := heard(t, w.log)
+				l.drive(false, want.status)
+				all := heard(t, l.log)
 				if len(all) == 0 || all[len(all)-1].ended != want.ends {
 					t.Fatalf("%s: got %d executions, want some, the last with an end of its own: %v", entry, len(all), want.ends)
 				}
 				for i, s := range all {
 					checkSpeech(t, fmt.Sprintf("%s, lines of %d, execution %d", entry, length, i), s, want.last)
 				}
-				if len(w.log.doing) == 0 || w.log.doing[0].Text == "" {
-					t.Errorf("%s: got signs of life %v, want the lines that are no events", entry, w.log.doing)
+				if len(l.log.doing) == 0 || l.log.doing[0].Text == "" {
+					t.Errorf("%s: got signs of life %v, want the lines that are no events", entry, l.log.doing)
 				}
 			})
 		}
@@ -121,17 +118,14 @@ func TestWhatIsToldIsBounded(t *testing.T) {
 // again has its last words too.
 func TestLastWordsOfOneThatWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, "DOWN.md", nil)
-		w.cfg.Telling, w.actor.babble = runner.TellBounded, babbler(700, 10)
+		l := newWorld(t, "DOWN", nil)
+		l.cfg.Telling, l.babble = runner.TellBounded, babbler(700, 10)
 		go func() {
-			<-time.After(w.actor.slow + 100*time.Millisecond) // of the first wait, which is a second
-			w.stop <- "SIGTERM"
+			<-time.After(l.slow + 100*time.Millisecond) // of the first wait, which is a second
+			l.stop <- "SIGTERM"
 		}()
-		if err := w.drive(false); err != nil {
-			t.Fatal(err)
-		}
-		w.want(state.Cancelled)
-		checkSpeech(t, "cancelled in a wait", heard(t, w.log)[0], "0")
+		l.drive(false, state.Cancelled)
+		checkSpeech(t, "cancelled in a wait", heard(t, l.log)[0], "0")
 	})
 }
 
@@ -158,16 +152,14 @@ func checkSpeech(t *testing.T, what string, s speech, invocation string) {
 func TestWhatIsToldOfLittle(t *testing.T) {
 	for _, telling := range []runner.Telling{runner.TellBounded, runner.TellAll} {
 		synctest.Test(t, func(t *testing.T) {
-			w := newWorld(t, "END.md", nil)
-			w.cfg.Telling, w.actor.babble = telling, babbler(400, 10)
-			if err := w.drive(false); err != nil {
-				t.Fatal(err)
-			}
-			if got := len(heard(t, w.log)[0].lines); got != 400 {
+			l := newWorld(t, "END", nil)
+			l.cfg.Telling, l.babble = telling, babbler(400, 10)
+			l.drive(false, state.Completed)
+			if got := len(heard(t, l.log)[0].lines); got != 400 {
 				t.Errorf("telling %d: got %d lines, want 400", telling, got)
 			}
-			if len(w.log.doing) > 0 {
-				t.Errorf("telling %d: got signs of life %v, want none beside the lines", telling, w.log.doing)
+			if len(l.log.doing) > 0 {
+				t.Errorf("telling %d: got signs of life %v, want none beside the lines", telling, l.log.doing)
 			}
 		})
 	}
@@ -176,12 +168,10 @@ func TestWhatIsToldOfLittle(t *testing.T) {
 // TestAllIsToldWhenAsked: without bounds a flood is told whole.
 func TestAllIsToldWhenAsked(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, "END.md", nil)
-		w.cfg.Telling, w.actor.babble = runner.TellAll, babbler(3000, 200)
-		if err := w.drive(false); err != nil {
-			t.Fatal(err)
-		}
-		if got := len(heard(t, w.log)[0].lines); got != 3000 {
+		l := newWorld(t, "END", nil)
+		l.cfg.Telling, l.babble = runner.TellAll, babbler(3000, 200)
+		l.drive(false, state.Completed)
+		if got := len(heard(t, l.log)[0].lines); got != 3000 {
 			t.Errorf("got %d lines, want 3000", got)
 		}
 	})
@@ -190,17 +180,15 @@ func TestAllIsToldWhenAsked(t *testing.T) {
 // TestWhatIsDoneIsNoEvent: what goes on reaches those who show it, and no log.
 func TestWhatIsDoneIsNoEvent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, "END.md", nil)
-		w.cfg.Telling = runner.TellBounded
-		w.cfg.Redact = func(s string) string { return strings.ReplaceAll(s, "secret", "***") }
-		w.actor.babble = func(tell func(runner.Progress), _ int) { tell(runner.Progress{Doing: "running Bash(secret)"}) }
-		if err := w.drive(false); err != nil {
-			t.Fatal(err)
-		}
-		if got, want := w.log.doing, (runner.Progress{Doing: "running Bash(***)"}); len(got) != 1 || got[0] != want {
+		l := newWorld(t, "END", nil)
+		l.cfg.Telling = runner.TellBounded
+		l.cfg.Redact = func(s string) string { return strings.ReplaceAll(s, "secret", "***") }
+		l.babble = func(tell func(runner.Progress), _ int) { tell(runner.Progress{Doing: "running Bash(secret)"}) }
+		l.drive(false, state.Completed)
+		if got, want := l.log.doing, (runner.Progress{Doing: "running Bash(***)"}); len(got) != 1 || got[0] != want {
 			t.Errorf("got %v, want %v", got, want)
 		}
-		if got := heard(t, w.log)[0].lines; len(got) > 0 {
+		if got := heard(t, l.log)[0].lines; len(got) > 0 {
 			t.Errorf("got lines %q, want none", got)
 		}
 	})

@@ -86,22 +86,16 @@ func TestNoCountIsNegative(t *testing.T) {
 			Forks: agent.Forks, Cut: agent.Cut, Wait: agent.Wait,
 		}
 		data, err := json.Marshal(agent)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		var main map[string]any
-		if err := json.Unmarshal(data, &main); err != nil {
-			t.Fatal(err)
-		}
+		must(t, json.Unmarshal(data, &main))
 		put(t, v, "agents[0]", main)
 		put(t, v, "ledger[0].models", []any{map[string]any{"model": "m", "input": 1, "output": 1, "cache_write": 1, "cache_read": 1, "cost_usd": 1}})
 		return v
 	}
 	v := filled()
 	data, err := json.Marshal(v)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if _, err := state.Decode(data); err != nil {
 		t.Fatalf("the filled run: %v", err)
 	}
@@ -121,9 +115,7 @@ func TestNoCountIsNegative(t *testing.T) {
 		}
 		put(t, v, path, value)
 		data, err := json.Marshal(v)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		_, err = state.Decode(data)
 		var invalid *state.FileError
 		if !errors.As(err, &invalid) || invalid.Field != path {

@@ -27,10 +27,7 @@ func walked(tb testing.TB, seed uint64, steps int) []byte {
 		}
 		run = next
 	}
-	data, err := run.Encode()
-	if err != nil {
-		tb.Fatal(err)
-	}
+	data := fileOf(tb, run)
 	return data
 }
 
@@ -66,10 +63,7 @@ func FuzzDecode(f *testing.F) {
 
 func encode(t *testing.T, run *state.Run) []byte {
 	t.Helper()
-	data, err := run.Encode()
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := fileOf(t, run)
 	return data
 }
 
@@ -130,9 +124,7 @@ func good(t *testing.T) map[string]any {
 		t.Fatalf("the good run: %v", err)
 	}
 	var v map[string]any
-	if err := json.Unmarshal(data, &v); err != nil {
-		t.Fatal(err)
-	}
+	must(t, json.Unmarshal(data, &v))
 	return v
 }
 
@@ -212,9 +204,7 @@ func TestBadFieldsAreNamed(t *testing.T) {
 		}
 		put(t, v, c.path, c.value)
 		data, err := json.Marshal(v)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		checkField(t, fmt.Sprintf("%s = %v", c.path, c.value), data, c.path, c.field)
 	}
 }

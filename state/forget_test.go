@@ -31,10 +31,7 @@ func TestForgottenConversationsAreNotContinued(t *testing.T) {
 		run.Forget(func(s string) bool { return s == lost })
 		a.Exec.Running = nil
 		plan := a.Plan(&protocol.State{Name: "START.md", Kind: protocol.Prompt})
-		data, err := run.Encode()
-		if err != nil {
-			t.Fatal(err)
-		}
+		data := fileOf(t, run)
 		fresh, named := plan.Mode == state.Fresh && plan.Cut == nil, strings.Contains(string(data), id)
 		if want := id == lost; fresh != want || named == want {
 			t.Errorf("session %s: got a plan %+v and a state that names it: %t; want fresh and unnamed: %t", id, plan, named, want)

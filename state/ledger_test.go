@@ -2,7 +2,6 @@ package state_test
 
 import (
 	"fmt"
-	"math/rand/v2"
 	"strings"
 	"testing"
 
@@ -217,29 +216,6 @@ func TestBudgetIsToldOnce(t *testing.T) {
 	})
 	equal(t, "status", p.run.Progress.Status, state.OverBudget)
 	equal(t, "told", len(bodies[*state.Limit](p)), 1)
-}
-
-// TestLedgerAddsUp along random walks: the total is the sum of the entries, which
-// no step changes or drops, and costs of executions are in it.
-func TestLedgerAddsUp(t *testing.T) {
-	for seed := range uint64(40) {
-		w := &walker{rnd: rand.New(rand.NewPCG(seed, 9)), now: epoch}
-		run := newRun()
-		for n := 0; n < 80 && len(run.Agents) > 0; n++ {
-			next := run.With(w.step(run))
-			sum := state.USD(0)
-			for i, e := range next.Ledger {
-				sum += e.CostUSD
-				if i < len(run.Ledger) && e.N != run.Ledger[i].N {
-					t.Fatalf("seed %d step %d: entry %d: got invocation %d, was %d", seed, n, i, e.N, run.Ledger[i].N)
-				}
-			}
-			if sum != next.Progress.TotalUSD || len(next.Ledger) < len(run.Ledger) {
-				t.Fatalf("seed %d step %d: total: got %s of %d entries, want %s", seed, n, next.Progress.TotalUSD, len(next.Ledger), sum)
-			}
-			run = next
-		}
-	}
 }
 
 // TestEstimatesAreMarked wherever the budget is spoken of.

@@ -23,13 +23,9 @@ func TestMapReachesEveryText(t *testing.T) {
 	} {
 		e := state.Event{Seq: 1, Time: time.Unix(5, 0).UTC(), Agent: "main", State: "S.md", Body: body}
 		before, err := e.Line("id")
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		got, err := e.Map(func(s string) string { return strings.ReplaceAll(s, "secret", "***") }).Line("id")
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		want := strings.ReplaceAll(string(before), "secret", "***")
 		if string(got) != want {
 			t.Errorf("%s: got %s, want %s", body.Type(), got, want)

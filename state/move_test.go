@@ -2,7 +2,6 @@ package state_test
 
 import (
 	"fmt"
-	"math/rand/v2"
 	"strings"
 	"testing"
 
@@ -190,25 +189,5 @@ func TestTakenNames(t *testing.T) {
 		p.turn("main", goTo("A.md"), protocol.Spawn{State: "b1_c.md", Next: "A.md"})
 		equal(t, "next number", p.agent("main_b1_c3").Parent, "main")
 		equal(t, "forks counted", p.agent("main").Forks, 3)
-	}
-}
-
-// TestNamesAreNeverReused along random walks, over agents that ended and resumes.
-func TestNamesAreNeverReused(t *testing.T) {
-	for seed := range uint64(40) {
-		w := &walker{rnd: rand.New(rand.NewPCG(seed, 5)), now: epoch}
-		run, seen := newRun(), map[string]bool{}
-		for n := 0; n < 120 && len(run.Agents) > 0; n++ {
-			run = run.With(w.step(run))
-			for _, e := range run.Events {
-				if _, ok := e.Body.(*state.AgentStarted); !ok {
-					continue
-				}
-				if seen[e.Agent] && n > 0 {
-					t.Fatalf("seed %d step %d: the name %s comes twice", seed, n, e.Agent)
-				}
-				seen[e.Agent] = true
-			}
-		}
 	}
 }

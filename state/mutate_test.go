@@ -101,18 +101,14 @@ func mutate(t *testing.T, seed uint64) []byte {
 	m := &mutator{rnd: rand.New(rand.NewPCG(seed, 11))}
 	var tree any = good(t)
 	if seed%3 > 0 {
-		if err := json.Unmarshal(walked(t, seed%50, int(seed%40)), &tree); err != nil {
-			t.Fatal(err)
-		}
+		must(t, json.Unmarshal(walked(t, seed%50, int(seed%40)), &tree))
 	}
 	m.collect(tree)
 	for range 1 + m.rnd.IntN(3) {
 		tree = m.change(tree)
 	}
 	data, err := json.Marshal(tree)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return data
 }
 

@@ -55,9 +55,7 @@ func newDispatcher(t *testing.T, files ...string) *dispatcher {
 func (d *dispatcher) size() int {
 	d.t.Helper()
 	data, err := d.run.Encode()
-	if err != nil {
-		d.t.Fatal(err)
-	}
+	must(d.t, err)
 	return len(data)
 }
 
@@ -107,9 +105,7 @@ func TestAnEndlessDispatcher(t *testing.T) {
 	equal(t, "the last", last, state.Ending{Agent: "main_b3000", Result: "result of main_b3000"})
 	data, _ := d.run.Encode()
 	again, err := state.Decode(data)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	equal(t, "sums, read again", again.Sums(), d.run.Sums())
 }
 

@@ -2,6 +2,7 @@ package state_test
 
 import (
 	"fmt"
+	"os"
 	"reflect"
 	"testing"
 	"time"
@@ -172,4 +173,26 @@ func equal(t *testing.T, what string, got, want any) {
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("%s: got %v, want %v", what, got, want)
 	}
+}
+
+func must(tb testing.TB, err error) {
+	tb.Helper()
+	if err != nil {
+		tb.Fatal(err)
+	}
+}
+
+// fileOf is a run as it is saved.
+func fileOf(tb testing.TB, run *state.Run) []byte {
+	tb.Helper()
+	data, err := run.Encode()
+	must(tb, err)
+	return data
+}
+
+func readFile(tb testing.TB, path string) []byte {
+	tb.Helper()
+	data, err := os.ReadFile(path)
+	must(tb, err)
+	return data
 }

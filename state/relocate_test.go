@@ -21,18 +21,10 @@ func TestRelocateMovesEveryDirectory(t *testing.T) {
 	a := run.Agents[0]
 	a.Dir = "/old/tree"
 	a.Stack = []state.Frame{{State: "START.md", Dir: "/old/tree/sub"}, {State: "START.md"}}
-	before, err := run.Encode()
-	if err != nil {
-		t.Fatal(err)
-	}
+	before := fileOf(t, run)
 	moved, err := run.Relocate(func(path string) string { return strings.Replace(path, "/old", "/new", 1) })
-	if err != nil {
-		t.Fatal(err)
-	}
-	after, err := moved.Encode()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
+	after := fileOf(t, moved)
 	if got := strings.Count(string(after), `"/old`); got != 0 {
 		t.Errorf("directories that stayed: got %d, want 0\n%s", got, after)
 	}
@@ -42,17 +34,12 @@ func TestRelocateMovesEveryDirectory(t *testing.T) {
 	if moved.Agents[0].Payload != "text that names /old" {
 		t.Errorf("payload: got %q, want it as it was", moved.Agents[0].Payload)
 	}
-	again, err := run.Encode()
-	if err != nil {
-		t.Fatal(err)
-	}
+	again := fileOf(t, run)
 	if diff := cmp.Diff(string(before), string(again)); diff != "" {
 		t.Errorf("the run itself changed (-before +after):\n%s", diff)
 	}
 	same, err := run.Relocate(func(path string) string { return path })
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if diff := cmp.Diff(run, same, cmpopts.IgnoreUnexported(state.Run{}), cmpopts.EquateEmpty()); diff != "" {
 		t.Errorf("relocated to where it was (-want +got):\n%s", diff)
 	}

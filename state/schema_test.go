@@ -19,9 +19,7 @@ func TestEarlierSchemasAreContinued(t *testing.T) {
 	}
 	for _, from := range recorded {
 		dir := t.TempDir()
-		if err := os.CopyFS(dir, os.DirFS(from)); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.CopyFS(dir, os.DirFS(from)))
 		file, run, err := state.Open(dir, "run-1", "test")
 		if err != nil {
 			t.Fatalf("%s: %v", from, err)
@@ -32,12 +30,8 @@ func TestEarlierSchemasAreContinued(t *testing.T) {
 		continueRun(t, run)
 		step := run.Step(epoch.Add(time.Hour))
 		step.Resume(nil)
-		if err := file.Fold(run.With(step.Delta()), nil); err != nil {
-			t.Fatal(err)
-		}
-		if err := file.Close(); err != nil {
-			t.Fatal(err)
-		}
+		must(t, file.Fold(run.With(step.Delta()), nil))
+		must(t, file.Close())
 		data, err := os.ReadFile(filepath.Join(dir, "run-1.json"))
 		if err != nil || !strings.Contains(string(data), `"schema": 2,`) {
 			t.Errorf("%s: saved as (%v):\n%.60s\nwant schema 2", from, err, data)

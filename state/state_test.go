@@ -69,10 +69,7 @@ func TestFileForgetsNothing(t *testing.T) {
 	r := new(state.Run)
 	fill(reflect.ValueOf(r).Elem())
 	r.Schema = state.Schema
-	data, err := r.Encode()
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := fileOf(t, r)
 	got, err := state.Decode(data)
 	if got == nil {
 		t.Fatalf("Decode: %v\n%s", err, data)
@@ -188,8 +185,9 @@ func (w *walker) outcome(a *state.Agent) state.Outcome {
 }
 
 // TestFilesEqualMemory walks at random and checks after every step that the run
-// read from snapshot and journal is the one in memory, that it is valid, and
-// that no step reaches back into an earlier run.
+// read from snapshot and journal is the one in memory, that it is valid (and so its
+// total is the sum of its ledger), that no step reaches back into an earlier run, nor
+// changes what was booked, and that no agent has the name of an earlier one.
 func TestFilesEqualMemory(t *testing.T) {
 	for seed := range uint64(25) {
 		walk(t, seed)
@@ -200,9 +198,7 @@ func walk(t *testing.T, seed uint64) {
 	t.Helper()
 	dir := t.TempDir()
 	f, err := state.Create(dir, "run-1", "me")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer f.Close()
 	w := &walker{rnd: rand.New(rand.NewPCG(seed, 1)), now: epoch}
 	run := newRun()
@@ -211,6 +207,7 @@ func walk(t *testing.T, seed uint64) {
 		data []byte
 	}
 	var all []past
+	names := map[string]bool{}
 	for n := 0; n < 60 && len(run.Agents) > 0; n++ {
 		before, _ := run.Encode()
 		all = append(all, past{run, before})
@@ -223,8 +220,15 @@ func walk(t *testing.T, seed uint64) {
 		if n%7 == 0 {
 			save = func() error { return f.Fold(next, nil) }
 		}
-		if err := save(); err != nil {
-			t.Fatal(err)
+		must(t, save())
+		for _, e := range next.Events {
+			if _, begins := e.Body.(*state.AgentStarted); begins && n > 0 && names[e.Agent] {
+				t.Fatalf("seed %d step %d: the name %s comes twice", seed, n, e.Agent)
+			}
+			names[e.Agent] = true
+		}
+		if diff := cmp.Diff(run.Ledger, next.Ledger[:len(run.Ledger)], cmpopts.EquateEmpty()); diff != "" {
+			t.Fatalf("seed %d step %d: the ledger was changed:\n%s", seed, n, diff)
 		}
 		if len(next.Agents) == 0 {
 			next.Progress.Status = state.Completed
@@ -258,21 +262,15 @@ func stored(t *testing.T, steps int) (dir string, runs []*state.Run) {
 	t.Helper()
 	dir = t.TempDir()
 	f, err := state.Create(dir, "run-1", "me")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer f.Close()
 	w := &walker{rnd: rand.New(rand.NewPCG(7, 7)), now: epoch}
 	run := newRun().With(w.step(newRun()))
-	if err := f.Fold(run, nil); err != nil {
-		t.Fatal(err)
-	}
+	must(t, f.Fold(run, nil))
 	runs = append(runs, run)
 	for range steps {
 		d := w.step(run)
-		if err := f.Append(d); err != nil {
-			t.Fatal(err)
-		}
+		must(t, f.Append(d))
 		run = run.With(d)
 		runs = append(runs, run)
 	}
@@ -284,17 +282,12 @@ func stored(t *testing.T, steps int) (dir string, runs []*state.Run) {
 func TestJournalCutAnywhere(t *testing.T) {
 	dir, runs := stored(t, 6)
 	path := filepath.Join(dir, "run-1.journal")
-	whole, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	whole := readFile(t, path)
 	for cut := len(whole); cut >= 0; cut-- {
 		if at := whole[min(cut, len(whole)-1)]; at != '\n' && cut%13 != 0 {
 			continue // around every end of a line, and every thirteenth byte
 		}
-		if err := os.WriteFile(path, whole[:cut], 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(path, whole[:cut], 0o600))
 		lines := bytes.Count(whole[:cut], []byte("\n"))
 		if cut < len(whole) && whole[cut] == '\n' {
 			lines++ // all of the line but its end is there
@@ -308,17 +301,12 @@ func TestJournalCutAnywhere(t *testing.T) {
 func TestEveryFlipIsNoticed(t *testing.T) {
 	dir, runs := stored(t, 4)
 	path := filepath.Join(dir, "run-1.journal")
-	whole, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	whole := readFile(t, path)
 	last := bytes.LastIndexByte(whole[:len(whole)-1], '\n') + 1
 	for at := 0; at < len(whole); at += 11 {
 		bad := bytes.Clone(whole)
 		bad[at] ^= 0x5a
-		if err := os.WriteFile(path, bad, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(path, bad, 0o600))
 		got, err := state.Read(dir, "run-1")
 		var invalid *state.FileError
 		switch {
@@ -337,29 +325,18 @@ func TestEveryFlipIsNoticed(t *testing.T) {
 func TestStaleJournalIsSkipped(t *testing.T) {
 	dir, runs := stored(t, 5)
 	path := filepath.Join(dir, "run-1.journal")
-	journal, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	journal := readFile(t, path)
 	f, run, err := state.Open(dir, "run-1", "me")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := errors.Join(f.Fold(run, nil), f.Close()); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, journal, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
+	must(t, errors.Join(f.Fold(run, nil), f.Close()))
+	must(t, os.WriteFile(path, journal, 0o600))
 	same(t, "stale journal", dir, runs[len(runs)-1])
 }
 
 func TestTwoOwnersOfOneRun(t *testing.T) {
 	dir, _ := stored(t, 1)
 	f, _, err := state.Open(dir, "run-1", "the first")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer f.Close()
 	_, _, err = state.Open(dir, "run-1", "the second")
 	var locked *state.LockedError
@@ -376,9 +353,7 @@ func TestCreateNeedsAFreshID(t *testing.T) {
 	if _, err := state.Create(dir, "run-1", "me"); !errors.Is(err, state.ErrExists) {
 		t.Errorf("Create: %v, want ErrExists", err)
 	}
-	if err := os.Remove(filepath.Join(dir, "run-1.json")); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Remove(filepath.Join(dir, "run-1.json")))
 	f, err := state.Create(dir, "run-1", "me")
 	if err != nil {
 		t.Fatalf("Create beside a lock that nobody holds: %v", err)

@@ -109,9 +109,7 @@ func TestAnnotationTextIsCut(t *testing.T) {
 				a.Annotate(Annotation{Level: LevelError, Title: text, Text: fmt.Sprint("begin", i, text)})
 			}
 			report(t, a, state.Event{Body: &state.RunFinished{Status: state.Failed, Reason: text}})
-			if err := a.Next(text); err != nil {
-				t.Fatal(err)
-			}
+			must(t, a.Next(text))
 			closed(t, a)
 			for _, n := range log.notes {
 				if utf8.RuneCountInString(n.Text) > 4000 || columns(n.Title) > 200 || !strings.HasPrefix(n.Text, "begin") ||

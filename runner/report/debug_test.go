@@ -16,14 +16,10 @@ func tree(t *testing.T, dir string) string {
 	t.Helper()
 	var b strings.Builder
 	files, err := filepath.Glob(filepath.Join(dir, "*", "*"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, f := range files {
 		rel, err := filepath.Rel(dir, f)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		fmt.Fprintf(&b, "-- %s --\n%s", filepath.ToSlash(rel), content(t, f))
 	}
 	return b.String()
@@ -35,9 +31,7 @@ func TestDebugGolden(t *testing.T) {
 		dir := t.TempDir()
 		d := NewDebug(dir)
 		replayFile(t, name, d)
-		if err := d.Close(); err != nil {
-			t.Fatal(err)
-		}
+		must(t, d.Close())
 		golden(t, name+".debug.txt", tree(t, dir))
 	}
 }
@@ -51,9 +45,7 @@ func TestDebugResultIsCompletedInSteps(t *testing.T) {
 		return state.Event{Time: nine, Agent: "main", State: "A.sh", Body: body}
 	}
 	folder := runner.DebugFolder(dir, runner.DebugStep{N: 41, Agent: "main", State: "A.sh", Attempt: 3})
-	if err := os.Mkdir(folder, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Mkdir(folder, 0o700))
 	report(t, d, about(&state.StateStarted{Kind: "script", Attempt: 1, Iteration: 41}))
 	if got := tree(t, dir); got != "" {
 		t.Errorf("files before the end of the state: %s", got)
@@ -100,16 +92,5 @@ func TestDebugFailureIsAnError(t *testing.T) {
 	e := state.Event{Time: nine, Agent: "main", State: "A.md", Body: &state.StateFinished{OK: true}}
 	if err := NewDebug(file).Report(e); err == nil || !strings.Contains(err.Error(), file) {
 		t.Errorf("report into a file in the place of a folder = %v, want an error with the path", err)
-	}
-}
-
-// TestDebugOfResumedState states that the end of a state goes to the right
-// folder even if the state began before a resume.
-func TestDebugOfResumedState(t *testing.T) {
-	dir := t.TempDir()
-	end := &state.StateFinished{OK: true, Iteration: 5, Attempt: 2}
-	report(t, NewDebug(dir), state.Event{Time: nine, Agent: "main", State: "A.md", Body: end})
-	if _, err := os.Stat(filepath.Join(runner.DebugFolder(dir, runner.DebugStep{N: 5, Agent: "main", State: "A.md", Attempt: 2}), "result.json")); err != nil {
-		t.Errorf("result of execution 5, attempt 2: %v, have:\n%s", err, tree(t, dir))
 	}
 }

@@ -61,7 +61,7 @@ func show(t *testing.T, text string) []string {
 	c := NewConsole(&out, ConsoleOptions{Verbose: true, WorkflowID: text})
 	for _, e := range everywhere(text) {
 		report(t, c, e)
-		tick(t, c, nine.Add(time.Hour))
+		must(t, c.Tick(nine.Add(time.Hour)))
 	}
 	return strings.Split(strings.TrimSuffix(out.String(), "\n"), "\n")
 }
@@ -104,9 +104,7 @@ func TestLongTextIsCut(t *testing.T) {
 			var out bytes.Buffer
 			c := NewConsole(&out, ConsoleOptions{Verbose: true, WorkflowID: "x-1"})
 			report(t, c, e)
-			if err := c.Close(); err != nil {
-				t.Fatal(err)
-			}
+			must(t, c.Close())
 			for line := range strings.Lines(out.String()) {
 				if columns(line) > 1200 {
 					t.Errorf("%s of a megabyte of %q: %d columns: %.300q", e.Body.Type(), filler, columns(line), line)

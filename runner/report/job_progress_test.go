@@ -21,9 +21,7 @@ func happens(body state.Body) deed {
 func goesOn(p runner.Progress) deed {
 	return func(t *testing.T, j *Job, at time.Time) {
 		j.now = at // the last tick
-		if err := j.Doing("main", "A.md", p); err != nil {
-			t.Fatal(err)
-		}
+		must(t, j.Doing("main", "A.md", p))
 	}
 }
 
@@ -69,9 +67,7 @@ func TestProgressLine(t *testing.T) {
 			do(t, j, at)
 			at = at.Add(10 * time.Second)
 		}
-		if err := j.Tick(at.Add(50 * time.Second)); err != nil {
-			t.Fatal(err)
-		}
+		must(t, j.Tick(at.Add(50*time.Second)))
 		if got, want := log.visible[len(log.visible)-1], "main at A.md: "+c.want; got != want {
 			t.Errorf("%s:\n got %q\nwant %q", c.what, got, want)
 		}
@@ -91,9 +87,7 @@ func TestJobOfAResumedState(t *testing.T) {
 	} {
 		at := nine.Add(time.Duration(i) * time.Minute)
 		report(t, j, state.Event{Time: at, Agent: "main", State: "A.md", Body: body})
-		if err := j.Tick(at.Add(40 * time.Second)); err != nil {
-			t.Fatal(err)
-		}
+		must(t, j.Tick(at.Add(40*time.Second)))
 	}
 	closed(t, j)
 	want := `main  A.md      rerun    attempt 2 was interrupted: the orchestrator died
@@ -135,16 +129,10 @@ func TestJobColours(t *testing.T) {
 		j := NewJob(&log, JobOptions{Color: true, Verbose: true, WorkflowID: text})
 		for _, e := range everywhere(text) {
 			report(t, j, e)
-			if err := j.Doing(text, text, runner.Progress{Text: text, Doing: text}); err != nil {
-				t.Fatal(err)
-			}
-			if err := j.Tick(nine.Add(time.Hour)); err != nil {
-				t.Fatal(err)
-			}
+			must(t, j.Doing(text, text, runner.Progress{Text: text, Doing: text}))
+			must(t, j.Tick(nine.Add(time.Hour)))
 		}
-		if err := j.Next(text); err != nil {
-			t.Fatal(err)
-		}
+		must(t, j.Next(text))
 		closed(t, j)
 		return strings.Count(strings.Join(log.painted, "\n"), "\x1b")
 	}

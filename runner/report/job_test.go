@@ -133,9 +133,7 @@ func saysThatAgentsWork(t *testing.T, agents int, every time.Duration) {
 	for at := nine; at.Before(nine.Add(10 * time.Minute)); at = at.Add(every) {
 		log.visible = nil
 		report(t, j, state.Event{Time: at, Agent: "main_w0", State: "IMPLEMENT.md", Body: &state.AgentOutput{Text: "main_w0 says more"}})
-		if err := j.Tick(at); err != nil {
-			t.Fatal(err)
-		}
+		must(t, j.Tick(at))
 		for i := range agents {
 			id := fmt.Sprintf("main_w%d", i)
 			if strings.Contains(strings.Join(log.visible, "\n"), id+" at IMPLEMENT.md: working for ") || silence[id].IsZero() {
@@ -207,21 +205,6 @@ func TestJobKeepsTheLayoutOfOutput(t *testing.T) {
 	}
 }
 
-// TestJobHasNoEmptyGroups states that a state without lines has no group, except for
-// verbose readers.
-func TestJobHasNoEmptyGroups(t *testing.T) {
-	for verbose, want := range map[bool]int{false: 0, true: 1} {
-		var log jobLog
-		j := NewJob(&log, JobOptions{Verbose: verbose})
-		report(t, j, state.Event{Time: nine, Agent: "main", State: "A.sh", Body: &state.StateStarted{Kind: "script", Cwd: "/repo"}})
-		report(t, j, state.Event{Time: nine, Agent: "main", State: "A.sh", Body: &state.StateFinished{OK: true}})
-		closed(t, j)
-		if got := strings.Count(log.String(), "▼"); got != want {
-			t.Errorf("verbose %v, a script that says nothing: got %d groups, want %d\n%s", verbose, got, want, log.String())
-		}
-	}
-}
-
 // TestJobHostileText states that no text of others makes a line of the job log a command.
 func TestJobHostileText(t *testing.T) {
 	for _, text := range append(hostile, "a\nb", "a\rb") {
@@ -229,13 +212,9 @@ func TestJobHostileText(t *testing.T) {
 		j := NewJob(&log, JobOptions{Verbose: true, WorkflowID: text})
 		for _, e := range everywhere(text) {
 			report(t, j, e)
-			if err := j.Tick(nine.Add(time.Hour)); err != nil {
-				t.Fatal(err)
-			}
+			must(t, j.Tick(nine.Add(time.Hour)))
 		}
-		if err := errors.Join(j.Note(text, text, text), j.Next(text)); err != nil {
-			t.Fatal(err)
-		}
+		must(t, errors.Join(j.Note(text, text, text), j.Next(text)))
 		closed(t, j)
 		for _, line := range log.prints {
 			harmless(t, text, line)

@@ -38,13 +38,6 @@ func report(t *testing.T, to Reporter, e state.Event) {
 	}
 }
 
-func tick(t *testing.T, c *Console, at time.Time) {
-	t.Helper()
-	if err := c.Tick(at); err != nil {
-		t.Fatalf("tick at %s: %v", at, err)
-	}
-}
-
 // TestRedrawsSeldom states that the live lines are drawn at most ten times a
 // second, however often the console is called.
 func TestRedrawsSeldom(t *testing.T) {
@@ -53,7 +46,7 @@ func TestRedrawsSeldom(t *testing.T) {
 	starts(t, c, 2)
 	for ms := range 3000 {
 		at := nine.Add(time.Duration(ms) * time.Millisecond)
-		tick(t, c, at)
+		must(t, c.Tick(at))
 		if ms >= 2000 {
 			report(t, c, state.Event{Time: at, Agent: "main_work0", State: "WORK.md", Body: &state.AgentOutput{Text: "word"}})
 		}
@@ -76,7 +69,7 @@ func TestLiveLinesFitTheScreen(t *testing.T) {
 	c := NewConsole(&w, ConsoleOptions{Terminal: true, Width: 40})
 	starts(t, c, 30)
 	w = nil
-	tick(t, c, nine.Add(time.Minute))
+	must(t, c.Tick(nine.Add(time.Minute)))
 	out := strings.Join(w, "")
 	if got := strings.Count(out, "\n"); got > 12 || !strings.Contains(out, "and 20 more") {
 		t.Errorf("30 agents: %d rows, want at most 12 and the number of the others:\n%s", got, out)
@@ -103,16 +96,14 @@ func TestLiveLineTells(t *testing.T) {
 	report(t, c, state.Event{Time: nine, Agent: "main", State: "B.md", Body: &state.StateStarted{Kind: "prompt", Attempt: 1}})
 	report(t, c, about(&state.NodeAttempt{Attempt: 1, CostUSD: state.Dollar / 4}))
 	report(t, c, about(&state.Retry{N: 2, Error: "overloaded"}))
-	tick(t, c, nine.Add(90*time.Second))
+	must(t, c.Tick(nine.Add(90*time.Second)))
 	got := w[len(w)-1]
 	for _, want := range []string{"main", "B.md", "1m30s", "$1.25", "retry 2"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("live line %q has no %q", got, want)
 		}
 	}
-	if err := c.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, c.Close())
 	if got, want := w[len(w)-1], "\x1b[1A\x1b[J"; got != want {
 		t.Errorf("close wrote %q, want %q", got, want)
 	}
@@ -132,7 +123,7 @@ func TestSaysWhoRuns(t *testing.T) {
 			for at.Before(nine.Add(10 * time.Minute)) {
 				at = at.Add(every + time.Duration(dice.Int64N(int64(every/10))) - every/20)
 				w = nil
-				tick(t, c, at)
+				must(t, c.Tick(at))
 				said := strings.Count(strings.Join(w, ""), "still running: main_work1 WORK.md")
 				if gap := at.Sub(last); gap > progressEvery+every/5 {
 					t.Fatalf("tick %s, seed %d: nothing said for %s at %s", every, seed, gap, at)
@@ -148,15 +139,9 @@ func TestSaysWhoRuns(t *testing.T) {
 	}
 }
 
-// TestStillRunningLine states what the line says.
-func TestStillRunningLine(t *testing.T) {
-	var w writes
-	c := NewConsole(&w, ConsoleOptions{})
-	starts(t, c, 1)
-	w = nil
-	tick(t, c, nine.Add(89*time.Second))
-	tick(t, c, nine.Add(90*time.Second))
-	if got, want := strings.Join(w, ""), "still running: main_work0 WORK.md 1m29s, $0.0000 so far\n"; got != want {
-		t.Errorf("ticks after 89 and 90 s:\n got %q\nwant %q", got, want)
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }

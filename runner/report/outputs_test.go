@@ -61,9 +61,7 @@ func TestConsoleShowsOutput(t *testing.T) {
 			var out strings.Builder
 			c := NewConsole(&out, o)
 			report(t, c, state.Event{Agent: "main", State: "A.sh", Body: &state.StateStarted{Kind: "script", Attempt: 1}})
-			if err := c.Doing("main", "A.sh", runner.Progress{Text: "FAIL: \x1b[31mone"}); err != nil {
-				t.Fatal(err)
-			}
+			must(t, c.Doing("main", "A.sh", runner.Progress{Text: "FAIL: \x1b[31mone"}))
 			if got := strings.Contains(out.String(), "FAIL: one"); got == o.Quiet {
 				t.Errorf("%s: shown as it comes: got %t\n%s", name, got, &out)
 			}

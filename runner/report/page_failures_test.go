@@ -52,9 +52,7 @@ func TestTopIsShort(t *testing.T) {
 			}
 			report(t, s, state.Event{Time: nine, Agent: "main", State: "B.md", Body: &state.StateStarted{Kind: "prompt"}})
 			report(t, s, state.Event{Time: nine, Body: &state.RunFinished{Status: state.Failed, CostUSD: state.Dollar / 4, Result: &result}})
-			if err := s.Next("go on"); err != nil {
-				t.Fatal(err)
-			}
+			must(t, s.Next("go on"))
 			lines := top(t, p.text)
 			text := strings.Join(lines, "\n")
 			wants := []string{"❌ Failed", "$0.2500 of $1.00", "**Next:** "}

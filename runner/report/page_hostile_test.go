@@ -92,8 +92,8 @@ func runsOf(line string) [][2]int {
 	return runs
 }
 
-// markdownOf returns the summary of a run in which text is everywhere.
-func markdownOf(t *testing.T, text string) string {
+// markdownOf returns the summary and the overview of a run in which text is everywhere.
+func markdownOf(t *testing.T, text string) (summary, overview string) {
 	t.Helper()
 	var p page
 	s := NewSummary(SummaryOptions{Write: p.write, WorkflowID: text, Title: text, Workflow: workflow(), Now: frozen})
@@ -101,11 +101,9 @@ func markdownOf(t *testing.T, text string) string {
 		report(t, s, e)
 	}
 	s.SetError(text)
-	if err := s.Note(text, text, text); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.Note(text, text, text))
 	closed(t, s)
-	return p.text
+	return p.text, s.Overview()
 }
 
 // markup are texts that mean something to Markdown, to HTML, or to GitHub.
@@ -120,10 +118,14 @@ var markup = []string{
 // document around it is the same as around as many plain lines.
 func sameSkeleton(t *testing.T, text string) {
 	t.Helper()
-	got := markdownOf(t, "M"+text+"M")
-	words := "MwordM" + strings.Repeat("\nMwordM", strings.Count(block("M"+text+"M"), "\n"))
-	if diff := otherLine(skeleton(t, markdownOf(t, words)), skeleton(t, got)); diff != "" {
-		t.Errorf("summary of %q everywhere: %s\n%s", text, diff, got)
+	got, overview := markdownOf(t, "M"+text+"M")
+	want, wantOverview := markdownOf(t, "MwordM"+strings.Repeat("\nMwordM", strings.Count(block("M"+text+"M"), "\n")))
+	for what, diff := range map[string]string{
+		"summary": otherLine(skeleton(t, want), skeleton(t, got)), "overview": otherLine(skeleton(t, wantOverview), skeleton(t, overview)),
+	} {
+		if diff != "" {
+			t.Errorf("%s of %q everywhere: %s\n%s\n%s", what, text, diff, got, overview)
+		}
 	}
 	sameWidth(t, text, got)
 }
@@ -225,13 +227,9 @@ func summaryOf(t testing.TB, events []state.Event, text string) string {
 		Differences: slices.Repeat([]string{text}, 100), Notes: slices.Repeat([]string{text}, 100), Now: frozen,
 	})
 	for _, e := range events {
-		if err := s.Report(e); err != nil {
-			t.Fatal(err)
-		}
+		must(t, s.Report(e))
 	}
-	if err := errors.Join(s.Next(text), s.Close()); err != nil {
-		t.Fatal(err)
-	}
+	must(t, errors.Join(s.Next(text), s.Close()))
 	return p.text
 }
 
@@ -340,34 +338,4 @@ func FuzzSummary(f *testing.F) {
 		}
 		skeleton(t, got)
 	})
-}
-
-// BenchmarkSummary writes the summary of a run of a thousand agents who all have
-// much to say.
-func BenchmarkSummary(b *testing.B) {
-	events := crowd(strings.Repeat("much to say `x` ", 300), 1000)
-	var p page
-	s := NewSummary(SummaryOptions{Write: p.write, Now: frozen})
-	for _, e := range events {
-		if err := s.Report(e); err != nil {
-			b.Fatal(err)
-		}
-	}
-	b.ResetTimer()
-	for b.Loop() {
-		if err := s.write(); err != nil {
-			b.Fatal(err)
-		}
-	}
-}
-
-// BenchmarkSummaryReport is the work on an event of such a run.
-func BenchmarkSummaryReport(b *testing.B) {
-	events := crowd(strings.Repeat("much to say `x` ", 300), 10)
-	s := NewSummary(SummaryOptions{Write: func(string) error { return nil }, Now: frozen})
-	for n := 0; b.Loop(); n++ {
-		if err := s.Report(events[n%len(events)]); err != nil {
-			b.Fatal(err)
-		}
-	}
 }

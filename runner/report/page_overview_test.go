@@ -22,9 +22,7 @@ func TestOverviewSaysWhatTheSummarySays(t *testing.T) {
 		}
 		for i, e := range events {
 			report(t, s, e)
-			if err := s.write(); err != nil {
-				t.Fatal(err)
-			}
+			must(t, s.write())
 			want := strings.Join(strings.SplitN(p.text, "\n\n", 3)[:2], "\n\n")
 			if got := s.Overview(); !strings.HasPrefix(got, want) {
 				t.Fatalf("%s, event %d: overview\n%s\nwant it to begin with\n%s", g.name, i+1, got, want)
@@ -43,9 +41,7 @@ func TestOverviewIsShort(t *testing.T) {
 			for _, e := range crowd(text, 3) {
 				report(t, s, e)
 			}
-			if err := s.Next(text); err != nil {
-				t.Fatal(err)
-			}
+			must(t, s.Next(text))
 			for _, fault := range []string{"", text} {
 				s.SetError(fault)
 				got := s.Overview()
@@ -56,27 +52,6 @@ func TestOverviewIsShort(t *testing.T) {
 					t.Errorf("overview of %d bytes of %q has more than an overview:\n%s", size, filler, got)
 				}
 			}
-		}
-	}
-}
-
-// TestOverviewShowsMarkupAsItIs states that nothing of what others wrote is read as
-// Markdown.
-func TestOverviewShowsMarkupAsItIs(t *testing.T) {
-	overviewOf := func(text string) string {
-		s := NewSummary(SummaryOptions{Write: new(page).write, WorkflowID: text, Now: frozen})
-		for _, e := range everywhere(text) {
-			report(t, s, e)
-		}
-		s.SetError(text)
-		return s.Overview()
-	}
-	for _, text := range slices.Concat(markup, hostile) {
-		text = "M" + text + "M"
-		words := "MwordM" + strings.Repeat("\nMwordM", strings.Count(block(text), "\n"))
-		got := overviewOf(text)
-		if diff := otherLine(skeleton(t, overviewOf(words)), skeleton(t, got)); diff != "" {
-			t.Errorf("overview of %q: %s\n%s", text, diff, got)
 		}
 	}
 }

@@ -74,9 +74,7 @@ func TestReplayIsTheInverseOfLog(t *testing.T) {
 		events[i].Seq = i + 1
 	}
 	var got collector
-	if err := Replay(strings.NewReader(string(logged(t, events, runID))), &got); err != nil {
-		t.Fatal(err)
-	}
+	must(t, Replay(strings.NewReader(string(logged(t, events, runID))), &got))
 	if diff := cmp.Diff(events, []state.Event(got)); diff != "" {
 		t.Errorf("events (-want +got):\n%s", diff)
 	}

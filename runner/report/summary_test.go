@@ -55,9 +55,7 @@ func summaryTo(p *page) *Summary {
 
 func closed(t *testing.T, r Reporter) {
 	t.Helper()
-	if err := r.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, r.Close())
 }
 
 // TestSummaryGolden compares the summaries of recorded runs with golden files.
@@ -88,9 +86,7 @@ func TestSummaryOfAKilledJob(t *testing.T) {
 		for _, e := range all[:n] {
 			report(t, s, e)
 		}
-		if err := s.Tick(nine); err != nil {
-			t.Fatal(err)
-		}
+		must(t, s.Tick(nine))
 		last := all[n-1]
 		if p.text == "" || (last.State != "" && !strings.Contains(p.text, last.State)) {
 			t.Fatalf("killed after event %d (%s in %q): the summary does not tell of it:\n%s", n, last.Body.Type(), last.State, p.text)
@@ -108,9 +104,7 @@ func TestSummaryIsWrittenNowAndThen(t *testing.T) {
 	step := func(what string, wait time.Duration, want int, do func() error) {
 		t.Helper()
 		now = now.Add(wait)
-		if err := do(); err != nil {
-			t.Fatal(err)
-		}
+		must(t, do())
 		if p.writes != want {
 			t.Fatalf("%s: %d writes, want %d", what, p.writes, want)
 		}
@@ -203,9 +197,7 @@ func TestSummaryTellsWhatToDo(t *testing.T) {
 		if status == state.Completed {
 			continue
 		}
-		if err := s.Next("then go on with `key: k`"); err != nil {
-			t.Fatal(err)
-		}
+		must(t, s.Next("then go on with `key: k`"))
 		check("when it is stored", "**Next:** then go on with `key: k`")
 		if !strings.Contains(p.text, "because") {
 			t.Errorf("%s: the summary does not say why:\n%s", status, p.text)

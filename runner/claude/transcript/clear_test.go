@@ -27,9 +27,7 @@ func TestClearRemovesOnlyTheSession(t *testing.T) {
 		{"spoken in since", func(f string) { write(t, f, prompted+"more") }, true, true},
 		{"written again as it was", func(f string) {
 			write(t, f, prompted)
-			if err := os.Chtimes(f, time.Time{}, time.Now().Add(time.Second)); err != nil {
-				t.Fatal(err)
-			}
+			must(t, os.Chtimes(f, time.Time{}, time.Now().Add(time.Second)))
 		}, true, true},
 	} {
 		b, _, file := home(t, talked, prompted)
@@ -40,9 +38,7 @@ func TestClearRemovesOnlyTheSession(t *testing.T) {
 		var mark *Mark
 		if c.marked {
 			m, err := MarkOf(file)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			mark = &m
 		}
 		if c.change != nil {
@@ -67,12 +63,8 @@ func TestClearFollowsNoLink(t *testing.T) {
 	write(t, folder, "x")
 	link := func(t *testing.T, to, from string) {
 		t.Helper()
-		if err := os.RemoveAll(from); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.Symlink(to, from); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.RemoveAll(from))
+		must(t, os.Symlink(to, from))
 	}
 	for name, put := range map[string]func(t *testing.T, file string){
 		"file": func(t *testing.T, file string) { link(t, victim, file) },
@@ -82,12 +74,8 @@ func TestClearFollowsNoLink(t *testing.T) {
 		"slug":     func(t *testing.T, file string) { link(t, outside, filepath.Dir(file)) },
 		"projects": func(t *testing.T, file string) { link(t, filepath.Dir(outside), filepath.Dir(filepath.Dir(file))) },
 		"pipe": func(t *testing.T, file string) {
-			if err := os.Remove(file); err != nil {
-				t.Fatal(err)
-			}
-			if err := syscall.Mkfifo(file, 0o600); err != nil {
-				t.Fatal(err)
-			}
+			must(t, os.Remove(file))
+			must(t, syscall.Mkfifo(file, 0o600))
 			if _, err := MarkOf(file); err == nil {
 				t.Error("mark of a pipe: got one, want an error")
 			}
@@ -112,12 +100,8 @@ func TestClearFollowsNoLink(t *testing.T) {
 
 func write(t *testing.T, path, text string) {
 	t.Helper()
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.MkdirAll(filepath.Dir(path), 0o755))
+	must(t, os.WriteFile(path, []byte(text), 0o600))
 }
 
 func isThere(path string) bool {

@@ -18,13 +18,9 @@ const sessionUUID = "0f8fad5b-d9cb-469f-a165-70867728950e"
 func TestTranscriptOfASession(t *testing.T) {
 	b, dir, file := home(t, sessionUUID, prompted)
 	link := filepath.Join(t.TempDir(), "link")
-	if err := os.Symlink(dir, link); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Symlink(dir, link))
 	for _, name := range []string{"../" + sessionUUID, "a-1"} { // files whose names are no session's
-		if err := os.WriteFile(filepath.Join(filepath.Dir(file), name+".jsonl"), []byte(prompted), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(filepath.Join(filepath.Dir(file), name+".jsonl"), []byte(prompted), 0o600))
 	}
 	for _, tt := range []struct {
 		session string
@@ -47,15 +43,11 @@ func TestTranscriptOfASession(t *testing.T) {
 		}
 	}
 	queued := `{"type":"queue-operation"}` + "\n"
-	if err := os.WriteFile(file, []byte(queued), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(file, []byte(queued), 0o600))
 	if got, ok := b.Find(sessionUUID, []string{dir}); ok {
 		t.Errorf("a transcript without a prompt: got %+v", got)
 	}
-	if err := errors.Join(os.Remove(file), os.Symlink("/etc/passwd", file)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, errors.Join(os.Remove(file), os.Symlink("/etc/passwd", file)))
 	if got, ok := b.Find(sessionUUID, []string{dir}); ok {
 		t.Errorf("a link: got %+v", got)
 	}
@@ -66,12 +58,8 @@ func TestTranscriptOfASession(t *testing.T) {
 func TestAGoneDirectoryStillNamesItsFolder(t *testing.T) {
 	b, dir, file := home(t, sessionUUID, prompted)
 	stored := filepath.Join(t.TempDir(), "stored")
-	if err := errors.Join(os.WriteFile(stored, []byte(prompted), 0o600), os.RemoveAll(dir), os.RemoveAll(filepath.Dir(file))); err != nil {
-		t.Fatal(err)
-	}
-	if err := b.Place(sessionUUID, dir, stored); err != nil {
-		t.Fatal(err)
-	}
+	must(t, errors.Join(os.WriteFile(stored, []byte(prompted), 0o600), os.RemoveAll(dir), os.RemoveAll(filepath.Dir(file))))
+	must(t, b.Place(sessionUUID, dir, stored))
 	if info, err := os.Stat(filepath.Dir(file)); err != nil || info.Mode().Perm() != 0o700 {
 		t.Errorf("the folder that was made: got %v, %v, want mode 0700", info, err)
 	}
@@ -95,9 +83,7 @@ func TestPlace(t *testing.T) {
 	} {
 		b, dir, file := home(t, sessionUUID, prompted)
 		stored := filepath.Join(t.TempDir(), "stored")
-		if err := errors.Join(before(file), os.WriteFile(stored, []byte(prompted), 0o644), os.Chtimes(stored, old, old)); err != nil {
-			t.Fatal(err)
-		}
+		must(t, errors.Join(before(file), os.WriteFile(stored, []byte(prompted), 0o644), os.Chtimes(stored, old, old)))
 		start := time.Now().Add(-time.Minute)
 		if err := b.Place(sessionUUID, dir, stored); err != nil {
 			t.Errorf("%s: %v", name, err)
@@ -124,9 +110,7 @@ func TestPlace(t *testing.T) {
 func TestPlaceRefuses(t *testing.T) {
 	outside := t.TempDir()
 	stored := filepath.Join(t.TempDir(), "stored")
-	if err := os.WriteFile(stored, []byte(prompted), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(stored, []byte(prompted), 0o600))
 	instead := func(path string) error { return errors.Join(os.RemoveAll(path), os.Symlink(outside, path)) }
 	for name, tt := range map[string]struct {
 		session string
@@ -146,9 +130,7 @@ func TestPlaceRefuses(t *testing.T) {
 	} {
 		b, dir, file := home(t, "a-1", prompted)
 		if tt.change != nil {
-			if err := tt.change(filepath.Dir(file)); err != nil {
-				t.Fatal(err)
-			}
+			must(t, tt.change(filepath.Dir(file)))
 		}
 		if err := b.Place(tt.session, dir, tt.from); err == nil {
 			t.Errorf("%s: got no error", name)
@@ -162,9 +144,7 @@ func TestPlaceRefuses(t *testing.T) {
 		}
 	}
 	b, dir, file := home(t, "a-1", prompted)
-	if err := os.WriteFile(stored, []byte(`{"type":"queue-operation"}`+"\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(stored, []byte(`{"type":"queue-operation"}`+"\n"), 0o600))
 	if err := b.Place(sessionUUID, dir, stored); err != nil {
 		t.Errorf("a transcript without a prompt: got %v, want none", err)
 	}

@@ -37,16 +37,10 @@ func home(t *testing.T, id, content string) (d Folder, dir, file string) {
 	t.Helper()
 	config := t.TempDir()
 	dir, err := filepath.EvalSymlinks(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	file = filepath.Join(config, "projects", slug(dir), id+".jsonl")
-	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(file, []byte(content), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.MkdirAll(filepath.Dir(file), 0o755))
+	must(t, os.WriteFile(file, []byte(content), 0o600))
 	return Folder{Env: []string{"CLAUDE_CONFIG_DIR=" + config}}, dir, file
 }
 
@@ -57,12 +51,8 @@ const prompted = `{"type":"queue-operation"}` + "\n" + `{"parentUuid":null,"type
 func TestTranscriptIsFound(t *testing.T) {
 	b, dir, file := home(t, "a-1", prompted)
 	link := filepath.Join(t.TempDir(), "link")
-	if err := os.Symlink(dir, link); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(filepath.Dir(file), "..", "x.jsonl"), []byte("x"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Symlink(dir, link))
+	must(t, os.WriteFile(filepath.Join(filepath.Dir(file), "..", "x.jsonl"), []byte("x"), 0o600))
 	tests := []struct {
 		session, dir string
 		want         bool
@@ -108,5 +98,12 @@ func TestUsageCountsMessagesOnce(t *testing.T) {
 	}
 	if got, ok := b.Usage("none", dir, 0); ok {
 		t.Errorf("usage of no session: got %v, want none", got)
+	}
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }
