@@ -147,7 +147,7 @@ func TestSecondJobResumesWhatTheFirstLeft(t *testing.T) {
 		claudetest.On("log: again", claudetest.Say("<goto>SIDE.sh</goto>")),
 	)
 	h := handed{
-		uses: actionName, side: "${{ github.workspace }}/../side", hold: 2,
+		uses: actionName, side: "${{ github.workspace }}/../side", hold: 5,
 		with: "anthropic-api-key: dummy-key-123456, env: " + sitetest.CLIEnv,
 	}
 	c := newConsumer(t, edited+h.jobs(t))
@@ -169,7 +169,7 @@ func TestSecondJobResumesWhatTheFirstLeft(t *testing.T) {
 func TestActionOfTheCheckoutResumesASealedRun(t *testing.T) {
 	t.Parallel()
 	h := handed{
-		uses: "./", side: "${{ runner.temp }}/side", hold: 1,
+		uses: "./", side: "${{ runner.temp }}/side", hold: 4,
 		with: "env: SIDE_EFFECTS, state-key: '${{ secrets.STATE_KEY }}'",
 	}
 	c := newConsumer(t, "-- .gitignore --\n/action.yml\n/cmd/\n"+edited+h.jobs(t))
