@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"reflect"
 	"time"
 )
 
@@ -251,23 +252,18 @@ func (*Limit) Type() string { return "limit" }
 // Type implements Body.
 func (*RunFinished) Type() string { return "run_finished" }
 
-// bodies makes an empty body for each type of event.
-var bodies = map[string]func() Body{
-	"run_started":         func() Body { return new(RunStarted) },
-	"state_started":       func() Body { return new(StateStarted) },
-	"agent_output":        func() Body { return new(AgentOutput) },
-	"state_finished":      func() Body { return new(StateFinished) },
-	"reminder":            func() Body { return new(Reminder) },
-	"retry":               func() Body { return new(Retry) },
-	"transition":          func() Body { return new(Transition) },
-	"agent_started":       func() Body { return new(AgentStarted) },
-	"agent_finished":      func() Body { return new(AgentFinished) },
-	"node_attempt":        func() Body { return new(NodeAttempt) },
-	"attempt_interrupted": func() Body { return new(AttemptInterrupted) },
-	"checkpoint":          func() Body { return new(Checkpoint) },
-	"limit":               func() Body { return new(Limit) },
-	"run_finished":        func() Body { return new(RunFinished) },
-}
+// bodies has a body of each type of event, by the name of the type.
+var bodies = func() map[string]reflect.Type {
+	types := map[string]reflect.Type{}
+	for _, b := range []Body{
+		(*RunStarted)(nil), (*StateStarted)(nil), (*AgentOutput)(nil), (*StateFinished)(nil), (*Reminder)(nil), (*Retry)(nil),
+		(*Transition)(nil), (*AgentStarted)(nil), (*AgentFinished)(nil), (*NodeAttempt)(nil), (*AttemptInterrupted)(nil),
+		(*Checkpoint)(nil), (*Limit)(nil), (*RunFinished)(nil),
+	} {
+		types[b.Type()] = reflect.TypeOf(b).Elem()
+	}
+	return types
+}()
 
 // envelope is the part that all events share in their JSON form.
 type envelope struct {
@@ -370,7 +366,7 @@ func (e *Event) UnmarshalJSON(data []byte) error {
 	if err := json.Unmarshal(data, &head); err != nil {
 		return err
 	}
-	newBody, ok := bodies[head.Type]
+	bodyType, ok := bodies[head.Type]
 	if !ok {
 		return fmt.Errorf("event %d: unknown type %q", head.Seq, head.Type)
 	}
@@ -378,7 +374,7 @@ func (e *Event) UnmarshalJSON(data []byte) error {
 	if err != nil {
 		return fmt.Errorf("event %d: time: %w", head.Seq, err)
 	}
-	body := newBody()
+	body := reflect.New(bodyType).Interface().(Body)
 	if err := json.Unmarshal(data, body); err != nil {
 		return fmt.Errorf("event %d: %w", head.Seq, err)
 	}

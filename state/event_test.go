@@ -79,9 +79,9 @@ func bodySamples() []Body {
 	slices.Sort(names)
 	var out []Body
 	for _, name := range names {
-		full := bodies[name]()
-		fillBody(reflect.ValueOf(full).Elem())
-		out = append(out, bodies[name](), full)
+		full := reflect.New(bodies[name])
+		fillBody(full.Elem())
+		out = append(out, reflect.New(bodies[name]).Interface().(Body), full.Interface().(Body))
 	}
 	return out
 }

@@ -44,5 +44,4 @@ type Failure struct {
 	Continue bool
 }
 
-// Error implements error.
 func (f *Failure) Error() string { return f.Message }

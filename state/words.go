@@ -19,7 +19,7 @@ func Words() []string {
 	addFields(&words, seen, reflect.TypeFor[envelope]())
 	for name, body := range bodies {
 		words = append(words, name)
-		addFields(&words, seen, reflect.TypeOf(body()))
+		addFields(&words, seen, body)
 	}
 	return words
 }

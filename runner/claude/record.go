@@ -65,7 +65,6 @@ type message struct {
 	Text    string       `json:"-"` // of a message that is a bare text
 }
 
-// UnmarshalJSONFrom implements json.UnmarshalerFrom.
 func (m *message) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
 	switch dec.PeekKind() {
 	case '{':
@@ -105,7 +104,6 @@ type block struct {
 // which nothing here needs.
 type content []block
 
-// UnmarshalJSONFrom implements json.UnmarshalerFrom.
 func (c *content) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
 	if dec.PeekKind() != '[' {
 		return dec.SkipValue()

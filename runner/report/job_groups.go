@@ -14,7 +14,6 @@ type groupLog struct {
 	isOpen bool // a group
 }
 
-// Write implements io.Writer.
 func (g *groupLog) Write(text []byte) (int, error) {
 	g.endGroup()
 	for line := range strings.Lines(string(text)) {

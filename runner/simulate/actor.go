@@ -165,7 +165,6 @@ func (a *Actor) Digest(dir string, patterns []string) map[string]string {
 // prompts is the Actor as the backend of prompts.
 type prompts Actor
 
-// Run implements runner.Backend.
 func (p *prompts) Run(ctx context.Context, o runner.Order, tell func(runner.Progress)) (runner.Answer, error) {
 	s := (*Actor)(p).scene(o.Agent)
 	recordPrompt(o)

@@ -10,7 +10,6 @@ import (
 // scripts is the Actor as the backend of scripts: they run, and end in turn.
 type scripts Actor
 
-// Run implements runner.Backend.
 func (b *scripts) Run(ctx context.Context, o runner.Order, tell func(runner.Progress)) (runner.Answer, error) {
 	s := (*Actor)(b).scene(o.Agent)
 	answer, err := b.scripts.Run(ctx, o, tell)
