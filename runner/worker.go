@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/raymond-action/raymond-action/internal/untrusted/files"
 	"github.com/raymond-action/raymond-action/protocol"
 	"github.com/raymond-action/raymond-action/state"
 )
@@ -75,7 +76,7 @@ func checkOrder(o Order) *Failure {
 // writePayload makes the payload file of a script. An agent's file serves all of
 // its scripts: making and removing one each time costs more than the writing.
 func writePayload(o ScriptOrder) error {
-	f, err := os.OpenFile(o.PayloadFile, os.O_CREATE|os.O_WRONLY, 0o600)
+	f, _, err := files.OpenFile(o.PayloadFile, os.O_CREATE|os.O_WRONLY, 0o600)
 	if err != nil {
 		return err
 	}

@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"github.com/gofrs/flock"
+
+	"github.com/raymond-action/raymond-action/internal/untrusted/files"
 )
 
 // ErrNotFound says that there is no run with that id.
@@ -83,7 +85,10 @@ func makeDir(dir string) error {
 	if _, err := os.Lstat(ignore); err == nil {
 		return nil
 	}
-	return os.WriteFile(ignore, []byte("*\n"), 0o600)
+	if err := files.WriteNew(ignore, []byte("*\n"), 0o600); !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	return nil // another process was faster
 }
 
 func (f *File) path(ext string) string { return filepath.Join(f.dir, f.id+ext) }
@@ -144,7 +149,7 @@ func readBounded(path string) ([]byte, error) {
 	case info.Size() > maxFile:
 		return nil, &FileError{Path: path, What: fmt.Sprintf("has %d bytes, more than %d", info.Size(), maxFile)}
 	}
-	return os.ReadFile(path)
+	return files.ReadTarget(path, maxFile)
 }
 
 // List returns the ids of all runs of a folder, sorted.
@@ -190,7 +195,11 @@ func (f *File) Fold(r *Run, ready func() error) error {
 func (f *File) dropJournal(stopped bool) error {
 	f.size = 0
 	if f.journal == nil && !stopped {
-		return ignoreMissing(os.Truncate(f.path(".journal"), 0))
+		w, _, err := files.OpenFile(f.path(".journal"), os.O_WRONLY|os.O_TRUNC, 0)
+		if err != nil {
+			return ignoreMissing(err)
+		}
+		return w.Close()
 	}
 	if !stopped {
 		return f.journal.Truncate(0)
@@ -211,7 +220,10 @@ func ignoreMissing(err error) error {
 
 func (f *File) replace(data []byte, ready func() error) (err error) {
 	tmp := f.path(".json.tmp")
-	w, err := os.OpenFile(tmp, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
+	if err := ignoreMissing(os.Remove(tmp)); err != nil { // of a killed process, or a pipe of an agent's
+		return err
+	}
+	w, _, err := files.OpenFile(tmp, os.O_CREATE|os.O_WRONLY|os.O_EXCL, 0o600)
 	if err != nil {
 		return err
 	}

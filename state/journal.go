@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"sync"
 
+	"github.com/raymond-action/raymond-action/internal/untrusted/files"
 	"github.com/raymond-action/raymond-action/internal/untrusted/jsonstrict"
 )
 
@@ -58,7 +59,7 @@ func (f *File) openJournal() error {
 		return nil
 	}
 	// Opened by the first step after a Fold, which has emptied it.
-	w, err := os.OpenFile(f.path(".journal"), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+	w, _, err := files.OpenFile(f.path(".journal"), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
 	if err != nil {
 		return err
 	}

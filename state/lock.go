@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/gofrs/flock"
+
+	"github.com/raymond-action/raymond-action/internal/untrusted/files"
 )
 
 // LockedError says that another process holds the lock of a run.
@@ -70,13 +72,16 @@ func DrivenBy(dir, id string) (*Driver, error) {
 	}
 	defer lock.Close()
 	// The process that has the lock writes its name a moment after it took it.
-	line, _ := os.ReadFile(path)
+	line, _, _ := files.Read(path, maxHolder)
 	d := driverOf(string(line))
 	if d.isDead() {
 		return nil, nil
 	}
 	return &d, nil
 }
+
+// maxHolder is more than a line that names a holder has, in bytes.
+const maxHolder = 4 << 10
 
 // checkLock returns an error for what must not be opened as a lock: opening a pipe would
 // never return.
@@ -133,13 +138,13 @@ func (f *File) take(holder string) error {
 		if ok {
 			break
 		}
-		held, _ := os.ReadFile(f.path(".lock"))
+		held, _, _ := files.Read(f.path(".lock"), maxHolder)
 		if lockClock.now().Sub(began) >= patience(string(held)) {
 			return errors.Join(&LockedError{ID: f.id, Holder: string(held)}, f.lock.Close())
 		}
 		lockClock.sleep(lockPoll)
 	}
-	if err := os.WriteFile(f.path(".lock"), []byte(holder+"\n"), 0o600); err != nil {
+	if err := files.Write(f.path(".lock"), []byte(holder+"\n"), 0o600); err != nil {
 		return errors.Join(err, f.Close())
 	}
 	return nil

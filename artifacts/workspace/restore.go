@@ -288,7 +288,7 @@ func writeShallow(common string, ids []string) error {
 	if len(ids) == 0 {
 		return os.Remove(name)
 	}
-	if err := os.WriteFile(name+".lock", []byte(strings.Join(ids, "\n")+"\n"), 0o666); err != nil {
+	if err := files.Write(name+".lock", []byte(strings.Join(ids, "\n")+"\n"), 0o666); err != nil {
 		return err
 	}
 	return os.Rename(name+".lock", name)

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/raymond-action/raymond-action/internal/untrusted/files"
 	"github.com/raymond-action/raymond-action/runner"
 	"github.com/raymond-action/raymond-action/state"
 )
@@ -147,7 +148,7 @@ func (d *Debug) write(a *attempt) error {
 	if err := os.MkdirAll(folder, 0o700); err != nil {
 		return fmt.Errorf("create debug folder: %w", err)
 	}
-	if err := os.WriteFile(filepath.Join(folder, "result.json"), append(data, '\n'), 0o600); err != nil {
+	if err := files.Write(filepath.Join(folder, "result.json"), append(data, '\n'), 0o600); err != nil {
 		return fmt.Errorf("write debug result: %w", err)
 	}
 	return nil

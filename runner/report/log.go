@@ -37,16 +37,21 @@ func NewLog(w io.Writer, workflowID string, after int) *Log {
 // OpenLog removes that; nothing else in the file is ever changed. The file may also
 // have the events of other runs, and it may be a pipe or a device.
 func OpenLog(path, workflowID string) (*Log, error) {
-	last := 0
-	if info, err := os.Stat(path); err != nil || info.Mode().IsRegular() {
-		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-			return nil, fmt.Errorf("create folder of event log: %w", err)
+	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
+		f, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND, 0)
+		if err != nil {
+			return nil, fmt.Errorf("open event log: %w", err)
 		}
-		if last, err = repairLog(path, workflowID); err != nil {
-			return nil, fmt.Errorf("repair event log: %w", err)
-		}
+		return &Log{w: f, file: f, id: workflowID}, nil
 	}
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND, 0)
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return nil, fmt.Errorf("create folder of event log: %w", err)
+	}
+	last, err := repairLog(path, workflowID)
+	if err != nil {
+		return nil, fmt.Errorf("repair event log: %w", err)
+	}
+	f, _, err := files.OpenTarget(path, os.O_WRONLY|os.O_APPEND, 0)
 	if err != nil {
 		return nil, fmt.Errorf("open event log: %w", err)
 	}

@@ -6,13 +6,15 @@ import (
 	"errors"
 	"fmt"
 	"os"
+
+	"github.com/raymond-action/raymond-action/internal/untrusted/files"
 )
 
 // repairLog creates the log at path if it is missing, removes a torn last line, and
 // returns the number of the last event of the run. It opens the file itself: one
 // that is open for appending can't be cut on every system.
 func repairLog(path, workflowID string) (last int, err error) {
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	f, _, err := files.OpenTarget(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return 0, err
 	}
@@ -33,6 +35,9 @@ func repairLog(path, workflowID string) (last int, err error) {
 	info, err := f.Stat()
 	if err := errors.Join(in.Err(), err); err != nil || info.Size() <= end {
 		return last, err
+	}
+	if info.Size()-end > longestEvent { // it has grown meanwhile
+		return 0, fmt.Errorf("it has a line of more than %d bytes", longestEvent)
 	}
 	rest := make([]byte, info.Size()-end)
 	if _, err := f.ReadAt(rest, end); err != nil {

@@ -6,12 +6,12 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
 
+	"github.com/raymond-action/raymond-action/internal/untrusted/files"
 	"github.com/raymond-action/raymond-action/internal/untrusted/text"
 	"github.com/raymond-action/raymond-action/runner"
 )
@@ -70,7 +70,7 @@ const firstLine = 4 << 10
 // checkLineEnds refuses a bash script with the line ends of Windows: bash takes
 // the carriage return for a part of each last word and fails in odd ways.
 func checkLineEnds(script string) *runner.Failure {
-	f, err := os.Open(script)
+	f, _, err := files.Open(script)
 	if err != nil {
 		return failf(runner.Fatal, "read script: %v", err)
 	}

@@ -3,6 +3,7 @@ package verify
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"fmt"
 	"io"
 	"io/fs"
 	"maps"
@@ -17,12 +18,18 @@ import (
 	"github.com/raymond-action/raymond-action/internal/untrusted/files"
 )
 
+// maxDigested is how much of protected files is read, in bytes: agents can make files
+// that only seem to have terabytes, and a run must be able to end.
+const maxDigested = 2 << 30
+
 // Digest implements runner.Verifier. Patterns match slash-separated paths
 // relative to dir; ** stands for any number of folders. Links are not followed:
 // where they lead is their content. A file that can't be read has a digest that
-// says so.
+// says so; so has one that comes after maxDigested bytes of others, which is known by
+// its size and its time instead.
 func (v Verifier) Digest(dir string, patterns []string) map[string]string {
 	out := map[string]string{}
+	room := int64(maxDigested)
 	if target, err := filepath.EvalSymlinks(dir); err == nil {
 		dir = target // a link as the root would not be walked
 	}
@@ -39,7 +46,7 @@ func (v Verifier) Digest(dir string, patterns []string) map[string]string {
 		}
 		rel, err := filepath.Rel(dir, path)
 		if err == nil && matches(filepath.ToSlash(rel), patterns) {
-			out[printable(filepath.ToSlash(rel))] = digest(path, d)
+			out[printable(filepath.ToSlash(rel))] = digest(path, d, &room)
 		}
 		return nil
 	})
@@ -64,7 +71,7 @@ func matches(name string, patterns []string) bool {
 
 // digest is short: it tells an honest file from a changed one, and a state file
 // holds many of them.
-func digest(path string, d fs.DirEntry) string {
+func digest(path string, d fs.DirEntry, room *int64) string {
 	if d.Type()&fs.ModeSymlink != 0 {
 		target, err := os.Readlink(path)
 		if err != nil {
@@ -75,13 +82,17 @@ func digest(path string, d fs.DirEntry) string {
 	if !d.Type().IsRegular() {
 		return "no file"
 	}
-	f, _, err := files.Open(path)
+	f, info, err := files.Open(path)
 	if err != nil {
 		return "unreadable"
 	}
 	defer f.Close()
+	if info.Size() > *room {
+		return fmt.Sprintf("large %d %d", info.Size(), info.ModTime().UnixNano())
+	}
 	sum := sha256.New()
-	if _, err := io.Copy(sum, f); err != nil {
+	n, err := io.Copy(sum, io.LimitReader(f, *room))
+	if *room -= n; err != nil {
 		return "unreadable"
 	}
 	return hex.EncodeToString(sum.Sum(nil)[:16])

@@ -8,6 +8,7 @@ import (
 	"runtime"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/sys/unix"
@@ -200,5 +201,27 @@ func TestWithoutProtectNothingIsLookedAt(t *testing.T) {
 	c.Dir = tree(t)
 	if v := base.Verify(t.Context(), runner.Checks{Commands: c.Commands, Dir: c.Dir, Timeout: c.Timeout, Mark: c.Mark, LogFile: c.LogFile}, quietly); v.Changed != nil {
 		t.Errorf("changed: got %q, want none", v.Changed)
+	}
+}
+
+// A protected file that seems to have terabytes is known by its size and its time: it is
+// noticed, and not read.
+func TestHugeProtectedFilesAreNotRead(t *testing.T) {
+	dir := t.TempDir()
+	at := func(name string) string { return filepath.Join(dir, name) }
+	must(t, os.WriteFile(at("a_test.go"), nil, 0o600))
+	must(t, os.WriteFile(at("b_test.go"), []byte("b"), 0o600))
+	patterns := []string{"*_test.go"}
+	before := Verifier{}.Digest(dir, patterns)
+	if err := os.Truncate(at("a_test.go"), 8<<40); err != nil {
+		t.Skip("the file system has no such files: ", err) // nor can an agent make one
+	}
+	began := time.Now()
+	got := changed(before, Verifier{}.Digest(dir, patterns))
+	if took := time.Since(began); took > 5*time.Second {
+		t.Errorf("took %v", took)
+	}
+	if diff := cmp.Diff([]string{"a_test.go"}, got); diff != "" {
+		t.Errorf("changed (-want +got):\n%s", diff)
 	}
 }

@@ -104,26 +104,56 @@ func Read(path string, most int64) ([]byte, fs.FileInfo, error) {
 // ReadTarget is Read for a path that the user or the CI runner names, and that may be
 // a link to a regular file.
 func ReadTarget(path string, most int64) ([]byte, error) {
-	info, err := os.Stat(path)
-	if err != nil {
-		return nil, err
-	}
-	if !info.Mode().IsRegular() {
-		return nil, notRegular(path)
-	}
-	f, err := os.OpenFile(path, os.O_RDONLY|dontWait, 0)
+	f, info, err := OpenTarget(path, os.O_RDONLY, 0)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
+	return readAll(f, info, most)
+}
+
+// OpenTarget is OpenFile for a path that the user or the CI runner names, and that may
+// be a link to a regular file. It does not know os.O_TRUNC.
+func OpenTarget(path string, flag int, perm fs.FileMode) (*os.File, fs.FileInfo, error) {
+	info, err := os.Stat(path)
+	isNew := flag&os.O_CREATE != 0 && errors.Is(err, fs.ErrNotExist)
+	if err != nil && !isNew {
+		return nil, nil, err
+	}
+	if !isNew && !info.Mode().IsRegular() {
+		return nil, nil, notRegular(path)
+	}
+	f, err := os.OpenFile(path, flag&^os.O_TRUNC|dontWait, perm)
+	if err != nil {
+		return nil, nil, err
+	}
 	info, err = f.Stat()
 	if err == nil && !info.Mode().IsRegular() {
 		err = notRegular(path)
 	}
 	if err != nil {
-		return nil, err
+		return nil, nil, errors.Join(err, f.Close())
 	}
-	return readAll(f, info, most)
+	return f, info, nil
+}
+
+// Write makes a regular file hold data, as os.WriteFile does.
+func Write(path string, data []byte, perm fs.FileMode) error {
+	return write(path, data, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, perm)
+}
+
+// WriteNew is Write for a file that must not be there yet.
+func WriteNew(path string, data []byte, perm fs.FileMode) error {
+	return write(path, data, os.O_WRONLY|os.O_CREATE|os.O_EXCL, perm)
+}
+
+func write(path string, data []byte, flag int, perm fs.FileMode) error {
+	f, _, err := OpenFile(path, flag, perm)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	return errors.Join(err, f.Close())
 }
 
 // readAll reads to the end of a file, which may be growing.

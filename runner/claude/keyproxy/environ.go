@@ -3,9 +3,10 @@ package keyproxy
 import (
 	"crypto/x509"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
+
+	"github.com/raymond-action/raymond-action/internal/untrusted/files"
 )
 
 // loopback is where the proxy listens. Clients compare it as text.
@@ -50,6 +51,9 @@ func variable(environ []string, name string) string {
 	return ""
 }
 
+// maxAuthorities is more than a file of all authorities of the world has, in bytes.
+const maxAuthorities = 16 << 20
+
 // authorities returns the authorities that may sign the API's certificate: nil for
 // the system's alone. A file that can't be read is logged, as the agent CLI does it;
 // the run fails only if its authorities are needed.
@@ -58,7 +62,7 @@ func (p *Proxy) authorities() *x509.CertPool {
 	if file == "" {
 		return nil
 	}
-	data, err := os.ReadFile(file)
+	data, err := files.ReadTarget(file, maxAuthorities)
 	if err != nil {
 		p.tell(fmt.Sprintf("read NODE_EXTRA_CA_CERTS: %v", err))
 		return nil

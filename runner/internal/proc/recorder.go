@@ -64,7 +64,7 @@ func (r *Recorder) Prompt(text string) {
 	if r == nil {
 		return
 	}
-	_ = os.WriteFile(r.path("prompt", ".md"), []byte(text), 0o600)
+	_ = files.Write(r.path("prompt", ".md"), []byte(text), 0o600)
 }
 
 // Close closes the files.

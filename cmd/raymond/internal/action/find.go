@@ -12,6 +12,7 @@ import (
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/claims"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/job"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
+	"github.com/raymond-action/raymond-action/internal/untrusted/files"
 	"github.com/raymond-action/raymond-action/state"
 )
 
@@ -121,10 +122,13 @@ func findWide(ctx context.Context, own *step, v services, now present) (lookup, 
 	return l, err
 }
 
+// maxState is the largest state file that is read, in bytes, as in a checkpoint.
+const maxState = 64 << 20
+
 // readState reads the run of a checkpoint, which is verified by now.
 func readState(found *slots.Found) (*state.Run, error) {
 	path := filepath.Join(found.Dir, "state.json")
-	data, err := os.ReadFile(path)
+	data, _, err := files.Read(path, maxState)
 	if err != nil {
 		return nil, &problem.Problem{Class: problem.ClassBadState, Where: found.Artifact.Name, What: "has no state.json"}
 	}

@@ -57,7 +57,7 @@ func Take(run *state.Run, dir string, sessions transcript.Folder) (*Snapshot, er
 		s.manifest.Transcripts = append(s.manifest.Transcripts, checkpoint.Transcript{Session: session.ID, Dir: t.Dir})
 	}
 	log := filepath.Join(dir, "events.jsonl")
-	if info, err := os.Stat(log); err == nil {
+	if info, err := os.Lstat(log); err == nil && info.Mode().IsRegular() {
 		s.events = checkpoint.Part{Name: "events.jsonl", Path: log, Size: info.Size()}
 	}
 	return s, nil

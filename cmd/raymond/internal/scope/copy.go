@@ -101,8 +101,8 @@ type copier struct {
 	from  fs.FS
 	to    string
 	skip  []string // folders
-	files int
-	bytes int64
+	files, folders int
+	bytes          int64
 }
 
 func (c *copier) visit(name string, d fs.DirEntry, err error) error {
@@ -112,6 +112,9 @@ func (c *copier) visit(name string, d fs.DirEntry, err error) error {
 	if d.IsDir() {
 		if base := d.Name(); base == ".git" || base == ".raymond" || base == "node_modules" || slices.Contains(c.skip, name) {
 			return fs.SkipDir
+		}
+		if c.folders++; c.folders > maxScopeFiles {
+			return c.tooLarge()
 		}
 		// Writable for us: what a killed run leaves must be easy to remove.
 		return os.MkdirAll(filepath.Join(c.to, filepath.FromSlash(name)), 0o700)
@@ -123,10 +126,14 @@ func (c *copier) visit(name string, d fs.DirEntry, err error) error {
 	c.files++
 	c.bytes += info.Size()
 	if c.files > maxScopeFiles || c.bytes > maxScopeBytes {
-		return &problem.Problem{Class: problem.ClassWorkflow, Where: c.path, What: fmt.Sprintf("the workflow's folder holds more than %d files or %d MiB",
-			maxScopeFiles, maxScopeBytes>>20), Hint: "keep the workflow in a folder of its own"}
+		return c.tooLarge()
 	}
 	return c.copy(name, info.Mode().Perm()&0o555)
+}
+
+func (c *copier) tooLarge() error {
+	return &problem.Problem{Class: problem.ClassWorkflow, Where: c.path, What: fmt.Sprintf("the workflow's folder holds more than %d files or %d MiB",
+		maxScopeFiles, maxScopeBytes>>20), Hint: "keep the workflow in a folder of its own"}
 }
 
 func (c *copier) copy(name string, perm fs.FileMode) error {
@@ -139,7 +146,11 @@ func (c *copier) copy(name string, perm fs.FileMode) error {
 	if err != nil {
 		return err
 	}
-	_, err = io.Copy(out, withoutMark(name, in))
+	// A file may grow after it was weighed.
+	n, err := io.Copy(out, io.LimitReader(withoutMark(name, in), maxScopeBytes+1))
+	if n > maxScopeBytes {
+		err = c.tooLarge()
+	}
 	return errors.Join(err, out.Close())
 }
 

@@ -104,7 +104,7 @@ func (s *Scope) openDir(dir string) error {
 	if err != nil {
 		return err
 	}
-	s.FS, s.dir, s.root = root.FS(), dir, root
+	s.FS, s.dir, s.root = files.FS(root), dir, root
 	return nil
 }
 

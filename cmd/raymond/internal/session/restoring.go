@@ -23,6 +23,9 @@ type restoring struct {
 	mu    sync.Mutex          // for putting things back
 }
 
+// maxScopeFile is more than any file of a scope's copy has, in bytes.
+const maxScopeFile = 1 << 30
+
 // original is a file of the private copy, or a folder.
 type original struct {
 	mode fs.FileMode
@@ -46,7 +49,7 @@ func newRestoring(b runner.Backend, dir string) (*restoring, error) {
 		}
 		o := original{mode: info.Mode()}
 		if !d.IsDir() {
-			o.data, err = os.ReadFile(path)
+			o.data, _, err = files.Read(path, maxScopeFile)
 		}
 		r.files[path] = o
 		return err
@@ -115,7 +118,7 @@ func (r *restoring) add() error {
 			errs = append(errs, os.MkdirAll(path, o.mode.Perm()))
 			continue
 		}
-		errs = append(errs, os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, o.data, o.mode.Perm()))
+		errs = append(errs, os.MkdirAll(filepath.Dir(path), 0o700), files.WriteNew(path, o.data, o.mode.Perm()))
 	}
 	return errors.Join(errs...)
 }

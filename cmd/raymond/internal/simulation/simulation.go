@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/raymond-action/raymond-action/internal/untrusted/secrets"
+	untrusted "github.com/raymond-action/raymond-action/internal/untrusted/files"
 	"github.com/raymond-action/raymond-action/internal/untrusted/text"
 
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/options"
@@ -50,7 +51,12 @@ func Record(dir string, out io.Writer) error {
 	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
 		return problem.Usage("--record", fmt.Sprintf("%q is no directory", problem.Shorten(dir)), "name the folder that --debug-dir named")
 	}
-	r, err := simulate.Record(os.DirFS(dir))
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	r, err := simulate.Record(untrusted.FS(root))
 	if err != nil {
 		return problem.Usage("--record", err.Error(), "name the folder that --debug-dir named")
 	}

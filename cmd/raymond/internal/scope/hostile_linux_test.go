@@ -1,0 +1,87 @@
+package scope
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
+)
+
+// What somebody put beside the states neither holds up the copy nor fills the disk.
+func TestHostileFoldersOfAWorkflow(t *testing.T) {
+	put := map[string]func(dir string) error{
+		"a sparse file": func(dir string) error {
+			return errors.Join(os.WriteFile(filepath.Join(dir, "huge"), nil, 0o600), os.Truncate(filepath.Join(dir, "huge"), 8<<40))
+		},
+		"many folders": func(dir string) error { return many(dir, func(p string) error { return os.Mkdir(p, 0o700) }) },
+		"many files":   func(dir string) error { return many(dir, func(p string) error { return os.WriteFile(p, nil, 0o600) }) },
+	}
+	for name, put := range put {
+		dir, to := t.TempDir(), filepath.Join(t.TempDir(), "run", "scope")
+		if err := errors.Join(os.WriteFile(filepath.Join(dir, "1_START.sh"), []byte("true\n"), 0o700), put(dir)); err != nil {
+			t.Fatal(err)
+		}
+		began := time.Now()
+		s, err := Find(dir)
+		if err == nil {
+			err = s.PrivateCopy(to)
+			s.Close()
+		}
+		var bad *problem.Problem
+		if !errors.As(err, &bad) || bad.Class != problem.ClassWorkflow {
+			t.Errorf("%s: got %v, want a problem of the workflow", name, err)
+		}
+		if took := time.Since(began); took > 10*time.Second {
+			t.Errorf("%s: took %v", name, took)
+		}
+	}
+}
+
+func many(dir string, put func(path string) error) error {
+	var errs []error
+	for i := range 2 * maxScopeFiles {
+		errs = append(errs, put(filepath.Join(dir, fmt.Sprint("x", i))))
+	}
+	return errors.Join(errs...)
+}
+
+// A pipe in the place of a state is not waited for, also when it came after the look.
+func TestPipesBesideStatesAreNoPartOfAWorkflow(t *testing.T) {
+	dir := t.TempDir()
+	for name, err := range map[string]error{
+		"state": os.WriteFile(filepath.Join(dir, "1_START.sh"), []byte("true\n"), 0o700),
+		"pipe":  syscall.Mkfifo(filepath.Join(dir, "helper"), 0o600),
+	} {
+		if err != nil {
+			t.Fatal(name, err)
+		}
+	}
+	s, err := Find(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	done := make(chan error)
+	go func() {
+		f, err := s.FS.Open("helper")
+		if err == nil {
+			err = errors.Join(errors.New("it was opened"), f.Close())
+		} else {
+			err = s.PrivateCopy(filepath.Join(t.TempDir(), "run", "scope"))
+		}
+		done <- err
+	}()
+	select {
+	case err := <-done:
+		if err != nil {
+			t.Error(err)
+		}
+	case <-time.After(10 * time.Second):
+		t.Error("the pipe is waited for")
+	}
+}

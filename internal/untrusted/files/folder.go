@@ -1,0 +1,49 @@
+package files
+
+import (
+	"io/fs"
+	"os"
+)
+
+// FS returns the files of a folder, out of which no path leads: links within it are
+// followed. Only regular files and folders are opened, and without waiting for the
+// other end of a pipe.
+func FS(root *os.Root) fs.FS { return guarded{root, root.FS()} }
+
+type guarded struct {
+	root *os.Root
+	all  fs.FS
+}
+
+// Open implements fs.FS.
+func (g guarded) Open(name string) (fs.File, error) {
+	if !fs.ValidPath(name) {
+		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrInvalid}
+	}
+	before, err := g.Stat(name)
+	if err != nil {
+		return nil, err
+	}
+	if !before.Mode().IsRegular() && !before.IsDir() {
+		return nil, notRegular(name)
+	}
+	f, err := g.root.OpenFile(name, os.O_RDONLY|dontWait, 0)
+	if err != nil {
+		return nil, err
+	}
+	info, err := f.Stat()
+	if err == nil && !info.Mode().IsRegular() && !info.IsDir() {
+		err = notRegular(name)
+	}
+	if err != nil {
+		_ = f.Close() // nothing was read
+		return nil, err
+	}
+	return f, nil
+}
+
+// Stat implements fs.StatFS.
+func (g guarded) Stat(name string) (fs.FileInfo, error) { return fs.Stat(g.all, name) }
+
+// ReadDir implements fs.ReadDirFS.
+func (g guarded) ReadDir(name string) ([]fs.DirEntry, error) { return fs.ReadDir(g.all, name) }

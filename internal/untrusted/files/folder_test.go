@@ -1,0 +1,94 @@
+//go:build unix
+
+package files
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+	"testing/fstest"
+)
+
+func TestFSOpensFilesAndFoldersOnly(t *testing.T) {
+	dir := t.TempDir()
+	at := func(name string) string { return filepath.Join(dir, name) }
+	victim := place(t, "secret")
+	for _, err := range []error{
+		os.WriteFile(at("file"), []byte("text"), 0o600), os.Mkdir(at("folder"), 0o700), os.WriteFile(at("folder/inner"), []byte("more"), 0o600),
+		os.Symlink("folder/inner", at("link")), os.Symlink(victim, at("out")), syscall.Mkfifo(at("pipe"), 0o600), os.Symlink("pipe", at("to-pipe")),
+	} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer root.Close()
+	fsys := FS(root)
+	for name, want := range map[string]string{"file": "text", "folder/inner": "more", "link": "more"} {
+		if got, err := fs.ReadFile(fsys, name); err != nil || string(got) != want {
+			t.Errorf("%s: got %q, %v, want %q", name, got, err, want)
+		}
+	}
+	soon(t, "a pipe", func() {
+		for _, name := range []string{"pipe", "to-pipe"} {
+			if _, err := fsys.Open(name); !errors.Is(err, ErrNotRegular) {
+				t.Errorf("%s: got %v, want %v", name, err, ErrNotRegular)
+			}
+		}
+		if got, err := fs.ReadFile(fsys, "out"); err == nil {
+			t.Errorf("a link out of the folder: got %q", got)
+		}
+	})
+	for _, name := range []string{"pipe", "to-pipe", "out"} {
+		if err := os.Remove(at(name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := fstest.TestFS(fsys, "file", "folder/inner", "link"); err != nil {
+		t.Error(err)
+	}
+}
+
+// What takes the place of a file after it was looked at is not waited for either.
+func TestOpenTargetFollowsLinksToFilesOnly(t *testing.T) {
+	soon(t, "a pipe", func() {
+		for _, flag := range []int{os.O_RDONLY, os.O_WRONLY, os.O_WRONLY | os.O_CREATE} {
+			if _, _, err := OpenTarget(link(t, pipe(t)), flag, 0o600); !errors.Is(err, ErrNotRegular) {
+				t.Errorf("flags %x: got %v, want %v", flag, err, ErrNotRegular)
+			}
+		}
+	})
+	path := place(t, "text")
+	if f, info, err := OpenTarget(link(t, path), os.O_RDONLY, 0); err != nil || info.Size() != 4 {
+		t.Errorf("a link to a file: got %v, %v", info, err)
+	} else {
+		_ = f.Close()
+	}
+}
+
+func TestWriteReplacesFilesOnly(t *testing.T) {
+	path, victim := place(t, "a longer text"), place(t, "secret")
+	if err := Write(path, []byte("text"), 0o600); err != nil {
+		t.Error(err)
+	}
+	if got, _ := os.ReadFile(path); string(got) != "text" {
+		t.Errorf("got %q", got)
+	}
+	if err := WriteNew(path, nil, 0o600); !errors.Is(err, fs.ErrExist) {
+		t.Errorf("a new file where one is: got %v", err)
+	}
+	soon(t, "a pipe", func() {
+		if err := Write(pipe(t), nil, 0o600); !errors.Is(err, ErrNotRegular) {
+			t.Errorf("a pipe: got %v", err)
+		}
+	})
+	if err := Write(link(t, victim), []byte("x"), 0o600); !errors.Is(err, ErrNotRegular) {
+		t.Errorf("a link: got %v", err)
+	}
+}
