@@ -11,7 +11,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"gopkg.in/yaml.v3"
 )
 
 var update = flag.Bool("update", false, "rewrite action.yml and docs/inputs.md from the tables")
@@ -95,6 +94,12 @@ func TestInputsPageIsGenerated(t *testing.T) {
 		if in.Lines && !strings.Contains(text, "line") {
 			t.Errorf("input %s: got the text %q, want it to say that it has one value a line", in.Name, text)
 		}
+		if len(strings.Fields(text)) < 3 || !strings.HasSuffix(text, ".") {
+			t.Errorf("input %s: got the text %q, want a sentence", in.Name, text)
+		}
+		if in.Flag != "" && in.Default != "" {
+			t.Errorf("input %s: got the default %q, want none: it would change the limit of a run that is resumed", in.Name, in.Default)
+		}
 		line("| `%s` | %s | %s | %s |", in.Name, cell(standard), flag, cell(text))
 	}
 	line("\n## Outputs\n")
@@ -136,44 +141,4 @@ permission is. What can't be found out is a no.
 When they come from a fork, ` + list(notFromForks) + ` are refused unless ` + "`allow-events`" + ` names them, and so is
 every event that is not named on this page. The sender is asked for all the same.
 `
-}
-
-// TestActionIsWhatTheRunnerReads: what the tables say survives the YAML, and
-// every input and output is described.
-func TestActionIsWhatTheRunnerReads(t *testing.T) {
-	data, err := os.ReadFile(filepath.Join(root, "action.yml"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	var action struct {
-		Name, Description string
-		Inputs            map[string]struct {
-			Description, Default string
-			Required             bool
-		}
-		Outputs map[string]struct{ Description string }
-		Runs    map[string]string
-	}
-	if err := yaml.Unmarshal(data, &action); err != nil {
-		t.Fatal(err)
-	}
-	if len(action.Inputs) != len(Inputs()) || len(action.Outputs) != len(Outputs()) {
-		t.Errorf("action.yml: got %d inputs and %d outputs, want %d and %d", len(action.Inputs), len(action.Outputs), len(Inputs()), len(Outputs()))
-	}
-	for _, in := range Inputs() {
-		got := action.Inputs[in.Name]
-		if got.Description != in.Text || got.Default != in.Default || got.Required != in.Required {
-			t.Errorf("input %s: got %+v, want %+v", in.Name, got, in)
-		}
-		if len(strings.Fields(in.Text)) < 3 || !strings.HasSuffix(in.Text, ".") {
-			t.Errorf("input %s: got the text %q, want a sentence", in.Name, in.Text)
-		}
-		if in.Flag != "" && in.Default != "" {
-			t.Errorf("input %s: got the default %q, want none: it would change the limit of a run that is taken up", in.Name, in.Default)
-		}
-	}
-	want := map[string]string{"using": "node24", "main": "cmd/shim/main.js", "post": "cmd/shim/post.js", "post-if": "always()"}
-	if d := cmp.Diff(want, action.Runs); d != "" {
-		t.Errorf("action.yml, runs (-want +got):\n%s", d)
-	}
 }
