@@ -84,12 +84,12 @@ func (w *saver) pack(ctx context.Context, s *source, at *refs) (*repository, err
 			return nil, err
 		}
 	}
-	r.Bundle = w.bundle()
-	if err := w.write(ctx, p, r); err != nil {
-		w.drop(r.Bundle)
-		return nil, err
+	r.Bundle = w.bundle
+	err = w.write(ctx, p, r)
+	if err != nil {
+		err = errors.Join(err, os.Remove(filepath.Join(w.To, r.Bundle)))
 	}
-	return r, nil
+	return r, err
 }
 
 // packer makes the commit and the bundle of a repository.

@@ -49,15 +49,8 @@ func (w *planner) fetch(ctx context.Context, p *plan, ids []string) error {
 	if len(shallow) > 0 {
 		args = append(args, "--depth=1")
 	}
-	c := call{dir: p.dir, settings: w.credentials(strings.TrimSuffix(string(origin), "\n"))}
+	c := call{dir: p.dir, settings: tokenFor(strings.TrimSuffix(string(origin), "\n"), w.ServerURL, w.Token)}
 	return w.git.run(ctx, c, slices.Concat(args, []string{"origin"}, ids)...)
-}
-
-// credentials are the settings that show the token to the server, when that is where
-// origin is. The empty value takes back a header that the checkout may have kept:
-// GitHub refuses two.
-func (w *planner) credentials(origin string) []setting {
-	return tokenFor(origin, w.ServerURL, w.Token)
 }
 
 // isBelow reports whether an address is one of a server's.

@@ -5,10 +5,8 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
-	"io/fs"
 	"net/url"
 	"os"
-	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -140,7 +138,8 @@ func isSecureShell(address, server string) bool {
 }
 
 // tokenFor are the settings that show a token to a server, when an address is one of
-// its own.
+// its own. The empty value takes back a header that the checkout may have kept:
+// GitHub refuses two.
 func tokenFor(address, server, token string) []setting {
 	if token == "" || !isBelow(address, server) {
 		return nil
@@ -243,7 +242,7 @@ func (r *recaller) extract(ctx context.Context, s supplier, to string) error {
 	if err := r.fetch(ctx, s, files, "--depth=1", "--filter=blob:none", r.Commit); err != nil {
 		return err
 	}
-	entries, err := r.entries(ctx, files)
+	entries, err := r.git.entries(ctx, Committed{Dir: files, Commit: r.Commit, Name: r.Name})
 	if err != nil {
 		return err
 	}
@@ -257,75 +256,7 @@ func (r *recaller) extract(ctx context.Context, s supplier, to string) error {
 	if err := r.fetch(ctx, s, files, args...); err != nil {
 		return err
 	}
-	if err := os.MkdirAll(to, 0o700); err != nil {
-		return err
-	}
-	root, err := os.OpenRoot(to)
-	if err != nil {
-		return err
-	}
-	defer root.Close()
-	for _, e := range entries {
-		if err := r.writeOut(ctx, files, root, e); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// recalled is a file of a commit.
-type recalled struct {
-	mode fs.FileMode
-	id   string
-	path string
-}
-
-// entries are the regular files of the part. Links are left out: where they lead is
-// not the commit's.
-func (r *recaller) entries(ctx context.Context, files string) ([]recalled, error) {
-	args := []string{"ls-tree", "-r", "-z", r.Commit}
-	if r.Name != "." {
-		args = append(args, "--", r.Name)
-	}
-	out, err := r.git.output(ctx, call{dir: files}, args...)
-	if err != nil {
-		return nil, err
-	}
-	var list []recalled
-	for _, line := range strings.Split(string(out), "\x00") {
-		about, path, _ := strings.Cut(line, "\t")
-		fields := strings.Fields(about) // mode, type and id
-		if len(fields) != 3 || fields[0] != "100644" && fields[0] != "100755" {
-			continue
-		}
-		e := recalled{mode: 0o644, id: fields[2], path: path}
-		if fields[0] == "100755" {
-			e.mode = 0o755
-		}
-		list = append(list, e)
-	}
-	switch {
-	case len(list) == 0:
-		return nil, fmt.Errorf("commit %s has no %q", r.Commit, r.Name)
-	case len(list) > maxRecalled:
-		return nil, fmt.Errorf("%q of commit %s has %d files, more than %d", r.Name, r.Commit, len(list), maxRecalled)
-	}
-	return list, nil
-}
-
-// maxRecalled is how many files a workflow may have, as when it is started.
-const maxRecalled = 1000
-
-func (r *recaller) writeOut(ctx context.Context, files string, root *os.Root, e recalled) error {
-	if err := root.MkdirAll(path.Dir(e.path), 0o700); err != nil {
-		return err
-	}
-	f, err := root.OpenFile(e.path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, e.mode)
-	if err != nil {
-		return err
-	}
-	err = r.git.run(ctx, call{dir: files, out: f}, "cat-file", "blob", e.id)
-	return errors.Join(err, f.Close())
+	return r.git.writeOut(ctx, files, entries, to)
 }
 
 // Place is where a file or folder of a worktree is in its repository.

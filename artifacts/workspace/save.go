@@ -57,7 +57,8 @@ func (g *Git) Save(ctx context.Context, s Saving) (Saved, error) {
 	if err != nil || len(sources) == 0 {
 		return Saved{Notes: notes}, err
 	}
-	w := &saver{git: t, Saving: s, limit: g.limit(), unreliable: g.unreliableFor(), last: lastSave(s.Last), names: map[string]bool{}}
+	w := &saver{git: t, Saving: s, limit: g.limit(), unreliable: g.unreliableFor()}
+	w.last, _ = readIndex(s.Last) // without one, everything is packed again
 	if w.temp, err = os.MkdirTemp(s.To, "git-"); err != nil {
 		return Saved{}, err
 	}
@@ -65,16 +66,6 @@ func (g *Git) Save(ctx context.Context, s Saving) (Saved, error) {
 	saved, err := w.all(ctx, sources)
 	saved.Notes = append(notes, saved.Notes...)
 	return saved, err
-}
-
-// lastSave returns the index of the save before. One that can't be read only means
-// that everything is packed again.
-func lastSave(dir string) index {
-	x, err := readIndex(dir)
-	if err != nil {
-		return index{}
-	}
-	return x
 }
 
 // saver makes one save.
@@ -86,13 +77,14 @@ type saver struct {
 	used       int64
 	unreliable time.Duration
 	last       index
-	names      map[string]bool
+	bundle     string // the name of the next one
 }
 
 func (w *saver) all(ctx context.Context, sources []*source) (Saved, error) {
 	x := index{Schema: schema}
 	saved := Saved{Files: []string{indexName}}
-	for _, s := range sources {
+	for i, s := range sources {
+		w.bundle = fmt.Sprintf("repo-%d.bundle", i)
 		r, err := w.patiently(ctx, s)
 		if err != nil {
 			return Saved{}, err
@@ -145,12 +137,11 @@ func (w *saver) once(ctx context.Context, s *source) (*repository, error) {
 		return nil, err
 	}
 	after, readErr := w.git.refs(ctx, s)
-	if readErr == nil && after.raw != before.raw {
-		readErr = errMovedNow
-	}
 	if readErr != nil {
-		w.drop(r.Bundle)
 		return nil, readErr
+	}
+	if after.raw != before.raw {
+		return nil, errMovedNow
 	}
 	return &r.repository, err
 }
@@ -178,23 +169,4 @@ func (w *saver) repository(ctx context.Context, s *source, at *refs) (record, er
 	}
 	r.Seen = seen
 	return record{*r, false}, nil
-}
-
-// drop removes a bundle that is of no use.
-func (w *saver) drop(bundle string) {
-	if bundle != "" {
-		delete(w.names, bundle)
-		os.Remove(filepath.Join(w.To, bundle)) // what is left there is not in the index
-	}
-}
-
-// bundle returns a name for the next bundle.
-func (w *saver) bundle() string {
-	for i := 0; ; i++ {
-		name := fmt.Sprintf("repo-%d.bundle", i)
-		if !w.names[name] {
-			w.names[name] = true
-			return name
-		}
-	}
 }

@@ -84,12 +84,10 @@ func (w *saver) reuse(s *source, seen string) *repository {
 	if err != nil || !info.Mode().IsRegular() || info.Size() != r.Size || w.used+r.Size > w.limit {
 		return nil
 	}
-	name := w.bundle()
-	if err := linkOrCopy(from, filepath.Join(w.To, name)); err != nil {
-		delete(w.names, name)
+	r.Bundle = w.bundle
+	if err := linkOrCopy(from, filepath.Join(w.To, r.Bundle)); err != nil {
 		return nil
 	}
-	r.Bundle = name
 	return &r
 }
 
