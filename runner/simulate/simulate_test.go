@@ -274,28 +274,6 @@ func TestOrderIsTheSameEveryTime(t *testing.T) {
 	}
 }
 
-// TestDelaysTakeNoTime has an agent that takes ten minutes, in the time of the
-// test, beside one that polls.
-func TestDelaysTakeNoTime(t *testing.T) {
-	files := map[string]string{
-		"START.md": "Start.", "WORK.md": "Work.",
-		"WAIT.sh": strings.Repeat("<goto>WAIT.sh</goto>\n", 8) + "<result>over</result>",
-		"replies.yaml": `
-states:
-  START.md: [{text: '<fork next="WAIT.sh">WORK.md</fork>'}]
-  WORK.md: [{text: <result>late</result>, delay: 10m}]
-`,
-	}
-	began := time.Now()
-	p := perform(t, files, nil)
-	if took := time.Since(began); took > 30*time.Second {
-		t.Errorf("a delay of 10m: got it in %v, want no time", took)
-	}
-	if got := p.clock.Runner().Now().Sub(epoch); got < 10*time.Minute || got > time.Hour {
-		t.Errorf("simulated time: got %v, want ten minutes and a little", got)
-	}
-}
-
 // TestPollsEndWithTheNews: a script that waits for others in a loop is not run
 // hundreds of times, and sees at once when they get on.
 func TestPollsEndWithTheNews(t *testing.T) {
@@ -318,41 +296,6 @@ states:
 	next := slices.IndexFunc(p.lines[at:], func(l string) bool { return strings.HasPrefix(l, "30m0s main ") && strings.Contains(l, "ok=true") })
 	if next < 0 {
 		t.Errorf("after the news at 30m: got\n%s\nwant a poll of main that ends at that time", p)
-	}
-}
-
-// TestWriteReadsBack: what is written reads back as the same replies.
-func TestWriteReadsBack(t *testing.T) {
-	text := `
-input: |
-  two
-   lines
-meta: {a: "1", b: ""}
-states:
-  A.md:
-    - text: "<goto>B</goto>"
-      cost: 0.1
-      denied: ["Bash(rm)"]
-      delay: 1m30s
-      checks: [0, 1]
-    - error: {class: usage_limit, message: "come back later"}
-    - {}
-  main_a1/A.md: [{text: "\ttabs, \"quotes\" and trailing blanks  \n\n"}]
-expect:
-  status: suspended
-  outcome: suspended
-  result: ""
-  path: {main: [A.md], main_a1: [A.md]}
-  cost: 0
-`
-	first := written(t, read(t, text))
-	if second := written(t, read(t, first)); second != first {
-		t.Errorf("written and read again: got\n%s\nwant\n%s", second, first)
-	}
-	for _, part := range []string{"cost: 0\n", `result: ""`, "delay: 1m30s", "class: usage_limit", "- {}", "main_a1/A.md"} {
-		if !strings.Contains(first, part) {
-			t.Errorf("written:\n%s\nwant %q in it", first, part)
-		}
 	}
 }
 

@@ -9,7 +9,6 @@ type line struct {
 	// command in a command, a group, a loop.
 	opaque     bool
 	background bool // an & that doesn't join two commands
-	lines      bool // there is a line break outside of quotes
 }
 
 // command is a simple command of a line.
@@ -122,7 +121,6 @@ func (s *scanner) comment() {
 func (s *scanner) newline() {
 	s.endWord()
 	s.endCommand(s.pos)
-	s.line.lines = true
 	s.pos++
 	if s.heredoc != "" {
 		s.skipHeredoc()
