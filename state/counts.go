@@ -31,11 +31,8 @@ func (r *Run) checkCounts(c *checker) {
 func (c *checker) walk(v reflect.Value, at string) {
 	switch v.Kind() {
 	case reflect.Int, reflect.Int64:
-		most := int64(maxCount)
-		if amounts[v.Type()] {
-			most = v.Int()
-		}
-		c.want(v.Int() >= 0 && v.Int() <= most, at, "is %d, want 0 to %d", v.Int(), most)
+		c.want(v.Int() >= 0, at, "is negative")
+		c.want(v.Int() <= maxCount || amounts[v.Type()], at, "is %d, more than %d", v.Int(), maxCount)
 	case reflect.Pointer:
 		if !v.IsNil() {
 			c.walk(v.Elem(), at)

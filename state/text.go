@@ -1,7 +1,6 @@
 package state
 
 import (
-	"encoding/base64"
 	"encoding/json"
 	"unicode/utf8"
 )
@@ -26,14 +25,9 @@ func (t Text) MarshalJSON() ([]byte, error) {
 // UnmarshalJSON implements json.Unmarshaler.
 func (t *Text) UnmarshalJSON(data []byte) error {
 	if len(data) > 0 && data[0] == '{' {
-		var raw struct {
-			Base64 string `json:"base64"`
-		}
-		if err := json.Unmarshal(data, &raw); err != nil {
-			return err
-		}
-		plain, err := base64.StdEncoding.DecodeString(raw.Base64)
-		*t = Text(plain)
+		var raw encodedText
+		err := json.Unmarshal(data, &raw)
+		*t = Text(raw.Base64)
 		return err
 	}
 	return json.Unmarshal(data, (*string)(t))

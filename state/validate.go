@@ -44,6 +44,7 @@ func (c *checker) want(ok bool, field, what string, args ...any) {
 func (r *Run) Validate() error {
 	c := &checker{}
 	r.checkHead(c)
+	r.checkCounts(c)
 	r.Options.check(c)
 	r.checkProgress(c)
 	seen := map[string]bool{}
@@ -66,9 +67,6 @@ func (r *Run) Validate() error {
 		a.check(c, at)
 	}
 	r.checkLedger(c)
-	if c.err == nil {
-		r.checkCounts(c)
-	}
 	if c.err != nil {
 		return c.err
 	}
@@ -95,16 +93,8 @@ func (r *Run) checkHead(c *checker) {
 }
 
 func (o *Options) check(c *checker) {
-	c.want(o.BudgetUSD >= 0, "options.budget_usd", "is negative")
 	for name, n := range map[string]int{"max_parallel": o.MaxParallel, "max_agents": o.MaxAgents, "max_depth": o.MaxDepth} {
 		c.want(n >= 1, "options."+name, "is %d, want at least 1", n)
-	}
-	c.want(o.overloadWait() >= 0, "options.overload_wait", "is negative")
-	for name, n := range map[string]int{
-		"max_iterations": o.MaxIterations, "max_retries": o.MaxRetries, "max_reminders": o.MaxReminders,
-		"timeout": int(o.Timeout), "idle_timeout": int(o.IdleTimeout), "grace": int(o.Grace), "max_attempts": o.MaxAttempts,
-	} {
-		c.want(n >= 0, "options."+name, "is negative")
 	}
 }
 
@@ -113,12 +103,6 @@ var statuses = []Status{Running, Completed, Failed, OverBudget, OverIterations, 
 func (r *Run) checkProgress(c *checker) {
 	p := &r.Progress
 	c.want(slices.Contains(statuses, p.Status), "progress.status", "%q is unknown", p.Status)
-	for name, n := range map[string]int{
-		"seq": p.Seq, "events": p.Events, "iterations": p.Iterations, "turn": p.LastBegun, "counter": p.Counter,
-		"launches": p.Launches, "flake_retries": p.Flakes, "unknown_in_a_row": p.Unknown,
-	} {
-		c.want(n >= 0, "progress."+name, "is negative")
-	}
 	there := len(r.Agents) + len(r.Ended) + r.Forgotten()
 	c.want(p.Created == there, "progress.created", "is %d, but %d agents are there", p.Created, there)
 	c.want((p.Status == Completed) == (len(r.Agents) == 0), "progress.status",
@@ -129,7 +113,6 @@ func (r *Run) checkLedger(c *checker) {
 	sum := r.Past.check(c, "past")
 	for i, e := range r.Ledger {
 		at := fmt.Sprintf("ledger[%d]", i)
-		c.want(e.CostUSD >= 0, at+".cost_usd", "is negative")
 		c.want(e.Kind == Exact || e.Kind == Estimated || e.Kind == Unknown, at+".kind", "%q is unknown", e.Kind)
 		c.want(e.Kind != Unknown || e.CostUSD == 0, at+".cost_usd", "is %s, but unknown", e.CostUSD)
 		c.want(e.N >= 1 && e.N <= r.Progress.Launches, at+".n", "%d is not an invocation of the run", e.N)
@@ -146,10 +129,7 @@ func (a *Agent) check(c *checker, at string) {
 	c.want(a.Dir == "" || filepath.IsAbs(a.Dir), at+".dir", "%q is not an absolute path", a.Dir)
 	c.want(!a.Branch || a.Session != nil, at+".branch", "is set without a session")
 	c.want(a.Status != Busy || a.Exec != nil, at+".exec", "is missing for status %q", a.Status)
-	c.want(a.Wait >= 0, at+".wait", "is negative")
-	c.want(a.Forks >= 0, at+".forks", "is %d, want at least 0", a.Forks)
 	c.want(a.Outage == nil || a.Outage.N >= 1, at+".outage.n", "is less than 1")
-	c.want(a.Unknown >= 0, at+".unknown_in_a_row", "is negative")
 	a.Session.check(c, at+".session")
 	for i, f := range a.Stack {
 		here := fmt.Sprintf("%s.stack[%d]", at, i)
@@ -176,9 +156,6 @@ func (e *Exec) check(c *checker, at string) {
 	c.want(e.Phase == PhaseAgent || e.Phase == PhaseVerify, at+".phase", "%q is unknown", e.Phase)
 	c.want(!e.Started.IsZero(), at+".started", "is missing")
 	c.want(e.Session != nil || !e.Continue && (e.Reminder == "" || e.Passed != nil), at+".session", "is missing")
-	for model, usd := range e.Models {
-		c.want(usd >= 0, at+".by_model", "%q cost %s, which is negative", model, usd)
-	}
 	e.Session.check(c, at+".session")
 	if r := e.Running; r != nil {
 		c.want(r.N >= 1, at+".running.n", "is %d, want at least 1", r.N)
