@@ -160,7 +160,6 @@ func readAnswer(resp *http.Response, text []byte, to any) *forge.Error {
 // number is an int64 that services write as a number or as a string.
 type number int64
 
-// UnmarshalJSON implements json.Unmarshaler.
 func (n *number) UnmarshalJSON(data []byte) error {
 	v, err := strconv.ParseInt(strings.Trim(string(data), `"`), 10, 64)
 	*n = number(v)

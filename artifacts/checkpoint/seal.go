@@ -180,7 +180,6 @@ type sum struct {
 	n int64
 }
 
-// Write implements io.Writer.
 func (s *sum) Write(p []byte) (int, error) {
 	s.n += int64(len(p))
 	return s.Hash.Write(p)
@@ -194,7 +193,6 @@ type source struct {
 	err error
 }
 
-// Read implements io.Reader.
 func (s *source) Read(p []byte) (int, error) {
 	n, err := s.r.Read(p)
 	if err != nil && !errors.Is(err, io.EOF) {
@@ -213,7 +211,6 @@ type comparing struct {
 	buf []byte
 }
 
-// Write implements io.Writer.
 func (c *comparing) Write(p []byte) (int, error) {
 	c.buf = slices.Grow(c.buf[:0], len(p))[:len(p)]
 	n, err := c.r.ReadAt(c.buf, c.off)

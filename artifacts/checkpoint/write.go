@@ -165,7 +165,6 @@ type counted struct {
 	n int64
 }
 
-// Read implements io.Reader.
 func (c *counted) Read(p []byte) (int, error) {
 	n, err := c.r.Read(p)
 	c.n += int64(n)
@@ -178,7 +177,6 @@ type capped struct {
 	left int64
 }
 
-// Write implements io.Writer.
 func (c *capped) Write(p []byte) (int, error) {
 	if int64(len(p)) > c.left {
 		return 0, fmt.Errorf("the archive has %d bytes too many: %w", int64(len(p))-c.left, ErrTooLarge)

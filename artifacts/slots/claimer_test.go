@@ -151,13 +151,11 @@ type meeting struct {
 	once                     sync.Once
 }
 
-// List implements slots.Service.
 func (m *meeting) List(ctx context.Context, name string) ([]artifacts.Artifact, error) {
 	defer m.once.Do(func() { close(m.looked) })
 	return m.Service.List(ctx, name)
 }
 
-// Upload implements slots.Service.
 func (m *meeting) Upload(ctx context.Context, n artifacts.New) (artifacts.Artifact, error) {
 	<-m.stands
 	defer close(m.replaced)

@@ -72,7 +72,6 @@ type digested struct {
 	read    int64
 }
 
-// ReadAt implements io.ReaderAt.
 func (d *digested) ReadAt(p []byte, at int64) (int, error) {
 	n, err := d.content.ReadAt(p, at)
 	if at == d.read {

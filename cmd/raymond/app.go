@@ -104,7 +104,6 @@ type unknownFlag struct {
 	name  string // without the dashes
 }
 
-// Error implements error.
 func (u *unknownFlag) Error() string { return u.fault.Error() }
 
 // is reports whether arg is the flag.

@@ -263,7 +263,6 @@ func addEntry(ts *testscript.TestScript, w *zip.Writer, name, source string) {
 // nothing is an endless file of zero bytes.
 type nothing struct{}
 
-// Read implements io.Reader.
 func (nothing) Read(p []byte) (int, error) {
 	clear(p)
 	return len(p), nil

@@ -74,7 +74,6 @@ type watched struct {
 	read int64
 }
 
-// Read implements io.Reader.
 func (w *watched) Read(b []byte) (int, error) {
 	n, err := w.r.Read(b)
 	if n > 0 {

@@ -78,7 +78,6 @@ type budget struct {
 
 func (b *budget) lift() { b.left = math.MaxInt64 }
 
-// ReadAt implements io.ReaderAt.
 func (b *budget) ReadAt(p []byte, off int64) (int, error) {
 	if off < 0 {
 		// A file would blame the machine.

@@ -126,7 +126,6 @@ func (t *thrifty) begin(w io.Writer) {
 	t.now.Reset(&t.out)
 }
 
-// Write implements io.Writer.
 func (t *thrifty) Write(p []byte) (int, error) {
 	done := 0
 	for done < len(p) {
@@ -162,7 +161,6 @@ func (t *thrifty) turn() error {
 	return nil
 }
 
-// Close implements io.Closer.
 func (t *thrifty) Close() error { return t.now.Close() }
 
 // counter counts what is written.
@@ -171,7 +169,6 @@ type counter struct {
 	n int64
 }
 
-// Write implements io.Writer.
 func (c *counter) Write(p []byte) (int, error) {
 	n, err := c.w.Write(p)
 	c.n += int64(n)

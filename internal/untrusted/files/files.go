@@ -26,10 +26,8 @@ type folder interface {
 
 type machine struct{}
 
-// Lstat implements folder.
 func (machine) Lstat(name string) (fs.FileInfo, error) { return os.Lstat(name) }
 
-// OpenFile implements folder.
 func (machine) OpenFile(name string, flag int, perm fs.FileMode) (*os.File, error) {
 	return os.OpenFile(name, flag, perm)
 }

@@ -15,7 +15,6 @@ type guarded struct {
 	all  fs.FS
 }
 
-// Open implements fs.FS.
 func (g guarded) Open(name string) (fs.File, error) {
 	if !fs.ValidPath(name) {
 		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrInvalid}
@@ -42,8 +41,6 @@ func (g guarded) Open(name string) (fs.File, error) {
 	return f, nil
 }
 
-// Stat implements fs.StatFS.
 func (g guarded) Stat(name string) (fs.FileInfo, error) { return fs.Stat(g.all, name) }
 
-// ReadDir implements fs.ReadDirFS.
 func (g guarded) ReadDir(name string) ([]fs.DirEntry, error) { return fs.ReadDir(g.all, name) }

@@ -92,7 +92,6 @@ func (w *writer) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Close implements io.Closer.
 func (w *writer) Close() error {
 	if w.done {
 		return nil
@@ -133,7 +132,6 @@ func (s *Set) Fill(r io.Reader) io.Reader {
 	return &filler{scan: scan{set: s.orEmpty()}, from: r, chunk: make([]byte, 32<<10)}
 }
 
-// Read implements io.Reader.
 func (f *filler) Read(p []byte) (int, error) {
 	for f.out.Len() == 0 && f.err == nil && len(p) > 0 {
 		n, err := f.from.Read(f.chunk)

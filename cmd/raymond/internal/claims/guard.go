@@ -24,7 +24,6 @@ type guarded struct {
 	claim *Claim
 }
 
-// Run implements runner.Backend.
 func (b *guarded) Run(ctx context.Context, o runner.Order, tell func(runner.Progress)) (runner.Answer, error) {
 	b.claim.wait(ctx, time.Until(b.claim.begun.Add(MaxWait)))
 	if b.claim.Conflict() != nil {

@@ -86,7 +86,6 @@ type noting struct {
 	notes *Notes
 }
 
-// Run implements runner.Backend.
 func (b *noting) Run(ctx context.Context, o runner.Order, tell func(runner.Progress)) (runner.Answer, error) {
 	if o.Prompt.SessionID != "" && o.Prompt.Session != state.Resume { // a session that is resumed has been noted
 		b.notes.Add(Own{ID: o.Prompt.SessionID})

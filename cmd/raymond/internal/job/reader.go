@@ -19,7 +19,7 @@ import (
 
 // reader reads inputs and collects what is wrong with them.
 type reader struct {
-	getenv func(string) string
+	getenv   func(string) string
 	problems []InputProblem
 }
 

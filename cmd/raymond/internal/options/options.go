@@ -93,13 +93,10 @@ type value struct {
 	set  func(string) error
 }
 
-// String implements pflag.Value.
 func (v *value) String() string { return v.text }
 
-// Type implements pflag.Value.
 func (v *value) Type() string { return v.kind }
 
-// Set implements pflag.Value.
 func (v *value) Set(s string) error {
 	v.o.given[v.name] = true
 	if err := v.set(s); err != nil {

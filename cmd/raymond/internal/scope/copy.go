@@ -97,10 +97,10 @@ func (s *Scope) Freeze(dir string) error {
 
 // copier copies a tree within the limits.
 type copier struct {
-	path  string // of the scope
-	from  fs.FS
-	to    string
-	skip  []string // folders
+	path           string // of the scope
+	from           fs.FS
+	to             string
+	skip           []string // folders
 	files, folders int
 	bytes          int64
 }

@@ -10,8 +10,8 @@ import (
 	"os"
 	"time"
 
-	"github.com/raymond-action/raymond-action/internal/untrusted/secrets"
 	untrusted "github.com/raymond-action/raymond-action/internal/untrusted/files"
+	"github.com/raymond-action/raymond-action/internal/untrusted/secrets"
 	"github.com/raymond-action/raymond-action/internal/untrusted/text"
 
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/options"
@@ -175,7 +175,6 @@ func twice(reasons <-chan string) <-chan string {
 // timeless tells no time: simulated minutes pass in no time at all.
 type timeless struct{ *report.Fanout }
 
-// Tick implements runner.Reporter.
 func (timeless) Tick(time.Time) {}
 
 // differences are the lines in which a run differs from what was expected.

@@ -88,7 +88,6 @@ func (s *service) locked(act func()) {
 	act()
 }
 
-// List implements API.
 func (s *service) List(ctx context.Context) ([]job.Comment, error) {
 	got, err := s.meet(ctx, "list", func(a *answer) {
 		if a.list = slices.Clone(s.all); s.hides {
@@ -109,12 +108,10 @@ func (s *service) on(ctx context.Context, what string, id int64, act func(at int
 	return got.comment, err
 }
 
-// Comment implements API.
 func (s *service) Comment(ctx context.Context, id int64) (job.Comment, error) {
 	return s.on(ctx, "get", id, func(at int, a *answer) { a.comment = s.all[at] })
 }
 
-// Create implements API.
 func (s *service) Create(ctx context.Context, body string) (job.Comment, error) {
 	got, err := s.meet(ctx, "create", func(a *answer) {
 		s.last++
@@ -124,7 +121,6 @@ func (s *service) Create(ctx context.Context, body string) (job.Comment, error) 
 	return got.comment, err
 }
 
-// Edit implements API.
 func (s *service) Edit(ctx context.Context, id int64, body string) error {
 	_, err := s.on(ctx, "edit", id, func(at int, _ *answer) {
 		s.all[at].Body, s.wrote = body, append(s.wrote, time.Now())
@@ -132,13 +128,11 @@ func (s *service) Edit(ctx context.Context, id int64, body string) error {
 	return err
 }
 
-// Delete implements API.
 func (s *service) Delete(ctx context.Context, id int64) error {
 	_, err := s.on(ctx, "delete", id, func(at int, _ *answer) { s.all = slices.Delete(s.all, at, at+1) })
 	return err
 }
 
-// Self implements API.
 func (s *service) Self(ctx context.Context) (string, error) {
 	_, err := s.meet(ctx, "self", func(*answer) {})
 	if err == nil && s.self == "" {
