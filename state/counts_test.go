@@ -12,41 +12,6 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// fillIn sets everything in v that can be set, numbers to 1.
-func fillIn(v reflect.Value) {
-	switch v.Kind() {
-	case reflect.Int, reflect.Int64, reflect.Float64:
-		if v.CanInt() {
-			v.SetInt(1)
-		} else {
-			v.SetFloat(1)
-		}
-	case reflect.Pointer:
-		v.Set(reflect.New(v.Type().Elem()))
-		fillIn(v.Elem())
-	case reflect.Slice:
-		if v.Type().Elem().Kind() == reflect.Interface {
-			return
-		}
-		v.Set(reflect.MakeSlice(v.Type(), 1, 1))
-		fillIn(v.Index(0))
-	case reflect.Map:
-		if v.Type().Elem().Kind() == reflect.Int64 {
-			v.Set(reflect.MakeMap(v.Type()))
-			v.SetMapIndex(reflect.ValueOf("m"), reflect.ValueOf(state.USD(1)))
-		}
-	case reflect.Struct:
-		if v.Type() == reflect.TypeFor[time.Time]() || v.Type() == reflect.TypeFor[state.Event]() {
-			return
-		}
-		for i := range v.NumField() {
-			if v.Field(i).CanSet() {
-				fillIn(v.Field(i))
-			}
-		}
-	}
-}
-
 // numbers returns the paths of the numbers and durations in a JSON value.
 func numbers(v any, at string) []string {
 	var paths []string
@@ -75,12 +40,12 @@ func TestNoCountIsNegative(t *testing.T) {
 	filled := func() map[string]any {
 		v := good(t)
 		var exec state.Exec
-		fillIn(reflect.ValueOf(&exec).Elem())
+		fill(reflect.ValueOf(&exec).Elem())
 		exec.Started, exec.Phase, exec.Running = epoch, state.PhaseAgent, nil
 		exec.Session = &state.Session{ID: "s-1"}
 		exec.Asked, exec.Verdict.Reason = nil, "no"
 		agent := state.Agent{}
-		fillIn(reflect.ValueOf(&agent).Elem())
+		fill(reflect.ValueOf(&agent).Elem())
 		agent = state.Agent{
 			ID: "main", N: 1, State: "A.md", Status: state.Ready, Exec: &exec,
 			Forks: agent.Forks, Cut: agent.Cut, Wait: agent.Wait,

@@ -138,9 +138,7 @@ func TestMachineFailures(t *testing.T) {
 	path, env := ct.Stub{Version: "2.1.127 (Claude Code)"}.Start(t)
 	_, mute := ct.Stub{Version: "hello"}.Start(t)
 	notProgram := filepath.Join(t.TempDir(), "claude")
-	if err := os.WriteFile(notProgram, []byte("\x00"), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(notProgram, []byte("\x00"), 0o755))
 	tests := []struct {
 		b    *Backend
 		want string
@@ -281,5 +279,12 @@ func TestInstallationOfTheCLI(t *testing.T) {
 	})}
 	if _, f, _ := run(ctx, t, slow, order(t, "hello")); f == nil || f.Class != runner.Stopped {
 		t.Errorf("a cancel during an installation: got %+v, want class %s", f, runner.Stopped)
+	}
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }

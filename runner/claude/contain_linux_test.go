@@ -18,9 +18,7 @@ func TestPrivilegesAreKeptFromTheCLI(t *testing.T) {
 		if [ "$1" = --version ]; then echo 2.1.197; exit; fi
 		echo '{"type":"result","subtype":"success","is_error":false,"result":"hi"}'
 	`
-	if err := os.WriteFile(cli, []byte(script), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(cli, []byte(script), 0o700))
 	for bound, want := range map[bool]string{true: "1 1", false: "0 0"} {
 		notes := filepath.Join(dir, "notes "+want)
 		b := &Backend{Path: cli, Env: []string{"PATH=/usr/bin:/bin", "NOTES=" + notes}, NoNewPrivs: bound}

@@ -18,9 +18,7 @@ func conversation(t *testing.T, id, content string) (b *Backend, dir, file strin
 	t.Helper()
 	config := t.TempDir()
 	file = filepath.Join(config, "projects", "any", id+".jsonl")
-	if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o755), os.WriteFile(file, []byte(content), 0o600)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, errors.Join(os.MkdirAll(filepath.Dir(file), 0o755), os.WriteFile(file, []byte(content), 0o600)))
 	return &Backend{Env: []string{"CLAUDE_CONFIG_DIR=" + config}}, t.TempDir(), file
 }
 
@@ -77,20 +75,14 @@ func TestAConversationMovesToAnotherMachine(t *testing.T) {
 	}
 	copied := filepath.Join(t.TempDir(), "stored.jsonl")
 	data, err := os.ReadFile(stored.Path)
-	if err := errors.Join(err, os.WriteFile(copied, data[:stored.Size], 0o600)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, errors.Join(err, os.WriteFile(copied, data[:stored.Size], 0o600)))
 
 	config := filepath.Join(t.TempDir(), "not yet", "config")
 	here := realCLI(t, s, "CLAUDE_CONFIG_DIR="+config)
 	link := filepath.Join(t.TempDir(), "link")
-	if err := os.Symlink(t.TempDir(), link); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Symlink(t.TempDir(), link))
 	o.Dir, o.Prompt.Session, o.Prompt.Text = link, state.Resume, "two"
-	if err := here.transcripts().Place(o.Prompt.SessionID, o.Dir, copied); err != nil {
-		t.Fatal(err)
-	}
+	must(t, here.transcripts().Place(o.Prompt.SessionID, o.Dir, copied))
 	answer(t, here, o)
 	saw(t, s, "resume elsewhere", "user: one\nassistant: first answer\nuser: two\n")
 	branch := o

@@ -68,13 +68,9 @@ func TestContractConversations(t *testing.T) {
 	b := realCLI(t, s)
 	o := order(t, "one")
 	o.Dir = filepath.Join(o.Dir, "Ünïcödé 😀", strings.Repeat("long.", 40))
-	if err := os.MkdirAll(o.Dir, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.MkdirAll(o.Dir, 0o755))
 	target, err := filepath.EvalSymlinks(o.Dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	o.Prompt.Model, o.DebugDir = "sonnet", t.TempDir()
 
 	a := answer(t, b, o)
@@ -123,9 +119,7 @@ func TestContractConversations(t *testing.T) {
 func reported(t *testing.T, debugDir string) (usd state.USD) {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join(debugDir, "stdout.jsonl"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for line := range strings.Lines(string(data)) {
 		var r struct {
 			Type  string
@@ -240,9 +234,7 @@ func TestContractErrors(t *testing.T) {
 func TestContractStop(t *testing.T) {
 	t.Parallel()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer l.Close()
 	_, port, _ := net.SplitHostPort(l.Addr().String())
 	s := ct.NewServer(t, ct.On("wait", ct.Do(ct.Bash(

@@ -85,9 +85,7 @@ func TestServiceFailuresSayWhenToRetry(t *testing.T) {
 	}))
 	defer api.Close()
 	p, err := keyproxy.Start(keyproxy.Options{Upstream: api.URL, APIKey: "k"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer p.Close()
 	for status, isService := range map[int]bool{503: true, 400: false} {
 		b := play(t, ct.Init(), ct.Line(fmt.Sprintf(`{"type":"result","subtype":"success","is_error":true,"api_error_status":%d,"result":"no"}`, status)))
@@ -116,9 +114,7 @@ func askThrough(t *testing.T, p *keyproxy.Proxy) {
 		vars[name] = value
 	}
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, vars["ANTHROPIC_BASE_URL"]+"/v1/messages", strings.NewReader("{}"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	r.Header.Set("X-Api-Key", vars["ANTHROPIC_API_KEY"])
 	answer, err := http.DefaultClient.Do(r)
 	if err != nil {

@@ -35,9 +35,7 @@ func TestRecordedStreams(t *testing.T) {
 
 func replay(t *testing.T, file string) {
 	ar, err := txtar.ParseFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var mode, ended string
 	var exit proc.Exit
 	_, how, _ := strings.Cut(string(ar.Comment), "\n")
@@ -54,9 +52,7 @@ func replay(t *testing.T, file string) {
 	got := describe(a, fail)
 	if *update {
 		ar.Files[len(ar.Files)-1].Data = []byte(got)
-		if err := os.WriteFile(file, txtar.Format(ar), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(file, txtar.Format(ar), 0o644))
 	}
 	if diff := cmp.Diff(string(part(ar, "want")), got); diff != "" {
 		t.Errorf("%s (-want +got):\n%s", file, diff)
