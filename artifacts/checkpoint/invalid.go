@@ -25,7 +25,6 @@ type Invalid struct {
 	What string
 }
 
-// Error implements error.
 func (e *Invalid) Error() string {
 	if e.Path == "" {
 		return "the checkpoint " + e.What

@@ -15,7 +15,6 @@ type Conflict struct {
 	What string // what is wrong, with the workflow runs that have to do with it
 }
 
-// Error implements error.
 func (e *Conflict) Error() string {
 	if e.ID == 0 {
 		return fmt.Sprintf("artifact %q: %s", e.Name, e.What)
@@ -51,7 +50,6 @@ type Unavailable struct {
 	Err error // has a *forge.Error inside
 }
 
-// Error implements error.
 func (e *Unavailable) Error() string { return "look for a checkpoint: " + e.Err.Error() }
 
 // Unwrap returns the cause.
@@ -67,7 +65,6 @@ type Gone struct {
 	Err  error  // what was answered; nil where the list says so
 }
 
-// Error implements error.
 func (e *Gone) Error() string {
 	text := e.Name + " has expired or was deleted"
 	var told *forge.Error

@@ -36,7 +36,6 @@ type Past struct {
 // NotOurs says that a commit is not in the history that is trusted.
 type NotOurs struct{ Commit string }
 
-// Error implements error.
 func (e *NotOurs) Error() string {
 	return "commit " + e.Commit + " is not in the history of this workflow's own branch"
 }

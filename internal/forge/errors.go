@@ -42,7 +42,6 @@ type Error struct {
 	Final    bool          // it is not tried again, whatever its kind
 }
 
-// Error implements error.
 func (e *Error) Error() string {
 	text := e.Op
 	if e.Status != 0 {

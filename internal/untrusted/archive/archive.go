@@ -39,7 +39,6 @@ type Malformed struct {
 	What  string // as in "is encrypted"
 }
 
-// Error implements error.
 func (e *Malformed) Error() string {
 	if e.Entry == "" {
 		return "the archive " + e.What

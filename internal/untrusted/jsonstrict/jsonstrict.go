@@ -23,7 +23,6 @@ type Error struct {
 	What  string
 }
 
-// Error implements error.
 func (e *Error) Error() string {
 	if e.Field == "" {
 		return e.What

@@ -83,7 +83,6 @@ func (p *Poster) put(n news) {
 // the body.
 type Unfinished struct{ Err error } // Err: the last error, nil for none
 
-// Error implements error.
 func (e *Unfinished) Error() string {
 	if e.Err == nil {
 		return "there was no time to bring the comment up to date"
