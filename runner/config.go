@@ -28,6 +28,15 @@ type Reporter interface {
 	Doing(agent, state string, p Progress)
 }
 
+// Meter counts what invocations use while they are under way, and stops them from using
+// more than there is.
+type Meter interface {
+	// Allow says what may still be spent, apart from what the invocations under way use,
+	// whose marks (Order.Mark) it names; state.MostUSD is no limit. The owner calls it
+	// after each step, before it starts what the step starts. It returns at once.
+	Allow(left state.USD, running []string)
+}
+
 // Config is what a Runner needs.
 type Config struct {
 	Workflow *protocol.Workflow
@@ -40,6 +49,8 @@ type Config struct {
 	// suspended run can be resumed where it is.
 	Checkpoints Checkpoints
 	Clock       Clock
+	// Meter holds invocations to the budget while they are under way; nil when nobody can.
+	Meter Meter
 
 	NewID func() string // a fresh session id
 	// ListPrice returns what tokens of a model cost by its maker's price list, and

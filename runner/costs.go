@@ -1,6 +1,8 @@
 package runner
 
 import (
+	"fmt"
+
 	"github.com/raymond-action/raymond-action/state"
 )
 
@@ -9,6 +11,39 @@ import (
 type costs struct {
 	sessions Sessions
 	price    func(state.Usage) (state.USD, bool) // nil: no price is known
+}
+
+// book returns what an invocation is booked with: what it says itself, what it used
+// beyond that, and, when it says a good deal less than the meter does, a note about it.
+func (c costs) book(a *state.Agent, dir string, said state.Cost) (state.Cost, []state.ModelCost, string) {
+	used := c.beyond(a, dir, said)
+	metered := c.priced(said.Metered)
+	least := total(metered)
+	if said.Kind == "" || isAbout(said.USD, least) {
+		return said, used, ""
+	}
+	note := fmt.Sprintf("the agent CLI reports a cost of %s, but what the key proxy counted costs %s at list prices: the difference is added to the cost of the run",
+		said.USD.Dollars(), least.Dollars())
+	if isAbout(said.USD.Plus(total(used)), least) {
+		return said, used, note
+	}
+	// What it says is about other tokens, or has the wrong price.
+	said.Kind, said.USD, said.Usage = "", 0, nil
+	return said, metered, note
+}
+
+// isAbout reports whether a cost is at least what was metered, but for what prices of
+// different dates and roundings make of it.
+func isAbout(cost, metered state.USD) bool {
+	return cost.Plus(state.Dollar/1000) >= metered-metered/10
+}
+
+func total(list []state.ModelCost) state.USD {
+	sum := state.USD(0)
+	for _, m := range list {
+		sum = sum.Plus(m.CostUSD)
+	}
+	return sum
 }
 
 // beyond returns what an invocation of an agent in dir used beyond what it says

@@ -82,8 +82,11 @@ func (x invocation) order(step *state.Step, l state.Launch) Order {
 }
 
 // mark is what everything that the invocation starts carries in its environment.
-func (x invocation) mark() string {
-	return x.run.Mark + "." + strconv.Itoa(x.agent.Exec.Running.N)
+func (x invocation) mark() string { return markOf(x.run, x.agent) }
+
+// markOf returns the mark of the invocation of an agent that is under way.
+func markOf(run *state.Run, a *state.Agent) string {
+	return run.Mark + "." + strconv.Itoa(a.Exec.Running.N)
 }
 
 // prompt says what only prompts have.

@@ -126,7 +126,11 @@ func (r *Runner) outcome(a *state.Agent, st *protocol.State, m message) state.Ou
 		Script:  w.Script,
 	}
 	if st.Kind == protocol.Prompt {
-		o.Used = r.costs().beyond(a, workDir(r.run, a), o.Cost)
+		var note string
+		o.Cost, o.Used, note = r.costs().book(a, workDir(r.run, a), o.Cost)
+		if note != "" {
+			r.teller.note(r.run, a, note)
+		}
 	}
 	if m.failure != nil {
 		f := *m.failure
@@ -164,6 +168,7 @@ func (r *Runner) advance(ctx context.Context, decide func(*state.Step)) error {
 	if err := r.commit(step.Delta()); err != nil {
 		return err
 	}
+	r.allow()
 	for _, e := range r.run.Events {
 		r.cfg.Reporter.Report(e)
 	}
@@ -239,6 +244,24 @@ func (r *Runner) commit(d *state.Delta) error {
 	}
 	r.run.Apply(d)
 	return nil
+}
+
+// allow tells the meter what is left of the budget.
+func (r *Runner) allow() {
+	if r.cfg.Meter == nil {
+		return
+	}
+	left := state.MostUSD
+	if budget := r.run.Options.BudgetUSD; budget > 0 {
+		left = max(0, budget-r.run.Progress.TotalUSD)
+	}
+	var running []string
+	for _, a := range r.run.Agents {
+		if a.Exec != nil && a.Exec.Running != nil {
+			running = append(running, markOf(r.run, a))
+		}
+	}
+	r.cfg.Meter.Allow(left, running)
 }
 
 // drain ends and waits for the workers that an error left in flight, so that

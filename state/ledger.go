@@ -63,14 +63,21 @@ func (l ledger) entry(a *Agent, o Outcome) Entry {
 	return entry
 }
 
+// leastOfList is which part of a list price a rate must be at least. The weights of units
+// are not those of every model, but not that far from them: an invocation that reported
+// more tokens than it had used would make what comes after it cheap.
+const leastOfList = 10
+
 // estimate prices tokens model by model: at the rates of the exact entries of this run,
-// otherwise at the list prices that come with the tokens. Tokens without either are
-// left out.
+// otherwise, or where these are not credible, at the list prices that come with the
+// tokens. Tokens without either are left out.
 func (l ledger) estimate(used []ModelCost) []ModelCost {
 	var priced []ModelCost
 	for _, u := range used {
 		if cost, units := l.rate(u.Model); units > 0 {
-			u.CostUSD = usd(float64(cost) * float64(u.units()) / float64(units))
+			if rated := usd(float64(cost) * float64(u.units()) / float64(units)); rated >= u.CostUSD/leastOfList {
+				u.CostUSD = rated
+			}
 		}
 		if u.CostUSD > 0 {
 			priced = append(priced, u)

@@ -331,6 +331,9 @@ type Cost struct {
 	// Beyond has the tokens that were seen going by and are in no report of the
 	// process, as those of an answer that was cut off: one element a model.
 	Beyond []Usage
+	// Metered has all tokens that somebody other than the process has counted, one
+	// element a model; nil where nobody did. The process used this much or more.
+	Metered []Usage
 	// Silent says that nothing came from the model.
 	Silent bool
 	// Reached is how far the agent CLI's own count of the conversation has come;

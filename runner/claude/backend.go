@@ -98,11 +98,15 @@ func (b *Backend) ask(ctx context.Context, path string, s *stream) (runner.Answe
 	if b.Proxy == nil {
 		return b.invoke(ctx, path, s)
 	}
-	account := b.Proxy.Open()
+	account := b.Proxy.Open(s.order.Mark)
 	defer account.Close()
 	defer s.through(account)()
 	a, fail := b.invoke(ctx, path, s)
-	if fail != nil && fail.Class == runner.Service {
+	switch {
+	case fail == nil:
+	case account.IsSpent() && fail.Class != runner.Stopped:
+		fail = &runner.Failure{Class: runner.OverBudget, Continue: true, Message: "the budget is used up: the key proxy forwards no further request"}
+	case fail.Class == runner.Service:
 		fail.NotBefore = account.RetryAfter()
 	}
 	return a, fail
@@ -127,6 +131,7 @@ func (b *Backend) invoke(ctx context.Context, path string, s *stream) (runner.An
 		return nothing, notStarted(err)
 	}
 	s.flush()
+	s.costs.close() // whatever the process left behind uses nothing from here on
 	return s.answer(exit)
 }
 

@@ -50,6 +50,7 @@ func (c *costs) add(r *result) {
 // total is the cost of the process.
 func (c *costs) total() state.Cost {
 	cost := c.reported()
+	cost.Metered = c.metered()
 	counted := c.counted()
 	cost.Silent = !c.meter.spoke && len(counted) == 0
 	isByModel := c.last != nil && len(c.last.ModelUsage) > 0
@@ -69,6 +70,27 @@ func (c *costs) counted() []tally.Sum {
 		}
 	}
 	return c.meter.counted()
+}
+
+// metered is what the proxy has counted, which nothing that the process prints can
+// change. Of an output it has only what the API itself has counted.
+func (c *costs) metered() []state.Usage {
+	if c.proxy == nil {
+		return nil
+	}
+	var list []state.Usage
+	for _, sum := range c.proxy.AtLeast() {
+		sum.Output = max(0, sum.Output-sum.Guess)
+		list = append(list, sum.Usage)
+	}
+	return list
+}
+
+// close ends what the proxy does for the process.
+func (c *costs) close() {
+	if c.proxy != nil {
+		c.proxy.Close()
+	}
 }
 
 // areProxied reports whether the proxy has counted something.

@@ -106,7 +106,7 @@ func TestServiceFailuresSayWhenToRetry(t *testing.T) {
 // askThrough asks the API through a proxy, as the CLI does.
 func askThrough(t *testing.T, p *keyproxy.Proxy) {
 	t.Helper()
-	account := p.Open()
+	account := p.Open("")
 	defer account.Close()
 	vars := map[string]string{}
 	for _, entry := range slices.Concat(p.Env(), account.Env()) {

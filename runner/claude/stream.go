@@ -261,4 +261,8 @@ func (s *stream) answer(exit proc.Exit) (runner.Answer, *runner.Failure) {
 type counter interface {
 	// Used returns what was counted so far; nothing when it could not be counted.
 	Used() []tally.Sum
+	// AtLeast returns what was counted so far, also when that is not all.
+	AtLeast() []tally.Sum
+	// Close ends the counting: nothing more can be used.
+	Close()
 }

@@ -71,7 +71,7 @@ func TestAnswersAreCounted(t *testing.T) {
 				}
 			})
 			p := start(t, Options{Upstream: upstream.URL, APIKey: realKey})
-			a := p.Open()
+			a := p.Open("")
 			if _, body := ask(t, p, of(a)); body != c.body {
 				t.Errorf("%s in pieces of %d: the client got other bytes than the API sent", name, size)
 			}
@@ -104,7 +104,7 @@ func TestWhatIsUsedIsKnownAtOnce(t *testing.T) {
 		<-r.Context().Done()
 	})
 	p := start(t, Options{Upstream: upstream.URL, APIKey: realKey})
-	a := p.Open()
+	a := p.Open("")
 	r, _ := http.NewRequest("POST", "http://"+p.address+"/v1/messages", nil)
 	bearer(p.credential)(r)
 	of(a)(r)
@@ -131,7 +131,7 @@ func TestAccountsAreApart(t *testing.T) {
 		io.WriteString(w, begins(r.Header.Get("Model"))+fmt.Sprintf(countsTo, 9))
 	})
 	p := start(t, Options{Upstream: upstream.URL, APIKey: realKey})
-	one, two := p.Open(), p.Open()
+	one, two := p.Open(""), p.Open("")
 	var all sync.WaitGroup
 	for i := range 30 {
 		all.Go(func() {
@@ -191,7 +191,7 @@ func TestPackedAnswersAreNotCounted(t *testing.T) {
 	told := &lines{}
 	p := start(t, Options{Upstream: upstream.URL, APIKey: realKey, Log: told.add})
 	for range 2 {
-		a := p.Open()
+		a := p.Open("")
 		_, body := ask(t, p, func(r *http.Request) { of(a)(r); r.Header.Set("Accept-Encoding", "gzip, br") })
 		if body != packed.String() || len(a.Used()) > 0 {
 			t.Errorf("got %q, counted %+v", body, a.Used())

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -13,6 +14,7 @@ import (
 	"github.com/raymond-action/raymond-action/runner/claude"
 	ct "github.com/raymond-action/raymond-action/runner/claude/claudetest"
 	"github.com/raymond-action/raymond-action/runner/claude/keyproxy"
+	"github.com/raymond-action/raymond-action/runner/prices"
 	"github.com/raymond-action/raymond-action/state"
 )
 
@@ -184,5 +186,58 @@ func TestContractTwoAgentsAreCountedApart(t *testing.T) {
 				t.Errorf("got %+v, %v, want %d tokens of input", a.Cost, err, want)
 			}
 		})
+	}
+}
+
+// TestContractSpentBudgetEndsTheCLI: the CLI takes the refusal for its end, at once, and
+// the invocation is booked with what it had used by then.
+func TestContractSpentBudgetEndsTheCLI(t *testing.T) {
+	t.Parallel()
+	calls := ct.Do(ct.Bash("echo hello"))
+	calls.Usage = &ct.Usage{Input: 500_000, Output: 10}
+	s := ct.NewServer(t, ct.On("go", calls, ct.Say("done")))
+	p, err := keyproxy.Start(keyproxy.Options{Upstream: s.URL, APIKey: "sk-ant-api03-real", Price: prices.Of})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	p.Allow(state.Dollar/2, nil)
+	began := time.Now()
+	a, err := throughProxy(t, s, p, "go")
+	var f *runner.Failure
+	if !errors.As(err, &f) || f.Class != runner.OverBudget || !f.Continue || len(s.Requests()) != 1 {
+		t.Errorf("got %v after %d requests, want class %s after 1", err, len(s.Requests()), runner.OverBudget)
+	}
+	if got := all(a.Cost); got.Input != 500_000 {
+		t.Errorf("cost: got %+v, want 500,000 tokens of input", a.Cost)
+	}
+	if took := time.Since(began); took > 20*time.Second {
+		t.Errorf("took %s, want the CLI to end at once", took)
+	}
+}
+
+// TestContractHonestCostsAreTheMeters: of what the CLI reports when nothing goes wrong the
+// meter has nothing to add.
+func TestContractHonestCostsAreTheMeters(t *testing.T) {
+	t.Parallel()
+	calls := ct.Do(ct.Bash("echo hello"))
+	calls.Usage = &ct.Usage{Input: 50_000, Output: 100, CacheWrite: 20_000}
+	done := ct.Say("done")
+	done.Usage = &ct.Usage{Input: 100, Output: 2000, CacheRead: 70_000}
+	s := ct.NewServer(t, ct.On("go", calls, done))
+	a, err := through(t, s, keyproxy.Options{Upstream: s.URL, APIKey: "sk-ant-api03-real"})
+	if err != nil || a.Cost.Kind != state.Exact || len(a.Cost.Beyond) > 0 {
+		t.Fatalf("got %+v, %v, want an exact cost and nothing beyond it", a.Cost, err)
+	}
+	metered := state.USD(0)
+	for _, u := range a.Cost.Metered {
+		usd, ok := prices.Of(u)
+		if !ok {
+			t.Fatalf("no price of %q", u.Model)
+		}
+		metered = metered.Plus(usd)
+	}
+	if metered == 0 || metered-metered/10 > a.Cost.USD {
+		t.Errorf("metered: got %s, and %s by the CLI, want no less than nine tenths of it", metered, a.Cost.USD)
 	}
 }

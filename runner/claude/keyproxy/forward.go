@@ -43,7 +43,7 @@ func (p *Proxy) handler(errorLog *log.Logger) http.Handler {
 		case !served(r):
 			refuse(w, http.StatusNotFound, "the key proxy does not forward this path")
 		default:
-			p.pass(forward, w, r.WithContext(context.WithValue(r.Context(), accountKey{}, account)))
+			p.pass(forward, w, r, account)
 		}
 	})
 }
@@ -60,14 +60,22 @@ func (p *Proxy) observe(r *http.Response) error {
 	return nil
 }
 
-// pass forwards a request once it is here whole.
-func (p *Proxy) pass(forward http.Handler, w http.ResponseWriter, r *http.Request) {
+// pass forwards a request of an account once it is here whole, and the budget allows it.
+func (p *Proxy) pass(forward http.Handler, w http.ResponseWriter, r *http.Request, a *Account) {
 	body, err := hold(w, r)
 	if err != nil {
 		p.unreadable(w, r, err)
 		return
 	}
 	defer body.release()
+	r = r.WithContext(context.WithValue(r.Context(), accountKey{}, a))
+	if isMessages(r) {
+		if !a.enter(w, r) {
+			return
+		}
+		defer a.leave()
+		r = a.outlive(r)
+	}
 	forward.ServeHTTP(w, r)
 }
 
@@ -118,7 +126,7 @@ func (p *Proxy) rewrite(r *httputil.ProxyRequest) {
 // unreachable answers a request that the API did not. The agent CLI takes it for
 // a failure that passes, and tries again.
 func (p *Proxy) unreachable(w http.ResponseWriter, r *http.Request, err error) {
-	if r.Context().Err() != nil { // the client has left
+	if r.Context().Err() != nil { // the client has left, or the invocation has ended
 		return
 	}
 	message := p.secrets.Text(fmt.Sprintf("reach the API at %s: %v", p.upstream.Host, err))
@@ -128,6 +136,7 @@ func (p *Proxy) unreachable(w http.ResponseWriter, r *http.Request, err error) {
 
 // kinds are the API's own names for what the proxy itself answers.
 var kinds = map[int]string{
+	http.StatusBadRequest:         "invalid_request_error",
 	http.StatusUnauthorized:       "authentication_error",
 	http.StatusNotFound:           "not_found_error",
 	http.StatusBadGateway:         "api_error",

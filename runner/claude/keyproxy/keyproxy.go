@@ -4,7 +4,8 @@
 //
 // It knows HTTP and how the agent CLI is told where its API is. It holds the body of
 // a request until it has been forwarded, and does not look into it. In answers it
-// counts the tokens as they pass, for the invocation that asked.
+// counts the tokens as they pass, for the invocation that asked. When these have used
+// up what Allow says, it forwards nothing more that costs money.
 package keyproxy
 
 import (
@@ -20,6 +21,7 @@ import (
 	"time"
 
 	"github.com/raymond-action/raymond-action/internal/untrusted/secrets"
+	"github.com/raymond-action/raymond-action/state"
 )
 
 // anthropic is the API that the agent CLI uses by itself.
@@ -38,6 +40,10 @@ type Options struct {
 	// The proxy to the outside and the system's authorities are those of this
 	// process, as net/http finds them.
 	Environ []string
+	// Price returns what tokens of a model cost, and false where nobody knows; nil knows
+	// nothing. Without it Allow limits nothing. It may be called by several goroutines
+	// at once.
+	Price func(state.Usage) (state.USD, bool)
 	// Log gets what goes wrong, a line at a time and without secrets; nil drops it.
 	// It may be called by several goroutines at once.
 	Log func(line string)
@@ -57,6 +63,7 @@ type Proxy struct {
 	served     chan struct{} // closed when no connection is accepted any more
 
 	accounts accounts // of the invocations under way
+	budget   budget   // what they may use
 	calls    calls    // requests under way
 	pause    pause    // that the API asked for
 }
@@ -157,6 +164,9 @@ func (p *Proxy) Env() []string {
 // gone.
 func (p *Proxy) Close() error {
 	p.calls.close()
+	for _, a := range p.accounts.all() {
+		a.Close()
+	}
 	err := p.server.Close()
 	<-p.served
 	p.calls.underway.Wait()

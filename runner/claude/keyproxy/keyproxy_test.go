@@ -80,7 +80,7 @@ func start(t testing.TB, o Options) *Proxy {
 
 // at is the address of an invocation that is under way.
 func at(p *Proxy) string {
-	return strings.TrimPrefix(p.Open().Env()[0], "ANTHROPIC_BASE_URL=")
+	return strings.TrimPrefix(p.Open("").Env()[0], "ANTHROPIC_BASE_URL=")
 }
 
 // plain is a client that adds nothing to a request.

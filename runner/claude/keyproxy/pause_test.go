@@ -30,13 +30,13 @@ func TestRetryAfterIsRemembered(t *testing.T) {
 		})
 		p := start(t, Options{Upstream: upstream.URL, APIKey: realKey})
 		began := time.Now()
-		account := p.Open()
+		account := p.Open("")
 		ask(t, p, nil)
 		got := account.RetryAfter()
 		if wait := got.Sub(began); got.IsZero() != (c.want == 0) || c.want > 0 && (wait < c.want-2*time.Second || wait > c.want+10*time.Second) {
 			t.Errorf("%d with retry-after %q: got %v, want %v from now", c.status, c.header, got, c.want)
 		}
-		if got := p.Open().RetryAfter(); !got.IsZero() {
+		if got := p.Open("").RetryAfter(); !got.IsZero() {
 			t.Errorf("%d with retry-after %q, for a later invocation: got %v, want none", c.status, c.header, got)
 		}
 	}

@@ -41,7 +41,7 @@ func (a *Account) meter(r *http.Response) {
 	case kind == "text/event-stream":
 		w.take = w.events
 	case kind == "application/json":
-		w.take = w.whole
+		w.take, w.isWhole = w.whole, true
 	default:
 		a.lose("an answer of the API is neither JSON nor a stream of events (" + kind + ")")
 		return
@@ -70,6 +70,7 @@ func (p *Proxy) uncounted(why string) {
 type answer struct {
 	body    io.ReadCloser
 	account *Account
+	isWhole bool // it is no stream
 
 	// The rest is guarded by account.mu.
 	take    func([]byte)   // looks at bytes as they pass
@@ -95,8 +96,13 @@ func (w *answer) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Close implements io.Closer. The client may have left before the answer's end.
+// Close implements io.Closer. The client may have left before the answer's end. One
+// that is no stream tells its tokens only at its end, and is paid for when it begins:
+// the rest of it is read.
 func (w *answer) Close() error {
+	if w.isWhole {
+		_, _ = io.Copy(io.Discard, io.LimitReader(w, longestAnswer)) // what fails was not counted
+	}
 	w.account.mu.Lock()
 	w.end()
 	w.account.mu.Unlock()

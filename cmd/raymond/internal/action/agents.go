@@ -14,6 +14,7 @@ import (
 	"github.com/raymond-action/raymond-action/runner/claude"
 	"github.com/raymond-action/raymond-action/runner/claude/keyproxy"
 	"github.com/raymond-action/raymond-action/runner/claude/transcript"
+	"github.com/raymond-action/raymond-action/runner/prices"
 )
 
 // agents is what agents and scripts of a run are given by the job.
@@ -66,7 +67,7 @@ func (a *agents) guardKey(s *step) error {
 	}
 	p, err := keyproxy.Start(keyproxy.Options{
 		Upstream: s.getenv("ANTHROPIC_BASE_URL"), APIKey: s.in.AnthropicAPIKey, OAuthToken: s.in.ClaudeCodeToken,
-		Environ: a.cli.Env, Log: func(line string) { s.voice.print(s.voice.shown("key proxy: " + line)) },
+		Environ: a.cli.Env, Price: prices.Of, Log: func(line string) { s.voice.print(s.voice.shown("key proxy: " + line)) },
 	})
 	if err != nil {
 		return machineProblem("key proxy", err)

@@ -168,6 +168,9 @@ func (s *Session) setBackends() error {
 	}
 	u.CLI.Args, u.CLI.Tested = slices.Concat(u.CLI.Args, run.ClaudeArgs), pin.Version()
 	s.Config.Sessions, s.Config.Backends[protocol.Prompt] = transcript.Folder{Env: u.CLI.Env}, u.CLI
+	if u.CLI.Proxy != nil {
+		s.Config.Meter = u.CLI.Proxy
+	}
 	if u.Prompts != nil {
 		s.Config.Backends[protocol.Prompt] = u.Prompts
 	}

@@ -6,6 +6,7 @@
 // A prompt says what to do, a line each:
 //
 //	log: TEXT    write a line to the file that $SIDE_EFFECTS names
+//	ask: N       make N requests to the API, one after the other
 //	fail:        exit with code 1 and no result
 //	reply:       the lines that follow, until one that says "end.", are the answer
 //
@@ -17,8 +18,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"net"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 )
 
@@ -151,6 +154,8 @@ func (c *conversation) act(prompt string) {
 		switch word {
 		case "log":
 			c.log(strings.TrimSpace(rest))
+		case "ask":
+			ask(strings.TrimSpace(rest))
 		case "fail":
 			os.Exit(1)
 		case "reply":
@@ -159,6 +164,24 @@ func (c *conversation) act(prompt string) {
 		}
 	}
 	c.answer()
+}
+
+// ask asks the API, as a tool could do it. It does without net/http, which would make the
+// stub start more slowly.
+func ask(often string) {
+	n, err := strconv.Atoi(often)
+	check(err)
+	host, path, _ := strings.Cut(strings.TrimPrefix(os.Getenv("ANTHROPIC_BASE_URL"), "http://"), "/")
+	for range n {
+		to, err := net.Dial("tcp", host)
+		check(err)
+		_, err = fmt.Fprintf(to, "POST /%s/v1/messages HTTP/1.1\r\nHost: %s\r\nX-Api-Key: %s\r\nContent-Length: 2\r\nConnection: close\r\n\r\n{}",
+			path, host, os.Getenv("ANTHROPIC_API_KEY"))
+		check(err)
+		_, err = io.Copy(io.Discard, to)
+		check(err)
+		check(to.Close())
+	}
 }
 
 // log writes what was done, and what was said before in the conversation.

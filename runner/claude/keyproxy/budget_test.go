@@ -1,0 +1,171 @@
+package keyproxy
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/raymond-action/raymond-action/state"
+)
+
+// perAnswer is what each answer of these tests costs.
+const perAnswer = state.Dollar
+
+// byAnswer prices the answers of these tests; no other model has a price.
+func byAnswer(u state.Usage) (state.USD, bool) {
+	return perAnswer * state.USD(u.Input/1000), u.Model == "sonnet"
+}
+
+// metered starts a proxy, under a budget, before an API each of whose answers costs the
+// same.
+func metered(t *testing.T) (*Proxy, *seen) {
+	t.Helper()
+	upstream, got := api(t, func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/event-stream")
+		io.WriteString(w, begins("sonnet")+fmt.Sprintf(countsTo, 9)+ends)
+	})
+	return start(t, Options{Upstream: upstream.URL, APIKey: realKey, Price: byAnswer}), got
+}
+
+// askOften asks n times, one after the other, and returns how often which status came.
+func askOften(t *testing.T, p *Proxy, a *Account, n int) map[int]int {
+	t.Helper()
+	got := map[int]int{}
+	for range n {
+		answer, _ := ask(t, p, of(a))
+		got[answer.StatusCode]++
+	}
+	return got
+}
+
+// TestSpentBudgetEndsRequests is an agent that asks 200 times by itself: when what the
+// run may still spend is used up, nothing more reaches the API, whoever of the run asks,
+// until there is more.
+func TestSpentBudgetEndsRequests(t *testing.T) {
+	p, got := metered(t)
+	p.Allow(10*perAnswer, []string{"one", "two"})
+	one, two := p.Open("one"), p.Open("two")
+	if diff := cmp.Diff(map[int]int{200: 4}, askOften(t, p, two, 4)); diff != "" {
+		t.Fatalf("the second invocation (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(map[int]int{200: 6, 400: 194}, askOften(t, p, one, 200)); diff != "" || len(got.all()) != 10 {
+		t.Errorf("200 requests: the API got %d in all, want 10 (-want +got):\n%s", len(got.all()), diff)
+	}
+	answer, body := ask(t, p, of(two))
+	if answer.StatusCode != 400 || !strings.Contains(body, spentMessage) || !one.IsSpent() || !two.IsSpent() {
+		t.Errorf("the other invocation: got %s %s, spent %v %v", answer.Status, body, one.IsSpent(), two.IsSpent())
+	}
+	one.Close() // and is not booked yet
+	if got := askOften(t, p, two, 1); got[400] != 1 {
+		t.Errorf("when the first has ended: got %v, want a refusal", got)
+	}
+	p.Allow(5*perAnswer, []string{"two"}) // the first is booked, and there is a dollar more
+	if diff := cmp.Diff(map[int]int{200: 1, 400: 1}, askOften(t, p, two, 2)); diff != "" {
+		t.Errorf("with a dollar more (-want +got):\n%s", diff)
+	}
+	p.Allow(state.MostUSD, []string{"two"})
+	if diff := cmp.Diff(map[int]int{200: 50}, askOften(t, p, two, 50)); diff != "" {
+		t.Errorf("without a budget (-want +got):\n%s", diff)
+	}
+}
+
+// TestManyAtOnceAreHeldToTheBudget is an agent that asks 200 times at once, before it is
+// known what any of that costs.
+func TestManyAtOnceAreHeldToTheBudget(t *testing.T) {
+	begin := make(chan struct{})
+	upstream, got := api(t, func(w http.ResponseWriter, _ *http.Request) {
+		<-begin
+		w.Header().Set("Content-Type", "text/event-stream")
+		io.WriteString(w, begins("sonnet")+fmt.Sprintf(countsTo, 9)+ends)
+	})
+	p := start(t, Options{Upstream: upstream.URL, APIKey: realKey, Price: byAnswer})
+	p.Allow(perAnswer, []string{"one"})
+	a := p.Open("one")
+	var all sync.WaitGroup
+	for range 200 {
+		all.Go(func() { ask(t, p, of(a)) })
+	}
+	for len(got.all()) < maxAtOnce {
+		time.Sleep(time.Millisecond)
+	}
+	close(begin)
+	all.Wait()
+	if n := len(got.all()); n != maxAtOnce {
+		t.Errorf("200 requests at once, with the price of one left: the API got %d, want %d", n, maxAtOnce)
+	}
+}
+
+// TestAnswersThatNobodyReadsAreCounted is an agent that asks and leaves at once: what
+// the API does for it is counted all the same.
+func TestAnswersThatNobodyReadsAreCounted(t *testing.T) {
+	whole := `{"type":"message","model":"sonnet","content":[{"text":"` + strings.Repeat("x", 1<<20) + `"}],"usage":{"input_tokens":1000,"output_tokens":9}}`
+	for kind, body := range map[string]string{"text/event-stream": begins("sonnet") + fmt.Sprintf(countsTo, 9), "application/json": whole} {
+		arrived, left := make(chan struct{}), make(chan struct{})
+		upstream, _ := api(t, func(w http.ResponseWriter, _ *http.Request) {
+			close(arrived)
+			<-left
+			w.Header().Set("Content-Type", kind)
+			io.WriteString(w, body)
+		})
+		p := start(t, Options{Upstream: upstream.URL, APIKey: realKey, Price: byAnswer})
+		a := p.Open("one")
+		ctx, leave := context.WithCancel(t.Context())
+		r, _ := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+p.address+prefix+a.token+"/v1/messages", nil)
+		bearer(p.credential)(r)
+		go func() {
+			<-arrived
+			leave()
+			time.Sleep(20 * time.Millisecond) // for the proxy to see that nobody is there
+			close(left)
+		}()
+		if answer, err := plain.RoundTrip(r); err == nil {
+			answer.Body.Close()
+			t.Fatalf("%s: the client got an answer, want it to have left", kind)
+		}
+		waitFor(t, kind+": its tokens to be counted", func() bool {
+			sums := a.AtLeast()
+			return len(sums) == 1 && sums[0].Input == 1000
+		})
+	}
+}
+
+func waitFor(t *testing.T, what string, is func() bool) {
+	t.Helper()
+	for end := time.Now().Add(10 * time.Second); !is(); time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("waited for 10 s for %s", what)
+		}
+	}
+}
+
+// TestEndedInvocationsUseNothing: with the invocation its requests end, those that have
+// begun too.
+func TestEndedInvocationsUseNothing(t *testing.T) {
+	arrived, gone := make(chan struct{}), make(chan struct{})
+	upstream, got := api(t, func(w http.ResponseWriter, r *http.Request) {
+		close(arrived)
+		<-r.Context().Done()
+		close(gone)
+	})
+	p := start(t, Options{Upstream: upstream.URL, APIKey: realKey})
+	a := p.Open("one")
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		ask(t, p, of(a))
+	}()
+	<-arrived
+	a.Close()
+	<-gone
+	<-done
+	if answer, _ := ask(t, p, of(a)); answer.StatusCode != 401 || len(got.all()) != 1 {
+		t.Errorf("after the end: got %s, and the API %d requests, want 401 and 1", answer.Status, len(got.all()))
+	}
+}
