@@ -49,6 +49,9 @@ type Facts struct {
 	Number    int    // of the issue or pull request of the present event; 0 for none
 	Now       time.Time
 
+	Digest  string // as in Found
+	Follows Named  // the checkpoint that is to be resumed, if there is no later one; zero for any
+
 	Budget        state.USD // of the present job; 0 for none
 	MaxIterations int       // of the present job; 0 for none
 
@@ -80,8 +83,12 @@ const completed = "completed"
 // Decide says whether the run of a manifest, nil for none, is resumed. In mode Auto a
 // run that has ended gives way to a new one, and so does, with a warning, one whose
 // checkpoint lacks what was left out of it; in the other modes that is refused. A run
-// that another job may still drive is refused in every mode.
+// that another job may still drive is refused in every mode, and so is one that does not
+// follow the checkpoint that the job was told of.
 func Decide(m *checkpoint.Manifest, f Facts) Decision {
+	if why := f.checkFollows(m); why != "" {
+		return Decision{Action: Refuse, Class: ClassConflict, Why: why, Hint: followsHint}
+	}
 	if m == nil {
 		return f.nothingFound()
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/raymond-action/raymond-action/artifacts/slots"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/checkpoints"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/conversations"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/job"
@@ -140,6 +141,7 @@ func showAgain(s *step, r *result, l lookup, b *readyRun) error {
 		return err
 	}
 	r.run, r.kept.artifact = b.run, l.found.Artifact.Name
+	r.kept.named = slots.Named{WorkflowID: b.run.WorkflowID, Generation: l.found.Manifest.Generation, Digest: l.found.Digest}
 	r.page, err = r.newPage(s, b, o.Events)
 	o.Close()
 	if r.page != nil {

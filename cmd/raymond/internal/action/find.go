@@ -76,6 +76,10 @@ func findStored(ctx context.Context, s *step, l lookup, now present) (lookup, er
 	if s.in.Resume == job.ResumeNever {
 		return l, nil
 	}
+	follows, err := slots.ParseNamed(s.in.Follows)
+	if err != nil {
+		return l, problem.Usage("input follows", err.Error(), "pass the output on as it is, as in follows: ${{ needs.JOB.outputs.state-digest }}")
+	}
 	found, err := l.services.finder().Find(ctx, s.query())
 	if err != nil {
 		return l, err
@@ -89,6 +93,7 @@ func findStored(ctx context.Context, s *step, l lookup, now present) (lookup, er
 		now.remarks.losses = append(now.remarks.losses, found.Warning)
 	}
 	facts := factsOf(s)
+	facts.Follows, facts.Digest = follows, found.Digest
 	facts.InThisRun, facts.RunStatus, facts.JobStatus = found.InThisRun, found.RunStatus, found.JobStatus
 	facts.RunURL = cmp.Or(found.RunURL, s.pageOf(found.RunID))
 	e := &earlierRun{found: found}

@@ -57,6 +57,7 @@ func describe(s *step, r result, values map[string]string) {
 	values["agents"] = agentsOutput(r.run)
 	values["resumable"] = strconv.FormatBool(r.outlook(s, r.run).Resumable)
 	values["state-artifact"] = r.kept.artifact
+	values["state-digest"] = r.kept.named.String()
 	values["events-file"] = s.fileOfRun(r.run.WorkflowID, session.EventsFile)
 }
 

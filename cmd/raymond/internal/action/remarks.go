@@ -1,13 +1,18 @@
 package action
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/raymond-action/raymond-action/artifacts/slots"
+)
 
 // kept says how much of a run is stored.
 type kept struct {
-	artifact string // the name of the one with the last checkpoint; "" for none
-	isWhole  bool   // that has the end of the run
-	byPost   bool   // the post part has stored it
-	lost     string // why nothing of the run may be stored; "" when it may
+	artifact string      // the name of the one with the last checkpoint; "" for none
+	named    slots.Named // the last checkpoint; zero for none
+	isWhole  bool        // that has the end of the run
+	byPost   bool        // the post part has stored it
+	lost     string      // why nothing of the run may be stored; "" when it may
 }
 
 // remarks are what people are told of how a run begins or continues, beside its

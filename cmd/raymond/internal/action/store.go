@@ -196,10 +196,19 @@ func storeEnd(ctx context.Context, s *step, r *result, e ending) error {
 		return errors.Join(taken, giveUpKey(ctx, s, r, e.to.claim))
 	}
 	err := saveEnd(ctx, r, e)
+	r.kept.named = lastOf(e.to.store.Chain(), e.run)
 	if taken := e.to.claim.Conflict(); taken != nil { // learned at the save
 		r.kept, err = kept{lost: anothers}, taken
 	}
 	return errors.Join(err, giveUpKey(ctx, s, r, e.to.claim))
+}
+
+// lastOf names the last checkpoint of a run.
+func lastOf(c checkpoints.Chain, run *state.Run) slots.Named {
+	if c.Generation == 0 || c.Digest == "" {
+		return slots.Named{}
+	}
+	return slots.Named{WorkflowID: run.WorkflowID, Generation: c.Generation, Digest: c.Digest}
 }
 
 // ending is a run that has stopped, and where it is stored and told.

@@ -55,6 +55,7 @@ type Settings struct {
 	ResumeFrom              []string
 	ResumeWithoutTranscript bool
 	ChangedWorkflow         string // one of the Changed constants
+	Follows                 string // what another step gave as state-digest; "" for nothing
 
 	Store              string // StoreArtifact or StoreLocal
 	StateDir           string // with StoreLocal, then never empty
@@ -132,6 +133,7 @@ func (r *reader) keeping(s *Settings) {
 	s.ResumeFrom = r.workflowFiles("resume-from")
 	s.ResumeWithoutTranscript = r.boolean("resume-without-transcript")
 	s.ChangedWorkflow = r.changedWorkflow()
+	s.Follows = r.value("follows")
 	s.Store = r.word("store", StoreArtifact, StoreLocal)
 	s.StateDir = r.path("state-dir")
 	s.StateKey = r.value("state-key")
@@ -180,6 +182,13 @@ func (r *reader) combinations(s Settings) {
 		r.fault("replies", "is missing", "mode simulate needs a file of replies")
 	case !simulate && s.Replies != "" && !r.faulty("mode"):
 		r.fault("replies", "is of no use with mode "+s.Mode, "it goes with mode: simulate")
+	}
+	switch {
+	case s.Follows == "":
+	case s.Store == StoreLocal:
+		r.fault("follows", "is of no use with store local", "it goes with store: artifact")
+	case s.Resume == ResumeNever:
+		r.fault("follows", "contradicts resume: never", "leave one of them out")
 	}
 	switch local := s.Store == StoreLocal; {
 	case local && s.StateDir == "":

@@ -67,6 +67,7 @@ var keepingInputs = []InputSpec{
 	{Name: "resume-without-transcript", Bool: true, Default: "false", Text: "Resume a run even if its transcripts or workspace were not stored: agents begin new conversations."},
 	{Name: "changed-workflow", Default: ChangedKeep, Text: "What happens with a run whose workflow has changed since it began: keep continues with the states that it began with, take with the present ones, new starts a new run."},
 	{Name: "allow-changed-workflow", Flag: "--allow-changed-workflow", Bool: true, Text: "true is another word for changed-workflow: take. Default: false."},
+	{Name: "follows", Text: "The output state-digest of an earlier step or job of this key. A checkpoint that is older than the one it names, or another one in its place, is not resumed: the step fails with class conflict. Empty checks nothing."},
 	{Name: "resume-from", Text: "Other workflow files whose runs may be resumed, by name, separated by blanks, commas or lines."},
 }
 
@@ -100,5 +101,6 @@ var outputs = []OutputSpec{
 	{"agents", "JSON array of the agents: name, state, status, result or error."},
 	{"resumable", "true when a later job can resume the run."},
 	{"state-artifact", "Name of the artifact that holds the run; empty when there is none."},
+	{"state-digest", "Names the last checkpoint of the run that this step stored or resumed, for the input follows of a later job; empty when there is none."},
 	{"events-file", "Path of the event log, JSON lines, in this job."},
 }

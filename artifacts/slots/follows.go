@@ -1,0 +1,70 @@
+package slots
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/raymond-action/raymond-action/artifacts/checkpoint"
+	"github.com/raymond-action/raymond-action/state"
+)
+
+// Named names one checkpoint. One job hands it to the next by a way that nobody who
+// stores artifacts can change.
+type Named struct {
+	WorkflowID string // of the run
+	Generation int    // from 1
+	Digest     string // of the manifest
+}
+
+// digestPrefix is what a digest begins with.
+const digestPrefix = "sha256:"
+
+// String returns the name as text on one line, which ParseNamed reads; "" for the zero
+// value. Who passes it on needs to know nothing of what is in it.
+func (n Named) String() string {
+	if n == (Named{}) {
+		return ""
+	}
+	return fmt.Sprintf("%s:%d:%s", n.WorkflowID, n.Generation, n.Digest)
+}
+
+// ParseNamed reads what Named.String returns. An empty text is the zero value.
+func ParseNamed(text string) (Named, error) {
+	if text == "" {
+		return Named{}, nil
+	}
+	id, rest, _ := strings.Cut(text, ":")
+	generation, digest, _ := strings.Cut(rest, ":")
+	n, err := strconv.Atoi(generation)
+	hex, isDigest := strings.CutPrefix(digest, digestPrefix)
+	if err != nil || n < 1 || !state.ValidID(id) || !isDigest || len(hex) != 64 || strings.Trim(hex, "0123456789abcdef") != "" {
+		return Named{}, errors.New("is not what the output state-digest has")
+	}
+	return Named{WorkflowID: id, Generation: n, Digest: digest}, nil
+}
+
+// checkFollows returns why a checkpoint is neither the one that the job was told of nor
+// a later one of the same run; "" if it is. m is nil where none was found.
+func (f Facts) checkFollows(m *checkpoint.Manifest) string {
+	n := f.Follows
+	named := fmt.Sprintf("checkpoint %d of run %s", n.Generation, n.WorkflowID)
+	switch {
+	case n == (Named{}):
+		return ""
+	case m == nil:
+		return named + " was to be resumed, or a later one, and there is none"
+	case m.WorkflowID != n.WorkflowID:
+		return fmt.Sprintf("%s was to be resumed, or a later one, but the newest checkpoint is of run %s", named, m.WorkflowID)
+	case m.Generation < n.Generation:
+		return fmt.Sprintf("%s was to be resumed, or a later one, but the newest one that is there is checkpoint %d: somebody stored an older one again", named, m.Generation)
+	case m.Generation == n.Generation && f.Digest != n.Digest, m.Generation == n.Generation+1 && m.Previous != n.Digest:
+		return fmt.Sprintf("%s was to be resumed, or a later one, but what is stored is another checkpoint %d, made from other work", named, m.Generation)
+	}
+	return ""
+}
+
+// followsHint says what to do about a checkpoint that was not to be resumed.
+const followsHint = "find out who may have stored or deleted artifacts of this workflow run; then delete the artifacts of this key and start anew with resume: never, " +
+	"or, if the checkpoint is the right one, run again without the input follows"
