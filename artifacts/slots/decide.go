@@ -49,8 +49,7 @@ type Facts struct {
 	Number    int    // of the issue or pull request of the present event; 0 for none
 	Now       time.Time
 
-	Digest  string // as in Found
-	Follows Named  // the checkpoint that is to be resumed, if there is no later one; zero for any
+	Follows Following
 
 	Budget        state.USD // of the present job; 0 for none
 	MaxIterations int       // of the present job; 0 for none

@@ -93,7 +93,7 @@ func findStored(ctx context.Context, s *step, l lookup, now present) (lookup, er
 		now.remarks.losses = append(now.remarks.losses, found.Warning)
 	}
 	facts := factsOf(s)
-	facts.Follows, facts.Digest = follows, found.Digest
+	facts.Follows = slots.Following{Named: follows, Digest: found.Digest}
 	facts.InThisRun, facts.RunStatus, facts.JobStatus = found.InThisRun, found.RunStatus, found.JobStatus
 	facts.RunURL = cmp.Or(found.RunURL, s.pageOf(found.RunID))
 	e := &earlierRun{found: found}

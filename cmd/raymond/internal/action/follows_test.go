@@ -1,0 +1,58 @@
+//go:build linux
+
+package action_test
+
+import (
+	"testing"
+
+	"github.com/raymond-action/raymond-action/artifacts/artifactstest"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sitetest"
+)
+
+// replay stores artifacts again, as whoever may store artifacts in a workflow run can do
+// it: then they are the newest. Their content is sealed, and is not changed.
+func (s *scene) replay(list []artifactstest.Stored) {
+	for _, a := range list {
+		a.ID = 0
+		s.forge.Put(a)
+	}
+}
+
+// TestAnOlderCheckpointIsNotReplayed: a job that is told which checkpoint the one before
+// it stored resumes that or a later one, and no other, however well it is signed.
+func TestAnOlderCheckpointIsNotReplayed(t *testing.T) {
+	t.Parallel()
+	s := newScene(t, threeScripts)
+	stateKey := sitetest.NewStateKey(t)
+	begin := func(job, limit, follows string) *bareJob {
+		return s.job(1, "key", "k", "state-key", stateKey, "max-iterations", limit, "follows", follows).set("GITHUB_JOB", job)
+	}
+	overLimit, conflict := problem.ExitCodes[problem.ClassOverLimit], problem.ExitCodes[problem.ClassConflict]
+	first := begin("one", "1", "").do(overLimit).outputs["state-digest"]
+	old := s.forge.All()
+	second := begin("two", "2", first).do(overLimit).outputs["state-digest"]
+	newest := s.forge.All()
+	if first == "" || second == "" || first == second {
+		t.Fatalf("state-digest: got %q and %q, want two different names", first, second)
+	}
+
+	s.replay(old)
+	e := begin("three", "9", second).do(conflict)
+	e.wantOutputs(t, "error-class", "conflict", "status", "")
+	e.wantSays(t, "error", "somebody stored an older one again", "resume: never")
+	begin("three", "9", "sha256:0").do(problem.ExitCodes[problem.ClassUsage]).wantSays(t, "error", "follows", "state-digest")
+	s.wantDone("start middle")
+
+	s.replay(newest)
+	last := begin("three", "9", first).do(0) // which is not the newest: there is a later one
+	last.wantOutputs(t, "status", "completed")
+	s.wantDone("start middle end")
+	if third := last.outputs["state-digest"]; third == "" || third == second {
+		t.Errorf("state-digest at the end: got %q, want another one than %q", third, second)
+	}
+
+	s.replay(old) // and whoever says nothing is not asked
+	begin("four", "9", "").do(0)
+	s.wantDone("start middle end middle end")
+}
