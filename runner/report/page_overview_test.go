@@ -38,7 +38,7 @@ func TestOverviewIsShort(t *testing.T) {
 		for _, size := range []int{100, 20_000} {
 			text := "begin" + strings.Repeat(filler, size/len(filler)) + "end"
 			s := NewSummary(SummaryOptions{Write: new(page).write, WorkflowID: text, Title: text, Now: frozen})
-			for _, e := range crowd(text, 3) {
+			for _, e := range crowd(text, 2) {
 				report(t, s, e)
 			}
 			must(t, s.Next(text))
