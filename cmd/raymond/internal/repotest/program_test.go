@@ -145,15 +145,6 @@ func (f folder) write(t *testing.T, name, text string) {
 	}
 }
 
-func (f folder) read(t *testing.T, name string) []byte {
-	t.Helper()
-	data, err := os.ReadFile(filepath.Join(f.dir, filepath.FromSlash(name)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return data
-}
-
 // shell runs a command line and returns all that it prints.
 func (f folder) shell(line string) (string, error) {
 	cmd := exec.Command("/bin/bash", "-c", line)
