@@ -44,7 +44,7 @@ func (w *applier) create(ctx context.Context, p *plan) error {
 	if err := os.MkdirAll(p.dir, 0o777); err != nil {
 		return err
 	}
-	if err := w.git.run(ctx, call{dir: p.dir}, "init", "--quiet", "--template=", "--object-format="+p.saved.Format, "."); err != nil {
+	if err := w.git.run(ctx, call{dir: p.dir, alone: true}, "init", "--quiet", "--template=", "--object-format="+p.saved.Format, "."); err != nil {
 		return err
 	}
 	p.common = filepath.Join(p.dir, ".git")
@@ -83,19 +83,6 @@ func (w *applier) noteFiltered(ctx context.Context, t *treePlan) error {
 			t.dir, len(filters), slices.Sorted(maps.Keys(filters))[0])
 	}
 	return err
-}
-
-// addWorktree makes a linked worktree, without files. Its HEAD is set later.
-func (w *applier) addWorktree(ctx context.Context, p *plan, t *treePlan) error {
-	if err := os.MkdirAll(filepath.Dir(t.dir), 0o777); err != nil {
-		return err
-	}
-	head := t.saved.Head
-	if head == "" {
-		head = p.saved.Save // of a branch without commits
-	}
-	// Forced, because git may still list a worktree whose folder is gone.
-	return w.git.run(ctx, call{dir: p.dir}, "worktree", "add", "--quiet", "--force", "--detach", "--no-checkout", "--", t.dir, head)
 }
 
 // setIndex makes the index what it should be. Only entries that differ are touched,

@@ -76,7 +76,7 @@ func (p *packer) stream(ctx context.Context, i int, wt *worktree) (*treeStream, 
 			t.extra[e.path] = e.index
 		}
 	}
-	return t, t.dropPlain(p.src.format)
+	return t, t.dropPlain(p.src.home.format)
 }
 
 // dropPlain leaves out the files that are just what HEAD has, and so need not be

@@ -3,7 +3,6 @@ package workspace
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -12,66 +11,32 @@ import (
 
 // place is where a directory lies in git.
 type place struct {
-	top     string // of the worktree, as the caller writes it
-	gitDir  string // of the worktree
-	common  string // what all worktrees of the repository share
-	format  string // of object ids
-	shallow bool
-	super   string // the top that this one is a submodule of, "" for none
+	home     *home
+	top      string // of the worktree, as the caller writes it
+	gitDir   string // of the worktree
+	common   string // what all worktrees of the repository share
+	settings []setting
 }
 
 func (p *place) linked() bool { return p.gitDir != p.common }
 
-// isSubmodule is not so of a linked worktree within another one, even when somebody
-// added that to the index.
-func (p *place) isSubmodule() bool { return p != nil && p.super != "" && !p.linked() }
-
-// place asks git where a directory lies; nil when it lies in no worktree.
-func (t *tool) place(ctx context.Context, dir string) (*place, error) {
-	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
-		return nil, nil // an agent may have removed it
+// spell takes the top from the directory that was asked for where it can: the machine
+// that restores knows the paths as they are written, and not what links stand for.
+func (p *place) spell(dir, inside string) error {
+	rel, err := filepath.Rel(p.top, inside)
+	if err != nil || !filepath.IsLocal(rel) { // core.worktree can name any folder
+		return fmt.Errorf("its worktree is %q", p.top)
 	}
-	out, err := t.output(ctx, call{dir: dir}, "rev-parse", "--path-format=absolute", "--git-dir", "--git-common-dir",
-		"--show-object-format", "--is-shallow-repository", "--show-toplevel", "--show-prefix", "--show-superproject-working-tree")
-	if noWorktree(err) {
-		return nil, nil
+	suffix := ""
+	if rel != "." {
+		suffix = string(filepath.Separator) + rel
 	}
-	if err != nil {
-		return nil, fmt.Errorf("look for git in %q: %w", dir, err)
+	written, ok := strings.CutSuffix(filepath.Clean(dir), suffix)
+	if written == "" {
+		written = string(filepath.Separator)
 	}
-	lines := strings.Split(strings.TrimSuffix(string(out), "\n"), "\n")
-	if len(lines) == 6 {
-		lines = append(lines, "")
-	}
-	if len(lines) != 7 {
-		return nil, fmt.Errorf("look for git in %q: its path has a line break", dir)
-	}
-	p := &place{gitDir: filepath.FromSlash(lines[0]), common: filepath.FromSlash(lines[1]), format: lines[2],
-		shallow: lines[3] == "true", top: filepath.FromSlash(lines[4]), super: filepath.FromSlash(lines[6])}
-	return p, p.spell(dir, filepath.FromSlash(lines[5]))
-}
-
-func noWorktree(err error) bool {
-	var f *failure
-	return errors.As(err, &f) &&
-		(strings.Contains(f.stderr, "not a git repository") || strings.Contains(f.stderr, "must be run in a work tree"))
-}
-
-// spell takes the top from the directory that was asked for where it can: git
-// resolves links, and the machine that restores knows the paths as they are written.
-func (p *place) spell(dir, prefix string) error {
-	written, ok := strings.CutSuffix(filepath.Clean(dir)+string(filepath.Separator), prefix)
-	written = filepath.Clean(written)
 	if ok && sameDir(written, p.top) {
 		p.top = written
-	}
-	inside, err := filepath.EvalSymlinks(dir)
-	if err != nil {
-		return err
-	}
-	// core.worktree can name any folder.
-	if rel, err := filepath.Rel(p.top, inside); (err != nil || !filepath.IsLocal(rel)) && p.top != written {
-		return fmt.Errorf("look for git in %q: its worktree is %q", dir, p.top)
 	}
 	return nil
 }
@@ -111,10 +76,9 @@ func (t *tool) discover(ctx context.Context, dirs []string) ([]*source, []string
 	var notes []string
 	seen := map[string]bool{}
 	for i, dir := range dirs {
-		p, err := t.place(ctx, dir)
-		for err == nil && p.isSubmodule() {
-			notes = append(notes, fmt.Sprintf("%s: the work in the submodule is not saved", p.top))
-			p, err = t.place(ctx, p.super)
+		p, inner, err := t.outermost(ctx, dir)
+		for _, top := range inner {
+			notes = append(notes, fmt.Sprintf("%s: the work in the submodule is not saved", top))
 		}
 		if err != nil {
 			return nil, nil, err
@@ -144,6 +108,22 @@ func (t *tool) discover(ctx context.Context, dirs []string) ([]*source, []string
 	return sources, notes, nil
 }
 
+// outermost finds the place of a directory, or of the repository that it is a submodule
+// of, and the tops of the submodules.
+func (t *tool) outermost(ctx context.Context, dir string) (*place, []string, error) {
+	p, err := t.place(ctx, dir)
+	var inner []string
+	for err == nil {
+		around, is, failed := t.isSubmodule(ctx, p)
+		if failed != nil || !is {
+			return p, inner, failed
+		}
+		inner = append(inner, p.top)
+		p, err = t.place(ctx, around)
+	}
+	return nil, nil, err
+}
+
 func sourceOf(sources []*source, common string) *source {
 	for _, s := range sources {
 		if s.common == common {
@@ -158,11 +138,8 @@ func sourceOf(sources []*source, common string) *source {
 func (t *tool) source(ctx context.Context, p *place) (*source, error) {
 	main := p
 	if p.linked() {
-		list, err := t.worktrees(ctx, p.top)
-		if err != nil {
-			return nil, err
-		}
-		if main, err = t.place(ctx, list[0].dir); err != nil {
+		var err error
+		if main, err = t.place(ctx, mainTop(p.common)); err != nil {
 			return nil, err
 		}
 		if main == nil || main.common != p.common || main.linked() {
@@ -181,17 +158,34 @@ type listed struct {
 	dir, head, branch string // branch: the full name of the ref
 }
 
-// worktrees lists the worktrees of the repository around dir, the main one first.
-func (t *tool) worktrees(ctx context.Context, dir string) ([]listed, error) {
+// mainTop is where git takes the main worktree of a repository to be.
+func mainTop(common string) string {
+	return strings.TrimSuffix(common, string(filepath.Separator)+".git")
+}
+
+// worktrees lists the worktrees of the repository around a directory, the main one
+// first, and returns what git says too.
+func (t *tool) worktrees(ctx context.Context, dir string) ([]listed, []byte, error) {
+	p, err := t.place(ctx, dir)
+	if err != nil {
+		return nil, nil, err
+	}
+	if p == nil {
+		return nil, nil, fmt.Errorf("git worktree: %q is in no worktree", dir)
+	}
 	out, err := t.output(ctx, call{dir: dir}, "worktree", "list", "--porcelain", "-z")
 	if err != nil {
-		return nil, err
+		return nil, nil, err
+	}
+	if p.home.shield != "" { // git takes the main worktree to be around the folder that it is shown
+		shown := filepath.ToSlash(resolved(mainTop(p.home.shield)))
+		out = bytes.Replace(out, []byte("worktree "+shown+"\x00"), []byte("worktree "+filepath.ToSlash(mainTop(p.common))+"\x00"), 1)
 	}
 	list := parseWorktrees(out)
 	if len(list) == 0 {
-		return nil, fmt.Errorf("git worktree: %q is in no worktree", dir)
+		return nil, nil, fmt.Errorf("git worktree: %q is in no worktree", dir)
 	}
-	return list, nil
+	return list, out, nil
 }
 
 func parseWorktrees(out []byte) []listed {

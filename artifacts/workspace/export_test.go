@@ -16,3 +16,6 @@ var (
 	IsBelow     = isBelow
 	IsPlainPath = isPlainPath
 )
+
+// Within sets how long one run of git may take.
+func (g *Git) Within(d time.Duration) { g.within = d }

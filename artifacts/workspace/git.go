@@ -2,12 +2,15 @@ package workspace
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -16,13 +19,18 @@ import (
 
 // Git is the git program, and how it is run.
 type Git struct {
-	Path string // "" for git on PATH
+	// Path is the program, as Find found it before agents started; "" for git on PATH.
+	Path string
 	// Env is the environment of git, but for the variables that change what git works
 	// on; nil for that of this process.
 	Env   []string
 	Limit int64 // how many bytes all bundles of a save may have; 0 for 256 MiB
+	// Temp is an existing folder that agents can't write to, for what is needed
+	// meanwhile; "" for that of the system.
+	Temp string
 
 	unreliable time.Duration // 0 for the constant of that name; tests can't wait for it
+	within     time.Duration // 0 for commandWithin; tests can't wait for it
 }
 
 const defaultLimit = 256 << 20
@@ -41,32 +49,102 @@ func (g *Git) limit() int64 {
 // errNoGit says that there is no git program.
 var errNoGit = errors.New("git is not installed")
 
-// tool runs git.
+// commandWithin is how long one run of git may take: what agents wrote may have it wait
+// for ever.
+const commandWithin = 5 * time.Minute
+
+// tool runs git, for one operation of this package.
 type tool struct {
-	path string
-	env  []string
+	path   string
+	env    []string
+	within time.Duration
+	temp   string // a folder of our own
+
+	settingsFiles []string // of the user and the machine
+	machine       []setting
+	homes         map[string]*home  // by the repository's own folder
+	places        map[string]*place // by directory
+	own           map[string]bool   // repositories that were made here
+	lazy          func(origin) []setting
 }
 
-// open finds git. protocols are those that it may use, separated by colons.
+// open finds git. protocols are those that it may use, separated by colons. The tool
+// has to be closed.
 func (g *Git) open(protocols string) (*tool, error) {
-	path := g.Path
-	if path == "" {
-		path = "git"
-	}
-	path, err := exec.LookPath(path)
+	path, err := lookUp(g.Path)
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", errNoGit, err)
+		return nil, err
 	}
 	base := g.Env
 	if base == nil {
 		base = os.Environ()
 	}
+	temp, err := os.MkdirTemp(g.Temp, "raymond-git-")
+	if err != nil {
+		return nil, err
+	}
+	if temp, err = filepath.EvalSymlinks(temp); err != nil {
+		return nil, err
+	}
+	t := &tool{path: path, within: cmp.Or(g.within, commandWithin), temp: temp, settingsFiles: settingsFiles(base),
+		homes: map[string]*home{}, places: map[string]*place{}, own: map[string]bool{}}
 	env := slices.DeleteFunc(slices.Clone(base), func(v string) bool { return !harmless(v) })
-	return &tool{path, append(env, "GIT_ALLOW_PROTOCOL="+protocols,
+	t.env = append(env, "GIT_ALLOW_PROTOCOL="+protocols, "HOME="+os.DevNull, "XDG_CONFIG_HOME="+os.DevNull,
+		"GIT_CONFIG_NOSYSTEM=1", "GIT_ATTR_NOSYSTEM=1", "GIT_CONFIG_GLOBAL="+os.DevNull, "GIT_GRAFT_FILE="+os.DevNull,
 		"GIT_TERMINAL_PROMPT=0", "GIT_OPTIONAL_LOCKS=0", "GIT_NO_REPLACE_OBJECTS=1", "GIT_LITERAL_PATHSPECS=1",
 		"GIT_AUTHOR_NAME=raymond", "GIT_AUTHOR_EMAIL=raymond@localhost",
 		"GIT_COMMITTER_NAME=raymond", "GIT_COMMITTER_EMAIL=raymond@localhost",
-		"LC_ALL=C", "LANGUAGE=", "SSH_ASKPASS=")}, nil
+		// Not the user's settings: they can name programs.
+		"GIT_SSH_COMMAND=ssh -F none -o BatchMode=yes", "GIT_SSH_VARIANT=ssh",
+		"LC_ALL=C", "LANGUAGE=", "SSH_ASKPASS=", "PATH="+safePath(path, base))
+	return t, nil
+}
+
+// close removes what the tool has made for itself.
+func (t *tool) close() { os.RemoveAll(t.temp) }
+
+// safePath is where git looks for what it runs: beside itself, and in the folders of
+// PATH that agents can't write to.
+func safePath(program string, environ []string) string {
+	folders := []string{filepath.Dir(program)}
+	for _, v := range environ {
+		name, value, _ := strings.Cut(v, "=")
+		if name != "PATH" && (runtime.GOOS != "windows" || !strings.EqualFold(name, "PATH")) {
+			continue
+		}
+		for _, dir := range filepath.SplitList(value) {
+			if filepath.IsAbs(dir) && !canReplace(dir) {
+				folders = append(folders, dir)
+			}
+		}
+	}
+	if runtime.GOOS != "windows" {
+		folders = append(folders, "/usr/bin", "/bin")
+	}
+	return strings.Join(folders, string(filepath.ListSeparator))
+}
+
+// settingsFiles are those of the user and, where its place is known, of the machine.
+func settingsFiles(environ []string) []string {
+	value := func(name string) (last string) {
+		for _, v := range environ {
+			if n, value, _ := strings.Cut(v, "="); n == name || runtime.GOOS == "windows" && strings.EqualFold(n, name) {
+				last = value
+			}
+		}
+		return last
+	}
+	all := []string{filepath.FromSlash("/etc/gitconfig")}
+	home := cmp.Or(value("HOME"), value("USERPROFILE"))
+	if config := value("XDG_CONFIG_HOME"); config != "" {
+		all = append(all, filepath.Join(config, "git", "config"))
+	} else if home != "" {
+		all = append(all, filepath.Join(home, ".config", "git", "config"))
+	}
+	if home != "" {
+		all = append(all, filepath.Join(home, ".gitconfig"))
+	}
+	return all
 }
 
 // harmless reports whether a variable changes neither what git works on nor what it
@@ -80,15 +158,17 @@ func harmless(variable string) bool {
 	case strings.HasPrefix(name, "GIT_"):
 		return false
 	}
-	return !slices.Contains([]string{"LC_ALL", "LANGUAGE", "SSH_ASKPASS"}, name)
+	return !slices.Contains([]string{"LC_ALL", "LANGUAGE", "SSH_ASKPASS", "HOME", "XDG_CONFIG_HOME", "PATH"}, name)
 }
 
 // setting is one of git's, for one command.
 type setting struct{ key, value string }
 
-// quiet are the settings that keep git from running what a repository names.
+// quiet are the settings that keep git from running or reading what somebody else
+// names.
 func quiet() []setting {
 	return []setting{
+		{"core.excludesFile", os.DevNull}, {"core.attributesFile", os.DevNull}, {"pack.windowMemory", "256m"},
 		{"safe.directory", "*"}, {"core.hooksPath", os.DevNull}, {"core.fsmonitor", "false"},
 		{"credential.helper", ""}, {"core.askPass", ""}, {"commit.gpgSign", "false"}, {"tag.gpgSign", "false"},
 		{"gc.auto", "0"}, {"maintenance.auto", "false"}, {"submodule.recurse", "false"},
@@ -99,7 +179,8 @@ func quiet() []setting {
 // call is one run of git.
 type call struct {
 	dir      string // the working directory
-	bare     string // a repository to work on in place of the one around dir, by its own settings alone
+	bare     string // a repository to work on in place of the one around dir
+	alone    bool   // it works on no repository
 	settings []setting
 	in       func(io.Writer) error // writes what git reads; nil: nothing
 	out      io.Writer             // nil: dropped
@@ -135,21 +216,32 @@ func exited(err error, codes ...int) bool {
 	return errors.As(err, &exit) && slices.Contains(codes, exit.ExitCode())
 }
 
+// maxOutput bounds what git prints for us to keep, in bytes.
+const maxOutput = 512 << 20
+
 // output runs git and returns what it prints.
 func (t *tool) output(ctx context.Context, c call, args ...string) ([]byte, error) {
 	var out bytes.Buffer
-	c.out = &out
+	c.out = &bounded{w: &out, left: maxOutput}
 	err := t.run(ctx, c, args...)
 	return out.Bytes(), err
 }
 
 // run runs git. The first argument is the command. An error of c.in or c.out is
-// returned rather than what git makes of it.
+// returned rather than what git makes of it. Git ends with the context, and after a
+// time of its own.
 func (t *tool) run(ctx context.Context, c call, args ...string) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, t.within, fmt.Errorf("git %s took more than %v", args[0], t.within))
+	defer cancel()
+	env, err := t.environ(ctx, c)
+	if err != nil {
+		return err
+	}
 	stderr := &tail{}
 	cmd := exec.CommandContext(ctx, t.path, args...)
-	cmd.Dir, cmd.Env, cmd.Stderr, cmd.Stdout = c.dir, t.environ(c), stderr, c.out
+	cmd.Dir, cmd.Env, cmd.Stderr, cmd.Stdout = c.dir, env, stderr, c.out
 	cmd.WaitDelay = 10 * time.Second
+	group(cmd)
 	err, inErr := feed(cmd, c.in)
 	switch {
 	case ctx.Err() != nil:
@@ -162,10 +254,18 @@ func (t *tool) run(ctx context.Context, c call, args ...string) error {
 	return nil
 }
 
+// complete runs a command to its end.
+func complete(cmd *exec.Cmd) error {
+	if err := start(cmd); err != nil {
+		return err
+	}
+	return cmd.Wait()
+}
+
 // feed runs a command with what in writes as its input.
 func feed(cmd *exec.Cmd, in func(io.Writer) error) (err, inErr error) {
 	if in == nil {
-		return cmd.Run(), nil
+		return complete(cmd), nil
 	}
 	r, w := io.Pipe()
 	cmd.Stdin = r
@@ -175,7 +275,7 @@ func feed(cmd *exec.Cmd, in func(io.Writer) error) (err, inErr error) {
 		done <- err
 		w.CloseWithError(err)
 	}()
-	err = cmd.Run()
+	err = complete(cmd)
 	r.Close() // of a command that did not read all: in is not left hanging
 	if inErr = <-done; errors.Is(inErr, io.ErrClosedPipe) {
 		inErr = nil
@@ -183,17 +283,47 @@ func feed(cmd *exec.Cmd, in func(io.Writer) error) (err, inErr error) {
 	return err, inErr
 }
 
-func (t *tool) environ(c call) []string {
-	env := slices.Clone(t.env)
-	settings := slices.Concat(quiet(), c.settings)
-	if c.bare != "" {
-		env = append(env, "GIT_DIR="+c.bare, "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL="+os.DevNull)
+// environ is the environment for a call. Only repositories that were made here are
+// shown to git as they are.
+func (t *tool) environ(ctx context.Context, c call) ([]string, error) {
+	env, settings := slices.Clone(t.env), quiet()
+	switch {
+	case c.alone:
+		env = append(env, "GIT_CEILING_DIRECTORIES="+filepath.Dir(resolved(c.dir)))
+	case t.own[c.bare]:
+		env = append(env, "GIT_DIR="+c.bare)
+	case c.bare != "":
+		h, err := t.home(ctx, c.bare)
+		if err != nil {
+			return nil, err
+		}
+		env, settings = append(env, h.environ(h.dir, "")...), slices.Concat(settings, h.settings, t.promised(h))
+	default:
+		p, err := t.place(ctx, c.dir)
+		if err != nil {
+			return nil, err
+		}
+		if p == nil {
+			return nil, fmt.Errorf("%q is in no worktree", c.dir)
+		}
+		env = append(env, p.home.environ(p.gitDir, p.top)...)
+		settings = slices.Concat(settings, p.home.settings, p.settings, t.promised(p.home))
 	}
+	settings = append(settings, c.settings...)
 	for i, s := range settings {
 		n := strconv.Itoa(i)
 		env = append(env, "GIT_CONFIG_KEY_"+n+"="+s.key, "GIT_CONFIG_VALUE_"+n+"="+s.value)
 	}
-	return append(env, "GIT_CONFIG_COUNT="+strconv.Itoa(len(settings)))
+	return append(env, "GIT_CONFIG_COUNT="+strconv.Itoa(len(settings))), nil
+}
+
+// promised are the settings by which git fetches what a partial clone left out, where
+// it may.
+func (t *tool) promised(h *home) []setting {
+	if t.lazy == nil || !h.origin.partial {
+		return nil
+	}
+	return append(t.lazy(h.origin), setting{"remote.origin.promisor", "true"}, setting{"remote.origin.partialclonefilter", h.origin.filter})
 }
 
 // tail keeps the end of what git says on its error output.

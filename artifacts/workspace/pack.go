@@ -20,9 +20,10 @@ const saveRef = "refs/raymond/save"
 // shadow makes a bare repository that borrows the objects of the one at common, and
 // has none of its settings.
 func (t *tool) shadow(ctx context.Context, dir, format, common string) (string, error) {
-	if err := t.run(ctx, call{dir: filepath.Dir(dir)}, "init", "--quiet", "--bare", "--template=", "--object-format="+format, dir); err != nil {
+	if err := t.run(ctx, call{dir: filepath.Dir(dir), alone: true}, "init", "--quiet", "--bare", "--template=", "--object-format="+format, dir); err != nil {
 		return "", err
 	}
+	t.own[dir] = true
 	if common == "" {
 		return dir, nil
 	}
@@ -60,7 +61,7 @@ func (w *saver) pack(ctx context.Context, s *source, at *refs) (*repository, err
 		return nil, err
 	}
 	defer os.RemoveAll(dir)
-	bare, err := w.git.shadow(ctx, filepath.Join(dir, "git"), s.format, s.common)
+	bare, err := w.git.shadow(ctx, filepath.Join(dir, "git"), s.home.format, s.common)
 	if err != nil {
 		return nil, err
 	}
@@ -68,7 +69,7 @@ func (w *saver) pack(ctx context.Context, s *source, at *refs) (*repository, err
 	if err := p.known(ctx, w.Base); err != nil {
 		return nil, err
 	}
-	r := &repository{Main: s.main, Format: s.format, Branches: at.branches}
+	r := &repository{Main: s.main, Format: s.home.format, Branches: at.branches}
 	for _, wt := range s.trees {
 		r.Trees = append(r.Trees, wt.tree)
 	}
@@ -114,7 +115,7 @@ func (p *packer) known(ctx context.Context, base string) error {
 		return err
 	}
 	p.has = slices.Concat(p.at.remote, shallow)
-	if isID(base, p.src.format) {
+	if isID(base, p.src.home.format) {
 		p.has = append(p.has, base)
 	}
 	missing, err := p.git.missing(ctx, call{dir: p.bare, bare: p.bare}, p.has)

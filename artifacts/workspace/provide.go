@@ -37,8 +37,11 @@ func (w *planner) fetch(ctx context.Context, p *plan, ids []string) error {
 	if p.isNew {
 		return errors.New("the repository has no origin")
 	}
-	origin, err := w.git.output(ctx, call{dir: p.dir}, "remote", "get-url", "origin")
+	h, err := w.git.home(ctx, p.common)
 	if err != nil {
+		return err
+	}
+	if h.origin.url == "" {
 		return errors.New("the repository has no origin")
 	}
 	shallow, err := readShallow(p.common)
@@ -49,8 +52,33 @@ func (w *planner) fetch(ctx context.Context, p *plan, ids []string) error {
 	if len(shallow) > 0 {
 		args = append(args, "--depth=1")
 	}
-	c := call{dir: p.dir, settings: tokenFor(strings.TrimSuffix(string(origin), "\n"), w.ServerURL, w.Token)}
+	c := call{dir: p.dir, settings: h.origin.settings(w.ServerURL, w.Token)}
 	return w.git.run(ctx, c, slices.Concat(args, []string{"origin"}, ids)...)
+}
+
+// settings say where origin is, and show the token to the server when that is where it
+// is. A job has no key for the server by SSH, but a token for the same repository. No
+// redirection is followed: it could lead the token elsewhere.
+func (o origin) settings(server, token string) []setting {
+	address := overHTTP(o.url, server)
+	all := []setting{{"remote.origin.url", address}, {"http.followRedirects", "false"}}
+	if key, value, _ := strings.Cut(o.header, "\n"); token == "" && isBelow(address, server) && key == strings.TrimSuffix(server, "/") {
+		return append(all, setting{"http." + key + "/.extraheader", value}) // what the checkout kept
+	}
+	return append(all, tokenFor(address, server, token)...)
+}
+
+// overHTTP is the address of a repository on a server, for one that names it by SSH; any
+// other address stays as it is.
+func overHTTP(address, server string) string {
+	if !isSecureShell(address, server) {
+		return address
+	}
+	_, path, _ := strings.Cut(strings.TrimPrefix(address, "ssh://"), "@")
+	if i := strings.IndexAny(path, ":/"); i >= 0 {
+		return strings.TrimSuffix(server, "/") + "/" + strings.TrimLeft(path[i:], ":/")
+	}
+	return address
 }
 
 // isBelow reports whether an address is one of a server's.

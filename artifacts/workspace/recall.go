@@ -52,6 +52,7 @@ func (g *Git) Recall(ctx context.Context, p Past, to string) error {
 	if err != nil {
 		return err
 	}
+	defer t.close()
 	// Git must not look for what a filter left out: it would ask again and again.
 	t.env = append(t.env, "GIT_NO_LAZY_FETCH=1")
 	ctx, cancel := context.WithTimeoutCause(ctx, recallWithin, fmt.Errorf("git took more than %v", recallWithin))
@@ -104,26 +105,33 @@ type supplier struct {
 	isServer bool
 }
 
-// local is how a checkout is asked: it belongs to whoever made it, and may be asked
-// for any commit.
-const local = "git -c safe.directory=* -c uploadpack.allowFilter=true -c uploadpack.allowAnySHA1InWant=true upload-pack"
+// local is how a repository of ours is asked that borrows the objects of the checkout:
+// it may be asked for any commit.
+const local = "git -c uploadpack.allowFilter=true -c uploadpack.allowAnySHA1InWant=true upload-pack"
 
 // sources are the checkout, unless it has only a part of the history, and the
 // repository on the server.
 func (r *recaller) sources(ctx context.Context) ([]supplier, error) {
-	top, err := r.git.output(ctx, call{dir: r.Dir}, "rev-parse", "--show-toplevel")
+	p, err := r.git.place(ctx, r.Dir)
 	if err != nil {
 		return nil, err
 	}
-	out, _ := r.git.output(ctx, call{dir: r.Dir}, "remote", "get-url", "origin") // one without is asked for nothing
-	origin := strings.TrimSpace(string(out))
+	if p == nil {
+		return nil, fmt.Errorf("%q is in no git worktree", r.Dir)
+	}
+	origin := p.home.origin.url
 	if origin == "" || isBelow(origin, r.ServerURL) || isSecureShell(origin, r.ServerURL) {
 		origin = strings.TrimSuffix(r.ServerURL, "/") + "/" + r.Repository
 	}
 	all := []supplier{{name: "the server", url: origin, settings: tokenFor(origin, r.ServerURL, r.Token), isServer: true}}
-	out, err = r.git.output(ctx, call{dir: r.Dir}, "rev-parse", "--is-shallow-repository")
-	if err == nil && strings.TrimSpace(string(out)) == "false" {
-		here := url.URL{Scheme: "file", Path: "/" + strings.TrimPrefix(strings.TrimSuffix(string(top), "\n"), "/")}
+	shallow, err := readShallow(p.common)
+	if err == nil && len(shallow) == 0 {
+		r.made++
+		bare, err := r.git.shadow(ctx, filepath.Join(r.temp, fmt.Sprint(r.made)), p.home.format, p.common)
+		if err != nil {
+			return nil, err
+		}
+		here := url.URL{Scheme: "file", Path: "/" + strings.TrimPrefix(filepath.ToSlash(bare), "/")}
 		all = slices.Insert(all, 0, supplier{name: "the checkout", url: here.String(), options: []string{"--upload-pack=" + local}})
 	}
 	return all, nil
@@ -137,8 +145,7 @@ func isSecureShell(address, server string) bool {
 }
 
 // tokenFor are the settings that show a token to a server, when an address is one of
-// its own. The empty value takes back a header that the checkout may have kept:
-// GitHub refuses two.
+// its own.
 func tokenFor(address, server, token string) []setting {
 	if token == "" || !isBelow(address, server) {
 		return nil
@@ -186,15 +193,15 @@ func (r *recaller) repository(ctx context.Context) (string, error) {
 	if isID(r.Commit, "sha256") {
 		format = "sha256"
 	}
-	return dir, r.git.run(ctx, call{dir: r.temp}, "init", "--quiet", "--bare", "--template=", "--object-format="+format, dir)
+	return r.git.shadow(ctx, dir, format, "")
 }
 
 func (r *recaller) fetch(ctx context.Context, s supplier, into string, args ...string) error {
 	all := []string{"fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-gc", "--no-recurse-submodules"}
 	options := slices.DeleteFunc(slices.Clone(args), func(a string) bool { return !strings.HasPrefix(a, "--") })
 	wants := slices.DeleteFunc(slices.Clone(args), func(a string) bool { return strings.HasPrefix(a, "--") })
-	settings := append([]setting{{"fetch.fsckObjects", "false"}}, s.settings...)
-	return r.git.run(ctx, call{dir: into, settings: settings}, slices.Concat(all, s.options, options, []string{"--", s.url}, wants)...)
+	settings := append([]setting{{"fetch.fsckObjects", "false"}, {"http.followRedirects", "false"}}, s.settings...)
+	return r.git.run(ctx, call{dir: into, bare: into, settings: settings}, slices.Concat(all, s.options, options, []string{"--", s.url}, wants)...)
 }
 
 // isTrusted reports whether the commit is in the history of a tip, or merges
@@ -203,7 +210,7 @@ func (r *recaller) isTrusted(ctx context.Context, history string, tips []string)
 	if ok, err := r.isOurs(ctx, history, r.Commit, tips); ok || err != nil {
 		return ok, err
 	}
-	out, err := r.git.output(ctx, call{dir: history}, "rev-list", "--parents", "--no-walk", r.Commit)
+	out, err := r.git.output(ctx, call{dir: history, bare: history}, "rev-list", "--parents", "--no-walk", r.Commit)
 	if err != nil {
 		return false, err
 	}
@@ -221,7 +228,7 @@ func (r *recaller) isTrusted(ctx context.Context, history string, tips []string)
 
 func (r *recaller) isOurs(ctx context.Context, history, commit string, tips []string) (bool, error) {
 	for _, tip := range tips {
-		err := r.git.run(ctx, call{dir: history}, "merge-base", "--is-ancestor", commit, tip)
+		err := r.git.run(ctx, call{dir: history, bare: history}, "merge-base", "--is-ancestor", commit, tip)
 		if err == nil {
 			return true, nil
 		}
@@ -241,7 +248,8 @@ func (r *recaller) extract(ctx context.Context, s supplier, to string) error {
 	if err := r.fetch(ctx, s, files, "--depth=1", "--filter=blob:none", r.Commit); err != nil {
 		return err
 	}
-	entries, err := r.git.entries(ctx, Committed{Dir: files, Commit: r.Commit, Name: r.Name})
+	part := part{git: r.git, bare: files, commit: r.Commit, name: r.Name}
+	entries, err := part.entries(ctx)
 	if err != nil {
 		return err
 	}
@@ -255,7 +263,7 @@ func (r *recaller) extract(ctx context.Context, s supplier, to string) error {
 	if err := r.fetch(ctx, s, files, args...); err != nil {
 		return err
 	}
-	return r.git.writeOut(ctx, files, entries, to)
+	return part.writeOut(ctx, entries, to)
 }
 
 // Place is where a file or folder of a worktree is in its repository.
@@ -271,6 +279,7 @@ func (g *Git) Locate(ctx context.Context, path string) Place {
 	if err != nil {
 		return Place{}
 	}
+	defer t.close()
 	dir, name := path, ""
 	if info, err := os.Stat(path); err != nil || !info.IsDir() {
 		dir, name = filepath.Split(path)

@@ -20,7 +20,7 @@ type refs struct {
 
 // refs reads the HEADs and branches of a repository.
 func (t *tool) refs(ctx context.Context, s *source) (*refs, error) {
-	list, err := t.output(ctx, call{dir: s.top}, "worktree", "list", "--porcelain", "-z")
+	worktrees, list, err := t.worktrees(ctx, s.top)
 	if err != nil {
 		return nil, err
 	}
@@ -29,7 +29,7 @@ func (t *tool) refs(ctx context.Context, s *source) (*refs, error) {
 	if err != nil {
 		return nil, err
 	}
-	at := &refs{raw: string(list) + "\x00" + string(branches), worktrees: parseWorktrees(list)}
+	at := &refs{raw: string(list) + "\x00" + string(branches), worktrees: worktrees}
 	for line := range strings.SplitSeq(string(branches), "\n") {
 		id, ref, _ := strings.Cut(line, " ")
 		at.add(id, ref)

@@ -69,6 +69,8 @@ func (g *Git) Restore(ctx context.Context, r Restoring) (Restored, error) {
 	if err != nil {
 		return Restored{}, fmt.Errorf("restore the work in git worktrees: %w", err)
 	}
+	defer t.close()
+	t.lazy = func(o origin) []setting { return o.settings(r.ServerURL, r.Token) }
 	if r.Dir == nil {
 		r.Dir = func(dir string) string { return dir }
 	}
@@ -201,8 +203,8 @@ func (w *planner) locate(ctx context.Context, p *plan, standIn string) error {
 	}
 	if here != nil && sameDir(here.top, p.dir) && !here.linked() {
 		p.common = here.common
-		if here.format != p.saved.Format {
-			return &Conflict{Dir: p.dir, What: "its object ids are " + here.format + ", and those of the saved work " + p.saved.Format}
+		if here.home.format != p.saved.Format {
+			return &Conflict{Dir: p.dir, What: "its object ids are " + here.home.format + ", and those of the saved work " + p.saved.Format}
 		}
 		p.at, err = w.git.refs(ctx, &source{place: *here})
 		return err

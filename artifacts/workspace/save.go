@@ -53,6 +53,7 @@ func (g *Git) Save(ctx context.Context, s Saving) (Saved, error) {
 	if err != nil {
 		return Saved{}, err
 	}
+	defer t.close()
 	sources, notes, err := t.discover(ctx, s.Dirs)
 	if err != nil || len(sources) == 0 {
 		return Saved{Notes: notes}, err

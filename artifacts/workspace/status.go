@@ -3,6 +3,7 @@ package workspace
 import (
 	"context"
 	"fmt"
+	"runtime"
 	"strings"
 )
 
@@ -50,7 +51,11 @@ func (t *tool) status(ctx context.Context, dir string) ([]entry, []byte, error) 
 }
 
 // filtersOff are the settings that turn off every filter that is set.
+// Where git is shown settings of ours alone, there is none.
 func (t *tool) filtersOff(ctx context.Context, dir string) ([]setting, error) {
+	if runtime.GOOS != "windows" {
+		return nil, nil
+	}
 	out, err := t.output(ctx, call{dir: dir}, "config", "-z", "--name-only", "--get-regexp", `^filter\.`)
 	if err != nil && !exited(err, 1) {
 		return nil, err

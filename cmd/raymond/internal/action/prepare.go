@@ -114,6 +114,7 @@ func locate(s *step) error {
 		return machineProblem("working directory", err)
 	}
 	s.dirs.top = cmp.Or(s.getenv("GITHUB_WORKSPACE"), wd)
+	s.program = findGit(s)
 	if err := enter(s); err != nil {
 		return err
 	}

@@ -38,6 +38,7 @@ type step struct {
 	voice   *voice
 	note    *stepNote // for the post part
 	isPost  bool      // this is the post part of the step
+	program string    // git, as it was found before agents of this step started
 }
 
 // folders are those of a step, absolute.
@@ -115,7 +116,17 @@ func (s *step) api() (*job.GitHub, error) {
 
 // git is git as the step uses it.
 func (s *step) git() *workspace.Git {
-	return &workspace.Git{Env: job.ScriptEnviron(s.env.Environ, nil)}
+	return &workspace.Git{Path: s.program, Temp: s.dirs.own, Env: job.ScriptEnviron(s.env.Environ, nil)}
+}
+
+// findGit finds git where agents of this step, or of one before, can't have put it.
+// Without one, git counts as not installed: there is no program at that path.
+func findGit(s *step) string {
+	path, err := workspace.Find(s.env.Environ, s.dirs.top, s.getenv("RUNNER_TEMP"))
+	if err != nil {
+		return os.DevNull
+	}
+	return path
 }
 
 // services are where checkpoints are kept.

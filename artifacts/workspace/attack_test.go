@@ -1,0 +1,327 @@
+//go:build unix
+
+package workspace_test
+
+import (
+	"context"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/raymond-action/raymond-action/artifacts/workspace"
+)
+
+// seen keeps what a server was sent.
+type seen struct {
+	mu      sync.Mutex // guards what follows
+	headers []string   // Authorization, of each request
+	hosts   []string
+}
+
+func (s *seen) record(r *http.Request) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.headers = append(s.headers, r.Header.Get("Authorization"))
+	s.hosts = append(s.hosts, r.Host)
+}
+
+// listener is a server that keeps what it is sent, and answers with answer.
+func listener(t *testing.T, answer http.HandlerFunc) (*httptest.Server, *seen) {
+	t.Helper()
+	s := &seen{}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		s.record(r)
+		answer(w, r)
+	}))
+	t.Cleanup(server.Close)
+	return server, s
+}
+
+// homeWith is an environment whose home has settings for git.
+func homeWith(t *testing.T, settings string) []string {
+	t.Helper()
+	home := t.TempDir()
+	write(t, home, ".gitconfig", settings)
+	write(t, home, "git/config", settings)
+	env := []string{"HOME=" + home, "XDG_CONFIG_HOME=" + home}
+	for _, v := range os.Environ() {
+		name, _, _ := strings.Cut(v, "=")
+		if name != "HOME" && name != "XDG_CONFIG_HOME" && !strings.HasPrefix(name, "GIT_") && !strings.Contains(strings.ToLower(name), "proxy") {
+			env = append(env, v)
+		}
+	}
+	return env
+}
+
+// TestATokenIsNotLedElsewhere has settings of the checkout, of the worktree and of the
+// user that would lead the fetch of a restore past the server that it is meant for.
+func TestATokenIsNotLedElsewhere(t *testing.T) {
+	old, saved := worked(t, newRemote(t))
+	for name, settings := range map[string]string{
+		"proxy":              "[http]\n\tproxy = THIEF\n",
+		"proxy of the forge": "[http \"FORGE/\"]\n\tproxy = THIEF\n",
+		"proxy of origin":    "[remote \"origin\"]\n\tproxy = THIEF\n",
+		"instead of":         "[url \"THIEF/\"]\n\tinsteadOf = FORGE/\n",
+		"another header":     "[http]\n\textraHeader = X-Planted: yes\n",
+		"include":            "[include]\n\tpath = PLANTED\n",
+		"include if":         "[includeIf \"gitdir:/\"]\n\tpath = PLANTED\n",
+		"cookies":            "[http]\n\tcookieFile = PLANTED\n\tsaveCookies = true\n",
+		"helper":             "[credential]\n\thelper = \"!touch MARK\"\n",
+		"ask pass":           "[core]\n\taskPass = MARKER\n",
+		"alias":              "[alias]\n\tfetch = !touch MARK\n\tconfig = !touch MARK\n",
+		"upload pack":        "[remote \"origin\"]\n\tuploadpack = MARKER\n\tvcs = planted\n",
+		"trace":              "[trace2]\n\teventTarget = MARK\n\tnormalTarget = MARK\n",
+	} {
+		for _, where := range []string{"config", "config.worktree", "home"} {
+			t.Run(name+" in "+where, func(t *testing.T) {
+				attackFetch(t, old, saved, settings, where)
+			})
+		}
+	}
+}
+
+// attackFetch restores with settings of an attacker in a file.
+func attackFetch(t *testing.T, old site, saved, settings, where string) {
+	t.Helper()
+	secret := "basic " + base64.StdEncoding.EncodeToString([]byte("x-access-token:secret"))
+	thief, stolen := listener(t, http.NotFound)
+	forge, asked := listener(t, http.NotFound)
+	here := clone(t, newRemoteWith(t, "x"))
+	mark := filepath.Join(here.root, "mark")
+	write(t, here.root, "marker", "#!/bin/sh\ntouch '"+mark+"'\n")
+	os.Chmod(filepath.Join(here.root, "marker"), 0o777)
+	write(t, here.root, "planted", "[http]\n\tproxy = "+thief.URL+"\n")
+	git(t, here.checkout(), "remote", "set-url", "origin", forge.URL+"/owner/repo")
+	text := strings.NewReplacer("THIEF", thief.URL, "FORGE", forge.URL, "PLANTED", filepath.Join(here.root, "planted"),
+		"MARKER", filepath.Join(here.root, "marker"), "MARK", mark).Replace(settings)
+	home := ""
+	switch where {
+	case "home":
+		home = text
+	case "config.worktree":
+		git(t, here.checkout(), "config", "extensions.worktreeConfig", "true")
+		write(t, here.checkout(), ".git/config.worktree", text)
+	default:
+		write(t, here.checkout(), ".git/config", read(t, here.checkout(), ".git/config")+text)
+	}
+	g := &workspace.Git{Env: homeWith(t, home)}
+	_, err := g.Restore(t.Context(), workspace.Restoring{
+		From: saved, Dir: relocated(old, here), TempRoot: t.TempDir(), Token: "secret", ServerURL: forge.URL,
+	})
+	var conflict *workspace.Conflict
+	if !errors.As(err, &conflict) {
+		t.Errorf("error: got %v, want a conflict, because the server has no such commit", err)
+	}
+	if len(asked.headers) == 0 || asked.headers[0] != secret {
+		t.Errorf("token at its server: got %q, want %q", asked.headers, secret)
+	}
+	if len(stolen.hosts) > 0 {
+		t.Errorf("server of the attacker: got requests for %q with %q, want none", stolen.hosts, stolen.headers)
+	}
+	if _, err := os.Stat(mark); err == nil {
+		t.Error("program or file of the attacker: it was used")
+	}
+}
+
+// TestATokenDoesNotFollowARedirection has the server name another one.
+func TestATokenDoesNotFollowARedirection(t *testing.T) {
+	old, saved := worked(t, newRemote(t))
+	thief, stolen := listener(t, http.NotFound)
+	forge, asked := listener(t, func(w http.ResponseWriter, r *http.Request) {
+		http.Redirect(w, r, thief.URL+r.URL.String(), http.StatusMovedPermanently)
+	})
+	here := clone(t, newRemoteWith(t, "x"))
+	git(t, here.checkout(), "remote", "set-url", "origin", forge.URL+"/owner/repo")
+	_, err := new(workspace.Git).Restore(t.Context(), workspace.Restoring{
+		From: saved, Dir: relocated(old, here), TempRoot: t.TempDir(), Token: "secret", ServerURL: forge.URL,
+	})
+	if err == nil || len(asked.hosts) == 0 || len(stolen.hosts) > 0 {
+		t.Errorf("restore: got error %v, %d requests to the forge and %q to the other server, want an error, some and none", err, len(asked.hosts), stolen.headers)
+	}
+}
+
+// TestTheProxyOfTheJobIsUsed: it is named by a variable, which agents can't set.
+func TestTheProxyOfTheJobIsUsed(t *testing.T) {
+	old, saved := worked(t, newRemote(t))
+	proxy, asked := listener(t, http.NotFound)
+	here := clone(t, newRemoteWith(t, "x"))
+	git(t, here.checkout(), "remote", "set-url", "origin", "http://forge.invalid/owner/repo")
+	g := &workspace.Git{Env: append(homeWith(t, ""), "http_proxy="+proxy.URL)}
+	_, err := g.Restore(t.Context(), workspace.Restoring{
+		From: saved, Dir: relocated(old, here), TempRoot: t.TempDir(), Token: "secret", ServerURL: "http://forge.invalid",
+	})
+	if err == nil || len(asked.hosts) == 0 || asked.hosts[0] != "forge.invalid" {
+		t.Errorf("proxy of the job: got requests for %q (restore: %v), want one for forge.invalid", asked.hosts, err)
+	}
+}
+
+// TestCommittedFilesAreNotFiltered has a checkout change what is taken from a commit: by
+// a filter, by attributes that are in no commit, and by the user's settings.
+func TestCommittedFilesAreNotFiltered(t *testing.T) {
+	s := clone(t, newRemote(t))
+	dir := s.checkout()
+	write(t, dir, "wf/START.sh", "committed $Id$ $Format:%H$\n")
+	write(t, dir, "wf/.gitattributes", "* filter=committed\n")
+	git(t, dir, "add", "wf")
+	git(t, dir, "commit", "-q", "-m", "states")
+	mark := filepath.Join(s.root, "mark")
+	evil := fmt.Sprintf("[filter \"odd\"]\n\tsmudge = echo evil; touch '%s'\n\trequired\n[filter \"committed\"]\n\tsmudge = echo evil; touch '%s'\n"+
+		"[core]\n\tattributesFile = %s\n[tar \"tar\"]\n\tcommand = touch '%[2]s'\n", mark, mark, filepath.Join(s.root, "attributes"))
+	write(t, s.root, "attributes", "* filter=odd ident export-subst\n")
+	write(t, dir, ".git/info/attributes", "* filter=odd ident export-subst\nwf/OTHER.sh export-ignore\n")
+	write(t, dir, ".git/config", read(t, dir, ".git/config")+evil)
+	part := workspace.Committed{Dir: dir, Commit: head(t, dir), Name: "wf"}
+	to := filepath.Join(t.TempDir(), "to")
+	g := &workspace.Git{Env: homeWith(t, evil)}
+	if err := g.Extract(t.Context(), part, to); err != nil {
+		t.Fatal(err)
+	}
+	if got := read(t, to, "wf/START.sh"); got != "committed $Id$ $Format:%H$\n" {
+		t.Errorf("file of a commit: got %q, want it as it was committed", got)
+	}
+	past := workspace.Past{Dir: dir, Commit: part.Commit, Name: "wf", Trusted: []string{part.Commit}, Temp: t.TempDir()}
+	again := filepath.Join(t.TempDir(), "again")
+	if err := g.Recall(t.Context(), past, again); err != nil {
+		t.Fatal(err)
+	}
+	if got := read(t, again, "wf/START.sh"); got != "committed $Id$ $Format:%H$\n" {
+		t.Errorf("file of a past commit: got %q, want it as it was committed", got)
+	}
+	if _, err := os.Stat(mark); err == nil {
+		t.Error("filter of the checkout: it was run")
+	}
+}
+
+// sparse makes a file that seems to be of a size.
+func sparse(t *testing.T, path string, size int64) {
+	t.Helper()
+	os.Remove(path)
+	f, err := os.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if err := f.Truncate(size); err != nil {
+		t.Skip(err)
+	}
+}
+
+func fifo(t *testing.T, path string) {
+	t.Helper()
+	os.RemoveAll(path)
+	if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o777), syscall.Mkfifo(path, 0o666)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestGitIsNotKeptWaiting puts pipes, devices and files of terabytes where git looks.
+// Whatever comes of it, it is soon over, and git did not fill the memory.
+func TestGitIsNotKeptWaiting(t *testing.T) {
+	remote := newRemote(t)
+	const tera = 10 << 40
+	t.Cleanup(func() {
+		var used syscall.Rusage
+		if err := syscall.Getrusage(syscall.RUSAGE_CHILDREN, &used); err != nil || runtime.GOOS == "linux" && used.Maxrss > 256<<10 {
+			t.Errorf("memory of the largest git: got %d KiB (%v), want less than 256 MiB", used.Maxrss, err)
+		}
+	})
+	for _, name := range []string{
+		".git/config", ".git/HEAD", ".git/index", ".git/packed-refs", ".git/shallow", ".git/info/exclude", ".git/info/attributes",
+		".git/info/grafts", ".git/objects/info/alternates", ".git/refs/heads/odd", ".git/worktrees/odd/gitdir", ".git/commondir",
+		".git/objects/pack/pack-0000000000000000000000000000000000000000.idx", ".gitignore", ".gitattributes", ".gitmodules",
+		".git/config.worktree", ".git", "included", "home", ".git/modules/x/config", "ignores",
+	} {
+		for how, plant := range map[string]func(path string){
+			"pipe":   func(path string) { fifo(t, path) },
+			"device": func(path string) { os.RemoveAll(path); os.Symlink("/dev/zero", path) },
+			"sparse": func(path string) { os.RemoveAll(path); sparse(t, path, tera) },
+		} {
+			t.Run(how+" as "+name, func(t *testing.T) {
+				t.Parallel()
+				s := clone(t, remote)
+				dir, base := s.checkout(), head(t, s.checkout())
+				write(t, dir, "a", "changed\n")
+				env, path := homeWith(t, ""), filepath.Join(dir, name)
+				switch name {
+				case "included", "ignores":
+					path = filepath.Join(s.root, name)
+					git(t, dir, "config", map[string]string{"included": "include.path", "ignores": "core.excludesFile"}[name], path)
+				case "home":
+					path = filepath.Join(strings.TrimPrefix(env[0], "HOME="), ".gitconfig")
+				case ".git/config.worktree":
+					git(t, dir, "config", "extensions.worktreeConfig", "true")
+				}
+				os.MkdirAll(filepath.Dir(path), 0o777)
+				plant(path)
+				ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+				defer cancel()
+				_, err := (&workspace.Git{Env: env}).Save(ctx, workspace.Saving{Dirs: []string{dir}, Base: base, To: t.TempDir()})
+				if ctx.Err() != nil {
+					t.Fatalf("save: it was kept waiting (%v)", err)
+				}
+				if slices.Contains([]string{"included", "home", "ignores", ".git/modules/x/config", ".git/info/grafts"}, name) && err != nil {
+					t.Errorf("save: got error %v, want none: git does not read that", err)
+				}
+			})
+		}
+	}
+}
+
+// TestGitEndsInTime has git wait where nobody looked before: it ends after its time, and
+// with the context, with all that it has started.
+func TestGitEndsInTime(t *testing.T) {
+	s := clone(t, newRemote(t))
+	dir, base := s.checkout(), head(t, s.checkout())
+	fifo(t, filepath.Join(dir, "dir/.gitignore"))
+	write(t, dir, "dir/new", "new\n")
+	g := &workspace.Git{}
+	g.Within(time.Second)
+	saving := workspace.Saving{Dirs: []string{dir}, Base: base, To: t.TempDir()}
+	if _, err := g.Save(t.Context(), saving); err == nil || !strings.Contains(err.Error(), "git status took more than 1s") {
+		t.Errorf("save with a limit of a second: got error %v, want one that says so", err)
+	}
+	ctx, cancel := context.WithCancelCause(t.Context())
+	interrupted := errors.New("interrupted")
+	time.AfterFunc(time.Second, func() { cancel(interrupted) })
+	began := time.Now()
+	if _, err := (&workspace.Git{}).Save(ctx, saving); !errors.Is(err, interrupted) || time.Since(began) > 5*time.Second {
+		t.Errorf("save that is interrupted: got error %v after %v, want that at once", err, time.Since(began))
+	}
+}
+
+// TestGitOfAnAgentIsNotTaken puts a program named git where agents can write.
+func TestGitOfAnAgentIsNotTaken(t *testing.T) {
+	root, home := t.TempDir(), t.TempDir()
+	var planted []string
+	for _, dir := range []string{filepath.Join(root, "bin"), filepath.Join(home, ".local/bin")} {
+		write(t, dir, "git", "#!/bin/sh\ntouch '"+root+"/mark'\n")
+		os.Chmod(filepath.Join(dir, "git"), 0o777)
+		planted = append(planted, dir)
+	}
+	linked := filepath.Join(t.TempDir(), "linked")
+	os.Symlink(planted[0], linked)
+	want, err := exec.LookPath("git")
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := strings.Join(append(append(planted, linked, "bin", "."), os.Getenv("PATH")), ":")
+	t.Chdir(root)
+	if got, err := workspace.Find([]string{"PATH=" + path, "HOME=" + home}, root); err != nil || got != want {
+		t.Errorf("git: got %q (%v), want %q", got, err, want)
+	}
+	if got, err := workspace.Find([]string{"PATH=" + planted[0], "HOME=" + home}, root); err == nil {
+		t.Errorf("git where agents alone have one: got %q, want an error", got)
+	}
+}

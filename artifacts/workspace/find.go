@@ -1,0 +1,103 @@
+package workspace
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+)
+
+// Find returns the absolute path of the git program that PATH of an environment leads
+// to, and that agents can't replace: what lies in one of the folders to avoid is never
+// taken, nor what lies in the user's home, and of the rest a program in a folder that
+// this user may not write to comes first. A user who may write everywhere, such as
+// root, gets the first one of the rest. It is called before agents start; without such
+// a program it returns an error.
+func Find(environ []string, avoid ...string) (string, error) {
+	path, home := "", ""
+	for _, v := range environ {
+		switch name, value, _ := strings.Cut(v, "="); {
+		case name == "PATH", runtime.GOOS == "windows" && strings.EqualFold(name, "PATH"):
+			path = value
+		case name == "HOME", runtime.GOOS == "windows" && strings.EqualFold(name, "USERPROFILE"):
+			home = value
+		}
+	}
+	// The home of root in a container may be anything, even the root folder.
+	if home != "" && filepath.Dir(filepath.Clean(home)) != filepath.Clean(home) {
+		avoid = append(avoid, home)
+	}
+	second := ""
+	for _, dir := range filepath.SplitList(path) {
+		found, err := exec.LookPath(filepath.Join(dir, "git"))
+		if !filepath.IsAbs(dir) || err != nil || isWithin(found, avoid) {
+			continue
+		}
+		if !canReplace(found) {
+			return found, nil
+		}
+		second = cmp.Or(second, found)
+	}
+	if second == "" {
+		return "", fmt.Errorf("%w in a folder of PATH outside of the workspace, the home and temporary folders", errNoGit)
+	}
+	return second, nil
+}
+
+// isWithin reports whether a file, or what it is a link to, lies in one of the folders.
+func isWithin(file string, folders []string) bool {
+	for _, path := range []string{file, resolved(file)} {
+		for _, folder := range folders {
+			for _, f := range []string{folder, resolved(folder)} {
+				rel, err := filepath.Rel(f, path)
+				if folder != "" && err == nil && filepath.IsLocal(rel) {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
+
+// resolved is a path without links; one that does not exist stays as it is.
+func resolved(path string) string {
+	if target, err := filepath.EvalSymlinks(path); err == nil {
+		return target
+	}
+	return path
+}
+
+// canReplace reports whether this user may write a program, or to a folder that it is
+// reached through.
+func canReplace(program string) bool {
+	for _, path := range []string{program, resolved(program)} {
+		for ; ; path = filepath.Dir(path) {
+			if isWritable(path) {
+				return true
+			}
+			if filepath.Dir(path) == path {
+				break
+			}
+		}
+	}
+	return false
+}
+
+// lookUp finds the program for a Git whose Path says no more than its name.
+func lookUp(path string) (string, error) {
+	found, err := exec.LookPath(cmp.Or(path, "git"))
+	if err != nil && !errors.Is(err, exec.ErrDot) {
+		return "", fmt.Errorf("%w: %w", errNoGit, err)
+	}
+	if found, err = filepath.Abs(found); err != nil {
+		return "", err
+	}
+	if _, err := os.Stat(found); err != nil {
+		return "", fmt.Errorf("%w: %w", errNoGit, err)
+	}
+	return found, nil
+}

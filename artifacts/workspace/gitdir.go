@@ -1,0 +1,268 @@
+package workspace
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/raymond-action/raymond-action/internal/untrusted/files"
+)
+
+// maxPointer bounds a file that says where a folder is, in bytes.
+const maxPointer = 64 << 10
+
+// place finds where a directory lies in git, as git does it but without reading a
+// setting that somebody could have written; nil when it lies in no worktree.
+func (t *tool) place(ctx context.Context, dir string) (*place, error) {
+	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
+		return nil, nil // an agent may have removed it
+	}
+	if p := t.places[dir]; p != nil {
+		return p, nil
+	}
+	p, err := t.locate(ctx, dir)
+	if err != nil {
+		return nil, fmt.Errorf("look for git in %q: %w", dir, err)
+	}
+	if p != nil {
+		t.places[dir] = p
+	}
+	return p, nil
+}
+
+func (t *tool) locate(ctx context.Context, dir string) (*place, error) {
+	inside, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		return nil, err
+	}
+	if inside, err = filepath.Abs(inside); err != nil {
+		return nil, err
+	}
+	top, gitDir, err := gitDirAbove(inside)
+	if err != nil || gitDir == "" {
+		return nil, err
+	}
+	common, err := commonOf(gitDir)
+	if err != nil {
+		return nil, err
+	}
+	h, err := t.home(ctx, common)
+	if err != nil {
+		return nil, err
+	}
+	p := &place{home: h, top: top, gitDir: gitDir, common: common}
+	if h.perTree {
+		list, err := t.config(ctx, filepath.Join(gitDir, "config.worktree"))
+		if err != nil {
+			return nil, err
+		}
+		p.settings = keptOf(list)
+	}
+	if !p.linked() {
+		if h.bare && h.worktree == "" {
+			return nil, nil
+		}
+		if h.worktree != "" {
+			if p.top, err = filepath.EvalSymlinks(under(gitDir, h.worktree)); err != nil {
+				return nil, err
+			}
+		}
+	}
+	if err := p.check(); err != nil {
+		return nil, err
+	}
+	return p, p.spell(dir, inside)
+}
+
+// gitDirAbove looks for git's folder in a directory and in those that it lies in.
+func gitDirAbove(dir string) (top, gitDir string, err error) {
+	for ; ; dir = filepath.Dir(dir) {
+		gitDir, err := gitDirIn(dir)
+		if err != nil || gitDir != "" {
+			return dir, gitDir, err
+		}
+		if isGitDir(dir) || filepath.Dir(dir) == dir {
+			return "", "", nil // there is no worktree around git's own folder
+		}
+	}
+}
+
+// gitDirIn returns the folder that dir/.git is, or points to; "" for none.
+func gitDirIn(dir string) (string, error) {
+	dotGit := filepath.Join(dir, ".git")
+	info, err := os.Stat(dotGit)
+	switch {
+	case err != nil:
+		return "", nil
+	case info.IsDir():
+		if !isGitDir(dotGit) {
+			return "", nil
+		}
+		return filepath.EvalSymlinks(dotGit)
+	}
+	target, err := pointer(dotGit, "gitdir: ")
+	if err != nil {
+		return "", err
+	}
+	if target = under(dir, target); !isGitDir(target) {
+		return "", nil
+	}
+	return filepath.EvalSymlinks(target)
+}
+
+// isGitDir reports whether a folder looks like one of git's, for a repository or for a
+// linked worktree.
+func isGitDir(dir string) bool {
+	if _, err := os.Lstat(filepath.Join(dir, "HEAD")); err != nil {
+		return false
+	}
+	if _, err := os.Lstat(filepath.Join(dir, "commondir")); err == nil {
+		return true
+	}
+	for _, name := range []string{"objects", "refs"} {
+		if info, err := os.Stat(filepath.Join(dir, name)); err != nil || !info.IsDir() {
+			return false
+		}
+	}
+	return true
+}
+
+// commonOf returns the folder that the worktrees of a repository share.
+func commonOf(gitDir string) (string, error) {
+	target, err := pointer(filepath.Join(gitDir, "commondir"), "")
+	if errors.Is(err, fs.ErrNotExist) {
+		return gitDir, nil
+	}
+	if err != nil {
+		return "", err
+	}
+	return filepath.EvalSymlinks(under(gitDir, target))
+}
+
+// pointer reads a file that holds a path.
+func pointer(path, prefix string) (string, error) {
+	data, _, err := files.Read(resolved(path), maxPointer)
+	if err != nil {
+		return "", err
+	}
+	target, ok := strings.CutPrefix(strings.TrimRight(string(data), "\r\n"), prefix)
+	if !ok || target == "" {
+		return "", fmt.Errorf("%s does not say where git's folder is", path)
+	}
+	return filepath.FromSlash(target), nil
+}
+
+// under is a path that may be relative to a directory.
+func under(dir, path string) string {
+	if path = filepath.FromSlash(path); filepath.IsAbs(path) {
+		return path
+	}
+	return filepath.Join(dir, path)
+}
+
+// isSubmodule reports whether a place is a submodule of the repository around it, and
+// returns the top of that. A linked worktree within another one is none, even when
+// somebody added that to the index.
+func (t *tool) isSubmodule(ctx context.Context, p *place) (string, bool, error) {
+	if p == nil || p.linked() || filepath.Dir(p.top) == p.top {
+		return "", false, nil
+	}
+	around, err := t.place(ctx, filepath.Dir(p.top))
+	if err != nil || around == nil {
+		return "", false, err
+	}
+	rel, err := filepath.Rel(resolved(around.top), resolved(p.top))
+	if err != nil {
+		return "", false, err
+	}
+	out, err := t.output(ctx, call{dir: around.top}, "ls-files", "--stage", "-z", "--", filepath.ToSlash(rel))
+	return around.top, strings.HasPrefix(string(out), modeSub), err
+}
+
+// checkCommon returns an error when git could be kept waiting, or be made to read
+// without end, by what is in the place of a repository's own files.
+func checkCommon(dir string) error {
+	for name, most := range map[string]int64{
+		"HEAD": maxRef, "packed-refs": maxPacked, "shallow": maxList, "info/attributes": maxList, "info/exclude": maxList,
+		"objects/info/alternates": maxConfig,
+	} {
+		if err := checkFile(filepath.Join(dir, filepath.FromSlash(name)), most); err != nil {
+			return err
+		}
+	}
+	for _, folder := range []string{"objects/info", "objects/pack"} {
+		if err := checkEach(filepath.Join(dir, filepath.FromSlash(folder)), nil); err != nil {
+			return err
+		}
+	}
+	if err := checkEach(filepath.Join(dir, "worktrees"), []string{"HEAD", "gitdir", "commondir", "locked"}); err != nil {
+		return err
+	}
+	return checkRefs(filepath.Join(dir, "refs"))
+}
+
+// check is checkCommon for the files of one worktree.
+func (p *place) check() error {
+	for path, most := range map[string]int64{
+		filepath.Join(p.gitDir, "HEAD"): maxRef, filepath.Join(p.gitDir, "index"): maxGit,
+		filepath.Join(p.gitDir, "info", "sparse-checkout"): maxList,
+		filepath.Join(p.top, ".gitignore"):                 maxList, filepath.Join(p.top, ".gitattributes"): maxList,
+		filepath.Join(p.top, ".gitmodules"): maxList,
+	} {
+		if err := checkFile(path, most); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkFile returns an error unless a file is a regular one of at most most bytes, a
+// link to one, a folder, or not there.
+func checkFile(path string, most int64) error {
+	info, err := os.Stat(path)
+	switch {
+	case err != nil || info.IsDir():
+		return nil // that git can tell
+	case !info.Mode().IsRegular():
+		return fmt.Errorf("%q: %w", path, files.ErrNotRegular)
+	case info.Size() > most:
+		return fmt.Errorf("%q has %s, more than %s", path, sizes(info.Size()), sizes(most))
+	}
+	return nil
+}
+
+// checkEach checks what is in a folder, or files in each folder in it.
+func checkEach(dir string, names []string) error {
+	entries, _ := os.ReadDir(dir)
+	for _, e := range entries {
+		path := filepath.Join(dir, e.Name())
+		if names == nil && !e.IsDir() && !e.Type().IsRegular() {
+			if err := checkFile(path, maxPacked<<20); err != nil {
+				return err
+			}
+		}
+		for _, name := range names {
+			if err := checkFile(filepath.Join(path, name), maxPointer); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func checkRefs(dir string) error {
+	n := 0
+	return filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if n++; n > maxRefs {
+			return fmt.Errorf("%q has more than %d refs", dir, maxRefs)
+		}
+		if err != nil || d.IsDir() {
+			return nil // it is gone, or git can tell
+		}
+		return checkFile(path, maxRef)
+	})
+}

@@ -1,0 +1,238 @@
+package workspace
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"strings"
+
+	"github.com/raymond-action/raymond-action/internal/untrusted/files"
+)
+
+// home is a repository's own folder, as git is shown it.
+//
+// Whatever an agent wrote into the settings of a repository, git does not read it: its
+// common folder (GIT_COMMON_DIR) is one of ours, with a config of ours, no hooks, and
+// links to the refs of the repository. Of the repository's own settings only those are
+// kept that say how files are to be compared, and only with the values that they can
+// have.
+type home struct {
+	dir      string // the repository's own folder, what all its worktrees share
+	shield   string // the folder that git is shown in its place; "" where links can't be made
+	format   string // of object ids
+	reftable bool
+	bare     bool
+	worktree string // core.worktree, as submodules have it
+	perTree  bool   // worktrees have settings of their own
+	settings []setting
+	origin   origin
+}
+
+// origin is where a repository comes from.
+type origin struct {
+	url     string // "" for none
+	partial bool   // git fetches what was left out when it needs it
+	filter  string // what is left out
+	header  string // a header with a credential that a checkout kept
+}
+
+const (
+	maxConfig = 1 << 20 // bytes of a file of settings
+	maxList   = 64 << 20
+	maxPacked = 512 << 20
+	maxGit    = 1 << 30 // bytes of an index
+	maxRef    = 4 << 10
+	maxRefs   = 1_000_000
+)
+
+// kept are the settings of a repository that git is told, and the values that they may
+// have. None of them names a file, a program or a server.
+var kept = map[string]*regexp.Regexp{
+	"core.filemode": boolean, "core.symlinks": boolean, "core.ignorecase": boolean, "core.precomposeunicode": boolean,
+	"core.trustctime": boolean, "core.sparsecheckout": boolean, "core.sparsecheckoutcone": boolean, "core.longpaths": boolean,
+	"index.sparse": boolean, "core.autocrlf": regexp.MustCompile(`(?i)^(true|false|yes|no|on|off|1|0|input)$`),
+	"core.eol":       regexp.MustCompile(`(?i)^(lf|crlf|native)$`),
+	"core.checkstat": regexp.MustCompile(`(?i)^(default|minimal)$`),
+}
+
+var (
+	boolean   = regexp.MustCompile(`(?i)^(true|false|yes|no|on|off|1|0)$`)
+	isTrue    = regexp.MustCompile(`(?i)^(true|yes|on|1)$`)
+	extension = regexp.MustCompile(`^[A-Za-z0-9._-]*$`)
+	version   = regexp.MustCompile(`^[0-9]$`)
+	basic     = regexp.MustCompile(`(?i)^AUTHORIZATION: basic [A-Za-z0-9+/=]+$`)
+	filterOf  = regexp.MustCompile(`^[a-z0-9:=]+$`)
+)
+
+// home looks at a repository's own folder once, and makes what git is shown of it.
+func (t *tool) home(ctx context.Context, dir string) (*home, error) {
+	if h := t.homes[dir]; h != nil {
+		return h, nil
+	}
+	if err := checkCommon(dir); err != nil {
+		return nil, err
+	}
+	list, err := t.config(ctx, filepath.Join(dir, "config"))
+	if err != nil {
+		return nil, err
+	}
+	machine, err := t.machineSettings(ctx)
+	if err != nil {
+		return nil, err
+	}
+	h := &home{dir: dir, format: "sha1", settings: machine}
+	text := h.read(list)
+	if runtime.GOOS != "windows" {
+		h.shield = filepath.Join(t.temp, fmt.Sprint(len(t.homes)), ".git")
+		if err := h.raise(text); err != nil {
+			return nil, err
+		}
+	}
+	t.homes[dir] = h
+	return h, nil
+}
+
+// read takes what is kept of a repository's settings. It returns the text of ours.
+func (h *home) read(list []setting) string {
+	text := "[core]\n\tlogAllRefUpdates = true\n"
+	for _, s := range list {
+		name, isExtension := strings.CutPrefix(s.key, "extensions.")
+		switch {
+		case s.key == "core.repositoryformatversion" && version.MatchString(s.value):
+			text += "\trepositoryFormatVersion = " + s.value + "\n"
+		case s.key == "core.bare":
+			h.bare = isTrue.MatchString(s.value)
+		case s.key == "core.worktree":
+			h.worktree = s.value
+		case s.key == "extensions.worktreeconfig":
+			h.perTree = isTrue.MatchString(s.value)
+		case isExtension && name != "partialclone" && extension.MatchString(name) && extension.MatchString(s.value):
+			text += "[extensions]\n\t" + name + " = " + s.value + "\n[core]\n"
+			h.extend(name, s.value)
+		}
+		h.origin.read(s)
+	}
+	h.settings = append(h.settings, keptOf(list)...)
+	return text
+}
+
+func (h *home) extend(name, value string) {
+	switch name {
+	case "objectformat":
+		h.format = strings.ToLower(value)
+	case "refstorage":
+		h.reftable = strings.EqualFold(value, "reftable")
+	}
+}
+
+func (o *origin) read(s setting) {
+	switch {
+	case s.key == "remote.origin.url" && o.url == "":
+		o.url = s.value
+	case s.key == "remote.origin.promisor":
+		o.partial = isTrue.MatchString(s.value)
+	case s.key == "remote.origin.partialclonefilter" && filterOf.MatchString(s.value):
+		o.filter = s.value
+	case strings.HasPrefix(s.key, "http.") && strings.HasSuffix(s.key, "/.extraheader") && basic.MatchString(s.value):
+		o.header = strings.TrimSuffix(strings.TrimPrefix(s.key, "http."), "/.extraheader") + "\n" + s.value
+	}
+}
+
+func keptOf(list []setting) []setting {
+	var keep []setting
+	for _, s := range list {
+		if values := kept[s.key]; values != nil && values.MatchString(s.value) {
+			keep = append(keep, s)
+		}
+	}
+	return keep
+}
+
+// raise makes the folder that git is shown. A file that isn't there yet is linked to as
+// well; a folder only when it is.
+func (h *home) raise(text string) error {
+	if err := os.MkdirAll(h.shield, 0o700); err != nil {
+		return err
+	}
+	if err := os.WriteFile(filepath.Join(h.shield, "config"), []byte(text), 0o600); err != nil {
+		return err
+	}
+	for _, name := range []string{"HEAD", "packed-refs", "shallow", "refs", "reftable", "logs", "info", "worktrees", "modules"} {
+		to := filepath.Join(h.dir, name)
+		_, err := os.Stat(to)
+		if err != nil && name != "packed-refs" && name != "shallow" {
+			continue
+		}
+		if err := os.Symlink(to, filepath.Join(h.shield, name)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// environ has git work on the repository.
+func (h *home) environ(gitDir, top string) []string {
+	if h.shield == "" {
+		return nil
+	}
+	env := []string{"GIT_DIR=" + gitDir, "GIT_COMMON_DIR=" + h.shield, "GIT_OBJECT_DIRECTORY=" + filepath.Join(h.dir, "objects")}
+	if top != "" {
+		env = append(env, "GIT_WORK_TREE="+top)
+	}
+	return env
+}
+
+// config reads a file of settings as git would, but for what it includes. A file that
+// doesn't exist has none.
+func (t *tool) config(ctx context.Context, path string) ([]setting, error) {
+	data, _, err := files.Read(resolved(path), maxConfig)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	c := call{dir: t.temp, alone: true, in: text(string(data))}
+	out, err := t.output(ctx, c, "config", "--file", "-", "--no-includes", "--null", "--list")
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", path, err)
+	}
+	var list []setting
+	for entry := range bytes.SplitSeq(bytes.TrimSuffix(out, []byte{0}), []byte{0}) {
+		key, value, ok := strings.Cut(string(entry), "\n")
+		if !ok {
+			value = "true" // as git reads a name without a value
+		}
+		list = append(list, setting{key, value})
+	}
+	return list, nil
+}
+
+// machineSettings are those settings of the machine and the user that are kept as well:
+// how line ends are converted, most of all. A file that can't be read has none.
+func (t *tool) machineSettings(ctx context.Context) ([]setting, error) {
+	if t.machine != nil {
+		return t.machine, nil
+	}
+	t.machine = []setting{}
+	if runtime.GOOS == "windows" { // where its file is only git knows
+		out, err := t.output(ctx, call{dir: t.temp, alone: true}, "config", "--system", "--no-includes", "--get", "core.autocrlf")
+		if err == nil {
+			t.machine = keptOf([]setting{{"core.autocrlf", strings.TrimSpace(string(out))}})
+		}
+	}
+	for _, path := range t.settingsFiles {
+		list, err := t.config(ctx, path)
+		if ctx.Err() != nil {
+			return nil, err
+		}
+		t.machine = append(t.machine, keptOf(list)...)
+	}
+	return t.machine, nil
+}

@@ -1,0 +1,33 @@
+package workspace
+
+import (
+	"os"
+	"os/exec"
+	"runtime"
+
+	"golang.org/x/sys/unix"
+)
+
+// maxData bounds the memory of each process of git, in bytes. Files that are mapped
+// don't count.
+const maxData = 2 << 30
+
+// start starts a program that can't gain privileges by what it runs, and whose memory
+// is bounded. The bit is one of the thread, which therefore ends here.
+func start(cmd *exec.Cmd) error {
+	started := make(chan error, 1)
+	go func() {
+		runtime.LockOSThread() // and never unlocked: the thread ends with the goroutine
+		if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
+			started <- os.NewSyscallError("prctl PR_SET_NO_NEW_PRIVS", err)
+			return
+		}
+		started <- cmd.Start()
+	}()
+	if err := <-started; err != nil {
+		return err
+	}
+	// It may have ended already.
+	_ = unix.Prlimit(cmd.Process.Pid, unix.RLIMIT_DATA, &unix.Rlimit{Cur: maxData, Max: maxData}, nil)
+	return nil
+}

@@ -1,0 +1,72 @@
+package workspace_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/raymond-action/raymond-action/artifacts/workspace"
+)
+
+// standIn is a program in place of git.
+func standIn(t *testing.T, script string) *workspace.Git {
+	t.Helper()
+	dir := t.TempDir()
+	write(t, dir, "git", "#!/bin/bash\n"+script)
+	if err := os.Chmod(filepath.Join(dir, "git"), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	return &workspace.Git{Path: filepath.Join(dir, "git")}
+}
+
+// TestGitIsBound looks at how git is started: it can't gain privileges, its memory is
+// bounded, and of settings and folders it is shown none but ours.
+func TestGitIsBound(t *testing.T) {
+	s := clone(t, newRemote(t))
+	notes := filepath.Join(s.root, "notes")
+	g := standIn(t, "sleep 0.1; { grep NoNewPrivs /proc/self/status; grep 'Max data' /proc/self/limits; env; } >>'"+notes+"'; exit 1")
+	g.Env = append(homeWith(t, ""), "PATH="+s.root+"/bin:.:"+os.Getenv("PATH"), "GIT_CONFIG_GLOBAL="+s.root, "GIT_SSH_COMMAND=odd")
+	g.Base(t.Context(), s.checkout(), "")
+	got := read(t, s.root, "notes")
+	for _, want := range []string{
+		"NoNewPrivs:\t1\n", "\nGIT_CONFIG_NOSYSTEM=1\n", "\nGIT_CONFIG_GLOBAL=/dev/null\n", "\nHOME=/dev/null\n", "\nXDG_CONFIG_HOME=/dev/null\n",
+		"\nGIT_ATTR_NOSYSTEM=1\n", "\nGIT_SSH_COMMAND=ssh -F none -o BatchMode=yes\n",
+	} {
+		if !strings.Contains("\n"+got, want) {
+			t.Errorf("a run of git: got\n%s\nwant %q in it", got, want)
+		}
+	}
+	if limit := fmt.Sprint(2 << 30); !strings.Contains(got, limit) {
+		t.Errorf("a run of git: got\n%s\nwant a limit of %s bytes", got, limit)
+	}
+	for line := range strings.Lines(got) {
+		if path, ok := strings.CutPrefix(line, "PATH="); ok && (strings.Contains(path, s.root) || strings.Contains(path, ":.:")) {
+			t.Errorf("PATH of git: got %q, want it without folders that agents can write to", path)
+		}
+	}
+	if status, err := os.ReadFile("/proc/thread-self/status"); err != nil || !strings.Contains(string(status), "NoNewPrivs:\t0\n") {
+		t.Logf("this process: %v", err) // it may be bound by what runs the tests
+	}
+}
+
+// TestGitEndsWithWhatItStarted: what git runs for the network does not outlive it.
+func TestGitEndsWithWhatItStarted(t *testing.T) {
+	s := clone(t, newRemote(t))
+	g := standIn(t, "sleep 300 & echo $! >'"+s.root+"/pid'; wait")
+	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+	defer cancel()
+	began := time.Now()
+	g.Base(ctx, s.checkout(), "")
+	if took := time.Since(began); took > 5*time.Second {
+		t.Errorf("end of git: it took %v after its context, want it at once", took-time.Second)
+	}
+	pid := strings.TrimSpace(read(t, s.root, "pid"))
+	status, err := os.ReadFile("/proc/" + pid + "/status")
+	if err == nil && !strings.Contains(string(status), "State:\tZ") {
+		t.Errorf("process %s that git started: it lives", pid)
+	}
+}
