@@ -8,6 +8,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/raymond-action/raymond-action/internal/untrusted/files"
 )
 
 // addWorktree makes a linked worktree, without files. Its HEAD is set later.
@@ -53,7 +55,7 @@ func (h *home) add(dir, head string) error {
 		{filepath.Join(admin, "gitdir"), filepath.ToSlash(filepath.Join(target, ".git"))},
 		{filepath.Join(target, ".git"), "gitdir: " + filepath.ToSlash(admin)},
 	} {
-		if err := os.WriteFile(f.path, []byte(f.text+"\n"), 0o666); err != nil {
+		if err := files.WriteNew(f.path, []byte(f.text+"\n"), 0o666); err != nil {
 			return err
 		}
 	}

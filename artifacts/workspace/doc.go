@@ -15,7 +15,14 @@
 // ref, no index. index.json says what the bundles hold; like them, it is not trusted
 // when it comes back.
 //
-// Nothing that a repository configures is run: no hooks, no file system monitor, no
-// filters, no signing, no credential helpers. The package knows nothing of runs,
-// agents or checkpoints.
+// Git reads neither the settings of a repository nor those of the user or the machine.
+// In place of the folder of a repository it is shown one of ours (GIT_COMMON_DIR) that
+// has a config of ours and links to the refs. So no hook, filter, file system monitor,
+// credential helper, proxy or include of theirs counts. Kept are only how line ends,
+// modes and sparse checkouts are set, and where origin is. Each run of git has a limit
+// on its time and its memory, can gain no privileges, and ends with all that it started.
+// On Windows, where links can't be made, git still reads the settings of the repository
+// itself, but for what it could run.
+//
+// The package knows nothing of runs, agents or checkpoints.
 package workspace

@@ -160,7 +160,7 @@ func (h *home) raise(text string) error {
 	if err := os.MkdirAll(h.shield, 0o700); err != nil {
 		return err
 	}
-	if err := os.WriteFile(filepath.Join(h.shield, "config"), []byte(text), 0o600); err != nil {
+	if err := files.WriteNew(filepath.Join(h.shield, "config"), []byte(text), 0o600); err != nil {
 		return err
 	}
 	for _, name := range []string{"HEAD", "packed-refs", "shallow", "refs", "reftable", "logs", "info", "worktrees", "modules"} {

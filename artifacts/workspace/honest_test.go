@@ -47,7 +47,7 @@ func TestPartialClonesFetchWhatTheyLack(t *testing.T) {
 	git(t, remote, "config", "uploadpack.allowAnySHA1InWant", "true")
 	old, saved := worked(t, remote)
 	advance(t, remote)
-	here := clone(t, remote, "--filter=blob:none", "--depth=1")
+	here := clone(t, remote, "--filter=blob:none") // it has the commit, and not its files
 	mustRestore(t, saved, old, here)
 	same(t, old.checkout(), here.checkout())
 }
