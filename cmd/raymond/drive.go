@@ -18,8 +18,9 @@ func (a *App) drive(u session.Setup) (err error) {
 	if u.Dir, err = session.Dir(o.StateDir, u.Run.WorkflowID); err != nil {
 		return err
 	}
-	u.Scripts = session.Environ(a.Environ)
-	u.CLI = &claude.Backend{Path: o.Claude, Env: u.Scripts}
+	env := session.Environ(a.Environ)
+	u.Env = session.Env{Scripts: env, Checks: env}
+	u.CLI = &claude.Backend{Path: o.Claude, Env: env}
 	if o.Claude == "" {
 		u.CLI.Path = a.Getenv("RAYMOND_CLAUDE")
 	}

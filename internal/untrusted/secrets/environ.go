@@ -1,12 +1,15 @@
 package secrets
 
 import (
+	"fmt"
+	"net/url"
 	"regexp"
 	"strconv"
 	"strings"
 )
 
-// Of returns those variables of an environment that hold secrets, as their names say.
+// Of returns those variables of an environment that hold secrets, as their names say,
+// and the passwords in the URLs that others hold.
 func Of(env []string) map[string]string {
 	values := map[string]string{}
 	for _, entry := range env {
@@ -14,9 +17,21 @@ func Of(env []string) map[string]string {
 		if IsSecret(name) {
 			values[name] = value
 		}
+		for i, m := range password.FindAllStringSubmatch(value, -1) {
+			if len(m[1]) < Shortest {
+				continue // Text hides it where it stands in a URL
+			}
+			values[fmt.Sprintf("%s (password %d)", name, i+1)] = m[1]
+			if plain, err := url.PathUnescape(m[1]); err == nil {
+				values[fmt.Sprintf("%s (password %d, decoded)", name, i+1)] = plain
+			}
+		}
 	}
 	return values
 }
+
+// password is the password in a URL.
+var password = regexp.MustCompile(`://[^/\s"'@:]*:([^/\s"'@]+)@`)
 
 // Without returns an environment less the variables that hold secrets or are withheld.
 func Without(env []string) []string {

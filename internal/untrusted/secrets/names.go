@@ -8,13 +8,27 @@ import (
 // parts are in the names of variables that hold secrets. Rather a name too many is
 // hidden than one too few.
 var parts = []string{
-	"KEY", "TOKEN", "SECRET", "PASSW", "PASSPHRASE", "_PASS", "_PWD", "CREDENTIAL",
-	"AUTH", "COOKIE", "DSN", "WEBHOOK",
+	"KEY", "TOKEN", "SECRET", "PASSW", "PASSPHRASE", "PASSCODE", "_PASS", "CREDENTIAL", "AUTH", "COOKIE", "WEBHOOK",
+	"CONNECTION_STRING", "CONNECTIONSTRING", "CONNSTR",
 }
 
-// harmless are beginnings of names that look like those of secrets. What they hold is
-// needed in logs and by commands.
-var harmless = []string{"GIT_AUTHOR_", "SSH_AUTH_SOCK", "XAUTHORITY"}
+// wholeWords, and words that end with one of endings, are in such names too: within
+// other words these letters are common (PATH, OLDPWD).
+var (
+	wholeWords = []string{"PAT", "PASS", "PWD", "CREDS", "PRIVATE", "DSN", "JWT", "BEARER"}
+	endings    = []string{"DSN", "PWD", "PASS"}
+)
+
+// harmless are names, and words of names, that look like those of secrets. What they
+// hold is needed in logs and by commands.
+var (
+	harmlessNames = []string{"SSH_AUTH_SOCK", "PWD"}
+	harmlessWords = []string{
+		"AUTHOR", "AUTHORS", "AUTHORITY", "XAUTHORITY", "OLDPWD", "ASKPASS", "BYPASS", "COMPASS",
+		"MONKEY", "TURKEY", "DONKEY", "HOCKEY", "HOTKEY", "HOTKEYS", "KEYBOARD", "KEYMAP", "KEYWORD", "KEYWORDS",
+		"TOKENIZER", "TOKENIZERS",
+	}
+)
 
 // With these variables the job's own services, its outputs and its later steps could be
 // turned against it. The model's key is added on the way to the model by a proxy, and
@@ -40,10 +54,18 @@ func commandFiles() []string {
 // letters, is taken for a secret: it is shown nowhere.
 func IsSecret(name string) bool {
 	name = strings.ToUpper(name)
-	if hasPrefix(name, harmless) {
+	if slices.Contains(harmlessNames, name) {
 		return false
 	}
-	return strings.HasPrefix(name, "ACTIONS_") || slices.ContainsFunc(parts, func(part string) bool { return strings.Contains(name, part) })
+	words := strings.FieldsFunc(name, func(r rune) bool { return strings.ContainsRune("_-. ", r) })
+	words = slices.DeleteFunc(words, func(word string) bool { return slices.Contains(harmlessWords, word) })
+	rest := strings.Join(words, "_")
+	return strings.HasPrefix(name, "ACTIONS_") || slices.ContainsFunc(words, isSecretWord) ||
+		slices.ContainsFunc(parts, func(part string) bool { return strings.Contains(rest, part) })
+}
+
+func isSecretWord(word string) bool {
+	return slices.Contains(wholeWords, word) || slices.ContainsFunc(endings, func(end string) bool { return strings.HasSuffix(word, end) })
 }
 
 // IsWithheld reports whether a variable of this name, in any case of letters, is passed

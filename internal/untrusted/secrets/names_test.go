@@ -10,6 +10,12 @@ func TestSecretsAreKnownByTheirNames(t *testing.T) {
 		"ANTHROPIC_API_KEY": true, "github_token": true, "CLIENT_SECRET": true, "PGPASSWORD": true, "DB_PASS": true,
 		"MYSQL_PWD": true, "AWS_CREDENTIALS": true, "HTTP_AUTHORIZATION": true, "SENTRY_DSN": true,
 		"ACTIONS_RUNTIME_URL": true, "INPUT_STATE-KEY": true, "SLACK_WEBHOOK_URL": true,
+		"SIGNING_PASSPHRASE": true, "DB_PASSWD": true, "GH_PAT": true, "PAT": true, "gitlab-pat": true, "DBPWD": true, "PGPASS": true,
+		"GCP_CREDS": true, "SSH_PRIVATE": true, "STRIPE_APIKEY": true, "apiKey": true, "BASIC_AUTH": true, "NPM_AUTH": true, "DB_CONNECTION_STRING": true,
+		"AzureWebJobsConnectionString": true, "SQL_CONNSTR": true, "SENTRYDSN": true, "SESSION_JWT": true, "DISCORD_WEBHOOK": true,
+		"PATTERN": false, "MY_PATH": false, "COMPAT": false, "DISPATCH": false, "KEYBOARD": false, "MONKEY": false, "MONKEY_SEED": false, "GPG_TTY": false,
+		"GIT_ASKPASS": false, "SSH_ASKPASS": false, "CERT_AUTHORITY": false, "AUTHORS": false, "PASSIVE_FTP": false, "TOKENIZERS_PARALLELISM": false,
+		"GIT_COMMITTER_NAME": false, "MY_OLDPWD": false, "DATABASE_URL": false, "BYPASS": false, "INIT_CWD": false,
 		"PATH": false, "HOME": false, "PWD": false, "OLDPWD": false, "GIT_AUTHOR_NAME": false, "SSH_AUTH_SOCK": false,
 		"XAUTHORITY": false, "SSL_CERT_FILE": false, "GOPRIVATE": false, "GITHUB_ACTIONS": false, "RAYMOND_RESULT": false,
 	} {
@@ -72,5 +78,26 @@ func TestRedactorHidesValuesAndLogins(t *testing.T) {
 	}
 	if got := NewRedactor(nil).Text("https://u:p@host"); got != "https://***@host" {
 		t.Errorf("without an environment: got %q", got)
+	}
+}
+
+// A URL's password is a secret, whatever its variable is called.
+func TestPasswordsInURLsAreSecrets(t *testing.T) {
+	got := Of([]string{
+		"DATABASE_URL=postgres://app:hunter2%21hunter@db:5432/x", "BROKERS=amqp://u:first-secret@a/,amqp://u:second-secret@b/", "PLAIN=https://host/a:b@c",
+		"SHORT=https://u:abc@host", "USER=https://somebody@host",
+	})
+	all := map[string]bool{}
+	for _, value := range got {
+		all[value] = true
+	}
+	for _, want := range []string{"hunter2%21hunter", "hunter2!hunter", "first-secret", "second-secret"} {
+		if !all[want] {
+			t.Errorf("got %q, want %q in it", got, want)
+		}
+		delete(all, want)
+	}
+	if len(all) > 0 {
+		t.Errorf("got %v too", all)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/agentcli"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/job"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/session"
 	"github.com/raymond-action/raymond-action/internal/untrusted/secrets"
 	"github.com/raymond-action/raymond-action/runner/claude"
 	"github.com/raymond-action/raymond-action/runner/claude/keyproxy"
@@ -19,10 +20,10 @@ import (
 
 // agents is what agents and scripts of a run are given by the job.
 type agents struct {
-	cli     *claude.Backend
-	scripts []string // the environment of scripts
-	redact  func(string) string
-	proxy   *keyproxy.Proxy // keeps the model's key from agents' tools; nil: there is no key
+	cli    *claude.Backend
+	env    session.Env
+	redact func(string) string
+	proxy  *keyproxy.Proxy // keeps the model's key from agents' tools; nil: there is no key
 }
 
 // cliSessions are the conversations in the folder of the agent CLI.
@@ -36,8 +37,11 @@ func newAgents(s *step, b *readyRun, isTrusted bool) (*agents, error) {
 	logins := secrets.NewRedactor(nil).Text // the mask has all secrets; passwords in URLs are none it knows
 	env := s.inherited()
 	a := &agents{
-		scripts: job.ScriptEnviron(env, slices.Concat(s.in.Env, s.in.ScriptEnv)),
-		redact:  func(text string) string { return logins(s.voice.mask.Text(text)) },
+		env: session.Env{
+			Scripts: job.ScriptEnviron(env, slices.Concat(s.in.Env, s.in.ScriptEnv)),
+			Checks:  job.ScriptEnviron(env, s.in.Env),
+		},
+		redact: func(text string) string { return logins(s.voice.mask.Text(text)) },
 		cli: &claude.Backend{
 			Path: s.options.Claude, Env: job.AgentEnviron(env, s.in.Env), NoNewPrivs: !s.in.AllowSudo,
 			Installer: agentcli.Install{

@@ -24,6 +24,9 @@ env -0 >"$RUNNER_TEMP/script"
 grep NoNewPrivs /proc/self/status >"$RUNNER_TEMP/script.privs"
 echo '<goto>AGENT.md</goto>'
 -- wf/AGENT.md --
+---
+done_when: ['env -0 >"$RUNNER_TEMP/check"']
+---
 reply:
 <result>done</result>
 end.
@@ -63,6 +66,8 @@ func TestAgentsAndScriptsSeeAnAllowList(t *testing.T) {
 	wantNames(t, "scripts", script, append(everSeen, "FOR_ALL", "FOR_SCRIPTS", "GITHUB_TOKEN"))
 	agent := environment(j.read(filepath.Join(notes, "env")))
 	wantNames(t, "agents", agent, append(everSeen, "FOR_ALL", "GITHUB_TOKEN", "CLAUDE_CONFIG_DIR", "ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_BASE_URL"))
+	check := environment(j.read(filepath.Join(j.temp, "check")))
+	wantNames(t, "done_when commands", check, append(everSeen, "FOR_ALL"))
 	if script["RAYMOND_VAR_COLOR"] != "blue" || script["GITHUB_TOKEN"] != j.inputs["github-token"] || agent["GITHUB_TOKEN"] != j.inputs["github-token"] {
 		t.Errorf("scripts: got %q, want color and the token that was named", script)
 	}

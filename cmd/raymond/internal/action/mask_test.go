@@ -3,8 +3,10 @@
 package action_test
 
 import (
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -50,6 +52,40 @@ func TestWhatEnvNamesIsMasked(t *testing.T) {
 	e.wantSays(t, "warning", "too short", ": SHORT_TOKEN")
 	if e.says("warning", "SHORT,") || e.says("warning", "FOR_ALL") {
 		t.Errorf("warnings: got %q, want none about settings", e.texts("warning"))
+	}
+}
+
+// TestSecretsWithOddNamesAreMasked: an agent may learn a secret of the job that no input
+// names, as from another step's files, and say it.
+func TestSecretsWithOddNamesAreMasked(t *testing.T) {
+	t.Parallel()
+	odd := map[string]string{
+		"SIGNING_PASSPHRASE": "canary-one-1", "DB_PASSWD": "canary-two-2", "GH_PAT": "canary-three-3", "DBPWD": "canary-four-4", "GCP_CREDS": "canary-five-5",
+		"DB_CONNECTION_STRING": "canary-six-6", "DATABASE_URL": "postgres://app:canary-seven-7@db/x", "SSH_PRIVATE": "canary-eight-8",
+	}
+	f := sitetest.NewForge(t)
+	values := strings.Join(slices.Sorted(maps.Values(odd)), " ")
+	said := strings.ReplaceAll(strings.ReplaceAll(values, "postgres://app:", ""), "@db/x", "")
+	flow := "-- wf/START.sh --\necho \"log: " + said + "\"\necho \"<goto input='" + said + "'>AGENT.md</goto>\"\n" +
+		"-- wf/AGENT.md --\nYou know {{result}}\nreply:\n<result>" + said + "</result>\nend.\n"
+	j := newJob(t, f, acttest.Repository(t, flow), 1).with("claude-path", sitetest.Stub.Path(t))
+	for name, value := range odd {
+		j.set(name, value)
+	}
+	e := j.do(0)
+	e.wantOutputs(t, "status", "completed")
+	texts := map[string]string{
+		"log": withoutMasks(e), "stderr": e.Stderr, "page": e.summary, "events": j.read(e.outputs["events-file"]), "result": e.outputs["result"],
+	}
+	for _, c := range f.Checkpoints(t, nil) {
+		for _, name := range []string{"state.json", "events.jsonl"} {
+			texts[name+" of the checkpoint"] = j.read(filepath.Join(c.Dir, name))
+		}
+	}
+	for what, text := range texts {
+		if i := strings.Index(text, "canary"); i >= 0 {
+			t.Errorf("%s: got a secret: %q", what, text[max(0, i-100):min(len(text), i+100)])
+		}
 	}
 }
 

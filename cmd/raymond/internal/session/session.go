@@ -150,11 +150,11 @@ func (s *Session) copyScope() error {
 // setBackends says what prompts and scripts are run with.
 func (s *Session) setBackends() error {
 	u := &s.setup
-	scripts, err := newRestoring(shell.Backend{Env: u.Scripts}, s.Config.ScriptDir)
+	scripts, err := newRestoring(shell.Backend{Env: u.Env.Scripts}, s.Config.ScriptDir)
 	if err != nil {
 		return err
 	}
-	s.Config.Verifier = verify.Verifier{Env: u.Scripts}
+	s.Config.Verifier = verify.Verifier{Env: u.Env.Checks}
 	s.Config.Backends = map[protocol.Kind]runner.Backend{protocol.Script: scripts}
 	if u.Store != nil {
 		s.Config.Store = &keeper{File: u.Store, log: s.log}

@@ -21,13 +21,19 @@ type Setup struct {
 
 	CLI     *claude.Backend // the agent CLI; nil where no agent is started
 	Prompts runner.Backend  // runs prompts by CLI; nil for CLI itself
-	Scripts []string        // environment of scripts and of done_when commands
+	Env     Env             // of what is started beside the agent CLI
 	Dir     string          // the run's own folder, absolute
 
 	Hide        Hide
 	Checkpoints runner.Checkpoints // stores the run for later jobs; nil for none
 	Stops       *Stops
 	Out         Out
+}
+
+// Env are environments.
+type Env struct {
+	Scripts []string
+	Checks  []string // of done_when commands, which run what agents wrote
 }
 
 // Hide is how secrets are hidden.

@@ -130,7 +130,7 @@ func (s Simulation) take(replies *simulate.Replies) {
 func (s Simulation) drive(ctx context.Context, u session.Setup, replies *simulate.Replies) error {
 	env := session.Environ(s.Environ)
 	stops := session.Listen(session.StopOptions{})
-	u.Scripts, u.Hide.Printed, u.Stops = env, secrets.NewRedactor(s.Environ).Text, stops
+	u.Env, u.Hide.Printed, u.Stops = session.Env{Scripts: env, Checks: env}, secrets.NewRedactor(s.Environ).Text, stops
 	u.Out = session.Out{Stdout: s.Stdout, Stderr: s.Stderr}
 	o, err := session.Open(u)
 	if err != nil {
