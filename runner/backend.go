@@ -172,6 +172,7 @@ type Stopping struct {
 	Kill   time.Duration
 }
 
+// Error implements error.
 func (s *Stopping) Error() string { return s.Reason }
 
 // Patience returns how long an invocation has before SIGTERM, and from there

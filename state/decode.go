@@ -19,6 +19,7 @@ type FileError struct {
 	What  string
 }
 
+// Error implements error.
 func (e *FileError) Error() string {
 	parts := []string{}
 	for _, p := range []string{e.Path, bounded(e.Field), bounded(e.What)} {

@@ -44,4 +44,5 @@ type Failure struct {
 	Continue bool
 }
 
+// Error implements error.
 func (f *Failure) Error() string { return f.Message }

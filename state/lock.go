@@ -20,6 +20,7 @@ type LockedError struct {
 	Holder string // the line that the process wrote into the lock; "" for none
 }
 
+// Error implements error.
 func (e *LockedError) Error() string {
 	return fmt.Sprintf("run %q is driven by another process (%s)", e.ID, strings.TrimSpace(e.Holder))
 }
