@@ -149,7 +149,7 @@ func waitFor(t *testing.T, what string, is func() bool) {
 // begun too.
 func TestEndedInvocationsUseNothing(t *testing.T) {
 	arrived, gone := make(chan struct{}), make(chan struct{})
-	upstream, got := api(t, func(w http.ResponseWriter, r *http.Request) {
+	upstream, got := api(t, func(_ http.ResponseWriter, r *http.Request) {
 		close(arrived)
 		<-r.Context().Done()
 		close(gone)
