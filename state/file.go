@@ -29,6 +29,34 @@ type File struct {
 	journal  *os.File
 	size     int64 // of the journal
 	snapshot int64 // bytes of the snapshot
+	seal     Seal  // nil: nobody is told
+}
+
+// Seal is told of each change of the files before it is made, and after it. An error
+// prevents the change. Paths are those of the files.
+type Seal interface {
+	Replace(path string, data []byte) error // the file gets data instead of what it has; a missing file is an empty one
+	Append(path string, data []byte) error  // the file gets data in addition
+	Done(path string) error                 // it has it now
+}
+
+// SetSeal says who is told of changes. It is for before the first one.
+func (f *File) SetSeal(s Seal) { f.seal = s }
+
+// announce tells that a file is about to get other content.
+func (f *File) announce(path string, data []byte) error {
+	if f.seal == nil {
+		return nil
+	}
+	return f.seal.Replace(path, data)
+}
+
+// settle tells that it has it.
+func (f *File) settle(path string) error {
+	if f.seal == nil {
+		return nil
+	}
+	return f.seal.Done(path)
 }
 
 // Create takes the lock for a new run. It fails with ErrExists or *LockedError.
@@ -193,6 +221,16 @@ func (f *File) Fold(r *Run, ready func() error) error {
 // dropJournal empties the journal, whose steps are in the snapshot by now and would be
 // skipped. When the run has stopped it removes the file.
 func (f *File) dropJournal(stopped bool) error {
+	if err := f.announce(f.path(".journal"), nil); err != nil {
+		return err
+	}
+	if err := f.emptyJournal(stopped); err != nil {
+		return err
+	}
+	return f.settle(f.path(".journal"))
+}
+
+func (f *File) emptyJournal(stopped bool) error {
 	f.size = 0
 	if f.journal == nil && !stopped {
 		w, _, err := files.OpenFile(f.path(".journal"), os.O_WRONLY|os.O_TRUNC, 0)
@@ -243,10 +281,13 @@ func (f *File) replace(data []byte, ready func() error) (err error) {
 			return err
 		}
 	}
+	if err := f.announce(f.path(".json"), data); err != nil {
+		return err
+	}
 	if err := os.Rename(tmp, f.path(".json")); err != nil {
 		return err
 	}
-	return syncDir(f.dir)
+	return errors.Join(f.settle(f.path(".json")), syncDir(f.dir))
 }
 
 func writeSync(w *os.File, data []byte) error {

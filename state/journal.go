@@ -34,6 +34,11 @@ func (f *File) Append(d *Delta) error {
 	if err := f.openJournal(); err != nil {
 		return fmt.Errorf("save step: %w", err)
 	}
+	if f.seal != nil {
+		if err := f.seal.Append(f.path(".journal"), line); err != nil {
+			return fmt.Errorf("save step: %w", err)
+		}
+	}
 	failpoint("append")
 	half := len(line)
 	if tearing {

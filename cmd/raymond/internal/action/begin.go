@@ -71,7 +71,9 @@ func fresh(ctx context.Context, s *step, b *readyRun) error {
 	if err := noteRun(s, run.WorkflowID); err != nil {
 		return err
 	}
-	b.store, err = state.Create(s.dirs.state, run.WorkflowID, session.Holder())
+	if b.store, err = state.Create(s.dirs.state, run.WorkflowID, session.Holder()); err == nil {
+		b.store.SetSeal(s.note.seals)
+	}
 	return err
 }
 
@@ -126,6 +128,7 @@ func resume(ctx context.Context, s *step, r *remarks, b placed) error {
 	if b.store, b.readyRun.run, err = state.Open(s.dirs.state, b.run.WorkflowID, session.Holder()); err != nil {
 		return err
 	}
+	b.store.SetSeal(s.note.seals)
 	takeMeta(s, b.run, r)
 	return nil
 }

@@ -3,15 +3,16 @@ package action
 import (
 	"sync"
 
-	"github.com/raymond-action/raymond-action/cmd/raymond/internal/notes"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/seal"
 )
 
 // stepNote is what a step has to do with a run: the post part handles that run and
 // nothing else. It is safe for use by several goroutines.
 type stepNote struct {
-	mu   sync.Mutex // guards all, and the file
-	file string
-	data noteData
+	mu    sync.Mutex // guards all, and the file
+	file  string
+	seals *seal.Seals
+	data  noteData
 }
 
 // noteData is a step's note as it is written.
@@ -32,7 +33,7 @@ func (n *stepNote) change(f func(*noteData)) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	f(&n.data)
-	return notes.Write(n.file, n.data)
+	return n.seals.Note(n.file, n.data)
 }
 
 // get returns the note as it is now.

@@ -48,6 +48,11 @@ func makeOwn(s *step) (dir string, err error) {
 			continue // an earlier main part's
 		case err != nil:
 			return "", machineProblem("RUNNER_TEMP", err)
+		}
+		if err := openSeals(s, dir); err != nil { // before the post part can know of the folder
+			return "", err
+		}
+		switch {
 		case s.files == nil || s.getenv("GITHUB_STATE") == "":
 			return dir, nil // not in a job
 		}

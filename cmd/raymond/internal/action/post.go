@@ -50,10 +50,12 @@ func post(ctx context.Context, s *step) error {
 	}
 	s.note.file = filepath.Join(s.dirs.own, stepFile)
 	err := notes.Read(s.note.file, &s.note.data)
-	if errors.Is(err, os.ErrNotExist) {
-		return nil
+	isMissing := errors.Is(err, os.ErrNotExist)
+	_, prepareErr := prepare(s)
+	if altered := checkSeals(s); altered != nil || isMissing {
+		return altered // where there is no run, inputs that are wrong were the main part's matter
 	}
-	if _, prepareErr := prepare(s); err != nil || prepareErr != nil {
+	if err != nil || prepareErr != nil {
 		return errors.Join(err, prepareErr)
 	}
 	note := &s.note.data
@@ -88,10 +90,13 @@ func finishLeft(ctx context.Context, s *step, r *result, v services) error {
 	if errors.As(err, &locked) && s.isLocal() {
 		return nil
 	}
+	if err == nil {
+		defer store.Close()
+		err = checkSeals(s) // now that nobody writes any more
+	}
 	if err != nil {
 		return err
 	}
-	defer store.Close()
 	s.voice.spareStates(slices.Collect(maps.Keys(run.Files)))
 	if err := session.Sweep(run.Mark); err != nil {
 		return err

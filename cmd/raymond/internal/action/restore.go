@@ -135,5 +135,6 @@ func install(s *step, run *state.Run, from string) error {
 	if err != nil {
 		return err
 	}
+	store.SetSeal(s.note.seals)
 	return errors.Join(store.Fold(run, nil), store.Close())
 }

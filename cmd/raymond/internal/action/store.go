@@ -69,6 +69,7 @@ func openStorage(ctx context.Context, s *step, losses []string, b placed) (*stor
 // parts of a step.
 func newStore(s *step, v services, o checkpoints.Options) *checkpoints.Store {
 	o.Service, o.Query, o.Keys, o.Mask, o.Origin = v.runtime, s.query(), s.keys, s.voice.mask, s.origin()
+	o.Seals = s.note.seals
 	o.IsOpen, o.Temp, o.Warn, o.Ours = sync.OnceValue(func() bool { return isOpen(s) }), s.dirs.state, s.voice.warn, s.isPost
 	o.Retention = time.Duration(s.in.RetentionDays) * 24 * time.Hour
 	if s.in.Workspace == job.WorkspaceGit {

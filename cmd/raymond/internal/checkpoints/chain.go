@@ -7,7 +7,7 @@ import (
 	"github.com/raymond-action/raymond-action/artifacts"
 	"github.com/raymond-action/raymond-action/artifacts/checkpoint"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/conversations"
-	"github.com/raymond-action/raymond-action/cmd/raymond/internal/notes"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/seal"
 	"github.com/raymond-action/raymond-action/internal/untrusted/files"
 	"github.com/raymond-action/raymond-action/state"
 )
@@ -64,7 +64,9 @@ func ReadChain(dir string) (Chain, error) {
 }
 
 // write keeps the chain for ReadChain.
-func (c *Chain) write(dir string) error { return notes.Write(filepath.Join(dir, ChainFile), c) }
+func (c *Chain) write(dir string, seals *seal.Seals) error {
+	return seals.Note(filepath.Join(dir, ChainFile), c)
+}
 
 // add makes a checkpoint that was stored as an artifact the last one of the chain.
 func (c *Chain) add(a artifacts.Artifact, m made) {

@@ -281,7 +281,7 @@ func TestChainsOfEarlierPartsAreRead(t *testing.T) {
 		!reflect.DeepEqual(c.Sessions, map[string]conversations.Left{session: {Mark: transcript.Mark{Size: 7, SHA256: "h"}, Kept: true}}) {
 		t.Errorf("got %+v, %v", c, err)
 	}
-	if err := c.write(dir); err != nil {
+	if err := c.write(dir, nil); err != nil {
 		t.Fatal(err)
 	}
 	if data, err := os.ReadFile(filepath.Join(dir, ChainFile)); err != nil || string(data) != text {

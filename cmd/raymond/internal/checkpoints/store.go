@@ -16,6 +16,7 @@ import (
 	"github.com/raymond-action/raymond-action/artifacts/checkpoint"
 	"github.com/raymond-action/raymond-action/artifacts/slots"
 	"github.com/raymond-action/raymond-action/artifacts/workspace"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/seal"
 	"github.com/raymond-action/raymond-action/internal/untrusted/secrets"
 )
 
@@ -40,8 +41,9 @@ type Options struct {
 	Retention time.Duration
 	// Ours says that an earlier process of this step may have begun to store under the
 	// names of the key.
-	Ours bool
-	Warn func(string) // is told at once what the last checkpoint lacks; nil for nobody
+	Ours  bool
+	Seals *seal.Seals  // of the file with the chain; nil for none
+	Warn  func(string) // is told at once what the last checkpoint lacks; nil for nobody
 }
 
 // Store makes checkpoints of a run and stores them as artifacts. Before the first
@@ -272,7 +274,7 @@ func (s *Store) warn(notes []string) {
 	}
 }
 
-func (s *Store) writeChain() error { return s.chain.write(s.o.Dir) }
+func (s *Store) writeChain() error { return s.chain.write(s.o.Dir, s.o.Seals) }
 
 // Chain returns how far the checkpoints have come.
 func (s *Store) Chain() Chain { return s.chain }

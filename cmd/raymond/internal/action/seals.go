@@ -1,0 +1,67 @@
+package action
+
+import (
+	"errors"
+	"path/filepath"
+	"time"
+
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/checkpoints"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/seal"
+)
+
+// sealKey is what the main part of a step seals its files with, and what the post part
+// checks them with; nil where nothing is sealed: without a token of the job, under act,
+// which gives each part another token, and in a folder that jobs share.
+func sealKey(s *step, own string) (seal.Key, error) {
+	token := s.getenv("ACTIONS_RUNTIME_TOKEN")
+	if token == "" || s.isLocal() || s.underAct() {
+		return nil, nil
+	}
+	return seal.NewKey(token, s.id()+"/"+filepath.Base(own))
+}
+
+// openSeals begins to seal what the main part writes to its own folder.
+func openSeals(s *step, own string) error {
+	key, err := sealKey(s, own)
+	if err == nil && key != nil {
+		s.note.seals, err = seal.New(own, key)
+	}
+	if err != nil {
+		return machineProblem("RUNNER_TEMP", err)
+	}
+	return nil
+}
+
+// How often, and after which pauses, the post part looks at the files of a main part
+// that may be on its way out, and writes.
+const (
+	sealLooks = 10
+	sealPause = 20 * time.Millisecond
+)
+
+// checkSeals says what the main part has not left as it is now.
+func checkSeals(s *step) error {
+	key, err := sealKey(s, s.dirs.own)
+	if err != nil || key == nil {
+		return err
+	}
+	needed := []string{stepFile}
+	if id := s.note.get().WorkflowID; id != "" {
+		needed = append(needed, id+".json", id+".journal", id+"/"+checkpoints.ChainFile)
+	}
+	for range sealLooks {
+		if err = seal.Check(s.dirs.own, key, needed...); err == nil {
+			return nil
+		}
+		time.Sleep(sealPause)
+	}
+	var altered *seal.Altered
+	if !errors.As(err, &altered) {
+		return err
+	}
+	return &problem.Problem{
+		Class: problem.ClassDenied, Where: altered.Name, What: "altered since this step wrote it; nothing more of the run is stored (" + altered.Why + ")",
+		Hint: "the last checkpoint that the main part stored is as it was; look at what the agents ran before you continue with it",
+	}
+}

@@ -1,0 +1,132 @@
+package seal
+
+import (
+	"bytes"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/raymond-action/raymond-action/internal/untrusted/files"
+)
+
+// The sizes in bytes of the longest log, and of the longest file, that are read.
+const (
+	maxLog  = 256 << 20
+	maxFile = 256 << 20
+)
+
+// Altered says that a file is not what the main part wrote.
+type Altered struct {
+	Name string // of the file, below the folder
+	Why  string
+}
+
+// Error implements error.
+func (a *Altered) Error() string { return a.Name + ": " + a.Why }
+
+// sealed is what a file may have according to its seals.
+type sealed struct {
+	versions []version // those before and after changes of which it is not known that they were made
+	grows    bool      // a last line that was cut off may follow
+}
+
+// Check compares a folder with its log of seals. Of the files that needed names, below
+// the folder, those that exist must be sealed. The error is an *Altered.
+func Check(dir string, key Key, needed ...string) error {
+	all, err := readLog(dir, key)
+	if err != nil {
+		return err
+	}
+	for _, name := range needed {
+		if all[name] == nil {
+			all[name] = &sealed{versions: []version{{0, sha256.Sum256(nil)}}}
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		if err := all[name].check(dir, name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// readLog reads the seals of a folder, by the names of files.
+func readLog(dir string, key Key) (map[string]*sealed, error) {
+	data, _, err := files.Read(filepath.Join(dir, logName), maxLog)
+	if err != nil {
+		return nil, &Altered{logName, "can't be read"}
+	}
+	all, last := map[string]*sealed{}, []byte(nil)
+	for line := range bytes.Lines(data) {
+		if line[len(line)-1] != '\n' {
+			break // it was cut off, and what it seals was never written
+		}
+		text, mac, _ := cutLast(string(line[:len(line)-1]))
+		last = code(key, last, text)
+		if got, err := hex.DecodeString(mac); err != nil || !hmac.Equal(got, last) {
+			return nil, &Altered{logName, "is not what was written"}
+		}
+		var kind, name, sum string
+		var v version
+		if _, err := fmt.Sscanf(text, "%s %q %d %s", &kind, &name, &v.size, &sum); err != nil {
+			return nil, &Altered{logName, "has a line of another form"}
+		}
+		raw, err := hex.DecodeString(sum)
+		if err != nil || len(raw) != sha256.Size {
+			return nil, &Altered{logName, "has a line of another form"}
+		}
+		v.sum = [sha256.Size]byte(raw)
+		if all[name] == nil {
+			all[name] = &sealed{versions: []version{{0, sha256.Sum256(nil)}}} // it is not there yet
+		}
+		all[name].change(kind, v)
+	}
+	return all, nil
+}
+
+// cutLast cuts a text at its last blank.
+func cutLast(text string) (before, after string, ok bool) {
+	i := strings.LastIndexByte(text, ' ')
+	if i < 0 {
+		return text, "", false
+	}
+	return text[:i], text[i+1:], true
+}
+
+// change is what a seal does to what a file may have.
+func (s *sealed) change(kind string, v version) {
+	last := s.versions[len(s.versions)-1]
+	switch kind {
+	case settles:
+		s.versions = []version{last}
+	case appends:
+		s.versions, s.grows = []version{last, v}, true
+	default: // it may fail, and another one may follow
+		s.versions = append(s.versions, v)
+	}
+}
+
+// check compares a file with its seals. One that is missing counts as empty.
+func (s *sealed) check(dir, name string) error {
+	data, _, err := files.Read(filepath.Join(dir, filepath.FromSlash(name)), maxFile)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return &Altered{name, err.Error()}
+	}
+	for _, v := range s.versions {
+		size := int64(len(data))
+		if size < v.size || size > v.size && (!s.grows || bytes.IndexByte(data[v.size:], '\n') >= 0) {
+			continue
+		}
+		if sha256.Sum256(data[:v.size]) == v.sum {
+			return nil
+		}
+	}
+	return &Altered{name, "is not what was written"}
+}

@@ -1,0 +1,146 @@
+// Package seal lets the post part of a step find out whether what the main part has
+// left in the step's folder is what it wrote. Each change of a file is put down in a
+// log of seals before it is made, under a key that both parts derive from a token of
+// the job and that is written nowhere. So after a crash at any moment a file is what
+// its last seal says, or the one before.
+//
+// Who can write to the folder, and takes all of it back to what it was at an earlier
+// moment, is not noticed.
+package seal
+
+import (
+	"crypto/hkdf"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"hash"
+	"os"
+	"path/filepath"
+	"sync"
+
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/notes"
+)
+
+// logName is the name of the log of seals in the folder.
+const logName = "seals"
+
+// Key is what both parts of a step know.
+type Key []byte
+
+// NewKey derives a key from a token of the job, for the step that an identity names.
+func NewKey(token, identity string) (Key, error) {
+	return hkdf.Key(sha256.New, []byte(token), nil, "raymond run files v1\x00"+identity, sha256.Size)
+}
+
+// Seals puts down what a process writes to a folder. Its methods may be called by any
+// goroutine, each for another file. A nil *Seals puts down nothing.
+type Seals struct {
+	dir string
+	key Key
+
+	mu    sync.Mutex // guards what follows
+	log   *os.File
+	last  []byte               // the code of the last line
+	grown map[string]hash.Hash // of files that are appended to
+	size  map[string]int64     // of these
+}
+
+// The kinds of seals.
+const (
+	replaces = "replace" // the file is about to have this instead of what it has
+	appends  = "append"  // the file is about to have this, which begins with what it has
+	settles  = "done"    // the last change has been made
+)
+
+// New begins a log of seals in a folder that has none.
+func New(dir string, key Key) (*Seals, error) {
+	log, err := os.OpenFile(filepath.Join(dir, logName), os.O_WRONLY|os.O_CREATE|os.O_EXCL|os.O_APPEND, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	return &Seals{dir: dir, key: key, log: log, grown: map[string]hash.Hash{}, size: map[string]int64{}}, nil
+}
+
+// Replace is to be called before a file gets other content, and Done after it.
+func (s *Seals) Replace(path string, data []byte) error {
+	if s == nil {
+		return nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.grown, path)
+	return s.put(replaces, path, version{int64(len(data)), sha256.Sum256(data)})
+}
+
+// Append is to be called before data is added to a file, which was empty when these
+// seals first heard of it.
+func (s *Seals) Append(path string, data []byte) error {
+	if s == nil {
+		return nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.grown[path] == nil {
+		s.grown[path], s.size[path] = sha256.New(), 0
+	}
+	s.grown[path].Write(data)
+	s.size[path] += int64(len(data))
+	return s.put(appends, path, version{s.size[path], [sha256.Size]byte(s.grown[path].Sum(nil))})
+}
+
+// Done says that a file has what the last call for it named.
+func (s *Seals) Done(path string) error {
+	if s == nil {
+		return nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.put(settles, path, version{})
+}
+
+// Note keeps a value as notes.Write does, and seals it.
+func (s *Seals) Note(file string, value any) error {
+	if s == nil {
+		return notes.Write(file, value)
+	}
+	data, err := json.Marshal(value)
+	if err != nil {
+		return err
+	}
+	if err := s.Replace(file, data); err != nil {
+		return err
+	}
+	if err := notes.Write(file, value); err != nil {
+		return err
+	}
+	return s.Done(file)
+}
+
+// put adds a line to the log.
+func (s *Seals) put(kind, path string, v version) error {
+	name, err := filepath.Rel(s.dir, path)
+	if err != nil {
+		return err
+	}
+	text := fmt.Sprintf("%s %q %d %x", kind, filepath.ToSlash(name), v.size, v.sum)
+	s.last = code(s.key, s.last, text)
+	if _, err := fmt.Fprintf(s.log, "%s %x\n", text, s.last); err != nil {
+		return fmt.Errorf("seal %s: %w", name, err)
+	}
+	return nil
+}
+
+// code authenticates a line and all lines before it.
+func code(key Key, before []byte, text string) []byte {
+	mac := hmac.New(sha256.New, key)
+	mac.Write(before)
+	mac.Write([]byte(text))
+	return mac.Sum(nil)
+}
+
+// version is what a file may have.
+type version struct {
+	size int64
+	sum  [sha256.Size]byte
+}

@@ -1,0 +1,174 @@
+package seal_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/seal"
+)
+
+func key(t *testing.T, token, identity string) seal.Key {
+	t.Helper()
+	k, err := seal.NewKey(token, identity)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return k
+}
+
+// sealed is a folder in which a value and lines are kept.
+func sealed(t *testing.T) (dir string, s *seal.Seals) {
+	t.Helper()
+	dir = t.TempDir()
+	s, err := seal.New(dir, key(t, "token", "step"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(s.Note(filepath.Join(dir, "note"), 1), s.Note(filepath.Join(dir, "note"), 2)); err != nil {
+		t.Fatal(err)
+	}
+	for _, line := range []string{"one\n", "two\n", "three\n"} {
+		add(t, s, filepath.Join(dir, "lines"), line, line)
+	}
+	return dir, s
+}
+
+// add seals a line, and writes what of it is said to arrive.
+func add(t *testing.T, s *seal.Seals, path, line, arrives string) {
+	t.Helper()
+	if err := s.Append(path, []byte(line)); err != nil {
+		t.Fatal(err)
+	}
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if _, err := f.WriteString(arrives); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestACrashIsNoForgery: at every moment of a change the folder is in order.
+func TestACrashIsNoForgery(t *testing.T) {
+	for name, change := range map[string]func(t *testing.T, dir string, s *seal.Seals) error{
+		"nothing": func(*testing.T, string, *seal.Seals) error { return nil },
+		"sealed, and not yet written": func(_ *testing.T, dir string, s *seal.Seals) error {
+			return s.Replace(filepath.Join(dir, "note"), []byte("3"))
+		},
+		"twice in vain": func(_ *testing.T, dir string, s *seal.Seals) error {
+			return errors.Join(s.Replace(filepath.Join(dir, "note"), []byte("3")), s.Replace(filepath.Join(dir, "note"), []byte("4")))
+		},
+		"a line in parts": func(t *testing.T, dir string, s *seal.Seals) error {
+			add(t, s, filepath.Join(dir, "lines"), "four\n", "fo")
+			return nil
+		},
+		"a line not at all": func(t *testing.T, dir string, s *seal.Seals) error {
+			add(t, s, filepath.Join(dir, "lines"), "four\n", "")
+			return nil
+		},
+		"lines emptied, and not yet": func(_ *testing.T, dir string, s *seal.Seals) error {
+			return s.Replace(filepath.Join(dir, "lines"), nil)
+		},
+		"lines emptied": func(_ *testing.T, dir string, s *seal.Seals) error {
+			return errors.Join(s.Replace(filepath.Join(dir, "lines"), nil), os.Remove(filepath.Join(dir, "lines")))
+		},
+		"a seal in parts": func(t *testing.T, dir string, _ *seal.Seals) error {
+			add(t, nil, filepath.Join(dir, "seals"), "", `replace "note" 1 00`)
+			return nil
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir, s := sealed(t)
+			if err := change(t, dir, s); err != nil {
+				t.Fatal(err)
+			}
+			if err := seal.Check(dir, key(t, "token", "step"), "note", "missing"); err != nil {
+				t.Errorf("got %v, want it in order", err)
+			}
+		})
+	}
+}
+
+// TestForgeriesAreNamed, whatever of the folder they are of.
+func TestForgeriesAreNamed(t *testing.T) {
+	write := func(name, text string) func(*testing.T, string) {
+		return func(t *testing.T, dir string) {
+			if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	remove := func(name string) func(*testing.T, string) {
+		return func(t *testing.T, dir string) {
+			if err := os.Remove(filepath.Join(dir, name)); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	seals := func(f func([]string) []string) func(*testing.T, string) {
+		return func(t *testing.T, dir string) {
+			data, err := os.ReadFile(filepath.Join(dir, "seals"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			write("seals", strings.Join(f(strings.SplitAfter(string(data), "\n")), ""))(t, dir)
+		}
+	}
+	for name, tt := range map[string]struct {
+		forge func(*testing.T, string)
+		token string
+		names string
+	}{
+		"another value":          {write("note", "3"), "token", "note"},
+		"the value before":       {write("note", "1"), "token", "note"},
+		"a value and more":       {write("note", "2 "), "token", "note"},
+		"no value":               {remove("note"), "token", "note"},
+		"a line more":            {write("lines", "one\ntwo\nthree\nfour\n"), "token", "lines"},
+		"two lines less":         {write("lines", "one\n"), "token", "lines"},
+		"another line":           {write("lines", "one\ntwo\nTHREE\n"), "token", "lines"},
+		"lines removed":          {remove("lines"), "token", "lines"},
+		"a file never sealed":    {write("planted", "x"), "token", "planted"},
+		"no seals":               {remove("seals"), "token", "seals"},
+		"a seal dropped":         {seals(func(l []string) []string { return l[1:] }), "token", "seals"},
+		"seals in another order": {seals(func(l []string) []string { return append([]string{l[1], l[0]}, l[2:]...) }), "token", "seals"},
+		"a seal written anew":    {seals(func(l []string) []string { return append(l[:len(l)-1], l[0]) }), "token", "seals"},
+		"another token":          {func(*testing.T, string) {}, "other", "seals"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir, _ := sealed(t)
+			tt.forge(t, dir)
+			err := seal.Check(dir, key(t, tt.token, "step"), "planted")
+			var altered *seal.Altered
+			if !errors.As(err, &altered) || altered.Name != tt.names {
+				t.Errorf("got %v, want %s named", err, tt.names)
+			}
+		})
+	}
+	dir, _ := sealed(t)
+	if err := seal.Check(dir, key(t, "token", "another step")); err == nil {
+		t.Error("under the key of another step: got it in order, want it named")
+	}
+}
+
+// BenchmarkAppend is what a save costs more.
+func BenchmarkAppend(b *testing.B) {
+	k, err := seal.NewKey("token", "step")
+	if err != nil {
+		b.Fatal(err)
+	}
+	dir := b.TempDir()
+	s, err := seal.New(dir, k)
+	if err != nil {
+		b.Fatal(err)
+	}
+	line := []byte(strings.Repeat("x", 2000) + "\n")
+	for b.Loop() {
+		if err := s.Append(filepath.Join(dir, "lines"), line); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
