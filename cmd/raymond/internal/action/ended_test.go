@@ -73,7 +73,10 @@ func (j *bareJob) read(path string) string {
 func (j *bareJob) stateFiles() []string {
 	var files []string
 	_ = filepath.WalkDir(filepath.Join(j.temp, "raymond"), func(path string, d os.DirEntry, err error) error {
-		if err == nil && d.Type().IsRegular() {
+		if err != nil || !d.Type().IsRegular() {
+			return nil
+		}
+		if info, err := d.Info(); err == nil && info.Size() > 0 { // the log of seals is there before it has any
 			files = append(files, path)
 		}
 		return nil // a folder that isn't there has none
