@@ -20,6 +20,7 @@ import (
 	"sync"
 
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/notes"
+	"github.com/raymond-action/raymond-action/internal/untrusted/files"
 )
 
 // logName is the name of the log of seals in the folder.
@@ -55,7 +56,7 @@ const (
 
 // New begins a log of seals in a folder that has none.
 func New(dir string, key Key) (*Seals, error) {
-	log, err := os.OpenFile(filepath.Join(dir, logName), os.O_WRONLY|os.O_CREATE|os.O_EXCL|os.O_APPEND, 0o600)
+	log, _, err := files.OpenFile(filepath.Join(dir, logName), os.O_WRONLY|os.O_CREATE|os.O_EXCL|os.O_APPEND, 0o600)
 	if err != nil {
 		return nil, err
 	}
