@@ -9,6 +9,7 @@ import (
 	"runtime"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"time"
 )
 
@@ -99,7 +100,7 @@ func (s Options) launch(files []*os.File) (*kin, error) {
 		argv:  append([]string{s.Path}, s.Args...),
 		attr:  &os.ProcAttr{Dir: s.Dir, Env: s.environment(), Files: files, Sys: s.attributes()},
 		mark:  s.markEntry(),
-		bound: s.NoNewPrivs,
+		bound: s.NoNewPrivs, deathSignal: s.DeathSignal,
 	})
 }
 
@@ -110,6 +111,8 @@ type start struct {
 	attr  *os.ProcAttr
 	mark  string // "VAR=value", "" without a mark
 	bound bool   // Options.NoNewPrivs
+
+	deathSignal syscall.Signal
 }
 
 // explain names the directory when that was what is missing: the operating

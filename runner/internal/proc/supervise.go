@@ -3,7 +3,6 @@ package proc
 import (
 	"context"
 	"errors"
-	"os"
 	"syscall"
 	"time"
 )
@@ -52,20 +51,17 @@ func (c *child) conclude(ended End) Exit {
 	c.stdin.stop()
 	c.drain(c.stdout)
 	c.drain(c.stderr)
-	e := Exit{
-		Code: -1, Ended: ended, Began: c.began, Finished: finished,
+	return Exit{
+		Code: end.code, Signal: end.signal, CPU: end.cpu, Ended: ended, Began: c.began, Finished: finished,
 		StderrTail: c.tail.Bytes(), Swept: end.swept, Left: end.left,
 	}
-	if end.state != nil {
-		e.Code, e.Signal = end.state.ExitCode(), signalName(end.state)
-		e.CPU = end.state.UserTime() + end.state.SystemTime()
-	}
-	return e
 }
 
-// ending is what clearing up behind a child brought.
+// ending is what became of a child, and what clearing up behind it brought.
 type ending struct {
-	state       *os.ProcessState // nil when somebody else had collected the child
+	code        int    // -1 when a signal ended it
+	signal      string // "" when it exited
+	cpu         time.Duration
 	swept, left int
 }
 
