@@ -1,6 +1,7 @@
 package supervisor
 
 import (
+	"errors"
 	"slices"
 	"syscall"
 	"time"
@@ -49,7 +50,7 @@ func alone() bool {
 	for {
 		pid, err := syscall.Wait4(-1, nil, syscall.WNOHANG, nil)
 		switch {
-		case err == syscall.ECHILD:
+		case errors.Is(err, syscall.ECHILD):
 			return true
 		case err == nil && pid == 0:
 			return false
@@ -92,10 +93,10 @@ func (h *hunt) signal(p procfs.Process, sig syscall.Signal) {
 
 // count notes what came of a signal.
 func (h *hunt) count(id procfs.Process, err error) {
-	switch err {
-	case nil:
+	switch {
+	case err == nil:
 		h.met[id] = true
-	case syscall.EPERM:
+	case errors.Is(err, syscall.EPERM):
 		h.refused[id] = true
 	}
 }
