@@ -155,6 +155,7 @@ func saysThatAgentsWork(t *testing.T, agents int, every time.Duration) {
 // no more than 64 KiB, with its first and last lines, whether it is alone or not;
 // for a verbose reader one of 4 MiB.
 func TestJobLinesAreBounded(t *testing.T) {
+	t.Parallel()
 	for limit, verbose := range map[int]bool{maxReel: false, maxVerbose: true} {
 		for _, agents := range []int{1, 2} {
 			log := flooded(t, agents, verbose)

@@ -81,6 +81,7 @@ func tell(t *testing.T, l *Log, events []state.Event) {
 // TestLogSurvivesCrashAnywhere states that a log that was cut off at any byte of its last
 // two lines has each event once after it was given the events of the last save again.
 func TestLogSurvivesCrashAnywhere(t *testing.T) {
+	t.Parallel()
 	before := logged(t, some(3), "other-00000000")
 	for _, events := range [][]state.Event{some(2), some(5), some(28)} {
 		n := len(events)

@@ -240,6 +240,7 @@ var fillers = []string{"x", "`", "` ", "中", "\xff", "<", "&", "@", "$", "\n", 
 // it says so if it was cut, that status, money, failures, result, what to do next, path
 // and table are always there, and that the document is whole.
 func TestSummaryStaysBelowTheLimit(t *testing.T) {
+	t.Parallel()
 	for agents, some := range map[int][]string{3: {"`", "` ", "中", "\xff", "<", "@", "\n", "`\n"}, 120: {"`", "中"}, 1200: {"`x"}} {
 		for _, filler := range some {
 			size := 500_000 / (agents * 10) // of each of the texts
@@ -277,6 +278,7 @@ func fits(t *testing.T, what, got string, isCut bool) {
 // those that failed come first and still say why, and that all agents are shown or
 // counted.
 func TestCutSectionsSayWhatFailed(t *testing.T) {
+	t.Parallel()
 	const agents = 300
 	got := summaryOf(t, crowd(strings.Repeat("word ", 300), agents), "x")
 	_, sections, _ := strings.Cut(got, "\n### Agents\n\n")

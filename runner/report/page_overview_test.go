@@ -34,6 +34,7 @@ func TestOverviewSaysWhatTheSummarySays(t *testing.T) {
 // TestOverviewIsShort states that the overview of a run has less than 8 KiB whatever
 // agents say, and is a whole document.
 func TestOverviewIsShort(t *testing.T) {
+	t.Parallel()
 	for _, filler := range slices.Concat(fillers, []string{"```\n", "line\n"}) {
 		for _, size := range []int{100, 20_000} {
 			text := "begin" + strings.Repeat(filler, size/len(filler)) + "end"
