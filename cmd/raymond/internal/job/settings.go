@@ -183,17 +183,22 @@ func (r *reader) combinations(s Settings) {
 	case !simulate && s.Replies != "" && !r.faulty("mode"):
 		r.fault("replies", "is of no use with mode "+s.Mode, "it goes with mode: simulate")
 	}
-	switch {
-	case s.Follows == "":
-	case s.Store == StoreLocal:
-		r.fault("follows", "is of no use with store local", "it goes with store: artifact")
-	case s.Resume == ResumeNever:
-		r.fault("follows", "contradicts resume: never", "leave one of them out")
+	if s.Follows != "" {
+		r.followed(s)
 	}
 	switch local := s.Store == StoreLocal; {
 	case local && s.StateDir == "":
 		r.fault("state-dir", "is missing", "store local needs a folder")
 	case !local && s.StateDir != "" && !r.faulty("store"):
 		r.fault("state-dir", "is of no use with store "+s.Store, "it goes with store: local")
+	}
+}
+
+// followed reports inputs that exclude following a checkpoint.
+func (r *reader) followed(s Settings) {
+	if s.Store == StoreLocal {
+		r.fault("follows", "is of no use with store local", "it goes with store: artifact")
+	} else if s.Resume == ResumeNever {
+		r.fault("follows", "contradicts resume: never", "leave one of them out")
 	}
 }
