@@ -76,9 +76,9 @@ func findStored(ctx context.Context, s *step, l lookup, now present) (lookup, er
 	if s.in.Resume == job.ResumeNever {
 		return l, nil
 	}
-	follows, err := slots.ParseNamed(s.in.Follows)
+	follows, err := readFollows(s)
 	if err != nil {
-		return l, problem.Usage("input follows", err.Error(), "pass the output on as it is, as in follows: ${{ needs.JOB.outputs.state-digest }}")
+		return l, err
 	}
 	found, err := l.services.finder().Find(ctx, s.query())
 	if err != nil {

@@ -33,7 +33,7 @@ var badInputs = map[string]string{
 	"resume-from": "../x.yml", "summary": "no", "annotations": "off", "suspended-is-failure": "si", "env": "A=" + theirSecret,
 	"script-env": "GITHUB_OUTPUT", "allow-actors": "renovate[bot]", "allow-bots": "a b!", "allow-events": "Push", "on-denied": "ignore", "comment": "stick",
 	"trust-checkout": "perhaps", "skip-lint": "ja", "allow-sudo": "y", "sandboxed": "n", "matrix-values": "os: linux",
-	"overload-wait": "a while", "changed-workflow": "kept",
+	"overload-wait": "a while", "changed-workflow": "kept", "follows": "generation 3",
 }
 
 // unjudged are the inputs that take any text.

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/raymond-action/raymond-action/artifacts/checkpoint"
+	"github.com/raymond-action/raymond-action/artifacts/slots"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/job"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/options"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
@@ -36,6 +37,8 @@ func prepare(s *step) (from source, err error) {
 		errs = append(errs, inputProblem(b))
 	}
 	errs = append(errs, readFlags(s), readKeys(s))
+	_, err = readFollows(s)
+	errs = append(errs, err)
 	if guardErr != nil {
 		errs = append(errs, machineProblem("command files", guardErr))
 	}
@@ -84,6 +87,15 @@ func readKeys(s *step) (err error) {
 		return problem.Usage("input state-key", err.Error(), "raymond keygen makes one")
 	}
 	return nil
+}
+
+// readFollows reads which checkpoint is to be followed; the zero value for none.
+func readFollows(s *step) (slots.Named, error) {
+	named, err := slots.ParseNamed(s.in.Follows)
+	if err != nil {
+		err = problem.Usage("input follows", err.Error(), "pass the output on as it is, as in follows: ${{ needs.JOB.outputs.state-digest }}")
+	}
+	return named, err
 }
 
 // readFlags reads the inputs that are flags of raymond run.
