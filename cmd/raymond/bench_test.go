@@ -68,7 +68,7 @@ func counters(b *testing.B, path string) map[string]float64 {
 // noteMemory is a line of a script that writes down the largest memory that
 // raymond has had so far. What the kernel says of a process that has ended counts
 // the memory of the one that started it, too.
-const noteMemory = "grep VmHWM /proc/$(ps -o ppid= -p $PPID | tr -d ' ')/status >peak\n"
+const noteMemory = "grep VmHWM /proc/$PPID/status >peak\n"
 
 // peak returns in MiB what noteMemory wrote down.
 func peak(b *testing.B, dir string) float64 {
