@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -131,17 +130,5 @@ func TestEndAllLeavesNothing(t *testing.T) {
 	out, err := cmd.CombinedOutput()
 	if left := proctest.Alive(name); err != nil || string(out) != "[] 0\n" || len(left) > 0 {
 		t.Errorf("got %q, %v, alive: %v", out, err, left)
-	}
-}
-
-// TestWhatIsLeftMayEndByItself holds that SIGTERM comes before SIGKILL: git, for one,
-// takes its lock files away then.
-func TestWhatIsLeftMayEndByItself(t *testing.T) {
-	dir := t.TempDir()
-	script := `(trap "echo tidy >note; exit" TERM; echo >begun; while :; do sleep 0.01; done) & until [ -e begun ]; do sleep 0.01; done`
-	e := run(t, Options{Path: "/bin/sh", Args: []string{"-c", script}, Dir: dir, Env: []string{"PATH=/usr/bin:/bin"}})
-	note, err := os.ReadFile(filepath.Join(dir, "note"))
-	if err != nil || string(note) != "tidy\n" || e.Swept == 0 {
-		t.Errorf("got %q, %v, %+v", note, err, e)
 	}
 }
