@@ -1,7 +1,6 @@
 package supervisor
 
 import (
-	"errors"
 	"slices"
 	"syscall"
 	"time"
@@ -50,7 +49,7 @@ func alone() bool {
 	for {
 		pid, err := syscall.Wait4(-1, nil, syscall.WNOHANG, nil)
 		switch {
-		case errors.Is(err, syscall.ECHILD):
+		case err == syscall.ECHILD:
 			return true
 		case err == nil && pid == 0:
 			return false
@@ -93,10 +92,10 @@ func (h *hunt) signal(p procfs.Process, sig syscall.Signal) {
 
 // count notes what came of a signal.
 func (h *hunt) count(id procfs.Process, err error) {
-	switch {
-	case err == nil:
+	switch err {
+	case nil:
 		h.met[id] = true
-	case errors.Is(err, syscall.EPERM):
+	case syscall.EPERM:
 		h.refused[id] = true
 	}
 }

@@ -1,7 +1,6 @@
 package supervisor
 
 import (
-	"errors"
 	"os"
 	"os/signal"
 	"runtime"
@@ -10,6 +9,7 @@ import (
 	"sync"
 	"syscall"
 	"time"
+	"unsafe"
 )
 
 // grace is how long a child may live on after the one that ordered it has died.
@@ -19,6 +19,8 @@ const grace = 8 * time.Second
 const (
 	prSetChildSubreaper = 36
 	prSetNoNewPrivs     = 38
+	waitAll             = 0         // P_ALL
+	leaveZombie         = 0x1000000 // WNOWAIT
 )
 
 func init() {
@@ -38,11 +40,9 @@ func parse(args []string) Order {
 // supervise is the life of a supervisor.
 func supervise(o Order) {
 	syscall.CloseOnExec(Control)
-	w, died := &ward{hurry: make(chan struct{})}, make(chan os.Signal, 1)
-	signal.Notify(died, syscall.SIGCHLD)
+	w := &ward{hurry: make(chan struct{})}
 	if err := w.start(o); err != nil {
-		var number syscall.Errno
-		errors.As(err, &number)
+		number, _ := err.(syscall.Errno)
 		tell(Failed, int64(number))
 		return
 	}
@@ -51,7 +51,7 @@ func supervise(o Order) {
 	go w.obey(o)
 	go w.hear()
 	var usage syscall.Rusage
-	status := w.await(died, &usage)
+	status := w.await(&usage)
 	tell(Exited, int64(status), usage.Utime.Nano(), usage.Stime.Nano())
 	swept, left := End(w.hurry)
 	tell(Ended, int64(swept), int64(left))
@@ -102,7 +102,7 @@ func (w *ward) obey(o Order) {
 	var order [2]byte
 	for {
 		n, err := syscall.Read(Control, order[:])
-		if errors.Is(err, syscall.EINTR) {
+		if err == syscall.EINTR {
 			continue
 		}
 		if n != len(order) {
@@ -147,31 +147,40 @@ func (w *ward) signal(sig syscall.Signal, group bool) {
 	_ = syscall.Kill(pid, sig) // what is gone already needs no signal
 }
 
-// await collects orphans until the child has exited, and then that one. died gets
-// something whenever a child may have died.
-func (w *ward) await(died <-chan os.Signal, usage *syscall.Rusage) syscall.WaitStatus {
+// await collects orphans until the child has exited, and then that one.
+func (w *ward) await(usage *syscall.Rusage) (status syscall.WaitStatus) {
 	for {
-		if status, exited := w.collect(usage); exited {
-			return status
+		pid, err := firstDead()
+		if err == syscall.EINTR {
+			continue
 		}
-		<-died
+		if pid != w.pid && err == nil {
+			_, _ = syscall.Wait4(pid, nil, syscall.WNOHANG, nil)
+			continue
+		}
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		_, _ = syscall.Wait4(w.pid, &status, 0, usage)
+		w.gone = true
+		return status
 	}
 }
 
-// collect collects what has died. It says whether that was the child.
-func (w *ward) collect(usage *syscall.Rusage) (status syscall.WaitStatus, exited bool) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	for {
-		pid, err := syscall.Wait4(-1, &status, syscall.WNOHANG, usage)
-		switch {
-		case pid == w.pid:
-			w.gone = true
-			return status, true
-		case err != nil && !errors.Is(err, syscall.EINTR), err == nil && pid == 0:
-			return 0, false
+// firstDead waits until some child has died, and leaves it as it is.
+func firstDead() (int, error) {
+	var info struct {
+		_ [3]int32 // signal, error, code
+		f struct {
+			_   [0]uintptr // the kernel aligns what follows so
+			pid int32
+			_   [108]byte
 		}
 	}
+	_, _, e := syscall.Syscall6(syscall.SYS_WAITID, waitAll, 0, uintptr(unsafe.Pointer(&info)), syscall.WEXITED|leaveZombie, 0, 0)
+	if e != 0 {
+		return 0, e
+	}
+	return int(info.f.pid), nil
 }
 
 // tell writes one message. Nobody may be there to read it.
