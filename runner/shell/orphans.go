@@ -11,11 +11,6 @@ import (
 // can end it. It is called once, before the first run.
 func Adopt() error { return proc.Adopt() }
 
-// EndAll ends whatever descends from this process. It returns what could not be ended,
-// each as its id and its command line; if that is nothing, nothing is left, on Linux.
-// It is called when no invocation is under way and no other code waits for a child.
-func EndAll() []string { return proc.EndAll() }
-
 // Sweep ends every process that a run of the given mark left behind on this
 // machine, scripts and agents alike, and returns how many there were. It is called
 // before a run that may have crashed is resumed.

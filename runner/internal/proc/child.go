@@ -9,7 +9,6 @@ import (
 	"runtime"
 	"strings"
 	"sync/atomic"
-	"syscall"
 	"time"
 )
 
@@ -100,7 +99,7 @@ func (s Options) launch(files []*os.File) (*kin, error) {
 		argv:  append([]string{s.Path}, s.Args...),
 		attr:  &os.ProcAttr{Dir: s.Dir, Env: s.environment(), Files: files, Sys: s.attributes()},
 		mark:  s.markEntry(),
-		bound: s.NoNewPrivs, deathSignal: s.DeathSignal,
+		bound: s.NoNewPrivs,
 	})
 }
 
@@ -111,8 +110,6 @@ type start struct {
 	attr  *os.ProcAttr
 	mark  string // "VAR=value", "" without a mark
 	bound bool   // Options.NoNewPrivs
-
-	deathSignal syscall.Signal
 }
 
 // explain names the directory when that was what is missing: the operating

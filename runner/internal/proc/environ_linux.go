@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"strconv"
 	"time"
-
-	"github.com/raymond-action/raymond-action/runner/internal/proc/procfs"
 )
 
 // environ is the environment that a process was started with, as /proc has it.
@@ -14,12 +12,30 @@ import (
 type environ []byte
 
 func readEnviron(pid int) (environ, error) {
-	return procfs.Read("/proc/"+strconv.Itoa(pid)+"/environ", 16<<10)
+	return readProc("/proc/"+strconv.Itoa(pid)+"/environ", 16<<10)
 }
 
-// A look that comes this much later finds a process past the moment in which it
+// Looks that come this much later find a process past the moment in which it
 // becomes another program.
-const blankPause = 2 * time.Millisecond
+const (
+	blankPause = 2 * time.Millisecond
+	blankLooks = 4
+)
+
+// settledEnviron is readEnviron, but a blank one is looked at again. Of a process
+// that may not be looked at it is blank.
+func settledEnviron(pid int) environ {
+	for look := 1; ; look++ {
+		env, err := readEnviron(pid)
+		if err != nil {
+			return nil
+		}
+		if len(env) > 0 || look == blankLooks {
+			return env
+		}
+		rest(blankPause, never)
+	}
+}
 
 // has says whether there is exactly this entry.
 func (e environ) has(entry string) bool {
@@ -38,7 +54,7 @@ func (e environ) some(test func(entry []byte) bool) bool {
 
 // carriers returns the live processes among pids whose environment passes the
 // test.
-func carriers(pids []int, test func(environ) bool) []procfs.Process {
+func carriers(pids []int, test func(environ) bool) []process {
 	found, blank := look(pids, test)
 	if len(blank) == 0 {
 		return found
@@ -49,15 +65,15 @@ func carriers(pids []int, test func(environ) bool) []procfs.Process {
 }
 
 // look looks at processes once. Those that show nothing yet are returned as blank.
-func look(pids []int, test func(environ) bool) (found []procfs.Process, blank []int) {
+func look(pids []int, test func(environ) bool) (found []process, blank []int) {
 	for _, pid := range pids {
 		env, err := readEnviron(pid)
 		if err != nil || len(env) > 0 && !test(env) {
 			continue
 		}
-		p, ok := procfs.Stat(pid)
+		p, ok := readStat(pid)
 		switch {
-		case !ok || p.Dying || p.Kernel:
+		case !ok || p.dying || p.kernel:
 		case len(env) == 0:
 			blank = append(blank, pid)
 		default:

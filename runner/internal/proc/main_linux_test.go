@@ -15,8 +15,6 @@ import (
 	"syscall"
 	"testing"
 	"time"
-
-	"github.com/raymond-action/raymond-action/runner/internal/proc/procfs"
 )
 
 // The test binary plays the children. roleVar says which part, argsVar has the
@@ -50,8 +48,6 @@ var roles = map[string]func(args []string){
 	"conductor": playConductor,
 	"sweeper":   playSweeper,
 	"spied":     playSpied,
-	"attacker":  playAttacker,
-	"ender":     playEnder,
 }
 
 func TestMain(m *testing.M) {
@@ -293,7 +289,7 @@ func alive(pid int) bool { return syscall.Kill(pid, 0) == nil }
 func wantGone(t *testing.T, pid int) {
 	t.Helper()
 	if alive(pid) {
-		p, _ := procfs.Stat(pid)
+		p, _ := readStat(pid)
 		t.Errorf("process %d is still there: %+v", pid, p)
 		_ = syscall.Kill(pid, syscall.SIGKILL)
 	}

@@ -2,36 +2,28 @@ package proc
 
 import (
 	"errors"
-	"fmt"
 	"os"
+	"runtime"
 	"sync"
 	"syscall"
-	"time"
 
 	"golang.org/x/sys/unix"
-
-	"github.com/raymond-action/raymond-action/runner/internal/proc/procfs"
-	"github.com/raymond-action/raymond-action/runner/internal/proc/supervisor"
 )
 
-// kin is a child with the supervisor that stands between it and this process. What
-// the supervisor says is used, but not relied on: the child may be able to stop or
-// kill it. What it then leaves becomes a child of this process.
+// kin is a child that has not been collected yet.
 type kin struct {
-	supervisor *os.Process
-	messages   *messages
-	mark       string        // "VAR=value", or ""
-	gone       chan struct{} // closed when the child has exited, or its supervisor has
-	killing    sync.Once
-	state      exited
+	p     *os.Process
+	mark  string // "VAR=value", or ""
+	ended bool   // it has exited; what it left is being ended. Guarded by family.mu
 }
 
-// family is the set of supervisors under way. What else the kernel lists as a child
-// of this process is a stray: an orphan of a supervisor that has died, or a process
-// that other code of this program started.
+// family is the set of children under way. What else the kernel lists as a child
+// of this process is a stray: an orphan that one of them left, or a process that
+// other code of this program started.
 var family = struct {
-	// mu is held while a supervisor is forked, collected, or listed, so that no
-	// listing meets one that is not in the map, or an id that was used again.
+	// mu guards kin and the fields of its values. It is held while a child is
+	// forked, collected, or listed, so that no listing meets a child of ours that
+	// is not in the map, or an id that was used again.
 	mu  sync.Mutex
 	kin map[int]*kin
 }{kin: map[int]*kin{}}
@@ -44,151 +36,137 @@ var adopted = sync.OnceValue(func() error {
 	return os.NewSyscallError("prctl PR_SET_CHILD_SUBREAPER", unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0))
 })
 
-// attributes are those of a supervisor. In a session of its own neither it nor what
-// it starts can join the process group of this process.
-func (s Options) attributes() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setsid: true} }
+func (s Options) attributes() *syscall.SysProcAttr {
+	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: s.DeathSignal}
+}
 
-// self is this program, also when its file is another by now.
-const self = "/proc/self/exe"
+// request asks a starter for a process.
+type request struct {
+	start
+	reply chan<- reply // has room for the reply
+}
 
-// fork starts a supervisor, which starts the child.
+type reply struct {
+	kin *kin
+	err error
+}
+
+// starter is a thread that starts children and lives as long as this process: the
+// death signal of a child is sent when the thread that forked it ends, and the
+// threads of goroutines come and go.
+type starter func() chan<- request
+
+var (
+	plainStarter = newStarter(func() error { return nil })
+	// boundStarter has a bit that its children inherit and that can't be taken
+	// back. Threads that the runtime starts do not get it: it never makes one from
+	// a thread that is locked.
+	boundStarter = newStarter(func() error {
+		return os.NewSyscallError("prctl PR_SET_NO_NEW_PRIVS", unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
+	})
+)
+
+// newStarter returns a starter whose thread begins with prepare. When that does
+// not work it starts nothing.
+func newStarter(prepare func() error) starter {
+	return sync.OnceValue(func() chan<- request {
+		requests := make(chan request)
+		go func() {
+			runtime.LockOSThread()
+			unfit := prepare()
+			for r := range requests {
+				k, err := r.forkUnless(unfit)
+				r.reply <- reply{k, err}
+			}
+		}()
+		return requests
+	})
+}
+
 func fork(s start) (*kin, error) {
-	if err := Adopt(); err != nil {
-		return nil, err
+	// Without adoption the search for the mark still finds nearly everything.
+	_ = Adopt()
+	by := plainStarter
+	if s.bound {
+		by = boundStarter
 	}
-	ours, theirs, err := controlSocket()
+	c := make(chan reply, 1)
+	by() <- request{s, c}
+	r := <-c
+	return r.kin, r.err
+}
+
+func (s start) forkUnless(unfit error) (*kin, error) {
+	if unfit != nil {
+		return nil, unfit
+	}
+	return s.fork()
+}
+
+// fork starts the process and enters it into the family, in one step for others.
+func (s start) fork() (*kin, error) {
+	family.mu.Lock()
+	defer family.mu.Unlock()
+	p, err := os.StartProcess(s.path, s.argv, s.attr)
 	if err != nil {
 		return nil, err
 	}
-	s.attr.Files = append(s.attr.Files[:len(s.attr.Files):len(s.attr.Files)], theirs)
-	k := &kin{messages: &messages{ours}, mark: s.mark, gone: make(chan struct{})}
-	err = k.launch(s)
-	theirs.Close()
-	if err != nil {
-		ours.Close()
-		return nil, err
-	}
-	if err := k.messages.started(s.path); err != nil {
-		k.dismiss()
-		return nil, err
-	}
+	k := &kin{p: p, mark: s.mark}
+	family.kin[p.Pid] = k
 	return k, nil
 }
 
-// launch starts the supervisor and enters it into the family, in one step for others.
-func (k *kin) launch(s start) error {
-	order := supervisor.Order{Path: s.path, Argv: s.argv, DeathSignal: int(s.deathSignal), NoNewPrivs: s.bound}
-	family.mu.Lock()
-	defer family.mu.Unlock()
-	p, err := os.StartProcess(self, append([]string{os.Args[0]}, order.Args()...), s.attr)
-	if err != nil {
-		var where *os.PathError
-		if errors.As(err, &where) && where.Path == self {
-			where.Path = s.path // such as an argument that is too long
-		}
-		return err
-	}
-	k.supervisor = p
-	family.kin[p.Pid] = k
-	return nil
-}
-
-// controlSocket returns our end and the supervisor's.
-func controlSocket() (ours, theirs *os.File, err error) {
-	ends, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC, 0)
-	if err != nil {
-		return nil, nil, os.NewSyscallError("socketpair", err)
-	}
-	if err := unix.SetNonblock(ends[0], true); err != nil { // so that reading can have a deadline
-		unix.Close(ends[0])
-		unix.Close(ends[1])
-		return nil, nil, os.NewSyscallError("fcntl", err)
-	}
-	return os.NewFile(uintptr(ends[0]), "control"), os.NewFile(uintptr(ends[1]), "control"), nil
-}
-
-// await returns when the child has exited. Its supervisor is not collected yet.
+// await returns when the child has exited. It is not collected yet: until then
+// its id and its group are its own and can be signalled.
 func (k *kin) await() {
-	k.state = k.messages.exited()
-	close(k.gone)
+	for {
+		err := unix.Waitid(unix.P_PID, k.p.Pid, nil, unix.WEXITED|unix.WNOWAIT, nil)
+		if !errors.Is(err, unix.EINTR) {
+			return
+		}
+	}
 }
 
 // exited says whether the child has exited, without waiting for it.
 func (k *kin) exited() bool {
-	select {
-	case <-k.gone:
-		return true
-	default:
-		return false
-	}
+	var info unix.Siginfo
+	err := unix.Waitid(unix.P_PID, k.p.Pid, &info, unix.WEXITED|unix.WNOWAIT|unix.WNOHANG, nil)
+	return err == nil && info.Signo != 0
 }
 
-// overdue is how much longer than it should a supervisor may take, before it is
-// taken to be stopped or hindered by the child.
-const overdue = 3 * time.Second
+func (k *kin) signal(sig syscall.Signal, group bool) { signalChild(k.p, sig, group) }
 
-// signal signals the child, or its group. One that is killed must be gone soon, or
-// its supervisor is killed too.
-func (k *kin) signal(sig syscall.Signal, group bool) {
-	k.messages.order(sig, group || sig == syscall.SIGKILL)
-	if sig == syscall.SIGKILL {
-		k.killing.Do(func() { go k.killLate() })
-	}
-}
-
-func (k *kin) killLate() {
-	late := time.NewTimer(overdue)
-	defer late.Stop()
-	select {
-	case <-k.gone:
-	case <-late.C:
-		_ = k.supervisor.Kill()
-	}
-}
-
-// finish waits until the supervisor has ended what the child left, and ends what has
-// got past it. After a forced end it also looks for the mark.
+// finish ends what the child left and collects it. After a forced end it looks
+// everywhere; else only if the child has left an orphan.
 func (k *kin) finish(forced bool) ending {
-	e := k.state.ending()
-	done := false
-	e.swept, e.left, done = k.messages.ended(time.Now().Add(sweepMax + overdue))
-	k.dismiss()
-	swept, left := endStrays(!done)
-	e.swept, e.left = e.swept+swept, max(e.left, left)
-	if forced {
-		swept, left := endAll(k.marked, never)
-		e.swept, e.left = e.swept+swept, max(e.left, left)
+	all := forced || Adopt() != nil
+	if e, done := k.collectIfAlone(all); done {
+		return e
 	}
-	return e
-}
-
-// dismiss ends the supervisor, which should be ending by itself, and collects it.
-func (k *kin) dismiss() {
-	_ = k.supervisor.Kill()
+	swept, left := endAll(func() []process { return k.leftovers(all) }, never)
 	family.mu.Lock()
-	_, _ = k.supervisor.Wait()
-	delete(family.kin, k.supervisor.Pid)
-	family.mu.Unlock()
-	k.messages.Close()
+	defer family.mu.Unlock()
+	return ending{state: k.collect(), swept: swept, left: left}
 }
 
-// EndAll ends whatever descends from this process, and collects it. It returns what
-// could not be ended, each as its id and, in brackets, its command line. If that is
-// nothing, then by the kernel's own account nothing descends from this process. It is
-// called when Run is not under way, and no other code waits for a child. Only Linux
-// has this; elsewhere it does nothing.
-func EndAll() []string {
-	if _, left := supervisor.End(never); left == 0 {
-		return nil
+// never is a channel on which nothing comes.
+var never <-chan struct{}
+
+// collectIfAlone collects the child when nothing shows that it left anything.
+func (k *kin) collectIfAlone(forced bool) (ending, bool) {
+	family.mu.Lock()
+	defer family.mu.Unlock()
+	k.ended = true
+	if forced || len(strays()) > 0 {
+		return ending{}, false
 	}
-	alive := []string{}
-	for _, p := range procfs.Below(os.Getpid()) {
-		alive = append(alive, fmt.Sprintf("%d (%s)", p.PID, procfs.CommandLine(p.PID)))
-	}
-	return alive
+	return ending{state: k.collect()}, true
 }
 
-// errNoSupervisor is of a supervisor that died before it could start the child.
-func errNoSupervisor(path string) error {
-	return fmt.Errorf("start %s: its supervisor did not start it", path)
+// collect takes the child, which has exited, from the kernel and the family.
+// The caller holds family.mu.
+func (k *kin) collect() *os.ProcessState {
+	state, _ := k.p.Wait()
+	delete(family.kin, k.p.Pid)
+	return state
 }

@@ -27,23 +27,11 @@ func (k *kin) exited() bool { return false }
 // await returns when the child has exited.
 func (k *kin) await() { k.state, _ = k.p.Wait() }
 
-// signal signals a child that has not been collected yet, so that neither its id nor
-// that of its group can belong to another. What is gone already needs no signal:
-// errors mean nothing here.
-func (k *kin) signal(sig syscall.Signal, group bool) {
-	if group || sig == syscall.SIGKILL {
-		_ = syscall.Kill(-k.p.Pid, sig)
-		return
-	}
-	_ = k.p.Signal(sig)
-}
+func (k *kin) signal(sig syscall.Signal, group bool) { signalChild(k.p, sig, group) }
 
 // finish ends what is left of the group. A process that left it is not found.
 func (k *kin) finish(bool) ending {
-	e := endingOf(k.state)
-	if k.state != nil {
-		e.signal = nameOf(k.state.Sys().(syscall.WaitStatus))
-	}
+	e := ending{state: k.state}
 	if syscall.Kill(-k.p.Pid, syscall.SIGKILL) == nil {
 		e.swept = 1
 	}
@@ -55,9 +43,6 @@ func reapStrays() {}
 // Adopt does nothing: only Linux lets a process inherit the orphans of its
 // children.
 func Adopt() error { return nil }
-
-// EndAll does nothing: only Linux lets a process inherit the orphans of its children.
-func EndAll() []string { return nil }
 
 // Undumpable does nothing: only Linux has such a setting.
 func Undumpable() error { return nil }

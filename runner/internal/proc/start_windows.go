@@ -31,16 +31,15 @@ func (k *kin) await() { k.state, _ = k.p.Wait() }
 // to end.
 func (k *kin) signal(syscall.Signal, bool) { _ = k.p.Kill() }
 
-func (k *kin) finish(bool) ending { return endingOf(k.state) }
+func (k *kin) finish(bool) ending { return ending{state: k.state} }
+
+func signalName(*os.ProcessState) string { return "" }
 
 func reapStrays() {}
 
 // Adopt does nothing: only Linux lets a process inherit the orphans of its
 // children.
 func Adopt() error { return nil }
-
-// EndAll does nothing: only Linux lets a process inherit the orphans of its children.
-func EndAll() []string { return nil }
 
 // Undumpable does nothing: only Linux has such a setting.
 func Undumpable() error { return nil }

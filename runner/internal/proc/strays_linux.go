@@ -3,25 +3,22 @@ package proc
 import (
 	"slices"
 	"syscall"
-	"time"
-
-	"github.com/raymond-action/raymond-action/runner/internal/proc/procfs"
 )
 
 // strays returns the live children of this process that are not in the family,
-// and collects the dead ones. A child in our own process group is left: a process
-// that other code started here stays in that group, and that code waits for it. What
-// descends from a supervisor can't join it, being of another session. The caller
-// holds family.mu.
+// and collects the dead ones. A dead child in our own process group is left: a
+// process that other code started here stays in that group, and that code waits
+// for it. What Run starts, and so what descends from it, has other groups. The
+// caller holds family.mu.
 func strays() []int {
 	var found []int
 	own := syscall.Getpgrp()
-	for _, pid := range procfs.Children() {
+	for _, pid := range children() {
 		if family.kin[pid] != nil {
 			continue
 		}
 		pgrp, err := syscall.Getpgid(pid)
-		if err == nil && pgrp == own || collectZombie(pid) {
+		if err == nil && pgrp != own && collectZombie(pid) {
 			continue
 		}
 		found = append(found, pid)
@@ -36,66 +33,109 @@ func reapStrays() {
 	strays()
 }
 
-// quietLooks is how many looks that follow each other have to find no stray: what
-// forks and exits all the time can be missed by a look.
-const quietLooks = 10
-
-// endStrays ends what got past the supervisor of a child, by killing or stopping it,
-// and then what these leave in turn. The orphans of other children have supervisors of
-// their own. If the supervisor is known to be lost it looks more than once. It returns
-// how many it ended, and how many could not be.
-func endStrays(lost bool) (ended, left int) {
-	met := map[procfs.Process]bool{}
-	giveUp := time.Now().Add(sweepMax)
-	for quiet := 0; quiet < quietLooks; quiet++ {
-		killed, alive := killStrays(met)
-		if alive > 0 && (!killed || time.Now().After(giveUp)) {
-			return len(met), alive
-		}
-		if alive > 0 {
-			quiet = -1
-		} else if len(met) == 0 && !lost {
-			return 0, 0 // as nearly always: nothing got past
-		}
-		rest(200*time.Microsecond, never)
-	}
-	return len(met), 0
+// sibling is another child that was not collected yet.
+type sibling struct {
+	pid   int
+	mark  string
+	ended bool // it is clearing up itself
 }
 
-// killStrays kills what is a stray now, and notes it in met. It says whether any of
-// them may be killed, and how many there are.
-func killStrays(met map[procfs.Process]bool) (killed bool, alive int) {
-	family.mu.Lock()
-	defer family.mu.Unlock() // nothing that is killed here is collected meanwhile
-	found := strays()
-	for _, pid := range found {
-		p, ok := procfs.Stat(pid)
-		if !ok || syscall.Kill(pid, syscall.SIGKILL) == nil {
-			killed = true
-			met[procfs.Process{PID: pid, Born: p.Born}] = true
-		}
-	}
-	return killed, len(found)
-}
-
-// marked finds every live process that carries the mark of k, unless it is another
-// child's mark too.
-func (k *kin) marked() []procfs.Process {
-	if k.mark == "" || k.sharesMark() {
-		return nil
-	}
-	all := carriers(procfs.IDs(), func(env environ) bool { return env.has(k.mark) })
-	return slices.DeleteFunc(all, func(p procfs.Process) bool { return p.PID == syscall.Getpid() })
-}
-
-// sharesMark says whether another child under way has the same mark.
-func (k *kin) sharesMark() bool {
+// around returns the strays and the siblings of k, as of one moment.
+func (k *kin) around() (found []int, siblings []sibling) {
 	family.mu.Lock()
 	defer family.mu.Unlock()
-	for _, other := range family.kin {
-		if other != k && other.mark == k.mark {
-			return true
+	for pid, other := range family.kin {
+		if other != k {
+			siblings = append(siblings, sibling{pid, other.mark, other.ended})
 		}
 	}
-	return false
+	return strays(), siblings
+}
+
+// leftovers finds what a child that has exited left behind: its orphans with all
+// their descendants and, if everywhere, whatever carries its mark.
+func (k *kin) leftovers(everywhere bool) []process {
+	pids, siblings := k.around()
+	if len(pids) == 0 && !everywhere {
+		return nil
+	}
+	all := snapshot()
+	found := map[int]process{}
+	for _, pid := range pids {
+		if p, ok := all[pid]; ok && k.owns(p, siblings, all) {
+			addTree(found, p, all)
+		}
+	}
+	if everywhere {
+		k.addMarked(found, siblings)
+	}
+	return values(found)
+}
+
+// owns says whether a stray comes from k, or is dying and due to be collected.
+// Its process group or its mark tells. A stray that hides both belongs to k if k,
+// and no running sibling, is old enough to be its ancestor; otherwise the last of
+// those siblings will end it.
+func (k *kin) owns(p process, siblings []sibling, all map[int]process) bool {
+	if p.dying {
+		return p.pgrp != syscall.Getpgrp()
+	}
+	env := settledEnviron(p.pid)
+	for _, s := range siblings {
+		if p.pgrp == s.pid || env.has(s.mark) {
+			return false
+		}
+	}
+	if p.pgrp == k.p.Pid || env.has(k.mark) {
+		return true
+	}
+	return p.pgrp != syscall.Getpgrp() && k.couldHaveStarted(p, siblings, all)
+}
+
+// couldHaveStarted says whether k, and no running sibling, is as old as p.
+func (k *kin) couldHaveStarted(p process, siblings []sibling, all map[int]process) bool {
+	for _, s := range siblings {
+		other, ok := all[s.pid]
+		if ok && !s.ended && other.born <= p.born {
+			return false
+		}
+	}
+	return all[k.p.Pid].born <= p.born
+}
+
+// addMarked adds every live process that carries the mark of k.
+func (k *kin) addMarked(found map[int]process, siblings []sibling) {
+	if k.mark == "" || slices.ContainsFunc(siblings, func(s sibling) bool { return s.mark == k.mark }) {
+		return
+	}
+	for _, p := range carriers(pids(), func(env environ) bool { return env.has(k.mark) }) {
+		if p.pid != syscall.Getpid() {
+			found[p.pid] = p
+		}
+	}
+}
+
+// addTree adds a process and its descendants. Of a dying one it adds just itself,
+// which shows that another look is due: it may be a sibling's, and its children too.
+func addTree(found map[int]process, p process, all map[int]process) {
+	if _, known := found[p.pid]; known {
+		return
+	}
+	found[p.pid] = p
+	if p.dying {
+		return
+	}
+	for _, other := range all {
+		if other.ppid == p.pid {
+			addTree(found, other, all)
+		}
+	}
+}
+
+func values(m map[int]process) []process {
+	list := make([]process, 0, len(m))
+	for _, p := range m {
+		list = append(list, p)
+	}
+	return list
 }

@@ -3,6 +3,7 @@ package proc
 import (
 	"context"
 	"errors"
+	"os"
 	"syscall"
 	"time"
 )
@@ -51,17 +52,20 @@ func (c *child) conclude(ended End) Exit {
 	c.stdin.stop()
 	c.drain(c.stdout)
 	c.drain(c.stderr)
-	return Exit{
-		Code: end.code, Signal: end.signal, CPU: end.cpu, Ended: ended, Began: c.began, Finished: finished,
+	e := Exit{
+		Code: -1, Ended: ended, Began: c.began, Finished: finished,
 		StderrTail: c.tail.Bytes(), Swept: end.swept, Left: end.left,
 	}
+	if end.state != nil {
+		e.Code, e.Signal = end.state.ExitCode(), signalName(end.state)
+		e.CPU = end.state.UserTime() + end.state.SystemTime()
+	}
+	return e
 }
 
-// ending is what became of a child, and what clearing up behind it brought.
+// ending is what clearing up behind a child brought.
 type ending struct {
-	code        int    // -1 when a signal ended it
-	signal      string // "" when it exited
-	cpu         time.Duration
+	state       *os.ProcessState // nil when somebody else had collected the child
 	swept, left int
 }
 

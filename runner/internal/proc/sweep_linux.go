@@ -9,25 +9,16 @@ import (
 	"strings"
 	"syscall"
 	"time"
-
-	"github.com/raymond-action/raymond-action/runner/internal/proc/procfs"
-	"github.com/raymond-action/raymond-action/runner/internal/proc/supervisor"
 )
 
 const (
 	// sweepTerm is how long what is swept may take to end on SIGTERM (git takes
 	// its lock files away), before it gets SIGKILL.
 	sweepTerm = 250 * time.Millisecond
-	// superviseMax is how long a supervisor that was told to end may take to end what is
-	// below it. Killed earlier, it would let go of what carries no mark.
-	superviseMax = 5 * time.Second
 	// sweepMax is when processes that do not even die of SIGKILL are given up:
 	// they hang in the kernel.
 	sweepMax = 10 * time.Second
 )
-
-// never is a channel on which nothing comes.
-var never <-chan struct{}
 
 // Sweep ends every process that has an entry of the name markVar in its
 // environment whose value is prefix, or begins with it and then has anything but a
@@ -38,7 +29,7 @@ var never <-chan struct{}
 // It is for what a crashed process left behind; after a Run nothing is left.
 func Sweep(ctx context.Context, markVar, prefix string) (int, error) {
 	spared := untouchable()
-	swept, left := endAll(func() []procfs.Process { return marked(markVar+"="+prefix, spared) }, ctx.Done())
+	swept, left := endAll(func() []process { return marked(markVar+"="+prefix, spared) }, ctx.Done())
 	if err := ctx.Err(); err != nil && left > 0 {
 		return swept, fmt.Errorf("sweep processes: %w", err)
 	}
@@ -54,22 +45,20 @@ func untouchable() map[int]bool {
 	ids := map[int]bool{}
 	for pid := os.Getpid(); pid > 0 && !ids[pid]; {
 		ids[pid] = true
-		p, _ := procfs.Stat(pid)
-		pid = p.Parent
+		p, _ := readStat(pid)
+		pid = p.ppid
 	}
 	family.mu.Lock()
 	defer family.mu.Unlock()
-	for pid, p := range procfs.All() {
-		if family.kin[pid] != nil || family.kin[p.Parent] != nil {
-			ids[pid] = true
-		}
+	for pid := range family.kin {
+		ids[pid] = true
 	}
 	return ids
 }
 
 // marked finds the live processes that carry a mark.
-func marked(entry string, spared map[int]bool) []procfs.Process {
-	candidates := slices.DeleteFunc(procfs.IDs(), func(pid int) bool { return spared[pid] })
+func marked(entry string, spared map[int]bool) []process {
+	candidates := slices.DeleteFunc(pids(), func(pid int) bool { return spared[pid] })
 	return carriers(candidates, func(env environ) bool {
 		return env.some(func(e []byte) bool { return beginsWith(e, entry) })
 	})
@@ -87,20 +76,24 @@ func isWord(c byte) bool {
 
 // hunt is one sweep under way. A process in it is named by pid and born alone.
 type hunt struct {
-	find    func() []procfs.Process
-	pending map[procfs.Process]bool // found, and not gone yet
-	hits    map[procfs.Process]bool // signalled at least once
-	refused map[procfs.Process]bool // not ours to signal
+	find    func() []process
+	pending map[process]bool // found, and not gone yet
+	hits    map[process]bool // signalled at least once
+	refused map[process]bool // not ours to signal
 }
 
 // endAll ends what find returns, again and again until it returns nothing more
 // that can be ended. find must not return this process or a child under way.
-func endAll(find func() []procfs.Process, stop <-chan struct{}) (swept, left int) {
-	h := hunt{find: find, pending: map[procfs.Process]bool{}, hits: map[procfs.Process]bool{}, refused: map[procfs.Process]bool{}}
+func endAll(find func() []process, stop <-chan struct{}) (swept, left int) {
+	h := hunt{find: find, pending: map[process]bool{}, hits: map[process]bool{}, refused: map[process]bool{}}
 	began := time.Now()
 	pause := time.Millisecond
 	for {
-		found := h.round(time.Since(began))
+		sig := syscall.SIGTERM
+		if time.Since(began) >= sweepTerm {
+			sig = syscall.SIGKILL
+		}
+		found := h.round(sig)
 		if found+len(h.pending) == 0 || time.Since(began) > sweepMax || !rest(pause, stop) {
 			return len(h.hits), len(h.pending) + len(h.refused)
 		}
@@ -123,20 +116,17 @@ func rest(d time.Duration, stop <-chan struct{}) bool {
 // round signals everything that is found once, lets go of what is gone, and
 // returns how many were found: when what had been pending is gone, its children
 // may have come to light.
-func (h *hunt) round(after time.Duration) (found int) {
+func (h *hunt) round(sig syscall.Signal) (found int) {
 	for _, p := range h.find() {
-		id := procfs.Process{PID: p.PID, Born: p.Born}
+		id := process{pid: p.pid, born: p.born}
 		if !h.refused[id] {
 			h.pending[id] = true
 			found++
 		}
 	}
 	for id := range h.pending {
-		switch {
-		case after >= superviseMax, after >= sweepTerm && !supervisor.Is(procfs.Arguments(id.PID)):
-			h.hit(id, syscall.SIGKILL)
-		case !h.hits[id]:
-			h.hit(id, syscall.SIGTERM)
+		if sig == syscall.SIGKILL || !h.hits[id] {
+			h.hit(id, sig)
 		}
 		if h.refused[id] || gone(id) {
 			delete(h.pending, id)
@@ -146,13 +136,13 @@ func (h *hunt) round(after time.Duration) (found int) {
 }
 
 // hit signals one process, unless its id belongs to another by now.
-func (h *hunt) hit(id procfs.Process, sig syscall.Signal) {
-	p, err := os.FindProcess(id.PID) // holds on to this very process where the kernel can
+func (h *hunt) hit(id process, sig syscall.Signal) {
+	p, err := os.FindProcess(id.pid) // holds on to this very process where the kernel can
 	if err != nil {
 		return
 	}
 	defer func() { _ = p.Release() }()
-	if now, ok := procfs.Stat(id.PID); !ok || now.Dying || now.Born != id.Born {
+	if now, ok := readStat(id.pid); !ok || now.dying || now.born != id.born {
 		return
 	}
 	if errors.Is(p.Signal(sig), os.ErrPermission) {
@@ -164,12 +154,12 @@ func (h *hunt) hit(id procfs.Process, sig syscall.Signal) {
 
 // gone says whether a process is no more. It collects what had become a child of
 // ours; the dead children of others count as gone.
-func gone(id procfs.Process) bool {
+func gone(id process) bool {
 	family.mu.Lock()
-	collectZombie(id.PID)
+	collectZombie(id.pid)
 	family.mu.Unlock()
-	now, ok := procfs.Stat(id.PID)
-	return !ok || now.Born != id.Born || now.Dying && now.Parent != syscall.Getpid()
+	now, ok := readStat(id.pid)
+	return !ok || now.born != id.born || now.dying && now.ppid != syscall.Getpid()
 }
 
 // collectZombie collects a dead child that is not in the family, and says whether

@@ -9,12 +9,8 @@ package action
 
 import (
 	"context"
-	"errors"
-	"strings"
 
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/job"
-	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
-	"github.com/raymond-action/raymond-action/internal/untrusted/text"
 	"github.com/raymond-action/raymond-action/runner/shell"
 )
 
@@ -30,19 +26,7 @@ func Run(e Env) error {
 	if err == nil {
 		err = perform(context.Background(), s, &r, gone)
 	}
-	return tell(s, r, errors.Join(err, checkAlone(shell.EndAll())))
-}
-
-// checkAlone is of what lives when the main part ends. The post part holds the
-// secrets of the job from its first instruction on.
-func checkAlone(left []string) error {
-	if len(left) == 0 {
-		return nil
-	}
-	return &problem.Problem{
-		Class: problem.ClassDenied, Where: "left-over processes", What: "can't be ended: " + text.Line(strings.Join(left, ", ")),
-		Hint: "agents and scripts must end what they start with other rights, as by sudo",
-	}
+	return tell(s, r, err)
 }
 
 // perform does what the inputs ask for, one phase after the other. gone is closed

@@ -27,8 +27,6 @@ var floors = map[string][]string{
 		"runner/claude runner/report runner/shell runner/verify",
 		"runner runner/claude/keyproxy runner/claude/transcript runner/diagram runner/prices",
 		"runner/claude/permit runner/claude/pin runner/claude/tally runner/internal/proc runner/internal/reel",
-		"runner/internal/proc/supervisor",
-		"runner/internal/proc/procfs",
 	},
 	"artifacts": {
 		"artifacts/slots",
