@@ -40,3 +40,8 @@ type Tool struct {
 	Stdout  io.Writer
 	Stderr  io.Writer
 }
+
+// machineProblem is an error of the machine that the job runs on.
+func machineProblem(where string, err error) error {
+	return &problem.Problem{Class: problem.ClassRuntime, Where: where, What: err.Error()}
+}

@@ -64,11 +64,6 @@ func makeOwn(s *step) (dir string, err error) {
 	return "", &problem.Problem{Class: problem.ClassRuntime, Where: parent, What: fmt.Sprintf("has %d folders of this step already", maxParts)}
 }
 
-// machineProblem is an error of the machine that the job runs on.
-func machineProblem(where string, err error) error {
-	return &problem.Problem{Class: problem.ClassRuntime, Where: where, What: err.Error()}
-}
-
 // ownOfMain is the folder that the main part of this step has made; "" when it did
 // not get that far.
 func ownOfMain(getenv func(string) string) string {
