@@ -63,6 +63,10 @@ func (s *stream) line(line []byte, truncated bool) {
 		return
 	}
 	if err := jsonlimit.Check(line); err != nil {
+		if transcript.TypeOf(line[:min(len(line), headSize)]) == "" {
+			s.unread++
+			return
+		}
 		s.long(line, fatal("a record of the agent CLI is %v", err))
 		return
 	}
