@@ -159,7 +159,11 @@ func TestEndedInvocationsUseNothing(t *testing.T) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		ask(t, p, of(a))
+		r, _ := http.NewRequest(http.MethodPost, "http://"+p.address+prefix+a.token+"/v1/messages", strings.NewReader("x"))
+		bearer(p.credential)(r)
+		if answer, err := http.DefaultTransport.RoundTrip(r); err == nil {
+			t.Errorf("a request of an invocation that ended: got %s, want no answer", answer.Status)
+		}
 	}()
 	<-arrived
 	a.Close()

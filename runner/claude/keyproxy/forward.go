@@ -127,7 +127,7 @@ func (p *Proxy) rewrite(r *httputil.ProxyRequest) {
 // a failure that passes, and tries again.
 func (p *Proxy) unreachable(w http.ResponseWriter, r *http.Request, err error) {
 	if r.Context().Err() != nil { // the client has left, or the invocation has ended
-		return
+		panic(http.ErrAbortHandler) // the server closes the connection: an empty answer would look like one of the API
 	}
 	message := p.secrets.Text(fmt.Sprintf("reach the API at %s: %v", p.upstream.Host, err))
 	p.tell(message)

@@ -26,6 +26,8 @@ func hanging(t *testing.T) (server *httptest.Server, came, gone chan struct{}) {
 	return server, came, gone
 }
 
+// TestCancellationPasses: what costs nothing ends with its client. A request of a model
+// ends with its invocation, see TestAnswersThatNobodyReadsAreCounted.
 func TestCancellationPasses(t *testing.T) {
 	upstream, came, gone := hanging(t)
 	log := &lines{}
@@ -35,7 +37,7 @@ func TestCancellationPasses(t *testing.T) {
 		<-came
 		cancel()
 	}()
-	r, _ := http.NewRequestWithContext(ctx, "POST", at(p)+"/v1/messages", strings.NewReader("x"))
+	r, _ := http.NewRequestWithContext(ctx, "POST", at(p)+"/v1/messages/count_tokens", strings.NewReader("x"))
 	bearer(p.credential)(r)
 	if answer, err := http.DefaultClient.Do(r); err == nil {
 		t.Errorf("got %s, want it cancelled", answer.Status)
