@@ -152,7 +152,7 @@ func greetingModel(t *testing.T) *claudetest.Server {
 	return claudetest.NewServer(t,
 		claudetest.On("This is the task:", claudetest.Say("One file, greet.sh.")),
 		claudetest.On("Carry out your plan", write("echo Hi\n"), claudetest.Say("Written.")),
-		claudetest.On("The check failed", write(wrongGreeting), claudetest.Say("Mended. <goto>CHECK.sh</goto>")),
+		claudetest.On("The check failed", write(wrongGreeting), claudetest.Say("Fixed. <goto>CHECK.sh</goto>")),
 		claudetest.Rule{Match: askedForReview, Sequence: []claudetest.Reply{
 			claudetest.Say("<result>" + reviewFinding + "</result>"),
 			claudetest.Say("<result>APPROVED</result>"),
@@ -186,7 +186,7 @@ func wantSeen(t *testing.T, api *claudetest.Server) {
 		{"Carry out your plan", "One file, greet.sh.", "{{"},
 		{"The check failed", `no <greeting> & no "World"`, "{{"},
 		{askedForReview, "Written.", "{{"},
-		{"came back:\n\n" + reviewFinding, "Mended.", askedForReview},
+		{"came back:\n\n" + reviewFinding, "Fixed.", askedForReview},
 		{"came back:\n\nAPPROVED", reviewFinding, askedForReview},
 	} {
 		asked := slices.DeleteFunc(api.Requests(), func(q claudetest.Request) bool { return !strings.Contains(q.Prompt, c.prompt) })

@@ -214,7 +214,7 @@ func TestHugeProtectedFilesAreNotRead(t *testing.T) {
 	patterns := []string{"*_test.go"}
 	before := Verifier{}.Digest(dir, patterns)
 	if err := os.Truncate(at("a_test.go"), 8<<40); err != nil {
-		t.Skip("the file system has no such files: ", err) // nor can an agent make one
+		t.Fatal("the file system of the temporary folder has no files of that size; name another one by TMPDIR: ", err)
 	}
 	began := time.Now()
 	got := changed(before, Verifier{}.Digest(dir, patterns))

@@ -42,7 +42,7 @@ func greetingModel(t *testing.T) *claudetest.Server {
 	return claudetest.NewServer(t,
 		claudetest.On("Somebody has asked", claudetest.Say("One file, greet.sh. <goto>IMPLEMENT.md</goto>")),
 		claudetest.On("Carry out your plan", reads("greet.sh"), writes("greet.sh", wrongGreeting), claudetest.Say("Written.")),
-		claudetest.On("These tests fail: bash test.sh", writes("greet.sh", hastyGreeting), claudetest.Say("Mended.")),
+		claudetest.On("These tests fail: bash test.sh", writes("greet.sh", hastyGreeting), claudetest.Say("Fixed.")),
 		claudetest.Rule{Match: "You review work", Sequence: []claudetest.Reply{
 			claudetest.Do(claudetest.Bash("git diff")),
 			claudetest.Say("<result>" + finding + "</result>"), claudetest.Say("<result>APPROVED</result>"),
