@@ -11,11 +11,12 @@ import (
 )
 
 // sealKey is what the main part of a step seals its files with, and what the post part
-// checks them with; nil where nothing is sealed: without a token of the job, under act,
-// which gives each part another token, and in a folder that jobs share.
+// checks them with; nil where nothing is sealed: without a token of the job, in a folder
+// that jobs share, and under act or what is made of it: act gives each part another
+// token, and of Gitea's runner it is not known.
 func sealKey(s *step, own string) (seal.Key, error) {
 	token := s.getenv("ACTIONS_RUNTIME_TOKEN")
-	if token == "" || s.isLocal() || s.underAct() {
+	if token == "" || s.isLocal() || s.byAct() {
 		return nil, nil
 	}
 	return seal.NewKey(token, s.id()+"/"+filepath.Base(own))
