@@ -1,0 +1,36 @@
+// Package cage confines a child process and all that it starts: which files they
+// read and write, which other processes they reach, which addresses they connect to.
+// It needs neither root nor containers nor namespaces, but Linux with Landlock and
+// seccomp; elsewhere Lacks says that there is no cage.
+//
+// A Cage is made of a Policy, once for a run. A child gets into it by starting this
+// program as its wrapper (package entry), which puts the cage on itself and then
+// becomes the child's program. What seccomp can't decide by numbers is decided by
+// this process, which stays outside (package warden).
+package cage
+
+// Policy says what caged processes may do. Paths are absolute. Links are followed
+// when the Cage is made, never later.
+type Policy struct {
+	// Hidden files and folders can't be read, nor can anything below them, unless it
+	// is below a Shown or Writable path that is itself below them.
+	Hidden []string
+	// Shown paths may be read although they lie below hidden ones.
+	Shown []string
+	// Writable folders and files may be read and written with all that is below them.
+	// Those that don't exist are left out. Nothing below a writable folder is hidden.
+	Writable []string
+	Network  Network
+}
+
+// Network says which addresses caged processes may connect to.
+type Network struct {
+	// IsOpen allows every address and UDP. Otherwise only Ports are reached, and
+	// what caged processes themselves listen on at 127.0.0.1 and ::1.
+	IsOpen bool
+	// Ports are those of our own proxies on 127.0.0.1.
+	Ports []uint16
+	// Refused is told about connections that were refused, from any goroutine; nil
+	// for nobody. The target is an address, or the path of a unix socket.
+	Refused func(target string)
+}
