@@ -38,6 +38,7 @@ var layers = map[string]layer{
 	"cmd/raymond/internal/acttest": {
 		ours: "cmd/shim internal/installtest internal/nodetest", foreign: "github.com/rogpeppe/go-internal",
 	},
+	"internal/cage":                    {},
 	"internal/untrusted/files":         {},
 	"internal/untrusted/text":          {},
 	"internal/untrusted/jsonstrict":    {foreign: "github.com/go-json-experiment/json"},
