@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"strings"
 )
 
@@ -37,4 +38,26 @@ func readHeader(r io.Reader) (header, error) {
 			h.needs = append(h.needs, id)
 		}
 	}
+}
+
+// toPack reads the head of a bundle, and has the file continue with its pack.
+func toPack(f *os.File) (header, error) {
+	if _, err := f.Seek(0, io.SeekStart); err != nil {
+		return header{}, err
+	}
+	head, err := readHeader(f)
+	if err == nil {
+		_, err = f.Seek(head.offset, io.SeekStart)
+	}
+	return head, err
+}
+
+// weigh fails with an *inflatedError where a bundle, or all so far, hold too much.
+func (b *bundles) weigh(f *os.File, r *repository) error {
+	if _, err := toPack(f); err != nil {
+		return err
+	}
+	n, err := weighPack(f, r.Format, b.limit*rawFactor, b.limit*inflatedFactor-b.inflated)
+	b.inflated += n
+	return err
 }

@@ -3,6 +3,7 @@ package workspace
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"maps"
 	"os"
@@ -30,6 +31,9 @@ func (w *planner) planTrees(ctx context.Context, p *plan) error {
 		if len(t.inTheWay) > 0 {
 			slices.Sort(t.inTheWay)
 			return &Conflict{Dir: t.dir, What: "changes of the checkout are in the way of the saved work", Files: slices.Compact(t.inTheWay)}
+		}
+		if err := w.weighFiles(ctx, p, t); err != nil {
+			return fmt.Errorf("restore %s: %w", t.dir, err)
 		}
 	}
 	return w.checkOthers(p)

@@ -19,3 +19,6 @@ var (
 
 // Within sets how long one run of git may take.
 func (g *Git) Within(d time.Duration) { g.within = d }
+
+// WeighPack is weighPack.
+var WeighPack = weighPack

@@ -203,20 +203,26 @@ func (w *saver) write(ctx context.Context, p *packer, r *repository) error {
 	out := &bounded{w: io.MultiWriter(f, sum), left: w.limit - w.used}
 	err = w.git.run(ctx, call{dir: p.bare, bare: p.bare, in: text(p.reach(saveRef)), out: out}, "bundle", "create", "--quiet", "-", "--stdin")
 	if out.full {
-		return p.tooLarge(ctx, w.limit)
+		return p.tooLarge(ctx, "commits and changed files are over "+sizes(w.limit), "objectsize:disk")
 	}
 	if err != nil {
 		return err
 	}
 	r.Size, r.SHA256 = out.written, hex.EncodeToString(sum.Sum(nil))
-	if _, err := f.Seek(0, io.SeekStart); err != nil {
-		return err
-	}
-	head, err := readHeader(f)
+	head, err := toPack(f)
 	if err != nil {
 		return err
 	}
 	r.Needs = head.needs
+	// What no restore would take is not stored.
+	_, err = weighPack(f, r.Format, w.limit*rawFactor, w.limit*inflatedFactor)
+	var over *inflatedError
+	if errors.As(err, &over) {
+		return p.tooLarge(ctx, over.Error(), "objectsize")
+	}
+	if err != nil {
+		return err
+	}
 	return f.Close()
 }
 

@@ -34,11 +34,20 @@ func (p *part) writeOut(ctx context.Context, entries []committedFile, to string)
 	for _, e := range entries {
 		ids = append(ids, e.id)
 	}
-	return p.git.blobs(ctx, p.bare, ids, func(i int, blob io.Reader) error { return entries[i].write(root, blob) })
+	left := int64(maxBytes)
+	return p.git.blobs(ctx, p.bare, ids, func(i int, blob *io.LimitedReader) error {
+		if left -= blob.N; left < 0 {
+			return fmt.Errorf("the files of %q in commit %s have more than %s", p.name, p.commit, sizes(maxBytes))
+		}
+		return entries[i].write(root, blob)
+	})
 }
 
-// maxEntries is how many files a workflow may have.
-const maxEntries = 1000
+// How many files a workflow may have, and how many bytes these.
+const (
+	maxEntries = 1000
+	maxBytes   = 256 << 20
+)
 
 // committedFile is a file of a commit.
 type committedFile struct {

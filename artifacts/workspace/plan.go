@@ -1,6 +1,7 @@
 package workspace
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"strings"
@@ -99,6 +100,9 @@ func newListing() *listing {
 	return &listing{map[string]item{}, map[string]item{}, map[string]item{}, map[string][3]item{}}
 }
 
+// maxPaths is how many paths the commit of a save may have, of files and in indexes.
+const maxPaths = 2 << 20
+
 // list reads the commit of a save.
 func (w *planner) list(ctx context.Context, p *plan) ([]*listing, error) {
 	all := make([]*listing, len(p.saved.Trees))
@@ -108,6 +112,9 @@ func (w *planner) list(ctx context.Context, p *plan) ([]*listing, error) {
 	out, err := w.git.output(ctx, call{dir: p.common, bare: p.common}, "ls-tree", "-r", "-z", "--full-tree", p.saved.Save)
 	if err != nil {
 		return nil, err
+	}
+	if n := bytes.Count(out, []byte{0}); n > maxPaths {
+		return nil, fmt.Errorf("the saved work has %d paths, want %d at most", n, maxPaths)
 	}
 	for line := range strings.SplitSeq(strings.TrimSuffix(string(out), "\x00"), "\x00") {
 		if line == "" {

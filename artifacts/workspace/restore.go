@@ -101,6 +101,8 @@ type bundles struct {
 	git   *tool
 	from  string // the folder of the save
 	limit int64  // bytes of one bundle
+
+	inflated, written int64 // so far: bytes of all packs, and of all files
 }
 
 // planner finds out what is to be done, and changes nothing but objects of git.
@@ -137,7 +139,7 @@ func (w *applier) note(format string, args ...any) {
 	w.notes = append(w.notes, fmt.Sprintf(format, args...))
 }
 
-// check compares a bundle with what the index says of it.
+// check compares a bundle with what the index says of it, and weighs what it holds.
 func (b *bundles) check(r *repository) error {
 	f, _, err := files.Open(filepath.Join(b.from, r.Bundle))
 	if err != nil {
@@ -154,6 +156,9 @@ func (b *bundles) check(r *repository) error {
 	}
 	if n != r.Size || hex.EncodeToString(sum.Sum(nil)) != r.SHA256 {
 		return fmt.Errorf("read %s: it is not the bundle that %s describes", r.Bundle, indexName)
+	}
+	if err := b.weigh(f, r); err != nil {
+		return fmt.Errorf("read %s: %w", r.Bundle, err)
 	}
 	return nil
 }
@@ -242,12 +247,8 @@ func (b *bundles) unpack(ctx context.Context, r *repository, common string) erro
 		return err
 	}
 	defer f.Close()
-	head, err := readHeader(f)
-	if err != nil {
+	if _, err := toPack(f); err != nil {
 		return fmt.Errorf("read %s: %w", r.Bundle, err)
-	}
-	if _, err := f.Seek(head.offset, io.SeekStart); err != nil {
-		return err
 	}
 	undo, err := b.deepen(ctx, r, common)
 	if err != nil {

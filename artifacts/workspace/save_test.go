@@ -129,7 +129,7 @@ func TestTooLargeNamesWhatIsLarge(t *testing.T) {
 		{"commit", 300 << 10, noise, true, `"dir/big" has 300 KiB`},
 		{"file over the bound", 1 << 20, noise, false, `"dir/big" has 1024 KiB`},
 		{"much, but little when packed", 600 << 10, func(n int) string { return strings.Repeat("x", n) }, false, ""},
-		{"the same, committed", 3 << 20, func(n int) string { return strings.Repeat("x", n) }, true, ""},
+		{"the same, committed", 750 << 10, func(n int) string { return strings.Repeat("x", n) }, true, ""},
 	} {
 		s := clone(t, remote, "--depth=1")
 		base := head(t, s.checkout())

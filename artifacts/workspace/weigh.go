@@ -62,15 +62,16 @@ func largest(all []heavy) string {
 	return strings.Join(names, ", ")
 }
 
-// tooLarge names the largest of what a bundle would hold.
-func (p *packer) tooLarge(ctx context.Context, limit int64) error {
+// tooLarge names the largest of what a bundle would hold, by one of the sizes that git
+// knows of an object.
+func (p *packer) tooLarge(ctx context.Context, why, bySize string) error {
 	c := call{dir: p.bare, bare: p.bare, in: text(p.reach(saveRef))}
 	objects, err := p.git.output(ctx, c, "rev-list", "--objects", "--stdin")
 	if err != nil {
 		return errors.Join(ErrTooLarge, err)
 	}
 	c.in = text(string(objects))
-	out, err := p.git.output(ctx, c, "cat-file", "--batch-check=%(objectsize:disk) %(rest)")
+	out, err := p.git.output(ctx, c, "cat-file", "--batch-check=%("+bySize+") %(rest)")
 	if err != nil {
 		return errors.Join(ErrTooLarge, err)
 	}
@@ -83,7 +84,7 @@ func (p *packer) tooLarge(ctx context.Context, limit int64) error {
 			all = append(all, h)
 		}
 	}
-	return fmt.Errorf("%w: commits and changed files are over %s (%s)", ErrTooLarge, sizes(limit), largest(all))
+	return fmt.Errorf("%w: %s (%s)", ErrTooLarge, why, largest(all))
 }
 
 // withoutPlace takes the part of a path off that says where it is in our commit.

@@ -39,7 +39,7 @@ func (w *applier) writeFiles(ctx context.Context, p *plan, t *treePlan) error {
 	for _, path := range t.write {
 		ids = append(ids, t.want.work[path].id)
 	}
-	return w.git.blobs(ctx, p.common, ids, func(i int, blob io.Reader) error {
+	return w.git.blobs(ctx, p.common, ids, func(i int, blob *io.LimitedReader) error {
 		path := t.write[i]
 		if err := replaceFile(root, path, t.want.work[path].mode, blob); err != nil {
 			return fmt.Errorf("write %q: %w", path, err)
@@ -154,8 +154,9 @@ func writeFile(root *os.Root, p, mode string, r io.Reader) error {
 	return errors.Join(err, f.Close())
 }
 
-// blobs hands on blobs, in the order of their ids.
-func (t *tool) blobs(ctx context.Context, common string, ids []string, take func(i int, blob io.Reader) error) error {
+// blobs hands on blobs, in the order of their ids. What is left of a blob at first is its
+// size.
+func (t *tool) blobs(ctx context.Context, common string, ids []string, take func(i int, blob *io.LimitedReader) error) error {
 	if len(ids) == 0 {
 		return nil
 	}
@@ -175,7 +176,7 @@ func (t *tool) blobs(ctx context.Context, common string, ids []string, take func
 	return err
 }
 
-func readBlobs(from io.Reader, ids []string, take func(i int, blob io.Reader) error) error {
+func readBlobs(from io.Reader, ids []string, take func(i int, blob *io.LimitedReader) error) error {
 	r := bufio.NewReaderSize(from, 1<<16)
 	for i, id := range ids {
 		line, err := r.ReadString('\n')

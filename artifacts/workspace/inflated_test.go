@@ -1,0 +1,186 @@
+package workspace_test
+
+import (
+	"bytes"
+	"compress/zlib"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/raymond-action/raymond-action/artifacts/workspace"
+)
+
+// manyZeros are a thousandth of their size in a pack.
+func manyZeros(mib int) string { return strings.Repeat("\x00", mib<<20) }
+
+// TestBundlesAreWeighedAsUnpacked has saves that are a few kilobytes and would fill the
+// disk: nothing of them is written. What is 24 MiB here with a limit of one is 6 GiB
+// with that of a job.
+func TestBundlesAreWeighedAsUnpacked(t *testing.T) {
+	t.Parallel()
+	remote := newRemote(t)
+	part := func(entries string) func(dir string) string {
+		return func(dir string) string {
+			for _, size := range []int{1, 2, 24} {
+				name := fmt.Sprintf("ZEROS%d.", size)
+				if strings.Contains(entries, name) {
+					entries = strings.ReplaceAll(entries, name, blob(t, dir, manyZeros(size)))
+				}
+			}
+			for n := range 12 {
+				if name := fmt.Sprintf("OTHER%d.", n); strings.Contains(entries, name) {
+					entries = strings.ReplaceAll(entries, name, blob(t, dir, fmt.Sprint(n)+manyZeros(2)))
+				}
+			}
+			return mktree(t, dir, "040000 tree "+mktree(t, dir, entries)+"\twork\n")
+		}
+	}
+	many := func(format string, n int) string {
+		var b strings.Builder
+		for i := range n {
+			b.WriteString(strings.ReplaceAll(format, "N", fmt.Sprint(i)))
+		}
+		return b.String()
+	}
+	for name, work := range map[string]func(dir string) string{
+		"one large file":         part("100644 blob ZEROS24.\tx\n"),
+		"files that are alike":   part(many("100644 blob OTHERN.\txN\n", 12)),
+		"a file at many places":  part(many("100644 blob ZEROS1.\txN\n", 100)),
+		"a few files, very much": part(many("100644 blob ZEROS2.\txN\n", 5)),
+	} {
+		t.Run(name, func(t *testing.T) {
+			old, here := clone(t, remote), clone(t, remote)
+			from := forge(t, remote, old, work)
+			before := withoutObjects(t, here.root)
+			_, err := (&workspace.Git{Limit: 1 << 20}).Restore(t.Context(), workspace.Restoring{From: from, Dir: relocated(old, here), TempRoot: t.TempDir()})
+			var conflict *workspace.Conflict
+			if err == nil || errors.As(err, &conflict) || !strings.Contains(err.Error(), "when unpacked") {
+				t.Errorf("error: got %v, want one that says how large it is", err)
+			}
+			if diff := cmp.Diff(before, withoutObjects(t, here.root)); diff != "" {
+				t.Errorf("checkout after %v (-before +after):\n%s", err, diff)
+			}
+			if objects := git(t, here.checkout(), "count-objects", "-v"); name == "one large file" && strings.Contains(objects, "packs: 2") {
+				t.Errorf("the bundle was unpacked:\n%s", objects)
+			}
+		})
+	}
+}
+
+// TestWhatIsTooLargeUnpackedIsNotSaved: no restore would take it.
+func TestWhatIsTooLargeUnpackedIsNotSaved(t *testing.T) {
+	old := clone(t, newRemote(t))
+	base := head(t, old.checkout())
+	write(t, old.checkout(), "zeros", manyZeros(24))
+	git(t, old.checkout(), "add", "zeros")
+	git(t, old.checkout(), "commit", "-q", "-m", "zeros")
+	_, err := (&workspace.Git{Limit: 1 << 20}).Save(t.Context(), workspace.Saving{Dirs: []string{old.checkout()}, Base: base, To: t.TempDir()})
+	if !errors.Is(err, workspace.ErrTooLarge) || !strings.Contains(err.Error(), `"zeros" has 24 MiB`) {
+		t.Errorf("error: got %v, want one that names the file", err)
+	}
+}
+
+// TestFilesOfACommitAreWeighed: a commit of a workflow can have as little of a file.
+func TestFilesOfACommitAreWeighed(t *testing.T) {
+	dir := clone(t, newRemote(t)).checkout()
+	id := blob(t, dir, manyZeros(24))
+	var entries strings.Builder
+	for n := range 12 {
+		fmt.Fprintf(&entries, "100644 blob %s\t%d\n", id, n)
+	}
+	commit := strings.TrimSpace(git(t, dir, "commit-tree", "-m", "", mktree(t, dir, entries.String())))
+	to := t.TempDir()
+	err := (&workspace.Git{}).Extract(t.Context(), workspace.Committed{Dir: dir, Commit: commit, Name: "."}, to)
+	if err == nil || !strings.Contains(err.Error(), "256 MiB") {
+		t.Errorf("error: got %v, want one that names the limit", err)
+	}
+	var written int64
+	for _, e := range all(t, to) {
+		info, _ := os.Stat(filepath.Join(to, e))
+		written += info.Size()
+	}
+	if written > 256<<20 {
+		t.Errorf("%d bytes were written", written)
+	}
+}
+
+func all(t *testing.T, dir string) (names []string) {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		names = append(names, e.Name())
+	}
+	return names
+}
+
+// object is one of a pack, with what it says of its size.
+func object(kind byte, size int, reference string, content string) string {
+	head := []byte{kind<<4 | byte(size&15)}
+	if size >>= 4; size > 0 {
+		head[0] |= 0x80
+		head = binary.AppendUvarint(head, uint64(size))
+	}
+	var out bytes.Buffer
+	w := zlib.NewWriter(&out)
+	_, _ = io.WriteString(w, content)
+	w.Close()
+	return string(head) + reference + out.String()
+}
+
+func packOf(objects ...string) string {
+	head := binary.BigEndian.AppendUint32([]byte("PACK\x00\x00\x00\x02"), uint32(len(objects)))
+	return string(head) + strings.Join(objects, "")
+}
+
+// TestPacksThatLie has objects that say less than they are, and deltas that make more.
+func TestPacksThatLie(t *testing.T) {
+	delta := func(made int) string {
+		return string(binary.AppendUvarint([]byte{10}, uint64(made))) + strings.Repeat("\x90\x0a", 20)
+	}
+	id := strings.Repeat("x", 20)
+	plain, small := strings.Repeat("a", 1000), delta(1000)
+	for name, test := range map[string]struct {
+		pack string
+		want int64  // when it is taken
+		err  string // else
+	}{
+		"two objects":         {packOf(object(3, 1000, "", plain), object(1, 1000, "", plain)), 2000, ""},
+		"a delta":             {packOf(object(3, 1000, "", plain), object(7, len(small), id, small)), int64(1000 + len(small)), ""},
+		"one that is near":    {packOf(object(3, 1000, "", plain), object(6, len(small), "\x81\x05", small)), int64(1000 + len(small)), ""},
+		"a large object":      {packOf(object(3, 5000, "", plain)), 0, "an object has more than 4000 bytes"},
+		"more than it says":   {packOf(object(3, 10, "", plain)), 0, "not what it says"},
+		"less than it says":   {packOf(object(3, 2000, "", plain)), 0, "not what it says"},
+		"a delta that bursts": {packOf(object(7, len(delta(5000)), id, delta(5000))), 0, "an object has more than 4000 bytes"},
+		"no delta":            {packOf(object(7, 2, id, "\xff\xff")), 0, "no delta"},
+		"an endless size":     {packOf("\xbf" + strings.Repeat("\xff", 20)), 0, "overflow"},
+		"many objects":        {packOf(slicesOf(9, object(3, 1000, "", plain))...), 0, "all objects have more than 8000 bytes"},
+		"cut off":             {packOf(object(3, 1000, "", plain))[:20], 0, "EOF"},
+		"a lie of number":     {"PACK\x00\x00\x00\x02\xff\xff\xff\xff", 0, "4294967295 objects"},
+		"nothing":             {"", 0, "no pack"},
+	} {
+		got, err := workspace.WeighPack(strings.NewReader(test.pack), "sha1", 4000, 8000)
+		switch {
+		case test.err == "" && (err != nil || got != test.want):
+			t.Errorf("%s: got %d and error %v, want %d", name, got, err, test.want)
+		case test.err != "" && (err == nil || !strings.Contains(err.Error(), test.err)):
+			t.Errorf("%s: got error %v, want %q in it", name, err, test.err)
+		}
+	}
+}
+
+func slicesOf(n int, s string) (all []string) {
+	for range n {
+		all = append(all, s)
+	}
+	return all
+}
