@@ -294,5 +294,9 @@ func writeSync(w *os.File, data []byte) error {
 	if _, err := w.Write(data); err != nil {
 		return err
 	}
-	return w.Sync()
+	return toDisk(w)
 }
+
+// toDisk makes what was written to a file, or renamed in a folder, survive a crash of the
+// machine. Tests look at when it is called.
+var toDisk = (*os.File).Sync

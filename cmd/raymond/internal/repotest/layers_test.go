@@ -79,6 +79,7 @@ var layers = map[string]layer{
 	"cmd/raymond/internal/claims":        {ours: "state artifacts/slots runner internal/forge"},
 	"cmd/raymond/internal/runnertest":    {},
 	"cmd/raymond/internal/sitetest":      {ours: "state artifacts/artifactstest artifacts/checkpoint runner/claude/claudetest", foreign: "github.com/google/uuid github.com/rogpeppe/go-internal"},
+	"cmd/raymond/internal/mutanttest":    {},
 	"cmd/raymond/internal/releasetest":   {},
 	"cmd/raymond/internal/repotest":      {},
 	"cmd/raymond/internal/workflowtest":  {foreign: "gopkg.in/yaml.v3"},

@@ -1,0 +1,113 @@
+package runner_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/raymond-action/raymond-action/runner"
+	"github.com/raymond-action/raymond-action/state"
+)
+
+// TestNothingStartsBeforeItIsSaved: when a save fails, only what the saves before it say
+// to be under way, or over, was ever started.
+func TestNothingStartsBeforeItIsSaved(t *testing.T) {
+	for n := 1; n <= 12; n++ {
+		synctest.Test(t, func(t *testing.T) {
+			l := newWorld(t, "START", nil)
+			l.crash(n)
+			same(t, fmt.Sprintf("invocations that were started up to save %d", n), l.run.Progress.Launches, len(l.orders))
+		})
+	}
+}
+
+// TestAStepThatIsNotSavedHasNotHappened: the run in memory is the one that was saved.
+func TestAStepThatIsNotSavedHasNotHappened(t *testing.T) {
+	for n := 1; n <= 12; n++ {
+		synctest.Test(t, func(t *testing.T) {
+			l := newWorld(t, "START", nil)
+			l.store.fail = n + 1
+			r := runner.New(l.cfg, l.run)
+			if err := r.Run(t.Context(), false, nil); !errors.Is(err, errDisk) {
+				t.Fatalf("run with save %d failing: got %v, want %v", n+1, err, errDisk)
+			}
+			if now, err := r.State().Encode(); err != nil || !bytes.Equal(now, l.store.saves[n-1]) {
+				t.Errorf("run after save %d has failed: got (%v)\n%s\nwant\n%s", n+1, err, now, l.store.saves[n-1])
+			}
+		})
+	}
+}
+
+// snapshots is a store that notes when it is given snapshots.
+type snapshots struct {
+	*memory
+	at []time.Time
+}
+
+func (s *snapshots) Append(d *state.Delta) error { return s.memory.Append(d) }
+
+func (s *snapshots) Fold(r *state.Run) error {
+	s.at = append(s.at, time.Now())
+	return s.memory.Fold(r)
+}
+
+// TestASignalIsSavedAtOnce: the run is complete in one file before anything in flight is
+// waited for.
+func TestASignalIsSavedAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newWorld(t, "END", nil)
+		l.slow = time.Hour
+		s := &snapshots{memory: l.store}
+		l.cfg.Store = s
+		began := time.Now()
+		go func() {
+			time.Sleep(time.Minute)
+			l.stop <- "SIGINT"
+		}()
+		l.drive(false, state.Cancelled)
+		var after []time.Duration
+		for _, at := range s.at {
+			after = append(after, at.Sub(began))
+		}
+		same(t, "snapshots: at the beginning, at the signal, at the end", []time.Duration{0, time.Minute, time.Minute + 3*time.Second}, after[:min(3, len(after))])
+	})
+}
+
+// TestWhatAKilledProcessUsedIsBooked: what was seen of an invocation that a crash cut off
+// is in the cost of the run.
+func TestWhatAKilledProcessUsedIsBooked(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newWorld(t, "END", nil)
+		l.cfg.ListPrice = func(u state.Usage) (state.USD, bool) { return state.USD(u.Output) * state.Dollar, true }
+		l.babble = func(tell func(runner.Progress), n int) {
+			if n == 0 {
+				tell(runner.Progress{Metered: &runner.Metered{{Model: "m", Output: 3}}})
+			}
+		}
+		l.crash(2) // the start, and what was seen
+		l.calls["main END.md"] = 1
+		l.drive(true, state.Completed)
+		same(t, "cost of the run", 3*state.Dollar+state.Dollar/10, l.run.Progress.TotalUSD)
+	})
+}
+
+// allowances is a meter that notes what it is told.
+type allowances struct{ told []string }
+
+func (a *allowances) Allow(left state.USD, running []string) {
+	a.told = append(a.told, fmt.Sprintf("%s for %d", left, len(running)))
+}
+
+// TestTheMeterIsToldWhatIsLeft of the budget, after each step.
+func TestTheMeterIsToldWhatIsLeft(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLoop(t, flow{"A": "<goto>B</goto>", "B": "<result>x</result>"}, nil)
+		meter := &allowances{}
+		l.cfg.Meter = meter
+		l.drive(false, state.Completed)
+		same(t, "told", []string{"10 for 1", "9.9 for 1", "9.8 for 0"}, meter.told)
+	})
+}
