@@ -24,6 +24,14 @@ type Log struct {
 	id     string
 	last   int
 	broken error
+	seal   Seal // nil: nobody is told
+}
+
+// Seal is told of what a log has, and of each line before that is added. An error
+// prevents the line. Paths are those of the file.
+type Seal interface {
+	Adopt(path string) error
+	Append(path string, data []byte) error
 }
 
 // NewLog returns a Log on w, which writes the events of a run that have a number above
@@ -62,6 +70,16 @@ func OpenLog(path, workflowID string) (*Log, error) {
 // whose events it already has. It may be called only before the first Report.
 func (l *Log) Restart() { l.last = 0 }
 
+// Seal has a Seal told of the log from now on. It is for logs of OpenLog, before the
+// first Report.
+func (l *Log) Seal(s Seal) error {
+	l.seal = s
+	if err := s.Adopt(l.file.Name()); err != nil {
+		return fmt.Errorf("seal event log: %w", err)
+	}
+	return nil
+}
+
 // LastSeq returns the number of the last event of this run in the log, 0 when there
 // is none. It can be above the number in the state file, since some events belong to
 // no save: a resumed run must number its events above both.
@@ -82,6 +100,11 @@ func (l *Log) Report(e state.Event) error {
 }
 
 func (l *Log) write(line []byte, seq int) error {
+	if l.seal != nil {
+		if l.broken = l.seal.Append(l.file.Name(), line); l.broken != nil {
+			return l.broken
+		}
+	}
 	if _, err := l.w.Write(line); err != nil {
 		l.broken = fmt.Errorf("write event %d: %w", seq, err)
 		return l.broken

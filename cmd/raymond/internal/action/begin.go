@@ -22,7 +22,7 @@ import (
 func begin(ctx context.Context, s *step, now present, l lookup) (*readyRun, error) {
 	b := &readyRun{flow: now.flow, base: baseOf(ctx, s)}
 	if !s.isLocal() {
-		b.talks = conversations.NewNotes(filepath.Join(s.dirs.own, sessionsFile))
+		b.talks = conversations.NewNotes(filepath.Join(s.dirs.own, sessionsFile), s.note.seals)
 	}
 	var err error
 	if l.existing == nil {
@@ -68,7 +68,7 @@ func fresh(ctx context.Context, s *step, b *readyRun) error {
 		}
 	}
 	b.run = run
-	if err := noteRun(s, run.WorkflowID); err != nil {
+	if err := noteRun(s, run); err != nil {
 		return err
 	}
 	if b.store, err = state.Create(s.dirs.state, run.WorkflowID, session.Holder()); err == nil {
@@ -78,19 +78,19 @@ func fresh(ctx context.Context, s *step, b *readyRun) error {
 }
 
 // noteRun keeps which run the step drives.
-func noteRun(s *step, id string) error {
+func noteRun(s *step, run *state.Run) error {
 	if s.isBuiltin() {
-		for _, dir := range []string{s.runDir(id), s.dirs.state} { // where copies of it are made
+		for _, dir := range []string{s.runDir(run.WorkflowID), s.dirs.state} { // where copies of it are made
 			s.voice.rename(filepath.Join(dir, "scope"), s.in.Workflow)
 		}
 	}
-	return s.note.setRun(s.key, id)
+	return s.note.setRun(s.key, run)
 }
 
 // resume puts a run in its place: here, after what belongs to it is back.
 func resume(ctx context.Context, s *step, r *remarks, b placed) error {
 	e := b.existing
-	if err := noteRun(s, e.run.WorkflowID); err != nil {
+	if err := noteRun(s, e.run); err != nil {
 		return err
 	}
 	if e.oldStates {
@@ -137,7 +137,7 @@ func resume(ctx context.Context, s *step, r *remarks, b placed) error {
 // Nothing starts, and nothing is stored.
 func showAgain(s *step, r *result, l lookup, b *readyRun) error {
 	o, err := session.Replay(session.Setup{
-		Options: s.options, Scope: b.flow.Scope, Run: b.run, Resumed: true, Dir: s.runDir(b.run.WorkflowID),
+		Options: s.options, Scope: b.flow.Scope, Run: b.run, Resumed: true, Dir: s.runDir(b.run.WorkflowID), Seal: s.note.seals,
 		Hide: session.Hide{Events: s.voice.shown}, Out: session.Out{Stdout: s.env.Stdout, Stderr: s.env.Stderr},
 	})
 	if err != nil {

@@ -59,7 +59,7 @@ func startComment(s *step, id string, overview func() string, how string) (*comm
 	return &comment{
 		poster: sticky.Start(sticky.Options{
 			API: api.Comments(s.event.Number), Marker: marker, Memory: memory,
-			Remember: func(m sticky.Memory) { _ = notes.Write(file, m) }, // or else it is looked for
+			Remember: func(m sticky.Memory) { _ = s.note.seals.Note(file, m) }, // or else it is looked for
 		}),
 		text: func() string {
 			text := overview()

@@ -4,6 +4,7 @@ import (
 	"sync"
 
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/seal"
+	"github.com/raymond-action/raymond-action/state"
 )
 
 // stepNote is what a step has to do with a run: the post part handles that run and
@@ -19,6 +20,8 @@ type stepNote struct {
 type noteData struct {
 	Key        string `json:"key"`
 	WorkflowID string `json:"workflow_id"`
+	// Mark is that of the run's processes; "" before there is a run.
+	Mark string `json:"mark,omitempty"`
 	// Lost says that the key is another's, so that nothing of the run is stored.
 	Lost bool `json:"lost,omitempty"`
 	// Claim is the id of this step's claim of the key; "" for none.
@@ -44,6 +47,6 @@ func (n *stepNote) get() noteData {
 }
 
 // setRun keeps which run the step drives, before there is anything of it.
-func (n *stepNote) setRun(key, id string) error {
-	return n.change(func(d *noteData) { d.Key, d.WorkflowID = key, id })
+func (n *stepNote) setRun(key string, run *state.Run) error {
+	return n.change(func(d *noteData) { d.Key, d.WorkflowID, d.Mark = key, run.WorkflowID, run.Mark })
 }

@@ -3,7 +3,6 @@ package action
 import (
 	"context"
 	"errors"
-	"os"
 	"path/filepath"
 	"time"
 
@@ -64,7 +63,7 @@ func openPage(s *step, o opening, events *report.Fanout) (*page, error) {
 	}
 	events.Add("step summary", p.summary)
 	p.owed = owed{Step: s.id(), Summary: s.in.Summary, Comment: commenting}
-	if err := notes.Write(s.fileOfRun(p.runID, owedFile), p.owed); err != nil || !commenting {
+	if err := s.note.seals.Note(s.fileOfRun(p.runID, owedFile), p.owed); err != nil || !commenting {
 		return p, err
 	}
 	how := "From"
@@ -122,10 +121,10 @@ func (p *page) note() {
 	}
 	file := p.step.fileOfRun(p.runID, owedFile)
 	if p.owed.Summary || p.owed.Comment {
-		_ = notes.Write(file, p.owed)
+		_ = p.step.note.seals.Note(file, p.owed)
 		return
 	}
-	_ = os.Remove(file)
+	_ = p.step.note.seals.Remove(file)
 }
 
 // addError has the summary say a problem that no event of the run has told.
@@ -238,7 +237,7 @@ func summaryOf(s *step, run *state.Run, next string) (*report.Summary, error) {
 // completeLog adds the events that the main part saved and was not left the time
 // to tell.
 func completeLog(s *step, run *state.Run) error {
-	log, err := session.OpenLog(s.runDir(run.WorkflowID), run, s.voice.shown)
+	log, err := session.OpenLog(s.runDir(run.WorkflowID), run, s.voice.shown, nil)
 	if err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package action
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -52,8 +53,10 @@ func post(ctx context.Context, s *step) error {
 	err := notes.Read(s.note.file, &s.note.data)
 	isMissing := errors.Is(err, os.ErrNotExist)
 	_, prepareErr := prepare(s)
-	if altered := checkSeals(s); altered != nil || isMissing {
-		return altered // where there is no run, inputs that are wrong were the main part's matter
+	if sealErr := checkSeals(s); isDenied(sealErr) {
+		return errors.Join(sealErr, abandon(ctx, s))
+	} else if sealErr != nil || isMissing {
+		return sealErr // where there is no run, inputs that are wrong were the main part's matter
 	}
 	if err != nil || prepareErr != nil {
 		return errors.Join(err, prepareErr)
@@ -73,7 +76,37 @@ func post(ctx context.Context, s *step) error {
 		}
 	}
 	var r result
-	return errors.Join(finishLeft(ctx, s, &r, v), releaseLeft(ctx, s, v), clearConversations(s, r.kept))
+	err = finishLeft(ctx, s, &r, v)
+	if isDenied(err) {
+		return errors.Join(err, abandon(ctx, s))
+	}
+	return errors.Join(err, releaseLeft(ctx, s, v), clearConversations(s, r.kept))
+}
+
+// abandon gives up a run of which something was altered. Nothing of it is stored; what
+// it holds and has left is found by those notes alone that are as they were written.
+func abandon(ctx context.Context, s *step) error {
+	if !isIntact(s, stepFile) {
+		s.voice.warn("the step's own note was altered: what agents of this step may have left running is not ended")
+		return nil
+	}
+	note := s.note.get()
+	s.key = cmp.Or(note.Key, s.wide)
+	var errs []error
+	if note.Mark != "" {
+		errs = append(errs, session.Sweep(note.Mark))
+	}
+	v, err := s.openServices()
+	if err == nil {
+		err = releaseLeft(ctx, s, v)
+	}
+	errs = append(errs, err)
+	if isIntact(s, sessionsFile) {
+		own, err := conversations.Read(filepath.Join(s.dirs.own, sessionsFile))
+		warnOfKept(s, conversations.Clear(cliSessions(s), own, nil, true))
+		errs = append(errs, err)
+	}
+	return errors.Join(errs...)
 }
 
 // finishLeft finishes what the main part has left of a run, unless the key of it
@@ -81,8 +114,11 @@ func post(ctx context.Context, s *step) error {
 // is done. A run of a shared folder that somebody drives is theirs.
 func finishLeft(ctx context.Context, s *step, r *result, v services) error {
 	note := s.note.get()
+	if note.Lost {
+		return session.Sweep(note.Mark)
+	}
 	ids, err := state.List(s.dirs.state)
-	if err != nil || note.Lost || !slices.Contains(ids, note.WorkflowID) {
+	if err != nil || !slices.Contains(ids, note.WorkflowID) {
 		return err
 	}
 	store, run, err := openLeft(s, note.WorkflowID)
@@ -92,15 +128,16 @@ func finishLeft(ctx context.Context, s *step, r *result, v services) error {
 	}
 	if err == nil {
 		defer store.Close()
-		err = checkSeals(s) // now that nobody writes any more
+		// Nobody writes any more after this: neither the main part nor what it has left.
+		err = session.Sweep(note.Mark)
+	}
+	if err == nil {
+		err = checkSeals(s)
 	}
 	if err != nil {
 		return err
 	}
 	s.voice.spareStates(slices.Collect(maps.Keys(run.Files)))
-	if err := session.Sweep(run.Mark); err != nil {
-		return err
-	}
 	storeErr := storeLeft(ctx, s, r, left{v, run})
 	p, err := leftPage(s, r.kept, run, r.outlook(s, run).Text)
 	if err != nil {
@@ -213,8 +250,13 @@ func clearConversations(s *step, k kept) error {
 	if err != nil && !isUnstored || !isUnstored && !k.isWhole {
 		return nil
 	}
-	if failed := conversations.Clear(cliSessions(s), own, c.Sessions, isUnstored); len(failed) > 0 {
-		s.voice.warn("these conversations of agents could not be removed from the agent CLI's folder: " + strings.Join(failed, ", "))
-	}
+	warnOfKept(s, conversations.Clear(cliSessions(s), own, c.Sessions, isUnstored))
 	return nil
+}
+
+// warnOfKept names the sessions whose conversations could not be removed.
+func warnOfKept(s *step, sessions []string) {
+	if len(sessions) > 0 {
+		s.voice.warn("these conversations of agents could not be removed from the agent CLI's folder: " + strings.Join(sessions, ", "))
+	}
 }

@@ -125,6 +125,11 @@ func install(s *step, run *state.Run, from string) error {
 			return err
 		}
 	}
+	for _, name := range []string{session.EventsFile, checkpoints.CommentFile} {
+		if err := s.note.seals.Adopt(s.fileOfRun(run.WorkflowID, name)); err != nil {
+			return err
+		}
+	}
 	// What an earlier try of this step left is of no more use than its machine.
 	for _, ext := range []string{".json", ".journal"} {
 		if err := os.RemoveAll(filepath.Join(s.dirs.state, run.WorkflowID+ext)); err != nil {

@@ -8,6 +8,7 @@ import (
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/checkpoints"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/seal"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/session"
 )
 
 // sealKey is what the main part of a step seals its files with, and what the post part
@@ -28,6 +29,9 @@ func openSeals(s *step, own string) error {
 	if err == nil && key != nil {
 		s.note.seals, err = seal.New(own, key)
 	}
+	if path := s.getenv("GITHUB_EVENT_PATH"); err == nil && path != "" { // where agents can write, and post reads it again
+		err = s.note.seals.Adopt(path)
+	}
 	if err != nil {
 		return machineProblem("RUNNER_TEMP", err)
 	}
@@ -41,15 +45,22 @@ const (
 	sealPause = 20 * time.Millisecond
 )
 
-// checkSeals says what the main part has not left as it is now.
+// checkSeals says what the main part has not left as it is now: its error is the
+// *problem.Problem of altered.
 func checkSeals(s *step) error {
 	key, err := sealKey(s, s.dirs.own)
 	if err != nil || key == nil {
 		return err
 	}
-	needed := []string{stepFile}
+	needed := []string{stepFile, sessionsFile}
 	if id := s.note.get().WorkflowID; id != "" {
-		needed = append(needed, id+".json", id+".journal", id+"/"+checkpoints.ChainFile)
+		needed = append(needed, id+".json", id+".journal")
+		for _, name := range []string{checkpoints.ChainFile, checkpoints.CommentFile, session.EventsFile, owedFile} {
+			needed = append(needed, id+"/"+name)
+		}
+	}
+	if event, err := filepath.Rel(s.dirs.own, s.getenv("GITHUB_EVENT_PATH")); err == nil {
+		needed = append(needed, filepath.ToSlash(event))
 	}
 	for range sealLooks {
 		if err = seal.Check(s.dirs.own, key, needed...); err == nil {
@@ -57,12 +68,30 @@ func checkSeals(s *step) error {
 		}
 		time.Sleep(sealPause)
 	}
-	var altered *seal.Altered
-	if !errors.As(err, &altered) {
+	var a *seal.Altered
+	if !errors.As(err, &a) {
 		return err
 	}
+	return altered(a)
+}
+
+// altered is what the post part fails with.
+func altered(a *seal.Altered) *problem.Problem {
 	return &problem.Problem{
-		Class: problem.ClassDenied, Where: altered.Name, What: "altered since this step wrote it; nothing more of the run is stored (" + altered.Why + ")",
+		Class: problem.ClassDenied, Where: a.Name, What: "altered since this step wrote it; nothing more of the run is stored (" + a.Why + ")",
 		Hint: "the last checkpoint that the main part stored is as it was; look at what the agents ran before you continue with it",
 	}
+}
+
+// isDenied reports whether something was altered.
+func isDenied(err error) bool {
+	var p *problem.Problem
+	return errors.As(err, &p) && p.Class == problem.ClassDenied
+}
+
+// isIntact reports whether a file of the main part is as it was written, whatever
+// became of others.
+func isIntact(s *step, name string) bool {
+	key, err := sealKey(s, s.dirs.own)
+	return err == nil && key != nil && seal.Intact(s.dirs.own, key, name)
 }

@@ -3,6 +3,7 @@
 package action_test
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -38,82 +39,84 @@ func killedInTheMiddle(t *testing.T) (s *scene, j *bareJob, id string) {
 	return s, j, strings.TrimSuffix(filepath.Base(list[0]), ".json")
 }
 
-// edited is a file with one text in place of another.
-func edited(t *testing.T, path, old, text string) {
+// alteration is what an agent does to a file of the step's folder.
+type alteration struct {
+	file  string // ID stands for the run's
+	alter func(data string) string
+	gone  bool // it is removed instead
+}
+
+func with(text string) func(string) string { return func(data string) string { return data + text } }
+
+func without(string) string { return "" }
+
+func replaced(old, text string) func(string) string {
+	return func(data string) string { return strings.ReplaceAll(data, old, text) }
+}
+
+// twice has the last line of a file twice.
+func twice(data string) string {
+	lines := strings.SplitAfter(data, "\n")
+	return data + lines[len(lines)-2]
+}
+
+func (a alteration) do(t *testing.T, dir, id string) {
 	t.Helper()
+	path := filepath.Join(dir, strings.ReplaceAll(a.file, "ID", id))
 	data, err := os.ReadFile(path)
-	if err != nil {
+	if err != nil && !os.IsNotExist(err) {
 		t.Fatal(err)
 	}
-	if !strings.Contains(string(data), old) {
-		t.Fatalf("%s: got %s, want %q in it", path, data, old)
+	if a.gone {
+		err = os.Remove(path)
+	} else {
+		text := a.alter(string(data))
+		if text == string(data) {
+			t.Fatalf("%s: got %q, want it to be another one", path, data)
+		}
+		err = errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(text), 0o600))
 	}
-	if err := os.WriteFile(path, []byte(strings.ReplaceAll(string(data), old, text)), 0o600); err != nil {
+	if err != nil {
 		t.Fatal(err)
 	}
 }
 
-// removed removes a file of a step's folder.
-func removed(name string) func(t *testing.T, dir, id string) {
-	return func(t *testing.T, dir, _ string) {
-		if err := os.Remove(filepath.Join(dir, name)); err != nil {
-			t.Fatal(err)
-		}
-	}
+var alterations = map[string]alteration{
+	"state file":                 {file: "ID.json", alter: replaced(`"START.sh"`, `"MIDDLE.sh"`)},
+	"state file, one blank more": {file: "ID.json", alter: replaced(`"budget_usd":`, `"budget_usd": `)},
+	"journal emptied":            {file: "ID.journal", alter: without},
+	"journal, a line more":       {file: "ID.journal", alter: twice},
+	"chain":                      {file: "ID/checkpoint.json", alter: replaced(`"generation":0`, `"generation":9`)},
+	"note":                       {file: "step.note", alter: replaced(`"key":`, `"lost":true,"key":`)},
+	"note removed":               {file: "step.note", gone: true},
+	"others' conversations":      {file: "sessions.note", alter: with(`{"session":"` + strangers + `"}` + "\n")},
+	"an event more":              {file: "ID/events.jsonl", alter: with(`{"seq":99}` + "\n")},
+	"events emptied":             {file: "ID/events.jsonl", alter: without},
+	"what is owed":               {file: "ID/owed.json", alter: replaced(`"comment":false`, `"comment":true`)},
+	"another's comment":          {file: "ID/logs/comment.json", alter: with(`{"id":1}`)},
+	"the event of the job":       {file: "../../_github_workflow/event.json", alter: replaced("4711", "4712")},
+	"seals removed":              {file: "seals", gone: true},
+	"a seal of the agent's own":  {file: "seals", alter: replaced("replace", "done")},
 }
 
 // TestRunFilesThatWereAlteredAreNotStored: post would sign what an agent wrote, and the
 // next run would begin where the agent likes.
 func TestRunFilesThatWereAlteredAreNotStored(t *testing.T) {
 	t.Parallel()
-	for name, tt := range map[string]struct {
-		alter func(t *testing.T, dir, id string)
-		names string // of the file
-	}{
-		"state file": {func(t *testing.T, dir, id string) {
-			edited(t, filepath.Join(dir, id+".json"), `"START.sh"`, `"MIDDLE.sh"`)
-		}, ".json"},
-		"state file, one blank more": {func(t *testing.T, dir, id string) {
-			edited(t, filepath.Join(dir, id+".json"), `"budget_usd":`, `"budget_usd": `)
-		}, ".json"},
-		"journal emptied": {func(t *testing.T, dir, id string) {
-			if err := os.Truncate(filepath.Join(dir, id+".journal"), 0); err != nil {
-				t.Fatal(err)
-			}
-		}, ".journal"},
-		"journal, a line more": {func(t *testing.T, dir, id string) {
-			path := filepath.Join(dir, id+".journal")
-			data, err := os.ReadFile(path)
-			if err != nil {
-				t.Fatal(err)
-			}
-			lines := strings.SplitAfter(string(data), "\n")
-			if err := os.WriteFile(path, []byte(string(data)+lines[len(lines)-2]), 0o600); err != nil {
-				t.Fatal(err)
-			}
-		}, ".journal"},
-		"chain": {func(t *testing.T, dir, id string) {
-			edited(t, filepath.Join(dir, id, "checkpoint.json"), `"generation":0`, `"generation":9`)
-		}, "checkpoint.json"},
-		"note": {func(t *testing.T, dir, _ string) {
-			edited(t, filepath.Join(dir, "step.note"), `"key":`, `"lost":true,"key":`)
-		}, "step.note"},
-		"note removed":  {removed("step.note"), "step.note"},
-		"seals removed": {removed("seals"), "seals"},
-		"a seal of the agent's own": {func(t *testing.T, dir, _ string) {
-			edited(t, filepath.Join(dir, "seals"), "replace", "done")
-		}, "seals"},
-	} {
+	for name, a := range alterations {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s, j, id := killedInTheMiddle(t)
 			before := len(s.forge.Checkpoints(t, nil))
-			tt.alter(t, j.own(), id)
+			a.do(t, j.own(), id)
+			if payload, err := os.ReadFile(j.env["GITHUB_EVENT_PATH"]); err == nil {
+				j.payload = string(payload) // the runner doesn't write it again
+			}
 			e := j.end(j.command("action-post"))
 			if e.Code != problem.ExitCodes[problem.ClassDenied] {
 				t.Fatalf("post part: got %v, want exit code %d", e, problem.ExitCodes[problem.ClassDenied])
 			}
-			e.wantSays(t, "error", "denied: ", tt.names, "altered since this step wrote it; ")
+			e.wantSays(t, "error", "denied: ", strings.TrimPrefix(filepath.Base(a.file), "ID"), "altered since this step wrote it; ")
 			if after := len(s.forge.Checkpoints(t, nil)); after != before {
 				t.Errorf("checkpoints: got %d, want the %d that the main part stored", after, before)
 			}
@@ -160,6 +163,58 @@ echo '<result>deployed</result>'
 	e := j.end(j.command("action-post"))
 	if e.Code != problem.ExitCodes[problem.ClassDenied] || len(f.Checkpoints(t, nil)) != 0 {
 		t.Errorf("post part: got %v and %d checkpoints, want it denied and none", e, len(f.Checkpoints(t, nil)))
+	}
+}
+
+// leavingTraces is a workflow whose script leaves a process, forges the state, and kills
+// the step.
+const leavingTraces = `-- wf/START.md --
+log: asked
+reply:
+<goto>FORGE.sh</goto>
+end.
+-- wf/FORGE.sh --
+setsid sleep 300 >/dev/null 2>&1 &
+echo $! >"$EFFECTS.left"
+until [ -e "$EFFECTS.go" ]; do sleep 0.01; done
+f=$(ls "$OWN"/*/*.json); sed -i 's/START/OTHER/g' "$f"; kill -9 $PPID; sleep 300
+`
+
+// TestAfterADenialNothingIsLeft: what still runs is ended, the key is free, and the
+// conversations of the step are gone from the machine. The checkpoint that the main
+// part stored stays as it is.
+func TestAfterADenialNothingIsLeft(t *testing.T) {
+	t.Parallel()
+	s := newScene(t, leavingTraces)
+	j := s.talks(1, "checkpoint-interval", "1s")
+	j.set("OWN", filepath.Join(j.temp, "raymond")).with("env", "EFFECTS SIDE_EFFECTS OWN")
+	c := j.start()
+	left := 0
+	c.Until("the script", func() bool {
+		data, _ := os.ReadFile(s.effects + ".left") // not there yet
+		left, _ = strconv.Atoi(strings.TrimSpace(string(data)))
+		return left != 0 && len(s.claims()) == 1
+	})
+	before := s.forge.Checkpoints(t, nil)
+	s.letGo()
+	if o := c.Wait(); o.Code == 0 || !sitetest.Alive(left) || len(j.conversations()) != 1 {
+		t.Fatalf("main part: got %v, process %d alive: %v, conversations %v; want it killed, and both left", o, left, sitetest.Alive(left), j.conversations())
+	}
+	e := j.end(j.command("action-post"))
+	if e.Code != problem.ExitCodes[problem.ClassDenied] {
+		t.Errorf("post part: got %v, want it denied", e)
+	}
+	if sitetest.Alive(left) {
+		t.Error("what the script started is alive")
+	}
+	if got := s.claims(); len(got) != 0 {
+		t.Errorf("claims: got %v, want none", names(got))
+	}
+	if got := j.conversations(); len(got) != 0 {
+		t.Errorf("conversations: got %v, want none", got)
+	}
+	if after := s.forge.Checkpoints(t, nil); len(after) != len(before) {
+		t.Errorf("checkpoints: got %d, want the %d that the main part stored", len(after), len(before))
 	}
 }
 

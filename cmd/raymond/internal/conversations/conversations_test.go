@@ -65,7 +65,7 @@ func TestConversationsAreNotedBeforeTheFirstPrompt(t *testing.T) {
 	if own, err := Read(file); own != nil || err != nil {
 		t.Errorf("before there is a file: got %v, %v; want nothing", own, err)
 	}
-	n := NewNotes(file)
+	n := NewNotes(file, nil)
 	n.AddPlaced(folder, ids[0], t.TempDir())
 	placed, err := transcript.MarkOf(paths[0])
 	if err != nil {
@@ -114,7 +114,7 @@ func TestNothingIsNotedThroughWhatAnAgentHasPut(t *testing.T) {
 		done := make(chan struct{})
 		go func() {
 			defer close(done)
-			NewNotes(file).Add(Own{ID: ids[0]})
+			NewNotes(file, nil).Add(Own{ID: ids[0]})
 			if own, err := Read(file); err == nil {
 				t.Errorf("a %s: got %v, want an error", name, own)
 			}

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"sync"
 
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/seal"
 	"github.com/raymond-action/raymond-action/internal/untrusted/files"
 	"github.com/raymond-action/raymond-action/runner"
 	"github.com/raymond-action/raymond-action/runner/claude/transcript"
@@ -23,13 +24,18 @@ const maxNotes = 16 << 20
 // Notes keeps in a file which conversations are a step's own, for the post part of the
 // step. Its methods may be called by any goroutine. A nil *Notes keeps nothing.
 type Notes struct {
-	file  string
-	mu    sync.Mutex // guards what follows, and the file
-	known map[string]bool
+	file   string
+	seals  *seal.Seals // of the file; nil for none
+	mu     sync.Mutex  // guards what follows, and the file
+	known  map[string]bool
+	broken bool // the file may have half a line at its end
 }
 
-// NewNotes returns notes that add to a file, which need not be there.
-func NewNotes(file string) *Notes { return &Notes{file: file, known: map[string]bool{}} }
+// NewNotes returns notes that add to a file, which need not be there, and seal what they
+// add.
+func NewNotes(file string, seals *seal.Seals) *Notes {
+	return &Notes{file: file, seals: seals, known: map[string]bool{}}
+}
 
 // Add notes a conversation, and is for before anybody can speak in it. One that can't
 // be noted is not removed later.
@@ -39,7 +45,7 @@ func (n *Notes) Add(o Own) {
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if n.known[o.ID] {
+	if n.known[o.ID] || n.broken {
 		return
 	}
 	line, err := json.Marshal(o)
@@ -51,9 +57,13 @@ func (n *Notes) Add(o Own) {
 		return
 	}
 	defer f.Close()
-	if _, err := f.Write(append(line, '\n')); err == nil {
-		n.known[o.ID] = true
+	line = append(line, '\n')
+	if n.seals.Append(n.file, line) != nil {
+		return
 	}
+	_, err = f.Write(line)
+	n.broken = err != nil
+	n.known[o.ID] = err == nil
 }
 
 // AddPlaced notes the conversation that was put back for a session which works in

@@ -18,8 +18,9 @@ var floors = map[string][]string{
 		"cmd/raymond/internal/lint cmd/raymond/internal/runs",
 		"cmd/raymond/internal/options cmd/raymond/internal/scope",
 		"cmd/raymond/internal/checkpoints cmd/raymond/internal/sticky",
+		"cmd/raymond/internal/conversations",
 		"cmd/raymond/internal/seal",
-		"cmd/raymond/internal/agentcli cmd/raymond/internal/claims cmd/raymond/internal/conversations cmd/raymond/internal/job cmd/raymond/internal/notes cmd/raymond/internal/outlook cmd/raymond/internal/owncode " +
+		"cmd/raymond/internal/agentcli cmd/raymond/internal/claims cmd/raymond/internal/job cmd/raymond/internal/notes cmd/raymond/internal/outlook cmd/raymond/internal/owncode " +
 			"cmd/raymond/internal/problem",
 	},
 	"runner": {

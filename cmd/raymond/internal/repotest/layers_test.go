@@ -75,7 +75,7 @@ var layers = map[string]layer{
 	"cmd/raymond/internal/notes":         {ours: "internal/untrusted/files"},
 	"cmd/raymond/internal/seal":          {ours: "internal/untrusted/files cmd/raymond/internal/notes"},
 	"cmd/raymond/internal/checkpoints":   {ours: "cmd/raymond/internal/seal state artifacts artifacts/checkpoint artifacts/slots artifacts/workspace internal/untrusted/files internal/untrusted/secrets runner/claude/transcript cmd/raymond/internal/conversations"},
-	"cmd/raymond/internal/conversations": {ours: "state artifacts/checkpoint runner runner/claude/transcript internal/untrusted/files"},
+	"cmd/raymond/internal/conversations": {ours: "cmd/raymond/internal/seal state artifacts/checkpoint runner runner/claude/transcript internal/untrusted/files"},
 	"cmd/raymond/internal/claims":        {ours: "state artifacts/slots runner internal/forge"},
 	"cmd/raymond/internal/runnertest":    {},
 	"cmd/raymond/internal/sitetest":      {ours: "state artifacts/artifactstest artifacts/checkpoint runner/claude/claudetest", foreign: "github.com/google/uuid github.com/rogpeppe/go-internal"},

@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"maps"
 	"path/filepath"
@@ -16,10 +17,11 @@ import (
 	"github.com/raymond-action/raymond-action/internal/untrusted/files"
 )
 
-// The sizes in bytes of the longest log, and of the longest file, that are read.
+// The sizes in bytes of the longest log, and of the longest last line of a file that was
+// cut off.
 const (
 	maxLog  = 256 << 20
-	maxFile = 256 << 20
+	maxTorn = 64 << 20
 )
 
 // Altered says that a file is not what the main part wrote.
@@ -55,6 +57,13 @@ func Check(dir string, key Key, needed ...string) error {
 		}
 	}
 	return nil
+}
+
+// Intact reports whether a file below a folder is sealed, and as it was written, however
+// others are.
+func Intact(dir string, key Key, name string) bool {
+	all, err := readLog(dir, key)
+	return err == nil && all[name] != nil && all[name].check(dir, name) == nil
 }
 
 // readLog reads the seals of a folder, by the names of files.
@@ -115,18 +124,39 @@ func (s *sealed) change(kind string, v version) {
 
 // check compares a file with its seals. One that is missing counts as empty.
 func (s *sealed) check(dir, name string) error {
-	data, _, err := files.Read(filepath.Join(dir, filepath.FromSlash(name)), maxFile)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+	f, info, err := files.Open(filepath.Join(dir, filepath.FromSlash(name)))
+	if errors.Is(err, fs.ErrNotExist) {
+		return s.compare(bytes.NewReader(nil), 0, name)
+	}
+	if err != nil {
 		return &Altered{name, err.Error()}
 	}
+	defer f.Close()
+	return s.compare(f, info.Size(), name)
+}
+
+func (s *sealed) compare(from io.ReaderAt, size int64, name string) error {
 	for _, v := range s.versions {
-		size := int64(len(data))
-		if size < v.size || size > v.size && (!s.grows || bytes.IndexByte(data[v.size:], '\n') >= 0) {
+		if size < v.size || size > v.size && !(s.grows && isTorn(from, v.size, size)) {
 			continue
 		}
-		if sha256.Sum256(data[:v.size]) == v.sum {
+		sum := sha256.New()
+		if _, err := io.Copy(sum, io.NewSectionReader(from, 0, v.size)); err != nil {
+			return &Altered{name, err.Error()}
+		}
+		if bytes.Equal(sum.Sum(nil), v.sum[:]) {
 			return nil
 		}
 	}
 	return &Altered{name, "is not what was written"}
+}
+
+// isTorn reports whether what a file has after a place is no whole line.
+func isTorn(from io.ReaderAt, after, size int64) bool {
+	if size-after > maxTorn {
+		return false
+	}
+	rest := make([]byte, size-after)
+	_, err := from.ReadAt(rest, after)
+	return err == nil && bytes.IndexByte(rest, '\n') < 0
 }

@@ -13,8 +13,11 @@ import (
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"hash"
+	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"sync"
@@ -75,7 +78,7 @@ func (s *Seals) Replace(path string, data []byte) error {
 }
 
 // Append is to be called before data is added to a file, which was empty when these
-// seals first heard of it.
+// seals first heard of it, or was adopted.
 func (s *Seals) Append(path string, data []byte) error {
 	if s == nil {
 		return nil
@@ -98,6 +101,51 @@ func (s *Seals) Done(path string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.put(settles, path, version{})
+}
+
+// Adopt seals what a file has, so that it can be appended to. A missing file is an
+// empty one.
+func (s *Seals) Adopt(path string) error {
+	if s == nil {
+		return nil
+	}
+	sum, size, err := sumOf(path)
+	if err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.grown[path], s.size[path] = sum, size
+	if err := s.put(replaces, path, version{size, [sha256.Size]byte(sum.Sum(nil))}); err != nil {
+		return err
+	}
+	return s.put(settles, path, version{})
+}
+
+// sumOf begins a sum with what a file has.
+func sumOf(path string) (sum hash.Hash, size int64, err error) {
+	sum = sha256.New()
+	f, _, err := files.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return sum, 0, nil
+	}
+	if err != nil {
+		return nil, 0, err
+	}
+	defer f.Close()
+	size, err = io.Copy(sum, f)
+	return sum, size, err
+}
+
+// Remove removes a file, and seals that. It may be missing.
+func (s *Seals) Remove(path string) error {
+	if err := s.Replace(path, nil); err != nil {
+		return err
+	}
+	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return s.Done(path)
 }
 
 // Note keeps a value as notes.Write does, and seals it.

@@ -31,7 +31,7 @@ func openLogs(u Setup) (events *report.Fanout, log *report.Log, err error) {
 				return events, nil, err
 			}
 		}
-		if log, err = OpenLog(u.Dir, u.Run, u.Hide.Events); err != nil {
+		if log, err = OpenLog(u.Dir, u.Run, u.Hide.Events, u.Seal); err != nil {
 			return events, nil, err
 		}
 		events.Add("event log", log)
@@ -41,8 +41,8 @@ func openLogs(u Setup) (events *report.Fanout, log *report.Log, err error) {
 
 // OpenLog opens the event log in a run's own folder and completes it: the events
 // of the last save may be missing after a crash, and numbers in it must not come
-// again. The caller closes it.
-func OpenLog(dir string, run *state.Run, mask func(string) string) (*report.Log, error) {
+// again. A seal that isn't nil is told of all that is written. The caller closes the log.
+func OpenLog(dir string, run *state.Run, mask func(string) string, seal report.Seal) (*report.Log, error) {
 	path := filepath.Join(dir, EventsFile)
 	// A pipe that an agent put there would never take an event.
 	if info, err := os.Lstat(path); err == nil && !info.Mode().IsRegular() {
@@ -51,6 +51,11 @@ func OpenLog(dir string, run *state.Run, mask func(string) string) (*report.Log,
 	log, err := report.OpenLog(path, run.WorkflowID)
 	if err != nil {
 		return nil, err
+	}
+	if seal != nil {
+		if err := log.Seal(seal); err != nil {
+			return nil, errors.Join(err, log.Close())
+		}
 	}
 	for _, e := range run.Events {
 		if mask != nil {

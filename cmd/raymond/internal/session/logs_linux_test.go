@@ -19,7 +19,7 @@ func TestAPipeForAnEventLogIsNotWaitedFor(t *testing.T) {
 	}
 	done := make(chan error, 1)
 	go func() {
-		_, err := OpenLog(dir, &state.Run{WorkflowID: "agent-0a1b2c3d"}, nil)
+		_, err := OpenLog(dir, &state.Run{WorkflowID: "agent-0a1b2c3d"}, nil, nil)
 		done <- err
 	}()
 	select {

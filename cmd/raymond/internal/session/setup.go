@@ -7,6 +7,7 @@ import (
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/scope"
 	"github.com/raymond-action/raymond-action/runner"
 	"github.com/raymond-action/raymond-action/runner/claude"
+	"github.com/raymond-action/raymond-action/runner/report"
 	"github.com/raymond-action/raymond-action/state"
 )
 
@@ -23,6 +24,7 @@ type Setup struct {
 	Prompts runner.Backend  // runs prompts by CLI; nil for CLI itself
 	Env     Env             // of what is started beside the agent CLI
 	Dir     string          // the run's own folder, absolute
+	Seal    report.Seal     // is told of what is written to the event log there; nil for nobody
 
 	Hide        Hide
 	Checkpoints runner.Checkpoints // stores the run for later jobs; nil for none
