@@ -9,7 +9,10 @@ import (
 	"runtime"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"time"
+
+	"github.com/raymond-action/raymond-action/internal/cage"
 )
 
 // child is a started process with the goroutines that serve its pipes.
@@ -94,13 +97,44 @@ func (s Options) launch(files []*os.File) (*kin, error) {
 		}
 		path = found
 	}
-	return fork(start{
+	order := start{
 		path:  path,
 		argv:  append([]string{s.Path}, s.Args...),
 		attr:  &os.ProcAttr{Dir: s.Dir, Env: s.environment(), Files: files, Sys: s.attributes()},
 		mark:  s.markEntry(),
 		bound: s.NoNewPrivs,
-	})
+	}
+	if s.Cage != nil {
+		return s.launchCaged(order)
+	}
+	return fork(order)
+}
+
+// launchCaged starts the program through the cage's entrance.
+func (s Options) launchCaged(order start) (*kin, error) {
+	if !filepath.IsAbs(order.path) { // the entrance looks it up from the child's directory, as the system would
+		order.path = filepath.Join(s.Dir, order.path)
+	}
+	in, err := s.Cage.Enter(order.path, cage.Mark(s.Mark))
+	if err != nil {
+		return nil, err
+	}
+	order.path, order.argv, order.caged = cage.Program, in.Arguments(order.argv), cage.Mark(s.Mark)
+	order.attr.Files = append(order.attr.Files[:len(order.attr.Files):len(order.attr.Files)], in.File())
+	confine(order.attr.Sys)
+	k, err := fork(order)
+	if err != nil {
+		in.Close()
+		return nil, err
+	}
+	k.leave = in.Close
+	if err := in.Follow(); err != nil {
+		k.signal(syscall.SIGKILL, true)
+		k.await()
+		k.finish(true)
+		return nil, err
+	}
+	return k, nil
 }
 
 // start is one order to start a process.
@@ -110,6 +144,7 @@ type start struct {
 	attr  *os.ProcAttr
 	mark  string // "VAR=value", "" without a mark
 	bound bool   // Options.NoNewPrivs
+	caged uint64 // mark of the cage, 0 without one
 }
 
 // explain names the directory when that was what is missing: the operating

@@ -16,6 +16,8 @@ import (
 	"syscall"
 	"time"
 	"unicode/utf8"
+
+	"github.com/raymond-action/raymond-action/internal/cage"
 )
 
 // Options describe one child. Only Path must be set.
@@ -58,6 +60,11 @@ type Options struct {
 	// programs like sudo run without theirs. A kernel that can't do this starts
 	// nothing. Linux only; elsewhere it has no effect.
 	NoNewPrivs bool
+	// Cage is what the child and all that it starts are confined to; nil for nothing.
+	// In a cage the child has a session of its own and can't gain privileges, and
+	// what it leaves behind is found by a mark that it can't take off, made of Mark,
+	// which must be set. Linux only; elsewhere a child that is to be caged is not started.
+	Cage *cage.Cage
 
 	// Finished, when not nil, is closed by the caller when the child has said all
 	// that matters. From then on Timeout and Idle do not count, and a child that

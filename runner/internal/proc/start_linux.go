@@ -14,6 +14,8 @@ import (
 type kin struct {
 	p     *os.Process
 	mark  string // "VAR=value", or ""
+	caged uint64 // mark of its cage; 0 without one
+	leave func() // ends what its cage needed; nil without one
 	ended bool   // it has exited; what it left is being ended. Guarded by family.mu
 }
 
@@ -39,6 +41,10 @@ var adopted = sync.OnceValue(func() error {
 func (s Options) attributes() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: s.DeathSignal}
 }
+
+// confine says how a child that goes into a cage is started: in a session of its own,
+// so that it can't join the group of any other.
+func confine(a *syscall.SysProcAttr) { a.Setpgid, a.Setsid = false, true }
 
 // request asks a starter for a process.
 type request struct {
@@ -111,7 +117,7 @@ func (s start) fork() (*kin, error) {
 	if err != nil {
 		return nil, err
 	}
-	k := &kin{p: p, mark: s.mark}
+	k := &kin{p: p, mark: s.mark, caged: s.caged}
 	family.kin[p.Pid] = k
 	return k, nil
 }
@@ -139,6 +145,9 @@ func (k *kin) signal(sig syscall.Signal, group bool) { signalChild(k.p, sig, gro
 // finish ends what the child left and collects it. After a forced end it looks
 // everywhere; else only if the child has left an orphan.
 func (k *kin) finish(forced bool) ending {
+	if k.leave != nil {
+		defer k.leave()
+	}
 	all := forced || Adopt() != nil
 	if e, done := k.collectIfAlone(all); done {
 		return e
@@ -157,7 +166,7 @@ func (k *kin) collectIfAlone(forced bool) (ending, bool) {
 	family.mu.Lock()
 	defer family.mu.Unlock()
 	k.ended = true
-	if forced || len(strays()) > 0 {
+	if forced || len(strays()) > 0 || len(k.inmates()) > 0 {
 		return ending{}, false
 	}
 	return ending{state: k.collect()}, true

@@ -3,6 +3,8 @@ package proc
 import (
 	"slices"
 	"syscall"
+
+	"github.com/raymond-action/raymond-action/internal/cage"
 )
 
 // strays returns the live children of this process that are not in the family,
@@ -56,11 +58,15 @@ func (k *kin) around() (found []int, siblings []sibling) {
 // their descendants and, if everywhere, whatever carries its mark.
 func (k *kin) leftovers(everywhere bool) []process {
 	pids, siblings := k.around()
-	if len(pids) == 0 && !everywhere {
+	inmates := k.inmates()
+	if len(pids) == 0 && len(inmates) == 0 && !everywhere {
 		return nil
 	}
 	all := snapshot()
 	found := map[int]process{}
+	for _, p := range inmates {
+		found[p.pid] = p
+	}
 	for _, pid := range pids {
 		if p, ok := all[pid]; ok && k.owns(p, siblings, all) {
 			addTree(found, p, all)
@@ -72,6 +78,28 @@ func (k *kin) leftovers(everywhere bool) []process {
 	return values(found)
 }
 
+// inmates are the live processes in the cage of k, wherever they have gone.
+func (k *kin) inmates() []process {
+	if k.caged == 0 {
+		return nil
+	}
+	return caged(func(mark uint64) bool { return mark == k.caged })
+}
+
+// caged returns the live processes whose mark passes the test.
+func caged(test func(mark uint64) bool) []process {
+	var found []process
+	for _, pid := range pids() {
+		if !test(cage.MarkOf(pid)) {
+			continue
+		}
+		if p, ok := readStat(pid); ok && !p.dying {
+			found = append(found, p)
+		}
+	}
+	return found
+}
+
 // owns says whether a stray comes from k, or is dying and due to be collected.
 // Its process group or its mark tells. A stray that hides both belongs to k if k,
 // and no running sibling, is old enough to be its ancestor; otherwise the last of
@@ -79,6 +107,9 @@ func (k *kin) leftovers(everywhere bool) []process {
 func (k *kin) owns(p process, siblings []sibling, all map[int]process) bool {
 	if p.dying {
 		return p.pgrp != syscall.Getpgrp()
+	}
+	if mark := cage.MarkOf(p.pid); mark != 0 {
+		return mark == k.caged
 	}
 	env := settledEnviron(p.pid)
 	for _, s := range siblings {

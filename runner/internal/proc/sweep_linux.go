@@ -9,6 +9,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/raymond-action/raymond-action/internal/cage"
 )
 
 const (
@@ -22,14 +24,20 @@ const (
 
 // Sweep ends every process that has an entry of the name markVar in its
 // environment whose value is prefix, or begins with it and then has anything but a
-// letter or digit. It returns how many it ended, when they are gone. This
+// letter or digit, and every process in a cage of a child whose Options.Mark was
+// prefix, a dot and a number. It returns how many it ended, when they are gone. This
 // process, its children under way and its ancestors are left alone. The error is
 // that of ctx, or says how many could not be ended.
 //
 // It is for what a crashed process left behind; after a Run nothing is left.
 func Sweep(ctx context.Context, markVar, prefix string) (int, error) {
 	spared := untouchable()
-	swept, left := endAll(func() []process { return marked(markVar+"="+prefix, spared) }, ctx.Done())
+	find := func() []process {
+		inCages := caged(func(mark uint64) bool { return cage.IsOf(mark, prefix) })
+		inCages = slices.DeleteFunc(inCages, func(p process) bool { return spared[p.pid] })
+		return append(inCages, marked(markVar+"="+prefix, spared)...)
+	}
+	swept, left := endAll(find, ctx.Done())
 	if err := ctx.Err(); err != nil && left > 0 {
 		return swept, fmt.Errorf("sweep processes: %w", err)
 	}

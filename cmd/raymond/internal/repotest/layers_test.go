@@ -13,7 +13,7 @@ var layers = map[string]layer{
 	"state":                      {ours: "protocol internal/untrusted/jsonstrict internal/untrusted/files", foreign: "github.com/gofrs/flock"},
 	"runner":                     {ours: "protocol state runner/internal/reel internal/untrusted/files"},
 	"runner/internal/reel":       {},
-	"runner/internal/proc":       {ours: "internal/untrusted/secrets internal/untrusted/files", foreign: "golang.org/x/sys"},
+	"runner/internal/proc":       {ours: "internal/cage internal/untrusted/secrets internal/untrusted/files", foreign: "golang.org/x/sys"},
 	"runner/claude":              {ours: "state runner runner/internal/proc runner/claude/permit runner/claude/tally runner/claude/keyproxy runner/claude/transcript internal/untrusted/jsonlimit internal/untrusted/text", foreign: "github.com/go-json-experiment/json"},
 	"runner/claude/transcript":   {ours: "state runner/internal/proc runner/claude/tally internal/untrusted/files internal/untrusted/jsonlimit", foreign: "github.com/go-json-experiment/json"},
 	"runner/shell":               {ours: "state runner runner/internal/proc internal/untrusted/files internal/untrusted/text internal/untrusted/secrets"},
@@ -38,7 +38,8 @@ var layers = map[string]layer{
 	"cmd/raymond/internal/acttest": {
 		ours: "cmd/shim internal/installtest internal/nodetest", foreign: "github.com/rogpeppe/go-internal",
 	},
-	"internal/cage":                    {},
+	"internal/cage":                    {ours: "internal/cage/entry internal/cage/warden", foreign: "github.com/landlock-lsm/go-landlock golang.org/x/net golang.org/x/sys"},
+	"internal/cage/entry":              {foreign: "github.com/landlock-lsm/go-landlock golang.org/x/sys"},
 	"internal/untrusted/files":         {},
 	"internal/untrusted/text":          {},
 	"internal/untrusted/jsonstrict":    {foreign: "github.com/go-json-experiment/json"},

@@ -1,0 +1,18 @@
+package cage
+
+// Lack is something of a policy that this system can't hold.
+type Lack struct {
+	What string // one line
+	// IsWhole says that files, processes or the network can't be held at all.
+	IsWhole bool
+}
+
+// Cage is a policy, ready for children. It may be used by many goroutines. A nil
+// Cage is none.
+type Cage struct{ policy Policy }
+
+// New makes a cage. What the policy says of files is looked up anew for each child.
+func New(p Policy) *Cage { return &Cage{policy: p} }
+
+// Policy returns what the cage was made of.
+func (c *Cage) Policy() Policy { return c.policy }

@@ -1,0 +1,285 @@
+//go:build linux && (amd64 || arm64)
+
+package cage_test
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"golang.org/x/sys/unix"
+
+	"github.com/raymond-action/raymond-action/internal/cage"
+)
+
+// attempts makes the program of the tests try calls of the system in its cage.
+const attempts = "RAYMOND_TEST_CALLS"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(attempts) != "" {
+		tryCalls()
+		return
+	}
+	os.Exit(m.Run())
+}
+
+// caged runs a program in a cage and returns what it says.
+func caged(t *testing.T, p cage.Policy, argv ...string) string {
+	t.Helper()
+	path, err := exec.LookPath(argv[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	e, err := cage.New(p).Enter(path, cage.Mark(t.Name()+".1"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.Close()
+	cmd := exec.Command(cage.Program)
+	cmd.Args = e.Arguments(argv)
+	cmd.Env = append(os.Environ(), attempts+"=1")
+	cmd.ExtraFiles = []*os.File{e.File()}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	var out strings.Builder
+	cmd.Stdout, cmd.Stderr = &out, &out
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if err := e.Follow(); err != nil {
+		t.Error(err)
+	}
+	_ = cmd.Wait()
+	return out.String()
+}
+
+var open = cage.Network{IsOpen: true}
+
+func write(t *testing.T, path, text string) string {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func TestFilesAreHeld(t *testing.T) {
+	dir := t.TempDir()
+	run := filepath.Join(dir, "run")
+	key := write(t, filepath.Join(dir, "ssh", "id"), "canary\n")
+	write(t, filepath.Join(run, "state.json"), "canary\n")
+	write(t, filepath.Join(run, "scope", "payload"), "payload\n")
+	beside := write(t, filepath.Join(dir, "beside"), "beside\n")
+	work := filepath.Dir(write(t, filepath.Join(dir, "work", "file"), "work\n"))
+	if err := os.Symlink(key, filepath.Join(work, "link")); err != nil {
+		t.Fatal(err)
+	}
+	p := cage.Policy{
+		Hidden: []string{filepath.Join(dir, "ssh"), run}, Shown: []string{filepath.Join(run, "scope")},
+		Writable: []string{work, os.DevNull, filepath.Join(dir, "missing")}, Network: open,
+	}
+	for name, c := range map[string]struct{ script, want string }{
+		"a hidden file":                   {"cat " + key, "Permission denied"},
+		"a hidden file by a link":         {"cat " + work + "/link", "Permission denied"},
+		"a hidden file by the own root":   {"cat /proc/self/root" + key, "Permission denied"},
+		"a hidden file by a hard link":    {"ln " + key + " " + work + "/hard && cat " + work + "/hard", "ln: "},
+		"a hidden file that is moved":     {"mv " + key + " " + work + "/moved", "mv: "},
+		"the names of hidden files":       {"ls " + run, "Permission denied"},
+		"a file beside the shown ones":    {"cat " + run + "/state.json", "Permission denied"},
+		"a shown file":                    {"cat " + run + "/scope/payload", "payload"},
+		"a shown file that is written":    {"echo x > " + run + "/scope/payload", "Permission denied"},
+		"a file beside a hidden one":      {"cat " + beside, "beside"},
+		"that file, written":              {"echo x > " + beside, "Permission denied"},
+		"that file, removed":              {"rm " + beside, "Permission denied"},
+		"that file, emptied":              {"truncate -s 0 " + beside, "Permission denied"},
+		"a new file beside it":            {"echo x > " + dir + "/new", "Permission denied"},
+		"a file of the work":              {"echo more >> " + work + "/file && cat " + work + "/file", "more"},
+		"a new folder of the work":        {"mkdir -p " + work + "/a/b && mv " + work + "/a " + work + "/c && ls " + work, "c\n"},
+		"the null device":                 {"echo x > /dev/null && echo done", "done"},
+		"a pipe of the shell":             {"echo through > /dev/stdout | cat", "through"},
+		"the environment of its starter":  {"cat /proc/$PPID/environ", "Permission denied"},
+		"a signal for its starter":        {"kill -0 $PPID", "not permitted"},
+		"its own signal":                  {"kill -0 $$ && echo done", "done"},
+		"what another process has open":   {"readlink /proc/$PPID/fd/0 || echo refused", "refused"},
+		"a namespace with all privileges": {"unshare --user true", "not permitted"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := caged(t, p, "bash", "-c", c.script); !strings.Contains(got, c.want) || strings.Contains(got, "canary") {
+				t.Errorf("%s: got %q, want %q", c.script, got, c.want)
+			}
+		})
+	}
+}
+
+// calls are tried by the program of the tests itself.
+var calls = map[string]func() error{
+	"unix stream": func() error { return socket(unix.AF_UNIX, unix.SOCK_STREAM, 0) },
+	// A datagram names its target where no filter can look.
+	"unix datagram":      func() error { return socket(unix.AF_UNIX, unix.SOCK_DGRAM, 0) },
+	"unix datagram pair": func() error { _, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_DGRAM, 0); return err },
+	"unix stream pair":   func() error { _, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM, 0); return err },
+	"tcp":                func() error { return socket(unix.AF_INET, unix.SOCK_STREAM|unix.SOCK_NONBLOCK, 0) },
+	"tcp6":               func() error { return socket(unix.AF_INET6, unix.SOCK_STREAM, unix.IPPROTO_TCP) },
+	"mptcp":              func() error { return socket(unix.AF_INET, unix.SOCK_STREAM, unix.IPPROTO_MPTCP) },
+	"udp":                func() error { return socket(unix.AF_INET, unix.SOCK_DGRAM, 0) },
+	"raw":                func() error { return socket(unix.AF_INET, unix.SOCK_RAW, unix.IPPROTO_ICMP) },
+	"packet":             func() error { return socket(unix.AF_PACKET, unix.SOCK_RAW, 0) },
+	"vsock":              func() error { return socket(unix.AF_VSOCK, unix.SOCK_STREAM, 0) },
+	"bluetooth":          func() error { return socket(unix.AF_BLUETOOTH, unix.SOCK_STREAM, 0) },
+	"netlink route":      func() error { return socket(unix.AF_NETLINK, unix.SOCK_RAW, unix.NETLINK_ROUTE) },
+	"netlink netfilter":  func() error { return socket(unix.AF_NETLINK, unix.SOCK_RAW, unix.NETLINK_NETFILTER) },
+	"fast open":          fastOpen,
+	"io_uring":           func() error { return raw(unix.SYS_IO_URING_SETUP, 1, 0, 0) },
+	"userfaultfd":        func() error { return raw(unix.SYS_USERFAULTFD, 0, 0, 0) },
+	"bpf":                func() error { return raw(unix.SYS_BPF, 0, 0, 0) },
+	"perf":               func() error { return raw(unix.SYS_PERF_EVENT_OPEN, 0, 0, 0) },
+	"keyctl":             func() error { return raw(unix.SYS_KEYCTL, 0, 0, 0) },
+	"unshare of a mount": func() error { return unix.Unshare(unix.CLONE_NEWNS) },
+	"unshare of a user":  func() error { return unix.Unshare(unix.CLONE_NEWUSER) },
+	"clone3":             func() error { return raw(unix.SYS_CLONE3, 0, 0, 0) },
+	"mount":              func() error { return unix.Mount("none", "/tmp", "tmpfs", 0, "") },
+	"chroot":             func() error { return unix.Chroot("/tmp") },
+	"other architecture": func() error { return raw(0x40000000|unix.SYS_GETPID, 0, 0, 0) },
+	"mark, by prlimit": func() error {
+		return takeOff(func(l *unix.Rlimit) error { return unix.Prlimit(0, unix.RLIMIT_RTTIME, l, nil) })
+	},
+	"mark, by own number": func() error {
+		return takeOff(func(l *unix.Rlimit) error { return unix.Prlimit(os.Getpid(), unix.RLIMIT_RTTIME, l, nil) })
+	},
+	"mark, by setrlimit": func() error {
+		return takeOff(func(l *unix.Rlimit) error { return unix.Setrlimit(unix.RLIMIT_RTTIME, l) })
+	},
+	"another limit":      func() error { return unix.Setrlimit(unix.RLIMIT_CORE, &unix.Rlimit{}) },
+	"limit of others":    func() error { return unix.Prlimit(os.Getppid(), unix.RLIMIT_CORE, &unix.Rlimit{}, nil) },
+	"priority of others": func() error { return unix.Setpriority(unix.PRIO_PROCESS, os.Getppid(), 19) },
+	"own priority":       func() error { return unix.Setpriority(unix.PRIO_PROCESS, 0, 19) },
+	"processors of others": func() error {
+		var set unix.CPUSet
+		set.Set(0)
+		return unix.SchedSetaffinity(os.Getppid(), &set)
+	},
+	"typing into a terminal": func() error { return raw(unix.SYS_IOCTL, 0, unix.TIOCSTI, 0) },
+	"a foreign signal":       func() error { return unix.Kill(os.Getppid(), 0) },
+	"trace":                  func() error { return unix.PtraceAttach(os.Getppid()) },
+	"group of others":        func() error { return unix.Setpgid(0, pgid()) },
+}
+
+func pgid() int {
+	id, _ := unix.Getpgid(os.Getppid())
+	return id
+}
+
+func socket(domain, typ, proto int) error {
+	_, err := unix.Socket(domain, typ, proto)
+	return err
+}
+
+func raw(call, a, b, c uintptr) error {
+	if _, _, errno := unix.Syscall(call, a, b, c); errno != 0 {
+		return errno
+	}
+	return nil
+}
+
+func takeOff(set func(*unix.Rlimit) error) error {
+	return set(&unix.Rlimit{Cur: 1 << 40, Max: 1 << 40})
+}
+
+func fastOpen() error {
+	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM, 0)
+	if err != nil {
+		return err
+	}
+	return unix.Sendto(fd, []byte("x"), unix.MSG_FASTOPEN, &unix.SockaddrInet4{Port: 9, Addr: [4]byte{127, 0, 0, 1}})
+}
+
+func tryCalls() {
+	for _, name := range slices.Sorted(maps.Keys(calls)) {
+		err := calls[name]()
+		var errno syscall.Errno
+		switch {
+		case err == nil:
+			fmt.Println(name + ": ok")
+		case errors.As(err, &errno):
+			fmt.Println(name + ": " + unix.ErrnoName(errno))
+		default:
+			fmt.Println(name + ": " + err.Error())
+		}
+	}
+}
+
+// TestCallsAreHeld also shows that work of agents meets no refusal.
+func TestCallsAreHeld(t *testing.T) {
+	want := map[string]string{
+		"unix stream": "ok", "unix datagram": "EACCES", "unix datagram pair": "EACCES", "unix stream pair": "ok",
+		"tcp": "ok", "tcp6": "ok", "mptcp": "ok", "udp": "ok", "raw": "EACCES", "packet": "EAFNOSUPPORT", "vsock": "EAFNOSUPPORT", "bluetooth": "EAFNOSUPPORT",
+		"netlink route": "ok", "netlink netfilter": "ok", "fast open": "ECONNREFUSED",
+		"io_uring": "ENOSYS", "userfaultfd": "EPERM", "bpf": "EPERM", "perf": "EPERM", "keyctl": "EPERM",
+		"unshare of a mount": "EPERM", "unshare of a user": "EPERM", "clone3": "ENOSYS", "mount": "EPERM", "chroot": "EPERM", "other architecture": "ENOSYS",
+		"mark, by prlimit": "EPERM", "mark, by own number": "EPERM", "mark, by setrlimit": "EPERM", "another limit": "ok",
+		"limit of others": "EPERM", "priority of others": "EPERM", "own priority": "ok", "processors of others": "EPERM",
+		"typing into a terminal": "EPERM", "a foreign signal": "EPERM", "trace": "EPERM", "group of others": "EPERM",
+	}
+	held := maps.Clone(want)
+	maps.Copy(held, map[string]string{"mptcp": "EACCES", "udp": "EACCES", "netlink netfilter": "EACCES", "fast open": "ENOTSUP"})
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct {
+		network cage.Network
+		want    map[string]string
+	}{"open": {open, want}, "none": {cage.Network{}, held}} {
+		t.Run(name, func(t *testing.T) {
+			got := map[string]string{}
+			for line := range strings.Lines(caged(t, cage.Policy{Network: c.network}, self)) {
+				call, errno, _ := strings.Cut(strings.TrimSpace(line), ": ")
+				got[call] = errno
+			}
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Errorf("calls in the cage (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestNothingIsLackingHere(t *testing.T) {
+	for _, n := range []cage.Network{open, {}} {
+		for _, l := range cage.Lacks(cage.Policy{Network: n}) {
+			t.Logf("this kernel: %s (whole: %t)", l.What, l.IsWhole)
+		}
+	}
+}
+
+func TestWhatIsExposed(t *testing.T) {
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	state := filepath.Dir(write(t, filepath.Join(dir, "work", "state", "a"), ""))
+	other := filepath.Dir(write(t, filepath.Join(dir, "other", "a"), ""))
+	p := cage.Policy{Hidden: []string{state, other}, Writable: []string{filepath.Join(dir, "work")}}
+	if diff := cmp.Diff([]string{state}, p.Exposed()); diff != "" {
+		t.Errorf("exposed (-want +got):\n%s", diff)
+	}
+}
+
+func TestMarks(t *testing.T) {
+	a, b := cage.Mark("run.1"), cage.Mark("run.2")
+	if a == b || !cage.IsOf(a, "run") || !cage.IsOf(b, "run") || cage.IsOf(a, "ru") || cage.IsOf(cage.Mark("other.1"), "run") {
+		t.Errorf("marks: got %x, %x", a, b)
+	}
+	if got := cage.MarkOf(os.Getpid()); got != 0 {
+		t.Errorf("mark of a process without one: got %x", got)
+	}
+}

@@ -1,0 +1,152 @@
+//go:build linux && (amd64 || arm64)
+
+package cage
+
+import (
+	"slices"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/raymond-action/raymond-action/internal/cage/entry"
+)
+
+// filterOptions say which rules a filter has.
+type filterOptions struct {
+	isOpen    bool  // Network.IsOpen
+	isDecided bool  // package warden decides what numbers can't
+	isScoped  bool  // Landlock keeps signals inside
+	isTraced  bool  // Landlock keeps tracing inside
+	spared    []int // processes that no signal may reach, if nothing else keeps signals inside
+}
+
+// filter returns the program for a cage.
+func filter(o filterOptions) ([]entry.Instruction, error) {
+	rules := slices.Concat(
+		refused(uint32(unix.ENOSYS), absent...), refused(uint32(unix.EPERM), forbidden...), ofArch(),
+		namespaces(), marks(), sockets(o.isOpen), others(o),
+	)
+	return assemble(rules)
+}
+
+// absent are calls of which programs do without if the kernel doesn't have them.
+var absent = []uintptr{
+	unix.SYS_IO_URING_SETUP, unix.SYS_IO_URING_ENTER, unix.SYS_IO_URING_REGISTER,
+	unix.SYS_CLONE3, // its flags are in memory, where a filter can't look
+}
+
+// forbidden are calls that no work of agents needs, and that holes of kernels were in.
+var forbidden = []uintptr{
+	unix.SYS_USERFAULTFD, unix.SYS_BPF, unix.SYS_PERF_EVENT_OPEN, unix.SYS_KEYCTL, unix.SYS_ADD_KEY, unix.SYS_REQUEST_KEY,
+	unix.SYS_SETNS, unix.SYS_MOUNT, unix.SYS_UMOUNT2, unix.SYS_PIVOT_ROOT, unix.SYS_CHROOT, unix.SYS_OPEN_TREE, unix.SYS_MOVE_MOUNT, unix.SYS_FSOPEN,
+	unix.SYS_FSCONFIG, unix.SYS_FSMOUNT, unix.SYS_FSPICK, unix.SYS_MOUNT_SETATTR, unix.SYS_OPEN_BY_HANDLE_AT,
+	unix.SYS_INIT_MODULE, unix.SYS_FINIT_MODULE, unix.SYS_DELETE_MODULE, unix.SYS_KEXEC_LOAD, unix.SYS_KEXEC_FILE_LOAD, unix.SYS_REBOOT,
+	unix.SYS_SWAPON, unix.SYS_SWAPOFF, unix.SYS_ACCT, unix.SYS_QUOTACTL, unix.SYS_SETTIMEOFDAY, unix.SYS_CLOCK_SETTIME,
+	unix.SYS_SETHOSTNAME, unix.SYS_SETDOMAINNAME, unix.SYS_VHANGUP, unix.SYS_LOOKUP_DCOOKIE,
+}
+
+// namespaces are refused: in one of its own a process would have all privileges, which
+// is where most of the ways out of the kernel begin.
+func namespaces() []rule {
+	const flags = unix.CLONE_NEWNS | unix.CLONE_NEWCGROUP | unix.CLONE_NEWUTS | unix.CLONE_NEWIPC | unix.CLONE_NEWUSER | unix.CLONE_NEWPID | unix.CLONE_NEWNET
+	denied := refuse(uint32(unix.EPERM))
+	return []rule{
+		on(unix.SYS_CLONE, when(denied, hasAny(0, flags))),
+		on(unix.SYS_UNSHARE, when(denied, hasAny(0, flags|unix.CLONE_NEWTIME))),
+	}
+}
+
+// marks keeps the mark of a cage where it is.
+func marks() []rule {
+	denied := refuse(uint32(unix.EPERM))
+	return []rule{on(unix.SYS_SETRLIMIT, when(denied, is(0, unix.RLIMIT_RTTIME)))}
+}
+
+// sockets are refused that could send to a target which no filter sees: a datagram of
+// a unix socket names its own in memory.
+func sockets(isOpen bool) []rule {
+	denied, unknown := refuse(uint32(unix.EACCES)), refuse(uint32(unix.EAFNOSUPPORT))
+	arms := []arm{
+		when(allow, is(0, unix.AF_UNIX), isKind(unix.SOCK_STREAM)),
+		when(allow, is(0, unix.AF_UNIX), isKind(unix.SOCK_SEQPACKET)),
+		when(denied, is(0, unix.AF_UNIX)),
+	}
+	for _, family := range []uint32{unix.AF_INET, unix.AF_INET6} {
+		if isOpen {
+			arms = append(arms,
+				when(allow, is(0, family), isKind(unix.SOCK_STREAM)), when(allow, is(0, family), isKind(unix.SOCK_DGRAM)))
+		} else {
+			stream := isKind(unix.SOCK_STREAM)
+			arms = append(arms,
+				when(allow, is(0, family), stream, is(2, unix.IPPROTO_IP)), when(allow, is(0, family), stream, is(2, unix.IPPROTO_TCP)))
+		}
+		arms = append(arms, when(denied, is(0, family)))
+	}
+	if isOpen {
+		arms = append(arms, when(allow, is(0, unix.AF_NETLINK)))
+	} else {
+		arms = append(arms, when(allow, is(0, unix.AF_NETLINK), is(2, unix.NETLINK_ROUTE)), when(denied, is(0, unix.AF_NETLINK)))
+	}
+	rules := []rule{
+		on(unix.SYS_SOCKET, append(arms, when(unknown))...),
+		on(unix.SYS_SOCKETPAIR,
+			when(allow, isKind(unix.SOCK_STREAM)), when(allow, isKind(unix.SOCK_SEQPACKET)), when(denied)),
+	}
+	if isOpen {
+		return rules
+	}
+	// With this flag a message connects its socket, past who decides about connections.
+	noFast := refuse(uint32(unix.EOPNOTSUPP))
+	return append(rules,
+		on(unix.SYS_SENDTO, when(noFast, hasAny(3, unix.MSG_FASTOPEN))),
+		on(unix.SYS_SENDMSG, when(noFast, hasAny(2, unix.MSG_FASTOPEN))),
+		on(unix.SYS_SENDMMSG, when(noFast, hasAny(3, unix.MSG_FASTOPEN))))
+}
+
+// others are calls that act on other processes, or connect to them.
+func others(o filterOptions) []rule {
+	denied := refuse(uint32(unix.EPERM))
+	foreign, connect := denied, allow
+	if o.isDecided {
+		foreign, connect = decide, decide
+	}
+	const setsMark = unix.RLIMIT_RTTIME
+	rules := []rule{
+		on(unix.SYS_CONNECT, when(connect)),
+		on(unix.SYS_PRLIMIT64,
+			when(denied, is(1, setsMark), isSet(2)), when(denied, is(1, setsMark), isSet(2).upper()), when(foreign, isSet(0))),
+		on(unix.SYS_SETPRIORITY, when(allow, is(1, 0)), when(foreign, is(0, unix.PRIO_PROCESS)), when(denied)),
+		on(unix.SYS_IOPRIO_SET, when(denied, isSet(1))),
+		// What is typed into a terminal is run by whoever reads it.
+		on(unix.SYS_IOCTL, when(denied, is(1, unix.TIOCSTI))),
+	}
+	for _, call := range []uintptr{unix.SYS_SCHED_SETAFFINITY, unix.SYS_SCHED_SETSCHEDULER, unix.SYS_SCHED_SETPARAM, unix.SYS_SCHED_SETATTR} {
+		rules = append(rules, on(call, when(foreign, isSet(0))))
+	}
+	if !o.isTraced {
+		rules = append(rules, refused(uint32(unix.EPERM),
+			unix.SYS_PTRACE, unix.SYS_PROCESS_VM_READV, unix.SYS_PROCESS_VM_WRITEV, unix.SYS_PIDFD_GETFD, unix.SYS_KCMP)...)
+	}
+	if !o.isScoped {
+		rules = append(rules, signals(o.spared)...)
+	}
+	return rules
+}
+
+// signals refuses what it can by number, where the kernel can't keep signals inside.
+func signals(spared []int) []rule {
+	denied := refuse(uint32(unix.EPERM))
+	var arms, handles []arm
+	for _, pid := range spared {
+		own := uint32(pid) //nolint:gosec // ids of processes are positive
+		arms = append(arms, when(denied, is(0, own)), when(denied, is(0, -own)))
+		handles = append(handles, when(denied, is(0, own)))
+	}
+	everybody := when(denied, is(0, ^uint32(0)))
+	// A process can be signalled by a handle too, which /proc has for each.
+	rules := refused(uint32(unix.ENOSYS), unix.SYS_PIDFD_SEND_SIGNAL)
+	rules = append(rules, on(unix.SYS_KILL, append(slices.Clone(arms), everybody)...), on(unix.SYS_PIDFD_OPEN, handles...))
+	for _, call := range []uintptr{unix.SYS_TKILL, unix.SYS_TGKILL, unix.SYS_RT_SIGQUEUEINFO, unix.SYS_RT_TGSIGQUEUEINFO} {
+		rules = append(rules, on(call, arms...))
+	}
+	return rules
+}

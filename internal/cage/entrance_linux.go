@@ -1,0 +1,129 @@
+//go:build linux && (amd64 || arm64)
+
+package cage
+
+import (
+	"context"
+	"os"
+
+	landlock "github.com/landlock-lsm/go-landlock/landlock/syscall"
+	"golang.org/x/sys/unix"
+
+	"github.com/raymond-action/raymond-action/internal/cage/entry"
+	"github.com/raymond-action/raymond-action/internal/cage/warden"
+)
+
+// Lacks returns what this system can't hold of a policy, and what that leaves open.
+func Lacks(p Policy) []Lack { return running().lacks(p) }
+
+// Entrance is the way of one child into a cage. Whoever starts the child gives it
+// File as descriptor 3, starts Program with Arguments, and calls Follow.
+type Entrance struct {
+	plan         *entry.Plan
+	mark         uint64
+	rules        warden.Rules
+	ours, theirs *os.File
+	leave        context.CancelFunc // ends who decides; nil before Follow
+}
+
+// Program is what is started in place of a child's own program: this one.
+const Program = "/proc/self/exe"
+
+// Enter prepares the way of a child whose program is the file path. Everything in
+// the cage will carry the mark, which must be the child's alone; see Mark. The caller
+// closes the Entrance when the child and all that it left are gone.
+func (c *Cage) Enter(path string, mark uint64) (*Entrance, error) {
+	plan, err := c.plan(running(), path)
+	if err != nil {
+		return nil, err
+	}
+	plan.Mark = mark
+	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, 0)
+	if err != nil {
+		return nil, os.NewSyscallError("socketpair", err)
+	}
+	// The child's end blocks: it is read and written there without Go's poller.
+	if err := unix.SetNonblock(pair[1], false); err != nil {
+		return nil, os.NewSyscallError("fcntl", err)
+	}
+	return &Entrance{
+		plan: plan, mark: mark, ours: os.NewFile(uintptr(pair[0]), "cage"), theirs: os.NewFile(uintptr(pair[1]), "cage"),
+		rules: warden.Rules{Mark: mark, Sockets: c.policy.writable(), IsOpen: c.policy.Network.IsOpen, Ports: c.policy.Network.Ports, Refused: c.policy.Network.Refused},
+	}, nil
+}
+
+// plan says what a child puts on.
+func (c *Cage) plan(k kernel, path string) (*entry.Plan, error) {
+	p := &entry.Plan{Path: path, FS: k.upTo(rightsFS), Scoped: k.upTo(scopes)}
+	const mayRead = landlock.AccessFSExecute | landlock.AccessFSReadFile | landlock.AccessFSReadDir
+	if p.FS != 0 {
+		for _, path := range c.policy.readable() {
+			p.Rules = append(p.Rules, entry.Rule{Path: path, Access: mayRead})
+		}
+		for _, path := range c.policy.writable() {
+			p.Rules = append(p.Rules, entry.Rule{Path: path, Access: p.FS})
+		}
+	}
+	if !c.policy.Network.IsOpen {
+		p.Net = k.upTo(rightsNet)
+		if !k.isDecided {
+			p.Ports = c.policy.Network.Ports
+		}
+	}
+	if !k.filters {
+		return p, nil
+	}
+	o := filterOptions{isOpen: c.policy.Network.IsOpen, isScoped: k.landlock >= withScopes, isTraced: k.landlock > 0, spared: above()}
+	var err error
+	if p.Alone, err = filter(o); err != nil {
+		return nil, err
+	}
+	o.isDecided = k.isDecided
+	p.Filter, err = filter(o)
+	return p, err
+}
+
+// File is what the child is started with as descriptor 3.
+func (e *Entrance) File() *os.File { return e.theirs }
+
+// Arguments are what Program is started with, for a child with these arguments, the
+// first of which is its name.
+func (e *Entrance) Arguments(argv []string) []string { return entry.Arguments(argv) }
+
+// Follow lets the child, which was started, go in, and returns when it has become its
+// program, or couldn't: the error is an *entry.Failure then. From then on somebody
+// decides about what the child does until all that is in the cage has ended.
+func (e *Entrance) Follow() error {
+	e.theirs.Close()
+	sent := make(chan error, 1)
+	go func() { sent <- entry.WritePlan(e.ours, e.plan) }()
+	listener, err := entry.ReadAnswer(e.ours)
+	if writeErr := <-sent; err == nil {
+		err = writeErr
+	}
+	if listener == nil {
+		return err
+	}
+	var ctx context.Context
+	ctx, e.leave = context.WithCancel(context.Background())
+	go warden.Serve(ctx, listener, e.rules)
+	return err
+}
+
+// Close ends what was begun for the child.
+func (e *Entrance) Close() {
+	e.ours.Close()
+	e.theirs.Close()
+	if e.leave != nil {
+		e.leave()
+	}
+}
+
+// above are this process and those that it comes from.
+func above() []int {
+	pids := []int{os.Getpid()}
+	for pid := os.Getppid(); pid > 0 && len(pids) < 64; pid = parentOf(pid) {
+		pids = append(pids, pid)
+	}
+	return pids
+}

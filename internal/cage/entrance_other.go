@@ -1,0 +1,49 @@
+//go:build !linux || (!amd64 && !arm64)
+
+package cage
+
+import (
+	"errors"
+	"os"
+	"runtime"
+)
+
+// Lacks returns what this system can't hold of a policy: everything.
+func Lacks(Policy) []Lack {
+	return []Lack{{What: "there is no cage on " + runtime.GOOS + "/" + runtime.GOARCH, IsWhole: true}}
+}
+
+// Entrance is the way of one child into a cage, which there is none of here.
+type Entrance struct{}
+
+// Program is what is started in place of a child's own program.
+const Program = ""
+
+var errNone = errors.New("there is no cage on this system")
+
+// Enter fails.
+func (c *Cage) Enter(string, uint64) (*Entrance, error) { return nil, errNone }
+
+// File returns nothing.
+func (e *Entrance) File() *os.File { return nil }
+
+// Arguments returns what it is given.
+func (e *Entrance) Arguments(argv []string) []string { return argv }
+
+// Follow fails.
+func (e *Entrance) Follow() error { return errNone }
+
+// Close does nothing.
+func (e *Entrance) Close() {}
+
+// Mark is no number here.
+func Mark(string) uint64 { return 0 }
+
+// MarkOf knows no marks here.
+func MarkOf(int) uint64 { return 0 }
+
+// IsOf reports that no mark is a run's.
+func IsOf(uint64, string) bool { return false }
+
+// Supervise fails.
+func (c *Cage) Supervise(string, []string) (*os.ProcessState, error) { return nil, errNone }

@@ -1,0 +1,166 @@
+package entry
+
+import (
+	"encoding/binary"
+	"errors"
+	"io"
+	"os"
+	"runtime"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// planFD is where the plan comes from, and the answer goes to.
+const planFD = 3
+
+// Arguments are the arguments with which this program becomes another one, whose own
+// arguments, beginning with its name, are given.
+func Arguments(argv []string) []string {
+	return append([]string{"raymond", "cage", "--plan=3", "--"}, argv...)
+}
+
+func init() {
+	if len(os.Args) > 4 && os.Args[1] == "cage" && os.Args[2] == "--plan=3" && os.Args[3] == "--" {
+		runtime.LockOSThread()
+		become(os.Args[4:])
+	}
+}
+
+// become reads the plan, puts the cage on and becomes the program. It returns never.
+func become(argv []string) {
+	unix.CloseOnExec(planFD)
+	plan, err := readPlan(os.NewFile(planFD, "plan"))
+	if err == nil {
+		err = enter(plan)
+	}
+	if err == nil {
+		err = os.NewSyscallError("execve", syscall.Exec(plan.Path, argv, os.Environ()))
+	}
+	_ = tellFailure(err)
+	os.Exit(126)
+}
+
+// enter puts the cage on and hands the listener over.
+func enter(plan *Plan) error {
+	listener, err := plan.PutOn()
+	if err != nil || listener < 0 {
+		return err
+	}
+	// The filter lets this message pass: only connections are decided by others.
+	if err := unix.Sendmsg(planFD, []byte{answerListener}, unix.UnixRights(listener), nil, 0); err != nil {
+		return os.NewSyscallError("sendmsg", err)
+	}
+	return unix.Close(listener)
+}
+
+// The answers, in their first byte. No answer at all means that the program runs
+// without a listener.
+const (
+	answerListener = 'L' // comes with the listener
+	answerFailure  = 'E' // an errno in 4 bytes, and what failed
+)
+
+// maxPlan bounds a plan, in bytes.
+const maxPlan = 64 << 20
+
+func readPlan(r io.Reader) (*Plan, error) {
+	var size [4]byte
+	if _, err := io.ReadFull(r, size[:]); err != nil {
+		return nil, err
+	}
+	n := binary.LittleEndian.Uint32(size[:])
+	if n > maxPlan {
+		return nil, errPlan
+	}
+	b := make([]byte, n)
+	if _, err := io.ReadFull(r, b); err != nil {
+		return nil, err
+	}
+	return Decode(b)
+}
+
+// WritePlan sends a plan to the process that is to take it.
+func WritePlan(w io.Writer, p *Plan) error {
+	b := p.Encode()
+	_, err := w.Write(append(binary.LittleEndian.AppendUint32(nil, uint32(len(b))), b...)) //nolint:gosec // a plan is far smaller
+	return err
+}
+
+func tellFailure(err error) error {
+	var errno syscall.Errno
+	errors.As(err, &errno)
+	what := err.Error()
+	_, err = unix.Write(planFD, append(binary.LittleEndian.AppendUint32([]byte{answerFailure}, uint32(errno)), what[:min(len(what), 400)]...))
+	return err
+}
+
+// Failure is why a process didn't get into its cage, or couldn't become the program.
+type Failure struct {
+	What  string
+	Errno syscall.Errno // 0 if no call of the system failed
+}
+
+// Error implements error.
+func (f *Failure) Error() string { return f.What }
+
+// Unwrap makes errors.Is know the errno.
+func (f *Failure) Unwrap() error { return f.Errno }
+
+// ReadAnswer waits until the process at the other end of a socket has become its
+// program, or couldn't. The listener is nil where there is none.
+func ReadAnswer(conn *os.File) (listener *os.File, err error) {
+	raw, err := conn.SyscallConn()
+	if err != nil {
+		return nil, err
+	}
+	for {
+		var m message
+		if readErr := raw.Read(func(fd uintptr) bool { m = receive(int(fd)); return !errors.Is(m.err, unix.EAGAIN) }); readErr != nil {
+			return listener, readErr
+		}
+		switch {
+		case m.err != nil:
+			return listener, m.err
+		case len(m.data) == 0:
+			return listener, nil
+		case m.data[0] == answerFailure && len(m.data) >= 5:
+			return listener, &Failure{What: string(m.data[5:]), Errno: syscall.Errno(binary.LittleEndian.Uint32(m.data[1:]))}
+		case m.listener >= 0:
+			listener = os.NewFile(uintptr(m.listener), "listener")
+		}
+	}
+}
+
+// message is what came over a socket at once.
+type message struct {
+	data     []byte
+	listener int // -1 for none
+	err      error
+}
+
+func receive(fd int) message {
+	data, rights := make([]byte, 512), make([]byte, unix.CmsgSpace(4))
+	for {
+		n, oobn, _, _, err := unix.Recvmsg(fd, data, rights, unix.MSG_CMSG_CLOEXEC)
+		if errors.Is(err, unix.EINTR) {
+			continue
+		}
+		if err != nil {
+			return message{listener: -1, err: err}
+		}
+		return message{data: data[:n], listener: firstRight(rights[:oobn])}
+	}
+}
+
+func firstRight(oob []byte) int {
+	messages, err := unix.ParseSocketControlMessage(oob)
+	if err != nil || len(messages) == 0 {
+		return -1
+	}
+	fds, err := unix.ParseUnixRights(&messages[0])
+	if err != nil || len(fds) == 0 {
+		return -1
+	}
+	return fds[0]
+}

@@ -1,0 +1,123 @@
+package entry
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"syscall"
+	"unsafe" //nolint:depguard // seccomp(2) takes a pointer
+
+	landlock "github.com/landlock-lsm/go-landlock/landlock/syscall"
+	"golang.org/x/sys/unix"
+)
+
+// PutOn puts the cage on the calling thread, which must be locked, and on what it
+// starts from then on; the mark is put on the whole process. It can't be taken back.
+// The listener is where somebody outside decides about calls of the system that the
+// filter doesn't decide itself; -1 where a cage around this one does.
+func (p *Plan) PutOn() (listener int, err error) {
+	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
+		return -1, os.NewSyscallError("prctl PR_SET_NO_NEW_PRIVS", err)
+	}
+	if p.Mark != 0 {
+		limit := unix.Rlimit{Cur: p.Mark, Max: p.Mark}
+		if err := unix.Prlimit(0, unix.RLIMIT_RTTIME, &limit, nil); err != nil {
+			return -1, os.NewSyscallError("prlimit RLIMIT_RTTIME", err)
+		}
+	}
+	if err := dropCapabilities(); err != nil {
+		return -1, err
+	}
+	if err := p.landlock(); err != nil {
+		return -1, err
+	}
+	return p.seccomp()
+}
+
+// landlock lets the thread do to files what the rules allow.
+func (p *Plan) landlock() error {
+	if p.FS == 0 && p.Net == 0 && p.Scoped == 0 {
+		return nil
+	}
+	ruleset, err := landlock.LandlockCreateRuleset(&landlock.RulesetAttr{HandledAccessFS: p.FS, HandledAccessNet: p.Net, Scoped: p.Scoped}, 0)
+	if err != nil {
+		return os.NewSyscallError("landlock_create_ruleset", err)
+	}
+	defer unix.Close(ruleset)
+	for _, r := range p.Rules {
+		if err := r.add(ruleset, p.FS); err != nil {
+			return err
+		}
+	}
+	for _, port := range p.Ports {
+		attr := landlock.NetPortAttr{AllowedAccess: p.Net & landlock.AccessNetConnectTCP, Port: uint64(port)}
+		if attr.AllowedAccess == 0 {
+			break
+		}
+		if err := landlock.LandlockAddNetPortRule(ruleset, &attr, 0); err != nil {
+			return os.NewSyscallError("landlock_add_rule", err)
+		}
+	}
+	return os.NewSyscallError("landlock_restrict_self", landlock.LandlockRestrictSelf(ruleset, 0))
+}
+
+// forFiles are the rights that a rule for a file may have; the others are for folders.
+const forFiles = landlock.AccessFSExecute | landlock.AccessFSWriteFile | landlock.AccessFSReadFile |
+	landlock.AccessFSTruncate | landlock.AccessFSIoctlDev | landlock.AccessFSResolveUnix
+
+func (r Rule) add(ruleset int, handled uint64) error {
+	fd, err := unix.Open(r.Path, unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return nil //nolint:nilerr // what isn't there, or can't be reached, needs no rule
+	}
+	defer unix.Close(fd)
+	var stat unix.Stat_t
+	if err := unix.Fstat(fd, &stat); err != nil {
+		return &os.PathError{Op: "fstat", Path: r.Path, Err: err}
+	}
+	access := r.Access & handled
+	switch stat.Mode & unix.S_IFMT {
+	case unix.S_IFLNK:
+		return nil
+	case unix.S_IFDIR:
+	default:
+		access &= forFiles
+	}
+	if access == 0 {
+		return nil
+	}
+	err = landlock.LandlockAddPathBeneathRule(ruleset, &landlock.PathBeneathAttr{AllowedAccess: access, ParentFd: fd}, 0)
+	if err != nil && !errors.Is(err, unix.EBADFD) { // of files that are in no folder, such as pipes, Landlock knows nothing
+		return fmt.Errorf("landlock_add_rule %s: %w", r.Path, err)
+	}
+	return nil
+}
+
+// seccomp puts the filter on the thread.
+func (p *Plan) seccomp() (listener int, err error) {
+	if len(p.Filter) == 0 {
+		return -1, nil
+	}
+	const listen = unix.SECCOMP_FILTER_FLAG_NEW_LISTENER
+	fd, err := setFilter(p.Filter, listen|unix.SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV)
+	if errors.Is(err, unix.EINVAL) { // before Linux 5.19
+		fd, err = setFilter(p.Filter, listen)
+	}
+	if errors.Is(err, unix.EBUSY) || errors.Is(err, unix.EINVAL) { // there is a listener already, or there can be none
+		_, err = setFilter(p.Alone, 0)
+		fd = -1
+	}
+	if err != nil {
+		return -1, os.NewSyscallError("seccomp", err)
+	}
+	return fd, nil
+}
+
+func setFilter(filter []Instruction, flags uintptr) (int, error) {
+	prog := unix.SockFprog{Len: uint16(len(filter)), Filter: (*unix.SockFilter)(unsafe.Pointer(unsafe.SliceData(filter)))} //nolint:gosec // at most 4096
+	fd, _, errno := syscall.RawSyscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, flags, uintptr(unsafe.Pointer(&prog)))
+	if errno != 0 {
+		return -1, errno
+	}
+	return int(fd), nil
+}

@@ -1,0 +1,75 @@
+package cage
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// readable returns the paths that together are all that may be read: the root, less
+// what is hidden, whose neighbours are listed one by one. What is made later beside a
+// hidden path is not among them.
+func (p Policy) readable() []string {
+	w := walk{hidden: resolved(p.Hidden)}
+	w.add(string(filepath.Separator))
+	return append(w.found, resolved(p.Shown)...)
+}
+
+// writable returns the paths below which may be written.
+func (p Policy) writable() []string { return resolved(p.Writable) }
+
+// resolved follows links, and leaves out what doesn't exist.
+func resolved(paths []string) []string {
+	var out []string
+	for _, path := range paths {
+		if target, err := filepath.EvalSymlinks(path); err == nil && filepath.IsAbs(target) {
+			out = append(out, target)
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// walk collects paths around what is hidden.
+type walk struct {
+	hidden []string
+	found  []string
+}
+
+// add adds a path, or what is in it if something there is hidden. Links need no right.
+func (w *walk) add(path string) {
+	if slices.ContainsFunc(w.hidden, func(h string) bool { return isWithin(path, h) }) {
+		return
+	}
+	if !slices.ContainsFunc(w.hidden, func(h string) bool { return isWithin(h, path) }) {
+		w.found = append(w.found, path)
+		return
+	}
+	entries, err := os.ReadDir(path)
+	if err != nil {
+		return // whoever can't list it can't be shown it
+	}
+	for _, e := range entries {
+		if e.Type()&os.ModeSymlink == 0 {
+			w.add(filepath.Join(path, e.Name()))
+		}
+	}
+}
+
+// isWithin reports whether a path is dir or below it.
+func isWithin(path, dir string) bool {
+	if path == dir || dir == string(filepath.Separator) {
+		return true
+	}
+	return strings.HasPrefix(path, dir) && path[len(dir)] == filepath.Separator
+}
+
+// Exposed returns which hidden paths can be read all the same, since a writable or a
+// shown folder contains them, or is the same.
+func (p Policy) Exposed() []string {
+	open := append(p.writable(), resolved(p.Shown)...)
+	return slices.DeleteFunc(resolved(p.Hidden), func(h string) bool {
+		return !slices.ContainsFunc(open, func(o string) bool { return isWithin(h, o) })
+	})
+}

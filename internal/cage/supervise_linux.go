@@ -1,0 +1,104 @@
+//go:build linux && (amd64 || arm64)
+
+package cage
+
+import (
+	"context"
+	"os"
+	"os/signal"
+	"runtime"
+	"strconv"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/raymond-action/raymond-action/internal/cage/warden"
+)
+
+// Supervise runs one program in the cage, with this process's streams, environment
+// and directory, until it and all that it has started are gone: what it leaves is
+// ended. SIGTERM is passed on; SIGINT is for the program, which has it from the
+// terminal too. The caller is a process that does nothing else: the mark of the cage
+// is on it too.
+func (c *Cage) Supervise(path string, argv []string) (*os.ProcessState, error) {
+	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
+		return nil, os.NewSyscallError("prctl PR_SET_CHILD_SUBREAPER", err)
+	}
+	plan, err := c.plan(running(), path)
+	if err != nil {
+		return nil, err
+	}
+	plan.Mark = Mark(strconv.Itoa(os.Getpid()) + "-" + strconv.FormatInt(time.Now().UnixNano(), 10) + ".1")
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, syscall.SIGTERM, syscall.SIGINT)
+	begun := make(chan begun, 1)
+	go c.begin(plan.PutOn, argv, path, begun)
+	b := <-begun
+	if b.err != nil {
+		return nil, b.err
+	}
+	if b.listener >= 0 {
+		n := c.policy.Network
+		rules := warden.Rules{Mark: plan.Mark, Sockets: c.policy.writable(), IsOpen: n.IsOpen, Ports: n.Ports, Refused: n.Refused}
+		go warden.Serve(context.Background(), os.NewFile(uintptr(b.listener), "listener"), rules)
+	}
+	go func() {
+		for s := range signals {
+			if s == syscall.SIGTERM {
+				_ = b.child.Signal(s)
+			}
+		}
+	}()
+	state, err := b.child.Wait()
+	endInmates(plan.Mark)
+	return state, err
+}
+
+// begun is a child that was started in a cage.
+type begun struct {
+	child    *os.Process
+	listener int
+	err      error
+}
+
+// begin starts the child from a thread that has gone into the cage, and lives as long
+// as this process, since the child is to end with it.
+func (c *Cage) begin(putOn func() (int, error), argv []string, path string, out chan<- begun) {
+	runtime.LockOSThread()
+	listener, err := putOn()
+	if err != nil {
+		out <- begun{err: err}
+		return
+	}
+	child, err := os.StartProcess(path, argv, &os.ProcAttr{
+		Env: os.Environ(), Files: []*os.File{os.Stdin, os.Stdout, os.Stderr}, Sys: &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL},
+	})
+	out <- begun{child, listener, err}
+	select {}
+}
+
+// endInmates kills all that carry a mark, but this process, until there are none.
+func endInmates(mark uint64) {
+	for deadline := time.Now().Add(10 * time.Second); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
+		left := 0
+		entries, err := os.ReadDir("/proc")
+		if err != nil {
+			return
+		}
+		for _, e := range entries {
+			pid, err := strconv.Atoi(e.Name())
+			if err != nil || pid == os.Getpid() || MarkOf(pid) != mark {
+				continue
+			}
+			if got, err := unix.Wait4(pid, nil, unix.WNOHANG, nil); err == nil && got == pid {
+				continue
+			}
+			left++
+			_ = unix.Kill(pid, unix.SIGKILL)
+		}
+		if left == 0 {
+			return
+		}
+	}
+}
