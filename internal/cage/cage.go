@@ -1,5 +1,7 @@
 package cage
 
+import "sync"
+
 // Lack is something of a policy that this system can't hold.
 type Lack struct {
 	What string // one line
@@ -9,10 +11,15 @@ type Lack struct {
 
 // Cage is a policy, ready for children. It may be used by many goroutines. A nil
 // Cage is none.
-type Cage struct{ policy Policy }
+type Cage struct {
+	policy  Policy
+	filters func() (filters, error)
+}
 
 // New makes a cage. What the policy says of files is looked up anew for each child.
-func New(p Policy) *Cage { return &Cage{policy: p} }
+func New(p Policy) *Cage {
+	return &Cage{policy: p, filters: sync.OnceValues(func() (filters, error) { return makeFilters(p.Network.IsOpen) })}
+}
 
 // Policy returns what the cage was made of.
 func (c *Cage) Policy() Policy { return c.policy }

@@ -70,17 +70,29 @@ func (c *Cage) plan(k kernel, path string) (*entry.Plan, error) {
 			p.Ports = c.policy.Network.Ports
 		}
 	}
+	f, err := c.filters()
+	p.Filter, p.Alone = f.decided, f.alone
+	return p, err
+}
+
+// filters are the programs of a cage for seccomp; nil where there is none.
+type filters struct{ decided, alone []entry.Instruction }
+
+func makeFilters(isOpen bool) (f filters, err error) {
+	k := running()
 	if !k.filters {
-		return p, nil
+		return f, nil
 	}
-	o := filterOptions{isOpen: c.policy.Network.IsOpen, isScoped: k.landlock >= withScopes, isTraced: k.landlock > 0, spared: above()}
-	var err error
-	if p.Alone, err = filter(o); err != nil {
-		return nil, err
+	o := filterOptions{isOpen: isOpen, isScoped: k.landlock >= withScopes, isTraced: k.landlock > 0}
+	if !o.isScoped {
+		o.spared = above()
+	}
+	if f.alone, err = filter(o); err != nil {
+		return f, err
 	}
 	o.isDecided = k.isDecided
-	p.Filter, err = filter(o)
-	return p, err
+	f.decided, err = filter(o)
+	return f, err
 }
 
 // File is what the child is started with as descriptor 3.

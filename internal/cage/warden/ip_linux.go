@@ -1,0 +1,69 @@
+package warden
+
+import (
+	"encoding/binary"
+	"net/netip"
+	"slices"
+
+	"golang.org/x/sys/unix"
+)
+
+// Sizes of struct sockaddr_in, and of the shortest struct sockaddr_in6 that the kernel
+// takes.
+const (
+	sizeIPv4 = 16
+	sizeIPv6 = 24
+)
+
+// ipTarget returns the address that a socket is connected to when it asks for one: the
+// same or, in place of "any address", which means this machine, the one of loopback.
+func (w *warden) ipTarget(s socket, address []byte) ([]byte, unix.Errno) {
+	if w.rules.IsOpen {
+		return address, 0
+	}
+	family, target := parseIP(address)
+	switch {
+	case family == unix.AF_UNSPEC && s.kind == unix.SOCK_STREAM:
+		return address, 0 // It ends a connection, or does nothing.
+	case !target.IsValid():
+		return nil, unix.EINVAL
+	case s.kind != unix.SOCK_STREAM || s.protocol != unix.IPPROTO_TCP:
+		return nil, w.refuse(target.String(), unix.EACCES)
+	}
+	switch target.Addr() {
+	case netip.IPv4Unspecified():
+		copy(address[4:], []byte{127, 0, 0, 1})
+		target = netip.AddrPortFrom(loopback4, target.Port())
+	case netip.IPv6Unspecified():
+		address[8+15] = 1
+		target = netip.AddrPortFrom(loopback6, target.Port())
+	}
+	if target.Addr() == loopback4 && slices.Contains(w.rules.Ports, target.Port()) {
+		return address, 0
+	}
+	switch whoListens(target, &w.holders) {
+	case caged:
+		return address, 0
+	case nobody:
+		return nil, unix.ECONNREFUSED
+	}
+	return nil, w.refuse(target.String(), unix.EACCES)
+}
+
+var loopback4, loopback6 = netip.AddrFrom4([4]byte{127, 0, 0, 1}), netip.IPv6Loopback()
+
+// parseIP reads an address as the kernel does. An IPv4 address within an IPv6 one is
+// that IPv4 address. What is no IP address is not valid.
+func parseIP(address []byte) (family int, target netip.AddrPort) {
+	if len(address) < 2 {
+		return -1, target
+	}
+	family = int(binary.NativeEndian.Uint16(address))
+	switch {
+	case family == unix.AF_INET && len(address) >= sizeIPv4:
+		target = netip.AddrPortFrom(netip.AddrFrom4([4]byte(address[4:8])), binary.BigEndian.Uint16(address[2:]))
+	case family == unix.AF_INET6 && len(address) >= sizeIPv6:
+		target = netip.AddrPortFrom(netip.AddrFrom16([16]byte(address[8:24])).Unmap(), binary.BigEndian.Uint16(address[2:]))
+	}
+	return family, target
+}

@@ -1,0 +1,95 @@
+package warden
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"os"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// unixTarget opens the unix socket that an address names, if it may be reached. The
+// descriptor stands for the socket itself, whatever its name leads to from now on. The
+// caller closes it.
+func (w *warden) unixTarget(c call, s socket, address []byte) (int, unix.Errno) {
+	switch {
+	case len(address) <= 2 || binary.NativeEndian.Uint16(address) != unix.AF_UNIX:
+		return -1, unix.EINVAL
+	case s.kind != unix.SOCK_STREAM && s.kind != unix.SOCK_SEQPACKET:
+		return -1, unix.EACCES
+	case address[2] == 0:
+		return -1, w.refuse("@"+string(bytes.TrimRight(address[3:], "\x00")), unix.ECONNREFUSED)
+	}
+	name, _, _ := bytes.Cut(address[2:], []byte{0})
+	fd, err := c.open(string(name))
+	if err != nil {
+		return -1, errnoOf(err)
+	}
+	if errno := w.checkSocket(fd); errno != 0 {
+		unix.Close(fd)
+		return -1, errno
+	}
+	return fd, 0
+}
+
+// checkSocket looks at a file that a caged process wants to connect to.
+func (w *warden) checkSocket(fd int) unix.Errno {
+	var file unix.Stat_t
+	if err := unix.Fstat(fd, &file); err != nil {
+		return errnoOf(err)
+	}
+	path, err := os.Readlink(fmt.Sprintf("/proc/self/fd/%d", fd))
+	switch {
+	case err != nil:
+		return errnoOf(err)
+	case file.Mode&unix.S_IFMT != unix.S_IFSOCK:
+		return unix.ECONNREFUSED
+	case w.isBelowSockets(path) && file.Nlink == 1:
+		return 0
+	case isLookup(path):
+		return unix.EACCES
+	}
+	return w.refuse(path, unix.EACCES)
+}
+
+func (w *warden) isBelowSockets(path string) bool {
+	for _, folder := range w.rules.Sockets {
+		if strings.HasPrefix(path, strings.TrimSuffix(folder, "/")+"/") {
+			return true
+		}
+	}
+	return false
+}
+
+// isLookup reports whether a socket is one that the C library asks for names of users
+// and hosts, by itself and in nearly every program. It finds them elsewhere if it is
+// refused, so nobody is told.
+func isLookup(path string) bool {
+	return strings.HasPrefix(path, "/run/systemd/") || strings.HasPrefix(path, "/run/nscd/")
+}
+
+// open opens what a path names for the caller, without any effect on it.
+func (c call) open(path string) (int, error) {
+	const flags = unix.O_PATH | unix.O_CLOEXEC
+	// What a process calls "self" is not this one.
+	if rest, ok := strings.CutPrefix(path, "/proc/self/"); ok {
+		path = fmt.Sprintf("/proc/%d/%s", c.thread, rest)
+	}
+	if strings.HasPrefix(path, "/") {
+		return unix.Open(path, flags, 0)
+	}
+	folder, err := unix.Open(fmt.Sprintf("/proc/%d/cwd", c.thread), flags|unix.O_DIRECTORY, 0)
+	if err != nil {
+		return -1, err
+	}
+	defer unix.Close(folder)
+	return unix.Openat(folder, path, flags, 0)
+}
+
+// addressOf returns the address of a unix socket that is open here.
+func addressOf(fd int) []byte {
+	address := binary.NativeEndian.AppendUint16(nil, unix.AF_UNIX)
+	return fmt.Appendf(address, "/proc/self/fd/%d\x00", fd)
+}
