@@ -34,6 +34,11 @@ var openers = map[string]string{
 	"cmd/raymond/internal/agentcli/agentcli.go":     "the agent CLI's package, in a folder made a moment before",
 	"cmd/raymond/internal/owncode/owncode.go":       "with O_EXCL, which opens nothing that is there",
 	"cmd/raymond/internal/owncode/places.go":        "folders, seen to be folders before",
+	"internal/cage/kernel_linux.go":                 "/proc",
+	"internal/cage/processes_linux.go":              "/proc",
+	"internal/cage/warden/kernel_linux.go":          "/proc",
+	"internal/cage/warden/listens_linux.go":         "/proc",
+	"internal/cage/warden/marks_linux.go":           "/proc",
 	"cmd/sbom/main.go":                              "a tool of the release, without agents",
 }
 
