@@ -8,6 +8,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"os"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -221,6 +222,30 @@ func resealed(t *testing.T, keys *checkpoint.Keys, line string, a, b map[string]
 	}
 	header = checkpoint.HeaderFor(t, line, 8, bundle)
 	refused(t, "another generation", archive(t, entry{"bundle.age", bundle}, entry{"header.json", header}), keys, "generation")
+}
+
+// TestWhoKnowsNoKeyForgesNothing, though they know for whom to encrypt, and by which name
+// the key goes: everything else about the checkpoint is right.
+func TestWhoKnowsNoKeyForgesNothing(t *testing.T) {
+	keys, lines := newKeys(t, 2)
+	id, err := age.ParseX25519Identity(lines[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	good, _ := write(t, writing(keys))
+	bundle := sealedAnew(t, id, opened(t, id, entries(t, good)["bundle.age"]))
+	mac := regexp.MustCompile(`("mac": ?)"[0-9a-f]{64}"`)
+	right := checkpoint.HeaderFor(t, lines[0], 7, bundle)
+	other := mac.Find(checkpoint.HeaderFor(t, lines[1], 7, bundle))
+	for what, header := range map[string][]byte{
+		"the MAC of another key": mac.ReplaceAll(right, other), "zeros for a MAC": mac.ReplaceAll(right, []byte(`$1"`+strings.Repeat("0", 64)+`"`)),
+		"no MAC": mac.ReplaceAll(right, []byte(`$1""`)),
+	} {
+		refused(t, what, archive(t, entry{"bundle.age", bundle}, entry{"header.json", header}), keys, "has not the MAC of its key")
+	}
+	if got := read(t, archive(t, entry{"bundle.age", bundle}, entry{"header.json", right}), keys); got.err != nil {
+		t.Errorf("the same with the right MAC: got %v, want it to be read", got.err)
+	}
 }
 
 func opened(t *testing.T, id age.Identity, bundle []byte) map[string][]byte {

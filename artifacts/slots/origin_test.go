@@ -166,6 +166,8 @@ func TestEachSignOfOriginCounts(t *testing.T) {
 		{"own id unknown, run of a fork", func(_ *artifacts.Stored, r *artifacts.RunInfo, q *slots.Query) {
 			q.Origin.RepositoryID, r.HeadRepository = 0, 666
 		}, false, false},
+		{"another branch", func(_ *artifacts.Stored, r *artifacts.RunInfo, _ *slots.Query) { r.HeadBranch = "evil" }, false, false},
+		{"listed of another branch", func(a *artifacts.Stored, _ *artifacts.RunInfo, _ *slots.Query) { a.HeadBranch = "evil" }, false, false},
 		{"no branches known", func(_ *artifacts.Stored, r *artifacts.RunInfo, q *slots.Query) {
 			r.HeadBranch, q.Origin.Branch, q.Origin.DefaultBranch = "", "", ""
 		}, false, false},

@@ -1,6 +1,7 @@
 package proc
 
 import (
+	"bufio"
 	"context"
 	"os"
 	"os/exec"
@@ -207,6 +208,31 @@ func TestForcedEndFindsTheMarkEverywhere(t *testing.T) {
 		t.Errorf("got %+v", e)
 	}
 	wantGone(t, cmd.Process.Pid)
+	_ = cmd.Wait()
+}
+
+// TestForcedEndFindsTheMarkInOtherTrees: a process that carries it is found, though its
+// parent is one that Run does not look below.
+func TestForcedEndFindsTheMarkInOtherTrees(t *testing.T) {
+	s := part("linger", "")
+	cmd := exec.Command("/bin/sh", "-c", markVar+"="+s.Mark+" sleep 60 & echo $!; wait")
+	cmd.Env = []string{"PATH=/usr/bin:/bin"}
+	from, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	line, err := bufio.NewReader(from).ReadString('\n')
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Timeout = 50 * time.Millisecond
+	if e := run(t, s); e.Swept != 1 {
+		t.Errorf("got %+v, want one process that was swept", e)
+	}
+	wantGone(t, number(strings.TrimSpace(line)))
 	_ = cmd.Wait()
 }
 

@@ -1,0 +1,46 @@
+//go:build unix
+
+package agentcli
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/raymond-action/raymond-action/runner/claude/pin"
+)
+
+// TestAnotherProgramThanThePinnedIsNotInstalled: a registry, or whoever stands between,
+// serves other files under the version that is pinned. npm finds out by the checksums of
+// the lock file, and nothing is left in the tool cache.
+func TestAnotherProgramThanThePinnedIsNotInstalled(t *testing.T) {
+	asked := make(chan string, 100)
+	registry := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked <- r.URL.Path
+		if strings.HasSuffix(r.URL.Path, ".tgz") {
+			_, _ = w.Write([]byte("another program"))
+			return
+		}
+		name := strings.TrimPrefix(r.URL.Path, "/")
+		version := map[string]any{"name": name, "version": pin.Version(), "dist": map[string]string{"tarball": "http://" + r.Host + "/" + name + "/-/x.tgz"}}
+		_ = json.NewEncoder(w).Encode(map[string]any{"name": name, "versions": map[string]any{pin.Version(): version}})
+	}))
+	defer registry.Close()
+	home := t.TempDir()
+	c := Install{Cache: t.TempDir(), Env: append(os.Environ(), "HOME="+home, "npm_config_userconfig="+filepath.Join(home, "npmrc"),
+		"npm_config_registry="+registry.URL, "npm_config_fetch_retries=0", "npm_config_cache="+filepath.Join(home, "cache"), "NO_PROXY=127.0.0.1", "no_proxy=127.0.0.1")}
+	path, err := c.Install(t.Context(), func(string) {})
+	if err == nil || !strings.Contains(err.Error(), "EINTEGRITY") {
+		t.Errorf("installation from a registry with other files: got %q, %v, want an error about their checksums", path, err)
+	}
+	if len(asked) == 0 {
+		t.Error("requests to the registry: got none, want some")
+	}
+	if left, _ := filepath.Glob(filepath.Join(c.Cache, "*/*/*")); len(left) > 0 {
+		t.Errorf("tool cache after it: got %q, want nothing of the program", left)
+	}
+}
