@@ -15,6 +15,7 @@ import (
 
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/acttest"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sitetest"
+	"github.com/raymond-action/raymond-action/internal/invarianttest"
 	"github.com/raymond-action/raymond-action/state"
 )
 
@@ -26,6 +27,7 @@ type killChain struct {
 	effects string
 	result  string // that the run must have
 	jobs    int
+	rests   []invarianttest.Rest // what the forge had before each job
 }
 
 func newKillChain(t *testing.T, result string) *killChain {
@@ -40,6 +42,13 @@ func newKillChain(t *testing.T, result string) *killChain {
 // workflow run.
 func (k *killChain) next() *bareJob {
 	k.t.Helper()
+	rest := invarianttest.Rest{Effects: len(k.done())}
+	if all := k.forge.Checkpoints(k.t, nil); len(all) > 0 {
+		rest.Run = all[len(all)-1].Run
+	}
+	if k.jobs > 0 {
+		k.rests = append(k.rests, rest)
+	}
 	j := newJob(k.t, k.forge, k.repo, int64(1+k.jobs/2))
 	k.jobs++
 	j.bin = sitetest.Breaking.Path(k.t)
@@ -66,6 +75,16 @@ func (k *killChain) runs(j *bareJob, n int) bool {
 	return true
 }
 
+// done is what the jobs have done so far, a line an invocation.
+func (k *killChain) done() []string {
+	k.t.Helper()
+	data, err := os.ReadFile(k.effects)
+	if err != nil && !os.IsNotExist(err) {
+		k.t.Fatal(err)
+	}
+	return strings.Split(strings.TrimSuffix(string(data), "\n"), "\n")[:strings.Count(string(data), "\n")]
+}
+
 // trace is what a job has left behind, in the form that a run without jobs has
 // it, and whether its run is completed.
 func (k *killChain) trace(j *bareJob) (sitetest.Trace, bool) {
@@ -82,17 +101,16 @@ func (k *killChain) trace(j *bareJob) (sitetest.Trace, bool) {
 	if run.Progress.Status != state.Completed {
 		return sitetest.Trace{}, false
 	}
-	sitetest.WantLedger(k.t, run)
 	events := sitetest.EventsIn(k.t, filepath.Join(dir, run.WorkflowID, "events.jsonl"))
+	left := k.forge.History.Left(k.t, nil)
+	left.Run, left.Events, left.Effects, left.Rests = run, events, invarianttest.EffectsOf(k.done()), k.rests
+	left.Temporary = sitetest.Temporary(j.temp)
+	invarianttest.Want(k.t, left)
 	events = slices.DeleteFunc(events, func(e state.Event) bool { return e.Body.Type() == "checkpoint" })
-	data, err := os.ReadFile(k.effects)
-	if err != nil {
-		k.t.Fatal(err)
-	}
 	result, _ := run.Result()
 	tr := sitetest.Trace{
 		Stdout: string(result) + "\n", Events: sitetest.Normalise(k.t, events), Results: map[string]string{},
-		Effects: slices.Compact(strings.Split(strings.TrimSuffix(string(data), "\n"), "\n")),
+		Effects: slices.Compact(k.done()),
 	}
 	for _, a := range run.Ended {
 		tr.Results[a.Agent] = string(a.Result)

@@ -158,7 +158,6 @@ func (s *site) wantReportedCosts(n int) {
 	if len(run.Ledger) != n {
 		s.T.Errorf("ledger: got %d entries, want %d", len(run.Ledger), n)
 	}
-	sitetest.WantLedger(s.T, run)
 }
 
 // reportedCost reads the cost that the agent CLI gave in a recorded output.
@@ -291,7 +290,6 @@ func TestContractOverBudgetEndsAndResumesWithMore(t *testing.T) {
 	if got := sitetest.Seen(t, api, "Prompt two."); !strings.HasPrefix(got, sitetest.Spoken("Prompt one.\n", "Let me think.")) {
 		t.Errorf("after the resume the model saw\n%swant it to continue in its session", got)
 	}
-	sitetest.WantLedger(t, s.Saved())
 }
 
 func TestContractUsageLimitSuspendsUntilItsReset(t *testing.T) {

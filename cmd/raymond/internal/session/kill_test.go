@@ -107,7 +107,7 @@ func (s *site) wantUndisturbed(api *claudetest.Server, o sitetest.Outcome, kills
 		"main END.md": 1, "main_work1 WORK.md": 1})
 	s.wantEffects(kills)
 	s.wantSessionModes()
-	s.wantWhole()
+	s.wantToldTwice()
 }
 
 // wantEachStateOnce checks that each execution ended well exactly once.

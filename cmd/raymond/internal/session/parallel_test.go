@@ -44,7 +44,7 @@ func (s *site) wantSameWork(o sitetest.Outcome, want sitetest.Trace) {
 	if d := cmp.Diff(distinct(want.Effects), distinct(got.Effects)); d != "" {
 		s.T.Errorf("side effects (-want +got):\n%s", d)
 	}
-	s.wantWhole()
+	s.wantToldTwice()
 }
 
 // tally returns how often each kind of thing happened to each agent.

@@ -47,6 +47,7 @@ func TestWhatAScriptPlantsHoldsUpNothing(t *testing.T) {
 			t.Parallel()
 			plant = strings.ReplaceAll(plant, "mkfifo", "mkfifo -m 600")
 			s := newSite(t, strings.ReplaceAll(fmt.Sprintf(planting, plant), "RUN", sitetest.RunID))
+			s.Tampered = "its first state plants things in the place of them"
 			j := s.Start(s.RunArgs("--debug-dir", s.File("debug"))...)
 			j.Until("the second state, or the end", func() bool { return sitetest.Exists(s.File("came")) || hasEnded(j) })
 			_ = j.Cmd.Process.Signal(syscall.SIGINT) // it may have ended

@@ -7,8 +7,6 @@ import (
 	"io/fs"
 	"os"
 	"testing"
-
-	"github.com/raymond-action/raymond-action/state"
 )
 
 //go:embed testdata/canonical
@@ -90,20 +88,4 @@ func EffectsOf(t testing.TB, lines []string) []Effect {
 		list = append(list, e)
 	}
 	return list
-}
-
-// WantLedger checks that the ledger has each agent process once and adds up.
-func WantLedger(t testing.TB, run *state.Run) {
-	t.Helper()
-	seen, sum := map[int]bool{}, state.USD(0)
-	for _, e := range run.Ledger {
-		if seen[e.N] || e.N < 1 || e.N > run.Progress.Launches {
-			t.Errorf("ledger: got %+v a second time or out of range, want each of %d launches at most once", e, run.Progress.Launches)
-		}
-		seen[e.N] = true
-		sum += e.CostUSD
-	}
-	if sum != run.Progress.TotalUSD {
-		t.Errorf("total: got $%s, want the sum of the ledger, $%s", run.Progress.TotalUSD, sum)
-	}
 }

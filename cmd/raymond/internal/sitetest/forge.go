@@ -12,6 +12,7 @@ import (
 
 	"github.com/raymond-action/raymond-action/artifacts/artifactstest"
 	"github.com/raymond-action/raymond-action/artifacts/checkpoint"
+	"github.com/raymond-action/raymond-action/internal/invarianttest"
 )
 
 // Forge is the stand-in for everything that a job asks: the results service, the
@@ -22,6 +23,9 @@ type Forge struct {
 	levels map[string]string // permissions by login
 	Heads  map[int]int64     // repositories that pull requests come from
 	Talk   *Talk             // the comments on issues and pull requests
+	// History is of the checkpoints. When the test ends the invariants of package
+	// invarianttest hold for them.
+	History *History
 
 	mu    sync.Mutex // guards what follows
 	asked []string   // what the API was asked
@@ -33,9 +37,21 @@ func NewForge(t testing.TB) *Forge {
 		Server: artifactstest.New(t), Heads: map[int]int64{}, Talk: newTalk(),
 		levels: map[string]string{"ann": "write", "eve": "read", "root": "admin"},
 	}
+	f.History = Watch(f.Server)
+	t.Cleanup(func() {
+		if !t.Failed() {
+			invarianttest.Want(t, f.History.Left(t, nil))
+		}
+	})
 	f.API = httptest.NewServer(http.HandlerFunc(f.answer))
 	t.Cleanup(f.API.Close)
 	return f
+}
+
+// Put stores an artifact behind everybody's back.
+func (f *Forge) Put(a artifactstest.Stored) int64 {
+	f.History.Forge()
+	return f.Server.Put(a)
 }
 
 // answer is the REST API.

@@ -12,6 +12,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/rogpeppe/go-internal/txtar"
 
+	"github.com/raymond-action/raymond-action/internal/invarianttest"
 	"github.com/raymond-action/raymond-action/runner/claude/claudetest"
 	"github.com/raymond-action/raymond-action/state"
 )
@@ -30,7 +31,8 @@ const (
 )
 
 // Site is one test's machine: a workflow, a folder to work in, a home folder and
-// an environment. When the test ends nothing that was started there may live.
+// an environment. When the test ends nothing that was started there may live, and the
+// invariants of package invarianttest hold for the run.
 type Site struct {
 	T    testing.TB
 	Bin  string // the raymond that Start runs
@@ -38,6 +40,13 @@ type Site struct {
 	Work string // where raymond is started
 	Env  []string
 	Mark string // value of SiteVar
+	// Tampered says what a test has done to the files of the run, of which the
+	// invariants need not hold then.
+	Tampered string
+	// Whole has the effects of the same workflow when nobody disturbs it; nil when they
+	// are not known.
+	Whole []invarianttest.Effect
+	rests []invarianttest.Rest // the moments between two commands
 }
 
 // Bare is a folder that a test has filled itself. What carries the site's mark
@@ -92,6 +101,7 @@ func (s *Site) leave() {
 		s.T.Errorf("processes left on the site: got %v, want none", Describe(left))
 		s.KillAll()
 	}
+	s.check()
 	// The private copies of workflows are read-only.
 	_ = filepath.WalkDir(s.Work, func(path string, d fs.DirEntry, err error) error {
 		if err == nil && d.IsDir() {
@@ -135,6 +145,7 @@ func (s *Site) Start(args ...string) *Command { return s.StartWith(nil, args...)
 // StartWith is Start with more variables.
 func (s *Site) StartWith(env []string, args ...string) *Command {
 	s.T.Helper()
+	s.Witness()
 	cmd := exec.Command(s.Bin, args...)
 	cmd.Dir, cmd.Env = s.Work, append(s.Env[:len(s.Env):len(s.Env)], env...)
 	return Begin(s.T, cmd)

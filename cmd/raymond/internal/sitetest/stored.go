@@ -17,6 +17,7 @@ import (
 type StoredRun struct {
 	Name     string // of the artifact
 	Manifest checkpoint.Manifest
+	Digest   string // of the checkpoint, which the next one names
 	Dir      string // with its files
 	Run      *state.Run
 }
@@ -29,26 +30,32 @@ func (s StoredRun) String() string {
 // ReadStored reads a checkpoint, of which keys are those that it was sealed with.
 func ReadStored(t testing.TB, a artifactstest.Stored, keys *checkpoint.Keys) StoredRun {
 	t.Helper()
-	f, err := os.Create(filepath.Join(t.TempDir(), "checkpoint.zip"))
+	s, err := readStored(t, a, keys)
 	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	if _, err := f.Write(a.Content); err != nil {
-		t.Fatal(err)
-	}
-	s := StoredRun{Name: a.Name, Dir: t.TempDir()}
-	if s.Manifest, _, err = checkpoint.Read(checkpoint.Reading{File: f, Size: int64(len(a.Content)), Keys: keys, Dir: s.Dir}); err != nil {
-		t.Fatalf("%s: %v", a.Name, err)
-	}
-	data, err := os.ReadFile(filepath.Join(s.Dir, "state.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if s.Run, err = state.Decode(data); err != nil {
 		t.Fatalf("%s: %v", a.Name, err)
 	}
 	return s
+}
+
+func readStored(t testing.TB, a artifactstest.Stored, keys *checkpoint.Keys) (StoredRun, error) {
+	s := StoredRun{Name: a.Name, Dir: t.TempDir()}
+	f, err := os.Create(filepath.Join(t.TempDir(), "checkpoint.zip"))
+	if err != nil {
+		return s, err
+	}
+	defer f.Close()
+	if _, err := f.Write(a.Content); err != nil {
+		return s, err
+	}
+	if s.Manifest, s.Digest, err = checkpoint.Read(checkpoint.Reading{File: f, Size: int64(len(a.Content)), Keys: keys, Dir: s.Dir}); err != nil {
+		return s, err
+	}
+	data, err := os.ReadFile(filepath.Join(s.Dir, "state.json"))
+	if err != nil {
+		return s, err
+	}
+	s.Run, err = state.Decode(data)
+	return s, err
 }
 
 // NewStateKey is what raymond keygen prints.

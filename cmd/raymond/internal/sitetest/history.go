@@ -1,0 +1,79 @@
+package sitetest
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/raymond-action/raymond-action/artifacts/artifactstest"
+	"github.com/raymond-action/raymond-action/artifacts/checkpoint"
+	"github.com/raymond-action/raymond-action/internal/invarianttest"
+)
+
+// History is every checkpoint that a server ever had, and what there was after each
+// change.
+type History struct {
+	mu      sync.Mutex // guards what follows
+	all     []artifactstest.Stored
+	shelves []invarianttest.Shelf
+	forged  bool
+}
+
+// Watch begins the history of a server.
+func Watch(s *artifactstest.Server) *History {
+	h := &History{}
+	s.Watch = h.note
+	return h
+}
+
+// Forge says that a test stores things itself, for which nothing holds.
+func (h *History) Forge() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.forged = true
+}
+
+func (h *History) note(list []artifactstest.Stored) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	var there []int
+	for _, a := range list {
+		if strings.HasSuffix(a.Name, "-claim") || !strings.HasPrefix(a.Name, "raymond-") {
+			continue
+		}
+		at := slices.IndexFunc(h.all, func(b artifactstest.Stored) bool { return a.ID == b.ID && a.Created.Equal(b.Created) })
+		if at < 0 {
+			at = len(h.all)
+			h.all = append(h.all, a)
+		}
+		there = append(there, at)
+	}
+	h.shelves = append(h.shelves, invarianttest.Shelf{Stored: len(h.all), There: there})
+}
+
+// Left is what the history tells of runs. Where a checkpoint was sealed for other keys
+// it tells nothing.
+func (h *History) Left(t testing.TB, keys *checkpoint.Keys) invarianttest.Left {
+	t.Helper()
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	var l invarianttest.Left
+	if h.forged {
+		return l
+	}
+	for _, a := range h.all {
+		s, err := readStored(t, a, keys)
+		if errors.Is(err, checkpoint.ErrSealed) {
+			return invarianttest.Left{}
+		}
+		if err != nil {
+			t.Errorf("checkpoint %s of workflow run %d: %v", a.Name, a.Run, err)
+			continue
+		}
+		l.Stored = append(l.Stored, invarianttest.Stored{Digest: s.Digest, Manifest: s.Manifest, Run: s.Run})
+	}
+	l.Shelves = h.shelves
+	return l
+}

@@ -1,0 +1,68 @@
+package sitetest
+
+import (
+	"errors"
+	"io/fs"
+	"path/filepath"
+	"strings"
+
+	"github.com/raymond-action/raymond-action/internal/invarianttest"
+	"github.com/raymond-action/raymond-action/state"
+)
+
+// Witness notes what there is of the run while nobody drives it. Start calls it.
+func (s *Site) Witness() {
+	s.T.Helper()
+	if s.Tampered != "" {
+		return
+	}
+	run, err := s.read()
+	if err != nil && !errors.Is(err, state.ErrNotFound) {
+		s.T.Errorf("the state at rest: %v", err)
+		return
+	}
+	if run == nil && len(s.rests) == 0 {
+		return // it is about to begin
+	}
+	s.rests = append(s.rests, invarianttest.Rest{Run: run, Effects: len(invarianttest.EffectsOf(s.Lines("effects")))})
+}
+
+// read reads the run of the site; nil with an error when there is none that is valid.
+func (s *Site) read() (*state.Run, error) { return state.Read(s.StateDir(), RunID) }
+
+// Left is what there is of the run of the site by now.
+func (s *Site) Left() invarianttest.Left {
+	s.T.Helper()
+	run, err := s.read()
+	if err != nil && !errors.Is(err, state.ErrNotFound) {
+		s.T.Errorf("the state in the end: %v", err)
+	}
+	l := invarianttest.Left{
+		Run: run, Events: s.Events(), Effects: invarianttest.EffectsOf(s.Lines("effects")), Whole: s.Whole, Rests: s.rests,
+		Temporary: Temporary(s.StateDir()),
+	}
+	for _, pid := range s.Processes() {
+		l.Processes = append(l.Processes, Describe([]int{pid}))
+	}
+	return l
+}
+
+// Temporary lists the temporary files below a folder.
+func Temporary(dir string) []string {
+	var list []string
+	_ = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err == nil && !d.IsDir() && strings.HasSuffix(path, ".tmp") {
+			list = append(list, path)
+		}
+		return nil
+	})
+	return list
+}
+
+// check checks the invariants of the run, in the end.
+func (s *Site) check() {
+	if !Exists(s.StateFile()) && len(s.rests) == 0 || s.Tampered != "" || s.T.Failed() {
+		return
+	}
+	invarianttest.Want(s.T, s.Left())
+}

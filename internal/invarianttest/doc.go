@@ -1,0 +1,163 @@
+// Package invarianttest is for tests that disturb a run: it checks what must hold of
+// every run, whatever was done to it. There are ten invariants.
+//
+//	P-1   a committed step is never executed again
+//	P-2   one that is not is executed at most once more for each crash, and the log says so
+//	P-3   the agents are those that the committed forks made
+//	P-4   each call returns once, and a result arrives once, byte for byte
+//	P-5   each agent process has one entry in the ledger, which adds up and never shrinks
+//	P-6   generations of checkpoints only grow, and a restore takes the newest
+//	P-7   nothing takes the last good state away, neither here nor where it is stored
+//	P-8   a state that is not valid is never written, and one that was refused never touched
+//	P-9   each part of a run ends once in the log, as the state has it
+//	P-10  nothing is left: no process, no temporary file, no secret in what is sealed
+//
+// A step is committed when it was saved.
+package invarianttest
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/raymond-action/raymond-action/artifacts/checkpoint"
+	"github.com/raymond-action/raymond-action/state"
+)
+
+// Left is what a run has left behind. What is not known may be missing: it is not
+// checked then.
+type Left struct {
+	Run    *state.Run    // as it is saved in the end
+	Events []state.Event // the log
+	// Effects are what scripts and agents really did, in order.
+	Effects []Effect
+	// Whole is Effects of a run that nobody disturbed.
+	Whole []Effect
+	// Rests are the earlier moments at which nobody drove the run, in order.
+	Rests []Rest
+	// Stored has all checkpoints that were ever stored, in order, and Shelves what was
+	// there after each change of the store.
+	Stored  []Stored
+	Shelves []Shelf
+	Refused []Refused
+	// Processes and Temporary describe what is alive and what lies around.
+	Processes, Temporary []string
+	// Sealed is what was encrypted. None of Secrets may be in it.
+	Sealed  [][]byte
+	Secrets []string
+}
+
+// Rest is a moment at which nobody drove the run.
+type Rest struct {
+	Run     *state.Run // nil: none was saved by then
+	Effects int        // how many there were
+}
+
+// Effect is a trace that an agent or a script left when it ran.
+type Effect struct {
+	Agent, State string
+	// Verifies says that a done_when command left it.
+	Verifies bool
+	Line     string // all of it
+}
+
+// Stored is a checkpoint that was stored.
+type Stored struct {
+	Digest   string // "" when it is not known
+	Manifest checkpoint.Manifest
+	Run      *state.Run // nil when it is not known
+}
+
+// Shelf is what a store has at a moment.
+type Shelf struct {
+	Stored int   // how many checkpoints had been stored by then
+	There  []int // the indexes of those that were still there
+}
+
+// Refused is a file that the program refused.
+type Refused struct {
+	Name          string
+	Before, After []byte
+}
+
+// Violation is an invariant that does not hold.
+type Violation struct {
+	ID   string // "P-1" to "P-10"
+	What string
+}
+
+// String shows a violation in a failure.
+func (v Violation) String() string { return v.ID + ": " + v.What }
+
+// EffectOf reads a line that an agent or a script wrote as JSON with its names; false
+// when the line is something else.
+func EffectOf(line string) (Effect, bool) {
+	e := struct{ Agent, State, Kind string }{}
+	if json.Unmarshal([]byte(line), &e) != nil || e.Agent == "" || e.State == "" {
+		return Effect{}, false
+	}
+	return Effect{Agent: e.Agent, State: e.State, Verifies: e.Kind == "verify", Line: line}, true
+}
+
+// EffectsOf reads the lines that are effects, and passes over others.
+func EffectsOf(lines []string) []Effect {
+	var list []Effect
+	for _, line := range lines {
+		if e, ok := EffectOf(line); ok {
+			list = append(list, e)
+		}
+	}
+	return list
+}
+
+// Want reports each invariant that does not hold.
+func Want(t testing.TB, l Left) {
+	t.Helper()
+	for _, v := range Check(l) {
+		t.Errorf("%v", v)
+	}
+}
+
+// Check returns the invariants that do not hold.
+func Check(l Left) []Violation {
+	l.Events = withUntold(l.Events, l.Run)
+	var f findings
+	w := replay(l, &f)
+	f.repeats(l)
+	f.money(l)
+	f.checkpoints(l)
+	f.saved(l, w)
+	f.ends(l)
+	f.remains(l)
+	return f.list
+}
+
+// withUntold adds the events of the last save that a process that was killed right
+// then could not tell. A resume tells them first.
+func withUntold(events []state.Event, run *state.Run) []state.Event {
+	if run == nil {
+		return events
+	}
+	last := 0
+	if n := len(events); n > 0 {
+		last = events[n-1].Seq
+	}
+	all := events[:len(events):len(events)]
+	for _, e := range run.Events {
+		if e.Seq > last {
+			all = append(all, e)
+		}
+	}
+	return all
+}
+
+// findings collects violations.
+type findings struct{ list []Violation }
+
+func (f *findings) add(id, format string, args ...any) {
+	f.list = append(f.list, Violation{id, fmt.Sprintf(format, args...)})
+}
+
+// isPrompt reports whether a state is one that an agent runs.
+func isPrompt(name string) bool { return strings.HasSuffix(name, ".md") }

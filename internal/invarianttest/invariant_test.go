@@ -1,0 +1,336 @@
+package invarianttest
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/raymond-action/raymond-action/artifacts/checkpoint"
+	"github.com/raymond-action/raymond-action/protocol"
+	"github.com/raymond-action/raymond-action/state"
+)
+
+var epoch = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+
+// actor takes steps of a run by hand and notes what is left of it.
+type actor struct {
+	t    *testing.T
+	run  *state.Run
+	left Left
+	ids  int
+}
+
+func (a *actor) do(f func(*state.Step)) {
+	a.t.Helper()
+	s := a.run.Step(epoch)
+	f(s)
+	a.run = a.run.With(s.Delta())
+	a.left.Events = append(a.left.Events, a.run.Events...)
+}
+
+func stateOf(name string) *protocol.State {
+	kind := protocol.Prompt
+	if strings.HasSuffix(name, ".sh") {
+		kind = protocol.Script
+	}
+	return &protocol.State{Name: name, Kind: kind}
+}
+
+// start starts the invocation of an agent, which leaves an effect.
+func (a *actor) start(id string) {
+	a.t.Helper()
+	a.do(func(s *state.Step) {
+		agent, _ := s.Agent(id)
+		l := state.Launch{State: stateOf(agent.State), Plan: agent.Plan(stateOf(agent.State)), Cwd: "/d"}
+		if l.Plan.Mode == state.Resume {
+			l.SessionID, l.Length = l.Plan.Session.ID, new(int64(1))
+		} else if l.Plan.Mode != "" {
+			a.ids++
+			l.SessionID = fmt.Sprintf("s%d", a.ids)
+		}
+		s.Start(id, l)
+	})
+	agent, _ := a.run.Agent(id)
+	e, ok := EffectOf(fmt.Sprintf(`{"agent":%q,"state":%q,"payload":%q}`, id, agent.State, agent.Payload))
+	if !ok {
+		a.t.Fatalf("effect of %s: it can't be read", id)
+	}
+	a.left.Effects = append(a.left.Effects, e)
+}
+
+func (a *actor) end(id string, then protocol.Move, spawns ...protocol.Spawn) {
+	a.t.Helper()
+	a.do(func(s *state.Step) {
+		agent, _ := s.Agent(id)
+		o := state.Outcome{Cost: state.Cost{Kind: state.Exact, USD: state.Dollar}, Decision: protocol.Decision{Spawns: spawns, Then: then}}
+		s.End(id, stateOf(agent.State), o)
+	})
+}
+
+func (a *actor) turn(id string, then protocol.Move, spawns ...protocol.Spawn) {
+	a.t.Helper()
+	a.start(id)
+	a.end(id, then, spawns...)
+}
+
+// rest notes that the process has died, and stores what there is.
+func (a *actor) rest() {
+	a.left.Rests = append(a.left.Rests, Rest{Run: a.run, Effects: len(a.left.Effects)})
+	m := checkpoint.Manifest{WorkflowID: a.run.WorkflowID, Key: "k", RunID: 1, Generation: len(a.left.Stored) + 1, Seq: a.run.Progress.Seq, TotalUSD: a.run.Progress.TotalUSD}
+	if n := len(a.left.Stored); n > 0 {
+		m.Previous = a.left.Stored[n-1].Digest
+	}
+	a.left.Stored = append(a.left.Stored, Stored{Digest: fmt.Sprintf("sha256:%d", m.Generation), Manifest: m, Run: a.run})
+	shelf := Shelf{Stored: len(a.left.Stored)}
+	for i := max(0, shelf.Stored-3); i < shelf.Stored; i++ {
+		shelf.There = append(shelf.There, i)
+	}
+	a.left.Shelves = append(a.left.Shelves, shelf)
+}
+
+func goTo(to string) protocol.Move     { return protocol.Move{Verb: protocol.Goto, To: to} }
+func result(text string) protocol.Move { return protocol.Move{Verb: protocol.Result, Text: text} }
+func call(to, back string) protocol.Move {
+	return protocol.Move{Verb: protocol.Call, To: to, Return: back, Input: "of the call"}
+}
+
+// good is a run with a fork, a call and three crashes, of which one interrupts a prompt
+// and one comes after the end.
+func good(t *testing.T) Left {
+	files := map[string]string{}
+	for _, name := range []string{"A.md", "B.md", "C.md", "D.md", "E.sh", "F.md"} {
+		files[name] = strings.Repeat("ab", 32)
+	}
+	a := &actor{t: t, run: state.New(state.Run{
+		WorkflowID: "w", Mark: "0123456789abcdef", Scope: "/w", Entry: "A.md", Dir: "/d", Files: files,
+		Options: state.Options{MaxParallel: 3, MaxAgents: 20, MaxDepth: 4, MaxRetries: 2, PermissionMode: "acceptEdits"},
+	}, "in", epoch)}
+	resume := func() { a.do(func(s *state.Step) { s.Resume(nil) }) }
+	a.do(func(s *state.Step) { s.Begin() })
+	a.turn("main", goTo("C.md"), protocol.Spawn{State: "B.md", Next: "C.md"})
+	a.start("main_b1")
+	a.rest()
+	resume()
+	a.turn("main_b1", result("of b"))
+	a.turn("main", call("D.md", "E.sh"))
+	a.rest()
+	resume()
+	a.turn("main", result("of d"))
+	a.turn("main", goTo("F.md"))
+	a.start("main")
+	a.do(func(s *state.Step) {
+		s.End("main", stateOf("F.md"), state.Outcome{Cost: state.Cost{Kind: state.Exact, USD: state.Dollar}, Decision: protocol.Decision{Then: result("the end")}})
+		s.Close(s.Closing(nil))
+	})
+	a.rest()
+	a.left.Run = a.run
+	a.left.Whole = slices.Clone(a.left.Effects)
+	a.left.Refused = []Refused{{"x.json", []byte("{"), []byte("{")}}
+	a.left.Secrets, a.left.Sealed = []string{"plain"}, [][]byte{[]byte("hidden")}
+	return a.left
+}
+
+func TestAGoodRunHasNoViolations(t *testing.T) {
+	l := good(t)
+	if got := Check(l); len(got) > 0 {
+		t.Errorf("got %v, want none", got)
+	}
+	if len(l.Run.Ledger) != 6 || len(l.Rests) != 3 || len(Check(Left{})) > 0 {
+		t.Errorf("got %d entries and %d rests, want 6 and 3; nothing at all: got %v", len(l.Run.Ledger), len(l.Rests), Check(Left{}))
+	}
+	whole := good(t)
+	whole.Events = whole.Events[:len(whole.Events)-1] // its end is saved, and was not told yet
+	if got := Check(whole); len(got) > 0 {
+		t.Errorf("killed before the last event was told: got %v, want none", got)
+	}
+}
+
+// at returns the index of the n-th event of a type, from 1.
+func at[B state.Body](t *testing.T, l *Left, n int) int {
+	t.Helper()
+	for i, e := range l.Events {
+		if _, ok := e.Body.(B); ok {
+			if n--; n == 0 {
+				return i
+			}
+		}
+	}
+	t.Fatalf("no such event: %T", *new(B))
+	return 0
+}
+
+// without removes an event from the log and from the saved runs.
+func without(l *Left, i int) { l.Events = slices.Delete(slices.Clone(l.Events), i, i+1) }
+
+// altered returns a copy of a run with a change.
+func altered(t *testing.T, run *state.Run, change func(*state.Run)) *state.Run {
+	t.Helper()
+	data, err := run.Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := state.Decode(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	change(c)
+	return c
+}
+
+// forged are runs in which one thing is wrong, by the invariant that it breaks.
+var forged = []struct {
+	id, what string
+	forge    func(*testing.T, *Left)
+}{
+	{"P-1", "a committed step ran again after a crash", func(_ *testing.T, l *Left) { l.Effects = append(l.Effects, l.Effects[0]) }},
+	{"P-1", "a step that nobody ran is committed", func(_ *testing.T, l *Left) {
+		l.Effects = slices.DeleteFunc(slices.Clone(l.Effects), func(e Effect) bool { return e.State == "B.md" })
+		l.Effects = append(l.Effects, Effect{Agent: "x", State: "B.md"})
+	}},
+	{"P-1", "a state is executed where the agent isn't", func(t *testing.T, l *Left) {
+		l.Events[at[*state.StateStarted](t, l, 4)].State = "A.md"
+	}},
+	{"P-1", "the saved state is before a move of the log", func(t *testing.T, l *Left) {
+		l.Rests[1].Run = altered(t, l.Rests[1].Run, func(r *state.Run) { r.Agents[0].State = "C.md" })
+	}},
+	{"P-2", "a repeat without the event", func(t *testing.T, l *Left) { without(l, at[*state.AttemptInterrupted](t, l, 1)) }},
+	{"P-2", "two repeats for one crash", func(_ *testing.T, l *Left) { l.Effects = append(l.Effects[:2:2], l.Effects[1:]...) }},
+	{"P-2", "a repeat after a crash that cut nothing off", func(t *testing.T, l *Left) {
+		i := at[*state.RunStarted](t, l, 3) + 1
+		e := l.Events[i]
+		e.Body = &state.AttemptInterrupted{Attempt: 1}
+		l.Events = slices.Insert(slices.Clone(l.Events), i, e)
+	}},
+	{"P-3", "a fork without its agent", func(t *testing.T, l *Left) { without(l, at[*state.AgentStarted](t, l, 2)) }},
+	{"P-3", "an agent without its fork", func(t *testing.T, l *Left) { without(l, at[*state.Transition](t, l, 1)) }},
+	{"P-3", "a saved run without the agent", func(t *testing.T, l *Left) {
+		l.Rests[0].Run = altered(t, l.Rests[0].Run, func(r *state.Run) { r.Agents = r.Agents[:1] })
+	}},
+	{"P-3", "an agent twice", func(t *testing.T, l *Left) {
+		l.Run = altered(t, l.Run, func(r *state.Run) { r.Ended = append(r.Ended, r.Ended[0]) })
+	}},
+	{"P-3", "an agent that no log knows", func(t *testing.T, l *Left) {
+		l.Run = altered(t, l.Run, func(r *state.Run) { r.Ended = append(r.Ended, state.Ending{Agent: "main_z9"}) })
+	}},
+	{"P-3", "the agent of another fork", func(t *testing.T, l *Left) { l.Events[at[*state.AgentStarted](t, l, 2)].State = "C.md" }},
+	{"P-3", "an agent that starts twice", func(t *testing.T, l *Left) {
+		i := at[*state.AgentStarted](t, l, 2)
+		l.Events = slices.Insert(slices.Clone(l.Events), i, l.Events[i])
+	}},
+	{"P-4", "a result that never arrived", func(_ *testing.T, l *Left) {
+		l.Whole = append(l.Whole, Effect{Agent: "main", State: "NEW.md", Line: "x"})
+	}},
+	{"P-4", "a frame popped twice", func(t *testing.T, l *Left) {
+		l.Rests[1].Run = altered(t, l.Rests[1].Run, func(r *state.Run) { r.Agents[0].Stack = nil })
+	}},
+	{"P-4", "a return to somebody else", func(t *testing.T, l *Left) {
+		b := *l.Events[at[*state.Transition](t, l, 4)].Body.(*state.Transition)
+		b.Target = "C.md"
+		l.Events[at[*state.Transition](t, l, 4)].Body = &b
+	}},
+	{"P-4", "a payload with another byte", func(_ *testing.T, l *Left) {
+		l.Effects[4].Line = strings.Replace(l.Effects[4].Line, "of the call", "of the cal\x00", 1)
+	}},
+	{"P-4", "another result of an agent", func(t *testing.T, l *Left) {
+		l.Run = altered(t, l.Run, func(r *state.Run) { r.Ended[0].Result = "other" })
+	}},
+	{"P-4", "another result of the run", func(t *testing.T, l *Left) {
+		i := at[*state.RunFinished](t, l, 1)
+		b := *l.Events[i].Body.(*state.RunFinished)
+		b.Result = nil
+		l.Events[i].Body = &b
+	}},
+	{"P-5", "an entry that is missing", func(t *testing.T, l *Left) {
+		l.Run = altered(t, l.Run, func(r *state.Run) {
+			r.Progress.TotalUSD -= r.Ledger[5].CostUSD
+			r.Ledger = r.Ledger[:5]
+		})
+	}},
+	{"P-5", "an entry twice", func(t *testing.T, l *Left) {
+		l.Run = altered(t, l.Run, func(r *state.Run) { r.Ledger[5].N = r.Ledger[4].N })
+	}},
+	{"P-5", "a total that does not add up", func(t *testing.T, l *Left) {
+		l.Run = altered(t, l.Run, func(r *state.Run) { r.Progress.TotalUSD++ })
+	}},
+	{"P-5", "a total that falls", func(t *testing.T, l *Left) {
+		l.Rests[1].Run = altered(t, l.Rests[1].Run, func(r *state.Run) {
+			r.Ledger[1].CostUSD, r.Progress.TotalUSD = 9*state.Dollar, r.Progress.TotalUSD+9*state.Dollar
+		})
+	}},
+	{"P-5", "an end that cost less than the one before", func(t *testing.T, l *Left) {
+		i := at[*state.RunFinished](t, l, 1)
+		b := *l.Events[i].Body.(*state.RunFinished)
+		b.CostUSD *= 2
+		l.Events = slices.Insert(slices.Clone(l.Events), at[*state.RunStarted](t, l, 3), state.Event{Seq: 1, Body: &b})
+	}},
+	{"P-5", "a cost of no kind", func(t *testing.T, l *Left) {
+		l.Run = altered(t, l.Run, func(r *state.Run) { r.Ledger[5].Kind = "" })
+	}},
+	{"P-5", "an unknown cost that has an amount", func(t *testing.T, l *Left) {
+		l.Run = altered(t, l.Run, func(r *state.Run) { r.Ledger[5].Kind = state.Unknown })
+	}},
+	{"P-5", "a checkpoint that costs less than the one before", func(_ *testing.T, l *Left) { l.Stored[2].Manifest.TotalUSD = 0 }},
+	{"P-6", "a generation again", func(_ *testing.T, l *Left) { l.Stored[2].Manifest.Generation = 2 }},
+	{"P-6", "a restore of an older one", func(_ *testing.T, l *Left) { l.Stored[2].Manifest.Previous = l.Stored[0].Digest }},
+	{"P-6", "an older step in a newer generation", func(_ *testing.T, l *Left) { l.Stored[2].Manifest.Seq = 1 }},
+	{"P-7", "a state that is gone", func(_ *testing.T, l *Left) { l.Rests[1].Run = nil }},
+	{"P-7", "an older state in the end", func(_ *testing.T, l *Left) { l.Run = l.Rests[0].Run }},
+	{"P-7", "a store without the newest", func(_ *testing.T, l *Left) { l.Shelves[2].There = []int{0, 1} }},
+	{"P-7", "an empty store", func(_ *testing.T, l *Left) { l.Shelves[0].There = nil }},
+	{"P-8", "a refused file that was changed", func(_ *testing.T, l *Left) { l.Refused[0].After = nil }},
+	{"P-8", "a saved state that is not valid", func(t *testing.T, l *Left) {
+		l.Rests[0].Run = altered(t, l.Rests[0].Run, func(r *state.Run) { r.Agents[1].N = 1 })
+	}},
+	{"P-9", "an end that was told twice", func(_ *testing.T, l *Left) {
+		e := l.Events[len(l.Events)-1]
+		e.Seq++
+		l.Events = append(l.Events, e)
+	}},
+	{"P-9", "a log without its beginning", func(_ *testing.T, l *Left) { l.Events = l.Events[1:3] }},
+	{"P-9", "a run that begins twice", func(t *testing.T, l *Left) {
+		i := at[*state.RunStarted](t, l, 2)
+		l.Events[i].Body = &state.RunStarted{}
+	}},
+	{"P-9", "an end that was not told", func(t *testing.T, l *Left) {
+		without(l, len(l.Events)-1)
+		l.Run = altered(t, l.Run, func(r *state.Run) { r.Events = nil })
+	}},
+	{"P-9", "an end that is not the state's", func(t *testing.T, l *Left) {
+		i := at[*state.RunFinished](t, l, 1)
+		b := *l.Events[i].Body.(*state.RunFinished)
+		b.Status = state.Failed
+		l.Events[i].Body = &b
+	}},
+	{"P-9", "an end of a run that is running", func(_ *testing.T, l *Left) { l.Run = l.Rests[1].Run; l.Stored, l.Shelves, l.Rests = nil, nil, nil }},
+	{"P-9", "work after the end", func(t *testing.T, l *Left) {
+		e := l.Events[at[*state.Transition](t, l, 1)]
+		e.Seq = l.Events[len(l.Events)-1].Seq + 1
+		l.Events = append(l.Events, e)
+	}},
+	{"P-9", "an event of the past", func(_ *testing.T, l *Left) { l.Events = append(l.Events[:4:4], l.Events[3:]...) }},
+	{"P-10", "a process", func(_ *testing.T, l *Left) { l.Processes = []string{"7: sleep 300"} }},
+	{"P-10", "a temporary file", func(_ *testing.T, l *Left) { l.Temporary = []string{"w.json.tmp"} }},
+	{"P-10", "a plain text in what is sealed", func(_ *testing.T, l *Left) { l.Sealed = append(l.Sealed, []byte("it is plain to see")) }},
+}
+
+// TestForgedRunsAreNoticed holds for each invariant at least once.
+func TestForgedRunsAreNoticed(t *testing.T) {
+	noticed := map[string]bool{}
+	for _, c := range forged {
+		l := good(t)
+		c.forge(t, &l)
+		got := Check(l)
+		if !slices.ContainsFunc(got, func(v Violation) bool { return v.ID == c.id }) {
+			t.Errorf("%s: got %v, want a violation of %s", c.what, got, c.id)
+			continue
+		}
+		noticed[c.id] = true
+	}
+	for n := range 10 {
+		if id := fmt.Sprint("P-", n+1); !noticed[id] {
+			t.Errorf("%s: no forged run breaks it", id)
+		}
+	}
+}
