@@ -83,7 +83,7 @@ func (w *warden) giveUp(ctx context.Context, c call, b blocked) {
 		case <-ticker.C:
 		}
 		if ctx.Err() != nil || !c.isValid(w.listener) {
-			_ = b
+			b.interrupt()
 		}
 	}
 }
