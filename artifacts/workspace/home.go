@@ -11,6 +11,7 @@ import (
 	"regexp"
 	"runtime"
 	"strings"
+	"sync"
 
 	"github.com/raymond-action/raymond-action/internal/untrusted/files"
 )
@@ -53,13 +54,15 @@ const (
 
 // kept are the settings of a repository that git is told, and the values that they may
 // have. None of them names a file, a program or a server.
-var kept = map[string]*regexp.Regexp{
-	"core.filemode": boolean, "core.symlinks": boolean, "core.ignorecase": boolean, "core.precomposeunicode": boolean,
-	"core.trustctime": boolean, "core.sparsecheckout": boolean, "core.sparsecheckoutcone": boolean, "core.longpaths": boolean,
-	"index.sparse": boolean, "core.autocrlf": regexp.MustCompile(`(?i)^(true|false|yes|no|on|off|1|0|input)$`),
-	"core.eol":       regexp.MustCompile(`(?i)^(lf|crlf|native)$`),
-	"core.checkstat": regexp.MustCompile(`(?i)^(default|minimal)$`),
-}
+var kept = sync.OnceValue(func() map[string]*regexp.Regexp {
+	return map[string]*regexp.Regexp{
+		"core.filemode": boolean, "core.symlinks": boolean, "core.ignorecase": boolean, "core.precomposeunicode": boolean,
+		"core.trustctime": boolean, "core.sparsecheckout": boolean, "core.sparsecheckoutcone": boolean, "core.longpaths": boolean,
+		"index.sparse": boolean, "core.autocrlf": regexp.MustCompile(`(?i)^(true|false|yes|no|on|off|1|0|input)$`),
+		"core.eol":       regexp.MustCompile(`(?i)^(lf|crlf|native)$`),
+		"core.checkstat": regexp.MustCompile(`(?i)^(default|minimal)$`),
+	}
+})
 
 var (
 	boolean   = regexp.MustCompile(`(?i)^(true|false|yes|no|on|off|1|0)$`)
@@ -147,7 +150,7 @@ func (o *origin) read(s setting) {
 func keptOf(list []setting) []setting {
 	var keep []setting
 	for _, s := range list {
-		if values := kept[s.key]; values != nil && values.MatchString(s.value) {
+		if values := kept()[s.key]; values != nil && values.MatchString(s.value) {
 			keep = append(keep, s)
 		}
 	}

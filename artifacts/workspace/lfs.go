@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // filtered returns which of the paths have a filter, by its name.
@@ -73,7 +74,9 @@ func (e *entry) pointsElsewhere() bool {
 	return e.kind == '1' && e.changed == 'M' && !e.isSubmodule && e.mode == e.index.mode && e.mode != modeLink
 }
 
-var pointerForm = regexp.MustCompile(`\Aversion https://git-lfs\.github\.com/spec/v1\n(?:ext-.*\n)*oid sha256:([0-9a-f]{64})\nsize ([0-9]+)\n\z`)
+var pointerForm = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`\Aversion https://git-lfs\.github\.com/spec/v1\n(?:ext-.*\n)*oid sha256:([0-9a-f]{64})\nsize ([0-9]+)\n\z`)
+})
 
 // isPointed reports whether the index entry of a path is the LFS pointer to its file.
 func (t *tool) isPointed(ctx context.Context, root *os.Root, e entry) (bool, error) {
@@ -81,7 +84,7 @@ func (t *tool) isPointed(ctx context.Context, root *os.Root, e entry) (bool, err
 	if err != nil {
 		return false, err
 	}
-	m := pointerForm.FindSubmatch(pointer)
+	m := pointerForm().FindSubmatch(pointer)
 	if m == nil {
 		return false, nil
 	}

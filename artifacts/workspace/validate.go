@@ -6,13 +6,14 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"unicode/utf8"
 )
 
 // operations are what can be in progress in a worktree.
 var operations = []string{"", "rebase", "am", "merge", "cherry-pick", "revert", "bisect"}
 
-var bundleForm = regexp.MustCompile(`^repo-[0-9]{1,4}\.bundle$`)
+var bundleForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^repo-[0-9]{1,4}\.bundle$`) })
 
 // validate refuses whatever no save of ours writes.
 func (x *index) validate() error {
@@ -46,7 +47,7 @@ func (r *repository) validate() error {
 	switch {
 	case r.Format != "sha1" && r.Format != "sha256":
 		return fmt.Errorf("object format %q is unknown", r.Format)
-	case !bundleForm.MatchString(r.Bundle):
+	case !bundleForm().MatchString(r.Bundle):
 		return fmt.Errorf("%q is no name of a bundle", r.Bundle)
 	case r.Size <= 0:
 		return fmt.Errorf("size %d of the bundle is not positive", r.Size)

@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // Use is a use of a tool that the CLI refused.
@@ -163,12 +164,12 @@ func needsNone(c command) bool {
 	return slices.Contains(strings.Fields("cd echo true false ls pwd test [ cat head tail wc sort grep"), c.program())
 }
 
-var assignment = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*=`)
+var assignment = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*=`) })
 
 // first is the index of the program's word, after variables and wrappers.
 func (c command) first() int {
 	i := 0
-	for i < len(c.words) && (assignment.MatchString(c.words[i].text) || c.words[i].text == "!") {
+	for i < len(c.words) && (assignment().MatchString(c.words[i].text) || c.words[i].text == "!") {
 		i++
 	}
 	return i
@@ -186,8 +187,10 @@ var (
 	subcommand  = regexp.MustCompile(`^[a-z][a-z0-9-]*$`)
 	// interpreters run what they are given: a rule for all that begins so would
 	// allow everything.
-	interpreters = regexp.MustCompile(`^(?:.*/)?(?:(?:ba|z|da|k|fi)?sh|eval|exec|source|\.|sudo|su|doas|env|xargs|python[0-9.]*|node|deno|bun|perl|ruby|php|lua|` +
-		`ssh|find|awk|parallel|watch|timeout|nice|nohup|time|command|setsid|npx|uvx|docker|podman)$`)
+	interpreters = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^(?:.*/)?(?:(?:ba|z|da|k|fi)?sh|eval|exec|source|\.|sudo|su|doas|env|xargs|python[0-9.]*|node|deno|bun|perl|ruby|php|lua|` +
+			`ssh|find|awk|parallel|watch|timeout|nice|nohup|time|command|setsid|npx|uvx|docker|podman)$`)
+	})
 )
 
 // ruleFor returns the narrowest rule for a command that is worth having: for a
@@ -199,7 +202,7 @@ func ruleFor(c command) (rule string, everything bool) {
 		return "", false
 	}
 	bare := strings.TrimPrefix(c.bare, "! ")
-	risky := interpreters.MatchString(c.words[i].text)
+	risky := interpreters().MatchString(c.words[i].text)
 	switch {
 	case !risky && len(c.words) > i+1 && subcommand.MatchString(c.words[i+1].text):
 		return "Bash(" + strings.TrimPrefix(c.text[:c.words[i+1].end], "! ") + ":*)", false
@@ -228,7 +231,9 @@ var (
 	toolForm  = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_-]*$`)
 	hostForm  = regexp.MustCompile(`^[A-Za-z0-9.-]+$`)
 	plainPath = regexp.MustCompile(`^/[A-Za-z0-9._/+@ -]+$`)
-	guarded   = regexp.MustCompile(`(^|/)(\.git|\.claude|\.vscode|\.idea|\.husky|\.mcp\.json|\.(bash|zsh)[a-z_]*|\.profile|\.gitconfig|\.gitmodules)(/|$)`)
+	guarded   = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`(^|/)(\.git|\.claude|\.vscode|\.idea|\.husky|\.mcp\.json|\.(bash|zsh)[a-z_]*|\.profile|\.gitconfig|\.gitmodules)(/|$)`)
+	})
 )
 
 // other advises on a tool that is no shell.
@@ -264,7 +269,7 @@ func (u Use) path(tool string) Advice {
 		path = filepath.Join(u.Dir, path)
 	}
 	switch {
-	case guarded.MatchString(path) && tool == "Edit":
+	case guarded().MatchString(path) && tool == "Edit":
 		return Advice{}
 	case plainPath.MatchString(path):
 		return Advice{Rules: []string{tool + "(/" + path + ")"}}

@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // lets reports whether a rule of a list lets a simple command pass. The CLI looks
@@ -55,19 +56,23 @@ func blanks(s string) string { return strings.Join(strings.Fields(s), " ") }
 
 // harmless are variables that the CLI looks past; there are more, which need not
 // be known here.
-var harmless = regexp.MustCompile(`^(NODE_ENV|CI|LANG|LC_ALL|TZ|NO_COLOR|FORCE_COLOR|TERM)=[A-Za-z0-9._-]*$`)
+var harmless = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(NODE_ENV|CI|LANG|LC_ALL|TZ|NO_COLOR|FORCE_COLOR|TERM)=[A-Za-z0-9._-]*$`)
+})
 
 // wrappers are programs that the CLI looks past, with the arguments that belong
 // to them.
-var wrappers = regexp.MustCompile(`^(?:timeout [0-9.]+[smhd]?|nohup|time|nice(?: -n [0-9]+)?|!) `)
+var wrappers = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(?:timeout [0-9.]+[smhd]?|nohup|time|nice(?: -n [0-9]+)?|!) `)
+})
 
 // stripped are the forms of a command that the CLI compares.
 func stripped(text string) []string {
 	forms := []string{text}
 	for {
-		if w := wrappers.FindString(text); w != "" {
+		if w := wrappers().FindString(text); w != "" {
 			text = strings.TrimLeft(text[len(w):], " ")
-		} else if first, rest, ok := strings.Cut(text, " "); ok && harmless.MatchString(first) {
+		} else if first, rest, ok := strings.Cut(text, " "); ok && harmless().MatchString(first) {
 			text = strings.TrimLeft(rest, " ")
 		} else {
 			return forms

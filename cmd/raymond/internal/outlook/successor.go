@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"gopkg.in/yaml.v3"
 
@@ -26,7 +27,7 @@ type jobStep struct {
 }
 
 // jobID matches the id of a job.
-var jobID = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_-]{0,99}$`)
+var jobID = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_-]{0,99}$`) })
 
 // Ending is how a step of a job ends. Which jobs start next depends on it.
 type Ending struct {
@@ -50,7 +51,7 @@ func Successor(file []byte, e Ending) string {
 	var found []string
 	for id, j := range w.Jobs {
 		shares := slices.ContainsFunc(j.Steps, func(s jobStep) bool { return s.mayResume() && s.shares(mine, e.Key) })
-		if shares && jobID.MatchString(id) && w.follows(id, e.Job, map[string]bool{}) && startsAfter(j.If, e) {
+		if shares && jobID().MatchString(id) && w.follows(id, e.Job, map[string]bool{}) && startsAfter(j.If, e) {
 			found = append(found, id)
 		}
 	}
@@ -93,14 +94,14 @@ func (s jobStep) input(name string) string {
 	return text
 }
 
-var expressions = regexp.MustCompile(`\$\{\{.*?\}\}`)
+var expressions = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\$\{\{.*?\}\}`) })
 
 // mayHaveKey reports whether a step may have a key. Expressions in the file may have
 // any value.
 func (s jobStep) mayHaveKey(key string) bool {
 	var pattern strings.Builder
 	rest := s.input("key")
-	for _, at := range expressions.FindAllString(rest, -1) {
+	for _, at := range expressions().FindAllString(rest, -1) {
 		before, after, _ := strings.Cut(rest, at)
 		pattern.WriteString(regexp.QuoteMeta(before) + ".*")
 		rest = after
@@ -110,7 +111,9 @@ func (s jobStep) mayHaveKey(key string) bool {
 }
 
 // perJob matches what has another value in another job, in an expression.
-var perJob = regexp.MustCompile(`\b(env|job|jobs|steps|runner|strategy|matrix|needs)\b|\bgithub\.(job|action)|\[`)
+var perJob = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`\b(env|job|jobs|steps|runner|strategy|matrix|needs)\b|\bgithub\.(job|action)|\[`)
+})
 
 // mayResume reports whether a step resumes a run that it finds.
 func (s jobStep) mayResume() bool {
@@ -128,8 +131,8 @@ func (s jobStep) shares(mine jobStep, key string) bool {
 		return true
 	}
 	isAlike := s.key() == mine.key()
-	for _, e := range expressions.FindAllString(s.input("key"), -1) {
-		isAlike = isAlike && !perJob.MatchString(e)
+	for _, e := range expressions().FindAllString(s.input("key"), -1) {
+		isAlike = isAlike && !perJob().MatchString(e)
 	}
 	return isAlike
 }
