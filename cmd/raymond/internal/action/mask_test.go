@@ -82,6 +82,11 @@ func TestSecretsWithOddNamesAreMasked(t *testing.T) {
 			texts[name+" of the checkpoint"] = j.read(filepath.Join(c.Dir, name))
 		}
 	}
+	for _, secret := range strings.Fields(said) {
+		if !strings.Contains(e.Stdout, "::add-mask::"+secret+"\n") {
+			t.Errorf("what the runner is told to mask: got no %s", secret)
+		}
+	}
 	for what, text := range texts {
 		if i := strings.Index(text, "canary"); i >= 0 {
 			t.Errorf("%s: got a secret: %q", what, text[max(0, i-100):min(len(text), i+100)])

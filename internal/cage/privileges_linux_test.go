@@ -1,0 +1,42 @@
+//go:build linux && (amd64 || arm64)
+
+package cage_test
+
+import (
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/raymond-action/raymond-action/internal/cage"
+)
+
+// TestPrivilegesAreHeld: nothing in a cage gains privileges by what it runs, and root has
+// none of those by which one gets around a cage.
+func TestPrivilegesAreHeld(t *testing.T) {
+	said := caged(t, cage.Policy{Writable: []string{os.DevNull}, Network: open}, "cat", "/proc/self/status")
+	field := func(name string) string {
+		_, rest, _ := strings.Cut(said, "\n"+name+":")
+		line, _, _ := strings.Cut(rest, "\n")
+		return strings.TrimSpace(line)
+	}
+	if got := field("NoNewPrivs"); got != "1" {
+		t.Errorf("no new privileges: got %q, want 1", got)
+	}
+	for _, name := range []string{"CapEff", "CapPrm", "CapInh"} {
+		has, err := strconv.ParseUint(field(name), 16, 64)
+		if err != nil {
+			t.Fatalf("%s: %v in\n%s", name, err, said)
+		}
+		for what, c := range map[string]int{
+			"administration": unix.CAP_SYS_ADMIN, "tracing": unix.CAP_SYS_PTRACE, "modules": unix.CAP_SYS_MODULE, "the network": unix.CAP_NET_ADMIN,
+			"raw sockets": unix.CAP_NET_RAW, "the search past all rights": unix.CAP_DAC_READ_SEARCH, "measuring": unix.CAP_PERFMON, "BPF": unix.CAP_BPF,
+		} {
+			if has&(1<<c) != 0 {
+				t.Errorf("%s: got the privilege of %s, want none", name, what)
+			}
+		}
+	}
+}
