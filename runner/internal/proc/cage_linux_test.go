@@ -6,48 +6,85 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/raymond-action/raymond-action/internal/cage"
 )
 
-// TestNothingLeavesACage: a process that goes into another group, forks twice and
-// empties its environment is ended with the child that it comes from.
-func TestNothingLeavesACage(t *testing.T) {
-	dir := t.TempDir()
-	pidFile := filepath.Join(dir, "pid")
-	script := `import os,sys,time
-if os.fork() == 0:
-    os.setsid()
-    if os.fork() == 0:
-        os.execve("/bin/bash", ["bash", "-c", "echo $$ > ` + pidFile + `.new; mv ` + pidFile + `.new ` + pidFile + `; exec sleep 1000"], {})
-    os._exit(0)
-while not os.path.exists("` + pidFile + `"): time.sleep(0.01)
-`
+// runCaged runs a script of bash that may write to a folder.
+func runCaged(t *testing.T, dir, script string) (exit Exit, said string) {
+	t.Helper()
+	var out strings.Builder
 	exit, err := Run(context.Background(), Options{
-		Path: "python3", Args: []string{"-c", script}, Env: os.Environ(), MarkVar: "RAYMOND_TEST_MARK", Mark: t.Name() + ".1",
+		Path: "bash", Args: []string{"-c", script}, Dir: dir, Env: os.Environ(), MarkVar: "RAYMOND_TEST_MARK", Mark: t.Name() + ".1", Stdout: &out,
 		Cage: cage.New(cage.Policy{Writable: []string{dir, os.DevNull}, Network: cage.Network{IsOpen: true}}),
 	})
-	if err != nil || exit.Code != 0 || exit.Swept != 1 || exit.Left != 0 {
-		t.Errorf("got %+v, %v, want one process that was left and ended", exit, err)
-	}
-	data, err := os.ReadFile(pidFile)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := os.Stat("/proc/" + string(data[:len(data)-1])); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("process %s: got %v, want it gone", data, err)
+	if left := caged(func(m uint64) bool { return m == cage.Mark(t.Name()+".1") }); exit.Left != 0 || len(left) > 0 {
+		t.Errorf("left: got %v, %v, want none", exit.Left, left)
+	}
+	return exit, out.String()
+}
+
+// TestNothingLeavesACage: a process that goes into a session of its own, forks twice
+// and empties its environment is ended with the child that it comes from.
+func TestNothingLeavesACage(t *testing.T) {
+	dir := t.TempDir()
+	exit, _ := runCaged(t, dir, `(setsid env -i /bin/bash -c '(echo $BASHPID > new; mv new pid; exec /bin/sleep 1000) &' &)
+		until [ -e pid ]; do :; done`)
+	if exit.Code != 0 || exit.Swept == 0 {
+		t.Errorf("got %+v, want what was left to be ended", exit)
+	}
+	pid, err := os.ReadFile(filepath.Join(dir, "pid"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat("/proc/" + strings.TrimSpace(string(pid))); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("process %s: got %v, want it gone", pid, err)
+	}
+}
+
+// TestForksDontOutrunTheEnd: what lives on by forking all the time is ended too, be it
+// one process or many.
+func TestForksDontOutrunTheEnd(t *testing.T) {
+	const begin = `roll() { roll & exit; }; grow() { if [ $1 -gt 0 ]; then grow $(($1-1)) & grow $(($1-1)) & exit; fi; roll; }; `
+	for name, script := range map[string]string{"one": "roll", "many": "grow 6"} {
+		t.Run(name, func(t *testing.T) {
+			runCaged(t, t.TempDir(), `setsid bash -c '`+begin+script+`' & sleep 0.1`)
+		})
+	}
+}
+
+// TestCagesAreApart: what is in one cage can't reach what is in another one.
+func TestCagesAreApart(t *testing.T) {
+	dir := t.TempDir()
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan Exit)
+	go func() {
+		exit, _ := Run(ctx, Options{
+			Path: "bash", Args: []string{"-c", "echo $$ > new; mv new pid; exec sleep 1000"}, Dir: dir, Env: append(os.Environ(), "CANARY=canary"),
+			Mark: t.Name() + ".2", Cage: cage.New(cage.Policy{Writable: []string{dir}}),
+		})
+		ended <- exit
+	}()
+	_, said := runCaged(t, dir, `until [ -e pid ]; do :; done; read other < pid
+		kill -0 $other && echo signalled; cat /proc/$other/environ && echo read; ls -l /proc/$other/cwd/ && echo listed; renice 10 $other && echo reniced; exit 0`)
+	if said != "" {
+		t.Errorf("what one could do to the other: got %q, want nothing", said)
+	}
+	cancel()
+	if other := <-ended; other.Ended != ByStop {
+		t.Errorf("the other one: got %+v, want it to live until it was stopped", other)
 	}
 }
 
 // TestCagedProgramsThatAreMissing: errors are those of a start without a cage.
 func TestCagedProgramsThatAreMissing(t *testing.T) {
-	c := cage.New(cage.Policy{})
-	for _, path := range []string{"/nowhere/program"} {
-		_, err := Run(context.Background(), Options{Path: path, Mark: t.Name() + ".1", Cage: c})
-		if !errors.Is(err, fs.ErrNotExist) {
-			t.Errorf("start of %s: got %v, want that it doesn't exist", path, err)
-		}
+	_, err := Run(context.Background(), Options{Path: "/nowhere/program", Mark: t.Name() + ".1", Cage: cage.New(cage.Policy{})})
+	if !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("start of a program that isn't there: got %v", err)
 	}
-
 }
