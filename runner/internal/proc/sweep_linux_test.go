@@ -3,6 +3,7 @@ package proc
 import (
 	"bufio"
 	"context"
+	"errors"
 	"os"
 	"os/exec"
 	"runtime"
@@ -13,6 +14,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/raymond-action/raymond-action/internal/cage"
 )
 
 // Not parallel: an orphan without a mark is ended when no older child is left.
@@ -421,4 +424,26 @@ func TestSweepObeysItsContext(t *testing.T) {
 		t.Error(err)
 	}
 	wantGone(t, pid)
+}
+
+// TestSweepFindsWhatIsInACage: an empty environment doesn't help a process whose
+// invocation a crash cut off.
+func TestSweepFindsWhatIsInACage(t *testing.T) {
+	run := newMark()
+	e, err := cage.New(cage.Policy{Writable: []string{os.DevNull}, Network: cage.Network{IsOpen: true}}).Enter("/bin/sh", cage.Mark(run+".7"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.Close()
+	cmd := exec.Command(cage.Program)
+	cmd.Args, cmd.Env, cmd.ExtraFiles = e.Arguments([]string{"sh", "-c", "exec sleep 60"}), []string{"PATH=/usr/bin:/bin"}, []*os.File{e.File()}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	if err := errors.Join(cmd.Start(), e.Follow()); err != nil {
+		t.Fatal(err)
+	}
+	if n, err := Sweep(context.Background(), markVar, run); n != 1 || err != nil {
+		t.Errorf("Sweep: got %d, %v, want 1", n, err)
+	}
+	wantGone(t, cmd.Process.Pid)
+	_ = cmd.Wait()
 }

@@ -1,0 +1,58 @@
+//go:build linux && (amd64 || arm64)
+
+package cage
+
+import (
+	"encoding/binary"
+	"testing"
+
+	"golang.org/x/net/bpf"
+	"golang.org/x/sys/unix"
+)
+
+// verdict is what a filter says of a call without arguments, by a machine for such
+// programs that is not the kernel's.
+func verdict(t *testing.T, o filterOptions, architecture, call uint32) uint32 {
+	t.Helper()
+	program, err := filter(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var code []bpf.Instruction
+	for _, i := range program {
+		code = append(code, bpf.RawInstruction{Op: i.Code, Jt: i.Jt, Jf: i.Jf, K: i.K}.Disassemble())
+	}
+	vm, err := bpf.NewVM(code)
+	if err != nil {
+		t.Fatal(err)
+	}
+	data := make([]byte, 64) // struct seccomp_data, but big-endian, as that machine reads packets
+	binary.BigEndian.PutUint32(data[offNumber:], call)
+	binary.BigEndian.PutUint32(data[offArch:], architecture)
+	said, err := vm.Run(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return uint32(said)
+}
+
+// TestOtherArchitecturesAreRefused: their calls have other numbers, of which the filter
+// knows nothing.
+func TestOtherArchitecturesAreRefused(t *testing.T) {
+	for _, o := range []filterOptions{{}, {isOpen: true}, {isDecided: true, isScoped: true, isTraced: true}} {
+		if got := verdict(t, o, arch, unix.SYS_GETPID); got != allow {
+			t.Errorf("%+v: getpid: got %x, want it allowed", o, got)
+		}
+		for _, other := range []uint32{unix.AUDIT_ARCH_I386, unix.AUDIT_ARCH_ARM, unix.AUDIT_ARCH_MIPS} {
+			if got := verdict(t, o, other, unix.SYS_GETPID); got != refuse(uint32(unix.ENOSYS)) {
+				t.Errorf("%+v: getpid of the architecture %x: got %x, want ENOSYS", o, other, got)
+			}
+		}
+		if got := verdict(t, o, arch, x32Call); got != refuse(uint32(unix.ENOSYS)) {
+			t.Errorf("%+v: getpid of x32: got %x, want ENOSYS", o, got)
+		}
+	}
+}
+
+// x32Call is getpid of x32.
+const x32Call = 0x40000000 | unix.SYS_GETPID
