@@ -15,6 +15,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/raymond-action/raymond-action/internal/cage"
 )
 
 // Git is the git program, and how it is run.
@@ -28,6 +30,9 @@ type Git struct {
 	// Temp is an existing folder that agents can't write to, for what is needed
 	// meanwhile; "" for that of the system.
 	Temp string
+	// IsFree says that git runs in no cage. In one, which only Linux has, it can write to
+	// what it works on and to Temp alone.
+	IsFree bool
 
 	unreliable time.Duration // 0 for the constant of that name; tests can't wait for it
 	within     time.Duration // 0 for commandWithin; tests can't wait for it
@@ -59,6 +64,7 @@ type tool struct {
 	env    []string
 	within time.Duration
 	temp   string // a folder of our own
+	caged  bool   // it runs in a cage
 
 	settingsFiles []string // of the user and the machine
 	machine       []setting
@@ -86,7 +92,7 @@ func (g *Git) open(protocols string) (*tool, error) {
 	if temp, err = filepath.EvalSymlinks(temp); err != nil {
 		return nil, err
 	}
-	t := &tool{path: path, within: cmp.Or(g.within, commandWithin), temp: temp, settingsFiles: settingsFiles(base),
+	t := &tool{path: path, within: cmp.Or(g.within, commandWithin), temp: temp, caged: !g.IsFree && cage.Program != "", settingsFiles: settingsFiles(base),
 		homes: map[string]*home{}, places: map[string]*place{}, own: map[string]bool{}}
 	env := slices.DeleteFunc(slices.Clone(base), func(v string) bool { return !harmless(v) })
 	t.env = append(env, "GIT_ALLOW_PROTOCOL="+protocols, "HOME="+os.DevNull, "XDG_CONFIG_HOME="+os.DevNull,
@@ -182,6 +188,7 @@ type call struct {
 	bare     string // a repository to work on in place of the one around dir
 	alone    bool   // it works on no repository
 	settings []setting
+	writes   []string              // what it writes to besides
 	in       func(io.Writer) error // writes what git reads; nil: nothing
 	out      io.Writer             // nil: dropped
 }
@@ -242,7 +249,7 @@ func (t *tool) run(ctx context.Context, c call, args ...string) error {
 	cmd.Dir, cmd.Env, cmd.Stderr, cmd.Stdout = c.dir, env, stderr, c.out
 	cmd.WaitDelay = 10 * time.Second
 	group(cmd)
-	err, inErr := feed(cmd, c.in)
+	err, inErr := feed(cmd, t.cageFor(c), c.in)
 	switch {
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
@@ -254,18 +261,33 @@ func (t *tool) run(ctx context.Context, c call, args ...string) error {
 	return nil
 }
 
-// complete runs a command to its end.
-func complete(cmd *exec.Cmd) error {
-	if err := start(cmd); err != nil {
+// complete runs a command to its end, in a cage if there is one.
+func complete(cmd *exec.Cmd, in *cage.Cage) error {
+	if err := start(cmd, in); err != nil {
 		return err
 	}
 	return cmd.Wait()
 }
 
+// cageFor is the cage for a call; nil for none. Places were looked up before.
+func (t *tool) cageFor(c call) *cage.Cage {
+	if !t.caged {
+		return nil
+	}
+	write := append([]string{t.temp, os.DevNull, c.dir}, c.writes...)
+	if c.bare != "" {
+		write = append(write, c.bare)
+	}
+	if p := t.places[c.dir]; p != nil {
+		write = append(write, p.top, p.gitDir, p.home.dir)
+	}
+	return cage.New(cage.Policy{Writable: write, Network: cage.Network{IsOpen: true}})
+}
+
 // feed runs a command with what in writes as its input.
-func feed(cmd *exec.Cmd, in func(io.Writer) error) (err, inErr error) {
+func feed(cmd *exec.Cmd, box *cage.Cage, in func(io.Writer) error) (err, inErr error) {
 	if in == nil {
-		return complete(cmd), nil
+		return complete(cmd, box), nil
 	}
 	r, w := io.Pipe()
 	cmd.Stdin = r
@@ -275,7 +297,7 @@ func feed(cmd *exec.Cmd, in func(io.Writer) error) (err, inErr error) {
 		done <- err
 		w.CloseWithError(err)
 	}()
-	err = complete(cmd)
+	err = complete(cmd, box)
 	r.Close() // of a command that did not read all: in is not left hanging
 	if inErr = <-done; errors.Is(inErr, io.ErrClosedPipe) {
 		inErr = nil

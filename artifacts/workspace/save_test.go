@@ -288,7 +288,7 @@ func wrapped(t testing.TB, script string) *workspace.Git {
 	if err := os.WriteFile(path, []byte(text), 0o777); err != nil {
 		t.Fatal(err)
 	}
-	return &workspace.Git{Path: path}
+	return &workspace.Git{Path: path, IsFree: true}
 }
 
 func TestMovedRefs(t *testing.T) {

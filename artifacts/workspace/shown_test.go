@@ -26,7 +26,7 @@ func TestGitIsShownNoSettings(t *testing.T) {
 	if err := os.Chmod(filepath.Join(root, "git"), 0o777); err != nil {
 		t.Fatal(err)
 	}
-	g, to := &workspace.Git{Path: filepath.Join(root, "git"), Env: homeWith(t, "")}, t.TempDir()
+	g, to := &workspace.Git{Path: filepath.Join(root, "git"), Env: homeWith(t, ""), IsFree: true}, t.TempDir()
 	save(t, g, workspace.Saving{Dirs: []string{old.checkout()}, Base: head(t, old.checkout()), To: to})
 	_, _ = g.Restore(t.Context(), workspace.Restoring{From: to, Dir: relocated(old, here), TempRoot: t.TempDir()})
 	starts := strings.Split(strings.TrimSuffix(read(t, root, "seen"), "end of git\n"), "end of git\n")

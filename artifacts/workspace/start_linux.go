@@ -6,6 +6,8 @@ import (
 	"runtime"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/raymond-action/raymond-action/internal/cage"
 )
 
 // maxData bounds the memory of each process of git, in bytes. Files that are mapped
@@ -13,8 +15,24 @@ import (
 const maxData = 2 << 30
 
 // start starts a program that can't gain privileges by what it runs, and whose memory
-// is bounded. The bit is one of the thread, which therefore ends here.
-func start(cmd *exec.Cmd) error {
+// is bounded, in a cage if there is one.
+func start(cmd *exec.Cmd, in *cage.Cage) (err error) {
+	if in != nil {
+		err = in.Start(cmd.Start)
+	} else {
+		err = startBound(cmd)
+	}
+	if err != nil {
+		return err
+	}
+	// It may have ended already.
+	_ = unix.Prlimit(cmd.Process.Pid, unix.RLIMIT_DATA, &unix.Rlimit{Cur: maxData, Max: maxData}, nil)
+	return nil
+}
+
+// startBound starts a program that can't gain privileges. The bit is one of the thread,
+// which therefore ends here.
+func startBound(cmd *exec.Cmd) error {
 	started := make(chan error, 1)
 	go func() {
 		runtime.LockOSThread() // and never unlocked: the thread ends with the goroutine
@@ -24,10 +42,5 @@ func start(cmd *exec.Cmd) error {
 		}
 		started <- cmd.Start()
 	}()
-	if err := <-started; err != nil {
-		return err
-	}
-	// It may have ended already.
-	_ = unix.Prlimit(cmd.Process.Pid, unix.RLIMIT_DATA, &unix.Rlimit{Cur: maxData, Max: maxData}, nil)
-	return nil
+	return <-started
 }

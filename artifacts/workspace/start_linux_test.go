@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -20,7 +21,7 @@ func standIn(t *testing.T, script string) *workspace.Git {
 	if err := os.Chmod(filepath.Join(dir, "git"), 0o777); err != nil {
 		t.Fatal(err)
 	}
-	return &workspace.Git{Path: filepath.Join(dir, "git")}
+	return &workspace.Git{Path: filepath.Join(dir, "git"), IsFree: true}
 }
 
 // TestGitIsBound looks at how git is started: it can't gain privileges, its memory is
@@ -68,5 +69,27 @@ func TestGitEndsWithWhatItStarted(t *testing.T) {
 	status, err := os.ReadFile("/proc/" + pid + "/status")
 	if err == nil && !strings.Contains(string(status), "State:\tZ") {
 		t.Errorf("process %s that git started: it lives", pid)
+	}
+}
+
+// TestGitIsCaged: a git that somebody got to do more than it should can write to what
+// it works on, and to nothing else.
+func TestGitIsCaged(t *testing.T) {
+	for _, isFree := range []bool{true, false} {
+		s := clone(t, newRemote(t))
+		outside := filepath.Join(t.TempDir(), "outside")
+		git, err := exec.LookPath("git")
+		if err != nil {
+			t.Fatal(err)
+		}
+		g := standIn(t, "echo x >'"+outside+"'; exec "+git+` "$@"`)
+		g.IsFree, g.Env = isFree, homeWith(t, "")
+		write(t, s.checkout(), "new", "new\n")
+		if _, err := g.Save(t.Context(), workspace.Saving{Dirs: []string{s.checkout()}, Base: head(t, s.checkout()), To: t.TempDir()}); err != nil {
+			t.Errorf("save, free: %t: %v", isFree, err)
+		}
+		if _, err := os.Stat(outside); (err == nil) != isFree {
+			t.Errorf("file outside, free: %t: got %v", isFree, err)
+		}
 	}
 }

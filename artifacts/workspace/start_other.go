@@ -2,6 +2,10 @@
 
 package workspace
 
-import "os/exec"
+import (
+	"os/exec"
 
-func start(cmd *exec.Cmd) error { return cmd.Start() }
+	"github.com/raymond-action/raymond-action/internal/cage"
+)
+
+func start(cmd *exec.Cmd, _ *cage.Cage) error { return cmd.Start() }

@@ -20,7 +20,6 @@ func Lacks(p Policy) []Lack { return running().lacks(p) }
 // File as descriptor 3, starts Program with Arguments, and calls Follow.
 type Entrance struct {
 	plan         *entry.Plan
-	mark         uint64
 	rules        warden.Rules
 	ours, theirs *os.File
 	leave        context.CancelFunc // ends who decides; nil before Follow
@@ -47,8 +46,8 @@ func (c *Cage) Enter(path string, mark uint64) (*Entrance, error) {
 		return nil, os.NewSyscallError("fcntl", err)
 	}
 	return &Entrance{
-		plan: plan, mark: mark, ours: os.NewFile(uintptr(pair[0]), "cage"), theirs: os.NewFile(uintptr(pair[1]), "cage"),
-		rules: warden.Rules{Mark: mark, Sockets: c.policy.writable(), IsOpen: c.policy.Network.IsOpen, Ports: c.policy.Network.Ports, Refused: c.policy.Network.Refused},
+		plan: plan, ours: os.NewFile(uintptr(pair[0]), "cage"), theirs: os.NewFile(uintptr(pair[1]), "cage"),
+		rules: c.rules(mark),
 	}, nil
 }
 

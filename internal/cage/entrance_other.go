@@ -52,3 +52,6 @@ func IsOf(uint64, string) bool { return false }
 
 // Supervise fails.
 func (c *Cage) Supervise(string, []string) (*os.ProcessState, error) { return nil, errNone }
+
+// Start fails.
+func (c *Cage) Start(func() error) error { return errNone }

@@ -39,9 +39,7 @@ func (c *Cage) Supervise(path string, argv []string) (*os.ProcessState, error) {
 		return nil, b.err
 	}
 	if b.listener >= 0 {
-		n := c.policy.Network
-		rules := warden.Rules{Mark: plan.Mark, Sockets: c.policy.writable(), IsOpen: n.IsOpen, Ports: n.Ports, Refused: n.Refused}
-		go warden.Serve(context.Background(), os.NewFile(uintptr(b.listener), "listener"), rules)
+		go warden.Serve(context.Background(), os.NewFile(uintptr(b.listener), "listener"), c.rules(plan.Mark))
 	}
 	go func() {
 		for s := range signals {
@@ -101,4 +99,33 @@ func endInmates(mark uint64) {
 			return
 		}
 	}
+}
+
+// Start calls start from a thread that has gone into the cage: the processes that it
+// starts are in there. They carry no mark, so whoever started them ends them. Files
+// that start opens by their names are opened as in the cage.
+func (c *Cage) Start(start func() error) error {
+	plan, err := c.plan(running(), "")
+	if err != nil {
+		return err
+	}
+	done := make(chan error, 1)
+	go func() {
+		runtime.LockOSThread() // and never unlocked: the thread ends with the goroutine
+		listener, err := plan.PutOn()
+		if listener >= 0 {
+			go warden.Serve(context.Background(), os.NewFile(uintptr(listener), "listener"), c.rules(0))
+		}
+		if err == nil {
+			err = start()
+		}
+		done <- err
+	}()
+	return <-done
+}
+
+// rules say what is decided for what carries a mark.
+func (c *Cage) rules(mark uint64) warden.Rules {
+	n := c.policy.Network
+	return warden.Rules{Mark: mark, Sockets: c.policy.writable(), IsOpen: n.IsOpen, Ports: n.Ports, Refused: n.Refused}
 }

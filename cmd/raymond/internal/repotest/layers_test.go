@@ -50,7 +50,7 @@ var layers = map[string]layer{
 	"internal/untrusted/secrets":       {},
 	"runner/claude/keyproxy":           {ours: "internal/untrusted/files internal/untrusted/secrets runner/claude/tally state", foreign: "github.com/go-json-experiment/json"},
 	"runner/claude/tally":              {ours: "state", foreign: "github.com/go-json-experiment/json"},
-	"artifacts/workspace":              {ours: "internal/untrusted/files internal/untrusted/jsonstrict", foreign: "github.com/go-json-experiment/json golang.org/x/sys"},
+	"artifacts/workspace":              {ours: "internal/cage internal/untrusted/files internal/untrusted/jsonstrict", foreign: "github.com/go-json-experiment/json golang.org/x/sys"},
 	"artifacts/checkpoint":             {ours: "state internal/untrusted/files internal/untrusted/jsonstrict internal/untrusted/archive", foreign: "filippo.io/age github.com/go-json-experiment/json"},
 	"artifacts/slots":                  {ours: "state artifacts artifacts/checkpoint internal/forge internal/untrusted/text internal/untrusted/archive"},
 	"internal/forge":                   {ours: "internal/untrusted/text", foreign: "github.com/google/go-github/v60"},
