@@ -4,6 +4,7 @@ package state
 
 import (
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -12,28 +13,53 @@ import (
 	"time"
 )
 
-// watchDisk notes what is brought to the disk, by the names of files and folders below
-// dir, and how many bytes of a file there are.
-func watchDisk(t *testing.T, dir string) *[]string {
-	t.Helper()
-	var seen []string
-	t.Cleanup(func() { toDisk = (*os.File).Sync })
-	toDisk = func(f *os.File) error {
-		info, err := f.Stat()
-		if err != nil {
-			t.Error(err)
-		}
-		name, err := filepath.Rel(dir, f.Name())
-		if err != nil {
-			t.Error(err)
-		}
-		if !info.IsDir() {
-			name = fmt.Sprint(name, " ", info.Size() > 0)
-		}
-		seen = append(seen, name)
-		return f.Sync()
+// watchedDisk notes what is brought to the disk, by the names of files and folders below
+// dir, and whether there is anything in a file.
+type watchedDisk struct {
+	fileSystem
+	t    *testing.T
+	dir  string
+	seen []string
+}
+
+type watchedFile struct {
+	opened
+	disk *watchedDisk
+	path string
+}
+
+func (d *watchedDisk) note(path, what string) {
+	name, err := filepath.Rel(d.dir, path)
+	if err != nil {
+		d.t.Error(err)
 	}
-	return &seen
+	d.seen = append(d.seen, name+what)
+}
+
+func (d *watchedDisk) open(path string, flag int, mode fs.FileMode) (opened, error) {
+	f, err := d.fileSystem.open(path, flag, mode)
+	return watchedFile{f, d, path}, err
+}
+
+func (d *watchedDisk) syncDir(dir string) error {
+	d.note(dir, "")
+	return d.fileSystem.syncDir(dir)
+}
+
+func (f watchedFile) Sync() error {
+	info, err := os.Stat(f.path)
+	if err != nil {
+		f.disk.t.Error(err)
+	}
+	f.disk.note(f.path, fmt.Sprint(" ", info.Size() > 0))
+	return f.opened.Sync()
+}
+
+// withDisk has a test use another disk.
+func withDisk(t *testing.T, d fileSystem) {
+	t.Helper()
+	t.Cleanup(func() { disk = realDisk{} })
+	disk = d
 }
 
 // tiny is a run of one state.
@@ -51,7 +77,8 @@ func TestWhatIsSavedIsOnTheDisk(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	seen := watchDisk(t, dir)
+	watched := &watchedDisk{fileSystem: realDisk{}, t: t, dir: dir}
+	withDisk(t, watched)
 	run := tiny()
 	if err := f.Fold(run, nil); err != nil {
 		t.Fatal(err)
@@ -65,8 +92,8 @@ func TestWhatIsSavedIsOnTheDisk(t *testing.T) {
 		run.Apply(d)
 	}
 	want := []string{"run-1.json.tmp true", ".", ".", "run-1.journal true", "run-1.journal true"}
-	if !slices.Equal(*seen, want) {
-		t.Errorf("brought to the disk by a snapshot and two steps: got %q, want %q", *seen, want)
+	if !slices.Equal(watched.seen, want) {
+		t.Errorf("brought to the disk by a snapshot and two steps: got %q, want %q", watched.seen, want)
 	}
 }
 

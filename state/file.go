@@ -26,7 +26,7 @@ var ErrExists = errors.New("a run of that id exists")
 type File struct {
 	dir, id  string
 	lock     *flock.Flock
-	journal  *os.File
+	journal  opened
 	size     int64 // of the journal
 	snapshot int64 // bytes of the snapshot
 	seal     Seal  // nil: nobody is told
@@ -233,7 +233,7 @@ func (f *File) dropJournal(stopped bool) error {
 func (f *File) emptyJournal(stopped bool) error {
 	f.size = 0
 	if f.journal == nil && !stopped {
-		w, _, err := files.OpenFile(f.path(".journal"), os.O_WRONLY|os.O_TRUNC, 0)
+		w, err := disk.open(f.path(".journal"), os.O_WRONLY|os.O_TRUNC, 0)
 		if err != nil {
 			return ignoreMissing(err)
 		}
@@ -246,7 +246,7 @@ func (f *File) emptyJournal(stopped bool) error {
 		f.journal.Close()
 		f.journal = nil
 	}
-	return ignoreMissing(os.Remove(f.path(".journal")))
+	return ignoreMissing(disk.remove(f.path(".journal")))
 }
 
 func ignoreMissing(err error) error {
@@ -258,16 +258,16 @@ func ignoreMissing(err error) error {
 
 func (f *File) replace(data []byte, ready func() error) (err error) {
 	tmp := f.path(".json.tmp")
-	if err := ignoreMissing(os.Remove(tmp)); err != nil { // of a killed process, or a pipe of an agent's
+	if err := ignoreMissing(disk.remove(tmp)); err != nil { // of a killed process, or a pipe of an agent's
 		return err
 	}
-	w, _, err := files.OpenFile(tmp, os.O_CREATE|os.O_WRONLY|os.O_EXCL, 0o600)
+	w, err := disk.open(tmp, os.O_CREATE|os.O_WRONLY|os.O_EXCL, 0o600)
 	if err != nil {
 		return err
 	}
 	defer func() {
 		if err != nil {
-			err = errors.Join(err, ignoreMissing(os.Remove(tmp)))
+			err = errors.Join(err, ignoreMissing(disk.remove(tmp)))
 		}
 	}()
 	if err := writeSync(w, data); err != nil {
@@ -284,19 +284,15 @@ func (f *File) replace(data []byte, ready func() error) (err error) {
 	if err := f.announce(f.path(".json"), data); err != nil {
 		return err
 	}
-	if err := os.Rename(tmp, f.path(".json")); err != nil {
+	if err := disk.rename(tmp, f.path(".json")); err != nil {
 		return err
 	}
-	return errors.Join(f.settle(f.path(".json")), syncDir(f.dir))
+	return errors.Join(f.settle(f.path(".json")), disk.syncDir(f.dir))
 }
 
-func writeSync(w *os.File, data []byte) error {
+func writeSync(w opened, data []byte) error {
 	if _, err := w.Write(data); err != nil {
 		return err
 	}
-	return toDisk(w)
+	return w.Sync()
 }
-
-// toDisk makes what was written to a file, or renamed in a folder, survive a crash of the
-// machine. Tests look at when it is called.
-var toDisk = (*os.File).Sync

@@ -8,7 +8,6 @@ import (
 	"strconv"
 	"sync"
 
-	"github.com/raymond-action/raymond-action/internal/untrusted/files"
 	"github.com/raymond-action/raymond-action/internal/untrusted/jsonstrict"
 )
 
@@ -64,12 +63,12 @@ func (f *File) openJournal() error {
 		return nil
 	}
 	// Opened by the first step after a Fold, which has emptied it.
-	w, _, err := files.OpenFile(f.path(".journal"), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+	w, err := disk.open(f.path(".journal"), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
 	if err != nil {
 		return err
 	}
 	f.journal = w
-	return syncDir(f.dir)
+	return disk.syncDir(f.dir)
 }
 
 func journalLine(d *Delta) ([]byte, error) {

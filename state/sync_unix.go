@@ -14,5 +14,5 @@ func syncDir(dir string) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(toDisk(d), d.Close())
+	return errors.Join(d.Sync(), d.Close())
 }

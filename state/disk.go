@@ -1,0 +1,42 @@
+package state
+
+import (
+	"io/fs"
+	"os"
+
+	"github.com/raymond-action/raymond-action/internal/untrusted/files"
+)
+
+// disk is the file system as a File changes it. Tests put one in its place whose calls
+// fail.
+var disk fileSystem = realDisk{}
+
+// fileSystem has the calls with which a run is saved.
+type fileSystem interface {
+	open(path string, flag int, mode fs.FileMode) (opened, error)
+	rename(from, to string) error
+	remove(path string) error
+	syncDir(dir string) error
+}
+
+// opened is a file that is written.
+type opened interface {
+	Write(data []byte) (int, error)
+	Sync() error
+	Truncate(size int64) error
+	Close() error
+}
+
+type realDisk struct{}
+
+func (realDisk) open(path string, flag int, mode fs.FileMode) (opened, error) {
+	f, _, err := files.OpenFile(path, flag, mode)
+	if err != nil {
+		return nil, err
+	}
+	return f, nil
+}
+
+func (realDisk) rename(from, to string) error { return os.Rename(from, to) }
+func (realDisk) remove(path string) error     { return os.Remove(path) }
+func (realDisk) syncDir(dir string) error     { return syncDir(dir) }
