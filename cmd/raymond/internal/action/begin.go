@@ -137,8 +137,8 @@ func resume(ctx context.Context, s *step, r *remarks, b placed) error {
 // Nothing starts, and nothing is stored.
 func showAgain(s *step, r *result, l lookup, b *readyRun) error {
 	o, err := session.Replay(session.Setup{
-		Options: s.options, Scope: b.flow.Scope, Run: b.run, Resumed: true, Dir: s.runDir(b.run.WorkflowID), Seal: s.note.seals,
-		Hide: session.Hide{Events: s.voice.shown}, Out: session.Out{Stdout: s.env.Stdout, Stderr: s.env.Stderr},
+		Options: s.options, Scope: b.flow.Scope, Run: b.run, Resumed: true, Dir: s.runDir(b.run.WorkflowID),
+		Hide: session.Hide{Events: s.voice.shown}, Out: session.Out{Stdout: s.env.Stdout, Stderr: s.env.Stderr, Seal: s.note.seals},
 	})
 	if err != nil {
 		return err

@@ -32,8 +32,8 @@ func drive(ctx context.Context, s *step, r *result, d driving) error {
 	}
 	u := session.Setup{
 		Options: s.options, Scope: r.flow.Scope, Run: d.run, Store: d.store, Resumed: d.isResumed, Changed: d.changed,
-		CLI: a.cli, Prompts: d.talks.Wrap(a.cli), Env: a.env, Dir: dir, Seal: s.note.seals,
-		Hide: session.Hide{Printed: a.redact, Events: s.voice.shown}, Out: session.Out{Stdout: s.env.Stdout, Stderr: s.env.Stderr},
+		CLI: a.cli, Prompts: d.talks.Wrap(a.cli), Env: a.env, Dir: dir,
+		Hide: session.Hide{Printed: a.redact, Events: s.voice.shown}, Out: session.Out{Stdout: s.env.Stdout, Stderr: s.env.Stderr, Seal: s.note.seals},
 	}
 	stops := session.StopOptions{Gone: d.gone, InJob: true}
 	if d.to != nil {

@@ -31,7 +31,7 @@ func openLogs(u Setup) (events *report.Fanout, log *report.Log, err error) {
 				return events, nil, err
 			}
 		}
-		if log, err = OpenLog(u.Dir, u.Run, u.Hide.Events, u.Seal); err != nil {
+		if log, err = OpenLog(u.Dir, u.Run, u.Hide.Events, u.Out.Seal); err != nil {
 			return events, nil, err
 		}
 		events.Add("event log", log)

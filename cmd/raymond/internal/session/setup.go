@@ -24,7 +24,6 @@ type Setup struct {
 	Prompts runner.Backend  // runs prompts by CLI; nil for CLI itself
 	Env     Env             // of what is started beside the agent CLI
 	Dir     string          // the run's own folder, absolute
-	Seal    report.Seal     // is told of what is written to the event log there; nil for nobody
 
 	Hide        Hide
 	Checkpoints runner.Checkpoints // stores the run for later jobs; nil for none
@@ -44,8 +43,9 @@ type Hide struct {
 	Events  func(string) string // in every text of every event; nil for nothing
 }
 
-// Out are the streams of the program.
+// Out is where a session writes to.
 type Out struct {
-	Stdout io.Writer // for --events -
-	Stderr io.Writer // for warnings
+	Stdout io.Writer   // for --events -
+	Stderr io.Writer   // for warnings
+	Seal   report.Seal // is told of what is written to the run's event log; nil for nobody
 }
