@@ -1,0 +1,268 @@
+package warden
+
+import (
+	"encoding/binary"
+	"fmt"
+	"io"
+	"net"
+	"net/netip"
+	"os"
+	"os/exec"
+	"runtime"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// attacks are what caged processes do. Each returns how it went.
+var attacks = map[string]func(args []string) string{
+	"unix":       attackUnix,
+	"ip":         attackIP,
+	"udp":        attackUDP,
+	"own":        attackOwn,
+	"beside":     attackBeside,
+	"bound":      attackBound,
+	"rewrite":    attackRewrite,
+	"swap":       attackSwap,
+	"many":       attackMany,
+	"odd":        attackOdd,
+	"hang":       attackHang,
+	"thread":     attackThread,
+	"change":     attackChange,
+	"changeself": attackChangeOwn,
+	"idle":       func([]string) string { time.Sleep(time.Hour); return "" },
+}
+
+func newSocket(domain, kind int) int {
+	fd, err := unix.Socket(domain, kind|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		fail("socket", err)
+	}
+	return fd
+}
+
+// attackUnix connects to a path; with a second argument, from another folder.
+func attackUnix(args []string) string {
+	if len(args) > 1 {
+		if err := os.Chdir(args[1]); err != nil {
+			return errnoName(err)
+		}
+	}
+	return errnoName(unix.Connect(newSocket(unix.AF_UNIX, unix.SOCK_STREAM), &unix.SockaddrUnix{Name: args[0]}))
+}
+
+func sockaddr(target netip.AddrPort) (int, unix.Sockaddr) {
+	if target.Addr().Is4() {
+		return unix.AF_INET, &unix.SockaddrInet4{Port: int(target.Port()), Addr: target.Addr().As4()}
+	}
+	return unix.AF_INET6, &unix.SockaddrInet6{Port: int(target.Port()), Addr: target.Addr().As16()}
+}
+
+func connectIP(kind int, target string) string {
+	family, address := sockaddr(netip.MustParseAddrPort(target))
+	fd := newSocket(family, kind)
+	defer unix.Close(fd)
+	return errnoName(unix.Connect(fd, address))
+}
+
+// attackIP and attackUDP connect to each address.
+func attackIP(args []string) string  { return connectAll(unix.SOCK_STREAM, args) }
+func attackUDP(args []string) string { return connectAll(unix.SOCK_DGRAM, args) }
+
+func connectAll(kind int, targets []string) string {
+	var said []string
+	for _, target := range targets {
+		said = append(said, connectIP(kind, target))
+	}
+	return strings.Join(said, " ")
+}
+
+// attackOwn listens at the first address, and connects to the others at the same port,
+// in a child.
+func attackOwn(args []string) string {
+	listener, err := net.Listen("tcp", args[0])
+	if err != nil {
+		return err.Error()
+	}
+	_, port, _ := net.SplitHostPort(listener.Addr().String())
+	targets := []string{"ip"}
+	for _, host := range args[1:] {
+		targets = append(targets, net.JoinHostPort(host, port))
+	}
+	child := exec.Command("/proc/self/exe", targets...)
+	child.Stderr = os.Stderr
+	said, err := child.Output()
+	if err != nil {
+		return err.Error()
+	}
+	return strings.TrimSpace(string(said))
+}
+
+// attackBeside listens at a port at which somebody else listens, too, over IPv6 alone,
+// and connects to it over IPv4.
+func attackBeside(args []string) string {
+	target := netip.MustParseAddrPort(args[0])
+	fd := newSocket(unix.AF_INET6, unix.SOCK_STREAM)
+	unix.SetsockoptInt(fd, unix.IPPROTO_IPV6, unix.IPV6_V6ONLY, 1)
+	if err := unix.Bind(fd, &unix.SockaddrInet6{Port: int(target.Port())}); err != nil {
+		return "bind " + errnoName(err)
+	}
+	if err := unix.Listen(fd, 1); err != nil {
+		return "listen " + errnoName(err)
+	}
+	return connectIP(unix.SOCK_STREAM, args[0])
+}
+
+// attackBound listens at the first address, if it has a port, and connects to the third
+// one with a socket that is bound to the second: "any address" then is not always
+// 127.0.0.1 or ::1.
+func attackBound(args []string) string {
+	if own := netip.MustParseAddrPort(args[0]); own.Port() != 0 {
+		if _, err := net.Listen("tcp", args[0]); err != nil {
+			return err.Error()
+		}
+	}
+	family, bound := sockaddr(netip.MustParseAddrPort(args[1]))
+	fd := newSocket(family, unix.SOCK_STREAM)
+	if err := unix.Bind(fd, bound); err != nil {
+		return "bind " + errnoName(err)
+	}
+	_, address := sockaddr(netip.MustParseAddrPort(args[2]))
+	return fmt.Sprint(unix.Connect(fd, address) == nil) // Kernels differ in their reasons.
+}
+
+// attackRewrite connects to the first path, while a thread writes the second one over
+// it, again and again.
+func attackRewrite(args []string) string {
+	good, bad := unixAddress(args[0]), unixAddress(args[1])
+	address := make([]byte, 110)
+	done := make(chan struct{})
+	go func() {
+		runtime.LockOSThread()
+		for {
+			select {
+			case <-done:
+				return
+			default:
+				copy(address, good)
+				copy(address, bad)
+			}
+		}
+	}()
+	counts := map[string]int{}
+	for range 2000 {
+		fd := newSocket(unix.AF_UNIX, unix.SOCK_STREAM)
+		var err error
+		if errno := connectTo(fd, address); errno != 0 {
+			err = errno
+		}
+		counts[errnoName(err)]++
+		unix.Close(fd)
+	}
+	close(done)
+	return fmt.Sprint(counts["ok"] > 0, counts["EACCES"] > 0, len(counts))
+}
+
+func unixAddress(path string) []byte {
+	address := binary.NativeEndian.AppendUint16(nil, unix.AF_UNIX)
+	return append(append(address, path...), make([]byte, 108-len(path))...)
+}
+
+// attackSwap connects a descriptor to an address that is allowed for unix sockets
+// only, or for TCP only, while a thread puts the other kind of socket in its place.
+func attackSwap(args []string) string {
+	_, forbidden := sockaddr(netip.MustParseAddrPort(args[0]))
+	done := make(chan struct{})
+	tcp, local, fd := newSocket(unix.AF_INET, unix.SOCK_STREAM), newSocket(unix.AF_UNIX, unix.SOCK_STREAM), 100
+	unix.Dup3(tcp, fd, 0)
+	go func() {
+		runtime.LockOSThread()
+		for {
+			select {
+			case <-done:
+				return
+			default:
+				unix.Dup3(local, fd, 0)
+				unix.Dup3(tcp, fd, 0)
+			}
+		}
+	}()
+	counts := map[string]int{}
+	for range 2000 {
+		counts[errnoName(unix.Connect(fd, forbidden))]++
+	}
+	close(done)
+	return fmt.Sprint(counts["ok"])
+}
+
+// attackMany connects 200 times at once, to a server of its own, and is answered.
+func attackMany([]string) string {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return err.Error()
+	}
+	go func() {
+		for {
+			conn, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			io.WriteString(conn, "hello")
+			conn.Close()
+		}
+	}()
+	var group sync.WaitGroup
+	answers := make(chan string, 200)
+	for range 200 {
+		group.Go(func() {
+			conn, err := net.Dial("tcp", listener.Addr().String())
+			if err != nil {
+				answers <- err.Error()
+				return
+			}
+			defer conn.Close()
+			text, _ := io.ReadAll(conn)
+			answers <- string(text)
+		})
+	}
+	group.Wait()
+	close(answers)
+	counts := map[string]int{}
+	for answer := range answers {
+		counts[answer]++
+	}
+	return fmt.Sprint(counts)
+}
+
+// attackHang connects to what never answers: it says so first. In the first argument
+// "thread" lets a single thread hang, which ends by itself.
+func attackHang(args []string) string {
+	var address unix.Sockaddr = &unix.SockaddrUnix{Name: args[1]}
+	family := unix.AF_UNIX
+	if target, err := netip.ParseAddrPort(args[1]); err == nil {
+		family, address = sockaddr(target)
+	}
+	for range number(args[0]) {
+		go unix.Connect(newSocket(family, unix.SOCK_STREAM), address)
+	}
+	fmt.Println("hangs")
+	time.Sleep(time.Hour)
+	return ""
+}
+
+// attackThread connects in a thread that has descriptors of its own.
+func attackThread(args []string) string {
+	said := make(chan string)
+	go func() {
+		runtime.LockOSThread() // never unlocked, so the thread ends with the goroutine
+		if err := unix.Unshare(unix.CLONE_FILES); err != nil {
+			said <- err.Error()
+			return
+		}
+		fd := newSocket(unix.AF_UNIX, unix.SOCK_STREAM)
+		said <- errnoName(unix.Connect(fd, &unix.SockaddrUnix{Name: args[0]}))
+	}()
+	return <-said
+}

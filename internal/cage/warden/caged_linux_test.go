@@ -1,0 +1,236 @@
+package warden
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"runtime"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+	"unsafe" //nolint:depguard // seccomp(2) takes a pointer.
+
+	"golang.org/x/sys/unix"
+)
+
+// The test program starts itself: first to put the filter on, then to attack.
+const (
+	stageVariable = "WARDEN_STAGE"
+	stageEnter    = "enter"
+	stageAttack   = "attack"
+	mark          = 424_242_424_242
+)
+
+func TestMain(m *testing.M) {
+	switch os.Getenv(stageVariable) {
+	case stageEnter:
+		fail("enter", enter())
+	case stageAttack:
+		attack := attacks[os.Args[1]]
+		fmt.Println(attack(os.Args[2:]))
+		return
+	}
+	if r, w, err := os.Pipe(); err == nil { // so that Go has its own descriptors already
+		r.Close()
+		w.Close()
+	}
+	os.Exit(m.Run())
+}
+
+func fail(what string, err error) {
+	fmt.Fprintln(os.Stderr, what, err)
+	os.Exit(1)
+}
+
+// enter puts mark and filter on this thread, sends the listener, and becomes the attacker.
+func enter() error {
+	runtime.LockOSThread()
+	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
+		return err
+	}
+	if err := unix.Setrlimit(unix.RLIMIT_RTTIME, &unix.Rlimit{Cur: mark, Max: mark}); err != nil {
+		return err
+	}
+	program := filter()
+	prog := unix.SockFprog{Len: uint16(len(program)), Filter: &program[0]}
+	flags := uintptr(unix.SECCOMP_FILTER_FLAG_NEW_LISTENER | unix.SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV)
+	fd, _, errno := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, flags, uintptr(unsafe.Pointer(&prog)))
+	if errno != 0 {
+		return errno
+	}
+	if err := unix.Sendmsg(3, []byte{1}, unix.UnixRights(int(fd)), nil, 0); err != nil {
+		return err
+	}
+	unix.Close(3)
+	os.Setenv(stageVariable, stageAttack)
+	return unix.Exec("/proc/self/exe", os.Args, os.Environ())
+}
+
+// filter asks about connect, and about calls that change another process.
+func filter() []unix.SockFilter {
+	load := func(offset uint32) unix.SockFilter {
+		return unix.SockFilter{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS, K: offset}
+	}
+	const number, first, second = 0, 16, 24
+	ask := unix.SockFilter{Code: unix.BPF_RET | unix.BPF_K, K: unix.SECCOMP_RET_USER_NOTIF}
+	equal := func(k uint32, yes, no uint8) unix.SockFilter {
+		return unix.SockFilter{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, K: k, Jt: yes, Jf: no}
+	}
+	program := []unix.SockFilter{load(number), equal(unix.SYS_CONNECT, 0, 1), ask}
+	for _, call := range []uint32{
+		unix.SYS_PRLIMIT64, unix.SYS_SCHED_SETAFFINITY, unix.SYS_SCHED_SETSCHEDULER, unix.SYS_SCHED_SETPARAM, unix.SYS_SCHED_SETATTR,
+	} {
+		program = append(program, load(number), equal(call, 0, 3), load(first), equal(0, 1, 0), ask)
+	}
+	program = append(program, load(number), equal(unix.SYS_SETPRIORITY, 0, 1), ask)
+	return append(program, unix.SockFilter{Code: unix.BPF_RET | unix.BPF_K, K: unix.SECCOMP_RET_ALLOW})
+}
+
+// inmate is a process in a cage of its own, which attacks.
+type inmate struct {
+	t      *testing.T
+	cmd    *exec.Cmd
+	stdin  io.WriteCloser
+	lines  *bufio.Reader
+	stderr bytes.Buffer
+	served chan struct{}
+	stop   context.CancelFunc
+
+	lock    sync.Mutex
+	refused []string
+}
+
+// start starts an attack. Attackers are in the folder dir.
+func start(t *testing.T, dir string, rules Rules, attack ...string) *inmate {
+	t.Helper()
+	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	theirs := os.NewFile(uintptr(pair[1]), "theirs")
+	defer theirs.Close()
+	defer unix.Close(pair[0])
+	i := &inmate{t: t, cmd: exec.Command("/proc/self/exe", attack...), served: make(chan struct{})}
+	i.cmd.Dir = dir
+	i.cmd.Env = append(os.Environ(), stageVariable+"="+stageEnter)
+	i.cmd.ExtraFiles = []*os.File{theirs}
+	i.cmd.Stderr = &i.stderr
+	i.stdin, _ = i.cmd.StdinPipe()
+	stdout, _ := i.cmd.StdoutPipe()
+	i.lines = bufio.NewReader(stdout)
+	if err := i.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	listener, err := receiveListener(pair[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	rules.Mark = mark
+	rules.Refused = func(target string) {
+		i.lock.Lock()
+		defer i.lock.Unlock()
+		i.refused = append(i.refused, target)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	i.stop = stop
+	go func() {
+		defer close(i.served)
+		Serve(ctx, listener, rules)
+	}()
+	return i
+}
+
+func receiveListener(fd int) (*os.File, error) {
+	data, control := make([]byte, 1), make([]byte, unix.CmsgSpace(4))
+	_, n, _, _, err := unix.Recvmsg(fd, data, control, unix.MSG_CMSG_CLOEXEC)
+	if err != nil {
+		return nil, err
+	}
+	messages, err := unix.ParseSocketControlMessage(control[:n])
+	if err != nil || len(messages) == 0 {
+		return nil, fmt.Errorf("no listener: %w", err)
+	}
+	fds, err := unix.ParseUnixRights(&messages[0])
+	if err != nil {
+		return nil, err
+	}
+	return os.NewFile(uintptr(fds[0]), "listener"), nil
+}
+
+// line reads a line of the attacker.
+func (i *inmate) line() string {
+	i.t.Helper()
+	line, err := i.lines.ReadString('\n')
+	if err != nil {
+		i.cmd.Wait()
+		i.t.Fatalf("%v: %v: %s", i.cmd.Args, err, &i.stderr)
+	}
+	return strings.TrimSpace(line)
+}
+
+// wait returns what was refused, after the attacker and its warden have ended.
+func (i *inmate) wait() []string {
+	i.t.Helper()
+	i.stdin.Close()
+	i.cmd.Wait()
+	select {
+	case <-i.served:
+	case <-time.After(10 * time.Second):
+		i.t.Fatal("the warden goes on without anybody to serve")
+	}
+	i.stop()
+	i.lock.Lock()
+	defer i.lock.Unlock()
+	return i.refused
+}
+
+// attack performs an attack and returns what the attacker says.
+func attack(t *testing.T, dir string, rules Rules, args ...string) (said string, refused []string) {
+	t.Helper()
+	i := start(t, dir, rules, args...)
+	said = i.line()
+	return said, i.wait()
+}
+
+// nothingLeft fails the test if it ends with more goroutines or descriptors than it
+// begins with.
+func nothingLeft(t *testing.T) {
+	t.Helper()
+	count := func() (goroutines, files int) {
+		names, _ := os.ReadDir("/proc/self/fd")
+		return runtime.NumGoroutine(), len(names)
+	}
+	goroutines, files := count()
+	t.Cleanup(func() {
+		var g, f int
+		for deadline := time.Now().Add(5 * time.Second); time.Now().Before(deadline); runtime.Gosched() {
+			if g, f = count(); g <= goroutines && f <= files {
+				return
+			}
+		}
+		stacks := make([]byte, 1<<16)
+		t.Errorf("%d goroutines and %d files, want %d and %d\n%s", g, f, goroutines, files, stacks[:runtime.Stack(stacks, true)])
+	})
+}
+
+// errnoName is how attackers say how a call ended.
+func errnoName(err error) string {
+	if err == nil {
+		return "ok"
+	}
+	return unix.ErrnoName(errnoOf(err))
+}
+
+func number(text string) int {
+	n, err := strconv.Atoi(text)
+	if err != nil {
+		fail("number", err)
+	}
+	return n
+}

@@ -1,0 +1,415 @@
+package warden
+
+import (
+	"bytes"
+	"net"
+	"net/netip"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// site is a folder that caged processes may write to, one that they may not, and a
+// service in each.
+type site struct {
+	inside, outside string
+	reached         atomic.Int32 // connections to the service outside
+}
+
+func newSite(t *testing.T) *site {
+	t.Helper()
+	folder, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &site{inside: filepath.Join(folder, "work"), outside: filepath.Join(folder, "run")}
+	for _, dir := range []string{s.inside, s.outside} {
+		if err := os.Mkdir(dir, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	serve(t, "unix", filepath.Join(s.inside, "own.sock"), nil)
+	serve(t, "unix", filepath.Join(s.outside, "docker.sock"), &s.reached)
+	return s
+}
+
+func (s *site) rules() Rules { return Rules{Sockets: []string{"/nowhere", s.inside}} }
+
+// serve accepts connections, counts them, and returns the address.
+func serve(t *testing.T, network, address string, count *atomic.Int32) string {
+	t.Helper()
+	listener, err := net.Listen(network, address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { listener.Close() })
+	go func() {
+		for {
+			conn, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			if count != nil {
+				count.Add(1)
+			}
+			conn.Close()
+		}
+	}()
+	return listener.Addr().String()
+}
+
+// full listens, at an address where no further connection is taken: it never answers.
+func full(t *testing.T, address unix.Sockaddr, family int) int {
+	t.Helper()
+	fd, err := unix.Socket(family, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { unix.Close(fd) })
+	if err := unix.Bind(fd, address); err != nil {
+		t.Fatal(err)
+	}
+	if err := unix.Listen(fd, 0); err != nil {
+		t.Fatal(err)
+	}
+	bound, err := unix.Getsockname(fd)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 4 {
+		waiting, err := unix.Socket(family, unix.SOCK_STREAM|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { unix.Close(waiting) })
+		unix.Connect(waiting, bound)
+	}
+	return fd
+}
+
+// fullPort returns the port of such an address of TCP.
+func fullPort(t *testing.T) uint16 {
+	t.Helper()
+	name, err := unix.Getsockname(full(t, &unix.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}}, unix.AF_INET))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return uint16(name.(*unix.SockaddrInet4).Port)
+}
+
+func portOf(t *testing.T, address string) uint16 {
+	t.Helper()
+	_, text, err := net.SplitHostPort(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	port, err := strconv.ParseUint(text, 10, 16)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return uint16(port)
+}
+
+// TestSocketsOutsideAreRefused tries every way to name a socket outside of the
+// writable folders.
+func TestSocketsOutsideAreRefused(t *testing.T) {
+	nothingLeft(t)
+	s := newSite(t)
+	docker := filepath.Join(s.outside, "docker.sock")
+	link, hard := filepath.Join(s.inside, "link.sock"), filepath.Join(s.inside, "hard.sock")
+	dir := filepath.Join(s.inside, "dir")
+	if err := os.Symlink(docker, link); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(s.outside, dir); err != nil {
+		t.Fatal(err)
+	}
+	for _, isOpen := range []bool{false, true} {
+		rules := s.rules()
+		rules.IsOpen = isOpen
+		for name, args := range map[string][]string{
+			"path":            {docker},
+			"link":            {link},
+			"relative":        {"../run/docker.sock"},
+			"link to folder":  {"dir/docker.sock"},
+			"other folder":    {"docker.sock", s.outside},
+			"proc":            {"/proc/self/cwd/docker.sock", s.outside},
+			"proc root":       {"/proc/self/root" + docker},
+			"prefix of name":  {s.inside + "/../work/../run/docker.sock"},
+			"linked to proc":  {"/proc/thread-self/cwd/../run/docker.sock"},
+			"through a mount": {"/dev/fd/../root" + docker},
+		} {
+			said, refused := attack(t, s.inside, rules, append([]string{"unix"}, args...)...)
+			if said != "EACCES" && said != "ENOENT" || s.reached.Load() > 0 {
+				t.Errorf("%s: got %s and %d connections, want EACCES and none", name, said, s.reached.Load())
+			}
+			if said == "EACCES" && !slices.Equal(refused, []string{docker}) {
+				t.Errorf("%s: told of %q, want %q", name, refused, docker)
+			}
+		}
+	}
+	// Last, since a socket that has two names is refused by each of them.
+	if err := os.Link(docker, hard); err != nil {
+		t.Fatal(err)
+	}
+	if said, _ := attack(t, s.inside, s.rules(), "unix", hard); said != "EACCES" || s.reached.Load() > 0 {
+		t.Errorf("hard link: got %s and %d connections, want EACCES and none", said, s.reached.Load())
+	}
+}
+
+func TestAbstractSocketsAreRefused(t *testing.T) {
+	var count atomic.Int32
+	name := "@warden-test-" + strconv.Itoa(os.Getpid())
+	serve(t, "unix", name, &count)
+	said, refused := attack(t, t.TempDir(), Rules{IsOpen: true, Sockets: []string{"/"}}, "unix", name)
+	if said != "ECONNREFUSED" || count.Load() > 0 || !slices.Equal(refused, []string{name}) {
+		t.Errorf("got %s, %d connections, told of %q", said, count.Load(), refused)
+	}
+}
+
+func TestOwnSocketsAreReached(t *testing.T) {
+	nothingLeft(t)
+	s := newSite(t)
+	if err := os.Symlink("own.sock", filepath.Join(s.inside, "link.sock")); err != nil {
+		t.Fatal(err)
+	}
+	for args, want := range map[string]string{
+		"unix own.sock": "ok",
+		"unix " + filepath.Join(s.inside, "own.sock"): "ok",
+		"unix link.sock":               "ok",
+		"unix own.sock " + s.inside:    "ok",
+		"unix /proc/self/cwd/own.sock": "ok",
+		"unix none.sock":               "ENOENT",
+		"unix own.sock/x":              "ENOTDIR",
+		"unix " + s.inside:             "ECONNREFUSED",
+		"thread own.sock":              "ok",
+	} {
+		said, refused := attack(t, s.inside, s.rules(), strings.Fields(args)...)
+		if said != want || len(refused) > 0 {
+			t.Errorf("%s: got %s, told of %q, want %s", args, said, refused, want)
+		}
+	}
+}
+
+// TestRewrittenAddressesAreNotUsed lets a thread change the address while it is
+// decided about.
+func TestRewrittenAddressesAreNotUsed(t *testing.T) {
+	nothingLeft(t)
+	s := newSite(t)
+	docker := filepath.Join(s.outside, "docker.sock")
+	// Both paths have the same length, so that every mixture of them is one of them or
+	// a path that isn't there.
+	same := filepath.Join(s.inside, "dock.sock")
+	serve(t, "unix", same, nil)
+	said, refused := attack(t, s.inside, s.rules(), "rewrite", same, docker)
+	if s.reached.Load() > 0 || !slices.Equal(refused, []string{docker}) {
+		t.Errorf("got %d connections, told of %q", s.reached.Load(), refused)
+	}
+	if !strings.HasPrefix(said, "true true") {
+		t.Errorf("the attack never met both addresses: %s", said)
+	}
+}
+
+func TestSwappedSocketsAreNotConnected(t *testing.T) {
+	nothingLeft(t)
+	var count atomic.Int32
+	said, _ := attack(t, t.TempDir(), Rules{Sockets: []string{"/"}}, "swap", serve(t, "tcp", "127.0.0.1:0", &count))
+	if said != "0" || count.Load() > 0 {
+		t.Errorf("%s were connected, %d accepted, want none", said, count.Load())
+	}
+}
+
+// TestAddressesAreHeld is about the network "none".
+func TestAddressesAreHeld(t *testing.T) {
+	nothingLeft(t)
+	var count atomic.Int32
+	allowed, foreign := serve(t, "tcp", "127.0.0.1:0", nil), serve(t, "tcp", "127.0.0.1:0", &count)
+	port, other := strconv.Itoa(int(portOf(t, allowed))), strconv.Itoa(int(portOf(t, foreign)))
+	serve(t, "tcp", "127.0.0.2:"+port, &count)
+	serve(t, "tcp", "[::1]:"+port, &count)
+	rules := Rules{Ports: []uint16{portOf(t, allowed)}}
+	for _, c := range []struct{ attack, want, told string }{
+		{"ip " + allowed, "ok", ""},
+		{"ip [::ffff:127.0.0.1]:" + port, "ok", ""},
+		{"ip 0.0.0.0:" + port, "ok", ""},
+		{"ip 127.0.0.1:1", "ECONNREFUSED", ""},
+		{"ip " + foreign + " " + foreign, "EACCES EACCES", foreign},
+		{"ip 0.0.0.0:" + other, "EACCES", foreign},
+		{"ip [::ffff:127.0.0.1]:" + other, "EACCES", foreign},
+		{"ip 127.0.0.2:" + port, "EACCES", "127.0.0.2:" + port},
+		{"ip [::1]:" + port, "EACCES", "[::1]:" + port},
+		{"ip [::]:" + port, "EACCES", "[::1]:" + port},
+		{"ip 169.254.169.254:80", "EACCES", "169.254.169.254:80"},
+		{"ip [fd00:ec2::254]:80", "EACCES", "[fd00:ec2::254]:80"},
+		{"ip 192.0.2.1:" + port, "EACCES", "192.0.2.1:" + port},
+		{"udp 127.0.0.1:" + port, "EACCES", allowed},
+		{"udp 192.0.2.1:53", "EACCES", "192.0.2.1:53"},
+		{"beside " + foreign, "EACCES", foreign},
+		{"bound 127.0.0.1:0 127.0.0.2:0 0.0.0.0:" + port, "true", ""},
+		{"bound [::1]:" + other + " [::ffff:127.0.0.1]:0 [::]:" + other, "false", ""},
+	} {
+		said, refused := attack(t, t.TempDir(), rules, strings.Fields(c.attack)...)
+		if said != c.want || strings.Join(refused, " ") != c.told || count.Load() > 0 {
+			t.Errorf("%s: got %s, told of %q and %d connections, want %s and %q", c.attack, said, refused, count.Load(), c.want, c.told)
+		}
+	}
+}
+
+func TestOwnServersAreReached(t *testing.T) {
+	nothingLeft(t)
+	for _, c := range []struct{ attack, want string }{
+		{"own 127.0.0.1:0 127.0.0.1 0.0.0.0 ::ffff:127.0.0.1 127.0.0.2", "ok ok ok EACCES"},
+		{"own 0.0.0.0:0 127.0.0.1", "ok"},
+		{"own [::1]:0 ::1 ::", "ok ok"},
+		{"own [::]:0 ::1 127.0.0.1", "ok ok"},
+	} {
+		if said, _ := attack(t, t.TempDir(), Rules{}, strings.Fields(c.attack)...); said != c.want {
+			t.Errorf("%s: got %s, want %s", c.attack, said, c.want)
+		}
+	}
+}
+
+func TestOpenNetworkReachesAddresses(t *testing.T) {
+	nothingLeft(t)
+	foreign := serve(t, "tcp", "127.0.0.1:0", nil)
+	for _, kind := range []string{"ip ", "udp "} {
+		said, refused := attack(t, t.TempDir(), Rules{IsOpen: true}, strings.Fields(kind+foreign)...)
+		if said != "ok" || len(refused) > 0 {
+			t.Errorf("%s: got %s, told of %q", kind, said, refused)
+		}
+	}
+}
+
+func TestManyConnectAtOnce(t *testing.T) {
+	nothingLeft(t)
+	if said, _ := attack(t, t.TempDir(), Rules{}, "many"); said != "map[hello:200]" {
+		t.Errorf("got %s", said)
+	}
+}
+
+// TestCallersGetTheKernelsAnswers says what callers see that the warden connects for.
+func TestCallersGetTheKernelsAnswers(t *testing.T) {
+	nothingLeft(t)
+	reached := serve(t, "tcp", "127.0.0.1:0", nil)
+	busy := fullPort(t)
+	rules := Rules{Ports: []uint16{portOf(t, reached), busy}}
+	said, _ := attack(t, t.TempDir(), rules, "odd", "127.0.0.1:"+strconv.Itoa(int(busy)), reached)
+	const want = "no-descriptor:EBADF no-socket:ENOTSOCK short:EINVAL long:EINVAL empty:EINVAL family:ok unix-on-tcp:EINVAL " +
+		"netlink:EACCES connect:ok again:EISCONN non-blocking:EINPROGRESS timeout:EINPROGRESS true"
+	if said != want {
+		t.Errorf("got  %s\nwant %s", said, want)
+	}
+}
+
+// TestNothingIsLeftOfTheKilled kills processes in the middle of connects that block,
+// more than are decided at once.
+func TestNothingIsLeftOfTheKilled(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "full.sock")
+	full(t, &unix.SockaddrUnix{Name: path}, unix.AF_UNIX)
+	busy := fullPort(t)
+	for _, target := range []string{path, "127.0.0.1:" + strconv.Itoa(int(busy))} {
+		for name, end := range map[string]func(*inmate){
+			"killed":  func(i *inmate) { i.cmd.Process.Kill() },
+			"stopped": func(i *inmate) { i.stop() },
+		} {
+			t.Run(name, func(t *testing.T) {
+				nothingLeft(t)
+				i := start(t, t.TempDir(), Rules{IsOpen: true, Sockets: []string{"/"}}, "hang", strconv.Itoa(atOnce+20), target)
+				i.line()
+				waitBlocked(t, i.cmd.Process.Pid)
+				begin := time.Now()
+				end(i)
+				<-i.served
+				stacks := make([]byte, 1<<20)
+				if stacks = stacks[:runtime.Stack(stacks, true)]; bytes.Contains(stacks, []byte("(*warden)")) {
+					t.Errorf("something is still decided:\n%s", stacks)
+				}
+				if took := time.Since(begin); took > 3*time.Second {
+					t.Errorf("it took %v", took)
+				}
+				i.cmd.Process.Kill()
+				i.wait()
+			})
+		}
+	}
+}
+
+// waitBlocked waits until a process has as many threads as it connects with.
+func waitBlocked(t *testing.T, process int) {
+	t.Helper()
+	for deadline := time.Now().Add(10 * time.Second); time.Now().Before(deadline); time.Sleep(glance / 10) {
+		if threads, _ := os.ReadDir("/proc/" + strconv.Itoa(process) + "/task"); len(threads) > atOnce {
+			return
+		}
+	}
+	t.Fatal("the attacker does not hang")
+}
+
+func TestOthersAreNotChanged(t *testing.T) {
+	nothingLeft(t)
+	bystander := exec.Command("/proc/self/exe", "idle")
+	bystander.Env = append(os.Environ(), stageVariable+"="+stageAttack)
+	if err := bystander.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer bystander.Wait()
+	defer bystander.Process.Kill()
+	for process, want := range map[int]string{
+		os.Getpid():           "ok EPERM EPERM EPERM EPERM EPERM EPERM",
+		bystander.Process.Pid: "ok EPERM EPERM EPERM EPERM EPERM EPERM",
+		-1:                    "ESRCH EPERM EPERM EPERM EPERM EPERM EPERM",
+	} {
+		if said, _ := attack(t, t.TempDir(), Rules{IsOpen: true}, "change", strconv.Itoa(process)); said != want {
+			t.Errorf("%d: got %s, want %s", process, said, want)
+		}
+	}
+	if said, _ := attack(t, t.TempDir(), Rules{}, "changeself"); said != "ok ok ok EPERM EPERM ok ok EPERM" {
+		t.Errorf("own child: got %s", said)
+	}
+}
+
+// TestThreadsOfOldKernels is about what is asked before Linux 6.9.
+func TestThreadsOfOldKernels(t *testing.T) {
+	got := make(chan int)
+	go func() {
+		process, err := processOf(unix.Gettid())
+		if err != nil {
+			t.Error(err)
+		}
+		got <- process
+	}()
+	if process := <-got; process != os.Getpid() {
+		t.Errorf("got %d, want %d", process, os.Getpid())
+	}
+	if _, err := processOf(-1); errnoOf(err) != unix.ESRCH {
+		t.Errorf("got %v, want ESRCH", err)
+	}
+}
+
+// TestListenersAreFound compares the two ways to find who listens.
+func TestListenersAreFound(t *testing.T) {
+	for _, address := range []string{"127.0.0.1:0", "0.0.0.0:0", "[::1]:0", "[::]:0", "[::ffff:127.0.0.1]:0"} {
+		local := netip.MustParseAddrPort(serve(t, "tcp", address, nil))
+		asked, err := listeningAt(local.Port())
+		if err != nil {
+			t.Fatal(err)
+		}
+		all, err := readListening("/proc/self/net/tcp", "/proc/self/net/tcp6", "/proc/self/net/none")
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = slices.DeleteFunc(all, func(l listener) bool { return l.local.Port() != local.Port() })
+		if len(asked) != 1 || !slices.Equal(asked, all) {
+			t.Errorf("%s: got %v and %v", address, asked, all)
+		}
+	}
+}
