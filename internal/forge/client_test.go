@@ -24,6 +24,24 @@ func TestTheTokenStaysWithTheAPI(t *testing.T) {
 	}
 }
 
+// TestTheTokenFollowsNoRedirection to another host, which the library would show it to.
+func TestTheTokenFollowsNoRedirection(t *testing.T) {
+	stolen := make(chan string, 10)
+	thief := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { stolen <- r.Header.Get("Authorization") }))
+	defer thief.Close()
+	api := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		http.Redirect(w, r, thief.URL+r.URL.Path, http.StatusTemporaryRedirect)
+	}))
+	defer api.Close()
+	c, err := New(Options{URL: api.URL, Token: "secret", Repository: "o/r", Calls: Calls{Sleep: func(context.Context, time.Duration) error { return nil }}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Get(t.Context(), "ask", "x", new(any)); err == nil || len(stolen) > 0 {
+		t.Errorf("got %v and %d requests to the other host, want an error and none", err, len(stolen))
+	}
+}
+
 func TestRepositoriesHaveAnOwner(t *testing.T) {
 	for _, repository := range []string{"", "o", "o/", "/r", "o/r/x"} {
 		if _, err := New(Options{Repository: repository}); err == nil {

@@ -128,15 +128,17 @@ func TestNamesThatAreNeverPassedOnAreRefused(t *testing.T) {
 	}
 }
 
-// TestSudoIsAllowedByName: agents then may gain privileges.
+// TestSudoIsAllowedByName: agents may gain privileges then, and only then.
 func TestSudoIsAllowedByName(t *testing.T) {
 	t.Parallel()
-	f := sitetest.NewForge(t)
-	j := newJob(t, f, acttest.Repository(t, showing), 1).with("allow-sudo", "true")
-	notes := j.wrapped(`grep NoNewPrivs /proc/self/status >` + filepath.Join(j.root, "notes", "privs"))
-	j.do(0).wantOutputs(t, "status", "completed")
-	if got := strings.Fields(j.read(filepath.Join(notes, "privs"))); len(got) != 2 || got[1] != "0" {
-		t.Errorf("NoNewPrivs of agents: got %q, want 0", got)
+	f, repo := sitetest.NewForge(t), acttest.Repository(t, showing)
+	for allowed, want := range map[string]string{"true": "0", "false": "1"} {
+		j := newJob(t, f, repo, 1).with("allow-sudo", allowed, "key", allowed)
+		notes := j.wrapped(`grep NoNewPrivs /proc/self/status >` + filepath.Join(j.root, "notes", "privs"))
+		j.do(0).wantOutputs(t, "status", "completed")
+		if got := strings.Fields(j.read(filepath.Join(notes, "privs"))); len(got) != 2 || got[1] != want {
+			t.Errorf("NoNewPrivs of agents with allow-sudo: %s: got %q, want %s", allowed, got, want)
+		}
 	}
 }
 

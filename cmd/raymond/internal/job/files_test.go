@@ -119,6 +119,10 @@ func tamperings(s *step, victim string) map[string]func(path string) {
 // when writing; and what they link to is not written to.
 func TestWhatAgentsDoToCommandFilesIsUndone(t *testing.T) {
 	victim := filepath.Join(t.TempDir(), "victim")
+	all := []string{"GITHUB_OUTPUT", "GITHUB_ENV", "GITHUB_PATH", "GITHUB_STATE", "GITHUB_STEP_SUMMARY", "GITHUB_ARTIFACTS"}
+	if !slices.Equal(commandFiles, all) {
+		t.Errorf("command files: got %q, want %q", commandFiles, all)
+	}
 	for how := range tamperings(newStep(t), victim) {
 		for _, name := range commandFiles {
 			s := newStep(t)
@@ -186,6 +190,19 @@ func TestOutputsAreReadAsGiven(t *testing.T) {
 func FuzzOutputsAreReadAsGiven(f *testing.F) {
 	f.Add("a\nb=c", "x<<y\n")
 	f.Fuzz(checkOutputs)
+}
+
+// TestOnlyOutputsOfTheActionAreSet: no text of others becomes the name of one.
+func TestOnlyOutputsOfTheActionAreSet(t *testing.T) {
+	s := newStep(t)
+	s.write(outputFile, "")
+	f := s.guard()
+	for _, name := range []string{"", "PATH", "result=x", "status<<x", "Result"} {
+		if err := f.SetOutput(name, "evil"); err == nil {
+			t.Errorf("output %q: got no error, want one", name)
+		}
+	}
+	s.wantContent(outputFile, "")
 }
 
 func TestDelimitersAreNeverTheSame(t *testing.T) {
