@@ -23,3 +23,10 @@ func New(p Policy) *Cage {
 
 // Policy returns what the cage was made of.
 func (c *Cage) Policy() Policy { return c.policy }
+
+// Command is a program to run.
+type Command struct {
+	Path string   // the file
+	Args []string // beginning with its name
+	Env  []string
+}

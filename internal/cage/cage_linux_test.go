@@ -28,7 +28,27 @@ func TestMain(m *testing.M) {
 		tryCalls()
 		return
 	}
+	if dir := os.Getenv(supervised); dir != "" {
+		os.Exit(supervise(dir, os.Args[1:]))
+	}
 	os.Exit(m.Run())
+}
+
+// supervised makes the program of the tests run its arguments in a cage that may write
+// to the folder that the variable names.
+const supervised = "RAYMOND_TEST_SUPERVISED"
+
+func supervise(dir string, argv []string) int {
+	c := cage.New(cage.Policy{Writable: []string{dir, os.DevNull}, Network: open})
+	path, err := exec.LookPath(argv[0])
+	if err != nil {
+		panic(err)
+	}
+	state, err := c.Supervise(cage.Command{Path: path, Args: argv, Env: os.Environ()})
+	if err != nil {
+		panic(err)
+	}
+	return state.ExitCode()
 }
 
 // caged runs a program in a cage and returns what it says.
@@ -281,5 +301,28 @@ func TestMarks(t *testing.T) {
 	}
 	if got := cage.MarkOf(os.Getpid()); got != 0 {
 		t.Errorf("mark of a process without one: got %x", got)
+	}
+}
+
+// TestOneCommandIsSupervised: its exit code is passed on, it is held, and nothing of it is left.
+func TestOneCommandIsSupervised(t *testing.T) {
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	cmd := exec.Command(self, "bash", "-c", `(setsid env -i /bin/bash -c '(echo $BASHPID > new; mv new pid; exec /bin/sleep 1000) &' &)
+		until [ -e pid ]; do :; done; echo x > ../outside; exit 41`)
+	cmd.Env, cmd.Dir = append(os.Environ(), supervised+"="+dir), dir
+	out, err := cmd.CombinedOutput()
+	if cmd.ProcessState.ExitCode() != 41 || !strings.Contains(string(out), "Permission denied") {
+		t.Errorf("got %v: %s", err, out)
+	}
+	pid, err := os.ReadFile(filepath.Join(dir, "pid"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat("/proc/" + strings.TrimSpace(string(pid))); err == nil {
+		t.Errorf("process %s is left", pid)
 	}
 }

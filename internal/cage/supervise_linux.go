@@ -13,28 +13,28 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/raymond-action/raymond-action/internal/cage/entry"
 	"github.com/raymond-action/raymond-action/internal/cage/warden"
 )
 
-// Supervise runs one program in the cage, with this process's streams, environment
-// and directory, until it and all that it has started are gone: what it leaves is
+// Supervise runs one program in the cage, with this process's streams and directory, until it and all that it has started are gone: what it leaves is
 // ended. SIGTERM is passed on; SIGINT is for the program, which has it from the
 // terminal too. The caller is a process that does nothing else: the mark of the cage
 // is on it too.
-func (c *Cage) Supervise(path string, argv []string) (*os.ProcessState, error) {
+func (c *Cage) Supervise(run Command) (*os.ProcessState, error) {
 	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
 		return nil, os.NewSyscallError("prctl PR_SET_CHILD_SUBREAPER", err)
 	}
-	plan, err := c.plan(running(), path)
+	plan, err := c.plan(running(), run.Path)
 	if err != nil {
 		return nil, err
 	}
 	plan.Mark = Mark(strconv.Itoa(os.Getpid()) + "-" + strconv.FormatInt(time.Now().UnixNano(), 10) + ".1")
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, syscall.SIGTERM, syscall.SIGINT)
-	begun := make(chan begun, 1)
-	go c.begin(plan.PutOn, argv, path, begun)
-	b := <-begun
+	ready := make(chan begun, 1)
+	go begin(plan, run, ready)
+	b := <-ready
 	if b.err != nil {
 		return nil, b.err
 	}
@@ -62,15 +62,15 @@ type begun struct {
 
 // begin starts the child from a thread that has gone into the cage, and lives as long
 // as this process, since the child is to end with it.
-func (c *Cage) begin(putOn func() (int, error), argv []string, path string, out chan<- begun) {
+func begin(plan *entry.Plan, run Command, out chan<- begun) {
 	runtime.LockOSThread()
-	listener, err := putOn()
+	listener, err := plan.PutOn()
 	if err != nil {
 		out <- begun{err: err}
 		return
 	}
-	child, err := os.StartProcess(path, argv, &os.ProcAttr{
-		Env: os.Environ(), Files: []*os.File{os.Stdin, os.Stdout, os.Stderr}, Sys: &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL},
+	child, err := os.StartProcess(run.Path, run.Args, &os.ProcAttr{
+		Env: run.Env, Files: []*os.File{os.Stdin, os.Stdout, os.Stderr}, Sys: &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL},
 	})
 	out <- begun{child, listener, err}
 	select {}
