@@ -106,21 +106,25 @@ func (f *findings) afterRest(i int, l Left, rest Rest) {
 	}
 }
 
-// underWay returns how often an agent may still run at a place that it was running at
-// when its run came to rest: what was killed may end a moment later. When only its
-// commands were under way, the interruption that the log will tell is none of its own.
+// underWay returns how often an agent may still run at a place by what was announced
+// before its run came to rest: what was killed may end a moment later, and an attempt or
+// a retry may wait for its time. When only its commands were under way, the interruption
+// that the log will tell is none of its own.
 func underWay(run *state.Run, at place) int {
 	if run == nil {
 		return 1
 	}
 	i := slices.IndexFunc(run.Agents, func(a *state.Agent) bool { return a.ID == at.agent })
-	if i < 0 || run.Agents[i].State != at.state || run.Agents[i].Exec == nil || run.Agents[i].Exec.Running == nil {
+	if i < 0 || run.Agents[i].State != at.state || run.Agents[i].Exec == nil {
 		return 0
 	}
-	if run.Agents[i].Exec.Phase == state.PhaseVerify {
+	switch e := run.Agents[i].Exec; {
+	case e.Phase == state.PhaseAgent:
+		return 1
+	case e.Running != nil:
 		return -1
 	}
-	return 1
+	return 0
 }
 
 // payloads compares what each invocation was given and left with an undisturbed run.

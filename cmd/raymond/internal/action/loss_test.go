@@ -27,7 +27,8 @@ type killChain struct {
 	effects string
 	result  string // that the run must have
 	jobs    int
-	rests   []invarianttest.Rest // what the forge had before each job
+	rests   []invarianttest.Rest   // what the forge had before each job
+	whole   []invarianttest.Effect // of an undisturbed run; nil when they are not known
 }
 
 func newKillChain(t *testing.T, result string) *killChain {
@@ -89,14 +90,9 @@ func (k *killChain) done() []string {
 // it, and whether its run is completed.
 func (k *killChain) trace(j *bareJob) (sitetest.Trace, bool) {
 	k.t.Helper()
-	dir := j.own()
-	ids, err := state.List(dir)
-	if err != nil || len(ids) != 1 {
+	dir, run := j.own(), k.saved(j)
+	if run == nil {
 		return sitetest.Trace{}, false // it was killed before its first save
-	}
-	run, err := state.Read(dir, ids[0])
-	if err != nil {
-		k.t.Fatal(err)
 	}
 	if run.Progress.Status != state.Completed {
 		return sitetest.Trace{}, false
@@ -104,6 +100,7 @@ func (k *killChain) trace(j *bareJob) (sitetest.Trace, bool) {
 	events := sitetest.EventsIn(k.t, filepath.Join(dir, run.WorkflowID, "events.jsonl"))
 	left := k.forge.History.Left(k.t, nil)
 	left.Run, left.Events, left.Effects, left.Rests = run, events, invarianttest.EffectsOf(k.done()), k.rests
+	left.Whole = k.whole
 	left.Temporary = sitetest.Temporary(j.temp)
 	invarianttest.Want(k.t, left)
 	events = slices.DeleteFunc(events, func(e state.Event) bool { return e.Body.Type() == "checkpoint" })

@@ -6,6 +6,7 @@
 // A prompt says what to do, a line each:
 //
 //	log: TEXT    write a line to the file that $SIDE_EFFECTS names
+//	wait: TIME   take some time, as in 15ms
 //	ask: N       make N requests to the API, one after the other
 //	fail:        exit with code 1 and no result
 //	reply:       the lines that follow, until one that says "end.", are the answer
@@ -23,6 +24,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"time"
 )
 
 func main() {
@@ -154,6 +156,10 @@ func (c *conversation) act(prompt string) {
 		switch word {
 		case "log":
 			c.log(strings.TrimSpace(rest))
+		case "wait":
+			d, err := time.ParseDuration(strings.TrimSpace(rest))
+			check(err)
+			time.Sleep(d)
 		case "ask":
 			ask(strings.TrimSpace(rest))
 		case "fail":
