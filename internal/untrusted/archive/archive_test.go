@@ -171,24 +171,30 @@ func TestHostileArchives(t *testing.T) {
 		mode os.FileMode
 		size int
 	}
+	const mib = 1 << 20
 	for _, tt := range []struct {
 		name    string
+		want    string
 		entries []entry
 	}{
-		{"leaves the folder", []entry{{name: "ok"}, {name: "../evil"}}},
-		{"absolute", []entry{{name: "ok"}, {name: "/evil"}}},
-		{"backslash", []entry{{name: "ok"}, {name: `..\evil`}}},
-		{"drive", []entry{{name: "ok"}, {name: "C:evil"}}},
-		{"control character", []entry{{name: "ok"}, {name: "a\x01"}}},
-		{"link", []entry{{name: "ok"}, {name: "l", mode: os.ModeSymlink | 0o777}}},
-		{"pipe", []entry{{name: "ok"}, {name: "p", mode: os.ModeNamedPipe | 0o600}}},
-		{"twice", []entry{{name: "ok"}, {name: "ok"}}},
-		{"differs in case only", []entry{{name: "ok"}, {name: "OK"}}},
-		{"dots", []entry{{name: "ok"}, {name: "a/./b"}}},
-		{"too large", []entry{{name: "ok"}, {name: "big", size: 4<<20 + 1}}},
-		{"too large in all", []entry{{name: "a", size: 3 << 20}, {name: "b", size: 3 << 20}, {name: "c", size: 3 << 20}}},
-		{"a bomb", []entry{{name: "ok"}, {name: "zeros", size: 3 << 20}}},
-		{"too many", []entry{{name: "1"}, {name: "2"}, {name: "3"}, {name: "4"}, {name: "5"}, {name: "6"}, {name: "7"}, {name: "8"}, {name: "9"}, {name: "10"}, {name: "11"}}},
+		{"leaves the folder", "no path inside", []entry{{name: "ok"}, {name: "../evil"}}},
+		{"leaves it later", "no path inside", []entry{{name: "ok"}, {name: "a/../../evil"}}},
+		{"absolute", "an absolute name", []entry{{name: "ok"}, {name: "/evil"}}},
+		{"backslash", "a backslash", []entry{{name: "ok"}, {name: `..\evil`}}},
+		{"drive", "a colon", []entry{{name: "ok"}, {name: "C:evil"}}},
+		{"control character", "a control character", []entry{{name: "ok"}, {name: "a\x01"}}},
+		{"long name", "more than 255 bytes", []entry{{name: "ok"}, {name: strings.Repeat("x", 256)}}},
+		{"link", "not a regular file", []entry{{name: "ok"}, {name: "l", mode: os.ModeSymlink | 0o777}}},
+		{"pipe", "not a regular file", []entry{{name: "ok"}, {name: "p", mode: os.ModeNamedPipe | 0o600}}},
+		{"another user's rights", "special permissions", []entry{{name: "ok"}, {name: "s", mode: os.ModeSetuid | 0o755}}},
+		{"another group's rights", "special permissions", []entry{{name: "ok"}, {name: "s", mode: os.ModeSetgid | 0o755}}},
+		{"twice", "there twice", []entry{{name: "ok"}, {name: "ok"}}},
+		{"differs in case only", "there twice", []entry{{name: "ok"}, {name: "OK"}}},
+		{"dots", "no path inside", []entry{{name: "ok"}, {name: "a/./b"}}},
+		{"too large", "unpacks to more than 4 MiB", []entry{{name: "ok"}, {name: "big", size: 4*mib + 1}}},
+		{"too large in all", "over 8 MiB", []entry{{name: "a", size: 3 * mib}, {name: "b", size: 3 * mib}, {name: "c", size: 3 * mib}}},
+		{"a bomb", "200 times its size", []entry{{name: "ok"}, {name: "zeros", size: 3 * mib}}},
+		{"too many", "more than 10", []entry{{name: "1"}, {name: "2"}, {name: "3"}, {name: "4"}, {name: "5"}, {name: "6"}, {name: "7"}, {name: "8"}, {name: "9"}, {name: "10"}, {name: "11"}}},
 	} {
 		var buf bytes.Buffer
 		z := zip.NewWriter(&buf)
@@ -199,12 +205,16 @@ func TestHostileArchives(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			io.CopyN(w, zeros{}, int64(e.size))
+			from := io.Reader(rand.NewChaCha8([32]byte{}))
+			if e.name == "zeros" {
+				from = zeros{}
+			}
+			io.CopyN(w, from, int64(e.size))
 		}
 		z.Close()
 		dir := t.TempDir()
-		if err := archive.Unpack(bytes.NewReader(buf.Bytes()), int64(buf.Len()), dir, limits); err == nil {
-			t.Errorf("%s: no error", tt.name)
+		if err := archive.Unpack(bytes.NewReader(buf.Bytes()), int64(buf.Len()), dir, limits); err == nil || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%s: got %v, want an error with %q", tt.name, err, tt.want)
 		}
 		if left, _ := os.ReadDir(dir); len(left) > 0 {
 			t.Errorf("%s: %d files were written", tt.name, len(left))
