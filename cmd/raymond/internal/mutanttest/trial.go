@@ -40,7 +40,7 @@ type trial struct {
 // testWithin is how long the tests of a mutant may take in one package, and buildWithin
 // how much longer go may take to build them.
 const (
-	testWithin  = 3 * time.Minute
+	testWithin  = 2 * time.Minute
 	buildWithin = 10 * time.Minute
 )
 
