@@ -40,6 +40,7 @@ var layers = map[string]layer{
 		ours: "cmd/shim internal/installtest internal/nodetest", foreign: "github.com/rogpeppe/go-internal",
 	},
 	"internal/cage":                    {ours: "internal/cage/entry internal/cage/warden", foreign: "github.com/landlock-lsm/go-landlock golang.org/x/net golang.org/x/sys"},
+	"internal/cage/forward":            {foreign: "golang.org/x/net"},
 	"internal/cage/warden":             {foreign: "golang.org/x/sys"},
 	"internal/cage/entry":              {foreign: "github.com/landlock-lsm/go-landlock golang.org/x/sys"},
 	"internal/untrusted/files":         {},

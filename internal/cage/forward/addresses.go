@@ -1,0 +1,98 @@
+package forward
+
+import (
+	"fmt"
+	"net"
+	"net/netip"
+	"slices"
+	"syscall"
+)
+
+// kept are the addresses that only an entry of their own opens, beside private,
+// link-local, loopback and multicast ones.
+var kept = []struct{ prefix, is string }{
+	{"0.0.0.0/8", "an address of this machine"},
+	{"100.64.0.0/10", "a private address"}, // behind NAT of carriers, and metadata of some clouds
+	{"168.63.129.16/32", "a metadata address"},
+	{"192.0.0.0/24", "a metadata address"},
+	{"192.0.2.0/24", "an address of no host"},
+	{"192.88.99.0/24", "an address of no host"},
+	{"198.18.0.0/15", "a private address"},
+	{"198.51.100.0/24", "an address of no host"},
+	{"203.0.113.0/24", "an address of no host"},
+	{"240.0.0.0/4", "an address of no host"},
+	{"::/96", "an IPv4 address in another form"},
+	{"::ffff:0:0:0/96", "an IPv4 address in another form"},
+	{"64:ff9b::/96", "an IPv4 address in another form"}, // NAT64
+	{"64:ff9b:1::/48", "an IPv4 address in another form"},
+	{"2001::/32", "an IPv4 address in another form"}, // Teredo
+	{"2002::/16", "an IPv4 address in another form"}, // 6to4
+	{"100::/64", "an address of no host"},
+	{"2001:db8::/32", "an address of no host"},
+	{"5f00::/16", "a private address"},
+	{"fec0::/10", "a private address"},
+}
+
+// keptPrefixes is kept, parsed once.
+var keptPrefixes = func() (prefixes []netip.Prefix) {
+	for _, k := range kept {
+		prefixes = append(prefixes, netip.MustParsePrefix(k.prefix))
+	}
+	return prefixes
+}()
+
+// kindOf says what is special about an address, nothing if it is one of the internet.
+func kindOf(addr netip.Addr) string {
+	switch {
+	case addr.IsLoopback() || addr.IsUnspecified():
+		return "an address of this machine"
+	case addr.IsLinkLocalUnicast():
+		return "a link-local or metadata address"
+	case addr.IsPrivate():
+		return "a private address"
+	case addr.IsMulticast():
+		return "a multicast address"
+	}
+	if i := slices.IndexFunc(keptPrefixes, func(p netip.Prefix) bool { return p.Contains(addr) }); i >= 0 {
+		return kept[i].is
+	}
+	if isOwn(addr) {
+		return "an address of this machine"
+	}
+	return ""
+}
+
+// isOwn reports whether an interface of this machine has an address.
+func isOwn(addr netip.Addr) bool {
+	own, err := net.InterfaceAddrs()
+	if err != nil {
+		return true // It can't be told.
+	}
+	return slices.ContainsFunc(own, func(a net.Addr) bool {
+		prefix, err := netip.ParsePrefix(a.String())
+		return err == nil && prefix.Addr().Unmap().WithZone("") == addr
+	})
+}
+
+// keptError says that a name leads to an address that isn't listed as such.
+type keptError struct {
+	at   target
+	kind string
+}
+
+func (e *keptError) Error() string {
+	return fmt.Sprintf("it leads to %s, %s; add %s to the input network as well, if that is meant", e.at.addr, e.kind, e.at.listed())
+}
+
+// checkDial is called with each address that is about to be connected to, after its
+// name was resolved. So a name that leads elsewhere the second time gains nothing.
+func (l List) checkDial(_, address string, _ syscall.RawConn) error {
+	at, ok := parseTarget(address, 0)
+	if !ok || !at.addr.IsValid() {
+		return fmt.Errorf("unexpected address %q", address)
+	}
+	if kind := kindOf(at.addr); kind != "" && !l.allowsAddr(at.addr, at.port) {
+		return &keptError{at: at, kind: kind}
+	}
+	return nil
+}

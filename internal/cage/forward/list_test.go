@@ -1,0 +1,102 @@
+package forward
+
+import (
+	"net/netip"
+	"strings"
+	"testing"
+)
+
+func TestParse(t *testing.T) {
+	for _, c := range []struct{ text, allowed, refused string }{
+		{"none", "", "example.com:443 127.0.0.1:443"},
+		{"example.com", "example.com:443 example.com:80 EXAMPLE.com.:443", "example.com:22 www.example.com:443 notexample.com:443 example.com.evil.org:443"},
+		{"*.example.com", "a.example.com:443 a.b.example.com:80", "example.com:443 aexample.com:443 a.example.com:8443"},
+		{"Example.COM:8443", "example.com:8443", "example.com:443"},
+		{"a.org, b.org\nc.org d.org,", "a.org:80 b.org:80 c.org:80 d.org:80", "e.org:80"},
+		{"10.0.0.5 [2001:4860::1]:8080 fd00::1 [fd00::2]", "10.0.0.5:443 [::ffff:10.0.0.5]:80 [2001:4860::1]:8080 [fd00::1]:443 [fd00::2]:80", "10.0.0.6:443 [2001:4860::1]:443"},
+		{"127.0.0.1:5000", "127.0.0.1:5000", "127.0.0.1:443 127.0.0.2:5000 localhost:5000"},
+		{"registry-npm example.com", "registry.npmjs.org:443 example.com:80", "registry.npmjs.org:80 pypi.org:443"},
+		{"github", "github.com:443 codeload.github.com:443", "gist.github.com:443"},
+	} {
+		list, err := Parse(c.text)
+		if err != nil {
+			t.Errorf("%q: %v", c.text, err)
+		}
+		for _, hosts := range []struct {
+			hosts string
+			want  bool
+		}{{c.allowed, true}, {c.refused, false}} {
+			for _, host := range strings.Fields(hosts.hosts) {
+				at, _ := parseTarget(host, 0)
+				if got := list.allows(at); got != hosts.want {
+					t.Errorf("%q: %s: got %v, want %v", c.text, host, got, hosts.want)
+				}
+			}
+		}
+	}
+	if list, err := Parse(" open\n"); err != nil || !list.IsOpen() {
+		t.Errorf("open: got %+v, %v", list, err)
+	}
+	for _, name := range Presets() {
+		if list, err := Parse(name); err != nil || list.isNone() {
+			t.Errorf("%s: got %+v, %v", name, list, err)
+		}
+	}
+}
+
+func TestParseErrors(t *testing.T) {
+	for text, want := range map[string]string{
+		"":                        "empty",
+		"open example.com":        "stands alone",
+		"none,none":               "stands alone",
+		"https://example.com":     "write the host alone",
+		"10.0.0.0/8":              "slash",
+		"example.com:https":       `port "https"`,
+		"example.com:0":           `port "0"`,
+		"example.com:65536":       "1 to 65535",
+		"*":                       "write open",
+		"localhost":               "127.0.0.1",
+		"fe80::1%eth0":            "zone",
+		"a.*.com":                 "no name",
+		"*example.com":            "no name",
+		"127.1":                   "no name",
+		"0x7f000001":              "no name",
+		"2130706433":              "no name",
+		"bücher.example":          "no name",
+		"a..b":                    "no name",
+		"::1:2:3:4:5:6:7:8:9":     "no name",
+		"-a.example":              "no name",
+		"user@example.com":        "no name",
+		strings.Repeat("a.", 130): "no name",
+	} {
+		if list, err := Parse(text); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: got %+v, %v, want %q", text, list, err, want)
+		}
+	}
+}
+
+// TestAddressesOfInsideAreKnown tries every block of addresses that isn't the
+// internet's, also within others.
+func TestAddressesOfInsideAreKnown(t *testing.T) {
+	for _, inside := range strings.Fields(`127.0.0.1 127.255.0.1 0.0.0.0 0.1.2.3 10.1.2.3 172.16.0.1 172.31.255.255 192.168.1.1
+		169.254.169.254 168.63.129.16 100.64.0.1 100.100.100.200 192.0.0.192 198.18.0.1 192.0.2.1 224.0.0.1 239.1.1.1 240.0.0.1
+		255.255.255.255 ::1 :: fe80::1 fc00::1 fd00:ec2::254 ff02::1 fec0::1 64:ff9b::7f00:1 64:ff9b::a9fe:a9fe 64:ff9b:1::1
+		2002:7f00:1:: 2001:0:1::1 ::7f00:1 ::ffff:0:7f00:1 2001:db8::1`) {
+		if kindOf(netip.MustParseAddr(inside)) == "" {
+			t.Errorf("%s: got nothing special", inside)
+		}
+		for _, address := range []string{netip.AddrPortFrom(netip.MustParseAddr(inside), 443).String(), "[::ffff:" + inside + "]:443"} {
+			if strings.Contains(inside, ":") && strings.HasPrefix(address, "[::ffff:"+inside) {
+				continue
+			}
+			if err := (List{}).checkDial("tcp", address, nil); err == nil {
+				t.Errorf("%s: it may be dialled", address)
+			}
+		}
+	}
+	for _, outside := range []string{"8.8.8.8", "140.82.121.3", "172.32.0.1", "100.128.0.1", "2606:50c0:8000::153", "2a00:1450::1"} {
+		if kind := kindOf(netip.MustParseAddr(outside)); kind != "" {
+			t.Errorf("%s: got %s", outside, kind)
+		}
+	}
+}

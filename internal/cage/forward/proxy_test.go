@@ -1,0 +1,374 @@
+package forward
+
+import (
+	"bufio"
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"golang.org/x/net/dns/dnsmessage"
+)
+
+// site is a web server, the names that lead to it, and a proxy.
+type site struct {
+	*Proxy
+	web *httptest.Server
+
+	lock    sync.Mutex
+	refused []string
+}
+
+// newSite starts a proxy with a list. In it PORT stands for the port of the server,
+// which is at 127.0.0.1. All names lead to that address, by a name server of the site's
+// own, unless answers has others: one after the other.
+func newSite(t *testing.T, list string, o Options, answers ...string) *site {
+	t.Helper()
+	s := &site{}
+	s.web = httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		fmt.Fprintf(w, "hello %s%s %v", r.Host, r.URL, r.Header["X-Forwarded-For"])
+	}))
+	if strings.HasPrefix(list, "tls ") {
+		s.web.StartTLS()
+	} else {
+		s.web.Start()
+	}
+	t.Cleanup(s.web.Close)
+	var err error
+	if o.List, err = Parse(strings.ReplaceAll(strings.TrimPrefix(list, "tls "), "PORT", s.port())); err != nil {
+		t.Fatal(err)
+	}
+	o.Refused = func(target string) {
+		s.lock.Lock()
+		defer s.lock.Unlock()
+		s.refused = append(s.refused, target)
+	}
+	if s.Proxy, err = Start(o); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.Proxy.Close)
+	server := nameServer(t, append(answers, "127.0.0.1"))
+	s.dialer.Resolver = &net.Resolver{PreferGo: true, Dial: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		var d net.Dialer
+		return d.DialContext(ctx, "udp", server)
+	}}
+	return s
+}
+
+func (s *site) port() string {
+	_, port, _ := net.SplitHostPort(s.web.Listener.Addr().String())
+	return port
+}
+
+// nameServer answers all questions for IPv4 addresses with one of these after the
+// other; with the last one, for ever.
+func nameServer(t *testing.T, answers []string) string {
+	t.Helper()
+	conn, err := net.ListenPacket("udp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { conn.Close() })
+	go func() {
+		for data := make([]byte, 1500); ; {
+			n, from, err := conn.ReadFrom(data)
+			if err != nil {
+				return
+			}
+			var m dnsmessage.Message
+			if m.Unpack(data[:n]) != nil || len(m.Questions) != 1 {
+				continue
+			}
+			m.Response, m.Additionals = true, nil
+			if q := m.Questions[0]; q.Type == dnsmessage.TypeA {
+				header := dnsmessage.ResourceHeader{Name: q.Name, Type: q.Type, Class: q.Class}
+				m.Answers = []dnsmessage.Resource{{Header: header, Body: &dnsmessage.AResource{A: [4]byte(net.ParseIP(answers[0]).To4())}}}
+				if len(answers) > 1 {
+					answers = answers[1:]
+				}
+			}
+			if out, err := m.Pack(); err == nil {
+				conn.WriteTo(out, from)
+			}
+		}
+	}()
+	return conn.LocalAddr().String()
+}
+
+// get fetches an address through the proxy. An error of a tunnel is its answer.
+func (s *site) get(t *testing.T, address string) (int, string) {
+	t.Helper()
+	transport := &http.Transport{
+		Proxy:             http.ProxyURL(&url.URL{Scheme: "http", Host: s.address()}),
+		TLSClientConfig:   &tls.Config{InsecureSkipVerify: true},
+		DisableKeepAlives: true,
+		OnProxyConnectResponse: func(_ context.Context, _ *url.URL, _ *http.Request, answer *http.Response) error {
+			if answer.StatusCode == http.StatusOK {
+				return nil
+			}
+			text, _ := io.ReadAll(answer.Body)
+			return fmt.Errorf("%d %s", answer.StatusCode, text)
+		},
+	}
+	answer, err := (&http.Client{Transport: transport}).Get(strings.ReplaceAll(address, "PORT", s.port()))
+	if err != nil {
+		var status int
+		if u := errors.Unwrap(err); u != nil {
+			fmt.Sscan(u.Error(), &status)
+		}
+		return status, err.Error()
+	}
+	defer answer.Body.Close()
+	text, _ := io.ReadAll(answer.Body)
+	return answer.StatusCode, string(text)
+}
+
+func (s *site) address() string { return "127.0.0.1:" + strconv.Itoa(int(s.Port())) }
+
+// toldOf returns what was refused.
+func (s *site) toldOf() []string {
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	return slices.Clone(s.refused)
+}
+
+func TestListedHostsAreReached(t *testing.T) {
+	s := newSite(t, "*.example.com:PORT 127.0.0.1:PORT", Options{})
+	for _, host := range []string{"a.example.com:PORT", "127.0.0.1:PORT", "[::ffff:127.0.0.1]:PORT"} {
+		status, text := s.get(t, "http://"+host+"/x?y=z")
+		if want := "hello " + strings.ReplaceAll(host, "PORT", s.port()) + "/x?y=z []"; status != 200 || text != want {
+			t.Errorf("%s: got %d %q, want %q", host, status, text, want)
+		}
+	}
+	s = newSite(t, "tls a.example.com:PORT 127.0.0.1:PORT", Options{})
+	if status, text := s.get(t, "https://a.example.com:PORT/x"); status != 200 || !strings.HasPrefix(text, "hello a.example.com") {
+		t.Errorf("got %d %q", status, text)
+	}
+	if told := s.toldOf(); len(told) > 0 {
+		t.Errorf("told of %q", told)
+	}
+}
+
+func TestOtherHostsAreRefused(t *testing.T) {
+	s := newSite(t, "tls a.example.com:PORT 127.0.0.1:PORT", Options{})
+	for _, c := range []struct{ address, add string }{
+		{"http://b.example.com/", "add b.example.com to"},
+		{"https://b.example.com/", "add b.example.com to"},
+		{"https://b.example.com/", "add b.example.com to"},
+		{"https://a.example.com/", "add a.example.com to"},
+		{"http://a.example.com:1/", "add a.example.com:1 to"},
+		{"https://169.254.169.254/latest", "add 169.254.169.254 to"},
+		{"http://[::1]:PORT/", "add [::1]:PORT to"},
+	} {
+		status, text := s.get(t, c.address)
+		if want := strings.ReplaceAll(c.add, "PORT", s.port()) + " the input network"; status != 403 || !strings.Contains(text, want) {
+			t.Errorf("%s: got %d %q, want %q", c.address, status, text, want)
+		}
+	}
+	want := []string{
+		"b.example.com:80", "b.example.com:443", "a.example.com:443", "a.example.com:1", "169.254.169.254:443", "[::1]:" + s.port(),
+	}
+	if told := s.toldOf(); !slices.Equal(told, want) {
+		t.Errorf("told of %q, want %q", told, want)
+	}
+}
+
+// TestNamesLeadNowhereInside has listed names that lead to this machine, at once or
+// after a first answer that is no such address.
+func TestNamesLeadNowhereInside(t *testing.T) {
+	for _, answers := range [][]string{nil, {"192.168.0.1"}, {"169.254.169.254"}} {
+		for _, scheme := range []string{"http", "https"} {
+			s := newSite(t, "a.example.com:PORT", Options{}, answers...)
+			for range 3 {
+				status, text := s.get(t, scheme+"://a.example.com:PORT/")
+				if status != 403 || !strings.Contains(text, "add 1") {
+					t.Errorf("%s %q: got %d %q", scheme, answers, status, text)
+				}
+			}
+		}
+	}
+}
+
+func TestOddRequestsAreRefused(t *testing.T) {
+	s := newSite(t, "a.example.com:PORT 127.0.0.1:PORT", Options{})
+	for request, want := range map[string]string{
+		"GET / HTTP/1.1\r\nHost: a.example.com:PORT\r\n\r\n":                                                          "400",
+		"GET https://a.example.com:PORT/ HTTP/1.1\r\nHost: x\r\n\r\n":                                                 "400",
+		"GET ftp://a.example.com:PORT/ HTTP/1.1\r\nHost: x\r\n\r\n":                                                   "400",
+		"CONNECT a.example.com:0 HTTP/1.1\r\nHost: x\r\n\r\n":                                                         "400",
+		"CONNECT 127.1:PORT HTTP/1.1\r\nHost: x\r\n\r\n":                                                              "400",
+		"CONNECT a..b:PORT HTTP/1.1\r\nHost: x\r\n\r\n":                                                               "400",
+		"GET http://b.example.com/ HTTP/1.1\r\nHost: a.example.com:PORT\r\n\r\n":                                      "403",
+		"CONNECT b.example.com:PORT HTTP/1.1\r\nHost: a.example.com:PORT\r\n\r\n":                                     "403",
+		"GET http://a.example.com:PORT/ HTTP/1.1\r\nHost: x\r\nX: " + strings.Repeat("x", 2*mostHeaders) + "\r\n\r\n": "431",
+	} {
+		conn, err := net.Dial("tcp", s.address())
+		if err != nil {
+			t.Fatal(err)
+		}
+		io.WriteString(conn, strings.ReplaceAll(request, "PORT", s.port()))
+		line, err := bufio.NewReader(conn).ReadString('\n')
+		conn.Close()
+		if !strings.Contains(line, " "+want+" ") {
+			t.Errorf("%.60q: got %q, %v, want %s", request, line, err, want)
+		}
+	}
+}
+
+func TestWhatIsNotReached(t *testing.T) {
+	s := newSite(t, "tls 127.0.0.1:1 a.example.com:1 127.0.0.1:PORT", Options{})
+	for _, address := range []string{"http://127.0.0.1:1/", "https://127.0.0.1:1/", "https://a.example.com:1/"} {
+		if status, text := s.get(t, address); status != 502 || !strings.Contains(text, "was not reached") {
+			t.Errorf("%s: got %d %q, want 502", address, status, text)
+		}
+	}
+	answer := httptest.NewRecorder()
+	s.fail(answer, target{host: "a.example.com", port: 443}, fmt.Errorf("dial: %w", os.ErrDeadlineExceeded))
+	if answer.Code != 504 {
+		t.Errorf("got %d, want 504", answer.Code)
+	}
+	if told := s.toldOf(); len(told) > 0 {
+		t.Errorf("told of %q", told)
+	}
+}
+
+// TestTheProxyOfTheJobIsUsed has another proxy between this one and the hosts.
+func TestTheProxyOfTheJobIsUsed(t *testing.T) {
+	behind := newSite(t, "a.example.com:PORT 127.0.0.1:PORT", Options{})
+	var lock sync.Mutex
+	var asked []string
+	refuse := false
+	upstream := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		lock.Lock()
+		defer lock.Unlock()
+		asked = append(asked, fmt.Sprintf("%s %s %s", r.Method, r.Host, r.Header.Get("Proxy-Authorization")))
+		if refuse {
+			w.WriteHeader(http.StatusProxyAuthRequired)
+			return
+		}
+		behind.Proxy.ServeHTTP(w, r)
+	}))
+	defer upstream.Close()
+	env := map[string]string{
+		"HTTPS_PROXY": "http://me:secret@" + strings.TrimPrefix(upstream.URL, "http://"),
+		"http_proxy":  upstream.URL, "NO_PROXY": "direct.example.com",
+	}
+	list := "a.example.com:" + behind.port() + " direct.example.com:PORT 127.0.0.1:PORT"
+	s := newSite(t, list, Options{Getenv: func(name string) string { return env[name] }})
+	at := "a.example.com:" + behind.port()
+	if status, text := s.get(t, "http://"+at+"/"); status != 200 {
+		t.Errorf("got %d %q", status, text)
+	}
+	// The server speaks no TLS, but the tunnel is there.
+	if status, text := s.get(t, "https://"+at+"/"); !strings.Contains(text, "HTTP response to HTTPS client") {
+		t.Errorf("got %d %q", status, text)
+	}
+	if status, text := s.get(t, "http://direct.example.com:PORT/"); status != 200 {
+		t.Errorf("got %d %q", status, text)
+	}
+	if status, _ := s.get(t, "http://b.example.com/"); status != 403 {
+		t.Errorf("got %d, want 403", status)
+	}
+	lock.Lock()
+	want := []string{"GET " + at + " ", "CONNECT " + at + " Basic bWU6c2VjcmV0"}
+	if !slices.Equal(asked, want) {
+		t.Errorf("asked %q, want %q", asked, want)
+	}
+	refuse = true
+	lock.Unlock()
+	if status, text := s.get(t, "https://"+at+"/"); status != 502 || !strings.Contains(text, "407") {
+		t.Errorf("got %d %q, want 502", status, text)
+	}
+}
+
+// echo answers each connection with what it has said, once it has closed its half.
+func echo(t *testing.T) net.Listener {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { listener.Close() })
+	go func() {
+		for {
+			conn, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			go func() {
+				defer conn.Close()
+				text, _ := io.ReadAll(conn)
+				fmt.Fprintf(conn, "got %s", text)
+			}()
+		}
+	}()
+	return listener
+}
+
+// openTunnel asks for a tunnel, and sends something into it in the same breath.
+func openTunnel(t *testing.T, p *Proxy, to string) (*net.TCPConn, *bufio.Reader) {
+	t.Helper()
+	conn, err := net.Dial("tcp", fmt.Sprintf("127.0.0.1:%d", p.Port()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	fmt.Fprintf(conn, "CONNECT %s HTTP/1.1\r\n\r\nearly ", to)
+	reader := bufio.NewReader(conn)
+	line, err := reader.ReadString('\n')
+	if !strings.Contains(line, "200") {
+		t.Fatalf("got %q, %v", line, err)
+	}
+	if _, err := reader.ReadString('\n'); err != nil {
+		t.Fatal(err)
+	}
+	return conn.(*net.TCPConn), reader
+}
+
+// TestCloseEndsTunnels also lets one end close its half of a tunnel.
+func TestCloseEndsTunnels(t *testing.T) {
+	goroutines := runtime.NumGoroutine()
+	server := echo(t)
+	list, err := Parse(server.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := Start(Options{List: list})
+	if err != nil {
+		t.Fatal(err)
+	}
+	conn, reader := openTunnel(t, p, server.Addr().String())
+	io.WriteString(conn, "late")
+	conn.CloseWrite()
+	if text, err := io.ReadAll(reader); string(text) != "got early late" {
+		t.Errorf("got %q, %v", text, err)
+	}
+	conn, reader = openTunnel(t, p, server.Addr().String())
+	p.Close()
+	if _, err := reader.ReadByte(); err == nil {
+		t.Error("the tunnel is still there")
+	}
+	conn.Close()
+	server.Close()
+	for deadline := time.Now().Add(5 * time.Second); runtime.NumGoroutine() > goroutines; runtime.Gosched() {
+		if time.Now().After(deadline) {
+			stacks := make([]byte, 1<<16)
+			t.Fatalf("got %d goroutines, want %d\n%s", runtime.NumGoroutine(), goroutines, stacks[:runtime.Stack(stacks, true)])
+		}
+	}
+	if _, err := net.Dial("tcp", fmt.Sprintf("127.0.0.1:%d", p.Port())); err == nil {
+		t.Error("the proxy still listens")
+	}
+}

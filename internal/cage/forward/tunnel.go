@@ -1,0 +1,109 @@
+package forward
+
+import (
+	"io"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+)
+
+// tunnel answers a CONNECT, and passes bytes in both directions until one end closes.
+func (p *Proxy) tunnel(w http.ResponseWriter, r *http.Request, t target) {
+	server, err := p.dial(r.Context(), t)
+	if err != nil {
+		p.fail(w, t, err)
+		return
+	}
+	defer server.Close()
+	client, buffered, err := http.NewResponseController(w).Hijack()
+	if err != nil {
+		return
+	}
+	defer client.Close()
+	ends := []net.Conn{client, server}
+	defer p.serving.remove(ends)
+	if !p.serving.add(ends) {
+		return
+	}
+	if _, err := io.WriteString(client, "HTTP/1.1 200 Connection established\r\n\r\n"); err != nil {
+		return
+	}
+	idle := time.AfterFunc(idleTime, func() { closeAll(ends) })
+	defer idle.Stop()
+	var there sync.WaitGroup
+	there.Go(func() {
+		_, _ = io.Copy(alive{server, idle}, buffered) // An end that is lost ends the tunnel.
+		_ = closeWrite(server)
+	})
+	_, _ = io.Copy(alive{client, idle}, server)
+	closeAll(ends)
+	there.Wait()
+}
+
+// alive puts off the end of a tunnel with all that it writes.
+type alive struct {
+	io.Writer
+	idle *time.Timer
+}
+
+// Write writes to the end of a tunnel.
+func (a alive) Write(data []byte) (int, error) {
+	a.idle.Reset(idleTime)
+	return a.Writer.Write(data)
+}
+
+func closeAll(ends []net.Conn) {
+	for _, end := range ends {
+		end.Close()
+	}
+}
+
+// serving is what has to end when the proxy does.
+type serving struct {
+	group    sync.WaitGroup // of requests, and of the server itself
+	lock     sync.Mutex
+	isClosed bool
+	tunnels  map[net.Conn]bool // their ends
+}
+
+// begin reports whether a request may still be served. The caller then says Done to the
+// group.
+func (s *serving) begin() bool {
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	if !s.isClosed {
+		s.group.Add(1)
+	}
+	return !s.isClosed
+}
+
+// add reports whether there may still be new tunnels.
+func (s *serving) add(ends []net.Conn) bool {
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	if s.tunnels == nil {
+		s.tunnels = map[net.Conn]bool{}
+	}
+	for _, end := range ends {
+		s.tunnels[end] = true
+	}
+	return !s.isClosed
+}
+
+func (s *serving) remove(ends []net.Conn) {
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	for _, end := range ends {
+		delete(s.tunnels, end)
+	}
+}
+
+func (s *serving) close() {
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	s.isClosed = true
+	for end := range s.tunnels {
+		end.Close()
+	}
+}
