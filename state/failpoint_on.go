@@ -3,23 +3,30 @@
 package state
 
 import (
+	"fmt"
 	"os"
 	"strconv"
 	"syscall"
+	"time"
 )
 
 var (
-	failAt, _ = strconv.Atoi(os.Getenv("RAYMOND_KILL_AT_SAVE"))
-	failures  int
+	killAt, _   = strconv.Atoi(os.Getenv("RAYMOND_KILL_AT_SAVE"))
+	cancelAt, _ = strconv.Atoi(os.Getenv("RAYMOND_CANCEL_AT_SAVE"))
+	reached     int
 )
 
-// failpoint ends the process with SIGKILL when it is reached for the n-th time,
-// n being RAYMOND_KILL_AT_SAVE.
+// failpoint ends the process with SIGKILL when it is reached for the n-th time, n being
+// RAYMOND_KILL_AT_SAVE, and sends it SIGINT when n is RAYMOND_CANCEL_AT_SAVE.
 func failpoint(string) {
-	failures++
-	if failures == failAt {
+	reached++
+	switch reached {
+	case killAt:
 		_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
 		select {}
+	case cancelAt:
+		fmt.Fprintln(os.Stderr, "cancelled at", time.Now().UnixNano())
+		_ = syscall.Kill(os.Getpid(), syscall.SIGINT)
 	}
 }
 

@@ -75,7 +75,7 @@ var (
 	// tests run with it.
 	Raymond = newProgram("raymond", append(raceFlag, mainPackage)...)
 	// Breaking is the program that ends itself at the n-th failpoint, n being the
-	// value of KillVar.
+	// value of KillVar, or cancels itself there, with CancelVar.
 	Breaking = newProgram("raymond-failpoint", "-tags", "failpoint", mainPackage)
 	// Stub is a fast stand-in for the agent CLI; its folder says what it does.
 	Stub = newProgram("claude-stub", mainPackage+"/internal/stubclaude")
@@ -86,3 +86,6 @@ const mainPackage = "github.com/raymond-action/raymond-action/cmd/raymond"
 
 // KillVar is the variable that tells Breaking at which failpoint to end itself.
 const KillVar = "RAYMOND_KILL_AT_SAVE"
+
+// CancelVar is the variable that tells Breaking at which failpoint to send itself SIGINT.
+const CancelVar = "RAYMOND_CANCEL_AT_SAVE"
