@@ -172,6 +172,9 @@ func TestFrontmatter(t *testing.T) {
 				t.Fatal(err)
 			}
 			fmt.Fprintf(&b, "%s marked %v line %d body %q\n", name, s.Marked, s.Line, s.Body)
+			if s.Caged {
+				fmt.Fprintln(&b, "caged")
+			}
 			b.WriteString(listing("problem", s.Problems) + listing("warning", s.Warnings))
 			if len(s.Problems) == 0 {
 				b.WriteString(dropZero(string(policy)) + "\n")

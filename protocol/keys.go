@@ -56,6 +56,7 @@ func ScriptOptions() []Key {
 		{"timeout", "the longest time for one run of the script; it overrides `--timeout`"},
 		{"idle_timeout", "the longest time without output; no limit by default"},
 		{"many_forks", "true allows several forks with the same next at once"},
+		{"cage", "true confines the script as agents are confined; it is for scripts that run what agents wrote"},
 	}
 }
 

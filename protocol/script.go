@@ -49,7 +49,7 @@ func batComment(line string) (string, bool) {
 }
 
 // scriptOptions are the names that an options comment may set.
-var scriptOptions = []string{"timeout", "idle_timeout", "many_forks"}
+var scriptOptions = []string{"timeout", "idle_timeout", "many_forks", "cage"}
 
 func (s *State) setOptions(options string, pos Pos, seen map[string]bool) {
 	for _, option := range strings.Fields(options) {
@@ -73,17 +73,16 @@ func (s *State) setOption(name, value string, pos Pos) {
 	case "idle_timeout":
 		s.Policy.IdleTimeout = s.durationOption(name, value, pos)
 	case "many_forks":
-		s.Policy.ManyForks = value == "true"
-		if value != "true" && value != "false" {
-			s.addProblem(pos, "option", "many_forks is %s, not true or false", quote(value))
-		}
+		s.Policy.ManyForks = s.boolOption(name, value, pos)
+	case "cage":
+		s.Caged = s.boolOption(name, value, pos)
 	default:
 		s.unknownOption(name, pos)
 	}
 }
 
 // optionsNotBuilt are options that the language will have.
-var optionsNotBuilt = []string{"cage", "job", "on_comment"}
+var optionsNotBuilt = []string{"job", "on_comment"}
 
 func (s *State) unknownOption(name string, pos Pos) {
 	if slices.Contains(optionsNotBuilt, name) {
@@ -92,6 +91,13 @@ func (s *State) unknownOption(name string, pos Pos) {
 		return
 	}
 	s.addProblem(pos, "option", "unknown option %s", quote(name)).Hint = didYouMean(name, scriptOptions)
+}
+
+func (s *State) boolOption(name, value string, pos Pos) bool {
+	if value != "true" && value != "false" {
+		s.addProblem(pos, "option", "%s is %s, not true or false", name, quote(value))
+	}
+	return value == "true"
 }
 
 func (s *State) durationOption(name, value string, pos Pos) *time.Duration {

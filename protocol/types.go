@@ -79,6 +79,8 @@ type State struct {
 	// Marked says that the file has a frontmatter key that is ours alone, an
 	// options comment or a transition tag, so that it is meant as a state.
 	Marked bool
+	// Caged says that a script has the option cage=true: it is confined as agents are.
+	Caged bool
 	// References are the states that the policy and the tags in the body name.
 	References []Reference
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/raymond-action/raymond-action/internal/cage"
 	"github.com/raymond-action/raymond-action/protocol"
 	"github.com/raymond-action/raymond-action/state"
 )
@@ -73,13 +74,15 @@ type PromptOrder struct {
 	// Reached is how far the agent CLI's own count of the session that is resumed or
 	// branched from has come, as far as the run knows; nil when it does not.
 	Reached *state.Reached
+	Cage    *cage.Cage // what the agent runs in; nil: none
 }
 
 // ScriptOrder is what only scripts have.
 type ScriptOrder struct {
-	Path        string // absolute path of the private copy
-	Payload     string // what PayloadFile holds while the script runs
-	PayloadFile string // absolute path
+	Path        string     // absolute path of the private copy
+	Payload     string     // what PayloadFile holds while the script runs
+	PayloadFile string     // absolute path
+	Cage        *cage.Cage // what the script runs in; nil: none
 }
 
 // Telling says how much is told of what agents print and of what they do.
@@ -113,6 +116,10 @@ type Progress struct {
 	// Note is a line of its own for the log, about no agent: what the backend does
 	// before it can run anything. It is told whatever Order.Telling says.
 	Note string
+	// Refused, when not "", is the path of a file that what runs in a cage was refused,
+	// as its output says. Such a Progress has nothing else, and is sent whatever
+	// Order.Telling says.
+	Refused string
 }
 
 // Metered is what was seen of tokens, one element a model.

@@ -3,6 +3,7 @@ package runner
 import (
 	"time"
 
+	"github.com/raymond-action/raymond-action/internal/cage"
 	"github.com/raymond-action/raymond-action/protocol"
 	"github.com/raymond-action/raymond-action/state"
 )
@@ -37,6 +38,20 @@ type Meter interface {
 	Allow(left state.USD, running []string)
 }
 
+// Cages gives what is started the cage that it runs in. Only the owner calls it.
+type Cages interface {
+	// Env has the variables of everything that runs in a cage.
+	Env() []string
+	// Agent returns the cage of an agent that works in a directory, and of the commands
+	// that check its work; nil for none.
+	Agent(dir string) *cage.Cage
+	// Script returns the cage of a script that asks for one; nil for none.
+	Script(dir string, s ScriptOrder) *cage.Cage
+	// Refused is told the path of a file that what runs in a cage was refused, as its
+	// output says, which may be a lie, or the doing of something else than the cage.
+	Refused(path string)
+}
+
 // Config is what a Runner needs.
 type Config struct {
 	Workflow *protocol.Workflow
@@ -51,6 +66,8 @@ type Config struct {
 	Clock       Clock
 	// Meter holds invocations to the budget while they are under way; nil when nobody can.
 	Meter Meter
+	// Cages confines agents and what runs what they wrote; nil confines nothing.
+	Cages Cages
 
 	NewID func() string // a fresh session id
 	// ListPrice returns what tokens of a model cost by its maker's price list, and

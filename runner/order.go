@@ -9,6 +9,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/raymond-action/raymond-action/internal/cage"
 	"github.com/raymond-action/raymond-action/protocol"
 	"github.com/raymond-action/raymond-action/state"
 )
@@ -70,15 +71,35 @@ func (x invocation) order(step *state.Step, l state.Launch) Order {
 		}
 	}
 	o.Env = x.environ(o.Script)
-	if a.Exec.Phase == state.PhaseVerify {
+	in := x.confine(&o)
+	switch {
+	case a.Exec.Phase == state.PhaseVerify:
 		o.Checks = x.checks(o.Env)
-		return o
-	}
-	if st.Kind == protocol.Prompt {
+		o.Checks.Cage = in
+	case st.Kind == protocol.Script:
+		o.Script.Cage = in
+	default:
 		o.Prompt = x.prompt(l.Plan, opt)
-		o.Prompt.BudgetCap = step.InvocationBudget()
+		o.Prompt.BudgetCap, o.Prompt.Cage = step.InvocationBudget(), in
 	}
 	return o
+}
+
+// confine returns the cage of an invocation: agents and the commands that check their
+// work have one, scripts only if they ask for it. nil is none.
+func (x invocation) confine(o *Order) *cage.Cage {
+	cages := x.cfg.Cages
+	if cages == nil || o.Kind == protocol.Script && !x.state.Caged {
+		return nil
+	}
+	in := cages.Agent(o.Dir)
+	if o.Kind == protocol.Script {
+		in = cages.Script(o.Dir, o.Script)
+	}
+	if in != nil {
+		o.Env = append(o.Env, cages.Env()...)
+	}
+	return in
 }
 
 // mark is what everything that the invocation starts carries in its environment.

@@ -89,6 +89,10 @@ func (r *Runner) receive(ctx context.Context, m message) error {
 	if m.progress != nil && m.progress.Metered != nil {
 		return r.saveUsage(a, *m.progress.Metered)
 	}
+	if m.progress != nil && m.progress.Refused != "" {
+		r.cfg.Cages.Refused(m.progress.Refused)
+		return nil
+	}
 	if m.progress != nil {
 		r.teller.progress(r.run, a, *m.progress)
 		return nil

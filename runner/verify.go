@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/raymond-action/raymond-action/internal/cage"
 	"github.com/raymond-action/raymond-action/state"
 )
 
@@ -28,6 +29,7 @@ type Checks struct {
 	Mark      string
 	Protect   []string
 	Protected map[string]string // digests when the state was entered
+	Cage      *cage.Cage        // of the commands; nil: none
 	LogFile   string            // absolute; replaced
 	Attempt   int
 	AgentCode int    // exit code of the agent CLI: logged, not consulted

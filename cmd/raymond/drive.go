@@ -2,8 +2,12 @@ package main
 
 import (
 	"context"
+	"os"
+	"path/filepath"
 	"strings"
 
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/confine"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/options"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/session"
 	"github.com/raymond-action/raymond-action/internal/untrusted/secrets"
@@ -26,6 +30,12 @@ func (a *App) drive(u session.Setup) (err error) {
 	}
 	u.Hide.Printed, u.Stops = secrets.NewRedactor(a.Environ).Text, session.Listen(session.StopOptions{})
 	u.Out = session.Out{Stdout: a.Stdout, Stderr: a.Stderr}
+	cages, err := a.newCages(o, env)
+	if err != nil {
+		return err
+	}
+	defer cages.Close()
+	u.Env.Cages = cages
 	s, err := session.Open(u)
 	if err != nil {
 		return err
@@ -48,4 +58,25 @@ func (a *App) drive(u session.Setup) (err error) {
 		p.Code = u.Stops.ExitCode()
 	}
 	return p
+}
+
+// newCages makes the cages of a run at a shell. The caller closes them.
+func (a *App) newCages(o *options.Options, env []string) (*confine.Cages, error) {
+	dir, err := os.Getwd()
+	if err != nil {
+		return nil, &problem.Problem{Class: problem.ClassRuntime, Where: "working directory", What: err.Error()}
+	}
+	var hidden []string
+	for _, path := range []string{o.StateDir, o.DebugDir, o.Events} {
+		if path != "" && path != "-" && !filepath.IsAbs(path) {
+			path = filepath.Join(dir, path)
+		}
+		if path != "" && path != "-" {
+			hidden = append(hidden, path)
+		}
+	}
+	return confine.New(o.Cage, confine.Site{
+		Environ: env, Dir: dir, Workspace: dir, Hidden: hidden,
+		Label: func(flag string) string { return "--" + flag }, Tell: func(line string) { a.warn(line) },
+	})
 }

@@ -1,4 +1,6 @@
 # Commits what agents left in the work tree. The payload is the summary.
+# What git runs may be theirs, so it is confined as they are.
+# raymond: cage=true
 
 set -eu
 # git runs what the repository's configuration names, and agents can write that:

@@ -1,12 +1,13 @@
 # The tests decide, not the agent's word for it. The command comes from meta: test=...
-# raymond: timeout=40m
+# It runs code that agents wrote, so it is confined as they are.
+# raymond: timeout=40m cage=true
 
 set -u
 # Tests run code that agents wrote. Until here this process had the token, and
 # its children could read it at /proc; after exec nobody has.
 [ -z "${GITHUB_TOKEN+x}" ] || exec /usr/bin/env -u GITHUB_TOKEN /bin/bash "$0"
 
-dir=${RUNNER_TEMP:-${TMPDIR:-/tmp}}/raymond-$RAYMOND_WORKFLOW_ID
+dir=${TMPDIR:-/tmp}/raymond-$RAYMOND_WORKFLOW_ID
 most=${RAYMOND_VAR_ROUNDS:-5}
 check=${RAYMOND_VAR_TEST:-}
 

@@ -152,6 +152,7 @@ func (b *Backend) options(path string, o runner.Order) proc.Options {
 		DeathSignal: syscall.SIGINT,
 		ExitGrace:   time.Millisecond, // resultTimer does the waiting
 		NoNewPrivs:  b.NoNewPrivs,
+		Cage:        o.Prompt.Cage,
 	}
 }
 

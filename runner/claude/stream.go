@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/raymond-action/raymond-action/internal/cage/denied"
 	"github.com/raymond-action/raymond-action/internal/untrusted/jsonlimit"
 	"github.com/raymond-action/raymond-action/runner"
 	"github.com/raymond-action/raymond-action/runner/claude/keyproxy"
@@ -207,12 +208,24 @@ func (s *stream) user(r *record) {
 	isResult := func(b block) bool { return b.Type == "tool_result" }
 	for _, b := range r.Message.Content {
 		if isResult(b) && b.Failed {
-			s.reasons.add(text(b.Use), said(b.Said))
+			why := said(b.Said)
+			s.reasons.add(text(b.Use), why)
+			s.tellRefused(why)
 		}
 	}
 	s.display.endUses(r.Message.Content)
 	if r.Parent == "" && slices.ContainsFunc(r.Message.Content, isResult) {
 		s.thread.text.Reset()
+	}
+}
+
+// tellRefused tells which file a tool was refused, if the agent is in a cage.
+func (s *stream) tellRefused(why string) {
+	if s.order.Prompt.Cage == nil {
+		return
+	}
+	if path := denied.Path(why); path != "" {
+		s.display.tell(runner.Progress{Refused: path})
 	}
 }
 

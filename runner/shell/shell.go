@@ -101,6 +101,7 @@ func (b Backend) options(o runner.Order) (proc.Options, *runner.Failure) {
 		// bash waits for the command it runs before it looks at a signal.
 		InterruptGroup: true,
 		DeathSignal:    syscall.SIGTERM,
+		Cage:           o.Script.Cage,
 	}, nil
 }
 

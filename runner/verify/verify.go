@@ -12,6 +12,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/raymond-action/raymond-action/internal/cage/denied"
 	"github.com/raymond-action/raymond-action/internal/untrusted/secrets"
 	"github.com/raymond-action/raymond-action/runner"
 	"github.com/raymond-action/raymond-action/runner/internal/proc"
@@ -37,6 +38,8 @@ type Verifier struct {
 	// Env is the environment of agents and scripts. Commands get it without the
 	// variables that hold secrets.
 	Env []string
+	// NoNewPrivs keeps commands from gaining privileges, by sudo for one. Linux only.
+	NoNewPrivs bool
 }
 
 var _ runner.Verifier = Verifier{}
@@ -50,6 +53,9 @@ func (v Verifier) Verify(ctx context.Context, c runner.Checks, tell func(runner.
 	for _, cmd := range c.Commands {
 		tell(runner.Progress{Doing: "checking " + cmd})
 		r := v.command(ctx, c, run{cmd, hide, log})
+		if path := refusedPath(c, r); path != "" {
+			tell(runner.Progress{Refused: path})
+		}
 		if cause := stopped(ctx); cause != "" {
 			log.printf("stopped: %s\n", cause)
 			return state.Verification{Stopped: cause}
@@ -61,6 +67,15 @@ func (v Verifier) Verify(ctx context.Context, c runner.Checks, tell func(runner.
 	}
 	log.verdict(c, out)
 	return out
+}
+
+// refusedPath is the path of a file that a failed command in a cage was refused, as its
+// output says; else "".
+func refusedPath(c runner.Checks, r state.CommandResult) string {
+	if c.Cage == nil || r.RC == 0 {
+		return ""
+	}
+	return denied.Path(r.Tail)
 }
 
 // stopped says why the run ends commands, or "".
@@ -87,7 +102,7 @@ func (v Verifier) command(ctx context.Context, c runner.Checks, r run) state.Com
 		Env:     append(secrets.Without(v.Env), c.Env...),
 		MarkVar: runner.MarkVar, Mark: c.Mark, Timeout: c.Timeout,
 		Stdout: io.MultiWriter(tail, r.log.bounded()), MergeStderr: true,
-		InterruptGroup: true, DeathSignal: syscall.SIGTERM,
+		InterruptGroup: true, DeathSignal: syscall.SIGTERM, NoNewPrivs: v.NoNewPrivs, Cage: c.Cage,
 		Ladder: proc.Ladder{Term: time.Second, Kill: time.Second},
 	}
 	started := time.Now()

@@ -45,7 +45,7 @@ func newAgents(s *step, b *readyRun, isTrusted bool) (*agents, error) {
 		cli: &claude.Backend{
 			Path: s.options.Claude, Env: job.AgentEnviron(env, s.in.Env), NoNewPrivs: !s.in.AllowSudo,
 			Installer: agentcli.Install{
-				Cache:   cmp.Or(s.getenv("RUNNER_TOOL_CACHE"), filepath.Join(s.dirs.state, "tools")),
+				Cache:   cmp.Or(s.getenv("RUNNER_TOOL_CACHE"), filepath.Join(s.dirs.state, toolsFolder)),
 				Version: s.in.ClaudeVersion, Env: job.ScriptEnviron(s.env.Environ, npmVariables),
 			},
 		},
@@ -87,6 +87,10 @@ func (a *agents) close() {
 		_ = a.proxy.Close() // nobody uses it any more
 	}
 }
+
+// toolsFolder is where the agent CLI is installed on a runner without a tool cache,
+// below the folder of the state.
+const toolsFolder = "tools"
 
 // npmVariables are what npm may be told about where packages come from.
 var npmVariables = []string{

@@ -26,6 +26,12 @@ func drive(ctx context.Context, s *step, r *result, d driving) error {
 		return err
 	}
 	defer a.close()
+	cages, err := newCages(s, a)
+	if err != nil {
+		return err
+	}
+	defer cages.Close()
+	a.env.Cages = cages
 	dir := s.runDir(d.run.WorkflowID)
 	take := func(run *state.Run) (*checkpoints.Snapshot, error) {
 		return checkpoints.Take(run, dir, transcript.Folder{Env: a.cli.Env})
@@ -49,6 +55,7 @@ func drive(ctx context.Context, s *step, r *result, d driving) error {
 	}
 	if err = addReporters(s, r, d.readyRun, o.Events); err == nil {
 		r.run, err = o.Run(ctx)
+		r.remarks.notes = append(r.remarks.notes, cages.Notes()...)
 	}
 	if err == nil {
 		if d.to != nil {

@@ -25,7 +25,7 @@ grep NoNewPrivs /proc/self/status >"$RUNNER_TEMP/script.privs"
 echo '<goto>AGENT.md</goto>'
 -- wf/AGENT.md --
 ---
-done_when: ['env -0 >"$RUNNER_TEMP/check"']
+done_when: ['env -0 >check', 'grep NoNewPrivs /proc/self/status >check.privs']
 ---
 reply:
 <result>done</result>
@@ -65,16 +65,16 @@ func TestAgentsAndScriptsSeeAnAllowList(t *testing.T) {
 	script := environment(j.read(filepath.Join(j.temp, "script")))
 	wantNames(t, "scripts", script, append(everSeen, "FOR_ALL", "FOR_SCRIPTS", "GITHUB_TOKEN"))
 	agent := environment(j.read(filepath.Join(notes, "env")))
-	wantNames(t, "agents", agent, append(everSeen, "FOR_ALL", "GITHUB_TOKEN", "CLAUDE_CONFIG_DIR", "ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_BASE_URL"))
-	check := environment(j.read(filepath.Join(j.temp, "check")))
-	wantNames(t, "done_when commands", check, append(everSeen, "FOR_ALL"))
+	wantNames(t, "agents", agent, append(everSeen, "FOR_ALL", "GITHUB_TOKEN", "CLAUDE_CONFIG_DIR", "ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_BASE_URL", "TMP", "TEMP"))
+	check := environment(j.read(filepath.Join(j.work, "check")))
+	wantNames(t, "done_when commands", check, append(everSeen, "FOR_ALL", "TMP", "TEMP"))
 	if script["RAYMOND_VAR_COLOR"] != "blue" || script["GITHUB_TOKEN"] != j.inputs["github-token"] || agent["GITHUB_TOKEN"] != j.inputs["github-token"] {
 		t.Errorf("scripts: got %q, want color and the token that was named", script)
 	}
 	if key := agent["ANTHROPIC_API_KEY"]; key == "" || strings.Contains(key, modelKey) || !strings.HasPrefix(agent["ANTHROPIC_BASE_URL"], "http://127.0.0.1:") {
 		t.Errorf("agents: got the key %q at %q, want another one at an address of our own", key, agent["ANTHROPIC_BASE_URL"])
 	}
-	for name, want := range map[string]string{filepath.Join(j.temp, "script.privs"): "0", filepath.Join(notes, "privs"): "1"} {
+	for name, want := range map[string]string{filepath.Join(j.temp, "script.privs"): "0", filepath.Join(notes, "privs"): "1", filepath.Join(j.work, "check.privs"): "1"} {
 		if got := strings.Fields(j.read(name)); len(got) != 2 || got[1] != want {
 			t.Errorf("%s: got %q, want %s", filepath.Base(name), got, want)
 		}

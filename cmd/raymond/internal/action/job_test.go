@@ -153,10 +153,26 @@ func (j *bareJob) environment() []string {
 	for _, name := range slices.Sorted(maps.Keys(j.env)) {
 		env = append(env, name+"="+j.env[name])
 	}
-	for _, name := range slices.Sorted(maps.Keys(j.inputs)) {
-		env = append(env, "INPUT_"+strings.ToUpper(name)+"="+j.inputs[name])
+	inputs := maps.Clone(j.inputs)
+	if _, given := inputs["cage-write"]; !given {
+		inputs["cage-write"] = strings.Join(j.notes(), "\n")
+	}
+	for _, name := range slices.Sorted(maps.Keys(inputs)) {
+		env = append(env, "INPUT_"+strings.ToUpper(name)+"="+inputs[name])
 	}
 	return env
+}
+
+// notes are the folders outside of the checkout in which agents note what they do, for
+// tests to read.
+func (j *bareJob) notes() []string {
+	folders := []string{filepath.Join(j.root, "notes")}
+	for _, name := range []string{"EFFECTS", "SIDE_EFFECTS"} {
+		if file := j.env[name]; file != "" {
+			folders = append(folders, filepath.Dir(file))
+		}
+	}
+	return folders
 }
 
 func (j *bareJob) command(part string) *sitetest.Command {

@@ -103,6 +103,7 @@ func readFlags(s *step) error {
 	flags := pflag.NewFlagSet("action", pflag.ContinueOnError)
 	s.options = options.New(flags)
 	s.options.AddAll()
+	s.options.Cage.Mode = options.CageOn
 	s.options.Label = func(flag string) string { return "input " + cmp.Or(job.FlagInput("--"+flag), flag) }
 	if err := flags.Parse(job.Arguments(s.getenv)); err != nil {
 		return err
@@ -111,7 +112,7 @@ func readFlags(s *step) error {
 	if s.getenv("RUNNER_DEBUG") == "1" { // somebody re-runs the job to see everything
 		s.options.Telling = runner.TellAll
 	}
-	return s.options.Check()
+	return errors.Join(s.options.Check(), checkCage(s))
 }
 
 // cutFlag splits a flag such as --budget=5.

@@ -45,6 +45,7 @@ exit 0
 // plants is what a compromised agent does: it leaves the thief wherever git, a
 // shell or a script might start it. %[1]s is the thief, %[2]s a folder on PATH.
 const plants = `
+set +e # the cage refuses some of it
 thief=%[1]q
 for hook in pre-commit prepare-commit-msg commit-msg post-commit pre-push reference-transaction post-index-change; do
 	cp "$thief" .git/hooks/$hook
@@ -88,7 +89,7 @@ echo Written.
 func TestNoAgentGetsTheToken(t *testing.T) {
 	t.Parallel()
 	s := New(t, Setup{Example: "issue-to-pr", Files: greeting, Edit: forGreeting})
-	loot, program := filepath.Join(t.TempDir(), "loot"), filepath.Join(t.TempDir(), "thief")
+	loot, program := filepath.Join(s.Agents.dir, "loot"), filepath.Join(t.TempDir(), "thief")
 	if err := os.WriteFile(program, fmt.Appendf(nil, thief, loot), 0o755); err != nil {
 		t.Fatal(err)
 	}

@@ -30,6 +30,8 @@ type Setup struct {
 	Shipped bool
 	// Edit, unless nil, changes the text of the workflow file before it is placed.
 	Edit func(string) string
+
+	notes string // the folder outside of the checkout in which agents note what they do
 }
 
 // Stage is a consumer's repository with an example in it, the forge that it is on,
@@ -47,8 +49,9 @@ type Stage struct {
 // Agents are those of s.Agents until UseCLI is called.
 func New(t testing.TB, setup Setup) *Stage {
 	t.Helper()
-	files := setup.files(t)
 	s := &Stage{t: t, Forge: newForge(t), Agents: newAgents(t)}
+	setup.notes = s.Agents.dir
+	files := setup.files(t)
 	s.Config = acttest.Config{
 		Repo: acttest.Repository(t, files), Workflow: ".github/workflows/" + setup.Example + ".yml",
 		Actions: map[string]string{actionName: releaseFolder(t)}, Artifacts: t.TempDir(),
@@ -64,6 +67,9 @@ func New(t testing.TB, setup Setup) *Stage {
 	s.Forge.take(s.Repo)
 	return s
 }
+
+// steps are the lines of a workflow file that begin the inputs of the action.
+var steps = regexp.MustCompile(`(?m)^(\s+)workflow: .*$`)
 
 var shipped = regexp.MustCompile(`(?m)^(\s+workflow:) builtin:(\S+)`)
 
@@ -102,6 +108,7 @@ func (setup Setup) place(name, text string) string {
 		if setup.Edit != nil {
 			text = setup.Edit(text)
 		}
+		text = steps.ReplaceAllString(text, "${0}\n${1}cage-write: "+setup.notes)
 	case setup.Shipped, name == "README.md", strings.HasPrefix(name, "replies"):
 		return ""
 	}

@@ -22,6 +22,17 @@ const (
 	summaryFile = "GITHUB_STEP_SUMMARY"
 )
 
+// CommandFiles are the paths of the command files of a step.
+func CommandFiles(getenv func(string) string) []string {
+	var paths []string
+	for _, name := range commandFiles {
+		if path := getenv(name); path != "" {
+			paths = append(paths, path)
+		}
+	}
+	return paths
+}
+
 // maxCommandFile is how much of a command file is remembered, in bytes. The
 // runner makes them empty for each step.
 const maxCommandFile = 16 << 20

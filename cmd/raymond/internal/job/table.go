@@ -86,7 +86,9 @@ var securityInputs = []InputSpec{
 	{Name: "allow-events", Text: "Names of events that are otherwise refused, separated by blanks, commas or lines: pull_request_target and workflow_run from a fork, and events that this action does not know. Whether somebody may start the run is still checked."},
 	{Name: "on-denied", Default: OnDeniedFail, Text: "What happens when somebody may not start the run: fail fails the step, skip ends it without failing and without having done anything."},
 	{Name: "trust-checkout", Bool: true, Text: "Whether agents obey the settings, hooks and CLAUDE.md of the checkout. Default: not on events from forks, of people without write permission, or on comments on a pull request that can't be looked up."},
-	{Name: "allow-sudo", Bool: true, Default: "false", Text: "Let agents gain privileges, for example by sudo."},
+	{Name: "cage", Flag: "--cage", Text: "Confine agents, done_when commands and scripts with the option cage=true (Linux): on confines them as far as the runner's kernel can, require fails the step where files or processes can't be confined, off confines nothing. Default: on."},
+	{Name: "cage-write", Flag: "--cage-write", Lines: true, Text: "Folders that the cage lets them write besides the working directory, one per line, relative to the workspace."},
+	{Name: "allow-sudo", Bool: true, Default: "false", Text: "Let agents gain privileges, for example by sudo. They are not confined then: there is no cage."},
 	{Name: "sandboxed", Bool: true, Default: "false", Text: "Says that the job runs in a container made for it, so that agents may skip permissions as root."},
 }
 

@@ -36,6 +36,7 @@ type Options struct {
 	Events, DebugDir string // "" for none
 	Quiet            bool
 	Telling          runner.Telling // of what agents say
+	Cage             Cage           // how agents are confined
 
 	// Label names a flag in problems; nil for the flag as it is written.
 	Label func(name string) string
@@ -48,7 +49,7 @@ type Options struct {
 
 // New returns the options that flags will hold.
 func New(flags *pflag.FlagSet) *Options {
-	return &Options{flags: flags, given: map[string]bool{}, Meta: map[string]string{}}
+	return &Options{flags: flags, given: map[string]bool{}, Meta: map[string]string{}, Cage: Cage{Mode: CageOff}}
 }
 
 // IsGiven reports whether a flag was given.
@@ -121,6 +122,7 @@ func (o *Options) AddAll() {
 	o.AddSkipLint()
 	o.AddLimits()
 	o.addAgents()
+	o.addCage()
 	o.AddLoop()
 	o.AddOutput()
 }
@@ -238,5 +240,6 @@ func (o *Options) Check() error {
 	if o.Quiet && o.Verbose() {
 		o.errs = append(o.errs, problem.Usage(o.called("quiet"), "--verbose is given too", "give one of them"))
 	}
+	o.checkCage()
 	return errors.Join(o.errs...)
 }

@@ -60,6 +60,7 @@ func Open(s Setup) (*Session, error) {
 	o := &Session{setup: s, Config: runner.Config{
 		Workflow: s.Scope.Workflow, NewID: uuid.NewString, Clock: runner.RealClock(), Telling: s.Options.Telling,
 		Deadline: s.Options.Deadline, Cancel: s.Stops.Reasons(), Redact: s.Hide.Printed, Checkpoints: s.Checkpoints, ListPrice: prices.Of,
+		Cages:      s.Env.Cages,
 		PayloadDir: filepath.Join(s.Dir, "payload"), LogDir: filepath.Join(s.Dir, "logs"),
 	}}
 	folderErr := o.makeFolders()
@@ -154,7 +155,7 @@ func (s *Session) setBackends() error {
 	if err != nil {
 		return err
 	}
-	s.Config.Verifier = verify.Verifier{Env: u.Env.Checks}
+	s.Config.Verifier = verify.Verifier{Env: u.Env.Checks, NoNewPrivs: u.CLI != nil && u.CLI.NoNewPrivs}
 	s.Config.Backends = map[protocol.Kind]runner.Backend{protocol.Script: scripts}
 	if u.Store != nil {
 		s.Config.Store = &keeper{File: u.Store, log: s.log}

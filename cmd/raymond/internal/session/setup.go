@@ -22,7 +22,7 @@ type Setup struct {
 
 	CLI     *claude.Backend // the agent CLI; nil where no agent is started
 	Prompts runner.Backend  // runs prompts by CLI; nil for CLI itself
-	Env     Env             // of what is started beside the agent CLI
+	Env     Env             // of what is started; the agent CLI has variables of its own
 	Dir     string          // the run's own folder, absolute
 
 	Hide        Hide
@@ -31,10 +31,11 @@ type Setup struct {
 	Out         Out
 }
 
-// Env are environments.
+// Env is what surrounds the processes of a run: their variables, and their cages.
 type Env struct {
 	Scripts []string
-	Checks  []string // of done_when commands, which run what agents wrote
+	Checks  []string     // of done_when commands, which run what agents wrote
+	Cages   runner.Cages // nil for none
 }
 
 // Hide is how secrets are hidden.

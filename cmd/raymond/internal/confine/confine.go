@@ -1,0 +1,288 @@
+// Package confine says what the cage of a run is: which files agents, done_when
+// commands and caged scripts may read and write, what they may reach, and what of
+// that this system can't hold.
+package confine
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/options"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
+	"github.com/raymond-action/raymond-action/internal/cage"
+	"github.com/raymond-action/raymond-action/runner"
+)
+
+// Site is where a run takes place, as far as its cage depends on that. All paths are
+// absolute.
+type Site struct {
+	Environ   []string // of agents
+	Dir       string   // where the run works
+	Workspace string   // what folders that a user names are relative to
+	Temp      string   // the job's temporary folder, of which nothing is shown; "" where there is none
+	Hidden    []string // run files, command files and the like
+	Shown     []string // what lies below Temp and is needed all the same
+	Guarded   []string // what agents must not write: the action's own code
+	// IsFree says that agents may gain privileges, which nobody in a cage can.
+	IsFree bool
+	// Label is what the user calls a flag of the cage.
+	Label func(flag string) string
+	// Tell is told of refusals and of what is not held, a line each, from any goroutine.
+	Tell func(line string)
+}
+
+// Cages are the cages of a run. They may be used by many goroutines; nil is none.
+type Cages struct {
+	isOff   bool   // nobody wants one
+	none    string // why there is none; "" where there is
+	policy  cage.Policy
+	env     []string
+	own     string   // the run's own temporary folder
+	commons []string // git's folders that the run may write
+	told    *told
+}
+
+var _ runner.Cages = (*Cages)(nil)
+
+// New makes the cages of a run, before anything of it is started. The caller closes them.
+func New(wish options.Cage, at Site) (*Cages, error) {
+	c := &Cages{told: newTold(at)}
+	switch {
+	case wish.IsOff():
+		c.isOff = true
+		return c, nil
+	case at.IsFree:
+		c.none = "agents may gain privileges"
+		return c, nil
+	}
+	err := c.build(wish, at)
+	if err == nil {
+		err = c.compare(wish.Mode)
+	}
+	if err != nil {
+		c.Close()
+		return nil, err
+	}
+	return c, nil
+}
+
+// build says what the cages are.
+func (c *Cages) build(wish options.Cage, at Site) error {
+	if err := c.makeOwn(at.Temp); err != nil {
+		return machineProblem("temporary folder of the agents", err)
+	}
+	extra, err := folders(wish.Writable, at)
+	if err != nil {
+		return err
+	}
+	c.setFiles(wish, at, extra)
+	c.policy.Network.IsOpen, c.policy.Network.Refused = true, c.told.refusedAddress
+	c.env = append(c.env, "RAYMOND_CAGE="+c.described())
+	return nil
+}
+
+// described says what the cage allows, for agents that wonder why something failed.
+func (c *Cages) described() string {
+	may := slices.DeleteFunc(slices.Clone(c.policy.Writable), func(path string) bool { return isWithin(path, "/dev") })
+	return "writable: " + strings.Join(may, ":")
+}
+
+// makeOwn makes the run's own temporary folder. Its path is short, since sockets in it
+// have paths of 108 bytes at most.
+func (c *Cages) makeOwn(temp string) (err error) {
+	name := "r-*"
+	if temp == "" {
+		temp, name = os.TempDir(), "raymond-*"
+	}
+	if c.own, err = os.MkdirTemp(temp, name); err == nil {
+		c.own, err = filepath.EvalSymlinks(c.own)
+	}
+	for _, variable := range []string{"TMPDIR", "TMP", "TEMP"} {
+		c.env = append(c.env, variable+"="+c.own)
+	}
+	return err
+}
+
+// kept is what no cache that may be written may contain.
+func (at *Site) kept(home string) []string {
+	var out []string
+	for _, path := range slices.Concat(guardedFolders(home, *at), at.Hidden, at.Guarded, []string{at.Temp, at.Workspace}) {
+		if path = resolved(path); path != "" {
+			out = append(out, path)
+		}
+	}
+	return out
+}
+
+// setFiles says what can be read and written.
+func (c *Cages) setFiles(wish options.Cage, at Site, extra []string) {
+	home := homeOf(at.Environ)
+	work := resolved(at.Dir)
+	git, common := gitFolders(work)
+	c.commons = append(c.commons, common...)
+	may := slices.Concat([]string{work}, git, extra, []string{c.own}, devices, conversations(at.Environ))
+	if wish.Mode == options.CageRequire {
+		c.env = append(c.env, ownCaches(c.own)...)
+	} else {
+		shared, env := sharedCaches(at.Environ, at.kept(home), c.own)
+		may, c.env = append(may, shared...), append(c.env, env...)
+	}
+	c.policy.Writable = outermost(may)
+	c.policy.Hidden = slices.Concat(at.Hidden, credentials(at.Environ))
+	if at.Temp != "" {
+		c.policy.Hidden = append(c.policy.Hidden, at.Temp)
+		c.policy.Shown = append(shownByVariables(at), at.Shown...)
+		c.policy.Shown = append(c.policy.Shown, includedByGit(git, at)...)
+	}
+	c.tellExposed(slices.Concat(at.Guarded, guardedFolders(home, at)))
+}
+
+// compare says what this system can't hold of the policy, and returns an error where
+// that must not be.
+func (c *Cages) compare(mode string) error {
+	var whole []string
+	for _, lack := range cage.Lacks(c.policy) {
+		if lack.IsWhole {
+			whole = append(whole, lack.What)
+		}
+		c.told.note("cage: " + lack.What)
+	}
+	if cage.Program == "" {
+		c.none, c.env = "this system has none", nil
+	}
+	if mode != options.CageRequire || len(whole) == 0 {
+		return nil
+	}
+	return &problem.Problem{Class: problem.ClassRuntime, Where: c.told.label("cage"), What: "this machine can't hold what it asks for: " + strings.Join(whole, "; "),
+		Hint: "run it on Linux with Landlock and seccomp, or set it to on, which holds what can be held"}
+}
+
+// Env implements runner.Cages.
+func (c *Cages) Env() []string {
+	if c == nil {
+		return nil
+	}
+	return c.env
+}
+
+// Agent implements runner.Cages.
+func (c *Cages) Agent(dir string) *cage.Cage {
+	if c == nil || c.isOff || c.none != "" {
+		return nil
+	}
+	return cage.New(c.in(dir))
+}
+
+// Script implements runner.Cages.
+func (c *Cages) Script(dir string, s runner.ScriptOrder) *cage.Cage {
+	if c == nil || c.isOff {
+		return nil
+	}
+	if c.none != "" {
+		c.told.note("cage: " + filepath.Base(s.Path) + " asks for one and runs without: " + c.none)
+		return nil
+	}
+	p := c.in(dir)
+	p.Shown = append(slices.Clone(p.Shown), filepath.Dir(s.Path), s.PayloadFile)
+	return cage.New(p)
+}
+
+// in is the policy for what works in a directory: it may be a linked worktree of a
+// repository that the run may write.
+func (c *Cages) in(dir string) cage.Policy {
+	p := c.policy
+	at := resolved(dir)
+	if at == "" || slices.ContainsFunc(p.Writable, func(w string) bool { return isWithin(at, w) }) {
+		return p
+	}
+	if top := linkedWorktree(at, c.commons); top != "" {
+		p.Writable = append(slices.Clone(p.Writable), top)
+		return p
+	}
+	c.told.note("cage: the working directory " + at + " can only be read; add it to " + c.told.label("cage-write") + " to have it written")
+	return p
+}
+
+// Refused implements runner.Cages.
+func (c *Cages) Refused(path string) {
+	at := filepath.Clean(path)
+	for at != resolved(at) && resolved(at) == "" && filepath.Dir(at) != at {
+		at = filepath.Dir(at)
+	}
+	at = resolved(at)
+	isIn := func(folder string) bool { return isWithin(at, folder) }
+	switch {
+	case at == "" || slices.ContainsFunc(c.policy.Writable, isIn):
+	case slices.ContainsFunc(c.policy.Hidden, isIn):
+		c.told.note("cage: " + path + " is kept from agents")
+	case canWrite(at): // else it wasn't the cage
+		c.told.note("cage: refused to write " + path + "; if it is needed, add its folder to " + c.told.label("cage-write"))
+	}
+}
+
+// Notes are what people are told of the cage at the end: what it didn't hold, and what
+// it refused, each once.
+func (c *Cages) Notes() []string {
+	if c == nil {
+		return nil
+	}
+	return c.told.all()
+}
+
+// removal is how long the end of a run waits for its temporary folder to be removed.
+const removal = 5 * time.Second
+
+// Close ends the proxy and removes the run's own folder, when all that ran in the
+// cages has ended.
+func (c *Cages) Close() {
+	if c == nil {
+		return
+	}
+	if c.own == "" {
+		return
+	}
+	var once sync.Once
+	gone := make(chan struct{})
+	go func() {
+		defer once.Do(func() { close(gone) })
+		_ = os.RemoveAll(c.own) // what agents put there may resist; the runner removes its folder
+	}()
+	select {
+	case <-gone:
+	case <-time.After(removal):
+	}
+}
+
+func machineProblem(where string, err error) error {
+	return &problem.Problem{Class: problem.ClassRuntime, Where: where, What: err.Error()}
+}
+
+// folders are those that a user names, made where they are missing.
+func folders(names []string, at Site) ([]string, error) {
+	var out []string
+	var errs []error
+	for _, name := range names {
+		path := name
+		if !filepath.IsAbs(path) {
+			path = filepath.Join(at.Workspace, path)
+		}
+		err := os.MkdirAll(path, 0o755)
+		if err == nil {
+			path, err = filepath.EvalSymlinks(path)
+		}
+		if err == nil && !filepath.IsAbs(name) && !isWithin(path, resolved(at.Workspace)) {
+			err = errors.New("a link leads out of the workspace; give the whole path if that is meant")
+		}
+		if err != nil {
+			errs = append(errs, problem.Usage(at.Label("cage-write"), name+": "+err.Error(), ""))
+			continue
+		}
+		out = append(out, path)
+	}
+	return out, errors.Join(errs...)
+}

@@ -1,0 +1,121 @@
+package confine
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/raymond-action/raymond-action/internal/untrusted/files"
+)
+
+// maxPointer and maxConfig bound what is read of git's files, in bytes.
+const (
+	maxPointer = 64 << 10
+	maxConfig  = 1 << 20
+)
+
+// gitFolders are the folders of git that a directory needs, and those that worktrees of
+// its repository share. The files that name them may be agents' text, so a name counts
+// only where the folder that it leads to names the worktree as well.
+func gitFolders(dir string) (needed, commons []string) {
+	for at := dir; at != ""; at = filepath.Dir(at) {
+		dotGit := filepath.Join(at, ".git")
+		info, err := os.Lstat(dotGit)
+		switch {
+		case err == nil && info.IsDir():
+			return []string{dotGit}, []string{dotGit}
+		case err == nil && info.Mode().IsRegular():
+			if common := commonOf(at); common != "" {
+				return []string{common}, []string{common}
+			}
+			return submodule(at), nil
+		case err == nil || filepath.Dir(at) == at:
+			return nil, nil // a link, which anybody may have made
+		}
+	}
+	return nil, nil
+}
+
+// commonOf returns git's folder of the repository that a directory is a linked worktree
+// of; "" where one of the two doesn't say so.
+func commonOf(top string) string {
+	gitDir := resolved(pointer(filepath.Join(top, ".git"), "gitdir: "))
+	if gitDir == "" || filepath.Base(filepath.Dir(gitDir)) != "worktrees" {
+		return ""
+	}
+	if back := pointer(filepath.Join(gitDir, "gitdir"), ""); resolved(filepath.Dir(back)) != resolved(top) || filepath.Base(back) != ".git" {
+		return ""
+	}
+	common := filepath.Dir(filepath.Dir(gitDir))
+	if resolved(pointer(filepath.Join(gitDir, "commondir"), "")) != common {
+		return ""
+	}
+	return common
+}
+
+// submodule returns git's folder of a submodule, where it lies in that of a repository
+// around it.
+func submodule(top string) []string {
+	gitDir := resolved(pointer(filepath.Join(top, ".git"), "gitdir: "))
+	around, _ := gitFolders(filepath.Dir(top))
+	if gitDir == "" || !slices.ContainsFunc(around, func(g string) bool { return isWithin(gitDir, filepath.Join(g, "modules")) }) {
+		return nil
+	}
+	return []string{gitDir}
+}
+
+// pointer reads a file that names a path; "" where it doesn't.
+func pointer(path, prefix string) string {
+	data, _, err := files.Read(path, maxPointer)
+	if err != nil {
+		return ""
+	}
+	target, ok := strings.CutPrefix(strings.TrimRight(string(data), "\r\n"), prefix)
+	switch {
+	case !ok || target == "":
+		return ""
+	case filepath.IsAbs(target):
+		return filepath.Clean(target)
+	}
+	return filepath.Join(filepath.Dir(path), target)
+}
+
+// linkedWorktree returns the top of the worktree around a directory, if it is a linked
+// one of a repository with one of the given folders; else "".
+func linkedWorktree(dir string, commons []string) string {
+	for at := dir; ; at = filepath.Dir(at) {
+		if _, err := os.Lstat(filepath.Join(at, ".git")); err == nil {
+			if slices.Contains(commons, commonOf(at)) {
+				return at
+			}
+			return ""
+		}
+		if filepath.Dir(at) == at {
+			return ""
+		}
+	}
+}
+
+// included is what actions/checkout adds to a repository's configuration: git reads
+// nothing at all where it can't read that.
+var included = regexp.MustCompile(`(?m)^\s*path\s*=\s*"?(/[^"\n]*/git-credentials-[^/"\n]*\.config)"?\s*$`)
+
+// includedByGit are the files in the job's temporary folder that the configuration of
+// the repository includes.
+func includedByGit(gitDirs []string, at Site) []string {
+	var out []string
+	for _, dir := range gitDirs {
+		data, _, err := files.Read(filepath.Join(dir, "config"), maxConfig)
+		if err != nil {
+			continue
+		}
+		for _, m := range included.FindAllSubmatch(data, -1) {
+			if path := string(m[1]); filepath.Dir(path) == filepath.Clean(at.Temp) {
+				out = append(out, path)
+			}
+		}
+	}
+	return out
+}

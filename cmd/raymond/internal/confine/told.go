@@ -1,0 +1,65 @@
+package confine
+
+import (
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/raymond-action/raymond-action/internal/untrusted/text"
+)
+
+// told is what people were told of the cages, each line once.
+type told struct {
+	label func(flag string) string
+	tell  func(line string)
+
+	mu    sync.Mutex
+	lines []string
+	more  int // that were not told, because there were too many
+}
+
+// maxLines bounds what is told: agents choose the names of hosts.
+const maxLines = 50
+
+func newTold(at Site) *told { return &told{label: at.Label, tell: at.Tell} }
+
+// note tells a line, unless it was told already.
+func (t *told) note(line string) {
+	line = text.Escaped(line)
+	t.mu.Lock()
+	isNew := !slices.Contains(t.lines, line)
+	switch {
+	case isNew && len(t.lines) >= maxLines:
+		t.more++
+		isNew = false
+	case isNew:
+		t.lines = append(t.lines, line)
+	}
+	t.mu.Unlock()
+	if isNew {
+		t.tell(line)
+	}
+}
+
+// all returns the lines, and how many there were more.
+func (t *told) all() []string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	out := slices.Clone(t.lines)
+	if t.more > 0 {
+		out = append(out, fmt.Sprintf("cage: %d more refusals are not shown", t.more))
+	}
+	return out
+}
+
+// byLibraries are sockets that the C library and others ask on their own account,
+// without need.
+var byLibraries = []string{"/run/nscd", "/var/run/nscd", "/run/systemd", "/var/run/systemd", "/dev/log", "/run/avahi-daemon", "/var/run/avahi-daemon"}
+
+// refusedAddress tells that a connection was refused.
+func (t *told) refusedAddress(target string) {
+	if slices.ContainsFunc(byLibraries, func(s string) bool { return isWithin(target, s) }) {
+		return
+	}
+	t.note(fmt.Sprintf("cage: refused the socket %s; only sockets in folders that may be written are reached, see %s", target, t.label("cage-write")))
+}

@@ -1,0 +1,50 @@
+package options
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"unicode"
+
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
+)
+
+// What --cage may be.
+const (
+	CageOn      = "on"      // confined as far as the system can do it
+	CageRequire = "require" // confined, or nothing is started
+	CageOff     = "off"
+)
+
+// Cage says what agents, done_when commands and caged scripts are confined to.
+type Cage struct {
+	Mode     string   // one of the Cage constants
+	Writable []string // folders that may be written too, as they were given
+}
+
+// IsOff reports whether nothing is confined.
+func (c *Cage) IsOff() bool { return c.Mode == CageOff }
+
+// addCage defines the flags of the cage. They are never taken from a run that is
+// resumed, whose file agents could have written.
+func (o *Options) addCage() {
+	o.Add("cage", "MODE", "confine agents and done_when commands: on, require (fail where the system can't) or off (default off)", func(s string) error {
+		o.Cage.Mode = s
+		return OneOf(s, CageOn, CageRequire, CageOff)
+	})
+	o.Add("cage-write", "DIR", "with a cage, a further folder that may be written (repeatable)", func(s string) error {
+		if strings.ContainsFunc(s, unicode.IsControl) {
+			return errors.New("want the path of a folder")
+		}
+		o.Cage.Writable = append(o.Cage.Writable, filepath.FromSlash(s))
+		return NotEmpty(s)
+	})
+}
+
+// checkCage reports flags that need a cage.
+func (o *Options) checkCage() {
+	if o.Cage.IsOff() && len(o.Cage.Writable) > 0 {
+		o.Reject(problem.Usage(o.called("cage-write"), "is of no use without a cage", fmt.Sprintf("set %s to on or require", o.called("cage"))))
+	}
+}

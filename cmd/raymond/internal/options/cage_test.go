@@ -1,0 +1,38 @@
+package options
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/spf13/pflag"
+)
+
+// TestCageFlags: without a cage nothing is said of what it lets through.
+func TestCageFlags(t *testing.T) {
+	for _, test := range []struct {
+		args []string
+		want string // mode, folders; "" for a usage error
+	}{
+		{nil, "off []"},
+		{[]string{"--cage=on"}, "on []"},
+		{[]string{"--cage=on", "--cage-write=a", "--cage-write=/b c"}, "on [a /b c]"},
+		{[]string{"--cage=off", "--cage-write=a"}, ""},
+		{[]string{"--cage=yes"}, ""},
+		{[]string{"--cage=on", "--cage-write="}, ""},
+		{[]string{"--cage=on", "--cage-write=a\nb"}, ""},
+	} {
+		flags := pflag.NewFlagSet("run", pflag.ContinueOnError)
+		o := New(flags)
+		o.AddAll()
+		if err := flags.Parse(test.args); err != nil {
+			t.Fatal(err)
+		}
+		got := ""
+		if err := o.Check(); err == nil {
+			got = fmt.Sprint(o.Cage.Mode, " ", o.Cage.Writable)
+		}
+		if got != test.want {
+			t.Errorf("%q: got %q, want %q", test.args, got, test.want)
+		}
+	}
+}
