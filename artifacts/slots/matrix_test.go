@@ -1,0 +1,103 @@
+package slots_test
+
+import (
+	"context"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/raymond-action/raymond-action/artifacts"
+	"github.com/raymond-action/raymond-action/artifacts/artifactstest"
+	"github.com/raymond-action/raymond-action/artifacts/checkpoint"
+	"github.com/raymond-action/raymond-action/artifacts/slots"
+	"github.com/raymond-action/raymond-action/internal/forge"
+	"github.com/raymond-action/raymond-action/internal/invarianttest"
+)
+
+// storing are the requests with which a checkpoint is stored.
+var storing = []string{"ListArtifacts", "DeleteArtifact", "CreateArtifact", "comp=block&", "comp=blocklist", "FinalizeArtifact"}
+
+// answers are what a service may say in the place of what it should. The first is that
+// it drops the connection.
+var answers = []artifactstest.Fault{
+	{}, {Status: 400, Body: `{"msg":"bad"}`}, {Status: 401}, {Status: 403, Body: `{"msg":"insufficient usage to create"}`}, {Status: 404}, {Status: 408},
+	{Status: 409, Body: `{"msg":"exists"}`}, {Status: 429}, {Status: 429, Header: map[string]string{"Retry-After": "7"}}, {Status: 500}, {Status: 502},
+	{Status: 503}, {Status: 504}, {Status: 200, Body: "<html>"}, {Status: 200, Body: `{"ok":tr`}, {Status: 200}, {Status: 200, Body: `{"ok":false}`},
+	{Status: 302, Header: map[string]string{"Location": "/twirp/loop"}}, {Status: 200, Header: map[string]string{"Content-Length": "500"}},
+}
+
+// observed is what a server had, as the invariants want it.
+type observed struct {
+	seen []artifactstest.Stored
+	left invarianttest.Left
+}
+
+func (o *observed) note(all []artifactstest.Stored) {
+	var there []int
+	for _, a := range all {
+		at := slices.IndexFunc(o.seen, func(b artifactstest.Stored) bool { return a.ID == b.ID && a.Digest == b.Digest })
+		if at < 0 {
+			at = len(o.seen)
+			o.seen = append(o.seen, a)
+			m := checkpoint.Manifest{WorkflowID: key, Key: key, RunID: 7, Generation: generationOf(a), Seq: generationOf(a)}
+			o.left.Stored = append(o.left.Stored, invarianttest.Stored{Manifest: m})
+		}
+		there = append(there, at)
+	}
+	o.left.Shelves = append(o.left.Shelves, invarianttest.Shelf{Stored: len(o.seen), There: there})
+}
+
+// TestEveryFaultOfEveryRequestThatStores: before the service does what was asked or
+// after that, once or for a while. Nothing that was stored is lost or stored twice, no
+// generation is left out, and each is stored in the end. No store takes more than three
+// minutes.
+func TestEveryFaultOfEveryRequestThatStores(t *testing.T) {
+	cells := 0
+	for _, op := range storing {
+		for _, fault := range answers {
+			for _, times := range []int{1, 6} {
+				for _, after := range []bool{false, true} {
+					fault.Op, fault.Times, fault.After = op, times, after
+					cells++
+					sufferFault(t, fault)
+				}
+			}
+		}
+	}
+	t.Logf("%d faults", cells)
+}
+
+func sufferFault(t *testing.T, fault artifactstest.Fault) {
+	t.Helper()
+	s := artifactstest.New(t)
+	var waited time.Duration
+	sleep := func(ctx context.Context, d time.Duration) error { waited += d; return ctx.Err() }
+	r, err := artifacts.NewRuntime(artifacts.Options{URL: s.URL, Token: artifactstest.Token(7), Calls: forge.Calls{Sleep: sleep}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := observed{}
+	s.Watch = o.note
+	rotated := slots.NewSlots(slots.SlotsOptions{Service: r, Key: key})
+	const last = 7
+	tries := 0
+	for g := 1; g <= last && tries < 3*last; tries++ {
+		if g == 5 && tries == 4 {
+			s.Fail(fault)
+		}
+		if waited = 0; store(t.Context(), rotated, g) == nil {
+			g++
+		}
+		if waited > 3*time.Minute {
+			t.Errorf("%+v: waited for %v, want at most three minutes", fault, waited)
+		}
+	}
+	s.Watch = nil
+	for _, v := range invarianttest.Check(o.left) {
+		t.Errorf("%+v: %v", fault, v)
+	}
+	// A service that deletes and says that it can't costs the third one.
+	if got := generations(s); !slices.Equal(got, []int{5, 6, 7}) && !slices.Equal(got, []int{6, 7}) {
+		t.Errorf("%+v: generations %v stand after %d tries, want the last ones, once each", fault, got, tries)
+	}
+}
