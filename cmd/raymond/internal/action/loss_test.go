@@ -134,6 +134,7 @@ func TestJobsThatAreKilledMakeOneRun(t *testing.T) {
 				if !completed && killed {
 					continue
 				}
+				t.Logf("%d kills of jobs at failpoints", len(kills))
 				if d := cmp.Diff(want, got); d != "" {
 					t.Errorf("run of %d jobs, killed at failpoints %v (-undisturbed +got):\n%s", k.jobs, kills, d)
 				}
