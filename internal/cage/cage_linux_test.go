@@ -192,6 +192,11 @@ var calls = map[string]func() error{
 	"another limit":      func() error { return unix.Setrlimit(unix.RLIMIT_CORE, &unix.Rlimit{}) },
 	"limit of others":    func() error { return unix.Prlimit(os.Getppid(), unix.RLIMIT_CORE, &unix.Rlimit{}, nil) },
 	"priority of others": func() error { return unix.Setpriority(unix.PRIO_PROCESS, os.Getppid(), 19) },
+	"priority of all":    func() error { return unix.Setpriority(unix.PRIO_USER, 0, 0) },
+	"disk of all":        func() error { return raw(unix.SYS_IOPRIO_SET, 3, 0, 7<<13) }, // which the kernel would call EINVAL
+	"another route":      func() error { return option(unix.AF_INET, unix.SOL_IP, unix.IP_OPTIONS) },
+	"another route, 6":   func() error { return option(unix.AF_INET6, unix.SOL_IPV6, unix.IPV6_RTHDR) },
+	"another device":     func() error { return option(unix.AF_INET, unix.SOL_SOCKET, unix.SO_BINDTODEVICE) },
 	"own priority":       func() error { return unix.Setpriority(unix.PRIO_PROCESS, 0, 19) },
 	"processors of others": func() error {
 		var set unix.CPUSet
@@ -212,6 +217,16 @@ func pgid() int {
 func socket(domain, typ, proto int) error {
 	_, err := unix.Socket(domain, typ, proto)
 	return err
+}
+
+// option clears an option of a TCP socket, which anybody may do.
+func option(domain, level, name int) error {
+	fd, err := unix.Socket(domain, unix.SOCK_STREAM, 0)
+	if err != nil {
+		return err
+	}
+	defer unix.Close(fd)
+	return unix.SetsockoptString(fd, level, name, "")
 }
 
 func raw(call, a, b, c uintptr) error {
@@ -257,11 +272,13 @@ func TestCallsAreHeld(t *testing.T) {
 		"io_uring": "ENOSYS", "userfaultfd": "EPERM", "bpf": "EPERM", "perf": "EPERM", "keyctl": "EPERM",
 		"unshare of a mount": "EPERM", "unshare of a user": "EPERM", "clone3": "ENOSYS", "mount": "EPERM", "chroot": "EPERM", "other architecture": "ENOSYS",
 		"mark, by prlimit": "EPERM", "mark, by own number": "EPERM", "mark, by setrlimit": "EPERM", "another limit": "ok",
-		"limit of others": "EPERM", "priority of others": "EPERM", "own priority": "ok", "processors of others": "EPERM",
+		"limit of others": "EPERM", "priority of others": "EPERM", "own priority": "ok", "priority of all": "EPERM", "disk of all": "EPERM",
+		"another route": "ok", "another route, 6": "ok", "another device": "ok", "processors of others": "EPERM",
 		"typing into a terminal": "EPERM", "a foreign signal": "EPERM", "trace": "EPERM", "group of others": "EPERM",
 	}
 	held := maps.Clone(want)
-	maps.Copy(held, map[string]string{"mptcp": "EACCES", "udp": "EACCES", "netlink netfilter": "EACCES", "fast open": "ENOTSUP"})
+	maps.Copy(held, map[string]string{"mptcp": "EACCES", "udp": "EACCES", "netlink netfilter": "EACCES", "fast open": "ENOTSUP",
+		"another route": "EPERM", "another route, 6": "EPERM", "another device": "EPERM"})
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)

@@ -96,11 +96,37 @@ func sockets(isOpen bool) []rule {
 	}
 	// With this flag a message connects its socket, past who decides about connections.
 	noFast := refuse(uint32(unix.EOPNOTSUPP))
-	return append(rules,
+	return append(rules, detours(),
 		on(unix.SYS_SENDTO, when(noFast, hasAny(3, unix.MSG_FASTOPEN))),
 		on(unix.SYS_SENDMSG, when(noFast, hasAny(2, unix.MSG_FASTOPEN))),
 		on(unix.SYS_SENDMMSG, when(noFast, hasAny(3, unix.MSG_FASTOPEN))))
 }
+
+// detours are options of a socket by which packets go to another host than the one that
+// it is connected to, at least at first, or out at a device of their own.
+func detours() rule {
+	denied := refuse(uint32(unix.EPERM))
+	var arms []arm
+	for _, o := range []struct {
+		level   uint32
+		options []uint32
+	}{
+		{unix.SOL_SOCKET, []uint32{unix.SO_BINDTODEVICE, unix.SO_BINDTOIFINDEX, unix.SO_MARK}},
+		{unix.SOL_IP, []uint32{unix.IP_OPTIONS}},
+		{unix.SOL_IPV6, []uint32{
+			unix.IPV6_RTHDR, unix.IPV6_RTHDRDSTOPTS, unix.IPV6_HOPOPTS, unix.IPV6_DSTOPTS,
+			unix.IPV6_2292RTHDR, unix.IPV6_2292PKTOPTIONS, unix.IPV6_2292HOPOPTS, unix.IPV6_2292DSTOPTS,
+		}},
+	} {
+		for _, option := range o.options {
+			arms = append(arms, when(denied, is(1, o.level), is(2, option)))
+		}
+	}
+	return on(unix.SYS_SETSOCKOPT, arms...)
+}
+
+// ioprioUser is IOPRIO_WHO_USER.
+const ioprioUser = 3
 
 // others are calls that act on other processes, or connect to them.
 func others(o filterOptions) []rule {
@@ -114,8 +140,10 @@ func others(o filterOptions) []rule {
 		on(unix.SYS_CONNECT, when(connect)),
 		on(unix.SYS_PRLIMIT64,
 			when(denied, is(1, setsMark), isSet(2)), when(denied, is(1, setsMark), isSet(2).upper()), when(foreign, isSet(0))),
-		on(unix.SYS_SETPRIORITY, when(allow, is(1, 0)), when(foreign, is(0, unix.PRIO_PROCESS)), when(denied)),
-		on(unix.SYS_IOPRIO_SET, when(denied, isSet(1))),
+		// Nobody's number is that of all processes of the user, if it is asked so.
+		on(unix.SYS_SETPRIORITY,
+			when(denied, is(0, unix.PRIO_USER)), when(allow, is(1, 0)), when(foreign, is(0, unix.PRIO_PROCESS)), when(denied)),
+		on(unix.SYS_IOPRIO_SET, when(denied, is(0, ioprioUser)), when(denied, isSet(1))),
 		// What is typed into a terminal is run by whoever reads it.
 		on(unix.SYS_IOCTL, when(denied, is(1, unix.TIOCSTI))),
 	}
