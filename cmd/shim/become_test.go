@@ -3,9 +3,11 @@ package shim_test
 import (
 	"fmt"
 	"os"
+	"runtime"
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 )
 
 var phases = map[string]string{"main.js": "action", "post.js": "action-post"}
@@ -50,6 +52,35 @@ func TestProgramSeesTheStepsEnvironment(t *testing.T) {
 		}
 		if got, ok := r.Env["RAYMOND_SHIM_STDIN"]; ok == n.becomes || ok && got != "1" {
 			t.Errorf("RAYMOND_SHIM_STDIN: got %q (set: %t), want it set to 1: %t", got, ok, !n.becomes)
+		}
+	})
+}
+
+// TestNodeKeepsNoSecretsInItsEnvironment: where node stays, agents can read what it began
+// with. (Only Linux has a file of that.)
+func TestNodeKeepsNoSecretsInItsEnvironment(t *testing.T) {
+	eachNode(t, func(t *testing.T, n node) {
+		a := newAction(t)
+		a.ship(0o755)
+		a.env["ACTIONS_RUNTIME_TOKEN"], a.env[actVar] = "the-token-of-the-job", "wait"
+		s := a.start(n, "main.js")
+		if r := s.report(); r.Env["ACTIONS_RUNTIME_TOKEN"] != "the-token-of-the-job" {
+			t.Errorf("the program got %q, want the token", r.Env["ACTIONS_RUNTIME_TOKEN"])
+		}
+		began := time.Now()
+		for gone := n.becomes || runtime.GOOS != "linux"; !gone; { // the program may be quicker than node
+			data, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", s.cmd.Process.Pid))
+			if err != nil || time.Since(began) > patience {
+				t.Errorf("environment of node: got %q, %v, want nothing of the job's in it", data, err)
+				break
+			}
+			gone = !strings.Contains(string(data), "the-token-of-the-job")
+		}
+		if err := s.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+			t.Fatal(err)
+		}
+		if s.wait(); s.status() != waited {
+			t.Errorf("got status %d, want %d", s.status(), waited)
 		}
 	})
 }

@@ -11,6 +11,12 @@ import (
 // can end it. It is called once, before the first run.
 func Adopt() error { return proc.Adopt() }
 
+// EndAll ends everything that descends from this process, however it tries to hide, and
+// returns what it could not end, for people. It is for the end of the program, when
+// nothing of it starts or awaits a process any more. Elsewhere than on Linux it does
+// nothing.
+func EndAll() []string { return proc.EndAll() }
+
 // Sweep ends every process that a run of the given mark left behind on this
 // machine, scripts and agents alike, and returns how many there were. It is called
 // before a run that may have crashed is resumed.

@@ -14,6 +14,7 @@ import (
 type process struct {
 	pid, ppid, pgrp int
 	dying           bool   // or dead, but not collected
+	dead            bool   // and not collected: no thread of it is left
 	kernel          bool   // a thread of the kernel
 	born            uint64 // clock ticks after the boot; with pid it names one process for good
 }
@@ -71,7 +72,10 @@ func readStat(pid int) (process, bool) {
 	}
 	flags, _ := strconv.ParseUint(f[6], 10, 64)
 	p := process{pid: pid, kernel: flags&kernelThread != 0}
-	p.dying = f[0] == "Z" || f[0] == "X" || flags&exiting != 0
+	// What is said is of the first thread, and others may go on without it.
+	alone := f[17] == "0" || f[17] == "1"
+	p.dead = alone && (f[0] == "Z" || f[0] == "X")
+	p.dying = p.dead || alone && flags&exiting != 0
 	p.ppid, _ = strconv.Atoi(f[1])
 	p.pgrp, _ = strconv.Atoi(f[2])
 	p.born, _ = strconv.ParseUint(f[19], 10, 64)
@@ -107,10 +111,12 @@ func children() []int {
 	return found
 }
 
-func childrenByStat() []int {
+func childrenByStat() []int { return childrenByParent(syscall.Getpid()) }
+
+func childrenByParent(parent int) []int {
 	var found []int
 	for pid, p := range snapshot() {
-		if p.ppid == syscall.Getpid() {
+		if p.ppid == parent {
 			found = append(found, pid)
 		}
 	}
@@ -118,8 +124,11 @@ func childrenByStat() []int {
 }
 
 // pids returns the ids of all processes.
-func pids() []int {
-	fd, err := openProc("/proc")
+func pids() []int { return pidsIn("/proc") }
+
+// pidsIn returns the names of a folder that are numbers.
+func pidsIn(dir string) []int {
+	fd, err := openProc(dir)
 	if err != nil {
 		return nil
 	}

@@ -9,16 +9,20 @@ package action
 
 import (
 	"context"
+	"errors"
+	"strings"
 
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/job"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
+	"github.com/raymond-action/raymond-action/internal/untrusted/text"
 	"github.com/raymond-action/raymond-action/runner/shell"
 )
 
 // Run is the main part of a step. Its error has the problems that decide on the
 // exit code; all of them are told.
 func Run(e Env) error {
-	// First of all: nothing that the step starts may read our memory.
-	err := shell.Undumpable()
+	// First of all: nothing that the step starts may read our memory, or leave us.
+	err := errors.Join(shell.Undumpable(), shell.Adopt())
 	gone, out := watchRunner(e)
 	s := newStep(e, out, false)
 	defer s.voice.log.Close()
@@ -26,7 +30,19 @@ func Run(e Env) error {
 	if err == nil {
 		err = perform(context.Background(), s, &r, gone)
 	}
-	return tell(s, r, err)
+	return tell(s, r, errors.Join(err, checkAlone(shell.EndAll())))
+}
+
+// checkAlone is of what lives when the main part ends. The post part has the secrets of
+// the job from its first instruction on.
+func checkAlone(left []string) error {
+	if len(left) == 0 {
+		return nil
+	}
+	return &problem.Problem{
+		Class: problem.ClassDenied, Where: "left-over processes", What: "can't be ended: " + text.Line(strings.Join(left, ", ")),
+		Hint: "agents and scripts must end what they start with other rights, as by sudo",
+	}
 }
 
 // perform does what the inputs ask for, one phase after the other. gone is closed

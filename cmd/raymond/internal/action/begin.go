@@ -84,6 +84,9 @@ func noteRun(s *step, run *state.Run) error {
 			s.voice.rename(filepath.Join(dir, "scope"), s.in.Workflow)
 		}
 	}
+	if err := sealEvent(s); err != nil {
+		return machineProblem("GITHUB_EVENT_PATH", err)
+	}
 	return s.note.setRun(s.key, run)
 }
 

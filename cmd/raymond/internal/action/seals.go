@@ -29,13 +29,20 @@ func openSeals(s *step, own string) error {
 	if err == nil && key != nil {
 		s.note.seals, err = seal.New(own, key)
 	}
-	if path := s.getenv("GITHUB_EVENT_PATH"); err == nil && path != "" { // where agents can write, and post reads it again
-		err = s.note.seals.Adopt(path)
-	}
 	if err != nil {
 		return machineProblem("RUNNER_TEMP", err)
 	}
 	return nil
+}
+
+// sealEvent seals the payload of the event: it lies where agents can write, and the post
+// part reads it again.
+func sealEvent(s *step) error {
+	path := s.getenv("GITHUB_EVENT_PATH")
+	if path == "" {
+		return nil
+	}
+	return s.note.seals.Adopt(path)
 }
 
 // How often, and after which pauses, the post part looks at the files of a main part
@@ -58,9 +65,9 @@ func checkSeals(s *step) error {
 		for _, name := range []string{checkpoints.ChainFile, checkpoints.CommentFile, session.EventsFile, owedFile} {
 			needed = append(needed, id+"/"+name)
 		}
-	}
-	if event, err := filepath.Rel(s.dirs.own, s.getenv("GITHUB_EVENT_PATH")); err == nil {
-		needed = append(needed, filepath.ToSlash(event))
+		if event, err := filepath.Rel(s.dirs.own, s.getenv("GITHUB_EVENT_PATH")); err == nil {
+			needed = append(needed, filepath.ToSlash(event))
+		}
 	}
 	for range sealLooks {
 		if err = seal.Check(s.dirs.own, key, needed...); err == nil {

@@ -1,0 +1,150 @@
+package proc
+
+import (
+	"bufio"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/signal"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+func init() {
+	runtime.LockOSThread() // the first thread: headless ends it
+	roles["last"] = playLast
+	roles["deserter"] = playDeserter
+	roles["relay"] = playRelay
+	roles["bomb"] = playBomb
+	roles["headless"] = playHeadless
+}
+
+// again starts a part that has nothing of this one, and does not wait for it.
+func again(role string, args ...string) *exec.Cmd {
+	cmd := exec.Command("/proc/self/exe")
+	cmd.Env = []string{roleVar + "=" + role, argsVar + "=" + strings.Join(args, " "), noSleep}
+	cmd.Stdout = os.Stdout
+	must(cmd.Start())
+	return cmd
+}
+
+// playLast starts a part, waits until that has told n processes, and ends what descends
+// from it. It tells what it could not end.
+func playLast(args []string) {
+	must(Adopt())
+	from, to, err := os.Pipe()
+	must(err)
+	cmd := exec.Command("/proc/self/exe")
+	cmd.Env, cmd.Stdout = []string{roleVar + "=" + args[1], argsVar + "=" + strings.Join(args[2:], " "), noSleep}, to
+	must(cmd.Start())
+	lines := bufio.NewScanner(from)
+	for range number(args[0]) {
+		lines.Scan()
+		fmt.Println(lines.Text())
+	}
+	fmt.Println("left", len(EndAll()), len(descendants()))
+	for pid := 1; pid > 0; { // else they come to the test
+		pid, _ = syscall.Wait4(-1, nil, syscall.WNOHANG, nil)
+	}
+}
+
+// playDeserter goes into another process group, that of a process which isn't its
+// parent, and ignores whatever can be ignored.
+func playDeserter(args []string) {
+	signal.Ignore(syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
+	if len(args) > 0 {
+		group, err := syscall.Getpgid(number(args[0]))
+		must(err)
+		must(syscall.Setpgid(0, group))
+	}
+	for range 2 { // twice, and each parent is gone
+		if len(args) < 2 {
+			again("deserter", append(args, "x")...)
+			return
+		}
+		args = append(args, "x")
+	}
+	ready()
+	linger()
+}
+
+// playRelay is never one process for long.
+func playRelay(args []string) {
+	if len(args) == 0 {
+		ready()
+	}
+	again("relay", "x")
+}
+
+// playBomb doubles, as often as it is told, and ends nothing.
+func playBomb(args []string) {
+	signal.Ignore(syscall.SIGTERM)
+	if n := number(args[0]); n > 0 {
+		for range 2 {
+			again("bomb", strconv.Itoa(n-1))
+		}
+	}
+	ready()
+	linger()
+}
+
+// playHeadless ends its first thread, so that it looks dead, and goes on.
+func playHeadless([]string) {
+	go func() {
+		ready()
+		linger()
+	}()
+	time.Sleep(50 * time.Millisecond)
+	_, _, _ = syscall.RawSyscall(syscall.SYS_EXIT, 0, 0, 0)
+}
+
+// TestNothingOutlivesTheProgram has what descends from a program try to stay when that
+// ends.
+func TestNothingOutlivesTheProgram(t *testing.T) {
+	t.Parallel()
+	for name, args := range map[string]string{
+		"another group":      "1 deserter " + strconv.Itoa(os.Getpid()),
+		"a session":          "1 parent setsid wiped lingering -- stubborn 1 2 15",
+		"orphans of orphans": "1 parent setsid wiped -- parent setsid wiped -- stubborn 15",
+		"a relay":            "1 relay",
+		"a bomb":             "20 bomb 5",
+		"a headless process": "1 headless",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			cmd := exec.Command(os.Args[0])
+			cmd.Env = append(os.Environ(), roleVar+"=last", argsVar+"="+args, noSleep)
+			out, err := cmd.CombinedOutput()
+			lines := strings.Split(strings.TrimSpace(string(out)), "\n")
+			if err != nil || lines[len(lines)-1] != "left 0 0" {
+				t.Fatalf("got %q, %v, want nothing left", out, err)
+			}
+			for _, line := range lines[:len(lines)-1] {
+				pid := number(line)
+				wantGone(t, pid)
+			}
+		})
+	}
+}
+
+// TestWhatCannotBeEndedIsNamed: a process with other rights refuses every signal.
+func TestWhatCannotBeEndedIsNamed(t *testing.T) {
+	cmd := exec.Command("sleep", "300")
+	must(cmd.Start())
+	refuses := func(int, syscall.Signal) error { return syscall.EPERM }
+	got := endDescendants(refuses, time.Minute)
+	if want := fmt.Sprintf("%d (sleep 300)", cmd.Process.Pid); !slices.Contains(got, want) {
+		t.Errorf("got %q, want %q in it", got, want)
+	}
+	ignores := func(int, syscall.Signal) error { return nil } // as one that hangs in the kernel
+	if got := endDescendants(ignores, 50*time.Millisecond); len(got) == 0 {
+		t.Error("of what does not end: got nothing")
+	}
+	_ = cmd.Process.Kill()
+	_ = cmd.Wait()
+}
