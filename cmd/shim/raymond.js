@@ -74,14 +74,14 @@ function forgetEnvironment() {
 // Ends as the program ends. The end of the pipe on its stdin tells the program that this process is gone.
 function accompany(program, phase, env) {
   let child;
+  // No signal tells that the runner is gone, but another parent does.
+  const parent = process.ppid;
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
     // Before the start, so that none is lost. Windows tells every process of a console, and kill would be no signal.
     process.on(signal, () => windows || child.kill(signal));
   }
   child = spawn(program, [phase], { stdio: ['pipe', 'inherit', 'inherit'], env: { ...env, RAYMOND_SHIM_STDIN: '1' } });
   forgetEnvironment();
-  // No signal tells that the runner is gone, but another parent does.
-  const parent = process.ppid;
   setInterval(() => process.ppid === parent || child.stdin.end(), 1000).unref();
   child.on('error', report);
   child.on('exit', (code, signal) => process.exit(code ?? 128 + os.constants.signals[signal]));
