@@ -23,12 +23,21 @@ func (p Policy) writable() []string { return resolved(p.Writable) }
 func resolved(paths []string) []string {
 	var out []string
 	for _, path := range paths {
-		if target, err := filepath.EvalSymlinks(path); err == nil && filepath.IsAbs(target) {
+		if target := Resolve(path); target != "" {
 			out = append(out, target)
 		}
 	}
 	slices.Sort(out)
 	return slices.Compact(out)
+}
+
+// evaluated is a path without links, as Go finds it.
+func evaluated(path string) string {
+	target, err := filepath.EvalSymlinks(path)
+	if err != nil || !filepath.IsAbs(target) {
+		return ""
+	}
+	return target
 }
 
 // walk collects paths around what is hidden.

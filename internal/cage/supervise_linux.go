@@ -49,7 +49,9 @@ func (c *Cage) Supervise(run Command) (*os.ProcessState, error) {
 		}
 	}()
 	state, err := b.child.Wait()
-	endInmates(plan.Mark)
+	if leavesOrphans() {
+		endInmates(plan.Mark)
+	}
 	return state, err
 }
 
@@ -74,6 +76,14 @@ func begin(plan *entry.Plan, run Command, out chan<- begun) {
 	})
 	out <- begun{child, listener, err}
 	select {}
+}
+
+// leavesOrphans reports whether this process has children, as what its child has left
+// would be.
+func leavesOrphans() bool {
+	self := strconv.Itoa(os.Getpid())
+	list, err := os.ReadFile("/proc/self/task/" + self + "/children")
+	return err != nil || len(list) > 0
 }
 
 // endInmates kills all that carry a mark, but this process, until there are none.

@@ -26,9 +26,9 @@ type Cage struct {
 // IsOff reports whether nothing is confined.
 func (c *Cage) IsOff() bool { return c.Mode == CageOff }
 
-// addCage defines the flags of the cage. They are never taken from a run that is
+// AddCage defines the flags of the cage. They are never taken from a run that is
 // resumed, whose file agents could have written.
-func (o *Options) addCage() {
+func (o *Options) AddCage() {
 	o.Add("cage", "MODE", "confine agents and done_when commands: on, require (fail where the system can't) or off (default off)", func(s string) error {
 		o.Cage.Mode = s
 		return OneOf(s, CageOn, CageRequire, CageOff)

@@ -122,7 +122,7 @@ func (o *Options) AddAll() {
 	o.AddSkipLint()
 	o.AddLimits()
 	o.addAgents()
-	o.addCage()
+	o.AddCage()
 	o.AddLoop()
 	o.AddOutput()
 }

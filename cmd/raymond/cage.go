@@ -1,0 +1,110 @@
+package main
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/confine"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/options"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
+	"github.com/raymond-action/raymond-action/internal/cage"
+)
+
+func (a *App) cageCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "cage [flags] -- COMMAND [ARG...]", Short: "run one command in the cage that agents get",
+		Long: "cage runs a command as an agent of a run in this directory would be: it can write here, to\n" +
+			"package caches and to a temporary folder of its own, can't read keys and logins, and reaches\n" +
+			"no other processes. It ends with the command's exit code, and with all that it has started.",
+	}
+	o := a.newOptions(cmd)
+	o.Cage.Mode = options.CageOn
+	o.AddCage()
+	cmd.Flags().SetInterspersed(false)
+	cmd.RunE = func(_ *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			o.Reject(problem.Usage("COMMAND", "is missing", "name it after --, as in raymond cage -- make test"))
+		}
+		if err := o.Check(); err != nil {
+			return err
+		}
+		return a.cage(o.Cage, args)
+	}
+	return cmd
+}
+
+// isPlainCage reports whether the arguments are a cage without flags, for which no
+// command line has to be understood.
+func (a *App) isPlainCage() bool { return len(a.Args) > 2 && a.Args[0] == "cage" && a.Args[1] == "--" }
+
+// cage runs one command. Its error has the command's exit code.
+func (a *App) cage(wish options.Cage, argv []string) error {
+	dir, err := os.Getwd()
+	if err != nil {
+		return &problem.Problem{Class: problem.ClassRuntime, Where: "working directory", What: err.Error()}
+	}
+	path, err := exec.LookPath(argv[0])
+	if err == nil {
+		path, err = filepath.Abs(path)
+	}
+	if err != nil {
+		return problem.Usage("COMMAND", err.Error(), "")
+	}
+	cages, err := confine.New(wish, confine.Site{
+		Environ: a.Environ, Dir: dir, Workspace: dir,
+		Label: func(flag string) string { return "--" + flag }, Tell: func(line string) { a.warn(line) },
+	})
+	if err != nil {
+		return err
+	}
+	defer cages.Close()
+	run := cage.Command{Path: path, Args: argv, Env: replaced(a.Environ, cages.Env())}
+	state, err := superviseIn(cages.Agent(dir), run)
+	if err != nil {
+		return &problem.Problem{Class: problem.ClassRuntime, Where: argv[0], What: err.Error()}
+	}
+	if code := exitCode(state); code != 0 {
+		return &problem.Problem{Class: problem.ClassRunFailed, Where: argv[0], What: state.String(), Code: code, Told: true}
+	}
+	return nil
+}
+
+// superviseIn runs a command in a cage, or as it is where there is none.
+func superviseIn(box *cage.Cage, run cage.Command) (*os.ProcessState, error) {
+	if box != nil {
+		return box.Supervise(run)
+	}
+	cmd := exec.Cmd{Path: run.Path, Args: run.Args, Env: run.Env, Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr}
+	if err := cmd.Start(); err != nil {
+		return nil, err
+	}
+	return cmd.Process.Wait()
+}
+
+// exitCode is what a shell would tell of a process that has ended.
+func exitCode(state *os.ProcessState) int {
+	if status, ok := state.Sys().(syscall.WaitStatus); ok && status.Signaled() {
+		return 128 + int(status.Signal())
+	}
+	return state.ExitCode()
+}
+
+// replaced is an environment with other values of some variables.
+func replaced(environ, with []string) []string {
+	names := map[string]bool{}
+	for _, kv := range with {
+		name, _, _ := strings.Cut(kv, "=")
+		names[name] = true
+	}
+	kept := slices.DeleteFunc(slices.Clone(environ), func(kv string) bool {
+		name, _, _ := strings.Cut(kv, "=")
+		return names[name]
+	})
+	return append(kept, with...)
+}
