@@ -36,6 +36,7 @@ var openers = map[string]string{
 	"cmd/raymond/internal/owncode/places.go":        "folders, seen to be folders before",
 	"internal/cage/kernel_linux.go":                 "/proc",
 	"internal/cage/processes_linux.go":              "/proc",
+	"internal/cage/supervise_linux.go":              "/proc",
 	"internal/cage/warden/kernel_linux.go":          "/proc",
 	"internal/cage/warden/listens_linux.go":         "/proc",
 	"internal/cage/warden/marks_linux.go":           "/proc",
