@@ -325,7 +325,7 @@ func openTunnel(t *testing.T, p *Proxy, to string) (*net.TCPConn, *bufio.Reader)
 	if err != nil {
 		t.Fatal(err)
 	}
-	fmt.Fprintf(conn, "CONNECT %s HTTP/1.1\r\n\r\nearly ", to)
+	fmt.Fprintf(conn, "CONNECT %s HTTP/1.1\r\n\r\nearly\r\n", to)
 	reader := bufio.NewReader(conn)
 	line, err := reader.ReadString('\n')
 	if !strings.Contains(line, "200") {
@@ -335,6 +335,27 @@ func openTunnel(t *testing.T, p *Proxy, to string) (*net.TCPConn, *bufio.Reader)
 		t.Fatal(err)
 	}
 	return conn.(*net.TCPConn), reader
+}
+
+// TestServersEndTunnels has a server that closes its end first.
+func TestServersEndTunnels(t *testing.T) {
+	server := httptest.NewServer(http.NotFoundHandler())
+	defer server.Close()
+	list, err := Parse(server.Listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := Start(Options{List: list})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	conn, reader := openTunnel(t, p, server.Listener.Addr().String())
+	defer conn.Close()
+	conn.SetDeadline(time.Now().Add(10 * time.Second))
+	if text, err := io.ReadAll(reader); err != nil || !strings.Contains(string(text), "400 Bad Request") {
+		t.Errorf("got %q, %v", text, err)
+	}
 }
 
 // TestCloseEndsTunnels also lets one end close its half of a tunnel.
@@ -352,11 +373,20 @@ func TestCloseEndsTunnels(t *testing.T) {
 	conn, reader := openTunnel(t, p, server.Addr().String())
 	io.WriteString(conn, "late")
 	conn.CloseWrite()
-	if text, err := io.ReadAll(reader); string(text) != "got early late" {
+	if text, err := io.ReadAll(reader); string(text) != "got early\r\nlate" {
 		t.Errorf("got %q, %v", text, err)
 	}
 	conn, reader = openTunnel(t, p, server.Addr().String())
-	p.Close()
+	closed := make(chan struct{})
+	go func() {
+		p.Close()
+		close(closed)
+	}()
+	select {
+	case <-closed:
+	case <-time.After(10 * time.Second):
+		t.Fatal("the proxy does not end")
+	}
 	if _, err := reader.ReadByte(); err == nil {
 		t.Error("the tunnel is still there")
 	}
