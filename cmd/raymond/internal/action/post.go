@@ -41,14 +41,20 @@ func Post(e Env) error {
 	return errors.Join(joined(all), s.voice.log.Close())
 }
 
-// post ends what the main part left running, and stores what is left to store.
-// Inputs that are wrong were the main part's matter, and then there is nothing;
-// where there is, something that it was given has changed since.
+// post finishes what the main part has left, and removes what that was making when it
+// was killed.
 func post(ctx context.Context, s *step) error {
 	s.dirs.own = ownOfMain(s.getenv)
 	if s.dirs.own == "" {
 		return nil // the main part came to nothing
 	}
+	return errors.Join(finish(ctx, s), checkpoints.Clear(s.dirs.own))
+}
+
+// finish ends what the main part left running, and stores what is left to store.
+// Inputs that are wrong were the main part's matter, and then there is nothing;
+// where there is, something that it was given has changed since.
+func finish(ctx context.Context, s *step) error {
 	s.note.file = filepath.Join(s.dirs.own, stepFile)
 	err := notes.Read(s.note.file, &s.note.data)
 	isMissing := errors.Is(err, os.ErrNotExist)

@@ -76,8 +76,13 @@ func (k *killChain) killOften(at sitetest.Aim, most int, l *sitetest.Landed) int
 			return kills
 		}
 		l.Note(k.saved(j), k.stored())
+		// The git of a killed program ends when nobody reads what it says.
+		sitetest.Eventually(k.t, "the end of git", func() bool { return !strings.Contains(sitetest.Describe(j.site.Processes()), "git ") })
 		if e := j.end(j.command("action-post")); e.Code != 0 {
 			k.t.Fatalf("post of job %d: got %v, want success", k.jobs, e)
+		}
+		if left := sitetest.Temporary(j.temp); len(left) > 0 {
+			k.t.Errorf("after the post part of job %d: got %q left, want nothing", k.jobs, left)
 		}
 		if got, completed := k.trace(j); completed {
 			k.wantResult(got.Stdout)

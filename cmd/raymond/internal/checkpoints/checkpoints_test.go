@@ -319,3 +319,32 @@ func TestNothingWaitsForThePipeInPlaceOfAChain(t *testing.T) {
 		t.Fatal("a pipe is waited for")
 	}
 }
+
+// TestClearRemovesWhatWasHalfMade, and nothing else.
+func TestClearRemovesWhatWasHalfMade(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	for _, name := range []string{
+		"checkpoint-1/state.json", "checkpoint-2.zip", "workspace-3/repo-0.bundle", "raymond-git-4/x", "k-12345678.json.tmp",
+		"k-12345678.json", "k-12345678/owed.json.tmp", "k-12345678/logs/x.tmp", "step.json",
+	} {
+		write(t, filepath.Join(dir, name), "x")
+	}
+	if err := Clear(dir); err != nil {
+		t.Fatal(err)
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var left []string
+	for _, e := range entries {
+		left = append(left, e.Name())
+	}
+	if want := []string{"k-12345678", "k-12345678.json", "step.json"}; !slices.Equal(left, want) {
+		t.Errorf("got %q left, want %q", left, want)
+	}
+	if entries, err = os.ReadDir(filepath.Join(dir, "k-12345678")); err != nil || len(entries) != 1 || entries[0].Name() != "logs" {
+		t.Errorf("got %v left of the run (%v), want its logs", entries, err)
+	}
+}

@@ -188,6 +188,9 @@ func (s *Store) Save(ctx context.Context, shot *Snapshot) (slots.Result, error) 
 	if err := s.wait(ctx); err != nil {
 		return slots.Result{}, err
 	}
+	if shot.Last {
+		defer func() { _ = s.packer.discard() }() // a folder that stays is cleared by Clear
+	}
 	temp, err := os.MkdirTemp(s.o.Temp, "checkpoint-")
 	if err != nil {
 		return slots.Result{}, err

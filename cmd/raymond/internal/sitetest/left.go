@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io/fs"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/raymond-action/raymond-action/internal/invarianttest"
@@ -47,11 +48,15 @@ func (s *Site) Left() invarianttest.Left {
 	return l
 }
 
-// Temporary lists the temporary files below a folder.
+// temporary are the beginnings of the names of what is made and read in passing.
+var temporary = []string{"checkpoint-", "workspace-", "work-", "git-", "repo-", "claim-", "raymond-restore-", "raymond-past-", "raymond-git-"}
+
+// Temporary lists the temporary files and folders below a folder.
 func Temporary(dir string) []string {
 	var list []string
-	_ = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
-		if err == nil && !d.IsDir() && strings.HasSuffix(path, ".tmp") {
+	_ = filepath.WalkDir(dir, func(path string, _ fs.DirEntry, err error) error {
+		isOne := func(prefix string) bool { return strings.HasPrefix(filepath.Base(path), prefix) }
+		if err == nil && (strings.HasSuffix(path, ".tmp") || slices.ContainsFunc(temporary, isOne)) {
 			list = append(list, path)
 		}
 		return nil
