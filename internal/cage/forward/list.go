@@ -43,6 +43,21 @@ var presets = map[string]string{
 		"github-cloud.githubusercontent.com:443 github-cloud.s3.amazonaws.com:443",
 }
 
+// LoopbackPorts returns the ports of 127.0.0.1 that the list has, as for a database
+// beside the job. Programs reach them without the proxy, which is for HTTP alone, so the
+// cage has to let them.
+func (l List) LoopbackPorts() []uint16 {
+	var ports []uint16
+	for _, e := range l.entries {
+		if e.addr == loopback {
+			ports = append(ports, e.ports...)
+		}
+	}
+	return ports
+}
+
+var loopback = netip.AddrFrom4([4]byte{127, 0, 0, 1})
+
 // Presets returns the names that stand for several hosts, sorted.
 func Presets() []string {
 	var names []string

@@ -1,0 +1,85 @@
+//go:build linux && (amd64 || arm64)
+
+package cage_test
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/raymond-action/raymond-action/internal/cage"
+	"github.com/raymond-action/raymond-action/internal/cage/forward"
+)
+
+// outside fetches from a server at PORT with the proxy and past it, by TCP and by UDP.
+const outside = `
+lines() { "$@" 2>&1 | tr '\n' ' '; echo; }
+export GIT_TERMINAL_PROMPT=0 GIT_CONFIG_GLOBAL=/dev/null
+NO_PROXY= no_proxy= lines git ls-remote http://127.0.0.1:PORT/repo.git
+NO_PROXY= no_proxy= lines git ls-remote http://other.example.com/repo.git
+lines git ls-remote http://127.0.0.1:PORT/repo.git
+lines bash -c 'echo > /dev/tcp/127.0.0.1/PORT'
+lines bash -c 'echo > /dev/tcp/169.254.169.254/80'
+lines bash -c 'echo > /dev/udp/127.0.0.1/PORT'
+lines bash -c 'echo > /dev/tcp/127.0.0.1/1'
+`
+
+// TestTheProxyIsTheOnlyWayOut has a cage with a list of hosts, and its proxy.
+func TestTheProxyIsTheOnlyWayOut(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch r.URL.Path {
+		case "/repo.git/HEAD":
+			fmt.Fprintln(w, "ref: refs/heads/main")
+		case "/repo.git/info/refs":
+			fmt.Fprintf(w, "%040d\trefs/heads/main\n", 1)
+		default:
+			http.NotFound(w, r)
+		}
+	}))
+	defer server.Close()
+	u, err := url.Parse(server.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var lock sync.Mutex
+	var told []string
+	tell := func(target string) {
+		lock.Lock()
+		defer lock.Unlock()
+		told = append(told, target)
+	}
+	list, err := forward.Parse(u.Host)
+	if err != nil {
+		t.Fatal(err)
+	}
+	proxy, err := forward.Start(forward.Options{List: list, Refused: tell})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer proxy.Close()
+	for _, v := range forward.Env(list, proxy.Port()) {
+		name, value, _ := strings.Cut(v, "=")
+		t.Setenv(name, value)
+	}
+	t.Setenv("HOME", t.TempDir())
+	network := cage.Network{Ports: []uint16{proxy.Port()}, Refused: tell}
+	script := strings.ReplaceAll(outside, "PORT", u.Port())
+	said := strings.Split(caged(t, cage.Policy{Network: network, Writable: []string{os.DevNull}}, "bash", "-c", script), "\n")
+	want := []string{"refs/heads/main", "403", "to connect", "Permission denied", "Permission denied", "Permission denied", "Connection refused", ""}
+	for i, line := range said {
+		if len(said) != len(want) || !strings.Contains(line, want[i]) {
+			t.Fatalf("line %d of %d: got %q, want %q", i, len(said), line, want[i])
+		}
+	}
+	lock.Lock()
+	defer lock.Unlock()
+	if want := []string{"other.example.com:80", u.Host, "169.254.169.254:80"}; !slices.Equal(told, want) {
+		t.Errorf("told of %q, want %q", told, want)
+	}
+}
