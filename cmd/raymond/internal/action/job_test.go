@@ -154,7 +154,7 @@ func (j *bareJob) environment() []string {
 		env = append(env, name+"="+j.env[name])
 	}
 	inputs := maps.Clone(j.inputs)
-	if _, given := inputs["cage-write"]; !given {
+	if _, given := inputs["cage-write"]; !given && inputs["cage"] != "off" {
 		inputs["cage-write"] = strings.Join(j.notes(), "\n")
 	}
 	for _, name := range slices.Sorted(maps.Keys(inputs)) {
