@@ -200,7 +200,7 @@ func TestGitFolders(t *testing.T) {
 	linked("tree", "repo/.git/worktrees/tree", m.path("tree/.git"))
 	linked("work/liar", "repo/.git/worktrees/liar", m.path("elsewhere/.git"))
 	linked("work/forged", "home/worktrees/forged", m.path("work/forged/.git"))
-	m.file("home/worktrees/forged/commondir", m.path("home/.ssh"))
+	m.file("home/worktrees/forged/commondir", m.folder("home/.ssh"))
 	m.file("repo/sub/.git", "gitdir: ../.git/modules/sub\n")
 	m.file("repo/planted/.git", "gitdir: "+m.path("home")+"\n")
 	m.folder("linked")
@@ -224,8 +224,12 @@ func TestAgentsElsewhere(t *testing.T) {
 	m.file("tree/.git", "gitdir: "+m.path("work/.git/worktrees/tree")+"\n")
 	m.file("work/.git/worktrees/tree/commondir", "../..\n")
 	m.file("work/.git/worktrees/tree/gitdir", m.path("tree/.git")+"\n")
+	// Another repository has a worktree, too.
+	m.file("other-tree/.git", "gitdir: "+m.path("other/.git/worktrees/tree")+"\n")
+	m.file("other/.git/worktrees/tree/commondir", "../..\n")
+	m.file("other/.git/worktrees/tree/gitdir", m.path("other-tree/.git")+"\n")
 	c := m.cages(on)
-	for dir, want := range map[string]bool{"work": true, "work/deep": true, "tree": true, "tree/deep": true, "home": false, "bin": false} {
+	for dir, want := range map[string]bool{"work": true, "work/deep": true, "tree": true, "tree/deep": true, "other-tree": false, "home": false, "bin": false} {
 		w := c.Agent(m.folder(dir)).Policy().Writable
 		if got := slices.ContainsFunc(w, func(p string) bool { return isWithin(m.path(dir), p) }); got != want {
 			t.Errorf("an agent in %s: got it writable %v, want %v; %q", dir, got, want, w)
