@@ -29,6 +29,7 @@ type killChain struct {
 	jobs    int
 	rests   []invarianttest.Rest   // what the forge had before each job
 	whole   []invarianttest.Effect // of an undisturbed run; nil when they are not known
+	key     string                 // input state-key
 }
 
 func newKillChain(t *testing.T, result string) *killChain {
@@ -44,7 +45,7 @@ func newKillChain(t *testing.T, result string) *killChain {
 func (k *killChain) next() *bareJob {
 	k.t.Helper()
 	rest := invarianttest.Rest{Effects: len(k.done())}
-	if all := k.forge.Checkpoints(k.t, nil); len(all) > 0 {
+	if all := k.forge.Checkpoints(k.t, k.forge.Keys); len(all) > 0 {
 		rest.Run = all[len(all)-1].Run
 	}
 	if k.jobs > 0 {
@@ -53,6 +54,9 @@ func (k *killChain) next() *bareJob {
 	j := newJob(k.t, k.forge, k.repo, int64(1+k.jobs/2))
 	k.jobs++
 	j.bin = sitetest.Breaking.Path(k.t)
+	if k.key != "" {
+		j.with("state-key", k.key)
+	}
 	return j.set("SIDE_EFFECTS", k.effects).with("claude-path", sitetest.Stub.Path(k.t), "env", "SIDE_EFFECTS",
 		"input", sitetest.CanonicalInput, "max-parallel", "1", "budget", "0")
 }
@@ -98,7 +102,7 @@ func (k *killChain) trace(j *bareJob) (sitetest.Trace, bool) {
 		return sitetest.Trace{}, false
 	}
 	events := sitetest.EventsIn(k.t, filepath.Join(dir, run.WorkflowID, "events.jsonl"))
-	left := k.forge.History.Left(k.t, nil)
+	left := k.forge.History.Left(k.t, k.forge.Keys)
 	left.Run, left.Events, left.Effects, left.Rests = run, events, invarianttest.EffectsOf(k.done()), k.rests
 	left.Whole = k.whole
 	left.Temporary = sitetest.Temporary(j.temp)

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/raymond-action/raymond-action/artifacts/checkpoint"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/acttest"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sitetest"
 	"github.com/raymond-action/raymond-action/internal/invarianttest"
@@ -50,6 +51,9 @@ func TestJobsKilledAtRandomMoments(t *testing.T) {
 				for kills := 0; kills < killsOfAChain && !t.Failed(); {
 					k := newRandomChain(t)
 					k.whole = effects
+					if n%2 == 1 {
+						k.seal()
+					}
 					kills += k.killOften(sitetest.Aim{Random: random, Within: took / 2, Effects: k.effects}, killsOfAChain-kills, &l)
 				}
 			})
@@ -59,6 +63,17 @@ func TestJobsKilledAtRandomMoments(t *testing.T) {
 	if l.Agent == 0 || l.Verify == 0 || l.Unstored == 0 || l.Kills < kills && !t.Failed() {
 		t.Errorf("%d kills, %d while an agent ran, %d in verify, %d before an upload: want %d, and some of each", l.Kills, l.Agent, l.Verify, l.Unstored, kills)
 	}
+}
+
+// seal has the checkpoints of a chain sealed.
+func (k *killChain) seal() {
+	k.t.Helper()
+	k.key = sitetest.NewStateKey(k.t)
+	keys, err := checkpoint.ParseKeys(k.key)
+	if err != nil {
+		k.t.Fatal(err)
+	}
+	k.forge.Keys = keys
 }
 
 // killsOfAChain is how many jobs of one run are killed, if it does not end before.
@@ -129,7 +144,7 @@ func (k *killChain) saved(j *bareJob) *state.Run {
 func (k *killChain) stored() int {
 	k.t.Helper()
 	seq := 0
-	for _, c := range k.forge.Checkpoints(k.t, nil) {
+	for _, c := range k.forge.Checkpoints(k.t, k.forge.Keys) {
 		seq = max(seq, c.Manifest.Seq)
 	}
 	return seq

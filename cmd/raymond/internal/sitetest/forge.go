@@ -26,6 +26,7 @@ type Forge struct {
 	// History is of the checkpoints. When the test ends the invariants of package
 	// invarianttest hold for them.
 	History *History
+	Keys    *checkpoint.Keys // that they are sealed with; nil: they are not
 
 	mu    sync.Mutex // guards what follows
 	asked []string   // what the API was asked
@@ -40,7 +41,7 @@ func NewForge(t testing.TB) *Forge {
 	f.History = Watch(f.Server)
 	t.Cleanup(func() {
 		if !t.Failed() {
-			invarianttest.Want(t, f.History.Left(t, nil))
+			invarianttest.Want(t, f.History.Left(t, f.Keys))
 		}
 	})
 	f.API = httptest.NewServer(http.HandlerFunc(f.answer))

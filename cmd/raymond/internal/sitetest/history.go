@@ -1,7 +1,10 @@
 package sitetest
 
 import (
+	"archive/zip"
+	"bytes"
 	"errors"
+	"io"
 	"slices"
 	"strings"
 	"sync"
@@ -64,6 +67,9 @@ func (h *History) Left(t testing.TB, keys *checkpoint.Keys) invarianttest.Left {
 		return l
 	}
 	for _, a := range h.all {
+		if keys != nil {
+			l.Sealed = append(l.Sealed, unpacked(t, a.Content)...)
+		}
 		s, err := readStored(t, a, keys)
 		if errors.Is(err, checkpoint.ErrSealed) {
 			return invarianttest.Left{}
@@ -74,6 +80,30 @@ func (h *History) Left(t testing.TB, keys *checkpoint.Keys) invarianttest.Left {
 		}
 		l.Stored = append(l.Stored, invarianttest.Stored{Digest: s.Digest, Manifest: s.Manifest, Run: s.Run})
 	}
-	l.Shelves = h.shelves
+	l.Shelves, l.Secrets = h.shelves, []string{`"workflow_id":`, `"type":"run_started"`}
 	return l
+}
+
+// unpacked are the files of an archive.
+func unpacked(t testing.TB, archive []byte) [][]byte {
+	t.Helper()
+	r, err := zip.NewReader(bytes.NewReader(archive), int64(len(archive)))
+	if err != nil {
+		t.Error(err)
+		return nil
+	}
+	list := [][]byte{archive}
+	for _, f := range r.File {
+		from, err := f.Open()
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		data, err := io.ReadAll(from)
+		if err = errors.Join(err, from.Close()); err != nil {
+			t.Error(err)
+		}
+		list = append(list, data)
+	}
+	return list
 }
