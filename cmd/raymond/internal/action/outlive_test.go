@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -40,6 +42,9 @@ func TestNothingOutlivesTheStep(t *testing.T) {
 		data, _ := os.ReadFile(line) // of a process that has ended there is none
 		if strings.Contains(string(data), name) {
 			t.Errorf("%s: %q is alive", line, data)
+			if pid, err := strconv.Atoi(filepath.Base(filepath.Dir(line))); err == nil {
+				_ = syscall.Kill(pid, syscall.SIGKILL)
+			}
 		}
 	}
 }
