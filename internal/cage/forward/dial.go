@@ -22,11 +22,11 @@ func newRoutes(up upstream, dial func(context.Context, string, string) (net.Conn
 	const idle = time.Minute
 	return &routes{
 		upstream: up,
-		direct:   &http.Transport{DialContext: dial, IdleConnTimeout: idle, DisableCompression: true},
+		direct:   &http.Transport{DialContext: dial, IdleConnTimeout: idle, DisableCompression: true, MaxResponseHeaderBytes: mostHeaders},
 		// The job's own proxy may be at any address.
 		via: &http.Transport{
 			Proxy:           func(r *http.Request) (*url.URL, error) { return up(r.URL) },
-			IdleConnTimeout: idle, DisableCompression: true,
+			IdleConnTimeout: idle, DisableCompression: true, MaxResponseHeaderBytes: mostHeaders,
 		},
 	}
 }

@@ -53,6 +53,8 @@ type Proxy struct {
 
 	listener net.Listener
 	server   *http.Server
+	running  context.Context    // of all requests and tunnels
+	stop     context.CancelFunc // ends it
 	serving  serving
 }
 
@@ -76,8 +78,10 @@ func Start(o Options) (*Proxy, error) {
 			p.fail(w, t, err)
 		},
 	}
+	p.running, p.stop = context.WithCancel(context.Background())
 	p.server = &http.Server{
-		Handler: p, ErrorLog: quiet, MaxHeaderBytes: mostHeaders,
+		BaseContext: func(net.Listener) context.Context { return p.running },
+		Handler:     p, ErrorLog: quiet, MaxHeaderBytes: mostHeaders,
 		ReadHeaderTimeout: headerTime, IdleTimeout: clientTime,
 	}
 	p.serving.group.Go(func() { _ = p.server.Serve(netutil.LimitListener(listener, mostClients)) })
@@ -112,9 +116,9 @@ func (p *Proxy) Port() uint16 {
 
 // Close ends the proxy and all that passes it, and waits until that has ended.
 func (p *Proxy) Close() {
+	p.stop() // tunnels as well, which the server knows nothing of
 	p.server.Close()
-	p.serving.close()
-	p.serving.group.Wait()
+	p.serving.end()
 	p.routes.close()
 }
 

@@ -1,6 +1,7 @@
 package forward
 
 import (
+	"context"
 	"io"
 	"net"
 	"net/http"
@@ -22,10 +23,8 @@ func (p *Proxy) tunnel(w http.ResponseWriter, r *http.Request, t target) {
 	}
 	defer client.Close()
 	ends := []net.Conn{client, server}
-	defer p.serving.remove(ends)
-	if !p.serving.add(ends) {
-		return
-	}
+	stop := context.AfterFunc(p.running, func() { closeAll(ends) })
+	defer stop()
 	if _, err := io.WriteString(client, "HTTP/1.1 200 Connection established\r\n\r\n"); err != nil {
 		return
 	}
@@ -64,7 +63,6 @@ type serving struct {
 	group    sync.WaitGroup // of requests, and of the server itself
 	lock     sync.Mutex
 	isClosed bool
-	tunnels  map[net.Conn]bool // their ends
 }
 
 // begin reports whether a request may still be served. The caller then says Done to the
@@ -78,32 +76,10 @@ func (s *serving) begin() bool {
 	return !s.isClosed
 }
 
-// add reports whether there may still be new tunnels.
-func (s *serving) add(ends []net.Conn) bool {
+// end waits until all that began has ended. Nothing begins any more.
+func (s *serving) end() {
 	s.lock.Lock()
-	defer s.lock.Unlock()
-	if s.tunnels == nil {
-		s.tunnels = map[net.Conn]bool{}
-	}
-	for _, end := range ends {
-		s.tunnels[end] = true
-	}
-	return !s.isClosed
-}
-
-func (s *serving) remove(ends []net.Conn) {
-	s.lock.Lock()
-	defer s.lock.Unlock()
-	for _, end := range ends {
-		delete(s.tunnels, end)
-	}
-}
-
-func (s *serving) close() {
-	s.lock.Lock()
-	defer s.lock.Unlock()
 	s.isClosed = true
-	for end := range s.tunnels {
-		end.Close()
-	}
+	s.lock.Unlock()
+	s.group.Wait()
 }
