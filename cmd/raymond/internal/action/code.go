@@ -28,8 +28,17 @@ func takeCode(s *step) func() (*owncode.Code, error) {
 	return take
 }
 
-// maxNamed is how many changed files a problem names.
+// maxNamed is how many names a text has.
 const maxNamed = 5
+
+// listed names the first of many.
+func listed(names []string) string {
+	text := strings.Join(names[:min(len(names), maxNamed)], ", ")
+	if more := len(names) - maxNamed; more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	return text
+}
 
 // checkCode puts the action's own code back as it was. This is the last moment for it:
 // the post part runs that code, and is given the secrets of the job. Agents are gone.
@@ -42,12 +51,8 @@ func checkCode(code *owncode.Code) []*problem.Problem {
 	if len(changed) == 0 {
 		return nil
 	}
-	where := strings.Join(changed[:min(len(changed), maxNamed)], ", ")
-	if more := len(changed) - maxNamed; more > 0 {
-		where += fmt.Sprintf(" and %d more", more)
-	}
 	p := &problem.Problem{
-		Class: problem.ClassDenied, Where: where, What: "an agent or a script changed the code of this action, which the post part of the step runs; it was put back",
+		Class: problem.ClassDenied, Where: listed(changed), What: "an agent or a script changed the code of this action, which the post part of the step runs; it was put back",
 		Hint: "look at what it ran before you trust the later steps of this job",
 	}
 	err := code.PutBack(changed)

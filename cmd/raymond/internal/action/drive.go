@@ -2,10 +2,14 @@ package action
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/checkpoints"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/gitguard"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/session"
+	"github.com/raymond-action/raymond-action/internal/untrusted/text"
+	"github.com/raymond-action/raymond-action/protocol"
 	"github.com/raymond-action/raymond-action/runner"
 	"github.com/raymond-action/raymond-action/runner/claude/transcript"
 	"github.com/raymond-action/raymond-action/runner/report"
@@ -53,7 +57,7 @@ func drive(ctx context.Context, s *step, r *result, d driving) error {
 	if err != nil {
 		return err
 	}
-	if err = addReporters(s, r, d.readyRun, o.Events); err == nil {
+	if err = errors.Join(guardGit(s, o, d.run), addReporters(s, r, d.readyRun, o.Events)); err == nil {
 		r.run, err = o.Run(ctx)
 		r.remarks.notes = append(r.remarks.notes, cages.Notes()...)
 	}
@@ -66,6 +70,22 @@ func drive(ctx context.Context, s *step, r *result, d driving) error {
 	o.Close()
 	r.page.written()
 	return err
+}
+
+// guardGit has git of scripts run nothing that agents have put into its settings and hooks.
+func guardGit(s *step, o *session.Session, run *state.Run) error {
+	g, err := gitguard.New(checkpoints.Dirs(run), func(changed []string) {
+		s.voice.warn("git's settings and hooks are as they were before agents ran, for the scripts of the workflow; taken back: " + text.Line(listed(changed)))
+	})
+	if err != nil {
+		return machineProblem("git's settings", err)
+	}
+	c := &o.Config
+	c.Backends[protocol.Script], c.Verifier = g.Scripts(c.Backends[protocol.Script]), g.Checks(c.Verifier)
+	if prompts := c.Backends[protocol.Prompt]; prompts != nil {
+		c.Backends[protocol.Prompt] = g.Untrusted(prompts)
+	}
+	return nil
 }
 
 // addReporters adds what is shown in the job: log, annotations, summary and comment.
