@@ -39,7 +39,6 @@ var attacks = []attack{
 	{"a login of git", `cat ~/.git-credentials`},
 	{"the key by a link", `ln -sf ~/.ssh/id here && cat here`},
 	{"the key by its own root", `cat "/proc/self/root$HOME/.ssh/id"`},
-	{"the key by another's root", `cat "/proc/$RAYMOND/root$HOME/.ssh/id"`},
 	{"the key by a second name", `ln ~/.ssh/id name && cat name; code=$?; rm -f name; exit $code`},
 	{"keys that may log in", `: >>~/.ssh/authorized_keys`},
 	{"git's settings", `: >>~/.gitconfig`},
@@ -59,6 +58,7 @@ var attacks = []attack{
 
 // ofRoot are attacks that work without a cage for root alone.
 var ofRoot = []attack{
+	{"the key by another's root", `cat "/proc/$RAYMOND/root$HOME/.ssh/id"`},
 	{"the environment of the step", `cat "/proc/$RAYMOND/environ"`},
 	{"the memory of the step", `head -c 1 "/proc/$RAYMOND/maps" && : <"/proc/$RAYMOND/mem"`},
 	{"the files of the step", `ls -l "/proc/$RAYMOND/fd/"`},
