@@ -27,7 +27,7 @@ var variables = []protocol.Key{
 	{Name: "RAYMOND_RESULT", Meaning: "set for scripts: the payload, up to 64 KiB without NUL"},
 	{Name: "RAYMOND_INPUT", Meaning: "set for scripts: the same"},
 	{Name: "RAYMOND_VAR_NAME", Meaning: "set for scripts: attribute of the fork, or --meta; NAME in upper case"},
-	{Name: "RAYMOND_CAGE", Meaning: "set in a cage: the folders that may be written"},
+	{Name: "RAYMOND_CAGE", Meaning: "set in a cage: the folders that may be written, and what the network reaches"},
 	{Name: "RAYMOND_SHIM", Meaning: "set by the Action's shim: the folder that it lies in, whose files are compared before and after a run; never passed on"},
 	{Name: "RAYMOND_SHIM_STDIN", Meaning: "set by the Action's shim: 1 says that stdin ends when the shim is gone; never passed on"},
 	{Name: "RAYMOND_STATE_KEY", Meaning: "never passed on to agents and scripts"},

@@ -21,6 +21,8 @@ func checkCage(s *step) error {
 	switch c := s.options.Cage; {
 	case c.Mode == options.CageRequire:
 		return problem.Usage("input cage", what, hint)
+	case c.Network != "":
+		return problem.Usage("input network", what, hint)
 	case !c.IsOff():
 		s.voice.warnOnce("allow-sudo: true means no cage: agents are confined by nothing but the runner's user")
 	}

@@ -34,7 +34,7 @@ var badInputs = map[string]string{
 	"script-env": "GITHUB_OUTPUT", "allow-actors": "renovate[bot]", "allow-bots": "a b!", "allow-events": "Push", "on-denied": "ignore", "comment": "stick",
 	"trust-checkout": "perhaps", "skip-lint": "ja", "allow-sudo": "y", "sandboxed": "n", "matrix-values": "os: linux",
 	"overload-wait": "a while", "changed-workflow": "kept", "follows": "generation 3",
-	"cage": "maybe", "cage-write": "a\x01b",
+	"cage": "maybe", "network": "none, example.com", "cage-write": "a\x01b",
 }
 
 // unjudged are the inputs that take any text.

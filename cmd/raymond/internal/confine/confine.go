@@ -4,6 +4,7 @@
 package confine
 
 import (
+	"cmp"
 	"errors"
 	"os"
 	"path/filepath"
@@ -15,6 +16,7 @@ import (
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/options"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
 	"github.com/raymond-action/raymond-action/internal/cage"
+	"github.com/raymond-action/raymond-action/internal/cage/forward"
 	"github.com/raymond-action/raymond-action/runner"
 )
 
@@ -42,8 +44,9 @@ type Cages struct {
 	none    string // why there is none; "" where there is
 	policy  cage.Policy
 	env     []string
-	own     string   // the run's own temporary folder
-	commons []string // git's folders that the run may write
+	own     string         // the run's own temporary folder
+	commons []string       // git's folders that the run may write
+	proxy   *forward.Proxy // nil where the network is open
 	told    *told
 }
 
@@ -81,15 +84,18 @@ func (c *Cages) build(wish options.Cage, at Site) error {
 		return err
 	}
 	c.setFiles(wish, at, extra)
-	c.policy.Network.IsOpen, c.policy.Network.Refused = true, c.told.refusedAddress
-	c.env = append(c.env, "RAYMOND_CAGE="+c.described())
+	if err := c.setNetwork(wish, at); err != nil {
+		return err
+	}
+	c.env = append(c.env, "RAYMOND_CAGE="+c.described(wish))
 	return nil
 }
 
 // described says what the cage allows, for agents that wonder why something failed.
-func (c *Cages) described() string {
+func (c *Cages) described(wish options.Cage) string {
 	may := slices.DeleteFunc(slices.Clone(c.policy.Writable), func(path string) bool { return isWithin(path, "/dev") })
-	return "writable: " + strings.Join(may, ":")
+	network := strings.Join(strings.Fields(cmp.Or(wish.Network, "open")), " ")
+	return "writable: " + strings.Join(may, ":") + "; network: " + network
 }
 
 // makeOwn makes the run's own temporary folder. Its path is short, since sockets in it
@@ -140,6 +146,32 @@ func (c *Cages) setFiles(wish options.Cage, at Site, extra []string) {
 		c.policy.Shown = append(c.policy.Shown, includedByGit(git, at)...)
 	}
 	c.tellExposed(slices.Concat(at.Guarded, guardedFolders(home, at)))
+}
+
+// setNetwork says what can be reached, and starts the proxy that knows the list.
+func (c *Cages) setNetwork(wish options.Cage, at Site) error {
+	n := &c.policy.Network
+	n.IsOpen, n.Refused = wish.Network == "", c.told.refusedAddress
+	if n.IsOpen {
+		return nil
+	}
+	list, err := forward.Parse(wish.Network)
+	if err != nil {
+		return problem.Usage(c.told.label("network"), err.Error(), "")
+	}
+	ports, hosts := modelAPI(at.Environ)
+	all, err := withHosts(wish.Network, list, hosts)
+	if err != nil {
+		return machineProblem("ANTHROPIC_BASE_URL", err)
+	}
+	getenv := func(name string) string { return value(at.Environ, name) }
+	c.proxy, err = forward.Start(forward.Options{List: all, Getenv: getenv, Refused: c.told.refusedHost})
+	if err != nil {
+		return machineProblem("proxy of the cage", err)
+	}
+	n.Ports = append(ports, c.proxy.Port())
+	c.env = append(c.env, forward.Env(list, c.proxy.Port())...)
+	return nil
 }
 
 // compare says what this system can't hold of the policy, and returns an error where
@@ -242,6 +274,9 @@ const removal = 5 * time.Second
 func (c *Cages) Close() {
 	if c == nil {
 		return
+	}
+	if c.proxy != nil {
+		c.proxy.Close()
 	}
 	if c.own == "" {
 		return

@@ -272,6 +272,18 @@ func TestWhatIsNotHeldIsTold(t *testing.T) {
 	}
 }
 
+func TestModelAPI(t *testing.T) {
+	for base, want := range map[string]string{
+		"": "[] [api.anthropic.com]", "http://127.0.0.1:4711/x": "[4711] []", "https://gate.example:8443/v1": "[] [gate.example:8443]",
+		"https://gate.example": "[] [gate.example]", "nonsense": "[] []",
+	} {
+		ports, hosts := modelAPI([]string{"ANTHROPIC_BASE_URL=" + base})
+		if got := fmt.Sprint(ports, hosts); got != want {
+			t.Errorf("%q: got %s, want %s", base, got, want)
+		}
+	}
+}
+
 // TestRefusalsAreToldOnce, with the input to add, and not without end.
 func TestRefusalsAreToldOnce(t *testing.T) {
 	m := newMachine(t)
@@ -279,23 +291,25 @@ func TestRefusalsAreToldOnce(t *testing.T) {
 	var all sync.WaitGroup
 	for range 4 {
 		all.Go(func() {
+			c.told.refusedHost("evil.example:443")
 			c.told.refusedAddress("/var/run/docker.sock")
 			c.told.refusedAddress("/var/run/nscd/socket")
+			c.told.refusedAddress("10.0.0.1:80")
 		})
 	}
 	all.Wait()
 	got := strings.Join(c.Notes(), "\n")
 	for part, want := range map[string]int{
-		"docker.sock": 1, "nscd": 0, "input cage-write": 1,
+		"evil.example:443 to input network": 1, "docker.sock": 1, "nscd": 0, "10.0.0.1:80": 1, "input cage-write": 1,
 	} {
 		if n := strings.Count(got, part); n != want {
 			t.Errorf("%q: got it %d times in %q, want %d", part, n, got, want)
 		}
 	}
 	for n := range 3 * maxLines {
-		c.told.refusedAddress(fmt.Sprintf("/run/%d", n))
+		c.told.refusedHost(fmt.Sprintf("%d.example", n))
 	}
 	if n := len(c.Notes()); n > maxLines+1 || len(m.lines) > maxLines {
-		t.Errorf("notes about many sockets: got %d and %d lines, want %d at most", n, len(m.lines), maxLines+1)
+		t.Errorf("notes about many hosts: got %d and %d lines, want %d at most", n, len(m.lines), maxLines+1)
 	}
 }

@@ -3,6 +3,7 @@ package confine
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/raymond-action/raymond-action/internal/untrusted/text"
@@ -52,12 +53,21 @@ func (t *told) all() []string {
 	return out
 }
 
+// refusedHost tells that the proxy refused a host.
+func (t *told) refusedHost(host string) {
+	t.note(fmt.Sprintf("cage: refused a connection to %s; if it is needed, add %s to %s", host, host, t.label("network")))
+}
+
 // byLibraries are sockets that the C library and others ask on their own account,
 // without need.
 var byLibraries = []string{"/run/nscd", "/var/run/nscd", "/run/systemd", "/var/run/systemd", "/dev/log", "/run/avahi-daemon", "/var/run/avahi-daemon"}
 
-// refusedAddress tells that a connection was refused.
+// refusedAddress tells that a connection past the proxy was refused.
 func (t *told) refusedAddress(target string) {
+	if !strings.HasPrefix(target, "/") && !strings.HasPrefix(target, "@") {
+		t.note(fmt.Sprintf("cage: refused a connection to %s that does not use the proxy (HTTPS_PROXY); the hosts in %s are reached through that alone", target, t.label("network")))
+		return
+	}
 	if slices.ContainsFunc(byLibraries, func(s string) bool { return isWithin(target, s) }) {
 		return
 	}

@@ -8,6 +8,7 @@ import (
 	"unicode"
 
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
+	"github.com/raymond-action/raymond-action/internal/cage/forward"
 )
 
 // What --cage may be.
@@ -20,6 +21,7 @@ const (
 // Cage says what agents, done_when commands and caged scripts are confined to.
 type Cage struct {
 	Mode     string   // one of the Cage constants
+	Network  string   // what forward.Parse takes; "" for open
 	Writable []string // folders that may be written too, as they were given
 }
 
@@ -33,6 +35,14 @@ func (o *Options) AddCage() {
 		o.Cage.Mode = s
 		return OneOf(s, CageOn, CageRequire, CageOff)
 	})
+	o.Add("network", "LIST", "with a cage, what can be reached: open, none, or hosts such as *.example.com, example.com:8443, "+
+		strings.Join(forward.Presets(), ", ")+" (default open)", func(s string) error {
+		list, err := forward.Parse(s)
+		if o.Cage.Network = s; list.IsOpen() {
+			o.Cage.Network = ""
+		}
+		return err
+	})
 	o.Add("cage-write", "DIR", "with a cage, a further folder that may be written (repeatable)", func(s string) error {
 		if strings.ContainsFunc(s, unicode.IsControl) {
 			return errors.New("want the path of a folder")
@@ -44,6 +54,9 @@ func (o *Options) AddCage() {
 
 // checkCage reports flags that need a cage.
 func (o *Options) checkCage() {
+	if o.Cage.IsOff() && o.Cage.Network != "" {
+		o.Reject(problem.Usage(o.called("network"), "needs a cage", fmt.Sprintf("set %s to on or require", o.called("cage"))))
+	}
 	if o.Cage.IsOff() && len(o.Cage.Writable) > 0 {
 		o.Reject(problem.Usage(o.called("cage-write"), "is of no use without a cage", fmt.Sprintf("set %s to on or require", o.called("cage"))))
 	}

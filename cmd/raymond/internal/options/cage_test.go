@@ -11,11 +11,19 @@ import (
 func TestCageFlags(t *testing.T) {
 	for _, test := range []struct {
 		args []string
-		want string // mode, folders; "" for a usage error
+		want string // mode, network, folders; "" for a usage error
 	}{
-		{nil, "off []"},
-		{[]string{"--cage=on"}, "on []"},
-		{[]string{"--cage=on", "--cage-write=a", "--cage-write=/b c"}, "on [a /b c]"},
+		{nil, "off  []"},
+		{[]string{"--cage=on"}, "on  []"},
+		{[]string{"--cage=on", "--cage-write=a", "--cage-write=/b c"}, "on  [a /b c]"},
+		{[]string{"--cage=require", "--network=none"}, "require none []"},
+		{[]string{"--cage=on", "--network=open"}, "on  []"},
+		{[]string{"--cage=on", "--network=a.example,*.b.example:8443 registry-npm"}, "on a.example,*.b.example:8443 registry-npm []"},
+		{[]string{"--network=open"}, "off  []"},
+		{[]string{"--network=none"}, ""},
+		{[]string{"--cage=on", "--network="}, ""},
+		{[]string{"--cage=on", "--network=none,a.example"}, ""},
+		{[]string{"--cage=on", "--network=https://a.example/"}, ""},
 		{[]string{"--cage=off", "--cage-write=a"}, ""},
 		{[]string{"--cage=yes"}, ""},
 		{[]string{"--cage=on", "--cage-write="}, ""},
@@ -29,7 +37,7 @@ func TestCageFlags(t *testing.T) {
 		}
 		got := ""
 		if err := o.Check(); err == nil {
-			got = fmt.Sprint(o.Cage.Mode, " ", o.Cage.Writable)
+			got = fmt.Sprint(o.Cage.Mode, " ", o.Cage.Network, " ", o.Cage.Writable)
 		}
 		if got != test.want {
 			t.Errorf("%q: got %q, want %q", test.args, got, test.want)

@@ -53,13 +53,22 @@ Look at it.
 // writes files, and resumes its conversation.
 func TestContractHonestWorkInACage(t *testing.T) {
 	t.Parallel()
+	for _, network := range []string{"open", "none"} {
+		t.Run(network, func(t *testing.T) {
+			t.Parallel()
+			honestWork(t, network)
+		})
+	}
+}
+
+func honestWork(t *testing.T, network string) {
 	api := claudetest.NewServer(t,
 		claudetest.On("Look at it.", claudetest.Do(claudetest.Bash("cat written.txt && git log --oneline --all && echo part resume")), claudetest.Say("<result>done</result>")),
 		claudetest.On("Do the work.", claudetest.Do(claudetest.Bash(work)),
 			claudetest.Do(claudetest.ToolUse("Write", map[string]any{"file_path": "written.txt", "content": "by a tool\n"})),
 			claudetest.Say("<goto>AGAIN.md</goto>")))
 	s := newRealSite(t, caged, api)
-	o := s.Run(0, "--cage", "on", "--state-dir", filepath.Join(t.TempDir(), "state"), "--dangerously-skip-permissions", "--verbose")
+	o := s.Run(0, "--cage", "on", "--network", network, "--state-dir", filepath.Join(t.TempDir(), "state"), "--dangerously-skip-permissions", "--verbose")
 	said := api.Last(t).Conversation()
 	for _, part := range []string{"part git", "part make", "part go", "part npm", "served", "part server", "part python", "part shell", "by a tool", "part resume"} {
 		if !strings.Contains(said, part) {
