@@ -14,6 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/raymond-action/raymond-action/internal/invarianttest"
 	"github.com/raymond-action/raymond-action/protocol"
 	"github.com/raymond-action/raymond-action/runner"
 	"github.com/raymond-action/raymond-action/state"
@@ -263,6 +264,20 @@ func (l *loop) drive(resumed bool, want state.Status) {
 	if got := l.run.Progress.Status; err != nil || got != want {
 		l.t.Fatalf("ended as %s (%s), %v, want %s\n%s", got, l.run.Progress.Reason, err, want, strings.Join(l.log.names(), "\n"))
 	}
+	l.wantInvariants()
+}
+
+// wantInvariants checks what holds for every run that came to rest, whatever went before.
+func (l *loop) wantInvariants() {
+	l.t.Helper()
+	if len(l.log.events) == 0 || l.log.events[0].Seq != 1 {
+		return // it was restored without its log
+	}
+	left := invarianttest.Left{Run: l.run, Events: l.log.events}
+	for _, o := range l.orders {
+		left.Effects = append(left.Effects, invarianttest.Effect{Agent: o.Agent, State: o.State})
+	}
+	invarianttest.Want(l.t, left)
 }
 
 // crash runs the loop until the save after the n-th, which fails, and gives it

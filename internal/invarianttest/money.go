@@ -2,6 +2,7 @@ package invarianttest
 
 import (
 	"reflect"
+	"slices"
 
 	"github.com/raymond-action/raymond-action/state"
 )
@@ -108,7 +109,7 @@ func (f *findings) booked(l Left) {
 			f.add("P-5", "%s ran %d times at %s, and %d invocations are booked", at.agent, n, at.state, entries[at])
 		}
 	}
-	if want := l.Run.Progress.Launches - scripts(l.Events); len(l.Events) > 0 && !verifies(l.Events) && len(l.Run.Ledger)+running != want {
+	if want := l.Run.Progress.Launches - scripts(l.Events); len(l.Events) > 0 && !verifies(l) && len(l.Run.Ledger)+running != want {
 		f.add("P-5", "%d invocations of agents are booked and %d under way, and there were %d", len(l.Run.Ledger), running, want)
 	}
 }
@@ -125,11 +126,13 @@ func scripts(events []state.Event) int {
 }
 
 // verifies reports whether commands of done_when were run, which count as launches.
-func verifies(events []state.Event) bool {
-	for _, e := range events {
+func verifies(l Left) bool {
+	for _, e := range l.Events {
 		if _, ok := e.Body.(*state.NodeAttempt); ok {
 			return true
 		}
 	}
-	return false
+	return slices.ContainsFunc(l.Run.Agents, func(a *state.Agent) bool {
+		return a.Exec != nil && (a.Exec.Phase == state.PhaseVerify || a.Exec.Passed != nil)
+	})
 }

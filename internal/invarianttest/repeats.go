@@ -1,6 +1,7 @@
 package invarianttest
 
 import (
+	"maps"
 	"slices"
 
 	"github.com/raymond-action/raymond-action/state"
@@ -25,32 +26,76 @@ func ran(effects []Effect) map[place]int {
 // announced counts the invocations at each place that the log has after an event.
 func announced(events []state.Event, after int) map[place]int {
 	n := map[place]int{}
-	cut := map[place]bool{} // interrupted, and not begun again
+	p := pending{cut: map[place]bool{}, open: map[place]bool{}, failed: map[place]bool{}, reopened: map[place]bool{}, continued: map[place]bool{}}
 	for _, e := range events {
 		at := place{e.Agent, e.State}
-		more := 0
-		switch b := e.Body.(type) {
-		case *state.StateStarted:
-			if !cut[at] {
-				more = 1
-			}
-			cut[at] = false
-		case *state.AttemptInterrupted:
-			more, cut[at] = 1, true
-		case *state.StateFinished:
-			cut[at] = false
-		case *state.Retry, *state.Reminder:
-			more = 1
-		case *state.NodeAttempt:
-			if !b.Converged {
-				more = 1
-			}
-		}
+		more := p.unannounced(e, at) + p.announces(e, at)
 		if e.Seq > after {
 			n[at] += more
 		}
 	}
 	return n
+}
+
+// pending is what the log says of executions that have not ended well.
+type pending struct {
+	cut       map[place]bool // interrupted, and not begun again
+	open      map[place]bool // begun, and not ended
+	failed    map[place]bool
+	reopened  map[place]bool // had failed, and the run was resumed since
+	continued map[place]bool // was open when a part of the run ended in order, and the run was resumed since
+	closed    bool           // this part of the run has ended in order
+}
+
+// unannounced counts invocations that come without a begin of their own: what failed or
+// was stopped in the middle may go on after a resume. Only the next event of it tells.
+func (p *pending) unannounced(e state.Event, at place) int {
+	_, begins := e.Body.(*state.StateStarted)
+	_, interrupted := e.Body.(*state.AttemptInterrupted)
+	more := 0
+	if p.reopened[at] && !begins || p.continued[at] && !begins && !interrupted {
+		more = 1
+	}
+	delete(p.reopened, at)
+	delete(p.continued, at)
+	return more
+}
+
+// announces counts the invocations that an event announces.
+func (p *pending) announces(e state.Event, at place) int {
+	switch b := e.Body.(type) {
+	case *state.RunStarted:
+		maps.Copy(p.reopened, p.failed)
+		clear(p.failed)
+		if p.closed {
+			maps.Copy(p.continued, p.open)
+		}
+		p.closed = false
+	case *state.RunFinished:
+		p.closed = true
+	case *state.StateStarted:
+		begun := !p.cut[at]
+		p.open[at], p.cut[at] = true, false
+		if begun {
+			return 1
+		}
+	case *state.AttemptInterrupted:
+		p.cut[at] = true
+		return 1
+	case *state.StateFinished:
+		delete(p.open, at)
+		delete(p.cut, at)
+		if !b.OK {
+			p.failed[at] = true
+		}
+	case *state.Retry, *state.Reminder:
+		return 1
+	case *state.NodeAttempt:
+		if !b.Converged {
+			return 1
+		}
+	}
+	return 0
 }
 
 // repeats checks what was really done: nothing that the log doesn't announce, nothing
