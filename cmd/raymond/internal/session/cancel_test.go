@@ -167,7 +167,7 @@ func TestDeadlineLetsStatesFinishInTheirGrace(t *testing.T) {
 	s := newSite(t, polite+"\n-- AFTER.sh --\necho '<result>after</result>'\n")
 	s.Write(s.Flow+"/STAY.sh", "touch staying\nuntil [ -e go ]; do sleep 0.05; done\necho '<goto>AFTER.sh</goto>'\n")
 	j := s.Start(s.RunArgs("--deadline", "500ms", "--grace", "60s")...)
-	j.Until("the deadline", func() bool { return sitetest.Exists(s.File("staying")) && time.Since(j.Began) > time.Second })
+	j.Until("the deadline", func() bool { return sitetest.Exists(s.File("staying")) && time.Since(s.Events()[0].Time) > time.Second })
 	s.Write(s.File("go"), "")
 	if o := j.Wait(); o.Code != 10 || s.Saved().Agents[0].State != "AFTER.sh" {
 		t.Errorf("end: got %v at %s, want exit code 10 at AFTER.sh", o, s.Saved().Agents[0].State)
