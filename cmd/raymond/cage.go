@@ -1,16 +1,16 @@
 package main
 
 import (
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
-	"strings"
-	"syscall"
+	"strconv"
 
 	"github.com/spf13/cobra"
 
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/confine"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/onecage"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/options"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
 	"github.com/raymond-action/raymond-action/internal/cage"
@@ -39,10 +39,6 @@ func (a *App) cageCommand() *cobra.Command {
 	return cmd
 }
 
-// isPlainCage reports whether the arguments are a cage without flags, for which no
-// command line has to be understood.
-func (a *App) isPlainCage() bool { return len(a.Args) > 2 && a.Args[0] == "cage" && a.Args[1] == "--" }
-
 // cage runs one command. Its error has the command's exit code.
 func (a *App) cage(wish options.Cage, argv []string) error {
 	dir, err := os.Getwd()
@@ -64,47 +60,27 @@ func (a *App) cage(wish options.Cage, argv []string) error {
 		return err
 	}
 	defer cages.Close()
-	run := cage.Command{Path: path, Args: argv, Env: replaced(a.Environ, cages.Env())}
-	state, err := superviseIn(cages.Agent(dir), run)
+	run := cage.Command{Path: path, Args: argv, Env: onecage.Overlay(a.Environ, cages.Env())}
+	code, err := superviseIn(cages.Agent(dir), run)
 	if err != nil {
 		return &problem.Problem{Class: problem.ClassRuntime, Where: argv[0], What: err.Error()}
 	}
-	if code := exitCode(state); code != 0 {
-		return &problem.Problem{Class: problem.ClassRunFailed, Where: argv[0], What: state.String(), Code: code, Told: true}
+	if code != 0 {
+		return &problem.Problem{Class: problem.ClassRunFailed, Where: argv[0], What: "ended with " + strconv.Itoa(code), Code: code, Told: true}
 	}
 	return nil
 }
 
 // superviseIn runs a command in a cage, or as it is where there is none.
-func superviseIn(box *cage.Cage, run cage.Command) (*os.ProcessState, error) {
+func superviseIn(box *cage.Cage, run cage.Command) (int, error) {
 	if box != nil {
 		return box.Supervise(run)
 	}
 	cmd := exec.Cmd{Path: run.Path, Args: run.Args, Env: run.Env, Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr}
-	if err := cmd.Start(); err != nil {
-		return nil, err
+	err := cmd.Run()
+	var exit *exec.ExitError
+	if errors.As(err, &exit) {
+		return exit.ExitCode(), nil
 	}
-	return cmd.Process.Wait()
-}
-
-// exitCode is what a shell would tell of a process that has ended.
-func exitCode(state *os.ProcessState) int {
-	if status, ok := state.Sys().(syscall.WaitStatus); ok && status.Signaled() {
-		return 128 + int(status.Signal())
-	}
-	return state.ExitCode()
-}
-
-// replaced is an environment with other values of some variables.
-func replaced(environ, with []string) []string {
-	names := map[string]bool{}
-	for _, kv := range with {
-		name, _, _ := strings.Cut(kv, "=")
-		names[name] = true
-	}
-	kept := slices.DeleteFunc(slices.Clone(environ), func(kv string) bool {
-		name, _, _ := strings.Cut(kv, "=")
-		return names[name]
-	})
-	return append(kept, with...)
+	return 0, err
 }

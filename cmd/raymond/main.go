@@ -4,8 +4,6 @@ package main
 import (
 	"os"
 	"runtime/debug"
-
-	"github.com/raymond-action/raymond-action/cmd/raymond/internal/options"
 )
 
 // The heap may grow to five times what lives in it before it is collected, but
@@ -20,8 +18,5 @@ func main() {
 	debug.SetGCPercent(heapGrowth)
 	debug.SetMemoryLimit(heapLimit)
 	app := &App{Args: os.Args[1:], Environ: os.Environ(), Stdout: os.Stdout, Stderr: os.Stderr}
-	if app.isPlainCage() {
-		os.Exit(app.explain(app.cage(options.Cage{Mode: options.CageOn}, app.Args[2:])))
-	}
 	os.Exit(app.Main())
 }

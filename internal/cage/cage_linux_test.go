@@ -54,11 +54,11 @@ func supervise(dir string, argv []string) int {
 	if err != nil {
 		panic(err)
 	}
-	state, err := c.Supervise(cage.Command{Path: path, Args: argv, Env: os.Environ()})
+	code, err := c.Supervise(cage.Command{Path: path, Args: argv, Env: os.Environ()})
 	if err != nil {
 		panic(err)
 	}
-	return state.ExitCode()
+	return code
 }
 
 // caged runs a program in a cage and returns what it says.

@@ -51,7 +51,7 @@ func MarkOf(int) uint64 { return 0 }
 func IsOf(uint64, string) bool { return false }
 
 // Supervise fails.
-func (c *Cage) Supervise(Command) (*os.ProcessState, error) { return nil, errNone }
+func (c *Cage) Supervise(Command) (int, error) { return -1, errNone }
 
 // Start fails.
 func (c *Cage) Start(func() error) error { return errNone }

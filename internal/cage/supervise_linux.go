@@ -4,6 +4,7 @@ package cage
 
 import (
 	"context"
+	"errors"
 	"os"
 	"os/signal"
 	"runtime"
@@ -18,16 +19,16 @@ import (
 )
 
 // Supervise runs one program in the cage, with this process's streams and directory, until it and all that it has started are gone: what it leaves is
-// ended. SIGTERM is passed on; SIGINT is for the program, which has it from the
+// ended. It returns the exit code, as a shell would tell it. SIGTERM is passed on; SIGINT is for the program, which has it from the
 // terminal too. The caller is a process that does nothing else: the mark of the cage
 // is on it too.
-func (c *Cage) Supervise(run Command) (*os.ProcessState, error) {
+func (c *Cage) Supervise(run Command) (code int, err error) {
 	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
-		return nil, os.NewSyscallError("prctl PR_SET_CHILD_SUBREAPER", err)
+		return -1, os.NewSyscallError("prctl PR_SET_CHILD_SUBREAPER", err)
 	}
 	plan, err := c.plan(running(), run.Path)
 	if err != nil {
-		return nil, err
+		return -1, err
 	}
 	plan.Mark = Mark(strconv.Itoa(os.Getpid()) + "-" + strconv.FormatInt(time.Now().UnixNano(), 10) + ".1")
 	signals := make(chan os.Signal, 1)
@@ -36,7 +37,7 @@ func (c *Cage) Supervise(run Command) (*os.ProcessState, error) {
 	go begin(plan, run, ready)
 	b := <-ready
 	if b.err != nil {
-		return nil, b.err
+		return -1, b.err
 	}
 	if b.listener >= 0 {
 		go warden.Serve(context.Background(), os.NewFile(uintptr(b.listener), "listener"), c.rules(plan.Mark))
@@ -44,20 +45,26 @@ func (c *Cage) Supervise(run Command) (*os.ProcessState, error) {
 	go func() {
 		for s := range signals {
 			if s == syscall.SIGTERM {
-				_ = b.child.Signal(s)
+				_ = syscall.Kill(b.pid, syscall.SIGTERM) // it is collected later, so the number is still its own
 			}
 		}
 	}()
-	state, err := b.child.Wait()
+	status, err := await(b.pid)
 	if leavesOrphans() {
 		endInmates(plan.Mark)
 	}
-	return state, err
+	if status.Signaled() {
+		return signalled + int(status.Signal()), err
+	}
+	return status.ExitStatus(), err
 }
+
+// signalled is what shells add to the number of the signal that ended a program.
+const signalled = 128
 
 // begun is a child that was started in a cage.
 type begun struct {
-	child    *os.Process
+	pid      int
 	listener int
 	err      error
 }
@@ -71,11 +78,22 @@ func begin(plan *entry.Plan, run Command, out chan<- begun) {
 		out <- begun{err: err}
 		return
 	}
-	child, err := os.StartProcess(run.Path, run.Args, &os.ProcAttr{
-		Env: run.Env, Files: []*os.File{os.Stdin, os.Stdout, os.Stderr}, Sys: &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL},
+	// Package os would first try out what the kernel can do, with a process of its own.
+	pid, _, err := syscall.StartProcess(run.Path, run.Args, &syscall.ProcAttr{
+		Env: run.Env, Files: []uintptr{0, 1, 2}, Sys: &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL},
 	})
-	out <- begun{child, listener, err}
+	out <- begun{pid, listener, err}
 	select {}
+}
+
+func await(pid int) (syscall.WaitStatus, error) {
+	for {
+		var status syscall.WaitStatus
+		_, err := syscall.Wait4(pid, &status, 0, nil)
+		if !errors.Is(err, syscall.EINTR) {
+			return status, os.NewSyscallError("wait4", err)
+		}
+	}
 }
 
 // leavesOrphans reports whether this process has children, as what its child has left

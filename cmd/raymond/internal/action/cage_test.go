@@ -138,7 +138,7 @@ func TestAgentsInACageReachNobody(t *testing.T) {
 func TestRefusalsNameTheInput(t *testing.T) {
 	t.Parallel()
 	outside := filepath.Join(t.TempDir(), "built")
-	repo := acttest.Repository(t, "-- wf/START.md --\n---\ndone_when: ['echo x >" + outside + "']\nmax_attempts: 2\nbackoff: none\n---\nreply:\n<result>done</result>\nend.\n")
+	repo := acttest.Repository(t, "-- wf/START.md --\n---\ndone_when: ['echo x >"+outside+"']\nmax_attempts: 2\nbackoff: none\n---\nreply:\n<result>done</result>\nend.\n")
 	j := newJob(t, sitetest.NewForge(t), repo, 1).with("claude-path", sitetest.Stub.Path(t))
 	e := j.do(1)
 	want := "cage: refused to write " + outside + "; if it is needed, add its folder to input cage-write"

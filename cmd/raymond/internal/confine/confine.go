@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/options"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/places"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
 	"github.com/raymond-action/raymond-action/internal/cage"
 	"github.com/raymond-action/raymond-action/internal/cage/forward"
@@ -76,7 +77,8 @@ func New(wish options.Cage, at Site) (*Cages, error) {
 
 // build says what the cages are.
 func (c *Cages) build(wish options.Cage, at Site) error {
-	if err := c.makeOwn(at.Temp); err != nil {
+	var err error
+	if c.own, err = places.MakeOwn(at.Temp); err != nil {
 		return machineProblem("temporary folder of the agents", err)
 	}
 	extra, err := folders(wish.Writable, at)
@@ -93,59 +95,22 @@ func (c *Cages) build(wish options.Cage, at Site) error {
 
 // described says what the cage allows, for agents that wonder why something failed.
 func (c *Cages) described(wish options.Cage) string {
-	may := slices.DeleteFunc(slices.Clone(c.policy.Writable), func(path string) bool { return isWithin(path, "/dev") })
+	may := slices.DeleteFunc(slices.Clone(c.policy.Writable), func(path string) bool { return places.IsWithin(path, "/dev") })
 	network := strings.Join(strings.Fields(cmp.Or(wish.Network, "open")), " ")
 	return "writable: " + strings.Join(may, ":") + "; network: " + network
 }
 
-// makeOwn makes the run's own temporary folder. Its path is short, since sockets in it
-// have paths of 108 bytes at most.
-func (c *Cages) makeOwn(temp string) (err error) {
-	name := "r-*"
-	if temp == "" {
-		temp, name = os.TempDir(), "raymond-*"
-	}
-	if c.own, err = os.MkdirTemp(temp, name); err == nil {
-		c.own, err = filepath.EvalSymlinks(c.own)
-	}
-	for _, variable := range []string{"TMPDIR", "TMP", "TEMP"} {
-		c.env = append(c.env, variable+"="+c.own)
-	}
-	return err
-}
-
-// kept is what no cache that may be written may contain.
-func (at *Site) kept(home string) []string {
-	var out []string
-	for _, path := range slices.Concat(guardedFolders(home, *at), at.Hidden, at.Guarded, []string{at.Temp, at.Workspace}) {
-		if path = resolved(path); path != "" {
-			out = append(out, path)
-		}
-	}
-	return out
-}
-
 // setFiles says what can be read and written.
 func (c *Cages) setFiles(wish options.Cage, at Site, extra []string) {
-	home := homeOf(at.Environ)
-	work := resolved(at.Dir)
-	git, common := gitFolders(work)
-	c.commons = append(c.commons, common...)
-	may := slices.Concat([]string{work}, git, extra, []string{c.own}, devices, conversations(at.Environ))
-	if wish.Mode == options.CageRequire {
-		c.env = append(c.env, ownCaches(c.own)...)
-	} else {
-		shared, env := sharedCaches(at.Environ, at.kept(home), c.own)
-		may, c.env = append(may, shared...), append(c.env, env...)
+	plan := places.Of(at.files(), places.Wish{Own: c.own, Extra: extra, OwnCaches: wish.Mode == options.CageRequire})
+	c.policy, c.commons, c.env = plan.Files, plan.Commons, append(c.env, plan.Env...)
+	c.tellExposed(plan)
+}
+
+func (at Site) files() places.Site {
+	return places.Site{
+		Environ: at.Environ, Dir: at.Dir, Workspace: at.Workspace, Temp: at.Temp, Hidden: at.Hidden, Shown: at.Shown, Guarded: at.Guarded,
 	}
-	c.policy.Writable = outermost(may)
-	c.policy.Hidden = slices.Concat(at.Hidden, credentials(at.Environ))
-	if at.Temp != "" {
-		c.policy.Hidden = append(c.policy.Hidden, at.Temp)
-		c.policy.Shown = append(shownByVariables(at), at.Shown...)
-		c.policy.Shown = append(c.policy.Shown, includedByGit(git, at)...)
-	}
-	c.tellExposed(slices.Concat(at.Guarded, guardedFolders(home, at)))
 }
 
 // setNetwork says what can be reached, and starts the proxy that knows the list.
@@ -164,7 +129,7 @@ func (c *Cages) setNetwork(wish options.Cage, at Site) error {
 	if err != nil {
 		return machineProblem("ANTHROPIC_BASE_URL", err)
 	}
-	getenv := func(name string) string { return value(at.Environ, name) }
+	getenv := func(name string) string { return places.Value(at.Environ, name) }
 	c.proxy, err = forward.Start(forward.Options{List: all, Getenv: getenv, Refused: c.told.refusedHost})
 	if err != nil {
 		return machineProblem("proxy of the cage", err)
@@ -228,11 +193,11 @@ func (c *Cages) Script(dir string, s runner.ScriptOrder) *cage.Cage {
 // repository that the run may write.
 func (c *Cages) in(dir string) cage.Policy {
 	p := c.policy
-	at := resolved(dir)
-	if at == "" || slices.ContainsFunc(p.Writable, func(w string) bool { return isWithin(at, w) }) {
+	at := places.Resolved(dir)
+	if at == "" || slices.ContainsFunc(p.Writable, func(w string) bool { return places.IsWithin(at, w) }) {
 		return p
 	}
-	if top := linkedWorktree(at, c.commons); top != "" {
+	if top := places.LinkedWorktree(at, c.commons); top != "" {
 		p.Writable = append(slices.Clone(p.Writable), top)
 		return p
 	}
@@ -243,11 +208,11 @@ func (c *Cages) in(dir string) cage.Policy {
 // Refused implements runner.Cages.
 func (c *Cages) Refused(path string) {
 	at := filepath.Clean(path)
-	for at != resolved(at) && resolved(at) == "" && filepath.Dir(at) != at {
+	for at != places.Resolved(at) && places.Resolved(at) == "" && filepath.Dir(at) != at {
 		at = filepath.Dir(at)
 	}
-	at = resolved(at)
-	isIn := func(folder string) bool { return isWithin(at, folder) }
+	at = places.Resolved(at)
+	isIn := func(folder string) bool { return places.IsWithin(at, folder) }
 	switch {
 	case at == "" || slices.ContainsFunc(c.policy.Writable, isIn):
 	case slices.ContainsFunc(c.policy.Hidden, isIn):
@@ -310,7 +275,7 @@ func folders(names []string, at Site) ([]string, error) {
 		if err == nil {
 			path, err = filepath.EvalSymlinks(path)
 		}
-		if err == nil && !filepath.IsAbs(name) && !isWithin(path, resolved(at.Workspace)) {
+		if err == nil && !filepath.IsAbs(name) && !places.IsWithin(path, places.Resolved(at.Workspace)) {
 			err = errors.New("a link leads out of the workspace; give the whole path if that is meant")
 		}
 		if err != nil {

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/options"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/places"
 )
 
 // machine is a place for runs.
@@ -136,7 +137,7 @@ func TestRequiredCagesShareNoCaches(t *testing.T) {
 		t.Errorf("writable (-want +got):\n%s", d)
 	}
 	for _, name := range []string{"npm_config_cache", "XDG_CACHE_HOME", "GOMODCACHE", "GOCACHE", "PIP_CACHE_DIR"} {
-		if got := value(c.Env(), name); !isWithin(got, c.own) {
+		if got := places.Value(c.Env(), name); !places.IsWithin(got, c.own) {
 			t.Errorf("%s: got %q, want a folder below %s", name, got, c.own)
 		}
 	}
@@ -156,7 +157,7 @@ func TestACacheThatHoldsMoreIsNotWritten(t *testing.T) {
 			m.file("bin/sh", "")
 			put(m)
 			c := m.cages(on)
-			if own := value(c.Env(), "XDG_CACHE_HOME"); slices.Contains(c.policy.Writable, m.path("home/.cache")) || !isWithin(own, c.own) {
+			if own := places.Value(c.Env(), "XDG_CACHE_HOME"); slices.Contains(c.policy.Writable, m.path("home/.cache")) || !places.IsWithin(own, c.own) {
 				t.Errorf("writable: got %q, and the cache %q, want it without ~/.cache, and one below %s", c.policy.Writable, own, c.own)
 			}
 		})
@@ -209,7 +210,7 @@ func TestGitFolders(t *testing.T) {
 		"repo": {"repo/.git"}, "repo/deep/er": {"repo/.git"}, "tree": {"repo/.git"}, "tree/deep": {"repo/.git"},
 		"work/liar": nil, "work/forged": nil, "repo/sub": {"repo/.git/modules/sub"}, "repo/planted": nil, "linked": nil, "home": nil,
 	} {
-		got, _ := gitFolders(m.folder(dir))
+		got, _ := places.GitFolders(m.folder(dir))
 		if d := cmp.Diff(want, m.short(got)); d != "" {
 			t.Errorf("git folders of %s (-want +got):\n%s", dir, d)
 		}
@@ -231,7 +232,7 @@ func TestAgentsElsewhere(t *testing.T) {
 	c := m.cages(on)
 	for dir, want := range map[string]bool{"work": true, "work/deep": true, "tree": true, "tree/deep": true, "other-tree": false, "home": false, "bin": false} {
 		w := c.Agent(m.folder(dir)).Policy().Writable
-		if got := slices.ContainsFunc(w, func(p string) bool { return isWithin(m.path(dir), p) }); got != want {
+		if got := slices.ContainsFunc(w, func(p string) bool { return places.IsWithin(m.path(dir), p) }); got != want {
 			t.Errorf("an agent in %s: got it writable %v, want %v; %q", dir, got, want, w)
 		}
 	}

@@ -2,9 +2,9 @@ package confine
 
 import (
 	"fmt"
-	"os"
-	"slices"
 	"strings"
+
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/places"
 )
 
 // maxNamed is how many paths one line names.
@@ -12,22 +12,12 @@ const maxNamed = 3
 
 // tellExposed tells what the cage can't keep from agents, since a folder that they may
 // write contains it: what is hidden, and what they must not write.
-func (c *Cages) tellExposed(guarded []string) {
-	if paths := c.policy.Exposed(); len(paths) > 0 {
+func (c *Cages) tellExposed(plan places.Plan) {
+	if paths := plan.Files.Exposed(); len(paths) > 0 {
 		c.told.note("cage: agents can read and write " + listed(paths) + ", since a folder that they may write contains it")
 	}
-	var open []string
-	for _, path := range guarded {
-		if _, err := os.Lstat(path); err != nil {
-			continue
-		}
-		if at := resolved(path); at != "" && slices.ContainsFunc(c.policy.Writable, func(w string) bool { return isWithin(at, w) }) {
-			open = append(open, path)
-		}
-	}
-	slices.Sort(open)
-	if open = slices.Compact(open); len(open) > 0 {
-		c.told.note("cage: agents can write " + listed(open) + ", since a folder that they may write contains it")
+	if paths := plan.Unguarded(); len(paths) > 0 {
+		c.told.note("cage: agents can write " + listed(paths) + ", since a folder that they may write contains it")
 	}
 }
 

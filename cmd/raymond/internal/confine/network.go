@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/places"
 	"github.com/raymond-action/raymond-action/internal/cage/forward"
 )
 
@@ -15,7 +16,7 @@ const anthropic = "api.anthropic.com"
 // modelAPI is where the agent CLI asks the model's API: at a port of this machine, as of
 // the key proxy, or at a host that the list of hosts has to have.
 func modelAPI(environ []string) (ports []uint16, hosts []string) {
-	base := value(environ, "ANTHROPIC_BASE_URL")
+	base := places.Value(environ, "ANTHROPIC_BASE_URL")
 	if base == "" {
 		return nil, []string{anthropic}
 	}

@@ -1,4 +1,4 @@
-package confine
+package places
 
 import (
 	"os"
@@ -16,10 +16,10 @@ const (
 	maxConfig  = 1 << 20
 )
 
-// gitFolders are the folders of git that a directory needs, and those that worktrees of
+// GitFolders are the folders of git that a directory needs, and those that worktrees of
 // its repository share. The files that name them may be agents' text, so a name counts
 // only where the folder that it leads to names the worktree as well.
-func gitFolders(dir string) (needed, commons []string) {
+func GitFolders(dir string) (needed, commons []string) {
 	for at := dir; at != ""; at = filepath.Dir(at) {
 		dotGit := filepath.Join(at, ".git")
 		info, err := os.Lstat(dotGit)
@@ -41,15 +41,15 @@ func gitFolders(dir string) (needed, commons []string) {
 // commonOf returns git's folder of the repository that a directory is a linked worktree
 // of; "" where one of the two doesn't say so.
 func commonOf(top string) string {
-	gitDir := resolved(pointer(filepath.Join(top, ".git"), "gitdir: "))
+	gitDir := Resolved(pointer(filepath.Join(top, ".git"), "gitdir: "))
 	if gitDir == "" || filepath.Base(filepath.Dir(gitDir)) != "worktrees" {
 		return ""
 	}
-	if back := pointer(filepath.Join(gitDir, "gitdir"), ""); resolved(filepath.Dir(back)) != resolved(top) || filepath.Base(back) != ".git" {
+	if back := pointer(filepath.Join(gitDir, "gitdir"), ""); Resolved(filepath.Dir(back)) != Resolved(top) || filepath.Base(back) != ".git" {
 		return ""
 	}
 	common := filepath.Dir(filepath.Dir(gitDir))
-	if resolved(pointer(filepath.Join(gitDir, "commondir"), "")) != common {
+	if Resolved(pointer(filepath.Join(gitDir, "commondir"), "")) != common {
 		return ""
 	}
 	return common
@@ -58,9 +58,9 @@ func commonOf(top string) string {
 // submodule returns git's folder of a submodule, where it lies in that of a repository
 // around it.
 func submodule(top string) []string {
-	gitDir := resolved(pointer(filepath.Join(top, ".git"), "gitdir: "))
-	around, _ := gitFolders(filepath.Dir(top))
-	if gitDir == "" || !slices.ContainsFunc(around, func(g string) bool { return isWithin(gitDir, filepath.Join(g, "modules")) }) {
+	gitDir := Resolved(pointer(filepath.Join(top, ".git"), "gitdir: "))
+	around, _ := GitFolders(filepath.Dir(top))
+	if gitDir == "" || !slices.ContainsFunc(around, func(g string) bool { return IsWithin(gitDir, filepath.Join(g, "modules")) }) {
 		return nil
 	}
 	return []string{gitDir}
@@ -82,9 +82,9 @@ func pointer(path, prefix string) string {
 	return filepath.Join(filepath.Dir(path), target)
 }
 
-// linkedWorktree returns the top of the worktree around a directory, if it is a linked
+// LinkedWorktree returns the top of the worktree around a directory, if it is a linked
 // one of a repository with one of the given folders; else "".
-func linkedWorktree(dir string, commons []string) string {
+func LinkedWorktree(dir string, commons []string) string {
 	for at := dir; ; at = filepath.Dir(at) {
 		if _, err := os.Lstat(filepath.Join(at, ".git")); err == nil {
 			if slices.Contains(commons, commonOf(at)) {

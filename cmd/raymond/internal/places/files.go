@@ -1,4 +1,4 @@
-package confine
+package places
 
 import (
 	"cmp"
@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/raymond-action/raymond-action/internal/cage"
 	"github.com/raymond-action/raymond-action/internal/untrusted/files"
 )
 
@@ -16,8 +17,8 @@ var devices = []string{
 	"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty", "/dev/ptmx", "/dev/pts", "/dev/shm",
 }
 
-// value is a variable of an environment; "" for none.
-func value(environ []string, name string) string {
+// Value is a variable of an environment; "" for none.
+func Value(environ []string, name string) string {
 	found := ""
 	for _, kv := range environ {
 		if v, ok := strings.CutPrefix(kv, name+"="); ok {
@@ -28,7 +29,7 @@ func value(environ []string, name string) string {
 }
 
 // homeOf is the home folder of an environment; "" where it names none.
-func homeOf(environ []string) string { return absolute(value(environ, "HOME")) }
+func homeOf(environ []string) string { return absolute(Value(environ, "HOME")) }
 
 // absolute is a path that is one, cleaned; "" for any other.
 func absolute(path string) string {
@@ -38,19 +39,13 @@ func absolute(path string) string {
 	return filepath.Clean(path)
 }
 
-// resolved is a path without links; "" where it leads nowhere.
-func resolved(path string) string {
-	target, err := filepath.EvalSymlinks(path)
-	if err != nil || !filepath.IsAbs(target) {
-		return ""
-	}
-	return target
-}
+// Resolved is a path without links; "" where it leads nowhere.
+func Resolved(path string) string { return cage.Resolve(path) }
 
-// isWithin reports whether a clean path is folder or lies below it.
-func isWithin(path, folder string) bool {
-	rel, err := filepath.Rel(folder, path)
-	return err == nil && filepath.IsLocal(rel)
+// IsWithin reports whether a clean path is folder or lies below it.
+func IsWithin(path, folder string) bool {
+	rest, ok := strings.CutPrefix(path, strings.TrimSuffix(folder, string(filepath.Separator)))
+	return ok && folder != "" && (rest == "" || rest[0] == filepath.Separator)
 }
 
 // outermost are the paths that exist, without links and without those below others: who
@@ -58,14 +53,14 @@ func isWithin(path, folder string) bool {
 func outermost(paths []string) []string {
 	var all []string
 	for _, p := range paths {
-		if r := resolved(p); r != "" {
+		if r := Resolved(p); r != "" {
 			all = append(all, r)
 		}
 	}
 	slices.Sort(all)
 	all = slices.Compact(all)
 	return slices.DeleteFunc(slices.Clone(all), func(p string) bool {
-		return slices.ContainsFunc(all, func(other string) bool { return other != p && isWithin(p, other) })
+		return slices.ContainsFunc(all, func(other string) bool { return other != p && IsWithin(p, other) })
 	})
 }
 
@@ -86,7 +81,7 @@ func credentials(environ []string) []string {
 		// of the runner itself
 		"actions-runner/.credentials", "actions-runner/.credentials_rsaparams", "actions-runner/_diag",
 	} {
-		if value(environ, needed[name]) == "" {
+		if Value(environ, needed[name]) == "" {
 			out = append(out, filepath.Join(home, filepath.FromSlash(name)))
 		}
 	}
@@ -111,8 +106,8 @@ func guardedFolders(home string, at Site) []string {
 			out = append(out, filepath.Join(home, filepath.FromSlash(name)))
 		}
 	}
-	for _, dir := range filepath.SplitList(value(at.Environ, "PATH")) {
-		if dir = resolved(absolute(dir)); dir != "" && !isWithin(dir, resolved(at.Workspace)) {
+	for _, dir := range filepath.SplitList(Value(at.Environ, "PATH")) {
+		if dir = Resolved(absolute(dir)); dir != "" && !IsWithin(dir, Resolved(at.Workspace)) {
 			out = append(out, dir)
 		}
 	}
@@ -122,7 +117,7 @@ func guardedFolders(home string, at Site) []string {
 // conversations is where the agent CLI keeps what was said, made if need be: a path
 // that isn't there gets no right.
 func conversations(environ []string) []string {
-	config := absolute(value(environ, "CLAUDE_CONFIG_DIR"))
+	config := absolute(Value(environ, "CLAUDE_CONFIG_DIR"))
 	if home := homeOf(environ); config == "" && home != "" {
 		config = filepath.Join(home, ".claude")
 	}
@@ -173,7 +168,7 @@ func sharedCaches(environ, guarded []string, own string) (paths, variables []str
 	for _, c := range caches {
 		path := ""
 		if c.variable != "" {
-			path = absolute(value(environ, c.variable))
+			path = absolute(Value(environ, c.variable))
 		}
 		if path == "" && c.path != "" && home != "" {
 			path = filepath.Join(home, filepath.FromSlash(c.path))
@@ -185,16 +180,21 @@ func sharedCaches(environ, guarded []string, own string) (paths, variables []str
 		if isThere {
 			makeCache(path, c.isFile)
 		}
-		at := resolved(path)
+		at := Resolved(path)
 		switch {
 		case at == "":
-		case !slices.ContainsFunc(guarded, func(g string) bool { return isWithin(g, at) }):
+		case !slices.ContainsFunc(guarded, func(g string) bool { return IsWithin(g, at) }):
 			paths = append(paths, at)
 		case isThere && c.variable != "":
 			variables = append(variables, c.variable+"="+filepath.Join(own, ".cache", c.program))
 		}
 	}
 	return paths, variables
+}
+
+func exists(path string) bool {
+	_, err := os.Lstat(path)
+	return err == nil
 }
 
 // makeCache makes a cache that is missing. Where it can't be made, its program can't
@@ -209,7 +209,7 @@ func makeCache(path string, isFile bool) {
 
 // isInstalled reports whether PATH of an environment leads to a program.
 func isInstalled(environ []string, program string) bool {
-	return slices.ContainsFunc(filepath.SplitList(value(environ, "PATH")), func(dir string) bool {
+	return slices.ContainsFunc(filepath.SplitList(Value(environ, "PATH")), func(dir string) bool {
 		if !filepath.IsAbs(dir) {
 			return false
 		}
@@ -232,15 +232,15 @@ func ownCaches(own string) []string {
 // shownByVariables are the files and folders below the job's temporary folder that
 // variables of agents name: the payload of the event, certificates, tools.
 func shownByVariables(at Site) []string {
-	temp := resolved(at.Temp)
+	temp := Resolved(at.Temp)
 	var out []string
 	for _, kv := range at.Environ {
 		_, v, _ := strings.Cut(kv, "=")
 		for _, path := range filepath.SplitList(v) {
-			path = resolved(absolute(cmp.Or(path, ".")))
-			if path == "" || path == temp || !isWithin(path, temp) || slices.ContainsFunc(at.Hidden, func(h string) bool {
-				h = cmp.Or(resolved(h), h)
-				return isWithin(path, h) || isWithin(h, path)
+			path = Resolved(absolute(cmp.Or(path, ".")))
+			if path == "" || path == temp || !IsWithin(path, temp) || slices.ContainsFunc(at.Hidden, func(h string) bool {
+				h = cmp.Or(Resolved(h), h)
+				return IsWithin(path, h) || IsWithin(h, path)
 			}) {
 				continue
 			}
