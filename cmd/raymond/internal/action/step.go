@@ -116,7 +116,10 @@ func (s *step) api() (*job.GitHub, error) {
 
 // git is git as the step uses it.
 func (s *step) git() *workspace.Git {
-	return &workspace.Git{Path: s.program, Temp: s.dirs.own, Env: job.ScriptEnviron(s.env.Environ, nil)}
+	return &workspace.Git{
+		Path: s.program, Temp: s.dirs.own, Env: job.ScriptEnviron(s.env.Environ, nil),
+		IsFree: s.in.AllowSudo || s.options.Cage.IsOff(),
+	}
 }
 
 // findGit finds git where agents of this step, or of one before, can't have put it.
