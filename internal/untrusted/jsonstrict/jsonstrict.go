@@ -74,15 +74,46 @@ func unmarshal(data []byte, to any) error {
 	return errorOf(json.Unmarshal(data, to, json.RejectUnknownMembers(true)))
 }
 
-// check reads all tokens of a value, and refuses null and what follows the value.
-// Doubled names and invalid UTF-8 are errors of the decoder.
+// How many lists and objects a text may have: a struct costs hundreds of bytes, and its
+// text may have two. What this program writes has many times as many bytes for each.
+const (
+	manyValues = 20_000 // in any text
+	valueBytes = 64     // and one more for so many bytes
+	mostValues = 500_000
+	mostNames  = 200_000 // of one object, counted with their values
+)
+
+// weigher counts what costs more memory than it has bytes.
+type weigher struct{ left int }
+
+func newWeigher(data []byte) weigher {
+	return weigher{min(manyValues+len(data)/valueBytes, mostValues)}
+}
+
+// take takes the last token of a decoder.
+func (w *weigher) take(d *jsontext.Decoder, kind jsontext.Kind) error {
+	if kind == '{' || kind == '[' {
+		w.left--
+	}
+	if in, n := d.StackIndex(d.StackDepth()); w.left < 0 || in == '{' && n > mostNames {
+		return &Error{What: "has more values than a program of ours would write"}
+	}
+	return nil
+}
+
+// check reads all tokens of a value, and refuses null, what follows the value, and far
+// more values than a text of its size would have. Doubled names and invalid UTF-8 are
+// errors of the decoder.
 func check(data []byte) error {
 	if len(bytes.TrimSpace(data)) == 0 {
 		return &Error{What: "is empty"}
 	}
-	d := jsontext.NewDecoder(bytes.NewReader(data))
+	d, w := jsontext.NewDecoder(bytes.NewReader(data)), newWeigher(data)
 	for {
 		tok, err := d.ReadToken()
+		if err == nil {
+			err = w.take(d, tok.Kind())
+		}
 		switch {
 		case err != nil:
 			return errorOf(err)
