@@ -78,6 +78,9 @@ func (c *checks) Verify(ctx context.Context, o runner.Checks, tell func(runner.P
 func (g *Guard) soil() (end func()) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	if !g.isSoiled {
+		_ = g.take() // what scripts have left; where that can't be read, what was known before counts
+	}
 	g.strays++
 	g.begun++
 	g.isSoiled = true
@@ -153,10 +156,7 @@ func (g *Guard) say(changed []string) {
 func (g *Guard) adopt(begun int) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.strays > 0 || g.begun != begun {
-		return
-	}
-	if g.take() == nil { // else what was known before counts
+	if g.strays == 0 && g.begun == begun {
 		g.isSoiled = false
 	}
 }
