@@ -134,7 +134,7 @@ func (c *Cages) setNetwork(wish options.Cage, at Site) error {
 	if err != nil {
 		return machineProblem("proxy of the cage", err)
 	}
-	n.Ports = append(ports, c.proxy.Port())
+	n.Ports = slices.Concat(ports, list.LoopbackPorts(), []uint16{c.proxy.Port()})
 	c.env = append(c.env, forward.Env(list, c.proxy.Port())...)
 	return nil
 }

@@ -285,6 +285,15 @@ func TestModelAPI(t *testing.T) {
 	}
 }
 
+// TestListedPortsOfThisMachineAreReached, as that of a database beside the job, which no
+// proxy for HTTP is of use for.
+func TestListedPortsOfThisMachineAreReached(t *testing.T) {
+	c := newMachine(t).cages(options.Cage{Mode: options.CageOn, Network: "127.0.0.1:5432 example.com"})
+	if got := c.policy.Network.Ports; !slices.Contains(got, 5432) || slices.Contains(got, 443) {
+		t.Errorf("ports: got %d, want 5432 among them", got)
+	}
+}
+
 // TestRefusalsAreToldOnce, with the input to add, and not without end.
 func TestRefusalsAreToldOnce(t *testing.T) {
 	m := newMachine(t)
@@ -296,12 +305,13 @@ func TestRefusalsAreToldOnce(t *testing.T) {
 			c.told.refusedAddress("/var/run/docker.sock")
 			c.told.refusedAddress("/var/run/nscd/socket")
 			c.told.refusedAddress("10.0.0.1:80")
+			c.told.refusedAddress("127.0.0.1:5432")
 		})
 	}
 	all.Wait()
 	got := strings.Join(c.Notes(), "\n")
 	for part, want := range map[string]int{
-		"evil.example:443 to input network": 1, "docker.sock": 1, "nscd": 0, "10.0.0.1:80": 1, "input cage-write": 1,
+		"evil.example:443 to input network": 1, "docker.sock": 1, "nscd": 0, "10.0.0.1:80": 1, "add 127.0.0.1:5432 to input network": 1, "input cage-write": 1,
 	} {
 		if n := strings.Count(got, part); n != want {
 			t.Errorf("%q: got it %d times in %q, want %d", part, n, got, want)

@@ -63,8 +63,13 @@ func (t *told) refusedHost(host string) {
 // without need.
 var byLibraries = []string{"/run/nscd", "/var/run/nscd", "/run/systemd", "/var/run/systemd", "/dev/log", "/run/avahi-daemon", "/var/run/avahi-daemon"}
 
-// refusedAddress tells that a connection past the proxy was refused.
+// refusedAddress tells that a connection past the proxy was refused. Ports of this
+// machine that are listed are reached without it.
 func (t *told) refusedAddress(target string) {
+	if strings.HasPrefix(target, "127.0.0.1:") {
+		t.refusedHost(target)
+		return
+	}
 	if !strings.HasPrefix(target, "/") && !strings.HasPrefix(target, "@") {
 		t.note(fmt.Sprintf("cage: refused a connection to %s that does not use the proxy (HTTPS_PROXY); the hosts in %s are reached through that alone", target, t.label("network")))
 		return
