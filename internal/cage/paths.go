@@ -11,7 +11,9 @@ import (
 // what is hidden, whose neighbours are listed one by one. What is made later beside a
 // hidden path is not among them.
 func (p Policy) readable() []string {
-	w := walk{hidden: resolved(p.Hidden)}
+	// What a writable folder contains can't be hidden, so nothing is listed for its sake.
+	exposed := p.Exposed()
+	w := walk{hidden: slices.DeleteFunc(resolved(p.Hidden), func(h string) bool { return slices.Contains(exposed, h) })}
 	w.add(string(filepath.Separator))
 	return append(w.found, resolved(p.Shown)...)
 }
