@@ -192,11 +192,6 @@ func sharedCaches(environ, guarded []string, own string) (paths, variables []str
 	return paths, variables
 }
 
-func exists(path string) bool {
-	_, err := os.Lstat(path)
-	return err == nil
-}
-
 // makeCache makes a cache that is missing. Where it can't be made, its program can't
 // make it either.
 func makeCache(path string, isFile bool) {
