@@ -176,16 +176,17 @@ func sharedCaches(environ, guarded []string, own string) (paths, variables []str
 		if path == "" {
 			continue
 		}
-		isThere := c.program != "" && isInstalled(environ, c.program)
-		if isThere {
-			makeCache(path, c.isFile)
-		}
+		isThere := func() bool { return c.program != "" && isInstalled(environ, c.program) }
 		at := Resolved(path)
+		if at == "" && isThere() {
+			makeCache(path, c.isFile)
+			at = Resolved(path)
+		}
 		switch {
 		case at == "":
 		case !slices.ContainsFunc(guarded, func(g string) bool { return IsWithin(g, at) }):
 			paths = append(paths, at)
-		case isThere && c.variable != "":
+		case c.variable != "" && isThere():
 			variables = append(variables, c.variable+"="+filepath.Join(own, ".cache", c.program))
 		}
 	}
