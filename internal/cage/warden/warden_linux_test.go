@@ -328,7 +328,11 @@ func TestNothingIsLeftOfTheKilled(t *testing.T) {
 				waitBlocked(t, i.cmd.Process.Pid)
 				begin := time.Now()
 				end(i)
-				<-i.served
+				select {
+				case <-i.served:
+				case <-time.After(10 * time.Second):
+					t.Fatal("the warden goes on")
+				}
 				stacks := make([]byte, 1<<20)
 				if stacks = stacks[:runtime.Stack(stacks, true)]; bytes.Contains(stacks, []byte("(*warden)")) {
 					t.Errorf("something is still decided:\n%s", stacks)
