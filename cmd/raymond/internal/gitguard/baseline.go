@@ -25,7 +25,7 @@ func newBaseline() baseline {
 
 // take takes what is there as it is.
 func (b *baseline) take(r *repository) error {
-	for _, path := range r.configs {
+	for _, path := range slices.Concat(r.configs, r.targets) {
 		c, err := contentOf(path, maxConfig)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
@@ -49,7 +49,9 @@ func (b *baseline) take(r *repository) error {
 
 // restore takes back what agents may not change, and returns what that was.
 func (b *baseline) restore(r *repository) (changed []string, err error) {
-	for _, path := range r.configs {
+	// What an agent's own link leads to may be anything, and is left alone: the link goes.
+	known := slices.DeleteFunc(slices.Clone(r.targets), func(path string) bool { return !b.seen[path] })
+	for _, path := range slices.Concat(r.configs, known) {
 		keys, err := b.restoreConfig(path)
 		changed = append(changed, keys...)
 		if err != nil {

@@ -298,3 +298,32 @@ func TestNothingHoldsUpAScript(t *testing.T) {
 		})
 	}
 }
+
+// TestLinksOfAgentsLeadNowhere: what they lead to, outside of the cage, is neither changed
+// nor removed.
+func TestLinksOfAgentsLeadNowhere(t *testing.T) {
+	t.Parallel()
+	h := newGuarded(t)
+	before, dir := h.settings(), t.TempDir()
+	file, folder := filepath.Join(dir, "file"), filepath.Join(dir, "folder", "file")
+	write(t, file, "[core]\n\tfsmonitor = x\n")
+	write(t, folder, "kept")
+	h.agent(func() {
+		for name, target := range map[string]string{".git/config": file, ".git/config.worktree": filepath.Dir(folder)} {
+			os.RemoveAll(h.path(name))
+			if err := os.Symlink(target, h.path(name)); err != nil {
+				t.Fatal(err)
+			}
+		}
+	})
+	h.script(func() {
+		if got := h.settings(); got != before {
+			t.Errorf("settings: got\n%s\nwant\n%s", got, before)
+		}
+	})
+	for path, want := range map[string]string{file: "[core]\n\tfsmonitor = x\n", folder: "kept"} {
+		if got, err := os.ReadFile(path); err != nil || string(got) != want {
+			t.Errorf("%s: got %q, %v, want %q", path, got, err, want)
+		}
+	}
+}

@@ -24,6 +24,7 @@ const (
 // repository is where git looks for settings and hooks.
 type repository struct {
 	configs []string // files
+	targets []string // files that links among them lead to
 	hooks   []string // folders
 }
 
@@ -118,7 +119,7 @@ func read(gitDir string) (*repository, error) {
 	}
 	for _, path := range r.configs {
 		if target, err := filepath.EvalSymlinks(path); err == nil && target != path {
-			r.configs = append(r.configs, target)
+			r.targets = append(r.targets, target)
 		}
 	}
 	return r, nil
