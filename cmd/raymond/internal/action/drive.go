@@ -81,6 +81,11 @@ func guardGit(s *step, o *session.Session, run *state.Run) error {
 		return machineProblem("git's settings", err)
 	}
 	c := &o.Config
+	if c.Cages != nil {
+		if box := c.Cages.Agent(run.Dir); box != nil {
+			g.In = box.Start
+		}
+	}
 	c.Backends[protocol.Script], c.Verifier = g.Scripts(c.Backends[protocol.Script]), g.Checks(c.Verifier)
 	if prompts := c.Backends[protocol.Prompt]; prompts != nil {
 		c.Backends[protocol.Prompt] = g.Untrusted(prompts)

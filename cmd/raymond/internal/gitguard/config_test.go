@@ -2,6 +2,7 @@ package gitguard
 
 import (
 	"fmt"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -51,4 +52,14 @@ func TestOddSettingsAreRefused(t *testing.T) {
 func listed(path string) (list []string, fails bool) {
 	out, err := exec.Command("git", "config", "--file", path, "--null", "--list").Output()
 	return strings.Split(string(out), "\x00"), err != nil
+}
+
+func write(t *testing.T, path, text string) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o755); err != nil {
+		t.Fatal(err)
+	}
 }

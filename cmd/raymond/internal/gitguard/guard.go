@@ -4,7 +4,10 @@ package gitguard
 
 import (
 	"context"
+	"fmt"
+	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/raymond-action/raymond-action/runner"
@@ -15,20 +18,25 @@ import (
 // methods may be called by any goroutine.
 type Guard struct {
 	tell func(changed []string)
+	// In is where things are taken back, such as a cage: agents that run meanwhile may
+	// put links in the place of what was just looked at. nil is here.
+	In func(func() error) error
 
 	mu       sync.Mutex // guards what follows, and the files
 	dirs     []string   // where git is looked for
+	ours     []string   // folders, without links, in which things may be taken back
 	base     baseline
 	strays   int  // how many invocations run that are not trusted
 	begun    int  // how many have begun so far
 	isSoiled bool // one has run since the files were looked at
 	told     map[string]bool
+	late     map[string]bool // directories that were named when agents had run
 }
 
 // New takes what directories have now. tell is told what was taken back: keys of settings
 // and paths of files, each once.
 func New(dirs []string, tell func(changed []string)) (*Guard, error) {
-	g := &Guard{tell: tell, base: newBaseline(), told: map[string]bool{}, dirs: slices.Clone(dirs)}
+	g := &Guard{tell: tell, base: newBaseline(), told: map[string]bool{}, late: map[string]bool{}, dirs: slices.Clone(dirs)}
 	return g, g.take()
 }
 
@@ -42,8 +50,29 @@ func (g *Guard) take() error {
 		if err := g.base.take(r); err != nil {
 			return err
 		}
+		g.ours = append(g.ours, r.folders...)
+		if target, err := filepath.EvalSymlinks(dir); err == nil {
+			g.ours = append(g.ours, target)
+		}
 	}
+	slices.Sort(g.ours)
+	g.ours = slices.Compact(g.ours)
 	return nil
+}
+
+// outside returns a folder of a repository in which nothing may be changed, since it
+// was not known before agents ran: they can have named any folder; "" for none.
+func (g *Guard) outside(r *repository) string {
+	for _, path := range r.places() {
+		target, err := filepath.EvalSymlinks(path)
+		if err != nil {
+			continue // there is nothing
+		}
+		if !slices.ContainsFunc(g.ours, func(o string) bool { return target == o || strings.HasPrefix(target, o+string(filepath.Separator)) }) {
+			return target
+		}
+	}
+	return ""
 }
 
 // Untrusted returns a backend whose invocations may write anything.
@@ -122,6 +151,7 @@ func (g *Guard) clean(dir string) (begun int, err error) {
 	if !slices.Contains(g.dirs, dir) {
 		g.dirs = append(g.dirs, dir)
 		g.isSoiled = g.isSoiled || g.begun > 0 // what is there is not known
+		g.late[dir] = g.begun > 0
 	}
 	if !g.isSoiled {
 		return g.begun, nil
@@ -131,13 +161,33 @@ func (g *Guard) clean(dir string) (begun int, err error) {
 		if err != nil {
 			return g.begun, err
 		}
-		changed, err := g.base.restore(r)
+		other := g.outside(r)
+		if other != "" && g.late[dir] {
+			continue // a repository that is none of the run's
+		}
+		if other != "" {
+			return g.begun, fmt.Errorf("git's folder of %q is %q now, which the run did not have before agents ran", dir, other)
+		}
+		changed, err := g.restore(r)
 		g.say(changed)
 		if err != nil {
 			return g.begun, err
 		}
 	}
 	return g.begun, nil
+}
+
+func (g *Guard) restore(r *repository) (changed []string, err error) {
+	restore := func() (err error) {
+		changed, err = g.base.restore(r)
+		return err
+	}
+	if g.In != nil {
+		err = g.In(restore)
+	} else {
+		err = restore()
+	}
+	return changed, err
 }
 
 // say tells what was not told before.

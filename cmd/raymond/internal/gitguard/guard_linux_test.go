@@ -27,16 +27,6 @@ func git(t *testing.T, dir string, args ...string) string {
 	return string(out)
 }
 
-func write(t *testing.T, path, text string) {
-	t.Helper()
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, []byte(text), 0o755); err != nil {
-		t.Fatal(err)
-	}
-}
-
 // invoked is a backend that does what a test says.
 type invoked func()
 
@@ -188,7 +178,7 @@ func (h *guarded) worktreeConfig(program string) {
 }
 
 func (h *guarded) otherRepository(program string) {
-	other := h.path("../other")
+	other := h.path("other")
 	git(h.t, h.t.TempDir(), "init", "-q", other)
 	write(h.t, filepath.Join(other, ".git", "hooks", "pre-commit"), program)
 	os.Rename(h.path(".git"), h.path("../was"))
@@ -203,7 +193,7 @@ func (h *guarded) bareRepository(program string) {
 }
 
 func (h *guarded) commonFolder(program string) {
-	other := h.path("../other")
+	other := h.path("other")
 	git(h.t, h.t.TempDir(), "clone", "-q", h.dir, other)
 	write(h.t, filepath.Join(other, ".git", "hooks", "pre-commit"), program)
 	write(h.t, h.path(".git/commondir"), filepath.Join(other, ".git")+"\n")
@@ -325,5 +315,47 @@ func TestLinksOfAgentsLeadNowhere(t *testing.T) {
 		if got, err := os.ReadFile(path); err != nil || string(got) != want {
 			t.Errorf("%s: got %q, %v, want %q", path, got, err, want)
 		}
+	}
+}
+
+// TestFoldersOfOthersAreLeftAlone: an agent names folders that it can't write to as git's
+// own, of which the guard would remove hooks and rewrite settings.
+func TestFoldersOfOthersAreLeftAlone(t *testing.T) {
+	t.Parallel()
+	for name, point := range map[string]func(h *guarded, victim string){
+		"by a file in the place of the folder": func(h *guarded, victim string) {
+			os.RemoveAll(h.path(".git"))
+			write(h.t, h.path(".git"), "gitdir: "+victim+"\n")
+		},
+		"by a link in its place": func(h *guarded, victim string) {
+			os.RemoveAll(h.path(".git"))
+			if err := os.Symlink(victim, h.path(".git")); err != nil {
+				h.t.Fatal(err)
+			}
+		},
+		"as the common folder": func(h *guarded, victim string) { write(h.t, h.path(".git/commondir"), victim+"\n") },
+		"as a worktree": func(h *guarded, victim string) {
+			write(h.t, h.path(".git/worktrees/own/HEAD"), "x")
+			if err := os.Symlink(victim, h.path(".git/worktrees/evil")); err != nil {
+				h.t.Fatal(err)
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h, victim := newGuarded(t), t.TempDir()
+			for _, file := range []string{"config", "config.worktree", "hooks/pre-push"} {
+				write(t, filepath.Join(victim, file), "[alias]\n\tx = !y\n")
+			}
+			h.agent(func() { point(h, victim) })
+			_, err := h.g.Scripts(invoked(func() { t.Error("the script was run") })).Run(t.Context(), runner.Order{Dir: h.dir}, nil)
+			if err == nil {
+				t.Error("script: got no error")
+			}
+			for _, file := range []string{"config", "config.worktree", "hooks/pre-push"} {
+				if got, err := os.ReadFile(filepath.Join(victim, file)); err != nil || string(got) != "[alias]\n\tx = !y\n" {
+					t.Errorf("%s: got %q, %v, want it untouched", file, got, err)
+				}
+			}
+		})
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/raymond-action/raymond-action/internal/untrusted/files"
@@ -26,6 +27,18 @@ type repository struct {
 	configs []string // files
 	targets []string // files that links among them lead to
 	hooks   []string // folders
+	folders []string // git's own: that of the worktree, and the one that worktrees share
+}
+
+// places are the folders that what git reads is in. Hooks and settings that are links
+// themselves are no matter: the links are taken back.
+func (r *repository) places() []string {
+	all := slices.Clone(r.folders)
+	for _, path := range slices.Concat(r.configs, r.hooks) {
+		all = append(all, filepath.Dir(path))
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
 }
 
 // repositoryAt finds what git would read in a directory, also where somebody has put
@@ -99,7 +112,7 @@ func read(gitDir string) (*repository, error) {
 	if common == "" {
 		common = gitDir
 	}
-	r := &repository{configs: []string{filepath.Join(gitDir, "config.worktree")}}
+	r := &repository{configs: []string{filepath.Join(gitDir, "config.worktree")}, folders: []string{gitDir, common}}
 	if common != gitDir {
 		r.configs = append(r.configs, filepath.Join(common, "config.worktree"))
 	}
