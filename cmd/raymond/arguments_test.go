@@ -50,6 +50,7 @@ var badArguments = map[string][]struct{ line, names string }{
 		{"--record nothing", "--record"}, {"--record text", "--record"}, {"--record ''", "--record"}, {"flow --record dir", "--record"},
 	},
 	"raymond keygen":                {{"x", "arguments"}, {"''", "arguments"}, {"-x", "-x"}},
+	"raymond cage":                  {{"", "COMMAND"}, {"--", "COMMAND"}, {"-- no-such-command", "COMMAND"}, {"--network=open.example:x -- true", "--network"}, {"--cage=off -- true", "--cage"}, {"-x", "-x"}, {"--cage=maybe -- true", "--cage"}},
 	"raymond action":                {{"x", "arguments"}, {"-x", "-x"}},
 	"raymond action-post":           {{"x", "arguments"}, {"-x", "-x"}},
 	"raymond environment":           {{"--bogus", "--bogus"}},

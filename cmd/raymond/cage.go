@@ -31,6 +31,9 @@ func (a *App) cageCommand() *cobra.Command {
 		if len(args) == 0 {
 			o.Reject(problem.Usage("COMMAND", "is missing", "name it after --, as in raymond cage -- make test"))
 		}
+		if o.Cage.IsOff() {
+			o.Reject(problem.Usage("--cage", "off is no cage", "run the command itself"))
+		}
 		if err := o.Check(); err != nil {
 			return err
 		}
