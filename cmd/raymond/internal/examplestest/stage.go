@@ -81,7 +81,7 @@ func (setup Setup) files(t testing.TB) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	archive := setup.Files
+	archive := steps.ReplaceAllString(setup.Files, "${0}\n${1}cage-write: "+setup.notes)
 	for _, e := range entries {
 		if e.IsDir() {
 			continue

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -68,16 +69,21 @@ type consumer struct {
 	acttest.Config
 }
 
+// steps are the beginnings of the action's inputs.
+var steps = regexp.MustCompile(`with: \{workflow: \w+`)
+
 // newConsumer makes the repository from a txtar archive, in which workflowFile
 // is. Its agent CLI is the stub, which writes to sideEffects when the step has
-// the input env: SIDE_EFFECTS.
+// the input env: SIDE_EFFECTS; the cage lets it.
 func newConsumer(t testing.TB, archive string) *consumer {
 	t.Helper()
+	notes := t.TempDir()
+	archive = steps.ReplaceAllString(archive, `${0}, cage-write: "`+notes+`"`)
 	c := &consumer{t: t, Config: acttest.Config{
 		Repo: acttest.Repository(t, archive), Workflow: workflowFile, Payload: privatePayload,
 		Actions: map[string]string{actionName: releaseFolder(t)}, Artifacts: t.TempDir(),
 		Env: map[string]string{
-			"SIDE_EFFECTS": filepath.Join(t.TempDir(), "effects"), "KEEP": t.TempDir(),
+			"SIDE_EFFECTS": filepath.Join(notes, "effects"), "KEEP": t.TempDir(),
 			// A race must not pass for an exit code of ours, nor cost a second at exit.
 			"GORACE": "atexit_sleep_ms=0 halt_on_error=1 exitcode=99",
 		},
