@@ -83,7 +83,7 @@ func newConsumer(t testing.TB, archive string) *consumer {
 		Repo: acttest.Repository(t, archive), Workflow: workflowFile, Payload: privatePayload,
 		Actions: map[string]string{actionName: releaseFolder(t)}, Artifacts: t.TempDir(),
 		Env: map[string]string{
-			"SIDE_EFFECTS": filepath.Join(notes, "effects"), "KEEP": t.TempDir(),
+			"SIDE_EFFECTS": filepath.Join(notes, "effects"), "KEEP": notes,
 			// A race must not pass for an exit code of ours, nor cost a second at exit.
 			"GORACE": "atexit_sleep_ms=0 halt_on_error=1 exitcode=99",
 		},
