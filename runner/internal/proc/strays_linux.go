@@ -13,7 +13,17 @@ import (
 // for it. What Run starts, and so what descends from it, has other groups. The
 // caller holds family.mu.
 func strays() []int {
-	var found []int
+	for {
+		found, collected := listed()
+		if !collected {
+			return found
+		}
+		// What a dead one had started has become a child of ours after the look.
+	}
+}
+
+// listed is strays, as of one look, which may have collected some.
+func listed() (found []int, collected bool) {
 	own := syscall.Getpgrp()
 	for _, pid := range children() {
 		if family.kin[pid] != nil {
@@ -21,11 +31,12 @@ func strays() []int {
 		}
 		pgrp, err := syscall.Getpgid(pid)
 		if err == nil && pgrp != own && collectZombie(pid) {
+			collected = true
 			continue
 		}
 		found = append(found, pid)
 	}
-	return found
+	return found, collected
 }
 
 // reapStrays collects the orphans that have died meanwhile.
@@ -68,7 +79,11 @@ func (k *kin) leftovers(everywhere bool) []process {
 		found[p.pid] = p
 	}
 	for _, pid := range pids {
-		if p, ok := all[pid]; ok && k.owns(p, siblings, all) {
+		p, ok := all[pid]
+		switch {
+		case !ok: // it has ended since, and what it had started is to be looked for
+			found[pid] = process{pid: pid, dying: true}
+		case k.owns(p, siblings, all):
 			addTree(found, p, all)
 		}
 	}
