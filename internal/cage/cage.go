@@ -16,9 +16,18 @@ type Cage struct {
 	filters func() (filters, error)
 }
 
+// All cages with the same network have the same filters.
+var (
+	openFilters = sync.OnceValues(func() (filters, error) { return makeFilters(true) })
+	heldFilters = sync.OnceValues(func() (filters, error) { return makeFilters(false) })
+)
+
 // New makes a cage. What the policy says of files is looked up anew for each child.
 func New(p Policy) *Cage {
-	return &Cage{policy: p, filters: sync.OnceValues(func() (filters, error) { return makeFilters(p.Network.IsOpen) })}
+	if p.Network.IsOpen {
+		return &Cage{policy: p, filters: openFilters}
+	}
+	return &Cage{policy: p, filters: heldFilters}
 }
 
 // Policy returns what the cage was made of.

@@ -3,6 +3,7 @@ package repotest
 import (
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -41,7 +42,7 @@ func TestCommandsInPagesParse(t *testing.T) {
 			args := shellWords(t, line)
 			found++
 			// With --help the program reads all flags, and then starts nothing.
-			out, err := run(t, append(args, "--help")...)
+			out, err := run(t, slices.Insert(args, 1, "--help")...)
 			if err != nil || strings.Contains(out, "\n  raymond PATH [flags]\n") {
 				t.Errorf("%s: raymond %s: got %v and\n%s\nwant a command and flags that there are", page, line, err, out)
 			}
