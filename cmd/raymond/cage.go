@@ -12,6 +12,7 @@ import (
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/confine"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/onecage"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/options"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/places"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
 	"github.com/raymond-action/raymond-action/internal/cage"
 )
@@ -56,7 +57,7 @@ func (a *App) cage(wish options.Cage, argv []string) error {
 		return problem.Usage("COMMAND", err.Error(), "")
 	}
 	cages, err := confine.New(wish, confine.Site{
-		Environ: a.Environ, Dir: dir, Workspace: dir,
+		Site:  places.Site{Environ: a.Environ, Dir: dir, Workspace: dir},
 		Label: func(flag string) string { return "--" + flag }, Tell: func(line string) { a.warn(line) },
 	})
 	if err != nil {

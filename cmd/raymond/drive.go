@@ -8,6 +8,7 @@ import (
 
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/confine"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/options"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/places"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/session"
 	"github.com/raymond-action/raymond-action/internal/untrusted/secrets"
@@ -76,7 +77,7 @@ func (a *App) newCages(o *options.Options, env []string) (*confine.Cages, error)
 		}
 	}
 	return confine.New(o.Cage, confine.Site{
-		Environ: env, Dir: dir, Workspace: dir, Hidden: hidden,
+		Site:  places.Site{Environ: env, Dir: dir, Workspace: dir, Hidden: hidden},
 		Label: func(flag string) string { return "--" + flag }, Tell: func(line string) { a.warn(line) },
 	})
 }

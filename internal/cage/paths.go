@@ -50,10 +50,10 @@ type walk struct {
 
 // add adds a path, or what is in it if something there is hidden. Links need no right.
 func (w *walk) add(path string) {
-	if slices.ContainsFunc(w.hidden, func(h string) bool { return isWithin(path, h) }) {
+	if slices.ContainsFunc(w.hidden, func(h string) bool { return IsWithin(path, h) }) {
 		return
 	}
-	if !slices.ContainsFunc(w.hidden, func(h string) bool { return isWithin(h, path) }) {
+	if !slices.ContainsFunc(w.hidden, func(h string) bool { return IsWithin(h, path) }) {
 		w.found = append(w.found, path)
 		return
 	}
@@ -68,12 +68,10 @@ func (w *walk) add(path string) {
 	}
 }
 
-// isWithin reports whether a path is dir or below it.
-func isWithin(path, dir string) bool {
-	if path == dir || dir == string(filepath.Separator) {
-		return true
-	}
-	return strings.HasPrefix(path, dir) && path[len(dir)] == filepath.Separator
+// IsWithin reports whether a clean path is dir or below it.
+func IsWithin(path, dir string) bool {
+	rest, ok := strings.CutPrefix(path, strings.TrimSuffix(dir, string(filepath.Separator)))
+	return ok && dir != "" && (rest == "" || rest[0] == filepath.Separator)
 }
 
 // Exposed returns which hidden paths can be read all the same, since a writable or a
@@ -81,6 +79,6 @@ func isWithin(path, dir string) bool {
 func (p Policy) Exposed() []string {
 	open := append(p.writable(), resolved(p.Shown)...)
 	return slices.DeleteFunc(resolved(p.Hidden), func(h string) bool {
-		return !slices.ContainsFunc(open, func(o string) bool { return isWithin(h, o) })
+		return !slices.ContainsFunc(open, func(o string) bool { return IsWithin(h, o) })
 	})
 }

@@ -18,10 +18,11 @@ import (
 	"github.com/raymond-action/raymond-action/internal/cage/warden"
 )
 
-// Supervise runs one program in the cage, with this process's streams and directory, until it and all that it has started are gone: what it leaves is
-// ended. It returns the exit code, as a shell would tell it. SIGTERM is passed on; SIGINT is for the program, which has it from the
-// terminal too. The caller is a process that does nothing else: the mark of the cage
-// is on it too.
+// Supervise runs one program in the cage, with this process's streams and directory,
+// until it and all that it has started are gone: what it leaves is ended. It returns
+// the exit code, as a shell would tell it. SIGTERM is passed on; SIGINT is for the
+// program, which has it from the terminal too. The caller is a process that does
+// nothing else, and calls it once: the mark of the cage is on it too.
 func (c *Cage) Supervise(run Command) (code int, err error) {
 	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
 		return -1, os.NewSyscallError("prctl PR_SET_CHILD_SUBREAPER", err)
@@ -45,11 +46,12 @@ func (c *Cage) Supervise(run Command) (code int, err error) {
 	go func() {
 		for s := range signals {
 			if s == syscall.SIGTERM {
-				_ = syscall.Kill(b.pid, syscall.SIGTERM) // it is collected later, so the number is still its own
+				_ = syscall.Kill(b.pid, syscall.SIGTERM) // until it is collected the number is its own
 			}
 		}
 	}()
 	status, err := await(b.pid)
+	signal.Stop(signals)
 	if leavesOrphans() {
 		endInmates(plan.Mark)
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/job"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/options"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/owncode"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/places"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
 )
 
@@ -36,9 +37,12 @@ func newCages(s *step, a *agents) (*confine.Cages, error) {
 		return nil, machineProblem("working directory", err)
 	}
 	return confine.New(s.options.Cage, confine.Site{
-		Environ: a.cli.Env, Dir: dir, Workspace: s.dirs.top, Temp: s.getenv("RUNNER_TEMP"),
-		Hidden: s.private(), Shown: s.needed(), Guarded: s.guarded(), IsFree: s.in.AllowSudo,
-		Label: s.options.Label, Tell: func(line string) { s.voice.print(s.voice.shown(line)) },
+		Site: places.Site{
+			Environ: a.cli.Env, Dir: dir, Workspace: s.dirs.top, Temp: s.getenv("RUNNER_TEMP"),
+			Hidden: s.private(), Shown: s.needed(), Guarded: s.guarded(),
+		},
+		IsFree: s.in.AllowSudo,
+		Label:  s.options.Label, Tell: func(line string) { s.voice.print(s.voice.shown(line)) },
 	})
 }
 

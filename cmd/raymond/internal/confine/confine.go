@@ -21,16 +21,9 @@ import (
 	"github.com/raymond-action/raymond-action/runner"
 )
 
-// Site is where a run takes place, as far as its cage depends on that. All paths are
-// absolute.
+// Site is where a run takes place, as far as its cage depends on that.
 type Site struct {
-	Environ   []string // of agents
-	Dir       string   // where the run works
-	Workspace string   // what folders that a user names are relative to
-	Temp      string   // the job's temporary folder, of which nothing is shown; "" where there is none
-	Hidden    []string // run files, command files and the like
-	Shown     []string // what lies below Temp and is needed all the same
-	Guarded   []string // what agents must not write: the action's own code
+	places.Site
 	// IsFree says that agents may gain privileges, which nobody in a cage can.
 	IsFree bool
 	// Label is what the user calls a flag of the cage.
@@ -95,22 +88,16 @@ func (c *Cages) build(wish options.Cage, at Site) error {
 
 // described says what the cage allows, for agents that wonder why something failed.
 func (c *Cages) described(wish options.Cage) string {
-	may := slices.DeleteFunc(slices.Clone(c.policy.Writable), func(path string) bool { return places.IsWithin(path, "/dev") })
+	may := slices.DeleteFunc(slices.Clone(c.policy.Writable), func(path string) bool { return cage.IsWithin(path, "/dev") })
 	network := strings.Join(strings.Fields(cmp.Or(wish.Network, "open")), " ")
 	return "writable: " + strings.Join(may, ":") + "; network: " + network
 }
 
 // setFiles says what can be read and written.
 func (c *Cages) setFiles(wish options.Cage, at Site, extra []string) {
-	plan := places.Of(at.files(), places.Wish{Own: c.own, Extra: extra, OwnCaches: wish.Mode == options.CageRequire})
+	plan := places.Of(at.Site, places.Wish{Own: c.own, Extra: extra, OwnCaches: wish.Mode == options.CageRequire})
 	c.policy, c.commons, c.env = plan.Files, plan.Commons, append(c.env, plan.Env...)
 	c.tellExposed(plan)
-}
-
-func (at Site) files() places.Site {
-	return places.Site{
-		Environ: at.Environ, Dir: at.Dir, Workspace: at.Workspace, Temp: at.Temp, Hidden: at.Hidden, Shown: at.Shown, Guarded: at.Guarded,
-	}
 }
 
 // setNetwork says what can be reached, and starts the proxy that knows the list.
@@ -193,8 +180,8 @@ func (c *Cages) Script(dir string, s runner.ScriptOrder) *cage.Cage {
 // repository that the run may write.
 func (c *Cages) in(dir string) cage.Policy {
 	p := c.policy
-	at := places.Resolved(dir)
-	if at == "" || slices.ContainsFunc(p.Writable, func(w string) bool { return places.IsWithin(at, w) }) {
+	at := cage.Resolve(dir)
+	if at == "" || slices.ContainsFunc(p.Writable, func(w string) bool { return cage.IsWithin(at, w) }) {
 		return p
 	}
 	if top := places.LinkedWorktree(at, c.commons); top != "" {
@@ -208,11 +195,11 @@ func (c *Cages) in(dir string) cage.Policy {
 // Refused implements runner.Cages.
 func (c *Cages) Refused(path string) {
 	at := filepath.Clean(path)
-	for at != places.Resolved(at) && places.Resolved(at) == "" && filepath.Dir(at) != at {
+	for at != cage.Resolve(at) && cage.Resolve(at) == "" && filepath.Dir(at) != at {
 		at = filepath.Dir(at)
 	}
-	at = places.Resolved(at)
-	isIn := func(folder string) bool { return places.IsWithin(at, folder) }
+	at = cage.Resolve(at)
+	isIn := func(folder string) bool { return cage.IsWithin(at, folder) }
 	switch {
 	case at == "" || slices.ContainsFunc(c.policy.Writable, isIn):
 	case slices.ContainsFunc(c.policy.Hidden, isIn):
@@ -275,7 +262,7 @@ func folders(names []string, at Site) ([]string, error) {
 		if err == nil {
 			path, err = filepath.EvalSymlinks(path)
 		}
-		if err == nil && !filepath.IsAbs(name) && !places.IsWithin(path, places.Resolved(at.Workspace)) {
+		if err == nil && !filepath.IsAbs(name) && !cage.IsWithin(path, cage.Resolve(at.Workspace)) {
 			err = errors.New("a link leads out of the workspace; give the whole path if that is meant")
 		}
 		if err != nil {

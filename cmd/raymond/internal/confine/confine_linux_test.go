@@ -13,6 +13,7 @@ import (
 
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/options"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/places"
+	"github.com/raymond-action/raymond-action/internal/cage"
 )
 
 // machine is a place for runs.
@@ -36,9 +37,11 @@ func newMachine(t *testing.T) *machine {
 		m.folder(dir)
 	}
 	m.at = Site{
-		Environ: []string{"HOME=" + m.path("home"), "PATH=" + m.path("bin")}, Dir: m.path("work"), Workspace: m.path("work"), Temp: m.path("temp"),
-		Hidden: []string{m.path("temp/raymond"), m.path("temp/_runner_file_commands/set_env")},
-		Label:  func(flag string) string { return "input " + flag },
+		Site: places.Site{
+			Environ: []string{"HOME=" + m.path("home"), "PATH=" + m.path("bin")}, Dir: m.path("work"), Workspace: m.path("work"), Temp: m.path("temp"),
+			Hidden: []string{m.path("temp/raymond"), m.path("temp/_runner_file_commands/set_env")},
+		},
+		Label: func(flag string) string { return "input " + flag },
 		Tell: func(line string) {
 			m.mu.Lock()
 			defer m.mu.Unlock()
@@ -137,7 +140,7 @@ func TestRequiredCagesShareNoCaches(t *testing.T) {
 		t.Errorf("writable (-want +got):\n%s", d)
 	}
 	for _, name := range []string{"npm_config_cache", "XDG_CACHE_HOME", "GOMODCACHE", "GOCACHE", "PIP_CACHE_DIR"} {
-		if got := places.Value(c.Env(), name); !places.IsWithin(got, c.own) {
+		if got := places.Value(c.Env(), name); !cage.IsWithin(got, c.own) {
 			t.Errorf("%s: got %q, want a folder below %s", name, got, c.own)
 		}
 	}
@@ -157,7 +160,7 @@ func TestACacheThatHoldsMoreIsNotWritten(t *testing.T) {
 			m.file("bin/sh", "")
 			put(m)
 			c := m.cages(on)
-			if own := places.Value(c.Env(), "XDG_CACHE_HOME"); slices.Contains(c.policy.Writable, m.path("home/.cache")) || !places.IsWithin(own, c.own) {
+			if own := places.Value(c.Env(), "XDG_CACHE_HOME"); slices.Contains(c.policy.Writable, m.path("home/.cache")) || !cage.IsWithin(own, c.own) {
 				t.Errorf("writable: got %q, and the cache %q, want it without ~/.cache, and one below %s", c.policy.Writable, own, c.own)
 			}
 		})
@@ -232,7 +235,7 @@ func TestAgentsElsewhere(t *testing.T) {
 	c := m.cages(on)
 	for dir, want := range map[string]bool{"work": true, "work/deep": true, "tree": true, "tree/deep": true, "other-tree": false, "home": false, "bin": false} {
 		w := c.Agent(m.folder(dir)).Policy().Writable
-		if got := slices.ContainsFunc(w, func(p string) bool { return places.IsWithin(m.path(dir), p) }); got != want {
+		if got := slices.ContainsFunc(w, func(p string) bool { return cage.IsWithin(m.path(dir), p) }); got != want {
 			t.Errorf("an agent in %s: got it writable %v, want %v; %q", dir, got, want, w)
 		}
 	}

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/raymond-action/raymond-action/cmd/raymond/internal/places"
+	"github.com/raymond-action/raymond-action/internal/cage"
 	"github.com/raymond-action/raymond-action/internal/untrusted/text"
 )
 
@@ -74,7 +74,7 @@ func (t *told) refusedAddress(target string) {
 		t.note(fmt.Sprintf("cage: refused a connection to %s that does not use the proxy (HTTPS_PROXY); the hosts in %s are reached through that alone", target, t.label("network")))
 		return
 	}
-	if slices.ContainsFunc(byLibraries, func(s string) bool { return places.IsWithin(target, s) }) {
+	if slices.ContainsFunc(byLibraries, func(s string) bool { return cage.IsWithin(target, s) }) {
 		return
 	}
 	t.note(fmt.Sprintf("cage: refused the socket %s; only sockets in folders that may be written are reached, see %s", target, t.label("cage-write")))

@@ -5,6 +5,7 @@
 package onecage
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -48,11 +49,15 @@ func run(argv []string) (code int, ok bool) {
 		return 0, false
 	}
 	code, err = cage.New(p).Supervise(cage.Command{Path: path, Args: argv, Env: Overlay(os.Environ(), plan.Env)})
-	if err != nil {
-		return 0, false
+	if err != nil { // the program must not try again: it may have run
+		fmt.Fprintf(os.Stderr, "raymond: runtime: %s: %v\n", argv[0], err)
+		return codeRuntime, true
 	}
 	return code, true
 }
+
+// codeRuntime is the exit code of the class runtime.
+const codeRuntime = 9
 
 // Overlay is an environment with other values of some variables.
 func Overlay(environ, with []string) []string {

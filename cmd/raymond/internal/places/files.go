@@ -39,28 +39,19 @@ func absolute(path string) string {
 	return filepath.Clean(path)
 }
 
-// Resolved is a path without links; "" where it leads nowhere.
-func Resolved(path string) string { return cage.Resolve(path) }
-
-// IsWithin reports whether a clean path is folder or lies below it.
-func IsWithin(path, folder string) bool {
-	rest, ok := strings.CutPrefix(path, strings.TrimSuffix(folder, string(filepath.Separator)))
-	return ok && folder != "" && (rest == "" || rest[0] == filepath.Separator)
-}
-
 // outermost are the paths that exist, without links and without those below others: who
 // may write a folder may replace what is in it, and it must not be looked up again.
 func outermost(paths []string) []string {
 	var all []string
 	for _, p := range paths {
-		if r := Resolved(p); r != "" {
+		if r := cage.Resolve(p); r != "" {
 			all = append(all, r)
 		}
 	}
 	slices.Sort(all)
 	all = slices.Compact(all)
 	return slices.DeleteFunc(slices.Clone(all), func(p string) bool {
-		return slices.ContainsFunc(all, func(other string) bool { return other != p && IsWithin(p, other) })
+		return slices.ContainsFunc(all, func(other string) bool { return other != p && cage.IsWithin(p, other) })
 	})
 }
 
@@ -107,7 +98,7 @@ func guardedFolders(home string, at Site) []string {
 		}
 	}
 	for _, dir := range filepath.SplitList(Value(at.Environ, "PATH")) {
-		if dir = Resolved(absolute(dir)); dir != "" && !IsWithin(dir, Resolved(at.Workspace)) {
+		if dir = cage.Resolve(absolute(dir)); dir != "" && !cage.IsWithin(dir, cage.Resolve(at.Workspace)) {
 			out = append(out, dir)
 		}
 	}
@@ -177,14 +168,14 @@ func sharedCaches(environ, guarded []string, own string) (paths, variables []str
 			continue
 		}
 		isThere := func() bool { return c.program != "" && isInstalled(environ, c.program) }
-		at := Resolved(path)
+		at := cage.Resolve(path)
 		if at == "" && isThere() {
 			makeCache(path, c.isFile)
-			at = Resolved(path)
+			at = cage.Resolve(path)
 		}
 		switch {
 		case at == "":
-		case !slices.ContainsFunc(guarded, func(g string) bool { return IsWithin(g, at) }):
+		case !slices.ContainsFunc(guarded, func(g string) bool { return cage.IsWithin(g, at) }):
 			paths = append(paths, at)
 		case c.variable != "" && isThere():
 			variables = append(variables, c.variable+"="+filepath.Join(own, ".cache", c.program))
@@ -228,15 +219,15 @@ func ownCaches(own string) []string {
 // shownByVariables are the files and folders below the job's temporary folder that
 // variables of agents name: the payload of the event, certificates, tools.
 func shownByVariables(at Site) []string {
-	temp := Resolved(at.Temp)
+	temp := cage.Resolve(at.Temp)
 	var out []string
 	for _, kv := range at.Environ {
 		_, v, _ := strings.Cut(kv, "=")
 		for _, path := range filepath.SplitList(v) {
-			path = Resolved(absolute(cmp.Or(path, ".")))
-			if path == "" || path == temp || !IsWithin(path, temp) || slices.ContainsFunc(at.Hidden, func(h string) bool {
-				h = cmp.Or(Resolved(h), h)
-				return IsWithin(path, h) || IsWithin(h, path)
+			path = cage.Resolve(absolute(cmp.Or(path, ".")))
+			if path == "" || path == temp || !cage.IsWithin(path, temp) || slices.ContainsFunc(at.Hidden, func(h string) bool {
+				h = cmp.Or(cage.Resolve(h), h)
+				return cage.IsWithin(path, h) || cage.IsWithin(h, path)
 			}) {
 				continue
 			}

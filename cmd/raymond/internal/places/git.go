@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/raymond-action/raymond-action/internal/cage"
 	"github.com/raymond-action/raymond-action/internal/untrusted/files"
 )
 
@@ -41,15 +42,15 @@ func GitFolders(dir string) (needed, commons []string) {
 // commonOf returns git's folder of the repository that a directory is a linked worktree
 // of; "" where one of the two doesn't say so.
 func commonOf(top string) string {
-	gitDir := Resolved(pointer(filepath.Join(top, ".git"), "gitdir: "))
+	gitDir := cage.Resolve(pointer(filepath.Join(top, ".git"), "gitdir: "))
 	if gitDir == "" || filepath.Base(filepath.Dir(gitDir)) != "worktrees" {
 		return ""
 	}
-	if back := pointer(filepath.Join(gitDir, "gitdir"), ""); Resolved(filepath.Dir(back)) != Resolved(top) || filepath.Base(back) != ".git" {
+	if back := pointer(filepath.Join(gitDir, "gitdir"), ""); cage.Resolve(filepath.Dir(back)) != cage.Resolve(top) || filepath.Base(back) != ".git" {
 		return ""
 	}
 	common := filepath.Dir(filepath.Dir(gitDir))
-	if Resolved(pointer(filepath.Join(gitDir, "commondir"), "")) != common {
+	if cage.Resolve(pointer(filepath.Join(gitDir, "commondir"), "")) != common {
 		return ""
 	}
 	return common
@@ -58,9 +59,9 @@ func commonOf(top string) string {
 // submodule returns git's folder of a submodule, where it lies in that of a repository
 // around it.
 func submodule(top string) []string {
-	gitDir := Resolved(pointer(filepath.Join(top, ".git"), "gitdir: "))
+	gitDir := cage.Resolve(pointer(filepath.Join(top, ".git"), "gitdir: "))
 	around, _ := GitFolders(filepath.Dir(top))
-	if gitDir == "" || !slices.ContainsFunc(around, func(g string) bool { return IsWithin(gitDir, filepath.Join(g, "modules")) }) {
+	if gitDir == "" || !slices.ContainsFunc(around, func(g string) bool { return cage.IsWithin(gitDir, filepath.Join(g, "modules")) }) {
 		return nil
 	}
 	return []string{gitDir}

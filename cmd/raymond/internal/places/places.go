@@ -48,7 +48,7 @@ func MakeOwn(temp string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if target := Resolved(own); target != "" {
+	if target := cage.Resolve(own); target != "" {
 		return target, nil
 	}
 	return own, nil
@@ -57,13 +57,13 @@ func MakeOwn(temp string) (string, error) {
 // Of returns what agents at a site get. Caches that are missing are made.
 func Of(at Site, wish Wish) Plan {
 	home := homeOf(at.Environ)
-	git, common := GitFolders(Resolved(at.Dir))
+	git, common := GitFolders(cage.Resolve(at.Dir))
 	guarded := guardedFolders(home, at)
 	p := Plan{Commons: common, Guarded: slices.Concat(at.Guarded, guarded)}
 	for _, variable := range []string{"TMPDIR", "TMP", "TEMP"} {
 		p.Env = append(p.Env, variable+"="+wish.Own)
 	}
-	may := slices.Concat([]string{Resolved(at.Dir)}, git, wish.Extra, []string{wish.Own}, devices, conversations(at.Environ))
+	may := slices.Concat([]string{cage.Resolve(at.Dir)}, git, wish.Extra, []string{wish.Own}, devices, conversations(at.Environ))
 	if wish.OwnCaches {
 		p.Env = append(p.Env, ownCaches(wish.Own)...)
 	} else {
@@ -84,7 +84,7 @@ func Of(at Site, wish Wish) Plan {
 func (at *Site) kept(guarded []string) []string {
 	var out []string
 	for _, path := range slices.Concat(guarded, at.Hidden, at.Guarded, []string{at.Temp, at.Workspace}) {
-		if path = Resolved(path); path != "" {
+		if path = cage.Resolve(path); path != "" {
 			out = append(out, path)
 		}
 	}
@@ -96,8 +96,8 @@ func (at *Site) kept(guarded []string) []string {
 func (p Plan) Unguarded() []string {
 	var open []string
 	for _, path := range p.Guarded {
-		at := Resolved(path)
-		if at != "" && slices.ContainsFunc(p.Files.Writable, func(w string) bool { return IsWithin(at, w) }) {
+		at := cage.Resolve(path)
+		if at != "" && slices.ContainsFunc(p.Files.Writable, func(w string) bool { return cage.IsWithin(at, w) }) {
 			open = append(open, path)
 		}
 	}
