@@ -20,7 +20,7 @@ import (
 // what it can't have by then, the post part of the step writes.
 const (
 	lastComment   = 30 * time.Second
-	cancelComment = 6 * time.Second
+	cancelComment = 4 * time.Second
 )
 
 // comment is a reporter that shows the overview of the run in the comment. It never

@@ -182,8 +182,8 @@ const orphanSave = 30 * time.Second
 // On cancel the runner kills the step ten seconds after its first signal. What
 // can't be stored by then, the post part of the step stores.
 const (
-	cancelBegin = 5 * time.Second
-	cancelEnd   = 6500 * time.Millisecond // the step has to leave within 7 s
+	cancelBegin = 4 * time.Second
+	cancelEnd   = 5 * time.Second // the step has to leave within 7 s, on a busy machine too
 )
 
 // anothers is why nothing is stored of a run whose key is another's.
