@@ -13,6 +13,8 @@ const (
 	Function Verb = "function"
 	Fork     Verb = "fork"
 	Result   Verb = "result"
+	Join     Verb = "join"
+	Ask      Verb = "ask"
 )
 
 // Pos is a place in a text; both numbers start at 1, columns count characters.
@@ -81,6 +83,11 @@ type State struct {
 	Marked bool
 	// Caged says that a script has the option cage=true: it is confined as agents are.
 	Caged bool
+	// Job is the job that runs the state, "" for MainJob.
+	Job string
+	// OnComment is the state, resolved, with which a comment continues a run of which
+	// this is the entry and which is completed; "" for none.
+	OnComment string
 	// References are the states that the policy and the tags in the body name.
 	References []Reference
 }
@@ -171,4 +178,25 @@ type Move struct {
 	Model  string `json:"model,omitempty"`  // Function
 	Input  string `json:"input,omitempty"`
 	Text   string `json:"text,omitempty"` // Result: byte for byte
+	// After is how long the agent waits before To starts; Goto and Reset, 0 for not at all.
+	After time.Duration `json:"after,omitempty"`
+	// Question is what people are asked; Ask.
+	Question *Question `json:"question,omitempty"`
+}
+
+// MainJob is the job of the states that name none.
+const MainJob = "main"
+
+// Question is what an ask tag asks people.
+type Question struct {
+	Text    string   `json:"text"`              // without blanks around it
+	Choices []string `json:"choices,omitempty"` // what may be answered, as it is spelled here; nil for anything
+	// Timeout is how long it waits for an answer, 0 for ever; TimeoutNext is the state,
+	// resolved, that comes then.
+	Timeout     time.Duration `json:"timeout,omitempty"`
+	TimeoutNext string        `json:"timeout_next,omitempty"`
+	Where       int           `json:"where,omitempty"` // number of the issue or pull request; 0 for that of the event
+	From        []string      `json:"from,omitempty"`  // logins that may answer; nil for all who may start the run
+	// Untrusted says that From may name the author of the issue, whoever that is.
+	Untrusted bool `json:"untrusted,omitempty"`
 }

@@ -69,6 +69,17 @@ type Config struct {
 	// Cages confines agents and what runs what they wrote; nil confines nothing.
 	Cages Cages
 
+	// People asks the questions of the run; nil: a run with open questions is suspended.
+	People People
+	// Jobs are the jobs whose states run here; nil for all.
+	Jobs []string
+	// Part names the agents of a part of a matrix: only they, and those that they fork,
+	// leave their waits. nil is the whole run.
+	Part []string
+	// Hold is how long a run of which all agents wait stays for a time that comes; negative
+	// is without end.
+	Hold time.Duration
+
 	NewID func() string // a fresh session id
 	// ListPrice returns what tokens of a model cost by its maker's price list, and
 	// false when that is not known; nil knows none.

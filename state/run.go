@@ -63,6 +63,11 @@ type Run struct {
 	Past     *Past    `json:"past,omitempty"`   // what is no longer kept one by one
 	Events   []Event  `json:"events"`           // those of the last save
 
+	// Last is where main ended; set when the entry state can be continued by comments.
+	Last *Last `json:"last,omitempty"`
+	// Parts are the agents that the last step handed over to the jobs of a matrix.
+	Parts []Part `json:"parts,omitempty"`
+
 	byID map[string]*Agent
 }
 
@@ -115,6 +120,10 @@ type Progress struct {
 	Exhausted bool   `json:"exhausted,omitempty"` // an agent CLI ended at its own cap
 	Warned    bool   `json:"warned,omitempty"`    // the event about 80 % of the budget was emitted
 	Hold      string `json:"hold,omitempty"`      // why nothing new starts until a resume
+	// Questions is the highest number of a question, and Continuations how often in a row
+	// a step has started its workflow again by itself.
+	Questions     int `json:"questions,omitempty"`
+	Continuations int `json:"continuations,omitempty"`
 }
 
 // AgentStatus says what an agent waits for.
@@ -125,6 +134,7 @@ const (
 	Ready   AgentStatus = "ready"   // to be run, or for NotBefore
 	Busy    AgentStatus = "running" // an invocation is under way
 	Stuck   AgentStatus = "failed"  // until somebody resumes the run
+	Waiting AgentStatus = "waiting" // for what Agent.Waits says; between two states
 	removed AgentStatus = ""        // ended; dropped when the step is applied
 )
 
@@ -158,6 +168,11 @@ type Agent struct {
 	// can't make it longer.
 	NotBefore time.Time `json:"not_before,omitzero"`
 	Wait      Duration  `json:"wait,omitempty"`
+	// Waits is what the agent waits for before its state starts; set when its status is
+	// Waiting.
+	Waits *Waits `json:"waits,omitempty"`
+	// Handed counts how often the agent was handed over to another job.
+	Handed int `json:"handed,omitempty"`
 	// Outage is a row of failures of the service that is being waited out.
 	Outage *Outage `json:"outage,omitempty"`
 	// Failure is why the agent failed; set when its status is Stuck.
@@ -298,6 +313,13 @@ type AgentFailure struct {
 type Ending struct {
 	Agent  string `json:"agent"`
 	Result Text   `json:"result"`
+	// Error is why the agent failed, if that has ended it: a join has delivered it.
+	Error string `json:"error,omitempty"`
+	// Parent is the agent that forked it, and N its number in the order of creation. Both
+	// are kept while a join may still deliver it; Delivered says that one has.
+	Parent    string `json:"parent,omitempty"`
+	N         int    `json:"n,omitempty"`
+	Delivered bool   `json:"delivered,omitempty"`
 }
 
 // Usage counts tokens of one model.

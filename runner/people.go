@@ -1,0 +1,29 @@
+package runner
+
+import "github.com/raymond-action/raymond-action/state"
+
+// Update is news about a question of an agent that waits for an answer.
+type Update struct {
+	Agent  string
+	Number int // of the question; news about one that is no longer open has no effect
+	// Answer is what somebody has answered; nil for none.
+	Answer *state.Answer
+	// Comment is the comment that asks the question; 0 for no news of it.
+	Comment int64
+	// TimeOut ends the wait as if the question's time had come.
+	TimeOut bool
+}
+
+// People asks people the questions of a run, and brings what they answer.
+type People interface {
+	// Open is told the run after each saved step in which questions are open, and after
+	// the one that closed the last. Only the owner calls it. It must return soon, and
+	// must not keep the run.
+	Open(run *state.Run)
+	// Updates brings news. The owner receives it at any time.
+	Updates() <-chan Update
+	// IsSettled reports whether nothing more is to come soon, so that a run of which all
+	// agents wait may be suspended. Only the owner calls it. When it turns true without an
+	// Update, an Update without an agent is sent.
+	IsSettled() bool
+}

@@ -1,0 +1,101 @@
+package state
+
+import "time"
+
+// WaitFor names what an agent waits for.
+type WaitFor string
+
+// What an agent may wait for.
+const (
+	ForTime   WaitFor = "time"   // until Waits.Until
+	ForAnswer WaitFor = "answer" // of somebody to Waits.Question, or until Waits.Until
+	ForAgents WaitFor = "agents" // that it has forked, and theirs
+	ForJob    WaitFor = "job"    // Waits.Job, which runs its state
+)
+
+// Waits is what an agent waits for before its state starts.
+type Waits struct {
+	For   WaitFor   `json:"for"`
+	Since time.Time `json:"since"`
+	// Until is when it no longer waits: for a time, and for an answer with a timeout.
+	Until    time.Time `json:"until,omitzero"`
+	Job      string    `json:"job,omitempty"`
+	Question *Question `json:"question,omitempty"`
+	// Error is why the agent waits for the job again: it failed in a part of a matrix.
+	Error string `json:"error,omitempty"`
+}
+
+// Question is one that people are asked.
+type Question struct {
+	Number  int      `json:"number"` // within the run, from 1, never used again
+	Text    Text     `json:"text"`
+	Choices []string `json:"choices,omitempty"` // what may be answered; nil for anything
+	// TimeoutNext is the state that comes when nobody has answered until Waits.Until.
+	TimeoutNext string   `json:"timeout_next,omitempty"`
+	Where       int      `json:"where,omitempty"` // number of the issue or pull request; 0 for that of the event
+	From        []string `json:"from,omitempty"`  // logins that may answer; nil for all who may start the run
+	Untrusted   bool     `json:"untrusted,omitempty"`
+	// Token is in the comment that asks the question: 32 random hex digits. Comment is
+	// that comment, 0 while there is none.
+	Token   string `json:"token,omitempty"`
+	Comment int64  `json:"comment,omitempty"`
+}
+
+// Last is where the conversation of main has ended.
+type Last struct {
+	Session *Session `json:"session,omitempty"`
+	Dir     string   `json:"dir,omitempty"` // absolute; "" for the orchestrator's
+	Model   string   `json:"model,omitempty"`
+}
+
+// Part is a share of the agents that wait for a job: one job of a matrix runs them.
+type Part struct {
+	Name   string     `json:"name"` // 8 hex digits, from the agents and their numbers
+	Job    string     `json:"job"`
+	Agents []Handover `json:"agents"`
+}
+
+// Handover is an agent that waits for a job.
+type Handover struct {
+	Agent  string `json:"agent"`
+	Number int    `json:"number"` // Agent.Handed of it
+}
+
+// Wait is an agent that waits, as it is shown to people and programs.
+type Wait struct {
+	Agent string  `json:"agent"`
+	For   WaitFor `json:"for"`
+	// Until is RFC 3339 in UTC; "" where no time is set.
+	Until    string `json:"until,omitempty"`
+	Job      string `json:"job,omitempty"`
+	Question string `json:"question,omitempty"` // at most 1,000 characters
+	Number   int    `json:"number,omitempty"`   // of the question
+	Where    int    `json:"where,omitempty"`    // number of the issue or pull request that the question names
+}
+
+// Answer is what somebody answers to a question.
+type Answer struct {
+	Text string
+	By   string // a login, or "cli"
+}
+
+// AgentWaits says that an agent waits before its state starts.
+type AgentWaits struct {
+	For      WaitFor `json:"for"`                // "time", "answer", "agents" or "job"
+	Until    string  `json:"until,omitempty"`    // when it no longer waits, RFC 3339 in UTC; absent where no time is set
+	Job      string  `json:"job,omitempty"`      // that it waits for
+	Question string  `json:"question,omitempty"` // redacted, at most 1,000 characters
+	Number   int     `json:"number,omitempty"`   // of the question
+	Where    int     `json:"where,omitempty"`    // number of the issue or pull request that the question names
+}
+
+// AgentGoesOn says that an agent no longer waits.
+type AgentGoesOn struct {
+	By string `json:"by"` // a login, "cli", "time", "timeout", "agents", or a job's name
+}
+
+// Type implements Body.
+func (*AgentWaits) Type() string { return "agent_waits" }
+
+// Type implements Body.
+func (*AgentGoesOn) Type() string { return "agent_goes_on" }
