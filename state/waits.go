@@ -87,6 +87,9 @@ type AgentWaits struct {
 	Question string  `json:"question,omitempty"` // redacted, at most 1,000 characters
 	Number   int     `json:"number,omitempty"`   // of the question
 	Where    int     `json:"where,omitempty"`    // number of the issue or pull request that the question names
+	Choices     []string `json:"choices,omitempty"`      // what may be answered; absent for anything
+	TimeoutNext string   `json:"timeout_next,omitempty"` // the state that comes when nobody answers in time
+	From        []string `json:"from,omitempty"`         // logins that may answer; absent for all who may start the run
 }
 
 // AgentGoesOn says that an agent no longer waits.
