@@ -27,7 +27,8 @@ var badArguments = map[string][]struct{ line, names string }{
 		{"flow --events dir", "--events"}, {"flow --events ''", "--events"}, {"flow --events text/below", "--events"},
 		{"flow --model ''", "--model"}, {"flow --claude ''", "--claude"}, {"flow --allowed-tools ''", "--allowed-tools"},
 		{"flow --done-when ''", "--done-when"}, {"flow --workflow-id ''", "--workflow-id"}, {"flow --meta ''", "--meta"},
-		{"flow --meta", "--meta"}, {"flow --quiet=maybe", "--quiet"}, {"nothing --budget NaN", "PATH"}, {"'' --budget NaN", "--budget"},
+		{"flow --meta", "--meta"}, {"flow --quiet=maybe", "--quiet"}, {"flow --job ''", "--job"},
+		{"flow --job a,", "--job"}, {"flow --job 1a", "--job"}, {"flow --job a/b", "--job"}, {"flow --hold never", "--hold"}, {"nothing --budget NaN", "PATH"}, {"'' --budget NaN", "--budget"},
 	},
 	"raymond resume": {
 		{"", "WORKFLOW_ID"}, {"''", "WORKFLOW_ID"}, {"gone", "WORKFLOW_ID"}, {"a b", "WORKFLOW_ID"}, {"../a", "WORKFLOW_ID"},

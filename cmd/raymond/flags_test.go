@@ -30,7 +30,7 @@ func usageErrors(t *testing.T, flag string, args ...string) []string {
 
 var (
 	counts    = []string{"max-iterations", "max-parallel", "max-agents", "max-depth", "max-retries", "max-reminders"}
-	durations = []string{"timeout", "idle-timeout", "deadline", "grace"}
+	durations = []string{"timeout", "idle-timeout", "deadline", "grace", "hold"}
 	// nonsense is no number and no duration to anybody.
 	nonsense = []string{
 		"", " ", "NaN", "nan", "Inf", "+Inf", "-Inf", "infinity", "-1", "-0", "+1", "1e400", "-1e400", "010", "00", "0x10",

@@ -37,6 +37,8 @@ type Options struct {
 	Quiet            bool
 	Telling          runner.Telling // of what agents say
 	Cage             Cage           // how agents are confined
+	Hold             time.Duration  // how long a run stays for a time that its agents wait for; negative for without end
+	Jobs             []string       // whose states run here; nil for all
 
 	// Label names a flag in problems; nil for the flag as it is written.
 	Label func(name string) string
@@ -121,6 +123,7 @@ func (o *Options) AddAll() {
 	o.Switch("allow-changed-workflow", "resume even if state files have changed since the start", func(b bool) { o.AllowChanged = b })
 	o.AddSkipLint()
 	o.AddLimits()
+	o.AddWaits()
 	o.addAgents()
 	o.AddCage()
 	o.AddLoop()

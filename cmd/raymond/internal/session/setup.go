@@ -25,6 +25,7 @@ type Setup struct {
 	Env     Env             // of what is started; the agent CLI has variables of its own
 	Dir     string          // the run's own folder, absolute
 
+	People      runner.People // answers the run's questions; nil for nobody
 	Hide        Hide
 	Checkpoints runner.Checkpoints // stores the run for later jobs; nil for none
 	Stops       *Stops
