@@ -75,8 +75,8 @@ func (p *People) isAnswering() bool { return len(p.updates) > 0 }
 // the run has ended, as Unused.
 func (p *People) Wrong() []string { return p.wrong }
 
-// Unused says which answers are left; "" for none.
-func (p *People) Unused() string {
+// Unused says how many answers are left, as Actor.Unused does of replies.
+func (p *People) Unused() []string {
 	left := 0
 	for _, used := range p.used {
 		if !used {
@@ -84,9 +84,9 @@ func (p *People) Unused() string {
 		}
 	}
 	if left == 0 {
-		return ""
+		return nil
 	}
-	return fmt.Sprintf("%d of %d answers", left, len(p.used))
+	return []string{fmt.Sprintf("%d of %d answers", left, len(p.used))}
 }
 
 // Runner returns the clock in the form that a runner takes, for a run whose questions are

@@ -209,6 +209,20 @@ func (d *Delay) read(r *reader, n *yaml.Node, what string) {
 	*d = Delay(v)
 }
 
+func (a *Answer) read(r *reader, n *yaml.Node, what string) {
+	if n.Kind != yaml.MappingNode {
+		a.Text = Text(r.text(n, what))
+		return
+	}
+	r.fields(n, what, reflect.ValueOf(a).Elem())
+	if agent := child(n, "agent"); agent != nil && !agentName.MatchString(a.Agent) {
+		r.problem(agent, "wrong-value", "%q is no name of an agent", a.Agent).Hint = "the first is main, those it forks are main_NAME1 …"
+	}
+	if child(n, "text") == nil {
+		r.problem(n, "wrong-value", "%s has no text", what)
+	}
+}
+
 func (p *Path) read(r *reader, n *yaml.Node, what string) {
 	byAgent := map[string][]string{}
 	if n.Kind != yaml.SequenceNode {

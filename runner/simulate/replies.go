@@ -28,7 +28,11 @@ type Replies struct {
 	// its invocations: reminders, retries and further attempts included. A key
 	// AGENT/STATE is for one agent and overrides the state's own list.
 	States map[string][]Reply `yaml:"states,omitempty"`
-	Expect *Expect            `yaml:"expect,omitempty"` // what should come of the run; without it only the run's own status counts
+	// Answers are what people answer, in the order of the questions: a text, or one with
+	// the agent whose next question it answers. When they are used up, a question waits
+	// for its timeout, and one without a timeout suspends the run.
+	Answers []Answer `yaml:"answers,omitempty"`
+	Expect  *Expect  `yaml:"expect,omitempty"` // what should come of the run; without it only the run's own status counts
 
 	names []name // of states, where they stand in the file
 }
@@ -57,6 +61,13 @@ type Reply struct {
 type Error struct {
 	Class   string `yaml:"class"`   // what kind of failure: transient ones and timeouts are retried, those of the service waited out
 	Message Text   `yaml:"message"` // what went wrong
+}
+
+// Answer is what somebody answers to a question. In the file it is a text when it
+// names no agent.
+type Answer struct {
+	Agent string `yaml:"agent,omitempty"` // that asks; "" for any
+	Text  Text   `yaml:"text"`            // what is answered
 }
 
 // Text is what somebody says or is told, byte for byte.
@@ -132,8 +143,8 @@ func Read(in io.Reader) (*Replies, []protocol.Problem, error) {
 		return nil, r.problems, nil
 	}
 	r.read(root, "the file", out)
-	if len(r.problems) == 0 && out.States == nil && out.Expect == nil {
-		r.problem(root, "empty", "the file has neither states nor expect")
+	if len(r.problems) == 0 && out.States == nil && out.Answers == nil && out.Expect == nil {
+		r.problem(root, "empty", "the file has neither states nor answers nor expect")
 	}
 	slices.SortStableFunc(r.problems, func(a, b protocol.Problem) int {
 		return cmp.Or(a.Pos.Line-b.Pos.Line, a.Pos.Col-b.Pos.Col)
@@ -199,6 +210,15 @@ func (c Cost) MarshalYAML() (any, error) {
 
 // MarshalYAML implements yaml.Marshaler.
 func (d Delay) MarshalYAML() (any, error) { return time.Duration(d).String(), nil }
+
+// MarshalYAML implements yaml.Marshaler.
+func (a Answer) MarshalYAML() (any, error) {
+	if a.Agent == "" {
+		return a.Text, nil
+	}
+	type whole Answer
+	return whole(a), nil
+}
 
 // MarshalYAML implements yaml.Marshaler.
 func (p Path) MarshalYAML() (any, error) {

@@ -278,6 +278,12 @@ func TestSchemaOfReplies(t *testing.T) {
 	b.leaves[reflect.TypeFor[simulate.Path]()] = object{"oneOf": []any{list, object{
 		"type": "object", "propertyNames": object{"pattern": agentPattern}, "additionalProperties": list,
 	}}}
+	text := object{"type": "string"}
+	b.leaves[reflect.TypeFor[simulate.Answer]()] = object{"oneOf": []any{text, object{
+		"type": "object", "properties": object{"agent": object{"type": "string", "pattern": agentPattern}, "text": text},
+		"required": []string{"text"}, "additionalProperties": false,
+	}}}
+	b.refine["Replies.Answers"] = object{"minItems": 1}
 	b.refine["Replies.Meta"] = object{"propertyNames": object{"pattern": `^[A-Za-z0-9_]+$`}}
 	b.refine["Replies.States"] = object{"propertyNames": object{"pattern": `^(main(_[a-z0-9_]{0,6}[0-9]+)*/)?[^/]+$`}}
 	b.refine["Reply.Checks"] = object{"maxItems": 64, "items": object{"type": "integer", "minimum": 0, "maximum": 255}}
@@ -287,7 +293,7 @@ func TestSchemaOfReplies(t *testing.T) {
 	b.refine["Expect.Outcome"] = object{"enum": simulate.Outcomes()}
 	root := b.object(reflect.TypeFor[simulate.Replies]())
 	root["description"] = "What the agents say when raymond simulate runs a workflow, and what is expected of the run."
-	root["anyOf"] = []any{object{"required": []string{"states"}}, object{"required": []string{"expect"}}}
+	root["anyOf"] = []any{object{"required": []string{"states"}}, object{"required": []string{"answers"}}, object{"required": []string{"expect"}}}
 	b.defs["reply"].(object)["not"] = object{"required": []string{"error"}, "anyOf": []any{
 		object{"required": []string{"text"}}, object{"required": []string{"checks"}},
 	}}

@@ -31,7 +31,7 @@ type Listing struct {
 	BudgetUSD     state.USD      `json:"budget_usd"`
 	Resumable     bool           `json:"resumable"`
 	Agents        []AgentListing `json:"agents"`
-	Waiting       []struct{}     `json:"waiting"` // nothing can wait yet
+	Waiting       []state.Wait   `json:"waiting"` // the agents that wait, and for what
 	Ended         []state.Ending `json:"ended"`
 	Result        *state.Text    `json:"result,omitempty"`
 	Error         string         `json:"error,omitempty"`
@@ -82,7 +82,7 @@ func list(run *state.Run, driver *state.Driver) Listing {
 		WorkflowID: run.WorkflowID, Status: p.Status, DrivenBy: driver, Reason: p.Reason, Scope: run.Scope, Created: &run.Created,
 		Iterations: p.Iterations, CostUSD: p.TotalUSD, CostEstimated: spent.Estimated, CostUnknown: spent.Unknown, BudgetUSD: run.Options.BudgetUSD,
 		Resumable: p.Status != state.Completed && driver == nil,
-		Agents:    []AgentListing{}, Waiting: []struct{}{}, Ended: []state.Ending{},
+		Agents:    []AgentListing{}, Waiting: run.Waiting(), Ended: []state.Ending{},
 	}
 	if p.Status == state.Running && driver == nil {
 		l.Status = interrupted
@@ -135,7 +135,7 @@ func PrintAll(out io.Writer, dir string, asJSON bool) error {
 			broken = append(broken, err)
 			l = Listing{
 				WorkflowID: id, Status: "invalid", Error: err.Error(),
-				Agents: []AgentListing{}, Waiting: []struct{}{}, Ended: []state.Ending{},
+				Agents: []AgentListing{}, Waiting: []state.Wait{}, Ended: []state.Ending{},
 			}
 		}
 		runs = append(runs, l)

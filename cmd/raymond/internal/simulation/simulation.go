@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"time"
 
 	untrusted "github.com/raymond-action/raymond-action/internal/untrusted/files"
@@ -138,8 +139,10 @@ func (s Simulation) drive(ctx context.Context, u session.Setup, replies *simulat
 	}
 	clock := simulate.NewClock(time.Now().Round(0))
 	actor := simulate.NewActor(replies, clock, shell.Backend{Env: env}, verify.Verifier{Env: env})
+	people := simulate.NewPeople(replies)
 	cfg := &o.Config
-	cfg.Clock, cfg.Sessions, cfg.Verifier, cfg.Store, cfg.Backends = clock.Runner(), actor, actor, actor, actor.Backends()
+	cfg.Clock, cfg.People, cfg.Hold = people.Runner(clock), people, options.Endless
+	cfg.Sessions, cfg.Verifier, cfg.Store, cfg.Backends = actor, actor, actor, actor.Backends()
 	cfg.Reporter, cfg.Cancel = timeless{o.Events}, twice(stops.Reasons())
 	var journal simulate.Journal
 	o.Events.Add("journal", &journal)
@@ -154,10 +157,12 @@ func (s Simulation) drive(ctx context.Context, u session.Setup, replies *simulat
 		p.Hint, p.Code = "", stops.ExitCode()
 		return p
 	}
-	for _, left := range actor.Unused() {
+	for _, left := range slices.Concat(actor.Unused(), people.Unused()) {
 		s.warn("replies that were not used: " + left)
 	}
-	return s.compare(run, replies, differences(&journal, replies, actor))
+	diff := slices.Concat(journal.Diff(replies.Expect), added("replies that the file lacks", actor.Missing()),
+		added("answers that are none of the choices", people.Wrong()))
+	return s.compare(run, replies, diff)
 }
 
 // twice passes each reason to end on a second time: a simulation has nothing to
@@ -177,16 +182,16 @@ type timeless struct{ *report.Fanout }
 
 func (timeless) Tick(time.Time) {}
 
-// differences are the lines in which a run differs from what was expected.
-func differences(journal *simulate.Journal, replies *simulate.Replies, actor *simulate.Actor) []string {
-	diff := journal.Diff(replies.Expect)
-	if missing := actor.Missing(); len(missing) > 0 {
-		diff = append(diff, "replies that the file lacks")
-		for _, m := range missing {
-			diff = append(diff, "+ "+m)
-		}
+// added are the lines of a difference of which nothing was expected.
+func added(title string, came []string) []string {
+	if len(came) == 0 {
+		return nil
 	}
-	return diff
+	lines := []string{title}
+	for _, line := range came {
+		lines = append(lines, "+ "+line)
+	}
+	return lines
 }
 
 // compare says that the run is not as expected. A run of which nothing was
