@@ -26,6 +26,7 @@ func Run(e Env) error {
 	gone, out := watchRunner(e)
 	s := newStep(e, out, false)
 	defer s.voice.log.Close()
+	err = errors.Join(err, guardFiles(s), writeNobodyWaits(s))
 	var r result
 	if err == nil {
 		err = perform(context.Background(), s, &r, gone)

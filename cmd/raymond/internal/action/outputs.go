@@ -2,6 +2,7 @@ package action
 
 import (
 	"encoding/json"
+	"maps"
 	"strconv"
 	"strings"
 
@@ -12,20 +13,30 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// writeOutputs writes the outputs of the step.
-func writeOutputs(s *step, r result, all []*problem.Problem) error {
+// nobodyWaits are the outputs that later jobs decode, for a step after which nobody
+// waits. In an expression, fromJSON(”) is an error of the workflow.
+var nobodyWaits = map[string]string{"next-jobs": "[]", "waiting": "[]", "matrix": `{"include":[]}`}
+
+// guardFiles takes the runner's command files as they are before anything is started.
+func guardFiles(s *step) (err error) {
+	if s.files, err = job.Guard(s.getenv); err != nil {
+		return machineProblem("command files", err)
+	}
+	return nil
+}
+
+// writeNobodyWaits writes outputs that are there even if the step is killed.
+func writeNobodyWaits(s *step) error {
+	if err := setOutputs(s, nobodyWaits); err != nil {
+		return machineProblem("outputs", err)
+	}
+	return nil
+}
+
+// setOutputs sets those outputs of the step that have a value.
+func setOutputs(s *step, values map[string]string) error {
 	if s.files == nil || s.getenv("GITHUB_OUTPUT") == "" {
 		return nil // not in a job
-	}
-	values := map[string]string{"error-class": ""}
-	if len(all) > 0 {
-		values["error-class"] = string(all[0].Class)
-	}
-	if r.admission.isSkipped {
-		values["status"] = "skipped"
-	}
-	if r.run != nil {
-		describe(s, r, values)
 	}
 	for _, o := range job.Outputs() {
 		v, ok := values[o.Name]
@@ -37,6 +48,22 @@ func writeOutputs(s *step, r result, all []*problem.Problem) error {
 		}
 	}
 	return nil
+}
+
+// writeOutputs writes the outputs of the step.
+func writeOutputs(s *step, r result, all []*problem.Problem) error {
+	values := maps.Clone(nobodyWaits)
+	values["error-class"] = ""
+	if len(all) > 0 {
+		values["error-class"] = string(all[0].Class)
+	}
+	if r.admission.isSkipped {
+		values["status"] = "skipped"
+	}
+	if r.run != nil {
+		describe(s, r, values)
+	}
+	return setOutputs(s, values)
 }
 
 // describe adds what the outputs say of the run.
@@ -55,6 +82,7 @@ func describe(s *step, r result, values map[string]string) {
 	values["result"] = string(result)
 	values["cost-usd"], values["iterations"] = p.TotalUSD.String(), strconv.Itoa(p.Iterations)
 	values["agents"] = agentsOutput(r.run)
+	values["waiting"], values["next-jobs"], values["matrix"] = listText(r.run.Waiting()), nextJobsOutput(r.run), matrixOutput(r.run)
 	values["resumable"] = strconv.FormatBool(r.outlook(s, r.run).Resumable)
 	values["state-artifact"] = r.kept.artifact
 	values["state-digest"] = r.kept.named.String()
@@ -84,8 +112,25 @@ func agentsOutput(run *state.Run) string {
 		}
 		list = append(list, o)
 	}
+	return listText(list)
+}
+
+// nextJobsOutput names the jobs that agents wait for. Only a suspended run is resumed
+// by a job that is given no other input for that.
+func nextJobsOutput(run *state.Run) string {
+	if run.Progress.Status != state.Suspended {
+		return nobodyWaits["next-jobs"]
+	}
+	return listText(run.NextJobs())
+}
+
+// matrixOutput has the agents that wait for the job of a matrix.
+func matrixOutput(*state.Run) string { return nobodyWaits["matrix"] }
+
+// listText is a list as JSON.
+func listText[T any](list []T) string {
 	data, err := json.Marshal(list)
-	if err != nil {
+	if err != nil || list == nil {
 		return "[]"
 	}
 	return string(data)

@@ -58,7 +58,9 @@ func finish(ctx context.Context, s *step) error {
 	s.note.file = filepath.Join(s.dirs.own, stepFile)
 	err := notes.Read(s.note.file, &s.note.data)
 	isMissing := errors.Is(err, os.ErrNotExist)
+	guardErr := guardFiles(s)
 	_, prepareErr := prepare(s)
+	prepareErr = errors.Join(guardErr, prepareErr)
 	if sealErr := checkSeals(s); isDenied(sealErr) {
 		return errors.Join(sealErr, abandon(ctx, s))
 	} else if sealErr != nil || isMissing {

@@ -18,6 +18,7 @@ import (
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/options"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
 	"github.com/raymond-action/raymond-action/internal/untrusted/secrets"
+	"github.com/raymond-action/raymond-action/protocol"
 	"github.com/raymond-action/raymond-action/runner"
 	"github.com/raymond-action/raymond-action/runner/claude/transcript"
 	"github.com/raymond-action/raymond-action/state"
@@ -27,8 +28,6 @@ import (
 // wrong with it at once. The folder of a post part is known already; where its
 // workflow is nobody needs to know.
 func prepare(s *step) (from source, err error) {
-	files, guardErr := job.Guard(s.getenv)
-	s.files = files
 	in, bad := job.ReadSettings(s.getenv)
 	s.in = in
 	conceal(s)
@@ -37,11 +36,11 @@ func prepare(s *step) (from source, err error) {
 		errs = append(errs, inputProblem(b))
 	}
 	errs = append(errs, readFlags(s), readKeys(s))
+	if s.options.Jobs == nil && s.in.Mode == job.ModeRun {
+		s.options.Jobs = []string{protocol.MainJob}
+	}
 	_, err = readFollows(s)
 	errs = append(errs, err)
-	if guardErr != nil {
-		errs = append(errs, machineProblem("command files", guardErr))
-	}
 	if s.event, err = job.ReadEvent(s.getenv); err != nil {
 		errs = append(errs, problem.Usage("event payload", err.Error(), ""))
 	}

@@ -51,6 +51,9 @@ type Settings struct {
 	Matrix           string // digest of the values of a matrix's leg; "" for none
 	JobWorkflow      string // the file that the job is in, as the runner tells it; "" where it doesn't
 
+	NamesJob  bool // the input job says whose states the step runs, which is a flag
+	NoPrompts bool // every prompt state is refused
+
 	Resume                  string // one of the Resume constants, or a workflow id
 	ResumeFrom              []string
 	ResumeWithoutTranscript bool
@@ -122,6 +125,8 @@ func ReadSettings(getenv func(string) string) (Settings, []InputProblem) {
 		ClaudeCodeToken:    r.token("claude-code-oauth-token"),
 		GitHubToken:        r.token("github-token"),
 	}
+	s.NamesJob = r.value("job") != ""
+	s.NoPrompts = !r.boolean("prompts")
 	r.keeping(&s)
 	r.security(&s)
 	r.combinations(s)
@@ -176,6 +181,10 @@ func (r *reader) security(s *Settings) {
 func (r *reader) combinations(s Settings) {
 	if s.Workflow == "" && !r.faulty("workflow") {
 		r.fault("workflow", "is missing", "name the folder, archive or state file to run")
+	}
+	if s.NamesJob && s.Key == "" && s.Mode == ModeRun {
+		r.fault("key", "is missing: a step with the input job shares its run with other jobs, and the default key is this job's alone",
+			"give the same key to all jobs of the run")
 	}
 	switch simulate := s.Mode == ModeSimulate; {
 	case simulate && s.Replies == "":

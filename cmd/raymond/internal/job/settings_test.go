@@ -68,10 +68,12 @@ func TestSettingsAreRead(t *testing.T) {
 		"checkpoint-interval", "1m30s", "retention-days", "400", "workspace", "none", "summary", "False", "annotations", "FALSE",
 		"comment", "sticky", "suspended-is-failure", "true", "env", "A,B_1\n_c", "script-env", "TOKEN", "allow-actors", "Ann bob.b", "allow-bots", "renovate[bot] *",
 		"allow-events", "pull_request_target", "on-denied", "skip", "trust-checkout", "false", "allow-sudo", "true", "sandboxed", "true",
-		"claude-version", "2.1.200", "anthropic-api-key", "sk-1", "claude-code-oauth-token", "oat", "github-token", "ghs_1")
+		"claude-version", "2.1.200", "anthropic-api-key", "sk-1", "claude-code-oauth-token", "oat", "github-token", "ghs_1",
+		"job", "publish, tidy_2", "prompts", "false")
 	no := false
 	want := Settings{
 		Mode: ModeSimulate, Workflow: "wf", Replies: "r.yaml", WorkingDirectory: "sub dir", Input: "two\nlines", Key: "a key",
+		NamesJob: true, NoPrompts: true,
 		Resume:     "nightly-0a1b2c3d",
 		ResumeFrom: []string{".github/workflows/a.yml", ".github/workflows/b.yaml", ".github/workflows/c.yml"}, ResumeWithoutTranscript: true,
 		ChangedWorkflow: ChangedTake, Store: StoreLocal, StateDir: "/s", StateKey: "AGE-SECRET-KEY-1\nAGE-SECRET-KEY-2",
@@ -125,6 +127,8 @@ func TestWrongInputsAreFaults(t *testing.T) {
 		{"resume-from=a.txt", []string{`resume-from: "a.txt": "a.txt" is no workflow file; want names such as nightly.yml`}},
 		{"claude-version=latest", []string{`claude-version: "latest": want an exact version such as 2.1.128`}},
 		{"key=" + strings.Repeat("k", 201), []string{`key: "` + strings.Repeat("k", 77) + `…": has 201 bytes, want at most 200`}},
+		{"job=publish", []string{"key: is missing: a step with the input job shares its run with other jobs, and the default key is this job's alone; give the same key to all jobs of the run"}},
+		{"prompts=no", []string{`prompts: "no": want true or false`}},
 		{"anthropic-api-key=sk-hunter2 x", []string{"anthropic-api-key: has blanks, line breaks or other characters in it that no key has"}},
 		{"mode=x|retention-days=x|summary=x", []string{
 			`mode: "x": want one of run, lint, diagram, simulate`, `summary: "x": want true or false`,

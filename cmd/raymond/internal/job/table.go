@@ -24,6 +24,8 @@ var workflowInputs = []InputSpec{
 	{Name: "matrix-values", Default: "${{ toJSON(matrix) }}", Text: "The values of this leg of a matrix, which distinguish its default key from those of the other legs. Leave it as it is."},
 	{Name: "job-workflow-ref", Default: "${{ job.workflow_ref }}", Text: "The workflow file that the job is in, which identifies a job of a reusable workflow. Leave it as it is."},
 	{Name: "resume", Default: ResumeAuto, Text: "auto resumes the last run of the same key if there is one to resume, never starts a new run, require fails when there is none; a workflow id resumes that run."},
+	{Name: "job", Flag: "--job", Text: "The job of the workflow whose states this step runs; several are separated by commas. Agents that come to states of other jobs wait for a step that runs those. A step with this input needs a key, the same in all jobs of the run. Default: main, the job of the states that name none."},
+	{Name: "prompts", Bool: true, Default: "true", Text: "false refuses every prompt state, whatever the state file says: the step runs scripts alone, and needs no model key."},
 }
 
 var limitInputs = []InputSpec{
@@ -103,6 +105,9 @@ var outputs = []OutputSpec{
 	{"iterations", "State executions of all agents."},
 	{"agents", "JSON array of the agents: name, state, status, result or error."},
 	{"resumable", "true when a later job can resume the run."},
+	{"next-jobs", "JSON array of the jobs that agents of the suspended run wait for, by name; [] when there are none."},
+	{"waiting", "JSON array of the agents that wait: agent, for (time, answer, agents or job), until, job, question, number, where; [] when nobody waits."},
+	{"matrix", "JSON object for strategy.matrix of a job that runs the waiting agents; {\"include\":[]} when there are none."},
 	{"state-artifact", "Name of the artifact that holds the run; empty when there is none."},
 	{"state-digest", "Names the last checkpoint of the run that this step stored or resumed, for the input follows of a later job; empty when there is none."},
 	{"events-file", "Path of the event log, JSON lines, in this job."},
