@@ -81,12 +81,12 @@ type Answer struct {
 
 // AgentWaits says that an agent waits before its state starts.
 type AgentWaits struct {
-	For      WaitFor `json:"for"`                // "time", "answer", "agents" or "job"
-	Until    string  `json:"until,omitempty"`    // when it no longer waits, RFC 3339 in UTC; absent where no time is set
-	Job      string  `json:"job,omitempty"`      // that it waits for
-	Question string  `json:"question,omitempty"` // redacted, at most 1,000 characters
-	Number   int     `json:"number,omitempty"`   // of the question
-	Where    int     `json:"where,omitempty"`    // number of the issue or pull request that the question names
+	For         WaitFor  `json:"for"`                    // "time", "answer", "agents" or "job"
+	Until       string   `json:"until,omitempty"`        // when it no longer waits, RFC 3339 in UTC; absent where no time is set
+	Job         string   `json:"job,omitempty"`          // that it waits for
+	Question    string   `json:"question,omitempty"`     // redacted, at most 1,000 characters
+	Number      int      `json:"number,omitempty"`       // of the question
+	Where       int      `json:"where,omitempty"`        // number of the issue or pull request that the question names
 	Choices     []string `json:"choices,omitempty"`      // what may be answered; absent for anything
 	TimeoutNext string   `json:"timeout_next,omitempty"` // the state that comes when nobody answers in time
 	From        []string `json:"from,omitempty"`         // logins that may answer; absent for all who may start the run
