@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -47,6 +48,8 @@ type AnnotationOptions struct {
 	// Scope returns the path of a state's file relative to the repository, "" if the
 	// repository doesn't have it. If Scope is nil, annotations have no files.
 	Scope func(state string) (file string)
+	// Waits are the agents of a resumed run that wait already.
+	Waits []Wait
 }
 
 // GitHub shows ten annotations of each level for a step, and of each the first 4,096
@@ -70,6 +73,7 @@ type Annotations struct {
 	levels map[string]*level
 	seen   map[[sha256.Size]byte]bool
 	budget state.USD
+	waits  waitList
 	// By agent: the last reminder of its present attempt, the last verdict of its present
 	// state, why its last state gave up, and the outputs of that.
 	reminders map[string]*state.Reminder
@@ -98,7 +102,7 @@ func NewAnnotations(log JobLog, o AnnotationOptions) *Annotations {
 		o.Scope = func(string) string { return "" }
 	}
 	return &Annotations{
-		log: log, o: o, levels: map[string]*level{}, seen: map[[sha256.Size]byte]bool{},
+		log: log, o: o, levels: map[string]*level{}, seen: map[[sha256.Size]byte]bool{}, waits: waitList{slices.Clone(o.Waits)},
 		reminders: map[string]*state.Reminder{}, gaveUp: map[string]string{},
 		verdicts: map[string]string{}, outputs: map[string]outputs{},
 	}
@@ -106,6 +110,7 @@ func NewAnnotations(log JobLog, o AnnotationOptions) *Annotations {
 
 // Report implements Reporter.
 func (a *Annotations) Report(e state.Event) error {
+	a.waits.add(e)
 	switch b := e.Body.(type) {
 	case *state.RunStarted:
 		a.budget, a.isOver = b.BudgetUSD, false

@@ -2,6 +2,7 @@ package report
 
 import (
 	"cmp"
+	"fmt"
 	"strings"
 
 	"github.com/raymond-action/raymond-action/state"
@@ -18,6 +19,7 @@ func (a *Annotations) end(b *state.RunFinished) {
 			n.Text = cmp.Or(string(*b.Result), "with an empty result")
 		}
 	case state.Suspended:
+		n.Text = strings.TrimSpace(b.Reason + "\n" + asked(questions(a.waits.all)))
 	case state.Failed:
 		// If an agent failed, its annotation says why.
 		if l := a.levels[LevelError]; l == nil {
@@ -33,6 +35,22 @@ func (a *Annotations) end(b *state.RunFinished) {
 	if a.ending = &n; b.Status == state.Completed {
 		a.tellEnding("")
 	}
+}
+
+// maxAsked is how many open questions an annotation quotes.
+const maxAsked = 3
+
+// asked quotes the open questions, each on one line: a second line of it could look like
+// one of ours.
+func asked(open []Wait) string {
+	var b strings.Builder
+	for _, w := range open[:min(len(open), maxAsked)] {
+		fmt.Fprintf(&b, "Question %d: %s\n", w.Number, cut(w.Question, maxAnnotation/(2*maxAsked)))
+	}
+	if more := len(open) - maxAsked; more > 0 {
+		fmt.Fprintf(&b, "and %s\n", count(more, "more question"))
+	}
+	return b.String()
 }
 
 func (a *Annotations) headline(b *state.RunFinished) string {

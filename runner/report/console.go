@@ -22,6 +22,8 @@ type ConsoleOptions struct {
 	Width int
 	// WorkflowID is named where the reader is told how to resume the run.
 	WorkflowID string
+	// Waits are the agents of a resumed run that wait already.
+	Waits []Wait
 }
 
 // Console shows a person how a run goes: a line for each state that starts or ends,
@@ -40,6 +42,7 @@ type Console struct {
 	agents map[string]*agentView
 	active []*agentView // in the order in which they began
 	budget state.USD
+	waits  waitList
 	live   display
 }
 
@@ -67,7 +70,7 @@ func NewConsole(w io.Writer, o ConsoleOptions) *Console {
 		}
 	}
 	return &Console{
-		w: w, o: o, agents: map[string]*agentView{},
+		w: w, o: o, agents: map[string]*agentView{}, waits: waitList{slices.Clone(o.Waits)},
 		layout: layout{color: o.Color, width: o.Width, agentColumn: len("main"), stateColumn: len("START.md")},
 	}
 }
@@ -78,6 +81,7 @@ func (c *Console) Report(e state.Event) error {
 		c.now = e.Time
 	}
 	c.printPending(e)
+	ended := c.waits.add(e)
 	switch b := e.Body.(type) {
 	case *state.StateFinished:
 		c.end(e, b)
@@ -87,7 +91,11 @@ func (c *Console) Report(e state.Event) error {
 		c.finish(e, b)
 	case *state.RunFinished:
 		c.active = nil
-		c.print(lastLine(b, c.budget, c.o.WorkflowID))
+		c.print(lastLine(b, c.budget, c.o.WorkflowID, c.waits.all))
+	case *state.AgentWaits:
+		c.print(waitLine(Wait{Agent: e.Agent, State: e.State, AgentWaits: *b}))
+	case *state.AgentGoesOn:
+		c.print(readyLine(e, b, ended))
 	default:
 		c.note(e)
 		c.print(c.o.describe(e))
@@ -196,7 +204,7 @@ func (c *Console) lastLine(b *state.RunFinished) line {
 		short.Reason = failedAgent(b.Reason)
 		b = &short
 	}
-	return lastLine(b, c.budget, c.o.WorkflowID)
+	return lastLine(b, c.budget, c.o.WorkflowID, c.waits.all)
 }
 
 // failedAgent returns the part of a failed run's reason that names agent and state. Why

@@ -2,6 +2,7 @@ package report
 
 import (
 	"cmp"
+	"slices"
 	"strings"
 	"time"
 
@@ -29,6 +30,7 @@ type history struct {
 	spent       runCosts
 	executions  executions
 	agents      agents
+	waits       waitList
 	checkpoints checkpoints
 	result      passage
 	cli         string // version and path of the agent CLI that ran last
@@ -79,9 +81,11 @@ func (h *history) addRun(e state.Event, last time.Time) {
 		if h.time.wasKilled() {
 			h.executions.pause(last)
 		}
+		if !h.isHeldUp() {
+			h.agents.restartFailed()
+		}
 		h.time.open(b, e.Time, last)
 		h.checkpoints.failed, h.result = nil, passage{}
-		h.agents.restartFailed()
 	case *state.RunFinished:
 		h.time.end(b)
 		h.spent.end(b)
@@ -100,6 +104,14 @@ func (h *history) addRun(e state.Event, last time.Time) {
 	}
 }
 
+// isHeldUp reports whether agents wait for something that comes from outside of a run that
+// was suspended. A resume leaves agents alone then that have failed.
+func (h *history) isHeldUp() bool {
+	end := h.time.ending
+	return end != nil && end.Status == state.Suspended &&
+		slices.ContainsFunc(h.waits.all, func(w Wait) bool { return w.For != state.ForAgents })
+}
+
 // setUnfinished replaces what is known of the costs of executions that did not end.
 func (h *history) setUnfinished(all []state.Unfinished) {
 	for _, a := range h.agents.all {
@@ -115,6 +127,7 @@ func (h *history) setUnfinished(all []state.Unfinished) {
 
 // addAgent takes an event about an agent.
 func (h *history) addAgent(e state.Event, a *agent) {
+	ended := h.waits.add(e)
 	switch b := e.Body.(type) {
 	case *state.AgentStarted:
 		a.parent, a.state = b.Parent, e.State
@@ -130,6 +143,10 @@ func (h *history) addAgent(e state.Event, a *agent) {
 		if b.Error == "" {
 			delete(h.executions.active, e.Agent)
 		}
+	case *state.AgentWaits:
+		a.state, a.status, a.waitsSince = e.State, isWaiting, e.Time
+	case *state.AgentGoesOn:
+		a.endWait(e, ended.endText(b.By))
 	case *state.AttemptInterrupted:
 		a.note(e, b)
 	default:

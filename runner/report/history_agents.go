@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/raymond-action/raymond-action/internal/untrusted/text"
 	"github.com/raymond-action/raymond-action/state"
@@ -24,6 +25,7 @@ const (
 	hasResult
 	hasNoResult
 	hasFailed
+	isWaiting
 )
 
 // agent is what a summary knows about an agent.
@@ -41,6 +43,7 @@ type agent struct {
 	incidents  lastLines
 	tools      toolUses
 	verdicts   verdicts
+	waitsSince time.Time // of an agent that waits
 }
 
 // failure is why an agent failed.
@@ -72,6 +75,22 @@ func (as *agents) of(e state.Event) *agent {
 		as.others++
 	}
 	return a
+}
+
+// countBelow counts the agents that an agent forked, and theirs, that have neither ended nor
+// failed.
+func (as *agents) countBelow(id string) int {
+	below, n := map[string]bool{id: true}, 0
+	for _, a := range as.all { // parents come first
+		if a.parent == "" || !below[a.parent] {
+			continue
+		}
+		below[a.id] = true
+		if a.status == isWorking || a.status == isWaiting {
+			n++
+		}
+	}
+	return n
 }
 
 // failed returns the agents that failed.
@@ -146,6 +165,17 @@ func (a *agent) note(e state.Event, body state.Body) {
 	if text != "" {
 		a.incidents.add(cut(e.State, widestName) + ": " + text)
 	}
+}
+
+// endWait notes that the agent no longer waits, and why.
+func (a *agent) endWait(e state.Event, why string) {
+	a.status = isWorking
+	text := brief(why)
+	if !a.waitsSince.IsZero() {
+		text += ", after a wait of " + span(e.Time.Sub(a.waitsSince))
+	}
+	a.incidents.add(cut(e.State, widestName) + ": " + text)
+	a.waitsSince = time.Time{}
 }
 
 // brief returns a line of an agent's section. Its end may matter as much as its

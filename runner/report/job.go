@@ -20,6 +20,8 @@ type JobOptions struct {
 	// part of it that was spent in state executions which are resumed.
 	Spent      state.Spent
 	Unfinished []state.Unfinished
+	// Waits are the agents of a resumed run that wait already.
+	Waits []Wait
 }
 
 // Job shows a run in the log of a job: a line outside of groups for each state that
@@ -67,7 +69,7 @@ const (
 // NewJob returns a Job that writes to a job log.
 func NewJob(log JobLog, o JobOptions) *Job {
 	j := &Job{log: &groupLog{log: log, color: o.Color}, o: o, costs: newJobCosts(o)}
-	j.open = NewConsole(j.log, ConsoleOptions{Width: jobWidth, Color: o.Color, Verbose: o.Verbose, WorkflowID: o.WorkflowID})
+	j.open = NewConsole(j.log, ConsoleOptions{Width: jobWidth, Color: o.Color, Verbose: o.Verbose, WorkflowID: o.WorkflowID, Waits: o.Waits})
 	j.open.isJob = true
 	return j
 }

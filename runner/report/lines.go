@@ -53,6 +53,8 @@ const (
 	stored   mark = "stored"
 	opened   mark = "started"
 	resumed  mark = "resumed"
+	waiting  mark = "waits"
+	ready    mark = "ready"
 	running  mark = "running" // live lines only
 )
 
@@ -211,6 +213,16 @@ func finishLine(e state.Event, b *state.AgentFinished, told bool) line {
 	return l
 }
 
+// waitLine is for an agent that waits from now on.
+func waitLine(w Wait) line {
+	return line{agent: w.Agent, state: w.State, mark: waiting, text: w.text(), isOurs: w.For != state.ForAnswer}
+}
+
+// readyLine is for an agent that no longer waits.
+func readyLine(e state.Event, b *state.AgentGoesOn, w Wait) line {
+	return line{agent: e.Agent, state: e.State, mark: ready, text: w.endText(b.By), isOurs: true}
+}
+
 func verdictText(b *state.NodeAttempt) string {
 	word := "not done"
 	if b.Converged {
@@ -268,7 +280,7 @@ func limitLine(l line, b *state.Limit) line {
 }
 
 // lastLine says how the run ended and what to do next.
-func lastLine(b *state.RunFinished, budget state.USD, workflowID string) line {
+func lastLine(b *state.RunFinished, budget state.USD, workflowID string, waits []Wait) line {
 	l := line{agent: runAgent, mark: mark(b.Status), rank: vital}
 	l.figures = "in " + millis(b.DurationMS) + ", " + b.Spent().String()
 	if budget > 0 {
@@ -286,7 +298,7 @@ func lastLine(b *state.RunFinished, budget state.USD, workflowID string) line {
 		l.text = inWords(b.Reason)
 	}
 	l.isOurs = l.text == ""
-	l.uncut = resumeHint(b.Status, workflowID)
+	l.uncut = resumeHint(b.Status, workflowID, waits)
 	return l
 }
 
@@ -299,9 +311,12 @@ var resumeFlags = map[state.Status]string{
 	state.OverIterations: " --max-iterations N (a larger one)",
 }
 
-func resumeHint(s state.Status, workflowID string) string {
+func resumeHint(s state.Status, workflowID string, waits []Wait) string {
 	if s == state.Completed || workflowID == "" {
 		return ""
+	}
+	if s == state.Suspended && len(waits) > 0 {
+		return "; " + ResumeHint(workflowID, waits)
 	}
 	return "; resume with: raymond resume " + plain(workflowID) + resumeFlags[s]
 }

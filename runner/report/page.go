@@ -27,6 +27,7 @@ type document struct {
 	o         *SummaryOptions
 	history   *history
 	path      *diagram.Path
+	known     []Wait // what is known of waits besides the events
 	stepError string // "" for none
 	links     linker
 }
@@ -39,6 +40,7 @@ func (d document) page() string {
 	top := &writer{room: maxMarkdown - maxCutNote - len(table) - len(path) - len(footer(notes))}
 	d.headline(top)
 	d.differences(top)
+	d.writeWaits(top, fullDetail)
 	d.atWork(top)
 	d.failures(top)
 	d.stopped(top)

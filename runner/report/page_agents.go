@@ -72,7 +72,7 @@ func (a *agent) rank() int {
 	switch a.status {
 	case hasFailed:
 		return 0
-	case isWorking:
+	case isWorking, isWaiting:
 		return 1
 	}
 	return 2
@@ -115,6 +115,8 @@ func (a *agent) statusWords() string {
 		return "ended with a result"
 	case hasNoResult:
 		return "ended"
+	case isWaiting:
+		return "waits before " + htmlCode(a.state, widestName)
 	}
 	return "is at " + htmlCode(a.state, widestName)
 }

@@ -28,6 +28,7 @@ func (d document) overviewWithin(limit int) string {
 	w := &writer{}
 	d.headline(w)
 	d.differences(w)
+	d.writeWaits(w, shortDetail(limit))
 	d.atWork(w)
 	d.firstFailure(w, min(limit, maxOverviewFailure))
 	d.stopped(w)

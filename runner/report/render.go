@@ -20,7 +20,7 @@ var paints = map[mark]string{
 	began: "2", says: "2", stored: "2",
 	fine: "32", done: "32", mark(state.Completed): "1;32",
 	failed: "1;31", mark(state.Failed): "1;31",
-	reminded: "33", retried: "33", judged: "33", rerun: "33", refused: "33", limited: "33", gaveUp: "33",
+	reminded: "33", retried: "33", judged: "33", rerun: "33", waiting: "33", ready: "32", refused: "33", limited: "33", gaveUp: "33",
 	mark(state.OverBudget): "1;33", mark(state.OverIterations): "1;33",
 	mark(state.Suspended): "1;33", mark(state.Cancelled): "1;33",
 }
@@ -69,7 +69,7 @@ func (l line) fit(room int) string {
 	switch {
 	case l.rank == vital && l.agent == runAgent:
 		return cutMiddle(l.text, vitalRunText)
-	case l.rank == vital:
+	case l.rank == vital || l.mark == waiting:
 		return cutMiddle(l.text, vitalText)
 	}
 	return cut(l.text, max(minText, room))

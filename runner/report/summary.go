@@ -23,6 +23,8 @@ type SummaryOptions struct {
 	// known. Nothing else on its host is linked to: the forge would tell people there
 	// that they were mentioned.
 	Site string
+	// Place is where the run is driven.
+	Place Place
 	// Next says what can be done with the run if its job is killed. It is shown while
 	// the run is active. Pairs of backticks make code, as in Notes; all else in both is
 	// shown as it is.
@@ -52,6 +54,7 @@ type Summary struct {
 	history   history
 	path      diagram.Path
 	stepError string
+	known     []Wait
 	written   time.Time
 	isStale   bool // something happened since then
 }
@@ -110,6 +113,14 @@ func (s *Summary) Next(text string) error {
 	return s.write()
 }
 
+// SetWaits tells what is known of the agents that wait besides what events say of them:
+// questions as a whole, and the comments that ask them. What is no longer true has no
+// effect.
+func (s *Summary) SetWaits(all []Wait) {
+	s.known = slices.Clone(all)
+	s.isStale = true
+}
+
 // SetError makes the headline say that the step ended with an error that is in no
 // event, such as one of the machine or of the store.
 func (s *Summary) SetError(text string) {
@@ -155,5 +166,5 @@ func (s *Summary) Overview() string {
 
 // document is the summary at this moment.
 func (s *Summary) document() document {
-	return document{o: &s.o, history: &s.history, path: &s.path, stepError: s.stepError, links: linker(s.o.Site)}
+	return document{o: &s.o, history: &s.history, path: &s.path, known: s.known, stepError: s.stepError, links: linker(s.o.Site)}
 }

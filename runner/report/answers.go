@@ -1,0 +1,127 @@
+package report
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// DefaultPrefix is what the comment begins with that answers a question.
+const DefaultPrefix = "/raymond"
+
+const (
+	anyAnswer  = "YOUR ANSWER" // stands for one in our own words
+	maxChoices = 20            // that are listed
+	maxAnswers = 3             // in one command
+)
+
+// AnswerLines returns the comments that answer a question: one for each of its choices,
+// or one with a placeholder. Each is one line without backticks. number is that of the
+// question if others are open too, else 0. A prefix "" is DefaultPrefix.
+func AnswerLines(prefix string, number int, choices []string) []string {
+	if prefix == "" {
+		prefix = DefaultPrefix
+	}
+	if number > 0 {
+		prefix += fmt.Sprint(" ", number)
+	}
+	if len(choices) == 0 || slices.ContainsFunc(choices, isOdd) {
+		choices = []string{anyAnswer}
+	}
+	var all []string
+	for _, c := range choices[:min(len(choices), maxChoices)] {
+		all = append(all, prefix+" "+c)
+	}
+	return all
+}
+
+// isOdd reports whether a choice can't be shown as it has to be written.
+func isOdd(choice string) bool {
+	return choice == "" || plain(choice) != choice || strings.Contains(choice, "`") || columns(choice) > widestName
+}
+
+// ResumeHint says on a command line how a run is resumed that has stopped while agents
+// wait. It is one line of our own words.
+func ResumeHint(workflowID string, waits []Wait) string {
+	command := "raymond resume " + plain(workflowID)
+	var hints []string
+	if open := questions(waits); len(open) > 0 {
+		hints = append(hints, "to answer: "+command+answerFlags(open))
+	}
+	var names []string
+	for _, group := range jobs(waits) {
+		names = append(names, name(group.job))
+	}
+	if len(names) > 0 {
+		hints = append(hints, "to run what waits for a job: "+command+" --job "+strings.Join(names, ","))
+	}
+	if all := timed(waits); len(all) > 0 {
+		hints = append(hints, "to resume from "+all[0].untilText()+" on: "+command)
+	}
+	if len(hints) == 0 {
+		return "to resume: " + command
+	}
+	return strings.Join(hints, "; ")
+}
+
+// answerFlags returns the flags that answer questions, with what may be answered.
+func answerFlags(open []Wait) string {
+	if len(open) == 1 {
+		choices := open[0].Choices
+		if len(choices) == 0 || slices.ContainsFunc(choices, isOdd) {
+			return " --answer " + quoted(anyAnswer)
+		}
+		text := " --answer " + quoted(choices[0])
+		if others := choices[1:min(len(choices), maxChoices)]; len(others) > 0 {
+			text += " (or " + strings.Join(others, ", ") + ")"
+		}
+		return text
+	}
+	text := ""
+	for _, w := range open[:min(len(open), maxAnswers)] {
+		answer := anyAnswer
+		if len(w.Choices) > 0 && !isOdd(w.Choices[0]) {
+			answer = w.Choices[0]
+		}
+		text += " --answer " + quoted(name(w.Agent)+"="+answer)
+	}
+	if more := len(open) - maxAnswers; more > 0 {
+		text += fmt.Sprintf(" (and %s)", count(more, "more question"))
+	}
+	return text
+}
+
+// unquoted matches what a shell takes as it is.
+var unquoted = regexp.MustCompile(`^[A-Za-z0-9._=/-]+$`)
+
+// quoted returns a word as a shell reads it.
+func quoted(word string) string {
+	if unquoted.MatchString(word) {
+		return word
+	}
+	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+}
+
+// jobWaits are the agents that wait for a job.
+type jobWaits struct {
+	job    string
+	agents []Wait
+}
+
+// jobs returns the jobs that agents wait for, in the order of the agents.
+func jobs(waits []Wait) []jobWaits {
+	var all []jobWaits
+	for _, w := range waits {
+		if w.Job == "" || w.For != "job" {
+			continue
+		}
+		i := slices.IndexFunc(all, func(g jobWaits) bool { return g.job == w.Job })
+		if i < 0 {
+			i = len(all)
+			all = append(all, jobWaits{job: w.Job})
+		}
+		all[i].agents = append(all[i].agents, w)
+	}
+	return all
+}

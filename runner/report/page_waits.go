@@ -1,0 +1,252 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/raymond-action/raymond-action/state"
+)
+
+// waitDetail says how much is written of agents that wait.
+type waitDetail struct {
+	questions int // that are shown; the others are counted
+	text      int // bytes of a question
+	named     int // agents of a kind that are named
+	width     int // columns of a name
+}
+
+// fullDetail is for the page.
+var fullDetail = waitDetail{questions: 10, text: 32 << 10, named: maxNamed, width: widestName}
+
+// shortDetail is for the overview, with about limit bytes of a question.
+func shortDetail(limit int) waitDetail {
+	return waitDetail{questions: 3, text: limit, named: 2, width: 40}
+}
+
+// maxFrom is how many logins are named that may answer a question.
+const maxFrom = 5
+
+// Place says where a run is driven, as far as it decides how agents are reached that wait.
+type Place struct {
+	Prefix string // that answers begin with; "" for DefaultPrefix
+	// Number is that of the issue or pull request of the event, 0 for none, and Kind is
+	// "issue" or "pull request", with a number.
+	Number int
+	Kind   string
+	Job    string // the id of this job in its workflow file; "" for not known
+	// NoSchedule says that nothing starts the workflow by a schedule.
+	NoSchedule bool
+}
+
+// waits are the agents that wait, with what Summary.SetWaits knows of them.
+func (d document) waits() []Wait {
+	if end := d.history.time.ending; end != nil && end.Status == state.Completed {
+		return nil
+	}
+	all := slices.Clone(d.history.waits.all)
+	for i, w := range all {
+		known := slices.IndexFunc(d.known, func(k Wait) bool {
+			return k.Agent == w.Agent && k.For == w.For && k.Number == w.Number
+		})
+		switch {
+		case known >= 0:
+			all[i] = d.known[known]
+		case w.For == state.ForAgents:
+			all[i].Agents = d.history.agents.countBelow(w.Agent)
+		}
+	}
+	return all
+}
+
+// writeWaits writes the open questions, each with the words that answer it, and then who
+// waits for anything else. A reader who must do something sees it first.
+func (d document) writeWaits(w *writer, detail waitDetail) {
+	all := d.waits()
+	t := waitText{place: d.o.Place, site: d.o.Site, waitDetail: detail}
+	t.questionsOf(w, questions(all))
+	lines := slices.Concat(t.timeLines(timed(all)), t.jobLines(jobs(all)), t.joinLines(ofKind(all, state.ForAgents)))
+	if len(lines) > 0 {
+		w.write("Waiting:\n\n- " + strings.Join(lines, "\n- ") + "\n\n")
+	}
+}
+
+// waitText words what people must know of agents that wait.
+type waitText struct {
+	place Place
+	site  string // address of the repository; "" for not known
+	waitDetail
+}
+
+func (t *waitText) questionsOf(w *writer, open []Wait) {
+	shown := open[:min(len(open), t.questions)]
+	for i := range shown {
+		number := 0
+		if len(open) > 1 {
+			number = shown[i].Number
+		}
+		t.question(w, &shown[i], number)
+	}
+	switch more := len(open) - len(shown); {
+	case more == 1:
+		w.write("One more question is open.\n\n")
+	case more > 1:
+		w.printf("%d more questions are open.\n\n", more)
+	}
+}
+
+// question writes an open question: its text, the words that answer it, who may, and what
+// happens when nobody does. number is 0 if no other is open.
+func (t *waitText) question(w *writer, one *Wait, number int) {
+	w.printf("**Question %d**, asked by %s:\n\n", one.Number, code(one.Agent, t.width))
+	text := newPassage(one.Question, max(t.text, widestLine))
+	w.fit(max(1, len(text.String())), func(limit int) string {
+		return fence(wrap(text.within(limit).String())) + "\n"
+	})
+	w.printf("**To answer**, comment %s %s\n\n", t.where(one), t.words(one, number))
+	if limits := t.limits(one); limits != "" {
+		w.write(limits + "\n\n")
+	}
+}
+
+// where says where the comment belongs that answers a question.
+func (t *waitText) where(one *Wait) string {
+	number, kind := cmp.Or(one.Where, t.place.Number), "issue or pull request"
+	if number == t.place.Number {
+		kind = cmp.Or(t.place.Kind, kind)
+	}
+	switch {
+	case number <= 0:
+		return "where the question is asked"
+	case t.site == "":
+		return fmt.Sprintf("on %s %d", kind, number)
+	case one.Comment > 0:
+		return fmt.Sprintf("[on %s %d](%sissues/%d#issuecomment-%d)", kind, number, t.site, number, one.Comment)
+	}
+	return fmt.Sprintf("[on %s %d](%sissues/%d)", kind, number, t.site, number)
+}
+
+// words are the exact words that answer a question, after "comment on issue 12".
+func (t *waitText) words(one *Wait, number int) string {
+	lines := AnswerLines(t.place.Prefix, number, one.Choices)
+	switch n := len(one.Choices); {
+	case n == 0:
+		return "with " + codeSpan(lines[0])
+	case strings.HasSuffix(lines[0], anyAnswer): // a choice that can't be shown as it is written
+		return fmt.Sprintf("with %s, which is one of %s", codeSpan(lines[0]), strings.Join(t.codes(one.Choices), ", "))
+	case n == 1:
+		return "with " + codeSpan(lines[0])
+	}
+	return "with one of these: " + strings.Join(t.codes(lines), " · ")
+}
+
+// codes returns lines as code, as many as there is room for.
+func (t *waitText) codes(lines []string) []string {
+	var all []string
+	room := max(2*widestLine, min(t.text, maxText))
+	for i, line := range lines {
+		one := code(line, 2*widestName)
+		if room -= len(one); i == maxChoices || room < 0 {
+			return append(all, fmt.Sprintf("%d more", len(lines)-i))
+		}
+		all = append(all, one)
+	}
+	return all
+}
+
+// limits says who may answer, until when, and what happens then; "" for no limits.
+func (t *waitText) limits(one *Wait) string {
+	var parts []string
+	if len(one.From) > 0 {
+		var logins []string
+		for _, login := range one.From[:min(len(one.From), maxFrom)] {
+			logins = append(logins, code(login, t.width))
+		}
+		if more := len(one.From) - maxFrom; more > 0 {
+			logins = append(logins, fmt.Sprintf("%d more", more))
+		}
+		parts = append(parts, "Only "+orList(logins)+" may answer.")
+	}
+	if until := one.untilText(); until != "" {
+		parts = append(parts, fmt.Sprintf("If nobody has answered by %s, the run continues with %s.", until, code(one.TimeoutNext, t.width)))
+	}
+	return strings.Join(parts, " ")
+}
+
+// orList joins parts, as in "a, b or c".
+func orList(parts []string) string {
+	if len(parts) < 2 {
+		return strings.Join(parts, "")
+	}
+	last := len(parts) - 1
+	return strings.Join(parts[:last], ", ") + " or " + parts[last]
+}
+
+// timeLines say until when agents wait, and what resumes the run then.
+func (t *waitText) timeLines(all []Wait) []string {
+	var lines []string
+	for _, w := range all[:min(len(all), t.named)] {
+		lines = append(lines, fmt.Sprintf("%s until %s; then %s starts", code(w.Agent, t.width), cmp.Or(w.untilText(), "a time"), code(w.State, t.width)))
+	}
+	if more := len(all) - t.named; more > 0 {
+		lines = append(lines, count(more, "more agent")+" until later")
+	}
+	if len(lines) > 0 && t.place.Job != "" {
+		how := "The next run of this workflow by its `schedule` resumes what is due"
+		if t.place.NoSchedule {
+			how = "This workflow has no `schedule` that would resume it then: start it yourself"
+		}
+		lines[len(lines)-1] += ". " + how
+	}
+	return lines
+}
+
+// jobLines say for which jobs agents wait, and how such a job is made to run.
+func (t *waitText) jobLines(all []jobWaits) []string {
+	var lines []string
+	for _, g := range all[:min(len(all), t.named)] {
+		var names []string
+		for _, w := range g.agents[:min(len(g.agents), t.named)] {
+			part := fmt.Sprintf("%s at %s", code(w.Agent, t.width), code(w.State, t.width))
+			if w.Error != "" {
+				part += ", where it failed before: " + code(cutMiddle(w.Error, 2*t.width), 2*t.width)
+			}
+			names = append(names, part)
+		}
+		if more := len(g.agents) - t.named; more > 0 {
+			names = append(names, fmt.Sprintf("%d more", more))
+		}
+		lines = append(lines, fmt.Sprintf("for the job %s: %s%s", code(g.job, t.width), strings.Join(names, ", "), t.howJob(g.job)))
+	}
+	if more := len(all) - t.named; more > 0 {
+		lines = append(lines, "for "+count(more, "more job"))
+	}
+	return lines
+}
+
+// howJob says how a job that is waited for is made to run.
+func (t *waitText) howJob(job string) string {
+	if t.place.Job == "" {
+		return ""
+	}
+	condition := fmt.Sprintf(`contains(needs.%s.outputs.next-jobs, '"%s"')`, t.place.Job, job)
+	return fmt.Sprintf(". It runs in a job with %s and %s, whose step has %s, `resume: require` and the `key` of this run",
+		code("needs: "+t.place.Job, 2*t.width), code("if: "+condition, 4*t.width), code("job: "+job, 2*t.width))
+}
+
+// joinLines say for how many agents others wait.
+func (t *waitText) joinLines(all []Wait) []string {
+	var lines []string
+	for _, w := range all[:min(len(all), t.named)] {
+		what := "the agents that it forked"
+		if w.Agents > 0 {
+			what = count(w.Agents, "agent") + " to end"
+		}
+		lines = append(lines, fmt.Sprintf("%s for %s; then %s starts", code(w.Agent, t.width), what, code(w.State, t.width)))
+	}
+	if more := len(all) - t.named; more > 0 {
+		lines = append(lines, count(more, "more agent")+" for agents to end")
+	}
+	return lines
+}

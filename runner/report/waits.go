@@ -1,0 +1,182 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/raymond-action/raymond-action/state"
+)
+
+// Wait is an agent that waits, with all that people must know of it. Others wrote the
+// texts in it.
+type Wait struct {
+	Agent string
+	State string // which starts when the wait ends
+	// Agents is for how many agents it waits, 0 for not known or none.
+	Agents int
+	// Comment is the one that asks the question; 0 where there is none, or it isn't known.
+	Comment int64
+	// Error is why it waits for a job again: it failed there.
+	Error string
+	state.AgentWaits
+}
+
+// WaitsOf returns the agents of a run that wait, in order of creation. Unlike those of
+// events, their questions are whole.
+func WaitsOf(run *state.Run) []Wait {
+	var all []Wait
+	for _, a := range run.Agents {
+		if a.Status != state.Waiting || a.Waits == nil {
+			continue
+		}
+		w := Wait{Agent: a.ID, State: a.State, Error: a.Waits.Error}
+		w.For, w.Job = a.Waits.For, a.Waits.Job
+		if !a.Waits.Until.IsZero() {
+			w.Until = a.Waits.Until.UTC().Format(time.RFC3339)
+		}
+		if q := a.Waits.Question; q != nil {
+			w.Number, w.Question, w.Where, w.Comment = q.Number, string(q.Text), q.Where, q.Comment
+			w.Choices, w.TimeoutNext, w.From = q.Choices, q.TimeoutNext, q.From
+		}
+		if w.For == state.ForAgents {
+			w.Agents = descendants(run, a.ID)
+		}
+		all = append(all, w)
+	}
+	return all
+}
+
+// descendants counts the agents that an agent forked, and theirs, that have neither
+// ended nor failed.
+func descendants(run *state.Run, id string) int {
+	below, n := map[string]bool{id: true}, 0
+	for _, a := range run.Agents { // parents come first
+		if !below[a.Parent] {
+			continue
+		}
+		below[a.ID] = true
+		if a.Status != state.Stuck {
+			n++
+		}
+	}
+	return n
+}
+
+// waitList are the agents that wait, as events tell, in the order in which they began to.
+type waitList struct{ all []Wait }
+
+// add takes an event about an agent. Of one that no longer waits it returns the wait.
+func (l *waitList) add(e state.Event) (ended Wait) {
+	switch b := e.Body.(type) {
+	case *state.AgentWaits:
+		l.end(e.Agent)
+		l.all = append(l.all, Wait{Agent: e.Agent, State: e.State, AgentWaits: *b})
+	case *state.AgentGoesOn, *state.StateStarted, *state.AgentFinished:
+		return l.end(e.Agent)
+	}
+	return Wait{}
+}
+
+func (l *waitList) end(agent string) (ended Wait) {
+	l.all = slices.DeleteFunc(l.all, func(w Wait) bool {
+		if w.Agent == agent {
+			ended = w
+		}
+		return w.Agent == agent
+	})
+	return ended
+}
+
+// questions returns those that wait for an answer, in the order of their numbers.
+func questions(waits []Wait) []Wait {
+	open := ofKind(waits, state.ForAnswer)
+	slices.SortStableFunc(open, func(a, b Wait) int { return cmp.Compare(a.Number, b.Number) })
+	return open
+}
+
+// timed returns those that wait for a time, the first to come first.
+func timed(waits []Wait) []Wait {
+	all := ofKind(waits, state.ForTime)
+	slices.SortStableFunc(all, func(a, b Wait) int { return a.end().Compare(b.end()) })
+	return all
+}
+
+func ofKind(waits []Wait, kind state.WaitFor) []Wait {
+	return slices.DeleteFunc(slices.Clone(waits), func(w Wait) bool { return w.For != kind })
+}
+
+// end is when the agent no longer waits, zero where no time is set.
+func (w *Wait) end() time.Time {
+	t, err := time.Parse(time.RFC3339, w.Until)
+	if err != nil {
+		return time.Time{}
+	}
+	return t
+}
+
+// untilText is the time when the agent no longer waits, "" where none is set.
+func (w *Wait) untilText() string {
+	if w.end().IsZero() {
+		return ""
+	}
+	return dateTime(w.end())
+}
+
+// dateTime returns a time in UTC, since readers may be anywhere.
+func dateTime(t time.Time) string { return t.UTC().Format("2006-01-02 15:04 UTC") }
+
+// what says what the agent waits for, in our own words and names.
+func (w *Wait) what() string {
+	switch w.For {
+	case state.ForTime:
+		return "until " + cmp.Or(w.untilText(), "a time")
+	case state.ForAnswer:
+		return fmt.Sprintf("for an answer to question %d", w.Number)
+	case state.ForAgents:
+		return "for the agents that it forked"
+	case state.ForJob:
+		return "for the job " + name(w.Job)
+	}
+	return "for " + name(string(w.For))
+}
+
+// text is what, with the question.
+func (w *Wait) text() string {
+	text := w.what()
+	if w.For != state.ForAnswer {
+		return text
+	}
+	var limits []string
+	if len(w.Choices) > 0 {
+		limits = append(limits, strings.Join(w.Choices, ", "))
+	}
+	if until := w.untilText(); until != "" {
+		limits = append(limits, "until "+until+", then "+w.TimeoutNext)
+	}
+	if len(limits) > 0 {
+		text += " (" + strings.Join(limits, "; ") + ")"
+	}
+	return text + ": " + w.Question
+}
+
+// endText says what has ended a wait.
+func (w *Wait) endText(by string) string {
+	switch {
+	case w.For == state.ForTime:
+		return "the time has come"
+	case w.For == state.ForAnswer && by == "timeout":
+		return fmt.Sprintf("nobody has answered question %d in time", w.Number)
+	case w.For == state.ForAnswer && by == "cli":
+		return fmt.Sprintf("question %d is answered on the command line", w.Number)
+	case w.For == state.ForAnswer:
+		return fmt.Sprintf("question %d is answered by %s", w.Number, name(by))
+	case w.For == state.ForAgents:
+		return "the agents that it forked have ended"
+	case w.For == state.ForJob:
+		return "this is the job " + name(by)
+	}
+	return "the wait is over: " + name(by)
+}
