@@ -94,8 +94,13 @@ type Config struct {
 	DebugDir   string // "" for none
 	Telling    Telling
 
-	// Deadline is the time after which nothing new starts; 0 is none.
+	// Deadline is the time after which nothing new starts; 0 is none. It counts from Began,
+	// or from Run on if that is zero.
 	Deadline time.Duration
+	Began    time.Time
+	// Continuations is how often in a row a run that its deadline has suspended may be
+	// continued by the job that it ends; 0: never.
+	Continuations int
 	// Cancel brings the names of signals that ask the run to end. The first
 	// gives states in flight a short grace, the second none.
 	Cancel <-chan string

@@ -53,6 +53,9 @@ func (r *Runner) loop(ctx context.Context) error {
 	r.alarms.tick = now.Add(tickEvery)
 	if r.cfg.Deadline > 0 {
 		r.alarms.deadline = now.Add(r.cfg.Deadline)
+		if !r.cfg.Began.IsZero() {
+			r.alarms.deadline = r.cfg.Began.Add(r.cfg.Deadline)
+		}
 	}
 	stored := r.stored()
 	var timer <-chan time.Time
@@ -117,7 +120,10 @@ func (r *Runner) handleAlarms(ctx context.Context) error {
 
 // reachDeadline lets nothing new start, and gives states in flight their grace.
 func (r *Runner) reachDeadline(ctx context.Context) error {
-	r.stop = &state.Stop{Status: state.Suspended, Reason: "the deadline of " + r.cfg.Deadline.String() + " is reached", Deadline: r.cfg.Deadline}
+	r.stop = &state.Stop{
+		Status: state.Suspended, Reason: "the deadline of " + r.cfg.Deadline.String() + " is reached",
+		Deadline: r.cfg.Deadline, Continuations: r.cfg.Continuations,
+	}
 	r.alarms.grace = r.now().Add(time.Duration(r.run.Options.Grace))
 	// Told at once: states in flight may continue for a while.
 	return r.advance(ctx, func(s *state.Step) { s.ReachDeadline(r.cfg.Deadline) })

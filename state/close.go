@@ -14,6 +14,9 @@ type Stop struct {
 	Until  time.Time // when to resume; zero when that does not matter
 	// Deadline is the time that the run had, when that is what ended it.
 	Deadline time.Duration
+	// Continuations is how often in a row a step may start its workflow again after a
+	// deadline; 0: never.
+	Continuations int
 }
 
 // Closing is how a run ends, or this part of it.
@@ -21,6 +24,9 @@ type Closing struct {
 	Status Status    // never Running
 	Reason string    // why it is not Completed
 	Until  time.Time // Suspended: when to resume; zero when that does not matter
+	// Continuing is set for a run that its deadline suspends while agents are ready to
+	// continue, if a step may start its workflow again at all.
+	Continuing Continuing
 }
 
 // NotResumable returns the closing of a run that would be suspended as c says though
@@ -40,8 +46,25 @@ func (s *Step) Closing(stop *Stop) Closing {
 		c.Until = p.Until
 	default:
 		c.Until = stop.Until
+		if count(s.draft.agents(), isReady) > 0 {
+			c.Continuing = p.continuing(stop.Continuations)
+		}
 	}
 	return c
+}
+
+// continuing decides whether a run that is suspended by a deadline is continued by the
+// step itself, which may do that most times in a row.
+func (p *Progress) continuing(most int) Continuing {
+	switch {
+	case most == 0:
+		return ""
+	case !p.Moved:
+		return NoProgress
+	case p.Continuations >= most:
+		return TooOften
+	}
+	return Continues
 }
 
 // ending names the status of a run in which nothing is left to start.
@@ -84,7 +107,10 @@ func (e ending) firstFailure() string {
 // Close ends the run, or this part of it, as c says.
 func (s *Step) Close(c Closing) {
 	p := &s.draft.delta.Progress
-	p.Status, p.Reason, p.Until, p.Hold = c.Status, c.Reason, c.Until, ""
+	p.Status, p.Reason, p.Until, p.Hold, p.Continuing = c.Status, c.Reason, c.Until, "", c.Continuing
+	if c.Continuing == Continues {
+		p.Continuations++
+	}
 	s.tellLimits()
 	outcome, detail := outcomeOf(p, len(s.draft.run.Ended)+len(s.draft.delta.Ended) > 0)
 	spent := s.draft.ledger().spent()

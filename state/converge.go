@@ -163,6 +163,7 @@ func attemptBackoff(b protocol.Backoff, attempt int) time.Duration {
 // forgotten.
 func (x *execution) nextAttempt(failed NodeAttempt) {
 	e, c := x.agent.Exec, x.state.Policy.Convergence
+	x.effect.attempted = true
 	e.Attempt++
 	e.Phase, e.Running, e.Asked, e.Refused, e.Noted = PhaseAgent, nil, nil, "", false
 	e.Retries, e.Reminders, e.Reminder, e.Reask, e.Untagged, e.Passed = 0, 0, "", "", false, nil
@@ -182,6 +183,7 @@ func (x *execution) nextAttempt(failed NodeAttempt) {
 // fails, the run is suspended, or the agent moves to another state.
 func (x *execution) giveUp(failed NodeAttempt) {
 	a, c := x.agent, x.state.Policy.Convergence
+	x.effect.attempted = true
 	switch c.OnExhausted {
 	case "fail":
 		a.Exec.Verdict = &failed

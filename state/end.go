@@ -26,6 +26,10 @@ type Outcome struct {
 	Problems []protocol.Problem // the message was not an allowed transition
 	Reminder string             // the text to send for Problems
 	Decision protocol.Decision
+
+	// Hold is how long the agent may wait for the end of a usage limit; negative is
+	// without end.
+	Hold time.Duration
 }
 
 // Process is what is known about the process of an invocation.
@@ -96,6 +100,10 @@ func (s *Step) apply(a *Agent, e effect) {
 	}
 	if e.flake {
 		p.Flakes++
+	}
+	p.Moved = p.Moved || e.attempted
+	if e.overloaded {
+		s.suspendOutages()
 	}
 	p.Exhausted = p.Exhausted || e.exhausted
 	if e.move != nil {

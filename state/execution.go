@@ -31,6 +31,9 @@ type effect struct {
 	until     *time.Time         // when to resume; nil for no change
 	exhausted bool               // an agent CLI ended at its share of the budget
 	flake     bool               // the state is done, after a failed attempt
+	attempted bool               // an attempt was used up
+	// overloaded says that the hold is for the service, which fails for too long.
+	overloaded bool
 }
 
 // end decides what the agent does after an invocation.
@@ -62,10 +65,7 @@ func (x *execution) endFailed(o Outcome) {
 		e.Interrupted = f.Message
 		e.undoInvocation()
 	case f.Class == UsageLimit:
-		x.effect.hold, x.effect.until = f.Message, &f.Reset
-		a.Status = Ready
-		e.undoInvocation()
-		x.tell(&Limit{Which: "usage"})
+		x.reachUsageLimit(f, o.Hold)
 	case f.Class == BudgetSpent:
 		x.effect.exhausted = true
 		a.Status = Ready
@@ -79,6 +79,22 @@ func (x *execution) endFailed(o Outcome) {
 	default:
 		x.failForGood(f, o)
 	}
+}
+
+// reachUsageLimit has the agent wait for the end of the limit, if that is known and comes
+// within hold; the others continue meanwhile. Otherwise nothing new starts until then.
+func (x *execution) reachUsageLimit(f Failure, hold time.Duration) {
+	a, left := x.agent, f.Reset.Sub(x.now)
+	a.Exec.undoInvocation()
+	x.tell(&Limit{Which: "usage"})
+	if left <= 0 || hold >= 0 && left > hold {
+		a.Status = Ready
+		x.effect.hold, x.effect.until = f.Message, &f.Reset
+		return
+	}
+	until := f.Reset.UTC().Round(0)
+	a.Status, a.Waits = Waiting, &Waits{For: ForTime, Since: x.now.UTC().Round(0), Until: until}
+	x.tell(&AgentWaits{For: ForTime, Until: until.Format(time.RFC3339)})
 }
 
 // failForGood fails an agent whose invocation failed and is not tried again.

@@ -11,6 +11,7 @@ import (
 // follow makes the moves of a decision: new agents first, then the agent itself.
 func (s *Step) follow(a *Agent, d protocol.Decision) {
 	from := a.State
+	s.draft.delta.Progress.Moved = true
 	for _, spawn := range d.Spawns {
 		s.draft.tell(a, &Transition{Tag: string(protocol.Fork), Target: spawn.State, From: from, Next: spawn.Next})
 		s.spawn(a, spawn)

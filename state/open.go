@@ -56,7 +56,7 @@ func (s *Step) Resume(used map[string][]ModelCost) {
 		}
 		if a.Unknown > 0 || a.Outage != nil {
 			mine := s.draft.edit(a.ID) // both are of one process
-			mine.Unknown, mine.Outage = 0, nil
+			mine.Unknown, mine.Outage = 0, a.Outage.inNextProcess(a.Status)
 		}
 	}
 }
@@ -64,7 +64,7 @@ func (s *Step) Resume(used map[string][]ModelCost) {
 func (s *Step) open(resumed bool) {
 	p, run := &s.draft.delta.Progress, s.draft.run
 	p.Status, p.Reason, p.Until, p.Hold, p.Exhausted = Running, "", time.Time{}, "", false
-	p.Unknown = 0
+	p.Unknown, p.Moved, p.Continuing = 0, false, ""
 	if p.Counter == 0 {
 		p.Counter = run.counter()
 	}

@@ -13,11 +13,35 @@ const DefaultOverloadWait = 10 * time.Minute
 // first is firstBackoff, and it doubles from there.
 const maxOutageBackoff = time.Minute
 
-// Outage is a row of failures of the service that an agent waits out, in one
-// process. They are not counted as retries of its state.
+// SuspendOnOverload is the value of Options.OnOverload that suspends the run.
+const SuspendOnOverload = "suspend"
+
+// How long a run is suspended because the service fails: the first time, and at most,
+// since it doubles from time to time; and how often in a row.
+const (
+	firstSuspension   = 15 * time.Minute
+	longestSuspension = 4 * time.Hour
+	maxSuspensions    = 6
+)
+
+// Outage is a row of failures of the service that an agent waits out. They are not
+// counted as retries of its state.
 type Outage struct {
-	Since time.Time `json:"since"` // the first of them
-	N     int       `json:"n"`     // how many there were
+	// Since is the time of the first of them in this process, and N how many there were;
+	// zero before there is one.
+	Since time.Time `json:"since,omitzero"`
+	N     int       `json:"n,omitempty"`
+	// Suspended is how often the run was suspended meanwhile.
+	Suspended int `json:"suspended,omitempty"`
+}
+
+// inNextProcess returns what is left of an outage for the process that resumes the run:
+// how often it was suspended. An agent that has failed begins anew.
+func (o *Outage) inNextProcess(s AgentStatus) *Outage {
+	if o == nil || o.Suspended == 0 || s == Stuck {
+		return nil
+	}
+	return &Outage{Suspended: o.Suspended}
 }
 
 // overloadWait is how long failures of the service are waited out; 0 counts them
@@ -36,9 +60,12 @@ func (x *execution) waitForService(f *Failure) bool {
 	if f.Class != Service || limit == 0 {
 		return false
 	}
-	o := Outage{Since: x.now.UTC().Round(0)}
+	o := Outage{}
 	if x.agent.Outage != nil {
 		o = *x.agent.Outage
+	}
+	if o.N == 0 {
+		o.Since = x.now.UTC().Round(0)
 	}
 	o.N++
 	left := min(o.Since.Add(limit).Sub(x.now), limit) // a clock that was put back can't make it longer
@@ -46,11 +73,11 @@ func (x *execution) waitForService(f *Failure) bool {
 	switch {
 	case left <= 0:
 		f.Message += fmt.Sprintf(" (the service has failed for the %s of --overload-wait)", limit)
-		return false
+		return x.suspendForService(f, o)
 	case asked > left:
 		f.Message += fmt.Sprintf(" (the service asks for a wait until %s, which is beyond the %s of --overload-wait)",
 			f.NotBefore.UTC().Format("2006-01-02 15:04:05 UTC"), limit)
-		return false
+		return x.suspendForService(f, o)
 	}
 	backoff := min(firstBackoff<<min(o.N-1, 20), maxOutageBackoff)
 	wait := min(max(backoff, asked), left)
@@ -59,6 +86,40 @@ func (x *execution) waitForService(f *Failure) bool {
 	x.agent.pause(x.now, wait)
 	x.tell(&Retry{N: o.N, Error: f.Message, BackoffMS: wait.Milliseconds(), Service: true})
 	return true
+}
+
+// suspendForService has the run suspended because the service has failed for too long,
+// and reports false when the agent is to fail instead. In that case it adds the reason to
+// f, if there is one.
+func (x *execution) suspendForService(f *Failure, o Outage) bool {
+	switch {
+	case x.options.OnOverload != SuspendOnOverload:
+		return false
+	case o.Suspended >= maxSuspensions:
+		f.Message += fmt.Sprintf(" (after %s)", Count(o.Suspended, "suspension"))
+		return false
+	}
+	wait := min(firstSuspension<<o.Suspended, longestSuspension)
+	asked := min(f.NotBefore.Sub(x.now), longestSuspension)
+	until := x.now.Add(max(wait, asked)).UTC().Round(0)
+	x.agent.Outage, x.agent.Status = &o, Ready
+	x.agent.Exec.undoInvocation()
+	x.effect.hold, x.effect.until, x.effect.overloaded = f.Message, &until, true
+	return true
+}
+
+// suspendOutages counts a suspension for all agents that wait for the service, since only
+// the first of them asks for it.
+func (s *Step) suspendOutages() {
+	for a := range s.draft.agents() {
+		if a.Outage == nil {
+			continue
+		}
+		mine := s.draft.edit(a.ID)
+		o := *mine.Outage
+		o.Suspended++
+		mine.Outage = &o
+	}
 }
 
 // endOutage ends the row of failures of the service when an invocation ended in

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/raymond-action/raymond-action/protocol"
 	"github.com/raymond-action/raymond-action/state"
 )
 
@@ -133,4 +134,160 @@ func TestAnOutageKeepsTheSession(t *testing.T) {
 	p.down(0)
 	plan := p.plan("main")
 	equal(t, "plan", []any{plan.Mode, plan.Session.ID, *plan.Cut}, []any{state.Resume, "s1", int64(100)})
+}
+
+// suspendsOnOverload are options with which an overloaded service suspends the run.
+func suspendsOnOverload(o *state.Options) {
+	o.OnOverload, o.OverloadWait = state.SuspendOnOverload, new(state.Duration(time.Second))
+}
+
+// TestAnOutageThatLastsSuspends the run instead of failing the agent: for a quarter of an
+// hour, twice as long each time up to four hours, six times in a row.
+func TestAnOutageThatLastsSuspends(t *testing.T) {
+	p := newPlay(t, suspendsOnOverload)
+	var waits []time.Duration
+	for {
+		p.down(0) // waits for a second
+		p.start("main")
+		p.end("main", fail(state.Service, "529"))
+		if p.agent("main").Status != state.Ready {
+			break
+		}
+		equal(t, "next", p.next(0), "")
+		end := p.closed(nil)
+		equal(t, "status", end.Status, state.Suspended)
+		if !strings.Contains(end.Reason, "--overload-wait") {
+			t.Errorf("reason: got %q, want that the service failed for too long", end.Reason)
+		}
+		waits = append(waits, end.Until.Sub(p.now))
+		p.now = end.Until
+		p.resume(nil)
+	}
+	equal(t, "suspensions", waits, []time.Duration{
+		15 * time.Minute, 30 * time.Minute, time.Hour, 2 * time.Hour, 4 * time.Hour, 4 * time.Hour,
+	})
+	f := p.agent("main").Failure
+	if f.Class != string(state.Service) || !strings.HasSuffix(f.Message, "(after 6 suspensions)") {
+		t.Errorf("failure: got %+v, want that of the service, after 6 suspensions", f)
+	}
+	equal(t, "retries counted", p.agent("main").Exec.Retries, 0)
+	p.resume(nil)
+	if p.agent("main").Outage != nil {
+		t.Errorf("after the failure: got %+v, want the count to begin anew", p.agent("main").Outage)
+	}
+}
+
+// TestASuspensionCountsForAllThatWait: agents that take turns in asking for it don't add up
+// to more of them. An answer ends the count of the one that gets it.
+func TestASuspensionCountsForAllThatWait(t *testing.T) {
+	p := newPlay(t, suspendsOnOverload)
+	p.turn("main", goTo("C.md"), protocol.Spawn{State: "B.md", Next: "C.md"})
+	for _, id := range []string{"main", "main_b1"} {
+		p.start(id)
+		p.end(id, fail(state.Service, "529"))
+	}
+	p.now = p.now.Add(time.Second)
+	p.down(0)
+	suspensions := func(id string) int {
+		if o := p.agent(id).Outage; o != nil {
+			return o.Suspended
+		}
+		return 0
+	}
+	equal(t, "suspensions", []int{suspensions("main"), suspensions("main_b1")}, []int{1, 1})
+	p.now = p.now.Add(time.Hour)
+	p.resume(nil)
+	p.turn("main", goTo("A.md"))
+	equal(t, "after an answer to one", []int{suspensions("main"), suspensions("main_b1")}, []int{0, 1})
+}
+
+// TestRetryAfterLengthensASuspension up to the longest.
+func TestRetryAfterLengthensASuspension(t *testing.T) {
+	for asked, want := range map[time.Duration]time.Duration{
+		time.Minute: 15 * time.Minute, 20 * time.Minute: 20 * time.Minute, 100 * time.Hour: 4 * time.Hour,
+	} {
+		p := newPlay(t, suspendsOnOverload)
+		p.start("main")
+		o := fail(state.Service, "529")
+		o.Failure.NotBefore = p.now.Add(asked)
+		p.end("main", o)
+		equal(t, "suspended for", p.closed(nil).Until.Sub(p.now), want)
+	}
+}
+
+// limited ends an invocation at a usage limit that ends after a time.
+func limited(reset, hold time.Duration) state.Outcome {
+	o := fail(state.UsageLimit, "limit")
+	o.Hold = hold
+	if reset != 0 {
+		o.Failure.Reset = epoch.Add(reset)
+	}
+	return o
+}
+
+// TestAUsageLimitThatEndsSoonIsWaitedFor by the agent that met it, while others continue.
+// One that ends later, at a time that nobody knows, or in the past, suspends the run.
+func TestAUsageLimitThatEndsSoonIsWaitedFor(t *testing.T) {
+	for _, c := range []struct {
+		reset, hold time.Duration
+		waits       bool
+	}{
+		{5 * time.Minute, 5 * time.Minute, true}, {5*time.Minute + 1, 5 * time.Minute, false}, {100 * time.Hour, -1, true},
+		{time.Minute, 0, false}, {0, -1, false}, {-time.Minute, time.Hour, false},
+	} {
+		p := newPlay(t, nil)
+		p.turn("main", goTo("C.md"), protocol.Spawn{State: "B.md", Next: "C.md"})
+		p.start("main")
+		p.end("main", limited(c.reset, c.hold))
+		a := p.agent("main")
+		equal(t, "waits", a.Status == state.Waiting, c.waits)
+		equal(t, "next", p.next(0) == "main_b1", c.waits)
+		equal(t, "usage limits told", len(bodies[*state.Limit](p)), 1)
+		if !c.waits {
+			equal(t, "end", p.closed(nil).Status, state.Suspended)
+			continue
+		}
+		equal(t, "waits for", []any{a.Waits.For, a.Waits.Until}, []any{state.ForTime, epoch.Add(c.reset)})
+		told := bodies[*state.AgentWaits](p)
+		equal(t, "told", []any{len(told), told[0].Until}, []any{1, epoch.Add(c.reset).Format(time.RFC3339)})
+		if a.Exec == nil || a.Exec.Running != nil {
+			t.Errorf("execution: got %+v, want the one that met the limit, at rest", a.Exec)
+		}
+	}
+}
+
+// TestWhatADeadlineLeavesIsContinued: by the step itself, as often in a row as it may, and
+// never after a part of the run that has brought nothing.
+func TestWhatADeadlineLeavesIsContinued(t *testing.T) {
+	deadline := func(most int) *state.Stop {
+		return &state.Stop{Status: state.Suspended, Reason: "deadline", Deadline: time.Hour, Continuations: most}
+	}
+	part := func(p *play, most int, moves bool) state.Progress {
+		if moves {
+			p.turn("main", goTo("A.md"))
+		}
+		p.do(func(s *state.Step) { s.Close(s.Closing(deadline(most))) })
+		return p.run.Progress
+	}
+	p := newPlay(t, nil)
+	for n := 1; n <= 2; n++ {
+		got := part(p, 2, true)
+		equal(t, "continued", []any{got.Status, got.Continuing, got.Continuations}, []any{state.Suspended, state.Continues, n})
+		p.resume(nil)
+		equal(t, "after the resume", []any{p.run.Progress.Continuing, p.run.Progress.Moved}, []any{state.Continuing(""), false})
+	}
+	got := part(p, 2, true)
+	equal(t, "once more", []any{got.Continuing, got.Continuations}, []any{state.TooOften, 2})
+
+	p = newPlay(t, nil)
+	equal(t, "nothing done", part(p, 2, false).Continuing, state.NoProgress)
+	equal(t, "not asked for", part(newPlay(t, nil), 0, true).Continuing, state.Continuing(""))
+	p = newPlay(t, nil)
+	p.turn("main", goTo("A.md"))
+	p.start("main")
+	p.end("main", limited(0, 0))
+	equal(t, "a usage limit", p.closed(deadline(2)).Continuing, state.Continuing(""))
+	p = newPlay(t, nil)
+	p.turn("main", goTo("A.md"))
+	equal(t, "a cancel", p.closed(&state.Stop{Status: state.Cancelled, Continuations: 2}).Continuing, state.Continuing(""))
 }

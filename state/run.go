@@ -81,21 +81,24 @@ type Options struct {
 	MaxRetries    int `json:"max_retries"`
 	// OverloadWait is how long failures of the service are waited out; nil for
 	// DefaultOverloadWait, 0 to count them like others.
-	OverloadWait    *Duration `json:"overload_wait,omitempty"`
-	MaxReminders    int       `json:"max_reminders"`
-	Timeout         Duration  `json:"timeout,omitempty"`
-	IdleTimeout     Duration  `json:"idle_timeout,omitempty"`
-	Grace           Duration  `json:"grace,omitempty"`
-	KeepGoing       bool      `json:"keep_going,omitempty"`
-	Model           string    `json:"model,omitempty"`
-	Effort          string    `json:"effort,omitempty"`
-	PermissionMode  string    `json:"permission_mode"`
-	SkipPermissions bool      `json:"dangerously_skip_permissions,omitempty"`
-	AllowedTools    []string  `json:"allowed_tools,omitempty"`
-	DisallowedTools []string  `json:"disallowed_tools,omitempty"`
-	ClaudeArgs      []string  `json:"claude_args,omitempty"`
-	DoneWhen        []string  `json:"done_when,omitempty"`
-	MaxAttempts     int       `json:"max_attempts,omitempty"`
+	OverloadWait *Duration `json:"overload_wait,omitempty"`
+	// OnOverload says what follows when they outlast it: SuspendOnOverload, or "" for the
+	// failure of the agent.
+	OnOverload      string   `json:"on_overload,omitempty"`
+	MaxReminders    int      `json:"max_reminders"`
+	Timeout         Duration `json:"timeout,omitempty"`
+	IdleTimeout     Duration `json:"idle_timeout,omitempty"`
+	Grace           Duration `json:"grace,omitempty"`
+	KeepGoing       bool     `json:"keep_going,omitempty"`
+	Model           string   `json:"model,omitempty"`
+	Effort          string   `json:"effort,omitempty"`
+	PermissionMode  string   `json:"permission_mode"`
+	SkipPermissions bool     `json:"dangerously_skip_permissions,omitempty"`
+	AllowedTools    []string `json:"allowed_tools,omitempty"`
+	DisallowedTools []string `json:"disallowed_tools,omitempty"`
+	ClaudeArgs      []string `json:"claude_args,omitempty"`
+	DoneWhen        []string `json:"done_when,omitempty"`
+	MaxAttempts     int      `json:"max_attempts,omitempty"`
 }
 
 // Progress is the part of a run that nearly every step changes. A Delta replaces all
@@ -124,6 +127,11 @@ type Progress struct {
 	// a step has started its workflow again by itself.
 	Questions     int `json:"questions,omitempty"`
 	Continuations int `json:"continuations,omitempty"`
+	// Moved says that in this part of the run an agent has moved on, or has used up an
+	// attempt. Continuing is set when the deadline has ended the part and a step may start
+	// its workflow again.
+	Moved      bool       `json:"moved,omitempty"`
+	Continuing Continuing `json:"continuing,omitempty"`
 }
 
 // AgentStatus says what an agent waits for.
@@ -378,17 +386,4 @@ type Entry struct {
 	Kind    CostKind    `json:"kind"`
 	CostUSD USD         `json:"cost_usd"`
 	Models  []ModelCost `json:"models,omitempty"`
-}
-
-// Duration is a time.Duration whose JSON form is Go's text, as in "15m0s".
-type Duration time.Duration
-
-// MarshalText implements encoding.TextMarshaler.
-func (d Duration) MarshalText() ([]byte, error) { return []byte(time.Duration(d).String()), nil }
-
-// UnmarshalText implements encoding.TextUnmarshaler.
-func (d *Duration) UnmarshalText(text []byte) error {
-	v, err := time.ParseDuration(string(text))
-	*d = Duration(v)
-	return err
 }

@@ -101,4 +101,6 @@ func count(agents iter.Seq[*Agent], is func(*Agent) bool) int {
 
 func isStuck(a *Agent) bool { return a.Status == Stuck }
 
+func isReady(a *Agent) bool { return a.Status == Ready }
+
 func isAny(*Agent) bool { return true }

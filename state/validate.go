@@ -124,12 +124,12 @@ func (r *Run) checkLedger(c *checker) {
 func (a *Agent) check(c *checker, at string) {
 	c.want(agentID().MatchString(a.ID), at+".id", "%q is not the name of an agent", a.ID)
 	c.want(fileName(a.State), at+".state", "%q is not a file name", a.State)
-	c.want(a.Status == Ready || a.Status == Busy || a.Status == Stuck, at+".status", "%q is unknown", a.Status)
+	c.want(a.Status == Ready || a.Status == Busy || a.Status == Stuck || a.Status == Waiting, at+".status", "%q is unknown", a.Status)
 	c.want((a.Status == Stuck) == (a.Failure != nil), at+".fault", "does not fit the status %q", a.Status)
 	c.want(a.Dir == "" || filepath.IsAbs(a.Dir), at+".dir", "%q is not an absolute path", a.Dir)
 	c.want(!a.Branch || a.Session != nil, at+".branch", "is set without a session")
 	c.want(a.Status != Busy || a.Exec != nil, at+".exec", "is missing for status %q", a.Status)
-	c.want(a.Outage == nil || a.Outage.N >= 1, at+".outage.n", "is less than 1")
+	c.want(a.Outage == nil || a.Outage.N >= 1 || a.Outage.Suspended >= 1, at+".outage.n", "is less than 1")
 	a.Session.check(c, at+".session")
 	for i, f := range a.Stack {
 		here := fmt.Sprintf("%s.stack[%d]", at, i)

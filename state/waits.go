@@ -41,6 +41,17 @@ type Question struct {
 	Comment int64  `json:"comment,omitempty"`
 }
 
+// Continuing says whether the step that a deadline has ended starts its workflow again,
+// and if not, why.
+type Continuing string
+
+// Whether a run continues by itself.
+const (
+	Continues  Continuing = "dispatch"    // the step starts its workflow again
+	NoProgress Continuing = "no_progress" // this part of the run has brought nothing
+	TooOften   Continuing = "too_often"   // it has been continued so for as often as it may
+)
+
 // Last is where the conversation of main has ended.
 type Last struct {
 	Session *Session `json:"session,omitempty"`
