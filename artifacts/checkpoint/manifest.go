@@ -16,8 +16,8 @@ import (
 // Schema is the version of the checkpoints that this program writes. It reads all
 // from 1 on.
 //
-// 2: left_out says why.
-const Schema = 2
+// 2: left_out says why. 3: key_of; the state has waits.
+const Schema = 3
 
 // Manifest says what a checkpoint is. Digests are "sha256:" and 64 hex digits.
 type Manifest struct {
@@ -27,7 +27,9 @@ type Manifest struct {
 	Repository   string `json:"repository"`
 	Workflow     string `json:"workflow"` // path of the workflow file: .github/workflows/x.yml
 	Key          string `json:"key"`      // identity of the run among those of the workflow file
-	WorkflowID   string `json:"workflow_id"`
+	// KeyOf says whose key that is; nil where an older program doesn't say.
+	KeyOf      *KeyOf `json:"key_of,omitzero"`
+	WorkflowID string `json:"workflow_id"`
 
 	Generation int `json:"generation"` // from 1
 	// Previous is the digest of the checkpoint before, "" for the first.
@@ -75,6 +77,15 @@ type Manifest struct {
 	Program     string       `json:"program"` // version that wrote it
 
 	Files []File `json:"files"` // in order of their names; set by Write
+}
+
+// KeyOf is the job in which a run began under its key.
+type KeyOf struct {
+	Job string `json:"job"` // its id in the workflow file; "" where the runner doesn't tell
+	// Matrix is the digest of the values of its leg of a matrix; "" for none.
+	Matrix string `json:"matrix,omitzero"`
+	// Default says that the job named no key, so that it has the default one.
+	Default bool `json:"default,omitzero"`
 }
 
 // States is a place in a repository's history.

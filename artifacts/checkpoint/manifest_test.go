@@ -26,13 +26,13 @@ const whole = "whole"
 
 // badManifests are what a good manifest is changed in, where that is told, and how.
 var badManifests = []struct{ old, new, at, what string }{
-	{`"schema": 2`, `"schema": 3`, "schema", "is 3, newer than the 2"},
-	{`"schema": 2`, `"schema": 1.5`, "schema", "is 1.5"},
-	{`"schema": 2`, `"schema": 0`, "schema", "is 0"},
-	{`"schema": 2`, `"schema": "1"`, "schema", "no number"},
-	{`"schema": 2`, `"scheme": 1`, "schema", "is missing"},
-	{`"schema": 2,`, `"schema": 2, "more": 1,`, "more", "unknown"},
-	{`"schema": 2,`, `"schema": 2, "schema": 2,`, "schema", "duplicate"},
+	{`"schema": 3`, `"schema": 4`, "schema", "is 4, newer than the 3"},
+	{`"schema": 3`, `"schema": 1.5`, "schema", "is 1.5"},
+	{`"schema": 3`, `"schema": 0`, "schema", "is 0"},
+	{`"schema": 3`, `"schema": "1"`, "schema", "no number"},
+	{`"schema": 3`, `"scheme": 1`, "schema", "is missing"},
+	{`"schema": 3,`, `"schema": 3, "more": 1,`, "more", "unknown"},
+	{`"schema": 3,`, `"schema": 3, "schema": 3,`, "schema", "duplicate"},
 	{`"repository_id": 42`, `"Repository_ID": 42`, "repository_id", "is missing"},
 	{`"repository_id": 42`, `"repository_id": -1`, "repository_id", "negative"},
 	{`"repository_id": 42`, `"repository_id": 1e99`, "repository_id", ""},
@@ -100,15 +100,18 @@ func TestManifestIsStrict(t *testing.T) {
 	}
 }
 
-// TestManifestsOfTheFirstSchemaAreRead: a run that an older program suspended is
-// taken up; what it left out it left out for want of a key.
-func TestManifestsOfTheFirstSchemaAreRead(t *testing.T) {
-	m, err := checkpoint.DecodeManifest([]byte(replaced(manifestText(t), `"schema": 2`, `"schema": 1`)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got := m.LeftOut[0].Cause(); got != checkpoint.NoKey {
-		t.Errorf("cause of what was left out: got %q, want %q", got, checkpoint.NoKey)
+// TestManifestsOfEarlierSchemasAreRead: a run that an older program suspended can be
+// resumed; what it left out it left out for want of a key, and whose key the run has is
+// not known.
+func TestManifestsOfEarlierSchemasAreRead(t *testing.T) {
+	for _, schema := range []string{"1", "2"} {
+		m, err := checkpoint.DecodeManifest([]byte(replaced(manifestText(t), `"schema": 3`, `"schema": `+schema)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := m.LeftOut[0].Cause(); got != checkpoint.NoKey || m.KeyOf != nil {
+			t.Errorf("schema %s: got the cause %q of what was left out and the key of %+v, want %q and nil", schema, got, m.KeyOf, checkpoint.NoKey)
+		}
 	}
 }
 

@@ -51,7 +51,7 @@ func begin(ctx context.Context, s *step, now present, l lookup) (*readyRun, erro
 // fresh makes a new run.
 func fresh(ctx context.Context, s *step, b *readyRun) error {
 	f := b.flow
-	b.began = checkpoints.Began{States: statesNow(ctx, s, f.source), Checkout: b.base, Input: digestOf(s.in.Input)}
+	b.began = checkpoints.Began{KeyOf: keyOf(s), States: statesNow(ctx, s, f.source), Checkout: b.base, Input: digestOf(s.in.Input)}
 	o := s.options
 	o.WorkflowID = job.WorkflowID(s.key, uuid.NewString()[:8])
 	o.Input = job.ScriptInput(s.event, s.in.Input)

@@ -15,6 +15,7 @@ import (
 // Began is how a run began, for the later parts of it, which read it in its
 // checkpoints.
 type Began struct {
+	KeyOf    *checkpoint.KeyOf  `json:"key_of,omitempty"`
 	States   *checkpoint.States `json:"states,omitempty"`   // nil when unknown
 	Checkout string             `json:"checkout,omitempty"` // the commit of the checkout; "" when unknown
 	Input    string             `json:"input,omitempty"`    // SHA-256 of it, in hex; "" when unknown

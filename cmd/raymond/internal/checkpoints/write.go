@@ -37,7 +37,7 @@ func manifest(origin checkpoint.Manifest, c Chain, run checkpoint.Manifest) chec
 	m.TotalUSD, m.Estimated = run.TotalUSD, run.Estimated
 	m.Iterations, m.Created = run.Iterations, run.Created
 	m.Transcripts = run.Transcripts
-	m.States, m.Checkout, m.Input = c.Began.States, c.Began.Checkout, c.Began.Input
+	m.KeyOf, m.States, m.Checkout, m.Input = c.Began.KeyOf, c.Began.States, c.Began.Checkout, c.Began.Input
 	return m
 }
 

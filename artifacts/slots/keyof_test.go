@@ -1,0 +1,42 @@
+package slots_test
+
+import (
+	"testing"
+
+	"github.com/raymond-action/raymond-action/artifacts/checkpoint"
+	"github.com/raymond-action/raymond-action/artifacts/slots"
+)
+
+// TestWhoMayTakeARunByItsKey: an event starts many jobs, and of those that have not
+// chosen a key themselves only the one whose key it is continues the run.
+func TestWhoMayTakeARunByItsKey(t *testing.T) {
+	work := &checkpoint.KeyOf{Job: "work", Default: true}
+	leg := &checkpoint.KeyOf{Job: "work", Matrix: "0a1b2c3d", Default: true}
+	for name, test := range map[string]struct {
+		of    *checkpoint.KeyOf
+		taker slots.Taker
+		want  bool
+	}{
+		"the job whose key it is":                      {work, slots.Taker{Job: "work"}, true},
+		"that job, which names another key by now":     {work, slots.Taker{Job: "work", Key: "issue-34"}, true},
+		"another job":                                  {work, slots.Taker{Job: "triage"}, false},
+		"another job with a key of its own":            {work, slots.Taker{Job: "triage", Key: "triage-34"}, false},
+		"another job that names the key":               {work, slots.Taker{Job: "triage", Key: "issue-12"}, true},
+		"the leg whose key it is":                      {leg, slots.Taker{Job: "work", Matrix: "0a1b2c3d"}, true},
+		"another leg":                                  {leg, slots.Taker{Job: "work", Matrix: "ffffffff"}, false},
+		"a leg of a job that had none":                 {work, slots.Taker{Job: "work", Matrix: "ffffffff"}, false},
+		"a job to which the run was handed":            {work, slots.Taker{Job: "publish", Key: "issue-34", RunID: 7, NamesJob: true}, true},
+		"such a job of another workflow run":           {work, slots.Taker{Job: "publish", Key: "issue-34", RunID: 8, NamesJob: true}, false},
+		"a job beside it, to which none is handed":     {work, slots.Taker{Job: "triage", Key: "issue-34", RunID: 7}, false},
+		"a job of that id in a reusable workflow":      {work, slots.Taker{Job: "work", Called: true}, false},
+		"such a job that names the key":                {work, slots.Taker{Job: "work", Called: true, Key: "issue-12"}, true},
+		"of an older checkpoint, the job that made it": {nil, slots.Taker{Job: "work"}, false},
+		"of an older checkpoint, who names the key":    {nil, slots.Taker{Job: "work", Key: "issue-12"}, true},
+		"no job, of a run of no job":                   {&checkpoint.KeyOf{}, slots.Taker{}, false},
+	} {
+		m := &checkpoint.Manifest{Key: "issue-12", KeyOf: test.of, RunID: 7, Job: "work"}
+		if got := test.taker.MayTake(m); got != test.want {
+			t.Errorf("%s: got %v, want %v", name, got, test.want)
+		}
+	}
+}
