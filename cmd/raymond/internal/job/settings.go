@@ -182,10 +182,7 @@ func (r *reader) combinations(s Settings) {
 	if s.Workflow == "" && !r.faulty("workflow") {
 		r.fault("workflow", "is missing", "name the folder, archive or state file to run")
 	}
-	if s.NamesJob && s.Key == "" && s.Mode == ModeRun {
-		r.fault("key", "is missing: a step with the input job shares its run with other jobs, and the default key is this job's alone",
-			"give the same key to all jobs of the run")
-	}
+	r.sharing(s)
 	switch simulate := s.Mode == ModeSimulate; {
 	case simulate && s.Replies == "":
 		r.fault("replies", "is missing", "mode simulate needs a file of replies")
@@ -200,6 +197,15 @@ func (r *reader) combinations(s Settings) {
 		r.fault("state-dir", "is missing", "store local needs a folder")
 	case !local && s.StateDir != "" && !r.faulty("store"):
 		r.fault("state-dir", "is of no use with store "+s.Store, "it goes with store: local")
+	}
+}
+
+// sharing reports a step of a run of several jobs whose key is the default one, which
+// no other job has.
+func (r *reader) sharing(s Settings) {
+	if s.NamesJob && s.Key == "" && s.Mode == ModeRun {
+		r.fault("key", "is missing: a step with the input job shares its run with other jobs, and the default key is this job's alone",
+			"give the same key to all jobs of the run")
 	}
 }
 
