@@ -24,13 +24,10 @@ const (
 func (r *result) outlook(s *step, run *state.Run) outlook.Outlook {
 	p := &run.Progress
 	f := outlook.Facts{
-		Status: p.Status, WorkflowID: run.WorkflowID, Key: s.key, Number: s.event.Number, Kind: "issue", Until: p.Until,
+		Status: p.Status, WorkflowID: run.WorkflowID, Key: s.key, Until: p.Until, Waits: report.WaitsOf(run), Place: r.place(s),
 		Spent: run.Spent(), Budget: run.Options.BudgetUSD, Iterations: p.Iterations, MaxIterations: run.Options.MaxIterations,
 		StateDir: s.in.StateDir, WithoutTranscript: s.in.ResumeWithoutTranscript, NeverResume: s.in.Resume == job.ResumeNever, NoActionsRead: r.remarks.isBlind,
 		Cause: keyAdvice(run, s.in.AnthropicAPIKey != "" || s.in.ClaudeCodeToken != ""), Lacks: r.lacks(s, run),
-	}
-	if s.event.Kind == job.KindPullRequest {
-		f.Kind = "pull request"
 	}
 	if s.isPost && f.Status == state.Running { // nobody drives it any more
 		f.Status = state.Cancelled
@@ -44,6 +41,15 @@ func (r *result) outlook(s *step, run *state.Run) outlook.Outlook {
 		Job: s.getenv("GITHUB_JOB"), Step: s.getenv("GITHUB_ACTION"), Key: s.in.Key, Status: f.Status, IsRed: isRed,
 	})
 	return outlook.Of(f)
+}
+
+// place says where people reach agents that wait.
+func (r *result) place(s *step) report.Place {
+	p := report.Place{Number: s.event.Number, Kind: "issue", Job: s.getenv("GITHUB_JOB"), NoSchedule: outlook.HasNoSchedule(r.jobFile)}
+	if s.event.Kind == job.KindPullRequest {
+		p.Kind = "pull request"
+	}
+	return p
 }
 
 // whereKept says where a run is kept; of one that is kept nowhere, why.

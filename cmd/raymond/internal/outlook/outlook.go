@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/raymond-action/raymond-action/runner/report"
 	"github.com/raymond-action/raymond-action/state"
 )
 
@@ -45,9 +46,9 @@ type Facts struct {
 	Status     state.Status // Running: the run is active, or it was cut off
 	WorkflowID string
 	Key        string
-	Number     int       // of the issue or pull request of the event; 0 for none
-	Kind       string    // "issue" or "pull request", with a number
-	Until      time.Time // when a suspended run may be resumed; zero for at once
+	Until      time.Time     // when a suspended run may be resumed; zero for at once
+	Waits      []report.Wait // the agents that wait
+	report.Place
 
 	Spent                     state.Spent // so far
 	Budget                    state.USD   // 0 for none
@@ -93,6 +94,10 @@ func Of(f Facts) Outlook {
 		how = fmt.Sprintf("Raise `budget` above `%s`, then %s", f.leastBudget(), f.raisedText())
 	case state.OverIterations:
 		how = fmt.Sprintf("Raise `max-iterations` above `%d`, then %s", max(f.Iterations, f.MaxIterations), f.raisedText())
+	case state.Suspended:
+		if len(f.Waits) > 0 {
+			how = f.waitsText()
+		}
 	case state.Running:
 		how = "If the job has ended, it was cut off. " + how
 	}
