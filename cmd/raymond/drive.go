@@ -41,7 +41,9 @@ func (a *App) drive(u session.Setup) (err error) {
 	if err != nil {
 		return err
 	}
-	s.Events.Add("console", report.NewConsole(a.Stderr, a.consoleOptions(o, u.Run.WorkflowID)))
+	shown := a.consoleOptions(o, u.Run.WorkflowID)
+	shown.Waits = report.WaitsOf(u.Run)
+	s.Events.Add("console", report.NewConsole(a.Stderr, shown))
 	run, err := s.Run(context.Background())
 	s.Close()
 	if err != nil {
@@ -53,7 +55,7 @@ func (a *App) drive(u session.Setup) (err error) {
 	p := session.Outcome(run)
 	if o.IsGiven("state-dir") {
 		again := "resume " + run.WorkflowID
-		p.Hint = strings.Replace(p.Hint, again, again+" --state-dir "+o.StateDir, 1)
+		p.Hint = strings.ReplaceAll(p.Hint, again, again+" --state-dir "+o.StateDir)
 	}
 	if p.Class == problem.ClassCancelled {
 		p.Code = u.Stops.ExitCode()

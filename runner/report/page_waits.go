@@ -193,7 +193,7 @@ func (t *waitText) timeLines(all []Wait) []string {
 		lines = append(lines, count(more, "more agent")+" until later")
 	}
 	if len(lines) > 0 && t.place.Job != "" {
-		how := "The next run of this workflow by its `schedule` resumes what is due"
+		how := "A run of this workflow by a `schedule` (`on: schedule`) resumes what is due"
 		if t.place.NoSchedule {
 			how = "This workflow has no `schedule` that would resume it then: start it yourself"
 		}

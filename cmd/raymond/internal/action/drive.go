@@ -98,10 +98,11 @@ func addReporters(s *step, r *result, b *readyRun, events *report.Fanout) (err e
 	events.Add("job log", report.NewJob(s.voice.log, report.JobOptions{
 		WorkflowID: b.run.WorkflowID, Verbose: s.options.Verbose(),
 		Color: s.getenv("NO_COLOR") == "", Spent: b.run.Spent(), Unfinished: b.run.Unfinished(),
+		Waits: report.WaitsOf(b.run),
 	}))
 	if s.in.Annotations {
 		fileOf := func(name string) string { return r.flow.fileOf(s.dirs.top, name) }
-		events.Add("annotations", report.NewAnnotations(s.voice.log, report.AnnotationOptions{Scope: fileOf}))
+		events.Add("annotations", report.NewAnnotations(s.voice.log, report.AnnotationOptions{Scope: fileOf, Waits: report.WaitsOf(b.run)}))
 	}
 	r.page, err = r.newPage(s, b, events)
 	return err
@@ -111,6 +112,7 @@ func addReporters(s *step, r *result, b *readyRun, events *report.Fanout) (err e
 func tellNext(s *step, r *result, events *report.Fanout) {
 	if r.page != nil {
 		r.page.summary.SetNotes(r.remarks.notes...)
+		r.page.summary.SetWaits(report.WaitsOf(r.run))
 	}
 	r.next = r.outlook(s, r.run)
 	events.Next(s.voice.shown(r.next.Text))

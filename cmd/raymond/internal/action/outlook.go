@@ -24,7 +24,7 @@ const (
 func (r *result) outlook(s *step, run *state.Run) outlook.Outlook {
 	p := &run.Progress
 	f := outlook.Facts{
-		Status: p.Status, WorkflowID: run.WorkflowID, Key: s.key, Until: p.Until, Waits: report.WaitsOf(run), Place: r.place(s),
+		Status: p.Status, WorkflowID: run.WorkflowID, Key: s.key, Until: p.Until, Waits: report.WaitsOf(run), Place: place(s, r.jobFile),
 		Spent: run.Spent(), Budget: run.Options.BudgetUSD, Iterations: p.Iterations, MaxIterations: run.Options.MaxIterations,
 		StateDir: s.in.StateDir, WithoutTranscript: s.in.ResumeWithoutTranscript, NeverResume: s.in.Resume == job.ResumeNever, NoActionsRead: r.remarks.isBlind,
 		Cause: keyAdvice(run, s.in.AnthropicAPIKey != "" || s.in.ClaudeCodeToken != ""), Lacks: r.lacks(s, run),
@@ -43,9 +43,10 @@ func (r *result) outlook(s *step, run *state.Run) outlook.Outlook {
 	return outlook.Of(f)
 }
 
-// place says where people reach agents that wait.
-func (r *result) place(s *step) report.Place {
-	p := report.Place{Number: s.event.Number, Kind: "issue", Job: s.getenv("GITHUB_JOB"), NoSchedule: outlook.HasNoSchedule(r.jobFile)}
+// place says how people reach agents that wait. jobFile is the workflow file of the job, nil
+// for not known.
+func place(s *step, jobFile []byte) report.Place {
+	p := report.Place{Number: s.event.Number, Kind: "issue", Job: s.getenv("GITHUB_JOB"), NoSchedule: outlook.HasNoSchedule(jobFile)}
 	if s.event.Kind == job.KindPullRequest {
 		p.Kind = "pull request"
 	}
@@ -123,5 +124,5 @@ func readJobFile(s *step, isTrusted bool) []byte {
 // newPage opens the page of a run, which says what can be done with it by now.
 func (r *result) newPage(s *step, b *readyRun, events *report.Fanout) (*page, error) {
 	r.jobFile = readJobFile(s, r.admission.isTrusted)
-	return openPage(s, opening{b.run, b.isResumed, r.flow.Workflow, r.outlook(s, b.run).Text, r.remarks}, events)
+	return openPage(s, opening{b.run, b.isResumed, r.flow.Workflow, r.outlook(s, b.run).Text, place(s, r.jobFile), r.remarks}, events)
 }

@@ -42,6 +42,7 @@ type opening struct {
 	isResumed bool
 	workflow  *protocol.Workflow
 	next      string // what can be done next
+	place     report.Place
 	remarks   remarks
 }
 
@@ -54,8 +55,9 @@ func openPage(s *step, o opening, events *report.Fanout) (*page, error) {
 	p := &page{step: s, runID: o.run.WorkflowID}
 	p.summary = report.NewSummary(report.SummaryOptions{
 		Write: p.write, WorkflowID: p.runID, Workflow: o.workflow, Next: o.next,
-		Differences: o.remarks.differs, Notes: o.remarks.notes, Site: s.site(),
+		Differences: o.remarks.differs, Notes: o.remarks.notes, Site: s.site(), Place: o.place,
 	})
+	p.summary.SetWaits(report.WaitsOf(o.run))
 	if o.isResumed {
 		if err := retell(s, p.runID, p.summary); err != nil {
 			return nil, err
@@ -220,8 +222,9 @@ func summaryOf(s *step, run *state.Run, next string) (*report.Summary, error) {
 		return nil, err
 	}
 	sum := report.NewSummary(report.SummaryOptions{
-		Write: func(string) error { return nil }, Every: time.Hour, WorkflowID: run.WorkflowID, Site: s.site(),
+		Write: func(string) error { return nil }, Every: time.Hour, WorkflowID: run.WorkflowID, Site: s.site(), Place: place(s, nil),
 	})
+	sum.SetWaits(report.WaitsOf(run))
 	t := &teller{to: sum}
 	if err := retell(s, run.WorkflowID, t); err != nil {
 		return nil, err

@@ -90,7 +90,7 @@ func (f *Facts) scheduleText() string {
 	if f.NoSchedule {
 		return " The workflow has no `schedule` that would start one by itself."
 	}
-	return " A `schedule` of the workflow starts one by itself."
+	return " A `schedule` (`on: schedule`) starts one by itself."
 }
 
 // hindrances are what keeps later workflow runs from finding the run.

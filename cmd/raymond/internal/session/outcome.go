@@ -7,6 +7,7 @@ import (
 	"github.com/raymond-action/raymond-action/internal/untrusted/text"
 
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
+	"github.com/raymond-action/raymond-action/runner/report"
 	"github.com/raymond-action/raymond-action/state"
 )
 
@@ -22,7 +23,7 @@ func Outcome(run *state.Run) *problem.Problem {
 	case state.OverIterations:
 		f.Class, f.Hint = problem.ClassOverLimit, fmt.Sprintf("to resume: %s --max-iterations with more than %d", again, p.Iterations)
 	case state.Suspended:
-		f.Class = problem.ClassSuspended
+		f.Class, f.Hint = problem.ClassSuspended, report.ResumeHint(run.WorkflowID, report.WaitsOf(run))
 		if !p.Until.IsZero() {
 			f.What += fmt.Sprintf(" (until %s)", p.Until.UTC().Format("2006-01-02 15:04 UTC"))
 		}
