@@ -27,7 +27,7 @@ func admit(ctx context.Context, s *step) (admission, error) {
 }
 
 func authorize(ctx context.Context, s *step) (admission, error) {
-	if sticky.IsMarked(s.event.Comment) {
+	if sticky.IsMarked(s.event.About.Body) {
 		// With a token other than the job's own, each edit would start the next run.
 		s.voice.notice("skipped: the event is about a comment that this action keeps")
 		return admission{isSkipped: true}, nil

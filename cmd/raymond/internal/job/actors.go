@@ -99,6 +99,16 @@ func Authorize(ctx context.Context, rules Rules, e Event, ask Permissions) (Gran
 	return grant, nil
 }
 
+// MayAnswer says whether somebody may answer a question of a run: nil if they may start
+// it. The permission is asked for as Authorize asks for that of an event's sender.
+func MayAnswer(ctx context.Context, rules Rules, who Account, ask Permissions) *Denied {
+	if who.Login == "" {
+		return &Denied{Event: "answer", Why: "it is not known who wrote it", Setting: "allow-actors"}
+	}
+	_, denied := admit(ctx, gate{rules, Event{Name: "answer"}, ask}, who)
+	return denied
+}
+
 // refused says why the event itself can't start a run; nil when it may.
 func refused(rules Rules, e Event) *Denied {
 	if slices.Contains(rules.AllowEvents, e.Name) {

@@ -33,11 +33,10 @@ type Account struct {
 // Event is what started the job, as its payload and the runner tell it. What
 // neither tells is zero.
 type Event struct {
-	Name    string // such as "issue_comment"
-	Action  string // such as "created"
-	Kind    string // KindIssue or KindPullRequest, "" without a number
-	Number  int
-	Comment string // the text of the comment that it is about
+	Name   string // such as "issue_comment"
+	Kind   string // KindIssue or KindPullRequest, "" without a number
+	Number int
+	About  Remark // what was said; its kind is empty where nothing was that could be an answer
 
 	Sender     Account
 	Others     []Account // of a workflow_run: who caused the run before
@@ -46,6 +45,7 @@ type Event struct {
 
 	Repository Repository
 	Branch     string // of the pull request's head, else the branch or tag of the job
+	Head       string // branch of this repository that is the pull request's head; "" for none or not known
 	Fork       bool   // what started the job has its code from another repository
 	HeadKnown  bool   // false: the payload doesn't tell where the code is from
 	Gitea      bool
@@ -104,7 +104,6 @@ func onGitea(getenv func(string) string) bool { return getenv("GITEA_ACTIONS") =
 // fill takes what the event needs from its payload and, where the runner knows
 // better, from the environment.
 func (e *Event) fill(p payload, told *githubactions.GitHubContext) {
-	e.Action = p.text("action")
 	e.Sender = p.account("sender")
 	for _, who := range []string{"actor", "triggering_actor"} {
 		if a := p.account("workflow_run", who); a.Login != "" && e.Name == "workflow_run" {
@@ -118,8 +117,11 @@ func (e *Event) fill(p payload, told *githubactions.GitHubContext) {
 	e.Repository.DefaultBranch = p.text("repository", "default_branch")
 	e.Repository.Private = p.private()
 	e.Kind, e.Number = p.number()
-	e.Comment = p.text("comment", "body")
+	e.About = p.remark(e.Name, e.Number)
 	e.Fork, e.HeadKnown = p.origin(e.Name)
+	if e.HeadKnown && !e.Fork {
+		e.Head = p.text("pull_request", "head", "ref")
+	}
 	e.Branch = cmp.Or(told.HeadRef, p.text("pull_request", "head", "ref"), told.RefName, strings.TrimPrefix(told.Ref, "refs/heads/"))
 }
 

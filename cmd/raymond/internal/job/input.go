@@ -1,6 +1,10 @@
 package job
 
-import "github.com/raymond-action/raymond-action/internal/untrusted/text"
+import (
+	"strings"
+
+	"github.com/raymond-action/raymond-action/internal/untrusted/text"
+)
 
 // Input is what the input of a run becomes in a prompt under an event: on events
 // of people it may be text of theirs, so what they don't see is removed, and the rest
@@ -19,6 +23,16 @@ func ScriptInput(e Event, input string) string {
 		return input
 	}
 	return text.WithoutHidden(input)
+}
+
+// Answer is what a text of people that answers a question becomes: what its readers don't
+// see is removed, and for a prompt the rest is fenced, as it is in Input.
+func Answer(said string, toPrompt bool) string {
+	said = strings.TrimSpace(text.WithoutHidden(said))
+	if said == "" || !toPrompt {
+		return said
+	}
+	return fenced(said)
 }
 
 // fenced encloses a text in a fence that it can't end, under a line that says what it

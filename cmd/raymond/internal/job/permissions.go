@@ -41,15 +41,20 @@ func (g *GitHub) FindHead(ctx context.Context, e *Event) error {
 		return nil
 	}
 	var head, base int64
+	var branch string
 	err := g.ask(ctx, fmt.Sprintf("look up pull request %d", e.Number), func(ctx context.Context, gh *github.Client, owner, name string) (*github.Response, error) {
 		pr, resp, err := gh.PullRequests.Get(ctx, owner, name, e.Number)
 		head, base = pr.GetHead().GetRepo().GetID(), pr.GetBase().GetRepo().GetID()
+		branch = pr.GetHead().GetRef()
 		return resp, err
 	})
 	if err != nil {
 		return err
 	}
 	e.Fork, e.HeadKnown = head == 0 || head != base, true
+	if !e.Fork {
+		e.Head = branch
+	}
 	return nil
 }
 

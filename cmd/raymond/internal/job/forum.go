@@ -1,0 +1,197 @@
+package job
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"path"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/google/go-github/v60/github"
+
+	"github.com/raymond-action/raymond-action/internal/forge"
+)
+
+// Forum is what people say on the issues and pull requests of a repository. Each of its
+// requests is made once, and takes 10 s at most; whether to ask again is the caller's to
+// decide. Its errors are of type *forge.Error.
+type Forum struct{ api *forge.Client }
+
+// Forum returns the forum of the repository.
+func (g *GitHub) Forum() *Forum { return &Forum{g.api} }
+
+// Of what was said since some time so many pages of a hundred are read, the first and the
+// last ones.
+const (
+	firstPages = 20
+	lastPages  = 10
+)
+
+// Remarks returns what was said on an issue or a pull request, and changed since a time at
+// the earliest: comments, reviews and comments on lines, the oldest first. It may return
+// some that are older. The token may lack the permission to read reviews; then there are none.
+func (f *Forum) Remarks(ctx context.Context, number int, since time.Time) ([]Remark, error) {
+	all, err := f.pages(ctx, func(page int) (list []Remark, last int, err error) { return f.comments(ctx, number, since, page) })
+	if err != nil {
+		return nil, err
+	}
+	for _, read := range []func(int) ([]Remark, int, error){
+		func(page int) ([]Remark, int, error) { return f.reviews(ctx, number, page) },
+		func(page int) ([]Remark, int, error) { return f.onLines(ctx, number, since, page) },
+	} {
+		more, err := f.pages(ctx, read)
+		if isNoPull(err) {
+			break
+		}
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, more...)
+	}
+	slices.SortStableFunc(all, func(a, b Remark) int { return cmp.Or(a.Created.Compare(b.Created), cmp.Compare(a.ID, b.ID)) })
+	return all, nil
+}
+
+// isNoPull reports whether the forge has said that there is no such pull request, or that
+// the token may not read it.
+func isNoPull(err error) bool {
+	var e *forge.Error
+	return errors.As(err, &e) && (e.Kind == forge.Missing || e.Kind == forge.Denied)
+}
+
+// pages reads a list, page by page.
+func (f *Forum) pages(ctx context.Context, read func(page int) ([]Remark, int, error)) ([]Remark, error) {
+	all, last, err := read(1)
+	for page := 2; err == nil && page <= last && ctx.Err() == nil; page++ {
+		if page > firstPages {
+			page = max(page, last-lastPages+1)
+		}
+		var more []Remark
+		more, _, err = read(page)
+		all = append(all, more...)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return all, nil
+}
+
+// asking is a request, and what is made of its answer.
+type asking func(ctx context.Context, gh *github.Client, owner, name string) ([]Remark, *github.Response, error)
+
+// ask makes a request. last is the number of the last page, 0 where the answer tells of none.
+func (f *Forum) ask(ctx context.Context, op string, request asking) (list []Remark, last int, err error) {
+	err = f.api.Do(ctx, forge.Once, op, func(ctx context.Context, gh *github.Client, owner, name string) (resp *github.Response, err error) {
+		if list, resp, err = request(ctx, gh, owner, name); resp != nil {
+			last = resp.LastPage
+		}
+		return resp, err
+	})
+	return list, last, err
+}
+
+func page(n int) github.ListOptions { return github.ListOptions{Page: n, PerPage: 100} }
+
+func (f *Forum) comments(ctx context.Context, number int, since time.Time, n int) ([]Remark, int, error) {
+	return f.ask(ctx, "list comments", func(ctx context.Context, gh *github.Client, owner, name string) (list []Remark, resp *github.Response, err error) {
+		found, resp, err := gh.Issues.ListComments(ctx, owner, name, number, &github.IssueListCommentsOptions{Since: &since, ListOptions: page(n)})
+		for _, c := range found {
+			r := onIssue(c)
+			r.Number = number
+			list = append(list, r)
+		}
+		return list, resp, err
+	})
+}
+
+func (f *Forum) reviews(ctx context.Context, number, n int) ([]Remark, int, error) {
+	options := page(n)
+	return f.ask(ctx, "list reviews", func(ctx context.Context, gh *github.Client, owner, name string) (list []Remark, resp *github.Response, err error) {
+		found, resp, err := gh.PullRequests.ListReviews(ctx, owner, name, number, &options)
+		for _, c := range found {
+			if c.SubmittedAt != nil { // else it is still being written
+				list = append(list, review(c, number))
+			}
+		}
+		return list, resp, err
+	})
+}
+
+func (f *Forum) onLines(ctx context.Context, number int, since time.Time, n int) ([]Remark, int, error) {
+	options := &github.PullRequestListCommentsOptions{Sort: "created", Direction: "asc", Since: since, ListOptions: page(n)}
+	return f.ask(ctx, "list comments on lines", func(ctx context.Context, gh *github.Client, owner, name string) (list []Remark, resp *github.Response, err error) {
+		found, resp, err := gh.PullRequests.ListComments(ctx, owner, name, number, options)
+		for _, c := range found {
+			list = append(list, onLine(c, number))
+		}
+		return list, resp, err
+	})
+}
+
+// Remark returns one remark. With the kind OnIssue it says on which issue it stands; the
+// others are looked for on the pull request of that number.
+func (f *Forum) Remark(ctx context.Context, r Remark) (Remark, error) {
+	found, _, err := f.ask(ctx, "read a comment", func(ctx context.Context, gh *github.Client, owner, name string) ([]Remark, *github.Response, error) {
+		switch r.Kind {
+		case Review:
+			c, resp, err := gh.PullRequests.GetReview(ctx, owner, name, r.Number, r.ID)
+			return []Remark{review(c, r.Number)}, resp, err
+		case OnLine:
+			c, resp, err := gh.PullRequests.GetComment(ctx, owner, name, r.ID)
+			return []Remark{onLine(c, r.Number)}, resp, err
+		}
+		c, resp, err := gh.Issues.GetComment(ctx, owner, name, r.ID)
+		return []Remark{onIssue(c)}, resp, err
+	})
+	if err != nil {
+		return Remark{}, err
+	}
+	if found[0].ID == 0 {
+		return Remark{}, &forge.Error{Op: "read a comment", Err: errors.New("the API's answer is no comment")}
+	}
+	return found[0], nil
+}
+
+// Say adds a comment. After an error of kind forge.Unanswered there may be one all the same.
+func (f *Forum) Say(ctx context.Context, number int, body string) (Remark, error) {
+	c, err := (&Comments{f.api, number}).Create(ctx, body)
+	return Remark{Kind: OnIssue, ID: c.ID, Number: number, Author: Account{Login: c.Author}, Body: c.Body}, err
+}
+
+// Edit replaces the text of a comment on an issue.
+func (f *Forum) Edit(ctx context.Context, id int64, body string) error {
+	return (&Comments{f.api, 0}).Edit(ctx, id, body)
+}
+
+// Self returns the login of the token's own account: the author of what Say says.
+func (f *Forum) Self(ctx context.Context) (string, error) { return f.api.Login(ctx) }
+
+// Author returns who has opened an issue or a pull request.
+func (f *Forum) Author(ctx context.Context, number int) (who Account, err error) {
+	err = f.api.Do(ctx, forge.Once, "ask who opened an issue", func(ctx context.Context, gh *github.Client, owner, name string) (*github.Response, error) {
+		issue, resp, err := gh.Issues.Get(ctx, owner, name, number)
+		who = account(issue.GetUser())
+		return resp, err
+	})
+	return who, err
+}
+
+func account(u *github.User) Account { return Account{Login: u.GetLogin(), Type: u.GetType()} }
+
+func onIssue(c *github.IssueComment) Remark {
+	number, _ := strconv.Atoi(path.Base(c.GetIssueURL())) // 0 where the forge does not say
+	return Remark{Kind: OnIssue, ID: c.GetID(), Number: number, Author: account(c.GetUser()), Body: c.GetBody(), Created: c.GetCreatedAt().Time}
+}
+
+func review(c *github.PullRequestReview, number int) Remark {
+	return Remark{Kind: Review, ID: c.GetID(), Number: number, Author: account(c.GetUser()), Body: c.GetBody(), Created: c.GetSubmittedAt().Time}
+}
+
+func onLine(c *github.PullRequestComment, number int) Remark {
+	return Remark{
+		Kind: OnLine, ID: c.GetID(), Number: number, Author: account(c.GetUser()), Body: c.GetBody(), Created: c.GetCreatedAt().Time,
+		File: c.GetPath(), Line: cmp.Or(c.GetLine(), c.GetOriginalLine()), Hunk: c.GetDiffHunk(),
+	}
+}
