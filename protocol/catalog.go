@@ -77,8 +77,8 @@ func (c catalog) entry(file string) (string, *Problem) {
 }
 
 // checkPolicy adds a problem for each state that the policy of s names and that can't be
-// resolved. The state of on_exhausted is replaced by its file name, because no tag will
-// ever be checked for it.
+// resolved. The states of on_exhausted and on_comment are replaced by their file names,
+// because no tag will ever be checked for them.
 func (c catalog) checkPolicy(s *State) {
 	for _, r := range s.References {
 		if !r.Policy {
@@ -90,6 +90,8 @@ func (c catalog) checkPolicy(s *State) {
 			s.addProblem(r.Pos, p.Code, "%s: %s", r.Part, p.Message).Hint = p.Hint
 		case r.Part == "on_exhausted" && s.Policy.Convergence != nil:
 			s.Policy.Convergence.OnExhausted = name
+		case r.Part == "on_comment":
+			s.OnComment = name
 		}
 	}
 }

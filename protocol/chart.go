@@ -86,5 +86,5 @@ var documentation = pattern(
 
 // isMeant reports whether a file that nothing leads to is meant as a state.
 func (c *Chart) isMeant(name string) bool {
-	return c.w.catalog.runs(name) && c.w.states[name].Marked && !documentation().MatchString(Stem(name))
+	return c.w.catalog.runs(name) && c.w.states[name].Claims.Marked && !documentation().MatchString(Stem(name))
 }

@@ -34,7 +34,7 @@ func NewConvergence(doneWhen []string) Convergence {
 // frontmatter or transition tags of its own. To be called right after Load.
 func (w *Workflow) Loop(c Convergence) bool {
 	s, ok := w.states[w.entry]
-	if !ok || s.Kind != Prompt || s.Marked || s.Keyed {
+	if !ok || s.Kind != Prompt || s.Claims.Marked || s.Claims.Keyed {
 		return false
 	}
 	s.Policy.Plain, s.Policy.Convergence = true, &c

@@ -17,7 +17,7 @@ func (w *Workflow) Decide(from, text string) (Decision, []Problem) {
 	if state.Policy.Plain {
 		return Decision{Then: Move{Verb: Result, Text: text}}, nil
 	}
-	found := scan(text)
+	found := state.Policy.scanMessage(text)
 	if len(found.tags) == 0 {
 		return w.decideImplicit(state, found)
 	}
@@ -113,42 +113,45 @@ func Broken(problems []Problem) *Problem {
 
 // transition checks one tag against the workflow and the state's policy.
 func (w *Workflow) transition(s *State, t written) (Move, []Spawn, []Problem) {
-	if len(t.problems) > 0 {
-		return Move{}, nil, t.problems
+	problems := slices.Concat(t.problems, t.valueProblems())
+	if len(problems) > 0 {
+		return Move{}, nil, problems
 	}
-	if t.Verb == Result {
-		if !s.Policy.allows(w.catalog, t.Tag) {
-			return Move{}, nil, []Problem{notAllowed(t.Tag)}
-		}
-		return Move{Verb: Result, Text: t.Body}, nil, nil
-	}
-	target, problems := w.runnable(t.Tag, "target", t.Body)
-	after := ""
-	if part := requiredOf[t.Verb]; part != "" {
-		var more []Problem
-		after, more = w.runnable(t.Tag, part, t.Attrs[part])
+	states := map[string]string{} // by the part that names them
+	for _, part := range t.stateParts() {
+		name, more := w.runnable(t.Tag, part.name, part.state)
+		states[part.name] = name
 		problems = append(problems, more...)
 	}
-	if len(problems) == 0 && !s.Policy.allows(w.catalog, t.Tag) {
+	if len(problems) == 0 && s.Kind == Prompt && !s.Policy.allows(w.catalog, t.Tag) {
 		problems = []Problem{notAllowed(t.Tag)}
 	}
 	if len(problems) > 0 {
 		return Move{}, nil, problems
 	}
-	move, spawns := moveOf(t.Tag, target, after)
+	move, spawns := moveOf(t.Tag, states)
 	return move, spawns, nil
 }
 
-// moveOf turns a tag into what it means. After is its resolved return or next.
-func moveOf(t Tag, target, after string) (Move, []Spawn) {
+// moveOf turns a tag into what it means. The states are resolved, by the part of the tag
+// that names them.
+func moveOf(t Tag, states map[string]string) (Move, []Spawn) {
+	target, next, input := states[partTarget], states[partNext], t.Attrs["input"]
 	switch t.Verb {
+	case Result:
+		return Move{Verb: Result, Text: t.Body}, nil
 	case Fork:
-		s := Spawn{State: target, Next: after, Dir: t.Attrs["cd"], Input: t.Attrs["input"], Vars: variables(t)}
-		return Move{Verb: Goto, To: after}, []Spawn{s}
+		s := Spawn{State: target, Next: next, Dir: t.Attrs["cd"], Input: input, Vars: variables(t)}
+		return Move{Verb: Goto, To: next}, []Spawn{s}
 	case Call, Function:
-		return Move{Verb: t.Verb, To: target, Return: after, Model: t.Attrs["model"], Input: t.Attrs["input"]}, nil
+		return Move{Verb: t.Verb, To: target, Return: states[partReturn], Model: t.Attrs["model"], Input: input}, nil
+	case Ask:
+		q := questionOf(t)
+		q.TimeoutNext = states[partTimeoutNext]
+		return Move{Verb: Ask, To: next, Question: &q}, nil
 	default:
-		return Move{Verb: t.Verb, To: target, Dir: t.Attrs["cd"], Input: t.Attrs["input"]}, nil
+		after, _ := parseDuration(t.Attrs["after"])
+		return Move{Verb: t.Verb, To: target, Dir: t.Attrs["cd"], Input: input, After: after}, nil
 	}
 }
 
@@ -187,13 +190,17 @@ func (w *Workflow) runnable(t Tag, part, target string) (string, []Problem) {
 
 func notAllowed(t Tag) Problem {
 	message := fmt.Sprintf("<%s> to %s", t.Verb, quote(strings.TrimSpace(t.Body)))
-	if t.Verb == Result {
-		message = "this <result>"
+	if !t.Verb.hasTarget() {
+		message = fmt.Sprintf("this <%s>", t.Verb)
 	}
 	for _, name := range t.attributeNames() {
 		message += fmt.Sprintf(" with %s=%s", name, quote(t.Attrs[name]))
 	}
-	return Problem{Pos: t.Pos, Code: "not-allowed", Message: message + " is not allowed in this state"}
+	p := Problem{Pos: t.Pos, Code: "not-allowed", Message: message + " is not allowed in this state"}
+	if t.isAddressed() {
+		p.Hint = "where, from and untrusted are only allowed as an entry of the policy gives them"
+	}
+	return p
 }
 
 // sameNext returns a problem when several forks disagree on where their parent

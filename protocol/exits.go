@@ -17,9 +17,14 @@ type Goal struct {
 // Exit is one transition that a state can end with, as far as its file shows.
 type Exit struct {
 	Verb   Verb // "" when a policy leaves it open, and for OnExhausted
-	Target Goal // zero for a result
+	Target Goal // zero for a result; of an ask, its next or its timeout_next
 	After  Goal // return of a call or function, next of a fork; else zero
 	Pos    Pos  // in the file; zero for the short form of a policy
+	// Delay is how long the agent waits before the target starts, as it is written: after
+	// of a goto or reset, timeout of an ask. "" when it isn't said.
+	Delay string
+	// TimedOut says that an ask ends in this way when nobody answers.
+	TimedOut bool
 	// OnExhausted says that the state ends in this way when the attempts of its
 	// done_when are used up.
 	OnExhausted bool
@@ -51,7 +56,7 @@ func (w *Workflow) reading(s *State) *reading {
 func (d *reading) exits() []Exit {
 	var exits []Exit
 	for _, t := range d.shown {
-		exits = append(exits, d.exitOf(t))
+		exits = append(exits, d.exitsOf(t)...)
 	}
 	exits = append(exits, d.policyExits()...)
 	if len(exits) == 0 && d.s.Kind == Prompt && !d.s.Policy.Restricted && strings.Contains(d.s.Body, "<result>") {
@@ -68,7 +73,7 @@ func (d *reading) exits() []Exit {
 // findTags finds the tags in the text of the state. Those in comments of a script don't
 // count, because they are not part of its output.
 func (d *reading) findTags() {
-	for _, t := range scan(unescaped(d.s)).tags {
+	for _, t := range d.s.scanFile().tags {
 		if d.s.Kind == Script && isComment(d.s.Name, d.lines[t.Pos.Line-1]) {
 			continue
 		}
@@ -99,16 +104,34 @@ func isComment(script, line string) bool {
 	return strings.HasPrefix(line, "#")
 }
 
-func (d *reading) exitOf(t written) Exit {
+// exitsOf returns the way in which a tag ends the state: of an ask with a timeout, both.
+func (d *reading) exitsOf(t written) []Exit {
 	e := Exit{Verb: t.Verb, Pos: t.Pos}
-	if t.Verb == Result {
-		return e
+	required, known := t.Attrs[requiredOf[t.Verb]]
+	switch {
+	case t.Verb == Result:
+		return []Exit{e}
+	case t.Verb == Ask:
+		return d.exitsOfAsk(e, t.Attrs)
+	case t.Verb != Fork:
+		e.Delay = t.Attrs["after"]
 	}
 	e.Target = d.goal(t.Body)
-	if name, known := t.Attrs[requiredOf[t.Verb]]; known {
-		e.After = d.goal(name)
+	if known {
+		e.After = d.goal(required)
 	}
-	return e
+	return []Exit{e}
+}
+
+// exitsOfAsk completes the exit of an ask by the states that its attributes name.
+func (d *reading) exitsOfAsk(e Exit, attrs map[string]string) []Exit {
+	e.Target = d.choice(attrs[partNext])
+	late, ok := attrs[partTimeoutNext]
+	if !ok && attrs["timeout"] == "" {
+		return []Exit{e}
+	}
+	timedOut := Exit{Verb: Ask, Target: d.choice(late), Pos: e.Pos, Delay: attrs["timeout"], TimedOut: true}
+	return []Exit{e, timedOut}
 }
 
 // policyExits returns what the policy allows beyond the tags of the text.
@@ -117,19 +140,19 @@ func (d *reading) policyExits() []Exit {
 	var exits []Exit
 	for _, r := range p.Allowed {
 		covered := slices.ContainsFunc(d.shown, func(t written) bool { return d.mayFit(r, t.Tag) })
-		if e, ok := d.exitOfRule(r); ok && !covered {
-			exits = append(exits, e)
+		if !covered {
+			exits = append(exits, d.exitsOfRule(r)...)
 		}
 	}
-	if p.Allowed == nil && (p.Tags != nil || p.Targets != nil) {
+	if p.isShort() {
 		exits = append(exits, d.shortExits()...)
 	}
 	return exits
 }
 
-// exitOfRule returns what an entry of allowed_transitions allows, and false when
+// exitsOfRule returns what an entry of allowed_transitions allows, which is nothing when
 // allowed_tags rules it out.
-func (d *reading) exitOfRule(r Rule) (Exit, bool) {
+func (d *reading) exitsOfRule(r Rule) []Exit {
 	can := slices.DeleteFunc(r.verbs(), func(v Verb) bool {
 		return d.s.Policy.Tags != nil && !slices.Contains(d.s.Policy.Tags, v)
 	})
@@ -137,14 +160,21 @@ func (d *reading) exitOfRule(r Rule) (Exit, bool) {
 	if len(can) == 1 {
 		e.Verb = can[0]
 	}
-	if e.Verb == Result {
-		return e, true
+	switch {
+	case len(can) == 0:
+		return nil
+	case e.Verb == Result:
+		return []Exit{e}
+	case e.Verb == Ask:
+		return d.exitsOfAsk(e, r.tag().Attrs)
+	case e.Verb == Goto || e.Verb == Reset:
+		e.Delay = r.Attrs["after"]
 	}
 	e.Target = d.choice(r.Target)
 	if requiredOf[e.Verb] != "" || r.Return+r.Next != "" {
 		e.After = d.choice(r.Return + r.Next)
 	}
-	return e, len(can) > 0
+	return []Exit{e}
 }
 
 // choice returns the goal that a policy names, or an open one when it names none.
@@ -161,7 +191,7 @@ func (d *reading) shortExits() []Exit {
 	p := &d.s.Policy
 	allowed := p.Tags
 	if allowed == nil {
-		allowed = verbs
+		allowed = slices.DeleteFunc(slices.Clone(verbs), Verb.mustBeNamed)
 	}
 	var exits []Exit
 	isShown := func(is func(Verb) bool) bool {
@@ -185,7 +215,7 @@ func (d *reading) shortTargets(moves []Verb) []Exit {
 	var exits []Exit
 	for _, target := range d.s.Policy.Targets {
 		named := slices.ContainsFunc(d.shown, func(t written) bool {
-			return d.w.catalog.same(target, t.Body) || d.w.catalog.same(target, t.Attrs[requiredOf[t.Verb]])
+			return slices.ContainsFunc(t.stateParts(), func(part statePart) bool { return d.w.catalog.same(target, part.state) })
 		})
 		if !named {
 			exits = append(exits, openMove(moves, d.goal(target)))
@@ -199,7 +229,7 @@ func openMove(moves []Verb, to Goal) Exit {
 	e := Exit{Target: to}
 	if len(moves) == 1 {
 		e.Verb = moves[0]
-		e.After.Open = requiredOf[e.Verb] != ""
+		e.After.Open = requiredOf[e.Verb] != "" && e.Verb != Ask
 	}
 	return e
 }
@@ -209,7 +239,7 @@ func openMove(moves []Verb, to Goal) Exit {
 func (d *reading) permits(t Tag) bool {
 	p := &d.s.Policy
 	if !p.Restricted {
-		return true
+		return d.s.Kind == Script || p.allows(d.w.catalog, t)
 	}
 	if p.Tags != nil && !slices.Contains(p.Tags, t.Verb) {
 		return false
@@ -217,7 +247,7 @@ func (d *reading) permits(t Tag) bool {
 	if len(p.Targets) > 0 && !inTargets(d.w.catalog, p.Targets, d.closed(t, Rule{Target: p.Targets[0], Return: p.Targets[0]})) {
 		return false
 	}
-	return p.Allowed == nil && (p.Tags != nil || p.Targets != nil) ||
+	return p.isShort() && !t.isAddressed() ||
 		slices.ContainsFunc(p.Allowed, func(r Rule) bool { return d.mayFit(r, t) })
 }
 
@@ -231,12 +261,13 @@ func (d *reading) closed(t Tag, r Rule) Tag {
 	switch {
 	case t.Verb == Result && r.Payload != nil:
 		t.Body = *r.Payload
-	case t.Verb != Result && r.Target != "" && d.goal(t.Body).Open:
+	case t.Verb.hasTarget() && r.Target != "" && d.goal(t.Body).Open:
 		t.Body = r.Target
 	}
-	part := requiredOf[t.Verb]
-	if name, ok := t.Attrs[part]; ok && r.Return+r.Next != "" && d.goal(name).Open {
-		t.Attrs[part] = r.Return + r.Next
+	for part, wanted := range map[string]string{requiredOf[t.Verb]: r.Return + r.Next, partTimeoutNext: r.TimeoutNext} {
+		if name, ok := t.Attrs[part]; ok && wanted != "" && d.goal(name).Open {
+			t.Attrs[part] = wanted
+		}
 	}
 	for name, value := range r.Attrs {
 		if got, ok := t.Attrs[name]; ok && isOpen(got) {

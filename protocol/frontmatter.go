@@ -39,7 +39,7 @@ func isOwnKey(name string) bool {
 
 // notBuilt are keys that the language will have. In a state that is reached they
 // are errors until they work: to ignore one would change what the author meant.
-var notBuilt = []string{"agent", "input_schema", "job", "on_comment", "result_schema"}
+var notBuilt = []string{"agent", "input_schema", "result_schema"}
 
 // parseFrontmatter reads the text between the --- lines into the policy.
 func (s *State) parseFrontmatter(text string) {
@@ -74,8 +74,8 @@ func (s *State) parseFrontmatter(text string) {
 
 // claim notes which keys the lines of a frontmatter name that can't be read.
 func (s *State) claim(text string) {
-	s.Keyed = s.Keyed || namesKey(text, isKey)
-	s.Owned = s.Owned || namesKey(text, isOwnKey)
+	s.Claims.Keyed = s.Claims.Keyed || namesKey(text, isKey)
+	s.Claims.Owned = s.Claims.Owned || namesKey(text, isOwnKey)
 }
 
 // namesKey reports whether a line of a frontmatter names one of some keys.
@@ -111,7 +111,7 @@ func (s *State) checkKey(key *yaml.Node) bool {
 }
 
 // front reads the keys of a frontmatter. Each group of them has a reader of its own:
-// invocationKeys, transitionKeys and convergenceKeys.
+// invocationKeys, transitionKeys, placeKeys and convergenceKeys.
 type front struct {
 	state       *State
 	seen        map[string]*yaml.Node // the known keys that are set
@@ -124,8 +124,8 @@ var otherSpelling = map[string]string{"max_attempts": "max_ralph_iters", "max_ra
 // read reads one key.
 func (f *front) read(key, node *yaml.Node) {
 	s, name, lower := f.state, key.Value, strings.ToLower(key.Value)
-	s.Keyed = s.Keyed || isKey(lower)
-	s.Owned = s.Owned || isOwnKey(lower)
+	s.Claims.Keyed = s.Claims.Keyed || isKey(lower)
+	s.Claims.Owned = s.Claims.Owned || isOwnKey(lower)
 	known, pos := isKey(name), posOf(key)
 	if known {
 		f.seen[name] = key
@@ -154,6 +154,9 @@ func (f *front) set(name string, v value) {
 	}
 	if read := transitionKeys[name]; read != nil {
 		read(transitionReader{f.state}, v)
+	}
+	if read := placeKeys[name]; read != nil {
+		read(f.state, v)
 	}
 	if read := convergenceKeys[name]; read != nil {
 		read(convergenceReader{f.state, &f.convergence}, v)

@@ -171,7 +171,7 @@ func TestFrontmatter(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			fmt.Fprintf(&b, "%s marked %v line %d body %q\n", name, s.Marked, s.Line, s.Body)
+			fmt.Fprintf(&b, "%s marked %v line %d body %q\n", name, s.Claims.Marked, s.Line, s.Body)
 			if s.Caged {
 				fmt.Fprintln(&b, "caged")
 			}

@@ -26,6 +26,8 @@ func Keys() []Key {
 		{"done_when_timeout", "the longest time for each command of done_when; 10m by default"},
 		{"on_exhausted", "what follows the last attempt: fail (by default), suspend, or a state"},
 		{"protect", "a list of patterns of files that must not change while the state runs"},
+		{"job", "the job that runs this state; main by default"},
+		{"on_comment", "in the first state: the state with which a comment goes on after a completed run"},
 	}
 }
 
@@ -57,6 +59,8 @@ func ScriptOptions() []Key {
 		{"idle_timeout", "the longest time without output; no limit by default"},
 		{"many_forks", "true allows several forks with the same next at once"},
 		{"cage", "true confines the script as agents are confined; it is for scripts that run what agents wrote"},
+		{"job", "the job that runs this script; main by default"},
+		{"on_comment", "in the first state: the state with which a comment goes on after a completed run"},
 	}
 }
 

@@ -10,7 +10,19 @@ import (
 // documentation.
 func Verbs() []Verb { return slices.Clone(verbs) }
 
-var verbs = []Verb{Goto, Reset, Call, Function, Fork, Result}
+var verbs = []Verb{Goto, Reset, Call, Function, Fork, Result, Join, Ask}
+
+// mustBeNamed reports whether tags of this verb count only where the policy of the state
+// names the verb or, without a policy, where no other tag stands in the message. The
+// words are common in prose.
+func (v Verb) mustBeNamed() bool { return v == Join || v == Ask }
+
+// quotes reports whether tags inside one of this verb are text.
+func (v Verb) quotes() bool { return v == Result || v == Ask }
+
+// hasTarget reports whether a tag of this verb has the name of a state between its
+// opening and its closing.
+func (v Verb) hasTarget() bool { return v != Result && v != Ask }
 
 const blanks = " \t\r\n\f\v"
 
@@ -33,7 +45,10 @@ type head struct {
 // reach over an offset, at most one is between its values there, one in a value with
 // double quotes and one in a value with single quotes. The next quote ends one of these
 // values or begins another, and the next '<' ends an opening between its values.
-type lexer struct{ text string }
+type lexer struct {
+	text   string
+	counts func(Verb) bool // whether tags of a verb are looked for
+}
 
 // tokens returns all openings and closings in order. An opening inside an
 // attribute value is part of the value.
@@ -63,7 +78,7 @@ func (l *lexer) token(start int) (token, bool) {
 		at++
 	}
 	verb, ok := verbAt(l.text[at:])
-	if !ok {
+	if !ok || !l.counts(verbs[verb]) {
 		return token{}, false
 	}
 	t := token{start: start, verb: verb, closes: closes}

@@ -161,23 +161,27 @@ func (l *linter) checkTags(d *reading) {
 			continue
 		}
 		severity := SeverityError
-		if d.s.Policy.Restricted || l.isUnreached(d.s.Name) || code.has(t.Pos) {
+		if d.s.Policy.Restricted || t.Verb.mustBeNamed() || l.isUnreached(d.s.Name) || code.has(t.Pos) {
 			severity = SeverityWarning // perhaps it only talks about tags
 		}
-		for _, p := range t.problems {
+		for _, p := range slices.Concat(t.problems, shownProblems(t.Tag)) {
 			if p.File = d.s.Name; !d.isComposed(t) {
 				l.add(severity, p)
 			}
 		}
-		if t.Verb == Result {
-			continue
-		}
-		l.checkTarget(d, t, "target", severity)
-		part := requiredOf[t.Verb]
-		if _, ok := t.Attrs[part]; ok {
+		for _, part := range t.stateParts() {
 			l.checkTarget(d, t, part, severity)
 		}
 	}
+}
+
+// shownProblems says what is wrong with the values of a tag in the text of a state. What is
+// filled in later is not known, and neither is a question.
+func shownProblems(t Tag) []Problem {
+	attrs := maps.Clone(t.Attrs)
+	maps.DeleteFunc(attrs, func(_, value string) bool { return value == "" || isOpen(value) })
+	known := Tag{Verb: t.Verb, Attrs: attrs, Body: "?", Pos: t.Pos}
+	return known.valueProblems()
 }
 
 // isComposed reports whether a script composes the attributes of a tag when it runs, as
@@ -198,17 +202,14 @@ func (d *reading) isComposed(t written) bool {
 // <call>…</call>.
 func isExample(t written) bool {
 	body := strings.TrimSpace(t.Body)
-	return t.Verb != Result && body != "" && strings.Trim(body, ".…") == "" && body != "." && body != ".."
+	return t.Verb.hasTarget() && body != "" && strings.Trim(body, ".…") == "" && body != "." && body != ".."
 }
 
 // checkTarget checks one state that a tag names.
-func (l *linter) checkTarget(d *reading, t written, part string, severity Severity) {
-	name := strings.TrimSpace(t.Body)
-	if part != "target" {
-		name = strings.TrimSpace(t.Attrs[part])
-	}
+func (l *linter) checkTarget(d *reading, t written, part statePart, severity Severity) {
+	name := strings.TrimSpace(part.state)
 	g := d.goal(name)
-	g.Open = g.Open && (name != "" || part == "target")
+	g.Open = g.Open && (name != "" || part.name == partTarget)
 	switch {
 	case g.State != "" || g.Open && isOpen(name):
 		return
@@ -218,7 +219,7 @@ func (l *linter) checkTarget(d *reading, t written, part string, severity Severi
 	_, problem := l.w.Resolve(name)
 	p := *problem
 	p.File, p.Pos = d.s.Name, t.Pos
-	p.Message = fmt.Sprintf("%s of <%s>: %s", part, t.Verb, p.Message)
+	p.Message = fmt.Sprintf("%s of <%s>: %s", part.name, t.Verb, p.Message)
 	if g.Open {
 		p.Hint = "taken for a placeholder, because the file shows other transitions"
 	}
@@ -240,7 +241,7 @@ func (l *linter) checkWayOut(d *reading) {
 	case d.s.Name == l.w.entry && l.o.Loop:
 	case !opening().MatchString(d.s.Body):
 		hint := "tell the agent how to end, as in <result>…</result>"
-		if d.s.Name == l.w.entry && !d.s.Marked && !d.s.Keyed {
+		if d.s.Name == l.w.entry && !d.s.Claims.Marked && !d.s.Claims.Keyed {
 			hint += ", or run it with --done-when"
 		}
 		l.warn(d.s, Pos{Line: d.s.Line}, Problem{Code: "dead-end",
@@ -249,7 +250,7 @@ func (l *linter) checkWayOut(d *reading) {
 }
 
 // opening is a tag that is mentioned without a closing, as in "a <result> tag".
-var opening = pattern(`<(goto|reset|call|function|fork|result)\b`)
+var opening = pattern(`<(goto|reset|call|function|fork|result|join|ask)\b`)
 
 // checkReturns checks that the states that are called can return.
 func (l *linter) checkReturns(d *reading) {

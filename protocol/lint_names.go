@@ -74,7 +74,7 @@ func (p supply) has(s *State, name string) bool {
 // hasAttempts reports whether a state has done_when, or can be given it on the
 // command line.
 func (p supply) hasAttempts(s *State) bool {
-	return s.Policy.Convergence != nil || s.Name == p.chart.w.entry && !s.Marked && !s.Keyed
+	return s.Policy.Convergence != nil || s.Name == p.chart.w.entry && !s.Claims.Marked && !s.Claims.Keyed
 }
 
 // followsGivingUp reports whether some state names this one in on_exhausted.

@@ -70,7 +70,7 @@ func codeSpans(line []rune) []codeSpan {
 }
 
 // anyCase is a tag of ours, however it is written.
-var anyCase = pattern(`(?i)</?(goto|reset|call|function|fork|result)(\s[^<>]*)?>`)
+var anyCase = pattern(`(?i)</?(goto|reset|call|function|fork|result|join|ask)(\s[^<>]*)?>`)
 
 // checkTagCase warns of openings that would be tags in lower case.
 func (l *linter) checkTagCase(d *reading) {
@@ -81,7 +81,7 @@ func (l *linter) checkTagCase(d *reading) {
 		for _, m := range anyCase().FindAllStringSubmatchIndex(line, -1) {
 			name := line[m[2]:m[3]]
 			lower := strings.ToLower(name)
-			if name == lower || line[m[0]+1] == '/' {
+			if name == lower || line[m[0]+1] == '/' || Verb(lower).mustBeNamed() && !(d.s.Policy.Restricted && d.s.Policy.names(Verb(lower))) {
 				continue
 			}
 			l.warn(d.s, Pos{d.s.Line + i, 1 + len([]rune(line[:m[0]]))}, Problem{Code: "tag-case",

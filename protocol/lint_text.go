@@ -9,13 +9,13 @@ import (
 
 // checkPolicy compares the policy of a prompt with its text.
 func (l *linter) checkPolicy(d *reading) {
-	if !d.s.Policy.Restricted {
-		return
-	}
 	for _, t := range d.tags {
 		if len(t.problems) == 0 && d.isFirm(t) && !d.permits(t.Tag) {
 			l.warn(d.s, t.Pos, notMeant(t))
 		}
+	}
+	if !d.s.Policy.Restricted {
+		return
 	}
 	if _, ok := d.s.Policy.implicit(l.w.catalog); ok {
 		return
@@ -32,12 +32,11 @@ func (l *linter) checkPolicy(d *reading) {
 // isFirm reports whether the states that a tag names exist or are left open. For others
 // there is a finding already.
 func (d *reading) isFirm(t written) bool {
-	if t.Verb == Result {
-		return true
+	isUnknown := func(part statePart) bool {
+		g := d.goal(part.state)
+		return g.State == "" && !g.Open
 	}
-	target, after := d.goal(t.Body), d.goal(t.Attrs[requiredOf[t.Verb]])
-	known := func(g Goal) bool { return g.State != "" || g.Open }
-	return known(target) && (requiredOf[t.Verb] == "" || known(after))
+	return !slices.ContainsFunc(t.stateParts(), isUnknown)
 }
 
 func notMeant(t written) Problem {

@@ -10,11 +10,12 @@ func (p *Policy) allowsManyForks() bool {
 	return p.ManyForks || slices.ContainsFunc(p.Allowed, func(r Rule) bool { return r.Many })
 }
 
-// allows reports whether a policy allows a tag. If it has both the long and the short
-// form, both must allow it.
+// allows reports whether the policy of a prompt allows a tag. If it has both the long and
+// the short form, both must allow it. Who is asked, and where, is only for entries of the
+// long form to say.
 func (p *Policy) allows(states catalog, t Tag) bool {
 	if !p.Restricted {
-		return true
+		return !t.isAddressed()
 	}
 	if p.Tags != nil && !slices.Contains(p.Tags, t.Verb) {
 		return false
@@ -22,32 +23,40 @@ func (p *Policy) allows(states catalog, t Tag) bool {
 	if p.Targets != nil && !inTargets(states, p.Targets, t) {
 		return false
 	}
-	return p.Allowed == nil && (p.Tags != nil || p.Targets != nil) ||
+	return p.isShort() && !t.isAddressed() ||
 		slices.ContainsFunc(p.Allowed, func(r Rule) bool { return r.fits(states, t) })
 }
 
+// isShort reports whether the policy has the short form alone.
+func (p *Policy) isShort() bool { return p.Allowed == nil && (p.Tags != nil || p.Targets != nil) }
+
 // inTargets reports whether every state that a tag names is in the list.
 func inTargets(states catalog, targets []string, t Tag) bool {
-	listed := func(name string) bool {
-		return slices.ContainsFunc(targets, func(target string) bool { return states.same(target, name) })
+	isForeign := func(part statePart) bool {
+		return !slices.ContainsFunc(targets, func(target string) bool { return states.same(target, part.state) })
 	}
-	if t.Verb != Result && !listed(t.Body) {
+	if part := requiredOf[t.Verb]; part != "" && t.Attrs[part] == "" {
 		return false
 	}
-	part := requiredOf[t.Verb]
-	return part == "" || listed(t.Attrs[part])
+	return !slices.ContainsFunc(t.stateParts(), isForeign)
 }
 
 // fits reports whether a tag matches a rule on every key that the rule names.
 func (r *Rule) fits(states catalog, t Tag) bool {
 	switch {
-	case r.Tag != "" && r.Tag != t.Verb,
-		r.Target != "" && (t.Verb == Result || !states.same(r.Target, t.Body)),
+	case r.Tag != t.Verb && (r.Tag != "" || t.Verb.mustBeNamed()),
+		r.Target != "" && (!t.Verb.hasTarget() || !states.same(r.Target, t.Body)),
 		r.Payload != nil && (t.Verb != Result || *r.Payload != t.Body),
 		r.Many && t.Verb != Fork,
-		r.Return != "" && !t.hasState(states, "return", r.Return),
-		r.Next != "" && !t.hasState(states, "next", r.Next):
+		r.Return != "" && !t.hasState(states, partReturn, r.Return),
+		r.Next != "" && !t.hasState(states, partNext, r.Next),
+		r.TimeoutNext != "" && !states.same(r.TimeoutNext, t.Attrs[partTimeoutNext]):
 		return false
+	}
+	for _, name := range t.addressing() {
+		if _, spelled := r.Attrs[name]; !spelled {
+			return false
+		}
 	}
 	for name, value := range r.Attrs {
 		if got, ok := t.Attrs[name]; !ok || got != value {
@@ -77,7 +86,7 @@ func (p *Policy) implicit(states catalog) (Tag, bool) {
 	}
 	part := requiredOf[t.Verb]
 	switch {
-	case t.Verb == "":
+	case t.Verb == "" || t.Verb == Ask:
 		return Tag{}, false
 	case t.Verb == Result:
 		return t, len(p.Allowed) == 1 && p.Allowed[0].Payload != nil && p.allows(states, t)
@@ -101,6 +110,9 @@ func (r *Rule) tag() Tag {
 	maps.Copy(t.Attrs, r.Attrs)
 	if part := requiredOf[t.Verb]; part != "" {
 		t.Attrs[part] = r.Return + r.Next
+	}
+	if r.TimeoutNext != "" {
+		t.Attrs[partTimeoutNext] = r.TimeoutNext
 	}
 	if r.Payload != nil {
 		t.Body = *r.Payload

@@ -21,17 +21,26 @@ func (w *Workflow) Reminder(from string, problems []Problem) string {
 	if left := len(problems) - most; left > 0 {
 		fmt.Fprintf(&b, "- and %d more\n", left)
 	}
-	policy := &Policy{}
+	policy, teach := &Policy{}, olderVerb
 	if s, ok := w.states[from]; ok {
-		policy = &s.Policy
+		policy, teach = &s.Policy, s.teaches
 	}
-	b.WriteString("\n" + policy.reminder())
+	b.WriteString("\n" + policy.reminder(teach))
 	return b.String()
 }
 
+// teaches reports whether a reminder shows the form of a verb where the policy allows it:
+// without a policy only the agent of a state whose text has an ask or a join learns of it.
+func (s *State) teaches(v Verb) bool {
+	if s.Policy.Restricted {
+		return s.Policy.names(v)
+	}
+	return !v.mustBeNamed() || strings.Contains(s.Body, "<"+string(v))
+}
+
 // reminder says which tags a policy allows, and how many of them.
-func (p *Policy) reminder() string {
-	tags := p.examples()
+func (p *Policy) reminder(teach func(Verb) bool) string {
+	tags := p.examples(teach)
 	if len(tags) == 0 {
 		return "Answer with exactly one transition tag; this state allows none.\n"
 	}
@@ -53,10 +62,10 @@ func (p *Policy) reminder() string {
 const placeholder = "STATE"
 
 // examples returns the tags that a policy allows as they would be written.
-func (p *Policy) examples() []string {
+func (p *Policy) examples(teach func(Verb) bool) []string {
 	var list []string
 	add := func(t Tag) {
-		if p.Tags == nil || slices.Contains(p.Tags, t.Verb) {
+		if teach(t.Verb) && (p.Tags == nil || slices.Contains(p.Tags, t.Verb)) {
 			list = append(list, t.String())
 		}
 	}
@@ -85,6 +94,9 @@ func shortExamples(v Verb, targets []string) []Tag {
 	var tags []Tag
 	for _, target := range targets {
 		r := Rule{Target: target}
+		if !v.hasTarget() {
+			r.Next = target
+		}
 		if requiredOf[v] != "" && len(targets) == 1 {
 			r.Return, r.Next = target, target
 		}
@@ -100,7 +112,7 @@ func (r *Rule) example(v Verb) Tag {
 	switch {
 	case v == Result && r.Payload != nil:
 		t.Body = *r.Payload
-	case v == Result:
+	case !v.hasTarget():
 		t.Body = "…"
 	case t.Body == "":
 		t.Body = placeholder
@@ -113,8 +125,24 @@ func (r *Rule) example(v Verb) Tag {
 		t.Attrs = map[string]string{}
 	}
 	t.Attrs[part] = placeholder
-	if named := map[string]string{"return": r.Return, "next": r.Next}[part]; named != "" {
+	if named := map[string]string{partReturn: r.Return, partNext: r.Next}[part]; named != "" {
 		t.Attrs[part] = named
 	}
+	r.completeTimeout(t.Attrs)
 	return t
+}
+
+// completeTimeout gives the example of an ask both of the attributes that need each other,
+// where the rule names one.
+func (r *Rule) completeTimeout(attrs map[string]string) {
+	if r.TimeoutNext != "" {
+		attrs[partTimeoutNext] = r.TimeoutNext
+	}
+	switch missing := missingHalf(attrs); {
+	case r.Tag != Ask || missing == "":
+	case r.TimeoutNext == "":
+		attrs[partTimeoutNext] = placeholder
+	default:
+		attrs["timeout"] = "48h"
+	}
 }

@@ -66,10 +66,22 @@ var ruleKeys = []string{"tag", "target", "return", "next", "payload", "many"}
 type ruleReader struct {
 	state *State
 	rule  Rule
+	isAsk bool
+}
+
+// namesAsk reports whether an entry is for asks, wherever in it the tag stands.
+func namesAsk(n *yaml.Node) bool {
+	for i := 0; i < len(n.Content); i += 2 {
+		if n.Content[i].Value == "tag" && n.Content[i+1].Value == string(Ask) {
+			return true
+		}
+	}
+	return false
 }
 
 func (r *ruleReader) read(n *yaml.Node) Rule {
 	before := len(r.state.References)
+	r.isAsk = namesAsk(n)
 	for i := 0; i < len(n.Content); i += 2 {
 		if key := n.Content[i]; r.state.checkKey(key) {
 			r.set(key, value{state: r.state, name: key.Value, node: n.Content[i+1]})
@@ -77,6 +89,10 @@ func (r *ruleReader) read(n *yaml.Node) Rule {
 	}
 	for i := 0; i < len(n.Content); i += 2 {
 		r.checkTakes(n.Content[i])
+		r.checkValue(n.Content[i], n.Content[i+1])
+	}
+	if why := namesAuthor(r.rule.Attrs); why != "" && r.isAsk {
+		r.state.addProblem(posOf(n), "wrong-value", "%s", why)
 	}
 	if len(r.rule.verbs()) == 0 {
 		r.state.addProblem(posOf(n), "wrong-value", "no transition has everything that this entry names")
@@ -124,7 +140,11 @@ func (r *ruleReader) setAttribute(key *yaml.Node, v value) {
 		r.state.addProblem(posOf(key), "wrong-case", "unknown key %s", quote(v.name)).Hint = "write " + strings.ToLower(v.name)
 		return
 	}
-	text, ok := v.anyText()
+	if r.isAsk && v.name == partTimeoutNext {
+		r.rule.TimeoutNext = r.target(v)
+		return
+	}
+	text, ok := r.attributeText(v)
 	if !ok {
 		return
 	}
@@ -132,6 +152,24 @@ func (r *ruleReader) setAttribute(key *yaml.Node, v value) {
 		r.rule.Attrs = map[string]string{}
 	}
 	r.rule.Attrs[v.name] = text
+}
+
+// attributeText reads the value of an attribute. Those of an ask that are a number, true or
+// false may be written so.
+func (r *ruleReader) attributeText(v value) (string, bool) {
+	tag := v.node.ShortTag()
+	if r.isAsk && (v.name == "where" && tag == "!!int" || v.name == "untrusted" && tag == "!!bool") {
+		return strings.ToLower(v.node.Value), true
+	}
+	return v.anyText()
+}
+
+// checkValue adds a problem for a value with which no tag of the entry can be right.
+func (r *ruleReader) checkValue(key, node *yaml.Node) {
+	text, ok := r.rule.Attrs[key.Value]
+	if why := checkAttributeValue(r.rule.Tag, key.Value, text); ok && why != "" {
+		r.state.addProblem(posOf(node), "wrong-value", "%s", why)
+	}
 }
 
 // checkTakes adds a problem for a key that the tag of the entry can't have.
@@ -157,7 +195,7 @@ func (r *Rule) verbs() []Verb {
 	if r.Tag != "" {
 		return []Verb{r.Tag}
 	}
-	return slices.DeleteFunc(slices.Clone(verbs), func(v Verb) bool { return !r.suitsVerb(v) })
+	return slices.DeleteFunc(slices.Clone(verbs), func(v Verb) bool { return v.mustBeNamed() || !r.suitsVerb(v) })
 }
 
 // suitsVerb reports whether a tag can have all that the entry names.
@@ -184,7 +222,7 @@ func (r *Rule) takes(key string) bool {
 	case r.Tag == "":
 		return slices.Contains(ruleKeys, key) || isVariable(key)
 	case key == "target":
-		return r.Tag != Result
+		return r.Tag.hasTarget()
 	case key == "payload":
 		return r.Tag == Result
 	case key == "many":

@@ -1,7 +1,6 @@
 package protocol
 
 import (
-	"slices"
 	"strings"
 	"time"
 )
@@ -19,7 +18,7 @@ func (s *State) parseScript(text string) {
 		var line string
 		line, text, _ = strings.Cut(text, "\n")
 		if options, ok := optionsIn(line, ext); ok {
-			s.Marked = true
+			s.Claims.Marked = true
 			s.setOptions(options, Pos{Line: number}, seen)
 		}
 	}
@@ -49,7 +48,7 @@ func batComment(line string) (string, bool) {
 }
 
 // scriptOptions are the names that an options comment may set.
-var scriptOptions = []string{"timeout", "idle_timeout", "many_forks", "cage"}
+var scriptOptions = []string{"timeout", "idle_timeout", "many_forks", "cage", "job", "on_comment"}
 
 func (s *State) setOptions(options string, pos Pos, seen map[string]bool) {
 	for _, option := range strings.Fields(options) {
@@ -76,20 +75,17 @@ func (s *State) setOption(name, value string, pos Pos) {
 		s.Policy.ManyForks = s.boolOption(name, value, pos)
 	case "cage":
 		s.Caged = s.boolOption(name, value, pos)
+	case "job":
+		s.setJob(value, pos, "option")
+	case "on_comment":
+		s.OnComment = value
+		s.refer(Reference{Part: name, Name: value, Pos: pos, Policy: true})
 	default:
 		s.unknownOption(name, pos)
 	}
 }
 
-// optionsNotBuilt are options that the language will have.
-var optionsNotBuilt = []string{"job", "on_comment"}
-
 func (s *State) unknownOption(name string, pos Pos) {
-	if slices.Contains(optionsNotBuilt, name) {
-		s.addProblem(pos, "not-built", "the option %s doesn't work yet in this version", quote(name)).Hint =
-			"remove it: it would have no effect"
-		return
-	}
 	s.addProblem(pos, "option", "unknown option %s", quote(name)).Hint = didYouMean(name, scriptOptions)
 }
 

@@ -75,9 +75,9 @@ func (s *State) parse(data []byte) {
 	default:
 		s.parseScript(text)
 	}
-	s.Owned = s.Owned && len(data) <= maxForeign
+	s.Claims.Owned = s.Claims.Owned && len(data) <= maxForeign
 	s.addTagReferences()
-	s.Marked = s.Marked || s.Owned
+	s.Claims.Marked = s.Claims.Marked || s.Claims.Owned
 }
 
 // invalidUTF8 returns the offset of the first byte that is not UTF-8, or -1.
@@ -101,11 +101,11 @@ func (s *State) parsePrompt(text string) {
 		s.Line = 1 + strings.Count(text[:len(text)-len(body)], "\n")
 		s.parseFrontmatter(front)
 	case looksOpen(text):
-		s.Owned = true
+		s.Claims.Owned = true
 		s.addProblem(Pos{Line: 1}, "frontmatter", "the frontmatter has no closing ---")
 	}
 	if line := misplacedPolicy(s.Body, s.Line); line > 0 && len(s.Problems) == 0 {
-		s.Owned = s.Owned || !documentation().MatchString(Stem(s.Name))
+		s.Claims.Owned = s.Claims.Owned || !documentation().MatchString(Stem(s.Name))
 		s.addProblem(Pos{Line: line}, "misplaced", "a policy begins here, not at the very top of the file, so the agent would get it as text").Hint =
 			"move its first --- to the first line of the file"
 	}
@@ -148,17 +148,11 @@ func looksOpen(text string) bool {
 
 // addTagReferences adds the states that the tags in the body name.
 func (s *State) addTagReferences() {
-	for _, t := range scan(unescaped(s)).tags {
-		s.Marked = true
-		if t.Verb == Result {
-			continue
-		}
+	for _, t := range s.scanFile().tags {
+		s.Claims.Marked = true
 		pos := Pos{t.Pos.Line + s.Line - 1, t.Pos.Col}
-		s.refer(Reference{Verb: t.Verb, Part: "target", Name: t.Body, Pos: pos})
-		for _, part := range []string{"return", "next"} {
-			if name, ok := t.Attrs[part]; ok && requiredOf[t.Verb] == part {
-				s.refer(Reference{Verb: t.Verb, Part: part, Name: name, Pos: pos})
-			}
+		for _, part := range t.stateParts() {
+			s.refer(Reference{Verb: t.Verb, Part: part.name, Name: part.state, Pos: pos})
 		}
 	}
 }

@@ -11,24 +11,26 @@ import (
 // attributes of each verb, the required one first where there is one. A fork
 // takes any other as well.
 var attributesOf = map[Verb][]string{
-	Goto:     {"input"},
-	Reset:    {"input", "cd"},
+	Goto:     {"input", "after"},
+	Reset:    {"input", "cd", "after"},
 	Call:     {"return", "input"},
 	Function: {"return", "input", "model"},
 	Fork:     {"next", "input", "cd"},
+	Ask:      {"next", "choices", "timeout", "timeout_next", "where", "from", "untrusted"},
 }
 
 // requiredOf has the attribute that a verb must have.
-var requiredOf = map[Verb]string{Call: "return", Function: "return", Fork: "next"}
+var requiredOf = map[Verb]string{Call: "return", Function: "return", Fork: "next", Ask: "next"}
 
-// Scan returns the transition tags of text in the order of their openings. A tag
-// that is not written correctly is a Problem with its place instead. Openings
-// without a closing, closings without an opening, and everything inside a
-// result are text. Scan takes time proportional to the length of the text.
+// Scan returns the transition tags of text in the order of their openings, as they count
+// in a state without a policy. A tag that is not written correctly is a Problem with its
+// place instead. Openings without a closing, closings without an opening, and everything
+// inside a result or an ask are text. Scan takes time proportional to the length of the
+// text.
 func Scan(text string) ([]Tag, []Problem) {
 	var tags []Tag
 	var problems []Problem
-	for _, t := range scan(text).tags {
+	for _, t := range (&Policy{}).scanMessage(text).tags {
 		if len(t.problems) == 0 {
 			tags = append(tags, t.Tag)
 		}
@@ -52,9 +54,16 @@ type scanned struct {
 // pair holds the indices of an opening and its closing.
 type pair struct{ open, end int }
 
-func scan(text string) scanned {
-	lex := lexer{text: text}
-	tokens := lex.tokens()
+// scan finds the tags of some verbs in a text.
+func scan(text string, counts func(Verb) bool) scanned { return pairUp(text, tokensOf(text, counts)) }
+
+func tokensOf(text string, counts func(Verb) bool) []token {
+	lex := lexer{text: text, counts: counts}
+	return lex.tokens()
+}
+
+// pairUp makes tags of the tokens of a text.
+func pairUp(text string, tokens []token) scanned {
 	pairs, loose := match(tokens)
 	slices.SortFunc(pairs, func(a, b pair) int { return a.open - b.open })
 	place := placer{text: text, pos: Pos{1, 1}}
@@ -74,10 +83,10 @@ func scan(text string) scanned {
 }
 
 // match pairs openings with closings. It also returns the last opening that has
-// no closing and is not quoted in a result, or -1.
+// no closing and is not quoted in another tag, or -1.
 func match(tokens []token) (pairs []pair, loose int) {
 	closing := balance(tokens)
-	open := [...]int{-1, -1, -1, -1, -1, -1} // by verb
+	open := slices.Repeat([]int{-1}, len(verbs)) // by verb
 	loose = -1
 	for i := 0; i < len(tokens); i++ {
 		t := tokens[i]
@@ -86,7 +95,7 @@ func match(tokens []token) (pairs []pair, loose int) {
 		case closing[i] > 0:
 			pairs = append(pairs, pair{i, closing[i]})
 			i = closing[i]
-		case verbs[t.verb] == Result && !t.closes:
+		case verbs[t.verb].quotes() && !t.closes:
 			loose = i
 		case !t.closes:
 			loose = max(loose, begin)
@@ -102,22 +111,49 @@ func match(tokens []token) (pairs []pair, loose int) {
 	return pairs, loose
 }
 
-// balance returns for each token that opens a result the index of its closing,
-// and 0 for every other.
+// balance returns for each token that opens a tag which quotes others the index of its
+// closing, and 0 for every other.
 func balance(tokens []token) []int {
 	closing := make([]int, len(tokens))
-	var open []int
+	openOf := make([][]int, len(verbs))
 	for i, t := range tokens {
+		open := openOf[t.verb]
 		switch {
-		case verbs[t.verb] != Result:
+		case !verbs[t.verb].quotes():
 		case !t.closes:
-			open = append(open, i)
+			openOf[t.verb] = append(open, i)
 		case len(open) > 0:
 			closing[open[len(open)-1]] = i
-			open = open[:len(open)-1]
+			openOf[t.verb] = open[:len(open)-1]
 		}
 	}
 	return closing
+}
+
+// The parts of a tag and of a policy that name states.
+const (
+	partTarget      = "target"
+	partReturn      = "return"
+	partNext        = "next"
+	partTimeoutNext = "timeout_next"
+)
+
+// statePart is a part of a tag that names a state.
+type statePart struct{ name, state string }
+
+// stateParts returns the parts of a tag that name states. An attribute that must be there
+// and isn't is not among them.
+func (t Tag) stateParts() []statePart {
+	var parts []statePart
+	if t.Verb.hasTarget() {
+		parts = append(parts, statePart{partTarget, t.Body})
+	}
+	for _, name := range []string{requiredOf[t.Verb], partTimeoutNext} {
+		if state, ok := t.Attrs[name]; ok && slices.Contains(attributesOf[t.Verb], name) {
+			parts = append(parts, statePart{name, state})
+		}
+	}
+	return parts
 }
 
 // checkTag adds what is wrong with a tag.

@@ -72,15 +72,8 @@ type State struct {
 	Problems []Problem
 	// Warnings are for lint: unknown frontmatter keys.
 	Warnings []Problem
-	// Owned says that a prompt has a frontmatter key that is ours alone, so that
-	// it is checked at the start whether or not anything names it.
-	Owned bool
-	// Keyed says that a prompt has a frontmatter key of ours, which other tools
-	// may have too.
-	Keyed bool
-	// Marked says that the file has a frontmatter key that is ours alone, an
-	// options comment or a transition tag, so that it is meant as a state.
-	Marked bool
+	// Claims are what shows that the file is meant as a state.
+	Claims Claims
 	// Caged says that a script has the option cage=true: it is confined as agents are.
 	Caged bool
 	// Job is the job that runs the state, "" for MainJob.
@@ -92,10 +85,23 @@ type State struct {
 	References []Reference
 }
 
+// Claims are what in a file shows that it is meant as a state.
+type Claims struct {
+	// Owned says that a prompt has a frontmatter key that is ours alone, so that
+	// it is checked at the start whether or not anything names it.
+	Owned bool
+	// Keyed says that a prompt has a frontmatter key of ours, which other tools
+	// may have too.
+	Keyed bool
+	// Marked says that the file has a frontmatter key that is ours alone, an
+	// options comment or a transition tag.
+	Marked bool
+}
+
 // Reference is a place in a state file that names another state.
 type Reference struct {
 	Verb   Verb   // of the tag or the policy entry; "" when that names none
-	Part   string // "target", "return", "next" or "on_exhausted"
+	Part   string // "target", "return", "next", "timeout_next", "on_exhausted" or "on_comment"
 	Name   string // as spelled, trimmed
 	Pos    Pos    // in the file
 	Policy bool   // in the frontmatter, so that it must resolve
@@ -124,16 +130,19 @@ type Policy struct {
 	Plain bool
 }
 
-// Rule allows one transition. An empty field allows anything.
+// Rule allows one transition. An empty field allows anything, but an empty Tag no join and
+// no ask.
 type Rule struct {
-	Tag     Verb
-	Target  string // as the policy spells it
-	Return  string
-	Next    string
-	Payload *string           // a fixed result
-	Many    bool              // fork: several tags at once
-	Attrs   map[string]string // other keys that the tag must carry
-	Pos     Pos
+	Tag    Verb
+	Target string // as the policy spells it
+	Return string
+	Next   string
+	// TimeoutNext is where an ask goes when nobody has answered.
+	TimeoutNext string
+	Payload     *string           // a fixed result
+	Many        bool              // fork: several tags at once
+	Attrs       map[string]string // other keys that the tag must carry
+	Pos         Pos
 }
 
 // Convergence is the part of a policy that convergence.md of the documentation

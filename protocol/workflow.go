@@ -82,7 +82,7 @@ func (w *Workflow) problems() []Problem {
 // find such a state by itself.
 func (w *Workflow) forbids(name string, p Problem) bool {
 	s := w.states[name]
-	return slices.Contains(w.reachable, name) || s.Owned && !slices.Contains(onlyWhereReached, p.Code)
+	return slices.Contains(w.reachable, name) || s.Claims.Owned && !slices.Contains(onlyWhereReached, p.Code)
 }
 
 // onlyWhereReached are the codes of problems that are harmless in a state that nothing
@@ -118,7 +118,7 @@ func (w *Workflow) successors(s *State) []string {
 		return next
 	}
 	for _, name := range w.catalog.names {
-		if w.states[name].Marked && w.catalog.runs(name) {
+		if w.states[name].Claims.Marked && w.catalog.runs(name) {
 			next = append(next, name)
 		}
 	}

@@ -69,6 +69,8 @@ func TestSchemaOfFrontmatterKnowsTheKeys(t *testing.T) {
 		switch v {
 		case protocol.Result:
 			known = []string{"tag", "payload"}
+		case protocol.Ask:
+			known = append(protocol.Attributes(v), "tag")
 		case protocol.Fork:
 			known = append(known, "many", "payload") // payload: forbidden by name
 		}
@@ -144,6 +146,8 @@ func TestSchemaOfFrontmatterAgreesWithTheProgram(t *testing.T) {
 	parts := []string{
 		"", "target: A.md", `target: ""`, "target: 5", "return: A.md", "next: A.md", "payload: x", `payload: ""`, "payload: 5", "many: true",
 		"many: x", "input: x", "input: 5", "cd: x", "model: x", "item: x", "my-item: x", "Target: A.md",
+		"after: 10m", "after: 10", "after: x", "timeout: 48h", "timeout: x", "timeout_next: A.md", `timeout_next: ""`, "timeout_next: 5", "choices: 'yes, no'", "choices: 'a,,b'",
+		"choices: 5", "where: 12", "where: '12'", "where: -1", "where: x", "from: 'octocat, hubot'", "from: 'a b'", "untrusted: true", "untrusted: 'false'", "untrusted: x", "untrusted: 5",
 	}
 	for _, verb := range append([]string{"", "jump"}, verbNames()...) {
 		for i, one := range parts {

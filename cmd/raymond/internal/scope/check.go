@@ -73,7 +73,7 @@ func readScripts(w *protocol.Workflow, all bool) []protocol.Finding {
 	for _, name := range w.Names() {
 		st, _ := w.State(name)
 		leads := slices.Contains(reached, name)
-		if !strings.HasSuffix(strings.ToLower(name), ".sh") || len(st.Problems) > 0 || !leads && (!all || !st.Marked) {
+		if !strings.HasSuffix(strings.ToLower(name), ".sh") || len(st.Problems) > 0 || !leads && (!all || !st.Claims.Marked) {
 			continue
 		}
 		f, err := readScript(st)

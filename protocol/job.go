@@ -1,0 +1,57 @@
+package protocol
+
+import (
+	"strings"
+)
+
+// jobName matches the names of jobs, which are those of GitHub Actions.
+var jobName = pattern(`^[A-Za-z_][A-Za-z0-9_-]{0,63}$`)
+
+// IsJobName reports whether a state can belong to a job of this name.
+func IsJobName(name string) bool { return jobName().MatchString(name) }
+
+// placeKeys say which job runs a state, and what follows its run.
+var placeKeys = map[string]func(*State, value){
+	"job": func(s *State, v value) {
+		if text, ok := v.text(); ok {
+			s.setJob(text, posOf(v.node), "wrong-value")
+		}
+	},
+	"on_comment": func(s *State, v value) {
+		if text, ok := v.text(); ok {
+			s.OnComment = strings.TrimSpace(text)
+			s.refer(Reference{Part: v.name, Name: text, Pos: posOf(v.node), Policy: true})
+		}
+	},
+}
+
+func (s *State) setJob(name string, pos Pos, code string) {
+	if !IsJobName(name) {
+		s.addProblem(pos, code, "job is %s, which can't be the name of a job", quote(name)).Hint =
+			"write at most 64 letters, digits, _ and -, beginning with a letter or _"
+		return
+	}
+	s.Job = name
+}
+
+// JobOf returns the job that runs a state: MainJob where its file names none, and for a
+// state that doesn't exist.
+func (w *Workflow) JobOf(state string) string {
+	if s, ok := w.states[state]; ok && s.Job != "" {
+		return s.Job
+	}
+	return MainJob
+}
+
+// HasJoin reports whether any state of the workflow shows a join in its text or allows one
+// in its policy. In a workflow without, an agent may still write one that nothing has
+// told it about.
+func (w *Workflow) HasJoin() bool {
+	for _, s := range w.states {
+		isNamed := s.Policy.Restricted && s.Policy.names(Join)
+		if isNamed || !s.Policy.Restricted && strings.Contains(s.Body, "<"+string(Join)) {
+			return true
+		}
+	}
+	return false
+}
