@@ -18,6 +18,7 @@ type Delta struct {
 	Ledger []Entry           `json:"ledger,omitempty"`
 	Used   []string          `json:"used,omitempty"`
 	Events []Event           `json:"events,omitempty"`
+	Parts  *[]Part           `json:"parts,omitempty"` // when the step handed agents over
 }
 
 // Apply makes d part of r. It must have been saved first.
@@ -40,6 +41,9 @@ func (r *Run) Apply(d *Delta) {
 	r.Ledger = append(r.Ledger, d.Ledger...)
 	r.Used = append(r.Used, d.Used...)
 	r.Events = d.Events
+	if d.Parts != nil {
+		r.Parts = *d.Parts
+	}
 	r.fold()
 }
 

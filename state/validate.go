@@ -67,6 +67,7 @@ func (r *Run) Validate() error {
 		a.check(c, at)
 	}
 	r.checkLedger(c)
+	r.checkParts(c)
 	if c.err != nil {
 		return c.err
 	}

@@ -64,6 +64,13 @@ type Part struct {
 	Name   string     `json:"name"` // 8 hex digits, from the agents and their numbers
 	Job    string     `json:"job"`
 	Agents []Handover `json:"agents"`
+	// Earlier says that no entry of the present matrix is this part: a job of an earlier
+	// one may still run it, or run it again. Running says that one may be running it now,
+	// so that nobody else takes its agents.
+	Earlier bool `json:"earlier,omitempty"`
+	Running bool `json:"running,omitempty"`
+	// Began is how far the run had come when the part began; set in the part's own run.
+	Began *Began `json:"began,omitempty"`
 }
 
 // Handover is an agent that waits for a job.

@@ -1,0 +1,230 @@
+package state
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// MostParts is how many jobs a matrix has at most.
+const MostParts = 256
+
+// mostEarlier is how many parts of earlier matrices are kept.
+const mostEarlier = 1024
+
+// Began is how far a run had come when a part of it began: what comes after it in the
+// part's own run is the part's own.
+type Began struct {
+	Seq        int   `json:"seq"`
+	Events     int   `json:"events"`
+	Iterations int   `json:"iterations"`
+	Created    int   `json:"created"`
+	Launches   int   `json:"launches"`
+	Flakes     int   `json:"flake_retries"`
+	Questions  int   `json:"questions"`
+	Ended      int   `json:"ended"` // agents that had ended
+	Sums       []Sum `json:"sums"`  // of the ledger, by kind of cost
+}
+
+// HandOver packs the agents that wait for a job into at most so many parts of a matrix,
+// all of about the same size, and makes them the parts of the run. Agents that another
+// job may be running are in none of them.
+func (s *Step) HandOver(job string, most int) {
+	now := map[string]Handover{} // agents that wait for a job, as they stand
+	var waiting []Handover
+	held := runningAgents(s.draft.run.Parts)
+	for a := range s.draft.agents() {
+		if a.Status != Waiting || a.Waits.For != ForJob {
+			continue
+		}
+		now[a.ID] = Handover{a.ID, a.Handed}
+		if a.Waits.Job == job && !held[a.ID] {
+			waiting = append(waiting, now[a.ID])
+		}
+	}
+	parts := pack(job, waiting, most)
+	for _, p := range s.draft.run.Parts {
+		if p.Earlier && !p.Running {
+			p = p.standing(now)
+		}
+		isNew := !slices.ContainsFunc(parts, func(q Part) bool { return q.Name == p.Name })
+		if isNew && len(p.Agents) > 0 && (p.Earlier || p.Running) && len(parts) < MostParts+mostEarlier {
+			parts = append(parts, p)
+		}
+	}
+	s.draft.delta.Parts = &parts
+}
+
+// standing returns the part with those of its agents that wait for a job, and their present
+// numbers: when a job of an earlier matrix is run again, it is what is left for it.
+func (p Part) standing(now map[string]Handover) Part {
+	var agents []Handover
+	for _, a := range p.Agents {
+		if h, ok := now[a.Agent]; ok {
+			agents = append(agents, h)
+		}
+	}
+	p.Agents, p.Name = agents, partName(agents)
+	return p
+}
+
+// pack deals agents out to parts, one after the other.
+func pack(job string, agents []Handover, most int) []Part {
+	n := min(max(1, min(most, MostParts)), len(agents))
+	parts := make([]Part, n)
+	for i, a := range agents {
+		parts[i%n].Agents = append(parts[i%n].Agents, a)
+	}
+	for i := range parts {
+		parts[i].Job, parts[i].Name = job, partName(parts[i].Agents)
+	}
+	return parts
+}
+
+// runningAgents are the agents of the parts that may be running.
+func runningAgents(parts []Part) map[string]bool {
+	held := map[string]bool{}
+	for _, p := range parts {
+		for _, a := range p.Agents {
+			held[a.Agent] = held[a.Agent] || p.Running
+		}
+	}
+	return held
+}
+
+// partName is the name of the part that has these agents: 8 hex digits.
+func partName(agents []Handover) string {
+	sorted := slices.SortedFunc(slices.Values(agents), func(a, b Handover) int { return cmp.Compare(a.Agent, b.Agent) })
+	text := ""
+	for _, a := range sorted {
+		text += fmt.Sprintf("%s %d\n", a.Agent, a.Number)
+	}
+	sum := sha256.Sum256([]byte(text))
+	return hex.EncodeToString(sum[:4])
+}
+
+// Matrix returns the parts that the last step handed over, for the jobs of a matrix.
+func (r *Run) Matrix() []Part {
+	return slices.DeleteFunc(slices.Clone(r.Parts), func(p Part) bool { return p.Earlier || p.Running })
+}
+
+// Label names a part for people: its agents, or the first of many.
+func (p *Part) Label() string {
+	switch n := len(p.Agents); {
+	case n == 0:
+		return p.Name
+	case n <= 3:
+		var names []string
+		for _, a := range p.Agents {
+			names = append(names, a.Agent)
+		}
+		return strings.Join(names, ", ")
+	default:
+		return fmt.Sprintf("%s and %d more", p.Agents[0].Agent, n-1)
+	}
+}
+
+// PartOf returns the part of those of the named agents that wait for one of the jobs; it
+// has no agents when none does.
+func (r *Run) PartOf(names, jobs []string) Part {
+	var p Part
+	for _, a := range r.Agents {
+		waits := a.Status == Waiting && a.Waits.For == ForJob && slices.Contains(jobs, a.Waits.Job)
+		if waits && slices.Contains(names, a.ID) {
+			p.Job = cmp.Or(p.Job, a.Waits.Job)
+			p.Agents = append(p.Agents, Handover{a.ID, a.Handed})
+		}
+	}
+	p.Name = partName(p.Agents)
+	return p
+}
+
+// BeginPart returns the run with which a part of it begins.
+func (r *Run) BeginPart(p Part) *Run {
+	next, at := *r, &r.Progress
+	next.byID = nil
+	next.Agents = slices.Clone(r.Agents)
+	p.Earlier, p.Running = false, false
+	p.Began = &Began{
+		Seq: at.Seq, Events: at.Events, Iterations: at.Iterations, Created: at.Created, Launches: at.Launches,
+		Flakes: at.Flakes, Questions: at.Questions, Ended: len(r.Ended) + r.Forgotten(), Sums: r.sumsByKind(),
+	}
+	next.Parts = []Part{p}
+	return &next
+}
+
+// Share returns the budget of the run of a part that begins: what is spent, and of what is
+// left of budget as much as the part has of the agents that wait for its job. It is 0
+// where budget is, which is none.
+func (r *Run) Share(p Part, budget USD) USD {
+	if budget == 0 {
+		return 0
+	}
+	all := max(1, count(slices.Values(r.Agents), func(a *Agent) bool {
+		return a.Status == Waiting && a.Waits.For == ForJob && a.Waits.Job == p.Job
+	}))
+	left, n := max(0, budget-r.Progress.TotalUSD), min(len(p.Agents), all)
+	share := left/USD(all)*USD(n) + left%USD(all)*USD(n)/USD(all)
+	return max(1, r.Progress.TotalUSD+share) // 0 would be none
+}
+
+// sumsByKind returns what the whole ledger adds up to, by kind.
+func (r *Run) sumsByKind() []Sum {
+	t := tally{}
+	for _, s := range r.Sums() {
+		t.add(Sum{Kind: s.Kind, Entries: s.Entries, CostUSD: s.CostUSD})
+	}
+	return t.sorted()
+}
+
+// Own returns the part of which this is the run, and false for the run of no part.
+func (r *Run) Own() (Part, bool) {
+	if len(r.Parts) == 1 && r.Parts[0].Began != nil {
+		return r.Parts[0], true
+	}
+	return Part{}, false
+}
+
+// checkParts checks the parts of a run.
+func (r *Run) checkParts(c *checker) {
+	c.want(len(r.Parts) <= MostParts+mostEarlier, "parts", "are %d, want %d at most", len(r.Parts), MostParts+mostEarlier)
+	for i, p := range r.Parts {
+		at := fmt.Sprintf("parts[%d]", i)
+		c.want(len(p.Agents) > 0, at+".agents", "are missing")
+		last := map[string]bool{}
+		for j, a := range p.Agents {
+			here := fmt.Sprintf("%s.agents[%d]", at, j)
+			c.want(agentID().MatchString(a.Agent), here+".agent", "%q is not the name of an agent", a.Agent)
+			c.want(!last[a.Agent], here+".agent", "%q appears twice", a.Agent)
+			c.want(a.Number >= 0 && a.Number <= mostCount, here+".number", "is %d, want 0 to %d", a.Number, mostCount)
+			last[a.Agent] = true
+		}
+		c.want(p.Name == partName(p.Agents), at+".name", "is %q, want %q for these agents", p.Name, partName(p.Agents))
+		if p.Began != nil {
+			p.Began.check(c, &r.Progress, at+".began")
+		}
+	}
+}
+
+// mostCount is the largest count that is taken seriously.
+const mostCount = 1 << 30
+
+// check checks that a run can have come from there to where it is.
+func (b *Began) check(c *checker, now *Progress, at string) {
+	for _, n := range []struct {
+		name      string
+		then, now int
+	}{
+		{"seq", b.Seq, now.Seq}, {"events", b.Events, now.Events}, {"iterations", b.Iterations, now.Iterations},
+		{"created", b.Created, now.Created}, {"launches", b.Launches, now.Launches}, {"flake_retries", b.Flakes, now.Flakes},
+		{"questions", b.Questions, now.Questions}, {"ended", b.Ended, now.Created},
+	} {
+		c.want(n.then >= 0 && n.then <= n.now && n.now <= mostCount, at+"."+n.name, "is %d, and now %d", n.then, n.now)
+	}
+	for i, s := range b.Sums {
+		c.want(s.Entries >= 0 && s.CostUSD >= 0 && s.CostUSD <= MostUSD, fmt.Sprintf("%s.sums[%d]", at, i), "is not a sum")
+	}
+}

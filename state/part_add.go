@@ -1,0 +1,204 @@
+package state
+
+import (
+	"cmp"
+	"slices"
+	"time"
+)
+
+// addAgents puts the part's agents in the place of those that were handed over, and adds
+// those that were created in it.
+func (o *partMerge) addAgents() {
+	for _, a := range o.from.Agents {
+		if a.N > o.began.Created && o.takes(a.ID, a.N) {
+			o.rename(a.ID)
+		}
+	}
+	o.run.Agents = slices.DeleteFunc(o.run.Agents, func(a *Agent) bool { return o.given[a.ID] })
+	for _, a := range o.from.Agents {
+		if o.takes(a.ID, a.N) {
+			o.run.Agents = append(o.run.Agents, o.agent(a))
+		}
+	}
+	if o.given[mainAgent] {
+		o.run.Last = o.from.Last
+	}
+}
+
+// agent returns an agent of the part as the run has it from now on.
+func (o *partMerge) agent(from *Agent) *Agent {
+	a := *from
+	a.ID, a.Parent, a.N = o.name(a.ID), o.name(a.Parent), after(a.N, o.began.Created, o.by.agents)
+	if from.Exec != nil {
+		e := *from.Exec
+		e.Iteration = after(e.Iteration, o.began.Iterations, o.by.iterations)
+		if e.Running != nil {
+			running := *e.Running
+			running.N = after(running.N, o.began.Launches, o.by.launches)
+			e.Running = &running
+		}
+		a.Exec = &e
+	}
+	if w := from.Waits; w != nil {
+		waits := *w
+		if w.Question != nil {
+			q := *w.Question
+			q.Number = after(q.Number, o.began.Questions, o.by.questions)
+			waits.Question = &q
+		}
+		a.Waits = &waits
+	}
+	if a.Status == Stuck {
+		o.waitAgain(&a)
+	}
+	// Whoever runs the part too late must not be taken for one that runs it now.
+	if i := slices.IndexFunc(o.part.Agents, func(h Handover) bool { return h.Agent == from.ID }); i >= 0 {
+		a.Handed = max(a.Handed, o.part.Agents[i].Number+1)
+	}
+	return &a
+}
+
+// after moves a number of the part's own behind those of the run.
+func after(n, began, by int) int {
+	if n > began {
+		return n + by
+	}
+	return n
+}
+
+// waitAgain has an agent that failed in the part wait for the job again, which begins its
+// state anew.
+func (o *partMerge) waitAgain(a *Agent) {
+	why := ""
+	if a.Failure != nil {
+		why = a.Failure.Message
+	}
+	if a.Exec != nil {
+		a.Cut, a.Exec = a.Exec.EntryLen, nil
+	}
+	a.Failure, a.NotBefore, a.Wait, a.Outage = nil, time.Time{}, 0, nil
+	a.Status, a.Handed = Waiting, a.Handed+1
+	a.Waits = &Waits{For: ForJob, Since: stamp(o.Now), Job: cmp.Or(o.JobOf(a.State), o.part.Job), Error: why}
+	o.told = append(o.told, Event{Time: stamp(o.Now), Agent: a.ID, State: a.State, Body: &AgentWaits{For: ForJob, Job: a.Waits.Job}})
+}
+
+// addEnded adds the agents that ended in the part. They are its last ones.
+func (o *partMerge) addEnded() {
+	own := min(max(0, len(o.from.Ended)+o.from.Forgotten()-o.began.Ended), len(o.from.Ended))
+	before, ended := o.from.Ended[:len(o.from.Ended)-own], o.from.Ended[len(o.from.Ended)-own:]
+	for _, e := range before {
+		at := slices.IndexFunc(o.run.Ended, func(have Ending) bool { return have.Agent == e.Agent })
+		if e.Delivered && at >= 0 && o.part.has(e.Agent) {
+			o.run.Ended[at].Delivered = true
+		}
+	}
+	for _, e := range ended {
+		switch {
+		case o.given[e.Agent]:
+		case o.base[e.Agent] && e.N <= o.began.Created, !o.takes(e.Agent, o.began.Created+1):
+			continue // it ended before the part, or is not of those that are taken
+		default:
+			o.rename(e.Agent)
+		}
+		e.Agent, e.Parent, e.N = o.name(e.Agent), o.name(e.Parent), after(e.N, o.began.Created, o.by.agents)
+		o.run.Ended = append(o.run.Ended, e)
+	}
+}
+
+// addLedger adds what the part has cost, and what jobs have spent that ran it once more.
+func (o *partMerge) addLedger(others []*Run) {
+	o.addEntries(o.from, func(Entry) bool { return true })
+	o.addFolded()
+	o.run.Progress.Launches += o.from.Progress.Launches - o.began.Launches
+	known := map[entryKey]bool{}
+	for _, e := range o.from.Ledger {
+		known[keyOf(e)] = true
+	}
+	for _, other := range others {
+		own, _ := other.Own()
+		again := *o
+		again.began, again.by.launches = own.Began, o.run.Progress.Launches-own.Began.Launches
+		if again.addEntries(other, func(e Entry) bool { return !known[keyOf(e)] }) {
+			o.run.Progress.Launches += other.Progress.Launches - own.Began.Launches
+		}
+		for _, e := range other.Ledger {
+			known[keyOf(e)] = true
+		}
+	}
+}
+
+// entryKey tells the invocations of a part from those of another job that ran it.
+type entryKey struct {
+	n              int
+	agent, session string
+	cost           USD
+}
+
+func keyOf(e Entry) entryKey { return entryKey{e.N, e.Agent, e.Session, e.CostUSD} }
+
+// addEntries adds a part's own entries of the ledger, and reports whether there were any.
+func (o *partMerge) addEntries(from *Run, isNew func(Entry) bool) (added bool) {
+	for _, e := range from.Ledger {
+		if e.N > o.began.Launches && isNew(e) {
+			e.N, e.Agent, added = e.N+o.by.launches, o.name(e.Agent), true
+			o.run.Ledger = append(o.run.Ledger, e)
+		}
+	}
+	return added
+}
+
+// addFolded adds what the entries add up to that the part no longer keeps one by one.
+func (o *partMerge) addFolded() {
+	rest := tally{}
+	rest.addAll(o.from.sumsByKind())
+	for _, s := range o.began.Sums {
+		rest.take(s)
+	}
+	for _, e := range o.from.Ledger {
+		if e.N > o.began.Launches {
+			rest.take(Sum{Kind: e.Kind, Entries: 1, CostUSD: e.CostUSD})
+		}
+	}
+	for _, s := range rest.sorted() {
+		if s.Entries > 0 {
+			o.addPast(s)
+		}
+	}
+}
+
+// addPast adds a sum of entries that are not kept one by one.
+func (o *partMerge) addPast(s Sum) {
+	past := Past{}
+	if o.run.Past != nil {
+		past = *o.run.Past
+	}
+	t := tally{}
+	t.addAll(past.Sums)
+	t.add(s)
+	past.Sums = t.sorted()
+	o.run.Past = &past
+}
+
+// take takes a sum away again.
+func (t tally) take(s Sum) {
+	key := tallyKey{s.Agent, s.Kind}
+	sum := t[key]
+	sum.Entries, sum.CostUSD = max(0, sum.Entries-s.Entries), max(0, sum.CostUSD-s.CostUSD)
+	t[key] = sum
+}
+
+// addProgress counts what was done in the part.
+func (o *partMerge) addProgress() {
+	p, from := &o.run.Progress, &o.from.Progress
+	p.Seq += from.Seq - o.began.Seq
+	p.Iterations += from.Iterations - o.began.Iterations
+	p.Created += from.Created - o.began.Created
+	p.Flakes += from.Flakes - o.began.Flakes
+	p.Questions += from.Questions - o.began.Questions
+	p.Counter, p.Warned = max(p.Counter, from.Counter), p.Warned || from.Warned
+	for _, name := range o.from.Used {
+		if !slices.Contains(o.run.Used, name) {
+			o.run.Used = append(o.run.Used, name)
+		}
+	}
+}

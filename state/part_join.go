@@ -1,0 +1,197 @@
+package state
+
+import (
+	"fmt"
+	"slices"
+	"time"
+)
+
+// Ran is a part of a matrix, and what its job has left of it.
+type Ran struct {
+	Part Part
+	// Running says that a job may still be running it: it is left alone.
+	Running bool
+	// Runs are the part's own runs. The first counts; of the others, of jobs that ran the
+	// part once more, only what they cost. There is none when nothing was stored.
+	Runs []*Run
+	// Events is the log of the first one, from where the part began.
+	Events []Event
+}
+
+// Joining is what is merged into a run.
+type Joining struct {
+	Parts []Ran // those of the run, in its order
+	// JobOf returns the job of a state.
+	JobOf func(state string) string
+	Now   time.Time
+}
+
+// Joined is a run into which its parts were merged.
+type Joined struct {
+	Run    *Run
+	Events []Event // that follow those of the run's log
+	// Renamed has, for each part, the new names of agents whose names another part has given, too.
+	Renamed []map[string]string
+}
+
+// PartConflict says that two parts have taken the same agent over.
+type PartConflict struct {
+	Handover
+	Parts [2]string // their names
+}
+
+// Error implements error.
+func (e *PartConflict) Error() string {
+	return fmt.Sprintf("agent %s was handed over once (number %d), and two parts have it: %s and %s", e.Agent, e.Number, e.Parts[0], e.Parts[1])
+}
+
+// Join returns the run with the work of its parts. Agents stand where their part has left
+// them, and those of parts that have stored nothing where they were handed over. Agents
+// that failed wait for their job again. An agent is taken only from a part to which it was
+// handed over with the number that it still has, so that joining the same parts once more
+// changes nothing. r stays as it is.
+//
+// Errors are *PartConflict, and *FileError for runs that can't be of this run's parts.
+func (r *Run) Join(j Joining) (*Joined, error) {
+	m := &merge{Joining: j, run: r.copied(), took: map[string]string{}}
+	m.run.Parts = nil
+	var logs [][]Event
+	out := &Joined{}
+	for _, ran := range j.Parts {
+		names, own, err := m.join(r, ran)
+		if err != nil {
+			return nil, err
+		}
+		logs, out.Renamed = append(logs, own), append(out.Renamed, names)
+	}
+	if err := m.finish(); err != nil {
+		return nil, err
+	}
+	out.Run, out.Events = m.run, mergeEvents(r.Progress.Events, logs)
+	m.run.Progress.Events += len(out.Events)
+	m.run.Events = m.told
+	for i := range m.told {
+		m.run.Progress.Events++
+		m.told[i].Seq = m.run.Progress.Events
+	}
+	if m.told == nil && len(out.Events) > 0 {
+		m.run.Events = out.Events[len(out.Events)-1:]
+	}
+	return out, m.run.Validate()
+}
+
+// copied returns a copy whose lists may be added to. Agents are shared.
+func (r *Run) copied() *Run {
+	c := *r
+	c.byID = nil
+	c.Agents, c.Ended = slices.Clone(r.Agents), slices.Clone(r.Ended)
+	c.Ledger, c.Used = slices.Clone(r.Ledger), slices.Clone(r.Used)
+	if r.Past != nil {
+		past := *r.Past
+		c.Past = &past
+	}
+	return &c
+}
+
+// merge is one call of Join.
+type merge struct {
+	Joining
+	run  *Run
+	took map[string]string // by agent, the part that has it
+	told []Event           // agents that wait again
+}
+
+// join merges one part, and returns new names of agents and the part's events.
+func (m *merge) join(base *Run, ran Ran) (map[string]string, []Event, error) {
+	given := base.given(ran.Part)
+	if ran.Running && len(given) > 0 {
+		p := ran.Part
+		p.Running = true
+		m.run.Parts = append(m.run.Parts, p)
+		return nil, nil, nil
+	}
+	if len(given) == 0 {
+		return nil, nil, nil // it was joined before
+	}
+	p := ran.Part
+	p.Earlier, p.Running = true, false
+	m.run.Parts = append(m.run.Parts, p)
+	if len(ran.Runs) == 0 {
+		return nil, nil, nil
+	}
+	for _, run := range ran.Runs {
+		if err := base.CheckPart(ran.Part, run); err != nil {
+			return nil, nil, err
+		}
+	}
+	for _, a := range ran.Part.Agents {
+		other, twice := m.took[a.Agent]
+		switch {
+		case !given[a.Agent]:
+		case twice:
+			return nil, nil, &PartConflict{a, [2]string{other, ran.Part.Name}}
+		default:
+			m.took[a.Agent] = ran.Part.Name
+		}
+	}
+	o := m.open(given, ran)
+	if err := o.checkEvents(ran.Events); err != nil {
+		return nil, nil, err
+	}
+	o.addAgents()
+	o.addEnded()
+	o.addLedger(ran.Runs[1:])
+	o.addProgress()
+	return o.names, o.events(ran.Events), nil
+}
+
+// given returns the agents that were handed over to a part with the numbers that they
+// still have.
+func (r *Run) given(p Part) map[string]bool {
+	given := map[string]bool{}
+	for _, h := range p.Agents {
+		a, ok := r.Agent(h.Agent)
+		if ok && a.Status == Waiting && a.Waits.For == ForJob && a.Handed == h.Number {
+			given[h.Agent] = true
+		}
+	}
+	return given
+}
+
+// finish numbers the agents of parts that have stored nothing anew, since a job that
+// comes too late must not be taken for one that runs them now, and counts.
+func (m *merge) finish() error {
+	r := m.run
+	for _, p := range r.Parts {
+		for _, h := range p.Agents {
+			at := slices.IndexFunc(r.Agents, func(a *Agent) bool { return a.ID == h.Agent })
+			if at < 0 || p.Running || m.took[h.Agent] != "" || r.Agents[at].Handed != h.Number {
+				continue
+			}
+			a := *r.Agents[at]
+			a.Handed++
+			r.Agents[at] = &a
+		}
+	}
+	slices.SortFunc(r.Agents, func(a, b *Agent) int { return a.N - b.N })
+	p := &r.Progress
+	p.TotalUSD = 0
+	for _, s := range r.Sums() {
+		p.TotalUSD = p.TotalUSD.Plus(s.CostUSD)
+	}
+	forgotten := p.Created - len(r.Agents) - len(r.Ended)
+	if forgotten < r.Forgotten() {
+		return &FileError{Field: "progress.created", What: fmt.Sprintf("is %d with the parts, and more agents are there", p.Created)}
+	}
+	if forgotten > 0 {
+		if r.Past == nil {
+			r.Past = &Past{}
+		}
+		r.Past.Agents = forgotten
+	}
+	if len(r.Agents) == 0 {
+		p.Status, p.Reason, p.Until = Completed, "", time.Time{}
+	}
+	r.fold()
+	return nil
+}

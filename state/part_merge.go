@@ -1,0 +1,131 @@
+package state
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// partMerge is the merge of one part.
+type partMerge struct {
+	*merge
+	from  *Run // the part's own
+	began *Began
+	part  Part
+	given map[string]bool   // agents that are taken
+	base  map[string]bool   // names that the run had before this part
+	names map[string]string // new names of agents
+	by    numbers           // what is added to the part's own numbers
+}
+
+// numbers are added to those of a part, so that they follow the ones that are there.
+type numbers struct{ agents, iterations, launches, questions int }
+
+func (m *merge) open(given map[string]bool, ran Ran) *partMerge {
+	own, _ := ran.Runs[0].Own()
+	b, now := own.Began, m.run.Progress
+	return &partMerge{
+		merge: m, from: ran.Runs[0], began: b, part: ran.Part, given: given, base: m.run.names(), names: map[string]string{},
+		by: numbers{now.Created - b.Created, now.Iterations - b.Iterations, now.Launches - b.Launches, now.Questions - b.Questions},
+	}
+}
+
+// CheckPart returns a *FileError unless run can be that of a part of r.
+func (r *Run) CheckPart(p Part, run *Run) error {
+	c := &checker{}
+	own, ok := run.Own()
+	c.want(ok, "parts", "is not the one part that this is the run of")
+	c.want(run.WorkflowID == r.WorkflowID, "workflow_id", "is %q, want %q", run.WorkflowID, r.WorkflowID)
+	c.want(run.Mark == r.Mark, "mark", "is not that of the run")
+	c.want(own.Name == p.Name, "parts[0].name", "is %q, want %q", own.Name, p.Name)
+	if c.err != nil {
+		return c.err
+	}
+	spent := USD(0)
+	for _, s := range own.Began.Sums {
+		spent = spent.Plus(s.CostUSD)
+	}
+	c.want(run.Progress.TotalUSD >= spent, "progress.total_usd", "is %s, and was %s", run.Progress.TotalUSD, spent)
+	r.checkAgents(c, p, run)
+	for i, e := range run.Ledger {
+		c.want(e.N <= own.Began.Launches || p.has(e.Agent), fmt.Sprintf("ledger[%d].agent", i), "%q is not of this part", e.Agent)
+	}
+	if c.err != nil {
+		return c.err
+	}
+	return nil
+}
+
+// checkAgents checks that the agents of a part's run are those that were handed over to it,
+// and others that these have forked.
+func (r *Run) checkAgents(c *checker, p Part, run *Run) {
+	created := run.Parts[0].Began.Created
+	for i, a := range run.Agents {
+		at := fmt.Sprintf("agents[%d]", i)
+		if a.N > created {
+			c.want(p.has(a.ID) && p.has(a.Parent) && !p.isGiven(a.ID), at+".id", "%q is not of this part", a.ID)
+		} else if was, ok := r.Agent(a.ID); p.isGiven(a.ID) && ok {
+			c.want(a.N == was.N && a.Parent == was.Parent, at+".n", "is %d with parent %q, want %d and %q", a.N, a.Parent, was.N, was.Parent)
+		}
+		c.want(a.Handed >= 0 && a.Handed <= mostCount, at+".handed", "is %d", a.Handed)
+	}
+	for _, h := range p.Agents {
+		there := slices.ContainsFunc(run.Agents, func(a *Agent) bool { return a.ID == h.Agent }) ||
+			slices.ContainsFunc(run.Ended, func(e Ending) bool { return e.Agent == h.Agent })
+		c.want(there || run.Forgotten() > 0, "agents", "lack %q", h.Agent)
+	}
+}
+
+// isGiven reports whether an agent was handed over to the part.
+func (p *Part) isGiven(id string) bool {
+	return slices.ContainsFunc(p.Agents, func(h Handover) bool { return h.Agent == id })
+}
+
+// has reports whether an agent can be the part's: one that was handed over to it, or that
+// these have forked, whose name begins with theirs.
+func (p *Part) has(id string) bool {
+	return slices.ContainsFunc(p.Agents, func(h Handover) bool { return isOf(id, h.Agent) })
+}
+
+// isOf reports whether an agent is the other one, or was forked by it or by one of those
+// that it has forked.
+func isOf(id, ancestor string) bool { return id == ancestor || strings.HasPrefix(id, ancestor+"_") }
+
+// takes reports whether an agent comes from this part: it was handed over to it, or its
+// number says that it was created there.
+func (o *partMerge) takes(id string, n int) bool {
+	if o.given[id] {
+		return true
+	}
+	for g := range o.given {
+		if n > o.began.Created && isOf(id, g) {
+			return true
+		}
+	}
+	return false
+}
+
+// name returns the name that an agent of the part has from now on.
+func (o *partMerge) name(id string) string {
+	if other, ok := o.names[id]; ok {
+		return other
+	}
+	return id
+}
+
+// rename gives an agent that was created in the part another name where its own is taken.
+func (o *partMerge) rename(id string) {
+	if !o.base[id] {
+		return
+	}
+	stem, theirs := strings.TrimRight(id, "0123456789"), o.from.names()
+	for n := counterOf(id) + 1; ; n++ {
+		name := fmt.Sprintf("%s%d", stem, n)
+		if o.base[name] || theirs[name] {
+			continue
+		}
+		o.names[id], o.base[name] = name, true
+		o.run.Progress.Counter = max(o.run.Progress.Counter, n)
+		return
+	}
+}

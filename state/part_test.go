@@ -1,0 +1,434 @@
+package state_test
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/raymond-action/raymond-action/protocol"
+	"github.com/raymond-action/raymond-action/state"
+)
+
+// matrixRun is a run whose main has forked n agents that wait for the job work, with the
+// number 1.
+func matrixRun(t *testing.T, n int) *play {
+	t.Helper()
+	p := newPlay(t, func(o *state.Options) { o.MaxParallel, o.MaxAgents, o.BudgetUSD = 99, 999, 100*state.Dollar })
+	for range n {
+		p.turn("main", goTo("A.md"), protocol.Spawn{State: "B.md", Next: "A.md"})
+	}
+	waiting := *p.run
+	waiting.Agents = slices.Clone(waiting.Agents)
+	for i, a := range waiting.Agents {
+		if a.ID != "main" {
+			w := *a
+			w.Status, w.Handed, w.Waits = state.Waiting, 1, &state.Waits{For: state.ForJob, Job: "work", Since: epoch}
+			waiting.Agents[i] = &w
+		}
+	}
+	p.run = waiting.With(&state.Delta{Progress: waiting.Progress, Events: waiting.Events})
+	return p
+}
+
+// handOver has the run hand its agents over to so many jobs.
+func (p *play) handOver(most int) []state.Part {
+	p.t.Helper()
+	p.do(func(s *state.Step) {
+		s.Close(state.Closing{Status: state.Suspended, Reason: "it waits"})
+		s.HandOver("work", most)
+	})
+	return p.run.Matrix()
+}
+
+// leave ends the wait of agents.
+func leave(run *state.Run, agents ...string) *state.Run {
+	next := run.With(&state.Delta{Progress: run.Progress, Events: run.Events})
+	for i, a := range next.Agents {
+		if slices.Contains(agents, a.ID) {
+			w := *a
+			w.Status, w.Waits = state.Ready, nil
+			next.Agents[i] = &w
+		}
+	}
+	next.Progress.Status = state.Running
+	return next.With(&state.Delta{Progress: next.Progress, Events: next.Events})
+}
+
+// work does what an agent does in its job: what that is depends on its name alone.
+func (p *play) work(id string) {
+	p.t.Helper()
+	rnd := rand.New(rand.NewPCG(7, uint64(len(id))*uint64(id[len(id)-1])))
+	p.now = p.now.Add(time.Duration(1+rnd.IntN(5)) * time.Second)
+	for range rnd.IntN(3) {
+		p.turn(id, goTo("C.md"))
+	}
+	if rnd.IntN(2) == 0 {
+		p.turn(id, goTo("C.md"), protocol.Spawn{State: "C.md", Next: "C.md"})
+		if child := p.agent(id).ID + "_c1"; rnd.IntN(2) == 0 {
+			p.turn(child, result("of "+child))
+		}
+	}
+	switch rnd.IntN(4) {
+	case 0: // it is in the middle of a state
+		p.start(id)
+	case 1:
+		p.turn(id, call("A.md", "C.md"))
+	default:
+		p.turn(id, result("of "+id))
+	}
+}
+
+// partOf is a part that its job has run.
+func (p *play) partOf(part state.Part) state.Ran {
+	q := &play{t: p.t, now: p.now, policies: p.policies, ids: 1000 * len(part.Agents)}
+	var names []string
+	for _, a := range part.Agents {
+		names = append(names, a.Agent)
+	}
+	q.run = leave(p.run.BeginPart(part), names...)
+	for _, name := range names {
+		q.work(name)
+	}
+	p.now = q.now
+	return state.Ran{Part: part, Runs: []*state.Run{q.run}, Events: q.events}
+}
+
+func joining(parts ...state.Ran) state.Joining {
+	return state.Joining{Parts: parts, JobOf: func(string) string { return "work" }, Now: epoch.Add(time.Hour)}
+}
+
+func (p *play) join(parts ...state.Ran) *state.Joined {
+	p.t.Helper()
+	before := string(fileOf(p.t, p.run))
+	joined, err := p.run.Join(joining(parts...))
+	must(p.t, err)
+	equal(p.t, "the run that is joined", string(fileOf(p.t, p.run)), before)
+	return joined
+}
+
+// alike is what of a run does not depend on where it was driven.
+func alike(run *state.Run) *state.Run {
+	c := run.With(&state.Delta{Progress: run.Progress})
+	c.Parts, c.Options = nil, state.Options{}
+	c.Progress.LastBegun, c.Progress.Status, c.Progress.Reason = 0, "", ""
+	for i, a := range c.Agents {
+		b := *a
+		b.Handed = 0
+		c.Agents[i] = &b
+	}
+	return c
+}
+
+// lines are events as a log has them.
+func lines(t *testing.T, events []state.Event) []string {
+	t.Helper()
+	var out []string
+	for _, e := range events {
+		line, err := e.Line("run-1")
+		must(t, err)
+		out = append(out, string(line))
+	}
+	return out
+}
+
+// TestPartsJoinedAreOneRun that did all of it, one part after the other.
+func TestPartsJoinedAreOneRun(t *testing.T) {
+	for jobs := 1; jobs <= 7; jobs++ {
+		p := matrixRun(t, 7)
+		parts := p.handOver(jobs)
+		equal(t, "parts", len(parts), jobs)
+		single := &play{t: t, run: p.run, now: p.now, policies: p.policies}
+		var ran []state.Ran
+		for _, part := range parts {
+			ran = append(ran, p.partOf(part))
+		}
+		for _, part := range parts {
+			single.ids = 1000 * len(part.Agents)
+			for _, a := range part.Agents {
+				single.run = leave(single.run, a.Agent)
+			}
+			for _, a := range part.Agents {
+				single.work(a.Agent)
+			}
+		}
+		joined := p.join(ran...)
+		want := alike(single.run)
+		want.Progress.Events = joined.Run.Progress.Events
+		if diff := cmp.Diff(want, alike(joined.Run), cmpopts.IgnoreUnexported(state.Run{})); diff != "" {
+			t.Errorf("%d jobs: one run -, joined +:\n%s", jobs, diff)
+		}
+		if diff := cmp.Diff(lines(t, single.events), lines(t, joined.Events)); diff != "" {
+			t.Errorf("%d jobs: events of one run -, joined +:\n%s", jobs, diff)
+		}
+	}
+}
+
+// TestTheOrderOfPartsIsOfNoMatter but for numbers.
+func TestTheOrderOfPartsIsOfNoMatter(t *testing.T) {
+	p := matrixRun(t, 9)
+	var ran []state.Ran
+	for _, part := range p.handOver(4) {
+		ran = append(ran, p.partOf(part))
+	}
+	first := p.join(ran...).Run
+	slices.Reverse(ran)
+	second := p.join(ran...).Run
+	sum := func(r *state.Run) string {
+		var lines []string
+		for _, a := range r.Agents {
+			lines = append(lines, fmt.Sprint(a.ID, a.State, a.Status, a.Handed))
+		}
+		for _, e := range r.Ended {
+			lines = append(lines, fmt.Sprint(e.Agent, e.Result))
+		}
+		for _, s := range r.Sums() {
+			lines = append(lines, fmt.Sprint(s.Agent, s.CostUSD))
+		}
+		slices.Sort(lines)
+		return fmt.Sprint(lines, r.Progress.TotalUSD, r.Progress.Iterations, r.Progress.Launches, r.Progress.Created)
+	}
+	equal(t, "in the reverse order", sum(second), sum(first))
+}
+
+// TestJoinAgainChangesNothing: the job died after it had saved what it had joined.
+func TestJoinAgainChangesNothing(t *testing.T) {
+	p := matrixRun(t, 6)
+	var ran []state.Ran
+	for i, part := range p.handOver(3) {
+		r := p.partOf(part)
+		if i == 2 {
+			r = state.Ran{Part: part} // it has stored nothing
+		}
+		ran = append(ran, r)
+	}
+	once := p.join(ran...)
+	again, err := once.Run.Join(joining(ran...))
+	must(t, err)
+	if diff := cmp.Diff(alike(once.Run), alike(again.Run), cmpopts.IgnoreUnexported(state.Run{})); diff != "" || len(again.Events) > 0 {
+		t.Errorf("joined once -, twice +: %d events\n%s", len(again.Events), diff)
+	}
+}
+
+// TestWhatFailedWaitsAgain with its error told, and under another number.
+func TestWhatFailedWaitsAgain(t *testing.T) {
+	p := matrixRun(t, 4)
+	parts := p.handOver(2)
+	one, two := p.partOf(parts[0]), p.partOf(parts[1])
+	q := &play{t: t, now: p.now, run: leave(p.run.BeginPart(parts[1]), "main_b2"), policies: p.policies}
+	q.start("main_b2")
+	q.end("main_b2", fail(state.Fatal, "it broke"))
+	two.Runs, two.Events = []*state.Run{q.run}, q.events
+	joined := p.join(one, two)
+	a, _ := joined.Run.Agent("main_b2")
+	if a.Status != state.Waiting || a.Waits.Error != "it broke" || a.Waits.Job != "work" || a.Handed != 2 || a.Exec != nil {
+		t.Errorf("got %+v waiting for %+v", a, a.Waits)
+	}
+	p.run = joined.Run
+	var again []string
+	for _, part := range p.handOver(64) {
+		for _, h := range part.Agents {
+			again = append(again, fmt.Sprint(h.Agent, h.Number))
+		}
+	}
+	if !slices.Contains(again, "main_b22") || !slices.Contains(again, "main_b42") {
+		t.Errorf("handed over again: got %v, want main_b2 and main_b4 with the number 2", again)
+	}
+	if last := joined.Run.Events; len(last) != 1 || last[0].Agent != "main_b2" || last[0].Seq != joined.Run.Progress.Events {
+		t.Errorf("last event: got %v, want that main_b2 waits", last)
+	}
+	found := false
+	for _, part := range p.run.Parts { // a job of the first matrix may be run again
+		found = found || part.Earlier && part.Name == p.run.PartOf([]string{"main_b2", "main_b4"}, []string{"work"}).Name
+	}
+	if !found {
+		t.Errorf("parts: got %+v, want the earlier one with its present numbers among them", p.run.Parts)
+	}
+}
+
+// TestARunningPartIsLeftAlone: nobody else gets its agents.
+func TestARunningPartIsLeftAlone(t *testing.T) {
+	p := matrixRun(t, 4)
+	parts := p.handOver(2)
+	one, two := p.partOf(parts[0]), p.partOf(parts[1])
+	held := two
+	held.Running = true
+	p.run = p.join(one, held).Run
+	for _, part := range p.handOver(64) {
+		for _, h := range part.Agents {
+			if h.Agent == "main_b2" || h.Agent == "main_b4" {
+				t.Errorf("%s was handed over while a job may be running it", h.Agent)
+			}
+		}
+	}
+	p.run = p.join(two).Run
+	if _, there := p.run.Agent("main_b2"); there && p.agent("main_b2").Status == state.Waiting && p.agent("main_b2").Handed == 1 {
+		t.Error("the part was not joined when it had ended")
+	}
+}
+
+// TestAPartThatRanTwiceCountsOnce in results, and twice in money.
+func TestAPartThatRanTwiceCountsOnce(t *testing.T) {
+	p := matrixRun(t, 2)
+	part := p.handOver(1)[0]
+	one, two := p.partOf(part), p.partOf(part)
+	spent := one.Runs[0].Progress.TotalUSD - p.run.Progress.TotalUSD
+	for i, e := range two.Runs[0].Ledger { // its invocations are others
+		two.Runs[0].Ledger[i].Session = "x" + e.Session
+	}
+	once := p.join(one).Run
+	twice := p.join(state.Ran{Part: part, Runs: []*state.Run{one.Runs[0], two.Runs[0]}, Events: one.Events}).Run
+	equal(t, "cost", twice.Progress.TotalUSD, once.Progress.TotalUSD+spent)
+	equal(t, "results", len(twice.Ended), len(once.Ended))
+	same := p.join(state.Ran{Part: part, Runs: []*state.Run{one.Runs[0], one.Runs[0]}, Events: one.Events}).Run
+	equal(t, "cost of one that was continued", same.Progress.TotalUSD, once.Progress.TotalUSD)
+}
+
+// TestTwoPartsWithOneAgentAreAConflict.
+func TestTwoPartsWithOneAgentAreAConflict(t *testing.T) {
+	p := matrixRun(t, 3)
+	whole := p.run.PartOf([]string{"main_b1", "main_b2", "main_b3"}, []string{"work"})
+	parts := p.handOver(3)
+	one, all := p.partOf(parts[0]), p.partOf(whole)
+	_, err := p.run.Join(joining(one, all))
+	var conflict *state.PartConflict
+	if !errors.As(err, &conflict) || conflict.Agent != "main_b1" {
+		t.Errorf("got %v, want a conflict about main_b1", err)
+	}
+	all.Runs = nil // its job has done nothing
+	if _, err = p.run.Join(joining(one, all)); err != nil {
+		t.Errorf("got %v, want none", err)
+	}
+}
+
+// TestForgedPartsAreRefused.
+func TestForgedPartsAreRefused(t *testing.T) {
+	for name, forge := range map[string]func(r *state.Ran, run *state.Run){
+		"another run":     func(_ *state.Ran, run *state.Run) { run.WorkflowID = "run-2" },
+		"another mark":    func(_ *state.Ran, run *state.Run) { run.Mark = "fedcba9876543210" },
+		"the run itself":  func(_ *state.Ran, run *state.Run) { run.Parts = nil },
+		"of another part": func(r *state.Ran, _ *state.Run) { r.Part.Name = "00000000" },
+		"an agent that was not handed over": func(_ *state.Ran, run *state.Run) {
+			run.Agents = append(run.Agents, &state.Agent{ID: "main_b2_x1", N: 99, Parent: "main_b2", State: "A.md", Status: state.Ready})
+		},
+		"a parent of another part": func(_ *state.Ran, run *state.Run) {
+			run.Agents = append(run.Agents, &state.Agent{ID: "main_b1_x1", N: 99, Parent: "main_b2", State: "A.md", Status: state.Ready})
+		},
+		"its own agent is missing": func(_ *state.Ran, run *state.Run) { run.Agents = run.Agents[:1]; run.Ended = nil },
+		"an entry of another agent": func(_ *state.Ran, run *state.Run) {
+			run.Ledger = append(run.Ledger, state.Entry{N: 99, Agent: "main_b2", Kind: state.Exact})
+		},
+		"less money than before": func(_ *state.Ran, run *state.Run) { run.Progress.TotalUSD = 0 },
+		"a negative number":      func(_ *state.Ran, run *state.Run) { run.Agents[1].Handed = -1 },
+		"a huge number":          func(_ *state.Ran, run *state.Run) { run.Agents[1].Handed = 1 << 40 },
+		"an event of another part": func(r *state.Ran, _ *state.Run) {
+			r.Events = append(r.Events, state.Event{Seq: 1 << 20, Agent: "main_b2", Body: &state.AgentStarted{}})
+		},
+		"an event from before": func(r *state.Ran, _ *state.Run) {
+			r.Events = append([]state.Event{{Seq: 1, Body: &state.RunStarted{}}}, r.Events...)
+		},
+	} {
+		p := matrixRun(t, 2)
+		ran := p.partOf(p.handOver(2)[0])
+		run := *ran.Runs[0]
+		run.Agents, run.Ended, run.Ledger = slices.Clone(run.Agents), slices.Clone(run.Ended), slices.Clone(run.Ledger)
+		if a := *run.Agents[1]; true {
+			run.Agents[1] = &a
+		}
+		forge(&ran, &run)
+		ran.Runs = []*state.Run{&run}
+		var bad *state.FileError
+		if _, err := p.run.Join(joining(ran)); !errors.As(err, &bad) {
+			t.Errorf("%s: got %v, want a FileError", name, err)
+		}
+	}
+}
+
+// TestForgedNumbersOfAPartAreRefused when its state is read.
+func TestForgedNumbersOfAPartAreRefused(t *testing.T) {
+	for name, forge := range map[string]func(*state.Part){
+		"a negative beginning": func(p *state.Part) { p.Began.Launches = -1 },
+		"one in the future":    func(p *state.Part) { p.Began.Iterations = 1 << 40 },
+		"a negative sum":       func(p *state.Part) { p.Began.Sums = []state.Sum{{Kind: state.Exact, CostUSD: -1}} },
+		"a negative number":    func(p *state.Part) { p.Agents = []state.Handover{{Agent: "main_b1", Number: -1}} },
+		"another name":         func(p *state.Part) { p.Name = "00000000" },
+		"no agents":            func(p *state.Part) { p.Agents = nil },
+	} {
+		p := matrixRun(t, 2)
+		run := p.run.BeginPart(p.handOver(2)[0])
+		began := *run.Parts[0].Began
+		run.Parts[0].Began = &began
+		forge(&run.Parts[0])
+		if _, err := state.Decode(fileOf(t, run)); err == nil {
+			t.Errorf("%s: got a run, want an error", name)
+		}
+	}
+}
+
+// TestNamesThatTwoPartsGive: an agent gets another one when it is joined.
+func TestNamesThatTwoPartsGive(t *testing.T) {
+	p := matrixRun(t, 2)
+	parts := p.handOver(2)
+	one, two := p.partOf(parts[0]), p.partOf(parts[1])
+	q := &play{t: t, now: p.now, run: leave(p.run.BeginPart(parts[0]), "main_b1"), policies: p.policies}
+	q.turn("main_b1", goTo("C.md"), protocol.Spawn{State: "C.md", Next: "C.md"})
+	one.Runs, one.Events = []*state.Run{q.run}, q.events
+	base := p.run.With(&state.Delta{Progress: p.run.Progress})
+	base.Ended = append(base.Ended, state.Ending{Agent: "main_b1_c1"})
+	base.Progress.Created++
+	joined, err := base.Join(joining(one, two))
+	must(t, err)
+	equal(t, "new name", joined.Renamed[0]["main_b1_c1"], "main_b1_c2")
+	if a, ok := joined.Run.Agent("main_b1_c2"); !ok || a.Parent != "main_b1" {
+		t.Errorf("got %v, want it with its parent", a)
+	}
+	if !slices.ContainsFunc(joined.Events, func(e state.Event) bool { return e.Agent == "main_b1_c2" && e.Body.Type() == "agent_started" }) {
+		t.Error("its events have its old name")
+	}
+}
+
+// TestAShareOfTheBudget is what is left times the part's agents by all that wait.
+func TestAShareOfTheBudget(t *testing.T) {
+	p := matrixRun(t, 12)
+	left := 100*state.Dollar - p.run.Progress.TotalUSD
+	for _, part := range p.handOver(5) {
+		got := p.run.Share(part, 100*state.Dollar) - p.run.Progress.TotalUSD
+		if want := left * state.USD(len(part.Agents)) / 12; got != want {
+			t.Errorf("%d of 12 agents: got %s, want %s", len(part.Agents), got, want)
+		}
+		equal(t, "without a budget", p.run.Share(part, 0), state.USD(0))
+		if p.run.Share(part, p.run.Progress.TotalUSD) != p.run.Progress.TotalUSD {
+			t.Error("with nothing left the part is not over its budget at once")
+		}
+	}
+}
+
+// TestAgentsArePackedEvenly, in no more parts than jobs.
+func TestAgentsArePackedEvenly(t *testing.T) {
+	for _, c := range []struct{ agents, most, parts int }{{12, 4, 4}, {5, 64, 5}, {300, 1000, 256}, {7, 0, 1}, {7, -3, 1}, {0, 4, 0}} {
+		p := matrixRun(t, min(c.agents, 20))
+		if c.agents > 20 {
+			continue
+		}
+		parts := p.handOver(c.most)
+		equal(t, fmt.Sprintf("parts of %d", c.agents), len(parts), c.parts)
+		seen := map[string]bool{}
+		for _, part := range parts {
+			if n := len(part.Agents); n < c.agents/c.parts || n > (c.agents+c.parts-1)/c.parts {
+				t.Errorf("%d agents on %d jobs: one has %d", c.agents, c.most, n)
+			}
+			for _, h := range part.Agents {
+				if seen[h.Agent] {
+					t.Errorf("%s is in two parts", h.Agent)
+				}
+				seen[h.Agent] = true
+			}
+		}
+		equal(t, "agents", len(seen), c.agents)
+	}
+}
