@@ -138,6 +138,13 @@ func showDecision(d Decision) string {
 	field("model", d.Then.Model)
 	field("input", d.Then.Input)
 	field("text", d.Then.Text)
+	if d.Then.After > 0 {
+		field("after", d.Then.After.String())
+	}
+	if q := d.Then.Question; q != nil {
+		asked, _ := json.Marshal(q)
+		fmt.Fprintf(&b, "  question %s\n", asked)
+	}
 	return b.String()
 }
 

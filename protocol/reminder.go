@@ -23,19 +23,22 @@ func (w *Workflow) Reminder(from string, problems []Problem) string {
 	}
 	policy, teach := &Policy{}, olderVerb
 	if s, ok := w.states[from]; ok {
-		policy, teach = &s.Policy, s.teaches
+		policy = &s.Policy
+		teach = func(v Verb) bool { return s.teaches(v, problems) }
 	}
 	b.WriteString("\n" + policy.reminder(teach))
 	return b.String()
 }
 
-// teaches reports whether a reminder shows the form of a verb where the policy allows it:
-// without a policy only the agent of a state whose text has an ask or a join learns of it.
-func (s *State) teaches(v Verb) bool {
+// teaches reports whether a reminder shows the form of a verb. Without a policy it shows an
+// ask or a join only where the text of the state does, or where the agent has tried one.
+func (s *State) teaches(v Verb, problems []Problem) bool {
 	if s.Policy.Restricted {
 		return s.Policy.names(v)
 	}
-	return !v.mustBeNamed() || strings.Contains(s.Body, "<"+string(v))
+	opening := "<" + string(v)
+	return !v.mustBeNamed() || strings.Contains(s.Body, opening) ||
+		slices.ContainsFunc(problems, func(p Problem) bool { return strings.Contains(p.Message, opening) })
 }
 
 // reminder says which tags a policy allows, and how many of them.
