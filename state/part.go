@@ -193,20 +193,34 @@ func (r *Run) checkParts(c *checker) {
 	c.want(len(r.Parts) <= MostParts+mostEarlier, "parts", "are %d, want %d at most", len(r.Parts), MostParts+mostEarlier)
 	for i, p := range r.Parts {
 		at := fmt.Sprintf("parts[%d]", i)
-		c.want(len(p.Agents) > 0, at+".agents", "are missing")
-		last := map[string]bool{}
-		for j, a := range p.Agents {
-			here := fmt.Sprintf("%s.agents[%d]", at, j)
-			c.want(agentID().MatchString(a.Agent), here+".agent", "%q is not the name of an agent", a.Agent)
-			c.want(!last[a.Agent], here+".agent", "%q appears twice", a.Agent)
-			c.want(a.Number >= 0 && a.Number <= mostCount, here+".number", "is %d, want 0 to %d", a.Number, mostCount)
-			last[a.Agent] = true
-		}
-		c.want(p.Name == partName(p.Agents), at+".name", "is %q, want %q for these agents", p.Name, partName(p.Agents))
+		p.check(c, at)
 		if p.Began != nil {
 			p.Began.check(c, &r.Progress, at+".began")
 		}
 	}
+}
+
+// Validate returns nil for a part that this program could have named. Its error is a
+// *FileError.
+func (p *Part) Validate() error {
+	c := &checker{}
+	if p.check(c, "part"); c.err != nil {
+		return c.err
+	}
+	return nil
+}
+
+func (p *Part) check(c *checker, at string) {
+	c.want(len(p.Agents) > 0, at+".agents", "are missing")
+	seen := map[string]bool{}
+	for i, a := range p.Agents {
+		here := fmt.Sprintf("%s.agents[%d]", at, i)
+		c.want(agentID().MatchString(a.Agent), here+".agent", "%q is not the name of an agent", a.Agent)
+		c.want(!seen[a.Agent], here+".agent", "%q appears twice", a.Agent)
+		c.want(a.Number >= 0 && a.Number <= mostCount, here+".number", "is %d, want 0 to %d", a.Number, mostCount)
+		seen[a.Agent] = true
+	}
+	c.want(p.Name == partName(p.Agents), at+".name", "is %q, want %q for these agents", p.Name, partName(p.Agents))
 }
 
 // mostCount is the largest count that is taken seriously.

@@ -31,6 +31,10 @@ type Manifest struct {
 	KeyOf      *KeyOf `json:"key_of,omitzero"`
 	WorkflowID string `json:"workflow_id"`
 
+	// Part is the part of a matrix that this is a checkpoint of, with the number of each
+	// agent's hand-over; nil for the run itself.
+	Part *state.Part `json:"part,omitzero"`
+
 	Generation int `json:"generation"` // from 1
 	// Previous is the digest of the checkpoint before, "" for the first.
 	Previous string `json:"previous,omitzero"`
@@ -86,6 +90,15 @@ type KeyOf struct {
 	Matrix string `json:"matrix,omitzero"`
 	// Default says that the job named no key, so that it has the default one.
 	Default bool `json:"default,omitzero"`
+}
+
+// PartName is the name of the part of a matrix that this is a checkpoint of; "" for the
+// run itself.
+func (m *Manifest) PartName() string {
+	if m.Part == nil {
+		return ""
+	}
+	return m.Part.Name
 }
 
 // States is a place in a repository's history.

@@ -55,6 +55,10 @@ func (m *Manifest) validate() error {
 func (m *Manifest) checkHead(c *checker) {
 	c.want(m.Schema >= 1 && m.Schema <= Schema, "schema", "is %d, want 1 to %d", m.Schema, Schema)
 	c.want(state.ValidID(m.WorkflowID), "workflow_id", "%q is no workflow id", m.WorkflowID)
+	if m.Part != nil {
+		err := m.Part.Validate()
+		c.want(err == nil, "part", "%v", err)
+	}
 	c.want(m.Generation >= 1, "generation", "is %d, want at least 1", m.Generation)
 	c.want(slices.Contains(statuses, m.Status), "status", "%q is unknown", m.Status)
 	c.want(m.Previous == "" || digestForm().MatchString(m.Previous), "previous", "%q is no digest", m.Previous)

@@ -18,7 +18,8 @@ type Claim struct {
 	Schema  int    `json:"schema"` // 1
 	ID      string `json:"id"`     // of this claim alone
 	Key     string `json:"key"`
-	Holder  string `json:"holder"` // the job, by what no two jobs share
+	Part    string `json:"part,omitempty"` // of a matrix; "" for the run itself
+	Holder  string `json:"holder"`         // the job, by what no two jobs share
 	RunID   int64  `json:"run_id"`
 	Attempt int    `json:"run_attempt"`
 	Job     string `json:"job"`
@@ -51,11 +52,8 @@ const (
 	maxClaim    = 64 << 10 // bytes
 )
 
-// ClaimName is the name under which the claim of a key is stored.
-func ClaimName(key string) string {
-	slot := Names(key)[0]
-	return slot[:len(slot)-1] + "claim"
-}
+// place is where the claim is stored.
+func (c *Claim) place() Place { return Place{c.Key, c.Part} }
 
 // pack makes the archive of a claim.
 func (c Claim) pack() ([]byte, error) {

@@ -97,7 +97,7 @@ func (c *Claimer) lookElsewhere(ctx context.Context) error {
 	}
 	for _, other := range others {
 		if !c.hasEnded(ctx, other) {
-			return other.conflict(ClaimName(c.Mine.Key), 0)
+			return other.conflict(c.Mine.place().ClaimName(), 0)
 		}
 	}
 	return nil
@@ -106,7 +106,7 @@ func (c *Claimer) lookElsewhere(ctx context.Context) error {
 // clear looks at what is stored under the name, and removes claims that no longer
 // count.
 func (c *Claimer) clear(ctx context.Context) (replaced bool, err error) {
-	list, err := c.Service.List(ctx, ClaimName(c.Mine.Key))
+	list, err := c.Service.List(ctx, c.Mine.place().ClaimName())
 	if err != nil {
 		return false, fmt.Errorf("look for a claim: %w", err)
 	}
@@ -134,7 +134,7 @@ func (c *Claimer) store(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	n := artifacts.New{Name: ClaimName(c.Mine.Key), Content: bytes.NewReader(data), Size: int64(len(data))}
+	n := artifacts.New{Name: c.Mine.place().ClaimName(), Content: bytes.NewReader(data), Size: int64(len(data))}
 	if c.Retention > 0 {
 		n.Expires = time.Now().Add(c.Retention)
 	}
@@ -148,7 +148,7 @@ var errClaimGone = errors.New("the claim is gone: somebody replaced another one 
 // Check reads the claim back: a *Conflict says that the key is somebody else's by
 // now.
 func (c *Claimer) Check(ctx context.Context) error {
-	list, err := c.Service.List(ctx, ClaimName(c.Mine.Key))
+	list, err := c.Service.List(ctx, c.Mine.place().ClaimName())
 	if err != nil {
 		return fmt.Errorf("look at the claim: %w", err)
 	}
@@ -172,7 +172,7 @@ func (c *Claimer) Check(ctx context.Context) error {
 
 // Release removes the claim, and no other.
 func (c *Claimer) Release(ctx context.Context) error {
-	list, err := c.Service.List(ctx, ClaimName(c.Mine.Key))
+	list, err := c.Service.List(ctx, c.Mine.place().ClaimName())
 	if err != nil {
 		return fmt.Errorf("look at the claim: %w", err)
 	}

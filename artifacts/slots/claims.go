@@ -35,7 +35,7 @@ type claimSearch struct {
 
 func (s *claimSearch) all(ctx context.Context) ([]Claim, error) {
 	var claims []Claim
-	for next := s.ask.archive.List(ClaimName(s.q.Key)); ; {
+	for next := s.ask.archive.List(s.q.place().ClaimName()); ; {
 		var page []artifacts.Stored
 		err := s.ask.within(ctx, func(ctx context.Context) (err error) {
 			page, err = next(ctx)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/raymond-action/raymond-action/artifacts"
 	"github.com/raymond-action/raymond-action/artifacts/checkpoint"
+	"github.com/raymond-action/raymond-action/state"
 )
 
 // The modes of Query and Facts. Any other mode is the id of a run.
@@ -32,8 +33,11 @@ type Finder struct {
 
 // Query says what is looked for, and what is trusted.
 type Query struct {
-	Mode   string // Auto, Require, or the id of a run
-	Key    string
+	Mode string // Auto, Require, or the id of a run
+	Key  string
+	// Part is a part of a matrix, whose own checkpoints are looked for; without a name it
+	// is those of the run itself.
+	Part   state.Part
 	Origin Origin
 	Job    Job
 	// SameIDs says that an artifact that is stored again under its name keeps its
@@ -46,6 +50,9 @@ type Query struct {
 	// checkpoint.Read does with the keys of this job.
 	Read func(f *os.File, size int64, dir string) (checkpoint.Manifest, string, error)
 }
+
+// place is where checkpoints of the key, or of the part, are.
+func (q *Query) place() Place { return Place{q.Key, q.Part.Name} }
 
 // Job is the present job.
 type Job struct {

@@ -22,20 +22,47 @@ const replacement = '-'
 // itself does not fit.
 const hashLen = 6
 
+// partMark is in a name before the part of a matrix that it is about.
+const partMark = "~"
+
+// Place is what the names of checkpoints and claims are made of.
+type Place struct {
+	Key  string
+	Part string // name of a part of a matrix, 8 hex digits; "" for the run itself
+}
+
 // Names returns the three names under which the checkpoints of a key are stored.
 // Two keys never share one: a key that had to be changed to fit has a part of its
 // hash in the names, and so has a key that looks as if it had one.
-func Names(key string) [3]string {
-	part := fitting(key)
-	if part != key || looksHashed(key) {
-		sum := sha256.Sum256([]byte(key))
-		part += string(replacement) + hex.EncodeToString(sum[:])[:hashLen]
-	}
+func Names(key string) [3]string { return Place{Key: key}.Names() }
+
+// ClaimName is the name under which the claim of a key is stored.
+func ClaimName(key string) string { return Place{Key: key}.ClaimName() }
+
+// Names returns the three names under which checkpoints are stored. No two places share
+// one.
+func (p Place) Names() [3]string {
 	var names [3]string
 	for i := range names {
-		names[i] = fmt.Sprintf("raymond-%s-%d", part, i)
+		names[i] = fmt.Sprintf("raymond-%s-%d", p.stem(), i)
 	}
 	return names
+}
+
+// ClaimName is the name under which the claim is stored.
+func (p Place) ClaimName() string { return fmt.Sprintf("raymond-%s-claim", p.stem()) }
+
+// stem is what the names have in common.
+func (p Place) stem() string {
+	stem := fitting(p.Key)
+	if stem != p.Key || looksHashed(p.Key) || strings.Contains(p.Key, partMark) {
+		sum := sha256.Sum256([]byte(p.Key))
+		stem += string(replacement) + hex.EncodeToString(sum[:])[:hashLen]
+	}
+	if p.Part != "" {
+		stem += partMark + p.Part
+	}
+	return stem
 }
 
 // fitting replaces what names can't have and cuts what is too long. An empty key

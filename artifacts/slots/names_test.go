@@ -34,6 +34,33 @@ func keys() []string {
 	return list
 }
 
+// TestPartsHaveNamesOfTheirOwn that no key has, and that say what they are.
+func TestPartsHaveNamesOfTheirOwn(t *testing.T) {
+	owner := map[string]bool{}
+	for _, key := range append(keys(), "a~deadbeef", "a~deadbeef-0", "~") {
+		for _, name := range slots.Names(key) {
+			owner[name] = true
+		}
+		owner[slots.ClaimName(key)] = true
+	}
+	for _, key := range append(keys(), "a~deadbeef", "~") {
+		place := slots.Place{Key: key, Part: "deadbeef"}
+		names := place.Names()
+		for _, name := range append(names[:], place.ClaimName()) {
+			if err := artifacts.CheckName(name); err != nil || owner[name] {
+				t.Errorf("part of %q: %q is a key's own, or %v", key, name, err)
+			}
+		}
+	}
+	part := slots.Place{Key: "k", Part: "0123abcd"}
+	if got, want := part.Names()[2]+" "+part.ClaimName(), "raymond-k~0123abcd-2 raymond-k~0123abcd-claim"; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+	if got := slots.Names("k~0123abcd")[2]; !strings.HasPrefix(got, "raymond-k~0123abcd-") || got == part.Names()[2] {
+		t.Errorf("the key k~0123abcd has the name %s, want one with a hash", got)
+	}
+}
+
 // TestNoTwoKeysShareAName: and every service takes the names.
 func TestNoTwoKeysShareAName(t *testing.T) {
 	owner := map[string]string{}

@@ -148,6 +148,8 @@ func (q *Query) checkPlace(o *opened) error {
 	switch {
 	case m.Key != q.Key:
 		return &checkpoint.Invalid{Path: at, What: fmt.Sprintf("it is of the key %q, not of %q", m.Key, q.Key)}
+	case m.PartName() != q.Part.Name:
+		return &checkpoint.Invalid{Path: at, What: fmt.Sprintf("it is of the part %q of a matrix, not of %q", m.PartName(), q.Part.Name)}
 	case m.RepositoryID != q.Origin.RepositoryID && q.Origin.RepositoryID != 0:
 		return &checkpoint.Invalid{Path: at, What: fmt.Sprintf("it is of the repository with id %d, not of %d", m.RepositoryID, q.Origin.RepositoryID)}
 	case m.RunID != o.run.ID && o.run.ID != 0:

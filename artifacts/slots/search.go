@@ -74,7 +74,7 @@ func (s *search) listHere(ctx context.Context) error {
 	if s.ask.service == nil {
 		return nil
 	}
-	answers, err := s.ask.existing(ctx, Names(s.q.Key))
+	answers, err := s.ask.existing(ctx, s.q.place().Names())
 	if err != nil {
 		return err
 	}
@@ -109,7 +109,7 @@ func (s *search) listElsewhere(ctx context.Context) error {
 	if s.others != nil {
 		return nil
 	}
-	s.others = newList(s.ask, Names(s.q.Key), s.q.isOwnRun)
+	s.others = newList(s.ask, s.q.place().Names(), s.q.isOwnRun)
 	_, more, err := s.others.at(ctx, 0)
 	if err != nil || !more {
 		return err

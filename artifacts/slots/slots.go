@@ -26,6 +26,7 @@ const ownKeys = "give each job and step that runs at the same time a key of its 
 type SlotsOptions struct {
 	Service Service
 	Key     string
+	Part    string // of a matrix; "" for the run itself
 	// Retention is how long the service is to keep a checkpoint; 0 leaves that to
 	// the service.
 	Retention time.Duration
@@ -63,7 +64,7 @@ type ownArtifact struct {
 
 // NewSlots returns the slots of a key. Nothing that is in them is adopted.
 func NewSlots(o SlotsOptions) *Slots {
-	s := &Slots{o: o, names: Names(o.Key), own: map[int64]ownArtifact{}, touched: map[string]bool{}, unconfirmed: map[string]string{}}
+	s := &Slots{o: o, names: Place{o.Key, o.Part}.Names(), own: map[int64]ownArtifact{}, touched: map[string]bool{}, unconfirmed: map[string]string{}}
 	s.stored.Store(int64(o.Stored))
 	if o.Ours {
 		s.touchAll()
