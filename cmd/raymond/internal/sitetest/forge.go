@@ -69,7 +69,7 @@ func (f *Forge) answer(w http.ResponseWriter, r *http.Request) {
 	case f.Talk.answers(w, r):
 	case isPull:
 		n, _ := strconv.Atoi(number)
-		fmt.Fprintf(w, `{"head":{"repo":{"id":%d}},"base":{"repo":{"id":%d}}}`, f.Heads[n], artifactstest.Repository)
+		fmt.Fprintf(w, `{"head":{"ref":"topic","repo":{"id":%d}},"base":{"repo":{"id":%d}}}`, f.Heads[n], artifactstest.Repository)
 	default:
 		f.Config.Handler.ServeHTTP(w, r)
 	}

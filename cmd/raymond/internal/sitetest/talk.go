@@ -1,6 +1,7 @@
 package sitetest
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -10,22 +11,42 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/raymond-action/raymond-action/artifacts/artifactstest"
 )
 
-// Said is a comment as the forge keeps it.
+// Said is a comment, a review or a comment on a line, as the forge keeps it.
 type Said struct {
-	ID     int64  `json:"id"`
-	Body   string `json:"body"`
-	Author string `json:"-"`
-	Number int    `json:"-"`
-	Edits  int    `json:"-"`
+	ID     int64
+	Body   string
+	Author string
+	Number int
+	Edits  int
+	At     time.Time
+
+	IsReview bool
+	File     string // of a comment on a line
+	Line     int
+	Hunk     string
 }
 
 // MarshalJSON has the form of the REST API.
 func (s Said) MarshalJSON() ([]byte, error) {
-	return json.Marshal(map[string]any{"id": s.ID, "body": s.Body, "user": map[string]any{"login": s.Author, "type": "Bot"}})
+	at := s.At.UTC().Format(time.RFC3339)
+	return json.Marshal(map[string]any{
+		"id": s.ID, "body": s.Body, "user": accountOf(s.Author), "issue_url": fmt.Sprintf("https://example.test/api/repos/o/r/issues/%d", s.Number),
+		"created_at": at, "submitted_at": at, "path": s.File, "line": s.Line, "diff_hunk": s.Hunk,
+	})
+}
+
+// accountOf is what the API says of somebody.
+func accountOf(login string) map[string]any {
+	kind := "User"
+	if strings.HasSuffix(login, "[bot]") {
+		kind = "Bot"
+	}
+	return map[string]any{"login": login, "type": kind}
 }
 
 // JobsAccount is whom the token of a job belongs to.
@@ -38,6 +59,8 @@ type Talk struct {
 	last  int64
 	asked []string // methods and paths, as in "POST issues/7/comments"
 	Gitea bool     // there is no GraphQL, and no pages
+	// Openers are who has opened issues and pull requests; "ann" where there is none.
+	Openers map[int]string
 
 	// fault answers a request instead; it returns whether it has.
 	Fault func(w http.ResponseWriter, asked string) bool
@@ -62,7 +85,7 @@ func (k *Talk) noted(asked string) (hangs bool) {
 	return k.Hangs != nil && k.Hangs(asked)
 }
 
-func newTalk() *Talk { return &Talk{last: 100} }
+func newTalk() *Talk { return &Talk{last: 100, Openers: map[int]string{}} }
 
 // Refusing answers requests that a pattern describes with a status and a message.
 func Refusing(pattern string, status int, message string) func(http.ResponseWriter, string) bool {
@@ -80,12 +103,25 @@ func Refusing(pattern string, status int, message string) func(http.ResponseWrit
 var (
 	ofIssue   = regexp.MustCompile(`^issues/(\d+)/comments$`)
 	ofComment = regexp.MustCompile(`^issues/comments/(\d+)$`)
+	ofReviews = regexp.MustCompile(`^pulls/(\d+)/(reviews|comments)(?:/(\d+))?$`)
+	ofLine    = regexp.MustCompile(`^pulls/comments/(\d+)$`)
+	ofOpener  = regexp.MustCompile(`^issues/(\d+)$`)
 )
+
+// isOfTalk reports whether a path is about what people say.
+func isOfTalk(path string) bool {
+	for _, of := range []*regexp.Regexp{ofIssue, ofComment, ofReviews, ofLine, ofOpener} {
+		if of.MatchString(path) {
+			return true
+		}
+	}
+	return path == "graphql" || path == "user"
+}
 
 // answers answers a request that is about comments.
 func (k *Talk) answers(w http.ResponseWriter, r *http.Request) bool {
 	path := strings.TrimPrefix(strings.TrimPrefix(r.URL.Path, "/api/"), "repos/o/r/")
-	if !ofIssue.MatchString(path) && !ofComment.MatchString(path) && path != "graphql" && path != "user" {
+	if !isOfTalk(path) {
 		return false
 	}
 	asked := r.Method + " " + path
@@ -135,23 +171,64 @@ func (k *Talk) carryOut(r *http.Request, path string) (any, int) {
 		number, _ := strconv.Atoi(m[1])
 		return k.onIssue(r, number, sent.Body, fmt.Sprint(self["login"]))
 	}
+	if m := ofReviews.FindStringSubmatch(path); m != nil {
+		return k.onPull(m[1], m[2] == "reviews", m[3])
+	}
+	if m := ofLine.FindStringSubmatch(path); m != nil {
+		id, _ := strconv.ParseInt(m[1], 10, 64)
+		return k.onComment(http.MethodGet, id, "")
+	}
+	if m := ofOpener.FindStringSubmatch(path); m != nil {
+		number, _ := strconv.Atoi(m[1])
+		return map[string]any{"number": number, "user": accountOf(cmp.Or(k.Openers[number], "ann"))}, http.StatusOK
+	}
 	id, _ := strconv.ParseInt(ofComment.FindStringSubmatch(path)[1], 10, 64)
 	return k.onComment(r.Method, id, sent.Body)
 }
 
 func (k *Talk) onIssue(r *http.Request, number int, body, author string) (any, int) {
 	if r.Method == http.MethodPost {
-		k.last++
-		k.all = append(k.all, Said{ID: k.last, Body: body, Author: author, Number: number})
-		return k.all[len(k.all)-1], http.StatusCreated
+		return k.add(Said{Body: body, Author: author, Number: number}), http.StatusCreated
 	}
+	since, _ := time.Parse(time.RFC3339, r.URL.Query().Get("since")) // zero for none
+	return k.only(func(c Said) bool {
+		return c.Number == number && !c.IsReview && c.File == "" && (!c.At.Before(since) || c.Edits > 0)
+	}), http.StatusOK
+}
+
+// onPull lists the reviews of a pull request or the comments on its lines, or has one of
+// them.
+func (k *Talk) onPull(pull string, reviews bool, id string) (any, int) {
+	list := k.only(func(c Said) bool {
+		isOne := id == "" || id == strconv.FormatInt(c.ID, 10)
+		return strconv.Itoa(c.Number) == pull && c.IsReview == reviews && (reviews || c.File != "") && isOne
+	})
+	switch {
+	case id == "":
+		return list, http.StatusOK
+	case len(list) == 0:
+		return nil, http.StatusNotFound
+	}
+	return list[0], http.StatusOK
+}
+
+// only are the remarks that fit; never nil.
+func (k *Talk) only(fits func(Said) bool) []Said {
 	list := []Said{}
 	for _, c := range k.all {
-		if c.Number == number {
+		if fits(c) {
 			list = append(list, c)
 		}
 	}
-	return list, http.StatusOK
+	return list
+}
+
+// add keeps a remark, of this moment, as the forge counts them.
+func (k *Talk) add(s Said) Said {
+	k.last++
+	s.ID, s.At = k.last, time.Now().Truncate(time.Second)
+	k.all = append(k.all, s)
+	return s
 }
 
 func (k *Talk) onComment(method string, id int64, body string) (any, int) {
@@ -171,11 +248,21 @@ func (k *Talk) onComment(method string, id int64, body string) (any, int) {
 
 // Add has somebody comment, and returns the comment's id.
 func (k *Talk) Add(number int, author, body string) int64 {
+	return k.Say(Said{Number: number, Author: author, Body: body}).ID
+}
+
+// Say has somebody say something, and returns it as the forge keeps it.
+func (k *Talk) Say(s Said) Said {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	k.last++
-	k.all = append(k.all, Said{ID: k.last, Body: body, Author: author, Number: number})
-	return k.last
+	return k.add(s)
+}
+
+// Change has somebody edit what was said.
+func (k *Talk) Change(id int64, body string) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.onComment(http.MethodPatch, id, body)
 }
 
 // By are the comments of an author on an issue.
