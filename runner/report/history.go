@@ -144,9 +144,9 @@ func (h *history) addAgent(e state.Event, a *agent) {
 			delete(h.executions.active, e.Agent)
 		}
 	case *state.AgentWaits:
-		a.state, a.status, a.waitsSince = e.State, isWaiting, e.Time
+		a.state, a.status = e.State, isWaiting
 	case *state.AgentGoesOn:
-		a.endWait(e, ended.endText(b.By))
+		a.endWait(e, b.By, ended)
 	case *state.AttemptInterrupted:
 		a.note(e, b)
 	default:

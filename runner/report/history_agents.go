@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/raymond-action/raymond-action/internal/untrusted/text"
 	"github.com/raymond-action/raymond-action/state"
@@ -43,7 +42,6 @@ type agent struct {
 	incidents  lastLines
 	tools      toolUses
 	verdicts   verdicts
-	waitsSince time.Time // of an agent that waits
 }
 
 // failure is why an agent failed.
@@ -168,14 +166,13 @@ func (a *agent) note(e state.Event, body state.Body) {
 }
 
 // endWait notes that the agent no longer waits, and why.
-func (a *agent) endWait(e state.Event, why string) {
+func (a *agent) endWait(e state.Event, by string, w Wait) {
 	a.status = isWorking
-	text := brief(why)
-	if !a.waitsSince.IsZero() {
-		text += ", after a wait of " + span(e.Time.Sub(a.waitsSince))
+	text := brief(w.endText(by))
+	if !w.Since.IsZero() {
+		text += ", after a wait of " + span(e.Time.Sub(w.Since))
 	}
 	a.incidents.add(cut(e.State, widestName) + ": " + text)
-	a.waitsSince = time.Time{}
 }
 
 // brief returns a line of an agent's section. Its end may matter as much as its

@@ -15,6 +15,7 @@ import (
 type Wait struct {
 	Agent string
 	State string // which starts when the wait ends
+	Since time.Time
 	// Agents is for how many agents it waits, 0 for not known or none.
 	Agents int
 	// Comment is the one that asks the question; 0 where there is none, or it isn't known.
@@ -32,7 +33,7 @@ func WaitsOf(run *state.Run) []Wait {
 		if a.Status != state.Waiting || a.Waits == nil {
 			continue
 		}
-		w := Wait{Agent: a.ID, State: a.State, Error: a.Waits.Error}
+		w := Wait{Agent: a.ID, State: a.State, Since: a.Waits.Since, Error: a.Waits.Error}
 		w.For, w.Job = a.Waits.For, a.Waits.Job
 		if !a.Waits.Until.IsZero() {
 			w.Until = a.Waits.Until.UTC().Format(time.RFC3339)
@@ -73,7 +74,7 @@ func (l *waitList) add(e state.Event) (ended Wait) {
 	switch b := e.Body.(type) {
 	case *state.AgentWaits:
 		l.end(e.Agent)
-		l.all = append(l.all, Wait{Agent: e.Agent, State: e.State, AgentWaits: *b})
+		l.all = append(l.all, Wait{Agent: e.Agent, State: e.State, Since: e.Time, AgentWaits: *b})
 	case *state.AgentGoesOn, *state.StateStarted, *state.AgentFinished:
 		return l.end(e.Agent)
 	}
