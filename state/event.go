@@ -258,7 +258,7 @@ var bodies = func() map[string]reflect.Type {
 	for _, b := range []Body{
 		(*RunStarted)(nil), (*StateStarted)(nil), (*AgentOutput)(nil), (*StateFinished)(nil), (*Reminder)(nil), (*Retry)(nil),
 		(*Transition)(nil), (*AgentStarted)(nil), (*AgentFinished)(nil), (*NodeAttempt)(nil), (*AttemptInterrupted)(nil),
-		(*Checkpoint)(nil), (*Limit)(nil), (*RunFinished)(nil),
+		(*Checkpoint)(nil), (*Limit)(nil), (*RunFinished)(nil), (*AgentWaits)(nil), (*AgentGoesOn)(nil),
 	} {
 		types[b.Type()] = reflect.TypeOf(b).Elem()
 	}

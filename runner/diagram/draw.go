@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/raymond-action/raymond-action/protocol"
+	"github.com/raymond-action/raymond-action/state"
 )
 
 // Draw returns the workflow as a Mermaid flowchart. If p is not nil, it shows how often
@@ -102,7 +103,7 @@ func (d *drawing) text(name string) string {
 	if d.path == nil {
 		return strings.Join(d.rules(name), "<br/>")
 	}
-	parts := []string{label(name)}
+	parts := append([]string{label(name)}, d.job(name)...)
 	runs := d.path.states[name]
 	if runs > 0 {
 		parts[0] += fmt.Sprintf("  %d×", runs)
@@ -118,6 +119,8 @@ func (d *drawing) text(name string) string {
 		class, text = "here", "stopped here"
 	case d.path.isAt(name):
 		class, text = "here", "here now"
+	case d.path.waitsAt(name) != "":
+		class, text = "waits", waitWords[d.path.waitsAt(name)]
 	case runs > 0:
 		class = "taken"
 	}
@@ -128,6 +131,19 @@ func (d *drawing) text(name string) string {
 	return strings.Join(parts, "<br/>")
 }
 
+// waitWords say what an agent waits for before a state starts.
+var waitWords = map[state.WaitFor]string{
+	state.ForTime: "waits for its time", state.ForAnswer: "waits for an answer", state.ForAgents: "waits for agents", state.ForJob: "waits for the job",
+}
+
+// job returns the job that runs a state, if it names one.
+func (d *drawing) job(name string) []string {
+	if st, ok := d.workflow.State(name); ok && st.Job != "" {
+		return []string{"job " + label(st.Job)}
+	}
+	return nil
+}
+
 // rules returns what a workflow's author has set for a state.
 func (d *drawing) rules(name string) []string {
 	parts := []string{label(name)}
@@ -135,6 +151,7 @@ func (d *drawing) rules(name string) []string {
 	if !ok {
 		return parts
 	}
+	parts = append(parts, d.job(name)...)
 	if st.Policy.Restricted {
 		d.classes["policy"] = append(d.classes["policy"], d.ids[name])
 		parts = append(parts, "policy")
@@ -167,7 +184,11 @@ func look(l line) (shape, color string) {
 		}
 	case fork:
 		return "==>", "#bc4c00"
-	case exhausted:
+	case join:
+		return "-.->", "#bc4c00"
+	case ask:
+		return "-->", "#0969da"
+	case exhausted, timedOut:
 		return "-.->", "#cf222e"
 	case anyMove:
 		return "-.->", "#8b949e"
@@ -200,6 +221,13 @@ func (l line) label() string {
 	text := kindNames[l.kind]
 	if l.after != "" {
 		text += ", then " + label(l.after)
+	}
+	switch {
+	case l.delay == "":
+	case l.kind == timedOut:
+		text += " in " + label(l.delay)
+	default:
+		text += " after " + label(l.delay)
 	}
 	if l.taken > 0 {
 		text += fmt.Sprintf("  %d×", l.taken)
@@ -238,6 +266,7 @@ var classDefs = [][2]string{
 	{"idle", "fill:#f6f8fa,stroke:#b1bac4,color:#6e7781"},
 	{"taken", "fill:#dafbe1,stroke:#2da44e,color:#0b4a1e"},
 	{"here", "fill:#fff8c5,stroke:#9a6700,color:#4d2d00,stroke-width:4px"},
+	{"waits", "fill:#fff8c5,stroke:#9a6700,color:#4d2d00,stroke-width:2px,stroke-dasharray:4 3"},
 	{"failed", "fill:#cf222e,stroke:#82071e,color:#ffffff,stroke-width:4px"},
 }
 

@@ -23,13 +23,16 @@ const (
 	function
 	fork
 	exhausted
+	ask
+	timedOut // of an ask that nobody answers
+	join
 )
 
-var kindNames = [...]string{"goto", "reset", "next", "result", "any move", "then", "call", "function", "fork", "attempts used up"}
+var kindNames = [...]string{"goto", "reset", "next", "result", "any move", "then", "call", "function", "fork", "attempts used up", "ask", "no answer", "join"}
 
 var kindOf = map[protocol.Verb]kind{
 	protocol.Goto: goTo, protocol.Reset: reset, protocol.Call: call, protocol.Function: function,
-	protocol.Fork: fork, protocol.Result: result, "": anyMove,
+	protocol.Fork: fork, protocol.Result: result, protocol.Ask: ask, protocol.Join: join, "": anyMove,
 }
 
 // Names of nodes that are not states. No file can have them.
@@ -46,6 +49,7 @@ type line struct {
 	kind     kind
 	taken    int    // how often the run took it
 	after    string // of a call that doesn't always return to the same state: where this one does
+	delay    string // how long the agent waits on it, as it is written; "" where it isn't said
 }
 
 // graph is what a diagram shows.
@@ -110,6 +114,8 @@ func (g *graph) exit(name string, e protocol.Exit) {
 	case e.OnExhausted:
 		g.add(line{from: name, to: to, kind: exhausted})
 	case k == result:
+	case e.TimedOut:
+		g.add(line{from: name, to: to, kind: timedOut, delay: e.Delay})
 	case k == fork:
 		g.add(line{from: name, to: to, kind: fork})
 		g.add(line{from: name, to: node(e.After), kind: next})
@@ -124,7 +130,7 @@ func (g *graph) exit(name string, e protocol.Exit) {
 			g.add(line{from: name, to: node(e.After), kind: then})
 		}
 	default:
-		g.add(line{from: name, to: to, kind: k})
+		g.add(line{from: name, to: to, kind: k, delay: e.Delay})
 	}
 }
 
@@ -285,7 +291,7 @@ func (g *graph) trim(limit int) (states, lines int) {
 func (g *graph) rank(name string) int {
 	isState := name != startNode && name != endNode && name != openNode
 	switch {
-	case !isState || g.path != nil && (g.path.isAt(name) || g.path.hasFailedAt(name)):
+	case !isState || g.path != nil && (g.path.isAt(name) || g.path.waitsAt(name) != "" || g.path.hasFailedAt(name)):
 		return 0
 	case g.path != nil && g.path.states[name] > 0:
 		return 1

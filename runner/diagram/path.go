@@ -28,6 +28,8 @@ type agent struct {
 	gaveUp bool // the last execution failed, so the next move is not the agent's choice
 	forked bool // the move to the state after the fork is counted already
 	failed bool
+	waits  state.WaitFor // what it waits for before state starts; "" for nothing
+	asked  string        // the state that asked the question whose answer it waits for
 }
 
 // Add takes the next event of the run, in the order of their numbers. It ignores
@@ -52,6 +54,10 @@ func (p *Path) Add(e state.Event) {
 		p.attempts[e.State]++
 	case *state.Transition:
 		p.move(p.agent(e), b)
+	case *state.AgentWaits:
+		p.agent(e).waits = b.For
+	case *state.AgentGoesOn:
+		p.endWait(p.agent(e), e.State)
 	case *state.AgentFinished:
 		p.agent(e).failed = b.Error != ""
 		if b.Error == "" {
@@ -94,16 +100,46 @@ func (p *Path) move(a *agent, t *state.Transition) {
 	}
 	p.moves[move{t.From, t.Target, k}]++
 	a.state = t.Target
+	if k == ask {
+		a.asked = t.From
+	}
+}
+
+// endWait notes that an agent no longer waits, and which state starts. It is another one
+// than the question's transition has said when nobody has answered.
+func (p *Path) endWait(a *agent, next string) {
+	if a.waits == state.ForAnswer && a.asked != "" && next != a.state {
+		said := move{a.asked, a.state, ask}
+		if p.moves[said]--; p.moves[said] <= 0 {
+			delete(p.moves, said)
+		}
+		p.moves[move{a.asked, next, timedOut}]++
+	}
+	a.state, a.waits, a.asked = next, "", ""
 }
 
 // isAt reports whether an agent that has not failed is at a state.
 func (p *Path) isAt(name string) bool {
 	for _, a := range p.agents {
-		if a.state == name && !a.failed {
+		if a.state == name && !a.failed && a.waits == "" {
 			return true
 		}
 	}
 	return false
+}
+
+// waitsAt returns what an agent waits for before a state starts, "" for none.
+func (p *Path) waitsAt(name string) state.WaitFor {
+	var first string
+	for id, a := range p.agents {
+		if a.state == name && a.waits != "" && (first == "" || id < first) {
+			first = id
+		}
+	}
+	if first == "" {
+		return ""
+	}
+	return p.agents[first].waits
 }
 
 // hasFailedAt reports whether an agent failed in a state.

@@ -145,6 +145,7 @@ func (h *history) addAgent(e state.Event, a *agent) {
 		}
 	case *state.AgentWaits:
 		a.state, a.status = e.State, isWaiting
+		h.executions.pauseOf(e)
 	case *state.AgentGoesOn:
 		a.endWait(e, b.By, ended)
 	case *state.AttemptInterrupted:

@@ -167,7 +167,7 @@ func (a *agent) note(e state.Event, body state.Body) {
 
 // endWait notes that the agent no longer waits, and why.
 func (a *agent) endWait(e state.Event, by string, w Wait) {
-	a.status = isWorking
+	a.state, a.status = e.State, isWorking
 	text := brief(w.endText(by))
 	if !w.Since.IsZero() {
 		text += ", after a wait of " + span(e.Time.Sub(w.Since))

@@ -80,6 +80,13 @@ func (xs *executions) pause(at time.Time) {
 	}
 }
 
+// pauseOf pauses the execution of an agent that waits for another job in the middle of it.
+func (xs *executions) pauseOf(e state.Event) {
+	if x := xs.active[e.Agent]; x != nil && x.ended == nil {
+		x.work.pause(e.Time)
+	}
+}
+
 // resumed returns the last execution of an agent, nil for none. If that was paused, the
 // part of the run that began at the given time has resumed it without a StateStarted:
 // a reminder or a verdict was pending.
