@@ -6,19 +6,22 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/answers"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/confine"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/options"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/places"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/session"
 	"github.com/raymond-action/raymond-action/internal/untrusted/secrets"
+	"github.com/raymond-action/raymond-action/runner"
 	"github.com/raymond-action/raymond-action/runner/claude"
 	"github.com/raymond-action/raymond-action/runner/report"
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// drive drives a run at a shell, and prints its result or says why there is none.
-func (a *App) drive(u session.Setup) (err error) {
+// drive drives a run at a shell, and prints its result or says why there is none. given
+// are answers to its questions; others are asked for at the terminal, where there is one.
+func (a *App) drive(u session.Setup, given []runner.Update) (err error) {
 	o := u.Options
 	if u.Dir, err = session.Dir(o.StateDir, u.Run.WorkflowID); err != nil {
 		return err
@@ -31,6 +34,9 @@ func (a *App) drive(u session.Setup) (err error) {
 	}
 	u.Hide.Printed, u.Stops = secrets.NewRedactor(a.Environ).Text, session.Listen(session.StopOptions{})
 	u.Out = session.Out{Stdout: a.Stdout, Stderr: a.Stderr}
+	people := answers.New(given, a.terminal(u.Hide.Printed))
+	defer people.Close()
+	u.People = people
 	cages, err := a.newCages(o, env)
 	if err != nil {
 		return err
@@ -61,6 +67,18 @@ func (a *App) drive(u session.Setup) (err error) {
 		p.Code = u.Stops.ExitCode()
 	}
 	return p
+}
+
+// terminal is where somebody reads and types; nil where nobody does.
+func (a *App) terminal(hide func(string) string) *answers.Terminal {
+	screen, ok := a.Stderr.(*os.File)
+	if !ok || a.Stdin == nil || !answers.IsPresent(a.Stdin) {
+		return nil
+	}
+	if _, ok := report.Terminal(screen); !ok {
+		return nil
+	}
+	return answers.NewTerminal(a.Stdin, a.Stderr, hide)
 }
 
 // newCages makes the cages of a run at a shell. The caller closes them.

@@ -17,6 +17,6 @@ const (
 func main() {
 	debug.SetGCPercent(heapGrowth)
 	debug.SetMemoryLimit(heapLimit)
-	app := &App{Args: os.Args[1:], Environ: os.Environ(), Stdout: os.Stdout, Stderr: os.Stderr}
+	app := &App{Args: os.Args[1:], Environ: os.Environ(), Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr}
 	os.Exit(app.Main())
 }

@@ -21,6 +21,7 @@ import (
 type App struct {
 	Args    []string // without the program's name
 	Environ []string
+	Stdin   *os.File // nil where nobody can type
 	Stdout  io.Writer
 	Stderr  io.Writer
 

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/answers"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/options"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/session"
@@ -17,6 +18,8 @@ func (a *App) resumeCommand() *cobra.Command {
 	cmd := &cobra.Command{Use: "resume WORKFLOW_ID", Short: "resume a run where it stopped"}
 	o := a.newOptions(cmd)
 	o.AddAll()
+	var given answers.Given
+	given.AddFlags(o)
 	cmd.RunE = func(_ *cobra.Command, args []string) error {
 		for _, name := range []string{"input", "input-file", "meta", "name", "workflow-id"} {
 			if o.IsGiven(name) {
@@ -26,17 +29,21 @@ func (a *App) resumeCommand() *cobra.Command {
 		if err := errors.Join(o.Check(), checkID(args)); err != nil {
 			return err
 		}
-		return a.resume(o, args[0])
+		return a.resume(o, args[0], given)
 	}
 	return cmd
 }
 
-func (a *App) resume(o *options.Options, id string) error {
+func (a *App) resume(o *options.Options, id string, given answers.Given) error {
 	store, run, err := state.Open(o.StateDir, id, session.Holder())
 	if err != nil {
 		return err
 	}
 	defer store.Close()
+	updates, err := given.Match(run)
+	if err != nil {
+		return err
+	}
 	if run.Progress.Status == state.Completed {
 		dir, err := session.Dir(o.StateDir, id)
 		if err != nil {
@@ -60,5 +67,5 @@ func (a *App) resume(o *options.Options, id string) error {
 	if err := session.CheckResume(&changed, run, s, filepath.Join(o.StateDir, id+".json")); err != nil {
 		return err
 	}
-	return a.drive(session.Setup{Options: o, Scope: s, Run: run, Store: store, Resumed: true, Changed: &changed})
+	return a.drive(session.Setup{Options: o, Scope: s, Run: run, Store: store, Resumed: true, Changed: &changed}, updates)
 }

@@ -50,5 +50,5 @@ func (a *App) run(cmd *cobra.Command, o *options.Options, args []string) error {
 		return err
 	}
 	defer store.Close()
-	return a.drive(session.Setup{Options: o, Scope: s, Run: run, Store: store})
+	return a.drive(session.Setup{Options: o, Scope: s, Run: run, Store: store}, nil)
 }

@@ -15,7 +15,7 @@ var floors = map[string][]string{
 		"cmd/raymond/internal/action",
 		"cmd/raymond/internal/simulation",
 		"cmd/raymond/internal/session",
-		"cmd/raymond/internal/confine cmd/raymond/internal/lint cmd/raymond/internal/runs",
+		"cmd/raymond/internal/answers cmd/raymond/internal/confine cmd/raymond/internal/lint cmd/raymond/internal/runs",
 		"cmd/raymond/internal/onecage cmd/raymond/internal/options cmd/raymond/internal/scope",
 		"cmd/raymond/internal/checkpoints cmd/raymond/internal/questions cmd/raymond/internal/sticky",
 		"cmd/raymond/internal/conversations",
