@@ -122,6 +122,15 @@ func (r *reader) path(name string) string {
 	return v
 }
 
+// prefix is a word with which comments begin.
+func (r *reader) prefix(name string) string {
+	v := r.value(name)
+	if len(v) > 50 || strings.ContainsFunc(v, func(c rune) bool { return !text.IsShown(c) || unicode.IsSpace(c) }) || strings.HasPrefix(v, ">") || strings.HasPrefix(v, "<") {
+		r.fault(name, "want one word of at most 50 bytes that begins with neither > nor <", "")
+	}
+	return v
+}
+
 func (r *reader) key(name string) string {
 	v := r.path(name)
 	if len(v) > maxKey {

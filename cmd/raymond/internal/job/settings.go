@@ -69,6 +69,7 @@ type Settings struct {
 
 	Summary, Annotations, SuspendedIsFailure bool
 	Comment                                  string // CommentNone or CommentSticky
+	AnswerPrefix                             string // with which answers in comments begin; never empty
 
 	Env, ScriptEnv []string // names that may be passed on
 	Rules          Rules
@@ -127,6 +128,7 @@ func ReadSettings(getenv func(string) string) (Settings, []InputProblem) {
 	}
 	s.NamesJob = r.value("job") != ""
 	s.NoPrompts = !r.boolean("prompts")
+	s.AnswerPrefix = r.prefix("answer-prefix")
 	r.keeping(&s)
 	r.security(&s)
 	r.combinations(s)

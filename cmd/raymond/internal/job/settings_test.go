@@ -36,7 +36,7 @@ func standard() Settings {
 	return Settings{
 		Mode: ModeRun, Workflow: "wf", Resume: ResumeAuto, Store: StoreArtifact, CheckpointInterval: time.Minute,
 		RetentionDays: 14, Workspace: WorkspaceGit, Summary: true, Annotations: true, Comment: CommentNone, OnDenied: OnDeniedFail,
-		ChangedWorkflow: ChangedKeep,
+		ChangedWorkflow: ChangedKeep, AnswerPrefix: "/raymond",
 	}
 }
 
@@ -69,11 +69,11 @@ func TestSettingsAreRead(t *testing.T) {
 		"comment", "sticky", "suspended-is-failure", "true", "env", "A,B_1\n_c", "script-env", "TOKEN", "allow-actors", "Ann bob.b", "allow-bots", "renovate[bot] *",
 		"allow-events", "pull_request_target", "on-denied", "skip", "trust-checkout", "false", "allow-sudo", "true", "sandboxed", "true",
 		"claude-version", "2.1.200", "anthropic-api-key", "sk-1", "claude-code-oauth-token", "oat", "github-token", "ghs_1",
-		"job", "publish, tidy_2", "prompts", "false")
+		"job", "publish, tidy_2", "prompts", "false", "answer-prefix", "@robot:")
 	no := false
 	want := Settings{
 		Mode: ModeSimulate, Workflow: "wf", Replies: "r.yaml", WorkingDirectory: "sub dir", Input: "two\nlines", Key: "a key",
-		NamesJob: true, NoPrompts: true,
+		NamesJob: true, NoPrompts: true, AnswerPrefix: "@robot:",
 		Resume:     "nightly-0a1b2c3d",
 		ResumeFrom: []string{".github/workflows/a.yml", ".github/workflows/b.yaml", ".github/workflows/c.yml"}, ResumeWithoutTranscript: true,
 		ChangedWorkflow: ChangedTake, Store: StoreLocal, StateDir: "/s", StateKey: "AGE-SECRET-KEY-1\nAGE-SECRET-KEY-2",
@@ -96,6 +96,8 @@ func TestWrongInputsAreFaults(t *testing.T) {
 	}{
 		{"workflow=", []string{"workflow: is missing; name the folder, archive or state file to run"}},
 		{"workflow=a\nb", []string{`workflow: "a\nb": want one line of text`}},
+		{"answer-prefix=two words", []string{`answer-prefix: "two words": want one word of at most 50 bytes that begins with neither > nor <`}},
+		{"answer-prefix=>", []string{`answer-prefix: ">": want one word of at most 50 bytes that begins with neither > nor <`}},
 		{"mode=plan", []string{`mode: "plan": want one of run, lint, diagram, simulate`}},
 		{"mode=simulated", []string{`mode: "simulated": want one of run, lint, diagram, simulate; did you mean simulate?`}},
 		{"mode=simulate", []string{"replies: is missing; mode simulate needs a file of replies"}},

@@ -77,6 +77,7 @@ var showingInputs = []InputSpec{
 	{Name: "summary", Bool: true, Default: "true", Text: "Write the step summary."},
 	{Name: "annotations", Bool: true, Default: "true", Text: "Annotate failures, warnings and the result."},
 	{Name: "comment", Default: CommentNone, Text: "sticky writes one comment with the run at a glance on the issue or pull request of the event, and edits it in place (issues: write, or pull-requests: write on pull requests); none makes no comment."},
+	{Name: "answer-prefix", Default: "/raymond", Text: "The word with which comments, reviews and comments on lines begin that answer a question of the run."},
 	{Name: "suspended-is-failure", Bool: true, Default: "false", Text: "Fail the step when the run is suspended."},
 }
 
