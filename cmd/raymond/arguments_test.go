@@ -40,6 +40,7 @@ var badArguments = map[string][]struct{ line, names string }{
 	},
 	"raymond lint": {
 		{"", "PATH"}, {"''", "PATH"}, {"nothing", "PATH"}, {"flow text", "PATH"}, {"flow --format xml", "--format"}, {"flow --platform vms", "--platform"},
+		{"flow --workflow-file nothing", "--workflow-file"}, {"flow --workflow-file ''", "--workflow-file"},
 	},
 	"raymond diagram": {
 		{"", "PATH"}, {"''", "PATH"}, {"nothing", "PATH"}, {"text", "PATH"}, {"flow x", "PATH"}, {"--run gone", "WORKFLOW_ID"},

@@ -16,7 +16,10 @@ func (a *App) lintCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "lint PATH...", Short: "check workflows without running them",
 		Long: "lint checks workflows: directories, zip archives or single state files. It exits with 7\n" +
-			"when something must be fixed before a run, with 0 when there are only warnings and hints.",
+			"when something must be fixed before a run, with 0 when there are only warnings and hints.\n\n" +
+			"With --workflow-file it also finds what in a workflow file of GitHub Actions does not fit\n" +
+			"them, such as a job of states that no step runs. Without PATH it then checks the workflows\n" +
+			"that the steps of the file name.",
 	}
 	o, l := a.newOptions(cmd), lint.New()
 	o.Add("format", "FORMAT", "text, json, or github for annotations (default text)", func(s string) error {
@@ -37,8 +40,12 @@ func (a *App) lintCommand() *cobra.Command {
 		}
 		return nil
 	})
+	o.Add("workflow-file", "FILE", "a workflow file of GitHub Actions, whose steps are compared with the workflow (repeatable)", func(s string) error {
+		l.WorkflowFiles = append(l.WorkflowFiles, s)
+		return options.NotEmpty(s)
+	})
 	cmd.RunE = func(_ *cobra.Command, args []string) error {
-		if len(args) == 0 {
+		if len(args) == 0 && len(l.WorkflowFiles) == 0 {
 			o.Reject(problem.Usage("PATH", "is missing", "name directories, zip archives or state files"))
 		}
 		return l.Check(a.Stdout, args, o.Check())

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/jobfile"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/scope"
 	"github.com/raymond-action/raymond-action/protocol"
@@ -23,7 +24,11 @@ type Run struct {
 	Format    string // one of Formats
 	Platforms []protocol.Platform
 	Meta      []string // template variables that runs are given
+	// WorkflowFiles are workflow files of GitHub Actions, with whose steps the workflows
+	// are compared.
+	WorkflowFiles []string
 
+	files []*jobfile.File
 	seen  map[remark]bool
 	found []remark
 	lines map[string][]string // the lines of the files with remarks, by path
@@ -45,17 +50,23 @@ func New() *Run {
 	return &Run{Format: Formats[0], Platforms: []protocol.Platform{scope.Platform()}, seen: map[remark]bool{}, lines: map[string][]string{}}
 }
 
-// Check checks the workflows that the paths name and writes what it finds. Its error
+// Check checks the workflows that the paths name, or without one those that the workflow
+// files name, and writes what it finds. Its error
 // says that there is something to fix. Nothing is checked when there are problems
 // with the call already, or with a path.
 func (l *Run) Check(out io.Writer, paths []string, problems error) error {
-	scopes, err := l.open(paths)
+	err := l.readJobFiles()
+	scopes, openErr := l.open(paths)
+	if len(paths) == 0 && err == nil {
+		paths, scopes, openErr = l.named()
+	}
 	defer closeAll(scopes)
-	if err := errors.Join(problems, err); err != nil {
+	if err := errors.Join(problems, err, openErr); err != nil {
 		return err
 	}
 	for i, s := range scopes {
 		l.check(paths[i], s)
+		l.checkJobs(paths[i], s)
 	}
 	return errors.Join(l.print(out), l.verdict())
 }
