@@ -215,7 +215,7 @@ func finishLine(e state.Event, b *state.AgentFinished, told bool) line {
 
 // waitLine is for an agent that waits from now on.
 func waitLine(w Wait) line {
-	return line{agent: w.Agent, state: w.State, mark: waiting, text: w.text(), isOurs: w.For != state.ForAnswer}
+	return line{agent: w.Agent, state: w.State, mark: waiting, text: w.Text(), isOurs: w.For != state.ForAnswer}
 }
 
 // readyLine is for an agent that no longer waits.

@@ -144,8 +144,9 @@ func (w *Wait) what() string {
 	return "for " + name(string(w.For))
 }
 
-// text is what, with the question.
-func (w *Wait) text() string {
+// Text says what the agent waits for, as in "until 2026-01-02 03:04 UTC", and asks. Others
+// wrote the question and the choices in it.
+func (w *Wait) Text() string {
 	text := w.what()
 	if w.For != state.ForAnswer {
 		return text

@@ -6,12 +6,15 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
+	"strings"
 	"text/tabwriter"
 	"time"
 
 	"github.com/raymond-action/raymond-action/internal/untrusted/text"
 
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
+	"github.com/raymond-action/raymond-action/runner/report"
 	"github.com/raymond-action/raymond-action/state"
 )
 
@@ -35,6 +38,8 @@ type Listing struct {
 	Ended         []state.Ending `json:"ended"`
 	Result        *state.Text    `json:"result,omitempty"`
 	Error         string         `json:"error,omitempty"`
+
+	waits []report.Wait // the same as Waiting, for people
 }
 
 // interrupted is the status of a run whose state file says that it runs, but that
@@ -84,6 +89,7 @@ func list(run *state.Run, driver *state.Driver) Listing {
 		Resumable: p.Status != state.Completed && driver == nil,
 		Agents:    []AgentListing{}, Waiting: run.Waiting(), Ended: []state.Ending{},
 	}
+	l.waits = report.WaitsOf(run)
 	if p.Status == state.Running && driver == nil {
 		l.Status = interrupted
 		l.CostUnknown += cutOff(run) // a resume books what was seen of them
@@ -144,15 +150,31 @@ func PrintAll(out io.Writer, dir string, asJSON bool) error {
 		return errors.Join(printJSON(out, runs), errors.Join(broken...))
 	}
 	w := tabwriter.NewWriter(out, 0, 4, 2, ' ', 0)
-	fmt.Fprintln(w, "WORKFLOW ID\tSTATUS\tAGENTS\tSTATES RUN\tCOST\tCREATED")
+	fmt.Fprintln(w, "WORKFLOW ID\tSTATUS\tAGENTS\tSTATES RUN\tCOST\tCREATED\tWAITS FOR")
 	for _, r := range runs {
 		created := ""
 		if r.Created != nil {
 			created = r.Created.Format("2006-01-02 15:04")
 		}
-		fmt.Fprintf(w, "%s\t%s\t%d\t%d\t%s\t%s\n", r.WorkflowID, r.Status, len(r.Agents), r.Iterations, r.spent(), created)
+		fmt.Fprintf(w, "%s\t%s\t%d\t%d\t%s\t%s\t%s\n", r.WorkflowID, r.Status, len(r.Agents), r.Iterations, r.spent(), created, kinds(r.Waiting))
 	}
 	return errors.Join(w.Flush(), errors.Join(broken...))
+}
+
+// kinds says what agents wait for, each kind once.
+func kinds(waiting []state.Wait) string {
+	var all []string
+	for _, w := range waiting {
+		kind := string(w.For)
+		if w.Job != "" {
+			kind += " " + w.Job
+		}
+		if !slices.Contains(all, kind) {
+			all = append(all, kind)
+		}
+	}
+	slices.Sort(all)
+	return strings.Join(all, ", ")
 }
 
 func printJSON(out io.Writer, v any) error {
@@ -200,10 +222,15 @@ func showStatus(out io.Writer, l Listing) error {
 	for _, a := range l.Agents {
 		row("agent "+a.ID, fmt.Sprintf("%s at %s  %s", a.Status, a.State, a.Error))
 	}
+	for _, w := range l.waits {
+		row("waiting "+w.Agent, w.Text())
+	}
 	for _, e := range l.Ended {
 		row("agent "+e.Agent, "ended: "+problem.Shorten(string(e.Result)))
 	}
-	if l.Resumable {
+	if l.Resumable && len(l.waits) > 0 {
+		row("resume", report.ResumeHint(l.WorkflowID, l.waits))
+	} else if l.Resumable {
 		row("resume", "raymond resume "+l.WorkflowID)
 	}
 	return w.Flush()
