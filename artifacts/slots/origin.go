@@ -24,6 +24,13 @@ type Origin struct {
 	ResumeFrom    []string // other workflow files whose checkpoints are accepted
 	Branch        string   // the own head branch
 	DefaultBranch string
+	// Head is another branch that counts as the own one, the head of the pull request that
+	// the event is about; "" for none.
+	Head string
+	// Sealed says that checkpoints are sealed with a key of this job, and that one which is
+	// sealed so and stored by a run of this repository is trusted whatever its branch and
+	// event: for events that run on the default branch, such as comments.
+	Sealed bool
 	// Gitea allows for what its API leaves out of artifacts and runs. What is there
 	// is checked all the same.
 	Gitea bool
@@ -53,7 +60,8 @@ func (s *screening) accept(ctx context.Context, a artifacts.Stored) (candidate, 
 		s.passed.add(a, info.URL, why)
 		return candidate{}, false, nil
 	}
-	return candidate{artifact: a.Artifact, stored: a, run: info}, true, nil
+	bySeal := s.q.Origin.Sealed && (a.HeadBranch != "" && !s.q.Origin.isOwnBranch(a.HeadBranch) || s.q.Origin.foreignBranch(info) != "")
+	return candidate{artifact: a.Artifact, stored: a, run: info, bySeal: bySeal}, true, nil
 }
 
 // learnWorkflow asks for the own workflow file where the environment does not tell it.
@@ -78,7 +86,7 @@ func (o *Origin) foreignArtifact(a artifacts.Stored) string {
 		return "it is of another repository"
 	case !o.isHome(a.HeadRepository, cmp.Or(o.RepositoryID, a.Repository)):
 		return fromFork
-	case a.HeadBranch != "" && !o.isOwnBranch(a.HeadBranch):
+	case a.HeadBranch != "" && !o.isOwnBranch(a.HeadBranch) && !o.Sealed:
 		return fmt.Sprintf("it is of branch %q", a.HeadBranch) // known without a question for each run
 	}
 	return ""
@@ -86,7 +94,7 @@ func (o *Origin) foreignArtifact(a artifacts.Stored) string {
 
 // isOwnBranch reports whether runs of a branch are trusted.
 func (o *Origin) isOwnBranch(name string) bool {
-	return name == o.Branch || name == o.DefaultBranch
+	return name == o.Branch || name == o.DefaultBranch || name == o.Head && name != ""
 }
 
 const fromFork = "its code came from a fork"
@@ -104,6 +112,15 @@ func (o *Origin) foreignRun(r artifacts.RunInfo, repository int64) string {
 		return fromFork
 	case !o.isAcceptedFile(r.Path):
 		return fmt.Sprintf("its workflow file is %q; the input resume-from names others that are accepted", r.Path)
+	case o.Sealed:
+		return "" // its seal is looked at
+	}
+	return o.foreignBranch(r)
+}
+
+// foreignBranch says why a run of this repository is not one of this branch; "" when it is.
+func (o *Origin) foreignBranch(r artifacts.RunInfo) string {
+	switch {
 	case r.HeadBranch == "":
 		return "its branch is not known"
 	case !o.isOwnBranch(r.HeadBranch):
@@ -121,7 +138,7 @@ func (o *Origin) foreignEvent(r artifacts.RunInfo) string {
 		return ""
 	case r.HeadRepository == 0:
 		return fmt.Sprintf("its event %q may be a fork's", r.Event)
-	case isPull && r.HeadBranch != o.Branch:
+	case isPull && r.HeadBranch != o.Branch && r.HeadBranch != o.Head:
 		return fmt.Sprintf("it is of a pull request of branch %q", r.HeadBranch)
 	}
 	return ""

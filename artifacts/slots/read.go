@@ -3,6 +3,7 @@ package slots
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -17,6 +18,7 @@ type candidate struct {
 	stored   artifacts.Stored // where it is not here
 	run      artifacts.RunInfo
 	here     bool // listed by the results service of the present workflow run
+	bySeal   bool // accepted if its seal is that of this job, and passed over if not
 }
 
 // name says which artifact it is, for people.
@@ -52,9 +54,13 @@ func (o *opened) remove() {
 
 // reader downloads candidates and verifies them.
 type reader struct {
-	q   *Query
-	ask *requests
+	q      *Query
+	ask    *requests
+	passed *passedOver
 }
+
+// errUnread says that a candidate was downloaded, and is none that this job can verify.
+var errUnread = errors.New("it can't be verified")
 
 // newest reads candidates of one workflow run and returns the newest that is of the
 // run that is looked for; nil for none. It returns the manifests too, by artifact.
@@ -63,6 +69,10 @@ func (r reader) newest(ctx context.Context, group []candidate) (*opened, map[int
 	manifests := map[int64]checkpoint.Manifest{}
 	for _, c := range withoutExpired(group) {
 		o, err := r.read(ctx, c)
+		if c.bySeal && errors.Is(err, errUnread) {
+			r.passed.add(c.stored, c.run.URL, fmt.Sprintf("it is of branch %q, and not sealed with this job's state-key", c.run.HeadBranch))
+			continue
+		}
 		if err != nil {
 			best.remove()
 			if !isGone(err) { // which has the name
@@ -127,6 +137,9 @@ func (r reader) read(ctx context.Context, c candidate) (*opened, error) {
 	o := &opened{candidate: c, dir: dir}
 	if o.manifest, o.digest, err = r.q.Read(f, size, dir); err == nil {
 		err = r.q.checkPlace(o)
+	}
+	if err != nil && c.bySeal {
+		err = fmt.Errorf("%w: %w", errUnread, err)
 	}
 	if err != nil {
 		o.remove()

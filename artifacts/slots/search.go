@@ -25,7 +25,8 @@ type search struct {
 
 func newSearch(f *Finder, q Query) *search {
 	ask := &requests{service: f.Service, archive: f.Archive, act: q.Act, left: lookFor, runs: map[int64]artifacts.RunInfo{}}
-	return &search{q: &q, ask: ask, screen: &screening{q: &q, ask: ask}, reader: reader{&q, ask}, found: &Found{}}
+	screen := &screening{q: &q, ask: ask}
+	return &search{q: &q, ask: ask, screen: screen, reader: reader{&q, ask, &screen.passed}, found: &Found{}}
 }
 
 // find fills in what is found, in this workflow run or else in the others.
