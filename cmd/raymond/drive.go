@@ -34,7 +34,8 @@ func (a *App) drive(u session.Setup, given []runner.Update) (err error) {
 	}
 	u.Hide.Printed, u.Stops = secrets.NewRedactor(a.Environ).Text, session.Listen(session.StopOptions{})
 	u.Out = session.Out{Stdout: a.Stdout, Stderr: a.Stderr}
-	people := answers.New(given, a.terminal(u.Hide.Printed))
+	at := a.terminal(u.Hide.Printed)
+	people := &screened{People: answers.New(given, at), isShared: at != nil}
 	defer people.Close()
 	u.People = people
 	cages, err := a.newCages(o, env)
@@ -49,7 +50,8 @@ func (a *App) drive(u session.Setup, given []runner.Update) (err error) {
 	}
 	shown := a.consoleOptions(o, u.Run.WorkflowID)
 	shown.Waits = report.WaitsOf(u.Run)
-	s.Events.Add("console", report.NewConsole(a.Stderr, shown))
+	people.console = report.NewConsole(a.Stderr, shown)
+	s.Events.Add("console", people.console)
 	run, err := s.Run(context.Background())
 	s.Close()
 	if err != nil {
@@ -67,6 +69,22 @@ func (a *App) drive(u session.Setup, given []runner.Update) (err error) {
 		p.Code = u.Stops.ExitCode()
 	}
 	return p
+}
+
+// screened are People who may share the screen with a console.
+type screened struct {
+	*answers.People
+	console  *report.Console
+	isShared bool
+}
+
+// Open implements runner.People. The console draws no live lines over what somebody types.
+func (p *screened) Open(run *state.Run) {
+	if p.isShared {
+		asks := len(run.OpenQuestions()) > 0 && !p.IsSettled()
+		_ = p.console.SetLive(!asks) // a screen that can't be written to fails again, and that is told
+	}
+	p.People.Open(run)
 }
 
 // terminal is where somebody reads and types; nil where nobody does.

@@ -84,3 +84,18 @@ func (c *Console) printStillRunning(tick time.Duration) {
 		c.out = append(c.out, text...)
 	}
 }
+
+// SetLive says whether a Console on a terminal draws live lines. Without them it writes
+// whole lines only, so that somebody can type meanwhile.
+func (c *Console) SetLive(live bool) error {
+	if live == c.o.Terminal {
+		return nil
+	}
+	if live {
+		c.o.Terminal = true
+		return c.flush()
+	}
+	_, err := c.w.Write(append(c.live.erase(), c.out...))
+	c.out, c.o.Terminal = c.out[:0], false
+	return err
+}

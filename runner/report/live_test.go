@@ -38,6 +38,32 @@ func report(t *testing.T, to Reporter, e state.Event) {
 	}
 }
 
+// TestLiveLinesMakeWayForTyping: they are erased at once, and drawn again afterwards.
+func TestLiveLinesMakeWayForTyping(t *testing.T) {
+	var w writes
+	c := NewConsole(&w, ConsoleOptions{Terminal: true})
+	starts(t, c, 2)
+	must(t, c.Tick(nine.Add(time.Second)))
+	must(t, c.SetLive(false))
+	if got, want := w[len(w)-1], "\x1b[2A\x1b[J"; got != want {
+		t.Errorf("at once: got %q, want %q", got, want)
+	}
+	before := len(w)
+	must(t, c.SetLive(false))
+	must(t, c.Tick(nine.Add(2*time.Second)))
+	if got := strings.Join(w[before:], ""); got != "" {
+		t.Errorf("meanwhile: got %q, want nothing", got)
+	}
+	must(t, c.Tick(nine.Add(time.Minute)))
+	if got := strings.Join(w[before:], ""); strings.Count(got, "still running") != 2 || strings.Contains(got, "\x1b") {
+		t.Errorf("after a minute: got %q, want a whole line for each agent", got)
+	}
+	must(t, c.SetLive(true))
+	if got := w[len(w)-1]; strings.Count(got, string(running)) != 2 {
+		t.Errorf("afterwards: got %q, want a live line for each agent", got)
+	}
+}
+
 // TestRedrawsSeldom states that the live lines are drawn at most ten times a
 // second, however often the console is called.
 func TestRedrawsSeldom(t *testing.T) {
