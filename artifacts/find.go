@@ -46,10 +46,17 @@ func (a *Archive) List(name string) Pages {
 	return l.next
 }
 
+// ListRun returns all artifacts of a workflow run, in the same way.
+func (a *Archive) ListRun(run int64) Pages {
+	l := &reading{archive: a, run: run}
+	return l.next
+}
+
 // reading is how far a list has been read.
 type reading struct {
 	archive *Archive
-	name    string
+	name    string // of artifacts in all runs; "" for all of one run
+	run     int64
 	first   page
 	read    int   // pages so far
 	last    int64 // id of the last artifact that was returned; 0 for none yet
@@ -57,7 +64,7 @@ type reading struct {
 
 func (l *reading) next(ctx context.Context) ([]Stored, error) {
 	if l.read == 0 {
-		p, err := l.archive.page(ctx, l.name, 1)
+		p, err := l.page(ctx, 1)
 		if err != nil {
 			return nil, err
 		}
@@ -85,7 +92,7 @@ func (l *reading) further(ctx context.Context) ([]Stored, error) {
 	case l.read >= maxPages:
 		return nil, ErrManyPages
 	}
-	p, err := l.archive.page(ctx, l.name, n)
+	p, err := l.page(ctx, n)
 	if err != nil {
 		return nil, err
 	}
@@ -124,19 +131,22 @@ func (p page) pages() int {
 }
 
 // page asks for one page, counted from 1. Gitea calls the size of a page limit.
-func (a *Archive) page(ctx context.Context, name string, n int) (page, error) {
-	path := fmt.Sprintf("actions/artifacts?name=%s&per_page=%d&limit=%[2]d&page=%d", url.QueryEscape(name), perPage, n)
+func (l *reading) page(ctx context.Context, n int) (page, error) {
+	path := fmt.Sprintf("actions/artifacts?name=%s&per_page=%d&limit=%[2]d&page=%d", url.QueryEscape(l.name), perPage, n)
+	if l.name == "" {
+		path = fmt.Sprintf("actions/runs/%d/artifacts?per_page=%d&limit=%[2]d&page=%d", l.run, perPage, n)
+	}
 	var answer artifactsPage
-	if err := a.api.Get(ctx, "list artifacts", path, &answer); err != nil {
+	if err := l.archive.api.Get(ctx, "list artifacts", path, &answer); err != nil {
 		return page{}, err
 	}
 	p := page{size: len(answer.Artifacts), total: answer.Total}
 	for _, f := range answer.Artifacts {
-		if f.GetName() != name {
+		if l.name != "" && f.GetName() != l.name {
 			continue
 		}
 		p.list = append(p.list, Stored{
-			Artifact: Artifact{ID: f.GetID(), Name: name, Size: f.GetSizeInBytes(), Digest: f.Digest, Created: f.GetCreatedAt().Time},
+			Artifact: Artifact{ID: f.GetID(), Name: f.GetName(), Size: f.GetSizeInBytes(), Digest: f.Digest, Created: f.GetCreatedAt().Time},
 			Expired:  f.GetExpired(), RunID: f.Run.ID, HeadBranch: f.Run.HeadBranch,
 			HeadRepository: f.Run.HeadRepository, Repository: f.Run.Repository,
 		})

@@ -6,15 +6,20 @@ import (
 	"path"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 )
 
 // restList tells a page of the artifacts of all runs.
 func (s *Server) restList(w http.ResponseWriter, r *http.Request) {
 	q := r.URL.Query()
+	var run int64 // of which all are listed; 0 for all runs
+	if _, rest, ok := strings.Cut(r.URL.Path, "/runs/"); ok {
+		run, _ = strconv.ParseInt(strings.TrimSuffix(rest, "/artifacts"), 10, 64)
+	}
 	named := []Stored{}
 	for _, a := range s.stored.artifacts {
-		if name := q.Get("name"); name == "" || name == a.Name {
+		if name := q.Get("name"); (name == "" || name == a.Name) && (run == 0 || run == a.Run) {
 			named = append(named, a)
 		}
 	}

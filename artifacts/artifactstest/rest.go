@@ -43,6 +43,8 @@ func (s *Server) rest(w http.ResponseWriter, r *http.Request, path string) {
 			return
 		}
 		json.NewEncoder(w).Encode(map[string]any{"total_count": len(jobs), "jobs": jobs})
+	case strings.HasPrefix(path, "runs/") && strings.HasSuffix(path, "/artifacts"):
+		s.restList(w, r)
 	case strings.HasPrefix(path, "runs/"):
 		s.restRun(w, strings.TrimPrefix(path, "runs/"))
 	case strings.HasSuffix(path, "/zip"):

@@ -269,6 +269,9 @@ func (slowService) List(ctx context.Context, _ string) ([]artifacts.Artifact, er
 	return nil, forge.Sleep(ctx, 6*time.Second)
 }
 
+// ListRun implements slots.Archive.
+func (toldAPI) ListRun(int64) artifacts.Pages { return nil }
+
 // slowDownload is an API whose downloads take a minute.
 type slowDownload struct{ toldAPI }
 

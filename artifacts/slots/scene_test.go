@@ -45,6 +45,11 @@ func (s *scene) addRun(id int64, edit func(*artifactstest.Run)) {
 // put stores a checkpoint of a run, in the slot of its generation.
 func (s *scene) put(run int64, generation int, edit func(*checkpoint.Manifest)) int64 {
 	s.t.Helper()
+	return s.putAt(slots.Place{Key: key}, run, generation, edit)
+}
+
+func (s *scene) putAt(at slots.Place, run int64, generation int, edit func(*checkpoint.Manifest)) int64 {
+	s.t.Helper()
 	m := checkpoint.Manifest{RepositoryID: artifactstest.Repository, Key: key, WorkflowID: key + "-00000001", RunID: run,
 		Generation: generation, Status: state.Suspended, Created: time.Unix(int64(1000*run)+int64(generation), 0)}
 	if edit != nil {
@@ -54,7 +59,7 @@ func (s *scene) put(run int64, generation int, edit func(*checkpoint.Manifest)) 
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	return s.Put(artifactstest.Stored{Run: run, Name: slots.Names(key)[generation%3], Content: data})
+	return s.Put(artifactstest.Stored{Run: run, Name: at.Names()[generation%3], Content: data})
 }
 
 // finder asks as a job of run 100 does.

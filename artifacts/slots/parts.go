@@ -1,0 +1,202 @@
+package slots
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"time"
+
+	"github.com/raymond-action/raymond-action/artifacts"
+	"github.com/raymond-action/raymond-action/state"
+)
+
+// PartFound is what is stored of a part of a matrix.
+type PartFound struct {
+	Part state.Part
+	// All are its newest checkpoints, one of each workflow run that ran it, the newest
+	// first; their folders are the caller's to remove. There is none when nothing is stored.
+	All []*Found
+	// Running says that a job may still be running it.
+	Running bool
+	// Notices are for people: what could not be had, and why.
+	Notices []string
+}
+
+// PartsQuery says which parts of a run are looked for.
+type PartsQuery struct {
+	Query
+	Base  *Found // the newest checkpoint of the run itself
+	Parts []state.Part
+	// Deadline is how long a job of the run may take; 0 where it has no limit.
+	Deadline time.Duration
+	Now      time.Time
+}
+
+// Parts finds what is stored of parts: in the present workflow run, and in that which
+// stored the run's own checkpoint. Errors are those of Find. One that expired or was
+// deleted counts as not stored.
+func (f *Finder) Parts(ctx context.Context, q PartsQuery) ([]PartFound, error) {
+	s := newSearch(f, q.Query)
+	lists, err := s.listParts(ctx, q)
+	if err != nil {
+		return nil, err
+	}
+	var all []PartFound
+	for _, p := range q.Parts {
+		found := PartFound{Part: p}
+		for _, group := range lists[p.Name] {
+			if err := s.findPart(ctx, q, &found, group); err != nil {
+				for _, other := range append(all, found) {
+					other.Remove()
+				}
+				return nil, err
+			}
+		}
+		slices.SortStableFunc(found.All, func(a, b *Found) int { return b.Manifest.Created.Compare(a.Manifest.Created) })
+		found.Running = q.mayRun(&found)
+		all = append(all, found)
+	}
+	return all, nil
+}
+
+// Remove removes what was downloaded.
+func (p *PartFound) Remove() {
+	for _, f := range p.All {
+		(&opened{dir: f.Dir}).remove()
+	}
+}
+
+// listParts lists what is stored of parts, by name of the part: what each workflow run
+// has, newest first.
+func (s *search) listParts(ctx context.Context, q PartsQuery) (map[string][][]candidate, error) {
+	part := map[string]string{} // by name of an artifact
+	for _, p := range q.Parts {
+		for _, name := range (Place{q.Key, p.Name}).Names() {
+			part[name] = p.Name
+		}
+	}
+	lists := map[string][][]candidate{}
+	add := func(list []candidate) {
+		groups := map[string][]candidate{}
+		for _, c := range list {
+			if name := part[c.artifact.Name]; name != "" {
+				groups[name] = append(groups[name], c)
+			}
+		}
+		for name, group := range groups {
+			slices.SortFunc(group, func(a, b candidate) int { return cmp.Compare(b.artifact.ID, a.artifact.ID) })
+			lists[name] = append(lists[name], group)
+		}
+	}
+	here, err := s.allHere(ctx)
+	if err != nil {
+		return nil, err
+	}
+	add(here)
+	if q.Base.InThisRun && !q.Origin.Gitea || q.Base.RunID == 0 {
+		return lists, nil
+	}
+	there, err := s.allOf(ctx, q.Base)
+	if isNoAccess(err) && q.Base.InThisRun {
+		return lists, nil // of Gitea, where earlier attempts are seen by the API alone
+	}
+	add(there)
+	return lists, err
+}
+
+// allHere lists what the present workflow run has.
+func (s *search) allHere(ctx context.Context) (list []candidate, err error) {
+	if s.ask.service == nil {
+		return nil, nil
+	}
+	err = s.ask.within(ctx, func(ctx context.Context) error {
+		all, err := s.ask.service.List(ctx, "")
+		for _, a := range all {
+			list = append(list, candidate{artifact: a, run: artifacts.RunInfo{ID: s.q.Job.RunID}, here: true})
+		}
+		return err
+	})
+	return list, s.ask.classify(ofThisRun, "", err)
+}
+
+// allOf lists what the workflow run of a checkpoint has, whose origin is accepted.
+func (s *search) allOf(ctx context.Context, base *Found) (list []candidate, err error) {
+	if s.ask.archive == nil {
+		return nil, &NoAccess{}
+	}
+	info := artifacts.RunInfo{ID: base.RunID, URL: base.RunURL, Status: base.RunStatus}
+	for next := s.ask.archive.ListRun(base.RunID); ; {
+		var page []artifacts.Stored
+		err := s.ask.within(ctx, func(ctx context.Context) (err error) {
+			page, err = next(ctx)
+			return err
+		})
+		if err != nil || page == nil {
+			return list, s.ask.classify(ofLists, "", err)
+		}
+		for _, a := range page {
+			if a.RunID == 0 || a.RunID == base.RunID {
+				list = append(list, candidate{artifact: a.Artifact, stored: a, run: info})
+			}
+		}
+	}
+}
+
+// findPart reads the newest checkpoint of a part that a workflow run has.
+func (s *search) findPart(ctx context.Context, q PartsQuery, to *PartFound, group []candidate) error {
+	own := q.Query
+	own.Part, own.Mode = to.Part, q.Base.Manifest.WorkflowID
+	r := reader{&own, s.ask}
+	for _, some := range s.groups(group) {
+		best, _, err := r.newest(ctx, some)
+		switch {
+		case isGone(err):
+			to.Notices = append(to.Notices, err.Error())
+			continue
+		case err != nil:
+			return err
+		case best == nil:
+			continue
+		}
+		found := &Found{
+			Manifest: &best.manifest, Digest: best.digest, Dir: best.dir, Artifact: best.artifact,
+			RunID: best.run.ID, RunURL: best.run.URL, RunStatus: best.run.Status, InThisRun: best.run.ID == q.Job.RunID,
+		}
+		if found.InThisRun {
+			for _, c := range slices.Backward(group) {
+				found.Existing = append(found.Existing, c.artifact)
+			}
+		}
+		if found.InThisRun && best.manifest.Status == state.Running {
+			found.JobStatus = s.ask.jobStatus(ctx, &own, &best.manifest)
+		}
+		to.All = append(to.All, found)
+		return nil
+	}
+	return nil
+}
+
+// mayRun reports whether a job may still be running a part. In the present workflow run
+// the step that joins waits for the jobs of the matrix, so that they have ended unless the
+// API says otherwise.
+func (q *PartsQuery) mayRun(p *PartFound) bool {
+	newest := q.Base.Manifest
+	if len(p.All) > 0 {
+		newest = p.All[0].Manifest
+		if newest.Status != state.Running || newest.Ended {
+			return false
+		}
+	}
+	inThisRun, status := q.Base.InThisRun, q.Base.RunStatus
+	if len(p.All) > 0 && p.All[0].InThisRun {
+		inThisRun, status = true, p.All[0].JobStatus
+	}
+	if inThisRun {
+		return len(p.All) > 0 && status != "" && status != completed
+	}
+	limit := withoutEnd
+	if q.Deadline > 0 {
+		limit = q.Deadline + afterDeadline
+	}
+	return status != completed && q.Now.Sub(newest.Created) < limit
+}

@@ -1,0 +1,160 @@
+package slots_test
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/raymond-action/raymond-action/artifacts/artifactstest"
+	"github.com/raymond-action/raymond-action/artifacts/checkpoint"
+	"github.com/raymond-action/raymond-action/artifacts/slots"
+	"github.com/raymond-action/raymond-action/state"
+)
+
+// partsOf are the parts of a run whose agents wait for work.
+func partsOf(most int) []state.Part {
+	var agents []*state.Agent
+	for i := range most {
+		agents = append(agents, &state.Agent{ID: fmt.Sprintf("main_w%d", i+1), N: i + 2, Status: state.Waiting, Handed: 1,
+			Waits: &state.Waits{For: state.ForJob, Job: "work"}})
+	}
+	run := &state.Run{Agents: agents}
+	step := run.Step(time.Unix(1, 0))
+	step.HandOver("work", most)
+	return *step.Delta().Parts
+}
+
+// putPart stores a checkpoint of a part.
+func (s *scene) putPart(run int64, generation int, p state.Part, edit func(*checkpoint.Manifest)) {
+	s.t.Helper()
+	s.putAt(slots.Place{Key: key, Part: p.Name}, run, generation, func(m *checkpoint.Manifest) {
+		m.Part = &p
+		if edit != nil {
+			edit(m)
+		}
+	})
+}
+
+func (s *scene) parts(q slots.PartsQuery) ([]slots.PartFound, error) {
+	return s.finder().Parts(s.t.Context(), q)
+}
+
+// TestPartsAreFound in the present workflow run and in that of the run's own checkpoint:
+// the newest of each, and nothing of other runs, keys and parts.
+func TestPartsAreFound(t *testing.T) {
+	behaving(t, func(s *scene) {
+		parts := partsOf(3)
+		s.addRun(50, nil)
+		s.put(50, 1, nil)
+		base, err := s.find(s.query(slots.Auto))
+		if err != nil || base.Manifest == nil {
+			t.Fatalf("%v, %v", base, err)
+		}
+		s.putPart(50, 1, parts[0], nil)
+		s.putPart(50, 2, parts[0], nil)
+		s.putPart(100, 1, parts[0], nil)
+		s.putPart(100, 2, parts[1], func(m *checkpoint.Manifest) { m.WorkflowID = key + "-00000009" })
+		s.putPart(60, 5, parts[2], nil)
+		all, err := s.parts(slots.PartsQuery{Query: s.query(slots.Auto), Base: base, Parts: parts, Now: time.Unix(1e6, 0)})
+		if err != nil || len(all) != 3 {
+			t.Fatalf("got %v, %v", all, err)
+		}
+		got := ""
+		for _, p := range all {
+			got += p.Part.Name + ":"
+			for _, f := range p.All {
+				got += fmt.Sprintf(" %d of %d", f.Manifest.Generation, f.RunID)
+			}
+			got += "\n"
+			p.Remove()
+		}
+		want := fmt.Sprintf("%s: 1 of 100 2 of 50\n%s:\n%s:\n", parts[0].Name, parts[1].Name, parts[2].Name)
+		if got != want {
+			t.Errorf("got\n%swant\n%s", got, want)
+		}
+	})
+}
+
+// TestPartsInAForeignPlace are refused: a checkpoint that was copied there is not one of
+// this part.
+func TestPartsInAForeignPlace(t *testing.T) {
+	for name, edit := range map[string]func(*checkpoint.Manifest){
+		"the run itself": func(m *checkpoint.Manifest) { m.Part = nil },
+		"another part":   func(m *checkpoint.Manifest) { p := partsOf(2)[1]; m.Part = &p },
+		"another key":    func(m *checkpoint.Manifest) { m.Key = "other" },
+		"another run":    func(m *checkpoint.Manifest) { m.RunID = 7 },
+	} {
+		s := newScene(t)
+		s.put(100, 1, nil)
+		base, err := s.find(s.query(slots.Auto))
+		if err != nil {
+			t.Fatal(err)
+		}
+		parts := partsOf(2)
+		s.putPart(100, 1, parts[0], edit)
+		var bad *checkpoint.Invalid
+		if _, err := s.parts(slots.PartsQuery{Query: s.query(slots.Auto), Base: base, Parts: parts}); !errors.As(err, &bad) {
+			t.Errorf("%s: got %v, want *checkpoint.Invalid", name, err)
+		}
+	}
+	s := newScene(t) // nor is a part taken for the run itself
+	p := partsOf(1)[0]
+	s.put(100, 1, func(m *checkpoint.Manifest) { m.Part = &p })
+	if _, err := s.find(s.query(slots.Auto)); err == nil {
+		t.Error("a part was found as the run itself")
+	}
+}
+
+// TestWhichPartsMayBeRunning: those of another workflow run that is not over and may
+// take as long, and here those of which the API says so.
+func TestWhichPartsMayBeRunning(t *testing.T) {
+	now := time.Unix(50_000, 0).Add(2 * time.Hour)
+	for name, c := range map[string]struct {
+		status   string // of the other workflow run; "" for the present one
+		job      string // status of the job here; "" where nobody says
+		manifest func(*checkpoint.Manifest)
+		deadline time.Duration
+		running  bool
+	}{
+		"nothing stored, the run is over":      {status: "completed"},
+		"nothing stored, in progress":          {status: "in_progress", running: true},
+		"nothing stored, past the deadline":    {status: "in_progress", deadline: time.Hour},
+		"in progress":                          {status: "in_progress", running: true, manifest: func(m *checkpoint.Manifest) { m.Status = state.Running }},
+		"ended by its post part":               {status: "in_progress", manifest: func(m *checkpoint.Manifest) { m.Status, m.Ended = state.Running, true }},
+		"failed":                               {status: "in_progress", manifest: func(m *checkpoint.Manifest) { m.Status = state.Failed }},
+		"here: nothing stored":                 {},
+		"here: died, nobody can be asked":      {manifest: func(m *checkpoint.Manifest) { m.Status = state.Running }},
+		"here: its job is in progress":         {job: "in_progress", running: true, manifest: func(m *checkpoint.Manifest) { m.Status = state.Running }},
+		"here: its job has ended":              {job: "completed", manifest: func(m *checkpoint.Manifest) { m.Status = state.Running }},
+		"here: in progress, but it has failed": {job: "in_progress", manifest: func(m *checkpoint.Manifest) { m.Status = state.Failed }},
+	} {
+		s := newScene(t)
+		run := int64(100)
+		if c.status != "" {
+			run = 50
+			s.addRun(run, func(r *artifactstest.Run) { r.Status = c.status })
+		}
+		if c.job != "" {
+			s.Jobs = map[int64][]artifactstest.Job{100: {{Name: "work", Status: c.job, Attempt: 1}}}
+		}
+		s.put(run, 1, nil)
+		base, err := s.find(s.query(slots.Auto))
+		if err != nil || base.Manifest == nil {
+			t.Fatalf("%s: %v, %v", name, base, err)
+		}
+		part := partsOf(1)
+		if c.manifest != nil {
+			s.putPart(run, 1, part[0], func(m *checkpoint.Manifest) {
+				m.Job, m.RunAttempt = "work", 1
+				c.manifest(m)
+			})
+		}
+		q := slots.PartsQuery{Query: s.query(slots.Auto), Base: base, Parts: part, Deadline: c.deadline, Now: now}
+		q.Job.Attempt = 1
+		all, err := s.parts(q)
+		if err != nil || len(all) != 1 || all[0].Running != c.running {
+			t.Errorf("%s: got %+v, %v; want running %v", name, all, err, c.running)
+		}
+	}
+}
