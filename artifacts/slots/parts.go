@@ -146,7 +146,7 @@ func (s *search) allOf(ctx context.Context, base *Found) (list []candidate, err 
 func (s *search) findPart(ctx context.Context, q PartsQuery, to *PartFound, group []candidate) error {
 	own := q.Query
 	own.Part, own.Mode = to.Part, q.Base.Manifest.WorkflowID
-	r := reader{&own, s.ask}
+	r := reader{&own, s.ask, &s.screen.passed}
 	for _, some := range s.groups(group) {
 		best, _, err := r.newest(ctx, some)
 		switch {
