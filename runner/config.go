@@ -81,6 +81,8 @@ type Config struct {
 	Hold time.Duration
 
 	NewID func() string // a fresh session id
+	// NewToken returns 32 random hex digits, for a question; nil leaves questions without.
+	NewToken func() string
 	// ListPrice returns what tokens of a model cost by its maker's price list, and
 	// false when that is not known; nil knows none.
 	ListPrice func(state.Usage) (state.USD, bool)

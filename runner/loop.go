@@ -57,7 +57,7 @@ func (r *Runner) loop(ctx context.Context) error {
 			r.alarms.deadline = r.cfg.Began.Add(r.cfg.Deadline)
 		}
 	}
-	stored := r.stored()
+	stored, updates := r.stored(), r.updates()
 	var timer <-chan time.Time
 	var due time.Time // when it fires: not every line of a flood sets a new one
 	for r.run.Progress.Status == state.Running {
@@ -76,6 +76,8 @@ func (r *Runner) loop(ctx context.Context) error {
 			err = r.handleAlarms(ctx)
 		case name := <-r.cfg.Cancel:
 			err = r.cancel(ctx, name)
+		case u := <-updates:
+			err = r.update(ctx, u)
 		case c := <-stored:
 			r.cfg.Reporter.Report(r.run.UnsavedEvent(r.now(), "", "", c))
 		}
@@ -86,16 +88,21 @@ func (r *Runner) loop(ctx context.Context) error {
 	return nil
 }
 
-// wakeTime is when the next waiting agent may continue; zero when none may.
+// wakeTime is when the next waiting agent may continue, or its wait ends; zero when there
+// is none.
 func (r *Runner) wakeTime() time.Time {
 	if r.stop != nil {
 		return time.Time{}
 	}
-	step := r.run.Step(r.now())
+	step := r.newStep(r.now())
 	if _, ready := step.Next(r.busy); ready {
 		return r.now() // its wait ended while a message was handled
 	}
-	return step.WakeTime()
+	wake, settle := step.WakeTime(), step.SettleTime(r.here)
+	if wake.IsZero() || !settle.IsZero() && settle.Before(wake) {
+		return settle
+	}
+	return wake
 }
 
 // handleAlarms does what is due.
@@ -112,7 +119,7 @@ func (r *Runner) handleAlarms(ctx context.Context) error {
 	if take(&r.alarms.deadline, now) && r.stop == nil {
 		return r.reachDeadline(ctx)
 	}
-	if _, ready := r.run.Step(now).Next(r.busy); ready && r.stop == nil {
+	if at := r.wakeTime(); !at.IsZero() && !at.After(now) {
 		return r.advance(ctx, nothing)
 	}
 	return nil

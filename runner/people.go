@@ -1,6 +1,10 @@
 package runner
 
-import "github.com/raymond-action/raymond-action/state"
+import (
+	"time"
+
+	"github.com/raymond-action/raymond-action/state"
+)
 
 // Update is news about a question of an agent that waits for an answer.
 type Update struct {
@@ -22,6 +26,12 @@ type People interface {
 	Open(run *state.Run)
 	// Updates brings news. The owner receives it at any time.
 	Updates() <-chan Update
+	// HasRead reports whether all answers that have come before a time have been brought
+	// as Updates. The owner calls it when the time of a question has come, which times
+	// out once it returns true: an answer that has come before that counts. Who has to
+	// look whether there is one begins to look, and sends an Update without an agent
+	// when there is none.
+	HasRead(before time.Time) bool
 	// IsSettled reports whether nothing more is to come soon, so that a run of which all
 	// agents wait may be suspended. Only the owner calls it. When it turns true without an
 	// Update, an Update without an agent is sent.

@@ -28,6 +28,7 @@ type message struct {
 type Runner struct {
 	cfg    Config
 	run    *state.Run
+	here   state.Here
 	mail   chan message // from the workers
 	busy   int          // workers that have not answered
 	orders []Order      // that the step in the making starts
@@ -35,6 +36,7 @@ type Runner struct {
 	stop   *state.Stop // set once nothing new may start
 	alarms alarms
 	teller teller
+	asking bool // questions were open after the last step
 	dirty  bool // the store has nothing of this part of the run yet
 	due    bool // Config.Checkpoints has not taken the last step yet
 }
@@ -45,7 +47,7 @@ func New(cfg Config, run *state.Run) *Runner {
 		cfg.Redact = func(text string) string { return text }
 	}
 	return &Runner{
-		cfg: cfg, run: run, mail: make(chan message), dirty: true,
+		cfg: cfg, run: run, here: cfg.here(), mail: make(chan message), dirty: true,
 		teller: teller{reporter: cfg.Reporter, telling: cfg.Telling, redact: cfg.Redact, now: cfg.Clock.Now, excerpts: excerpts{}},
 	}
 }
@@ -166,7 +168,7 @@ func (r *Runner) advance(ctx context.Context, decide func(*state.Step)) error {
 	if r.stop == nil {
 		r.schedule(step)
 	}
-	if r.busy+len(r.orders) == 0 && (r.stop != nil || step.WakeTime().IsZero()) {
+	if r.busy+len(r.orders) == 0 && (r.stop != nil || !r.holds(step)) {
 		step.Close(r.closing(step))
 	}
 	if err := r.commit(step.Delta()); err != nil {
@@ -181,6 +183,7 @@ func (r *Runner) advance(ctx context.Context, decide func(*state.Step)) error {
 		r.busy++
 		go w.work(ctx, o)
 	}
+	r.tellPeople()
 	r.due = r.cfg.Checkpoints != nil
 	r.offer()
 	return nil
@@ -191,16 +194,19 @@ func (r *Runner) advance(ctx context.Context, decide func(*state.Step)) error {
 // beginning, so the step is then made once more.
 func (r *Runner) step(decide func(*state.Step)) *state.Step {
 	now := r.now()
-	step := r.run.Step(now)
-	decide(step)
+	make := func() *state.Step {
+		step := r.newStep(now)
+		decide(step)
+		step.Settle(r.here)
+		return step
+	}
+	step := make()
 	before := r.run.Progress.Events
 	r.teller.endExcerpts(r.run, step, r.isLast(step))
 	if r.run.Progress.Events == before {
 		return step
 	}
-	step = r.run.Step(now)
-	decide(step)
-	return step
+	return make()
 }
 
 // isLast reports whether nothing can follow a step: nothing runs, and nothing may
@@ -210,7 +216,7 @@ func (r *Runner) isLast(step *state.Step) bool {
 		return false
 	}
 	_, ready := step.Next(0)
-	return r.stop != nil || !ready && step.WakeTime().IsZero()
+	return r.stop != nil || !ready && !r.holds(step)
 }
 
 // schedule starts agents as long as there is room for more.

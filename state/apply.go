@@ -14,11 +14,13 @@ type Delta struct {
 	Files  map[string]string `json:"files,omitempty"`
 	Agents []*Agent          `json:"agents,omitempty"` // new and changed ones, in order of creation
 	Gone   []string          `json:"gone,omitempty"`   // agents that ended
-	Ended  []Ending          `json:"ended,omitempty"`
-	Ledger []Entry           `json:"ledger,omitempty"`
-	Used   []string          `json:"used,omitempty"`
-	Events []Event           `json:"events,omitempty"`
-	Parts  *[]Part           `json:"parts,omitempty"` // when the step handed agents over
+	// Delivered are agents that have ended, and that a join has delivered.
+	Delivered []string `json:"delivered,omitempty"`
+	Ended     []Ending `json:"ended,omitempty"`
+	Ledger    []Entry  `json:"ledger,omitempty"`
+	Used      []string `json:"used,omitempty"`
+	Events    []Event  `json:"events,omitempty"`
+	Parts     *[]Part  `json:"parts,omitempty"` // when the step handed agents over
 }
 
 // Apply makes d part of r. It must have been saved first.
@@ -37,14 +39,32 @@ func (r *Run) Apply(d *Delta) {
 	for _, id := range d.Gone {
 		r.drop(id)
 	}
+	before := len(r.Ended)
 	r.Ended = append(r.Ended, d.Ended...)
+	r.markDelivered(d.Delivered)
 	r.Ledger = append(r.Ledger, d.Ledger...)
 	r.Used = append(r.Used, d.Used...)
 	r.Events = d.Events
 	if d.Parts != nil {
 		r.Parts = *d.Parts
 	}
-	r.fold()
+	r.fold(before)
+}
+
+// markDelivered marks the endings of agents that a join has delivered.
+func (r *Run) markDelivered(agents []string) {
+	if len(agents) == 0 {
+		return
+	}
+	marked := make(map[string]bool, len(agents))
+	for _, id := range agents {
+		marked[id] = true
+	}
+	r.Ended = slices.Clone(r.Ended)
+	for i := range r.Ended {
+		e := &r.Ended[i]
+		e.Delivered = e.Delivered || marked[e.Agent]
+	}
 }
 
 // With returns the run that Apply(d) would make, leaving r as it is. The two

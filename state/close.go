@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"iter"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -38,19 +39,10 @@ func (c Closing) NotResumable(why error) Closing {
 // Closing returns how the run ends when nothing is under way and nothing can start.
 // stop may be nil.
 func (s *Step) Closing(stop *Stop) Closing {
-	p := s.draft.delta.Progress
-	c := ending{agents: s.draft.agents(), limits: s.limits(), stop: stop}.closing()
-	switch {
-	case c.Status != Suspended:
-	case p.Hold != "":
-		c.Until = p.Until
-	default:
-		c.Until = stop.Until
-		if count(s.draft.agents(), isReady) > 0 {
-			c.Continuing = p.continuing(stop.Continuations)
-		}
+	if count(s.draft.agents(), isAny) == 0 {
+		return Closing{Status: Completed}
 	}
-	return c
+	return ending{agents: s.members(), limits: s.limits(), stop: stop}.closing()
 }
 
 // continuing decides whether a run that is suspended by a deadline is continued by the
@@ -67,19 +59,20 @@ func (p *Progress) continuing(most int) Continuing {
 	return Continues
 }
 
-// ending names the status of a run in which nothing is left to start.
+// ending names the status of a run in which nothing is left to start, and some agents
+// have not ended.
 type ending struct {
-	agents iter.Seq[*Agent]
+	agents iter.Seq[*Agent] // of the part that is driven here
 	limits limits
 	stop   *Stop // nil for none
 }
 
 func (e ending) closing() Closing {
-	left, stuck := count(e.agents, isAny), count(e.agents, isStuck)
+	left, stuck, waiting := count(e.agents, isAny), count(e.agents, isStuck), count(e.agents, isWaiting)
 	p, budget := e.limits.progress, e.limits.overBudget()
 	switch {
 	case left == 0:
-		return Closing{Status: Completed}
+		return Closing{Status: Suspended, Reason: "the agents of this part have ended"}
 	case e.stop != nil && e.stop.Status == Cancelled:
 		return Closing{Status: Cancelled, Reason: e.stop.Reason}
 	case budget != "":
@@ -88,11 +81,47 @@ func (e ending) closing() Closing {
 		return Closing{Status: OverIterations, Reason: fmt.Sprintf("%s begun, the limit is %d",
 			Count(p.Iterations, "state execution"), e.limits.options.MaxIterations)}
 	case p.Hold != "":
-		return Closing{Status: Suspended, Reason: p.Hold}
-	case e.stop != nil && stuck < left:
-		return Closing{Status: e.stop.Status, Reason: e.stop.Reason}
+		return Closing{Status: Suspended, Reason: p.Hold, Until: p.Until}
+	case e.stop != nil && stuck+waiting < left:
+		return Closing{
+			Status: e.stop.Status, Reason: e.stop.Reason, Until: e.stop.Until, Continuing: p.continuing(e.stop.Continuations),
+		}
+	case waiting > 0 && (stuck == 0 || e.limits.options.KeepGoing):
+		return Closing{Status: Suspended, Reason: e.waits(), Until: e.until()}
 	}
 	return Closing{Status: Failed, Reason: e.firstFailure()}
+}
+
+// maxNamed is how many waits the reason of a suspended run names.
+const maxNamed = 3
+
+// waits says who waits for what. Agents that wait for others are left out: what these
+// wait for is named.
+func (e ending) waits() string {
+	var named []string
+	for a := range e.agents {
+		if w := a.Waits; w != nil && w.For != ForAgents {
+			named = append(named, a.ID+" "+w.words())
+		}
+	}
+	if more := len(named) - maxNamed; more > 0 {
+		named = append(named[:maxNamed], fmt.Sprintf("and %d more", more))
+	}
+	if len(named) == 0 {
+		return "agents wait for those that they have forked"
+	}
+	return strings.Join(named, ", ")
+}
+
+// until returns the first time at which a wait ends by itself; zero for never.
+func (e ending) until() time.Time {
+	var first time.Time
+	for a := range e.agents {
+		if w := a.Waits; w != nil && !w.Until.IsZero() && (first.IsZero() || w.Until.Before(first)) {
+			first = w.Until
+		}
+	}
+	return first
 }
 
 func (e ending) firstFailure() string {
@@ -112,7 +141,7 @@ func (s *Step) Close(c Closing) {
 		p.Continuations++
 	}
 	s.tellLimits()
-	outcome, detail := outcomeOf(p, len(s.draft.run.Ended)+len(s.draft.delta.Ended) > 0)
+	outcome, detail := outcomeOf(p, s.draft.hasResults())
 	spent := s.draft.ledger().spent()
 	done := &RunFinished{
 		Status: p.Status, Outcome: outcome, Detail: detail, Reason: p.Reason,

@@ -143,6 +143,12 @@ func (d *draft) result() (Text, bool) {
 	return d.run.Result()
 }
 
+// hasResults reports whether some agents have ended with a result.
+func (d *draft) hasResults() bool {
+	brought := func(e Ending) bool { return e.Error == "" }
+	return slices.ContainsFunc(d.run.Ended, brought) || slices.ContainsFunc(d.delta.Ended, brought)
+}
+
 // isTaken reports whether an agent of this name exists, or is known to have existed.
 func (d *draft) isTaken(id string) bool {
 	if _, ok := d.mine[id]; ok {

@@ -35,6 +35,8 @@ var logFields = map[string]struct{ always, some string }{
 	"attempt_interrupted": {"attempt reason", ""},
 	"checkpoint":          {"store seq_stored bytes duration_ms", "error"},
 	"limit":               {"which value max", "cost_estimated cost_unknown"},
+	"agent_waits":         {"for", "until job question number where choices timeout_next from"},
+	"agent_goes_on":       {"by", ""},
 	"run_finished":        {"status outcome cost_usd iterations flake_retries duration_ms", "cost_estimated cost_unknown detail reason result unfinished"},
 }
 

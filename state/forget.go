@@ -18,6 +18,9 @@ func (r *Run) Forget(lost func(session string) bool) {
 		}
 		a.Exec.forget(lost)
 	}
+	if l := r.Last; l != nil && l.Session != nil && lost(l.Session.ID) {
+		l.Session = nil
+	}
 }
 
 func (e *Exec) forget(lost func(session string) bool) {

@@ -63,6 +63,20 @@ func (l ledger) entry(a *Agent, o Outcome) Entry {
 	return entry
 }
 
+// byAgent returns what each agent has cost.
+func (l ledger) byAgent() map[string]USD {
+	costs := map[string]USD{}
+	for _, sum := range l.past.sums() {
+		costs[sum.Agent] = costs[sum.Agent].Plus(sum.CostUSD)
+	}
+	for _, entries := range [][]Entry{l.saved, l.added} {
+		for _, e := range entries {
+			costs[e.Agent] = costs[e.Agent].Plus(e.CostUSD)
+		}
+	}
+	return costs
+}
+
 // leastOfList is which part of a list price a rate must be at least. The weights of units
 // are not those of every model, but not that far from them: an invocation that reported
 // more tokens than it had used would make what comes after it cheap.

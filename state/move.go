@@ -27,7 +27,21 @@ func (s *Step) follow(a *Agent, d protocol.Decision) {
 	s.draft.tell(a, t)
 	if text, ended := a.move(d.Then, s.draft.run.Dir); ended {
 		s.draft.tell(a, &AgentFinished{Result: &text})
-		s.draft.delta.Ended = append(s.draft.delta.Ended, Ending{Agent: a.ID, Result: text})
+		s.draft.delta.Ended = append(s.draft.delta.Ended, a.ending(text))
+		return
+	}
+	s.pause(a, d.Then)
+}
+
+// pause makes an agent wait after a move that asks for it.
+func (s *Step) pause(a *Agent, m protocol.Move) {
+	switch {
+	case m.Verb == protocol.Join:
+		s.join(a)
+	case m.Verb == protocol.Ask:
+		s.ask(a, m.Question)
+	case m.After > 0:
+		s.await(a, Waits{For: ForTime, Until: s.draft.now.Add(m.After).UTC().Round(0)})
 	}
 }
 
@@ -70,7 +84,7 @@ func (a *Agent) resolve(cd, runDir string) string {
 // agent; move then returns the result.
 func (a *Agent) move(m protocol.Move, runDir string) (result Text, ended bool) {
 	switch m.Verb {
-	case protocol.Goto:
+	case protocol.Goto, protocol.Join, protocol.Ask:
 	case protocol.Reset:
 		a.Session, a.Branch = nil, false
 		if m.Dir != "" {
@@ -92,6 +106,15 @@ func (a *Agent) move(m protocol.Move, runDir string) (result Text, ended bool) {
 	}
 	a.enter(m.To, m.Input)
 	return "", false
+}
+
+// ending is the end of an agent with a result. One that was forked may be joined.
+func (a *Agent) ending(result Text) Ending {
+	e := Ending{Agent: a.ID, Result: result}
+	if a.Parent != "" {
+		e.Parent, e.N = a.Parent, a.N
+	}
+	return e
 }
 
 // push remembers where the agent returns to.

@@ -42,22 +42,46 @@ func (s *Step) Begin() {
 func (s *Step) Resume(used map[string][]ModelCost) {
 	idle := s.draft.idleTime()
 	s.open(true)
-	for a := range s.draft.agents() {
+	tries := s.triesAgain()
+	for a := range s.members() {
 		if a.Exec != nil && idle > 0 {
 			s.draft.edit(a.ID).Exec.leaveOut(idle)
 		}
 		switch {
 		case a.Status == Busy:
 			s.interrupt(s.draft.edit(a.ID), used[a.ID])
-		case a.Status == Stuck:
+		case a.Status == Waiting:
+			s.boundWait(a)
+		case a.Status == Stuck && tries:
 			s.draft.edit(a.ID).tryAgain()
-		case a.NotBefore.After(s.draft.now.Add(time.Duration(a.Wait))):
+		case a.Status == Ready && a.NotBefore.After(s.draft.now.Add(time.Duration(a.Wait))):
 			s.draft.edit(a.ID).pause(s.draft.now, time.Duration(a.Wait))
 		}
 		if a.Unknown > 0 || a.Outage != nil {
 			mine := s.draft.edit(a.ID) // both are of one process
 			mine.Unknown, mine.Outage = 0, a.Outage.inNextProcess(a.Status)
 		}
+	}
+}
+
+// triesAgain reports whether a resume tries what has failed again. It doesn't while other
+// agents wait for something that the resume may bring; those that only wait for agents don't
+// count.
+func (s *Step) triesAgain() bool {
+	status := s.draft.run.Progress.Status
+	if !s.Options().KeepGoing || status != Suspended && status != Running {
+		return true
+	}
+	return count(s.members(), func(a *Agent) bool { return a.Status == Waiting && a.Waits.For != ForAgents }) == 0
+}
+
+// boundWait keeps a changed clock from making a wait longer than it was meant to be.
+func (s *Step) boundWait(a *Agent) {
+	w := *a.Waits
+	if whole := w.Until.Sub(w.Since); !w.Until.IsZero() && w.Until.After(s.draft.now.Add(whole)) {
+		w.Since = s.draft.now.UTC().Round(0)
+		w.Until = w.Since.Add(whole)
+		s.draft.edit(a.ID).Waits = &w
 	}
 }
 

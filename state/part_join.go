@@ -192,6 +192,6 @@ func (m *merge) finish() error {
 	if len(r.Agents) == 0 {
 		p.Status, p.Reason, p.Until = Completed, "", time.Time{}
 	}
-	r.fold()
+	r.fold(0)
 	return nil
 }

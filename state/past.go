@@ -59,9 +59,12 @@ func (r *Run) Sums() []Sum {
 }
 
 // fold adds up what is too old to be kept one by one. It depends on nothing but the
-// run, so that replaying a journal leads to the same run.
-func (r *Run) fold() {
+// run and the step that led to it, so that replaying a journal leads to the same run.
+// before is how many endings were kept before the step: those that a join may deliver stay,
+// and are looked at only once in a while.
+func (r *Run) fold(before int) {
 	many, long := len(r.Ended) > keptEndings+foldSlack, len(r.Ledger) > keptEntries+foldSlack
+	many = many && (!r.Progress.HasJoin || before/foldSlack != len(r.Ended)/foldSlack)
 	if !many && !long {
 		return
 	}
@@ -84,18 +87,49 @@ func (r *Run) fold() {
 }
 
 // foldEnded drops the results of the agents that ended first, but never that of the
-// main agent, which is the result of the run.
+// main agent, which is the result of the run, nor those that a join may deliver.
 func (r *Run) foldEnded(p *Past) {
-	old := len(r.Ended) - keptEndings
-	kept := make([]Ending, 0, keptEndings+1)
-	for i, e := range r.Ended {
-		if i >= old || e.Agent == mainAgent {
+	joinable := r.joinable()
+	old := len(r.Ended) - len(joinable) - keptEndings
+	kept := make([]Ending, 0, len(joinable)+keptEndings+1)
+	i := 0
+	for _, e := range r.Ended {
+		switch {
+		case joinable[e.Agent]:
 			kept = append(kept, e)
 			continue
+		case i >= old || e.Agent == mainAgent:
+			kept = append(kept, e)
+		default:
+			p.Agents++
 		}
-		p.Agents++
+		i++
 	}
 	r.Ended = kept
+}
+
+// joinable has the agents that have ended and that a join may still deliver.
+func (r *Run) joinable() map[string]bool {
+	if !r.Progress.HasJoin {
+		return nil
+	}
+	r.index()
+	there := map[string]bool{}
+	for i := len(r.Ended) - 1; i >= 0; i-- { // children mostly end before their parents
+		if e := r.Ended[i]; e.Parent != "" && !e.Delivered {
+			there[e.Agent] = r.byID[e.Parent] != nil || there[e.Parent]
+		}
+	}
+	for changed := true; changed; {
+		changed = false
+		for _, e := range r.Ended {
+			if at, ok := there[e.Agent]; ok && !at && there[e.Parent] {
+				there[e.Agent], changed = true, true
+			}
+		}
+	}
+	maps.DeleteFunc(there, func(_ string, may bool) bool { return !may })
+	return there
 }
 
 // counterOf returns the number at the end of an agent's name. It is larger than the

@@ -102,7 +102,7 @@ func TestAnEndlessDispatcher(t *testing.T) {
 		t.Errorf("results kept: got %d, want about the last thousand", n)
 	}
 	last := d.run.Ended[len(d.run.Ended)-1]
-	equal(t, "the last", last, state.Ending{Agent: "main_b3000", Result: "result of main_b3000"})
+	equal(t, "the last", last, state.Ending{Agent: "main_b3000", Result: "result of main_b3000", Parent: "main", N: 3001})
 	data, _ := d.run.Encode()
 	again, err := state.Decode(data)
 	must(t, err)

@@ -8,8 +8,8 @@ type Place struct {
 	State string // resolved file name
 }
 
-// Places returns the states that agents are in, those that they return to, and those
-// that they move to if their attempt passes.
+// Places returns the states that agents are in, those that they return to, those that
+// they move to if their attempt passes, and those that come when nobody answers a question.
 func (r *Run) Places() []Place {
 	var places []Place
 	for i, a := range r.Agents {
@@ -17,6 +17,9 @@ func (r *Run) Places() []Place {
 		places = append(places, Place{at + ".state", a.State})
 		for j, f := range a.Stack {
 			places = append(places, Place{fmt.Sprintf("%s.stack[%d].state", at, j), f.State})
+		}
+		if q := a.asks(); q != nil && q.TimeoutNext != "" {
+			places = append(places, Place{at + ".waits.question.timeout_next", q.TimeoutNext})
 		}
 		if a.Exec != nil && a.Exec.Asked != nil {
 			places = append(places, a.Exec.awaited(at+".exec.asked")...)
@@ -35,6 +38,9 @@ func (e *Exec) awaited(at string) []Place {
 	}
 	add(".then.to", e.Asked.Then.To)
 	add(".then.return", e.Asked.Then.Return)
+	if q := e.Asked.Then.Question; q != nil {
+		add(".then.question.timeout_next", q.TimeoutNext)
+	}
 	for i, f := range e.Asked.Spawns {
 		add(fmt.Sprintf(".spawns[%d].state", i), f.State)
 		add(fmt.Sprintf(".spawns[%d].next", i), f.Next)

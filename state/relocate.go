@@ -19,6 +19,9 @@ func (r *Run) Relocate(where func(string) string) (*Run, error) {
 	}
 	move(&c.Scope)
 	move(&c.Dir)
+	if c.Last != nil {
+		move(&c.Last.Dir)
+	}
 	for _, a := range c.Agents {
 		move(&a.Dir)
 		for i := range a.Stack {

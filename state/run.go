@@ -9,7 +9,7 @@ import (
 // Schema is the version of the state file that this program writes. It reads
 // every earlier one: what a field means never changes, and one that an earlier
 // version did not have is zero.
-const Schema = 2
+const Schema = 3
 
 // Status says whether a run is under way, and if not, why.
 type Status string
@@ -132,6 +132,9 @@ type Progress struct {
 	// its workflow again.
 	Moved      bool       `json:"moved,omitempty"`
 	Continuing Continuing `json:"continuing,omitempty"`
+	// HasJoin says that agents may join those that they fork, so that what has become of
+	// these is kept until then.
+	HasJoin bool `json:"has_join,omitempty"`
 }
 
 // AgentStatus says what an agent waits for.

@@ -1,6 +1,7 @@
 package state_test
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -33,8 +34,8 @@ func TestEarlierSchemasAreContinued(t *testing.T) {
 		must(t, file.Fold(run.With(step.Delta()), nil))
 		must(t, file.Close())
 		data, err := os.ReadFile(filepath.Join(dir, "run-1.json"))
-		if err != nil || !strings.Contains(string(data), `"schema": 2,`) {
-			t.Errorf("%s: saved as (%v):\n%.60s\nwant schema 2", from, err, data)
+		if err != nil || !strings.Contains(string(data), fmt.Sprintf(`"schema": %d,`, state.Schema)) {
+			t.Errorf("%s: saved as (%v):\n%.60s\nwant schema 3", from, err, data)
 		}
 		if _, err := state.Read(dir, "run-1"); err != nil {
 			t.Errorf("%s: read again: %v", from, err)

@@ -13,7 +13,10 @@ import (
 // still be spent, ledger what it costs, schedule which agent is next, execution how
 // one agent continues, ending how the run ends. Step brings their answers into the
 // draft.
-type Step struct{ draft *draft }
+type Step struct {
+	draft *draft
+	part  []string // the agents that it is restricted to; nil for all
+}
 
 // Step begins a change of r at the given time.
 func (r *Run) Step(now time.Time) *Step { return &Step{draft: newDraft(r, now)} }
@@ -62,9 +65,9 @@ func (s *Step) Next(busy int) (*Agent, bool) {
 func (s *Step) WakeTime() time.Time { return s.schedule().wakeTime() }
 
 func (s *Step) schedule() schedule {
-	limits, failed := s.limits(), count(s.draft.agents(), isStuck) > 0
+	limits, failed := s.limits(), count(s.members(), isStuck) > 0
 	return schedule{
-		agents: s.draft.agents(), now: s.draft.now, lastBegun: s.draft.delta.Progress.LastBegun,
+		agents: s.members(), now: s.draft.now, lastBegun: s.draft.delta.Progress.LastBegun,
 		blocked:  limits.blocked(),
 		mayBegin: !limits.overIterations() && (!failed || s.Options().KeepGoing),
 	}
@@ -101,6 +104,6 @@ func count(agents iter.Seq[*Agent], is func(*Agent) bool) int {
 
 func isStuck(a *Agent) bool { return a.Status == Stuck }
 
-func isReady(a *Agent) bool { return a.Status == Ready }
+func isWaiting(a *Agent) bool { return a.Status == Waiting }
 
 func isAny(*Agent) bool { return true }

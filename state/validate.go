@@ -16,6 +16,8 @@ var (
 	agentID    = pattern(`^main(_[a-z0-9_]{0,6}[0-9]+)*$`)
 	sessionID  = pattern(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,127}$`)
 	sha256Hex  = pattern(`^[0-9a-f]{64}$`)
+	jobName    = pattern(`^[A-Za-z_][A-Za-z0-9_-]{0,63}$`)
+	tokenHex   = pattern(`^[0-9a-f]{32}$`)
 )
 
 func pattern(expr string) func() *regexp.Regexp {
@@ -52,9 +54,12 @@ func (r *Run) Validate() error {
 		at := fmt.Sprintf("ended[%d]", i)
 		c.want(agentID().MatchString(e.Agent), at+".agent", "%q is not the name of an agent", e.Agent)
 		c.want(!seen[e.Agent], at+".agent", "%q ended twice", e.Agent)
+		c.want(e.Parent == "" || agentID().MatchString(e.Parent), at+".parent", "%q is not the name of an agent", e.Parent)
+		c.want(e.Error == "" || e.Result == "", at+".error", "is there beside a result")
+		c.want(e.N <= r.Progress.Created, at+".n", "is %d, but %d agents were created", e.N, r.Progress.Created)
 		seen[e.Agent] = true
 	}
-	last := 0
+	last, asked := 0, map[int]bool{}
 	for i, a := range r.Agents {
 		at := fmt.Sprintf("agents[%d]", i)
 		c.want(a != nil, at, "is missing")
@@ -65,6 +70,14 @@ func (r *Run) Validate() error {
 		c.want(a.N > last && a.N <= r.Progress.Created, at+".n", "is %d, want one of %d to %d", a.N, last+1, r.Progress.Created)
 		seen[a.ID], last = true, a.N
 		a.check(c, at)
+		if q := a.asks(); q != nil && c.err == nil {
+			c.want(q.Number <= r.Progress.Questions && !asked[q.Number], at+".waits.question.number", "is %d, again or of %d", q.Number, r.Progress.Questions)
+			asked[q.Number] = true
+		}
+	}
+	if l := r.Last; l != nil {
+		l.Session.check(c, "last.session")
+		c.want(l.Dir == "" || filepath.IsAbs(l.Dir), "last.dir", "%q is not an absolute path", l.Dir)
 	}
 	r.checkLedger(c)
 	r.checkParts(c)
@@ -125,8 +138,10 @@ func (r *Run) checkLedger(c *checker) {
 func (a *Agent) check(c *checker, at string) {
 	c.want(agentID().MatchString(a.ID), at+".id", "%q is not the name of an agent", a.ID)
 	c.want(fileName(a.State), at+".state", "%q is not a file name", a.State)
-	c.want(a.Status == Ready || a.Status == Busy || a.Status == Stuck || a.Status == Waiting, at+".status", "%q is unknown", a.Status)
+	c.want(slices.Contains([]AgentStatus{Ready, Busy, Stuck, Waiting}, a.Status), at+".status", "%q is unknown", a.Status)
 	c.want((a.Status == Stuck) == (a.Failure != nil), at+".fault", "does not fit the status %q", a.Status)
+	c.want((a.Status == Waiting) == (a.Waits != nil), at+".waits", "does not fit the status %q", a.Status)
+	a.Waits.check(c, at+".waits")
 	c.want(a.Dir == "" || filepath.IsAbs(a.Dir), at+".dir", "%q is not an absolute path", a.Dir)
 	c.want(!a.Branch || a.Session != nil, at+".branch", "is set without a session")
 	c.want(a.Status != Busy || a.Exec != nil, at+".exec", "is missing for status %q", a.Status)

@@ -1,6 +1,14 @@
 package state
 
-import "time"
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+)
 
 // WaitFor names what an agent waits for.
 type WaitFor string
@@ -120,3 +128,109 @@ func (*AgentWaits) Type() string { return "agent_waits" }
 
 // Type implements Body.
 func (*AgentGoesOn) Type() string { return "agent_goes_on" }
+
+// isOver reports whether the time until which the agent waits has come.
+func (w *Waits) isOver(now time.Time) bool { return !w.Until.IsZero() && !w.Until.After(now) }
+
+// maxShown is how much of a question is shown, in characters.
+const maxShown = 1000
+
+// shown is what people and programs are shown of a wait.
+func (w *Waits) shown() Wait {
+	s := Wait{For: w.For, Job: w.Job}
+	if !w.Until.IsZero() {
+		s.Until = w.Until.UTC().Format(time.RFC3339)
+	}
+	if q := w.Question; q != nil {
+		s.Question, s.Number, s.Where = firstRunes(strings.ToValidUTF8(string(q.Text), "\uFFFD"), maxShown), q.Number, q.Where
+	}
+	return s
+}
+
+// firstRunes returns the first n characters of a text.
+func firstRunes(text string, n int) string {
+	if utf8.RuneCountInString(text) <= n {
+		return text
+	}
+	return string([]rune(text)[:n])
+}
+
+// event tells that the agent waits.
+func (w *Waits) event() *AgentWaits {
+	s := w.shown()
+	e := &AgentWaits{For: s.For, Until: s.Until, Job: s.Job, Question: s.Question, Number: s.Number, Where: s.Where}
+	if q := w.Question; q != nil {
+		e.Choices, e.TimeoutNext, e.From = q.Choices, q.TimeoutNext, q.From
+	}
+	return e
+}
+
+// words says what the agent waits for, as in "waits for an answer to question 1".
+func (w *Waits) words() string {
+	switch w.For {
+	case ForTime:
+		return "waits until " + w.Until.UTC().Format("2006-01-02 15:04:05 UTC")
+	case ForAnswer:
+		return fmt.Sprintf("waits for an answer to question %d", w.Question.Number)
+	case ForJob:
+		return "waits for the job " + w.Job
+	}
+	return "waits for the agents that it forked"
+}
+
+// Waiting lists the agents that wait, in order of creation; never nil.
+func (r *Run) Waiting() []Wait {
+	list := []Wait{}
+	for _, a := range r.Agents {
+		if a.Waits != nil {
+			w := a.Waits.shown()
+			w.Agent = a.ID
+			list = append(list, w)
+		}
+	}
+	return list
+}
+
+// OpenQuestions returns the agents that wait for an answer, in the order of the questions'
+// numbers. They must not be changed.
+func (r *Run) OpenQuestions() []*Agent {
+	var open []*Agent
+	for _, a := range r.Agents {
+		if a.asks() != nil {
+			open = append(open, a)
+		}
+	}
+	slices.SortFunc(open, func(a, b *Agent) int { return cmp.Compare(a.asks().Number, b.asks().Number) })
+	return open
+}
+
+// NextJobs names the jobs that agents wait for, sorted; never nil.
+func (r *Run) NextJobs() []string {
+	jobs := map[string]bool{}
+	for _, a := range r.Agents {
+		if a.Waits != nil && a.Waits.For == ForJob {
+			jobs[a.Waits.Job] = true
+		}
+	}
+	return append([]string{}, slices.Sorted(maps.Keys(jobs))...)
+}
+
+// check checks what the agent waits for; w may be nil.
+func (w *Waits) check(c *checker, at string) {
+	if w == nil {
+		return
+	}
+	kinds := []WaitFor{ForTime, ForAnswer, ForAgents, ForJob}
+	c.want(slices.Contains(kinds, w.For), at+".for", "%q is unknown", w.For)
+	c.want(!w.Since.IsZero(), at+".since", "is missing")
+	c.want(w.For != ForTime || !w.Until.IsZero(), at+".until", "is missing")
+	c.want((w.For == ForJob) == (w.Job != ""), at+".job", "does not fit a wait for %q", w.For)
+	c.want(w.Job == "" || jobName().MatchString(w.Job), at+".job", "%q is not the name of a job", w.Job)
+	c.want((w.For == ForAnswer) == (w.Question != nil), at+".question", "does not fit a wait for %q", w.For)
+	if q := w.Question; q != nil {
+		c.want(q.Number >= 1, at+".question.number", "is %d, want at least 1", q.Number)
+		c.want(w.Until.IsZero() == (q.TimeoutNext == ""), at+".question.timeout_next", "does not fit the time until which it waits")
+		c.want(q.TimeoutNext == "" || fileName(q.TimeoutNext), at+".question.timeout_next", "%q is not a file name", q.TimeoutNext)
+		c.want(q.Token == "" || tokenHex().MatchString(q.Token), at+".question.token", "%q is not a token", q.Token)
+	}
+}

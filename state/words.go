@@ -12,6 +12,7 @@ func Words() []string {
 	words := []string{
 		string(Running), string(Completed), string(Failed), string(OverBudget), string(OverIterations), string(Suspended), string(Cancelled),
 		string(Fresh), string(Resume), string(Branch), string(PhaseAgent), string(PhaseVerify), string(Exact), string(Estimated), string(Unknown),
+		string(Ready), string(Waiting), string(ForTime), string(ForAnswer), string(ForAgents), string(ForJob), "timeout",
 		"clean_with_flake", "catastrophic", "iterations", "function", "usage_limit", "transient",
 	}
 	seen := map[reflect.Type]bool{}

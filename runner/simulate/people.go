@@ -3,6 +3,7 @@ package simulate
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/raymond-action/raymond-action/runner"
 	"github.com/raymond-action/raymond-action/state"
@@ -67,6 +68,9 @@ func (p *People) Updates() <-chan runner.Update { return p.updates }
 
 // IsSettled implements runner.People.
 func (p *People) IsSettled() bool { return !p.isAnswering() && !p.timed }
+
+// HasRead implements runner.People.
+func (p *People) HasRead(time.Time) bool { return !p.isAnswering() }
 
 // isAnswering reports whether the owner of the run has an answer to take.
 func (p *People) isAnswering() bool { return len(p.updates) > 0 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
+	jsonv1 "github.com/go-json-experiment/json/v1"
 )
 
 // Error says what is wrong with the JSON, and where.
@@ -70,8 +71,9 @@ func DecodeComplete(data []byte, to any, newest int) error {
 	return unmarshal(data, to)
 }
 
+// unmarshal reads a time.Duration as encoding/json writes it: a number of nanoseconds.
 func unmarshal(data []byte, to any) error {
-	return errorOf(json.Unmarshal(data, to, json.RejectUnknownMembers(true)))
+	return errorOf(json.Unmarshal(data, to, json.RejectUnknownMembers(true), jsonv1.FormatDurationAsNano(true)))
 }
 
 // How many lists and objects a text may have: a struct costs hundreds of bytes, and its

@@ -1,0 +1,73 @@
+package runner
+
+import (
+	"context"
+	"time"
+
+	"github.com/raymond-action/raymond-action/state"
+)
+
+// here says where the run is driven.
+func (c *Config) here() state.Here {
+	h := state.Here{
+		Jobs: c.Jobs, JobOf: c.Workflow.JobOf, Part: c.Part, NewToken: c.NewToken, HasJoin: c.Workflow.HasJoin(),
+	}
+	if c.People != nil {
+		h.HasRead = c.People.HasRead
+	}
+	return h
+}
+
+// newStep returns a step of the agents that are driven here.
+func (r *Runner) newStep(now time.Time) *state.Step {
+	step := r.run.Step(now)
+	step.Restrict(r.cfg.Part)
+	return step
+}
+
+// holds reports whether a run of which nothing is under way, and nothing can start, stays
+// for what may start later.
+func (r *Runner) holds(step *state.Step) bool {
+	if !step.WakeTime().IsZero() {
+		return true
+	}
+	if due := step.DueTime(); !due.IsZero() && (r.cfg.Hold < 0 || due.Sub(r.now()) <= r.cfg.Hold) {
+		return true
+	}
+	return r.cfg.People != nil && step.IsAsking() && !r.cfg.People.IsSettled()
+}
+
+// updates is People.Updates of the configuration; nil where there are none.
+func (r *Runner) updates() <-chan Update {
+	if r.cfg.People == nil {
+		return nil
+	}
+	return r.cfg.People.Updates()
+}
+
+// update applies news about a question.
+func (r *Runner) update(ctx context.Context, u Update) error {
+	return r.advance(ctx, func(step *state.Step) {
+		if u.Comment != 0 {
+			step.NoteComment(u.Agent, u.Number, u.Comment)
+		}
+		switch {
+		case u.Answer != nil:
+			step.Answer(u.Agent, u.Number, *u.Answer)
+		case u.TimeOut:
+			step.TimeOut(u.Agent, u.Number)
+		}
+	})
+}
+
+// tellPeople tells those who ask questions which are open after a step.
+func (r *Runner) tellPeople() {
+	if r.cfg.People == nil {
+		return
+	}
+	asked := r.asking
+	r.asking = len(r.run.OpenQuestions()) > 0
+	if asked || r.asking {
+		r.cfg.People.Open(r.run)
+	}
+}
