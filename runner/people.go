@@ -20,8 +20,8 @@ type Update struct {
 
 // People asks people the questions of a run, and brings what they answer.
 type People interface {
-	// Open is told the run after each saved step in which questions are open, and after
-	// the one that closed the last. Only the owner calls it. It must return soon, and
+	// Open is told the run before the first step and after each saved one if questions are
+	// open, and after the one that closed the last. Only the owner calls it. It must return soon, and
 	// must not keep the run.
 	Open(run *state.Run)
 	// Updates brings news. The owner receives it at any time.

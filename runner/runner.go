@@ -59,6 +59,7 @@ func (r *Runner) Run(ctx context.Context, resumed bool, override *state.Options)
 	ctx, end := context.WithCancelCause(ctx)
 	r.end = end
 	defer r.drain()
+	r.tellPeople()
 	err := r.advance(ctx, func(step *state.Step) {
 		if override != nil {
 			step.Override(*override, r.cfg.Workflow.Hashes())

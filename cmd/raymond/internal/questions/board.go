@@ -30,6 +30,8 @@ type board struct {
 	reading attempts
 	isDue   bool      // answers are to be read
 	readAt  time.Time // when they were last read, or tried to
+	readTo  time.Time // all answers that came before are known
+	awaited time.Time // the owner waits to hear that all are known that came before; zero: it doesn't
 
 	isAsked  bool // the owner waits to hear that all is settled
 	isEnding bool // the run has stopped
@@ -107,6 +109,12 @@ func (b *board) isSettled() bool {
 		}
 	}
 	return !b.needsCheckpoint() && (b.read == b.version || b.reading.isGiven)
+}
+
+// hasRead reports whether the owner has been sent all answers that came before a time.
+func (b *board) hasRead(before time.Time) bool {
+	isAnswered := func(q *question) bool { return q.answer != nil }
+	return b.readTo.After(before) && !slices.ContainsFunc(b.open, isAnswered)
 }
 
 // poll has answers read from time to time.

@@ -35,9 +35,13 @@ func (p *People) run(ctx context.Context) {
 // rest waits for something to do, after it has told the owner that all is settled.
 func (p *People) rest(ctx context.Context) {
 	p.mu.Lock()
-	tell := p.board.isAsked && p.board.isSettled()
+	b := &p.board
+	tell := b.isAsked && b.isSettled()
 	if tell {
-		p.board.isAsked = false
+		b.isAsked = false
+	}
+	if !b.awaited.IsZero() && b.hasRead(b.awaited) {
+		tell, b.awaited = true, time.Time{}
 	}
 	if p.board.isEnding {
 		p.finished()
@@ -150,14 +154,25 @@ func (p *People) lookUp(ctx context.Context, c *clerk) {
 	}
 	history := p.history.copy()
 	p.mu.Unlock()
+	began := time.Now()
 	answers, err := c.lookUp(ctx, open, history)
 	if ctx.Err() != nil {
 		return
+	}
+	if err == nil {
+		p.noteReadTo(began)
 	}
 	p.noteAnswers(answers, err, version)
 	for _, u := range answers {
 		p.send(ctx, u)
 	}
+}
+
+// noteReadTo notes that all answers are known that came before a time.
+func (p *People) noteReadTo(at time.Time) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.board.readTo = at
 }
 
 // noteAnswers notes what came of looking for answers.

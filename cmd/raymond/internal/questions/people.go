@@ -132,6 +132,19 @@ func (p *People) IsSettled() bool {
 	return false
 }
 
+// HasRead implements runner.People.
+func (p *People) HasRead(before time.Time) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	b := &p.board
+	if b.hasRead(before) {
+		return true
+	}
+	b.isDue, b.awaited = true, before
+	p.rouse()
+	return false
+}
+
 // NeedsCheckpoint reports whether the run is to be stored as soon as possible.
 func (p *People) NeedsCheckpoint() bool {
 	p.mu.Lock()
