@@ -90,7 +90,7 @@ func (c catalog) checkPolicy(s *State) {
 			s.addProblem(r.Pos, p.Code, "%s: %s", r.Part, p.Message).Hint = p.Hint
 		case r.Part == "on_exhausted" && s.Policy.Convergence != nil:
 			s.Policy.Convergence.OnExhausted = name
-		case r.Part == "on_comment":
+		case r.Part == partOnComment:
 			s.OnComment = name
 		}
 	}

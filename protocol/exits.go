@@ -114,7 +114,7 @@ func (d *reading) exitsOf(t written) []Exit {
 	case t.Verb == Ask:
 		return d.exitsOfAsk(e, t.Attrs)
 	case t.Verb != Fork:
-		e.Delay = t.Attrs["after"]
+		e.Delay = strings.TrimSpace(t.Attrs["after"])
 	}
 	e.Target = d.goal(t.Body)
 	if known {
@@ -130,7 +130,7 @@ func (d *reading) exitsOfAsk(e Exit, attrs map[string]string) []Exit {
 	if !ok && attrs["timeout"] == "" {
 		return []Exit{e}
 	}
-	timedOut := Exit{Verb: Ask, Target: d.choice(late), Pos: e.Pos, Delay: attrs["timeout"], TimedOut: true}
+	timedOut := Exit{Verb: Ask, Target: d.choice(late), Pos: e.Pos, Delay: strings.TrimSpace(attrs["timeout"]), TimedOut: true}
 	return []Exit{e, timedOut}
 }
 

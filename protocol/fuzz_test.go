@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -43,12 +44,31 @@ func FuzzScan(f *testing.F) {
 				t.Errorf("tag %q\ngot  %v %v\nwant the same", tag, again, faults)
 			}
 		}
+		checkProse(t, text)
 		for _, p := range problems {
 			if p.Pos.Line < 1 || p.Pos.Col < 1 || p.Code != "bad-tag" || p.Message == "" {
 				t.Errorf("text %q\ngot  %+v\nwant a place and a message", text, p)
 			}
 		}
 	})
+}
+
+// checkProse says when asks and joins change what the other tags of a text mean: a message
+// is read as if they did not exist, unless there is nothing else in it.
+func checkProse(t *testing.T, text string) {
+	found, older := (&Policy{}).scanMessage(text).tags, scan(text, olderVerb).tags
+	isOld := func(w written) bool { return !w.Verb.mustBeNamed() }
+	if slices.ContainsFunc(found, isOld) && !reflect.DeepEqual(found, older) {
+		t.Errorf("text %q\ngot  %+v\nwant %+v, or asks and joins alone", text, found, older)
+	}
+	isMeant := func(w written) bool { return w.Verb == Ask && (w.Attrs != nil || len(w.problems) > 0) }
+	if len(older) > 0 && !slices.ContainsFunc(found, isOld) && !slices.ContainsFunc(found, isMeant) {
+		t.Errorf("text %q\ngot  %+v\nwant %+v, which no question quotes", text, found, older)
+	}
+	unnamed := Policy{Restricted: true, Tags: []Verb{Goto, Result}}
+	if got := unnamed.scanMessage(text).tags; !reflect.DeepEqual(got, older) {
+		t.Errorf("text %q\ngot  %+v\nwant %+v, because the policy names neither", text, got, older)
+	}
 }
 
 // checkPlace says when a tag does not begin where it claims to.
@@ -72,6 +92,8 @@ func FuzzDecide(f *testing.F) {
 		"---\nallowed_transitions:\n  - {tag: fork, target: B, many: true}\n  - {tag: result, payload: x}\n---\n",
 		"---\nallowed_tags: [goto, call, fork]\nallowed_targets: [B, C]\n---\n",
 		"---\nallowed_transitions:\n  - {return: C}\n  - {next: C}\n---\n",
+		"---\nallowed_transitions:\n  - {tag: ask, where: 12}\n  - {tag: join, target: B}\n  - {tag: goto, after: 10m}\n---\n",
+		"---\nallowed_tags: [ask, join]\nallowed_targets: [B, C]\n---\n",
 	}
 	var flows []*Workflow
 	for _, p := range policies {
@@ -117,6 +139,12 @@ func checkDecision(t *testing.T, w *Workflow, d Decision) {
 	if d.Then.Verb == Call || d.Then.Verb == Function {
 		names = append(names, d.Then.Return)
 	}
+	if (d.Then.Question != nil) != (d.Then.Verb == Ask) || d.Then.After < 0 || d.Then.After > maxAfter {
+		t.Errorf("decision %+v\nwant a question with an ask alone, and a wait of at most 35 days", d)
+	}
+	if q := d.Then.Question; q != nil {
+		names = append(names, checkQuestion(t, *q)...)
+	}
 	for _, n := range names {
 		if s, ok := w.State(n); !ok || len(s.Problems) > 0 {
 			t.Errorf("decision %+v\ngot  state %q\nwant one that can be run", d, n)
@@ -125,6 +153,24 @@ func checkDecision(t *testing.T, w *Workflow, d Decision) {
 	if d.Then.Verb == Fork || len(d.Spawns) > 0 && (d.Then.Verb != Goto || d.Then.To != d.Spawns[0].Next) {
 		t.Errorf("decision %+v\nwant a goto to the next of its forks", d)
 	}
+}
+
+// checkQuestion says when a question can't be asked, and returns the states that it names.
+func checkQuestion(t *testing.T, q Question) []string {
+	isBlank := func(s string) bool { return strings.TrimSpace(s) == "" }
+	if isBlank(q.Text) || slices.ContainsFunc(q.Choices, isBlank) || slices.ContainsFunc(q.From, isBlank) ||
+		(q.Timeout > 0) != (q.TimeoutNext != "") || q.Where < 0 {
+		t.Errorf("question %+v\nwant a text, choices, logins, and a state for its timeout", q)
+	}
+	for i, c := range q.Choices {
+		if slices.ContainsFunc(q.Choices[:i], func(other string) bool { return strings.EqualFold(c, other) }) {
+			t.Errorf("question %+v\nwant distinct choices", q)
+		}
+	}
+	if q.TimeoutNext == "" {
+		return nil
+	}
+	return []string{q.TimeoutNext}
 }
 
 // FuzzFrontmatter tries files as prompts and as scripts.

@@ -159,6 +159,15 @@ func TestLoad(t *testing.T) {
 		for _, name := range w.Names() {
 			s, _ := w.State(name)
 			text += listing("warning", s.Warnings)
+			if job := w.JobOf(name); job != MainJob {
+				text += fmt.Sprintf("job %s of %s\n", job, name)
+			}
+			if s.OnComment != "" {
+				text += fmt.Sprintf("on_comment %s of %s\n", s.OnComment, name)
+			}
+		}
+		if w.HasJoin() {
+			text += "join\n"
 		}
 		return text
 	})
@@ -181,6 +190,9 @@ func TestFrontmatter(t *testing.T) {
 			fmt.Fprintf(&b, "%s marked %v line %d body %q\n", name, s.Claims.Marked, s.Line, s.Body)
 			if s.Caged {
 				fmt.Fprintln(&b, "caged")
+			}
+			if s.Job+s.OnComment != "" {
+				fmt.Fprintf(&b, "job %q on_comment %q\n", s.Job, s.OnComment)
 			}
 			b.WriteString(listing("problem", s.Problems) + listing("warning", s.Warnings))
 			if len(s.Problems) == 0 {

@@ -17,7 +17,7 @@ var placeKeys = map[string]func(*State, value){
 			s.setJob(text, posOf(v.node), "wrong-value")
 		}
 	},
-	"on_comment": func(s *State, v value) {
+	partOnComment: func(s *State, v value) {
 		if text, ok := v.text(); ok {
 			s.OnComment = strings.TrimSpace(text)
 			s.refer(Reference{Part: v.name, Name: text, Pos: posOf(v.node), Policy: true})

@@ -75,7 +75,8 @@ func PermissionModes() []string { return append([]string{}, permissionModes...) 
 func Codes() []Key {
 	return []Key{
 		{"ambiguous", "a name without extension fits several files of this system"},
-		{"bad-tag", "a tag is malformed, or lacks an attribute, has one twice, or has one that it can't have"},
+		{"ask-next", "the policy allows a question, but doesn't say which state gets the answer"},
+		{"bad-tag", "a tag is malformed, or lacks an attribute, has one twice, or has one, or a value, that it can't have"},
 		{"bad-target", "a target is empty, or a path"},
 		{"crlf", "a .sh has CRLF line endings, which bash can't read"},
 		{"dead-end", "neither a tag nor a policy leads from a prompt to another state"},
@@ -94,6 +95,7 @@ func Codes() []Key {
 		{"not-regular", "a file with the name of a state is not a regular file"},
 		{"not-utf8", "a file is not UTF-8"},
 		{"nothing-allowed", "a policy allows no transition"},
+		{"on-comment", "a state that is not the first one has on_comment"},
 		{"option", "the options comment of a script is wrong"},
 		{"several-forks", "several forks are shown, but a message may have only one"},
 		{"short-max", "the max of backoff is shorter than its base"},

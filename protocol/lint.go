@@ -139,6 +139,7 @@ func (l *linter) checkState(d *reading) {
 		l.warn(d.s, Pos{}, Problem{Code: "unreachable", Message: "nothing leads to this state",
 			Hint: "name it in a tag or a policy, or move it out of the folder"})
 	}
+	l.checkOnComment(d.s)
 	l.checkTags(d)
 	l.checkTagCase(d)
 	l.checkForks(d)
@@ -150,6 +151,16 @@ func (l *linter) checkState(d *reading) {
 	l.checkReturns(d)
 	if l.chart.reached[d.s.Name] {
 		l.checkWayOut(d)
+	}
+}
+
+// checkOnComment checks that the state whose run a comment continues is the first one.
+func (l *linter) checkOnComment(s *State) {
+	for _, r := range s.References {
+		if r.Part == partOnComment && s.Name != l.w.entry {
+			l.warn(s, r.Pos, Problem{Code: "on-comment", Message: "on_comment has no effect here: only that of the first state counts",
+				Hint: "move it to " + l.w.entry})
+		}
 	}
 }
 
@@ -178,8 +189,12 @@ func (l *linter) checkTags(d *reading) {
 // shownProblems says what is wrong with the values of a tag in the text of a state. What is
 // filled in later is not known, and neither is a question.
 func shownProblems(t Tag) []Problem {
-	attrs := maps.Clone(t.Attrs)
-	maps.DeleteFunc(attrs, func(_, value string) bool { return value == "" || isOpen(value) })
+	attrs := map[string]string{}
+	for name, value := range t.Attrs {
+		if value != "" && !isOpen(value) {
+			attrs[name] = strings.TrimSpace(value) // a script's escapes leave blanks
+		}
+	}
 	known := Tag{Verb: t.Verb, Attrs: attrs, Body: "?", Pos: t.Pos}
 	return known.valueProblems()
 }
@@ -250,7 +265,7 @@ func (l *linter) checkWayOut(d *reading) {
 }
 
 // opening is a tag that is mentioned without a closing, as in "a <result> tag".
-var opening = pattern(`<(goto|reset|call|function|fork|result|join|ask)\b`)
+var opening = pattern(`<(goto|reset|call|function|fork|result|join)\b|<ask\s`)
 
 // checkReturns checks that the states that are called can return.
 func (l *linter) checkReturns(d *reading) {

@@ -1,6 +1,7 @@
 package protocol
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"unicode"
@@ -11,7 +12,7 @@ import (
 func (l *linter) checkPolicy(d *reading) {
 	for _, t := range d.tags {
 		if len(t.problems) == 0 && d.isFirm(t) && !d.permits(t.Tag) {
-			l.warn(d.s, t.Pos, notMeant(t))
+			l.warn(d.s, t.Pos, d.notMeant(t))
 		}
 	}
 	if !d.s.Policy.Restricted {
@@ -22,6 +23,10 @@ func (l *linter) checkPolicy(d *reading) {
 	}
 	m := mentioned{d: d, prose: Render(d.s.Body, func(string) (string, bool) { return "", true })}
 	for _, r := range d.s.Policy.Allowed {
+		if r.Tag == Ask && r.Next == "" {
+			l.warn(d.s, r.Pos, Problem{Code: "ask-next", Message: "the entry for <ask> names no next, so the agent chooses which state gets the answer",
+				Hint: "write next: STATE"})
+		}
 		if !m.rule(r) {
 			l.warn(d.s, r.Pos, unmentioned("the transition "+r.name()+r.place()))
 		}
@@ -39,10 +44,13 @@ func (d *reading) isFirm(t written) bool {
 	return !slices.ContainsFunc(t.stateParts(), isUnknown)
 }
 
-func notMeant(t written) Problem {
+func (d *reading) notMeant(t written) Problem {
 	p := notAllowed(t.Tag)
-	return Problem{Code: "forbidden", Message: strings.TrimSuffix(p.Message, " in this state") + " by the policy of this state",
-		Hint: "allow it, or don't show it to the agent"}
+	message := p.Message
+	if d.s.Policy.Restricted {
+		message = strings.TrimSuffix(message, " in this state") + " by the policy of this state"
+	}
+	return Problem{Code: "forbidden", Message: message, Hint: cmp.Or(p.Hint, "allow it, or don't show it to the agent")}
 }
 
 func unmentioned(what string) Problem {
@@ -56,7 +64,7 @@ func (r *Rule) place() string {
 	if r.Target != "" {
 		text = " to " + quote(r.Target)
 	}
-	for _, part := range [][2]string{{"return", r.Return}, {"next", r.Next}} {
+	for _, part := range [][2]string{{partReturn, r.Return}, {partNext, r.Next}, {partTimeoutNext, r.TimeoutNext}} {
 		if part[1] != "" {
 			text += " with " + part[0] + " " + quote(part[1])
 		}
@@ -79,13 +87,16 @@ func (m mentioned) rule(r Rule) bool {
 	if r.Target != "" {
 		return m.state(r.Target)
 	}
+	if r.Tag == Ask && (hasWord(strings.ToLower(m.prose), "ask") || hasWord(m.prose, "question")) {
+		return true
+	}
 	return slices.ContainsFunc(r.verbs(), func(v Verb) bool { return hasWord(m.prose, string(v)) })
 }
 
 // state reports whether the text mentions a state, but not in a tag: that would be
 // another transition.
 func (m mentioned) state(target string) bool {
-	inTag := func(t written) bool { return t.Verb != Result && m.d.w.catalog.same(target, t.Body) }
+	inTag := func(t written) bool { return t.Verb.hasTarget() && m.d.w.catalog.same(target, t.Body) }
 	if slices.ContainsFunc(m.d.tags, inTag) {
 		return false
 	}

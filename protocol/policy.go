@@ -45,23 +45,31 @@ func inTargets(states catalog, targets []string, t Tag) bool {
 func (r *Rule) fits(states catalog, t Tag) bool {
 	switch {
 	case r.Tag != t.Verb && (r.Tag != "" || t.Verb.mustBeNamed()),
-		r.Target != "" && (!t.Verb.hasTarget() || !states.same(r.Target, t.Body)),
 		r.Payload != nil && (t.Verb != Result || *r.Payload != t.Body),
-		r.Many && t.Verb != Fork,
-		r.Return != "" && !t.hasState(states, partReturn, r.Return),
-		r.Next != "" && !t.hasState(states, partNext, r.Next),
-		r.TimeoutNext != "" && !states.same(r.TimeoutNext, t.Attrs[partTimeoutNext]):
+		r.Many && t.Verb != Fork:
 		return false
+	}
+	for name, value := range r.Attrs {
+		if got, ok := t.Attrs[name]; !ok || got != value {
+			return false
+		}
 	}
 	for _, name := range t.addressing() {
 		if _, spelled := r.Attrs[name]; !spelled {
 			return false
 		}
 	}
-	for name, value := range r.Attrs {
-		if got, ok := t.Attrs[name]; !ok || got != value {
-			return false
-		}
+	return r.fitsStates(states, t)
+}
+
+// fitsStates reports whether a tag names the states that a rule names.
+func (r *Rule) fitsStates(states catalog, t Tag) bool {
+	switch {
+	case r.Target != "" && (!t.Verb.hasTarget() || !states.same(r.Target, t.Body)),
+		r.Return != "" && !t.hasState(states, partReturn, r.Return),
+		r.Next != "" && !t.hasState(states, partNext, r.Next),
+		r.TimeoutNext != "" && !states.same(r.TimeoutNext, t.Attrs[partTimeoutNext]):
+		return false
 	}
 	return true
 }

@@ -12,8 +12,8 @@ import (
 // maxAfter is the longest that the attribute after may say.
 const maxAfter = 35 * 24 * time.Hour
 
-// addressingAttributes say who is asked, and where: the author of a workflow decides that, not an
-// agent.
+// addressingAttributes say who is asked, and where: the author of a workflow decides that,
+// not an agent.
 var addressingAttributes = []string{"where", "from", "untrusted"}
 
 // addressing returns the attributes of an ask that say who is asked, and where.
@@ -80,28 +80,54 @@ func namesAuthor(attrs map[string]string) string {
 // checkAttributeValue says why an attribute of a tag can't have a value, or "". What names
 // a state is checked elsewhere, and what a fork hands on is free.
 func checkAttributeValue(v Verb, name, value string) string {
+	check := askValues[name]
 	switch {
 	case name == "after" && (v == Goto || v == Reset):
-		if d, ok := parseDuration(value); !ok || d > maxAfter {
-			return fmt.Sprintf("after is %s, not a duration above zero and of at most 840h (35 days), such as 90s, 10m or 48h", quote(value))
-		}
+		check = checkAfter
 	case v != Ask:
-	case name == "timeout":
-		if _, ok := parseDuration(value); !ok {
-			return fmt.Sprintf("timeout is %s, not a duration above zero such as 90s, 10m or 48h", quote(value))
-		}
-	case name == "choices":
-		return checkChoices(value)
-	case name == "where":
-		if _, ok := parseNumber(value); !ok {
-			return fmt.Sprintf("where is %s, not the number of an issue or a pull request", quote(value))
-		}
-	case name == "from":
-		return checkLogins(value)
-	case name == "untrusted" && value != "true" && value != "false":
-		return fmt.Sprintf("untrusted is %s, not true or false", quote(value))
+		return ""
 	}
-	return ""
+	if check == nil {
+		return ""
+	}
+	return check(value)
+}
+
+// askValues check the values of the attributes of an ask.
+var askValues = map[string]func(string) string{
+	"choices":   checkChoices,
+	"timeout":   checkTimeout,
+	"where":     checkWhere,
+	"from":      checkLogins,
+	"untrusted": checkUntrusted,
+}
+
+func checkAfter(value string) string {
+	if d, ok := parseDuration(value); ok && d <= maxAfter {
+		return ""
+	}
+	return fmt.Sprintf("after is %s, not a duration above zero and of at most 840h (35 days), such as 90s, 10m or 48h", quote(value))
+}
+
+func checkTimeout(value string) string {
+	if _, ok := parseDuration(value); ok {
+		return ""
+	}
+	return fmt.Sprintf("timeout is %s, not a duration above zero such as 90s, 10m or 48h", quote(value))
+}
+
+func checkWhere(value string) string {
+	if _, ok := parseNumber(value); ok {
+		return ""
+	}
+	return fmt.Sprintf("where is %s, not the number of an issue or a pull request", quote(value))
+}
+
+func checkUntrusted(value string) string {
+	if value == "true" || value == "false" {
+		return ""
+	}
+	return fmt.Sprintf("untrusted is %s, not true or false", quote(value))
 }
 
 // checkChoices says why a list of choices can't be offered, or "".
@@ -137,6 +163,7 @@ func foldKey(s string) string {
 // login matches the names of accounts.
 var login = pattern(`^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$`)
 
+// checkLogins says why a list of accounts can't be asked, or "".
 func checkLogins(value string) string {
 	for _, name := range listOf(value) {
 		if !login().MatchString(name) {

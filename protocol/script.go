@@ -77,7 +77,7 @@ func (s *State) setOption(name, value string, pos Pos) {
 		s.Caged = s.boolOption(name, value, pos)
 	case "job":
 		s.setJob(value, pos, "option")
-	case "on_comment":
+	case partOnComment:
 		s.OnComment = value
 		s.refer(Reference{Part: name, Name: value, Pos: pos, Policy: true})
 	default:

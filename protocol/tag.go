@@ -136,6 +136,7 @@ const (
 	partReturn      = "return"
 	partNext        = "next"
 	partTimeoutNext = "timeout_next"
+	partOnComment   = "on_comment"
 )
 
 // statePart is a part of a tag that names a state.

@@ -68,9 +68,38 @@ func TestScan(t *testing.T) {
 		{`<call next="N">A</call>`, `! 1:1 <call>: it has no attribute "next" | ! 1:1 <call>: attribute "return" is missing`},
 		{`<result input="x">A</result>`, `! 1:1 <result>: it has no attribute "input"`},
 	} {
-		if got := summary(c.text); got != c.want {
-			t.Errorf("text %q\ngot  %s\nwant %s", c.text, got, c.want)
-		}
+		wantScan(t, c.text, c.want)
+	}
+}
+
+func wantScan(t *testing.T, text, want string) {
+	t.Helper()
+	if got := summary(text); got != want {
+		t.Errorf("text %q\ngot  %s\nwant %s", text, got, want)
+	}
+}
+
+// TestScanOfTheWordsOfProse: asks and joins, which also occur in prose.
+func TestScanOfTheWordsOfProse(t *testing.T) {
+	for _, c := range []struct{ text, want string }{
+		{`<goto after="x" input="y">A</goto>`, `1:1 <goto input="y" after="x">A</goto>`},
+		{"<join>A</join>", "1:1 <join>A</join>"},
+		{"<joint>A</joint><asks>A</asks><JOIN>A</JOIN>", ""},
+		{"<join>A</join> <goto>B</goto>", "1:16 <goto>B</goto>"},
+		{`<ask next="A">b<ask next='B'>c</ask>d</ask>e</ask>`, `1:1 <ask next="A">b<ask next='B'>c</ask>d</ask>`},
+		{`<ask next="A">b<ask>c</ask>d</ask>`, `1:1 <ask next="A">b<ask>c</ask>d</ask>`},
+		{`<ask next="A">b<goto>C</goto></ask>`, `1:1 <ask next="A">b<goto>C</goto></ask>`},
+		{`<ask next="A">b<result>c</ask>d</result>`, `1:1 <ask next="A">b<result>c</ask>`},
+		{`<result>b<ask next="A">c</result>d</ask>`, `1:1 <result>b<ask next="A">c</result>`},
+		{`<ask next="A">b<goto>C</goto>`, `1:16 <goto>C</goto>`},
+		{`<ask>b<goto>C</goto></ask>`, `1:7 <goto>C</goto>`},
+		{`<ask>b</ask>`, `! 1:1 <ask>: attribute "next" is missing`},
+		{`<ask next="A>b</ask>`, `! 1:1 <ask>: the value of attribute "next" has no closing quote`},
+		{`<join x="1">A</join>`, `! 1:1 <join>: it has no attribute "x"`},
+		{"<join>a b</join>", "1:1 <join>a b</join>"},
+		{"<join>a b</join><result>c</result>", "1:17 <result>c</result>"},
+	} {
+		wantScan(t, c.text, c.want)
 	}
 }
 
@@ -138,6 +167,12 @@ func TestScanIsLinear(t *testing.T) {
 		{"<goto>A</goto>", 14 * 100_000, 100_000},
 		{"<result></result>", 17 * 100_000, 100_000},
 		{"<goto x>A</goto>", 16 * 100_000, 0},
+		{`<ask a="">`, 10 << 20, 0},
+		{"<ask><result>", 1 << 20, 0},
+		{`<ask next="A">q</ask>`, 21 * 100_000, 100_000},
+		{`<ask next="`, 1 << 20, 0},
+		{"<join>A</join>", 14 * 100_000, 100_000},
+		{"<join>A</join><goto>A</goto>", 28 * 50_000, 50_000},
 		{"<goto a=\"", 10 << 20, 0},
 		{"<goto a='x' b=\"", 1 << 20, 0},
 		{"<goto a='\"' b=\"' c='", 1 << 20, 0},
