@@ -130,7 +130,7 @@ func (r *Runner) outcome(a *state.Agent, st *protocol.State, m message) state.Ou
 	o := state.Outcome{
 		Session: w.SessionID, Model: w.Model, Cost: w.Cost, Turns: w.Turns, Denied: w.Denied, Refusals: w.Refusals, Failure: m.failure,
 		Process: state.Process{CLI: w.CLI, Prepared: w.Prepared, ExitCode: w.ExitCode, Signal: w.Signal},
-		Script:  w.Script,
+		Script:  w.Script, Hold: r.cfg.Hold,
 	}
 	if st.Kind == protocol.Prompt {
 		var note string

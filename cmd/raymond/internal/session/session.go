@@ -9,6 +9,8 @@ package session
 
 import (
 	"context"
+	"crypto/rand"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"os"
@@ -46,6 +48,13 @@ type Session struct {
 	log   *report.Log // the run's own; nil for a run of which no state is kept
 }
 
+// newToken returns the token of a question: 128 random bits in hex.
+func newToken() string {
+	var bits [16]byte
+	rand.Read(bits[:]) // never fails
+	return hex.EncodeToString(bits[:])
+}
+
 // Open ends what an earlier process has left of the run, and prepares folders and
 // logs. The caller closes the session.
 func Open(s Setup) (*Session, error) {
@@ -58,7 +67,7 @@ func Open(s Setup) (*Session, error) {
 		}
 	}
 	o := &Session{setup: s, Config: runner.Config{
-		Workflow: s.Scope.Workflow, NewID: uuid.NewString, Clock: runner.RealClock(), Telling: s.Options.Telling,
+		Workflow: s.Scope.Workflow, NewID: uuid.NewString, NewToken: newToken, Clock: runner.RealClock(), Telling: s.Options.Telling,
 		Deadline: s.Options.Deadline, Cancel: s.Stops.Reasons(), Redact: s.Hide.Printed, Checkpoints: s.Checkpoints, ListPrice: prices.Of,
 		Cages: s.Env.Cages, People: s.People, Jobs: s.Options.Jobs, Hold: s.Options.Hold,
 		PayloadDir: filepath.Join(s.Dir, "payload"), LogDir: filepath.Join(s.Dir, "logs"),
