@@ -165,6 +165,7 @@ const (
 	TimedOut   = state.TimedOut
 	Fatal      = state.Fatal
 	Machine    = state.Machine
+	Denied     = state.Denied
 	UsageLimit = state.UsageLimit
 	OverBudget = state.BudgetSpent
 	Stopped    = state.Stopped

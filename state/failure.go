@@ -21,6 +21,9 @@ const (
 	// Machine failures are fatal too, and end with the exit code of class runtime:
 	// the agent CLI is missing or too old.
 	Machine Class = "runtime"
+	// Denied failures are fatal too, and end with the exit code of that class: whoever
+	// drives the run does not run this state.
+	Denied Class = "denied"
 	// UsageLimit suspends the run until Failure.Reset.
 	UsageLimit Class = "usage_limit"
 	// BudgetSpent ends the run over_budget; the session can be continued.

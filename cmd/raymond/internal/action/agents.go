@@ -57,7 +57,7 @@ func newAgents(s *step, b *readyRun, isTrusted bool) (*agents, error) {
 	if b.options().SkipPermissions && isRoot() {
 		a.cli.Env = append(a.cli.Env, "IS_SANDBOX=1")
 	}
-	if !b.flow.HasPrompts() {
+	if s.in.NoPrompts || !b.flow.HasPrompts() {
 		return a, nil
 	}
 	return a, a.guardKey(s)

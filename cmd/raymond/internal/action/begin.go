@@ -34,7 +34,7 @@ func begin(ctx context.Context, s *step, now present, l lookup) (*readyRun, erro
 		return nil, err
 	}
 	if b.store != nil {
-		err = checkSandbox(s, b.options().SkipPermissions)
+		err = errors.Join(checkSandbox(s, b.options().SkipPermissions), checkPrompts(s, b))
 	}
 	if err == nil && s.isLocal() {
 		err = notes.Write(s.fileOfRun(b.run.WorkflowID, localFile), localNote{Key: s.key})

@@ -10,6 +10,7 @@ import (
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/job"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/scope"
+	"github.com/raymond-action/raymond-action/protocol"
 	"github.com/raymond-action/raymond-action/state"
 )
 
@@ -35,11 +36,20 @@ func keyAdvice(run *state.Run, given bool) string {
 // before has made settings for the agent CLI.
 func checkCredentials(s *step, f *scope.Scope) error {
 	given := s.in.AnthropicAPIKey != "" || s.in.ClaudeCodeToken != "" || job.HasProvider(s.env.Environ)
-	if given || s.getenv("RUNNER_ENVIRONMENT") != "github-hosted" || !f.ReachesPrompt() || mayLogIn(s) {
+	if given || s.getenv("RUNNER_ENVIRONMENT") != "github-hosted" || !mayPrompt(s, f) || mayLogIn(s) {
 		return nil
 	}
 	return problem.Usage("inputs anthropic-api-key and claude-code-oauth-token", "both are empty, and the workflow has prompts",
 		"set the secret that the workflow file names (events from forks get none), or the variables of Bedrock, Vertex or a gateway")
+}
+
+// mayPrompt reports whether the entry leads to a prompt that this step would run.
+func mayPrompt(s *step, f *scope.Scope) bool {
+	return !s.in.NoPrompts && slices.ContainsFunc(f.Workflow.Reachable(), func(name string) bool {
+		st, ok := f.Workflow.State(name)
+		isHere := s.options.Jobs == nil || slices.Contains(s.options.Jobs, f.Workflow.JobOf(name))
+		return ok && st.Kind == protocol.Prompt && isHere
+	})
 }
 
 // mayLogIn reports whether the agent CLI may have credentials that are not ours to

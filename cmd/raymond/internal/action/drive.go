@@ -46,6 +46,9 @@ func drive(ctx context.Context, s *step, r *result, d driving) error {
 		Hide: session.Hide{Printed: a.redact, Events: s.voice.shown}, Out: session.Out{Stdout: s.env.Stdout, Stderr: s.env.Stderr, Seal: s.note.seals},
 	}
 	stops := session.StopOptions{Gone: d.gone, InJob: true}
+	if s.in.NoPrompts {
+		u.Prompts = noPrompts{}
+	}
 	if d.to != nil {
 		u.Checkpoints = &periodic{step: s, ctx: ctx, to: d.to, take: take, began: time.Now()}
 		u.Prompts = d.to.claim.Guard(u.Prompts)

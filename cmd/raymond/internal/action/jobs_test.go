@@ -42,3 +42,33 @@ func TestAStepOfAJobNamesAKey(t *testing.T) {
 	s.wantDone("")
 	s.job(2, "job", "main", "key", "k").do(0).wantOutputs(t, "status", "completed")
 }
+
+// TestPromptsAreRefused by a step with prompts: false: the one that the run is at, before
+// anything starts, and one to which a script leads. The agent CLI is never asked, and no
+// model key is needed.
+func TestPromptsAreRefused(t *testing.T) {
+	t.Parallel()
+	s := newScene(t, `-- wf/START.md --
+log: asked
+reply:
+<goto>TELL.sh</goto>
+end.
+-- wf/TELL.sh --
+echo told >>"$EFFECTS"; echo '<goto>START</goto>'
+`)
+	denied := problem.ExitCodes[problem.ClassDenied]
+	at := s.job(1, "prompts", "false", "key", "a").set("RUNNER_ENVIRONMENT", "github-hosted").do(denied)
+	at.wantOutputs(t, append(nobodyWaits, "error-class", "denied")...)
+	at.wantSays(t, "error", "denied", "START.md", "prompts: false")
+	s.wantDone("")
+	led := s.job(2, "prompts", "false", "key", "b", "workflow", "wf/TELL.sh").set("RUNNER_ENVIRONMENT", "github-hosted").do(denied)
+	led.wantOutputs(t, "error-class", "denied", "status", "failed")
+	led.wantSays(t, "error", "denied", "START.md", "prompts: false")
+	s.wantDone("told")
+	allowed := s.job(3, "prompts", "true", "key", "c", "max-iterations", "1")
+	allowed.wrapped("")
+	allowed.do(problem.ExitCodes[problem.ClassOverLimit])
+	if !strings.Contains(s.done(), `"text":"asked"`) {
+		t.Errorf("with prompts: got %q, want the agent asked", s.done())
+	}
+}

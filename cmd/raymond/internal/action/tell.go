@@ -176,6 +176,8 @@ func isToldByEvents(run *state.Run, p *problem.Problem) bool {
 		return run != nil
 	case problem.ClassRuntime: // a machine that fails an agent
 		return run != nil && run.Progress.Status == state.Failed
+	case problem.ClassDenied: // a state that is refused fails an agent
+		return run != nil && run.Progress.Status == state.Failed && p.Where == run.WorkflowID
 	}
 	return false
 }

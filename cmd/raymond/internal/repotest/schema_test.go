@@ -266,7 +266,7 @@ func TestSchemaOfTheStateFile(t *testing.T) {
 	b.refine["Run.Files"] = object{"additionalProperties": object{"type": "string", "pattern": "^[0-9a-f]{64}$"}}
 	b.refine["Agent.ID"] = object{"pattern": agentPattern}
 	b.refine["Ending.Agent"] = object{"pattern": agentPattern}
-	b.refine["AgentFailure.Class"] = object{"enum": []state.Class{state.Transient, state.Service, state.TimedOut, state.Fatal, state.Machine}}
+	b.refine["AgentFailure.Class"] = object{"enum": []state.Class{state.Transient, state.Service, state.TimedOut, state.Fatal, state.Machine, state.Denied}}
 	root := b.object(reflect.TypeFor[state.Run]())
 	root["description"] = "A snapshot of a run, {id}.json in the state folder, as docs/state-file.md describes it."
 	generated(t, "docs/schema/state.schema.json", b.encode("state", "state file of a raymond run", root))

@@ -11,7 +11,6 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
-	"slices"
 	"strings"
 
 	"github.com/raymond-action/raymond-action/internal/untrusted/files"
@@ -155,14 +154,6 @@ func (s *Scope) has(kind protocol.Kind) bool {
 		}
 	}
 	return false
-}
-
-// ReachesPrompt reports whether the entry leads to a prompt.
-func (s *Scope) ReachesPrompt() bool {
-	return slices.ContainsFunc(s.Workflow.Reachable(), func(name string) bool {
-		st, ok := s.Workflow.State(name)
-		return ok && st.Kind == protocol.Prompt
-	})
 }
 
 // Name is the scope's own name, the source of workflow ids.

@@ -36,6 +36,10 @@ func Outcome(run *state.Run) *problem.Problem {
 			if a.Failure != nil && a.Failure.Class == string(state.Machine) {
 				f.Class = problem.ClassRuntime
 			}
+			if a.Failure != nil && a.Failure.Class == string(state.Denied) {
+				f.Class = problem.ClassDenied
+				break
+			}
 		}
 	}
 	return f
