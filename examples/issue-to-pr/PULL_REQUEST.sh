@@ -1,6 +1,7 @@
-# Opens the pull request, or brings the one that is open up to date. The payload is
-# the summary, and like the issue's title it is text of strangers: JSON is made by a
+# Opens the pull request, or brings the one that is open up to date, and asks there for what should be
+# different. The payload is the summary, and like the issue's title it is text of strangers: JSON is made by a
 # program, and the summary stands in a fence, where mentions and keywords do nothing.
+# raymond: job=publish
 
 set -eu
 # As in PUSH.sh: the system's programs first, and nothing of the work tree.
@@ -13,6 +14,12 @@ import { readFileSync } from 'node:fs';
 const env = process.env;
 const branch = `raymond/issue-${env.RAYMOND_VAR_ISSUE}`;
 const done = (text) => console.log(`<result>${text.replace(/</g, '')}</result>`);
+
+// The run waits for an answer on the pull request. FOLLOW_UP.sh gets it, in the conversation of the agent that wrote
+// the work.
+const review = ({ number }) => console.log(`<ask next="FOLLOW_UP.sh" where="${number}">
+Say what should be different, and the agent that wrote this changes it; or "done".
+</ask>`);
 
 async function ask(...question) {
   try {
@@ -47,7 +54,7 @@ function wording(event) {
   const summary = readFileSync(env.RAYMOND_RESULT_FILE, 'utf8').trim().slice(0, 20_000);
   const longest = Math.max(2, ...[...summary.matchAll(/`+/g)].map(([run]) => run.length));
   const fence = '`'.repeat(longest + 1);
-  const title = [...event.issue.title.replace(/[\p{C}\p{Z}]+/gu, ' ').trim()].slice(0, 200).join('');
+  const title = event.issue?.pull_request ? '' : [...(event.issue?.title ?? '').replace(/[\p{C}\p{Z}]+/gu, ' ').trim()].slice(0, 200).join('');
   return {
     title: title || `Work on issue ${env.RAYMOND_VAR_ISSUE}`,
     body: `Closes #${env.RAYMOND_VAR_ISSUE}.\n\nWhat the agents say of their work:\n\n${fence}text\n${summary}\n${fence}\n`,
@@ -69,13 +76,13 @@ async function main() {
   const words = wording(event);
   const open = await existing(base);
   if (open) {
-    const changed = await ask('PATCH', `/pulls/${open.number}`, words);
+    const changed = await ask('PATCH', `/pulls/${open.number}`, { body: words.body });
     if (!changed.ok) refused(`change pull request ${open.number}`, changed);
-    return done(open.html_url);
+    return review(open);
   }
   const made = await ask('POST', '/pulls', { ...words, head: branch, base });
   if (!made.ok) refused('open the pull request', made);
-  return done(made.json.html_url);
+  return review(made.json);
 }
 
 main().catch((err) => {

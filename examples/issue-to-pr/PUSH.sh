@@ -1,14 +1,14 @@
-# Pushes the commit to the branch raymond/issue-N. This process has the token, so
-# nothing runs here that agents could have written: the programs are those of the
-# system first, and git works in a repository made for this, with no configuration
-# but its own, which takes nothing but objects from the one of the agents.
+# Pushes the commit to the branch raymond/issue-N, in a job that no agent enters. The work that was put back
+# there is theirs all the same: git works in a repository made for this, with no configuration but its own,
+# which takes nothing but objects from the checkout.
+# raymond: job=publish
 
 set -eu
 PATH=/usr/bin:/bin:/usr/local/bin:$PATH
 say() { echo "$*" >&2; }
 attribute() { sed 's/&/\&amp;/g; s/"/\&quot;/g; s/</\&lt;/g; s/>/\&gt;/g'; }
 
-{ IFS= read -r commit; IFS= read -r where; summary=$(cat); } <"$RAYMOND_RESULT_FILE"
+{ IFS= read -r commit; summary=$(cat); } <"$RAYMOND_RESULT_FILE"
 summary=$(attribute <<<"$summary")
 next="<goto input=\"$summary\">PULL_REQUEST.sh</goto>"
 if [ "${GITHUB_ACTIONS:-}" != true ]; then
@@ -20,7 +20,8 @@ fi
 issue=${RAYMOND_VAR_ISSUE:-}
 [[ $issue =~ ^[0-9]{1,18}$ ]] || { say "meta issue=: \"$issue\" is no number"; exit 1; }
 [[ $commit =~ ^[0-9a-f]{40,64}$ ]] || { say "\"$commit\" is no commit"; exit 1; }
-[[ $where == /* ]] || { say "\"$where\" is no folder"; exit 1; }
+where=${GITHUB_WORKSPACE:-$PWD}/.git
+[ -d "$where/objects" ] || { say "$where is no repository: the job needs a step with actions/checkout"; exit 1; }
 [ -n "${GITHUB_TOKEN:-}" ] || { say "there is no token: the step needs script-env: GITHUB_TOKEN"; exit 1; }
 branch=refs/heads/raymond/issue-$issue
 url=$GITHUB_SERVER_URL/$GITHUB_REPOSITORY.git

@@ -12,18 +12,12 @@ if [[ ! $n =~ ^[1-9][0-9]{0,5}$ ]]; then
 	exit 1 # ends the run; resume would try this state again
 fi
 
-# Agents share nothing but files. The name is made of the run's id, so that a
-# second try of this state, after a crash, finds the same folder.
-parts=${TMPDIR:-/tmp}/raymond-$RAYMOND_WORKFLOW_ID
-mkdir -p -m 700 "$parts"
-echo "$n" >"$parts/n"
-
 # Each <fork> starts a new agent in ADD.sh; `from` and `to` are variables for it.
-# This agent, main, goes on in WAIT.sh.
+# This agent, main, continues in WAIT.sh.
 third=$((n / 3))
 cat <<END
 Three workers add up 1 to $n.
-<fork next="WAIT.sh" part="1" from="1" to="$third">ADD.sh</fork>
-<fork next="WAIT.sh" part="2" from="$((third + 1))" to="$((2 * third))">ADD.sh</fork>
-<fork next="WAIT.sh" part="3" from="$((2 * third + 1))" to="$n">ADD.sh</fork>
+<fork next="WAIT.sh" from="1" to="$third">ADD.sh</fork>
+<fork next="WAIT.sh" from="$((third + 1))" to="$((2 * third))">ADD.sh</fork>
+<fork next="WAIT.sh" from="$((2 * third + 1))" to="$n">ADD.sh</fork>
 END

@@ -2,7 +2,6 @@
 # would write {{result}} instead.
 
 set -eu
-rm -rf "${TMPDIR:-/tmp}/raymond-$RAYMOND_WORKFLOW_ID"
 
 # main has no caller left: this ends it, and with it the run. The text is all
 # that raymond prints on stdout.

@@ -11,5 +11,5 @@ if [ -z "$numbers" ]; then
 	exit
 fi
 for n in $numbers; do
-	echo "<fork next=\"REPORT.sh\" issue=\"$n\">ITEM.sh</fork>"
+	echo "<fork next=\"WAIT.sh\" issue=\"$n\">ITEM.sh</fork>"
 done

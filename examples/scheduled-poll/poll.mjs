@@ -13,6 +13,7 @@ const tries = Number(env.RAYMOND_VAR_TRIES) || 3;
 const onGitea = (env.GITHUB_API_URL || '').endsWith('/api/v1');
 const author = env.RAYMOND_VAR_BOT || (onGitea ? 'gitea-actions' : 'github-actions[bot]'); // whoever GITHUB_TOKEN belongs to
 const inJob = env.GITHUB_ACTIONS === 'true';
+const attempt = `${env.RAYMOND_WORKFLOW_ID}-${env.RAYMOND_AGENT_ID}`; // a second try of a state, after a crash, has the same
 
 async function ask(method, path, fields) {
   const answer = await fetch(`${env.GITHUB_API_URL}/repos/${env.GITHUB_REPOSITORY}/issues${path}`, {
@@ -38,7 +39,7 @@ async function find() {
   return numbers.sort((a, b) => a - b).slice(0, most); // Gitea has the newest first, whatever it is asked for
 }
 
-// The record on an issue: <!-- scheduled-poll state tries run -->. Anybody can write such a line, so only
+// The record on an issue: <!-- scheduled-poll state tries attempt -->. Anybody can write such a line, so only
 // comments of the token's own account count.
 const recordLine = /^<!-- scheduled-poll (working|done) (\d{1,3}) ([\w-]+) -->/;
 
@@ -47,15 +48,15 @@ async function record(number) {
     const comments = await ask('GET', `/${number}/comments?per_page=100&page=${page}`);
     for (const { id, user, body } of comments) {
       const found = user?.login === author && recordLine.exec(body ?? '');
-      if (found) return { id, state: found[1], tries: Number(found[2]), run: found[3] };
+      if (found) return { id, state: found[1], tries: Number(found[2]), attempt: found[3] };
     }
     if (comments.length < 100) break;
   }
-  return { id: 0, state: 'new', tries: 0, run: '' };
+  return { id: 0, state: 'new', tries: 0, attempt: '' };
 }
 
 async function note(number, known, state, text) {
-  const body = `<!-- scheduled-poll ${state} ${known.tries} ${env.RAYMOND_WORKFLOW_ID} -->\n${text}`;
+  const body = `<!-- scheduled-poll ${state} ${known.tries} ${attempt} -->\n${text}`;
   if (known.id) return ask('PATCH', `/comments/${known.id}`, { body });
   return ask('POST', `/${number}/comments`, { body });
 }
@@ -73,7 +74,7 @@ async function begin(number) {
   const known = await record(number);
   if (!wanted) return '';
   if (known.state === 'done') return unlabel(number).then(() => ''); // a run died between the two
-  if (known.run !== env.RAYMOND_WORKFLOW_ID) {
+  if (known.attempt !== attempt) {
     known.tries += 1;
     if (known.tries > tries) {
       await note(number, known, 'done', `An agent was started for this ${tries} times and came to no end.`);

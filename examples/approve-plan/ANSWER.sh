@@ -1,0 +1,18 @@
+# What somebody has answered to the plan: the only way to IMPLEMENT.md is a plain yes.
+
+set -eu
+
+word=$(tr '[:upper:]' '[:lower:]' <<<"$RAYMOND_RESULT" | tr -d '[:space:].!')
+case $word in
+yes | y | ok | go | approved | lgtm)
+	echo '<goto>IMPLEMENT.md</goto>'
+	;;
+no | n | stop | declined)
+	echo '<result>The plan was declined, and nothing was changed.</result>'
+	;;
+*)
+	# What a tag carries is an attribute, so four characters need escaping.
+	wish=$(sed 's/&/\&amp;/g; s/"/\&quot;/g; s/</\&lt;/g; s/>/\&gt;/g' <<<"$RAYMOND_RESULT")
+	echo "<goto input=\"$wish\">REVISE.md</goto>"
+	;;
+esac

@@ -1,0 +1,27 @@
+# The work is done. What was changed is said in short and, in a job, kept as a patch that the workflow file stores.
+# What git runs may be the agent's, so it is confined as the agent is.
+# raymond: cage=true
+
+set -eu
+if ! git rev-parse --verify --quiet HEAD >/dev/null; then
+	echo "<result>The plan was carried out.</result>"
+	exit
+fi
+
+# With an index of its own, git shows new files too, and the real index stays as it is.
+work=$(mktemp -d)
+trap 'rm -r "$work"' EXIT
+export GIT_INDEX_FILE=$work/index
+git read-tree HEAD
+git add --all
+
+if [ -n "${RUNNER_TEMP:-}" ]; then
+	git diff --cached --binary HEAD >"$work/approve-plan.patch"
+	mv "$work/approve-plan.patch" "$RUNNER_TEMP/approve-plan.patch"
+fi
+
+# Names of files come from an agent: none of them may end the tag.
+changed=$(git diff --cached --stat HEAD | tr '<>' '()')
+echo "<result>The plan was carried out, with these changes:
+
+$changed</result>"

@@ -1,0 +1,28 @@
+# Lists what there is to do, and starts a worker for each item. Each worker can run on a runner of its own:
+# WORK.md belongs to the job "work", and this state and REPORT.sh to the job "main".
+# raymond: many_forks=true
+
+set -eu
+PATH=/usr/bin:/bin:/usr/local/bin:$PATH
+
+# One item a line: what --input gave, else the top folders of the repository.
+items=$RAYMOND_INPUT
+if [ -z "${items//[[:space:]]/}" ]; then
+	items=$(git ls-tree -d --name-only HEAD)
+fi
+
+attribute() { sed 's/&/\&amp;/g; s/"/\&quot;/g; s/</\&lt;/g; s/>/\&gt;/g'; }
+most=${RAYMOND_VAR_MOST:-64}
+count=0
+while IFS= read -r item; do
+	[ -n "${item//[[:space:]]/}" ] || continue
+	count=$((count + 1))
+	if ((count > most)); then
+		echo "more than $most items: the others are left out" >&2
+		break
+	fi
+	echo "<fork next=\"JOIN.sh\" item=\"$(attribute <<<"$item")\">WORK.md</fork>"
+done <<<"$items"
+if ((count == 0)); then
+	echo "<result>There is nothing to do.</result>"
+fi

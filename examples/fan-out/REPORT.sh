@@ -1,0 +1,15 @@
+# What the workers came to is here as a JSON array, in the order in which they were forked. Their texts
+# are theirs: each line is marked, so that none of it can end the tag.
+
+set -eu
+PATH=/usr/bin:/bin:/usr/local/bin:$PATH
+exec node --input-type=module - <<'END'
+import { readFileSync } from 'node:fs';
+
+const workers = JSON.parse(readFileSync(process.env.RAYMOND_RESULT_FILE, 'utf8'));
+const quote = (text) => text.trim().split(/\r\n|[\n\r\v\f\u2028\u2029]/).map((line) => `> ${line}`).join('\n').replace(/</g, '‹');
+const cost = workers.reduce((sum, { cost_usd: usd }) => sum + usd, 0);
+const failed = workers.filter(({ status }) => status === 'failed').length;
+const parts = workers.map(({ agent, status, result, error }) => `${agent}: ${status}\n${quote(result ?? error ?? '')}`);
+console.log(`<result>${workers.length} workers, ${failed} failed, $${cost.toFixed(2)}\n\n${parts.join('\n\n')}</result>`);
+END

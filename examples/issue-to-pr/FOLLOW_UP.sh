@@ -1,0 +1,13 @@
+# What somebody has written on the pull request. It ends the run, or goes to the agent that wrote the work.
+
+set -eu
+
+if [ "$(tr '[:upper:]' '[:lower:]' <<<"$RAYMOND_RESULT" | tr -d '[:space:].!')" = done ]; then
+	echo "<result>The pull request is as it should be.</result>"
+	exit
+fi
+# What a tag carries is an attribute, so four characters need escaping.
+wish=$(sed 's/&/\&amp;/g; s/"/\&quot;/g; s/</\&lt;/g; s/>/\&gt;/g' <<<"$RAYMOND_RESULT")
+echo "<goto input=\"Somebody who reviews the pull request says:
+
+$wish\">FIX.md</goto>"

@@ -1,0 +1,10 @@
+# The button brings a task. The clock brings none: it is there to resume a run that waits.
+
+set -eu
+if [ -z "${RAYMOND_INPUT//[[:space:]]/}" ]; then
+	echo "<result>nothing to do</result>"
+	exit
+fi
+# What a tag carries is an attribute, so four characters need escaping.
+task=$(sed 's/&/\&amp;/g; s/"/\&quot;/g; s/</\&lt;/g; s/>/\&gt;/g' <<<"$RAYMOND_INPUT")
+echo "<goto input=\"$task\">WORK.md</goto>"

@@ -1,0 +1,33 @@
+# Asks how the checks of the pushed commit stand. While they run, the state comes again in two minutes: the job
+# waits for that, and no process does. The payload is the commit, the round, and how often this was asked.
+
+set -eu
+PATH=/usr/bin:/bin:/usr/local/bin:$PATH # the token is at hand: the system's programs first
+
+read -r commit round asked <"$RAYMOND_RESULT_FILE"
+{ read -r verdict; report=$(cat); } < <(cd / && exec node "$RAYMOND_SCOPE/checks.mjs" "$commit" "$round" "$asked" || echo broken)
+
+case $verdict in
+success)
+	echo "<result>The checks pass on $commit${RAYMOND_VAR_RUN:+, the tip of raymond/checks-$RAYMOND_VAR_RUN}.</result>"
+	;;
+pending)
+	if ((asked >= ${RAYMOND_VAR_POLLS:-30})); then
+		echo "the checks have not ended after being asked for $asked times" >&2
+		exit 1
+	fi
+	echo "<goto after=\"2m\" input=\"$commit $round $((asked + 1))\">CHECKS.sh</goto>"
+	;;
+failure)
+	if ((round > ${RAYMOND_VAR_ROUNDS:-3})); then
+		printf 'the checks still fail after %d rounds:\n%s\n' "$((round - 1))" "$report" >&2
+		exit 1
+	fi
+	# What a tag carries is an attribute, so four characters need escaping.
+	text=$(sed 's/&/\&amp;/g; s/"/\&quot;/g; s/</\&lt;/g; s/>/\&gt;/g' <<<"$report")
+	echo "<goto input=\"$text\">FIX.md</goto>"
+	;;
+*)
+	exit 1
+	;;
+esac
