@@ -21,7 +21,8 @@ while IFS= read -r item; do
 		echo "more than $most items: the others are left out" >&2
 		break
 	fi
-	echo "<fork next=\"JOIN.sh\" item=\"$(attribute <<<"$item")\">WORK.md</fork>"
+	item=$(attribute <<<"$item")
+	echo "<fork next=\"JOIN.sh\" item=\"$item\">WORK.md</fork>"
 done <<<"$items"
 if ((count == 0)); then
 	echo "<result>There is nothing to do.</result>"

@@ -4,7 +4,7 @@
 set -eu
 
 n=0 total=0
-while read -r to sum; do
+while read -r to sum || [ -n "$to" ]; do
 	n=$to total=$((total + sum))
 done < <(sed 's/},/},\n/g' "$RAYMOND_RESULT_FILE" | sed -n 's/.*"result":"up to \([0-9]*\): \([0-9]*\)".*/\1 \2/p')
 

@@ -4,7 +4,7 @@
 set -eu
 PATH=/usr/bin:/bin:/usr/local/bin:$PATH # the token is at hand: the system's programs first
 
-read -r commit round asked <"$RAYMOND_RESULT_FILE"
+read -r commit round asked <<<"$RAYMOND_RESULT"
 { read -r verdict; report=$(cat); } < <(cd / && exec node "$RAYMOND_SCOPE/checks.mjs" "$commit" "$round" "$asked" || echo broken)
 
 case $verdict in

@@ -6,7 +6,7 @@ set -eu
 PATH=/usr/bin:/bin:/usr/local/bin:$PATH
 say() { echo "$*" >&2; }
 
-read -r commit round where <"$RAYMOND_RESULT_FILE"
+read -r commit round where <<<"$RAYMOND_RESULT"
 if [ "${GITHUB_ACTIONS:-}" != true ]; then
 	say "this is no job: nothing is pushed"
 	echo "<goto input=\"none $round 1\">CHECKS.sh</goto>"
