@@ -2,6 +2,7 @@ package report
 
 import (
 	"bytes"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -43,15 +44,40 @@ func everywhere(text string) []state.Event {
 		&state.Checkpoint{Store: text},
 		&state.Checkpoint{Store: text, Error: text},
 		&state.Limit{Which: text},
+		&state.AgentGoesOn{By: text},
+		&state.AgentWaits{For: state.WaitFor(text), Until: text, Job: text, Question: text},
+		&state.AgentGoesOn{By: text},
 		&state.AgentFinished{Result: &result},
 		&state.AgentFinished{Error: text},
 		&state.RunFinished{Status: state.Status(text), Outcome: text, Detail: text, Reason: text, Result: &result},
 	}
 	var events []state.Event
-	for i, b := range bodies {
-		events = append(events, state.Event{Seq: i + 1, Time: nine, Agent: text, State: text, Body: b})
+	add := func(agent string, b state.Body) {
+		events = append(events, state.Event{Seq: len(events) + 1, Time: nine, Agent: agent, State: text, Body: b})
 	}
+	last := len(bodies) - 1
+	for _, b := range bodies[:last] {
+		add(text, b)
+	}
+	for i, b := range waitsFor(text) {
+		add(fmt.Sprint(text, i), b)
+	}
+	add(text, bodies[last])
 	return events
+}
+
+// waitsFor returns waits of each kind with text in every place for text. Of the choices one
+// can't be shown as it is written, so that all questions look alike.
+func waitsFor(text string) []state.Body {
+	until := "2026-03-02T09:34:06Z"
+	return []state.Body{
+		&state.AgentWaits{For: state.ForAnswer, Number: 1, Question: text, Choices: []string{text, "`"}, From: []string{text, text}, Until: until, TimeoutNext: text},
+		&state.AgentWaits{For: state.ForAnswer, Number: 2, Question: text, Where: 3, Until: text},
+		&state.AgentWaits{For: state.ForJob, Job: text},
+		&state.AgentWaits{For: state.ForTime, Until: until},
+		&state.AgentWaits{For: state.ForTime, Until: text},
+		&state.AgentWaits{For: state.ForAgents},
+	}
 }
 
 // show returns the lines that a verbose console writes of text in all places.

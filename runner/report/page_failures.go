@@ -93,9 +93,17 @@ func (v *verdict) explain(w *writer, lines, limit int) {
 // reason writes why a run is not completed. It is for runs without failed agents, whose
 // failures say more.
 func (d document) reason(w *writer, width int) {
-	if end := d.history.time.ending; end != nil && end.Reason != "" {
+	if end := d.history.time.ending; end != nil && end.Reason != "" && !d.hasToldWaits(end) {
 		w.printf("Why: %s\n\n", code(cutMiddle(inWords(end.Reason), width), width))
 	}
+}
+
+// hasToldWaits reports whether the reason why a run is suspended is that agents wait, of
+// which more was said before.
+func (d document) hasToldWaits(end *state.RunFinished) bool {
+	return end.Status == state.Suspended && slices.ContainsFunc(d.waits(), func(w Wait) bool {
+		return strings.HasPrefix(end.Reason, w.Agent+" waits ")
+	})
 }
 
 // inWords returns the reason why a run stopped, in words where the event has a code.

@@ -96,10 +96,11 @@ func runsOf(line string) [][2]int {
 func markdownOf(t *testing.T, text string) (summary, overview string) {
 	t.Helper()
 	var p page
-	s := NewSummary(SummaryOptions{Write: p.write, WorkflowID: text, Title: text, Workflow: workflow(), Now: frozen})
+	s := NewSummary(SummaryOptions{Write: p.write, WorkflowID: text, Title: text, Workflow: workflow(), Now: frozen, Place: Place{Prefix: "/raymond", Job: text}})
 	for _, e := range everywhere(text) {
 		report(t, s, e)
 	}
+	s.SetWaits([]Wait{{Agent: text + "2", Error: text, State: text, AgentWaits: state.AgentWaits{For: state.ForJob, Job: text}}})
 	s.SetError(text)
 	must(t, s.Note(text, text, text))
 	closed(t, s)

@@ -19,12 +19,18 @@ type shownPage struct {
 	workflow  string // in testdata/pages
 	resume    string
 	events    int // of the recording; 0 for all
+	place     Place
+	waits     []Wait // what the run knows besides the events
 }
 
 const (
 	again  = "The next run with `key: %` resumes it, or the re-run button."
 	repair = "Fix the cause, then press the re-run button, or run the workflow with `resume: fix-flaky-tests-main-51e07ab9`."
-	raise  = "Raise `budget` above `$1.5351`, then run the workflow again with `key: %`. The re-run button can't: it keeps the old limit."
+	answer = "Answer question 1 with a comment on issue 412: `/raymond yes`, `/raymond no` or `/raymond smaller`. " +
+		"If nobody has answered by 2026-03-04 09:14 UTC, the next run with `key: %` resumes it without an answer. A `schedule` (`on: schedule`) starts one by itself."
+	publish = "The job `publish` of this workflow run resumes it. " +
+		"The next run with `key: %` resumes it from 2026-03-02 09:34 UTC on, or the re-run button. The workflow has no `schedule` that would start one by itself."
+	raise = "Raise `budget` above `$1.5351`, then run the workflow again with `key: %`. The re-run button can't: it keeps the old limit."
 )
 
 var shownPages = []shownPage{
@@ -34,7 +40,29 @@ var shownPages = []shownPage{
 	{name: "ralph", recording: "ralph", workflow: "ralph", resume: again},
 	{name: "overbudget", recording: "resumed", workflow: "issue-to-pr", resume: raise, events: 32},
 	{name: "resumed", recording: "resumed", workflow: "issue-to-pr", resume: again},
+	{
+		name: "asks", recording: "asks", workflow: "approve-plan", resume: answer, place: Place{Number: 412, Kind: "issue", Job: "work"},
+		waits: []Wait{asked412},
+	},
+	{
+		name: "waits", recording: "waits", workflow: "watch-checks", resume: publish,
+		place: Place{Number: 77, Kind: "pull request", Job: "work", NoSchedule: true},
+	},
 	{name: "running", recording: "forks", workflow: "forks", resume: again, events: 27},
+}
+
+// asked412 is the question of the recording asks, as the run has it.
+var asked412 = Wait{
+	Agent: "main", State: "DECIDE.md", Comment: 2210034117, AgentWaits: state.AgentWaits{
+		For: state.ForAnswer, Number: 1, Until: "2026-03-04T09:14:36Z", TimeoutNext: "GIVE_UP.sh", From: []string{"octocat", "hubot"},
+		Choices: []string{"yes", "no", "smaller"}, Question: `Plan for #412, "round half to even":
+
+1. money.Round rounds half to even. Its three callers (invoice, tax, report) stay as they are.
+2. Tests for -0.5, 0.5, 1.5 and 2.5, and for the largest amounts.
+3. Totals of old invoices change by at most one cent; no data is migrated.
+
+Shall I make this change?`,
+	},
 }
 
 // events returns the recorded events of a page, and the id of their run.
@@ -70,9 +98,10 @@ func (g shownPage) show(t *testing.T) (summary, overview string) {
 	key, _, _ := strings.Cut(id, id[strings.LastIndexByte(id, '-'):])
 	var p page
 	s := NewSummary(SummaryOptions{
-		Write: p.write, WorkflowID: id, Workflow: w, Now: frozen, Site: "https://github.com/acme/ledger/",
+		Write: p.write, WorkflowID: id, Workflow: w, Now: frozen, Site: "https://github.com/acme/ledger/", Place: g.place,
 		Next: "If the job has ended, it was cut off. " + strings.ReplaceAll(g.resume, "%", key),
 	})
+	s.SetWaits(g.waits)
 	for _, e := range events {
 		report(t, advised{s, strings.ReplaceAll(g.resume, "%", key)}, e)
 	}

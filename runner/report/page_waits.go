@@ -15,6 +15,7 @@ type waitDetail struct {
 	text      int // bytes of a question
 	named     int // agents of a kind that are named
 	width     int // columns of a name
+	isShort   bool
 }
 
 // fullDetail is for the page.
@@ -22,7 +23,7 @@ var fullDetail = waitDetail{questions: 10, text: 32 << 10, named: maxNamed, widt
 
 // shortDetail is for the overview, with about limit bytes of a question.
 func shortDetail(limit int) waitDetail {
-	return waitDetail{questions: 3, text: limit, named: 2, width: 40}
+	return waitDetail{questions: 3, text: limit, named: 2, width: 40, isShort: true}
 }
 
 // maxFrom is how many logins are named that may answer a question.
@@ -101,9 +102,12 @@ func (t *waitText) questionsOf(w *writer, open []Wait) {
 func (t *waitText) question(w *writer, one *Wait, number int) {
 	w.printf("**Question %d**, asked by %s:\n\n", one.Number, code(one.Agent, t.width))
 	text := newPassage(one.Question, max(t.text, widestLine))
-	w.fit(max(1, len(text.String())), func(limit int) string {
-		return fence(wrap(text.within(limit).String())) + "\n"
-	})
+	asked := func(limit int) string { return fence(wrap(text.within(limit).String())) + "\n" }
+	if t.isShort { // it has no room to be cut to, but is short enough
+		w.write(asked(t.text))
+	} else {
+		w.fit(max(1, len(text.String())), asked)
+	}
 	w.printf("**To answer**, comment %s %s\n\n", t.where(one), t.words(one, number))
 	if limits := t.limits(one); limits != "" {
 		w.write(limits + "\n\n")
@@ -187,17 +191,17 @@ func orList(parts []string) string {
 func (t *waitText) timeLines(all []Wait) []string {
 	var lines []string
 	for _, w := range all[:min(len(all), t.named)] {
-		lines = append(lines, fmt.Sprintf("%s until %s; then %s starts", code(w.Agent, t.width), cmp.Or(w.untilText(), "a time"), code(w.State, t.width)))
+		lines = append(lines, fmt.Sprintf("until %s: %s, then at %s.", cmp.Or(w.untilText(), "a time"), code(w.Agent, t.width), code(w.State, t.width)))
 	}
 	if more := len(all) - t.named; more > 0 {
-		lines = append(lines, count(more, "more agent")+" until later")
+		lines = append(lines, "until later: "+count(more, "more agent")+".")
 	}
 	if len(lines) > 0 && t.place.Job != "" {
-		how := "A run of this workflow by a `schedule` (`on: schedule`) resumes what is due"
+		how := "A run of this workflow by a `schedule` (`on: schedule`) resumes what is due."
 		if t.place.NoSchedule {
-			how = "This workflow has no `schedule` that would resume it then: start it yourself"
+			how = "This workflow has no `schedule` that would resume it then: start it yourself."
 		}
-		lines[len(lines)-1] += ". " + how
+		lines[len(lines)-1] += " " + how
 	}
 	return lines
 }
@@ -217,10 +221,10 @@ func (t *waitText) jobLines(all []jobWaits) []string {
 		if more := len(g.agents) - t.named; more > 0 {
 			names = append(names, fmt.Sprintf("%d more", more))
 		}
-		lines = append(lines, fmt.Sprintf("for the job %s: %s%s", code(g.job, t.width), strings.Join(names, ", "), t.howJob(g.job)))
+		lines = append(lines, fmt.Sprintf("for the job %s: %s.%s", code(g.job, t.width), strings.Join(names, ", "), t.howJob(g.job)))
 	}
 	if more := len(all) - t.named; more > 0 {
-		lines = append(lines, "for "+count(more, "more job"))
+		lines = append(lines, "for "+count(more, "more job")+".")
 	}
 	return lines
 }
@@ -231,7 +235,7 @@ func (t *waitText) howJob(job string) string {
 		return ""
 	}
 	condition := fmt.Sprintf(`contains(needs.%s.outputs.next-jobs, '"%s"')`, t.place.Job, job)
-	return fmt.Sprintf(". It runs in a job with %s and %s, whose step has %s, `resume: require` and the `key` of this run",
+	return fmt.Sprintf(" It runs in a job with %s and %s, whose step has %s, `resume: require` and the `key` of this run.",
 		code("needs: "+t.place.Job, 2*t.width), code("if: "+condition, 4*t.width), code("job: "+job, 2*t.width))
 }
 
@@ -243,10 +247,10 @@ func (t *waitText) joinLines(all []Wait) []string {
 		if w.Agents > 0 {
 			what = count(w.Agents, "agent") + " to end"
 		}
-		lines = append(lines, fmt.Sprintf("%s for %s; then %s starts", code(w.Agent, t.width), what, code(w.State, t.width)))
+		lines = append(lines, fmt.Sprintf("for %s: %s, then at %s.", what, code(w.Agent, t.width), code(w.State, t.width)))
 	}
 	if more := len(all) - t.named; more > 0 {
-		lines = append(lines, count(more, "more agent")+" for agents to end")
+		lines = append(lines, "for others to end: "+count(more, "more agent")+".")
 	}
 	return lines
 }

@@ -133,7 +133,10 @@ func dateTime(t time.Time) string { return t.UTC().Format("2006-01-02 15:04 UTC"
 func (w *Wait) what() string {
 	switch w.For {
 	case state.ForTime:
-		return "until " + cmp.Or(w.untilText(), "a time")
+		if w.end().IsZero() {
+			return "until a time"
+		}
+		return "until " + w.end().UTC().Format("2006-01-02 15:04:05 UTC")
 	case state.ForAnswer:
 		return fmt.Sprintf("for an answer to question %d", w.Number)
 	case state.ForAgents:

@@ -37,10 +37,13 @@ func (f *Facts) waitsText() string {
 		parts = append(parts, f.jobText(names))
 	}
 	switch {
-	case !f.Until.IsZero():
-		return strings.Join(append(parts, f.resumeText()+f.scheduleText()), " ")
-	case len(parts) == 0: // agents wait for others, which have failed
+	case len(parts) == 0 && f.Until.IsZero(): // agents wait for others, which have failed
 		return f.resumeText()
+	case slices.ContainsFunc(f.Waits, func(w report.Wait) bool { return w.For == state.ForTime }):
+		return strings.Join(append(parts, f.resumeText()+f.scheduleText()), " ")
+	case !f.Until.IsZero():
+		parts = append(parts, fmt.Sprintf("If nobody has answered by %s, the next run with %s resumes it without an answer.%s",
+			f.Until.UTC().Format("2006-01-02 15:04 UTC"), f.keyText(), f.scheduleText()))
 	}
 	return strings.Join(append(parts, f.hindrances()...), " ")
 }

@@ -1,0 +1,104 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/raymond-action/raymond-action/state"
+)
+
+// inRow are texts that a choice may have which is shown as it is written.
+var inRow = []string{"**b**", "_i_", "[x](http://x)", "@octocat", "#123", "<b>", "</details>", "<!--", "a|b", "$x$", "::error::x", "##[error]x", "~~~"}
+
+// TestChoicesAreShownAsCode states that choices are shown as they are written and are never
+// read as Markdown, also those in the words that answer a question.
+func TestChoicesAreShownAsCode(t *testing.T) {
+	asked := func(choices ...string) string {
+		s := NewSummary(SummaryOptions{Write: new(page).write, Site: "https://github.com/acme/ledger/", Place: Place{Number: 7}})
+		for _, e := range aboutMain(&state.AgentWaits{For: state.ForAnswer, Number: 1, Question: "Which?", Choices: choices}) {
+			report(t, s, e)
+		}
+		return s.Overview()
+	}
+	for _, text := range inRow {
+		if plain(text) != text {
+			continue // the words are those of any answer
+		}
+		got := asked("M"+text+"M", "N")
+		if diff := otherLine(skeleton(t, asked("M", "N")), skeleton(t, got)); diff != "" {
+			t.Errorf("choice %q: %s\n%s", text, diff, got)
+		}
+		if want := "`/raymond M" + strings.ReplaceAll(text, "|", "∣") + "M` · `/raymond N`"; !strings.Contains(got, want) {
+			t.Errorf("choice %q: got\n%s\nwant in it\n%s", text, got, want)
+		}
+	}
+}
+
+// TestManyWaitsFit states that page and overview stay below their limits however many agents
+// wait for whatever, that the first question is always there with the words that answer it,
+// and that what isn't shown is counted.
+func TestManyWaitsFit(t *testing.T) {
+	t.Parallel()
+	const agents = 12
+	for _, filler := range []string{"x", "中", "\xff", "@", "```\n"} {
+		text := "begin" + strings.Repeat(filler, 20_000/len(filler)) + "end"
+		var p page
+		s := NewSummary(SummaryOptions{Write: p.write, Now: frozen, Site: "https://github.com/acme/ledger/", Place: Place{Number: 7, Kind: "issue", Job: "work"}})
+		report(t, s, state.Event{Time: nine, Body: &state.RunStarted{BudgetUSD: state.Dollar}})
+		n := 0
+		for range agents {
+			for _, b := range waitsFor(text) {
+				if w := b.(*state.AgentWaits); w.For == state.ForAnswer {
+					n++
+					w.Number, w.Where, w.Choices = n, 0, append([]string{"a choice of words"}, slices.Repeat([]string{strings.Repeat("中", 45)}, 300)...)
+				}
+				n := fmt.Sprint(len(s.history.waits.all))
+				report(t, s, state.Event{Time: nine, Agent: "main_" + n, State: text, Body: b})
+			}
+		}
+		report(t, s, state.Event{Time: nine, Body: &state.RunFinished{Status: state.Suspended, Reason: text}})
+		must(t, s.Next(text))
+		for what, got := range map[string]string{"page": p.text, "overview": s.Overview()} {
+			limit, shown := 8<<10, 3
+			if what == "page" {
+				limit, shown = 1_000_000, 10
+			}
+			if len(got) >= limit || !utf8.ValidString(got) {
+				t.Errorf("%s of waits with 20,000 bytes of %q: %d bytes, valid UTF-8 %t", what, filler, len(got), utf8.ValidString(got))
+			}
+			for _, want := range []string{"**Question 1**, asked by `main_0`", "`/raymond 1 a choice of words`", "[on issue 7](https://github.com/acme/ledger/issues/7)", fmt.Sprintf("%d more questions are open", n-shown)} {
+				if !strings.Contains(got, want) {
+					t.Errorf("%s of waits with %q has no %q:\n%.3000s", what, filler, want, got)
+				}
+			}
+			skeleton(t, got)
+		}
+	}
+}
+
+// TestQuestionsAreWholeWhereTheRunIsKnown states that the page shows the questions of the run
+// in place of those of events, which are cut, but none that is no longer open.
+func TestQuestionsAreWholeWhereTheRunIsKnown(t *testing.T) {
+	var p page
+	s := NewSummary(SummaryOptions{Write: p.write, Now: frozen})
+	ask := state.AgentWaits{For: state.ForAnswer, Number: 2, Question: "the beginn"}
+	whole := ask
+	whole.Question = "the beginning and the end"
+	s.SetWaits([]Wait{{Agent: "main", AgentWaits: whole}, {Agent: "main_old1", AgentWaits: state.AgentWaits{For: state.ForAnswer, Number: 1, Question: "answered"}}})
+	for _, e := range aboutMain(&ask, &state.RunFinished{Status: state.Suspended}) {
+		if _, isEnd := e.Body.(*state.RunFinished); isEnd {
+			e.Agent, e.State = "", ""
+		}
+		report(t, s, e)
+	}
+	if !strings.Contains(p.text, "the beginning and the end") || strings.Contains(p.text, "answered") {
+		t.Errorf("got\n%s\nwant the whole question 2 and no question 1", p.text)
+	}
+	report(t, s, state.Event{Seq: 9, Body: &state.RunFinished{Status: state.Completed}})
+	if strings.Contains(p.text, "Question") {
+		t.Errorf("of a completed run: got\n%s\nwant no question", p.text)
+	}
+}

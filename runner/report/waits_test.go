@@ -1,0 +1,176 @@
+package report
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/raymond-action/raymond-action/state"
+)
+
+// TestWaitsGolden shows what a terminal, a job log and the annotations say of runs whose
+// agents wait.
+func TestWaitsGolden(t *testing.T) {
+	for _, name := range []string{"asks", "waits"} {
+		var log, notes jobLog
+		job, a := NewJob(&log, JobOptions{WorkflowID: "w-1"}), NewAnnotations(&notes, AnnotationOptions{Scope: inWorkflows})
+		replayFile(t, "pages/"+name, advised{job, "answer it with `/raymond yes`."})
+		replayFile(t, "pages/"+name, advised{a, "answer it with `/raymond yes`."})
+		closed(t, a)
+		got := "console\n\n" + console(t, "pages/"+name, ConsoleOptions{WorkflowID: "w-1"}, time.Hour) +
+			"\njob log\n\n" + log.String() + "\nannotations\n\n" + notes.String()
+		golden(t, "pages/"+name+".told.txt", got)
+	}
+}
+
+// aboutMain returns events of the agent main, which is going to be at NEXT.md.
+func aboutMain(bodies ...state.Body) []state.Event {
+	var all []state.Event
+	for i, b := range bodies {
+		all = append(all, state.Event{Seq: i + 1, Time: nine.Add(time.Duration(i) * time.Hour), Agent: "main", State: "NEXT.md", Body: b})
+	}
+	return all
+}
+
+// TestEndsOfWaits states what is said when an agent no longer waits, also of one that began
+// to wait in an earlier part of the run.
+func TestEndsOfWaits(t *testing.T) {
+	for _, c := range []struct {
+		waits    state.AgentWaits
+		by, want string
+	}{
+		{state.AgentWaits{For: state.ForTime}, "time", "the time has come"},
+		{state.AgentWaits{For: state.ForAnswer, Number: 3}, "octocat", "question 3 is answered by octocat"},
+		{state.AgentWaits{For: state.ForAnswer, Number: 3}, "time", "question 3 is answered by time"},
+		{state.AgentWaits{For: state.ForAnswer, Number: 3}, "cli", "question 3 is answered on the command line"},
+		{state.AgentWaits{For: state.ForAnswer, Number: 3}, "timeout", "nobody has answered question 3 in time"},
+		{state.AgentWaits{For: state.ForAgents}, "agents", "the agents that it forked have ended"},
+		{state.AgentWaits{For: state.ForJob, Job: "publish"}, "publish", "this is the job publish"},
+	} {
+		events := aboutMain(&c.waits, &state.AgentGoesOn{By: c.by})
+		want := "main  NEXT.md   ready    " + c.want + "\n"
+		var whole, resumed bytes.Buffer
+		one := NewConsole(&whole, ConsoleOptions{})
+		two := NewConsole(&resumed, ConsoleOptions{Waits: []Wait{{Agent: "main", AgentWaits: c.waits}}})
+		for _, e := range events {
+			report(t, one, e)
+		}
+		report(t, two, events[1])
+		if got := whole.String(); !strings.HasSuffix(got, want) {
+			t.Errorf("%+v: got\n%s\nwant it to end with\n%s", c.waits, got, want)
+		}
+		if got := resumed.String(); got != want {
+			t.Errorf("%+v, of a resumed run: got\n%s\nwant\n%s", c.waits, got, want)
+		}
+		s := NewSummary(SummaryOptions{Write: new(page).write})
+		for _, e := range events {
+			report(t, s, e)
+		}
+		if got, want := s.document().page(), "- `NEXT.md: "+c.want+", after a wait of 1h00m`\n"; !strings.Contains(got, want) {
+			t.Errorf("%+v: got the page\n%s\nwant in it\n%s", c.waits, got, want)
+		}
+	}
+}
+
+// TestResumeHints states by which command a run is resumed whose agents wait.
+func TestResumeHints(t *testing.T) {
+	ask := func(agent string, n int, choices ...string) Wait {
+		return Wait{Agent: agent, AgentWaits: state.AgentWaits{For: state.ForAnswer, Number: n, Choices: choices}}
+	}
+	job := func(name string) Wait { return Wait{AgentWaits: state.AgentWaits{For: state.ForJob, Job: name}} }
+	until := func(text string) Wait { return Wait{AgentWaits: state.AgentWaits{For: state.ForTime, Until: text}} }
+	for want, waits := range map[string][]Wait{
+		"to resume: raymond resume w-1":                                                                          {{AgentWaits: state.AgentWaits{For: state.ForAgents}}},
+		"to answer: raymond resume w-1 --answer 'YOUR ANSWER'":                                                   {ask("main", 1)},
+		"to answer: raymond resume w-1 --answer yes":                                                             {ask("main", 1, "yes")},
+		"to answer: raymond resume w-1 --answer yes (or no, not at all)":                                         {ask("main", 1, "yes", "no", "not at all")},
+		"to answer: raymond resume w-1 --answer 'don'\\''t' (or do)":                                             {ask("main", 1, "don't", "do")},
+		"to answer: raymond resume w-1 --answer '$(reboot)'":                                                     {ask("main", 1, "$(reboot)")},
+		"to answer: raymond resume w-1 --answer a=yes --answer 'b=YOUR ANSWER'":                                  {ask("b", 7), ask("a", 2, "yes", "no")},
+		"to answer: raymond resume w-1 --answer a=x --answer b=x --answer c=x (and 2 more questions)":            {ask("a", 1, "x"), ask("b", 2, "x"), ask("c", 3, "x"), ask("d", 4), ask("e", 5)},
+		"to run what waits for a job: raymond resume w-1 --job publish,test":                                     {job("publish"), job("test"), job("publish")},
+		"to resume from 2026-03-02 09:34 UTC on: raymond resume w-1":                                             {until("2026-03-03T09:34:06Z"), until("2026-03-02T09:34:06Z")},
+		"to answer: raymond resume w-1 --answer yes; to resume from 2026-03-02 09:34 UTC on: raymond resume w-1": {until("2026-03-02T09:34:06Z"), ask("main", 1, "yes")},
+	} {
+		if got := ResumeHint("w-1", waits); got != want {
+			t.Errorf("got  %s\nwant %s", got, want)
+		}
+	}
+}
+
+// TestAnswerLines states which words answer a question: choices as they are spelled, where
+// they can be shown so.
+func TestAnswerLines(t *testing.T) {
+	for want, c := range map[string]struct {
+		prefix  string
+		number  int
+		choices []string
+	}{
+		"/raymond YOUR ANSWER":           {},
+		"/raymond 2 YOUR ANSWER":         {number: 2},
+		"/raymond yes|/raymond no":       {choices: []string{"yes", "no"}},
+		"/ok 12 yes|/ok 12 not at all":   {prefix: "/ok", number: 12, choices: []string{"yes", "not at all"}},
+		"/raymond YOUR ANSWER|backticks": {choices: []string{"yes", "`no`"}},
+		"/raymond YOUR ANSWER|hidden":    {choices: []string{"yes", "n\u202eo"}},
+		"/raymond YOUR ANSWER|long":      {choices: []string{"yes", strings.Repeat("no ", 50) + "no"}},
+	} {
+		want, _, isOdd := strings.Cut(want, "YOUR ANSWER|")
+		if isOdd {
+			want += anyAnswer
+		}
+		if got := strings.Join(AnswerLines(c.prefix, c.number, c.choices), "|"); got != want {
+			t.Errorf("%+v: got %q, want %q", c, got, want)
+		}
+	}
+}
+
+// TestWaitsOf states what a run knows of the agents that wait.
+func TestWaitsOf(t *testing.T) {
+	until := nine.Add(time.Hour)
+	run := &state.Run{Agents: []*state.Agent{
+		{ID: "main", Status: state.Waiting, State: "J.md", Waits: &state.Waits{For: state.ForAgents}},
+		{ID: "main_a1", Parent: "main", Status: state.Waiting, State: "Q.md", Waits: &state.Waits{
+			For: state.ForAnswer, Until: until, Question: &state.Question{Number: 4, Text: state.Text(strings.Repeat("why? ", 1000)), Comment: 77, TimeoutNext: "T.md"},
+		}},
+		{ID: "main_b2", Parent: "main", Status: state.Stuck, State: "F.md"},
+		{ID: "main_c3", Parent: "main", Status: state.Busy, State: "B.md"},
+		{ID: "main_c3_d1", Parent: "main_c3", Status: state.Waiting, State: "P.md", Waits: &state.Waits{For: state.ForJob, Job: "publish", Error: "no push"}},
+		{ID: "main_a1_e1", Parent: "main_gone", Status: state.Ready, State: "R.md"},
+	}}
+	got := WaitsOf(run)
+	var short []string
+	for _, w := range got {
+		short = append(short, fmt.Sprint(w.Agent, " ", w.State, " ", w.what(), " ", w.Agents, " ", w.Comment, " ", w.Error, " ", w.untilText(), " ", w.TimeoutNext, " ", len(w.Question)))
+	}
+	want := []string{
+		"main J.md for the agents that it forked 3 0    0",
+		"main_a1 Q.md for an answer to question 4 0 77  " + dateTime(until) + " T.md 5000",
+		"main_c3_d1 P.md for the job publish 0 0 no push   0",
+	}
+	if !slices.Equal(short, want) {
+		t.Errorf("got\n%s\nwant\n%s", strings.Join(short, "\n"), strings.Join(want, "\n"))
+	}
+}
+
+// TestAFailureBesideWaitsStaysOne states that a resume of a run which was suspended does not
+// make a failed agent look as if it were tried again, unless only joins wait.
+func TestAFailureBesideWaitsStaysOne(t *testing.T) {
+	for kind, stays := range map[state.WaitFor]bool{state.ForAnswer: true, state.ForTime: true, state.ForJob: true, state.ForAgents: false} {
+		s := NewSummary(SummaryOptions{Write: new(page).write})
+		for _, e := range []state.Event{
+			{Body: &state.RunStarted{}},
+			{Agent: "main", State: "A.md", Body: &state.AgentWaits{For: kind}},
+			{Agent: "main_b1", State: "B.md", Body: &state.AgentFinished{Error: "broken"}},
+			{Body: &state.RunFinished{Status: state.Suspended}},
+			{Body: &state.RunStarted{Resumed: true}},
+		} {
+			report(t, s, e)
+		}
+		if got := strings.Contains(s.Overview(), "broken"); got != stays {
+			t.Errorf("resumed while main waits for %s: the failure of main_b1 is shown: %t, want %t", kind, got, stays)
+		}
+	}
+}
