@@ -52,6 +52,12 @@ type Cages interface {
 	Refused(path string)
 }
 
+// Matrix is a job that is run many times at once, for some of the waiting agents each.
+type Matrix struct {
+	Job     string // whose states it runs; "" for the first of those that are waited for
+	MaxJobs int    // how many there are at most
+}
+
 // Config is what a Runner needs.
 type Config struct {
 	Workflow *protocol.Workflow
@@ -76,6 +82,9 @@ type Config struct {
 	// Part names the agents of a part of a matrix: only they, and those that they fork,
 	// leave their waits. nil is the whole run.
 	Part []string
+	// Matrix says how agents that wait for another job are handed over to the jobs of a
+	// matrix when the run stops; nil hands none over.
+	Matrix *Matrix
 	// Hold is how long a run of which all agents wait stays for a time that comes; negative
 	// is without end.
 	Hold time.Duration

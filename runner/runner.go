@@ -171,6 +171,9 @@ func (r *Runner) advance(ctx context.Context, decide func(*state.Step)) error {
 	}
 	if r.busy+len(r.orders) == 0 && (r.stop != nil || !r.holds(step)) {
 		step.Close(r.closing(step))
+		if m := r.cfg.Matrix; m != nil {
+			step.HandOver(m.Job, m.MaxJobs)
+		}
 	}
 	if err := r.commit(step.Delta()); err != nil {
 		return err

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 )
@@ -30,32 +31,51 @@ type Began struct {
 }
 
 // HandOver packs the agents that wait for a job into at most so many parts of a matrix,
-// all of about the same size, and makes them the parts of the run. Agents that another
-// job may be running are in none of them.
+// all of about the same size, and makes them the parts of the run. Without a name it is the
+// first of the jobs that are waited for. Agents that another job may be running are in none
+// of the parts.
 func (s *Step) HandOver(job string, most int) {
 	now := map[string]Handover{} // agents that wait for a job, as they stand
-	var waiting []Handover
-	held := runningAgents(s.draft.run.Parts)
+	waiting := map[string][]Handover{}
 	for a := range s.draft.agents() {
 		if a.Status != Waiting || a.Waits.For != ForJob {
 			continue
 		}
 		now[a.ID] = Handover{a.ID, a.Handed}
-		if a.Waits.Job == job && !held[a.ID] {
-			waiting = append(waiting, now[a.ID])
+		if !s.draft.run.isHeld(a.ID) {
+			waiting[a.Waits.Job] = append(waiting[a.Waits.Job], now[a.ID])
 		}
 	}
-	parts := pack(job, waiting, most)
+	if job == "" && len(waiting) > 0 {
+		job = slices.Min(slices.Collect(maps.Keys(waiting)))
+	}
+	parts := append(pack(job, waiting[job], most), s.earlier(now)...)
+	parts = uniqueParts(parts)
+	s.draft.delta.Parts = &parts
+}
+
+// uniqueParts leaves out parts of a name that there was before.
+func uniqueParts(parts []Part) []Part {
+	seen := map[string]bool{}
+	return slices.DeleteFunc(parts, func(p Part) bool {
+		was := seen[p.Name]
+		seen[p.Name] = true
+		return was
+	})
+}
+
+// earlier returns the parts of earlier matrices that a job may still run, or run again.
+func (s *Step) earlier(now map[string]Handover) []Part {
+	var parts []Part
 	for _, p := range s.draft.run.Parts {
 		if p.Earlier && !p.Running {
 			p = p.standing(now)
 		}
-		isNew := !slices.ContainsFunc(parts, func(q Part) bool { return q.Name == p.Name })
-		if isNew && len(p.Agents) > 0 && (p.Earlier || p.Running) && len(parts) < MostParts+mostEarlier {
+		if len(p.Agents) > 0 && (p.Earlier || p.Running) && len(parts) < mostEarlier {
 			parts = append(parts, p)
 		}
 	}
-	s.draft.delta.Parts = &parts
+	return parts
 }
 
 // standing returns the part with those of its agents that wait for a job, and their present
@@ -84,15 +104,9 @@ func pack(job string, agents []Handover, most int) []Part {
 	return parts
 }
 
-// runningAgents are the agents of the parts that may be running.
-func runningAgents(parts []Part) map[string]bool {
-	held := map[string]bool{}
-	for _, p := range parts {
-		for _, a := range p.Agents {
-			held[a.Agent] = held[a.Agent] || p.Running
-		}
-	}
-	return held
+// isHeld reports whether another job may be running an agent, so that nobody else does.
+func (r *Run) isHeld(agent string) bool {
+	return slices.ContainsFunc(r.Parts, func(p Part) bool { return p.Running && p.isGiven(agent) })
 }
 
 // partName is the name of the part that has these agents: 8 hex digits.

@@ -195,6 +195,7 @@ func (o *partMerge) addProgress() {
 	p.Created += from.Created - o.began.Created
 	p.Flakes += from.Flakes - o.began.Flakes
 	p.Questions += from.Questions - o.began.Questions
+	p.HasJoin = p.HasJoin || from.HasJoin
 	p.Counter, p.Warned = max(p.Counter, from.Counter), p.Warned || from.Warned
 	for _, name := range o.from.Used {
 		if !slices.Contains(o.run.Used, name) {

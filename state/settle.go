@@ -58,7 +58,7 @@ func (s *Step) settleWait(a *Agent, h Here) {
 			s.editQuestion(a.ID).Token = h.NewToken()
 		}
 	case ForJob:
-		if h.runs(a.State) {
+		if h.runs(a.State) && !s.draft.run.isHeld(a.ID) {
 			s.proceed(a.ID, w.Job)
 		}
 	}

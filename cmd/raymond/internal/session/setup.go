@@ -25,6 +25,9 @@ type Setup struct {
 	Env     Env             // of what is started; the agent CLI has variables of its own
 	Dir     string          // the run's own folder, absolute
 
+	Part   []string       // agents of a part of a matrix, which alone are driven; nil for all
+	Matrix *runner.Matrix // to which agents are handed over; nil for none
+
 	People      runner.People // answers the run's questions; nil for nobody
 	Hide        Hide
 	Checkpoints runner.Checkpoints // stores the run for later jobs; nil for none
