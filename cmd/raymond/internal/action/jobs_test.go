@@ -3,10 +3,14 @@
 package action_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/raymond-action/raymond-action/artifacts/artifactstest"
+	"github.com/raymond-action/raymond-action/artifacts/checkpoint"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sitetest"
 )
 
 // nobodyWaits are the outputs that later jobs decode when no agent waits.
@@ -71,4 +75,121 @@ echo told >>"$EFFECTS"; echo '<goto>START</goto>'
 	if !strings.Contains(s.done(), `"text":"asked"`) {
 		t.Errorf("with prompts: got %q, want the agent asked", s.done())
 	}
+}
+
+// handed is a workflow of which the job publish runs the end.
+const handed = `-- wf/START.sh --
+echo start >>"$EFFECTS"; echo '<goto>PUBLISH</goto>'
+-- wf/PUBLISH.sh --
+# raymond: job=publish
+echo published >>"$EFFECTS"; echo '<result>published</result>'
+`
+
+// other is another job of a workflow run, on another machine. It may neither ask the REST
+// API of runs and artifacts nor find anything there.
+func (s *scene) other(run int64, name string, inputs ...string) *bareJob {
+	s.t.Helper()
+	inputs = append([]string{"key", "k", "job", name, "resume", "require", "prompts", "false"}, inputs...)
+	return s.job(run, inputs...).set("GITHUB_JOB", name, "RUNNER_NAME", name, "ACTIONS_RUNTIME_TOKEN", artifactstest.JobToken(run, name))
+}
+
+// asksOfRuns are the requests about runs and artifacts that the REST API was sent.
+func (s *scene) asksOfRuns() []string {
+	return slices.DeleteFunc(s.forge.Questions(), func(path string) bool { return !strings.Contains(path, "/actions/") })
+}
+
+// TestAJobHandsItsRunToTheNext of the same workflow run, which finds it without REST and
+// without actions: read. The step that waits for nothing but that job is green and names
+// it.
+func TestAJobHandsItsRunToTheNext(t *testing.T) {
+	t.Parallel()
+	s := newScene(t, handed)
+	work := s.job(1, "key", "k").do(0)
+	work.wantOutputs(t, "status", "suspended", "resumable", "true", "next-jobs", `["publish"]`, "matrix", `{"include":[]}`,
+		"waiting", `[{"agent":"main","for":"job","job":"publish"}]`)
+	if !strings.Contains(work.summary, "publish") {
+		t.Errorf("summary: got %q, want the job that is waited for", work.summary)
+	}
+	s.wantDone("start")
+	before := len(s.asksOfRuns())
+	publish := s.other(1, "publish", "github-token", "").do(0)
+	publish.wantOutputs(t, append(nobodyWaits, "status", "completed", "result", "published", "iterations", "2", "workflow-id", work.outputs["workflow-id"])...)
+	s.wantDone("start published")
+	if asked := s.asksOfRuns()[before:]; len(asked) > 0 {
+		t.Errorf("the next job asked %q, want nothing asked of the REST API", asked)
+	}
+}
+
+// TestALostCheckpointBeginsNothing in a job that resumes what was handed to it: neither
+// where there is none nor where it is another key's.
+func TestALostCheckpointBeginsNothing(t *testing.T) {
+	t.Parallel()
+	s := newScene(t, handed)
+	e := s.other(1, "publish").do(problem.ExitCodes[problem.ClassUsage])
+	e.wantOutputs(t, append(nobodyWaits, "error-class", "usage", "workflow-id", "")...)
+	s.wantDone("")
+	s.job(2, "key", "other").do(0).wantOutputs(t, "next-jobs", `["publish"]`)
+	s.other(2, "publish").do(problem.ExitCodes[problem.ClassUsage]).wantSays(t, "error", "no run of this key")
+	s.wantDone("start")
+}
+
+// TestAJobRunsItsOwnStatesAlone: what is at a state of another job waits for that, also in
+// the middle of the work of a job that had to stop.
+func TestAJobRunsItsOwnStatesAlone(t *testing.T) {
+	t.Parallel()
+	s := newScene(t, strings.Replace(handed, "echo '<goto>PUBLISH</goto>'", "echo '<fork next=\"PUBLISH\">LONG</fork>'", 1)+`-- wf/LONG.sh --
+sleep 1; echo long >>"$EFFECTS"; echo '<goto>LONGER</goto>'
+-- wf/LONGER.sh --
+echo longer >>"$EFFECTS"; echo '<result>after a while</result>'
+`)
+	s.job(1, "key", "k", "deadline", "400ms").do(0).wantOutputs(t, "status", "suspended", "next-jobs", `["publish"]`)
+	s.wantDone("start long")
+	publish := s.other(1, "publish").do(0)
+	publish.wantOutputs(t, "status", "suspended", "next-jobs", `["main"]`, "waiting", `[{"agent":"main_long1","for":"job","job":"main"}]`)
+	s.wantDone("start long published")
+	s.other(1, "publish").do(0).wantOutputs(t, "status", "suspended", "next-jobs", `["main"]`)
+	s.job(2, "key", "k").do(0).wantOutputs(t, append(nobodyWaits, "status", "completed", "iterations", "4")...)
+	s.wantDone("start long published longer")
+}
+
+// TestNobodyHasAPromptRunWhereScriptsPublish: not by a state file in which an agent stands
+// at one, beside another one that is to publish.
+func TestNobodyHasAPromptRunWhereScriptsPublish(t *testing.T) {
+	t.Parallel()
+	s := newScene(t, strings.Replace(handed, "echo '<goto>PUBLISH</goto>'", "echo '<fork next=\"PUBLISH\">EVIL</fork>'", 1)+`-- wf/EVIL.md --
+---
+job: publish
+---
+log: asked
+reply:
+<result>done</result>
+end.
+`)
+	s.job(1, "key", "k").do(0).wantOutputs(t, "next-jobs", `["publish"]`)
+	e := s.other(1, "publish").do(problem.ExitCodes[problem.ClassDenied])
+	e.wantOutputs(t, append(nobodyWaits, "error-class", "denied")...)
+	e.wantSays(t, "error", "denied", "EVIL.md")
+	s.wantDone("start")
+}
+
+// TestWhatAnotherJobStoresIsNotPublished: under the names of the run's own checkpoints, in
+// the same workflow run, but without the state-key.
+func TestWhatAnotherJobStoresIsNotPublished(t *testing.T) {
+	t.Parallel()
+	s := newScene(t, handed)
+	key := sitetest.NewStateKey(t)
+	keys, err := checkpoint.ParseKeys(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.forge.Keys = keys
+	s.job(1, "key", "k", "state-key", key).do(0)
+	theirs := newScene(t, strings.Replace(handed, "published", "stolen", 1))
+	theirs.job(1, "key", "k").do(0)
+	for _, a := range theirs.forge.All() {
+		a.Name = "raymond-k-1"
+		s.forge.Put(a)
+	}
+	s.other(1, "publish", "state-key", key).do(problem.ExitCodes[problem.ClassBadState])
+	s.wantDone("start")
 }
