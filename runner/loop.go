@@ -77,7 +77,7 @@ func (r *Runner) loop(ctx context.Context) error {
 		case name := <-r.cfg.Cancel:
 			err = r.cancel(ctx, name)
 		case u := <-updates:
-			err = r.update(ctx, u)
+			err = r.advance(ctx, u.apply)
 		case c := <-stored:
 			r.cfg.Reporter.Report(r.run.UnsavedEvent(r.now(), "", "", c))
 		}

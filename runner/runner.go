@@ -60,6 +60,7 @@ func (r *Runner) Run(ctx context.Context, resumed bool, override *state.Options)
 	r.end = end
 	defer r.drain()
 	r.tellPeople()
+	known := r.known()
 	err := r.advance(ctx, func(step *state.Step) {
 		if override != nil {
 			step.Override(*override, r.cfg.Workflow.Hashes())
@@ -68,6 +69,9 @@ func (r *Runner) Run(ctx context.Context, resumed bool, override *state.Options)
 			step.Resume(r.costs().lost(r.run))
 		} else {
 			step.Begin()
+		}
+		for _, u := range known {
+			u.apply(step)
 		}
 	})
 	if err != nil {

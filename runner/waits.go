@@ -1,7 +1,6 @@
 package runner
 
 import (
-	"context"
 	"time"
 
 	"github.com/raymond-action/raymond-action/state"
@@ -45,19 +44,31 @@ func (r *Runner) updates() <-chan Update {
 	return r.cfg.People.Updates()
 }
 
-// update applies news about a question.
-func (r *Runner) update(ctx context.Context, u Update) error {
-	return r.advance(ctx, func(step *state.Step) {
-		if u.Comment != 0 {
-			step.NoteComment(u.Agent, u.Number, u.Comment)
+// known takes the updates that are there already. They count whether or not the run can
+// continue now.
+func (r *Runner) known() []Update {
+	var all []Update
+	for {
+		select {
+		case u := <-r.updates():
+			all = append(all, u)
+		default:
+			return all
 		}
-		switch {
-		case u.Answer != nil:
-			step.Answer(u.Agent, u.Number, *u.Answer)
-		case u.TimeOut:
-			step.TimeOut(u.Agent, u.Number)
-		}
-	})
+	}
+}
+
+// apply adds news about a question to a step.
+func (u Update) apply(step *state.Step) {
+	if u.Comment != 0 {
+		step.NoteComment(u.Agent, u.Number, u.Comment)
+	}
+	switch {
+	case u.Answer != nil:
+		step.Answer(u.Agent, u.Number, *u.Answer)
+	case u.TimeOut:
+		step.TimeOut(u.Agent, u.Number)
+	}
 }
 
 // tellPeople tells those who ask questions which are open after a step.

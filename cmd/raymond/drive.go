@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -48,6 +49,10 @@ func (a *App) drive(u session.Setup, given []runner.Update) (err error) {
 	if err != nil {
 		return err
 	}
+	if s.IsIdle() {
+		s.Close()
+		return errors.Join(session.Tidy(u.Dir), stopped(o, u.Run))
+	}
 	shown := a.consoleOptions(o, u.Run.WorkflowID)
 	shown.Waits = report.WaitsOf(u.Run)
 	people.console = report.NewConsole(a.Stderr, shown)
@@ -60,13 +65,19 @@ func (a *App) drive(u session.Setup, given []runner.Update) (err error) {
 	if run.Progress.Status == state.Completed {
 		return session.PrintResult(a.Stdout, o.Events, run)
 	}
+	p := stopped(o, run)
+	if p.Class == problem.ClassCancelled {
+		p.Code = u.Stops.ExitCode()
+	}
+	return p
+}
+
+// stopped says why a run that has stopped is not completed.
+func stopped(o *options.Options, run *state.Run) *problem.Problem {
 	p := session.Outcome(run)
 	if o.IsGiven("state-dir") {
 		again := "resume " + run.WorkflowID
 		p.Hint = strings.ReplaceAll(p.Hint, again, again+" --state-dir "+o.StateDir)
-	}
-	if p.Class == problem.ClassCancelled {
-		p.Code = u.Stops.ExitCode()
 	}
 	return p
 }

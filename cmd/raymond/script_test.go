@@ -179,7 +179,7 @@ func cmdJSON(ts *testscript.TestScript, _ bool, args []string) {
 // in which cmdLog shows them.
 var told = []string{
 	"kind", "attempt", "session", "ok", "tag", "target", "return", "next", "parent", "vars", "n", "backoff_ms",
-	"which", "value", "max", "status", "outcome", "detail", "iterations", "result", "text",
+	"which", "value", "max", "status", "outcome", "detail", "iterations", "result", "text", "for", "by",
 }
 
 // cmdLog prints the events of a log, a line each; with further arguments only

@@ -17,6 +17,7 @@ type People struct {
 	updates chan runner.Update // has room for the answers of flags
 	changed chan struct{}      // the open questions may have changed; has room for one
 	ended   chan struct{}      // closed by Close
+	given   map[int]bool       // numbers of the questions that flags answer
 	asks    sync.Once          // starts the asking
 
 	mu       sync.Mutex // guards what follows
@@ -34,9 +35,10 @@ var _ runner.People = (*People)(nil)
 func New(given []runner.Update, at *Terminal) *People {
 	p := &People{
 		at: at, left: at == nil,
-		updates: make(chan runner.Update, len(given)), changed: make(chan struct{}, 1), ended: make(chan struct{}),
+		updates: make(chan runner.Update, len(given)), changed: make(chan struct{}, 1), ended: make(chan struct{}), given: map[int]bool{},
 	}
 	for _, u := range given {
+		p.given[u.Number] = true
 		p.updates <- u
 	}
 	return p
@@ -88,12 +90,16 @@ func (p *People) Close() { close(p.ended) }
 
 // serve asks until nothing more is typed or the run has stopped.
 func (p *People) serve() {
+	shown := 0 // number of the last question that was
 	for {
 		q, ok := p.next()
 		if !ok {
 			return
 		}
-		p.at.show(q)
+		if q.Number != shown {
+			p.at.show(q)
+			shown = q.Number
+		}
 		answer, err := p.at.read()
 		if err != nil {
 			p.leave()
@@ -126,7 +132,7 @@ func (p *People) unanswered() (question, bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, q := range p.open {
-		if q.Number > p.answered {
+		if q.Number > p.answered && !p.given[q.Number] {
 			p.asking, p.closed = q.Number, false
 			return q, true
 		}
@@ -145,10 +151,10 @@ func (p *People) take(q question, answer string) *runner.Update {
 	case !p.isOpen(q.Number):
 		return nil
 	case !fits:
-		p.at.say("That is none of the choices.")
+		p.at.say("That is none of the choices. Try again.")
 		return nil
 	case strings.TrimSpace(answer) == "":
-		p.at.say("That is no answer.")
+		p.at.say("That is no answer. Try again.")
 		return nil
 	}
 	p.answered = q.Number

@@ -104,6 +104,12 @@ func (s *Session) Run(ctx context.Context) (*state.Run, error) {
 	return r.State(), errors.Join(err, Tidy(s.setup.Dir))
 }
 
+// IsIdle reports whether Run would suspend the run again at once, with nothing changed. It
+// may be left as it is then.
+func (s *Session) IsIdle() bool {
+	return s.setup.Resumed && runner.New(s.Config, s.setup.Run).IsIdle(s.setup.Changed)
+}
+
 // Report tells an event that is no part of a step.
 func (s *Session) Report(e state.Event) { s.Config.Reporter.Report(e) }
 

@@ -1,0 +1,30 @@
+package runner
+
+import (
+	"reflect"
+	"slices"
+
+	"github.com/raymond-action/raymond-action/state"
+)
+
+// IsIdle reports whether Run would suspend a run again at once that is suspended: nothing
+// that its agents wait for is there, nobody is asked, and neither the run nor its options
+// change. It is called before Run.
+func (r *Runner) IsIdle(override *state.Options) bool {
+	if r.run.Progress.Status != state.Suspended || len(r.run.Waiting()) == 0 {
+		return false
+	}
+	if override != nil && !reflect.DeepEqual(*override, r.run.Options) {
+		return false
+	}
+	step := r.newStep(r.now())
+	step.Resume(nil)
+	step.Settle(r.here)
+	if _, ready := step.Next(0); ready || r.holds(step) || len(r.updates()) > 0 {
+		return false
+	}
+	return !slices.ContainsFunc(step.Delta().Events, func(e state.Event) bool {
+		_, opens := e.Body.(*state.RunStarted)
+		return !opens
+	})
+}
