@@ -11,6 +11,7 @@ type JobInfo struct {
 	Runner  string // name of the runner that has it; "" for none yet
 	Attempt int    // of the workflow run; 0 where the service does not say
 	Status  string // "completed" when it is no longer in progress
+	Started string // RFC 3339; "" where the service does not say
 }
 
 // maxJobPages is how many pages of jobs are read at most.
@@ -27,6 +28,7 @@ func (a *Archive) Jobs(ctx context.Context, run int64) ([]JobInfo, error) {
 				Runner  string `json:"runner_name"`
 				Attempt int    `json:"run_attempt"`
 				Status  string `json:"status"`
+				Started string `json:"started_at"`
 			} `json:"jobs"`
 		}
 		path := fmt.Sprintf("actions/runs/%d/jobs?filter=all&per_page=%d&limit=%[2]d&page=%d", run, perPage, n)

@@ -281,6 +281,10 @@ func TestWhatADeadlineLeavesIsContinued(t *testing.T) {
 
 	p = newPlay(t, nil)
 	equal(t, "nothing done", part(p, 2, false).Continuing, state.NoProgress)
+	p = newPlay(t, nil)
+	p.start("main")
+	p.end("main", fail(state.Stopped, "deadline"))
+	equal(t, "nothing but an execution that was cut off", p.closed(deadline(2)).Continuing, state.NoProgress)
 	equal(t, "not asked for", part(newPlay(t, nil), 0, true).Continuing, state.Continuing(""))
 	p = newPlay(t, nil)
 	p.turn("main", goTo("A.md"))

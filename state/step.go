@@ -106,4 +106,7 @@ func isStuck(a *Agent) bool { return a.Status == Stuck }
 
 func isWaiting(a *Agent) bool { return a.Status == Waiting }
 
+// isUnderWay reports whether an agent has something to do: Busy is one that was cut off.
+func isUnderWay(a *Agent) bool { return a.Status == Ready || a.Status == Busy }
+
 func isAny(*Agent) bool { return true }

@@ -42,6 +42,7 @@ type Job struct {
 	Runner  string `json:"runner_name"`
 	Attempt int    `json:"run_attempt"`
 	Status  string `json:"status"`
+	Started string `json:"started_at,omitempty"`
 }
 
 // Stored is an artifact of the server.

@@ -46,7 +46,15 @@ type Manifest struct {
 	Job        string `json:"job"`
 	Runner     string `json:"runner,omitzero"` // name of the runner that had the job
 	Event      string `json:"event"`           // that started the job
-	Number     int    `json:"number,omitzero"` // of the issue or pull request, 0 for none
+	// Kind, Number and Title are of the issue or pull request that the run is about, which
+	// is that of the event, or of the part of the run before; zero for none. Write masks
+	// the title.
+	Kind   string `json:"kind,omitzero"` // "issue" or "pr"
+	Number int    `json:"number,omitzero"`
+	Title  string `json:"title,omitzero"`
+	// Untrusted says that a job had the run work on a checkout that isn't trusted: no later
+	// one may have the agent CLI obey what lies in it.
+	Untrusted bool `json:"untrusted,omitzero"`
 
 	Status state.Status `json:"status"`
 	// Reason says why the run is not running. Write masks it.

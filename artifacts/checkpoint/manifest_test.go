@@ -46,6 +46,7 @@ var badManifests = []struct{ old, new, at, what string }{
 	{`"artifact_id": 9`, `"artifact": 9`, "base.artifact_id", "missing"},
 	{`"run_attempt": 2`, `"run_attempt": -2`, "run_attempt", "negative"},
 	{`"number": 3`, `"number": -3`, "number", "negative"},
+	{`"number": 3`, `"number": 3, "kind": "discussion"`, "kind", "unknown"},
 	{`"status": "suspended"`, `"status": "asleep"`, "status", "unknown"},
 	{`"seq": 12`, `"seq": -1`, "seq", "negative"},
 	{`"iterations": 4`, `"iterations": -4`, "iterations", "negative"},

@@ -300,6 +300,7 @@ func TestMaskCoversAllButBundles(t *testing.T) {
 	stars := strings.Repeat("*", len(secret))
 	w := writing(nil)
 	w.Manifest.Reason = "the key " + secret + " is out of money \xff"
+	w.Manifest.Title = "why " + secret
 	w.Mask = func(r io.Reader) io.Reader {
 		data, err := io.ReadAll(r)
 		if err != nil {

@@ -14,13 +14,16 @@ type Session struct {
 }
 
 // Sessions returns every conversation that a resume of the run may continue or branch
-// from, each once, in the order of the agents. Those of agents that have
-// ended, and of failed attempts that nothing refers to any more, are not among
-// them.
+// from, each once, in the order of the agents, and then the one in which main has ended, if
+// a comment may continue it. Those of other agents that have ended, and of failed attempts
+// that nothing refers to any more, are not among them.
 func Sessions(run *state.Run) []Session {
 	c := &collection{at: map[string]int{}}
 	for _, a := range run.Agents {
 		c.agent(a, run.Dir)
+	}
+	if last := run.Last; last != nil {
+		c.session(last.Session, []string{cmp.Or(last.Dir, run.Dir), run.Dir})
 	}
 	return c.all
 }

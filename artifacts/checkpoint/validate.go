@@ -71,6 +71,7 @@ func (m *Manifest) checkHead(c *checker) {
 	c.want(m.RunID >= 0, "run_id", "is negative")
 	c.want(m.RunAttempt >= 0, "run_attempt", "is negative")
 	c.want(m.Number >= 0, "number", "is negative")
+	c.want(slices.Contains([]string{"", "issue", "pr"}, m.Kind), "kind", "%q is unknown", m.Kind)
 	c.want(m.IntervalMS >= 0, "interval_ms", "is negative")
 	c.want(m.Checkout == "" || commitForm().MatchString(m.Checkout), "checkout", "%q is no full name of a commit", m.Checkout)
 	c.want(m.Input == "" || hashForm().MatchString(m.Input), "input_sha256", "is no SHA-256 in hex")

@@ -19,7 +19,7 @@ type Writing struct {
 	Manifest Manifest
 	Parts    []Part // in any order
 	Keys     *Keys  // nil: neither encrypted nor signed
-	// Mask hides secrets in all parts and in the manifest's Reason; nil hides
+	// Mask hides secrets in all parts and in the manifest's Reason and Title; nil hides
 	// none. It must not change the number of bytes. Bundles of the workspace are exempt:
 	// they are compressed, so nothing would be found in them, and a changed byte
 	// would break them.
@@ -81,11 +81,13 @@ func (w *Writing) manifest() (Manifest, error) {
 	m := w.Manifest
 	m.Schema = Schema
 	m.Created = m.Created.UTC().Truncate(time.Millisecond)
-	reason, err := io.ReadAll(w.mask("", strings.NewReader(m.Reason)))
-	if err != nil {
-		return m, err
+	for _, text := range []*string{&m.Reason, &m.Title} {
+		masked, err := io.ReadAll(w.mask("", strings.NewReader(*text)))
+		if err != nil {
+			return m, err
+		}
+		*text = strings.ToValidUTF8(string(masked), "\uFFFD")
 	}
-	m.Reason = strings.ToValidUTF8(string(reason), "\uFFFD")
 	m.Files = []File{}
 	for _, p := range w.Parts {
 		m.Files = append(m.Files, File{Name: p.Name, SHA256: strings.Repeat("0", 2*sha256.Size)})

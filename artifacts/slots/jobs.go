@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/raymond-action/raymond-action/artifacts"
 	"github.com/raymond-action/raymond-action/artifacts/checkpoint"
@@ -26,6 +27,25 @@ func (r *requests) jobStatus(ctx context.Context, q *Query, m *checkpoint.Manife
 		return ""
 	}
 	return statusOf(jobs, m)
+}
+
+// StartOf returns when the present job began, by what the REST API tells of the jobs of
+// its workflow run; the zero time where it is not known which of them it is.
+func StartOf(jobs []artifacts.JobInfo, present Job) time.Time {
+	jobs = keepOnly(jobs, func(j artifacts.JobInfo) bool {
+		return j.Status != completed && (j.Attempt == 0 || j.Attempt == present.Attempt) && present.Runner != "" && j.Runner == present.Runner
+	})
+	if len(jobs) > 1 {
+		jobs = keepOnly(jobs, func(j artifacts.JobInfo) bool { return isNamed(j.Name, present.ID) })
+	}
+	if len(jobs) != 1 {
+		return time.Time{}
+	}
+	began, err := time.Parse(time.RFC3339, jobs[0].Started)
+	if err != nil {
+		return time.Time{}
+	}
+	return began
 }
 
 // statusOf finds the job of a manifest among those of its workflow run; "" when it

@@ -61,7 +61,7 @@ func perform(ctx context.Context, s *step, r *result, gone <-chan struct{}) (err
 	if s.in.Mode != job.ModeRun {
 		return runTool(s, r.source)
 	}
-	taken := takeCode(s)
+	taken, jobBegan := takeCode(s), askJobStart(ctx, s)
 	if r.flow, err = openFlow(s, r.source); err != nil {
 		return err
 	}
@@ -73,6 +73,12 @@ func perform(ctx context.Context, s *step, r *result, gone <-chan struct{}) (err
 		return err
 	}
 	s.key = found.key
+	if hasNothingToDo(s, r, found) {
+		return nil
+	}
+	if err := adopt(s, r, found); err != nil {
+		return err
+	}
 	if r.code, err = taken(); err != nil {
 		return err
 	}
@@ -89,5 +95,5 @@ func perform(ctx context.Context, s *step, r *result, gone <-chan struct{}) (err
 	if err != nil {
 		return err
 	}
-	return drive(ctx, s, r, driving{ready, to, gone})
+	return drive(ctx, s, r, driving{ready, to, gone, jobBegan})
 }

@@ -37,7 +37,7 @@ func begin(ctx context.Context, s *step, now present, l lookup) (*readyRun, erro
 		err = errors.Join(checkSandbox(s, b.options().SkipPermissions), checkPrompts(s, b))
 	}
 	if err == nil && s.isLocal() {
-		err = notes.Write(s.fileOfRun(b.run.WorkflowID, localFile), localNote{Key: s.key})
+		err = notes.Write(s.fileOfRun(b.run.WorkflowID, localFile), localNote{s.key, s.event.Subject, s.note.get().Untrusted})
 	}
 	if err == nil && s.isLocal() {
 		err = notes.Write(s.fileOfRun(b.run.WorkflowID, beganFile), b.began)
@@ -133,6 +133,9 @@ func resume(ctx context.Context, s *step, r *remarks, b placed) error {
 	}
 	b.store.SetSeal(s.note.seals)
 	takeMeta(s, b.run, r)
+	if !isTold(s) { // somebody else has continued the run
+		b.run.Progress.Continuations = 0
+	}
 	return nil
 }
 

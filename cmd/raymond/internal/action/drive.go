@@ -21,6 +21,8 @@ type driving struct {
 	*readyRun
 	to   *storage        // nil: nothing is stored
 	gone <-chan struct{} // closed when the runner is
+	// jobBegan returns when the job began; it may wait for a service.
+	jobBegan func() time.Time
 }
 
 // drive drives a run until it stops, and stores its end.
@@ -60,6 +62,7 @@ func drive(ctx context.Context, s *step, r *result, d driving) error {
 	if err != nil {
 		return err
 	}
+	o.Config.Began, o.Config.Continuations = d.jobBegan(), s.in.Continuations
 	if err = errors.Join(guardGit(s, o, d.run), addReporters(s, r, d.readyRun, o.Events)); err == nil {
 		r.run, err = o.Run(ctx)
 		r.remarks.notes = append(r.remarks.notes, cages.Notes()...)
@@ -67,6 +70,9 @@ func drive(ctx context.Context, s *step, r *result, d driving) error {
 	if err == nil {
 		if d.to != nil {
 			err = storeEnd(ctx, s, r, ending{d.to, r.run, take, o.Report})
+		}
+		if err == nil {
+			continueRun(ctx, s, r)
 		}
 		tellNext(s, r, o.Events)
 	}

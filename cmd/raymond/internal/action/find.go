@@ -92,6 +92,10 @@ func findStored(ctx context.Context, s *step, l lookup, now present) (lookup, er
 		now.remarks.isBlind = found.NoAccess
 		now.remarks.losses = append(now.remarks.losses, found.Warning)
 	}
+	if m := found.Manifest; m != nil && isTold(s) && !mayTake(s, m) {
+		s.voice.notice(notTaken(s, m))
+		return l, nil
+	}
 	facts := factsOf(s)
 	facts.Follows = slots.Following{Named: follows, Digest: found.Digest}
 	facts.InThisRun, facts.RunStatus, facts.JobStatus = found.InThisRun, found.RunStatus, found.JobStatus

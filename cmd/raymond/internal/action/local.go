@@ -47,14 +47,26 @@ func isOfKey(s *step, id string) bool {
 	if len(id) < 8 || id != job.WorkflowID(s.key, id[len(id)-8:]) {
 		return false
 	}
-	var kept localNote
-	err := notes.Read(s.fileOfRun(id, localFile), &kept)
-	return err != nil || kept.Key == s.key
+	kept := readLocalNote(s, id)
+	return kept.Key == "" || kept.Key == s.key
 }
 
-// localNote says whose a run in the state folder is.
+// localNote says whose a run in the state folder is, and what later parts of it have to
+// know of this one.
 type localNote struct {
-	Key string `json:"key"`
+	Key       string      `json:"key"`
+	Subject   job.Subject `json:"subject,omitzero"`
+	Untrusted bool        `json:"untrusted,omitempty"`
+}
+
+// readLocalNote returns the note of a run in the state folder; the zero value where it
+// can't be read.
+func readLocalNote(s *step, id string) localNote {
+	var kept localNote
+	if err := notes.Read(s.fileOfRun(id, localFile), &kept); err != nil {
+		return localNote{}
+	}
+	return kept
 }
 
 const localFile = "key.json"

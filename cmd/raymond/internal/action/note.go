@@ -3,6 +3,7 @@ package action
 import (
 	"sync"
 
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/job"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/seal"
 	"github.com/raymond-action/raymond-action/state"
 )
@@ -24,6 +25,12 @@ type noteData struct {
 	Mark string `json:"mark,omitempty"`
 	// Lost says that the key is another's, so that nothing of the run is stored.
 	Lost bool `json:"lost,omitempty"`
+	// Subject is what the run is about, where the event of the step does not say it.
+	Subject job.Subject `json:"subject,omitzero"`
+	// Untrusted says that the run works on a checkout that isn't trusted.
+	Untrusted bool `json:"untrusted,omitempty"`
+	// Dispatched says that the step is about to start its workflow again, or has done so.
+	Dispatched bool `json:"dispatched,omitempty"`
 	// Claim is the id of this step's claim of the key; "" for none.
 	Claim string `json:"claim,omitempty"`
 }

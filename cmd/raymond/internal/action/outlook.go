@@ -61,6 +61,8 @@ func (r *result) whereKept(s *step, run *state.Run) (where outlook.Kept, why str
 		return outlook.Nowhere, r.kept.lost
 	case s.isLocal():
 		return outlook.Locally, ""
+	case r.isIdle:
+		return outlook.Stored, ""
 	case r.store == nil && !s.isPost:
 		return outlook.Nowhere, noService
 	case r.kept.isWhole, run.Progress.Status == state.Running && !s.isPost:

@@ -100,7 +100,7 @@ func reserveKey(s *step) error {
 	}
 	err := os.Mkdir(filepath.Join(dir, hex.EncodeToString(sum[:16])), 0o700)
 	switch {
-	case err == nil, errors.Is(err, fs.ErrExist) && s.in.Key != "":
+	case err == nil, errors.Is(err, fs.ErrExist) && (s.in.Key != "" || isTold(s)):
 		return nil
 	case errors.Is(err, fs.ErrExist):
 		return problem.Usage("input key", fmt.Sprintf("is missing: an earlier step of this job has used the default, %q", s.key),

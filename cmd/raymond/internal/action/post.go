@@ -77,6 +77,9 @@ func finish(ctx context.Context, s *step) error {
 		return &problem.Problem{Class: problem.ClassConflict, Where: stepFile, What: "is not what the main part of this step wrote; nothing is stored"}
 	}
 	s.key = note.Key
+	if s.event.Number == 0 {
+		s.event.Subject = note.Subject
+	}
 	var v services
 	if !s.isLocal() {
 		if v, err = s.openServices(); err != nil {
@@ -147,6 +150,9 @@ func finishLeft(ctx context.Context, s *step, r *result, v services) error {
 	}
 	s.voice.spareStates(slices.Collect(maps.Keys(run.Files)))
 	storeErr := storeLeft(ctx, s, r, left{v, run})
+	if r.run = run; storeErr == nil {
+		continueRun(ctx, s, r)
+	}
 	p, err := leftPage(s, r.kept, run, r.outlook(s, run).Text)
 	if err != nil {
 		s.voice.warn("the page can't be completed: " + err.Error())

@@ -102,7 +102,7 @@ func readFlags(s *step) error {
 	flags := pflag.NewFlagSet("action", pflag.ContinueOnError)
 	s.options = options.New(flags)
 	s.options.AddAll()
-	s.options.Cage.Mode = options.CageOn
+	s.options.InJob()
 	s.options.Label = func(flag string) string { return "input " + cmp.Or(job.FlagInput("--"+flag), flag) }
 	if err := flags.Parse(job.Arguments(s.getenv)); err != nil {
 		return err
@@ -160,8 +160,18 @@ func enter(s *step) error {
 	return nil
 }
 
-// chooseKey finds the identity of the run.
+// chooseKey finds the identity of the run. A key that the step was told goes before the
+// one that it would have itself.
 func chooseKey(s *step) error {
+	err := ownKey(s)
+	if told := toldKey(s); told != "" {
+		s.key, s.wide = told, ""
+	}
+	return err
+}
+
+// ownKey finds the key that the step has by itself.
+func ownKey(s *step) error {
 	if s.in.Key != "" {
 		s.key = s.in.Key
 		return nil

@@ -23,6 +23,7 @@ type result struct {
 	page      *page
 	jobFile   []byte // the job's workflow file; nil where it can't be read
 	next      outlook.Outlook
+	isIdle    bool          // nothing of the run is due, so that it was left alone
 	code      *owncode.Code // nil before it is taken
 }
 

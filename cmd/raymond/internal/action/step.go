@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/raymond-action/raymond-action/internal/forge"
 
@@ -24,7 +25,7 @@ import (
 )
 
 // step is what a step of a job was given. Prepare fills it; after that only its key,
-// its note and what its voice hides may change.
+// the subject of its event, its note and what its voice hides may change.
 type step struct {
 	env     Env
 	in      job.Settings
@@ -38,6 +39,7 @@ type step struct {
 	voice   *voice
 	note    *stepNote // for the post part
 	isPost  bool      // this is the post part of the step
+	began   time.Time // when it was started
 	program string    // git, as it was found before agents of this step started
 }
 
@@ -54,7 +56,7 @@ type folders struct {
 const builtinPrefix = "builtin:"
 
 func newStep(e Env, out io.Writer, isPost bool) *step {
-	return &step{env: e, voice: newVoice(job.NewCommands(out, e.Getenv("GITHUB_WORKSPACE")), isPost), note: &stepNote{}, isPost: isPost}
+	return &step{env: e, voice: newVoice(job.NewCommands(out, e.Getenv("GITHUB_WORKSPACE")), isPost), note: &stepNote{}, isPost: isPost, began: time.Now()}
 }
 
 // withKey is the step as if the key were another one.
@@ -178,14 +180,17 @@ func (s *step) query() slots.Query {
 			RepositoryID: s.event.Repository.ID, Workflow: s.workflowFile(), ResumeFrom: s.in.ResumeFrom,
 			Branch: s.event.Branch, DefaultBranch: s.event.Repository.DefaultBranch, Gitea: s.event.Gitea,
 		},
-		Job: slots.Job{
-			RunID: s.number("GITHUB_RUN_ID"), Attempt: s.event.Attempt, ID: s.getenv("GITHUB_JOB"), Runner: s.getenv("RUNNER_NAME"),
-		},
+		Job:     s.thisJob(),
 		SameIDs: s.event.Gitea || s.underAct(), Act: s.underAct(), Temp: s.dirs.state,
 		Read: func(f *os.File, size int64, dir string) (checkpoint.Manifest, string, error) {
 			return checkpoint.Read(checkpoint.Reading{File: f, Size: size, Keys: s.keys, Dir: dir})
 		},
 	}
+}
+
+// thisJob is the present job.
+func (s *step) thisJob() slots.Job {
+	return slots.Job{RunID: s.number("GITHUB_RUN_ID"), Attempt: s.event.Attempt, ID: s.getenv("GITHUB_JOB"), Runner: s.getenv("RUNNER_NAME")}
 }
 
 // origin is what a checkpoint says of the job that made it.
@@ -194,7 +199,8 @@ func (s *step) origin() checkpoint.Manifest {
 		RepositoryID: s.event.Repository.ID, Repository: s.event.Repository.Name, Workflow: s.workflowFile(), Key: s.key,
 		RunID: s.number("GITHUB_RUN_ID"), RunAttempt: max(1, int(s.number("GITHUB_RUN_ATTEMPT"))), Job: s.getenv("GITHUB_JOB"),
 		Runner: s.getenv("RUNNER_NAME"), IntervalMS: s.in.CheckpointInterval.Milliseconds(),
-		Event: s.event.Name, Number: s.event.Number, Places: s.places(), Program: s.env.Version, Ended: s.isPost,
+		Event: s.event.Name, Kind: s.event.Kind, Number: s.event.Number, Title: s.event.Title,
+		Untrusted: s.note.get().Untrusted, Places: s.places(), Program: s.env.Version, Ended: s.isPost,
 	}
 }
 

@@ -155,6 +155,9 @@ func placeOf(source, where string) (string, int) {
 // of the run has told.
 func finishPage(s *step, r result, all []*problem.Problem) {
 	p := r.page
+	if p == nil && r.isIdle {
+		return
+	}
 	if p == nil {
 		if p = pageOfProblems(s, r, all); p == nil {
 			return

@@ -142,7 +142,7 @@ func TestWhichCheckoutIsTrusted(t *testing.T) {
 		{Event{Name: "issues", HeadKnown: true}, "read", false},
 		{Event{Name: "pull_request", HeadKnown: true, Fork: true}, "admin", false},
 		{Event{Name: "pull_request", HeadKnown: true}, "", true},
-		{Event{Name: "issue_comment", Kind: "pr"}, "admin", false},
+		{Event{Name: "issue_comment", Subject: Subject{Kind: "pr"}}, "admin", false},
 		{Event{Name: "unheard_of"}, "", false},
 	} {
 		if got := Trusted(test.event, Grant{Level: test.level}); got != test.want {

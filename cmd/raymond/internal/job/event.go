@@ -30,13 +30,24 @@ type Account struct {
 	Type  string // "User", "Bot", …; "" where the forge does not say
 }
 
+// Subject is the issue or pull request that an event is about; zero for none.
+type Subject struct {
+	Kind   string `json:"kind,omitempty"` // KindIssue or KindPullRequest, "" without a number
+	Number int    `json:"number,omitempty"`
+	Title  string `json:"title,omitempty"` // at most maxTitle bytes
+}
+
+// maxTitle is how much of a title is kept, in bytes: GitHub's own limit is 256 characters.
+const maxTitle = 1 << 10
+
 // Event is what started the job, as its payload and the runner tell it. What
 // neither tells is zero.
 type Event struct {
-	Name   string // such as "issue_comment"
-	Kind   string // KindIssue or KindPullRequest, "" without a number
-	Number int
-	About  Remark // what was said; its kind is empty where nothing was that could be an answer
+	Name string // such as "issue_comment"
+	Subject
+	About Remark // what was said; its kind is empty where nothing was that could be an answer
+	// Dispatched is what a workflow_dispatch has in its input raymond-key.
+	Dispatched string
 
 	Sender     Account
 	Others     []Account // of a workflow_run: who caused the run before
@@ -116,7 +127,10 @@ func (e *Event) fill(p payload, told *githubactions.GitHubContext) {
 	}
 	e.Repository.DefaultBranch = p.text("repository", "default_branch")
 	e.Repository.Private = p.private()
-	e.Kind, e.Number = p.number()
+	e.Subject = p.subject()
+	if e.Name == "workflow_dispatch" {
+		e.Dispatched = p.text("inputs", "raymond-key")
+	}
 	e.About = p.remark(e.Name, e.Number)
 	e.Fork, e.HeadKnown = p.origin(e.Name)
 	if e.HeadKnown && !e.Fork {

@@ -1,6 +1,10 @@
 package job
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/raymond-action/raymond-action/internal/untrusted/text"
+)
 
 // payload is an event's JSON. Forges differ in what they leave out and in the
 // types of some values, so every value is checked.
@@ -44,6 +48,19 @@ func (p payload) private() *bool {
 		return &private
 	}
 	return nil
+}
+
+// subject is the issue or pull request that the event is about.
+func (p payload) subject() Subject {
+	kind, n := p.number()
+	if n == 0 {
+		return Subject{}
+	}
+	title := p.text("pull_request", "title")
+	if title == "" {
+		title = p.text("issue", "title")
+	}
+	return Subject{Kind: kind, Number: n, Title: text.Before(strings.ToValidUTF8(title, "\uFFFD"), maxTitle)}
 }
 
 // number is the issue or pull request that the event is about.

@@ -108,7 +108,7 @@ func TestAPIThatIsNotThere(t *testing.T) {
 }
 
 func TestHeadsAreLookedUp(t *testing.T) {
-	comment := Event{Name: "issue_comment", Kind: KindPullRequest, Number: 8}
+	comment := Event{Name: "issue_comment", Subject: Subject{Kind: KindPullRequest, Number: 8}}
 	for _, test := range []struct {
 		event  Event
 		answer string
@@ -122,7 +122,7 @@ func TestHeadsAreLookedUp(t *testing.T) {
 		{comment, `200 {}`, true, true, false},
 		{comment, `403 {}`, false, false, true},
 		{Event{Name: "unheard_of"}, "", false, false, false},
-		{Event{Name: "pull_request", Kind: KindPullRequest, Number: 8, HeadKnown: true, Fork: true}, "", true, true, false},
+		{Event{Name: "pull_request", Subject: Subject{Kind: KindPullRequest, Number: 8}, HeadKnown: true, Fork: true}, "", true, true, false},
 	} {
 		a := &api{answers: []string{test.answer}}
 		e := test.event

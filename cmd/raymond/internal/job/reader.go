@@ -139,6 +139,12 @@ func (r *reader) key(name string) string {
 	return v
 }
 
+// toldKey is a key that comes by an expression.
+func (r *reader) toldKey(name string) string {
+	r.key(name)
+	return r.told(name)
+}
+
 // told is an input whose default is an expression; "" on a runner that leaves it
 // as it is.
 func (r *reader) told(name string) string {

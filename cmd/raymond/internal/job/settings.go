@@ -27,7 +27,7 @@ const (
 	ChangedNew  = "new"
 )
 
-// What the inputs store, workspace, comment and on-denied may be.
+// What the inputs store, workspace, comment, on-denied and continue may be.
 const (
 	StoreArtifact = "artifact"
 	StoreLocal    = "local"
@@ -37,6 +37,9 @@ const (
 	CommentSticky = "sticky"
 	OnDeniedFail  = "fail"
 	OnDeniedSkip  = "skip"
+
+	ContinueNone       = "none"
+	ContinueRedispatch = "redispatch"
 )
 
 // Settings are the inputs that are the Action's own; those that are flags of
@@ -58,6 +61,8 @@ type Settings struct {
 	ResumeFrom              []string
 	ResumeWithoutTranscript bool
 	ChangedWorkflow         string // one of the Changed constants
+	Continuations           int    // how often in a row the step may start its workflow again; 0 for never
+	RaymondKey              string // the key of the run that a dispatch continues; "" for none
 	Follows                 string // what another step gave as state-digest; "" for nothing
 
 	Store              string // StoreArtifact or StoreLocal
@@ -141,6 +146,11 @@ func (r *reader) keeping(s *Settings) {
 	s.ResumeWithoutTranscript = r.boolean("resume-without-transcript")
 	s.ChangedWorkflow = r.changedWorkflow()
 	s.Follows = r.value("follows")
+	s.Continuations = r.number("max-continuations", 1, 1000)
+	if r.word("continue", ContinueNone, ContinueRedispatch) == ContinueNone {
+		s.Continuations = 0
+	}
+	s.RaymondKey = r.toldKey("raymond-key")
 	s.Store = r.word("store", StoreArtifact, StoreLocal)
 	s.StateDir = r.path("state-dir")
 	s.StateKey = r.value("state-key")

@@ -169,7 +169,7 @@ func TestSecretsAreInNoFault(t *testing.T) {
 }
 
 func TestUnknownInputsAreFaults(t *testing.T) {
-	environ := []string{"PATH=/bin", "INPUT_WORKFLOW=wf", "INPUT_DONE-WHEN=true", "INPUT_DONE_WHEN=hunter2", "INPUT_BUDGTE=1", "INPUT_CONTINUE=true"}
+	environ := []string{"PATH=/bin", "INPUT_WORKFLOW=wf", "INPUT_DONE-WHEN=true", "INPUT_DONE_WHEN=hunter2", "INPUT_BUDGTE=1", "INPUT_REPORT=true"}
 	var got []string
 	for _, f := range UnknownInputs(environ) {
 		got = append(got, f.Error())
@@ -177,7 +177,7 @@ func TestUnknownInputsAreFaults(t *testing.T) {
 	want := []string{
 		"done_when: is no input of this action; did you mean done-when?",
 		"budgte: is no input of this action; did you mean budget?",
-		"continue: is no input of this action; docs/inputs.md has all of them",
+		"report: is no input of this action; docs/inputs.md has all of them",
 	}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Errorf("%q (-want +got):\n%s", environ, d)

@@ -45,6 +45,14 @@ func (o *Options) AddLimits() {
 	o.count("max-depth", "limit on the depth of an agent's return stack (default 64)", 1, func(opt *state.Options, n int) { opt.MaxDepth = n })
 	o.count("max-retries", "limit on retries of failed invocations in a state execution (default 3)", 0, func(opt *state.Options, n int) { opt.MaxRetries = n })
 	o.duration("overload-wait", "how long to wait while the model's service fails (default 10m; 0: its failures count as retries)", func(opt *state.Options, d state.Duration) { opt.OverloadWait = &d })
+	o.Add("on-overload", "WORD", "what happens when its failures outlast --overload-wait: suspend (the run, for 15m, doubling to 4h, six times at most) or fail (the agent; default)", func(s string) error {
+		o.change(func(opt *state.Options) {
+			if opt.OnOverload = ""; s == state.SuspendOnOverload {
+				opt.OnOverload = s
+			}
+		})
+		return OneOf(s, state.SuspendOnOverload, "fail")
+	})
 	o.count("max-reminders", "limit on reminders in a state execution (default 3)", 0, func(opt *state.Options, n int) { opt.MaxReminders = n })
 	o.duration("timeout", "longest time for one invocation of a state (default: none)", func(opt *state.Options, d state.Duration) { opt.Timeout = d })
 	o.duration("idle-timeout", "longest time that a prompt may produce no output (default 15m)", func(opt *state.Options, d state.Duration) { opt.IdleTimeout = d })

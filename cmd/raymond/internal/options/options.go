@@ -78,6 +78,16 @@ func (o *Options) Apply(run state.Options) state.Options {
 // known: what no flag says has its default.
 func (o *Options) Alone() state.Options { return o.Apply(Defaults()) }
 
+// jobHold is how long a run in a job stays for a time that its agents wait for.
+const jobHold = 5 * time.Minute
+
+// InJob sets the defaults of a step of a job where they differ from those of a command
+// line. It must be called before the flags are read.
+func (o *Options) InJob() {
+	o.Cage.Mode, o.Hold = CageOn, jobHold
+	o.change(func(opt *state.Options) { opt.OnOverload = state.SuspendOnOverload })
+}
+
 // Defaults are the options of a run for which no flag says otherwise.
 func Defaults() state.Options {
 	return state.Options{

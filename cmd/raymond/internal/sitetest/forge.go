@@ -1,9 +1,11 @@
 package sitetest
 
 import (
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -23,13 +25,16 @@ type Forge struct {
 	levels map[string]string // permissions by login
 	Heads  map[int]int64     // repositories that pull requests come from
 	Talk   *Talk             // the comments on issues and pull requests
+	// OnDispatch says with which status the start of a workflow is answered; nil for 204.
+	OnDispatch func(Dispatch) int
 	// History is of the checkpoints. When the test ends the invariants of package
 	// invarianttest hold for them.
 	History *History
 	Keys    *checkpoint.Keys // that they are sealed with; nil: they are not
 
-	mu    sync.Mutex // guards what follows
-	asked []string   // what the API was asked
+	mu         sync.Mutex // guards what follows
+	asked      []string   // what the API was asked
+	dispatches []Dispatch
 }
 
 // NewForge starts the stand-in.
@@ -66,6 +71,7 @@ func (f *Forge) answer(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case isPermission && f.levels[login] != "":
 		fmt.Fprintf(w, `{"permission":%q}`, f.levels[login])
+	case f.dispatched(w, r, rest):
 	case f.Talk.answers(w, r):
 	case isPull:
 		n, _ := strconv.Atoi(number)
@@ -73,6 +79,43 @@ func (f *Forge) answer(w http.ResponseWriter, r *http.Request) {
 	default:
 		f.Config.Handler.ServeHTTP(w, r)
 	}
+}
+
+// Dispatch is the start of a workflow.
+type Dispatch struct {
+	File   string            `json:"-"`
+	Ref    string            `json:"ref"`
+	Inputs map[string]string `json:"inputs"`
+}
+
+var ofDispatch = regexp.MustCompile(`^actions/workflows/([^/]+)/dispatches$`)
+
+// dispatched answers a request that is the start of a workflow.
+func (f *Forge) dispatched(w http.ResponseWriter, r *http.Request, path string) bool {
+	m := ofDispatch.FindStringSubmatch(path)
+	if m == nil || r.Method != http.MethodPost {
+		return false
+	}
+	d, status := Dispatch{File: m[1]}, http.StatusNoContent
+	if json.NewDecoder(r.Body).Decode(&d) != nil || r.Header.Get("Authorization") != "Bearer "+artifactstest.APIToken {
+		w.WriteHeader(http.StatusBadRequest)
+		return true
+	}
+	f.mu.Lock()
+	f.dispatches = append(f.dispatches, d)
+	f.mu.Unlock()
+	if f.OnDispatch != nil {
+		status = f.OnDispatch(d)
+	}
+	w.WriteHeader(status)
+	return true
+}
+
+// Dispatches are the starts of workflows that were asked for, also in vain.
+func (f *Forge) Dispatches() []Dispatch {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return slices.Clone(f.dispatches)
 }
 
 // Questions are all requests that anybody was sent.

@@ -1,0 +1,38 @@
+package action
+
+import (
+	"context"
+	"time"
+
+	"github.com/raymond-action/raymond-action/artifacts/slots"
+)
+
+// jobStartWait is how long the API may take to say when the job began.
+const jobStartWait = 5 * time.Second
+
+// askJobStart asks, beside everything else, when the job began, from which its deadline
+// counts. What it returns waits for the answer: the start of the step where nobody can say
+// it, or when the step has no deadline.
+func askJobStart(ctx context.Context, s *step) (began func() time.Time) {
+	v, err := s.openServices()
+	if err != nil || v.archive == nil || s.options.Deadline == 0 || s.thisJob().Runner == "" || s.underAct() {
+		return func() time.Time { return s.began }
+	}
+	answer := make(chan time.Time, 1)
+	ctx, cancel := context.WithTimeout(ctx, jobStartWait)
+	go func() {
+		defer cancel()
+		jobs, err := v.archive.Jobs(ctx, s.number("GITHUB_RUN_ID"))
+		if err != nil {
+			jobs = nil // the token may not ask
+		}
+		answer <- slots.StartOf(jobs, s.thisJob())
+	}()
+	return func() time.Time {
+		began := s.began
+		if of := <-answer; !of.IsZero() && of.Before(began) {
+			began = of
+		}
+		return began
+	}
+}

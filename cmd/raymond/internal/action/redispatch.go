@@ -1,0 +1,88 @@
+package action
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/job"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/redispatch"
+	"github.com/raymond-action/raymond-action/state"
+)
+
+// continueRun starts the workflow again for a run whose end is stored. Who has cancelled
+// the job does not want that: then the post part does not do it either.
+func continueRun(ctx context.Context, s *step, r *result) {
+	switch {
+	case r.run.Progress.Continuing != state.Continues || s.in.Continuations == 0:
+	case r.stops != nil && r.stops.Since() >= 0:
+		if err := s.note.change(func(d *noteData) { d.Dispatched = true }); err != nil {
+			s.voice.warn(err.Error())
+		}
+		return
+	case !r.kept.isWhole && !s.isLocal():
+		return // the post part stores it, and does this then
+	}
+	if note := redispatched(ctx, s, r.run); note != "" {
+		r.remarks.notes = append(r.remarks.notes, note)
+	}
+}
+
+// redispatched starts the workflow again for a run that the deadline has suspended, if the
+// state says that it is to be continued so. It returns what people are told of it; "" for
+// nothing. What is about to be done is noted first: whatever happens to the step then,
+// neither its post part nor anybody else starts the workflow a second time.
+func redispatched(ctx context.Context, s *step, run *state.Run) string {
+	p := &run.Progress
+	if s.in.Continuations == 0 || s.note.get().Dispatched {
+		return ""
+	}
+	switch p.Continuing {
+	case state.NoProgress:
+		return "The workflow is not started again: no agent has moved on in this part of the run."
+	case state.TooOften:
+		return fmt.Sprintf("The workflow is not started again: that was done %d times in a row (`max-continuations`).", p.Continuations)
+	case state.Continues:
+	default:
+		return ""
+	}
+	order, why := orderOf(s)
+	err := s.note.change(func(d *noteData) { d.Dispatched = true })
+	if err == nil && why == "" {
+		err = dispatch(ctx, s, order)
+	}
+	if err != nil {
+		why = err.Error()
+	}
+	if why != "" {
+		s.voice.warn("the workflow could not be started again to continue the run: " + why)
+		return "The workflow could not be started again to continue the run: " + s.voice.shown(why) + "."
+	}
+	s.voice.print(fmt.Sprintf("started %s again on %s to continue the run (%d of %d in a row)", s.workflowFile(), order.Ref, p.Continuations, s.in.Continuations))
+	return fmt.Sprintf("The workflow was started again to continue the run (%d of %d in a row).", p.Continuations, s.in.Continuations)
+}
+
+// orderOf is how the workflow is started again; why says why it can't be, and is "" if it
+// can.
+func orderOf(s *step) (o redispatch.Order, why string) {
+	o = redispatch.Order{Workflow: s.workflowFile(), Ref: s.getenv("GITHUB_REF_NAME"), Key: s.key}
+	if s.event.Kind == job.KindPullRequest {
+		o.Ref = s.event.Repository.DefaultBranch
+	}
+	switch {
+	case o.Workflow == "" || o.Ref == "":
+		return o, "the runner does not tell which workflow file and which branch this is"
+	case s.in.GitHubToken == "":
+		return o, "there is no github-token"
+	case s.event.Branch != o.Ref && s.event.Branch != s.event.Repository.DefaultBranch && s.keys == nil && !s.isLocal():
+		return o, "it would run on " + o.Ref + ", where a checkpoint of the branch " + s.event.Branch + " counts only if it is sealed: set the input state-key"
+	}
+	return o, ""
+}
+
+func dispatch(ctx context.Context, s *step, o redispatch.Order) error {
+	api, err := s.forge()
+	if err != nil {
+		return err
+	}
+	return redispatch.Start(ctx, api, o)
+}

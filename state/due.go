@@ -1,0 +1,25 @@
+package state
+
+import "time"
+
+// IsDue reports whether a process that resumes the run now finds anything to do, at once
+// or within hold, where negative is without end. Only a suspended run may have nothing due:
+// all its agents wait, or it is not to be resumed before its time. Answers that are not in
+// the state yet are the caller's to look for.
+func (r *Run) IsDue(now time.Time, h Here, hold time.Duration) bool {
+	p := &r.Progress
+	if p.Status != Suspended {
+		return true
+	}
+	s := r.Step(now)
+	if count(s.Agents(), isUnderWay) > 0 {
+		return !p.Until.After(now)
+	}
+	s.Resume(nil)
+	s.Settle(h)
+	if _, ready := s.Next(0); ready || !s.WakeTime().IsZero() {
+		return true
+	}
+	due := s.DueTime()
+	return !due.IsZero() && (hold < 0 || due.Sub(now) <= hold)
+}
