@@ -46,12 +46,11 @@ func (w *Workflow) JobOf(state string) string {
 // HasJoin reports whether any state of the workflow shows a join in its text or allows one
 // in its policy. In a workflow without, an agent may still write one that nothing has
 // told it about.
-func (w *Workflow) HasJoin() bool {
-	for _, s := range w.states {
-		isNamed := s.Policy.Restricted && s.Policy.names(Join)
-		if isNamed || !s.Policy.Restricted && strings.Contains(s.Body, "<"+string(Join)) {
-			return true
-		}
+func (w *Workflow) HasJoin() bool { return w.hasJoin }
+
+func (s *State) mayJoin() bool {
+	if s.Policy.Restricted {
+		return s.Policy.names(Join)
 	}
-	return false
+	return strings.Contains(s.Body, "<"+string(Join))
 }

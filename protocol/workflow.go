@@ -14,6 +14,7 @@ type Workflow struct {
 	entry     string
 	states    map[string]*State
 	reachable []string // sorted
+	hasJoin   bool
 }
 
 // LoadOptions say how the files of a workflow are read.
@@ -40,6 +41,7 @@ func Load(fsys fs.FS, o LoadOptions) (*Workflow, []Problem) {
 	for _, name := range w.catalog.names {
 		w.states[name] = readState(fsys, files[name])
 		w.catalog.checkPolicy(w.states[name])
+		w.hasJoin = w.hasJoin || w.states[name].mayJoin()
 	}
 	w.entry, problem = w.catalog.entry(o.Entry)
 	if problem != nil {
