@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/raymond-action/raymond-action/internal/cage"
+	"github.com/raymond-action/raymond-action/internal/waited"
 )
 
 // Git is the git program, and how it is run.
@@ -263,9 +264,14 @@ func (t *tool) run(ctx context.Context, c call, args ...string) error {
 
 // complete runs a command to its end, in a cage if there is one.
 func complete(cmd *exec.Cmd, in *cage.Cage) error {
-	if err := start(cmd, in); err != nil {
+	err := waited.Start(func() (*os.Process, error) {
+		err := start(cmd, in)
+		return cmd.Process, err
+	})
+	if err != nil {
 		return err
 	}
+	defer waited.Forget(cmd.Process)
 	return cmd.Wait()
 }
 

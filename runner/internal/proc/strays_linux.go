@@ -5,12 +5,13 @@ import (
 	"syscall"
 
 	"github.com/raymond-action/raymond-action/internal/cage"
+	"github.com/raymond-action/raymond-action/internal/waited"
 )
 
 // strays returns the live children of this process that are not in the family,
 // and collects the dead ones. A dead child in our own process group is left: a
-// process that other code started here stays in that group, and that code waits
-// for it. What Run starts, and so what descends from it, has other groups. The
+// process that other code started here stays in that group, or is known to package
+// waited, and that code waits for it. What Run starts, and so what descends from it, has other groups. The
 // caller holds family.mu.
 func strays() []int {
 	for {
@@ -26,7 +27,7 @@ func strays() []int {
 func listed() (found []int, collected bool) {
 	own := syscall.Getpgrp()
 	for _, pid := range children() {
-		if family.kin[pid] != nil {
+		if family.kin[pid] != nil || waited.Has(pid) {
 			continue
 		}
 		pgrp, err := syscall.Getpgid(pid)

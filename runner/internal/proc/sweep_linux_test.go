@@ -15,6 +15,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/raymond-action/raymond-action/internal/waited"
+
 	"github.com/raymond-action/raymond-action/internal/cage"
 )
 
@@ -200,6 +202,37 @@ func TestChildrenOfOthersAreLeftAlone(t *testing.T) {
 	if err := cmd.Wait(); err == nil || cmd.ProcessState == nil || signalName(cmd.ProcessState) != "SIGTERM" {
 		t.Errorf("a foreign child was collected: %v, %v", err, cmd.ProcessState)
 	}
+}
+
+// A child in a group of its own, which only package waited tells from an orphan, is
+// left to the code that waits for it.
+func TestKnownChildrenAreLeftAlone(t *testing.T) {
+	older, a := part("parent", "until-usr1 -- linger"), announced()
+	older.Stdout = a
+	r := inBackground(t, older)
+	a.next(t)
+	parent := a.next(t)
+
+	cmd := foreign(t, newMark(), func(cmd *exec.Cmd) error {
+		cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+		return waited.Start(func() (*os.Process, error) {
+			err := onDyingThread(cmd)
+			return cmd.Process, err
+		})
+	})
+	kill(parent, syscall.SIGUSR1) // could have started it, by its age
+	r.wait(t)
+	if !alive(cmd.Process.Pid) {
+		t.Error("a known child was ended")
+	}
+	kill(cmd.Process.Pid, syscall.SIGTERM)
+	waitDead(t, cmd.Process.Pid)
+	run(t, part("parent", "setsid wiped -- linger"))
+	reapStrays()
+	if err := cmd.Wait(); err == nil || cmd.ProcessState == nil || signalName(cmd.ProcessState) != "SIGTERM" {
+		t.Errorf("a known child was collected: %v, %v", err, cmd.ProcessState)
+	}
+	waited.Forget(cmd.Process)
 }
 
 // After a forced end the mark counts, wherever it is found.

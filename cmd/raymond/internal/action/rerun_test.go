@@ -7,12 +7,14 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/raymond-action/raymond-action/artifacts/artifactstest"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/acttest"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sitetest"
 )
 
 // again is the job of a later attempt of a workflow run: somebody has pressed the
@@ -70,7 +72,10 @@ func TestAJobThatMayStillRunIsLeftAlone(t *testing.T) {
 	s := newScene(t, waits)
 	j := s.job(1, "checkpoint-interval", "1s", "key", "k")
 	c := j.start()
-	c.Until("a checkpoint of a run under way", func() bool { return len(s.forge.Checkpoints(t, nil)) > 0 })
+	c.Until("a checkpoint after the first state", func() bool {
+		stored := s.forge.Checkpoints(t, nil)
+		return slices.ContainsFunc(stored, func(r sitetest.StoredRun) bool { return r.Run.Agents[0].State == "MIDDLE.sh" })
+	})
 	second := func() *bareJob { return s.job(1, "key", "k").set("GITHUB_JOB", "other") }
 	status := func(status string) {
 		s.forge.Jobs = map[int64][]artifactstest.Job{1: {{Name: "build", Attempt: 1, Status: status}, {Name: "other", Attempt: 1, Status: "in_progress"}}}
