@@ -116,9 +116,24 @@ func good(t *testing.T) map[string]any {
 			Exec:    &state.Exec{Iteration: 2, Attempt: 1, Phase: state.PhaseAgent, Started: epoch, Session: session, Reminder: "again"},
 		},
 	}
-	run.Ended = []state.Ending{{Agent: "main_b2", Result: "x"}}
+	asks := &state.Question{Number: 1, Text: "Shall I?", Choices: []string{"yes", "no"}, TimeoutNext: "C.md", Token: strings.Repeat("0a", 16), Comment: 7}
+	run.Agents = append(run.Agents,
+		&state.Agent{
+			ID: "main_b3", N: 4, Parent: "main", State: "B.md", Status: state.Waiting,
+			Waits: &state.Waits{For: state.ForAnswer, Since: epoch, Until: epoch.Add(time.Hour), Question: asks},
+		},
+		&state.Agent{
+			ID: "main_b3_c1", N: 5, Parent: "main_b3", State: "C.md", Status: state.Waiting, Handed: 1,
+			Waits: &state.Waits{For: state.ForJob, Since: epoch, Job: "publish"},
+		},
+		&state.Agent{
+			ID: "main_b4", N: 6, Parent: "main", State: "C.md", Status: state.Waiting,
+			Waits: &state.Waits{For: state.ForTime, Since: epoch, Until: epoch.Add(time.Hour)},
+		})
+	run.Last = &state.Last{Session: session, Dir: "/d"}
+	run.Ended = []state.Ending{{Agent: "main_b2", Result: "x", Parent: "main", N: 3}}
 	run.Ledger = []state.Entry{{N: 1, Agent: "main", State: "A.md", Kind: state.Exact, CostUSD: 5}, {N: 2, Agent: "main", State: "A.md", Kind: state.Unknown}}
-	run.Progress = state.Progress{Status: state.Running, Started: epoch, Created: 3, Launches: 3, Iterations: 2, TotalUSD: 5, LastBegun: 1}
+	run.Progress = state.Progress{Status: state.Running, Started: epoch, Created: 6, Launches: 3, Iterations: 2, TotalUSD: 5, LastBegun: 1, Questions: 1, HasJoin: true}
 	data := encode(t, run)
 	if _, err := state.Decode(data); err != nil {
 		t.Fatalf("the good run: %v", err)
@@ -175,12 +190,12 @@ func TestBadFieldsAreNamed(t *testing.T) {
 		{"options.max_parallel", 0, ""}, {"options.max_agents", -1, ""}, {"options.max_depth", 0, ""},
 		{"options.max_retries", -1, ""}, {"options.max_retries", 1.5, ""}, {"options.timeout", "-1s", ""}, {"options.timeout", "x", ""},
 		{"options.timeout", 5, ""}, {"options.unheard_of", 1, ""},
-		{"progress.status", "asleep", ""}, {"progress.status", "completed", ""}, {"progress.created", 2, ""},
+		{"progress.status", "asleep", ""}, {"progress.status", "completed", ""}, {"progress.created", 5, ""},
 		{"progress.seq", -1, ""}, {"progress.launches", 1, "ledger[1].n"}, {"progress.total_usd", 4, ""}, {"progress.turn", -1, ""},
 		{"progress.iterations", "2", ""}, {"progress.Status", "running", ""},
 		{"agents", map[string]any{}, ""}, {"agents[0]", "main", ""},
 		{"agents[0].id", "Main", ""}, {"agents[0].id", "main_b1", "agents[1].id"}, {"agents[0].id", "main_b2", ""},
-		{"agents[0].n", 0, ""}, {"agents[1].n", 1, ""}, {"agents[1].n", 4, ""},
+		{"agents[0].n", 0, ""}, {"agents[1].n", 1, ""}, {"agents[1].n", 7, ""},
 		{"agents[0].state", "../A.md", ""}, {"agents[0].state", "a\x00b", ""}, {"agents[0].state", "", ""},
 		{"agents[0].status", "idle", ""}, {"agents[0].status", "failed", "agents[0].fault"}, {"agents[0].dir", "rel", ""},
 		{"agents[0].forks", -3, ""}, {"agents[0].unknown_in_a_row", -1, ""},
@@ -194,6 +209,15 @@ func TestBadFieldsAreNamed(t *testing.T) {
 		{"agents[0].stack[0].session.id", "x y", ""}, {"agents[0].stack[0].session", 7, ""},
 		{"agents[1].branch", true, ""},
 		{"agents[1].vars.k", 7, ""}, {"agents[1].payload", map[string]any{"base64": "%"}, ""}, {"agents[1].wait", "-1s", ""},
+		{"agents[1].status", "waiting", "agents[1].fault"}, {"agents[2].status", "ready", "agents[2].waits"},
+		{"agents[2].waits.for", "rain", ""}, {"agents[2].waits.for", "agents", "agents[2].waits.question"},
+		{"agents[2].waits.since", "0001-01-01T00:00:00Z", ""}, {"agents[2].waits.until", "0001-01-01T00:00:00Z", "agents[2].waits.question.timeout_next"},
+		{"agents[2].waits.question.number", 0, ""}, {"agents[2].waits.question.number", 2, ""},
+		{"agents[2].waits.question.timeout_next", "../x", ""}, {"agents[2].waits.question.token", "x", ""},
+		{"agents[2].waits.job", "publish", ""}, {"agents[3].waits.job", "no job", ""}, {"agents[3].waits.job", "", ""},
+		{"agents[4].waits.until", "0001-01-01T00:00:00Z", ""}, {"agents[0].parent", "main_b3", ""},
+		{"ended[0].parent", "main_b4", ""}, {"ended[0].parent", "/", ""}, {"ended[0].n", 7, ""}, {"ended[0].error", "no", ""},
+		{"last.dir", "rel", ""}, {"last.session.id", "/", ""},
 		{"ended[0].agent", "main", "agents[0].id"}, {"ended[0].agent", "x", ""},
 		{"ledger[0].cost_usd", -5, ""}, {"ledger[0].kind", "guess", ""}, {"ledger[1].cost_usd", 1, ""}, {"ledger[0].n", 0, ""},
 		{"events", "none", ""}, {"events[0]", map[string]any{"type": "unheard_of"}, ""},

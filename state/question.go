@@ -6,7 +6,7 @@ import (
 
 // asks returns the question that the agent waits for an answer to; nil for none.
 func (a *Agent) asks() *Question {
-	if a.Status != Waiting || a.Waits.For != ForAnswer {
+	if a.Status != Waiting || a.Waits == nil || a.Waits.For != ForAnswer {
 		return nil
 	}
 	return a.Waits.Question

@@ -50,30 +50,10 @@ func (r *Run) Validate() error {
 	r.Options.check(c)
 	r.checkProgress(c)
 	seen := map[string]bool{}
-	for i, e := range r.Ended {
-		at := fmt.Sprintf("ended[%d]", i)
-		c.want(agentID().MatchString(e.Agent), at+".agent", "%q is not the name of an agent", e.Agent)
-		c.want(!seen[e.Agent], at+".agent", "%q ended twice", e.Agent)
-		c.want(e.Parent == "" || agentID().MatchString(e.Parent), at+".parent", "%q is not the name of an agent", e.Parent)
-		c.want(e.Error == "" || e.Result == "", at+".error", "is there beside a result")
-		c.want(e.N <= r.Progress.Created, at+".n", "is %d, but %d agents were created", e.N, r.Progress.Created)
-		seen[e.Agent] = true
-	}
-	last, asked := 0, map[int]bool{}
-	for i, a := range r.Agents {
-		at := fmt.Sprintf("agents[%d]", i)
-		c.want(a != nil, at, "is missing")
-		if c.err != nil {
-			break
-		}
-		c.want(!seen[a.ID], at+".id", "%q appears twice", a.ID)
-		c.want(a.N > last && a.N <= r.Progress.Created, at+".n", "is %d, want one of %d to %d", a.N, last+1, r.Progress.Created)
-		seen[a.ID], last = true, a.N
-		a.check(c, at)
-		if q := a.asks(); q != nil && c.err == nil {
-			c.want(q.Number <= r.Progress.Questions && !asked[q.Number], at+".waits.question.number", "is %d, again or of %d", q.Number, r.Progress.Questions)
-			asked[q.Number] = true
-		}
+	r.checkEnded(c, seen)
+	r.checkLiving(c, seen)
+	if c.err == nil {
+		r.checkFamily(c)
 	}
 	if l := r.Last; l != nil {
 		l.Session.check(c, "last.session")
@@ -85,6 +65,63 @@ func (r *Run) Validate() error {
 		return c.err
 	}
 	return nil
+}
+
+// checkEnded checks the agents that have ended, and notes their names in seen.
+func (r *Run) checkEnded(c *checker, seen map[string]bool) {
+	for i, e := range r.Ended {
+		at := fmt.Sprintf("ended[%d]", i)
+		c.want(agentID().MatchString(e.Agent), at+".agent", "%q is not the name of an agent", e.Agent)
+		c.want(!seen[e.Agent], at+".agent", "%q ended twice", e.Agent)
+		c.want(e.Parent == "" || agentID().MatchString(e.Parent), at+".parent", "%q is not the name of an agent", e.Parent)
+		c.want(e.Error == "" || e.Result == "", at+".error", "is there beside a result")
+		c.want(e.N <= r.Progress.Created, at+".n", "is %d, but %d agents were created", e.N, r.Progress.Created)
+		seen[e.Agent] = true
+	}
+}
+
+// checkLiving checks the agents that have not ended. seen has the names of the others.
+func (r *Run) checkLiving(c *checker, seen map[string]bool) {
+	last, asked := 0, map[int]bool{}
+	for i, a := range r.Agents {
+		at := fmt.Sprintf("agents[%d]", i)
+		c.want(a != nil, at, "is missing")
+		if c.err != nil {
+			return
+		}
+		c.want(!seen[a.ID], at+".id", "%q appears twice", a.ID)
+		c.want(a.N > last && a.N <= r.Progress.Created, at+".n", "is %d, want one of %d to %d", a.N, last+1, r.Progress.Created)
+		seen[a.ID], last = true, a.N
+		a.check(c, at)
+		if q := a.asks(); q != nil {
+			c.want(q.Number <= r.Progress.Questions && !asked[q.Number], at+".waits.question.number", "is %d, again or of %d", q.Number, r.Progress.Questions)
+			asked[q.Number] = true
+		}
+	}
+}
+
+// checkFamily checks that whoever has forked an agent is older than it, as far as both are
+// known. So nobody is an ancestor of itself.
+func (r *Run) checkFamily(c *checker) {
+	ages := make(map[string]int, len(r.Agents)+len(r.Ended))
+	for _, e := range r.Ended {
+		ages[e.Agent] = e.N
+	}
+	for _, a := range r.Agents {
+		ages[a.ID] = a.N
+	}
+	check := func(at, parent string, n int) {
+		age, known := ages[parent]
+		c.want(!known || age < n, at+".parent", "%q is younger", parent)
+	}
+	for i, e := range r.Ended {
+		if e.Parent != "" {
+			check(fmt.Sprintf("ended[%d]", i), e.Parent, e.N)
+		}
+	}
+	for i, a := range r.Agents {
+		check(fmt.Sprintf("agents[%d]", i), a.Parent, a.N)
+	}
 }
 
 func (r *Run) checkHead(c *checker) {

@@ -12,6 +12,9 @@
 //	P-9   each part of a run ends once in the log, as the state has it
 //	P-10  nothing is left: no process, no temporary file, no secret in what is sealed
 //
+// Waits are part of these: an agent that waits runs nothing (P-1), each wait ends once, and
+// a join delivers once each agent that has ended (P-4), of which none is left (P-3).
+//
 // A step is committed when it was saved.
 package invarianttest
 

@@ -18,6 +18,10 @@ type walker struct {
 	mayMove     bool     // its execution has ended
 	leaves      bool     // it has moved to its end
 	ended       bool
+	waits       state.WaitFor // "" when it doesn't
+	joins       bool          // it has joined, and it isn't known yet whether it waits
+	delivered   bool          // it has ended, and a join has delivered it
+	parent      string
 	cut         int // the part of the run in which it was interrupted last
 }
 
@@ -58,6 +62,7 @@ func replay(l Left, f *findings) *walk {
 
 // position is where everybody is now.
 func (w *walk) position() map[string]walker {
+	w.settleAll()
 	p := map[string]walker{}
 	for id, a := range w.agents {
 		c := *a
@@ -132,10 +137,11 @@ func (w *walk) starts(e state.Event, b *state.AgentStarted) {
 	case fork != nil && (fork.Agent != b.Parent || fork.Body.(*state.Transition).Target != e.State):
 		w.f.add("P-3", "event %d: the agent %s of %s at %s is not the one of the fork of %s", e.Seq, e.Agent, b.Parent, e.State, fork.Agent)
 	}
-	w.agents[e.Agent] = &walker{at: e.State}
+	w.agents[e.Agent] = &walker{at: e.State, parent: b.Parent}
 }
 
 func (w *walk) ofAgent(e state.Event, a *walker) {
+	w.settle(e)
 	if a.ended {
 		w.f.add("P-1", "event %d, %s: the agent %s has ended", e.Seq, e.Body.Type(), e.Agent)
 	}
@@ -156,12 +162,18 @@ func (w *walk) ofAgent(e state.Event, a *walker) {
 		w.moves(e, a, b)
 	case *state.AgentFinished:
 		w.finishes(e, a, b)
+	case *state.AgentWaits:
+		w.waits(e, a, b)
+	case *state.AgentGoesOn:
+		w.continues(e, a, b)
 	}
 }
 
 // executes takes the begin of an execution.
 func (w *walk) executes(e state.Event, a *walker) {
 	switch {
+	case a.waits != "":
+		w.f.add("P-1", "event %d: the agent %s executes %s, and waits for %s", e.Seq, e.Agent, e.State, a.waits)
 	case e.State != a.at:
 		w.f.add("P-1", "event %d: the agent %s executes %s, and is at %s", e.Seq, e.Agent, e.State, a.at)
 	case a.open && !a.interrupted:
@@ -184,7 +196,7 @@ func (w *walk) moves(e state.Event, a *walker, b *state.Transition) {
 	case "result":
 		w.returns(e, a, b)
 	default:
-		a.at = b.Target
+		a.at, a.joins = b.Target, b.Tag == "join"
 	}
 	a.mayMove = false
 }
@@ -230,6 +242,9 @@ func (w *walk) fits(what string, run *state.Run) {
 		if got, told := w.results[e.Agent]; told && got != e.Result {
 			w.f.add("P-4", "%s: the result of %s is %q, and was %q", what, e.Agent, e.Result, got)
 		}
+		if e.Delivered != at[e.Agent].delivered {
+			w.f.add("P-4", "%s: a join has delivered %s: %v, by the log: %v", what, e.Agent, e.Delivered, at[e.Agent].delivered)
+		}
 	}
 }
 
@@ -238,6 +253,7 @@ func (w *walk) placeFits(what string, a *state.Agent, b walker) {
 	if a.State != b.at {
 		w.f.add("P-1", "%s: the agent %s is at %s, and by the log at %s", what, a.ID, a.State, b.at)
 	}
+	w.waitFits(what, a, b)
 	var stack []string
 	for _, frame := range a.Stack {
 		stack = append(stack, frame.State)
