@@ -64,6 +64,7 @@ func FuzzLint(f *testing.F) {
 	f.Add("<goto>A</goto> {{x}}", "echo \"<call return='A'>START</call>\"")
 	f.Add("---\nallowed_tags: [goto]\n---\n<result>é</result>\n<fork next=''>…</fork>", "# <goto>X</goto>\r\n")
 	f.Add("---\nallowed_transitions: [{tag: fork, next: A}]\n---\n<goto>\nA\n</goto><goto></goto>", "<fork a b><goto>$x</goto>")
+	f.Add("---\non_comment: A\nallowed_transitions: [{tag: ask}, {tag: join, target: A}]\n---\n<ask next='A' timeout='x'>é</ask>", "# raymond: job=a\n<ask>\n<join>a b</join>")
 	f.Fuzz(func(t *testing.T, prompt, script string) {
 		files := map[string]string{"START.md": prompt, "A.sh": script}
 		for _, p := range []Platform{Unix, Windows} {
