@@ -11,7 +11,7 @@ import (
 const DefaultPrefix = "/raymond"
 
 const (
-	anyAnswer  = "YOUR ANSWER" // stands for one in our own words
+	anyAnswer  = "your answer" // stands for one in our own words
 	maxChoices = 20            // that are listed
 	maxAnswers = 3             // in one command
 )

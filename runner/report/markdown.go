@@ -30,8 +30,8 @@ func codeSpan(line string) string {
 }
 
 // htmlCode is code for a line of HTML, in which nothing is read as Markdown.
-func htmlCode(text string, width int) string {
-	return "<code>" + html.EscapeString(cut(text, width)) + "</code>"
+func htmlCode(text string) string {
+	return "<code>" + html.EscapeString(cut(text, widestName)) + "</code>"
 }
 
 // fence returns Markdown that shows a text of several lines as it is.

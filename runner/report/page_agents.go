@@ -85,7 +85,7 @@ func (a *agent) section(room int, isOnTop bool) (text string, isCut bool) {
 	const end = "</details>\n\n"
 	w := &writer{room: room - len(end)}
 	w.printf("<details><summary>%s %s, %s, %s</summary>\n\n",
-		htmlCode(a.id, widestName), a.statusWords(), count(a.runs, "state"), a.costs.total())
+		htmlCode(a.id), a.statusWords(), count(a.runs, "state"), a.costs.total())
 	if w.room < 0 {
 		return "", true
 	}
@@ -110,15 +110,15 @@ func (a *agent) section(room int, isOnTop bool) (text string, isCut bool) {
 func (a *agent) statusWords() string {
 	switch a.status {
 	case hasFailed:
-		return "failed in " + htmlCode(a.state, widestName)
+		return "failed in " + htmlCode(a.state)
 	case hasResult:
 		return "ended with a result"
 	case hasNoResult:
 		return "ended"
 	case isWaiting:
-		return "waits before " + htmlCode(a.state, widestName)
+		return "waits before " + htmlCode(a.state)
 	}
-	return "is at " + htmlCode(a.state, widestName)
+	return "is at " + htmlCode(a.state)
 }
 
 // writeEnd writes what an agent ended with, or its last transition.

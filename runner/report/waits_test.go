@@ -84,12 +84,12 @@ func TestResumeHints(t *testing.T) {
 	until := func(text string) Wait { return Wait{AgentWaits: state.AgentWaits{For: state.ForTime, Until: text}} }
 	for want, waits := range map[string][]Wait{
 		"to resume: raymond resume w-1":                                                                          {{AgentWaits: state.AgentWaits{For: state.ForAgents}}},
-		"to answer: raymond resume w-1 --answer 'YOUR ANSWER'":                                                   {ask("main", 1)},
+		"to answer: raymond resume w-1 --answer 'your answer'":                                                   {ask("main", 1)},
 		"to answer: raymond resume w-1 --answer yes":                                                             {ask("main", 1, "yes")},
 		"to answer: raymond resume w-1 --answer yes (or no, not at all)":                                         {ask("main", 1, "yes", "no", "not at all")},
 		"to answer: raymond resume w-1 --answer 'don'\\''t' (or do)":                                             {ask("main", 1, "don't", "do")},
 		"to answer: raymond resume w-1 --answer '$(reboot)'":                                                     {ask("main", 1, "$(reboot)")},
-		"to answer: raymond resume w-1 --answer a=yes --answer 'b=YOUR ANSWER'":                                  {ask("b", 7), ask("a", 2, "yes", "no")},
+		"to answer: raymond resume w-1 --answer a=yes --answer 'b=your answer'":                                  {ask("b", 7), ask("a", 2, "yes", "no")},
 		"to answer: raymond resume w-1 --answer a=x --answer b=x --answer c=x (and 2 more questions)":            {ask("a", 1, "x"), ask("b", 2, "x"), ask("c", 3, "x"), ask("d", 4), ask("e", 5)},
 		"to run what waits for a job: raymond resume w-1 --job publish,test":                                     {job("publish"), job("test"), job("publish")},
 		"to resume from 2026-03-02 09:34 UTC on: raymond resume w-1":                                             {until("2026-03-03T09:34:06Z"), until("2026-03-02T09:34:06Z")},
@@ -109,15 +109,15 @@ func TestAnswerLines(t *testing.T) {
 		number  int
 		choices []string
 	}{
-		"/raymond YOUR ANSWER":           {},
-		"/raymond 2 YOUR ANSWER":         {number: 2},
+		"/raymond your answer":           {},
+		"/raymond 2 your answer":         {number: 2},
 		"/raymond yes|/raymond no":       {choices: []string{"yes", "no"}},
 		"/ok 12 yes|/ok 12 not at all":   {prefix: "/ok", number: 12, choices: []string{"yes", "not at all"}},
-		"/raymond YOUR ANSWER|backticks": {choices: []string{"yes", "`no`"}},
-		"/raymond YOUR ANSWER|hidden":    {choices: []string{"yes", "n\u202eo"}},
-		"/raymond YOUR ANSWER|long":      {choices: []string{"yes", strings.Repeat("no ", 50) + "no"}},
+		"/raymond your answer|backticks": {choices: []string{"yes", "`no`"}},
+		"/raymond your answer|hidden":    {choices: []string{"yes", "n\u202eo"}},
+		"/raymond your answer|long":      {choices: []string{"yes", strings.Repeat("no ", 50) + "no"}},
 	} {
-		want, _, isOdd := strings.Cut(want, "YOUR ANSWER|")
+		want, _, isOdd := strings.Cut(want, "your answer|")
 		if isOdd {
 			want += anyAnswer
 		}

@@ -116,14 +116,16 @@ func eventTypes(t *testing.T) map[string]reflect.Type {
 	for _, b := range eventBodies {
 		types[b.Type()] = reflect.TypeOf(b).Elem()
 	}
-	tree, err := parser.ParseFile(token.NewFileSet(), at("state/event.go"), nil, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
 	var inSource []string
-	for _, decl := range tree.Decls {
-		if f, ok := decl.(*ast.FuncDecl); ok && f.Name.Name == "Type" && f.Recv != nil {
-			inSource = append(inSource, receiver(f).Name)
+	for _, file := range []string{"state/event.go", "state/waits.go"} {
+		tree, err := parser.ParseFile(token.NewFileSet(), at(file), nil, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, decl := range tree.Decls {
+			if f, ok := decl.(*ast.FuncDecl); ok && f.Name.Name == "Type" && f.Recv != nil {
+				inSource = append(inSource, receiver(f).Name)
+			}
 		}
 	}
 	var known []string
@@ -132,7 +134,7 @@ func eventTypes(t *testing.T) map[string]reflect.Type {
 	}
 	slices.Sort(inSource)
 	if slices.Sort(known); !slices.Equal(known, inSource) {
-		t.Fatalf("eventBodies: got %q, want all of state/event.go: %q", known, inSource)
+		t.Fatalf("eventBodies: got %q, want all of the sources: %q", known, inSource)
 	}
 	return types
 }

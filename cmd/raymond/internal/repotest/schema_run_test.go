@@ -85,6 +85,7 @@ func (r schemaRun) simulated(t *testing.T) (states, events [][]byte) {
 		t.Fatalf("%s: replies: %v %v", r.dir, err, problems)
 	}
 	clock := simulate.NewClock(time.Now().Round(0))
+	people := simulate.NewPeople(replies)
 	actor := simulate.NewActor(replies, clock, shell.Backend{Env: os.Environ()}, verify.Verifier{Env: os.Environ()})
 	log := &lines{t: t}
 	run := state.New(state.Run{
@@ -97,8 +98,9 @@ func (r schemaRun) simulated(t *testing.T) (states, events [][]byte) {
 	store := &saves{Store: actor, t: t}
 	cfg := runner.Config{
 		Workflow: w, NewID: uuid.NewString, Telling: telling, Deadline: time.Duration(r.Deadline), Redact: secrets.NewRedactor(nil).Text,
-		PayloadDir: t.TempDir(), LogDir: t.TempDir(), ScriptDir: r.dir, Clock: clock.Runner(), Sessions: actor, Verifier: actor,
+		PayloadDir: t.TempDir(), LogDir: t.TempDir(), ScriptDir: r.dir, Clock: people.Runner(clock), Sessions: actor, Verifier: actor,
 		Store: store, Backends: actor.Backends(), Reporter: log,
+		People: people, Hold: -1, Jobs: r.Jobs, NewToken: func() string { return strings.Repeat("0123456789abcdef", 2) },
 	}
 	if err := runner.New(cfg, run).Run(t.Context(), false, nil); err != nil {
 		t.Fatal(err)
@@ -162,6 +164,7 @@ var neverSimulated = []string{
 	"allowed_tools", "disallowed_tools", "effort", "permission_mode", "dangerously_skip_permissions", "agent_code", "base64", "protected",
 	"bytes", "seq_stored", "store", "tail", "truncated", "idle_timeout", "dir", "exhausted", "hold", "unknown_in_a_row",
 	"attempt_estimated", "attempt_unknown", "cost_estimated", "cost_unknown", "metered", "reached", "usd",
+	"last", "parts", "name", "earlier", "began", "continuing", "continuations", "suspended", "on_overload", "comment",
 	"agent_cli", "refusals", "use", "allow", "allows_all", "past", "sums", "entries",
 }
 
@@ -236,6 +239,7 @@ type schemaRun struct {
 
 	Entry    string // of a state file that is run alone
 	Verbose  bool
+	Jobs     []string
 	Meta     map[string]string
 	Deadline state.Duration
 	Options  state.Options

@@ -23,7 +23,8 @@ var updateDocs = flag.Bool("update-docs", false, "rewrite docs/schema and docs/r
 // eventBodies is one of each event, in the order of the documentation.
 var eventBodies = []state.Body{
 	&state.RunStarted{}, &state.StateStarted{}, &state.AgentOutput{}, &state.StateFinished{}, &state.Reminder{}, &state.Retry{},
-	&state.Transition{}, &state.AgentStarted{}, &state.AgentFinished{}, &state.NodeAttempt{}, &state.AttemptInterrupted{},
+	&state.Transition{}, &state.AgentStarted{}, &state.AgentFinished{}, &state.AgentWaits{}, &state.AgentGoesOn{},
+	&state.NodeAttempt{}, &state.AttemptInterrupted{},
 	&state.Checkpoint{}, &state.Limit{}, &state.RunFinished{},
 }
 
@@ -106,6 +107,9 @@ func (b *schemaBuilder) of(typ reflect.Type) object {
 		name := strings.ToLower(typ.Name())
 		if typ == reflect.TypeFor[state.AgentFailure]() {
 			name = "fault" // as the state file calls it
+		}
+		if typ == reflect.TypeFor[protocol.Question]() {
+			name = "asked_question" // another one than that of an agent which waits
 		}
 		if b.defs[name] == nil {
 			b.defs[name] = object{} // ends the recursion
