@@ -141,9 +141,13 @@ func (c *handovers) checkOrder() {
 	}
 }
 
-// moves are the states between which an agent goes by a transition, in pairs.
+// moves are the states between which an agent goes by a transition in the same workflow
+// run, in pairs. What follows a question begins with a comment, in another one.
 func moves(from string, e protocol.Exit) [][2]string {
 	to, back := e.Target.State, e.After.State
+	if e.Verb == protocol.Ask {
+		return nil
+	}
 	if e.Verb == protocol.Call || e.Verb == protocol.Function {
 		return [][2]string{{from, to}, {to, back}}
 	}

@@ -56,6 +56,17 @@ func TestExamplesLintClean(t *testing.T) {
 	}
 }
 
+// TestWorkflowFilesOfExamplesFit: their jobs run the states of the example, and find each
+// other's run.
+func TestWorkflowFilesOfExamplesFit(t *testing.T) {
+	t.Parallel()
+	for _, file := range glob(t, "examples/*/workflow.yml") {
+		if got := ask(t, "lint", "--workflow-file", at(file)); got != "no problems\n" {
+			t.Errorf("%s: got\n%s\nwant nothing to say", file, got)
+		}
+	}
+}
+
 func TestExamplesDraw(t *testing.T) {
 	t.Parallel()
 	for _, name := range exampleNames(t) {
