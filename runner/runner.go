@@ -37,6 +37,7 @@ type Runner struct {
 	alarms alarms
 	teller teller
 	asking bool // questions were open after the last step
+	told   int  // number of the last question that People were told of
 	dirty  bool // the store has nothing of this part of the run yet
 	due    bool // Config.Checkpoints has not taken the last step yet
 }
@@ -47,7 +48,7 @@ func New(cfg Config, run *state.Run) *Runner {
 		cfg.Redact = func(text string) string { return text }
 	}
 	return &Runner{
-		cfg: cfg, run: run, here: cfg.here(), mail: make(chan message), dirty: true,
+		cfg: cfg, run: run, here: cfg.here(), mail: make(chan message), told: run.Progress.Questions, dirty: true,
 		teller: teller{reporter: cfg.Reporter, telling: cfg.Telling, redact: cfg.Redact, now: cfg.Clock.Now, excerpts: excerpts{}},
 	}
 }
@@ -191,9 +192,13 @@ func (r *Runner) advance(ctx context.Context, decide func(*state.Step)) error {
 		r.busy++
 		go w.work(ctx, o)
 	}
+	told := r.told
 	r.tellPeople()
 	r.due = r.cfg.Checkpoints != nil
 	r.offer()
+	if r.isOver(told) {
+		return r.advance(ctx, nothing)
+	}
 	return nil
 }
 

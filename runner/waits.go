@@ -33,7 +33,29 @@ func (r *Runner) holds(step *state.Step) bool {
 	if due := step.DueTime(); !due.IsZero() && (r.cfg.Hold < 0 || due.Sub(r.now()) <= r.cfg.Hold) {
 		return true
 	}
-	return r.cfg.People != nil && step.IsAsking() && !r.cfg.People.IsSettled()
+	if r.cfg.People == nil || !step.IsAsking() {
+		return false
+	}
+	return r.asksMore(step) || !r.cfg.People.IsSettled()
+}
+
+// asksMore reports whether a question is open that People were not told of.
+func (r *Runner) asksMore(step *state.Step) bool {
+	for a := range step.Agents() {
+		if a.Waits != nil && a.Waits.Question != nil && a.Waits.Question.Number > r.told {
+			return true
+		}
+	}
+	return false
+}
+
+// isOver reports whether the run, which stayed only because People had to be told of a
+// question, is to be closed now that they were.
+func (r *Runner) isOver(told int) bool {
+	if r.told == told || r.busy > 0 || r.run.Progress.Status != state.Running {
+		return false
+	}
+	return r.isLast(r.newStep(r.now()))
 }
 
 // updates is People.Updates of the configuration; nil where there are none.
@@ -77,7 +99,7 @@ func (r *Runner) tellPeople() {
 		return
 	}
 	asked := r.asking
-	r.asking = len(r.run.OpenQuestions()) > 0
+	r.asking, r.told = len(r.run.OpenQuestions()) > 0, r.run.Progress.Questions
 	if asked || r.asking {
 		r.cfg.People.Open(r.run)
 	}

@@ -72,6 +72,7 @@ type play struct {
 	t       *testing.T
 	clock   *simulate.Clock
 	actor   *simulate.Actor
+	people  *simulate.People
 	replies *simulate.Replies
 	journal simulate.Journal
 	lines   []string // what happened, with the simulated time
@@ -107,6 +108,10 @@ func words(b state.Body) string {
 		return fmt.Sprintf("attempt %d converged=%t %s", b.Attempt, b.Converged, b.Reason)
 	case *state.AgentOutput:
 		return "says " + b.Text
+	case *state.AgentWaits:
+		return strings.TrimRight(fmt.Sprintf("waits for %s %s", b.For, b.Question), " ")
+	case *state.AgentGoesOn:
+		return "continues by " + b.By
 	case *state.RunFinished:
 		return fmt.Sprintf("run %s, %s, $%s, %d states: %s", b.Status, b.Outcome, b.CostUSD, b.Iterations, b.Reason)
 	}
@@ -175,10 +180,11 @@ func perform(t *testing.T, files map[string]string, change func(*state.Options, 
 		t.Fatalf("check replies: got %v, want no problems", problems)
 	}
 	p.actor = simulate.NewActor(p.replies, p.clock, &scripts{files: files, runs: map[string]int{}}, commands{})
+	p.people = simulate.NewPeople(p.replies)
 	ids := 0
 	cfg := runner.Config{
 		Workflow: w, NewID: func() string { ids++; return fmt.Sprint("s", ids) }, PayloadDir: t.TempDir(), ScriptDir: "/scripts",
-		Clock: p.clock.Runner(), Sessions: p.actor, Verifier: p.actor, Store: p.actor, Backends: p.actor.Backends(), Reporter: p,
+		Clock: p.people.Runner(p.clock), People: p.people, Hold: -1, Sessions: p.actor, Verifier: p.actor, Store: p.actor, Backends: p.actor.Backends(), Reporter: p,
 	}
 	meta := map[string]string{}
 	for k, v := range p.replies.Meta {
@@ -208,7 +214,7 @@ func (p *play) String() string {
 	for _, part := range []struct {
 		name  string
 		lines []string
-	}{{"", p.lines}, {"missing: ", p.actor.Missing()}, {"unused: ", p.actor.Unused()}, {"diff: ", p.journal.Diff(p.replies.Expect)}} {
+	}{{"", p.lines}, {"missing: ", p.actor.Missing()}, {"unused: ", p.actor.Unused()}, {"unused: ", p.people.Unused()}, {"wrong: ", p.people.Wrong()}, {"diff: ", p.journal.Diff(p.replies.Expect)}} {
 		for _, l := range part.lines {
 			b.WriteString(strings.TrimRight(part.name+l, " ") + "\n")
 		}
