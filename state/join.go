@@ -15,17 +15,6 @@ type delivery struct {
 	CostUSD USD    `json:"cost_usd"`
 }
 
-// joining returns the agents that wait for those that they have forked.
-func (s *Step) joining() []string {
-	var ids []string
-	for a := range s.members() {
-		if a.Status == Waiting && a.Waits.For == ForAgents {
-			ids = append(ids, a.ID)
-		}
-	}
-	return ids
-}
-
 // joined ends the waits of those of some agents that have nobody left to wait for, and
 // returns them.
 func (s *Step) joined(waiting []string) []string {

@@ -29,15 +29,18 @@ type Here struct {
 func (s *Step) Settle(h Here) {
 	s.Restrict(h.Part)
 	s.draft.delta.Progress.HasJoin = s.draft.delta.Progress.HasJoin || h.HasJoin
+	var joining []string
 	for a := range s.members() {
 		switch {
+		case a.Status == Waiting && a.Waits.For == ForAgents:
+			joining = append(joining, a.ID)
 		case a.Status == Waiting:
 			s.settleWait(a, h)
-		case a.Status == Ready:
+		case a.Status == Ready && h.Jobs != nil:
 			s.handOver(a, h)
 		}
 	}
-	for _, id := range s.joined(s.joining()) {
+	for _, id := range s.joined(joining) {
 		s.handOver(s.draft.edit(id), h)
 	}
 }
