@@ -38,7 +38,7 @@ func (r *result) outlook(s *step, run *state.Run) outlook.Outlook {
 	}
 	isRed := f.Status != state.Suspended || s.in.SuspendedIsFailure
 	f.Successor = outlook.Successor(r.jobFile, outlook.Ending{
-		Job: s.getenv("GITHUB_JOB"), Step: s.getenv("GITHUB_ACTION"), Key: s.in.Key, Status: f.Status, IsRed: isRed,
+		Job: s.getenv("GITHUB_JOB"), Step: s.getenv("GITHUB_ACTION"), Key: s.in.Key, Status: f.Status, IsRed: isRed, Waits: f.Waits,
 	})
 	return outlook.Of(f)
 }
@@ -46,7 +46,7 @@ func (r *result) outlook(s *step, run *state.Run) outlook.Outlook {
 // place says how people reach agents that wait. jobFile is the workflow file of the job, nil
 // for not known.
 func place(s *step, jobFile []byte) report.Place {
-	p := report.Place{Number: s.event.Number, Kind: "issue", Job: s.getenv("GITHUB_JOB"), NoSchedule: outlook.HasNoSchedule(jobFile)}
+	p := report.Place{Prefix: s.in.AnswerPrefix, Number: s.event.Number, Kind: "issue", Job: s.getenv("GITHUB_JOB"), NoSchedule: outlook.HasNoSchedule(jobFile)}
 	if s.event.Kind == job.KindPullRequest {
 		p.Kind = "pull request"
 	}

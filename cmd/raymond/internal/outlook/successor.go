@@ -1,6 +1,7 @@
 package outlook
 
 import (
+	"cmp"
 	"regexp"
 	"slices"
 	"strings"
@@ -8,6 +9,8 @@ import (
 
 	"gopkg.in/yaml.v3"
 
+	"github.com/raymond-action/raymond-action/protocol"
+	"github.com/raymond-action/raymond-action/runner/report"
 	"github.com/raymond-action/raymond-action/state"
 )
 
@@ -36,6 +39,23 @@ type Ending struct {
 	Key    string // the input of the step; "" for the default, which no other job has
 	Status state.Status
 	IsRed  bool // the step fails
+	// Waits are the agents that wait. Only a job for which one of them waits resumes a run
+	// that has any.
+	Waits []report.Wait
+}
+
+// jobs are the jobs of which one has to run next.
+func (e Ending) jobs() []string {
+	if !slices.ContainsFunc(e.Waits, func(w report.Wait) bool { return w.For != state.ForAgents }) {
+		return []string{protocol.MainJob}
+	}
+	var names []string
+	for _, w := range e.Waits {
+		if w.For == state.ForJob {
+			names = append(names, w.Job)
+		}
+	}
+	return names
 }
 
 // Successor returns the job of the same workflow run that resumes a run: it comes after
@@ -47,10 +67,10 @@ func Successor(file []byte, e Ending) string {
 	if e.Key == "" || yaml.Unmarshal(file, &w) != nil {
 		return ""
 	}
-	mine := w.findStep(e)
+	mine, wanted := w.findStep(e), e.jobs()
 	var found []string
 	for id, j := range w.Jobs {
-		shares := slices.ContainsFunc(j.Steps, func(s jobStep) bool { return s.mayResume() && s.shares(mine, e.Key) })
+		shares := slices.ContainsFunc(j.Steps, func(s jobStep) bool { return s.mayResume() && s.runs(wanted) && s.shares(mine, e.Key) })
 		if shares && jobID().MatchString(id) && w.follows(id, e.Job, map[string]bool{}) && startsAfter(j.If, e) {
 			found = append(found, id)
 		}
@@ -118,6 +138,14 @@ var perJob = sync.OnceValue(func() *regexp.Regexp {
 // mayResume reports whether a step resumes a run that it finds.
 func (s jobStep) mayResume() bool {
 	return slices.Contains([]string{"", "run"}, s.input("mode")) && slices.Contains([]string{"", "auto", "require"}, s.input("resume"))
+}
+
+// runs reports whether a step runs the states of one of these jobs.
+func (s jobStep) runs(wanted []string) bool {
+	given := cmp.Or(s.input("job"), protocol.MainJob)
+	return len(wanted) > 0 && expressions().MatchString(given) || slices.ContainsFunc(strings.Split(given, ","), func(name string) bool {
+		return slices.Contains(wanted, strings.TrimSpace(name))
+	})
 }
 
 // shares reports whether a step of another job has the same key: because that key is

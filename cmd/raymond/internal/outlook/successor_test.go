@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/outlook"
+	"github.com/raymond-action/raymond-action/runner/report"
 	"github.com/raymond-action/raymond-action/state"
 )
 
@@ -105,6 +106,36 @@ jobs:
 		e := outlook.Ending{Job: "one", Step: "a", Key: c.given, Status: state.Suspended}
 		if got := outlook.Successor([]byte(text), e); got != c.want {
 			t.Errorf("%+v: got %q, want %q", c, got, c.want)
+		}
+	}
+}
+
+// TestSuccessorRunsTheJob: of a run whose agents wait it is a job that one of them waits for.
+func TestSuccessorRunsTheJob(t *testing.T) {
+	const file = `
+jobs:
+  one: {steps: [{uses: o/a@v1, with: {key: k}}]}
+  publish: {needs: one, steps: [{uses: o/a@v1, with: {key: k, job: "publish, tag"}}]}
+  rest: {needs: one, steps: [{uses: o/a@v1, with: {key: k}}]}
+  some: {needs: one, steps: [{uses: o/a@v1, with: {key: k, job: "${{ inputs.job }}"}}]}
+`
+	wait := func(kind state.WaitFor, job string) report.Wait {
+		return report.Wait{AgentWaits: state.AgentWaits{For: kind, Job: job}}
+	}
+	for _, c := range []struct {
+		waits []report.Wait
+		want  string
+	}{
+		{nil, "rest"},
+		{[]report.Wait{wait(state.ForAgents, "")}, "rest"},
+		{[]report.Wait{wait(state.ForAnswer, "")}, ""},
+		{[]report.Wait{wait(state.ForTime, ""), wait(state.ForAgents, "")}, ""},
+		{[]report.Wait{wait(state.ForAnswer, ""), wait(state.ForJob, "tag")}, "publish"},
+		{[]report.Wait{wait(state.ForJob, "other")}, "some"},
+	} {
+		e := outlook.Ending{Job: "one", Key: "k", Status: state.Suspended, Waits: c.waits}
+		if got := outlook.Successor([]byte(file), e); got != c.want {
+			t.Errorf("%+v: got %q, want %q", c.waits, got, c.want)
 		}
 	}
 }
