@@ -84,14 +84,32 @@ func (s *Saver[T]) Err() error {
 func (s *Saver[T]) Due(now time.Time) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	switch {
-	case s.current != nil || s.ended || s.err != nil || s.o.Stored() >= maxBeside:
+	if !s.isFree(now) {
 		return false
-	case s.failures > 0:
-		return !now.Before(s.notUntil)
 	}
-	return s.begun.IsZero() || now.Sub(s.begun) >= s.o.Interval
+	return s.failures > 0 || s.begun.IsZero() || now.Sub(s.begun) >= s.o.Interval
 }
+
+// IsFree reports whether a save may begin at the given time, however soon that is after
+// the last one.
+func (s *Saver[T]) IsFree(now time.Time) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.isFree(now)
+}
+
+func (s *Saver[T]) isFree(now time.Time) bool {
+	return s.current == nil && !s.isSpent() && (s.failures == 0 || !now.Before(s.notUntil))
+}
+
+// IsSpent reports whether nothing more is saved beside the run.
+func (s *Saver[T]) IsSpent() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.isSpent()
+}
+
+func (s *Saver[T]) isSpent() bool { return s.ended || s.err != nil || s.o.Stored() >= maxBeside }
 
 // Start begins to save an image and returns at once. Where a save is under way,
 // or the saving has ended, it does nothing.

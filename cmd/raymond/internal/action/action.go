@@ -2,8 +2,8 @@
 // end of the job.
 //
 // A step is a row of phases. Each is a function that takes what the ones before it
-// have come to: prepare, admit, trustedSource, openFlow, find, begin, openStorage,
-// drive (which stores the end of the run), tell. Run and perform call them in this
+// have come to: prepare, hear, admit, trustedSource, openFlow, putInPlace (find, begin),
+// openStorage, drive (which stores the end of the run), tell. Run and perform call them in this
 // order. Post is the part that runs at the end of the job.
 package action
 
@@ -13,9 +13,11 @@ import (
 	"strings"
 
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/job"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/owncode"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
 	"github.com/raymond-action/raymond-action/internal/untrusted/text"
 	"github.com/raymond-action/raymond-action/runner/shell"
+	"github.com/raymond-action/raymond-action/state"
 )
 
 // Run is the main part of a step. Its error has the problems that decide on the
@@ -52,7 +54,15 @@ func perform(ctx context.Context, s *step, r *result, gone <-chan struct{}) (err
 	if r.source, err = prepare(s); err != nil {
 		return err
 	}
-	if r.admission, err = admit(ctx, s); err != nil || r.admission.isSkipped {
+	called, err := hear(ctx, s, r.source)
+	defer called.remove()
+	if r.admission.isSkipped = called.isOver; err != nil || called.isOver {
+		return err
+	}
+	if called.isFound() {
+		s.key = called.lookup.key
+	}
+	if r.admission, err = admit(ctx, s, called); err != nil || r.admission.isSkipped {
 		return err
 	}
 	if r.source, err = trustedSource(ctx, s, r.admission, r.source); err != nil {
@@ -66,34 +76,51 @@ func perform(ctx context.Context, s *step, r *result, gone <-chan struct{}) (err
 		return err
 	}
 	defer func() { r.flow.Close() }() // it may be another one by then
-	now := present{r.flow, &r.remarks}
-	found, err := find(ctx, s, now)
-	defer found.remove()
+	if s.in.TrustCheckout == nil && asksStrangers(r.flow.Workflow) {
+		r.admission.isTrusted = false
+	}
+	b, err := putInPlace(ctx, s, r, called, taken)
+	defer b.lookup.remove()
+	if called.sayStuck(ctx, s, err); err != nil || b.readyRun == nil {
+		return err
+	}
+	if b.isOver() {
+		return showAgain(s, r, b.lookup, b.readyRun)
+	}
+	defer b.store.Close()
+	to, err := openStorage(ctx, s, r.remarks.losses, b)
 	if err != nil {
 		return err
 	}
-	s.key = found.key
-	if hasNothingToDo(s, r, found) {
-		return nil
+	return drive(ctx, s, r, driving{b, to, gone, jobBegan})
+}
+
+// putInPlace finds the run, or begins one, and puts it in its place on this machine. There
+// is none that is ready where the step has nothing to do.
+func putInPlace(ctx context.Context, s *step, r *result, called *call, taken func() (*owncode.Code, error)) (b placed, err error) {
+	now := present{r.flow, &r.remarks}
+	b.lookup, err = find(ctx, s, now, called)
+	if r.admission.isSkipped = called.isOver; err != nil || called.isOver {
+		return b, err
 	}
-	if err := adopt(s, r, found); err != nil {
-		return err
+	s.key = b.key
+	if hasNothingToDo(ctx, s, r, b.lookup) {
+		return b, nil
+	}
+	if err := adopt(s, r, b.lookup); err != nil {
+		return b, err
 	}
 	if r.code, err = taken(); err != nil {
-		return err
+		return b, err
 	}
-	ready, err := begin(ctx, s, now, found)
-	if err != nil {
-		return err
+	if b.readyRun, err = begin(ctx, s, now, b.lookup); err == nil {
+		r.flow = b.readyRun.flow
 	}
-	r.flow = ready.flow
-	if found.isOver() {
-		return showAgain(s, r, found, ready)
+	var locked *state.LockedError
+	if called.isCall && errors.As(err, &locked) {
+		called.end(s, "nothing is started: the run is driven by another job, which finds this comment by itself")
+		r.admission.isSkipped, b.readyRun = true, nil
+		return b, nil
 	}
-	defer ready.store.Close()
-	to, err := openStorage(ctx, s, r.remarks.losses, placed{found, ready})
-	if err != nil {
-		return err
-	}
-	return drive(ctx, s, r, driving{ready, to, gone, jobBegan})
+	return b, err
 }

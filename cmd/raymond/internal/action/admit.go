@@ -5,6 +5,7 @@ import (
 
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/job"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/questions"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sticky"
 )
 
@@ -18,16 +19,16 @@ type admission struct {
 // admit asks whether who caused the event may start the workflow, and whether the
 // checkout may configure the agent CLI. A step that may run a workflow reserves its
 // key among the steps of its job.
-func admit(ctx context.Context, s *step) (admission, error) {
-	a, err := authorize(ctx, s)
+func admit(ctx context.Context, s *step, c *call) (admission, error) {
+	a, err := authorize(ctx, s, c)
 	if err != nil || a.isSkipped || s.in.Mode != job.ModeRun {
 		return a, err
 	}
 	return a, reserveKey(s)
 }
 
-func authorize(ctx context.Context, s *step) (admission, error) {
-	if sticky.IsMarked(s.event.About.Body) {
+func authorize(ctx context.Context, s *step, c *call) (admission, error) {
+	if sticky.IsMarked(s.event.About.Body) || questions.IsMarked(s.event.About.Body) {
 		// With a token other than the job's own, each edit would start the next run.
 		s.voice.notice("skipped: the event is about a comment that this action keeps")
 		return admission{isSkipped: true}, nil
@@ -36,8 +37,10 @@ func authorize(ctx context.Context, s *step) (admission, error) {
 	if err != nil {
 		return admission{}, err
 	}
-	if err := api.FindHead(ctx, &s.event); err != nil {
-		s.voice.warn("where the code of this event comes from can't be found out: " + err.Error())
+	if !s.event.HeadKnown && !c.isCall { // else that was tried
+		if err := findHead(ctx, s); err != nil {
+			s.voice.warn(err.Error())
+		}
 	}
 	grant, denied := job.Authorize(ctx, s.in.Rules, s.event, api)
 	if denied == nil {
@@ -49,6 +52,9 @@ func authorize(ctx context.Context, s *step) (admission, error) {
 	}
 	if denied.Unanswered { // a maintainer's event is not to vanish
 		return admission{}, &problem.Problem{Class: problem.ClassStore, Where: "permission", What: denied.Error(), Hint: "nothing was started; run the job again later"}
+	}
+	if admits, err := c.admits(ctx, s, denied); err != nil || admits {
+		return admission{isAllowed: true}, err
 	}
 	p := &problem.Problem{Class: problem.ClassDenied, What: denied.Error(), Hint: denied.Remedy()}
 	if s.in.OnDenied == job.OnDeniedSkip {

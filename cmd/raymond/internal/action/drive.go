@@ -18,7 +18,7 @@ import (
 
 // driving is a run, where it is stored, and who would end it.
 type driving struct {
-	*readyRun
+	placed
 	to   *storage        // nil: nothing is stored
 	gone <-chan struct{} // closed when the runner is
 	// jobBegan returns when the job began; it may wait for a service.
@@ -58,12 +58,18 @@ func drive(ctx context.Context, s *step, r *result, d driving) error {
 	}
 	r.stops = session.Listen(stops)
 	u.Stops = r.stops
+	asks, err := startAsking(s, r, d)
+	if err != nil {
+		return err
+	}
+	asks.join(&u)
 	o, err := session.Open(u)
 	if err != nil {
 		return err
 	}
 	o.Config.Began, o.Config.Continuations = d.jobBegan(), s.in.Continuations
 	if err = errors.Join(guardGit(s, o, d.run), addReporters(s, r, d.readyRun, o.Events)); err == nil {
+		asks.listen(o.Events)
 		r.run, err = o.Run(ctx)
 		r.remarks.notes = append(r.remarks.notes, cages.Notes()...)
 	}
@@ -76,6 +82,7 @@ func drive(ctx context.Context, s *step, r *result, d driving) error {
 		}
 		tellNext(s, r, o.Events)
 	}
+	err = errors.Join(err, asks.finish(s, r))
 	o.Close()
 	r.page.written()
 	return err

@@ -37,10 +37,14 @@ func (l lookup) remove() {
 	}
 }
 
-// find looks for the run to resume. What it has to say goes to the remarks.
-func find(ctx context.Context, s *step, now present) (lookup, error) {
+// find looks for the run to resume, unless a remark has led to one. What it has to say
+// goes to the remarks.
+func find(ctx context.Context, s *step, now present, c *call) (lookup, error) {
 	if err := os.MkdirAll(s.dirs.state, 0o700); err != nil {
 		return lookup{}, err
+	}
+	if c.isCall {
+		return c.taken(ctx, s, now)
 	}
 	if s.isLocal() {
 		e, err := findLocal(s, now.flow, now.remarks)
@@ -96,10 +100,8 @@ func findStored(ctx context.Context, s *step, l lookup, now present) (lookup, er
 		s.voice.notice(notTaken(s, m))
 		return l, nil
 	}
-	facts := factsOf(s)
+	facts := factsFound(s, found)
 	facts.Follows = slots.Following{Named: follows, Digest: found.Digest}
-	facts.InThisRun, facts.RunStatus, facts.JobStatus = found.InThisRun, found.RunStatus, found.JobStatus
-	facts.RunURL = cmp.Or(found.RunURL, s.pageOf(found.RunID))
 	e := &earlierRun{found: found}
 	if found.Manifest != nil {
 		if e.run, err = readState(found); err != nil {
@@ -109,6 +111,16 @@ func findStored(ctx context.Context, s *step, l lookup, now present) (lookup, er
 	}
 	l.existing, err = decide(s, e, slots.Decide(found.Manifest, facts), now.remarks)
 	return l, err
+}
+
+// factsFound has besides what is known of where a run was found; nil for nowhere.
+func factsFound(s *step, found *slots.Found) slots.Facts {
+	facts := factsOf(s)
+	if found != nil {
+		facts.InThisRun, facts.RunStatus, facts.JobStatus = found.InThisRun, found.RunStatus, found.JobStatus
+		facts.RunURL = cmp.Or(found.RunURL, s.pageOf(found.RunID))
+	}
+	return facts
 }
 
 // findWide looks for a run that began before the job had a matrix: one leg resumes

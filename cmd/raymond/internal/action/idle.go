@@ -1,6 +1,7 @@
 package action
 
 import (
+	"context"
 	"time"
 
 	"github.com/raymond-action/raymond-action/artifacts/slots"
@@ -10,7 +11,7 @@ import (
 // hasNothingToDo reports whether the step ends here, having stored, shown and spent
 // nothing, and says so in one line: what it was told to continue is not there, or nothing
 // of the run is due.
-func hasNothingToDo(s *step, r *result, l lookup) bool {
+func hasNothingToDo(ctx context.Context, s *step, r *result, l lookup) bool {
 	e := l.existing
 	switch {
 	case e == nil && isTold(s):
@@ -21,7 +22,7 @@ func hasNothingToDo(s *step, r *result, l lookup) bool {
 		return false
 	}
 	here := state.Here{Jobs: s.options.Jobs, JobOf: r.flow.Workflow.JobOf}
-	if e.run.IsDue(time.Now(), here, s.options.Hold) {
+	if e.run.IsDue(time.Now(), here, s.options.Hold) || hasAnswers(ctx, s, r, e) {
 		return false
 	}
 	s.voice.notice("nothing is due: run " + e.run.WorkflowID + " is suspended (" + e.run.Progress.Reason + ")" + untilText(e.run))

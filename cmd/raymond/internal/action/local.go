@@ -94,12 +94,17 @@ func findLocal(s *step, f *flow, r *remarks) (*earlierRun, error) {
 	facts.RunStatus = "completed" // who drives it holds its lock
 	var m *checkpoint.Manifest
 	if run != nil {
-		p := &run.Progress
-		m = &checkpoint.Manifest{
-			WorkflowID: run.WorkflowID, Status: p.Status, Reason: p.Reason, Seq: p.Seq, TotalUSD: p.TotalUSD, Estimated: run.Spent().Estimated, Iterations: p.Iterations,
-			Number: s.event.Number, // the key has it
-		}
+		m = localManifest(run, s.event.Number) // the key has the number
 		measure(s, f, &facts, run)
 	}
 	return decide(s, &earlierRun{run: run}, slots.Decide(m, facts), r)
+}
+
+// localManifest is what the checkpoint of a run in the state folder would say.
+func localManifest(run *state.Run, number int) *checkpoint.Manifest {
+	p := &run.Progress
+	return &checkpoint.Manifest{
+		WorkflowID: run.WorkflowID, Status: p.Status, Reason: p.Reason, Seq: p.Seq, TotalUSD: p.TotalUSD, Estimated: run.Spent().Estimated,
+		Iterations: p.Iterations, Number: number,
+	}
 }

@@ -33,6 +33,8 @@ type noteData struct {
 	Dispatched bool `json:"dispatched,omitempty"`
 	// Claim is the id of this step's claim of the key; "" for none.
 	Claim string `json:"claim,omitempty"`
+	// Called says that Key is that of the run whose question a comment answers.
+	Called bool `json:"called,omitempty"`
 }
 
 // Its name is not one that a state file could have.

@@ -70,10 +70,11 @@ func finish(ctx context.Context, s *step) error {
 		return errors.Join(err, prepareErr)
 	}
 	note := &s.note.data
-	if note.WorkflowID == "" {
+	isCalled := note.Called && s.event.About.Kind != ""
+	if note.WorkflowID == "" && !isCalled {
 		note.Key = s.wide // it came no further than to claim that
 	}
-	if note.Key != s.key && note.Key != s.wide || note.WorkflowID != "" && !state.ValidID(note.WorkflowID) {
+	if note.Key != s.key && note.Key != s.wide && !isCalled || note.WorkflowID != "" && !state.ValidID(note.WorkflowID) {
 		return &problem.Problem{Class: problem.ClassConflict, Where: stepFile, What: "is not what the main part of this step wrote; nothing is stored"}
 	}
 	s.key = note.Key

@@ -128,18 +128,43 @@ type periodic struct {
 	to    *storage
 	take  func(*state.Run) (*checkpoints.Snapshot, error)
 	began time.Time
+	asks  *asking // whose questions have to be stored before they are asked; nil for none
+	// urgent is a snapshot that is stored as soon as it can be; nil for none.
+	urgent *checkpoints.Snapshot
 }
 
 // Offer implements runner.Checkpoints: what a step has brought is stored an
-// interval after the last time at the latest, however long the next step takes.
+// interval after the last time at the latest, however long the next step takes, and a
+// question at once.
 func (b *periodic) Offer(run *state.Run, now time.Time) (taken bool) {
-	if now.Sub(b.began) < b.step.in.CheckpointInterval || !b.to.saver.Due(now) {
+	isUrgent := b.asks != nil && b.asks.NeedsCheckpoint()
+	if !isUrgent && (now.Sub(b.began) < b.step.in.CheckpointInterval || !b.to.saver.Due(now)) {
 		return false
 	}
-	if shot, err := b.take(run); err == nil {
+	shot, err := b.take(run)
+	if err != nil {
+		return true
+	}
+	if isUrgent {
+		b.urgent = shot
+		b.again(now)
+	} else {
 		b.to.saver.Start(shot)
 	}
 	return true
+}
+
+// again stores what is urgent, also after a save that failed.
+func (b *periodic) again(now time.Time) {
+	switch {
+	case b.urgent == nil:
+	case !b.asks.NeedsCheckpoint():
+		b.urgent = nil
+	case b.to.saver.IsSpent():
+		b.asks.GiveUpStoring()
+	case b.to.saver.IsFree(now):
+		b.to.saver.Start(b.urgent)
+	}
 }
 
 // Stored implements runner.Checkpoints.

@@ -22,6 +22,13 @@ type clerk struct {
 	noted   map[string]bool // what was told already
 }
 
+func newClerk(o *Options) *clerk {
+	return &clerk{
+		o: o, words: wording{o.Prefix, o.Shown, o.Link},
+		seen: map[string]bool{}, places: map[int64]int{}, authors: map[int]job.Account{}, noted: map[string]bool{},
+	}
+}
+
 // errNowhere says that a question can't be asked.
 var errNowhere = &forge.Error{
 	Op: "write a comment", Kind: forge.Refused, Final: true,

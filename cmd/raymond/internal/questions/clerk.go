@@ -7,7 +7,6 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/raymond-action/raymond-action/cmd/raymond/internal/job"
 	"github.com/raymond-action/raymond-action/internal/forge"
 	"github.com/raymond-action/raymond-action/runner"
 )
@@ -15,7 +14,7 @@ import (
 // run does what is next, until the context ends.
 func (p *People) run(ctx context.Context) {
 	defer close(p.done)
-	c := &clerk{o: &p.o, words: wording{p.o.Prefix, p.o.Shown, p.o.Link}, seen: map[string]bool{}, places: map[int64]int{}, authors: map[int]job.Account{}, noted: map[string]bool{}}
+	c := newClerk(&p.o)
 	for ctx.Err() == nil {
 		p.mu.Lock()
 		t := p.board.next()

@@ -18,7 +18,7 @@ type Pointer struct {
 
 const questionMark = "<!-- raymond-question "
 
-var marked = regexp.MustCompile(`^<!-- raymond-question ([0-9a-f]{32}) ([A-Za-z0-9_-]{2,4000}) -->`)
+var marked = regexp.MustCompile(`^<!-- raymond-question ([0-9a-f]{32}) ([A-Za-z0-9_-]+) -->`)
 
 // mark returns the first line of the comment that asks a question.
 func (p Pointer) mark() string {

@@ -110,6 +110,13 @@ func (p *People) warnOfRetention(q *question) {
 	}
 }
 
+// IsAsked reports whether questions are known to be open.
+func (p *People) IsAsked() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return len(p.board.open) > 0
+}
+
 // Updates implements runner.People.
 func (p *People) Updates() <-chan runner.Update { return p.updates }
 

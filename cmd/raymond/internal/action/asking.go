@@ -1,0 +1,174 @@
+package action
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"io/fs"
+	"path/filepath"
+	"time"
+
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/job"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/questions"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/session"
+	"github.com/raymond-action/raymond-action/internal/untrusted/files"
+	"github.com/raymond-action/raymond-action/protocol"
+	"github.com/raymond-action/raymond-action/runner"
+	"github.com/raymond-action/raymond-action/runner/report"
+	"github.com/raymond-action/raymond-action/state"
+)
+
+// asking asks people the questions of a run while it is driven. It implements
+// runner.People and report.Reporter.
+type asking struct {
+	*questions.People
+	periodic *periodic // stores the run; nil where each saved step is stored
+}
+
+// startAsking prepares it; nil where nobody can be asked: there is no token, or nobody
+// could go on with the run.
+func startAsking(s *step, r *result, d driving) (*asking, error) {
+	if s.in.GitHubToken == "" || s.isForks() || d.to == nil && !s.isLocal() {
+		return nil, nil
+	}
+	before := asked{run: d.run}
+	if d.existing != nil {
+		before.number = lastPart(s, d.lookup).Subject.Number
+	}
+	if d.isResumed {
+		before.log = s.fileOfRun(d.run.WorkflowID, session.EventsFile)
+	}
+	o, err := askOptions(s, r, before)
+	if err != nil {
+		return nil, err
+	}
+	return &asking{People: questions.New(o, d.run)}, nil
+}
+
+// asked is a run whose questions are asked.
+type asked struct {
+	run    *state.Run
+	number int    // of the issue or pull request that the part before this one was about
+	log    string // the file with the events so far; "" for none
+}
+
+// askOptions says where and how the questions of a run are asked.
+func askOptions(s *step, r *result, a asked) (questions.Options, error) {
+	api, err := s.api()
+	if err != nil {
+		return questions.Options{}, err
+	}
+	history, err := historyOf(a.log)
+	w := r.flow.Workflow
+	return questions.Options{
+		Forum: api.Forum(), Prefix: s.in.AnswerPrefix, Number: cmp.Or(s.event.Number, a.number), Earlier: a.number, Event: s.event.About,
+		Pointer: questions.Pointer{Workflow: s.workflowFile(), Key: s.key, Run: a.run.WorkflowID},
+		MayAnswer: func(ctx context.Context, who job.Account) *job.Denied {
+			return job.MayAnswer(ctx, s.in.Rules, who, api)
+		},
+		IsPrompt: func(name string) bool { st, ok := w.State(name); return ok && st.Kind == protocol.Prompt },
+		Shown:    s.voice.shown, Tell: s.voice.warn, Link: runLink(s, "Asked in"), History: history, IsKept: s.isLocal(),
+		Retention: retention(s),
+	}, err
+}
+
+// historyOf reads when questions were open from the file with the events of a run.
+func historyOf(log string) (*questions.History, error) {
+	var h questions.History
+	if log == "" {
+		return &h, nil
+	}
+	f, _, err := files.Open(log)
+	if errors.Is(err, fs.ErrNotExist) {
+		return &h, nil
+	}
+	if err != nil {
+		return &h, err
+	}
+	defer f.Close()
+	return &h, report.Replay(f, &h)
+}
+
+// hasAnswers reports whether somebody has answered a question of a run that is suspended,
+// or whether a question is still to be asked. What can't be found out is found out, or
+// told, while the run is driven.
+func hasAnswers(ctx context.Context, s *step, r *result, e *earlierRun) bool {
+	open := e.run.OpenQuestions()
+	if len(open) == 0 || s.in.GitHubToken == "" {
+		return false
+	}
+	a := asked{run: e.run, number: s.event.Number, log: s.fileOfRun(e.run.WorkflowID, session.EventsFile)}
+	if e.found != nil {
+		a.number, a.log = e.found.Manifest.Number, filepath.Join(e.found.Dir, session.EventsFile)
+	}
+	o, err := askOptions(s, r, a)
+	return err != nil || questions.HaveAnswers(ctx, o, e.run)
+}
+
+// join has the run ask. A nil asking asks nobody.
+func (a *asking) join(u *session.Setup) {
+	if a == nil {
+		return
+	}
+	u.People = a
+	if p, ok := u.Checkpoints.(*periodic); ok {
+		p.asks, a.periodic = a, p
+	}
+}
+
+// listen has it learn what is stored.
+func (a *asking) listen(events *report.Fanout) {
+	if a != nil {
+		events.Add("questions", a)
+	}
+}
+
+var _ runner.People = (*asking)(nil)
+
+// retention is how long checkpoints are kept; 0 for ever.
+func retention(s *step) time.Duration {
+	if s.isLocal() {
+		return 0
+	}
+	return time.Duration(s.in.RetentionDays) * 24 * time.Hour
+}
+
+// Open implements runner.People. Nobody is asked anything of a run that could not be
+// resumed, and that is about to fail for that.
+func (a *asking) Open(run *state.Run) {
+	if a.periodic != nil && !a.IsAsked() && a.periodic.CheckResumable(run.OpenQuestions()) != nil {
+		return
+	}
+	a.People.Open(run)
+}
+
+// Tick is called about once a second.
+func (a *asking) Tick(now time.Time) error {
+	if a.periodic != nil {
+		a.periodic.again(now)
+	}
+	return a.People.Tick(now)
+}
+
+// finish ends the asking, after the end of the run is stored.
+func (a *asking) finish(s *step, r *result) error {
+	if a == nil {
+		return nil
+	}
+	ctx, cancel := commentTime(r.stops.Since)
+	defer cancel()
+	if r.run == nil {
+		cancel()
+		return a.People.Finish(ctx, false)
+	}
+	isSuspended := r.run.Progress.Status == state.Suspended
+	err := a.People.Finish(ctx, isSuspended && (s.isLocal() || r.kept.isWhole))
+	if err == nil || !isSuspended {
+		return nil
+	}
+	return &problem.Problem{
+		Class: problem.ClassStore, Where: "answers", What: "it is not known whether anybody has answered: " + err.Error(),
+		Hint: "the run is stored; run the job again to have the answers read",
+	}
+}

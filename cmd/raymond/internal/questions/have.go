@@ -1,0 +1,30 @@
+package questions
+
+import (
+	"context"
+	"time"
+
+	"github.com/raymond-action/raymond-action/state"
+)
+
+// HaveAnswers reports whether there is something to do for the questions of a run that
+// nobody drives: one has an answer, or was never posted, or can't be looked at by now. Who
+// has given an answer that can't be taken is told so.
+func HaveAnswers(ctx context.Context, o Options, run *state.Run) bool {
+	b := board{old: map[string]bool{}}
+	for _, a := range run.OpenQuestions() {
+		b.old[a.Waits.Question.Token] = true
+	}
+	b.note(run, time.Now(), true)
+	for _, q := range b.open {
+		if q.Comment == 0 {
+			return true
+		}
+	}
+	var history History
+	if o.History != nil {
+		history = *o.History
+	}
+	answers, err := newClerk(&o).lookUp(ctx, b.open, history)
+	return len(answers) > 0 || err != nil
+}
