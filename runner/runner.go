@@ -135,7 +135,7 @@ func (r *Runner) outcome(a *state.Agent, st *protocol.State, m message) state.Ou
 	o := state.Outcome{
 		Session: w.SessionID, Model: w.Model, Cost: w.Cost, Turns: w.Turns, Denied: w.Denied, Refusals: w.Refusals, Failure: m.failure,
 		Process: state.Process{CLI: w.CLI, Prepared: w.Prepared, ExitCode: w.ExitCode, Signal: w.Signal},
-		Script:  w.Script, Hold: r.cfg.Hold,
+		Script:  w.Script, Hold: r.cfg.limitHold(),
 	}
 	if st.Kind == protocol.Prompt {
 		var note string

@@ -17,6 +17,19 @@ func (c *Config) here() state.Here {
 	return h
 }
 
+// limitHold is how long an agent waits for the end of a usage limit: for as long as the run
+// holds, but not for hours where nobody has said how long that is.
+func (c *Config) limitHold() time.Duration {
+	if c.Hold < 0 {
+		return endlessLimitHold
+	}
+	return c.Hold
+}
+
+// endlessLimitHold is limitHold where the run holds without end. A longer usage limit
+// suspends the run, which can be resumed when it has ended.
+const endlessLimitHold = 5 * time.Minute
+
 // newStep returns a step of the agents that are driven here.
 func (r *Runner) newStep(now time.Time) *state.Step {
 	step := r.run.Step(now)

@@ -21,6 +21,7 @@ type Delta struct {
 	Used      []string `json:"used,omitempty"`
 	Events    []Event  `json:"events,omitempty"`
 	Parts     *[]Part  `json:"parts,omitempty"` // when the step handed agents over
+	Last      *Last    `json:"last,omitempty"`  // when main has ended
 }
 
 // Apply makes d part of r. It must have been saved first.
@@ -47,6 +48,9 @@ func (r *Run) Apply(d *Delta) {
 	r.Events = d.Events
 	if d.Parts != nil {
 		r.Parts = *d.Parts
+	}
+	if d.Last != nil {
+		r.Last = d.Last
 	}
 	r.fold(before)
 }

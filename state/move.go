@@ -28,6 +28,7 @@ func (s *Step) follow(a *Agent, d protocol.Decision) {
 	if text, ended := a.move(d.Then, s.draft.run.Dir); ended {
 		s.draft.tell(a, &AgentFinished{Result: &text})
 		s.draft.delta.Ended = append(s.draft.delta.Ended, a.ending(text))
+		s.draft.keepLast(a)
 		return
 	}
 	s.pause(a, d.Then)

@@ -191,3 +191,33 @@ func TestTakenNames(t *testing.T) {
 		equal(t, "forks counted", p.agent("main").Forks, 3)
 	}
 }
+
+// TestWhereMainHasEndedIsKept, where a comment may continue its conversation: a run that
+// follows begins in a branch of it.
+func TestWhereMainHasEndedIsKept(t *testing.T) {
+	for _, keeps := range []bool{false, true} {
+		p := newPlay(t, nil)
+		if keeps {
+			p.run.KeepLast()
+		}
+		p.turn("main", goTo("C.md"), protocol.Spawn{State: "B.md", Next: "C.md"})
+		p.turn("main_b1", result("worker"))
+		if last := p.run.Last; last != nil && *last != (state.Last{}) {
+			t.Errorf("before main has ended: got %+v, want nothing", last)
+		}
+		p.turn("main", protocol.Move{Verb: protocol.Reset, To: "A.md", Dir: "/elsewhere"})
+		p.turn("main", result("done"))
+		if !keeps {
+			equal(t, "last", p.run.Last, (*state.Last)(nil))
+			continue
+		}
+		last := *p.run.Last
+		equal(t, "last", []any{last.Session.ID, last.Dir}, []any{"s3", "/elsewhere"})
+		p.run = newRun()
+		p.run.FollowUp("B.md", last)
+		p.do(func(s *state.Step) { s.Begin() })
+		plan := p.plan("main")
+		equal(t, "plan of the run that follows", []any{p.agent("main").State, plan.Mode, plan.Session.ID, p.agent("main").Dir},
+			[]any{"B.md", state.Branch, "s3", "/elsewhere"})
+	}
+}

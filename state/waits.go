@@ -60,7 +60,7 @@ const (
 	TooOften   Continuing = "too_often"   // it has been continued so for as often as it may
 )
 
-// Last is where the conversation of main has ended.
+// Last is where the conversation of main has ended; empty before it has.
 type Last struct {
 	Session *Session `json:"session,omitempty"`
 	Dir     string   `json:"dir,omitempty"` // absolute; "" for the orchestrator's

@@ -90,6 +90,10 @@ func (p *pending) announces(e state.Event, at place) int {
 		}
 	case *state.Retry, *state.Reminder:
 		return 1
+	case *state.AgentGoesOn:
+		if p.open[at] { // after a usage limit, in the middle of a state
+			return 1
+		}
 	case *state.NodeAttempt:
 		if !b.Converged {
 			return 1

@@ -96,7 +96,8 @@ func (s *Snapshot) logs() ([]checkpoint.Part, error) {
 }
 
 // Dirs returns the directories in which agents of a run work or to which they will
-// return, the run's own first.
+// return, and the one in which main has ended if a comment may continue its conversation.
+// The run's own comes first.
 func Dirs(run *state.Run) []string {
 	dirs := []string{run.Dir}
 	add := func(dir string) {
@@ -109,6 +110,9 @@ func Dirs(run *state.Run) []string {
 		for _, f := range a.Stack {
 			add(f.Dir)
 		}
+	}
+	if run.Last != nil {
+		add(run.Last.Dir)
 	}
 	return dirs
 }

@@ -18,7 +18,7 @@ var jobName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_-]{0,63}$`)
 // resume takes nothing of them from the run.
 func (o *Options) AddWaits() {
 	o.Hold = Endless
-	o.Add("hold", "DUR", "how long to stay for a time that agents wait for, when nothing else is left to do (default: until it comes; 0: suspend at once)", func(s string) (err error) {
+	o.Add("hold", "DUR", "how long to stay for a time that agents wait for, when nothing else is left to do (default: until it comes, but 5m for the end of a usage limit; 0: suspend at once)", func(s string) (err error) {
 		o.Hold, err = duration(s)
 		return err
 	})

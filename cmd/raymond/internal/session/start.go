@@ -33,6 +33,9 @@ func NewRun(o *options.Options, s *scope.Scope) (run *state.Run, warnings []stri
 		r.WorkflowID = idPrefix(o.Name, s.Name()) + "-" + uuid.NewString()[:8]
 	}
 	run = state.New(r, o.Input+o.InputFile, time.Now())
+	if first, ok := s.Workflow.State(r.Entry); ok && first.OnComment != "" {
+		run.KeepLast()
+	}
 	if err := checkLoop(s, &run.Options); err != nil {
 		return nil, nil, err
 	}

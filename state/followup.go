@@ -1,0 +1,25 @@
+package state
+
+// KeepLast has the run keep where the conversation of its first agent ends, for a run that
+// is to continue it. It is for a run that New has made.
+func (r *Run) KeepLast() { r.Last = &Last{} }
+
+// FollowUp has a run that New has made begin in another state than its workflow's first
+// one, in a branch of the conversation that last names, and where that was held.
+func (r *Run) FollowUp(entry string, last Last) {
+	r.Entry = entry
+	main := r.Agents[0]
+	main.State, main.Dir = entry, last.Dir
+	main.Session, main.Branch = last.Session, last.Session != nil
+}
+
+// keepLast notes where the conversation of main has ended, if that is to be kept.
+func (d *draft) keepLast(a *Agent) {
+	if a.ID != mainAgent || d.run.Last == nil {
+		return
+	}
+	d.delta.Last = &Last{Session: a.Session, Dir: a.Dir}
+	if a.Session != nil {
+		d.delta.Last.Model = a.Session.Model
+	}
+}
