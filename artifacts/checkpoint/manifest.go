@@ -98,6 +98,21 @@ type KeyOf struct {
 	Matrix string `json:"matrix,omitzero"`
 	// Default says that the job named no key, so that it has the default one.
 	Default bool `json:"default,omitzero"`
+	// Others are the ids of further jobs that have resumed the run under this key.
+	Others []string `json:"others,omitzero"`
+}
+
+// maxOthers bounds KeyOf.Others.
+const maxOthers = 32
+
+// With returns the same for a run that is resumed by a job.
+func (k *KeyOf) With(job string) *KeyOf {
+	if job == "" || job == k.Job || slices.Contains(k.Others, job) || len(k.Others) == maxOthers {
+		return k
+	}
+	more := *k
+	more.Others = append(slices.Clone(k.Others), job)
+	return &more
 }
 
 // PartName is the name of the part of a matrix that this is a checkpoint of; "" for the

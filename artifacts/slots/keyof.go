@@ -1,6 +1,10 @@
 package slots
 
-import "github.com/raymond-action/raymond-action/artifacts/checkpoint"
+import (
+	"slices"
+
+	"github.com/raymond-action/raymond-action/artifacts/checkpoint"
+)
 
 // Taker is a step that was told a key which it has not chosen itself: by the marker of
 // a comment, or by the input raymond-key.
@@ -14,9 +18,9 @@ type Taker struct {
 }
 
 // MayTake reports whether the step may resume the run of a manifest. An event starts
-// every job that waits for its kind, and one of them alone may continue the run: the job
-// whose key it is, one that names this key itself, or one to which the run was handed in
-// this very workflow run.
+// every job that waits for its kind, and not each may continue the run: only the job whose
+// key it is or another one that has resumed it before, one that names this key itself, or
+// one to which the run was handed in this very workflow run.
 func (t Taker) MayTake(m *checkpoint.Manifest) bool {
 	if t.Key == m.Key {
 		return true
@@ -26,5 +30,6 @@ func (t Taker) MayTake(m *checkpoint.Manifest) bool {
 		return false
 	}
 	isHanded := t.NamesJob && t.Key != "" && m.RunID == t.RunID && t.RunID != 0
-	return isHanded || t.Job != "" && t.Job == of.Job && t.Matrix == of.Matrix
+	isKnown := t.Job != "" && (t.Job == of.Job || slices.Contains(of.Others, t.Job))
+	return isHanded || isKnown && t.Matrix == of.Matrix
 }

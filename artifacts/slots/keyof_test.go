@@ -11,6 +11,7 @@ import (
 // chosen a key themselves only the one whose key it is continues the run.
 func TestWhoMayTakeARunByItsKey(t *testing.T) {
 	work := &checkpoint.KeyOf{Job: "work", Default: true}
+	both := work.With("publish")
 	leg := &checkpoint.KeyOf{Job: "work", Matrix: "0a1b2c3d", Default: true}
 	for name, test := range map[string]struct {
 		of    *checkpoint.KeyOf
@@ -27,6 +28,7 @@ func TestWhoMayTakeARunByItsKey(t *testing.T) {
 		"a leg of a job that had none":                 {work, slots.Taker{Job: "work", Matrix: "ffffffff"}, false},
 		"a job to which the run was handed":            {work, slots.Taker{Job: "publish", Key: "issue-34", RunID: 7, NamesJob: true}, true},
 		"such a job of another workflow run":           {work, slots.Taker{Job: "publish", Key: "issue-34", RunID: 8, NamesJob: true}, false},
+		"a job that has resumed it before":             {both, slots.Taker{Job: "publish", Key: "issue-34", RunID: 8, NamesJob: true}, true},
 		"a job beside it, to which none is handed":     {work, slots.Taker{Job: "triage", Key: "issue-34", RunID: 7}, false},
 		"a job of that id in a reusable workflow":      {work, slots.Taker{Job: "work", Called: true}, false},
 		"such a job that names the key":                {work, slots.Taker{Job: "work", Called: true, Key: "issue-12"}, true},

@@ -3,6 +3,7 @@
 package action_test
 
 import (
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -117,6 +118,11 @@ func TestAJobHandsItsRunToTheNext(t *testing.T) {
 	s.wantDone("start published")
 	if asked := s.asksOfRuns()[before:]; len(asked) > 0 {
 		t.Errorf("the next job asked %q, want nothing asked of the REST API", asked)
+	}
+	all := s.forge.Checkpoints(t, nil)
+	want := &checkpoint.KeyOf{Job: "build", Others: []string{"publish"}}
+	if got := all[len(all)-1].Manifest.KeyOf; !reflect.DeepEqual(got, want) {
+		t.Errorf("whose key the run has: got %+v, want %+v", got, want)
 	}
 }
 

@@ -11,6 +11,18 @@ func keyOf(s *step) *checkpoint.KeyOf {
 	return &checkpoint.KeyOf{Job: s.getenv("GITHUB_JOB"), Matrix: s.in.Matrix, Default: s.in.Key == ""}
 }
 
+// keptKeyOf says whose key a run has that this step resumes; was is nil where an older
+// program doesn't say.
+func keptKeyOf(s *step, was *checkpoint.KeyOf) *checkpoint.KeyOf {
+	switch now := keyOf(s); {
+	case was == nil:
+		return now
+	case was.Matrix == now.Matrix:
+		return was.With(now.Job)
+	}
+	return was
+}
+
 // mayTake reports whether the step may resume a run whose key it has not chosen itself,
 // but was told by the marker of a comment or by the input raymond-key. A step that may
 // not ends without having begun anything, as notTaken says.

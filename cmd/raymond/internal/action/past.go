@@ -66,13 +66,13 @@ func digestOf(text string) string {
 func beginningOf(s *step, e *earlierRun) checkpoints.Began {
 	if e.found != nil {
 		m := e.found.Manifest
-		return checkpoints.Began{KeyOf: cmp.Or(m.KeyOf, keyOf(s)), States: m.States, Checkout: m.Checkout, Input: m.Input}
+		return checkpoints.Began{KeyOf: keptKeyOf(s, m.KeyOf), States: m.States, Checkout: m.Checkout, Input: m.Input}
 	}
 	var b checkpoints.Began
 	if err := notes.Read(s.fileOfRun(e.run.WorkflowID, beganFile), &b); err != nil {
 		b = checkpoints.Began{}
 	}
-	b.KeyOf = cmp.Or(b.KeyOf, keyOf(s))
+	b.KeyOf = keptKeyOf(s, b.KeyOf)
 	return b
 }
 
