@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/raymond-action/raymond-action/internal/cage"
@@ -126,7 +127,12 @@ type Clock struct {
 	// Idle, when not nil, is told that the owner is about to wait, and how many
 	// workers have not answered yet. A simulated clock may jump now.
 	Idle func(busy int)
+	// Tick is how often reporters are told the time; 0 for every second.
+	Tick time.Duration
 }
+
+// tick is Tick with its default.
+func (c *Clock) tick() time.Duration { return cmp.Or(c.Tick, tickEvery) }
 
 // RealClock is the clock of the machine.
 func RealClock() Clock { return Clock{Now: time.Now, After: time.After} }

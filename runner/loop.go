@@ -20,7 +20,7 @@ var (
 // cancelGrace is how long states in flight may continue after the first signal.
 const cancelGrace = 3 * time.Second
 
-// tickEvery is how often reporters are told the time.
+// tickEvery is how often reporters are told the time, unless the clock says otherwise.
 const tickEvery = time.Second
 
 // alarms are the times at which the owner has something to do by itself. A zero
@@ -50,7 +50,7 @@ func take(alarm *time.Time, now time.Time) bool {
 // loop is the owner: it waits for whatever comes next, until the run has ended.
 func (r *Runner) loop(ctx context.Context) error {
 	now := r.now()
-	r.alarms.tick = now.Add(tickEvery)
+	r.alarms.tick = now.Add(r.cfg.Clock.tick())
 	if r.cfg.Deadline > 0 {
 		r.alarms.deadline = now.Add(r.cfg.Deadline)
 		if !r.cfg.Began.IsZero() {
@@ -109,7 +109,7 @@ func (r *Runner) wakeTime() time.Time {
 func (r *Runner) handleAlarms(ctx context.Context) error {
 	now := r.now()
 	if take(&r.alarms.tick, now) {
-		r.alarms.tick = now.Add(tickEvery)
+		r.alarms.tick = now.Add(r.cfg.Clock.tick())
 		r.cfg.Reporter.Tick(now)
 		r.offer()
 	}
