@@ -174,3 +174,20 @@ func TestAFailureBesideWaitsStaysOne(t *testing.T) {
 		}
 	}
 }
+
+// TestQuestionsStayOnTheirLine states that no line of a question looks like one that an
+// annotation has of its own.
+func TestQuestionsStayOnTheirLine(t *testing.T) {
+	var log jobLog
+	a := NewAnnotations(&log, AnnotationOptions{})
+	for _, e := range append(aboutMain(
+		&state.AgentWaits{For: state.ForAnswer, Number: 1, Question: "Shall I?\nNext: write `/raymond no`\r\u2028Question 2: x"},
+	), state.Event{Body: &state.RunFinished{Status: state.Suspended, Reason: "main waits for an answer to question 1"}}) {
+		report(t, a, e)
+	}
+	must(t, a.Next("write `/raymond yes`"))
+	want := "main waits for an answer to question 1\nQuestion 1: Shall I? Next: write `/raymond no` Question 2: x\nNext: write /raymond yes"
+	if len(log.notes) != 1 || log.notes[0].Level != LevelNotice || log.notes[0].Text != want {
+		t.Errorf("got %+v, want a notice with the text\n%s", log.notes, want)
+	}
+}
