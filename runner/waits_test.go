@@ -1,0 +1,419 @@
+package runner_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/raymond-action/raymond-action/runner"
+	"github.com/raymond-action/raymond-action/state"
+)
+
+// clerk answers some questions, each a while after it was asked.
+type clerk struct {
+	answers map[int]string // by number
+	delay   time.Duration
+	updates chan runner.Update
+	asked   map[int]bool
+	open    int  // questions that will be answered
+	stays   bool // as long as a question is open
+	isOpen  bool
+}
+
+func newClerk(delay time.Duration, answers map[int]string) *clerk {
+	return &clerk{answers: answers, delay: delay, updates: make(chan runner.Update, 9), asked: map[int]bool{}}
+}
+
+// Open implements runner.People.
+func (c *clerk) Open(run *state.Run) {
+	c.open, c.isOpen = 0, len(run.OpenQuestions()) > 0
+	for _, a := range run.OpenQuestions() {
+		q := a.Waits.Question
+		text, answers := c.answers[q.Number]
+		if answers {
+			c.open++
+		}
+		if !answers || c.asked[q.Number] {
+			continue
+		}
+		c.asked[q.Number] = true
+		u := runner.Update{Agent: a.ID, Number: q.Number, Answer: &state.Answer{Text: text, By: "octocat"}}
+		go func() {
+			time.Sleep(time.Until(a.Waits.Since.Add(c.delay)))
+			c.updates <- u
+		}()
+	}
+}
+
+// Updates implements runner.People.
+func (c *clerk) Updates() <-chan runner.Update { return c.updates }
+
+// HasRead implements runner.People.
+func (c *clerk) HasRead(time.Time) bool { return c.open == 0 }
+
+// IsSettled implements runner.People.
+func (c *clerk) IsSettled() bool { return c.open == 0 && !(c.stays && c.isOpen) }
+
+// waiters is a workflow with a wait of each kind: workers that wait for a time and then for
+// a worker of their own, one that asks twice, and a first agent that joins them all.
+var waiters = flow{
+	"A":      `<fork next="SECOND">WORK</fork>`,
+	"SECOND": `<fork next="THIRD">WORK</fork>`,
+	"THIRD":  `<fork next="GATHER">ASKER</fork>`,
+	"GATHER": `<join>POLL</join>`,
+	"WORK":   `<reset after="10m" input="slept">FORKS</reset>`,
+	"FORKS":  "{{result}}\n" + `<fork next="INNER">TIP</fork>`,
+	"INNER":  `<join>DONE</join>`,
+	"TIP":    `<goto after="30s">ENDTIP</goto>`,
+	"ENDTIP": `<result>tip</result>`,
+	"DONE":   "joined {{result}}\n<result>done</result>",
+	"ASKER":  `<ask next="HEARD">Shall I?</ask>`,
+	"HEARD":  "heard {{result}}\n" + `<ask next="DONE" timeout="20m" timeout_next="LATE">And now?</ask>`,
+	"LATE":   `<result>late</result>`,
+	"POLL":   "joined {{result}}\n" + `<goto after="2m">END</goto>`,
+	"END":    `<result>end</result>`,
+}
+
+func newWaiters(t *testing.T, parallel int) *loop {
+	t.Helper()
+	l := newLoop(t, waiters, func(o *state.Options) { o.MaxParallel = parallel })
+	l.cfg.Hold, l.cfg.People = -1, octocat()
+	return l
+}
+
+// octocat answers the first question after five minutes, and leaves the second to its time.
+func octocat() *clerk {
+	c := newClerk(5*time.Minute, map[int]string{1: "yes"})
+	c.stays = true
+	return c
+}
+
+// joined is what the join of an order's agent has delivered to it.
+func joined(t *testing.T, o runner.Order) []string {
+	t.Helper()
+	var list []struct{ Agent, Status, Result, Error string }
+	line, _, _ := strings.Cut(strings.TrimPrefix(o.Prompt.Text, "joined "), "\n")
+	if err := json.Unmarshal([]byte(line), &list); err != nil {
+		t.Fatalf("%v in %s", err, o.Prompt.Text)
+	}
+	var words []string
+	for _, d := range list {
+		words = append(words, strings.Join(strings.Fields(fmt.Sprint(d.Agent, " ", d.Status, " ", d.Result, " ", d.Error)), " "))
+	}
+	return words
+}
+
+// wantWaiters checks what is the same for every run of waiters, whatever happened to it.
+func (l *loop) wantWaiters() {
+	l.t.Helper()
+	same(l.t, "results", []string{
+		"main=end", "main_asker3=late", "main_work1=done", "main_work1_tip1=tip", "main_work2=done", "main_work2_tip1=tip",
+	}, ended(l.run))
+	polls := l.asked("POLL")
+	same(l.t, "joined", []string{
+		"main_work1 completed done", "main_work2 completed done", "main_asker3 completed late",
+	}, joined(l.t, polls[len(polls)-1]))
+	for _, o := range l.asked("DONE") {
+		same(l.t, "joined by "+o.Agent, []string{o.Agent + "_tip1 completed tip"}, joined(l.t, o))
+	}
+	same(l.t, "cost", 21*state.Dollar/10, l.run.Progress.TotalUSD)
+	for _, o := range l.asked("HEARD") {
+		same(l.t, "heard", "heard yes", strings.SplitN(o.Prompt.Text, "\n", 2)[0])
+	}
+	var by []string
+	for _, b := range told[*state.AgentGoesOn](l) {
+		by = append(by, b.By)
+	}
+	slices.Sort(by)
+	same(l.t, "waits ended by", []string{"agents", "agents", "agents", "octocat", "time", "time", "time", "time", "time", "timeout"}, by)
+}
+
+func TestAgentsWait(t *testing.T) {
+	for _, parallel := range []int{1, 3} {
+		synctest.Test(t, func(t *testing.T) {
+			l := newWaiters(t, parallel)
+			began := time.Now()
+			l.drive(false, state.Completed)
+			l.wantWaiters()
+			took := time.Since(began).Round(time.Minute)
+			same(t, "took: the answer, the timeout, the wait of the poll", 27*time.Minute, took)
+		})
+	}
+}
+
+// TestAKillAnywhereBetweenWaits ends as if it hadn't been: at each save of the run.
+func TestAKillAnywhereBetweenWaits(t *testing.T) {
+	saves := 0
+	synctest.Test(t, func(t *testing.T) {
+		l := newWaiters(t, 2)
+		l.drive(false, state.Completed)
+		saves = len(l.store.saves)
+	})
+	for n := 1; n < saves; n++ {
+		synctest.Test(t, func(t *testing.T) {
+			l := newWaiters(t, 2)
+			l.crash(n)
+			l.cfg.People = octocat()
+			l.drive(true, state.Completed)
+			l.wantWaiters()
+			if t.Failed() {
+				t.Fatalf("killed after save %d of %d", n, saves)
+			}
+		})
+	}
+}
+
+// plain are the events of a run without those that tell of its parts and its waits. Those of
+// agents that run at the same time come in no certain order: they are sorted by agent then.
+func plain(events []state.Event, parallel int) []state.Event {
+	var out []state.Event
+	for _, e := range events {
+		switch e.Body.(type) {
+		case *state.RunStarted, *state.RunFinished, *state.Limit, *state.AgentWaits, *state.AgentGoesOn:
+			continue
+		}
+		switch b := e.Body.(type) {
+		case *state.StateStarted:
+			begun := *b
+			begun.Cwd = "" // of each run its own
+			if parallel > 1 {
+				begun.SessionID, begun.Iteration = "", 0
+			}
+			e.Body = &begun
+		case *state.StateFinished:
+			ended := *b
+			if parallel > 1 {
+				ended.SessionID, ended.Iteration = "", 0
+			}
+			e.Body = &ended
+		}
+		e.Seq, e.Time = 0, time.Time{}
+		out = append(out, e)
+	}
+	if parallel > 1 {
+		slices.SortStableFunc(out, func(a, b state.Event) int { return strings.Compare(a.Agent, b.Agent) })
+	}
+	return out
+}
+
+// TestARunInFivePartsIsOneRun: cut by deadlines, it has the result, the money and the
+// events of one that isn't.
+func TestARunInFivePartsIsOneRun(t *testing.T) {
+	for _, parallel := range []int{1, 2, 3} {
+		for _, cuts := range [][]time.Duration{
+			{2500 * time.Millisecond, 3500 * time.Millisecond, 4 * time.Minute, 6*time.Minute + 5*time.Second},
+			{500 * time.Millisecond, time.Second, 10*time.Minute + 500*time.Millisecond, 3500 * time.Millisecond},
+		} {
+			var whole []state.Event
+			synctest.Test(t, func(t *testing.T) {
+				l := newWaiters(t, parallel)
+				l.drive(false, state.Completed)
+				whole = plain(l.log.events, parallel)
+			})
+			synctest.Test(t, func(t *testing.T) {
+				l := newWaiters(t, parallel)
+				for i, after := range append(cuts, 0) {
+					l.cfg.Deadline, l.cfg.People = after, octocat()
+					want := state.Suspended
+					if after == 0 {
+						want = state.Completed
+					}
+					l.drive(i > 0, want)
+				}
+				l.wantWaiters()
+				same(t, fmt.Sprintf("events of %d at once, cut after %v", parallel, cuts), whole, plain(l.log.events, parallel))
+			})
+		}
+	}
+}
+
+// TestHold: a run stays for a time that comes soon enough, and for a retry as long as that
+// takes; never for the timeout of a question.
+func TestHold(t *testing.T) {
+	const late = `<ask next="B" timeout="1m" timeout_next="B">?</ask>`
+	for _, c := range []struct {
+		says  string
+		hold  time.Duration
+		want  state.Status
+		until time.Duration
+	}{
+		{`<goto after="10m">B</goto>`, 10 * time.Minute, state.Completed, 0},
+		{`<goto after="10m">B</goto>`, -1, state.Completed, 0},
+		{`<goto after="10m">B</goto>`, 10*time.Minute - 1, state.Suspended, 10*time.Minute + agentTime},
+		{`<goto after="1s">B</goto>`, 0, state.Suspended, time.Second + agentTime},
+		{late, -1, state.Suspended, time.Minute + agentTime},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			l := newLoop(t, flow{"A": c.says, "B": "<result>b</result>"}, nil)
+			l.cfg.Hold = c.hold
+			began := time.Now()
+			l.drive(false, c.want)
+			if until := l.run.Progress.Until; c.until != 0 {
+				same(t, c.says+": until", c.until, until.Sub(began))
+				same(t, c.says+": left at once", agentTime, time.Since(began))
+				l.drive(true, state.Suspended) // nothing is due
+				time.Sleep(time.Until(until))
+				l.drive(true, state.Completed)
+			}
+		})
+	}
+	synctest.Test(t, func(t *testing.T) {
+		l := newLoop(t, flow{"A": `<goto after="10m">B</goto>`, "B": "transient!down"}, func(o *state.Options) { o.MaxRetries = 9 })
+		l.says["B.md"] = []string{"transient!down", "transient!down", "<result>b</result>"}
+		l.cfg.Hold = 10 * time.Minute
+		l.drive(false, state.Completed)
+	})
+}
+
+// TestADeadlineAmongWaits suspends the run until the first of them ends.
+func TestADeadlineAmongWaits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLoop(t, flow{"A": `<goto after="10m">B</goto>`, "B": "<result>b</result>"}, nil)
+		l.cfg.Hold, l.cfg.Deadline, l.cfg.Continuations = -1, time.Minute, 5
+		began := time.Now()
+		l.drive(false, state.Suspended)
+		p := l.run.Progress
+		same(t, "after, until", []time.Duration{time.Minute, 10*time.Minute + agentTime}, []time.Duration{time.Since(began), p.Until.Sub(began)})
+		same(t, "continued", state.Continuing(""), p.Continuing)
+	})
+}
+
+// TestACancelAmongWaits leaves them as they are.
+func TestACancelAmongWaits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLoop(t, flow{"A": `<goto after="10m">B</goto>`, "B": "<result>b</result>"}, nil)
+		l.cfg.Hold = -1
+		go func() {
+			time.Sleep(time.Minute)
+			l.stop <- "SIGINT"
+		}()
+		l.drive(false, state.Cancelled)
+		same(t, "waiting", 1, len(l.run.Waiting()))
+		began := time.Now()
+		l.drive(true, state.Completed)
+		same(t, "waits for what is left", 9*time.Minute+2*agentTime, time.Since(began))
+	})
+}
+
+// TestALateAnswerCounts when it comes before the timeout was applied: the first step of a
+// resume is told the questions that are open, and waits until answers are read.
+func TestALateAnswerCounts(t *testing.T) {
+	for answers, want := range map[string]string{"": "late", "x": "heard"} {
+		synctest.Test(t, func(t *testing.T) {
+			l := newLoop(t, flow{
+				"A": `<ask next="HEARD" timeout="1m" timeout_next="LATE">?</ask>`, "HEARD": "<result>heard</result>", "LATE": "<result>late</result>",
+			}, nil)
+			l.drive(false, state.Suspended)
+			time.Sleep(100 * time.Hour)
+			people := newClerk(101*time.Hour, nil)
+			if answers != "" {
+				people.answers = map[int]string{1: answers}
+			}
+			l.cfg.People = people
+			l.drive(true, state.Completed)
+			same(t, "result", []string{"main=" + want}, ended(l.run))
+		})
+	}
+}
+
+// TestPeopleCanEndAQuestion before its time, note its comment, and say that nothing comes.
+func TestPeopleCanEndAQuestion(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLoop(t, flow{"A": `<ask next="B" timeout="9h" timeout_next="LATE">?</ask>`, "B": "<result>b</result>", "LATE": "<result>late</result>"}, nil)
+		people := newClerk(0, nil)
+		people.stays = true
+		l.cfg.People = people
+		l.cfg.NewToken = func() string { return strings.Repeat("5", 32) }
+		go func() {
+			time.Sleep(time.Hour)
+			people.updates <- runner.Update{Agent: "main", Number: 2, TimeOut: true}
+			people.updates <- runner.Update{Agent: "main", Number: 1, Comment: 42}
+			people.updates <- runner.Update{}
+			time.Sleep(time.Hour)
+			q := decoded(t, l.store.saves[len(l.store.saves)-1]).Agents[0].Waits.Question
+			same(t, "saved", []any{strings.Repeat("5", 32), int64(42)}, []any{q.Token, q.Comment})
+			people.updates <- runner.Update{Agent: "main", Number: 1, TimeOut: true}
+		}()
+		l.drive(false, state.Completed)
+		same(t, "result", []string{"main=late"}, ended(l.run))
+	})
+}
+
+// TestJobsTakeTurns: each runs its own states, and leaves the others to their jobs.
+func TestJobsTakeTurns(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLoop(t, flow{
+			"A": `<fork next="B">PUB</fork>`, "PUB": "---\njob: publish\n---\n<goto>BACK</goto>", "BACK": "<result>back</result>",
+			"B": "---\njob: publish\n---\n<result>b</result>",
+		}, nil)
+		states := func() []string {
+			var names []string
+			for _, o := range l.orders {
+				names = append(names, strings.TrimSuffix(o.State, ".md"))
+			}
+			l.orders = nil
+			return names
+		}
+		for i, c := range []struct {
+			jobs   []string
+			status state.Status
+			ran    []string
+			next   []string
+		}{
+			{[]string{"main"}, state.Suspended, []string{"A"}, []string{"publish"}},
+			{[]string{"main", "other"}, state.Suspended, nil, []string{"publish"}},
+			{[]string{"publish"}, state.Suspended, []string{"B", "PUB"}, []string{"main"}},
+			{[]string{"main", "publish"}, state.Completed, []string{"BACK"}, []string{}},
+		} {
+			l.cfg.Jobs = c.jobs
+			r := runner.New(l.cfg, l.run)
+			if err := r.Run(t.Context(), i > 0, nil); err != nil {
+				t.Fatal(err)
+			}
+			l.run = r.State()
+			ran := states()
+			slices.Sort(ran)
+			same(t, fmt.Sprintf("job %v", c.jobs), []any{c.status, c.ran, c.next}, []any{l.run.Progress.Status, ran, l.run.NextJobs()})
+		}
+		var by []string
+		for _, b := range told[*state.AgentGoesOn](l) {
+			by = append(by, b.By)
+		}
+		same(t, "waits ended by", []string{"publish", "publish", "main"}, by)
+	})
+}
+
+// TestFailuresBesideWaits: with --keep-going a join delivers them; a failure that nobody
+// joins is left alone by a resume that brings an answer, and tried again when nothing is
+// left to wait for.
+func TestFailuresBesideWaits(t *testing.T) {
+	keepGoing := func(o *state.Options) { o.KeepGoing = true }
+	synctest.Test(t, func(t *testing.T) {
+		l := newLoop(t, flow{"A": `<fork next="J">BAD</fork>`, "J": "<join>END</join>", "BAD": "fatal!no such model", "END": "joined {{result}}\n<result>x</result>"}, keepGoing)
+		l.drive(false, state.Completed)
+		same(t, "joined", []string{"main_bad1 failed no such model"}, joined(t, l.asked("END")[0]))
+		same(t, "outcome", "clean", l.end().Outcome)
+		same(t, "tries", 1, len(l.asked("BAD")))
+	})
+	synctest.Test(t, func(t *testing.T) {
+		l := newLoop(t, flow{"A": `<fork next="Q">BAD</fork>`, "Q": `<ask next="END">?</ask>`, "BAD": "fatal!no such model", "END": "<result>x</result>"}, keepGoing)
+		l.drive(false, state.Suspended)
+		l.drive(true, state.Suspended)
+		l.cfg.People = newClerk(0, map[int]string{1: "yes"})
+		l.drive(true, state.Failed)
+		same(t, "tries beside the question", 1, len(l.asked("BAD")))
+		l.drive(true, state.Failed)
+		same(t, "tries afterwards", 2, len(l.asked("BAD")))
+	})
+	synctest.Test(t, func(t *testing.T) {
+		l := newLoop(t, flow{"A": `<fork next="J">BAD</fork>`, "J": "<join>END</join>", "BAD": "fatal!no such model", "END": "joined {{result}}\n<result>x</result>"}, nil)
+		l.drive(false, state.Failed)
+		l.says["BAD.md"] = []string{"<result>good</result>"}
+		l.drive(true, state.Completed)
+		same(t, "joined after a second try", []string{"main_bad1 completed good"}, joined(t, l.asked("END")[0]))
+	})
+}
