@@ -72,7 +72,6 @@ type State struct {
 	Problems []Problem
 	// Warnings are for lint: unknown frontmatter keys.
 	Warnings []Problem
-	// Claims are what shows that the file is meant as a state.
 	Claims Claims
 	// Caged says that a script has the option cage=true: it is confined as agents are.
 	Caged bool
@@ -85,7 +84,7 @@ type State struct {
 	References []Reference
 }
 
-// Claims are what in a file shows that it is meant as a state.
+// Claims say by what a file shows that it is meant as a state.
 type Claims struct {
 	// Owned says that a prompt has a frontmatter key that is ours alone, so that
 	// it is checked at the start whether or not anything names it.
