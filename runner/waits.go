@@ -86,6 +86,7 @@ func (r *Runner) known() []Update {
 	for {
 		select {
 		case u := <-r.updates():
+			r.cfg.debugAnswer(u)
 			all = append(all, u)
 		default:
 			return all

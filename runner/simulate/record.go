@@ -1,12 +1,14 @@
 package simulate
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -36,7 +38,8 @@ type recorded struct {
 
 // Record turns the debug folder of a finished run into replies that bring the
 // same run about, with its path, and how it ended, as what is expected. What a
-// resume repeated is in them once. The folder does not tell the run's input,
+// resume repeated is in them once. What people answered is in them too, and a question
+// that timed out is not: it must have been the last of its agent. The folder does not tell the run's input,
 // metadata and limits: they must be given again.
 func Record(fsys fs.FS) (*Replies, error) {
 	steps, err := recordedSteps(fsys)
@@ -44,6 +47,9 @@ func Record(fsys fs.FS) (*Replies, error) {
 		return nil, err
 	}
 	out := &Replies{States: map[string][]Reply{}, Expect: &Expect{Path: Path{}}}
+	if out.Answers, err = recordedAnswers(fsys); err != nil {
+		return nil, err
+	}
 	shared := usedByMany(steps)
 	for i, s := range steps {
 		if i == 0 || s.execution != steps[i-1].execution {
@@ -63,6 +69,35 @@ func Record(fsys fs.FS) (*Replies, error) {
 		out.States[key] = append(out.States[key], replies...)
 	}
 	return out, out.Expect.finish(fsys, steps, out)
+}
+
+// recordedAnswers reads the answers to questions, in the order of the questions. They name
+// their agents when several have asked.
+func recordedAnswers(fsys fs.FS) ([]Answer, error) {
+	data, err := fs.ReadFile(fsys, runner.AnswersFile)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	byNumber, agents := map[int]runner.DebugAnswer{}, map[string]bool{}
+	for line := range bytes.Lines(data) {
+		var a runner.DebugAnswer
+		if err := json.Unmarshal(line, &a); err != nil {
+			return nil, fmt.Errorf("%s: %w", runner.AnswersFile, err)
+		}
+		byNumber[a.Number], agents[a.Agent] = a, true
+	}
+	var out []Answer
+	for _, n := range slices.Sorted(maps.Keys(byNumber)) {
+		a := Answer{Agent: byNumber[n].Agent, Text: Text(byNumber[n].Text)}
+		if len(agents) == 1 {
+			a.Agent = ""
+		}
+		out = append(out, a)
+	}
+	return out, nil
 }
 
 // recordedSteps reads result.json of every folder, in the order in which the
