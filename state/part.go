@@ -26,8 +26,8 @@ type Began struct {
 	Launches   int   `json:"launches"`
 	Flakes     int   `json:"flake_retries"`
 	Questions  int   `json:"questions"`
-	Ended      int   `json:"ended"` // agents that had ended
-	Sums       []Sum `json:"sums"`  // of the ledger, by kind of cost
+	Ended      int   `json:"ended"`          // agents that had ended
+	Sums       []Sum `json:"sums,omitempty"` // of the ledger, by kind of cost
 }
 
 // HandOver packs the agents that wait for a job into at most so many parts of a matrix,

@@ -88,7 +88,7 @@ func (o *partMerge) addEnded() {
 	before, ended := o.from.Ended[:len(o.from.Ended)-own], o.from.Ended[len(o.from.Ended)-own:]
 	for _, e := range before {
 		at := slices.IndexFunc(o.run.Ended, func(have Ending) bool { return have.Agent == e.Agent })
-		if e.Delivered && at >= 0 && o.part.has(e.Agent) {
+		if e.Delivered && at >= 0 && o.part.Has(e.Agent) {
 			o.run.Ended[at].Delivered = true
 		}
 	}

@@ -12,7 +12,7 @@ func (o *partMerge) checkEvents(events []Event) error {
 	for i, e := range events {
 		at := fmt.Sprintf("events[%d]", i)
 		c.want(e.Seq > last && e.Seq <= mostCount, at+".seq", "is %d, want more than %d", e.Seq, last)
-		c.want(e.Agent == "" || o.part.has(e.Agent), at+".agent", "%q is not of this part", e.Agent)
+		c.want(e.Agent == "" || o.part.Has(e.Agent), at+".agent", "%q is not of this part", e.Agent)
 		last = e.Seq
 	}
 	if c.err != nil {
@@ -60,7 +60,7 @@ func (o *partMerge) withLast(own []Event) []Event {
 	}
 	own = slices.Clone(own)
 	for _, e := range o.from.Events {
-		if e.Seq > last && (e.Agent == "" || o.part.has(e.Agent)) {
+		if e.Seq > last && (e.Agent == "" || o.part.Has(e.Agent)) {
 			own, last = append(own, e), e.Seq
 		}
 	}

@@ -18,6 +18,14 @@ type Ran struct {
 	Events []Event
 }
 
+// Own returns the first run with the part's own agents alone.
+func (r *Ran) Own() *Run {
+	own := *r.Runs[0]
+	own.byID = nil
+	own.Agents = slices.DeleteFunc(slices.Clone(own.Agents), func(a *Agent) bool { return !r.Part.Has(a.ID) })
+	return &own
+}
+
 // Joining is what is merged into a run.
 type Joining struct {
 	Parts []Ran // those of the run, in its order

@@ -48,7 +48,7 @@ func (r *Run) CheckPart(p Part, run *Run) error {
 	c.want(run.Progress.TotalUSD >= spent, "progress.total_usd", "is %s, and was %s", run.Progress.TotalUSD, spent)
 	r.checkAgents(c, p, run)
 	for i, e := range run.Ledger {
-		c.want(e.N <= own.Began.Launches || p.has(e.Agent), fmt.Sprintf("ledger[%d].agent", i), "%q is not of this part", e.Agent)
+		c.want(e.N <= own.Began.Launches || p.Has(e.Agent), fmt.Sprintf("ledger[%d].agent", i), "%q is not of this part", e.Agent)
 	}
 	if c.err != nil {
 		return c.err
@@ -63,7 +63,7 @@ func (r *Run) checkAgents(c *checker, p Part, run *Run) {
 	for i, a := range run.Agents {
 		at := fmt.Sprintf("agents[%d]", i)
 		if a.N > created {
-			c.want(p.has(a.ID) && p.has(a.Parent) && !p.isGiven(a.ID), at+".id", "%q is not of this part", a.ID)
+			c.want(p.Has(a.ID) && p.Has(a.Parent) && !p.isGiven(a.ID), at+".id", "%q is not of this part", a.ID)
 		} else if was, ok := r.Agent(a.ID); p.isGiven(a.ID) && ok {
 			c.want(a.N == was.N && a.Parent == was.Parent, at+".n", "is %d with parent %q, want %d and %q", a.N, a.Parent, was.N, was.Parent)
 		}
@@ -81,9 +81,9 @@ func (p *Part) isGiven(id string) bool {
 	return slices.ContainsFunc(p.Agents, func(h Handover) bool { return h.Agent == id })
 }
 
-// has reports whether an agent can be the part's: one that was handed over to it, or that
+// Has reports whether an agent can be the part's: one that was handed over to it, or that
 // these have forked, whose name begins with theirs.
-func (p *Part) has(id string) bool {
+func (p *Part) Has(id string) bool {
 	return slices.ContainsFunc(p.Agents, func(h Handover) bool { return isOf(id, h.Agent) })
 }
 

@@ -1,18 +1,30 @@
 package invarianttest
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/raymond-action/raymond-action/artifacts/checkpoint"
+)
+
+// chainOf names the run of a checkpoint, or the part of it that is stored on its own.
+func chainOf(m checkpoint.Manifest) string {
+	if part := m.PartName(); part != "" {
+		return m.WorkflowID + "~" + part
+	}
+	return m.WorkflowID
+}
 
 // checkpoints checks what was stored, in order, and what was there after each change.
 func (f *findings) checkpoints(l Left) {
 	newest := map[string]Stored{}
 	for _, s := range l.Stored {
 		m := s.Manifest
-		before, ok := newest[m.WorkflowID]
+		before, ok := newest[chainOf(m)]
 		if ok {
 			f.follows(before, s)
 		}
 		if !ok || m.Generation >= before.Manifest.Generation {
-			newest[m.WorkflowID] = s
+			newest[chainOf(m)] = s
 		}
 	}
 	for i, shelf := range l.Shelves {
@@ -46,11 +58,11 @@ func (f *findings) follows(before, s Stored) {
 func (f *findings) shelf(i int, all []Stored, shelf Shelf) {
 	newest := map[string]int{}
 	for _, s := range all[:shelf.Stored] {
-		newest[s.Manifest.WorkflowID] = max(newest[s.Manifest.WorkflowID], s.Manifest.Generation)
+		newest[chainOf(s.Manifest)] = max(newest[chainOf(s.Manifest)], s.Manifest.Generation)
 	}
 	for id, generation := range newest {
 		there := slices.ContainsFunc(shelf.There, func(j int) bool {
-			return all[j].Manifest.WorkflowID == id && all[j].Manifest.Generation >= generation
+			return chainOf(all[j].Manifest) == id && all[j].Manifest.Generation >= generation
 		})
 		if !there && !replaced(all[:shelf.Stored], id, shelf.There) {
 			f.add("P-7", "after change %d of the store generation %d of %s is gone, and no newer one is there", i+1, generation, id)
@@ -62,19 +74,19 @@ func (f *findings) shelf(i int, all []Stored, shelf Shelf) {
 func replaced(all []Stored, id string, there []int) bool {
 	last := 0
 	for i, s := range all {
-		if s.Manifest.WorkflowID == id {
+		if chainOf(s.Manifest) == id {
 			last = i
 		}
 	}
 	return slices.ContainsFunc(there, func(j int) bool {
-		return j > last && all[j].Manifest.WorkflowID != id && all[j].Manifest.Key == all[last].Manifest.Key
+		return j > last && all[j].Manifest.WorkflowID != all[last].Manifest.WorkflowID && all[j].Manifest.Key == all[last].Manifest.Key
 	})
 }
 
 // carriesOn checks that the run in the end is not older than what was stored of it.
 func (f *findings) carriesOn(l Left) {
 	for _, s := range l.Stored {
-		if l.Run != nil && s.Manifest.WorkflowID == l.Run.WorkflowID && s.Manifest.Seq > l.Run.Progress.Seq {
+		if l.Run != nil && chainOf(s.Manifest) == l.Run.WorkflowID && s.Manifest.Seq > l.Run.Progress.Seq {
 			f.add("P-7", "the state is of step %d, and generation %d has step %d", l.Run.Progress.Seq, s.Manifest.Generation, s.Manifest.Seq)
 		}
 	}

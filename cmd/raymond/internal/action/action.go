@@ -100,7 +100,7 @@ func perform(ctx context.Context, s *step, r *result, gone <-chan struct{}) (err
 func putInPlace(ctx context.Context, s *step, r *result, called *call, taken func() (*owncode.Code, error)) (b placed, err error) {
 	now := present{r.flow, &r.remarks}
 	b.lookup, err = find(ctx, s, now, called)
-	if r.admission.isSkipped = called.isOver; err != nil || called.isOver {
+	if r.admission.isSkipped = called.isOver; err != nil || called.isOver || b.isIdle {
 		return b, err
 	}
 	s.key = b.key

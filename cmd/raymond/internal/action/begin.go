@@ -127,6 +127,9 @@ func resume(ctx context.Context, s *step, r *remarks, b placed) error {
 	if err != nil {
 		return err
 	}
+	if s.part() != nil {
+		now.BudgetUSD = shareOf(b, now.BudgetUSD)
+	}
 	b.changed = &now
 	if b.store, b.readyRun.run, err = state.Open(s.dirs.state, b.run.WorkflowID, session.Holder()); err != nil {
 		return err

@@ -22,7 +22,7 @@ func newClaimer(s *step, v services) *slots.Claimer {
 		holder = "act " + s.getenv("GITHUB_JOB") + " " + s.in.Matrix
 	}
 	mine := slots.Claim{
-		ID: s.note.get().Claim, Key: s.key, Holder: holder, RunID: origin.RunID, Attempt: origin.RunAttempt, Job: origin.Job, Step: partName(s),
+		ID: s.note.get().Claim, Key: s.key, Part: query.Part.Name, Holder: holder, RunID: origin.RunID, Attempt: origin.RunAttempt, Job: origin.Job, Step: partName(s),
 		Runner: s.getenv("RUNNER_NAME"), RunURL: s.pageOf(origin.RunID), Created: time.Now().UTC(), Process: claims.ThisProcess(),
 	}
 	if s.options.Deadline > 0 {

@@ -43,7 +43,7 @@ func drive(ctx context.Context, s *step, r *result, d driving) error {
 		return checkpoints.Take(run, dir, transcript.Folder{Env: a.cli.Env})
 	}
 	u := session.Setup{
-		Options: s.options, Scope: r.flow.Scope, Run: d.run, Store: d.store, Resumed: d.isResumed, Changed: d.changed,
+		Options: s.options, Scope: r.flow.Scope, Run: d.run, Store: d.store, Part: partAgents(s), Matrix: matrixOf(s), Resumed: d.isResumed, Changed: d.changed,
 		CLI: a.cli, Prompts: d.talks.Wrap(a.cli), Env: a.env, Dir: dir,
 		Hide: session.Hide{Printed: a.redact, Events: s.voice.shown}, Out: session.Out{Stdout: s.env.Stdout, Stderr: s.env.Stderr, Seal: s.note.seals},
 	}

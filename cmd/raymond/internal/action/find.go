@@ -23,6 +23,7 @@ type lookup struct {
 	existing *earlierRun   // nil: a new run starts
 	key      string        // under which it was found, or else is to be kept
 	claim    *claims.Claim // of that key; nil when it is not claimed yet
+	isIdle   bool          // the agents of this step's part wait no longer: nothing is done
 }
 
 // isOver reports whether the run is completed, and only shown again.
@@ -108,6 +109,9 @@ func findStored(ctx context.Context, s *step, l lookup, now present) (lookup, er
 			return l, err
 		}
 		measure(s, now.flow, &facts, e.run)
+	}
+	if len(s.in.Part) > 0 && e.run != nil {
+		return findPart(ctx, s, part{l, e, facts}, now.remarks)
 	}
 	l.existing, err = decide(s, e, slots.Decide(found.Manifest, facts), now.remarks)
 	return l, err

@@ -21,6 +21,8 @@ type stepNote struct {
 type noteData struct {
 	Key        string `json:"key"`
 	WorkflowID string `json:"workflow_id"`
+	// Part is the part of a matrix that the step runs; nil for the run itself.
+	Part *state.Part `json:"part,omitempty"`
 	// Mark is that of the run's processes; "" before there is a run.
 	Mark string `json:"mark,omitempty"`
 	// Lost says that the key is another's, so that nothing of the run is stored.

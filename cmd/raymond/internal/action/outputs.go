@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/job"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/parts"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/session"
 	"github.com/raymond-action/raymond-action/runner/report"
@@ -15,7 +16,7 @@ import (
 
 // nobodyWaits are the outputs that later jobs decode, for a step after which nobody
 // waits. In an expression, fromJSON(”) is an error of the workflow.
-var nobodyWaits = map[string]string{"next-jobs": "[]", "waiting": "[]", "matrix": `{"include":[]}`}
+var nobodyWaits = map[string]string{"next-jobs": "[]", "waiting": "[]", "matrix": parts.None}
 
 // guardFiles takes the runner's command files as they are before anything is started.
 func guardFiles(s *step) (err error) {
@@ -82,7 +83,7 @@ func describe(s *step, r result, values map[string]string) {
 	values["result"] = string(result)
 	values["cost-usd"], values["iterations"] = p.TotalUSD.String(), strconv.Itoa(p.Iterations)
 	values["agents"] = agentsOutput(r.run)
-	values["waiting"], values["next-jobs"], values["matrix"] = listText(r.run.Waiting()), nextJobsOutput(r.run), matrixOutput(r.run)
+	values["waiting"], values["next-jobs"], values["matrix"] = listText(r.run.Waiting()), nextJobsOutput(r.run), parts.Matrix(r.run)
 	values["resumable"] = strconv.FormatBool(r.outlook(s, r.run).Resumable)
 	values["state-artifact"] = r.kept.artifact
 	values["state-digest"] = r.kept.named.String()
@@ -123,9 +124,6 @@ func nextJobsOutput(run *state.Run) string {
 	}
 	return listText(run.NextJobs())
 }
-
-// matrixOutput has the agents that wait for the job of a matrix.
-func matrixOutput(*state.Run) string { return nobodyWaits["matrix"] }
 
 // listText is a list as JSON.
 func listText[T any](list []T) string {

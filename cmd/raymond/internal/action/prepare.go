@@ -39,6 +39,9 @@ func prepare(s *step) (from source, err error) {
 	if s.options.Jobs == nil && s.in.Mode == job.ModeRun {
 		s.options.Jobs = []string{protocol.MainJob}
 	}
+	if len(s.in.Part) > 0 && s.in.Resume == job.ResumeAuto {
+		s.in.Resume = job.ResumeRequire // a part of nothing is no run
+	}
 	_, err = readFollows(s)
 	errs = append(errs, err)
 	if s.event, err = job.ReadEvent(s.getenv); err != nil {

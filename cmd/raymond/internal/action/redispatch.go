@@ -13,6 +13,8 @@ import (
 // the job does not want that: then the post part does not do it either.
 func continueRun(ctx context.Context, s *step, r *result) {
 	switch {
+	case s.part() != nil: // the step that joins it hands it over again
+		return
 	case r.run.Progress.Continuing != state.Continues || s.in.Continuations == 0:
 	case r.stops != nil && r.stops.Since() >= 0:
 		if err := s.note.change(func(d *noteData) { d.Dispatched = true }); err != nil {

@@ -43,6 +43,12 @@ func putBack(ctx context.Context, s *step, r *remarks, b placed) (*state.Run, er
 	if err != nil {
 		return nil, err
 	}
+	joined, err := joinParts(ctx, s, r, joining{b, run, where})
+	if err != nil {
+		return nil, err
+	}
+	defer joined.remove()
+	run = joined.run
 	run.Scope = b.flow.Path
 	if run.Dir, err = os.Getwd(); err != nil {
 		return nil, err
@@ -55,7 +61,7 @@ func putBack(ctx context.Context, s *step, r *remarks, b placed) (*state.Run, er
 	if e.isOver {
 		return run, install(s, run, from)
 	}
-	if err := placeTranscripts(s, b, where); err != nil {
+	if err := errors.Join(placeTranscripts(s, b, where), joined.placeTranscripts(s, b)); err != nil {
 		return nil, err
 	}
 	if slices.Contains(m.Lacks(), "transcripts") {

@@ -22,6 +22,7 @@ import (
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/owncode"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
 	"github.com/raymond-action/raymond-action/runner/shell"
+	"github.com/raymond-action/raymond-action/state"
 )
 
 // step is what a step of a job was given. Prepare fills it; after that only its key,
@@ -65,6 +66,9 @@ func (s *step) withKey(key string) *step {
 	other.key = key
 	return &other
 }
+
+// part is the part of a matrix that the step runs; nil for the run itself.
+func (s *step) part() *state.Part { return s.note.get().Part }
 
 func (s *step) getenv(name string) string { return s.env.Getenv(name) }
 
@@ -174,8 +178,12 @@ func (v services) finder() *slots.Finder {
 
 // query says what checkpoints are looked for.
 func (s *step) query() slots.Query {
+	var part state.Part
+	if own := s.part(); own != nil {
+		part = *own
+	}
 	return slots.Query{
-		Mode: s.in.Resume, Key: s.key,
+		Mode: s.in.Resume, Key: s.key, Part: part,
 		Origin: slots.Origin{
 			RepositoryID: s.event.Repository.ID, Workflow: s.workflowFile(), ResumeFrom: s.in.ResumeFrom,
 			Branch: s.event.Branch, DefaultBranch: s.event.Repository.DefaultBranch, Gitea: s.event.Gitea,
@@ -197,7 +205,7 @@ func (s *step) thisJob() slots.Job {
 // origin is what a checkpoint says of the job that made it.
 func (s *step) origin() checkpoint.Manifest {
 	return checkpoint.Manifest{
-		RepositoryID: s.event.Repository.ID, Repository: s.event.Repository.Name, Workflow: s.workflowFile(), Key: s.key,
+		RepositoryID: s.event.Repository.ID, Repository: s.event.Repository.Name, Workflow: s.workflowFile(), Key: s.key, Part: s.part(),
 		RunID: s.number("GITHUB_RUN_ID"), RunAttempt: max(1, int(s.number("GITHUB_RUN_ATTEMPT"))), Job: s.getenv("GITHUB_JOB"),
 		Runner: s.getenv("RUNNER_NAME"), IntervalMS: s.in.CheckpointInterval.Milliseconds(),
 		Event: s.event.Name, Kind: s.event.Kind, Number: s.event.Number, Title: s.event.Title,

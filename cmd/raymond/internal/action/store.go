@@ -46,6 +46,8 @@ func openStorage(ctx context.Context, s *step, losses []string, b placed) (*stor
 	}
 	var err error
 	switch {
+	case s.part() != nil && b.lookup.found.Manifest.Part == nil: // it begins, beside the run itself
+		err = store.Ask(ctx)
 	case b.existing != nil:
 		err = store.Continue(b.found, b.began)
 	case s.in.Resume == job.ResumeNever: // nobody has looked yet, and nobody waits for it

@@ -80,7 +80,7 @@ func New(o Options) *Store {
 		packer: packer{git: o.Git, base: o.Base, temp: o.Temp},
 		check:  func(context.Context) error { return nil },
 		slots: slots.NewSlots(slots.SlotsOptions{
-			Service: o.Service, Key: o.Query.Key, Retention: o.Retention, Stored: o.Chain.Stored, Ours: o.Ours,
+			Service: o.Service, Key: o.Query.Key, Part: o.Query.Part.Name, Retention: o.Retention, Stored: o.Chain.Stored, Ours: o.Ours,
 		}),
 	}
 }

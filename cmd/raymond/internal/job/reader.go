@@ -38,6 +38,8 @@ var (
 	workflowIDs   = regexp.MustCompile(`^[a-z0-9][a-z0-9-]*$`)
 	exactVersion  = regexp.MustCompile(`^[0-9]+\.[0-9]+\.[0-9]+(-[0-9A-Za-z.-]+)?$`)
 	variableName  = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+	agentName     = regexp.MustCompile(`^main(_[a-z0-9_]{0,6}[0-9]+)*$`)
+	jobName       = regexp.MustCompile(`^([A-Za-z_][A-Za-z0-9_-]{0,63})?$`)
 	actorName     = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9._-]*$`)
 	botName       = regexp.MustCompile(`^(\*|[A-Za-z0-9_][A-Za-z0-9._-]*(\[[Bb][Oo][Tt]\])?)$`)
 	eventName     = regexp.MustCompile(`^[a-z][a-z_]*$`)
@@ -160,6 +162,15 @@ func (r *reader) matrix(name string) string {
 		r.fault(name, err.Error(), "leave it out: its default is right")
 	}
 	return digest
+}
+
+// jobName is the name of a job of the workflow, or "".
+func (r *reader) jobName(name string) string {
+	v := r.value(name)
+	if !jobName.MatchString(v) {
+		r.fault(name, "want up to 64 letters, digits, _ and -, beginning with a letter or _", "")
+	}
+	return v
 }
 
 // token is a secret that goes into a header.

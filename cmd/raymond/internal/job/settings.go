@@ -54,8 +54,11 @@ type Settings struct {
 	Matrix           string // digest of the values of a matrix's leg; "" for none
 	JobWorkflow      string // the file that the job is in, as the runner tells it; "" where it doesn't
 
-	NamesJob  bool // the input job says whose states the step runs, which is a flag
-	NoPrompts bool // every prompt state is refused
+	Part      []string // agents, of a part of a matrix that this step runs; nil for the run itself
+	MatrixJob string   // for whose matrix agents are handed over; "" for the first of next-jobs
+	MaxJobs   int      // of that matrix, at most
+	NamesJob  bool     // the input job says whose states the step runs, which is a flag
+	NoPrompts bool     // every prompt state is refused
 
 	Resume                  string // one of the Resume constants, or a workflow id
 	ResumeFrom              []string
@@ -133,6 +136,9 @@ func ReadSettings(getenv func(string) string) (Settings, []InputProblem) {
 	}
 	s.NamesJob = r.value("job") != ""
 	s.NoPrompts = !r.boolean("prompts")
+	s.Part = r.names("part", agentName, "want names of agents, as the output matrix has them")
+	s.MatrixJob = r.jobName("matrix-job")
+	s.MaxJobs = r.number("max-jobs", 1, 256)
 	s.AnswerPrefix = r.prefix("answer-prefix")
 	r.keeping(&s)
 	r.security(&s)
@@ -215,9 +221,20 @@ func (r *reader) combinations(s Settings) {
 // sharing reports a step of a run of several jobs whose key is the default one, which
 // no other job has.
 func (r *reader) sharing(s Settings) {
-	if s.NamesJob && s.Key == "" && s.Mode == ModeRun {
-		r.fault("key", "is missing: a step with the input job shares its run with other jobs, and the default key is this job's alone",
+	input := "job"
+	if len(s.Part) > 0 {
+		input = "part"
+	}
+	if (s.NamesJob || len(s.Part) > 0) && s.Key == "" && s.Mode == ModeRun {
+		r.fault("key", "is missing: a step with the input "+input+" shares its run with other jobs, and the default key is this job's alone",
 			"give the same key to all jobs of the run")
+	}
+	switch {
+	case len(s.Part) == 0:
+	case s.Store == StoreLocal:
+		r.fault("part", "is of no use with store local", "it goes with store: artifact, by which the jobs of a matrix find the run")
+	case s.Resume == ResumeNever:
+		r.fault("part", "contradicts resume: never", "leave one of them out")
 	}
 }
 

@@ -36,7 +36,7 @@ func standard() Settings {
 	return Settings{
 		Mode: ModeRun, Workflow: "wf", Resume: ResumeAuto, Store: StoreArtifact, CheckpointInterval: time.Minute,
 		RetentionDays: 14, Workspace: WorkspaceGit, Summary: true, Annotations: true, Comment: CommentNone, OnDenied: OnDeniedFail,
-		ChangedWorkflow: ChangedKeep, AnswerPrefix: "/raymond",
+		ChangedWorkflow: ChangedKeep, AnswerPrefix: "/raymond", MaxJobs: 64,
 	}
 }
 
@@ -69,11 +69,11 @@ func TestSettingsAreRead(t *testing.T) {
 		"comment", "sticky", "suspended-is-failure", "true", "env", "A,B_1\n_c", "script-env", "TOKEN", "allow-actors", "Ann bob.b", "allow-bots", "renovate[bot] *",
 		"allow-events", "pull_request_target", "on-denied", "skip", "trust-checkout", "false", "allow-sudo", "true", "sandboxed", "true",
 		"claude-version", "2.1.200", "anthropic-api-key", "sk-1", "claude-code-oauth-token", "oat", "github-token", "ghs_1",
-		"job", "publish, tidy_2", "prompts", "false", "answer-prefix", "@robot:")
+		"job", "publish, tidy_2", "matrix-job", "work", "max-jobs", "7", "prompts", "false", "answer-prefix", "@robot:")
 	no := false
 	want := Settings{
 		Mode: ModeSimulate, Workflow: "wf", Replies: "r.yaml", WorkingDirectory: "sub dir", Input: "two\nlines", Key: "a key",
-		NamesJob: true, NoPrompts: true, AnswerPrefix: "@robot:",
+		Part: []string{}, MatrixJob: "work", MaxJobs: 7, NamesJob: true, NoPrompts: true, AnswerPrefix: "@robot:",
 		Resume:     "nightly-0a1b2c3d",
 		ResumeFrom: []string{".github/workflows/a.yml", ".github/workflows/b.yaml", ".github/workflows/c.yml"}, ResumeWithoutTranscript: true,
 		ChangedWorkflow: ChangedTake, Store: StoreLocal, StateDir: "/s", StateKey: "AGE-SECRET-KEY-1\nAGE-SECRET-KEY-2",
@@ -137,19 +137,42 @@ func TestWrongInputsAreFaults(t *testing.T) {
 			`retention-days: "x": want a whole number from 1 to 400`,
 		}},
 	} {
-		var pairs []string
-		for _, pair := range strings.Split(test.inputs, "|") {
-			name, value, _ := strings.Cut(pair, "=")
-			pairs = append(pairs, name, value)
-		}
-		_, faults := ReadSettings(with(pairs...))
-		var got []string
-		for _, f := range faults {
-			got = append(got, f.Error())
-		}
-		if d := cmp.Diff(test.want, got); d != "" {
-			t.Errorf("%.100q (-want +got):\n%s", test.inputs, d)
-		}
+		wantFaults(t, test.inputs, test.want)
+	}
+}
+
+// wantFaults reads inputs: name=value, separated by |.
+func wantFaults(t *testing.T, inputs string, want []string) {
+	t.Helper()
+	var pairs []string
+	for _, pair := range strings.Split(inputs, "|") {
+		name, value, _ := strings.Cut(pair, "=")
+		pairs = append(pairs, name, value)
+	}
+	_, faults := ReadSettings(with(pairs...))
+	var got []string
+	for _, f := range faults {
+		got = append(got, f.Error())
+	}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Errorf("%.100q (-want +got):\n%s", inputs, d)
+	}
+}
+
+// TestWrongInputsOfAMatrixAreFaults.
+func TestWrongInputsOfAMatrixAreFaults(t *testing.T) {
+	for _, test := range []struct {
+		inputs string
+		want   []string
+	}{
+		{"part=main_work1,Main|key=k", []string{`part: "main_work1,Main": "Main" is no such name; want names of agents, as the output matrix has them`}},
+		{"part=main_work1", []string{"key: is missing: a step with the input part shares its run with other jobs, and the default key is this job's alone; give the same key to all jobs of the run"}},
+		{"part=main_work1|key=k|resume=never", []string{`part: "main_work1": contradicts resume: never; leave one of them out`}},
+		{"part=main_work1|key=k|store=local|state-dir=/s", []string{`part: "main_work1": is of no use with store local; it goes with store: artifact, by which the jobs of a matrix find the run`}},
+		{"max-jobs=257", []string{`max-jobs: "257": want a whole number from 1 to 256`}},
+		{"matrix-job=a b", []string{`matrix-job: "a b": want up to 64 letters, digits, _ and -, beginning with a letter or _`}},
+	} {
+		wantFaults(t, test.inputs, test.want)
 	}
 }
 

@@ -25,6 +25,9 @@ var workflowInputs = []InputSpec{
 	{Name: "job-workflow-ref", Default: "${{ job.workflow_ref }}", Text: "The workflow file that the job is in, which identifies a job of a reusable workflow. Leave it as it is."},
 	{Name: "resume", Default: ResumeAuto, Text: "auto resumes the last run of the same key if there is one to resume, never starts a new run, require fails when there is none; a workflow id resumes that run."},
 	{Name: "job", Flag: "--job", Text: "The job of the workflow whose states this step runs; several are separated by commas. Agents that come to states of other jobs wait for a step that runs those. A step with this input needs a key, the same in all jobs of the run. Default: main, the job of the states that name none."},
+	{Name: "part", Text: "In a job of a matrix: ${{ matrix.part }}, the agents that this job runs, as the output matrix of an earlier job names them. The step begins where they wait, with their share of the budget, and stores what it does apart from the run; a later step without this input joins all parts. Its own outputs mean nothing to later jobs."},
+	{Name: "matrix-job", Text: "The job for whose matrix the output matrix has the agents that wait. Default: the first of next-jobs."},
+	{Name: "max-jobs", Default: "64", Text: "Most jobs of that matrix, 1 to 256. Agents are packed evenly."},
 	{Name: "prompts", Bool: true, Default: "true", Text: "false refuses every prompt state, whatever the state file says: the step runs scripts alone, and needs no model key."},
 }
 

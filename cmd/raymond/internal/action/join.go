@@ -1,0 +1,188 @@
+package action
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/raymond-action/raymond-action/artifacts/checkpoint"
+	"github.com/raymond-action/raymond-action/artifacts/slots"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/parts"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
+	"github.com/raymond-action/raymond-action/state"
+)
+
+// joining is a run whose parts are to be joined, on this machine.
+type joining struct {
+	placed
+	run   *state.Run
+	where func(string) string // a directory of the machine that stored the run itself
+}
+
+// merged is a run with its parts.
+type merged struct {
+	run   *state.Run
+	found []slots.PartFound
+	ran   []state.Ran
+}
+
+func (j *merged) remove() {
+	for _, p := range j.found {
+		p.Remove()
+	}
+}
+
+// joinParts merges what the jobs of a matrix have done into the run, however they ended.
+// Nothing of it is stored before the next step of the run is: until then, another job
+// would join the same parts to the same run.
+func joinParts(ctx context.Context, s *step, r *remarks, b joining) (*merged, error) {
+	j := &merged{run: b.run}
+	if s.part() != nil || b.isOver() || len(b.run.Parts) == 0 {
+		return j, nil
+	}
+	base := b.existing.found
+	var err error
+	if j.found, err = b.services.finder().Parts(ctx, partsQuery(s, base, b.run.Parts)); err != nil {
+		return nil, err
+	}
+	reading := parts.Reading{Base: b.run, Open: func(f *slots.Found) (*state.Run, error) { return openPart(s, f) }}
+	if j.ran, err = reading.Read(j.found); err != nil {
+		j.remove()
+		return nil, err
+	}
+	out, err := b.run.Join(state.Joining{Parts: j.ran, JobOf: b.flow.Workflow.JobOf, Now: factsOf(s).Now})
+	if err == nil {
+		err = parts.AppendLog(filepath.Join(base.Dir, "events.jsonl"), b.run, out.Events)
+	}
+	if err == nil {
+		err = j.takeLogs(base.Dir)
+	}
+	if err != nil {
+		j.remove()
+		return nil, joinProblem(err)
+	}
+	j.run = out.Run
+	j.tell(s, r)
+	return j, nil
+}
+
+// joinProblem says that parts can't be joined.
+func joinProblem(err error) error {
+	var conflict *state.PartConflict
+	if errors.As(err, &conflict) {
+		return &problem.Problem{Class: problem.ClassConflict, Where: "parts of the run", What: err.Error(),
+			Hint: "delete the artifacts of one of them, or start anew with resume: never"}
+	}
+	return err
+}
+
+// openPart reads the run of a part, and moves it to this machine.
+func openPart(s *step, f *slots.Found) (*state.Run, error) {
+	run, err := readState(f)
+	if err != nil {
+		return nil, err
+	}
+	where, err := movesOf(s, f)
+	if err != nil {
+		return nil, err
+	}
+	if f.Manifest.PartName() != "" && len(f.Manifest.Lacks()) > 0 {
+		s.voice.warn(fmt.Sprintf("the part in %s was stored without its %s: %s", f.Artifact.Name, strings.Join(f.Manifest.Lacks(), " and "), strings.Join(f.Manifest.Causes(), "; ")))
+		run.Forget(func(string) bool { return true })
+	}
+	return run.Relocate(where)
+}
+
+// movesOf says where the directories of a checkpoint's machine lie here.
+func movesOf(s *step, f *slots.Found) (func(string) string, error) {
+	trees, err := savedTrees(filepath.Join(f.Dir, "workspace"))
+	return checkpoint.Relocation(f.Manifest.Places, s.places(), trees), err
+}
+
+// takeLogs takes over the logs of the parts' agents.
+func (j *merged) takeLogs(to string) error {
+	for i, ran := range j.ran {
+		if len(ran.Runs) == 0 {
+			continue
+		}
+		from := filepath.Join(j.found[i].All[0].Dir, "logs")
+		entries, err := os.ReadDir(from)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		for _, e := range entries {
+			if !e.IsDir() || !ran.Part.Has(e.Name()) {
+				continue
+			}
+			dir := filepath.Join(to, "logs", e.Name())
+			if err := errors.Join(os.MkdirAll(filepath.Dir(dir), 0o700), os.RemoveAll(dir), os.Rename(filepath.Join(from, e.Name()), dir)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// tell says what was joined.
+func (j *merged) tell(s *step, r *remarks) {
+	taken, missing, running := 0, 0, 0
+	for i, ran := range j.ran {
+		switch {
+		case ran.Running:
+			running++
+		case len(ran.Runs) > 0:
+			taken++
+		case !ran.Part.Earlier:
+			missing++
+		}
+		for _, n := range j.found[i].Notices {
+			s.voice.notice(n)
+		}
+	}
+	text := "joined " + state.Count(taken, "part") + " of the run"
+	if missing > 0 {
+		text += fmt.Sprintf("; %d stored nothing, and their agents stand where they were handed over", missing)
+	}
+	if running > 0 {
+		text += fmt.Sprintf("; %d may still be running, and are left alone", running)
+	}
+	r.say(s, text)
+}
+
+// placeTranscripts puts the conversations of the parts' agents where the agent CLI of this
+// machine looks for them.
+func (j *merged) placeTranscripts(s *step, b placed) error {
+	sessions := cliSessions(s)
+	for i, ran := range j.ran {
+		if len(ran.Runs) == 0 || ran.Running {
+			continue
+		}
+		found := j.found[i].All[0]
+		where, err := movesOf(s, found)
+		if err != nil {
+			return err
+		}
+		own := map[string]bool{}
+		for _, t := range checkpoint.Sessions(ran.Own()) {
+			own[t.ID] = true
+		}
+		for _, t := range found.Manifest.Transcripts {
+			if !own[t.Session] {
+				continue
+			}
+			from := filepath.Join(found.Dir, filepath.FromSlash(checkpoint.TranscriptName(t.Session)))
+			if err := sessions.Place(t.Session, where(t.Dir), from); err != nil {
+				return &problem.Problem{Class: problem.ClassRuntime, Where: "transcript " + t.Session, What: err.Error()}
+			}
+			b.talks.AddPlaced(sessions, t.Session, where(t.Dir))
+		}
+	}
+	return nil
+}

@@ -1,0 +1,119 @@
+package action
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/raymond-action/raymond-action/artifacts/slots"
+	"github.com/raymond-action/raymond-action/runner"
+	"github.com/raymond-action/raymond-action/state"
+)
+
+// part is what was found of the run itself, by a step that runs a part of it.
+type part struct {
+	lookup
+	base  *earlierRun
+	facts slots.Facts
+}
+
+// findPart finds where the part of a matrix begins that the step runs: where its agents
+// wait in the run itself, or where an earlier job of this part has left it.
+func findPart(ctx context.Context, s *step, p part, r *remarks) (lookup, error) {
+	l, e := p.lookup, p.base
+	own := e.run.PartOf(s.in.Part, s.options.Jobs)
+	if len(own.Agents) == 0 {
+		s.voice.notice(fmt.Sprintf("nothing is done: of the agents %s none waits for the job %s any more", strings.Join(s.in.Part, ", "), strings.Join(s.options.Jobs, ", ")))
+		l.isIdle = true
+		return l, nil
+	}
+	p.facts.Mode = e.run.WorkflowID // a part of it goes on however the run has ended
+	var err error
+	if l.existing, err = decide(s, e, slots.Decide(l.found.Manifest, p.facts), r); err != nil || l.existing == nil {
+		return l, err
+	}
+	found, err := l.services.finder().Parts(ctx, partsQuery(s, l.found, []state.Part{own}))
+	if err != nil {
+		return l, err
+	}
+	if err := s.note.change(func(d *noteData) { d.Part = &own }); err != nil {
+		return l, err
+	}
+	if newest := newestOf(s, found[0]); newest != nil {
+		return l, continuePart(s, &l, newest)
+	}
+	found[0].Remove()
+	l.existing.run = e.run.BeginPart(own)
+	return l, nil
+}
+
+// partsQuery says which parts of a run are looked for.
+func partsQuery(s *step, base *slots.Found, parts []state.Part) slots.PartsQuery {
+	now := factsOf(s).Now
+	return slots.PartsQuery{Query: s.query(), Base: base, Parts: parts, Deadline: s.options.Deadline, Now: now}
+}
+
+// newestOf returns what an earlier job of the part has left; nil where that can't be
+// continued.
+func newestOf(s *step, p slots.PartFound) *slots.Found {
+	if len(p.All) == 0 || len(p.All[0].Manifest.Lacks()) > 0 && !s.in.ResumeWithoutTranscript {
+		return nil
+	}
+	for _, older := range p.All[1:] {
+		(&slots.PartFound{All: []*slots.Found{older}}).Remove()
+	}
+	return p.All[0]
+}
+
+// continuePart has the step continue what an earlier job of its part has left.
+func continuePart(s *step, l *lookup, own *slots.Found) error {
+	run, err := readState(own)
+	if err == nil {
+		err = l.existing.run.CheckPart(*s.part(), run)
+	}
+	if err != nil {
+		return err
+	}
+	l.remove()
+	l.found, l.existing.found, l.existing.run = own, own, run
+	if run.Progress.Status == state.Completed {
+		l.isIdle = true
+		s.voice.notice("nothing is done: an earlier attempt has completed this part")
+	}
+	return nil
+}
+
+// shareOf is the budget of a part: its share of that of the run, when it begins, and what
+// it was then, when it is continued.
+func shareOf(b placed, budget state.USD) state.USD {
+	own, _ := b.readyRun.run.Own()
+	if b.lookup.found.Manifest.Part == nil {
+		return b.readyRun.run.Share(own, budget)
+	}
+	share := b.readyRun.run.Options.BudgetUSD
+	if budget == 0 || share == 0 {
+		return budget
+	}
+	return min(share, budget)
+}
+
+// partAgents are the agents that the step drives; nil for all.
+func partAgents(s *step) []string {
+	own := s.part()
+	if own == nil {
+		return nil
+	}
+	var names []string
+	for _, a := range own.Agents {
+		names = append(names, a.Agent)
+	}
+	return names
+}
+
+// matrixOf says for which matrix the step hands agents over. A part hands over none.
+func matrixOf(s *step) *runner.Matrix {
+	if s.part() != nil {
+		return nil
+	}
+	return &runner.Matrix{Job: s.in.MatrixJob, MaxJobs: s.in.MaxJobs}
+}

@@ -1,0 +1,218 @@
+//go:build linux
+
+package action_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/raymond-action/raymond-action/artifacts/artifactstest"
+	"github.com/raymond-action/raymond-action/artifacts/slots"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
+)
+
+// fanOut is a workflow of twelve agents that work in a job of a matrix, in two states each.
+// The first state of agent 7 waits for a file, and its second one fails while there is
+// another.
+const fanOut = `-- wf/START.sh --
+# raymond: many_forks=true
+for i in 1 2 3 4 5 6 7 8 9 10 11 12; do echo "<fork next=\"WAIT.sh\" item=\"$i\">WORK.sh</fork>"; done
+-- wf/WAIT.sh --
+echo '<join>END.sh</join>'
+-- wf/WORK.sh --
+# raymond: job=work
+echo "work$RAYMOND_VAR_ITEM" >>"$EFFECTS"; echo '<goto>MORE.sh</goto>'
+-- wf/MORE.sh --
+# raymond: job=work
+if [ "$RAYMOND_VAR_ITEM" = 7 ]; then
+	[ ! -e "$EFFECTS.hold" ] || { echo held >>"$EFFECTS"; until [ ! -e "$EFFECTS.hold" ]; do sleep 0.05; done; }
+	[ ! -e "$EFFECTS.fail" ] || { echo 'no seven' >&2; exit 1; }
+fi
+echo "more$RAYMOND_VAR_ITEM" >>"$EFFECTS"; echo "<result>done $RAYMOND_VAR_ITEM</result>"
+-- wf/END.sh --
+echo end >>"$EFFECTS"; echo "<result>$(printf %s "$RAYMOND_RESULT" | tr -cd '0-9a-z{},:' | tr -s ' ')</result>"
+`
+
+// legs are the parts of a matrix, as the output has them.
+func legs(t *testing.T, e ended) []string {
+	t.Helper()
+	var matrix struct {
+		Include []struct{ Part, Name string }
+	}
+	if err := json.Unmarshal([]byte(e.outputs["matrix"]), &matrix); err != nil {
+		t.Fatalf("output matrix %q: %v", e.outputs["matrix"], err)
+	}
+	var parts []string
+	for _, i := range matrix.Include {
+		if i.Name == "" {
+			t.Errorf("output matrix: %q has no name", i.Part)
+		}
+		parts = append(parts, i.Part)
+	}
+	return parts
+}
+
+// fanned is a scene with a matrix of jobs, all of one key.
+type fanned struct {
+	*scene
+	inputs []string
+}
+
+func (f *fanned) plan(run int64) *bareJob {
+	return f.scene.job(run, append([]string{"key", "k", "max-jobs", "4", "matrix-job", "work", "max-retries", "0", "keep-going", "true"}, f.inputs...)...)
+}
+
+// of is a job of the matrix.
+func (f *fanned) of(run int64, part string) *bareJob {
+	id := slots.Place{Key: part}.ClaimName() // some id
+	return f.plan(run).with("job", "work", "part", part).
+		set("GITHUB_JOB", "work", "RUNNER_NAME", "runner-"+id, "ACTIONS_RUNTIME_TOKEN", artifactstest.JobToken(run, "work-"+id))
+}
+
+// joins is the job that joins.
+func (f *fanned) joins(run int64) *bareJob {
+	return f.plan(run).set("GITHUB_JOB", "join", "ACTIONS_RUNTIME_TOKEN", artifactstest.JobToken(run, "join"))
+}
+
+func (f *fanned) touch(ext string, there bool) {
+	f.t.Helper()
+	err := os.WriteFile(f.effects+ext, nil, 0o600)
+	if !there {
+		err = os.Remove(f.effects + ext)
+	}
+	if err != nil {
+		f.t.Fatal(err)
+	}
+}
+
+// eachOnce checks that each state of the agents had its effect once.
+func (f *fanned) eachOnce() {
+	f.t.Helper()
+	done := strings.Fields(f.done())
+	for i := 1; i <= 12; i++ {
+		for _, state := range []string{"work", "more"} {
+			if n := len(slices.DeleteFunc(slices.Clone(done), func(s string) bool { return s != fmt.Sprint(state, i) })); n != 1 {
+				f.t.Errorf("%s%d ran %d times, want once", state, i, n)
+			}
+		}
+	}
+}
+
+// TestTwelveAgentsOnFourJobs: what they bring is what one job brings that runs all of it.
+func TestTwelveAgentsOnFourJobs(t *testing.T) {
+	t.Parallel()
+	alone := newScene(t, fanOut)
+	whole := alone.job(1, "job", "main,work", "key", "k").do(0)
+	whole.wantOutputs(t, "status", "completed", "iterations", "27")
+
+	f := &fanned{scene: newScene(t, fanOut)}
+	plan := f.plan(1).do(0)
+	plan.wantOutputs(t, "status", "suspended", "next-jobs", `["work"]`)
+	parts := legs(t, plan)
+	if len(parts) != 4 || parts[0] != "main_work1,main_work5,main_work9" {
+		t.Fatalf("parts: got %q", parts)
+	}
+	for _, part := range parts {
+		f.of(1, part).do(0)
+	}
+	join := f.joins(1).do(0)
+	join.wantOutputs(t, "status", "completed", "result", whole.outputs["result"], "iterations", "27", "matrix", `{"include":[]}`, "workflow-id", plan.outputs["workflow-id"])
+	f.eachOnce()
+	if left := f.claims(); len(left) > 0 {
+		t.Errorf("claims in the end: got %v, want none", names(left))
+	}
+	again := f.of(1, parts[0]).set("GITHUB_RUN_ATTEMPT", "2").do(0) // somebody runs one of them again
+	again.wantOutputs(t, nobodyWaits...)
+	again.wantSays(t, "notice", "nothing is done")
+	f.eachOnce()
+}
+
+// TestOneOfFourJobsDies and is run again: once before the run is joined, and once after
+// that; in the same workflow run, and in a later one.
+func TestOneOfFourJobsDies(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"run again at once", "joined before", "joined by a later run"} {
+		f := &fanned{scene: newScene(t, fanOut)}
+		f.inputs = []string{"checkpoint-interval", "1s"}
+		parts := legs(t, f.plan(1).do(0))
+		f.touch(".hold", true)
+		run, attempt := int64(1), "2"
+		for i, part := range parts {
+			j := f.of(1, part)
+			if i != 2 {
+				j.do(0)
+				continue
+			}
+			c := j.start()
+			c.Until("the job to be held", func() bool { return strings.Contains(f.done(), "held") && len(f.storedParts()) > 2 })
+			c.Kill()
+			j.site.KillAll()
+			j.end(c)
+		}
+		f.touch(".hold", false)
+		switch name {
+		case "run again at once":
+			f.of(1, parts[2]).set("GITHUB_RUN_ATTEMPT", "2").do(0)
+		case "joined before":
+			join := f.joins(1).do(0)
+			join.wantOutputs(t, "status", "suspended", "next-jobs", `["work"]`)
+			if left := strings.Join(legs(t, join), ","); !strings.Contains(left, "main_work7") || strings.Contains(left, "main_work1,") {
+				t.Errorf("%s: next matrix: got %q, want main_work7 and none of another part", name, left)
+			}
+			f.of(1, parts[2]).set("GITHUB_RUN_ATTEMPT", "2").do(0)
+		case "joined by a later run":
+			f.forge.Runs[1] = completedRun(f.forge.Runs[1])
+			run, attempt = 2, "1"
+			for _, part := range legs(t, f.joins(2).do(0)) {
+				f.of(2, part).do(0)
+			}
+		}
+		f.joins(run).set("GITHUB_RUN_ATTEMPT", attempt).do(0).wantOutputs(t, "status", "completed")
+		f.eachOnce()
+	}
+}
+
+// storedParts are the names of what parts have stored.
+func (s *scene) storedParts() []string {
+	var names []string
+	for _, a := range s.forge.All() {
+		if strings.Contains(a.Name, "~") && !strings.HasSuffix(a.Name, "-claim") {
+			names = append(names, a.Name)
+		}
+	}
+	return names
+}
+
+func completedRun(r artifactstest.Run) artifactstest.Run {
+	r.Status = "completed"
+	return r
+}
+
+// TestAFailedAgentOfAPart waits for the job again, with its error told, and the step that
+// joins is green.
+func TestAFailedAgentOfAPart(t *testing.T) {
+	t.Parallel()
+	f := &fanned{scene: newScene(t, fanOut)}
+	parts := legs(t, f.plan(1).do(0))
+	f.touch(".fail", true)
+	for i, part := range parts {
+		code := 0
+		if i == 2 {
+			code = problem.ExitCodes[problem.ClassRunFailed]
+		}
+		f.of(1, part).do(code)
+	}
+	join := f.joins(1).do(0)
+	join.wantOutputs(t, "status", "suspended")
+	if got := legs(t, join); !slices.Equal(got, []string{"main_work7"}) {
+		t.Errorf("next matrix: got %q, want main_work7 alone", got)
+	}
+	f.touch(".fail", false)
+	f.of(1, "main_work7").do(0)
+	f.joins(1).do(0).wantOutputs(t, "status", "completed")
+	f.eachOnce()
+}
