@@ -45,10 +45,11 @@ func (b *board) note(run *state.Run, now time.Time, isKept bool) {
 		b.stored = b.seq
 	}
 	if slices.ContainsFunc(run.Agents, func(a *state.Agent) bool { return a.Status == state.Ready || a.Status == state.Busy }) {
-		b.quiet = 0
+		b.quiet, b.isAsked = 0, false
 	} else if b.quiet == 0 {
 		b.quiet = b.seq
 	}
+	b.isDue = b.isDue || b.isAsked // it waits to hear of this state of things
 	var open []*question
 	for _, a := range run.OpenQuestions() {
 		open = append(open, b.see(a))
