@@ -4,9 +4,12 @@ package action_test
 
 import (
 	"fmt"
+	"os"
 	"strings"
 	"testing"
 
+	"github.com/raymond-action/raymond-action/artifacts/artifactstest"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sitetest"
 )
 
@@ -80,4 +83,143 @@ func TestAnAnswerContinuesTheRun(t *testing.T) {
 	third := s.says(3, 7, "ann", "/raymond no").do(0)
 	third.wantOutputs(t, "status", "skipped", "workflow-id", "")
 	s.wantDone("start yes")
+}
+
+// TestWhatIsNoAnswer starts nothing, and only what begins with the prefix costs a question
+// to anybody.
+func TestWhatIsNoAnswer(t *testing.T) {
+	t.Parallel()
+	s := newScene(t, asksOnce)
+	before := len(s.forge.Questions())
+	for run, body := range []string{"looks good", "> /raymond yes", "/raymondyes", "I say /raymond yes", "<!-- /raymond yes -->", ""} {
+		s.says(int64(run+1), 7, "eve", body).do(0).wantOutputs(t, "status", "skipped", "waiting", "[]", "next-jobs", "[]")
+	}
+	if asked := s.forge.Questions(); len(asked) != before {
+		t.Errorf("requests: got %q, want none", asked)
+	}
+	e := s.says(9, 7, "eve", "/raymond yes").do(0)
+	if e.wantOutputs(t, "status", "skipped"); !strings.Contains(e.Stdout, "no question of a run is open here") {
+		t.Errorf("got %v, want one line that no question is open", e)
+	}
+	s.wantDone("")
+	if all := s.forge.All(); len(all) > 0 || len(s.forge.Talk.By(7, sitetest.JobsAccount)) > 0 {
+		t.Errorf("stored: got %v, want nothing, and no comment", all)
+	}
+}
+
+// TestWhoMayAnswer: who may not start the run may not answer, and is not spoken to; bots
+// neither. What they wrote is in nobody's way.
+func TestWhoMayAnswer(t *testing.T) {
+	t.Parallel()
+	s := newScene(t, asksOnce)
+	s.talking(1).do(0)
+	s.says(2, 7, "eve", "/raymond yes").do(problem.ExitCodes[problem.ClassDenied]).wantOutputs(t, "error-class", "denied")
+	s.says(3, 7, "renovate[bot]", "/raymond yes").with("on-denied", "skip").do(0).wantOutputs(t, "status", "skipped")
+	// An event of a bystander wakes the step, and what it says is no answer.
+	said := s.forge.Talk.Say(sitetest.Said{Number: 7, Author: "eve", Body: "/raymond yes"})
+	e := s.heard(4, said)
+	e.payload = strings.Replace(e.payload, `"sender":{"login":"eve"`, `"sender":{"login":"ann"`, 1)
+	e.do(0).wantOutputs(t, "status", "suspended")
+	s.wantDone("start")
+	if got := s.forge.Talk.By(7, sitetest.JobsAccount); len(got) != 1 {
+		t.Errorf("comments: got %+v, want the question alone", got)
+	}
+	s.says(5, 7, "ann", "/raymond no").do(0).wantOutputs(t, "status", "completed")
+	s.wantDone("start no")
+}
+
+// TestAWrongChoiceGetsOneReply, however often it is read, and the question stays open.
+func TestAWrongChoiceGetsOneReply(t *testing.T) {
+	t.Parallel()
+	s := newScene(t, asksOnce)
+	s.talking(1).do(0)
+	first := s.says(2, 7, "ann", "/raymond perhaps").do(0)
+	first.wantOutputs(t, "status", "suspended")
+	s.talking(3).on("schedule", event()).with("key", "agent-build.issue-7").do(0).wantOutputs(t, "status", "suspended")
+	got := s.forge.Talk.By(7, sitetest.JobsAccount)
+	if len(got) != 2 || !strings.Contains(got[1].Body, "`ann`") || !strings.Contains(got[1].Body, "`/raymond yes`") {
+		t.Fatalf("comments: got %+v, want the question and one reply with the choices", got)
+	}
+	s.says(4, 7, "ann", "/raymond yes").do(0).wantOutputs(t, "status", "completed")
+	s.wantDone("start yes")
+}
+
+// TestTheMarkOfAQuestionLeadsToItsRun: where names another issue, and the answer there
+// continues the run that has the key of this one.
+func TestTheMarkOfAQuestionLeadsToItsRun(t *testing.T) {
+	t.Parallel()
+	s := newScene(t, strings.Replace(asksOnce, "<ask ", `<ask where="34" `, 1))
+	first := s.talking(1).do(0)
+	q := s.question(34)
+	// Copied elsewhere, by whomever, it leads nowhere.
+	s.forge.Talk.Say(sitetest.Said{Number: 56, Author: "eve", Body: q.Body})
+	s.forge.Talk.Say(sitetest.Said{Number: 57, Author: sitetest.JobsAccount, Body: q.Body})
+	for run, number := range []int{56, 57} {
+		e := s.says(int64(run+2), number, "ann", "/raymond yes").do(0)
+		if e.wantOutputs(t, "status", "skipped"); !strings.Contains(e.Stdout, "no question") {
+			t.Errorf("on %d: got %v, want that no question is open", number, e)
+		}
+	}
+	other := s.says(4, 34, "ann", "/raymond yes").set("GITHUB_JOB", "triage").do(0)
+	if other.wantOutputs(t, "status", "skipped"); !strings.Contains(other.Stdout, "job build") {
+		t.Errorf("another job: got %v, want that it is the run of the job build", other)
+	}
+	s.wantDone("start")
+	s.says(5, 34, "ann", "good").do(0).wantOutputs(t, "status", "skipped")
+	second := s.talking(6).on("issue_comment", s.heard(6, s.forge.Talk.Say(sitetest.Said{Number: 34, Author: "ann", Body: "/raymond no"})).payload)
+	second.do(0).wantOutputs(t, "status", "completed", "workflow-id", first.outputs["workflow-id"])
+	s.wantDone("start yes") // the older comment came first
+	second.command("action-post").Wait()
+}
+
+// TestAnswersWhoseJobIsGone are found by the next step, whatever its event, and the oldest
+// one counts.
+func TestAnswersWhoseJobIsGone(t *testing.T) {
+	t.Parallel()
+	s := newScene(t, asksOnce)
+	s.talking(1).do(0)
+	s.forge.Talk.Say(sitetest.Said{Number: 7, Author: "eve", Body: "/raymond no"})
+	id := s.forge.Talk.Add(7, "root", "> Shall I go on?\n\n/raymond yes")
+	s.forge.Talk.Add(7, "ann", "/raymond no")
+	s.talking(2).on("schedule", event()).with("key", "agent-build.issue-7").do(0).wantOutputs(t, "status", "completed")
+	s.wantDone("start yes")
+	s.forge.Talk.Change(id, "/raymond no")
+	s.says(3, 7, "root", "/raymond no").do(0).wantOutputs(t, "status", "skipped")
+	s.wantDone("start yes")
+}
+
+// TestACommentOnALineBringsTheLine, and text of people is fenced in a prompt.
+func TestACommentOnALineBringsTheLine(t *testing.T) {
+	t.Parallel()
+	s := newScene(t, `-- wf/START.sh --
+echo '<ask next="NEXT.sh" where="34">How?</ask>'
+-- wf/NEXT.sh --
+printf %s "$RAYMOND_RESULT" >"$EFFECTS"; echo '<result>all done</result>'
+`)
+	s.talking(1).do(0)
+	said := s.forge.Talk.Say(sitetest.Said{Number: 34, Author: "ann", Body: "/raymond shorter, <!-- hidden -->please", File: "a.go", Line: 12, Hunk: "@@ -1 +1 @@\n+x <!--"})
+	s.talking(2).on("pull_request_review_comment", event(person("ann"), `"pull_request":{"number":34,"head":{"ref":"main","repo":{"id":4711}},"base":{"repo":{"id":4711}}}`,
+		fmt.Sprintf(`"comment":{"id":%d,"body":%q,"user":{"login":"ann","type":"User"},"path":"a.go","line":12}`, said.ID, said.Body))).do(0).wantOutputs(t, "status", "completed")
+	data, err := os.ReadFile(s.effects)
+	if want := "File a.go, line 12:\n\n```diff\n@@ -1 +1 @@\n+x\n```\n\nshorter, please"; err != nil || strings.ReplaceAll(string(data), "+x \n", "+x\n") != want {
+		t.Errorf("payload: got %q, %v; want %q", data, err, want)
+	}
+}
+
+// TestAnAnswerToARunThatCantContinue is told so once, and the step is the error that it is.
+func TestAnAnswerToARunThatCantContinue(t *testing.T) {
+	t.Parallel()
+	s := newScene(t, asksOnce)
+	s.talking(1).do(0)
+	last := s.forge.All()[len(s.forge.All())-1]
+	s.forge.Put(artifactstest.Stored{Run: 1, Name: last.Name, Content: last.Content[:len(last.Content)-30]})
+	for run := int64(2); run < 4; run++ {
+		s.says(run, 7, "ann", "/raymond yes").do(problem.ExitCodes[problem.ClassBadState]).wantOutputs(t, "error-class", "bad_state")
+	}
+	s.says(4, 7, "eve", "/raymond yes").do(problem.ExitCodes[problem.ClassDenied])
+	got := s.forge.Talk.By(7, sitetest.JobsAccount)
+	if len(got) != 2 || !strings.Contains(got[1].Body, "can't be taken") {
+		t.Errorf("comments: got %+v, want the question, and why it can't be answered, once", got)
+	}
+	s.wantDone("start")
 }
