@@ -31,9 +31,13 @@ func storeFault(where string, err error) error {
 }
 
 // admits lets somebody answer who may not start the run: whoever opened the issue, where a
-// question says so.
+// question says so. The job that took such an answer has been asked that before it left the
+// run to a later one.
 func (c *call) admits(ctx context.Context, s *step, denied *job.Denied) (bool, error) {
 	asks := func(a *state.Agent) bool { return questions.AsksAuthor(a.Waits.Question) }
+	if c.handed && denied.Who == s.event.Sender.Login {
+		return true, nil
+	}
 	if !c.isCall || denied.Who != s.event.Sender.Login || !slices.ContainsFunc(c.open, asks) {
 		return false, nil
 	}

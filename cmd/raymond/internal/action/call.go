@@ -26,6 +26,7 @@ type call struct {
 	lookup lookup
 	run    *state.Run         // as the checkpoint has it; nil when it could not be had
 	open   []*state.Agent     // whose questions are asked where the remark was made
+	handed bool               // an earlier job of this event has left the run to this step
 	posted []questions.Posted // questions whose comments stand there
 	place  questions.Place
 	err    error  // why the run can't be had
@@ -147,14 +148,26 @@ func (c *call) keys(s *step) []string {
 	return keys
 }
 
-// isFound reports whether a run was found that has a question open here.
-func (c *call) isFound() bool { return len(c.open) > 0 }
+// isFound reports whether a run was found that has a question open here, or that is this
+// step's to continue because the remark has been heard already.
+func (c *call) isFound() bool { return len(c.open) > 0 || c.handed }
+
+// isHanded reports whether an earlier job of this event, or an earlier attempt of this one,
+// has taken the answer and left the run to this step.
+func (c *call) isHanded(s *step) bool {
+	if found := c.lookup.found; found != nil {
+		return found.InThisRun && (found.Manifest.Status != state.Completed || s.event.Attempt > 1)
+	}
+	return s.in.NamesJob && slices.ContainsFunc(c.run.Agents, func(a *state.Agent) bool {
+		return a.Waits != nil && a.Waits.For == state.ForJob && slices.Contains(s.options.Jobs, a.Waits.Job)
+	})
+}
 
 // lookAt looks at the run of a key. What keeps it from being read is kept, unless an
 // earlier key has left something.
 func (c *call) lookAt(ctx context.Context, s *step, key string) {
 	c.lookup.remove()
-	c.lookup, c.run, c.open = lookup{key: key}, nil, nil
+	c.lookup, c.run, c.open, c.handed = lookup{key: key}, nil, nil, false
 	k := s.withKey(key)
 	var err error
 	if s.isLocal() {
@@ -178,8 +191,9 @@ func (c *call) lookAt(ctx context.Context, s *step, key string) {
 			c.open = append(c.open, a)
 		}
 	}
-	if m := c.manifest(); key != s.key && key != s.wide && len(c.open) > 0 && m != nil && !mayTake(s, m) {
-		c.others, c.open = notTaken(s, m), nil
+	c.handed = c.isHanded(s)
+	if m := c.manifest(); key != s.key && key != s.wide && c.isFound() && m != nil && !mayTake(s, m) {
+		c.others, c.open, c.handed = notTaken(s, m), nil, false
 	}
 }
 

@@ -1,0 +1,70 @@
+//go:build linux
+
+package action_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sitetest"
+)
+
+// asksOnThePull is a workflow whose job publish asks on pull request 34, and runs again
+// after the answer.
+const asksOnThePull = `-- wf/START.sh --
+echo start >>"$EFFECTS"; echo '<goto>PUBLISH</goto>'
+-- wf/PUBLISH.sh --
+# raymond: job=publish
+echo published >>"$EFFECTS"; echo '<ask next="FOLLOW" where="34" from="author" untrusted="true">What should be different?</ask>'
+-- wf/FOLLOW.sh --
+echo "$RAYMOND_RESULT" >>"$EFFECTS"; echo '<goto>AGAIN</goto>'
+-- wf/AGAIN.sh --
+# raymond: job=publish
+echo again >>"$EFFECTS"; echo '<result>done</result>'
+`
+
+// ofKey is a job of the workflow file, which names a key by the number of its event.
+func (s *scene) ofKey(run int64, number int, name string, inputs ...string) *bareJob {
+	s.t.Helper()
+	inputs = append([]string{"key", fmt.Sprintf("k.issue-%d", number)}, inputs...)
+	if name == "publish" {
+		inputs = append(inputs, "job", name, "resume", "require", "prompts", "false")
+	}
+	return s.other(run, name, "job", "", "prompts", "", "resume", "").with(inputs...).set("GITHUB_GRAPHQL_URL", s.forge.API.URL+"/api/graphql").
+		on("issues", event(person("ann"), `"action":"labeled"`, fmt.Sprintf(`"issue":{"number":%d}`, number)))
+}
+
+// TestAnAnswerElsewhereContinuesEachJob: a run that is keyed by issue 12 continues from its
+// pull request 34, in each of its jobs, whose own keys are those of 34. A third job that the
+// comment starts begins nothing. The answer may be a stranger's, whom the question names.
+func TestAnAnswerElsewhereContinuesEachJob(t *testing.T) {
+	t.Parallel()
+	s := newScene(t, asksOnThePull)
+	s.forge.Talk.Openers[34] = "eve"
+	first := s.ofKey(1, 12, "work").do(0)
+	s.ofKey(1, 12, "publish").do(0).wantOutputs(t, "status", "suspended", "next-jobs", "[]")
+	s.wantDone("start published")
+	said := s.forge.Talk.Say(sitetest.Said{Number: 34, Author: "eve", Body: "/raymond blue"})
+	heard := func(j *bareJob) *bareJob {
+		return j.on("issue_comment", event(person("eve"), `"action":"created"`, `"issue":{"number":34,"pull_request":{}}`,
+			fmt.Sprintf(`"comment":{"id":%d,"body":%q,"user":{"login":"eve","type":"User"}}`, said.ID, said.Body)))
+	}
+	s.forge.Heads[34] = 4711
+	triage := heard(s.ofKey(2, 34, "triage")).do(0)
+	triage.wantOutputs(t, append(nobodyWaits, "status", "skipped", "workflow-id", "")...)
+	if !strings.Contains(triage.Stdout, "nothing is started: the run of the key k.issue-12 is continued by job work") {
+		t.Errorf("the other job: got %v, want a line that says whose run it is", triage)
+	}
+	work := heard(s.ofKey(2, 34, "work")).do(0)
+	work.wantOutputs(t, "status", "suspended", "next-jobs", `["publish"]`, "workflow-id", first.outputs["workflow-id"])
+	s.wantDone("start published blue")
+	heard(s.ofKey(3, 34, "publish")).do(0).wantOutputs(t, "status", "skipped") // of another workflow run
+	s.wantDone("start published blue")
+	heard(s.ofKey(2, 34, "publish")).do(0).wantOutputs(t, append(nobodyWaits, "status", "completed", "workflow-id", first.outputs["workflow-id"])...)
+	s.wantDone("start published blue again")
+	heard(s.ofKey(4, 34, "work")).do(0).wantOutputs(t, "status", "skipped")
+	s.forge.Talk.Say(sitetest.Said{Number: 12, Author: "eve", Body: "/raymond red"})
+	s.ofKey(5, 12, "work").on("issue_comment", event(person("eve"), `"action":"created"`, `"issue":{"number":12}`,
+		`"comment":{"id":999,"body":"/raymond red","user":{"login":"eve","type":"User"}}`)).do(0).wantOutputs(t, "status", "skipped")
+}
