@@ -1,6 +1,7 @@
 package diagram
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -119,8 +120,8 @@ func (d *drawing) text(name string) string {
 		class, text = "here", "stopped here"
 	case d.path.isAt(name):
 		class, text = "here", "here now"
-	case d.path.waitsAt(name) != "":
-		class, text = "waits", waitWords[d.path.waitsAt(name)]
+	case len(d.path.waitsAt(name)) > 0:
+		class, text = "waits", waitText(d.path.waitsAt(name))
 	case runs > 0:
 		class = "taken"
 	}
@@ -134,6 +135,15 @@ func (d *drawing) text(name string) string {
 // waitWords say what an agent waits for before a state starts.
 var waitWords = map[state.WaitFor]string{
 	state.ForTime: "waits for its time", state.ForAnswer: "waits for an answer", state.ForAgents: "waits for agents", state.ForJob: "waits for the job",
+}
+
+// waitText says what agents wait for before a state starts.
+func waitText(all []state.WaitFor) string {
+	var parts []string
+	for _, w := range all {
+		parts = append(parts, cmp.Or(waitWords[w], "waits"))
+	}
+	return strings.Join(parts, "<br/>")
 }
 
 // job returns the job that runs a state, if it names one.

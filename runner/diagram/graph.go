@@ -291,7 +291,7 @@ func (g *graph) trim(limit int) (states, lines int) {
 func (g *graph) rank(name string) int {
 	isState := name != startNode && name != endNode && name != openNode
 	switch {
-	case !isState || g.path != nil && (g.path.isAt(name) || g.path.waitsAt(name) != "" || g.path.hasFailedAt(name)):
+	case !isState || g.path != nil && (g.path.isAt(name) || len(g.path.waitsAt(name)) > 0 || g.path.hasFailedAt(name)):
 		return 0
 	case g.path != nil && g.path.states[name] > 0:
 		return 1

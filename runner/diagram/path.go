@@ -1,6 +1,8 @@
 package diagram
 
 import (
+	"slices"
+
 	"github.com/raymond-action/raymond-action/protocol"
 	"github.com/raymond-action/raymond-action/state"
 )
@@ -128,18 +130,16 @@ func (p *Path) isAt(name string) bool {
 	return false
 }
 
-// waitsAt returns what an agent waits for before a state starts, "" for none.
-func (p *Path) waitsAt(name string) state.WaitFor {
-	var first string
-	for id, a := range p.agents {
-		if a.state == name && a.waits != "" && (first == "" || id < first) {
-			first = id
+// waitsAt returns what agents wait for before a state starts, each once.
+func (p *Path) waitsAt(name string) []state.WaitFor {
+	var all []state.WaitFor
+	for _, a := range p.agents {
+		if a.state == name && a.waits != "" && !slices.Contains(all, a.waits) {
+			all = append(all, a.waits)
 		}
 	}
-	if first == "" {
-		return ""
-	}
-	return p.agents[first].waits
+	slices.Sort(all)
+	return all
 }
 
 // hasFailedAt reports whether an agent failed in a state.
