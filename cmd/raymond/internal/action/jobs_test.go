@@ -106,9 +106,9 @@ func TestAJobHandsItsRunToTheNext(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, handed)
 	work := s.job(1, "key", "k").do(0)
-	work.wantOutputs(t, "status", "suspended", "resumable", "true", "next-jobs", `["publish"]`, "matrix", `{"include":[]}`,
+	work.wantOutputs(t, "status", "suspended", "resumable", "true", "next-jobs", `["publish"]`, "matrix", `{"include":[{"part":"main","name":"main"}]}`,
 		"waiting", `[{"agent":"main","for":"job","job":"publish"}]`)
-	if !strings.Contains(work.summary, "publish") {
+	if !strings.Contains(work.summary, "for the job `publish`: `main`") {
 		t.Errorf("summary: got %q, want the job that is waited for", work.summary)
 	}
 	s.wantDone("start")
