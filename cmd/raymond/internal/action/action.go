@@ -59,9 +59,6 @@ func perform(ctx context.Context, s *step, r *result, gone <-chan struct{}) (err
 	if r.admission.isSkipped = called.isOver; err != nil || called.isOver {
 		return err
 	}
-	if called.isFound() {
-		s.key = called.lookup.key
-	}
 	if r.admission, err = admit(ctx, s, called); err != nil || r.admission.isSkipped {
 		return err
 	}
@@ -76,10 +73,7 @@ func perform(ctx context.Context, s *step, r *result, gone <-chan struct{}) (err
 		return err
 	}
 	defer func() { r.flow.Close() }() // it may be another one by then
-	if s.in.TrustCheckout == nil && asksStrangers(r.flow.Workflow) {
-		r.admission.isTrusted = false
-	}
-	b, err := putInPlace(ctx, s, r, called, taken)
+	b, err := putInPlace(ctx, s, r, arrival{called, taken})
 	defer b.lookup.remove()
 	if called.sayStuck(ctx, s, err); err != nil || b.readyRun == nil {
 		return err
@@ -95,10 +89,17 @@ func perform(ctx context.Context, s *step, r *result, gone <-chan struct{}) (err
 	return drive(ctx, s, r, driving{b, to, gone, jobBegan})
 }
 
+// arrival is what a step has when it looks for its run.
+type arrival struct {
+	called *call
+	// taken returns the step's own code, as it was before anything of the workflow starts.
+	taken func() (*owncode.Code, error)
+}
+
 // putInPlace finds the run, or begins one, and puts it in its place on this machine. There
 // is none that is ready where the step has nothing to do.
-func putInPlace(ctx context.Context, s *step, r *result, called *call, taken func() (*owncode.Code, error)) (b placed, err error) {
-	now := present{r.flow, &r.remarks}
+func putInPlace(ctx context.Context, s *step, r *result, a arrival) (b placed, err error) {
+	now, called := present{r.flow, &r.remarks}, a.called
 	b.lookup, err = find(ctx, s, now, called)
 	if r.admission.isSkipped = called.isOver; err != nil || called.isOver || b.isIdle {
 		return b, err
@@ -110,7 +111,7 @@ func putInPlace(ctx context.Context, s *step, r *result, called *call, taken fun
 	if err := adopt(s, r, b.lookup); err != nil {
 		return b, err
 	}
-	if r.code, err = taken(); err != nil {
+	if r.code, err = a.taken(); err != nil {
 		return b, err
 	}
 	if b.readyRun, err = begin(ctx, s, now, b.lookup); err == nil {

@@ -58,6 +58,9 @@ func (c *call) taken(ctx context.Context, s *step, now present) (lookup, error) 
 	if c.err != nil {
 		return c.lookup, c.err
 	}
+	if c.isFollowUp {
+		return c.followed(s, now)
+	}
 	if err := c.claim(ctx, s); err != nil || c.isOver {
 		return c.lookup, err
 	}

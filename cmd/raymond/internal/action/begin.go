@@ -25,9 +25,12 @@ func begin(ctx context.Context, s *step, now present, l lookup) (*readyRun, erro
 		b.talks = conversations.NewNotes(filepath.Join(s.dirs.own, sessionsFile), s.note.seals)
 	}
 	var err error
-	if l.existing == nil {
+	switch {
+	case l.existing == nil && l.follows != nil:
+		err = beginFollowUp(ctx, s, now.remarks, placed{l, b})
+	case l.existing == nil:
 		err = fresh(ctx, s, b)
-	} else {
+	default:
 		err = resume(ctx, s, now.remarks, placed{l, b})
 	}
 	if err != nil {
@@ -58,7 +61,13 @@ func fresh(ctx context.Context, s *step, b *readyRun) error {
 	if st, _ := f.Workflow.State(f.Workflow.Entry()); st.Kind == protocol.Prompt {
 		o.Input = job.Input(s.event, s.in.Input)
 	}
-	run, warnings, err := session.NewRun(o, f.Scope)
+	return beginRun(s, b)
+}
+
+// beginRun makes the run that the options describe.
+func beginRun(s *step, b *readyRun) error {
+	o := s.options
+	run, warnings, err := session.NewRun(o, b.flow.Scope)
 	if err != nil {
 		return err
 	}

@@ -31,6 +31,7 @@ type call struct {
 	place  questions.Place
 	err    error  // why the run can't be had
 	others string // why a run that was found is not taken here; "" when there was none
+	followUp
 }
 
 // hear finds out what the remark that has started the step is for. A remark that doesn't
@@ -45,11 +46,18 @@ func hear(ctx context.Context, s *step, from source) (*call, error) {
 		return c, nil // comments start it as any event does
 	}
 	c.isCall = true
+	if first, ok := w.State(w.Entry()); ok {
+		c.next = first.OnComment
+	}
 	if _, ok := questions.Call(s.event.About.Body, s.in.AnswerPrefix); !ok || questions.IsMarked(s.event.About.Body) {
 		c.isOver = true
 		return c, nil
 	}
-	return c, c.find(ctx, s)
+	err := c.find(ctx, s)
+	if c.isFound() || c.isFollowUp {
+		s.key = c.lookup.key
+	}
+	return c, err
 }
 
 // workflowOf reads the workflow, to see whether it asks anybody; nil when it can't be
@@ -120,8 +128,18 @@ func (c *call) find(ctx context.Context, s *step) error {
 			return c.settle(ctx, s)
 		}
 	}
+	return c.findNone(ctx, s, own)
+}
+
+// findNone ends the search when no question is open: the remark may follow a completed run,
+// or the step has nothing to do, unless the run of its own key could not be looked at. own
+// says why.
+func (c *call) findNone(ctx context.Context, s *step, own error) error {
 	if c.err == nil && (isUnavailable(own) || slices.ContainsFunc(c.posted, func(p questions.Posted) bool { return p.Key == s.key })) {
 		c.err = own
+	}
+	if c.err == nil && c.follow(ctx, s) {
+		return nil
 	}
 	if c.err == nil {
 		c.end(s, cmp.Or(c.others, "nothing is started: no question of a run is open here"))
@@ -195,6 +213,7 @@ func (c *call) lookAt(ctx context.Context, s *step, key string) {
 	if m := c.manifest(); key != s.key && key != s.wide && c.isFound() && m != nil && !mayTake(s, m) {
 		c.others, c.open, c.handed = notTaken(s, m), nil, false
 	}
+	c.noteCompleted(s, key)
 }
 
 func (c *call) lookAtStored(ctx context.Context, k *step) error {

@@ -21,9 +21,18 @@ type lookup struct {
 	services services
 	found    *slots.Found  // nil with store: local; without a manifest when there is none
 	existing *earlierRun   // nil: a new run starts
+	follows  *earlierRun   // a run that is completed, whose conversation the new one continues; nil for none
 	key      string        // under which it was found, or else is to be kept
 	claim    *claims.Claim // of that key; nil when it is not claimed yet
 	isIdle   bool          // the agents of this step's part wait no longer: nothing is done
+}
+
+// before is the run that the step resumes, or that its new run follows; nil for none.
+func (l lookup) before() *earlierRun {
+	if l.existing != nil {
+		return l.existing
+	}
+	return l.follows
 }
 
 // isOver reports whether the run is completed, and only shown again.

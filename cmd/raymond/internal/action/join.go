@@ -41,7 +41,7 @@ func (j *merged) remove() {
 // would join the same parts to the same run.
 func joinParts(ctx context.Context, s *step, r *remarks, b joining) (*merged, error) {
 	j := &merged{run: b.run}
-	if s.part() != nil || b.isOver() || len(b.run.Parts) == 0 {
+	if s.part() != nil || b.existing == nil || b.isOver() || len(b.run.Parts) == 0 {
 		return j, nil
 	}
 	base := b.existing.found

@@ -81,6 +81,12 @@ func finish(ctx context.Context, s *step) error {
 	if s.event.Number == 0 {
 		s.event.Subject = note.Subject
 	}
+	return finishNoted(ctx, s)
+}
+
+// finishNoted ends what the main part left running, and stores what is left to store, of
+// the run that it has noted.
+func finishNoted(ctx context.Context, s *step) (err error) {
 	var v services
 	if !s.isLocal() {
 		if v, err = s.openServices(); err != nil {

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/raymond-action/raymond-action/artifacts/checkpoint"
+	"github.com/raymond-action/raymond-action/artifacts/slots"
 	"github.com/raymond-action/raymond-action/artifacts/workspace"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/checkpoints"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/job"
@@ -19,7 +20,17 @@ import (
 // putBack brings a run from its checkpoint to this machine: work, conversations,
 // then the state, without which nothing of it could continue.
 func putBack(ctx context.Context, s *step, r *remarks, b placed) (*state.Run, error) {
-	e := b.existing
+	run, err := bringBack(ctx, s, r, b)
+	if err != nil {
+		return nil, err
+	}
+	return run, install(s, run, b.existing.found.Dir)
+}
+
+// bringBack brings what a run that is resumed or followed needs from its checkpoint to this
+// machine, but for the run's own files, and returns the run as it is there.
+func bringBack(ctx context.Context, s *step, r *remarks, b placed) (*state.Run, error) {
+	e := b.before()
 	m, from := e.found.Manifest, e.found.Dir
 	work := filepath.Join(from, "workspace")
 	trees, err := savedTrees(work)
@@ -59,21 +70,21 @@ func putBack(ctx context.Context, s *step, r *remarks, b placed) (*state.Run, er
 		}
 	}
 	if e.isOver {
-		return run, install(s, run, from)
+		return run, nil
 	}
-	if err := errors.Join(placeTranscripts(s, b, where), joined.placeTranscripts(s, b)); err != nil {
+	if err := errors.Join(placeTranscripts(s, b.readyRun, e.found, where), joined.placeTranscripts(s, b)); err != nil {
 		return nil, err
 	}
 	if slices.Contains(m.Lacks(), "transcripts") {
 		run.Forget(func(string) bool { return true })
 	}
-	return run, install(s, run, from)
+	return run, nil
 }
 
 // placeTranscripts puts conversations where the agent CLI of this machine looks
 // for them.
-func placeTranscripts(s *step, b placed, where func(string) string) error {
-	sessions, found := cliSessions(s), b.existing.found
+func placeTranscripts(s *step, b *readyRun, found *slots.Found, where func(string) string) error {
+	sessions := cliSessions(s)
 	for _, t := range found.Manifest.Transcripts {
 		from := filepath.Join(found.Dir, filepath.FromSlash(checkpoint.TranscriptName(t.Session)))
 		if err := sessions.Place(t.Session, where(t.Dir), from); err != nil {

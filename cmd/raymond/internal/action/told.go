@@ -24,13 +24,14 @@ func isTold(s *step) bool { return toldKey(s) != "" }
 
 // adopt takes over from the part of a run before what the event of this job does not say:
 // which issue or pull request it is about, and that the checkout isn't trusted. A checkout
-// that was a stranger's comes back with the run, whatever event continues it.
+// that was a stranger's comes back with the run, whatever event continues it. Neither is one
+// trusted of a workflow that asks strangers.
 func adopt(s *step, r *result, l lookup) error {
 	last := lastPart(s, l)
 	if s.event.Number == 0 {
 		s.event.Subject = last.Subject
 	}
-	if last.Untrusted && s.in.TrustCheckout == nil {
+	if s.in.TrustCheckout == nil && (last.Untrusted || asksStrangers(r.flow.Workflow)) {
 		r.admission.isTrusted = false
 	}
 	return s.note.change(func(d *noteData) { d.Subject, d.Untrusted = s.event.Subject, !r.admission.isTrusted })
@@ -38,7 +39,7 @@ func adopt(s *step, r *result, l lookup) error {
 
 // lastPart is what the part of a run before this one has left for the next.
 func lastPart(s *step, l lookup) localNote {
-	switch e := l.existing; {
+	switch e := l.before(); {
 	case e == nil:
 		return localNote{}
 	case e.found != nil:

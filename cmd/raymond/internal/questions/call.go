@@ -4,6 +4,7 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/job"
 	"github.com/raymond-action/raymond-action/internal/untrusted/text"
 )
 
@@ -19,6 +20,13 @@ func Call(body, prefix string) (said string, ok bool) {
 		return "", false
 	}
 	return strings.TrimSpace(said), true
+}
+
+// Payload returns what a remark that begins with the prefix says to the state that it
+// starts: for a comment on a line with that line and the part of the diff before it.
+func Payload(r job.Remark, prefix string, toPrompt bool) string {
+	said, _ := Call(r.Body, prefix)
+	return job.Answer(onLine(r, said), toPrompt)
 }
 
 // isQuoted reports whether a text begins with a line that quotes somebody.

@@ -1,0 +1,100 @@
+package action
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	"github.com/google/uuid"
+
+	"github.com/raymond-action/raymond-action/artifacts/slots"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/checkpoints"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/job"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/questions"
+	"github.com/raymond-action/raymond-action/protocol"
+	"github.com/raymond-action/raymond-action/state"
+)
+
+// followUp is what a remark starts where no question is open: a run that continues the
+// conversation of one that is completed.
+type followUp struct {
+	next       string   // the state in which it begins; "" where the workflow has none
+	completed  []string // keys whose last run is completed
+	isFollowUp bool
+}
+
+// noteCompleted notes the key of a run that was looked at and that a remark may follow.
+func (c *call) noteCompleted(s *step, key string) {
+	isOwn := key == s.key || key == s.wide
+	if m := c.manifest(); c.next == "" || c.run.Progress.Status != state.Completed || m != nil && !isOwn && !mayTake(s, m) {
+		return
+	}
+	if !slices.Contains(c.completed, key) {
+		c.completed = append(c.completed, key)
+	}
+}
+
+// follow looks once more at the first run that is completed, and reports whether a new one
+// follows it.
+func (c *call) follow(ctx context.Context, s *step) bool {
+	if len(c.completed) == 0 {
+		return false
+	}
+	c.lookAt(ctx, s, c.completed[0])
+	c.isFollowUp = c.err == nil && c.run != nil && c.run.Progress.Status == state.Completed
+	return c.isFollowUp
+}
+
+// followed is the lookup of the run that a new one follows. What its checkpoint lacks keeps
+// the new one from being started, as it keeps others from being resumed.
+func (c *call) followed(s *step, now present) (lookup, error) {
+	if err := s.note.change(func(d *noteData) { d.Key, d.Called = c.lookup.key, true }); err != nil {
+		return c.lookup, err
+	}
+	e := &earlierRun{run: c.run, found: c.lookup.found}
+	m := c.manifest()
+	if m == nil {
+		c.lookup.follows = e
+		return c.lookup, nil
+	}
+	left := *m
+	left.Status = state.Suspended
+	e, err := decide(s, e, slots.Decide(&left, c.facts(s)), now.remarks)
+	c.lookup.follows = e
+	return c.lookup, err
+}
+
+// beginFollowUp makes a run that begins in a branch of the conversation of the one that it
+// follows, after its work and that conversation are back.
+func beginFollowUp(ctx context.Context, s *step, r *remarks, b placed) error {
+	e, w := b.follows, b.flow.Workflow
+	first, _ := w.State(w.Entry())
+	next, _ := w.State(first.OnComment)
+	before := e.run
+	b.began = checkpoints.Began{KeyOf: keyOf(s), States: statesNow(ctx, s, b.flow.source), Checkout: b.base, Input: digestOf(s.in.Input)}
+	if e.found != nil {
+		b.began.KeyOf = cmp.Or(e.found.Manifest.KeyOf, b.began.KeyOf)
+		var err error
+		if before, err = bringBack(ctx, s, r, b); err != nil {
+			return err
+		}
+	}
+	o := s.options
+	o.WorkflowID = job.WorkflowID(s.key, uuid.NewString()[:8])
+	o.Input = questions.Payload(s.event.About, s.in.AnswerPrefix, next.Kind == protocol.Prompt)
+	if err := beginRun(s, b.readyRun); err != nil {
+		return err
+	}
+	b.run.FollowUp(next.Name, lastOfRun(before))
+	r.say(s, "run "+b.run.WorkflowID+" follows run "+before.WorkflowID+", which is completed, in a branch of its conversation")
+	return nil
+}
+
+// lastOfRun is where the conversation of a run has ended; the zero value where that was not
+// kept.
+func lastOfRun(run *state.Run) state.Last {
+	if run.Last == nil {
+		return state.Last{}
+	}
+	return *run.Last
+}

@@ -1,0 +1,151 @@
+//go:build linux
+
+package action_test
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
+)
+
+// followed is a workflow whose completed runs are continued by comments. Its work is not
+// committed.
+const followed = `-- wf/START.md --
+---
+on_comment: FOLLOW_UP.md
+---
+log: start
+reply:
+<goto>EDIT.sh</goto>
+end.
+-- wf/EDIT.sh --
+echo work >>work.txt; echo '<goto>END.md</goto>'
+-- wf/END.md --
+log: end
+reply:
+<result>all done</result>
+end.
+-- wf/FOLLOW_UP.md --
+log: asked {{result}}
+reply:
+<goto>LOOK.sh</goto>
+end.
+-- wf/LOOK.sh --
+echo more >>work.txt; echo "work: $(paste -sd, work.txt)" >>"$EFFECTS"; echo '<result>followed</result>'
+`
+
+// comments is a job that a comment on issue 7 has started.
+func (s *scene) comments(run int64, login, body string, inputs ...string) *bareJob {
+	id := s.forge.Talk.Add(7, login, body)
+	payload := fmt.Sprintf(`{%s,"action":"created",%s,"issue":{"number":7,"title":"t"},"comment":{"id":%d,"body":%q,"created_at":"2030-01-02T03:04:05Z","user":{"login":%q,"type":"User"}}}`,
+		inPrivate, person(login), id, body, login)
+	j := s.job(run, inputs...).on("issue_comment", payload)
+	return j.with("claude-path", j.stub, "anthropic-api-key", "k")
+}
+
+// labelled is a job that issue 7 has started.
+func (s *scene) labelled(run int64, inputs ...string) *bareJob {
+	j := s.job(run, inputs...).on("issues", event(person("ann"), `"action":"labeled"`, `"issue":{"number":7,"title":"t"}`))
+	return j.with("claude-path", j.stub, "anthropic-api-key", "k")
+}
+
+// TestACommentContinuesACompletedRun: in a branch of the conversation that main ended in,
+// with the work as that run left it, and again after that.
+func TestACommentContinuesACompletedRun(t *testing.T) {
+	t.Parallel()
+	s := newScene(t, followed)
+	first := s.labelled(1).do(0)
+	first.wantOutputs(t, "status", "completed")
+	all := s.forge.Checkpoints(t, nil)
+	last := all[len(all)-1]
+	if l := last.Run.Last; l == nil || l.Session == nil || len(last.Manifest.Transcripts) != 1 || last.Manifest.Transcripts[0].Session != l.Session.ID {
+		t.Fatalf("last of the completed run: got %+v and the transcripts %+v, want where it ended, and that conversation", l, last.Manifest.Transcripts)
+	}
+	branched := last.Run.Last.Session.ID
+	for run, want := range []string{"work,more", "work,more,more"} {
+		e := s.comments(int64(2+run), "ann", "/raymond more").do(0)
+		e.wantOutputs(t, "status", "completed", "result", "followed")
+		if e.outputs["workflow-id"] == first.outputs["workflow-id"] {
+			t.Errorf("workflow id: got the first run's, want a new one")
+		}
+		_, asked, _ := strings.Cut(s.done(), `all done`) // was said before
+		if !strings.Contains(asked, "asked Between the fences") || !strings.HasSuffix(asked, "work: "+want) {
+			t.Errorf("follow-up %d: got %q, want the comment after what was said, and then the work %q", run+1, s.done(), want)
+		}
+		data, err := os.ReadFile(e.outputs["events-file"])
+		if err != nil || !strings.Contains(string(data), `"session":"branch"`) {
+			t.Errorf("events: got %s (%v), want a branch of the conversation", data, err)
+		}
+		all = s.forge.Checkpoints(t, nil)
+		if l := all[len(all)-1].Run.Last; l == nil || l.Session == nil || l.Session.ID == branched {
+			t.Errorf("last of follow-up %d: got %+v, want a conversation of its own", run+1, l)
+		} else {
+			branched = l.Session.ID
+		}
+	}
+	if n := strings.Count(s.done(), `"state":"START.md"`); n != 1 {
+		t.Errorf("runs from the first state on: got %d, want 1", n)
+	}
+}
+
+// TestWhoMayNotStartARunContinuesNone, and neither does what is no call, or a call where no
+// run is completed, or whose workflow is continued by no comment.
+func TestWhoMayNotStartARunContinuesNone(t *testing.T) {
+	t.Parallel()
+	s := newScene(t, followed)
+	s.comments(1, "ann", "/raymond before there is any").do(0).wantOutputs(t, "status", "skipped")
+	s.labelled(2, "max-iterations", "1").do(problem.ExitCodes[problem.ClassOverLimit])
+	s.comments(3, "ann", "/raymond while it can be resumed").do(0).wantOutputs(t, "status", "skipped")
+	s.labelled(4).do(0).wantOutputs(t, "status", "completed")
+	done, stored := s.done(), len(s.forge.All())
+	s.comments(5, "eve", "/raymond as a stranger").do(problem.ExitCodes[problem.ClassDenied])
+	s.comments(6, "eve", "/raymond as a stranger", "on-denied", "skip").do(0).wantOutputs(t, "status", "skipped")
+	s.comments(7, "ann", "no call").do(0).wantOutputs(t, "status", "skipped")
+	s.comments(8, "ann", "/raymond of another key", "key", "other").do(0).wantOutputs(t, "status", "skipped")
+	if s.done() != done || len(s.forge.All()) != stored {
+		t.Errorf("after comments that continue nothing: got %q and %d artifacts, want %q and %d", s.done(), len(s.forge.All()), done, stored)
+	}
+	plain := newScene(t, strings.Replace(followed, "on_comment: FOLLOW_UP.md", "model: m", 1))
+	plain.labelled(1).do(0)
+	if all := plain.forge.Checkpoints(t, nil); all[len(all)-1].Run.Last != nil || len(all[len(all)-1].Manifest.Transcripts) > 0 {
+		t.Errorf("without on_comment: got %+v kept, want nothing", all[len(all)-1].Run.Last)
+	}
+}
+
+// TestAFollowUpWithoutTheConversationIsRefused where the checkpoint lacks it, and said once
+// on the issue.
+func TestAFollowUpWithoutTheConversationIsRefused(t *testing.T) {
+	t.Parallel()
+	s := newScene(t, followed)
+	public := func(j *bareJob) *bareJob {
+		j.payload = strings.Replace(j.payload, inPrivate, inPublic, 1)
+		return j
+	}
+	public(s.labelled(1)).do(0).wantOutputs(t, "status", "completed")
+	e := public(s.comments(2, "ann", "/raymond more")).do(problem.ExitCodes[problem.ClassDenied])
+	e.wantSays(t, "error", "transcripts", "resume-without-transcript")
+	if strings.Contains(s.done(), "asked") {
+		t.Errorf("states that ran: got %q, want no follow-up", s.done())
+	}
+	public(s.comments(3, "ann", "/raymond more", "resume-without-transcript", "true")).do(0).wantOutputs(t, "result", "followed")
+}
+
+// TestAFollowUpOnTheMachine: with store local nothing has to be put back. What readers don't
+// see of a comment is not passed on.
+func TestAFollowUpOnTheMachine(t *testing.T) {
+	t.Parallel()
+	s := newScene(t, `-- wf/START.sh --
+# raymond: on_comment=NEXT.sh
+echo start >>"$EFFECTS"; echo '<result>all done</result>'
+-- wf/NEXT.sh --
+echo "$RAYMOND_RESULT" >>"$EFFECTS"; echo '<result>followed</result>'
+`)
+	dir := t.TempDir()
+	local := []string{"store", "local", "state-dir", dir}
+	s.labelled(1, local...).do(0).wantOutputs(t, "status", "completed")
+	s.comments(2, "ann", "/raymond more <!-- hidden -->please", local...).do(0).wantOutputs(t, "status", "completed", "result", "followed")
+	s.wantDone("start more please")
+}
