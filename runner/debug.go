@@ -6,6 +6,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/raymond-action/raymond-action/internal/untrusted/files"
 )
 
 // DebugStep names one attempt of a state execution.
@@ -42,7 +44,7 @@ func (c *Config) debugAnswer(u Update) {
 	if err != nil {
 		return
 	}
-	f, err := os.OpenFile(filepath.Join(c.DebugDir, AnswersFile), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
+	f, _, err := files.OpenFile(filepath.Join(c.DebugDir, AnswersFile), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
 	if err != nil {
 		return
 	}

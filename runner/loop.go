@@ -57,7 +57,7 @@ func (r *Runner) loop(ctx context.Context) error {
 			r.alarms.deadline = r.cfg.Began.Add(r.cfg.Deadline)
 		}
 	}
-	stored, updates := r.stored(), r.updates()
+	stored, updates := r.stored(), r.asking.updates()
 	var timer <-chan time.Time
 	var due time.Time // when it fires: not every line of a flood sets a new one
 	for r.run.Progress.Status == state.Running {

@@ -36,8 +36,7 @@ type Runner struct {
 	stop   *state.Stop // set once nothing new may start
 	alarms alarms
 	teller teller
-	asking bool // questions were open after the last step
-	told   int  // number of the last question that People were told of
+	asking asking
 	dirty  bool // the store has nothing of this part of the run yet
 	due    bool // Config.Checkpoints has not taken the last step yet
 }
@@ -48,7 +47,7 @@ func New(cfg Config, run *state.Run) *Runner {
 		cfg.Redact = func(text string) string { return text }
 	}
 	return &Runner{
-		cfg: cfg, run: run, here: cfg.here(), mail: make(chan message), told: run.Progress.Questions, dirty: true,
+		cfg: cfg, run: run, here: cfg.here(), mail: make(chan message), asking: asking{people: cfg.People, told: run.Progress.Questions}, dirty: true,
 		teller: teller{reporter: cfg.Reporter, telling: cfg.Telling, redact: cfg.Redact, now: cfg.Clock.Now, excerpts: excerpts{}},
 	}
 }
@@ -60,8 +59,11 @@ func (r *Runner) Run(ctx context.Context, resumed bool, override *state.Options)
 	ctx, end := context.WithCancelCause(ctx)
 	r.end = end
 	defer r.drain()
-	r.tellPeople()
-	known := r.known()
+	r.asking.tell(r.run)
+	known := r.asking.known() // they count whether or not the run can continue now
+	for _, u := range known {
+		r.cfg.debugAnswer(u)
+	}
 	err := r.advance(ctx, func(step *state.Step) {
 		if override != nil {
 			step.Override(*override, r.cfg.Workflow.Hashes())
@@ -192,8 +194,8 @@ func (r *Runner) advance(ctx context.Context, decide func(*state.Step)) error {
 		r.busy++
 		go w.work(ctx, o)
 	}
-	told := r.told
-	r.tellPeople()
+	told := r.asking.told
+	r.asking.tell(r.run)
 	r.due = r.cfg.Checkpoints != nil
 	r.offer()
 	if r.isOver(told) {

@@ -46,75 +46,14 @@ func (r *Runner) holds(step *state.Step) bool {
 	if due := step.DueTime(); !due.IsZero() && (r.cfg.Hold < 0 || due.Sub(r.now()) <= r.cfg.Hold) {
 		return true
 	}
-	if r.cfg.People == nil || !step.IsAsking() {
-		return false
-	}
-	return r.asksMore(step) || !r.cfg.People.IsSettled()
-}
-
-// asksMore reports whether a question is open that People were not told of.
-func (r *Runner) asksMore(step *state.Step) bool {
-	for a := range step.Agents() {
-		if a.Waits != nil && a.Waits.Question != nil && a.Waits.Question.Number > r.told {
-			return true
-		}
-	}
-	return false
+	return step.IsAsking() && r.asking.mayBring(step)
 }
 
 // isOver reports whether the run, which stayed only because People had to be told of a
 // question, is to be closed now that they were.
 func (r *Runner) isOver(told int) bool {
-	if r.told == told || r.busy > 0 || r.run.Progress.Status != state.Running {
+	if r.asking.told == told || r.busy > 0 || r.run.Progress.Status != state.Running {
 		return false
 	}
 	return r.isLast(r.newStep(r.now()))
-}
-
-// updates is People.Updates of the configuration; nil where there are none.
-func (r *Runner) updates() <-chan Update {
-	if r.cfg.People == nil {
-		return nil
-	}
-	return r.cfg.People.Updates()
-}
-
-// known takes the updates that are there already. They count whether or not the run can
-// continue now.
-func (r *Runner) known() []Update {
-	var all []Update
-	for {
-		select {
-		case u := <-r.updates():
-			r.cfg.debugAnswer(u)
-			all = append(all, u)
-		default:
-			return all
-		}
-	}
-}
-
-// apply adds news about a question to a step.
-func (u Update) apply(step *state.Step) {
-	if u.Comment != 0 {
-		step.NoteComment(u.Agent, u.Number, u.Comment)
-	}
-	switch {
-	case u.Answer != nil:
-		step.Answer(u.Agent, u.Number, *u.Answer)
-	case u.TimeOut:
-		step.TimeOut(u.Agent, u.Number)
-	}
-}
-
-// tellPeople tells those who ask questions which are open after a step.
-func (r *Runner) tellPeople() {
-	if r.cfg.People == nil {
-		return
-	}
-	asked := r.asking
-	r.asking, r.told = len(r.run.OpenQuestions()) > 0, r.run.Progress.Questions
-	if asked || r.asking {
-		r.cfg.People.Open(r.run)
-	}
 }

@@ -38,7 +38,7 @@ func (a *App) drive(u session.Setup, given []runner.Update) (err error) {
 	at := a.terminal(u.Hide.Printed)
 	people := &screened{People: answers.New(given, at), isShared: at != nil}
 	defer people.Close()
-	u.People = people
+	u.Others.People = people
 	cages, err := a.newCages(o, env)
 	if err != nil {
 		return err

@@ -114,8 +114,8 @@ func (a *asking) join(u *session.Setup) {
 	if a == nil {
 		return
 	}
-	u.People = a
-	if p, ok := u.Checkpoints.(*periodic); ok {
+	u.Others.People = a
+	if p, ok := u.Others.Checkpoints.(*periodic); ok {
 		p.asks, a.periodic = a, p
 	}
 }

@@ -43,7 +43,7 @@ func drive(ctx context.Context, s *step, r *result, d driving) error {
 		return checkpoints.Take(run, dir, transcript.Folder{Env: a.cli.Env})
 	}
 	u := session.Setup{
-		Options: s.options, Scope: r.flow.Scope, Run: d.run, Store: d.store, Part: partAgents(s), Matrix: matrixOf(s), Resumed: d.isResumed, Changed: d.changed,
+		Options: s.options, Scope: r.flow.Scope, Run: d.run, Store: d.store, Others: session.Others{Part: partAgents(s), Matrix: matrixOf(s)}, Resumed: d.isResumed, Changed: d.changed,
 		CLI: a.cli, Prompts: d.talks.Wrap(a.cli), Env: a.env, Dir: dir,
 		Hide: session.Hide{Printed: a.redact, Events: s.voice.shown}, Out: session.Out{Stdout: s.env.Stdout, Stderr: s.env.Stderr, Seal: s.note.seals},
 	}
@@ -52,7 +52,7 @@ func drive(ctx context.Context, s *step, r *result, d driving) error {
 		u.Prompts = noPrompts{}
 	}
 	if d.to != nil {
-		u.Checkpoints = &periodic{step: s, ctx: ctx, to: d.to, take: take, began: time.Now()}
+		u.Others.Checkpoints = &periodic{step: s, ctx: ctx, to: d.to, take: take, began: time.Now()}
 		u.Prompts = d.to.claim.Guard(u.Prompts)
 		r.claim, r.store, stops.Asked = d.to.claim, d.to.store, d.to.claim.Asked()
 	}

@@ -51,7 +51,7 @@ var Meanings = map[Class]string{
 	ClassDenied:    "a security rule says no; the message names the setting that allows it",
 	ClassWorkflow:  "the workflow is wrong; nothing was started",
 	ClassRuntime:   "the machine: no agent CLI, disk full, permissions",
-	ClassSuspended: "stopped on purpose: deadline, usage limit; resumable",
+	ClassSuspended: "stopped on purpose: deadline, usage limit, agents that wait; resumable",
 	ClassInternal:  "a bug of raymond",
 	ClassCancelled: "by SIGINT, SIGTERM; resumable",
 }

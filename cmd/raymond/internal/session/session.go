@@ -68,8 +68,8 @@ func Open(s Setup) (*Session, error) {
 	}
 	o := &Session{setup: s, Config: runner.Config{
 		Workflow: s.Scope.Workflow, NewID: uuid.NewString, NewToken: newToken, Clock: runner.RealClock(), Telling: s.Options.Telling,
-		Deadline: s.Options.Deadline, Cancel: s.Stops.Reasons(), Redact: s.Hide.Printed, Checkpoints: s.Checkpoints, ListPrice: prices.Of,
-		Cages: s.Env.Cages, People: s.People, Jobs: s.Options.Jobs, Part: s.Part, Matrix: s.Matrix, Hold: s.Options.Hold,
+		Deadline: s.Options.Deadline, Cancel: s.Stops.Reasons(), Redact: s.Hide.Printed, Checkpoints: s.Others.Checkpoints, ListPrice: prices.Of,
+		Cages: s.Env.Cages, People: s.Others.People, Jobs: s.Options.Jobs, Part: s.Others.Part, Matrix: s.Others.Matrix, Hold: s.Options.Hold,
 		PayloadDir: filepath.Join(s.Dir, "payload"), LogDir: filepath.Join(s.Dir, "logs"),
 	}}
 	folderErr := o.makeFolders()

@@ -25,14 +25,18 @@ type Setup struct {
 	Env     Env             // of what is started; the agent CLI has variables of its own
 	Dir     string          // the run's own folder, absolute
 
-	Part   []string       // agents of a part of a matrix, which alone are driven; nil for all
-	Matrix *runner.Matrix // to which agents are handed over; nil for none
+	Others Others
+	Hide   Hide
+	Stops  *Stops
+	Out    Out
+}
 
-	People      runner.People // answers the run's questions; nil for nobody
-	Hide        Hide
+// Others are those who have to do with a run besides its process.
+type Others struct {
+	People      runner.People      // answer the run's questions; nil for nobody
 	Checkpoints runner.Checkpoints // stores the run for later jobs; nil for none
-	Stops       *Stops
-	Out         Out
+	Part        []string           // agents of a part of a matrix, which alone are driven; nil for all
+	Matrix      *runner.Matrix     // to which agents are handed over; nil for none
 }
 
 // Env is what surrounds the processes of a run: their variables, and their cages.
