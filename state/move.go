@@ -27,7 +27,11 @@ func (s *Step) follow(a *Agent, d protocol.Decision) {
 	s.draft.tell(a, t)
 	if text, ended := a.move(d.Then, s.draft.run.Dir); ended {
 		s.draft.tell(a, &AgentFinished{Result: &text})
-		s.draft.delta.Ended = append(s.draft.delta.Ended, a.ending(text))
+		e := a.ending(text)
+		if s.part != nil { // the work of a part is brought back, also where nobody works any more
+			e.Dir = a.Dir
+		}
+		s.draft.delta.Ended = append(s.draft.delta.Ended, e)
 		s.draft.keepLast(a)
 		return
 	}

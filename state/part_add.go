@@ -100,6 +100,7 @@ func (o *partMerge) addEnded() {
 		default:
 			o.rename(e.Agent)
 		}
+		e.Dir = ""
 		e.Agent, e.Parent, e.N = o.name(e.Agent), o.name(e.Parent), after(e.N, o.began.Created, o.by.agents)
 		o.run.Ended = append(o.run.Ended, e)
 	}

@@ -22,6 +22,9 @@ func (r *Run) Relocate(where func(string) string) (*Run, error) {
 	if c.Last != nil {
 		move(&c.Last.Dir)
 	}
+	for i := range c.Ended {
+		move(&c.Ended[i].Dir)
+	}
 	for _, a := range c.Agents {
 		move(&a.Dir)
 		for i := range a.Stack {

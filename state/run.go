@@ -331,6 +331,9 @@ type Ending struct {
 	Parent    string `json:"parent,omitempty"`
 	N         int    `json:"n,omitempty"`
 	Delivered bool   `json:"delivered,omitempty"`
+	// Dir is where it worked, absolute; kept in the run of a part alone, whose work is
+	// brought back.
+	Dir string `json:"dir,omitempty"`
 }
 
 // Usage counts tokens of one model.

@@ -72,6 +72,7 @@ func (r *Run) checkEnded(c *checker, seen map[string]bool) {
 	for i, e := range r.Ended {
 		at := fmt.Sprintf("ended[%d]", i)
 		c.want(agentID().MatchString(e.Agent), at+".agent", "%q is not the name of an agent", e.Agent)
+		c.want(e.Dir == "" || filepath.IsAbs(e.Dir), at+".dir", "%q is not an absolute path", e.Dir)
 		c.want(!seen[e.Agent], at+".agent", "%q ended twice", e.Agent)
 		c.want(e.Parent == "" || agentID().MatchString(e.Parent), at+".parent", "%q is not the name of an agent", e.Parent)
 		c.want(e.Error == "" || e.Result == "", at+".error", "is there beside a result")

@@ -1,16 +1,20 @@
 package action
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/raymond-action/raymond-action/artifacts/checkpoint"
 	"github.com/raymond-action/raymond-action/artifacts/slots"
+	"github.com/raymond-action/raymond-action/artifacts/workspace"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/job"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/parts"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
 	"github.com/raymond-action/raymond-action/state"
@@ -28,6 +32,7 @@ type merged struct {
 	run   *state.Run
 	found []slots.PartFound
 	ran   []state.Ran
+	names []map[string]string // of each part that was joined, the new names of agents
 }
 
 func (j *merged) remove() {
@@ -65,7 +70,7 @@ func joinParts(ctx context.Context, s *step, r *remarks, b joining) (*merged, er
 		j.remove()
 		return nil, joinProblem(err)
 	}
-	j.run = out.Run
+	j.run, j.names = out.Run, out.Renamed
 	j.tell(s, r)
 	return j, nil
 }
@@ -128,6 +133,50 @@ func (j *merged) takeLogs(to string) error {
 		}
 	}
 	return nil
+}
+
+// bringWork adds the work of each part as branches raymond/AGENT, for a script to merge.
+func (j *merged) bringWork(ctx context.Context, s *step, r *remarks) error {
+	for i, ran := range j.ran {
+		if i >= len(j.names) || j.names[i] == nil || len(ran.Runs) == 0 || s.in.Workspace == job.WorkspaceNone {
+			continue
+		}
+		found := j.found[i].All[0]
+		where, err := movesOf(s, found)
+		if err != nil {
+			return err
+		}
+		notes, err := s.git().Bring(ctx, workspace.Bringing{Branches: branchesOf(ran, j.names[i]), Restoring: workspace.Restoring{
+			From: filepath.Join(found.Dir, "workspace"), Dir: where, Token: s.in.GitHubToken, ServerURL: s.getenv("GITHUB_SERVER_URL"), TempRoot: s.dirs.state,
+		}})
+		if err != nil {
+			return workProblem(err)
+		}
+		for _, note := range notes {
+			s.voice.notice(note)
+		}
+		r.notes = append(r.notes, notes...)
+	}
+	return nil
+}
+
+// branchesOf names the branches of a part: one for each agent that was handed over to it,
+// and for those with a directory of their own that it has forked.
+func branchesOf(ran state.Ran, names map[string]string) map[string]string {
+	run, branches := ran.Own(), map[string]string{}
+	add := func(agent, dir string) {
+		isHanded := slices.ContainsFunc(ran.Part.Agents, func(h state.Handover) bool { return h.Agent == agent })
+		if isHanded || dir != "" && ran.Part.Has(agent) {
+			branches["raymond/"+cmp.Or(names[agent], agent)] = cmp.Or(dir, run.Dir)
+		}
+	}
+	for _, e := range run.Ended {
+		add(e.Agent, e.Dir)
+	}
+	for _, a := range run.Agents {
+		add(a.ID, a.Dir)
+	}
+	return branches
 }
 
 // tell says what was joined.

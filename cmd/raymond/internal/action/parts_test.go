@@ -216,3 +216,33 @@ func TestAFailedAgentOfAPart(t *testing.T) {
 	f.joins(1).do(0).wantOutputs(t, "status", "completed")
 	f.eachOnce()
 }
+
+// TestWorkOfPartsComesBackAsBranches: nothing of two parts is written over each other, and
+// the checkout of the step that joins stays as the run itself left it.
+func TestWorkOfPartsComesBackAsBranches(t *testing.T) {
+	t.Parallel()
+	f := &fanned{scene: newScene(t, `-- wf/START.sh --
+# raymond: many_forks=true
+echo planned >plan.txt
+for i in 1 2; do echo "<fork next=\"WAIT.sh\" item=\"$i\">WORK.sh</fork>"; done
+-- wf/WAIT.sh --
+echo '<join>END.sh</join>'
+-- wf/WORK.sh --
+# raymond: job=work
+[ "$(cat plan.txt)" = planned ] || exit 1
+echo "by $RAYMOND_VAR_ITEM" >shared.txt
+git worktree add -q "$RUNNER_TEMP/wt" -b "topic$RAYMOND_VAR_ITEM" && echo "own $RAYMOND_VAR_ITEM" >"$RUNNER_TEMP/wt/own.txt"
+echo "<reset cd=\"$RUNNER_TEMP/wt\">MORE.sh</reset>"
+-- wf/MORE.sh --
+# raymond: job=work
+echo '<result>done</result>'
+-- wf/END.sh --
+[ ! -e shared.txt ] && [ ! -e own.txt ] || exit 1
+echo "<result>$(git show raymond/main_work1:own.txt), $(git show raymond/main_work2:own.txt), $(cat plan.txt)</result>"
+`)}
+	parts := legs(t, f.plan(1).do(0))
+	for _, part := range parts {
+		f.of(1, part).do(0)
+	}
+	f.joins(1).do(0).wantOutputs(t, "status", "completed", "result", "own 1, own 2, planned")
+}

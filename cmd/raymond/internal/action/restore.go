@@ -59,6 +59,9 @@ func bringBack(ctx context.Context, s *step, r *remarks, b placed) (*state.Run, 
 		return nil, err
 	}
 	defer joined.remove()
+	if err := joined.bringWork(ctx, s, r); err != nil {
+		return nil, err
+	}
 	run = joined.run
 	run.Scope = b.flow.Path
 	if run.Dir, err = os.Getwd(); err != nil {
@@ -116,18 +119,23 @@ func restoreWork(ctx context.Context, s *step, from string, where func(string) s
 	restored, err := s.git().Restore(ctx, workspace.Restoring{
 		From: from, Dir: where, Token: s.in.GitHubToken, ServerURL: s.getenv("GITHUB_SERVER_URL"), TempRoot: s.dirs.state,
 	})
-	var conflict *workspace.Conflict
-	if errors.As(err, &conflict) {
-		return nil, &problem.Problem{Class: problem.ClassConflict, Where: "workspace", What: conflict.Error(),
-			Hint: "check the repository out afresh; nothing was overwritten"}
-	}
 	if err != nil {
-		return nil, machineProblem("workspace", err)
+		return nil, workProblem(err)
 	}
 	for _, note := range restored.Notes {
 		s.voice.notice(note)
 	}
 	return restored.Notes, nil
+}
+
+// workProblem says why work can't be put back.
+func workProblem(err error) error {
+	var conflict *workspace.Conflict
+	if errors.As(err, &conflict) {
+		return &problem.Problem{Class: problem.ClassConflict, Where: "workspace", What: conflict.Error(),
+			Hint: "check the repository out afresh; nothing was overwritten"}
+	}
+	return machineProblem("workspace", err)
 }
 
 // install writes the files of a run that is resumed.

@@ -105,6 +105,9 @@ func Dirs(run *state.Run) []string {
 			dirs = append(dirs, dir)
 		}
 	}
+	for _, e := range run.Ended {
+		add(e.Dir)
+	}
 	for _, a := range run.Agents {
 		add(a.Dir)
 		for _, f := range a.Stack {

@@ -1,0 +1,147 @@
+package workspace
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// Bringing is work that is added to the repositories here as branches.
+type Bringing struct {
+	Restoring
+	// Branches has, by its name, the directory here in whose worktree a branch was made.
+	Branches map[string]string
+}
+
+// Bring adds the work of a save as branches, each with a commit that has the files of a
+// worktree, tracked and untracked, on top of the commit that it was at. Neither worktrees
+// nor other branches are touched. It returns notes for people on what could not be added;
+// the errors are those of Restore.
+func (g *Git) Bring(ctx context.Context, b Bringing) (notes []string, err error) {
+	x, err := readIndex(b.From)
+	if err != nil || len(x.Repositories) == 0 {
+		return nil, err
+	}
+	t, err := g.open("https:http:ssh:git:file")
+	if err != nil {
+		return nil, fmt.Errorf("bring the work in git worktrees: %w", err)
+	}
+	defer t.close()
+	t.lazy = func(o origin) []setting { return o.settings(b.ServerURL, b.Token) }
+	temp, err := os.MkdirTemp(b.TempRoot, "raymond-restore-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(temp)
+	w := &bringer{planner: planner{t, &bundles{git: t, from: b.From, limit: g.limit()}, b.Restoring, temp}, branches: b.Branches}
+	for i := range x.Repositories {
+		if err := w.bring(ctx, &x.Repositories[i], i); err != nil {
+			return w.notes, err
+		}
+	}
+	return w.notes, nil
+}
+
+// bringer adds work as branches.
+type bringer struct {
+	planner
+	branches map[string]string
+	notes    []string
+}
+
+// bring adds the work in one repository.
+func (w *bringer) bring(ctx context.Context, r *repository, i int) error {
+	wanted := w.wanted(r)
+	if len(wanted) == 0 {
+		return nil
+	}
+	if err := w.bundles.check(r); err != nil {
+		return err
+	}
+	p := &plan{saved: r, dir: w.Dir(r.Trees[0].Dir)}
+	err := w.locate(ctx, p, filepath.Join(w.temp, fmt.Sprintf("repo-%d", i)))
+	var missing *Conflict
+	if errors.As(err, &missing) || err == nil && p.isNew {
+		w.notes = append(w.notes, fmt.Sprintf("the work in %s is not brought back: there is no such repository here", p.dir))
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(w.provide(ctx, p), w.bundles.unpack(ctx, r, p.common)); err != nil {
+		return err
+	}
+	if err := w.verify(ctx, p); err != nil {
+		return fmt.Errorf("read %s: %w", r.Bundle, err)
+	}
+	for _, n := range wanted {
+		if err := w.branch(ctx, p, n); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// branchOf is a branch that gets the files of a worktree.
+type branchOf struct {
+	name string
+	tree int // of the repository
+}
+
+// wanted are the branches that are made of worktrees of a repository, by name.
+func (w *bringer) wanted(r *repository) []branchOf {
+	var list []branchOf
+	for name, dir := range w.branches {
+		best := -1
+		for i, t := range r.Trees {
+			top := w.Dir(t.Dir)
+			isIn := dir == top || strings.HasPrefix(dir, strings.TrimRight(top, `/\`)+string(filepath.Separator))
+			if isIn && (best < 0 || len(top) > len(w.Dir(r.Trees[best].Dir))) {
+				best = i
+			}
+		}
+		if best >= 0 && isBranch(name) {
+			list = append(list, branchOf{name, best})
+		}
+	}
+	slices.SortFunc(list, func(a, b branchOf) int { return strings.Compare(a.name, b.name) })
+	return list
+}
+
+// branch makes one branch, in place of an older one of its name.
+func (w *bringer) branch(ctx context.Context, p *plan, b branchOf) error {
+	c := call{dir: p.common, bare: p.common}
+	head := p.saved.Trees[b.tree].Head
+	files, err := w.id(ctx, c, fmt.Sprintf("%s:%d/work", p.saved.Save, b.tree))
+	if err != nil {
+		return nil //nolint:nilerr // a worktree without files has nothing to be brought
+	}
+	commit := head
+	if top, err := w.id(ctx, c, head+"^{tree}"); head == "" || err != nil || top != files {
+		args := []string{"commit-tree", files, "-m", "Work of " + b.name}
+		if head != "" {
+			args = append(args, "-p", head)
+		}
+		out, err := w.git.output(ctx, c, args...)
+		if err != nil {
+			return err
+		}
+		commit = strings.TrimSpace(string(out))
+	}
+	in := fmt.Sprintf("update refs/heads/%s\x00%s\x00\x00", b.name, commit)
+	err = w.git.run(ctx, call{dir: p.dir, in: text(in)}, "update-ref", "-z", "-m", "raymond: join", "--stdin")
+	if err != nil {
+		w.notes = append(w.notes, fmt.Sprintf("the branch %s could not be made: %s", b.name, err))
+	}
+	return ctx.Err()
+}
+
+// id returns the id of an object.
+func (w *bringer) id(ctx context.Context, c call, name string) (string, error) {
+	out, err := w.git.output(ctx, c, "rev-parse", "--quiet", "--verify", name)
+	return strings.TrimSpace(string(out)), err
+}

@@ -1,0 +1,61 @@
+package workspace_test
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/raymond-action/raymond-action/artifacts/workspace"
+)
+
+// TestTwoSavesAreBroughtSideBySide: each as a branch with what was committed, changed and
+// new there. The checkout that gets them stays as it is.
+func TestTwoSavesAreBroughtSideBySide(t *testing.T) {
+	remote := newRemote(t)
+	here := clone(t, remote)
+	write(t, here.checkout(), "own.txt", "mine\n")
+	before, at := files(t, here.checkout()), head(t, here.checkout())
+	for _, name := range []string{"one", "two"} {
+		there := clone(t, remote)
+		dir, beside := there.checkout(), filepath.Join(there.root, "beside")
+		git(t, dir, "worktree", "add", "-q", "-b", "side-"+name, beside)
+		write(t, dir, "a", "changed by "+name+"\n")
+		write(t, dir, "sub/new", "new of "+name+"\n")
+		write(t, beside, "b", "committed by "+name+"\n")
+		git(t, beside, "add", "b")
+		git(t, beside, "commit", "-q", "-m", "work")
+		to := t.TempDir()
+		if saved, err := (&workspace.Git{}).Save(t.Context(), workspace.Saving{Dirs: []string{dir, beside}, Base: head(t, dir), To: to}); err != nil || !saved.Held {
+			t.Fatalf("save: %+v, %v", saved, err)
+		}
+		where := relocated(there, here)
+		notes, err := (&workspace.Git{}).Bring(t.Context(), workspace.Bringing{
+			Restoring: workspace.Restoring{From: to, Dir: where, TempRoot: t.TempDir()},
+			Branches: map[string]string{
+				"raymond/" + name: where(filepath.Join(dir, "sub")), "raymond/" + name + "_side": where(beside), "raymond/elsewhere": "/nowhere",
+			},
+		})
+		if err != nil || len(notes) > 0 {
+			t.Fatalf("bring: %q, %v", notes, err)
+		}
+	}
+	for _, name := range []string{"one", "two"} {
+		for path, want := range map[string]string{
+			"raymond/" + name + ":a": "changed by " + name + "\n", "raymond/" + name + ":sub/new": "new of " + name + "\n",
+			"raymond/" + name + "_side:b": "committed by " + name + "\n",
+		} {
+			if got := git(t, here.checkout(), "show", path); got != want {
+				t.Errorf("%s: got %q, want %q", path, got, want)
+			}
+		}
+		if got := strings.TrimSpace(git(t, here.checkout(), "rev-parse", "raymond/"+name+"^")); got != at {
+			t.Errorf("raymond/%s is on top of %s, want %s", name, got, at)
+		}
+	}
+	if _, err := try(here.checkout(), "rev-parse", "--verify", "-q", "raymond/elsewhere"); err == nil {
+		t.Error("a branch was made of a directory that was not saved")
+	}
+	if got := files(t, here.checkout()); len(got) != len(before) || got["own.txt"] != before["own.txt"] || got["a"] != before["a"] || head(t, here.checkout()) != at {
+		t.Errorf("the checkout has changed: got %v, want %v", got, before)
+	}
+}
