@@ -139,23 +139,20 @@ func TestALostCheckpointBeginsNothing(t *testing.T) {
 	s.wantDone("start")
 }
 
-// TestAJobRunsItsOwnStatesAlone: what is at a state of another job waits for that, also in
-// the middle of the work of a job that had to stop.
+// TestAJobRunsItsOwnStatesAlone: an agent that comes back to a state of another job waits
+// for that, and a step that has none of its own left does nothing.
 func TestAJobRunsItsOwnStatesAlone(t *testing.T) {
 	t.Parallel()
-	s := newScene(t, strings.Replace(handed, "echo '<goto>PUBLISH</goto>'", "echo '<fork next=\"PUBLISH\">LONG</fork>'", 1)+`-- wf/LONG.sh --
-sleep 1; echo long >>"$EFFECTS"; echo '<goto>LONGER</goto>'
--- wf/LONGER.sh --
-echo longer >>"$EFFECTS"; echo '<result>after a while</result>'
+	s := newScene(t, strings.Replace(handed, "'<result>published</result>'", "'<goto>END</goto>'", 1)+`-- wf/END.sh --
+echo end >>"$EFFECTS"; echo '<result>done</result>'
 `)
-	s.job(1, "key", "k", "deadline", "400ms").do(0).wantOutputs(t, "status", "suspended", "next-jobs", `["publish"]`)
-	s.wantDone("start long")
+	s.job(1, "key", "k").do(0).wantOutputs(t, "status", "suspended", "next-jobs", `["publish"]`)
 	publish := s.other(1, "publish").do(0)
-	publish.wantOutputs(t, "status", "suspended", "next-jobs", `["main"]`, "waiting", `[{"agent":"main_long1","for":"job","job":"main"}]`)
-	s.wantDone("start long published")
+	publish.wantOutputs(t, "status", "suspended", "next-jobs", `["main"]`, "waiting", `[{"agent":"main","for":"job","job":"main"}]`)
+	s.wantDone("start published")
 	s.other(1, "publish").do(0).wantOutputs(t, "status", "suspended", "next-jobs", `["main"]`)
-	s.job(2, "key", "k").do(0).wantOutputs(t, append(nobodyWaits, "status", "completed", "iterations", "4")...)
-	s.wantDone("start long published longer")
+	s.job(2, "key", "k").do(0).wantOutputs(t, append(nobodyWaits, "status", "completed", "iterations", "3")...)
+	s.wantDone("start published end")
 }
 
 // TestNobodyHasAPromptRunWhereScriptsPublish: not by a state file in which an agent stands
