@@ -209,19 +209,19 @@ func (r *Runner) advance(ctx context.Context, decide func(*state.Step)) error {
 // beginning, so the step is then made once more.
 func (r *Runner) step(decide func(*state.Step)) *state.Step {
 	now := r.now()
-	make := func() *state.Step {
+	next := func() *state.Step {
 		step := r.newStep(now)
 		decide(step)
 		step.Settle(r.here)
 		return step
 	}
-	step := make()
+	step := next()
 	before := r.run.Progress.Events
 	r.teller.endExcerpts(r.run, step, r.isLast(step))
 	if r.run.Progress.Events == before {
 		return step
 	}
-	return make()
+	return next()
 }
 
 // isLast reports whether nothing can follow a step: nothing runs, and nothing may
