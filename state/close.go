@@ -2,7 +2,6 @@ package state
 
 import (
 	"fmt"
-	"iter"
 	"slices"
 	"strings"
 	"time"
@@ -42,7 +41,7 @@ func (s *Step) Closing(stop *Stop) Closing {
 	if count(s.draft.agents(), isAny) == 0 {
 		return Closing{Status: Completed}
 	}
-	return ending{agents: s.members(), limits: s.limits(), stop: stop}.closing()
+	return ending{members: s.members, limits: s.draft.limits(), stop: stop}.closing()
 }
 
 // continuing decides whether a run that is suspended by a deadline is continued by the
@@ -62,13 +61,13 @@ func (p *Progress) continuing(most int) Continuing {
 // ending names the status of a run in which nothing is left to start, and some agents
 // have not ended.
 type ending struct {
-	agents iter.Seq[*Agent] // of the part that is driven here
-	limits limits
-	stop   *Stop // nil for none
+	members members
+	limits  limits
+	stop    *Stop // nil for none
 }
 
 func (e ending) closing() Closing {
-	left, stuck, waiting := count(e.agents, isAny), count(e.agents, isStuck), count(e.agents, isWaiting)
+	left, stuck, waiting := count(e.members.all(), isAny), count(e.members.all(), isStuck), count(e.members.all(), isWaiting)
 	p, budget := e.limits.progress, e.limits.overBudget()
 	switch {
 	case left == 0:
@@ -87,7 +86,7 @@ func (e ending) closing() Closing {
 			Status: e.stop.Status, Reason: e.stop.Reason, Until: e.stop.Until, Continuing: p.continuing(e.stop.Continuations),
 		}
 	case waiting > 0 && (stuck == 0 || e.limits.options.KeepGoing):
-		return Closing{Status: Suspended, Reason: e.waits(), Until: e.until()}
+		return Closing{Status: Suspended, Reason: e.waits(), Until: e.members.earliest(func(*Waits) bool { return true })}
 	}
 	return Closing{Status: Failed, Reason: e.firstFailure()}
 }
@@ -99,7 +98,7 @@ const maxNamed = 3
 // wait for is named.
 func (e ending) waits() string {
 	var named []string
-	for a := range e.agents {
+	for a := range e.members.all() {
 		if w := a.Waits; w != nil && w.For != ForAgents {
 			named = append(named, a.ID+" "+w.words())
 		}
@@ -113,19 +112,8 @@ func (e ending) waits() string {
 	return strings.Join(named, ", ")
 }
 
-// until returns the first time at which a wait ends by itself; zero for never.
-func (e ending) until() time.Time {
-	var first time.Time
-	for a := range e.agents {
-		if w := a.Waits; w != nil && !w.Until.IsZero() && (first.IsZero() || w.Until.Before(first)) {
-			first = w.Until
-		}
-	}
-	return first
-}
-
 func (e ending) firstFailure() string {
-	for a := range e.agents {
+	for a := range e.members.all() {
 		if a.Failure != nil {
 			return fmt.Sprintf("agent %s in state %s: %s", a.ID, a.State, a.Failure.Message)
 		}
@@ -140,7 +128,7 @@ func (s *Step) Close(c Closing) {
 	if c.Continuing == Continues {
 		p.Continuations++
 	}
-	s.tellLimits()
+	s.draft.tellLimits()
 	outcome, detail := outcomeOf(p, s.draft.hasResults())
 	spent := s.draft.ledger().spent()
 	done := &RunFinished{
@@ -155,18 +143,18 @@ func (s *Step) Close(c Closing) {
 }
 
 // tellLimits tells which limit ended the run, or was passed by its last state.
-func (s *Step) tellLimits() {
-	limits := s.limits()
+func (d *draft) tellLimits() {
+	limits := d.limits()
 	// A state that cost much told it when it was booked, which may be in this step.
-	told := slices.ContainsFunc(s.draft.delta.Events, func(e Event) bool {
+	told := slices.ContainsFunc(d.delta.Events, func(e Event) bool {
 		b, ok := e.Body.(*Limit)
 		return ok && b.Which == "budget"
 	})
 	if limits.overBudget() != "" && !told {
-		s.draft.tell(nil, limits.budgetEvent())
+		d.tell(nil, limits.budgetEvent())
 	}
 	if limits.progress.Status == OverIterations {
-		s.draft.tell(nil, limits.iterationsEvent())
+		d.tell(nil, limits.iterationsEvent())
 	}
 }
 

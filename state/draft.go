@@ -125,6 +125,11 @@ func (d *draft) ledger() ledger {
 	return ledger{total: d.delta.Progress.TotalUSD, past: d.run.Past, saved: d.run.Ledger, added: d.delta.Ledger}
 }
 
+// limits returns what the run may use and what it has used so far.
+func (d *draft) limits() limits {
+	return limits{options: d.options(), progress: &d.delta.Progress, ledger: d.ledger()}
+}
+
 // markUsed notes that a state's file has been used, so that a resume can refuse to
 // continue with a changed one.
 func (d *draft) markUsed(file string) {

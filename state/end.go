@@ -54,13 +54,13 @@ func (s *Step) End(id string, st *protocol.State, o Outcome) {
 	}
 	a := s.draft.edit(id)
 	if st.Kind == protocol.Prompt {
-		a.countUnknown(s.charge(a, o), o.Failure)
+		a.countUnknown(s.draft.charge(a, o), o.Failure)
 		a.endOutage(o.Failure)
 	}
 	a.Exec.add(o)
 	a.Exec.leaveOutPreparation(s.draft.now, o)
-	s.apply(a, s.execution(a, st).end(o))
-	s.apply(a, s.execution(a, st).failUnpriced())
+	s.apply(a, s.draft.execution(a, st).end(o))
+	s.apply(a, s.draft.execution(a, st).failUnpriced())
 }
 
 // Verification has the results of the done_when commands of an attempt.
@@ -75,14 +75,14 @@ type Verification struct {
 // It decides whether the state is done, and what the agent does next.
 func (s *Step) EndVerification(id string, st *protocol.State, v Verification) {
 	a := s.draft.edit(id)
-	s.apply(a, s.execution(a, st).endVerification(v))
-	s.apply(a, s.execution(a, st).failUnpriced())
+	s.apply(a, s.draft.execution(a, st).endVerification(v))
+	s.apply(a, s.draft.execution(a, st).failUnpriced())
 }
 
-func (s *Step) execution(a *Agent, st *protocol.State) *execution {
+func (d *draft) execution(a *Agent, st *protocol.State) *execution {
 	return &execution{
-		agent: a, state: st, options: s.Options(), now: s.draft.now,
-		alive: count(s.draft.agents(), isAny),
+		agent: a, state: st, options: d.options(), now: d.now,
+		alive: count(d.agents(), isAny),
 	}
 }
 
@@ -103,7 +103,7 @@ func (s *Step) apply(a *Agent, e effect) {
 	}
 	p.Moved = p.Moved || e.attempted
 	if e.overloaded {
-		s.suspendOutages()
+		s.draft.suspendOutages()
 	}
 	p.Exhausted = p.Exhausted || e.exhausted
 	if e.move != nil {

@@ -15,73 +15,53 @@ type delivery struct {
 	CostUSD USD    `json:"cost_usd"`
 }
 
-// joined ends the waits of those of some agents that have nobody left to wait for, and
-// returns them.
-func (s *Step) joined(waiting []string) []string {
-	if len(waiting) == 0 {
-		return nil
-	}
-	f := s.family()
+// joins decides which agents have nobody left to wait for of those that they have forked.
+type joins struct {
+	draft   *draft
+	members members
+	family  *family
+}
+
+// complete delivers to those of some agents that have nobody left to wait for, and returns
+// them.
+func (j joins) complete(waiting []string) []string {
 	open := map[string]bool{}
 	for _, id := range waiting {
 		open[id] = true
 	}
-	for a := range s.draft.agents() {
+	for a := range j.draft.agents() {
 		if len(open) == 0 {
 			return nil
 		}
-		if !s.isDeliverable(a) {
-			f.each(a.Parent, func(ancestor string) { delete(open, ancestor) })
+		if !j.isDeliverable(a) {
+			j.family.each(a.Parent, func(ancestor string) { delete(open, ancestor) })
 		}
 	}
 	waiting = slices.DeleteFunc(waiting, func(id string) bool { return !open[id] })
 	for _, id := range waiting {
-		s.deliver(id)
-		s.proceed(id, "agents")
+		j.deliver(id)
 	}
 	return waiting
 }
 
-// join makes an agent wait for those that it has forked; not at all when nobody is left
-// to wait for.
-func (s *Step) join(a *Agent) {
-	s.draft.delta.Progress.HasJoin = true
-	f := s.family()
-	for other := range s.draft.agents() {
-		if !s.isDeliverable(other) && f.has(other.Parent, a.ID) {
-			s.await(a, Waits{For: ForAgents})
-			return
-		}
-	}
-	s.deliver(a.ID)
+// atOnce delivers to an agent if nobody is left to wait for, and reports false otherwise.
+func (j joins) atOnce(a *Agent) bool {
+	j.draft.delta.Progress.HasJoin = true
+	return len(j.complete([]string{a.ID})) > 0
 }
 
 // isDeliverable reports whether a join need not wait for an agent: it has failed, others
 // continue in spite of that, and the step may change it.
-func (s *Step) isDeliverable(a *Agent) bool {
-	return a.Status == Stuck && s.Options().KeepGoing && s.isMember(a)
+func (j joins) isDeliverable(a *Agent) bool {
+	return a.Status == Stuck && j.draft.options().KeepGoing && j.members.has(a)
 }
 
 // deliver gives an agent, as its payload, what has become of those that it has forked, and
 // of theirs, as far as no join has delivered that yet. Those that have failed end.
-func (s *Step) deliver(id string) {
-	d := s.draft
-	children := map[string][]Ending{}
-	for _, list := range [][]Ending{d.run.Ended, d.delta.Ended} {
-		for _, e := range list {
-			if e.Parent != "" && !e.Delivered {
-				children[e.Parent] = append(children[e.Parent], e)
-			}
-		}
-	}
-	for a := range d.agents() {
-		if s.isDeliverable(a) {
-			children[a.Parent] = append(children[a.Parent], Ending{Agent: a.ID, Parent: a.Parent, N: a.N, Error: a.Failure.Message})
-		}
-	}
-	found := descendants(children, id)
-	costs, list := d.ledger().byAgent(), make([]delivery, 0, len(found))
-	for _, e := range found {
+func (j joins) deliver(id string) {
+	d, list := j.draft, []delivery{}
+	costs := d.ledger().byAgent()
+	for _, e := range descendants(j.children(), id) {
 		item := delivery{Agent: e.Agent, Status: "completed", CostUSD: costs[e.Agent]}
 		if e.Error != "" {
 			item.Status, item.Error = "failed", e.Error
@@ -102,6 +82,24 @@ func (s *Step) deliver(id string) {
 	d.edit(id).Payload = Text(payload)
 }
 
+// children returns the agents that may be delivered, by the agent that has forked them.
+func (j joins) children() map[string][]Ending {
+	children := map[string][]Ending{}
+	for _, list := range [][]Ending{j.draft.run.Ended, j.draft.delta.Ended} {
+		for _, e := range list {
+			if e.Parent != "" && !e.Delivered {
+				children[e.Parent] = append(children[e.Parent], e)
+			}
+		}
+	}
+	for a := range j.draft.agents() {
+		if j.isDeliverable(a) {
+			children[a.Parent] = append(children[a.Parent], Ending{Agent: a.ID, Parent: a.Parent, N: a.N, Error: a.Failure.Message})
+		}
+	}
+	return children
+}
+
 // descendants returns those who have ended of the children of an agent, in the order in
 // which they were forked, each followed by its own descendants.
 func descendants(children map[string][]Ending, id string) []Ending {
@@ -119,8 +117,6 @@ type family struct {
 	parents map[string]string // of agents that have ended; nil until it is needed
 }
 
-func (s *Step) family() *family { return &family{draft: s.draft} }
-
 // each calls f with an agent and its ancestors that are alive.
 func (f *family) each(id string, do func(string)) {
 	for id != "" {
@@ -132,13 +128,6 @@ func (f *family) each(id string, do func(string)) {
 		}
 		id = f.parentOfEnded(id)
 	}
-}
-
-// has reports whether an agent is another one or descends from it.
-func (f *family) has(id, ancestor string) bool {
-	found := false
-	f.each(id, func(other string) { found = found || other == ancestor })
-	return found
 }
 
 // parentOfEnded returns who has forked an agent that has ended. When that is no longer
@@ -163,7 +152,3 @@ func (f *family) parentOfEnded(id string) string {
 	}
 	return ""
 }
-
-// descends reports whether an agent's name is that of one which another has forked, or
-// one that it has forked has.
-func descends(id, ancestor string) bool { return strings.HasPrefix(id, ancestor+"_") }

@@ -123,14 +123,14 @@ func (l ledger) rate(model string) (cost USD, units int64) {
 
 // charge adds what an agent's invocation has cost to the ledger, and returns how well
 // that is known. Once in a run it adds the event about 80 % of the budget.
-func (s *Step) charge(a *Agent, o Outcome) CostKind {
-	entry, d := s.draft.ledger().entry(a, o), &s.draft.delta
-	d.Ledger = append(d.Ledger, entry)
-	d.Progress.TotalUSD = d.Progress.TotalUSD.Plus(entry.CostUSD)
+func (d *draft) charge(a *Agent, o Outcome) CostKind {
+	entry, delta := d.ledger().entry(a, o), &d.delta
+	delta.Ledger = append(delta.Ledger, entry)
+	delta.Progress.TotalUSD = delta.Progress.TotalUSD.Plus(entry.CostUSD)
 	a.Exec.charge(entry)
-	if limits := s.limits(); limits.nearBudget() && !d.Progress.Warned {
-		d.Progress.Warned = true
-		s.draft.tell(nil, limits.budgetEvent())
+	if limits := d.limits(); limits.nearBudget() && !delta.Progress.Warned {
+		delta.Progress.Warned = true
+		d.tell(nil, limits.budgetEvent())
 	}
 	return entry.Kind
 }

@@ -14,7 +14,7 @@ func (s *Step) follow(a *Agent, d protocol.Decision) {
 	s.draft.delta.Progress.Moved = true
 	for _, spawn := range d.Spawns {
 		s.draft.tell(a, &Transition{Tag: string(protocol.Fork), Target: spawn.State, From: from, Next: spawn.Next})
-		s.spawn(a, spawn)
+		s.draft.spawn(a, spawn)
 	}
 	if len(d.Spawns) > 0 {
 		a.enter(d.Then.To, d.Then.Input)
@@ -35,30 +35,18 @@ func (s *Step) follow(a *Agent, d protocol.Decision) {
 		s.draft.keepLast(a)
 		return
 	}
-	s.pause(a, d.Then)
-}
-
-// pause makes an agent wait after a move that asks for it.
-func (s *Step) pause(a *Agent, m protocol.Move) {
-	switch {
-	case m.Verb == protocol.Join:
-		s.join(a)
-	case m.Verb == protocol.Ask:
-		s.ask(a, m.Question)
-	case m.After > 0:
-		s.await(a, Waits{For: ForTime, Until: s.draft.now.Add(m.After).UTC().Round(0)})
-	}
+	s.waiting().begin(a, d.Then)
 }
 
 // spawn creates the agent that a fork tag asks for.
-func (s *Step) spawn(parent *Agent, f protocol.Spawn) {
-	child := &Agent{ID: s.draft.newName(parent, f.State), Parent: parent.ID, Vars: f.Vars}
+func (d *draft) spawn(parent *Agent, f protocol.Spawn) {
+	child := &Agent{ID: d.newName(parent, f.State), Parent: parent.ID, Vars: f.Vars}
 	if f.Dir != "" {
-		child.Dir = parent.resolve(f.Dir, s.draft.run.Dir)
+		child.Dir = parent.resolve(f.Dir, d.run.Dir)
 	}
 	child.enter(f.State, f.Input)
-	s.draft.add(child)
-	s.draft.tell(child, &AgentStarted{Parent: parent.ID, Vars: f.Vars})
+	d.add(child)
+	d.tell(child, &AgentStarted{Parent: parent.ID, Vars: f.Vars})
 }
 
 // newName returns the name of the next agent that parent forks.

@@ -29,7 +29,7 @@ func (r *Run) Lost() []*Agent {
 
 // Begin begins a run that New has made.
 func (s *Step) Begin() {
-	s.open(false)
+	s.draft.open(false)
 	for a := range s.draft.agents() {
 		s.draft.tell(a, &AgentStarted{})
 	}
@@ -41,17 +41,18 @@ func (s *Step) Begin() {
 // list prices where these are known; nil when nothing came from the model.
 func (s *Step) Resume(used map[string][]ModelCost) {
 	idle := s.draft.idleTime()
-	s.open(true)
-	tries := s.triesAgain()
-	for a := range s.members() {
+	s.draft.open(true)
+	waiting := s.waiting()
+	tries := s.draft.triesAgain() || !waiting.mayEnd()
+	for a := range s.members.all() {
 		if a.Exec != nil && idle > 0 {
 			s.draft.edit(a.ID).Exec.leaveOut(idle)
 		}
 		switch {
 		case a.Status == Busy:
-			s.interrupt(s.draft.edit(a.ID), used[a.ID])
+			s.draft.interrupt(s.draft.edit(a.ID), used[a.ID])
 		case a.Status == Waiting:
-			s.boundWait(a)
+			waiting.bound(a)
 		case a.Status == Stuck && tries:
 			s.draft.edit(a.ID).tryAgain()
 		case a.Status == Ready && a.NotBefore.After(s.draft.now.Add(time.Duration(a.Wait))):
@@ -64,38 +65,24 @@ func (s *Step) Resume(used map[string][]ModelCost) {
 	}
 }
 
-// triesAgain reports whether a resume tries what has failed again. It doesn't while other
-// agents wait for something that the resume may bring; those that only wait for agents don't
-// count.
-func (s *Step) triesAgain() bool {
-	status := s.draft.run.Progress.Status
-	if !s.Options().KeepGoing || status != Suspended && status != Running {
-		return true
-	}
-	return count(s.members(), func(a *Agent) bool { return a.Status == Waiting && a.Waits.For != ForAgents }) == 0
+// triesAgain reports whether a resume tries what has failed again in any case. Otherwise it
+// doesn't while other agents wait for something that the resume may bring.
+func (d *draft) triesAgain() bool {
+	status := d.run.Progress.Status
+	return !d.options().KeepGoing || status != Suspended && status != Running
 }
 
-// boundWait keeps a changed clock from making a wait longer than it was meant to be.
-func (s *Step) boundWait(a *Agent) {
-	w := *a.Waits
-	if whole := w.Until.Sub(w.Since); !w.Until.IsZero() && w.Until.After(s.draft.now.Add(whole)) {
-		w.Since = s.draft.now.UTC().Round(0)
-		w.Until = w.Since.Add(whole)
-		s.draft.edit(a.ID).Waits = &w
-	}
-}
-
-func (s *Step) open(resumed bool) {
-	p, run := &s.draft.delta.Progress, s.draft.run
+func (d *draft) open(resumed bool) {
+	p, run := &d.delta.Progress, d.run
 	p.Status, p.Reason, p.Until, p.Hold, p.Exhausted = Running, "", time.Time{}, "", false
 	p.Unknown, p.Moved, p.Continuing = 0, false, ""
 	if p.Counter == 0 {
 		p.Counter = run.counter()
 	}
-	p.Started = stamp(s.draft.now)
-	s.draft.tell(nil, &RunStarted{
+	p.Started = stamp(d.now)
+	d.tell(nil, &RunStarted{
 		Scope: run.Scope, Entry: run.Entry, Resumed: resumed,
-		BudgetUSD: s.Options().BudgetUSD, MaxParallel: s.Options().MaxParallel,
+		BudgetUSD: d.options().BudgetUSD, MaxParallel: d.options().MaxParallel,
 	})
 }
 
@@ -119,17 +106,17 @@ func (e *Exec) leaveOut(idle time.Duration) {
 }
 
 // interrupt makes an agent that was cut off ready to repeat its invocation.
-func (s *Step) interrupt(a *Agent, used []ModelCost) {
+func (d *draft) interrupt(a *Agent, used []ModelCost) {
 	e := a.Exec
 	if e.Interrupted == "" {
 		e.Interrupted = "the orchestrator died"
 	}
 	if e.Running != nil && e.Running.Mode != "" {
-		s.charge(a, Outcome{Session: e.Running.SessionID, Used: used, Cost: Cost{Silent: used == nil}})
+		d.charge(a, Outcome{Session: e.Running.SessionID, Used: used, Cost: Cost{Silent: used == nil}})
 	}
 	e.undoInvocation()
 	a.Status = Ready
-	s.draft.tell(a, &AttemptInterrupted{Attempt: e.Attempt, Reason: e.Interrupted})
+	d.tell(a, &AttemptInterrupted{Attempt: e.Attempt, Reason: e.Interrupted})
 }
 
 // tryAgain lets a failed agent try its state again, as a new execution.

@@ -110,12 +110,12 @@ func (x *execution) suspendForService(f *Failure, o Outage) bool {
 
 // suspendOutages counts a suspension for all agents that wait for the service, since only
 // the first of them asks for it.
-func (s *Step) suspendOutages() {
-	for a := range s.draft.agents() {
+func (d *draft) suspendOutages() {
+	for a := range d.agents() {
 		if a.Outage == nil {
 			continue
 		}
-		mine := s.draft.edit(a.ID)
+		mine := d.edit(a.ID)
 		o := *mine.Outage
 		o.Suspended++
 		mine.Outage = &o

@@ -14,6 +14,9 @@ type schedule struct {
 	mayBegin  bool // new executions may begin
 }
 
+// begins reports whether a new execution may begin.
+func (s schedule) begins() bool { return s.mayBegin && !s.blocked }
+
 // next returns the agent that takes a free slot, as Step.Next describes it.
 func (s schedule) next() (*Agent, bool) {
 	if s.blocked {

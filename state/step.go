@@ -14,12 +14,15 @@ import (
 // one agent continues, ending how the run ends. Step brings their answers into the
 // draft.
 type Step struct {
-	draft *draft
-	part  []string // the agents that it is restricted to; nil for all
+	draft   *draft
+	members members
 }
 
 // Step begins a change of r at the given time.
-func (r *Run) Step(now time.Time) *Step { return &Step{draft: newDraft(r, now)} }
+func (r *Run) Step(now time.Time) *Step {
+	d := newDraft(r, now)
+	return &Step{draft: d, members: members{draft: d}}
+}
 
 // Delta returns the finished change. The Step must not be used afterwards.
 func (s *Step) Delta() *Delta { return s.draft.finish() }
@@ -44,11 +47,6 @@ func (s *Step) Override(o Options, files map[string]string) {
 	}
 }
 
-// limits returns what the run may use and what it has used so far.
-func (s *Step) limits() limits {
-	return limits{options: s.draft.options(), progress: &s.draft.delta.Progress, ledger: s.draft.ledger()}
-}
-
 // Next returns the agent that takes the next free slot at the time of the step, and
 // false when there is none. First come executions under way, then those that waited for
 // a retry, then new ones, round-robin in order of creation. When nothing may start,
@@ -65,9 +63,9 @@ func (s *Step) Next(busy int) (*Agent, bool) {
 func (s *Step) WakeTime() time.Time { return s.schedule().wakeTime() }
 
 func (s *Step) schedule() schedule {
-	limits, failed := s.limits(), count(s.members(), isStuck) > 0
+	limits, failed := s.draft.limits(), count(s.members.all(), isStuck) > 0
 	return schedule{
-		agents: s.members(), now: s.draft.now, lastBegun: s.draft.delta.Progress.LastBegun,
+		agents: s.members.all(), now: s.draft.now, lastBegun: s.draft.delta.Progress.LastBegun,
 		blocked:  limits.blocked(),
 		mayBegin: !limits.overIterations() && (!failed || s.Options().KeepGoing),
 	}
