@@ -28,7 +28,7 @@ func (s *Step) follow(a *Agent, d protocol.Decision) {
 	if text, ended := a.move(d.Then, s.draft.run.Dir); ended {
 		s.draft.tell(a, &AgentFinished{Result: &text})
 		e := a.ending(text)
-		if s.part != nil { // the work of a part is brought back, also where nobody works any more
+		if s.members.part != nil { // the work of a part is brought back, also where nobody works any more
 			e.Dir = a.Dir
 		}
 		s.draft.delta.Ended = append(s.draft.delta.Ended, e)
