@@ -28,13 +28,15 @@ elif ! output=$(bash -c "$check" 2>&1 </dev/null); then
 	exit
 fi
 
-# The reviewer has a conversation of its own, so it is told what the issue says,
-# each line marked: strangers' text can't end what encloses it.
+# The reviewer has a conversation of its own, so it is told what the issue says, or after a comment on the pull
+# request its title and what somebody asks for there. Each line is marked: strangers' text can't end what encloses it.
 issue=$(node --input-type=module - <<'END'
 import { readFileSync } from 'node:fs';
 const path = process.env.GITHUB_EVENT_PATH;
-const { issue } = path ? JSON.parse(readFileSync(path, 'utf8')) : {};
-const text = issue ? `${issue.title}\n\n${issue.body ?? ''}` : '(no issue: this is no job)';
+const { issue, pull_request: pull, comment, review } = path ? JSON.parse(readFileSync(path, 'utf8')) : {};
+const about = pull ?? issue;
+const more = comment ?? review ?? issue;
+const text = about ? `${about.title}\n\n${more?.body ?? ''}` : '(no issue: this is no job)';
 const seen = text.replace(/<!--[^]*?(-->|$)/g, '').replace(/[\p{Cf}\p{Variation_Selector}]/gu, '').slice(0, 30000);
 console.log(seen.split(/\r\n|[\n\r\v\f\u2028\u2029]/).map((line) => `> ${line}`).join('\n'));
 END

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/raymond-action/raymond-action/artifacts/artifactstest"
 )
@@ -77,9 +78,10 @@ type Issue struct {
 
 // Comment is one on an issue.
 type Comment struct {
-	ID     int
-	Author string
-	Body   string
+	ID      int
+	Author  string
+	Body    string
+	Created time.Time
 }
 
 // Pull is a pull request of the forge.
@@ -137,6 +139,21 @@ func (f *Forge) Label(number int, label string) {
 			i.label([]any{label})
 		}
 	}
+}
+
+// Say adds a comment of somebody to an issue or a pull request, and returns it as the
+// event tells it.
+func (f *Forge) Say(number int, author, body string) any {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.last.comment++
+	c := Comment{ID: 9000 + f.last.comment, Author: author, Body: body, Created: time.Now()}
+	for _, i := range f.issues {
+		if i.Number == number {
+			i.Notes = append(i.Notes, c)
+		}
+	}
+	return c.json()
 }
 
 // Pulls are the pull requests as they are now.
@@ -203,6 +220,8 @@ func (f *Forge) serve(w http.ResponseWriter, r *http.Request) {
 		f.api(w, r, q)
 	case strings.HasPrefix(r.URL.Path, "/"+Repository+".git/"):
 		f.git(w, r)
+	case r.URL.Path == "/graphql": // who is asking
+		answer(w, 200, map[string]any{"data": map[string]any{"viewer": map[string]any{"login": f.bot()}}})
 	default: // such as /user, which the token of a job may not ask
 		refuse(w, http.StatusForbidden, "Resource not accessible by integration")
 	}

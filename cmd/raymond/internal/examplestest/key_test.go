@@ -25,7 +25,7 @@ func TestWhoeverForgotTheKeyIsToldSo(t *testing.T) {
 
 func wantAdvice(t *testing.T, s *Stage, r *acttest.Result, advice string) {
 	t.Helper()
-	step := WantStep(t, r, "issue-to-pr", "raymond", "failure", "error-class", "run_failed")
+	step := WantStep(t, r, "work", "raymond", "failure", "error-class", "run_failed")
 	told := 0
 	for _, a := range step.Annotations {
 		if strings.Contains(a.Text, advice) {

@@ -94,7 +94,7 @@ func TestNothingIsHandledTwice(t *testing.T) {
 		claudetest.On("has opened issue 13 ", claudetest.Say("<result>Thirteen.</result>")),
 	)
 	s.UseCLI(api)
-	s.poll(t, "result", "one agent for each issue found")
+	s.poll(t, "result", "3 looked at")
 	s.wantAnswered(t, 11, "````text\nEleven, @acme/all\n```\n````\n")
 	s.wantAnswered(t, 12, "Twelve.")
 	s.wantAnswered(t, 13, "Thirteen.")

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/acttest"
 	"github.com/raymond-action/raymond-action/runner/claude/claudetest"
 )
 
@@ -22,7 +23,9 @@ const (
 	wrongGreeting = "echo Hi $1\n"
 	hastyGreeting = "echo Hello, $1\n"
 	rightGreeting = "printf 'Hello, %s\\n' \"$1\"\n"
-	finding       = "A name such as -n \"x\" & <y> is not quoted."
+
+	reviewedGreeting = rightGreeting + "# everybody\n"
+	finding          = "A name such as -n \"x\" & <y> is not quoted."
 )
 
 // forGreeting has the workflow test what greeting is tested with.
@@ -47,6 +50,7 @@ func greetingModel(t *testing.T) *claudetest.Server {
 			claudetest.Do(claudetest.Bash("git diff")),
 			claudetest.Say("<result>" + finding + "</result>"), claudetest.Say("<result>APPROVED</result>"),
 		}},
+		claudetest.On("greet everybody, please", writes("greet.sh", reviewedGreeting), claudetest.Say("As you like.")),
 		claudetest.On(finding, writes("greet.sh", rightGreeting), claudetest.Say("Quoted.")),
 		claudetest.On("The work is tested and approved", claudetest.Say("<result>greet.sh greets. ```<goto>1_START.md</goto>```</result>")),
 	)
@@ -62,12 +66,23 @@ func TestAnIssueBecomesAPullRequest(t *testing.T) {
 	s.UseCLI(api)
 	s.Forge.AddIssue(Issue{Number: 7, Title: "greet.sh greets nobody"})
 	r := s.Run("issues", labeled(t, "raymond", "greet.sh greets nobody", "It should say hello."))
-	WantStep(t, r, "issue-to-pr", "raymond", "success", "status", "completed", "result", s.Forge.URL+"/acme/consumer/pull/101", "iterations", "15")
+	WantStep(t, r, "work", "raymond", "success", "status", "suspended", "next-jobs", `["publish"]`)
+	WantStep(t, r, "publish", "raymond", "success", "status", "suspended", "next-jobs", "[]", "iterations", "15")
 	wantPull(t, s, "greet.sh greets nobody", "greet.sh greets.")
 	if got := s.Forge.Git("show", "raymond/issue-7:greet.sh"); got+"\n" != rightGreeting {
 		t.Errorf("greet.sh on the branch: got %q, want %q", got, rightGreeting)
 	}
-	wantSticky(t, s, "/acme/consumer/pull/101")
+	wantSticky(t, s, "pull request 101")
+	wantNotToldTo(t, api, s.Forge.Token)
+
+	// Somebody reviews it: the comment on the pull request goes to the agent that wrote it.
+	r = s.answer(t, 101, "/raymond greet everybody, please")
+	WantStep(t, r, "publish", "raymond", "success", "status", "suspended")
+	if got := s.Forge.Git("show", "raymond/issue-7:greet.sh"); got+"\n" != reviewedGreeting {
+		t.Errorf("greet.sh after the review: got %q, want %q", got, reviewedGreeting)
+	}
+	r = s.answer(t, 101, "/raymond Done.")
+	WantStep(t, r, "work", "raymond", "success", "status", "completed", "result", "The pull request is as it should be.")
 	wantNotToldTo(t, api, s.Forge.Token)
 
 	s.UseStub()
@@ -76,12 +91,22 @@ func TestAnIssueBecomesAPullRequest(t *testing.T) {
 	s.Agents.Say("REVIEW.md", "<result>APPROVED</result>")
 	s.Agents.Say("SUMMARY.md", "<result>It greets again.</result>")
 	r = s.Run("issues", labeled(t, "raymond", "greet.sh greets @nobody", ""))
-	WantStep(t, r, "issue-to-pr", "raymond", "success", "status", "completed", "result", s.Forge.URL+"/acme/consumer/pull/101")
-	wantPull(t, s, "greet.sh greets @nobody", "It greets again.")
+	WantStep(t, r, "publish", "raymond", "success", "status", "suspended")
+	wantPull(t, s, "greet.sh greets nobody", "It greets again.")
 	if got := s.Forge.Git("show", "raymond/issue-7:greet.sh"); !strings.HasPrefix(got, "#!/bin/sh") {
 		t.Errorf("greet.sh after the second run: got %q, want its version", got)
 	}
-	wantSticky(t, s, "Completed")
+	wantSticky(t, s, "pull request 101")
+}
+
+// answer has somebody with write permission comment on an issue or a pull request.
+func (s *Stage) answer(t *testing.T, number int, text string) *acttest.Result {
+	t.Helper()
+	issue := s.Forge.Issue(number)
+	event := map[string]any{
+		"action": "created", "comment": s.Forge.Say(number, "ann", text), "issue": issue.json(),
+	}
+	return s.Run("issue_comment", jobsPayload(t, event))
 }
 
 // wantSticky checks the one comment on the issue.
@@ -98,7 +123,8 @@ func wantNotToldTo(t *testing.T, api *claudetest.Server, token string) {
 	t.Helper()
 	for _, q := range api.Requests() {
 		seen := q.Conversation()
-		if strings.Contains(q.Prompt, "You review") && (strings.Contains(seen, "One file") || !strings.Contains(seen, "> It should say hello.")) {
+		isTold := strings.Contains(seen, "> It should say hello.") || strings.Contains(seen, "> /raymond greet everybody, please")
+		if strings.Contains(q.Prompt, "You review") && (strings.Contains(seen, "One file") || !isTold) {
 			t.Errorf("reviewer: got\n%s\nwant the issue, and nothing of the author's conversation", seen)
 		}
 		if strings.Contains(seen, token) {
@@ -137,7 +163,7 @@ func TestNobodyElseStartsIt(t *testing.T) {
 	event := payload(t, "issues-labeled")
 	event["sender"] = event["issue"].(map[string]any)["user"]
 	r = s.Run("issues", encoded(t, event))
-	WantStep(t, r, "issue-to-pr", "raymond", "failure", "error-class", "denied")
+	WantStep(t, r, "work", "raymond", "failure", "error-class", "denied")
 	if calls := s.Agents.Calls(); len(calls) > 0 || len(s.Forge.Pulls()) > 0 {
 		t.Errorf("label of a reader: got %d calls of agents and the pull requests %v, want none", len(calls), s.Forge.Pulls())
 	}

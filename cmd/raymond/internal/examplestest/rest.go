@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // api answers what workflows ask of the REST API. What is not known here is not
@@ -81,7 +82,7 @@ func (f *Forge) comment(w http.ResponseWriter, r *http.Request, q Request, i *Is
 		return
 	}
 	f.last.comment++
-	i.Notes = append(i.Notes, Comment{ID: 9000 + f.last.comment, Author: f.bot(), Body: text(q.Body["body"])})
+	i.Notes = append(i.Notes, Comment{ID: 9000 + f.last.comment, Author: f.bot(), Body: text(q.Body["body"]), Created: time.Now()})
 	answer(w, 201, i.Notes[len(i.Notes)-1].json())
 }
 
@@ -226,7 +227,9 @@ func (c Comment) json() any {
 	if strings.HasSuffix(c.Author, "[bot]") {
 		kind = "Bot"
 	}
-	return map[string]any{"id": c.ID, "body": c.Body, "user": map[string]any{"login": c.Author, "type": kind}}
+	return map[string]any{
+		"id": c.ID, "body": c.Body, "user": map[string]any{"login": c.Author, "type": kind}, "created_at": c.Created.UTC().Format(time.RFC3339),
+	}
 }
 
 // pull answers what begins with /pulls.
@@ -238,6 +241,10 @@ func (f *Forge) pull(w http.ResponseWriter, r *http.Request, q Request, parts []
 		f.createPull(w, q.Body)
 	case r.Method == "PATCH" && len(parts) == 2:
 		f.editPull(w, q.Body, parts[1])
+	case r.Method == "GET" && len(parts) == 2:
+		f.editPull(w, nil, parts[1])
+	case r.Method == "GET" && len(parts) == 3: // reviews, and comments on lines
+		answer(w, 200, []any{})
 	default:
 		f.unknown(w, q)
 	}
@@ -275,10 +282,12 @@ func (f *Forge) createPull(w http.ResponseWriter, fields map[string]any) {
 		f.last.pull++
 		p.Number = f.last.pull
 		f.pulls = append(f.pulls, p)
+		f.issues = append(f.issues, &Issue{Number: p.Number, Title: p.Title, State: "open", Author: f.bot(), IsPull: true})
 		answer(w, 201, f.pullJSON(p))
 	}
 }
 
+// editPull tells a pull request, with fields that are changed before.
 func (f *Forge) editPull(w http.ResponseWriter, fields map[string]any, number string) {
 	for _, p := range f.pulls {
 		if strconv.Itoa(p.Number) != number {

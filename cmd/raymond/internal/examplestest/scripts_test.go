@@ -194,7 +194,7 @@ func TestNothingButAnIssueNamesTheBranch(t *testing.T) {
 	for _, test := range []struct{ issue, payload string }{
 		{"", good}, {"7:refs/heads/main", good}, {"../main", good}, {"-7", good}, {"7\n8", good}, {"٧", good},
 		{"7", "main\n" + rest}, {"7", "--all\n" + rest}, {"7", commit[:39] + "\n" + rest}, {"7", "+" + commit + "\n" + rest},
-		{"7", commit + "\n.git\nsaid"}, {"7", commit + "\n"}, {"7", ""},
+		{"7", "\n" + rest}, {"7", ""},
 	} {
 		p.env["RAYMOND_VAR_ISSUE"] = test.issue
 		if out, errs, err := p.script("PUSH.sh", test.payload); err == nil || out != "" {
@@ -238,7 +238,7 @@ func TestAnIssueThatBringsNoAnswerIsGivenUp(t *testing.T) {
 	const asked = "<function return=\"ANSWER.sh\" input=\"&gt; a &amp; b\n&gt; \n&gt; &lt;c&gt;\n&gt; d \">EXAMINE.md</function>\n"
 	for _, run := range []string{"a-1", "b-2", "b-2", "c-3"} {
 		p.env["RAYMOND_WORKFLOW_ID"] = run
-		p.want("1_START.sh", "", "<fork next=\"REPORT.sh\" issue=\"7\">ITEM.sh</fork>\n")
+		p.want("1_START.sh", "", "<fork next=\"WAIT.sh\" issue=\"7\">ITEM.sh</fork>\n")
 		p.want("ITEM.sh", "", asked)
 	}
 	p.env["RAYMOND_WORKFLOW_ID"] = "d-4"

@@ -58,7 +58,7 @@ func New(t testing.TB, setup Setup) *Stage {
 		Secrets: map[string]string{"GITHUB_TOKEN": s.Forge.Token, "ANTHROPIC_API_KEY": APIKey},
 		Path:    []string{s.Agents.dir},
 		Env: map[string]string{
-			"GITHUB_API_URL": s.Forge.URL + "/api", "GITHUB_SERVER_URL": s.Forge.URL,
+			"GITHUB_API_URL": s.Forge.URL + "/api", "GITHUB_SERVER_URL": s.Forge.URL, "GITHUB_GRAPHQL_URL": s.Forge.URL + "/graphql",
 			// A race must not pass for an exit code of ours, nor cost a second at exit.
 			"GORACE":              "atexit_sleep_ms=0 halt_on_error=1 exitcode=99",
 			"GITHUB_WORKFLOW_REF": Repository + "/.github/workflows/" + setup.Example + ".yml@refs/heads/main",
