@@ -44,13 +44,10 @@ func drive(ctx context.Context, s *step, r *result, d driving) error {
 	}
 	u := session.Setup{
 		Options: s.options, Scope: r.flow.Scope, Run: d.run, Store: d.store, Others: session.Others{Part: partAgents(s), Matrix: matrixOf(s)}, Resumed: d.isResumed, Changed: d.changed,
-		CLI: a.cli, Prompts: d.talks.Wrap(a.cli), Env: a.env, Dir: dir,
+		CLI: a.cli, Prompts: promptsOf(s, d, a), Env: a.env, Dir: dir,
 		Hide: session.Hide{Printed: a.redact, Events: s.voice.shown}, Out: session.Out{Stdout: s.env.Stdout, Stderr: s.env.Stderr, Seal: s.note.seals},
 	}
 	stops := session.StopOptions{Gone: d.gone, InJob: true}
-	if s.in.NoPrompts {
-		u.Prompts = noPrompts{}
-	}
 	if d.to != nil {
 		u.Others.Checkpoints = &periodic{step: s, ctx: ctx, to: d.to, take: take, began: time.Now()}
 		u.Prompts = d.to.claim.Guard(u.Prompts)
