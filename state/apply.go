@@ -27,6 +27,7 @@ type Delta struct {
 // Apply makes d part of r. It must have been saved first.
 func (r *Run) Apply(d *Delta) {
 	r.index()
+	l := living{r}
 	r.Progress = d.Progress
 	if d.Options != nil {
 		r.Options = *d.Options
@@ -35,14 +36,13 @@ func (r *Run) Apply(d *Delta) {
 		r.Files = d.Files
 	}
 	for _, a := range d.Agents {
-		r.put(a)
+		l.put(a)
 	}
 	for _, id := range d.Gone {
-		r.drop(id)
+		l.drop(id)
 	}
 	before := len(r.Ended)
-	r.Ended = append(r.Ended, d.Ended...)
-	r.markDelivered(d.Delivered)
+	r.Ended = markDelivered(append(r.Ended, d.Ended...), d.Delivered)
 	r.Ledger = append(r.Ledger, d.Ledger...)
 	r.Used = append(r.Used, d.Used...)
 	r.Events = d.Events
@@ -55,20 +55,20 @@ func (r *Run) Apply(d *Delta) {
 	r.fold(before)
 }
 
-// markDelivered marks the endings of agents that a join has delivered.
-func (r *Run) markDelivered(agents []string) {
+// markDelivered returns the endings with those marked of agents that a join has delivered.
+func markDelivered(ended []Ending, agents []string) []Ending {
 	if len(agents) == 0 {
-		return
+		return ended
 	}
 	marked := make(map[string]bool, len(agents))
 	for _, id := range agents {
 		marked[id] = true
 	}
-	r.Ended = slices.Clone(r.Ended)
-	for i := range r.Ended {
-		e := &r.Ended[i]
-		e.Delivered = e.Delivered || marked[e.Agent]
+	ended = slices.Clone(ended)
+	for i := range ended {
+		ended[i].Delivered = ended[i].Delivered || marked[ended[i].Agent]
 	}
+	return ended
 }
 
 // With returns the run that Apply(d) would make, leaving r as it is. The two
@@ -94,29 +94,32 @@ func (r *Run) index() {
 	}
 }
 
-func (r *Run) put(a *Agent) {
-	_, known := r.byID[a.ID]
-	r.byID[a.ID] = a
+// living changes the agents of a run that have not ended.
+type living struct{ run *Run }
+
+func (l living) put(a *Agent) {
+	_, known := l.run.byID[a.ID]
+	l.run.byID[a.ID] = a
 	if !known {
-		r.Agents = append(r.Agents, a)
+		l.run.Agents = append(l.run.Agents, a)
 		return
 	}
-	r.Agents[r.position(a.N)] = a
+	l.run.Agents[l.position(a.N)] = a
 }
 
-func (r *Run) drop(id string) {
-	a, known := r.byID[id]
+func (l living) drop(id string) {
+	a, known := l.run.byID[id]
 	if !known {
 		return
 	}
-	delete(r.byID, id)
-	at := r.position(a.N)
-	r.Agents = slices.Delete(r.Agents, at, at+1)
+	delete(l.run.byID, id)
+	at := l.position(a.N)
+	l.run.Agents = slices.Delete(l.run.Agents, at, at+1)
 }
 
 // position returns the index of the agent with creation number n.
-func (r *Run) position(n int) int {
-	at, _ := slices.BinarySearchFunc(r.Agents, n, func(a *Agent, n int) int { return a.N - n })
+func (l living) position(n int) int {
+	at, _ := slices.BinarySearchFunc(l.run.Agents, n, func(a *Agent, n int) int { return a.N - n })
 	return at
 }
 

@@ -20,11 +20,11 @@ var amounts = map[reflect.Type]bool{reflect.TypeFor[USD](): true, reflect.TypeFo
 
 // checkCounts checks that every number of a run is possible, in whatever field it is.
 // A negative count would make the next file unreadable.
-func (r *Run) checkCounts(c *checker) {
-	events := r.Events
-	defer func() { r.Events = events }()
-	r.Events = nil // they are only reported again
-	c.walk(reflect.ValueOf(r).Elem(), "")
+func (v validation) checkCounts() {
+	events := v.run.Events
+	defer func() { v.run.Events = events }()
+	v.run.Events = nil // they are only reported again
+	v.walk(reflect.ValueOf(v.run).Elem(), "")
 }
 
 // walk checks the numbers in v, the value of a field.

@@ -101,7 +101,7 @@ func (r *Run) replay(journal []byte) error {
 			return &FileError{Field: fmt.Sprintf("line %d", n), What: fmt.Sprintf(
 				"is step %d, want %d", d.Progress.Seq, r.Progress.Seq+1)}
 		}
-		if err := r.checkFits(d); err != nil {
+		if err := d.checkFollows(r); err != nil {
 			return &FileError{Field: fmt.Sprintf("line %d", n), What: err.Error()}
 		}
 		r.Apply(d)
@@ -113,9 +113,9 @@ func (r *Run) replay(journal []byte) error {
 	return r.Validate()
 }
 
-// checkFits returns an error when d can't be the step after r: agents are in the order
+// checkFollows returns an error when the step can't be the one after r: agents are in the order
 // of their numbers, and the number of an agent never changes.
-func (r *Run) checkFits(d *Delta) error {
+func (d *Delta) checkFollows(r *Run) error {
 	r.index()
 	last, seen := 0, map[string]bool{}
 	if n := len(r.Agents); n > 0 {

@@ -73,7 +73,7 @@ func (r *Run) fold(before int) {
 		p = *r.Past
 	}
 	if many {
-		r.foldEnded(&p)
+		folding{r}.endings(&p)
 	}
 	t := tally{}
 	if long {
@@ -86,14 +86,17 @@ func (r *Run) fold(before int) {
 	r.Past = &p
 }
 
-// foldEnded drops the results of the agents that ended first, but never that of the
+// folding adds up what a run no longer keeps one by one.
+type folding struct{ run *Run }
+
+// endings drops the results of the agents that ended first, but never that of the
 // main agent, which is the result of the run, nor those that a join may deliver.
-func (r *Run) foldEnded(p *Past) {
-	joinable := r.joinable()
-	old := len(r.Ended) - len(joinable) - keptEndings
+func (f folding) endings(p *Past) {
+	joinable := f.joinable()
+	old := len(f.run.Ended) - len(joinable) - keptEndings
 	kept := make([]Ending, 0, len(joinable)+keptEndings+1)
 	i := 0
-	for _, e := range r.Ended {
+	for _, e := range f.run.Ended {
 		switch {
 		case joinable[e.Agent]:
 			kept = append(kept, e)
@@ -105,24 +108,24 @@ func (r *Run) foldEnded(p *Past) {
 		}
 		i++
 	}
-	r.Ended = kept
+	f.run.Ended = kept
 }
 
 // joinable has the agents that have ended and that a join may still deliver.
-func (r *Run) joinable() map[string]bool {
-	if !r.Progress.HasJoin {
+func (f folding) joinable() map[string]bool {
+	if !f.run.Progress.HasJoin {
 		return nil
 	}
-	r.index()
+	f.run.index()
 	there := map[string]bool{}
-	for i := len(r.Ended) - 1; i >= 0; i-- { // children mostly end before their parents
-		if e := r.Ended[i]; e.Parent != "" && !e.Delivered {
-			there[e.Agent] = r.byID[e.Parent] != nil || there[e.Parent]
+	for i := len(f.run.Ended) - 1; i >= 0; i-- { // children mostly end before their parents
+		if e := f.run.Ended[i]; e.Parent != "" && !e.Delivered {
+			there[e.Agent] = f.run.byID[e.Parent] != nil || there[e.Parent]
 		}
 	}
 	for changed := true; changed; {
 		changed = false
-		for _, e := range r.Ended {
+		for _, e := range f.run.Ended {
 			if at, ok := there[e.Agent]; ok && !at && there[e.Parent] {
 				there[e.Agent], changed = true, true
 			}
@@ -142,9 +145,9 @@ func counterOf(id string) int {
 
 // counter is at least the highest number in the name of an agent. Runs from before it
 // was saved still have all their agents.
-func (r *Run) counter() int {
+func counter(names map[string]bool) int {
 	highest := 0
-	for name := range r.names() {
+	for name := range names {
 		highest = max(highest, counterOf(name))
 	}
 	return highest

@@ -45,21 +45,22 @@ func (c *checker) want(ok bool, field, what string, args ...any) {
 // Its error is a *FileError that names the first field that is wrong.
 func (r *Run) Validate() error {
 	c := &checker{}
-	r.checkHead(c)
-	r.checkCounts(c)
+	v := validation{r, c}
+	v.checkHead()
+	v.checkCounts()
 	r.Options.check(c)
-	r.checkProgress(c)
+	v.checkProgress()
 	seen := map[string]bool{}
-	r.checkEnded(c, seen)
-	r.checkLiving(c, seen)
+	v.checkEnded(seen)
+	v.checkLiving(seen)
 	if c.err == nil {
-		r.checkFamily(c)
+		v.checkFamily()
 	}
 	if l := r.Last; l != nil {
 		l.Session.check(c, "last.session")
 		c.want(l.Dir == "" || filepath.IsAbs(l.Dir), "last.dir", "%q is not an absolute path", l.Dir)
 	}
-	r.checkLedger(c)
+	v.checkLedger()
 	r.checkParts(c)
 	if c.err != nil {
 		return c.err
@@ -67,35 +68,41 @@ func (r *Run) Validate() error {
 	return nil
 }
 
+// validation checks the fields of a run.
+type validation struct {
+	run *Run
+	*checker
+}
+
 // checkEnded checks the agents that have ended, and notes their names in seen.
-func (r *Run) checkEnded(c *checker, seen map[string]bool) {
-	for i, e := range r.Ended {
+func (v validation) checkEnded(seen map[string]bool) {
+	for i, e := range v.run.Ended {
 		at := fmt.Sprintf("ended[%d]", i)
-		c.want(agentID().MatchString(e.Agent), at+".agent", "%q is not the name of an agent", e.Agent)
-		c.want(e.Dir == "" || filepath.IsAbs(e.Dir), at+".dir", "%q is not an absolute path", e.Dir)
-		c.want(!seen[e.Agent], at+".agent", "%q ended twice", e.Agent)
-		c.want(e.Parent == "" || agentID().MatchString(e.Parent), at+".parent", "%q is not the name of an agent", e.Parent)
-		c.want(e.Error == "" || e.Result == "", at+".error", "is there beside a result")
-		c.want(e.N <= r.Progress.Created, at+".n", "is %d, but %d agents were created", e.N, r.Progress.Created)
+		v.want(agentID().MatchString(e.Agent), at+".agent", "%q is not the name of an agent", e.Agent)
+		v.want(e.Dir == "" || filepath.IsAbs(e.Dir), at+".dir", "%q is not an absolute path", e.Dir)
+		v.want(!seen[e.Agent], at+".agent", "%q ended twice", e.Agent)
+		v.want(e.Parent == "" || agentID().MatchString(e.Parent), at+".parent", "%q is not the name of an agent", e.Parent)
+		v.want(e.Error == "" || e.Result == "", at+".error", "is there beside a result")
+		v.want(e.N <= v.run.Progress.Created, at+".n", "is %d, but %d agents were created", e.N, v.run.Progress.Created)
 		seen[e.Agent] = true
 	}
 }
 
 // checkLiving checks the agents that have not ended. seen has the names of the others.
-func (r *Run) checkLiving(c *checker, seen map[string]bool) {
+func (v validation) checkLiving(seen map[string]bool) {
 	last, asked := 0, map[int]bool{}
-	for i, a := range r.Agents {
+	for i, a := range v.run.Agents {
 		at := fmt.Sprintf("agents[%d]", i)
-		c.want(a != nil, at, "is missing")
-		if c.err != nil {
+		v.want(a != nil, at, "is missing")
+		if v.err != nil {
 			return
 		}
-		c.want(!seen[a.ID], at+".id", "%q appears twice", a.ID)
-		c.want(a.N > last && a.N <= r.Progress.Created, at+".n", "is %d, want one of %d to %d", a.N, last+1, r.Progress.Created)
+		v.want(!seen[a.ID], at+".id", "%q appears twice", a.ID)
+		v.want(a.N > last && a.N <= v.run.Progress.Created, at+".n", "is %d, want one of %d to %d", a.N, last+1, v.run.Progress.Created)
 		seen[a.ID], last = true, a.N
-		a.check(c, at)
+		a.check(v.checker, at)
 		if q := a.asks(); q != nil {
-			c.want(q.Number <= r.Progress.Questions && !asked[q.Number], at+".waits.question.number", "is %d, again or of %d", q.Number, r.Progress.Questions)
+			v.want(q.Number <= v.run.Progress.Questions && !asked[q.Number], at+".waits.question.number", "is %d, again or of %d", q.Number, v.run.Progress.Questions)
 			asked[q.Number] = true
 		}
 	}
@@ -103,44 +110,44 @@ func (r *Run) checkLiving(c *checker, seen map[string]bool) {
 
 // checkFamily checks that whoever has forked an agent is older than it, as far as both are
 // known. So nobody is an ancestor of itself.
-func (r *Run) checkFamily(c *checker) {
-	ages := make(map[string]int, len(r.Agents)+len(r.Ended))
-	for _, e := range r.Ended {
+func (v validation) checkFamily() {
+	ages := make(map[string]int, len(v.run.Agents)+len(v.run.Ended))
+	for _, e := range v.run.Ended {
 		ages[e.Agent] = e.N
 	}
-	for _, a := range r.Agents {
+	for _, a := range v.run.Agents {
 		ages[a.ID] = a.N
 	}
 	check := func(at, parent string, n int) {
 		age, known := ages[parent]
-		c.want(!known || age < n, at+".parent", "%q is younger", parent)
+		v.want(!known || age < n, at+".parent", "%q is younger", parent)
 	}
-	for i, e := range r.Ended {
+	for i, e := range v.run.Ended {
 		if e.Parent != "" {
 			check(fmt.Sprintf("ended[%d]", i), e.Parent, e.N)
 		}
 	}
-	for i, a := range r.Agents {
+	for i, a := range v.run.Agents {
 		check(fmt.Sprintf("agents[%d]", i), a.Parent, a.N)
 	}
 }
 
-func (r *Run) checkHead(c *checker) {
-	c.want(r.Schema == Schema, "schema", "is %d, want %d", r.Schema, Schema)
-	c.want(ValidID(r.WorkflowID), "workflow_id", "%q is not a workflow id", r.WorkflowID)
-	c.want(!r.Created.IsZero(), "created", "is missing")
-	c.want(len(r.Mark) >= 16 && !strings.ContainsAny(r.Mark, ".\x00"), "mark", "%q is not the mark of a run", r.Mark)
-	c.want(filepath.IsAbs(r.Scope), "scope", "%q is not an absolute path", r.Scope)
-	c.want(filepath.IsAbs(r.Dir), "dir", "%q is not an absolute path", r.Dir)
-	c.want(fileName(r.Entry), "entry", "%q is not a file name", r.Entry)
-	c.want(r.Files[r.Entry] != "", "files", "lacks the entry %q", r.Entry)
-	for name, sum := range r.Files {
-		c.want(fileName(name), "files", "%q is not a file name", name)
-		c.want(sha256Hex().MatchString(sum), "files."+name, "is not a SHA-256 in hex")
+func (v validation) checkHead() {
+	v.want(v.run.Schema == Schema, "schema", "is %d, want %d", v.run.Schema, Schema)
+	v.want(ValidID(v.run.WorkflowID), "workflow_id", "%q is not a workflow id", v.run.WorkflowID)
+	v.want(!v.run.Created.IsZero(), "created", "is missing")
+	v.want(len(v.run.Mark) >= 16 && !strings.ContainsAny(v.run.Mark, ".\x00"), "mark", "%q is not the mark of a run", v.run.Mark)
+	v.want(filepath.IsAbs(v.run.Scope), "scope", "%q is not an absolute path", v.run.Scope)
+	v.want(filepath.IsAbs(v.run.Dir), "dir", "%q is not an absolute path", v.run.Dir)
+	v.want(fileName(v.run.Entry), "entry", "%q is not a file name", v.run.Entry)
+	v.want(v.run.Files[v.run.Entry] != "", "files", "lacks the entry %q", v.run.Entry)
+	for name, sum := range v.run.Files {
+		v.want(fileName(name), "files", "%q is not a file name", name)
+		v.want(sha256Hex().MatchString(sum), "files."+name, "is not a SHA-256 in hex")
 	}
-	for i, name := range r.Used {
+	for i, name := range v.run.Used {
 		// A used file need not be among the files: a run may continue without it.
-		c.want(fileName(name), fmt.Sprintf("used[%d]", i), "%q is not a file name", name)
+		v.want(fileName(name), fmt.Sprintf("used[%d]", i), "%q is not a file name", name)
 	}
 }
 
@@ -152,25 +159,25 @@ func (o *Options) check(c *checker) {
 
 var statuses = []Status{Running, Completed, Failed, OverBudget, OverIterations, Suspended, Cancelled}
 
-func (r *Run) checkProgress(c *checker) {
-	p := &r.Progress
-	c.want(slices.Contains(statuses, p.Status), "progress.status", "%q is unknown", p.Status)
-	there := len(r.Agents) + len(r.Ended) + r.Forgotten()
-	c.want(p.Created == there, "progress.created", "is %d, but %d agents are there", p.Created, there)
-	c.want((p.Status == Completed) == (len(r.Agents) == 0), "progress.status",
-		"is %q with %d agents left", p.Status, len(r.Agents))
+func (v validation) checkProgress() {
+	p := &v.run.Progress
+	v.want(slices.Contains(statuses, p.Status), "progress.status", "%q is unknown", p.Status)
+	there := len(v.run.Agents) + len(v.run.Ended) + v.run.Forgotten()
+	v.want(p.Created == there, "progress.created", "is %d, but %d agents are there", p.Created, there)
+	v.want((p.Status == Completed) == (len(v.run.Agents) == 0), "progress.status",
+		"is %q with %d agents left", p.Status, len(v.run.Agents))
 }
 
-func (r *Run) checkLedger(c *checker) {
-	sum := r.Past.check(c, "past")
-	for i, e := range r.Ledger {
+func (v validation) checkLedger() {
+	sum := v.run.Past.check(v.checker, "past")
+	for i, e := range v.run.Ledger {
 		at := fmt.Sprintf("ledger[%d]", i)
-		c.want(e.Kind == Exact || e.Kind == Estimated || e.Kind == Unknown, at+".kind", "%q is unknown", e.Kind)
-		c.want(e.Kind != Unknown || e.CostUSD == 0, at+".cost_usd", "is %s, but unknown", e.CostUSD)
-		c.want(e.N >= 1 && e.N <= r.Progress.Launches, at+".n", "%d is not an invocation of the run", e.N)
+		v.want(e.Kind == Exact || e.Kind == Estimated || e.Kind == Unknown, at+".kind", "%q is unknown", e.Kind)
+		v.want(e.Kind != Unknown || e.CostUSD == 0, at+".cost_usd", "is %s, but unknown", e.CostUSD)
+		v.want(e.N >= 1 && e.N <= v.run.Progress.Launches, at+".n", "%d is not an invocation of the run", e.N)
 		sum = sum.Plus(e.CostUSD)
 	}
-	c.want(sum == r.Progress.TotalUSD, "progress.total_usd", "is %s, but the ledger adds up to %s", r.Progress.TotalUSD, sum)
+	v.want(sum == v.run.Progress.TotalUSD, "progress.total_usd", "is %s, but the ledger adds up to %s", v.run.Progress.TotalUSD, sum)
 }
 
 func (a *Agent) check(c *checker, at string) {
