@@ -5,6 +5,7 @@ package action_test
 import (
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -37,13 +38,18 @@ func (s *scene) says(run int64, number int, who, body string) *bareJob {
 // heard is the job that is started by something that was said.
 func (s *scene) heard(run int64, said sitetest.Said) *bareJob {
 	s.t.Helper()
+	return s.talking(run).on("issue_comment", s.payloadOf(said))
+}
+
+// payloadOf is the payload of a comment's event.
+func (s *scene) payloadOf(said sitetest.Said) string {
 	kind := "User"
 	if strings.HasSuffix(said.Author, "[bot]") {
 		kind = "Bot"
 	}
-	return s.talking(run).on("issue_comment", event(
+	return event(
 		fmt.Sprintf(`"sender":{"login":%q,"type":%q}`, said.Author, kind), `"action":"created"`, fmt.Sprintf(`"issue":{"number":%d}`, said.Number),
-		fmt.Sprintf(`"comment":{"id":%d,"body":%q,"user":{"login":%q,"type":%q}}`, said.ID, said.Body, said.Author, kind)))
+		fmt.Sprintf(`"comment":{"id":%d,"body":%q,"user":{"login":%q,"type":%q}}`, said.ID, said.Body, said.Author, kind))
 }
 
 // question is the one comment of ours with a question on an issue.
@@ -166,7 +172,7 @@ func TestTheMarkOfAQuestionLeadsToItsRun(t *testing.T) {
 	}
 	s.wantDone("start")
 	s.says(5, 34, "ann", "good").do(0).wantOutputs(t, "status", "skipped")
-	second := s.talking(6).on("issue_comment", s.heard(6, s.forge.Talk.Say(sitetest.Said{Number: 34, Author: "ann", Body: "/raymond no"})).payload)
+	second := s.says(6, 34, "ann", "/raymond no")
 	second.do(0).wantOutputs(t, "status", "completed", "workflow-id", first.outputs["workflow-id"])
 	s.wantDone("start yes") // the older comment came first
 	second.command("action-post").Wait()
@@ -222,4 +228,92 @@ func TestAnAnswerToARunThatCantContinue(t *testing.T) {
 		t.Errorf("comments: got %+v, want the question, and why it can't be answered, once", got)
 	}
 	s.wantDone("start")
+}
+
+// asksBeside asks while another agent works.
+const asksBeside = `-- wf/START.sh --
+# raymond: many_forks=true
+echo '<fork next="ASK.sh">WORK.sh</fork>'
+-- wf/ASK.sh --
+echo asked >>"$EFFECTS"; echo '<ask next="NEXT.sh">What?</ask>'
+-- wf/WORK.sh --
+while ! test -e "$EFFECTS.go"; do sleep 0.05; done
+echo '<result>worked</result>'
+-- wf/NEXT.sh --
+echo "$RAYMOND_RESULT" >>"$EFFECTS"; echo '<result>all done</result>'
+`
+
+// TestAnAnswerWhileTheRunIsDriven: its own step ends at once, and the job that drives the
+// run takes it.
+func TestAnAnswerWhileTheRunIsDriven(t *testing.T) {
+	t.Parallel()
+	s := newScene(t, asksBeside)
+	first, second := s.talking(1), s.talking(2)
+	c := first.start()
+	c.Until("the question", func() bool { return len(s.forge.Talk.By(7, sitetest.JobsAccount)) == 1 })
+	said := s.forge.Talk.Say(sitetest.Said{Number: 7, Author: "ann", Body: "/raymond this"})
+	second.on("issue_comment", s.payloadOf(said))
+	e := second.do(0)
+	if e.wantOutputs(t, "status", "skipped"); !strings.Contains(e.Stdout, "finds this comment by itself") {
+		t.Errorf("the step of the answer: got %v, want that another job drives the run", e)
+	}
+	s.letGo()
+	first.end(c).wantOutputs(t, "status", "completed")
+	s.wantDone("asked this")
+}
+
+// TestAnAnswerToAJobThatMayLeave: while all agents wait, the step of an answer stays until
+// it is clear which job takes the answer, and one does.
+func TestAnAnswerToAJobThatMayLeave(t *testing.T) {
+	t.Parallel()
+	s := newScene(t, asksOnce)
+	first, second := s.talking(1), s.talking(2)
+	s.forge.Talk.Set(func(k *sitetest.Talk) {
+		k.Fault = sitetest.Refusing(`^GET issues/comments/`, 503, "down") // its comment is there, and can't be read
+	})
+	c := first.start()
+	c.Until("the question", func() bool { return len(s.forge.Talk.By(7, sitetest.JobsAccount)) == 1 })
+	c.Until("the first look", func() bool { return slices.Contains(s.forge.Talk.Requests(), "GET issues/comments/101") })
+	said := s.forge.Talk.Say(sitetest.Said{Number: 7, Author: "ann", Body: "/raymond yes"})
+	second.on("issue_comment", s.payloadOf(said))
+	d := second.start()
+	looks := func() (n int) {
+		for _, q := range s.forge.Questions() {
+			if strings.HasPrefix(q, "GET /api/repos/o/r/actions/runs/1") {
+				n++
+			}
+		}
+		return n
+	}
+	d.Until("the second look for the other job", func() bool { return looks() >= 2 })
+	s.forge.Talk.Set(func(k *sitetest.Talk) { k.Fault = nil })
+	first.end(c).wantOutputs(t, "status", "completed")
+	if e := second.end(d); e.Code != 0 || !strings.Contains(e.Stdout, "nothing is started") {
+		t.Errorf("the step of the answer: got %v, want that it has nothing to do", e)
+	}
+	s.wantDone("start yes")
+}
+
+// TestAJobThatDiesWhileItAsks leaves a question that the next step neither asks again nor
+// forgets.
+func TestAJobThatDiesWhileItAsks(t *testing.T) {
+	t.Parallel()
+	for _, asked := range []string{"POST issues/7/comments", "GET issues/comments/101"} {
+		s := newScene(t, asksOnce)
+		first := s.talking(1)
+		s.forge.Talk.Set(func(k *sitetest.Talk) {
+			k.Hangs = func(a string) bool { return a == "GET issues/comments/101" }
+			k.Lost = func(a string) bool { return a == asked }
+		})
+		c := first.start()
+		c.Until("the question", func() bool { return len(s.forge.Talk.By(7, sitetest.JobsAccount)) == 1 })
+		c.Kill()
+		s.forge.Talk.Set(func(k *sitetest.Talk) { k.Hangs, k.Lost = nil, nil })
+		run := s.forge.Runs[1]
+		run.Status = "completed"
+		s.forge.Runs[1] = run
+		s.says(2, 7, "ann", "/raymond yes").do(0).wantOutputs(t, "status", "completed")
+		s.question(7)
+		s.wantDone("start yes")
+	}
 }

@@ -64,9 +64,9 @@ type Talk struct {
 
 	// fault answers a request instead; it returns whether it has.
 	Fault func(w http.ResponseWriter, asked string) bool
-	// lost decides whether the answer to what was carried out gets lost.
-	lost func(asked string) bool
-	// hangs decides whether a request gets no answer, and is not carried out.
+	// Lost decides whether the answer to what was carried out gets lost.
+	Lost func(asked string) bool
+	// Hangs decides whether a request gets no answer, and is not carried out.
 	Hangs func(asked string) bool
 }
 
@@ -140,7 +140,7 @@ func (k *Talk) answers(w http.ResponseWriter, r *http.Request) bool {
 		return true
 	}
 	answer, status := k.carryOut(r, path)
-	if k.lost != nil && k.lost(asked) {
+	if k.Lost != nil && k.Lost(asked) {
 		panic(http.ErrAbortHandler)
 	}
 	w.WriteHeader(status)
