@@ -35,8 +35,9 @@ func (a *App) drive(u session.Setup, given []runner.Update) (err error) {
 	}
 	u.Hide.Printed, u.Stops = secrets.NewRedactor(a.Environ).Text, session.Listen(session.StopOptions{})
 	u.Out = session.Out{Stdout: a.Stdout, Stderr: a.Stderr}
-	at := a.terminal(u.Hide.Printed)
-	people := &screened{People: answers.New(given, at), isShared: at != nil}
+	shown := a.consoleOptions(o, u.Run.WorkflowID)
+	shown.Waits = report.WaitsOf(u.Run)
+	people := &screened{People: answers.New(given, a.terminal(shown.Terminal, u.Hide.Printed)), isShared: shown.Terminal}
 	defer people.Close()
 	u.Others.People = people
 	cages, err := a.newCages(o, env)
@@ -53,8 +54,6 @@ func (a *App) drive(u session.Setup, given []runner.Update) (err error) {
 		s.Close()
 		return errors.Join(session.Tidy(u.Dir), stopped(o, u.Run))
 	}
-	shown := a.consoleOptions(o, u.Run.WorkflowID)
-	shown.Waits = report.WaitsOf(u.Run)
 	people.console = report.NewConsole(a.Stderr, shown)
 	s.Events.Add("console", people.console)
 	run, err := s.Run(context.Background())
@@ -98,16 +97,16 @@ func (p *screened) Open(run *state.Run) {
 	p.People.Open(run)
 }
 
-// terminal is where somebody reads and types; nil where nobody does.
-func (a *App) terminal(hide func(string) string) *answers.Terminal {
-	screen, ok := a.Stderr.(*os.File)
-	if !ok || a.Stdin == nil || !answers.IsPresent(a.Stdin) {
+// terminal is where somebody reads and types; nil where nobody does. hasScreen says that
+// stderr is a terminal. If it isn't, questions are written to the one that is stdin.
+func (a *App) terminal(hasScreen bool, hide func(string) string) *answers.Terminal {
+	switch {
+	case a.Stdin == nil || !answers.IsPresent(a.Stdin):
 		return nil
+	case hasScreen:
+		return answers.NewTerminal(a.Stdin, a.Stderr, hide)
 	}
-	if _, ok := report.Terminal(screen); !ok {
-		return nil
-	}
-	return answers.NewTerminal(a.Stdin, a.Stderr, hide)
+	return answers.NewTerminal(a.Stdin, a.Stdin, hide)
 }
 
 // newCages makes the cages of a run at a shell. The caller closes them.
