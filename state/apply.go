@@ -52,7 +52,7 @@ func (r *Run) Apply(d *Delta) {
 	if d.Last != nil {
 		r.Last = d.Last
 	}
-	r.fold(before)
+	folding{r}.fold(before)
 }
 
 // markDelivered returns the endings with those marked of agents that a join has delivered.

@@ -154,7 +154,7 @@ func Read(dir, id string) (*Run, error) {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
-	return r, within(journal, r.replay(lines))
+	return r, within(journal, replay(r, lines))
 }
 
 // within names the file in a *FileError.

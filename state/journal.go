@@ -82,7 +82,7 @@ func journalLine(d *Delta) ([]byte, error) {
 
 // replay applies the steps of a journal that come after the run. A last line
 // that was cut off counts as not written; any other damage is a *FileError.
-func (r *Run) replay(journal []byte) error {
+func replay(r *Run, journal []byte) error {
 	applied := false
 	for n := 1; len(journal) > 0; n++ {
 		line, rest, whole := bytes.Cut(journal, []byte("\n"))

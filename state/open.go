@@ -77,7 +77,7 @@ func (d *draft) open(resumed bool) {
 	p.Status, p.Reason, p.Until, p.Hold, p.Exhausted = Running, "", time.Time{}, "", false
 	p.Unknown, p.Moved, p.Continuing = 0, false, ""
 	if p.Counter == 0 {
-		p.Counter = counter(run.names())
+		p.Counter = counter(namesOf(run))
 	}
 	p.Started = stamp(d.now)
 	d.tell(nil, &RunStarted{

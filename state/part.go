@@ -42,7 +42,7 @@ func (s *Step) HandOver(job string, most int) {
 			continue
 		}
 		now[a.ID] = Handover{a.ID, a.Handed}
-		if !s.draft.run.isHeld(a.ID) {
+		if !isHeld(s.draft.run.Parts, a.ID) {
 			waiting[a.Waits.Job] = append(waiting[a.Waits.Job], now[a.ID])
 		}
 	}
@@ -105,8 +105,8 @@ func pack(job string, agents []Handover, most int) []Part {
 }
 
 // isHeld reports whether another job may be running an agent, so that nobody else does.
-func (r *Run) isHeld(agent string) bool {
-	return slices.ContainsFunc(r.Parts, func(p Part) bool { return p.Running && p.isGiven(agent) })
+func isHeld(parts []Part, agent string) bool {
+	return slices.ContainsFunc(parts, func(p Part) bool { return p.Running && p.isGiven(agent) })
 }
 
 // partName is the name of the part that has these agents: 8 hex digits.
@@ -164,7 +164,7 @@ func (r *Run) BeginPart(p Part) *Run {
 	p.Earlier, p.Running = false, false
 	p.Began = &Began{
 		Seq: at.Seq, Events: at.Events, Iterations: at.Iterations, Created: at.Created, Launches: at.Launches,
-		Flakes: at.Flakes, Questions: at.Questions, Ended: len(r.Ended) + r.Forgotten(), Sums: r.sumsByKind(),
+		Flakes: at.Flakes, Questions: at.Questions, Ended: len(r.Ended) + r.Forgotten(), Sums: sumsByKind(r),
 	}
 	next.Parts = []Part{p}
 	return &next
@@ -186,7 +186,7 @@ func (r *Run) Share(p Part, budget USD) USD {
 }
 
 // sumsByKind returns what the whole ledger adds up to, by kind.
-func (r *Run) sumsByKind() []Sum {
+func sumsByKind(r *Run) []Sum {
 	t := tally{}
 	for _, s := range r.Sums() {
 		t.add(Sum{Kind: s.Kind, Entries: s.Entries, CostUSD: s.CostUSD})
@@ -203,13 +203,13 @@ func (r *Run) Own() (Part, bool) {
 }
 
 // checkParts checks the parts of a run.
-func (r *Run) checkParts(c *checker) {
-	c.want(len(r.Parts) <= MostParts+mostEarlier, "parts", "are %d, want %d at most", len(r.Parts), MostParts+mostEarlier)
-	for i, p := range r.Parts {
+func (v validation) checkParts() {
+	v.want(len(v.run.Parts) <= MostParts+mostEarlier, "parts", "are %d, want %d at most", len(v.run.Parts), MostParts+mostEarlier)
+	for i, p := range v.run.Parts {
 		at := fmt.Sprintf("parts[%d]", i)
-		p.check(c, at)
+		p.check(v.checker, at)
 		if p.Began != nil {
-			p.Began.check(c, &r.Progress, at+".began")
+			p.Began.check(v.checker, &v.run.Progress, at+".began")
 		}
 	}
 }

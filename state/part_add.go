@@ -151,7 +151,7 @@ func (o *partMerge) addEntries(from *Run, isNew func(Entry) bool) (added bool) {
 // addFolded adds what the entries add up to that the part no longer keeps one by one.
 func (o *partMerge) addFolded() {
 	rest := tally{}
-	rest.addAll(o.from.sumsByKind())
+	rest.addAll(sumsByKind(o.from))
 	for _, s := range o.began.Sums {
 		rest.take(s)
 	}

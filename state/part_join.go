@@ -61,7 +61,7 @@ func (e *PartConflict) Error() string {
 //
 // Errors are *PartConflict, and *FileError for runs that can't be of this run's parts.
 func (r *Run) Join(j Joining) (*Joined, error) {
-	m := &merge{Joining: j, run: r.copied(), took: map[string]string{}}
+	m := &merge{Joining: j, run: copyOf(r), took: map[string]string{}}
 	m.run.Parts = nil
 	var logs [][]Event
 	out := &Joined{}
@@ -88,8 +88,8 @@ func (r *Run) Join(j Joining) (*Joined, error) {
 	return out, m.run.Validate()
 }
 
-// copied returns a copy whose lists may be added to. Agents are shared.
-func (r *Run) copied() *Run {
+// copyOf returns a copy whose lists may be added to. Agents are shared.
+func copyOf(r *Run) *Run {
 	c := *r
 	c.byID = nil
 	c.Agents, c.Ended = slices.Clone(r.Agents), slices.Clone(r.Ended)
@@ -111,7 +111,7 @@ type merge struct {
 
 // join merges one part, and returns new names of agents and the part's events.
 func (m *merge) join(base *Run, ran Ran) (map[string]string, []Event, error) {
-	given := base.given(ran.Part)
+	given := ran.Part.given(base)
 	if ran.Running && len(given) > 0 {
 		p := ran.Part
 		p.Running = true
@@ -155,7 +155,7 @@ func (m *merge) join(base *Run, ran Ran) (map[string]string, []Event, error) {
 
 // given returns the agents that were handed over to a part with the numbers that they
 // still have.
-func (r *Run) given(p Part) map[string]bool {
+func (p Part) given(r *Run) map[string]bool {
 	given := map[string]bool{}
 	for _, h := range p.Agents {
 		a, ok := r.Agent(h.Agent)
@@ -200,6 +200,6 @@ func (m *merge) finish() error {
 	if len(r.Agents) == 0 {
 		p.Status, p.Reason, p.Until = Completed, "", time.Time{}
 	}
-	r.fold(0)
+	folding{r}.fold(0)
 	return nil
 }

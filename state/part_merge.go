@@ -25,7 +25,7 @@ func (m *merge) open(given map[string]bool, ran Ran) *partMerge {
 	own, _ := ran.Runs[0].Own()
 	b, now := own.Began, m.run.Progress
 	return &partMerge{
-		merge: m, from: ran.Runs[0], began: b, part: ran.Part, given: given, base: m.run.names(), names: map[string]string{},
+		merge: m, from: ran.Runs[0], began: b, part: ran.Part, given: given, base: namesOf(m.run), names: map[string]string{},
 		by: numbers{now.Created - b.Created, now.Iterations - b.Iterations, now.Launches - b.Launches, now.Questions - b.Questions},
 	}
 }
@@ -46,7 +46,7 @@ func (r *Run) CheckPart(p Part, run *Run) error {
 		spent = spent.Plus(s.CostUSD)
 	}
 	c.want(run.Progress.TotalUSD >= spent, "progress.total_usd", "is %s, and was %s", run.Progress.TotalUSD, spent)
-	r.checkAgents(c, p, run)
+	p.checkAgents(c, r, run)
 	for i, e := range run.Ledger {
 		c.want(e.N <= own.Began.Launches || p.Has(e.Agent), fmt.Sprintf("ledger[%d].agent", i), "%q is not of this part", e.Agent)
 	}
@@ -58,13 +58,13 @@ func (r *Run) CheckPart(p Part, run *Run) error {
 
 // checkAgents checks that the agents of a part's run are those that were handed over to it,
 // and others that these have forked.
-func (r *Run) checkAgents(c *checker, p Part, run *Run) {
+func (p Part) checkAgents(c *checker, base, run *Run) {
 	created := run.Parts[0].Began.Created
 	for i, a := range run.Agents {
 		at := fmt.Sprintf("agents[%d]", i)
 		if a.N > created {
 			c.want(p.Has(a.ID) && p.Has(a.Parent) && !p.isGiven(a.ID), at+".id", "%q is not of this part", a.ID)
-		} else if was, ok := r.Agent(a.ID); p.isGiven(a.ID) && ok {
+		} else if was, ok := base.Agent(a.ID); p.isGiven(a.ID) && ok {
 			c.want(a.N == was.N && a.Parent == was.Parent, at+".n", "is %d with parent %q, want %d and %q", a.N, a.Parent, was.N, was.Parent)
 		}
 		c.want(a.Handed >= 0 && a.Handed <= mostCount, at+".handed", "is %d", a.Handed)
@@ -118,7 +118,7 @@ func (o *partMerge) rename(id string) {
 	if !o.base[id] {
 		return
 	}
-	stem, theirs := strings.TrimRight(id, "0123456789"), o.from.names()
+	stem, theirs := strings.TrimRight(id, "0123456789"), namesOf(o.from)
 	for n := counterOf(id) + 1; ; n++ {
 		name := fmt.Sprintf("%s%d", stem, n)
 		if o.base[name] || theirs[name] {

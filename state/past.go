@@ -62,7 +62,8 @@ func (r *Run) Sums() []Sum {
 // run and the step that led to it, so that replaying a journal leads to the same run.
 // before is how many endings were kept before the step: those that a join may deliver stay,
 // and are looked at only once in a while.
-func (r *Run) fold(before int) {
+func (f folding) fold(before int) {
+	r := f.run
 	many, long := len(r.Ended) > keptEndings+foldSlack, len(r.Ledger) > keptEntries+foldSlack
 	many = many && (!r.Progress.HasJoin || before/foldSlack != len(r.Ended)/foldSlack)
 	if !many && !long {
@@ -73,7 +74,7 @@ func (r *Run) fold(before int) {
 		p = *r.Past
 	}
 	if many {
-		folding{r}.endings(&p)
+		f.endings(&p)
 	}
 	t := tally{}
 	if long {
@@ -82,7 +83,7 @@ func (r *Run) fold(before int) {
 		r.Ledger = slices.Clone(r.Ledger[old:])
 	}
 	t.addAll(p.Sums)
-	p.Sums = t.keep(r.names()).sorted()
+	p.Sums = t.keep(namesOf(r)).sorted()
 	r.Past = &p
 }
 
@@ -153,8 +154,8 @@ func counter(names map[string]bool) int {
 	return highest
 }
 
-// names has the agents of the run and those whose results are kept.
-func (r *Run) names() map[string]bool {
+// namesOf has the agents of a run and those whose results are kept.
+func namesOf(r *Run) map[string]bool {
 	names := map[string]bool{}
 	for _, a := range r.Agents {
 		names[a.ID] = true

@@ -84,7 +84,7 @@ func FuzzReplay(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) {
 		for _, journal := range [][]byte{data, checked(data)} {
 			run := replayRun()
-			err := run.replay(journal)
+			err := replay(run, journal)
 			var invalid *FileError
 			switch {
 			case err == nil && run.Validate() != nil:
@@ -118,7 +118,7 @@ func TestJournalThatDoesNotFit(t *testing.T) {
 			text = checked(text)
 		}
 		var invalid *FileError
-		if err := replayRun().replay(text); !errors.As(err, &invalid) {
+		if err := replay(replayRun(), text); !errors.As(err, &invalid) {
 			t.Errorf("%s: got %v, want a FileError", name, err)
 		}
 	}
