@@ -37,7 +37,7 @@ func authorize(ctx context.Context, s *step, c *call) (admission, error) {
 	if err != nil {
 		return admission{}, err
 	}
-	if !s.event.HeadKnown && !c.isCall { // else that was tried
+	if !s.event.Code.Known && !c.isCall { // else that was tried
 		if err := findHead(ctx, s); err != nil {
 			s.voice.warn(err.Error())
 		}

@@ -35,7 +35,8 @@ var badInputs = map[string]string{
 	"trust-checkout": "perhaps", "skip-lint": "ja", "allow-sudo": "y", "sandboxed": "n", "matrix-values": "os: linux",
 	"overload-wait": "a while", "changed-workflow": "kept", "follows": "generation 3",
 	"cage": "maybe", "network": "none, example.com", "cage-write": "a\x01b",
-	"job": "1st", "prompts": "none", "answer-prefix": "two words",
+	"job": "1st", "prompts": "none",
+	"on-overload": "wait", "hold": "a while", "continue": "again", "max-continuations": "0", "raymond-key": "k\x01", "answer-prefix": "two words",
 }
 
 // unjudged are the inputs that take any text.

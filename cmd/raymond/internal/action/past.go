@@ -167,7 +167,7 @@ func pastOf(ctx context.Context, s *step, from source, l lookup) workspace.Past 
 			p.Trusted = append(p.Trusted, commit)
 		}
 	}
-	if _, ref, ok := strings.Cut(s.getenv("GITHUB_WORKFLOW_REF"), "@refs/"); ok && !s.event.Fork {
+	if _, ref, ok := strings.Cut(s.getenv("GITHUB_WORKFLOW_REF"), "@refs/"); ok && !s.event.Code.Fork {
 		p.Refs = append(p.Refs, "refs/"+ref)
 	}
 	archive := l.services.archive

@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/raymond-action/raymond-action/artifacts/artifactstest"
+	"github.com/raymond-action/raymond-action/artifacts/checkpoint"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sitetest"
 	"github.com/raymond-action/raymond-action/state"
@@ -237,6 +238,9 @@ func TestAPullRequestContinuesOnTheDefaultBranch(t *testing.T) {
 		s := newScene(t, endless)
 		j := s.job(1, append(untilDeadline, "state-key", key)...).on("pull_request", pull).
 			set("GITHUB_HEAD_REF", "fix", "GITHUB_REF", "refs/pull/9/merge", "GITHUB_REF_NAME", "9/merge")
+		s.forge.Runs[1] = artifactstest.Run{
+			ID: 1, Event: "pull_request", Status: "in_progress", Path: ".github/workflows/agent.yml", HeadBranch: "fix", HeadRepository: artifactstest.Repository,
+		}
 		e := j.do(0)
 		got := s.forge.Dispatches()
 		if key == "" {
@@ -247,8 +251,11 @@ func TestAPullRequestContinuesOnTheDefaultBranch(t *testing.T) {
 			continue
 		}
 		if len(got) != 1 || got[0].Ref != "main" {
-			t.Errorf("with a state-key: got %+v, want one start on main", got)
+			t.Fatalf("with a state-key: got %+v, want one start on main", got)
 		}
+		s.forge.Keys, _ = checkpoint.ParseKeys(key)
+		next := s.dispatched(2, got[0].Inputs["raymond-key"], "state-key", key, "deadline", "500ms").do(0)
+		next.wantOutputs(t, "status", "suspended", "workflow-id", e.outputs["workflow-id"])
 	}
 }
 

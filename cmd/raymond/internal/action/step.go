@@ -80,7 +80,7 @@ func (s *step) isBuiltin() bool { return strings.HasPrefix(s.in.Workflow, builti
 
 // isForks reports whether the event is a fork's, whose runs nobody resumes.
 func (s *step) isForks() bool {
-	return s.event.Fork && (strings.HasPrefix(s.event.Name, "pull_request") || s.event.Name == "workflow_run")
+	return s.event.Code.Fork && (strings.HasPrefix(s.event.Name, "pull_request") || s.event.Name == "workflow_run")
 }
 
 // byAct reports whether the program that runs the job is act, or made of it:
@@ -187,7 +187,7 @@ func (s *step) query() slots.Query {
 		Origin: slots.Origin{
 			RepositoryID: s.event.Repository.ID, Workflow: s.workflowFile(), ResumeFrom: s.in.ResumeFrom,
 			Branch: s.event.Branch, DefaultBranch: s.event.Repository.DefaultBranch, Gitea: s.event.Gitea,
-			Head: s.event.Head, Sealed: s.keys != nil && s.event.About.Kind != "",
+			Head: s.event.Code.Head, Sealed: s.keys != nil && (s.event.About.Kind != "" || isTold(s)),
 		},
 		Job:     s.thisJob(),
 		SameIDs: s.event.Gitea || s.underAct(), Act: s.underAct(), Temp: s.dirs.state,

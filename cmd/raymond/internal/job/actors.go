@@ -117,7 +117,7 @@ func refused(rules Rules, e Event) *Denied {
 	if !ofNobody[e.Name] && !ofPeople[e.Name] {
 		return &Denied{Event: e.Name, Why: "it is not known who can cause this event", Setting: "allow-events"}
 	}
-	if notFromForks[e.Name] && e.Fork {
+	if notFromForks[e.Name] && e.Code.Fork {
 		why := "it comes from a fork, and would run with this repository's secrets"
 		return &Denied{Event: e.Name, Why: why, Setting: "allow-events"}
 	}
@@ -216,5 +216,5 @@ func lower(a, b string) string {
 // obeyed, unless trust-checkout says so: not on events from forks, of people
 // without write permission, or where it is not known whose code it is.
 func Trusted(e Event, g Grant) bool {
-	return !e.Fork && e.HeadKnown && (g.Level == "" || canWrite(g.Level))
+	return !e.Code.Fork && e.Code.Known && (g.Level == "" || canWrite(g.Level))
 }

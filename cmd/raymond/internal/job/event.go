@@ -40,6 +40,13 @@ type Subject struct {
 // maxTitle is how much of a title is kept, in bytes: GitHub's own limit is 256 characters.
 const maxTitle = 1 << 10
 
+// Code says where the code comes from that an event is about.
+type Code struct {
+	Fork  bool   // from another repository
+	Known bool   // false: the payload doesn't tell
+	Head  string // branch of this repository that is the pull request's head; "" for none or not known
+}
+
 // Event is what started the job, as its payload and the runner tell it. What
 // neither tells is zero.
 type Event struct {
@@ -56,9 +63,7 @@ type Event struct {
 
 	Repository Repository
 	Branch     string // of the pull request's head, else the branch or tag of the job
-	Head       string // branch of this repository that is the pull request's head; "" for none or not known
-	Fork       bool   // what started the job has its code from another repository
-	HeadKnown  bool   // false: the payload doesn't tell where the code is from
+	Code       Code
 	Gitea      bool
 }
 
@@ -132,9 +137,9 @@ func (e *Event) fill(p payload, told *githubactions.GitHubContext) {
 		e.Dispatched = p.text("inputs", "raymond-key")
 	}
 	e.About = p.remark(e.Name, e.Number)
-	e.Fork, e.HeadKnown = p.origin(e.Name)
-	if e.HeadKnown && !e.Fork {
-		e.Head = p.text("pull_request", "head", "ref")
+	e.Code.Fork, e.Code.Known = p.origin(e.Name)
+	if e.Code.Known && !e.Code.Fork {
+		e.Code.Head = p.text("pull_request", "head", "ref")
 	}
 	e.Branch = cmp.Or(told.HeadRef, p.text("pull_request", "head", "ref"), told.RefName, strings.TrimPrefix(told.Ref, "refs/heads/"))
 }

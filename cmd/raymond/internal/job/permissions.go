@@ -37,7 +37,7 @@ func (g *GitHub) Permission(ctx context.Context, login string) (string, error) {
 // the code is from, such as a comment. It needs pull-requests: read; on an error
 // the event stays as it is.
 func (g *GitHub) FindHead(ctx context.Context, e *Event) error {
-	if e.HeadKnown || e.Kind != KindPullRequest {
+	if e.Code.Known || e.Kind != KindPullRequest {
 		return nil
 	}
 	var head, base int64
@@ -51,9 +51,9 @@ func (g *GitHub) FindHead(ctx context.Context, e *Event) error {
 	if err != nil {
 		return err
 	}
-	e.Fork, e.HeadKnown = head == 0 || head != base, true
-	if !e.Fork {
-		e.Head = branch
+	e.Code.Fork, e.Code.Known = head == 0 || head != base, true
+	if !e.Code.Fork {
+		e.Code.Head = branch
 	}
 	return nil
 }

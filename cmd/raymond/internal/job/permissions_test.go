@@ -122,12 +122,12 @@ func TestHeadsAreLookedUp(t *testing.T) {
 		{comment, `200 {}`, true, true, false},
 		{comment, `403 {}`, false, false, true},
 		{Event{Name: "unheard_of"}, "", false, false, false},
-		{Event{Name: "pull_request", Subject: Subject{Kind: KindPullRequest, Number: 8}, HeadKnown: true, Fork: true}, "", true, true, false},
+		{Event{Name: "pull_request", Subject: Subject{Kind: KindPullRequest, Number: 8}, Code: Code{Known: true, Fork: true}}, "", true, true, false},
 	} {
 		a := &api{answers: []string{test.answer}}
 		e := test.event
 		err := a.client(t).FindHead(t.Context(), &e)
-		if e.Fork != test.fork || e.HeadKnown != test.known || (err != nil) != test.failed {
+		if e.Code.Fork != test.fork || e.Code.Known != test.known || (err != nil) != test.failed {
 			t.Errorf("%+v, %s: got %+v, %v; want fork %v, known %v, error %v", test.event, test.answer, e, err, test.fork, test.known, test.failed)
 		}
 		if want := test.answer != ""; want != (len(a.asked) == 1) || want && !strings.HasPrefix(a.asked[0], "GET /api/v3/repos/o/r/pulls/8 ") {

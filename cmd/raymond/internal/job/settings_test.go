@@ -192,7 +192,7 @@ func TestSecretsAreInNoFault(t *testing.T) {
 }
 
 func TestUnknownInputsAreFaults(t *testing.T) {
-	environ := []string{"PATH=/bin", "INPUT_WORKFLOW=wf", "INPUT_DONE-WHEN=true", "INPUT_DONE_WHEN=hunter2", "INPUT_BUDGTE=1", "INPUT_REPORT=true"}
+	environ := []string{"PATH=/bin", "INPUT_WORKFLOW=wf", "INPUT_DONE-WHEN=true", "INPUT_DONE_WHEN=hunter2", "INPUT_BUDGTE=1", "INPUT_INSIGHTS=true"}
 	var got []string
 	for _, f := range UnknownInputs(environ) {
 		got = append(got, f.Error())
@@ -200,7 +200,7 @@ func TestUnknownInputsAreFaults(t *testing.T) {
 	want := []string{
 		"done_when: is no input of this action; did you mean done-when?",
 		"budgte: is no input of this action; did you mean budget?",
-		"report: is no input of this action; docs/inputs.md has all of them",
+		"insights: is no input of this action; docs/inputs.md has all of them",
 	}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Errorf("%q (-want +got):\n%s", environ, d)

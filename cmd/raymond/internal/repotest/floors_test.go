@@ -21,7 +21,7 @@ var floors = map[string][]string{
 		"cmd/raymond/internal/conversations",
 		"cmd/raymond/internal/seal",
 		"cmd/raymond/internal/gitguard cmd/raymond/internal/agentcli cmd/raymond/internal/claims cmd/raymond/internal/job cmd/raymond/internal/jobfile cmd/raymond/internal/notes cmd/raymond/internal/outlook cmd/raymond/internal/owncode " +
-			"cmd/raymond/internal/places cmd/raymond/internal/problem",
+			"cmd/raymond/internal/places cmd/raymond/internal/problem cmd/raymond/internal/redispatch",
 	},
 	"runner": {
 		"runner/simulate",
