@@ -24,6 +24,9 @@ import (
 // are answers to its questions; others are asked for at the terminal, where there is one.
 func (a *App) drive(u session.Setup, given []runner.Update) (err error) {
 	o := u.Options
+	for _, job := range u.Scope.WithoutStates(o.Jobs) {
+		a.warn("--job " + job + ": no state of the workflow belongs to this job")
+	}
 	if u.Dir, err = session.Dir(o.StateDir, u.Run.WorkflowID); err != nil {
 		return err
 	}

@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 
 	"github.com/raymond-action/raymond-action/internal/untrusted/files"
@@ -154,6 +155,14 @@ func (s *Scope) has(kind protocol.Kind) bool {
 		}
 	}
 	return false
+}
+
+// WithoutStates returns those of some jobs to which no state of the workflow belongs.
+func (s *Scope) WithoutStates(jobs []string) []string {
+	belongs := func(job string) bool {
+		return slices.ContainsFunc(s.Workflow.Names(), func(name string) bool { return s.Workflow.JobOf(name) == job })
+	}
+	return slices.DeleteFunc(slices.Clone(jobs), belongs)
 }
 
 // Name is the scope's own name, the source of workflow ids.
