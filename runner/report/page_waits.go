@@ -37,6 +37,8 @@ type Place struct {
 	Number int
 	Kind   string
 	Job    string // the id of this job in its workflow file; "" for not known
+	// Part names the agents of the part of a matrix that is driven; nil for the whole run.
+	Part []string
 	// NoSchedule says that nothing starts the workflow by a schedule.
 	NoSchedule bool
 }
@@ -46,7 +48,7 @@ func (d document) waits() []Wait {
 	if end := d.history.time.ending; end != nil && end.Status == state.Completed {
 		return nil
 	}
-	all := slices.Clone(d.history.waits.all)
+	all := slices.DeleteFunc(slices.Clone(d.history.waits.all), func(w Wait) bool { return !isMember(w.Agent, d.o.Place.Part) })
 	for i, w := range all {
 		known := slices.IndexFunc(d.known, func(k Wait) bool {
 			return k.Agent == w.Agent && k.For == w.For && k.Number == w.Number

@@ -79,6 +79,31 @@ func TestManyWaitsFit(t *testing.T) {
 	}
 }
 
+// TestAPartTellsOfItsOwnAgents: the page of a part of a matrix leaves out the waits of others,
+// which other jobs tell.
+func TestAPartTellsOfItsOwnAgents(t *testing.T) {
+	run := &state.Run{Parts: []state.Part{
+		{Name: "other", Agents: []state.Handover{{Agent: "main_work2"}}},
+		{Name: "own", Agents: []state.Handover{{Agent: "main_work1"}}, Began: &state.Began{}},
+	}}
+	s := NewSummary(SummaryOptions{Write: new(page).write, Place: Place{Part: []string{"main_work1"}}})
+	for i, id := range []string{"main", "main_work1", "main_work1_a1", "main_work12", "main_work2"} {
+		q := state.AgentWaits{For: state.ForAnswer, Number: i + 1, Question: "?"}
+		report(t, s, state.Event{Agent: id, State: "A.md", Body: &q})
+		run.Agents = append(run.Agents, &state.Agent{ID: id, Status: state.Waiting, Waits: &state.Waits{For: state.ForAnswer, Question: &state.Question{Number: i + 1}}})
+	}
+	var known []string
+	for _, w := range WaitsOf(run) {
+		known = append(known, w.Agent)
+	}
+	if want := []string{"main_work1", "main_work1_a1"}; !slices.Equal(known, want) {
+		t.Errorf("WaitsOf: got %q, want %q", known, want)
+	}
+	if got := strings.Count(s.Overview(), "**To answer**"); got != 2 {
+		t.Errorf("got %d questions in\n%s\nwant two", got, s.Overview())
+	}
+}
+
 // TestQuestionsAreWholeWhereTheRunIsKnown states that the page shows the questions of the run
 // in place of those of events, which are cut, but none that is no longer open.
 func TestQuestionsAreWholeWhereTheRunIsKnown(t *testing.T) {

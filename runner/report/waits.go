@@ -26,11 +26,12 @@ type Wait struct {
 }
 
 // WaitsOf returns the agents of a run that wait, in order of creation. Unlike those of
-// events, their questions are whole.
+// events, their questions are whole. In a part of a matrix they are the part's own.
 func WaitsOf(run *state.Run) []Wait {
 	var all []Wait
+	part := partOf(run)
 	for _, a := range run.Agents {
-		if a.Status != state.Waiting || a.Waits == nil {
+		if a.Status != state.Waiting || a.Waits == nil || !isMember(a.ID, part) {
 			continue
 		}
 		w := Wait{Agent: a.ID, State: a.State, Since: a.Waits.Since, Error: a.Waits.Error}
@@ -48,6 +49,26 @@ func WaitsOf(run *state.Run) []Wait {
 		all = append(all, w)
 	}
 	return all
+}
+
+// partOf names the agents of the part of a matrix that a run is; nil for the run itself.
+func partOf(run *state.Run) []string {
+	var names []string
+	for _, p := range run.Parts {
+		if p.Began == nil {
+			continue
+		}
+		for _, a := range p.Agents {
+			names = append(names, a.Agent)
+		}
+	}
+	return names
+}
+
+// isMember reports whether an agent is one of a part, or was forked by one. Of no part it is
+// always true.
+func isMember(agent string, part []string) bool {
+	return part == nil || slices.ContainsFunc(part, func(p string) bool { return agent == p || strings.HasPrefix(agent, p+"_") })
 }
 
 // descendants counts the agents that an agent forked, and theirs, that have neither

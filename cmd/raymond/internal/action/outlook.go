@@ -50,6 +50,11 @@ func place(s *step, jobFile []byte) report.Place {
 	if s.event.Kind == job.KindPullRequest {
 		p.Kind = "pull request"
 	}
+	if part := s.part(); part != nil {
+		for _, a := range part.Agents {
+			p.Part = append(p.Part, a.Agent)
+		}
+	}
 	return p
 }
 

@@ -86,22 +86,7 @@ func Of(f Facts) Outlook {
 	if why := f.whyNot(); why != "" {
 		return Outlook{Text: f.causeText() + why}
 	}
-	how := f.resumeText()
-	switch f.Status {
-	case state.Failed:
-		how = f.failedText()
-	case state.OverBudget:
-		how = fmt.Sprintf("Raise `budget` above `%s`, then %s", f.leastBudget(), f.raisedText())
-	case state.OverIterations:
-		how = fmt.Sprintf("Raise `max-iterations` above `%d`, then %s", max(f.Iterations, f.MaxIterations), f.raisedText())
-	case state.Suspended:
-		if len(f.Waits) > 0 {
-			how = f.waitsText()
-		}
-	case state.Running:
-		how = "If the job has ended, it was cut off. " + how
-	}
-	text := f.causeText() + how
+	text := f.causeText() + f.howText()
 	switch {
 	case f.Kept == Later:
 		text += " It is stored by the post part when this job ends."
@@ -109,6 +94,34 @@ func Of(f Facts) Outlook {
 		text += " It is stored as `" + f.ByPost + "` by the post part."
 	}
 	return Outlook{Resumable: true, Text: text}
+}
+
+// howText says how the run is resumed.
+func (f *Facts) howText() string {
+	switch {
+	case f.Part != nil:
+		return f.partText()
+	case f.Status == state.Failed:
+		return f.failedText()
+	case f.Status == state.OverBudget:
+		return fmt.Sprintf("Raise `budget` above `%s`, then %s", f.leastBudget(), f.raisedText())
+	case f.Status == state.OverIterations:
+		return fmt.Sprintf("Raise `max-iterations` above `%d`, then %s", max(f.Iterations, f.MaxIterations), f.raisedText())
+	case f.Status == state.Suspended && len(f.Waits) > 0:
+		return f.waitsText()
+	case f.Status == state.Running:
+		return "If the job has ended, it was cut off. " + f.resumeText()
+	}
+	return f.resumeText()
+}
+
+// partText is for a part of a matrix.
+func (f *Facts) partText() string {
+	text := "The step with " + f.keyText() + " and without `part` joins what this part of the run has done"
+	if f.Status == state.Suspended || f.Status == state.Running {
+		return text + "."
+	}
+	return text + ", and hands over again what is left to do; the re-run button runs the part once more."
 }
 
 // leastBudget is the amount that a new budget must be above.

@@ -65,6 +65,10 @@ func TestWaitsAreAnsweredAsIsSaid(t *testing.T) {
 			"Answer question 1 with a comment on issue 12: `/raymond your answer`. Later workflow runs can't find it without `permissions: actions: read`."},
 		{"a question with resume: never", func(f *outlook.Facts) { f.Waits, f.NeverResume = []report.Wait{ask(1)}, true },
 			"Answer question 1 with a comment on issue 12: `/raymond your answer`. The step that resumes it needs `resume: auto`; with `resume: never`, as here, each one starts from the beginning."},
+		{"a part of a matrix", func(f *outlook.Facts) { f.Waits, f.Part = []report.Wait{ask(1)}, []string{"main_work1"} },
+			"The step with `key: k` and without `part` joins what this part of the run has done."},
+		{"a part that failed", func(f *outlook.Facts) { f.Status, f.Part = state.Failed, []string{"main_work1"} },
+			"The step with `key: k` and without `part` joins what this part of the run has done, and hands over again what is left to do; the re-run button runs the part once more."},
 		{"a question that nobody can answer", func(f *outlook.Facts) { f.Waits, f.Kept = []report.Wait{ask(1)}, outlook.Nowhere },
 			"Nobody can resume this run: the reason."},
 	} {
