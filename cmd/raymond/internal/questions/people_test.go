@@ -65,7 +65,7 @@ func (f *place) Remark(_ context.Context, r job.Remark) (found job.Remark, err e
 	return found, err
 }
 
-func (f *place) Say(_ context.Context, number int, body string) (made job.Remark, err error) {
+func (f *place) Say(_ context.Context, _ int, body string) (made job.Remark, err error) {
 	err = f.request(func() { made = f.add(us, body) })
 	return made, err
 }
@@ -248,6 +248,23 @@ func TestAForgeThatHangs(t *testing.T) {
 		f.hangs = false
 		if answer, err := drive(t.Context(), f, run, copied(run)); answer != "yes" || err != nil {
 			t.Errorf("later: got %q, %v; want the answer", answer, err)
+		}
+	})
+}
+
+// TestWhatWasSaidBefore a question is no answer to it.
+func TestWhatWasSaidBefore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := &place{}
+		run := asks(state.Question{Number: 2, Text: "What?", Token: token, Comment: 2})
+		f.add("ann", "/raymond early")
+		f.add(us, questionMark+token+" e30 -->")
+		if answer, err := drive(t.Context(), f, run, copied(run)); answer != "" || err != nil {
+			t.Errorf("got %q, %v; want no answer", answer, err)
+		}
+		f.add("ann", "/raymond late")
+		if answer, err := drive(t.Context(), f, run, copied(run)); answer != "late" || err != nil {
+			t.Errorf("got %q, %v; want the later one", answer, err)
 		}
 	})
 }
