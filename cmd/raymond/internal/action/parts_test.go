@@ -246,3 +246,50 @@ echo "<result>$(git show raymond/main_work1:own.txt), $(git show raymond/main_wo
 	}
 	f.joins(1).do(0).wantOutputs(t, "status", "completed", "result", "own 1, own 2, planned")
 }
+
+// TestAPartOverItsShareOfTheBudget is red, and its agents are in the next matrix with a
+// new share; with nothing left, the run is over its budget.
+func TestAPartOverItsShareOfTheBudget(t *testing.T) {
+	t.Parallel()
+	f := &fanned{scene: newScene(t, `-- wf/START.sh --
+# raymond: many_forks=true
+echo '<fork next="WAIT.sh">CHEAP.md</fork><fork next="WAIT.sh">DEAR.md</fork>'
+-- wf/WAIT.sh --
+echo '<join>END.sh</join>'
+-- wf/CHEAP.md --
+---
+job: work
+---
+reply:
+<result>done</result>
+end.
+-- wf/DEAR.md --
+---
+job: work
+---
+reply:
+<goto>DEAR.md</goto>
+end.
+-- wf/END.sh --
+echo '<result>end</result>'
+`), inputs: []string{"budget", "0.05"}}
+	overLimit := problem.ExitCodes[problem.ClassOverLimit]
+	leg := func(part string, code int) ended {
+		j := f.of(1, part)
+		j.wrapped("")
+		return j.do(code)
+	}
+	parts := legs(t, f.plan(1).do(0))
+	if !slices.Equal(parts, []string{"main_cheap1", "main_dear2"}) {
+		t.Fatalf("parts: got %q", parts)
+	}
+	leg(parts[0], 0).wantOutputs(t, "cost-usd", "0.01")
+	leg(parts[1], overLimit).wantOutputs(t, "status", "over_budget", "cost-usd", "0.03")
+	join := f.joins(1).do(0)
+	join.wantOutputs(t, "status", "suspended", "cost-usd", "0.04")
+	if got := legs(t, join); !slices.Equal(got, parts[1:]) {
+		t.Fatalf("next matrix: got %q, want %q", got, parts[1:])
+	}
+	leg(parts[1], overLimit).wantOutputs(t, "status", "over_budget", "cost-usd", "0.06")
+	f.joins(1).do(overLimit).wantOutputs(t, "status", "over_budget", "cost-usd", "0.06", "matrix", `{"include":[]}`)
+}
