@@ -42,14 +42,14 @@ func (s *Step) HandOver(job string, most int) {
 			continue
 		}
 		now[a.ID] = Handover{a.ID, a.Handed}
-		if !isHeld(s.draft.run.Parts, a.ID) {
+		if !s.draft.run.Parts.hold(a.ID) {
 			waiting[a.Waits.Job] = append(waiting[a.Waits.Job], now[a.ID])
 		}
 	}
 	if job == "" && len(waiting) > 0 {
 		job = slices.Min(slices.Collect(maps.Keys(waiting)))
 	}
-	parts := append(pack(job, waiting[job], most), s.draft.earlier(now)...)
+	parts := append(pack(job, waiting[job], most), s.earlier(now)...)
 	parts = uniqueParts(parts)
 	s.draft.delta.Parts = &parts
 }
@@ -65,9 +65,9 @@ func uniqueParts(parts []Part) []Part {
 }
 
 // earlier returns the parts of earlier matrices that a job may still run, or run again.
-func (d *draft) earlier(now map[string]Handover) []Part {
+func (s *Step) earlier(now map[string]Handover) []Part {
 	var parts []Part
-	for _, p := range d.run.Parts {
+	for _, p := range s.draft.run.Parts {
 		if p.Earlier && !p.Running {
 			p = p.standing(now)
 		}
@@ -104,9 +104,12 @@ func pack(job string, agents []Handover, most int) []Part {
 	return parts
 }
 
-// isHeld reports whether another job may be running an agent, so that nobody else does.
-func isHeld(parts []Part, agent string) bool {
-	return slices.ContainsFunc(parts, func(p Part) bool { return p.Running && p.isGiven(agent) })
+// Parts are the parts of a run.
+type Parts []Part
+
+// hold reports whether another job may be running an agent, so that nobody else does.
+func (all Parts) hold(agent string) bool {
+	return slices.ContainsFunc(all, func(p Part) bool { return p.Running && p.isGiven(agent) })
 }
 
 // partName is the name of the part that has these agents: 8 hex digits.
@@ -121,8 +124,8 @@ func partName(agents []Handover) string {
 }
 
 // Matrix returns the parts that the last step handed over, for the jobs of a matrix.
-func (r *Run) Matrix() []Part {
-	return slices.DeleteFunc(slices.Clone(r.Parts), func(p Part) bool { return p.Earlier || p.Running })
+func (all Parts) Matrix() []Part {
+	return slices.DeleteFunc(slices.Clone(all), func(p Part) bool { return p.Earlier || p.Running })
 }
 
 // Label names a part for people: its agents, or the first of many.
@@ -143,9 +146,9 @@ func (p *Part) Label() string {
 
 // PartOf returns the part of those of the named agents that wait for one of the jobs; it
 // has no agents when none does.
-func (r *Run) PartOf(names, jobs []string) Part {
+func PartOf(agents []*Agent, names, jobs []string) Part {
 	var p Part
-	for _, a := range r.Agents {
+	for _, a := range agents {
 		waits := a.Status == Waiting && a.Waits.For == ForJob && slices.Contains(jobs, a.Waits.Job)
 		if waits && slices.Contains(names, a.ID) {
 			p.Job = cmp.Or(p.Job, a.Waits.Job)
@@ -156,15 +159,15 @@ func (r *Run) PartOf(names, jobs []string) Part {
 	return p
 }
 
-// BeginPart returns the run with which a part of it begins.
-func (r *Run) BeginPart(p Part) *Run {
+// Begin returns the run with which the part of r begins.
+func (p Part) Begin(r *Run) *Run {
 	next, at := *r, &r.Progress
 	next.byID = nil
 	next.Agents = slices.Clone(r.Agents)
 	p.Earlier, p.Running = false, false
 	p.Began = &Began{
 		Seq: at.Seq, Events: at.Events, Iterations: at.Iterations, Created: at.Created, Launches: at.Launches,
-		Flakes: at.Flakes, Questions: at.Questions, Ended: len(r.Ended) + r.Forgotten(), Sums: sumsByKind(r),
+		Flakes: at.Flakes, Questions: at.Questions, Ended: len(r.Ended) + r.Forgotten(), Sums: byKind(r.Sums()),
 	}
 	next.Parts = []Part{p}
 	return &next
@@ -173,43 +176,44 @@ func (r *Run) BeginPart(p Part) *Run {
 // Share returns the budget of the run of a part that begins: what is spent, and of what is
 // left of budget as much as the part has of the agents that wait for its job. It is 0
 // where budget is, which is none.
-func (r *Run) Share(p Part, budget USD) USD {
+func (p Part) Share(budget, spent USD, agents []*Agent) USD {
 	if budget == 0 {
 		return 0
 	}
-	all := max(1, count(slices.Values(r.Agents), func(a *Agent) bool {
+	all := max(1, count(slices.Values(agents), func(a *Agent) bool {
 		return a.Status == Waiting && a.Waits.For == ForJob && a.Waits.Job == p.Job
 	}))
-	left, n := max(0, budget-r.Progress.TotalUSD), min(len(p.Agents), all)
+	left, n := max(0, budget-spent), min(len(p.Agents), all)
 	share := left/USD(all)*USD(n) + left%USD(all)*USD(n)/USD(all)
-	return max(1, r.Progress.TotalUSD+share) // 0 would be none
+	return max(1, spent+share) // 0 would be none
 }
 
-// sumsByKind returns what the whole ledger adds up to, by kind.
-func sumsByKind(r *Run) []Sum {
+// byKind returns what sums add up to, by kind of cost.
+func byKind(sums []Sum) []Sum {
 	t := tally{}
-	for _, s := range r.Sums() {
+	for _, s := range sums {
 		t.add(Sum{Kind: s.Kind, Entries: s.Entries, CostUSD: s.CostUSD})
 	}
 	return t.sorted()
 }
 
-// Own returns the part of which this is the run, and false for the run of no part.
-func (r *Run) Own() (Part, bool) {
-	if len(r.Parts) == 1 && r.Parts[0].Began != nil {
-		return r.Parts[0], true
+// Own returns the part of which these are the parts of the run, and false for the run of no
+// part.
+func (all Parts) Own() (Part, bool) {
+	if len(all) == 1 && all[0].Began != nil {
+		return all[0], true
 	}
 	return Part{}, false
 }
 
-// checkParts checks the parts of a run.
-func (v validation) checkParts() {
-	v.want(len(v.run.Parts) <= MostParts+mostEarlier, "parts", "are %d, want %d at most", len(v.run.Parts), MostParts+mostEarlier)
-	for i, p := range v.run.Parts {
+// check checks the parts of a run that has come as far as now says.
+func (all Parts) check(c *checker, now *Progress) {
+	c.want(len(all) <= MostParts+mostEarlier, "parts", "are %d, want %d at most", len(all), MostParts+mostEarlier)
+	for i, p := range all {
 		at := fmt.Sprintf("parts[%d]", i)
-		p.check(v.checker, at)
+		p.check(c, at)
 		if p.Began != nil {
-			p.Began.check(v.checker, &v.run.Progress, at+".began")
+			p.Began.check(c, now, at+".began")
 		}
 	}
 }

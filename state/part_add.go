@@ -116,7 +116,7 @@ func (o *partMerge) addLedger(others []*Run) {
 		known[keyOf(e)] = true
 	}
 	for _, other := range others {
-		own, _ := other.Own()
+		own, _ := other.Parts.Own()
 		again := *o
 		again.began, again.by.launches = own.Began, o.run.Progress.Launches-own.Began.Launches
 		if again.addEntries(other, func(e Entry) bool { return !known[keyOf(e)] }) {
@@ -151,7 +151,7 @@ func (o *partMerge) addEntries(from *Run, isNew func(Entry) bool) (added bool) {
 // addFolded adds what the entries add up to that the part no longer keeps one by one.
 func (o *partMerge) addFolded() {
 	rest := tally{}
-	rest.addAll(sumsByKind(o.from))
+	rest.addAll(byKind(o.from.Sums()))
 	for _, s := range o.began.Sums {
 		rest.take(s)
 	}

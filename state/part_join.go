@@ -28,6 +28,7 @@ func (r *Ran) Own() *Run {
 
 // Joining is what is merged into a run.
 type Joining struct {
+	Base  *Run
 	Parts []Ran // those of the run, in its order
 	// JobOf returns the job of a state.
 	JobOf func(state string) string
@@ -53,20 +54,20 @@ func (e *PartConflict) Error() string {
 	return fmt.Sprintf("agent %s was handed over once (number %d), and two parts have it: %s and %s", e.Agent, e.Number, e.Parts[0], e.Parts[1])
 }
 
-// Join returns the run with the work of its parts. Agents stand where their part has left
+// Join returns the base with the work of its parts. Agents stand where their part has left
 // them, and those of parts that have stored nothing where they were handed over. Agents
 // that failed wait for their job again. An agent is taken only from a part to which it was
 // handed over with the number that it still has, so that joining the same parts once more
-// changes nothing. r stays as it is.
+// changes nothing. The base stays as it is.
 //
 // Errors are *PartConflict, and *FileError for runs that can't be of this run's parts.
-func (r *Run) Join(j Joining) (*Joined, error) {
-	m := &merge{Joining: j, run: copyOf(r), took: map[string]string{}}
+func (j Joining) Join() (*Joined, error) {
+	m := &merge{Joining: j, run: copied(j.Base), took: map[string]string{}}
 	m.run.Parts = nil
 	var logs [][]Event
 	out := &Joined{}
 	for _, ran := range j.Parts {
-		names, own, err := m.join(r, ran)
+		names, own, err := m.join(ran)
 		if err != nil {
 			return nil, err
 		}
@@ -75,7 +76,7 @@ func (r *Run) Join(j Joining) (*Joined, error) {
 	if err := m.finish(); err != nil {
 		return nil, err
 	}
-	out.Run, out.Events = m.run, mergeEvents(r.Progress.Events, logs)
+	out.Run, out.Events = m.run, mergeEvents(j.Base.Progress.Events, logs)
 	m.run.Progress.Events += len(out.Events)
 	m.run.Events = m.told
 	for i := range m.told {
@@ -88,8 +89,8 @@ func (r *Run) Join(j Joining) (*Joined, error) {
 	return out, m.run.Validate()
 }
 
-// copyOf returns a copy whose lists may be added to. Agents are shared.
-func copyOf(r *Run) *Run {
+// copied returns a copy whose lists may be added to. Agents are shared.
+func copied(r *Run) *Run {
 	c := *r
 	c.byID = nil
 	c.Agents, c.Ended = slices.Clone(r.Agents), slices.Clone(r.Ended)
@@ -110,8 +111,8 @@ type merge struct {
 }
 
 // join merges one part, and returns new names of agents and the part's events.
-func (m *merge) join(base *Run, ran Ran) (map[string]string, []Event, error) {
-	given := ran.Part.given(base)
+func (m *merge) join(ran Ran) (map[string]string, []Event, error) {
+	given := ran.Part.given(m.Base)
 	if ran.Running && len(given) > 0 {
 		p := ran.Part
 		p.Running = true
@@ -128,7 +129,7 @@ func (m *merge) join(base *Run, ran Ran) (map[string]string, []Event, error) {
 		return nil, nil, nil
 	}
 	for _, run := range ran.Runs {
-		if err := base.CheckPart(ran.Part, run); err != nil {
+		if err := ran.Part.Check(m.Base, run); err != nil {
 			return nil, nil, err
 		}
 	}
@@ -153,9 +154,9 @@ func (m *merge) join(base *Run, ran Ran) (map[string]string, []Event, error) {
 	return o.names, o.events(ran.Events), nil
 }
 
-// given returns the agents that were handed over to a part with the numbers that they
-// still have.
-func (p Part) given(r *Run) map[string]bool {
+// given returns the agents that were handed over to the part with the numbers that they
+// still have in r.
+func (p *Part) given(r *Run) map[string]bool {
 	given := map[string]bool{}
 	for _, h := range p.Agents {
 		a, ok := r.Agent(h.Agent)

@@ -22,7 +22,7 @@ type partMerge struct {
 type numbers struct{ agents, iterations, launches, questions int }
 
 func (m *merge) open(given map[string]bool, ran Ran) *partMerge {
-	own, _ := ran.Runs[0].Own()
+	own, _ := ran.Runs[0].Parts.Own()
 	b, now := own.Began, m.run.Progress
 	return &partMerge{
 		merge: m, from: ran.Runs[0], began: b, part: ran.Part, given: given, base: namesOf(m.run), names: map[string]string{},
@@ -30,10 +30,10 @@ func (m *merge) open(given map[string]bool, ran Ran) *partMerge {
 	}
 }
 
-// CheckPart returns a *FileError unless run can be that of a part of r.
-func (r *Run) CheckPart(p Part, run *Run) error {
+// Check returns a *FileError unless run can be that of this part of r.
+func (p *Part) Check(r, run *Run) error {
 	c := &checker{}
-	own, ok := run.Own()
+	own, ok := run.Parts.Own()
 	c.want(ok, "parts", "is not the one part that this is the run of")
 	c.want(run.WorkflowID == r.WorkflowID, "workflow_id", "is %q, want %q", run.WorkflowID, r.WorkflowID)
 	c.want(run.Mark == r.Mark, "mark", "is not that of the run")
@@ -58,13 +58,13 @@ func (r *Run) CheckPart(p Part, run *Run) error {
 
 // checkAgents checks that the agents of a part's run are those that were handed over to it,
 // and others that these have forked.
-func (p Part) checkAgents(c *checker, base, run *Run) {
+func (p *Part) checkAgents(c *checker, r, run *Run) {
 	created := run.Parts[0].Began.Created
 	for i, a := range run.Agents {
 		at := fmt.Sprintf("agents[%d]", i)
 		if a.N > created {
 			c.want(p.Has(a.ID) && p.Has(a.Parent) && !p.isGiven(a.ID), at+".id", "%q is not of this part", a.ID)
-		} else if was, ok := base.Agent(a.ID); p.isGiven(a.ID) && ok {
+		} else if was, ok := r.Agent(a.ID); p.isGiven(a.ID) && ok {
 			c.want(a.N == was.N && a.Parent == was.Parent, at+".n", "is %d with parent %q, want %d and %q", a.N, a.Parent, was.N, was.Parent)
 		}
 		c.want(a.Handed >= 0 && a.Handed <= mostCount, at+".handed", "is %d", a.Handed)

@@ -43,7 +43,7 @@ func (p *play) handOver(most int) []state.Part {
 		s.Close(state.Closing{Status: state.Suspended, Reason: "it waits"})
 		s.HandOver("work", most)
 	})
-	return p.run.Matrix()
+	return p.run.Parts.Matrix()
 }
 
 // leave ends the wait of agents.
@@ -91,7 +91,7 @@ func (p *play) partOf(part state.Part) state.Ran {
 	for _, a := range part.Agents {
 		names = append(names, a.Agent)
 	}
-	q.run = leave(p.run.BeginPart(part), names...)
+	q.run = leave(part.Begin(p.run), names...)
 	for _, name := range names {
 		q.work(name)
 	}
@@ -99,14 +99,14 @@ func (p *play) partOf(part state.Part) state.Ran {
 	return state.Ran{Part: part, Runs: []*state.Run{q.run}, Events: q.events}
 }
 
-func joining(parts ...state.Ran) state.Joining {
-	return state.Joining{Parts: parts, JobOf: func(string) string { return "work" }, Now: epoch.Add(time.Hour)}
+func joining(base *state.Run, parts ...state.Ran) state.Joining {
+	return state.Joining{Base: base, Parts: parts, JobOf: func(string) string { return "work" }, Now: epoch.Add(time.Hour)}
 }
 
 func (p *play) join(parts ...state.Ran) *state.Joined {
 	p.t.Helper()
 	before := string(fileOf(p.t, p.run))
-	joined, err := p.run.Join(joining(parts...))
+	joined, err := joining(p.run, parts...).Join()
 	must(p.t, err)
 	equal(p.t, "the run that is joined", string(fileOf(p.t, p.run)), before)
 	return joined
@@ -208,7 +208,7 @@ func TestJoinAgainChangesNothing(t *testing.T) {
 		ran = append(ran, r)
 	}
 	once := p.join(ran...)
-	again, err := once.Run.Join(joining(ran...))
+	again, err := joining(once.Run, ran...).Join()
 	must(t, err)
 	if diff := cmp.Diff(alike(once.Run), alike(again.Run), cmpopts.IgnoreUnexported(state.Run{})); diff != "" || len(again.Events) > 0 {
 		t.Errorf("joined once -, twice +: %d events\n%s", len(again.Events), diff)
@@ -220,7 +220,7 @@ func TestWhatFailedWaitsAgain(t *testing.T) {
 	p := matrixRun(t, 4)
 	parts := p.handOver(2)
 	one, two := p.partOf(parts[0]), p.partOf(parts[1])
-	q := &play{t: t, now: p.now, run: leave(p.run.BeginPart(parts[1]), "main_b2"), policies: p.policies}
+	q := &play{t: t, now: p.now, run: leave(parts[1].Begin(p.run), "main_b2"), policies: p.policies}
 	q.start("main_b2")
 	q.end("main_b2", fail(state.Fatal, "it broke"))
 	two.Runs, two.Events = []*state.Run{q.run}, q.events
@@ -244,7 +244,7 @@ func TestWhatFailedWaitsAgain(t *testing.T) {
 	}
 	found := false
 	for _, part := range p.run.Parts { // a job of the first matrix may be run again
-		found = found || part.Earlier && part.Name == p.run.PartOf([]string{"main_b2", "main_b4"}, []string{"work"}).Name
+		found = found || part.Earlier && part.Name == state.PartOf(p.run.Agents, []string{"main_b2", "main_b4"}, []string{"work"}).Name
 	}
 	if !found {
 		t.Errorf("parts: got %+v, want the earlier one with its present numbers among them", p.run.Parts)
@@ -259,6 +259,13 @@ func TestARunningPartIsLeftAlone(t *testing.T) {
 	held := two
 	held.Running = true
 	p.run = p.join(one, held).Run
+	for _, id := range []string{"main_b2", "main_b4"} {
+		step := p.run.Step(p.now)
+		step.Settle(state.Here{}) // all jobs are here
+		if a, _ := step.Agent(id); a.Status != state.Waiting {
+			t.Errorf("%s is %s while a job may be running it, want it to wait", id, a.Status)
+		}
+	}
 	for _, part := range p.handOver(64) {
 		for _, h := range part.Agents {
 			if h.Agent == "main_b2" || h.Agent == "main_b4" {
@@ -292,16 +299,16 @@ func TestAPartThatRanTwiceCountsOnce(t *testing.T) {
 // TestTwoPartsWithOneAgentAreAConflict.
 func TestTwoPartsWithOneAgentAreAConflict(t *testing.T) {
 	p := matrixRun(t, 3)
-	whole := p.run.PartOf([]string{"main_b1", "main_b2", "main_b3"}, []string{"work"})
+	whole := state.PartOf(p.run.Agents, []string{"main_b1", "main_b2", "main_b3"}, []string{"work"})
 	parts := p.handOver(3)
 	one, all := p.partOf(parts[0]), p.partOf(whole)
-	_, err := p.run.Join(joining(one, all))
+	_, err := joining(p.run, one, all).Join()
 	var conflict *state.PartConflict
 	if !errors.As(err, &conflict) || conflict.Agent != "main_b1" {
 		t.Errorf("got %v, want a conflict about main_b1", err)
 	}
 	all.Runs = nil // its job has done nothing
-	if _, err = p.run.Join(joining(one, all)); err != nil {
+	if _, err = joining(p.run, one, all).Join(); err != nil {
 		t.Errorf("got %v, want none", err)
 	}
 }
@@ -343,7 +350,7 @@ func TestForgedPartsAreRefused(t *testing.T) {
 		forge(&ran, &run)
 		ran.Runs = []*state.Run{&run}
 		var bad *state.FileError
-		if _, err := p.run.Join(joining(ran)); !errors.As(err, &bad) {
+		if _, err := joining(p.run, ran).Join(); !errors.As(err, &bad) {
 			t.Errorf("%s: got %v, want a FileError", name, err)
 		}
 	}
@@ -360,7 +367,7 @@ func TestForgedNumbersOfAPartAreRefused(t *testing.T) {
 		"no agents":            func(p *state.Part) { p.Agents = nil },
 	} {
 		p := matrixRun(t, 2)
-		run := p.run.BeginPart(p.handOver(2)[0])
+		run := p.handOver(2)[0].Begin(p.run)
 		began := *run.Parts[0].Began
 		run.Parts[0].Began = &began
 		forge(&run.Parts[0])
@@ -375,13 +382,13 @@ func TestNamesThatTwoPartsGive(t *testing.T) {
 	p := matrixRun(t, 2)
 	parts := p.handOver(2)
 	one, two := p.partOf(parts[0]), p.partOf(parts[1])
-	q := &play{t: t, now: p.now, run: leave(p.run.BeginPart(parts[0]), "main_b1"), policies: p.policies}
+	q := &play{t: t, now: p.now, run: leave(parts[0].Begin(p.run), "main_b1"), policies: p.policies}
 	q.turn("main_b1", goTo("C.md"), protocol.Spawn{State: "C.md", Next: "C.md"})
 	one.Runs, one.Events = []*state.Run{q.run}, q.events
 	base := p.run.With(&state.Delta{Progress: p.run.Progress})
 	base.Ended = append(base.Ended, state.Ending{Agent: "main_b1_c1"})
 	base.Progress.Created++
-	joined, err := base.Join(joining(one, two))
+	joined, err := joining(base, one, two).Join()
 	must(t, err)
 	equal(t, "new name", joined.Renamed[0]["main_b1_c1"], "main_b1_c2")
 	if a, ok := joined.Run.Agent("main_b1_c2"); !ok || a.Parent != "main_b1" {
@@ -397,12 +404,12 @@ func TestAShareOfTheBudget(t *testing.T) {
 	p := matrixRun(t, 12)
 	left := 100*state.Dollar - p.run.Progress.TotalUSD
 	for _, part := range p.handOver(5) {
-		got := p.run.Share(part, 100*state.Dollar) - p.run.Progress.TotalUSD
+		got := part.Share(100*state.Dollar, p.run.Progress.TotalUSD, p.run.Agents) - p.run.Progress.TotalUSD
 		if want := left * state.USD(len(part.Agents)) / 12; got != want {
 			t.Errorf("%d of 12 agents: got %s, want %s", len(part.Agents), got, want)
 		}
-		equal(t, "without a budget", p.run.Share(part, 0), state.USD(0))
-		if p.run.Share(part, p.run.Progress.TotalUSD) != p.run.Progress.TotalUSD {
+		equal(t, "without a budget", part.Share(0, p.run.Progress.TotalUSD, p.run.Agents), state.USD(0))
+		if part.Share(p.run.Progress.TotalUSD, p.run.Progress.TotalUSD, p.run.Agents) != p.run.Progress.TotalUSD {
 			t.Error("with nothing left the part is not over its budget at once")
 		}
 	}

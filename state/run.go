@@ -66,7 +66,7 @@ type Run struct {
 	// Last is where main ended; set when the entry state can be continued by comments.
 	Last *Last `json:"last,omitempty"`
 	// Parts are the agents that the last step handed over to the jobs of a matrix.
-	Parts []Part `json:"parts,omitempty"`
+	Parts Parts `json:"parts,omitempty"`
 
 	byID map[string]*Agent
 }

@@ -61,7 +61,7 @@ func (r *Run) Validate() error {
 		c.want(l.Dir == "" || filepath.IsAbs(l.Dir), "last.dir", "%q is not an absolute path", l.Dir)
 	}
 	v.checkLedger()
-	v.checkParts()
+	r.Parts.check(c, &r.Progress)
 	if c.err != nil {
 		return c.err
 	}

@@ -76,7 +76,7 @@ func (w waiting) settle(a *Agent, h Here) {
 			w.editQuestion(a.ID).Token = h.NewToken()
 		}
 	case ForJob:
-		if h.runs(a.State) {
+		if h.runs(a.State) && !w.draft.run.Parts.hold(a.ID) {
 			w.proceed(a.ID, what.Job)
 		}
 	}

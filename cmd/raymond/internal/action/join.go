@@ -22,9 +22,10 @@ import (
 
 // joining is a run whose parts are to be joined, on this machine.
 type joining struct {
-	placed
 	run   *state.Run
-	where func(string) string // a directory of the machine that stored the run itself
+	base  *slots.Found // what was found of it
+	from  services
+	jobOf func(state string) string
 }
 
 // merged is a run with its parts.
@@ -46,12 +47,11 @@ func (j *merged) remove() {
 // would join the same parts to the same run.
 func joinParts(ctx context.Context, s *step, r *remarks, b joining) (*merged, error) {
 	j := &merged{run: b.run}
-	if s.part() != nil || b.existing == nil || b.isOver() || len(b.run.Parts) == 0 {
+	if s.part() != nil || b.run.Progress.Status == state.Completed || len(b.run.Parts) == 0 {
 		return j, nil
 	}
-	base := b.existing.found
 	var err error
-	if j.found, err = b.services.finder().Parts(ctx, partsQuery(s, base, b.run.Parts)); err != nil {
+	if j.found, err = b.from.finder().Parts(ctx, partsQuery(s, b.base, b.run.Parts)); err != nil {
 		return nil, err
 	}
 	reading := parts.Reading{Base: b.run, Open: func(f *slots.Found) (*state.Run, error) { return openPart(s, f) }}
@@ -59,12 +59,12 @@ func joinParts(ctx context.Context, s *step, r *remarks, b joining) (*merged, er
 		j.remove()
 		return nil, err
 	}
-	out, err := b.run.Join(state.Joining{Parts: j.ran, JobOf: b.flow.Workflow.JobOf, Now: factsOf(s).Now})
+	out, err := state.Joining{Base: b.run, Parts: j.ran, JobOf: b.jobOf, Now: factsOf(s).Now}.Join()
 	if err == nil {
-		err = parts.AppendLog(filepath.Join(base.Dir, "events.jsonl"), b.run, out.Events)
+		err = parts.AppendLog(filepath.Join(b.base.Dir, "events.jsonl"), b.run, out.Events)
 	}
 	if err == nil {
-		err = j.takeLogs(base.Dir)
+		err = j.takeLogs(b.base.Dir)
 	}
 	if err != nil {
 		j.remove()

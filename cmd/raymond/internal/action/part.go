@@ -21,7 +21,7 @@ type part struct {
 // wait in the run itself, or where an earlier job of this part has left it.
 func findPart(ctx context.Context, s *step, p part, r *remarks) (lookup, error) {
 	l, e := p.lookup, p.base
-	own := e.run.PartOf(s.in.Part, s.options.Jobs)
+	own := state.PartOf(e.run.Agents, s.in.Part, s.options.Jobs)
 	if len(own.Agents) == 0 {
 		s.voice.notice(fmt.Sprintf("nothing is done: of the agents %s none waits for the job %s any more", strings.Join(s.in.Part, ", "), strings.Join(s.options.Jobs, ", ")))
 		l.isIdle = true
@@ -43,7 +43,7 @@ func findPart(ctx context.Context, s *step, p part, r *remarks) (lookup, error) 
 		return l, continuePart(s, &l, newest)
 	}
 	found[0].Remove()
-	l.existing.run = e.run.BeginPart(own)
+	l.existing.run = own.Begin(e.run)
 	return l, nil
 }
 
@@ -69,7 +69,7 @@ func newestOf(s *step, p slots.PartFound) *slots.Found {
 func continuePart(s *step, l *lookup, own *slots.Found) error {
 	run, err := readState(own)
 	if err == nil {
-		err = l.existing.run.CheckPart(*s.part(), run)
+		err = s.part().Check(l.existing.run, run)
 	}
 	if err != nil {
 		return err
@@ -86,11 +86,11 @@ func continuePart(s *step, l *lookup, own *slots.Found) error {
 // shareOf is the budget of a part: its share of that of the run, when it begins, and what
 // it was then, when it is continued.
 func shareOf(b placed, budget state.USD) state.USD {
-	own, _ := b.readyRun.run.Own()
-	if b.lookup.found.Manifest.Part == nil {
-		return b.readyRun.run.Share(own, budget)
+	run := b.readyRun.run
+	if own, _ := run.Parts.Own(); b.lookup.found.Manifest.Part == nil {
+		return own.Share(budget, run.Progress.TotalUSD, run.Agents)
 	}
-	share := b.readyRun.run.Options.BudgetUSD
+	share := run.Options.BudgetUSD
 	if budget == 0 || share == 0 {
 		return budget
 	}

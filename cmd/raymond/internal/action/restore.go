@@ -54,7 +54,7 @@ func bringBack(ctx context.Context, s *step, r *remarks, b placed) (*state.Run, 
 	if err != nil {
 		return nil, err
 	}
-	joined, err := joinParts(ctx, s, r, joining{b, run, where})
+	joined, err := joinParts(ctx, s, r, joining{run, e.found, b.services, b.flow.Workflow.JobOf})
 	if err != nil {
 		return nil, err
 	}

@@ -28,7 +28,7 @@ func Matrix(run *state.Run) string {
 		return None
 	}
 	include := []entry{}
-	for _, p := range run.Matrix() {
+	for _, p := range run.Parts.Matrix() {
 		var agents []string
 		for _, a := range p.Agents {
 			agents = append(agents, a.Agent)
@@ -49,7 +49,7 @@ type Reading struct {
 	Open func(*slots.Found) (*state.Run, error)
 }
 
-// Read reads parts, for Run.Join. Its error is a *state.FileError that names the artifact,
+// Read reads parts, for state.Joining. Its error is a *state.FileError that names the artifact,
 // or one of Open.
 func (r Reading) Read(found []slots.PartFound) ([]state.Ran, error) {
 	var all []state.Ran
@@ -61,7 +61,7 @@ func (r Reading) Read(found []slots.PartFound) ([]state.Ran, error) {
 			}
 			run, err := r.Open(stored)
 			if err == nil {
-				err = within(stored.Artifact.Name, r.Base.CheckPart(f.Part, run))
+				err = within(stored.Artifact.Name, f.Part.Check(r.Base, run))
 			}
 			if err == nil && i == 0 {
 				ran.Events, err = r.events(stored, run)
@@ -79,7 +79,7 @@ func (r Reading) Read(found []slots.PartFound) ([]state.Ran, error) {
 
 // events reads the part's own events.
 func (r Reading) events(stored *slots.Found, run *state.Run) ([]state.Event, error) {
-	own, _ := run.Own()
+	own, _ := run.Parts.Own()
 	return ReadLog(filepath.Join(stored.Dir, logFile), run.WorkflowID, own.Began.Events)
 }
 
