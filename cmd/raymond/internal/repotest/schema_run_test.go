@@ -91,6 +91,9 @@ func (r schemaRun) simulated(t *testing.T) (states, events [][]byte) {
 	run := state.New(state.Run{
 		WorkflowID: "w", Mark: "0123456789abcdef", Scope: r.dir, Entry: w.Entry(), Dir: t.TempDir(), Files: w.Hashes(), Meta: r.Meta, Options: r.Options,
 	}, string(replies.Input), time.Now())
+	if first, ok := w.State(w.Entry()); ok && first.OnComment != "" {
+		run.KeepLast()
+	}
 	telling := runner.TellNothing
 	if r.Verbose {
 		telling = runner.TellAll
@@ -164,7 +167,7 @@ var neverSimulated = []string{
 	"allowed_tools", "disallowed_tools", "effort", "permission_mode", "dangerously_skip_permissions", "agent_code", "base64", "protected",
 	"bytes", "seq_stored", "store", "tail", "truncated", "idle_timeout", "dir", "exhausted", "hold", "unknown_in_a_row",
 	"attempt_estimated", "attempt_unknown", "cost_estimated", "cost_unknown", "metered", "reached", "usd",
-	"last", "parts", "name", "earlier", "began", "continuing", "continuations", "suspended", "on_overload", "comment",
+	"parts", "name", "earlier", "began", "continuing", "continuations", "suspended", "on_overload", "comment",
 	"agent_cli", "refusals", "use", "allow", "allows_all", "past", "sums", "entries",
 }
 
