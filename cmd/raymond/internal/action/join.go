@@ -72,7 +72,7 @@ func joinParts(ctx context.Context, s *step, r *remarks, b joining) (*merged, er
 	}
 	j.run, j.names = out.Run, out.Renamed
 	j.tell(s, r)
-	return j, nil
+	return j, j.bringWork(ctx, s, r)
 }
 
 // joinProblem says that parts can't be joined.

@@ -176,6 +176,54 @@ func TestOneOfFourJobsDies(t *testing.T) {
 	}
 }
 
+// TestAJobThatDiesWhileItJoins: before anything of it is stored, and after that. The next
+// one joins the same parts, and nothing comes twice, neither in the state nor in the log.
+func TestAJobThatDiesWhileItJoins(t *testing.T) {
+	t.Parallel()
+	for _, interval := range []string{"60s", "1s"} {
+		f := &fanned{scene: newScene(t, strings.Replace(fanOut, "echo end >>", "[ ! -e \"$EFFECTS.hold\" ] || { echo joining >>\"$EFFECTS\"; until [ ! -e \"$EFFECTS.hold\" ]; do sleep 0.05; done; }\necho end >>", 1))}
+		f.inputs = []string{"checkpoint-interval", interval}
+		for _, part := range legs(t, f.plan(1).do(0)) {
+			f.of(1, part).do(0)
+		}
+		before := len(f.forge.All())
+		f.touch(".hold", true)
+		j := f.joins(1)
+		c := j.start()
+		c.Until("the join to be held", func() bool {
+			return strings.Contains(f.done(), "joining") && (interval == "60s" || len(f.forge.All()) > before+1) // the claim is there, too
+		})
+		c.Kill()
+		j.site.KillAll()
+		j.end(c)
+		f.touch(".hold", false)
+		e := f.joins(1).set("GITHUB_RUN_ATTEMPT", "2").do(0)
+		e.wantOutputs(t, "status", "completed", "iterations", map[string]string{"60s": "27", "1s": "27"}[interval])
+		f.eachOnce()
+		log, err := os.ReadFile(e.outputs["events-file"])
+		if err != nil {
+			t.Fatal(err)
+		}
+		last, started := 0, map[string]bool{}
+		for line := range strings.Lines(string(log)) {
+			var event struct {
+				Seq         int
+				Type, Agent string
+			}
+			if err := json.Unmarshal([]byte(line), &event); err != nil || event.Seq <= last {
+				t.Fatalf("events after %d: got %s (%v)", last, line, err)
+			}
+			if event.Type == "agent_started" && started[event.Agent] {
+				t.Errorf("%s started twice", event.Agent)
+			}
+			last, started[event.Agent] = event.Seq, started[event.Agent] || event.Type == "agent_started"
+		}
+		if len(started) != 14 { // and events of the run
+			t.Errorf("agents in the log: got %d, want 13", len(started)-1)
+		}
+	}
+}
+
 // storedParts are the names of what parts have stored.
 func (s *scene) storedParts() []string {
 	var names []string

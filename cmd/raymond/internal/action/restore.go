@@ -59,9 +59,6 @@ func bringBack(ctx context.Context, s *step, r *remarks, b placed) (*state.Run, 
 		return nil, err
 	}
 	defer joined.remove()
-	if err := joined.bringWork(ctx, s, r); err != nil {
-		return nil, err
-	}
 	run = joined.run
 	run.Scope = b.flow.Path
 	if run.Dir, err = os.Getwd(); err != nil {
