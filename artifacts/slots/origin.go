@@ -134,6 +134,8 @@ func (o *Origin) foreignBranch(r artifacts.RunInfo) string {
 func (o *Origin) foreignEvent(r artifacts.RunInfo) string {
 	isPull := strings.HasPrefix(r.Event, "pull_request")
 	switch {
+	case r.Event == "pull_request_comment": // Gitea's, which runs on the default branch, as issue_comment does
+		return ""
 	case !isPull && r.Event != "workflow_run":
 		return ""
 	case r.HeadRepository == 0:

@@ -177,6 +177,9 @@ func TestEachSignOfOriginCounts(t *testing.T) {
 		{"silent about a workflow_run", func(_ *artifacts.Stored, r *artifacts.RunInfo, _ *slots.Query) {
 			r.HeadRepository, r.Event = 0, "workflow_run"
 		}, false, false},
+		{"comment on a pull request", func(_ *artifacts.Stored, r *artifacts.RunInfo, _ *slots.Query) {
+			r.HeadRepository, r.Event = 0, "pull_request_comment" // as Gitea calls it
+		}, false, true},
 		{"own workflow_run", func(_ *artifacts.Stored, r *artifacts.RunInfo, _ *slots.Query) { r.Event = "workflow_run" }, true, true},
 		{"own pull request", func(_ *artifacts.Stored, r *artifacts.RunInfo, _ *slots.Query) { r.Event = "pull_request_target" }, true, true},
 		{"pull request of the default branch", func(_ *artifacts.Stored, r *artifacts.RunInfo, q *slots.Query) {
