@@ -49,7 +49,7 @@ func (s *Step) HandOver(job string, most int) {
 	if job == "" && len(waiting) > 0 {
 		job = slices.Min(slices.Collect(maps.Keys(waiting)))
 	}
-	parts := append(pack(job, waiting[job], most), s.earlier(now)...)
+	parts := append(pack(job, waiting[job], most), s.draft.run.Parts.earlier(now)...)
 	parts = uniqueParts(parts)
 	s.draft.delta.Parts = &parts
 }
@@ -65,9 +65,9 @@ func uniqueParts(parts []Part) []Part {
 }
 
 // earlier returns the parts of earlier matrices that a job may still run, or run again.
-func (s *Step) earlier(now map[string]Handover) []Part {
+func (all Parts) earlier(now map[string]Handover) []Part {
 	var parts []Part
-	for _, p := range s.draft.run.Parts {
+	for _, p := range all {
 		if p.Earlier && !p.Running {
 			p = p.standing(now)
 		}
