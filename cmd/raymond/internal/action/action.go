@@ -86,7 +86,7 @@ func perform(ctx context.Context, s *step, r *result, gone <-chan struct{}) (err
 	if err != nil {
 		return err
 	}
-	return drive(ctx, s, r, driving{b, to, gone, jobBegan})
+	return drive(ctx, s, r, driving{b.readyRun, to, gone, jobBegan, lastPart(s, b.lookup).Subject.Number})
 }
 
 // arrival is what a step has when it looks for its run.

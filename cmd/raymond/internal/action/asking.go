@@ -35,10 +35,7 @@ func startAsking(s *step, r *result, d driving) (*asking, error) {
 	if s.in.GitHubToken == "" || s.isForks() || d.to == nil && !s.isLocal() {
 		return nil, nil
 	}
-	before := asked{run: d.run}
-	if d.existing != nil {
-		before.number = lastPart(s, d.lookup).Subject.Number
-	}
+	before := asked{run: d.run, number: d.before}
 	if d.isResumed {
 		before.log = s.fileOfRun(d.run.WorkflowID, session.EventsFile)
 	}

@@ -18,11 +18,14 @@ import (
 
 // driving is a run, where it is stored, and who would end it.
 type driving struct {
-	placed
+	*readyRun
 	to   *storage        // nil: nothing is stored
 	gone <-chan struct{} // closed when the runner is
 	// jobBegan returns when the job began; it may wait for a service.
 	jobBegan func() time.Time
+	// before is the number of the issue or pull request that the part of the run before this
+	// one was about; 0 for none.
+	before int
 }
 
 // drive drives a run until it stops, and stores its end.

@@ -317,3 +317,31 @@ func TestAJobThatDiesWhileItAsks(t *testing.T) {
 		s.wantDone("start yes")
 	}
 }
+
+// TestAStrangerWhoIsAsked answers a question that names whoever opened the issue, and no
+// other; the checkout isn't trusted then.
+func TestAStrangerWhoIsAsked(t *testing.T) {
+	t.Parallel()
+	for attributes, code := range map[string]int{
+		`from="author" untrusted="true"`: 0, `from="author"`: problem.ExitCodes[problem.ClassDenied], `untrusted="true"`: problem.ExitCodes[problem.ClassDenied],
+	} {
+		s := newScene(t, strings.Replace(asksOnce, "<ask ", "<ask "+attributes+" ", 1))
+		s.forge.Talk.Openers[7] = "eve"
+		first := s.talking(1)
+		first.end(first.start())
+		if len(s.forge.Talk.By(7, sitetest.JobsAccount)) == 0 {
+			continue // the language refuses it
+		}
+		e := s.says(2, 7, "eve", "/raymond yes").do(code)
+		if code == 0 {
+			e.wantOutputs(t, "status", "completed")
+			s.wantDone("start yes")
+			all := s.forge.Checkpoints(t, nil)
+			if !all[len(all)-1].Manifest.Untrusted {
+				t.Errorf("%s: the checkout counts as trusted", attributes)
+			}
+			continue
+		}
+		s.wantDone("start")
+	}
+}

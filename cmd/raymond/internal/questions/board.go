@@ -25,22 +25,27 @@ type board struct {
 	quiet    int // the first step since which all agents wait; 0: some work
 	unstored int // saves that have failed since a question was asked
 
-	version int // counts what changed in the run
-	read    int // the version at which answers were last read
-	reading attempts
-	isDue   bool      // answers are to be read
-	readAt  time.Time // when they were last read, or tried to
-	readTo  time.Time // all answers that came before are known
-	awaited time.Time // the owner waits to hear that all are known that came before; zero: it doesn't
+	look look
 
 	isAsked  bool // the owner waits to hear that all is settled
 	isEnding bool // the run has stopped
 }
 
+// look is how far the answers of people are known.
+type look struct {
+	version  int // counts what changed in the run
+	read     int // the version at which answers were last read
+	attempts attempts
+	isDue    bool      // answers are to be read
+	at       time.Time // when they were last read, or tried to
+	to       time.Time // all answers that came before are known
+	awaited  time.Time // the owner waits to hear that all are known that came before; zero: it doesn't
+}
+
 // note takes over what a step has changed. isKept says that what is saved is stored.
 func (b *board) note(run *state.Run, now time.Time, isKept bool) {
 	b.seq = run.Progress.Seq
-	b.version++
+	b.look.version++
 	if isKept {
 		b.stored = b.seq
 	}
@@ -49,7 +54,7 @@ func (b *board) note(run *state.Run, now time.Time, isKept bool) {
 	} else if b.quiet == 0 {
 		b.quiet = b.seq
 	}
-	b.isDue = b.isDue || b.isAsked // it waits to hear of this state of things
+	b.look.isDue = b.look.isDue || b.isAsked // it waits to hear of this state of things
 	var open []*question
 	for _, a := range run.OpenQuestions() {
 		open = append(open, b.see(a))
@@ -77,7 +82,7 @@ func (b *board) see(a *state.Agent) *question {
 	}
 	q := &question{Question: seen, agent: a.ID, since: a.Waits.Since, until: a.Waits.Until, seq: b.seq, isOld: b.old[seen.Token], isSaved: seen.Comment != 0}
 	if q.isOld {
-		b.isDue = true
+		b.look.isDue = true
 	} else {
 		b.unstored = 0
 	}
@@ -109,19 +114,19 @@ func (b *board) isSettled() bool {
 			return false
 		}
 	}
-	return !b.needsCheckpoint() && (b.read == b.version || b.reading.isGiven)
+	return !b.needsCheckpoint() && (b.look.read == b.look.version || b.look.attempts.isGiven)
 }
 
 // hasRead reports whether the owner has been sent all answers that came before a time.
 func (b *board) hasRead(before time.Time) bool {
 	isAnswered := func(q *question) bool { return q.answer != nil }
-	return b.readTo.After(before) && !slices.ContainsFunc(b.open, isAnswered)
+	return b.look.to.After(before) && !slices.ContainsFunc(b.open, isAnswered)
 }
 
 // poll has answers read from time to time.
 func (b *board) poll(now time.Time) {
-	if len(b.open) > 0 && now.Sub(b.readAt) >= pollEvery {
-		b.isDue, b.reading = true, attempts{}
+	if len(b.open) > 0 && now.Sub(b.look.at) >= pollEvery {
+		b.look.isDue, b.look.attempts = true, attempts{}
 	}
 }
 
@@ -159,8 +164,8 @@ func (b *board) next() task {
 	for _, q := range b.closed {
 		add(editing, q, &q.post)
 	}
-	if b.isDue && !b.isEnding && slices.ContainsFunc(b.open, func(q *question) bool { return q.answer == nil }) {
-		add(lookup, nil, &b.reading)
+	if b.look.isDue && !b.isEnding && slices.ContainsFunc(b.open, func(q *question) bool { return q.answer == nil }) {
+		add(lookup, nil, &b.look.attempts)
 	}
 	return first
 }

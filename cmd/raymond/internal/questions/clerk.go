@@ -39,8 +39,8 @@ func (p *People) rest(ctx context.Context) {
 	if tell {
 		b.isAsked = false
 	}
-	if !b.awaited.IsZero() && b.hasRead(b.awaited) {
-		tell, b.awaited = true, time.Time{}
+	if !b.look.awaited.IsZero() && b.hasRead(b.look.awaited) {
+		tell, b.look.awaited = true, time.Time{}
 	}
 	if p.board.isEnding {
 		p.finished()
@@ -143,7 +143,7 @@ func (p *People) edit(ctx context.Context, c *clerk, q *question) {
 // lookUp looks for answers.
 func (p *People) lookUp(ctx context.Context, c *clerk) {
 	p.mu.Lock()
-	version := p.board.version
+	version := p.board.look.version
 	var open []*question
 	for _, q := range p.board.open {
 		if q.answer == nil {
@@ -171,7 +171,7 @@ func (p *People) lookUp(ctx context.Context, c *clerk) {
 func (p *People) noteReadTo(at time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.board.readTo = at
+	p.board.look.to = at
 }
 
 // noteAnswers notes what came of looking for answers.
@@ -187,18 +187,18 @@ func (p *People) noteAnswers(answers []runner.Update, err error, version int) {
 			}
 		}
 	}
-	b.readAt, p.err = now, err
+	b.look.at, p.err = now, err
 	if err != nil && !forge.IsPassing(err) {
 		p.o.Tell("answers can't be read: " + explained(err))
 		p.err = nil // nobody will ever find one there
 	}
 	if err != nil {
-		if b.reading.fail(now, forge.IsPassing(err)); b.reading.isGiven {
-			b.isDue = false
+		if b.look.attempts.fail(now, forge.IsPassing(err)); b.look.attempts.isGiven {
+			b.look.isDue = false
 		}
 		return
 	}
-	b.reading, b.read, b.isDue = attempts{}, version, b.version != version && b.isAsked
+	b.look.attempts, b.look.read, b.look.isDue = attempts{}, version, b.look.version != version && b.isAsked
 }
 
 // copyOf returns a question as it is now.

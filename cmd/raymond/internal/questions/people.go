@@ -132,8 +132,8 @@ func (p *People) IsSettled() bool {
 		return true
 	}
 	b.isAsked = true
-	if b.read != b.version {
-		b.isDue = true
+	if b.look.read != b.look.version {
+		b.look.isDue = true
 	}
 	p.rouse()
 	return false
@@ -147,7 +147,7 @@ func (p *People) HasRead(before time.Time) bool {
 	if b.hasRead(before) {
 		return true
 	}
-	b.isDue, b.awaited = true, before
+	b.look.isDue, b.look.awaited = true, before
 	p.rouse()
 	return false
 }
@@ -186,7 +186,7 @@ func (p *People) Report(e state.Event) error {
 func (p *People) Tick(now time.Time) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.board.poll(now); p.board.isDue {
+	if p.board.poll(now); p.board.look.isDue {
 		p.rouse()
 	}
 	return nil
