@@ -37,7 +37,7 @@ func (c *call) noteCompleted(s *step, key string) {
 // follow looks once more at the first run that is completed, and reports whether a new one
 // follows it.
 func (c *call) follow(ctx context.Context, s *step) bool {
-	if len(c.completed) == 0 {
+	if len(c.completed) == 0 || s.in.Resume == job.ResumeRequire { // that one resumes a run, and begins none
 		return false
 	}
 	c.lookAt(ctx, s, c.completed[0])

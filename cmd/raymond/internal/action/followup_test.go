@@ -105,6 +105,7 @@ func TestWhoMayNotStartARunContinuesNone(t *testing.T) {
 	s.comments(6, "eve", "/raymond as a stranger", "on-denied", "skip").do(0).wantOutputs(t, "status", "skipped")
 	s.comments(7, "ann", "no call").do(0).wantOutputs(t, "status", "skipped")
 	s.comments(8, "ann", "/raymond of another key", "key", "other").do(0).wantOutputs(t, "status", "skipped")
+	s.comments(9, "ann", "/raymond to a step that only resumes", "resume", "require").do(0).wantOutputs(t, "status", "skipped")
 	if s.done() != done || len(s.forge.All()) != stored {
 		t.Errorf("after comments that continue nothing: got %q and %d artifacts, want %q and %d", s.done(), len(s.forge.All()), done, stored)
 	}
