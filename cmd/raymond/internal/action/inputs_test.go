@@ -35,7 +35,7 @@ var badInputs = map[string]string{
 	"trust-checkout": "perhaps", "skip-lint": "ja", "allow-sudo": "y", "sandboxed": "n", "matrix-values": "os: linux",
 	"overload-wait": "a while", "changed-workflow": "kept", "follows": "generation 3",
 	"cage": "maybe", "network": "none, example.com", "cage-write": "a\x01b",
-	"job": "1st", "prompts": "none",
+	"job": "1st", "prompts": "none", "part": "main!", "matrix-job": "1st", "max-jobs": "0",
 	"on-overload": "wait", "hold": "a while", "continue": "again", "max-continuations": "0", "raymond-key": "k\x01", "answer-prefix": "two words",
 }
 
