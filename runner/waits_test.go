@@ -387,6 +387,45 @@ func TestJobsTakeTurns(t *testing.T) {
 	})
 }
 
+// TestAKillAnywhereBetweenJobs: each agent is handed over once, and each state runs in its
+// own job.
+func TestAKillAnywhereBetweenJobs(t *testing.T) {
+	handing := func(t *testing.T) *loop {
+		l := newLoop(t, flow{
+			"A": `<fork next="B">PUB</fork>`, "B": `<join>END</join>`, "PUB": "---\njob: publish\n---\n<goto>MORE</goto>",
+			"MORE": "---\njob: publish\n---\n<result>published</result>", "END": "joined {{result}}\n<result>end</result>",
+		}, func(o *state.Options) { o.MaxParallel = 2 })
+		l.cfg.Jobs = []string{"main"}
+		return l
+	}
+	publish := func(l *loop) {
+		l.cfg.Jobs = []string{"publish"}
+		l.drive(true, state.Suspended)
+		same(l.t, "handed back", []string{"main"}, l.run.NextJobs())
+		l.cfg.Jobs = []string{"main"}
+		l.drive(true, state.Completed)
+		same(l.t, "results", []string{"main=end", "main_pub1=published"}, ended(l.run))
+		same(l.t, "cost", 5*state.Dollar/10, l.run.Progress.TotalUSD)
+	}
+	saves := 0
+	synctest.Test(t, func(t *testing.T) {
+		l := handing(t)
+		l.drive(false, state.Suspended)
+		saves = len(l.store.saves)
+		publish(l)
+	})
+	for n := 1; n < saves; n++ {
+		synctest.Test(t, func(t *testing.T) {
+			l := handing(t)
+			l.crash(n)
+			l.drive(true, state.Suspended)
+			same(t, fmt.Sprintf("handed over, killed after save %d", n), 1, l.run.Agents[1].Handed)
+			same(t, "nothing of another job ran", 0, len(l.asked("PUB")))
+			publish(l)
+		})
+	}
+}
+
 // TestFailuresBesideWaits: with --keep-going a join delivers them; a failure that nobody
 // joins is left alone by a resume that brings an answer, and tried again when nothing is
 // left to wait for.
