@@ -188,12 +188,15 @@ func (j *merged) tell(s *step, r *remarks) {
 			running++
 		case len(ran.Runs) > 0:
 			taken++
-		case !ran.Part.Earlier:
+		case !ran.Part.Earlier && !slices.Contains(s.options.Jobs, ran.Part.Job): // or else this step runs them
 			missing++
 		}
 		for _, n := range j.found[i].Notices {
 			s.voice.notice(n)
 		}
+	}
+	if taken+missing+running == 0 {
+		return
 	}
 	text := "joined " + state.Count(taken, "part") + " of the run"
 	if missing > 0 {
