@@ -104,7 +104,11 @@ type agentOutput struct {
 func agentsOutput(run *state.Run) string {
 	list := []agentOutput{}
 	for _, e := range run.Ended {
-		list = append(list, agentOutput{Agent: e.Agent, Status: "completed", Result: strings.ToValidUTF8(string(e.Result), "\uFFFD")})
+		o := agentOutput{Agent: e.Agent, Status: "completed", Result: strings.ToValidUTF8(string(e.Result), "\uFFFD")}
+		if e.Error != "" { // a join has delivered its failure
+			o.Status, o.Error = string(state.Stuck), report.ErrorLines(e.Error)
+		}
+		list = append(list, o)
 	}
 	for _, a := range run.Agents {
 		o := agentOutput{Agent: a.ID, Status: string(a.Status), State: a.State}

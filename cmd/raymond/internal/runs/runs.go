@@ -226,7 +226,11 @@ func showStatus(out io.Writer, l Listing) error {
 		row("waiting "+w.Agent, w.Text())
 	}
 	for _, e := range l.Ended {
-		row("agent "+e.Agent, "ended: "+problem.Shorten(string(e.Result)))
+		what := "ended: " + problem.Shorten(string(e.Result))
+		if e.Error != "" {
+			what = "failed, and was joined: " + problem.Shorten(e.Error)
+		}
+		row("agent "+e.Agent, what)
 	}
 	if l.Resumable && len(l.waits) > 0 {
 		row("resume", report.ResumeHint(l.WorkflowID, l.waits))
