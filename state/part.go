@@ -170,8 +170,13 @@ func (p Part) Begin(r *Run) *Run {
 		Flakes: at.Flakes, Questions: at.Questions, Ended: len(r.Ended) + r.Forgotten(), Sums: byKind(r.Sums()),
 	}
 	next.Parts = []Part{p}
+	next.Mark = p.mark(r)
 	return &next
 }
+
+// mark is the mark of the run of this part. Parts may run on one machine at the same time,
+// where each ends what it has started itself.
+func (p *Part) mark(r *Run) string { return r.Mark + "p" + p.Name }
 
 // Share returns the budget of the run of a part that begins: what is spent, and of what is
 // left of budget as much as the part has of the agents that wait for its job. It is 0

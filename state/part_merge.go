@@ -36,7 +36,7 @@ func (p *Part) Check(r, run *Run) error {
 	own, ok := run.Parts.Own()
 	c.want(ok, "parts", "is not the one part that this is the run of")
 	c.want(run.WorkflowID == r.WorkflowID, "workflow_id", "is %q, want %q", run.WorkflowID, r.WorkflowID)
-	c.want(run.Mark == r.Mark, "mark", "is not that of the run")
+	c.want(run.Mark == p.mark(r), "mark", "is not that of this part of the run")
 	c.want(own.Name == p.Name, "parts[0].name", "is %q, want %q", own.Name, p.Name)
 	if c.err != nil {
 		return c.err

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -396,6 +397,20 @@ func TestNamesThatTwoPartsGive(t *testing.T) {
 	}
 	if !slices.ContainsFunc(joined.Events, func(e state.Event) bool { return e.Agent == "main_b1_c2" && e.Body.Type() == "agent_started" }) {
 		t.Error("its events have its old name")
+	}
+}
+
+// TestPartsHaveMarksOfTheirOwn: what a part ends of its own, on whatever machine, is neither another part's nor the run's.
+func TestPartsHaveMarksOfTheirOwn(t *testing.T) {
+	p := matrixRun(t, 2)
+	seen := map[string]bool{p.run.Mark: true}
+	for _, part := range p.handOver(2) {
+		mark := part.Begin(p.run).Mark
+		rest, _ := strings.CutPrefix(mark, p.run.Mark)
+		if seen[mark] || rest == "" || rest[0] == '.' {
+			t.Errorf("part %s: got the mark %q, want one of its own that doesn't count as a process of %q", part.Name, mark, p.run.Mark)
+		}
+		seen[mark] = true
 	}
 }
 
