@@ -2,7 +2,8 @@
 
 set -eu
 
-word=$(tr '[:upper:]' '[:lower:]' <<<"$RAYMOND_RESULT" | tr -d '[:space:].!')
+answer=$(<"$RAYMOND_RESULT_FILE") # the variable RAYMOND_RESULT ends at 64 KiB
+word=$(tr '[:upper:]' '[:lower:]' <<<"$answer" | tr -d '[:space:].!')
 case $word in
 yes | y | ok | go | approved | lgtm)
 	echo '<goto>IMPLEMENT.md</goto>'
@@ -12,7 +13,7 @@ no | n | stop | declined)
 	;;
 *)
 	# What a tag carries is an attribute, so four characters need escaping.
-	wish=$(sed 's/&/\&amp;/g; s/"/\&quot;/g; s/</\&lt;/g; s/>/\&gt;/g' <<<"$RAYMOND_RESULT")
+	wish=$(sed 's/&/\&amp;/g; s/"/\&quot;/g; s/</\&lt;/g; s/>/\&gt;/g' <<<"$answer")
 	echo "<goto input=\"$wish\">REVISE.md</goto>"
 	;;
 esac

@@ -1,4 +1,6 @@
 # The work is done. What was changed is said in short and, in a job, kept as a patch that the workflow file stores.
+# What git runs may be the agent's, so it is confined as the agent is, and the patch lies where an agent may write.
+# raymond: cage=true
 
 set -eu
 if ! git rev-parse --verify --quiet HEAD >/dev/null; then
@@ -11,11 +13,12 @@ work=$(mktemp -d)
 trap 'rm -r "$work"' EXIT
 export GIT_INDEX_FILE=$work/index
 git read-tree HEAD
-git add --all
+git add --all -- :/ ':(top,exclude)approve-plan.patch'
 
-if [ -n "${RUNNER_TEMP:-}" ]; then
-	git diff --cached --binary HEAD >"$work/approve-plan.patch"
-	mv "$work/approve-plan.patch" "$RUNNER_TEMP/approve-plan.patch"
+if [ "${GITHUB_ACTIONS:-}" = true ]; then
+	git diff --cached --binary HEAD >"$work/patch"
+	rm -rf approve-plan.patch # whatever an agent has put there
+	mv "$work/patch" approve-plan.patch
 fi
 
 # Names of files come from an agent: none of them may end the tag.

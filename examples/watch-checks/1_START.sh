@@ -1,10 +1,11 @@
 # The button brings a task. The clock brings none: it is there to resume a run that waits.
 
 set -eu
-if [ -z "${RAYMOND_INPUT//[[:space:]]/}" ]; then
+task=$(<"$RAYMOND_RESULT_FILE") # the variable RAYMOND_INPUT ends at 64 KiB
+if [ -z "${task//[[:space:]]/}" ]; then
 	echo "<result>nothing to do</result>"
 	exit
 fi
 # What a tag carries is an attribute, so four characters need escaping.
-task=$(sed 's/&/\&amp;/g; s/"/\&quot;/g; s/</\&lt;/g; s/>/\&gt;/g' <<<"$RAYMOND_INPUT")
+task=$(sed 's/&/\&amp;/g; s/"/\&quot;/g; s/</\&lt;/g; s/>/\&gt;/g' <<<"$task")
 echo "<goto input=\"$task\">WORK.md</goto>"

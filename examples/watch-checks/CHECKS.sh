@@ -5,7 +5,7 @@ set -eu
 PATH=/usr/bin:/bin:/usr/local/bin:$PATH # the token is at hand: the system's programs first
 
 read -r commit round asked <<<"$RAYMOND_RESULT"
-{ read -r verdict; report=$(cat); } < <(cd / && exec node "$RAYMOND_SCOPE/checks.mjs" "$commit" "$round" "$asked" || echo broken)
+{ read -r verdict; report=$(cat); } < <(cd / && node "$RAYMOND_SCOPE/checks.mjs" "$commit" "$round" "$asked" || echo broken)
 
 case $verdict in
 success)
@@ -16,7 +16,7 @@ pending)
 		echo "the checks have not ended after being asked for $asked times" >&2
 		exit 1
 	fi
-	echo "<goto after=\"2m\" input=\"$commit $round $((asked + 1))\">CHECKS.sh</goto>"
+	echo "<goto after=\"${RAYMOND_VAR_PAUSE:-2m}\" input=\"$commit $round $((asked + 1))\">CHECKS.sh</goto>"
 	;;
 failure)
 	if ((round > ${RAYMOND_VAR_ROUNDS:-3})); then

@@ -15,16 +15,18 @@ git() {
 		-c user.name='github-actions[bot]' -c user.email='41898282+github-actions[bot]@users.noreply.github.com' "$@"
 }
 
+# Rounds are counted by their commits: an agent can't be relied on to count.
+subject="Work of raymond in workflow run ${RAYMOND_VAR_RUN:-0}"
+rounds() { git log --format=%s | grep -cxF "$subject" || true; }
+
 git add --all
-if ! git diff --cached --quiet HEAD; then
-	git commit --quiet --no-verify --message "Work of raymond"
-fi
-commit=$(git rev-parse --verify HEAD)
-if [ "$commit" = "${GITHUB_SHA:-}" ]; then
+if [ "$(rounds)" = 0 ] && git diff --cached --quiet HEAD; then
 	echo "<result>The agent changed nothing.</result>"
 	exit
 fi
-# How often checks may fail is counted by commits: an agent can't be relied on to count.
-round=$(git log --format=%s | grep -c '^Work of raymond$')
+# Even if the agent changed nothing after checks that failed: the round counts, and they run once more.
+git commit --quiet --no-verify --allow-empty --message "$subject"
+commit=$(git rev-parse --verify HEAD)
+round=$(rounds)
 where=$(cd "$(git rev-parse --git-common-dir)" && pwd | attribute)
 echo "<goto input=\"$commit $round $where\">PUSH.sh</goto>"

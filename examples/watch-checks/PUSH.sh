@@ -16,6 +16,7 @@ fi
 run=${RAYMOND_VAR_RUN:-}
 [[ $run =~ ^[0-9]{1,18}$ ]] || { say "meta run=: \"$run\" is no number"; exit 1; }
 [[ $commit =~ ^[0-9a-f]{40,64}$ ]] || { say "\"$commit\" is no commit"; exit 1; }
+[[ $round =~ ^[1-9][0-9]{0,2}$ ]] || { say "\"$round\" is no round"; exit 1; }
 [[ $where == /* ]] || { say "\"$where\" is no folder"; exit 1; }
 [ -n "${PUSH_TOKEN:-}" ] || { say "there is no token: the step needs script-env: PUSH_TOKEN"; exit 1; }
 branch=refs/heads/raymond/checks-$run
@@ -45,7 +46,7 @@ remote() {
 failed() {
 	cat "$fresh/said" >&2
 	case $(<"$fresh/said") in
-	*'(stale info)'*) say "the branch ${branch#refs/heads/} has changed while this ran: run the job again" ;;
+	*'! [rejected]'*) say "the branch ${branch#refs/heads/} has a commit that isn't of this run: nothing was changed" ;;
 	*'error: 401'* | *'Authentication failed'* | *'could not read Username'*) say "$1: the forge doesn't accept the token" ;;
 	*'error: 403'* | *'[remote rejected]'*) say "$1 was refused; the token needs contents: write, and can't change files in .github/workflows" ;;
 	*) say "$1 did not come about: $GITHUB_SERVER_URL can't be reached or is in trouble; nothing was changed, run the job again" ;;
@@ -59,5 +60,5 @@ if [ "$tip" = "$commit" ]; then
 	echo "$next" # a second try of this state
 	exit
 fi
-remote push push --quiet --force-with-lease="$branch:$tip" "$url" "$commit:$branch" 2>"$fresh/said" || failed "the push"
+remote push push --quiet "$url" "$commit:$branch" 2>"$fresh/said" || failed "the push"
 echo "$next"

@@ -14,6 +14,7 @@ async function get(path) {
   });
   const text = await answer.text();
   if (answer.status === 404) return null; // Gitea has no check runs
+  if (answer.status === 429 || answer.status >= 500) throw Object.assign(new Error(`the API answers ${answer.status}`), { passes: true });
   if (!answer.ok) throw new Error(`commits${path}: the API answers ${answer.status}\n${text.slice(0, 1000)}`);
   return JSON.parse(text);
 }
@@ -46,5 +47,6 @@ try {
   console.log(env.GITHUB_ACTIONS === 'true' ? await look() : pretended());
 } catch (err) {
   console.error(err.cause ? `${err.message}: ${err.cause.message}` : err.message);
-  process.exitCode = 1;
+  if (err.passes || err.cause || err.name === 'TimeoutError') console.log('pending'); // asked again, as often as polls= says
+  else process.exitCode = 1;
 }

@@ -34,6 +34,9 @@ type Forge struct {
 	Bare string
 	// Levels are the permissions of people by login: "write", "read" and so on.
 	Levels map[string]string
+	// Checks are the check runs of a commit, as the API tells them; how often somebody
+	// asked for those of any commit is counted from 1. nil for none.
+	Checks func(commit string, asked int) []any
 	// Gitea has issues answered as Gitea does, at /api/v1, where it differs.
 	Gitea bool
 
@@ -44,7 +47,7 @@ type Forge struct {
 	calls  []Request
 	issues []*Issue
 	pulls  []*Pull
-	last   struct{ pull, comment int } // numbers
+	last   struct{ pull, comment, check int } // numbers
 	before func(Request)
 }
 

@@ -39,7 +39,16 @@ func ralph(t *testing.T, shipped bool) (*Stage, string) {
 		t.Fatal(err)
 	}
 	s := New(t, Setup{Example: "ralph", Shipped: shipped, Files: "-- slug_test.sh --\n" + string(test)})
-	file, err := os.ReadFile(filepath.Join(root, "examples/ralph/workflow.yml"))
+	return s, filepath.Join(keepUploads(t, s), "ralph-patch")
+}
+
+// uploader is the action that stores artifacts, as a workflow file names it.
+var uploader = regexp.MustCompile(`actions/upload-artifact@\S+`)
+
+// keepUploads has the workflow file of a stage store its artifacts in a folder, which it returns.
+func keepUploads(t *testing.T, s *Stage) string {
+	t.Helper()
+	file, err := os.ReadFile(filepath.Join(s.Repo, s.Workflow))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -48,8 +57,8 @@ func ralph(t *testing.T, shipped bool) (*Stage, string) {
 		t.Fatal(err)
 	}
 	s.Env["KEEP"] = keep
-	s.Actions[string(regexp.MustCompile(`actions/upload-artifact@\S+`).Find(file))] = upload
-	return s, filepath.Join(keep, "ralph-patch")
+	s.Actions[string(uploader.Find(file))] = upload
+	return keep
 }
 
 func ralphRun(t *testing.T, s *Stage, test string) *acttest.Result {

@@ -102,9 +102,16 @@ func TestAnIssueBecomesAPullRequest(t *testing.T) {
 // answer has somebody with write permission comment on an issue or a pull request.
 func (s *Stage) answer(t *testing.T, number int, text string) *acttest.Result {
 	t.Helper()
+	return s.answerOf(t, "ann", number, text)
+}
+
+// answerOf is answer for somebody else.
+func (s *Stage) answerOf(t *testing.T, login string, number int, text string) *acttest.Result {
+	t.Helper()
 	issue := s.Forge.Issue(number)
 	event := map[string]any{
-		"action": "created", "comment": s.Forge.Say(number, "ann", text), "issue": issue.json(),
+		"action": "created", "comment": s.Forge.Say(number, login, text), "issue": issue.json(),
+		"sender": map[string]any{"login": login, "type": "User"},
 	}
 	return s.Run("issue_comment", jobsPayload(t, event))
 }

@@ -28,6 +28,8 @@ func (f *Forge) api(w http.ResponseWriter, r *http.Request, q Request) {
 		f.issue(w, r, q, parts)
 	case "pulls":
 		f.pull(w, r, q, parts)
+	case "commits":
+		f.checks(w, q, parts)
 	default:
 		f.unknown(w, q)
 	}
@@ -44,6 +46,20 @@ func (f *Forge) permission(w http.ResponseWriter, parts []string) {
 		return
 	}
 	refuse(w, http.StatusNotFound, "Not Found")
+}
+
+// checks answers how the checks of a commit stand.
+func (f *Forge) checks(w http.ResponseWriter, q Request, parts []string) {
+	switch {
+	case len(parts) == 3 && parts[2] == "status":
+		answer(w, 200, map[string]any{"state": "pending", "statuses": []any{}})
+	case len(parts) == 3 && parts[2] == "check-runs" && f.Checks != nil:
+		f.last.check++
+		runs := f.Checks(parts[1], f.last.check)
+		answer(w, 200, map[string]any{"total_count": len(runs), "check_runs": runs})
+	default:
+		f.unknown(w, q)
+	}
 }
 
 // issue answers what begins with /issues.
