@@ -6,7 +6,7 @@ set -eu
 PATH=/usr/bin:/bin:/usr/local/bin:$PATH
 
 # One item a line: what --input gave, else the top folders of the repository.
-items=$RAYMOND_INPUT
+items=$(<"$RAYMOND_RESULT_FILE") # the variable RAYMOND_INPUT ends at 64 KiB
 if [ -z "${items//[[:space:]]/}" ]; then
 	items=$(git ls-tree -d --name-only HEAD)
 fi
