@@ -27,7 +27,7 @@ type asking struct {
 }
 
 // startAsking prepares it; nil where nobody can be asked: there is no token, or nobody
-// could go on with the run.
+// could resume the run.
 func startAsking(s *step, r *result, d driving) (*asking, error) {
 	if s.part() != nil { // the step that joins it asks, under numbers that no other part has
 		return nil, nil
