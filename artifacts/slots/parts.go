@@ -59,6 +59,16 @@ func (f *Finder) Parts(ctx context.Context, q PartsQuery) ([]PartFound, error) {
 	return all, nil
 }
 
+// HasParts reports whether anything is stored of the parts, and asks for no content. A
+// service that can't be asked is an error, as for Parts.
+func (f *Finder) HasParts(ctx context.Context, q PartsQuery) (bool, error) {
+	if len(q.Parts) == 0 {
+		return false, nil
+	}
+	lists, err := newSearch(f, q.Query).listParts(ctx, q)
+	return len(lists) > 0, err
+}
+
 // Remove removes what was downloaded.
 func (p *PartFound) Remove() {
 	for _, f := range p.All {

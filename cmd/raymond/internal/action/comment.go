@@ -34,7 +34,7 @@ type comment struct {
 // wantsComment reports whether there is to be a comment, and says so where the
 // event has no place for one.
 func wantsComment(s *step) bool {
-	if s.in.Comment != job.CommentSticky {
+	if s.in.Comment != job.CommentSticky || len(s.in.Part) > 0 { // there is one comment, and many parts at once
 		return false
 	}
 	if s.event.Number == 0 {

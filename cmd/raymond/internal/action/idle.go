@@ -19,7 +19,7 @@ func hasNothingToDo(ctx context.Context, s *step, r *result, l lookup) bool {
 		s.voice.notice("nothing is started: no run of the key that this dispatch names is there to be continued by this job")
 		return true
 	case e == nil || e.isOver || e.run.WorkflowID == s.in.Resume, // who names it wants it tried
-		len(e.run.Parts) > 0: // jobs of a matrix may have done something
+		hasParts(ctx, s, l):
 		return false
 	}
 	here := state.Here{Jobs: s.options.Jobs, JobOf: r.flow.Workflow.JobOf}

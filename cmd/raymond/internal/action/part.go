@@ -65,6 +65,17 @@ func newestOf(s *step, p slots.PartFound) *slots.Found {
 	return p.All[0]
 }
 
+// hasParts reports whether jobs of a matrix may have brought something for the run. Where
+// that can't be asked, whoever joins them says why.
+func hasParts(ctx context.Context, s *step, l lookup) bool {
+	e := l.existing
+	if s.part() != nil || e.found == nil || len(e.run.Parts) == 0 {
+		return false
+	}
+	stored, err := l.services.finder().HasParts(ctx, partsQuery(s, e.found, e.run.Parts))
+	return stored || err != nil
+}
+
 // continuePart has the step continue what an earlier job of its part has left.
 func continuePart(s *step, l *lookup, own *slots.Found) error {
 	run, err := readState(own)

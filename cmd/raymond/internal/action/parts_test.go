@@ -224,6 +224,25 @@ func TestAJobThatDiesWhileItJoins(t *testing.T) {
 	}
 }
 
+// TestNothingIsJoinedWhereNobodyUsesAMatrix: of a run that waits for a job, a step that does
+// not run that job finds nothing due, and stores nothing. What it says to the next jobs is
+// the same as before.
+func TestNothingIsJoinedWhereNobodyUsesAMatrix(t *testing.T) {
+	t.Parallel()
+	f := &fanned{scene: newScene(t, fanOut)}
+	plan := f.plan(1).do(0)
+	before := len(f.forge.All())
+	idle := f.joins(1).do(0)
+	idle.wantOutputs(t, "status", "suspended", "matrix", plan.outputs["matrix"], "next-jobs", `["work"]`)
+	idle.wantSays(t, "notice", "nothing is due")
+	if n := len(f.forge.All()); n != before {
+		t.Errorf("artifacts: got %d, want the %d of before", n, before)
+	}
+	f.forge.Runs[1] = completedRun(f.forge.Runs[1])
+	f.plan(2).with("job", "main,work").do(0).wantOutputs(t, "status", "completed") // all of it in one job
+	f.eachOnce()
+}
+
 // storedParts are the names of what parts have stored.
 func (s *scene) storedParts() []string {
 	var names []string
