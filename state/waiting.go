@@ -108,8 +108,8 @@ func (w waiting) bound(a *Agent) {
 	}
 }
 
-// mayEnd reports whether an agent waits for something that a process may bring which
-// resumes the run, and not only for agents.
+// mayEnd reports whether an agent waits for something that a resume of the run may bring:
+// anything but other agents.
 func (w waiting) mayEnd() bool {
 	return count(w.members.all(), func(a *Agent) bool { return a.Status == Waiting && a.Waits.For != ForAgents }) > 0
 }
