@@ -10,6 +10,8 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/acttest"
 	"github.com/raymond-action/raymond-action/runner/claude/claudetest"
 )
@@ -220,4 +222,36 @@ func (s *Stage) diesAt(t *testing.T, line string, end func(*Stage, *acttest.Runn
 	end(s, r)
 	s.Forge.Before(nil)
 	release()
+}
+
+// TestAFailedAgentIsTriedAgainLater: the run is suspended for 50 minutes, and a workflow run that comes earlier does nothing.
+func TestAFailedAgentIsTriedAgainLater(t *testing.T) {
+	t.Parallel()
+	s := pollStage(t, 51, 52)
+	s.Agents.Play("EXAMINE.md", `
+		grep -q 'has opened issue 51 ' "$PROMPT" && { echo '<result>Fifty-one.</result>'; exit; }
+		echo '<goto>NOWHERE.md</goto>'`)
+	poll := func() *acttest.Step {
+		r := s.Run("schedule", encoded(t, payload(t, "schedule")))
+		return WantStep(t, r, "scheduled-poll", "raymond", "success", "status", "suspended", "resumable", "true")
+	}
+	poll()
+	s.wantAnswered(t, 51, "Fifty-one.")
+	if i := s.Forge.Issue(52); !slices.Contains(i.Labels, "examine") {
+		t.Errorf("issue 52: got the labels %q, want it to keep its own", i.Labels)
+	}
+	before := s.pollEffects()
+	step := poll()
+	if diff := cmp.Diff(before, s.pollEffects()); diff != "" {
+		t.Errorf("run that comes too early (-want +got):\n%s%s", diff, strings.Join(step.Log, "\n"))
+	}
+}
+
+// pollEffects are what a run costs and changes: calls of agents, requests about issues, and what is stored.
+func (s *Stage) pollEffects() map[string]int {
+	effects := map[string]int{"agents": len(s.Agents.Calls()), "requests": len(s.Forge.Requests("/issues"))}
+	for _, a := range s.Forge.artifacts.All() {
+		effects[a.Name] = int(a.ID)
+	}
+	return effects
 }
