@@ -9,6 +9,9 @@ import (
 // which releases move, or leave a place for a commit.
 const own = "raymond-action/raymond-action"
 
+// isOwn reports whether what is used comes from our own repository.
+func isOwn(name string) bool { return name == own || strings.HasPrefix(name, own+"/") }
+
 // templateInjection: an expression becomes a part of the program text. Values go
 // through env.
 func templateInjection(f *File) []place {
@@ -40,7 +43,7 @@ func unpinnedUses(f *File) []place {
 		switch {
 		case strings.HasPrefix(name, "./") && !strings.Contains(name, ".."):
 		case fullSHA.MatchString(ref):
-		case name == own && (ref == "v1" || ref == "COMMIT") && f.kind == Shown:
+		case isOwn(name) && (ref == "v1" || ref == "COMMIT") && f.kind == Shown:
 		default:
 			all = append(all, place{n, "uses " + n.Value + ", want a full commit SHA"})
 		}
@@ -66,7 +69,7 @@ func foreignUses(f *File) []place {
 	var all []place
 	for _, n := range f.uses() {
 		name, _ := action(n)
-		if !strings.HasPrefix(name, "./") && !strings.HasPrefix(name, "actions/") && name != own {
+		if !strings.HasPrefix(name, "./") && !strings.HasPrefix(name, "actions/") && !isOwn(name) {
 			all = append(all, place{n, "uses " + n.Value + ", which is neither GitHub's nor ours"})
 		}
 	}
