@@ -107,6 +107,7 @@ func (c *call) find(ctx context.Context, s *step) error {
 	if c.lookAt(ctx, s, s.key); c.isFound() {
 		return c.settle(ctx, s)
 	}
+	isNone := c.run == nil && c.err == nil && !s.isLocal()
 	if s.wide != "" && s.wide != s.key {
 		if c.lookAt(ctx, s, s.wide); c.isFound() {
 			return c.settle(ctx, s)
@@ -122,13 +123,26 @@ func (c *call) find(ctx context.Context, s *step) error {
 	}
 	c.posted = c.place.Posted
 	own := c.err
-	c.err = nil
+	if c.err = nil; isNone {
+		own = errors.Join(own, c.expired(s))
+	}
 	for _, key := range c.keys(s) {
 		if c.lookAt(ctx, s, key); c.isFound() {
 			return c.settle(ctx, s)
 		}
 	}
 	return c.findNone(ctx, s, own)
+}
+
+// expired is the error of a question of the step's own key that is open here, and of
+// which there is no checkpoint any more; nil when there is none.
+func (c *call) expired(s *step) error {
+	for _, p := range c.posted {
+		if p.IsOpen && p.Key == s.key && p.Workflow == s.workflowFile() {
+			return &slots.Gone{Name: "the checkpoint of run " + p.Run}
+		}
+	}
+	return nil
 }
 
 // findNone ends the search when no question is open: the remark may follow a completed run,

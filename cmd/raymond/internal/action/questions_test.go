@@ -345,3 +345,23 @@ func TestAStrangerWhoIsAsked(t *testing.T) {
 		s.wantDone("start")
 	}
 }
+
+// TestAnAnswerThatComesTooLate: the checkpoint is gone, which is said once, and no new run
+// begins.
+func TestAnAnswerThatComesTooLate(t *testing.T) {
+	t.Parallel()
+	s := newScene(t, asksOnce)
+	id := s.talking(1).do(0).outputs["workflow-id"]
+	later := sitetest.NewForge(t) // which has the comments, and no artifacts any more
+	later.Talk = s.forge.Talk
+	s.forge = later
+	for run := int64(2); run < 4; run++ {
+		e := s.says(run, 7, "ann", "/raymond yes").do(problem.ExitCodes[problem.ClassUsage])
+		e.wantSays(t, "error", id, "expired or was deleted")
+	}
+	got := s.forge.Talk.By(7, sitetest.JobsAccount)
+	if len(got) != 2 || !strings.Contains(got[1].Body, "expired or was deleted") {
+		t.Errorf("comments: got %+v, want the question, and why it can't be answered, once", got)
+	}
+	s.wantDone("start")
+}

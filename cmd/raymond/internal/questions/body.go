@@ -16,6 +16,9 @@ const maxText = 50_000
 // maxHunk bounds what an answer has of the diff before a comment on a line, in bytes.
 const maxHunk = 8_000
 
+// answeredMark is in the comment of a question that is no longer open.
+const answeredMark = "<!-- raymond-answered -->"
+
 // wording says how comments are worded.
 type wording struct {
 	prefix string
@@ -31,7 +34,7 @@ func (w wording) question(p Pointer, q *question, end string) string {
 		text.Fence(text.Shortened(text.Printable(w.shown(string(q.Text))), maxText), "text"),
 	}
 	if end != "" {
-		lines = append(lines, end)
+		lines = append(lines, end, answeredMark)
 	} else {
 		lines = append(lines, w.howToAnswer(q)...)
 	}

@@ -14,6 +14,7 @@ import (
 type Posted struct {
 	Pointer
 	Comment int64
+	IsOpen  bool // it doesn't say that somebody has answered
 }
 
 // Place is an issue or pull request, with what our own account has written there.
@@ -45,7 +46,7 @@ func Look(ctx context.Context, f Forum, number int, since time.Time) (Place, err
 		}
 		p.ours = append(p.ours, r)
 		if pointer, ok := ParsePointer(r.Body); ok {
-			p.Posted = append(p.Posted, Posted{pointer, r.ID})
+			p.Posted = append(p.Posted, Posted{pointer, r.ID, !strings.Contains(r.Body, answeredMark)})
 		}
 	}
 	return p, nil
