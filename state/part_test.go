@@ -209,6 +209,15 @@ func TestJoinAgainChangesNothing(t *testing.T) {
 		ran = append(ran, r)
 	}
 	once := p.join(ran...)
+	for _, h := range ran[2].Part.Agents {
+		if a, _ := once.Run.Agent(h.Agent); a.Handed != 2 || a.Status != state.Waiting {
+			t.Errorf("%s is %s with the number %d, want it to wait with 2, so that a job that comes too late is told from the next one", a.ID, a.Status, a.Handed)
+		}
+	}
+	late := p.partOf(ran[2].Part)
+	if joined, err := joining(once.Run, late).Join(); err != nil || joined.Run.Progress.TotalUSD != once.Run.Progress.TotalUSD {
+		t.Errorf("a job that came too late: got %v with %v, want nothing of it", err, joined)
+	}
 	again, err := joining(once.Run, ran...).Join()
 	must(t, err)
 	if diff := cmp.Diff(alike(once.Run), alike(again.Run), cmpopts.IgnoreUnexported(state.Run{})); diff != "" || len(again.Events) > 0 {
@@ -314,6 +323,12 @@ func TestTwoPartsWithOneAgentAreAConflict(t *testing.T) {
 	}
 }
 
+// forgeAgent adds an agent to a run that looks as if it had been created there.
+func forgeAgent(run *state.Run, id, parent string) {
+	run.Progress.Created++
+	run.Agents = append(run.Agents, &state.Agent{ID: id, N: run.Progress.Created, Parent: parent, State: "A.md", Status: state.Ready})
+}
+
 // TestForgedPartsAreRefused.
 func TestForgedPartsAreRefused(t *testing.T) {
 	for name, forge := range map[string]func(r *state.Ran, run *state.Run){
@@ -322,10 +337,10 @@ func TestForgedPartsAreRefused(t *testing.T) {
 		"the run itself":  func(_ *state.Ran, run *state.Run) { run.Parts = nil },
 		"of another part": func(r *state.Ran, _ *state.Run) { r.Part.Name = "00000000" },
 		"an agent that was not handed over": func(_ *state.Ran, run *state.Run) {
-			run.Agents = append(run.Agents, &state.Agent{ID: "main_b2_x1", N: 99, Parent: "main_b2", State: "A.md", Status: state.Ready})
+			forgeAgent(run, "main_b2_x1", "main_b2")
 		},
 		"a parent of another part": func(_ *state.Ran, run *state.Run) {
-			run.Agents = append(run.Agents, &state.Agent{ID: "main_b1_x1", N: 99, Parent: "main_b2", State: "A.md", Status: state.Ready})
+			forgeAgent(run, "main_b1_x1", "main_b2")
 		},
 		"its own agent is missing": func(_ *state.Ran, run *state.Run) { run.Agents = run.Agents[:1]; run.Ended = nil },
 		"an entry of another agent": func(_ *state.Ran, run *state.Run) {
