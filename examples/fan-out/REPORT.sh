@@ -11,5 +11,5 @@ const quote = (text) => text.trim().split(/\r\n|[\n\r\v\f\u2028\u2029]/).map((li
 const cost = workers.reduce((sum, { cost_usd: usd }) => sum + usd, 0);
 const failed = workers.filter(({ status }) => status === 'failed').length;
 const parts = workers.map(({ agent, status, result, error }) => `${agent}: ${status}\n${quote(result ?? error ?? '')}`);
-console.log(`<result>${workers.length} workers, ${failed} failed, $${cost.toFixed(2)}\n\n${parts.join('\n\n')}</result>`);
+console.log(`<result>${workers.length} worker${workers.length === 1 ? '' : 's'}, ${failed} failed, $${cost.toFixed(2)}\n\n${parts.join('\n\n')}</result>`);
 END

@@ -3,6 +3,8 @@
 package examplestest
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -86,6 +88,31 @@ func TestAWorkerThatFailedIsRunAgain(t *testing.T) {
 	}
 	if n := len(s.Agents.Calls()) - before; n != 1 {
 		t.Errorf("calls of agents in the second attempt: got %d, want 1", n)
+	}
+}
+
+// TestTheReusableWorkflowFansOut, called by a workflow of the consumer's own, as the head of its file shows.
+func TestTheReusableWorkflowFansOut(t *testing.T) {
+	t.Parallel()
+	file, err := os.ReadFile(filepath.Join(acttest.Root(t), ".github/workflows/fan-out.yml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	const caller = `-- .github/workflows/caller.yml --
+on: workflow_dispatch
+jobs:
+  agents:
+    uses: ./.github/workflows/reusable.yml
+    with: {workflow: "builtin:fan-out", key: mine, input: "greet.sh", budget: "1.00"}
+    secrets: inherit
+`
+	s := New(t, Setup{Example: "fan-out", Files: greeting + caller + "-- .github/workflows/reusable.yml --\n" + string(file), Shipped: true})
+	s.Workflow = ".github/workflows/caller.yml"
+	s.Agents.Say("WORK.md", "<result>It is seen.</result>")
+	r := s.fanOut(t, "")
+	step := WantStep(t, r, "join", "raymond", "success", "status", "completed", "cost-usd", "0.01", "workflow-id", WantStep(t, r, "plan", "raymond", "success").Outputs["workflow-id"])
+	if got := step.Outputs["result"]; !strings.Contains(got, "1 worker, 0 failed") || !strings.Contains(got, "> It is seen.") {
+		t.Errorf("result: got %q, want that of the one agent", got)
 	}
 }
 
