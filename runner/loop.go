@@ -61,7 +61,7 @@ func (r *Runner) loop(ctx context.Context) error {
 	var timer <-chan time.Time
 	var due time.Time // when it fires: not every line of a flood sets a new one
 	for r.run.Progress.Status == state.Running {
-		if at := r.alarms.earliest(r.wakeTime()); timer == nil || !at.Equal(due) {
+		if at := r.alarms.earliest(r.wakeTime(r.now())); timer == nil || !at.Equal(due) {
 			timer, due = r.cfg.Clock.After(max(0, at.Sub(r.now()))), at
 		}
 		if r.cfg.Clock.Idle != nil {
@@ -91,13 +91,13 @@ func (r *Runner) loop(ctx context.Context) error {
 
 // wakeTime is when the next waiting agent may continue, or its wait ends; zero when there
 // is none.
-func (r *Runner) wakeTime() time.Time {
+func (r *Runner) wakeTime(now time.Time) time.Time {
 	if r.stop != nil {
 		return time.Time{}
 	}
-	step := r.newStep(r.now())
+	step := r.newStep(now)
 	if _, ready := step.Next(r.busy); ready {
-		return r.now() // its wait ended while a message was handled
+		return now // its wait ended while a message was handled
 	}
 	wake, settle := step.WakeTime(), step.SettleTime(r.here)
 	if wake.IsZero() || !settle.IsZero() && settle.Before(wake) {
@@ -120,7 +120,7 @@ func (r *Runner) handleAlarms(ctx context.Context) error {
 	if take(&r.alarms.deadline, now) && r.stop == nil {
 		return r.reachDeadline(ctx)
 	}
-	if at := r.wakeTime(); !at.IsZero() && !at.After(now) {
+	if at := r.wakeTime(now); !at.IsZero() && !at.After(now) {
 		return r.advance(ctx, nothing)
 	}
 	return nil
