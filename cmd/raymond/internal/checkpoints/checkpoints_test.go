@@ -146,7 +146,7 @@ func TestPackingLeavesTimeToStore(t *testing.T) {
 	if err != nil || w.lost != checkpoint.Unpacked || ctx.Err() != nil {
 		t.Errorf("got %+v, %v, and the time is over: %v; want the work left out in time", w, err, ctx.Err())
 	}
-	short, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
+	short, cancel := context.WithTimeout(t.Context(), 4*time.Second)
 	defer cancel()
 	if _, err := s.write(short, archive(t), shot); err != nil || len(*told) != 1 || !slices.Equal(s.Notes(), *told) {
 		t.Errorf("told: got %q and the notes %q (%v), want that the work is left out", *told, s.Notes(), err)
