@@ -72,7 +72,7 @@ type State struct {
 	Problems []Problem
 	// Warnings are for lint: unknown frontmatter keys.
 	Warnings []Problem
-	Claims Claims
+	Claims   Claims
 	// Caged says that a script has the option cage=true: it is confined as agents are.
 	Caged bool
 	// Job is the job that runs the state, "" for MainJob.

@@ -74,14 +74,14 @@ func TestAWorkerThatFailedIsRunAgain(t *testing.T) {
 		t.Errorf("summary: got\n%s\nwant who failed", step.Summary)
 	}
 	before := len(s.Agents.Calls())
-	s.Agents.Play("WORK.md", "echo '<result>Mended.</result>'")
+	s.Agents.Play("WORK.md", "echo '<result>Fixed.</result>'")
 	first := s.run
 	r = s.Wait(s.Start("workflow_dispatch", jobsDispatch(t, "fan-out", map[string]string{"items": "broken\ngreet.sh"}), func(c *acttest.Config) {
 		c.RunID, c.Results.Token = first, artifactstest.Token(first)
 		c.Env["GITHUB_RUN_ATTEMPT"] = "2"
 	}))
 	step = WantStep(t, r, "report", "1", "success", "status", "completed", "next-jobs", "[]")
-	for _, part := range []string{"2 workers, 0 failed", "main_work1: completed\n> Mended.", "main_work2: completed\n> greet.sh is seen."} {
+	for _, part := range []string{"2 workers, 0 failed", "main_work1: completed\n> Fixed.", "main_work2: completed\n> greet.sh is seen."} {
 		if !strings.Contains(step.Outputs["result"], part) {
 			t.Errorf("report: got\n%s\nwant %q in it", step.Outputs["result"], part)
 		}
