@@ -1,9 +1,13 @@
 package state
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // IsDue reports whether a process that resumes the run now finds anything to do, at once
-// or within hold, where negative is without end. Only a suspended run may have nothing due:
+// or within hold, where negative is without end: a state that may start, or a wait that
+// ends, be it for another one, as when a time has come and the state is another job's. Only a suspended run may have nothing due:
 // all its agents wait, or it is not to be resumed before its time. Answers that are not in
 // the state yet are the caller's to look for.
 func (r *Run) IsDue(now time.Time, h Here, hold time.Duration) bool {
@@ -20,6 +24,16 @@ func (r *Run) IsDue(now time.Time, h Here, hold time.Duration) bool {
 	if _, ready := s.Next(0); ready || !s.WakeTime().IsZero() {
 		return true
 	}
-	due := s.DueTime()
-	return !due.IsZero() && (hold < 0 || due.Sub(now) <= hold)
+	if due := s.DueTime(); !due.IsZero() && (hold < 0 || due.Sub(now) <= hold) {
+		return true
+	}
+	return doesMore(s.Delta())
+}
+
+// doesMore reports whether a step that resumes a run changes anything else.
+func doesMore(d *Delta) bool {
+	return slices.ContainsFunc(d.Events, func(e Event) bool {
+		_, opens := e.Body.(*RunStarted)
+		return !opens
+	})
 }

@@ -492,3 +492,26 @@ func BenchmarkSettle(b *testing.B) {
 		step.Settle(anywhere)
 	}
 }
+
+// TestAWaitThatEndsIsDue, although another one follows it: the job that is waited for is
+// told only then.
+func TestAWaitThatEndsIsDue(t *testing.T) {
+	here := anywhere
+	here.Jobs = []string{protocol.MainJob}
+	here.JobOf = func(name string) string { return map[string]string{"B.md": "publish"}[name] }
+	p := newPlay(t, nil)
+	p.turn("main", after("B.md", time.Hour))
+	p.settle(here)
+	p.do(func(s *state.Step) { s.Close(s.Closing(nil)) })
+	for wait, want := range map[time.Duration]bool{time.Minute: false, 2 * time.Hour: true} {
+		if got := p.run.IsDue(p.now.Add(wait), here, 0); got != want {
+			t.Errorf("due after %v: got %t, want %t", wait, got, want)
+		}
+	}
+	p.now = p.now.Add(2 * time.Hour)
+	p.do(func(s *state.Step) { s.Resume(nil); s.Settle(here); s.Close(s.Closing(nil)) })
+	equal(t, "waits", p.waits(), []string{"main job"})
+	if p.run.IsDue(p.now, here, 0) {
+		t.Error("a run that waits for another job: got it due, want it left alone")
+	}
+}

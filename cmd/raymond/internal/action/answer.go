@@ -10,6 +10,7 @@ import (
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/job"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/questions"
+	"github.com/raymond-action/raymond-action/internal/forge"
 	"github.com/raymond-action/raymond-action/state"
 )
 
@@ -98,7 +99,7 @@ func (c *call) claim(ctx context.Context, s *step) (err error) {
 			c.end(s, "nothing is started: another job has the run, and finds this comment by itself")
 			return nil
 		}
-		if err := pauseFor(ctx, pause); err != nil {
+		if err := forge.Sleep(ctx, pause); err != nil {
 			return err
 		}
 		if c.lookAt(ctx, s, c.lookup.key); c.err != nil {

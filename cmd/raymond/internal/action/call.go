@@ -14,6 +14,7 @@ import (
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/job"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/questions"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/scope"
+	"github.com/raymond-action/raymond-action/internal/forge"
 	"github.com/raymond-action/raymond-action/protocol"
 	"github.com/raymond-action/raymond-action/state"
 )
@@ -286,7 +287,7 @@ func (c *call) settle(ctx context.Context, s *step) error {
 			c.end(s, fmt.Sprintf("nothing is started: the run of the key %s is driven by another job, which finds this comment by itself", c.lookup.key))
 			return nil
 		}
-		if err := pauseFor(ctx, pause); err != nil {
+		if err := forge.Sleep(ctx, pause); err != nil {
 			return err
 		}
 		c.err = nil
@@ -298,17 +299,6 @@ func (c *call) settle(ctx context.Context, s *step) error {
 		}
 	}
 	return nil
-}
-
-func pauseFor(ctx context.Context, d time.Duration) error {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
 }
 
 // isBusy reports whether agents of a run work, or could.
