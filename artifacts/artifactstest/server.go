@@ -57,7 +57,8 @@ type Stored struct {
 	Expired bool
 }
 
-// Server is the stand-in. Its fields may be changed between requests only.
+// Server is the stand-in. Its fields may be changed between requests only; ChangeRun
+// may be called at any time.
 type Server struct {
 	*httptest.Server
 	CamelCase bool // answer as act and Gitea do
@@ -127,6 +128,15 @@ func (s *Server) Put(a Stored) int64 {
 		s.stored.remove(at)
 	}
 	return s.store(a)
+}
+
+// ChangeRun changes what the API tells of a workflow run.
+func (s *Server) ChangeRun(id int64, change func(*Run)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	run := s.Runs[id]
+	change(&run)
+	s.Runs[id] = run
 }
 
 // All returns what the server has, in order of age.

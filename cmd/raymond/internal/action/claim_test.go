@@ -144,8 +144,12 @@ func TestAClaimOfWhoIsGoneIsReplaced(t *testing.T) {
 	first := s.rival(1, "one")
 	c := first.start()
 	c.Until("the first agent", func() bool { return s.asked() == 1 })
-	s.forge.Runs[1] = artifactstest.Run{ID: 1, Event: "workflow_dispatch", Status: "in_progress", Path: ".github/workflows/agent.yml",
-		HeadBranch: "main", HeadRepository: artifactstest.Repository}
+	s.forge.ChangeRun(1, func(run *artifactstest.Run) {
+		*run = artifactstest.Run{
+			ID: 1, Event: "workflow_dispatch", Status: "in_progress", Path: ".github/workflows/agent.yml",
+			HeadBranch: "main", HeadRepository: artifactstest.Repository,
+		}
+	})
 	first.site.KillAll(c)
 	if got := s.claims(); len(got) != 1 {
 		t.Fatalf("claims after a kill: got %v, want that of who was killed", names(got))

@@ -171,9 +171,7 @@ func TestRunsOfOtherWorkflowFiles(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, threeScripts)
 	first := s.job(1, "key", "k", "max-iterations", "1").set("GITHUB_WORKFLOW_REF", "o/r/.github/workflows/nightly.yml@refs/heads/main")
-	run := s.forge.Runs[1]
-	run.Path = ".github/workflows/nightly.yml"
-	s.forge.Runs[1] = run
+	s.forge.ChangeRun(1, func(run *artifactstest.Run) { run.Path = ".github/workflows/nightly.yml" })
 	id := first.do(problem.ExitCodes[problem.ClassOverLimit]).outputs["workflow-id"]
 	s.job(2, "key", "k", "max-iterations", "9", "resume", "require").do(problem.ExitCodes[problem.ClassUsage]).wantSays(t, "notice", "nightly.yml", "resume-from")
 	s.job(3, "key", "k", "max-iterations", "9", "resume-from", "weekly.yml, nightly.yml").do(0).wantOutputs(t, "status", "completed", "workflow-id", id)

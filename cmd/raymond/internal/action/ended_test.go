@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/raymond-action/raymond-action/artifacts/artifactstest"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/job/jobtest"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sitetest"
 )
@@ -53,9 +54,7 @@ func (j *bareJob) end(c *sitetest.Command) ended {
 		j.t.Errorf("processes after the step: got %v, want none", sitetest.Describe(left))
 	}
 	if j.forge != nil {
-		run := j.forge.Runs[j.run]
-		run.Status = "completed"
-		j.forge.Runs[j.run] = run
+		j.forge.ChangeRun(j.run, func(run *artifactstest.Run) { run.Status = "completed" })
 	}
 	return e
 }

@@ -59,10 +59,12 @@ func newJob(t testing.TB, f *sitetest.Forge, repo string, run int64) *bareJob {
 	j.site = sitetest.Bare(t, root)
 	j.env = j.environ(run)
 	if f != nil {
-		f.Runs[run] = artifactstest.Run{
-			ID: run, Event: "workflow_dispatch", Status: "in_progress", Path: ".github/workflows/agent.yml",
-			HeadBranch: "main", HeadRepository: artifactstest.Repository,
-		}
+		f.ChangeRun(run, func(r *artifactstest.Run) {
+			*r = artifactstest.Run{
+				ID: run, Event: "workflow_dispatch", Status: "in_progress", Path: ".github/workflows/agent.yml",
+				HeadBranch: "main", HeadRepository: artifactstest.Repository,
+			}
+		})
 		j.inputs["github-token"] = artifactstest.APIToken
 		j.env["GITHUB_API_URL"] = f.API.URL + "/api"
 		j.env["ACTIONS_RESULTS_URL"], j.env["ACTIONS_RUNTIME_TOKEN"] = f.URL, artifactstest.Token(run)

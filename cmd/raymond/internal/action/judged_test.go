@@ -100,9 +100,7 @@ func TestARunUnderWayIsLeftAlone(t *testing.T) {
 	}
 	j.site.KillAll(c)
 	s.letGo()
-	run := s.forge.Runs[1]
-	run.Status = "completed"
-	s.forge.Runs[1] = run
+	s.forge.ChangeRun(1, func(run *artifactstest.Run) { run.Status = "completed" })
 	id := s.forge.Checkpoints(t, nil)[0].Run.WorkflowID
 	s.job(3, "resume", "require").do(0).wantOutputs(t, "status", "completed", "workflow-id", id)
 	s.wantDone("start middle end")

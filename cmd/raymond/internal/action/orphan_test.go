@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/raymond-action/raymond-action/artifacts/artifactstest"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sitetest"
 )
 
@@ -92,9 +93,7 @@ func TestTheRunnersDeathEndsTheRun(t *testing.T) {
 		if left := s.claims(); len(left) > 0 {
 			t.Errorf("%s: claims: got %v, want none", name, names(left))
 		}
-		run := s.forge.Runs[1]
-		run.Status = "completed"
-		s.forge.Runs[1] = run
+		s.forge.ChangeRun(1, func(run *artifactstest.Run) { run.Status = "completed" })
 		s.letGo()
 		e := s.job(2).with("claude-path", sitetest.Stub.Path(t)).do(0)
 		e.wantOutputs(t, "workflow-id", stored[0].Manifest.WorkflowID, "status", "completed")

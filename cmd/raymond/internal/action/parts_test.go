@@ -165,7 +165,7 @@ func TestOneOfFourJobsDies(t *testing.T) {
 			}
 			f.of(1, parts[2]).set("GITHUB_RUN_ATTEMPT", "2").do(0)
 		case "joined by a later run":
-			f.forge.Runs[1] = completedRun(f.forge.Runs[1])
+			f.forge.ChangeRun(1, func(run *artifactstest.Run) { run.Status = "completed" })
 			run, attempt = 2, "1"
 			for _, part := range legs(t, f.joins(2).do(0)) {
 				f.of(2, part).do(0)
@@ -238,7 +238,7 @@ func TestNothingIsJoinedWhereNobodyUsesAMatrix(t *testing.T) {
 	if n := len(f.forge.All()); n != before {
 		t.Errorf("artifacts: got %d, want the %d of before", n, before)
 	}
-	f.forge.Runs[1] = completedRun(f.forge.Runs[1])
+	f.forge.ChangeRun(1, func(run *artifactstest.Run) { run.Status = "completed" })
 	f.plan(2).with("job", "main,work").do(0).wantOutputs(t, "status", "completed") // all of it in one job
 	f.eachOnce()
 }
@@ -252,11 +252,6 @@ func (s *scene) storedParts() []string {
 		}
 	}
 	return names
-}
-
-func completedRun(r artifactstest.Run) artifactstest.Run {
-	r.Status = "completed"
-	return r
 }
 
 // TestAFailedAgentOfAPart waits for the job again, with its error told, and the step that

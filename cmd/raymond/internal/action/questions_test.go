@@ -309,9 +309,7 @@ func TestAJobThatDiesWhileItAsks(t *testing.T) {
 		c.Until("the question", func() bool { return len(s.forge.Talk.By(7, sitetest.JobsAccount)) == 1 })
 		c.Kill()
 		s.forge.Talk.Set(func(k *sitetest.Talk) { k.Hangs, k.Lost = nil, nil })
-		run := s.forge.Runs[1]
-		run.Status = "completed"
-		s.forge.Runs[1] = run
+		s.forge.ChangeRun(1, func(run *artifactstest.Run) { run.Status = "completed" })
 		s.says(2, 7, "ann", "/raymond yes").do(0).wantOutputs(t, "status", "completed")
 		s.question(7)
 		s.wantDone("start yes")

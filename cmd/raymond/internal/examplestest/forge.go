@@ -186,12 +186,12 @@ func (f *Forge) Before(tell func(Request)) {
 	f.before = tell
 }
 
-func (f *Forge) began(id int64, run artifactstest.Run) { f.artifacts.Runs[id] = run }
+func (f *Forge) began(id int64, run artifactstest.Run) {
+	f.artifacts.ChangeRun(id, func(r *artifactstest.Run) { *r = run })
+}
 
 func (f *Forge) ended(id int64) {
-	run := f.artifacts.Runs[id]
-	run.Status = "completed"
-	f.artifacts.Runs[id] = run
+	f.artifacts.ChangeRun(id, func(r *artifactstest.Run) { r.Status = "completed" })
 }
 
 // serve notes a request and hands it on.
