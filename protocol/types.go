@@ -118,6 +118,9 @@ type Policy struct {
 	Targets    []string
 	ManyForks  bool // scripts: many_forks=true
 
+	// Backend is the agent CLI that runs the state, as the key agent names it; "" for the
+	// run's.
+	Backend                       string
 	Model, Effort                 string
 	Timeout, IdleTimeout          *time.Duration
 	PermissionMode                string
@@ -184,8 +187,10 @@ type Move struct {
 	Return string `json:"return,omitempty"` // resolved; Call and Function
 	Dir    string `json:"dir,omitempty"`    // Reset: cd, as written
 	Model  string `json:"model,omitempty"`  // Function
-	Input  string `json:"input,omitempty"`
-	Text   string `json:"text,omitempty"` // Result: byte for byte
+	// Backend is the agent CLI that runs To, as the attribute agent names it; Function.
+	Backend string `json:"backend,omitempty"`
+	Input   string `json:"input,omitempty"`
+	Text    string `json:"text,omitempty"` // Result: byte for byte
 	// After is how long the agent waits before To starts; Goto and Reset, 0 for not at all.
 	After time.Duration `json:"after,omitempty"`
 	// Question is what people are asked; Ask.

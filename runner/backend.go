@@ -20,6 +20,85 @@ type Backend interface {
 	Run(ctx context.Context, o Order, tell func(Progress)) (Answer, error)
 }
 
+// Conversation names a conversation of an agent CLI.
+type Conversation struct {
+	ID  string // state.Session.ID
+	CLI string // state.Session.CLIID
+	Dir string // absolute; where it was held
+}
+
+// Abilities is what an agent CLI can do: its row of the table in docs/agents.md. What it
+// can't do is refused before it is started.
+type Abilities struct {
+	Backend  string // its name, one of protocol.Backends
+	Title    string // for people, as in "Claude Code"
+	Resumes  bool   // a conversation can be continued by a later process
+	Branches bool   // and branched, so that the first one stays as it is
+	// ChoosesID says that a new conversation gets the id that we choose. Otherwise the CLI
+	// tells its own.
+	ChoosesID bool
+	// Cuts says that cutting a transcript to a length in bytes undoes what was said after
+	// it. Carries says that transcripts can be resumed on another machine.
+	Cuts, Carries bool
+	TellsUSD      bool // what an invocation cost; otherwise it tells tokens only
+	LimitsUSD     bool // PromptOrder.BudgetCap ends an invocation
+	// ToolLists says that allowed and disallowed tools can be expressed as they are
+	// written. Otherwise the stricter reading holds, and a note says so.
+	ToolLists       bool
+	PermissionModes []string // those that it knows exactly
+	HidesKey        bool     // its key can be hidden behind the key proxy
+}
+
+// Agent runs prompts with one agent CLI, any number of invocations at once.
+type Agent interface {
+	Backend
+	Transcripts
+	Abilities() Abilities
+	// Needs says what the CLI needs in a cage.
+	Needs() Needs
+}
+
+// Needs is what an agent CLI needs in a cage besides the directory that it works in.
+type Needs struct {
+	Read, Write []string // files and folders, absolute; what is not there is passed over
+	Hosts       []string // of its API, as the input network has them
+}
+
+// Transcripts are the conversations of one agent CLI, as it keeps them on this machine.
+type Transcripts interface {
+	// Length returns the size in bytes of the transcript of a conversation, and false when
+	// there is none.
+	Length(Conversation) (int64, bool)
+	// Usage returns the tokens that the transcript shows from the given byte on, one element
+	// a model, for invocations whose own report is lost. The second value is false when the
+	// transcript cannot tell.
+	Usage(c Conversation, from int64) ([]state.Usage, bool)
+	// Find returns what another machine needs to resume a conversation that was held in one
+	// of the directories, the most likely first; c.Dir is not looked at. The second value is
+	// false when there is nothing that could be resumed.
+	Find(c Conversation, dirs []string) (Stored, bool)
+	// Place puts a transcript where the CLI looks for the conversation when it resumes it in
+	// c.Dir. A file that is there is replaced.
+	Place(c Conversation, from string) error
+	// Clear removes what the CLI keeps of a conversation; with a mark, only if its transcript
+	// has that mark. What is not there is no error.
+	Clear(c Conversation, only *Mark) error
+}
+
+// Stored is a transcript on disk.
+type Stored struct {
+	Path string // of a regular file
+	Size int64  // bytes it has now; it may grow, and is never changed within them
+	Dir  string // absolute; the conversation was held there
+}
+
+// Mark tells a file from another one of its name, and from what it becomes later.
+type Mark struct {
+	Size     int64     `json:"size"`
+	Modified time.Time `json:"modified"`
+	SHA256   string    `json:"sha256"` // in hex
+}
+
 // Sessions tells how long the transcript of a conversation is, so that a later
 // retry can cut it back. A backend of prompts implements it.
 type Sessions interface {
@@ -60,10 +139,12 @@ type Order struct {
 // PromptOrder is what only prompts have: the text, the conversation in which it
 // is said, and what the agent CLI may do.
 type PromptOrder struct {
+	Backend         string // the agent CLI, never ""
 	Text            string // as sent
 	Session         state.SessionMode
 	SessionID       string // the id to use: chosen by us, or the one to resume
 	From            string // Branch: the session to branch from
+	CLIID           string // Resume, Branch: the CLI's own id of the session that is resumed or branched from; "" when it is ours
 	Cut             *int64 // Resume: cut the transcript back to this length first; nil: leave it
 	Model, Effort   string // "" for the CLI's own
 	PermissionMode  string
@@ -113,6 +194,10 @@ type Progress struct {
 	// Metered, when not nil, is what was seen of the invocation's tokens so far. Such
 	// a Progress has nothing else, and is sent whatever Order.Telling says.
 	Metered *Metered
+	// CLIID, when not "", is the CLI's own id of the conversation of the invocation, which
+	// is saved at once. Such a Progress has nothing else, and is sent whatever Order.Telling
+	// says.
+	CLIID string
 	// Note is a line of its own for the log, about no agent: what the backend does
 	// before it can run anything. It is told whatever Order.Telling says.
 	Note string
@@ -129,13 +214,16 @@ type Metered []state.Usage
 type Answer struct {
 	Text      string // the final message, or the script's stdout
 	SessionID string // as reported; "" when nothing was
-	Model     string // the model that answered, as reported
-	Cost      state.Cost
-	Turns     int
-	Denied    []string  // refused tool uses, as "Tool(input)"
-	Refusals  []Refusal // the same, with what is known about each
-	Notes     []string  // for the log: what was odd but no failure
-	Script    ScriptAnswer
+	// CLIID is the CLI's own id of the conversation, where that is not SessionID; "" when
+	// nothing was reported.
+	CLIID    string
+	Model    string // the model that answered, as reported
+	Cost     state.Cost
+	Turns    int
+	Denied   []string  // refused tool uses, as "Tool(input)"
+	Refusals []Refusal // the same, with what is known about each
+	Notes    []string  // for the log: what was odd but no failure
+	Script   ScriptAnswer
 	// CLI is the version and the path of the agent CLI; "" for scripts.
 	CLI string
 	// Prepared is how long the invocation waited for an agent CLI to be installed,

@@ -64,6 +64,8 @@ type Config struct {
 	Workflow *protocol.Workflow
 	Backends map[protocol.Kind]Backend
 	Sessions Sessions
+	// Agents are the agent CLIs of the run, by protocol.Backends.
+	Agents   map[string]Agent
 	Verifier Verifier
 	Store    Store
 	Reporter Reporter

@@ -65,6 +65,7 @@ type StateFinished struct {
 	Estimated  bool           `json:"cost_estimated,omitempty"` // part of cost_usd is an estimate
 	Unknown    int            `json:"cost_unknown,omitempty"`   // invocations that are not in cost_usd: nobody knows what they cost
 	Models     map[string]USD `json:"models,omitempty"`         // what of it is known by model; absent when nothing is
+	Tokens     *Tokens        `json:"tokens,omitempty"`         // of all its invocations, as far as they are known; prompts only
 	SessionID  string         `json:"session_id,omitempty"`     // prompts only
 	Turns      int            `json:"turns"`                    // of the model, in all its invocations
 	Denied     []string       `json:"denied"`                   // tool uses that were refused; never null
@@ -79,6 +80,13 @@ type StateFinished struct {
 	// Iteration and Attempt are in no log: they are for the debug folder.
 	Iteration int `json:"-"`
 	Attempt   int `json:"-"`
+}
+
+// Tokens is what a state execution used of all models.
+type Tokens struct {
+	Input  int64 `json:"input"`  // that did not come from the cache, with what was written to it
+	Cached int64 `json:"cached"` // read from the cache
+	Output int64 `json:"output"`
 }
 
 // Reminder says that an answer was refused and the agent is asked again.

@@ -99,6 +99,20 @@ type Options struct {
 	ClaudeArgs      []string `json:"claude_args,omitempty"`
 	DoneWhen        []string `json:"done_when,omitempty"`
 	MaxAttempts     int      `json:"max_attempts,omitempty"`
+	// Backend is the agent CLI of the run's states that name none, "" for
+	// protocol.BackendClaude. Command is what protocol.BackendCommand runs.
+	Backend string `json:"agent,omitempty"`
+	Command string `json:"agent_command,omitempty"`
+	// Prices are those that the user has given, by model.
+	Prices map[string]Price `json:"prices,omitempty"`
+}
+
+// Price is what a model costs: US dollars for a million tokens.
+type Price struct {
+	Input       float64 `json:"input"`        // that is not from the cache
+	CachedInput float64 `json:"cached_input"` // read from the cache
+	CacheWrite  float64 `json:"cache_write"`
+	Output      float64 `json:"output"`
 }
 
 // Progress is the part of a run that nearly every step changes. A Delta replaces all
@@ -162,8 +176,10 @@ type Agent struct {
 	// stays what it was on entry.
 	Session *Session `json:"session,omitempty"`
 	// Branch asks for a branch of Session at the next state: the agent was called.
-	Branch  bool    `json:"branch,omitempty"`
-	Model   string  `json:"model,omitempty"` // of a function tag, for the next state
+	Branch bool   `json:"branch,omitempty"`
+	Model  string `json:"model,omitempty"` // of a function tag, for the next state
+	// Backend is the agent CLI that a function tag names, for the next state.
+	Backend string  `json:"backend,omitempty"`
 	Stack   []Frame `json:"stack,omitempty"`
 	Payload Text    `json:"payload,omitempty"`
 	// Report is what a state that gave up tells the one after it about its last attempt.
@@ -193,9 +209,13 @@ type Agent struct {
 	Unknown int `json:"unknown_in_a_row,omitempty"`
 }
 
-// Session is a conversation of the agent CLI.
+// Session is a conversation of an agent CLI.
 type Session struct {
-	ID string `json:"id"`
+	ID string `json:"id"` // chosen by this program, unless the CLI has replaced it
+	// Backend is the agent CLI that it belongs to, "" for protocol.BackendClaude.
+	Backend string `json:"backend,omitempty"`
+	// CLIID is the CLI's own id of it, "" when it is ID, or when the CLI has not told one.
+	CLIID string `json:"cli_id,omitempty"`
 	// Model is the one the conversation began with, "" when unknown.
 	Model string `json:"model,omitempty"`
 	// Chosen says that some state picked a model for it, so that states without
@@ -307,8 +327,13 @@ type Invocation struct {
 	Mode      SessionMode `json:"mode,omitempty"`
 	SessionID string      `json:"session_id,omitempty"` // used by it
 	From      string      `json:"from,omitempty"`       // branched from
-	Model     string      `json:"model,omitempty"`      // asked for
-	Length    *int64      `json:"length,omitempty"`     // of the transcript before it
+	// Backend is the agent CLI, "" for protocol.BackendClaude. CLIID and FromCLIID are its own
+	// ids of SessionID and From; CLIID is saved as soon as the CLI has told it.
+	Backend   string `json:"backend,omitempty"`
+	CLIID     string `json:"cli_id,omitempty"`
+	FromCLIID string `json:"from_cli_id,omitempty"`
+	Model     string `json:"model,omitempty"`  // asked for
+	Length    *int64 `json:"length,omitempty"` // of the transcript before it
 	// Metered is what was seen of its tokens so far, one element a model, so that a
 	// crash does not lose it.
 	Metered []Usage `json:"metered,omitempty"`

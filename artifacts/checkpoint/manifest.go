@@ -198,6 +198,10 @@ func (m *Manifest) Causes() []string {
 // transcripts/{Session}.jsonl.
 type Transcript struct {
 	Session string `json:"session"` // a UUID in lower case
+	// Backend is the agent CLI that it belongs to, and CLIID the CLI's own id of it; see
+	// state.Session.
+	Backend string `json:"backend,omitempty"`
+	CLIID   string `json:"cli_id,omitempty"`
 	// Dir is the absolute directory, on the saving machine, that the conversation
 	// was held in.
 	Dir string `json:"dir"`

@@ -21,6 +21,7 @@ var layers = map[string]layer{
 	"runner/report":              {ours: "protocol state runner runner/diagram runner/internal/reel internal/untrusted/files internal/untrusted/jsonlimit internal/untrusted/text", foreign: "golang.org/x/sys"},
 	"runner/diagram":             {ours: "protocol state"},
 	"runner/diagram/mermaidtest": {ours: "internal/installtest"},
+	"runner/agenttest":           {},
 	"runner/simulate":            {ours: "protocol state runner runner/claude", foreign: "gopkg.in/yaml.v3"},
 	"runner/claude/permit":       {},
 	"runner/prices":              {ours: "state", foreign: "gopkg.in/yaml.v3"},

@@ -1,0 +1,19 @@
+package protocol
+
+import "slices"
+
+// The agent CLIs that a workflow can name, as the key and the attribute agent spell them.
+const (
+	BackendClaude  = "claude"
+	BackendCodex   = "codex"
+	BackendGemini  = "gemini"
+	BackendCommand = "command" // a program of the user's own
+)
+
+// Backends returns the names of all agent CLIs, the default one first.
+func Backends() []string {
+	return []string{BackendClaude, BackendCodex, BackendGemini, BackendCommand}
+}
+
+// IsBackend reports whether name is one of Backends.
+func IsBackend(name string) bool { return slices.Contains(Backends(), name) }

@@ -1,0 +1,66 @@
+// Package agenttest has what the tests of all agent CLIs share: a model that is scripted
+// once, and asked through each vendor's API by the real CLI.
+//
+// It knows no vendor, and nothing of the program under test.
+package agenttest
+
+import "testing"
+
+// Asked is one request of a CLI for the model's next message.
+type Asked struct {
+	Model string // that is asked for
+	// Prompts are the texts of users in the conversation, the oldest first, without what the
+	// CLI adds by itself. Said are the model's own messages.
+	Prompts, Said []string
+	// Output is what the tool that the model has used last brought; "" when the newest message
+	// is a user's.
+	Output string
+	Tools  []string // that the model may use, by the CLI's names
+	Key    string   // the credential that came with the request
+	Body   []byte   // the request as it came
+}
+
+// Last is the newest prompt.
+func (a Asked) Last() string {
+	if len(a.Prompts) == 0 {
+		return ""
+	}
+	return a.Prompts[len(a.Prompts)-1]
+}
+
+// Reply is the model's next message, or an error of the API when Status is from 400 on.
+type Reply struct {
+	Text  string
+	Shell string // a command that the model asks for, with the CLI's own tool
+	Write string // a path at which it asks for a file, with the CLI's own tool where it has one
+	// Input, Cached and Output are the tokens that the API reports: of the input without and
+	// from the cache, and of the output.
+	Input, Cached, Output int
+
+	Status     int
+	Message    string // of the error
+	RetryAfter string // header
+	UsageLimit bool   // a 429 that means a used up plan, as far as the vendor has such
+	Cut        bool   // the answer breaks off after its first piece
+	Hang       bool   // it goes no further after its first piece, until the client leaves
+}
+
+// Model is a scripted model. It may be called by several goroutines at once.
+type Model func(Asked) Reply
+
+// Vendor is an agent CLI with an API of its own, for tests that run with each.
+type Vendor interface {
+	// Name is one of protocol.Backends.
+	Name() string
+	// Install returns the path of the real CLI, in the version that is pinned or that a
+	// variable of the environment names. It ends the test when there is none, with the
+	// command to run.
+	Install(t testing.TB) string
+	// Serve starts an API that asks m, until the test ends, and returns its URL.
+	Serve(t testing.TB, m Model) string
+	// Flags are those of raymond run with which it uses the CLI at path.
+	Flags(path string) []string
+	// Environ is what the CLI needs in its environment to use the API at url with the home
+	// folder home, without anything of this machine's user.
+	Environ(url, home string) []string
+}
