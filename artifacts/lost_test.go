@@ -67,7 +67,7 @@ func TestAServiceThatHangsIsGivenUp(t *testing.T) {
 		} else if err == nil {
 			_, err = upload(t, r, "new", []byte("abc"))
 		}
-		if took := time.Since(began); err == nil || !strings.Contains(err.Error(), "stopped answering") || took > 20*idle {
+		if took := time.Since(began); err == nil || !strings.Contains(err.Error(), "stopped answering") || took > 100*idle {
 			t.Errorf("%s hangs: got %v after %v, want an error soon after %v", hangs, err, took, idle)
 		}
 	}

@@ -43,7 +43,7 @@ func TestHostileTranscripts(t *testing.T) {
 		if ok, err := HoldsPrompt(path); ok || err != nil {
 			t.Errorf("%s: holds a prompt: %v, %v", name, ok, err)
 		}
-		if took := time.Since(began); took > 10*time.Second {
+		if took := time.Since(began); took > 2*time.Minute {
 			t.Errorf("%s: it took %v", name, took)
 		}
 	}
