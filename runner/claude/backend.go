@@ -2,23 +2,15 @@ package claude
 
 import (
 	"context"
-	"errors"
-	"fmt"
-	"io/fs"
 	"strings"
-	"sync"
-	"syscall"
 	"time"
 
 	"github.com/raymond-action/raymond-action/runner"
 	"github.com/raymond-action/raymond-action/runner/claude/keyproxy"
-	"github.com/raymond-action/raymond-action/runner/claude/transcript"
-	"github.com/raymond-action/raymond-action/runner/internal/proc"
-	"github.com/raymond-action/raymond-action/state"
+	"github.com/raymond-action/raymond-action/runner/internal/program"
 )
 
-// Backend runs prompts with the Claude Code CLI. It implements runner.Backend
-// and may run any number of invocations at once. Its fields
+// Backend runs prompts with the Claude Code CLI. It implements runner.Agent. Its fields
 // must not change after the first call.
 type Backend struct {
 	// Path is the CLI; "" for "claude" on PATH. It is looked for, and its version
@@ -46,46 +38,34 @@ type Backend struct {
 	// privileges, by sudo for one. Linux only.
 	NoNewPrivs bool
 
-	mu    sync.Mutex // guards found, and keeps the check to one at a time
-	found cli        // the checked CLI
+	finder program.Finder
 }
 
 // Installer installs the CLI.
-type Installer interface {
-	// Install returns the path of a CLI that can be run. It is called once at a
-	// time, before the first invocation, and calls say with what it does, a line
-	// for the log each time. It returns soon after ctx is done.
-	Install(ctx context.Context, say func(line string)) (path string, err error)
-}
+type Installer = program.Installer
 
-var (
-	_ runner.Backend  = (*Backend)(nil)
-	_ runner.Sessions = transcript.Folder{}
-)
-
-// nothing is what an invocation brings that did not start: it costs nothing.
-var nothing = runner.Answer{Cost: state.Cost{Silent: true}}
+var _ runner.Agent = (*Backend)(nil)
 
 // Run implements runner.Backend for prompts. The error is nil or a
 // *runner.Failure; a good result record makes it nil, whatever the process did
 // after that.
 func (b *Backend) Run(ctx context.Context, o runner.Order, tell func(runner.Progress)) (runner.Answer, error) {
 	if strings.TrimSpace(o.Prompt.Text) == "" {
-		return nothing, fatal("prompt is empty: the agent CLI takes none that is blank")
+		return program.Nothing, program.Fatal("prompt is empty: the agent CLI takes none that is blank")
 	}
 	began := time.Now()
-	c, fail := b.cli(ctx, o, func(line string) { tell(runner.Progress{Note: line}) })
+	c, fail := b.finder.Find(ctx, b.source(), o, func(line string) { tell(runner.Progress{Note: line}) })
 	prepared := time.Since(began)
 	if fail != nil {
-		return runner.Answer{Prepared: prepared, Cost: nothing.Cost}, fail
+		return runner.Answer{Prepared: prepared, Cost: program.Nothing.Cost}, fail
 	}
 	notes, fail := b.prepare(o)
 	if fail != nil {
-		return runner.Answer{Notes: notes, Prepared: prepared, Cost: nothing.Cost}, fail
+		return runner.Answer{Notes: notes, Prepared: prepared, Cost: program.Nothing.Cost}, fail
 	}
 	s := newStream(o, tell)
 	s.costs.prior = b.priorCount(o)
-	a, fail := b.ask(ctx, c.path, s)
+	a, fail := b.ask(ctx, c.Path, s)
 	a.Notes, a.CLI, a.Prepared = append(notes, a.Notes...), c.String(), prepared
 	if fail != nil {
 		return a, fail
@@ -120,15 +100,12 @@ func (b *Backend) invoke(ctx context.Context, path string, s *stream) (runner.An
 	s.timer = newResultTimer(b.resultGrace())
 	defer s.timer.stop()
 
-	options := b.options(path, s.order)
-	options.Stdout, options.Finished = s, s.timer.done
-	rec := proc.NewRecorder(s.order.DebugDir)
-	rec.Prompt(s.order.Prompt.Text)
-	rec.Record(&options, ".jsonl")
-	defer rec.Close()
-	exit, err := proc.Run(ctx, options)
-	if err != nil {
-		return nothing, notStarted(err)
+	exit, fail := program.Run(ctx, s.order, program.Invocation{
+		Path: path, Args: b.args(s.order), Env: b.env(s.order.Env), Stdout: s, Extension: ".jsonl",
+		Finished: s.timer.done, NoNewPrivs: b.NoNewPrivs, HowTo: howToInstall,
+	})
+	if fail != nil {
+		return program.Nothing, fail
 	}
 	s.flush()
 	s.costs.close() // whatever the process left behind uses nothing from here on
@@ -140,36 +117,4 @@ func (b *Backend) resultGrace() time.Duration {
 		return b.ResultGrace
 	}
 	return 10 * time.Second
-}
-
-func (b *Backend) options(path string, o runner.Order) proc.Options {
-	return proc.Options{
-		Path: path, Args: b.args(o), Dir: o.Dir, Env: b.env(o.Env),
-		MarkVar: runner.MarkVar, Mark: o.Mark,
-		Stdin:   []byte(o.Prompt.Text),
-		Timeout: o.Timeout, Idle: o.Idle,
-		// An orphaned CLI would continue to the end of its turn and spend money.
-		DeathSignal: syscall.SIGINT,
-		ExitGrace:   time.Millisecond, // resultTimer does the waiting
-		NoNewPrivs:  b.NoNewPrivs,
-		Cage:        o.Prompt.Cage,
-	}
-}
-
-// notStarted says what a failed start means. What is missing or forbidden stays
-// so; a machine short of processes or memory may recover.
-func notStarted(err error) *runner.Failure {
-	f := &runner.Failure{Class: runner.Transient, NotStarted: true, Message: fmt.Sprintf("start the agent CLI: %v", err)}
-	switch {
-	case errors.Is(err, fs.ErrNotExist), errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.ENOEXEC):
-		f.Class = runner.Machine
-		f.Message += "; " + howToInstall
-	case errors.Is(err, syscall.E2BIG):
-		f.Class = runner.Fatal
-	}
-	return f
-}
-
-func fatal(format string, args ...any) *runner.Failure {
-	return &runner.Failure{Class: runner.Fatal, Message: fmt.Sprintf(format, args...)}
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/raymond-action/raymond-action/runner"
+	"github.com/raymond-action/raymond-action/runner/internal/program"
 )
 
 // apiError is what the CLI has said of the API's errors.
@@ -43,18 +44,18 @@ func (e apiError) classify(r *result, text string) *runner.Failure {
 	case r.Subtype == "error_max_turns":
 		return &runner.Failure{Class: runner.Fatal, Continue: true, Message: "turns used up: " + text}
 	case strings.Contains(text, "No conversation found"):
-		return fatal("session gone: %s", text)
+		return program.Fatal("session gone: %s", text)
 	case r.isRefusal():
-		return fatal("the model refused: %s", text)
+		return program.Fatal("the model refused: %s", text)
 	case r.Subtype == "success" && !r.IsError:
-		return transient("no complete answer: the stream broke off")
+		return program.Transient("no complete answer: the stream broke off")
 	case e.isUsageLimit(r, text):
 		return &runner.Failure{Class: runner.UsageLimit, Reset: e.reset, Message: "usage limit: " + text}
 	}
 	if what := permanent(e.kind, r, text); what != "" {
-		return fatal("%s: %s", what, text)
+		return program.Fatal("%s: %s", what, text)
 	}
-	f := transient("the agent CLI reports: " + text)
+	f := program.Transient("the agent CLI reports: %s", text)
 	if isService(e.kind, r, text) {
 		f.Class = runner.Service
 	}
@@ -128,12 +129,8 @@ func (r *result) words(hide func(string) string) string {
 	if len(r.Errors) > 0 {
 		text = strings.Join(r.Errors, "; ")
 	}
-	if text = oneLine(hide(text), 500); text == "" {
+	if text = program.OneLine(hide(text), 500); text == "" {
 		return r.Subtype
 	}
 	return text
-}
-
-func transient(message string) *runner.Failure {
-	return &runner.Failure{Class: runner.Transient, Message: message}
 }

@@ -170,12 +170,12 @@ func TestContractRules(t *testing.T) {
 // refusalsOf returns why commands were refused.
 func refusalsOf(t *testing.T, b *Backend, o runner.Order) (map[string]string, int) {
 	t.Helper()
-	c, f := b.cli(t.Context(), o, func(string) {})
+	c, f := b.finder.Find(t.Context(), b.source(), o, func(string) {})
 	if f != nil {
 		t.Fatal(f)
 	}
 	st := newStream(o, func(runner.Progress) {})
-	a, f := b.invoke(t.Context(), c.path, st)
+	a, f := b.invoke(t.Context(), c.Path, st)
 	if f != nil {
 		t.Fatal(f)
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/raymond-action/raymond-action/runner/claude/tally"
+	"github.com/raymond-action/raymond-action/runner/internal/program"
 	"github.com/raymond-action/raymond-action/state"
 )
 
@@ -24,15 +25,15 @@ type modelUsage struct {
 
 // counting is the first version that continues its count when a conversation is
 // resumed or branched.
-var counting = version{2, 1, 277}
+var counting = program.Version{2, 1, 277}
 
 // costs is what is known of the cost of a process: what its result records say,
 // and what was counted as it went by.
 type costs struct {
 	meter   meter
-	proxy   counter    // what the key proxy has counted; nil without one
-	prior   priorCount // how far the CLI's count had come when it began
-	version version    // of the CLI, as it says itself
+	proxy   counter         // what the key proxy has counted; nil without one
+	prior   priorCount      // how far the CLI's count had come when it began
+	version program.Version // of the CLI, as it says itself
 
 	last    *result    // the newest result record
 	results int        // how many there were
@@ -105,7 +106,7 @@ func (c *costs) reported() state.Cost {
 	cost := state.Cost{Kind: state.Exact}
 	total, valid := amount(c.last.TotalCost)
 	models := byModel(c.last.ModelUsage)
-	if valid && !c.version.before(counting) {
+	if valid && !c.version.Before(counting) {
 		cost.Reached = &state.Reached{USD: total, Models: models}
 	}
 	switch {

@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"github.com/raymond-action/raymond-action/runner"
-	"github.com/raymond-action/raymond-action/runner/claude/transcript"
 	"github.com/raymond-action/raymond-action/runner/internal/proc"
+	"github.com/raymond-action/raymond-action/runner/transcripts"
 )
 
 // told returns all that a stream of lines tells. The lines come in pieces of the
@@ -61,7 +61,7 @@ func TestWhatGoesOnIsTold(t *testing.T) {
 // TestAnEndlessResultEndsTheTools: of a result that is too long to be read nobody
 // knows whose it is.
 func TestAnEndlessResultEndsTheTools(t *testing.T) {
-	endless := `{"type":"user","message":"` + strings.Repeat("x", transcript.MaxLine) + `"}`
+	endless := `{"type":"user","message":"` + strings.Repeat("x", transcripts.MaxLine) + `"}`
 	got := told(runner.Order{Telling: runner.TellAll}, 1<<20, usesBash(`"a"`, "make"), endless)
 	if last := got[len(got)-1]; last != (runner.Progress{Doing: "waiting for the model"}) {
 		t.Errorf("got %+v, want that the model is waited for", last)
@@ -116,9 +116,9 @@ func TestSecretsAreHiddenBeforeTheyAreCut(t *testing.T) {
 	pad := func(n int) string { return strings.Repeat("x", n) }
 	for shift := range 40 {
 		lines := []string{
-			start, usesBash(`"a"`, pad(inputWidth-shift)+secret),
-			fmt.Sprintf(`{"type":"assistant","message":{"content":[{"type":"text","text":"%s %s"}]}}`, pad(shownWidth-shift), secret),
-			fmt.Sprintf(`{"type":"assistant","message":{"content":[{"type":"tool_use","name":"Odd","input":{"%s":"%s"}}]}}`, pad(inputWidth-shift), secret),
+			start, usesBash(`"a"`, pad(120-shift)+secret),
+			fmt.Sprintf(`{"type":"assistant","message":{"content":[{"type":"text","text":"%s %s"}]}}`, pad(2000-shift), secret),
+			fmt.Sprintf(`{"type":"assistant","message":{"content":[{"type":"tool_use","name":"Odd","input":{"%s":"%s"}}]}}`, pad(120-shift), secret),
 		}
 		for _, p := range told(o, 11, lines...) {
 			for _, part := range []string{"sk-a", "0123", "abcd", "ghij"} {
@@ -128,7 +128,7 @@ func TestSecretsAreHiddenBeforeTheyAreCut(t *testing.T) {
 			}
 		}
 		denied := fmt.Sprintf(`{"type":"result","subtype":"success","total_cost_usd":0,"permission_denials":[{"tool_name":"Bash","tool_input":{"command":"%s%s"}}]}`,
-			pad(inputWidth-shift), secret)
+			pad(120-shift), secret)
 		quiet := o
 		quiet.Telling = runner.TellNothing
 		if a, _ := answerOf(quiet, start, hello, denied); strings.Contains(strings.Join(a.Denied, ""), "sk-a") || len(a.Denied) != 1 {

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/raymond-action/raymond-action/runner"
-	"github.com/raymond-action/raymond-action/runner/claude/transcript"
 	"github.com/raymond-action/raymond-action/runner/internal/proc"
+	"github.com/raymond-action/raymond-action/runner/transcripts"
 )
 
 const mib = 1 << 20
@@ -82,9 +82,9 @@ func TestLinesOfManyValuesAreNotDecoded(t *testing.T) {
 	}
 }
 
-// checkLine sends one line of nearly transcript.MaxLine bytes that repeats the body.
+// checkLine sends one line of nearly transcripts.MaxLine bytes that repeats the body.
 func (h hose) checkLine(t *testing.T) {
-	times := (transcript.MaxLine - len(h.head) - len(h.tail)) / len(h.body)
+	times := (transcripts.MaxLine - len(h.head) - len(h.tail)) / len(h.body)
 	line := []byte("\n" + h.head + strings.Repeat(h.body, times) + h.tail + "\n")
 	o := runner.Order{Prompt: runner.PromptOrder{SessionID: chosen}, Telling: runner.TellAll}
 	s := newStream(o, nil)

@@ -5,6 +5,8 @@ import (
 
 	"github.com/raymond-action/raymond-action/runner"
 	"github.com/raymond-action/raymond-action/runner/claude/transcript"
+	"github.com/raymond-action/raymond-action/runner/internal/program"
+	"github.com/raymond-action/raymond-action/runner/transcripts"
 	"github.com/raymond-action/raymond-action/state"
 )
 
@@ -22,17 +24,14 @@ func (b *Backend) prepare(o runner.Order) ([]string, *runner.Failure) {
 		return []string{fmt.Sprintf("no transcript of session %s: nothing was cut back", o.Prompt.SessionID)}, nil
 	}
 	if o.Prompt.Cut != nil {
-		if err := transcript.CutBack(path, *o.Prompt.Cut); err != nil {
-			return nil, fatal("cut back transcript: %v", err)
+		if err := transcripts.CutBack(path, *o.Prompt.Cut); err != nil {
+			return nil, program.Fatal("cut back transcript: %v", err)
 		}
 	}
 	// The CLI writes the file before the prompt. Killed in between, it leaves one
 	// that it can neither resume nor begin again.
 	if ok, err := transcript.HoldsPrompt(path); err == nil && !ok {
-		return nil, fatal("session gone: the transcript of %s holds no prompt", o.Prompt.SessionID)
+		return nil, program.Fatal("session gone: the transcript of %s holds no prompt", o.Prompt.SessionID)
 	}
 	return nil, nil
 }
-
-// transcripts is where the CLI keeps its conversations.
-func (b *Backend) transcripts() transcript.Folder { return transcript.Folder{Env: b.Env} }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/raymond-action/raymond-action/runner"
 	"github.com/raymond-action/raymond-action/runner/claude/permit"
+	"github.com/raymond-action/raymond-action/runner/internal/program"
 	"github.com/raymond-action/raymond-action/state"
 )
 
@@ -33,16 +34,16 @@ func (r *reasons) add(use, why string) {
 }
 
 // refusals says of refused uses of tools why they were, and what would allow them.
-func (r reasons) refusals(all []denial, o runner.Order, d display) []runner.Refusal {
+func (r reasons) refusals(all []denial, o runner.Order, d *program.Display) []runner.Refusal {
 	var list []runner.Refusal
 	for _, use := range all[:min(len(all), state.MaxRefusals)] {
 		why := r[use.Use]
-		refusal := runner.Refusal{Use: d.toolUse(use.Tool, use.Input), Reason: oneLine(d.hide(why), reasonWidth)}
+		refusal := runner.Refusal{Use: toolUse(d, use.Tool, use.Input), Reason: program.OneLine(d.Hide(why), reasonWidth)}
 		advice := permit.Advise(permit.Use{
 			Tool: use.Tool, Input: texts(use.Input), Reason: why, Dir: o.Dir, Allowed: o.Prompt.AllowedTools,
 		})
 		// A rule with a secret in it would be of no use without it.
-		if !slices.ContainsFunc(advice.Rules, func(rule string) bool { return d.hide(rule) != rule }) {
+		if !slices.ContainsFunc(advice.Rules, func(rule string) bool { return d.Hide(rule) != rule }) {
 			refusal.Allow, refusal.AllowsAll = advice.Rules, advice.Everything
 		}
 		list = append(list, refusal)

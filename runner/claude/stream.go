@@ -6,13 +6,15 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/raymond-action/raymond-action/internal/cage/denied"
+	cagedenied "github.com/raymond-action/raymond-action/internal/cage/denied"
 	"github.com/raymond-action/raymond-action/internal/untrusted/jsonlimit"
 	"github.com/raymond-action/raymond-action/runner"
 	"github.com/raymond-action/raymond-action/runner/claude/keyproxy"
 	"github.com/raymond-action/raymond-action/runner/claude/tally"
 	"github.com/raymond-action/raymond-action/runner/claude/transcript"
 	"github.com/raymond-action/raymond-action/runner/internal/proc"
+	"github.com/raymond-action/raymond-action/runner/internal/program"
+	"github.com/raymond-action/raymond-action/runner/transcripts"
 )
 
 // headSize is how much of a line that is too long is looked at.
@@ -20,7 +22,7 @@ const headSize = 64 << 10
 
 // stream reads the CLI's output as it comes, record by record, and hands each to
 // the parts that need it. It is an io.Writer for one goroutine; its memory is
-// bounded by transcript.MaxLine and maxMessage.
+// bounded by transcripts.MaxLine and program.MaxMessage.
 type stream struct {
 	order runner.Order
 	abort context.CancelCauseFunc // ends the CLI
@@ -30,17 +32,17 @@ type stream struct {
 	records int // lines that were JSON objects with a type
 	unread  int // lines that were not
 
-	thread  thread   // the conversation and its newest message
-	display display  // what is told while the CLI runs
-	costs   costs    // what it costs
-	reasons reasons  // why uses of tools failed
-	verdict verdict  // whether it went well
-	notes   []string // what was odd
+	thread  thread          // the conversation and its newest message
+	display program.Display // what is told while the CLI runs
+	costs   costs           // what it costs
+	reasons reasons         // why uses of tools failed
+	verdict verdict         // whether it went well
+	notes   []string        // what was odd
 }
 
 func newStream(o runner.Order, tell func(runner.Progress)) *stream {
-	s := &stream{order: o, abort: func(error) {}, display: newDisplay(o, tell)}
-	s.lines = proc.Lines{Max: transcript.MaxLine, Line: s.line}
+	s := &stream{order: o, abort: func(error) {}, display: program.NewDisplay(o, tell)}
+	s.lines = proc.Lines{Max: transcripts.MaxLine, Line: s.line}
 	return s
 }
 
@@ -52,7 +54,7 @@ func (s *stream) flush() { s.lines.Flush() }
 
 func (s *stream) line(line []byte, truncated bool) {
 	if truncated {
-		s.long(line, tooLong())
+		s.long(line, program.TooLong())
 		return
 	}
 	if len(bytes.TrimSpace(line)) == 0 {
@@ -68,7 +70,7 @@ func (s *stream) line(line []byte, truncated bool) {
 			s.unread++
 			return
 		}
-		s.long(line, fatal("a record of the agent CLI is %v", err))
+		s.long(line, program.Fatal("a record of the agent CLI is %v", err))
 		return
 	}
 	var r record
@@ -96,7 +98,7 @@ func (s *stream) piece(line []byte) {
 // when it does.
 func (s *stream) tellUsage() {
 	if !s.costs.areProxied() {
-		s.display.usage(s.costs.counted())
+		s.display.Usage(tally.Usage(s.costs.counted()))
 	}
 }
 
@@ -111,7 +113,7 @@ func (s *stream) through(g *keyproxy.Account) (end func()) {
 		for {
 			select {
 			case <-g.Began():
-				s.display.usage(g.Used())
+				s.display.Usage(tally.Usage(g.Used()))
 			case <-over:
 				return
 			}
@@ -130,7 +132,7 @@ func (s *stream) long(line []byte, fail *runner.Failure) {
 	switch transcript.TypeOf(line[:min(len(line), headSize)]) {
 	case "user":
 		s.timer.turn(true)
-		s.display.forgetUses() // this is a result of one of them, and nobody knows which
+		s.display.Forget() // this is a result of one of them, and nobody knows which
 		s.thread.text.Reset()
 	case "assistant":
 		s.costs.meter.spoke = true
@@ -162,16 +164,16 @@ func (s *stream) system(r *record) {
 	case "init":
 		s.timer.turn(true)
 		s.thread.model = r.Model
-		s.costs.version, _ = parseVersion([]byte(r.Version))
-		s.display.doing()
+		s.costs.version, _ = program.ParseVersion([]byte(r.Version))
+		s.display.Doing()
 		s.checkSession(r.SessionID)
 	case "permission_denied":
 		s.reasons.add(r.ToolUse, r.Message.Text)
 	case "api_retry":
-		s.display.line(fmt.Sprintf("API error %d (%s), attempt %d", r.ErrorStatus, r.Error, r.Attempt), "waiting to ask the API again")
+		s.display.Line(fmt.Sprintf("API error %d (%s), attempt %d", r.ErrorStatus, r.Error, r.Attempt), "waiting to ask the API again")
 		// The CLI would try for three more minutes; a key does not become valid.
 		if r.ErrorStatus == 401 || r.ErrorStatus == 403 {
-			s.give(fatal("authentication: the API refused the credentials with status %d", r.ErrorStatus))
+			s.give(program.Fatal("authentication: the API refused the credentials with status %d", r.ErrorStatus))
 		}
 	}
 }
@@ -195,9 +197,9 @@ func (s *stream) assistant(r *record) {
 		s.tellUsage()
 	}
 	for _, b := range r.Message.Content {
-		s.display.block(b)
-		if b.Type == "text" && r.Parent == "" && !s.thread.add(b.Text) {
-			s.give(tooLong())
+		show(&s.display, b)
+		if b.Type == "text" && r.Parent == "" && !s.thread.text.Add(b.Text) {
+			s.give(program.TooLong())
 		}
 	}
 }
@@ -213,7 +215,7 @@ func (s *stream) user(r *record) {
 			s.tellRefused(why)
 		}
 	}
-	s.display.endUses(r.Message.Content)
+	endUses(&s.display, r.Message.Content)
 	if r.Parent == "" && slices.ContainsFunc(r.Message.Content, isResult) {
 		s.thread.text.Reset()
 	}
@@ -224,8 +226,8 @@ func (s *stream) tellRefused(why string) {
 	if s.order.Prompt.Cage == nil {
 		return
 	}
-	if path := denied.Path(why); path != "" {
-		s.display.tell(runner.Progress{Refused: path})
+	if path := cagedenied.Path(why); path != "" {
+		s.display.Tell(runner.Progress{Refused: path})
 	}
 }
 
@@ -262,15 +264,15 @@ func (s *stream) answer(exit proc.Exit) (runner.Answer, *runner.Failure) {
 		ExitCode: exit.Code, Signal: exit.Signal,
 	}
 	if last := s.verdict.last; last != nil {
-		a.Turns, a.Denied = last.NumTurns, s.display.denied(last.Denials)
-		a.Refusals = s.reasons.refusals(last.Denials, s.order, s.display)
+		a.Turns, a.Denied = last.NumTurns, denied(&s.display, last.Denials)
+		a.Refusals = s.reasons.refusals(last.Denials, s.order, &s.display)
 	}
 	if fail == nil {
 		a.Text = *s.verdict.final
-		s.noteEnd(exit)
+		s.notes = append(s.notes, program.AfterAnswer(exit, s.order)...)
 	}
-	s.noteOutput(exit)
-	a.Notes = s.notes
+	s.noteOutput()
+	a.Notes = append(s.notes, program.Leftovers(exit)...)
 	return a, fail
 }
 

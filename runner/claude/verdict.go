@@ -1,11 +1,11 @@
 package claude
 
 import (
-	"fmt"
 	"strings"
 
 	"github.com/raymond-action/raymond-action/runner"
 	"github.com/raymond-action/raymond-action/runner/internal/proc"
+	"github.com/raymond-action/raymond-action/runner/internal/program"
 	"github.com/raymond-action/raymond-action/state"
 )
 
@@ -43,19 +43,15 @@ func (v *verdict) failure(exit proc.Exit, o runner.Order, records int) *runner.F
 		return nil
 	case v.final != nil && exit.Ended != proc.ByItself:
 		return nil
-	case exit.Ended == proc.ByStop:
-		return &runner.Failure{Class: runner.Stopped, Message: "stopped before the agent had answered"}
-	case exit.Ended == proc.ByTimeout:
-		return &runner.Failure{Class: runner.TimedOut, Message: fmt.Sprintf("no answer after %s", o.Timeout)}
-	case exit.Ended == proc.ByIdle:
-		return &runner.Failure{Class: runner.TimedOut, Message: fmt.Sprintf("no output for %s", o.Idle)}
+	case program.Ended(exit, o) != nil:
+		return program.Ended(exit, o)
 	case v.last != nil:
-		return v.api.classify(v.last, v.last.words(hider(o)))
+		return v.api.classify(v.last, v.last.words(program.Hider(o)))
 	case records == 0 && exit.Code == 1 && refusesArguments(exit.StderrTail):
 		// It would say so again.
-		return fatal("the agent CLI refuses to start: %s", ending(exit, o))
+		return program.Fatal("the agent CLI refuses to start: %s", program.Ending(exit, o))
 	}
-	return transient("no result record: the agent CLI ended with " + ending(exit, o))
+	return program.Transient("no result record: the agent CLI ended with %s", program.Ending(exit, o))
 }
 
 func refusesArguments(stderr []byte) bool {
@@ -67,40 +63,9 @@ func refusesArguments(stderr []byte) bool {
 	return false
 }
 
-// ending describes an exit, with the end of stderr.
-func ending(exit proc.Exit, o runner.Order) string {
-	how := fmt.Sprintf("exit code %d", exit.Code)
-	if exit.Signal != "" {
-		how = "signal " + exit.Signal
-	}
-	if text := oneLine(hider(o)(string(exit.LastWords())), 500); text != "" {
-		how += ": " + text
-	}
-	return how
-}
-
-// noteEnd notes what a process did after its good result.
-func (s *stream) noteEnd(exit proc.Exit) {
-	switch {
-	case exit.Ended == proc.ByLateExit:
-		s.note("the agent CLI continued after its result and was ended")
-	case exit.Ended != proc.ByItself:
-		s.note("the agent CLI was ended (%s) after its result", exit.Ended)
-	case exit.Code != 0:
-		s.note("the agent CLI ended with %s after a good result", ending(exit, s.order))
-	}
-}
-
-// noteOutput notes what can't be read in the output, and what the process left
-// behind.
-func (s *stream) noteOutput(exit proc.Exit) {
+// noteOutput notes what can't be read in the output.
+func (s *stream) noteOutput() {
 	if s.unread > 0 {
 		s.note("no records in %s of the agent CLI's output", state.Count(s.unread, "line"))
-	}
-	if exit.Swept > 0 {
-		s.note("ended %s that the agent left behind", state.Count(exit.Swept, "process"))
-	}
-	if exit.Left > 0 {
-		s.note("%s that the agent left behind could not be ended", state.Count(exit.Left, "process"))
 	}
 }

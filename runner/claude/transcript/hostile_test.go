@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/raymond-action/raymond-action/runner/transcripts"
 )
 
 // Agents can write transcripts. One that seems to have terabytes, or whose lines would
@@ -58,11 +60,11 @@ func TestTheNewestCountOfALongTranscript(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	if _, err := f.WriteAt([]byte(last), maxRead+10); err != nil {
+	if _, err := f.WriteAt([]byte(last), transcripts.MaxRead+10); err != nil {
 		t.Fatal(err)
 	}
 	var got string
-	for c := range Counts(path, maxRead+10+int64(len(last))) {
+	for c := range Counts(path, transcripts.MaxRead+10+int64(len(last))) {
 		got = string(c.TotalCost)
 	}
 	if got != "7" {

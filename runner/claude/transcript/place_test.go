@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+
+	"github.com/raymond-action/raymond-action/runner"
 )
 
 const sessionUUID = "0f8fad5b-d9cb-469f-a165-70867728950e"
@@ -34,9 +36,9 @@ func TestTranscriptOfASession(t *testing.T) {
 		{sessionUUID, nil, ""}, {uuid.NewString(), []string{dir}, ""}, {"../" + sessionUUID, []string{dir}, ""}, {"a-1", []string{dir}, ""},
 	} {
 		got, ok := b.Find(tt.session, tt.dirs)
-		want := Stored{Path: file, Size: int64(len(prompted)), Dir: tt.want}
+		want := runner.Stored{Path: file, Size: int64(len(prompted)), Dir: tt.want}
 		if tt.want == "" {
-			want = Stored{}
+			want = runner.Stored{}
 		}
 		if got != want || ok != (tt.want != "") {
 			t.Errorf("session %q in %q: got %+v, %v, want %+v", tt.session, tt.dirs, got, ok, want)

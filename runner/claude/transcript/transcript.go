@@ -6,7 +6,6 @@
 package transcript
 
 import (
-	"io/fs"
 	"os"
 	"os/user"
 	"path/filepath"
@@ -15,6 +14,7 @@ import (
 	"strings"
 	"unicode/utf16"
 
+	"github.com/raymond-action/raymond-action/runner/transcripts"
 	"github.com/raymond-action/raymond-action/state"
 )
 
@@ -40,45 +40,22 @@ func (d Folder) Length(session, dir string) (int64, bool) {
 // working copy of a repository or the home folder was restored, the newest file
 // of that name is returned.
 func (d Folder) Path(session, dir string) (string, bool) {
-	projects, err := d.projects()
+	projects, err := d.Projects()
 	if err != nil || !state.ValidSession(session) {
 		return "", false
 	}
 	name := session + ".jsonl"
 	if home, err := filepath.EvalSymlinks(dir); err == nil {
 		path := filepath.Join(projects, slug(home), name)
-		if isFile(path) {
+		if transcripts.IsFile(path) {
 			return path, true
 		}
 	}
-	return newest(projects, name)
+	return transcripts.Newest(projects, "*/"+name)
 }
 
-// newest returns the newest projects/*/name.
-func newest(projects, name string) (string, bool) {
-	found, err := fs.Glob(os.DirFS(projects), "*/"+name)
-	if err != nil {
-		return "", false
-	}
-	var best string
-	var at int64
-	for _, f := range found {
-		path := filepath.Join(projects, filepath.FromSlash(f))
-		info, err := os.Lstat(path)
-		if err == nil && info.Mode().IsRegular() && info.ModTime().UnixNano() > at {
-			best, at = path, info.ModTime().UnixNano()
-		}
-	}
-	return best, best != ""
-}
-
-func isFile(path string) bool {
-	info, err := os.Lstat(path)
-	return err == nil && info.Mode().IsRegular()
-}
-
-// projects is the folder with the transcripts of all directories.
-func (d Folder) projects() (string, error) {
+// Projects returns the folder with the transcripts of all directories, which may not be there yet.
+func (d Folder) Projects() (string, error) {
 	if dir := d.variable("CLAUDE_CONFIG_DIR"); dir != "" {
 		return filepath.Join(dir, "projects"), nil
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"github.com/raymond-action/raymond-action/runner/claude/tally"
+	"github.com/raymond-action/raymond-action/runner/transcripts"
 	"github.com/raymond-action/raymond-action/state"
 )
 
@@ -37,11 +38,11 @@ type spoken struct {
 func (d Folder) Usage(session, dir string, from int64) ([]state.Usage, bool) {
 	path, ok := d.Path(session, dir)
 	size, hasSize := d.Length(session, dir)
-	if !ok || from < 0 || !hasSize || size-from > maxRead {
+	if !ok || from < 0 || !hasSize || size-from > transcripts.MaxRead {
 		return nil, false
 	}
 	messages := map[string]state.Usage{}
-	err := eachLine(path, from, func(line []byte, truncated bool) error {
+	err := transcripts.EachLine(path, from, func(line []byte, truncated bool) error {
 		var m spoken
 		if truncated || json.Unmarshal(line, &m, tally.Loose) != nil {
 			return nil

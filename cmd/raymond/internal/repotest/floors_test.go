@@ -26,7 +26,9 @@ var floors = map[string][]string{
 	"runner": {
 		"runner/simulate",
 		"runner/claude runner/report runner/shell runner/verify",
-		"runner runner/claude/keyproxy runner/claude/transcript runner/diagram runner/prices",
+		"runner/claude/transcript",
+		"runner/internal/program runner/transcripts",
+		"runner runner/claude/keyproxy runner/diagram runner/prices",
 		"runner/claude/permit runner/claude/pin runner/claude/tally runner/internal/proc runner/internal/reel",
 	},
 	"artifacts": {

@@ -1,0 +1,125 @@
+package program
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/raymond-action/raymond-action/runner"
+	"github.com/raymond-action/raymond-action/state"
+)
+
+const (
+	shownLines = 200 // of one text
+	shownWidth = 2000
+	inputWidth = 120 // of a tool's input
+	maxUses    = 100 // of tools, at once
+)
+
+// Display tells what an agent CLI says and does while it runs, as far as the order wants it. It
+// is for one goroutine, but for Usage.
+type Display struct {
+	tell    func(runner.Progress)
+	telling runner.Telling
+	hide    func(string) string // replaces secrets; applied before a text is cut
+	uses    []use               // of tools, under way, in the order in which they began
+}
+
+type use struct{ id, text string }
+
+// NewDisplay returns what tells of an invocation; a nil tell is told nothing.
+func NewDisplay(o runner.Order, tell func(runner.Progress)) Display {
+	if tell == nil {
+		tell = func(runner.Progress) {}
+	}
+	return Display{tell: tell, telling: o.Telling, hide: Hider(o)}
+}
+
+// Tell passes on what is told whatever the order wants.
+func (d *Display) Tell(p runner.Progress) { d.tell(p) }
+
+// Hide replaces the secrets in a text.
+func (d *Display) Hide(text string) string { return d.hide(text) }
+
+// Usage tells the tokens that were counted so far.
+func (d *Display) Usage(counted []state.Usage) {
+	seen := runner.Metered(counted)
+	d.tell(runner.Progress{Metered: &seen})
+}
+
+// Line tells a line, in which there may be no secrets, and what is done from now on; "" for either
+// tells nothing of it.
+func (d *Display) Line(line, doing string) {
+	if d.telling != runner.TellNothing {
+		d.tell(runner.Progress{Text: line, Doing: doing})
+	}
+}
+
+// Text tells what the model said, line by line.
+func (d *Display) Text(text string) {
+	if d.telling == runner.TellNothing {
+		return
+	}
+	n := 0
+	for line := range strings.Lines(d.hide(text)) {
+		if line = OneLine(line, shownWidth); line == "" {
+			continue
+		}
+		if n++; n > shownLines {
+			d.say("…")
+			return
+		}
+		d.say(line)
+	}
+}
+
+// say tells a line.
+func (d *Display) say(line string) { d.Line(line, d.doing()) }
+
+// Doing tells what is done from now on.
+func (d *Display) Doing() { d.Line("", d.doing()) }
+
+// Begin tells that the use of a tool has begun. What ends is told by an id; without one the end
+// is not noticed.
+func (d *Display) Begin(id, tool, input string) {
+	if d.telling == runner.TellNothing {
+		return
+	}
+	text := d.ToolUse(tool, input)
+	if id != "" && len(d.uses) < maxUses {
+		d.uses = append(d.uses, use{id, text})
+	}
+	d.say(text)
+}
+
+// End tells that uses of tools have ended.
+func (d *Display) End(ids ...string) {
+	n := len(d.uses)
+	d.uses = slices.DeleteFunc(d.uses, func(u use) bool { return slices.Contains(ids, u.id) })
+	if len(d.uses) < n {
+		d.Doing()
+	}
+}
+
+// Forget forgets the uses of tools under way.
+func (d *Display) Forget() {
+	d.uses = nil
+	d.Doing()
+}
+
+// doing says what the CLI is busy with.
+func (d *Display) doing() string {
+	switch len(d.uses) {
+	case 0:
+		return "waiting for the model"
+	case 1:
+		return "running " + d.uses[0].text
+	}
+	return fmt.Sprintf("running %s and %d more", d.uses[0].text, len(d.uses)-1)
+}
+
+// ToolUse returns a use of a tool as "Tool(input)", on one short line, without secrets.
+func (d *Display) ToolUse(tool, input string) string {
+	short := func(text string) string { return OneLine(d.hide(text), inputWidth) }
+	return fmt.Sprintf("%s(%s)", short(tool), short(input))
+}

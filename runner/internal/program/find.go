@@ -1,0 +1,124 @@
+package program
+
+import (
+	"context"
+	"fmt"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/raymond-action/raymond-action/runner"
+	"github.com/raymond-action/raymond-action/runner/internal/proc"
+)
+
+// versionLimit bounds the version check, which takes a second at most on an idle machine.
+const versionLimit = 30 * time.Second
+
+// Installer installs an agent CLI.
+type Installer interface {
+	// Install returns the path of a CLI that can be run. It is called once at a
+	// time, before the first invocation, and calls say with what it does, a line
+	// for the log each time. It returns soon after ctx is done.
+	Install(ctx context.Context, say func(line string)) (path string, err error)
+}
+
+// Source is where an agent CLI comes from, and which versions of it are good.
+type Source struct {
+	Title     string    // for people, as in "Claude Code"
+	Name      string    // of the program, on PATH
+	Path      string    // the program; "" for the one on PATH
+	Installer Installer // for Path "" and a PATH without it; nil leaves it to the user
+	HowTo     string    // install it, for people, as in "install it with `npm install -g x`"
+
+	Oldest     Version  // that reports and accepts all that is relied on
+	Tested     string   // the newest version that was tested, "" when nobody knows; a newer one is noted
+	Env        []string // in which it tells its version
+	NoNewPrivs bool
+}
+
+// Found is an agent CLI that can be used.
+type Found struct {
+	Path    string // absolute
+	Version Version
+}
+
+// String is the version and the path.
+func (f Found) String() string { return fmt.Sprintf("%s at %s", f.Version, f.Path) }
+
+// Finder finds an agent CLI and checks its version, once. The zero value is ready for use, by
+// any number of goroutines.
+type Finder struct {
+	mu    sync.Mutex // guards found, and keeps the check to one at a time
+	found Found
+}
+
+// Find returns the CLI, after one check of its version. The order lends its directory and its
+// mark. What people should know of it is said once.
+func (f *Finder) Find(ctx context.Context, s Source, o runner.Order, say func(string)) (Found, *runner.Failure) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.found.Path != "" {
+		return f.found, nil
+	}
+	path, fail := s.lookUp(ctx, say)
+	if fail != nil {
+		return Found{}, fail
+	}
+	v, fail := s.checkVersion(ctx, path, o)
+	if fail != nil {
+		return Found{}, fail
+	}
+	f.found = Found{path, v}
+	say("agent CLI: " + s.Title + " " + f.found.String())
+	if tested, ok := ParseVersion([]byte(s.Tested)); ok && tested.Before(v) {
+		say(fmt.Sprintf("%s %s is newer than %s, the newest version that raymond was tested with", s.Title, v, tested))
+	}
+	return f.found, nil
+}
+
+func (s Source) lookUp(ctx context.Context, say func(string)) (string, *runner.Failure) {
+	name := s.Path
+	if name == "" {
+		name = s.Name
+	}
+	path, err := exec.LookPath(name)
+	if err != nil && s.Path == "" && s.Installer != nil {
+		if path, err = s.Installer.Install(ctx, say); err != nil && ctx.Err() != nil {
+			return "", Stopped()
+		} else if err != nil {
+			return "", Machine("agent CLI not found, and not installed: %v; %s", err, s.HowTo)
+		}
+	}
+	if err == nil {
+		// Agents work in directories of their own.
+		path, err = filepath.Abs(path)
+	}
+	if err != nil {
+		return "", Machine("agent CLI %q not found: %v; %s", name, err, s.HowTo)
+	}
+	return path, nil
+}
+
+func (s Source) checkVersion(ctx context.Context, path string, o runner.Order) (Version, *runner.Failure) {
+	out := &proc.Tail{Max: 4096}
+	exit, err := proc.Run(ctx, proc.Options{
+		Path: path, Args: []string{"--version"}, Dir: o.Dir, Env: s.Env,
+		MarkVar: runner.MarkVar, Mark: o.Mark, Stdout: out, Timeout: versionLimit,
+		NoNewPrivs: s.NoNewPrivs,
+	})
+	switch {
+	case err != nil:
+		return Version{}, NotStarted(err, s.HowTo)
+	case exit.Ended == proc.ByStop:
+		return Version{}, Stopped()
+	}
+	v, ok := ParseVersion(out.Bytes())
+	switch {
+	case !ok:
+		return v, Machine("agent CLI %s does not tell its version (%s); %s", path, Ending(exit, o), s.HowTo)
+	case v.Before(s.Oldest):
+		return v, Machine("agent CLI %s is version %s, want at least %s; %s", path, v, s.Oldest, s.HowTo)
+	}
+	return v, nil
+}

@@ -1,0 +1,131 @@
+// Package program runs agent CLIs: it finds one and checks its version, starts it for an order,
+// and says in words what a process that ended without an answer means.
+//
+// It has what is the same for all agent CLIs, and knows none of them: what they print, and
+// which arguments they take, is the matter of the package of each.
+package program
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+	"syscall"
+	"time"
+
+	untrusted "github.com/raymond-action/raymond-action/internal/untrusted/text"
+	"github.com/raymond-action/raymond-action/runner"
+	"github.com/raymond-action/raymond-action/runner/internal/proc"
+	"github.com/raymond-action/raymond-action/state"
+)
+
+// Nothing is what an invocation brings that did not start: it costs nothing.
+var Nothing = runner.Answer{Cost: state.Cost{Silent: true}}
+
+// Invocation is how an agent CLI is started for an order. The order has the rest: the prompt,
+// which is written to stdin, the directory, the limits of time, the cage and the debug folder.
+type Invocation struct {
+	Path   string
+	Args   []string  // without argv[0]
+	Env    []string  // the whole environment, with the order's
+	Stdout io.Writer // from one goroutine; an error ends the process
+	// Extension is that of the file with the output in the debug folder, as in ".jsonl".
+	Extension string
+	// Finished is closed when the CLI has said all that matters; one that has not exited then
+	// is ended at once. Nil: it ends by itself.
+	Finished <-chan struct{}
+	// NoNewPrivs keeps the process, and all that it starts, from gaining privileges. Linux only.
+	NoNewPrivs bool
+	// InterruptGroup sends SIGINT and SIGTERM to all processes of the group, as for a shell.
+	InterruptGroup bool
+	HowTo          string // install the CLI, for a message; "" when nothing can be installed
+}
+
+// Run starts an agent CLI and returns when it, and everything that it started, is gone. The
+// failure says why it could not be started.
+func Run(ctx context.Context, o runner.Order, in Invocation) (proc.Exit, *runner.Failure) {
+	options := proc.Options{
+		Path: in.Path, Args: in.Args, Dir: o.Dir, Env: in.Env,
+		MarkVar: runner.MarkVar, Mark: o.Mark,
+		Stdin: []byte(o.Prompt.Text), Stdout: in.Stdout,
+		Timeout: o.Timeout, Idle: o.Idle,
+		// An orphaned CLI would continue to the end of its turn and spend money.
+		DeathSignal:    syscall.SIGINT,
+		InterruptGroup: in.InterruptGroup,
+		Finished:       in.Finished,
+		ExitGrace:      time.Millisecond, // who closes Finished does the waiting
+		NoNewPrivs:     in.NoNewPrivs,
+		Cage:           o.Prompt.Cage,
+	}
+	rec := proc.NewRecorder(o.DebugDir)
+	rec.Prompt(o.Prompt.Text)
+	rec.Record(&options, in.Extension)
+	defer rec.Close()
+	exit, err := proc.Run(ctx, options)
+	if err != nil {
+		return exit, NotStarted(err, in.HowTo)
+	}
+	return exit, nil
+}
+
+// MaxMessage is the longest final message that is accepted, in bytes.
+const MaxMessage = 10 << 20
+
+// Message is a message under way, of at most MaxMessage bytes. The zero value is empty.
+type Message struct{ text strings.Builder }
+
+// Add adds a text, and reports false, without adding it, when the message would become too long.
+func (m *Message) Add(text string) bool {
+	if m.text.Len()+len(text) > MaxMessage {
+		return false
+	}
+	m.text.WriteString(text)
+	return true
+}
+
+// Reset makes the message empty.
+func (m *Message) Reset() { m.text.Reset() }
+
+// String returns the message.
+func (m *Message) String() string { return m.text.String() }
+
+// Len returns its length in bytes.
+func (m *Message) Len() int { return m.text.Len() }
+
+// TooLong is the failure of an invocation whose message does not fit.
+func TooLong() *runner.Failure { return Fatal("the message is over %d MiB", MaxMessage>>20) }
+
+// Hider is the order's Hide; without one texts stay as they are.
+func Hider(o runner.Order) func(string) string {
+	if o.Hide == nil {
+		return func(text string) string { return text }
+	}
+	return o.Hide
+}
+
+// OneLine returns a text on one line of at most width characters. Secrets must be hidden before.
+func OneLine(s string, width int) string { return untrusted.Brief(s, width) }
+
+// Leftovers are notes about what a process left behind.
+func Leftovers(exit proc.Exit) (notes []string) {
+	if exit.Swept > 0 {
+		notes = append(notes, fmt.Sprintf("ended %s that the agent left behind", state.Count(exit.Swept, "process")))
+	}
+	if exit.Left > 0 {
+		notes = append(notes, fmt.Sprintf("%s that the agent left behind could not be ended", state.Count(exit.Left, "process")))
+	}
+	return notes
+}
+
+// AfterAnswer are notes about what a process did after its answer was complete.
+func AfterAnswer(exit proc.Exit, o runner.Order) (notes []string) {
+	switch {
+	case exit.Ended == proc.ByLateExit:
+		return []string{"the agent CLI continued after its result and was ended"}
+	case exit.Ended != proc.ByItself:
+		return []string{fmt.Sprintf("the agent CLI was ended (%s) after its result", exit.Ended)}
+	case exit.Code != 0:
+		return []string{fmt.Sprintf("the agent CLI ended with %s after a good result", Ending(exit, o))}
+	}
+	return nil
+}

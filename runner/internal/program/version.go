@@ -1,0 +1,42 @@
+package program
+
+import (
+	"fmt"
+	"regexp"
+	"strconv"
+	"sync"
+)
+
+// Version is a version of an agent CLI, of three numbers.
+type Version [3]int
+
+// String returns the version as in "1.2.3".
+func (v Version) String() string { return fmt.Sprintf("%d.%d.%d", v[0], v[1], v[2]) }
+
+// Before reports whether v is older than w.
+func (v Version) Before(w Version) bool {
+	for i := range v {
+		if v[i] != w[i] {
+			return v[i] < w[i]
+		}
+	}
+	return false
+}
+
+var versionPattern = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(?:[A-Za-z][A-Za-z0-9-]{0,40} v?)?(\d{1,6})\.(\d{1,6})\.(\d{1,6})`)
+})
+
+// ParseVersion reads the version with which a text begins, perhaps after a name, as in
+// "name-cli 1.2.3".
+func ParseVersion(out []byte) (Version, bool) {
+	m := versionPattern().FindSubmatch(out)
+	if m == nil {
+		return Version{}, false
+	}
+	var v Version
+	for i := range v {
+		v[i], _ = strconv.Atoi(string(m[i+1]))
+	}
+	return v, true
+}

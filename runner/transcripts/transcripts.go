@@ -1,0 +1,158 @@
+// Package transcripts has what is the same for the transcripts of all agent CLIs that keep a
+// conversation in one file of lines: marking, cutting, reading, and putting such a file in
+// place and removing it without following links that an agent may have made.
+//
+// It knows no agent CLI, and nothing of where each keeps its files or what is in them.
+package transcripts
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"sync"
+
+	"github.com/raymond-action/raymond-action/internal/untrusted/files"
+	"github.com/raymond-action/raymond-action/internal/untrusted/jsonlimit"
+	"github.com/raymond-action/raymond-action/runner"
+	"github.com/raymond-action/raymond-action/runner/internal/proc"
+)
+
+const (
+	// MaxLine is how much of a line is kept in memory, in bytes. Longer ones are results of
+	// tools with images or whole files, of which only the type matters.
+	MaxLine = 16 << 20
+	// MaxRead is how much of a transcript is read, in bytes. One that is longer can't be
+	// stored for a later job either; a file that only seems to have terabytes must not keep
+	// a run from ending.
+	MaxRead = 512 << 20
+)
+
+// ErrStop ends the reading of EachLine early.
+var ErrStop = errors.New("stop")
+
+// MarkOf returns the mark of a regular file, which is not reached through a link.
+func MarkOf(path string) (runner.Mark, error) { return markOf(files.Open(path)) }
+
+// markOf reads the rest of a file and closes it.
+func markOf(f *os.File, info fs.FileInfo, err error) (runner.Mark, error) {
+	if err != nil {
+		return runner.Mark{}, err
+	}
+	defer f.Close()
+	hash := sha256.New()
+	n, err := io.Copy(hash, f)
+	return runner.Mark{Size: n, Modified: info.ModTime().UTC(), SHA256: hex.EncodeToString(hash.Sum(nil))}, err
+}
+
+// isSame reports whether two marks are of the same file.
+func isSame(a, b runner.Mark) bool {
+	return a.Size == b.Size && a.SHA256 == b.SHA256 && a.Modified.Equal(b.Modified)
+}
+
+// CutBack truncates a file to a length, and leaves a shorter one alone: bytes that were never
+// there would not be the conversation either.
+func CutBack(path string, length int64) error {
+	f, info, err := files.OpenFile(path, os.O_WRONLY, 0)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	if length < 0 || info.Size() <= length {
+		return nil
+	}
+	return errors.Join(f.Truncate(length), f.Sync())
+}
+
+// EachLine calls take for each line in at most MaxRead bytes of a file from a byte on, until take
+// returns an error, which is returned; ErrStop ends the reading without one. Lines over MaxLine,
+// of which take gets the beginning, and those that would cost too much to decode as JSON are
+// truncated. The bytes of a line are valid only during the call.
+func EachLine(path string, from int64, take func(line []byte, truncated bool) error) error {
+	f, _, err := files.Open(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	if _, err := f.Seek(from, io.SeekStart); err != nil {
+		return err
+	}
+	var stop error
+	lines := proc.Lines{Max: MaxLine, Line: func(line []byte, truncated bool) {
+		if stop == nil {
+			stop = take(line, truncated || jsonlimit.Check(line) != nil)
+		}
+	}}
+	chunk := make([]byte, 64<<10)
+	for r := io.LimitReader(f, MaxRead); err == nil && stop == nil; {
+		var n int
+		n, err = r.Read(chunk)
+		_, _ = lines.Write(chunk[:n]) // never fails
+	}
+	lines.Flush()
+	if errors.Is(stop, ErrStop) {
+		stop = nil
+	}
+	if errors.Is(err, io.EOF) {
+		err = nil
+	}
+	return errors.Join(err, stop)
+}
+
+// IsFile reports whether a path is a regular file, and no link to one.
+func IsFile(path string) bool {
+	info, err := os.Lstat(path)
+	return err == nil && info.Mode().IsRegular()
+}
+
+// Size returns the size of a regular file, and false when a path is none.
+func Size(path string) (int64, bool) {
+	info, err := os.Lstat(path)
+	if err != nil || !info.Mode().IsRegular() {
+		return 0, false
+	}
+	return info.Size(), true
+}
+
+// Newest returns the newest regular file below a folder whose path in it a pattern matches, as
+// in fs.Glob, and false when there is none.
+func Newest(folder, pattern string) (string, bool) {
+	found, err := fs.Glob(os.DirFS(folder), pattern)
+	if err != nil {
+		return "", false
+	}
+	var best string
+	var at int64
+	for _, f := range found {
+		path := filepath.Join(folder, filepath.FromSlash(f))
+		info, err := os.Lstat(path)
+		if err == nil && info.Mode().IsRegular() && info.ModTime().UnixNano() > at {
+			best, at = path, info.ModTime().UnixNano()
+		}
+	}
+	return best, best != ""
+}
+
+// Resolve returns the path of a directory without links, as a program sees it that works in it;
+// of one that is not there yet, as far as it is.
+func Resolve(dir string) string {
+	if whole, err := filepath.EvalSymlinks(dir); err == nil {
+		return whole
+	}
+	parent := filepath.Dir(dir)
+	if parent == dir {
+		return dir
+	}
+	return filepath.Join(Resolve(parent), filepath.Base(dir))
+}
+
+var uuidForm = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^[0-9a-f]{8}-([0-9a-f]{4}-){3}[0-9a-f]{12}$`)
+})
+
+// IsUUID reports whether an id is a UUID in lower case, which is safe as a part of a file's name.
+func IsUUID(id string) bool { return uuidForm().MatchString(id) }
