@@ -144,7 +144,7 @@ func moveOf(t Tag, states map[string]string) (Move, []Spawn) {
 		s := Spawn{State: target, Next: next, Dir: t.Attrs["cd"], Input: input, Vars: variables(t)}
 		return Move{Verb: Goto, To: next}, []Spawn{s}
 	case Call, Function:
-		return Move{Verb: t.Verb, To: target, Return: states[partReturn], Model: t.Attrs["model"], Input: input}, nil
+		return Move{Verb: t.Verb, To: target, Return: states[partReturn], Backend: t.Attrs["agent"], Model: t.Attrs["model"], Input: input}, nil
 	case Ask:
 		q := questionOf(t)
 		q.TimeoutNext = states[partTimeoutNext]

@@ -23,6 +23,8 @@ type Exit struct {
 	// Delay is how long the agent waits before the target starts, as it is written: after
 	// of a goto or reset, timeout of an ask. "" when it isn't said.
 	Delay string
+	// Backend is the agent CLI that the attribute agent of a function names, as it is written.
+	Backend string
 	// TimedOut says that an ask ends in this way when nobody answers.
 	TimedOut bool
 	// OnExhausted says that the state ends in this way when the attempts of its
@@ -113,6 +115,8 @@ func (d *reading) exitsOf(t written) []Exit {
 		return []Exit{e}
 	case t.Verb == Ask:
 		return d.exitsOfAsk(e, t.Attrs)
+	case t.Verb == Function:
+		e.Backend = strings.TrimSpace(t.Attrs["agent"])
 	case t.Verb != Fork:
 		e.Delay = strings.TrimSpace(t.Attrs["after"])
 	}
@@ -169,6 +173,8 @@ func (d *reading) exitsOfRule(r Rule) []Exit {
 		return d.exitsOfAsk(e, r.tag().Attrs)
 	case e.Verb == Goto || e.Verb == Reset:
 		e.Delay = r.Attrs["after"]
+	case e.Verb == Function:
+		e.Backend = r.Attrs["agent"]
 	}
 	e.Target = d.choice(r.Target)
 	if requiredOf[e.Verb] != "" || r.Return+r.Next != "" {

@@ -39,7 +39,7 @@ func isOwnKey(name string) bool {
 
 // notBuilt are keys that the language will have. In a state that is reached they
 // are errors until they work: to ignore one would change what the author meant.
-var notBuilt = []string{"agent", "input_schema", "result_schema"}
+var notBuilt = []string{"input_schema", "result_schema"}
 
 // parseFrontmatter reads the text between the --- lines into the policy.
 func (s *State) parseFrontmatter(text string) {
@@ -184,6 +184,7 @@ func (f *front) finish() {
 
 // invocationKeys say how the agent CLI is run in a state.
 var invocationKeys = map[string]func(*Policy, value){
+	"agent":            func(p *Policy, v value) { p.Backend, _ = v.choice(Backends()) },
 	"model":            func(p *Policy, v value) { p.Model, _ = v.text() },
 	"effort":           func(p *Policy, v value) { p.Effort, _ = v.text() },
 	"timeout":          func(p *Policy, v value) { p.Timeout = v.optionalDuration() },

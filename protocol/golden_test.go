@@ -135,6 +135,7 @@ func showDecision(d Decision) string {
 	fmt.Fprintf(&b, "then %s %s\n", d.Then.Verb, d.Then.To)
 	field("return", d.Then.Return)
 	field("dir", d.Then.Dir)
+	field("agent", d.Then.Backend)
 	field("model", d.Then.Model)
 	field("input", d.Then.Input)
 	field("text", d.Then.Text)

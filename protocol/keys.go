@@ -11,6 +11,7 @@ func Keys() []Key {
 		{"allowed_transitions", "a list of entries; the tag must match one of them on every key that the entry names"},
 		{"allowed_tags", "the short form: a list of the tags that are allowed"},
 		{"allowed_targets", "the short form: a list of the states that target, return and next may name"},
+		{"agent", "the agent CLI that runs this state: claude, codex, gemini or command; it overrides `--agent`, and the `agent` of a `<function>` overrides it"},
 		{"model", "the model for this state; it overrides `--model`, and the `model` of a `<function>` overrides it"},
 		{"effort", "the effort for this state; it overrides `--effort`"},
 		{"timeout", "the longest time for one invocation, as in 90s or 1h30m; it overrides `--timeout`"},
@@ -74,10 +75,12 @@ func PermissionModes() []string { return append([]string{}, permissionModes...) 
 // Codes returns the codes of what lint finds.
 func Codes() []Key {
 	return []Key{
+		{"agent", "a conversation would come to a state that another agent CLI runs, or can't be branched"},
 		{"ambiguous", "a name without extension fits several files of this system"},
 		{"ask-next", "the policy allows a question, but doesn't say which state gets the answer"},
 		{"bad-tag", "a tag is malformed, or lacks an attribute, has one twice, or has one, or a value, that it can't have"},
 		{"bad-target", "a target is empty, or a path"},
+		{"command-session", "a conversation is continued with agent command, whose program may not be able to"},
 		{"crlf", "a .sh has CRLF line endings, which bash can't read"},
 		{"dead-end", "neither a tag nor a policy leads from a prompt to another state"},
 		{"duplicate-key", "a key occurs twice"},

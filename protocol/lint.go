@@ -34,6 +34,10 @@ type LintOptions struct {
 	// Loop says that the entry is a plain prompt that is repeated until commands say that
 	// it is done, so that it needs no transition.
 	Loop bool
+	// Backend is the agent CLI of the run; "" for BackendClaude.
+	Backend string
+	// CantBranch are the agent CLIs whose conversations can't be branched.
+	CantBranch []string
 }
 
 // Lint reads a workflow as Load does, and returns what is wrong with it and what looks
@@ -59,6 +63,7 @@ func Lint(fsys fs.FS, o LintOptions) []Finding {
 		}
 	}
 	l.checkLoops()
+	l.checkAgents()
 	SortFindings(l.found)
 	return slices.Compact(l.found)
 }

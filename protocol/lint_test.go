@@ -22,6 +22,7 @@ func TestLint(t *testing.T) {
 	golden(t, "lint", func(_ *testing.T, files map[string]string) string {
 		platforms := strings.Fields(take(files, "platform"))
 		o := LintOptions{Meta: strings.Fields(take(files, "meta")), LoadOptions: optionsOf(files)}
+		o.Backend, o.CantBranch = take(files, "agent"), strings.Fields(take(files, "cant_branch"))
 		_, o.Loop = files["loop"]
 		delete(files, "loop")
 		delete(files, "want")

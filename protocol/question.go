@@ -84,6 +84,8 @@ func checkAttributeValue(v Verb, name, value string) string {
 	switch {
 	case name == "after" && (v == Goto || v == Reset):
 		check = checkAfter
+	case name == "agent" && v == Function:
+		check = checkBackend
 	case v != Ask:
 		return ""
 	}
@@ -107,6 +109,13 @@ func checkAfter(value string) string {
 		return ""
 	}
 	return fmt.Sprintf("after is %s, not a duration above zero and of at most 840h (35 days), such as 90s, 10m or 48h", quote(value))
+}
+
+func checkBackend(value string) string {
+	if IsBackend(value) {
+		return ""
+	}
+	return fmt.Sprintf("agent is %s, not one of %s", quote(value), strings.Join(Backends(), ", "))
 }
 
 func checkTimeout(value string) string {

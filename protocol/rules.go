@@ -167,7 +167,11 @@ func (r *ruleReader) attributeText(v value) (string, bool) {
 // checkValue adds a problem for a value with which no tag of the entry can be right.
 func (r *ruleReader) checkValue(key, node *yaml.Node) {
 	text, ok := r.rule.Attrs[key.Value]
-	if why := checkAttributeValue(r.rule.Tag, key.Value, text); ok && why != "" {
+	verb := r.rule.Tag
+	if can := r.rule.verbs(); len(can) == 1 {
+		verb = can[0]
+	}
+	if why := checkAttributeValue(verb, key.Value, text); ok && why != "" {
 		r.state.addProblem(posOf(node), "wrong-value", "%s", why)
 	}
 }

@@ -14,7 +14,7 @@ var attributesOf = map[Verb][]string{
 	Goto:     {"input", "after"},
 	Reset:    {"input", "cd", "after"},
 	Call:     {"return", "input"},
-	Function: {"return", "input", "model"},
+	Function: {"return", "input", "agent", "model"},
 	Fork:     {"next", "input", "cd"},
 	Ask:      {"next", "choices", "timeout", "timeout_next", "where", "from", "untrusted"},
 }

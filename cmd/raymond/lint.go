@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"strings"
 
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/lint"
 
@@ -39,6 +40,10 @@ func (a *App) lintCommand() *cobra.Command {
 			return errors.New("want a key of letters, digits and _")
 		}
 		return nil
+	})
+	o.Add("agent", "NAME", "the agent of runs: "+strings.Join(protocol.Backends(), ", ")+" (default "+protocol.Backends()[0]+")", func(s string) error {
+		l.Backend = s
+		return options.OneOf(s, protocol.Backends()...)
 	})
 	o.Add("workflow-file", "FILE", "a workflow file of GitHub Actions, whose steps are compared with the workflow (repeatable)", func(s string) error {
 		l.WorkflowFiles = append(l.WorkflowFiles, s)

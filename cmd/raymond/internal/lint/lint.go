@@ -24,6 +24,7 @@ type Run struct {
 	Format    string // one of Formats
 	Platforms []protocol.Platform
 	Meta      []string // template variables that runs are given
+	Backend   string   // the agent CLI of runs, one of protocol.Backends; "" for the default
 	// WorkflowFiles are workflow files of GitHub Actions, with whose steps the workflows
 	// are compared.
 	WorkflowFiles []string
@@ -113,7 +114,7 @@ func (l *Run) check(path string, s *scope.Scope) {
 	on := map[protocol.Finding][]protocol.Platform{}
 	var found []protocol.Finding
 	for _, p := range l.Platforms {
-		o := protocol.LintOptions{LoadOptions: protocol.LoadOptions{Entry: s.Entry, Platform: p}, Meta: l.Meta}
+		o := protocol.LintOptions{LoadOptions: protocol.LoadOptions{Entry: s.Entry, Platform: p}, Meta: l.Meta, Backend: l.Backend}
 		for _, f := range s.Lint(o) {
 			if len(on[f]) == 0 {
 				found = append(found, f)

@@ -104,7 +104,7 @@ func wantProperties(t *testing.T, what string, s *jsonschema.Schema, keys []prot
 var values = []string{
 	"A.md", "fail", "suspend", `" "`, `""`, `"5"`, "5", "-1", "0", "100", "101", "1.5", "true", "null", "[]", "[A.md]", `[""]`, "[5]", "[[A.md]]",
 	"[null]", "{}", "{a: b}", "90s", "1h30m", "0s", "-5s", "5", "ten", "none", "entry", "fresh", "continue", "entri", "plan", "default", "dontAsk",
-	"acceptEdits", "auto", "bypassPermissions", "planned", "[goto]", "[goto, result]", "[jump]", `["**/*.go"]`, "[{}]", "[{tag: goto}]", "[5, {tag: goto}]",
+	"acceptEdits", "auto", "bypassPermissions", "planned", "codex", "[goto]", "[goto, result]", "[jump]", `["**/*.go"]`, "[{}]", "[{tag: goto}]", "[5, {tag: goto}]",
 	"{base: 1s}", "{max: 1m, base: 2s}", "{base: 0s}", "{base: x}", "{top: 1s}", "{base: 5}", "[" + strings.Repeat("x, ", 64) + "y]",
 }
 
@@ -145,7 +145,7 @@ func TestSchemaOfFrontmatterAgreesWithTheProgram(t *testing.T) {
 	}
 	parts := []string{
 		"", "target: A.md", `target: ""`, "target: 5", "return: A.md", "next: A.md", "payload: x", `payload: ""`, "payload: 5", "many: true",
-		"many: x", "input: x", "input: 5", "cd: x", "model: x", "item: x", "my-item: x", "Target: A.md",
+		"many: x", "input: x", "input: 5", "cd: x", "model: x", "agent: codex", "agent: x", "item: x", "my-item: x", "Target: A.md",
 		"after: 10m", "after: 10", "after: x", "timeout: 48h", "timeout: x", "timeout_next: A.md", `timeout_next: ""`, "timeout_next: 5", "choices: 'yes, no'", "choices: 'a,,b'",
 		"choices: 5", "where: 12", "where: '12'", "where: -1", "where: x", "from: 'octocat, hubot'", "from: 'a b'", "untrusted: true", "untrusted: 'false'", "untrusted: x", "untrusted: 5",
 	}

@@ -22,6 +22,7 @@ import (
 type CheckOptions struct {
 	Meta     []string // the template variables of the run
 	Loop     bool     // the entry is a plain prompt which is repeated
+	Backend  string   // the agent CLI of the run; "" for the default
 	SkipLint bool     // only a definition that is wrong forbids the start
 }
 
@@ -29,7 +30,7 @@ type CheckOptions struct {
 // error forbids the start. It returns the warnings, a line each.
 func (s *Scope) Check(o CheckOptions) (warnings []string, err error) {
 	found := s.Lint(protocol.LintOptions{
-		LoadOptions: protocol.LoadOptions{Entry: s.Entry, Platform: Platform()}, Meta: o.Meta, Loop: o.Loop,
+		LoadOptions: protocol.LoadOptions{Entry: s.Entry, Platform: Platform()}, Meta: o.Meta, Loop: o.Loop, Backend: o.Backend,
 	})
 	var wrong []protocol.Problem
 	for _, f := range found {

@@ -41,6 +41,7 @@ func NewRun(o *options.Options, s *scope.Scope) (run *state.Run, warnings []stri
 	}
 	warnings, err = s.Check(scope.CheckOptions{
 		Meta: slices.Sorted(maps.Keys(o.Meta)), Loop: len(run.Options.DoneWhen) > 0, SkipLint: o.SkipLint,
+		Backend: run.Options.Backend,
 	})
 	return run, warnings, err
 }
