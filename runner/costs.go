@@ -1,8 +1,11 @@
 package runner
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 
+	"github.com/raymond-action/raymond-action/protocol"
 	"github.com/raymond-action/raymond-action/state"
 )
 
@@ -11,12 +14,18 @@ import (
 type costs struct {
 	sessions Sessions
 	price    func(state.Usage) (state.USD, bool) // nil: no price is known
+	inTokens func(*state.Agent) bool             // the agent CLI that runs tells no dollars
 }
 
 // book returns what an invocation is booked with: what it says itself, what it used
 // beyond that, and, when it says a good deal less than the meter does, a note about it.
 func (c costs) book(a *state.Agent, dir string, said state.Cost) (state.Cost, []state.ModelCost, string) {
+	said = c.inDollars(said)
+	said.Listed = said.Listed || c.inTokens(a)
 	used := c.beyond(a, dir, said)
+	if said.Listed {
+		said.Unpriced += c.unpriced(used)
+	}
 	metered := c.priced(said.Metered)
 	least := total(metered)
 	if said.Kind == "" || isAbout(said.USD, least) {
@@ -28,8 +37,51 @@ func (c costs) book(a *state.Agent, dir string, said state.Cost) (state.Cost, []
 		return said, used, note
 	}
 	// What it says is about other tokens, or has the wrong price.
-	said.Kind, said.USD, said.Usage = "", 0, nil
+	said.Kind, said.USD, said.Usage, said.Unpriced = "", 0, nil, 0
+	if said.Listed {
+		said.Unpriced = c.unpriced(metered)
+	}
 	return said, metered, note
+}
+
+// inDollars adds the prices to a cost in tokens. With a price for each model it is exact,
+// since the tokens are those that the vendor bills.
+func (c costs) inDollars(said state.Cost) state.Cost {
+	if said.Kind != state.InTokens {
+		return said
+	}
+	said.Kind, said.Listed, said.Usage = state.Exact, true, slices.Clone(said.Usage)
+	for i := range said.Usage {
+		m := &said.Usage[i]
+		if m.CostUSD > 0 {
+			continue
+		}
+		cost, ok := c.listPrice(m.Usage)
+		if !ok {
+			said.Unpriced += m.All()
+		}
+		m.CostUSD, said.USD = cost, said.USD.Plus(cost)
+	}
+	return said
+}
+
+// unpriced counts the tokens of models without a price.
+func (c costs) unpriced(list []state.ModelCost) int64 {
+	sum := int64(0)
+	for _, m := range list {
+		if _, ok := c.listPrice(m.Usage); !ok {
+			sum += m.All()
+		}
+	}
+	return sum
+}
+
+// listPrice returns what tokens cost, and false when their model has no price.
+func (c costs) listPrice(u state.Usage) (state.USD, bool) {
+	if c.price == nil {
+		return 0, false
+	}
+	return c.price(u)
 }
 
 // isAbout reports whether a cost is at least what was metered, but for what prices of
@@ -58,14 +110,18 @@ func (c costs) beyond(a *state.Agent, dir string, said state.Cost) []state.Model
 
 // lost returns, by agent, what the invocations used that the last process of the
 // run lost: what it had saved of them, else what their transcripts show.
-func (c costs) lost(run *state.Run) map[string][]state.ModelCost {
-	list := map[string][]state.ModelCost{}
+func (c costs) lost(run *state.Run) map[string]state.Lost {
+	list := map[string]state.Lost{}
 	for _, a := range run.Lost() {
 		used := a.Exec.Running.Metered
 		if tokens(used) == 0 {
 			used = append(c.transcript(a, workDir(run, a)), used...)
 		}
-		list[a.ID] = c.priced(used)
+		lost := state.Lost{Used: c.priced(used), Listed: c.inTokens(a)}
+		if lost.Listed {
+			lost.Unpriced = c.unpriced(lost.Used)
+		}
+		list[a.ID] = lost
 	}
 	return list
 }
@@ -73,7 +129,7 @@ func (c costs) lost(run *state.Run) map[string][]state.ModelCost {
 func tokens(used []state.Usage) int64 {
 	sum := int64(0)
 	for _, u := range used {
-		sum += u.Input + u.Output + u.CacheWrite + u.CacheRead
+		sum += u.All()
 	}
 	return sum
 }
@@ -82,11 +138,8 @@ func tokens(used []state.Usage) int64 {
 func (c costs) priced(used []state.Usage) []state.ModelCost {
 	var list []state.ModelCost
 	for _, u := range used {
-		m := state.ModelCost{Usage: u}
-		if c.price != nil {
-			m.CostUSD, _ = c.price(u)
-		}
-		list = append(list, m)
+		cost, _ := c.listPrice(u)
+		list = append(list, state.ModelCost{Usage: u, CostUSD: cost})
 	}
 	return list
 }
@@ -111,4 +164,10 @@ func (c costs) transcript(a *state.Agent, dir string) []state.Usage {
 		used = state.Without(used, before)
 	}
 	return used
+}
+
+// tellsNoDollars reports whether the agent CLI of an agent's invocation tells tokens alone.
+func (c *Config) tellsNoDollars(a *state.Agent) bool {
+	cli := c.Agents[cmp.Or(a.Exec.Running.Backend, protocol.BackendClaude)]
+	return cli != nil && !cli.Abilities().TellsUSD
 }

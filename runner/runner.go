@@ -88,7 +88,9 @@ func (r *Runner) State() *state.Run { return r.run }
 
 func (r *Runner) now() time.Time { return r.cfg.Clock.Now() }
 
-func (r *Runner) costs() costs { return costs{sessions: r.cfg.Sessions, price: r.cfg.ListPrice} }
+func (r *Runner) costs() costs {
+	return costs{sessions: r.cfg.Sessions, price: r.cfg.ListPrice, inTokens: r.cfg.tellsNoDollars}
+}
 
 // receive handles one message of a worker.
 func (r *Runner) receive(ctx context.Context, m message) error {

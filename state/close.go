@@ -133,7 +133,7 @@ func (s *Step) Close(c Closing) {
 	spent := s.draft.ledger().spent()
 	done := &RunFinished{
 		Status: p.Status, Outcome: outcome, Detail: detail, Reason: p.Reason,
-		CostUSD: p.TotalUSD, Estimated: spent.Estimated, Unknown: spent.Unknown, Unfinished: unfinished(s.draft.agents()),
+		CostUSD: p.TotalUSD, Estimated: spent.Estimated, Unknown: spent.Unknown, Unpriced: spent.Unpriced, Unfinished: unfinished(s.draft.agents()),
 		Iterations: p.Iterations, FlakeRetries: p.Flakes, DurationMS: max(0, s.draft.now.Sub(p.Started).Milliseconds()),
 	}
 	if text, ok := s.draft.result(); ok {

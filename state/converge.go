@@ -129,7 +129,7 @@ func (x *execution) endAttempt(failed NodeAttempt) {
 func (x *execution) verdict(v Verification) NodeAttempt {
 	e := x.agent.Exec
 	n := NodeAttempt{
-		Attempt: e.Attempt, CostUSD: e.AttemptUSD, Estimated: e.AttemptEstimated, Unknown: e.AttemptUnknown, Results: v.Results,
+		Attempt: e.Attempt, CostUSD: e.AttemptUSD, Estimated: e.AttemptEstimated, Unknown: e.AttemptUnknown, Unpriced: e.AttemptUnpriced, Results: v.Results,
 		DurationS: max(0, x.now.Sub(e.AttemptStarted)).Round(time.Millisecond).Seconds(),
 	}
 	if e.Attempt > 1 {
@@ -167,7 +167,7 @@ func (x *execution) nextAttempt(failed NodeAttempt) {
 	e.Attempt++
 	e.Phase, e.Running, e.Asked, e.Refused, e.Noted = PhaseAgent, nil, nil, "", false
 	e.Retries, e.Reminders, e.Reminder, e.Reask, e.Untagged, e.Passed = 0, 0, "", "", false, nil
-	e.AttemptStarted, e.AttemptUSD, e.AttemptEstimated, e.AttemptUnknown = time.Time{}, 0, false, 0
+	e.AttemptStarted, e.AttemptUSD, e.AttemptEstimated, e.AttemptUnknown, e.AttemptUnpriced = time.Time{}, 0, false, 0, 0
 	e.Verdict = &failed
 	if c.AttemptContext != contextContinue {
 		e.Session, e.Cut = nil, nil

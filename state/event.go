@@ -64,6 +64,7 @@ type StateFinished struct {
 	CostUSD    USD            `json:"cost_usd"`                 // of all its invocations
 	Estimated  bool           `json:"cost_estimated,omitempty"` // part of cost_usd is an estimate
 	Unknown    int            `json:"cost_unknown,omitempty"`   // invocations that are not in cost_usd: nobody knows what they cost
+	Unpriced   int64          `json:"cost_unpriced,omitempty"`  // tokens that are not in cost_usd: their model has no price
 	Models     map[string]USD `json:"models,omitempty"`         // what of it is known by model; absent when nothing is
 	Tokens     *Tokens        `json:"tokens,omitempty"`         // of all its invocations, as far as they are known; prompts only
 	SessionID  string         `json:"session_id,omitempty"`     // prompts only
@@ -86,7 +87,7 @@ type StateFinished struct {
 type Tokens struct {
 	Input  int64 `json:"input"`  // that did not come from the cache, with what was written to it
 	Cached int64 `json:"cached"` // read from the cache
-	Output int64 `json:"output"`
+	Output int64 `json:"output"` // the tokens of the model's answers
 }
 
 // Reminder says that an answer was refused and the agent is asked again.
@@ -136,6 +137,7 @@ type NodeAttempt struct {
 	CostUSD   USD             `json:"cost_usd"`                 // of the attempt
 	Estimated bool            `json:"cost_estimated,omitempty"` // part of cost_usd is an estimate
 	Unknown   int             `json:"cost_unknown,omitempty"`   // invocations that are not in cost_usd
+	Unpriced  int64           `json:"cost_unpriced,omitempty"`  // tokens that are not in cost_usd
 	Results   []CommandResult `json:"done_when_results"`        // of each command, in order; never null
 }
 
@@ -172,11 +174,12 @@ type Limit struct {
 	Max       float64 `json:"max"`                      // the limit
 	Estimated bool    `json:"cost_estimated,omitempty"` // part of a budget's value is an estimate
 	Unknown   int     `json:"cost_unknown,omitempty"`   // invocations that are not in a budget's value: nobody knows what they cost
+	Unpriced  int64   `json:"cost_unpriced,omitempty"`  // tokens that are not in a budget's value: their model has no price
 }
 
 // Spent is the value of a budget.
 func (l *Limit) Spent() Spent {
-	return Spent{USD: usd(l.Value * float64(Dollar)), Estimated: l.Estimated, Unknown: l.Unknown}
+	return Spent{USD: usd(l.Value * float64(Dollar)), Estimated: l.Estimated, Unknown: l.Unknown, Unpriced: l.Unpriced}
 }
 
 // RunFinished closes the log, and each part of it before a resume.
@@ -188,6 +191,7 @@ type RunFinished struct {
 	CostUSD      USD          `json:"cost_usd"`                 // of the whole run
 	Estimated    bool         `json:"cost_estimated,omitempty"` // part of cost_usd is an estimate
 	Unknown      int          `json:"cost_unknown,omitempty"`   // invocations that are not in cost_usd: nobody knows what they cost
+	Unpriced     int64        `json:"cost_unpriced,omitempty"`  // tokens that are not in cost_usd: their model has no price
 	Unfinished   []Unfinished `json:"unfinished,omitempty"`     // what was spent in state executions that a resume continues
 	Iterations   int          `json:"iterations"`               // state executions begun
 	FlakeRetries int          `json:"flake_retries"`            // state executions that were done only after a failed attempt
@@ -203,20 +207,21 @@ type Unfinished struct {
 	CostUSD   USD            `json:"cost_usd"`                 // of its invocations so far
 	Estimated bool           `json:"cost_estimated,omitempty"` // part of cost_usd is an estimate
 	Unknown   int            `json:"cost_unknown,omitempty"`   // invocations that are not in cost_usd
+	Unpriced  int64          `json:"cost_unpriced,omitempty"`  // tokens that are not in cost_usd
 	Models    map[string]USD `json:"models,omitempty"`         // what of cost_usd is known by model
 }
 
 // Spent is what the execution cost.
-func (b *StateFinished) Spent() Spent { return Spent{b.CostUSD, b.Estimated, b.Unknown} }
+func (b *StateFinished) Spent() Spent { return Spent{b.CostUSD, b.Estimated, b.Unknown, b.Unpriced} }
 
 // Spent is what the attempt cost.
-func (b *NodeAttempt) Spent() Spent { return Spent{b.CostUSD, b.Estimated, b.Unknown} }
+func (b *NodeAttempt) Spent() Spent { return Spent{b.CostUSD, b.Estimated, b.Unknown, b.Unpriced} }
 
 // Spent is what the run cost.
-func (b *RunFinished) Spent() Spent { return Spent{b.CostUSD, b.Estimated, b.Unknown} }
+func (b *RunFinished) Spent() Spent { return Spent{b.CostUSD, b.Estimated, b.Unknown, b.Unpriced} }
 
 // Spent is what the execution has cost so far.
-func (b *Unfinished) Spent() Spent { return Spent{b.CostUSD, b.Estimated, b.Unknown} }
+func (b *Unfinished) Spent() Spent { return Spent{b.CostUSD, b.Estimated, b.Unknown, b.Unpriced} }
 
 // Type implements Body.
 func (*RunStarted) Type() string { return "run_started" }

@@ -25,19 +25,19 @@ var logFields = map[string]struct{ always, some string }{
 	"run_started":         {"scope entry resumed budget_usd max_parallel", ""},
 	"state_started":       {"kind attempt cwd", "session session_id model"},
 	"agent_output":        {"text", ""},
-	"state_finished":      {"ok duration_ms cost_usd turns denied", "exit_code cost_estimated cost_unknown models session_id refusals agent_cli error signal stdout_tail stderr_tail"},
+	"state_finished":      {"ok duration_ms cost_usd turns denied", "exit_code cost_estimated cost_unknown cost_unpriced models tokens session_id refusals agent_cli error signal stdout_tail stderr_tail"},
 	"reminder":            {"n reason", ""},
 	"retry":               {"n error backoff_ms", "service"},
 	"transition":          {"tag target from", "return next"},
 	"agent_started":       {"vars", "parent"},
 	"agent_finished":      {"", "result error"},
-	"node_attempt":        {"attempt duration_s converged cost_usd done_when_results", "backoff_s cost_estimated cost_unknown reason"},
+	"node_attempt":        {"attempt duration_s converged cost_usd done_when_results", "backoff_s cost_estimated cost_unknown cost_unpriced reason"},
 	"attempt_interrupted": {"attempt reason", ""},
 	"checkpoint":          {"store seq_stored bytes duration_ms", "error"},
-	"limit":               {"which value max", "cost_estimated cost_unknown"},
+	"limit":               {"which value max", "cost_estimated cost_unknown cost_unpriced"},
 	"agent_waits":         {"for", "until job question number where choices timeout_next from"},
 	"agent_goes_on":       {"by", ""},
-	"run_finished":        {"status outcome cost_usd iterations flake_retries duration_ms", "cost_estimated cost_unknown detail reason result unfinished"},
+	"run_finished":        {"status outcome cost_usd iterations flake_retries duration_ms", "cost_estimated cost_unknown cost_unpriced detail reason result unfinished"},
 }
 
 // fillBody sets everything in v that the log shows to something that is not zero.

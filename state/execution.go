@@ -188,7 +188,7 @@ func (x *execution) finished(o Outcome, why string) *StateFinished {
 	e := x.agent.Exec
 	f := &StateFinished{
 		OK: why == "", DurationMS: max(0, x.now.Sub(e.Started).Milliseconds()),
-		CostUSD: e.CostUSD, Estimated: e.Estimated, Unknown: e.Unknown, Models: e.Models,
+		CostUSD: e.CostUSD, Estimated: e.Estimated, Unknown: e.Unknown, Unpriced: e.Unpriced, Models: e.Models, Tokens: e.Tokens,
 		Turns: e.Turns, Denied: e.Denied, Refusals: e.Refusals, CLI: e.CLI, Error: why,
 		Iteration: e.Iteration, Attempt: e.Attempt, ExitCode: &o.Process.ExitCode, Signal: o.Process.Signal,
 	}

@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"time"
 )
 
 // ledger has the cost of every agent process of a run, in the parts in which it is kept.
@@ -20,6 +21,7 @@ func (l ledger) spent() Spent {
 	all := Spent{USD: l.total}
 	for _, sum := range l.past.sums() {
 		all.Estimated = all.Estimated || sum.Kind == Estimated
+		all.Unpriced = tokenSum(all.Unpriced, sum.Unpriced)
 		if sum.Kind == Unknown {
 			all.Unknown += sum.Entries
 		}
@@ -27,6 +29,7 @@ func (l ledger) spent() Spent {
 	for _, entries := range [][]Entry{l.saved, l.added} {
 		for _, e := range entries {
 			all.Estimated = all.Estimated || e.Kind == Estimated
+			all.Unpriced = tokenSum(all.Unpriced, e.Unpriced)
 			if e.Kind == Unknown {
 				all.Unknown++
 			}
@@ -37,15 +40,19 @@ func (l ledger) spent() Spent {
 
 // entry returns the entry for an agent's invocation that ended. It has what the process
 // reported and, as an estimate, what was used beyond that. When the process reported
-// nothing, the estimate is all; without any answer of the model the cost is zero;
-// otherwise it is unknown.
+// nothing, the estimate is all; without any answer of the model the cost is zero; tokens
+// without a price are counted where the agent CLI tells no dollars; otherwise the cost is
+// unknown.
 func (l ledger) entry(a *Agent, o Outcome) Entry {
-	entry := Entry{N: a.Exec.Running.N, Agent: a.ID, State: a.State, Session: a.Exec.Running.SessionID}
+	entry := Entry{N: a.Exec.Running.N, Agent: a.ID, State: a.State, Session: a.Exec.Running.SessionID, Unpriced: o.Cost.Unpriced}
 	if o.Session != "" {
 		entry.Session = o.Session
 	}
 	reported := o.Cost.Kind == Exact || o.Cost.Kind == Estimated
-	extra := l.estimate(o.Used)
+	extra := o.Used
+	if !o.Cost.Listed {
+		extra = l.estimate(o.Used)
+	}
 	switch {
 	case reported && len(o.Used) == 0:
 		entry.Kind, entry.CostUSD, entry.Models = o.Cost.Kind, o.Cost.USD, o.Cost.Usage
@@ -121,18 +128,19 @@ func (l ledger) rate(model string) (cost USD, units int64) {
 	return cost, units
 }
 
-// charge adds what an agent's invocation has cost to the ledger, and returns how well
-// that is known. Once in a run it adds the event about 80 % of the budget.
-func (d *draft) charge(a *Agent, o Outcome) CostKind {
+// charge adds what an agent's invocation has cost to the ledger, and reports whether all
+// of that is known. Once in a run it adds the event about 80 % of the budget.
+func (d *draft) charge(a *Agent, o Outcome) bool {
 	entry, delta := d.ledger().entry(a, o), &d.delta
 	delta.Ledger = append(delta.Ledger, entry)
 	delta.Progress.TotalUSD = delta.Progress.TotalUSD.Plus(entry.CostUSD)
 	a.Exec.charge(entry)
+	a.Exec.count(o)
 	if limits := d.limits(); limits.nearBudget() && !delta.Progress.Warned {
 		delta.Progress.Warned = true
 		d.tell(nil, limits.budgetEvent())
 	}
-	return entry.Kind
+	return entry.Kind != Unknown && entry.Unpriced == 0
 }
 
 // charge adds an entry of the ledger to what the execution and its attempt cost.
@@ -146,7 +154,27 @@ func (e *Exec) charge(entry Entry) {
 		e.Unknown++
 		e.AttemptUnknown++
 	}
+	e.Unpriced, e.AttemptUnpriced = tokenSum(e.Unpriced, entry.Unpriced), tokenSum(e.AttemptUnpriced, entry.Unpriced)
 	e.Models = withShares(e.Models, entry.Models)
+}
+
+// count adds the tokens that an invocation is known to have used.
+func (e *Exec) count(o Outcome) {
+	sum := Usage{}
+	for _, list := range [][]ModelCost{o.Cost.Usage, o.Used} {
+		for _, m := range list {
+			sum = sum.plus(m.Usage)
+		}
+	}
+	if sum == (Usage{}) {
+		return
+	}
+	all := Tokens{Input: tokenSum(sum.Input, sum.CacheWrite), Cached: sum.CacheRead, Output: sum.Output}
+	if e.Tokens != nil {
+		all.Input, all.Cached = tokenSum(all.Input, e.Tokens.Input), tokenSum(all.Cached, e.Tokens.Cached)
+		all.Output = tokenSum(all.Output, e.Tokens.Output)
+	}
+	e.Tokens = &all
 }
 
 // withModel adds what a model used and cost to a list. It changes the list.
@@ -180,9 +208,9 @@ func withShares(sums map[string]USD, shares []ModelCost) map[string]USD {
 // countUnknown counts the successful invocations in a row whose cost is not known.
 // Failed ones don't count: an agent CLI that dies can't report its cost, and retries
 // limit how often it may die.
-func (a *Agent) countUnknown(kind CostKind, f *Failure) {
+func (a *Agent) countUnknown(isKnown bool, f *Failure) {
 	switch {
-	case kind != Unknown:
+	case isKnown:
 		a.Unknown = 0
 	case f == nil:
 		a.Unknown++
@@ -206,11 +234,11 @@ func unfinished(agents iter.Seq[*Agent]) []Unfinished {
 	var list []Unfinished
 	for a := range agents {
 		e := a.Exec
-		if e == nil || a.Status == Stuck || e.CostUSD == 0 && e.Unknown == 0 {
+		if e == nil || a.Status == Stuck || e.CostUSD == 0 && e.Unknown == 0 && e.Unpriced == 0 {
 			continue
 		}
 		list = append(list, Unfinished{
-			Agent: a.ID, State: a.State, CostUSD: e.CostUSD, Estimated: e.Estimated, Unknown: e.Unknown, Models: e.Models,
+			Agent: a.ID, State: a.State, CostUSD: e.CostUSD, Estimated: e.Estimated, Unknown: e.Unknown, Unpriced: e.Unpriced, Models: e.Models,
 		})
 	}
 	return list
@@ -238,11 +266,13 @@ func usd(n float64) USD {
 }
 
 // SameModel reports whether two names are of one model: with and without the
-// variant as in "opus[1m]", the date as in "-20251001", and what a cloud adds
-// before and after, as in "us.anthropic.claude-opus-5-v1:0" and "@20260101".
+// variant as in "opus[1m]", the date as in "-20251001" and "-2025-10-01", and what a
+// cloud adds before and after, as in "us.anthropic.claude-opus-5-v1:0", "@20260101" and
+// "models/gemini-3-pro".
 func SameModel(a, b string) bool { return a == b || plainModel(a) == plainModel(b) }
 
 func plainModel(name string) string {
+	name = name[strings.LastIndexByte(name, '/')+1:]
 	name, _, _ = strings.Cut(name, "[")
 	name, _, _ = strings.Cut(name, "@")
 	if at := strings.Index(name, "claude-"); at > 0 {
@@ -252,8 +282,12 @@ func plainModel(name string) string {
 	if at := strings.LastIndex(name, "-v"); at > 0 && isDigits(name[at+2:]) {
 		name = name[:at]
 	}
-	if at := strings.LastIndexByte(name, '-'); at > 0 && len(name)-at == len("-20060102") && isDigits(name[at+1:]) {
-		name = name[:at]
+	for _, date := range []string{"-20060102", "-2006-01-02"} {
+		if at := len(name) - len(date); at > 0 {
+			if _, err := time.Parse(date, name[at:]); err == nil {
+				return name[:at]
+			}
+		}
 	}
 	return name
 }
@@ -270,11 +304,18 @@ func (u Usage) units() int64 {
 }
 
 func (u Usage) plus(v Usage) Usage {
-	sum := func(a, b int64) int64 { return min(max(a, 0), mostTokens) + min(max(b, 0), mostTokens) }
-	u.Input, u.Output = sum(u.Input, v.Input), sum(u.Output, v.Output)
-	u.CacheWrite, u.CacheRead = sum(u.CacheWrite, v.CacheWrite), sum(u.CacheRead, v.CacheRead)
+	u.Input, u.Output = tokenSum(u.Input, v.Input), tokenSum(u.Output, v.Output)
+	u.CacheWrite, u.CacheRead = tokenSum(u.CacheWrite, v.CacheWrite), tokenSum(u.CacheRead, v.CacheRead)
 	return u
 }
+
+// All returns the number of all tokens.
+func (u Usage) All() int64 {
+	return tokenSum(tokenSum(u.Input, u.Output), tokenSum(u.CacheWrite, u.CacheRead))
+}
+
+// tokenSum adds two numbers of tokens, each of them within what is taken seriously.
+func tokenSum(a, b int64) int64 { return min(max(a, 0), mostTokens) + min(max(b, 0), mostTokens) }
 
 // Without returns used less before, model by model.
 func Without(used, before []Usage) []Usage {

@@ -49,7 +49,7 @@ func (l limits) nearBudget() bool {
 func (l limits) budgetEvent() *Limit {
 	spent := l.ledger.spent()
 	return &Limit{
-		Which: "budget", Value: spent.USD.Float(), Max: l.options.BudgetUSD.Float(), Estimated: spent.Estimated, Unknown: spent.Unknown,
+		Which: "budget", Value: spent.USD.Float(), Max: l.options.BudgetUSD.Float(), Estimated: spent.Estimated, Unknown: spent.Unknown, Unpriced: spent.Unpriced,
 	}
 }
 

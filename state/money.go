@@ -26,38 +26,58 @@ type Spent struct {
 	USD       USD
 	Estimated bool // part of it is an estimate
 	Unknown   int  // invocations that are not in it because their cost is not known
+	// Unpriced is how many tokens are not in it because their model has no price.
+	Unpriced int64
 }
 
 // Plus returns the sum of both.
 func (s Spent) Plus(t Spent) Spent {
-	return Spent{s.USD.Plus(t.USD), s.Estimated || t.Estimated, s.Unknown + t.Unknown}
+	return Spent{s.USD.Plus(t.USD), s.Estimated || t.Estimated, s.Unknown + t.Unknown, tokenSum(s.Unpriced, t.Unpriced)}
 }
 
 // Minus returns s without t, which is a part of it.
 func (s Spent) Minus(t Spent) Spent {
-	return Spent{max(0, s.USD-t.USD), s.Estimated, max(0, s.Unknown-t.Unknown)}
+	return Spent{max(0, s.USD-t.USD), s.Estimated, max(0, s.Unknown-t.Unknown), max(0, s.Unpriced-t.Unpriced)}
 }
 
 // AtLeast returns s, or what is known to have been spent by then, whichever is more.
 func (s Spent) AtLeast(t Spent) Spent {
-	return Spent{max(s.USD, t.USD), s.Estimated || t.Estimated, max(s.Unknown, t.Unknown)}
+	return Spent{max(s.USD, t.USD), s.Estimated || t.Estimated, max(s.Unknown, t.Unknown), max(s.Unpriced, t.Unpriced)}
 }
 
 // String returns what was spent as people read it: "$0.0123", "~$4.56" when part of it
-// is an estimate, "$0.0123 + unknown", or "unknown". Everything that shows money shows
-// it in this way.
+// is an estimate, "$0.0123 + 4.5k tokens" when these have no price, "$0.0123 + unknown",
+// or "unknown". Everything that shows money shows it in this way.
 func (s Spent) String() string {
-	switch text := s.USD.Dollars(); {
-	case s.Unknown > 0 && s.USD == 0:
-		return "unknown"
-	case s.Estimated && s.Unknown > 0:
-		return "~" + text + " + unknown"
-	case s.Unknown > 0:
-		return text + " + unknown"
-	case s.Estimated:
-		return "~" + text
+	var parts []string
+	if s.USD > 0 || s.Unpriced == 0 && s.Unknown == 0 {
+		parts = append(parts, s.USD.Dollars())
+	}
+	if s.Unpriced > 0 {
+		parts = append(parts, manyTokens(s.Unpriced))
+	}
+	if s.Unknown > 0 {
+		parts = append(parts, "unknown")
+	}
+	text := strings.Join(parts, " + ")
+	if s.Estimated && text != "unknown" {
+		text = "~" + text
+	}
+	return text
+}
+
+// manyTokens returns a number of tokens as people read it, such as "812 tokens" and
+// "4.5k tokens".
+func manyTokens(n int64) string {
+	switch {
+	case n == 1:
+		return "1 token"
+	case n < 1000:
+		return fmt.Sprintf("%d tokens", n)
+	case n < 999_950:
+		return fmt.Sprintf("%.1fk tokens", float64(n)/1e3)
 	default:
-		return text
+		return fmt.Sprintf("%.1fM tokens", float64(n)/1e6)
 	}
 }
 

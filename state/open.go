@@ -15,6 +15,16 @@ func New(r Run, input string, now time.Time) *Run {
 	return &r
 }
 
+// Lost is what an invocation is known to have used whose own report is lost.
+type Lost struct {
+	// Used has its tokens, at list prices where these are known; nil when nothing came from
+	// the model.
+	Used []ModelCost
+	// Unpriced and Listed are as in Cost.
+	Unpriced int64
+	Listed   bool
+}
+
 // Lost returns the agents that have an invocation of the agent CLI under way. For a
 // process that is about to resume the run these invocations are lost.
 func (r *Run) Lost() []*Agent {
@@ -37,9 +47,8 @@ func (s *Step) Begin() {
 
 // Resume continues the run after a stop or a crash. Agents that were cut off repeat their
 // invocation, failed ones try again, and what kept new states from starting is lifted.
-// used has, by agent, the tokens that the invocations of Lost are known to have used, at
-// list prices where these are known; nil when nothing came from the model.
-func (s *Step) Resume(used map[string][]ModelCost) {
+// lost has, by agent, what the invocations of Run.Lost are known to have used.
+func (s *Step) Resume(lost map[string]Lost) {
 	idle := s.draft.idleTime()
 	s.draft.open(true)
 	waiting := s.waiting()
@@ -50,7 +59,7 @@ func (s *Step) Resume(used map[string][]ModelCost) {
 		}
 		switch {
 		case a.Status == Busy:
-			s.draft.interrupt(s.draft.edit(a.ID), used[a.ID])
+			s.draft.interrupt(s.draft.edit(a.ID), lost[a.ID])
 		case a.Status == Waiting:
 			waiting.bound(a)
 		case a.Status == Stuck && tries:
@@ -106,13 +115,13 @@ func (e *Exec) leaveOut(idle time.Duration) {
 }
 
 // interrupt makes an agent that was cut off ready to repeat its invocation.
-func (d *draft) interrupt(a *Agent, used []ModelCost) {
+func (d *draft) interrupt(a *Agent, lost Lost) {
 	e := a.Exec
 	if e.Interrupted == "" {
 		e.Interrupted = "the orchestrator died"
 	}
 	if e.Running != nil && e.Running.Mode != "" {
-		d.charge(a, Outcome{Session: e.Running.SessionID, Used: used, Cost: Cost{Silent: used == nil}})
+		d.charge(a, Outcome{Session: e.Running.SessionID, Used: lost.Used, Cost: Cost{Silent: lost.Used == nil, Listed: lost.Listed, Unpriced: lost.Unpriced}})
 	}
 	e.undoInvocation()
 	a.Status = Ready
@@ -132,6 +141,7 @@ func (a *Agent) tryAgain() {
 		a.Cut, a.Exec = e.EntryLen, nil
 	}
 	if e := a.Exec; e != nil {
-		e.CostUSD, e.Estimated, e.Unknown, e.Models = 0, false, 0, nil // told when it failed
+		e.CostUSD, e.Estimated, e.Unknown, e.Unpriced = 0, false, 0, 0 // told when it failed
+		e.Models, e.Tokens = nil, nil
 	}
 }

@@ -28,11 +28,13 @@ type Past struct {
 
 // Sum is what older entries of the ledger add up to, of one agent and one kind.
 type Sum struct {
-	Agent   string      `json:"agent,omitempty"`  // "" for all agents that are no longer kept
-	Kind    CostKind    `json:"kind"`             // as in the ledger
-	Entries int         `json:"entries"`          // how many there were
-	CostUSD USD         `json:"cost_usd"`         // what they cost
-	Models  []ModelCost `json:"models,omitempty"` // the shares of the models
+	Agent   string   `json:"agent,omitempty"` // "" for all agents that are no longer kept
+	Kind    CostKind `json:"kind"`            // as in the ledger
+	Entries int      `json:"entries"`         // how many there were
+	CostUSD USD      `json:"cost_usd"`        // what they cost
+	// Unpriced counts the tokens that are not in CostUSD because their model has no price.
+	Unpriced int64       `json:"unpriced,omitempty"`
+	Models   []ModelCost `json:"models,omitempty"` // the shares of the models
 }
 
 func (p *Past) sums() []Sum {
@@ -180,6 +182,7 @@ func (t tally) add(s Sum) {
 	sum.Agent, sum.Kind = s.Agent, s.Kind
 	sum.Entries += s.Entries
 	sum.CostUSD = sum.CostUSD.Plus(s.CostUSD)
+	sum.Unpriced = tokenSum(sum.Unpriced, s.Unpriced)
 	sum.Models = addModels(sum.Models, s.Models)
 	t[key] = sum
 }
@@ -192,7 +195,7 @@ func (t tally) addAll(sums []Sum) {
 
 func (t tally) book(entries []Entry) {
 	for _, e := range entries {
-		t.add(Sum{Agent: e.Agent, Kind: e.Kind, Entries: 1, CostUSD: e.CostUSD, Models: e.Models})
+		t.add(Sum{Agent: e.Agent, Kind: e.Kind, Entries: 1, CostUSD: e.CostUSD, Unpriced: e.Unpriced, Models: e.Models})
 	}
 }
 
@@ -267,6 +270,7 @@ func (p *Past) check(c *checker, at string) USD {
 		c.want(s.Kind == Exact || s.Kind == Estimated || s.Kind == Unknown, here+".kind", "%q is unknown", s.Kind)
 		c.want(s.Entries >= 1, here+".entries", "is %d, want at least 1", s.Entries)
 		c.want(s.CostUSD >= 0 && (s.Kind != Unknown || s.CostUSD == 0), here+".cost_usd", "is %s, of kind %s", s.CostUSD, s.Kind)
+		c.want(s.Unpriced >= 0, here+".unpriced", "is %d, want at least 0", s.Unpriced)
 		total = total.Plus(s.CostUSD)
 	}
 	return total

@@ -59,9 +59,9 @@ func (p *play) resume(change func(*state.Options), used ...state.ModelCost) {
 			change(&o)
 			s.Override(o, p.run.Files)
 		}
-		lost := map[string][]state.ModelCost{}
+		lost := map[string]state.Lost{}
 		for _, a := range p.run.Lost() {
-			lost[a.ID] = used
+			lost[a.ID] = state.Lost{Used: used}
 		}
 		s.Resume(lost)
 	})

@@ -111,8 +111,8 @@ type Options struct {
 type Price struct {
 	Input       float64 `json:"input"`        // that is not from the cache
 	CachedInput float64 `json:"cached_input"` // read from the cache
-	CacheWrite  float64 `json:"cache_write"`
-	Output      float64 `json:"output"`
+	CacheWrite  float64 `json:"cache_write"`  // written to the cache
+	Output      float64 `json:"output"`       // the answers
 }
 
 // Progress is the part of a run that nearly every step changes. A Delta replaces all
@@ -280,10 +280,14 @@ type Exec struct {
 	// invocations are not in it because nobody knows what they cost.
 	Estimated bool `json:"cost_estimated,omitempty"`
 	Unknown   int  `json:"cost_unknown,omitempty"`
+	// Unpriced counts the tokens that are not in CostUSD because their model has no price.
+	Unpriced int64 `json:"cost_unpriced,omitempty"`
 	// Models is what of CostUSD is known by model.
 	Models map[string]USD `json:"by_model,omitempty"`
-	Turns  int            `json:"turns,omitempty"`
-	Denied []string       `json:"denied,omitempty"`
+	// Tokens is what its invocations are known to have used; nil while nothing is.
+	Tokens *Tokens  `json:"tokens,omitempty"`
+	Turns  int      `json:"turns,omitempty"`
+	Denied []string `json:"denied,omitempty"`
 	// Refusals are the first of Denied, with what is known about each.
 	Refusals []Refusal `json:"refusals,omitempty"`
 	// CLI is the version and the path of the agent CLI that ran last.
@@ -300,6 +304,8 @@ type Exec struct {
 	// Unknown are to CostUSD.
 	AttemptEstimated bool `json:"attempt_estimated,omitempty"`
 	AttemptUnknown   int  `json:"attempt_unknown,omitempty"`
+	// AttemptUnpriced is to AttemptUSD what Unpriced is to CostUSD.
+	AttemptUnpriced int64 `json:"attempt_unpriced,omitempty"`
 	// Asked is the move that waits for the verdict. Refused says why there is none.
 	Asked   *protocol.Decision `json:"asked,omitempty"`
 	Refused string             `json:"refused,omitempty"`
@@ -359,62 +365,4 @@ type Ending struct {
 	// Dir is where it worked, absolute; kept in the run of a part alone, whose work is
 	// brought back.
 	Dir string `json:"dir,omitempty"`
-}
-
-// Usage counts tokens of one model.
-type Usage struct {
-	Model      string `json:"model,omitempty"`       // its name
-	Input      int64  `json:"input,omitempty"`       // tokens of the input that are not of the cache
-	Output     int64  `json:"output,omitempty"`      // tokens of the output
-	CacheWrite int64  `json:"cache_write,omitempty"` // tokens written to the cache
-	CacheRead  int64  `json:"cache_read,omitempty"`  // tokens read from the cache
-}
-
-// CostKind says how well a cost is known.
-type CostKind string
-
-// The kinds of cost.
-const (
-	Exact     CostKind = "exact"
-	Estimated CostKind = "estimated"
-	Unknown   CostKind = "unknown"
-)
-
-// Cost is what is known of the cost of one process. The zero Cost means that it
-// reported nothing.
-type Cost struct {
-	// Kind is that of what the process itself reported; "" when that was nothing
-	// credible.
-	Kind CostKind
-	USD  USD
-	// Usage has what the process reported that it used, by model.
-	Usage []ModelCost
-	// Beyond has the tokens that were seen going by and are in no report of the
-	// process, as those of an answer that was cut off: one element a model.
-	Beyond []Usage
-	// Metered has all tokens that somebody other than the process has counted, one
-	// element a model; nil where nobody did. The process used this much or more.
-	Metered []Usage
-	// Silent says that nothing came from the model.
-	Silent bool
-	// Reached is how far the agent CLI's own count of the conversation has come;
-	// nil when it begins anew with each process, or is not known.
-	Reached *Reached
-}
-
-// ModelCost is one model's share of a cost.
-type ModelCost struct {
-	Usage
-	CostUSD USD `json:"cost_usd,omitempty"`
-}
-
-// Entry is the cost of one agent process.
-type Entry struct {
-	N       int         `json:"n"` // the invocation
-	Agent   string      `json:"agent"`
-	State   string      `json:"state"`
-	Session string      `json:"session,omitempty"`
-	Kind    CostKind    `json:"kind"`
-	CostUSD USD         `json:"cost_usd"`
-	Models  []ModelCost `json:"models,omitempty"`
 }

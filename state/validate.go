@@ -174,6 +174,7 @@ func (v validation) checkLedger() {
 		at := fmt.Sprintf("ledger[%d]", i)
 		v.want(e.Kind == Exact || e.Kind == Estimated || e.Kind == Unknown, at+".kind", "%q is unknown", e.Kind)
 		v.want(e.Kind != Unknown || e.CostUSD == 0, at+".cost_usd", "is %s, but unknown", e.CostUSD)
+		v.want(e.Unpriced >= 0, at+".unpriced", "is %d, want at least 0", e.Unpriced)
 		v.want(e.N >= 1 && e.N <= v.run.Progress.Launches, at+".n", "%d is not an invocation of the run", e.N)
 		sum = sum.Plus(e.CostUSD)
 	}

@@ -166,7 +166,7 @@ var neverSimulated = []string{
 	"length", "entry_len", "cut", "interrupted", "noted", "until", "claude_args", "models", "by_model", "input", "output", "cache_write", "cache_read",
 	"allowed_tools", "disallowed_tools", "effort", "permission_mode", "dangerously_skip_permissions", "agent_code", "base64", "protected",
 	"bytes", "seq_stored", "store", "tail", "truncated", "idle_timeout", "dir", "exhausted", "hold", "unknown_in_a_row",
-	"attempt_estimated", "attempt_unknown", "cost_estimated", "cost_unknown", "metered", "reached", "usd",
+	"attempt_estimated", "attempt_unknown", "cost_estimated", "cost_unknown", "cost_unpriced", "attempt_unpriced", "unpriced", "tokens", "cached", "metered", "reached", "usd",
 	"parts", "name", "earlier", "began", "continuing", "continuations", "suspended", "on_overload", "comment",
 	"agent_cli", "refusals", "use", "allow", "allows_all", "past", "sums", "entries",
 }

@@ -1,0 +1,74 @@
+package state
+
+// Usage counts tokens of one model.
+type Usage struct {
+	Model      string `json:"model,omitempty"`       // its name
+	Input      int64  `json:"input,omitempty"`       // tokens of the input that are not of the cache
+	Output     int64  `json:"output,omitempty"`      // tokens of the output
+	CacheWrite int64  `json:"cache_write,omitempty"` // tokens written to the cache
+	CacheRead  int64  `json:"cache_read,omitempty"`  // tokens read from the cache
+}
+
+// CostKind says how well a cost is known.
+type CostKind string
+
+// The kinds of cost.
+const (
+	Exact     CostKind = "exact"
+	Estimated CostKind = "estimated"
+	Unknown   CostKind = "unknown"
+	// InTokens is that of a Cost whose process told tokens and no dollars. Whoever books it
+	// adds the prices, so that no entry of a ledger is of this kind.
+	InTokens CostKind = "tokens"
+)
+
+// Cost is what is known of the cost of one process. The zero Cost means that it
+// reported nothing.
+//
+// An agent CLI that tells tokens and no dollars brings one of Kind InTokens, with what this
+// process alone used in Usage, and without amounts: of a CLI that counts on over a
+// conversation, the difference to the count at the point where it was resumed or branched.
+// Where it tells dollars for some models, these have their amounts, and USD is their sum.
+type Cost struct {
+	// Kind is that of what the process itself reported; "" when that was nothing
+	// credible.
+	Kind CostKind
+	USD  USD
+	// Usage has what the process reported that it used, by model.
+	Usage []ModelCost
+	// Beyond has the tokens that were seen going by and are in no report of the
+	// process, as those of an answer that was cut off: one element a model.
+	Beyond []Usage
+	// Metered has all tokens that somebody other than the process has counted, one
+	// element a model; nil where nobody did. The process used this much or more.
+	Metered []Usage
+	// Silent says that nothing came from the model.
+	Silent bool
+	// Unpriced is how many of the tokens that the process used have no price, of an agent CLI
+	// that tells no dollars. Listed says that the prices that come with its tokens hold, and
+	// are not replaced by what other invocations have cost. The runner sets both.
+	Unpriced int64
+	Listed   bool
+	// Reached is how far the agent CLI's own count of the conversation has come;
+	// nil when it begins anew with each process, or is not known.
+	Reached *Reached
+}
+
+// ModelCost is one model's share of a cost.
+type ModelCost struct {
+	Usage
+	CostUSD USD `json:"cost_usd,omitempty"`
+}
+
+// Entry is the cost of one agent process.
+type Entry struct {
+	N       int      `json:"n"` // the invocation
+	Agent   string   `json:"agent"`
+	State   string   `json:"state"`
+	Session string   `json:"session,omitempty"`
+	Kind    CostKind `json:"kind"`
+	CostUSD USD      `json:"cost_usd"`
+	// Unpriced counts the tokens that are not in CostUSD because their model has no price.
+	Unpriced int64       `json:"unpriced,omitempty"`
+	Models   []ModelCost `json:"models,omitempty"`
+}
