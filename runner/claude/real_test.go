@@ -77,7 +77,7 @@ func TestContractConversations(t *testing.T) {
 	saw(t, s, "fresh", "user: one\n")
 	used := state.Usage{Model: s.Last(t).Model, Input: 1000, Output: 100, CacheWrite: 10, CacheRead: 20}
 	usd := reported(t, o.DebugDir) // the tables of prices differ between versions
-	if ct.Version(t) == pin.Version() {
+	if ct.Version(t) == pin.CLI.Version() {
 		if pinned, _ := state.ParseUSD("0.003027"); usd != pinned {
 			t.Errorf("fresh: the pinned CLI reports $%s, want $%s", usd, pinned)
 		}

@@ -2,6 +2,7 @@ package pin_test
 
 import (
 	"encoding/json"
+	"io/fs"
 	"regexp"
 	"strings"
 	"testing"
@@ -12,10 +13,10 @@ import (
 // TestLockfilePinsEveryPackage holds the promise that an install brings the
 // tested bytes and asks the source that npm is set up for.
 func TestLockfilePinsEveryPackage(t *testing.T) {
-	if !regexp.MustCompile(`^\d+\.\d+\.\d+$`).MatchString(pin.Version()) {
-		t.Fatalf("version: got %q, want an exact one", pin.Version())
+	if !regexp.MustCompile(`^\d+\.\d+\.\d+$`).MatchString(pin.CLI.Version()) {
+		t.Fatalf("version: got %q, want an exact one", pin.CLI.Version())
 	}
-	data, err := pin.Files.ReadFile("package-lock.json")
+	data, err := fs.ReadFile(pin.CLI.Files, "package-lock.json")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -29,8 +30,8 @@ func TestLockfilePinsEveryPackage(t *testing.T) {
 		if name == "" {
 			continue
 		}
-		if p.Version != pin.Version() || !strings.HasPrefix(p.Integrity, "sha512-") || p.Resolved != "" {
-			t.Errorf("%s: got %+v, want version %s, a SHA-512 and no address", name, p, pin.Version())
+		if p.Version != pin.CLI.Version() || !strings.HasPrefix(p.Integrity, "sha512-") || p.Resolved != "" {
+			t.Errorf("%s: got %+v, want version %s, a SHA-512 and no address", name, p, pin.CLI.Version())
 		}
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/raymond-action/raymond-action/internal/untrusted/secrets"
 	"github.com/raymond-action/raymond-action/runner/claude"
 	"github.com/raymond-action/raymond-action/runner/claude/keyproxy"
+	"github.com/raymond-action/raymond-action/runner/claude/pin"
 	"github.com/raymond-action/raymond-action/runner/claude/transcript"
 	"github.com/raymond-action/raymond-action/runner/prices"
 )
@@ -45,6 +46,7 @@ func newAgents(s *step, b *readyRun, isTrusted bool) (*agents, error) {
 		cli: &claude.Backend{
 			Path: s.options.Claude, Env: job.AgentEnviron(env, s.in.Env), NoNewPrivs: !s.in.AllowSudo,
 			Installer: agentcli.Install{
+				Pin: pin.CLI, Input: "claude-path",
 				Cache:   cmp.Or(s.getenv("RUNNER_TOOL_CACHE"), filepath.Join(s.dirs.state, toolsFolder)),
 				Version: s.in.ClaudeVersion, Env: job.ScriptEnviron(s.env.Environ, npmVariables),
 			},

@@ -1,4 +1,4 @@
-// Package agentcli gets the agent CLI where there is none: npm puts it into the
+// Package agentcli gets an agent CLI where there is none: npm puts it into the
 // runner's tool cache.
 package agentcli
 
@@ -17,12 +17,13 @@ import (
 	"time"
 
 	"github.com/raymond-action/raymond-action/internal/untrusted/text"
-	"github.com/raymond-action/raymond-action/runner/claude/pin"
+	"github.com/raymond-action/raymond-action/runner/pinned"
 )
 
-// Install puts the agent CLI into a runner's tool cache. It implements
-// claude.Installer.
+// Install puts an agent CLI into a runner's tool cache. It implements agents.Installer.
 type Install struct {
+	Pin     pinned.CLI
+	Input   string   // that names the path of a CLI which need not be installed, for a message
 	Cache   string   // the tool cache
 	Version string   // "" for the pinned one
 	Env     []string // of npm
@@ -34,10 +35,10 @@ type Install struct {
 func (c Install) Install(ctx context.Context, say func(string)) (string, error) {
 	version := c.Version
 	if version == "" {
-		version = pin.Version()
+		version = c.Pin.Version()
 	}
-	dir := filepath.Join(c.Cache, "raymond-claude-code", version, runtime.GOOS+"-"+runtime.GOARCH)
-	if path, err := pin.Binary(dir); err == nil {
+	dir := filepath.Join(c.Cache, c.Pin.Folder, version, runtime.GOOS+"-"+runtime.GOARCH)
+	if path, err := c.Pin.Binary(dir); err == nil {
 		return path, nil
 	}
 	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
@@ -48,35 +49,35 @@ func (c Install) Install(ctx context.Context, say func(string)) (string, error) 
 		return "", err
 	}
 	defer os.RemoveAll(tmp)
-	say("installing Claude Code " + version + " with npm, since there is none on PATH")
+	say("installing " + c.Pin.Title + " " + version + " with npm, since there is none on PATH")
 	began := time.Now()
 	if err := c.fill(ctx, tmp, version); err != nil {
-		say(fmt.Sprintf("installing Claude Code %s failed after %.1f s", version, time.Since(began).Seconds()))
+		say(fmt.Sprintf("installing %s %s failed after %.1f s", c.Pin.Title, version, time.Since(began).Seconds()))
 		return "", err
 	}
-	say(fmt.Sprintf("installed Claude Code %s in %.1f s", version, time.Since(began).Seconds()))
-	if _, err := pin.Binary(tmp); err != nil {
+	say(fmt.Sprintf("installed %s %s in %.1f s", c.Pin.Title, version, time.Since(began).Seconds()))
+	if _, err := c.Pin.Binary(tmp); err != nil {
 		return "", err
 	}
 	if err := os.Rename(tmp, dir); err != nil && !errors.Is(err, fs.ErrExist) {
-		if _, there := pin.Binary(dir); there != nil { // another job was faster
+		if _, there := c.Pin.Binary(dir); there != nil { // another job was faster
 			return "", err
 		}
 	}
-	return pin.Binary(dir)
+	return c.Pin.Binary(dir)
 }
 
 // fill makes dir what npm makes of the pinned lock file, which has a checksum of
 // everything, or of another exact version.
 func (c Install) fill(ctx context.Context, dir, version string) error {
 	command := "ci"
-	if version == pin.Version() {
-		if err := os.CopyFS(dir, pin.Files); err != nil {
+	if version == c.Pin.Version() {
+		if err := os.CopyFS(dir, c.Pin.Files); err != nil {
 			return err
 		}
 	} else {
 		command = "install"
-		manifest, err := json.Marshal(map[string]any{"private": true, "dependencies": map[string]string{pin.Package: version}})
+		manifest, err := json.Marshal(map[string]any{"private": true, "dependencies": map[string]string{c.Pin.Package: version}})
 		if err != nil {
 			return err
 		}
@@ -86,14 +87,14 @@ func (c Install) fill(ctx context.Context, dir, version string) error {
 	}
 	npm, err := exec.LookPath("npm")
 	if err != nil {
-		return fmt.Errorf("%w; install Node.js, or name the agent CLI with claude-path", err)
+		return fmt.Errorf("%w; install Node.js, or name the agent CLI with %s", err, c.Input)
 	}
 	cmd := exec.CommandContext(ctx, npm, command, "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error")
 	var out bytes.Buffer
 	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = dir, c.Env, &out, &out
 	cmd.Cancel, cmd.WaitDelay = func() error { return cmd.Process.Signal(os.Interrupt) }, 2*time.Second
 	if err := cmd.Run(); err != nil {
-		return fmt.Errorf("npm %s %s@%s: %w: %s", command, pin.Package, version, err, npmReason(out.String()))
+		return fmt.Errorf("npm %s %s@%s: %w: %s", command, c.Pin.Package, version, err, npmReason(out.String()))
 	}
 	return nil
 }

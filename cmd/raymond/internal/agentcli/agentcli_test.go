@@ -11,6 +11,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/raymond-action/raymond-action/runner/claude/pin"
 )
 
 // npm makes a stand-in for npm that runs a script, and returns the installation
@@ -22,7 +24,7 @@ func npm(t *testing.T, script string) Install {
 		t.Fatal(err)
 	}
 	t.Setenv("PATH", bin+string(os.PathListSeparator)+os.Getenv("PATH"))
-	return Install{Cache: t.TempDir(), Env: os.Environ()}
+	return Install{Pin: pin.CLI, Cache: t.TempDir(), Env: os.Environ()}
 }
 
 // TestInstallationIsTold: its begin, its end and how long it took; one that is there

@@ -26,12 +26,12 @@ func TestAnotherProgramThanThePinnedIsNotInstalled(t *testing.T) {
 			return
 		}
 		name := strings.TrimPrefix(r.URL.Path, "/")
-		version := map[string]any{"name": name, "version": pin.Version(), "dist": map[string]string{"tarball": "http://" + r.Host + "/" + name + "/-/x.tgz"}}
-		_ = json.NewEncoder(w).Encode(map[string]any{"name": name, "versions": map[string]any{pin.Version(): version}})
+		version := map[string]any{"name": name, "version": pin.CLI.Version(), "dist": map[string]string{"tarball": "http://" + r.Host + "/" + name + "/-/x.tgz"}}
+		_ = json.NewEncoder(w).Encode(map[string]any{"name": name, "versions": map[string]any{pin.CLI.Version(): version}})
 	}))
 	defer registry.Close()
 	home := t.TempDir()
-	c := Install{Cache: t.TempDir(), Env: append(os.Environ(), "HOME="+home, "npm_config_userconfig="+filepath.Join(home, "npmrc"),
+	c := Install{Pin: pin.CLI, Cache: t.TempDir(), Env: append(os.Environ(), "HOME="+home, "npm_config_userconfig="+filepath.Join(home, "npmrc"),
 		"npm_config_registry="+registry.URL, "npm_config_fetch_retries=0", "npm_config_cache="+filepath.Join(home, "cache"), "NO_PROXY=127.0.0.1", "no_proxy=127.0.0.1")}
 	path, err := c.Install(t.Context(), func(string) {})
 	if err == nil || !strings.Contains(err.Error(), "EINTEGRITY") {

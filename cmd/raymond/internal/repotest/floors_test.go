@@ -30,6 +30,7 @@ var floors = map[string][]string{
 		"runner/internal/program runner/transcripts",
 		"runner runner/claude/keyproxy runner/diagram runner/prices",
 		"runner/claude/permit runner/claude/pin runner/claude/tally runner/internal/proc runner/internal/reel",
+		"runner/pinned",
 	},
 	"artifacts": {
 		"artifacts/slots",

@@ -182,7 +182,7 @@ func (s *Session) setBackends() error {
 	if u.Changed != nil {
 		run = *u.Changed
 	}
-	u.CLI.Args, u.CLI.Tested = slices.Concat(u.CLI.Args, run.ClaudeArgs), pin.Version()
+	u.CLI.Args, u.CLI.Tested = slices.Concat(u.CLI.Args, run.ClaudeArgs), pin.CLI.Version()
 	s.Config.Sessions, s.Config.Backends[protocol.Prompt] = transcript.Folder{Env: u.CLI.Env}, u.CLI
 	if u.CLI.Proxy != nil {
 		s.Config.Meter = u.CLI.Proxy
