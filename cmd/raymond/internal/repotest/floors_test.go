@@ -25,6 +25,7 @@ var floors = map[string][]string{
 	},
 	"runner": {
 		"runner/simulate",
+		"runner/agents",
 		"runner/claude runner/report runner/shell runner/verify",
 		"runner/claude/transcript",
 		"runner/internal/program runner/transcripts",

@@ -14,6 +14,7 @@ var layers = map[string]layer{
 	"runner":                     {ours: "internal/cage protocol state runner/internal/reel internal/untrusted/files"},
 	"runner/internal/reel":       {},
 	"runner/internal/proc":       {ours: "internal/waited internal/cage internal/untrusted/secrets internal/untrusted/files", foreign: "golang.org/x/sys"},
+	"runner/agents":              {ours: "protocol runner runner/claude runner/claude/pin runner/claude/transcript runner/internal/program runner/pinned"},
 	"runner/transcripts":         {ours: "runner runner/internal/proc internal/untrusted/files internal/untrusted/jsonlimit"},
 	"runner/internal/program":    {ours: "state runner runner/internal/proc internal/untrusted/text"},
 	"runner/claude":              {ours: "internal/cage/denied protocol state runner runner/internal/proc runner/internal/program runner/transcripts runner/claude/permit runner/claude/tally runner/claude/keyproxy runner/claude/transcript internal/untrusted/jsonlimit", foreign: "github.com/go-json-experiment/json"},

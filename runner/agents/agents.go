@@ -1,0 +1,120 @@
+// Package agents is the list of the agent CLIs that prompts can be run with. It alone knows them
+// all: to add one, write its package and a line here.
+package agents
+
+import (
+	"io"
+
+	"github.com/raymond-action/raymond-action/protocol"
+	"github.com/raymond-action/raymond-action/runner"
+	"github.com/raymond-action/raymond-action/runner/claude"
+	claudepin "github.com/raymond-action/raymond-action/runner/claude/pin"
+	"github.com/raymond-action/raymond-action/runner/claude/transcript"
+	"github.com/raymond-action/raymond-action/runner/internal/program"
+	"github.com/raymond-action/raymond-action/runner/pinned"
+)
+
+// Installer installs an agent CLI.
+type Installer = program.Installer
+
+// Config is what the agent CLIs of a run are given. By backend means by one of
+// protocol.Backends.
+type Config struct {
+	Env        []string             // the whole base environment
+	Paths      map[string]string    // of the CLIs, by backend; those on PATH where there is none
+	Installers map[string]Installer // of CLIs that are not there, by backend; none: it is the user's matter
+	NoNewPrivs bool                 // the CLIs, and the tools that they run, can't gain privileges; Linux only
+	// IsUntrusted says that nothing that the working directory holds for an agent CLI may be
+	// run or obeyed, as far as the CLI can do without: hooks, servers, settings.
+	IsUntrusted bool
+	IsSandboxed bool     // the machine holds nothing of value, so that root may run what may do everything
+	ClaudeArgs  []string // state.Options.ClaudeArgs
+	Command     string   // state.Options.AgentCommand
+}
+
+// line is one agent CLI.
+type line struct {
+	abilities runner.Abilities
+	pin       *pinned.CLI // nil for what can't be installed
+	// words are those of its transcripts, without which it can't read them.
+	words func() []string
+	make  func(Config) runner.Agent
+	// recorded reads the answer out of an output as a debug folder has it; nil where nobody
+	// can, since one invocation's output does not tell all.
+	recorded func(io.Reader) (runner.Answer, *runner.Failure, error)
+}
+
+// lines are all agent CLIs, the default one first.
+var lines = []line{
+	{claude.Abilities(), &claudepin.CLI, transcript.Words, newClaude, claude.Recorded},
+}
+
+func newClaude(c Config) runner.Agent {
+	b := &claude.Backend{
+		Path: c.Paths[protocol.BackendClaude], Installer: c.Installers[protocol.BackendClaude], Tested: claudepin.CLI.Version(),
+		Env: c.Env, NoNewPrivs: c.NoNewPrivs, Args: c.ClaudeArgs,
+	}
+	return b
+}
+
+// New returns all agent CLIs, by backend. It starts nothing and looks for nothing.
+func New(c Config) map[string]runner.Agent {
+	all := map[string]runner.Agent{}
+	for _, l := range lines {
+		all[l.abilities.Backend] = l.make(c)
+	}
+	return all
+}
+
+// Abilities returns what the agent CLIs can do, the default one first.
+func Abilities() []runner.Abilities {
+	var all []runner.Abilities
+	for _, l := range lines {
+		all = append(all, l.abilities)
+	}
+	return all
+}
+
+// Of returns what one agent CLI can do, and false when this program has no such agent.
+func Of(backend string) (runner.Abilities, bool) {
+	for _, l := range lines {
+		if l.abilities.Backend == backend {
+			return l.abilities, true
+		}
+	}
+	return runner.Abilities{}, false
+}
+
+// Pins returns the pins of the agent CLIs that can be installed, by backend.
+func Pins() map[string]pinned.CLI {
+	all := map[string]pinned.CLI{}
+	for _, l := range lines {
+		if l.pin != nil {
+			all[l.abilities.Backend] = *l.pin
+		}
+	}
+	return all
+}
+
+// Words returns words of all transcripts, without which their CLIs can't read them.
+func Words() []string {
+	var all []string
+	for _, l := range lines {
+		if l.words != nil {
+			all = append(all, l.words()...)
+		}
+	}
+	return all
+}
+
+// Recorded returns the answer of an invocation of an agent CLI whose output was recorded, as in
+// a debug folder. The second value is false when its output alone can't be read.
+func Recorded(backend string, r io.Reader) (a runner.Answer, f *runner.Failure, ok bool, err error) {
+	for _, l := range lines {
+		if l.abilities.Backend == backend && l.recorded != nil {
+			a, f, err = l.recorded(r)
+			return a, f, true, err
+		}
+	}
+	return runner.Answer{}, nil, false, nil
+}
