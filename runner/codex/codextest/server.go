@@ -1,0 +1,197 @@
+package codextest
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/raymond-action/raymond-action/runner/agenttest"
+)
+
+// Server is a scripted Responses API. It implements as much of it as the CLI uses.
+type Server struct {
+	URL string // without /v1
+
+	model   agenttest.Model
+	closing chan struct{}
+
+	mu    sync.Mutex
+	asked []agenttest.Asked // guarded by mu
+}
+
+// NewServer starts a server that asks m, until the test ends.
+func NewServer(t testing.TB, m agenttest.Model) *Server {
+	t.Helper()
+	s := &Server{model: m, closing: make(chan struct{})}
+	h := httptest.NewServer(http.HandlerFunc(s.serve))
+	s.URL = h.URL
+	t.Cleanup(func() {
+		close(s.closing)
+		h.CloseClientConnections()
+		h.Close()
+	})
+	return s
+}
+
+// Asked returns the requests for messages so far, in order of arrival.
+func (s *Server) Asked() []agenttest.Asked {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return append([]agenttest.Asked(nil), s.asked...)
+}
+
+func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return
+	}
+	if r.Method != http.MethodPost || r.URL.Path != "/v1/responses" {
+		http.NotFound(w, r)
+		return
+	}
+	q, asked, err := newRequest(r.Header, body)
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
+	s.mu.Lock()
+	s.asked = append(s.asked, asked)
+	n := len(s.asked)
+	s.mu.Unlock()
+	c := &call{Reply: s.model(asked), w: w, n: n, tools: asked.Tools, model: q.Model}
+	if c.Status >= http.StatusBadRequest {
+		c.fail()
+		return
+	}
+	c.stream(func() {
+		select {
+		case <-r.Context().Done():
+		case <-s.closing:
+		}
+	})
+}
+
+// call is one request being answered.
+type call struct {
+	agenttest.Reply
+	w     http.ResponseWriter
+	n     int // of the request
+	tools []string
+	model string
+}
+
+// kinds are the API's types and codes of errors.
+var kinds = map[int][2]string{
+	http.StatusUnauthorized:       {"invalid_request_error", "invalid_api_key"},
+	http.StatusNotFound:           {"invalid_request_error", "model_not_found"},
+	http.StatusTooManyRequests:    {"requests", "rate_limit_exceeded"},
+	http.StatusServiceUnavailable: {"server_error", "server_is_overloaded"},
+}
+
+func (c *call) fail() {
+	kind := kinds[c.Status]
+	detail := map[string]any{"type": kind[0], "code": kind[1], "message": c.Message}
+	if c.Message == "" {
+		detail["message"] = fmt.Sprintf("scripted error %d", c.Status)
+	}
+	if c.UsageLimit {
+		detail["type"], detail["code"], detail["plan_type"] = "usage_limit_reached", nil, "plus"
+		detail["resets_at"] = time.Now().Add(time.Hour).Unix()
+	}
+	if c.RetryAfter != "" {
+		c.w.Header().Set("Retry-After", c.RetryAfter)
+	}
+	c.w.Header().Set("Content-Type", "application/json")
+	c.w.WriteHeader(c.Status)
+	_ = json.NewEncoder(c.w).Encode(map[string]any{"error": detail}) // a client that has left needs none
+}
+
+// stream answers with server-sent events. wait returns when the client has left.
+func (c *call) stream(wait func()) {
+	c.w.Header().Set("Content-Type", "text/event-stream")
+	id := fmt.Sprintf("resp_%d", c.n)
+	c.event("response.created", map[string]any{"response": map[string]any{"id": id}})
+	if c.Cut || c.Hang {
+		c.begin("…")
+		if c.Hang {
+			wait()
+		}
+		panic(http.ErrAbortHandler)
+	}
+	if c.Text != "" || c.Shell == "" && c.Write == "" {
+		c.begin(c.Text)
+		c.item(map[string]any{"type": "message", "role": "assistant", "id": fmt.Sprintf("msg_%d", c.n),
+			"content": []map[string]any{{"type": "output_text", "text": c.Text}}})
+	}
+	c.use()
+	c.event("response.completed", map[string]any{"response": map[string]any{"id": id, "model": c.model, "usage": c.usage()}})
+}
+
+// begin sends the first piece of a message.
+func (c *call) begin(text string) {
+	c.event("response.output_item.added", map[string]any{"output_index": 0, "item": map[string]any{
+		"type": "message", "role": "assistant", "id": fmt.Sprintf("msg_%d", c.n), "content": []any{}}})
+	c.event("response.output_text.delta", map[string]any{"output_index": 0, "content_index": 0, "delta": text})
+}
+
+func (c *call) item(it map[string]any) {
+	c.event("response.output_item.done", map[string]any{"output_index": 0, "item": it})
+}
+
+// use asks for the tools of the reply, by a script where the model uses tools in such.
+func (c *call) use() {
+	patch := "*** Begin Patch\n*** Add File: " + c.Write + "\n+written\n*** End Patch\n"
+	switch scripts := slices.Contains(c.tools, "exec"); {
+	case c.Shell != "" && scripts:
+		c.custom("exec", `const r = await tools.exec_command({cmd: `+quoted(c.Shell)+`, yield_time_ms: 30000}); text(r.output)`)
+	case c.Shell != "":
+		c.item(map[string]any{"type": "function_call", "id": fmt.Sprintf("fc_%d", c.n), "call_id": fmt.Sprintf("call_%d", c.n),
+			"name": "exec_command", "arguments": `{"cmd":` + quoted(c.Shell) + `}`})
+	case c.Write != "" && scripts:
+		c.custom("exec", `const r = await tools.apply_patch(`+quoted(patch)+`); text(JSON.stringify(r))`)
+	case c.Write != "":
+		c.custom("apply_patch", patch)
+	}
+}
+
+func (c *call) custom(name, input string) {
+	c.item(map[string]any{"type": "custom_tool_call", "id": fmt.Sprintf("ctc_%d", c.n), "call_id": fmt.Sprintf("call_%d", c.n),
+		"name": name, "input": input})
+}
+
+// usage are the tokens that the reply reports; the API counts what is cached as a part of
+// the input.
+func (c *call) usage() map[string]any {
+	in, cached, out := c.Input, c.Cached, c.Output
+	if in+cached+out == 0 {
+		in, out = 100, 20
+	}
+	return map[string]any{
+		"input_tokens": in + cached, "input_tokens_details": map[string]any{"cached_tokens": cached},
+		"output_tokens": out, "output_tokens_details": map[string]any{"reasoning_tokens": 0}, "total_tokens": in + cached + out,
+	}
+}
+
+// event sends one event at once. It is no error that the client has left.
+func (c *call) event(kind string, fields map[string]any) {
+	fields["type"] = kind
+	fmt.Fprintf(c.w, "event: %s\ndata: %s\n\n", kind, marshalled(fields))
+	_ = http.NewResponseController(c.w).Flush()
+}
+
+func quoted(s string) string { return strings.TrimSpace(string(marshalled(s))) }
+
+func marshalled(v any) []byte {
+	data, err := json.Marshal(v)
+	if err != nil {
+		panic(err)
+	}
+	return data
+}
