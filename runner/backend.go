@@ -58,6 +58,21 @@ type Agent interface {
 	Needs() Needs
 }
 
+// Through returns an agent CLI whose invocations are run by b, which may be a backend that
+// does something before and after those of a. All else of it is that of a.
+func Through(a Agent, b Backend) Agent { return through{a, b} }
+
+// through is what Through returns.
+type through struct {
+	Agent
+	backend Backend
+}
+
+// Run implements Backend.
+func (t through) Run(ctx context.Context, o Order, tell func(Progress)) (Answer, error) {
+	return t.backend.Run(ctx, o, tell)
+}
+
 // Needs is what an agent CLI needs in a cage besides the directory that it works in.
 type Needs struct {
 	Read, Write []string // files and folders, absolute; what is not there is passed over
@@ -97,18 +112,6 @@ type Mark struct {
 	Size     int64     `json:"size"`
 	Modified time.Time `json:"modified"`
 	SHA256   string    `json:"sha256"` // in hex
-}
-
-// Sessions tells how long the transcript of a conversation is, so that a later
-// retry can cut it back. A backend of prompts implements it.
-type Sessions interface {
-	// Length returns the size in bytes of the transcript of a session that began
-	// in dir, and false when there is none.
-	Length(session, dir string) (int64, bool)
-	// Usage returns the tokens that the transcript of a session shows from the
-	// given byte on, one element a model, for invocations whose own report is
-	// lost. The second value is false when the transcript cannot tell.
-	Usage(session, dir string, from int64) ([]state.Usage, bool)
 }
 
 // Order is everything a worker needs for one invocation. It shares no memory

@@ -62,10 +62,10 @@ type Matrix struct {
 // Config is what a Runner needs.
 type Config struct {
 	Workflow *protocol.Workflow
-	Backends map[protocol.Kind]Backend
-	Sessions Sessions
-	// Agents are the agent CLIs of the run, by protocol.Backends.
+	// Agents are the agent CLIs that prompts may be run with, by their names, which are
+	// among protocol.Backends. An agent whose state needs another one fails.
 	Agents   map[string]Agent
+	Scripts  Backend // runs scripts
 	Verifier Verifier
 	Store    Store
 	Reporter Reporter

@@ -1,18 +1,16 @@
 package runner
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 
-	"github.com/raymond-action/raymond-action/protocol"
 	"github.com/raymond-action/raymond-action/state"
 )
 
 // costs finds out what invocations used beyond what they reported themselves, and
 // what that costs at list prices.
 type costs struct {
-	sessions Sessions
+	agents   map[string]Agent
 	price    func(state.Usage) (state.USD, bool) // nil: no price is known
 	inTokens func(*state.Agent) bool             // the agent CLI that runs tells no dollars
 }
@@ -155,12 +153,16 @@ func (c costs) transcript(a *state.Agent, dir string) []state.Usage {
 	if run.Length != nil {
 		from = *run.Length
 	}
-	used, ok := c.sessions.Usage(run.SessionID, dir, from)
+	cli, ok := c.agents[run.BackendName()]
+	if !ok {
+		return nil
+	}
+	used, ok := cli.Usage(Conversation{ID: run.SessionID, CLI: run.CLIID, Dir: dir}, from)
 	if !ok {
 		return nil
 	}
 	if run.Mode == state.Branch {
-		before, _ := c.sessions.Usage(run.From, dir, 0)
+		before, _ := cli.Usage(Conversation{ID: run.From, CLI: run.FromCLIID, Dir: dir}, 0)
 		used = state.Without(used, before)
 	}
 	return used
@@ -168,6 +170,6 @@ func (c costs) transcript(a *state.Agent, dir string) []state.Usage {
 
 // tellsNoDollars reports whether the agent CLI of an agent's invocation tells tokens alone.
 func (c *Config) tellsNoDollars(a *state.Agent) bool {
-	cli := c.Agents[cmp.Or(a.Exec.Running.Backend, protocol.BackendClaude)]
+	cli := c.Agents[a.Exec.Running.BackendName()]
 	return cli != nil && !cli.Abilities().TellsUSD
 }

@@ -7,7 +7,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/raymond-action/raymond-action/protocol"
 	"github.com/raymond-action/raymond-action/runner"
 	"github.com/raymond-action/raymond-action/state"
 )
@@ -31,7 +30,7 @@ func (m metered) Run(ctx context.Context, o runner.Order, tell func(runner.Progr
 func limited(t *testing.T, ends, hold time.Duration) *loop {
 	l := newLoop(t, flow{"A": `<fork next="B">W</fork>`, "B": "<goto>C</goto>", "C": "<result>c</result>", "W": "<result>w</result>"}, nil)
 	l.says["W.md"] = []string{"usage_limit!until later", "<result>w</result>"}
-	l.cfg.Backends[protocol.Prompt], l.cfg.Hold = metered{l.cast, ends}, hold
+	l.cfg.Agents, l.cfg.Hold = claudeOnly(runner.Through(l.cast, metered{l.cast, ends})), hold
 	return l
 }
 

@@ -108,8 +108,23 @@ type cast struct {
 	digests  []string // folder and patterns of each call of Digest
 }
 
-func (c *cast) Length(session, _ string) (int64, bool)            { return int64(len(session)), true }
-func (c *cast) Usage(string, string, int64) ([]state.Usage, bool) { return nil, false }
+// claudeOnly are the agent CLIs of a run that has the default one alone.
+func claudeOnly(a runner.Agent) map[string]runner.Agent {
+	return map[string]runner.Agent{protocol.BackendClaude: a}
+}
+
+// Abilities implements runner.Agent: it can do everything.
+func (c *cast) Abilities() runner.Abilities {
+	return runner.Abilities{Backend: protocol.BackendClaude, Resumes: true, Branches: true, ChoosesID: true, Cuts: true, Carries: true}
+}
+
+// What follows implements runner.Agent: transcripts are as long as their names.
+func (c *cast) Length(k runner.Conversation) (int64, bool)                        { return int64(len(k.ID)), true }
+func (c *cast) Usage(runner.Conversation, int64) ([]state.Usage, bool)            { return nil, false }
+func (c *cast) Find(runner.Conversation, []string) (s runner.Stored, isHere bool) { return s, false }
+func (c *cast) Place(runner.Conversation, string) error                           { return nil }
+func (c *cast) Clear(runner.Conversation, *runner.Mark) error                     { return nil }
+func (c *cast) Needs() runner.Needs                                               { return runner.Needs{} }
 
 // hear notes an order and returns which one of its agent in its state it is, from 0.
 func (c *cast) hear(o runner.Order) int {
@@ -239,10 +254,9 @@ func newLoopAt(t *testing.T, entry string, f flow, change func(*state.Options)) 
 		Files: w.Hashes(), Options: opt, Meta: map[string]string{"who": "meta"},
 	}, "payload", time.Now())
 	l.cfg = runner.Config{
-		Workflow: w, Sessions: l.cast, Verifier: l.cast, Cancel: l.stop, LogDir: "/logs",
-		Backends: map[protocol.Kind]runner.Backend{protocol.Prompt: l.cast},
-		Clock:    runner.Clock{Now: func() time.Time { return time.Now().Add(l.skew) }, After: time.After},
-		NewID:    func() string { l.ids++; return fmt.Sprintf("s%d", l.ids) },
+		Workflow: w, Agents: claudeOnly(l.cast), Verifier: l.cast, Cancel: l.stop, LogDir: "/logs",
+		Clock: runner.Clock{Now: func() time.Time { return time.Now().Add(l.skew) }, After: time.After},
+		NewID: func() string { l.ids++; return fmt.Sprintf("s%d", l.ids) },
 	}
 	l.fresh()
 	return l

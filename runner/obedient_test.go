@@ -6,7 +6,6 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"github.com/raymond-action/raymond-action/protocol"
 	"github.com/raymond-action/raymond-action/runner"
 	"github.com/raymond-action/raymond-action/state"
 )
@@ -37,7 +36,7 @@ func TestAnObedientAgentStaysInItsTransitions(t *testing.T) {
 					"A": "---\n" + policy + "---\nDo: {{input}}\n<goto>B</goto>", "B": "<result>b</result>", "DEPLOY": "<result>deployed</result>",
 				}, nil)
 				l.run.Agents[0].Payload = state.Text(wish)
-				l.cfg.Backends = map[protocol.Kind]runner.Backend{protocol.Prompt: obedient{l.cast}}
+				l.cfg.Agents = claudeOnly(runner.Through(l.cast, obedient{l.cast}))
 				if err := runner.New(l.cfg, l.run).Run(t.Context(), false, nil); err != nil {
 					t.Fatal(err)
 				}

@@ -28,15 +28,15 @@ func workDir(run *state.Run, a *state.Agent) string {
 
 // launch is what a step must know to start the next invocation of an agent: the
 // session, the length of its transcript, the digests of protected files.
-func (c *Config) launch(a *state.Agent, st *protocol.State, dir string) state.Launch {
-	plan := a.Plan(st)
+func (c *Config) launch(a *state.Agent, plan state.Plan, dir string) state.Launch {
+	st := c.state(a)
 	l := state.Launch{State: st, Plan: plan, Cwd: dir}
 	switch plan.Mode {
 	case state.Fresh, state.Branch:
 		l.SessionID = c.NewID()
 	case state.Resume:
 		l.SessionID, l.Length = plan.Session.ID, plan.Cut
-		if n, ok := c.Sessions.Length(plan.Session.ID, dir); ok && l.Length == nil {
+		if n, ok := c.Agents[plan.Backend].Length(conversation(plan.Session, dir)); ok && l.Length == nil {
 			l.Length = &n
 		}
 	}
@@ -44,6 +44,26 @@ func (c *Config) launch(a *state.Agent, st *protocol.State, dir string) state.La
 		l.Protected = c.Verifier.Digest(dir, v.Protect)
 	}
 	return l
+}
+
+// plan says how the agent's next invocation relates to a conversation, and why it can't be
+// started, if so.
+func (c *Config) plan(a *state.Agent, st *protocol.State, opt *state.Options) state.Plan {
+	if st.Kind == protocol.Script {
+		return a.Plan(st, state.CLI{})
+	}
+	name := a.RunBy(st, opt)
+	cli, ok := c.Agents[name]
+	if !ok {
+		return state.Plan{Refused: "the state " + st.Name + " needs the agent " + name + ", which this run does not have"}
+	}
+	can := cli.Abilities()
+	return a.Plan(st, state.CLI{Name: name, Resumes: can.Resumes, Branches: can.Branches, ChoosesID: can.ChoosesID})
+}
+
+// conversation is a session of an agent that works in dir.
+func conversation(s *state.Session, dir string) Conversation {
+	return Conversation{ID: s.ID, CLI: s.CLIID, Dir: dir}
 }
 
 // invocation is one that a step has started, and that nobody runs yet.
@@ -113,15 +133,19 @@ func markOf(run *state.Run, a *state.Agent) string {
 // prompt says what only prompts have.
 func (x invocation) prompt(plan state.Plan, opt *state.Options) PromptOrder {
 	run, policy := x.agent.Exec.Running, x.state.Policy
+	effort := policy.Effort
+	if plan.Backend == opt.BackendName() {
+		effort = first(effort, opt.Effort)
+	}
 	o := PromptOrder{
-		Text:    promptText{x.run, x.agent, x.state}.text(),
+		Backend: plan.Backend, Text: promptText{x.run, x.agent, x.state}.text(),
 		Session: run.Mode, SessionID: run.SessionID, From: run.From, Cut: plan.Cut,
-		Model: run.Model, Effort: first(policy.Effort, opt.Effort),
+		Model: run.Model, Effort: effort,
 		AllowedTools:    allowed(policy.AllowedTools, opt.AllowedTools),
 		DisallowedTools: append(append([]string{}, opt.DisallowedTools...), policy.DisallowedTools...),
 	}
 	if plan.Session != nil {
-		o.Reached = plan.Session.Reached
+		o.Reached, o.CLIID = plan.Session.Reached, plan.Session.CLIID
 	}
 	// Beside the flag the agent CLI ignores a mode, so a state with a mode of its own
 	// is run without the flag.

@@ -22,11 +22,15 @@ func (p promptText) text() string {
 	e := p.agent.Exec
 	var text string
 	switch {
-	case e.Reminder != "" && e.Session == nil:
+	case e.Reminder != "" && p.isFresh() && e.Passed == nil:
+		text = p.ofState() + "\n\n" + e.Reminder
+	case e.Reminder != "" && p.isFresh():
 		text = p.ofState() + "\n\nThe work of this step is done and its checks pass; do not do it again. " +
 			"The run that did it ended before it named the next state.\n" + e.Reminder
 	case e.Reminder != "":
 		text = e.Reminder
+	case e.Continue && p.isFresh():
+		text = p.ofState() + "\n\nThe last run of this step ended early and may have left half-done work; check before repeating it."
 	case e.Continue:
 		text = "The last run of this step ended early, before its work was done. Check what is done already, " +
 			"continue from there, and end with exactly one transition tag as the step asked."
@@ -38,6 +42,10 @@ func (p promptText) text() string {
 	}
 	return text
 }
+
+// isFresh reports whether the text begins a conversation, so that it must say all there is
+// to know.
+func (p promptText) isFresh() bool { return p.agent.Exec.Running.Mode == state.Fresh }
 
 // ofState is the state's own text. With a leading slash it would be a command of
 // the agent CLI.
@@ -52,7 +60,7 @@ func (p promptText) ofState() string {
 // ofAttempt is the text of a state. From the second attempt on, the report on the
 // one before is in it or follows it.
 func (p promptText) ofAttempt() string {
-	if p.agent.Exec.Attempt > 1 && p.state.Policy.Convergence.AttemptContext == "continue" {
+	if p.agent.Exec.Attempt > 1 && p.state.Policy.Convergence.AttemptContext == "continue" && !p.isFresh() {
 		return p.report()
 	}
 	text := protocol.Render(p.state.Body, p.lookup)

@@ -31,7 +31,7 @@ type Runner struct {
 	here   state.Here
 	mail   chan message // from the workers
 	busy   int          // workers that have not answered
-	orders []Order      // that the step in the making starts
+	starts []start      // that the step in the making makes
 	end    context.CancelCauseFunc
 	stop   *state.Stop // set once nothing new may start
 	alarms alarms
@@ -89,7 +89,7 @@ func (r *Runner) State() *state.Run { return r.run }
 func (r *Runner) now() time.Time { return r.cfg.Clock.Now() }
 
 func (r *Runner) costs() costs {
-	return costs{sessions: r.cfg.Sessions, price: r.cfg.ListPrice, inTokens: r.cfg.tellsNoDollars}
+	return costs{agents: r.cfg.Agents, price: r.cfg.ListPrice, inTokens: r.cfg.tellsNoDollars}
 }
 
 // receive handles one message of a worker.
@@ -98,8 +98,8 @@ func (r *Runner) receive(ctx context.Context, m message) error {
 	if !ok {
 		panic("internal error: message of an agent that is gone: " + m.agent)
 	}
-	if m.progress != nil && m.progress.Metered != nil {
-		return r.saveUsage(a, *m.progress.Metered)
+	if p := m.progress; p != nil && (p.Metered != nil || p.CLIID != "") {
+		return r.saveProgress(a, *p)
 	}
 	if m.progress != nil && m.progress.Refused != "" {
 		r.cfg.Cages.Refused(m.progress.Refused)
@@ -121,14 +121,20 @@ func (r *Runner) receive(ctx context.Context, m message) error {
 	return r.advance(ctx, func(step *state.Step) { step.End(a.ID, st, o) })
 }
 
-// saveUsage saves what was seen of the tokens of an invocation so far, so that no
-// crash loses it. It is a step of its own, which nobody is told.
-func (r *Runner) saveUsage(a *state.Agent, used Metered) error {
+// saveProgress saves what was seen of the tokens of an invocation so far, or the CLI's own
+// id of its conversation, so that no crash loses it. It is a step of its own, which nobody
+// is told.
+func (r *Runner) saveProgress(a *state.Agent, p Progress) error {
 	if a.Status != state.Busy || a.Exec == nil || a.Exec.Running == nil {
 		return nil
 	}
 	step := r.run.Step(r.now())
-	step.NoteUsage(a.ID, used)
+	if p.Metered != nil {
+		step.NoteUsage(a.ID, *p.Metered)
+	}
+	if p.CLIID != "" {
+		step.NoteSession(a.ID, p.CLIID)
+	}
 	return r.commit(step.Delta())
 }
 
@@ -137,7 +143,7 @@ func (r *Runner) saveUsage(a *state.Agent, used Metered) error {
 func (r *Runner) outcome(a *state.Agent, st *protocol.State, m message) state.Outcome {
 	w := m.answer
 	o := state.Outcome{
-		Session: w.SessionID, Model: w.Model, Cost: w.Cost, Turns: w.Turns, Denied: w.Denied, Refusals: w.Refusals, Failure: m.failure,
+		Session: w.SessionID, CLIID: w.CLIID, Model: w.Model, Cost: w.Cost, Turns: w.Turns, Denied: w.Denied, Refusals: w.Refusals, Failure: m.failure,
 		Process: state.Process{CLI: w.CLI, Prepared: w.Prepared, ExitCode: w.ExitCode, Signal: w.Signal},
 		Script:  w.Script, Hold: r.cfg.limitHold(),
 	}
@@ -173,12 +179,12 @@ func nothing(*state.Step) {}
 // advance makes a step and completes it: it adds what can start now, or the end
 // of the run, saves, tells, and only then starts.
 func (r *Runner) advance(ctx context.Context, decide func(*state.Step)) error {
-	r.orders = r.orders[:0]
+	r.starts = r.starts[:0]
 	step := r.step(decide)
 	if r.stop == nil {
 		r.schedule(step)
 	}
-	if r.busy+len(r.orders) == 0 && (r.stop != nil || !r.holds(step)) {
+	if r.busy+len(r.starts) == 0 && (r.stop != nil || !r.holds(step)) {
 		step.Close(r.closing(step))
 		if m := r.cfg.Matrix; m != nil {
 			step.HandOver(m.Job, m.MaxJobs)
@@ -191,11 +197,12 @@ func (r *Runner) advance(ctx context.Context, decide func(*state.Step)) error {
 	for _, e := range r.run.Events {
 		r.cfg.Reporter.Report(e)
 	}
-	w := worker{backends: r.cfg.Backends, verifier: r.cfg.Verifier, mail: r.mail}
-	for _, o := range r.orders {
+	w := worker{agents: r.cfg.Agents, scripts: r.cfg.Scripts, verifier: r.cfg.Verifier, mail: r.mail}
+	for _, s := range r.starts {
 		r.busy++
-		go w.work(ctx, o)
+		go w.work(ctx, s.order)
 	}
+	r.noteStarts()
 	told := r.asking.told
 	r.asking.tell(r.run)
 	r.due = r.cfg.Checkpoints != nil
@@ -204,6 +211,15 @@ func (r *Runner) advance(ctx context.Context, decide func(*state.Step)) error {
 		return r.advance(ctx, nothing)
 	}
 	return nil
+}
+
+// noteStarts tells what people should know of the invocations that a step has started.
+func (r *Runner) noteStarts() {
+	for _, s := range r.starts {
+		if a, ok := r.run.Agent(s.order.Agent); ok && s.note != "" {
+			r.teller.note(r.run, a, s.note)
+		}
+	}
 }
 
 // step makes the next step. When it ends executions of which not all was told,
@@ -239,19 +255,30 @@ func (r *Runner) isLast(step *state.Step) bool {
 // schedule starts agents as long as there is room for more.
 func (r *Runner) schedule(step *state.Step) {
 	for {
-		a, ok := step.Next(r.busy + len(r.orders))
+		a, ok := step.Next(r.busy + len(r.starts))
 		if !ok {
 			return
 		}
-		r.orders = append(r.orders, r.start(step, a))
+		st := r.cfg.state(a)
+		plan := r.cfg.plan(a, st, step.Options())
+		if plan.Refused != "" {
+			step.Refuse(a.ID, st, plan.Refused)
+			continue
+		}
+		r.starts = append(r.starts, start{r.start(step, a, plan), plan.Note})
 	}
 }
 
+// start is an invocation that a step starts, and what people are told of it.
+type start struct {
+	order Order
+	note  string
+}
+
 // start adds the next invocation of an agent to the step and returns its order.
-func (r *Runner) start(step *state.Step, a *state.Agent) Order {
-	st := r.cfg.state(a)
-	l := r.cfg.launch(a, st, workDir(r.run, a))
-	x := invocation{cfg: &r.cfg, run: r.run, agent: step.Start(a.ID, l), state: st}
+func (r *Runner) start(step *state.Step, a *state.Agent, plan state.Plan) Order {
+	l := r.cfg.launch(a, plan, workDir(r.run, a))
+	x := invocation{cfg: &r.cfg, run: r.run, agent: step.Start(a.ID, l), state: l.State}
 	return x.order(step, l)
 }
 

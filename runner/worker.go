@@ -15,7 +15,8 @@ import (
 // worker runs invocations. Its work is the only code of this package outside the
 // owner; the owner always receives what it sends.
 type worker struct {
-	backends map[protocol.Kind]Backend
+	agents   map[string]Agent
+	scripts  Backend
 	verifier Verifier
 	mail     chan<- message
 }
@@ -59,7 +60,10 @@ func (w worker) invoke(ctx context.Context, o Order, tell func(Progress)) (_ Ans
 			o.DebugDir = ""
 		}
 	}
-	return w.backends[o.Kind].Run(ctx, o, tell)
+	if o.Kind == protocol.Script {
+		return w.scripts.Run(ctx, o, tell)
+	}
+	return w.agents[o.Prompt.Backend].Run(ctx, o, tell)
 }
 
 // checkOrder says why an invocation can't be started.

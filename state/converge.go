@@ -196,7 +196,7 @@ func (x *execution) giveUp(failed NodeAttempt) {
 	default:
 		x.tell(x.finished(Outcome{}, reasonExhausted))
 		x.tell(&Transition{Tag: string(protocol.Reset), Target: c.OnExhausted, From: a.State})
-		a.Exec, a.Model = nil, ""
+		a.Exec, a.Model, a.Backend = nil, "", ""
 		a.Session, a.Branch = nil, false
 		a.enter(c.OnExhausted, "")
 		a.Report = Text(failed.Report(c.MaxAttempts))

@@ -1,6 +1,7 @@
 package state
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/raymond-action/raymond-action/protocol"
@@ -11,6 +12,7 @@ import (
 // others, which is about the text that came before the failure.
 type Outcome struct {
 	Session string // as the agent CLI reported it; "" when it did not
+	CLIID   string // the CLI's own id of the conversation, where that is another one
 	Model   string // that answered, as reported
 	Cost    Cost
 	// Used has the tokens that are not in Cost, at list prices where these are known: those
@@ -51,6 +53,9 @@ type ScriptOutput struct {
 func (s *Step) End(id string, st *protocol.State, o Outcome) {
 	if !ValidSession(o.Session) {
 		o.Session = "" // a state file that names it could not be read
+	}
+	if !ValidSession(o.CLIID) {
+		o.CLIID = ""
 	}
 	a := s.draft.edit(id)
 	if st.Kind == protocol.Prompt {
@@ -125,9 +130,12 @@ func (e *Exec) add(o Outcome) {
 // the one that the agent entered the state with.
 func (e *Exec) sessionAfter(entry *Session, o Outcome) *Session {
 	r, from := e.Running, entry
-	next := Session{ID: r.SessionID, Model: r.Model, Chosen: r.Model != "", Reached: o.Cost.Reached}
-	if o.Session != "" {
-		next.ID = o.Session
+	next := Session{
+		ID: cmp.Or(o.Session, r.SessionID), Backend: r.Backend, CLIID: cmp.Or(o.CLIID, r.CLIID),
+		Model: r.Model, Chosen: r.Model != "", Reached: o.Cost.Reached,
+	}
+	if next.CLIID == next.ID {
+		next.CLIID = ""
 	}
 	if e.Session != nil {
 		from = e.Session

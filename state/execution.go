@@ -164,7 +164,7 @@ func (x *execution) finish(o Outcome, next *Session) {
 		return
 	}
 	x.tell(x.finished(o, ""))
-	a.Exec, a.Failure, a.Model, a.Report = nil, nil, "", ""
+	a.Exec, a.Failure, a.Model, a.Backend, a.Report = nil, nil, "", "", ""
 	if next != nil {
 		a.Session, a.Branch = next, false
 	}

@@ -30,7 +30,7 @@ func TestForgottenConversationsAreNotContinued(t *testing.T) {
 		}
 		run.Forget(func(s string) bool { return s == lost })
 		a.Exec.Running = nil
-		plan := a.Plan(&protocol.State{Name: "START.md", Kind: protocol.Prompt})
+		plan := a.Plan(&protocol.State{Name: "START.md", Kind: protocol.Prompt}, able)
 		data := fileOf(t, run)
 		fresh, named := plan.Mode == state.Fresh && plan.Cut == nil, strings.Contains(string(data), id)
 		if want := id == lost; fresh != want || named == want {

@@ -88,7 +88,7 @@ func (a *Agent) move(m protocol.Move, runDir string) (result Text, ended bool) {
 		a.Branch = a.Session != nil
 	case protocol.Function:
 		a.push(m.Return)
-		a.Session, a.Branch, a.Model = nil, false, m.Model
+		a.Session, a.Branch, a.Model, a.Backend = nil, false, m.Model, m.Backend
 	case protocol.Result:
 		if len(a.Stack) == 0 {
 			a.Status = removed

@@ -11,6 +11,9 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
+// able is an agent CLI that can do everything.
+var able = state.CLI{Name: protocol.BackendClaude, Resumes: true, Branches: true, ChoosesID: true}
+
 // play takes steps of a run by hand. Every run it makes must be valid.
 type play struct {
 	t        *testing.T
@@ -86,7 +89,7 @@ func (p *play) state(name string) *protocol.State {
 func (p *play) plan(id string) state.Plan {
 	p.t.Helper()
 	a := p.agent(id)
-	return a.Plan(p.state(a.State))
+	return a.Plan(p.state(a.State), able)
 }
 
 // start starts an invocation of an agent, whose transcript is 100 bytes long,
@@ -95,7 +98,7 @@ func (p *play) start(id string) state.Invocation {
 	p.t.Helper()
 	p.do(func(s *state.Step) {
 		a, _ := s.Agent(id)
-		l := state.Launch{State: p.state(a.State), Plan: a.Plan(p.state(a.State)), Cwd: "/d"}
+		l := state.Launch{State: p.state(a.State), Plan: a.Plan(p.state(a.State), able), Cwd: "/d"}
 		switch l.Plan.Mode {
 		case state.Resume:
 			l.SessionID, l.Length = l.Plan.Session.ID, l.Plan.Cut

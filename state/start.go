@@ -9,17 +9,35 @@ import (
 
 // Plan says which conversation the next invocation of an agent is part of.
 type Plan struct {
-	Mode SessionMode // "" for scripts
+	Mode    SessionMode // "" for scripts
+	Backend string      // the agent CLI; "" for scripts
 	// Session is the one to resume, or to branch from; nil for Fresh.
 	Session *Session
 	// Cut is the length to cut the transcript of a resumed session to; nil means
 	// that its length now is the one to come back to.
 	Cut *int64
+	// Refused says why the agent can't continue, and Note what people should know of how it
+	// does; "" for nothing.
+	Refused, Note string
 }
 
-// Plan returns the plan for the agent's next invocation in a state, by the table of tags
-// in docs/language.md.
-func (a *Agent) Plan(st *protocol.State) Plan {
+// Plan returns the plan for the agent's next invocation in a state, which cli runs if it is
+// a prompt, by the table of tags in docs/language.md.
+func (a *Agent) Plan(st *protocol.State, cli CLI) Plan {
+	p := a.wantedPlan(st)
+	if p.Mode == "" {
+		return p
+	}
+	p.Backend, p.Refused = cli.Name, cli.check(st.Name, cmp.Or(p.Session, a.Session), a.Branch && p.Mode == Branch)
+	resumes, branches := p.Mode == Resume && !cli.resumes(p.Session), p.Mode == Branch && !cli.branches(p.Session)
+	if p.Refused == "" && (resumes || branches) {
+		return Plan{Mode: Fresh, Backend: cli.Name, Note: cli.noteFresh()}
+	}
+	return p
+}
+
+// wantedPlan is the plan as far as it does not depend on what the agent CLI can do.
+func (a *Agent) wantedPlan(st *protocol.State) Plan {
 	e := a.Exec
 	if st.Kind == protocol.Script || (e != nil && e.Phase == PhaseVerify) {
 		return Plan{}
@@ -84,6 +102,26 @@ func (s *Step) Start(id string, l Launch) *Agent {
 	return a
 }
 
+// Refuse fails an agent that can't begin or continue its state, for the reason that its plan
+// gives. Nothing of it has been started.
+func (s *Step) Refuse(id string, st *protocol.State, why string) {
+	a := s.draft.edit(id)
+	a.NotBefore, a.Wait = time.Time{}, 0
+	x := s.draft.execution(a, st)
+	x.fail(Fatal, why, Outcome{Process: Process{ExitCode: -1}})
+	s.apply(a, x.effect)
+}
+
+// NoteSession saves the agent CLI's own id of the conversation of an agent's invocation, so
+// that a crash does not lose it.
+func (s *Step) NoteSession(id, cliID string) {
+	if e := s.draft.edit(id).Exec; e != nil && e.Running != nil && ValidSession(cliID) && cliID != e.Running.SessionID {
+		running := *e.Running
+		running.CLIID = cliID
+		e.Running = &running
+	}
+}
+
 // newExec begins an execution of the state that an agent is in.
 func (d *draft) newExec(a *Agent, l Launch) *Exec {
 	p := &d.delta.Progress
@@ -102,16 +140,25 @@ func (l Launch) invocation(n int, a *Agent, options *Options) *Invocation {
 	i := &Invocation{N: n}
 	if l.Plan.Mode != "" {
 		i.Mode, i.SessionID, i.Length, i.Model = l.Plan.Mode, l.SessionID, l.Length, l.model(a, options)
+		i.Backend = keptBackend(l.Plan.Backend)
 	}
-	if l.Plan.Mode == Branch {
-		i.From = l.Plan.Session.ID
+	switch from := l.Plan.Session; l.Plan.Mode {
+	case Resume:
+		i.CLIID = from.CLIID
+	case Branch:
+		i.From, i.FromCLIID = from.ID, from.CLIID
 	}
 	return i
 }
 
-// model picks the model to ask for; "" leaves the choice to the agent CLI.
+// model picks the model to ask for; "" leaves the choice to the agent CLI. That of the run
+// is for the run's own one.
 func (l Launch) model(a *Agent, options *Options) string {
-	if m := cmp.Or(a.Model, l.State.Policy.Model, options.Model); m != "" {
+	ofRun := options.Model
+	if l.Plan.Backend != options.BackendName() {
+		ofRun = ""
+	}
+	if m := cmp.Or(a.Model, l.State.Policy.Model, ofRun); m != "" {
 		return m
 	}
 	if from := l.Plan.Session; from != nil && from.Chosen {

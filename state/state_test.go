@@ -140,7 +140,7 @@ func (w *walker) start(s *state.Step, busy int) {
 			return
 		}
 		st := stateOf(a.State)
-		l := state.Launch{State: st, Plan: a.Plan(st), Cwd: "/d"}
+		l := state.Launch{State: st, Plan: a.Plan(st, able), Cwd: "/d"}
 		if l.Plan.Mode == state.Resume {
 			l.SessionID, l.Length = l.Plan.Session.ID, new(int64(w.rnd.IntN(100)))
 		} else if l.Plan.Mode != "" {

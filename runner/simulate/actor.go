@@ -12,7 +12,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/raymond-action/raymond-action/protocol"
 	"github.com/raymond-action/raymond-action/runner"
 	"github.com/raymond-action/raymond-action/state"
 )
@@ -43,7 +42,7 @@ type scene struct {
 
 var (
 	_ runner.Store    = (*Actor)(nil)
-	_ runner.Sessions = (*Actor)(nil)
+	_ runner.Agent    = (*player)(nil)
 	_ runner.Verifier = (*Actor)(nil)
 )
 
@@ -55,10 +54,8 @@ func NewActor(r *Replies, clock *Clock, scripts runner.Backend, checks runner.Ve
 	}
 }
 
-// Backends returns what runs the states of the run.
-func (a *Actor) Backends() map[protocol.Kind]runner.Backend {
-	return map[protocol.Kind]runner.Backend{protocol.Prompt: (*prompts)(a), protocol.Script: (*scripts)(a)}
-}
+// Scripts returns what runs the scripts of the run.
+func (a *Actor) Scripts() runner.Backend { return (*scripts)(a) }
 
 // Append implements runner.Store.
 func (a *Actor) Append(d *state.Delta) error {
@@ -133,12 +130,6 @@ func (a *Actor) Unused() []string {
 	return left
 }
 
-// Length implements runner.Sessions: there are no transcripts.
-func (a *Actor) Length(string, string) (int64, bool) { return 0, false }
-
-// Usage implements runner.Sessions.
-func (a *Actor) Usage(string, string, int64) ([]state.Usage, bool) { return nil, false }
-
 // Verify implements runner.Verifier: with the exit codes of the reply, or by
 // running the commands.
 func (a *Actor) Verify(ctx context.Context, c runner.Checks, tell func(runner.Progress)) state.Verification {
@@ -162,14 +153,12 @@ func (a *Actor) Digest(dir string, patterns []string) map[string]string {
 	return a.checks.Digest(dir, patterns)
 }
 
-// prompts is the Actor as the backend of prompts.
-type prompts Actor
-
-func (p *prompts) Run(ctx context.Context, o runner.Order, tell func(runner.Progress)) (runner.Answer, error) {
-	s := (*Actor)(p).scene(o.Agent)
+// perform plays an invocation of an agent.
+func (a *Actor) perform(ctx context.Context, o runner.Order, tell func(runner.Progress)) (runner.Answer, error) {
+	s := a.scene(o.Agent)
 	recordPrompt(o)
 	answer, failure, took := s.reply.play(o)
-	p.clock.Wait(ctx, s.number, took, false)
+	a.clock.Wait(ctx, s.number, took, false)
 	s.polls.forget()
 	s.polls.own++
 	switch {

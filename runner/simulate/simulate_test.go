@@ -184,7 +184,7 @@ func perform(t *testing.T, files map[string]string, change func(*state.Options, 
 	ids := 0
 	cfg := runner.Config{
 		Workflow: w, NewID: func() string { ids++; return fmt.Sprint("s", ids) }, PayloadDir: t.TempDir(), ScriptDir: "/scripts",
-		Clock: p.people.Runner(p.clock), People: p.people, Hold: -1, Sessions: p.actor, Verifier: p.actor, Store: p.actor, Backends: p.actor.Backends(), Reporter: p,
+		Clock: p.people.Runner(p.clock), People: p.people, Hold: -1, Verifier: p.actor, Store: p.actor, Agents: p.actor.Agents(), Scripts: p.actor.Scripts(), Reporter: p,
 	}
 	meta := map[string]string{}
 	for k, v := range p.replies.Meta {

@@ -19,10 +19,11 @@ import (
 )
 
 // Folder is where a CLI with the environment Env keeps its transcripts. It
-// implements runner.Sessions and may be used by any number of goroutines.
+// may be used by any number of goroutines.
 type Folder struct{ Env []string }
 
-// Length implements runner.Sessions.
+// Length returns the size in bytes of the transcript of a session that began in dir, and
+// false when there is none.
 func (d Folder) Length(session, dir string) (int64, bool) {
 	path, ok := d.Path(session, dir)
 	if !ok {

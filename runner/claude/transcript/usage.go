@@ -32,7 +32,8 @@ type spoken struct {
 	} `json:"message"`
 }
 
-// Usage implements runner.Sessions. Models are in order of name, without
+// Usage returns the tokens that the transcript of a session shows from the given byte on,
+// one element a model, and false when it can't tell. Models are in order of name, without
 // variants as in "[1m]". Each message counts once, as its last line says: the
 // CLI writes a line a block.
 func (d Folder) Usage(session, dir string, from int64) ([]state.Usage, bool) {

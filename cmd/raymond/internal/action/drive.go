@@ -9,7 +9,6 @@ import (
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/gitguard"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/session"
 	"github.com/raymond-action/raymond-action/internal/untrusted/text"
-	"github.com/raymond-action/raymond-action/protocol"
 	"github.com/raymond-action/raymond-action/runner"
 	"github.com/raymond-action/raymond-action/runner/claude/transcript"
 	"github.com/raymond-action/raymond-action/runner/report"
@@ -47,13 +46,12 @@ func drive(ctx context.Context, s *step, r *result, d driving) error {
 	}
 	u := session.Setup{
 		Options: s.options, Scope: r.flow.Scope, Run: d.run, Store: d.store, Others: session.Others{Part: partAgents(s), Matrix: matrixOf(s)}, Resumed: d.isResumed, Changed: d.changed,
-		CLI: a.cli, Prompts: promptsOf(s, d, a), Env: a.env, Dir: dir,
+		CLI: a.cli, Env: a.env, Dir: dir,
 		Hide: session.Hide{Printed: a.redact, Events: s.voice.shown}, Out: session.Out{Stdout: s.env.Stdout, Stderr: s.env.Stderr, Seal: s.note.seals},
 	}
 	stops := session.StopOptions{Gone: d.gone, InJob: true}
 	if d.to != nil {
 		u.Others.Checkpoints = &periodic{step: s, ctx: ctx, to: d.to, take: take, began: time.Now()}
-		u.Prompts = d.to.claim.Guard(u.Prompts)
 		r.claim, r.store, stops.Asked = d.to.claim, d.to.store, d.to.claim.Asked()
 	}
 	r.stops = session.Listen(stops)
@@ -68,6 +66,7 @@ func drive(ctx context.Context, s *step, r *result, d driving) error {
 		return err
 	}
 	o.Config.Began, o.Config.Continuations = d.jobBegan(), s.in.Continuations
+	wrapAgents(s, d, o.Config.Agents)
 	if err = errors.Join(guardGit(s, o, d.run), addReporters(s, r, d.readyRun, o.Events)); err == nil {
 		asks.listen(o.Events)
 		r.run, err = o.Run(ctx)
@@ -88,6 +87,21 @@ func drive(ctx context.Context, s *step, r *result, d driving) error {
 	return err
 }
 
+// wrapAgents has prompts run as the step wants it: refused where it has none, noted for the
+// post part, and held until the key is known to be the run's.
+func wrapAgents(s *step, d driving, agents map[string]runner.Agent) {
+	for name, a := range agents {
+		b := runner.Backend(noPrompts{})
+		if !s.in.NoPrompts {
+			b = d.talks.Wrap(a)
+		}
+		if d.to != nil {
+			b = d.to.claim.Guard(b)
+		}
+		agents[name] = runner.Through(a, b)
+	}
+}
+
 // guardGit has git of scripts run nothing that agents have put into its settings and hooks.
 func guardGit(s *step, o *session.Session, run *state.Run) error {
 	g, err := gitguard.New(checkpoints.Dirs(run), func(changed []string) {
@@ -102,9 +116,9 @@ func guardGit(s *step, o *session.Session, run *state.Run) error {
 			g.In = box.Start
 		}
 	}
-	c.Backends[protocol.Script], c.Verifier = g.Scripts(c.Backends[protocol.Script]), g.Checks(c.Verifier)
-	if prompts := c.Backends[protocol.Prompt]; prompts != nil {
-		c.Backends[protocol.Prompt] = g.Untrusted(prompts)
+	c.Scripts, c.Verifier = g.Scripts(c.Scripts), g.Checks(c.Verifier)
+	for name, a := range c.Agents {
+		c.Agents[name] = runner.Through(a, g.Untrusted(a))
 	}
 	return nil
 }

@@ -32,14 +32,6 @@ func checkPrompts(s *step, b *readyRun) error {
 	return nil
 }
 
-// promptsOf is what prompts of the step are run with.
-func promptsOf(s *step, d driving, a *agents) runner.Backend {
-	if s.in.NoPrompts {
-		return noPrompts{}
-	}
-	return d.talks.Wrap(a.cli)
-}
-
 // noPrompts is the backend of a step that refuses prompts, however the run comes to one.
 type noPrompts struct{}
 

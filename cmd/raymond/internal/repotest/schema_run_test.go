@@ -101,8 +101,8 @@ func (r schemaRun) simulated(t *testing.T) (states, events [][]byte) {
 	store := &saves{Store: actor, t: t}
 	cfg := runner.Config{
 		Workflow: w, NewID: uuid.NewString, Telling: telling, Deadline: time.Duration(r.Deadline), Redact: secrets.NewRedactor(nil).Text,
-		PayloadDir: t.TempDir(), LogDir: t.TempDir(), ScriptDir: r.dir, Clock: people.Runner(clock), Sessions: actor, Verifier: actor,
-		Store: store, Backends: actor.Backends(), Reporter: log,
+		PayloadDir: t.TempDir(), LogDir: t.TempDir(), ScriptDir: r.dir, Clock: people.Runner(clock), Verifier: actor,
+		Store: store, Agents: actor.Agents(), Scripts: actor.Scripts(), Reporter: log,
 		People: people, Hold: -1, Jobs: r.Jobs, NewToken: func() string { return strings.Repeat("0123456789abcdef", 2) },
 	}
 	if err := runner.New(cfg, run).Run(t.Context(), false, nil); err != nil {

@@ -25,7 +25,6 @@ import (
 	"github.com/raymond-action/raymond-action/protocol"
 	"github.com/raymond-action/raymond-action/runner"
 	"github.com/raymond-action/raymond-action/runner/claude/pin"
-	"github.com/raymond-action/raymond-action/runner/claude/transcript"
 	"github.com/raymond-action/raymond-action/runner/prices"
 	"github.com/raymond-action/raymond-action/runner/report"
 	"github.com/raymond-action/raymond-action/runner/shell"
@@ -171,7 +170,7 @@ func (s *Session) setBackends() error {
 		return err
 	}
 	s.Config.Verifier = verify.Verifier{Env: u.Env.Checks, NoNewPrivs: u.CLI != nil && u.CLI.NoNewPrivs}
-	s.Config.Backends = map[protocol.Kind]runner.Backend{protocol.Script: scripts}
+	s.Config.Scripts = scripts
 	if u.Store != nil {
 		s.Config.Store = &keeper{File: u.Store, log: s.log}
 	}
@@ -183,12 +182,9 @@ func (s *Session) setBackends() error {
 		run = *u.Changed
 	}
 	u.CLI.Args, u.CLI.Tested = slices.Concat(u.CLI.Args, run.ClaudeArgs), pin.CLI.Version()
-	s.Config.Sessions, s.Config.Backends[protocol.Prompt] = transcript.Folder{Env: u.CLI.Env}, u.CLI
+	s.Config.Agents = map[string]runner.Agent{protocol.BackendClaude: u.CLI}
 	if u.CLI.Proxy != nil {
 		s.Config.Meter = u.CLI.Proxy
-	}
-	if u.Prompts != nil {
-		s.Config.Backends[protocol.Prompt] = u.Prompts
 	}
 	return nil
 }

@@ -20,10 +20,9 @@ type Setup struct {
 	Resumed bool           // the run was driven before
 	Changed *state.Options // the options from now on; nil for those of the run
 
-	CLI     *claude.Backend // the agent CLI; nil where no agent is started
-	Prompts runner.Backend  // runs prompts by CLI; nil for CLI itself
-	Env     Env             // of what is started; the agent CLI has variables of its own
-	Dir     string          // the run's own folder, absolute
+	CLI *claude.Backend // the agent CLI; nil where no agent is started
+	Env Env             // of what is started; the agent CLI has variables of its own
+	Dir string          // the run's own folder, absolute
 
 	Others Others
 	Hide   Hide

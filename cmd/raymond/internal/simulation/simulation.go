@@ -142,7 +142,7 @@ func (s Simulation) drive(ctx context.Context, u session.Setup, replies *simulat
 	people := simulate.NewPeople(replies)
 	cfg := &o.Config
 	cfg.Clock, cfg.People, cfg.Hold = people.Runner(clock), people, options.Endless
-	cfg.Sessions, cfg.Verifier, cfg.Store, cfg.Backends = actor, actor, actor, actor.Backends()
+	cfg.Agents, cfg.Scripts, cfg.Verifier, cfg.Store = actor.Agents(), actor.Scripts(), actor, actor
 	cfg.Reporter, cfg.Cancel = timeless{o.Events}, twice(stops.Reasons())
 	var journal simulate.Journal
 	o.Events.Add("journal", &journal)
