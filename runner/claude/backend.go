@@ -5,9 +5,10 @@ import (
 	"strings"
 	"time"
 
+	"github.com/raymond-action/raymond-action/protocol"
 	"github.com/raymond-action/raymond-action/runner"
-	"github.com/raymond-action/raymond-action/runner/claude/keyproxy"
 	"github.com/raymond-action/raymond-action/runner/internal/program"
+	"github.com/raymond-action/raymond-action/runner/keyproxy"
 )
 
 // Backend runs prompts with the Claude Code CLI. It implements runner.Agent. Its fields
@@ -31,8 +32,8 @@ type Backend struct {
 	// it is ended; 0 means 10 s, which covers the 5 s that it gives its own background
 	// shells.
 	ResultGrace time.Duration
-	// Proxy is what the CLI asks the API through; nil for nothing. Its variables
-	// must be in Env.
+	// Proxy is what the CLI asks the API through, if it has a key for that; nil for
+	// nothing.
 	Proxy *keyproxy.Proxy
 	// NoNewPrivs keeps the CLI, and the tools that it runs, from gaining
 	// privileges, by sudo for one. Linux only.
@@ -75,10 +76,10 @@ func (b *Backend) Run(ctx context.Context, o runner.Order, tell func(runner.Prog
 
 // ask runs the CLI, through the proxy where there is one.
 func (b *Backend) ask(ctx context.Context, path string, s *stream) (runner.Answer, *runner.Failure) {
-	if b.Proxy == nil {
+	account := b.account(s.order)
+	if account == nil {
 		return b.invoke(ctx, path, s)
 	}
-	account := b.Proxy.Open(s.order.Mark)
 	defer account.Close()
 	defer s.through(account)()
 	a, fail := b.invoke(ctx, path, s)
@@ -90,6 +91,14 @@ func (b *Backend) ask(ctx context.Context, path string, s *stream) (runner.Answe
 		fail.NotBefore = account.RetryAfter()
 	}
 	return a, fail
+}
+
+// account opens an account with the proxy for an invocation; nil where it does not pass.
+func (b *Backend) account(o runner.Order) *keyproxy.Account {
+	if b.Proxy == nil {
+		return nil
+	}
+	return b.Proxy.Open(protocol.BackendClaude, o.Mark)
 }
 
 // invoke starts the CLI and says what came of it.

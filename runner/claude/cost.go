@@ -9,8 +9,9 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
-	"github.com/raymond-action/raymond-action/runner/claude/tally"
+	"github.com/raymond-action/raymond-action/runner/claude/messages"
 	"github.com/raymond-action/raymond-action/runner/internal/program"
+	"github.com/raymond-action/raymond-action/runner/tally"
 	"github.com/raymond-action/raymond-action/state"
 )
 
@@ -219,7 +220,7 @@ func byModel(raw jsontext.Value) []state.ModelCost {
 		u := reported[name]
 		usd, _ := amount(u.CostUSD)
 		list = plus(list, state.ModelCost{CostUSD: usd, Usage: state.Usage{
-			Model: tally.Bare(name), Input: tally.Count(u.Input), Output: tally.Count(u.Output),
+			Model: messages.Bare(name), Input: tally.Count(u.Input), Output: tally.Count(u.Output),
 			CacheRead: tally.Count(u.CacheRead), CacheWrite: tally.Count(u.CacheWrite),
 		}})
 	}

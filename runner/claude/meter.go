@@ -7,7 +7,8 @@ import (
 
 	"github.com/go-json-experiment/json"
 
-	"github.com/raymond-action/raymond-action/runner/claude/tally"
+	"github.com/raymond-action/raymond-action/runner/claude/messages"
+	"github.com/raymond-action/raymond-action/runner/tally"
 	"github.com/raymond-action/raymond-action/state"
 )
 
@@ -25,8 +26,8 @@ const mostThreads = 256
 
 // event is a piece of an answer as the CLI passes it on.
 type event struct {
-	Parent string      `json:"parent_tool_use_id"`
-	Event  tally.Event `json:"event"`
+	Parent string         `json:"parent_tool_use_id"`
+	Event  messages.Event `json:"event"`
 }
 
 // eventPrefix is how the CLI begins a line with a piece of an answer. There may be
@@ -37,8 +38,8 @@ var eventPrefix = []byte(`{"type":"stream_event"`)
 // began.
 func (m *meter) piece(line []byte) bool {
 	m.spoke = true
-	if !tally.Counts(line) {
-		m.last.Wrote(line)
+	if !messages.Counts(line) {
+		m.last.Wrote(messages.TextSize(line))
 		return false
 	}
 	var e event
@@ -51,7 +52,7 @@ func (m *meter) piece(line []byte) bool {
 		return true
 	case "message_delta":
 		if msg := m.open[e.Parent]; msg != nil {
-			msg.Took(e.Event.Usage)
+			msg.Took(e.Event.Usage.Usage(""))
 		}
 	}
 	return false
@@ -65,7 +66,7 @@ func (m *meter) spoken(parent string, msg *message) bool {
 		return false
 	}
 	// Its count of the output may be that of the message's beginning.
-	m.begin(parent, tally.Answer{ID: msg.ID, Model: msg.Model, Usage: msg.Usage}.Message(true))
+	m.begin(parent, messages.Answer{ID: msg.ID, Model: msg.Model, Usage: msg.Usage}.Message(true))
 	return true
 }
 

@@ -7,7 +7,8 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
-	"github.com/raymond-action/raymond-action/runner/claude/tally"
+	"github.com/raymond-action/raymond-action/runner/claude/messages"
+	"github.com/raymond-action/raymond-action/runner/tally"
 )
 
 // record is one line of the CLI's output, reduced to what this package needs.
@@ -58,11 +59,11 @@ type result struct {
 }
 
 type message struct {
-	ID      string       `json:"id"`
-	Model   string       `json:"model"`
-	Content content      `json:"content"`
-	Usage   tally.Tokens `json:"usage"`
-	Text    string       `json:"-"` // of a message that is a bare text
+	ID      string          `json:"id"`
+	Model   string          `json:"model"`
+	Content content         `json:"content"`
+	Usage   messages.Tokens `json:"usage"`
+	Text    string          `json:"-"` // of a message that is a bare text
 }
 
 func (m *message) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
@@ -118,7 +119,7 @@ var loose = tally.Loose
 // lenient is how whole records are read: a field of a type that nobody expected is
 // passed over, so that it costs itself and not the record.
 var lenient = json.JoinOptions(loose, json.WithUnmarshalers(json.JoinUnmarshalers(
-	skips[string](`"`), skips[int]("0"), skips[rateLimit]("{"), skips[tally.Tokens]("{"), skips[int64]("0"), skips[denial]("{"), skips[block]("{"), skips[[]denial]("["), skips[[]string]("["),
+	skips[string](`"`), skips[int]("0"), skips[rateLimit]("{"), skips[messages.Tokens]("{"), skips[int64]("0"), skips[denial]("{"), skips[block]("{"), skips[[]denial]("["), skips[[]string]("["),
 	json.UnmarshalFromFunc(boolean),
 )))
 

@@ -5,14 +5,14 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
-	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/raymond-action/raymond-action/protocol"
 	"github.com/raymond-action/raymond-action/runner"
 	ct "github.com/raymond-action/raymond-action/runner/claude/claudetest"
-	"github.com/raymond-action/raymond-action/runner/claude/keyproxy"
+	"github.com/raymond-action/raymond-action/runner/keyproxy"
 )
 
 // TestClassesOfErrors holds which errors are waited out, which are tried again
@@ -84,7 +84,7 @@ func TestServiceFailuresSayWhenToRetry(t *testing.T) {
 		w.WriteHeader(http.StatusServiceUnavailable)
 	}))
 	defer api.Close()
-	p, err := keyproxy.Start(keyproxy.Options{Upstream: api.URL, APIKey: "k"})
+	p, err := keyproxy.Start(keyproxy.Options{Vendors: []keyproxy.Vendor{{API: API{}, Upstream: api.URL, Credential: keyproxy.Credential{Text: "k"}}}})
 	must(t, err)
 	defer p.Close()
 	for status, isService := range map[int]bool{503: true, 400: false} {
@@ -106,10 +106,10 @@ func TestServiceFailuresSayWhenToRetry(t *testing.T) {
 // askThrough asks the API through a proxy, as the CLI does.
 func askThrough(t *testing.T, p *keyproxy.Proxy) {
 	t.Helper()
-	account := p.Open("")
+	account := p.Open(protocol.BackendClaude, "")
 	defer account.Close()
 	vars := map[string]string{}
-	for _, entry := range slices.Concat(p.Env(), account.Env()) {
+	for _, entry := range account.Env() {
 		name, value, _ := strings.Cut(entry, "=")
 		vars[name] = value
 	}

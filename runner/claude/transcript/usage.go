@@ -8,7 +8,8 @@ import (
 
 	"github.com/go-json-experiment/json"
 
-	"github.com/raymond-action/raymond-action/runner/claude/tally"
+	"github.com/raymond-action/raymond-action/runner/claude/messages"
+	"github.com/raymond-action/raymond-action/runner/tally"
 	"github.com/raymond-action/raymond-action/runner/transcripts"
 	"github.com/raymond-action/raymond-action/state"
 )
@@ -26,9 +27,9 @@ const (
 type spoken struct {
 	Type    string `json:"type"`
 	Message struct {
-		ID    string       `json:"id"`
-		Model string       `json:"model"`
-		Usage tally.Tokens `json:"usage"`
+		ID    string          `json:"id"`
+		Model string          `json:"model"`
+		Usage messages.Tokens `json:"usage"`
 	} `json:"message"`
 }
 

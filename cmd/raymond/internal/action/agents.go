@@ -13,9 +13,9 @@ import (
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/session"
 	"github.com/raymond-action/raymond-action/internal/untrusted/secrets"
 	"github.com/raymond-action/raymond-action/runner/claude"
-	"github.com/raymond-action/raymond-action/runner/claude/keyproxy"
 	"github.com/raymond-action/raymond-action/runner/claude/pin"
 	"github.com/raymond-action/raymond-action/runner/claude/transcript"
+	"github.com/raymond-action/raymond-action/runner/keyproxy"
 	"github.com/raymond-action/raymond-action/runner/prices"
 )
 
@@ -72,7 +72,10 @@ func (a *agents) guardKey(s *step) error {
 		return nil
 	}
 	p, err := keyproxy.Start(keyproxy.Options{
-		Upstream: s.getenv("ANTHROPIC_BASE_URL"), APIKey: s.in.AnthropicAPIKey, OAuthToken: s.in.ClaudeCodeToken,
+		Vendors: []keyproxy.Vendor{{
+			API: claude.API{}, Upstream: s.getenv("ANTHROPIC_BASE_URL"),
+			Credential: keyproxy.Credential{Text: cmp.Or(s.in.AnthropicAPIKey, s.in.ClaudeCodeToken), IsToken: s.in.AnthropicAPIKey == ""},
+		}},
 		Environ: a.cli.Env, Price: prices.Of, Log: func(line string) { s.voice.print(s.voice.shown("key proxy: " + line)) },
 	})
 	if err != nil {
@@ -80,7 +83,7 @@ func (a *agents) guardKey(s *step) error {
 	}
 	redact := a.redact
 	a.redact = func(text string) string { return p.Hide(redact(text)) }
-	a.cli.Env, a.cli.Proxy, a.proxy = append(a.cli.Env, p.Env()...), p, p
+	a.cli.Env, a.cli.Proxy, a.proxy = append(a.cli.Env, "ANTHROPIC_BASE_URL=http://"+p.Address()), p, p
 	return nil
 }
 

@@ -29,9 +29,9 @@ var floors = map[string][]string{
 		"runner/claude runner/report runner/shell runner/verify",
 		"runner/claude/transcript",
 		"runner/internal/program runner/transcripts",
-		"runner runner/claude/keyproxy runner/diagram runner/prices",
-		"runner/claude/permit runner/claude/pin runner/claude/tally runner/internal/proc runner/internal/reel",
-		"runner/pinned",
+		"runner runner/keyproxy runner/diagram runner/prices",
+		"runner/claude/messages runner/claude/permit runner/claude/pin runner/internal/proc runner/internal/reel",
+		"runner/pinned runner/tally",
 	},
 	"artifacts": {
 		"artifacts/slots",

@@ -2,7 +2,6 @@ package keyproxy
 
 import (
 	"net/http"
-	"strings"
 	"testing"
 	"time"
 )
@@ -28,15 +27,15 @@ func TestRetryAfterIsRemembered(t *testing.T) {
 			}
 			w.WriteHeader(c.status)
 		})
-		p := start(t, Options{Upstream: upstream.URL, APIKey: realKey})
+		p := start(t, Options{Vendors: vendors(upstream.URL)})
 		began := time.Now()
-		account := p.Open("")
+		account := p.Open(toy, "")
 		ask(t, p, nil)
 		got := account.RetryAfter()
 		if wait := got.Sub(began); got.IsZero() != (c.want == 0) || c.want > 0 && (wait < c.want-2*time.Second || wait > c.want+10*time.Second) {
 			t.Errorf("%d with retry-after %q: got %v, want %v from now", c.status, c.header, got, c.want)
 		}
-		if got := p.Open("").RetryAfter(); !got.IsZero() {
+		if got := p.Open(toy, "").RetryAfter(); !got.IsZero() {
 			t.Errorf("%d with retry-after %q, for a later invocation: got %v, want none", c.status, c.header, got)
 		}
 	}
@@ -44,13 +43,15 @@ func TestRetryAfterIsRemembered(t *testing.T) {
 
 // TestAddressIsHidden: errors of the CLI name the API, not where we listen.
 func TestAddressIsHidden(t *testing.T) {
-	p := start(t, Options{Upstream: "https://gateway.example/claude/", APIKey: realKey})
-	got := p.Hide("check your inference gateway (" + p.address + "), http://" + p.address + "/v1/messages, " + at(p) + "/v1/messages, 127.0.0.1:1")
+	p := start(t, Options{Vendors: vendors("https://gateway.example/claude/")})
+	got := p.Hide("check your inference gateway (" + p.address + "), http://" + p.address + "/v1/messages, " + p.Open(toy, "").Access().URL + "/v1/messages, 127.0.0.1:1")
 	if want := "check your inference gateway (gateway.example), https://gateway.example/claude/v1/messages, https://gateway.example/claude/v1/messages, 127.0.0.1:1"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
-	p = start(t, Options{APIKey: realKey})
-	if got := p.Hide(p.address); !strings.Contains(got, "api.anthropic.com") {
-		t.Errorf("got %q, want Anthropic's own", got)
+	two := append(vendors(""), Vendor{API: toyAPI{"other"}, Upstream: "http://other.example", Credential: Credential{Text: realKey}})
+	p = start(t, Options{Vendors: two})
+	got = p.Hide("ask " + p.Open(toy, "").Access().URL + "/x and " + p.Open("other", "").Access().URL + "/y at " + p.address)
+	if want := "ask https://toy.example/api/x and http://other.example/y at the API of the model"; got != want {
+		t.Errorf("of two: got %q, want %q", got, want)
 	}
 }

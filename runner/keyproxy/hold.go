@@ -83,14 +83,14 @@ func (h *held) release() {
 }
 
 // unreadable answers a request whose body could not be read.
-func (p *Proxy) unreadable(w http.ResponseWriter, r *http.Request, err error) {
+func (p *Proxy) unreadable(w http.ResponseWriter, r *http.Request, v *vendor, err error) {
 	var long *http.MaxBytesError
 	switch {
 	case errors.As(err, &long):
-		refuse(w, http.StatusRequestEntityTooLarge, fmt.Sprintf("the request is over %d MiB", maxBody>>20))
+		v.refuse(w, http.StatusRequestEntityTooLarge, fmt.Sprintf("the request is over %d MiB", maxBody>>20))
 	case r.Context().Err() != nil || errors.Is(err, io.ErrUnexpectedEOF): // the client has left
 	default:
 		p.tell(fmt.Sprintf("read a request: %v", err))
-		refuse(w, http.StatusBadGateway, "read the request: "+err.Error())
+		v.refuse(w, http.StatusBadGateway, "read the request: "+err.Error())
 	}
 }

@@ -1,4 +1,4 @@
-package keyproxy_test
+package claude_test
 
 import (
 	"errors"
@@ -13,7 +13,7 @@ import (
 	"github.com/raymond-action/raymond-action/runner"
 	"github.com/raymond-action/raymond-action/runner/claude"
 	ct "github.com/raymond-action/raymond-action/runner/claude/claudetest"
-	"github.com/raymond-action/raymond-action/runner/claude/keyproxy"
+	"github.com/raymond-action/raymond-action/runner/keyproxy"
 	"github.com/raymond-action/raymond-action/runner/prices"
 	"github.com/raymond-action/raymond-action/state"
 )
@@ -25,9 +25,19 @@ import (
 const dump = `env; p=$PPID; while [ "$p" -gt 1 ]; do tr '\0' '\n' <"/proc/$p/environ"; ` +
 	`p=$(sed 's/.*) . //' "/proc/$p/stat" | cut -d' ' -f1); done; echo "dumped to $p"`
 
+// before is the API at a URL, with a key.
+func before(url string) keyproxy.Vendor {
+	return keyproxy.Vendor{API: claude.API{}, Upstream: url, Credential: keyproxy.Credential{Text: "sk-ant-api03-real"}}
+}
+
 // through runs a prompt with the CLI, whose environment lacks a key, through a
 // proxy.
-func through(t *testing.T, s *ct.Server, o keyproxy.Options) (runner.Answer, error) {
+func through(t *testing.T, s *ct.Server, v keyproxy.Vendor) (runner.Answer, error) {
+	t.Helper()
+	return throughOne(t, s, keyproxy.Options{Vendors: []keyproxy.Vendor{v}})
+}
+
+func throughOne(t *testing.T, s *ct.Server, o keyproxy.Options) (runner.Answer, error) {
 	t.Helper()
 	p, err := keyproxy.Start(o)
 	if err != nil {
@@ -45,7 +55,7 @@ func throughProxy(t *testing.T, s *ct.Server, p *keyproxy.Proxy, prompt string) 
 	})
 	env = append(env, "BASH_MAX_OUTPUT_LENGTH=150000",
 		"HTTP_PROXY=http://127.0.0.1:1", "HTTPS_PROXY=http://127.0.0.1:1") // where nobody answers
-	b := &claude.Backend{Path: ct.Install(t), Env: append(env, p.Env()...), NoNewPrivs: true, Proxy: p}
+	b := &claude.Backend{Path: ct.Install(t), Env: env, NoNewPrivs: true, Proxy: p}
 	return b.Run(t.Context(), runner.Order{
 		Dir:    t.TempDir(),
 		Mark:   uuid.NewString(),
@@ -59,19 +69,20 @@ func throughProxy(t *testing.T, s *ct.Server, p *keyproxy.Proxy, prompt string) 
 func TestContractToolsDoNotFindTheKey(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		options keyproxy.Options
-		header  string // what carries the credential
-		want    string
-		beta    bool // the CLI asks as a subscription does
+		real   keyproxy.Credential
+		header string // what carries the credential
+		want   string
+		beta   bool // the CLI asks as a subscription does
 	}{
-		"key":   {keyproxy.Options{APIKey: "sk-ant-api03-real"}, "X-Api-Key", "sk-ant-api03-real", false},
-		"token": {keyproxy.Options{OAuthToken: "sk-ant-oat01-real"}, "Authorization", "Bearer sk-ant-oat01-real", true},
+		"key":   {keyproxy.Credential{Text: "sk-ant-api03-real"}, "X-Api-Key", "sk-ant-api03-real", false},
+		"token": {keyproxy.Credential{Text: "sk-ant-oat01-real", IsToken: true}, "Authorization", "Bearer sk-ant-oat01-real", true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := ct.NewServer(t, ct.On("go", ct.Do(ct.Bash(dump), ct.Bash("grep NoNewPrivs /proc/self/status")), ct.Say("done")))
-			c.options.Upstream = s.URL
-			a, err := through(t, s, c.options)
+			v := before(s.URL)
+			v.Credential = c.real
+			a, err := through(t, s, v)
 			if err != nil || a.Text != "done" {
 				t.Fatalf("got %q, %v, want \"done\"", a.Text, err)
 			}
@@ -110,7 +121,7 @@ func TestContractFaultsPassThroughTheProxy(t *testing.T) {
 		"key refused":  {s.URL, runner.Fatal, 0},
 	} {
 		told.Store(0)
-		_, err := through(t, s, keyproxy.Options{Upstream: c.upstream, APIKey: "sk-ant-api03-real", Log: func(string) { told.Add(1) }})
+		_, err := throughOne(t, s, keyproxy.Options{Vendors: []keyproxy.Vendor{before(c.upstream)}, Log: func(string) { told.Add(1) }})
 		var f *runner.Failure
 		if !errors.As(err, &f) || f.Class != c.class || strings.Contains(f.Message, "-real") || told.Load() < c.tries {
 			t.Errorf("%s: got %v after %d attempts, want class %s after at least %d", name, err, told.Load(), c.class, c.tries)
@@ -149,7 +160,7 @@ func TestContractLostConnectionsAreCounted(t *testing.T) {
 				// Of a block that is there whole the CLI may ask for the rest, instead of for all of it.
 				Sequence: []ct.Reply{{Blocks: []ct.Block{ct.Text("done")}, Usage: &ct.Usage{Input: 2000, Output: 30}}},
 			})
-			a, err := through(t, s, keyproxy.Options{Upstream: s.URL, APIKey: "sk-ant-api03-real"})
+			a, err := through(t, s, before(s.URL))
 			if err != nil || !strings.HasSuffix(a.Text, "done") || len(s.Requests()) != 2 {
 				t.Fatalf("got %q, %v after %d requests, want \"done\" after 2", a.Text, err, len(s.Requests()))
 			}
@@ -173,7 +184,7 @@ func TestContractTwoAgentsAreCountedApart(t *testing.T) {
 	lost.Drop = ct.Middle
 	s := ct.NewServer(t,
 		ct.Rule{Match: "prompt one", FailFirst: 1, Fail: lost, Steps: []ct.Reply{reply(1000)}}, ct.On("prompt two", reply(30)))
-	p, err := keyproxy.Start(keyproxy.Options{Upstream: s.URL, APIKey: "sk-ant-api03-real"})
+	p, err := keyproxy.Start(keyproxy.Options{Vendors: []keyproxy.Vendor{before(s.URL)}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -196,7 +207,7 @@ func TestContractSpentBudgetEndsTheCLI(t *testing.T) {
 	calls := ct.Do(ct.Bash("echo hello"))
 	calls.Usage = &ct.Usage{Input: 500_000, Output: 10}
 	s := ct.NewServer(t, ct.On("go", calls, ct.Say("done")))
-	p, err := keyproxy.Start(keyproxy.Options{Upstream: s.URL, APIKey: "sk-ant-api03-real", Price: prices.Of})
+	p, err := keyproxy.Start(keyproxy.Options{Vendors: []keyproxy.Vendor{before(s.URL)}, Price: prices.Of})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -225,7 +236,7 @@ func TestContractHonestCostsAreTheMeters(t *testing.T) {
 	done := ct.Say("done")
 	done.Usage = &ct.Usage{Input: 100, Output: 2000, CacheRead: 70_000}
 	s := ct.NewServer(t, ct.On("go", calls, done))
-	a, err := through(t, s, keyproxy.Options{Upstream: s.URL, APIKey: "sk-ant-api03-real"})
+	a, err := through(t, s, before(s.URL))
 	if err != nil || a.Cost.Kind != state.Exact || len(a.Cost.Beyond) > 0 {
 		t.Fatalf("got %+v, %v, want an exact cost and nothing beyond it", a.Cost, err)
 	}

@@ -31,14 +31,13 @@ func hanging(t *testing.T) (server *httptest.Server, came, gone chan struct{}) {
 func TestCancellationPasses(t *testing.T) {
 	upstream, came, gone := hanging(t)
 	log := &lines{}
-	p := start(t, Options{Upstream: upstream.URL, APIKey: realKey, Log: log.add})
+	p := start(t, Options{Vendors: vendors(upstream.URL), Log: log.add})
 	ctx, cancel := context.WithCancel(t.Context())
 	go func() {
 		<-came
 		cancel()
 	}()
-	r, _ := http.NewRequestWithContext(ctx, "POST", at(p)+"/v1/messages/count_tokens", strings.NewReader("x"))
-	bearer(p.credential)(r)
+	r := request(p.Open(toy, ""), "POST", "/v1/count", strings.NewReader("x")).WithContext(ctx)
 	if answer, err := http.DefaultClient.Do(r); err == nil {
 		t.Errorf("got %s, want it cancelled", answer.Status)
 	}
@@ -51,12 +50,10 @@ func TestCancellationPasses(t *testing.T) {
 
 func TestCloseEndsWhatIsUnderWay(t *testing.T) {
 	upstream, came, gone := hanging(t)
-	p := start(t, Options{Upstream: upstream.URL, APIKey: realKey})
+	p := start(t, Options{Vendors: vendors(upstream.URL)})
 	answered := make(chan error, 1)
 	go func() {
-		r, _ := http.NewRequest("POST", at(p)+"/v1/messages", strings.NewReader("x"))
-		bearer(p.credential)(r)
-		_, err := http.DefaultTransport.RoundTrip(r)
+		_, err := http.DefaultTransport.RoundTrip(request(p.Open(toy, ""), "POST", "/v1/messages", strings.NewReader("x")))
 		answered <- err
 	}()
 	<-came
@@ -82,7 +79,7 @@ func TestCloseEndsWhatIsUnderWay(t *testing.T) {
 func TestCloseWaits(t *testing.T) {
 	logging, closed := make(chan struct{}), make(chan struct{})
 	early := make(chan bool, 1)
-	p := start(t, Options{Upstream: "http://" + closedAddress(t), APIKey: realKey, Log: func(string) {
+	p := start(t, Options{Vendors: vendors("http://" + closedAddress(t)), Log: func(string) {
 		close(logging)
 		select {
 		case <-closed:
@@ -92,9 +89,7 @@ func TestCloseWaits(t *testing.T) {
 		}
 	}})
 	go func() {
-		r, _ := http.NewRequest("POST", at(p)+"/v1/messages", nil)
-		bearer(p.credential)(r)
-		if answer, err := plain.RoundTrip(r); err == nil {
+		if answer, err := plain.RoundTrip(request(p.Open(toy, ""), "POST", "/v1/messages", nil)); err == nil {
 			answer.Body.Close()
 		}
 	}()
@@ -107,7 +102,7 @@ func TestCloseWaits(t *testing.T) {
 }
 
 func TestProxyOfTheJobIsUsed(t *testing.T) {
-	p := start(t, Options{Upstream: "http://api.invalid", APIKey: realKey})
+	p := start(t, Options{Vendors: vendors("http://api.invalid")})
 	answer, body := ask(t, p, nil)
 	if want := "asked for http://api.invalid/v1/messages?beta=true with " + realKey; answer.StatusCode != 200 || body != want {
 		t.Errorf("got %s %q, want %q", answer.Status, body, want)
@@ -141,7 +136,7 @@ func TestFurtherAuthorities(t *testing.T) {
 		{good, 200, "HTTP/2.0"}, {"", 502, "certificate"}, {bad, 502, "no certificate in"}, {bad + "x", 502, "no such file"},
 	} {
 		told := &lines{}
-		p := start(t, Options{Upstream: upstream.URL, APIKey: realKey, Log: told.add, Environ: []string{"NODE_EXTRA_CA_CERTS=" + c.file}})
+		p := start(t, Options{Vendors: vendors(upstream.URL), Log: told.add, Environ: []string{"NODE_EXTRA_CA_CERTS=" + c.file}})
 		answer, body := ask(t, p, nil)
 		if answer.StatusCode != c.status || !strings.Contains(body+told.text(), c.told) || (c.status == 200) != (told.text() == "") {
 			t.Errorf("authorities of %q: got %s %q, log %q", c.file, answer.Status, body, told.text())

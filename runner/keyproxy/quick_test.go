@@ -30,7 +30,7 @@ func TestQuickAnswersArrive(t *testing.T) {
 	}))
 	t.Cleanup(upstream.Close)
 	told := &lines{}
-	p := start(t, Options{Upstream: upstream.URL, APIKey: realKey, Log: told.add})
+	p := start(t, Options{Vendors: vendors(upstream.URL), Log: told.add})
 	const requests = 1000
 	bad := 0
 	for range requests {
@@ -47,11 +47,7 @@ func TestQuickAnswersArrive(t *testing.T) {
 // askAndTell sends a request of the CLI's usual size, says when its answer has
 // begun, and returns the answer.
 func askAndTell(p *Proxy, begun chan<- struct{}) (string, error) {
-	r, err := http.NewRequest("POST", at(p)+"/v1/messages", bytes.NewReader(make([]byte, 76_000)))
-	if err != nil {
-		return "", err
-	}
-	r.Header.Set("X-Api-Key", p.credential)
+	r := request(p.Open(toy, ""), "POST", "/v1/messages", bytes.NewReader(make([]byte, 76_000)))
 	answer, err := plain.RoundTrip(r)
 	begun <- struct{}{}
 	if err != nil {
@@ -78,7 +74,7 @@ func TestRequestsOfAnySizePass(t *testing.T) {
 	}))
 	t.Cleanup(upstream.Close)
 	told := &lines{}
-	p := start(t, Options{Upstream: upstream.URL, APIKey: realKey, Log: told.add})
+	p := start(t, Options{Vendors: vendors(upstream.URL), Log: told.add})
 	for _, size := range []int{0, 1, inMemory - 1, inMemory, inMemory + 1, 3 * inMemory} {
 		for _, length := range []int64{int64(size), -1} {
 			body := bytes.Repeat([]byte("ab1"), size/3+1)[:size]

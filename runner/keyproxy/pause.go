@@ -46,7 +46,7 @@ func retryAfter(text string, now time.Time) (time.Duration, bool) {
 // the last failing answer that said so, to any invocation, since the account was
 // opened; the time is zero when there was none.
 func (a *Account) RetryAfter() time.Time {
-	return a.proxy.pause.since(a.opened)
+	return a.vendor.pause.since(a.opened)
 }
 
 // since returns the end of a pause that was asked for at a time or later.
@@ -57,10 +57,4 @@ func (p *pause) since(at time.Time) time.Time {
 		return time.Time{}
 	}
 	return p.until
-}
-
-// Hide replaces the proxy's address, with an invocation's own path, by that of the
-// API, which is what the agent CLI means when its errors name where it asked.
-func (p *Proxy) Hide(text string) string {
-	return p.names.Replace(ownPath.ReplaceAllString(text, ""))
 }

@@ -31,7 +31,7 @@ func metered(t *testing.T) (*Proxy, *seen) {
 		w.Header().Set("Content-Type", "text/event-stream")
 		io.WriteString(w, begins("sonnet")+fmt.Sprintf(countsTo, 9)+ends)
 	})
-	return start(t, Options{Upstream: upstream.URL, APIKey: realKey, Price: byAnswer}), got
+	return start(t, Options{Vendors: vendors(upstream.URL), Price: byAnswer}), got
 }
 
 // askOften asks n times, one after the other, and returns how often which status came.
@@ -51,7 +51,7 @@ func askOften(t *testing.T, p *Proxy, a *Account, n int) map[int]int {
 func TestSpentBudgetEndsRequests(t *testing.T) {
 	p, got := metered(t)
 	p.Allow(10*perAnswer, []string{"one", "two"})
-	one, two := p.Open("one"), p.Open("two")
+	one, two := p.Open(toy, "one"), p.Open(toy, "two")
 	if diff := cmp.Diff(map[int]int{200: 4}, askOften(t, p, two, 4)); diff != "" {
 		t.Fatalf("the second invocation (-want +got):\n%s", diff)
 	}
@@ -85,9 +85,9 @@ func TestManyAtOnceAreHeldToTheBudget(t *testing.T) {
 		w.Header().Set("Content-Type", "text/event-stream")
 		io.WriteString(w, begins("sonnet")+fmt.Sprintf(countsTo, 9)+ends)
 	})
-	p := start(t, Options{Upstream: upstream.URL, APIKey: realKey, Price: byAnswer})
+	p := start(t, Options{Vendors: vendors(upstream.URL), Price: byAnswer})
 	p.Allow(perAnswer, []string{"one"})
-	a := p.Open("one")
+	a := p.Open(toy, "one")
 	var all sync.WaitGroup
 	for range 200 {
 		all.Go(func() { ask(t, p, of(a)) })
@@ -114,11 +114,10 @@ func TestAnswersThatNobodyReadsAreCounted(t *testing.T) {
 			w.Header().Set("Content-Type", kind)
 			io.WriteString(w, body)
 		})
-		p := start(t, Options{Upstream: upstream.URL, APIKey: realKey, Price: byAnswer})
-		a := p.Open("one")
+		p := start(t, Options{Vendors: vendors(upstream.URL), Price: byAnswer})
+		a := p.Open(toy, "one")
 		ctx, leave := context.WithCancel(t.Context())
-		r, _ := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+p.address+prefix+a.token+"/v1/messages", nil)
-		bearer(p.credential)(r)
+		r := request(a, http.MethodPost, "/v1/messages", nil).WithContext(ctx)
 		go func() {
 			<-arrived
 			leave()
@@ -154,14 +153,12 @@ func TestEndedInvocationsUseNothing(t *testing.T) {
 		<-r.Context().Done()
 		close(gone)
 	})
-	p := start(t, Options{Upstream: upstream.URL, APIKey: realKey})
-	a := p.Open("one")
+	p := start(t, Options{Vendors: vendors(upstream.URL)})
+	a := p.Open(toy, "one")
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		r, _ := http.NewRequest(http.MethodPost, "http://"+p.address+prefix+a.token+"/v1/messages", strings.NewReader("x"))
-		bearer(p.credential)(r)
-		if answer, err := http.DefaultTransport.RoundTrip(r); err == nil {
+		if answer, err := http.DefaultTransport.RoundTrip(request(a, http.MethodPost, "/v1/messages", strings.NewReader("x"))); err == nil {
 			t.Errorf("a request of an invocation that ended: got %s, want no answer", answer.Status)
 		}
 	}()

@@ -2,13 +2,13 @@ package keyproxy
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"net/url"
 	"os"
 	"slices"
 	"strings"
@@ -18,10 +18,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-const (
-	realKey   = "sk-ant-api03-the-real-key"
-	realToken = "sk-ant-oat01-the-real-token"
-)
+const realKey = "sk-ant-api03-the-real-key"
 
 // TestMain plays the proxy of a company, which net/http looks up only once.
 func TestMain(m *testing.M) {
@@ -78,11 +75,6 @@ func start(t testing.TB, o Options) *Proxy {
 	return p
 }
 
-// at is the address of an invocation that is under way.
-func at(p *Proxy) string {
-	return strings.TrimPrefix(p.Open("").Env()[0], "ANTHROPIC_BASE_URL=")
-}
-
 // plain is a client that adds nothing to a request.
 var plain = &http.Transport{DisableCompression: true}
 
@@ -90,12 +82,8 @@ var plain = &http.Transport{DisableCompression: true}
 // its whole body.
 func ask(t testing.TB, p *Proxy, change func(*http.Request)) (*http.Response, string) {
 	t.Helper()
-	r, err := http.NewRequest("POST", at(p)+"/v1/messages?beta=true", strings.NewReader("ping"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := request(p.Open(toy, ""), "POST", "/v1/messages?beta=true", strings.NewReader("ping"))
 	r.Header.Set("Anthropic-Beta", "a,b")
-	r.Header.Set("X-Api-Key", p.credential)
 	if change != nil {
 		change(r)
 	}
@@ -121,25 +109,21 @@ func bearer(token string) func(*http.Request) {
 
 func TestCredentialIsReplaced(t *testing.T) {
 	for _, c := range []struct {
-		key, token string
-		asToken    bool
-		want       string
-	}{
-		{realKey, "", false, `key="` + realKey + `" auth=""`},
-		{realKey + "\n", realToken, true, `key="` + realKey + `" auth=""`},
-		{"", realToken, true, `key="" auth="Bearer ` + realToken + `"`},
-		{"", realToken, false, `key="" auth="Bearer ` + realToken + `"`},
-	} {
+		key     string
+		asToken bool
+	}{{realKey, false}, {realKey + "\n", true}} {
 		upstream, got := api(t, nil)
-		p := start(t, Options{Upstream: upstream.URL + "/gateway/", APIKey: c.key, OAuthToken: c.token})
+		v := vendors(upstream.URL + "/gateway/")
+		v[0].Credential.Text = c.key
+		p := start(t, Options{Vendors: v})
 		var change func(*http.Request)
 		if c.asToken {
-			change = bearer(p.credential)
+			change = func(r *http.Request) { bearer(r.Header.Get("X-Api-Key"))(r) }
 		}
 		if answer, body := ask(t, p, change); answer.StatusCode != 200 || body != "pong" {
 			t.Errorf("%+v: got %s %q", c, answer.Status, body)
 		}
-		want := []string{"POST /gateway/v1/messages?beta=true a,b[identity] " + c.want + " ping"}
+		want := []string{"POST /gateway/v1/messages?beta=true a,b[identity] " + `key="` + realKey + `" auth="" ping`}
 		if diff := cmp.Diff(want, got.all()); diff != "" {
 			t.Errorf("%+v: the API got (-want +got):\n%s", c, diff)
 		}
@@ -150,58 +134,51 @@ func TestCredentialIsReplaced(t *testing.T) {
 // of the API.
 func TestOthersAreRefused(t *testing.T) {
 	upstream, got := api(t, nil)
-	p := start(t, Options{Upstream: upstream.URL, APIKey: realKey})
-	to := func(method, path string) func(*http.Request) {
-		return func(r *http.Request) {
-			r.Method = method
-			u, err := url.Parse(at(p) + path)
-			if err != nil {
-				t.Fatal(err)
-			}
-			r.URL = u
-		}
-	}
+	p := start(t, Options{Vendors: vendors(upstream.URL)})
+	a, b := p.Open(toy, ""), p.Open(toy, "")
 	key := func(key string) func(*http.Request) {
 		return func(r *http.Request) { r.Header.Set("X-Api-Key", key) }
 	}
 	for name, c := range map[string]struct {
-		change func(*http.Request)
-		status int
-		kind   string
+		method, path string
+		change       func(*http.Request)
+		status       int
 	}{
-		"no credential":    {func(r *http.Request) { r.Header.Del("X-Api-Key") }, 401, "authentication_error"},
-		"empty":            {key(""), 401, "authentication_error"},
-		"the real key":     {key(realKey), 401, "authentication_error"},
-		"a beginning":      {key(p.credential[:20]), 401, "authentication_error"},
-		"empty token":      {bearer(""), 401, "authentication_error"},
-		"another token":    {bearer(p.credential + "x"), 401, "authentication_error"},
-		"files":            {to("GET", "/v1/files"), 404, "not_found_error"},
-		"batches":          {to("POST", "/v1/messages/batches"), 404, "not_found_error"},
-		"dots":             {to("GET", "/v1/models/.."), 404, "not_found_error"},
-		"dots in the path": {to("POST", "/v1/models/../messages"), 404, "not_found_error"},
-		"escaped dots":     {to("GET", "/v1/models/%2e%2e%2ffiles"), 404, "not_found_error"},
-		"escaped twice":    {to("GET", "/v1/models/%252e%252e%252ffiles"), 404, "not_found_error"},
-		"escaped path":     {to("POST", "/v1/%6dessages"), 404, "not_found_error"},
-		"no version":       {to("POST", "/messages"), 404, "not_found_error"},
-		"deletion":         {to("DELETE", "/v1/messages"), 404, "not_found_error"},
+		"no credential":   {"POST", "/v1/messages", func(r *http.Request) { r.Header.Del("X-Api-Key") }, 401},
+		"empty":           {"POST", "/v1/messages", key(""), 401},
+		"the real key":    {"POST", "/v1/messages", key(realKey), 401},
+		"a beginning":     {"POST", "/v1/messages", key(a.credential[:20]), 401},
+		"empty token":     {"POST", "/v1/messages", bearer(""), 401},
+		"another token":   {"POST", "/v1/messages", bearer(a.credential + "x"), 401},
+		"another agent's": {"POST", "/v1/messages", key(b.credential), 401},
+		"another path":    {"GET", "/v1/files", nil, 404},
+		"an escaped one":  {"POST", "/v1/%6dessages", nil, 404},
+		"another method":  {"DELETE", "/v1/messages", nil, 404},
+		"an upgrade": {"GET", "/v1/messages", func(r *http.Request) {
+			r.Header.Set("Connection", "Upgrade")
+			r.Header.Set("Upgrade", "websocket")
+		}, 404},
 	} {
-		answer, body := ask(t, p, c.change)
+		answer, body := ask(t, p, func(r *http.Request) {
+			*r = *request(a, c.method, c.path, nil)
+			if c.change != nil {
+				c.change(r)
+			}
+		})
 		var got struct {
-			Type  string
-			Error struct{ Type, Message string }
+			Status int
+			Error  string
 		}
 		err := json.Unmarshal([]byte(body), &got)
-		if err != nil || answer.StatusCode != c.status || got.Type != "error" || got.Error.Type != c.kind || got.Error.Message == "" {
-			t.Errorf("%s: got %s %s, %v, want %d %s", name, answer.Status, body, err, c.status, c.kind)
+		if err != nil || answer.StatusCode != c.status || got.Status != c.status || got.Error == "" {
+			t.Errorf("%s: got %s %s, %v, want %d", name, answer.Status, body, err, c.status)
 		}
 	}
 	if all := got.all(); len(all) > 0 {
 		t.Errorf("the API got %q, want nothing", all)
 	}
-	for _, path := range []string{"/v1/models", "/v1/models?limit=1000", "/v1/models/claude-x-4.5"} {
-		if answer, body := ask(t, p, to("GET", path)); answer.StatusCode != 200 || body != "pong" {
-			t.Errorf("GET %s: got %s %q", path, answer.Status, body)
-		}
+	if answer, body := ask(t, p, func(r *http.Request) { *r = *request(a, "GET", "/v1/messages", nil) }); answer.StatusCode != 200 || body != "pong" {
+		t.Errorf("without an upgrade: got %s %q", answer.Status, body)
 	}
 }
 
@@ -209,8 +186,9 @@ func TestOthersAreRefused(t *testing.T) {
 // proxy for one to the whole network.
 func TestRequestsInProxyFormAreRefused(t *testing.T) {
 	upstream, got := api(t, nil)
-	p := start(t, Options{Upstream: upstream.URL, APIKey: realKey})
-	own := strings.TrimPrefix(at(p), "http://"+p.address)
+	p := start(t, Options{Vendors: vendors(upstream.URL)})
+	a := p.Open(toy, "")
+	own := strings.TrimPrefix(a.Access().URL, "http://"+p.address)
 	for line, status := range map[string]string{
 		"CONNECT example.com:443 HTTP/1.1": "401", "POST http://example.com/v1/messages HTTP/1.1": "401",
 		"GET http://example.com" + own + "/v1/files HTTP/1.1": "404",
@@ -219,7 +197,7 @@ func TestRequestsInProxyFormAreRefused(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		fmt.Fprintf(conn, "%s\r\nHost: example.com\r\nX-Api-Key: %s\r\nConnection: close\r\n\r\n", line, p.credential)
+		fmt.Fprintf(conn, "%s\r\nHost: example.com\r\nX-Api-Key: %s\r\nConnection: close\r\n\r\n", line, a.credential)
 		answer, err := io.ReadAll(conn)
 		conn.Close()
 		if err != nil || !bytes.HasPrefix(answer, []byte("HTTP/1.1 "+status)) || len(got.all()) > 0 {
@@ -229,8 +207,9 @@ func TestRequestsInProxyFormAreRefused(t *testing.T) {
 }
 
 func TestForwardingToItselfEnds(t *testing.T) {
-	p := start(t, Options{Upstream: "http://example.com", APIKey: realKey})
-	p.upstream.Host = p.address
+	p := start(t, Options{Vendors: vendors("http://example.com")})
+	v := p.vendors[0]
+	v.upstream.Host, v.upstream.Path = p.address, strings.TrimPrefix(p.Open(toy, "").Access().URL, "http://"+p.address)
 	if answer, body := ask(t, p, nil); answer.StatusCode != 401 {
 		t.Errorf("got %s %q, want 401", answer.Status, body)
 	}
@@ -246,7 +225,7 @@ func TestAnswersPassAsTheyAre(t *testing.T) {
 		w.WriteHeader(429)
 		io.WriteString(w, "\x1f\x8b not looked at")
 	})
-	p := start(t, Options{Upstream: upstream.URL, APIKey: realKey})
+	p := start(t, Options{Vendors: vendors(upstream.URL)})
 	answer, body := ask(t, p, func(r *http.Request) {
 		r.Header.Set("Accept-Encoding", "gzip, br, zstd")
 		r.Header.Set("User-Agent", "claude-cli/2")
@@ -279,10 +258,8 @@ func toldAsItComes(t *testing.T, length string) {
 			<-read
 		}
 	})
-	p := start(t, Options{Upstream: upstream.URL, APIKey: realKey})
-	r, _ := http.NewRequest("POST", at(p)+"/v1/messages", nil)
-	bearer(p.credential)(r)
-	answer, err := http.DefaultClient.Do(r)
+	p := start(t, Options{Vendors: vendors(upstream.URL)})
+	answer, err := http.DefaultClient.Do(request(p.Open(toy, ""), "POST", "/v1/messages", nil))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -328,9 +305,9 @@ func closedAddress(t *testing.T) string {
 func TestUnreachableMayBeTriedAgain(t *testing.T) {
 	log := &lines{}
 	address := closedAddress(t)
-	p := start(t, Options{Upstream: "http://" + address, APIKey: realKey, Log: log.add})
+	p := start(t, Options{Vendors: vendors("http://" + address), Log: log.add})
 	answer, body := ask(t, p, nil)
-	want := `{"type":"error","error":{"type":"api_error","message":"reach the API at ` + address + `: dial tcp ` + address + `: connect: connection refused"}}` + "\n"
+	want := `{"error":"reach the API at ` + address + `: dial tcp ` + address + `: connect: connection refused","status":502}` + "\n"
 	if answer.StatusCode != 502 || body != want {
 		t.Errorf("got %s %s\nwant 502 %s", answer.Status, body, want)
 	}
@@ -342,12 +319,16 @@ func TestUnreachableMayBeTriedAgain(t *testing.T) {
 // TestNothingTellsTheKey holds it for every text that the proxy makes, should an
 // operation quote it.
 func TestNothingTellsTheKey(t *testing.T) {
+	const otherKey = "AIza-the-real-key-of-the-other"
 	log := &lines{}
-	p := start(t, Options{Upstream: "http://" + realKey + ".invalid:1", APIKey: realKey, OAuthToken: realToken, Log: log.add})
-	p.tell("key " + realKey + ", token " + realToken)
+	both := append(vendors("http://"+realKey+".invalid:1"), Vendor{API: toyAPI{"other"}, Credential: Credential{Text: otherKey}})
+	p := start(t, Options{Vendors: both, Log: log.add})
+	p.tell("key " + realKey + ", other key " + otherKey)
 	recorder := httptest.NewRecorder()
-	p.unreachable(recorder, httptest.NewRequest("POST", "/v1/messages", nil), fmt.Errorf("header %q: Bearer %s", realKey, realToken))
-	for _, text := range append(p.Env(), log.text(), recorder.Body.String()) {
+	r := request(p.Open(toy, ""), "POST", "/v1/messages", nil)
+	r = r.WithContext(context.WithValue(r.Context(), exchangeKey{}, &exchange{account: p.Open(toy, "")}))
+	p.unreachable(recorder, r, fmt.Errorf("header %q: Bearer %s", realKey, otherKey))
+	for _, text := range append(slices.Concat(p.Open(toy, "").Env(), p.Open("other", "").Env()), log.text(), recorder.Body.String()) {
 		if strings.Contains(text, "the-real") {
 			t.Errorf("a secret is in %q", text)
 		}
@@ -358,27 +339,27 @@ func TestNothingTellsTheKey(t *testing.T) {
 }
 
 func TestOptionsAreChecked(t *testing.T) {
-	for _, o := range []Options{
-		{},
-		{APIKey: " \n"},
-		{APIKey: "sk-secret\nX: y"},
-		{OAuthToken: "sk-secret\x00"},
-		{APIKey: "sk-sécret"},
-		{APIKey: "sk", Upstream: "ftp://secret"},
-		{APIKey: "sk", Upstream: "https://"},
-		{APIKey: "sk", Upstream: "secret"},
-		{APIKey: "sk", Upstream: "https://me:secret@host"},
-		{APIKey: "sk", Upstream: "https://host/?secret"},
-		{APIKey: "sk", Upstream: "https://secret:port"},
+	for _, c := range []struct{ key, upstream string }{
+		{"", ""},
+		{" \n", ""},
+		{"sk-secret\nX: y", ""},
+		{"sk-secret\x00", ""},
+		{"sk-sécret", ""},
+		{"sk", "ftp://secret"},
+		{"sk", "https://"},
+		{"sk", "secret"},
+		{"sk", "https://me:secret@host"},
+		{"sk", "https://host/?secret"},
+		{"sk", "https://secret:port"},
 	} {
-		p, err := Start(o)
+		p, err := Start(Options{Vendors: []Vendor{{API: toyAPI{toy}, Upstream: c.upstream, Credential: Credential{Text: c.key}}}})
 		if err == nil {
 			p.Close()
-			t.Errorf("%+v: got no error", o)
+			t.Errorf("%+v: got no error", c)
 			continue
 		}
-		if strings.Contains(err.Error(), "secret") || !strings.HasPrefix(err.Error(), "start key proxy: ") {
-			t.Errorf("%+v: got %q", o, err)
+		if strings.Contains(err.Error(), "secret") || !strings.HasPrefix(err.Error(), "start key proxy for toy: ") {
+			t.Errorf("%+v: got %q", c, err)
 		}
 	}
 }

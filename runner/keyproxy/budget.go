@@ -2,6 +2,7 @@ package keyproxy
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"sync/atomic"
 
@@ -13,13 +14,15 @@ import (
 // that this many may pass after the budget is used up.
 const maxAtOnce = 32
 
-// spentMessage is what the agent CLI is told when the budget is used up.
+// spentMessage is what an agent CLI is told when the budget is used up.
 const spentMessage = "raymond: the budget of the run is used up"
 
 // budget is what may still be spent. The zero value has no limit.
 type budget struct {
 	left atomic.Pointer[state.USD] // nil: no limit
 }
+
+func (b *budget) isLimited() bool { return b.left.Load() != nil }
 
 // Allow says what may still be spent, apart from what the invocations with these marks
 // use; state.MostUSD is no limit. Once they have used it up, no further request of a
@@ -60,6 +63,22 @@ func (p *Proxy) price(u state.Usage) (state.USD, bool) {
 	return p.options.Price(u)
 }
 
+// mayAsk reports whether the cost of a request of a model can be counted, and answers it
+// if not.
+func (a *Account) mayAsk(w http.ResponseWriter, r *http.Request) bool {
+	body, _ := r.GetBody()
+	model, err := a.vendor.api.Model(r, body)
+	if err == nil && model != "" && a.proxy.budget.isLimited() {
+		if _, ok := a.proxy.price(state.Usage{Model: model}); !ok {
+			err = fmt.Errorf("the model %q has no price, and the run has a budget", model)
+		}
+	}
+	if err != nil {
+		a.vendor.refuse(w, http.StatusBadRequest, "raymond: "+err.Error())
+	}
+	return err == nil
+}
+
 // enter lets a request of a model pass, and waits until it may. It reports false when
 // the request was answered, or has nobody left who waits for it; else the caller must
 // call leave at its end.
@@ -73,10 +92,8 @@ func (a *Account) enter(w http.ResponseWriter, r *http.Request) bool {
 		return true
 	}
 	a.leave()
-	a.mu.Lock()
-	a.spent = true
-	a.mu.Unlock()
-	refuse(w, http.StatusBadRequest, spentMessage)
+	a.isSpent.Store(true)
+	a.vendor.refuse(w, http.StatusBadRequest, spentMessage)
 	return false
 }
 

@@ -5,51 +5,73 @@ import (
 	"crypto/rand"
 	"maps"
 	"net/http"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
-	"github.com/raymond-action/raymond-action/runner/claude/tally"
+	"github.com/raymond-action/raymond-action/runner/tally"
 )
 
-// Account is what one invocation of the agent CLI asks for through the proxy, and
-// counts what it used of the model. The invocation's requests have a path of their
-// own, which nobody can guess.
+// Account is what one invocation of an agent CLI asks for through the proxy, and
+// counts what it used of the model. The invocation's requests have a path and a
+// credential of their own, which nobody can guess, and go to one vendor.
 type Account struct {
-	proxy  *Proxy
-	token  string
-	mark   string // of the invocation
-	opened time.Time
-	began  chan struct{} // holds one element when a message began since it was looked at
-	places chan struct{} // holds one element for each request of a model that is under way
-	life   context.Context
-	end    context.CancelFunc // ends life, and with it the requests under way
+	proxy      *Proxy
+	vendor     *vendor
+	token      string // in its path
+	credential string // that its requests have to show
+	mark       string // of the invocation
+	opened     time.Time
+	began      chan struct{} // holds one element when a message began since it was looked at
+	places     chan struct{} // holds one element for each request of a model that is under way
+	life       context.Context
+	end        context.CancelFunc // ends life, and with it the requests under way
 
-	mu    sync.Mutex           // guards what follows
+	isSpent atomic.Bool // a request was refused because the budget is used up
+	counts  counts      // what its answers used
+}
+
+// counts are what the answers of an account used.
+type counts struct {
+	mu    sync.Mutex           // guards what follows, and the answers
 	sums  tally.Sums           // of the answers that are over
 	open  map[*answer]struct{} // the others
 	blind bool                 // there was an answer that could not be read
-	spent bool                 // a request was refused because the budget is used up
 }
 
-// Open begins an account for an invocation, which Allow knows by its mark. The caller
-// must call its Close.
-func (p *Proxy) Open(mark string) *Account {
-	a := &Account{
-		proxy: p, token: rand.Text(), mark: mark, opened: time.Now(),
-		began: make(chan struct{}, 1), places: make(chan struct{}, maxAtOnce), open: map[*answer]struct{}{},
+// Open begins an account for an invocation of an agent CLI, which Allow knows by its mark.
+// The caller must call its Close. It returns nil when the proxy has no key for that CLI.
+func (p *Proxy) Open(backend, mark string) *Account {
+	v := p.vendor(backend)
+	if v == nil {
+		return nil
 	}
+	a := &Account{
+		proxy: p, vendor: v, token: rand.Text(), credential: "raymond-" + rand.Text(), mark: mark, opened: time.Now(),
+		began: make(chan struct{}, 1), places: make(chan struct{}, maxAtOnce),
+	}
+	a.counts.open = map[*answer]struct{}{}
 	a.life, a.end = context.WithCancel(context.Background())
 	p.accounts.add(a)
 	return a
 }
 
-// Env returns what the agent CLI gets in its environment, behind what Proxy.Env
-// returns.
+// Access is how the invocation reaches its API.
+func (a *Account) Access() Access {
+	return Access{
+		URL:        "http://" + a.proxy.address + prefix + a.vendor.api.Backend() + "/" + a.token,
+		Credential: a.credential, IsToken: a.vendor.credential.IsToken, IsDirect: a.vendor.isDirect,
+		Environ: a.proxy.options.Environ,
+	}
+}
+
+// Env returns what the agent CLI gets in its environment, behind everything else, so that
+// it uses the proxy. It has no secret but the account's own credential, and blanks the
+// variables that might hold another.
 func (a *Account) Env() []string {
-	return []string{"ANTHROPIC_BASE_URL=http://" + a.proxy.address + prefix + a.token}
+	return append(a.vendor.api.Env(a.Access()), bypass(a.proxy.options.Environ)...)
 }
 
 // Began is told when a message of the model begins. Several may be told at once.
@@ -58,34 +80,30 @@ func (a *Account) Began() <-chan struct{} { return a.began }
 // Used returns what was counted so far, in order of the models' names; nothing when
 // it could not be counted.
 func (a *Account) Used() []tally.Sum {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if a.blind {
+	a.counts.mu.Lock()
+	defer a.counts.mu.Unlock()
+	if a.counts.blind {
 		return nil
 	}
-	return a.counted()
+	return a.counts.counted()
 }
 
 // AtLeast returns what was counted so far, also when there were answers that could not
 // be counted: the invocation used this much or more.
 func (a *Account) AtLeast() []tally.Sum {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return a.counted()
+	a.counts.mu.Lock()
+	defer a.counts.mu.Unlock()
+	return a.counts.counted()
 }
 
 // IsSpent reports whether a request was refused because the budget is used up.
-func (a *Account) IsSpent() bool {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return a.spent
-}
+func (a *Account) IsSpent() bool { return a.isSpent.Load() }
 
 // counted returns what was counted so far. The caller holds mu.
-func (a *Account) counted() []tally.Sum {
-	return a.sums.With(func(yield func(*tally.Message) bool) {
-		for open := range a.open {
-			if open.message != nil && !yield(open.message) {
+func (c *counts) counted() []tally.Sum {
+	return c.sums.With(func(yield func(*tally.Message) bool) {
+		for open := range c.open {
+			if m := open.counter.Message(); m != nil && !yield(m) {
 				return
 			}
 		}
@@ -157,23 +175,22 @@ func (l *accounts) find(token string) *Account {
 	return l.byToken[token]
 }
 
-// prefix is what the path of an account begins with.
+// prefix is what the path of an account begins with. The name of the agent CLI follows.
 const prefix = "/i/"
-
-// ownPath is the path of an account in a text.
-var ownPath = regexp.MustCompile(regexp.QuoteMeta(prefix) + `[A-Z2-7]{26}`)
 
 // of finds the account of a request and takes its path off the request's.
 func (l *accounts) of(r *http.Request) *Account {
-	token, _, ok := strings.Cut(strings.TrimPrefix(r.URL.Path, prefix), "/")
-	if !ok || !strings.HasPrefix(r.URL.Path, prefix) {
+	rest, ok := strings.CutPrefix(r.URL.Path, prefix)
+	backend, rest, _ := strings.Cut(rest, "/")
+	token, _, isBelow := strings.Cut(rest, "/")
+	if !ok || !isBelow {
 		return nil
 	}
 	a := l.find(token)
-	if a == nil {
+	if a == nil || a.vendor.api.Backend() != backend {
 		return nil
 	}
-	own := prefix + token
+	own := prefix + backend + "/" + token
 	r.URL.Path = strings.TrimPrefix(r.URL.Path, own)
 	r.URL.RawPath, ok = strings.CutPrefix(r.URL.RawPath, own)
 	if !ok && r.URL.RawPath != "" { // the account's path is written in another way

@@ -12,7 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/raymond-action/raymond-action/runner/claude/tally"
+	"github.com/raymond-action/raymond-action/runner/tally"
 	"github.com/raymond-action/raymond-action/state"
 )
 
@@ -36,7 +36,7 @@ func used(model string, output, guess int64) []tally.Sum {
 // it is cut, comes in any pieces, or is no stream; and no byte of it is changed.
 func TestAnswersAreCounted(t *testing.T) {
 	long := fmt.Sprintf(writes, strings.Repeat("x", 4000))
-	huge := fmt.Sprintf(writes, strings.Repeat("x", 3*longestEvent))
+	huge := fmt.Sprintf(writes, strings.Repeat("x", 3*longestPart))
 	whole := `{"id":"m","type":"message","model":"sonnet","content":[{"text":"\"usage\":{\"input_tokens\":7}"}],` +
 		`"usage":{"input_tokens":1000,"output_tokens":9,"cache_creation_input_tokens":20,"cache_read_input_tokens":300}}`
 	const sse, json = "text/event-stream; charset=utf-8", "application/json"
@@ -70,8 +70,8 @@ func TestAnswersAreCounted(t *testing.T) {
 					}
 				}
 			})
-			p := start(t, Options{Upstream: upstream.URL, APIKey: realKey})
-			a := p.Open("")
+			p := start(t, Options{Vendors: vendors(upstream.URL)})
+			a := p.Open(toy, "")
 			if _, body := ask(t, p, of(a)); body != c.body {
 				t.Errorf("%s in pieces of %d: the client got other bytes than the API sent", name, size)
 			}
@@ -86,12 +86,23 @@ func TestAnswersAreCounted(t *testing.T) {
 // none makes no difference between an empty list and none.
 func none(list []tally.Sum) string { return fmt.Sprintf("%+v", append([]tally.Sum{}, list...)) }
 
-// of sends a request on the path of an account.
+// of sends a request on the path of an account, with its credential.
 func of(a *Account) func(*http.Request) {
 	return func(r *http.Request) {
 		_, path, _ := strings.Cut(r.URL.Path, "/v1/")
-		r.URL.Path = prefix + a.token + "/v1/" + path
+		r.URL.Path = prefix + toy + "/" + a.token + "/v1/" + path
+		r.Header.Set("X-Api-Key", a.credential)
 	}
+}
+
+// request is one of the agent CLI's with an account.
+func request(a *Account, method, path string, body io.Reader) *http.Request {
+	r, err := http.NewRequest(method, a.Access().URL+path, body)
+	if err != nil {
+		panic(err)
+	}
+	r.Header.Set("X-Api-Key", a.credential)
+	return r
 }
 
 // TestWhatIsUsedIsKnownAtOnce: as soon as the client has the message's beginning, it
@@ -103,12 +114,9 @@ func TestWhatIsUsedIsKnownAtOnce(t *testing.T) {
 		_ = http.NewResponseController(w).Flush()
 		<-r.Context().Done()
 	})
-	p := start(t, Options{Upstream: upstream.URL, APIKey: realKey})
-	a := p.Open("")
-	r, _ := http.NewRequest("POST", "http://"+p.address+"/v1/messages", nil)
-	bearer(p.credential)(r)
-	of(a)(r)
-	answer, err := plain.RoundTrip(r)
+	p := start(t, Options{Vendors: vendors(upstream.URL)})
+	a := p.Open(toy, "")
+	answer, err := plain.RoundTrip(request(a, "POST", "/v1/messages", nil))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -130,8 +138,8 @@ func TestAccountsAreApart(t *testing.T) {
 		w.Header().Set("Content-Type", "text/event-stream")
 		io.WriteString(w, begins(r.Header.Get("Model"))+fmt.Sprintf(countsTo, 9))
 	})
-	p := start(t, Options{Upstream: upstream.URL, APIKey: realKey})
-	one, two := p.Open(""), p.Open("")
+	p := start(t, Options{Vendors: vendors(upstream.URL)})
+	one, two := p.Open(toy, ""), p.Open(toy, "")
 	var all sync.WaitGroup
 	for i := range 30 {
 		all.Go(func() {
@@ -143,12 +151,15 @@ func TestAccountsAreApart(t *testing.T) {
 		})
 	}
 	all.Wait()
+	own := "/i/toy/" + one.token
 	for path, status := range map[string]int{
-		"/v1/messages": 401, "/i/x/v1/messages": 401, "/i//v1/messages": 401, "/i/" + one.token: 401, "/i/" + one.token + "x/v1/messages": 401,
-		"/i/" + one.token + "/i/" + two.token + "/v1/messages": 404, "/i/" + one.token + "/v1/messages/count_tokens": 200,
-		"/%69/" + one.token + "/v1/messages": 200, // the same path, written otherwise
+		"/v1/messages": 401, "/i/toy/x/v1/messages": 401, "/i/toy//v1/messages": 401, own: 401, own + "x/v1/messages": 401,
+		"/i/" + one.token + "/v1/messages": 401, "/i/other/" + one.token + "/v1/messages": 401,
+		own + "/i/toy/" + two.token + "/v1/messages": 404, own + "/v1/count": 200,
+		"/%69/toy/" + one.token + "/v1/messages": 200, // the same path, written otherwise
 	} {
 		answer, _ := ask(t, p, func(r *http.Request) {
+			r.Header.Set("X-Api-Key", one.credential)
 			r.URL.Opaque = "//" + p.address + path
 			r.Header.Set("Model", "haiku")
 		})
@@ -189,9 +200,9 @@ func TestPackedAnswersAreNotCounted(t *testing.T) {
 		_, _ = w.Write(packed.Bytes())
 	})
 	told := &lines{}
-	p := start(t, Options{Upstream: upstream.URL, APIKey: realKey, Log: told.add})
+	p := start(t, Options{Vendors: vendors(upstream.URL), Log: told.add})
 	for range 2 {
-		a := p.Open("")
+		a := p.Open(toy, "")
 		_, body := ask(t, p, func(r *http.Request) { of(a)(r); r.Header.Set("Accept-Encoding", "gzip, br") })
 		if body != packed.String() || len(a.Used()) > 0 {
 			t.Errorf("got %q, counted %+v", body, a.Used())

@@ -1,0 +1,116 @@
+package claude
+
+import (
+	"io"
+	"net/http"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/raymond-action/raymond-action/protocol"
+	"github.com/raymond-action/raymond-action/runner/claude/messages"
+	"github.com/raymond-action/raymond-action/runner/keyproxy"
+)
+
+// API is Anthropic's API, as the key proxy knows it.
+type API struct{}
+
+var _ keyproxy.API = API{}
+
+// Backend implements keyproxy.API.
+func (API) Backend() string { return protocol.BackendClaude }
+
+// Upstream implements keyproxy.API.
+func (API) Upstream() string { return "https://api.anthropic.com" }
+
+// messagesPath is where the API answers with what costs money.
+const messagesPath = "/v1/messages"
+
+// modelPath is the path of one model: no dots alone, nothing escaped.
+var modelPath = regexp.MustCompile(`^/v1/models/[A-Za-z0-9][A-Za-z0-9._:@-]*$`)
+
+// Service implements keyproxy.API. Tools know the credential too: what else the key may
+// open, like the files and batches of others, is not for them.
+func (API) Service(r *http.Request) keyproxy.Service {
+	asked := r.URL.EscapedPath()
+	isPost, isGet := r.Method == http.MethodPost, r.Method == http.MethodGet
+	switch {
+	case isPost && asked == messagesPath:
+		return keyproxy.Paid
+	case isPost && asked == messagesPath+"/count_tokens", isGet && (asked == "/v1/models" || modelPath.MatchString(asked)):
+		return keyproxy.Free
+	}
+	return keyproxy.Refused
+}
+
+// Model implements keyproxy.API. All models are in the list of prices, and the CLI tells
+// by itself what it has spent.
+func (API) Model(*http.Request, io.Reader) (string, error) { return "", nil }
+
+// Shown implements keyproxy.API: a key, or a token.
+func (API) Shown(r *http.Request) []string {
+	token, _ := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
+	return []string{r.Header.Get("X-Api-Key"), token}
+}
+
+// Sign implements keyproxy.API.
+func (API) Sign(r *http.Request, real keyproxy.Credential) {
+	r.Header.Del("X-Api-Key")
+	r.Header.Del("Authorization")
+	if real.IsToken {
+		r.Header.Set("Authorization", "Bearer "+real.Text)
+		return
+	}
+	r.Header.Set("X-Api-Key", real.Text)
+}
+
+// Env implements keyproxy.API.
+func (API) Env(a keyproxy.Access) []string {
+	env := []string{"ANTHROPIC_BASE_URL=" + a.URL, "ANTHROPIC_AUTH_TOKEN="}
+	if a.IsToken {
+		// Not ANTHROPIC_AUTH_TOKEN: only with this one does the CLI ask as a
+		// subscription does (anthropic-beta: oauth-2025-04-20).
+		env = append(env, "CLAUDE_CODE_OAUTH_TOKEN="+a.Credential, "ANTHROPIC_API_KEY=")
+	} else {
+		env = append(env, "ANTHROPIC_API_KEY="+a.Credential, "CLAUDE_CODE_OAUTH_TOKEN=")
+	}
+	isSet := slices.ContainsFunc(a.Environ, func(entry string) bool {
+		value, ok := strings.CutPrefix(entry, "ENABLE_TOOL_SEARCH=")
+		return ok && value != ""
+	})
+	if a.IsDirect && !isSet {
+		// The CLI sends all tools with each request, 28 KB more, to an API that is
+		// not Anthropic's by its address.
+		env = append(env, "ENABLE_TOOL_SEARCH=true")
+	}
+	return env
+}
+
+// Counter implements keyproxy.API.
+func (API) Counter() keyproxy.Counter { return &messages.Counter{} }
+
+// kinds are the API's own names of errors.
+var kinds = map[int]string{
+	http.StatusBadRequest:            "invalid_request_error",
+	http.StatusUnauthorized:          "authentication_error",
+	http.StatusNotFound:              "not_found_error",
+	http.StatusRequestEntityTooLarge: "request_too_large",
+	http.StatusBadGateway:            "api_error",
+	http.StatusServiceUnavailable:    "api_error",
+}
+
+// apiProblem is an error as the API tells it.
+type apiProblem struct {
+	Type  string           `json:"type"`
+	Error apiProblemDetail `json:"error"`
+}
+
+type apiProblemDetail struct {
+	Type    string `json:"type"`
+	Message string `json:"message"`
+}
+
+// Problem implements keyproxy.API.
+func (API) Problem(status int, message string) any {
+	return apiProblem{"error", apiProblemDetail{kinds[status], message}}
+}

@@ -1,0 +1,84 @@
+package keyproxy
+
+import (
+	"io"
+	"net/http"
+
+	"github.com/raymond-action/raymond-action/runner/tally"
+)
+
+// API is what the proxy knows of the API of one vendor. Its methods may be called by many
+// goroutines at once.
+type API interface {
+	// Backend is the agent CLI that asks it, one of protocol.Backends.
+	Backend() string
+	// Upstream is the URL below which the vendor itself serves it.
+	Upstream() string
+	// Service says what is done with a request, whose URL has the path below the upstream,
+	// in the form in which it was sent (EscapedPath). What no agent CLI needs is Refused.
+	Service(r *http.Request) Service
+	// Model reads the body of a request that is Paid, and returns the model that it names;
+	// "" where the proxy need not know it, because each model of the vendor has a price.
+	// The error says for people why the request is not forwarded: because its cost could
+	// not be counted, for one.
+	Model(r *http.Request, body io.Reader) (string, error)
+	// Shown returns what a request may show as its credential, from each place where the
+	// API would look for one.
+	Shown(r *http.Request) []string
+	// Sign takes everything that Shown looks at off a request, and puts the real credential
+	// in its place.
+	Sign(r *http.Request, real Credential)
+	// Env is what the agent CLI gets in its environment, behind everything else, so that it
+	// uses the proxy. It blanks the variables that might hold another credential.
+	Env(Access) []string
+	// Counter counts one answer to a request that is Paid.
+	Counter() Counter
+	// Problem is the body, as JSON, with which the API would tell an error.
+	Problem(status int, message string) any
+}
+
+// Service is what is done with a request.
+type Service int
+
+// The services.
+const (
+	Refused Service = iota // not forwarded
+	Free                   // forwarded
+	Paid                   // forwarded as far as the budget allows, and counted
+)
+
+// Credential is what a vendor's API gets.
+type Credential struct {
+	Text    string
+	IsToken bool // of a subscription, not an API key
+}
+
+// Access is how one invocation of an agent CLI reaches its API.
+type Access struct {
+	URL        string // to which it adds the paths of the API; it has no slash at the end
+	Credential string // that it has to show; it is worth nothing elsewhere or later
+	IsToken    bool   // it stands for a Credential that is a token
+	IsDirect   bool   // its requests go to API.Upstream, not to a gateway
+	Environ    []string
+}
+
+// Counter counts the tokens of one answer as it passes. A text that is too long is given
+// as its beginning and its end; otherwise end is nil. Only one goroutine calls it at a time.
+type Counter interface {
+	// Event takes the data of one event of a stream.
+	Event(data, end []byte)
+	// Whole takes an answer that is no stream, and reports false when it is too long to be
+	// counted.
+	Whole(data, end []byte) bool
+	// Message returns what was counted so far; nil before the answer has begun.
+	Message() *tally.Message
+}
+
+// Vendor is an API that the proxy forwards to.
+type Vendor struct {
+	API API
+	// Upstream is the URL of the API, when it is not API.Upstream, such as that of a
+	// gateway; "" for the vendor's own.
+	Upstream   string
+	Credential Credential // what the API gets
+}

@@ -1,0 +1,163 @@
+package keyproxy
+
+import (
+	"context"
+	"crypto/subtle"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/json"
+	"fmt"
+	"log"
+	"net"
+	"net/http"
+	"net/http/httputil"
+	"strings"
+	"time"
+)
+
+// handler forwards requests that show the credential and ask for what the agent CLI
+// needs. It refuses all others.
+func (p *Proxy) handler(errorLog *log.Logger) http.Handler {
+	forward := &httputil.ReverseProxy{
+		Rewrite:       p.rewrite,
+		Transport:     p.transport,
+		FlushInterval: -1, // an answer is told while it is being made
+
+		ModifyResponse: p.observe,
+		ErrorLog:       errorLog,
+		ErrorHandler:   p.unreachable,
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		account := p.accounts.of(r)
+		if account == nil {
+			p.asTold(r).refuse(w, http.StatusUnauthorized, "not the address of an invocation that is under way")
+			return
+		}
+		v := account.vendor
+		if !p.calls.enter() {
+			v.refuse(w, http.StatusServiceUnavailable, "the run is over")
+			return
+		}
+		defer p.calls.underway.Done()
+		service := v.api.Service(r)
+		switch {
+		case !account.admits(r):
+			v.refuse(w, http.StatusUnauthorized, "not the credential of this invocation")
+		case service == Refused || r.Header.Get("Upgrade") != "": // what follows an upgrade can't be counted
+			v.refuse(w, http.StatusNotFound, "the key proxy does not forward this path")
+		default:
+			p.pass(forward, w, r, &exchange{account: account, isPaid: service == Paid})
+		}
+	})
+}
+
+// exchange is a request that is forwarded, and its answer.
+type exchange struct {
+	account *Account
+	isPaid  bool
+}
+
+// exchangeKey is where the context of a request has its exchange.
+type exchangeKey struct{}
+
+// exchangeOf returns what a request is a part of, which handler has let pass.
+func exchangeOf(r *http.Request) *exchange { return r.Context().Value(exchangeKey{}).(*exchange) }
+
+// observe notes what an answer of the API says, before it is passed on.
+func (p *Proxy) observe(r *http.Response) error {
+	e := exchangeOf(r.Request)
+	e.account.vendor.pause.note(r)
+	if e.isPaid {
+		e.account.meter(r)
+	}
+	return nil
+}
+
+// pass forwards a request of an account once it is here whole, and the budget allows it.
+func (p *Proxy) pass(forward http.Handler, w http.ResponseWriter, r *http.Request, e *exchange) {
+	a := e.account
+	body, err := hold(w, r)
+	if err != nil {
+		p.unreadable(w, r, a.vendor, err)
+		return
+	}
+	defer body.release()
+	r = r.WithContext(context.WithValue(r.Context(), exchangeKey{}, e))
+	if e.isPaid {
+		if !a.mayAsk(w, r) || !a.enter(w, r) {
+			return
+		}
+		defer a.leave()
+		r = a.outlive(r)
+	}
+	forward.ServeHTTP(w, r)
+}
+
+// admits says whether a request shows the credential of the account.
+func (a *Account) admits(r *http.Request) bool {
+	for _, shown := range a.vendor.api.Shown(r) {
+		if subtle.ConstantTimeCompare([]byte(shown), []byte(a.credential)) == 1 {
+			return true
+		}
+	}
+	return false
+}
+
+// rewrite sends a request to the API with the real credential. Should the API be
+// this proxy itself, it will not be admitted with that.
+func (p *Proxy) rewrite(r *httputil.ProxyRequest) {
+	e := exchangeOf(r.In)
+	v := e.account.vendor
+	r.SetURL(v.upstream)
+	if e.isPaid {
+		// What is packed can't be counted as it passes.
+		r.Out.Header.Set("Accept-Encoding", "identity")
+	}
+	v.api.Sign(r.Out, v.credential)
+}
+
+// unreachable answers a request that the API did not. The agent CLI takes it for
+// a failure that passes, and tries again.
+func (p *Proxy) unreachable(w http.ResponseWriter, r *http.Request, err error) {
+	if r.Context().Err() != nil { // the client has left, or the invocation has ended
+		panic(http.ErrAbortHandler) // the server closes the connection: an empty answer would look like one of the API
+	}
+	v := exchangeOf(r).account.vendor
+	message := p.secrets.Text(fmt.Sprintf("reach the API at %s: %v", v.upstream.Host, err))
+	p.tell(message)
+	v.refuse(w, http.StatusBadGateway, message)
+}
+
+// asTold returns the API that the path of a request names, or any other, for the words of
+// a refusal.
+func (p *Proxy) asTold(r *http.Request) *vendor {
+	backend, _, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, prefix), "/")
+	if v := p.vendor(backend); v != nil {
+		return v
+	}
+	return p.vendors[0]
+}
+
+// refuse answers in the form of the API's errors.
+func (v *vendor) refuse(w http.ResponseWriter, status int, message string) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_ = json.NewEncoder(w).Encode(v.api.Problem(status, message)) // who has left hears nothing
+}
+
+// newTransport returns the way to the API. An answer may take as long as it takes:
+// the agent CLI has limits of its own, and leaves when they are over.
+func newTransport(authorities *x509.CertPool) *http.Transport {
+	dialer := &net.Dialer{Timeout: 30 * time.Second, KeepAlive: 30 * time.Second}
+	return &http.Transport{
+		Proxy:               http.ProxyFromEnvironment,
+		DialContext:         dialer.DialContext,
+		TLSClientConfig:     &tls.Config{RootCAs: authorities, MinVersion: tls.VersionTLS12},
+		TLSHandshakeTimeout: 30 * time.Second,
+		IdleConnTimeout:     time.Minute,
+		MaxIdleConnsPerHost: 64,
+		DisableCompression:  true, // what the client asked for is passed on as it comes
+		ForceAttemptHTTP2:   true,
+		HTTP2:               &http.HTTP2Config{SendPingTimeout: 15 * time.Second, PingTimeout: 15 * time.Second},
+	}
+}

@@ -1,0 +1,157 @@
+// Package keyproxy keeps the keys of models from what agents run: an agent CLI gets a
+// credential that is valid only on this machine and only while it runs, and talks to a
+// proxy here, which replaces it by the real one. There is one proxy for the APIs of all
+// vendors, and one budget.
+//
+// It knows HTTP; what is particular to a vendor comes from the package of its agent CLI, by
+// the interface API. It holds the body of a request until it has been forwarded. In answers
+// it counts the tokens as they pass, for the invocation that asked. When these have used up
+// what Allow says, it forwards nothing more that costs money.
+package keyproxy
+
+import (
+	"fmt"
+	"log"
+	"net"
+	"net/http"
+	"regexp"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/raymond-action/raymond-action/internal/untrusted/secrets"
+	"github.com/raymond-action/raymond-action/state"
+)
+
+// Options say where requests go and with what.
+type Options struct {
+	// Vendors are the APIs that requests go to, each with a credential, and no two with
+	// the same backend.
+	Vendors []Vendor
+	// Environ is the environment of the job as far as agent CLIs get it: Account.Env
+	// extends its NO_PROXY, and NODE_EXTRA_CA_CERTS names further authorities for the
+	// APIs. The proxy to the outside and the system's authorities are those of this
+	// process, as net/http finds them.
+	Environ []string
+	// Price returns what tokens of a model cost, and false where nobody knows; nil knows
+	// nothing. Without it Allow limits nothing. It may be called by several goroutines
+	// at once.
+	Price func(state.Usage) (state.USD, bool)
+	// Log gets what goes wrong, a line at a time and without secrets; nil drops it.
+	// It may be called by several goroutines at once.
+	Log func(line string)
+}
+
+// Proxy is a running proxy. It may be used by many goroutines.
+type Proxy struct {
+	options   Options
+	vendors   []*vendor
+	address   string         // "127.0.0.1:" and the port
+	own       *regexp.Regexp // finds the address in a text
+	secrets   *secrets.Set
+	server    *http.Server
+	transport *http.Transport
+	once      sync.Once     // says that answers can't be counted
+	served    chan struct{} // closed when no connection is accepted any more
+
+	accounts accounts // of the invocations under way
+	budget   budget   // what they may use
+	calls    calls    // requests under way
+}
+
+// Start starts a proxy on a free port of 127.0.0.1. The error says what is wrong
+// with the options, and never has a secret in it.
+func Start(o Options) (*Proxy, error) {
+	p := &Proxy{options: o, served: make(chan struct{})}
+	values := map[string]string{}
+	for _, v := range o.Vendors {
+		one, err := newVendor(v)
+		if err != nil {
+			return nil, fmt.Errorf("start key proxy for %s: %w", v.API.Backend(), err)
+		}
+		p.vendors = append(p.vendors, one)
+		values[one.api.Backend()] = one.credential.Text
+	}
+	l, err := net.Listen("tcp", loopback+":0")
+	if err != nil {
+		return nil, fmt.Errorf("start key proxy: %w", err)
+	}
+	p.address = l.Addr().String()
+	p.own = ownAddress(p.address)
+	p.secrets, _ = secrets.New(values)
+	p.transport = newTransport(p.authorities())
+	p.serve(l)
+	return p, nil
+}
+
+// Address is where the proxy listens: 127.0.0.1, a colon and the port.
+func (p *Proxy) Address() string { return p.address }
+
+func (p *Proxy) serve(l net.Listener) {
+	errorLog := log.New(logWriter{p}, "", 0)
+	p.server = &http.Server{
+		Handler: p.handler(errorLog), ErrorLog: errorLog,
+		ReadHeaderTimeout: 10 * time.Second,
+		// A client that reuses a connection must not meet one that is just closing.
+		IdleTimeout: time.Hour,
+	}
+	go func() {
+		defer close(p.served)
+		_ = p.server.Serve(l) // ends with Close
+	}()
+}
+
+// Close ends the proxy, with the requests under way, and returns when all is
+// gone.
+func (p *Proxy) Close() error {
+	p.calls.close()
+	for _, a := range p.accounts.all() {
+		a.Close()
+	}
+	err := p.server.Close()
+	<-p.served
+	p.calls.underway.Wait()
+	p.transport.CloseIdleConnections()
+	return err
+}
+
+// tell logs a line without secrets.
+func (p *Proxy) tell(line string) {
+	if p.options.Log != nil {
+		p.options.Log(p.secrets.Text(line))
+	}
+}
+
+// logWriter gets what net/http itself logs.
+type logWriter struct{ p *Proxy }
+
+func (w logWriter) Write(line []byte) (int, error) {
+	w.p.tell(strings.TrimSpace(string(line)))
+	return len(line), nil
+}
+
+// calls are the requests under way.
+type calls struct {
+	mu       sync.Mutex // guards closed, and underway from growing after it is set
+	closed   bool
+	underway sync.WaitGroup
+}
+
+// enter counts a request in, unless the proxy is closing. The caller must call
+// underway.Done if it returns true.
+func (c *calls) enter() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closed {
+		return false
+	}
+	c.underway.Add(1)
+	return true
+}
+
+// close lets no request enter any more.
+func (c *calls) close() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.closed = true
+}

@@ -1,0 +1,199 @@
+package keyproxy
+
+import (
+	"bytes"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+)
+
+const (
+	// longestPart is how much is looked at of the beginning and of the end of what is
+	// longer: an event of a stream, or an answer that is none. What tells usage is there.
+	longestPart = 64 << 10
+	// longestAnswer is how long an answer may be that is no stream, to be looked at whole.
+	longestAnswer = 4 << 20
+)
+
+// meter makes an answer of the API one that is counted as it passes.
+func (a *Account) meter(r *http.Response) {
+	if r.StatusCode != http.StatusOK {
+		return
+	}
+	w := &answer{body: r.Body, account: a, left: r.ContentLength, counter: a.vendor.api.Counter()}
+	kind, _, _ := strings.Cut(strings.ToLower(r.Header.Get("Content-Type")), ";")
+	switch kind = strings.TrimSpace(kind); {
+	case !slices.Contains([]string{"", "identity"}, r.Header.Get("Content-Encoding")):
+		a.lose("an answer of the API is packed (" + r.Header.Get("Content-Encoding") + ")")
+		return
+	case kind == "text/event-stream":
+		w.take = w.events
+	case kind == "application/json":
+		w.take, w.isWhole = w.whole, true
+	default:
+		a.lose("an answer of the API is neither JSON nor a stream of events (" + kind + ")")
+		return
+	}
+	a.counts.mu.Lock()
+	defer a.counts.mu.Unlock()
+	a.counts.open[w] = struct{}{}
+	r.Body = w
+}
+
+// lose notes that an answer is not counted.
+func (a *Account) lose(why string) {
+	a.counts.mu.Lock()
+	a.counts.blind = true
+	a.counts.mu.Unlock()
+	a.proxy.uncounted(why)
+}
+
+// uncounted says once why answers are not counted.
+func (p *Proxy) uncounted(why string) {
+	p.once.Do(func() { p.tell(why + ": what is used is taken from the agent CLI's own output") })
+}
+
+// answer is the body of an answer that is counted while it is read. What is read is
+// what the API sent, when it sent it.
+type answer struct {
+	body    io.ReadCloser
+	account *Account
+	isWhole bool // it is no stream
+
+	// The rest is guarded by account.counts.mu.
+	take    func([]byte) // looks at bytes as they pass
+	kept    clipping     // the beginning of a line, or of an answer that is no stream
+	left    int64        // bytes that are still to come; below zero when nobody knows
+	counter Counter
+	begun   bool // the model's message has begun, and who wants to know has been told
+}
+
+// Read implements io.Reader.
+func (w *answer) Read(p []byte) (int, error) {
+	n, err := w.body.Read(p)
+	counts := &w.account.counts
+	counts.mu.Lock()
+	w.take(p[:n])
+	if w.left > 0 {
+		w.left -= int64(n)
+	}
+	if err != nil || w.left == 0 {
+		w.end()
+	}
+	counts.mu.Unlock()
+	return n, err
+}
+
+// Close implements io.Closer. The client may have left before the answer's end. One
+// that is no stream tells its tokens only at its end, and is paid for when it begins:
+// the rest of it is read.
+func (w *answer) Close() error {
+	if w.isWhole {
+		_, _ = io.Copy(io.Discard, io.LimitReader(w, longestAnswer)) // what fails was not counted
+	}
+	w.account.counts.mu.Lock()
+	w.end()
+	w.account.counts.mu.Unlock()
+	return w.body.Close()
+}
+
+// end takes an answer that nothing more comes of into the account's sums.
+func (w *answer) end() {
+	counts := &w.account.counts
+	if _, open := counts.open[w]; !open {
+		return
+	}
+	w.take(nil)
+	delete(counts.open, w)
+	if m := w.counter.Message(); m != nil {
+		counts.sums = counts.sums.Add(m)
+	}
+	w.kept = clipping{}
+	w.take = func([]byte) {}
+}
+
+// clipping is the beginning of a text and, when it is longer than that, its end.
+type clipping struct {
+	head []byte
+	rest []byte // the newest of what came after it, longestPart or more
+	cut  bool   // there is more than the head
+}
+
+// add takes more of the text, of which the first bytes, up to a length, are the head.
+func (c *clipping) add(p []byte, most int) {
+	room := max(most-len(c.head), 0)
+	c.head = append(c.head, p[:min(len(p), room)]...)
+	if len(p) <= room {
+		return
+	}
+	c.cut = true
+	c.rest = append(c.rest, p[room:]...)
+	if over := len(c.rest) - longestPart; over > longestPart {
+		c.rest = append(c.rest[:0], c.rest[over:]...)
+	}
+}
+
+// end is the end of a text that was cut; nil of any other.
+func (c *clipping) end() []byte {
+	if !c.cut {
+		return nil
+	}
+	return c.rest[max(len(c.rest)-longestPart, 0):]
+}
+
+func (c *clipping) reset() { c.head, c.rest, c.cut = c.head[:0], c.rest[:0], false }
+
+// events takes pieces of a stream of events; nil at its end.
+func (w *answer) events(p []byte) {
+	for {
+		line, rest, ended := bytes.Cut(p, []byte("\n"))
+		switch {
+		case !ended:
+			w.kept.add(p, longestPart)
+			return
+		case len(w.kept.head) > 0:
+			w.kept.add(line, longestPart)
+			w.event(w.kept.head, w.kept.end())
+			w.kept.reset()
+		default:
+			w.event(line, nil)
+		}
+		p = rest
+	}
+}
+
+// event takes a line of a stream.
+func (w *answer) event(line, end []byte) {
+	data, ok := bytes.CutPrefix(line, []byte("data:"))
+	if !ok {
+		return
+	}
+	w.counter.Event(bytes.TrimSpace(data), end)
+	w.begin()
+}
+
+// whole takes pieces of an answer that is no stream; nil at its end.
+func (w *answer) whole(p []byte) {
+	w.kept.add(p, longestAnswer)
+	if p != nil {
+		return
+	}
+	if !w.counter.Whole(w.kept.head, w.kept.end()) {
+		w.account.counts.blind = true
+		w.account.proxy.uncounted("an answer of the API is too long to be counted")
+	}
+	w.begin()
+}
+
+// begin lets those know who want to that a message has begun.
+func (w *answer) begin() {
+	if w.begun || w.counter.Message() == nil {
+		return
+	}
+	w.begun = true
+	select {
+	case w.account.began <- struct{}{}:
+	default:
+	}
+}
