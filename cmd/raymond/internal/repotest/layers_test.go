@@ -31,6 +31,8 @@ var layers = map[string]layer{
 	"runner/pinned":              {},
 	"runner/claude/pin":          {ours: "runner/pinned"},
 	"runner/claude/claudetest":   {ours: "runner/claude/pin internal/installtest"},
+	"runner/gemini/pin":          {ours: "runner/pinned"},
+	"runner/gemini/geminitest":   {ours: "internal/installtest internal/nodetest runner/agenttest runner/gemini/pin"},
 	"internal/installtest":       {foreign: "github.com/gofrs/flock"},
 	"internal/invarianttest":     {ours: "state artifacts/checkpoint"},
 	"internal/nodetest":          {ours: "internal/installtest"},
