@@ -207,7 +207,7 @@ func TestContractSpentBudgetEndsTheCLI(t *testing.T) {
 	calls := ct.Do(ct.Bash("echo hello"))
 	calls.Usage = &ct.Usage{Input: 500_000, Output: 10}
 	s := ct.NewServer(t, ct.On("go", calls, ct.Say("done")))
-	p, err := keyproxy.Start(keyproxy.Options{Vendors: []keyproxy.Vendor{before(s.URL)}, Price: prices.Of})
+	p, err := keyproxy.Start(keyproxy.Options{Vendors: []keyproxy.Vendor{before(s.URL)}, Price: prices.Book{}.Of})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -242,7 +242,7 @@ func TestContractHonestCostsAreTheMeters(t *testing.T) {
 	}
 	metered := state.USD(0)
 	for _, u := range a.Cost.Metered {
-		usd, ok := prices.Of(u)
+		usd, ok := prices.Book{}.Of(u)
 		if !ok {
 			t.Fatalf("no price of %q", u.Model)
 		}

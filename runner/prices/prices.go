@@ -1,12 +1,15 @@
-// Package prices knows the list prices of models, for estimates of what no agent
-// CLI has told.
+// Package prices knows what models cost: by the list in this program, and by what a user
+// has given.
 package prices
 
 import (
 	_ "embed" // the list
 	"fmt"
+	"maps"
 	"math"
+	"slices"
 	"sync"
+	"time"
 
 	"gopkg.in/yaml.v3"
 
@@ -16,39 +19,69 @@ import (
 //go:embed prices.yaml
 var list []byte
 
-// Price is what a model costs: US dollars for a million tokens.
-type Price struct {
-	Model      string  `yaml:"model"`
-	Input      float64 `yaml:"input"`
-	Output     float64 `yaml:"output"`
-	CacheWrite float64 `yaml:"cache_write"`
-	CacheRead  float64 `yaml:"cache_read"`
-	Date       string  `yaml:"date"`   // when it was read
-	Source     string  `yaml:"source"` // where
+// Listed is an entry of the list.
+type Listed struct {
+	Model  string
+	Price  state.Price
+	Date   string // when it was read, as in 2026-11-22
+	Until  string // the last day on which it holds; "" for no end that is known
+	Source string // where it was read
 }
 
 // All returns the list in its order.
-var All = sync.OnceValue(func() []Price {
+var All = sync.OnceValue(func() []Listed {
 	var file struct {
-		Prices []Price `yaml:"prices"`
+		Prices yaml.Node `yaml:"prices"` // a map, whose order counts
 	}
 	if err := yaml.Unmarshal(list, &file); err != nil {
 		panic(fmt.Sprintf("internal error: prices.yaml: %v", err))
 	}
-	return file.Prices
+	var all []Listed
+	for i := 0; i+1 < len(file.Prices.Content); i += 2 {
+		var e entry
+		if err := file.Prices.Content[i+1].Decode(&e); err != nil {
+			panic(fmt.Sprintf("internal error: prices.yaml: %v", err))
+		}
+		price, err := e.price()
+		if err != nil {
+			panic(fmt.Sprintf("internal error: prices.yaml: %v", err))
+		}
+		all = append(all, Listed{Model: file.Prices.Content[i].Value, Price: price, Date: e.Date, Until: e.Until, Source: e.Source})
+	}
+	return all
 })
 
-// Of returns what tokens of a model cost by the list, and false for a model that
-// is not on it.
-func Of(u state.Usage) (state.USD, bool) {
-	for _, p := range All() {
-		if state.SameModel(p.Model, u.Model) {
-			million := p.Input*float64(u.Input) + p.Output*float64(u.Output) +
-				p.CacheWrite*float64(u.CacheWrite) + p.CacheRead*float64(u.CacheRead)
-			return amount(million * float64(state.Dollar) / 1e6), true
+// Book has the prices that hold for a run.
+type Book struct {
+	Given map[string]state.Price // by model; they go before the list
+	Now   time.Time              // entries of the list that had ended by then have no price
+}
+
+// Of returns what tokens of a model cost, and false for a model without a price.
+func (b Book) Of(u state.Usage) (state.USD, bool) {
+	p, ok := b.find(u.Model)
+	if !ok {
+		return 0, false
+	}
+	million := p.Input*float64(u.Input) + p.CachedInput*float64(u.CacheRead) + p.CacheWrite*float64(u.CacheWrite) + p.Output*float64(u.Output)
+	return amount(million * float64(state.Dollar) / 1e6), true
+}
+
+func (b Book) find(model string) (state.Price, bool) {
+	if p, ok := b.Given[model]; ok {
+		return p, true
+	}
+	for _, name := range slices.Sorted(maps.Keys(b.Given)) {
+		if state.SameModel(name, model) {
+			return b.Given[name], true
 		}
 	}
-	return 0, false
+	for _, e := range All() {
+		if state.SameModel(e.Model, model) {
+			return e.Price, e.Until == "" || b.Now.UTC().Format(time.DateOnly) <= e.Until
+		}
+	}
+	return state.Price{}, false
 }
 
 // amount is a number of billionths of a dollar, within what is kept.

@@ -19,8 +19,11 @@ func TestEachPriceHasItsSource(t *testing.T) {
 		if err != nil || read.Year() < 2026 || p.Source == "" {
 			t.Errorf("%s: date %q, source %q, want both", p.Model, p.Date, p.Source)
 		}
-		if p.Input <= 0 || p.Output <= p.Input || p.CacheWrite <= p.Input || p.CacheRead <= 0 || p.CacheRead >= p.Input {
-			t.Errorf("%s: got %+v, want prices in their usual order", p.Model, p)
+		if _, err := time.Parse(time.DateOnly, p.Until); err != nil && p.Until != "" {
+			t.Errorf("%s: until %q, want a date", p.Model, p.Until)
+		}
+		if n := p.Price; n.Input <= 0 || n.Output <= n.Input || n.CacheWrite < n.Input || n.CachedInput <= 0 || n.CachedInput >= n.Input {
+			t.Errorf("%s: got %+v, want prices in their usual order", p.Model, n)
 		}
 		if slices.ContainsFunc(seen, func(other string) bool { return state.SameModel(other, p.Model) }) {
 			t.Errorf("%s is on the list twice", p.Model)
@@ -39,29 +42,83 @@ func TestPriceOfTokens(t *testing.T) {
 	for model, want := range map[string]string{
 		"claude-opus-5": "36.75", "claude-opus-5[1m]": "36.75", "claude-haiku-4-5-20251001": "7.35",
 		"us.anthropic.claude-sonnet-4-5-20250929-v1:0": "22.05", "claude-opus-4-1@20250805": "110.25",
-		"claude-opus-6": "", "gpt-9": "", "": "",
+		"gpt-5": "12.625", "gpt-5-2025-08-07": "12.625", "openai/gpt-6.1-terra": "7.3", "models/gemini-2.5-pro": "12.625",
+		"claude-opus-6": "", "gpt-9": "", "gpt-5-9": "", "": "",
 	} {
 		million.Model = model
-		got, ok := Of(million)
+		got, ok := Book{}.Of(million)
 		if ok != (want != "") || ok && got.String() != want {
 			t.Errorf("%q: got %s, %v, want %q", model, got, ok, want)
 		}
 	}
 	huge := state.Usage{Model: "claude-opus-5", Input: 1 << 62, Output: 1 << 62}
-	if got, _ := Of(huge); got != state.MostUSD {
+	if got, _ := (Book{}).Of(huge); got != state.MostUSD {
 		t.Errorf("tokens beyond belief: got %s, want %s", got, state.MostUSD)
 	}
 }
 
-// TestDocsShowThePrices: the page on limits tells what estimates are made of.
+// TestGivenPrices: what a user gives is added and goes before the list, and nothing of it has
+// to be more than a number of dollars.
+func TestGivenPrices(t *testing.T) {
+	given, err := Read(strings.NewReader("prices:\n  gpt-5: {input: 3, cached_input: 0, cache_write: 7, output: 4}\n  local: {input: 0, output: 0}\n  mine: {input: 2, output: 5, date: 2026-11-22, source: a bill}\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for model, want := range map[string]string{"gpt-5-2025-08-07": "14", "local": "0", "mine": "11", "gpt-5-mini": "2.525"} {
+		got, ok := Book{Given: given}.Of(state.Usage{Model: model, Input: 1e6, Output: 1e6, CacheWrite: 1e6, CacheRead: 1e6})
+		if !ok || got.String() != want {
+			t.Errorf("%s: got %s, %v, want %s", model, got, ok, want)
+		}
+	}
+}
+
+// TestPricesThatEnd: after its last day an entry has no price rather than a wrong one.
+func TestPricesThatEnd(t *testing.T) {
+	for day, want := range map[string]bool{"2026-12-31T23:59:59Z": true, "2027-01-01T00:00:00Z": false} {
+		now, err := time.Parse(time.RFC3339, day)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, ok := (Book{Now: now}).Of(state.Usage{Model: "gemini-3.8-flash", Input: 1}); ok != want {
+			t.Errorf("%s: got %v, want %v", day, ok, want)
+		}
+	}
+}
+
+// TestBadPriceFiles: what can't be meant is refused, with the model that it is about.
+func TestBadPriceFiles(t *testing.T) {
+	for text, want := range map[string]string{
+		"":                                      "has no prices",
+		"prices: {}":                            "has no prices",
+		"prices: {m: {input: 1}}":               `"m": needs input and output`,
+		"prices: {m: {input: -1, output: 1}}":   "price of -1",
+		"prices: {m: {input: .nan, output: 1}}": "price of NaN",
+		"prices: {m: {input: .inf, output: 1}}": "price of +Inf",
+		"prices: {m: {input: 1, output: 1, ouput: 2}}":                 "ouput",
+		"price: {m: {input: 1, output: 1}}":                            "field price not found",
+		"prices: {m: {input: 1, output: 1}, m: {input: 2, output: 2}}": "already defined",
+		"prices: {m: {input: a, output: 1}}":                           "cannot unmarshal",
+		strings.Repeat("#", mostBytes+1):                               "larger than",
+	} {
+		if _, err := Read(strings.NewReader(text)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%.40q: got %v, want %q in it", text, err, want)
+		}
+	}
+}
+
+// TestDocsShowThePrices: the page on costs has the list, row by row.
 func TestDocsShowThePrices(t *testing.T) {
 	page, err := os.ReadFile("../../docs/costs.md")
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, p := range All() {
-		row := "| `" + p.Model + "` | " + strings.Join([]string{num(p.Input), num(p.Output), num(p.CacheWrite), num(p.CacheRead)}, " | ") + " | " + p.Date + " |"
-		if !strings.Contains(string(page), row) {
+		when := p.Date
+		if p.Until != "" {
+			when += ", until " + p.Until
+		}
+		cells := []string{"`" + p.Model + "`", num(p.Price.Input), num(p.Price.CachedInput), num(p.Price.CacheWrite), num(p.Price.Output), when, p.Source}
+		if row := "| " + strings.Join(cells, " | ") + " |\n"; !strings.Contains(string(page), row) {
 			t.Errorf("docs/costs.md lacks this row:\n%s", row)
 		}
 	}

@@ -62,12 +62,12 @@ func newAgents(s *step, b *readyRun, isTrusted bool) (*agents, error) {
 	if s.in.NoPrompts || !b.flow.HasPrompts() {
 		return a, nil
 	}
-	return a, a.guardKey(s)
+	return a, a.guardKey(s, session.Prices(b.options()))
 }
 
 // guardKey starts the proxy that keeps the model's key from agents' tools. A job
 // without a key, as one of another provider, has none.
-func (a *agents) guardKey(s *step) error {
+func (a *agents) guardKey(s *step, book prices.Book) error {
 	if s.in.AnthropicAPIKey == "" && s.in.ClaudeCodeToken == "" {
 		return nil
 	}
@@ -76,7 +76,7 @@ func (a *agents) guardKey(s *step) error {
 			API: claude.API{}, Upstream: s.getenv("ANTHROPIC_BASE_URL"),
 			Credential: keyproxy.Credential{Text: cmp.Or(s.in.AnthropicAPIKey, s.in.ClaudeCodeToken), IsToken: s.in.AnthropicAPIKey == ""},
 		}},
-		Environ: a.cli.Env, Price: prices.Of, Log: func(line string) { s.voice.print(s.voice.shown("key proxy: " + line)) },
+		Environ: a.cli.Env, Price: book.Of, Log: func(line string) { s.voice.print(s.voice.shown("key proxy: " + line)) },
 	})
 	if err != nil {
 		return machineProblem("key proxy", err)

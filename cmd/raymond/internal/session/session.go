@@ -25,7 +25,6 @@ import (
 	"github.com/raymond-action/raymond-action/protocol"
 	"github.com/raymond-action/raymond-action/runner"
 	"github.com/raymond-action/raymond-action/runner/claude/pin"
-	"github.com/raymond-action/raymond-action/runner/prices"
 	"github.com/raymond-action/raymond-action/runner/report"
 	"github.com/raymond-action/raymond-action/runner/shell"
 	"github.com/raymond-action/raymond-action/runner/verify"
@@ -67,7 +66,7 @@ func Open(s Setup) (*Session, error) {
 	}
 	o := &Session{setup: s, Config: runner.Config{
 		Workflow: s.Scope.Workflow, NewID: uuid.NewString, NewToken: newToken, Clock: runner.RealClock(), Telling: s.Options.Telling,
-		Deadline: s.Options.Deadline, Cancel: s.Stops.Reasons(), Redact: s.Hide.Printed, Checkpoints: s.Others.Checkpoints, ListPrice: prices.Of,
+		Deadline: s.Options.Deadline, Cancel: s.Stops.Reasons(), Redact: s.Hide.Printed, Checkpoints: s.Others.Checkpoints, ListPrice: Prices(s.options()).Of,
 		Cages: s.Env.Cages, People: s.Others.People, Jobs: s.Options.Jobs, Part: s.Others.Part, Matrix: s.Others.Matrix, Hold: s.Options.Hold,
 		PayloadDir: filepath.Join(s.Dir, "payload"), LogDir: filepath.Join(s.Dir, "logs"),
 	}}

@@ -30,6 +30,14 @@ type Setup struct {
 	Out    Out
 }
 
+// options are those with which the run continues.
+func (s Setup) options() state.Options {
+	if s.Changed != nil {
+		return *s.Changed
+	}
+	return s.Run.Options
+}
+
 // Others are those who have to do with a run besides its process.
 type Others struct {
 	People      runner.People      // answer the run's questions; nil for nobody

@@ -1,0 +1,87 @@
+package prices
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"math"
+	"slices"
+
+	"gopkg.in/yaml.v3"
+
+	"github.com/raymond-action/raymond-action/state"
+)
+
+// entry is what a file says of a model.
+type entry struct {
+	Input       *float64 `yaml:"input"`
+	CachedInput *float64 `yaml:"cached_input"`
+	CacheWrite  *float64 `yaml:"cache_write"`
+	Output      *float64 `yaml:"output"`
+	Date        string   `yaml:"date"`
+	Until       string   `yaml:"until"`
+	Source      string   `yaml:"source"`
+}
+
+// The bounds of a price file: far more than anybody needs.
+const (
+	mostBytes  = 1 << 20
+	mostModels = 1000
+	mostPrice  = 1e6 // dollars for a million tokens
+)
+
+// Read reads a file of prices, in YAML or JSON, as the list in this program is written. Of a
+// model, only the prices of input and output are needed: the others are that of the input
+// then.
+func Read(r io.Reader) (map[string]state.Price, error) {
+	data, err := io.ReadAll(io.LimitReader(r, mostBytes+1))
+	if err != nil {
+		return nil, err
+	}
+	if len(data) > mostBytes {
+		return nil, fmt.Errorf("is larger than %d bytes", mostBytes)
+	}
+	var file struct {
+		Prices map[string]entry `yaml:"prices"`
+	}
+	decoder := yaml.NewDecoder(bytes.NewReader(data))
+	decoder.KnownFields(true)
+	if err := decoder.Decode(&file); err != nil && !errors.Is(err, io.EOF) {
+		return nil, err
+	}
+	if len(file.Prices) == 0 {
+		return nil, errors.New("has no prices; want prices: {MODEL: {input: …, output: …}}, in US dollars for a million tokens")
+	}
+	if len(file.Prices) > mostModels {
+		return nil, fmt.Errorf("has %d models, more than %d", len(file.Prices), mostModels)
+	}
+	given := map[string]state.Price{}
+	for _, model := range slices.Sorted(maps.Keys(file.Prices)) {
+		if given[model], err = file.Prices[model].price(); err != nil {
+			return nil, fmt.Errorf("%q: %w", model, err)
+		}
+	}
+	return given, nil
+}
+
+// price is what an entry says, with its defaults.
+func (e entry) price() (state.Price, error) {
+	if e.Input == nil || e.Output == nil {
+		return state.Price{}, errors.New("needs input and output")
+	}
+	p := state.Price{Input: *e.Input, CachedInput: *e.Input, CacheWrite: *e.Input, Output: *e.Output}
+	if e.CachedInput != nil {
+		p.CachedInput = *e.CachedInput
+	}
+	if e.CacheWrite != nil {
+		p.CacheWrite = *e.CacheWrite
+	}
+	for _, n := range []float64{p.Input, p.CachedInput, p.CacheWrite, p.Output} {
+		if math.IsNaN(n) || n < 0 || n > mostPrice {
+			return state.Price{}, fmt.Errorf("has a price of %v, want 0 to %v", n, mostPrice)
+		}
+	}
+	return p, nil
+}
