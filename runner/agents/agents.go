@@ -10,6 +10,7 @@ import (
 	"github.com/raymond-action/raymond-action/runner/claude"
 	claudepin "github.com/raymond-action/raymond-action/runner/claude/pin"
 	"github.com/raymond-action/raymond-action/runner/claude/transcript"
+	"github.com/raymond-action/raymond-action/runner/command"
 	"github.com/raymond-action/raymond-action/runner/internal/program"
 	"github.com/raymond-action/raymond-action/runner/pinned"
 )
@@ -47,6 +48,7 @@ type line struct {
 // lines are all agent CLIs, the default one first.
 var lines = []line{
 	{claude.Abilities(), &claudepin.CLI, transcript.Words, newClaude, claude.Recorded},
+	{command.Abilities(), nil, nil, newCommand, command.Recorded},
 }
 
 func newClaude(c Config) runner.Agent {
@@ -55,6 +57,10 @@ func newClaude(c Config) runner.Agent {
 		Env: c.Env, NoNewPrivs: c.NoNewPrivs, Args: c.ClaudeArgs,
 	}
 	return b
+}
+
+func newCommand(c Config) runner.Agent {
+	return &command.Backend{Command: c.Command, Env: c.Env, NoNewPrivs: c.NoNewPrivs}
 }
 
 // New returns all agent CLIs, by backend. It starts nothing and looks for nothing.

@@ -1,0 +1,133 @@
+package command
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/raymond-action/raymond-action/internal/cage"
+	"github.com/raymond-action/raymond-action/protocol"
+	"github.com/raymond-action/raymond-action/runner"
+	"github.com/raymond-action/raymond-action/runner/internal/program"
+	"github.com/raymond-action/raymond-action/state"
+)
+
+// Backend runs prompts with a program of the user's own. It implements runner.Agent and may run
+// any number of invocations at once. Its fields must not change after the first call.
+type Backend struct {
+	// Command is what the shell runs for each prompt.
+	Command string
+	// Env is the whole base environment.
+	Env []string
+	// NoNewPrivs keeps the program, and what it starts, from gaining privileges. Linux only.
+	NoNewPrivs bool
+
+	settings sync.Once // what is only handed over has been noted
+}
+
+var _ runner.Agent = (*Backend)(nil)
+
+// Abilities is what a program can do that makes use of all that it is offered.
+func Abilities() runner.Abilities {
+	return runner.Abilities{
+		Backend: protocol.BackendCommand, Title: "your own program",
+		Resumes: true, Branches: true, Cuts: true, Carries: true, TellsUSD: true,
+	}
+}
+
+// Abilities implements runner.Agent.
+func (b *Backend) Abilities() runner.Abilities { return Abilities() }
+
+// Needs implements runner.Agent. Of the folder with conversations a program in a cage may write
+// the one file that is its own.
+func (b *Backend) Needs() runner.Needs { return runner.Needs{} }
+
+// The variables that tell the program about the conversation and the settings of the state.
+const (
+	modeVar       = "RAYMOND_SESSION_MODE"
+	sessionVar    = "RAYMOND_SESSION"
+	fileVar       = "RAYMOND_SESSION_FILE"
+	modelVar      = "RAYMOND_MODEL"
+	effortVar     = "RAYMOND_EFFORT"
+	permissionVar = "RAYMOND_PERMISSION_MODE"
+	allowedVar    = "RAYMOND_ALLOWED_TOOLS"
+	disallowedVar = "RAYMOND_DISALLOWED_TOOLS"
+	budgetVar     = "RAYMOND_BUDGET_USD"
+)
+
+// Run implements runner.Backend for prompts. The error is nil or a *runner.Failure.
+func (b *Backend) Run(ctx context.Context, o runner.Order, tell func(runner.Progress)) (runner.Answer, error) {
+	if strings.TrimSpace(b.Command) == "" {
+		return program.Nothing, program.Machine("there is no agent command: give one with --agent-command")
+	}
+	file, fail := b.folder().prepare(o.Prompt)
+	if fail != nil {
+		return program.Nothing, fail
+	}
+	o.Prompt.Cage = withFile(o.Prompt.Cage, file)
+	ctx, abort := context.WithCancelCause(ctx)
+	defer abort(nil)
+	s := newStream(o, tell)
+	s.abort = abort
+	exit, fail := program.Run(ctx, o, program.Invocation{
+		Path: "/bin/bash", Args: []string{"-c", b.Command}, Env: b.env(o, file), Stdout: s, Extension: ".jsonl",
+		// The shell waits for what it runs before it looks at a signal.
+		InterruptGroup: true, NoNewPrivs: b.NoNewPrivs,
+	})
+	if fail != nil {
+		return program.Nothing, fail
+	}
+	s.flush()
+	a, fail := s.answer(exit)
+	a.CLI = program.OneLine(s.display.Hide(b.Command), 200)
+	a.Notes = append(b.notes(o.Prompt), a.Notes...)
+	if fail != nil {
+		return a, fail
+	}
+	return a, nil
+}
+
+// withFile returns a cage in which a file may be written, too.
+func withFile(c *cage.Cage, file string) *cage.Cage {
+	if c == nil {
+		return nil
+	}
+	p := c.Policy()
+	p.Writable = append(slices.Clone(p.Writable), file)
+	return cage.New(p)
+}
+
+// env returns the program's environment: the base environment, what the order adds to it, and
+// what is told of the conversation and of the settings.
+func (b *Backend) env(o runner.Order, file string) []string {
+	p, budget := o.Prompt, ""
+	if p.BudgetCap > 0 {
+		budget = p.BudgetCap.String()
+	}
+	session := p.CLIID
+	if p.Session == state.Fresh {
+		session = ""
+	}
+	mode := p.PermissionMode
+	if p.SkipPermissions {
+		mode = "bypassPermissions"
+	}
+	return slices.Concat(b.Env, o.Env, []string{
+		modeVar + "=" + string(p.Session), sessionVar + "=" + session, fileVar + "=" + file,
+		modelVar + "=" + p.Model, effortVar + "=" + p.Effort, permissionVar + "=" + mode,
+		allowedVar + "=" + strings.Join(p.AllowedTools, "\n"), disallowedVar + "=" + strings.Join(p.DisallowedTools, "\n"),
+		budgetVar + "=" + budget,
+	})
+}
+
+// notes says, once, that it is up to the program to keep to what is only told to it.
+func (b *Backend) notes(o runner.PromptOrder) (list []string) {
+	if len(o.AllowedTools)+len(o.DisallowedTools) == 0 {
+		return nil
+	}
+	b.settings.Do(func() {
+		list = []string{"the agent command is told which tools are allowed and disallowed; whether it keeps to that is not known"}
+	})
+	return list
+}

@@ -1,0 +1,263 @@
+//go:build unix
+
+package command_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/raymond-action/raymond-action/runner"
+	"github.com/raymond-action/raymond-action/runner/agenttest"
+	"github.com/raymond-action/raymond-action/runner/command"
+	"github.com/raymond-action/raymond-action/runner/command/commandtest"
+	"github.com/raymond-action/raymond-action/runner/transcripts"
+	"github.com/raymond-action/raymond-action/state"
+)
+
+// ids of conversations.
+const (
+	first  = "11111111-1111-4111-8111-111111111111"
+	second = "22222222-2222-4222-8222-222222222222"
+)
+
+// place is a machine for agent commands.
+type place struct {
+	t       *testing.T
+	backend *command.Backend
+	dir     string
+}
+
+func newPlace(t *testing.T, cmd string, env ...string) *place {
+	t.Helper()
+	home := t.TempDir()
+	return &place{t, &command.Backend{
+		Command: cmd, Env: append([]string{"PATH=" + os.Getenv("PATH"), "HOME=" + home, "LANG=C.UTF-8"}, env...),
+	}, t.TempDir()}
+}
+
+// run gives a prompt to the command.
+func (p *place) run(prompt runner.PromptOrder) (runner.Answer, *runner.Failure) {
+	p.t.Helper()
+	o := runner.Order{Dir: p.dir, Mark: "command-" + filepath.Base(p.dir), Prompt: prompt, Env: []string{"RAYMOND_STATE=A.md"}}
+	return result(p.backend.Run(p.t.Context(), o, func(runner.Progress) {}))
+}
+
+func result(a runner.Answer, err error) (runner.Answer, *runner.Failure) {
+	var f *runner.Failure
+	errors.As(err, &f)
+	return a, f
+}
+
+func fresh(text string) runner.PromptOrder {
+	return runner.PromptOrder{Text: text, Session: state.Fresh, SessionID: first}
+}
+
+// TestTheProgramIsTold the prompt, the conversation and the settings of the state.
+func TestTheProgramIsTold(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t, `cat; pwd; set | grep ^RAYMOND_ | grep -v "^RAYMOND_MARK"`, "RAYMOND_SESSION=outer", "RAYMOND_MODEL=outer")
+	file := filepath.Join(strings.TrimPrefix(p.backend.Env[1], "HOME="), ".local/state/raymond/conversations/conversation-"+first+".jsonl")
+	common := p.dir + "\n"
+	for _, c := range []struct {
+		order runner.PromptOrder
+		want  string
+	}{
+		{fresh("-p 'x'\n$(id)\n"), "-p 'x'\n$(id)\n" + common + "RAYMOND_ALLOWED_TOOLS=\nRAYMOND_BUDGET_USD=\nRAYMOND_DISALLOWED_TOOLS=\nRAYMOND_EFFORT=\nRAYMOND_MODEL=\n" +
+			"RAYMOND_PERMISSION_MODE=\nRAYMOND_SESSION=\nRAYMOND_SESSION_FILE=" + file + "\nRAYMOND_SESSION_MODE=fresh\nRAYMOND_STATE=A.md\n"},
+		{
+			runner.PromptOrder{
+				Text: "b\n", Session: state.Resume, SessionID: first, CLIID: "its-own", Model: "m", Effort: "high", SkipPermissions: true, BudgetCap: state.Dollar / 2,
+				AllowedTools: []string{"Read", "Bash(git *)"}, DisallowedTools: []string{"Write"},
+			},
+			"b\n" + common + "RAYMOND_ALLOWED_TOOLS=$'Read\\nBash(git *)'\nRAYMOND_BUDGET_USD=0.5\nRAYMOND_DISALLOWED_TOOLS=Write\nRAYMOND_EFFORT=high\nRAYMOND_MODEL=m\n" +
+				"RAYMOND_PERMISSION_MODE=bypassPermissions\nRAYMOND_SESSION=its-own\nRAYMOND_SESSION_FILE=" + file + "\nRAYMOND_SESSION_MODE=resume\nRAYMOND_STATE=A.md\n",
+		},
+	} {
+		a, f := p.run(c.order)
+		if d := cmp.Diff(c.want, a.Text); d != "" || f != nil {
+			t.Errorf("%s: what the program sees (-want +got), %v:\n%s", c.order.Session, f, d)
+		}
+	}
+}
+
+// TestExitsWithoutAnErrorAreSorted by how the program ended.
+func TestExitsWithoutAnErrorAreSorted(t *testing.T) {
+	t.Parallel()
+	for cmd, want := range map[string]struct {
+		class   runner.Class
+		message string
+	}{
+		"/nowhere/agent":       {runner.Machine, "check --agent-command"},
+		"nothing-of-this-name": {runner.Machine, "can't be started: exit code 127"},
+		"":                     {runner.Machine, "no agent command"},
+		"echo half; exit 3":    {runner.Transient, "ended with exit code 3"},
+		"echo why >&2; exit 1": {runner.Transient, "ended with exit code 1: why"},
+		"kill -9 $$":           {runner.Transient, "ended with signal SIGKILL"},
+		"true":                 {runner.Transient, "printed nothing"},
+		"echo '{\"type\":\"error\",\"class\":\"invalid\",\"message\":\"no\"}'": {runner.Fatal, "bad request: no"},
+	} {
+		a, f := newPlace(t, cmd).run(fresh("x"))
+		if f == nil || f.Class != want.class || !strings.Contains(f.Message, want.message) {
+			t.Errorf("%q: got %v, %q, want %s with %q", cmd, f, a.Text, want.class, want.message)
+		}
+	}
+}
+
+// TestAStopEndsEverything that the shell has started.
+func TestAStopEndsEverything(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t, `echo '{"type":"session","id":"s"}'; sleep 1000; echo`)
+	ctx, stop := context.WithCancelCause(t.Context())
+	o := runner.Order{Dir: p.dir, Mark: "command-" + filepath.Base(p.dir), Prompt: fresh("x")}
+	a, f := result(p.backend.Run(ctx, o, func(told runner.Progress) {
+		if told.CLIID != "" {
+			stop(&runner.Stopping{Reason: "cancelled"})
+		}
+	}))
+	if f == nil || f.Class != runner.Stopped || a.CLIID != "s" {
+		t.Errorf("got %v with session %q, want it stopped, with its session", f, a.CLIID)
+	}
+}
+
+// small is a place with the small agent, whose model says all the prompts of the conversation.
+func small(t *testing.T) *place {
+	t.Helper()
+	url := commandtest.Vendor{}.Serve(t, func(q agenttest.Asked) agenttest.Reply {
+		return agenttest.Reply{Text: strings.Join(q.Prompts, ","), Input: 10, Output: 1}
+	})
+	return newPlace(t, commandtest.Command(commandtest.Vendor{}.Install(t)), commandtest.Vendor{}.Environ(url, t.TempDir())...)
+}
+
+// say gives a prompt to the small agent.
+func (p *place) say(o runner.PromptOrder, want string) (session string) {
+	p.t.Helper()
+	a, f := p.run(o)
+	if f != nil || a.Text != want || a.CLIID == "" || a.Cost.USD != 11*state.Dollar/1e6 {
+		p.t.Fatalf("%s %q: got %q in %q, %v, cost %v, want %q", o.Session, o.Text, a.Text, a.CLIID, f, a.Cost, want)
+	}
+	return a.CLIID
+}
+
+func resume(text, session string, cut *int64) runner.PromptOrder {
+	return runner.PromptOrder{Text: text, Session: state.Resume, SessionID: first, CLIID: session, Cut: cut}
+}
+
+// TestConversationsLieInAFile: they are resumed, branched and cut back by means of the file that the
+// program is offered.
+func TestConversationsLieInAFile(t *testing.T) {
+	t.Parallel()
+	p := small(t)
+	session := p.say(fresh("one"), "one")
+	length, ok := p.backend.Length(runner.Conversation{ID: first, Dir: p.dir})
+	if !ok || length == 0 {
+		t.Fatalf("length of the file: got %d, %v, want some", length, ok)
+	}
+	p.say(resume("two", session, nil), "one,two")
+	p.say(resume("three", session, &length), "one,three")
+	branch := runner.PromptOrder{Text: "four", Session: state.Branch, SessionID: second, From: first, CLIID: session}
+	if b := p.say(branch, "one,three,four"); b == session {
+		t.Errorf("session of the branch: got that of the conversation, want its own")
+	}
+	p.say(resume("five", session, nil), "one,three,five")
+}
+
+// TestConversationsAreCarriedAndRemoved by their file, unless it has become another one.
+func TestConversationsAreCarriedAndRemoved(t *testing.T) {
+	t.Parallel()
+	p, q := small(t), small(t)
+	conversation := runner.Conversation{ID: first, Dir: p.dir}
+	session := p.say(fresh("one"), "one")
+	stored, ok := p.backend.Find(conversation, []string{"/elsewhere", p.dir})
+	if now, _ := p.backend.Length(conversation); !ok || stored.Dir != "/elsewhere" || stored.Size != now {
+		t.Fatalf("found for another machine: got %+v, %v, want the file of %d bytes", stored, ok, now)
+	}
+	if err := q.backend.Place(conversation, stored.Path); err != nil {
+		t.Fatal(err)
+	}
+	q.say(resume("two", session, nil), "one,two")
+
+	mark, err := transcripts.MarkOf(stored.Path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 { // the second time there is nothing
+		if err := q.backend.Clear(conversation, &mark); err != nil {
+			t.Fatal(err)
+		}
+		if err := p.backend.Clear(conversation, &mark); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, ok := q.backend.Length(conversation); !ok {
+		t.Error("a file with another mark: got it removed, want it left")
+	}
+	if _, ok := p.backend.Length(conversation); ok {
+		t.Error("the file with the mark: got it left, want it removed")
+	}
+	if _, f := p.run(resume("two", session, nil)); f == nil || !strings.HasPrefix(f.Message, "session gone: ") {
+		t.Errorf("resuming what was removed: got %v, want that the session is gone", f)
+	}
+}
+
+// TestUnusedFilesStayEmpty and are nothing that another machine could resume.
+func TestUnusedFilesStayEmpty(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t, `echo '{"type":"session","id":"s"}'`)
+	if _, f := p.run(fresh("x")); f != nil {
+		t.Fatal(f)
+	}
+	c := runner.Conversation{ID: first, Dir: p.dir}
+	if n, ok := p.backend.Length(c); n != 0 || !ok {
+		t.Errorf("length: got %d, %v, want an empty file", n, ok)
+	}
+	if s, ok := p.backend.Find(c, []string{p.dir}); ok {
+		t.Errorf("found for another machine: got %+v, want nothing", s)
+	}
+	for _, id := range []string{"../x", "", strings.ToUpper("a1111111-1111-4111-8111-111111111111")} {
+		if err := p.backend.Place(runner.Conversation{ID: id}, "/dev/null"); err == nil {
+			t.Errorf("place %q: got no error, want one", id)
+		}
+		if err := p.backend.Clear(runner.Conversation{ID: id}, nil); err == nil {
+			t.Errorf("clear %q: got no error, want one", id)
+		}
+	}
+}
+
+// TestLinksInThePlaceOfFilesAreNotFollowed, which an agent may have made.
+func TestLinksInThePlaceOfFilesAreNotFollowed(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t, `echo hi >>"$RAYMOND_SESSION_FILE"; echo '{"type":"session","id":"s"}'`)
+	victim := filepath.Join(t.TempDir(), "victim")
+	if err := os.WriteFile(victim, []byte("whole"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	folder := filepath.Join(strings.TrimPrefix(p.backend.Env[1], "HOME="), ".local/state/raymond/conversations")
+	if err := os.MkdirAll(folder, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(folder, "conversation-"+first+".jsonl")
+	zero := int64(0)
+	for _, o := range []runner.PromptOrder{
+		{Session: state.Resume, SessionID: first, CLIID: "s", Cut: &zero},
+		{Session: state.Branch, SessionID: second, From: first, CLIID: "x"},
+		fresh("x"),
+	} {
+		_ = os.Remove(file) // of the one before
+		if err := os.Symlink(victim, file); err != nil {
+			t.Fatal(err)
+		}
+		p.run(o)
+		if got, err := os.ReadFile(victim); string(got) != "whole" {
+			t.Errorf("%s: a file elsewhere: got %q, %v, want it as it was", o.Session, got, err)
+		}
+		if s, ok := p.backend.Find(runner.Conversation{ID: first}, []string{"/"}); ok && o.Session == state.Branch {
+			t.Errorf("found through a link: got %+v, want nothing", s)
+		}
+	}
+}

@@ -1,0 +1,114 @@
+package commandtest
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/raymond-action/raymond-action/protocol"
+	"github.com/raymond-action/raymond-action/runner/agenttest"
+)
+
+// question is what the agent asks the API, and answer what it gets.
+type question struct {
+	Model                string
+	Prompts, Said, Tools []string
+	Output               string
+}
+
+// take puts a conversation into the question.
+func (q *question) take(lines []said) {
+	for _, line := range lines {
+		q.Output = ""
+		switch line.Role {
+		case "user":
+			q.Prompts = append(q.Prompts, line.Text)
+		case "model":
+			q.Said = append(q.Said, line.Text)
+		case "tool":
+			q.Output = line.Text
+		}
+	}
+}
+
+type answer struct {
+	Text, Shell, Write    string
+	Input, Cached, Output int
+	Message               string
+	UsageLimit            bool
+}
+
+// Vendor is the small agent, and the API that it asks.
+type Vendor struct{}
+
+var _ agenttest.Vendor = Vendor{}
+
+// Name implements agenttest.Vendor.
+func (Vendor) Name() string { return protocol.BackendCommand }
+
+// Install implements agenttest.Vendor: the agent is the running test.
+func (Vendor) Install(t testing.TB) string {
+	t.Helper()
+	path, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// Flags implements agenttest.Vendor.
+func (Vendor) Flags(path string) []string { return []string{"--agent-command", Command(path)} }
+
+// Command is what a shell runs as the agent. A binary with the race detector in it waits a
+// second at its end by default.
+func Command(path string) string {
+	return agentVar + "=1 GORACE=atexit_sleep_ms=0 exec '" + path + "'"
+}
+
+// Environ implements agenttest.Vendor.
+func (Vendor) Environ(url, home string) []string {
+	return []string{"PATH=" + os.Getenv("PATH"), "HOME=" + home, "LANG=C.UTF-8", urlVar + "=" + url, "NO_PROXY=*"}
+}
+
+// Serve implements agenttest.Vendor.
+func (Vendor) Serve(t testing.TB, m agenttest.Model) string {
+	t.Helper()
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var q question
+		if err := json.NewDecoder(r.Body).Decode(&q); err != nil {
+			http.Error(w, err.Error(), http.StatusBadRequest)
+			return
+		}
+		reply(w, r, m(agenttest.Asked{Model: q.Model, Prompts: q.Prompts, Said: q.Said, Output: q.Output, Tools: q.Tools}))
+	}))
+	t.Cleanup(func() {
+		s.CloseClientConnections() // one may hang
+		s.Close()
+	})
+	return s.URL
+}
+
+func reply(w http.ResponseWriter, r *http.Request, said agenttest.Reply) {
+	if said.Status >= 400 {
+		if n, err := strconv.Atoi(said.RetryAfter); err == nil {
+			w.Header().Set("Until", strconv.FormatInt(time.Now().Unix()+int64(n), 10))
+		}
+		w.WriteHeader(said.Status)
+	}
+	if said.Cut || said.Hang {
+		_, _ = w.Write([]byte(`{"Text": "`)) // a client that has gone is no matter of ours
+		w.(http.Flusher).Flush()
+		if said.Hang {
+			<-r.Context().Done()
+		}
+		panic(http.ErrAbortHandler)
+	}
+	_ = json.NewEncoder(w).Encode(answer{
+		Text: said.Text, Shell: said.Shell, Write: said.Write, Input: said.Input, Cached: said.Cached, Output: said.Output,
+		Message: said.Message, UsageLimit: said.UsageLimit,
+	})
+}

@@ -1,0 +1,198 @@
+package command
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"os/user"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/raymond-action/raymond-action/internal/untrusted/files"
+	"github.com/raymond-action/raymond-action/runner"
+	"github.com/raymond-action/raymond-action/runner/internal/program"
+	"github.com/raymond-action/raymond-action/runner/transcripts"
+	"github.com/raymond-action/raymond-action/state"
+)
+
+// folder is where the files are that programs may keep conversations in, one for each: those
+// of an environment. It is private to the user, and outlives the job's temporary files.
+type folder struct{ env []string }
+
+// names are the folders below that of the user's state, so that no other program's files are
+// between ours.
+var names = []string{"raymond", "conversations"}
+
+// top is the folder of the user's state.
+func (d folder) top() (string, error) {
+	if dir := d.variable("XDG_STATE_HOME"); filepath.IsAbs(dir) {
+		return dir, nil
+	}
+	home := d.variable(homeVar)
+	if home == "" {
+		u, err := user.Current()
+		if err != nil {
+			return "", err
+		}
+		home = u.HomeDir
+	}
+	return filepath.Join(home, ".local", "state"), nil
+}
+
+// variable returns the value of a variable of the environment. Of two entries with one name
+// the later one counts.
+func (d folder) variable(name string) string {
+	for _, entry := range slices.Backward(d.env) {
+		if value, ok := strings.CutPrefix(entry, name+"="); ok {
+			return value
+		}
+	}
+	return ""
+}
+
+// fileOf is the name of the file of a conversation. It is not the id, because a program may
+// call the conversation as its file is called.
+func fileOf(id string) string { return "conversation-" + id + ".jsonl" }
+
+// path returns where the file of a conversation is, or would be.
+func (d folder) path(id string) (string, error) {
+	if !transcripts.IsUUID(id) {
+		return "", fmt.Errorf("the id %q of a session is no UUID in lower case", id)
+	}
+	top, err := d.top()
+	if err != nil {
+		return "", err
+	}
+	return filepath.Join(append([]string{top}, append(slices.Clone(names), fileOf(id))...)...), nil
+}
+
+// open opens the folder, and makes it if need be. Only that of the user's state may be a link.
+func (d folder) open() (*os.Root, error) {
+	top, err := d.top()
+	if err != nil {
+		return nil, err
+	}
+	if err := os.MkdirAll(top, 0o700); err != nil {
+		return nil, err
+	}
+	root, err := os.OpenRoot(top)
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	return transcripts.EnterAll(root, names...)
+}
+
+// install puts the file of a conversation in place.
+func (d folder) install(id string, in io.Reader) error {
+	if !transcripts.IsUUID(id) {
+		return fmt.Errorf("the id %q of a session is no UUID in lower case", id)
+	}
+	at, err := d.open()
+	if err != nil {
+		return err
+	}
+	defer at.Close()
+	return transcripts.Install(at, fileOf(id), in)
+}
+
+// size returns the size of the file of a conversation, and false when there is none.
+func (d folder) size(id string) (int64, bool) {
+	path, err := d.path(id)
+	if err != nil {
+		return 0, false
+	}
+	return transcripts.Size(path)
+}
+
+// prepare puts the file of the order's conversation in place: a new one that is empty, a copy
+// of the one that is branched from, or the one that is resumed, cut back as the order says. It
+// returns its path.
+func (d folder) prepare(o runner.PromptOrder) (string, *runner.Failure) {
+	path, err := d.path(o.SessionID)
+	if err != nil {
+		return "", program.Fatal("file of the conversation: %v", err)
+	}
+	switch _, isThere := d.size(o.SessionID); {
+	case o.Session == state.Branch:
+		err = d.branch(o)
+	case o.Session != state.Resume || !isThere:
+		err = d.install(o.SessionID, bytes.NewReader(nil))
+	case o.Cut != nil:
+		err = transcripts.CutBack(path, *o.Cut)
+	}
+	if err != nil {
+		return "", program.Fatal("file of the conversation: %v", err)
+	}
+	return path, nil
+}
+
+// branch copies the file of the conversation that the order branches from.
+func (d folder) branch(o runner.PromptOrder) error {
+	from, err := d.path(o.From)
+	if err != nil {
+		return err
+	}
+	in, _, err := files.Open(from)
+	if errors.Is(err, fs.ErrNotExist) {
+		return d.install(o.SessionID, bytes.NewReader(nil))
+	}
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	return d.install(o.SessionID, in)
+}
+
+// Length implements runner.Transcripts.
+func (b *Backend) Length(c runner.Conversation) (int64, bool) { return b.folder().size(c.ID) }
+
+// Usage implements runner.Transcripts: nobody knows what is in the file.
+func (b *Backend) Usage(runner.Conversation, int64) ([]state.Usage, bool) { return nil, false }
+
+// Find implements runner.Transcripts. A file that is empty is not used by the program: where it
+// keeps the conversation is not known, and what another machine needs can't be found.
+func (b *Backend) Find(c runner.Conversation, dirs []string) (runner.Stored, bool) {
+	size, ok := b.Length(c)
+	path, err := b.folder().path(c.ID)
+	if !ok || size == 0 || err != nil || len(dirs) == 0 {
+		return runner.Stored{}, false
+	}
+	return runner.Stored{Path: path, Size: size, Dir: dirs[0]}, true
+}
+
+// Place implements runner.Transcripts.
+func (b *Backend) Place(c runner.Conversation, from string) error {
+	in, _, err := files.Open(from)
+	if err != nil {
+		return fmt.Errorf("put transcript of session %q in place: %w", c.ID, err)
+	}
+	defer in.Close()
+	if err := b.folder().install(c.ID, in); err != nil {
+		return fmt.Errorf("put transcript of session %q in place: %w", c.ID, err)
+	}
+	return nil
+}
+
+// Clear implements runner.Transcripts.
+func (b *Backend) Clear(c runner.Conversation, only *runner.Mark) error {
+	if !transcripts.IsUUID(c.ID) {
+		return errors.New("clear session: its id is no UUID in lower case")
+	}
+	if _, ok := b.Length(c); !ok {
+		return nil
+	}
+	at, err := b.folder().open()
+	if err != nil {
+		return err
+	}
+	defer at.Close()
+	_, err = transcripts.Remove(at, fileOf(c.ID), only)
+	return err
+}
+
+func (b *Backend) folder() folder { return folder{b.Env} }

@@ -1,0 +1,93 @@
+package command
+
+import (
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/raymond-action/raymond-action/state"
+)
+
+const (
+	maxModels = 50  // in one invocation
+	maxName   = 200 // bytes of a model's name
+)
+
+// costs are what the program says that it has used.
+type costs struct {
+	asked string // the model that the order names, for lines that name none
+
+	told     bool              // there was a line
+	inTokens bool              // one of them told tokens without dollars
+	usd      state.USD         // the sum of all dollars
+	models   []state.ModelCost // tokens, of lines with and without dollars apart
+	model    string            // that was named last
+}
+
+// add takes a line, and returns false for one that says nothing credible.
+func (c *costs) add(r record) bool {
+	usd, hasUSD := dollars(r.USD)
+	used := state.Usage{Model: r.Model}
+	var ok [3]bool
+	used.Input, ok[0] = count(r.Input)
+	used.CacheRead, ok[1] = count(r.Cached)
+	used.Output, ok[2] = count(r.Output)
+	hasTokens := len(r.Input)+len(r.Cached)+len(r.Output) > 0
+	switch {
+	case len(r.USD) > 0 && !hasUSD, !hasUSD && !hasTokens, slices.Contains(ok[:], false), !isName(r.Model):
+		return false
+	}
+	if used.Model == "" {
+		used.Model = c.asked
+	}
+	if hasTokens && !c.use(used, usd, hasUSD) {
+		return false
+	}
+	c.told, c.usd, c.inTokens = true, c.usd.Plus(usd), c.inTokens || !hasUSD
+	if r.Model != "" {
+		c.model = r.Model
+	}
+	return true
+}
+
+// use adds the tokens of a line, and returns false when there are too many models.
+func (c *costs) use(used state.Usage, usd state.USD, hasUSD bool) bool {
+	isSame := func(m state.ModelCost) bool { return m.Model == used.Model && (m.CostUSD > 0) == (hasUSD && usd > 0) }
+	i := slices.IndexFunc(c.models, isSame)
+	if i < 0 {
+		if len(c.models) >= maxModels {
+			return false
+		}
+		i, c.models = len(c.models), append(c.models, state.ModelCost{Usage: state.Usage{Model: used.Model}})
+	}
+	m := &c.models[i]
+	m.Input, m.Output = min(m.Input+used.Input, mostTokens), min(m.Output+used.Output, mostTokens)
+	m.CacheRead = min(m.CacheRead+used.CacheRead, mostTokens)
+	m.CostUSD = m.CostUSD.Plus(usd)
+	return true
+}
+
+// isName reports whether a text can be a model's name, or is none.
+func isName(text string) bool {
+	return len(text) <= maxName && !strings.ContainsFunc(text, func(r rune) bool { return !unicode.IsPrint(r) })
+}
+
+// tokens are those that were told so far.
+func (c *costs) tokens() []state.Usage {
+	var list []state.Usage
+	for _, m := range c.models {
+		list = append(list, m.Usage)
+	}
+	return list
+}
+
+// total is the cost of the process. said tells whether it has said anything at all.
+func (c *costs) total(said bool) state.Cost {
+	switch {
+	case !c.told:
+		return state.Cost{Silent: !said}
+	case c.inTokens:
+		return state.Cost{Kind: state.InTokens, USD: c.usd, Usage: c.models}
+	}
+	return state.Cost{Kind: state.Exact, USD: c.usd, Usage: c.models}
+}

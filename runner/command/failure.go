@@ -1,0 +1,71 @@
+package command
+
+import (
+	"time"
+
+	"github.com/raymond-action/raymond-action/runner"
+	"github.com/raymond-action/raymond-action/runner/internal/proc"
+	"github.com/raymond-action/raymond-action/runner/internal/program"
+)
+
+// The classes of an error, as the program names them. All others are classOther.
+const (
+	classAuthentication = "authentication"
+	classRateLimit      = "rate_limit"
+	classUsageLimit     = "usage_limit"
+	classOverloaded     = "overloaded"
+	classSessionGone    = "session_gone"
+	classInvalid        = "invalid"
+	classOther          = "other"
+)
+
+// Classes returns the classes of errors that a program can tell.
+func Classes() []string {
+	return []string{classAuthentication, classRateLimit, classUsageLimit, classOverloaded, classSessionGone, classInvalid, classOther}
+}
+
+// failure says what an error that the program tells means. said is its message, without
+// secrets, on one line.
+func failure(class, said string, until time.Time) *runner.Failure {
+	if said == "" {
+		said = "no message"
+	}
+	switch class {
+	case classAuthentication:
+		return program.Fatal("authentication: %s", said)
+	case classSessionGone:
+		return program.Fatal("session gone: %s", said)
+	case classInvalid:
+		return program.Fatal("bad request: %s", said)
+	case classUsageLimit:
+		return &runner.Failure{Class: runner.UsageLimit, Reset: until, Message: "usage limit: " + said}
+	case classRateLimit:
+		return &runner.Failure{Class: runner.Service, NotBefore: until, Message: "rate limit: " + said}
+	case classOverloaded:
+		return &runner.Failure{Class: runner.Service, NotBefore: until, Message: "overloaded: " + said}
+	}
+	return program.Transient("the agent command reports: %s", said)
+}
+
+// What a shell exits with for a program that it finds but can't start, and for one that it
+// does not find.
+const (
+	notExecutable = 126
+	notFound      = 127
+)
+
+// ended says what an exit means when the program told no error.
+func (s *stream) ended(exit proc.Exit) *runner.Failure {
+	if f := program.Ended(exit, s.order); f != nil {
+		return f
+	}
+	switch how := program.Ending(exit, s.order); {
+	case s.isSilent() && (exit.Code == notFound || exit.Code == notExecutable):
+		return program.Machine("the agent command can't be started: %s; check --agent-command", how)
+	case exit.Code != 0 || exit.Signal != "":
+		return program.Transient("the agent command ended with %s", how)
+	case s.isSilent():
+		return program.Transient("the agent command printed nothing and ended with %s", how)
+	}
+	return nil
+}

@@ -1,0 +1,5 @@
+//go:build !windows
+
+package command
+
+const homeVar = "HOME"

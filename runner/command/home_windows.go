@@ -1,0 +1,3 @@
+package command
+
+const homeVar = "USERPROFILE"

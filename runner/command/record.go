@@ -1,0 +1,129 @@
+package command
+
+import (
+	"bytes"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/raymond-action/raymond-action/internal/untrusted/jsonlimit"
+	"github.com/raymond-action/raymond-action/state"
+)
+
+// The types of record.
+const (
+	typeText    = "text"
+	typeSession = "session"
+	typeCost    = "cost"
+	typeTool    = "tool"
+	typeError   = "error"
+)
+
+// record is one line of the program's output. docs/schema/command.schema.json describes it.
+type record struct {
+	Type string `json:"type"`
+
+	Text string `json:"text"` // text
+
+	ID string `json:"id"` // session
+
+	// cost: of what was used since the line before
+	USD    jsontext.Value `json:"usd"`
+	Model  string         `json:"model"`
+	Cached jsontext.Value `json:"cached"`
+	Output jsontext.Value `json:"output"`
+
+	Name string `json:"name"` // tool
+
+	// Input is the input of a tool, and, of cost, the tokens that are not from the cache.
+	Input jsontext.Value `json:"input"`
+
+	// error
+	Class   string         `json:"class"`
+	Message string         `json:"message"`
+	Until   jsontext.Value `json:"until"`
+}
+
+// loose is how records are read: what a model or a tool wrote may hold names twice and bytes
+// that are no UTF-8.
+var loose = json.JoinOptions(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+
+// parse reads a line, and returns false for one that is no record.
+func parse(line []byte) (r record, ok bool) {
+	line = bytes.TrimSpace(line)
+	if len(line) == 0 || line[0] != '{' || jsonlimit.Check(line) != nil || json.Unmarshal(line, &r, loose) != nil {
+		return record{}, false
+	}
+	switch r.Type {
+	case typeText, typeSession, typeCost, typeTool, typeError:
+		return r, true
+	}
+	return record{}, false
+}
+
+// shownFields are the fields of a tool's input that say most about its use, best first.
+var shownFields = []string{"command", "file_path", "filePath", "path", "url", "pattern", "query", "description"}
+
+// shownInput returns what is shown of a tool's input: a text, or the JSON.
+func (r record) shownInput() string {
+	var text string
+	if json.Unmarshal(r.Input, &text, loose) == nil {
+		return text
+	}
+	var fields map[string]jsontext.Value
+	if json.Unmarshal(r.Input, &fields, loose) == nil {
+		for _, name := range shownFields {
+			if json.Unmarshal(fields[name], &text, loose) == nil && text != "" {
+				return text
+			}
+		}
+	}
+	return string(r.Input)
+}
+
+// until reads the time at which a limit ends: a date as in RFC 3339, or seconds since 1970.
+// What is neither is the zero time.
+func (r record) until() time.Time {
+	text := strings.Trim(string(r.Until), `"`)
+	if at, err := time.Parse(time.RFC3339, text); err == nil {
+		return at.UTC()
+	}
+	if n, err := strconv.ParseFloat(text, 64); err == nil && n > 0 && n < 1e11 {
+		return time.Unix(int64(n), 0).UTC()
+	}
+	return time.Time{}
+}
+
+// dollars reads an amount. One that is too large to keep is the largest that can be kept, so
+// that it ends the run. What is negative or no number is no amount.
+func dollars(raw jsontext.Value) (state.USD, bool) {
+	if len(raw) == 0 || raw.Kind() != '0' || raw[0] == '-' {
+		return 0, false
+	}
+	if usd, err := state.ParseUSD(string(raw)); err == nil {
+		return usd, true
+	}
+	if n, _ := strconv.ParseFloat(string(raw), 64); n < 1 { // 1e-40; one beyond 1e308 is infinite
+		return 0, true
+	}
+	return state.MostUSD, true
+}
+
+// mostTokens is the largest count that is believed.
+const mostTokens = 1e12
+
+// count reads a number of tokens, of which a missing one is 0. The second value is false for
+// what is no such number.
+func count(raw jsontext.Value) (int64, bool) {
+	if len(raw) == 0 {
+		return 0, true
+	}
+	n, err := strconv.ParseFloat(string(raw), 64)
+	if raw.Kind() != '0' || n < 0 || err != nil && n == 0 {
+		return 0, false
+	}
+	return int64(min(n, mostTokens)), true
+}

@@ -1,0 +1,222 @@
+package command
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+
+	"github.com/raymond-action/raymond-action/runner"
+	"github.com/raymond-action/raymond-action/runner/internal/proc"
+	"github.com/raymond-action/raymond-action/runner/internal/program"
+	"github.com/raymond-action/raymond-action/runner/transcripts"
+	"github.com/raymond-action/raymond-action/state"
+)
+
+// form is what the program's output is.
+type form int
+
+const (
+	undecided form = iota // its first line has not ended
+	plain                 // a message
+	lines                 // JSON lines
+)
+
+// stream reads the program's output as it comes. It is an io.Writer for one goroutine; its
+// memory is bounded by program.MaxMessage and transcripts.MaxLine.
+type stream struct {
+	order runner.Order
+	abort context.CancelCauseFunc // ends the program
+
+	form   form
+	head   []byte // of an undecided output
+	lines  proc.Lines
+	unread int // lines that are no records
+
+	message program.Message
+	session string // as the program calls it; "" while it has told none
+	spoke   bool   // there was anything of the model
+	display program.Display
+	costs   costs
+	early   *runner.Failure // why nothing can come of it any more
+	told    *runner.Failure // the last error that the program told
+}
+
+func newStream(o runner.Order, tell func(runner.Progress)) *stream {
+	s := &stream{order: o, abort: func(error) {}, display: program.NewDisplay(o, tell), costs: costs{asked: o.Prompt.Model}}
+	s.lines = proc.Lines{Max: transcripts.MaxLine, Line: s.line}
+	return s
+}
+
+// Write implements io.Writer. It never fails.
+func (s *stream) Write(p []byte) (int, error) {
+	switch s.form {
+	case plain:
+		s.add(p)
+	case lines:
+		_, _ = s.lines.Write(p) // never fails
+	default:
+		s.wait(p)
+	}
+	return len(p), nil
+}
+
+// maxBlank is how many blank bytes JSON lines may begin with.
+const maxBlank = 64 << 10
+
+// wait takes output before its first line has ended.
+func (s *stream) wait(p []byte) {
+	s.head = append(s.head, p...)
+	isLong := len(s.head) > transcripts.MaxLine
+	if !isLong && bytes.IndexByte(p, '\n') < 0 {
+		return
+	}
+	first := firstLine(s.head)
+	if first != nil || isLong || len(s.head) > maxBlank && len(bytes.TrimSpace(s.head)) == 0 {
+		s.decide(first)
+	}
+}
+
+// firstLine returns the first line that is not blank; nil when it has not ended.
+func firstLine(head []byte) []byte {
+	for len(head) > 0 {
+		line, rest, ended := bytes.Cut(head, []byte("\n"))
+		if !ended {
+			return nil
+		}
+		if line = bytes.TrimSpace(line); len(line) > 0 {
+			return line
+		}
+		head = rest
+	}
+	return nil
+}
+
+// decide says by the first line what the output is, and takes what has come of it.
+func (s *stream) decide(first []byte) {
+	head := s.head
+	s.head, s.form = nil, plain
+	if _, isRecord := parse(first); isRecord {
+		s.form = lines
+	}
+	_, _ = s.Write(head)
+}
+
+// flush takes a last line that no line feed ended.
+func (s *stream) flush() {
+	if s.form == undecided && len(s.head) > 0 {
+		s.decide(s.head)
+	}
+	s.lines.Flush()
+	if s.form == plain {
+		s.display.Text(s.message.String())
+	}
+}
+
+// add takes output that is a message.
+func (s *stream) add(p []byte) {
+	s.spoke = true
+	if !s.message.Add(string(p)) {
+		s.give(program.TooLong())
+	}
+}
+
+func (s *stream) line(line []byte, truncated bool) {
+	if len(bytes.TrimSpace(line)) == 0 {
+		return
+	}
+	if truncated {
+		// It may be the message, which can't be used then.
+		s.give(program.Fatal("a line of the agent command is over %d MiB", transcripts.MaxLine>>20))
+		return
+	}
+	r, ok := parse(line)
+	if ok {
+		ok = s.take(r)
+	}
+	if !ok {
+		s.unread++
+	}
+}
+
+// take takes a record, and returns false for one that says nothing credible.
+func (s *stream) take(r record) bool {
+	s.display.End(theTool)
+	switch r.Type {
+	case typeText:
+		s.spoke = true
+		s.display.Text(r.Text)
+		if !s.message.Add(r.Text) {
+			s.give(program.TooLong())
+		}
+	case typeTool:
+		// What was said before was not final.
+		s.spoke = true
+		s.message.Reset()
+		s.display.Begin(theTool, r.Name, r.shownInput())
+	case typeSession:
+		s.begin(r.ID)
+	case typeCost:
+		if !s.costs.add(r) {
+			return false
+		}
+		s.display.Usage(s.costs.tokens())
+	case typeError:
+		said := program.OneLine(s.display.Hide(r.Message), 500)
+		s.display.Line("error: "+said, "")
+		s.told = failure(r.Class, said, r.until())
+	}
+	return true
+}
+
+// theTool is the id of the one tool that is known to be in use.
+const theTool = "tool"
+
+// begin takes the name of the conversation. It is told at once, so that it outlives a crash.
+func (s *stream) begin(id string) {
+	switch {
+	case id == s.session:
+		return
+	case !state.ValidSession(id):
+		s.give(program.Fatal("the agent command named its session %.80q, which can't be kept: want letters, digits, -, _ and ., not beginning with a "+
+			"point, and 128 of them at most", id))
+		return
+	case s.order.Prompt.Session == state.Branch && id == s.order.Prompt.CLIID:
+		s.give(program.Fatal("session %s was continued, not branched: the agent command must tell the id of the new one", id))
+		return
+	}
+	s.session = id
+	s.display.Tell(runner.Progress{CLIID: id})
+}
+
+// give records why nothing can come of the invocation, and ends the program.
+func (s *stream) give(f *runner.Failure) {
+	if s.early == nil {
+		s.early = f
+		s.abort(f)
+	}
+}
+
+// isSilent reports whether nothing that means anything was printed.
+func (s *stream) isSilent() bool { return s.form == undecided }
+
+// answer says what the invocation brought, once the process has ended.
+func (s *stream) answer(exit proc.Exit) (runner.Answer, *runner.Failure) {
+	a := runner.Answer{
+		Text: s.message.String(), CLIID: s.session, Model: s.costs.model, Cost: s.costs.total(s.spoke),
+		ExitCode: exit.Code, Signal: exit.Signal, Notes: program.Leftovers(exit),
+	}
+	if s.session != "" {
+		a.SessionID = s.order.Prompt.SessionID
+	}
+	if s.unread > 0 {
+		a.Notes = append(a.Notes, fmt.Sprintf("no records in %s of the agent command's output", state.Count(s.unread, "line")))
+	}
+	fail := s.early
+	if fail == nil {
+		fail = s.told
+	}
+	if fail == nil || exit.Ended == proc.ByStop && s.early == nil {
+		fail = s.ended(exit)
+	}
+	return a, fail
+}

@@ -1,0 +1,281 @@
+package command
+
+import (
+	"encoding/json"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"github.com/raymond-action/raymond-action/runner"
+	"github.com/raymond-action/raymond-action/runner/internal/proc"
+	"github.com/raymond-action/raymond-action/state"
+)
+
+// read gives an output to a stream in pieces of n bytes, as that of a process that ended well.
+func read(o runner.Order, output string, n int) (runner.Answer, *runner.Failure, []runner.Progress) {
+	var told []runner.Progress
+	s := newStream(o, func(p runner.Progress) { told = append(told, p) })
+	for len(output) > 0 {
+		piece := output[:min(n, len(output))]
+		_, _ = s.Write([]byte(piece))
+		output = output[len(piece):]
+	}
+	s.flush()
+	a, f := s.answer(proc.Exit{})
+	return a, f, told
+}
+
+// TestOutputIsLinesOrAMessage by its first line, however it comes.
+func TestOutputIsLinesOrAMessage(t *testing.T) {
+	t.Parallel()
+	for output, want := range map[string]string{
+		"Done.\n<goto>A</goto>\n":                   "Done.\n<goto>A</goto>\n",
+		"no line feed":                              "no line feed",
+		"\n \n{\"type\":\"text\",\"text\":\"a\"}\n": "a",
+		`{"type":"text","text":"no line feed"}`:     "no line feed",
+		`{"type":"text","text":"<go"}` + "\n" + `{"type":"text","text":"to>A</goto>"}`:                                 "<goto>A</goto>",
+		`{"type":"text","text":"I look."}` + "\n" + `{"type":"tool","name":"x"}` + "\n" + `{"type":"text","text":"b"}`: "b",
+		`{"type":"nothing"}` + "\nx": `{"type":"nothing"}` + "\nx",
+		`{"type":"text"} x` + "\ny":  `{"type":"text"} x` + "\ny",
+		`["type"]`:                   `["type"]`,
+		"\n\n text":                  "\n\n text",
+		`{"type":"text","text":"\u00e4","more":{"text":1}}` + "\nnot JSON\n" + `{"type":"text","text":7}`: "ä",
+	} {
+		for _, n := range []int{1, 7, 1 << 20} {
+			if a, f, _ := read(runner.Order{}, output, n); a.Text != want || f != nil {
+				t.Errorf("message of %q in pieces of %d: got %q, %v, want %q", output, n, a.Text, f, want)
+			}
+		}
+	}
+}
+
+// TestErrorsHaveClasses: each class of error, whatever else was said.
+func TestErrorsHaveClasses(t *testing.T) {
+	t.Parallel()
+	until := time.Unix(2_000_000_000, 0).UTC()
+	for class, want := range map[string]runner.Failure{
+		"authentication": {Class: runner.Fatal, Message: "authentication: said"},
+		"rate_limit":     {Class: runner.Service, NotBefore: until, Message: "rate limit: said"},
+		"usage_limit":    {Class: runner.UsageLimit, Reset: until, Message: "usage limit: said"},
+		"overloaded":     {Class: runner.Service, NotBefore: until, Message: "overloaded: said"},
+		"session_gone":   {Class: runner.Fatal, Message: "session gone: said"},
+		"invalid":        {Class: runner.Fatal, Message: "bad request: said"},
+		"other":          {Class: runner.Transient, Message: "the agent command reports: said"},
+		"unheard of":     {Class: runner.Transient, Message: "the agent command reports: said"},
+	} {
+		for _, when := range []string{"2000000000", `"2000000000"`, `"2033-05-18T03:33:20Z"`, `"2033-05-18T05:33:20+02:00"`} {
+			output := `{"type":"text","text":"<result>x</result>"}` + "\n" + `{"type":"error","class":"` + class + `","message":"said","until":` + when + "}\n"
+			_, f, _ := read(runner.Order{}, output, 1<<20)
+			if f == nil {
+				t.Errorf("class %s: got no failure, want %v", class, want)
+			} else if d := cmp.Diff(want, *f); d != "" {
+				t.Errorf("class %s until %s (-want +got):\n%s", class, when, d)
+			}
+		}
+	}
+	for _, when := range []string{"-1", "1e300", `"soon"`, "{}", `""`, "null"} {
+		_, f, _ := read(runner.Order{}, `{"type":"error","class":"usage_limit","until":`+when+"}", 100)
+		if f == nil || f.Class != runner.UsageLimit || !f.Reset.IsZero() {
+			t.Errorf("until %s: got %+v, want a usage limit that ends nobody knows when", when, f)
+		}
+	}
+}
+
+// TestCostsAddUp: dollars, tokens, both, and what is neither.
+func TestCostsAddUp(t *testing.T) {
+	t.Parallel()
+	used := func(model string, input, cached, output int64, usd state.USD) state.ModelCost {
+		return state.ModelCost{CostUSD: usd, Usage: state.Usage{Model: model, Input: input, CacheRead: cached, Output: output}}
+	}
+	const text = `{"type":"text","text":"x"}` + "\n"
+	for output, want := range map[string]state.Cost{
+		text:               {},
+		`{"type":"error"}`: {Silent: true},
+		text + `{"type":"cost","usd":0.25}` + "\n" + `{"type":"cost","usd":1e-3}`: {Kind: state.Exact, USD: 251 * state.Dollar / 1000},
+		`{"type":"cost","usd":0}`:     {Kind: state.Exact},
+		`{"type":"cost","usd":1e300}`: {Kind: state.Exact, USD: state.MostUSD},
+		`{"type":"cost","model":"m","input":10,"cached":5,"output":2}` + "\n" + `{"type":"cost","model":"m","input":1}`: {
+			Kind: state.InTokens, Usage: []state.ModelCost{used("m", 11, 5, 2, 0)},
+		},
+		`{"type":"cost","input":10}`:                {Kind: state.InTokens, Usage: []state.ModelCost{used("asked", 10, 0, 0, 0)}},
+		`{"type":"cost","model":"m","output":1e99}`: {Kind: state.InTokens, Usage: []state.ModelCost{used("m", 0, 0, 1e12, 0)}},
+		`{"type":"cost","model":"m","output":3,"usd":0.5}` + "\n" + `{"type":"cost","model":"m","output":4}`: {
+			Kind: state.InTokens, USD: state.Dollar / 2, Usage: []state.ModelCost{used("m", 0, 0, 3, state.Dollar/2), used("m", 0, 0, 4, 0)},
+		},
+		text + `{"type":"cost","usd":-1}`:                                           {},
+		text + `{"type":"cost","usd":"1"}`:                                          {},
+		text + `{"type":"cost","model":"m"}`:                                        {},
+		text + `{"type":"cost","model":"m","input":-5}`:                             {},
+		text + `{"type":"cost","model":"m","usd":1,"input":"5"}`:                    {},
+		text + `{"type":"cost","model":"m\u001b[2J","usd":1}`:                       {},
+		text + `{"type":"cost","model":"` + strings.Repeat("m", 201) + `","usd":1}`: {},
+	} {
+		o := runner.Order{Prompt: runner.PromptOrder{Model: "asked"}}
+		a, _, _ := read(o, output, 1<<20)
+		if d := cmp.Diff(want, a.Cost); d != "" {
+			t.Errorf("cost of\n%s\n(-want +got):\n%s", output, d)
+		}
+	}
+	var many strings.Builder
+	for i := range 1000 {
+		many.WriteString(`{"type":"cost","model":"m` + strings.Repeat("x", i%150) + `","input":1}` + "\n")
+	}
+	a, _, _ := read(runner.Order{}, many.String(), 1<<20)
+	if n := len(a.Cost.Usage); n != maxModels {
+		t.Errorf("models of a flood of names: got %d, want %d", n, maxModels)
+	}
+	if got := strings.Join(a.Notes, "\n"); !strings.Contains(got, "no records in") {
+		t.Errorf("notes: got %q, want what was not counted", got)
+	}
+}
+
+// TestWhatOutlivesACrashIsToldAtOnce: the session, and the tokens so far.
+func TestWhatOutlivesACrashIsToldAtOnce(t *testing.T) {
+	t.Parallel()
+	_, _, told := read(runner.Order{}, `{"type":"session","id":"s.1"}
+{"type":"session","id":"s.1"}
+{"type":"cost","model":"m","input":3}
+{"type":"cost","model":"m","input":4}
+`, 1<<20)
+	var sessions []string
+	var last runner.Metered
+	for _, p := range told {
+		if p.CLIID != "" {
+			sessions = append(sessions, p.CLIID)
+		}
+		if p.Metered != nil {
+			last = *p.Metered
+		}
+	}
+	if d := cmp.Diff([]string{"s.1"}, sessions); d != "" {
+		t.Errorf("sessions that were told (-want +got):\n%s", d)
+	}
+	if d := cmp.Diff(runner.Metered{{Model: "m", Input: 7}}, last); d != "" {
+		t.Errorf("tokens that were told last (-want +got):\n%s", d)
+	}
+}
+
+// TestSessionsThatCantBeKept end the program.
+func TestSessionsThatCantBeKept(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		o    runner.PromptOrder
+		id   string
+		want string
+	}{
+		{runner.PromptOrder{Session: state.Fresh, SessionID: "ours"}, "theirs", ""},
+		{runner.PromptOrder{Session: state.Resume, SessionID: "ours", CLIID: "theirs"}, "theirs", ""},
+		{runner.PromptOrder{Session: state.Resume, SessionID: "ours", CLIID: "theirs"}, "another", ""},
+		{runner.PromptOrder{Session: state.Branch, SessionID: "ours", CLIID: "theirs"}, "another", ""},
+		{runner.PromptOrder{Session: state.Branch, SessionID: "ours", CLIID: "theirs"}, "theirs", "was continued, not branched"},
+		{runner.PromptOrder{Session: state.Fresh}, "../x", "can't be kept"},
+		{runner.PromptOrder{Session: state.Fresh}, "", ""},
+	} {
+		a, f, _ := read(runner.Order{Prompt: c.o}, `{"type":"session","id":"`+c.id+`"}`, 100)
+		switch {
+		case c.want != "" && (f == nil || f.Class != runner.Fatal || !strings.Contains(f.Message, c.want)):
+			t.Errorf("session %q of %+v: got %v, want a failure with %q", c.id, c.o, f, c.want)
+		case c.want == "" && (f != nil || a.CLIID != c.id || a.SessionID != c.o.SessionID):
+			t.Errorf("session %q of %+v: got %q, %q, %v, want it, and ours", c.id, c.o, a.CLIID, a.SessionID, f)
+		}
+	}
+}
+
+// TestMemoryIsBounded for messages and lines that never end.
+func TestMemoryIsBounded(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("x", 1<<20)
+	for name, o := range map[string]struct{ head, repeated string }{
+		"one line of text":     {"", long},
+		"lines of text":        {"a\n", long + "\n"},
+		"one record":           {`{"type":"text","text":"`, long},
+		"records":              {"", `{"type":"text","text":"` + long + "\"}\n"},
+		"blank lines":          {"", strings.Repeat("\n", 1<<20)},
+		"a line after records": {`{"type":"tool","name":"x"}` + "\n", long},
+	} {
+		var early error
+		s := newStream(runner.Order{}, nil)
+		s.abort = func(err error) { early = err }
+		_, _ = s.Write([]byte(o.head))
+		for range 20 {
+			_, _ = s.Write([]byte(o.repeated))
+			if n := cap(s.head) + s.message.Len(); n > 40<<20 {
+				t.Fatalf("%s: got %d bytes in memory, want fewer", name, n)
+			}
+		}
+		s.flush()
+		if _, f := s.answer(proc.Exit{Ended: proc.ByStop}); f == nil || f.Class != runner.Fatal || early == nil {
+			t.Errorf("%s: got %v, want the program ended for its size", name, f)
+		}
+	}
+}
+
+// TestSecretsAreHiddenBeforeTextsAreCut in what is told and in why something failed.
+func TestSecretsAreHiddenBeforeTextsAreCut(t *testing.T) {
+	t.Parallel()
+	const secret = "the-secret-of-the-job"
+	hide := func(text string) string { return strings.ReplaceAll(text, secret, "***") }
+	at := strings.Repeat("x", 490) + " " + secret
+	output := `{"type":"tool","name":"` + secret + `","input":{"command":"` + strings.Repeat("y", 110) + secret + `"}}
+{"type":"text","text":"` + secret + `"}
+{"type":"error","message":"` + at + `"}`
+	_, f, told := read(runner.Order{Hide: hide, Telling: runner.TellAll}, output, 1<<20)
+	shown := f.Message
+	for _, p := range told {
+		shown += p.Text + p.Doing
+	}
+	if strings.Contains(shown, secret[:5]) || !strings.Contains(shown, "***(") {
+		t.Errorf("got %q, want no part of the secret in it", shown)
+	}
+}
+
+// TestSchemaIsWhatIsRead: a line is a record if, and only if, the schema allows it, as far as
+// the reader is not more patient.
+func TestSchemaIsWhatIsRead(t *testing.T) {
+	t.Parallel()
+	compiled, err := jsonschema.NewCompiler().Compile("../../docs/schema/command.schema.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line, want := range map[string]bool{
+		`{"type":"text","text":"x"}`:                                          true,
+		`{"type":"text","text":7}`:                                            false,
+		`{"type":"session","id":"ses_1"}`:                                     true,
+		`{"type":"session","id":"../x"}`:                                      false,
+		`{"type":"cost","usd":0.1}`:                                           true,
+		`{"type":"cost","model":"m","input":1,"cached":2,"output":3,"usd":0}`: true,
+		`{"type":"cost","usd":-1}`:                                            false,
+		`{"type":"cost","model":"m"}`:                                         false,
+		`{"type":"tool","name":"x","input":[{"a":null}]}`:                     true,
+		`{"type":"error","class":"rate_limit","message":"x","until":1}`:       true,
+		`{"type":"error"}`:                                                    true,
+		`{"type":"else"}`:                                                     false,
+		`[]`:                                                                  false,
+	} {
+		value, err := jsonschema.UnmarshalJSON(strings.NewReader(line))
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := newStream(runner.Order{}, nil)
+		r, got := parse([]byte(line))
+		got = got && s.take(r) && s.early == nil
+		if allows := compiled.Validate(value) == nil; allows != want || got != want {
+			t.Errorf("%s: the schema allows it: %v, the reader takes it: %v, want %v", line, allows, got, want)
+		}
+	}
+	text, err := os.ReadFile("../../docs/schema/command.schema.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	classes, err := json.Marshal(Classes())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := strings.ReplaceAll(string(classes), ",", ", "); !strings.Contains(string(text), want) {
+		t.Errorf("the schema lacks the classes %s", want)
+	}
+}
