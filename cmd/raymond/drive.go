@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -14,8 +15,9 @@ import (
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/session"
 	"github.com/raymond-action/raymond-action/internal/untrusted/secrets"
+	"github.com/raymond-action/raymond-action/protocol"
 	"github.com/raymond-action/raymond-action/runner"
-	"github.com/raymond-action/raymond-action/runner/claude"
+	"github.com/raymond-action/raymond-action/runner/agents"
 	"github.com/raymond-action/raymond-action/runner/report"
 	"github.com/raymond-action/raymond-action/state"
 )
@@ -32,10 +34,7 @@ func (a *App) drive(u session.Setup, given []runner.Update) (err error) {
 	}
 	env := session.Environ(a.Environ)
 	u.Env = session.Env{Scripts: env, Checks: env}
-	u.CLI = &claude.Backend{Path: o.Claude, Env: env}
-	if o.Claude == "" {
-		u.CLI.Path = a.Getenv("RAYMOND_CLAUDE")
-	}
+	u.Agents = &agents.Config{Env: env, Paths: paths(o, a.Getenv)}
 	u.Hide.Printed, u.Stops = secrets.NewRedactor(a.Environ).Text, session.Listen(session.StopOptions{})
 	u.Out = session.Out{Stdout: a.Stdout, Stderr: a.Stderr}
 	shown := a.consoleOptions(o, u.Run.WorkflowID)
@@ -72,6 +71,17 @@ func (a *App) drive(u session.Setup, given []runner.Update) (err error) {
 		p.Code = u.Stops.ExitCode()
 	}
 	return p
+}
+
+// paths are those of the agent CLIs that a flag or the environment names.
+func paths(o *options.Options, getenv func(string) string) map[string]string {
+	paths := maps.Clone(o.CLIs)
+	for _, backend := range protocol.Backends() {
+		if path := getenv(options.CLIVar(backend)); path != "" && paths[backend] == "" {
+			paths[backend] = path
+		}
+	}
+	return paths
 }
 
 // stopped says why a run that has stopped is not completed.

@@ -17,6 +17,8 @@ import (
 // sets for what it starts.
 var variables = []protocol.Key{
 	{Name: "RAYMOND_CLAUDE", Meaning: "read: the Claude Code CLI, unless --claude names it"},
+	{Name: "RAYMOND_CODEX", Meaning: "read: the Codex CLI, unless --codex names it"},
+	{Name: "RAYMOND_GEMINI", Meaning: "read: the Gemini CLI, unless --gemini names it"},
 	{Name: "NO_COLOR", Meaning: "read: when it is set, nothing is coloured"},
 	{Name: "RAYMOND_WORKFLOW_ID", Meaning: "set: id of the run"},
 	{Name: "RAYMOND_AGENT_ID", Meaning: "set: name of the agent"},

@@ -12,6 +12,7 @@ import (
 	"github.com/raymond-action/raymond-action/runner/claude/transcript"
 	"github.com/raymond-action/raymond-action/runner/command"
 	"github.com/raymond-action/raymond-action/runner/internal/program"
+	"github.com/raymond-action/raymond-action/runner/keyproxy"
 	"github.com/raymond-action/raymond-action/runner/pinned"
 )
 
@@ -28,9 +29,12 @@ type Config struct {
 	// IsUntrusted says that nothing that the working directory holds for an agent CLI may be
 	// run or obeyed, as far as the CLI can do without: hooks, servers, settings.
 	IsUntrusted bool
-	IsSandboxed bool     // the machine holds nothing of value, so that root may run what may do everything
-	ClaudeArgs  []string // state.Options.ClaudeArgs
-	Command     string   // state.Options.AgentCommand
+	IsSandboxed bool // the machine holds nothing of value, so that root may run what may do everything
+	// Proxy is what the CLIs ask their APIs through, as far as it has keys for them; nil for
+	// nothing.
+	Proxy      *keyproxy.Proxy
+	ClaudeArgs []string // state.Options.ClaudeArgs
+	Command    string   // state.Options.AgentCommand
 }
 
 // line is one agent CLI.
@@ -52,11 +56,10 @@ var lines = []line{
 }
 
 func newClaude(c Config) runner.Agent {
-	b := &claude.Backend{
+	return &claude.Backend{
 		Path: c.Paths[protocol.BackendClaude], Installer: c.Installers[protocol.BackendClaude], Tested: claudepin.CLI.Version(),
-		Env: c.Env, NoNewPrivs: c.NoNewPrivs, Args: c.ClaudeArgs,
+		Env: c.Env, NoNewPrivs: c.NoNewPrivs, IsUntrusted: c.IsUntrusted, IsSandboxed: c.IsSandboxed, Args: c.ClaudeArgs, Proxy: c.Proxy,
 	}
-	return b
 }
 
 func newCommand(c Config) runner.Agent {

@@ -23,6 +23,10 @@ type Backend struct {
 	// Tested is the newest version that this package was tested with, "" when nobody
 	// knows; a newer one is noted.
 	Tested string
+	// IsUntrusted leaves out the hooks, servers and settings of the working directory.
+	IsUntrusted bool
+	// IsSandboxed lets root run what may do everything.
+	IsSandboxed bool
 	// Args are added at the end of every command line.
 	Args []string
 	// Env is the whole base environment. The switches of this package are added

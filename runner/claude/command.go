@@ -36,6 +36,9 @@ func (b *Backend) args(o runner.Order) []string {
 	if o.Prompt.BudgetCap > 0 {
 		args = append(args, valued("--max-budget-usd", o.Prompt.BudgetCap.String())...)
 	}
+	if b.IsUntrusted {
+		args = append(args, "--setting-sources", "user", "--strict-mcp-config")
+	}
 	if !setsSettings(b.Args) {
 		// The CLI deletes transcripts older than 30 days; a suspended run, or one
 		// restored from an archive, needs its own for longer.
@@ -107,6 +110,9 @@ func (b *Backend) env(order []string) []string {
 		if !slices.Contains(nested, name) {
 			env = append(env, entry)
 		}
+	}
+	if b.IsSandboxed {
+		env = append(env, "IS_SANDBOX=1")
 	}
 	return append(env, order...)
 }

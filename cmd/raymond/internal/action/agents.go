@@ -12,8 +12,8 @@ import (
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/session"
 	"github.com/raymond-action/raymond-action/internal/untrusted/secrets"
+	clis "github.com/raymond-action/raymond-action/runner/agents"
 	"github.com/raymond-action/raymond-action/runner/claude"
-	"github.com/raymond-action/raymond-action/runner/claude/pin"
 	"github.com/raymond-action/raymond-action/runner/claude/transcript"
 	"github.com/raymond-action/raymond-action/runner/keyproxy"
 	"github.com/raymond-action/raymond-action/runner/prices"
@@ -21,7 +21,7 @@ import (
 
 // agents is what agents and scripts of a run are given by the job.
 type agents struct {
-	cli    *claude.Backend
+	clis   clis.Config
 	env    session.Env
 	redact func(string) string
 	proxy  *keyproxy.Proxy // keeps the model's key from agents' tools; nil: there is no key
@@ -43,21 +43,10 @@ func newAgents(s *step, b *readyRun, isTrusted bool) (*agents, error) {
 			Checks:  job.ScriptEnviron(env, s.in.Env),
 		},
 		redact: func(text string) string { return logins(s.voice.mask.Text(text)) },
-		cli: &claude.Backend{
-			Path: s.options.Claude, Env: job.AgentEnviron(env, s.in.Env), NoNewPrivs: !s.in.AllowSudo,
-			Installer: agentcli.Install{
-				Pin: pin.CLI, Input: "claude-path",
-				Cache:   cmp.Or(s.getenv("RUNNER_TOOL_CACHE"), filepath.Join(s.dirs.state, toolsFolder)),
-				Version: s.in.ClaudeVersion, Env: job.ScriptEnviron(s.env.Environ, npmVariables),
-			},
+		clis: clis.Config{
+			Env: job.AgentEnviron(env, s.in.Env), Paths: s.options.CLIs, Installers: installers(s), NoNewPrivs: !s.in.AllowSudo,
+			IsUntrusted: !isTrusted, IsSandboxed: b.options().SkipPermissions && isRoot(),
 		},
-	}
-	if !isTrusted {
-		// Hooks, servers and instructions of the checkout would run with the agent.
-		a.cli.Args = []string{"--setting-sources", "user", "--strict-mcp-config"}
-	}
-	if b.options().SkipPermissions && isRoot() {
-		a.cli.Env = append(a.cli.Env, "IS_SANDBOX=1")
 	}
 	if s.in.NoPrompts || !b.flow.HasPrompts() {
 		return a, nil
@@ -76,15 +65,28 @@ func (a *agents) guardKey(s *step, book prices.Book) error {
 			API: claude.API{}, Upstream: s.getenv("ANTHROPIC_BASE_URL"),
 			Credential: keyproxy.Credential{Text: cmp.Or(s.in.AnthropicAPIKey, s.in.ClaudeCodeToken), IsToken: s.in.AnthropicAPIKey == ""},
 		}},
-		Environ: a.cli.Env, Price: book.Of, Log: func(line string) { s.voice.print(s.voice.shown("key proxy: " + line)) },
+		Environ: a.clis.Env, Price: book.Of, Log: func(line string) { s.voice.print(s.voice.shown("key proxy: " + line)) },
 	})
 	if err != nil {
 		return machineProblem("key proxy", err)
 	}
 	redact := a.redact
 	a.redact = func(text string) string { return p.Hide(redact(text)) }
-	a.cli.Env, a.cli.Proxy, a.proxy = append(a.cli.Env, "ANTHROPIC_BASE_URL=http://"+p.Address()), p, p
+	a.clis.Env, a.clis.Proxy, a.proxy = append(a.clis.Env, "ANTHROPIC_BASE_URL=http://"+p.Address()), p, p
 	return nil
+}
+
+// installers install the agent CLIs that are missing into the runner's tool cache.
+func installers(s *step) map[string]clis.Installer {
+	all := map[string]clis.Installer{}
+	for name, pin := range clis.Pins() {
+		all[name] = agentcli.Install{
+			Pin: pin, Input: name + "-path", Version: s.in.Versions[name],
+			Cache: cmp.Or(s.getenv("RUNNER_TOOL_CACHE"), filepath.Join(s.dirs.state, toolsFolder)),
+			Env:   job.ScriptEnviron(s.env.Environ, npmVariables),
+		}
+	}
+	return all
 }
 
 func (a *agents) close() {

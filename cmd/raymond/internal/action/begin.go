@@ -71,6 +71,9 @@ func beginRun(s *step, b *readyRun) error {
 	if err != nil {
 		return err
 	}
+	if err := session.CheckAgents(&run.Options, b.flow.Scope, o.Jobs); err != nil {
+		return err
+	}
 	if !o.Quiet {
 		for _, w := range warnings {
 			s.env.warn(w)
@@ -132,7 +135,7 @@ func resume(ctx context.Context, s *step, r *remarks, b placed) error {
 	}
 	now := s.options.Alone() // never what a state file says, which agents could have written
 	file := filepath.Join(s.dirs.state, b.run.WorkflowID+".json")
-	err := session.CheckResume(&now, b.run, b.flow.Scope, file)
+	err := errors.Join(session.CheckResume(&now, b.run, b.flow.Scope, file), session.CheckAgents(&now, b.flow.Scope, s.options.Jobs))
 	if err != nil {
 		return err
 	}

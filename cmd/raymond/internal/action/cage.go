@@ -38,7 +38,7 @@ func newCages(s *step, a *agents) (*confine.Cages, error) {
 	}
 	return confine.New(s.options.Cage, confine.Site{
 		Site: places.Site{
-			Environ: a.cli.Env, Dir: dir, Workspace: s.dirs.top, Temp: s.getenv("RUNNER_TEMP"),
+			Environ: a.clis.Env, Dir: dir, Workspace: s.dirs.top, Temp: s.getenv("RUNNER_TEMP"),
 			Hidden: s.private(), Shown: s.needed(), Guarded: s.guarded(),
 		},
 		IsFree: s.in.AllowSudo,
@@ -60,8 +60,10 @@ func (s *step) private() []string {
 // needed is what agents need of the temporary folder: the agent CLI, where it is there.
 func (s *step) needed() []string {
 	needed := []string{filepath.Join(s.dirs.state, toolsFolder)}
-	if cli := s.options.Claude; filepath.IsAbs(cli) {
-		needed = append(needed, cli)
+	for _, cli := range s.options.CLIs {
+		if filepath.IsAbs(cli) {
+			needed = append(needed, cli)
+		}
 	}
 	return needed
 }

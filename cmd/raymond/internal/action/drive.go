@@ -42,11 +42,11 @@ func drive(ctx context.Context, s *step, r *result, d driving) error {
 	a.env.Cages = cages
 	dir := s.runDir(d.run.WorkflowID)
 	take := func(run *state.Run) (*checkpoints.Snapshot, error) {
-		return checkpoints.Take(run, dir, transcript.Folder{Env: a.cli.Env})
+		return checkpoints.Take(run, dir, transcript.Folder{Env: a.clis.Env})
 	}
 	u := session.Setup{
 		Options: s.options, Scope: r.flow.Scope, Run: d.run, Store: d.store, Others: session.Others{Part: partAgents(s), Matrix: matrixOf(s)}, Resumed: d.isResumed, Changed: d.changed,
-		CLI: a.cli, Env: a.env, Dir: dir,
+		Agents: &a.clis, Env: a.env, Dir: dir,
 		Hide: session.Hide{Printed: a.redact, Events: s.voice.shown}, Out: session.Out{Stdout: s.env.Stdout, Stderr: s.env.Stderr, Seal: s.note.seals},
 	}
 	stops := session.StopOptions{Gone: d.gone, InJob: true}

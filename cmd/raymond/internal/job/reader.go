@@ -183,12 +183,22 @@ func (r *reader) token(name string) string {
 	return v
 }
 
-func (r *reader) version(name string) string {
-	v := r.value(name)
-	if v != "" && !exactVersion.MatchString(v) {
-		r.fault(name, "want an exact version such as 2.1.128", "")
+// versions reads the exact versions of agent CLIs that are given, by backend.
+func (r *reader) versions(backends ...string) map[string]string {
+	var given map[string]string
+	for _, b := range backends {
+		name := b + "-version"
+		switch v := r.value(name); {
+		case v == "":
+		case !exactVersion.MatchString(v):
+			r.fault(name, "want an exact version such as 2.1.128", "")
+		case given == nil:
+			given = map[string]string{b: v}
+		default:
+			given[b] = v
+		}
 	}
-	return v
+	return given
 }
 
 func (r *reader) resume(name string) string {

@@ -86,7 +86,7 @@ type Settings struct {
 	AllowSudo      bool
 	Sandboxed      bool
 
-	ClaudeVersion   string // exact, "" for the tested one
+	Versions        map[string]string // of the agent CLIs to install, exact, by protocol.Backends; those that were tested where there is none
 	AnthropicAPIKey string
 	ClaudeCodeToken string // claude-code-oauth-token
 	GitHubToken     string
@@ -129,7 +129,7 @@ func ReadSettings(getenv func(string) string) (Settings, []InputProblem) {
 		Summary:          r.boolean("summary"), Annotations: r.boolean("annotations"),
 		Comment:            r.word("comment", CommentNone, CommentSticky),
 		SuspendedIsFailure: r.boolean("suspended-is-failure"),
-		ClaudeVersion:      r.version("claude-version"),
+		Versions:           r.versions("claude", "codex", "gemini"),
 		AnthropicAPIKey:    r.token("anthropic-api-key"),
 		ClaudeCodeToken:    r.token("claude-code-oauth-token"),
 		GitHubToken:        r.token("github-token"),

@@ -81,7 +81,7 @@ func TestSettingsAreRead(t *testing.T) {
 		Env: []string{"A", "B_1", "_c"}, ScriptEnv: []string{"TOKEN"},
 		Rules:    Rules{AllowActors: []string{"Ann", "bob.b"}, AllowBots: []string{"renovate[bot]", "*"}, AllowEvents: []string{"pull_request_target"}},
 		OnDenied: OnDeniedSkip, TrustCheckout: &no, AllowSudo: true, Sandboxed: true,
-		ClaudeVersion: "2.1.200", AnthropicAPIKey: "sk-1", ClaudeCodeToken: "oat", GitHubToken: "ghs_1",
+		Versions: map[string]string{"claude": "2.1.200"}, AnthropicAPIKey: "sk-1", ClaudeCodeToken: "oat", GitHubToken: "ghs_1",
 	}
 	got, faults := ReadSettings(getenv)
 	if d := cmp.Diff(want, got); d != "" || len(faults) != 0 {

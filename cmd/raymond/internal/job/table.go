@@ -50,15 +50,21 @@ var limitInputs = []InputSpec{
 }
 
 var agentInputs = []InputSpec{
+	{Name: "agent", Flag: "--agent", Text: "What runs the prompts whose states name no agent: claude (Claude Code), codex (OpenAI Codex CLI), gemini (Gemini CLI) or command (a program of yours). Default: claude."},
+	{Name: "agent-command", Flag: "--agent-command", Text: "The shell command that runs prompts of the agent command. Without the input agent it runs all prompts whose states name no agent."},
 	{Name: "model", Flag: "--model", Text: "Model of the agents. Default: the agent CLI's."},
 	{Name: "effort", Flag: "--effort", Text: "Effort of the agents. Default: the agent CLI's."},
 	{Name: "permission-mode", Flag: "--permission-mode", Text: "What agents may do without asking. Default: acceptEdits."},
 	{Name: "dangerously-skip-permissions", Flag: "--dangerously-skip-permissions", Bool: true, Text: "Let agents do everything without asking. Default: false."},
 	{Name: "allowed-tools", Flag: "--allowed-tools", Text: "Tools that agents may use without asking, separated by commas or lines."},
 	{Name: "disallowed-tools", Flag: "--disallowed-tools", Text: "Tools that agents may not use, separated by commas or lines."},
-	{Name: "claude-args", Flag: "--claude-arg", Lines: true, Text: "Further arguments for the agent CLI, one per line."},
+	{Name: "claude-args", Flag: "--claude-arg", Lines: true, Text: "Further arguments for the Claude Code CLI, one per line."},
 	{Name: "claude-path", Flag: "--claude", Text: "The Claude Code CLI to use. Default: claude on PATH, else it is installed."},
 	{Name: "claude-version", Text: "The exact version of the Claude Code CLI to install when there is none. Default: the version that this action was tested with."},
+	{Name: "codex-path", Flag: "--codex", Text: "The Codex CLI to use. Default: codex on PATH, else it is installed."},
+	{Name: "codex-version", Text: "The exact version of the Codex CLI to install when there is none. Default: the version that this action was tested with."},
+	{Name: "gemini-path", Flag: "--gemini", Text: "The Gemini CLI to use. Default: gemini on PATH, else it is installed."},
+	{Name: "gemini-version", Text: "The exact version of the Gemini CLI to install when there is none. Default: the version that this action was tested with."},
 	{Name: "anthropic-api-key", Secret: true, Text: "Key of the Anthropic API, from a secret. Agents use it without being able to read it. The variable ANTHROPIC_BASE_URL of the step names another address for the API, such as a gateway."},
 	{Name: "claude-code-oauth-token", Secret: true, Text: "Token of a Claude subscription, from a secret, instead of an API key. Agents use it without being able to read it."},
 	{Name: "github-token", Secret: true, Default: "${{ github.token }}", Text: "Token that asks who may start the run, finds earlier runs (actions: read) and writes the comment. Agents don't see it unless env names GITHUB_TOKEN."},

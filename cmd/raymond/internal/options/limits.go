@@ -3,7 +3,6 @@ package options
 import (
 	"errors"
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -79,35 +78,6 @@ func (o *Options) duration(name, text string, set func(*state.Options, state.Dur
 		d, err := duration(s)
 		o.change(func(opt *state.Options) { set(opt, state.Duration(d)) })
 		return err
-	})
-}
-
-var (
-	permissionModes = []string{"plan", "default", "dontAsk", "acceptEdits", "auto", "bypassPermissions"}
-	modelName       = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._:/@\[\]-]*$`)
-)
-
-func (o *Options) addAgents() {
-	o.word("model", "NAME", "model of the agents (default: the agent CLI's)", func(opt *state.Options, s string) { opt.Model = s })
-	o.word("effort", "LEVEL", "effort of the agents (default: the agent CLI's)", func(opt *state.Options, s string) { opt.Effort = s })
-	o.Add("permission-mode", "MODE", "what agents may do without asking: "+strings.Join(permissionModes, ", ")+" (default acceptEdits)", func(s string) error {
-		o.change(func(opt *state.Options) { opt.PermissionMode = s })
-		return OneOf(s, permissionModes...)
-	})
-	o.Switch("dangerously-skip-permissions", "let agents do everything without asking", func(b bool) {
-		o.change(func(opt *state.Options) { opt.SkipPermissions = b })
-	})
-	o.tools("allowed-tools", "tools that agents may use without asking", func(opt *state.Options, list []string) { opt.AllowedTools = list })
-	o.tools("disallowed-tools", "tools that agents may not use", func(opt *state.Options, list []string) { opt.DisallowedTools = list })
-	o.Add("claude", "PATH", "the Claude Code CLI (default: $RAYMOND_CLAUDE, else claude on PATH)", func(s string) error {
-		o.Claude = s
-		return NotEmpty(s)
-	})
-	var args []string
-	o.Add("claude-arg", "ARG", "additional argument for the agent CLI (repeatable)", func(s string) error {
-		args = append(args, s)
-		o.change(func(opt *state.Options) { opt.ClaudeArgs = args })
-		return nil
 	})
 }
 

@@ -29,8 +29,8 @@ type Options struct {
 	Meta             map[string]string // the template variables
 	Name, WorkflowID string
 	StateDir         string
-	Deadline         time.Duration // 0: none
-	Claude           string        // the agent CLI; "" for the default
+	Deadline         time.Duration     // 0: none
+	CLIs             map[string]string // paths of agent CLIs, by protocol.Backends; none for the default
 	AllowChanged     bool
 	SkipLint         bool
 	Events, DebugDir string // "" for none
@@ -51,7 +51,7 @@ type Options struct {
 
 // New returns the options that flags will hold.
 func New(flags *pflag.FlagSet) *Options {
-	return &Options{flags: flags, given: map[string]bool{}, Meta: map[string]string{}, Cage: Cage{Mode: CageOff}}
+	return &Options{flags: flags, given: map[string]bool{}, Meta: map[string]string{}, CLIs: map[string]string{}, Cage: Cage{Mode: CageOff}}
 }
 
 // IsGiven reports whether a flag was given.

@@ -15,16 +15,14 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 
 	"github.com/raymond-action/raymond-action/internal/untrusted/text"
 
 	"github.com/google/uuid"
 
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
-	"github.com/raymond-action/raymond-action/protocol"
 	"github.com/raymond-action/raymond-action/runner"
-	"github.com/raymond-action/raymond-action/runner/claude/pin"
+	"github.com/raymond-action/raymond-action/runner/agents"
 	"github.com/raymond-action/raymond-action/runner/report"
 	"github.com/raymond-action/raymond-action/runner/shell"
 	"github.com/raymond-action/raymond-action/runner/verify"
@@ -168,22 +166,23 @@ func (s *Session) setBackends() error {
 	if err != nil {
 		return err
 	}
-	s.Config.Verifier = verify.Verifier{Env: u.Env.Checks, NoNewPrivs: u.CLI != nil && u.CLI.NoNewPrivs}
+	s.Config.Verifier = verify.Verifier{Env: u.Env.Checks, NoNewPrivs: u.Agents != nil && u.Agents.NoNewPrivs}
 	s.Config.Scripts = scripts
 	if u.Store != nil {
 		s.Config.Store = &keeper{File: u.Store, log: s.log}
 	}
-	if u.CLI == nil {
+	if u.Agents == nil {
 		return nil
 	}
 	run := u.Run.Options
 	if u.Changed != nil {
 		run = *u.Changed
 	}
-	u.CLI.Args, u.CLI.Tested = slices.Concat(u.CLI.Args, run.ClaudeArgs), pin.CLI.Version()
-	s.Config.Agents = map[string]runner.Agent{protocol.BackendClaude: u.CLI}
-	if u.CLI.Proxy != nil {
-		s.Config.Meter = u.CLI.Proxy
+	cfg := *u.Agents
+	cfg.ClaudeArgs, cfg.Command = run.ClaudeArgs, run.Command
+	s.Config.Agents = agents.New(cfg)
+	if cfg.Proxy != nil {
+		s.Config.Meter = cfg.Proxy
 	}
 	return nil
 }

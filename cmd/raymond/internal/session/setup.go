@@ -6,7 +6,7 @@ import (
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/options"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/scope"
 	"github.com/raymond-action/raymond-action/runner"
-	"github.com/raymond-action/raymond-action/runner/claude"
+	"github.com/raymond-action/raymond-action/runner/agents"
 	"github.com/raymond-action/raymond-action/runner/report"
 	"github.com/raymond-action/raymond-action/state"
 )
@@ -20,9 +20,11 @@ type Setup struct {
 	Resumed bool           // the run was driven before
 	Changed *state.Options // the options from now on; nil for those of the run
 
-	CLI *claude.Backend // the agent CLI; nil where no agent is started
-	Env Env             // of what is started; the agent CLI has variables of its own
-	Dir string          // the run's own folder, absolute
+	// Agents are what agent CLIs are given, apart from what the options of the run say; nil
+	// where no agent is started.
+	Agents *agents.Config
+	Env    Env    // of what is started; agent CLIs have variables of their own
+	Dir    string // the run's own folder, absolute
 
 	Others Others
 	Hide   Hide
