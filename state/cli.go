@@ -22,49 +22,40 @@ func (c CLI) resumes(s *Session) bool { return c.Resumes && (c.ChoosesID || s.CL
 // branches reports whether a conversation of the CLI can be branched.
 func (c CLI) branches(s *Session) bool { return c.Branches && (c.ChoosesID || s.CLIID != "") }
 
-// check says why an agent can't start a state with the CLI in a conversation; "" when it can.
-// called says that the conversation is a caller's, which must not be changed.
-func (c CLI) check(state string, s *Session, called bool) string {
-	switch owner := s.BackendName(); {
-	case s == nil:
-		return ""
-	case owner != c.Name:
-		return fmt.Sprintf("the state %s is run by the agent %s, but the conversation that continues there belongs to %s; "+
-			"reach the state by <reset>, <function> or <fork>, or let %s run it", state, c.Name, owner, owner)
-	case called && !c.branches(s):
-		return fmt.Sprintf("<call> needs a branch of the caller's conversation, but the agent %s can't branch it, since %s; "+
-			"use <function> instead", c.Name, c.lacks())
-	}
-	return ""
-}
-
 // lacks says why a conversation of the CLI can't be continued or branched.
 func (c CLI) lacks() string {
 	if c.Resumes && c.Branches {
 		return "it told no session"
 	}
-	return "it has no way to do so"
+	return "it has no way to do that"
 }
 
-// noteFresh is what people are told of a conversation that can't be continued.
-func (c CLI) noteFresh() string {
-	return fmt.Sprintf("the agent %s can't continue its conversation, since %s: the state starts a new one", c.Name, c.lacks())
+// limit changes a plan to what the CLI can do. called says that the agent was called, so that
+// the conversation is its caller's.
+func (c CLI) limit(p Plan, state string, called bool) Plan {
+	s := p.Session
+	switch owner := s.BackendName(); {
+	case s == nil:
+	case owner != c.Name:
+		p.Refused = fmt.Sprintf("the state %s is run by the agent %s, but the conversation that continues there belongs to the agent %s; "+
+			"reach the state by <reset>, <function> or <fork>, or let the same agent run both states", state, c.Name, owner)
+	case called && p.Mode == Branch && !c.branches(s):
+		p.Refused = fmt.Sprintf("the state %s was reached by <call>, which branches the conversation of the caller, but the agent %s can't branch it, since %s; "+
+			"use <function> instead", state, c.Name, c.lacks())
+	case p.Mode == Resume && !c.resumes(s), p.Mode == Branch && !c.branches(s):
+		return Plan{Mode: Fresh, Backend: p.Backend, Note: fmt.Sprintf(
+			"the agent %s can't continue its conversation, since %s: the state %s begins a new one", c.Name, c.lacks(), state)}
+	}
+	if p.Mode == Fresh {
+		p.Session = nil
+	}
+	return p
 }
 
 // RunBy returns the name of the agent CLI that runs the agent's next prompt in a state: the
-// one that its function tag names, or that the state names, or else the one to which the
-// agent's conversation belongs, or else that of the run.
+// one that its function tag names, or else the state, or else the run.
 func (a *Agent) RunBy(st *protocol.State, o *Options) string {
-	if named := cmp.Or(a.Backend, st.Policy.Backend); named != "" {
-		return named
-	}
-	if a.Exec != nil && a.Exec.Session != nil {
-		return a.Exec.Session.BackendName()
-	}
-	if a.Session != nil {
-		return a.Session.BackendName()
-	}
-	return o.BackendName()
+	return cmp.Or(a.Backend, st.Policy.Backend, o.BackendName())
 }
 
 // BackendName returns the name of the agent CLI of the run's states that name none.

@@ -9,7 +9,7 @@ import (
 // Schema is the version of the state file that this program writes. It reads
 // every earlier one: what a field means never changes, and one that an earlier
 // version did not have is zero.
-const Schema = 3
+const Schema = 4
 
 // Status says whether a run is under way, and if not, why.
 type Status string

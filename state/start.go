@@ -2,6 +2,7 @@ package state
 
 import (
 	"cmp"
+	"fmt"
 	"time"
 
 	"github.com/raymond-action/raymond-action/protocol"
@@ -28,12 +29,16 @@ func (a *Agent) Plan(st *protocol.State, cli CLI) Plan {
 	if p.Mode == "" {
 		return p
 	}
-	p.Backend, p.Refused = cli.Name, cli.check(st.Name, cmp.Or(p.Session, a.Session), a.Branch && p.Mode == Branch)
-	resumes, branches := p.Mode == Resume && !cli.resumes(p.Session), p.Mode == Branch && !cli.branches(p.Session)
-	if p.Refused == "" && (resumes || branches) {
-		return Plan{Mode: Fresh, Backend: cli.Name, Note: cli.noteFresh()}
+	p.Backend = cli.Name
+	followsUp := a.Branch && len(a.Stack) == 0 // on a run that has ended, whose conversation may be another agent's
+	if followsUp && p.Mode == Branch && p.Session.BackendName() != cli.Name {
+		return Plan{Mode: Fresh, Backend: cli.Name, Note: fmt.Sprintf(
+			"the conversation before belongs to the agent %s: the agent %s begins a new one in the state %s", p.Session.BackendName(), cli.Name, st.Name)}
 	}
-	return p
+	if p.Session == nil {
+		p.Session = a.Session // of an attempt that begins anew: its agent counts all the same
+	}
+	return cli.limit(p, st.Name, a.Branch && !followsUp)
 }
 
 // wantedPlan is the plan as far as it does not depend on what the agent CLI can do.

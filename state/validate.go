@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"github.com/raymond-action/raymond-action/protocol"
 )
 
 // The patterns are compiled when they are first needed, because that takes longer than
@@ -39,6 +41,12 @@ func (c *checker) want(ok bool, field, what string, args ...any) {
 	if !ok && c.err == nil {
 		c.err = &FileError{Field: field, What: fmt.Sprintf(what, args...)}
 	}
+}
+
+// wantCLI notes a problem of the agent CLI at a place, or of its own id of a conversation.
+func (c *checker) wantCLI(at, backend, id string) {
+	c.want(backend == "" || protocol.IsBackend(backend), at+".backend", "%q is not an agent", backend)
+	c.want(id == "" || ValidSession(id), at+".cli_id", "%q is not a session id", id)
 }
 
 // Validate returns nil for a run that this program could have written.
@@ -155,6 +163,7 @@ func (o *Options) check(c *checker) {
 	for name, n := range map[string]int{"max_parallel": o.MaxParallel, "max_agents": o.MaxAgents, "max_depth": o.MaxDepth} {
 		c.want(n >= 1, "options."+name, "is %d, want at least 1", n)
 	}
+	c.want(o.Backend == "" || protocol.IsBackend(o.Backend), "options.agent", "%q is not an agent", o.Backend)
 }
 
 var statuses = []Status{Running, Completed, Failed, OverBudget, OverIterations, Suspended, Cancelled}
@@ -193,6 +202,7 @@ func (a *Agent) check(c *checker, at string) {
 	c.want(a.Status != Busy || a.Exec != nil, at+".exec", "is missing for status %q", a.Status)
 	c.want(a.Outage == nil || a.Outage.N >= 1 || a.Outage.Suspended >= 1, at+".outage.n", "is less than 1")
 	a.Session.check(c, at+".session")
+	c.wantCLI(at, a.Backend, "")
 	for i, f := range a.Stack {
 		here := fmt.Sprintf("%s.stack[%d]", at, i)
 		c.want(fileName(f.State), here+".state", "%q is not a file name", f.State)
@@ -209,6 +219,7 @@ func (a *Agent) check(c *checker, at string) {
 func (s *Session) check(c *checker, at string) {
 	if s != nil {
 		c.want(ValidSession(s.ID), at+".id", "%q is not a session id", s.ID)
+		c.wantCLI(at, s.Backend, s.CLIID)
 	}
 }
 
@@ -225,6 +236,8 @@ func (e *Exec) check(c *checker, at string) {
 		c.want(slices.Contains(modes, r.Mode), at+".running.mode", "%q is unknown", r.Mode)
 		c.want(r.Mode == "" || ValidSession(r.SessionID), at+".running.session_id", "%q is not a session id", r.SessionID)
 		c.want(r.Mode != Branch || ValidSession(r.From), at+".running.from", "%q is not a session id", r.From)
+		c.wantCLI(at+".running", r.Backend, r.CLIID)
+		c.want(r.FromCLIID == "" || ValidSession(r.FromCLIID), at+".running.from_cli_id", "%q is not a session id", r.FromCLIID)
 	}
 }
 
