@@ -35,7 +35,7 @@ func TestEarlierSchemasAreContinued(t *testing.T) {
 		must(t, file.Close())
 		data, err := os.ReadFile(filepath.Join(dir, "run-1.json"))
 		if err != nil || !strings.Contains(string(data), fmt.Sprintf(`"schema": %d,`, state.Schema)) {
-			t.Errorf("%s: saved as (%v):\n%.60s\nwant schema 3", from, err, data)
+			t.Errorf("%s: saved as (%v):\n%.60s\nwant schema %d", from, err, data, state.Schema)
 		}
 		if _, err := state.Read(dir, "run-1"); err != nil {
 			t.Errorf("%s: read again: %v", from, err)
