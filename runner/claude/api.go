@@ -87,7 +87,7 @@ func (API) Env(a keyproxy.Access) []string {
 }
 
 // Counter implements keyproxy.API.
-func (API) Counter() keyproxy.Counter { return &messages.Counter{} }
+func (API) Counter(keyproxy.Request) keyproxy.Counter { return &messages.Counter{} }
 
 // kinds are the API's own names of errors.
 var kinds = map[int]string{

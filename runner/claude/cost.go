@@ -82,8 +82,7 @@ func (c *costs) metered() []state.Usage {
 	}
 	var list []state.Usage
 	for _, sum := range c.proxy.AtLeast() {
-		sum.Output = max(0, sum.Output-sum.Guess)
-		list = append(list, sum.Usage)
+		list = append(list, sum.Told())
 	}
 	return list
 }

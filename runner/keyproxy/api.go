@@ -32,7 +32,7 @@ type API interface {
 	// uses the proxy. It blanks the variables that might hold another credential.
 	Env(Access) []string
 	// Counter counts one answer to a request that is Paid.
-	Counter() Counter
+	Counter(Request) Counter
 	// Problem is the body, as JSON, with which the API would tell an error.
 	Problem(status int, message string) any
 }
@@ -46,6 +46,12 @@ const (
 	Free                   // forwarded
 	Paid                   // forwarded as far as the budget allows, and counted
 )
+
+// Request is what is known of a request that is Paid.
+type Request struct {
+	Model string // as API.Model says
+	Size  int64  // of its body, in bytes
+}
 
 // Credential is what a vendor's API gets.
 type Credential struct {
@@ -70,7 +76,8 @@ type Counter interface {
 	// Whole takes an answer that is no stream, and reports false when it is too long to be
 	// counted.
 	Whole(data, end []byte) bool
-	// Message returns what was counted so far; nil before the answer has begun.
+	// Message returns what was counted so far; nil before the answer has begun. An answer
+	// of which it knows nothing yet (IsBlind) is read to its end even if the client leaves.
 	Message() *tally.Message
 }
 

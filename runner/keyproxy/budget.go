@@ -63,9 +63,9 @@ func (p *Proxy) price(u state.Usage) (state.USD, bool) {
 	return p.options.Price(u)
 }
 
-// mayAsk reports whether the cost of a request of a model can be counted, and answers it
-// if not.
-func (a *Account) mayAsk(w http.ResponseWriter, r *http.Request) bool {
+// mayAsk notes what a request of a model asks for, and reports whether its cost can be
+// counted. It answers the request if not.
+func (a *Account) mayAsk(w http.ResponseWriter, r *http.Request, e *exchange) bool {
 	body, _ := r.GetBody()
 	model, err := a.vendor.api.Model(r, body)
 	if err == nil && model != "" && a.proxy.budget.isLimited() {
@@ -76,6 +76,7 @@ func (a *Account) mayAsk(w http.ResponseWriter, r *http.Request) bool {
 	if err != nil {
 		a.vendor.refuse(w, http.StatusBadRequest, "raymond: "+err.Error())
 	}
+	e.request = Request{Model: model, Size: r.ContentLength}
 	return err == nil
 }
 

@@ -55,6 +55,7 @@ func (p *Proxy) handler(errorLog *log.Logger) http.Handler {
 type exchange struct {
 	account *Account
 	isPaid  bool
+	request Request // when it is paid
 }
 
 // exchangeKey is where the context of a request has its exchange.
@@ -68,7 +69,7 @@ func (p *Proxy) observe(r *http.Response) error {
 	e := exchangeOf(r.Request)
 	e.account.vendor.pause.note(r)
 	if e.isPaid {
-		e.account.meter(r)
+		e.account.meter(r, e.request)
 	}
 	return nil
 }
@@ -84,7 +85,7 @@ func (p *Proxy) pass(forward http.Handler, w http.ResponseWriter, r *http.Reques
 	defer body.release()
 	r = r.WithContext(context.WithValue(r.Context(), exchangeKey{}, e))
 	if e.isPaid {
-		if !a.mayAsk(w, r) || !a.enter(w, r) {
+		if !a.mayAsk(w, r, e) || !a.enter(w, r) {
 			return
 		}
 		defer a.leave()

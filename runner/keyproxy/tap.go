@@ -14,14 +14,16 @@ const (
 	longestPart = 64 << 10
 	// longestAnswer is how long an answer may be that is no stream, to be looked at whole.
 	longestAnswer = 4 << 20
+	// longestRest is how much is read of an answer whose client has left.
+	longestRest = 64 << 20
 )
 
 // meter makes an answer of the API one that is counted as it passes.
-func (a *Account) meter(r *http.Response) {
+func (a *Account) meter(r *http.Response, asked Request) {
 	if r.StatusCode != http.StatusOK {
 		return
 	}
-	w := &answer{body: r.Body, account: a, left: r.ContentLength, counter: a.vendor.api.Counter()}
+	w := &answer{body: r.Body, account: a, left: r.ContentLength, counter: a.vendor.api.Counter(asked)}
 	kind, _, _ := strings.Cut(strings.ToLower(r.Header.Get("Content-Type")), ";")
 	switch kind = strings.TrimSpace(kind); {
 	case !slices.Contains([]string{"", "identity"}, r.Header.Get("Content-Encoding")):
@@ -86,16 +88,23 @@ func (w *answer) Read(p []byte) (int, error) {
 }
 
 // Close implements io.Closer. The client may have left before the answer's end. One
-// that is no stream tells its tokens only at its end, and is paid for when it begins:
-// the rest of it is read.
+// that tells its tokens only at its end is paid for when it begins: the rest of it is read.
 func (w *answer) Close() error {
-	if w.isWhole {
-		_, _ = io.Copy(io.Discard, io.LimitReader(w, longestAnswer)) // what fails was not counted
+	if w.isWhole || w.isBlind() {
+		_, _ = io.Copy(io.Discard, io.LimitReader(w, longestRest)) // what fails was not counted
 	}
 	w.account.counts.mu.Lock()
 	w.end()
 	w.account.counts.mu.Unlock()
 	return w.body.Close()
+}
+
+// isBlind reports whether nothing is known of its tokens yet, though it has begun.
+func (w *answer) isBlind() bool {
+	w.account.counts.mu.Lock()
+	defer w.account.counts.mu.Unlock()
+	m := w.counter.Message()
+	return m != nil && m.IsBlind()
 }
 
 // end takes an answer that nothing more comes of into the account's sums.

@@ -15,9 +15,9 @@ const toy = "toy"
 
 type toyAPI struct{ name string }
 
-func (a toyAPI) Backend() string { return a.name }
-func (toyAPI) Upstream() string  { return "https://toy.example/api" }
-func (toyAPI) Counter() Counter  { return &messages.Counter{} }
+func (a toyAPI) Backend() string       { return a.name }
+func (toyAPI) Upstream() string        { return "https://toy.example/api" }
+func (toyAPI) Counter(Request) Counter { return &messages.Counter{} }
 
 func (toyAPI) Service(r *http.Request) Service {
 	return map[string]Service{"POST /v1/messages": Paid, "POST /v1/count": Free, "GET /v1/messages": Free}[r.Method+" "+r.URL.EscapedPath()]

@@ -5,6 +5,7 @@
 package tally
 
 import (
+	"bytes"
 	"iter"
 	"maps"
 	"slices"
@@ -21,6 +22,7 @@ import (
 type Message struct {
 	ID      string
 	Usage   state.Usage
+	asked   int64 // bytes of the request, where its tokens are told at the end
 	text    int64 // bytes of its output, as long as nobody counts tokens
 	counted bool  // the API has told the tokens of its output so far
 }
@@ -30,6 +32,15 @@ type Message struct {
 func New(id string, u state.Usage, counted bool) *Message {
 	return &Message{ID: id, Usage: u, counted: counted}
 }
+
+// Begun returns a message that has begun, of a model whose API tells all tokens at the end.
+// Until then those of the input are estimated from the size of the request in bytes.
+func Begun(id, model string, asked int64) *Message {
+	return &Message{ID: id, Usage: state.Usage{Model: model}, asked: asked}
+}
+
+// IsBlind reports whether the API has told nothing of its tokens yet.
+func (m *Message) IsBlind() bool { return m.asked > 0 && !m.counted }
 
 // Took takes in what the API has counted of a message by now. What is 0 stays as it was.
 func (m *Message) Took(now state.Usage) {
@@ -53,10 +64,17 @@ func (m *Message) Wrote(size int64) {
 }
 
 // Sum is what was counted of a model. Guess is the part of its output that was
-// estimated from the text.
+// estimated from the text, and Asked that of its input from the request.
 type Sum struct {
 	state.Usage
-	Guess int64
+	Guess, Asked int64
+}
+
+// Told is the part of the sum that the API itself has counted.
+func (s Sum) Told() state.Usage {
+	u := s.Usage
+	u.Input, u.Output = max(0, u.Input-s.Asked), max(0, u.Output-s.Guess)
+	return u
 }
 
 // mostTokens is the largest count that is believed.
@@ -73,6 +91,24 @@ func Count(raw jsontext.Value) int64 {
 
 // Loose reads objects whatever else is in them.
 var Loose = json.JoinOptions(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+
+// Last reads the last object of a name in the end of a JSON text; nil when there is none.
+// What only looks like the name, within a string, is passed over: its quotes are escaped.
+func Last[T any](end []byte, name string) *T {
+	key := []byte(strconv.Quote(name))
+	for {
+		at := bytes.LastIndex(end, key)
+		if at < 0 {
+			return nil
+		}
+		value, isValue := bytes.CutPrefix(bytes.TrimLeft(end[at+len(key):], " \t\r\n"), []byte(":"))
+		var object *T
+		if isValue && json.UnmarshalDecode(jsontext.NewDecoder(bytes.NewReader(value), Loose), &object) == nil && object != nil {
+			return object
+		}
+		end = end[:at]
+	}
+}
 
 // Sums are what was counted, by model. The zero value is empty; Add makes it.
 type Sums map[string]Sum
@@ -96,6 +132,11 @@ func (s Sums) Add(m *Message) Sums {
 	}
 	sum, u := s[name], m.Usage
 	sum.Model = name
+	if m.IsBlind() {
+		guess := (m.asked + bytesPerToken - 1) / bytesPerToken
+		u.Input += guess
+		sum.Asked += guess
+	}
 	if guess := (m.text+bytesPerToken-1)/bytesPerToken - u.Output; !m.counted && guess > 0 {
 		u.Output += guess
 		sum.Guess += guess

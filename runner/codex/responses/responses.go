@@ -1,0 +1,132 @@
+// Package responses reads what the Responses API says of the tokens of an answer, whole or
+// piece by piece. It says so once, at the end.
+package responses
+
+import (
+	"bytes"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/raymond-action/raymond-action/runner/tally"
+	"github.com/raymond-action/raymond-action/state"
+)
+
+// Tokens is the API's own count for one answer. What is read from the cache, or written to
+// it, is a part of the input.
+type Tokens struct {
+	Input   jsontext.Value `json:"input_tokens"`
+	Output  jsontext.Value `json:"output_tokens"`
+	Details struct {
+		Cached  jsontext.Value `json:"cached_tokens"`
+		Written jsontext.Value `json:"cache_write_tokens"`
+	} `json:"input_tokens_details"`
+}
+
+// Usage is the count for an answer of a model.
+func (t Tokens) Usage(model string) state.Usage {
+	u := state.Usage{
+		Model: model, Output: tally.Count(t.Output),
+		CacheRead: tally.Count(t.Details.Cached), CacheWrite: tally.Count(t.Details.Written),
+	}
+	u.Input = max(0, tally.Count(t.Input)-u.CacheRead-u.CacheWrite)
+	return u
+}
+
+// response is an answer, as far as it counts tokens.
+type response struct {
+	ID     string  `json:"id"`
+	Object string  `json:"object"`
+	Usage  *Tokens `json:"usage"`
+}
+
+// event is a piece of an answer.
+type event struct {
+	Type     string   `json:"type"`
+	Response response `json:"response"`
+}
+
+// Counter counts the tokens of one answer as it passes. It implements keyproxy.Counter.
+type Counter struct {
+	model   string
+	asked   int64
+	message *tally.Message
+}
+
+// NewCounter returns a counter for the answer to a request of so many bytes. The model is
+// that which the request names: by that it has its price.
+func NewCounter(model string, asked int64) *Counter {
+	return &Counter{model: model, asked: max(asked, 1)}
+}
+
+// Message returns what was counted so far; nil before the answer has begun.
+func (c *Counter) Message() *tally.Message { return c.message }
+
+var (
+	usageKey = []byte(`"usage"`)
+	created  = []byte(`"response.created"`)
+	deltaKey = []byte(`"delta":"`)
+)
+
+// Event takes the data of an event of a stream; of one that is too long, its beginning and
+// its end. The last one repeats the request, and may be so.
+func (c *Counter) Event(data, end []byte) {
+	switch {
+	case end != nil:
+		c.begin("")
+		c.took(tally.Last[Tokens](end, "usage"))
+	case bytes.Contains(data, usageKey), bytes.Contains(data, created):
+		var e event
+		if json.Unmarshal(data, &e, tally.Loose) != nil {
+			return
+		}
+		c.begin(e.Response.ID)
+		if e.Response.Usage == nil && e.Type == "response.failed" {
+			e.Response.Usage = &Tokens{} // nothing is asked for it
+		}
+		c.took(e.Response.Usage)
+	default:
+		c.message.Wrote(textSize(data))
+	}
+}
+
+// Whole takes an answer that is no stream; of one that is too long, its beginning and its
+// end. It reports false when it can't be counted.
+func (c *Counter) Whole(data, end []byte) bool {
+	if end != nil {
+		t := tally.Last[Tokens](end, "usage")
+		if t == nil {
+			return false
+		}
+		c.begin("")
+		c.took(t)
+		return true
+	}
+	var r response
+	if json.Unmarshal(data, &r, tally.Loose) == nil && r.Object == "response" {
+		c.begin(r.ID)
+		c.took(r.Usage)
+	}
+	return true
+}
+
+func (c *Counter) begin(id string) {
+	if c.message == nil {
+		c.message = tally.Begun(id, c.model, c.asked)
+	}
+}
+
+func (c *Counter) took(t *Tokens) {
+	if t != nil {
+		c.message.Took(t.Usage(c.model))
+	}
+}
+
+// textSize is about how many bytes of an event the model wrote.
+func textSize(data []byte) int64 {
+	_, text, ok := bytes.Cut(data, deltaKey)
+	if !ok {
+		return 0
+	}
+	return int64(max(bytes.IndexByte(text, '"'), 0))
+}

@@ -1,0 +1,91 @@
+package generate
+
+import (
+	"testing"
+
+	"github.com/raymond-action/raymond-action/runner/tally"
+	"github.com/raymond-action/raymond-action/state"
+)
+
+const (
+	first = `{"candidates":[{"content":{"parts":[{"text":"\"usageMetadata\":{}"}]}}],"usageMetadata":{"promptTokenCount":1000,"cachedContentTokenCount":300},"responseId":"r"}`
+	last  = `{"candidates":[{"finishReason":"STOP"}],"usageMetadata":{"promptTokenCount":1000,"cachedContentTokenCount":300,` +
+		`"toolUsePromptTokenCount":7,"candidatesTokenCount":20,"thoughtsTokenCount":30,"totalTokenCount":1057},"responseId":"r"}`
+)
+
+func sum(count func(*Counter)) tally.Sum {
+	c := NewCounter("m", 400)
+	count(c)
+	list := tally.Sums(nil).With(func(yield func(*tally.Message) bool) {
+		if m := c.Message(); m != nil {
+			yield(m)
+		}
+	})
+	if len(list) == 0 {
+		return tally.Sum{}
+	}
+	return list[0]
+}
+
+var (
+	all  = tally.Sum{Usage: state.Usage{Model: "m", Input: 707, Output: 50, CacheRead: 300}}
+	some = tally.Sum{Usage: state.Usage{Model: "m", Input: 700, CacheRead: 300}}
+	none = tally.Sum{}
+	// guessed is what is known of a request of 400 bytes whose answer counts nothing.
+	guessed = tally.Sum{Usage: state.Usage{Model: "m", Input: 100}, Asked: 100}
+)
+
+// TestAnswersAreCounted: each piece counts all up to there. What is cached is a part of the
+// prompt, and is not counted twice; thoughts are output.
+func TestAnswersAreCounted(t *testing.T) {
+	for name, c := range map[string]struct {
+		events []string
+		want   tally.Sum
+	}{
+		"whole":      {[]string{first, last}, all},
+		"broken off": {[]string{first}, some},
+		"no count":   {[]string{`{"candidates":[{}]}`}, guessed},
+		"an error":   {[]string{`{"error":{"code":503}}`}, none},
+		"no JSON":    {[]string{"\x00{"}, none},
+	} {
+		got := sum(func(n *Counter) {
+			for _, e := range c.events {
+				n.Event([]byte(e), nil)
+			}
+		})
+		if got != c.want {
+			t.Errorf("%s: got %+v, want %+v", name, got, c.want)
+		}
+	}
+	if got := sum(func(n *Counter) { n.Event([]byte(`{"candidates":[{"content"`), []byte(last[20:])) }); got != all {
+		t.Errorf("a long event: got %+v, want %+v", got, all)
+	}
+}
+
+// TestWholeAnswersAreCounted: those that are no stream of events, but an object or an array.
+func TestWholeAnswersAreCounted(t *testing.T) {
+	for name, c := range map[string]struct {
+		data, end string
+		counted   bool
+		want      tally.Sum
+	}{
+		"an object": {last, "", true, all},
+		"an array":  {"\n[" + first + ",\n" + last + "]", "", true, all},
+		"an error":  {`{"error":{}}`, "", true, none},
+		"too long":  {first, last[20:], true, all},
+		"all long":  {first, "…", false, none},
+	} {
+		got := sum(func(n *Counter) {
+			var end []byte
+			if c.end != "" {
+				end = []byte(c.end)
+			}
+			if got := n.Whole([]byte(c.data), end); got != c.counted {
+				t.Errorf("%s: got counted %v, want %v", name, got, c.counted)
+			}
+		})
+		if got != c.want {
+			t.Errorf("%s: got %+v, want %+v", name, got, c.want)
+		}
+	}
+}
