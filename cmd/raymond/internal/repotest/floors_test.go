@@ -30,7 +30,7 @@ var floors = map[string][]string{
 		"runner/claude/transcript",
 		"runner/internal/program runner/transcripts",
 		"runner runner/keyproxy runner/diagram runner/prices",
-		"runner/claude/messages runner/claude/permit runner/claude/pin runner/internal/proc runner/internal/reel",
+		"runner/claude/messages runner/codex/responses runner/gemini/generate runner/claude/permit runner/claude/pin runner/internal/proc runner/internal/reel",
 		"runner/pinned runner/tally",
 	},
 	"artifacts": {

@@ -61,6 +61,8 @@ var layers = map[string]layer{
 	"internal/untrusted/archive":       {},
 	"internal/untrusted/secrets":       {},
 	"runner/keyproxy":                  {ours: "internal/untrusted/files internal/untrusted/secrets runner/tally state"},
+	"runner/codex/responses":           {ours: "runner/tally state", foreign: "github.com/go-json-experiment/json"},
+	"runner/gemini/generate":           {ours: "runner/tally state", foreign: "github.com/go-json-experiment/json"},
 	"runner/claude/messages":           {ours: "runner/tally state", foreign: "github.com/go-json-experiment/json"},
 	"runner/tally":                     {ours: "state", foreign: "github.com/go-json-experiment/json"},
 	"artifacts/workspace":              {ours: "internal/waited internal/cage internal/untrusted/files internal/untrusted/jsonstrict", foreign: "github.com/go-json-experiment/json golang.org/x/sys"},
