@@ -63,7 +63,7 @@ func newClaude(c Config) runner.Agent {
 }
 
 func newCommand(c Config) runner.Agent {
-	return &command.Backend{Command: c.Command, Env: c.Env, NoNewPrivs: c.NoNewPrivs}
+	return &command.Backend{Command: c.Command, Env: c.Env, NoNewPrivs: c.NoNewPrivs, Proxy: c.Proxy}
 }
 
 // New returns all agent CLIs, by backend. It starts nothing and looks for nothing.

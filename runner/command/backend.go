@@ -10,6 +10,7 @@ import (
 	"github.com/raymond-action/raymond-action/protocol"
 	"github.com/raymond-action/raymond-action/runner"
 	"github.com/raymond-action/raymond-action/runner/internal/program"
+	"github.com/raymond-action/raymond-action/runner/keyproxy"
 	"github.com/raymond-action/raymond-action/state"
 )
 
@@ -20,6 +21,9 @@ type Backend struct {
 	Command string
 	// Env is the whole base environment.
 	Env []string
+	// Proxy is what the program asks APIs through, as far as it has keys for them; nil for
+	// nothing.
+	Proxy *keyproxy.Proxy
 	// NoNewPrivs keeps the program, and what it starts, from gaining privileges. Linux only.
 	NoNewPrivs bool
 
@@ -32,7 +36,7 @@ var _ runner.Agent = (*Backend)(nil)
 func Abilities() runner.Abilities {
 	return runner.Abilities{
 		Backend: protocol.BackendCommand, Title: "your own program",
-		Resumes: true, Branches: true, Cuts: true, Carries: true, TellsUSD: true,
+		Resumes: true, Branches: true, Cuts: true, Carries: true, TellsUSD: true, HidesKey: true,
 	}
 }
 
@@ -66,12 +70,26 @@ func (b *Backend) Run(ctx context.Context, o runner.Order, tell func(runner.Prog
 		return program.Nothing, fail
 	}
 	o.Prompt.Cage = withFile(o.Prompt.Cage, file)
+	s := newStream(o, tell)
+	a, fail := b.ask(ctx, s, file)
+	a.CLI = program.OneLine(s.display.Hide(b.Command), 200)
+	a.Notes = append(b.notes(o.Prompt), a.Notes...)
+	if fail != nil {
+		return a, fail
+	}
+	return a, nil
+}
+
+// ask runs the program, through the proxy where there is one.
+func (b *Backend) ask(ctx context.Context, s *stream, file string) (runner.Answer, *runner.Failure) {
+	s.costs.proxied = open(b.Proxy, s.order.Mark)
+	defer s.costs.proxied.close()
+	defer s.costs.proxied.follow(s.display.Usage)()
 	ctx, abort := context.WithCancelCause(ctx)
 	defer abort(nil)
-	s := newStream(o, tell)
 	s.abort = abort
-	exit, fail := program.Run(ctx, o, program.Invocation{
-		Path: "/bin/bash", Args: []string{"-c", b.Command}, Env: b.env(o, file), Stdout: s, Extension: ".jsonl",
+	exit, fail := program.Run(ctx, s.order, program.Invocation{
+		Path: "/bin/bash", Args: []string{"-c", b.Command}, Env: b.env(s.order, file, s.costs.proxied), Stdout: s, Extension: ".jsonl",
 		// The shell waits for what it runs before it looks at a signal.
 		InterruptGroup: true, NoNewPrivs: b.NoNewPrivs,
 	})
@@ -79,13 +97,9 @@ func (b *Backend) Run(ctx context.Context, o runner.Order, tell func(runner.Prog
 		return program.Nothing, fail
 	}
 	s.flush()
+	s.costs.proxied.close() // whatever the process left behind uses nothing from here on
 	a, fail := s.answer(exit)
-	a.CLI = program.OneLine(s.display.Hide(b.Command), 200)
-	a.Notes = append(b.notes(o.Prompt), a.Notes...)
-	if fail != nil {
-		return a, fail
-	}
-	return a, nil
+	return a, s.costs.proxied.explain(fail)
 }
 
 // withFile returns a cage in which a file may be written, too.
@@ -98,9 +112,9 @@ func withFile(c *cage.Cage, file string) *cage.Cage {
 	return cage.New(p)
 }
 
-// env returns the program's environment: the base environment, what the order adds to it, and
-// what is told of the conversation and of the settings.
-func (b *Backend) env(o runner.Order, file string) []string {
+// env returns the program's environment: the base environment, what the order adds to it, how
+// APIs are reached, and what is told of the conversation and of the settings.
+func (b *Backend) env(o runner.Order, file string, proxied accounts) []string {
 	p, budget := o.Prompt, ""
 	if p.BudgetCap > 0 {
 		budget = p.BudgetCap.String()
@@ -113,7 +127,7 @@ func (b *Backend) env(o runner.Order, file string) []string {
 	if p.SkipPermissions {
 		mode = "bypassPermissions"
 	}
-	return slices.Concat(b.Env, o.Env, []string{
+	return slices.Concat(b.Env, o.Env, proxied.env(), []string{
 		modeVar + "=" + string(p.Session), sessionVar + "=" + session, fileVar + "=" + file,
 		modelVar + "=" + p.Model, effortVar + "=" + p.Effort, permissionVar + "=" + mode,
 		allowedVar + "=" + strings.Join(p.AllowedTools, "\n"), disallowedVar + "=" + strings.Join(p.DisallowedTools, "\n"),

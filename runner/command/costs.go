@@ -19,9 +19,12 @@ type costs struct {
 
 	told     bool              // there was a line
 	inTokens bool              // one of them told tokens without dollars
+	inSum    bool              // one of them told dollars without tokens
 	usd      state.USD         // the sum of all dollars
 	models   []state.ModelCost // tokens, of lines with and without dollars apart
 	model    string            // that was named last
+
+	proxied accounts // with the key proxy, which counts, too
 }
 
 // add takes a line, and returns false for one that says nothing credible.
@@ -43,7 +46,8 @@ func (c *costs) add(r record) bool {
 	if hasTokens && !c.use(used, usd, hasUSD) {
 		return false
 	}
-	c.told, c.usd, c.inTokens = true, c.usd.Plus(usd), c.inTokens || !hasUSD
+	c.told, c.usd = true, c.usd.Plus(usd)
+	c.inTokens, c.inSum = c.inTokens || !hasUSD, c.inSum || !hasTokens
 	if r.Model != "" {
 		c.model = r.Model
 	}
@@ -83,11 +87,20 @@ func (c *costs) tokens() []state.Usage {
 
 // total is the cost of the process. said tells whether it has said anything at all.
 func (c *costs) total(said bool) state.Cost {
+	cost := state.Cost{Metered: c.proxied.metered()}
+	counted := c.proxied.used()
 	switch {
 	case !c.told:
-		return state.Cost{Silent: !said}
+		cost.Silent = !said && len(counted) == 0
 	case c.inTokens:
-		return state.Cost{Kind: state.InTokens, USD: c.usd, Usage: c.models}
+		cost.Kind = state.InTokens
+	default:
+		cost.Kind = state.Exact
 	}
-	return state.Cost{Kind: state.Exact, USD: c.usd, Usage: c.models}
+	cost.USD, cost.Usage = c.usd, c.models
+	if !c.told || !c.inSum {
+		// Of a sum alone nobody can say what it covers.
+		cost.Beyond = beyond(counted, c.tokens())
+	}
+	return cost
 }

@@ -15,7 +15,7 @@ var layers = map[string]layer{
 	"runner/internal/reel":       {},
 	"runner/internal/proc":       {ours: "internal/waited internal/cage internal/untrusted/secrets internal/untrusted/files", foreign: "golang.org/x/sys"},
 	"runner/agents":              {ours: "protocol runner runner/claude runner/claude/pin runner/claude/transcript runner/command runner/internal/program runner/keyproxy runner/pinned"},
-	"runner/command":             {ours: "internal/cage internal/untrusted/files internal/untrusted/jsonlimit protocol state runner runner/internal/proc runner/internal/program runner/transcripts", foreign: "github.com/go-json-experiment/json"},
+	"runner/command":             {ours: "internal/cage internal/untrusted/files internal/untrusted/jsonlimit protocol state runner runner/internal/proc runner/internal/program runner/keyproxy runner/tally runner/transcripts", foreign: "github.com/go-json-experiment/json"},
 	"runner/command/commandtest": {ours: "protocol runner/agenttest"},
 	"runner/transcripts":         {ours: "runner runner/internal/proc internal/untrusted/files internal/untrusted/jsonlimit"},
 	"runner/internal/program":    {ours: "state runner runner/internal/proc internal/untrusted/text"},

@@ -1,0 +1,126 @@
+//go:build unix
+
+package command_test
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/raymond-action/raymond-action/runner"
+	"github.com/raymond-action/raymond-action/runner/claude"
+	"github.com/raymond-action/raymond-action/runner/keyproxy"
+	"github.com/raymond-action/raymond-action/state"
+)
+
+const realKey = "sk-of-the-job"
+
+// asks is a program that asks an API through the proxy, and shows nothing of the answer.
+const asks = `url=${ANTHROPIC_BASE_URL#http://}
+	exec 3<>"/dev/tcp/${url%%:*}/$(port=${url#*:}; echo "${port%%/*}")"
+	body='{"model":"claude-sonnet-4-5","max_tokens":9,"messages":[]}'
+	printf 'POST /%s/v1/messages HTTP/1.1\r\nHost: x\r\nX-Api-Key: %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\nConnection: close\r\n\r\n%s' \
+		"${url#*/}" "$ANTHROPIC_API_KEY" "${#body}" "$body" >&3
+	cat <&3 >answer
+`
+
+// proxied is a place whose programs reach an API through a proxy, and the keys that the API saw.
+func proxied(t *testing.T, cmd string) (p *place, keys func() []string) {
+	t.Helper()
+	var mu sync.Mutex
+	var seen []string
+	api := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		seen = append(seen, r.Header.Get("X-Api-Key"))
+		mu.Unlock()
+		_, _ = io.Copy(io.Discard, r.Body)
+		w.Header().Set("Content-Type", "application/json")
+		fmt.Fprint(w, `{"id":"m1","type":"message","model":"claude-sonnet-4-5","usage":{"input_tokens":1000,"output_tokens":20}}`)
+	}))
+	t.Cleanup(api.Close)
+	proxy, err := keyproxy.Start(keyproxy.Options{Vendors: []keyproxy.Vendor{
+		{API: claude.API{}, Upstream: api.URL, Credential: keyproxy.Credential{Text: realKey}},
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = proxy.Close() })
+	p = newPlace(t, asks+cmd)
+	p.backend.Proxy = proxy
+	return p, func() []string {
+		mu.Lock()
+		defer mu.Unlock()
+		return seen
+	}
+}
+
+// TestNothingThatIsPrintedChangesWhatTheProxyCounts: not a cost of zero, of other tokens or of less,
+// not silence, not an error.
+func TestNothingThatIsPrintedChangesWhatTheProxyCounts(t *testing.T) {
+	t.Parallel()
+	counted := []state.Usage{{Model: "claude-sonnet-4-5", Input: 1000, Output: 20}}
+	for said, want := range map[string]state.Cost{
+		`echo done`: {Beyond: counted},
+		`echo '{"type":"error","class":"authentication"}'`: {Beyond: counted},
+		`:`:                              {Beyond: counted},
+		`echo '{"type":"cost","usd":0}'`: {Kind: state.Exact},
+		`echo '{"type":"cost","model":"another","input":1}'`: {
+			Kind: state.InTokens, Usage: []state.ModelCost{{Usage: state.Usage{Model: "another", Input: 1}}}, Beyond: counted,
+		},
+		`echo '{"type":"cost","model":"claude-sonnet-4-5-20250929","input":400,"output":20}'`: {
+			Kind: state.InTokens, Usage: []state.ModelCost{{Usage: state.Usage{Model: "claude-sonnet-4-5-20250929", Input: 400, Output: 20}}},
+			Beyond: []state.Usage{{Model: "claude-sonnet-4-5", Input: 600}},
+		},
+	} {
+		p, keys := proxied(t, said)
+		a, _ := p.run(fresh("x"))
+		want.Metered = counted
+		if d := cmp.Diff(want, a.Cost); d != "" {
+			t.Errorf("%s: cost (-want +got):\n%s", said, d)
+		}
+		if d := cmp.Diff([]string{realKey}, keys()); d != "" {
+			t.Errorf("%s: keys that the API saw (-want +got):\n%s", said, d)
+		}
+	}
+}
+
+// TestProgramsDontSeeTheKeyBehindTheProxy, and what it costs is told while they run.
+func TestProgramsDontSeeTheKeyBehindTheProxy(t *testing.T) {
+	t.Parallel()
+	p, _ := proxied(t, `env; cat answer`)
+	var mu sync.Mutex
+	var metered runner.Metered
+	o := runner.Order{Dir: p.dir, Mark: "command-key", Prompt: fresh("x")}
+	a, f := result(p.backend.Run(t.Context(), o, func(told runner.Progress) {
+		mu.Lock()
+		defer mu.Unlock()
+		if told.Metered != nil {
+			metered = *told.Metered
+		}
+	}))
+	if f != nil || strings.Contains(a.Text, realKey) || !strings.Contains(a.Text, "ANTHROPIC_API_KEY=raymond-") {
+		t.Errorf("what the program sees: got %v, %s\nwant a key that is none", f, a.Text)
+	}
+	mu.Lock()
+	defer mu.Unlock()
+	if len(metered) != 1 || metered[0].Input != 1000 {
+		t.Errorf("tokens that were told: got %+v, want those of the answer", metered)
+	}
+}
+
+// TestASpentBudgetIsNoErrorOfTheProgram.
+func TestASpentBudgetIsNoErrorOfTheProgram(t *testing.T) {
+	t.Parallel()
+	p, keys := proxied(t, `grep -q 'budget of the run is used up' answer && echo '{"type":"error","class":"invalid","message":"400"}'`)
+	p.backend.Proxy.Allow(0, nil)
+	a, f := p.run(fresh("x"))
+	if f == nil || f.Class != runner.OverBudget || len(keys()) > 0 {
+		t.Errorf("got %v, %q, want the run's budget used up, and nothing forwarded", f, a.Text)
+	}
+}
