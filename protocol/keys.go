@@ -11,7 +11,7 @@ func Keys() []Key {
 		{"allowed_transitions", "a list of entries; the tag must match one of them on every key that the entry names"},
 		{"allowed_tags", "the short form: a list of the tags that are allowed"},
 		{"allowed_targets", "the short form: a list of the states that target, return and next may name"},
-		{"agent", "the agent CLI that runs this state: claude, codex, gemini or command; it overrides `--agent`, and the `agent` of a `<function>` overrides it"},
+		{"agent", "the agent CLI that begins a conversation in this state: claude, codex, gemini or command; it overrides `--agent`, and the `agent` of a `<function>` overrides it"},
 		{"model", "the model for this state; it overrides `--model`, and the `model` of a `<function>` overrides it"},
 		{"effort", "the effort for this state; it overrides `--effort`"},
 		{"timeout", "the longest time for one invocation, as in 90s or 1h30m; it overrides `--timeout`"},

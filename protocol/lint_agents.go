@@ -1,6 +1,7 @@
 package protocol
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -10,13 +11,16 @@ import (
 // far as the files show.
 type conversations struct {
 	chart *Chart
-	run   string // the agent CLI of states that name none
+	run   string // the agent CLI of the run
 	// Both are by state and name agent CLIs: those that the state may run with, and those
 	// with which a conversation may have begun when it starts, where "" is for none.
 	runs, held map[string]backendSet
 	// vague says that a script may lead anywhere, so that held doesn't have everything.
 	vague bool
 }
+
+// anyBackend stands for an agent CLI that is known only when the workflow runs.
+const anyBackend = "*"
 
 // backendSet has names of agent CLIs.
 type backendSet map[string]bool
@@ -42,12 +46,10 @@ func newConversations(c *Chart, run string) *conversations {
 	return v
 }
 
-// backendOf is the agent CLI that runs a state, unless a function tag names another one.
-func (v *conversations) backendOf(name string) string {
-	if own := v.chart.w.states[name].Policy.Backend; own != "" {
-		return own
-	}
-	return v.run
+// backendOf is the agent CLI that runs a state in the conversation of another one, "" for
+// none, unless a function tag decides: the one that the state names, or else that other one.
+func (v *conversations) backendOf(name, held string) string {
+	return cmp.Or(v.chart.w.states[name].Policy.Backend, held, v.run)
 }
 
 // after returns the agent CLIs that may hold the conversation when a state has ended.
@@ -60,14 +62,16 @@ func (v *conversations) after(name string) backendSet {
 }
 
 // enter notes which conversations a state may start with, and reports whether that is new.
+// It leaves out those with which the state can't start.
 func (v *conversations) enter(name string, held backendSet) bool {
 	if name == "" {
 		return false
 	}
 	before := len(v.held[name]) + len(v.runs[name])
-	maps.Copy(v.held[name], held)
-	if len(held) > 0 {
-		v.runs[name][v.backendOf(name)] = true
+	for backend := range held {
+		if by := v.backendOf(name, backend); backend == "" || by == backend || v.chart.w.states[name].Kind == Script {
+			v.held[name][backend], v.runs[name][by] = true, true
+		}
 	}
 	return len(v.held[name])+len(v.runs[name]) > before
 }
@@ -76,12 +80,10 @@ func (v *conversations) enter(name string, held backendSet) bool {
 // when it runs, and reports whether that is new.
 func (v *conversations) enterBy(name, backend string) bool {
 	before := len(v.held[name]) + len(v.runs[name])
-	v.held[name][""] = true
-	for _, b := range Backends() {
-		if b == backend || !IsBackend(backend) {
-			v.runs[name][b] = true
-		}
+	if !IsBackend(backend) {
+		backend = anyBackend
 	}
+	v.held[name][""], v.runs[name][backend] = true, true
 	return len(v.held[name])+len(v.runs[name]) > before
 }
 
@@ -140,13 +142,15 @@ func (l *linter) checkAgents() {
 
 // checkAgent checks that a state may start in the conversation with which another one ends.
 func (l *linter) checkAgent(v *conversations, from string, e Exit, to string) {
-	after, backend := v.after(from), v.backendOf(to)
-	if l.w.states[to].Kind != Prompt || len(after) == 0 || after[""] || after[backend] {
+	backend := l.w.states[to].Policy.Backend
+	all := slices.Sorted(maps.Keys(v.after(from)))
+	others := slices.DeleteFunc(slices.Clone(all), func(b string) bool { return b == "" || b == backend })
+	isUnsure := l.w.states[from].Kind == Script && len(others) < len(all) // it may know when to go there
+	if backend == "" || len(others) == 0 || isUnsure || slices.Contains(all, anyBackend) {
 		return
 	}
-	other := slices.Sorted(maps.Keys(after))[0]
 	l.add(SeverityError, Problem{File: from, Pos: e.Pos, Code: "agent",
-		Message: fmt.Sprintf("<%s> would continue a conversation of the agent %s in %s, which %s runs", e.Verb, other, to, backend),
+		Message: fmt.Sprintf("<%s> would continue a conversation of the agent %s in %s, which %s runs", e.Verb, others[0], to, backend),
 		Hint:    "reach it by <reset>, <function> or <fork>, or let the same agent run both states"})
 }
 
@@ -166,7 +170,7 @@ func (l *linter) checkBranch(v *conversations, from string, e Exit) {
 // to continue a conversation.
 func (l *linter) noteCommand(v *conversations, from string, e Exit, to string) bool {
 	after := v.after(from)
-	if l.w.states[to].Kind != Prompt || len(after) != 1 || !after[BackendCommand] || v.backendOf(to) != BackendCommand {
+	if l.w.states[to].Kind != Prompt || len(after) != 1 || !after[BackendCommand] || v.backendOf(to, BackendCommand) != BackendCommand {
 		return false
 	}
 	message := fmt.Sprintf("<%s> continues a conversation in %s: if the program tells no session, it begins a new one there", e.Verb, to)
