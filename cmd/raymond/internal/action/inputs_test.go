@@ -37,10 +37,11 @@ var badInputs = map[string]string{
 	"cage": "maybe", "network": "none, example.com", "cage-write": "a\x01b",
 	"job": "1st", "prompts": "none", "part": "main!", "matrix-job": "1st", "max-jobs": "0",
 	"on-overload": "wait", "hold": "a while", "continue": "again", "max-continuations": "0", "raymond-key": "k\x01", "answer-prefix": "two words",
+	"agent": "claud", "codex-version": "latest", "gemini-version": "1",
 }
 
 // unjudged are the inputs that take any text.
-var unjudged = []string{"input", "done-when", "allowed-tools", "disallowed-tools", "claude-args", "claude-path", "job-workflow-ref"}
+var unjudged = []string{"input", "done-when", "allowed-tools", "disallowed-tools", "claude-args", "claude-path", "agent-command", "codex-path", "gemini-path", "job-workflow-ref"}
 
 // TestBadInputsAreToldAllAtOnce: a line and an annotation for each, before
 // anything starts.

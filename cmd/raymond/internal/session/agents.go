@@ -21,12 +21,11 @@ func CheckAgents(now *state.Options, s *scope.Scope, jobs []string) error {
 	var out []error
 	for _, n := range s.Agents(cmp.Or(now.Backend, protocol.BackendClaude), jobs) {
 		_, isKnown := agents.Of(n.Backend)
-		what := fmt.Sprintf("the agent %s of %s", n.Backend, n.State)
 		switch {
 		case !isKnown:
-			out = append(out, problem.Usage("agent", what+" can't be run by this version of raymond", "name one of "+listed(agents.Abilities())))
+			out = append(out, problem.Usage(n.State, fmt.Sprintf("this version of raymond can't run the agent %s", n.Backend), "name one of "+listed(agents.Abilities())))
 		case n.Backend == protocol.BackendCommand && now.Command == "":
-			out = append(out, problem.Usage("agent-command", what+" has no command", "give the command that runs its prompts"))
+			out = append(out, problem.Usage(n.State, "nobody says which program the agent "+n.Backend+" is", "name it with --agent-command, in a job with the input agent-command"))
 		}
 	}
 	return errors.Join(out...)
