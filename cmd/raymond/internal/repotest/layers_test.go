@@ -33,6 +33,7 @@ var layers = map[string]layer{
 	"runner/pinned":              {},
 	"runner/claude/pin":          {ours: "runner/pinned"},
 	"runner/claude/claudetest":   {ours: "runner/claude/pin internal/installtest"},
+	"runner/gemini":              {ours: "protocol runner/gemini/generate runner/keyproxy"},
 	"runner/gemini/pin":          {ours: "runner/pinned"},
 	"runner/gemini/geminitest":   {ours: "internal/installtest internal/nodetest runner/agenttest runner/gemini/pin"},
 	"internal/installtest":       {foreign: "github.com/gofrs/flock"},

@@ -1,0 +1,124 @@
+package gemini
+
+import (
+	"io"
+	"net/http"
+	"net/url"
+	"regexp"
+	"strings"
+
+	"github.com/raymond-action/raymond-action/protocol"
+	"github.com/raymond-action/raymond-action/runner/gemini/generate"
+	"github.com/raymond-action/raymond-action/runner/keyproxy"
+)
+
+// API is Google's Gemini API, as the key proxy knows it.
+type API struct{}
+
+var _ keyproxy.API = API{}
+
+// Backend implements keyproxy.API.
+func (API) Backend() string { return protocol.BackendGemini }
+
+// Upstream implements keyproxy.API.
+func (API) Upstream() string { return "https://generativelanguage.googleapis.com" }
+
+// call is the path of a call of a model: no dots alone, nothing escaped.
+var call = regexp.MustCompile(`^/v1(?:alpha|beta)?/models/([A-Za-z0-9][A-Za-z0-9._-]*):(generateContent|streamGenerateContent|countTokens)$`)
+
+// Service implements keyproxy.API. Tools know the credential too: what else the key may
+// open, like files, caches and batches of others, is not for them.
+func (API) Service(r *http.Request) keyproxy.Service {
+	found := call.FindStringSubmatch(r.URL.EscapedPath())
+	switch {
+	case found == nil || r.Method != http.MethodPost || !isReadable(r.URL.Query()):
+		return keyproxy.Refused
+	case found[2] == "countTokens":
+		return keyproxy.Free
+	}
+	return keyproxy.Paid
+}
+
+// isReadable reports whether an answer will have a form in which it can be counted.
+func isReadable(query url.Values) bool {
+	for _, form := range query["alt"] {
+		if form != "" && form != "json" && form != "sse" {
+			return false
+		}
+	}
+	return true
+}
+
+// Model implements keyproxy.API: it is in the path.
+func (API) Model(r *http.Request, _ io.Reader) (string, error) {
+	return call.FindStringSubmatch(r.URL.EscapedPath())[1], nil
+}
+
+// keyHeader is where the CLI shows its key.
+const keyHeader = "X-Goog-Api-Key"
+
+// Shown implements keyproxy.API.
+func (API) Shown(r *http.Request) []string {
+	token, _ := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
+	return []string{r.Header.Get(keyHeader), r.URL.Query().Get("key"), token}
+}
+
+// clientHeader says which program asks.
+const clientHeader = "X-Goog-Api-Client"
+
+// Sign implements keyproxy.API. It also takes off what would change the method, or leave the
+// count of tokens out of the answer: all parameters and headers of Google's but those that
+// the CLI needs.
+func (API) Sign(r *http.Request, real keyproxy.Credential) {
+	for name := range r.Header {
+		isGoogles := strings.HasPrefix(name, "X-Goog-") && name != clientHeader
+		if isGoogles || name == "Authorization" || strings.HasPrefix(name, "X-Http-Method") {
+			delete(r.Header, name)
+		}
+	}
+	r.Header.Set(keyHeader, real.Text)
+	query := url.Values{}
+	if form := r.URL.Query().Get("alt"); form != "" {
+		query.Set("alt", form)
+	}
+	r.URL.RawQuery = query.Encode()
+}
+
+// Env implements keyproxy.API. Other ways to log in are turned off.
+func (API) Env(a keyproxy.Access) []string {
+	return []string{
+		"GOOGLE_GEMINI_BASE_URL=" + a.URL, "GEMINI_API_KEY=" + a.Credential,
+		"GOOGLE_API_KEY=", "GOOGLE_GENAI_USE_VERTEXAI=", "GOOGLE_GENAI_USE_GCA=",
+	}
+}
+
+// Counter implements keyproxy.API.
+func (API) Counter(asked keyproxy.Request) keyproxy.Counter {
+	return generate.NewCounter(asked.Model, asked.Size)
+}
+
+// kinds are the API's own names of errors.
+var kinds = map[int]string{
+	http.StatusBadRequest:            "INVALID_ARGUMENT",
+	http.StatusUnauthorized:          "UNAUTHENTICATED",
+	http.StatusNotFound:              "NOT_FOUND",
+	http.StatusRequestEntityTooLarge: "INVALID_ARGUMENT",
+	http.StatusBadGateway:            "UNAVAILABLE",
+	http.StatusServiceUnavailable:    "UNAVAILABLE",
+}
+
+// apiProblem is an error as the API tells it.
+type apiProblem struct {
+	Error apiProblemDetail `json:"error"`
+}
+
+type apiProblemDetail struct {
+	Code    int    `json:"code"`
+	Message string `json:"message"`
+	Status  string `json:"status"`
+}
+
+// Problem implements keyproxy.API.
+func (API) Problem(status int, message string) any {
+	return apiProblem{apiProblemDetail{Code: status, Message: message, Status: kinds[status]}}
+}
