@@ -8,7 +8,7 @@ import (
 // scanMessage returns the tags of a message that count under a policy. An ask or a join
 // counts where the policy names it or, without a policy, where no other tag stands in the
 // message, so that prose with these words means what it meant before they were tags.
-func (p *Policy) scanMessage(text string) scanned {
+func (p *Transitions) scanMessage(text string) scanned {
 	if p.Restricted {
 		return scan(text, p.names)
 	}
@@ -33,8 +33,8 @@ func olderVerb(v Verb) bool { return !v.mustBeNamed() }
 // the word ask or join in angle brackets is not among them.
 func (s *State) scanFile() scanned {
 	text := unescaped(s)
-	if s.Policy.Restricted {
-		return scan(text, s.Policy.names)
+	if s.Policy.Transitions.Restricted {
+		return scan(text, s.Policy.Transitions.names)
 	}
 	found := pairUp(text, meantAsTags(tokensOf(text, anyVerb)))
 	found.tags = slices.DeleteFunc(found.tags, isProse)
@@ -56,7 +56,7 @@ func isProse(t written) bool {
 }
 
 // names reports whether tags of a verb count under a policy.
-func (p *Policy) names(v Verb) bool {
+func (p *Transitions) names(v Verb) bool {
 	return !v.mustBeNamed() || slices.Contains(p.Tags, v) ||
 		slices.ContainsFunc(p.Allowed, func(r Rule) bool { return r.Tag == v })
 }

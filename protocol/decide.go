@@ -17,7 +17,7 @@ func (w *Workflow) Decide(from, text string) (Decision, []Problem) {
 	if state.Policy.Plain {
 		return Decision{Then: Move{Verb: Result, Text: text}}, nil
 	}
-	found := state.Policy.scanMessage(text)
+	found := state.Policy.Transitions.scanMessage(text)
 	if len(found.tags) == 0 {
 		return w.decideImplicit(state, found)
 	}
@@ -46,7 +46,7 @@ const NoTag = "no-tag"
 
 // decideImplicit handles a message without a tag.
 func (w *Workflow) decideImplicit(s *State, found scanned) (Decision, []Problem) {
-	if t, ok := s.Policy.implicit(w.catalog); ok {
+	if t, ok := s.Policy.Transitions.implicit(w.catalog); ok {
 		move, spawn, problems := w.transition(s, written{Tag: t})
 		if len(problems) > 0 {
 			return Decision{}, problems
@@ -66,7 +66,7 @@ func (w *Workflow) decideImplicit(s *State, found scanned) (Decision, []Problem)
 func tooMany(s *State, tags []written) *Problem {
 	isFork := func(t written) bool { return t.Verb == Fork }
 	others := slices.ContainsFunc(tags, func(t written) bool { return !isFork(t) })
-	if len(tags) == 1 || !others && s.Policy.allowsManyForks() {
+	if len(tags) == 1 || !others && s.Policy.Transitions.allowsManyForks() {
 		return nil
 	}
 	const most = 10
@@ -80,7 +80,7 @@ func tooMany(s *State, tags []written) *Problem {
 	}
 	p := &Problem{Pos: tags[1].Pos, Code: "several-tags", Message: message, Hint: "write exactly one"}
 	switch {
-	case s.Policy.allowsManyForks():
+	case s.Policy.Transitions.allowsManyForks():
 		p.Hint = "write exactly one, or nothing but forks"
 	case !others:
 		p.Message += "; several forks at once need " + manyForks(s.Kind)
@@ -123,7 +123,7 @@ func (w *Workflow) transition(s *State, t written) (Move, []Spawn, []Problem) {
 		states[part.name] = name
 		problems = append(problems, more...)
 	}
-	if len(problems) == 0 && s.Kind == Prompt && !s.Policy.allows(w.catalog, t.Tag) {
+	if len(problems) == 0 && s.Kind == Prompt && !s.Policy.Transitions.allows(w.catalog, t.Tag) {
 		problems = []Problem{notAllowed(t.Tag)}
 	}
 	if len(problems) > 0 {

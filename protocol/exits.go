@@ -48,7 +48,7 @@ type reading struct {
 func (w *Workflow) reading(s *State) *reading {
 	d := &reading{w: w, s: s, lines: strings.Split(s.Body, "\n")}
 	d.findTags()
-	d.firm = s.Policy.Restricted || slices.ContainsFunc(d.tags, func(t written) bool {
+	d.firm = s.Policy.Transitions.Restricted || slices.ContainsFunc(d.tags, func(t written) bool {
 		return t.Verb == Result || isOpen(t.Body) || w.catalog.find(t.Body) != ""
 	})
 	d.shown = slices.DeleteFunc(slices.Clone(d.tags), func(t written) bool { return !d.permits(t.Tag) })
@@ -61,7 +61,7 @@ func (d *reading) exits() []Exit {
 		exits = append(exits, d.exitsOf(t)...)
 	}
 	exits = append(exits, d.policyExits()...)
-	if len(exits) == 0 && d.s.Kind == Prompt && !d.s.Policy.Restricted && strings.Contains(d.s.Body, "<result>") {
+	if len(exits) == 0 && d.s.Kind == Prompt && !d.s.Policy.Transitions.Restricted && strings.Contains(d.s.Body, "<result>") {
 		exits = append(exits, Exit{Verb: Result}) // as in "answer in <result> tags"
 	}
 	for _, r := range d.s.References {
@@ -140,7 +140,7 @@ func (d *reading) exitsOfAsk(e Exit, attrs map[string]string) []Exit {
 
 // policyExits returns what the policy allows beyond the tags of the text.
 func (d *reading) policyExits() []Exit {
-	p := &d.s.Policy
+	p := &d.s.Policy.Transitions
 	var exits []Exit
 	for _, r := range p.Allowed {
 		covered := slices.ContainsFunc(d.shown, func(t written) bool { return d.mayFit(r, t.Tag) })
@@ -158,7 +158,7 @@ func (d *reading) policyExits() []Exit {
 // allowed_tags rules it out.
 func (d *reading) exitsOfRule(r Rule) []Exit {
 	can := slices.DeleteFunc(r.verbs(), func(v Verb) bool {
-		return d.s.Policy.Tags != nil && !slices.Contains(d.s.Policy.Tags, v)
+		return d.s.Policy.Transitions.Tags != nil && !slices.Contains(d.s.Policy.Transitions.Tags, v)
 	})
 	e := Exit{Pos: r.Pos}
 	if len(can) == 1 {
@@ -194,7 +194,7 @@ func (d *reading) choice(name string) Goal {
 // shortExits returns what the short form of a policy allows beyond the tags of the text:
 // a result, and each state that no tag names.
 func (d *reading) shortExits() []Exit {
-	p := &d.s.Policy
+	p := &d.s.Policy.Transitions
 	allowed := p.Tags
 	if allowed == nil {
 		allowed = slices.DeleteFunc(slices.Clone(verbs), Verb.mustBeNamed)
@@ -219,7 +219,7 @@ func (d *reading) shortExits() []Exit {
 
 func (d *reading) shortTargets(moves []Verb) []Exit {
 	var exits []Exit
-	for _, target := range d.s.Policy.Targets {
+	for _, target := range d.s.Policy.Transitions.Targets {
 		named := slices.ContainsFunc(d.shown, func(t written) bool {
 			return slices.ContainsFunc(t.stateParts(), func(part statePart) bool { return d.w.catalog.same(target, part.state) })
 		})
@@ -243,7 +243,7 @@ func openMove(moves []Verb, to Goal) Exit {
 // permits reports whether the policy allows a tag that the text shows. A name that is
 // known only when the state runs fits anything, and so does the text of a result.
 func (d *reading) permits(t Tag) bool {
-	p := &d.s.Policy
+	p := &d.s.Policy.Transitions
 	if !p.Restricted {
 		return d.s.Kind == Script || p.allows(d.w.catalog, t)
 	}

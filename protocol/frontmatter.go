@@ -165,14 +165,14 @@ func (f *front) set(name string, v value) {
 
 // finish decides what depends on several keys.
 func (f *front) finish() {
-	s, p := f.state, &f.state.Policy
+	s, p := f.state, &f.state.Policy.Transitions
 	transitions, tags, targets := f.seen["allowed_transitions"], f.seen["allowed_tags"], f.seen["allowed_targets"]
 	p.Restricted = transitions != nil || tags != nil || targets != nil
 	if len(s.Problems) == 0 && (transitions != nil && len(p.Allowed) == 0 || tags != nil && len(p.Tags) == 0) {
 		s.addWarning(posOf(cmp.Or(transitions, tags)), "nothing-allowed", "no transition is allowed, so the state can't end")
 	}
 	if f.convergence.DoneWhen != nil {
-		p.Convergence = &f.convergence
+		s.Policy.Convergence = &f.convergence
 	}
 	for _, k := range Keys() {
 		key := f.seen[k.Name]

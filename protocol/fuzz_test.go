@@ -56,7 +56,7 @@ func FuzzScan(f *testing.F) {
 // checkProse says when asks and joins change what the other tags of a text mean: a message
 // is read as if they did not exist, unless there is nothing else in it.
 func checkProse(t *testing.T, text string) {
-	found, older := (&Policy{}).scanMessage(text).tags, scan(text, olderVerb).tags
+	found, older := (&Transitions{}).scanMessage(text).tags, scan(text, olderVerb).tags
 	isOld := func(w written) bool { return !w.Verb.mustBeNamed() }
 	if slices.ContainsFunc(found, isOld) && !reflect.DeepEqual(found, older) {
 		t.Errorf("text %q\ngot  %+v\nwant %+v, or asks and joins alone", text, found, older)
@@ -65,7 +65,7 @@ func checkProse(t *testing.T, text string) {
 	if len(older) > 0 && !slices.ContainsFunc(found, isOld) && !slices.ContainsFunc(found, isMeant) {
 		t.Errorf("text %q\ngot  %+v\nwant %+v, which no question quotes", text, found, older)
 	}
-	unnamed := Policy{Restricted: true, Tags: []Verb{Goto, Result}}
+	unnamed := Transitions{Restricted: true, Tags: []Verb{Goto, Result}}
 	if got := unnamed.scanMessage(text).tags; !reflect.DeepEqual(got, older) {
 		t.Errorf("text %q\ngot  %+v\nwant %+v, because the policy names neither", text, got, older)
 	}

@@ -49,8 +49,8 @@ func (w *Workflow) JobOf(state string) string {
 func (w *Workflow) HasJoin() bool { return w.hasJoin }
 
 func (s *State) mayJoin() bool {
-	if s.Policy.Restricted {
-		return s.Policy.names(Join)
+	if s.Policy.Transitions.Restricted {
+		return s.Policy.Transitions.names(Join)
 	}
 	return strings.Contains(s.Body, "<"+string(Join))
 }

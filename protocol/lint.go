@@ -177,7 +177,7 @@ func (l *linter) checkTags(d *reading) {
 			continue
 		}
 		severity := SeverityError
-		if d.s.Policy.Restricted || t.Verb.mustBeNamed() || l.isUnreached(d.s.Name) || code.has(t.Pos) {
+		if d.s.Policy.Transitions.Restricted || t.Verb.mustBeNamed() || l.isUnreached(d.s.Name) || code.has(t.Pos) {
 			severity = SeverityWarning // perhaps it only talks about tags
 		}
 		for _, p := range slices.Concat(t.problems, shownProblems(t.Tag)) {
@@ -257,7 +257,7 @@ func (l *linter) checkWayOut(d *reading) {
 	case d.s.Kind == Script:
 		l.add(SeverityHint, Problem{File: d.s.Name, Code: "no-tag",
 			Message: "the script shows no transition tag; on every path it must print one"})
-	case d.s.Policy.Restricted: // nothing-allowed says it, or each tag is a finding
+	case d.s.Policy.Transitions.Restricted: // nothing-allowed says it, or each tag is a finding
 	case d.s.Name == l.w.entry && l.o.Loop:
 	case !opening().MatchString(d.s.Body):
 		hint := "tell the agent how to end, as in <result>…</result>"

@@ -33,7 +33,7 @@ func newSupply(c *Chart, meta []string) supply {
 			}
 			addVariables(names, t.Tag)
 		}
-		for _, r := range d.s.Policy.Allowed {
+		for _, r := range d.s.Policy.Transitions.Allowed {
 			addVariables(names, r.tag())
 		}
 	}

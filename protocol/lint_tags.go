@@ -81,7 +81,7 @@ func (l *linter) checkTagCase(d *reading) {
 		for _, m := range anyCase().FindAllStringSubmatchIndex(line, -1) {
 			name := line[m[2]:m[3]]
 			lower := strings.ToLower(name)
-			if name == lower || line[m[0]+1] == '/' || Verb(lower).mustBeNamed() && !(d.s.Policy.Restricted && d.s.Policy.names(Verb(lower))) {
+			if name == lower || line[m[0]+1] == '/' || Verb(lower).mustBeNamed() && !(d.s.Policy.Transitions.Restricted && d.s.Policy.Transitions.names(Verb(lower))) {
 				continue
 			}
 			l.warn(d.s, Pos{d.s.Line + i, 1 + len([]rune(line[:m[0]]))}, Problem{Code: "tag-case",
@@ -94,7 +94,7 @@ func (l *linter) checkTagCase(d *reading) {
 
 // checkForks checks that a state which shows several forks may write them at once.
 func (l *linter) checkForks(d *reading) {
-	if d.s.Policy.allowsManyForks() {
+	if d.s.Policy.Transitions.allowsManyForks() {
 		return
 	}
 	var forks []written

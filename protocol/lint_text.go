@@ -15,14 +15,14 @@ func (l *linter) checkPolicy(d *reading) {
 			l.warn(d.s, t.Pos, d.notMeant(t))
 		}
 	}
-	if !d.s.Policy.Restricted {
+	if !d.s.Policy.Transitions.Restricted {
 		return
 	}
-	if _, ok := d.s.Policy.implicit(l.w.catalog); ok {
+	if _, ok := d.s.Policy.Transitions.implicit(l.w.catalog); ok {
 		return
 	}
 	m := mentioned{d: d, prose: Render(d.s.Body, func(string) (string, bool) { return "", true })}
-	for _, r := range d.s.Policy.Allowed {
+	for _, r := range d.s.Policy.Transitions.Allowed {
 		if r.Tag == Ask && r.Next == "" {
 			l.warn(d.s, r.Pos, Problem{Code: "ask-next", Message: "the entry for <ask> names no next, so the agent chooses which state gets the answer",
 				Hint: "write next: STATE"})
@@ -47,7 +47,7 @@ func (d *reading) isFirm(t written) bool {
 func (d *reading) notMeant(t written) Problem {
 	p := notAllowed(t.Tag)
 	message := p.Message
-	if d.s.Policy.Restricted {
+	if d.s.Policy.Transitions.Restricted {
 		message = strings.TrimSuffix(message, " in this state") + " by the policy of this state"
 	}
 	return Problem{Code: "forbidden", Message: message, Hint: cmp.Or(p.Hint, "allow it, or don't show it to the agent")}
@@ -106,7 +106,7 @@ func (m mentioned) state(target string) bool {
 
 // short checks that the text mentions what the short form of the policy allows.
 func (m mentioned) short(l *linter) {
-	p := &m.d.s.Policy
+	p := &m.d.s.Policy.Transitions
 	for _, v := range p.Tags {
 		if !hasWord(m.prose, string(v)) {
 			l.warn(m.d.s, Pos{}, unmentioned("<"+string(v)+">"))

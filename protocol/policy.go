@@ -6,14 +6,14 @@ import (
 )
 
 // allowsManyForks reports whether the state may write several forks at once.
-func (p *Policy) allowsManyForks() bool {
+func (p *Transitions) allowsManyForks() bool {
 	return p.ManyForks || slices.ContainsFunc(p.Allowed, func(r Rule) bool { return r.Many })
 }
 
 // allows reports whether the policy of a prompt allows a tag. If it has both the long and
 // the short form, both must allow it. Who is asked, and where, is only for entries of the
 // long form to say.
-func (p *Policy) allows(states catalog, t Tag) bool {
+func (p *Transitions) allows(states catalog, t Tag) bool {
 	if !p.Restricted {
 		return !t.isAddressed()
 	}
@@ -28,7 +28,7 @@ func (p *Policy) allows(states catalog, t Tag) bool {
 }
 
 // isShort reports whether the policy has the short form alone.
-func (p *Policy) isShort() bool { return p.Allowed == nil && (p.Tags != nil || p.Targets != nil) }
+func (p *Transitions) isShort() bool { return p.Allowed == nil && (p.Tags != nil || p.Targets != nil) }
 
 // inTargets reports whether every state that a tag names is in the list.
 func inTargets(states catalog, targets []string, t Tag) bool {
@@ -82,7 +82,7 @@ func (t Tag) hasState(states catalog, part, state string) bool {
 
 // implicit returns the tag that a message without a tag means: the only one that the
 // policy allows, if that leaves nothing open.
-func (p *Policy) implicit(states catalog) (Tag, bool) {
+func (p *Transitions) implicit(states catalog) (Tag, bool) {
 	var t Tag
 	switch {
 	case len(p.Allowed) == 1:

@@ -21,20 +21,20 @@ func (w *Workflow) Reminder(from string, problems []Problem) string {
 	if left := len(problems) - most; left > 0 {
 		fmt.Fprintf(&b, "- and %d more\n", left)
 	}
-	policy, teach := &Policy{}, olderVerb
+	allowed, teach := &Transitions{}, olderVerb
 	if s, ok := w.states[from]; ok {
-		policy = &s.Policy
+		allowed = &s.Policy.Transitions
 		teach = func(v Verb) bool { return s.teaches(v, problems) }
 	}
-	b.WriteString("\n" + policy.reminder(teach))
+	b.WriteString("\n" + allowed.reminder(teach))
 	return b.String()
 }
 
 // teaches reports whether a reminder shows the form of a verb. Without a policy it shows an
 // ask or a join only where the text of the state does, or where the agent has tried one.
 func (s *State) teaches(v Verb, problems []Problem) bool {
-	if s.Policy.Restricted {
-		return s.Policy.names(v)
+	if s.Policy.Transitions.Restricted {
+		return s.Policy.Transitions.names(v)
 	}
 	opening := "<" + string(v)
 	return !v.mustBeNamed() || strings.Contains(s.Body, opening) ||
@@ -42,7 +42,7 @@ func (s *State) teaches(v Verb, problems []Problem) bool {
 }
 
 // reminder says which tags a policy allows, and how many of them.
-func (p *Policy) reminder(teach func(Verb) bool) string {
+func (p *Transitions) reminder(teach func(Verb) bool) string {
 	tags := p.examples(teach)
 	if len(tags) == 0 {
 		return "Answer with exactly one transition tag; this state allows none.\n"
@@ -65,7 +65,7 @@ func (p *Policy) reminder(teach func(Verb) bool) string {
 const placeholder = "STATE"
 
 // examples returns the tags that a policy allows as they would be written.
-func (p *Policy) examples(teach func(Verb) bool) []string {
+func (p *Transitions) examples(teach func(Verb) bool) []string {
 	var list []string
 	add := func(t Tag) {
 		if teach(t.Verb) && (p.Tags == nil || slices.Contains(p.Tags, t.Verb)) {

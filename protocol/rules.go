@@ -28,7 +28,7 @@ func (t transitionReader) tags(v value) {
 			tags = append(tags, verb)
 		}
 	}
-	t.state.Policy.Tags = tags
+	t.state.Policy.Transitions.Tags = tags
 }
 
 func (t transitionReader) targets(v value) {
@@ -37,7 +37,7 @@ func (t transitionReader) targets(v value) {
 		targets[i] = strings.TrimSpace(target)
 		t.state.refer(Reference{Part: "target", Name: target, Pos: posOf(v.node.Content[i]), Policy: true})
 	}
-	t.state.Policy.Targets = targets
+	t.state.Policy.Transitions.Targets = targets
 }
 
 func (t transitionReader) rules(v value) {
@@ -56,7 +56,7 @@ func (t transitionReader) rules(v value) {
 		r := ruleReader{state: t.state, rule: Rule{Pos: posOf(item)}}
 		rules = append(rules, r.read(item))
 	}
-	t.state.Policy.Allowed = rules
+	t.state.Policy.Transitions.Allowed = rules
 }
 
 // ruleKeys are what an entry of allowed_transitions may say beside attributes.

@@ -72,7 +72,7 @@ func (s *State) setOption(name, value string, pos Pos) {
 	case "idle_timeout":
 		s.Policy.IdleTimeout = s.durationOption(name, value, pos)
 	case "many_forks":
-		s.Policy.ManyForks = s.boolOption(name, value, pos)
+		s.Policy.Transitions.ManyForks = s.boolOption(name, value, pos)
 	case "cage":
 		s.Caged = s.boolOption(name, value, pos)
 	case "job":

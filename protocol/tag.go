@@ -30,7 +30,7 @@ var requiredOf = map[Verb]string{Call: "return", Function: "return", Fork: "next
 func Scan(text string) ([]Tag, []Problem) {
 	var tags []Tag
 	var problems []Problem
-	for _, t := range (&Policy{}).scanMessage(text).tags {
+	for _, t := range (&Transitions{}).scanMessage(text).tags {
 		if len(t.problems) == 0 {
 			tags = append(tags, t.Tag)
 		}

@@ -111,13 +111,7 @@ type Reference struct {
 
 // Policy is the frontmatter of a prompt, or the options comment of a script.
 type Policy struct {
-	// Restricted says that there is a list of what is allowed, which may be empty.
-	Restricted bool
-	Allowed    []Rule // allowed_transitions
-	Tags       []Verb // allowed_tags; nil: any
-	Targets    []string
-	ManyForks  bool // scripts: many_forks=true
-
+	Transitions Transitions
 	// Backend is the agent CLI that runs the state, as the key agent names it; "" for the
 	// run's.
 	Backend                       string
@@ -130,6 +124,16 @@ type Policy struct {
 	// Plain says that the state is a plain prompt whose final message, as it is,
 	// is its result: the Ralph loop of the command line.
 	Plain bool
+}
+
+// Transitions say how a state may end.
+type Transitions struct {
+	// Restricted says that there is a list of what is allowed, which may be empty.
+	Restricted bool
+	Allowed    []Rule   // allowed_transitions
+	Tags       []Verb   // allowed_tags; nil: any
+	Targets    []string // allowed_targets; nil: any
+	ManyForks  bool     // scripts: many_forks=true
 }
 
 // Rule allows one transition. An empty field allows anything, but an empty Tag no join and

@@ -162,7 +162,7 @@ func (d *drawing) rules(name string) []string {
 		return parts
 	}
 	parts = append(parts, d.job(name)...)
-	if st.Policy.Restricted {
+	if st.Policy.Transitions.Restricted {
 		d.classes["policy"] = append(d.classes["policy"], d.ids[name])
 		parts = append(parts, "policy")
 	}

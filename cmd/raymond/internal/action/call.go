@@ -82,8 +82,8 @@ func workflowOf(ctx context.Context, s *step, from source) *protocol.Workflow {
 func mayAsk(w *protocol.Workflow) bool {
 	return slices.ContainsFunc(w.Names(), func(name string) bool {
 		st, _ := w.State(name)
-		return st.OnComment != "" || strings.Contains(st.Body, "<ask") || slices.Contains(st.Policy.Tags, protocol.Ask) ||
-			slices.ContainsFunc(st.Policy.Allowed, func(r protocol.Rule) bool { return r.Tag == protocol.Ask })
+		return st.OnComment != "" || strings.Contains(st.Body, "<ask") || slices.Contains(st.Policy.Transitions.Tags, protocol.Ask) ||
+			slices.ContainsFunc(st.Policy.Transitions.Allowed, func(r protocol.Rule) bool { return r.Tag == protocol.Ask })
 	})
 }
 
@@ -92,7 +92,7 @@ func asksStrangers(w *protocol.Workflow) bool {
 	return slices.ContainsFunc(w.Names(), func(name string) bool {
 		st, _ := w.State(name)
 		return st.Kind == protocol.Script && strings.Contains(st.Body, "untrusted=") ||
-			slices.ContainsFunc(st.Policy.Allowed, func(r protocol.Rule) bool { return r.Tag == protocol.Ask && r.Attrs["untrusted"] == "true" })
+			slices.ContainsFunc(st.Policy.Transitions.Allowed, func(r protocol.Rule) bool { return r.Tag == protocol.Ask && r.Attrs["untrusted"] == "true" })
 	})
 }
 
