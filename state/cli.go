@@ -53,9 +53,14 @@ func (c CLI) limit(p Plan, state string, called bool) Plan {
 }
 
 // RunBy returns the name of the agent CLI that runs the agent's next prompt in a state: the
-// one that its function tag names, or else the state, or else the run.
+// one that its function tag names, or else the state, or else the one to which the agent's
+// conversation belongs, or else the run's.
 func (a *Agent) RunBy(st *protocol.State, o *Options) string {
-	return cmp.Or(a.Backend, st.Policy.Backend, o.BackendName())
+	held := a.Session
+	if a.Exec != nil && a.Exec.Session != nil {
+		held = a.Exec.Session
+	}
+	return cmp.Or(a.Backend, st.Policy.Backend, held.BackendName(), o.BackendName())
 }
 
 // BackendName returns the name of the agent CLI of the run's states that name none.
