@@ -187,6 +187,10 @@ const (
 // can be found again.
 const MarkVar = "RAYMOND_MARK"
 
+// ScopeVar is the environment variable that has the folder of the private copies of the
+// states, and of what lies beside them.
+const ScopeVar = "RAYMOND_SCOPE"
+
 // Progress is what a backend tells while an invocation runs. With TellNothing only
 // scripts need tell anything.
 type Progress struct {

@@ -187,15 +187,21 @@ func pick(own *time.Duration, run state.Duration) time.Duration {
 }
 
 // environ returns the variables that tell a script about its run. Agent CLIs get
-// only the ones that name the run, the agent and the state.
+// only the ones that name the run, the agent and the state; a program of the user's
+// own, which may lie beside the states, also where these are.
 func (x invocation) environ(script ScriptOrder) []string {
 	env := []string{
 		"RAYMOND_WORKFLOW_ID=" + x.run.WorkflowID, "RAYMOND_AGENT_ID=" + x.agent.ID, "RAYMOND_STATE=" + x.agent.State,
 	}
-	if x.state.Kind != protocol.Script {
+	scope := ScopeVar + "=" + x.cfg.ScriptDir
+	switch {
+	case x.state.Kind == protocol.Script:
+		env = append(env, scope, "RAYMOND_RESULT_FILE="+script.PayloadFile)
+	case x.agent.Exec.Running.Backend == protocol.BackendCommand:
+		return append(env, scope)
+	default:
 		return env
 	}
-	env = append(env, "RAYMOND_SCOPE="+x.cfg.ScriptDir, "RAYMOND_RESULT_FILE="+script.PayloadFile)
 	if p := script.Payload; len(p) <= maxVarPayload && !strings.Contains(p, "\x00") {
 		env = append(env, "RAYMOND_RESULT="+p, "RAYMOND_INPUT="+p)
 	}

@@ -69,9 +69,10 @@ func (b *Backend) Run(ctx context.Context, o runner.Order, tell func(runner.Prog
 	if fail != nil {
 		return program.Nothing, fail
 	}
-	o.Prompt.Cage = withFile(o.Prompt.Cage, file)
+	o.Prompt.Cage = opened(o, file)
 	s := newStream(o, tell)
 	a, fail := b.ask(ctx, s, file)
+	b.folder().removeUnused(o.Prompt.SessionID)
 	a.CLI = program.OneLine(s.display.Hide(b.Command), 200)
 	a.Notes = append(b.notes(o.Prompt), a.Notes...)
 	if fail != nil {
@@ -102,13 +103,19 @@ func (b *Backend) ask(ctx context.Context, s *stream, file string) (runner.Answe
 	return a, s.costs.proxied.explain(fail)
 }
 
-// withFile returns a cage in which a file may be written, too.
-func withFile(c *cage.Cage, file string) *cage.Cage {
-	if c == nil {
+// opened returns the order's cage, in which the file of the conversation may be written, and
+// what lies beside the states may be read, too.
+func opened(o runner.Order, file string) *cage.Cage {
+	if o.Prompt.Cage == nil {
 		return nil
 	}
-	p := c.Policy()
+	p := o.Prompt.Cage.Policy()
 	p.Writable = append(slices.Clone(p.Writable), file)
+	for _, entry := range o.Env {
+		if scope, ok := strings.CutPrefix(entry, runner.ScopeVar+"="); ok {
+			p.Shown = append(slices.Clone(p.Shown), scope)
+		}
+	}
 	return cage.New(p)
 }
 

@@ -9,21 +9,31 @@ import (
 	"github.com/raymond-action/raymond-action/internal/cage"
 )
 
-// TestACagedProgramWritesItsOwnConversationAlone, not those of others in the folder.
+// TestACagedProgramWritesItsOwnConversationAlone, not those of others in the folder, and reads
+// what lies beside the states.
 func TestACagedProgramWritesItsOwnConversationAlone(t *testing.T) {
 	t.Parallel()
-	p := newPlace(t, `echo mine >>"$RAYMOND_SESSION_FILE"; cd "$(dirname "$RAYMOND_SESSION_FILE")"; { echo x >>other; echo x >new; } 2>/dev/null; cat "$RAYMOND_SESSION_FILE" other; ls`)
+	p := newPlace(t, `echo mine >>"$RAYMOND_SESSION_FILE"; cd "$(dirname "$RAYMOND_SESSION_FILE")"
+		{ echo x >>other; echo x >new; cat "$RAYMOND_SCOPE/../secret"; } 2>/dev/null
+		cat "$RAYMOND_SESSION_FILE" other "$RAYMOND_SCOPE/agent.mjs"; ls`)
 	folder := filepath.Join(strings.TrimPrefix(p.backend.Env[1], "HOME="), ".local/state/raymond/conversations")
-	if err := os.MkdirAll(folder, 0o700); err != nil {
-		t.Fatal(err)
+	hidden := t.TempDir()
+	scope := filepath.Join(hidden, "scope")
+	for path, text := range map[string]string{
+		filepath.Join(folder, "other"): "whole\n", filepath.Join(scope, "agent.mjs"): "program\n", filepath.Join(hidden, "secret"): "secret\n",
+	} {
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
 	}
-	if err := os.WriteFile(filepath.Join(folder, "other"), []byte("whole\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	p.env = append(p.env, "RAYMOND_SCOPE="+scope)
 	o := fresh("x")
-	o.Cage = cage.New(cage.Policy{Writable: []string{p.dir, os.DevNull}, Network: cage.Network{IsOpen: true}})
+	o.Cage = cage.New(cage.Policy{Hidden: []string{hidden}, Writable: []string{p.dir, os.DevNull}, Network: cage.Network{IsOpen: true}})
 	a, f := p.run(o)
-	if want := "mine\nwhole\nconversation-" + first + ".jsonl\nother\n"; f != nil || a.Text != want {
+	if want := "mine\nwhole\nprogram\nconversation-" + first + ".jsonl\nother\n"; f != nil || a.Text != want {
 		t.Errorf("got %q, %v, want %q", a.Text, f, want)
 	}
 }

@@ -131,6 +131,17 @@ func (d folder) prepare(o runner.PromptOrder) (string, *runner.Failure) {
 	return path, nil
 }
 
+// removeUnused removes the file of a conversation that the program has written nothing to.
+func (d folder) removeUnused(id string) {
+	if n, ok := d.size(id); !ok || n > 0 {
+		return
+	}
+	if at, err := d.open(); err == nil {
+		_, _ = transcripts.Remove(at, fileOf(id), nil) // one that stays does no harm
+		_ = at.Close()
+	}
+}
+
 // branch copies the file of the conversation that the order branches from.
 func (d folder) branch(o runner.PromptOrder) error {
 	from, err := d.path(o.From)
@@ -154,8 +165,8 @@ func (b *Backend) Length(c runner.Conversation) (int64, bool) { return b.folder(
 // Usage implements runner.Transcripts: nobody knows what is in the file.
 func (b *Backend) Usage(runner.Conversation, int64) ([]state.Usage, bool) { return nil, false }
 
-// Find implements runner.Transcripts. A file that is empty is not used by the program: where it
-// keeps the conversation is not known, and what another machine needs can't be found.
+// Find implements runner.Transcripts. Where a program that does not use the file keeps the
+// conversation is not known, and what another machine needs can't be found.
 func (b *Backend) Find(c runner.Conversation, dirs []string) (runner.Stored, bool) {
 	size, ok := b.Length(c)
 	path, err := b.folder().path(c.ID)
