@@ -25,6 +25,8 @@ type Exit struct {
 	Delay string
 	// Backend is the agent CLI that the attribute agent of a function names, as it is written.
 	Backend string
+	// Model is the model that its attribute model names, as it is written.
+	Model string
 	// TimedOut says that an ask ends in this way when nobody answers.
 	TimedOut bool
 	// OnExhausted says that the state ends in this way when the attempts of its
@@ -116,7 +118,7 @@ func (d *reading) exitsOf(t written) []Exit {
 	case t.Verb == Ask:
 		return d.exitsOfAsk(e, t.Attrs)
 	case t.Verb == Function:
-		e.Backend = strings.TrimSpace(t.Attrs["agent"])
+		e.Backend, e.Model = strings.TrimSpace(t.Attrs["agent"]), strings.TrimSpace(t.Attrs["model"])
 	case t.Verb != Fork:
 		e.Delay = strings.TrimSpace(t.Attrs["after"])
 	}
@@ -174,7 +176,7 @@ func (d *reading) exitsOfRule(r Rule) []Exit {
 	case e.Verb == Goto || e.Verb == Reset:
 		e.Delay = r.Attrs["after"]
 	case e.Verb == Function:
-		e.Backend = r.Attrs["agent"]
+		e.Backend, e.Model = r.Attrs["agent"], r.Attrs["model"]
 	}
 	e.Target = d.choice(r.Target)
 	if requiredOf[e.Verb] != "" || r.Return+r.Next != "" {

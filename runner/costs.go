@@ -173,3 +173,24 @@ func (c *Config) tellsNoDollars(a *state.Agent) bool {
 	cli := c.Agents[a.Exec.Running.BackendName()]
 	return cli != nil && !cli.Abilities().TellsUSD
 }
+
+// checkPrice says why an agent CLI that tells tokens alone can't be held to a budget with a
+// model; "" when it can.
+func (c *Config) checkPrice(backend, model string) string {
+	if _, ok := (costs{price: c.ListPrice}).listPrice(state.Usage{Model: model}); ok && model != "" {
+		return ""
+	}
+	return NoPrice(backend, model) + "; " + NoPriceHint
+}
+
+// NoPrice says that an agent CLI which tells tokens alone can't be held to a budget with a
+// model without a price, or without any ("").
+func NoPrice(backend, model string) string {
+	if model == "" {
+		return fmt.Sprintf("the agent %s tells tokens and no dollars, and no model is named by whose price the budget could be kept", backend)
+	}
+	return fmt.Sprintf("the agent %s tells tokens and no dollars, and its model %s has no price by which the budget could be kept", backend, model)
+}
+
+// NoPriceHint says what can be done about NoPrice.
+const NoPriceHint = "name a model that has a price, give one with --prices FILE, or set no budget (--budget 0)"

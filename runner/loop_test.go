@@ -91,13 +91,15 @@ const (
 
 // cast plays the agents and the commands of a workflow.
 type cast struct {
-	says   map[string][]string                     // by state: the answers to its invocations; the last repeats
-	passes map[string]int                          // by state: the attempt from which the commands pass; 0: never
-	spoils map[string]int                          // by state: the last attempt that changes a protected file
-	exits  int                                     // exit code of the agent CLI
-	slow   time.Duration                           // how long agents take
-	lost   bool                                    // agents report no cost
-	babble func(tell func(runner.Progress), n int) // before the n-th answer of an agent in a state, from 0
+	says     map[string][]string                     // by state: the answers to its invocations; the last repeats
+	passes   map[string]int                          // by state: the attempt from which the commands pass; 0: never
+	spoils   map[string]int                          // by state: the last attempt that changes a protected file
+	exits    int                                     // exit code of the agent CLI
+	slow     time.Duration                           // how long agents take
+	lost     bool                                    // agents report no cost
+	inTokens bool                                    // the agent CLI tells tokens alone
+	metered  []state.Usage                           // with inTokens: what a key proxy has counted
+	babble   func(tell func(runner.Progress), n int) // before the n-th answer of an agent in a state, from 0
 
 	mu       sync.Mutex // guards what follows
 	orders   []runner.Order
@@ -115,7 +117,7 @@ func claudeOnly(a runner.Agent) map[string]runner.Agent {
 
 // Abilities implements runner.Agent: it can do everything.
 func (c *cast) Abilities() runner.Abilities {
-	return runner.Abilities{Backend: protocol.BackendClaude, Resumes: true, Branches: true, ChoosesID: true, Cuts: true, Carries: true}
+	return runner.Abilities{Backend: protocol.BackendClaude, Resumes: true, Branches: true, ChoosesID: true, Cuts: true, Carries: true, TellsUSD: !c.inTokens}
 }
 
 // What follows implements runner.Agent: transcripts are as long as their names.
@@ -144,6 +146,10 @@ func (c *cast) Run(ctx context.Context, o runner.Order, tell func(runner.Progres
 	ans := runner.Answer{SessionID: o.Prompt.SessionID, Model: "m", Turns: 1, ExitCode: c.exits}
 	if !c.lost {
 		ans.Cost = state.Cost{Kind: state.Exact, USD: state.Dollar / 10}
+	}
+	if c.inTokens {
+		used := state.Usage{Model: o.Prompt.Model, Input: 1000, CacheRead: 200, Output: 50}
+		ans.Cost = state.Cost{Kind: state.InTokens, Usage: []state.ModelCost{{Usage: used}}, Metered: c.metered}
 	}
 	if c.babble != nil {
 		c.babble(tell, n)

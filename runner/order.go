@@ -58,7 +58,11 @@ func (c *Config) plan(a *state.Agent, st *protocol.State, opt *state.Options) st
 		return state.Plan{Refused: "the state " + st.Name + " needs the agent " + name + ", which this run does not have"}
 	}
 	can := cli.Abilities()
-	return a.Plan(st, state.CLI{Name: name, Resumes: can.Resumes, Branches: can.Branches, ChoosesID: can.ChoosesID})
+	p := a.Plan(st, state.CLI{Name: name, Resumes: can.Resumes, Branches: can.Branches, ChoosesID: can.ChoosesID})
+	if p.Refused == "" && opt.BudgetUSD > 0 && !can.TellsUSD {
+		p.Refused = c.checkPrice(name, p.Model(a, st, opt))
+	}
+	return p
 }
 
 // conversation is a session of an agent that works in dir.

@@ -144,7 +144,7 @@ func (d *draft) newExec(a *Agent, l Launch) *Exec {
 func (l Launch) invocation(n int, a *Agent, options *Options) *Invocation {
 	i := &Invocation{N: n}
 	if l.Plan.Mode != "" {
-		i.Mode, i.SessionID, i.Length, i.Model = l.Plan.Mode, l.SessionID, l.Length, l.model(a, options)
+		i.Mode, i.SessionID, i.Length, i.Model = l.Plan.Mode, l.SessionID, l.Length, l.Plan.Model(a, l.State, options)
 		i.Backend = keptBackend(l.Plan.Backend)
 	}
 	switch from := l.Plan.Session; l.Plan.Mode {
@@ -156,17 +156,17 @@ func (l Launch) invocation(n int, a *Agent, options *Options) *Invocation {
 	return i
 }
 
-// model picks the model to ask for; "" leaves the choice to the agent CLI. That of the run
-// is for the run's own one.
-func (l Launch) model(a *Agent, options *Options) string {
+// Model picks the model to ask for in a state; "" leaves the choice to the agent CLI. That of
+// the run is for the run's own one.
+func (p Plan) Model(a *Agent, st *protocol.State, options *Options) string {
 	ofRun := options.Model
-	if l.Plan.Backend != options.BackendName() {
+	if p.Backend != options.BackendName() {
 		ofRun = ""
 	}
-	if m := cmp.Or(a.Model, l.State.Policy.Model, ofRun); m != "" {
+	if m := cmp.Or(a.Model, st.Policy.Model, ofRun); m != "" {
 		return m
 	}
-	if from := l.Plan.Session; from != nil && from.Chosen {
+	if from := p.Session; from != nil && from.Chosen {
 		return from.Model
 	}
 	return ""

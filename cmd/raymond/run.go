@@ -45,6 +45,9 @@ func (a *App) run(cmd *cobra.Command, o *options.Options, args []string) error {
 	if err := session.CheckAgents(&run.Options, s, o.Jobs); err != nil {
 		return err
 	}
+	if err := session.CheckPrices(o, s.Workflow, run.Options); err != nil {
+		return err
+	}
 	if !o.Quiet {
 		a.warn(warnings...)
 	}

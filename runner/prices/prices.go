@@ -84,6 +84,25 @@ func (b Book) find(model string) (state.Price, bool) {
 	return state.Price{}, false
 }
 
+// AtLeast returns given and the book's own prices; where both know a model, the higher ones.
+// A run that is resumed continues with them: agents may have written the file that was given.
+func (b Book) AtLeast(given map[string]state.Price) map[string]state.Price {
+	all := maps.Clone(b.Given)
+	for model, p := range given {
+		if q, ok := b.find(model); ok {
+			p = state.Price{
+				Input: max(p.Input, q.Input), CachedInput: max(p.CachedInput, q.CachedInput),
+				CacheWrite: max(p.CacheWrite, q.CacheWrite), Output: max(p.Output, q.Output),
+			}
+		}
+		if all == nil {
+			all = map[string]state.Price{}
+		}
+		all[model] = p
+	}
+	return all
+}
+
 // amount is a number of billionths of a dollar, within what is kept.
 func amount(n float64) state.USD {
 	return state.USD(math.Round(min(max(n, 0), float64(state.MostUSD))))

@@ -37,7 +37,7 @@ func begin(ctx context.Context, s *step, now present, l lookup) (*readyRun, erro
 		return nil, err
 	}
 	if b.store != nil {
-		err = errors.Join(checkSandbox(s, b.options().SkipPermissions), checkPrompts(s, b))
+		err = errors.Join(checkSandbox(s, b.options().SkipPermissions), checkPrompts(s, b), session.CheckPrices(s.options, b.flow.Workflow, b.options()))
 	}
 	if err == nil && s.isLocal() {
 		err = notes.Write(s.fileOfRun(b.run.WorkflowID, localFile), localNote{s.key, s.event.Subject, s.note.get().Untrusted})
@@ -134,6 +134,7 @@ func resume(ctx context.Context, s *step, r *remarks, b placed) error {
 		return nil
 	}
 	now := s.options.Alone() // never what a state file says, which agents could have written
+	now.Prices = session.Prices(b.run.Options).AtLeast(now.Prices)
 	file := filepath.Join(s.dirs.state, b.run.WorkflowID+".json")
 	err := errors.Join(session.CheckResume(&now, b.run, b.flow.Scope, file), session.CheckAgents(&now, b.flow.Scope, s.options.Jobs))
 	if err != nil {

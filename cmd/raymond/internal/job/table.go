@@ -33,6 +33,7 @@ var workflowInputs = []InputSpec{
 
 var limitInputs = []InputSpec{
 	{Name: "budget", Flag: "--budget", Text: "Most that the run may cost, in US dollars. Default: 10.00; 0 is no limit."},
+	{Name: "prices", Flag: "--prices", Text: "A file with prices of models, relative to the workspace, which adds to those in docs/costs.md and replaces them: for agents that tell tokens and no dollars. A budget needs a price for their models."},
 	{Name: "max-iterations", Flag: "--max-iterations", Text: "Most state executions of all agents. Default: no limit."},
 	{Name: "max-parallel", Flag: "--max-parallel", Text: "Agents that execute at once. Default: 4."},
 	{Name: "max-retries", Flag: "--max-retries", Text: "Retries of failed invocations per state execution. Default: 3."},

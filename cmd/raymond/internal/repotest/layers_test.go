@@ -79,7 +79,7 @@ var layers = map[string]layer{
 		foreign: "github.com/go-json-experiment/json github.com/google/go-github/v60 github.com/sethvargo/go-githubactions",
 	},
 	"cmd/raymond/internal/problem":       {ours: "artifacts artifacts/checkpoint artifacts/slots internal/untrusted/text protocol state"},
-	"cmd/raymond/internal/options":       {ours: "cmd/raymond/internal/problem internal/cage/forward internal/untrusted/files runner state protocol", foreign: "github.com/spf13/pflag"},
+	"cmd/raymond/internal/options":       {ours: "cmd/raymond/internal/problem internal/cage/forward internal/untrusted/files runner runner/prices state protocol", foreign: "github.com/spf13/pflag"},
 	"cmd/raymond/internal/answers":       {ours: "cmd/raymond/internal/options cmd/raymond/internal/problem internal/untrusted/files internal/untrusted/text runner state", foreign: "golang.org/x/sys"},
 	"cmd/raymond/internal/scope":         {ours: "cmd/raymond/internal/problem internal/untrusted/files protocol"},
 	"cmd/raymond/internal/gitguard":      {ours: "internal/untrusted/files runner state"},

@@ -48,6 +48,8 @@ var inRows = map[reflect.Type]string{
 	reflect.TypeFor[state.Reached]():       "reached",
 	reflect.TypeFor[state.Refusal]():       "refusals",
 	reflect.TypeFor[state.Usage]():         "metered",
+	reflect.TypeFor[state.Tokens]():        "tokens",
+	reflect.TypeFor[state.Price]():         "prices",
 }
 
 // TestStateFileIsDocumented holds docs/state-file.md to the types that are

@@ -31,6 +31,7 @@ type Listing struct {
 	CostUSD       state.USD      `json:"cost_usd"`
 	CostEstimated bool           `json:"cost_estimated"` // a part of it is
 	CostUnknown   int            `json:"cost_unknown"`   // invocations whose cost is not known
+	CostUnpriced  int64          `json:"cost_unpriced"`  // tokens that are not in it: their model has no price
 	BudgetUSD     state.USD      `json:"budget_usd"`
 	Resumable     bool           `json:"resumable"`
 	Agents        []AgentListing `json:"agents"`
@@ -58,7 +59,7 @@ type AgentListing struct {
 
 // spent is what the run has cost, and how well that is known.
 func (l *Listing) spent() state.Spent {
-	return state.Spent{USD: l.CostUSD, Estimated: l.CostEstimated, Unknown: l.CostUnknown}
+	return state.Spent{USD: l.CostUSD, Estimated: l.CostEstimated, Unknown: l.CostUnknown, Unpriced: l.CostUnpriced}
 }
 
 // Inspect reads a run and asks its lock who drives it.
@@ -85,7 +86,7 @@ func list(run *state.Run, driver *state.Driver) Listing {
 	p, spent := &run.Progress, run.Spent()
 	l := Listing{
 		WorkflowID: run.WorkflowID, Status: p.Status, DrivenBy: driver, Reason: p.Reason, Scope: run.Scope, Created: &run.Created,
-		Iterations: p.Iterations, CostUSD: p.TotalUSD, CostEstimated: spent.Estimated, CostUnknown: spent.Unknown, BudgetUSD: run.Options.BudgetUSD,
+		Iterations: p.Iterations, CostUSD: p.TotalUSD, CostEstimated: spent.Estimated, CostUnknown: spent.Unknown, CostUnpriced: spent.Unpriced, BudgetUSD: run.Options.BudgetUSD,
 		Resumable: p.Status != state.Completed && driver == nil,
 		Agents:    []AgentListing{}, Waiting: run.Waiting(), Ended: []state.Ending{},
 	}

@@ -1,0 +1,48 @@
+package protocol
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"testing/fstest"
+)
+
+// TestBeginnings: where a conversation may begin, with which agent and which model. What
+// continues one is no beginning, nor is what only the run shows.
+func TestBeginnings(t *testing.T) {
+	files := fstest.MapFS{}
+	for name, text := range map[string]string{
+		"A.md": "<goto>B.md</goto> <reset>C.md</reset> <function return=\"B.md\" agent=\"codex\" model=\"m\">D.md</function>",
+		"B.md": "---\nmodel: b\n---\n<fork next=\"B.md\">E.md</fork> <function return=\"B.md\" agent=\"{{x}}\">E.md</function>",
+		"C.md": "---\nagent: gemini\n---\n<function return=\"B.md\" model=\"n\">C.md</function>",
+		"D.md": "---\nagent: gemini\nmodel: d\n---\n<result>x</result>",
+		"E.md": "---\nagent: codex\n---\n<goto>F.sh</goto>",
+		"F.sh": "echo '<reset>G.sh</reset>'",
+		"G.sh": "echo '<goto>H.md</goto>'",
+		"H.md": "<result>x</result>",
+		"I.md": "never reached <result>x</result>",
+	} {
+		files[name] = &fstest.MapFile{Data: []byte(text)}
+	}
+	w, problems := Load(files, LoadOptions{Entry: "A.md", Platform: Unix})
+	if len(problems) > 0 {
+		t.Fatal(problems)
+	}
+	for run, want := range map[string][]string{
+		"claude": {"A.md claude run", "C.md gemini ", "C.md gemini n C.md:4", "D.md codex m A.md:1", "E.md codex ", "H.md claude run"},
+		"codex":  {"A.md codex run", "C.md gemini ", "C.md gemini n C.md:4", "D.md codex m A.md:1", "E.md codex run", "H.md codex run"},
+	} {
+		var got []string
+		for _, b := range w.Chart().Beginnings(run, "run") {
+			text := fmt.Sprintf("%s %s %s", b.State, b.Backend, b.Model)
+			if b.From != "" {
+				text += fmt.Sprintf(" %s:%d", b.From, b.Pos.Line)
+			}
+			got = append(got, text)
+		}
+		slices.Sort(got)
+		if !slices.Equal(got, want) {
+			t.Errorf("%s:\ngot  %q\nwant %q", run, got, want)
+		}
+	}
+}
