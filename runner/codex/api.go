@@ -1,0 +1,104 @@
+package codex
+
+import (
+	"errors"
+	"io"
+	"net/http"
+	"regexp"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+
+	"github.com/raymond-action/raymond-action/protocol"
+	"github.com/raymond-action/raymond-action/runner/codex/responses"
+	"github.com/raymond-action/raymond-action/runner/keyproxy"
+	"github.com/raymond-action/raymond-action/runner/tally"
+)
+
+// API is OpenAI's API, as the key proxy knows it.
+type API struct{}
+
+var _ keyproxy.API = API{}
+
+// Backend implements keyproxy.API.
+func (API) Backend() string { return protocol.BackendCodex }
+
+// Upstream implements keyproxy.API.
+func (API) Upstream() string { return upstream }
+
+// upstream is the vendor's API.
+const upstream = "https://api.openai.com/v1"
+
+// modelPath is the path of one model: no dots alone, nothing escaped.
+var modelPath = regexp.MustCompile(`^/models/[A-Za-z0-9][A-Za-z0-9._:@-]*$`)
+
+// Service implements keyproxy.API. Tools know the credential too: what else the key may
+// open, like files, batches and stored answers of others, is not for them.
+func (API) Service(r *http.Request) keyproxy.Service {
+	asked := r.URL.EscapedPath()
+	switch {
+	case r.Method == http.MethodPost && (asked == "/responses" || asked == "/responses/compact"):
+		return keyproxy.Paid
+	case r.Method == http.MethodGet && (asked == "/models" || modelPath.MatchString(asked)):
+		return keyproxy.Free
+	}
+	return keyproxy.Refused
+}
+
+// Model implements keyproxy.API. What is not paid by tokens as they pass is not forwarded.
+func (API) Model(r *http.Request, body io.Reader) (string, error) {
+	if packed := r.Header.Get("Content-Encoding"); packed != "" && packed != "identity" {
+		return "", errors.New("a request that is packed can't be counted")
+	}
+	var asked struct {
+		Model        string `json:"model"`
+		IsBackground bool   `json:"background"`
+	}
+	if err := json.UnmarshalRead(body, &asked, tally.Loose); err != nil || asked.Model == "" {
+		return "", errors.New("a request that names no model can't be counted")
+	}
+	if asked.IsBackground {
+		return "", errors.New("an answer in the background can't be counted")
+	}
+	return asked.Model, nil
+}
+
+// Shown implements keyproxy.API.
+func (API) Shown(r *http.Request) []string {
+	token, _ := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
+	return []string{token}
+}
+
+// Sign implements keyproxy.API.
+func (API) Sign(r *http.Request, real keyproxy.Credential) {
+	r.Header.Set("Authorization", "Bearer "+real.Text)
+}
+
+// Env implements keyproxy.API. The CLI itself is told by its arguments, which are made of
+// these variables.
+func (API) Env(a keyproxy.Access) []string {
+	return []string{baseVar + "=" + a.URL, keyVar + "=" + a.Credential, otherKeyVar + "="}
+}
+
+// Counter implements keyproxy.API.
+func (API) Counter() keyproxy.Counter { return &responses.Counter{} }
+
+// apiProblem is an error as the API tells it.
+type apiProblem struct {
+	Error apiProblemDetail `json:"error"`
+}
+
+type apiProblemDetail struct {
+	Type    string `json:"type"`
+	Code    any    `json:"code"`
+	Message string `json:"message"`
+}
+
+// Problem implements keyproxy.API.
+func (API) Problem(status int, message string) any {
+	kind := "invalid_request_error"
+	if status >= http.StatusInternalServerError {
+		kind = "server_error"
+	}
+	return apiProblem{apiProblemDetail{Type: kind, Message: message}}
+}

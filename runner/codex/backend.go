@@ -1,0 +1,133 @@
+package codex
+
+import (
+	"context"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/raymond-action/raymond-action/protocol"
+	"github.com/raymond-action/raymond-action/runner"
+	"github.com/raymond-action/raymond-action/runner/internal/program"
+	"github.com/raymond-action/raymond-action/runner/keyproxy"
+)
+
+// Backend runs prompts with the Codex CLI. It implements runner.Agent. Its fields must not
+// change after the first call.
+type Backend struct {
+	// Path is the CLI; "" for "codex" on PATH. It is looked for, and its version checked,
+	// before the first invocation.
+	Path string
+	// Installer installs the CLI where Path is "" and there is none on PATH; nil leaves it
+	// to the user.
+	Installer program.Installer
+	// Tested is the newest version that this package was tested with, "" when nobody
+	// knows; a newer one is noted.
+	Tested string
+	// Env is the whole base environment.
+	Env []string
+	// NoNewPrivs keeps the CLI, and the tools that it runs, from gaining privileges, by
+	// sudo for one. Linux only.
+	NoNewPrivs bool
+	// Proxy is what the CLI asks the API through; nil for nothing.
+	Proxy *keyproxy.Proxy
+	// IsUntrusted says that nothing in the working directory is obeyed: neither AGENTS.md nor
+	// what configures the CLI.
+	IsUntrusted bool
+
+	finder program.Finder
+}
+
+var _ runner.Agent = (*Backend)(nil)
+
+// oldest is the first version that this package was seen to work with.
+var oldest = program.Version{0, 169, 0}
+
+const howToInstall = "install it with `npm install -g @openai/codex`"
+
+func (b *Backend) source() program.Source {
+	return program.Source{
+		Title: title, Name: "codex", Path: b.Path, Installer: b.Installer, HowTo: howToInstall,
+		Oldest: oldest, Tested: b.Tested, Env: b.Env, NoNewPrivs: b.NoNewPrivs,
+	}
+}
+
+// Run implements runner.Backend for prompts. The error is nil or a *runner.Failure; a
+// completed turn makes it nil, whatever the process did after that.
+func (b *Backend) Run(ctx context.Context, o runner.Order, tell func(runner.Progress)) (runner.Answer, error) {
+	if strings.TrimSpace(o.Prompt.Text) == "" {
+		return program.Nothing, program.Fatal("prompt is empty: the agent CLI takes none that is blank")
+	}
+	began := time.Now()
+	c, fail := b.finder.Find(ctx, b.source(), o, func(line string) { tell(runner.Progress{Note: line}) })
+	prepared := time.Since(began)
+	if fail != nil {
+		return runner.Answer{Prepared: prepared, Cost: program.Nothing.Cost}, fail
+	}
+	t, fail := b.prepare(o)
+	if fail != nil {
+		return runner.Answer{Notes: t.may.notes, Prepared: prepared, Cost: program.Nothing.Cost}, fail
+	}
+	a, fail := b.ask(ctx, c.Path, t, newStream(o, t.resumed, tell))
+	a.Notes, a.CLI, a.Prepared = append(t.may.notes, a.Notes...), c.String(), prepared
+	if fail != nil {
+		return a, fail
+	}
+	return a, nil
+}
+
+// ask runs the CLI, through the proxy where there is one.
+func (b *Backend) ask(ctx context.Context, path string, t turn, s *stream) (runner.Answer, *runner.Failure) {
+	var account *keyproxy.Account
+	if b.Proxy != nil {
+		account = b.Proxy.Open(protocol.BackendCodex, s.order.Mark)
+	}
+	if account == nil {
+		return b.invoke(ctx, path, t, s)
+	}
+	defer account.Close()
+	defer through(account, &s.display)()
+	s.order.Env = slices.Concat(s.order.Env, account.Env())
+	a, fail := b.invoke(ctx, path, t, s)
+	account.Close() // whatever the process left behind uses nothing from here on
+	metered(&a, account.AtLeast())
+	switch {
+	case fail == nil:
+	case account.IsSpent() && fail.Class != runner.Stopped:
+		fail = &runner.Failure{Class: runner.OverBudget, Continue: true, Message: "the budget is used up: the key proxy forwards no further request"}
+	case fail.Class == runner.Service:
+		fail.NotBefore = account.RetryAfter()
+	}
+	return a, fail
+}
+
+// invoke starts the CLI and says what came of it.
+func (b *Backend) invoke(ctx context.Context, path string, t turn, s *stream) (runner.Answer, *runner.Failure) {
+	o := s.order
+	env := b.env(o.Env)
+	// The databases hold absolute paths, which keep a thread from being resumed elsewhere, and
+	// nothing that a rollout lacks.
+	databases, err := os.MkdirTemp(value(env, "TMPDIR"), "codex-")
+	if err != nil {
+		return program.Nothing, program.Machine("make a folder for the databases of the agent CLI: %v", err)
+	}
+	defer os.RemoveAll(databases)
+	ctx, abort := context.WithCancelCause(ctx)
+	defer abort(nil)
+	s.abort = abort
+
+	o.Prompt.Cage = t.confine(o.Prompt.Cage, b.kept(env))
+	exit, fail := program.Run(ctx, o, program.Invocation{
+		Path: path, Args: b.args(t, env, setting("sqlite_home", databases)), Env: env, Stdout: s, Extension: ".jsonl",
+		NoNewPrivs: b.NoNewPrivs, HowTo: howToInstall,
+	})
+	if fail != nil {
+		return program.Nothing, fail
+	}
+	s.flush()
+	a, fail := s.answer(exit)
+	b.account(&a, t, s)
+	b.refusals(&a, t, s)
+	return a, fail
+}

@@ -1,0 +1,3 @@
+package codex
+
+func enterCage() {}

@@ -1,0 +1,124 @@
+package codex
+
+import (
+	"net/http"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/raymond-action/raymond-action/runner"
+	"github.com/raymond-action/raymond-action/runner/internal/proc"
+	"github.com/raymond-action/raymond-action/runner/internal/program"
+)
+
+// The CLI tells its errors in words alone. Those below were seen with the pinned version,
+// whose tests hold them.
+
+var statusForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?:unexpected status|last status:) (\d{3})\b`) })
+
+// statusOf is the API's status that an error tells, 0 when it tells none.
+func statusOf(words string) int {
+	m := statusForm().FindStringSubmatch(words)
+	if m == nil {
+		return 0
+	}
+	status, _ := strconv.Atoi(m[1])
+	return status
+}
+
+// permanent are the words of errors that another try won't cure.
+var permanent = []struct{ words, what string }{
+	{"Quota exceeded", "billing"},
+	{"ran out of room in the model's context window", "bad request"},
+	{"Your access token could not be refreshed", "authentication"},
+	{"Please log out and sign in again", "authentication"},
+	{"Missing environment variable", "authentication"},
+	{"is not supported when using Codex with", "unknown model"},
+	{"does not exist", "unknown model"},
+	{`"type": "invalid_request_error"`, "bad request"},
+	{`"type":"invalid_request_error"`, "bad request"},
+}
+
+// service are the words of errors that are the moment's and the service's.
+var service = []string{
+	"We’re currently experiencing high demand", "We're currently experiencing high demand", "Selected model is at capacity",
+	"rate limit exceeded", "Rate limit reached", "Connection failed: error sending request", "connection refused", "Connection refused",
+	"timed out", "timeout",
+}
+
+// setup are those of connections that will not come about in a moment, which have the words of
+// the service too.
+var setup = []string{"dns error", "failed to lookup", "no such host", "certificate", "x509: ", "tls: ", "network is unreachable", "no route to host"}
+
+// classify says what an error means with which a turn failed.
+func classify(words string, hide func(string) string) *runner.Failure {
+	text := program.OneLine(hide(words), 500)
+	status := statusOf(words)
+	has := func(part string) bool { return strings.Contains(words, part) }
+	switch {
+	case strings.HasPrefix(words, "You’ve hit your usage limit"), strings.HasPrefix(words, "You've hit your usage limit"):
+		return &runner.Failure{Class: runner.UsageLimit, Reset: resetOf(words, time.Now()), Message: "usage limit: " + text}
+	case status == http.StatusUnauthorized, status == http.StatusForbidden:
+		return program.Fatal("authentication: %s", text)
+	case status == http.StatusPaymentRequired:
+		return program.Fatal("billing: %s", text)
+	case status == http.StatusNotFound:
+		return program.Fatal("unknown model: %s", text)
+	case status >= 400 && status < 500 && !slices.Contains([]int{408, 409, 425, 429}, status):
+		return program.Fatal("bad request: %s", text)
+	}
+	for _, p := range permanent {
+		if has(p.words) {
+			return program.Fatal("%s: %s", p.what, text)
+		}
+	}
+	f := program.Transient("the agent CLI reports: %s", text)
+	isService := status == http.StatusTooManyRequests || status == http.StatusRequestTimeout || status >= 500 || slices.ContainsFunc(service, has)
+	if isService && !slices.ContainsFunc(setup, has) {
+		f.Class = runner.Service
+	}
+	return f
+}
+
+var resetForm = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`try again at (?:([A-Z][a-z]{2} \d{1,2})(?:st|nd|rd|th), (\d{4}) )?(\d{1,2}:\d{2} [AP]M)`)
+})
+
+// resetOf reads when a usage limit ends, which the CLI tells in the time of this machine and
+// without a day when it is the same one; zero when it tells none.
+func resetOf(words string, now time.Time) time.Time {
+	m := resetForm().FindStringSubmatch(words)
+	if m == nil {
+		return time.Time{}
+	}
+	day := now.Format("Jan 2 2006")
+	if m[1] != "" {
+		day = m[1] + " " + m[2]
+	}
+	at, err := time.ParseInLocation("Jan 2 2006 3:04 PM", day+" "+m[3], now.Location())
+	if err != nil {
+		return time.Time{}
+	}
+	// It is told without seconds.
+	if at = at.Add(time.Minute); m[1] == "" && at.Before(now) {
+		at = at.AddDate(0, 0, 1)
+	}
+	return at.UTC()
+}
+
+// refused says why the CLI did not begin.
+func refused(exit proc.Exit, o runner.Order) *runner.Failure {
+	for line := range strings.Lines(string(exit.StderrTail)) {
+		switch line = strings.TrimSpace(line); {
+		case strings.Contains(line, "no rollout found"), strings.Contains(line, "missing source rollout"):
+			return program.Fatal("session gone: %s", program.OneLine(program.Hider(o)(line), 300))
+		case strings.HasPrefix(strings.ToLower(line), "error"):
+			// It would say so again.
+			return program.Fatal("the agent CLI refuses to start: %s", program.OneLine(program.Hider(o)(line), 300))
+		}
+	}
+	return program.Transient("the agent CLI ended before it began, with %s", program.Ending(exit, o))
+}

@@ -1,0 +1,103 @@
+package codex
+
+import (
+	"math"
+	"strings"
+
+	"github.com/raymond-action/raymond-action/runner"
+	"github.com/raymond-action/raymond-action/runner/codex/rollout"
+	"github.com/raymond-action/raymond-action/runner/internal/program"
+	"github.com/raymond-action/raymond-action/runner/keyproxy"
+	"github.com/raymond-action/raymond-action/runner/tally"
+	"github.com/raymond-action/raymond-action/state"
+)
+
+// account adds to an answer what its process has used. The CLI's figure is a running sum of
+// the thread: what counts is the difference to the one of the rollout when it was taken up.
+func (b *Backend) account(a *runner.Answer, t turn, s *stream) {
+	after, _ := b.rollouts().Count(s.thread, math.MaxInt64)
+	a.Model = after.Model
+	used, _ := b.rollouts().Usage(s.thread, t.start)
+	if s.end.sum == nil {
+		// It was ended, or failed: what the answer under way would have cost is not told.
+		a.Cost.Beyond, a.Cost.Silent = used, len(used) == 0 && !s.spoke && isFree(s.end)
+		return
+	}
+	// An agent may be able to write its rollout.
+	if told := s.end.sum.Since(t.before.Total).Usage(after.Model); sum(used) < told.All() {
+		used = []state.Usage{told}
+	}
+	a.Cost.Kind = state.InTokens
+	for _, u := range used {
+		a.Cost.Usage = append(a.Cost.Usage, state.ModelCost{Usage: u})
+	}
+}
+
+// isFree reports whether an invocation in which nothing came from the model has cost nothing,
+// since the API gave no answer.
+func isFree(v verdict) bool {
+	return v.early != nil || v.error != "" && !strings.Contains(v.error, "stream disconnected")
+}
+
+func sum(list []state.Usage) (all int64) {
+	for _, u := range list {
+		all += u.All()
+	}
+	return all
+}
+
+// metered adds what the key proxy has counted.
+func metered(a *runner.Answer, counted []tally.Sum) {
+	for _, m := range counted {
+		m.Output = max(0, m.Output-m.Guess)
+		a.Cost.Metered = append(a.Cost.Metered, m.Usage)
+	}
+	if len(counted) > 0 {
+		a.Cost.Silent = false
+	}
+	if a.Cost.Kind == "" && sum(a.Cost.Beyond) < sum(tally.Usage(counted)) {
+		a.Cost.Beyond = tally.Usage(counted)
+	}
+}
+
+// through has what the process uses counted by the proxy. The function that is returned ends
+// the telling of it.
+func through(g *keyproxy.Account, d *program.Display) (end func()) {
+	over, told := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(told)
+		for {
+			select {
+			case <-g.Began():
+				d.Usage(tally.Usage(g.Used()))
+			case <-over:
+				return
+			}
+		}
+	}()
+	return func() {
+		close(over)
+		<-told
+	}
+}
+
+// refusals adds the uses of tools that the CLI has refused.
+func (b *Backend) refusals(a *runner.Answer, t turn, s *stream) {
+	for _, r := range b.rollouts().Refused(s.thread, t.start) {
+		use := s.display.ToolUse(r.Tool, r.Input)
+		a.Denied = append(a.Denied, use)
+		if len(a.Refusals) < state.MaxRefusals {
+			refusal := runner.Refusal{Use: use, Reason: program.OneLine(s.display.Hide(r.Reason), 300)}
+			refusal.Allow, refusal.AllowsAll = advice(r)
+			a.Refusals = append(a.Refusals, refusal)
+		}
+	}
+}
+
+// advice are the rules of allowed_tools that would let a use pass.
+func advice(r rollout.Refused) (rules []string, all bool) {
+	if strings.Contains(r.Reason, "read-only sandbox") {
+		return []string{"Edit"}, false
+	}
+	return []string{"Bash"}, true
+}

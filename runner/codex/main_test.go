@@ -1,0 +1,11 @@
+package codex
+
+import (
+	"os"
+	"testing"
+)
+
+func TestMain(m *testing.M) {
+	enterCage()
+	os.Exit(m.Run())
+}

@@ -1,0 +1,5 @@
+//go:build !windows
+
+package rollout
+
+const homeVar = "HOME"

@@ -1,0 +1,3 @@
+package rollout
+
+const homeVar = "USERPROFILE"

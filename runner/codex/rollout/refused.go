@@ -1,0 +1,121 @@
+package rollout
+
+import (
+	"bytes"
+	"regexp"
+	"strings"
+	"sync"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/raymond-action/raymond-action/runner/transcripts"
+)
+
+// Refused is a use of a tool that the CLI has refused. Its stream does not tell of them.
+type Refused struct {
+	Tool, Input string // Input may be long, and is the model's
+	Reason      string // in the CLI's words
+}
+
+// The limits of what is kept while a rollout is looked through.
+const (
+	maxCalls   = 1000 // uses of tools
+	maxInput   = 8192 // bytes of the input of one
+	maxRefused = 100
+)
+
+// reasons are what outputs of tools begin with whose use was refused.
+var reasons = []string{"patch rejected: ", "approval policy is Never; reject command"}
+
+// called is a line with a use of a tool, or with what it brought.
+type called struct {
+	Type    string `json:"type"`
+	Payload struct {
+		Type      string         `json:"type"`
+		ID        string         `json:"call_id"`
+		Name      string         `json:"name"`
+		Input     string         `json:"input"`
+		Arguments string         `json:"arguments"`
+		Output    jsontext.Value `json:"output"`
+	} `json:"payload"`
+}
+
+// Refused returns the uses of tools that a rollout shows as refused from a byte on.
+func (f Folder) Refused(thread string, from int64) []Refused {
+	path, ok := f.Path(thread)
+	if !ok {
+		return nil
+	}
+	calls, list := map[string]Refused{}, []Refused(nil)
+	_ = transcripts.EachLine(path, from, func(text []byte, truncated bool) error {
+		if truncated || !bytes.Contains(text, []byte(`"call_id"`)) {
+			return nil
+		}
+		var l called
+		if json.Unmarshal(text, &l, loose) != nil || l.Type != "response_item" {
+			return nil
+		}
+		p := l.Payload
+		switch {
+		case strings.HasSuffix(p.Type, "_call") && len(calls) < maxCalls:
+			input := p.Input + p.Arguments
+			calls[p.ID] = Refused{Tool: p.Name, Input: input[:min(len(input), maxInput)]}
+		case strings.HasSuffix(p.Type, "_call_output"):
+			if why := refusal(p.Output); why != "" && len(list) < maxRefused {
+				list = append(list, calls[p.ID].because(why))
+			}
+		}
+		return nil
+	})
+	return list
+}
+
+// refusal is why a use of a tool was refused, as its output says; "" when it was not.
+func refusal(output jsontext.Value) string {
+	var texts []string
+	if output.Kind() == '"' {
+		texts = []string{""}
+		_ = json.Unmarshal(output, &texts[0], loose) // what can't be read is no refusal
+	} else {
+		var parts []struct {
+			Text string `json:"text"`
+		}
+		_ = json.Unmarshal(output, &parts, loose)
+		if len(parts) == 0 || !strings.HasPrefix(parts[0].Text, "Script failed") {
+			return ""
+		}
+		for _, p := range parts[1:] {
+			texts = append(texts, strings.TrimPrefix(p.Text, "Script error:\n"))
+		}
+	}
+	for _, text := range texts {
+		for _, begin := range reasons {
+			if strings.HasPrefix(text, begin) {
+				return text[:min(len(text), maxInput)]
+			}
+		}
+	}
+	return ""
+}
+
+// patched finds the files of a patch, also of one that is a string of a script.
+var patched = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`\*\*\* (?:Add|Update|Delete) File: ([^\\\n"]+)`)
+})
+
+// because returns the use with the reason. The tool of a script is the one that was refused.
+func (r Refused) because(why string) Refused {
+	r.Reason = why
+	if strings.HasPrefix(why, reasons[0]) {
+		r.Tool = "apply_patch"
+		var names []string
+		for _, m := range patched().FindAllStringSubmatch(r.Input, 10) {
+			names = append(names, m[1])
+		}
+		r.Input = strings.Join(names, ", ")
+	} else if r.Tool == "exec" {
+		r.Tool = "exec_command"
+	}
+	return r
+}

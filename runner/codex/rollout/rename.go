@@ -1,0 +1,48 @@
+package rollout
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"io"
+)
+
+// renamed returns what in brings, with each occurrence of one id replaced by another one of
+// its length; "" replaces nothing. It keeps no more of it in memory than a buffer.
+func renamed(in io.Reader, from, to string) io.Reader {
+	if from == "" || from == to || len(from) != len(to) {
+		return in
+	}
+	return &renamer{in: bufio.NewReaderSize(in, 64<<10), from: []byte(from), to: []byte(to)}
+}
+
+type renamer struct {
+	in       *bufio.Reader
+	from, to []byte
+}
+
+// Read implements io.Reader.
+func (r *renamer) Read(p []byte) (int, error) {
+	window, err := r.in.Peek(r.in.Size())
+	if len(window) == 0 {
+		return 0, err
+	}
+	n := len(window)
+	if err == nil {
+		n -= len(r.from) - 1 // an id may go on beyond the window
+	} else if !errors.Is(err, io.EOF) {
+		return 0, err
+	}
+	if i := bytes.Index(window, r.from); i == 0 {
+		if len(p) < len(r.to) {
+			return 0, io.ErrShortBuffer
+		}
+		_, err = r.in.Discard(len(r.from))
+		return copy(p, r.to), err
+	} else if i > 0 {
+		n = min(n, i)
+	}
+	n = copy(p, window[:n])
+	_, err = r.in.Discard(n)
+	return n, err
+}

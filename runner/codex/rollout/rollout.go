@@ -1,0 +1,227 @@
+// Package rollout finds, reads, copies, moves and removes the files in which Codex keeps its
+// conversations, one file of JSON lines a thread. Codex calls them rollouts.
+//
+// Beside them Codex keeps databases, which hold absolute paths and are no part of a
+// conversation: what is here works without them. It knows nothing of invocations or runs.
+package rollout
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/user"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/go-json-experiment/json"
+
+	"github.com/raymond-action/raymond-action/internal/untrusted/files"
+	"github.com/raymond-action/raymond-action/runner"
+	"github.com/raymond-action/raymond-action/runner/transcripts"
+)
+
+// sessions is the folder of all rollouts, in the CLI's own folder; they are in folders by
+// year, month and day.
+const sessions = "sessions"
+
+// Folder is where a CLI with the environment Env keeps its rollouts. It may be used by any
+// number of goroutines. Threads are named by the CLI's own ids.
+type Folder struct{ Env []string }
+
+// Home is the CLI's own folder.
+func (f Folder) Home() (string, error) {
+	if dir := f.variable("CODEX_HOME"); dir != "" {
+		return dir, nil
+	}
+	home := f.variable(homeVar)
+	if home == "" {
+		u, err := user.Current()
+		if err != nil {
+			return "", err
+		}
+		home = u.HomeDir
+	}
+	return filepath.Join(home, ".codex"), nil
+}
+
+// variable returns the value of a variable of the environment. Of two entries with one name
+// the later one counts.
+func (f Folder) variable(name string) string {
+	for _, entry := range slices.Backward(f.Env) {
+		if value, ok := strings.CutPrefix(entry, name+"="); ok {
+			return value
+		}
+	}
+	return ""
+}
+
+// Path returns the rollout of a thread, the newest of several, and false when there is none.
+func (f Folder) Path(thread string) (string, bool) {
+	home, err := f.Home()
+	if err != nil || !transcripts.IsUUID(thread) {
+		return "", false
+	}
+	return transcripts.Newest(filepath.Join(home, sessions), "*/*/*/rollout-*-"+thread+".jsonl")
+}
+
+// Length returns the size in bytes of the rollout of a thread, and false when there is none.
+func (f Folder) Length(thread string) (int64, bool) {
+	path, ok := f.Path(thread)
+	if !ok {
+		return 0, false
+	}
+	return transcripts.Size(path)
+}
+
+// Find returns the rollout of a thread that another machine needs to resume it. The second
+// value is false when there is none, or none that could be resumed.
+func (f Folder) Find(thread string, dirs []string) (runner.Stored, bool) {
+	path, ok := f.Path(thread)
+	if !ok || len(dirs) == 0 {
+		return runner.Stored{}, false
+	}
+	dir, ok := begin(path)
+	if !ok {
+		return runner.Stored{}, false
+	}
+	size, ok := transcripts.Size(path)
+	stored := runner.Stored{Path: path, Size: size, Dir: dirs[0]}
+	for _, d := range dirs {
+		if d == dir || transcripts.Resolve(d) == dir {
+			stored.Dir = d
+			break
+		}
+	}
+	return stored, ok
+}
+
+// begin reads the first line of a rollout, without which it can't be resumed: it returns the
+// directory that the thread began in.
+func begin(path string) (dir string, ok bool) {
+	err := transcripts.EachLine(path, 0, func(line []byte, truncated bool) error {
+		var l struct {
+			Type    string `json:"type"`
+			Payload struct {
+				Dir string `json:"cwd"`
+			} `json:"payload"`
+		}
+		ok = !truncated && json.Unmarshal(line, &l, loose) == nil && l.Type == "session_meta"
+		dir = l.Payload.Dir
+		return transcripts.ErrStop
+	})
+	return dir, ok && err == nil
+}
+
+// Place puts a rollout where the CLI looks for the thread. A file that is there is replaced,
+// also by a shorter one. It is complete or not there at all. Links in the place of the folders
+// or files are not followed.
+func (f Folder) Place(thread, from string) error {
+	if !transcripts.IsUUID(thread) {
+		return fmt.Errorf("put rollout in place: the id %.80q is no UUID in lower case", thread)
+	}
+	if err := f.place(thread, from, ""); err != nil {
+		return fmt.Errorf("put rollout of thread %s in place: %w", thread, err)
+	}
+	return nil
+}
+
+// Branch puts a copy of the rollout of a thread in place as that of another one. The CLI's own
+// branches only refer to the thread that they come from, and can't be resumed without it.
+func (f Folder) Branch(from, to string) error {
+	path, ok := f.Path(from)
+	if !ok {
+		return fmt.Errorf("no rollout of thread %.80q", from)
+	}
+	if !transcripts.IsUUID(to) {
+		return fmt.Errorf("branch: the id %.80q is no UUID in lower case", to)
+	}
+	return f.place(to, path, from)
+}
+
+// place puts a rollout in place; an id in it, when not "", becomes that of the thread.
+func (f Folder) place(thread, from, id string) error {
+	in, _, err := files.Open(from)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	home, err := f.Home()
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(home, 0o700); err != nil {
+		return err
+	}
+	top, err := os.OpenRoot(home)
+	if err != nil {
+		return err
+	}
+	defer top.Close()
+	now := time.Now()
+	at := now.Format("2006/01/02/rollout-2006-01-02T15-04-05-") + thread + ".jsonl"
+	if there, ok := f.Path(thread); ok {
+		if at, err = filepath.Rel(filepath.Join(home, sessions), there); err != nil {
+			return err
+		}
+	}
+	names := strings.Split(filepath.ToSlash(at), "/")
+	folder, err := transcripts.EnterAll(top, append([]string{sessions}, names[:3]...)...)
+	if err != nil {
+		return err
+	}
+	defer folder.Close()
+	return transcripts.Install(folder, names[3], renamed(in, id, thread))
+}
+
+// Clear removes the rollouts of a thread; with a mark it removes only a file of that mark. What
+// is not there is no error.
+func (f Folder) Clear(thread string, only *runner.Mark) error {
+	if !transcripts.IsUUID(thread) {
+		return errors.New("clear thread: its id is no UUID in lower case")
+	}
+	home, err := f.Home()
+	if err != nil {
+		return err
+	}
+	top, err := os.OpenRoot(home)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer top.Close()
+	found, err := fs.Glob(os.DirFS(filepath.Join(home, sessions)), "*/*/*/rollout-*-"+thread+".jsonl")
+	if err != nil {
+		return err
+	}
+	for _, at := range found {
+		if err := remove(top, at, only); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// remove removes a rollout below the folder of all. What a link leads to is left alone.
+func remove(top *os.Root, at string, only *runner.Mark) error {
+	names := append([]string{sessions}, strings.Split(at, "/")...)
+	folder, err := top.OpenRoot(".")
+	for _, name := range names[:len(names)-1] {
+		if err != nil {
+			return nil // it is no folder, or none any more
+		}
+		next, fail := transcripts.Open(folder, name)
+		_ = folder.Close() // nothing was written through it
+		folder, err = next, fail
+	}
+	if err != nil {
+		return nil
+	}
+	defer folder.Close()
+	_, err = transcripts.Remove(folder, names[len(names)-1], only)
+	return err
+}

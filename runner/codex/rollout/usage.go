@@ -1,0 +1,140 @@
+package rollout
+
+import (
+	"bytes"
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/raymond-action/raymond-action/runner/transcripts"
+	"github.com/raymond-action/raymond-action/state"
+)
+
+// loose is how lines are read: what a model or a tool wrote may hold names twice and bytes
+// that are no UTF-8.
+var loose = json.JoinOptions(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+
+// Tokens are counts as the CLI tells them. What came from the cache, and what was written to
+// it, is a part of the input.
+type Tokens struct {
+	Input      int64 `json:"input_tokens"`
+	Cached     int64 `json:"cached_input_tokens"`
+	CacheWrite int64 `json:"cache_write_input_tokens"`
+	Output     int64 `json:"output_tokens"`
+}
+
+// Usage returns the tokens as those of a model.
+func (t Tokens) Usage(model string) state.Usage {
+	u := state.Usage{Model: model, Output: max(0, t.Output), CacheRead: max(0, t.Cached), CacheWrite: max(0, t.CacheWrite)}
+	u.Input = max(0, t.Input-u.CacheRead-u.CacheWrite)
+	return u
+}
+
+// Since returns what was counted since before, never below zero.
+func (t Tokens) Since(before Tokens) Tokens {
+	return Tokens{
+		Input: max(0, t.Input-before.Input), Cached: max(0, t.Cached-before.Cached),
+		CacheWrite: max(0, t.CacheWrite-before.CacheWrite), Output: max(0, t.Output-before.Output),
+	}
+}
+
+// Count is what a rollout tells of its thread up to some byte.
+type Count struct {
+	Total Tokens // the running sum, which a branch continues
+	Model string // that was asked last, "" when nobody was
+}
+
+// line is a line of a rollout, reduced to what is counted.
+type line struct {
+	Type    string `json:"type"`
+	Payload struct {
+		Type  string `json:"type"`
+		Model string `json:"model"` // of turn_context
+		Info  struct {
+			Total *Tokens `json:"total_token_usage"`
+		} `json:"info"` // of token_count
+	} `json:"payload"`
+}
+
+const (
+	maxModel  = 256 // bytes of a model's name
+	maxModels = 100 // in one rollout
+)
+
+// Count returns what the first size bytes of a rollout tell.
+func (f Folder) Count(thread string, size int64) (Count, bool) {
+	c := Count{}
+	ok := f.each(thread, func(end int64, l line) error {
+		if end > size {
+			return transcripts.ErrStop
+		}
+		c.take(l)
+		return nil
+	})
+	return c, ok
+}
+
+// take takes in a line, and returns the tokens that it adds to the sum.
+func (c *Count) take(l line) Tokens {
+	switch {
+	case l.Type == "turn_context" && len(l.Payload.Model) <= maxModel:
+		c.Model = l.Payload.Model
+	case l.Type == "event_msg" && l.Payload.Type == "token_count" && l.Payload.Info.Total != nil:
+		before := c.Total
+		c.Total = *l.Payload.Info.Total
+		return c.Total.Since(before)
+	}
+	return Tokens{}
+}
+
+// Usage returns the tokens that a rollout tells from a byte on, one element a model, in order
+// of name. The second value is false when it tells none.
+func (f Folder) Usage(thread string, from int64) ([]state.Usage, bool) {
+	c, models := Count{}, map[string]Tokens{}
+	ok := f.each(thread, func(end int64, l line) error {
+		added := c.take(l)
+		if end <= from || added == (Tokens{}) {
+			return nil
+		}
+		m := models[c.Model]
+		models[c.Model] = Tokens{m.Input + added.Input, m.Cached + added.Cached, m.CacheWrite + added.CacheWrite, m.Output + added.Output}
+		if len(models) > maxModels {
+			return errors.New("this is no rollout of the CLI")
+		}
+		return nil
+	})
+	if !ok || len(models) == 0 || from < 0 {
+		return nil, false
+	}
+	var list []state.Usage
+	for name, t := range models {
+		list = append(list, t.Usage(name))
+	}
+	slices.SortFunc(list, func(a, b state.Usage) int { return strings.Compare(a.Model, b.Model) })
+	return list, true
+}
+
+// each calls take with the lines of a rollout that count, and the byte after each. It reports
+// whether the file could be read.
+func (f Folder) each(thread string, take func(end int64, l line) error) bool {
+	path, ok := f.Path(thread)
+	if !ok {
+		return false
+	}
+	end := int64(0)
+	err := transcripts.EachLine(path, 0, func(text []byte, truncated bool) error {
+		end += int64(len(text)) + 1
+		if truncated || !bytes.Contains(text, []byte(`"token_count"`)) && !bytes.Contains(text, []byte(`"turn_context"`)) {
+			return nil
+		}
+		var l line
+		if json.Unmarshal(text, &l, loose) != nil {
+			return nil
+		}
+		return take(end, l)
+	})
+	return err == nil
+}

@@ -1,0 +1,250 @@
+package codex
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"regexp"
+	"strings"
+	"sync"
+
+	"github.com/raymond-action/raymond-action/internal/cage/denied"
+	"github.com/raymond-action/raymond-action/internal/untrusted/jsonlimit"
+	"github.com/raymond-action/raymond-action/runner"
+	"github.com/raymond-action/raymond-action/runner/codex/rollout"
+	"github.com/raymond-action/raymond-action/runner/internal/proc"
+	"github.com/raymond-action/raymond-action/runner/internal/program"
+	"github.com/raymond-action/raymond-action/runner/transcripts"
+	"github.com/raymond-action/raymond-action/state"
+)
+
+// stream reads the CLI's output as it comes, record by record. It is an io.Writer for one
+// goroutine; its memory is bounded by transcripts.MaxLine and program.MaxMessage.
+type stream struct {
+	order   runner.Order
+	resumed string                  // the thread that was asked for; "" for a fresh one
+	abort   context.CancelCauseFunc // ends the CLI
+	display program.Display
+
+	lines   proc.Lines
+	records int // lines that were JSON objects with a type
+	unread  int // lines that were not
+
+	thread string          // as the CLI reports it
+	text   program.Message // the model's newest message since the last use of a tool
+	spoke  bool            // something came from the model
+	turns  int             // messages and uses of tools
+	end    verdict
+	notes  []string // what was odd
+}
+
+// verdict is whether an invocation went well, and why not.
+type verdict struct {
+	early *runner.Failure // found before the end
+	sum   *rollout.Tokens // the turn was completed: what the thread has used
+	error string          // the turn failed: why, in the CLI's words
+}
+
+func newStream(o runner.Order, resumed string, tell func(runner.Progress)) *stream {
+	s := &stream{order: o, resumed: resumed, abort: func(error) {}, display: program.NewDisplay(o, tell)}
+	s.lines = proc.Lines{Max: transcripts.MaxLine, Line: s.line}
+	return s
+}
+
+// Write implements io.Writer. It never fails.
+func (s *stream) Write(p []byte) (int, error) { return s.lines.Write(p) }
+
+// flush takes a last line that no line feed ended.
+func (s *stream) flush() { s.lines.Flush() }
+
+// headSize is how much of a line that is too long is looked at.
+const headSize = 512
+
+// message finds out whether a line is one with a message of the model, of which perhaps only
+// the beginning is there.
+var message = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^\{"type":"item\.[a-z]+","item":\{"id":"[^"]*","type":"agent_message"`)
+})
+
+func (s *stream) line(line []byte, truncated bool) {
+	if len(bytes.TrimSpace(line)) == 0 {
+		return
+	}
+	if err := jsonlimit.Check(line); truncated || err != nil {
+		s.long(line, truncated)
+		return
+	}
+	var r record
+	if r.decode(line) != nil || r.Type == "" {
+		s.unread++
+		return
+	}
+	s.records++
+	s.take(&r)
+}
+
+// long takes a line that does not fit, or that would cost too much to decode. The outputs of
+// tools are passed over; a message can't be used, which is the failure.
+func (s *stream) long(line []byte, truncated bool) {
+	head := line[:min(len(line), headSize)]
+	switch isMessage := message().Match(head); {
+	case isMessage && truncated:
+		s.give(program.TooLong())
+	case isMessage:
+		s.give(program.Fatal("a message of the agent CLI would cost too much to decode"))
+	case !bytes.HasPrefix(head, []byte(`{"type":"item.`)):
+		s.unread++
+		return
+	}
+	s.records++
+	s.spoke = true
+}
+
+func (s *stream) take(r *record) {
+	switch r.Type {
+	case "thread.started":
+		s.started(r.Thread)
+	case "item.started", "item.updated", "item.completed":
+		s.item(r.Type, r.Item)
+	case "turn.completed":
+		s.end.sum, s.end.error = &r.Usage, ""
+	case "turn.failed":
+		s.end.sum, s.end.error = nil, r.Error.Message
+	case "error":
+		s.retry(r.Message)
+	}
+}
+
+// started takes the id of the thread.
+func (s *stream) started(id string) {
+	switch {
+	case !transcripts.IsUUID(id):
+		s.give(program.Fatal("the CLI named its thread %.80q, which can't be kept: want a UUID", id))
+		return
+	case s.resumed != "" && id != s.resumed:
+		s.give(program.Fatal("thread %s was replaced by %s", s.resumed, id))
+		return
+	}
+	s.thread = id
+	if id != s.order.Prompt.SessionID {
+		s.display.Tell(runner.Progress{CLIID: id})
+	}
+	s.display.Doing()
+}
+
+func (s *stream) item(kind string, i item) {
+	switch tool, input, isUse := i.use(); {
+	case i.Type == "error":
+		s.display.Line(program.OneLine(s.display.Hide(i.Words), 300), "")
+	case i.Type == "agent_message" && kind == "item.completed":
+		s.said(i.Text)
+	case isUse && kind == "item.started":
+		s.spoke = true
+		s.text.Reset()
+		s.display.Begin(i.ID, tool, input)
+	case isUse && kind == "item.completed":
+		s.spoke = true
+		s.turns++
+		s.text.Reset()
+		s.display.End(i.ID)
+		s.ended(i)
+	}
+}
+
+// said takes a message of the model. The last one is the answer.
+func (s *stream) said(text string) {
+	s.spoke = true
+	s.turns++
+	s.text.Reset()
+	if !s.text.Add(text) {
+		s.give(program.TooLong())
+		return
+	}
+	s.display.Text(text)
+}
+
+// ended looks at what a tool has brought.
+func (s *stream) ended(i item) {
+	if i.Status != "failed" && i.Status != "declined" {
+		return
+	}
+	if strings.HasPrefix(i.Output, "bwrap: ") && !s.noted("sandbox") {
+		s.note("Codex's sandbox can't be made on this machine (sandbox: %s), so that commands fail: let the run be caged, or use the permission mode bypassPermissions",
+			program.OneLine(s.display.Hide(i.Output), 160))
+	}
+	if s.order.Prompt.Cage == nil {
+		return
+	}
+	if path := denied.Path(i.Output); path != "" {
+		s.display.Tell(runner.Progress{Refused: path})
+	}
+}
+
+// noted reports whether there is a note with a word in it.
+func (s *stream) noted(word string) bool {
+	for _, n := range s.notes {
+		if strings.Contains(n, word) {
+			return true
+		}
+	}
+	return false
+}
+
+// retry takes an error after which the CLI tries again.
+func (s *stream) retry(words string) {
+	s.display.Line(program.OneLine(s.display.Hide(words), 300), "waiting to ask the API again")
+	// A key does not become valid.
+	if status := statusOf(words); status == 401 || status == 403 {
+		s.give(program.Fatal("authentication: the API refused the credentials with status %d", status))
+	}
+}
+
+// give records why the invocation can't succeed and ends the CLI.
+func (s *stream) give(f *runner.Failure) {
+	if s.end.early == nil {
+		s.end.early = f
+		s.abort(f)
+	}
+}
+
+func (s *stream) note(format string, args ...any) {
+	s.notes = append(s.notes, fmt.Sprintf(format, args...))
+}
+
+// answer says what the invocation brought, once the process has ended.
+func (s *stream) answer(exit proc.Exit) (runner.Answer, *runner.Failure) {
+	fail := s.failure(exit)
+	a := runner.Answer{
+		Text: s.text.String(), SessionID: s.order.Prompt.SessionID, Turns: s.turns, ExitCode: exit.Code, Signal: exit.Signal,
+	}
+	if s.thread == "" {
+		a.SessionID = ""
+	} else if s.thread != a.SessionID {
+		a.CLIID = s.thread
+	}
+	if fail == nil {
+		s.notes = append(s.notes, program.AfterAnswer(exit, s.order)...)
+	}
+	if s.unread > 0 {
+		s.note("no records in %s of the agent CLI's output", state.Count(s.unread, "line"))
+	}
+	a.Notes = append(s.notes, program.Leftovers(exit)...)
+	return a, fail
+}
+
+// failure returns nil when there is a good answer.
+func (s *stream) failure(exit proc.Exit) *runner.Failure {
+	switch {
+	case s.end.early != nil:
+		return s.end.early
+	case s.end.sum != nil:
+		return nil
+	case program.Ended(exit, s.order) != nil:
+		return program.Ended(exit, s.order)
+	case s.end.error != "":
+		return classify(s.end.error, s.display.Hide)
+	case s.records == 0 && (exit.Code == 1 || exit.Code == 2):
+		return refused(exit, s.order)
+	}
+	return program.Transient("no completed turn: the agent CLI ended with %s", program.Ending(exit, s.order))
+}

@@ -1,0 +1,82 @@
+package codex
+
+import (
+	"cmp"
+	"math"
+	"path/filepath"
+	"slices"
+
+	"github.com/raymond-action/raymond-action/internal/cage"
+	"github.com/raymond-action/raymond-action/runner"
+	"github.com/raymond-action/raymond-action/runner/codex/rollout"
+	"github.com/raymond-action/raymond-action/runner/internal/program"
+	"github.com/raymond-action/raymond-action/runner/transcripts"
+	"github.com/raymond-action/raymond-action/state"
+)
+
+// turn is what an order means for the CLI.
+type turn struct {
+	dir     string
+	resumed string        // the thread that is resumed; "" for a fresh one
+	start   int64         // the size of its rollout
+	before  rollout.Count // what that tells
+	model   string        // to ask for; "" for the CLI's own
+	effort  string
+	may     grant
+}
+
+// prepare cuts or copies the rollout that an order takes up, and says what the CLI is to do.
+func (b *Backend) prepare(o runner.Order) (turn, *runner.Failure) {
+	t := turn{dir: transcripts.Resolve(o.Dir), model: o.Prompt.Model, effort: o.Prompt.Effort}
+	var fail *runner.Failure
+	if t.may, fail = grantOf(o.Prompt); fail != nil {
+		return t, fail
+	}
+	switch p := o.Prompt; p.Session {
+	case state.Resume:
+		t.resumed = cmp.Or(p.CLIID, p.SessionID)
+		path, ok := b.rollouts().Path(t.resumed)
+		if !ok {
+			return t, program.Fatal("session gone: there is no rollout of thread %.80q", t.resumed)
+		}
+		if p.Cut != nil {
+			if err := transcripts.CutBack(path, *p.Cut); err != nil {
+				return t, program.Fatal("cut back transcript: %v", err)
+			}
+		}
+	case state.Branch:
+		t.resumed = p.SessionID
+		if err := b.rollouts().Branch(cmp.Or(p.CLIID, p.From), t.resumed); err != nil {
+			return t, program.Fatal("session gone: %v", err)
+		}
+	default:
+		return t, nil
+	}
+	t.start, _ = b.rollouts().Length(t.resumed)
+	t.before, _ = b.rollouts().Count(t.resumed, math.MaxInt64)
+	// Resumed with another model, the CLI first has the conversation summed up.
+	t.model = cmp.Or(t.model, t.before.Model)
+	return t, nil
+}
+
+// confine narrows the cage of an order as its grant says: the CLI's own sandbox can't be made
+// in it.
+func (t turn) confine(c *cage.Cage, keep []string) *cage.Cage {
+	if c == nil || t.may.files != readOnly {
+		return c
+	}
+	p := c.Policy()
+	p.Writable = slices.DeleteFunc(slices.Clone(p.Writable), func(path string) bool {
+		return !cage.IsWithin(path, "/dev") && !slices.ContainsFunc(keep, func(k string) bool { return cage.IsWithin(path, k) })
+	})
+	return cage.New(p)
+}
+
+// kept are the folders that are written by the CLI itself.
+func (b *Backend) kept(env []string) []string {
+	keep := b.Needs().Write
+	if tmp := value(env, "TMPDIR"); tmp != "" {
+		keep = append(keep, filepath.Clean(tmp))
+	}
+	return keep
+}
