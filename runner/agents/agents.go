@@ -10,6 +10,9 @@ import (
 	"github.com/raymond-action/raymond-action/runner/claude"
 	claudepin "github.com/raymond-action/raymond-action/runner/claude/pin"
 	"github.com/raymond-action/raymond-action/runner/claude/transcript"
+	"github.com/raymond-action/raymond-action/runner/codex"
+	codexpin "github.com/raymond-action/raymond-action/runner/codex/pin"
+	"github.com/raymond-action/raymond-action/runner/codex/rollout"
 	"github.com/raymond-action/raymond-action/runner/command"
 	"github.com/raymond-action/raymond-action/runner/internal/program"
 	"github.com/raymond-action/raymond-action/runner/keyproxy"
@@ -52,6 +55,7 @@ type line struct {
 // lines are all agent CLIs, the default one first.
 var lines = []line{
 	{claude.Abilities(), &claudepin.CLI, transcript.Words, newClaude, claude.Recorded},
+	{codex.Abilities(), &codexpin.CLI, rollout.Words, newCodex, nil},
 	{command.Abilities(), nil, nil, newCommand, command.Recorded},
 }
 
@@ -59,6 +63,13 @@ func newClaude(c Config) runner.Agent {
 	return &claude.Backend{
 		Path: c.Paths[protocol.BackendClaude], Installer: c.Installers[protocol.BackendClaude], Tested: claudepin.CLI.Version(),
 		Env: c.Env, NoNewPrivs: c.NoNewPrivs, IsUntrusted: c.IsUntrusted, IsSandboxed: c.IsSandboxed, Args: c.ClaudeArgs, Proxy: c.Proxy,
+	}
+}
+
+func newCodex(c Config) runner.Agent {
+	return &codex.Backend{
+		Path: c.Paths[protocol.BackendCodex], Installer: c.Installers[protocol.BackendCodex], Tested: codexpin.CLI.Version(),
+		Env: c.Env, NoNewPrivs: c.NoNewPrivs, IsUntrusted: c.IsUntrusted, Proxy: c.Proxy,
 	}
 }
 

@@ -81,7 +81,7 @@ func (API) Env(a keyproxy.Access) []string {
 }
 
 // Counter implements keyproxy.API.
-func (API) Counter() keyproxy.Counter { return &responses.Counter{} }
+func (API) Counter(r keyproxy.Request) keyproxy.Counter { return responses.NewCounter(r.Model, r.Size) }
 
 // apiProblem is an error as the API tells it.
 type apiProblem struct {

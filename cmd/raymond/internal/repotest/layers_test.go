@@ -14,7 +14,7 @@ var layers = map[string]layer{
 	"runner":                     {ours: "internal/cage protocol state runner/internal/reel internal/untrusted/files"},
 	"runner/internal/reel":       {},
 	"runner/internal/proc":       {ours: "internal/waited internal/cage internal/untrusted/secrets internal/untrusted/files", foreign: "golang.org/x/sys"},
-	"runner/agents":              {ours: "protocol runner runner/claude runner/claude/pin runner/claude/transcript runner/command runner/internal/program runner/keyproxy runner/pinned"},
+	"runner/agents":              {ours: "protocol runner runner/claude runner/claude/pin runner/claude/transcript runner/codex runner/codex/pin runner/codex/rollout runner/command runner/internal/program runner/keyproxy runner/pinned"},
 	"runner/command":             {ours: "internal/cage internal/untrusted/files internal/untrusted/jsonlimit protocol state runner runner/internal/proc runner/internal/program runner/keyproxy runner/tally runner/transcripts", foreign: "github.com/go-json-experiment/json"},
 	"runner/command/commandtest": {ours: "protocol runner/agenttest"},
 	"runner/transcripts":         {ours: "runner runner/internal/proc internal/untrusted/files internal/untrusted/jsonlimit"},
@@ -62,6 +62,14 @@ var layers = map[string]layer{
 	"internal/untrusted/archive":       {},
 	"internal/untrusted/secrets":       {},
 	"runner/keyproxy":                  {ours: "internal/untrusted/files internal/untrusted/secrets runner/tally state"},
+	"runner/codex": {
+		ours: "internal/cage internal/cage/denied internal/untrusted/jsonlimit protocol runner runner/codex/responses runner/codex/rollout runner/internal/proc " +
+			"runner/internal/program runner/keyproxy runner/tally runner/transcripts state",
+		foreign: "github.com/go-json-experiment/json",
+	},
+	"runner/codex/rollout":             {ours: "internal/untrusted/files runner runner/transcripts state", foreign: "github.com/go-json-experiment/json"},
+	"runner/codex/pin":                 {ours: "runner/pinned"},
+	"runner/codex/codextest":           {ours: "internal/installtest runner/agenttest runner/codex/pin"},
 	"runner/codex/responses":           {ours: "runner/tally state", foreign: "github.com/go-json-experiment/json"},
 	"runner/gemini/generate":           {ours: "runner/tally state", foreign: "github.com/go-json-experiment/json"},
 	"runner/claude/messages":           {ours: "runner/tally state", foreign: "github.com/go-json-experiment/json"},
