@@ -42,7 +42,7 @@ func (a *App) drive(u session.Setup, given []runner.Update) (err error) {
 	people := &screened{People: answers.New(given, a.terminal(shown.Terminal, u.Hide.Printed)), isShared: shown.Terminal}
 	defer people.Close()
 	u.Others.People = people
-	cages, err := a.newCages(o, env)
+	cages, err := a.newCages(o, session.Needs(*u.Agents, now(u), u.Scope, o.Jobs), env)
 	if err != nil {
 		return err
 	}
@@ -71,6 +71,14 @@ func (a *App) drive(u session.Setup, given []runner.Update) (err error) {
 		p.Code = u.Stops.ExitCode()
 	}
 	return p
+}
+
+// now are the options of a run from now on.
+func now(u session.Setup) state.Options {
+	if u.Changed != nil {
+		return *u.Changed
+	}
+	return u.Run.Options
 }
 
 // paths are those of the agent CLIs that a flag or the environment names.
@@ -123,7 +131,7 @@ func (a *App) terminal(hasScreen bool, hide func(string) string) *answers.Termin
 }
 
 // newCages makes the cages of a run at a shell. The caller closes them.
-func (a *App) newCages(o *options.Options, env []string) (*confine.Cages, error) {
+func (a *App) newCages(o *options.Options, needs runner.Needs, env []string) (*confine.Cages, error) {
 	dir, err := os.Getwd()
 	if err != nil {
 		return nil, &problem.Problem{Class: problem.ClassRuntime, Where: "working directory", What: err.Error()}
@@ -139,6 +147,7 @@ func (a *App) newCages(o *options.Options, env []string) (*confine.Cages, error)
 	}
 	return confine.New(o.Cage, confine.Site{
 		Site:  places.Site{Environ: env, Dir: dir, Workspace: dir, Hidden: hidden},
+		Needs: needs,
 		Label: func(flag string) string { return "--" + flag }, Tell: func(line string) { a.warn(line) },
 	})
 }

@@ -22,15 +22,6 @@ func Abilities() runner.Abilities {
 // Abilities implements runner.Agent.
 func (b *Backend) Abilities() runner.Abilities { return Abilities() }
 
-// Needs implements runner.Agent.
-func (b *Backend) Needs() runner.Needs {
-	needs := runner.Needs{Hosts: []string{"api.anthropic.com"}}
-	if projects, err := b.transcripts().Projects(); err == nil {
-		needs.Write = []string{projects}
-	}
-	return needs
-}
-
 // transcripts is where the CLI keeps its conversations.
 func (b *Backend) transcripts() transcript.Folder { return transcript.Folder{Env: b.Env} }
 

@@ -60,6 +60,9 @@ func parseUpstream(text string) (*url.URL, error) {
 // base is the URL of the API, to which paths are added.
 func (v *vendor) base() string { return strings.TrimSuffix(v.upstream.String(), "/") }
 
+// Has reports whether the proxy has a key for an agent CLI.
+func (p *Proxy) Has(backend string) bool { return p.vendor(backend) != nil }
+
 // vendor returns the API of an agent CLI; nil when there is none.
 func (p *Proxy) vendor(backend string) *vendor {
 	for _, v := range p.vendors {

@@ -7,13 +7,11 @@ package transcript
 
 import (
 	"os"
-	"os/user"
 	"path/filepath"
-	"slices"
 	"strconv"
-	"strings"
 	"unicode/utf16"
 
+	"github.com/raymond-action/raymond-action/runner/internal/program"
 	"github.com/raymond-action/raymond-action/runner/transcripts"
 	"github.com/raymond-action/raymond-action/state"
 )
@@ -55,31 +53,19 @@ func (d Folder) Path(session, dir string) (string, bool) {
 	return transcripts.Newest(projects, "*/"+name)
 }
 
-// Projects returns the folder with the transcripts of all directories, which may not be there yet.
-func (d Folder) Projects() (string, error) {
-	if dir := d.variable("CLAUDE_CONFIG_DIR"); dir != "" {
-		return filepath.Join(dir, "projects"), nil
+// Config returns the CLI's own folder, which may not be there yet.
+func (d Folder) Config() (string, error) {
+	if dir := program.Variable(d.Env, "CLAUDE_CONFIG_DIR"); dir != "" {
+		return dir, nil
 	}
-	home := d.variable(homeVar)
-	if home == "" {
-		u, err := user.Current()
-		if err != nil {
-			return "", err
-		}
-		home = u.HomeDir
-	}
-	return filepath.Join(home, ".claude", "projects"), nil
+	home, err := program.Home(d.Env)
+	return filepath.Join(home, ".claude"), err
 }
 
-// variable returns the value of a variable of the environment. Of two entries
-// with one name the later one counts.
-func (d Folder) variable(name string) string {
-	for _, entry := range slices.Backward(d.Env) {
-		if value, ok := strings.CutPrefix(entry, name+"="); ok {
-			return value
-		}
-	}
-	return ""
+// Projects returns the folder with the transcripts of all directories, which may not be there yet.
+func (d Folder) Projects() (string, error) {
+	config, err := d.Config()
+	return filepath.Join(config, "projects"), err
 }
 
 // slugSize is how many UTF-16 units of a path the CLI puts into a folder's name

@@ -72,7 +72,7 @@ func (a *agents) guardKey(s *step, book prices.Book) error {
 	}
 	redact := a.redact
 	a.redact = func(text string) string { return p.Hide(redact(text)) }
-	a.clis.Env, a.clis.Proxy, a.proxy = append(a.clis.Env, "ANTHROPIC_BASE_URL=http://"+p.Address()), p, p
+	a.clis.Proxy, a.proxy = p, p
 	return nil
 }
 

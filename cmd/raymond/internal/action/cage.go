@@ -10,6 +10,7 @@ import (
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/owncode"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/places"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/session"
 )
 
 // checkCage reports inputs that need a cage, beside the one that allows none: who may
@@ -31,7 +32,7 @@ func checkCage(s *step) error {
 }
 
 // newCages makes the cages of a run. The caller closes them.
-func newCages(s *step, a *agents) (*confine.Cages, error) {
+func newCages(s *step, a *agents, b *readyRun) (*confine.Cages, error) {
 	dir, err := os.Getwd()
 	if err != nil {
 		return nil, machineProblem("working directory", err)
@@ -41,6 +42,7 @@ func newCages(s *step, a *agents) (*confine.Cages, error) {
 			Environ: a.clis.Env, Dir: dir, Workspace: s.dirs.top, Temp: s.getenv("RUNNER_TEMP"),
 			Hidden: s.private(), Shown: s.needed(), Guarded: s.guarded(),
 		},
+		Needs:  session.Needs(a.clis, b.options(), b.flow.Scope, s.options.Jobs),
 		IsFree: s.in.AllowSudo,
 		Label:  s.options.Label, Tell: func(line string) { s.voice.print(s.voice.shown(line)) },
 	})

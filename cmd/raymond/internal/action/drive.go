@@ -34,7 +34,7 @@ func drive(ctx context.Context, s *step, r *result, d driving) error {
 		return err
 	}
 	defer a.close()
-	cages, err := newCages(s, a)
+	cages, err := newCages(s, a, d.readyRun)
 	if err != nil {
 		return err
 	}

@@ -24,6 +24,8 @@ import (
 // Site is where a run takes place, as far as its cage depends on that.
 type Site struct {
 	places.Site
+	// Needs are those of the agent CLIs. Their hosts are reached whatever the user names.
+	Needs runner.Needs
 	// IsFree says that agents may gain privileges, which nobody in a cage can.
 	IsFree bool
 	// Label is what the user calls a flag of the cage.
@@ -95,6 +97,8 @@ func (c *Cages) described(wish options.Cage) string {
 
 // setFiles says what can be read and written.
 func (c *Cages) setFiles(wish options.Cage, at Site, extra []string) {
+	n := at.Needs
+	at.CLIs = places.CLIs{Read: n.Read, Write: n.Write, Hidden: n.Logins, Guarded: n.Guarded}
 	plan := places.Of(at.Site, places.Wish{Own: c.own, Extra: extra, OwnCaches: wish.Mode == options.CageRequire})
 	c.policy, c.commons, c.env = plan.Files, plan.Commons, append(c.env, plan.Env...)
 	c.tellExposed(plan)
@@ -111,10 +115,10 @@ func (c *Cages) setNetwork(wish options.Cage, at Site) error {
 	if err != nil {
 		return problem.Usage(c.told.label("network"), err.Error(), "")
 	}
-	ports, hosts := modelAPI(at.Environ)
+	ports, hosts := apart(at.Needs.Hosts)
 	all, err := withHosts(wish.Network, list, hosts)
 	if err != nil {
-		return machineProblem("ANTHROPIC_BASE_URL", err)
+		return machineProblem("the address of a model's API", err)
 	}
 	getenv := func(name string) string { return places.Value(at.Environ, name) }
 	c.proxy, err = forward.Start(forward.Options{List: all, Getenv: getenv, Refused: c.told.refusedHost})

@@ -14,6 +14,7 @@ import (
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/options"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/places"
 	"github.com/raymond-action/raymond-action/internal/cage"
+	"github.com/raymond-action/raymond-action/runner"
 )
 
 // machine is a place for runs.
@@ -37,6 +38,7 @@ func newMachine(t *testing.T) *machine {
 		m.folder(dir)
 	}
 	m.at = Site{
+		Needs: runner.Needs{Write: []string{m.path("home/.cli/sessions")}, Logins: []string{m.path("home/.other/login")}, Guarded: []string{m.path("home/.cli/settings")}},
 		Site: places.Site{
 			Environ: []string{"HOME=" + m.path("home"), "PATH=" + m.path("bin")}, Dir: m.path("work"), Workspace: m.path("work"), Temp: m.path("temp"),
 			Hidden: []string{m.path("temp/raymond"), m.path("temp/_runner_file_commands/set_env")},
@@ -113,7 +115,7 @@ func TestWhatIsWritable(t *testing.T) {
 	m.folder("work/.git")
 	m.at.Dir = m.folder("work/sub")
 	c := m.cages(options.Cage{Mode: options.CageOn, Writable: []string{"out", m.path("shared")}})
-	want := []string{"home/.cache", "home/.claude/projects", "home/.gradle/caches", "home/.npm", "shared", "work/.git", "work/out", "work/sub"}
+	want := []string{"home/.cache", "home/.cli/sessions", "home/.gradle/caches", "home/.npm", "shared", "work/.git", "work/out", "work/sub"}
 	if d := cmp.Diff(want, m.short(c.policy.Writable)); d != "" {
 		t.Errorf("writable (-want +got):\n%s", d)
 	}
@@ -136,7 +138,7 @@ func TestRequiredCagesShareNoCaches(t *testing.T) {
 	if err := c.build(options.Cage{Mode: options.CageRequire}, m.at); err != nil {
 		t.Fatal(err)
 	}
-	if d := cmp.Diff([]string{"home/.claude/projects", "work"}, m.short(c.policy.Writable)); d != "" {
+	if d := cmp.Diff([]string{"home/.cli/sessions", "work"}, m.short(c.policy.Writable)); d != "" {
 		t.Errorf("writable (-want +got):\n%s", d)
 	}
 	for _, name := range []string{"npm_config_cache", "XDG_CACHE_HOME", "GOMODCACHE", "GOCACHE", "PIP_CACHE_DIR"} {
@@ -180,14 +182,14 @@ func TestWhatIsShownOfTheTemporaryFolder(t *testing.T) {
 	if d := cmp.Diff([]string{"temp/_github_workflow/event.json", "temp/a/lib", "temp/b"}, m.short(c.policy.Shown)); d != "" {
 		t.Errorf("shown (-want +got):\n%s", d)
 	}
-	for _, path := range []string{m.path("temp"), m.path("temp/raymond"), m.path("home/.ssh"), m.path("home/.aws")} {
+	for _, path := range []string{m.path("temp"), m.path("temp/raymond"), m.path("home/.ssh"), m.path("home/.aws"), m.path("home/.other/login")} {
 		if !slices.Contains(c.policy.Hidden, path) {
 			t.Errorf("hidden: got %q, want %s among it", c.policy.Hidden, path)
 		}
 	}
-	m.at.Environ = append(m.at.Environ, "CLAUDE_CODE_USE_BEDROCK=1")
+	m.at.Needs.Read = []string{m.path("home/.aws")}
 	if c := m.cages(on); slices.Contains(c.policy.Hidden, m.path("home/.aws")) {
-		t.Errorf("hidden with Bedrock: got %q, want ~/.aws readable for the agent CLI", c.policy.Hidden)
+		t.Errorf("hidden from an agent CLI that needs it: got %q, want ~/.aws readable", c.policy.Hidden)
 	}
 }
 
@@ -276,15 +278,16 @@ func TestWhatIsNotHeldIsTold(t *testing.T) {
 	}
 }
 
-func TestModelAPI(t *testing.T) {
-	for base, want := range map[string]string{
-		"": "[] [api.anthropic.com]", "http://127.0.0.1:4711/x": "[4711] []", "https://gate.example:8443/v1": "[] [gate.example:8443]",
-		"https://gate.example": "[] [gate.example]", "nonsense": "[] []",
-	} {
-		ports, hosts := modelAPI([]string{"ANTHROPIC_BASE_URL=" + base})
-		if got := fmt.Sprint(ports, hosts); got != want {
-			t.Errorf("%q: got %s, want %s", base, got, want)
-		}
+// TestAPIsAreReached whatever the user names: those of this machine at their ports.
+func TestAPIsAreReached(t *testing.T) {
+	m := newMachine(t)
+	m.at.Needs.Hosts = []string{"127.0.0.1:4711", "gate.example:8443"}
+	c := m.cages(options.Cage{Mode: options.CageOn, Network: "none"})
+	if got := c.policy.Network.Ports; !slices.Contains(got, 4711) || slices.Contains(got, 8443) {
+		t.Errorf("ports: got %d, want that of the API on this machine among them", got)
+	}
+	if ports, hosts := apart(m.at.Needs.Hosts); !slices.Equal(ports, []uint16{4711}) || !slices.Equal(hosts, []string{"gate.example:8443"}) {
+		t.Errorf("APIs: got the ports %d and the hosts %q, want each apart", ports, hosts)
 	}
 }
 

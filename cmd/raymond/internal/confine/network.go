@@ -2,37 +2,22 @@ package confine
 
 import (
 	"net/netip"
-	"net/url"
-	"strconv"
 	"strings"
 
-	"github.com/raymond-action/raymond-action/cmd/raymond/internal/places"
 	"github.com/raymond-action/raymond-action/internal/cage/forward"
 )
 
-// anthropic is where the agent CLI asks the model's API unless it is told otherwise.
-const anthropic = "api.anthropic.com"
-
-// modelAPI is where the agent CLI asks the model's API: at a port of this machine, as of
-// the key proxy, or at a host that the list of hosts has to have.
-func modelAPI(environ []string) (ports []uint16, hosts []string) {
-	base := places.Value(environ, "ANTHROPIC_BASE_URL")
-	if base == "" {
-		return nil, []string{anthropic}
+// apart tells the hosts of APIs on this machine, as of the key proxy, which are reached at their
+// ports, from those that the list of hosts has to have.
+func apart(hosts []string) (ports []uint16, others []string) {
+	for _, host := range hosts {
+		if at, err := netip.ParseAddrPort(host); err == nil && at.Addr().IsLoopback() {
+			ports = append(ports, at.Port())
+			continue
+		}
+		others = append(others, host)
 	}
-	u, err := url.Parse(base)
-	if err != nil || u.Hostname() == "" {
-		return nil, nil // the CLI says what is wrong with it
-	}
-	ip, err := netip.ParseAddr(u.Hostname())
-	if err != nil || !ip.IsLoopback() {
-		return nil, []string{u.Host}
-	}
-	port, err := strconv.ParseUint(u.Port(), 10, 16)
-	if err != nil {
-		return nil, nil
-	}
-	return []uint16{uint16(port)}, nil
+	return ports, others
 }
 
 // withHosts is a list of hosts, as it is written and as it was read, with others.

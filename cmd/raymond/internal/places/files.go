@@ -56,14 +56,12 @@ func outermost(paths []string) []string {
 }
 
 // credentials are the places below the home folder where programs keep keys and
-// logins. Those that the agent CLI itself reads, with the provider that is turned on,
-// are not among them.
-func credentials(environ []string) []string {
+// logins, without those that an agent CLI needs.
+func credentials(environ, needed []string) []string {
 	home := homeOf(environ)
 	if home == "" {
 		return nil
 	}
-	needed := map[string]string{".aws": "CLAUDE_CODE_USE_BEDROCK", ".config/gcloud": "CLAUDE_CODE_USE_VERTEX", ".azure": "CLAUDE_CODE_USE_FOUNDRY"}
 	var out []string
 	for _, name := range []string{
 		".ssh", ".gnupg", ".aws", ".azure", ".config/gcloud", ".config/gh", ".config/hub", ".kube", ".docker/config.json", ".netrc",
@@ -72,8 +70,8 @@ func credentials(environ []string) []string {
 		// of the runner itself
 		"actions-runner/.credentials", "actions-runner/.credentials_rsaparams", "actions-runner/_diag",
 	} {
-		if Value(environ, needed[name]) == "" {
-			out = append(out, filepath.Join(home, filepath.FromSlash(name)))
+		if path := filepath.Join(home, filepath.FromSlash(name)); !slices.Contains(needed, path) {
+			out = append(out, path)
 		}
 	}
 	return out
@@ -82,13 +80,13 @@ func credentials(environ []string) []string {
 // startFiles are what shells and git run or obey, below the home folder.
 var startFiles = []string{
 	".bashrc", ".bash_profile", ".bash_login", ".bash_logout", ".profile", ".zshrc", ".zshenv", ".zprofile", ".zlogin", ".config/fish",
-	".gitconfig", ".config/git", ".claude.json", ".claude/settings.json", ".npmrc",
+	".gitconfig", ".config/git", ".npmrc",
 }
 
 // guardedFolders are what must stay as it is, whatever a user lets agents write: the
 // home folder with its start files, and the folders on PATH outside of the workspace.
 func guardedFolders(home string, at Site) []string {
-	var out []string
+	out := slices.Clone(at.CLIs.Guarded)
 	if home != "" {
 		out = append(out, home)
 	}
@@ -105,19 +103,13 @@ func guardedFolders(home string, at Site) []string {
 	return out
 }
 
-// conversations is where the agent CLI keeps what was said, made if need be: a path
-// that isn't there gets no right.
-func conversations(environ []string) []string {
-	config := absolute(Value(environ, "CLAUDE_CONFIG_DIR"))
-	if home := homeOf(environ); config == "" && home != "" {
-		config = filepath.Join(home, ".claude")
+// made are folders of agent CLIs, made where they are missing: a path that isn't there gets no
+// right.
+func made(folders []string) []string {
+	for _, dir := range folders {
+		_ = os.MkdirAll(dir, 0o700) // where it can't be made, the CLI can't either
 	}
-	if config == "" {
-		return nil
-	}
-	dir := filepath.Join(config, "projects")
-	_ = os.MkdirAll(dir, 0o700) // where it can't be made, the CLI can't either
-	return []string{dir}
+	return folders
 }
 
 // caches are those of package managers, below the home folder. With a program they are

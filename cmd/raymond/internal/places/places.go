@@ -20,6 +20,15 @@ type Site struct {
 	Hidden    []string // run files, command files and the like
 	Shown     []string // what lies below Temp and is needed all the same
 	Guarded   []string // what agents must not write: the action's own code
+	CLIs      CLIs
+}
+
+// CLIs are the needs of the agent CLIs that agents at a site are run with. All paths are absolute.
+type CLIs struct {
+	Read    []string // read although they hold keys
+	Write   []string // folders, made where they are missing
+	Hidden  []string // keys of other agent CLIs
+	Guarded []string // what they obey
 }
 
 // Wish says what else agents are to have.
@@ -63,7 +72,7 @@ func Of(at Site, wish Wish) Plan {
 	for _, variable := range []string{"TMPDIR", "TMP", "TEMP"} {
 		p.Env = append(p.Env, variable+"="+wish.Own)
 	}
-	may := slices.Concat([]string{cage.Resolve(at.Dir)}, git, wish.Extra, []string{wish.Own}, devices, conversations(at.Environ))
+	may := slices.Concat([]string{cage.Resolve(at.Dir)}, git, wish.Extra, []string{wish.Own}, devices, made(at.CLIs.Write))
 	if wish.OwnCaches {
 		p.Env = append(p.Env, ownCaches(wish.Own)...)
 	} else {
@@ -71,7 +80,7 @@ func Of(at Site, wish Wish) Plan {
 		may, p.Env = append(may, shared...), append(p.Env, env...)
 	}
 	p.Files.Writable = outermost(may)
-	p.Files.Hidden = slices.Concat(at.Hidden, credentials(at.Environ))
+	p.Files.Hidden = slices.Concat(at.Hidden, at.CLIs.Hidden, credentials(at.Environ, at.CLIs.Read))
 	if at.Temp != "" {
 		p.Files.Hidden = append(p.Files.Hidden, at.Temp)
 		p.Files.Shown = append(shownByVariables(at), at.Shown...)

@@ -31,6 +31,16 @@ func CheckAgents(now *state.Options, s *scope.Scope, jobs []string) error {
 	return errors.Join(out...)
 }
 
+// Needs returns what the cage of a run with these options has to know of agent CLIs.
+func Needs(c agents.Config, now state.Options, s *scope.Scope, jobs []string) runner.Needs {
+	run := cmp.Or(now.Backend, protocol.BackendClaude)
+	used := []string{run} // the files don't show all that a script may lead to
+	for _, n := range s.Agents(run, jobs) {
+		used = append(used, n.Backend)
+	}
+	return agents.Needs(c, used)
+}
+
 // listed names agent CLIs.
 func listed(all []runner.Abilities) string {
 	var names []string

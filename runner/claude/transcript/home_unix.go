@@ -1,5 +1,0 @@
-//go:build !windows
-
-package transcript
-
-const homeVar = "HOME"

@@ -1,3 +1,0 @@
-package transcript
-
-const homeVar = "USERPROFILE"
