@@ -14,6 +14,8 @@ import (
 	codexpin "github.com/raymond-action/raymond-action/runner/codex/pin"
 	"github.com/raymond-action/raymond-action/runner/codex/rollout"
 	"github.com/raymond-action/raymond-action/runner/command"
+	"github.com/raymond-action/raymond-action/runner/gemini"
+	geminipin "github.com/raymond-action/raymond-action/runner/gemini/pin"
 	"github.com/raymond-action/raymond-action/runner/internal/program"
 	"github.com/raymond-action/raymond-action/runner/keyproxy"
 	"github.com/raymond-action/raymond-action/runner/pinned"
@@ -56,6 +58,7 @@ type line struct {
 var lines = []line{
 	{claude.Abilities(), &claudepin.CLI, transcript.Words, newClaude, claude.Recorded},
 	{codex.Abilities(), &codexpin.CLI, rollout.Words, newCodex, nil},
+	{gemini.Abilities(), &geminipin.CLI, gemini.Words, newGemini, nil},
 	{command.Abilities(), nil, nil, newCommand, command.Recorded},
 }
 
@@ -69,6 +72,13 @@ func newClaude(c Config) runner.Agent {
 func newCodex(c Config) runner.Agent {
 	return &codex.Backend{
 		Path: c.Paths[protocol.BackendCodex], Installer: c.Installers[protocol.BackendCodex], Tested: codexpin.CLI.Version(),
+		Env: c.Env, NoNewPrivs: c.NoNewPrivs, IsUntrusted: c.IsUntrusted, Proxy: c.Proxy,
+	}
+}
+
+func newGemini(c Config) runner.Agent {
+	return &gemini.Backend{
+		Path: c.Paths[protocol.BackendGemini], Installer: c.Installers[protocol.BackendGemini], Tested: geminipin.CLI.Version(),
 		Env: c.Env, NoNewPrivs: c.NoNewPrivs, IsUntrusted: c.IsUntrusted, Proxy: c.Proxy,
 	}
 }

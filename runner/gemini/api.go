@@ -87,8 +87,9 @@ func (API) Sign(r *http.Request, real keyproxy.Credential) {
 // Env implements keyproxy.API. Other ways to log in are turned off.
 func (API) Env(a keyproxy.Access) []string {
 	return []string{
-		"GOOGLE_GEMINI_BASE_URL=" + a.URL, "GEMINI_API_KEY=" + a.Credential,
-		"GOOGLE_API_KEY=", "GOOGLE_GENAI_USE_VERTEXAI=", "GOOGLE_GENAI_USE_GCA=",
+		"GOOGLE_GEMINI_BASE_URL=" + a.URL, "GEMINI_API_KEY=" + a.Credential, authVar + "=" + byKey,
+		"GOOGLE_API_KEY=", "GOOGLE_GENAI_USE_VERTEXAI=", "GOOGLE_GENAI_USE_GCA=", "GEMINI_API_KEY_AUTH_MECHANISM=",
+		"GOOGLE_APPLICATION_CREDENTIALS=", "GOOGLE_CLOUD_ACCESS_TOKEN=",
 	}
 }
 

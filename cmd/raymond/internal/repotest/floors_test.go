@@ -26,11 +26,11 @@ var floors = map[string][]string{
 	"runner": {
 		"runner/simulate",
 		"runner/agents",
-		"runner/claude runner/codex runner/gemini runner/report runner/shell runner/verify",
+		"runner/claude runner/codex runner/command runner/gemini runner/report runner/shell runner/verify",
 		"runner/claude/transcript runner/codex/rollout",
 		"runner/internal/program runner/transcripts",
 		"runner runner/keyproxy runner/diagram runner/prices",
-		"runner/claude/messages runner/codex/responses runner/gemini/generate runner/claude/permit runner/claude/pin runner/codex/pin runner/internal/proc runner/internal/reel",
+		"runner/claude/messages runner/codex/responses runner/gemini/generate runner/claude/permit runner/claude/pin runner/codex/pin runner/gemini/pin runner/internal/proc runner/internal/reel",
 		"runner/pinned runner/tally",
 	},
 	"artifacts": {

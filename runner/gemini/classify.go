@@ -1,0 +1,181 @@
+package gemini
+
+import (
+	"encoding/json"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/raymond-action/raymond-action/runner"
+	"github.com/raymond-action/raymond-action/runner/internal/proc"
+	"github.com/raymond-action/raymond-action/runner/internal/program"
+)
+
+// verdict says why there is no good answer; nil when there is one.
+func (s *stream) verdict(exit proc.Exit, text string) *runner.Failure {
+	result := s.answer.result
+	switch {
+	case s.answer.early != nil:
+		return s.answer.early
+	case result != nil && result.Status == "success" && text != "":
+		return nil
+	}
+	if f := program.Ended(exit, s.order); f != nil {
+		return f
+	}
+	if result != nil {
+		words := program.OneLine(s.display.Hide(s.words()), 500)
+		return classify(words, statusOf(string(result.Error.Message), exit.Code), string(exit.LastWords()), time.Now())
+	}
+	return unanswered(s.records, exit, program.Ending(exit, s.order))
+}
+
+// words are what the CLI says of an answer that is no good one.
+func (s *stream) words() string {
+	if message := string(s.answer.result.Error.Message); message != "" {
+		return plainError(message)
+	}
+	if s.answer.warning != "" {
+		return s.answer.warning
+	}
+	return "the model's answer is empty"
+}
+
+// exit codes of the CLI.
+const (
+	badLogin  = 41
+	badInput  = 42
+	badConfig = 52
+)
+
+// unanswered is the failure of a CLI that ended without a result.
+func unanswered(records int, exit proc.Exit, ending string) *runner.Failure {
+	last := string(exit.LastWords())
+	switch {
+	case exit.Code == badLogin:
+		return program.Fatal("authentication: the agent CLI has no way to log in, such as GEMINI_API_KEY: %s", ending)
+	case strings.Contains(last, "Error resuming session"):
+		return program.Fatal("session gone: %s", ending)
+	case records == 0 && (exit.Code == badInput || exit.Code == badConfig):
+		// It would say so again.
+		return program.Fatal("the agent CLI refuses to start: %s", ending)
+	}
+	return program.Transient("no result: the agent CLI ended with %s", ending)
+}
+
+// apiError is an error as the API tells it, which the CLI passes on.
+type apiError struct {
+	Error struct {
+		Code    int    `json:"code"`
+		Message string `json:"message"`
+	} `json:"error"`
+}
+
+// embedded reads the API's own error out of what the CLI says.
+func embedded(message string) (e apiError) {
+	if at := strings.IndexByte(message, '{'); at >= 0 {
+		_ = json.NewDecoder(strings.NewReader(message[at:])).Decode(&e) // there is none then
+	}
+	return e
+}
+
+// plainError is what an error says without what the CLI adds.
+func plainError(message string) string {
+	if e := embedded(message); e.Error.Message != "" {
+		return e.Error.Message
+	}
+	message, _, _ = strings.Cut(message, "\nPlease wait and try again later.")
+	message, ok := strings.CutPrefix(message, "[API Error: ")
+	if ok {
+		message = strings.TrimSuffix(message, "]")
+	}
+	return message
+}
+
+// statusOf returns the status of the API's answer; 0 when it gave none. The CLI exits with it, of
+// which the system keeps the last eight bits.
+func statusOf(message string, code int) int {
+	if e := embedded(message); e.Error.Code > 0 {
+		return e.Error.Code
+	}
+	if status := code + 256; status >= 400 && status < 512 {
+		return status
+	}
+	return 0
+}
+
+// refusals are what the CLI says when the model does not want to answer.
+var refusals = regexp.MustCompile(`(?i)safety|blocked|recitation|prohibited`)
+
+// classify says what an answer that is no good one means: by the words of the CLI, the status of
+// the API, and the end of the CLI's standard error, which names the kind of the error.
+func classify(words string, status int, last string, now time.Time) *runner.Failure {
+	if isUsageLimit(words, status, last) {
+		return &runner.Failure{Class: runner.UsageLimit, Reset: reset(words, now), Message: "usage limit: " + words}
+	}
+	if what := permanent(words, status, last); what != "" {
+		return program.Fatal("%s: %s", what, words)
+	}
+	f := program.Transient("the agent CLI reports: %s", words)
+	if slices.Contains(retryable, status) || status >= 500 || isNetwork(words+last) {
+		f.Class = runner.Service
+	}
+	return f
+}
+
+// retryable are the statuses below 500 that mean the moment, not the request.
+var retryable = []int{408, 409, 425, 429, 499}
+
+// permanent returns what is wrong when another try won't cure it, else "".
+func permanent(words string, status int, last string) string {
+	switch {
+	case status == 401, status == 403, strings.Contains(words, "API key not valid"):
+		return "authentication"
+	case status == 404, strings.Contains(last, "ModelNotFoundError"):
+		return "unknown model"
+	case status >= 400 && status < 500 && !slices.Contains(retryable, status):
+		return "bad request"
+	case status == 0 && refusals.MatchString(words):
+		return "the model refused"
+	}
+	return ""
+}
+
+// isUsageLimit tells a quota that is used up from a rate limit, which ends in a moment.
+func isUsageLimit(words string, status int, last string) bool {
+	if strings.Contains(words, "exhausted your daily quota") {
+		return true
+	}
+	return strings.Contains(last, "TerminalQuotaError") && !strings.Contains(strings.ToLower(words), "capacity") && (status == 429 || status == 0)
+}
+
+var pause = regexp.MustCompile(`(?i)retry (?:after|in) ([0-9]{1,7})(?:\.[0-9]+)?s`)
+
+// reset is when a quota can be used again; the zero time when nobody says so. Those of a day begin
+// anew at midnight in California, by winter time at the latest.
+func reset(words string, now time.Time) time.Time {
+	if m := pause.FindStringSubmatch(words); m != nil {
+		n, _ := strconv.Atoi(m[1]) // digits
+		return now.Add(time.Duration(n) * time.Second).UTC()
+	}
+	if !strings.Contains(words, "daily quota") {
+		return time.Time{}
+	}
+	day := now.UTC().Truncate(24 * time.Hour).Add(8 * time.Hour)
+	if !day.After(now) {
+		day = day.Add(24 * time.Hour)
+	}
+	return day
+}
+
+// network are the words for connections that were refused, reset or cut, or took too long.
+var network = regexp.MustCompile(`ECONNREFUSED|ECONNRESET|EPIPE|ETIMEDOUT|UND_ERR_|ERR_STREAM_PREMATURE_CLOSE|fetch failed|terminated`)
+
+// setup are the words for connections that will not come about in a moment: a name that can't be
+// resolved, no way there, a certificate that is not believed. Some are those of Go, which the key
+// proxy passes on.
+var setup = regexp.MustCompile(`ENOTFOUND|EAI_AGAIN|ENETUNREACH|EHOSTUNREACH|certificate|_CERT|CERT_|ERR_SSL|dial tcp: lookup |no such host|no route to host|network is unreachable|x509: |tls: `)
+
+func isNetwork(text string) bool { return network.MatchString(text) && !setup.MatchString(text) }

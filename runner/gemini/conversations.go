@@ -1,0 +1,197 @@
+package gemini
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/raymond-action/raymond-action/internal/untrusted/files"
+	"github.com/raymond-action/raymond-action/runner"
+	"github.com/raymond-action/raymond-action/runner/transcripts"
+)
+
+// A conversation is a file of JSON lines in the chats folder of the directory in which it is
+// held. Its name ends with the first part of the conversation's id; the whole id is in its first
+// line. The CLI only ever adds lines.
+
+// chats is the folder of a directory's conversations.
+func (h home) chats(dir string) string { return h.ours("tmp", slug(transcripts.Resolve(dir)), "chats") }
+
+// pattern is what the names of a conversation's files match.
+func pattern(id string) string { return "session-*-" + id[:8] + ".jsonl" }
+
+// fileName is the name that a file of ours gets. The CLI puts the time there.
+func fileName(id string) string { return "session-2000-01-01T00-00-" + id[:8] + ".jsonl" }
+
+// find returns the file of a conversation that was held in one of the directories, or else
+// anywhere, and which of the directories that was; the first one when it was none of them.
+func (h home) find(id string, dirs ...string) (path, dir string, ok bool) {
+	if !transcripts.IsUUID(id) || len(dirs) == 0 {
+		return "", "", false
+	}
+	for _, dir := range dirs {
+		if path, ok := newest(h.chats(dir), pattern(id), id); ok {
+			return path, dir, true
+		}
+	}
+	path, ok = newest(h.ours("tmp"), "*/chats/"+pattern(id), id)
+	return path, dirs[0], ok
+}
+
+// newest returns the newest file below a folder that matches a pattern and is of a conversation.
+func newest(folder, pattern, id string) (string, bool) {
+	found, err := fs.Glob(os.DirFS(folder), pattern)
+	if err != nil {
+		return "", false
+	}
+	var best string
+	var at int64
+	for _, name := range found {
+		path := filepath.Join(folder, filepath.FromSlash(name))
+		info, err := os.Lstat(path)
+		if err == nil && info.Mode().IsRegular() && info.ModTime().UnixNano() > at && idOf(path) == id {
+			best, at = path, info.ModTime().UnixNano()
+		}
+	}
+	return best, best != ""
+}
+
+// begin is the first line of a conversation.
+type begin struct {
+	ID string `json:"sessionId"`
+}
+
+// longestBegin is how long that line may be, in bytes.
+const longestBegin = 64 << 10
+
+// idOf returns the id of the conversation that a file has; "" when it tells none.
+func idOf(path string) string {
+	f, _, err := files.Open(path)
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
+	line, _ := firstLine(f)
+	var b begin
+	_ = json.Unmarshal(line, &b) // the id is "" then
+	return b.ID
+}
+
+// firstLine reads the first line, without its end. What is left to read follows it.
+func firstLine(r io.Reader) (line []byte, rest *bufio.Reader) {
+	rest = bufio.NewReaderSize(r, longestBegin)
+	line, err := rest.ReadSlice('\n')
+	if err != nil {
+		return nil, rest
+	}
+	return bytes.Clone(bytes.TrimSuffix(line, []byte("\n"))), rest
+}
+
+// holdsPrompt reports whether a conversation can be resumed: the CLI can't resume one in which
+// nobody has said anything.
+func holdsPrompt(path string) (found bool, err error) {
+	err = transcripts.EachLine(path, 0, func(line []byte, truncated bool) error {
+		var m said
+		if truncated || json.Unmarshal(line, &m) == nil && m.isSaid() {
+			found = true
+			return transcripts.ErrStop
+		}
+		return nil
+	})
+	return found, err
+}
+
+// place makes a file the only one of a conversation in a directory, as the CLI finds it there.
+func (h home) place(id, dir string, in io.Reader) error {
+	if _, err := h.prepare(dir); err != nil {
+		return err
+	}
+	top, err := os.OpenRoot(h.ours())
+	if err != nil {
+		return err
+	}
+	defer top.Close()
+	chats, err := transcripts.EnterAll(top, "tmp", slug(transcripts.Resolve(dir)), "chats")
+	if err != nil {
+		return err
+	}
+	defer chats.Close()
+	if _, err := remove(chats, id, nil); err != nil {
+		return err
+	}
+	return transcripts.Install(chats, fileName(id), in)
+}
+
+// remove removes the files of a conversation from a folder. With a mark it leaves one that has
+// another mark, and says so.
+func remove(chats *os.Root, id string, only *runner.Mark) (isOther bool, err error) {
+	found, err := fs.Glob(chats.FS(), pattern(id))
+	for _, name := range found {
+		if idOf(filepath.Join(chats.Name(), name)) != id {
+			continue
+		}
+		another, oops := transcripts.Remove(chats, name, only)
+		isOther, err = isOther || another, errors.Join(err, oops)
+	}
+	return isOther, err
+}
+
+// branch makes a copy of a conversation, under an id of its own.
+func (h home) branch(from, id, dir string) error {
+	path, _, ok := h.find(from, dir)
+	if !ok {
+		return fmt.Errorf("there is no conversation %s", from)
+	}
+	f, _, err := files.Open(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	line, rest := firstLine(f)
+	head := map[string]any{}
+	if err := json.Unmarshal(line, &head); err != nil {
+		return fmt.Errorf("conversation %s: %w", from, err)
+	}
+	head["sessionId"] = id
+	first, err := json.Marshal(head)
+	if err != nil {
+		return err
+	}
+	// The CLI notes the id again each time that it resumes; the last note counts. The line before
+	// may have been cut off.
+	last := "\n" + `{"$set":{"sessionId":"` + id + `"}}` + "\n"
+	return h.place(id, dir, io.MultiReader(bytes.NewReader(first), strings.NewReader("\n"), rest, strings.NewReader(last)))
+}
+
+// complete ends the last line of a conversation, which may have been cut off: the CLI would add to
+// it.
+func complete(path string) error {
+	f, info, err := files.OpenFile(path, os.O_RDWR, 0)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	last := make([]byte, 1)
+	if _, err := f.ReadAt(last, info.Size()-1); err != nil || last[0] == '\n' {
+		return nil
+	}
+	_, err = f.WriteAt([]byte("\n"), info.Size())
+	return err
+}
+
+// move copies a conversation into the folder of a directory. What is in other folders stays.
+func (h home) move(id, path, dir string) error {
+	in, _, err := files.Open(path)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	return h.place(id, dir, in)
+}

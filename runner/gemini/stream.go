@@ -1,0 +1,290 @@
+package gemini
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/raymond-action/raymond-action/internal/cage/denied"
+	"github.com/raymond-action/raymond-action/internal/untrusted/jsonlimit"
+	"github.com/raymond-action/raymond-action/runner"
+	"github.com/raymond-action/raymond-action/runner/internal/proc"
+	"github.com/raymond-action/raymond-action/runner/internal/program"
+	"github.com/raymond-action/raymond-action/runner/transcripts"
+	"github.com/raymond-action/raymond-action/state"
+)
+
+// resultGrace is how long the CLI may take to exit after its result before it is ended.
+const resultGrace = 10 * time.Second
+
+// stream reads the CLI's output as it comes, record by record. It is an io.Writer for one
+// goroutine; its memory is bounded by transcripts.MaxLine and program.MaxMessage.
+type stream struct {
+	order    runner.Order
+	abort    context.CancelCauseFunc // ends the CLI
+	finished chan struct{}           // closed some time after the result
+	timer    *time.Timer             // that does it; nil before the result
+
+	lines   proc.Lines
+	records int // lines that were JSON objects with a type
+	unread  int // lines that were not
+
+	answer  answer
+	uses    map[string]use // of tools, under way
+	display program.Display
+	costs   costs
+}
+
+// answer is what the CLI said.
+type answer struct {
+	session string
+	model   string
+	message program.Message // since the last use of a tool
+	spoke   bool            // the model has said something
+	shown   strings.Builder // a line of the model's that has not ended
+	notes   []string
+	refused []runner.Refusal
+
+	early   *runner.Failure // found before the end
+	result  *record         // the result
+	warning string          // the newest error that the CLI told of by the way
+}
+
+// use is a use of a tool.
+type use struct {
+	text, tool, input string
+}
+
+// maxUses is how many uses of tools are known at once, and maxRefused how many refusals.
+const (
+	maxUses    = 1000
+	maxRefused = 100
+)
+
+func newStream(o runner.Order, tell func(runner.Progress)) *stream {
+	s := &stream{
+		order: o, abort: func(error) {}, finished: make(chan struct{}), uses: map[string]use{}, display: program.NewDisplay(o, tell),
+	}
+	s.lines = proc.Lines{Max: transcripts.MaxLine, Line: s.line}
+	return s
+}
+
+// Write implements io.Writer. It never fails.
+func (s *stream) Write(p []byte) (int, error) { return s.lines.Write(p) }
+
+// flush takes a last line that no line feed ended.
+func (s *stream) flush() {
+	s.lines.Flush()
+	s.showRest()
+	if s.timer != nil {
+		s.timer.Stop()
+	}
+}
+
+func (s *stream) line(line []byte, truncated bool) {
+	if len(bytes.TrimSpace(line)) == 0 {
+		return
+	}
+	if truncated || jsonlimit.Check(line) != nil {
+		s.records++
+		s.long(line[:min(len(line), 4096)])
+		return
+	}
+	var r record
+	if r.decode(line) != nil || r.Type == "" {
+		s.unread++
+		return
+	}
+	s.records++
+	s.take(&r)
+}
+
+// long takes a line that does not fit, or that would cost too much to decode, of which there is
+// the beginning. A result of a tool is known by its type alone; a message can't be used.
+func (s *stream) long(head []byte) {
+	switch {
+	case bytes.HasPrefix(head, []byte(`{"type":"message"`)) && bytes.Contains(head, []byte(`"role":"assistant"`)):
+		s.give(program.TooLong())
+	case bytes.HasPrefix(head, []byte(`{"type":"tool_result"`)):
+		s.showRest()
+		s.answer.message.Reset()
+		s.display.Forget() // this is the result of one of them, and nobody knows which
+	}
+}
+
+func (s *stream) take(r *record) {
+	switch r.Type {
+	case "init":
+		s.answer.model = string(r.Model)
+		s.begin(string(r.SessionID))
+		s.display.Doing()
+	case "message":
+		if r.Role == "assistant" {
+			s.say(string(r.Content))
+		}
+	case "tool_use":
+		s.showRest()
+		s.answer.spoke = true
+		s.use(r)
+	case "tool_result":
+		s.answer.message.Reset()
+		s.brought(r)
+	case "error":
+		s.answer.warning = string(r.Message)
+		s.display.Line(program.OneLine(s.display.Hide(string(r.Message)), 500), "")
+	case "result":
+		if s.answer.result == nil {
+			s.timer = time.AfterFunc(resultGrace, func() { close(s.finished) })
+		}
+		s.answer.result = r
+	}
+}
+
+// begin compares the conversation that the CLI works in with the one that was asked for.
+func (s *stream) begin(id string) {
+	s.answer.session = id
+	if want := s.order.Prompt.SessionID; id != want && want != "" {
+		s.give(program.Fatal("session %s was replaced by %.80q", want, id))
+	}
+}
+
+// give ends the CLI because of a failure.
+func (s *stream) give(f *runner.Failure) {
+	if s.answer.early == nil {
+		s.answer.early = f
+		s.abort(f)
+	}
+}
+
+// say takes a piece of what the model says.
+func (s *stream) say(piece string) {
+	s.answer.spoke = s.answer.spoke || piece != ""
+	if !s.answer.message.Add(piece) {
+		s.give(program.TooLong())
+		return
+	}
+	// Lines are told whole.
+	if s.order.Telling == runner.TellNothing {
+		return
+	}
+	s.answer.shown.WriteString(piece)
+	if all := s.answer.shown.String(); strings.Contains(all, "\n") || len(all) > 64<<10 {
+		end := strings.LastIndexByte(all, '\n') + 1
+		if end == 0 {
+			end = len(all)
+		}
+		s.answer.shown.Reset()
+		s.answer.shown.WriteString(all[end:])
+		s.display.Text(all[:end])
+	}
+}
+
+// showRest tells a line that has not ended.
+func (s *stream) showRest() {
+	if rest := s.answer.shown.String(); rest != "" {
+		s.answer.shown.Reset()
+		s.display.Text(rest)
+	}
+}
+
+// use takes the begin of a use of a tool.
+func (s *stream) use(r *record) {
+	if r.Use != "" && len(s.uses) < maxUses {
+		s.uses[string(r.Use)] = use{s.display.ToolUse(string(r.Tool), r.input()), string(r.Tool), r.input()}
+	}
+	s.display.Begin(string(r.Use), string(r.Tool), r.input())
+}
+
+// brought takes what a use of a tool brought.
+func (s *stream) brought(r *record) {
+	use := s.uses[string(r.Use)]
+	delete(s.uses, string(r.Use))
+	s.display.End(string(r.Use))
+	if r.Status != "error" {
+		return
+	}
+	if path := denied.Path(string(r.Output + "\n" + r.Error.Message)); path != "" {
+		s.display.Tell(runner.Progress{Refused: path})
+	}
+	if use.isRefused(r.Error) && len(s.answer.refused) < maxRefused {
+		s.answer.refused = append(s.answer.refused, s.refusal(use, string(r.Error.Message)))
+	}
+}
+
+// builtIn are the tools that the CLI has, and hides from the model where they are denied.
+var builtIn = []string{shell, "write_file", "replace", "web_fetch", "google_web_search", "activate_skill", "read_file", "read_many_files", "glob", "grep_search", "list_directory", "invoke_agent", "write_todos"}
+
+// isRefused reports whether a use of a tool failed because it was not allowed.
+func (u use) isRefused(why problem) bool {
+	return why.Type == "policy_violation" || why.Type == "tool_not_registered" && slices.Contains(builtIn, u.tool)
+}
+
+// refusal says of a refused use of a tool why it was, and what would allow it.
+func (s *stream) refusal(u use, why string) runner.Refusal {
+	r := runner.Refusal{Use: u.text, Reason: program.OneLine(s.display.Hide(why), 300)}
+	if entry, everything := u.advice(); entry != "" && s.display.Hide(entry) == entry && !s.isListed(u, entry) && !strings.Contains(why, "build configuration") {
+		r.Allow, r.AllowsAll = []string{entry}, everything
+	}
+	return r
+}
+
+// isListed reports whether a list says already what would be advised, or denies it.
+func (s *stream) isListed(u use, entry string) bool {
+	if slices.Contains(s.order.Prompt.AllowedTools, entry) {
+		return true
+	}
+	return slices.ContainsFunc(s.order.Prompt.DisallowedTools, func(denied string) bool {
+		r, _ := parseRule(denied)
+		return slices.Contains(r.tools, u.tool)
+	})
+}
+
+// names are the tools by which workflows allow those of the CLI.
+var names = map[string]string{
+	"write_file": "Write", "replace": "Edit", "web_fetch": "WebFetch", "google_web_search": "WebSearch", "activate_skill": "Skill",
+}
+
+// advice returns the entry of a list that would allow a use, and whether it allows everything.
+func (u use) advice() (entry string, everything bool) {
+	if u.tool != shell {
+		return names[u.tool], false
+	}
+	first, _, _ := strings.Cut(u.input, " ")
+	if first == "" || strings.ContainsFunc(u.input, func(r rune) bool { return strings.ContainsRune("\n\r\t'\"\\`$&|;<>(){}[]*?!#~", r) }) {
+		return "", false
+	}
+	return "Bash(" + first + ":*)", slices.Contains(interpreters, first)
+}
+
+// interpreters are programs that do whatever they are told.
+var interpreters = []string{"sh", "bash", "zsh", "env", "xargs", "sudo", "node", "npx", "python", "python3", "perl", "ruby", "make", "npm"}
+
+// final returns the answer for a process that has ended.
+func (s *stream) final(exit proc.Exit, said string) (runner.Answer, *runner.Failure) {
+	a := runner.Answer{
+		SessionID: s.answer.session, Model: s.costs.model(s.answer.result, s.answer.model), Turns: 1, Notes: s.answer.notes,
+		ExitCode: exit.Code, Signal: exit.Signal,
+	}
+	a.Cost = s.costs.total(s.answer.result, s.answer.spoke)
+	for _, r := range s.answer.refused {
+		a.Denied = append(a.Denied, r.Use)
+	}
+	a.Refusals = s.answer.refused[:min(len(s.answer.refused), state.MaxRefusals)]
+	if s.unread > 0 {
+		a.Notes = append(a.Notes, fmt.Sprintf("no records in %s of the agent CLI's output", state.Count(s.unread, "line")))
+	}
+	a.Notes = append(a.Notes, program.Leftovers(exit)...)
+	a.Text = s.answer.message.String()
+	if said != "" && strings.HasSuffix(a.Text, said) {
+		// Of an answer that broke off and was asked for again the output has both.
+		a.Text = said
+	}
+	fail := s.verdict(exit, a.Text)
+	if fail == nil {
+		a.Notes = append(a.Notes, program.AfterAnswer(exit, s.order)...)
+	}
+	return a, fail
+}
