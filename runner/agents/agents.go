@@ -28,6 +28,7 @@ type Installer = program.Installer
 // protocol.Backends.
 type Config struct {
 	Env        []string             // the whole base environment
+	Envs       map[string][]string  // of those that have another one, by backend
 	Paths      map[string]string    // of the CLIs, by backend; those on PATH where there is none
 	Installers map[string]Installer // of CLIs that are not there, by backend; none: it is the user's matter
 	NoNewPrivs bool                 // the CLIs, and the tools that they run, can't gain privileges; Linux only
@@ -42,6 +43,14 @@ type Config struct {
 	Command    string   // state.Options.AgentCommand
 }
 
+// env is the base environment of an agent CLI.
+func (c Config) env(backend string) []string {
+	if env, ok := c.Envs[backend]; ok {
+		return env
+	}
+	return c.Env
+}
+
 // line is one agent CLI.
 type line struct {
 	abilities runner.Abilities
@@ -52,39 +61,40 @@ type line struct {
 	// recorded reads the answer out of an output as a debug folder has it; nil where nobody
 	// can, since one invocation's output does not tell all.
 	recorded func(io.Reader) (runner.Answer, *runner.Failure, error)
+	api      keyproxy.API // that it asks; nil for none
 }
 
 // lines are all agent CLIs, the default one first.
 var lines = []line{
-	{claude.Abilities(), &claudepin.CLI, transcript.Words, newClaude, claude.Recorded},
-	{codex.Abilities(), &codexpin.CLI, rollout.Words, newCodex, nil},
-	{gemini.Abilities(), &geminipin.CLI, gemini.Words, newGemini, nil},
-	{command.Abilities(), nil, nil, newCommand, command.Recorded},
+	{claude.Abilities(), &claudepin.CLI, transcript.Words, newClaude, claude.Recorded, claude.API{}},
+	{codex.Abilities(), &codexpin.CLI, rollout.Words, newCodex, nil, codex.API{}},
+	{gemini.Abilities(), &geminipin.CLI, gemini.Words, newGemini, nil, gemini.API{}},
+	{command.Abilities(), nil, nil, newCommand, command.Recorded, nil},
 }
 
 func newClaude(c Config) runner.Agent {
 	return &claude.Backend{
 		Path: c.Paths[protocol.BackendClaude], Installer: c.Installers[protocol.BackendClaude], Tested: claudepin.CLI.Version(),
-		Env: c.Env, NoNewPrivs: c.NoNewPrivs, IsUntrusted: c.IsUntrusted, IsSandboxed: c.IsSandboxed, Args: c.ClaudeArgs, Proxy: c.Proxy,
+		Env: c.env(protocol.BackendClaude), NoNewPrivs: c.NoNewPrivs, IsUntrusted: c.IsUntrusted, IsSandboxed: c.IsSandboxed, Args: c.ClaudeArgs, Proxy: c.Proxy,
 	}
 }
 
 func newCodex(c Config) runner.Agent {
 	return &codex.Backend{
 		Path: c.Paths[protocol.BackendCodex], Installer: c.Installers[protocol.BackendCodex], Tested: codexpin.CLI.Version(),
-		Env: c.Env, NoNewPrivs: c.NoNewPrivs, IsUntrusted: c.IsUntrusted, Proxy: c.Proxy,
+		Env: c.env(protocol.BackendCodex), NoNewPrivs: c.NoNewPrivs, IsUntrusted: c.IsUntrusted, Proxy: c.Proxy,
 	}
 }
 
 func newGemini(c Config) runner.Agent {
 	return &gemini.Backend{
 		Path: c.Paths[protocol.BackendGemini], Installer: c.Installers[protocol.BackendGemini], Tested: geminipin.CLI.Version(),
-		Env: c.Env, NoNewPrivs: c.NoNewPrivs, IsUntrusted: c.IsUntrusted, Proxy: c.Proxy,
+		Env: c.env(protocol.BackendGemini), NoNewPrivs: c.NoNewPrivs, IsUntrusted: c.IsUntrusted, Proxy: c.Proxy,
 	}
 }
 
 func newCommand(c Config) runner.Agent {
-	return &command.Backend{Command: c.Command, Env: c.Env, NoNewPrivs: c.NoNewPrivs, Proxy: c.Proxy}
+	return &command.Backend{Command: c.Command, Env: c.env(protocol.BackendCommand), NoNewPrivs: c.NoNewPrivs, Proxy: c.Proxy}
 }
 
 // New returns all agent CLIs, by backend. It starts nothing and looks for nothing.
@@ -121,6 +131,17 @@ func Pins() map[string]pinned.CLI {
 	for _, l := range lines {
 		if l.pin != nil {
 			all[l.abilities.Backend] = *l.pin
+		}
+	}
+	return all
+}
+
+// APIs returns what the key proxy has to know of the APIs of the agent CLIs.
+func APIs() []keyproxy.API {
+	var all []keyproxy.API
+	for _, l := range lines {
+		if l.api != nil {
+			all = append(all, l.api)
 		}
 	}
 	return all

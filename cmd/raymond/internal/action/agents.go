@@ -12,8 +12,8 @@ import (
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/session"
 	"github.com/raymond-action/raymond-action/internal/untrusted/secrets"
+	"github.com/raymond-action/raymond-action/protocol"
 	clis "github.com/raymond-action/raymond-action/runner/agents"
-	"github.com/raymond-action/raymond-action/runner/claude"
 	"github.com/raymond-action/raymond-action/runner/claude/transcript"
 	"github.com/raymond-action/raymond-action/runner/keyproxy"
 	"github.com/raymond-action/raymond-action/runner/prices"
@@ -24,12 +24,12 @@ type agents struct {
 	clis   clis.Config
 	env    session.Env
 	redact func(string) string
-	proxy  *keyproxy.Proxy // keeps the model's key from agents' tools; nil: there is no key
+	proxy  *keyproxy.Proxy // keeps the models' keys from agents' tools; nil: there is no key
 }
 
 // cliSessions are the conversations in the folder of the agent CLI.
 func cliSessions(s *step) transcript.Folder {
-	return transcript.Folder{Env: job.AgentEnviron(s.inherited(), s.in.Env)}
+	return transcript.Folder{Env: job.AgentEnviron(protocol.BackendClaude, s.inherited(), s.in.Env)}
 }
 
 // newAgents starts the key proxy, if there is a key to keep and the workflow has
@@ -37,35 +37,47 @@ func cliSessions(s *step) transcript.Folder {
 func newAgents(s *step, b *readyRun, isTrusted bool) (*agents, error) {
 	logins := secrets.NewRedactor(nil).Text // the mask has all secrets; passwords in URLs are none it knows
 	env := s.inherited()
+	scripts, checks := job.ScriptEnviron(env, slices.Concat(s.in.Env, s.in.ScriptEnv)), job.ScriptEnviron(env, s.in.Env)
 	a := &agents{
-		env: session.Env{
-			Scripts: job.ScriptEnviron(env, slices.Concat(s.in.Env, s.in.ScriptEnv)),
-			Checks:  job.ScriptEnviron(env, s.in.Env),
-		},
+		env:    session.Env{Scripts: scripts, Checks: checks},
 		redact: func(text string) string { return logins(s.voice.mask.Text(text)) },
 		clis: clis.Config{
-			Env: job.AgentEnviron(env, s.in.Env), Paths: s.options.CLIs, Installers: installers(s), NoNewPrivs: !s.in.AllowSudo,
+			Env: checks, Envs: environs(s), Paths: s.options.CLIs, Installers: installers(s), NoNewPrivs: !s.in.AllowSudo,
 			IsUntrusted: !isTrusted, IsSandboxed: b.options().SkipPermissions && isRoot(),
 		},
 	}
 	if s.in.NoPrompts || !b.flow.HasPrompts() {
 		return a, nil
 	}
-	return a, a.guardKey(s, session.Prices(b.options()))
+	return a, a.guardKeys(s, session.Prices(b.options()))
 }
 
-// guardKey starts the proxy that keeps the model's key from agents' tools. A job
+// environs are the environments of the agent CLIs.
+func environs(s *step) map[string][]string {
+	all := map[string][]string{}
+	for _, backend := range protocol.Backends() {
+		all[backend] = job.AgentEnviron(backend, s.inherited(), s.in.Env)
+	}
+	return all
+}
+
+// guardKeys starts the proxy that keeps the models' keys from agents' tools. A job
 // without a key, as one of another provider, has none.
-func (a *agents) guardKey(s *step, book prices.Book) error {
-	if s.in.AnthropicAPIKey == "" && s.in.ClaudeCodeToken == "" {
+func (a *agents) guardKeys(s *step, book prices.Book) error {
+	var vendors []keyproxy.Vendor
+	for _, api := range clis.APIs() {
+		if key := s.in.ModelKey(api.Backend()); key.Text != "" {
+			vendors = append(vendors, keyproxy.Vendor{
+				API: api, Upstream: s.getenv(job.BaseVariable(api.Backend())), Credential: keyproxy.Credential{Text: key.Text, IsToken: key.IsToken},
+			})
+		}
+	}
+	if len(vendors) == 0 {
 		return nil
 	}
 	p, err := keyproxy.Start(keyproxy.Options{
-		Vendors: []keyproxy.Vendor{{
-			API: claude.API{}, Upstream: s.getenv("ANTHROPIC_BASE_URL"),
-			Credential: keyproxy.Credential{Text: cmp.Or(s.in.AnthropicAPIKey, s.in.ClaudeCodeToken), IsToken: s.in.AnthropicAPIKey == ""},
-		}},
-		Environ: a.clis.Env, Price: book.Of, Log: func(line string) { s.voice.print(s.voice.shown("key proxy: " + line)) },
+		Vendors: vendors, Environ: a.clis.Env, Price: book.Of,
+		Log: func(line string) { s.voice.print(s.voice.shown("key proxy: " + line)) },
 	})
 	if err != nil {
 		return machineProblem("key proxy", err)

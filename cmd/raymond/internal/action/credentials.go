@@ -2,6 +2,7 @@ package action
 
 import (
 	"cmp"
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -15,57 +16,127 @@ import (
 )
 
 // keyAdvice is what to do about the credentials of a run that failed for want of
-// any, which the agent CLI words for somebody at a terminal; "" for all other runs.
-func keyAdvice(run *state.Run, given bool) string {
-	refused := false
+// any, which agent CLIs word for somebody at a terminal; "" for all other runs. runBy says
+// which one an agent of the run is run by.
+func keyAdvice(run *state.Run, given job.Settings, runBy func(*state.Agent) string) string {
 	for _, a := range run.Agents {
-		refused = refused || a.Failure != nil && strings.HasPrefix(a.Failure.Message, "authentication: ")
+		if a.Failure == nil || !strings.HasPrefix(a.Failure.Message, "authentication: ") {
+			continue
+		}
+		backend := runBy(a)
+		inputs := job.KeyInputs(backend)
+		switch {
+		case len(inputs) == 0:
+			return ""
+		case given.ModelKey(backend).Text != "":
+			return "the API refused the credentials: check the secret that is given as " + strings.Join(inputs, " or ")
+		}
+		return "agents had no credentials: the " + areEmpty(inputs) + "; set the secret that the workflow file names (events from forks get none)"
 	}
-	switch {
-	case !refused:
-		return ""
-	case given:
-		return "the API refused the credentials: check the secret that is given as anthropic-api-key or claude-code-oauth-token"
+	return ""
+}
+
+// areEmpty says so of inputs.
+func areEmpty(inputs []string) string {
+	if len(inputs) == 1 {
+		return "input " + inputs[0] + " is empty"
 	}
-	return "agents had no credentials: the inputs anthropic-api-key and claude-code-oauth-token are empty; " +
-		"set the secret that the workflow file names (events from forks get none)"
+	return "inputs " + strings.Join(inputs, " and ") + " are empty"
 }
 
 // checkCredentials refuses to start a workflow whose agents are sure to have no credentials.
 // That is so on a runner of GitHub's, which nobody has logged in on, unless a step
 // before has made settings for the agent CLI.
 func checkCredentials(s *step, f *scope.Scope) error {
-	given := s.in.AnthropicAPIKey != "" || s.in.ClaudeCodeToken != "" || job.HasProvider(s.env.Environ)
-	if given || s.getenv("RUNNER_ENVIRONMENT") != "github-hosted" || !mayPrompt(s, f) || mayLogIn(s) {
+	if s.getenv("RUNNER_ENVIRONMENT") != "github-hosted" {
 		return nil
 	}
-	return problem.Usage("inputs anthropic-api-key and claude-code-oauth-token", "both are empty, and the workflow has prompts",
-		"set the secret that the workflow file names (events from forks get none), or the variables of Bedrock, Vertex or a gateway")
+	var errs []error
+	for _, backend := range surelyNeeded(s, f) {
+		inputs := job.KeyInputs(backend)
+		given := s.in.ModelKey(backend).Text != "" || job.HasProvider(backend, s.env.Environ)
+		if given || len(inputs) == 0 || mayLogIn(s, backend) {
+			continue
+		}
+		const hint = "set the secret that the workflow file names (events from forks get none)"
+		if len(inputs) == 1 {
+			errs = append(errs, problem.Usage("input "+inputs[0], "is empty, and the agent "+backend+" runs prompts of the workflow", hint))
+			continue
+		}
+		errs = append(errs, problem.Usage("inputs "+strings.Join(inputs, " and "), "both are empty, and the workflow has prompts",
+			hint+", or the variables of Bedrock, Vertex or a gateway"))
+	}
+	return errors.Join(errs...)
 }
 
-// mayPrompt reports whether the entry leads to a prompt that this step would run.
-func mayPrompt(s *step, f *scope.Scope) bool {
-	return !s.in.NoPrompts && slices.ContainsFunc(f.Workflow.Reachable(), func(name string) bool {
+// surelyNeeded are the agent CLIs of prompts to which the entry leads, and which this step
+// would run. A state that names none continues with that of the conversation that comes to
+// it; where states name others, only the entry's is sure.
+func surelyNeeded(s *step, f *scope.Scope) []string {
+	if s.in.NoPrompts {
+		return nil
+	}
+	own := cmp.Or(s.options.Alone().Backend, protocol.BackendClaude)
+	var named []string
+	isOpen, entry := false, false
+	for _, name := range f.Workflow.Reachable() {
 		st, ok := f.Workflow.State(name)
 		isHere := s.options.Jobs == nil || slices.Contains(s.options.Jobs, f.Workflow.JobOf(name))
-		return ok && st.Kind == protocol.Prompt && isHere
-	})
+		switch {
+		case !ok || st.Kind != protocol.Prompt || !isHere:
+		case st.Policy.Backend != "":
+			named = append(named, st.Policy.Backend)
+		default:
+			isOpen, entry = true, entry || name == f.Workflow.Entry()
+		}
+	}
+	if entry || isOpen && len(named) == 0 {
+		named = append(named, own)
+	}
+	slices.Sort(named)
+	return slices.Compact(named)
 }
 
-// mayLogIn reports whether the agent CLI may have credentials that are not ours to
+// login is how people log in with an agent CLI without a key that is ours to see.
+type login struct {
+	prefixes []string // of variables that the job may name for it
+	variable string   // with its folder
+	folder   string   // in the home folder, without that variable
+	files    []string // of that folder, or of the home folder
+}
+
+// logins are those of the agent CLIs that ask an API, by protocol.Backends.
+var logins = map[string]login{
+	protocol.BackendClaude: {
+		[]string{"ANTHROPIC_", "CLAUDE_", "AWS_"}, "CLAUDE_CONFIG_DIR", ".claude", []string{".credentials.json", "settings.json", "~/.claude.json"},
+	},
+	protocol.BackendCodex:  {[]string{"OPENAI_", "CODEX_"}, "CODEX_HOME", ".codex", []string{"auth.json", "config.toml"}},
+	protocol.BackendGemini: {[]string{"GEMINI_", "GOOGLE_"}, "", ".gemini", []string{"oauth_creds.json", "settings.json", ".env"}},
+}
+
+// mayLogIn reports whether an agent CLI may have credentials that are not ours to
 // see: files of its own, or variables that the job names for it.
-func mayLogIn(s *step) bool {
+func mayLogIn(s *step, backend string) bool {
+	l := logins[backend]
 	for _, name := range s.in.Env {
-		if strings.HasPrefix(name, "ANTHROPIC_") || strings.HasPrefix(name, "CLAUDE_") || strings.HasPrefix(name, "AWS_") {
+		if slices.ContainsFunc(l.prefixes, func(p string) bool { return strings.HasPrefix(name, p) }) {
 			return true
 		}
 	}
 	home := cmp.Or(s.getenv("HOME"), s.getenv("USERPROFILE"))
-	dir := cmp.Or(s.getenv("CLAUDE_CONFIG_DIR"), filepath.Join(home, ".claude"))
-	for _, file := range []string{filepath.Join(dir, ".credentials.json"), filepath.Join(dir, "settings.json"), filepath.Join(home, ".claude.json")} {
-		if _, err := os.Stat(file); err == nil {
+	dir := filepath.Join(home, l.folder)
+	if l.variable != "" {
+		dir = cmp.Or(s.getenv(l.variable), dir)
+	}
+	for _, file := range l.files {
+		path := filepath.Join(dir, file)
+		if rest, isHome := strings.CutPrefix(file, "~/"); isHome {
+			path = filepath.Join(home, rest)
+		}
+		if _, err := os.Stat(path); err == nil {
 			return true
 		}
 	}
-	return slices.ContainsFunc(job.Arguments(s.getenv), func(arg string) bool { return strings.Contains(arg, "--settings") })
+	hasSettings := func(arg string) bool { return strings.Contains(arg, "--settings") }
+	return backend == protocol.BackendClaude && slices.ContainsFunc(job.Arguments(s.getenv), hasSettings)
 }

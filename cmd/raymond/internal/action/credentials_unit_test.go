@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/job"
 	"github.com/raymond-action/raymond-action/state"
 )
 
@@ -11,21 +12,26 @@ import (
 // else.
 func TestKeyAdviceIsForTheWantOfAKey(t *testing.T) {
 	for _, tt := range []struct {
-		fault string
-		given bool
-		want  string
+		backend string
+		fault   string
+		given   string // input
+		want    string
 	}{
-		{"authentication: Not logged in · Please run /login", false, "anthropic-api-key and claude-code-oauth-token are empty"},
-		{"authentication: the API refused the credentials with status 401", true, "refused the credentials: check the secret"},
-		{"exit code 1: authentication: no", false, ""},
-		{"", false, ""},
+		{"claude", "authentication: Not logged in · Please run /login", "openai-api-key", "the inputs anthropic-api-key and claude-code-oauth-token are empty"},
+		{"claude", "authentication: the API refused the credentials with status 401", "claude-code-oauth-token", "refused the credentials: check the secret that is given as anthropic-api-key or"},
+		{"codex", "authentication: no", "anthropic-api-key", "the input openai-api-key is empty"},
+		{"gemini", "authentication: no", "gemini-api-key", "check the secret that is given as gemini-api-key"},
+		{"command", "authentication: no", "", ""},
+		{"claude", "exit code 1: authentication: no", "", ""},
+		{"claude", "", "", ""},
 	} {
 		run := &state.Run{Agents: []*state.Agent{{ID: "main"}, {ID: "main_a"}}}
 		if tt.fault != "" {
 			run.Agents[1].Failure = &state.AgentFailure{Message: tt.fault}
 		}
-		if got := keyAdvice(run, tt.given); !strings.Contains(got, tt.want) || (got == "") != (tt.want == "") {
-			t.Errorf("advice on %q, key given: %v: got %q, want %q in it", tt.fault, tt.given, got, tt.want)
+		given := job.Settings{ModelKeys: map[string]string{tt.given: "k"}}
+		if got := keyAdvice(run, given, func(*state.Agent) string { return tt.backend }); !strings.Contains(got, tt.want) || (got == "") != (tt.want == "") {
+			t.Errorf("advice on %q, key given as %q: got %q, want %q in it", tt.fault, tt.given, got, tt.want)
 		}
 	}
 }

@@ -43,6 +43,25 @@ func TestAMissingKeyIsNoticedBeforeAnythingStarts(t *testing.T) {
 	}
 }
 
+// TestEachAgentNeedsItsOwnKey: the key of one vendor is none of another's, and none is missed
+// for an agent that the workflow does not name.
+func TestEachAgentNeedsItsOwnKey(t *testing.T) {
+	t.Parallel()
+	s := newScene(t, strings.Replace(agentAtWork, "-- wf/START.md --\n", "-- wf/OTHER.md --\n---\nagent: codex\n---\nreply:\n<result>done</result>\nend.\n-- wf/START.md --\n", 1))
+	for inputs, want := range map[string]string{
+		"workflow wf/OTHER.md": "input openai-api-key: is empty, and the agent codex runs prompts", "agent codex": "input openai-api-key: is empty",
+		"agent codex anthropic-api-key sk-ant-0123456789": "input openai-api-key: is empty", "agent gemini openai-api-key sk-0123456789": "input gemini-api-key: is empty",
+		"openai-api-key sk-0123456789": "anthropic-api-key and claude-code-oauth-token", "workflow wf/OTHER.md openai-api-key sk-0123456789 mode lint": "",
+	} {
+		j := s.job(1, append(strings.Fields(inputs), "key", strings.ReplaceAll(inputs, " ", "-"))...).set("RUNNER_ENVIRONMENT", "github-hosted")
+		j.wrapped("")
+		e := j.end(j.start())
+		if got := e.String(); (want == "") == strings.Contains(got, "empty, and") || !strings.Contains(got, want) {
+			t.Errorf("%s: got %v, want %q", inputs, got, want)
+		}
+	}
+}
+
 // TestErrorsNameInputs, not the arguments of the program.
 func TestErrorsNameInputs(t *testing.T) {
 	t.Parallel()

@@ -7,6 +7,7 @@ import (
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/job"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/outlook"
 	"github.com/raymond-action/raymond-action/internal/untrusted/files"
+	"github.com/raymond-action/raymond-action/protocol"
 	"github.com/raymond-action/raymond-action/runner/report"
 	"github.com/raymond-action/raymond-action/state"
 )
@@ -27,7 +28,7 @@ func (r *result) outlook(s *step, run *state.Run) outlook.Outlook {
 		Status: p.Status, WorkflowID: run.WorkflowID, Key: s.key, Until: p.Until, Waits: report.WaitsOf(run), Place: place(s, r.jobFile),
 		Spent: run.Spent(), Budget: run.Options.BudgetUSD, Iterations: p.Iterations, MaxIterations: run.Options.MaxIterations,
 		StateDir: s.in.StateDir, WithoutTranscript: s.in.ResumeWithoutTranscript, NeverResume: s.in.Resume == job.ResumeNever, NoActionsRead: r.remarks.isBlind,
-		Cause: keyAdvice(run, s.in.AnthropicAPIKey != "" || s.in.ClaudeCodeToken != ""), Lacks: r.lacks(s, run),
+		Cause: keyAdvice(run, s.in, r.runBy(run)), Lacks: r.lacks(s, run),
 	}
 	if s.isPost && f.Status == state.Running { // nobody drives it any more
 		f.Status = state.Cancelled
@@ -41,6 +42,19 @@ func (r *result) outlook(s *step, run *state.Run) outlook.Outlook {
 		Job: s.getenv("GITHUB_JOB"), Step: s.getenv("GITHUB_ACTION"), Key: s.in.Key, Status: f.Status, IsRed: isRed, Waits: f.Waits,
 	})
 	return outlook.Of(f)
+}
+
+// runBy says by which agent CLI an agent of a run is run, as far as its states are known.
+func (r *result) runBy(run *state.Run) func(*state.Agent) string {
+	return func(a *state.Agent) string {
+		st := &protocol.State{}
+		if r.flow != nil {
+			if known, ok := r.flow.Workflow.State(a.State); ok {
+				st = known
+			}
+		}
+		return a.RunBy(st, &run.Options)
+	}
 }
 
 // place says how people reach agents that wait. jobFile is the workflow file of the job, nil

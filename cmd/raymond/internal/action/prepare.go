@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -192,12 +193,8 @@ func ownKey(s *step) error {
 // variables that the inputs name.
 func conceal(s *step) {
 	known := secrets.Of(withoutRunners(s.env.Environ))
-	for name, value := range map[string]string{
-		"anthropic-api-key": s.in.AnthropicAPIKey, "claude-code-oauth-token": s.in.ClaudeCodeToken,
-		"github-token": s.in.GitHubToken, "state-key": s.in.StateKey,
-	} {
-		known[name] = value
-	}
+	maps.Copy(known, s.in.ModelKeys)
+	maps.Copy(known, map[string]string{"github-token": s.in.GitHubToken, "state-key": s.in.StateKey})
 	short := s.voice.hide(known, namedValues(s), slices.Concat(state.Words(), transcript.Words(), frame(s)))
 	if len(short) > 0 {
 		s.voice.warnOnce("these secrets are too short to be masked in what is stored and shown: " + strings.Join(short, ", "))

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/raymond-action/raymond-action/internal/untrusted/secrets"
+	"github.com/raymond-action/raymond-action/protocol"
 )
 
 // common is what every program may see of the job's environment. Toolchains'
@@ -30,35 +31,57 @@ var windows = names(`
 // prefixes are families of names that every program may see.
 var prefixes = []string{"LC_", "RAYMOND_"}
 
-// provider is a way to models other than Anthropic's own API, with the variables
-// that the agent CLI reads for it.
+// provider is a way to models other than the API of the vendor, with the variables
+// that an agent CLI reads for it.
 type provider struct {
+	backend  string // of the CLI
 	when     string // the variable that turns it on
 	names    map[string]bool
 	prefixes []string
 }
 
 var providers = []provider{
-	{"CLAUDE_CODE_USE_BEDROCK", names("CLAUDE_CODE_USE_BEDROCK CLAUDE_CODE_SKIP_BEDROCK_AUTH ANTHROPIC_BEDROCK_BASE_URL"), []string{"AWS_"}},
 	{
-		"CLAUDE_CODE_USE_VERTEX",
+		protocol.BackendClaude, "CLAUDE_CODE_USE_BEDROCK",
+		names("CLAUDE_CODE_USE_BEDROCK CLAUDE_CODE_SKIP_BEDROCK_AUTH ANTHROPIC_BEDROCK_BASE_URL"), []string{"AWS_"},
+	},
+	{
+		protocol.BackendClaude, "CLAUDE_CODE_USE_VERTEX",
 		names("CLAUDE_CODE_USE_VERTEX CLAUDE_CODE_SKIP_VERTEX_AUTH CLOUD_ML_REGION GOOGLE_APPLICATION_CREDENTIALS GOOGLE_CLOUD_PROJECT GCLOUD_PROJECT"),
 		[]string{"ANTHROPIC_VERTEX_", "VERTEX_REGION_"},
 	},
-	{"CLAUDE_CODE_USE_FOUNDRY", names("CLAUDE_CODE_USE_FOUNDRY CLAUDE_CODE_SKIP_FOUNDRY_AUTH"), []string{"ANTHROPIC_FOUNDRY_", "AZURE_"}},
-	{"ANTHROPIC_BASE_URL", names("ANTHROPIC_BASE_URL ANTHROPIC_AUTH_TOKEN ANTHROPIC_CUSTOM_HEADERS"), nil},
+	{
+		protocol.BackendClaude, "CLAUDE_CODE_USE_FOUNDRY",
+		names("CLAUDE_CODE_USE_FOUNDRY CLAUDE_CODE_SKIP_FOUNDRY_AUTH"), []string{"ANTHROPIC_FOUNDRY_", "AZURE_"},
+	},
+	{protocol.BackendClaude, "ANTHROPIC_BASE_URL", names("ANTHROPIC_BASE_URL ANTHROPIC_AUTH_TOKEN ANTHROPIC_CUSTOM_HEADERS"), nil},
+	{
+		protocol.BackendGemini, "GOOGLE_GENAI_USE_VERTEXAI",
+		names("GOOGLE_GENAI_USE_VERTEXAI GOOGLE_APPLICATION_CREDENTIALS GOOGLE_CLOUD_PROJECT GOOGLE_CLOUD_PROJECT_ID GOOGLE_CLOUD_LOCATION GOOGLE_VERTEX_BASE_URL"), nil,
+	},
+	{protocol.BackendGemini, "GOOGLE_GEMINI_BASE_URL", names("GOOGLE_GEMINI_BASE_URL"), nil},
+	{protocol.BackendCodex, "OPENAI_BASE_URL", names("OPENAI_BASE_URL"), nil},
 }
 
-// HasProvider reports whether an environment turns on a provider other than
-// Anthropic's own API.
-func HasProvider(environ []string) bool {
-	return slices.ContainsFunc(providers, func(p provider) bool { return isOn(runtime.GOOS, environ, p.when) })
+// HasProvider reports whether an environment turns on a provider for an agent CLI other
+// than the API of its vendor.
+func HasProvider(backend string, environ []string) bool {
+	return slices.ContainsFunc(providers, func(p provider) bool { return p.backend == backend && isOn(runtime.GOOS, environ, p.when) })
+}
+
+// own are the variables that an agent CLI reads in any case.
+var own = map[string]map[string]bool{
+	protocol.BackendClaude: names("CLAUDE_CONFIG_DIR"),
+	protocol.BackendCodex:  names("CODEX_HOME"),
+	protocol.BackendGemini: names("GEMINI_CLI_HOME"),
 }
 
 // models are the names of models, which other providers have their own of.
-var models = names(`
-	ANTHROPIC_MODEL ANTHROPIC_SMALL_FAST_MODEL ANTHROPIC_SMALL_FAST_MODEL_AWS_REGION
-	ANTHROPIC_DEFAULT_OPUS_MODEL ANTHROPIC_DEFAULT_SONNET_MODEL ANTHROPIC_DEFAULT_HAIKU_MODEL`)
+var models = map[string]map[string]bool{
+	protocol.BackendClaude: names(`
+		ANTHROPIC_MODEL ANTHROPIC_SMALL_FAST_MODEL ANTHROPIC_SMALL_FAST_MODEL_AWS_REGION
+		ANTHROPIC_DEFAULT_OPUS_MODEL ANTHROPIC_DEFAULT_SONNET_MODEL ANTHROPIC_DEFAULT_HAIKU_MODEL`),
+}
 
 func names(list string) map[string]bool {
 	set := map[string]bool{}
@@ -72,19 +95,20 @@ func hasPrefix(name string, list []string) bool {
 	return slices.ContainsFunc(list, func(p string) bool { return strings.HasPrefix(name, p) })
 }
 
-// AgentEnviron is what of an environment the agent CLI may see: the allow list,
-// the variables of given names, and what the CLI reads for providers other than
-// Anthropic's API, as far as these are turned on. Withheld names never are in it.
-func AgentEnviron(environ, allowed []string) []string {
-	return agentEnviron(runtime.GOOS, environ, allowed)
+// AgentEnviron is what of an environment an agent CLI may see: the allow list, the
+// variables of given names, its own, and what it reads for providers other than the API of
+// its vendor, as far as these are turned on. Withheld names, and what only other agent CLIs
+// read, never are in it.
+func AgentEnviron(backend string, environ, allowed []string) []string {
+	return agentEnviron(runtime.GOOS, backend, environ, allowed)
 }
 
-func agentEnviron(system string, environ, allowed []string) []string {
+func agentEnviron(system, backend string, environ, allowed []string) []string {
 	f := newFilter(system, allowed)
-	f.also = append(f.also, names("CLAUDE_CONFIG_DIR"))
+	f.also = append(f.also, own[backend])
 	for _, p := range providers {
-		if isOn(system, environ, p.when) {
-			f.also = append(f.also, p.names, models)
+		if p.backend == backend && isOn(system, environ, p.when) {
+			f.also = append(f.also, p.names, models[backend])
 			f.prefixes = append(f.prefixes, p.prefixes...)
 		}
 	}

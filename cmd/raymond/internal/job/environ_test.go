@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/raymond-action/raymond-action/protocol"
 )
 
 // jobEnvironment is what a job has; agents and scripts get what is marked with +.
@@ -36,7 +38,7 @@ func TestEnvironmentIsAnAllowList(t *testing.T) {
 	if d := cmp.Diff(want, ScriptEnviron(environ, []string{"NAMED", "ABSENT"})); d != "" {
 		t.Errorf("scripts (-want +got):\n%s", d)
 	}
-	if d := cmp.Diff(want, agentEnviron("linux", environ, []string{"NAMED"})); d != "" {
+	if d := cmp.Diff(want, agentEnviron("linux", protocol.BackendClaude, environ, []string{"NAMED"})); d != "" {
 		t.Errorf("agents (-want +got):\n%s", d)
 	}
 	got := ScriptEnviron(environ, []string{"GITHUB_TOKEN", "JAVA_HOME", "GITHUB_OUTPUT", "ANTHROPIC_API_KEY"})
@@ -61,7 +63,7 @@ func TestProvidersReachTheAgentCLIOnly(t *testing.T) {
 		"ANTHROPIC_BASE_URL=http://": "ANTHROPIC_AUTH_TOKEN=h ANTHROPIC_CUSTOM_HEADERS=i ANTHROPIC_MODEL=j CLAUDE_CONFIG_DIR=m ANTHROPIC_BASE_URL=http://",
 	} {
 		environ := append(strings.Fields(all), strings.Fields(on)...)
-		if d := cmp.Diff(strings.Fields(want), agentEnviron("linux", environ, nil)); d != "" {
+		if d := cmp.Diff(strings.Fields(want), agentEnviron("linux", protocol.BackendClaude, environ, nil)); d != "" {
 			t.Errorf("%q (-want +got):\n%s", on, d)
 		}
 		if got := ScriptEnviron(environ, nil); len(got) != 0 {
@@ -70,11 +72,28 @@ func TestProvidersReachTheAgentCLIOnly(t *testing.T) {
 	}
 }
 
+// TestAgentsOfOneVendorGetNothingOfAnother: neither what it logs in with nor its addresses.
+func TestAgentsOfOneVendorGetNothingOfAnother(t *testing.T) {
+	environ := strings.Fields("ANTHROPIC_BASE_URL=a ANTHROPIC_AUTH_TOKEN=b CLAUDE_CODE_USE_BEDROCK=1 AWS_SECRET_ACCESS_KEY=c CLAUDE_CONFIG_DIR=d " +
+		"OPENAI_API_KEY=e OPENAI_BASE_URL=f CODEX_HOME=g CODEX_API_KEY=h " +
+		"GEMINI_API_KEY=i GOOGLE_API_KEY=j GOOGLE_GEMINI_BASE_URL=k GOOGLE_GENAI_USE_VERTEXAI=true GOOGLE_APPLICATION_CREDENTIALS=l GEMINI_CLI_HOME=m")
+	for backend, want := range map[string]string{
+		protocol.BackendClaude:  "ANTHROPIC_BASE_URL=a ANTHROPIC_AUTH_TOKEN=b CLAUDE_CODE_USE_BEDROCK=1 AWS_SECRET_ACCESS_KEY=c CLAUDE_CONFIG_DIR=d",
+		protocol.BackendCodex:   "OPENAI_BASE_URL=f CODEX_HOME=g",
+		protocol.BackendGemini:  "GOOGLE_GEMINI_BASE_URL=k GOOGLE_GENAI_USE_VERTEXAI=true GOOGLE_APPLICATION_CREDENTIALS=l GEMINI_CLI_HOME=m",
+		protocol.BackendCommand: "",
+	} {
+		if d := cmp.Diff(strings.Fields(want), append([]string{}, agentEnviron("linux", backend, environ, nil)...)); d != "" {
+			t.Errorf("%s (-want +got):\n%s", backend, d)
+		}
+	}
+}
+
 // TestWindowsTakesNamesInAnyCase, and needs variables of its own.
 func TestWindowsTakesNamesInAnyCase(t *testing.T) {
 	environ := strings.Fields("Path=p SystemRoot=r ComSpec=c ProgramFiles(x86)=x APPDATA=a http_proxy=h Named=n Input_X=i Github_Env=e =C:=C:\\ Other=o")
 	want := strings.Fields("Path=p SystemRoot=r ComSpec=c ProgramFiles(x86)=x APPDATA=a http_proxy=h Named=n")
-	if d := cmp.Diff(want, agentEnviron("windows", environ, []string{"NAMED"})); d != "" {
+	if d := cmp.Diff(want, agentEnviron("windows", protocol.BackendClaude, environ, []string{"NAMED"})); d != "" {
 		t.Errorf("windows (-want +got):\n%s", d)
 	}
 }
@@ -92,7 +111,7 @@ func FuzzWithheldNamesNeverComeOut(f *testing.F) {
 		for _, name := range withheld {
 			environ = append(environ, name+"=secret", strings.ToLower(name)+"=secret")
 		}
-		for _, kv := range append(agentEnviron(system, environ, withheld), newFilter(system, withheld).keep(environ)...) {
+		for _, kv := range append(agentEnviron(system, protocol.BackendClaude, environ, withheld), newFilter(system, withheld).keep(environ)...) {
 			name, _, _ := strings.Cut(strings.ToUpper(kv), "=")
 			bad := strings.HasPrefix(name, "INPUT_") || strings.HasPrefix(name, "ACTIONS_") || slices.Contains(withheld[:18], name)
 			if bad {

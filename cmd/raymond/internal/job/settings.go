@@ -86,10 +86,9 @@ type Settings struct {
 	AllowSudo      bool
 	Sandboxed      bool
 
-	Versions        map[string]string // of the agent CLIs to install, exact, by protocol.Backends; those that were tested where there is none
-	AnthropicAPIKey string
-	ClaudeCodeToken string // claude-code-oauth-token
-	GitHubToken     string
+	Versions    map[string]string // of the agent CLIs to install, exact, by protocol.Backends; those that were tested where there is none
+	ModelKeys   map[string]string // of models' APIs, by the input that gives them; those that are given
+	GitHubToken string
 }
 
 // InputProblem is what is wrong with an input, worded for whoever wrote it.
@@ -130,8 +129,7 @@ func ReadSettings(getenv func(string) string) (Settings, []InputProblem) {
 		Comment:            r.word("comment", CommentNone, CommentSticky),
 		SuspendedIsFailure: r.boolean("suspended-is-failure"),
 		Versions:           r.versions("claude", "codex", "gemini"),
-		AnthropicAPIKey:    r.token("anthropic-api-key"),
-		ClaudeCodeToken:    r.token("claude-code-oauth-token"),
+		ModelKeys:          r.keys(),
 		GitHubToken:        r.token("github-token"),
 	}
 	s.NamesJob = r.value("job") != ""

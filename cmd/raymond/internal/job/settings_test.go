@@ -68,7 +68,7 @@ func TestSettingsAreRead(t *testing.T) {
 		"checkpoint-interval", "1m30s", "retention-days", "400", "workspace", "none", "summary", "False", "annotations", "FALSE",
 		"comment", "sticky", "suspended-is-failure", "true", "env", "A,B_1\n_c", "script-env", "TOKEN", "allow-actors", "Ann bob.b", "allow-bots", "renovate[bot] *",
 		"allow-events", "pull_request_target", "on-denied", "skip", "trust-checkout", "false", "allow-sudo", "true", "sandboxed", "true",
-		"claude-version", "2.1.200", "anthropic-api-key", "sk-1", "claude-code-oauth-token", "oat", "github-token", "ghs_1",
+		"claude-version", "2.1.200", "anthropic-api-key", "sk-1", "claude-code-oauth-token", "oat", "openai-api-key", "sk-2", "gemini-api-key", "AIza", "github-token", "ghs_1",
 		"job", "publish, tidy_2", "matrix-job", "work", "max-jobs", "7", "prompts", "false", "answer-prefix", "@robot:")
 	no := false
 	want := Settings{
@@ -81,7 +81,7 @@ func TestSettingsAreRead(t *testing.T) {
 		Env: []string{"A", "B_1", "_c"}, ScriptEnv: []string{"TOKEN"},
 		Rules:    Rules{AllowActors: []string{"Ann", "bob.b"}, AllowBots: []string{"renovate[bot]", "*"}, AllowEvents: []string{"pull_request_target"}},
 		OnDenied: OnDeniedSkip, TrustCheckout: &no, AllowSudo: true, Sandboxed: true,
-		Versions: map[string]string{"claude": "2.1.200"}, AnthropicAPIKey: "sk-1", ClaudeCodeToken: "oat", GitHubToken: "ghs_1",
+		Versions: map[string]string{"claude": "2.1.200"}, ModelKeys: map[string]string{"anthropic-api-key": "sk-1", "claude-code-oauth-token": "oat", "openai-api-key": "sk-2", "gemini-api-key": "AIza"}, GitHubToken: "ghs_1",
 	}
 	got, faults := ReadSettings(getenv)
 	if d := cmp.Diff(want, got); d != "" || len(faults) != 0 {

@@ -68,6 +68,8 @@ var agentInputs = []InputSpec{
 	{Name: "gemini-version", Text: "The exact version of the Gemini CLI to install when there is none. Default: the version that this action was tested with."},
 	{Name: "anthropic-api-key", Secret: true, Text: "Key of the Anthropic API, from a secret. Agents use it without being able to read it. The variable ANTHROPIC_BASE_URL of the step names another address for the API, such as a gateway."},
 	{Name: "claude-code-oauth-token", Secret: true, Text: "Token of a Claude subscription, from a secret, instead of an API key. Agents use it without being able to read it."},
+	{Name: "openai-api-key", Secret: true, Text: "Key of the OpenAI API, from a secret, for the agent codex. Agents use it without being able to read it. The variable OPENAI_BASE_URL of the step names another address for the API, with its /v1."},
+	{Name: "gemini-api-key", Secret: true, Text: "Key of the Gemini API, from a secret, for the agent gemini. Agents use it without being able to read it. The variable GOOGLE_GEMINI_BASE_URL of the step names another address for the API."},
 	{Name: "github-token", Secret: true, Default: "${{ github.token }}", Text: "Token that asks who may start the run, finds earlier runs (actions: read) and writes the comment. Agents don't see it unless env names GITHUB_TOKEN."},
 }
 
@@ -105,7 +107,7 @@ var securityInputs = []InputSpec{
 	{Name: "on-denied", Default: OnDeniedFail, Text: "What happens when somebody may not start the run: fail fails the step, skip ends it without failing and without having done anything."},
 	{Name: "trust-checkout", Bool: true, Text: "Whether agents obey the settings, hooks and CLAUDE.md of the checkout. Default: not on events from forks, of people without write permission, or on comments on a pull request that can't be looked up."},
 	{Name: "cage", Flag: "--cage", Text: "Confine agents, done_when commands and scripts with the option cage=true (Linux): on confines them as far as the runner's kernel can, require fails the step where files, processes or the network that was asked for can't be confined, off confines nothing. Default: on."},
-	{Name: "network", Flag: "--network", Text: "What the cage lets them reach: open (every address), none, or hosts such as example.com, *.example.com and example.com:8443, separated by blanks, commas or lines; registry-npm, registry-go, registry-pypi and github stand for the hosts of those. The API of the agent CLI (api.anthropic.com, or the host of ANTHROPIC_BASE_URL) is always reached. Default: open."},
+	{Name: "network", Flag: "--network", Text: "What the cage lets them reach: open (every address), none, or hosts such as example.com, *.example.com and example.com:8443, separated by blanks, commas or lines; registry-npm, registry-go, registry-pypi and github stand for the hosts of those. The APIs of the agents that the workflow names are always reached. Default: open."},
 	{Name: "cage-write", Flag: "--cage-write", Lines: true, Text: "Folders that the cage lets them write besides the working directory, one per line, relative to the workspace."},
 	{Name: "allow-sudo", Bool: true, Default: "false", Text: "Let agents gain privileges, for example by sudo. They are not confined then: there is no cage."},
 	{Name: "sandboxed", Bool: true, Default: "false", Text: "Says that the job runs in a container made for it, so that agents may skip permissions as root."},

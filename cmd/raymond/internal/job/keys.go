@@ -1,0 +1,68 @@
+package job
+
+import (
+	"slices"
+
+	"github.com/raymond-action/raymond-action/protocol"
+)
+
+// Key is what the API of an agent CLI takes from a job.
+type Key struct {
+	Text    string // "" for none
+	IsToken bool   // of a subscription, not an API key
+}
+
+// vendor is what a job may say of the API of an agent CLI.
+type vendor struct {
+	inputs []string // with its key; the first one that is given counts
+	base   string   // variable that names another address for it
+}
+
+// vendors are those of the agent CLIs that ask an API, by protocol.Backends.
+var vendors = map[string]vendor{
+	protocol.BackendClaude: {[]string{inputAnthropicKey, inputClaudeToken}, "ANTHROPIC_BASE_URL"},
+	protocol.BackendCodex:  {[]string{inputOpenAIKey}, "OPENAI_BASE_URL"},
+	protocol.BackendGemini: {[]string{inputGeminiKey}, "GOOGLE_GEMINI_BASE_URL"},
+}
+
+const (
+	inputAnthropicKey = "anthropic-api-key"
+	inputClaudeToken  = "claude-code-oauth-token"
+	inputOpenAIKey    = "openai-api-key"
+	inputGeminiKey    = "gemini-api-key"
+)
+
+// keys reads all inputs with keys.
+func (r *reader) keys() map[string]string {
+	var given map[string]string
+	for _, backend := range protocol.Backends() {
+		for _, input := range vendors[backend].inputs {
+			switch v := r.token(input); {
+			case v == "":
+			case given == nil:
+				given = map[string]string{input: v}
+			default:
+				given[input] = v
+			}
+		}
+	}
+	return given
+}
+
+// KeyInputs returns the names of the inputs that may have the key of an agent CLI's API,
+// none for a CLI that asks none.
+func KeyInputs(backend string) []string { return slices.Clone(vendors[backend].inputs) }
+
+// BaseVariable returns the name of the variable with which the job may name another address
+// for the API of an agent CLI; "" for a CLI that asks none.
+func BaseVariable(backend string) string { return vendors[backend].base }
+
+// ModelKey returns the key that the job has for the API of an agent CLI.
+func (s Settings) ModelKey(backend string) Key {
+	for _, input := range vendors[backend].inputs {
+		if text := s.ModelKeys[input]; text != "" {
+			return Key{text, input == inputClaudeToken}
+		}
+	}
+	return Key{}
+}
