@@ -193,4 +193,4 @@ func NoPrice(backend, model string) string {
 }
 
 // NoPriceHint says what can be done about NoPrice.
-const NoPriceHint = "name a model that has a price, give one with --prices FILE, or set no budget (--budget 0)"
+const NoPriceHint = "name a model that has a price, give its price with --prices FILE, or run without a budget (--budget 0)"

@@ -18,7 +18,7 @@ import (
 var badArguments = map[string][]struct{ line, names string }{
 	"raymond": {
 		{"''", "PATH"}, {"nothing", "PATH"}, {"run dir x", "PATH"}, {"text x", "PATH"},
-		{"flow --input-file dir", "--input-file"}, {"flow --budget", "--budget"}, {"-x", "-x"},
+		{"flow --input-file dir", "--input-file"}, {"flow --budget", "--budget"}, {"flow --prices text", "--prices"}, {"-x", "-x"},
 	},
 	"raymond run": {
 		{"", "PATH"}, {"''", "PATH"}, {"nothing", "PATH"}, {"text", "PATH"}, {"flow x", "PATH"}, {"/dev/null", "PATH"},
@@ -27,7 +27,7 @@ var badArguments = map[string][]struct{ line, names string }{
 		{"flow --events dir", "--events"}, {"flow --events ''", "--events"}, {"flow --events text/below", "--events"},
 		{"flow --model ''", "--model"}, {"flow --claude ''", "--claude"}, {"flow --allowed-tools ''", "--allowed-tools"},
 		{"flow --done-when ''", "--done-when"}, {"flow --workflow-id ''", "--workflow-id"}, {"flow --meta ''", "--meta"},
-		{"flow --meta", "--meta"}, {"flow --quiet=maybe", "--quiet"}, {"flow --job ''", "--job"},
+		{"flow --meta", "--meta"}, {"flow --prices nothing", "--prices"}, {"flow --prices dir", "--prices"}, {"flow --prices ''", "--prices"}, {"flow --quiet=maybe", "--quiet"}, {"flow --job ''", "--job"},
 		{"flow --job a,", "--job"}, {"flow --job 1a", "--job"}, {"flow --job a/b", "--job"}, {"flow --hold never", "--hold"}, {"nothing --budget NaN", "PATH"}, {"'' --budget NaN", "--budget"},
 	},
 	"raymond resume": {
@@ -40,7 +40,7 @@ var badArguments = map[string][]struct{ line, names string }{
 	},
 	"raymond lint": {
 		{"", "PATH"}, {"''", "PATH"}, {"nothing", "PATH"}, {"flow text", "PATH"}, {"flow --format xml", "--format"}, {"flow --platform vms", "--platform"},
-		{"flow --workflow-file nothing", "--workflow-file"}, {"flow --workflow-file ''", "--workflow-file"},
+		{"flow --prices text", "--prices"}, {"flow --workflow-file nothing", "--workflow-file"}, {"flow --workflow-file ''", "--workflow-file"},
 	},
 	"raymond diagram": {
 		{"", "PATH"}, {"''", "PATH"}, {"nothing", "PATH"}, {"text", "PATH"}, {"flow x", "PATH"}, {"--run gone", "WORKFLOW_ID"},

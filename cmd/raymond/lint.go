@@ -10,6 +10,7 @@ import (
 
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/options"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/session"
 	"github.com/raymond-action/raymond-action/protocol"
 )
 
@@ -49,7 +50,9 @@ func (a *App) lintCommand() *cobra.Command {
 		l.WorkflowFiles = append(l.WorkflowFiles, s)
 		return options.NotEmpty(s)
 	})
+	options.AddPrices(o)
 	cmd.RunE = func(_ *cobra.Command, args []string) error {
+		l.Prices = session.Prices(o.Alone())
 		if len(args) == 0 && len(l.WorkflowFiles) == 0 {
 			o.Reject(problem.Usage("PATH", "is missing", "name directories, zip archives or state files"))
 		}

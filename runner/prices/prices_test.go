@@ -1,6 +1,7 @@
 package prices
 
 import (
+	"maps"
 	"os"
 	"slices"
 	"strconv"
@@ -125,3 +126,20 @@ func TestDocsShowThePrices(t *testing.T) {
 }
 
 func num(f float64) string { return strconv.FormatFloat(f, 'f', -1, 64) }
+
+// TestPricesOfAResumedRun: a file that agents may have written can't make anything cheaper
+// than it was when the run began.
+func TestPricesOfAResumedRun(t *testing.T) {
+	began := Book{Given: map[string]state.Price{"mine": {Input: 2, CachedInput: 2, CacheWrite: 2, Output: 4}, "gone": {Input: 1, Output: 1}}}
+	got := began.AtLeast(map[string]state.Price{"mine": {Input: 3, Output: 1}, "gpt-5": {}, "new": {Input: 5}})
+	want := map[string]state.Price{
+		"mine": {Input: 3, CachedInput: 2, CacheWrite: 2, Output: 4}, "gone": {Input: 1, Output: 1},
+		"gpt-5": {Input: 1.25, CachedInput: 0.125, CacheWrite: 1.25, Output: 10}, "new": {Input: 5},
+	}
+	if !maps.Equal(got, want) || began.Given["mine"].Input != 2 {
+		t.Errorf("got %v, want %v", got, want)
+	}
+	if got := (Book{}).AtLeast(nil); got != nil {
+		t.Errorf("without any: got %v, want none", got)
+	}
+}

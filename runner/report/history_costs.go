@@ -37,7 +37,7 @@ func (c modelCosts) add(model string, spent state.Spent) {
 	if _, ok := c[model]; !ok && len(c) >= maxModels {
 		model = ""
 	}
-	if spent.USD > 0 || spent.Unknown > 0 {
+	if spent.USD > 0 || spent.Unknown > 0 || spent.Unpriced > 0 {
 		c[model] = c[model].Plus(spent)
 	}
 }

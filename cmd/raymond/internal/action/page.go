@@ -273,7 +273,7 @@ func (t *teller) cutOff(run *state.Run) state.Event {
 	p, spent := &run.Progress, run.Spent()
 	return state.Event{Seq: t.seq + 1, Time: t.last, Body: &state.RunFinished{
 		Status: state.Cancelled, Reason: "the step was killed before the run had stopped", CostUSD: p.TotalUSD,
-		Estimated: spent.Estimated, Unknown: spent.Unknown, Unfinished: run.Unfinished(),
+		Estimated: spent.Estimated, Unknown: spent.Unknown, Unpriced: spent.Unpriced, Unfinished: run.Unfinished(),
 		Iterations: p.Iterations, DurationMS: t.last.Sub(t.began).Milliseconds(),
 	}}
 }

@@ -26,6 +26,11 @@ func runTool(s *step, from source) error {
 		for key := range s.options.Meta {
 			args = append(args, "--meta="+key)
 		}
+		for _, arg := range job.Arguments(s.getenv) {
+			if name, _, _ := cutFlag(arg); name == "agent" || name == "prices" {
+				args = append(args, arg)
+			}
+		}
 	case job.ModeSimulate:
 		args = append(args, "--replies="+s.in.Replies)
 		args = append(args, simulated(s)...)

@@ -14,6 +14,7 @@ import (
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/scope"
 	"github.com/raymond-action/raymond-action/protocol"
+	"github.com/raymond-action/raymond-action/runner/prices"
 )
 
 // Formats are the values that Run.Format may have; the first is the default.
@@ -23,8 +24,9 @@ var Formats = []string{"text", "json", "github"}
 type Run struct {
 	Format    string // one of Formats
 	Platforms []protocol.Platform
-	Meta      []string // template variables that runs are given
-	Backend   string   // the agent CLI of runs, one of protocol.Backends; "" for the default
+	Meta      []string    // template variables that runs are given
+	Backend   string      // the agent CLI of runs, one of protocol.Backends; "" for the default
+	Prices    prices.Book // that hold for runs
 	// WorkflowFiles are workflow files of GitHub Actions, with whose steps the workflows
 	// are compared.
 	WorkflowFiles []string
@@ -67,6 +69,7 @@ func (l *Run) Check(out io.Writer, paths []string, problems error) error {
 	}
 	for i, s := range scopes {
 		l.check(paths[i], s)
+		l.checkPrices(paths[i], s)
 		l.checkJobs(paths[i], s)
 	}
 	return errors.Join(l.print(out), l.verdict())

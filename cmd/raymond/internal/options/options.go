@@ -133,7 +133,7 @@ func (o *Options) AddAll() {
 	o.Switch("allow-changed-workflow", "resume even if state files have changed since the start", func(b bool) { o.AllowChanged = b })
 	o.AddSkipLint()
 	o.AddLimits()
-	addPrices(o)
+	AddPrices(o)
 	o.AddWaits()
 	o.addAgents()
 	o.AddCage()

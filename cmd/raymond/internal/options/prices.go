@@ -11,8 +11,8 @@ import (
 // maxPrices bounds --prices, in bytes.
 const maxPrices = 1 << 20
 
-// addPrices defines the flag of a file of prices. A resume without it keeps those of the run.
-func addPrices(o *Options) {
+// AddPrices defines the flag of a file of prices. A resume without it keeps those of the run.
+func AddPrices(o *Options) {
 	o.Add("prices", "FILE", "prices of models, which add to the list of raymond and replace it: for agents that tell tokens and no dollars", func(s string) error {
 		data, err := files.ReadTarget(s, maxPrices)
 		if err != nil {

@@ -23,7 +23,7 @@ func CheckPrices(o *options.Options, w *protocol.Workflow, run state.Options) er
 	if run.BudgetUSD == 0 {
 		return nil
 	}
-	for _, u := range Unpriced(w, run) {
+	for _, u := range agents.Unpriced(w, &run, Prices(run)) {
 		where := "--budget"
 		if o.Label != nil {
 			where = o.Label("budget")
@@ -31,20 +31,4 @@ func CheckPrices(o *options.Options, w *protocol.Workflow, run state.Options) er
 		return problem.Usage(where, fmt.Sprintf("%s (in the state %s)", runner.NoPrice(u.Backend, u.Model), u.State), runner.NoPriceHint)
 	}
 	return nil
-}
-
-// Unpriced returns the ways in which a state may begin with an agent that tells no dollars,
-// and without a model that has a price.
-func Unpriced(w *protocol.Workflow, run state.Options) []protocol.Beginning {
-	var list []protocol.Beginning
-	book := Prices(run)
-	for _, b := range w.Chart().Beginnings(run.Backend, run.Model) {
-		if can, ok := agents.Of(b.Backend); !ok || can.TellsUSD {
-			continue
-		}
-		if _, ok := book.Of(state.Usage{Model: b.Model}); !ok || b.Model == "" {
-			list = append(list, b)
-		}
-	}
-	return list
 }

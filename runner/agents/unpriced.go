@@ -1,0 +1,23 @@
+package agents
+
+import (
+	"github.com/raymond-action/raymond-action/protocol"
+	"github.com/raymond-action/raymond-action/runner/prices"
+	"github.com/raymond-action/raymond-action/state"
+)
+
+// Unpriced returns the ways in which a conversation may begin, as far as the files of a
+// workflow show, with an agent CLI that tells no dollars and without a model that has a
+// price. Under a budget they are refused.
+func Unpriced(w *protocol.Workflow, run *state.Options, book prices.Book) []protocol.Beginning {
+	var list []protocol.Beginning
+	for _, b := range w.Chart().Beginnings(run.Backend, run.Model) {
+		if can, ok := Of(b.Backend); !ok || can.TellsUSD {
+			continue
+		}
+		if _, ok := book.Of(state.Usage{Model: b.Model}); !ok || b.Model == "" {
+			list = append(list, b)
+		}
+	}
+	return list
+}
