@@ -237,7 +237,7 @@ type Answer struct {
 	Refusals []Refusal // the same, with what is known about each
 	Notes    []string  // for the log: what was odd but no failure
 	Script   ScriptAnswer
-	// CLI is the version and the path of the agent CLI; "" for scripts.
+	// CLI is the name, the version and the path of the agent CLI, in this order; "" for scripts.
 	CLI string
 	// Prepared is how long the invocation waited for an agent CLI to be installed,
 	// which is no time of the state.

@@ -3,7 +3,9 @@
 package agents
 
 import (
+	"fmt"
 	"io"
+	"strings"
 
 	"github.com/raymond-action/raymond-action/protocol"
 	"github.com/raymond-action/raymond-action/runner"
@@ -158,14 +160,17 @@ func Words() []string {
 	return all
 }
 
-// Recorded returns the answer of an invocation of an agent CLI whose output was recorded, as in
-// a debug folder. The second value is false when its output alone can't be read.
-func Recorded(backend string, r io.Reader) (a runner.Answer, f *runner.Failure, ok bool, err error) {
+// Recorded returns the answer of an invocation whose output was recorded, as in a debug folder,
+// of the agent CLI that runner.Answer.CLI names.
+func Recorded(cli string, r io.Reader) (runner.Answer, *runner.Failure, error) {
 	for _, l := range lines {
-		if l.abilities.Backend == backend && l.recorded != nil {
-			a, f, err = l.recorded(r)
-			return a, f, true, err
+		if !strings.HasPrefix(cli, l.abilities.Title+" ") {
+			continue
 		}
+		if l.recorded == nil {
+			return runner.Answer{}, nil, fmt.Errorf("the output of %s alone does not tell what it answered", l.abilities.Title)
+		}
+		return l.recorded(r)
 	}
-	return runner.Answer{}, nil, false, nil
+	return lines[0].recorded(r) // of a version of this program that knew no other
 }

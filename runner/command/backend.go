@@ -73,7 +73,7 @@ func (b *Backend) Run(ctx context.Context, o runner.Order, tell func(runner.Prog
 	s := newStream(o, tell)
 	a, fail := b.ask(ctx, s, file)
 	b.folder().removeUnused(o.Prompt.SessionID)
-	a.CLI = program.OneLine(s.display.Hide(b.Command), 200)
+	a.CLI = Abilities().Title + " " + program.OneLine(s.display.Hide(b.Command), 200)
 	a.Notes = append(b.notes(o.Prompt), a.Notes...)
 	if fail != nil {
 		return a, fail

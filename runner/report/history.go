@@ -33,7 +33,7 @@ type history struct {
 	waits       waitList
 	checkpoints checkpoints
 	result      passage
-	cli         string // version and path of the agent CLI that ran last
+	cli         string // name, version and path of the agent CLI that ran last
 }
 
 func newHistory() history {

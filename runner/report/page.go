@@ -210,7 +210,7 @@ func (d document) notes() []string {
 		lines = append(lines, "Workflow id "+code(d.o.WorkflowID, widestTitle))
 	}
 	if d.history.cli != "" {
-		lines = append(lines, "Agent CLI: Claude Code "+code(d.history.cli, widestNote))
+		lines = append(lines, "Agent CLI: "+code(d.history.cli, widestNote))
 	}
 	lines = append(lines, d.history.checkpoints.notes()...)
 	for _, note := range d.o.Notes[:min(len(d.o.Notes), maxNotes)] {

@@ -15,7 +15,7 @@ import (
 
 	"github.com/raymond-action/raymond-action/protocol"
 	"github.com/raymond-action/raymond-action/runner"
-	"github.com/raymond-action/raymond-action/runner/claude"
+	"github.com/raymond-action/raymond-action/runner/agents"
 	"github.com/raymond-action/raymond-action/state"
 )
 
@@ -29,6 +29,7 @@ type recorded struct {
 	OK         bool               `json:"ok"`
 	Error      string             `json:"error"`
 	CostUSD    state.USD          `json:"cost_usd"`
+	CLI        string             `json:"agent_cli"`
 	Verdict    *state.NodeAttempt `json:"verdict"`
 	Transition *state.Transition  `json:"transition"`
 
@@ -186,7 +187,7 @@ func (s *recorded) replies(fsys fs.FS) ([]Reply, error) {
 		if err != nil {
 			return nil, err
 		}
-		reply, err := recordedReply(f)
+		reply, err := recordedReply(s.CLI, f)
 		f.Close()
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)
@@ -204,8 +205,9 @@ func (s *recorded) replies(fsys fs.FS) ([]Reply, error) {
 	return out, nil
 }
 
-func recordedReply(r io.Reader) (Reply, error) {
-	answer, failure, err := claude.Recorded(r)
+// recordedReply reads the output of an agent CLI.
+func recordedReply(cli string, r io.Reader) (Reply, error) {
+	answer, failure, err := agents.Recorded(cli, r)
 	if err != nil {
 		return Reply{}, err
 	}

@@ -39,12 +39,13 @@ type Source struct {
 
 // Found is an agent CLI that can be used.
 type Found struct {
+	Title   string // of the source
 	Path    string // absolute
 	Version Version
 }
 
-// String is the version and the path.
-func (f Found) String() string { return fmt.Sprintf("%s at %s", f.Version, f.Path) }
+// String is the name, the version and the path.
+func (f Found) String() string { return fmt.Sprintf("%s %s at %s", f.Title, f.Version, f.Path) }
 
 // Finder finds an agent CLI and checks its version, once. The zero value is ready for use, by
 // any number of goroutines.
@@ -69,8 +70,8 @@ func (f *Finder) Find(ctx context.Context, s Source, o runner.Order, say func(st
 	if fail != nil {
 		return Found{}, fail
 	}
-	f.found = Found{path, v}
-	say("agent CLI: " + s.Title + " " + f.found.String())
+	f.found = Found{s.Title, path, v}
+	say("agent CLI: " + f.found.String())
 	if tested, ok := ParseVersion([]byte(s.Tested)); ok && tested.Before(v) {
 		say(fmt.Sprintf("%s %s is newer than %s, the newest version that raymond was tested with", s.Title, v, tested))
 	}

@@ -27,7 +27,7 @@ var layers = map[string]layer{
 	"runner/diagram":             {ours: "protocol state"},
 	"runner/diagram/mermaidtest": {ours: "internal/installtest"},
 	"runner/agenttest":           {},
-	"runner/simulate":            {ours: "protocol state runner runner/claude", foreign: "gopkg.in/yaml.v3"},
+	"runner/simulate":            {ours: "protocol state runner runner/agents", foreign: "gopkg.in/yaml.v3"},
 	"runner/claude/permit":       {},
 	"runner/prices":              {ours: "state", foreign: "gopkg.in/yaml.v3"},
 	"runner/pinned":              {},
