@@ -44,20 +44,26 @@ func proxied(t *testing.T, cmd string) (p *place, keys func() []string) {
 		fmt.Fprint(w, `{"id":"m1","type":"message","model":"claude-sonnet-4-5","usage":{"input_tokens":1000,"output_tokens":20}}`)
 	}))
 	t.Cleanup(api.Close)
-	proxy, err := keyproxy.Start(keyproxy.Options{Vendors: []keyproxy.Vendor{
-		{API: claude.API{}, Upstream: api.URL, Credential: keyproxy.Credential{Text: realKey}},
-	}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = proxy.Close() })
 	p = newPlace(t, asks+cmd)
-	p.backend.Proxy = proxy
+	p.backend.Proxy = keyProxy(t, api.URL)
 	return p, func() []string {
 		mu.Lock()
 		defer mu.Unlock()
 		return seen
 	}
+}
+
+// keyProxy is a proxy with the key of an API.
+func keyProxy(t *testing.T, url string) *keyproxy.Proxy {
+	t.Helper()
+	proxy, err := keyproxy.Start(keyproxy.Options{Vendors: []keyproxy.Vendor{
+		{API: claude.API{}, Upstream: url, Credential: keyproxy.Credential{Text: realKey}},
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = proxy.Close() })
+	return proxy
 }
 
 // TestNothingThatIsPrintedChangesWhatTheProxyCounts: not a cost of zero, of other tokens or of less,

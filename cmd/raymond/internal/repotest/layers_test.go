@@ -16,7 +16,7 @@ var layers = map[string]layer{
 	"runner/internal/proc":       {ours: "internal/waited internal/cage internal/untrusted/secrets internal/untrusted/files", foreign: "golang.org/x/sys"},
 	"runner/agents":              {ours: "protocol runner runner/claude runner/claude/pin runner/claude/transcript runner/codex runner/codex/pin runner/codex/rollout runner/command runner/gemini runner/gemini/pin runner/internal/program runner/keyproxy runner/pinned runner/prices state"},
 	"runner/command":             {ours: "internal/cage internal/untrusted/files internal/untrusted/jsonlimit protocol state runner runner/internal/proc runner/internal/program runner/keyproxy runner/tally runner/transcripts", foreign: "github.com/go-json-experiment/json"},
-	"runner/command/commandtest": {ours: "protocol runner/agenttest"},
+	"runner/command/commandtest": {ours: "internal/installtest protocol runner/agenttest"},
 	"runner/transcripts":         {ours: "runner runner/internal/proc internal/untrusted/files internal/untrusted/jsonlimit"},
 	"runner/internal/program":    {ours: "state runner runner/internal/proc internal/untrusted/text runner/keyproxy"},
 	"runner/claude":              {ours: "internal/cage/denied protocol state runner runner/internal/proc runner/internal/program runner/transcripts runner/claude/permit runner/claude/messages runner/tally runner/keyproxy runner/claude/transcript internal/untrusted/jsonlimit", foreign: "github.com/go-json-experiment/json"},

@@ -13,7 +13,7 @@ import (
 var part = regexp.MustCompile(`(?s)<!-- (file|by commit): (\S+) -->\n.*?<!-- end -->`)
 
 // TestPartsOfPagesAreWhatTheyShow: workflow files in pages are those of the
-// examples. -update-docs rewrites them.
+// examples, and scripts those that are tested. -update-docs rewrites them.
 func TestPartsOfPagesAreWhatTheyShow(t *testing.T) {
 	parts := map[string]int{}
 	for _, page := range pages(t) {
@@ -25,7 +25,11 @@ func TestPartsOfPagesAreWhatTheyShow(t *testing.T) {
 			if m[1] == "by commit" {
 				text = byCommit(t, text)
 			}
-			return fmt.Sprintf("<!-- %s: %s -->\n\n```yaml\n%s```\n\n<!-- end -->", m[1], m[2], text)
+			form := "yaml"
+			if strings.HasSuffix(m[2], ".mjs") {
+				form = "js"
+			}
+			return fmt.Sprintf("<!-- %s: %s -->\n\n```%s\n%s```\n\n<!-- end -->", m[1], m[2], form, text)
 		})
 		if *updateDocs && got != want {
 			rewrite(t, page, want)

@@ -1,0 +1,5 @@
+package commandtest
+
+import "testing"
+
+func TestLockfilePinsEveryPackage(t *testing.T) { pinned.CheckPinned(t) }
