@@ -7,6 +7,7 @@ import (
 	"github.com/raymond-action/raymond-action/protocol"
 	"github.com/raymond-action/raymond-action/runner"
 	"github.com/raymond-action/raymond-action/runner/codex/rollout"
+	"github.com/raymond-action/raymond-action/runner/internal/program"
 	"github.com/raymond-action/raymond-action/state"
 )
 
@@ -26,11 +27,16 @@ func (b *Backend) Abilities() runner.Abilities { return Abilities() }
 
 // Needs implements runner.Agent.
 func (b *Backend) Needs() runner.Needs {
-	needs := runner.Needs{Hosts: []string{"api.openai.com"}}
+	api := program.API{
+		Backend: protocol.BackendCodex, Base: program.Variable(b.Env, baseVar), Host: "api.openai.com", Proxy: b.Proxy,
+	}
+	needs := runner.Needs{Hosts: api.Hosts()}
 	home, err := b.rollouts().Home()
 	if err != nil {
 		return needs
 	}
+	needs.Logins = []string{filepath.Join(home, "auth.json")}
+	needs.Guarded = []string{filepath.Join(home, "auth.json"), filepath.Join(home, "config.toml")}
 	// What else is in its folder, as its configuration, is not for agents to write.
 	for _, name := range []string{"sessions", "thread-writer-locks", "shell_snapshots", "skills", ".tmp", "tmp", "log"} {
 		needs.Write = append(needs.Write, filepath.Join(home, name))

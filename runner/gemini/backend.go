@@ -68,14 +68,21 @@ func (b *Backend) Abilities() runner.Abilities { return Abilities() }
 
 // Needs implements runner.Agent.
 func (b *Backend) Needs() runner.Needs {
+	api := program.API{
+		Backend: protocol.BackendGemini, Base: variable(b.Env, "GOOGLE_GEMINI_BASE_URL"), Host: host, Proxy: b.Proxy,
+	}
 	h, err := homeOf(b.Env)
 	if err != nil {
-		return runner.Needs{Hosts: []string{host}}
+		return runner.Needs{Hosts: api.Hosts()}
 	}
-	needs := runner.Needs{Hosts: []string{host}, Read: []string{h.ours()}, Write: []string{h.ours("tmp"), h.ours("history")}}
+	needs := runner.Needs{Hosts: api.Hosts(), Read: []string{h.ours()}, Write: []string{h.ours("tmp"), h.ours("history")}}
 	for _, name := range shared {
 		needs.Read = append(needs.Read, h.theirs(name))
 	}
+	for _, name := range []string{"oauth_creds.json", "gemini-credentials.json", "mcp-oauth-tokens.json", "mcp-oauth-tokens-v2.json", ".env"} {
+		needs.Logins = append(needs.Logins, h.theirs(name))
+	}
+	needs.Guarded = []string{h.theirs("settings.json"), h.theirs(".env")}
 	return needs
 }
 
