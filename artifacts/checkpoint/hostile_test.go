@@ -70,7 +70,7 @@ func TestHostileArchives(t *testing.T) {
 	for _, e := range []hostile{
 		{name: "../evil"}, {name: "logs"}, {name: "logs/" + strings.Repeat("x", 251)}, {name: "state.json"},
 		{name: "manifest.mac"}, {name: ".checkpoint/files/state.json"}, {name: ".git/config"},
-		{name: "settings.json"}, {name: "transcripts/x.jsonl"}, {name: "transcripts/" + strings.ToUpper(other) + ".jsonl"},
+		{name: "settings.json"}, {name: "transcripts/x.jsonl"}, {name: "transcripts/other/" + other + ".jsonl"}, {name: "transcripts/claude/codex/" + other + ".jsonl"}, {name: "transcripts/" + strings.ToUpper(other) + ".jsonl"},
 		{name: "transcripts/" + other + ".json"}, {name: "transcripts/" + other + "/x.jsonl"}, {name: "workspace/.bundle"}, {name: "workspace/a/b.bundle"},
 		{name: "workspace/index.json.txt"}, {name: "logs/link", mode: fs.ModeSymlink | 0o777}, {name: "logs/bomb", size: 2 << 20, method: zip.Deflate},
 	} {

@@ -3,9 +3,11 @@ package checkpoint
 import (
 	"errors"
 	"fmt"
+	"path"
 	"strings"
 
 	"github.com/raymond-action/raymond-action/internal/untrusted/archive"
+	"github.com/raymond-action/raymond-action/protocol"
 )
 
 // The files of the archive that are not the run's.
@@ -30,12 +32,15 @@ const (
 	maxRatio    = 200
 )
 
-// TranscriptName returns the name that the transcript of a session has in a
-// checkpoint.
-func TranscriptName(session string) string { return transcripts + session + ".jsonl" }
+// TranscriptName returns the name that the transcript of a session of an agent CLI has in a
+// checkpoint. No CLI gives the name in checkpoints before schema 4.
+func TranscriptName(backend, session string) string {
+	return transcripts + path.Join(backend, session+".jsonl")
+}
 
 // CheckName says why a checkpoint can't hold a file of that name; nil when it
-// can. It may hold state.json, events.jsonl, transcripts/{uuid}.jsonl,
+// can. It may hold state.json, events.jsonl, transcripts/{agent CLI}/{uuid}.jsonl,
+// before schema 4 transcripts/{uuid}.jsonl,
 // workspace/index.json, workspace/{name}.bundle and anything under logs/ whose
 // name has at most 255 bytes of UTF-8 and neither backslashes, colons nor control
 // characters.
@@ -47,7 +52,7 @@ func CheckName(name string) error {
 }
 
 var nameForm = pattern(`^(?:state\.json|events\.jsonl|logs/.+|workspace/index\.json|workspace/[A-Za-z0-9][A-Za-z0-9._-]*\.bundle` +
-	`|transcripts/[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\.jsonl)$`)
+	`|transcripts/(?:(?:` + strings.Join(protocol.Backends(), "|") + `)/)?[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\.jsonl)$`)
 
 // entryLimit is how large a file may be.
 func entryLimit(name string) int64 {

@@ -10,14 +10,16 @@ import (
 	jsonv2 "github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/raymond-action/raymond-action/protocol"
 	"github.com/raymond-action/raymond-action/state"
 )
 
 // Schema is the version of the checkpoints that this program writes. It reads all
 // from 1 on.
 //
-// 2: left_out says why. 3: key_of; the state has waits.
-const Schema = 3
+// 2: left_out says why. 3: key_of; the state has waits. 4: transcripts of several agent
+// CLIs, in a folder for each.
+const Schema = 4
 
 // Manifest says what a checkpoint is. Digests are "sha256:" and 64 hex digits.
 type Manifest struct {
@@ -194,18 +196,24 @@ func (m *Manifest) Causes() []string {
 	return list
 }
 
-// Transcript is a conversation whose transcript is stored, as
-// transcripts/{Session}.jsonl.
+// Transcript is a conversation whose transcript is stored.
 type Transcript struct {
 	Session string `json:"session"` // a UUID in lower case
-	// Backend is the agent CLI that it belongs to, and CLIID the CLI's own id of it; see
-	// state.Session.
-	Backend string `json:"backend,omitempty"`
-	CLIID   string `json:"cli_id,omitempty"`
+	// Backend is the agent CLI that it belongs to, one of protocol.Backends. It is "" before
+	// schema 4, which knew the default one alone.
+	Backend string `json:"backend,omitzero"`
+	// CLIID is the CLI's own id of it; "" when that is Session.
+	CLIID string `json:"cli_id,omitzero"`
 	// Dir is the absolute directory, on the saving machine, that the conversation
 	// was held in.
 	Dir string `json:"dir"`
 }
+
+// Name is the name that the transcript has in the checkpoint.
+func (t Transcript) Name() string { return TranscriptName(t.Backend, t.Session) }
+
+// CLI is the name of the agent CLI that the conversation belongs to.
+func (t Transcript) CLI() string { return cmp.Or(t.Backend, protocol.BackendClaude) }
 
 // File is one stored file.
 type File struct {

@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/raymond-action/raymond-action/artifacts/checkpoint"
+	"github.com/raymond-action/raymond-action/protocol"
 )
 
 // manifestText is a good manifest.json.
@@ -26,13 +27,13 @@ const whole = "whole"
 
 // badManifests are what a good manifest is changed in, where that is told, and how.
 var badManifests = []struct{ old, new, at, what string }{
-	{`"schema": 3`, `"schema": 4`, "schema", "is 4, newer than the 3"},
-	{`"schema": 3`, `"schema": 1.5`, "schema", "is 1.5"},
-	{`"schema": 3`, `"schema": 0`, "schema", "is 0"},
-	{`"schema": 3`, `"schema": "1"`, "schema", "no number"},
-	{`"schema": 3`, `"scheme": 1`, "schema", "is missing"},
-	{`"schema": 3,`, `"schema": 3, "more": 1,`, "more", "unknown"},
-	{`"schema": 3,`, `"schema": 3, "schema": 3,`, "schema", "duplicate"},
+	{`"schema": 4`, `"schema": 5`, "schema", "is 5, newer than the 4"},
+	{`"schema": 4`, `"schema": 1.5`, "schema", "is 1.5"},
+	{`"schema": 4`, `"schema": 0`, "schema", "is 0"},
+	{`"schema": 4`, `"schema": "1"`, "schema", "no number"},
+	{`"schema": 4`, `"scheme": 1`, "schema", "is missing"},
+	{`"schema": 4,`, `"schema": 4, "more": 1,`, "more", "unknown"},
+	{`"schema": 4,`, `"schema": 4, "schema": 4,`, "schema", "duplicate"},
 	{`"repository_id": 42`, `"Repository_ID": 42`, "repository_id", "is missing"},
 	{`"repository_id": 42`, `"repository_id": -1`, "repository_id", "negative"},
 	{`"repository_id": 42`, `"repository_id": 1e99`, "repository_id", ""},
@@ -55,6 +56,9 @@ var badManifests = []struct{ old, new, at, what string }{
 	{`"temp": "/home`, `"temp": "C:home`, "places.temp", "absolute"},
 	{`"os": "linux"`, `"system": "linux"`, "places.os", "missing"},
 	{`"session": "0f8`, `"session": "0F8`, "transcripts[0].session", "UUID"},
+	{`"backend": "codex"`, `"backend": "other"`, "transcripts[0].backend", "no agent"},
+	{`"backend": "codex",`, ``, "transcripts[0].backend", "no agent"},
+	{`"cli_id": "019`, `"cli_id": "../019`, "transcripts[0].cli_id", "no session id"},
 	{`"dir": "/home`, `"dir": "./home`, "transcripts[0].dir", "absolute"},
 	{`"what": "workspace"`, `"what": "state"`, "left_out[0].what", "unknown"},
 	{`"held": true`, `"held": 1`, "left_out[0].held", ""},
@@ -105,13 +109,26 @@ func TestManifestIsStrict(t *testing.T) {
 // resumed; what it left out it left out for want of a key, and whose key the run has is
 // not known.
 func TestManifestsOfEarlierSchemasAreRead(t *testing.T) {
-	for _, schema := range []string{"1", "2"} {
-		m, err := checkpoint.DecodeManifest([]byte(replaced(manifestText(t), `"schema": 3`, `"schema": `+schema)))
+	text := manifestText(t)
+	for _, change := range [][2]string{{`"backend": "codex",`, ""}, {`"cli_id": "` + threadID + `",`, ""}, {"transcripts/codex/", "transcripts/"}} {
+		text = replaced(text, change[0], change[1])
+	}
+	for _, schema := range []string{"1", "2", "3"} {
+		m, err := checkpoint.DecodeManifest([]byte(replaced(text, `"schema": 4`, `"schema": `+schema)))
 		if err != nil {
 			t.Fatal(err)
 		}
 		if got := m.LeftOut[0].Cause(); got != checkpoint.NoKey || m.KeyOf != nil {
 			t.Errorf("schema %s: got the cause %q of what was left out and the key of %+v, want %q and nil", schema, got, m.KeyOf, checkpoint.NoKey)
+		}
+		if got := m.Transcripts[0]; got.Name() != "transcripts/"+session+".jsonl" || got.CLI() != protocol.BackendClaude {
+			t.Errorf("schema %s: got the transcript %s of %s, want one of the only agent that it knew", schema, got.Name(), got.CLI())
+		}
+	}
+	for _, schema := range []string{"1", "2", "3"} {
+		var invalid *checkpoint.Invalid
+		if _, err := checkpoint.DecodeManifest([]byte(replaced(manifestText(t), `"schema": 4`, `"schema": `+schema))); !errors.As(err, &invalid) {
+			t.Errorf("schema %s with an agent's name: got %v, want an *Invalid", schema, err)
 		}
 	}
 }
@@ -134,7 +151,7 @@ func TestTranscriptsGoWithFiles(t *testing.T) {
 		t.Errorf("a file without a directory: got %v", err)
 	}
 	w = writing(nil)
-	w.Manifest.Transcripts = append(w.Manifest.Transcripts, checkpoint.Transcript{Session: other, Dir: "/x"})
+	w.Manifest.Transcripts = append(w.Manifest.Transcripts, checkpoint.Transcript{Session: other, Backend: protocol.BackendClaude, Dir: "/x"})
 	if _, _, err := tryWrite(t, w); err == nil || !strings.Contains(err.Error(), "is not among the files") {
 		t.Errorf("a directory without a file: got %v", err)
 	}

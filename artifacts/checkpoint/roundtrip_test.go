@@ -19,6 +19,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/raymond-action/raymond-action/artifacts/checkpoint"
+	"github.com/raymond-action/raymond-action/protocol"
 	"github.com/raymond-action/raymond-action/state"
 )
 
@@ -41,15 +42,18 @@ func manifest() checkpoint.Manifest {
 	}
 }
 
+// threadID is the agent CLI's own id of the session.
+const threadID = "01999999-0000-7000-8000-00000000000a"
+
 // writing is a small checkpoint of every kind of file.
 func writing(keys *checkpoint.Keys) checkpoint.Writing {
 	m := manifest()
-	m.Transcripts = []checkpoint.Transcript{{Session: session, Dir: "/home/runner/work/r/r"}}
+	m.Transcripts = []checkpoint.Transcript{{Session: session, Backend: protocol.BackendCodex, CLIID: threadID, Dir: "/home/runner/work/r/r"}}
 	return checkpoint.Writing{Manifest: m, Keys: keys, Parts: []checkpoint.Part{
 		{Name: "state.json", Data: []byte(`{"schema": 1}`)},
 		{Name: "events.jsonl", Data: []byte("{}\n{}\n")},
 		{Name: "logs/main/A.sh.log", Data: []byte("ok\n")},
-		{Name: checkpoint.TranscriptName(session), Data: []byte(`{"type":"user"}`)},
+		{Name: checkpoint.TranscriptName(protocol.BackendCodex, session), Data: []byte(`{"type":"user"}`)},
 		{Name: "workspace/index.json", Data: []byte("[]")},
 		{Name: "workspace/0.bundle", Data: []byte("# v2 git bundle")},
 	}}

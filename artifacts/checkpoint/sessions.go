@@ -9,8 +9,10 @@ import (
 
 // Session is a conversation, and where it may have been held.
 type Session struct {
-	ID   string
-	Dirs []string // absolute, the most likely first; at least one
+	ID      string
+	Backend string   // the agent CLI that it belongs to, one of protocol.Backends
+	CLIID   string   // the CLI's own id of it; "" when that is ID, or not known
+	Dirs    []string // absolute, the most likely first; at least one
 }
 
 // Sessions returns every conversation that a resume of the run may continue or branch
@@ -47,8 +49,8 @@ func (c *collection) agent(a *state.Agent, home string) {
 	if e := a.Exec; e != nil {
 		c.session(e.Session, dirs)
 		if r := e.Running; r != nil {
-			c.add(r.SessionID, dirs)
-			c.add(r.From, dirs)
+			c.add(Session{ID: r.SessionID, Backend: r.BackendName(), CLIID: r.CLIID}, dirs)
+			c.add(Session{ID: r.From, Backend: r.BackendName(), CLIID: r.FromCLIID}, dirs)
 		}
 	}
 	c.session(a.Session, dirs)
@@ -59,21 +61,22 @@ func (c *collection) agent(a *state.Agent, home string) {
 
 func (c *collection) session(s *state.Session, dirs []string) {
 	if s != nil {
-		c.add(s.ID, dirs)
+		c.add(Session{ID: s.ID, Backend: s.BackendName(), CLIID: s.CLIID}, dirs)
 	}
 }
 
-func (c *collection) add(id string, dirs []string) {
-	if id == "" {
+func (c *collection) add(session Session, dirs []string) {
+	if session.ID == "" {
 		return
 	}
-	n, known := c.at[id]
+	n, known := c.at[session.ID]
 	if !known {
 		n = len(c.all)
-		c.at[id] = n
-		c.all = append(c.all, Session{ID: id})
+		c.at[session.ID] = n
+		c.all = append(c.all, session)
 	}
 	s := &c.all[n]
+	s.CLIID = cmp.Or(s.CLIID, session.CLIID)
 	for _, dir := range dirs {
 		if !slices.Contains(s.Dirs, dir) {
 			s.Dirs = append(s.Dirs, dir)

@@ -91,13 +91,17 @@ func TestSessionsAndTheirDirectories(t *testing.T) {
 		{ID: "main_b1", Dir: "/t/b", Session: s("m"), Exec: &state.Exec{
 			Session: s("b"), Running: &state.Invocation{Mode: state.Branch, SessionID: "new", From: "m"}}},
 		{ID: "main_c1", Exec: &state.Exec{Running: &state.Invocation{}}},
+		{ID: "main_d1", Session: &state.Session{ID: "d", Backend: "codex", CLIID: "thread"}, Exec: &state.Exec{
+			Running: &state.Invocation{Mode: state.Branch, Backend: "codex", SessionID: "e", CLIID: "thread-2", From: "d", FromCLIID: "thread"}}},
 	}}
 	want := []checkpoint.Session{
-		{ID: "m", Dirs: []string{"/w", "/t/a", "/t/f", "/t/b"}},
-		{ID: "a", Dirs: []string{"/t/a", "/t/f", "/w"}},
-		{ID: "f", Dirs: []string{"/t/f", "/t/a", "/w"}},
-		{ID: "b", Dirs: []string{"/t/b", "/w"}},
-		{ID: "new", Dirs: []string{"/t/b", "/w"}},
+		{ID: "m", Backend: "claude", Dirs: []string{"/w", "/t/a", "/t/f", "/t/b"}},
+		{ID: "a", Backend: "claude", Dirs: []string{"/t/a", "/t/f", "/w"}},
+		{ID: "f", Backend: "claude", Dirs: []string{"/t/f", "/t/a", "/w"}},
+		{ID: "b", Backend: "claude", Dirs: []string{"/t/b", "/w"}},
+		{ID: "new", Backend: "claude", Dirs: []string{"/t/b", "/w"}},
+		{ID: "e", Backend: "codex", CLIID: "thread-2", Dirs: []string{"/w"}},
+		{ID: "d", Backend: "codex", CLIID: "thread", Dirs: []string{"/w"}},
 	}
 	if diff := cmp.Diff(want, checkpoint.Sessions(run)); diff != "" {
 		t.Errorf("sessions (-want +got):\n%s", diff)

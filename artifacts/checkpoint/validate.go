@@ -9,6 +9,7 @@ import (
 	"sync"
 	"unicode/utf8"
 
+	"github.com/raymond-action/raymond-action/protocol"
 	"github.com/raymond-action/raymond-action/state"
 )
 
@@ -107,6 +108,9 @@ func (m *Manifest) checkFiles(c *checker) {
 	}
 }
 
+// namesBackends is the first schema whose transcripts say which agent CLI they belong to.
+const namesBackends = 4
+
 // checkTranscripts checks that each transcript has its directory and each directory
 // its transcript: one without the other can't be restored.
 func (m *Manifest) checkTranscripts(c *checker) {
@@ -115,7 +119,11 @@ func (m *Manifest) checkTranscripts(c *checker) {
 		at := fmt.Sprintf("transcripts[%d]", i)
 		c.want(sessionForm().MatchString(t.Session), at+".session", "%q is no UUID in lower case", t.Session)
 		c.want(absolute(t.Dir), at+".dir", "%q is no absolute path", t.Dir)
-		name := TranscriptName(t.Session)
+		isNamed := m.Schema >= namesBackends
+		c.want(protocol.IsBackend(t.Backend) || t.Backend == "" && !isNamed, at+".backend", "%q is no agent", t.Backend)
+		c.want(t.Backend == "" || isNamed, at+".backend", "is there before schema %d", namesBackends)
+		c.want(t.CLIID == "" || isNamed && state.ValidSession(t.CLIID), at+".cli_id", "%q is no session id", t.CLIID)
+		name := t.Name()
 		c.want(!dirs[name], at+".session", "%q is there twice", t.Session)
 		c.want(slices.ContainsFunc(m.Files, func(f File) bool { return f.Name == name }), at, "%q is not among the files", name)
 		dirs[name] = true

@@ -13,8 +13,8 @@ import (
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/session"
 	"github.com/raymond-action/raymond-action/internal/untrusted/secrets"
 	"github.com/raymond-action/raymond-action/protocol"
+	"github.com/raymond-action/raymond-action/runner"
 	clis "github.com/raymond-action/raymond-action/runner/agents"
-	"github.com/raymond-action/raymond-action/runner/claude/transcript"
 	"github.com/raymond-action/raymond-action/runner/keyproxy"
 	"github.com/raymond-action/raymond-action/runner/prices"
 )
@@ -27,9 +27,10 @@ type agents struct {
 	proxy  *keyproxy.Proxy // keeps the models' keys from agents' tools; nil: there is no key
 }
 
-// cliSessions are the conversations in the folder of the agent CLI.
-func cliSessions(s *step) transcript.Folder {
-	return transcript.Folder{Env: job.AgentEnviron(protocol.BackendClaude, s.inherited(), s.in.Env)}
+// conversationsOf are the agent CLIs as far as their conversations go: none of them can be
+// started.
+func conversationsOf(s *step) map[string]runner.Agent {
+	return clis.New(clis.Config{Envs: environs(s)})
 }
 
 // newAgents starts the key proxy, if there is a key to keep and the workflow has

@@ -10,7 +10,7 @@ import (
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/session"
 	"github.com/raymond-action/raymond-action/internal/untrusted/text"
 	"github.com/raymond-action/raymond-action/runner"
-	"github.com/raymond-action/raymond-action/runner/claude/transcript"
+	clis "github.com/raymond-action/raymond-action/runner/agents"
 	"github.com/raymond-action/raymond-action/runner/report"
 	"github.com/raymond-action/raymond-action/state"
 )
@@ -41,8 +41,9 @@ func drive(ctx context.Context, s *step, r *result, d driving) error {
 	defer cages.Close()
 	a.env.Cages = cages
 	dir := s.runDir(d.run.WorkflowID)
+	talks := clis.New(a.clis) // as far as their conversations go
 	take := func(run *state.Run) (*checkpoints.Snapshot, error) {
-		return checkpoints.Take(run, dir, transcript.Folder{Env: a.clis.Env})
+		return checkpoints.Take(run, dir, talks)
 	}
 	u := session.Setup{
 		Options: s.options, Scope: r.flow.Scope, Run: d.run, Store: d.store, Others: session.Others{Part: partAgents(s), Matrix: matrixOf(s)}, Resumed: d.isResumed, Changed: d.changed,

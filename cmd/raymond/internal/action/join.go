@@ -208,10 +208,10 @@ func (j *merged) tell(s *step, r *remarks) {
 	r.say(s, text)
 }
 
-// placeTranscripts puts the conversations of the parts' agents where the agent CLI of this
-// machine looks for them.
+// placeTranscripts puts the conversations of the parts' agents where the agent CLIs of this
+// machine look for them.
 func (j *merged) placeTranscripts(s *step, b placed) error {
-	sessions := cliSessions(s)
+	agents := conversationsOf(s)
 	for i, ran := range j.ran {
 		if len(ran.Runs) == 0 || ran.Running {
 			continue
@@ -225,15 +225,14 @@ func (j *merged) placeTranscripts(s *step, b placed) error {
 		for _, t := range checkpoint.Sessions(ran.Own()) {
 			own[t.ID] = true
 		}
+		p := placing{agents, b.talks, found.Dir, where}
 		for _, t := range found.Manifest.Transcripts {
 			if !own[t.Session] {
 				continue
 			}
-			from := filepath.Join(found.Dir, filepath.FromSlash(checkpoint.TranscriptName(t.Session)))
-			if err := sessions.Place(t.Session, where(t.Dir), from); err != nil {
-				return &problem.Problem{Class: problem.ClassRuntime, Where: "transcript " + t.Session, What: err.Error()}
+			if err := p.place(t); err != nil {
+				return err
 			}
-			b.talks.AddPlaced(sessions, t.Session, where(t.Dir))
 		}
 	}
 	return nil

@@ -121,7 +121,7 @@ func abandon(ctx context.Context, s *step) error {
 	errs = append(errs, err)
 	if isIntact(s, sessionsFile) {
 		own, err := conversations.Read(filepath.Join(s.dirs.own, sessionsFile))
-		warnOfKept(s, conversations.Clear(cliSessions(s), own, nil, true))
+		warnOfKept(s, conversations.Clear(conversationsOf(s), own, nil, true))
 		errs = append(errs, err)
 	}
 	return errors.Join(errs...)
@@ -240,7 +240,7 @@ func storeRun(ctx context.Context, s *step, r *result, l stale) error {
 	if err := completeLog(s, l.run); err != nil {
 		return err
 	}
-	shot, err := checkpoints.Take(l.run, s.runDir(id), cliSessions(s))
+	shot, err := checkpoints.Take(l.run, s.runDir(id), conversationsOf(s))
 	if err != nil {
 		return err
 	}
@@ -271,7 +271,7 @@ func clearConversations(s *step, k kept) error {
 	if err != nil && !isUnstored || !isUnstored && !k.isWhole {
 		return nil
 	}
-	warnOfKept(s, conversations.Clear(cliSessions(s), own, c.Sessions, isUnstored))
+	warnOfKept(s, conversations.Clear(conversationsOf(s), own, c.Sessions, isUnstored))
 	return nil
 }
 

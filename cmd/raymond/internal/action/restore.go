@@ -11,9 +11,11 @@ import (
 	"github.com/raymond-action/raymond-action/artifacts/slots"
 	"github.com/raymond-action/raymond-action/artifacts/workspace"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/checkpoints"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/conversations"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/job"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/session"
+	"github.com/raymond-action/raymond-action/runner"
 	"github.com/raymond-action/raymond-action/state"
 )
 
@@ -81,17 +83,36 @@ func bringBack(ctx context.Context, s *step, r *remarks, b placed) (*state.Run, 
 	return run, nil
 }
 
-// placeTranscripts puts conversations where the agent CLI of this machine looks
-// for them.
+// placeTranscripts puts conversations where the agent CLIs of this machine look for them.
 func placeTranscripts(s *step, b *readyRun, found *slots.Found, where func(string) string) error {
-	sessions := cliSessions(s)
+	p := placing{conversationsOf(s), b.talks, found.Dir, where}
 	for _, t := range found.Manifest.Transcripts {
-		from := filepath.Join(found.Dir, filepath.FromSlash(checkpoint.TranscriptName(t.Session)))
-		if err := sessions.Place(t.Session, where(t.Dir), from); err != nil {
-			return &problem.Problem{Class: problem.ClassRuntime, Where: "transcript " + t.Session, What: err.Error()}
+		if err := p.place(t); err != nil {
+			return err
 		}
-		b.talks.AddPlaced(sessions, t.Session, where(t.Dir))
 	}
+	return nil
+}
+
+// placing puts conversations of a checkpoint back.
+type placing struct {
+	agents map[string]runner.Agent
+	talks  *conversations.Notes
+	from   string // folder of the checkpoint's files
+	where  func(dir string) string
+}
+
+// place puts a conversation where its agent CLI looks for it, and notes it.
+func (p placing) place(t checkpoint.Transcript) error {
+	cli, ok := p.agents[t.CLI()]
+	if !ok {
+		return &problem.Problem{Class: problem.ClassRuntime, Where: "transcript " + t.Session, What: "belongs to the agent " + t.CLI() + ", which this program does not have"}
+	}
+	c := runner.Conversation{ID: t.Session, CLI: t.CLIID, Dir: p.where(t.Dir)}
+	if err := cli.Place(c, filepath.Join(p.from, filepath.FromSlash(t.Name()))); err != nil {
+		return &problem.Problem{Class: problem.ClassRuntime, Where: "transcript " + t.Session, What: err.Error()}
+	}
+	p.talks.AddPlaced(cli, c)
 	return nil
 }
 

@@ -21,7 +21,8 @@ import (
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/conversations"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sitetest"
 	"github.com/raymond-action/raymond-action/internal/untrusted/secrets"
-	"github.com/raymond-action/raymond-action/runner/claude/transcript"
+	"github.com/raymond-action/raymond-action/protocol"
+	"github.com/raymond-action/raymond-action/runner"
 	"github.com/raymond-action/raymond-action/state"
 )
 
@@ -56,8 +57,8 @@ func talk(t *testing.T, shot *Snapshot, text string, size int64) {
 	t.Helper()
 	path := filepath.Join(shot.dir, "t.jsonl")
 	write(t, path, text)
-	shot.transcripts = []checkpoint.Part{{Name: checkpoint.TranscriptName(session), Path: path, Size: size}}
-	shot.manifest.Transcripts = []checkpoint.Transcript{{Session: session, Dir: "/w"}}
+	shot.transcripts = []checkpoint.Part{{Name: checkpoint.TranscriptName(protocol.BackendCodex, session), Path: path, Size: size}}
+	shot.manifest.Transcripts = []checkpoint.Transcript{{Session: session, Backend: protocol.BackendCodex, Dir: "/w"}}
 }
 
 func write(t *testing.T, path, text string) {
@@ -174,7 +175,7 @@ func TestAnOpenCheckpointHasNoConversations(t *testing.T) {
 		m, names := read(t, f, w.Size)
 		want := []string{"state.json"}
 		if !isOpen {
-			want = append(want, checkpoint.TranscriptName(session))
+			want = append(want, checkpoint.TranscriptName(protocol.BackendCodex, session))
 		}
 		if !slices.Equal(names, want) || isOpen != (len(m.Transcripts) == 0) {
 			t.Errorf("open %v: got %v with %v, want %v", isOpen, names, m.Transcripts, want)
@@ -228,7 +229,7 @@ func TestASnapshotHasTheLengthsOfItsMoment(t *testing.T) {
 	run := &state.Run{WorkflowID: "k-12345678", Dir: "/run", Agents: []*state.Agent{
 		{ID: "main", Dir: "/a", Stack: []state.Frame{{Dir: "/b"}, {Dir: "/run"}, {}}}, {ID: "main_w1", Dir: "/a"},
 	}}
-	shot, err := Take(run, dir, transcript.Folder{Env: []string{"HOME=" + t.TempDir()}})
+	shot, err := Take(run, dir, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -238,6 +239,44 @@ func TestASnapshotHasTheLengthsOfItsMoment(t *testing.T) {
 	}
 	if want := []string{"/run", "/a", "/b"}; !slices.Equal(shot.dirs, want) {
 		t.Errorf("directories: got %v, want %v", shot.dirs, want)
+	}
+}
+
+// keeping is an agent CLI that has the transcripts of conversations with these ids of its own.
+type keeping struct {
+	runner.Agent
+	paths map[string]string
+}
+
+func (k keeping) Find(c runner.Conversation, dirs []string) (runner.Stored, bool) {
+	path, ok := k.paths[c.CLI]
+	return runner.Stored{Path: path, Size: 4, Dir: dirs[0]}, ok
+}
+
+// TestASnapshotHasTheConversationsOfEachAgent CLI, by the ids that it knows them by, and
+// passes over those that none has.
+func TestASnapshotHasTheConversationsOfEachAgent(t *testing.T) {
+	t.Parallel()
+	const other, lost = "0a0b0c0d-0000-4000-8000-00000000000b", "0a0b0c0d-0000-4000-8000-00000000000c"
+	run := &state.Run{WorkflowID: "k-12345678", Dir: "/run", Agents: []*state.Agent{
+		{ID: "main", Session: &state.Session{ID: session}, Stack: []state.Frame{{Session: &state.Session{ID: lost, Backend: protocol.BackendGemini}}}},
+		{ID: "main_w1", Dir: "/a", Session: &state.Session{ID: other, Backend: protocol.BackendCodex, CLIID: "thread"}},
+	}}
+	shot, err := Take(run, t.TempDir(), map[string]runner.Agent{
+		protocol.BackendClaude: keeping{paths: map[string]string{"": "/c"}}, protocol.BackendCodex: keeping{paths: map[string]string{"thread": "/x"}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []checkpoint.Transcript{{Session: session, Backend: "claude", Dir: "/run"}, {Session: other, Backend: "codex", CLIID: "thread", Dir: "/a"}}
+	if !reflect.DeepEqual(shot.manifest.Transcripts, want) {
+		t.Errorf("transcripts: got %+v, want %+v", shot.manifest.Transcripts, want)
+	}
+	parts := []checkpoint.Part{
+		{Name: "transcripts/claude/" + session + ".jsonl", Path: "/c", Size: 4}, {Name: "transcripts/codex/" + other + ".jsonl", Path: "/x", Size: 4},
+	}
+	if !reflect.DeepEqual(shot.transcripts, parts) {
+		t.Errorf("parts: got %+v, want %+v", shot.transcripts, parts)
 	}
 }
 
@@ -278,7 +317,7 @@ func TestChainsOfEarlierPartsAreRead(t *testing.T) {
 	write(t, filepath.Join(dir, ChainFile), text)
 	c, err := ReadChain(dir)
 	if err != nil || c.Generation != 3 || c.Began.Checkout != "c" || len(c.Existing) != 1 || c.Existing[0].ID != 6 ||
-		!reflect.DeepEqual(c.Sessions, map[string]conversations.Left{session: {Mark: transcript.Mark{Size: 7, SHA256: "h"}, Kept: true}}) {
+		!reflect.DeepEqual(c.Sessions, map[string]conversations.Left{session: {Mark: runner.Mark{Size: 7, SHA256: "h"}, Kept: true}}) {
 		t.Errorf("got %+v, %v", c, err)
 	}
 	if err := c.write(dir, nil); err != nil {

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/raymond-action/raymond-action/artifacts/checkpoint"
-	"github.com/raymond-action/raymond-action/runner/claude/transcript"
+	"github.com/raymond-action/raymond-action/runner"
 	"github.com/raymond-action/raymond-action/state"
 )
 
@@ -36,8 +36,9 @@ type Snapshot struct {
 }
 
 // Take makes a snapshot of a run whose own files are in dir. It copies no file, and
-// is quick enough for the goroutine that owns the run, which alone may call it.
-func Take(run *state.Run, dir string, sessions transcript.Folder) (*Snapshot, error) {
+// is quick enough for the goroutine that owns the run, which alone may call it. The agents are
+// the agent CLIs, by their names, among which those of the run's conversations are.
+func Take(run *state.Run, dir string, agents map[string]runner.Agent) (*Snapshot, error) {
 	data, err := run.Encode()
 	if err != nil {
 		return nil, err
@@ -49,12 +50,17 @@ func Take(run *state.Run, dir string, sessions transcript.Folder) (*Snapshot, er
 		Seq: p.Seq, TotalUSD: p.TotalUSD, Estimated: run.Spent().Estimated, Iterations: p.Iterations, Created: time.Now().UTC().Truncate(time.Millisecond),
 	}
 	for _, session := range checkpoint.Sessions(run) {
-		t, ok := sessions.Find(session.ID, session.Dirs)
+		cli, ok := agents[session.Backend]
 		if !ok {
 			continue
 		}
-		s.transcripts = append(s.transcripts, checkpoint.Part{Name: checkpoint.TranscriptName(session.ID), Path: t.Path, Size: t.Size})
-		s.manifest.Transcripts = append(s.manifest.Transcripts, checkpoint.Transcript{Session: session.ID, Dir: t.Dir})
+		found, ok := cli.Find(runner.Conversation{ID: session.ID, CLI: session.CLIID}, session.Dirs)
+		if !ok {
+			continue
+		}
+		t := checkpoint.Transcript{Session: session.ID, Backend: session.Backend, CLIID: session.CLIID, Dir: found.Dir}
+		s.transcripts = append(s.transcripts, checkpoint.Part{Name: t.Name(), Path: found.Path, Size: found.Size})
+		s.manifest.Transcripts = append(s.manifest.Transcripts, t)
 	}
 	log := filepath.Join(dir, "events.jsonl")
 	if info, err := os.Lstat(log); err == nil && info.Mode().IsRegular() {

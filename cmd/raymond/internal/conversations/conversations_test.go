@@ -13,8 +13,10 @@ import (
 	"time"
 
 	"github.com/raymond-action/raymond-action/artifacts/checkpoint"
+	"github.com/raymond-action/raymond-action/protocol"
 	"github.com/raymond-action/raymond-action/runner"
-	"github.com/raymond-action/raymond-action/runner/claude/transcript"
+	"github.com/raymond-action/raymond-action/runner/agents"
+	"github.com/raymond-action/raymond-action/runner/transcripts"
 	"github.com/raymond-action/raymond-action/state"
 )
 
@@ -27,7 +29,7 @@ var ids = []string{
 const said = `{"type":"user","message":{"role":"user","content":"Hello"}}` + "\n"
 
 // home is an agent CLI's folder with a conversation for each of the ids.
-func home(t *testing.T) (transcript.Folder, []string) {
+func home(t *testing.T) (map[string]runner.Agent, []string) {
 	t.Helper()
 	config := t.TempDir()
 	var paths []string
@@ -36,7 +38,7 @@ func home(t *testing.T) (transcript.Folder, []string) {
 		write(t, path, said)
 		paths = append(paths, path)
 	}
-	return transcript.Folder{Env: []string{"CLAUDE_CONFIG_DIR=" + config}}, paths
+	return agents.New(agents.Config{Env: []string{"CLAUDE_CONFIG_DIR=" + config}}), paths
 }
 
 func write(t *testing.T, path, text string) {
@@ -60,18 +62,18 @@ func (p prompted) Run(_ context.Context, _ runner.Order, _ func(runner.Progress)
 // TestConversationsAreNotedBeforeTheFirstPrompt, each once, and those that were put
 // back with what they were then.
 func TestConversationsAreNotedBeforeTheFirstPrompt(t *testing.T) {
-	folder, paths := home(t)
+	clis, paths := home(t)
 	file := filepath.Join(t.TempDir(), "sessions.note")
 	if own, err := Read(file); own != nil || err != nil {
 		t.Errorf("before there is a file: got %v, %v; want nothing", own, err)
 	}
 	n := NewNotes(file, nil)
-	n.AddPlaced(folder, ids[0], t.TempDir())
-	placed, err := transcript.MarkOf(paths[0])
+	n.AddPlaced(clis[protocol.BackendClaude], runner.Conversation{ID: ids[0], Dir: t.TempDir()})
+	placed, err := transcripts.MarkOf(paths[0])
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []Own{{ids[0], &placed}}
+	want := []Own{{ID: ids[0], Placed: &placed}}
 	told := 0
 	b := n.Wrap(prompted(func() {
 		told++
@@ -97,6 +99,61 @@ func TestConversationsAreNotedBeforeTheFirstPrompt(t *testing.T) {
 	if told != 6 {
 		t.Errorf("got %d prompts, want 6", told)
 	}
+}
+
+// TestTheIDThatAnAgentTellsIsNoted as soon as it tells it, with the agent: the post part
+// removes the conversation by it.
+func TestTheIDThatAnAgentTellsIsNoted(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "sessions.note")
+	want := func(when string, want ...Own) {
+		t.Helper()
+		if own, err := Read(file); err != nil || !reflect.DeepEqual(own, want) {
+			t.Errorf("%s: got %v, %v; want %v", when, own, err, want)
+		}
+	}
+	first, second := Own{ID: ids[0], Backend: protocol.BackendCodex}, Own{ID: ids[1], Backend: protocol.BackendCodex, CLIID: "thread-2"}
+	told := first
+	told.CLIID = "thread-1"
+	b := NewNotes(file, nil).Wrap(telling{"thread-1", func() { want("before it has told one", first) }})
+	order := runner.PromptOrder{SessionID: ids[0], Session: state.Fresh, Backend: protocol.BackendCodex}
+	got := ""
+	tell := func(p runner.Progress) { got = p.CLIID; want("when it has told one", told) }
+	if _, err := b.Run(t.Context(), runner.Order{Prompt: order}, tell); err != nil || got != "thread-1" {
+		t.Errorf("got %v and the id %q, want thread-1", err, got)
+	}
+	NewNotes(file, nil).Add(second)
+	want("after another one", told, second)
+	cleared := map[string]string{}
+	agent := clearing{cleared: cleared}
+	if failed := Clear(map[string]runner.Agent{protocol.BackendCodex: agent}, []Own{told, {ID: ids[2]}}, nil, true); !slices.Equal(failed, ids[2:]) {
+		t.Errorf("failed: got %v, want that of the agent which is not there", failed)
+	}
+	if !reflect.DeepEqual(cleared, map[string]string{ids[0]: "thread-1"}) {
+		t.Errorf("cleared: got %v, want the one conversation by its own id", cleared)
+	}
+}
+
+// telling is a backend that tells an id of its own.
+type telling struct {
+	id     string
+	before func()
+}
+
+func (b telling) Run(_ context.Context, _ runner.Order, tell func(runner.Progress)) (runner.Answer, error) {
+	b.before()
+	tell(runner.Progress{CLIID: b.id})
+	return runner.Answer{CLIID: b.id}, nil
+}
+
+// clearing is an agent CLI that notes what it removes.
+type clearing struct {
+	runner.Agent
+	cleared map[string]string
+}
+
+func (c clearing) Clear(k runner.Conversation, _ *runner.Mark) error {
+	c.cleared[k.ID] = k.CLI
+	return nil
 }
 
 // TestNothingIsNotedThroughWhatAnAgentHasPut in the place of the file.
@@ -133,7 +190,7 @@ func TestNothingIsNotedThroughWhatAnAgentHasPut(t *testing.T) {
 func TestNoNotesKeepNothing(t *testing.T) {
 	var n *Notes
 	n.Add(Own{ID: ids[0]})
-	n.AddPlaced(transcript.Folder{}, ids[0], "/")
+	n.AddPlaced(nil, runner.Conversation{ID: ids[0], Dir: "/"})
 	if b := runner.Backend(&noting{}); n.Wrap(b) != b {
 		t.Error("no notes wrap a backend")
 	}
@@ -160,11 +217,11 @@ func TestClear(t *testing.T) {
 		"put back, spoken in, never to be stored": {isUnstored: true, placed: true, speak: later, stays: true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			folder, paths := home(t)
+			clis, paths := home(t)
 			var own []Own
 			var parts []checkpoint.Part
 			for i, id := range ids[:2] {
-				mark, err := transcript.MarkOf(paths[i])
+				mark, err := transcripts.MarkOf(paths[i])
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -172,7 +229,7 @@ func TestClear(t *testing.T) {
 				if c.placed {
 					own[i].Placed = &mark
 				}
-				parts = append(parts, checkpoint.Part{Name: checkpoint.TranscriptName(id), Path: paths[i], Size: mark.Size})
+				parts = append(parts, checkpoint.Part{Name: checkpoint.TranscriptName(protocol.BackendClaude, id), Path: paths[i], Size: mark.Size})
 			}
 			left := LeftBehind(parts, c.isKept)
 			if c.lacks {
@@ -182,7 +239,7 @@ func TestClear(t *testing.T) {
 				write(t, paths[0], c.speak)
 				write(t, paths[1], c.speak)
 			}
-			if failed := Clear(folder, own, left, c.isUnstored); len(failed) > 0 {
+			if failed := Clear(clis, own, left, c.isUnstored); len(failed) > 0 {
 				t.Errorf("failed for %v", failed)
 			}
 			for i, path := range paths {
@@ -193,7 +250,7 @@ func TestClear(t *testing.T) {
 			}
 		})
 	}
-	if failed := Clear(transcript.Folder{}, []Own{{ID: "../x"}}, nil, true); !slices.Equal(failed, []string{"../x"}) {
+	if failed := Clear(agents.New(agents.Config{}), []Own{{ID: "../x"}}, nil, true); !slices.Equal(failed, []string{"../x"}) {
 		t.Errorf("what is no session: got %v, want it among what failed", failed)
 	}
 }
@@ -203,7 +260,7 @@ func TestWhatHasChangedIsNotKept(t *testing.T) {
 	_, paths := home(t)
 	var parts []checkpoint.Part
 	for i, id := range ids {
-		parts = append(parts, checkpoint.Part{Name: checkpoint.TranscriptName(id), Path: paths[i], Size: int64(len(said))})
+		parts = append(parts, checkpoint.Part{Name: checkpoint.TranscriptName(protocol.BackendClaude, id), Path: paths[i], Size: int64(len(said))})
 	}
 	write(t, paths[1], said+said)
 	if err := os.Remove(paths[2]); err != nil {

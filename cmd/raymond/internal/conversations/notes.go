@@ -2,6 +2,7 @@ package conversations
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -13,8 +14,9 @@ import (
 
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/seal"
 	"github.com/raymond-action/raymond-action/internal/untrusted/files"
+	"github.com/raymond-action/raymond-action/protocol"
 	"github.com/raymond-action/raymond-action/runner"
-	"github.com/raymond-action/raymond-action/runner/claude/transcript"
+	"github.com/raymond-action/raymond-action/runner/transcripts"
 	"github.com/raymond-action/raymond-action/state"
 )
 
@@ -27,14 +29,18 @@ type Notes struct {
 	file   string
 	seals  *seal.Seals // of the file; nil for none
 	mu     sync.Mutex  // guards what follows, and the file
-	known  map[string]bool
+	known  map[known]bool
 	broken bool // the file may have half a line at its end
 }
+
+// known is what a note tells a conversation by. One is noted again when the agent CLI has told
+// its own id of it.
+type known struct{ id, cliID string }
 
 // NewNotes returns notes that add to a file, which need not be there, and seal what they
 // add.
 func NewNotes(file string, seals *seal.Seals) *Notes {
-	return &Notes{file: file, seals: seals, known: map[string]bool{}}
+	return &Notes{file: file, seals: seals, known: map[known]bool{}}
 }
 
 // Add notes a conversation, and is for before anybody can speak in it. One that can't
@@ -45,7 +51,7 @@ func (n *Notes) Add(o Own) {
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if n.known[o.ID] || n.broken {
+	if n.known[known{o.ID, o.CLIID}] || n.broken {
 		return
 	}
 	line, err := json.Marshal(o)
@@ -63,22 +69,29 @@ func (n *Notes) Add(o Own) {
 	}
 	_, err = f.Write(line)
 	n.broken = err != nil
-	n.known[o.ID] = err == nil
+	n.known[known{o.ID, o.CLIID}] = err == nil
 }
 
-// AddPlaced notes the conversation that was put back for a session which works in
-// dir.
-func (n *Notes) AddPlaced(sessions transcript.Folder, id, dir string) {
+// AddPlaced notes the conversation of an agent CLI that was put back.
+func (n *Notes) AddPlaced(cli runner.Agent, c runner.Conversation) {
 	if n == nil {
 		return
 	}
-	stored, ok := sessions.Find(id, []string{dir})
+	stored, ok := cli.Find(c, []string{c.Dir})
 	if !ok {
 		return
 	}
-	if mark, err := transcript.MarkOf(stored.Path); err == nil {
-		n.Add(Own{id, &mark})
+	if mark, err := transcripts.MarkOf(stored.Path); err == nil {
+		n.Add(Own{ID: c.ID, Backend: kept(cli.Abilities().Backend), CLIID: c.CLI, Placed: &mark})
 	}
+}
+
+// kept is how the name of an agent CLI is noted.
+func kept(backend string) string {
+	if backend == protocol.BackendClaude {
+		return ""
+	}
+	return backend
 }
 
 // Wrap returns a backend of prompts that notes each conversation before its first
@@ -97,10 +110,17 @@ type noting struct {
 }
 
 func (b *noting) Run(ctx context.Context, o runner.Order, tell func(runner.Progress)) (runner.Answer, error) {
-	if o.Prompt.SessionID != "" && o.Prompt.Session != state.Resume { // a session that is resumed has been noted
-		b.notes.Add(Own{ID: o.Prompt.SessionID})
+	own := Own{ID: o.Prompt.SessionID, Backend: kept(o.Prompt.Backend)}
+	if own.ID == "" || o.Prompt.Session == state.Resume { // a session that is resumed has been noted
+		return b.Backend.Run(ctx, o, tell)
 	}
-	return b.Backend.Run(ctx, o, tell)
+	b.notes.Add(own)
+	return b.Backend.Run(ctx, o, func(p runner.Progress) {
+		if own.CLIID = p.CLIID; p.CLIID != "" && p.CLIID != own.ID {
+			b.notes.Add(own)
+		}
+		tell(p)
+	})
 }
 
 // Read returns the conversations in a file that Notes have written; none for a file
@@ -117,8 +137,19 @@ func Read(file string) ([]Own, error) {
 	for line := range bytes.Lines(data) {
 		var o Own
 		if json.Unmarshal(line, &o) == nil {
-			own = append(own, o)
+			own = with(own, o)
 		}
 	}
 	return own, nil
+}
+
+// with returns the list with a conversation, or with what a later note says of it.
+func with(own []Own, o Own) []Own {
+	for i := range own {
+		if own[i].ID == o.ID && own[i].Backend == o.Backend {
+			own[i].CLIID = cmp.Or(o.CLIID, own[i].CLIID)
+			return own
+		}
+	}
+	return append(own, o)
 }
