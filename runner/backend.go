@@ -148,23 +148,28 @@ type Order struct {
 // PromptOrder is what only prompts have: the text, the conversation in which it
 // is said, and what the agent CLI may do.
 type PromptOrder struct {
-	Backend         string // the agent CLI, never ""
-	Text            string // as sent
-	Session         state.SessionMode
-	SessionID       string // the id to use: chosen by us, or the one to resume
-	From            string // Branch: the session to branch from
-	CLIID           string // Resume, Branch: the CLI's own id of the session that is resumed or branched from; "" when it is ours
-	Cut             *int64 // Resume: cut the transcript back to this length first; nil: leave it
-	Model, Effort   string // "" for the CLI's own
-	PermissionMode  string
-	SkipPermissions bool
-	AllowedTools    []string
-	DisallowedTools []string
-	BudgetCap       state.USD // 0: none
+	Backend       string // the agent CLI, never ""
+	Text          string // as sent
+	Session       state.SessionMode
+	SessionID     string // the id to use: chosen by us, or the one to resume
+	From          string // Branch: the session to branch from
+	CLIID         string // Resume, Branch: the CLI's own id of the session that is resumed or branched from; "" when it is ours
+	Cut           *int64 // Resume: cut the transcript back to this length first; nil: leave it
+	Model, Effort string // "" for the CLI's own
+	Permissions   Permissions
+	BudgetCap     state.USD // 0: none
 	// Reached is how far the agent CLI's own count of the session that is resumed or
 	// branched from has come, as far as the run knows; nil when it does not.
 	Reached *state.Reached
 	Cage    *cage.Cage // what the agent runs in; nil: none
+}
+
+// Permissions say what an agent CLI may do unasked.
+type Permissions struct {
+	PermissionMode  string // "" for the CLI's own
+	SkipPermissions bool   // everything; PermissionMode is "" then
+	AllowedTools    []string
+	DisallowedTools []string
 }
 
 // ScriptOrder is what only scripts have.

@@ -144,23 +144,10 @@ func (x invocation) prompt(plan state.Plan, opt *state.Options) PromptOrder {
 	o := PromptOrder{
 		Backend: plan.Backend, Text: promptText{x.run, x.agent, x.state}.text(),
 		Session: run.Mode, SessionID: run.SessionID, From: run.From, Cut: plan.Cut,
-		Model: run.Model, Effort: effort,
-		AllowedTools:    allowed(policy.AllowedTools, opt.AllowedTools),
-		DisallowedTools: append(append([]string{}, opt.DisallowedTools...), policy.DisallowedTools...),
+		Model: run.Model, Effort: effort, Permissions: permissions(policy, opt),
 	}
 	if plan.Session != nil {
 		o.Reached, o.CLIID = plan.Session.Reached, plan.Session.CLIID
-	}
-	// Beside the flag the agent CLI ignores a mode, so a state with a mode of its own
-	// is run without the flag.
-	own := policy.PermissionMode
-	switch {
-	case !opt.SkipPermissions:
-		o.PermissionMode = permission(own, opt.PermissionMode)
-	case own == "" || own == bypass:
-		o.SkipPermissions = true
-	default:
-		o.PermissionMode = own
 	}
 	return o
 }

@@ -5,10 +5,31 @@ import (
 	"strings"
 
 	"github.com/raymond-action/raymond-action/protocol"
+	"github.com/raymond-action/raymond-action/state"
 )
 
 // bypass is the mode that --dangerously-skip-permissions stands for.
 const bypass = "bypassPermissions"
+
+// permissions says what an agent may do unasked in a state.
+func permissions(policy protocol.Policy, opt *state.Options) Permissions {
+	p := Permissions{
+		AllowedTools:    allowed(policy.AllowedTools, opt.AllowedTools),
+		DisallowedTools: append(append([]string{}, opt.DisallowedTools...), policy.DisallowedTools...),
+	}
+	// Beside the flag an agent CLI ignores a mode, so a state with a mode of its own
+	// is run without the flag.
+	own := policy.PermissionMode
+	switch {
+	case !opt.SkipPermissions:
+		p.PermissionMode = permission(own, opt.PermissionMode)
+	case own == "" || own == bypass:
+		p.SkipPermissions = true
+	default:
+		p.PermissionMode = own
+	}
+	return p
+}
 
 // permission returns the mode for a state: its own, but never above the run's.
 func permission(own, run string) string {

@@ -129,12 +129,11 @@ func (r *Runner) saveProgress(a *state.Agent, p Progress) error {
 		return nil
 	}
 	step := r.run.Step(r.now())
+	var used []state.Usage
 	if p.Metered != nil {
-		step.NoteUsage(a.ID, *p.Metered)
+		used = *p.Metered
 	}
-	if p.CLIID != "" {
-		step.NoteSession(a.ID, p.CLIID)
-	}
+	step.NoteProgress(a.ID, used, p.CLIID)
 	return r.commit(step.Delta())
 }
 
@@ -143,8 +142,8 @@ func (r *Runner) saveProgress(a *state.Agent, p Progress) error {
 func (r *Runner) outcome(a *state.Agent, st *protocol.State, m message) state.Outcome {
 	w := m.answer
 	o := state.Outcome{
-		Session: w.SessionID, CLIID: w.CLIID, Model: w.Model, Cost: w.Cost, Turns: w.Turns, Denied: w.Denied, Refusals: w.Refusals, Failure: m.failure,
-		Process: state.Process{CLI: w.CLI, Prepared: w.Prepared, ExitCode: w.ExitCode, Signal: w.Signal},
+		Session: w.SessionID, Model: w.Model, Cost: w.Cost, Turns: w.Turns, Denied: w.Denied, Refusals: w.Refusals, Failure: m.failure,
+		Process: state.Process{CLI: w.CLI, CLIID: w.CLIID, Prepared: w.Prepared, ExitCode: w.ExitCode, Signal: w.Signal},
 		Script:  w.Script, Hold: r.cfg.limitHold(),
 	}
 	if st.Kind == protocol.Prompt {
@@ -262,7 +261,7 @@ func (r *Runner) schedule(step *state.Step) {
 		st := r.cfg.state(a)
 		plan := r.cfg.plan(a, st, step.Options())
 		if plan.Refused != "" {
-			step.Refuse(a.ID, st, plan.Refused)
+			step.Start(a.ID, state.Launch{State: st, Plan: plan})
 			continue
 		}
 		r.starts = append(r.starts, start{r.start(step, a, plan), plan.Note})

@@ -12,7 +12,6 @@ import (
 // others, which is about the text that came before the failure.
 type Outcome struct {
 	Session string // as the agent CLI reported it; "" when it did not
-	CLIID   string // the CLI's own id of the conversation, where that is another one
 	Model   string // that answered, as reported
 	Cost    Cost
 	// Used has the tokens that are not in Cost, at list prices where these are known: those
@@ -37,6 +36,7 @@ type Outcome struct {
 // Process is what is known about the process of an invocation.
 type Process struct {
 	CLI      string        // version and path of the agent CLI; "" when it is not known, and for scripts
+	CLIID    string        // the CLI's own id of the conversation; "" when that is Outcome.Session, or not known
 	Prepared time.Duration // how long the invocation waited for the agent CLI to be installed
 	ExitCode int           // -1 when a signal ended it, or it never started
 	Signal   string        // that ended it, such as "SIGKILL"; "" when it exited
@@ -54,8 +54,8 @@ func (s *Step) End(id string, st *protocol.State, o Outcome) {
 	if !ValidSession(o.Session) {
 		o.Session = "" // a state file that names it could not be read
 	}
-	if !ValidSession(o.CLIID) {
-		o.CLIID = ""
+	if !ValidSession(o.Process.CLIID) {
+		o.Process.CLIID = ""
 	}
 	a := s.draft.edit(id)
 	if st.Kind == protocol.Prompt {
@@ -131,7 +131,7 @@ func (e *Exec) add(o Outcome) {
 func (e *Exec) sessionAfter(entry *Session, o Outcome) *Session {
 	r, from := e.Running, entry
 	next := Session{
-		ID: cmp.Or(o.Session, r.SessionID), Backend: r.Backend, CLIID: cmp.Or(o.CLIID, r.CLIID),
+		ID: cmp.Or(o.Session, r.SessionID), Backend: r.Backend, CLIID: cmp.Or(o.Process.CLIID, r.CLIID),
 		Model: r.Model, Chosen: r.Model != "", Reached: o.Cost.Reached,
 	}
 	if next.CLIID == next.ID {

@@ -244,16 +244,6 @@ func unfinished(agents iter.Seq[*Agent]) []Unfinished {
 	return list
 }
 
-// NoteUsage saves the tokens that an agent's invocation is known to have used so far, so
-// that a crash does not lose them.
-func (s *Step) NoteUsage(id string, used []Usage) {
-	if e := s.draft.edit(id).Exec; e != nil && e.Running != nil {
-		running := *e.Running
-		running.Metered = used
-		e.Running = &running
-	}
-}
-
 // usd returns an amount of n billionths of a dollar, at least 0 and at most MostUSD.
 func usd(n float64) USD {
 	switch {

@@ -80,7 +80,7 @@ func TestEstimates(t *testing.T) {
 		equal(t, c.name, []any{last.Kind, last.CostUSD}, []any{c.kind, c.want})
 	}
 	p.start("main")
-	p.do(func(s *state.Step) { s.NoteUsage("main", []state.Usage{half.Usage}) })
+	p.do(func(s *state.Step) { s.NoteProgress("main", []state.Usage{half.Usage}, "") })
 	equal(t, "noted before the crash", p.agent("main").Exec.Running.Metered, []state.Usage{half.Usage})
 	p.resume(nil, half)
 	last := p.run.Ledger[len(p.run.Ledger)-1]

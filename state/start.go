@@ -77,9 +77,13 @@ type Launch struct {
 }
 
 // Start marks an agent as running and returns it. The step must be saved before the
-// process starts.
+// process starts. An agent whose plan is refused fails instead.
 func (s *Step) Start(id string, l Launch) *Agent {
 	a, now := s.draft.edit(id), stamp(s.draft.now)
+	if l.Plan.Refused != "" {
+		s.draft.refuse(a, l.State, l.Plan.Refused)
+		return a
+	}
 	s.draft.delta.Progress.Launches++
 	restart := a.Exec == nil || (a.Exec.Interrupted != "" && a.Exec.sendsPrompt())
 	if a.Exec == nil {
@@ -107,24 +111,33 @@ func (s *Step) Start(id string, l Launch) *Agent {
 	return a
 }
 
-// Refuse fails an agent that can't begin or continue its state, for the reason that its plan
-// gives. Nothing of it has been started.
-func (s *Step) Refuse(id string, st *protocol.State, why string) {
-	a := s.draft.edit(id)
+// refuse fails an agent that can't begin or continue its state. Nothing of it has been
+// started.
+func (d *draft) refuse(a *Agent, st *protocol.State, why string) {
 	a.NotBefore, a.Wait = time.Time{}, 0
-	x := s.draft.execution(a, st)
+	x := d.execution(a, st)
 	x.fail(Fatal, why, Outcome{Process: Process{ExitCode: -1}})
-	s.apply(a, x.effect)
+	for _, event := range x.effect.events {
+		d.record(event)
+	}
 }
 
-// NoteSession saves the agent CLI's own id of the conversation of an agent's invocation, so
-// that a crash does not lose it.
-func (s *Step) NoteSession(id, cliID string) {
-	if e := s.draft.edit(id).Exec; e != nil && e.Running != nil && ValidSession(cliID) && cliID != e.Running.SessionID {
-		running := *e.Running
-		running.CLIID = cliID
-		e.Running = &running
+// NoteProgress saves what is known of an agent's invocation under way, so that a crash does
+// not lose it: the tokens that it has used so far, and the CLI's own id of its conversation.
+// What is not told, as nil or "", stays as it is.
+func (s *Step) NoteProgress(id string, used []Usage, cliID string) {
+	e := s.draft.edit(id).Exec
+	if e == nil || e.Running == nil {
+		return
 	}
+	running := *e.Running
+	if used != nil {
+		running.Metered = used
+	}
+	if ValidSession(cliID) && cliID != running.SessionID {
+		running.CLIID = cliID
+	}
+	e.Running = &running
 }
 
 // newExec begins an execution of the state that an agent is in.

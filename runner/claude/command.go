@@ -20,17 +20,17 @@ func (b *Backend) args(o runner.Order) []string {
 	for _, f := range [...]struct{ flag, value string }{
 		// A resumed session brings back its model, but neither the context window
 		// of a model like opus[1m] nor the permission mode.
-		{"--model", o.Prompt.Model}, {"--effort", o.Prompt.Effort}, {"--permission-mode", o.Prompt.PermissionMode},
+		{"--model", o.Prompt.Model}, {"--effort", o.Prompt.Effort}, {"--permission-mode", o.Prompt.Permissions.PermissionMode},
 	} {
 		args = append(args, valued(f.flag, f.value)...)
 	}
-	if o.Prompt.SkipPermissions {
+	if o.Prompt.Permissions.SkipPermissions {
 		args = append(args, "--dangerously-skip-permissions")
 	}
-	for _, tool := range o.Prompt.AllowedTools {
+	for _, tool := range o.Prompt.Permissions.AllowedTools {
 		args = append(args, "--allowedTools="+tool)
 	}
-	for _, tool := range o.Prompt.DisallowedTools {
+	for _, tool := range o.Prompt.Permissions.DisallowedTools {
 		args = append(args, "--disallowedTools="+tool)
 	}
 	if o.Prompt.BudgetCap > 0 {

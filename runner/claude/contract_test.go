@@ -141,7 +141,7 @@ func TestContractRules(t *testing.T) {
 	}
 	s := ct.NewServer(t, ct.On("work", ct.Do(blocks...), ct.Say("done")))
 	b, o := realCLI(t, s), order(t, "work")
-	o.Prompt.PermissionMode = "acceptEdits"
+	o.Prompt.Permissions.PermissionMode = "acceptEdits"
 	first, uses := refusalsOf(t, b, o)
 	for _, command := range all {
 		why, ok := first[command]
@@ -153,7 +153,7 @@ func TestContractRules(t *testing.T) {
 		if isHopeless := strings.Contains(strings.Join(hopeless, "\x00"), command); isHopeless != (len(advice.Rules) == 0) {
 			t.Errorf("%q, refused with %q: advice %q", command, why, advice.Rules)
 		}
-		o.Prompt.AllowedTools = append(o.Prompt.AllowedTools, advice.Rules...)
+		o.Prompt.Permissions.AllowedTools = append(o.Prompt.Permissions.AllowedTools, advice.Rules...)
 	}
 	if uses != len(all) {
 		t.Errorf("refused uses: got %d, want %d", uses, len(all))
@@ -162,7 +162,7 @@ func TestContractRules(t *testing.T) {
 	second, _ := refusalsOf(t, b, o)
 	for _, command := range refused {
 		if why, ok := second[command]; ok {
-			t.Errorf("%q: refused again, with %q, although what was advised is allowed: %q", command, why, o.Prompt.AllowedTools)
+			t.Errorf("%q: refused again, with %q, although what was advised is allowed: %q", command, why, o.Prompt.Permissions.AllowedTools)
 		}
 	}
 }

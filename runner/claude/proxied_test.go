@@ -59,7 +59,7 @@ func throughProxy(t *testing.T, s *ct.Server, p *keyproxy.Proxy, prompt string) 
 	return b.Run(t.Context(), runner.Order{
 		Dir:    t.TempDir(),
 		Mark:   uuid.NewString(),
-		Prompt: runner.PromptOrder{Text: prompt, Model: "sonnet", Session: state.Fresh, SessionID: uuid.NewString(), SkipPermissions: true},
+		Prompt: runner.PromptOrder{Text: prompt, Model: "sonnet", Session: state.Fresh, SessionID: uuid.NewString(), Permissions: runner.Permissions{SkipPermissions: true}},
 	}, func(runner.Progress) {})
 }
 

@@ -139,8 +139,8 @@ func reported(t *testing.T, debugDir string) (usd state.USD) {
 func TestContractTools(t *testing.T) {
 	t.Parallel()
 	o := order(t, "work")
-	o.Prompt.PermissionMode, o.DebugDir = "acceptEdits", t.TempDir()
-	o.Prompt.AllowedTools, o.Prompt.DisallowedTools = []string{"Bash(python3 *)", "Bash(perl -e 1, 2)"}, []string{"Bash(python3 -V)"}
+	o.Prompt.Permissions.PermissionMode, o.DebugDir = "acceptEdits", t.TempDir()
+	o.Prompt.Permissions.AllowedTools, o.Prompt.Permissions.DisallowedTools = []string{"Bash(python3 *)", "Bash(perl -e 1, 2)"}, []string{"Bash(python3 -V)"}
 	file := filepath.Join(o.Dir, "out.txt")
 	s := ct.NewServer(t, ct.On("work",
 		ct.Do(ct.Text("I write"), ct.ToolUse("Write", map[string]any{"file_path": file, "content": "written"})),
@@ -240,7 +240,7 @@ func TestContractStop(t *testing.T) {
 	s := ct.NewServer(t, ct.On("wait", ct.Do(ct.Bash(
 		"exec 7<>/dev/tcp/127.0.0.1/"+port+"; setsid sleep 300 & trap '' INT; sleep 300")), ct.Say("it ended")))
 	o := order(t, "wait")
-	o.Prompt.SkipPermissions = true
+	o.Prompt.Permissions.SkipPermissions = true
 	ctx, cancel := context.WithCancelCause(t.Context())
 	conn := make(chan net.Conn, 1)
 	go func() {

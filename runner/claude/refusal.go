@@ -40,7 +40,7 @@ func (r reasons) refusals(all []denial, o runner.Order, d *program.Display) []ru
 		why := r[use.Use]
 		refusal := runner.Refusal{Use: toolUse(d, use.Tool, use.Input), Reason: program.OneLine(d.Hide(why), reasonWidth)}
 		advice := permit.Advise(permit.Use{
-			Tool: use.Tool, Input: texts(use.Input), Reason: why, Dir: o.Dir, Allowed: o.Prompt.AllowedTools,
+			Tool: use.Tool, Input: texts(use.Input), Reason: why, Dir: o.Dir, Allowed: o.Prompt.Permissions.AllowedTools,
 		})
 		// A rule with a secret in it would be of no use without it.
 		if !slices.ContainsFunc(advice.Rules, func(rule string) bool { return d.Hide(rule) != rule }) {

@@ -18,7 +18,7 @@ func TestRefusalsAreExplained(t *testing.T) {
 		Hide: func(s string) string {
 			return strings.ReplaceAll(s, "hunter2", "***")
 		},
-		Prompt: runner.PromptOrder{SessionID: chosen, AllowedTools: []string{"Bash(npm ci)"}},
+		Prompt: runner.PromptOrder{SessionID: chosen, Permissions: runner.Permissions{AllowedTools: []string{"Bash(npm ci)"}}},
 	}
 	a, f := answerOf(o, start,
 		`{"type":"system","subtype":"permission_denied","tool_name":"Bash","tool_use_id":"t1","message":"This command requires approval"}`,

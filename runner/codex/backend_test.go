@@ -47,7 +47,7 @@ func order(t *testing.T, prompt string) runner.Order {
 	t.Helper()
 	return runner.Order{
 		Dir: t.TempDir(), Mark: uuid.NewString(), Telling: runner.TellAll,
-		Prompt: runner.PromptOrder{Text: prompt, Session: state.Fresh, SessionID: uuid.NewString(), PermissionMode: "acceptEdits"},
+		Prompt: runner.PromptOrder{Text: prompt, Session: state.Fresh, SessionID: uuid.NewString(), Permissions: runner.Permissions{PermissionMode: "acceptEdits"}},
 	}
 }
 

@@ -45,17 +45,17 @@ var modes = map[string]sandbox{
 // grantOf reads what an order allows. A list that the CLI can't be told exactly is read in
 // the stricter way, with a note.
 func grantOf(o runner.PromptOrder) (grant, *runner.Failure) {
-	g := grant{files: modes[o.PermissionMode], shell: true, caged: o.Cage != nil}
-	if o.SkipPermissions {
+	g := grant{files: modes[o.Permissions.PermissionMode], shell: true, caged: o.Cage != nil}
+	if o.Permissions.SkipPermissions {
 		g.files = none
 	}
-	if o.PermissionMode == "auto" {
+	if o.Permissions.PermissionMode == "auto" {
 		g.note("Codex has no permission mode auto: it runs as in acceptEdits")
 	}
-	for _, tool := range o.AllowedTools {
+	for _, tool := range o.Permissions.AllowedTools {
 		g.allow(tool)
 	}
-	for _, tool := range o.DisallowedTools {
+	for _, tool := range o.Permissions.DisallowedTools {
 		if !g.forbid(tool) {
 			return g, program.Fatal("disallowed_tools: Codex can't be kept from using %q alone", program.OneLine(tool, 80))
 		}

@@ -130,21 +130,21 @@ func (b *Backend) env(o runner.Order, file string, proxied accounts) []string {
 	if p.Session == state.Fresh {
 		session = ""
 	}
-	mode := p.PermissionMode
-	if p.SkipPermissions {
+	mode := p.Permissions.PermissionMode
+	if p.Permissions.SkipPermissions {
 		mode = "bypassPermissions"
 	}
 	return slices.Concat(b.Env, o.Env, proxied.env(), []string{
 		modeVar + "=" + string(p.Session), sessionVar + "=" + session, fileVar + "=" + file,
 		modelVar + "=" + p.Model, effortVar + "=" + p.Effort, permissionVar + "=" + mode,
-		allowedVar + "=" + strings.Join(p.AllowedTools, "\n"), disallowedVar + "=" + strings.Join(p.DisallowedTools, "\n"),
+		allowedVar + "=" + strings.Join(p.Permissions.AllowedTools, "\n"), disallowedVar + "=" + strings.Join(p.Permissions.DisallowedTools, "\n"),
 		budgetVar + "=" + budget,
 	})
 }
 
 // notes says, once, that it is up to the program to keep to what is only told to it.
 func (b *Backend) notes(o runner.PromptOrder) (list []string) {
-	if len(o.AllowedTools)+len(o.DisallowedTools) == 0 {
+	if len(o.Permissions.AllowedTools)+len(o.Permissions.DisallowedTools) == 0 {
 		return nil
 	}
 	b.settings.Do(func() {

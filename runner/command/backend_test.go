@@ -73,8 +73,8 @@ func TestTheProgramIsTold(t *testing.T) {
 			"RAYMOND_PERMISSION_MODE=\nRAYMOND_SESSION=\nRAYMOND_SESSION_FILE=" + file + "\nRAYMOND_SESSION_MODE=fresh\nRAYMOND_STATE=A.md\n"},
 		{
 			runner.PromptOrder{
-				Text: "b\n", Session: state.Resume, SessionID: first, CLIID: "its-own", Model: "m", Effort: "high", SkipPermissions: true, BudgetCap: state.Dollar / 2,
-				AllowedTools: []string{"Read", "Bash(git *)"}, DisallowedTools: []string{"Write"},
+				Text: "b\n", Session: state.Resume, SessionID: first, CLIID: "its-own", Model: "m", Effort: "high", BudgetCap: state.Dollar / 2,
+				Permissions: runner.Permissions{SkipPermissions: true, AllowedTools: []string{"Read", "Bash(git *)"}, DisallowedTools: []string{"Write"}},
 			},
 			"b\n" + common + "RAYMOND_ALLOWED_TOOLS=$'Read\\nBash(git *)'\nRAYMOND_BUDGET_USD=0.5\nRAYMOND_DISALLOWED_TOOLS=Write\nRAYMOND_EFFORT=high\nRAYMOND_MODEL=m\n" +
 				"RAYMOND_PERMISSION_MODE=bypassPermissions\nRAYMOND_SESSION=its-own\nRAYMOND_SESSION_FILE=" + file + "\nRAYMOND_SESSION_MODE=resume\nRAYMOND_STATE=A.md\n",

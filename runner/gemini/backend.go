@@ -226,14 +226,14 @@ func (h home) resumable(id, path, dir string) (int64, []string, *runner.Failure)
 
 // permissions are what an order lets the agent do.
 func (b *Backend) permissions(o runner.PromptOrder) permissions {
-	mode, known := modes[o.PermissionMode]
+	mode, known := modes[o.Permissions.PermissionMode]
 	if !known {
 		mode = defaultMode
 	}
-	if o.SkipPermissions {
+	if o.Permissions.SkipPermissions {
 		mode = yoloMode
 	}
-	return permissions{mode: mode, allowed: o.AllowedTools, disallowed: o.DisallowedTools, isUntrusted: b.IsUntrusted}
+	return permissions{mode: mode, allowed: o.Permissions.AllowedTools, disallowed: o.Permissions.DisallowedTools, isUntrusted: b.IsUntrusted}
 }
 
 // args returns the command line for an order.

@@ -233,10 +233,10 @@ func (s *stream) refusal(u use, why string) runner.Refusal {
 
 // isListed reports whether a list says already what would be advised, or denies it.
 func (s *stream) isListed(u use, entry string) bool {
-	if slices.Contains(s.order.Prompt.AllowedTools, entry) {
+	if slices.Contains(s.order.Prompt.Permissions.AllowedTools, entry) {
 		return true
 	}
-	return slices.ContainsFunc(s.order.Prompt.DisallowedTools, func(denied string) bool {
+	return slices.ContainsFunc(s.order.Prompt.Permissions.DisallowedTools, func(denied string) bool {
 		r, _ := parseRule(denied)
 		return slices.Contains(r.tools, u.tool)
 	})
