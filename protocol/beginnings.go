@@ -15,7 +15,7 @@ type Beginning struct {
 // Beginnings returns them for a run with an agent CLI and a model; "" is the default CLI, and
 // no model. What is known only when the workflow runs is left out.
 func (c *Chart) Beginnings(backend, model string) []Beginning {
-	v := newConversations(c, cmp.Or(backend, BackendClaude))
+	v := newConversations(c, cmp.Or(backend, DefaultBackend))
 	var list []Beginning
 	for _, name := range c.order {
 		st := c.w.states[name]

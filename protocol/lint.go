@@ -34,7 +34,7 @@ type LintOptions struct {
 	// Loop says that the entry is a plain prompt that is repeated until commands say that
 	// it is done, so that it needs no transition.
 	Loop bool
-	// Backend is the agent CLI of the run; "" for BackendClaude.
+	// Backend is the agent CLI of the run; "" for DefaultBackend.
 	Backend string
 	// CantBranch are the agent CLIs whose conversations can't be branched.
 	CantBranch []string

@@ -122,7 +122,7 @@ func continued(e Exit) []string {
 func (l *linter) checkAgents() {
 	run := l.o.Backend
 	if run == "" {
-		run = BackendClaude
+		run = DefaultBackend
 	}
 	v := newConversations(l.chart, run)
 	told := false

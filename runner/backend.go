@@ -31,7 +31,7 @@ type Conversation struct {
 // can't do is refused before it is started.
 type Abilities struct {
 	Backend  string // its name, one of protocol.Backends
-	Title    string // for people, as in "Claude Code"
+	Title    string // for people
 	Resumes  bool   // a conversation can be continued by a later process
 	Branches bool   // and branched, so that the first one stays as it is
 	// ChoosesID says that a new conversation gets the id that we choose. Otherwise the CLI

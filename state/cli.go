@@ -78,12 +78,12 @@ func (s *Session) BackendName() string {
 // BackendName returns the name of the agent CLI of the invocation.
 func (i *Invocation) BackendName() string { return backendName(i.Backend) }
 
-func backendName(kept string) string { return cmp.Or(kept, protocol.BackendClaude) }
+func backendName(kept string) string { return cmp.Or(kept, protocol.DefaultBackend) }
 
 // keptBackend is how the name of an agent CLI is kept: that of the default one as "", as in
 // the files of programs that knew no other.
 func keptBackend(name string) string {
-	if name == protocol.BackendClaude {
+	if name == protocol.DefaultBackend {
 		return ""
 	}
 	return name

@@ -100,7 +100,7 @@ type Options struct {
 	DoneWhen        []string `json:"done_when,omitempty"`
 	MaxAttempts     int      `json:"max_attempts,omitempty"`
 	// Backend is the agent CLI of the run's states that name none, "" for
-	// protocol.BackendClaude. Command is what protocol.BackendCommand runs.
+	// protocol.DefaultBackend. Command is what protocol.BackendCommand runs.
 	Backend string `json:"agent,omitempty"`
 	Command string `json:"agent_command,omitempty"`
 	// Prices are those that the user has given, by model.
@@ -212,7 +212,7 @@ type Agent struct {
 // Session is a conversation of an agent CLI.
 type Session struct {
 	ID string `json:"id"` // chosen by this program, unless the CLI has replaced it
-	// Backend is the agent CLI that it belongs to, "" for protocol.BackendClaude.
+	// Backend is the agent CLI that it belongs to, "" for protocol.DefaultBackend.
 	Backend string `json:"backend,omitempty"`
 	// CLIID is the CLI's own id of it, "" when it is ID, or when the CLI has not told one.
 	CLIID string `json:"cli_id,omitempty"`
@@ -333,7 +333,7 @@ type Invocation struct {
 	Mode      SessionMode `json:"mode,omitempty"`
 	SessionID string      `json:"session_id,omitempty"` // used by it
 	From      string      `json:"from,omitempty"`       // branched from
-	// Backend is the agent CLI, "" for protocol.BackendClaude. CLIID and FromCLIID are its own
+	// Backend is the agent CLI, "" for protocol.DefaultBackend. CLIID and FromCLIID are its own
 	// ids of SessionID and From; CLIID is saved as soon as the CLI has told it.
 	Backend   string `json:"backend,omitempty"`
 	CLIID     string `json:"cli_id,omitempty"`

@@ -76,9 +76,9 @@ func (a *App) commands() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "raymond PATH",
 		Short: "run workflows of coding-agent prompts and scripts",
-		Long: "raymond runs a workflow: a folder of states, each a prompt for the Claude Code CLI or a\n" +
-			"script, which name the next state. It survives being killed: raymond resume continues\n" +
-			"exactly where the run stopped.",
+		Long: "raymond runs a workflow: a folder of states, each a prompt for a coding agent, such as\n" +
+			"Claude Code, or a script, which name the next state. It survives being killed: raymond\n" +
+			"resume continues exactly where the run stopped.",
 		Version:       versionOf(version, debug.ReadBuildInfo),
 		SilenceErrors: true,
 		SilenceUsage:  true,

@@ -12,7 +12,7 @@ import (
 
 // CLI is an agent CLI as npm has it.
 type CLI struct {
-	Title   string // for people, as in "Claude Code"
+	Title   string // for people
 	Package string // its name
 	// Files holds package.json and package-lock.json. In a folder with both,
 	// `npm ci --ignore-scripts` installs the pinned CLI, checked by its SHA-512.

@@ -25,7 +25,7 @@ type Installer interface {
 
 // Source is where an agent CLI comes from, and which versions of it are good.
 type Source struct {
-	Title     string    // for people, as in "Claude Code"
+	Title     string    // for people
 	Name      string    // of the program, on PATH
 	Path      string    // the program; "" for the one on PATH
 	Installer Installer // for Path "" and a PATH without it; nil leaves it to the user

@@ -76,7 +76,7 @@ func surelyNeeded(s *step, f *scope.Scope) []string {
 	if s.in.NoPrompts {
 		return nil
 	}
-	own := cmp.Or(s.options.Alone().Backend, protocol.BackendClaude)
+	own := cmp.Or(s.options.Alone().Backend, protocol.DefaultBackend)
 	var named []string
 	isOpen, entry := false, false
 	for _, name := range f.Workflow.Reachable() {

@@ -21,7 +21,7 @@ import (
 	"github.com/raymond-action/raymond-action/internal/untrusted/secrets"
 	"github.com/raymond-action/raymond-action/protocol"
 	"github.com/raymond-action/raymond-action/runner"
-	"github.com/raymond-action/raymond-action/runner/claude/transcript"
+	clis "github.com/raymond-action/raymond-action/runner/agents"
 	"github.com/raymond-action/raymond-action/state"
 )
 
@@ -195,7 +195,7 @@ func conceal(s *step) {
 	known := secrets.Of(withoutRunners(s.env.Environ))
 	maps.Copy(known, s.in.ModelKeys)
 	maps.Copy(known, map[string]string{"github-token": s.in.GitHubToken, "state-key": s.in.StateKey})
-	short := s.voice.hide(known, namedValues(s), slices.Concat(state.Words(), transcript.Words(), frame(s)))
+	short := s.voice.hide(known, namedValues(s), slices.Concat(state.Words(), clis.Words(), frame(s)))
 	if len(short) > 0 {
 		s.voice.warnOnce("these secrets are too short to be masked in what is stored and shown: " + strings.Join(short, ", "))
 	}

@@ -212,7 +212,7 @@ func lower(a, b string) string {
 	return a
 }
 
-// Trusted says whether settings, hooks and CLAUDE.md of the checkout may be
+// Trusted says whether settings, hooks and instructions of the checkout may be
 // obeyed, unless trust-checkout says so: not on events from forks, of people
 // without write permission, or where it is not known whose code it is.
 func Trusted(e Event, g Grant) bool {

@@ -2,6 +2,8 @@ package job
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 )
 
@@ -128,7 +130,7 @@ func ReadSettings(getenv func(string) string) (Settings, []InputProblem) {
 		Summary:          r.boolean("summary"), Annotations: r.boolean("annotations"),
 		Comment:            r.word("comment", CommentNone, CommentSticky),
 		SuspendedIsFailure: r.boolean("suspended-is-failure"),
-		Versions:           r.versions("claude", "codex", "gemini"),
+		Versions:           r.versions(slices.Sorted(maps.Keys(vendors))...),
 		ModelKeys:          r.keys(),
 		GitHubToken:        r.token("github-token"),
 	}

@@ -19,7 +19,7 @@ func (l *Run) checkPrices(path string, s *scope.Scope) {
 	s.Load()
 	run := state.Options{Backend: l.Backend}
 	for _, b := range agents.Unpriced(s.Workflow, &run, l.Prices) {
-		if b.Model == "" && b.Backend == cmp.Or(l.Backend, protocol.BackendClaude) {
+		if b.Model == "" && b.Backend == cmp.Or(l.Backend, protocol.DefaultBackend) {
 			continue
 		}
 		p := protocol.Problem{

@@ -19,7 +19,7 @@ import (
 // what to run. Only the states of the jobs count; nil is all.
 func CheckAgents(now *state.Options, s *scope.Scope, jobs []string) error {
 	var out []error
-	for _, n := range s.Agents(cmp.Or(now.Backend, protocol.BackendClaude), jobs) {
+	for _, n := range s.Agents(cmp.Or(now.Backend, protocol.DefaultBackend), jobs) {
 		_, isKnown := agents.Of(n.Backend)
 		switch {
 		case !isKnown:
@@ -33,7 +33,7 @@ func CheckAgents(now *state.Options, s *scope.Scope, jobs []string) error {
 
 // Needs returns what the cage of a run with these options has to know of agent CLIs.
 func Needs(c agents.Config, now state.Options, s *scope.Scope, jobs []string) runner.Needs {
-	run := cmp.Or(now.Backend, protocol.BackendClaude)
+	run := cmp.Or(now.Backend, protocol.DefaultBackend)
 	used := []string{run} // the files don't show all that a script may lead to
 	for _, n := range s.Agents(run, jobs) {
 		used = append(used, n.Backend)
