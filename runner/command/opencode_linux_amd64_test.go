@@ -67,7 +67,7 @@ func TestOpenCode(t *testing.T) {
 		t.Errorf("resumed: got %q in %s, %v, %v, want both prompts in %s, in tokens", a.Text, a.CLIID, f, a.Cost, session)
 	}
 	branch := runner.PromptOrder{Text: "tools", Session: state.Branch, SessionID: second, From: first, CLIID: session}
-	branch.DisallowedTools = []string{"Bash(git push *)", "Write"}
+	branch.Permissions.DisallowedTools = []string{"Bash(git push *)", "Write"}
 	a, f = p.run(branch)
 	text, tools, _ := strings.Cut(a.Text, "|tools ")
 	if f != nil || text != "write one\n|two\n" || a.CLIID == "" || a.CLIID == session {
