@@ -10,6 +10,11 @@ import (
 // output. It returns what the agent does next. When the message is not exactly one
 // allowed transition it returns Problems instead, written for the author of the message.
 func (w *Workflow) Decide(from, text string) (Decision, []Problem) {
+	return w.DecideReturning(from, text, "")
+}
+
+// decide is Decide without a look at payloads.
+func (w *Workflow) decide(from, text string) (Decision, []Problem) {
 	state, ok := w.states[from]
 	if !ok {
 		return Decision{}, []Problem{*noState(w.catalog.names, from)}

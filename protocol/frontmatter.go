@@ -37,10 +37,6 @@ func isOwnKey(name string) bool {
 	return strings.HasPrefix(name, "allowed_") && isKey(name)
 }
 
-// notBuilt are keys that the language will have. In a state that is reached they
-// are errors until they work: to ignore one would change what the author meant.
-var notBuilt = []string{"input_schema", "result_schema"}
-
 // parseFrontmatter reads the text between the --- lines into the policy.
 func (s *State) parseFrontmatter(text string) {
 	if len(text) > maxFront {
@@ -111,7 +107,7 @@ func (s *State) checkKey(key *yaml.Node) bool {
 }
 
 // front reads the keys of a frontmatter. Each group of them has a reader of its own:
-// invocationKeys, transitionKeys, placeKeys and convergenceKeys.
+// invocationKeys, transitionKeys, placeKeys, schemaKeys and convergenceKeys.
 type front struct {
 	state       *State
 	seen        map[string]*yaml.Node // the known keys that are set
@@ -139,9 +135,6 @@ func (f *front) read(key, node *yaml.Node) {
 		f.set(name, value{state: s, name: name, node: node})
 	case isKey(lower):
 		s.addProblem(pos, "wrong-case", "unknown key %s", quote(name)).Hint = "write " + lower
-	case slices.Contains(notBuilt, lower):
-		s.addProblem(pos, "not-built", "the key %s doesn't work yet in this version", quote(name)).Hint =
-			"remove it: it would have no effect"
 	default:
 		s.addWarning(pos, "unknown-key", "unknown key %s", quote(name)).Hint = didYouMean(name, keyNames)
 	}
@@ -156,6 +149,9 @@ func (f *front) set(name string, v value) {
 		read(transitionReader{f.state}, v)
 	}
 	if read := placeKeys[name]; read != nil {
+		read(f.state, v)
+	}
+	if read := schemaKeys[name]; read != nil {
 		read(f.state, v)
 	}
 	if read := convergenceKeys[name]; read != nil {

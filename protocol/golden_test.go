@@ -102,14 +102,14 @@ func listing(title string, problems []Problem) string {
 func TestDecide(t *testing.T) {
 	golden(t, "decide", func(t *testing.T, files map[string]string) string {
 		o := optionsOf(files)
-		from, message := take(files, "from"), files["message"]
+		from, returns, message := take(files, "from"), take(files, "returns"), files["message"]
 		delete(files, "message")
 		delete(files, "want")
 		w, problems := Load(mapFS(files), o)
 		if problems != nil {
 			t.Fatalf("load: %v", problems)
 		}
-		d, problems := w.Decide(from, string(bytesOf(strings.TrimSuffix(message, "\n"))))
+		d, problems := w.DecideReturning(from, string(bytesOf(strings.TrimSuffix(message, "\n"))), returns)
 		if problems == nil {
 			return showDecision(d)
 		}

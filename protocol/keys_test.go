@@ -32,7 +32,7 @@ func wantNames(t *testing.T, what string, table []Key, known []string) {
 // TestKeysAreDescribed: no key without a description, and none described that
 // does not exist.
 func TestKeysAreDescribed(t *testing.T) {
-	read := slices.Concat(slices.Collect(maps.Keys(invocationKeys)), slices.Collect(maps.Keys(transitionKeys)), slices.Collect(maps.Keys(convergenceKeys)), slices.Collect(maps.Keys(placeKeys)))
+	read := slices.Concat(slices.Collect(maps.Keys(invocationKeys)), slices.Collect(maps.Keys(transitionKeys)), slices.Collect(maps.Keys(convergenceKeys)), slices.Collect(maps.Keys(placeKeys)), slices.Collect(maps.Keys(schemaKeys)))
 	wantNames(t, "frontmatter key", Keys(), read)
 	wantNames(t, "key of an entry", EntryKeys(), ruleKeys)
 	wantNames(t, "option of scripts", ScriptOptions(), scriptOptions)

@@ -153,6 +153,7 @@ func (l *linter) checkState(d *reading) {
 		return
 	}
 	l.checkPolicy(d)
+	l.checkPayloads(d)
 	l.checkReturns(d)
 	if l.chart.reached[d.s.Name] {
 		l.checkWayOut(d)

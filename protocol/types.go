@@ -1,6 +1,10 @@
 package protocol
 
-import "time"
+import (
+	"time"
+
+	"github.com/raymond-action/raymond-action/protocol/schema"
+)
 
 // Verb is the name of a transition tag.
 type Verb string
@@ -80,6 +84,8 @@ type State struct {
 	// OnComment is the state, resolved, with which a comment continues a run of which
 	// this is the entry and which is completed; "" for none.
 	OnComment string
+	// SchemaFiles are the files that hold schemas of the state.
+	SchemaFiles []SchemaFile
 	// References are the states that the policy and the tags in the body name.
 	References []Reference
 }
@@ -95,6 +101,13 @@ type Claims struct {
 	// Marked says that the file has a frontmatter key that is ours alone, an
 	// options comment or a transition tag.
 	Marked bool
+}
+
+// SchemaFile is a file of the workflow with a JSON Schema.
+type SchemaFile struct {
+	Key  string // "result_schema" or "input_schema"
+	Name string
+	Pos  Pos // in the state file, where it is named
 }
 
 // Reference is a place in a state file that names another state.
@@ -119,6 +132,10 @@ type Policy struct {
 	Timeout, IdleTimeout          *time.Duration
 	PermissionMode                string
 	AllowedTools, DisallowedTools []string
+
+	// ResultSchema says which results the state may end with, InputSchema with which
+	// payloads it starts; nil for any text.
+	ResultSchema, InputSchema *schema.Schema
 
 	Convergence *Convergence // nil without done_when
 	// Plain says that the state is a plain prompt whose final message, as it is,

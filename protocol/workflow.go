@@ -15,6 +15,7 @@ type Workflow struct {
 	states    map[string]*State
 	reachable []string // sorted
 	hasJoin   bool
+	schemas   map[string]string // SHA-256, in hex, of each file with a schema
 }
 
 // LoadOptions say how the files of a workflow are read.
@@ -33,13 +34,18 @@ type LoadOptions struct {
 // other states.
 func Load(fsys fs.FS, o LoadOptions) (*Workflow, []Problem) {
 	w := &Workflow{catalog: newCatalog(o.Platform, nil), states: map[string]*State{}}
-	files, problem := stateFiles(fsys)
+	all, problem := filesIn(fsys)
 	if problem != nil {
 		return w, []Problem{*problem}
 	}
+	files := maps.Clone(all)
+	maps.DeleteFunc(files, func(name string, _ fs.DirEntry) bool { return !isStateFile(name) })
 	w.catalog = newCatalog(o.Platform, slices.Sorted(maps.Keys(files)))
+	schemas := schemaReader{fsys: fsys, files: all, sums: map[string]string{}}
+	w.schemas = schemas.sums
 	for _, name := range w.catalog.names {
 		w.states[name] = readState(fsys, files[name])
+		schemas.read(w.states[name])
 		w.catalog.checkPolicy(w.states[name])
 		w.hasJoin = w.hasJoin || w.states[name].mayJoin()
 	}
@@ -51,19 +57,25 @@ func Load(fsys fs.FS, o LoadOptions) (*Workflow, []Problem) {
 	return w, w.problems()
 }
 
-// stateFiles lists the files of the scope that have the extension of a state.
-func stateFiles(fsys fs.FS) (map[string]fs.DirEntry, *Problem) {
+// filesIn lists the files of the scope.
+func filesIn(fsys fs.FS) (map[string]fs.DirEntry, *Problem) {
 	entries, err := fs.ReadDir(fsys, ".")
 	if err != nil {
 		return nil, &Problem{Code: "unreadable", Message: fmt.Sprintf("list the files of the workflow: %v", err)}
 	}
 	files := map[string]fs.DirEntry{}
 	for _, e := range entries {
-		if _, ext := splitName(e.Name()); ext != "" && !e.IsDir() {
+		if !e.IsDir() {
 			files[e.Name()] = e
 		}
 	}
 	return files, nil
+}
+
+// isStateFile reports whether a file has the extension of a state.
+func isStateFile(name string) bool {
+	_, ext := splitName(name)
+	return ext != ""
 }
 
 // problems returns the problems that forbid a start.
@@ -89,7 +101,7 @@ func (w *Workflow) forbids(name string, p Problem) bool {
 
 // onlyWhereReached are the codes of problems that are harmless in a state that nothing
 // leads to.
-var onlyWhereReached = []string{"not-built", "empty"}
+var onlyWhereReached = []string{"empty"}
 
 // reach returns the states that can be reached from the entry.
 func (w *Workflow) reach() []string {
@@ -144,9 +156,13 @@ func (w *Workflow) Resolve(target string) (string, *Problem) { return w.catalog.
 // Names returns the file names of all states, sorted.
 func (w *Workflow) Names() []string { return slices.Clone(w.catalog.names) }
 
-// Hashes returns the SHA-256 of every state file that could be read, in hex.
+// Hashes returns the SHA-256, in hex, of every state file that could be read, and of the
+// files of their schemas.
 func (w *Workflow) Hashes() map[string]string {
-	sums := map[string]string{}
+	sums := maps.Clone(w.schemas)
+	if sums == nil {
+		sums = map[string]string{}
+	}
 	for name, s := range w.states {
 		if s.SHA256 != "" {
 			sums[name] = s.SHA256

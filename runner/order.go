@@ -52,6 +52,9 @@ func (c *Config) plan(a *state.Agent, st *protocol.State, opt *state.Options) st
 	if st.Kind == protocol.Script {
 		return a.Plan(st, state.CLI{})
 	}
+	if why := c.Workflow.CheckInput(st.Name, string(a.Payload)); why != "" {
+		return state.Plan{Refused: why}
+	}
 	name := a.RunBy(st, opt)
 	cli, ok := c.Agents[name]
 	if !ok {

@@ -115,6 +115,15 @@ func (a *Agent) push(state string) {
 	a.Stack = append(a.Stack, Frame{State: state, Session: a.Session, Branch: a.Branch, Dir: a.Dir})
 }
 
+// ReturnsTo is the state in which the agent goes on when it ends with a result, "" when it
+// ends itself.
+func (a *Agent) ReturnsTo() string {
+	if len(a.Stack) == 0 {
+		return ""
+	}
+	return a.Stack[len(a.Stack)-1].State
+}
+
 // pop returns to the newest caller with a result.
 func (a *Agent) pop(result string) {
 	top := a.Stack[len(a.Stack)-1]

@@ -104,7 +104,7 @@ func wantProperties(t *testing.T, what string, s *jsonschema.Schema, keys []prot
 var values = []string{
 	"A.md", "fail", "suspend", `" "`, `""`, `"5"`, "5", "-1", "0", "100", "101", "1.5", "true", "null", "[]", "[A.md]", `[""]`, "[5]", "[[A.md]]",
 	"[null]", "{}", "{a: b}", "90s", "1h30m", "0s", "-5s", "5", "ten", "none", "entry", "fresh", "continue", "entri", "plan", "default", "dontAsk",
-	"acceptEdits", "auto", "bypassPermissions", "planned", "codex", "[goto]", "[goto, result]", "[jump]", `["**/*.go"]`, "[{}]", "[{tag: goto}]", "[5, {tag: goto}]",
+	"acceptEdits", "auto", "bypassPermissions", "planned", "codex", "{type: object}", "[goto]", "[goto, result]", "[jump]", `["**/*.go"]`, "[{}]", "[{tag: goto}]", "[5, {tag: goto}]",
 	"{base: 1s}", "{max: 1m, base: 2s}", "{base: 0s}", "{base: x}", "{top: 1s}", "{base: 5}", "[" + strings.Repeat("x, ", 64) + "y]",
 }
 

@@ -31,6 +31,13 @@ func ChangedFiles(run *state.Run, s *scope.Scope) []string {
 	for _, p := range run.Places() {
 		names = append(names, p.State)
 	}
+	for _, name := range slices.Clone(names) {
+		if st, ok := s.Workflow.State(name); ok {
+			for _, f := range st.SchemaFiles {
+				names = append(names, f.Name)
+			}
+		}
+	}
 	slices.Sort(names)
 	now := s.Workflow.Hashes()
 	return slices.DeleteFunc(slices.Compact(names), func(name string) bool { return now[name] == run.Files[name] })

@@ -43,6 +43,9 @@ func NewRun(o *options.Options, s *scope.Scope) (run *state.Run, warnings []stri
 		Meta: slices.Sorted(maps.Keys(o.Meta)), Loop: len(run.Options.DoneWhen) > 0, SkipLint: o.SkipLint,
 		Backend: run.Options.Backend,
 	})
+	if why := s.Workflow.CheckInput(r.Entry, o.Input+o.InputFile); err == nil && why != "" {
+		err = problem.Usage("--input", why, "give a payload that it allows")
+	}
 	return run, warnings, err
 }
 

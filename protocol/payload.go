@@ -1,0 +1,87 @@
+package protocol
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/raymond-action/raymond-action/protocol/schema"
+)
+
+// CheckInput says why a state can't start with a payload; "" when it can.
+func (w *Workflow) CheckInput(state, payload string) string {
+	s, ok := w.states[state]
+	if !ok || s.Policy.InputSchema == nil {
+		return ""
+	}
+	found := s.Policy.InputSchema.Check(payload)
+	if len(found) == 0 {
+		return ""
+	}
+	list := make([]string, len(found))
+	for i, v := range found {
+		list[i] = v.String()
+	}
+	return fmt.Sprintf("the payload of the state %s does not fit its input_schema: %s", state, strings.Join(list, "; "))
+}
+
+// DecideReturning is Decide for an agent that goes on in state returns when it ends with a
+// result, "" for one that ends itself.
+func (w *Workflow) DecideReturning(from, text, returns string) (Decision, []Problem) {
+	d, problems := w.decide(from, text)
+	if len(problems) > 0 {
+		return d, problems
+	}
+	if problems = w.checkPayloads(from, &d, returns); len(problems) > 0 {
+		return Decision{}, problems
+	}
+	return d, nil
+}
+
+// checkPayloads holds a result to the schema of its state, and what a decision delivers to
+// those of the states that get it. A result with a schema loses the blanks around it. What
+// people answer, and the results of a join, are not known yet.
+func (w *Workflow) checkPayloads(from string, d *Decision, returns string) []Problem {
+	var problems []Problem
+	deliver := func(what, to, payload string) {
+		if s, ok := w.states[to]; ok {
+			problems = append(problems, misfits(s.Policy.InputSchema, payload, what+" does not fit the input_schema of "+to)...)
+		}
+	}
+	for _, s := range d.Spawns {
+		deliver("the input of <fork>", s.State, s.Input)
+	}
+	switch m := &d.Then; m.Verb {
+	case Goto, Reset, Call, Function:
+		what := fmt.Sprintf("the input of <%s>", m.Verb)
+		if len(d.Spawns) > 0 {
+			what = "the empty payload of next"
+		}
+		deliver(what, m.To, m.Input)
+	case Result:
+		own := w.states[from].Policy.ResultSchema
+		if own != nil {
+			m.Text = strings.TrimSpace(m.Text)
+			problems = misfits(own, m.Text, "the result does not fit the result_schema of "+from)
+		}
+		if s, ok := w.states[returns]; ok && len(problems) == 0 {
+			problems = misfits(s.Policy.InputSchema, m.Text, fmt.Sprintf("the result does not fit the input_schema of %s, which gets it", returns))
+		}
+	}
+	return problems
+}
+
+// misfits says what of a payload a schema does not allow.
+func misfits(s *schema.Schema, payload, what string) []Problem {
+	if s == nil {
+		return nil
+	}
+	var problems []Problem
+	for _, v := range s.Check(payload) {
+		p := Problem{Code: "payload", Message: what + ": " + v.String()}
+		if v.Rule == "" && v.Place == "" {
+			p.Hint = "all of it must be one JSON value, without a code fence around it"
+		}
+		problems = append(problems, p)
+	}
+	return problems
+}

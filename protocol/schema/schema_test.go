@@ -1,0 +1,202 @@
+package schema
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+func mustParse(t testing.TB, text string) *Schema {
+	t.Helper()
+	s, v := Parse(text)
+	if v != nil {
+		t.Fatalf("schema %.200s: got %v, want it to be read", text, v)
+	}
+	return s
+}
+
+func textOf(list []Violation) string {
+	var b strings.Builder
+	for _, v := range list {
+		b.WriteString(v.String() + "\n")
+	}
+	return b.String()
+}
+
+// TestParseRefuses has what is no schema, or leads out of it, with the place.
+func TestParseRefuses(t *testing.T) {
+	tests := []struct{ text, want string }{
+		{"", "it is empty, and not JSON"},
+		{"{", "it is not JSON: unexpected EOF (line 1)"},
+		{"{\n \"type\": x}", "it is not JSON: invalid character 'x' at start of value (line 2)"},
+		{`{"type":"string","type":"null"}`, "at /type: the name is there twice"},
+		{"[]", "got array, want boolean or object"},
+		{`{"items":[{}]}`, "at /items: got array, want boolean or object"},
+		{`{"properties":{"a":{"pattern":"(?=x)"}}}`, "at /properties/a/pattern: '(?=x)' is not valid regex: it is no RE2 pattern: error parsing regexp: invalid or unsupported Perl syntax: `(?=`"},
+		{`{"pattern":"(abcdefghijklm){900}"}`, "at /pattern: '(abcdefghijklm){900}' is not valid regex: it is too large"},
+		{`{"properties":{"a":{"$ref":"https://example.com/x.json"}}}`, `at /properties/a/$ref: "https://example.com/x.json" is not in this schema, and nothing else is read; write #/$defs/NAME`},
+		{`{"$ref":"other.json#/$defs/a"}`, `at /$ref: "other.json#/$defs/a" is not in this schema, and nothing else is read; write #/$defs/NAME`},
+		{`{"$ref":"file:///etc/passwd"}`, `at /$ref: "file:///etc/passwd" is not in this schema, and nothing else is read; write #/$defs/NAME`},
+		{`{"$ref":"#/$defs/a"}`, `at /$ref: there is no schema at "#/$defs/a"`},
+		{`{"$ref":"#/enum/0","enum":[{"not":{}}]}`, `at /$ref: there is no schema at "#/enum/0"`},
+		{`{"$ref":"#a"}`, `anchor in "#a" not found in schema ""`},
+		{`{"$schema":"http://json-schema.org/draft-07/schema#"}`, "at /$schema: only https://json-schema.org/draft/2020-12/schema is possible, at the top"},
+		{`{"not":{"$id":"https://example.com/a"}}`, "at /not/$id: only the whole schema can have an id"},
+		{`{"dependencies":{}}`, "at /dependencies: the keyword is of an earlier draft, not of 2020-12"},
+		{strings.Repeat(`{"not":`, 70) + "1" + strings.Repeat("}", 70), "its values are more than 64 deep"},
+		{`{"allOf":[` + strings.Repeat(`{"type":"null"},`, 1000) + `true]}`, "it has more than 1000 schemas in it"},
+		{`{"const":"` + strings.Repeat("x", 300<<10) + `"}`, "it has 307212 bytes, over the limit of 262144"},
+		{`{"maximum":1e999999999}`, "at /maximum: the number is too long or too large"},
+	}
+	for _, test := range tests {
+		if _, v := Parse(test.text); v == nil || v.String() != test.want {
+			t.Errorf("schema %.100s\ngot:  %v\nwant: %s", test.text, v, test.want)
+		}
+	}
+}
+
+const verdict = `{
+	"$schema": "https://json-schema.org/draft/2020-12/schema", "$id": "https://example.com/verdict",
+	"type": "object", "required": ["verdict", "findings"], "additionalProperties": false,
+	"properties": {
+		"verdict": {"enum": ["ok", "bad"]},
+		"findings": {"type": "array", "items": {"$ref": "#/$defs/finding"}},
+		"by": {"anyOf": [{"type": "string"}, {"required": ["name"], "propertyNames": {"maxLength": 4}}]}
+	},
+	"$defs": {"finding": {"type": "object", "properties": {
+		"line": {"type": "integer", "minimum": 1}, "file": {"type": "string", "pattern": "^[a-z]+$", "format": "date"}
+	}}}
+}`
+
+// TestCheck has what a text breaks, with the place and the rule.
+func TestCheck(t *testing.T) {
+	s := mustParse(t, verdict)
+	tests := []struct{ text, want string }{
+		{`{"verdict":"ok","findings":[]}`, ""},
+		{" \n{\"verdict\":\"ok\",\"findings\":[{\"file\":\"a\",\"line\":1.0}], \"by\": {\"name\": 1}}\n", ""},
+		{"", "it is empty, and not JSON\n"},
+		{"yes", "it is not JSON: invalid character 'y' at start of value (line 1)\n"},
+		{"{}\nthat is all", "it is not JSON: invalid character 'h' in literal true (expecting 'r') (line 2)\n"},
+		{"{} {}", "there is more than one JSON value\n"},
+		{"```json\n{}\n```", "it is not JSON: invalid character '`' at start of value (line 1)\n"},
+		{`{"verdict":"ok","findings":[{"line":1,"line":2}]}`, "at /findings/0/line: the name is there twice\n"},
+		{"{\"verdict\":\"\xff\"}", "it is not JSON: invalid UTF-8 (line 1)\n"},
+		{`[]`, "got array, want object (rule /type)\n"},
+		{`{"verdict":"maybe","findings":[{"line":"a"},{"line":0,"file":"A"}],"z":1,"a":2}`,
+			"additional properties 'a', 'z' not allowed (rule /additionalProperties)\n" +
+				"at /findings/0/line: got string, want integer (rule /$defs/finding/properties/line/type)\n" +
+				"at /findings/1/file: 'A' does not match pattern '^[a-z]+$' (rule /$defs/finding/properties/file/pattern)\n" +
+				"at /findings/1/line: minimum: got 0, want 1 (rule /$defs/finding/properties/line/minimum)\n" +
+				"at /verdict: value must be one of 'ok', 'bad' (rule /properties/verdict/enum)\n"},
+		{`{"findings":[]}`, "missing property 'verdict' (rule /required)\n"},
+		{`{"verdict":"ok","findings":[],"by":1}`, ""},
+		{`{"verdict":"ok","findings":[],"by":{"naming":1}}`, "at /by: 'anyOf' failed: at /by: got object, want string; or at /by: missing property 'name' (rule /properties/by/anyOf)\n"},
+		{`{"verdict":"ok","findings":[` + strings.Repeat(`{"line":0},`, 20) + `{}]}`, "at /findings/0/line: minimum: got 0, want 1 (rule /$defs/finding/properties/line/minimum)\n" +
+			"at /findings/1/line: minimum: got 0, want 1 (rule /$defs/finding/properties/line/minimum)\n" +
+			"at /findings/10/line: minimum: got 0, want 1 (rule /$defs/finding/properties/line/minimum)\n" +
+			"at /findings/11/line: minimum: got 0, want 1 (rule /$defs/finding/properties/line/minimum)\n" +
+			"at /findings/12/line: minimum: got 0, want 1 (rule /$defs/finding/properties/line/minimum)\n15 more of these\n"},
+	}
+	for _, test := range tests {
+		if got := textOf(s.Check(test.text)); got != test.want {
+			t.Errorf("%.300s\ngot:\n%s\nwant:\n%s", test.text, got, test.want)
+		}
+	}
+}
+
+// TestNamesAreNoKeywords: what looks like a keyword in a value or in the name of a member
+// is left as it is.
+func TestNamesAreNoKeywords(t *testing.T) {
+	s := mustParse(t, `{"properties":{"format":{"type":"string"},"$id":{"const":{"format":"x","not":{"a":1}}},"not":{"enum":[{"items":{"b":1}}]}}}`)
+	for text, want := range map[string]bool{
+		`{"format":"x"}`: true, `{"format":1}`: false, `{"$id":{"format":"x","not":{"a":1}}}`: true, `{"$id":{"format":"y","not":{"a":1}}}`: false,
+		`{"not":{"items":{"b":1}}}`: true, `{"not":{"items":{"b":2}}}`: false,
+	} {
+		if got := s.Check(text); (len(got) == 0) != want {
+			t.Errorf("%s: got %v, want it to be allowed: %v", text, got, want)
+		}
+	}
+}
+
+// doubling is a schema with definitions of which each meets a value twice by the next one.
+func doubling(form string, depth int) string {
+	var defs []string
+	for i := range depth {
+		next := fmt.Sprintf(`{"$ref":"#/$defs/d%d"}`, i+1)
+		defs = append(defs, fmt.Sprintf(`"d%d":%s`, i, strings.ReplaceAll(form, "NEXT", next)))
+	}
+	return fmt.Sprintf(`{"$ref":"#/$defs/d0","$defs":{%s,"d%d":{"not":{}}}}`, strings.Join(defs, ","), depth)
+}
+
+// TestHostile: what would take years, or all memory, ends with a word about it. A meter that
+// misses something makes this test run for ever.
+func TestHostile(t *testing.T) {
+	deep := func(open, end string) string { return strings.Repeat(open, 60) + strings.Repeat(end, 60) }
+	tests := map[string]struct{ schema, text string }{
+		"anyOf":           {doubling(`{"anyOf":[NEXT,NEXT]}`, 60), "1"},
+		"anyOf under not": {strings.Replace(doubling(`{"anyOf":[NEXT,NEXT]}`, 60), `"$ref":"#/$defs/d0"`, `"not":{"$ref":"#/$defs/d0"}`, 1), "1"},
+		"items and contains, under not": {`{"not":{"$ref":"#/$defs/n"},"$defs":{"n":{"items":{"$ref":"#/$defs/n"},"contains":{"$ref":"#/$defs/n"},"minItems":1}}}`,
+			deep("[", "]")},
+		"patterns of names, under not": {`{"not":{"$ref":"#/$defs/n"},"$defs":{"n":{"minProperties":1,"patternProperties":{"a":{"$ref":"#/$defs/n"},"a|b":{"$ref":"#/$defs/n"},"a|c":{"$ref":"#/$defs/n"}}}}}`,
+			strings.Repeat(`{"a":`, 60) + "{}" + strings.Repeat("}", 60)},
+		"schemas that depend": {`{"$ref":"#/$defs/n","$defs":{"n":{"properties":{"a":{"dependentSchemas":{"a":{"$ref":"#/$defs/n"}},"if":{"$ref":"#/$defs/n"},"else":{"$ref":"#/$defs/n"}}},"minProperties":9}}}`,
+			strings.Repeat(`{"a":`, 60) + "{}" + strings.Repeat("}", 60)},
+		"a long pattern": {`{"pattern":"(x+x+)+y[a-z]{1,900}$"}`, `"` + strings.Repeat("x", 1<<19) + `"`},
+		"many values":    {`{"items":{"allOf":[` + strings.Repeat(`{"minimum":1},`, 99) + `{"minimum":1}]}}`, "[" + strings.Repeat("0,", 5000) + "0]"},
+		"unique lists":   {`{"allOf":[` + strings.Repeat(`{"uniqueItems":true},`, 500) + `true]}`, "[" + strings.Repeat("[0],", 9000) + "0]"},
+	}
+	for name, test := range tests {
+		got := textOf(mustParse(t, test.schema).Check(test.text))
+		if want := "to check it against the schema takes too long\n"; got != want {
+			t.Errorf("%s: got:\n%s\nwant:\n%s", name, got, want)
+		}
+	}
+	s := mustParse(t, "true")
+	for name, test := range map[string]struct{ text, want string }{
+		"deep":      {deep("[[", "]]"), "its values are more than 64 deep\n"},
+		"many":      {"[" + strings.Repeat("{},", 30000) + "0]", "it has more than 20000 values\n"},
+		"long":      {`"` + strings.Repeat("x", 1<<20) + `"`, "it has 1048578 bytes, over the limit of 1048576\n"},
+		"number":    {"[1e400000000]", "at /0: the number is too long or too large\n"},
+		"negative":  {"[-1E-400000000]", "at /0: the number is too long or too large\n"},
+		"digits":    {"[" + strings.Repeat("9", 500) + "]", "at /0: the number is too long or too large\n"},
+		"exponent":  {"[1e99999999999999999999]", "at /0: the number is too long or too large\n"},
+		"some long": {"[" + strings.Repeat("9", 300) + ", 1e-300, 1E+10]", ""},
+	} {
+		if got := textOf(s.Check(test.text)); got != test.want {
+			t.Errorf("%s: got:\n%s\nwant:\n%s", name, got, test.want)
+		}
+	}
+}
+
+// TestHonestSizes: what people really check is not refused for its size.
+func TestHonestSizes(t *testing.T) {
+	finding := `{"line":12,"file":"` + strings.Repeat("a", 200) + `"}`
+	text := `{"verdict":"bad","findings":[` + strings.Repeat(finding+",", 3000) + finding + `]}`
+	if got := mustParse(t, verdict).Check(text); got != nil {
+		t.Errorf("3001 findings: got %v, want them to be allowed", got)
+	}
+	long := `"` + strings.Repeat("word ", 100_000) + `"`
+	if got := mustParse(t, `{"type":"string","pattern":"^[a-z ]*$","maxLength":600000}`).Check(long); got != nil {
+		t.Errorf("a text of 500 kB: got %v, want it to be allowed", got)
+	}
+}
+
+// FuzzCheck holds that any schema and any text are done with, and that a text that is
+// allowed is one strict JSON value.
+func FuzzCheck(f *testing.F) {
+	f.Add(verdict, `{"verdict":"ok","findings":[]}`)
+	f.Add(`{"$dynamicRef":"#a","$dynamicAnchor":"a","unevaluatedProperties":{"not":{}}}`, `{"a":[1,{"b":null}]}`)
+	f.Add(doubling(`{"anyOf":[NEXT,NEXT]}`, 5), "1e5")
+	f.Add(`{"contentSchema":{"$ref":"#"},"multipleOf":0.1,"uniqueItems":true,"prefixItems":[true]}`, `["\ud800", -0]`)
+	f.Fuzz(func(t *testing.T, schema, text string) {
+		s, v := Parse(schema)
+		if v != nil {
+			return
+		}
+		for _, v := range s.Check(text) {
+			if len(v.Message) > 2000 || strings.TrimSpace(v.Message) == "" {
+				t.Errorf("schema %q, text %q: got the message %q, want one for people", schema, text, v.Message)
+			}
+		}
+	})
+}
