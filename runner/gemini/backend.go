@@ -1,6 +1,7 @@
 package gemini
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"path/filepath"
@@ -39,8 +40,9 @@ type Backend struct {
 	// servers, GEMINI.md.
 	IsUntrusted bool
 
-	finder program.Finder
-	once   sync.Once // the user's settings have been noted
+	finder   program.Finder
+	once     sync.Once // the user's settings have been noted
+	attempts int       // how often the CLI asks the API; 0 for what is usual
 }
 
 var _ runner.Agent = (*Backend)(nil)
@@ -71,8 +73,8 @@ func (b *Backend) Needs() runner.Needs {
 	api := program.API{
 		Backend: protocol.BackendGemini, Base: variable(b.Env, "GOOGLE_GEMINI_BASE_URL"), Host: host, Proxy: b.Proxy,
 	}
-	h, err := homeOf(b.Env)
-	if err != nil {
+	h := b.home()
+	if !filepath.IsAbs(h.user) {
 		return runner.Needs{Hosts: api.Hosts()}
 	}
 	needs := runner.Needs{Hosts: api.Hosts(), Read: []string{h.ours()}, Write: []string{h.ours("tmp"), h.ours("history")}}
@@ -84,6 +86,11 @@ func (b *Backend) Needs() runner.Needs {
 	}
 	needs.Guarded = []string{h.theirs("settings.json"), h.theirs(".env")}
 	return needs
+}
+
+// home is that of the CLI.
+func (b *Backend) home() home {
+	return home{userHome(b.Env), cmp.Or(b.attempts, attempts)}
 }
 
 func (b *Backend) source() program.Source {
@@ -129,9 +136,9 @@ func (b *Backend) prepare(o *runner.Order) (ready, *runner.Failure) {
 	if len(o.Prompt.Text) > maxPrompt-1024 {
 		return ready{}, program.Fatal("the prompt is over %d MiB, which is more than the agent CLI reads", maxPrompt>>20)
 	}
-	h, err := homeOf(b.Env)
-	if err != nil {
-		return ready{}, program.Machine("%v", err)
+	h := b.home()
+	if !filepath.IsAbs(h.user) {
+		return ready{}, program.Machine("the agent CLI has no home folder: set %s", userHomeVar())
 	}
 	if strings.Contains(h.ours(), ",") {
 		return ready{}, program.Machine("the agent CLI reads no rules for tools below %s: it takes a comma for the end of a name", h.user)
@@ -195,8 +202,7 @@ func (h home) forget(id string) *runner.Failure {
 	if _, _, ok := h.find(id, h.user); !ok {
 		return nil
 	}
-	b := Backend{Env: []string{userHomeVar() + "=" + h.user}}
-	if err := b.Clear(runner.Conversation{ID: id}, nil); err != nil {
+	if err := h.clear(id, nil); err != nil {
 		return program.Machine("remove what is left of session %s: %v", id, err)
 	}
 	return nil

@@ -6,7 +6,6 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"os/user"
@@ -32,21 +31,22 @@ import (
 //	    tmp/projects.json         which directory has which folder
 //	    tmp/w.../chats/           the conversations of a directory
 type home struct {
-	user string // the user's own home folder
+	user     string // the user's own home folder
+	attempts int
 }
 
-// homeOf returns the home of the CLI for an environment.
-func homeOf(env []string) (home, error) {
+// userHome returns the user's home folder for an environment; "" when nobody knows it.
+func userHome(env []string) string {
 	for _, name := range []string{"GEMINI_CLI_HOME", userHomeVar()} {
 		if dir := variable(env, name); filepath.IsAbs(dir) {
-			return home{dir}, nil
+			return dir
 		}
 	}
 	u, err := user.Current()
 	if err != nil {
-		return home{}, fmt.Errorf("the home folder for Gemini CLI: %w", err)
+		return ""
 	}
-	return home{u.HomeDir}, nil
+	return u.HomeDir
 }
 
 func userHomeVar() string {

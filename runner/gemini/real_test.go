@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -24,6 +25,7 @@ import (
 type site struct {
 	t       *testing.T
 	api     *geminitest.Server
+	replies *atomic.Pointer[agenttest.Model]
 	backend *Backend
 	home    string
 	dir     string
@@ -32,10 +34,15 @@ type site struct {
 func newSite(t *testing.T, m agenttest.Model) *site {
 	t.Helper()
 	path := geminitest.Install(t)
-	api, home := geminitest.NewServer(t, m), t.TempDir()
+	replies, home := &atomic.Pointer[agenttest.Model]{}, t.TempDir()
+	api := geminitest.NewServer(t, func(a agenttest.Asked) agenttest.Reply { return (*replies.Load())(a) })
+	replies.Store(&m)
 	env := append(geminitest.Vendor{}.Environ(api.URL, home), "TMPDIR="+t.TempDir())
-	return &site{t, api, &Backend{Path: path, Env: env}, home, t.TempDir()}
+	return &site{t, api, replies, &Backend{Path: path, Env: env}, home, t.TempDir()}
 }
+
+// model has another model answer from now on.
+func (s *site) model(m agenttest.Model) { s.replies.Store(&m) }
 
 // order is one that begins a conversation.
 func (s *site) order(text string) runner.Order {
@@ -150,7 +157,7 @@ func (s *site) moved(o runner.Order) {
 	if !ok || found.Dir != s.dir || found.Size != s.length(o) {
 		s.t.Fatalf("transcript: got %+v, %v, want it of %s", found, ok, s.dir)
 	}
-	other := &site{s.t, s.api, &Backend{Path: s.backend.Path, Env: append(slices.Clone(s.backend.Env), "HOME="+s.t.TempDir())}, "", s.t.TempDir()}
+	other := &site{s.t, s.api, s.replies, &Backend{Path: s.backend.Path, Env: append(slices.Clone(s.backend.Env), "HOME="+s.t.TempDir())}, "", s.t.TempDir()}
 	o.Dir, o.Prompt.Session, o.Prompt.Text, o.Prompt.Cut = other.dir, state.Resume, "far away", nil
 	if _, f := other.run(o); f == nil || f.Class != runner.Fatal || !strings.Contains(f.Message, "session gone") {
 		s.t.Errorf("resumed where nothing is: got %+v, want the session gone", f)

@@ -24,12 +24,12 @@ const byKey = "gemini-api-key"
 const attempts = 3
 
 // always is what must hold for a run, whatever the user's settings say.
-func always() map[string]any {
+func (h home) always() map[string]any {
 	return map[string]any{
 		"general": map[string]any{
 			// It deletes conversations that others are just beginning.
 			"sessionRetention": map[string]any{"enabled": false},
-			"maxAttempts":      attempts,
+			"maxAttempts":      h.attempts,
 			// The version must not change between two states of a run.
 			"enableAutoUpdate": false, "enableAutoUpdateNotification": false,
 		},
@@ -57,7 +57,7 @@ func (h home) settings() (content []byte, note string) {
 	if err != nil {
 		note = "the settings of Gemini CLI could not be read, and are not used: " + err.Error()
 	}
-	content, err = json.MarshalIndent(merge(theirs, always()), "", "  ")
+	content, err = json.MarshalIndent(merge(theirs, h.always()), "", "  ")
 	if err != nil {
 		panic(err) // it was JSON a moment ago
 	}

@@ -219,13 +219,14 @@ var builtIn = []string{shell, "write_file", "replace", "web_fetch", "google_web_
 
 // isRefused reports whether a use of a tool failed because it was not allowed.
 func (u use) isRefused(why problem) bool {
-	return why.Type == "policy_violation" || why.Type == "tool_not_registered" && slices.Contains(builtIn, u.tool)
+	isOutside := strings.HasPrefix(string(why.Message), "Access denied: plan path") || strings.HasPrefix(string(why.Message), "Path not in workspace")
+	return why.Type == "policy_violation" || isOutside || why.Type == "tool_not_registered" && slices.Contains(builtIn, u.tool)
 }
 
 // refusal says of a refused use of a tool why it was, and what would allow it.
 func (s *stream) refusal(u use, why string) runner.Refusal {
 	r := runner.Refusal{Use: u.text, Reason: program.OneLine(s.display.Hide(why), 300)}
-	if entry, everything := u.advice(); entry != "" && s.display.Hide(entry) == entry && !s.isListed(u, entry) && !strings.Contains(why, "build configuration") {
+	if entry, everything := u.advice(); entry != "" && s.display.Hide(entry) == entry && !s.isListed(u, entry) && !strings.Contains(why, "build configuration") && !strings.Contains(why, " path") {
 		r.Allow, r.AllowsAll = []string{entry}, everything
 	}
 	return r

@@ -125,12 +125,6 @@ func used(all []said) []state.Usage {
 	return slices.SortedFunc(maps.Values(models), func(a, b state.Usage) int { return strings.Compare(a.Model, b.Model) })
 }
 
-// home is the CLI's; of one that can't be told nothing is found.
-func (b *Backend) home() home {
-	h, _ := homeOf(b.Env)
-	return h
-}
-
 // Length implements runner.Transcripts.
 func (b *Backend) Length(c runner.Conversation) (int64, bool) {
 	path, _, ok := b.home().find(c.ID, c.Dir)
@@ -193,11 +187,7 @@ func (b *Backend) place(c runner.Conversation, from string) error {
 		return err
 	}
 	defer in.Close()
-	h, err := homeOf(b.Env)
-	if err != nil {
-		return err
-	}
-	return h.place(c.ID, c.Dir, in)
+	return b.home().place(c.ID, c.Dir, in)
 }
 
 // Clear implements runner.Transcripts.
@@ -205,7 +195,12 @@ func (b *Backend) Clear(c runner.Conversation, only *runner.Mark) error {
 	if !transcripts.IsUUID(c.ID) {
 		return errors.New("clear session: its id is no UUID in lower case")
 	}
-	top, err := os.OpenRoot(b.home().ours())
+	return b.home().clear(c.ID, only)
+}
+
+// clear removes what is kept of a conversation, whichever directory it was held in.
+func (h home) clear(id string, only *runner.Mark) error {
+	top, err := os.OpenRoot(h.ours())
 	if err != nil {
 		return nil //nolint:nilerr // there is no home, and nothing in it
 	}
@@ -217,7 +212,7 @@ func (b *Backend) Clear(c runner.Conversation, only *runner.Mark) error {
 	defer tmp.Close()
 	list, err := os.ReadDir(tmp.Name())
 	for _, entry := range list {
-		err = errors.Join(err, clearIn(tmp, entry.Name(), c.ID, only))
+		err = errors.Join(err, clearIn(tmp, entry.Name(), id, only))
 	}
 	return err
 }
