@@ -1,6 +1,7 @@
 package codextest
 
 import (
+	"cmp"
 	"encoding/json"
 	"net/http"
 	"regexp"
@@ -85,12 +86,13 @@ func isOwn(text string) bool {
 	return false
 }
 
-// output is what a tool brought, without what the CLI says of the script that used it.
+// output is what a tool brought, without what the CLI says of the script that used it. It is
+// never empty, so that it can be told from none.
 func (i item) output() string {
 	parts := slices.DeleteFunc(slices.Clone(i.Output), func(s string) bool {
 		return strings.HasPrefix(s, "Script completed\n") || strings.HasPrefix(s, "Script failed\n")
 	})
-	return strings.Join(parts, "\n")
+	return cmp.Or(strings.Join(parts, "\n"), "(no output)")
 }
 
 // tools are the names of all tools, those of scripts too, which are in a description.
