@@ -2,7 +2,12 @@ package codex
 
 import (
 	"cmp"
+	"errors"
+	"io/fs"
+	"os"
 	"path/filepath"
+
+	"github.com/google/uuid"
 
 	"github.com/raymond-action/raymond-action/protocol"
 	"github.com/raymond-action/raymond-action/runner"
@@ -38,10 +43,38 @@ func (b *Backend) Needs() runner.Needs {
 	needs.Logins = []string{filepath.Join(home, "auth.json")}
 	needs.Guarded = []string{filepath.Join(home, "auth.json"), filepath.Join(home, "config.toml")}
 	// What else is in its folder, as its configuration, is not for agents to write.
-	for _, name := range []string{"sessions", "thread-writer-locks", "shell_snapshots", "skills", ".tmp", "tmp", "log"} {
+	for _, name := range append([]string{installation}, folders...) {
 		needs.Write = append(needs.Write, filepath.Join(home, name))
 	}
 	return needs
+}
+
+// What the CLI writes in its own folder: a file with a random id, which tells installations
+// apart, and folders.
+const installation = "installation_id"
+
+var folders = []string{"sessions", "thread-writer-locks", "shell_snapshots", "skills"}
+
+// furnish makes what the CLI writes in its own folder: a cage opens only what is there.
+func (b *Backend) furnish() error {
+	home, err := b.rollouts().Home()
+	if err != nil {
+		return err
+	}
+	for _, name := range folders {
+		if err := os.MkdirAll(filepath.Join(home, name), 0o700); err != nil {
+			return err
+		}
+	}
+	f, err := os.OpenFile(filepath.Join(home, installation), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if errors.Is(err, fs.ErrExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteString(uuid.NewString())
+	return errors.Join(err, f.Close())
 }
 
 // rollouts is where the CLI keeps its conversations.

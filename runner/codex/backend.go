@@ -69,7 +69,7 @@ func (b *Backend) Run(ctx context.Context, o runner.Order, tell func(runner.Prog
 	if fail != nil {
 		return runner.Answer{Notes: t.may.notes, Prepared: prepared, Cost: program.Nothing.Cost}, fail
 	}
-	a, fail := b.ask(ctx, c.Path, t, newStream(o, t.resumed, tell))
+	a, fail := b.ask(ctx, c.Path, newStream(o, t, tell))
 	a.Notes, a.CLI, a.Prepared = append(t.may.notes, a.Notes...), c.String(), prepared
 	if fail != nil {
 		return a, fail
@@ -78,18 +78,18 @@ func (b *Backend) Run(ctx context.Context, o runner.Order, tell func(runner.Prog
 }
 
 // ask runs the CLI, through the proxy where there is one.
-func (b *Backend) ask(ctx context.Context, path string, t turn, s *stream) (runner.Answer, *runner.Failure) {
+func (b *Backend) ask(ctx context.Context, path string, s *stream) (runner.Answer, *runner.Failure) {
 	var account *keyproxy.Account
 	if b.Proxy != nil {
 		account = b.Proxy.Open(protocol.BackendCodex, s.order.Mark)
 	}
 	if account == nil {
-		return b.invoke(ctx, path, t, s)
+		return b.invoke(ctx, path, s)
 	}
 	defer account.Close()
 	defer through(account, &s.display)()
 	s.order.Env = slices.Concat(s.order.Env, account.Env())
-	a, fail := b.invoke(ctx, path, t, s)
+	a, fail := b.invoke(ctx, path, s)
 	account.Close() // whatever the process left behind uses nothing from here on
 	metered(&a, account.AtLeast())
 	switch {
@@ -103,8 +103,8 @@ func (b *Backend) ask(ctx context.Context, path string, t turn, s *stream) (runn
 }
 
 // invoke starts the CLI and says what came of it.
-func (b *Backend) invoke(ctx context.Context, path string, t turn, s *stream) (runner.Answer, *runner.Failure) {
-	o := s.order
+func (b *Backend) invoke(ctx context.Context, path string, s *stream) (runner.Answer, *runner.Failure) {
+	o, t := s.order, s.turn
 	env := b.env(o.Env)
 	// The databases hold absolute paths, which keep a thread from being resumed elsewhere, and
 	// nothing that a rollout lacks.
@@ -113,6 +113,11 @@ func (b *Backend) invoke(ctx context.Context, path string, t turn, s *stream) (r
 		return program.Nothing, program.Machine("make a folder for the databases of the agent CLI: %v", err)
 	}
 	defer os.RemoveAll(databases)
+	if o.Prompt.Cage != nil {
+		if err := b.furnish(); err != nil {
+			return program.Nothing, program.Machine("make the folders of the agent CLI: %v", err)
+		}
+	}
 	ctx, abort := context.WithCancelCause(ctx)
 	defer abort(nil)
 	s.abort = abort
@@ -127,7 +132,7 @@ func (b *Backend) invoke(ctx context.Context, path string, t turn, s *stream) (r
 	}
 	s.flush()
 	a, fail := s.answer(exit)
-	b.account(&a, t, s)
-	b.refusals(&a, t, s)
+	b.book(&a, s)
+	b.refusals(&a, s)
 	return a, fail
 }

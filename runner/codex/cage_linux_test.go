@@ -25,11 +25,6 @@ func TestCaged(t *testing.T) {
 			o := order(t, prompt)
 			o.Prompt.PermissionMode = mode
 			needs := b.Needs()
-			for _, dir := range needs.Write {
-				if err := os.MkdirAll(dir, 0o700); err != nil {
-					t.Fatal(err)
-				}
-			}
 			o.Prompt.Cage = cage.New(cage.Policy{
 				Writable: append(needs.Write, o.Dir, value(b.Env, "TMPDIR"), os.DevNull), Network: cage.Network{IsOpen: true},
 			})
@@ -41,7 +36,9 @@ func TestCaged(t *testing.T) {
 					t.Errorf("%s, %s: file %s: got %v, want it there: %v; the answer is %q, denied %q", mode, prompt, name, err, want, a.Text, a.Denied)
 				}
 			}
-			t.Log(a.Text, a.Notes, a.Denied)
+			if refused := mode == "plan" && prompt == "write"; refused != (len(a.Denied) == 1) {
+				t.Errorf("%s, %s: denied %q, want a patch: %v", mode, prompt, a.Denied, refused)
+			}
 		}
 	}
 	if _, err := os.Stat(filepath.Join(home, ".codex", "config.toml")); err == nil {

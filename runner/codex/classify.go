@@ -38,8 +38,6 @@ var permanent = []struct{ words, what string }{
 	{"Missing environment variable", "authentication"},
 	{"is not supported when using Codex with", "unknown model"},
 	{"does not exist", "unknown model"},
-	{`"type": "invalid_request_error"`, "bad request"},
-	{`"type":"invalid_request_error"`, "bad request"},
 }
 
 // service are the words of errors that are the moment's and the service's.
@@ -67,6 +65,8 @@ func classify(words string, hide func(string) string) *runner.Failure {
 		return program.Fatal("billing: %s", text)
 	case status == http.StatusNotFound:
 		return program.Fatal("unknown model: %s", text)
+	case strings.HasPrefix(words, "{"): // the body of an answer of status 400
+		return program.Fatal("bad request: %s", text)
 	case status >= 400 && status < 500 && !slices.Contains([]int{408, 409, 425, 429}, status):
 		return program.Fatal("bad request: %s", text)
 	}

@@ -75,7 +75,7 @@ func provider(env []string) []string {
 		setting("model_provider", "raymond"), setting(of+"name", "raymond"), setting(of+"base_url", base), setting(of+"env_key", key),
 		setting(of+"wire_api", "responses"), of + "requires_openai_auth=false", of + "supports_websockets=false",
 		// Its own retries keep the work of the turn, which a retry of the invocation throws away.
-		of + "request_max_retries=3", of + "stream_max_retries=3",
+		of + "request_max_retries=2", of + "stream_max_retries=2",
 		// Tools get no key.
 		setting("shell_environment_policy.set."+keyVar, ""), setting("shell_environment_policy.set."+otherKeyVar, ""),
 	}

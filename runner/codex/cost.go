@@ -12,19 +12,19 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// account adds to an answer what its process has used. The CLI's figure is a running sum of
+// book adds to an answer what its process has used. The CLI's figure is a running sum of
 // the thread: what counts is the difference to the one of the rollout when it was taken up.
-func (b *Backend) account(a *runner.Answer, t turn, s *stream) {
+func (b *Backend) book(a *runner.Answer, s *stream) {
 	after, _ := b.rollouts().Count(s.thread, math.MaxInt64)
 	a.Model = after.Model
-	used, _ := b.rollouts().Usage(s.thread, t.start)
+	used, _ := b.rollouts().Usage(s.thread, s.turn.start)
 	if s.end.sum == nil {
 		// It was ended, or failed: what the answer under way would have cost is not told.
 		a.Cost.Beyond, a.Cost.Silent = used, len(used) == 0 && !s.spoke && isFree(s.end)
 		return
 	}
 	// An agent may be able to write its rollout.
-	if told := s.end.sum.Since(t.before.Total).Usage(after.Model); sum(used) < told.All() {
+	if told := s.end.sum.Since(s.turn.before.Total).Usage(after.Model); sum(used) < told.All() {
 		used = []state.Usage{told}
 	}
 	a.Cost.Kind = state.InTokens
@@ -82,8 +82,8 @@ func through(g *keyproxy.Account, d *program.Display) (end func()) {
 }
 
 // refusals adds the uses of tools that the CLI has refused.
-func (b *Backend) refusals(a *runner.Answer, t turn, s *stream) {
-	for _, r := range b.rollouts().Refused(s.thread, t.start) {
+func (b *Backend) refusals(a *runner.Answer, s *stream) {
+	for _, r := range append(s.refused, b.rollouts().Refused(s.thread, s.turn.start)...) {
 		use := s.display.ToolUse(r.Tool, r.Input)
 		a.Denied = append(a.Denied, use)
 		if len(a.Refusals) < state.MaxRefusals {

@@ -42,14 +42,23 @@ func TestErrors(t *testing.T) {
 		"server":   {runner.Service, "high demand", true},
 		"cut":      {runner.Transient, "stream disconnected", false},
 	} {
-		a, f, _ := run(t.Context(), t, b, order(t, name))
-		if f == nil || f.Class != want.class || !strings.Contains(f.Message, want.text) || a.Cost.Silent != want.silent {
-			t.Errorf("%s: got %+v, silent: %v, want class %s, %q, %v", name, f, a.Cost.Silent, want.class, want.text, want.silent)
-		}
-		if until := time.Until(f.Reset); name == "plan" && (until < 50*time.Minute || until > 70*time.Minute) {
-			t.Errorf("%s: got the end at %s, want it in an hour", name, f.Reset)
-		}
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			a, f, _ := run(t.Context(), t, b, order(t, name))
+			if f == nil || f.Class != want.class || !strings.Contains(f.Message, want.text) || a.Cost.Silent != want.silent {
+				t.Fatalf("%s: got %+v, silent: %v, want class %s, %q, %v", name, f, a.Cost.Silent, want.class, want.text, want.silent)
+			}
+			if until := time.Until(f.Reset); name == "plan" && (until < 50*time.Minute || until > 70*time.Minute) {
+				t.Errorf("%s: got the end at %s, want it in an hour", name, f.Reset)
+			}
+		})
 	}
+}
+
+// TestNobodyAnswers: no API, and no conversation.
+func TestNobodyAnswers(t *testing.T) {
+	t.Parallel()
+	b := started(t, ct.NewServer(t, model()))
 	b.Env = append(b.Env, "OPENAI_BASE_URL=http://127.0.0.1:1/v1")
 	if _, f, _ := run(t.Context(), t, b, order(t, "nobody there")); f == nil || f.Class != runner.Service {
 		t.Errorf("nobody there: got %+v, want the service's failure", f)

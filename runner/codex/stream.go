@@ -22,7 +22,7 @@ import (
 // goroutine; its memory is bounded by transcripts.MaxLine and program.MaxMessage.
 type stream struct {
 	order   runner.Order
-	resumed string                  // the thread that was asked for; "" for a fresh one
+	turn    turn
 	abort   context.CancelCauseFunc // ends the CLI
 	display program.Display
 
@@ -36,6 +36,8 @@ type stream struct {
 	turns  int             // messages and uses of tools
 	end    verdict
 	notes  []string // what was odd
+	// refused are the patches that a cage of ours has refused to an agent that may only read.
+	refused []rollout.Refused
 }
 
 // verdict is whether an invocation went well, and why not.
@@ -45,8 +47,8 @@ type verdict struct {
 	error string          // the turn failed: why, in the CLI's words
 }
 
-func newStream(o runner.Order, resumed string, tell func(runner.Progress)) *stream {
-	s := &stream{order: o, resumed: resumed, abort: func(error) {}, display: program.NewDisplay(o, tell)}
+func newStream(o runner.Order, t turn, tell func(runner.Progress)) *stream {
+	s := &stream{order: o, turn: t, abort: func(error) {}, display: program.NewDisplay(o, tell)}
 	s.lines = proc.Lines{Max: transcripts.MaxLine, Line: s.line}
 	return s
 }
@@ -121,8 +123,8 @@ func (s *stream) started(id string) {
 	case !transcripts.IsUUID(id):
 		s.give(program.Fatal("the CLI named its thread %.80q, which can't be kept: want a UUID", id))
 		return
-	case s.resumed != "" && id != s.resumed:
-		s.give(program.Fatal("thread %s was replaced by %s", s.resumed, id))
+	case s.turn.resumed != "" && id != s.turn.resumed:
+		s.give(program.Fatal("thread %s was replaced by %s", s.turn.resumed, id))
 		return
 	}
 	s.thread = id
@@ -175,10 +177,16 @@ func (s *stream) ended(i item) {
 	if s.order.Prompt.Cage == nil {
 		return
 	}
+	if i.Type == "file_change" && s.turn.may.files == readOnly && len(s.refused) < maxRefused {
+		s.refused = append(s.refused, rollout.Refused{Tool: "apply_patch", Input: i.paths(), Reason: "the cage keeps an agent that may only read from writing files (read-only sandbox)"})
+	}
 	if path := denied.Path(i.Output); path != "" {
 		s.display.Tell(runner.Progress{Refused: path})
 	}
 }
+
+// maxRefused is how many patches are kept that were refused.
+const maxRefused = 100
 
 // noted reports whether there is a note with a word in it.
 func (s *stream) noted(word string) bool {

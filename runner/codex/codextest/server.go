@@ -96,7 +96,13 @@ var kinds = map[int][2]string{
 }
 
 func (c *call) fail() {
-	kind := kinds[c.Status]
+	kind, known := kinds[c.Status]
+	if !known {
+		kind[0] = "invalid_request_error"
+	}
+	if !known && c.Status >= http.StatusInternalServerError {
+		kind[0] = "server_error"
+	}
 	detail := map[string]any{"type": kind[0], "code": kind[1], "message": c.Message}
 	if c.Message == "" {
 		detail["message"] = fmt.Sprintf("scripted error %d", c.Status)

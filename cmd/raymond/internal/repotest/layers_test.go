@@ -66,7 +66,7 @@ var layers = map[string]layer{
 	"runner/codex": {
 		ours: "internal/cage internal/cage/denied internal/untrusted/jsonlimit protocol runner runner/codex/responses runner/codex/rollout runner/internal/proc " +
 			"runner/internal/program runner/keyproxy runner/tally runner/transcripts state",
-		foreign: "github.com/go-json-experiment/json",
+		foreign: "github.com/go-json-experiment/json github.com/google/uuid",
 	},
 	"runner/codex/rollout":             {ours: "internal/untrusted/files runner runner/transcripts state", foreign: "github.com/go-json-experiment/json"},
 	"runner/codex/pin":                 {ours: "runner/pinned"},
