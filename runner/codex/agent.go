@@ -30,7 +30,8 @@ func Abilities() runner.Abilities {
 // Abilities implements runner.Agent.
 func (b *Backend) Abilities() runner.Abilities { return Abilities() }
 
-// Needs implements runner.Agent.
+// Needs implements runner.Agent. It makes what is missing of the folders, and a file among
+// them, since a cage opens only what is there.
 func (b *Backend) Needs() runner.Needs {
 	api := program.API{
 		Backend: protocol.BackendCodex, Base: program.Variable(b.Env, baseVar), Host: "api.openai.com", Proxy: b.Proxy,
@@ -46,6 +47,7 @@ func (b *Backend) Needs() runner.Needs {
 	for _, name := range append([]string{installation}, folders...) {
 		needs.Write = append(needs.Write, filepath.Join(home, name))
 	}
+	_ = furnish(home) // where it can't, the CLI can't either, and says so
 	return needs
 }
 
@@ -55,12 +57,8 @@ const installation = "installation_id"
 
 var folders = []string{"sessions", "thread-writer-locks", "shell_snapshots", "skills"}
 
-// furnish makes what the CLI writes in its own folder: a cage opens only what is there.
-func (b *Backend) furnish() error {
-	home, err := b.rollouts().Home()
-	if err != nil {
-		return err
-	}
+// furnish makes what the CLI writes in its own folder.
+func furnish(home string) error {
 	for _, name := range folders {
 		if err := os.MkdirAll(filepath.Join(home, name), 0o700); err != nil {
 			return err

@@ -70,8 +70,8 @@ func (API) Shown(r *http.Request) []string {
 }
 
 // Sign implements keyproxy.API.
-func (API) Sign(r *http.Request, real keyproxy.Credential) {
-	r.Header.Set("Authorization", "Bearer "+real.Text)
+func (API) Sign(r *http.Request, own keyproxy.Credential) {
+	r.Header.Set("Authorization", "Bearer "+own.Text)
 }
 
 // Env implements keyproxy.API. The CLI itself is told by its arguments, which are made of

@@ -113,11 +113,6 @@ func (b *Backend) invoke(ctx context.Context, path string, s *stream) (runner.An
 		return program.Nothing, program.Machine("make a folder for the databases of the agent CLI: %v", err)
 	}
 	defer os.RemoveAll(databases)
-	if o.Prompt.Cage != nil {
-		if err := b.furnish(); err != nil {
-			return program.Nothing, program.Machine("make the folders of the agent CLI: %v", err)
-		}
-	}
 	ctx, abort := context.WithCancelCause(ctx)
 	defer abort(nil)
 	s.abort = abort

@@ -143,12 +143,19 @@ func TestConversations(t *testing.T) {
 	o.Prompt.Cut, o.Prompt.Text = &entry, "two again"
 	used(t, "resume after a cut", answer(t, b, o), each)
 	saw(t, s, "resume after a cut", "one", "two again")
-	parent, _ := b.Length(c)
+	branches(t, s, b, o, each)
+}
 
+// branches continues TestConversations with a branch of a conversation, in which "one" and
+// "two again" were said.
+func branches(t *testing.T, s *ct.Server, b *Backend, o runner.Order, each state.Usage) {
+	t.Helper()
+	c := runner.Conversation{ID: o.Prompt.SessionID, CLI: o.Prompt.CLIID, Dir: o.Dir}
+	parent, _ := b.Length(c)
 	branch := o
 	branch.Prompt.Session, branch.Prompt.From, branch.Prompt.SessionID = state.Branch, o.Prompt.SessionID, uuid.NewString()
 	branch.Prompt.Cut, branch.Prompt.Text = nil, "three"
-	a = answer(t, b, branch)
+	a := answer(t, b, branch)
 	used(t, "branch", a, each)
 	saw(t, s, "branch", "one", "two again", "three")
 	if now, _ := b.Length(c); now != parent {

@@ -23,7 +23,7 @@ func TestCaged(t *testing.T) {
 	for _, mode := range []string{"acceptEdits", "plan"} {
 		for _, prompt := range []string{"shell", "write"} {
 			o := order(t, prompt)
-			o.Prompt.PermissionMode = mode
+			o.Prompt.Permissions.PermissionMode = mode
 			needs := b.Needs()
 			o.Prompt.Cage = cage.New(cage.Policy{
 				Writable: append(needs.Write, o.Dir, value(b.Env, "TMPDIR"), os.DevNull), Network: cage.Network{IsOpen: true},

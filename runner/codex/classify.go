@@ -40,6 +40,13 @@ var permanent = []struct{ words, what string }{
 	{"does not exist", "unknown model"},
 }
 
+// permanentStatuses are those of the API. Further ones below 500 are bad requests, but for
+// retryable.
+var permanentStatuses = map[int]string{401: "authentication", 402: "billing", 403: "authentication", 404: "unknown model"}
+
+// retryable are the statuses below 500 that mean the moment, not the request.
+var retryable = []int{408, 409, 425, 429}
+
 // service are the words of errors that are the moment's and the service's.
 var service = []string{
 	"We’re currently experiencing high demand", "We're currently experiencing high demand", "Selected model is at capacity",
@@ -59,15 +66,11 @@ func classify(words string, hide func(string) string) *runner.Failure {
 	switch {
 	case strings.HasPrefix(words, "You’ve hit your usage limit"), strings.HasPrefix(words, "You've hit your usage limit"):
 		return &runner.Failure{Class: runner.UsageLimit, Reset: resetOf(words, time.Now()), Message: "usage limit: " + text}
-	case status == http.StatusUnauthorized, status == http.StatusForbidden:
-		return program.Fatal("authentication: %s", text)
-	case status == http.StatusPaymentRequired:
-		return program.Fatal("billing: %s", text)
-	case status == http.StatusNotFound:
-		return program.Fatal("unknown model: %s", text)
+	case permanentStatuses[status] != "":
+		return program.Fatal("%s: %s", permanentStatuses[status], text)
 	case strings.HasPrefix(words, "{"): // the body of an answer of status 400
 		return program.Fatal("bad request: %s", text)
-	case status >= 400 && status < 500 && !slices.Contains([]int{408, 409, 425, 429}, status):
+	case status >= 400 && status < 500 && !slices.Contains(retryable, status):
 		return program.Fatal("bad request: %s", text)
 	}
 	for _, p := range permanent {

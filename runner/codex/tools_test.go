@@ -37,7 +37,7 @@ func TestTools(t *testing.T) {
 		{"commands that are forbidden", "shell", "bypassPermissions", nil, []string{"Bash"}, false, nil},
 	} {
 		o := order(t, c.prompt)
-		o.Prompt.PermissionMode, o.Prompt.AllowedTools, o.Prompt.DisallowedTools = c.mode, c.allowed, c.forbidden
+		o.Prompt.Permissions = runner.Permissions{PermissionMode: c.mode, AllowedTools: c.allowed, DisallowedTools: c.forbidden}
 		a := answer(t, b, o)
 		text, err := os.ReadFile(filepath.Join(o.Dir, "made"))
 		if (err == nil) != c.made || strings.Contains(string(text), ct.Key) {
@@ -72,12 +72,14 @@ func TestGrant(t *testing.T) {
 		{"bypassPermissions", "", "Read(.env)", `sandbox_mode="danger-full-access" web_search="disabled" features.shell_tool=false features.view_image=false`, 1},
 		{"an unknown mode", "", "", `sandbox_mode="read-only" web_search="disabled"`, 0},
 	} {
-		g, f := grantOf(runner.PromptOrder{PermissionMode: c.mode, AllowedTools: strings.Fields(c.allowed), DisallowedTools: strings.Fields(c.forbidden)})
+		g, f := grantOf(runner.PromptOrder{Permissions: runner.Permissions{
+			PermissionMode: c.mode, AllowedTools: strings.Fields(c.allowed), DisallowedTools: strings.Fields(c.forbidden),
+		}})
 		if got := strings.Join(g.settings(), " "); f != nil || got != c.want || len(g.notes) != c.notes {
 			t.Errorf("%s, allowed %q, forbidden %q: got %s, notes %q, %v, want %s, notes: %d", c.mode, c.allowed, c.forbidden, got, g.notes, f, c.want, c.notes)
 		}
 	}
-	if _, f := grantOf(runner.PromptOrder{DisallowedTools: []string{"mcp__github__push"}}); f == nil || f.Class != runner.Fatal {
+	if _, f := grantOf(runner.PromptOrder{Permissions: runner.Permissions{DisallowedTools: []string{"mcp__github__push"}}}); f == nil || f.Class != runner.Fatal {
 		t.Errorf("a tool that can't be forbidden: got %v, want a failure before the start", f)
 	}
 }
