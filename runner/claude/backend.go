@@ -80,29 +80,14 @@ func (b *Backend) Run(ctx context.Context, o runner.Order, tell func(runner.Prog
 
 // ask runs the CLI, through the proxy where there is one.
 func (b *Backend) ask(ctx context.Context, path string, s *stream) (runner.Answer, *runner.Failure) {
-	account := b.account(s.order)
+	account := b.Proxy.Open(protocol.BackendClaude, s.order.Mark)
 	if account == nil {
 		return b.invoke(ctx, path, s)
 	}
 	defer account.Close()
 	defer s.through(account)()
 	a, fail := b.invoke(ctx, path, s)
-	switch {
-	case fail == nil:
-	case account.IsSpent() && fail.Class != runner.Stopped:
-		fail = &runner.Failure{Class: runner.OverBudget, Continue: true, Message: "the budget is used up: the key proxy forwards no further request"}
-	case fail.Class == runner.Service:
-		fail.NotBefore = account.RetryAfter()
-	}
-	return a, fail
-}
-
-// account opens an account with the proxy for an invocation; nil where it does not pass.
-func (b *Backend) account(o runner.Order) *keyproxy.Account {
-	if b.Proxy == nil {
-		return nil
-	}
-	return b.Proxy.Open(protocol.BackendClaude, o.Mark)
+	return a, program.Explain(fail, account)
 }
 
 // invoke starts the CLI and says what came of it.

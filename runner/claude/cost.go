@@ -75,16 +75,12 @@ func (c *costs) counted() []tally.Sum {
 }
 
 // metered is what the proxy has counted, which nothing that the process prints can
-// change. Of an output it has only what the API itself has counted.
+// change.
 func (c *costs) metered() []state.Usage {
 	if c.proxy == nil {
 		return nil
 	}
-	var list []state.Usage
-	for _, sum := range c.proxy.AtLeast() {
-		list = append(list, sum.Told())
-	}
-	return list
+	return c.proxy.Metered()
 }
 
 // close ends what the proxy does for the process.

@@ -15,6 +15,7 @@ import (
 	"github.com/raymond-action/raymond-action/runner/keyproxy"
 	"github.com/raymond-action/raymond-action/runner/tally"
 	"github.com/raymond-action/raymond-action/runner/transcripts"
+	"github.com/raymond-action/raymond-action/state"
 )
 
 // headSize is how much of a line that is too long is looked at.
@@ -107,22 +108,7 @@ func (s *stream) tellUsage() {
 func (s *stream) through(g *keyproxy.Account) (end func()) {
 	s.costs.proxy = g
 	s.order.Env = slices.Concat(s.order.Env, g.Env())
-	over, told := make(chan struct{}), make(chan struct{})
-	go func() {
-		defer close(told)
-		for {
-			select {
-			case <-g.Began():
-				s.display.Usage(tally.Usage(g.Used()))
-			case <-over:
-				return
-			}
-		}
-	}()
-	return func() {
-		close(over)
-		<-told
-	}
+	return g.Follow(s.display.Usage)
 }
 
 // long takes a line that does not fit, or that would cost too much to decode. A tool
@@ -280,8 +266,8 @@ func (s *stream) answer(exit proc.Exit) (runner.Answer, *runner.Failure) {
 type counter interface {
 	// Used returns what was counted so far; nothing when it could not be counted.
 	Used() []tally.Sum
-	// AtLeast returns what was counted so far, also when that is not all.
-	AtLeast() []tally.Sum
+	// Metered returns what the API itself has counted so far, also when that is not all.
+	Metered() []state.Usage
 	// Close ends the counting: nothing more can be used.
 	Close()
 }

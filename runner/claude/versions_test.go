@@ -108,9 +108,9 @@ func usageOf(list []state.ModelCost) []state.Usage {
 // counted is a proxy that has counted something.
 type counted []tally.Sum
 
-func (c counted) Used() []tally.Sum    { return c }
-func (c counted) AtLeast() []tally.Sum { return c }
-func (c counted) Close()               {}
+func (c counted) Used() []tally.Sum      { return c }
+func (c counted) Metered() []state.Usage { return tally.Usage(c) }
+func (c counted) Close()                 {}
 
 // TestProxyCountsBeforeTheStream: what the proxy counted goes before what the stream
 // shows, and where it could count nothing the stream is what there is.

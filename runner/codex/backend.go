@@ -79,27 +79,14 @@ func (b *Backend) Run(ctx context.Context, o runner.Order, tell func(runner.Prog
 
 // ask runs the CLI, through the proxy where there is one.
 func (b *Backend) ask(ctx context.Context, path string, s *stream) (runner.Answer, *runner.Failure) {
-	var account *keyproxy.Account
-	if b.Proxy != nil {
-		account = b.Proxy.Open(protocol.BackendCodex, s.order.Mark)
-	}
-	if account == nil {
-		return b.invoke(ctx, path, s)
-	}
+	account := b.Proxy.Open(protocol.BackendCodex, s.order.Mark)
 	defer account.Close()
-	defer through(account, &s.display)()
+	defer account.Follow(s.display.Usage)()
 	s.order.Env = slices.Concat(s.order.Env, account.Env())
 	a, fail := b.invoke(ctx, path, s)
 	account.Close() // whatever the process left behind uses nothing from here on
-	metered(&a, account.AtLeast())
-	switch {
-	case fail == nil:
-	case account.IsSpent() && fail.Class != runner.Stopped:
-		fail = &runner.Failure{Class: runner.OverBudget, Continue: true, Message: "the budget is used up: the key proxy forwards no further request"}
-	case fail.Class == runner.Service:
-		fail.NotBefore = account.RetryAfter()
-	}
-	return a, fail
+	metered(&a, account)
+	return a, program.Explain(fail, account)
 }
 
 // invoke starts the CLI and says what came of it.

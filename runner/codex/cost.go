@@ -47,37 +47,14 @@ func sum(list []state.Usage) (all int64) {
 }
 
 // metered adds what the key proxy has counted.
-func metered(a *runner.Answer, counted []tally.Sum) {
-	for _, m := range counted {
-		m.Output = max(0, m.Output-m.Guess)
-		a.Cost.Metered = append(a.Cost.Metered, m.Usage)
-	}
+func metered(a *runner.Answer, g *keyproxy.Account) {
+	a.Cost.Metered = g.Metered()
+	counted := tally.Usage(g.AtLeast())
 	if len(counted) > 0 {
 		a.Cost.Silent = false
 	}
-	if a.Cost.Kind == "" && sum(a.Cost.Beyond) < sum(tally.Usage(counted)) {
-		a.Cost.Beyond = tally.Usage(counted)
-	}
-}
-
-// through has what the process uses counted by the proxy. The function that is returned ends
-// the telling of it.
-func through(g *keyproxy.Account, d *program.Display) (end func()) {
-	over, told := make(chan struct{}), make(chan struct{})
-	go func() {
-		defer close(told)
-		for {
-			select {
-			case <-g.Began():
-				d.Usage(tally.Usage(g.Used()))
-			case <-over:
-				return
-			}
-		}
-	}()
-	return func() {
-		close(over)
-		<-told
+	if a.Cost.Kind == "" && sum(a.Cost.Beyond) < sum(counted) {
+		a.Cost.Beyond = counted
 	}
 }
 

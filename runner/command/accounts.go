@@ -1,13 +1,9 @@
 package command
 
 import (
-	"context"
 	"slices"
-	"sync"
-	"time"
 
 	"github.com/raymond-action/raymond-action/protocol"
-	"github.com/raymond-action/raymond-action/runner"
 	"github.com/raymond-action/raymond-action/runner/keyproxy"
 	"github.com/raymond-action/raymond-action/runner/tally"
 	"github.com/raymond-action/raymond-action/state"
@@ -19,9 +15,6 @@ type accounts []*keyproxy.Account
 
 // open opens the accounts of an invocation; there are none without a proxy.
 func open(p *keyproxy.Proxy, mark string) (all accounts) {
-	if p == nil {
-		return nil
-	}
 	for _, backend := range protocol.Backends() {
 		if a := p.Open(backend, mark); a != nil {
 			all = append(all, a)
@@ -52,14 +45,10 @@ func (all accounts) used() (list []state.Usage) {
 	return list
 }
 
-// metered returns the tokens of which nothing that the program prints can change the count. Of
-// an output that is only what the API itself has counted.
+// metered returns the tokens of which nothing that the program prints can change the count.
 func (all accounts) metered() (list []state.Usage) {
 	for _, a := range all {
-		for _, sum := range a.AtLeast() {
-			sum.Output = max(0, sum.Output-sum.Guess)
-			list = append(list, sum.Usage)
-		}
+		list = append(list, a.Metered()...)
 	}
 	return list
 }
@@ -67,52 +56,15 @@ func (all accounts) metered() (list []state.Usage) {
 // follow has seen told what was counted so far, whenever that has grown. The function that is
 // returned ends it.
 func (all accounts) follow(seen func([]state.Usage)) (end func()) {
-	ctx, cancel := context.WithCancel(context.Background())
-	var watching sync.WaitGroup
+	var ends []func()
 	for _, a := range all {
-		watching.Go(func() {
-			for {
-				select {
-				case <-a.Began():
-					seen(all.used())
-				case <-ctx.Done():
-					select {
-					case <-a.Began():
-						seen(all.used())
-					default:
-					}
-					return
-				}
-			}
-		})
+		ends = append(ends, a.Follow(func([]state.Usage) { seen(all.used()) }))
 	}
 	return func() {
-		cancel()
-		watching.Wait()
-	}
-}
-
-// explain adds to a failure what only the proxy knows.
-func (all accounts) explain(f *runner.Failure) *runner.Failure {
-	isSpent := slices.ContainsFunc(all, (*keyproxy.Account).IsSpent)
-	switch {
-	case f == nil:
-	case isSpent && f.Class != runner.Stopped:
-		return &runner.Failure{Class: runner.OverBudget, Continue: true, Message: "the budget is used up: the key proxy forwards no further request"}
-	case f.Class == runner.Service && f.NotBefore.IsZero():
-		f.NotBefore = all.retryAfter()
-	}
-	return f
-}
-
-// retryAfter returns until when an API asked not to be asked again; the zero time when none did.
-func (all accounts) retryAfter() (last time.Time) {
-	for _, a := range all {
-		if at := a.RetryAfter(); at.After(last) {
-			last = at
+		for _, end := range ends {
+			end()
 		}
 	}
-	return last
 }
 
 // beyond returns what was counted beyond the tokens that the program has told, model by model.

@@ -100,7 +100,7 @@ func (b *Backend) ask(ctx context.Context, s *stream, file string) (runner.Answe
 	s.flush()
 	s.costs.proxied.close() // whatever the process left behind uses nothing from here on
 	a, fail := s.answer(exit)
-	return a, s.costs.proxied.explain(fail)
+	return a, program.Explain(fail, s.costs.proxied...)
 }
 
 // opened returns the order's cage, in which the file of the conversation may be written, and

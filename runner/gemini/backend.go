@@ -285,31 +285,24 @@ func (b *Backend) env(order []string) []string {
 
 // ask runs the CLI, through the proxy where there is one.
 func (b *Backend) ask(ctx context.Context, path string, r ready, s *stream) (runner.Answer, *runner.Failure) {
-	if b.Proxy != nil {
-		s.costs.proxy = b.Proxy.Open(protocol.BackendGemini, s.order.Mark)
-	}
-	env := s.order.Env
-	if account := s.costs.proxy; account != nil {
-		defer account.Close()
-		env = slices.Concat(env, account.Env())
-	}
-	defer s.costs.follow(s.display.Usage)()
+	account := b.Proxy.Open(protocol.BackendGemini, s.order.Mark)
+	defer account.Close()
+	defer account.Follow(s.display.Usage)()
+	s.costs.proxy = account
 	ctx, abort := context.WithCancelCause(ctx)
 	defer abort(nil)
 	s.abort = abort
 	exit, fail := program.Run(ctx, s.order, program.Invocation{
-		Path: path, Args: b.args(s.order.Prompt, r.rules), Env: b.env(env), Stdout: s, Extension: ".jsonl",
+		Path: path, Args: b.args(s.order.Prompt, r.rules), Env: b.env(slices.Concat(s.order.Env, account.Env())), Stdout: s, Extension: ".jsonl",
 		Finished: s.finished, NoNewPrivs: b.NoNewPrivs, HowTo: howToInstall,
 	})
 	if fail != nil {
 		return program.Nothing, fail
 	}
 	s.flush()
-	if s.costs.proxy != nil {
-		s.costs.proxy.Close() // whatever the process left behind uses nothing from here on
-	}
+	account.Close() // whatever the process left behind uses nothing from here on
 	a, fail := s.final(exit, b.said(s.order, r.from))
-	return a, s.costs.explain(fail)
+	return a, program.Explain(fail, account)
 }
 
 // said is what the transcript has as the model's last words in an invocation.

@@ -1,11 +1,9 @@
 package gemini
 
 import (
-	"context"
 	"maps"
 	"slices"
 
-	"github.com/raymond-action/raymond-action/runner"
 	"github.com/raymond-action/raymond-action/runner/keyproxy"
 	"github.com/raymond-action/raymond-action/runner/tally"
 	"github.com/raymond-action/raymond-action/state"
@@ -29,9 +27,9 @@ func (c costs) total(result *record, spoke bool) state.Cost {
 			}
 		}
 	}
-	counted := c.used()
+	counted := tally.Usage(c.proxy.Used())
 	cost.Silent = !spoke && len(counted) == 0 && len(told) == 0
-	cost.Metered, cost.Beyond = c.metered(), beyond(counted, told)
+	cost.Metered, cost.Beyond = c.proxy.Metered(), beyond(counted, told)
 	return cost
 }
 
@@ -49,27 +47,6 @@ func (c costs) model(result *record, asked string) string {
 	return best
 }
 
-// used is what the proxy has counted so far.
-func (c costs) used() []state.Usage {
-	if c.proxy == nil {
-		return nil
-	}
-	return tally.Usage(c.proxy.Used())
-}
-
-// metered is the same as far as nothing that the process does can change it: of an output it has
-// only what the API itself has counted.
-func (c costs) metered() (list []state.Usage) {
-	if c.proxy == nil {
-		return nil
-	}
-	for _, sum := range c.proxy.AtLeast() {
-		sum.Output = max(0, sum.Output-sum.Guess)
-		list = append(list, sum.Usage)
-	}
-	return list
-}
-
 // beyond returns what was counted beyond the tokens that the CLI has told, model by model.
 func beyond(counted, told []state.Usage) []state.Usage {
 	told = slices.Clone(told)
@@ -81,41 +58,4 @@ func beyond(counted, told []state.Usage) []state.Usage {
 	}
 	rest := state.Without(counted, told)
 	return slices.DeleteFunc(rest, func(u state.Usage) bool { return u.All() == 0 })
-}
-
-// follow has seen told what was counted so far, whenever that has grown. The function that is
-// returned ends it.
-func (c costs) follow(seen func([]state.Usage)) (end func()) {
-	if c.proxy == nil {
-		return func() {}
-	}
-	ctx, cancel := context.WithCancel(context.Background())
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		for {
-			select {
-			case <-c.proxy.Began():
-				seen(c.used())
-			case <-ctx.Done():
-				return
-			}
-		}
-	}()
-	return func() {
-		cancel()
-		<-done
-	}
-}
-
-// explain adds to a failure what only the proxy knows.
-func (c costs) explain(f *runner.Failure) *runner.Failure {
-	switch {
-	case f == nil || c.proxy == nil:
-	case c.proxy.IsSpent() && f.Class != runner.Stopped:
-		return &runner.Failure{Class: runner.OverBudget, Continue: true, Message: "the budget is used up: the key proxy forwards no further request"}
-	case f.Class == runner.Service:
-		f.NotBefore = c.proxy.RetryAfter()
-	}
-	return f
 }

@@ -12,11 +12,13 @@ import (
 	"time"
 
 	"github.com/raymond-action/raymond-action/runner/tally"
+	"github.com/raymond-action/raymond-action/state"
 )
 
 // Account is what one invocation of an agent CLI asks for through the proxy, and
 // counts what it used of the model. The invocation's requests have a path and a
-// credential of their own, which nobody can guess, and go to one vendor.
+// credential of their own, which nobody can guess, and go to one vendor. A nil Account is that
+// of an invocation that doesn't pass through the proxy: its methods do nothing.
 type Account struct {
 	proxy      *Proxy
 	vendor     *vendor
@@ -42,8 +44,12 @@ type counts struct {
 }
 
 // Open begins an account for an invocation of an agent CLI, which Allow knows by its mark.
-// The caller must call its Close. It returns nil when the proxy has no key for that CLI.
+// The caller must call its Close. It returns nil when the proxy has no key for that CLI, or
+// is nil itself.
 func (p *Proxy) Open(backend, mark string) *Account {
+	if p == nil {
+		return nil
+	}
 	v := p.vendor(backend)
 	if v == nil {
 		return nil
@@ -71,15 +77,56 @@ func (a *Account) Access() Access {
 // it uses the proxy. It has no secret but the account's own credential, and blanks the
 // variables that might hold another.
 func (a *Account) Env() []string {
+	if a == nil {
+		return nil
+	}
 	return append(a.vendor.api.Env(a.Access()), bypass(a.proxy.options.Environ)...)
 }
 
-// Began is told when a message of the model begins. Several may be told at once.
-func (a *Account) Began() <-chan struct{} { return a.began }
+// Follow has what was counted so far told whenever a message of the model begins, until
+// the function that it returns is called, which waits for the last telling. Several
+// messages may be told at once. One goroutine follows an account.
+func (a *Account) Follow(tell func([]state.Usage)) (end func()) {
+	if a == nil {
+		return func() {}
+	}
+	over, done := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(done)
+		for {
+			select {
+			case <-a.began:
+				tell(tally.Usage(a.Used()))
+			case <-over:
+				if len(a.began) > 0 {
+					tell(tally.Usage(a.Used()))
+				}
+				return
+			}
+		}
+	}()
+	return func() {
+		close(over)
+		<-done
+	}
+}
+
+// Metered returns, by model, what the API itself has counted so far: the invocation used this
+// much or more, whatever its process says.
+func (a *Account) Metered() []state.Usage {
+	var list []state.Usage
+	for _, sum := range a.AtLeast() {
+		list = append(list, sum.Told())
+	}
+	return list
+}
 
 // Used returns what was counted so far, in order of the models' names; nothing when
 // it could not be counted.
 func (a *Account) Used() []tally.Sum {
+	if a == nil {
+		return nil
+	}
 	a.counts.mu.Lock()
 	defer a.counts.mu.Unlock()
 	if a.counts.blind {
@@ -91,13 +138,16 @@ func (a *Account) Used() []tally.Sum {
 // AtLeast returns what was counted so far, also when there were answers that could not
 // be counted: the invocation used this much or more.
 func (a *Account) AtLeast() []tally.Sum {
+	if a == nil {
+		return nil
+	}
 	a.counts.mu.Lock()
 	defer a.counts.mu.Unlock()
 	return a.counts.counted()
 }
 
 // IsSpent reports whether a request was refused because the budget is used up.
-func (a *Account) IsSpent() bool { return a.isSpent.Load() }
+func (a *Account) IsSpent() bool { return a != nil && a.isSpent.Load() }
 
 // counted returns what was counted so far. The caller holds mu.
 func (c *counts) counted() []tally.Sum {
@@ -113,6 +163,9 @@ func (c *counts) counted() []tally.Sum {
 // Close ends the account, with the requests under way: nobody is left who could use
 // their answers. Requests on its path are refused from now on. Further calls do nothing.
 func (a *Account) Close() {
+	if a == nil {
+		return
+	}
 	a.proxy.accounts.remove(a)
 	a.end()
 }

@@ -124,7 +124,12 @@ func TestWhatIsUsedIsKnownAtOnce(t *testing.T) {
 	if _, err := io.ReadFull(answer.Body, make([]byte, len(begins("sonnet")))); err != nil {
 		t.Fatal(err)
 	}
-	<-a.Began()
+	told := make(chan []state.Usage)
+	end := a.Follow(func(list []state.Usage) { told <- list })
+	if got := <-told; len(got) != 1 || got[0].Input != 1000 {
+		t.Errorf("told: got %+v, want 1000 tokens of input", got)
+	}
+	end()
 	if diff := cmp.Diff(used("sonnet", 1, 0), a.Used()); diff != "" {
 		t.Errorf("in mid-answer (-want +got):\n%s", diff)
 	}

@@ -46,6 +46,9 @@ func retryAfter(text string, now time.Time) (time.Duration, bool) {
 // the last failing answer that said so, to any invocation, since the account was
 // opened; the time is zero when there was none.
 func (a *Account) RetryAfter() time.Time {
+	if a == nil {
+		return time.Time{}
+	}
 	return a.vendor.pause.since(a.opened)
 }
 

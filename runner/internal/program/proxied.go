@@ -1,0 +1,25 @@
+package program
+
+import (
+	"slices"
+
+	"github.com/raymond-action/raymond-action/runner"
+	"github.com/raymond-action/raymond-action/runner/keyproxy"
+)
+
+// Explain adds to the failure of an invocation what only the key proxy knows: that the budget
+// is used up, or until when the API asked not to be asked again. There may be no accounts.
+func Explain(f *runner.Failure, accounts ...*keyproxy.Account) *runner.Failure {
+	switch {
+	case f == nil:
+	case f.Class != runner.Stopped && slices.ContainsFunc(accounts, (*keyproxy.Account).IsSpent):
+		return &runner.Failure{Class: runner.OverBudget, Continue: true, Message: "the budget is used up: the key proxy forwards no further request"}
+	case f.Class == runner.Service && f.NotBefore.IsZero():
+		for _, a := range accounts {
+			if at := a.RetryAfter(); at.After(f.NotBefore) {
+				f.NotBefore = at
+			}
+		}
+	}
+	return f
+}
