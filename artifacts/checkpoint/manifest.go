@@ -213,7 +213,7 @@ type Transcript struct {
 func (t Transcript) Name() string { return TranscriptName(t.Backend, t.Session) }
 
 // CLI is the name of the agent CLI that the conversation belongs to.
-func (t Transcript) CLI() string { return cmp.Or(t.Backend, protocol.BackendClaude) }
+func (t Transcript) CLI() string { return cmp.Or(t.Backend, protocol.DefaultBackend) }
 
 // File is one stored file.
 type File struct {

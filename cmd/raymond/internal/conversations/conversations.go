@@ -81,4 +81,4 @@ func (o Own) clear(agents map[string]runner.Agent, only *runner.Mark) error {
 }
 
 // cli is the name of the agent CLI.
-func (o Own) cli() string { return cmp.Or(o.Backend, protocol.BackendClaude) }
+func (o Own) cli() string { return cmp.Or(o.Backend, protocol.DefaultBackend) }

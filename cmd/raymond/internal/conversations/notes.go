@@ -88,7 +88,7 @@ func (n *Notes) AddPlaced(cli runner.Agent, c runner.Conversation) {
 
 // kept is how the name of an agent CLI is noted.
 func kept(backend string) string {
-	if backend == protocol.BackendClaude {
+	if backend == protocol.DefaultBackend {
 		return ""
 	}
 	return backend
