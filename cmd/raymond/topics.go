@@ -38,6 +38,7 @@ var variables = []protocol.Key{
 	{Name: "RAYMOND_ALLOWED_TOOLS", Meaning: "set for the agent command: the rules of allowed tools, one a line"},
 	{Name: "RAYMOND_DISALLOWED_TOOLS", Meaning: "set for the agent command: the rules of disallowed tools, one a line"},
 	{Name: "RAYMOND_BUDGET_USD", Meaning: "set for the agent command: what the invocation may cost"},
+	{Name: "RAYMOND_GEMINI_AUTH", Meaning: "set for the Gemini CLI: how it logs in, for settings that raymond gives it"},
 	{Name: "RAYMOND_CAGE", Meaning: "set in a cage: the folders that may be written, and what the network reaches"},
 	{Name: "RAYMOND_SHIM", Meaning: "set by the Action's shim: the folder that it lies in, whose files are compared before and after a run; never passed on"},
 	{Name: "RAYMOND_SHIM_STDIN", Meaning: "set by the Action's shim: 1 says that stdin ends when the shim is gone; never passed on"},
