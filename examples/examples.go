@@ -6,5 +6,5 @@ import "embed"
 // Files has a folder for each example: its states, its workflow file and what
 // else lies there.
 //
-//go:embed quickstart issue-to-pr scheduled-poll resume-across-jobs ralph review-loop plan-implement-review approve-plan fan-out watch-checks
+//go:embed quickstart issue-to-pr scheduled-poll resume-across-jobs ralph review-loop plan-implement-review approve-plan fan-out watch-checks second-opinion
 var Files embed.FS
