@@ -197,7 +197,7 @@ func (p Part) Share(budget, spent USD, agents []*Agent) USD {
 func byKind(sums []Sum) []Sum {
 	t := tally{}
 	for _, s := range sums {
-		t.add(Sum{Kind: s.Kind, Entries: s.Entries, CostUSD: s.CostUSD})
+		t.add(Sum{Kind: s.Kind, Entries: s.Entries, CostUSD: s.CostUSD, Unpriced: s.Unpriced})
 	}
 	return t.sorted()
 }
@@ -262,6 +262,6 @@ func (b *Began) check(c *checker, now *Progress, at string) {
 		c.want(n.then >= 0 && n.then <= n.now && n.now <= mostCount, at+"."+n.name, "is %d, and now %d", n.then, n.now)
 	}
 	for i, s := range b.Sums {
-		c.want(s.Entries >= 0 && s.CostUSD >= 0 && s.CostUSD <= MostUSD, fmt.Sprintf("%s.sums[%d]", at, i), "is not a sum")
+		c.want(s.Entries >= 0 && s.Unpriced >= 0 && s.CostUSD >= 0 && s.CostUSD <= MostUSD, fmt.Sprintf("%s.sums[%d]", at, i), "is not a sum")
 	}
 }

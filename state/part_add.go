@@ -133,9 +133,10 @@ type entryKey struct {
 	n              int
 	agent, session string
 	cost           USD
+	unpriced       int64
 }
 
-func keyOf(e Entry) entryKey { return entryKey{e.N, e.Agent, e.Session, e.CostUSD} }
+func keyOf(e Entry) entryKey { return entryKey{e.N, e.Agent, e.Session, e.CostUSD, e.Unpriced} }
 
 // addEntries adds a part's own entries of the ledger, and reports whether there were any.
 func (o *partMerge) addEntries(from *Run, isNew func(Entry) bool) (added bool) {
@@ -157,7 +158,7 @@ func (o *partMerge) addFolded() {
 	}
 	for _, e := range o.from.Ledger {
 		if e.N > o.began.Launches {
-			rest.take(Sum{Kind: e.Kind, Entries: 1, CostUSD: e.CostUSD})
+			rest.take(Sum{Kind: e.Kind, Entries: 1, CostUSD: e.CostUSD, Unpriced: e.Unpriced})
 		}
 	}
 	for _, s := range rest.sorted() {
@@ -185,6 +186,7 @@ func (t tally) take(s Sum) {
 	key := tallyKey{s.Agent, s.Kind}
 	sum := t[key]
 	sum.Entries, sum.CostUSD = max(0, sum.Entries-s.Entries), max(0, sum.CostUSD-s.CostUSD)
+	sum.Unpriced = max(0, sum.Unpriced-s.Unpriced)
 	t[key] = sum
 }
 

@@ -67,7 +67,10 @@ func (p *play) work(id string) {
 	rnd := rand.New(rand.NewPCG(7, uint64(len(id))*uint64(id[len(id)-1])))
 	p.now = p.now.Add(time.Duration(1+rnd.IntN(5)) * time.Second)
 	for range rnd.IntN(3) {
-		p.turn(id, goTo("C.md"))
+		o := inTokens(state.Usage{Model: "m", Input: 5, Output: 2}, 3, 2)
+		o.Decision = protocol.Decision{Then: goTo("C.md")}
+		p.start(id)
+		p.end(id, o)
 	}
 	if rnd.IntN(2) == 0 {
 		p.turn(id, goTo("C.md"), protocol.Spawn{State: "C.md", Next: "C.md"})

@@ -45,13 +45,16 @@ func (f *findings) ledger(run *state.Run) {
 			f.add("P-5", "step %d: invocation %d is booked a second time, or was none of %d", run.Progress.Seq, e.N, run.Progress.Launches)
 		}
 		seen[e.N] = true
-		if e.Kind != state.Exact && e.Kind != state.Estimated && e.Kind != state.Unknown || e.CostUSD < 0 || e.Kind == state.Unknown && e.CostUSD != 0 {
+		if e.Kind != state.Exact && e.Kind != state.Estimated && e.Kind != state.Unknown || e.CostUSD < 0 || e.Unpriced < 0 || e.Kind == state.Unknown && e.CostUSD != 0 {
 			f.add("P-5", "step %d: the entry %+v is neither exact nor estimated nor unknown", run.Progress.Seq, e)
 		}
 	}
-	sum := state.USD(0)
+	sum, unpriced := state.USD(0), int64(0)
 	for _, s := range run.Sums() {
-		sum += s.CostUSD
+		sum, unpriced = sum+s.CostUSD, unpriced+s.Unpriced
+	}
+	if spent := run.Spent(); spent.Unpriced != unpriced {
+		f.add("P-5", "step %d: %d tokens without a price are told, and the ledger adds up to %d", run.Progress.Seq, spent.Unpriced, unpriced)
 	}
 	if sum != run.Progress.TotalUSD {
 		f.add("P-5", "step %d: the total is $%s, and the ledger adds up to $%s", run.Progress.Seq, run.Progress.TotalUSD, sum)
@@ -79,14 +82,14 @@ func (f *findings) grows(before, run *state.Run) {
 
 // told checks that the ends of the parts of a run tell a total that never falls.
 func (f *findings) told(l Left) {
-	total := state.USD(0)
+	total := state.Spent{}
 	for _, e := range l.Events {
 		b, ok := e.Body.(*state.RunFinished)
-		if ok && b.CostUSD < total {
-			f.add("P-5", "event %d: the run has cost $%s, after $%s", e.Seq, b.CostUSD, total)
+		if ok && (b.CostUSD < total.USD || b.Unpriced < total.Unpriced) {
+			f.add("P-5", "event %d: the run has cost %s, after %s", e.Seq, b.Spent(), total)
 		}
 		if ok {
-			total = b.CostUSD
+			total = b.Spent()
 		}
 	}
 }

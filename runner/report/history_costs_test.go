@@ -2,8 +2,10 @@ package report
 
 import (
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -74,10 +76,16 @@ func (s *spender) outcome(class state.Class) state.Outcome {
 	cents := state.Dollar / 10_000 * state.USD(1+s.rnd.IntN(9))
 	used := state.ModelCost{Usage: state.Usage{Model: []string{"opus", "haiku"}[s.rnd.IntN(2)], Input: 10}, CostUSD: cents}
 	o := state.Outcome{}
-	switch s.rnd.IntN(4) {
+	switch s.rnd.IntN(5) {
 	case 0:
 		o.Used = []state.ModelCost{used}
 	case 1: // unknown
+	case 2: // tokens, some of them without a price
+		other := state.ModelCost{Usage: state.Usage{Model: "local", Output: 1 + s.rnd.Int64N(700)}}
+		o.Cost = state.Cost{Kind: state.Exact, USD: cents, Usage: []state.ModelCost{used, other}, Unpriced: other.Output, Listed: true}
+		if s.rnd.IntN(2) == 0 {
+			o.Cost.USD, o.Cost.Usage = 0, []state.ModelCost{other}
+		}
 	default:
 		o.Cost = state.Cost{Kind: state.Exact, USD: cents, Usage: []state.ModelCost{used}}
 	}
@@ -93,7 +101,8 @@ func (s *spender) outcome(class state.Class) state.Outcome {
 }
 
 var (
-	amountPattern  = regexp.MustCompile(`(~?)\$([0-9.]+)( \+ unknown)?|unknown`)
+	amountPattern  = regexp.MustCompile(`(~?)\$([0-9.]+)( \+ [0-9.k]+ tokens?)?( \+ unknown)?|(~?)([0-9.k]+) tokens?( \+ unknown)?|unknown`)
+	tokensPattern  = regexp.MustCompile(`([0-9.]+)(k?) token`)
 	headPattern    = regexp.MustCompile(`\*\*(.*)\*\*`)
 	rowPattern     = regexp.MustCompile(`(?m)^\| \d+ \|.*$`)
 	sectionPattern = regexp.MustCompile(`<summary>.*state.*</summary>`)
@@ -104,11 +113,13 @@ var (
 type amounts struct {
 	sum, off           state.USD
 	estimated, unknown bool
+	tokens, tokensOff  float64 // those without a price
 }
 
 func (a *amounts) is(want state.Spent) bool {
 	apart := max(a.sum-want.USD, want.USD-a.sum)
-	return apart <= a.off && a.estimated == want.Estimated && a.unknown == (want.Unknown > 0)
+	tokensApart := math.Abs(a.tokens - float64(want.Unpriced))
+	return apart <= a.off && tokensApart <= a.tokensOff && a.estimated == want.Estimated && a.unknown == (want.Unknown > 0)
 }
 
 // shown adds up the amounts that stand in texts.
@@ -117,7 +128,10 @@ func shown(t *testing.T, texts ...string) (all amounts) {
 	for _, text := range texts {
 		for _, m := range amountPattern.FindAllStringSubmatch(text, -1) {
 			all.unknown = all.unknown || strings.Contains(m[0], "unknown")
-			all.estimated = all.estimated || m[1] != ""
+			all.estimated = all.estimated || m[1]+m[5] != ""
+			if n := tokensPattern.FindStringSubmatch(m[0]); n != nil {
+				all.addTokens(t, n[1], n[2] == "k")
+			}
 			if m[2] == "" {
 				continue
 			}
@@ -129,6 +143,20 @@ func shown(t *testing.T, texts ...string) (all amounts) {
 		}
 	}
 	return all
+}
+
+// addTokens adds a number of tokens, which may be one of thousands.
+func (a *amounts) addTokens(t *testing.T, number string, thousands bool) {
+	t.Helper()
+	n, err := strconv.ParseFloat(number, 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if thousands {
+		n *= 1000
+		a.tokensOff += 50.01
+	}
+	a.tokens += n
 }
 
 // TestOneSum: after each part of a run, whatever was cut off in it, the headline, the rows

@@ -106,6 +106,8 @@ func TestCostByModel(t *testing.T) {
 		{"a script", "", []state.StateFinished{{}}, ""},
 		{"only what was asked for", "opus", []state.StateFinished{{CostUSD: cent}, {CostUSD: cent}}, "Cost by model: `opus` $0.0200\n"},
 		{"all of it", "opus", []state.StateFinished{{CostUSD: 3 * cent, Models: map[string]state.USD{"b": 2 * cent, "a": cent}}}, "Cost by model: `b` $0.0200, `a` $0.0100\n"},
+		{"tokens without a price", "gpt", []state.StateFinished{{Unpriced: 1500}, {Unpriced: 500}}, "Cost by model: `gpt` 2.0k tokens\n"},
+		{"some without a price", "gpt", []state.StateFinished{{CostUSD: cent, Unpriced: 500, Models: map[string]state.USD{"b": cent}}}, "Cost by model: `b` $0.0100, other 500 tokens\n"},
 		{"a part of it", "opus", []state.StateFinished{{CostUSD: 3 * cent, Models: map[string]state.USD{"b": cent}}}, "Cost by model: `b` $0.0100, other $0.0200\n"},
 	} {
 		var p page
