@@ -47,10 +47,11 @@ type journal struct {
 	store  *memory
 	events []state.Event
 	doing  []runner.Progress
+	notes  []string
 }
 
 func (j *journal) Tick(time.Time)                       {}
-func (j *journal) Note(string, string, string)          {}
+func (j *journal) Note(_, _, text string)               { j.notes = append(j.notes, text) }
 func (j *journal) Doing(_, _ string, p runner.Progress) { j.doing = append(j.doing, p) }
 func (j *journal) Report(e state.Event) {
 	_, said := e.Body.(*state.AgentOutput)

@@ -1,0 +1,307 @@
+package runner_test
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+
+	"github.com/raymond-action/raymond-action/protocol"
+	"github.com/raymond-action/raymond-action/runner"
+	"github.com/raymond-action/raymond-action/state"
+)
+
+// disk has the transcripts of agent CLIs, by the agent and its own id. It outlives the
+// processes of a run.
+type disk struct {
+	mu      sync.Mutex // guards what follows
+	talks   map[string]string
+	threads int
+	heard   []string // what the model knew in the invocations that came to an end
+}
+
+// vendor is an agent CLI with transcripts. What it says is the cast's.
+type vendor struct {
+	*cast
+	disk *disk
+	can  runner.Abilities
+	mute bool // it tells no id
+}
+
+func (v *vendor) Abilities() runner.Abilities { return v.can }
+
+// key is where the transcript of a conversation is: by the CLI's own id, or ours.
+func (v *vendor) key(id, cli string) string { return v.can.Backend + " " + cmp.Or(cli, id) }
+
+func (v *vendor) Length(k runner.Conversation) (int64, bool) {
+	v.disk.mu.Lock()
+	defer v.disk.mu.Unlock()
+	said, ok := v.disk.talks[v.key(k.ID, k.CLI)]
+	return int64(len(said)), ok && v.can.Cuts
+}
+
+// open finds or begins the conversation of an order, and returns its key and the id that the
+// CLI tells.
+func (v *vendor) open(p runner.PromptOrder) (key, told string, err error) {
+	d := v.disk
+	if !v.can.ChoosesID {
+		d.threads++
+		told = fmt.Sprintf("thread-%d", d.threads)
+	}
+	key = v.key(p.SessionID, told)
+	from := v.key(cmp.Or(p.From, p.SessionID), p.CLIID)
+	switch said, ok := d.talks[from]; {
+	case p.Session == state.Fresh:
+		d.talks[key] = ""
+	case !ok:
+		return "", "", &runner.Failure{Class: runner.Fatal, Message: "session gone: " + from}
+	case p.Session == state.Branch:
+		d.talks[key] = said
+	default:
+		key, told = from, p.CLIID
+		if p.Cut != nil {
+			d.talks[key] = said[:*p.Cut]
+		}
+	}
+	return key, told, nil
+}
+
+func (v *vendor) Run(ctx context.Context, o runner.Order, tell func(runner.Progress)) (runner.Answer, error) {
+	if o.Prompt.Backend != v.can.Backend {
+		return runner.Answer{}, &runner.Failure{Class: runner.Fatal, Message: "order for " + o.Prompt.Backend}
+	}
+	v.disk.mu.Lock()
+	key, told, err := v.open(o.Prompt)
+	if err == nil {
+		v.disk.talks[key] += "> " + o.Prompt.Text + "\n"
+	}
+	v.disk.mu.Unlock()
+	if err != nil {
+		return runner.Answer{}, err
+	}
+	if told != "" && !v.mute {
+		tell(runner.Progress{CLIID: told})
+	} else {
+		told = ""
+	}
+	a, err := v.cast.Run(ctx, o, tell)
+	a.SessionID, a.CLIID = "", told
+	v.disk.mu.Lock()
+	defer v.disk.mu.Unlock()
+	if ctx.Err() == nil {
+		v.disk.heard = append(v.disk.heard, o.Agent+" "+v.can.Backend+"\n"+v.disk.talks[key])
+	}
+	v.disk.talks[key] += a.Text + "\n"
+	return a, err
+}
+
+// vendors gives a loop two agent CLIs: claude, which takes our ids, and codex, which tells its
+// own as soon as it runs.
+func (l *loop) vendors() (*disk, *vendor) {
+	d := &disk{talks: map[string]string{}}
+	all := runner.Abilities{Resumes: true, Branches: true, ChoosesID: true, Cuts: true, TellsUSD: true}
+	first, second := all, all
+	first.Backend, second.Backend, second.ChoosesID = protocol.BackendClaude, protocol.BackendCodex, false
+	codex := &vendor{cast: l.cast, disk: d, can: second}
+	l.cfg.Agents = map[string]runner.Agent{
+		protocol.BackendClaude: &vendor{cast: l.cast, disk: d, can: first}, protocol.BackendCodex: codex,
+	}
+	return d, codex
+}
+
+// mixed is a workflow in which two agent CLIs take turns in all ways that there are, with
+// reminders, failures and attempts.
+func mixed(t *testing.T) *loop {
+	l := newLoop(t, flow{
+		"A":    `<fork next="B">W</fork>`,
+		"W":    "---\nagent: codex\nmodel: w\n---\n<goto>W2</goto>",
+		"W2":   `<call return="W3">WSUB</call>`,
+		"WSUB": "<result>sub</result>",
+		"W3":   `<function return="W4" agent="claude">F</function>`,
+		"W4":   "<result>w</result>",
+		"B":    "<goto>B2</goto>",
+		"B2":   `<function return="B3" agent="codex">F</function>`,
+		"B3":   "<reset>C</reset>",
+		"F":    "<goto>F2</goto>",
+		"F2":   "<result>f</result>",
+		"C":    "---\nagent: codex\ndone_when: [check]\nattempt_context: continue\n---\n<result>done</result>",
+	}, func(o *state.Options) { o.MaxParallel, o.Model, o.Effort = 2, "m", "high" })
+	l.says["W.md"] = []string{"no tag", "<goto>W2</goto>"}
+	l.says["WSUB.md"] = []string{"transient!died", "<result>sub</result>"}
+	l.passes = map[string]int{"C.md": 2}
+	return l
+}
+
+// by says for each prompt which agent CLI ran it, with which model and effort.
+func by(l *loop) []string {
+	var out []string
+	for _, o := range l.orders {
+		p := o.Prompt
+		out = append(out, strings.TrimRight(fmt.Sprint(o.Agent, " ", strings.TrimSuffix(o.State, ".md"), " ", p.Backend, " ", p.Model, " ", p.Effort), " "))
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// TestWhoRunsAPrompt: the agent of the function's tag, else that of the state, else the one
+// that the conversation belongs to, else the run's; model and effort of the run are for the
+// run's own.
+func TestWhoRunsAPrompt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := mixed(t)
+		l.vendors()
+		l.drive(false, state.Completed)
+		same(t, "prompts", []string{
+			"main A claude m high", "main B claude m high", "main B2 claude m high", "main B3 claude m high", "main C codex",
+			"main F codex", "main F2 codex",
+			"main_w1 F claude m high", "main_w1 F2 claude m high",
+			"main_w1 W codex w", "main_w1 W2 codex w", "main_w1 W3 codex w", "main_w1 W4 codex w", "main_w1 WSUB codex w",
+		}, by(l))
+	})
+	synctest.Test(t, func(t *testing.T) {
+		l := newLoop(t, flow{"A": "<reset>B</reset>", "B": "---\nagent: claude\n---\n<result>b</result>"},
+			func(o *state.Options) { o.Backend, o.Model = protocol.BackendCodex, "m" })
+		l.vendors()
+		l.drive(false, state.Completed)
+		same(t, "prompts of a run by codex", []string{"main A codex m", "main B claude"}, by(l))
+	})
+}
+
+// TestAKillAmongTwoAgents at any save, with what is under way then cut off in its middle: what
+// the model is told in a resumed run is what it is told in one that was never cut off, but for
+// the note about the interruption. No prompt stands twice in a conversation.
+func TestAKillAmongTwoAgents(t *testing.T) {
+	const note = "\n\nNote: an earlier try of this step was interrupted and may have left half-done work; check before repeating it."
+	told := func(d *disk) []string {
+		var out []string
+		for _, text := range d.heard {
+			out = append(out, strings.ReplaceAll(text, note, ""))
+		}
+		slices.Sort(out)
+		return slices.Compact(out)
+	}
+	var want []string
+	saves := 0
+	synctest.Test(t, func(t *testing.T) {
+		l := mixed(t)
+		d, _ := l.vendors()
+		l.drive(false, state.Completed)
+		want, saves = told(d), len(l.store.saves)
+	})
+	for n := 1; n < saves; n++ {
+		synctest.Test(t, func(t *testing.T) {
+			l := mixed(t)
+			d, _ := l.vendors()
+			l.crash(n)
+			l.drive(true, state.Completed)
+			same(t, fmt.Sprintf("killed after save %d of %d: what the models were told", n, saves), want, told(d))
+		})
+	}
+}
+
+// TestTheIDThatAnAgentTellsIsSavedAtOnce, before the invocation ends.
+func TestTheIDThatAnAgentTellsIsSavedAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLoop(t, flow{"A": "---\nagent: codex\n---\n<call return=\"B\">S</call>", "S": "<result>s</result>", "B": "<result>b</result>"}, nil)
+		l.vendors()
+		l.drive(false, state.Completed)
+		var ids []string
+		for _, data := range l.store.saves {
+			if e := decoded(t, data).Agents; len(e) > 0 && e[0].Exec != nil && e[0].Exec.Running != nil {
+				r := e[0].Exec.Running
+				ids = append(ids, fmt.Sprintf("%s %q %q", r.Mode, r.CLIID, r.FromCLIID))
+			}
+		}
+		same(t, "running invocations", []string{
+			`fresh "" ""`, `fresh "thread-1" ""`, `branch "" "thread-1"`, `branch "thread-2" "thread-1"`, `resume "thread-1" ""`,
+		}, slices.Compact(ids))
+	})
+}
+
+// TestAConversationStaysWithItsAgent: a state that names another one fails the agent before
+// any prompt of it, with a message that says what to do.
+func TestAConversationStaysWithItsAgent(t *testing.T) {
+	for name, f := range map[string]flow{
+		"goto":   {"A": "<goto>X</goto>"},
+		"call":   {"A": `<call return="A">X</call>`},
+		"return": {"A": `<call return="X">S</call>`, "S": "<result>s</result>"},
+		"loop":   {"A": "<goto>X</goto>"},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			f["X"] = "---\nagent: codex\n---\n<result>x</result>"
+			if name == "loop" {
+				f["X"] = "---\nagent: codex\ndone_when: [check]\nattempt_context: fresh\n---\n<result>x</result>"
+			}
+			l := newLoop(t, f, nil)
+			l.vendors()
+			l.drive(false, state.Failed)
+			if got := l.asked("X"); len(got) > 0 {
+				t.Errorf("%s: got %d prompts of X, want none", name, len(got))
+			}
+			failure := l.run.Agents[0].Failure
+			for _, part := range []string{"X.md", "agent codex", "agent claude", "<reset>", "<function>", "<fork>"} {
+				if failure.Class != string(runner.Fatal) || !strings.Contains(failure.Message, part) {
+					t.Errorf("%s: got %+v, want a fatal failure that names %q", name, failure, part)
+				}
+			}
+			l.drive(true, state.Failed) // and again at each resume
+			same(t, name+": prompts of X", 0, len(l.asked("X")))
+		})
+	}
+}
+
+// TestAnAgentThatTellsNoSession: nothing can continue its conversations. A goto begins a new
+// one, with a note; so does a reminder, which then repeats the prompt; a call fails the agent
+// before the callee starts.
+func TestAnAgentThatTellsNoSession(t *testing.T) {
+	f := flow{
+		"A": "ask\n<goto>B</goto>", "B": "---\ndone_when: [check]\nattempt_context: continue\n---\nwork\n<call return=\"A\">S</call>", "S": "<result>s</result>",
+	}
+	synctest.Test(t, func(t *testing.T) {
+		l := newLoop(t, f, func(o *state.Options) { o.Backend = protocol.BackendCodex })
+		_, codex := l.vendors()
+		codex.mute = true
+		l.says["A.md"], l.passes = []string{"no tag", "<goto>B</goto>"}, map[string]int{"B.md": 2}
+		l.drive(false, state.Failed)
+		same(t, "conversations", []string{"fresh s1", "fresh s2", "fresh s3", "fresh s4"}, conversations(l.orders))
+		for n, part := range []string{"ask", "ask", "work", "work"} {
+			if p := l.order(n).Prompt.Text; !strings.HasPrefix(p, part) {
+				t.Errorf("prompt %d: got %q, want it to begin with %q", n, p, part)
+			}
+		}
+		if got := l.run.Agents[0].Failure.Message; !strings.Contains(got, "<call>") || !strings.Contains(got, "told no session") {
+			t.Errorf("failure: got %q, want it to say that a <call> needs a session", got)
+		}
+		if n := len(l.log.notes); n != 3 {
+			t.Errorf("notes: got %q, want one for each new conversation", l.log.notes)
+		}
+	})
+}
+
+// TestAnAgentThatCantBranch: a call of it fails before the callee starts.
+func TestAnAgentThatCantBranch(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLoop(t, flow{"A": `<call return="A">S</call>`, "S": "<result>s</result>"}, func(o *state.Options) { o.Backend = protocol.BackendCodex })
+		_, codex := l.vendors()
+		codex.can.Branches = false
+		l.drive(false, state.Failed)
+		same(t, "prompts", []string{"main A codex"}, by(l))
+	})
+}
+
+// TestAnAgentThatTheRunDoesNotHave fails the agent that needs it.
+func TestAnAgentThatTheRunDoesNotHave(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLoop(t, flow{"A": "---\nagent: gemini\n---\n<result>a</result>"}, nil)
+		l.vendors()
+		l.drive(false, state.Failed)
+		same(t, "prompts", 0, len(l.orders))
+		if got := l.run.Agents[0].Failure.Message; !strings.Contains(got, "gemini") {
+			t.Errorf("failure: got %q, want it to name gemini", got)
+		}
+	})
+}
