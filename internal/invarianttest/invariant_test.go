@@ -242,6 +242,14 @@ var forged = []struct {
 		b.Result = nil
 		l.Events[i].Body = &b
 	}},
+	{"P-4", "a conversation of another agent CLI", func(t *testing.T, l *Left) {
+		l.Rests[1].Run = altered(t, l.Rests[1].Run, func(r *state.Run) { r.Agents[0].Session = &state.Session{ID: r.Agents[0].Session.ID, Backend: "codex"} })
+	}},
+	{"P-4", "a conversation that its agent CLI knows by another id", func(t *testing.T, l *Left) {
+		for i, id := range []string{"one", "two"} {
+			l.Rests[i].Run = altered(t, l.Rests[i].Run, func(r *state.Run) { r.Agents[0].Session = &state.Session{ID: "s1", CLIID: id} })
+		}
+	}},
 	{"P-5", "an entry that is missing", func(t *testing.T, l *Left) {
 		l.Run = altered(t, l.Run, func(r *state.Run) {
 			r.Progress.TotalUSD -= r.Ledger[5].CostUSD
