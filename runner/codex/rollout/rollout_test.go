@@ -1,0 +1,179 @@
+package rollout
+
+import (
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/iotest"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/raymond-action/raymond-action/runner"
+	"github.com/raymond-action/raymond-action/state"
+)
+
+const (
+	talked = "01a20496-9575-7df3-99d5-ad94698ff8ca"
+	other  = "5e0c1c8e-6d9a-4b57-9d27-0f3a2b1c4d5e"
+
+	meta = `{"type":"session_meta","payload":{"id":"` + talked + `","cwd":"/work"}}` + "\n"
+)
+
+// home returns a folder with the rollout of a thread.
+func home(t *testing.T, text string) (Folder, string) {
+	t.Helper()
+	dir := t.TempDir()
+	path := filepath.Join(dir, ".codex", sessions, "2026", "11", "22", "rollout-2026-11-22T18-48-27-"+talked+".jsonl")
+	write(t, path, text)
+	return Folder{Env: []string{"CODEX_HOME=/elsewhere", "CODEX_HOME=" + filepath.Join(dir, ".codex")}}, path
+}
+
+func write(t *testing.T, path, text string) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func turn(model, sum string) string {
+	return `{"type":"turn_context","payload":{"model":"` + model + `"}}` + "\n" +
+		`{"type":"event_msg","payload":{"type":"token_count","info":{"total_token_usage":` + sum + `}}}` + "\n"
+}
+
+// TestUsage: a running sum is told as what came to it, to the model that was asked; counts
+// that say nothing new count nothing.
+func TestUsage(t *testing.T) {
+	t.Parallel()
+	one := meta + turn("a", `{"input_tokens":100,"cached_input_tokens":40,"cache_write_input_tokens":10,"output_tokens":5}`)
+	again := `{"type":"event_msg","payload":{"type":"token_count","info":null}}` + "\n" + `{"type":"event_msg","payload":"token_count"}` + "\n"
+	two := turn("b", `{"input_tokens":300,"cached_input_tokens":140,"cache_write_input_tokens":10,"output_tokens":9}`)
+	f, _ := home(t, one+again+two+two)
+	a := state.Usage{Model: "a", Input: 50, CacheRead: 40, CacheWrite: 10, Output: 5}
+	b := state.Usage{Model: "b", Input: 100, CacheRead: 100, Output: 4}
+	for from, want := range map[int64][]state.Usage{0: {a, b}, int64(len(one)): {b}, int64(len(one + again + two)): nil, -1: nil} {
+		if got, _ := f.Usage(talked, from); !cmp.Equal(got, want) {
+			t.Errorf("usage from %d: got %+v, want %+v", from, got, want)
+		}
+	}
+	if c, ok := f.Count(talked, int64(len(one))); !ok || c != (Count{Tokens{100, 40, 10, 5}, "a"}) {
+		t.Errorf("count after the first turn: got %+v, %v", c, ok)
+	}
+}
+
+// TestPlaceAndClear: what is placed replaces what is there, alone; what is cleared leaves
+// other threads, and a file that has changed.
+func TestPlaceAndClear(t *testing.T) {
+	t.Parallel()
+	f, path := home(t, meta+"long\n")
+	kept := strings.Replace(path, talked, other, 1)
+	write(t, kept, meta)
+	from := filepath.Join(t.TempDir(), "stored")
+	write(t, from, meta)
+	if err := f.Place(talked, from); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := os.ReadFile(path); string(got) != meta {
+		t.Errorf("placed: got %q, %v, want the stored one", got, err)
+	}
+	if err := f.Clear(talked, &runner.Mark{Size: 1}); err != nil {
+		t.Error(err)
+	}
+	if _, ok := f.Length(talked); !ok {
+		t.Error("cleared with another mark: it is gone")
+	}
+	if err := f.Clear(talked, nil); err != nil {
+		t.Error(err)
+	}
+	if _, ok := f.Length(talked); ok {
+		t.Error("cleared: it is there")
+	}
+	if _, ok := f.Length(other); !ok {
+		t.Error("cleared: another thread is gone")
+	}
+	if err := f.Place("../"+talked, from); err == nil {
+		t.Error("a thread with a path for an id was placed")
+	}
+	if err := f.Clear("*", nil); err == nil {
+		t.Error("a thread with a pattern for an id was cleared")
+	}
+}
+
+// TestLinksAreNotFollowed: those that an agent has put in the place of files and folders.
+func TestLinksAreNotFollowed(t *testing.T) {
+	t.Parallel()
+	for _, at := range []string{sessions, sessions + "/2026", sessions + "/2026/11", sessions + "/2026/11/22", "file"} {
+		f, path := home(t, meta)
+		top, _ := f.Home()
+		outside := t.TempDir()
+		victim := filepath.Join(outside, filepath.Base(path))
+		place := filepath.Join(top, filepath.FromSlash(at))
+		if at == "file" {
+			place = path
+			write(t, victim, meta)
+		} else {
+			rest, _ := filepath.Rel(place, path)
+			victim = filepath.Join(outside, rest)
+			write(t, victim, meta)
+		}
+		if err := os.RemoveAll(place); err != nil {
+			t.Fatal(err)
+		}
+		target := outside
+		if at == "file" {
+			target = victim
+		}
+		if err := os.Symlink(target, place); err != nil {
+			t.Skip(err)
+		}
+		from := filepath.Join(t.TempDir(), "stored")
+		write(t, from, "changed")
+		_ = f.Place(talked, from) // an error is as good
+		_ = f.Clear(talked, nil)
+		if got, err := os.ReadFile(victim); string(got) != meta {
+			t.Errorf("link at %s: what it leads to: got %q, %v, want it as it was", at, got, err)
+		}
+	}
+}
+
+// TestRenamed: an id is replaced wherever the reads break it.
+func TestRenamed(t *testing.T) {
+	t.Parallel()
+	text := strings.Repeat("x", 64<<10-20) + talked + strings.Repeat("y", 70<<10) + talked + talked[:30] + "\n" + talked
+	want := strings.ReplaceAll(text, talked, other)
+	for name, in := range map[string]io.Reader{"whole": strings.NewReader(text), "by bytes": iotest.OneByteReader(strings.NewReader(text))} {
+		got, err := io.ReadAll(renamed(in, talked, other))
+		if string(got) != want || err != nil {
+			t.Errorf("%s: got %d bytes, %v, want %d with the ids replaced", name, len(got), err, len(want))
+		}
+	}
+	if _, err := io.ReadAll(renamed(iotest.TimeoutReader(iotest.OneByteReader(strings.NewReader(text))), talked, other)); err == nil {
+		t.Error("a read that fails: got no error")
+	}
+}
+
+// TestRefused: only what the CLI itself says of a use of a tool is a refusal.
+func TestRefused(t *testing.T) {
+	t.Parallel()
+	call := `{"type":"response_item","payload":{"type":"custom_tool_call","call_id":"1","name":"exec","input":"await tools.apply_patch(\"*** Begin Patch\\n*** Add File: made\\n+x\")"}}` + "\n"
+	output := func(text string) string {
+		return `{"type":"response_item","payload":{"type":"custom_tool_call_output","call_id":"1","output":` + text + `}}` + "\n"
+	}
+	const why = `patch rejected: no`
+	for text, want := range map[string][]Refused{
+		`[{"text":"Script failed\nx"},{"text":"Script error:\n` + why + `"}]`: {{"apply_patch", "made", why}},
+		`"` + why + `"`: {{"apply_patch", "made", why}},
+		`[{"text":"Script completed\nx"},{"text":"Script error:\n` + why + `"}]`: nil,
+		`"a file says: ` + why + `"`: nil,
+		`5`:                          nil,
+	} {
+		f, _ := home(t, meta+call+output(text))
+		if diff := cmp.Diff(want, f.Refused(talked, 0)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", text, diff)
+		}
+	}
+}
