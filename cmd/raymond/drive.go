@@ -42,7 +42,11 @@ func (a *App) drive(u session.Setup, given []runner.Update) (err error) {
 	people := &screened{People: answers.New(given, a.terminal(shown.Terminal, u.Hide.Printed)), isShared: shown.Terminal}
 	defer people.Close()
 	u.Others.People = people
-	cages, err := a.newCages(o, session.Needs(*u.Agents, now(u), u.Scope, o.Jobs), env)
+	var needs runner.Needs
+	if !o.Cage.IsOff() {
+		needs = session.Needs(*u.Agents, now(u), u.Scope, o.Jobs)
+	}
+	cages, err := a.newCages(o, needs, env)
 	if err != nil {
 		return err
 	}

@@ -8,7 +8,8 @@ import (
 )
 
 // Needs returns what the cage of a run has to know in which the given agent CLIs are used: what
-// these need, what any of them obeys, and the logins of the others.
+// these need, what any of them obeys, and the logins of the others. Files that a used one must
+// find, since a cage does not let it make them, are made.
 func Needs(c Config, used []string) runner.Needs {
 	var all runner.Needs
 	for name, a := range New(c) {
@@ -17,6 +18,9 @@ func Needs(c Config, used []string) runner.Needs {
 		if !slices.Contains(used, name) {
 			all.Logins = append(all.Logins, n.Logins...)
 			continue
+		}
+		if f, ok := a.(interface{ Furnish() }); ok {
+			f.Furnish()
 		}
 		all.Read, all.Write, all.Hosts = append(all.Read, n.Read...), append(all.Write, n.Write...), append(all.Hosts, n.Hosts...)
 	}

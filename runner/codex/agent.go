@@ -47,8 +47,15 @@ func (b *Backend) Needs() runner.Needs {
 	for _, name := range append([]string{installation}, folders...) {
 		needs.Write = append(needs.Write, filepath.Join(home, name))
 	}
-	_ = furnish(home) // where it can't, the CLI can't either, and says so
 	return needs
+}
+
+// Furnish makes what the CLI writes in its own folder, so that a cage can let it. Where that can't
+// be made, the CLI can't make it either, and says so.
+func (b *Backend) Furnish() {
+	if home, err := b.rollouts().Home(); err == nil {
+		_ = furnish(home)
+	}
 }
 
 // What the CLI writes in its own folder: a file with a random id, which tells installations

@@ -24,6 +24,7 @@ func TestCaged(t *testing.T) {
 		for _, prompt := range []string{"shell", "write"} {
 			o := order(t, prompt)
 			o.Prompt.Permissions.PermissionMode = mode
+			b.Furnish()
 			needs := b.Needs()
 			o.Prompt.Cage = cage.New(cage.Policy{
 				Writable: append(needs.Write, o.Dir, value(b.Env, "TMPDIR"), os.DevNull), Network: cage.Network{IsOpen: true},

@@ -8,6 +8,9 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/raymond-action/raymond-action/runner"
+	"github.com/raymond-action/raymond-action/runner/transcripts"
 )
 
 const talked = "0a0b0c0d-0000-4000-8000-00000000000a"
@@ -35,9 +38,9 @@ func TestClearRemovesOnlyTheSession(t *testing.T) {
 		beside := filepath.Join(filepath.Dir(filepath.Dir(file)), "elsewhere", talked, "tool-results", "x")
 		write(t, kept, prompted)
 		write(t, beside, "x")
-		var mark *Mark
+		var mark *runner.Mark
 		if c.marked {
-			m, err := MarkOf(file)
+			m, err := transcripts.MarkOf(file)
 			must(t, err)
 			mark = &m
 		}
@@ -76,12 +79,12 @@ func TestClearFollowsNoLink(t *testing.T) {
 		"pipe": func(t *testing.T, file string) {
 			must(t, os.Remove(file))
 			must(t, syscall.Mkfifo(file, 0o600))
-			if _, err := MarkOf(file); err == nil {
+			if _, err := transcripts.MarkOf(file); err == nil {
 				t.Error("mark of a pipe: got one, want an error")
 			}
 		},
 	} {
-		for _, mark := range []*Mark{nil, {}} {
+		for _, mark := range []*runner.Mark{nil, {}} {
 			b, _, file := home(t, talked, prompted)
 			put(t, file)
 			_ = b.Clear(talked, mark) // an error is as good

@@ -11,6 +11,7 @@ import (
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/places"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/session"
+	"github.com/raymond-action/raymond-action/runner"
 )
 
 // checkCage reports inputs that need a cage, beside the one that allows none: who may
@@ -37,12 +38,16 @@ func newCages(s *step, a *agents, b *readyRun) (*confine.Cages, error) {
 	if err != nil {
 		return nil, machineProblem("working directory", err)
 	}
+	var needs runner.Needs
+	if !s.options.Cage.IsOff() {
+		needs = session.Needs(a.clis, b.options(), b.flow.Scope, s.options.Jobs)
+	}
 	return confine.New(s.options.Cage, confine.Site{
 		Site: places.Site{
 			Environ: a.clis.Env, Dir: dir, Workspace: s.dirs.top, Temp: s.getenv("RUNNER_TEMP"),
 			Hidden: s.private(), Shown: s.needed(), Guarded: s.guarded(),
 		},
-		Needs:  session.Needs(a.clis, b.options(), b.flow.Scope, s.options.Jobs),
+		Needs:  needs,
 		IsFree: s.in.AllowSudo,
 		Label:  s.options.Label, Tell: func(line string) { s.voice.print(s.voice.shown(line)) },
 	})

@@ -31,7 +31,8 @@ func CheckAgents(now *state.Options, s *scope.Scope, jobs []string) error {
 	return errors.Join(out...)
 }
 
-// Needs returns what the cage of a run with these options has to know of agent CLIs.
+// Needs returns what the cage of a run with these options has to know of agent CLIs, and makes what
+// they must find in it.
 func Needs(c agents.Config, now state.Options, s *scope.Scope, jobs []string) runner.Needs {
 	run := cmp.Or(now.Backend, protocol.DefaultBackend)
 	used := []string{run} // the files don't show all that a script may lead to
