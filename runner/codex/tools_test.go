@@ -117,7 +117,7 @@ func TestUntrusted(t *testing.T) {
 func TestArguments(t *testing.T) {
 	b := &Backend{}
 	got := b.args(turn{model: "--help", effort: "a\"\\\x7f\n", resumed: "T", may: grant{shell: true}}, nil)
-	for _, want := range []string{"--model=--help", `model_reasoning_effort="a\"\\\u007f\n"`} {
+	for _, want := range []string{"--model=--help", `model_reasoning_effort="a\"\\\u007f\n"`, "agents.enabled=false", "features.plugins=false", `approval_policy="never"`} {
 		if !slices.Contains(got, want) {
 			t.Errorf("arguments: got %q, want %s", got, want)
 		}
