@@ -84,7 +84,7 @@ func (b *Backend) Needs() runner.Needs {
 	for _, name := range []string{"oauth_creds.json", "gemini-credentials.json", "mcp-oauth-tokens.json", "mcp-oauth-tokens-v2.json", ".env"} {
 		needs.Logins = append(needs.Logins, h.theirs(name))
 	}
-	needs.Guarded = []string{h.theirs("settings.json"), h.theirs(".env")}
+	needs.Guarded = []string{h.theirs("settings.json"), h.theirs(".env"), h.ours("settings.json"), h.ours("policies")}
 	return needs
 }
 

@@ -49,6 +49,12 @@ func Install(t testing.TB) string {
 	return path
 }
 
+// Node is the folder of the pinned Node; "" before Install.
+func Node() string {
+	dir, _ := node.Load().(string)
+	return dir
+}
+
 // Version returns the version of the CLI that the tests drive.
 func Version(t testing.TB) string { return cli.Version(t) }
 
@@ -62,7 +68,7 @@ func (Vendor) Flags(path string) []string { return []string{"--agent", "gemini",
 // variables but PATH.
 func (Vendor) Environ(url, home string) []string {
 	path := os.Getenv("PATH")
-	if dir, ok := node.Load().(string); ok {
+	if dir := Node(); dir != "" {
 		path = dir + string(os.PathListSeparator) + path
 	}
 	return []string{
