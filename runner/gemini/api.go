@@ -69,14 +69,14 @@ const clientHeader = "X-Goog-Api-Client"
 // Sign implements keyproxy.API. It also takes off what would change the method, or leave the
 // count of tokens out of the answer: all parameters and headers of Google's but those that
 // the CLI needs.
-func (API) Sign(r *http.Request, real keyproxy.Credential) {
+func (API) Sign(r *http.Request, its keyproxy.Credential) {
 	for name := range r.Header {
 		isGoogles := strings.HasPrefix(name, "X-Goog-") && name != clientHeader
 		if isGoogles || name == "Authorization" || strings.HasPrefix(name, "X-Http-Method") {
 			delete(r.Header, name)
 		}
 	}
-	r.Header.Set(keyHeader, real.Text)
+	r.Header.Set(keyHeader, its.Text)
 	query := url.Values{}
 	if form := r.URL.Query().Get("alt"); form != "" {
 		query.Set("alt", form)

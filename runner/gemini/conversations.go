@@ -123,24 +123,23 @@ func (h home) place(id, dir string, in io.Reader) error {
 		return err
 	}
 	defer chats.Close()
-	if _, err := remove(chats, id, nil); err != nil {
+	if err := remove(chats, id, nil); err != nil {
 		return err
 	}
 	return transcripts.Install(chats, fileName(id), in)
 }
 
-// remove removes the files of a conversation from a folder. With a mark it leaves one that has
-// another mark, and says so.
-func remove(chats *os.Root, id string, only *runner.Mark) (isOther bool, err error) {
+// remove removes the files of a conversation from a folder; with a mark, only those that have it.
+func remove(chats *os.Root, id string, only *runner.Mark) error {
 	found, err := fs.Glob(chats.FS(), pattern(id))
 	for _, name := range found {
 		if idOf(filepath.Join(chats.Name(), name)) != id {
 			continue
 		}
-		another, oops := transcripts.Remove(chats, name, only)
-		isOther, err = isOther || another, errors.Join(err, oops)
+		_, oops := transcripts.Remove(chats, name, only)
+		err = errors.Join(err, oops)
 	}
-	return isOther, err
+	return err
 }
 
 // branch makes a copy of a conversation, under an id of its own.

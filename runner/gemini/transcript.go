@@ -230,8 +230,7 @@ func clearIn(tmp *os.Root, name, id string, only *runner.Mark) error {
 		return nil //nolint:nilerr // as above
 	}
 	defer chats.Close()
-	_, err = remove(chats, id, only)
-	return err
+	return remove(chats, id, only)
 }
 
 // Words are those of every transcript, without which the CLI can't read it.

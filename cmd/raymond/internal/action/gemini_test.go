@@ -62,7 +62,7 @@ echo work >out.txt && git add out.txt && git -c user.name=a -c user.email=a@b co
 	first := on(1, "1", problem.ExitCodes[problem.ClassOverLimit])
 	second := on(2, "9", 0)
 	second.wantOutputs(t, "status", "completed", "result", "done")
-	if events, err := os.ReadFile(second.outputs["events-file"]); strings.Count(string(events), `"tokens":{"input":1100,"output":30}`) != 2 {
+	if events, err := os.ReadFile(second.outputs["events-file"]); strings.Count(string(events), `"tokens":{"input":1100,"cached":0,"output":30}`) != 2 {
 		t.Errorf("tokens of each state in the events: got %s, %v, want 1100 and 30", events, err)
 	}
 	all := api.Asked()

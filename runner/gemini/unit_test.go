@@ -1,0 +1,261 @@
+package gemini
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"github.com/google/uuid"
+
+	"github.com/raymond-action/raymond-action/runner"
+	"github.com/raymond-action/raymond-action/runner/internal/proc"
+	"github.com/raymond-action/raymond-action/state"
+)
+
+// TestRulesKeepToTheStricterReading: what can't be expressed is not allowed, or denied as a whole.
+func TestRulesKeepToTheStricterReading(t *testing.T) {
+	for _, c := range []struct {
+		allowed, disallowed string
+		want                []string // lines of the rules, in order
+		notes               int
+	}{
+		{allowed: "Read", want: []string{`toolName = ["read_file","read_many_files"]`, `decision = "allow"`, `priority = 900`}},
+		{allowed: "Bash(git log:*)", want: []string{`toolName = ["run_shell_command"]`, `commandPrefix = "git log"`, `decision = "allow"`}},
+		{allowed: "Bash(npm run test *)", want: []string{`commandPrefix = "npm run test"`, `decision = "allow"`}},
+		{allowed: `Bash(echo "a" & b)`, want: []string{`commandRegex = "echo \\\\\"a\\\\\" & b\""`, `decision = "allow"`}},
+		{allowed: "Bash", want: []string{`toolName = ["run_shell_command"]`, `decision = "allow"`, `allowRedirection = true`}},
+		{allowed: "Bash(git * main)", notes: 1}, {allowed: "Read(./secrets/**)", notes: 1}, {allowed: "Unheard", notes: 1}, {allowed: "x(", notes: 1},
+		{allowed: "mcp__srv__find", want: []string{`toolName = ["find"]`, `mcpName = "srv"`, `decision = "allow"`}},
+		{allowed: "mcp__srv", want: []string{`toolName = ["*"]`, `mcpName = "srv"`}},
+		{allowed: "list_background_processes", want: []string{`toolName = ["list_background_processes"]`}},
+		{disallowed: "Edit", want: []string{`toolName = ["write_file","replace"]`, `decision = "deny"`, `priority = 999`}},
+		{disallowed: "Read(./secrets/**)", want: []string{`toolName = ["read_file","read_many_files"]`, `decision = "deny"`}, notes: 1},
+		{disallowed: "Bash(git * main)", want: []string{`toolName = ["run_shell_command"]`, `decision = "deny"`}, notes: 1},
+		{disallowed: "Bash(git push)", want: []string{`commandPrefix = "git push"`, `decision = "deny"`}},
+		{disallowed: "Unheard", notes: 1},
+	} {
+		list := func(entry string) []string {
+			if entry == "" {
+				return nil
+			}
+			return []string{entry}
+		}
+		base, _ := permissions{mode: defaultMode}.rules()
+		toml, notes := permissions{mode: defaultMode, allowed: list(c.allowed), disallowed: list(c.disallowed)}.rules()
+		rest, ok := strings.CutPrefix(toml, base)
+		if !ok || len(notes) != c.notes || (len(c.want) == 0) != (rest == "") {
+			t.Errorf("%s%s: got rules %s, notes %q, want %d", c.allowed, c.disallowed, toml, notes, c.notes)
+		}
+		for _, line := range c.want {
+			_, after, found := strings.Cut(rest, line+"\n")
+			if !found {
+				t.Errorf("%s%s: got %s, want %s", c.allowed, c.disallowed, rest, line)
+			}
+			rest = after
+		}
+	}
+	if toml, _ := (permissions{mode: planMode, allowed: []string{"Edit"}}).rules(); strings.Contains(toml, "write_file") {
+		t.Errorf("plan: got %s, want nothing allowed", toml)
+	}
+}
+
+// TestSettingsOfTheUserStay, but for what must hold.
+func TestSettingsOfTheUserStay(t *testing.T) {
+	h := home{t.TempDir(), 3}
+	must(t, os.MkdirAll(h.theirs(), 0o700))
+	must(t, os.WriteFile(h.theirs("settings.json"), []byte(`{ // mine
+		"mcpServers": {"a": {"url": "http://x/*no comment*/"}}, /* and
+		*/ "general": {"maxAttempts": 9, "vimMode": true}, "security": {"auth": {"selectedType": "oauth-personal"}}}`), 0o600))
+	must(t, os.WriteFile(h.theirs("oauth_creds.json"), []byte(`{}`), 0o600))
+	if note, err := h.prepare(t.TempDir()); note != "" || err != nil {
+		t.Fatal(note, err)
+	}
+	data, err := os.ReadFile(h.ours("settings.json"))
+	must(t, err)
+	var got struct {
+		MCP     map[string]map[string]string `json:"mcpServers"`
+		General struct {
+			Max       int  `json:"maxAttempts"`
+			Vim       bool `json:"vimMode"`
+			Retention struct{ Enabled *bool }
+		}
+	}
+	must(t, json.Unmarshal(data, &got))
+	if got.MCP["a"]["url"] != "http://x/*no comment*/" || got.General.Max != 3 || !got.General.Vim || h.userAuth() != "oauth-personal" {
+		t.Errorf("settings: got %s, want the user's with 3 attempts", data)
+	}
+	if _, err := os.Stat(h.ours("oauth_creds.json")); err != nil && runtime.GOOS != "windows" {
+		t.Errorf("login of the user: %v, want it linked", err)
+	}
+	must(t, os.WriteFile(h.theirs("settings.json"), []byte(`{`), 0o600))
+	must(t, os.Remove(h.theirs("oauth_creds.json")))
+	if note, err := h.prepare(t.TempDir()); !strings.Contains(note, "could not be read") || err != nil {
+		t.Errorf("settings that are no JSON: got note %q, %v, want it said", note, err)
+	}
+	if _, err := os.Lstat(h.ours("oauth_creds.json")); err == nil {
+		t.Error("login that is gone: got a link, want none")
+	}
+}
+
+// TestEachDirectoryHasItsFolder: several are known at once, and one that is gone is forgotten.
+func TestEachDirectoryHasItsFolder(t *testing.T) {
+	h := home{t.TempDir(), 3}
+	one, two, gone := t.TempDir(), t.TempDir(), filepath.Join(t.TempDir(), "gone")
+	must(t, os.Mkdir(gone, 0o700))
+	for _, dir := range []string{gone, one} {
+		if _, err := h.prepare(dir); err != nil {
+			t.Fatal(err)
+		}
+	}
+	must(t, os.Remove(gone))
+	_, err := h.prepare(two)
+	must(t, err)
+	data, err := os.ReadFile(h.ours("projects.json"))
+	must(t, err)
+	var got projects
+	must(t, json.Unmarshal(data, &got))
+	if len(got.Projects) != 2 || len(slices.Collect(func(yield func(string) bool) {
+		for dir, name := range got.Projects {
+			owner, err := os.ReadFile(h.ours("tmp", name, ".project_root"))
+			if err == nil && string(owner) == dir && !yield(dir) {
+				return
+			}
+		}
+	})) != 2 {
+		t.Errorf("folders of directories: got %s, want the two that are there, each with its name in it", data)
+	}
+}
+
+// TestPlaceAndClearFollowNoLink that an agent has made.
+func TestPlaceAndClearFollowNoLink(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("links need a right")
+	}
+	id, dir, outside := uuid.NewString(), t.TempDir(), t.TempDir()
+	b := &Backend{Env: []string{"HOME=" + t.TempDir()}}
+	h := b.home()
+	_, err := h.prepare(dir)
+	must(t, err)
+	transcript := filepath.Join(t.TempDir(), "t.jsonl")
+	must(t, os.WriteFile(transcript, []byte(`{"sessionId":"`+id+`","projectHash":"x"}`+"\n"+`{"id":"1","type":"user","content":"hi"}`+"\n"), 0o600))
+	must(t, os.Symlink(outside, h.chats(dir)))
+	c := runner.Conversation{ID: id, Dir: dir}
+	if err := b.Place(c, transcript); err == nil {
+		t.Error("placed through a link: got success, want an error")
+	}
+	theirs := filepath.Join(outside, fileName(id))
+	must(t, os.WriteFile(theirs, []byte(`{"sessionId":"`+id+`"}`+"\n"), 0o600))
+	must(t, b.Clear(c, nil))
+	if _, err := os.Stat(theirs); err != nil {
+		t.Errorf("cleared through a link: %v, want the file left", err)
+	}
+	must(t, os.Remove(h.chats(dir)))
+	must(t, b.Place(c, transcript))
+	if found, ok := b.Find(c, []string{dir}); !ok || found.Dir != dir {
+		t.Errorf("after the link was removed: got %+v, %v, want the conversation", found, ok)
+	}
+	other := c
+	other.ID = uuid.NewString()
+	if err := b.Place(other, transcript); err == nil || !strings.Contains(err.Error(), "is the one of") {
+		t.Errorf("transcript of another conversation: got %v, want it refused", err)
+	}
+}
+
+// TestTranscripts holds what is read out of one: the tokens of each message once, as it was written
+// last, and the words after the last use of a tool.
+func TestTranscripts(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "t.jsonl")
+	const head = `{"sessionId":"s","projectHash":"x"}` + "\n" + `{"id":"0","type":"gemini","content":"before","tokens":{"input":7,"output":7},"model":"m"}` + "\n"
+	must(t, os.WriteFile(path, []byte(head+`{"id":"1","type":"user","content":[{"text":"hi"}]}
+{"$set":{"messages":[{"id":"0","type":"gemini","content":"old","tokens":{"input":100}}]}}
+{"id":"2","type":"gemini","content":"wait","model":"m"}
+{"id":"2","type":"gemini","content":"wait","toolCalls":[{"id":"t"}],"tokens":{"input":1000,"output":20,"cached":300,"thoughts":5,"tool":2},"model":"m"}
+{"id":"3","type":"gemini","content":[{"text":"hm","thought":true},{"text":"do"},{"text":"ne"}],"tokens":{"input":10,"output":"x"},"model":"m"}
+no JSON
+{"id":"4","type":"info","content":"note"}
+{"id":"5","type":"gemini","content":"!","model":"m"}`), 0o600))
+	all, err := messages(path, int64(len(head)))
+	must(t, err)
+	want := []state.Usage{{Model: "m", Input: 712, CacheRead: 300, Output: 25}}
+	if diff := cmp.Diff(want, used(all)); diff != "" || finalText(all) != "done!" {
+		t.Errorf("said last: got %q, tokens (-want +got):\n%s", finalText(all), diff)
+	}
+}
+
+// TestWhatErrorsMean holds it for what the real CLI was seen to say, and for what only its makers'
+// servers say.
+func TestWhatErrorsMean(t *testing.T) {
+	now := time.Date(2026, 11, 22, 19, 0, 0, 0, time.UTC)
+	for _, c := range []struct {
+		words, last string
+		status      int
+		class       runner.Class
+		begin       string
+		reset       time.Duration // from now; 0: nobody knows
+	}{
+		{"You have exhausted your daily quota on this model.", "", 429, runner.UsageLimit, "usage limit: ", 13 * time.Hour},
+		{"Quota exceeded. Please retry in 400.5s", "TerminalQuotaError: x", 429, runner.UsageLimit, "usage limit: ", 400 * time.Second},
+		{"limit: 0", "TerminalQuotaError: x", 429, runner.UsageLimit, "usage limit: ", 0},
+		{"No capacity available for model", "TerminalQuotaError: x", 429, runner.Service, "the agent CLI reports", 0},
+		{"x", "", 499, runner.Service, "the agent CLI reports", 0},
+		{"x", "", 413, runner.Fatal, "bad request: ", 0},
+		{"The response was blocked for safety reasons", "", 0, runner.Fatal, "the model refused: ", 0},
+		{"exception TypeError: fetch failed sending request", "code: 'ECONNREFUSED'", 0, runner.Service, "the agent CLI reports", 0},
+		{"exception TypeError: fetch failed sending request", "code: 'ENOTFOUND'", 0, runner.Transient, "the agent CLI reports", 0},
+		{"the model's answer is empty", "", 0, runner.Transient, "the agent CLI reports", 0},
+	} {
+		f := classify(c.words, c.status, c.last, now)
+		at := time.Duration(0)
+		if !f.Reset.IsZero() {
+			at = f.Reset.Sub(now)
+		}
+		if f.Class != c.class || !strings.HasPrefix(f.Message, c.begin) || at != c.reset {
+			t.Errorf("%q, %d: got %+v, want %s, %q, and an end in %s", c.words, c.status, f, c.class, c.begin, c.reset)
+		}
+	}
+	for code, want := range map[int]int{0: 0, 1: 0, 41: 0, 130: 0, 143: 0, 144: 400, 173: 429, 247: 503} {
+		if got := statusOf("[API Error: x]", code); got != want {
+			t.Errorf("status of exit code %d: got %d, want %d", code, got, want)
+		}
+	}
+}
+
+// TestOddOutputCostsOnlyItself: lines that are no records, or of another form than expected.
+func TestOddOutputCostsOnlyItself(t *testing.T) {
+	o := runner.Order{Prompt: runner.PromptOrder{SessionID: "s"}}
+	s := newStream(o, nil)
+	for _, line := range []string{
+		"Warning: colors", `{"type":5}`, `[1]`, `{"type":"init","session_id":"s","model":7}`, `{"type":"message","role":"assistant","content":{"a":1}}`,
+		`{"type":"message","role":"assistant","content":"hello"}`, `{"type":"tool_result","status":"error","error":"no","output":[]}`,
+		`{"type":"message","role":"assistant","content":"<result>x"}`, `{"type":"message","role":"assistant","content":"</result>","content":"</result>"}`,
+		`{"type":"result","status":"success","stats":{"models":{"m":{"total_tokens":"many","input_tokens":10,"output_tokens":5,"cached":-1},"n":4}}}`,
+	} {
+		_, _ = s.Write([]byte(line + "\n"))
+	}
+	s.flush()
+	a, f := s.final(proc.Exit{}, "")
+	if f != nil || a.Text != "<result>x</result>" || !strings.Contains(strings.Join(a.Notes, ""), "no records in 3 lines") {
+		t.Errorf("got %q, %+v, notes %q, want the message and three lines unread", a.Text, f, a.Notes)
+	}
+	if diff := cmp.Diff(state.Cost{}, a.Cost, cmpopts.EquateEmpty()); diff != "" {
+		t.Errorf("cost of odd numbers (-want +got):\n%s", diff)
+	}
+}
+
+// FuzzStream: whatever a CLI prints, its reader neither panics nor keeps more than it may.
+func FuzzStream(f *testing.F) {
+	f.Add([]byte(`{"type":"init","session_id":"s"}` + "\n" + `{"type":"result","status":"error","error":{"message":"[API Error: {\"error\":{\"code\":1}}]"}}`))
+	f.Fuzz(func(_ *testing.T, output []byte) {
+		s := newStream(runner.Order{Telling: runner.TellAll}, nil)
+		_, _ = s.Write(output)
+		s.flush()
+		_, _ = s.final(proc.Exit{Code: 145}, "")
+	})
+}
