@@ -161,3 +161,62 @@ func TestConversationsThatStay(t *testing.T) {
 		}
 	}
 }
+
+// twoAgents is a workflow whose callee is run by a program of the user's own, in a
+// conversation of two states.
+const twoAgents = `-- wf/START.md --
+---
+agent: claude
+---
+reply:
+<function return="END.md">WORK.md</function>
+end.
+-- wf/WORK.md --
+Work.
+-- wf/MORE.md --
+Work on.
+-- wf/END.md --
+reply:
+<result>{{result}}</result>
+end.
+`
+
+// ownProgram keeps each conversation in the file that it is given, and names it by an id of its
+// own. What it says in the end is all that the conversation has.
+const ownProgram = `echo "$RAYMOND_SESSION_MODE $RAYMOND_SESSION $RAYMOND_STATE" >>"$RAYMOND_SESSION_FILE"
+echo '{"type":"session","id":"own-1"}'
+echo '{"type":"cost","usd":0}'
+case $RAYMOND_STATE in
+WORK*) echo '{"type":"text","text":"<goto>MORE.md</goto>"}' ;;
+*) echo "{\"type\":\"text\",\"text\":\"<result>$(tr '\n' ';' <"$RAYMOND_SESSION_FILE")</result>\"}" ;;
+esac`
+
+// TestTheConversationsOfTwoAgentsAreCarried to another machine, each by its own agent, and the
+// post part leaves neither where it was.
+func TestTheConversationsOfTwoAgentsAreCarried(t *testing.T) {
+	t.Parallel()
+	s := newScene(t, twoAgents)
+	job := func(run int64, iterations string) *bareJob {
+		return s.talks(run, "agent-command", ownProgram, "max-iterations", iterations)
+	}
+	own := func(j *bareJob) []string {
+		found, _ := filepath.Glob(filepath.Join(j.env["HOME"], ".local", "state", "raymond", "conversations", "*"))
+		return append(found, j.conversations()...)
+	}
+	first, second := job(1, "2"), job(2, "9")
+	first.do(problem.ExitCodes[problem.ClassOverLimit])
+	if got := own(first); len(got) != 2 {
+		t.Errorf("conversations of the first job: got %v, want one of each agent", got)
+	}
+	first.post()
+	second.do(0).wantOutputs(t, "status", "completed", "result", "fresh  WORK.md;resume own-1 MORE.md;")
+	if got := own(second); len(got) != 2 {
+		t.Errorf("conversations of the second job: got %v, want one of each agent", got)
+	}
+	second.post()
+	for n, j := range []*bareJob{first, second} {
+		if got := own(j); len(got) != 0 {
+			t.Errorf("job %d: conversations after the post part: got %v, want none", n+1, got)
+		}
+	}
+}
