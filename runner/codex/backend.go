@@ -41,8 +41,9 @@ type Backend struct {
 
 var _ runner.Agent = (*Backend)(nil)
 
-// oldest is the first version that this package was seen to work with.
-var oldest = program.Version{0, 169, 0}
+// oldest is the first version that this package was seen to work with; 0.142.3 refuses its
+// settings.
+var oldest = program.Version{0, 152, 1}
 
 const howToInstall = "install it with `npm install -g @openai/codex`"
 

@@ -34,7 +34,7 @@ func TestErrors(t *testing.T) {
 	}{
 		"key":      {runner.Fatal, "authentication: ", true},
 		"forbids":  {runner.Fatal, "authentication: ", true},
-		"model":    {runner.Fatal, "unknown model: The model x does not exist", true},
+		"model":    {runner.Fatal, "The model x does not exist", true},
 		"bad":      {runner.Fatal, "bad request: ", true},
 		"rate":     {runner.Service, "429", true},
 		"plan":     {runner.UsageLimit, "usage limit: ", true},
@@ -63,7 +63,12 @@ func TestNobodyAnswers(t *testing.T) {
 	if _, f, _ := run(t.Context(), t, b, order(t, "nobody there")); f == nil || f.Class != runner.Service {
 		t.Errorf("nobody there: got %+v, want the service's failure", f)
 	}
-	o := order(t, "gone")
+	o := order(t, "settings")
+	o.Prompt.Model, b.Env = "x", append(b.Env, "CODEX_HOME=/nowhere")
+	if a, f, _ := run(t.Context(), t, b, o); f == nil || f.Class != runner.Fatal || !strings.HasPrefix(f.Message, "the agent CLI refuses to start: ") || !a.Cost.Silent {
+		t.Errorf("settings that it refuses: got %+v, %+v, want it refused at no cost", f, a.Cost)
+	}
+	o = order(t, "gone")
 	o.Prompt.Session, o.Prompt.CLIID = "resume", "01a20496-9575-7df3-99d5-000000000000"
 	if _, f, _ := run(t.Context(), t, b, o); f == nil || f.Class != runner.Fatal || !strings.HasPrefix(f.Message, "session gone") {
 		t.Errorf("no such thread: got %+v, want the session gone", f)

@@ -32,7 +32,8 @@ type stream struct {
 
 	thread string          // as the CLI reports it
 	text   program.Message // the model's newest message since the last use of a tool
-	spoke  bool            // something came from the model
+	began  bool            // the model is asked
+	spoke  bool            // something came from it
 	turns  int             // messages and uses of tools
 	end    verdict
 	notes  []string // what was odd
@@ -108,6 +109,8 @@ func (s *stream) take(r *record) {
 		s.started(r.Thread)
 	case "item.started", "item.updated", "item.completed":
 		s.item(r.Type, r.Item)
+	case "turn.started":
+		s.began = true
 	case "turn.completed":
 		s.end.sum, s.end.error = &r.Usage, ""
 	case "turn.failed":
