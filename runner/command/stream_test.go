@@ -201,7 +201,7 @@ func TestMemoryIsBounded(t *testing.T) {
 		s := newStream(runner.Order{}, nil)
 		s.abort = func(err error) { early = err }
 		_, _ = s.Write([]byte(o.head))
-		for range 20 {
+		for range 60 {
 			_, _ = s.Write([]byte(o.repeated))
 			if n := cap(s.head) + s.message.Len(); n > 40<<20 {
 				t.Fatalf("%s: got %d bytes in memory, want fewer", name, n)
