@@ -12,7 +12,6 @@ import (
 	"github.com/raymond-action/raymond-action/protocol"
 	"github.com/raymond-action/raymond-action/runner/codex/responses"
 	"github.com/raymond-action/raymond-action/runner/keyproxy"
-	"github.com/raymond-action/raymond-action/runner/tally"
 )
 
 // API is OpenAI's API, as the key proxy knows it.
@@ -45,7 +44,8 @@ func (API) Service(r *http.Request) keyproxy.Service {
 	return keyproxy.Refused
 }
 
-// Model implements keyproxy.API. What is not paid by tokens as they pass is not forwarded.
+// Model implements keyproxy.API. What is not paid by tokens as they pass is not forwarded, nor
+// a request that names something twice: nobody knows which of them the API takes.
 func (API) Model(r *http.Request, body io.Reader) (string, error) {
 	if packed := r.Header.Get("Content-Encoding"); packed != "" && packed != "identity" {
 		return "", errors.New("a request that is packed can't be counted")
@@ -54,7 +54,7 @@ func (API) Model(r *http.Request, body io.Reader) (string, error) {
 		Model        string `json:"model"`
 		IsBackground bool   `json:"background"`
 	}
-	if err := json.UnmarshalRead(body, &asked, tally.Loose); err != nil || asked.Model == "" {
+	if err := json.UnmarshalRead(body, &asked); err != nil || asked.Model == "" {
 		return "", errors.New("a request that names no model can't be counted")
 	}
 	if asked.IsBackground {
