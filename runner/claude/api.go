@@ -54,14 +54,14 @@ func (API) Shown(r *http.Request) []string {
 }
 
 // Sign implements keyproxy.API.
-func (API) Sign(r *http.Request, real keyproxy.Credential) {
+func (API) Sign(r *http.Request, secret keyproxy.Credential) {
 	r.Header.Del("X-Api-Key")
 	r.Header.Del("Authorization")
-	if real.IsToken {
-		r.Header.Set("Authorization", "Bearer "+real.Text)
+	if secret.IsToken {
+		r.Header.Set("Authorization", "Bearer "+secret.Text)
 		return
 	}
-	r.Header.Set("X-Api-Key", real.Text)
+	r.Header.Set("X-Api-Key", secret.Text)
 }
 
 // Env implements keyproxy.API.

@@ -12,8 +12,8 @@ import (
 	"github.com/raymond-action/raymond-action/runner/internal/proc"
 )
 
-// versionLimit bounds the version check, which takes a second at most on an idle machine.
-const versionLimit = 30 * time.Second
+// versionLimit bounds the version check. The slowest takes some seconds on an idle machine.
+const versionLimit = 2 * time.Minute
 
 // Installer installs an agent CLI.
 type Installer interface {
