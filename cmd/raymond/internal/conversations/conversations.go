@@ -20,7 +20,7 @@ import (
 type Own struct {
 	ID string `json:"session"`
 	// Backend is the agent CLI that it belongs to, "" for the default one, and CLIID the
-	// CLI's own id of it, as in state.Session.
+	// CLI's own id of it; "" when that is ID, or not known.
 	Backend string `json:"backend,omitempty"`
 	CLIID   string `json:"cli_id,omitempty"`
 	// Placed is the file that was put back; nil for a conversation that the step has

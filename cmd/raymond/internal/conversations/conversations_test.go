@@ -73,7 +73,7 @@ func TestConversationsAreNotedBeforeTheFirstPrompt(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []Own{{ID: ids[0], Placed: &placed}}
+	want := []Own{{ID: ids[0], Backend: protocol.BackendClaude, Placed: &placed}}
 	told := 0
 	b := n.Wrap(prompted(func() {
 		told++

@@ -14,7 +14,6 @@ import (
 
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/seal"
 	"github.com/raymond-action/raymond-action/internal/untrusted/files"
-	"github.com/raymond-action/raymond-action/protocol"
 	"github.com/raymond-action/raymond-action/runner"
 	"github.com/raymond-action/raymond-action/runner/transcripts"
 	"github.com/raymond-action/raymond-action/state"
@@ -82,16 +81,8 @@ func (n *Notes) AddPlaced(cli runner.Agent, c runner.Conversation) {
 		return
 	}
 	if mark, err := transcripts.MarkOf(stored.Path); err == nil {
-		n.Add(Own{ID: c.ID, Backend: kept(cli.Abilities().Backend), CLIID: c.CLI, Placed: &mark})
+		n.Add(Own{ID: c.ID, Backend: cli.Abilities().Backend, CLIID: c.CLI, Placed: &mark})
 	}
-}
-
-// kept is how the name of an agent CLI is noted.
-func kept(backend string) string {
-	if backend == protocol.DefaultBackend {
-		return ""
-	}
-	return backend
 }
 
 // Wrap returns a backend of prompts that notes each conversation before its first
@@ -110,7 +101,7 @@ type noting struct {
 }
 
 func (b *noting) Run(ctx context.Context, o runner.Order, tell func(runner.Progress)) (runner.Answer, error) {
-	own := Own{ID: o.Prompt.SessionID, Backend: kept(o.Prompt.Backend)}
+	own := Own{ID: o.Prompt.SessionID, Backend: o.Prompt.Backend}
 	if own.ID == "" || o.Prompt.Session == state.Resume { // a session that is resumed has been noted
 		return b.Backend.Run(ctx, o, tell)
 	}
