@@ -20,7 +20,7 @@ func (b *Backend) book(a *runner.Answer, s *stream) {
 	used, _ := b.rollouts().Usage(s.thread, s.turn.start)
 	if s.end.sum == nil {
 		// It was ended, or failed: what the answer under way would have cost is not told.
-		a.Cost.Beyond, a.Cost.Silent = used, len(used) == 0 && !s.spoke && (!s.began || isFree(s.end))
+		a.Cost.Beyond, a.Cost.Silent = used, len(used) == 0 && !s.heard.spoke && (!s.heard.began || isFree(s.end))
 		return
 	}
 	// An agent may be able to write its rollout.

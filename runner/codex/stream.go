@@ -26,19 +26,23 @@ type stream struct {
 	abort   context.CancelCauseFunc // ends the CLI
 	display program.Display
 
-	lines   proc.Lines
-	records int // lines that were JSON objects with a type
-	unread  int // lines that were not
-
+	lines  proc.Lines
+	heard  heard
 	thread string          // as the CLI reports it
 	text   program.Message // the model's newest message since the last use of a tool
-	began  bool            // the model is asked
-	spoke  bool            // something came from it
-	turns  int             // messages and uses of tools
 	end    verdict
 	notes  []string // what was odd
 	// refused are the patches that a cage of ours has refused to an agent that may only read.
 	refused []rollout.Refused
+}
+
+// heard is how much the CLI has said.
+type heard struct {
+	records int  // lines that were JSON objects with a type
+	unread  int  // lines that were not
+	turns   int  // messages and uses of tools
+	began   bool // the model was asked
+	spoke   bool // something came from it
 }
 
 // verdict is whether an invocation went well, and why not.
@@ -79,10 +83,10 @@ func (s *stream) line(line []byte, truncated bool) {
 	}
 	var r record
 	if r.decode(line) != nil || r.Type == "" {
-		s.unread++
+		s.heard.unread++
 		return
 	}
-	s.records++
+	s.heard.records++
 	s.take(&r)
 }
 
@@ -96,11 +100,11 @@ func (s *stream) long(line []byte, truncated bool) {
 	case isMessage:
 		s.give(program.Fatal("a message of the agent CLI would cost too much to decode"))
 	case !bytes.HasPrefix(head, []byte(`{"type":"item.`)):
-		s.unread++
+		s.heard.unread++
 		return
 	}
-	s.records++
-	s.spoke = true
+	s.heard.records++
+	s.heard.spoke = true
 }
 
 func (s *stream) take(r *record) {
@@ -110,7 +114,7 @@ func (s *stream) take(r *record) {
 	case "item.started", "item.updated", "item.completed":
 		s.item(r.Type, r.Item)
 	case "turn.started":
-		s.began = true
+		s.heard.began = true
 	case "turn.completed":
 		s.end.sum, s.end.error = &r.Usage, ""
 	case "turn.failed":
@@ -144,12 +148,12 @@ func (s *stream) item(kind string, i item) {
 	case i.Type == "agent_message" && kind == "item.completed":
 		s.said(i.Text)
 	case isUse && kind == "item.started":
-		s.spoke = true
+		s.heard.spoke = true
 		s.text.Reset()
 		s.display.Begin(i.ID, tool, input)
 	case isUse && kind == "item.completed":
-		s.spoke = true
-		s.turns++
+		s.heard.spoke = true
+		s.heard.turns++
 		s.text.Reset()
 		s.display.End(i.ID)
 		s.ended(i)
@@ -158,8 +162,8 @@ func (s *stream) item(kind string, i item) {
 
 // said takes a message of the model. The last one is the answer.
 func (s *stream) said(text string) {
-	s.spoke = true
-	s.turns++
+	s.heard.spoke = true
+	s.heard.turns++
 	s.text.Reset()
 	if !s.text.Add(text) {
 		s.give(program.TooLong())
@@ -226,7 +230,7 @@ func (s *stream) note(format string, args ...any) {
 func (s *stream) answer(exit proc.Exit) (runner.Answer, *runner.Failure) {
 	fail := s.failure(exit)
 	a := runner.Answer{
-		Text: s.text.String(), SessionID: s.order.Prompt.SessionID, Turns: s.turns, ExitCode: exit.Code, Signal: exit.Signal,
+		Text: s.text.String(), SessionID: s.order.Prompt.SessionID, Turns: s.heard.turns, ExitCode: exit.Code, Signal: exit.Signal,
 	}
 	if s.thread == "" {
 		a.SessionID = ""
@@ -236,8 +240,8 @@ func (s *stream) answer(exit proc.Exit) (runner.Answer, *runner.Failure) {
 	if fail == nil {
 		s.notes = append(s.notes, program.AfterAnswer(exit, s.order)...)
 	}
-	if s.unread > 0 {
-		s.note("no records in %s of the agent CLI's output", state.Count(s.unread, "line"))
+	if s.heard.unread > 0 {
+		s.note("no records in %s of the agent CLI's output", state.Count(s.heard.unread, "line"))
 	}
 	a.Notes = append(s.notes, program.Leftovers(exit)...)
 	return a, fail
@@ -254,7 +258,7 @@ func (s *stream) failure(exit proc.Exit) *runner.Failure {
 		return program.Ended(exit, s.order)
 	case s.end.error != "":
 		return classify(s.end.error, s.display.Hide)
-	case s.records == 0 && (exit.Code == 1 || exit.Code == 2):
+	case s.heard.records == 0 && (exit.Code == 1 || exit.Code == 2):
 		return refused(exit, s.order)
 	}
 	return program.Transient("no completed turn: the agent CLI ended with %s", program.Ending(exit, s.order))
