@@ -37,7 +37,7 @@ func begin(ctx context.Context, s *step, now present, l lookup) (*readyRun, erro
 		return nil, err
 	}
 	if b.store != nil {
-		err = errors.Join(checkSandbox(s, b.options().SkipPermissions), checkPrompts(s, b), session.CheckPrices(s.options, b.flow.Workflow, b.options()))
+		err = errors.Join(checkSandbox(s, b.options().SkipPermissions), checkPrompts(s, b), checkPrices(s, b))
 	}
 	if err == nil && s.isLocal() {
 		err = notes.Write(s.fileOfRun(b.run.WorkflowID, localFile), localNote{s.key, s.event.Subject, s.note.get().Untrusted})
@@ -49,6 +49,14 @@ func begin(ctx context.Context, s *step, now present, l lookup) (*readyRun, erro
 		return nil, errors.Join(err, b.store.Close())
 	}
 	return b, err
+}
+
+// checkPrices reports states that can't be held to the budget.
+func checkPrices(s *step, b *readyRun) error {
+	if s.in.NoPrompts {
+		return nil
+	}
+	return session.CheckPrices(s.options, b.flow.Workflow, b.options())
 }
 
 // fresh makes a new run.

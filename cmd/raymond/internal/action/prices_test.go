@@ -20,6 +20,7 @@ func TestABudgetNeedsAPrice(t *testing.T) {
 	const says = "input budget: the agent codex tells tokens and no dollars"
 	for inputs, isRefused := range map[string]bool{
 		"": true, "model mine": true, "model gpt-5.5": false, "budget 0": false, "model mine prices prices.yaml": false,
+		"job other": false, "prompts false": false,
 	} {
 		t.Run(inputs, func(t *testing.T) {
 			j := newJob(t, f, repo, 1).with("agent", "codex").with("openai-api-key", "sk-0123456789")

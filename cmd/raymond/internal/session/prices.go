@@ -1,7 +1,9 @@
 package session
 
 import (
+	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/options"
@@ -18,17 +20,21 @@ func Prices(o state.Options) prices.Book { return prices.Book{Given: o.Prices, N
 
 // CheckPrices reports states with which a run can't be held to its budget, as far as the
 // files of its workflow show: those of agents that tell no dollars, without a model that has
-// a price.
+// a price. Only states of the jobs that the options name count.
 func CheckPrices(o *options.Options, w *protocol.Workflow, run state.Options) error {
 	if run.BudgetUSD == 0 {
 		return nil
 	}
-	for _, u := range agents.Unpriced(w, &run, Prices(run)) {
-		where := "--budget"
-		if o.Label != nil {
-			where = o.Label("budget")
-		}
-		return problem.Usage(where, fmt.Sprintf("%s (in the state %s)", runner.NoPrice(u.Backend, u.Model), u.State), runner.NoPriceHint)
+	where := "--budget"
+	if o.Label != nil {
+		where = o.Label("budget")
 	}
-	return nil
+	var out []error
+	for _, u := range agents.Unpriced(w, &run, Prices(run)) {
+		if o.Jobs == nil || slices.Contains(o.Jobs, w.JobOf(u.State)) {
+			what := fmt.Sprintf("%s (in the state %s)", runner.NoPrice(u.Backend, u.Model), u.State)
+			out = append(out, problem.Usage(where, what, runner.NoPriceHint))
+		}
+	}
+	return errors.Join(out...)
 }
