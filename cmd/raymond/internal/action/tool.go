@@ -26,8 +26,11 @@ func runTool(s *step, from source) error {
 		for key := range s.options.Meta {
 			args = append(args, "--meta="+key)
 		}
+		if backend := s.options.Alone().Backend; backend != "" {
+			args = append(args, "--agent="+backend)
+		}
 		for _, arg := range job.Arguments(s.getenv) {
-			if name, _, _ := cutFlag(arg); name == "agent" || name == "prices" {
+			if name, _, _ := cutFlag(arg); name == "prices" {
 				args = append(args, arg)
 			}
 		}
