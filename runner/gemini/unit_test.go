@@ -249,6 +249,29 @@ func TestOddOutputCostsOnlyItself(t *testing.T) {
 	}
 }
 
+// TestBrokenAnswersAreLeftOut: of an answer that broke off and was asked for again the output has
+// both, and the transcript the whole one. Words that are not the output's end don't count.
+func TestBrokenAnswersAreLeftOut(t *testing.T) {
+	const output = `{"type":"init","session_id":"s","model":"auto"}
+{"type":"message","role":"assistant","content":"<goto>A","delta":true}
+{"type":"message","role":"assistant","content":"<goto>B</goto>","delta":true}
+{"type":"result","status":"success","stats":{"models":{"m":{"total_tokens":15,"input_tokens":10,"output_tokens":2,"cached":4}}}}
+`
+	for said, want := range map[string]string{"<goto>B</goto>": "<goto>B</goto>", "": "<goto>A<goto>B</goto>", "<goto>A": "<goto>A<goto>B</goto>"} {
+		s := newStream(runner.Order{}, nil)
+		_, _ = s.Write([]byte(output))
+		s.flush()
+		if a, f := s.final(proc.Exit{}, said); f != nil || a.Text != want {
+			t.Errorf("transcript with %q: got %q, %+v, want %q", said, a.Text, f, want)
+		}
+	}
+	a, f, err := Recorded(strings.NewReader(output))
+	want := []state.ModelCost{{Usage: state.Usage{Model: "m", Input: 6, CacheRead: 4, Output: 5}}}
+	if diff := cmp.Diff(want, a.Cost.Usage); diff != "" || f != nil || err != nil || a.SessionID != "s" || a.Model != "m" {
+		t.Errorf("recorded: got %+v, %+v, %v, tokens (-want +got):\n%s", a, f, err, diff)
+	}
+}
+
 // FuzzStream: whatever a CLI prints, its reader neither panics nor keeps more than it may.
 func FuzzStream(f *testing.F) {
 	f.Add([]byte(`{"type":"init","session_id":"s"}` + "\n" + `{"type":"result","status":"error","error":{"message":"[API Error: {\"error\":{\"code\":1}}]"}}`))

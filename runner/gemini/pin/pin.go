@@ -3,6 +3,7 @@ package pin
 
 import (
 	"embed"
+	"runtime"
 
 	"github.com/raymond-action/raymond-action/runner/pinned"
 )
@@ -10,8 +11,15 @@ import (
 //go:embed package.json package-lock.json
 var files embed.FS
 
-// CLI is the pinned Gemini CLI. Its program is a script for Node 20 or later.
+// CLI is the pinned Gemini CLI. Its program is a script for Node 20 or later, on PATH.
 var CLI = pinned.CLI{
 	Title: "Gemini CLI", Package: "@google/gemini-cli", Files: files,
-	Program: "node_modules/@google/gemini-cli/bundle/gemini.js", Folder: "raymond-gemini-cli",
+	Program: program(), Folder: "raymond-gemini-cli",
+}
+
+func program() string {
+	if runtime.GOOS == "windows" {
+		return "node_modules/.bin/gemini.cmd" // a script can't be run as a program
+	}
+	return "node_modules/@google/gemini-cli/bundle/gemini.js"
 }
