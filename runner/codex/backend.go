@@ -3,6 +3,7 @@ package codex
 import (
 	"context"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -94,6 +95,9 @@ func (b *Backend) ask(ctx context.Context, path string, s *stream) (runner.Answe
 func (b *Backend) invoke(ctx context.Context, path string, s *stream) (runner.Answer, *runner.Failure) {
 	o, t := s.order, s.turn
 	env := b.env(o.Env)
+	if fail := b.checkLogin(env); fail != nil {
+		return program.Nothing, fail
+	}
 	// The databases hold absolute paths, which keep a thread from being resumed elsewhere, and
 	// nothing that a rollout lacks.
 	databases, err := os.MkdirTemp(value(env, "TMPDIR"), "codex-")
@@ -118,4 +122,19 @@ func (b *Backend) invoke(ctx context.Context, path string, s *stream) (runner.An
 	b.book(&a, s)
 	b.refusals(&a, s)
 	return a, fail
+}
+
+// checkLogin refuses an invocation that has neither a key nor a login, nor settings that may
+// name one. The CLI would ask the API all the same, again and again.
+func (b *Backend) checkLogin(env []string) *runner.Failure {
+	home, err := b.rollouts().Home()
+	if provider(env) != nil || err != nil {
+		return nil
+	}
+	for _, name := range []string{"auth.json", "config.toml"} {
+		if _, err := os.Stat(filepath.Join(home, name)); err == nil {
+			return nil
+		}
+	}
+	return program.Fatal("authentication: there is no key in %s, and nobody has logged in with `codex login`", keyVar)
 }

@@ -1,6 +1,7 @@
 package codex
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -62,6 +63,10 @@ func TestNobodyAnswers(t *testing.T) {
 	b.Env = append(b.Env, "OPENAI_BASE_URL=http://127.0.0.1:1/v1")
 	if _, f, _ := run(t.Context(), t, b, order(t, "nobody there")); f == nil || f.Class != runner.Service {
 		t.Errorf("nobody there: got %+v, want the service's failure", f)
+	}
+	none := &Backend{Path: b.Path, Env: append(slices.Clone(b.Env), "OPENAI_API_KEY=")}
+	if a, f, _ := run(t.Context(), t, none, order(t, "no key")); f == nil || f.Class != runner.Fatal || !strings.HasPrefix(f.Message, "authentication: ") || !a.Cost.Silent {
+		t.Errorf("no key: got %+v, want it refused before the start", f)
 	}
 	o := order(t, "settings")
 	o.Prompt.Model, b.Env = "x", append(b.Env, "CODEX_HOME=/nowhere")
