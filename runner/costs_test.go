@@ -76,3 +76,16 @@ func TestMeteredTokensWithoutDollars(t *testing.T) {
 		same(t, "entry", []any{state.Estimated, cost}, []any{e.Kind, e.CostUSD})
 	})
 }
+
+// TestTokensOfALostReport: what was seen of an invocation that told nothing is an estimate in
+// tokens where these have no price, and no unknown cost.
+func TestTokensOfALostReport(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := flow{"A": "---\nmodel: dear\n---\n<reset>B.md</reset>", "B": "<result>done</result>"}
+		l := tokensOnly(t, f, func(o *state.Options) { o.BudgetUSD = 0 })
+		l.lost = true
+		l.drive(false, state.Completed)
+		cost := state.USD(10*1000+5*200+100*50) * state.Dollar / 1e6
+		same(t, "spent", state.Spent{USD: cost, Estimated: true, Unpriced: 1250}, l.run.Spent())
+	})
+}

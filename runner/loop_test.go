@@ -151,6 +151,9 @@ func (c *cast) Run(ctx context.Context, o runner.Order, tell func(runner.Progres
 	if c.inTokens {
 		used := state.Usage{Model: o.Prompt.Model, Input: 1000, CacheRead: 200, Output: 50}
 		ans.Cost = state.Cost{Kind: state.InTokens, Usage: []state.ModelCost{{Usage: used}}, Metered: c.metered}
+		if c.lost {
+			ans.Cost = state.Cost{Beyond: []state.Usage{used}}
+		}
 	}
 	if c.babble != nil {
 		c.babble(tell, n)
