@@ -68,6 +68,9 @@ func (e apiError) isUsageLimit(r *result, text string) bool {
 	if strings.HasPrefix(text, "You've hit your") && strings.Contains(text, "limit") {
 		return true
 	}
+	if strings.Contains(text, "not your usage limit") {
+		return false
+	}
 	return e.limited && (r.APIErrorStatus == 429 || e.kind == "rate_limit")
 }
 

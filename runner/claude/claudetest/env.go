@@ -14,23 +14,7 @@ const Key = "sk-ant-claudetest"
 // caller's variables but PATH.
 func Env(t testing.TB, s *Server) []string {
 	t.Helper()
-	home := t.TempDir()
-	return []string{
-		"PATH=" + os.Getenv("PATH"),
-		"HOME=" + home,
-		"TMPDIR=" + t.TempDir(),
-		"LANG=C.UTF-8",
-		"ANTHROPIC_BASE_URL=" + s.URL,
-		"ANTHROPIC_API_KEY=" + Key,
-		"NO_PROXY=*",
-		"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1",
-		"DISABLE_TELEMETRY=1",
-		"DISABLE_UPDATES=1",
-		"CLAUDE_CODE_MAX_RETRIES=1",
-		// Without it the CLI refuses to skip permissions as root, which is what
-		// tests in containers run as.
-		"IS_SANDBOX=1",
-	}
+	return append(plainEnv(s.URL), "ANTHROPIC_API_KEY="+Key, "HOME="+t.TempDir(), "TMPDIR="+t.TempDir())
 }
 
 // IsFull reports whether tests that start the CLI often are to try every case, as

@@ -10,6 +10,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/raymond-action/raymond-action/runner/agenttest"
 )
 
 // Server is a Messages API on loopback that answers by rules.
@@ -18,6 +20,7 @@ type Server struct {
 
 	closing chan struct{} // closed when the test ends
 	rules   []Rule
+	model   agenttest.Model // answers in place of the rules, when set
 
 	mu   sync.Mutex // guards what follows
 	used []int      // requests answered, by rule
@@ -29,7 +32,12 @@ type Server struct {
 // the text "ok".
 func NewServer(t testing.TB, rules ...Rule) *Server {
 	t.Helper()
-	s := &Server{closing: make(chan struct{}), rules: rules, used: make([]int, len(rules))}
+	return newServer(t, nil, rules...)
+}
+
+func newServer(t testing.TB, m agenttest.Model, rules ...Rule) *Server {
+	t.Helper()
+	s := &Server{closing: make(chan struct{}), rules: rules, model: m, used: make([]int, len(rules))}
 	h := httptest.NewServer(http.HandlerFunc(s.serve))
 	s.URL = h.URL
 	t.Cleanup(func() {
@@ -77,6 +85,9 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	reply, n := s.choose(q)
+	if s.model != nil {
+		reply = replyOf(s.model(asked(q, body)))
+	}
 	c := &call{Reply: reply, w: w, gone: r.Context().Done(), closing: s.closing, model: q.Model, n: n}
 	c.answer(q.Stream)
 }

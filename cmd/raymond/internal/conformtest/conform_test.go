@@ -1,0 +1,220 @@
+//go:build linux
+
+package conformtest
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sitetest"
+	"github.com/raymond-action/raymond-action/protocol"
+	"github.com/raymond-action/raymond-action/runner/agenttest"
+	"github.com/raymond-action/raymond-action/runner/claude/claudetest"
+	"github.com/raymond-action/raymond-action/runner/codex/codextest"
+	"github.com/raymond-action/raymond-action/runner/command/commandtest"
+	"github.com/raymond-action/raymond-action/runner/gemini/geminitest"
+	"github.com/raymond-action/raymond-action/state"
+)
+
+var vendors = []agenttest.Vendor{claudetest.Vendor{}, codextest.Vendor{}, geminitest.Vendor{}, commandtest.Vendor{}}
+
+// checks are what each agent CLI must do alike.
+var checks = []struct {
+	name  string
+	check func(*testing.T, agenttest.Vendor)
+}{
+	{"transitions", checkTransitions},
+	{"kill", checkKill},
+	{"tools", checkTools},
+	{"errors", checkErrors},
+	{"gone", checkGone},
+	{"carried", checkCarried},
+}
+
+// TestConformance holds that every agent CLI is driven alike.
+func TestConformance(t *testing.T) {
+	t.Parallel()
+	for _, v := range vendors {
+		t.Run(v.Name(), func(t *testing.T) {
+			t.Parallel()
+			for _, c := range checks {
+				t.Run(c.name, func(t *testing.T) { c.check(t, v) })
+			}
+		})
+	}
+}
+
+const transitions = `-- 1_START.md --
+First prompt.
+say: one <goto>TWO</goto>
+-- TWO.md --
+Second prompt.
+say: two <call return="THREE">BRANCH</call>
+-- BRANCH.md --
+Branch prompt.
+say: branched <result>from the branch</result>
+-- THREE.md --
+Third prompt: {{result}}
+say: three <function return="FOUR">FRESH</function>
+-- FRESH.md --
+Fresh prompt.
+say: fresh <result>from the function</result>
+-- FOUR.md --
+Fourth prompt: {{result}}
+say: four <fork next="FIVE">WORKER</fork>
+-- WORKER.md --
+Worker prompt.
+say: worker <result>worked</result>
+-- FIVE.md --
+Fifth prompt.
+say: five <reset>LAST</reset>
+-- LAST.md --
+Last prompt.
+say: last <result>the end</result>
+`
+
+// checkTransitions: what the model is shown after each tag, and the tokens of each state.
+func checkTransitions(t *testing.T, v agenttest.Vendor) {
+	m := newMachine(t, v, transitions)
+	if o := m.run(0); strings.TrimSpace(o.Stdout) != "the end" {
+		t.Errorf("result: got %v, want the end", o)
+	}
+	m.wantShown("First prompt.")
+	m.wantShown("First prompt.", "Second prompt.")
+	m.wantShown("First prompt.", "Second prompt.", "Branch prompt.")
+	third := []string{"First prompt.", "Second prompt.", "Third prompt: from the branch"}
+	m.wantShown(third...)
+	m.wantShown("Fresh prompt.")
+	m.wantShown(append(third, "Fourth prompt: from the function")...)
+	m.wantShown("Worker prompt.")
+	m.wantShown(append(third, "Fourth prompt: from the function", "Fifth prompt.")...)
+	m.wantShown("Last prompt.")
+	ended := m.finished()
+	if len(ended) != 9 {
+		t.Errorf("states that ended: got %d, want 9", len(ended))
+	}
+	want := state.Tokens{Input: 1000, Cached: 100, Output: 10}
+	if v.Name() == protocol.BackendGemini { // its CLI asks another model which one to ask
+		want.Input, want.Output = 1100, 30
+	}
+	for _, e := range ended {
+		if e.Tokens == nil || *e.Tokens != want {
+			t.Errorf("tokens of a state: got %+v, want %+v", e.Tokens, want)
+		}
+	}
+}
+
+const waiting = `-- 1_START.md --
+First prompt.
+say: one <goto>TWO</goto>
+-- TWO.md --
+Second prompt. wait here
+say: two <result>the end</result>
+`
+
+// checkKill: a run that is killed in the midst of an answer is resumed, and each prompt
+// stands in the conversation once.
+func checkKill(t *testing.T, v agenttest.Vendor) {
+	m := newMachine(t, v, waiting)
+	m.model.set(func(p *player) { p.hangs = true })
+	running := m.start()
+	running.Until("the second prompt", func() bool { return m.model.count("Second prompt. wait here") > 0 })
+	running.Kill()
+	m.model.set(func(p *player) { p.hangs = false })
+	if o := m.resume(0); strings.TrimSpace(o.Stdout) != "the end" {
+		t.Errorf("result: got %v, want the end", o)
+	}
+	m.wantShown("First prompt.", "Second prompt. wait here")
+}
+
+const tools = `-- 1_START.md --
+---
+permission_mode: plan
+allowed_transitions: [{tag: goto, target: TWO}]
+---
+First prompt.
+write: WORK/refused
+say: one
+-- TWO.md --
+---
+disallowed_tools: [Write, Edit, Bash]
+allowed_transitions: [{tag: goto, target: THREE}]
+---
+Second prompt.
+shell: touch WORK/refused && echo it is there
+say: two
+-- THREE.md --
+---
+allowed_tools: [Write, Edit, Bash]
+---
+Third prompt.
+shell: touch WORK/done && echo it is there
+say: three <result>the end</result>
+`
+
+// checkTools: what a state does not allow is not done.
+func checkTools(t *testing.T, v agenttest.Vendor) {
+	m := newMachine(t, v, tools)
+	for _, name := range []string{"1_START.md", "TWO.md", "THREE.md"} {
+		path := m.Flow + "/" + name
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		m.Write(path, strings.ReplaceAll(string(text), "WORK", m.Work))
+	}
+	m.run(0, "--permission-mode", "bypassPermissions")
+	if sitetest.Exists(m.file("refused")) {
+		t.Error("a file that the state does not allow: got it, want none")
+	}
+	if !sitetest.Exists(m.file("done")) {
+		t.Error("a file that the state allows: got none, want it")
+	}
+}
+
+const once = `-- 1_START.md --
+First prompt.
+say: one <result>the end</result>
+`
+
+// checkErrors: what an error of the API means.
+func checkErrors(t *testing.T, v agenttest.Vendor) {
+	for name, test := range map[string]struct {
+		reply agenttest.Reply
+		code  int
+		want  string // in the words of the end
+	}{
+		"authentication": {agenttest.Reply{Status: 401, Message: "no such key"}, problem.ExitCodes[problem.ClassRunFailed], "authentication"},
+		"bad request":    {agenttest.Reply{Status: 400, Message: "nothing like that"}, problem.ExitCodes[problem.ClassRunFailed], ""},
+		"overloaded":     {agenttest.Reply{Status: 503, Message: "too much to do"}, problem.ExitCodes[problem.ClassRunFailed], ""},
+		"rate limit":     {agenttest.Reply{Status: 429, Message: "too often"}, problem.ExitCodes[problem.ClassRunFailed], ""},
+		"usage limit":    {agenttest.Reply{Status: 429, UsageLimit: true, Message: "no more"}, problem.ExitCodes[problem.ClassSuspended], "usage limit"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := newMachine(t, v, once)
+			m.model.set(func(p *player) { p.fails = &test.reply })
+			o := m.run(test.code, "--max-retries", "0", "--overload-wait", "0s")
+			if !strings.Contains(o.Stderr, test.want) {
+				t.Errorf("got %v, want %q in it", o, test.want)
+			}
+		})
+	}
+}
+
+// checkGone: a conversation that is gone is not replaced by another one.
+func checkGone(t *testing.T, v agenttest.Vendor) {
+	m := newMachine(t, v, waiting)
+	m.run(problem.ExitCodes[problem.ClassOverLimit], "--max-iterations", "1")
+	if err := os.RemoveAll(m.home); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.MkdirAll(m.home, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	o := m.resume(problem.ExitCodes[problem.ClassRunFailed], "--max-iterations", "9")
+	if m.model.count("Second prompt. wait here") > 0 || !strings.Contains(o.Stderr, "session gone") {
+		t.Errorf("got %v, want that the session is gone, and no request in a new one", o)
+	}
+}

@@ -1,0 +1,120 @@
+//go:build linux
+
+package conformtest
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/raymond-action/raymond-action/artifacts/artifactstest"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/acttest"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sitetest"
+	"github.com/raymond-action/raymond-action/runner/agenttest"
+)
+
+// keyInputs are the inputs that bring what a CLI has in its environment.
+var keyInputs = map[string]string{
+	"ANTHROPIC_API_KEY": "anthropic-api-key", "CLAUDE_CODE_OAUTH_TOKEN": "claude-code-oauth-token", "OPENAI_API_KEY": "openai-api-key",
+	"GEMINI_API_KEY": "gemini-api-key",
+}
+
+// relay is a run that several jobs continue, each on a machine of its own.
+type relay struct {
+	t      *testing.T
+	vendor agenttest.Vendor
+	forge  *sitetest.Forge
+	repo   string
+	url    string
+	path   string // of the CLI
+}
+
+// job runs the action in a new home folder and a new checkout, and returns how it ended.
+func (r *relay) job(run int64, inputs ...string) sitetest.Outcome {
+	r.t.Helper()
+	root := r.t.TempDir()
+	work, temp, home := filepath.Join(root, "work"), filepath.Join(root, "temp"), filepath.Join(root, "home")
+	if err := os.CopyFS(work, os.DirFS(r.repo)); err != nil {
+		r.t.Fatal(err)
+	}
+	site := sitetest.Bare(r.t, root)
+	event := filepath.Join(temp, "event.json")
+	site.Write(event, `{"repository":{"id":4711,"full_name":"o/r","private":true,"default_branch":"main"}}`)
+	if err := os.MkdirAll(home, 0o755); err != nil {
+		r.t.Fatal(err)
+	}
+	r.forge.ChangeRun(run, func(run *artifactstest.Run) {
+		*run = artifactstest.Run{ID: run.ID, Event: "workflow_dispatch", Status: "in_progress", Path: ".github/workflows/agent.yml",
+			HeadBranch: "main", HeadRepository: artifactstest.Repository}
+	})
+	sha, err := exec.Command("git", "-C", work, "rev-parse", "HEAD").Output()
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	env := []string{
+		"CI=true", "GITHUB_ACTIONS=true", "GITHUB_REPOSITORY=o/r", "GITHUB_REPOSITORY_ID=4711", "GITHUB_EVENT_NAME=workflow_dispatch",
+		"GITHUB_WORKFLOW_REF=o/r/.github/workflows/agent.yml@refs/heads/main", "GITHUB_REF=refs/heads/main", "GITHUB_REF_NAME=main",
+		"GITHUB_RUN_ID=" + strconv.FormatInt(run, 10), "GITHUB_RUN_ATTEMPT=1", "GITHUB_JOB=build", "GITHUB_ACTION=__run",
+		"GITHUB_WORKSPACE=" + work, "GITHUB_EVENT_PATH=" + event, "GITHUB_SHA=" + strings.TrimSpace(string(sha)), "GITHUB_SERVER_URL=https://example.test",
+		"RUNNER_TEMP=" + temp, "RUNNER_OS=Linux", "RUNNER_ENVIRONMENT=self-hosted",
+		"GITHUB_API_URL=" + r.forge.API.URL + "/api", "ACTIONS_RESULTS_URL=" + r.forge.URL, "ACTIONS_RUNTIME_TOKEN=" + artifactstest.Token(run),
+		sitetest.SiteVar + "=" + site.Mark, "GORACE=atexit_sleep_ms=0 halt_on_error=1 exitcode=99",
+		"INPUT_GITHUB-TOKEN=" + artifactstest.APIToken,
+	}
+	for _, name := range []string{"GITHUB_OUTPUT", "GITHUB_ENV", "GITHUB_PATH", "GITHUB_STATE", "GITHUB_STEP_SUMMARY"} {
+		file := filepath.Join(temp, "_runner_file_commands", strings.ToLower(name))
+		site.Write(file, "")
+		env = append(env, name+"="+file)
+	}
+	cmd := exec.Command(sitetest.Raymond.Path(r.t), "action")
+	cmd.Dir, cmd.Env = work, slices.Concat(env, r.environ(home), inputs)
+	return patiently(sitetest.Begin(r.t, cmd))
+}
+
+// environ is what the vendor's CLI needs, with its key as an input.
+func (r *relay) environ(home string) []string {
+	var env, passed []string
+	for _, v := range r.vendor.Environ(r.url, home) {
+		name, value, _ := strings.Cut(v, "=")
+		if input := keyInputs[name]; input != "" {
+			env = append(env, "INPUT_"+strings.ToUpper(input)+"="+value)
+			continue
+		}
+		env = append(env, v)
+		if strings.HasPrefix(name, "COMMANDTEST_") || strings.HasPrefix(name, "CLAUDE_CODE_") || name == "IS_SANDBOX" {
+			passed = append(passed, name)
+		}
+	}
+	env = append(env, "INPUT_WORKFLOW=wf", "INPUT_BUDGET=0", "INPUT_ENV="+strings.Join(passed, " "))
+	if flags := r.vendor.Flags(r.path); flags[0] == "--agent-command" {
+		return append(env, "INPUT_AGENT-COMMAND="+flags[1], "INPUT_CAGE-WRITE="+filepath.Dir(r.path))
+	}
+	return append(env, "INPUT_AGENT="+r.vendor.Name(), "INPUT_"+strings.ToUpper(r.vendor.Name())+"-PATH="+r.path)
+}
+
+// checkCarried: a later job continues the conversation on another machine, with another home
+// and another folder.
+func checkCarried(t *testing.T, v agenttest.Vendor) {
+	model := &player{}
+	path := v.Install(t)
+	r := &relay{t: t, vendor: v, forge: sitetest.NewForge(t), repo: acttest.Repository(t, inFolder(waiting)), url: v.Serve(t, model.answer), path: path}
+	if o := r.job(1, "INPUT_MAX-ITERATIONS=1"); o.Code != problem.ExitCodes[problem.ClassOverLimit] {
+		t.Fatalf("first job: got %v", o)
+	}
+	if o := r.job(2, "INPUT_RESUME=require", "INPUT_MAX-ITERATIONS=9"); o.Code != 0 {
+		t.Fatalf("second job: got %v", o)
+	}
+	m := &machine{Site: &sitetest.Site{T: t}, model: model}
+	m.wantShown("First prompt.", "Second prompt. wait here")
+}
+
+// inFolder puts the files of a workflow into the folder of the repository that has it.
+func inFolder(archive string) string {
+	return regexp.MustCompile(`(?m)^-- `).ReplaceAllString(archive, "-- wf/")
+}

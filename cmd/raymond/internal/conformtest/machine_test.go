@@ -1,0 +1,176 @@
+//go:build linux
+
+package conformtest
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sitetest"
+	"github.com/raymond-action/raymond-action/runner/agenttest"
+	"github.com/raymond-action/raymond-action/state"
+)
+
+func TestMain(m *testing.M) { os.Exit(sitetest.Main(m)) }
+
+// player is a scripted model. The newest prompt says what it does, in lines like
+// "say: <goto>B</goto>", "write: /a/file" and "shell: command".
+type player struct {
+	mu    sync.Mutex
+	seen  []agenttest.Asked
+	hangs bool
+	fails *agenttest.Reply // what every request gets
+}
+
+// set changes what the model does from now on.
+func (p *player) set(change func(*player)) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	change(p)
+}
+
+func (p *player) answer(a agenttest.Asked) agenttest.Reply {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.seen = append(p.seen, a)
+	write, shell := lineOf(a.Last(), "write: "), lineOf(a.Last(), "shell: ")
+	switch {
+	case p.fails != nil:
+		return *p.fails
+	case p.hangs && strings.Contains(a.Last(), "wait here"):
+		return agenttest.Reply{Text: "Let me think about that.", Hang: true}
+	case write != "" && a.Output == "":
+		return agenttest.Reply{Write: write}
+	case shell != "" && a.Output == "":
+		return agenttest.Reply{Shell: shell}
+	}
+	return agenttest.Reply{Text: lineOf(a.Last(), "say: "), Input: 1000, Cached: 100, Output: 10}
+}
+
+// lineOf returns what follows a word at the beginning of a line.
+func lineOf(text, word string) string {
+	for line := range strings.Lines(text) {
+		if rest, ok := strings.CutPrefix(line, word); ok {
+			return strings.TrimSpace(rest)
+		}
+	}
+	return ""
+}
+
+// shown returns the first lines of the prompts that the model was shown when the newest one
+// began with a line; of several such requests the last one's.
+func (p *player) shown(last string) []string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, a := range slices.Backward(p.seen) {
+		if lines := firstLines(a.Prompts); len(lines) > 0 && lines[len(lines)-1] == last {
+			return lines
+		}
+	}
+	return nil
+}
+
+// count is the number of requests whose newest prompt began with a line.
+func (p *player) count(last string) int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	n := 0
+	for _, a := range p.seen {
+		if lines := firstLines(a.Prompts); len(lines) > 0 && lines[len(lines)-1] == last {
+			n++
+		}
+	}
+	return n
+}
+
+func firstLines(texts []string) []string {
+	var lines []string
+	for _, text := range texts {
+		line, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
+		lines = append(lines, line)
+	}
+	return lines
+}
+
+// machine is a site with the CLI of a vendor.
+type machine struct {
+	*sitetest.Site
+	vendor agenttest.Vendor
+	model  *player
+	flags  []string
+	home   string
+}
+
+func newMachine(t *testing.T, v agenttest.Vendor, workflow string) *machine {
+	t.Helper()
+	path := v.Install(t)
+	m := &machine{Site: sitetest.New(t, workflow), vendor: v, model: &player{}, flags: v.Flags(path), home: t.TempDir()}
+	m.Env = append(v.Environ(v.Serve(t, m.model.answer), m.home), "TMPDIR="+t.TempDir(), "SIDE_EFFECTS="+m.SideEffects())
+	m.Sign()
+	return m
+}
+
+// start begins the run.
+func (m *machine) start(more ...string) *sitetest.Command {
+	m.T.Helper()
+	return m.Start(m.RunArgs(slices.Concat(m.flags, []string{"--budget", "0"}, more)...)...)
+}
+
+// run runs the workflow to its end.
+func (m *machine) run(code int, more ...string) sitetest.Outcome {
+	m.T.Helper()
+	o := patiently(m.start(more...))
+	if o.Code != code {
+		m.T.Errorf("run: got %v\nwant exit code %d", o, code)
+	}
+	return o
+}
+
+// resume continues the run to its end.
+func (m *machine) resume(code int, more ...string) sitetest.Outcome {
+	m.T.Helper()
+	o := patiently(m.Start(slices.Concat([]string{"resume", sitetest.RunID}, m.paths(), more)...))
+	if o.Code != code {
+		m.T.Errorf("resume: got %v\nwant exit code %d", o, code)
+	}
+	return o
+}
+
+// patiently waits for the end of a command that starts many CLIs, each of which takes
+// seconds on a busy machine.
+func patiently(c *sitetest.Command) sitetest.Outcome {
+	select {
+	case <-c.Done:
+	case <-time.After(8 * time.Minute):
+	}
+	return c.Wait()
+}
+
+// paths are the flags without those that a resumed run knows.
+func (m *machine) paths() []string {
+	if i := slices.Index(m.flags, "--agent"); i >= 0 {
+		return slices.Delete(slices.Clone(m.flags), i, i+2)
+	}
+	return nil
+}
+
+// wantShown holds the prompts that the model was shown with the newest one.
+func (m *machine) wantShown(prompts ...string) {
+	m.T.Helper()
+	if got := m.model.shown(prompts[len(prompts)-1]); !slices.Equal(got, prompts) {
+		m.T.Errorf("prompts in the conversation of %q: got %q, want %q", prompts[len(prompts)-1], got, prompts)
+	}
+}
+
+// finished are the events of prompts that have ended.
+func (m *machine) finished() []*state.StateFinished {
+	m.T.Helper()
+	return sitetest.Bodies[*state.StateFinished](m.Events())
+}
+
+func (m *machine) file(name string) string { return filepath.Join(m.Work, name) }
