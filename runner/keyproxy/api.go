@@ -27,7 +27,7 @@ type API interface {
 	Shown(r *http.Request) []string
 	// Sign takes everything that Shown looks at off a request, and puts the real credential
 	// in its place.
-	Sign(r *http.Request, real Credential)
+	Sign(r *http.Request, key Credential)
 	// Env is what the agent CLI gets in its environment, behind everything else, so that it
 	// uses the proxy. It blanks the variables that might hold another credential.
 	Env(Access) []string

@@ -43,9 +43,9 @@ func (toyAPI) Shown(r *http.Request) []string {
 	return []string{r.Header.Get("X-Api-Key"), token}
 }
 
-func (toyAPI) Sign(r *http.Request, real Credential) {
+func (toyAPI) Sign(r *http.Request, key Credential) {
 	r.Header.Del("Authorization")
-	r.Header.Set("X-Api-Key", real.Text)
+	r.Header.Set("X-Api-Key", key.Text)
 }
 
 func (a toyAPI) Env(to Access) []string {
