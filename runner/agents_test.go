@@ -48,7 +48,7 @@ func (v *vendor) Length(k runner.Conversation) (int64, bool) {
 // CLI tells.
 func (v *vendor) open(p runner.PromptOrder) (key, told string, err error) {
 	d := v.disk
-	if !v.can.ChoosesID {
+	if !v.can.ChoosesID && p.Session == state.Fresh {
 		d.threads++
 		told = fmt.Sprintf("thread-%d", d.threads)
 	}
@@ -89,7 +89,9 @@ func (v *vendor) Run(ctx context.Context, o runner.Order, tell func(runner.Progr
 		told = ""
 	}
 	a, err := v.cast.Run(ctx, o, tell)
-	a.SessionID, a.CLIID = "", told
+	if a.CLIID = told; told != "" || v.mute {
+		a.SessionID = ""
+	}
 	v.disk.mu.Lock()
 	defer v.disk.mu.Unlock()
 	if ctx.Err() == nil {
@@ -100,7 +102,7 @@ func (v *vendor) Run(ctx context.Context, o runner.Order, tell func(runner.Progr
 }
 
 // vendors gives a loop two agent CLIs: claude, which takes our ids, and codex, which tells its
-// own as soon as it runs.
+// own of a new conversation as soon as it runs, and takes ours for a branch.
 func (l *loop) vendors() (*disk, *vendor) {
 	d := &disk{talks: map[string]string{}}
 	all := runner.Abilities{Resumes: true, Branches: true, ChoosesID: true, Cuts: true, TellsUSD: true}
@@ -120,7 +122,8 @@ func mixed(t *testing.T) *loop {
 		"A":    `<fork next="B">W</fork>`,
 		"W":    "---\nagent: codex\nmodel: w\n---\n<goto>W2</goto>",
 		"W2":   `<call return="W3">WSUB</call>`,
-		"WSUB": "<result>sub</result>",
+		"WSUB": "<goto>WEND</goto>",
+		"WEND": "<result>sub</result>",
 		"W3":   `<function return="W4" agent="claude">F</function>`,
 		"W4":   "<result>w</result>",
 		"B":    "<goto>B2</goto>",
@@ -131,7 +134,7 @@ func mixed(t *testing.T) *loop {
 		"C":    "---\nagent: codex\ndone_when: [check]\nattempt_context: continue\n---\n<result>done</result>",
 	}, func(o *state.Options) { o.MaxParallel, o.Model, o.Effort = 2, "m", "high" })
 	l.says["W.md"] = []string{"no tag", "<goto>W2</goto>"}
-	l.says["WSUB.md"] = []string{"transient!died", "<result>sub</result>"}
+	l.says["WSUB.md"] = []string{"transient!died", "<goto>WEND</goto>"}
 	l.passes = map[string]int{"C.md": 2}
 	return l
 }
@@ -159,7 +162,7 @@ func TestWhoRunsAPrompt(t *testing.T) {
 			"main A claude m high", "main B claude m high", "main B2 claude m high", "main B3 claude m high", "main C codex",
 			"main F codex", "main F2 codex",
 			"main_w1 F claude m high", "main_w1 F2 claude m high",
-			"main_w1 W codex w", "main_w1 W2 codex w", "main_w1 W3 codex w", "main_w1 W4 codex w", "main_w1 WSUB codex w",
+			"main_w1 W codex w", "main_w1 W2 codex w", "main_w1 W3 codex w", "main_w1 W4 codex w", "main_w1 WEND codex w", "main_w1 WSUB codex w",
 		}, by(l))
 	})
 	synctest.Test(t, func(t *testing.T) {
@@ -217,7 +220,7 @@ func TestTheIDThatAnAgentTellsIsSavedAtOnce(t *testing.T) {
 			}
 		}
 		same(t, "running invocations", []string{
-			`fresh "" ""`, `fresh "thread-1" ""`, `branch "" "thread-1"`, `branch "thread-2" "thread-1"`, `resume "thread-1" ""`,
+			`fresh "" ""`, `fresh "thread-1" ""`, `branch "" "thread-1"`, `resume "thread-1" ""`,
 		}, slices.Compact(ids))
 	})
 }

@@ -36,7 +36,7 @@ type Outcome struct {
 // Process is what is known about the process of an invocation.
 type Process struct {
 	CLI      string        // version and path of the agent CLI; "" when it is not known, and for scripts
-	CLIID    string        // the CLI's own id of the conversation; "" when that is Outcome.Session, or not known
+	CLIID    string        // the CLI's own id of the conversation, where that is not Outcome.Session; "" when it told none
 	Prepared time.Duration // how long the invocation waited for the agent CLI to be installed
 	ExitCode int           // -1 when a signal ended it, or it never started
 	Signal   string        // that ended it, such as "SIGKILL"; "" when it exited
@@ -134,8 +134,8 @@ func (e *Exec) sessionAfter(entry *Session, o Outcome) *Session {
 		ID: cmp.Or(o.Session, r.SessionID), Backend: r.Backend, CLIID: cmp.Or(o.Process.CLIID, r.CLIID),
 		Model: r.Model, Chosen: r.Model != "", Reached: o.Cost.Reached,
 	}
-	if next.CLIID == next.ID {
-		next.CLIID = ""
+	if next.CLIID == "" && o.Session != "" && next.Backend != "" {
+		next.CLIID = next.ID // the CLI says that it is the same
 	}
 	if e.Session != nil {
 		from = e.Session

@@ -214,7 +214,8 @@ type Session struct {
 	ID string `json:"id"` // chosen by this program, unless the CLI has replaced it
 	// Backend is the agent CLI that it belongs to, "" for protocol.DefaultBackend.
 	Backend string `json:"backend,omitempty"`
-	// CLIID is the CLI's own id of it, "" when it is ID, or when the CLI has not told one.
+	// CLIID is the CLI's own id of it, which may be ID; "" when the CLI has told none, and for
+	// the default one, which takes ID.
 	CLIID string `json:"cli_id,omitempty"`
 	// Model is the one the conversation began with, "" when unknown.
 	Model string `json:"model,omitempty"`

@@ -202,7 +202,7 @@ type Transcript struct {
 	// Backend is the agent CLI that it belongs to, one of protocol.Backends. It is "" before
 	// schema 4, which knew the default one alone.
 	Backend string `json:"backend,omitzero"`
-	// CLIID is the CLI's own id of it; "" when that is Session.
+	// CLIID is the CLI's own id of it, as in state.Session.
 	CLIID string `json:"cli_id,omitzero"`
 	// Dir is the absolute directory, on the saving machine, that the conversation
 	// was held in.

@@ -11,7 +11,7 @@ import (
 type Session struct {
 	ID      string
 	Backend string   // the agent CLI that it belongs to, one of protocol.Backends
-	CLIID   string   // the CLI's own id of it; "" when that is ID, or not known
+	CLIID   string   // the CLI's own id of it, as in state.Session
 	Dirs    []string // absolute, the most likely first; at least one
 }
 
