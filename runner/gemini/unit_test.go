@@ -162,7 +162,10 @@ func TestPlaceAndClearFollowNoLink(t *testing.T) {
 		t.Errorf("after the link was removed: got %+v, %v, want the conversation", found, ok)
 	}
 	other := c
-	other.ID = uuid.NewString()
+	other.ID = id[:8] + uuid.NewString()[8:] // by which its file would have the same name
+	if n, ok := b.Length(other); ok {
+		t.Errorf("length of another conversation: got %d, want none", n)
+	}
 	if err := b.Place(other, transcript); err == nil || !strings.Contains(err.Error(), "is the one of") {
 		t.Errorf("transcript of another conversation: got %v, want it refused", err)
 	}
