@@ -16,3 +16,20 @@ func TestHostsOfAnAPI(t *testing.T) {
 		}
 	}
 }
+
+// TestVersionsAreRead: with and without the name of the program before them; what tells none is
+// no version.
+func TestVersionsAreRead(t *testing.T) {
+	for text, want := range map[string]string{
+		"2.1.330 (Claude Code)\n": "2.1.330", "codex-cli 0.169.0\n": "0.169.0", "x v1.2.3": "1.2.3", "10.0.1-beta": "10.0.1",
+		"": "", "error: 1.2.3 is too old": "", "1.2": "", "/opt/x 1.2.3": "", "one two 1.2.3": "",
+	} {
+		got := ""
+		if v, ok := ParseVersion([]byte(text)); ok {
+			got = v.String()
+		}
+		if got != want {
+			t.Errorf("%q: got %q, want %q", text, got, want)
+		}
+	}
+}
