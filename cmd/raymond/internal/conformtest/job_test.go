@@ -27,16 +27,27 @@ var keyInputs = map[string]string{
 
 // relay is a run that several jobs continue, each on a machine of its own.
 type relay struct {
-	t      *testing.T
-	vendor agenttest.Vendor
-	forge  *sitetest.Forge
-	repo   string
-	url    string
-	path   string // of the CLI
+	t     *testing.T
+	forge *sitetest.Forge
+	repo  string
+	sides []side
 }
 
-// job runs the action in a new home folder and a new checkout, and returns how it ended.
-func (r *relay) job(run int64, inputs ...string) sitetest.Outcome {
+// side is a vendor of a relay: its API, and the path of its CLI.
+type side struct {
+	vendor    agenttest.Vendor
+	url, path string
+}
+
+// add makes the CLI of a vendor one that the jobs have; the first one is that of the run.
+func (r *relay) add(v agenttest.Vendor, m *player) {
+	r.t.Helper()
+	path := v.Install(r.t)
+	r.sides = append(r.sides, side{v, v.Serve(r.t, m.answer), path})
+}
+
+// begin runs the action in a new home folder and a new checkout.
+func (r *relay) begin(run int64, inputs ...string) *sitetest.Command {
 	r.t.Helper()
 	root := r.t.TempDir()
 	work, temp, home := filepath.Join(root, "work"), filepath.Join(root, "temp"), filepath.Join(root, "home")
@@ -74,40 +85,43 @@ func (r *relay) job(run int64, inputs ...string) sitetest.Outcome {
 	}
 	cmd := exec.Command(sitetest.Raymond.Path(r.t), "action")
 	cmd.Dir, cmd.Env = work, slices.Concat(env, r.environ(home), inputs)
-	return patiently(sitetest.Begin(r.t, cmd))
+	return sitetest.Begin(r.t, cmd)
 }
 
-// environ is what the vendor's CLI needs, with its key as an input.
+// environ is what the CLIs need, with their keys as inputs.
 func (r *relay) environ(home string) []string {
 	var env, passed []string
-	for _, v := range r.vendor.Environ(r.url, home) {
-		name, value, _ := strings.Cut(v, "=")
-		if input := keyInputs[name]; input != "" {
-			env = append(env, "INPUT_"+strings.ToUpper(input)+"="+value)
-			continue
+	for _, s := range r.sides {
+		for _, v := range s.vendor.Environ(s.url, home) {
+			name, value, _ := strings.Cut(v, "=")
+			if input := keyInputs[name]; input != "" {
+				env = append(env, "INPUT_"+strings.ToUpper(input)+"="+value)
+				continue
+			}
+			env = append(env, v)
+			if strings.HasPrefix(name, "COMMANDTEST_") || strings.HasPrefix(name, "CLAUDE_CODE_") || name == "IS_SANDBOX" {
+				passed = append(passed, name)
+			}
 		}
-		env = append(env, v)
-		if strings.HasPrefix(name, "COMMANDTEST_") || strings.HasPrefix(name, "CLAUDE_CODE_") || name == "IS_SANDBOX" {
-			passed = append(passed, name)
+		if flags := s.vendor.Flags(s.path); flags[0] == "--agent-command" {
+			env = append(env, "INPUT_AGENT-COMMAND="+flags[1])
+		} else {
+			env = append(env, "INPUT_"+strings.ToUpper(s.vendor.Name())+"-PATH="+s.path)
 		}
 	}
-	env = append(env, "INPUT_WORKFLOW=wf", "INPUT_BUDGET=0", "INPUT_ENV="+strings.Join(passed, " "))
-	if flags := r.vendor.Flags(r.path); flags[0] == "--agent-command" {
-		return append(env, "INPUT_AGENT-COMMAND="+flags[1], "INPUT_CAGE-WRITE="+filepath.Dir(r.path))
-	}
-	return append(env, "INPUT_AGENT="+r.vendor.Name(), "INPUT_"+strings.ToUpper(r.vendor.Name())+"-PATH="+r.path)
+	return append(env, "INPUT_WORKFLOW=wf", "INPUT_BUDGET=0", "INPUT_ENV="+strings.Join(passed, " "), "INPUT_AGENT="+r.sides[0].vendor.Name())
 }
 
 // checkCarried: a later job continues the conversation on another machine, with another home
 // and another folder.
 func checkCarried(t *testing.T, v agenttest.Vendor) {
 	model := &player{}
-	path := v.Install(t)
-	r := &relay{t: t, vendor: v, forge: sitetest.NewForge(t), repo: acttest.Repository(t, inFolder(waiting)), url: v.Serve(t, model.answer), path: path}
-	if o := r.job(1, "INPUT_MAX-ITERATIONS=1"); o.Code != problem.ExitCodes[problem.ClassOverLimit] {
+	r := &relay{t: t, forge: sitetest.NewForge(t), repo: acttest.Repository(t, inFolder(waiting))}
+	r.add(v, model)
+	if o := patiently(r.begin(1, "INPUT_MAX-ITERATIONS=1")); o.Code != problem.ExitCodes[problem.ClassOverLimit] {
 		t.Fatalf("first job: got %v", o)
 	}
-	if o := r.job(2, "INPUT_RESUME=require", "INPUT_MAX-ITERATIONS=9"); o.Code != 0 {
+	if o := patiently(r.begin(2, "INPUT_RESUME=require", "INPUT_MAX-ITERATIONS=9")); o.Code != 0 {
 		t.Fatalf("second job: got %v", o)
 	}
 	m := &machine{Site: &sitetest.Site{T: t}, model: model}
