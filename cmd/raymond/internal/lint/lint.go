@@ -14,6 +14,7 @@ import (
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/scope"
 	"github.com/raymond-action/raymond-action/protocol"
+	"github.com/raymond-action/raymond-action/runner/agents"
 	"github.com/raymond-action/raymond-action/runner/prices"
 )
 
@@ -117,7 +118,7 @@ func (l *Run) check(path string, s *scope.Scope) {
 	on := map[protocol.Finding][]protocol.Platform{}
 	var found []protocol.Finding
 	for _, p := range l.Platforms {
-		o := protocol.LintOptions{LoadOptions: protocol.LoadOptions{Entry: s.Entry, Platform: p}, Meta: l.Meta, Backend: l.Backend}
+		o := protocol.LintOptions{LoadOptions: protocol.LoadOptions{Entry: s.Entry, Platform: p}, Meta: l.Meta, Backend: l.Backend, CantBranch: agents.CantBranch()}
 		for _, f := range s.Lint(o) {
 			if len(on[f]) == 0 {
 				found = append(found, f)

@@ -20,17 +20,19 @@ import (
 
 // CheckOptions are what a start knows of a workflow besides its files.
 type CheckOptions struct {
-	Meta     []string // the template variables of the run
-	Loop     bool     // the entry is a plain prompt which is repeated
-	Backend  string   // the agent CLI of the run; "" for the default
-	SkipLint bool     // only a definition that is wrong forbids the start
+	Meta    []string // the template variables of the run
+	Loop    bool     // the entry is a plain prompt which is repeated
+	Backend string   // the agent CLI of the run; "" for the default
+	// CantBranch are the agent CLIs whose conversations can't be branched.
+	CantBranch []string
+	SkipLint   bool // only a definition that is wrong forbids the start
 }
 
 // Check looks through a workflow before anything is started. What lint calls an
 // error forbids the start. It returns the warnings, a line each.
 func (s *Scope) Check(o CheckOptions) (warnings []string, err error) {
 	found := s.Lint(protocol.LintOptions{
-		LoadOptions: protocol.LoadOptions{Entry: s.Entry, Platform: Platform()}, Meta: o.Meta, Loop: o.Loop, Backend: o.Backend,
+		LoadOptions: protocol.LoadOptions{Entry: s.Entry, Platform: Platform()}, Meta: o.Meta, Loop: o.Loop, Backend: o.Backend, CantBranch: o.CantBranch,
 	})
 	var wrong []protocol.Problem
 	for _, f := range found {

@@ -14,6 +14,7 @@ import (
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/scope"
 	"github.com/raymond-action/raymond-action/protocol"
+	"github.com/raymond-action/raymond-action/runner/agents"
 	"github.com/raymond-action/raymond-action/state"
 )
 
@@ -41,7 +42,7 @@ func NewRun(o *options.Options, s *scope.Scope) (run *state.Run, warnings []stri
 	}
 	warnings, err = s.Check(scope.CheckOptions{
 		Meta: slices.Sorted(maps.Keys(o.Meta)), Loop: len(run.Options.DoneWhen) > 0, SkipLint: o.SkipLint,
-		Backend: run.Options.Backend,
+		Backend: run.Options.Backend, CantBranch: agents.CantBranch(),
 	})
 	if why := s.Workflow.CheckInput(r.Entry, o.Input+o.InputFile); err == nil && why != "" {
 		err = problem.Usage("--input", why, "give a payload that it allows")
