@@ -54,7 +54,10 @@ Second prompt.
 say: two <call return="THREE">BRANCH</call>
 -- BRANCH.md --
 Branch prompt.
-say: branched <result>from the branch</result>
+say: branched <goto>DEEPER</goto>
+-- DEEPER.md --
+Deeper prompt.
+say: deeper <result>from the branch</result>
 -- THREE.md --
 Third prompt: {{result}}
 say: three <function return="FOUR">FRESH</function>
@@ -84,6 +87,7 @@ func checkTransitions(t *testing.T, v agenttest.Vendor) {
 	m.wantShown("First prompt.")
 	m.wantShown("First prompt.", "Second prompt.")
 	m.wantShown("First prompt.", "Second prompt.", "Branch prompt.")
+	m.wantShown("First prompt.", "Second prompt.", "Branch prompt.", "Deeper prompt.")
 	third := []string{"First prompt.", "Second prompt.", "Third prompt: from the branch"}
 	m.wantShown(third...)
 	m.wantShown("Fresh prompt.")
@@ -92,8 +96,8 @@ func checkTransitions(t *testing.T, v agenttest.Vendor) {
 	m.wantShown(append(third, "Fourth prompt: from the function", "Fifth prompt.")...)
 	m.wantShown("Last prompt.")
 	ended := m.finished()
-	if len(ended) != 9 {
-		t.Errorf("states that ended: got %d, want 9", len(ended))
+	if len(ended) != 10 {
+		t.Errorf("states that ended: got %d, want 10", len(ended))
 	}
 	want := state.Tokens{Input: 1000, Cached: 100, Output: 10}
 	if v.Name() == protocol.BackendGemini { // its CLI asks another model which one to ask
