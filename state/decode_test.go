@@ -170,61 +170,64 @@ func put(t *testing.T, v any, path string, value any) {
 	}
 }
 
+// badFields are changes of a good run that make it invalid.
+var badFields = []struct {
+	path  string
+	value any
+	field string // of the error; "" for path
+}{
+	{"schema", 0, ""}, {"schema", -1, ""}, {"schema", state.Schema + 1, ""}, {"schema", "1", ""},
+	{"workflow_id", "A", ""}, {"workflow_id", "", ""}, {"workflow_id", "../x", ""}, {"workflow_id", "-x", ""},
+	{"created", "yesterday", ""}, {"created", "0001-01-01T00:00:00Z", ""},
+	{"mark", "short", ""}, {"mark", "0123456789abcdef.1", ""},
+	{"scope", "rel/path", ""}, {"dir", "", ""}, {"entry", "a/b.md", ""}, {"entry", "..", ""}, {"entry", "Z.md", "files"},
+	{"files", map[string]any{}, ""}, {"files", map[string]any{"A.md": "zz"}, "files.A.md"},
+	{"files", map[string]any{"A.md": strings.Repeat("ab", 32), "x/y.md": strings.Repeat("ab", 32)}, ""},
+	{"used[0]", "../A.md", ""},
+	{"options.budget_usd", -1, ""}, {"options.budget_usd", "1", ""}, {"options.budget_usd", 1e30, ""},
+	{"options.max_parallel", 0, ""}, {"options.max_agents", -1, ""}, {"options.max_depth", 0, ""},
+	{"options.max_retries", -1, ""}, {"options.max_retries", 1.5, ""}, {"options.timeout", "-1s", ""}, {"options.timeout", "x", ""},
+	{"options.timeout", 5, ""}, {"options.unheard_of", 1, ""},
+	{"progress.status", "asleep", ""}, {"progress.status", "completed", ""}, {"progress.created", 5, ""},
+	{"progress.seq", -1, ""}, {"progress.launches", 1, "ledger[1].n"}, {"progress.total_usd", 4, ""}, {"progress.turn", -1, ""},
+	{"progress.iterations", "2", ""}, {"progress.Status", "running", ""},
+	{"agents", map[string]any{}, ""}, {"agents[0]", "main", ""},
+	{"agents[0].id", "Main", ""}, {"agents[0].id", "main_b1", "agents[1].id"}, {"agents[0].id", "main_b2", ""},
+	{"agents[0].n", 0, ""}, {"agents[1].n", 1, ""}, {"agents[1].n", 7, ""},
+	{"agents[0].state", "../A.md", ""}, {"agents[0].state", "a\x00b", ""}, {"agents[0].state", "", ""},
+	{"agents[0].status", "idle", ""}, {"agents[0].status", "failed", "agents[0].fault"}, {"agents[0].dir", "rel", ""},
+	{"agents[0].forks", -3, ""}, {"agents[0].unknown_in_a_row", -1, ""},
+	{"agents[0].exec", nil, ""}, {"agents[0].exec.iteration", 0, ""}, {"agents[0].exec.attempt", 0, ""},
+	{"agents[0].exec.phase", "dream", ""}, {"agents[0].exec.retries", -1, ""},
+	{"agents[0].exec.reminder", "x", "agents[0].exec.session"},
+	{"agents[0].exec.running.n", 0, ""}, {"agents[0].exec.running.mode", "steal", ""},
+	{"agents[0].exec.running.session_id", "a/b", ""}, {"agents[0].exec.running.from", "", ""},
+	{"options.agent", "other", ""}, {"agents[1].backend", "other", ""}, {"agents[0].session.backend", "other", ""},
+	{"agents[0].session.cli_id", "../../x", ""}, {"agents[0].exec.running.backend", "Codex", ""},
+	{"agents[0].exec.running.cli_id", "a/b", ""}, {"agents[0].exec.running.from_cli_id", "/", ""},
+	{"agents[0].session.id", "../../x", ""}, {"agents[0].session.id", "", ""},
+	{"agents[0].stack[0].state", "/etc/passwd", ""}, {"agents[0].stack[0].dir", "rel", ""},
+	{"agents[0].stack[0].session.id", "x y", ""}, {"agents[0].stack[0].session", 7, ""},
+	{"agents[1].branch", true, ""},
+	{"agents[1].vars.k", 7, ""}, {"agents[1].payload", map[string]any{"base64": "%"}, ""}, {"agents[1].wait", "-1s", ""},
+	{"agents[1].status", "waiting", "agents[1].fault"}, {"agents[2].status", "ready", "agents[2].waits"},
+	{"agents[2].waits.for", "rain", ""}, {"agents[2].waits.for", "agents", "agents[2].waits.question"},
+	{"agents[2].waits.since", "0001-01-01T00:00:00Z", ""}, {"agents[2].waits.until", "0001-01-01T00:00:00Z", "agents[2].waits.question.timeout_next"},
+	{"agents[2].waits.question.number", 0, ""}, {"agents[2].waits.question.number", 2, ""},
+	{"agents[2].waits.question.timeout_next", "../x", ""}, {"agents[2].waits.question.token", "x", ""},
+	{"agents[2].waits.job", "publish", ""}, {"agents[3].waits.job", "no job", ""}, {"agents[3].waits.job", "", ""},
+	{"agents[4].waits.until", "0001-01-01T00:00:00Z", ""}, {"agents[0].parent", "main_b3", ""},
+	{"ended[0].parent", "main_b4", ""}, {"ended[0].parent", "/", ""}, {"ended[0].n", 7, ""}, {"ended[0].error", "no", ""},
+	{"last.dir", "rel", ""}, {"last.session.id", "/", ""},
+	{"ended[0].agent", "main", "agents[0].id"}, {"ended[0].agent", "x", ""},
+	{"ledger[0].cost_usd", -5, ""}, {"ledger[0].kind", "guess", ""}, {"ledger[1].cost_usd", 1, ""}, {"ledger[0].n", 0, ""},
+	{"events", "none", ""}, {"events[0]", map[string]any{"type": "unheard_of"}, ""},
+}
+
 // TestBadFieldsAreNamed: every one of these makes the file invalid, and the
 // error says where.
 func TestBadFieldsAreNamed(t *testing.T) {
-	for _, c := range []struct {
-		path  string
-		value any
-		field string // of the error; "" for path
-	}{
-		{"schema", 0, ""}, {"schema", -1, ""}, {"schema", state.Schema + 1, ""}, {"schema", "1", ""},
-		{"workflow_id", "A", ""}, {"workflow_id", "", ""}, {"workflow_id", "../x", ""}, {"workflow_id", "-x", ""},
-		{"created", "yesterday", ""}, {"created", "0001-01-01T00:00:00Z", ""},
-		{"mark", "short", ""}, {"mark", "0123456789abcdef.1", ""},
-		{"scope", "rel/path", ""}, {"dir", "", ""}, {"entry", "a/b.md", ""}, {"entry", "..", ""}, {"entry", "Z.md", "files"},
-		{"files", map[string]any{}, ""}, {"files", map[string]any{"A.md": "zz"}, "files.A.md"},
-		{"files", map[string]any{"A.md": strings.Repeat("ab", 32), "x/y.md": strings.Repeat("ab", 32)}, ""},
-		{"used[0]", "../A.md", ""},
-		{"options.budget_usd", -1, ""}, {"options.budget_usd", "1", ""}, {"options.budget_usd", 1e30, ""},
-		{"options.max_parallel", 0, ""}, {"options.max_agents", -1, ""}, {"options.max_depth", 0, ""},
-		{"options.max_retries", -1, ""}, {"options.max_retries", 1.5, ""}, {"options.timeout", "-1s", ""}, {"options.timeout", "x", ""},
-		{"options.timeout", 5, ""}, {"options.unheard_of", 1, ""},
-		{"progress.status", "asleep", ""}, {"progress.status", "completed", ""}, {"progress.created", 5, ""},
-		{"progress.seq", -1, ""}, {"progress.launches", 1, "ledger[1].n"}, {"progress.total_usd", 4, ""}, {"progress.turn", -1, ""},
-		{"progress.iterations", "2", ""}, {"progress.Status", "running", ""},
-		{"agents", map[string]any{}, ""}, {"agents[0]", "main", ""},
-		{"agents[0].id", "Main", ""}, {"agents[0].id", "main_b1", "agents[1].id"}, {"agents[0].id", "main_b2", ""},
-		{"agents[0].n", 0, ""}, {"agents[1].n", 1, ""}, {"agents[1].n", 7, ""},
-		{"agents[0].state", "../A.md", ""}, {"agents[0].state", "a\x00b", ""}, {"agents[0].state", "", ""},
-		{"agents[0].status", "idle", ""}, {"agents[0].status", "failed", "agents[0].fault"}, {"agents[0].dir", "rel", ""},
-		{"agents[0].forks", -3, ""}, {"agents[0].unknown_in_a_row", -1, ""},
-		{"agents[0].exec", nil, ""}, {"agents[0].exec.iteration", 0, ""}, {"agents[0].exec.attempt", 0, ""},
-		{"agents[0].exec.phase", "dream", ""}, {"agents[0].exec.retries", -1, ""},
-		{"agents[0].exec.reminder", "x", "agents[0].exec.session"},
-		{"agents[0].exec.running.n", 0, ""}, {"agents[0].exec.running.mode", "steal", ""},
-		{"agents[0].exec.running.session_id", "a/b", ""}, {"agents[0].exec.running.from", "", ""},
-		{"options.agent", "other", ""}, {"agents[1].backend", "other", ""}, {"agents[0].session.backend", "other", ""},
-		{"agents[0].session.cli_id", "../../x", ""}, {"agents[0].exec.running.backend", "Codex", ""},
-		{"agents[0].exec.running.cli_id", "a/b", ""}, {"agents[0].exec.running.from_cli_id", "/", ""},
-		{"agents[0].session.id", "../../x", ""}, {"agents[0].session.id", "", ""},
-		{"agents[0].stack[0].state", "/etc/passwd", ""}, {"agents[0].stack[0].dir", "rel", ""},
-		{"agents[0].stack[0].session.id", "x y", ""}, {"agents[0].stack[0].session", 7, ""},
-		{"agents[1].branch", true, ""},
-		{"agents[1].vars.k", 7, ""}, {"agents[1].payload", map[string]any{"base64": "%"}, ""}, {"agents[1].wait", "-1s", ""},
-		{"agents[1].status", "waiting", "agents[1].fault"}, {"agents[2].status", "ready", "agents[2].waits"},
-		{"agents[2].waits.for", "rain", ""}, {"agents[2].waits.for", "agents", "agents[2].waits.question"},
-		{"agents[2].waits.since", "0001-01-01T00:00:00Z", ""}, {"agents[2].waits.until", "0001-01-01T00:00:00Z", "agents[2].waits.question.timeout_next"},
-		{"agents[2].waits.question.number", 0, ""}, {"agents[2].waits.question.number", 2, ""},
-		{"agents[2].waits.question.timeout_next", "../x", ""}, {"agents[2].waits.question.token", "x", ""},
-		{"agents[2].waits.job", "publish", ""}, {"agents[3].waits.job", "no job", ""}, {"agents[3].waits.job", "", ""},
-		{"agents[4].waits.until", "0001-01-01T00:00:00Z", ""}, {"agents[0].parent", "main_b3", ""},
-		{"ended[0].parent", "main_b4", ""}, {"ended[0].parent", "/", ""}, {"ended[0].n", 7, ""}, {"ended[0].error", "no", ""},
-		{"last.dir", "rel", ""}, {"last.session.id", "/", ""},
-		{"ended[0].agent", "main", "agents[0].id"}, {"ended[0].agent", "x", ""},
-		{"ledger[0].cost_usd", -5, ""}, {"ledger[0].kind", "guess", ""}, {"ledger[1].cost_usd", 1, ""}, {"ledger[0].n", 0, ""},
-		{"events", "none", ""}, {"events[0]", map[string]any{"type": "unheard_of"}, ""},
-	} {
+	for _, c := range badFields {
 		v := good(t)
 		if c.path == "events[0]" {
 			v["events"] = []any{nil}
