@@ -56,6 +56,11 @@ func beyond(counted, told []state.Usage) []state.Usage {
 			told[i].Model = counted[same].Model
 		}
 	}
-	rest := state.Without(counted, told)
-	return slices.DeleteFunc(rest, func(u state.Usage) bool { return u.All() == 0 })
+	var rest []state.Usage
+	for _, u := range state.Without(counted, told) {
+		if u.All() > 0 {
+			rest = append(rest, u)
+		}
+	}
+	return rest
 }

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/google/go-cmp/cmp/cmpopts"
 	"github.com/google/uuid"
 
 	"github.com/raymond-action/raymond-action/runner"
@@ -247,7 +246,7 @@ func TestOddOutputCostsOnlyItself(t *testing.T) {
 	if f != nil || a.Text != "<result>x</result>" || !strings.Contains(strings.Join(a.Notes, ""), "no records in 3 lines") {
 		t.Errorf("got %q, %+v, notes %q, want the message and three lines unread", a.Text, f, a.Notes)
 	}
-	if diff := cmp.Diff(state.Cost{}, a.Cost, cmpopts.EquateEmpty()); diff != "" {
+	if diff := cmp.Diff(state.Cost{}, a.Cost); diff != "" {
 		t.Errorf("cost of odd numbers (-want +got):\n%s", diff)
 	}
 }
