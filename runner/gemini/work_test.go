@@ -15,36 +15,42 @@ import (
 	"github.com/raymond-action/raymond-action/runner/agenttest"
 )
 
+// grant is what an agent may do, and what comes of what it tries.
+type grant struct {
+	change    func(*runner.Permissions)
+	untrusted bool
+	shell     string
+	write     bool
+	refused   string // how the refusal begins; "" for none
+	allow     []string
+	note      string
+}
+
+const made, file = "touch made", "w.txt"
+
+var grants = map[string]grant{
+	"default":     {shell: made, refused: "run_shell_command(touch made)", allow: []string{"Bash(touch:*)"}},
+	"acceptEdits": {change: func(o *runner.Permissions) { o.PermissionMode = "acceptEdits" }, write: true},
+	"allowed":     {change: func(o *runner.Permissions) { o.AllowedTools = []string{"Bash(touch:*)"} }, shell: made},
+	"allowed alone": {change: func(o *runner.Permissions) { o.AllowedTools = []string{"Bash(touch made)", "Read(./x)"} }, shell: made,
+		note: `allowed tool "Read(./x)"`},
+	"not with more": {change: func(o *runner.Permissions) { o.AllowedTools = []string{"Bash(touch mad)"} }, shell: made,
+		refused: "run_shell_command(touch made)", allow: []string{"Bash(touch:*)"}},
+	"denied": {change: func(o *runner.Permissions) { o.SkipPermissions, o.DisallowedTools = true, []string{"Bash(touch:*)"} }, shell: made,
+		refused: "run_shell_command(touch made)"},
+	"denied in a list":        {change: func(o *runner.Permissions) { o.SkipPermissions, o.DisallowedTools = true, []string{"Bash(touch:*)"} }, shell: "true && touch made", refused: "run_shell_command(true"},
+	"plan":                    {change: func(o *runner.Permissions) { o.PermissionMode, o.AllowedTools = "plan", []string{"Edit"} }, write: true, refused: "write_file("},
+	"everything":              {change: func(o *runner.Permissions) { o.SkipPermissions = true }, shell: made + " && echo x > " + file},
+	"untrusted everything":    {change: func(o *runner.Permissions) { o.SkipPermissions = true }, untrusted: true, shell: made + "; git --version > " + file},
+	"untrusted edits":         {change: func(o *runner.Permissions) { o.PermissionMode = "acceptEdits" }, untrusted: true, write: true},
+	"untrusted denied always": {change: func(o *runner.Permissions) { o.SkipPermissions, o.DisallowedTools = true, []string{"Edit"} }, untrusted: true, write: true, refused: "write_file("},
+}
+
 // TestContractTools holds what an agent can do with each permission, and that what it was refused
 // is reported with what would allow it.
 func TestContractTools(t *testing.T) {
 	t.Parallel()
-	const made, file = "touch made", "w.txt"
-	for name, c := range map[string]struct {
-		change    func(*runner.Permissions)
-		untrusted bool
-		shell     string
-		write     bool
-		refused   string // how the refusal begins; "" for none
-		allow     []string
-		note      string
-	}{
-		"default":     {shell: made, refused: "run_shell_command(touch made)", allow: []string{"Bash(touch:*)"}},
-		"acceptEdits": {change: func(o *runner.Permissions) { o.PermissionMode = "acceptEdits" }, write: true},
-		"allowed":     {change: func(o *runner.Permissions) { o.AllowedTools = []string{"Bash(touch:*)"} }, shell: made},
-		"allowed alone": {change: func(o *runner.Permissions) { o.AllowedTools = []string{"Bash(touch made)", "Read(./x)"} }, shell: made,
-			note: `allowed tool "Read(./x)"`},
-		"not with more": {change: func(o *runner.Permissions) { o.AllowedTools = []string{"Bash(touch mad)"} }, shell: made,
-			refused: "run_shell_command(touch made)", allow: []string{"Bash(touch:*)"}},
-		"denied": {change: func(o *runner.Permissions) { o.SkipPermissions, o.DisallowedTools = true, []string{"Bash(touch:*)"} }, shell: made,
-			refused: "run_shell_command(touch made)"},
-		"denied in a list":        {change: func(o *runner.Permissions) { o.SkipPermissions, o.DisallowedTools = true, []string{"Bash(touch:*)"} }, shell: "true && touch made", refused: "run_shell_command(true"},
-		"plan":                    {change: func(o *runner.Permissions) { o.PermissionMode, o.AllowedTools = "plan", []string{"Edit"} }, write: true, refused: "write_file("},
-		"everything":              {change: func(o *runner.Permissions) { o.SkipPermissions = true }, shell: made + " && echo x > " + file},
-		"untrusted everything":    {change: func(o *runner.Permissions) { o.SkipPermissions = true }, untrusted: true, shell: made + "; git --version > " + file},
-		"untrusted edits":         {change: func(o *runner.Permissions) { o.PermissionMode = "acceptEdits" }, untrusted: true, write: true},
-		"untrusted denied always": {change: func(o *runner.Permissions) { o.SkipPermissions, o.DisallowedTools = true, []string{"Edit"} }, untrusted: true, write: true, refused: "write_file("},
-	} {
+	for name, c := range grants {
 		if !isTried(name, "default", "allowed alone", "denied in a list", "plan", "untrusted everything") {
 			continue
 		}
