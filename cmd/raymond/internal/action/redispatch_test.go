@@ -72,8 +72,8 @@ func TestNothingIsStartedAgainInVain(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, endless+"-- over/START.sh --\necho '<result>x</result>'\n")
 	s.job(2, "deadline", "500ms", "key", "m").do(0).wantOutputs(t, "status", "suspended")
-	s.job(3, append(untilDeadline, "workflow", "over", "key", "o")...).do(0)
-	s.job(4, append(untilDeadline, "key", "i", "max-iterations", "2")...).do(problem.ExitCodes[problem.ClassOverLimit])
+	s.job(3, append(untilDeadline, "deadline", "5m", "workflow", "over", "key", "o")...).do(0)
+	s.job(4, append(untilDeadline, "deadline", "5m", "key", "i", "max-iterations", "2")...).do(problem.ExitCodes[problem.ClassOverLimit])
 	if got := s.forge.Dispatches(); len(got) > 0 {
 		t.Errorf("starts of the workflow: got %+v, want none", got)
 	}
