@@ -18,7 +18,10 @@ const (
 // args returns the command line for an order. env is the whole environment of the process.
 func (b *Backend) args(t turn, env []string, more ...string) []string {
 	args := []string{"exec"}
-	if t.resumed != "" {
+	switch {
+	case t.isFork:
+		args = append(args, "fork")
+	case t.resumed != "":
 		args = append(args, "resume")
 	}
 	args = append(args, "--json", "--skip-git-repo-check")

@@ -9,6 +9,7 @@ import (
 	"github.com/raymond-action/raymond-action/runner"
 	"github.com/raymond-action/raymond-action/runner/agenttest"
 	ct "github.com/raymond-action/raymond-action/runner/codex/codextest"
+	"github.com/raymond-action/raymond-action/state"
 )
 
 // TestErrors holds what the real CLI's words for each error of the API mean, and that an
@@ -73,10 +74,18 @@ func TestNobodyAnswers(t *testing.T) {
 	if a, f, _ := run(t.Context(), t, b, o); f == nil || f.Class != runner.Fatal || !strings.HasPrefix(f.Message, "the agent CLI refuses to start: ") || !a.Cost.Silent {
 		t.Errorf("settings that it refuses: got %+v, %+v, want it refused at no cost", f, a.Cost)
 	}
-	o = order(t, "gone")
-	o.Prompt.Session, o.Prompt.CLIID = "resume", "01a20496-9575-7df3-99d5-000000000000"
-	if _, f, _ := run(t.Context(), t, b, o); f == nil || f.Class != runner.Fatal || !strings.HasPrefix(f.Message, "session gone") {
-		t.Errorf("no such thread: got %+v, want the session gone", f)
+}
+
+// TestThreadsThatAreGone: the CLI itself says so, also where it is to branch one.
+func TestThreadsThatAreGone(t *testing.T) {
+	t.Parallel()
+	b := started(t, ct.NewServer(t, model()))
+	for _, mode := range []state.SessionMode{state.Resume, state.Branch} {
+		o := order(t, "gone")
+		o.Prompt.Session, o.Prompt.CLIID = mode, "01a20496-9575-7df3-99d5-000000000000"
+		if _, f, _ := run(t.Context(), t, b, o); f == nil || f.Class != runner.Fatal || !strings.HasPrefix(f.Message, "session gone") {
+			t.Errorf("%s of no thread: got %+v, want the session gone", mode, f)
+		}
 	}
 }
 

@@ -127,10 +127,14 @@ func (s *stream) take(r *record) {
 // started takes the id of the thread.
 func (s *stream) started(id string) {
 	switch {
-	case !transcripts.IsUUID(id):
-		s.give(program.Fatal("the CLI named its thread %.80q, which can't be kept: want a UUID", id))
+	case !state.ValidSession(id):
+		s.give(program.Fatal("the CLI named its thread %.80q, which can't be kept: want letters, digits, -, _ and ., not beginning with a point, and 128 of "+
+			"them at most", id))
 		return
-	case s.turn.resumed != "" && id != s.turn.resumed:
+	case s.turn.isFork && id == s.turn.resumed:
+		s.give(program.Fatal("thread %s was continued, not branched", id))
+		return
+	case s.turn.resumed != "" && id != s.turn.resumed && !s.turn.isFork:
 		s.give(program.Fatal("thread %s was replaced by %s", s.turn.resumed, id))
 		return
 	}

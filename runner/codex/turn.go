@@ -18,6 +18,7 @@ import (
 type turn struct {
 	dir     string
 	resumed string        // the thread that is resumed; "" for a fresh one
+	isFork  bool          // it is branched by the CLI itself
 	start   int64         // the size of its rollout
 	before  rollout.Count // what that tells
 	model   string        // to ask for; "" for the CLI's own
@@ -35,19 +36,21 @@ func (b *Backend) prepare(o runner.Order) (turn, *runner.Failure) {
 	switch p := o.Prompt; p.Session {
 	case state.Resume:
 		t.resumed = cmp.Or(p.CLIID, p.SessionID)
-		path, ok := b.rollouts().Path(t.resumed)
-		if !ok {
-			return t, program.Fatal("session gone: there is no rollout of thread %.80q", t.resumed)
-		}
-		if p.Cut != nil {
+		// Where there is no rollout, the CLI itself says so.
+		if path, ok := b.rollouts().Path(t.resumed); ok && p.Cut != nil {
 			if err := transcripts.CutBack(path, *p.Cut); err != nil {
 				return t, program.Fatal("cut back transcript: %v", err)
 			}
 		}
 	case state.Branch:
+		from := cmp.Or(p.CLIID, p.From)
+		if _, ok := b.rollouts().Path(from); !ok {
+			t.resumed, t.isFork = from, true // the CLI may know where it is, or says that it is gone
+			return t, nil
+		}
 		t.resumed = p.SessionID
-		if err := b.rollouts().Branch(cmp.Or(p.CLIID, p.From), t.resumed); err != nil {
-			return t, program.Fatal("session gone: %v", err)
+		if err := b.rollouts().Branch(from, t.resumed); err != nil {
+			return t, program.Fatal("branch thread %.80q: %v", from, err)
 		}
 	default:
 		return t, nil

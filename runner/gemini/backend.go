@@ -186,7 +186,7 @@ func (h home) open(o *runner.Order) (from int64, notes []string, _ *runner.Failu
 	}
 	path, _, ok := h.find(id, o.Dir)
 	if !ok {
-		return 0, nil, program.Fatal("session gone: there is no conversation %s", id)
+		return 0, nil, nil // the CLI itself says so
 	}
 	if o.Prompt.Cut != nil && o.Prompt.Session == state.Resume {
 		if err := transcripts.CutBack(path, *o.Prompt.Cut); err != nil {
