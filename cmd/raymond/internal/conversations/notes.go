@@ -106,9 +106,9 @@ func (b *noting) Run(ctx context.Context, o runner.Order, tell func(runner.Progr
 		return b.Backend.Run(ctx, o, tell)
 	}
 	b.notes.Add(own)
-	return b.Backend.Run(ctx, o, func(p runner.Progress) {
-		if own.CLIID = p.CLIID; p.CLIID != "" && p.CLIID != own.ID {
-			b.notes.Add(own)
+	return b.Backend.Run(ctx, o, func(p runner.Progress) { // called by several goroutines
+		if p.CLIID != "" && p.CLIID != own.ID {
+			b.notes.Add(Own{ID: own.ID, Backend: own.Backend, CLIID: p.CLIID})
 		}
 		tell(p)
 	})
