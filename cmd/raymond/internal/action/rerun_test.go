@@ -70,7 +70,7 @@ func TestAJobThatMayStillRunIsLeftAlone(t *testing.T) {
 	t.Parallel()
 	waits := strings.Replace(threeScripts, "echo middle", `until [ -e "$EFFECTS.go" ]; do sleep 0.01; done; echo middle`, 1)
 	s := newScene(t, waits)
-	j := s.job(1, "checkpoint-interval", "1s", "key", "k")
+	j := s.job(1, "checkpoint-interval", "10s", "key", "k")
 	c := j.start()
 	c.Until("a checkpoint after the first state", func() bool {
 		stored := s.forge.Checkpoints(t, nil)
