@@ -71,7 +71,7 @@ type StateFinished struct {
 	Turns      int            `json:"turns"`                    // of the model, in all its invocations
 	Denied     []string       `json:"denied"`                   // tool uses that were refused; never null
 	Refusals   []Refusal      `json:"refusals,omitempty"`       // the first of denied, each once, with what is known about it
-	CLI        string         `json:"agent_cli,omitempty"`      // name, version and path of the agent CLI; prompts only
+	CLI        string         `json:"agent_cli,omitempty"`      // version and path of the agent CLI, after its name unless it is the default one; prompts only
 	Error      string         `json:"error,omitempty"`          // why it is not ok
 	ExitCode   *int           `json:"exit_code,omitempty"`      // of the last invocation; -1 when a signal ended it, or it never started
 	Signal     string         `json:"signal,omitempty"`         // that ended it, as in "SIGKILL"; absent when it exited

@@ -2,6 +2,7 @@ package claude
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"time"
 
@@ -71,7 +72,9 @@ func (b *Backend) Run(ctx context.Context, o runner.Order, tell func(runner.Prog
 	s := newStream(o, tell)
 	s.costs.prior = b.priorCount(o)
 	a, fail := b.ask(ctx, c.Path, s)
-	a.Notes, a.CLI, a.Prepared = append(notes, a.Notes...), c.String(), prepared
+	// Events of early versions have no other CLI, and name this one so.
+	a.CLI = fmt.Sprintf("%s at %s", c.Version, c.Path)
+	a.Notes, a.Prepared = append(notes, a.Notes...), prepared
 	if fail != nil {
 		return a, fail
 	}

@@ -33,7 +33,7 @@ type history struct {
 	waits       waitList
 	checkpoints checkpoints
 	result      passage
-	cli         string // name, version and path of the agent CLI that ran last
+	cli         string // version and path of the agent CLI, after its name unless it is the default one that ran last
 }
 
 func newHistory() history {
