@@ -77,15 +77,16 @@ const (
 	drainMax   = 10 * time.Second // in all
 )
 
-// drain waits for the end of the pipe, and gives up when nothing comes any more.
-// Afterwards the writer is not called again.
+// drain waits for the end of the pipe, and gives up when nothing comes any more. It looks
+// twice before: after a moment in which this process did not run, the first look may come
+// before what is in the pipe was read. Afterwards the writer is not called again.
 func (c *child) drain(s *stream) {
 	defer s.drop()
 	giveUp := time.NewTimer(drainMax)
 	defer giveUp.Stop()
-	look := time.NewTicker(drainQuiet)
+	look := time.NewTicker(drainQuiet / 2)
 	defer look.Stop()
-	for {
+	for quiet := 0; ; {
 		select {
 		case <-s.done:
 			return
@@ -93,7 +94,9 @@ func (c *child) drain(s *stream) {
 			s.abandon()
 			return
 		case <-look.C:
-			if c.silence() >= drainQuiet {
+			if c.silence() < drainQuiet {
+				quiet = 0
+			} else if quiet++; quiet == 2 {
 				s.abandon()
 				return
 			}
