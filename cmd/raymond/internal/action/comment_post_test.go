@@ -158,9 +158,9 @@ func TestACancelledStepDoesNotWaitForTheComment(t *testing.T) {
 	}
 }
 
-// TestACancelledStepWritesItsLastText when the service is well.
+// TestACancelledStepWritesItsLastText when the service is well. It runs beside no other test
+// of the package: a cancelled step has seconds.
 func TestACancelledStepWritesItsLastText(t *testing.T) {
-	t.Parallel()
 	s := newStage(t)
 	j := s.job(1)
 	c := j.start()

@@ -38,7 +38,6 @@ func TestConformance(t *testing.T) {
 	t.Parallel()
 	for _, v := range vendors {
 		t.Run(v.Name(), func(t *testing.T) {
-			t.Parallel()
 			for _, c := range checks {
 				t.Run(c.name, func(t *testing.T) { c.check(t, v) })
 			}
