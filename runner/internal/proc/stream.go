@@ -86,22 +86,20 @@ func (c *child) drain(s *stream) {
 	defer giveUp.Stop()
 	look := time.NewTicker(drainQuiet / 2)
 	defer look.Stop()
-	for quiet := 0; ; {
+	for quiet := 0; quiet < 2; {
 		select {
 		case <-s.done:
 			return
 		case <-giveUp.C:
-			s.abandon()
-			return
+			quiet = 2
 		case <-look.C:
+			quiet++
 			if c.silence() < drainQuiet {
 				quiet = 0
-			} else if quiet++; quiet == 2 {
-				s.abandon()
-				return
 			}
 		}
 	}
+	s.abandon()
 }
 
 // abandon ends the reading of a pipe that does not end by itself. Where a read
