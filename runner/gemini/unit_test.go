@@ -134,9 +134,6 @@ func TestEachDirectoryHasItsFolder(t *testing.T) {
 
 // TestPlaceAndClearFollowNoLink that an agent has made.
 func TestPlaceAndClearFollowNoLink(t *testing.T) {
-	if runtime.GOOS == "windows" {
-		t.Skip("links need a right")
-	}
 	id, dir, outside := uuid.NewString(), t.TempDir(), t.TempDir()
 	b := &Backend{Env: []string{"HOME=" + t.TempDir()}}
 	h := b.home()

@@ -128,7 +128,7 @@ func TestLinksAreNotFollowed(t *testing.T) {
 			target = victim
 		}
 		if err := os.Symlink(target, place); err != nil {
-			t.Skip(err)
+			t.Fatal("this test needs a file system with links, and on Windows the right to make them: ", err)
 		}
 		from := filepath.Join(t.TempDir(), "stored")
 		write(t, from, "changed")
