@@ -53,6 +53,25 @@ type Cages interface {
 	Refused(path string)
 }
 
+// Snapshots keeps the files of the workspace as they were after state executions. Only the
+// owner calls it.
+type Snapshots interface {
+	// Take begins to keep the files, and returns at once. Its channel is closed when they are
+	// kept, or when it is known that they can't be. At most one is taken at a time: another
+	// one waits for the one before.
+	Take(s Shot) <-chan struct{}
+}
+
+// Shot is what a snapshot is of.
+type Shot struct {
+	Exec         int // number of the state execution that has ended
+	Agent, State string
+	Dir          string // absolute; where it worked
+	// IsShared says that another agent worked in the same folder meanwhile, so that not all
+	// that has changed need be of this execution.
+	IsShared bool
+}
+
 // Matrix is a job that is run many times at once, for some of the waiting agents each.
 type Matrix struct {
 	Job     string // whose states it runs; "" for the first of those that are waited for
@@ -77,6 +96,8 @@ type Config struct {
 	Meter Meter
 	// Cages confines agents and what runs what they wrote; nil confines nothing.
 	Cages Cages
+	// Snapshots keeps the files of the workspace after prompts; nil keeps none.
+	Snapshots Snapshots
 
 	// People asks the questions of the run; nil: a run with open questions is suspended.
 	People People

@@ -17,7 +17,11 @@ type Event struct {
 	Time  time.Time // UTC, cut to milliseconds
 	Agent string    // "" when the event is about the whole run
 	State string    // resolved file name; set with Agent
-	Body  Body
+	// Exec is the number of the state execution that the event belongs to: they are numbered
+	// from 1 in the order in which they start, over all resumes. 0 for an event that belongs
+	// to none.
+	Exec int
+	Body Body
 }
 
 // Body is what happened. The types of this file are its only implementations.
@@ -286,6 +290,7 @@ type envelope struct {
 	WorkflowID string `json:"workflow_id,omitempty"` // of the run; absent in a state file
 	Agent      string `json:"agent,omitempty"`       // absent when the event is about the run
 	State      string `json:"state,omitempty"`       // file name; with agent
+	Exec       int    `json:"exec,omitempty"`        // number of the state execution, in the order in which they start; absent when the event belongs to none
 }
 
 // timeFormat is RFC 3339 in UTC with milliseconds.
@@ -307,7 +312,7 @@ func (e Event) encode(workflowID string) ([]byte, error) {
 	}
 	head, err := marshal(envelope{
 		Time: e.Time.UTC().Format(timeFormat), Seq: e.Seq, Type: e.Body.Type(),
-		WorkflowID: workflowID, Agent: e.Agent, State: e.State,
+		WorkflowID: workflowID, Agent: e.Agent, State: e.State, Exec: e.Exec,
 	})
 	if err != nil {
 		return nil, err
@@ -392,6 +397,6 @@ func (e *Event) UnmarshalJSON(data []byte) error {
 		return fmt.Errorf("event %d: %w", head.Seq, err)
 	}
 	withoutLists(body)
-	*e = Event{Seq: head.Seq, Time: at, Agent: head.Agent, State: head.State, Body: body}
+	*e = Event{Seq: head.Seq, Time: at, Agent: head.Agent, State: head.State, Exec: head.Exec, Body: body}
 	return nil
 }
