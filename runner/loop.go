@@ -80,7 +80,7 @@ func (r *Runner) loop(ctx context.Context) error {
 			r.cfg.debugAnswer(u)
 			err = r.advance(ctx, u.apply)
 		case c := <-stored:
-			r.cfg.Reporter.Report(r.run.UnsavedEvent(r.now(), "", "", c))
+			r.cfg.Reporter.Report(r.run.UnsavedEvent(r.now(), nil, c))
 		}
 		if err != nil {
 			return err

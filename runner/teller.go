@@ -104,7 +104,7 @@ func (t *teller) tell(run *state.Run, a *state.Agent, text string) {
 		t.reporter.Doing(a.ID, a.State, Progress{Text: text})
 		return
 	}
-	t.reporter.Report(run.UnsavedEvent(t.now(), a.ID, a.State, &state.AgentOutput{Text: text}))
+	t.reporter.Report(run.UnsavedEvent(t.now(), a, &state.AgentOutput{Text: text}))
 }
 
 // note tells what was odd but no failure. It is an event only where all that

@@ -181,17 +181,20 @@ func plain(events []state.Event, parallel int) []state.Event {
 			begun := *b
 			begun.Cwd = "" // of each run its own
 			if parallel > 1 {
-				begun.SessionID, begun.Iteration = "", 0
+				begun.SessionID = ""
 			}
 			e.Body = &begun
 		case *state.StateFinished:
 			ended := *b
 			if parallel > 1 {
-				ended.SessionID, ended.Iteration = "", 0
+				ended.SessionID = ""
 			}
 			e.Body = &ended
 		}
 		e.Seq, e.Time = 0, time.Time{}
+		if parallel > 1 {
+			e.Exec = 0
+		}
 		out = append(out, e)
 	}
 	if parallel > 1 {

@@ -140,10 +140,11 @@ func (r *Run) Result() (Text, bool) {
 	return "", false
 }
 
-// UnsavedEvent returns an event that is not part of any step, about an agent in a
-// state or, with empty names, about the run. It may be lost in a crash, but its number
-// is never used again.
-func (r *Run) UnsavedEvent(now time.Time, agent, state string, body Body) Event {
+// UnsavedEvent returns an event that is not part of any step, about an agent as it is now or,
+// if that is nil, about the run. It may be lost in a crash, but its number is never used again.
+func (r *Run) UnsavedEvent(now time.Time, a *Agent, body Body) Event {
 	r.Progress.Events++
-	return Event{Seq: r.Progress.Events, Time: now.UTC().Truncate(time.Millisecond), Agent: agent, State: state, Body: body}
+	e := about(a, body)
+	e.Seq, e.Time = r.Progress.Events, stamp(now)
+	return e
 }

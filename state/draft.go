@@ -107,7 +107,11 @@ func about(a *Agent, body Body) Event {
 	if a == nil {
 		return Event{Body: body}
 	}
-	return Event{Agent: a.ID, State: a.State, Body: body}
+	e := Event{Agent: a.ID, State: a.State, Body: body}
+	if a.Exec != nil {
+		e.Exec = a.Exec.Iteration
+	}
+	return e
 }
 
 // record adds an event under the next number.

@@ -112,7 +112,7 @@ func (s *Step) apply(a *Agent, e effect) {
 	}
 	p.Exhausted = p.Exhausted || e.exhausted
 	if e.move != nil {
-		s.follow(a, *e.move)
+		s.follow(a, *e.move, e.exec)
 	}
 }
 

@@ -47,10 +47,6 @@ type StateStarted struct {
 	SessionID string      `json:"session_id,omitempty"` // of that conversation; prompts only
 	Model     string      `json:"model,omitempty"`      // that is asked for; absent when none is
 	Cwd       string      `json:"cwd"`                  // the directory it works in, absolute
-
-	// Iteration numbers the state execution. It is in no log: the debug folder
-	// is named by it.
-	Iteration int `json:"-"`
 }
 
 // AgentOutput is a line of what an agent said or a script wrote to stderr, or a
@@ -82,9 +78,8 @@ type StateFinished struct {
 	StdoutTail string         `json:"stdout_tail,omitempty"`    // of a script that failed: the last 4096 bytes of its stdout
 	StderrTail string         `json:"stderr_tail,omitempty"`    // of a script that failed: the last 4096 bytes of its stderr
 
-	// Iteration and Attempt are in no log: they are for the debug folder.
-	Iteration int `json:"-"`
-	Attempt   int `json:"-"`
+	// Attempt is in no log: it is for the debug folder.
+	Attempt int `json:"-"`
 }
 
 // Tokens is what a state execution used of all models.

@@ -27,6 +27,7 @@ type execution struct {
 type effect struct {
 	events    []Event            // in order, without number and time
 	move      *protocol.Decision // what the agent does next, after the events
+	exec      int                // number of the execution that the move ends
 	hold      string             // why nothing new may start; "" for no reason
 	until     *time.Time         // when to resume; nil for no change
 	exhausted bool               // an agent CLI ended at its share of the budget
@@ -164,6 +165,7 @@ func (x *execution) finish(o Outcome, next *Session) {
 		return
 	}
 	x.tell(x.finished(o, ""))
+	x.effect.exec = a.Exec.Iteration
 	a.Exec, a.Failure, a.Model, a.Backend, a.Report = nil, nil, "", "", ""
 	if next != nil {
 		a.Session, a.Branch = next, false
@@ -190,7 +192,7 @@ func (x *execution) finished(o Outcome, why string) *StateFinished {
 		OK: why == "", DurationMS: max(0, x.now.Sub(e.Started).Milliseconds()),
 		CostUSD: e.CostUSD, Estimated: e.Estimated, Unknown: e.Unknown, Unpriced: e.Unpriced, Models: e.Models, Tokens: e.Tokens,
 		Turns: e.Turns, Denied: e.Denied, Refusals: e.Refusals, CLI: e.CLI, Error: why,
-		Iteration: e.Iteration, Attempt: e.Attempt, ExitCode: &o.Process.ExitCode, Signal: o.Process.Signal,
+		Attempt: e.Attempt, ExitCode: &o.Process.ExitCode, Signal: o.Process.Signal,
 	}
 	if why != "" {
 		f.StdoutTail, f.StderrTail = o.Script.StdoutTail, o.Script.StderrTail

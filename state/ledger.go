@@ -138,7 +138,9 @@ func (d *draft) charge(a *Agent, o Outcome) bool {
 	a.Exec.count(o)
 	if limits := d.limits(); limits.nearBudget() && !delta.Progress.Warned {
 		delta.Progress.Warned = true
-		d.tell(nil, limits.budgetEvent())
+		e := about(nil, limits.budgetEvent())
+		e.Exec = a.Exec.Iteration
+		d.record(e)
 	}
 	return entry.Kind != Unknown && entry.Unpriced == 0
 }

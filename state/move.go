@@ -8,12 +8,18 @@ import (
 	"github.com/raymond-action/raymond-action/protocol"
 )
 
-// follow makes the moves of a decision: new agents first, then the agent itself.
-func (s *Step) follow(a *Agent, d protocol.Decision) {
+// follow makes the moves of a decision, which has ended an execution: new agents first, then
+// the agent itself.
+func (s *Step) follow(a *Agent, d protocol.Decision, exec int) {
 	from := a.State
+	tell := func(body Body) {
+		e := about(a, body)
+		e.Exec = exec
+		s.draft.record(e)
+	}
 	s.draft.delta.Progress.Moved = true
 	for _, spawn := range d.Spawns {
-		s.draft.tell(a, &Transition{Tag: string(protocol.Fork), Target: spawn.State, From: from, Next: spawn.Next})
+		tell(&Transition{Tag: string(protocol.Fork), Target: spawn.State, From: from, Next: spawn.Next})
 		s.draft.spawn(a, spawn)
 	}
 	if len(d.Spawns) > 0 {
@@ -24,9 +30,9 @@ func (s *Step) follow(a *Agent, d protocol.Decision) {
 	if d.Then.Verb == protocol.Result && len(a.Stack) > 0 {
 		t.Target = a.Stack[len(a.Stack)-1].State
 	}
-	s.draft.tell(a, t)
+	tell(t)
 	if text, ended := a.move(d.Then, s.draft.run.Dir); ended {
-		s.draft.tell(a, &AgentFinished{Result: &text})
+		tell(&AgentFinished{Result: &text})
 		e := a.ending(text)
 		if s.members.part != nil { // the work of a part is brought back, also where nobody works any more
 			e.Dir = a.Dir

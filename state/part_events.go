@@ -29,7 +29,7 @@ func (o *partMerge) events(own []Event) []Event {
 		if e.Agent != "" && !o.takes(e.Agent, o.began.Created+1) {
 			continue
 		}
-		e.Agent = o.name(e.Agent)
+		e.Agent, e.Exec = o.name(e.Agent), after(e.Exec, o.began.Iterations, o.by.iterations)
 		switch b := e.Body.(type) {
 		case *AgentStarted:
 			c := *b

@@ -360,3 +360,35 @@ func TestCreateNeedsAFreshID(t *testing.T) {
 	}
 	f.Close()
 }
+
+// TestEventsHaveTheirExecution states that each event that belongs to a state execution has
+// its number, also the transition that ends it, and that a repeated one keeps its number.
+func TestEventsHaveTheirExecution(t *testing.T) {
+	p := newPlay(t, func(o *state.Options) { o.BudgetUSD, o.MaxParallel = 2*state.Dollar, 2 })
+	p.start("main")
+	p.end("main", fail(state.Transient, "again"))
+	p.start("main")
+	p.resume(nil)
+	p.start("main")
+	p.end("main", state.Outcome{Cost: cost(state.Dollar * 19 / 10), Decision: protocol.Decision{
+		Spawns: []protocol.Spawn{{State: "A.md", Next: "B.md"}}, Then: goTo("B.md"),
+	}})
+	p.turn("main_a1", result("done"))
+	p.start("main")
+	p.end("main", fail(state.Fatal, "no"))
+	p.resume(nil)
+	p.turn("main", result("end"))
+	var got []string
+	for _, e := range p.events {
+		if e.Exec > 0 {
+			got = append(got, fmt.Sprint(e.Exec, " ", e.Body.Type()))
+		}
+	}
+	want := []string{
+		"1 state_started", "1 retry", "1 attempt_interrupted", "1 state_started", "1 limit", "1 state_finished", "1 transition",
+		"2 state_started", "2 state_finished", "2 transition", "2 agent_finished",
+		"3 state_started", "3 state_finished", "3 agent_finished",
+		"4 state_started", "4 state_finished", "4 transition", "4 agent_finished",
+	}
+	equal(t, "events of executions", got, want)
+}

@@ -16,7 +16,6 @@ import (
 // backends write the other files there.
 type Debug struct {
 	dir      string
-	begun    int // state executions, for events that have no number
 	attempts map[string]*attempt
 }
 
@@ -75,11 +74,7 @@ func (d *Debug) Report(e state.Event) error {
 func (d *Debug) Close() error { return nil }
 
 func (d *Debug) begin(e state.Event, b *state.StateStarted) {
-	d.begun++
-	a := &attempt{seq: d.begun, n: b.Attempt}
-	if b.Iteration > 0 {
-		a.seq = b.Iteration
-	}
+	a := &attempt{seq: e.Exec, n: b.Attempt}
 	a.result = debugResult{Agent: e.Agent, State: e.State, Kind: b.Kind, Started: e.Time}
 	d.attempts[e.Agent] = a
 }
@@ -89,7 +84,7 @@ func (d *Debug) begin(e state.Event, b *state.StateStarted) {
 func (d *Debug) of(e state.Event) *attempt {
 	a, ok := d.attempts[e.Agent]
 	if !ok {
-		a = &attempt{seq: d.begun, n: 1, result: debugResult{Agent: e.Agent, State: e.State, Started: e.Time}}
+		a = &attempt{seq: e.Exec, n: 1, result: debugResult{Agent: e.Agent, State: e.State, Started: e.Time}}
 		d.attempts[e.Agent] = a
 	}
 	return a
@@ -107,9 +102,6 @@ func (d *Debug) addVerdict(e state.Event, b *state.NodeAttempt) error {
 
 func (d *Debug) end(e state.Event, b *state.StateFinished) error {
 	a := d.of(e)
-	if b.Iteration > 0 {
-		a.seq = b.Iteration
-	}
 	if b.Attempt > 0 && b.Attempt != a.n {
 		a.n, a.result.Verdict = b.Attempt, nil
 	}

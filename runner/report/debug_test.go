@@ -42,16 +42,16 @@ func TestDebugResultIsCompletedInSteps(t *testing.T) {
 	dir := t.TempDir()
 	d := NewDebug(dir)
 	about := func(body state.Body) state.Event {
-		return state.Event{Time: nine, Agent: "main", State: "A.sh", Body: body}
+		return state.Event{Time: nine, Agent: "main", State: "A.sh", Exec: 41, Body: body}
 	}
 	folder := runner.DebugFolder(dir, runner.DebugStep{N: 41, Agent: "main", State: "A.sh", Attempt: 3})
 	must(t, os.Mkdir(folder, 0o700))
-	report(t, d, about(&state.StateStarted{Kind: "script", Attempt: 1, Iteration: 41}))
+	report(t, d, about(&state.StateStarted{Kind: "script", Attempt: 1}))
 	if got := tree(t, dir); got != "" {
 		t.Errorf("files before the end of the state: %s", got)
 	}
 	killed := -1
-	report(t, d, about(&state.StateFinished{Iteration: 41, Attempt: 3, ExitCode: &killed, Signal: "killed", Error: "killed"}))
+	report(t, d, about(&state.StateFinished{Attempt: 3, ExitCode: &killed, Signal: "killed", Error: "killed"}))
 	file := filepath.Join(folder, "result.json")
 	got := content(t, file)
 	for _, want := range []string{`"exit_code": -1`, `"signal": "killed"`, `"ok": false`, `"denied": []`} {

@@ -285,7 +285,7 @@ func saveEnd(ctx context.Context, r *result, e ending) error {
 	defer cancel()
 	event, err := e.to.saver.Final(ctx, shot)
 	if err == nil || r.stops.Since() < 0 { // or else the post part stores it
-		e.tell(e.run.UnsavedEvent(time.Now(), "", "", event))
+		e.tell(e.run.UnsavedEvent(time.Now(), nil, event))
 	}
 	r.kept = kept{artifact: e.to.store.Chain().Name, isWhole: err == nil}
 	r.remarks.notes = append(r.remarks.notes, e.to.store.Notes()...)

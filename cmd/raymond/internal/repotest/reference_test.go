@@ -208,6 +208,7 @@ func (r *reference) events() {
 		{code("time"), doc.fields["envelope"]["Time"]}, {code("seq"), doc.fields["envelope"]["Seq"]},
 		{code("type"), doc.fields["envelope"]["Type"]}, {code("workflow_id"), "of the run"},
 		{code("agent"), doc.fields["envelope"]["Agent"]}, {code("state"), doc.fields["envelope"]["State"]},
+		{code("exec"), doc.fields["envelope"]["Exec"]},
 	})
 	types := eventTypes(r.t)
 	for _, body := range eventBodies {

@@ -240,6 +240,9 @@ func (b *schemaBuilder) event(name string, typ reflect.Type, withID bool) object
 		if name != "limit" {
 			required = append(required, "agent", "state")
 		}
+		if name != "agent_started" {
+			properties["exec"] = object{"type": "integer", "minimum": 1, "description": texts["Exec"]}
+		}
 	}
 	own, _ := out["required"].([]string)
 	out["required"] = append(required, own...)
