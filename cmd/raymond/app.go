@@ -89,7 +89,7 @@ func (a *App) commands() *cobra.Command {
 	a.addRun(root)
 	run := &cobra.Command{Use: "run PATH", Short: "start a workflow from a directory, a zip archive or one state file"}
 	a.addRun(run)
-	root.AddCommand(run, a.resumeCommand(), a.listCommand(), a.statusCommand(), a.lintCommand(), a.diagramCommand(), a.simulateCommand(),
+	root.AddCommand(run, a.resumeCommand(), a.listCommand(), a.statusCommand(), a.historyCommand(), a.lintCommand(), a.diagramCommand(), a.simulateCommand(),
 		a.keygenCommand(), a.cageCommand(), a.actionCommand(runTool), a.actionPostCommand())
 	root.AddCommand(environmentTopic(), exitCodesTopic())
 	root.SetFlagErrorFunc(a.flagFault)

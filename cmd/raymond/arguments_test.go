@@ -38,6 +38,9 @@ var badArguments = map[string][]struct{ line, names string }{
 	"raymond status": {
 		{"", "WORKFLOW_ID"}, {"''", "WORKFLOW_ID"}, {"gone", "WORKFLOW_ID"}, {"a b", "WORKFLOW_ID"}, {"gone --state-dir text", "--state-dir"},
 	},
+	"raymond history": {
+		{"", "WORKFLOW_ID"}, {"''", "WORKFLOW_ID"}, {"gone", "WORKFLOW_ID"}, {"a b", "WORKFLOW_ID"}, {"gone --state-dir text", "--state-dir"},
+	},
 	"raymond lint": {
 		{"", "PATH"}, {"''", "PATH"}, {"nothing", "PATH"}, {"flow text", "PATH"}, {"flow --format xml", "--format"}, {"flow --platform vms", "--platform"},
 		{"flow --prices text", "--prices"}, {"flow --workflow-file nothing", "--workflow-file"}, {"flow --workflow-file ''", "--workflow-file"},

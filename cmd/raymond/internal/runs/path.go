@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 
 	"github.com/raymond-action/raymond-action/internal/untrusted/files"
 	"github.com/raymond-action/raymond-action/internal/untrusted/jsonlimit"
@@ -17,17 +16,13 @@ import (
 // PathOf reads what a run did from its event log. What a crash kept from the log
 // is in the state file.
 func PathOf(stateDir string, run *state.Run) (*diagram.Path, error) {
-	log := filepath.Join(stateDir, run.WorkflowID, "events.jsonl")
-	events, err := readEvents(log)
+	events, err := EventsOf(stateDir, run)
 	if err != nil {
 		return nil, err
 	}
-	path, last := &diagram.Path{}, 0
-	for _, e := range append(events, run.Events...) {
-		if e.Seq > last {
-			path.Add(e)
-			last = e.Seq
-		}
+	path := &diagram.Path{}
+	for _, e := range events {
+		path.Add(e)
 	}
 	return path, nil
 }

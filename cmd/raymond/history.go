@@ -1,0 +1,27 @@
+package main
+
+import (
+	"errors"
+
+	"github.com/spf13/cobra"
+
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/runs"
+)
+
+// historyCommand lists what a run did.
+func (a *App) historyCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "history WORKFLOW_ID", Short: "list the state executions of a run",
+		Long: "history prints a line for each state execution of a run, in the order in which they started:\n" +
+			"its number, the agent, the state, how it ended, what it cost, its conversation, where it led,\n" +
+			"and the files that it changed.",
+	}
+	o, asJSON := a.addReading(cmd)
+	cmd.RunE = func(_ *cobra.Command, args []string) error {
+		if err := errors.Join(o.Check(), checkID(args)); err != nil {
+			return err
+		}
+		return runs.PrintHistory(a.Stdout, o.StateDir, args[0], *asJSON)
+	}
+	return cmd
+}
