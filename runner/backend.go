@@ -98,6 +98,18 @@ type Transcripts interface {
 	// of the directories, the most likely first; c.Dir is not looked at. The second value is
 	// false when there is nothing that could be resumed.
 	Find(c Conversation, dirs []string) (Stored, bool)
+	// Read calls each with the messages of the conversation whose lines begin in the bytes from
+	// from to before to of its transcript, in order, until each returns an error, which is
+	// returned; to < 0 is the end of the transcript. A use of a tool comes with what it brought
+	// within these bytes, and at the place where it was asked for. What can't be read is passed
+	// over. The error has fs.ErrNotExist in it when there is no transcript.
+	Read(c Conversation, from, to int64, each func(Message) error) error
+	// Copy puts a copy of the first length bytes of a transcript, without a line that they cut,
+	// where the CLI looks for it when it resumes the conversation id in dir; length < 0 copies
+	// all. id is a new one, a UUID, and cliID the CLI's own id of the copy, "" when that is id.
+	// The transcript itself is only read. The error has ErrCantCopy in it when the CLI can't
+	// continue a copy, and fs.ErrNotExist when there is no transcript, or a shorter one.
+	Copy(c Conversation, length int64, id, dir string) (cliID string, err error)
 	// Place puts a transcript where the CLI looks for the conversation when it resumes it in
 	// c.Dir. A file that is there is replaced.
 	Place(c Conversation, from string) error

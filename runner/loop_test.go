@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -125,9 +126,15 @@ func (c *cast) Abilities() runner.Abilities {
 func (c *cast) Length(k runner.Conversation) (int64, bool)                        { return int64(len(k.ID)), true }
 func (c *cast) Usage(runner.Conversation, int64) ([]state.Usage, bool)            { return nil, false }
 func (c *cast) Find(runner.Conversation, []string) (s runner.Stored, isHere bool) { return s, false }
-func (c *cast) Place(runner.Conversation, string) error                           { return nil }
-func (c *cast) Clear(runner.Conversation, *runner.Mark) error                     { return nil }
-func (c *cast) Needs() runner.Needs                                               { return runner.Needs{} }
+func (c *cast) Read(runner.Conversation, int64, int64, func(runner.Message) error) error {
+	return fs.ErrNotExist
+}
+func (c *cast) Copy(runner.Conversation, int64, string, string) (string, error) {
+	return "", runner.ErrCantCopy
+}
+func (c *cast) Place(runner.Conversation, string) error       { return nil }
+func (c *cast) Clear(runner.Conversation, *runner.Mark) error { return nil }
+func (c *cast) Needs() runner.Needs                           { return runner.Needs{} }
 
 // hear notes an order and returns which one of its agent in its state it is, from 0.
 func (c *cast) hear(o runner.Order) int {

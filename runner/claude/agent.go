@@ -40,6 +40,16 @@ func (b *Backend) Find(c runner.Conversation, dirs []string) (runner.Stored, boo
 	return b.transcripts().Find(c.ID, dirs)
 }
 
+// Read implements runner.Transcripts.
+func (b *Backend) Read(c runner.Conversation, from, to int64, each func(runner.Message) error) error {
+	return b.transcripts().Read(c.ID, c.Dir, from, to, each)
+}
+
+// Copy implements runner.Transcripts.
+func (b *Backend) Copy(c runner.Conversation, length int64, id, dir string) (cliID string, err error) {
+	return "", b.transcripts().Copy(c.ID, c.Dir, length, id, dir)
+}
+
 // Place implements runner.Transcripts.
 func (b *Backend) Place(c runner.Conversation, from string) error {
 	return b.transcripts().Place(c.ID, c.Dir, from)

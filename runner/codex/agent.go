@@ -101,6 +101,16 @@ func (b *Backend) Find(c runner.Conversation, dirs []string) (runner.Stored, boo
 	return b.rollouts().Find(thread(c), dirs)
 }
 
+// Read implements runner.Transcripts.
+func (b *Backend) Read(runner.Conversation, int64, int64, func(runner.Message) error) error {
+	return fs.ErrNotExist
+}
+
+// Copy implements runner.Transcripts.
+func (b *Backend) Copy(runner.Conversation, int64, string, string) (string, error) {
+	return "", runner.ErrCantCopy
+}
+
 // Place implements runner.Transcripts.
 func (b *Backend) Place(c runner.Conversation, from string) error {
 	return b.rollouts().Place(thread(c), from)

@@ -176,6 +176,16 @@ func (b *Backend) Find(c runner.Conversation, dirs []string) (runner.Stored, boo
 	return runner.Stored{Path: path, Size: size, Dir: dirs[0]}, true
 }
 
+// Read implements runner.Transcripts.
+func (b *Backend) Read(runner.Conversation, int64, int64, func(runner.Message) error) error {
+	return fs.ErrNotExist
+}
+
+// Copy implements runner.Transcripts.
+func (b *Backend) Copy(runner.Conversation, int64, string, string) (string, error) {
+	return "", runner.ErrCantCopy
+}
+
 // Place implements runner.Transcripts.
 func (b *Backend) Place(c runner.Conversation, from string) error {
 	in, _, err := files.Open(from)

@@ -3,6 +3,7 @@ package gemini
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"os"
 	"slices"
@@ -161,6 +162,16 @@ func (b *Backend) Find(c runner.Conversation, dirs []string) (runner.Stored, boo
 	}
 	size, ok := transcripts.Size(path) // after the search, so that the prompt is within it
 	return runner.Stored{Path: path, Size: size, Dir: dir}, ok
+}
+
+// Read implements runner.Transcripts.
+func (b *Backend) Read(runner.Conversation, int64, int64, func(runner.Message) error) error {
+	return fs.ErrNotExist
+}
+
+// Copy implements runner.Transcripts.
+func (b *Backend) Copy(runner.Conversation, int64, string, string) (string, error) {
+	return "", runner.ErrCantCopy
 }
 
 // Place implements runner.Transcripts. A transcript without any prompt is of no use to the CLI and

@@ -2,6 +2,7 @@ package simulate
 
 import (
 	"context"
+	"io/fs"
 
 	"github.com/raymond-action/raymond-action/protocol"
 	"github.com/raymond-action/raymond-action/runner"
@@ -46,6 +47,16 @@ func (p *player) Usage(runner.Conversation, int64) ([]state.Usage, bool) { retur
 // Find implements runner.Transcripts.
 func (p *player) Find(runner.Conversation, []string) (runner.Stored, bool) {
 	return runner.Stored{}, false
+}
+
+// Read implements runner.Transcripts.
+func (p *player) Read(runner.Conversation, int64, int64, func(runner.Message) error) error {
+	return fs.ErrNotExist
+}
+
+// Copy implements runner.Transcripts.
+func (p *player) Copy(runner.Conversation, int64, string, string) (string, error) {
+	return "", runner.ErrCantCopy
 }
 
 // Place implements runner.Transcripts.

@@ -6,6 +6,7 @@
 package transcripts
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -73,6 +74,11 @@ func CutBack(path string, length int64) error {
 // of which take gets the beginning, and those that would cost too much to decode as JSON are
 // truncated. The bytes of a line are valid only during the call.
 func EachLine(path string, from int64, take func(line []byte, truncated bool) error) error {
+	return EachLineAt(path, from, func(_ int64, line []byte, truncated bool) error { return take(line, truncated) })
+}
+
+// EachLineAt is EachLine with the byte of the file at which each line begins.
+func EachLineAt(path string, from int64, take func(at int64, line []byte, truncated bool) error) error {
 	f, _, err := files.Open(path)
 	if err != nil {
 		return err
@@ -82,16 +88,22 @@ func EachLine(path string, from int64, take func(line []byte, truncated bool) er
 		return err
 	}
 	var stop error
+	begin, at := from, from
 	lines := proc.Lines{Max: MaxLine, Line: func(line []byte, truncated bool) {
 		if stop == nil {
-			stop = take(line, truncated || jsonlimit.Check(line) != nil)
+			stop = take(begin, line, truncated || jsonlimit.Check(line) != nil)
 		}
 	}}
 	chunk := make([]byte, 64<<10)
 	for r := io.LimitReader(f, MaxRead); err == nil && stop == nil; {
 		var n int
 		n, err = r.Read(chunk)
-		_, _ = lines.Write(chunk[:n]) // never fails
+		for piece := range bytes.Lines(chunk[:n]) {
+			_, _ = lines.Write(piece) // never fails
+			if at += int64(len(piece)); piece[len(piece)-1] == '\n' {
+				begin = at
+			}
+		}
 	}
 	lines.Flush()
 	if errors.Is(stop, ErrStop) {

@@ -3,6 +3,7 @@ package transcript
 import (
 	"bytes"
 	"iter"
+	"math"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -13,9 +14,15 @@ import (
 
 // HoldsPrompt reports whether a transcript can be resumed: the CLI can neither
 // resume one without any prompt nor begin its session again.
-func HoldsPrompt(path string) (bool, error) {
+func HoldsPrompt(path string) (bool, error) { return holdsPrompt(path, math.MaxInt64) }
+
+// holdsPrompt is HoldsPrompt for the first length bytes.
+func holdsPrompt(path string, length int64) (bool, error) {
 	found := false
-	err := transcripts.EachLine(path, 0, func(line []byte, _ bool) error {
+	err := transcripts.EachLineAt(path, 0, func(at int64, line []byte, _ bool) error {
+		if at >= length {
+			return transcripts.ErrStop
+		}
 		if TypeOf(line) == "user" {
 			found = true
 			return transcripts.ErrStop

@@ -173,7 +173,7 @@ func (f Folder) place(thread, from, id string) error {
 		return err
 	}
 	defer folder.Close()
-	return transcripts.Install(folder, names[3], renamed(in, id, thread))
+	return transcripts.Install(folder, names[3], transcripts.Renamed(in, id, thread))
 }
 
 // Clear removes the rollouts of a thread; with a mark it removes only a file of that mark. What

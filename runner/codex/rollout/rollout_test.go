@@ -1,12 +1,10 @@
 package rollout
 
 import (
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
-	"testing/iotest"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -137,22 +135,6 @@ func TestLinksAreNotFollowed(t *testing.T) {
 		if got, err := os.ReadFile(victim); string(got) != meta {
 			t.Errorf("link at %s: what it leads to: got %q, %v, want it as it was", at, got, err)
 		}
-	}
-}
-
-// TestRenamed: an id is replaced wherever the reads break it.
-func TestRenamed(t *testing.T) {
-	t.Parallel()
-	text := strings.Repeat("x", 64<<10-20) + talked + strings.Repeat("y", 70<<10) + talked + talked[:30] + "\n" + talked
-	want := strings.ReplaceAll(text, talked, other)
-	for name, in := range map[string]io.Reader{"whole": strings.NewReader(text), "by bytes": iotest.OneByteReader(strings.NewReader(text))} {
-		got, err := io.ReadAll(renamed(in, talked, other))
-		if string(got) != want || err != nil {
-			t.Errorf("%s: got %d bytes, %v, want %d with the ids replaced", name, len(got), err, len(want))
-		}
-	}
-	if _, err := io.ReadAll(renamed(iotest.TimeoutReader(iotest.OneByteReader(strings.NewReader(text))), talked, other)); err == nil {
-		t.Error("a read that fails: got no error")
 	}
 }
 

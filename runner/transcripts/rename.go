@@ -1,4 +1,4 @@
-package rollout
+package transcripts
 
 import (
 	"bufio"
@@ -7,9 +7,9 @@ import (
 	"io"
 )
 
-// renamed returns what in brings, with each occurrence of one id replaced by another one of
+// Renamed returns what in brings, with each occurrence of one id replaced by another one of
 // its length; "" replaces nothing. It keeps no more of it in memory than a buffer.
-func renamed(in io.Reader, from, to string) io.Reader {
+func Renamed(in io.Reader, from, to string) io.Reader {
 	if from == "" || from == to || len(from) != len(to) {
 		return in
 	}

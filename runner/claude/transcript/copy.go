@@ -1,0 +1,51 @@
+package transcript
+
+import (
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/raymond-action/raymond-action/internal/untrusted/files"
+	"github.com/raymond-action/raymond-action/runner/transcripts"
+)
+
+// Copy puts a copy of the beginning of a transcript in place as that of the session id, which
+// the CLI then resumes in dir, as runner.Transcripts says. from is where the session was held.
+func (d Folder) Copy(session, from string, length int64, id, dir string) error {
+	if err := d.copy(session, from, length, id, dir); err != nil {
+		return fmt.Errorf("copy session %.80q: %w", session, err)
+	}
+	return nil
+}
+
+func (d Folder) copy(session, from string, length int64, id, dir string) error {
+	path, ok := d.Path(session, from)
+	if !ok {
+		return gone(session)
+	}
+	if !transcripts.IsUUID(session) || !transcripts.IsUUID(id) || session == id {
+		return errors.New("want two different UUIDs in lower case")
+	}
+	f, info, err := files.Open(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	in, end, err := transcripts.Head(f, info.Size(), length)
+	if err != nil {
+		return err
+	}
+	if ok, err := holdsPrompt(path, end); err != nil || !ok {
+		return errors.Join(err, errors.New("nothing was said in it until then"))
+	}
+	folder, err := d.folder(transcripts.Resolve(dir))
+	if err != nil {
+		return err
+	}
+	defer folder.Close()
+	if _, err := folder.Lstat(id + ".jsonl"); !errors.Is(err, os.ErrNotExist) {
+		return fmt.Errorf("there is a session %s already", id)
+	}
+	// A quotation mark within a text has a backslash before it: only members are renamed.
+	return transcripts.Install(folder, id+".jsonl", transcripts.Renamed(in, `"sessionId":"`+session+`"`, `"sessionId":"`+id+`"`))
+}

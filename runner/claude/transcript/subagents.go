@@ -1,0 +1,64 @@
+package transcript
+
+import (
+	"cmp"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+
+	"github.com/raymond-action/raymond-action/internal/untrusted/files"
+	"github.com/raymond-action/raymond-action/runner/tally"
+)
+
+// The limits of what is read of the agents that a session has started.
+const (
+	maxSubagents = 10_000
+	maxMeta      = 64 << 10 // bytes
+	maxName      = 100      // bytes
+)
+
+// subagent is an agent that a session has started through a tool. The CLI keeps its
+// conversation in a file of its own.
+type subagent struct{ name, path string }
+
+// subagentsOf returns the agents of a session by the use of the tool that has started each.
+// Links are passed over.
+func subagentsOf(path string) map[string]subagent {
+	all := map[string]subagent{}
+	own, err := os.OpenRoot(filepath.Dir(path))
+	if err != nil {
+		return all
+	}
+	defer own.Close()
+	folder := filepath.Join(strings.TrimSuffix(filepath.Base(path), ".jsonl"), "subagents")
+	for _, at := range []string{filepath.Dir(folder), folder} {
+		if info, err := own.Lstat(at); err != nil || !info.IsDir() {
+			return all
+		}
+	}
+	found, err := fs.Glob(own.FS(), filepath.ToSlash(folder)+"/agent-*.meta.json")
+	if err != nil {
+		return all
+	}
+	for _, name := range found[:min(len(found), maxSubagents)] {
+		meta := filepath.Join(own.Name(), filepath.FromSlash(name))
+		data, _, err := files.Read(meta, maxMeta)
+		if err != nil {
+			continue
+		}
+		var m struct {
+			Type        string `json:"agentType"`
+			Description string `json:"description"`
+			Use         string `json:"toolUseId"`
+		}
+		if json.Unmarshal(data, &m, tally.Loose) != nil || m.Use == "" {
+			continue
+		}
+		title := cmp.Or(m.Description, m.Type, "agent")
+		all[m.Use] = subagent{name: title[:min(len(title), maxName)], path: strings.TrimSuffix(meta, ".meta.json") + ".jsonl"}
+	}
+	return all
+}

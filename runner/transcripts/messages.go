@@ -1,0 +1,155 @@
+package transcripts
+
+import (
+	"io"
+	"io/fs"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/raymond-action/raymond-action/runner"
+)
+
+// What a Feed keeps at most while uses of tools have not brought anything yet.
+const (
+	mostKept      = 1000    // messages
+	mostKeptBytes = 8 << 20 // of their texts
+)
+
+// Feed hands over the messages of a transcript in order, uses of tools together with what they
+// brought, which stands further down in a transcript. It keeps what comes after a use until
+// then, within bounds.
+type Feed struct {
+	each func(use string, m runner.Message) error
+	kept []*said
+	uses map[string]*said
+	size int
+	err  error
+}
+
+// said is a message that was not handed over yet.
+type said struct {
+	runner.Message
+	use   string
+	waits bool
+}
+
+// NewFeed returns a Feed that calls each with the messages, and the id of a use of a tool,
+// until each returns an error.
+func NewFeed(each func(use string, m runner.Message) error) *Feed {
+	return &Feed{each: each, uses: map[string]*said{}}
+}
+
+// Say takes a message that is whole. It returns the error of each.
+func (f *Feed) Say(m runner.Message) error { return f.take(&said{Message: m}) }
+
+// Use takes a use of a tool, of which nothing is known yet but its input.
+func (f *Feed) Use(id string, m runner.Message) error {
+	if id == "" {
+		return f.Say(m)
+	}
+	s := &said{Message: m, use: id, waits: true}
+	f.uses[id] = s
+	return f.take(s)
+}
+
+// Brought takes what a use of a tool has brought. When the use is not known, because the
+// reading began after it, other is a message of its own; its Offset and Time are those of the
+// result.
+func (f *Feed) Brought(id string, other runner.Message) error {
+	s, ok := f.uses[id]
+	if !ok {
+		other.From = runner.FromTool
+		return f.Say(other)
+	}
+	delete(f.uses, id)
+	s.Text, s.Failed, s.Refused, s.waits = other.Text, other.Failed, other.Refused, false
+	s.Cut += other.Cut
+	f.size += len(s.Text)
+	return f.release(false)
+}
+
+// Flush hands over what was kept.
+func (f *Feed) Flush() error { return f.release(true) }
+
+func (f *Feed) take(s *said) error {
+	f.kept = append(f.kept, s)
+	f.size += len(s.Text) + len(s.Input)
+	return f.release(false)
+}
+
+// release hands over the messages before the first one that waits, and all that is too much.
+func (f *Feed) release(all bool) error {
+	for f.err == nil && len(f.kept) > 0 {
+		s := f.kept[0]
+		if s.waits && !all && len(f.kept) <= mostKept && f.size <= mostKeptBytes {
+			break
+		}
+		f.kept[0] = nil
+		f.kept = f.kept[1:]
+		f.size -= len(s.Text) + len(s.Input)
+		delete(f.uses, s.use)
+		f.err = f.each(s.use, s.Message)
+	}
+	return f.err
+}
+
+// Bounded returns what of a text is read, and how many bytes were left out.
+func Bounded(text string) (string, int64) {
+	if len(text) <= runner.MostMessage {
+		return text, 0
+	}
+	n := runner.MostMessage
+	for n > runner.MostMessage-utf8.UTFMax && !utf8.RuneStart(text[n]) {
+		n--
+	}
+	// The rest of the text would stay in memory otherwise.
+	return strings.Clone(text[:n]), int64(len(text) - n)
+}
+
+// Read calls take for each line of a transcript that begins in the bytes from from to before
+// to, with its place; to < 0 is the end. A line that began before from is passed over. Of lines
+// that are truncated only the beginning is there.
+func Read(path string, from, to int64, take func(at int64, line []byte, truncated bool) error) error {
+	first := max(0, from-1) // the byte before tells whether a line begins
+	return EachLineAt(path, first, func(at int64, line []byte, truncated bool) error {
+		if at < from {
+			return nil
+		}
+		if to >= 0 && at >= to {
+			return ErrStop
+		}
+		return take(at, line, truncated)
+	})
+}
+
+// Head returns a reader of the whole lines within the first length bytes of a transcript, and
+// how many bytes these are; length < 0 is all. The error has fs.ErrNotExist in it when the
+// transcript is shorter: what was said until then is gone.
+func Head(f io.ReaderAt, size, length int64) (io.Reader, int64, error) {
+	if length < 0 {
+		length = size
+	}
+	if length > size {
+		return nil, 0, &fs.PathError{Op: "copy", Path: "transcript, which is shorter than it was", Err: fs.ErrNotExist}
+	}
+	end, err := lastLine(f, length)
+	return io.NewSectionReader(f, 0, end), end, err
+}
+
+// lastLine returns the end of the last whole line within the first length bytes.
+func lastLine(f io.ReaderAt, length int64) (int64, error) {
+	chunk := make([]byte, 64<<10)
+	for length > 0 {
+		n := min(length, int64(len(chunk)))
+		if _, err := f.ReadAt(chunk[:n], length-n); err != nil {
+			return 0, err
+		}
+		for i := n - 1; i >= 0; i-- {
+			if chunk[i] == '\n' {
+				return length - n + i + 1, nil
+			}
+		}
+		length -= n
+	}
+	return 0, nil
+}
