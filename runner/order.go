@@ -62,7 +62,7 @@ func (c *Config) plan(a *state.Agent, st *protocol.State, opt *state.Options) st
 	}
 	can := cli.Abilities()
 	p := a.Plan(st, state.CLI{Name: name, Resumes: can.Resumes, Branches: can.Branches, ChoosesID: can.ChoosesID})
-	if p.Mode != "" && p.Refused == "" && opt.BudgetUSD > 0 && !can.TellsUSD {
+	if p.Mode != "" && p.Refused == "" && opt.HasBudget() && !can.TellsUSD {
 		p.Refused = c.checkPrice(name, p.Model(a, st, opt))
 	}
 	return p

@@ -304,10 +304,7 @@ func (r *Runner) allow() {
 	if r.cfg.Meter == nil {
 		return
 	}
-	left := state.MostUSD
-	if budget := r.run.Options.BudgetUSD; budget > 0 {
-		left = max(0, budget-r.run.Progress.TotalUSD)
-	}
+	left := r.run.Options.Left(r.run.Progress.TotalUSD)
 	var running []string
 	for _, a := range r.run.Agents {
 		if a.Exec != nil && a.Exec.Running != nil {

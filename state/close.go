@@ -150,8 +150,8 @@ func (d *draft) tellLimits() {
 		b, ok := e.Body.(*Limit)
 		return ok && b.Which == "budget"
 	})
-	if limits.overBudget() != "" && !told {
-		d.tell(nil, limits.budgetEvent())
+	if limits.overBudget() != "" && (!told || limits.overCap() != nil) {
+		d.tell(nil, limits.overEvent())
 	}
 	if limits.progress.Status == OverIterations {
 		d.tell(nil, limits.iterationsEvent())

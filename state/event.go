@@ -165,10 +165,10 @@ type Checkpoint struct {
 }
 
 // Limit says that a limit of the run was reached, or soon will be. Value and
-// Max are US dollars for "budget", seconds for "deadline", 0 for "usage", and
+// Max are US dollars for "budget" and the two budgets of many runs, seconds for "deadline", 0 for "usage", and
 // counts for the others.
 type Limit struct {
-	Which     string  `json:"which"`                    // "budget", "iterations", "agents", "depth", "deadline", "usage"
+	Which     string  `json:"which"`                    // "budget", "budget-per-key", "budget-per-day", "iterations", "agents", "depth", "deadline", "usage"
 	Value     float64 `json:"value"`                    // how much it is now
 	Max       float64 `json:"max"`                      // the limit
 	Estimated bool    `json:"cost_estimated,omitempty"` // part of a budget's value is an estimate

@@ -218,7 +218,7 @@ const maxUnknown = 3
 func (x *execution) failUnpriced() effect {
 	a := x.agent
 	verifies := a.Exec != nil && a.Exec.Phase == PhaseVerify
-	if a.Unknown >= maxUnknown && x.options.BudgetUSD != 0 && a.Status == Ready && !verifies {
+	if a.Unknown >= maxUnknown && x.options.HasBudget() && a.Status == Ready && !verifies {
 		a.NotBefore, a.Wait = time.Time{}, 0
 		x.fail(Fatal, fmt.Sprintf(
 			"the cost of its last %d invocations can't be known, so the budget can't be kept; --budget 0 continues without one", a.Unknown), Outcome{})

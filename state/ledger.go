@@ -227,6 +227,19 @@ func (r *Run) Spent() Spent {
 	return ledger{total: r.Progress.TotalUSD, past: r.Past, saved: r.Ledger}.spent()
 }
 
+// Tokens returns the tokens that the run is known to have used, those of all models together.
+func (r *Run) Tokens() Tokens {
+	var all Tokens
+	for _, sum := range r.Sums() {
+		for _, m := range sum.Models {
+			all.Input = tokenSum(all.Input, tokenSum(m.Input, m.CacheWrite))
+			all.Cached = tokenSum(all.Cached, m.CacheRead)
+			all.Output = tokenSum(all.Output, m.Output)
+		}
+	}
+	return all
+}
+
 // Unfinished lists what the state executions under way have cost so far.
 func (r *Run) Unfinished() []Unfinished { return unfinished(slices.Values(r.Agents)) }
 

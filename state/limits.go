@@ -17,6 +17,8 @@ type limits struct {
 func (l limits) overBudget() string {
 	budget := l.options.BudgetUSD
 	switch {
+	case l.overCap() != nil:
+		return l.overCap().why(l.progress)
 	case l.progress.Exhausted:
 		return fmt.Sprintf("an agent reached its share of the budget of $%s (spent %s)", budget, l.ledger.spent().Exactly())
 	case budget == 0:
@@ -25,6 +27,19 @@ func (l limits) overBudget() string {
 		return fmt.Sprintf("spent %s of a budget of $%s", l.ledger.spent().Exactly(), budget)
 	}
 	return ""
+}
+
+// overCap returns the limit on many runs that ends the run; nil for none. An agent that
+// ended at its share of what was left has reached whatever leaves least.
+func (l limits) overCap() *Cap {
+	total := l.progress.TotalUSD
+	if budget := l.options.BudgetUSD; budget != 0 && total > budget {
+		return nil
+	}
+	if c := l.options.tightest(total); c != nil && (l.progress.Exhausted || c.left(total) == 0) {
+		return c
+	}
+	return nil
 }
 
 // overIterations reports whether no further state execution may begin.
@@ -50,6 +65,19 @@ func (l limits) budgetEvent() *Limit {
 	spent := l.ledger.spent()
 	return &Limit{
 		Which: "budget", Value: spent.USD.Float(), Max: l.options.BudgetUSD.Float(), Estimated: spent.Estimated, Unknown: spent.Unknown, Unpriced: spent.Unpriced,
+	}
+}
+
+// overEvent tells which limit on money was reached.
+func (l limits) overEvent() *Limit {
+	c := l.overCap()
+	if c == nil {
+		return l.budgetEvent()
+	}
+	spent := l.ledger.spent()
+	return &Limit{
+		Which: c.Which, Value: c.spent(l.progress.TotalUSD).Float(), Max: c.MaxUSD.Float(),
+		Estimated: spent.Estimated, Unknown: spent.Unknown, Unpriced: spent.Unpriced,
 	}
 }
 

@@ -73,12 +73,14 @@ type Run struct {
 
 // Options are what the run was started with; flags of a resume override them.
 type Options struct {
-	BudgetUSD     USD `json:"budget_usd"` // 0: none
-	MaxIterations int `json:"max_iterations,omitempty"`
-	MaxParallel   int `json:"max_parallel"`
-	MaxAgents     int `json:"max_agents"`
-	MaxDepth      int `json:"max_depth"`
-	MaxRetries    int `json:"max_retries"`
+	BudgetUSD USD `json:"budget_usd"` // 0: none
+	// Caps are limits on what many runs cost together, for this part of the run.
+	Caps          []Cap `json:"caps,omitempty"`
+	MaxIterations int   `json:"max_iterations,omitempty"`
+	MaxParallel   int   `json:"max_parallel"`
+	MaxAgents     int   `json:"max_agents"`
+	MaxDepth      int   `json:"max_depth"`
+	MaxRetries    int   `json:"max_retries"`
 	// OverloadWait is how long failures of the service are waited out; nil for
 	// DefaultOverloadWait, 0 to count them like others.
 	OverloadWait *Duration `json:"overload_wait,omitempty"`

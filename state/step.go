@@ -74,12 +74,11 @@ func (s *Step) schedule() schedule {
 // InvocationBudget returns the budget of one invocation: what is left, shared by the
 // agents that run, at least a cent; 0 without a budget.
 func (s *Step) InvocationBudget() USD {
-	budget := s.Options().BudgetUSD
-	if budget == 0 {
+	if !s.Options().HasBudget() {
 		return 0
 	}
 	running := count(s.draft.agents(), func(a *Agent) bool { return a.Status == Busy })
-	return max(Dollar/100, (budget-s.draft.delta.Progress.TotalUSD)/USD(max(1, running)))
+	return max(Dollar/100, s.Options().Left(s.draft.delta.Progress.TotalUSD)/USD(max(1, running)))
 }
 
 // ReachDeadline adds the event for a deadline that is reached. most is the time that this

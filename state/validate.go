@@ -164,6 +164,7 @@ func (o *Options) check(c *checker) {
 		c.want(n >= 1, "options."+name, "is %d, want at least 1", n)
 	}
 	c.want(o.Backend == "" || protocol.IsBackend(o.Backend), "options.agent", "%q is not an agent", o.Backend)
+	checkCaps(c, "options.caps", o.Caps)
 }
 
 var statuses = []Status{Running, Completed, Failed, OverBudget, OverIterations, Suspended, Cancelled}

@@ -266,6 +266,8 @@ func limitLine(l line, b *state.Limit) line {
 	switch b.Which {
 	case "budget":
 		l.text = fmt.Sprintf("budget: %s of $%.2f spent", b.Spent(), b.Max)
+	case state.BudgetPerKey, state.BudgetPerDay:
+		l.text = fmt.Sprintf("%s: %s of $%.2f spent in 24 hours", b.Which, b.Spent(), b.Max)
 	case "deadline":
 		l.text = "the deadline of " + seconds(b.Max) + " is reached"
 		if b.Value >= b.Max+1 {

@@ -22,7 +22,7 @@ func Prices(o state.Options) prices.Book { return prices.Book{Given: o.Prices, N
 // files of its workflow show: those of agents that tell no dollars, without a model that has
 // a price. Only states of the jobs that the options name count.
 func CheckPrices(o *options.Options, w *protocol.Workflow, run state.Options) error {
-	if run.BudgetUSD == 0 {
+	if !run.HasBudget() {
 		return nil
 	}
 	where := "--budget"

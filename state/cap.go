@@ -1,0 +1,101 @@
+package state
+
+import "fmt"
+
+// Which limits on many runs there are, as Cap and Limit name them.
+const (
+	BudgetPerKey = "budget-per-key"
+	BudgetPerDay = "budget-per-day"
+)
+
+// Cap is a limit on what many runs cost together in 24 hours, as one part of one of them is
+// held to it. It holds for that part alone: whoever resumes the run sums up anew.
+type Cap struct {
+	Which     string `json:"which"`      // BudgetPerKey or BudgetPerDay
+	MaxUSD    USD    `json:"max_usd"`    // the limit
+	BeforeUSD USD    `json:"before_usd"` // what was spent in the 24 hours before the part began
+	FromUSD   USD    `json:"from_usd"`   // what the run itself had cost when the part began
+	AllowUSD  USD    `json:"allow_usd"`  // what the part may spend: what is left, or its share of that
+}
+
+// NewCap returns the cap of a part that begins when its run has cost from, and before was
+// spent in the last 24 hours.
+func NewCap(which string, limit, before, from USD) Cap {
+	return Cap{Which: which, MaxUSD: limit, BeforeUSD: before, FromUSD: from, AllowUSD: max(0, limit-before)}
+}
+
+// left returns what the part may still spend when the run has cost total.
+func (c *Cap) left(total USD) USD { return max(0, c.AllowUSD-max(0, total-c.FromUSD)) }
+
+// spent returns what was spent in the 24 hours before the part, and by it.
+func (c *Cap) spent(total USD) USD { return c.BeforeUSD.Plus(max(0, total-c.FromUSD)) }
+
+// whose says which runs share the limit.
+func (c *Cap) whose() string {
+	if c.Which == BudgetPerDay {
+		return "the runs of this workflow file"
+	}
+	return "the runs of this key"
+}
+
+// why says how a run has reached the limit.
+func (c *Cap) why(p *Progress) string {
+	text := fmt.Sprintf("%s: %s have spent $%s of $%s in 24 hours", c.Which, c.whose(), c.spent(p.TotalUSD), c.MaxUSD)
+	if c.spent(p.TotalUSD) < c.MaxUSD {
+		text += ", and its agents have reached their share of what was left"
+	}
+	return text
+}
+
+// HasBudget reports whether anything limits what the run may cost.
+func (o *Options) HasBudget() bool { return o.BudgetUSD != 0 || len(o.Caps) > 0 }
+
+// Left returns what may still be spent when the run has cost total, by the tightest of its
+// limits; MostUSD where nothing limits it.
+func (o *Options) Left(total USD) USD {
+	left := MostUSD
+	if o.BudgetUSD != 0 {
+		left = max(0, o.BudgetUSD-total)
+	}
+	for i := range o.Caps {
+		left = min(left, o.Caps[i].left(total))
+	}
+	return left
+}
+
+// tightest returns the cap that leaves least, unless the budget of the run leaves less; nil for none.
+func (o *Options) tightest(total USD) *Cap {
+	var cap *Cap
+	left := MostUSD
+	if o.BudgetUSD != 0 {
+		left = max(0, o.BudgetUSD-total)
+	}
+	for i := range o.Caps {
+		if l := o.Caps[i].left(total); l < left || l == left && cap == nil {
+			cap, left = &o.Caps[i], l
+		}
+	}
+	return cap
+}
+
+// ReachedCap returns which limit on many runs ended a run that is over budget, what they had
+// spent by then, and the limit; "" where it was the budget of the run itself.
+func (r *Run) ReachedCap() (which string, spent, limit USD) {
+	if r.Progress.Status != OverBudget {
+		return "", 0, 0
+	}
+	l := limits{options: &r.Options, progress: &r.Progress, ledger: ledger{total: r.Progress.TotalUSD, past: r.Past, saved: r.Ledger}}
+	if c := l.overCap(); c != nil {
+		return c.Which, c.spent(r.Progress.TotalUSD), c.MaxUSD
+	}
+	return "", 0, 0
+}
+
+// checkCaps checks the caps of options that were read.
+func checkCaps(c *checker, at string, caps []Cap) {
+	for i, x := range caps {
+		here := fmt.Sprintf("%s[%d]", at, i)
+		c.want(x.Which == BudgetPerKey || x.Which == BudgetPerDay, here+".which", "%q is unknown", x.Which)
+		c.want(min(x.MaxUSD, x.BeforeUSD, x.FromUSD, x.AllowUSD) >= 0, here, "has a negative amount")
+	}
+}
