@@ -89,7 +89,8 @@ func (a *App) commands() *cobra.Command {
 	a.addRun(root)
 	run := &cobra.Command{Use: "run PATH", Short: "start a workflow from a directory, a zip archive or one state file"}
 	a.addRun(run)
-	root.AddCommand(run, a.resumeCommand(), a.listCommand(), a.statusCommand(), a.historyCommand(), a.lintCommand(), a.diagramCommand(), a.simulateCommand(),
+	read := reading{environ: a.Environ, stdout: a.Stdout, options: a.newOptions}
+	root.AddCommand(run, a.resumeCommand(), read.listCommand(), read.statusCommand(), read.historyCommand(), read.reportCommand(), a.lintCommand(), a.diagramCommand(), a.simulateCommand(),
 		a.keygenCommand(), a.cageCommand(), a.actionCommand(runTool), a.actionPostCommand())
 	root.AddCommand(environmentTopic(), exitCodesTopic())
 	root.SetFlagErrorFunc(a.flagFault)

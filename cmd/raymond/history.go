@@ -9,19 +9,19 @@ import (
 )
 
 // historyCommand lists what a run did.
-func (a *App) historyCommand() *cobra.Command {
+func (r reading) historyCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "history WORKFLOW_ID", Short: "list the state executions of a run",
 		Long: "history prints a line for each state execution of a run, in the order in which they started:\n" +
 			"its number, the agent, the state, how it ended, what it cost, its conversation, where it led,\n" +
 			"and the files that it changed.",
 	}
-	o, asJSON := a.addReading(cmd)
+	o, asJSON := r.addFlags(cmd)
 	cmd.RunE = func(_ *cobra.Command, args []string) error {
 		if err := errors.Join(o.Check(), checkID(args)); err != nil {
 			return err
 		}
-		return runs.PrintHistory(a.Stdout, o.StateDir, args[0], *asJSON)
+		return runs.PrintHistory(r.stdout, o.StateDir, args[0], *asJSON)
 	}
 	return cmd
 }

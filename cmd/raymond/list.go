@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"io"
 
 	"github.com/spf13/cobra"
 
@@ -10,17 +11,24 @@ import (
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/runs"
 )
 
-// addReading gives cmd the flags of the commands that only read.
-func (a *App) addReading(cmd *cobra.Command) (o *options.Options, asJSON *bool) {
-	o, asJSON = a.newOptions(cmd), new(bool)
+// reading has the commands that only read what runs have left.
+type reading struct {
+	environ []string
+	stdout  io.Writer
+	options func(*cobra.Command) *options.Options // those that the flags of a command will hold
+}
+
+// addFlags gives cmd the flags that all of them have.
+func (r reading) addFlags(cmd *cobra.Command) (o *options.Options, asJSON *bool) {
+	o, asJSON = r.options(cmd), new(bool)
 	o.AddStateDir()
 	o.Switch("json", "print JSON for programs", func(b bool) { *asJSON = b })
 	return o, asJSON
 }
 
-func (a *App) listCommand() *cobra.Command {
+func (r reading) listCommand() *cobra.Command {
 	cmd := &cobra.Command{Use: "list", Short: "list the runs of the state folder"}
-	o, asJSON := a.addReading(cmd)
+	o, asJSON := r.addFlags(cmd)
 	cmd.RunE = func(_ *cobra.Command, args []string) error {
 		if len(args) > 0 {
 			o.Reject(problem.Usage("arguments", "list takes none", "raymond status WORKFLOW_ID shows one run"))
@@ -28,19 +36,19 @@ func (a *App) listCommand() *cobra.Command {
 		if err := o.Check(); err != nil {
 			return err
 		}
-		return runs.PrintAll(a.Stdout, o.StateDir, *asJSON)
+		return runs.PrintAll(r.stdout, o.StateDir, *asJSON)
 	}
 	return cmd
 }
 
-func (a *App) statusCommand() *cobra.Command {
+func (r reading) statusCommand() *cobra.Command {
 	cmd := &cobra.Command{Use: "status WORKFLOW_ID", Short: "show the status of a run"}
-	o, asJSON := a.addReading(cmd)
+	o, asJSON := r.addFlags(cmd)
 	cmd.RunE = func(_ *cobra.Command, args []string) error {
 		if err := errors.Join(o.Check(), checkID(args)); err != nil {
 			return err
 		}
-		return runs.Print(a.Stdout, o.StateDir, args[0], *asJSON)
+		return runs.Print(r.stdout, o.StateDir, args[0], *asJSON)
 	}
 	return cmd
 }

@@ -97,18 +97,31 @@ type Exec struct {
 	Transition *state.Transition `json:"transition"` // nil while there is none
 	Reminders  []Moment          `json:"reminders,omitempty"`
 	Retries    []Moment          `json:"retries,omitempty"`
-	Attempts   []Attempt         `json:"attempts,omitempty"`
-	Refusals   []state.Refusal   `json:"refusals,omitempty"`
-	ExitCode   *int              `json:"exit_code,omitempty"`
-	Signal     string            `json:"signal,omitempty"`
-	Stdout     string            `json:"stdout_tail,omitempty"`
-	Stderr     string            `json:"stderr_tail,omitempty"`
-	Output     []string          `json:"output,omitempty"` // lines of agent_output events, where there is no transcript
+	// Interruptions are the times at which an attempt was cut off and then repeated.
+	Interruptions []Moment        `json:"interruptions,omitempty"`
+	Attempts      []Attempt       `json:"attempts,omitempty"`
+	Refusals      []state.Refusal `json:"refusals,omitempty"`
+	ExitCode      *int            `json:"exit_code,omitempty"`
+	Signal        string          `json:"signal,omitempty"`
+	Stdout        string          `json:"stdout_tail,omitempty"`
+	Stderr        string          `json:"stderr_tail,omitempty"`
+	Output        []string        `json:"output,omitempty"` // lines of agent_output events, where there is no transcript
 
 	Messages []runner.Message `json:"messages,omitempty"`
+	// Gap is what was left out of Messages; nil when nothing was.
+	Gap *Gap `json:"messages_left_out,omitempty"`
+	// IsCut says that of the texts above some were left out: lines of output, the output of
+	// commands.
+	IsCut bool `json:"texts_left_out,omitempty"`
 	// Files are nil where there are no snapshots.
 	Files    []File `json:"files"`
 	IsShared bool   `json:"files_shared,omitempty"` // other agents worked in the folder meanwhile
+}
+
+// Gap is where messages were left out of a conversation.
+type Gap struct {
+	After    int `json:"after"`    // how many messages come before the gap
+	Messages int `json:"messages"` // how many were left out
 }
 
 // Moment is something that happened in an execution.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"iter"
 	"os"
 
 	"github.com/raymond-action/raymond-action/internal/untrusted/files"
@@ -32,30 +33,54 @@ const maxEvent = 64 << 20
 
 // readEvents returns the events of a log, without a last line that is torn.
 func readEvents(path string) ([]state.Event, error) {
-	f, _, err := files.Open(path)
-	if errors.Is(err, os.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
 	var events []state.Event
-	lines := bufio.NewScanner(f)
-	lines.Buffer(nil, maxEvent)
-	lines.Split(wholeLines)
-	for n := 1; lines.Scan(); n++ {
-		var e state.Event
-		err := jsonlimit.Check(lines.Bytes())
-		if err == nil {
-			err = json.Unmarshal(lines.Bytes(), &e)
-		}
+	for e, err := range Events(path) {
 		if err != nil {
-			return nil, &state.FileError{Path: path, Field: fmt.Sprintf("line %d", n), What: err.Error()}
+			return nil, err
 		}
 		events = append(events, e)
 	}
-	return events, lines.Err()
+	return events, nil
+}
+
+// Events yields the events of a log, without a last line that is torn, up to the first
+// error, which is a *state.FileError where the log is damaged. A log that is missing has none.
+func Events(path string) iter.Seq2[state.Event, error] {
+	return func(yield func(state.Event, error) bool) {
+		f, _, err := files.Open(path)
+		if errors.Is(err, os.ErrNotExist) {
+			return
+		}
+		if err != nil {
+			yield(state.Event{}, err)
+			return
+		}
+		defer f.Close()
+		lines := bufio.NewScanner(f)
+		lines.Buffer(nil, maxEvent)
+		lines.Split(wholeLines)
+		for n := 1; lines.Scan(); n++ {
+			e, err := event(lines.Bytes())
+			if err != nil {
+				yield(state.Event{}, &state.FileError{Path: path, Field: fmt.Sprintf("line %d", n), What: err.Error()})
+				return
+			}
+			if !yield(e, nil) {
+				return
+			}
+		}
+		if err := lines.Err(); err != nil {
+			yield(state.Event{}, err)
+		}
+	}
+}
+
+// event reads a line of a log.
+func event(line []byte) (e state.Event, err error) {
+	if err = jsonlimit.Check(line); err == nil {
+		err = json.Unmarshal(line, &e)
+	}
+	return e, err
 }
 
 // wholeLines is bufio.ScanLines without a last line that has no end.

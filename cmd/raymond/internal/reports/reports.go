@@ -1,0 +1,45 @@
+// Package reports makes the reports of runs out of a state folder.
+package reports
+
+import (
+	"path/filepath"
+
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/runs"
+	"github.com/raymond-action/raymond-action/runner"
+	"github.com/raymond-action/raymond-action/runner/insight"
+	"github.com/raymond-action/raymond-action/state"
+)
+
+// Source is where the data of a report are.
+type Source struct {
+	StateDir string
+	Run      *state.Run // as it was read, or as it was saved last; is not changed
+	IsDriven bool       // a process drives the run at this moment, so that it is not interrupted
+	// Agents are the agent CLIs by name, whose transcripts are read. They are not started.
+	Agents map[string]runner.Agent
+	// Snapshots has the files that state executions changed; nil where there are none.
+	Snapshots insight.Snapshots
+	// Hide replaces secrets in all texts; nil leaves them as they are.
+	Hide func(string) string
+}
+
+// Build gathers what is known of a run. What can't be read besides the event log is named in
+// the report; its error is that of an event log, a *state.FileError where that is damaged.
+func Build(s Source) (*insight.Report, error) {
+	return insight.Build(insight.Source{
+		Run: s.Run, IsDriven: s.IsDriven, Snapshots: s.Snapshots, Hide: s.Hide,
+		Events:      runs.Events(filepath.Join(s.StateDir, s.Run.WorkflowID, "events.jsonl")),
+		Transcripts: transcriptsOf(s.Agents),
+	})
+}
+
+// transcriptsOf returns the agent CLIs whose transcripts can be read.
+func transcriptsOf(agents map[string]runner.Agent) map[string]insight.Transcripts {
+	all := map[string]insight.Transcripts{}
+	for name, agent := range agents {
+		if t, ok := agent.(insight.Transcripts); ok {
+			all[name] = t
+		}
+	}
+	return all
+}

@@ -1,0 +1,144 @@
+package insight
+
+import (
+	"cmp"
+	"iter"
+	"slices"
+	"time"
+
+	"github.com/raymond-action/raymond-action/runner"
+	"github.com/raymond-action/raymond-action/state"
+)
+
+// Source is what a report is made from.
+type Source struct {
+	Run      *state.Run // is not changed
+	IsDriven bool       // a process drives the run at this moment
+	// Events yields the event log in order, up to its first error; nil for none. Events that
+	// the run itself has may be missing.
+	Events iter.Seq2[state.Event, error]
+	// Transcripts reads the conversations of the agent CLIs, by backend. The conversations of
+	// one that is missing are left out, and that is said.
+	Transcripts map[string]Transcripts
+	// Snapshots has the files that executions changed; nil where there are none.
+	Snapshots Snapshots
+	// Hide replaces secrets; nil leaves texts as they are.
+	Hide func(string) string
+}
+
+// Transcripts reads the conversations of one agent CLI.
+type Transcripts interface {
+	// Read tells the messages of a conversation whose lines begin from one offset up to
+	// another, in bytes; to < 0 is the end.
+	Read(c runner.Conversation, from, to int64, each func(runner.Message) error) error
+}
+
+// Snapshots has the files that executions changed.
+type Snapshots interface {
+	// Files returns what an execution changed, with diffs that are bounded, and whether other
+	// agents worked in the folder meanwhile. The list is nil when there is no snapshot of it.
+	Files(exec int) (changed []File, isShared bool, err error)
+}
+
+// Build gathers what is known of a run. A transcript or a snapshot that can't be read is
+// named in Report.LeftOut; an event log that can't be read is an error.
+func Build(s Source) (*Report, error) {
+	if s.Hide == nil {
+		s.Hide = func(text string) string { return text }
+	}
+	c := newCollector()
+	if s.Events != nil {
+		for e, err := range s.Events {
+			if err != nil {
+				return nil, err
+			}
+			c.add(e.Map(s.Hide))
+		}
+	}
+	for _, e := range s.Run.Events { // a crash may have kept them from the log
+		c.add(e.Map(s.Hide))
+	}
+	c.addRun(s.Run, s.Hide)
+	r := c.report(s)
+	gatherFiles(r, s)
+	gatherMessages(r, s)
+	bound(r)
+	return r, nil
+}
+
+// report is what events and the state file tell.
+func (c *collector) report(s Source) *Report {
+	run := s.Run
+	r := &Report{
+		WorkflowID: run.WorkflowID, Status: string(run.Progress.Status), Reason: s.Hide(run.Progress.Reason),
+		Scope: s.Hide(run.Scope), Entry: run.Entry, Meta: hidden(run.Meta, s.Hide), Created: run.Created, Finished: c.now,
+		Outcome: c.outcome, Spent: spentOf(run.Spent()), BudgetUSD: run.Options.BudgetUSD,
+		Parts: c.parts.all, Waits: c.waits.all, Limits: c.limits, LeftOut: []string{},
+	}
+	if run.Progress.Status == state.Running {
+		r.Outcome = ""
+		if !s.IsDriven {
+			r.Status = Interrupted
+		}
+	}
+	if text, ok := run.Result(); ok {
+		r.Result = s.Hide(string(text))
+	}
+	for _, x := range c.execs {
+		if x.Ended.IsZero() && x.Status == Running && !s.IsDriven {
+			x.Status = Interrupted
+		}
+		r.Executions = append(r.Executions, *x)
+	}
+	slices.SortFunc(r.Executions, func(a, b Exec) int { return cmp.Compare(a.N, b.N) })
+	c.parts.close(c.now, s.IsDriven)
+	r.Agents = c.agents.rows(r.Executions)
+	r.Costs = costsOf(r.Executions, run.Sums())
+	for _, x := range r.Executions {
+		r.Spent.Tokens = plusTokens(r.Spent.Tokens, x.Spent.Tokens)
+	}
+	return r
+}
+
+// hidden returns a copy of variables with their values masked.
+func hidden(vars map[string]string, hide func(string) string) map[string]string {
+	if len(vars) == 0 {
+		return nil
+	}
+	out := make(map[string]string, len(vars))
+	for name, value := range vars {
+		out[name] = hide(value)
+	}
+	return out
+}
+
+// spentOf is what something cost, without tokens.
+func spentOf(s state.Spent) Spent {
+	return Spent{USD: s.USD, Estimated: s.Estimated, Unknown: s.Unknown, Unpriced: s.Unpriced}
+}
+
+// plus returns the sum of both.
+func (s Spent) plus(t Spent) Spent {
+	sum := state.Spent{USD: s.USD, Estimated: s.Estimated, Unknown: s.Unknown, Unpriced: s.Unpriced}.Plus(
+		state.Spent{USD: t.USD, Estimated: t.Estimated, Unknown: t.Unknown, Unpriced: t.Unpriced})
+	out := spentOf(sum)
+	out.Tokens = plusTokens(s.Tokens, t.Tokens)
+	return out
+}
+
+// plusTokens returns the sum of both, nil when neither is known.
+func plusTokens(a, b *state.Tokens) *state.Tokens {
+	if a == nil || b == nil {
+		return cmp.Or(a, b)
+	}
+	return &state.Tokens{Input: a.Input + b.Input, Cached: a.Cached + b.Cached, Output: a.Output + b.Output}
+}
+
+// durationOf is how long an execution took, up to now if it has not ended.
+func durationOf(x *Exec, now time.Time) time.Duration {
+	end := x.Ended
+	if end.IsZero() {
+		end = now
+	}
+	return max(0, end.Sub(x.Started))
+}

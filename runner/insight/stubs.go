@@ -1,0 +1,5 @@
+package insight
+
+func gatherFiles(*Report, Source)    {}
+func gatherMessages(*Report, Source) {}
+func bound(*Report)                  {}
