@@ -33,7 +33,7 @@ func (p *packer) commit(ctx context.Context, limit int64) (string, error) {
 		return "", err
 	}
 	c.in = nil
-	id, err := p.git.output(ctx, c, "rev-parse", "--verify", saveRef)
+	id, err := p.git.output(ctx, c, "rev-parse", "--verify", p.ref)
 	return strings.TrimSpace(string(id)), err
 }
 
@@ -99,7 +99,7 @@ func (t *treeStream) dropPlain(format string) error {
 // write writes the commit as git fast-import reads it.
 func (p *packer) write(to io.Writer, plans []*treeStream) error {
 	w := bufio.NewWriterSize(to, 1<<16)
-	fmt.Fprintf(w, "feature done\ncommit %s\ncommitter raymond <raymond@localhost> 0 +0000\ndata 0\n", saveRef)
+	fmt.Fprintf(w, "feature done\ncommit %s\ncommitter raymond <raymond@localhost> 0 +0000\ndata %d\n%s\n", p.ref, len(p.about), p.about)
 	verb := "from"
 	for _, id := range p.tips() {
 		fmt.Fprintf(w, "%s %s\n", verb, id)
@@ -232,7 +232,25 @@ func (p *packer) writeFile(w *bufio.Writer, root *os.Root, t *treeStream, e entr
 		return nil
 	case err != nil && e.changed == '.':
 		return nil
+	case err == nil:
+		if id := p.stamps.id(t.Dir+"\x00"+e.path, info); id != "" {
+			fmt.Fprintf(w, "M %s %s %s\n", e.modeOf(fileMode(info)), id, to)
+			return nil
+		}
 	}
+	return p.writeContent(w, root, t, e)
+}
+
+// modeOf is the mode that a file is saved with.
+func (e *entry) modeOf(here string) string {
+	if e.kind == '?' || e.mode == modeLink {
+		return here
+	}
+	return e.mode
+}
+
+// writeContent writes the bytes of a file.
+func (p *packer) writeContent(w *bufio.Writer, root *os.Root, t *treeStream, e entry) error {
 	f, err := openFile(root, e.path)
 	if errors.Is(err, fs.ErrPermission) || errors.Is(err, files.ErrNotRegular) {
 		p.src.note("%s: %q is not saved: %s", t.Dir, e.path, reason(err))
@@ -242,15 +260,13 @@ func (p *packer) writeFile(w *bufio.Writer, root *os.Root, t *treeStream, e entr
 		return errMovedOr(err)
 	}
 	defer f.Close()
-	mode := e.mode
-	if e.kind == '?' || mode == modeLink {
-		mode = f.mode
-	}
-	fmt.Fprintf(w, "M %s inline %s\ndata %d\n", mode, to, f.size)
+	fmt.Fprintf(w, "M %s inline %s\ndata %d\n", e.modeOf(f.mode), t.path("work/", e.path), f.size)
+	sum := p.stamps.reading(f.size)
 	// A file that grows is saved as it was when it was opened.
-	if n, err := io.CopyN(w, f, f.size); err != nil {
+	if n, err := io.CopyN(tee(w, sum), f, f.size); err != nil {
 		return errMovedOr(fmt.Errorf("read %q: %d of %d bytes: %w", e.path, n, f.size, err))
 	}
+	p.stamps.read(t.Dir+"\x00"+e.path, f.info, sum)
 	return w.WriteByte('\n')
 }
 

@@ -13,6 +13,7 @@ type content struct {
 	io.ReadCloser
 	size int64
 	mode string
+	info os.FileInfo
 }
 
 // openFile opens a file of a worktree. Neither a link nor a pipe that an agent puts
@@ -22,7 +23,7 @@ func openFile(root *os.Root, path string) (*content, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &content{f, info.Size(), fileMode(info)}, nil
+	return &content{f, info.Size(), fileMode(info), info}, nil
 }
 
 func fileMode(info os.FileInfo) string {

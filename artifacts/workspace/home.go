@@ -101,6 +101,19 @@ func (t *tool) home(ctx context.Context, dir string) (*home, error) {
 	return h, nil
 }
 
+// adopt has git be shown a repository of ours with these settings, whatever it has.
+func (t *tool) adopt(dir, format, text string) error {
+	h := &home{dir: dir, format: format}
+	if runtime.GOOS != "windows" {
+		h.shield = filepath.Join(t.temp, fmt.Sprint(len(t.homes)), ".git")
+		if err := h.raise(text); err != nil {
+			return err
+		}
+	}
+	t.homes[dir] = h
+	return nil
+}
+
 // read takes what is kept of a repository's settings. It returns the text of ours.
 func (h *home) read(list []setting) string {
 	text := "[core]\n\tlogAllRefUpdates = true\n"

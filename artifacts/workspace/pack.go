@@ -65,7 +65,7 @@ func (w *saver) pack(ctx context.Context, s *source, at *refs) (*repository, err
 	if err != nil {
 		return nil, err
 	}
-	p := &packer{git: w.git, src: s, bare: bare, at: at}
+	p := &packer{git: w.git, src: s, bare: bare, at: at, ref: saveRef}
 	if err := p.known(ctx, w.Base); err != nil {
 		return nil, err
 	}
@@ -100,6 +100,10 @@ type packer struct {
 	bare string // the shadow
 	at   *refs
 	has  []string // commits that whoever restores can be expected to have, or to get
+
+	ref    string  // of the commit
+	about  string  // its message
+	stamps *stamps // of files that are in the repository already; nil knows none
 }
 
 // known finds the commits that need not be packed: that of the checkout, those that

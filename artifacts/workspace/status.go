@@ -36,13 +36,13 @@ func (e *entry) announced() bool { return e.kind == '1' && e.changed == 'A' }
 
 // status returns what in a worktree differs from HEAD and the index. Filters that the
 // repository sets are not run: what they would change shows as changed.
-func (t *tool) status(ctx context.Context, dir string) ([]entry, []byte, error) {
+func (t *tool) status(ctx context.Context, dir string, options ...string) ([]entry, []byte, error) {
 	off, err := t.filtersOff(ctx, dir)
 	if err != nil {
 		return nil, nil, err
 	}
-	out, err := t.output(ctx, call{dir: dir, settings: off}, "status", "--porcelain=v2", "-z", "--untracked-files=all",
-		"--ignore-submodules=dirty", "--no-renames")
+	args := append([]string{"status", "--porcelain=v2", "-z", "--untracked-files=all", "--ignore-submodules=dirty", "--no-renames"}, options...)
+	out, err := t.output(ctx, call{dir: dir, settings: off}, args...)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -77,7 +77,7 @@ func (t *tool) filtersOff(ctx context.Context, dir string) ([]setting, error) {
 func parseStatus(out string) ([]entry, error) {
 	var entries []entry
 	for line := range strings.SplitSeq(out, "\x00") {
-		if line == "" {
+		if line == "" || strings.HasPrefix(line, "# ") {
 			continue
 		}
 		e, err := parseEntry(line)

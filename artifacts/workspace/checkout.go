@@ -1,0 +1,101 @@
+package workspace
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+)
+
+// Checkout makes a new worktree of the repository that a snapshot is of, with the index and
+// the files of the snapshot. HEAD is at the commit where it was, on no branch. dir is
+// absolute; if there is anything but an empty folder it fails with a *Conflict. It returns
+// notes for people.
+func (s *Snapshots) Checkout(ctx context.Context, one Snapshot, dir string) (notes []string, err error) {
+	t, err := s.open()
+	if err != nil {
+		return nil, err
+	}
+	if t == nil {
+		return nil, ErrNoSnapshot
+	}
+	defer t.close()
+	if err := vacant(dir); err != nil {
+		return nil, err
+	}
+	if info, err := os.Stat(one.Common); err != nil || !info.IsDir() {
+		return nil, fmt.Errorf("%s: the repository of the snapshot is no longer there", one.Dir)
+	}
+	h, err := t.home(ctx, one.Common)
+	if err != nil {
+		return nil, err
+	}
+	if h.format != one.Format {
+		return nil, fmt.Errorf("%s: the object ids of the repository are %s now", one.Dir, h.format)
+	}
+	if err := t.lend(ctx, &one); err != nil {
+		return nil, fmt.Errorf("copy the snapshot of %s: %w", one.Dir, err)
+	}
+	return t.checkout(ctx, &one, dir)
+}
+
+// checkout makes the worktree. The repository has all objects by now.
+func (t *shotTool) checkout(ctx context.Context, one *Snapshot, dir string) ([]string, error) {
+	saved := tree{Dir: one.Dir, Head: one.Head, Operation: one.Operation}
+	p := &plan{saved: &repository{Format: one.Format, Save: one.commit, Trees: []tree{saved}}, dir: one.Common, common: one.Common}
+	b := &bundles{git: t.tool, limit: defaultLimit}
+	listings, err := (&planner{git: t.tool, bundles: b}).list(ctx, p)
+	if err != nil {
+		return nil, err
+	}
+	tp := &treePlan{saved: saved, dir: dir, format: one.Format, want: listings[0], isNew: true}
+	w := &applier{git: t.tool, bundles: b}
+	if err := (&planner{git: t.tool, bundles: b}).compare(ctx, tp); err != nil {
+		return nil, err
+	}
+	if err := w.applyTree(ctx, p, tp); err != nil {
+		return nil, errors.Join(err, ctx.Err())
+	}
+	if one.Head != "" {
+		err = w.setHead(ctx, tp)
+	} else {
+		err = t.run(ctx, call{dir: dir}, "symbolic-ref", "HEAD", "refs/heads/"+plainName(filepath.Base(dir)))
+	}
+	if one.Operation != "" {
+		w.note("%s: git %s was in progress; its commits and files are there, but not git's record of it", dir, one.Operation)
+	}
+	return w.notes, err
+}
+
+// lend copies the objects of a snapshot that a repository lacks to it.
+func (t *shotTool) lend(ctx context.Context, one *Snapshot) error {
+	into := call{dir: one.Common, bare: one.Common}
+	want := one.commit + "\n"
+	if one.Head != "" {
+		missing, err := t.missing(ctx, into, []string{one.Head})
+		if err != nil {
+			return err
+		}
+		if len(missing) == 0 {
+			want += "^" + one.Head + "\n"
+		}
+	}
+	r, w := io.Pipe()
+	done := make(chan error, 1)
+	go func() {
+		c := t.call()
+		c.in, c.out = text(want), w
+		err := t.run(ctx, c, "pack-objects", "--quiet", "--stdout", "--revs", "--thin")
+		w.CloseWithError(err)
+		done <- err
+	}()
+	into.in = func(w io.Writer) error {
+		_, err := io.Copy(w, r)
+		return err
+	}
+	err := t.run(ctx, into, "index-pack", "--stdin", "--fix-thin", fsck)
+	r.CloseWithError(errFull)
+	return errors.Join(<-done, err)
+}

@@ -1,0 +1,210 @@
+package workspace
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+)
+
+// ErrNoSnapshot says that there is no snapshot of a state execution.
+var ErrNoSnapshot = errors.New("there is no snapshot of the files")
+
+// ErrNoWorktree says that a directory lies in no git worktree of its own.
+var ErrNoWorktree = errors.New("it is in no git worktree")
+
+// Snapshots are the files of git worktrees as they were at moments of a run: after state
+// executions, and where the run was started or resumed. Each is a commit like that of a
+// save, in a bare repository of ours that borrows the objects of the real ones. Only
+// Checkout writes to those.
+//
+// Every method may be called at any time, but Take by one goroutine alone. Where no
+// snapshot was taken, there is no repository, and the methods find none.
+type Snapshots struct {
+	git *Git
+	dir string
+
+	before *last // what the last Take left; nil before the first
+}
+
+// last is what a snapshot builds on.
+type last struct {
+	seq   int
+	trees map[string]string // by worktree: the commit of its last snapshot
+	heads map[string]string // by repository: where HEAD was at its first snapshot
+	known map[string]stamped
+}
+
+// OpenSnapshots returns the snapshots in a folder, which the first Take makes.
+func (g *Git) OpenSnapshots(dir string) *Snapshots { return &Snapshots{git: g, dir: dir} }
+
+// Shot says what a snapshot is of.
+type Shot struct {
+	// Exec is the number of the state execution that has ended. Of a start it is the
+	// highest number that there is, 0 for none.
+	Exec         int
+	IsStart      bool // the run was started or resumed; nothing was executed
+	Agent, State string
+	Dir          string // absolute; where it worked
+	// IsShared says that another agent worked in the same folder meanwhile.
+	IsShared bool
+}
+
+// Snapshot is one worktree at one moment.
+type Snapshot struct {
+	Exec     int    `json:"exec"`
+	IsStart  bool   `json:"start,omitempty"`
+	Agent    string `json:"agent,omitempty"`
+	State    string `json:"state,omitempty"`
+	IsShared bool   `json:"shared,omitempty"`
+	Seq      int    `json:"seq"` // counts the snapshots in the order in which they were taken
+
+	Dir       string `json:"dir"`    // the top of the worktree, absolute
+	Common    string `json:"common"` // the folder that the worktrees of the repository share
+	Format    string `json:"format"` // of object ids
+	Branch    string `json:"branch,omitempty"`
+	Head      string `json:"head,omitempty"` // "" before the first commit
+	Operation string `json:"operation,omitempty"`
+	// From is the commit of the snapshot before it in the same worktree, with which the
+	// files are compared; Base one of the repository for the first snapshot; "" for none.
+	From string `json:"from,omitempty"`
+	Base string `json:"base,omitempty"`
+
+	commit string
+}
+
+// The refs of snapshots: after state executions, and at starts.
+const (
+	shotRefs  = "refs/raymond/snapshots/"
+	startRefs = "refs/raymond/starts/"
+)
+
+// ref is the name of the ref of a snapshot.
+func (s *Snapshot) ref() string {
+	if s.IsStart && s.Seq > 1 {
+		return startRefs + strconv.Itoa(s.Seq)
+	}
+	return shotRefs + strconv.Itoa(s.Exec)
+}
+
+// maxSnapshots is how many are listed.
+const maxSnapshots = 100_000
+
+// List returns all snapshots, in the order in which they were taken.
+func (s *Snapshots) List(ctx context.Context) ([]Snapshot, error) {
+	t, err := s.open()
+	if t == nil {
+		return nil, err
+	}
+	defer t.close()
+	return t.list(ctx)
+}
+
+// open finds git for a repository that exists; the tool is nil when it doesn't.
+func (s *Snapshots) open() (*shotTool, error) {
+	if _, err := os.Lstat(filepath.Join(s.dir, "HEAD")); err != nil {
+		return nil, nil
+	}
+	t, err := s.git.open("none")
+	if err != nil {
+		return nil, err
+	}
+	st := &shotTool{tool: t, dir: s.dir}
+	if err := st.shieldOwn(); err != nil {
+		t.close()
+		return nil, err
+	}
+	return st, nil
+}
+
+// shotTool is git for snapshots.
+type shotTool struct {
+	*tool
+	dir string
+}
+
+func (t *shotTool) call() call { return call{dir: t.dir, bare: t.dir} }
+
+// shieldOwn has git read none of the settings in the repository: what was made by us may
+// have been changed by an agent.
+func (t *shotTool) shieldOwn() error {
+	if err := checkCommon(t.dir); err != nil {
+		return err
+	}
+	format, err := formatOf(t.dir)
+	if err != nil {
+		return err
+	}
+	text := "[core]\n\trepositoryFormatVersion = 0\n\tbare = true\n"
+	if format == "sha256" {
+		text = "[core]\n\trepositoryFormatVersion = 1\n\tbare = true\n[extensions]\n\tobjectFormat = sha256\n"
+	}
+	return t.adopt(t.dir, format, text)
+}
+
+// list reads what the commits say of themselves. What no Take writes is passed over.
+func (t *shotTool) list(ctx context.Context) ([]Snapshot, error) {
+	out, err := t.output(ctx, t.call(), "for-each-ref", "--count="+strconv.Itoa(maxSnapshots),
+		"--format=%(objectname) %(objecttype) %(refname) %(contents:subject)", shotRefs, startRefs)
+	if err != nil {
+		return nil, err
+	}
+	var all []Snapshot
+	for line := range strings.SplitSeq(string(out), "\n") {
+		f := strings.SplitN(line, " ", 4)
+		if len(f) != 4 || f[1] != "commit" {
+			continue
+		}
+		one := Snapshot{commit: f[0]}
+		if json.Unmarshal([]byte(f[3]), &one) == nil && one.isValid() && one.ref() == f[2] {
+			all = append(all, one)
+		}
+	}
+	slices.SortStableFunc(all, func(a, b Snapshot) int { return a.Seq - b.Seq })
+	return all, nil
+}
+
+func (s *Snapshot) isValid() bool {
+	return s.Exec >= 0 && s.Seq > 0 && isFullName(s.commit) && isPlainDir(s.Dir) && isPlainDir(s.Common) &&
+		(s.Head == "" || isID(s.Head, s.Format)) &&
+		(s.From == "" || isID(s.From, s.Format)) && (s.Base == "" || isID(s.Base, s.Format)) &&
+		(s.Branch == "" || isBranch(s.Branch)) && slices.Contains(operations, s.Operation)
+}
+
+// Before returns, of all snapshots, those that have the files as they were when a state
+// execution was about to start: for each worktree the newest that has nothing of it or of
+// a later one. The first is that of the worktree in which the run was started.
+func Before(all []Snapshot, exec int) []Snapshot {
+	var found []Snapshot
+	for _, s := range all {
+		if s.Exec >= exec {
+			break
+		}
+		i := slices.IndexFunc(found, func(f Snapshot) bool { return f.Dir == s.Dir })
+		if i < 0 {
+			found = append(found, s)
+		} else {
+			found[i] = s
+		}
+	}
+	return found
+}
+
+// of returns the snapshot after a state execution.
+func (t *shotTool) of(ctx context.Context, exec int) (*Snapshot, error) {
+	all, err := t.list(ctx)
+	if err != nil {
+		return nil, err
+	}
+	i := slices.IndexFunc(all, func(s Snapshot) bool { return !s.IsStart && s.Exec == exec })
+	if i < 0 {
+		return nil, fmt.Errorf("state execution %d: %w", exec, ErrNoSnapshot)
+	}
+	return &all[i], nil
+}

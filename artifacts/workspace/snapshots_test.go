@@ -1,0 +1,198 @@
+package workspace_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"regexp"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/raymond-action/raymond-action/artifacts/workspace"
+)
+
+// snapshots are those of a run with a checkout.
+func snapshots(t testing.TB, g *workspace.Git) *workspace.Snapshots {
+	t.Helper()
+	return g.OpenSnapshots(filepath.Join(t.TempDir(), "run", "snapshots.git"))
+}
+
+func take(t testing.TB, s *workspace.Snapshots, shot workspace.Shot) {
+	t.Helper()
+	if err := s.Take(context.Background(), shot); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// changes are names and kinds, in order.
+func changes(t testing.TB, s *workspace.Snapshots, exec int) []string {
+	t.Helper()
+	list, err := s.Changed(context.Background(), exec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all []string
+	for _, c := range list {
+		all = append(all, c.What+" "+c.Path)
+	}
+	return all
+}
+
+// TestSnapshotsTellWhatChanged from one to the next, whether it was committed, staged or
+// neither, and write nothing to the repository.
+func TestSnapshotsTellWhatChanged(t *testing.T) {
+	t.Parallel()
+	s := clone(t, newRemote(t))
+	dir := s.checkout()
+	write(t, dir, "untracked", "before\n")
+	before := everything(t, dir)
+	shots := snapshots(t, new(workspace.Git))
+	take(t, shots, workspace.Shot{IsStart: true, Dir: dir})
+	if diff := cmp.Diff(before, everything(t, dir)); diff != "" {
+		t.Errorf("a snapshot has written to the checkout (-before +after):\n%s", diff)
+	}
+
+	write(t, dir, "a", "changed\n")
+	write(t, dir, "dir/new", "new\n")
+	write(t, dir, "ignored", "x\n")
+	take(t, shots, workspace.Shot{Exec: 1, Agent: "main", State: "ONE.md", Dir: filepath.Join(dir, "dir")})
+
+	git(t, dir, "add", "-A")
+	git(t, dir, "commit", "-q", "-m", "all")
+	take(t, shots, workspace.Shot{Exec: 2, Agent: "main", State: "TWO.md", Dir: dir})
+
+	if err := errors.Join(os.Remove(filepath.Join(dir, "untracked")), os.Remove(filepath.Join(dir, "a")), os.Symlink("dir", filepath.Join(dir, "a"))); err != nil {
+		t.Fatal(err)
+	}
+	take(t, shots, workspace.Shot{Exec: 5, Agent: "main.1", State: "THREE.md", Dir: dir, IsShared: true})
+
+	for exec, want := range map[int][]string{
+		1: {"changed a", "added dir/new"},
+		2: nil,
+		5: {"changed a", "deleted untracked"},
+	} {
+		if diff := cmp.Diff(want, changes(t, shots, exec)); diff != "" {
+			t.Errorf("files changed by %d (-want +got):\n%s", exec, diff)
+		}
+	}
+	if _, err := shots.Changed(t.Context(), 3); !errors.Is(err, workspace.ErrNoSnapshot) {
+		t.Errorf("files changed by 3: got %v, want ErrNoSnapshot", err)
+	}
+	list, err := shots.List(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []workspace.Snapshot{
+		{IsStart: true, Seq: 1}, {Exec: 1, Agent: "main", State: "ONE.md", Seq: 2}, {Exec: 2, Agent: "main", State: "TWO.md", Seq: 3},
+		{Exec: 5, Agent: "main.1", State: "THREE.md", IsShared: true, Seq: 4},
+	}
+	if diff := cmp.Diff(want, list, cmpopts.IgnoreUnexported(workspace.Snapshot{}),
+		cmpopts.IgnoreFields(workspace.Snapshot{}, "Dir", "Common", "Format", "Branch", "Head", "From", "Base")); diff != "" {
+		t.Errorf("snapshots (-want +got):\n%s", diff)
+	}
+}
+
+// TestSnapshotsHaveDiffs, which are bounded by file and in all.
+func TestSnapshotsHaveDiffs(t *testing.T) {
+	t.Parallel()
+	s := clone(t, newRemote(t))
+	dir := s.checkout()
+	shots := snapshots(t, new(workspace.Git))
+	take(t, shots, workspace.Shot{IsStart: true, Dir: dir})
+	write(t, dir, "a", "changed\ndiff --git a/x b/x\n")
+	write(t, dir, "binary", "\x00\x01")
+	write(t, dir, "dir/b", "b of four\n")
+	if err := errors.Join(os.Remove(filepath.Join(dir, "link")), os.Remove(filepath.Join(dir, "run.sh"))); err != nil {
+		t.Fatal(err)
+	}
+	write(t, dir, "link", "no link\n")
+	write(t, dir, "z", "last\n")
+	take(t, shots, workspace.Shot{Exec: 1, Dir: dir})
+
+	got, err := shots.Diff(t.Context(), 1, 1<<10, 1<<20)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []workspace.Change{
+		{Path: "a", What: "changed", Diff: "@@ -1 +1,2 @@\n-three\n+changed\n+diff --git a/x b/x\n"},
+		{Path: "binary", What: "added", IsBinary: true},
+		{Path: "dir/b", What: "changed", Diff: "@@ -1 +1 @@\n-b of three\n+b of four\n"},
+		{Path: "link", What: "changed", Diff: "@@ -1 +0,0 @@\n-a\n\\ No newline at end of file\n@@ -0,0 +1 @@\n+no link\n"},
+		{Path: "run.sh", What: "deleted", Diff: "@@ -1 +0,0 @@\n-#!/bin/sh\n"},
+		{Path: "z", What: "added", Diff: "@@ -0,0 +1 @@\n+last\n"},
+	}
+	if diff := cmp.Diff(want, got, cmpopts.IgnoreUnexported(workspace.Change{})); diff != "" {
+		t.Errorf("diffs (-want +got):\n%s", diff)
+	}
+
+	short, err := shots.Diff(t.Context(), 1, 30, 60)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := 0
+	for i, c := range short {
+		all += len(c.Diff)
+		if len(c.Diff) > 30 || !c.IsCut && c.Diff != want[i].Diff {
+			t.Errorf("short diff of %s: got %q, cut %v", c.Path, c.Diff, c.IsCut)
+		}
+	}
+	if all > 60 || !short[len(short)-1].IsCut || len(short) != len(want) {
+		t.Errorf("short diffs have %d bytes, want 60 at most: %+v", all, short)
+	}
+}
+
+// TestSnapshotsAreCheckedOut into new worktrees with all that they had, and the one that
+// the run works in stays as it is.
+func TestSnapshotsAreCheckedOut(t *testing.T) {
+	t.Parallel()
+	s := clone(t, newRemote(t))
+	dir := s.checkout()
+	shots := snapshots(t, new(workspace.Git))
+	take(t, shots, workspace.Shot{IsStart: true, Dir: dir})
+	write(t, dir, "a", "committed\n")
+	git(t, dir, "commit", "-q", "-am", "work")
+	write(t, dir, "dir/b", "staged\n")
+	git(t, dir, "add", "-A")
+	write(t, dir, "dir/b", "changed\n")
+	write(t, dir, "untracked", "new\n")
+	take(t, shots, workspace.Shot{Exec: 1, Dir: dir})
+	want := pictureOf(t, dir)
+	git(t, dir, "reset", "-q", "--hard", "HEAD~1")
+	git(t, dir, "clean", "-qfd")
+	take(t, shots, workspace.Shot{Exec: 2, Dir: dir})
+	now := pictureOf(t, dir)
+
+	list, err := shots.List(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := workspace.Before(list, 2)
+	if len(before) != 1 || before[0].Exec != 1 {
+		t.Fatalf("snapshots before 2: got %+v", before)
+	}
+	to := filepath.Join(s.root, "again")
+	if notes, err := shots.Checkout(t.Context(), before[0], to); err != nil || len(notes) > 0 {
+		t.Fatalf("checkout: %v %q", err, notes)
+	}
+	got := pictureOf(t, to)
+	got.Status, want.Status = withoutBranch(got.Status), withoutBranch(want.Status)
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("new worktree (-snapshot +worktree):\n%s", diff)
+	}
+	sameAs(t, now, dir)
+	git(t, to, "fsck", "--strict")
+
+	var conflict *workspace.Conflict
+	if _, err := shots.Checkout(t.Context(), before[0], to); !errors.As(err, &conflict) {
+		t.Errorf("checkout into a folder that is taken: got %v, want a conflict", err)
+	}
+}
+
+func withoutBranch(status string) string {
+	return workspaceBranch.ReplaceAllString(status, "")
+}
+
+var workspaceBranch = regexp.MustCompile(`# branch\.head [^\x00]*\x00`)

@@ -1,0 +1,91 @@
+package workspace
+
+import (
+	"crypto/sha1"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"hash"
+	"io"
+	"maps"
+	"os"
+	"time"
+)
+
+// stamps are the files that a repository of ours has, so that those that are as they were
+// need not be read again. A nil one knows none.
+type stamps struct {
+	format string
+	since  time.Time // what has changed after it may change again without a trace
+	had    map[string]stamped
+	now    map[string]stamped // what is read meanwhile
+}
+
+// stamped is a file with its object id, at a time.
+type stamped struct {
+	id              string
+	mode            os.FileMode
+	size            int64
+	modified, since int64 // since: of the last change of any kind
+}
+
+func stampOf(info os.FileInfo) stamped {
+	return stamped{mode: info.Mode(), size: info.Size(), modified: info.ModTime().UnixNano(), since: changeTime(info)}
+}
+
+// id returns the object id of a file that is as it was, else "".
+func (s *stamps) id(path string, info os.FileInfo) string {
+	if s == nil {
+		return ""
+	}
+	was, is := s.had[path], stampOf(info)
+	is.id = was.id
+	if was != is {
+		return ""
+	}
+	return was.id
+}
+
+// reading returns what adds up the bytes of a file of a size, nil for nothing.
+func (s *stamps) reading(size int64) hash.Hash {
+	if s == nil {
+		return nil
+	}
+	h := sha1.New()
+	if s.format == "sha256" {
+		h = sha256.New()
+	}
+	fmt.Fprintf(h, "blob %d\x00", size)
+	return h
+}
+
+// tee has what is written to w added up as well.
+func tee(w io.Writer, h hash.Hash) io.Writer {
+	if h == nil {
+		return w
+	}
+	return io.MultiWriter(w, h)
+}
+
+// read notes a file that has been read, unless it could change without a trace.
+func (s *stamps) read(path string, info os.FileInfo, h hash.Hash) {
+	if s == nil {
+		return
+	}
+	is := stampOf(info)
+	if info.ModTime().After(s.since) || is.since > s.since.UnixNano() {
+		return
+	}
+	is.id = hex.EncodeToString(h.Sum(nil))
+	s.now[path] = is
+}
+
+// next are the stamps for the next time, when what was read has been kept.
+func (s *stamps) next() map[string]stamped {
+	all := maps.Clone(s.had)
+	if all == nil {
+		all = map[string]stamped{}
+	}
+	maps.Copy(all, s.now)
+	return all
+}

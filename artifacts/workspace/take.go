@@ -1,0 +1,226 @@
+package workspace
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/go-json-experiment/json"
+)
+
+// Take keeps the files of the worktree that a directory lies in. Nothing is written to its
+// repository. The errors are ErrNoWorktree, ErrTooLarge and ErrMoved, wrapped, and those of
+// git and of files.
+func (s *Snapshots) Take(ctx context.Context, shot Shot) error {
+	plain, err := s.git.open("none")
+	if err != nil {
+		return err
+	}
+	defer plain.close()
+	p, _, err := plain.outermost(ctx, shot.Dir)
+	if err != nil {
+		return err
+	}
+	if p == nil {
+		return fmt.Errorf("%q: %w", shot.Dir, ErrNoWorktree)
+	}
+	t := &shotTool{tool: plain, dir: s.dir}
+	if err := t.prepare(ctx, p); err != nil {
+		return err
+	}
+	if s.before == nil {
+		if s.before, err = t.last(ctx); err != nil {
+			return err
+		}
+	}
+	for range attempts {
+		if err = s.once(ctx, t, p, shot); !errors.Is(err, errMovedNow) {
+			return err
+		}
+	}
+	return fmt.Errorf("%s: %w", p.top, ErrMoved)
+}
+
+// prepare makes the repository where there is none, and has it borrow the objects of the
+// one that a place is in.
+func (t *shotTool) prepare(ctx context.Context, p *place) error {
+	if _, err := os.Lstat(filepath.Join(t.dir, "HEAD")); err != nil {
+		if err := t.create(ctx, p.home.format); err != nil {
+			return err
+		}
+	}
+	if format, err := formatOf(t.dir); err != nil || format != p.home.format {
+		return errors.Join(err, fmt.Errorf("%s: its object ids are %s, and those of other snapshots are not", p.top, p.home.format))
+	}
+	if err := t.borrow(p.common); err != nil {
+		return err
+	}
+	return t.shieldOwn()
+}
+
+// create makes the repository, whole or not at all.
+func (t *shotTool) create(ctx context.Context, format string) error {
+	if err := os.MkdirAll(filepath.Dir(t.dir), 0o700); err != nil {
+		return err
+	}
+	made := filepath.Join(t.temp, "snapshots.git")
+	if err := t.run(ctx, call{dir: t.temp, alone: true}, "init", "--quiet", "--bare", "--template=", "--object-format="+format, made); err != nil {
+		return err
+	}
+	// The folder for what is needed meanwhile may be on another file system.
+	beside := t.dir + ".new"
+	if err := errors.Join(os.RemoveAll(beside), os.RemoveAll(t.dir)); err != nil {
+		return err
+	}
+	if err := os.CopyFS(beside, os.DirFS(made)); err != nil {
+		return err
+	}
+	return os.Rename(beside, t.dir)
+}
+
+// formatOf is the format of object ids in a repository of ours.
+func formatOf(dir string) (string, error) {
+	data, err := os.ReadFile(filepath.Join(dir, "config"))
+	if err != nil {
+		return "", err
+	}
+	if bytes.Contains(bytes.ToLower(data), []byte("sha256")) {
+		return "sha256", nil
+	}
+	return "sha1", nil
+}
+
+// borrow has the repository find the objects of another one, and know where its history
+// ends.
+func (t *shotTool) borrow(common string) error {
+	path := filepath.Join(t.dir, "objects", "info", "alternates")
+	data, err := os.ReadFile(path)
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	line := quoted(filepath.ToSlash(filepath.Join(common, "objects")))
+	if !slices.Contains(strings.Split(string(data), "\n"), line) {
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			return err
+		}
+		if err := os.WriteFile(path, append(data, line+"\n"...), 0o600); err != nil {
+			return err
+		}
+	}
+	ends, err := readShallow(common)
+	if err != nil || len(ends) == 0 {
+		return err
+	}
+	known, err := readShallow(t.dir)
+	if err != nil {
+		return err
+	}
+	all := slices.Compact(slices.Sorted(slices.Values(slices.Concat(ends, known))))
+	if len(all) == len(known) {
+		return nil
+	}
+	return writeShallow(t.dir, all)
+}
+
+// last finds what the next snapshot builds on.
+func (t *shotTool) last(ctx context.Context) (*last, error) {
+	t.tidy()
+	all, err := t.list(ctx)
+	if err != nil {
+		return nil, err
+	}
+	l := &last{trees: map[string]string{}, heads: map[string]string{}}
+	for _, s := range all {
+		l.add(&s)
+	}
+	return l, nil
+}
+
+func (l *last) add(s *Snapshot) {
+	l.seq = max(l.seq, s.Seq)
+	l.trees[s.Dir] = s.commit
+	if l.heads[s.Common] == "" {
+		l.heads[s.Common] = s.Head
+	}
+}
+
+// tidy removes what a git that was killed has left.
+func (t *shotTool) tidy() {
+	for _, pattern := range []string{"fast_import_crash_*", "shallow.lock", "objects/pack/tmp_*", "refs/raymond/*/*.lock"} {
+		found, _ := filepath.Glob(filepath.Join(t.dir, filepath.FromSlash(pattern)))
+		for _, path := range found {
+			_ = os.Remove(path) // it is only in the way
+		}
+	}
+}
+
+// once takes a snapshot, or returns errMovedNow.
+func (s *Snapshots) once(ctx context.Context, t *shotTool, p *place, shot Shot) error {
+	wt, err := t.look(ctx, p)
+	if err != nil {
+		return err
+	}
+	one := Snapshot{Exec: shot.Exec, IsStart: shot.IsStart, Agent: shot.Agent, State: shot.State, IsShared: shot.IsShared,
+		Seq: s.before.seq + 1, Dir: p.top, Common: p.common, Format: p.home.format, Branch: wt.Branch, Head: wt.Head, Operation: wt.Operation}
+	if err := t.base(ctx, s.before, &one); err != nil {
+		return err
+	}
+	about, err := json.Marshal(one, json.Deterministic(true))
+	if err != nil {
+		return err
+	}
+	known := &stamps{format: one.Format, since: time.Now().Add(-s.git.unreliableFor()), had: s.before.known, now: map[string]stamped{}}
+	k := &packer{git: t.tool, src: &source{place: *p, main: true, trees: []*worktree{wt}}, bare: t.dir, at: &refs{},
+		ref: one.ref(), about: string(about), stamps: known}
+	if one.commit, err = k.commit(ctx, s.git.limit()); err != nil {
+		return err
+	}
+	s.before.add(&one)
+	s.before.known = known.next()
+	return nil
+}
+
+// look finds what a worktree differs in from its commit.
+func (t *shotTool) look(ctx context.Context, p *place) (*worktree, error) {
+	entries, raw, err := t.status(ctx, p.top, "--branch", "--no-ahead-behind")
+	if err != nil {
+		return nil, err
+	}
+	wt := &worktree{tree: tree{Dir: p.top, Main: !p.linked(), Operation: operation(p.gitDir)}, gitDir: p.gitDir}
+	for line := range strings.SplitSeq(string(raw), "\x00") {
+		if id, ok := strings.CutPrefix(line, "# branch.oid "); ok && isID(id, p.home.format) {
+			wt.Head = id
+		}
+		if name, ok := strings.CutPrefix(line, "# branch.head "); ok && isBranch(name) && name != "(detached)" {
+			wt.Branch = name
+		}
+	}
+	wt.status, err = t.withoutLFS(ctx, p.top, entries)
+	return wt, err
+}
+
+// base finds what the files of a snapshot are compared with: the snapshot before it in the
+// same worktree. The first one in a worktree that an agent has made is compared with the
+// commit on which that began.
+func (t *shotTool) base(ctx context.Context, l *last, s *Snapshot) error {
+	first := l.heads[s.Common]
+	switch {
+	case l.trees[s.Dir] != "":
+		s.From = l.trees[s.Dir]
+	case first == "" || s.Head == "" || first == s.Head:
+		s.Base = s.Head
+	default:
+		out, err := t.output(ctx, t.call(), "merge-base", first, s.Head)
+		if err != nil && !exited(err, 1) {
+			return err
+		}
+		s.Base = strings.TrimSpace(string(out))
+	}
+	return nil
+}
