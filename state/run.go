@@ -67,6 +67,8 @@ type Run struct {
 	Last *Last `json:"last,omitempty"`
 	// Parts are the agents that the last step handed over to the jobs of a matrix.
 	Parts Parts `json:"parts,omitempty"`
+	// Trace is where the run is exported to, of a run that is.
+	Trace *Trace `json:"trace,omitempty"`
 
 	byID map[string]*Agent
 }
