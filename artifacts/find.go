@@ -3,6 +3,7 @@ package artifacts
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"net/url"
 	"slices"
@@ -16,8 +17,8 @@ const perPage = 100
 // maxPages is how many pages of one list are read at most.
 const maxPages = 30
 
-// ErrManyPages says that a list has more pages than are read of one.
-var ErrManyPages = fmt.Errorf("the list of artifacts goes on after %d pages", maxPages)
+// ErrManyPages says that a list has more pages than are read of it.
+var ErrManyPages = errors.New("the list of artifacts has more pages than are read of it")
 
 // Pages returns the next page of a list, newest first, and nothing after the last.
 // A page that is not nil may be empty. A list with more than 30 pages ends with
@@ -42,21 +43,28 @@ type artifactsPage struct {
 // List returns the artifacts of the given name in all runs, newest first, one page
 // at a time, when it is asked for.
 func (a *Archive) List(name string) Pages {
-	l := &reading{archive: a, name: name}
+	l := &reading{archive: a, name: name, most: maxPages}
 	return l.next
 }
 
 // ListRun returns all artifacts of a workflow run, in the same way.
 func (a *Archive) ListRun(run int64) Pages {
-	l := &reading{archive: a, run: run}
+	l := &reading{archive: a, run: run, most: maxPages}
+	return l.next
+}
+
+// ListAll returns all artifacts of all runs, in the same way, and at most so many pages.
+func (a *Archive) ListAll(most int) Pages {
+	l := &reading{archive: a, most: most}
 	return l.next
 }
 
 // reading is how far a list has been read.
 type reading struct {
 	archive *Archive
-	name    string // of artifacts in all runs; "" for all of one run
-	run     int64
+	name    string // of artifacts in all runs; "" for all of them, or of one run
+	run     int64  // 0 for all runs
+	most    int    // pages
 	first   page
 	read    int   // pages so far
 	last    int64 // id of the last artifact that was returned; 0 for none yet
@@ -89,7 +97,7 @@ func (l *reading) further(ctx context.Context) ([]Stored, error) {
 		return l.take(l.first.list), nil
 	case n < 1 || n > pages:
 		return nil, nil
-	case l.read >= maxPages:
+	case l.read >= l.most:
 		return nil, ErrManyPages
 	}
 	p, err := l.page(ctx, n)
@@ -132,8 +140,11 @@ func (p page) pages() int {
 
 // page asks for one page, counted from 1. Gitea calls the size of a page limit.
 func (l *reading) page(ctx context.Context, n int) (page, error) {
-	path := fmt.Sprintf("actions/artifacts?name=%s&per_page=%d&limit=%[2]d&page=%d", url.QueryEscape(l.name), perPage, n)
-	if l.name == "" {
+	path := fmt.Sprintf("actions/artifacts?per_page=%d&limit=%[1]d&page=%d", perPage, n)
+	switch {
+	case l.name != "":
+		path += "&name=" + url.QueryEscape(l.name)
+	case l.run != 0:
 		path = fmt.Sprintf("actions/runs/%d/artifacts?per_page=%d&limit=%[2]d&page=%d", l.run, perPage, n)
 	}
 	var answer artifactsPage

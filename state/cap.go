@@ -65,17 +65,17 @@ func (o *Options) Left(total USD) USD {
 
 // tightest returns the cap that leaves least, unless the budget of the run leaves less; nil for none.
 func (o *Options) tightest(total USD) *Cap {
-	var cap *Cap
+	var least *Cap
 	left := MostUSD
 	if o.BudgetUSD != 0 {
 		left = max(0, o.BudgetUSD-total)
 	}
 	for i := range o.Caps {
-		if l := o.Caps[i].left(total); l < left || l == left && cap == nil {
-			cap, left = &o.Caps[i], l
+		if l := o.Caps[i].left(total); l < left || l == left && least == nil {
+			least, left = &o.Caps[i], l
 		}
 	}
-	return cap
+	return least
 }
 
 // ReachedCap returns which limit on many runs ended a run that is over budget, what they had

@@ -48,7 +48,9 @@ func (s *stored) add(a Stored, sameIDs bool) int64 {
 		s.next++
 	}
 	s.ids[at] = a.ID
-	a.Created = time.Unix(1767000000+s.next, 0).UTC()
+	if a.Created.IsZero() {
+		a.Created = time.Now().UTC()
+	}
 	sum := sha256.Sum256(a.Content)
 	a.Digest = "sha256:" + hex.EncodeToString(sum[:])
 	s.artifacts = append(s.artifacts, a)

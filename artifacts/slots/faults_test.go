@@ -272,6 +272,8 @@ func (slowService) List(ctx context.Context, _ string) ([]artifacts.Artifact, er
 // ListRun implements slots.Archive.
 func (toldAPI) ListRun(int64) artifacts.Pages { return nil }
 
+func (toldAPI) ListAll(int) artifacts.Pages { return nil }
+
 // slowDownload is an API whose downloads take a minute.
 type slowDownload struct{ toldAPI }
 

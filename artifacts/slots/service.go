@@ -21,6 +21,7 @@ type Service interface {
 type Archive interface {
 	List(name string) artifacts.Pages
 	ListRun(run int64) artifacts.Pages
+	ListAll(most int) artifacts.Pages
 	Run(ctx context.Context, id int64) (artifacts.RunInfo, error)
 	Jobs(ctx context.Context, run int64) ([]artifacts.JobInfo, error)
 	Download(ctx context.Context, s artifacts.Stored, limit int64, f *os.File) (int64, error)

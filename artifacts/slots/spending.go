@@ -1,0 +1,147 @@
+package slots
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"regexp"
+	"strconv"
+	"time"
+
+	"github.com/raymond-action/raymond-action/artifacts"
+	"github.com/raymond-action/raymond-action/internal/untrusted/archive"
+	"github.com/raymond-action/raymond-action/state"
+)
+
+// Spending is what one step of a job has added to the cost of a run. It is stored as an
+// artifact whose name says all of it, so that later jobs add up what was spent by reading
+// lists alone. Names are public where the repository is.
+type Spending struct {
+	Workflow string // path of the workflow file
+	Key      string
+	USD      state.USD // more than 0
+	Job      Job
+	Part     string // name of the part of a matrix; "" for the run itself
+}
+
+// spentPrefix begins the names of all spendings.
+const spentPrefix = "raymond-spent-"
+
+// spentHash is how many digits of a hash are in a name.
+const spentHash = 12
+
+// microDollar is the unit of amounts in names.
+const microDollar = state.Dollar / 1_000_000
+
+// maxAlike is how many spendings of one job may be alike.
+const maxAlike = 99
+
+// hashOf is what stands in a name for a workflow file or a key.
+func hashOf(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return hex.EncodeToString(sum[:])[:spentHash]
+}
+
+// hashOfFile is the same for the path of a workflow file, however it is written.
+func hashOfFile(path string) string { return hashOf(inFolder(path)) }
+
+// name is that of the n-th spending of its job that is like it, from 1. Part of a
+// micro-dollar counts as a whole one.
+func (x Spending) name(n int) string {
+	name := fmt.Sprintf("%s%s-%s-%d-%d-%d-%s", spentPrefix, hashOfFile(x.Workflow), hashOf(x.Key),
+		(x.USD+microDollar-1)/microDollar, x.Job.RunID, max(1, x.Job.Attempt), fitting(x.Job.ID))
+	if x.Part != "" {
+		name += partMark + x.Part
+	}
+	if n > 1 {
+		name += partMark + strconv.Itoa(n)
+	}
+	return name
+}
+
+// spentName is the form of a name. Amounts of more digits than any run can have cost, and
+// signs, are none of ours.
+var spentName = regexp.MustCompile(`^raymond-spent-([0-9a-f]{12})-([0-9a-f]{12})-([1-9][0-9]{0,15})-([1-9][0-9]{0,18})-[1-9][0-9]{0,9}-.+$`)
+
+// spent is what a name says.
+type spent struct {
+	file, key string // hashes
+	usd       state.USD
+	run       int64 // the workflow run
+}
+
+// parseSpent reads the name of a spending.
+func parseSpent(name string) (s spent, ok bool) {
+	m := spentName.FindStringSubmatch(name)
+	if m == nil {
+		return s, false
+	}
+	micro, err := strconv.ParseInt(m[3], 10, 64)
+	run, runErr := strconv.ParseInt(m[4], 10, 64)
+	if err != nil || runErr != nil || micro > int64(state.MostUSD/microDollar) {
+		return s, false
+	}
+	return spent{file: m[1], key: m[2], usd: state.USD(micro) * microDollar, run: run}, true
+}
+
+// Storing is where a spending is stored.
+type Storing struct {
+	Service Service
+	Expires time.Time
+	// Note is told the name before anything is stored under it; its error ends the attempt.
+	Note func(name string) error
+}
+
+// Store stores the spending under the first of its names that the workflow run does not
+// have.
+func (x Spending) Store(ctx context.Context, to Storing) error {
+	data, err := x.pack()
+	if err != nil {
+		return err
+	}
+	for n := 1; n <= maxAlike; n++ {
+		name := x.name(n)
+		there, err := HasStored(ctx, to.Service, name)
+		if err != nil {
+			return err
+		}
+		if there {
+			continue
+		}
+		if err := to.Note(name); err != nil {
+			return err
+		}
+		_, err = to.Service.Upload(ctx, artifacts.New{Name: name, Content: bytes.NewReader(data), Size: int64(len(data)), Expires: to.Expires})
+		if !errors.Is(err, artifacts.ErrExists) {
+			return err
+		}
+	}
+	return fmt.Errorf("the workflow run has %d artifacts such as %q", maxAlike, x.name(1))
+}
+
+// HasStored reports whether the present workflow run has an artifact of a name.
+func HasStored(ctx context.Context, s Service, name string) (bool, error) {
+	list, err := s.List(ctx, name)
+	return len(list) > 0, err
+}
+
+// pack makes the archive of a spending, which says no more than its name.
+func (x Spending) pack() ([]byte, error) {
+	data, err := json.Marshal(struct {
+		Schema  int       `json:"schema"`
+		CostUSD state.USD `json:"cost_usd"`
+	}{1, x.USD})
+	if err != nil {
+		return nil, err
+	}
+	var b bytes.Buffer
+	p := archive.NewPacker(&b)
+	if err := errors.Join(p.Add("spent.json", bytes.NewReader(data)), p.Close()); err != nil {
+		return nil, err
+	}
+	return b.Bytes(), nil
+}

@@ -1,0 +1,198 @@
+package slots
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/raymond-action/raymond-action/artifacts"
+	"github.com/raymond-action/raymond-action/state"
+)
+
+// How much is read to add up what was spent.
+const (
+	spentPages = 20  // of the list of all artifacts
+	spentRuns  = 100 // workflow runs that are asked for, where the list does not say whose code they ran
+)
+
+// Spent is what the runs of this repository have cost in a time.
+type Spent struct {
+	Key  state.USD // those of the key
+	File state.USD // those of the workflow file
+	// Minimum says why it may have been more, for people; "" where nothing was left out.
+	Minimum string
+}
+
+// Spent adds up what jobs have stored since a time, the newest first. Only artifacts of this
+// repository's own workflow runs count, and those of a key that are of the own workflow file
+// or of one in resume-from. Of the query Key, Origin, Job and Act are needed.
+//
+// Where nobody can be asked, it is what the present workflow run has spent, and
+// Spent.Minimum says so. A service that fails, or does not answer, is an *Unavailable.
+func (f *Finder) Spent(ctx context.Context, q Query, since time.Time) (Spent, error) {
+	ask := newSearch(f, q).ask
+	s := &spending{q: &q, ask: ask, since: since, origins: &screening{q: &q, ask: ask}}
+	err := error(&NoAccess{})
+	if f.Archive != nil {
+		err = s.elsewhere(ctx)
+	}
+	if !isNoAccess(err) {
+		return s.sum, err
+	}
+	s.sum = Spent{}
+	if f.Service == nil {
+		s.sum.Minimum = "what earlier jobs have spent is not known: " + reasonOf(err)
+		return s.sum, nil
+	}
+	if !q.Act {
+		s.sum.Minimum = "what other workflow runs have spent is not known: " + reasonOf(err)
+	}
+	return s.sum, s.here(ctx)
+}
+
+// reasonOf says why nobody could be asked.
+func reasonOf(err error) string { return strings.TrimPrefix(err.Error(), "look for a checkpoint: ") }
+
+// spending is one call of Spent.
+type spending struct {
+	q       *Query
+	ask     *requests
+	since   time.Time
+	origins *screening
+	sum     Spent
+	asked   int // workflow runs that were asked for
+}
+
+// elsewhere adds up what all workflow runs have stored.
+func (s *spending) elsewhere(ctx context.Context) error {
+	if err := s.ask.classify(ofLists, "", s.origins.learnWorkflow(ctx)); err != nil {
+		return err
+	}
+	for next := s.ask.archive.ListAll(spentPages); ; {
+		var page []artifacts.Stored
+		err := s.ask.within(ctx, func(ctx context.Context) (err error) {
+			page, err = next(ctx)
+			return err
+		})
+		if errors.Is(err, artifacts.ErrManyPages) {
+			s.note(fmt.Sprintf("the repository has stored more than %d pages of artifacts in this time, and the older ones were not read", spentPages))
+			return nil
+		}
+		if err != nil {
+			return s.ask.classify(ofLists, "", err)
+		}
+		if page == nil || !slices.ContainsFunc(page, s.isRecent) && len(page) > 0 {
+			return nil
+		}
+		if err := s.addAll(ctx, page); err != nil {
+			return err
+		}
+	}
+}
+
+// addAll adds what a page has.
+func (s *spending) addAll(ctx context.Context, page []artifacts.Stored) error {
+	for _, a := range page {
+		x, ok := parseSpent(a.Name)
+		if !ok || x.run != a.RunID || !s.isRecent(a) || !s.counts(x) {
+			continue
+		}
+		isOwn, err := s.isOwn(ctx, a)
+		if err != nil {
+			return err
+		}
+		if isOwn {
+			s.add(x)
+		}
+	}
+	return nil
+}
+
+// isRecent reports whether an artifact was stored in the time that is asked for, or may have
+// been.
+func (s *spending) isRecent(a artifacts.Stored) bool {
+	return a.Created.IsZero() || !a.Created.Before(s.since)
+}
+
+// counts reports whether a spending is of the key or of the workflow file.
+func (s *spending) counts(x spent) bool {
+	return x.file == hashOfFile(s.q.Origin.Workflow) || x.key == hashOf(s.q.Key) && s.isAccepted(x)
+}
+
+// isAccepted reports whether a spending is of a workflow file whose runs may have the key.
+func (s *spending) isAccepted(x spent) bool {
+	files := append([]string{s.q.Origin.Workflow}, s.q.Origin.ResumeFrom...)
+	return slices.ContainsFunc(files, func(file string) bool { return hashOfFile(file) == x.file })
+}
+
+func (s *spending) add(x spent) {
+	if x.file == hashOfFile(s.q.Origin.Workflow) {
+		s.sum.File = s.sum.File.Plus(x.usd)
+	}
+	if x.key == hashOf(s.q.Key) && s.isAccepted(x) {
+		s.sum.Key = s.sum.Key.Plus(x.usd)
+	}
+}
+
+// isOwn reports whether an artifact was stored by a workflow run of this repository's own
+// code. Gitea's list does not say that: then the run is asked for.
+func (s *spending) isOwn(ctx context.Context, a artifacts.Stored) (bool, error) {
+	o := &s.q.Origin
+	home := cmp.Or(o.RepositoryID, a.Repository)
+	if !o.isHome(a.Repository, o.RepositoryID) || !o.isHome(a.HeadRepository, home) {
+		return false, nil
+	}
+	if a.HeadRepository != 0 {
+		return true, nil
+	}
+	if _, known := s.ask.runs[a.RunID]; !known {
+		if s.asked++; s.asked > spentRuns {
+			s.note(fmt.Sprintf("more than %d workflow runs have spent something in this time, and the others were not asked for", spentRuns))
+			return false, nil
+		}
+	}
+	info, err := s.ask.run(ctx, a.RunID)
+	if err != nil {
+		err = s.ask.classify(ofListed, a.Name, err)
+		if isGone(err) {
+			return false, nil // a run that was deleted takes its artifacts along
+		}
+		return false, err
+	}
+	return o.isHome(info.HeadRepository, home) && info.HeadBranch != "" && !mayBeForks(info), nil
+}
+
+// mayBeForks reports whether a run of which the service does not say whose code it ran may
+// have run that of a fork.
+func mayBeForks(info artifacts.RunInfo) bool {
+	return info.HeadRepository == 0 && info.Event != "pull_request_comment" &&
+		(strings.HasPrefix(info.Event, "pull_request") || info.Event == "workflow_run")
+}
+
+// here adds up what the present workflow run has stored.
+func (s *spending) here(ctx context.Context) error {
+	var list []artifacts.Artifact
+	err := s.ask.within(ctx, func(ctx context.Context) (err error) {
+		list, err = s.ask.service.List(ctx, "")
+		return err
+	})
+	if err != nil {
+		return s.ask.classify(ofThisRun, "", err)
+	}
+	for _, a := range list {
+		if x, ok := parseSpent(a.Name); ok && x.run == s.q.Job.RunID {
+			s.add(x)
+		}
+	}
+	return nil
+}
+
+func (s *spending) note(why string) {
+	if s.sum.Minimum == "" {
+		s.sum.Minimum = why
+	}
+}

@@ -1,0 +1,191 @@
+package slots_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/raymond-action/raymond-action/artifacts/artifactstest"
+	"github.com/raymond-action/raymond-action/artifacts/slots"
+	"github.com/raymond-action/raymond-action/state"
+)
+
+const cent = state.Dollar / 100
+
+// spend stores what a job of a workflow run has spent, as the results service of that run
+// does it.
+func (s *scene) spend(run int64, x slots.Spending) (names []string) {
+	s.t.Helper()
+	if x.Workflow == "" {
+		x.Workflow = ownFile
+	}
+	x.Job.RunID, x.Job.ID = run, "build"
+	err := x.Store(s.t.Context(), slots.Storing{Service: runtimeOf(s.t, s.Server, run), Note: func(name string) error {
+		names = append(names, name)
+		return nil
+	}})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return names
+}
+
+// spent is what is found by a job of run 100.
+func (s *scene) spent(q slots.Query) slots.Spent {
+	s.t.Helper()
+	got, err := s.finder().Spent(s.t.Context(), q, time.Now().Add(-24*time.Hour))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return got
+}
+
+// TestSpendingsAreAddedUp: those of the key, and those of the workflow file, of all workflow
+// runs in the time; two of one job that are alike are two.
+func TestSpendingsAreAddedUp(t *testing.T) {
+	behaving(t, func(s *scene) {
+		s.addRun(101, nil)
+		s.addRun(102, nil)
+		first := s.spend(100, slots.Spending{Key: key, USD: 20 * cent})
+		second := s.spend(100, slots.Spending{Key: key, USD: 20 * cent})
+		s.spend(101, slots.Spending{Key: key, USD: 1, Part: "0123abcd"}) // a micro-dollar at least
+		s.spend(102, slots.Spending{Key: "another", USD: 3 * cent})
+		s.spend(102, slots.Spending{Key: key, USD: 5 * cent, Workflow: ".github/workflows/other.yml"})
+		s.put(101, 1, nil)
+
+		q := s.query("auto")
+		want := slots.Spent{Key: 40*cent + 1000, File: 43*cent + 1000}
+		if got := s.spent(q); got != want {
+			t.Errorf("got %+v, want %+v", got, want)
+		}
+		q.Origin.ResumeFrom = []string{"other.yml"}
+		want.Key += 5 * cent
+		if got := s.spent(q); got != want {
+			t.Errorf("with resume-from: got %+v, want %+v", got, want)
+		}
+		if len(first) != 1 || !strings.HasSuffix(first[0], "-200000-100-1-build") || len(second) != 1 || second[0] != first[0]+"~2" {
+			t.Errorf("names: got %q and %q", first, second)
+		}
+	})
+}
+
+// TestSpendingsOfOthersDontCount: of forks, of names that no job of ours would write, of
+// names that tell of another workflow run than the one that stored them, and old ones.
+func TestSpendingsOfOthersDontCount(t *testing.T) {
+	behaving(t, func(s *scene) {
+		s.addRun(101, func(r *artifactstest.Run) {
+			r.Event, r.HeadRepository, r.HeadBranch = "pull_request", 99, "theirs"
+		})
+		s.addRun(102, nil)
+		own := s.spend(102, slots.Spending{Key: key, USD: cent})[0]
+		s.spend(101, slots.Spending{Key: key, USD: 900 * state.Dollar})
+		forge := func(old, forged string) {
+			name := strings.Replace(own, old, forged, 1)
+			if name == own {
+				t.Fatalf("%q is not in %q", old, own)
+			}
+			s.Put(artifactstest.Stored{Run: 102, Name: name})
+		}
+		forge("-10000-", "--10000-")
+		forge("-10000-", "-0-")
+		forge("-10000-", "-1e9-")
+		forge("-10000-", "-9999999999999999999999-")
+		forge("-10000-", "-1000000000000001-")
+		forge("-102-", "-100-")
+		forge("-102-", "-99999999999999999999-")
+		forge("-build", "-")
+		forge("raymond-spent-", "raymond-spent-00")
+		s.Put(artifactstest.Stored{Run: 102, Name: own + "~2", Created: time.Now().Add(-25 * time.Hour)})
+		want := slots.Spent{Key: cent, File: cent}
+		if got := s.spent(s.query("auto")); got != want {
+			t.Errorf("got %+v, want %+v", got, want)
+		}
+	})
+}
+
+// TestAtMostTwentyPages are read, the newest first, and what is left out is said. Nothing
+// older than the time is read.
+func TestAtMostTwentyPages(t *testing.T) {
+	behaving(t, func(s *scene) {
+		size := map[bool]int{false: 100, true: 50}[s.Manner.Bare]
+		s.addRun(101, nil)
+		fill := func(n int, created time.Time) {
+			for i := range n {
+				s.Put(artifactstest.Stored{Run: 101, Name: fmt.Sprint("other-", len(s.All()), "-", i), Created: created})
+			}
+		}
+		count := func() int {
+			before := len(s.Requests())
+			q := s.query("auto")
+			got := s.spent(q)
+			pages := 0
+			for _, r := range s.Requests()[before:] {
+				if strings.Contains(r, "/actions/artifacts?") {
+					pages++
+				}
+			}
+			t.Logf("%d pages: %+v", pages, got)
+			if isAll := pages < 20; isAll != (got.Minimum == "") {
+				t.Errorf("got %d pages and %q, want to be told when more were left", pages, got.Minimum)
+			}
+			return pages
+		}
+		fill(30*size, time.Now().Add(-48*time.Hour))
+		s.spend(101, slots.Spending{Key: key, USD: cent})
+		if pages := count(); pages > 3 {
+			t.Errorf("got %d pages of old artifacts read, want 3 at most", pages)
+		}
+		fill(25*size, time.Time{})
+		s.spend(101, slots.Spending{Key: key, USD: cent})
+		if pages := count(); pages != 20 {
+			t.Errorf("got %d pages read, want 20", pages)
+		}
+		if got := s.spent(s.query("auto")); got.Key != cent {
+			t.Errorf("got %+v, want the newer one alone", got)
+		}
+	})
+}
+
+// TestSpendingsWithoutTheAPI: without a permission those of the present workflow run count,
+// and it is said that there may be more; under act there is no other. A service that fails
+// is an error.
+func TestSpendingsWithoutTheAPI(t *testing.T) {
+	s := newScene(t)
+	s.spend(100, slots.Spending{Key: key, USD: cent})
+	since := time.Now().Add(-time.Hour)
+	want := slots.Spent{Key: cent, File: cent}
+	s.Fail(artifactstest.Fault{Op: "actions/artifacts", Times: 1, Status: 403})
+	got := s.spent(s.query("auto"))
+	if !strings.Contains(got.Minimum, "actions: read") {
+		t.Errorf("without the permission: got %+v, want it named", got)
+	}
+	if got.Minimum = ""; got != want {
+		t.Errorf("without the permission: got %+v, want %+v", got, want)
+	}
+	none := &slots.Finder{Service: runtimeOf(t, s.Server, 100)}
+	if got, err := none.Spent(t.Context(), s.query("auto"), since); err != nil || got.Key != cent || got.Minimum == "" {
+		t.Errorf("without a token: got %+v, %v", got, err)
+	}
+	if got, err := (&slots.Finder{}).Spent(t.Context(), s.query("auto"), since); err != nil || got.Minimum == "" {
+		t.Errorf("without any service: got %+v, %v", got, err)
+	}
+
+	s.Fail(artifactstest.Fault{Op: "actions/artifacts", Times: 99, Status: 503})
+	_, err := s.finder().Spent(t.Context(), s.query("auto"), since)
+	var down *slots.Unavailable
+	if !errors.As(err, &down) {
+		t.Errorf("a service that fails: got %v, want it said", err)
+	}
+	s.Clear()
+
+	s.AsAct()
+	s.Fail(artifactstest.Fault{Op: "actions/artifacts", Times: 99})
+	q := s.query("auto")
+	q.Act = true
+	act := &slots.Finder{Service: runtimeOf(t, s.Server, 100), Archive: s.archive(true)}
+	if got, err := act.Spent(t.Context(), q, since); err != nil || got != want {
+		t.Errorf("under act: got %+v, %v, want %+v", got, err, want)
+	}
+}
