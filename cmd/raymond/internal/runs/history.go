@@ -13,14 +13,14 @@ import (
 
 // PrintHistory prints the state executions of a run.
 func PrintHistory(out io.Writer, dir, id string, asJSON bool) error {
-	run, list, err := ReadExecutions(dir, id)
+	_, list, err := ReadExecutions(dir, id)
 	if err != nil {
 		return err
 	}
 	if asJSON {
 		return printJSON(out, list)
 	}
-	return showHistory(out, run, list)
+	return showHistory(out, list)
 }
 
 // ReadExecutions reads a run and its state executions, without its lock.
@@ -38,7 +38,7 @@ func ReadExecutions(dir, id string) (*state.Run, []Execution, error) {
 }
 
 // showHistory prints a line for each execution.
-func showHistory(out io.Writer, run *state.Run, list []Execution) error {
+func showHistory(out io.Writer, list []Execution) error {
 	w := tabwriter.NewWriter(out, 0, 4, 2, ' ', 0)
 	fmt.Fprintln(w, "EXEC\tAGENT\tSTATE\tSTATUS\tCOST\tSESSION\tTRANSITION\tFILES")
 	for _, e := range list {
