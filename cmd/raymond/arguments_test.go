@@ -38,6 +38,9 @@ var badArguments = map[string][]struct{ line, names string }{
 	"raymond status": {
 		{"", "WORKFLOW_ID"}, {"''", "WORKFLOW_ID"}, {"gone", "WORKFLOW_ID"}, {"a b", "WORKFLOW_ID"}, {"gone --state-dir text", "--state-dir"},
 	},
+	"raymond diff": {
+		{"", "WORKFLOW_ID"}, {"a", "WORKFLOW_ID"}, {"a b c", "WORKFLOW_ID"}, {"a ''", "WORKFLOW_ID"}, {"gone gone", "WORKFLOW_ID"}, {"a b --state-dir text", "--state-dir"},
+	},
 	"raymond history": {
 		{"", "WORKFLOW_ID"}, {"''", "WORKFLOW_ID"}, {"gone", "WORKFLOW_ID"}, {"a b", "WORKFLOW_ID"}, {"gone --state-dir text", "--state-dir"},
 	},
