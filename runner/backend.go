@@ -32,6 +32,7 @@ type Conversation struct {
 type Abilities struct {
 	Backend  string // its name, one of protocol.Backends
 	Title    string // for people
+	Provider string // of its models, as OpenTelemetry's gen_ai.provider.name has it; "" when nobody knows
 	Resumes  bool   // a conversation can be continued by a later process
 	Branches bool   // and branched, so that the first one stays as it is
 	// ChoosesID says that a new conversation gets the id that we choose. Otherwise the CLI
@@ -152,6 +153,8 @@ type Order struct {
 
 	DebugDir string  // "" or an existing folder for command.json, stdout, stderr
 	Telling  Telling // whether to tell the lines of output
+	// Tools asks for every use of a tool, whatever Telling says (Progress.Tool).
+	Tools bool
 	// Hide replaces secrets. A text must pass through it before it is cut, because
 	// half a secret can't be recognized. Nil leaves texts as they are.
 	Hide func(string) string
@@ -214,6 +217,10 @@ const MarkVar = "RAYMOND_MARK"
 // states, and of what lies beside them.
 const ScopeVar = "RAYMOND_SCOPE"
 
+// TraceparentVar is the environment variable that names the span which what is started
+// belongs to, as OpenTelemetry's programs pass it on. Only traced runs set it.
+const TraceparentVar = "TRACEPARENT"
+
 // Progress is what a backend tells while an invocation runs. With TellNothing only
 // scripts need tell anything.
 type Progress struct {
@@ -231,10 +238,19 @@ type Progress struct {
 	// Note is a line of its own for the log, about no agent: what the backend does
 	// before it can run anything. It is told whatever Order.Telling says.
 	Note string
+	// Tool, when not nil, is a use of a tool that has begun. Such a Progress has nothing else,
+	// and is sent where Order.Tools is set.
+	Tool *ToolUse
 	// Refused, when not "", is the path of a file that what runs in a cage was refused,
 	// as its output says. Such a Progress has nothing else, and is sent whatever
 	// Order.Telling says.
 	Refused string
+}
+
+// ToolUse is a use of a tool by an agent. Both texts are on one short line, without secrets.
+type ToolUse struct {
+	Name  string // as the agent CLI calls it
+	Input string // what says most about its input; "" when there is none
 }
 
 // Metered is what was seen of tokens, one element a model.

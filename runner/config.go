@@ -26,7 +26,7 @@ type Reporter interface {
 	// Note is a line for people that is no event.
 	Note(agent, state, text string)
 	// Doing says what an agent does from now on, and, in p.Text, what it said when
-	// that is no event. It may come very often.
+	// that is no event; or, with p.Tool alone, which tool it uses. It may come very often.
 	Doing(agent, state string, p Progress)
 }
 
@@ -128,6 +128,9 @@ type Config struct {
 	LogDir     string // logs of verified attempts, below it by agent
 	DebugDir   string // "" for none
 	Telling    Telling
+	// Traced says that the run is exported as a trace: what is started is told its span, and
+	// reporters every use of a tool. The run has a Trace then.
+	Traced bool
 
 	// Deadline is the time after which nothing new starts; 0 is none. It counts from Began,
 	// or from Run on if that is zero.

@@ -87,7 +87,7 @@ func (x invocation) order(step *state.Step, l state.Launch) Order {
 	o := Order{
 		Agent: a.ID, State: st.Name, Kind: st.Kind, Dir: l.Cwd, Mark: x.mark(),
 		Timeout: pick(st.Policy.Timeout, opt.Timeout), Idle: pick(st.Policy.IdleTimeout, idleTimeout(st.Kind, opt)),
-		Telling: x.cfg.Telling, Hide: x.cfg.Redact,
+		Telling: x.cfg.Telling, Tools: x.cfg.Traced, Hide: x.cfg.Redact,
 	}
 	if x.cfg.DebugDir != "" {
 		o.DebugDir = DebugFolder(x.cfg.DebugDir, DebugStep{N: a.Exec.Iteration, Agent: a.ID, State: a.State, Attempt: a.Exec.Attempt})
@@ -181,11 +181,14 @@ func pick(own *time.Duration, run state.Duration) time.Duration {
 }
 
 // environ returns the variables that tell a script about its run. Agent CLIs get
-// only the ones that name the run, the agent and the state; a program of the user's
+// only the ones that name the run, the agent, the state and the span of the attempt; a program of the user's
 // own, which may lie beside the states, also where these are.
 func (x invocation) environ(script ScriptOrder) []string {
 	env := []string{
 		"RAYMOND_WORKFLOW_ID=" + x.run.WorkflowID, "RAYMOND_AGENT_ID=" + x.agent.ID, "RAYMOND_STATE=" + x.agent.State,
+	}
+	if e := x.agent.Exec; x.cfg.Traced && x.run.Trace != nil {
+		env = append(env, TraceparentVar+"="+x.run.Trace.OfAttempt(x.agent.ID, e.Iteration, e.Attempt).String())
 	}
 	scope := ScopeVar + "=" + x.cfg.ScriptDir
 	switch {

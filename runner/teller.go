@@ -73,6 +73,10 @@ func (t *teller) progress(run *state.Run, a *state.Agent, p Progress) {
 		t.reporter.Note("", "", t.redact(p.Note))
 		return
 	}
+	if p.Tool != nil {
+		t.reporter.Doing(a.ID, a.State, Progress{Tool: &ToolUse{Name: t.redact(p.Tool.Name), Input: t.redact(p.Tool.Input)}})
+		return
+	}
 	p.Text, p.Doing = t.redact(p.Text), t.redact(p.Doing)
 	isLine := p.Text != "" || p.Doing == ""
 	if isLine && t.say(run, a, p.Text) || t.telling == TellNothing {

@@ -47,6 +47,9 @@ type StateStarted struct {
 	SessionID string      `json:"session_id,omitempty"` // of that conversation; prompts only
 	Model     string      `json:"model,omitempty"`      // that is asked for; absent when none is
 	Cwd       string      `json:"cwd"`                  // the directory it works in, absolute
+
+	// Backend is in no log: it is the agent CLI, for traces; "" for scripts.
+	Backend string `json:"-"`
 }
 
 // AgentOutput is a line of what an agent said or a script wrote to stderr, or a

@@ -105,7 +105,7 @@ func (s *Step) Start(id string, l Launch) *Agent {
 	if restart {
 		s.draft.tell(a, &StateStarted{
 			Kind: string(l.State.Kind), Attempt: e.Attempt, Session: e.Running.Mode,
-			SessionID: e.Running.SessionID, Model: e.Running.Model, Cwd: l.Cwd,
+			SessionID: e.Running.SessionID, Model: e.Running.Model, Cwd: l.Cwd, Backend: l.Plan.Backend,
 		})
 	}
 	return a

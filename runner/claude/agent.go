@@ -12,7 +12,7 @@ const title = "Claude Code"
 // Abilities is what the CLI can do.
 func Abilities() runner.Abilities {
 	return runner.Abilities{
-		Backend: protocol.BackendClaude, Title: title,
+		Backend: protocol.BackendClaude, Title: title, Provider: "anthropic",
 		Resumes: true, Branches: true, ChoosesID: true, Cuts: true, Carries: true,
 		TellsUSD: true, LimitsUSD: true, ToolLists: true, HidesKey: true,
 		PermissionModes: []string{"plan", "default", "dontAsk", "acceptEdits", "auto", "bypassPermissions"},

@@ -21,7 +21,7 @@ const title = "Codex"
 // Abilities is what the CLI can do.
 func Abilities() runner.Abilities {
 	return runner.Abilities{
-		Backend: protocol.BackendCodex, Title: title,
+		Backend: protocol.BackendCodex, Title: title, Provider: "openai",
 		Resumes: true, Branches: true, Cuts: true, Carries: true, HidesKey: true,
 		PermissionModes: []string{bypass},
 	}

@@ -59,7 +59,7 @@ var oldest = program.Version{0, 61, 0}
 // Abilities is what the CLI can do.
 func Abilities() runner.Abilities {
 	return runner.Abilities{
-		Backend: protocol.BackendGemini, Title: title,
+		Backend: protocol.BackendGemini, Title: title, Provider: "gcp.gemini",
 		Resumes: true, Branches: true, ChoosesID: true, Cuts: true, Carries: true, HidesKey: true,
 		PermissionModes: []string{"plan", "default", "dontAsk", "acceptEdits", "bypassPermissions"},
 	}

@@ -44,6 +44,11 @@ type doer interface {
 	Doing(agent, state string, p runner.Progress) error
 }
 
+// toolTeller is a Reporter that shows which tools agents use.
+type toolTeller interface {
+	Tool(agent, state string, use runner.ToolUse) error
+}
+
 // nexter is a Reporter that shows what can be done with the run.
 type nexter interface {
 	Next(text string) error
@@ -89,8 +94,13 @@ func (f *Fanout) Note(agent, state, text string) {
 }
 
 // Doing passes what an agent is doing to the members that have a method
-// Doing(agent, state string, p runner.Progress) error.
+// Doing(agent, state string, p runner.Progress) error, and the use of a tool to those that
+// have a method Tool(agent, state string, use runner.ToolUse) error.
 func (f *Fanout) Doing(agent, state string, p runner.Progress) {
+	if p.Tool != nil {
+		each(f, func(r toolTeller) error { return r.Tool(agent, state, *p.Tool) })
+		return
+	}
 	each(f, func(r doer) error { return r.Doing(agent, state, p) })
 }
 

@@ -9,7 +9,7 @@ import (
 // hidden than one too few.
 var parts = []string{
 	"KEY", "TOKEN", "SECRET", "PASSW", "PASSPHRASE", "PASSCODE", "_PASS", "CREDENTIAL", "AUTH", "COOKIE", "WEBHOOK",
-	"CONNECTION_STRING", "CONNECTIONSTRING", "CONNSTR",
+	"CONNECTION_STRING", "CONNECTIONSTRING", "CONNSTR", "OTLP_HEADERS", "OTLP_TRACES_HEADERS", "OTLP_METRICS_HEADERS", "OTLP_LOGS_HEADERS",
 }
 
 // wholeWords, and words that end with one of endings, are in such names too: within
@@ -32,9 +32,10 @@ var (
 
 // With these variables the job's own services, its outputs and its later steps could be
 // turned against it. The model's key is added on the way to the model by a proxy, and
-// the values of an outer run are none of an inner one's.
+// the values of an outer run are none of an inner one's. Whoever has the keys of the collector
+// of traces could write there what he likes.
 var (
-	withheldNames = append(commandFiles(), "RAYMOND_STATE_KEY", "ANTHROPIC_API_KEY", "CLAUDE_CODE_OAUTH_TOKEN")
+	withheldNames = slices.Concat(commandFiles(), collectorKeys(), []string{"RAYMOND_STATE_KEY", "ANTHROPIC_API_KEY", "CLAUDE_CODE_OAUTH_TOKEN"})
 	withheldKinds = []string{"ACTIONS_", "INPUT_", "RAYMOND_VAR_"}
 )
 
@@ -45,6 +46,17 @@ func commandFiles() []string {
 	for _, runner := range []string{"GITHUB_", "GITEA_", "FORGEJO_"} {
 		for _, file := range []string{"OUTPUT", "ENV", "PATH", "STATE", "STEP_SUMMARY", "ARTIFACTS"} {
 			names = append(names, runner+file)
+		}
+	}
+	return names
+}
+
+// collectorKeys are the variables by which OpenTelemetry's programs log in to a collector.
+func collectorKeys() []string {
+	var names []string
+	for _, signal := range []string{"", "TRACES_", "METRICS_", "LOGS_"} {
+		for _, key := range []string{"HEADERS", "CLIENT_KEY"} {
+			names = append(names, "OTEL_EXPORTER_OTLP_"+signal+key)
 		}
 	}
 	return names

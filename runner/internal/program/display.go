@@ -21,6 +21,7 @@ const (
 type Display struct {
 	tell    func(runner.Progress)
 	telling runner.Telling
+	tools   bool                // each use of a tool is told as such, too
 	hide    func(string) string // replaces secrets; applied before a text is cut
 	uses    []use               // of tools, under way, in the order in which they began
 }
@@ -32,7 +33,7 @@ func NewDisplay(o runner.Order, tell func(runner.Progress)) Display {
 	if tell == nil {
 		tell = func(runner.Progress) {}
 	}
-	return Display{tell: tell, telling: o.Telling, hide: Hider(o)}
+	return Display{tell: tell, telling: o.Telling, tools: o.Tools, hide: Hider(o)}
 }
 
 // Tell passes on what is told whatever the order wants.
@@ -82,6 +83,9 @@ func (d *Display) Doing() { d.Line("", d.doing()) }
 // Begin tells that the use of a tool has begun. What ends is told by an id; without one the end
 // is not noticed.
 func (d *Display) Begin(id, tool, input string) {
+	if d.tools {
+		d.tell(runner.Progress{Tool: &runner.ToolUse{Name: d.short(tool), Input: d.short(input)}})
+	}
 	if d.telling == runner.TellNothing {
 		return
 	}
@@ -120,6 +124,8 @@ func (d *Display) doing() string {
 
 // ToolUse returns a use of a tool as "Tool(input)", on one short line, without secrets.
 func (d *Display) ToolUse(tool, input string) string {
-	short := func(text string) string { return OneLine(d.hide(text), inputWidth) }
-	return fmt.Sprintf("%s(%s)", short(tool), short(input))
+	return fmt.Sprintf("%s(%s)", d.short(tool), d.short(input))
 }
+
+// short is a text on one short line, without secrets.
+func (d *Display) short(text string) string { return OneLine(d.hide(text), inputWidth) }

@@ -25,7 +25,11 @@ func (m masked) Note(agent, state, text string) { m.to.Note(agent, state, m.hide
 
 // Doing implements runner.Reporter.
 func (m masked) Doing(agent, state string, p runner.Progress) {
-	m.to.Doing(agent, state, runner.Progress{Text: m.hide(p.Text), Doing: m.hide(p.Doing)})
+	shown := runner.Progress{Text: m.hide(p.Text), Doing: m.hide(p.Doing)}
+	if use := p.Tool; use != nil {
+		shown.Tool = &runner.ToolUse{Name: m.hide(use.Name), Input: m.hide(use.Input)}
+	}
+	m.to.Doing(agent, state, shown)
 }
 
 // reporter tells events to others, masked unless hide is nil.
