@@ -33,6 +33,10 @@ type Reply struct {
 	Text  string
 	Shell string // a command that the model asks for, with the CLI's own tool
 	Write string // a path at which it asks for a file, with the CLI's own tool where it has one
+	// Tool is another tool of the CLI that the model asks for, by the CLI's own name, with the
+	// arguments Args. Only Gemini CLI's scripted API knows it.
+	Tool string
+	Args map[string]any
 	// Input, Cached and Output are the tokens that the API reports: of the input without and
 	// from the cache, and of the output.
 	Input, Cached, Output int

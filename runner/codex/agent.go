@@ -102,13 +102,13 @@ func (b *Backend) Find(c runner.Conversation, dirs []string) (runner.Stored, boo
 }
 
 // Read implements runner.Transcripts.
-func (b *Backend) Read(runner.Conversation, int64, int64, func(runner.Message) error) error {
-	return fs.ErrNotExist
+func (b *Backend) Read(c runner.Conversation, from, to int64, each func(runner.Message) error) error {
+	return b.rollouts().Read(thread(c), from, to, each)
 }
 
-// Copy implements runner.Transcripts.
-func (b *Backend) Copy(runner.Conversation, int64, string, string) (string, error) {
-	return "", runner.ErrCantCopy
+// Copy implements runner.Transcripts. The thread of a copy is called as the conversation is.
+func (b *Backend) Copy(c runner.Conversation, length int64, id, _ string) (cliID string, err error) {
+	return "", b.rollouts().Copy(thread(c), length, id)
 }
 
 // Place implements runner.Transcripts.

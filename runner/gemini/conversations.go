@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -96,9 +97,15 @@ func firstLine(r io.Reader) (line []byte, rest *bufio.Reader) {
 
 // holdsPrompt reports whether a conversation can be resumed: the CLI can't resume one in which
 // nobody has said anything.
-func holdsPrompt(path string) (found bool, err error) {
-	err = transcripts.EachLine(path, 0, func(line []byte, truncated bool) error {
+func holdsPrompt(path string) (bool, error) { return holdsPromptIn(path, math.MaxInt64) }
+
+// holdsPromptIn is holdsPrompt for the first length bytes.
+func holdsPromptIn(path string, length int64) (found bool, err error) {
+	err = transcripts.EachLineAt(path, 0, func(at int64, line []byte, truncated bool) error {
 		var m said
+		if at >= length {
+			return transcripts.ErrStop
+		}
 		if truncated || json.Unmarshal(line, &m) == nil && m.isSaid() {
 			found = true
 			return transcripts.ErrStop
@@ -143,17 +150,29 @@ func remove(chats *os.Root, id string, only *runner.Mark) error {
 }
 
 // branch makes a copy of a conversation, under an id of its own.
-func (h home) branch(from, id, dir string) error {
-	path, _, ok := h.find(from, dir)
+func (h home) branch(from, id, dir string) error { return h.copy(from, dir, -1, id, dir) }
+
+// copy makes a copy of the first length bytes of a conversation that was held in a directory,
+// without a line that they cut, under an id of its own and for another directory; length < 0
+// copies all. The error has fs.ErrNotExist in it when there are fewer bytes.
+func (h home) copy(from, heldIn string, length int64, id, dir string) error {
+	path, _, ok := h.find(from, heldIn)
 	if !ok {
-		return fmt.Errorf("there is no conversation %s", from)
+		return gone(from)
 	}
-	f, _, err := files.Open(path)
+	f, info, err := files.Open(path)
 	if err != nil {
 		return err
 	}
 	defer f.Close()
-	line, rest := firstLine(f)
+	in, end, err := transcripts.Head(f, info.Size(), length)
+	if err != nil {
+		return err
+	}
+	if ok, err := holdsPromptIn(path, end); err != nil || !ok {
+		return errors.Join(err, fmt.Errorf("nothing was said in conversation %s until then", from))
+	}
+	line, rest := firstLine(in)
 	head := map[string]any{}
 	if err := json.Unmarshal(line, &head); err != nil {
 		return fmt.Errorf("conversation %s: %w", from, err)
@@ -163,10 +182,14 @@ func (h home) branch(from, id, dir string) error {
 	if err != nil {
 		return err
 	}
-	// The CLI notes the id again each time that it resumes; the last note counts. The line before
-	// may have been cut off.
-	last := "\n" + `{"$set":{"sessionId":"` + id + `"}}` + "\n"
+	// The CLI notes the id again each time that it resumes; the last note counts.
+	last := `{"$set":{"sessionId":"` + id + `"}}` + "\n"
 	return h.place(id, dir, io.MultiReader(bytes.NewReader(first), strings.NewReader("\n"), rest, strings.NewReader(last)))
+}
+
+// gone is the error of a conversation without a transcript.
+func gone(id string) error {
+	return fmt.Errorf("conversation %.80q has no transcript here: %w", id, fs.ErrNotExist)
 }
 
 // complete ends the last line of a conversation, which may have been cut off: the CLI would add to

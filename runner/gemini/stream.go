@@ -219,8 +219,12 @@ var builtIn = []string{shell, "write_file", "replace", "web_fetch", "google_web_
 
 // isRefused reports whether a use of a tool failed because it was not allowed.
 func (u use) isRefused(why problem) bool {
-	isOutside := strings.HasPrefix(string(why.Message), "Access denied: plan path") || strings.HasPrefix(string(why.Message), "Path not in workspace")
-	return why.Type == "policy_violation" || isOutside || why.Type == "tool_not_registered" && slices.Contains(builtIn, u.tool)
+	return why.Type == "policy_violation" || isOutside(string(why.Message)) || why.Type == "tool_not_registered" && slices.Contains(builtIn, u.tool)
+}
+
+// isOutside reports whether an error says that a path is outside of what may be written.
+func isOutside(why string) bool {
+	return strings.HasPrefix(why, "Access denied: plan path") || strings.HasPrefix(why, "Path not in workspace")
 }
 
 // refusal says of a refused use of a tool why it was, and what would allow it.

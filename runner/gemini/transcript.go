@@ -3,9 +3,9 @@ package gemini
 import (
 	"errors"
 	"fmt"
-	"io/fs"
 	"maps"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -165,13 +165,27 @@ func (b *Backend) Find(c runner.Conversation, dirs []string) (runner.Stored, boo
 }
 
 // Read implements runner.Transcripts.
-func (b *Backend) Read(runner.Conversation, int64, int64, func(runner.Message) error) error {
-	return fs.ErrNotExist
+func (b *Backend) Read(c runner.Conversation, from, to int64, each func(runner.Message) error) error {
+	path, _, ok := b.home().find(c.ID, c.Dir)
+	if !ok {
+		return gone(c.ID)
+	}
+	r := reader{each: each, folder: filepath.Join(filepath.Dir(path), c.ID), agents: map[string]agent{}, read: map[string]bool{}}
+	return r.transcript(path, from, to, nil)
 }
 
 // Copy implements runner.Transcripts.
-func (b *Backend) Copy(runner.Conversation, int64, string, string) (string, error) {
-	return "", runner.ErrCantCopy
+func (b *Backend) Copy(c runner.Conversation, length int64, id, dir string) (cliID string, err error) {
+	if !transcripts.IsUUID(id) {
+		return "", fmt.Errorf("copy conversation: the id %.80q is no UUID in lower case", id)
+	}
+	if _, _, ok := b.home().find(id, dir); ok {
+		return "", fmt.Errorf("copy conversation: there is a conversation %s already", id)
+	}
+	if err := b.home().copy(c.ID, c.Dir, length, id, dir); err != nil {
+		return "", fmt.Errorf("copy conversation: %w", err)
+	}
+	return "", nil
 }
 
 // Place implements runner.Transcripts. A transcript without any prompt is of no use to the CLI and

@@ -121,6 +121,12 @@ func IsFile(path string) bool {
 	return err == nil && info.Mode().IsRegular()
 }
 
+// IsFolder reports whether a path is a folder, and no link to one.
+func IsFolder(path string) bool {
+	info, err := os.Lstat(path)
+	return err == nil && info.IsDir()
+}
+
 // Size returns the size of a regular file, and false when a path is none.
 func Size(path string) (int64, bool) {
 	info, err := os.Lstat(path)

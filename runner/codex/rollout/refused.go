@@ -31,14 +31,17 @@ var reasons = []string{"patch rejected: ", "approval policy is Never; reject com
 // called is a line with a use of a tool, or with what it brought.
 type called struct {
 	Type    string `json:"type"`
-	Payload struct {
-		Type      string         `json:"type"`
-		ID        string         `json:"call_id"`
-		Name      string         `json:"name"`
-		Input     string         `json:"input"`
-		Arguments string         `json:"arguments"`
-		Output    jsontext.Value `json:"output"`
-	} `json:"payload"`
+	Payload call   `json:"payload"`
+}
+
+// call is a use of a tool, or what it brought.
+type call struct {
+	Type      string         `json:"type"`
+	ID        string         `json:"call_id"`
+	Name      string         `json:"name"`
+	Input     string         `json:"input"`
+	Arguments string         `json:"arguments"`
+	Output    jsontext.Value `json:"output"`
 }
 
 // Refused returns the uses of tools that a rollout shows as refused from a byte on.

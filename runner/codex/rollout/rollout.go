@@ -8,6 +8,7 @@ package rollout
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"os/user"
@@ -122,7 +123,7 @@ func (f Folder) Place(thread, from string) error {
 	if !transcripts.IsUUID(thread) {
 		return fmt.Errorf("put rollout in place: the id %.80q is no UUID in lower case", thread)
 	}
-	if err := f.place(thread, from, ""); err != nil {
+	if err := f.place(thread, from); err != nil {
 		return fmt.Errorf("put rollout of thread %s in place: %w", thread, err)
 	}
 	return nil
@@ -130,24 +131,53 @@ func (f Folder) Place(thread, from string) error {
 
 // Branch puts a copy of the rollout of a thread in place as that of another one. The CLI's own
 // branches only refer to the thread that they come from, and can't be resumed without it.
-func (f Folder) Branch(from, to string) error {
-	path, ok := f.Path(from)
-	if !ok {
-		return fmt.Errorf("no rollout of thread %.80q", from)
+func (f Folder) Branch(from, to string) error { return f.copy(from, -1, to) }
+
+// Copy is Branch for the first length bytes of the rollout, without a line that they cut, or
+// for all when length < 0, and for a thread that is not there yet. The error has fs.ErrNotExist
+// in it when there are fewer bytes.
+func (f Folder) Copy(from string, length int64, to string) error {
+	if _, ok := f.Path(to); ok {
+		return fmt.Errorf("copy: there is a thread %s already", to)
 	}
-	if !transcripts.IsUUID(to) {
-		return fmt.Errorf("branch: the id %.80q is no UUID in lower case", to)
-	}
-	return f.place(to, path, from)
+	return f.copy(from, length, to)
 }
 
-// place puts a rollout in place; an id in it, when not "", becomes that of the thread.
-func (f Folder) place(thread, from, id string) error {
+func (f Folder) copy(from string, length int64, to string) error {
+	path, ok := f.Path(from)
+	if !ok {
+		return gone(from)
+	}
+	if !transcripts.IsUUID(to) {
+		return fmt.Errorf("copy: the id %.80q is no UUID in lower case", to)
+	}
+	in, info, err := files.Open(path)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	head, end, err := transcripts.Head(in, info.Size(), length)
+	if err != nil {
+		return err
+	}
+	if _, ok := begin(path); !ok || end == 0 {
+		return fmt.Errorf("copy: nothing was said in thread %s until then", from)
+	}
+	return f.install(to, transcripts.Renamed(head, from, to))
+}
+
+// place puts a rollout in place.
+func (f Folder) place(thread, from string) error {
 	in, _, err := files.Open(from)
 	if err != nil {
 		return err
 	}
 	defer in.Close()
+	return f.install(thread, in)
+}
+
+// install makes what in brings the rollout of a thread.
+func (f Folder) install(thread string, in io.Reader) error {
 	home, err := f.Home()
 	if err != nil {
 		return err
@@ -173,7 +203,7 @@ func (f Folder) place(thread, from, id string) error {
 		return err
 	}
 	defer folder.Close()
-	return transcripts.Install(folder, names[3], transcripts.Renamed(in, id, thread))
+	return transcripts.Install(folder, names[3], in)
 }
 
 // Clear removes the rollouts of a thread; with a mark it removes only a file of that mark. What

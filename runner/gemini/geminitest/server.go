@@ -172,6 +172,9 @@ func (c *call) use() []map[string]any {
 	if c.Write != "" {
 		parts = append(parts, function("write_file", map[string]any{"file_path": c.Write, "content": "written\n"}))
 	}
+	if c.Tool != "" {
+		parts = append(parts, function(c.Tool, c.Args))
+	}
 	return parts
 }
 

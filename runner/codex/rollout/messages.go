@@ -1,0 +1,157 @@
+package rollout
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/raymond-action/raymond-action/runner"
+	"github.com/raymond-action/raymond-action/runner/transcripts"
+)
+
+// entry is a line of a rollout, as far as it is shown to people.
+type entry struct {
+	Time    string `json:"timestamp"`
+	Type    string `json:"type"`
+	Payload struct {
+		call
+		Model   string `json:"model"`   // of turn_context
+		Message string `json:"message"` // of an error, and of a summary
+		Item    item   `json:"item"`
+	} `json:"payload"`
+}
+
+// item is something that the CLI has told as done.
+type item struct {
+	Type    string  `json:"type"`
+	Content []piece `json:"content"`
+	Status  string  `json:"status"` // of a command
+}
+
+// piece is a part of a message, or of what a tool brought.
+type piece struct {
+	Text string `json:"text"`
+}
+
+// shown are words of which each line that is shown has one.
+var shown = [][]byte{
+	[]byte(`_call`), []byte(`"item_completed"`), []byte(`"turn_context"`), []byte(`"compacted"`), []byte(`"error"`), []byte(`"stream_error"`),
+}
+
+// Read calls each with the messages of a thread, as runner.Transcripts says.
+func (f Folder) Read(thread string, from, to int64, each func(runner.Message) error) error {
+	path, ok := f.Path(thread)
+	if !ok {
+		return gone(thread)
+	}
+	r := reader{feed: transcripts.NewFeed(func(_ string, m runner.Message) error { return each(m) })}
+	err := transcripts.Read(path, from, to, func(at int64, text []byte, truncated bool) error {
+		isShown := func(word []byte) bool { return bytes.Contains(text[:min(len(text), maxHead)], word) }
+		var e entry
+		switch {
+		case !slices.ContainsFunc(shown, isShown):
+			return nil
+		case truncated:
+			return r.feed.Say(runner.Message{Offset: at, From: runner.FromCLI, Cut: int64(len(text))})
+		case json.Unmarshal(text, &e, loose) != nil:
+			return nil
+		}
+		m := runner.Message{Offset: at}
+		if when, err := time.Parse(time.RFC3339Nano, e.Time); err == nil {
+			m.Time = when.UTC()
+		}
+		return r.tell(e, m)
+	})
+	if err != nil {
+		return err
+	}
+	return r.feed.Flush()
+}
+
+// maxHead is how far into a line its kind is looked for.
+const maxHead = 512
+
+// gone is the error of a thread without a rollout.
+func gone(thread string) error {
+	return fmt.Errorf("thread %.80q has no rollout here: %w", thread, fs.ErrNotExist)
+}
+
+// reader reads one rollout.
+type reader struct {
+	feed   *transcripts.Feed
+	model  string
+	failed bool // a command of the tool that is being used
+}
+
+// tell hands over what a line says; m has its place.
+func (r *reader) tell(e entry, m runner.Message) error {
+	p := e.Payload
+	switch {
+	case e.Type == "turn_context":
+		r.model = p.Model
+	case e.Type == "compacted", e.Type == "event_msg" && strings.HasSuffix(p.Type, "error"):
+		return r.say(m, runner.FromCLI, p.Message)
+	case e.Type == "event_msg" && p.Type == "item_completed":
+		return r.done(p.Item, m)
+	case e.Type == "response_item" && strings.HasSuffix(p.Type, "_call_output"):
+		m.Refused = refusal(p.Output) != ""
+		m.Text, m.Cut = transcripts.Bounded(textOf(p.Output))
+		m.Failed = m.Refused || r.failed || strings.HasPrefix(m.Text, "Script failed")
+		return r.feed.Brought(p.ID, m)
+	case e.Type == "response_item" && strings.HasSuffix(p.Type, "_call"):
+		r.failed = false
+		m.From, m.Model, m.Tool = runner.FromTool, r.model, cmp.Or(p.Name, p.Type)
+		m.Input, m.Cut = transcripts.Bounded(p.Input + p.Arguments)
+		return r.feed.Use(p.ID, m)
+	}
+	return nil
+}
+
+// done tells of something that the CLI has told as done.
+func (r *reader) done(i item, m runner.Message) error {
+	var text strings.Builder
+	for _, p := range i.Content {
+		text.WriteString(p.Text)
+	}
+	switch i.Type {
+	case "UserMessage":
+		return r.say(m, runner.FromUser, text.String())
+	case "AgentMessage":
+		m.Model = r.model
+		return r.say(m, runner.FromAgent, text.String())
+	case "CommandExecution":
+		r.failed = r.failed || i.Status == "failed"
+	}
+	return nil
+}
+
+func (r *reader) say(m runner.Message, who runner.Speaker, text string) error {
+	if text == "" {
+		return nil
+	}
+	m.From = who
+	m.Text, m.Cut = transcripts.Bounded(text)
+	return r.feed.Say(m)
+}
+
+// textOf is what a tool brought.
+func textOf(output jsontext.Value) string {
+	var text string
+	if output.Kind() == '"' {
+		_ = json.Unmarshal(output, &text, loose) // it is "" then
+		return text
+	}
+	var parts []piece
+	_ = json.Unmarshal(output, &parts, loose) // there are none then
+	for _, p := range parts {
+		text += p.Text
+	}
+	return text
+}

@@ -1,0 +1,202 @@
+package gemini
+
+import (
+	"cmp"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/raymond-action/raymond-action/runner"
+	"github.com/raymond-action/raymond-action/runner/tally"
+	"github.com/raymond-action/raymond-action/runner/transcripts"
+)
+
+// line is a line of a transcript, as far as it is shown to people.
+type line struct {
+	said
+	Time  string   `json:"timestamp"`
+	Calls []called `json:"toolCalls"`
+}
+
+// called is a use of a tool, in the message in which the model asked for it.
+type called struct {
+	ID     string         `json:"id"`
+	Name   string         `json:"name"`
+	Args   jsontext.Value `json:"args"`
+	Status string         `json:"status"`
+	Result jsontext.Value `json:"result"`
+	Agent  string         `json:"agentId"` // that the use has started
+}
+
+// agent is an agent that a use of a tool has started. The CLI keeps its conversation in a file
+// of its own.
+type agent struct{ name, id string }
+
+// reader reads one transcript and those of the agents that it tells of.
+type reader struct {
+	each   func(runner.Message) error
+	folder string // with the transcripts of agents
+	agents map[string]agent
+	read   map[string]bool // agents
+}
+
+// transcript reads the messages of one transcript; of that of an agent, all have the place of
+// the use of the tool that has started it.
+func (r *reader) transcript(path string, from, to int64, of *runner.Message) error {
+	feed := transcripts.NewFeed(func(use string, m runner.Message) error {
+		if of != nil {
+			m.Offset, m.Subagent = of.Offset, of.Subagent
+		}
+		if err := r.each(m); err != nil {
+			return err
+		}
+		return r.follow(use, m)
+	})
+	t := teller{feed: feed, agents: r.agents, told: map[string]bool{}}
+	err := transcripts.Read(path, from, to, func(at int64, text []byte, truncated bool) error {
+		var l line
+		if truncated {
+			return feed.Say(runner.Message{Offset: at, From: runner.FromCLI, Cut: int64(len(text))})
+		}
+		if json.Unmarshal(text, &l, tally.Loose) != nil || len(t.told) > maxMessages {
+			return nil
+		}
+		return t.tell(at, l)
+	})
+	if err != nil {
+		return err
+	}
+	return feed.Flush()
+}
+
+// follow reads the transcript of the agent that a use of a tool has started.
+func (r *reader) follow(use string, m runner.Message) error {
+	a, ok := r.agents[use]
+	if !ok || r.read[a.id] || !transcripts.IsUUID(a.id) {
+		return nil
+	}
+	r.read[a.id] = true
+	path := filepath.Join(r.folder, a.id+".jsonl")
+	if !transcripts.IsFolder(r.folder) || !transcripts.IsFile(path) {
+		return nil
+	}
+	m.Subagent = a.name
+	return r.transcript(path, 0, -1, &m)
+}
+
+// teller hands over what the lines of one transcript say.
+type teller struct {
+	feed   *transcripts.Feed
+	agents map[string]agent
+	told   map[string]bool // ids of messages, and of uses of tools that have brought something
+}
+
+// tell takes a line. The CLI writes a message again when tools have brought something.
+func (t *teller) tell(at int64, l line) error {
+	m := runner.Message{Offset: at, From: speakers[l.Type]}
+	if m.From == "" {
+		return nil
+	}
+	if when, err := time.Parse(time.RFC3339Nano, l.Time); err == nil {
+		m.Time = when.UTC()
+	}
+	if m.From == runner.FromAgent {
+		m.Model = l.Model
+	}
+	if text := l.text(); text != "" && (l.ID == "" || !t.told["message "+l.ID]) {
+		t.told["message "+l.ID] = true
+		m := m
+		m.Text, m.Cut = transcripts.Bounded(text)
+		if err := t.feed.Say(m); err != nil {
+			return err
+		}
+	}
+	for _, c := range l.Calls {
+		if err := t.call(c, m); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// speakers are whose the messages of each type are.
+var speakers = map[string]runner.Speaker{
+	"user": runner.FromUser, "gemini": runner.FromAgent, "info": runner.FromCLI, "warning": runner.FromCLI, "error": runner.FromCLI,
+}
+
+// call takes a use of a tool; m has its place.
+func (t *teller) call(c called, m runner.Message) error {
+	if !t.told["use "+c.ID] {
+		t.told["use "+c.ID] = true
+		use := m
+		use.From, use.Tool = runner.FromTool, cmp.Or(c.Name, "tool")
+		use.Input, use.Cut = transcripts.Bounded(string(c.Args))
+		if c.Agent != "" && c.ID != "" {
+			t.agents[c.ID] = agent{name: nameOf(c), id: c.Agent}
+		}
+		if err := t.feed.Use(c.ID, use); err != nil {
+			return err
+		}
+	}
+	text := brought(c.Result)
+	if c.ID == "" || text == "" || t.told["result "+c.ID] {
+		return nil
+	}
+	t.told["result "+c.ID] = true
+	m.Text, m.Cut = transcripts.Bounded(text)
+	m.Failed = c.Status == "error"
+	m.Refused = m.Failed && isRefusal(c.Name, text)
+	return t.feed.Brought(c.ID, m)
+}
+
+// nameOf is what the agent that a use of a tool has started is called.
+func nameOf(c called) string {
+	var args struct {
+		Name string `json:"agent_name"`
+	}
+	_ = json.Unmarshal(c.Args, &args, tally.Loose) // it has no name then
+	name := cmp.Or(args.Name, c.Name, "agent")
+	return name[:min(len(name), maxName)]
+}
+
+// maxName is how long the name of an agent may be, in bytes.
+const maxName = 100
+
+// brought is what a tool brought.
+func brought(result jsontext.Value) string {
+	var parts []struct {
+		Response struct {
+			Response struct {
+				Output jsontext.Value `json:"output"`
+				Error  jsontext.Value `json:"error"`
+			} `json:"response"`
+		} `json:"functionResponse"`
+	}
+	if json.Unmarshal(result, &parts, tally.Loose) != nil {
+		return ""
+	}
+	var texts []string
+	for _, p := range parts {
+		for _, value := range []jsontext.Value{p.Response.Response.Output, p.Response.Response.Error} {
+			var text string
+			if json.Unmarshal(value, &text, tally.Loose) != nil {
+				text = string(value)
+			}
+			if text != "" {
+				texts = append(texts, text)
+			}
+		}
+	}
+	return strings.Join(texts, "\n")
+}
+
+// isRefusal reports whether the error of a tool says that it was not allowed. The transcript
+// has the words alone.
+func isRefusal(tool, why string) bool {
+	isHidden := strings.HasPrefix(why, `Tool "`+tool+`" not found`) && slices.Contains(builtIn, tool)
+	return isHidden || isOutside(why) || strings.Contains(why[:min(len(why), 200)], "denied by policy")
+}
