@@ -26,6 +26,7 @@ var layers = map[string]layer{
 	"runner/verify":                    {ours: "internal/cage/denied state runner runner/internal/proc internal/untrusted/files internal/untrusted/secrets", foreign: "github.com/bmatcuk/doublestar/v4"},
 	"runner/report":                    {ours: "protocol state runner runner/diagram runner/internal/reel internal/untrusted/files internal/untrusted/jsonlimit internal/untrusted/text", foreign: "golang.org/x/sys"},
 	"runner/insight":                   {ours: "runner state"},
+	"runner/insight/page":              {ours: "internal/untrusted/text runner runner/insight state"},
 	"runner/diagram":                   {ours: "protocol state"},
 	"runner/diagram/mermaidtest":       {ours: "internal/installtest"},
 	"runner/agenttest":                 {},

@@ -1,0 +1,168 @@
+package page
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+	"time"
+
+	"github.com/raymond-action/raymond-action/runner"
+)
+
+// longText is from how many lines on a message of the user is folded.
+const longText = 40
+
+// said is a message of a conversation, or those of a subagent.
+type said struct {
+	Kind    string // user, agent, tool, cli or sub
+	Time    time.Time
+	Model   string // where it is another one than before
+	Text    []prose
+	Tool    string
+	Brief   string // what a folded message is about
+	Fields  []field
+	Output  string
+	Verdict string // "failed" or "refused", of a tool
+	IsLong  bool
+	Lines   int
+	Cut     int64
+	Inner   []said
+}
+
+// prose is a part of a text: a block of code, or words.
+type prose struct {
+	IsCode bool
+	Text   string
+}
+
+// field is one thing that a tool was given.
+type field struct{ Name, Value string }
+
+// conversation returns messages as they are shown: each row of those of one subagent as one.
+func conversation(messages []runner.Message) []said {
+	var out []said
+	model := ""
+	for i := 0; i < len(messages); i++ {
+		m := messages[i]
+		if m.Subagent == "" {
+			s := newSaid(m)
+			if s.Model == model {
+				s.Model = ""
+			} else if s.Model != "" {
+				model = s.Model
+			}
+			out = append(out, s)
+			continue
+		}
+		sub := said{Kind: "sub", Tool: shown(m.Subagent), Time: m.Time}
+		for ; i < len(messages) && messages[i].Subagent == m.Subagent; i++ {
+			sub.Inner = append(sub.Inner, newSaid(messages[i]))
+		}
+		i--
+		sub.Lines = len(sub.Inner)
+		out = append(out, sub)
+	}
+	return out
+}
+
+func newSaid(m runner.Message) said {
+	s := said{Kind: string(m.From), Time: m.Time, Model: shown(m.Model), Cut: m.Cut}
+	body := shown(m.Text)
+	s.Lines = lines(body)
+	if m.From == runner.FromTool {
+		s.Tool, s.Output = shown(m.Tool), strings.TrimRight(body, "\n")
+		s.Fields, s.Brief = input(m.Input)
+		switch {
+		case m.Refused:
+			s.Verdict = "refused"
+		case m.Failed:
+			s.Verdict = "failed"
+		}
+		return s
+	}
+	s.Text = blocks(body)
+	s.IsLong = s.Lines > longText || len(body) > 80*longText
+	s.Brief = shortText(body)
+	return s
+}
+
+// input returns what a tool was given: the fields of an object, or all as it is. Brief is
+// the one that says most.
+func input(text string) (fields []field, brief string) {
+	dec := json.NewDecoder(strings.NewReader(text))
+	if start, err := dec.Token(); err != nil || start != json.Delim('{') {
+		return plainInput(text)
+	}
+	for dec.More() {
+		name, err := dec.Token()
+		if err != nil {
+			return plainInput(text)
+		}
+		var value json.RawMessage
+		if err := dec.Decode(&value); err != nil {
+			return plainInput(text)
+		}
+		fields = append(fields, field{shown(name.(string)), fieldText(value)})
+	}
+	return fields, tellingField(fields)
+}
+
+func plainInput(text string) (fields []field, brief string) {
+	if strings.TrimSpace(text) == "" {
+		return nil, ""
+	}
+	return []field{{"", shown(text)}}, shortText(text)
+}
+
+// fieldText returns a string as it is, and anything else as JSON.
+func fieldText(value json.RawMessage) string {
+	var s string
+	if json.Unmarshal(value, &s) == nil {
+		return shown(s)
+	}
+	var b bytes.Buffer
+	if json.Indent(&b, value, "", "  ") != nil {
+		return shown(string(value))
+	}
+	return shown(b.String())
+}
+
+// tellingFields are names of fields that say what a use of a tool is about, best first.
+var tellingFields = []string{"command", "cmd", "file_path", "path", "pattern", "query", "url", "description", "prompt"}
+
+func tellingField(fields []field) string {
+	for _, name := range tellingFields {
+		for _, f := range fields {
+			if f.Name == name {
+				return shortText(f.Value)
+			}
+		}
+	}
+	if len(fields) > 0 {
+		return shortText(fields[0].Value)
+	}
+	return ""
+}
+
+// blocks splits a text at the fences of its code blocks.
+func blocks(s string) []prose {
+	var out []prose
+	var b strings.Builder
+	isCode := false
+	flush := func() {
+		if text := strings.Trim(b.String(), "\n"); text != "" {
+			out = append(out, prose{isCode, text})
+		}
+		b.Reset()
+	}
+	for line := range strings.Lines(s) {
+		if strings.HasPrefix(strings.TrimLeft(line, " "), "```") {
+			flush()
+			isCode = !isCode
+			continue
+		}
+		b.WriteString(line)
+	}
+	flush()
+	return out
+}

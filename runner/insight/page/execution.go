@@ -1,0 +1,166 @@
+package page
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/raymond-action/raymond-action/runner/insight"
+	"github.com/raymond-action/raymond-action/state"
+)
+
+// execution is a section of the page.
+type execution struct {
+	*insight.Exec
+	Class    string
+	IsOpen   bool
+	Moves    move
+	Lasted   time.Duration
+	About    []pair
+	Tries    []try
+	Talk     []said
+	HasFiles bool
+	Hunks    []file
+}
+
+// move is where an execution led.
+type move struct{ Tag, Target, More string }
+
+// try is an attempt, with whether its commands passed.
+type try struct {
+	insight.Attempt
+	Mark, Cost string
+}
+
+// unfolded is how many failed executions are unfolded when the page opens.
+const unfolded = 3
+
+// foldedOut returns the numbers of the executions that are unfolded when the page opens:
+// the last ones that failed.
+func foldedOut(r *insight.Report) map[int]bool {
+	open := map[int]bool{}
+	for i := len(r.Executions) - 1; i >= 0 && len(open) < unfolded; i-- {
+		if hasFailed(r.Executions[i]) {
+			open[r.Executions[i].N] = true
+		}
+	}
+	return open
+}
+
+func newExecution(e *insight.Exec, open map[int]bool) execution {
+	x := execution{
+		Exec: e, Class: classOf(e.Kind) + " " + classOf(e.Status), IsOpen: open[e.N], Moves: newMove(e.Transition), Lasted: duration(*e),
+		About: aboutExecution(e), Talk: conversation(e.Messages), HasFiles: e.Files != nil,
+	}
+	for _, a := range e.Attempts {
+		t := try{a, "bad", dollars(insight.Spent{USD: a.CostUSD, Estimated: a.Estimated, Unknown: a.Unknown, Unpriced: a.Unpriced})}
+		if a.Converged {
+			t.Mark = "ok"
+		}
+		x.Tries = append(x.Tries, t)
+	}
+	for _, f := range e.Files {
+		x.Hunks = append(x.Hunks, newFile(f))
+	}
+	return x
+}
+
+func newMove(t *state.Transition) move {
+	if t == nil {
+		return move{}
+	}
+	m := move{Tag: shown(t.Tag), Target: shown(t.Target)}
+	if t.Target == "" {
+		m.Target = "end"
+	}
+	if t.Return != "" {
+		m.More = "then " + shown(t.Return)
+	}
+	if t.Next != "" {
+		m.More = "continues at " + shown(t.Next)
+	}
+	return m
+}
+
+// aboutExecution lists what else is known about an execution.
+func aboutExecution(e *insight.Exec) []pair {
+	var out []pair
+	add := func(name, value string) {
+		if value != "" {
+			out = append(out, pair{name, shown(value)})
+		}
+	}
+	add("Started", moment(e.Started))
+	add("Model", e.Model)
+	add("Agent CLI", e.AgentCLI)
+	add("Conversation", strings.TrimSpace(e.Mode+" "+e.SessionID))
+	add("Folder", e.Cwd)
+	if e.Turns > 0 {
+		add("Turns", fmt.Sprint(e.Turns))
+	}
+	if t := e.Spent.Tokens; t != nil {
+		add("Tokens", fmt.Sprintf("%s in, %s cached, %s out", count(t.Input), count(t.Cached), count(t.Output)))
+	}
+	if len(e.Models) > 1 {
+		var parts []string
+		for _, name := range sortedKeys(e.Models) {
+			parts = append(parts, name+" "+e.Models[name].Dollars())
+		}
+		add("Cost by model", strings.Join(parts, ", "))
+	}
+	if e.Total > 0 {
+		add("Run's cost so far", e.Total.Dollars())
+	}
+	if e.ExitCode != nil && *e.ExitCode != 0 {
+		add("Exit code", fmt.Sprint(*e.ExitCode))
+	}
+	add("Signal", e.Signal)
+	return out
+}
+
+// file is a changed file with its diff in parts of lines of a kind.
+type file struct {
+	Path, Change string
+	Parts        []part
+	Added, Gone  int
+	Cut          bool
+}
+
+// part is lines of a diff that are all of a kind: "add", "del", "at" or "same".
+type part struct{ Kind, Text string }
+
+func newFile(f insight.File) file {
+	out := file{Path: shown(f.Path), Change: classOf(f.Change), Cut: f.Cut || len(f.Diff) > mostText}
+	for line := range strings.Lines(shown(f.Diff)) {
+		kind := kindOfLine(line)
+		switch kind {
+		case "add":
+			out.Added++
+		case "del":
+			out.Gone++
+		case "":
+			continue
+		}
+		if n := len(out.Parts); n > 0 && out.Parts[n-1].Kind == kind {
+			out.Parts[n-1].Text += line
+		} else {
+			out.Parts = append(out.Parts, part{kind, line})
+		}
+	}
+	return out
+}
+
+// kindOfLine returns "" for the lines that only repeat the name of the file.
+func kindOfLine(line string) string {
+	switch {
+	case strings.HasPrefix(line, "+++ "), strings.HasPrefix(line, "--- "), strings.HasPrefix(line, "diff --git "), strings.HasPrefix(line, "index "):
+		return ""
+	case strings.HasPrefix(line, "@@"):
+		return "at"
+	case strings.HasPrefix(line, "+"):
+		return "add"
+	case strings.HasPrefix(line, "-"):
+		return "del"
+	}
+	return "same"
+}

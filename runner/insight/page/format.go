@@ -1,0 +1,143 @@
+package page
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/raymond-action/raymond-action/internal/untrusted/text"
+	"github.com/raymond-action/raymond-action/runner/insight"
+	"github.com/raymond-action/raymond-action/state"
+)
+
+// mostText is how much of one text is shown, in bytes. Whoever makes a report cuts texts
+// earlier; this keeps the page from growing with whatever is handed to it.
+const mostText = 128 << 10
+
+// shown makes a text fit to be shown: without what nobody sees, and not too long. Escaping
+// it is for the template.
+func shown(s string) string {
+	if len(s) <= mostText {
+		return text.Printable(s)
+	}
+	cut := text.Before(s, mostText)
+	return text.Printable(cut) + fmt.Sprintf("\n… %s left out", bytesOf(int64(len(s)-len(cut))))
+}
+
+// dollars returns an amount and how well it is known, as in "~$0.12 + 2 unknown".
+func dollars(s insight.Spent) string {
+	out := s.USD.Dollars()
+	if s.Estimated {
+		out = "~" + out
+	}
+	if s.Unknown > 0 {
+		out += fmt.Sprintf(" + %d unknown", s.Unknown)
+	}
+	if s.Unpriced > 0 {
+		out += " + " + count(s.Unpriced) + " tokens without a price"
+	}
+	return out
+}
+
+// span returns a duration as people say it: two units at most.
+func span(d time.Duration) string {
+	switch d = max(d, 0); {
+	case d < 10*time.Second:
+		return strconv.FormatFloat(d.Seconds(), 'f', 1, 64) + " s"
+	case d < time.Minute:
+		return fmt.Sprintf("%.0f s", d.Seconds())
+	case d < time.Hour:
+		return units(d.Round(time.Second), time.Minute, "min", time.Second, "s")
+	case d < 24*time.Hour:
+		return units(d.Round(time.Minute), time.Hour, "h", time.Minute, "min")
+	}
+	return units(d.Round(time.Hour), 24*time.Hour, "d", time.Hour, "h")
+}
+
+// units spells a duration in two units, without the smaller one where it is zero.
+func units(d, big time.Duration, bigName string, small time.Duration, smallName string) string {
+	out := fmt.Sprintf("%d %s", d/big, bigName)
+	if rest := d % big / small; rest > 0 {
+		out += fmt.Sprintf(" %d %s", rest, smallName)
+	}
+	return out
+}
+
+// count returns a number of tokens or the like in at most four characters.
+func count(n int64) string {
+	switch f := float64(n); {
+	case n < 1000:
+		return strconv.FormatInt(n, 10)
+	case n < 10_000:
+		return strconv.FormatFloat(f/1e3, 'f', 1, 64) + "k"
+	case n < 999_500:
+		return strconv.FormatFloat(f/1e3, 'f', 0, 64) + "k"
+	case n < 9_950_000:
+		return strconv.FormatFloat(f/1e6, 'f', 1, 64) + "M"
+	}
+	return strconv.FormatFloat(float64(n)/1e6, 'f', 0, 64) + "M"
+}
+
+// bytesOf returns a number of bytes as people read it.
+func bytesOf(n int64) string {
+	switch {
+	case n < 1<<10:
+		return fmt.Sprintf("%d bytes", n)
+	case n < 1<<20:
+		return fmt.Sprintf("%.0f KiB", float64(n)/(1<<10))
+	}
+	return fmt.Sprintf("%.1f MiB", float64(n)/(1<<20))
+}
+
+// moment returns a time as a row of a table has it.
+func moment(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return t.UTC().Format("2006-01-02 15:04:05")
+}
+
+// clock returns the time of day.
+func clock(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return t.UTC().Format("15:04:05")
+}
+
+// lines returns how many lines a text has.
+func lines(s string) int {
+	if s == "" {
+		return 0
+	}
+	return strings.Count(strings.TrimSuffix(s, "\n"), "\n") + 1
+}
+
+// percent returns which part of an amount another one is, from 0 to 100.
+func percent(part, whole state.USD) int {
+	if whole <= 0 || part <= 0 {
+		return 0
+	}
+	return int(min(100, (100*float64(part))/float64(whole)+0.5))
+}
+
+// shortText returns the beginning of a text on one line.
+func shortText(s string) string { return text.Brief(text.Before(s, 4<<10), 160) }
+
+// sortedKeys returns the keys of a map in order.
+func sortedKeys[K cmp.Ordered, V any](m map[K]V) []K { return slices.Sorted(maps.Keys(m)) }
+
+// classOf returns a word that may stand in a class attribute.
+func classOf(word string) string {
+	clean := func(r rune) rune {
+		if 'a' <= r && r <= 'z' {
+			return r
+		}
+		return '-'
+	}
+	return strings.Map(clean, strings.ToLower(text.Before(word, 20)))
+}

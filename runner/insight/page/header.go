@@ -1,0 +1,171 @@
+package page
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/raymond-action/raymond-action/runner/insight"
+	"github.com/raymond-action/raymond-action/state"
+)
+
+// header is the top of the page: the verdict, what it cost, and the result.
+type header struct {
+	ID, Tone  string
+	Headline  string
+	Reason    string
+	First     int // the first failed execution; 0 when none has failed
+	FirstName string
+	Facts     []fact
+	Used      int // percent of the budget
+	Result    string
+	Meta      []pair
+	RerunOf   string
+	LeftOut   []string
+}
+
+// fact is a number with what it means.
+type fact struct{ Name, Value, More string }
+
+// pair is a name and a value of the run's own.
+type pair struct{ Name, Value string }
+
+// verdict is how a status is told, and in which colour.
+type verdict struct{ tone, words string }
+
+// verdicts has the words for each status of a run.
+var verdicts = map[string]verdict{
+	string(state.Completed):      {"ok", "Completed"},
+	string(state.Failed):         {"bad", "Failed"},
+	string(state.OverBudget):     {"bad", "Stopped over budget"},
+	string(state.OverIterations): {"bad", "Stopped by the limit on states"},
+	string(state.Suspended):      {"warn", "Suspended"},
+	string(state.Cancelled):      {"warn", "Cancelled"},
+	string(state.Running):        {"run", "Still running"},
+	"interrupted":                {"warn", "Interrupted"},
+	"waiting":                    {"warn", "Waiting"},
+}
+
+// verdictOf returns the words for a status, which may be one of a later version.
+func verdictOf(status string) verdict {
+	if v, ok := verdicts[status]; ok {
+		return v
+	}
+	return verdict{"warn", strings.ReplaceAll(shown(status), "_", " ")}
+}
+
+func newHeader(r *insight.Report) header {
+	v := verdictOf(r.Status)
+	h := header{
+		ID: shown(r.WorkflowID), Tone: v.tone, Headline: headline(r, v.words), Reason: shown(r.Reason),
+		Facts: []fact{costFact(r), timeFact(r), statesFact(r)}, Result: shown(r.Result),
+	}
+	if f, ok := tokensFact(r); ok {
+		h.Facts = append(h.Facts, f)
+	}
+	if r.BudgetUSD > 0 {
+		h.Used = max(1, percent(r.Spent.USD, r.BudgetUSD))
+	}
+	if i := slices.IndexFunc(r.Executions, hasFailed); i >= 0 {
+		h.First, h.FirstName = r.Executions[i].N, shown(r.Executions[i].State)
+	}
+	h.Meta = append(h.Meta, pair{"Workflow", shown(r.Scope)}, pair{"First state", shown(r.Entry)})
+	for _, name := range sortedKeys(r.Meta) {
+		h.Meta = append(h.Meta, pair{shown(name), shown(r.Meta[name])})
+	}
+	if r.Outcome != "" {
+		h.Meta = append(h.Meta, pair{"Outcome", shown(r.Outcome)})
+	}
+	if r.RerunOf != nil {
+		h.RerunOf = fmt.Sprintf("Runs %s again from its execution #%d", shown(r.RerunOf.WorkflowID), r.RerunOf.Exec)
+	}
+	for _, line := range r.LeftOut {
+		h.LeftOut = append(h.LeftOut, shown(line))
+	}
+	return h
+}
+
+func hasFailed(e insight.Exec) bool { return e.Status == "failed" }
+
+// headline says the verdict, the cost and the time in a few words.
+func headline(r *insight.Report, words string) string {
+	out := words
+	if !r.Finished.IsZero() {
+		out += " after " + span(r.Finished.Sub(r.Created))
+	}
+	return out + ", " + dollars(insight.Spent{USD: r.Spent.USD, Estimated: r.Spent.Estimated})
+}
+
+func costFact(r *insight.Report) fact {
+	f := fact{"Cost", dollars(insight.Spent{USD: r.Spent.USD, Estimated: r.Spent.Estimated}), "no budget"}
+	if r.BudgetUSD > 0 {
+		f.More = fmt.Sprintf("%d %% of %s", percent(r.Spent.USD, r.BudgetUSD), r.BudgetUSD.Dollars())
+	}
+	if r.Spent.Unknown > 0 {
+		f.More += fmt.Sprintf(", and %s of unknown cost", state.Count(r.Spent.Unknown, "invocation"))
+	}
+	if r.Spent.Unpriced > 0 {
+		f.More += ", and " + count(r.Spent.Unpriced) + " tokens without a price"
+	}
+	if r.InheritedUSD > 0 {
+		f.More += ", and " + r.InheritedUSD.Dollars() + " inherited"
+	}
+	return f
+}
+
+func timeFact(r *insight.Report) fact {
+	f := fact{"Time", "none", ""}
+	if r.Finished.IsZero() {
+		return f
+	}
+	f.Value = span(r.Finished.Sub(r.Created))
+	var busy time.Duration
+	for _, s := range cutUp(shifts(r)) {
+		if !s.isPause {
+			busy += s.to.Sub(s.from)
+		}
+	}
+	f.More = moment(r.Created) + " UTC"
+	if idle := r.Finished.Sub(r.Created) - busy; idle > time.Minute && idle > busy/20 {
+		f.More = "working " + span(busy) + ", since " + f.More
+	}
+	return f
+}
+
+func statesFact(r *insight.Report) fact {
+	failed, again := 0, 0
+	for _, e := range r.Executions {
+		if hasFailed(e) {
+			failed++
+		}
+		again += timesAgain(e)
+	}
+	var more []string
+	if failed > 0 {
+		more = append(more, fmt.Sprintf("%d failed", failed))
+	}
+	if again > 0 {
+		more = append(more, fmt.Sprintf("%d tried again", again))
+	}
+	if n := len(r.Agents); n > 1 {
+		more = append(more, state.Count(n, "agent"))
+	}
+	if len(more) == 0 {
+		more = []string{"none failed"}
+	}
+	return fact{"State executions", fmt.Sprint(len(r.Executions)), strings.Join(more, ", ")}
+}
+
+// timesAgain returns how often work in an execution was done again.
+func timesAgain(e insight.Exec) int {
+	return len(e.Retries) + len(e.Reminders) + max(0, len(e.Attempts)-1)
+}
+
+func tokensFact(r *insight.Report) (fact, bool) {
+	t := r.Spent.Tokens
+	if t == nil {
+		return fact{}, false
+	}
+	return fact{"Tokens", count(t.Input + t.Cached + t.Output), fmt.Sprintf("%s in, %s cached, %s out", count(t.Input), count(t.Cached), count(t.Output))}, true
+}

@@ -1,0 +1,102 @@
+// Package page writes reports as HTML: one file that works from disk, without a network.
+//
+// The page is whole without its script, which adds search, keys, filters and the choice of a
+// theme. Structure that programs may rely on: #timeline with one a[href="#eN"] for each state
+// execution, a section with the id eN for each, and an input of the type search that jumps
+// to the next match on Enter.
+//
+// All text of a report comes from strangers. It is escaped by html/template, and a policy in
+// the page allows only the style sheet and the script that are part of it, by their hashes.
+package page
+
+import (
+	"bufio"
+	"bytes"
+	"crypto/sha256"
+	_ "embed" // the style sheet, the script and the templates
+	"encoding/base64"
+	"fmt"
+	"html"
+	"html/template"
+	"io"
+
+	"github.com/raymond-action/raymond-action/runner/insight"
+	"github.com/raymond-action/raymond-action/state"
+)
+
+//go:embed page.css
+var style string
+
+//go:embed page.js
+var script string
+
+//go:embed page.html
+var source string
+
+var templates = template.Must(template.New("page").Funcs(template.FuncMap{
+	"shown": shown, "dollars": dollars, "usd": state.USD.Dollars, "span": span, "count": count, "moment": moment, "clock": clock,
+	"lines": lines, "bytes": bytesOf, "short": shortText, "class": classOf, "many": state.Count, "percent": percent,
+}).Parse(source))
+
+// Write writes the page of a report. It needs little memory beyond that of the report.
+func Write(w io.Writer, r *insight.Report) error {
+	out := bufio.NewWriterSize(w, 64<<10)
+	head := newHeader(r)
+	line := newTimeline(r)
+	var places bytes.Buffer
+	line.writePlaces(&places)
+	writeHead(out, "Run "+head.ID, places.String())
+	steps := []struct {
+		name string
+		data any
+	}{
+		{"header", head}, {"timeline", line}, {"troubles", newTroubles(r)}, {"costs", newCosts(r)}, {"waits", newWaits(r)}, {"path", newPath(r)},
+	}
+	for _, s := range steps {
+		if err := templates.ExecuteTemplate(out, s.name, s.data); err != nil {
+			return err
+		}
+	}
+	open := foldedOut(r)
+	for i := range r.Executions {
+		if err := templates.ExecuteTemplate(out, "execution", newExecution(&r.Executions[i], open)); err != nil {
+			return err
+		}
+	}
+	if err := templates.ExecuteTemplate(out, "end", newAgents(r)); err != nil {
+		return err
+	}
+	writeScript(out)
+	return out.Flush()
+}
+
+// writeHead writes all up to the body, with a policy that allows nothing but what is
+// written here. Errors are kept by the writer.
+func writeHead(w *bufio.Writer, title, places string) {
+	policy := fmt.Sprintf("default-src 'none'; style-src '%s' '%s'; script-src '%s'; base-uri 'none'; form-action 'none'",
+		hash(style), hash(places), hash(script))
+	fmt.Fprintf(w, `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="%s">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<meta name="referrer" content="no-referrer">
+<meta name="robots" content="noindex">
+<title>%s</title>
+<style>%s</style>
+<style>%s</style>
+</head>
+`, policy, html.EscapeString(title), style, places)
+}
+
+func writeScript(w *bufio.Writer) {
+	fmt.Fprintf(w, "<script>%s</script>\n</body>\n</html>\n", script)
+}
+
+// hash names a text in a policy.
+func hash(s string) string {
+	sum := sha256.Sum256([]byte(s))
+	return "sha256-" + base64.StdEncoding.EncodeToString(sum[:])
+}

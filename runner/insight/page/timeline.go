@@ -1,0 +1,244 @@
+package page
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/raymond-action/raymond-action/runner/insight"
+	"github.com/raymond-action/raymond-action/state"
+)
+
+// fewRows is how many agents still get high rows, with the names of states in the bars.
+const fewRows = 24
+
+// timeline is what the template of the timeline shows.
+type timeline struct {
+	Rows    []row
+	Ticks   []tick
+	Pauses  []band
+	Starts  []band // at which a later process resumed the run
+	Money   money
+	IsDense bool
+}
+
+// band is a part of the timeline, in hundredths of a percent.
+type band struct {
+	Left, Width int
+	Title       string
+}
+
+// row has the bars of an agent.
+type row struct {
+	Agent string
+	Title string
+	Depth int
+	Class string
+	Waits []band
+	Bars  []bar
+}
+
+// bar is a state execution.
+type bar struct {
+	N int
+	band
+	Class string
+	Label string
+	Marks []mark
+}
+
+// mark is something at one moment of an execution. Its place is counted within the bar.
+type mark struct {
+	Left  int
+	Class string
+}
+
+// newTimeline places everything that has a time.
+func newTimeline(r *insight.Report) timeline {
+	bars := shifts(r)
+	s := newScale(bars)
+	t := timeline{Ticks: s.ticks(), Pauses: s.pauses(), Money: newMoney(r, s)}
+	index := map[string]int{}
+	for _, a := range inOrder(r) {
+		depth := 0
+		if up, ok := index[a.Parent]; ok && a.Parent != "" {
+			depth = min(6, t.Rows[up].Depth+1)
+		}
+		index[a.ID] = len(t.Rows)
+		t.Rows = append(t.Rows, row{Agent: shown(a.ID), Title: titleOfAgent(a), Depth: depth, Class: classOf(a.Status)})
+	}
+	for _, w := range r.Waits {
+		if i, ok := index[w.Agent]; ok && len(s.stretches) > 0 {
+			t.Rows[i].Waits = append(t.Rows[i].Waits, bandOfWait(r, s, w))
+		}
+	}
+	for _, e := range r.Executions {
+		i := index[e.Agent]
+		t.Rows[i].Bars = append(t.Rows[i].Bars, newBar(e, bars[e.N], s))
+	}
+	for _, p := range r.Parts[min(1, len(r.Parts)):] {
+		t.Starts = append(t.Starts, band{s.at(p.Started), 0, "resumed " + moment(p.Started)})
+	}
+	t.IsDense = len(t.Rows) > fewRows
+	return t
+}
+
+// inOrder returns the agents, each after the one that forked it, and those that only an
+// execution names at the end.
+func inOrder(r *insight.Report) []insight.Agent {
+	known, children := map[string]bool{}, map[string][]insight.Agent{}
+	for _, a := range r.Agents {
+		known[a.ID] = true
+	}
+	agents := slices.Clone(r.Agents)
+	for _, e := range r.Executions {
+		if !known[e.Agent] {
+			known[e.Agent] = true
+			agents = append(agents, insight.Agent{ID: e.Agent})
+		}
+	}
+	var roots []insight.Agent
+	for _, a := range agents {
+		if known[a.Parent] && a.Parent != a.ID {
+			children[a.Parent] = append(children[a.Parent], a)
+		} else {
+			roots = append(roots, a)
+		}
+	}
+	out, seen := make([]insight.Agent, 0, len(agents)), map[string]bool{}
+	var add func(list []insight.Agent)
+	add = func(list []insight.Agent) {
+		for _, a := range list {
+			if !seen[a.ID] {
+				seen[a.ID] = true
+				out = append(out, a)
+				add(children[a.ID])
+			}
+		}
+	}
+	add(roots)
+	for _, a := range agents { // those whose parents go round in a circle
+		add([]insight.Agent{a})
+	}
+	return out
+}
+
+func titleOfAgent(a insight.Agent) string {
+	out := shown(a.ID)
+	for _, name := range sortedKeys(a.Vars) {
+		out += fmt.Sprintf(", %s=%s", shown(name), shortText(a.Vars[name]))
+	}
+	return out + ", " + dollars(a.Spent)
+}
+
+func bandOfWait(r *insight.Report, s scale, w insight.Wait) band {
+	to := w.To
+	if to.IsZero() {
+		to = later(r.Finished, w.From)
+	}
+	left := s.at(w.From)
+	return band{left, max(1, s.at(to)-left), "waited " + span(to.Sub(w.From)) + " " + waitedFor(w)}
+}
+
+// newBar places an execution, and what happened in it.
+func newBar(e insight.Exec, at shift, s scale) bar {
+	left := s.at(at.from)
+	b := bar{N: e.N, Label: shown(e.State), Class: e.Kind + " " + classOf(e.Status)}
+	b.Left, b.Width = left, max(1, s.at(at.to)-left)
+	b.Title = fmt.Sprintf("#%d %s, %s, %s, %s", e.N, shown(e.State), e.Status, span(duration(e)), dollars(e.Spent))
+	if e.Error != "" {
+		b.Title += ": " + shortText(e.Error)
+	}
+	within := func(t time.Time) int { return min(whole, max(0, (s.at(t)-left)*whole/b.Width)) / 50 * 50 }
+	for _, a := range e.Attempts {
+		if !a.Converged {
+			b.Marks = append(b.Marks, mark{within(a.Ended), "attempt"})
+		}
+	}
+	for _, m := range e.Retries {
+		b.Marks = append(b.Marks, mark{within(m.Time), "retry"})
+	}
+	for _, m := range e.Reminders {
+		b.Marks = append(b.Marks, mark{within(m.Time), "reminder"})
+	}
+	return b
+}
+
+// duration returns how long an execution took; zero while it runs.
+func duration(e insight.Exec) time.Duration {
+	if e.Ended.IsZero() {
+		return 0
+	}
+	return e.Ended.Sub(e.Started)
+}
+
+// money is how the cost of the run grew.
+type money struct {
+	Line, Area string // of an SVG path, in a box of 10000 by 100
+	Top        string // the amount at its upper edge
+	Budget     string // the budget, when the upper edge is that
+}
+
+// newMoney draws what the run had cost when each of its executions had ended.
+func newMoney(r *insight.Report, s scale) money {
+	ended := slices.DeleteFunc(slices.Clone(r.Executions), func(e insight.Exec) bool { return e.Ended.IsZero() })
+	slices.SortStableFunc(ended, func(a, b insight.Exec) int { return a.Ended.Compare(b.Ended) })
+	var most state.USD
+	for _, e := range ended {
+		most = most.Plus(e.Spent.USD)
+	}
+	most = max(most, r.Spent.USD)
+	if most == 0 || len(ended) == 0 {
+		return money{}
+	}
+	m := money{Top: most.Dollars()}
+	if r.BudgetUSD > 0 && r.BudgetUSD <= 2*most {
+		most, m.Budget = max(most, r.BudgetUSD), "budget "+r.BudgetUSD.Dollars()
+	}
+	var line strings.Builder
+	var sum state.USD
+	y, last := 100.0, -1
+	line.WriteString("M0 100")
+	for _, e := range ended {
+		sum = sum.Plus(e.Spent.USD)
+		x := s.at(e.Ended)
+		if high := 100 - 94*float64(sum)/float64(most); high != y && (x-last >= 5 || y-high > 1) {
+			fmt.Fprintf(&line, "H%dV%.1f", x, high)
+			y, last = high, x
+		}
+	}
+	fmt.Fprintf(&line, "H%d", whole)
+	m.Line = line.String()
+	m.Area = m.Line + "V100Z"
+	return m
+}
+
+// writePlaces writes the style rules for all places and widths of the timeline. A strict
+// policy allows no style attributes, so that each is a class.
+func (t timeline) writePlaces(w io.Writer) {
+	lefts, widths := map[int]bool{}, map[int]bool{}
+	for _, tick := range t.Ticks {
+		lefts[tick.Left] = true
+	}
+	bands := slices.Concat(t.Pauses, t.Starts)
+	for _, row := range t.Rows {
+		bands = append(bands, row.Waits...)
+		for _, b := range row.Bars {
+			bands = append(bands, b.band)
+			for _, m := range b.Marks {
+				lefts[m.Left] = true
+			}
+		}
+	}
+	for _, b := range bands {
+		lefts[b.Left], widths[b.Width] = true, true
+	}
+	for _, n := range sortedKeys(lefts) {
+		fmt.Fprintf(w, ".l%d{left:%d.%02d%%}", n, n/100, n%100)
+	}
+	for _, n := range sortedKeys(widths) {
+		fmt.Fprintf(w, ".w%d{width:%d.%02d%%}", n, n/100, n%100)
+	}
+}
