@@ -44,6 +44,10 @@ var badArguments = map[string][]struct{ line, names string }{
 	"raymond history": {
 		{"", "WORKFLOW_ID"}, {"''", "WORKFLOW_ID"}, {"gone", "WORKFLOW_ID"}, {"a b", "WORKFLOW_ID"}, {"gone --state-dir text", "--state-dir"},
 	},
+	"raymond report": {
+		{"--json", "WORKFLOW_ID"}, {"'' --json", "WORKFLOW_ID"}, {"gone --json", "WORKFLOW_ID"}, {"a b --json", "WORKFLOW_ID"},
+		{"gone --json --state-dir text", "--state-dir"},
+	},
 	"raymond lint": {
 		{"", "PATH"}, {"''", "PATH"}, {"nothing", "PATH"}, {"flow text", "PATH"}, {"flow --format xml", "--format"}, {"flow --platform vms", "--platform"},
 		{"flow --prices text", "--prices"}, {"flow --workflow-file nothing", "--workflow-file"}, {"flow --workflow-file ''", "--workflow-file"},

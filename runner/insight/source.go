@@ -17,19 +17,19 @@ type Source struct {
 	// Events yields the event log in order, up to its first error; nil for none. Events that
 	// the run itself has may be missing.
 	Events iter.Seq2[state.Event, error]
-	// Transcripts reads the conversations of the agent CLIs, by backend. The conversations of
-	// one that is missing are left out, and that is said.
-	Transcripts map[string]Transcripts
+	// Agents are the agent CLIs by name, whose transcripts are read. The conversations of one
+	// that is missing are left out, and that is said.
+	Agents map[string]Transcripts
 	// Snapshots has the files that executions changed; nil where there are none.
 	Snapshots Snapshots
 	// Hide replaces secrets; nil leaves texts as they are.
 	Hide func(string) string
 }
 
-// Transcripts reads the conversations of one agent CLI.
+// Transcripts are the conversations of one agent CLI, as runner.Agent has them.
 type Transcripts interface {
-	// Read tells the messages of a conversation whose lines begin from one offset up to
-	// another, in bytes; to < 0 is the end.
+	Abilities() runner.Abilities
+	Length(c runner.Conversation) (int64, bool)
 	Read(c runner.Conversation, from, to int64, each func(runner.Message) error) error
 }
 
@@ -60,9 +60,9 @@ func Build(s Source) (*Report, error) {
 	}
 	c.addRun(s.Run, s.Hide)
 	r := c.report(s)
-	gatherFiles(r, s)
-	gatherMessages(r, s)
-	bound(r)
+	pot := bound(r)
+	pot -= gatherFiles(r, s, pot/4)
+	gatherMessages(r, s, pot)
 	return r, nil
 }
 

@@ -28,8 +28,8 @@ type Source struct {
 func Build(s Source) (*insight.Report, error) {
 	return insight.Build(insight.Source{
 		Run: s.Run, IsDriven: s.IsDriven, Snapshots: s.Snapshots, Hide: s.Hide,
-		Events:      runs.Events(filepath.Join(s.StateDir, s.Run.WorkflowID, "events.jsonl")),
-		Transcripts: transcriptsOf(s.Agents),
+		Events: runs.Events(filepath.Join(s.StateDir, s.Run.WorkflowID, "events.jsonl")),
+		Agents: transcriptsOf(s.Agents),
 	})
 }
 
@@ -37,9 +37,7 @@ func Build(s Source) (*insight.Report, error) {
 func transcriptsOf(agents map[string]runner.Agent) map[string]insight.Transcripts {
 	all := map[string]insight.Transcripts{}
 	for name, agent := range agents {
-		if t, ok := agent.(insight.Transcripts); ok {
-			all[name] = t
-		}
+		all[name] = agent
 	}
 	return all
 }

@@ -1,0 +1,126 @@
+package insight
+
+import (
+	"strings"
+	"time"
+
+	"github.com/raymond-action/raymond-action/protocol"
+	"github.com/raymond-action/raymond-action/runner"
+	"github.com/raymond-action/raymond-action/state"
+)
+
+// conversation is a conversation of an agent CLI, and the executions that it belongs to.
+type conversation struct {
+	runner.Conversation
+	backend string
+	// begins has where each execution began to speak in it, in order. An execution may be in
+	// several conversations, and begin in one again after it was cut back.
+	begins []begin
+}
+
+// begin is where an execution began to speak in a conversation.
+type begin struct {
+	exec int
+	time time.Time
+	// from is an offset in the transcript; -1 when nobody has kept it.
+	from int64
+	// isBranch says that the conversation began as a copy of another one, so that what is
+	// older than the execution was said there.
+	isBranch bool
+}
+
+// places are the conversations of a run.
+type places struct {
+	byID map[string]*conversation
+	all  []*conversation // in the order in which they were first seen
+}
+
+// of returns a conversation.
+func (p *places) of(id string) *conversation {
+	c := p.byID[id]
+	if c == nil {
+		c = &conversation{Conversation: runner.Conversation{ID: id}}
+		p.byID[id] = c
+		p.all = append(p.all, c)
+	}
+	return c
+}
+
+// name takes what the run knows of a conversation.
+func (p *places) name(s *state.Session) {
+	if s == nil || s.ID == "" {
+		return
+	}
+	c := p.of(s.ID)
+	c.backend = s.Backend
+	if c.backend == "" {
+		c.backend = protocol.DefaultBackend
+	}
+	if s.CLIID != "" {
+		c.CLI = s.CLIID
+	}
+}
+
+// agent takes what an agent knows of conversations at some moment.
+func (p *places) agent(a *state.Agent) {
+	p.name(a.Session)
+	for i := range a.Stack {
+		p.name(a.Stack[i].Session)
+	}
+	if e := a.Exec; e != nil {
+		p.name(e.Session)
+		if i := e.Running; i != nil && i.SessionID != "" {
+			p.name(&state.Session{ID: i.SessionID, Backend: i.Backend, CLIID: i.CLIID})
+			p.name(&state.Session{ID: i.From, Backend: i.Backend, CLIID: i.FromCLIID})
+		}
+	}
+}
+
+// execution takes what events tell of an execution's conversation.
+func (p *places) execution(x *Exec, backends map[string]string) {
+	if x.SessionID == "" {
+		return
+	}
+	c := p.of(x.SessionID)
+	if c.Dir == "" {
+		c.Dir = x.Cwd
+	}
+	if c.backend == "" && x.AgentCLI != "" {
+		c.backend = protocol.DefaultBackend
+		for title, backend := range backends {
+			if strings.HasPrefix(x.AgentCLI, title+" ") {
+				c.backend = backend
+			}
+		}
+	}
+	for _, b := range c.begins {
+		if b.exec == x.N {
+			return
+		}
+	}
+	c.begins = append(c.begins, begin{exec: x.N, time: x.Started, from: -1, isBranch: x.Mode == string(state.Branch)})
+}
+
+// owner returns the execution that a message belongs to, 0 for none; last is that of the
+// message before it.
+func (c *conversation) owner(m runner.Message, last int) int {
+	isMarked := true
+	for _, b := range c.begins {
+		isMarked = isMarked && b.from >= 0
+	}
+	found := begin{}
+	for _, b := range c.begins {
+		switch {
+		case isMarked && b.from <= m.Offset:
+			found = b
+		case !isMarked && m.Time.IsZero():
+			return last
+		case !isMarked && !b.time.After(m.Time):
+			found = b
+		}
+	}
+	if found.isBranch && !m.Time.IsZero() && m.Time.Before(found.time) {
+		return 0
+	}
+	return found.exec
+}
