@@ -176,14 +176,64 @@ func (b *Backend) Find(c runner.Conversation, dirs []string) (runner.Stored, boo
 	return runner.Stored{Path: path, Size: size, Dir: dirs[0]}, true
 }
 
-// Read implements runner.Transcripts.
-func (b *Backend) Read(runner.Conversation, int64, int64, func(runner.Message) error) error {
-	return fs.ErrNotExist
+// Read implements runner.Transcripts. What is in the file is the program's own matter; lines as
+// in docs/agent-command.md are messages of theirs, and others are shown as they are.
+func (b *Backend) Read(c runner.Conversation, from, to int64, each func(runner.Message) error) error {
+	path, err := b.file(c.ID)
+	if err != nil {
+		return err
+	}
+	return transcripts.Read(path, from, to, func(at int64, line []byte, truncated bool) error {
+		if len(bytes.TrimSpace(line)) == 0 {
+			return nil
+		}
+		return each(messageOf(at, line, truncated))
+	})
 }
 
-// Copy implements runner.Transcripts.
-func (b *Backend) Copy(runner.Conversation, int64, string, string) (string, error) {
-	return "", runner.ErrCantCopy
+// Copy implements runner.Transcripts. The program finds the copy by its file, and calls it as
+// it has called the conversation. A program that does not use the file keeps its conversations
+// where they can't be copied.
+func (b *Backend) Copy(c runner.Conversation, length int64, id, _ string) (cliID string, err error) {
+	if err := b.copy(c.ID, length, id); err != nil {
+		return "", fmt.Errorf("copy conversation %.80q: %w", c.ID, err)
+	}
+	return c.CLI, nil
+}
+
+func (b *Backend) copy(from string, length int64, id string) error {
+	path, err := b.file(from)
+	if errors.Is(err, fs.ErrNotExist) || length == 0 {
+		return runner.ErrCantCopy
+	}
+	if err != nil {
+		return err
+	}
+	if _, ok := b.folder().size(id); ok {
+		return fmt.Errorf("there is a conversation %s already", id)
+	}
+	in, info, err := files.Open(path)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	head, end, err := transcripts.Head(in, info.Size(), length)
+	if err != nil {
+		return err
+	}
+	if end == 0 {
+		return errors.New("nothing was said in it until then")
+	}
+	return b.folder().install(id, head)
+}
+
+// file returns the file of a conversation in which there is something. Otherwise the error has
+// fs.ErrNotExist in it.
+func (b *Backend) file(id string) (string, error) {
+	if size, ok := b.folder().size(id); !ok || size == 0 {
+		return "", fmt.Errorf("conversation %.80q has no file here: %w", id, fs.ErrNotExist)
+	}
+	return b.folder().path(id)
 }
 
 // Place implements runner.Transcripts.

@@ -130,6 +130,9 @@ func (r *reader) follow(use string, at int64) error {
 		return nil
 	}
 	delete(r.subagents, use)
+	if !transcripts.IsFile(s.path) {
+		return nil
+	}
 	return r.read(s.path, 0, -1, &origin{at: at, name: s.name})
 }
 

@@ -1,0 +1,92 @@
+package transcript
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/raymond-action/raymond-action/runner"
+)
+
+// told returns the messages of a session, a line each.
+func told(t *testing.T, d Folder, session, dir string) (list []string) {
+	t.Helper()
+	err := d.Read(session, dir, 0, -1, func(m runner.Message) error {
+		line := string(m.From) + ": " + m.Tool + m.Input + m.Text
+		if m.Subagent != "" {
+			line = m.Subagent + " " + line
+		}
+		list = append(list, line)
+		return nil
+	})
+	must(t, err)
+	return list
+}
+
+// TestWhatTheCLIWroteIsToldApart: reminders, summaries and errors are neither the user's words
+// nor the model's.
+func TestWhatTheCLIWroteIsToldApart(t *testing.T) {
+	d, dir, _ := home(t, sessionUUID, strings.Join([]string{
+		`{"type":"user","message":{"content":"hello"},"timestamp":"no time"}`,
+		`{"type":"user","isMeta":true,"message":{"content":"go on"}}`,
+		`{"type":"user","isCompactSummary":true,"message":{"content":"so far"}}`,
+		`{"type":"user","message":{"content":[{"type":"text","text":"<system-reminder>r</system-reminder>"},{"type":"image"},{"type":"text","text":""}]}}`,
+		`{"type":"assistant","message":{"model":"<synthetic>","content":[{"type":"text","text":"API Error"}]}}`,
+		`{"type":"system","subtype":"compact_boundary","content":"Conversation compacted"}`, `{"type":"system","content":{}}`,
+		`{"type":"assistant","isSidechain":true,"message":{"model":"m","content":[{"type":"text","text":"aside"}]}}`,
+		`{"type":"assistant","message":{"model":"m","content":[{"type":"tool_use","id":"1","name":"Read","input":{"a":1}},{"type":"tool_use","id":"2"}]}}`,
+		`{"type":"user","message":{"content":[{"type":"tool_result","tool_use_id":"1","content":[{"type":"text","text":"= x"},{"type":"image"}]}]}}`,
+		`{"type":"user","message":{"content":[{"type":"tool_result","tool_use_id":"9","content":"late"}]}}`,
+		`not json`, `{"type":"user","message":7}`, `{"type":"user","message":{"content":7}}`, `{"type":"summary","summary":"s"}`, `{"type":"assist`,
+	}, "\n"))
+	want := []string{
+		"user: hello", "cli: go on", "cli: so far", "cli: <system-reminder>r</system-reminder>", "user: [image]", "cli: API Error",
+		"cli: Conversation compacted", "agent agent: aside", `tool: Read{"a":1}= x` + "\n[image]", "tool: tool", "tool: late",
+	}
+	if diff := cmp.Diff(want, told(t, d, sessionUUID, dir)); diff != "" {
+		t.Errorf("messages (-want +got):\n%s", diff)
+	}
+}
+
+// TestSubagentsOfStrangers: agents that start each other end the reading, and nothing is read
+// through links.
+func TestSubagentsOfStrangers(t *testing.T) {
+	use := func(id string) string {
+		return `{"type":"assistant","message":{"content":[{"type":"tool_use","id":"` + id + `","name":"Agent"}]}}` + "\n"
+	}
+	outside := filepath.Join(t.TempDir(), "outside.jsonl")
+	write(t, outside, `{"type":"user","message":{"content":"secret"}}`)
+	for name, tt := range map[string]struct {
+		change func(folder string)
+		want   int
+	}{
+		"each other": {func(string) {}, 5},
+		"a file is a link": {func(f string) {
+			must(t, os.Remove(filepath.Join(f, "agent-b.jsonl")))
+			must(t, os.Symlink(outside, filepath.Join(f, "agent-b.jsonl")))
+		}, 3},
+		"the folder is a link": {func(f string) {
+			must(t, os.Rename(f, f+"s"))
+			must(t, os.Symlink(f+"s", f))
+		}, 1},
+	} {
+		d, dir, file := home(t, sessionUUID, use("1"))
+		folder := filepath.Join(strings.TrimSuffix(file, ".jsonl"), "subagents")
+		for agent, of := range map[string]string{"a": "1", "b": "2"} {
+			write(t, filepath.Join(folder, "agent-"+agent+".meta.json"), `{"agentType":"helper","toolUseId":"`+of+`"}`)
+			write(t, filepath.Join(folder, "agent-"+agent+".jsonl"), use("2")+use("1"))
+		}
+		tt.change(folder)
+		var got []string
+		err := d.Read(sessionUUID, dir, 0, -1, func(m runner.Message) error {
+			got = append(got, m.Subagent+m.Text)
+			return nil
+		})
+		if len(got) != tt.want || err != nil || strings.Contains(strings.Join(got, ""), "secret") {
+			t.Errorf("%s: got %q, %v, want %d messages", name, got, err, tt.want)
+		}
+	}
+}

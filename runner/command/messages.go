@@ -1,0 +1,70 @@
+package command
+
+import (
+	"strings"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/raymond-action/raymond-action/runner"
+	"github.com/raymond-action/raymond-action/runner/transcripts"
+)
+
+// kept is a line of the file of a conversation, as far as programs agree on one.
+type kept struct {
+	Role    string         `json:"role"`
+	Time    string         `json:"time"`
+	Model   string         `json:"model"`
+	Text    string         `json:"text"`
+	Content jsontext.Value `json:"content"`
+	Name    string         `json:"name"`
+	Input   jsontext.Value `json:"input"`
+}
+
+// roles are whose a message with a role is.
+var roles = map[string]runner.Speaker{
+	"user": runner.FromUser, "assistant": runner.FromAgent, "model": runner.FromAgent, "agent": runner.FromAgent, "tool": runner.FromTool,
+}
+
+// messageOf is the message that a line has.
+func messageOf(at int64, line []byte, truncated bool) runner.Message {
+	m := runner.Message{Offset: at, From: runner.FromCLI}
+	var k kept
+	if truncated || json.Unmarshal(line, &k, loose, json.MatchCaseInsensitiveNames(true)) != nil || roles[k.Role] == "" {
+		m.Text, m.Cut = transcripts.Bounded(strings.ToValidUTF8(string(line), "\uFFFD"))
+		return m
+	}
+	m.From = roles[k.Role]
+	if when, err := time.Parse(time.RFC3339Nano, k.Time); err == nil {
+		m.Time = when.UTC()
+	}
+	if m.From == runner.FromAgent {
+		m.Model = k.Model
+	}
+	text, cut := transcripts.Bounded(k.Text + textOf(k.Content))
+	m.Text, m.Cut = text, cut
+	if m.From == runner.FromTool {
+		m.Tool = k.Name
+		m.Input, cut = transcripts.Bounded(string(k.Input))
+		m.Cut += cut
+	}
+	return m
+}
+
+// textOf is a text, or the texts of a list of parts.
+func textOf(content jsontext.Value) string {
+	var text string
+	if content.Kind() == '"' {
+		_ = json.Unmarshal(content, &text, loose) // it is "" then
+		return text
+	}
+	var parts []struct {
+		Text string `json:"text"`
+	}
+	_ = json.Unmarshal(content, &parts, loose) // there are none then
+	for _, p := range parts {
+		text += p.Text
+	}
+	return text
+}

@@ -1,0 +1,146 @@
+package transcripts
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/raymond-action/raymond-action/runner"
+)
+
+// collect returns a Feed and what it hands over, one "use:input=output" or text each.
+func collect() (*Feed, *[]string) {
+	got := &[]string{}
+	return NewFeed(func(use string, m runner.Message) error {
+		text := m.Text
+		if use != "" {
+			text = use + ":" + m.Input + "=" + m.Text
+		}
+		*got = append(*got, text)
+		return nil
+	}), got
+}
+
+// TestFeed: messages come in the order in which they were said, uses of tools with what they
+// brought.
+func TestFeed(t *testing.T) {
+	t.Parallel()
+	f, got := collect()
+	text := func(s string) runner.Message { return runner.Message{Text: s} }
+	use := func(s string) runner.Message { return runner.Message{Input: s} }
+	want := func(when string, want ...string) {
+		t.Helper()
+		if diff := cmp.Diff(want, *got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", when, diff)
+		}
+	}
+	err := errors.Join(f.Say(text("a")), f.Use("1", use("x")), f.Use("2", use("y")), f.Say(text("b")), f.Brought("2", text("second")))
+	want("while the first use waits", "a")
+	err = errors.Join(err, f.Brought("1", text("first")))
+	want("when it has brought something", "a", "1:x=first", "2:y=second", "b")
+	err = errors.Join(err, f.Brought("0", text("of an earlier use")), f.Use("", use("unnamed")), f.Use("3", use("z")), f.Flush())
+	want("at the end", "a", "1:x=first", "2:y=second", "b", "of an earlier use", "", "3:z=")
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+// TestFeedIsBounded: a use that never brings anything does not keep all that comes after it.
+func TestFeedIsBounded(t *testing.T) {
+	t.Parallel()
+	for name, size := range map[string]int{"many": 1, "large": runner.MostMessage} {
+		f, got := collect()
+		if err := f.Use("1", runner.Message{}); err != nil {
+			t.Fatal(err)
+		}
+		for range 2 * mostKept {
+			if err := f.Say(runner.Message{Text: strings.Repeat("x", size)}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if len(*got) != 2*mostKept+1 {
+			t.Errorf("%s: got %d messages, want %d", name, len(*got), 2*mostKept+1)
+		}
+	}
+	stop := errors.New("enough")
+	f := NewFeed(func(string, runner.Message) error { return stop })
+	if err := f.Say(runner.Message{}); !errors.Is(err, stop) || !errors.Is(f.Flush(), stop) {
+		t.Errorf("a reader that wants no more: got %v, want %v", err, stop)
+	}
+}
+
+func TestBounded(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		text string
+		cut  int64
+	}{
+		{"short", 0}, {strings.Repeat("x", runner.MostMessage), 0}, {strings.Repeat("x", runner.MostMessage+3), 3},
+		{"x" + strings.Repeat("é", runner.MostMessage/2), 2}, {strings.Repeat("\x80", runner.MostMessage+1), 5},
+	} {
+		got, cut := Bounded(tt.text)
+		if cut != tt.cut || got+tt.text[len(got):] != tt.text || len(got)+int(cut) != len(tt.text) {
+			t.Errorf("%.5q of %d bytes: got %d and %d, want %d left out", tt.text, len(tt.text), len(got), cut, tt.cut)
+		}
+	}
+}
+
+// TestReadKeepsToTheRange: lines that begin in it, whatever the chunks in which they are read.
+func TestReadKeepsToTheRange(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("x", 100<<10)
+	path := filepath.Join(t.TempDir(), "t.jsonl")
+	if err := os.WriteFile(path, []byte("a\n"+long+"\n\nb\nlast"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	n := int64(len(long))
+	for _, tt := range []struct {
+		from, to int64
+		want     string
+	}{
+		{0, -1, fmt.Sprintf("0:1 2:%d %d:0 %d:1 %d:4 ", n, n+3, n+4, n+6)},
+		{2, n + 4, fmt.Sprintf("2:%d %d:0 ", n, n+3)},
+		{1, 2, ""}, {3, n + 5, fmt.Sprintf("%d:0 %d:1 ", n+3, n+4)}, {n + 6, -1, fmt.Sprintf("%d:4 ", n+6)}, {n + 100, -1, ""}, {0, 0, ""},
+	} {
+		var got strings.Builder
+		err := Read(path, tt.from, tt.to, func(at int64, line []byte, _ bool) error {
+			fmt.Fprintf(&got, "%d:%d ", at, len(line))
+			return nil
+		})
+		if got.String() != tt.want || err != nil {
+			t.Errorf("from %d to %d: got %s, %v, want %s", tt.from, tt.to, got.String(), err, tt.want)
+		}
+	}
+}
+
+// TestHead is whole lines, and nothing when there are fewer bytes.
+func TestHead(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("x", 100<<10)
+	for _, tt := range []struct {
+		text   string
+		length int64
+		want   string
+	}{
+		{"a\nb\n", -1, "a\nb\n"}, {"a\nb", -1, "a\n"}, {"a\nb\n", 3, "a\n"}, {"a\nb\n", 2, "a\n"}, {"a\nb\n", 1, ""}, {"", -1, ""},
+		{"a\n" + long, -1, "a\n"}, {long + "\n", -1, long + "\n"},
+	} {
+		in, n, err := Head(strings.NewReader(tt.text), int64(len(tt.text)), tt.length)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := io.ReadAll(in); string(got) != tt.want || n != int64(len(got)) || err != nil {
+			t.Errorf("%.10q, %d bytes: got %.10q, %d, %v, want %.10q", tt.text, tt.length, got, n, err, tt.want)
+		}
+	}
+	if _, _, err := Head(strings.NewReader("a\n"), 2, 3); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("more than there is: got %v, want %v", err, fs.ErrNotExist)
+	}
+}
