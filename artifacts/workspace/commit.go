@@ -28,11 +28,11 @@ func (p *packer) commit(ctx context.Context, limit int64) (string, error) {
 	if err := weigh(plans, limit); err != nil {
 		return "", err
 	}
-	c.in = func(w io.Writer) error { return p.write(w, plans) }
+	c.in, c.settings = func(w io.Writer) error { return p.write(w, plans) }, p.settings
 	if err := p.git.run(ctx, c, "fast-import", "--quiet", "--done"); err != nil {
 		return "", err
 	}
-	c.in = nil
+	c.in, c.settings = nil, nil
 	id, err := p.git.output(ctx, c, "rev-parse", "--verify", p.ref)
 	return strings.TrimSpace(string(id)), err
 }

@@ -101,9 +101,10 @@ type packer struct {
 	at   *refs
 	has  []string // commits that whoever restores can be expected to have, or to get
 
-	ref    string  // of the commit
-	about  string  // its message
-	stamps *stamps // of files that are in the repository already; nil knows none
+	ref      string    // of the commit
+	about    string    // its message
+	settings []setting // of git when it writes the commit
+	stamps   *stamps   // of files that are in the repository already; nil knows none
 }
 
 // known finds the commits that need not be packed: that of the checkout, those that

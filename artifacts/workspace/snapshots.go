@@ -35,14 +35,20 @@ type Snapshots struct {
 
 // last is what a snapshot builds on.
 type last struct {
-	seq   int
-	trees map[string]string // by worktree: the commit of its last snapshot
-	heads map[string]string // by repository: where HEAD was at its first snapshot
-	known map[string]stamped
+	seq    int
+	newest map[string]Snapshot // by worktree
+	heads  map[string]string   // by repository: where HEAD was at its first snapshot
+	known  map[string]stamped
 }
 
 // OpenSnapshots returns the snapshots in a folder, which the first Take makes.
 func (g *Git) OpenSnapshots(dir string) *Snapshots { return &Snapshots{git: g, dir: dir} }
+
+// shotLimit is how many bytes a snapshot may add, packed. It is less than a save may have:
+// the next prompt waits for it.
+const shotLimit = 64 << 20
+
+func (s *Snapshots) limit() int64 { return min(s.git.limit(), shotLimit) }
 
 // Shot says what a snapshot is of.
 type Shot struct {

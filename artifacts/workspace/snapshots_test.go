@@ -3,6 +3,7 @@ package workspace_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -196,3 +197,47 @@ func withoutBranch(status string) string {
 }
 
 var workspaceBranch = regexp.MustCompile(`# branch\.head [^\x00]*\x00`)
+
+// TestStartsWithoutChangesAreNotKept, and those with changes are what a run finds that is
+// begun again from there.
+func TestStartsWithoutChangesAreNotKept(t *testing.T) {
+	t.Parallel()
+	s := clone(t, newRemote(t))
+	dir := s.checkout()
+	at := filepath.Join(t.TempDir(), "snapshots.git")
+	open := func() *workspace.Snapshots { return new(workspace.Git).OpenSnapshots(at) }
+	shots := open()
+	take(t, shots, workspace.Shot{IsStart: true, Dir: dir})
+	take(t, shots, workspace.Shot{IsStart: true, Dir: filepath.Join(dir, "dir")})
+	write(t, dir, "a", "of 1\n")
+	take(t, shots, workspace.Shot{Exec: 1, Dir: dir})
+	shots = open() // by a later process
+	take(t, shots, workspace.Shot{Exec: 1, IsStart: true, Dir: dir})
+	write(t, dir, "a", "of somebody\n")
+	shots = open()
+	take(t, shots, workspace.Shot{Exec: 1, IsStart: true, Dir: dir})
+	write(t, dir, "b", "of 2\n")
+	take(t, shots, workspace.Shot{Exec: 2, Dir: dir})
+
+	list, err := shots.List(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, one := range list {
+		got = append(got, fmt.Sprint(one.Exec, one.IsStart))
+	}
+	if diff := cmp.Diff([]string{"0 true", "1 false", "1 true", "2 false"}, got); diff != "" {
+		t.Errorf("snapshots (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([]string{"added b"}, changes(t, shots, 2)); diff != "" {
+		t.Errorf("files changed by 2 (-want +got):\n%s", diff)
+	}
+	to := filepath.Join(s.root, "again")
+	if _, err := shots.Checkout(t.Context(), workspace.Before(list, 2)[0], to); err != nil {
+		t.Fatal(err)
+	}
+	if got := read(t, to, "a"); got != "of somebody\n" {
+		t.Errorf("a: got %q", got)
+	}
+}

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/go-json-experiment/json"
+
+	"github.com/raymond-action/raymond-action/internal/untrusted/files"
 )
 
 // Take keeps the files of the worktree that a directory lies in. Nothing is written to its
@@ -69,24 +71,20 @@ func (t *shotTool) create(ctx context.Context, format string) error {
 	if err := os.MkdirAll(filepath.Dir(t.dir), 0o700); err != nil {
 		return err
 	}
-	made := filepath.Join(t.temp, "snapshots.git")
-	if err := t.run(ctx, call{dir: t.temp, alone: true}, "init", "--quiet", "--bare", "--template=", "--object-format="+format, made); err != nil {
+	made := t.dir + ".new"
+	if err := errors.Join(os.RemoveAll(made), os.RemoveAll(t.dir)); err != nil {
 		return err
 	}
-	// The folder for what is needed meanwhile may be on another file system.
-	beside := t.dir + ".new"
-	if err := errors.Join(os.RemoveAll(beside), os.RemoveAll(t.dir)); err != nil {
+	c := call{dir: filepath.Dir(made), alone: true}
+	if err := t.run(ctx, c, "init", "--quiet", "--bare", "--template=", "--object-format="+format, made); err != nil {
 		return err
 	}
-	if err := os.CopyFS(beside, os.DirFS(made)); err != nil {
-		return err
-	}
-	return os.Rename(beside, t.dir)
+	return os.Rename(made, t.dir)
 }
 
 // formatOf is the format of object ids in a repository of ours.
 func formatOf(dir string) (string, error) {
-	data, err := os.ReadFile(filepath.Join(dir, "config"))
+	data, _, err := files.Read(filepath.Join(dir, "config"), maxConfig)
 	if err != nil {
 		return "", err
 	}
@@ -100,7 +98,7 @@ func formatOf(dir string) (string, error) {
 // ends.
 func (t *shotTool) borrow(common string) error {
 	path := filepath.Join(t.dir, "objects", "info", "alternates")
-	data, err := os.ReadFile(path)
+	data, _, err := files.Read(path, maxConfig)
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err
 	}
@@ -109,7 +107,7 @@ func (t *shotTool) borrow(common string) error {
 		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 			return err
 		}
-		if err := os.WriteFile(path, append(data, line+"\n"...), 0o600); err != nil {
+		if err := files.Write(path, append(data, line+"\n"...), 0o600); err != nil {
 			return err
 		}
 	}
@@ -135,7 +133,7 @@ func (t *shotTool) last(ctx context.Context) (*last, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &last{trees: map[string]string{}, heads: map[string]string{}}
+	l := &last{newest: map[string]Snapshot{}, heads: map[string]string{}}
 	for _, s := range all {
 		l.add(&s)
 	}
@@ -144,7 +142,7 @@ func (t *shotTool) last(ctx context.Context) (*last, error) {
 
 func (l *last) add(s *Snapshot) {
 	l.seq = max(l.seq, s.Seq)
-	l.trees[s.Dir] = s.commit
+	l.newest[s.Dir] = *s
 	if l.heads[s.Common] == "" {
 		l.heads[s.Common] = s.Head
 	}
@@ -177,13 +175,29 @@ func (s *Snapshots) once(ctx context.Context, t *shotTool, p *place, shot Shot) 
 	}
 	known := &stamps{format: one.Format, since: time.Now().Add(-s.git.unreliableFor()), had: s.before.known, now: map[string]stamped{}}
 	k := &packer{git: t.tool, src: &source{place: *p, main: true, trees: []*worktree{wt}}, bare: t.dir, at: &refs{},
-		ref: one.ref(), about: string(about), stamps: known}
-	if one.commit, err = k.commit(ctx, s.git.limit()); err != nil {
+		ref: one.ref(), about: string(about), stamps: known, settings: []setting{{"core.compression", "1"}, {"pack.compression", "1"}}}
+	if one.commit, err = k.commit(ctx, s.limit()); err != nil {
 		return err
+	}
+	if one.IsStart && one.From != "" && one.Head == s.before.newest[p.top].Head {
+		if same, err := t.isSame(ctx, &one); err != nil || same {
+			return err
+		}
 	}
 	s.before.add(&one)
 	s.before.known = known.next()
 	return nil
+}
+
+// isSame reports whether a snapshot has nothing but what the one before it has, and takes
+// it back then.
+func (t *shotTool) isSame(ctx context.Context, s *Snapshot) (bool, error) {
+	out, err := t.output(ctx, t.call(), "rev-parse", s.commit+"^{tree}", s.From+"^{tree}")
+	ids := strings.Fields(string(out))
+	if err != nil || len(ids) != 2 || ids[0] != ids[1] {
+		return false, err
+	}
+	return true, t.run(ctx, t.call(), "update-ref", "-d", s.ref(), s.commit)
 }
 
 // look finds what a worktree differs in from its commit.
@@ -211,8 +225,8 @@ func (t *shotTool) look(ctx context.Context, p *place) (*worktree, error) {
 func (t *shotTool) base(ctx context.Context, l *last, s *Snapshot) error {
 	first := l.heads[s.Common]
 	switch {
-	case l.trees[s.Dir] != "":
-		s.From = l.trees[s.Dir]
+	case l.newest[s.Dir].commit != "":
+		s.From = l.newest[s.Dir].commit
 	case first == "" || s.Head == "" || first == s.Head:
 		s.Base = s.Head
 	default:

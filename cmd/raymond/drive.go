@@ -8,12 +8,14 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/raymond-action/raymond-action/artifacts/workspace"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/answers"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/confine"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/options"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/places"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/session"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/snapshots"
 	"github.com/raymond-action/raymond-action/internal/untrusted/secrets"
 	"github.com/raymond-action/raymond-action/protocol"
 	"github.com/raymond-action/raymond-action/runner"
@@ -42,6 +44,7 @@ func (a *App) drive(u session.Setup, given []runner.Update) (err error) {
 	people := &screened{People: answers.New(given, a.terminal(shown.Terminal, u.Hide.Printed)), isShared: shown.Terminal}
 	defer people.Close()
 	u.Others.People = people
+	u.Others.Snapshots = a.newSnapshots(o, u.Dir)
 	var needs runner.Needs
 	if !o.Cage.IsOff() {
 		needs = session.Needs(*u.Agents, now(u), u.Scope, o.Jobs)
@@ -75,6 +78,21 @@ func (a *App) drive(u session.Setup, given []runner.Update) (err error) {
 		p.Code = u.Stops.ExitCode()
 	}
 	return p
+}
+
+// newSnapshots keeps the files that agents work on, below the run's own folder; nil where
+// that is not wanted.
+func (a *App) newSnapshots(o *options.Options, dir string) snapshots.Taker {
+	if o.Workspace != options.WorkspaceGit {
+		return nil
+	}
+	path, err := workspace.Find(a.Environ)
+	if err != nil {
+		a.warn("--workspace git: no snapshots are taken: " + err.Error())
+		return nil
+	}
+	g := workspace.Git{Path: path, Env: a.Environ, IsFree: o.Cage.IsOff()}
+	return g.OpenSnapshots(snapshots.Path(dir))
 }
 
 // now are the options of a run from now on.

@@ -7,7 +7,9 @@ import (
 
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/checkpoints"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/gitguard"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/job"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/session"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/snapshots"
 	"github.com/raymond-action/raymond-action/internal/untrusted/text"
 	"github.com/raymond-action/raymond-action/runner"
 	clis "github.com/raymond-action/raymond-action/runner/agents"
@@ -62,6 +64,9 @@ func drive(ctx context.Context, s *step, r *result, d driving) error {
 		return err
 	}
 	asks.join(&u)
+	if s.in.Workspace == job.WorkspaceGit {
+		u.Others.Snapshots = s.git().OpenSnapshots(snapshots.Path(dir))
+	}
 	o, err := session.Open(u)
 	if err != nil {
 		return err

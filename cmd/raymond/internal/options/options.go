@@ -39,6 +39,7 @@ type Options struct {
 	Cage             Cage           // how agents are confined
 	Hold             time.Duration  // how long a run stays for a time that its agents wait for; negative for without end
 	Jobs             []string       // whose states run here; nil for all
+	Workspace        string         // of what files snapshots are taken: one of the Workspace constants
 
 	// Label names a flag in problems; nil for the flag as it is written.
 	Label func(name string) string
@@ -51,7 +52,7 @@ type Options struct {
 
 // New returns the options that flags will hold.
 func New(flags *pflag.FlagSet) *Options {
-	return &Options{flags: flags, given: map[string]bool{}, Meta: map[string]string{}, CLIs: map[string]string{}, Cage: Cage{Mode: CageOff}}
+	return &Options{flags: flags, given: map[string]bool{}, Meta: map[string]string{}, CLIs: map[string]string{}, Cage: Cage{Mode: CageOff}, Workspace: WorkspaceNone}
 }
 
 // IsGiven reports whether a flag was given.
@@ -137,6 +138,7 @@ func (o *Options) AddAll() {
 	o.AddWaits()
 	o.addAgents()
 	o.AddCage()
+	o.AddWorkspace()
 	o.AddLoop()
 	o.AddOutput()
 }

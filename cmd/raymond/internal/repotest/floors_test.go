@@ -18,7 +18,7 @@ var floors = map[string][]string{
 		"cmd/raymond/internal/answers cmd/raymond/internal/confine cmd/raymond/internal/lint cmd/raymond/internal/runs",
 		"cmd/raymond/internal/onecage cmd/raymond/internal/options cmd/raymond/internal/scope",
 		"cmd/raymond/internal/checkpoints cmd/raymond/internal/parts cmd/raymond/internal/questions cmd/raymond/internal/sticky",
-		"cmd/raymond/internal/conversations",
+		"cmd/raymond/internal/conversations cmd/raymond/internal/snapshots",
 		"cmd/raymond/internal/seal",
 		"cmd/raymond/internal/gitguard cmd/raymond/internal/agentcli cmd/raymond/internal/claims cmd/raymond/internal/job cmd/raymond/internal/jobfile cmd/raymond/internal/notes cmd/raymond/internal/outlook cmd/raymond/internal/owncode " +
 			"cmd/raymond/internal/places cmd/raymond/internal/problem cmd/raymond/internal/redispatch",

@@ -21,6 +21,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/snapshots"
 	"github.com/raymond-action/raymond-action/runner"
 	"github.com/raymond-action/raymond-action/runner/agents"
 	"github.com/raymond-action/raymond-action/runner/report"
@@ -41,7 +42,8 @@ type Session struct {
 	Events *report.Fanout
 
 	setup Setup
-	log   *report.Log // the run's own; nil for a run of which no state is kept
+	files *snapshots.Keeper // nil: no snapshots are taken
+	log   *report.Log       // the run's own; nil for a run of which no state is kept
 }
 
 // newToken returns the token of a question: 128 random bits in hex.
@@ -78,6 +80,10 @@ func Open(s Setup) (*Session, error) {
 		o.Events.Add("debug folder", report.NewDebug(o.Config.DebugDir))
 	}
 	o.Config.Reporter = reporter(o.Events, s.Hide.Events)
+	if s.Others.Snapshots != nil {
+		o.files = snapshots.New(s.Others.Snapshots, o.Config.Reporter)
+		o.Config.Snapshots = o.files
+	}
 	if err := o.setBackends(); err != nil {
 		o.Close()
 		return nil, err
@@ -95,6 +101,10 @@ func Sweep(mark string) error {
 
 // Run drives the run until it stops, and returns it as it is then.
 func (s *Session) Run(ctx context.Context) (*state.Run, error) {
+	if s.files != nil {
+		s.files.Start(s.setup.Run)
+		defer s.files.Close()
+	}
 	r := runner.New(s.Config, s.setup.Run)
 	err := r.Run(ctx, s.setup.Resumed, s.setup.Changed)
 	return r.State(), errors.Join(err, Tidy(s.setup.Dir))

@@ -5,6 +5,7 @@ import (
 
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/options"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/scope"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/snapshots"
 	"github.com/raymond-action/raymond-action/runner"
 	"github.com/raymond-action/raymond-action/runner/agents"
 	"github.com/raymond-action/raymond-action/runner/report"
@@ -46,6 +47,7 @@ type Others struct {
 	Checkpoints runner.Checkpoints // stores the run for later jobs; nil for none
 	Part        []string           // agents of a part of a matrix, which alone are driven; nil for all
 	Matrix      *runner.Matrix     // to which agents are handed over; nil for none
+	Snapshots   snapshots.Taker    // keeps the files of the worktrees; nil for nobody
 }
 
 // Env is what surrounds the processes of a run: their variables, and their cages.

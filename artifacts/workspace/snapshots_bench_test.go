@@ -1,0 +1,35 @@
+package workspace_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/raymond-action/raymond-action/artifacts/workspace"
+)
+
+// BenchmarkSnapshot is one after a prompt that has changed twenty of 5,000 files, with 200
+// more that are not committed.
+func BenchmarkSnapshot(b *testing.B) {
+	dir := b.TempDir()
+	git(b, dir, "init", "-q", "-b", "main")
+	for i := range 5000 {
+		write(b, dir, fmt.Sprintf("d%d/f%d", i%50, i), fmt.Sprintf("file %d\n", i))
+	}
+	git(b, dir, "add", "-A")
+	git(b, dir, "commit", "-q", "-m", "all")
+	for i := range 200 {
+		write(b, dir, fmt.Sprintf("new/f%d", i), fmt.Sprintf("file %d\n", i))
+	}
+	shots := snapshots(b, &workspace.Git{IsFree: true})
+	take(b, shots, workspace.Shot{IsStart: true, Dir: dir})
+	n := 0
+	for b.Loop() {
+		b.StopTimer()
+		n++
+		for i := range 20 {
+			write(b, dir, fmt.Sprintf("d%d/f%d", i, i), fmt.Sprintf("file %d as of %d\n", i, n))
+		}
+		b.StartTimer()
+		take(b, shots, workspace.Shot{Exec: n, Dir: dir})
+	}
+}

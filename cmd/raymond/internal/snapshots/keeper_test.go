@@ -1,0 +1,131 @@
+package snapshots_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/raymond-action/raymond-action/artifacts/workspace"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/snapshots"
+	"github.com/raymond-action/raymond-action/runner"
+	"github.com/raymond-action/raymond-action/state"
+)
+
+// taker takes a second for each snapshot, or as long as it is told.
+type taker struct {
+	shots []workspace.Shot
+	busy  bool
+	lasts time.Duration
+	err   error
+}
+
+func (f *taker) Take(ctx context.Context, s workspace.Shot) error {
+	if f.busy {
+		return errors.New("two at once")
+	}
+	f.busy = true
+	defer func() { f.busy = false }()
+	select {
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-time.After(max(f.lasts, time.Second)):
+	}
+	f.shots = append(f.shots, s)
+	return f.err
+}
+
+// notes are what a keeper tells.
+type notes struct {
+	runner.Reporter
+	list []string
+}
+
+func (n *notes) Note(_, _, text string) { n.list = append(n.list, text) }
+
+func TestOneAtATime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f, n := new(taker), new(notes)
+		k := snapshots.New(f, n)
+		k.Start(&state.Run{
+			Dir: "/w", Progress: state.Progress{Iterations: 7},
+			Agents: []*state.Agent{{Dir: "/w/tree", Stack: []state.Frame{{Dir: "/w"}, {}}}},
+		})
+		began := time.Now()
+		var done []<-chan struct{}
+		for i := range 3 {
+			done = append(done, k.Take(runner.Shot{Exec: 8 + i, Agent: "main", State: "A.md", Dir: "/w", IsShared: i == 2}))
+		}
+		for i, d := range done {
+			<-d
+			if got, want := time.Since(began), time.Duration(i+1)*time.Second; got != want {
+				t.Errorf("snapshot %d is taken after %v, want %v", i, got, want)
+			}
+		}
+		k.Close()
+		want := []workspace.Shot{
+			{Exec: 7, IsStart: true, Dir: "/w"}, {Exec: 7, IsStart: true, Dir: "/w/tree"},
+			{Exec: 8, Agent: "main", State: "A.md", Dir: "/w"}, {Exec: 9, Agent: "main", State: "A.md", Dir: "/w"},
+			{Exec: 10, Agent: "main", State: "A.md", Dir: "/w", IsShared: true},
+		}
+		if diff := cmp.Diff(want, f.shots); diff != "" {
+			t.Errorf("snapshots (-want +got):\n%s", diff)
+		}
+		if n.list != nil {
+			t.Errorf("notes: %q", n.list)
+		}
+	})
+}
+
+// TestFailuresAreNotes, each once.
+func TestFailuresAreNotes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f, n := &taker{err: errors.New("the disk is full")}, new(notes)
+		k := snapshots.New(f, n)
+		for i := range 3 {
+			<-k.Take(runner.Shot{Exec: i + 1})
+		}
+		k.Close()
+		if want := []string{"no snapshot of the files: the disk is full"}; !slices.Equal(n.list, want) || len(f.shots) != 3 {
+			t.Errorf("notes: got %q, want %q; %d snapshots were tried, want 3", n.list, want, len(f.shots))
+		}
+	})
+}
+
+// TestSlowOnesEnd, and after two of them no more are tried.
+func TestSlowOnesEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f, n := &taker{lasts: time.Hour}, new(notes)
+		k := snapshots.New(f, n)
+		began := time.Now()
+		for i := range 4 {
+			<-k.Take(runner.Shot{Exec: i + 1})
+		}
+		k.Close()
+		if took := time.Since(began); took != 40*time.Second {
+			t.Errorf("it took %v, want 40s", took)
+		}
+		if got := strings.Join(n.list, "\n"); len(n.list) != 2 || !strings.HasSuffix(got, "no more are taken") {
+			t.Errorf("notes: %q", n.list)
+		}
+	})
+}
+
+// TestTheEndWaitsALittle for the last one, and then ends it.
+func TestTheEndWaitsALittle(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f, n := &taker{lasts: 10 * time.Second}, new(notes)
+		k := snapshots.New(f, n)
+		k.Take(runner.Shot{Exec: 1})
+		began := time.Now()
+		k.Close()
+		if took := time.Since(began); took != 3*time.Second || len(f.shots) != 0 || f.busy {
+			t.Errorf("the end waited %v, want 3s; snapshots %v, under way %v", took, f.shots, f.busy)
+		}
+	})
+}
