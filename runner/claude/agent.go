@@ -42,12 +42,12 @@ func (b *Backend) Find(c runner.Conversation, dirs []string) (runner.Stored, boo
 
 // Read implements runner.Transcripts.
 func (b *Backend) Read(c runner.Conversation, from, to int64, each func(runner.Message) error) error {
-	return b.transcripts().Read(c.ID, c.Dir, from, to, each)
+	return b.transcripts().Read(c, from, to, each)
 }
 
 // Copy implements runner.Transcripts.
 func (b *Backend) Copy(c runner.Conversation, length int64, id, dir string) (cliID string, err error) {
-	return "", b.transcripts().Copy(c.ID, c.Dir, length, id, dir)
+	return "", b.transcripts().Copy(c, length, id, dir)
 }
 
 // Place implements runner.Transcripts.

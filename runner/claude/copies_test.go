@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/google/go-cmp/cmp/cmpopts"
 	"github.com/google/uuid"
 
 	"github.com/raymond-action/raymond-action/runner"
@@ -71,6 +70,31 @@ func TestContractCopies(t *testing.T) {
 	saw(t, s, "the conversation itself", "user: one\nassistant: ok\nuser: two\nassistant: ok\nuser: two\n")
 }
 
+// compared is what is compared of a message.
+type compared struct {
+	From                        runner.Speaker
+	Text, Tool, Input, Subagent string
+	Failed, Refused             bool
+}
+
+// read returns the messages of a conversation from a byte to before another one.
+func read(t *testing.T, b *Backend, c runner.Conversation, span [2]int64) (list []compared) {
+	t.Helper()
+	from, to, at := span[0], span[1], int64(0)
+	err := b.Read(c, from, to, func(m runner.Message) error {
+		if m.Offset < max(at, from) || to >= 0 && m.Offset >= to || m.Time.IsZero() || (m.From == runner.FromAgent) != (m.Model != "" && m.Tool == "") {
+			t.Errorf("message %+v after byte %d", m, at)
+		}
+		at = m.Offset
+		m.Text, _, _ = strings.Cut(m.Text, "\n")
+		m.Text, _, _ = strings.Cut(m.Text, "[Subagent hand-back]")
+		list = append(list, compared{m.From, m.Text, m.Tool, m.Input, m.Subagent, m.Failed, m.Refused})
+		return nil
+	})
+	must(t, err)
+	return list
+}
+
 // TestContractMessages: what was said, used, refused and left to another agent is read from
 // what the CLI keeps.
 func TestContractMessages(t *testing.T) {
@@ -91,30 +115,9 @@ func TestContractMessages(t *testing.T) {
 	o.Prompt.Session, o.Prompt.Text = state.Resume, "more"
 	answer(t, b, o)
 
-	type said struct {
-		From                        runner.Speaker
-		Text, Tool, Input, Subagent string
-		Failed, Refused             bool
-	}
 	c := runner.Conversation{ID: o.Prompt.SessionID, Dir: o.Dir}
-	read := func(from, to int64) (list []said) {
-		t.Helper()
-		at := int64(0)
-		err := b.Read(c, from, to, func(m runner.Message) error {
-			if m.Offset < max(at, from) || to >= 0 && m.Offset >= to || m.Time.IsZero() || (m.From == runner.FromAgent) != (m.Model != "" && m.Tool == "") {
-				t.Errorf("message %+v after byte %d", m, at)
-			}
-			at = m.Offset
-			m.Text, _, _ = strings.Cut(m.Text, "\n")
-			m.Text, _, _ = strings.Cut(m.Text, "[Subagent hand-back]")
-			list = append(list, said{m.From, m.Text, m.Tool, m.Input, m.Subagent, m.Failed, m.Refused})
-			return nil
-		})
-		must(t, err)
-		return list
-	}
 	bash := func(command string) string { return `{"command":"` + command + `","description":"test"}` }
-	want := []said{
+	want := []compared{
 		{From: runner.FromUser, Text: "work"},
 		{From: runner.FromAgent, Text: "I begin"},
 		{From: runner.FromTool, Tool: "Bash", Input: bash("echo there"), Text: "there"},
@@ -128,12 +131,12 @@ func TestContractMessages(t *testing.T) {
 		{From: runner.FromAgent, Text: "<goto>"},
 		{From: runner.FromAgent, Text: "DONE</goto>"},
 	}
-	later := []said{{From: runner.FromUser, Text: "more"}, {From: runner.FromAgent, Text: "more said"}}
+	later := []compared{{From: runner.FromUser, Text: "more"}, {From: runner.FromAgent, Text: "more said"}}
 	for name, tt := range map[string]struct {
-		from, to int64
-		want     []said
-	}{"all": {0, -1, append(want, later...)}, "the first": {0, end, want}, "the second": {end, -1, later}} {
-		if diff := cmp.Diff(tt.want, read(tt.from, tt.to), cmpopts.EquateEmpty()); diff != "" {
+		span [2]int64
+		want []compared
+	}{"all": {[2]int64{0, -1}, append(want, later...)}, "the first": {[2]int64{0, end}, want}, "the second": {[2]int64{end, -1}, later}} {
+		if diff := cmp.Diff(tt.want, read(t, b, c, tt.span)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
 	}

@@ -150,15 +150,16 @@ func remove(chats *os.Root, id string, only *runner.Mark) error {
 }
 
 // branch makes a copy of a conversation, under an id of its own.
-func (h home) branch(from, id, dir string) error { return h.copy(from, dir, -1, id, dir) }
+func (h home) branch(from, id, dir string) error {
+	return h.copy(runner.Conversation{ID: from, Dir: dir}, -1, id, dir)
+}
 
-// copy makes a copy of the first length bytes of a conversation that was held in a directory,
-// without a line that they cut, under an id of its own and for another directory; length < 0
+// copy makes a copy of the first length bytes of a conversation, without a line that they cut, under an id of its own and for another directory; length < 0
 // copies all. The error has fs.ErrNotExist in it when there are fewer bytes.
-func (h home) copy(from, heldIn string, length int64, id, dir string) error {
-	path, _, ok := h.find(from, heldIn)
+func (h home) copy(c runner.Conversation, length int64, id, dir string) error {
+	path, _, ok := h.find(c.ID, c.Dir)
 	if !ok {
-		return gone(from)
+		return gone(c.ID)
 	}
 	f, info, err := files.Open(path)
 	if err != nil {
@@ -170,12 +171,12 @@ func (h home) copy(from, heldIn string, length int64, id, dir string) error {
 		return err
 	}
 	if ok, err := holdsPromptIn(path, end); err != nil || !ok {
-		return errors.Join(err, fmt.Errorf("nothing was said in conversation %s until then", from))
+		return errors.Join(err, fmt.Errorf("nothing was said in conversation %s until then", c.ID))
 	}
 	line, rest := firstLine(in)
 	head := map[string]any{}
 	if err := json.Unmarshal(line, &head); err != nil {
-		return fmt.Errorf("conversation %s: %w", from, err)
+		return fmt.Errorf("conversation %s: %w", c.ID, err)
 	}
 	head["sessionId"] = id
 	first, err := json.Marshal(head)

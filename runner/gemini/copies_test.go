@@ -63,24 +63,27 @@ func TestContractCopies(t *testing.T) {
 	s.saw("the conversation itself", []string{"one", "two", "two"}, []string{"re: one", "re: two"})
 }
 
+// delegate is a model that tries something first, and then leaves it to an agent.
+func delegate(a agenttest.Asked) agenttest.Reply {
+	isHelper := strings.Contains(a.Last(), "a part of it")
+	switch {
+	case isHelper && a.Output == "":
+		return agenttest.Reply{Text: "I help", Shell: "echo hello"}
+	case isHelper:
+		return agenttest.Reply{Text: "I am done", Tool: "complete_task", Args: map[string]any{"result": map[string]any{"response": "helped"}}}
+	case a.Output != "":
+		return agenttest.Reply{Text: "it is done"}
+	case strings.Contains(a.Last(), "first"):
+		return agenttest.Reply{Text: "I try", Shell: "touch made"}
+	}
+	return agenttest.Reply{Text: "I delegate", Tool: "invoke_agent", Args: map[string]any{"agent_name": "generalist", "prompt": "a part of it"}}
+}
+
 // TestContractMessages: what was said, used, refused and left to another agent is read from
 // what the CLI keeps.
 func TestContractMessages(t *testing.T) {
 	t.Parallel()
-	s := newSite(t, func(a agenttest.Asked) agenttest.Reply {
-		isHelper := strings.Contains(a.Last(), "a part of it")
-		switch {
-		case isHelper && a.Output == "":
-			return agenttest.Reply{Text: "I help", Shell: "echo hello"}
-		case isHelper:
-			return agenttest.Reply{Text: "I am done", Tool: "complete_task", Args: map[string]any{"result": map[string]any{"response": "helped"}}}
-		case a.Output != "":
-			return agenttest.Reply{Text: "it is done"}
-		case strings.Contains(a.Last(), "first"):
-			return agenttest.Reply{Text: "I try", Shell: "touch made"}
-		}
-		return agenttest.Reply{Text: "I delegate", Tool: "invoke_agent", Args: map[string]any{"agent_name": "generalist", "prompt": "a part of it"}}
-	})
+	s := newSite(t, delegate)
 	o := s.order("first")
 	s.answer(o)
 	end := s.length(o)

@@ -182,7 +182,7 @@ func (b *Backend) Copy(c runner.Conversation, length int64, id, dir string) (cli
 	if _, _, ok := b.home().find(id, dir); ok {
 		return "", fmt.Errorf("copy conversation: there is a conversation %s already", id)
 	}
-	if err := b.home().copy(c.ID, c.Dir, length, id, dir); err != nil {
+	if err := b.home().copy(c, length, id, dir); err != nil {
 		return "", fmt.Errorf("copy conversation: %w", err)
 	}
 	return "", nil

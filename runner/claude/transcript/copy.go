@@ -6,24 +6,25 @@ import (
 	"os"
 
 	"github.com/raymond-action/raymond-action/internal/untrusted/files"
+	"github.com/raymond-action/raymond-action/runner"
 	"github.com/raymond-action/raymond-action/runner/transcripts"
 )
 
 // Copy puts a copy of the beginning of a transcript in place as that of the session id, which
-// the CLI then resumes in dir, as runner.Transcripts says. from is where the session was held.
-func (d Folder) Copy(session, from string, length int64, id, dir string) error {
-	if err := d.copy(session, from, length, id, dir); err != nil {
-		return fmt.Errorf("copy session %.80q: %w", session, err)
+// the CLI then resumes in dir, as runner.Transcripts says.
+func (d Folder) Copy(c runner.Conversation, length int64, id, dir string) error {
+	if err := d.copy(c, length, id, dir); err != nil {
+		return fmt.Errorf("copy session %.80q: %w", c.ID, err)
 	}
 	return nil
 }
 
-func (d Folder) copy(session, from string, length int64, id, dir string) error {
-	path, ok := d.Path(session, from)
+func (d Folder) copy(c runner.Conversation, length int64, id, dir string) error {
+	path, ok := d.Path(c.ID, c.Dir)
 	if !ok {
-		return gone(session)
+		return gone(c.ID)
 	}
-	if !transcripts.IsUUID(session) || !transcripts.IsUUID(id) || session == id {
+	if !transcripts.IsUUID(c.ID) || !transcripts.IsUUID(id) || c.ID == id {
 		return errors.New("want two different UUIDs in lower case")
 	}
 	f, info, err := files.Open(path)
@@ -47,5 +48,5 @@ func (d Folder) copy(session, from string, length int64, id, dir string) error {
 		return fmt.Errorf("there is a session %s already", id)
 	}
 	// A quotation mark within a text has a backslash before it: only members are renamed.
-	return transcripts.Install(folder, id+".jsonl", transcripts.Renamed(in, `"sessionId":"`+session+`"`, `"sessionId":"`+id+`"`))
+	return transcripts.Install(folder, id+".jsonl", transcripts.Renamed(in, `"sessionId":"`+c.ID+`"`, `"sessionId":"`+id+`"`))
 }

@@ -62,10 +62,10 @@ type block struct {
 // Read calls each with the messages of a session, as runner.Transcripts says. The messages of
 // an agent that the session started come after the use of the tool that has started it, with
 // its place.
-func (d Folder) Read(session, dir string, from, to int64, each func(runner.Message) error) error {
-	path, ok := d.Path(session, dir)
+func (d Folder) Read(c runner.Conversation, from, to int64, each func(runner.Message) error) error {
+	path, ok := d.Path(c.ID, c.Dir)
 	if !ok {
-		return gone(session)
+		return gone(c.ID)
 	}
 	r := reader{subagents: subagentsOf(path), each: each}
 	return r.read(path, from, to, nil)

@@ -14,7 +14,7 @@ import (
 // told returns the messages of a session, a line each.
 func told(t *testing.T, d Folder, session, dir string) (list []string) {
 	t.Helper()
-	err := d.Read(session, dir, 0, -1, func(m runner.Message) error {
+	err := d.Read(runner.Conversation{ID: session, Dir: dir}, 0, -1, func(m runner.Message) error {
 		line := string(m.From) + ": " + m.Tool + m.Input + m.Text
 		if m.Subagent != "" {
 			line = m.Subagent + " " + line
@@ -81,7 +81,7 @@ func TestSubagentsOfStrangers(t *testing.T) {
 		}
 		tt.change(folder)
 		var got []string
-		err := d.Read(sessionUUID, dir, 0, -1, func(m runner.Message) error {
+		err := d.Read(runner.Conversation{ID: sessionUUID, Dir: dir}, 0, -1, func(m runner.Message) error {
 			got = append(got, m.Subagent+m.Text)
 			return nil
 		})
