@@ -104,12 +104,12 @@ func aboutExecution(e *insight.Exec) []pair {
 	if len(e.Models) > 1 {
 		var parts []string
 		for _, name := range sortedKeys(e.Models) {
-			parts = append(parts, name+" "+e.Models[name].Dollars())
+			parts = append(parts, name+" "+money(e.Models[name]))
 		}
 		add("Cost by model", strings.Join(parts, ", "))
 	}
 	if e.Total > 0 {
-		add("Run's cost so far", e.Total.Dollars())
+		add("Run's cost so far", money(e.Total))
 	}
 	if e.ExitCode != nil && *e.ExitCode != 0 {
 		add("Exit code", fmt.Sprint(*e.ExitCode))

@@ -30,7 +30,7 @@ func shown(s string) string {
 
 // dollars returns an amount and how well it is known, as in "~$0.12 + 2 unknown".
 func dollars(s insight.Spent) string {
-	out := s.USD.Dollars()
+	out := money(s.USD)
 	if s.Estimated {
 		out = "~" + out
 	}
@@ -41,6 +41,14 @@ func dollars(s insight.Spent) string {
 		out += " + " + count(s.Unpriced) + " tokens without a price"
 	}
 	return out
+}
+
+// money returns an amount with two decimals, below ten cents with four.
+func money(u state.USD) string {
+	if u >= state.Dollar/10 || u == 0 {
+		return fmt.Sprintf("$%.2f", u.Float())
+	}
+	return u.Dollars()
 }
 
 // span returns a duration as people say it: two units at most.

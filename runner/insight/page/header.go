@@ -2,7 +2,6 @@ package page
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -12,17 +11,18 @@ import (
 
 // header is the top of the page: the verdict, what it cost, and the result.
 type header struct {
-	ID, Tone  string
-	Headline  string
-	Reason    string
-	First     int // the first failed execution; 0 when none has failed
-	FirstName string
-	Facts     []fact
-	Used      int // percent of the budget
-	Result    string
-	Meta      []pair
-	RerunOf   string
-	LeftOut   []string
+	ID, Tone string
+	Headline string
+	Reason   string
+	Last     int // the last execution that failed; 0 when none did
+	Jump     string
+	Facts    []fact
+	Used     int // percent of the budget
+	Result   string
+	Meta     []pair
+	Links    []pair // to the parts of the page
+	RerunOf  string
+	LeftOut  []string
 }
 
 // fact is a number with what it means.
@@ -67,9 +67,7 @@ func newHeader(r *insight.Report) header {
 	if r.BudgetUSD > 0 {
 		h.Used = max(1, percent(r.Spent.USD, r.BudgetUSD))
 	}
-	if i := slices.IndexFunc(r.Executions, hasFailed); i >= 0 {
-		h.First, h.FirstName = r.Executions[i].N, shown(r.Executions[i].State)
-	}
+	h.Last, h.Jump = lastFailure(r)
 	h.Meta = append(h.Meta, pair{"Workflow", shown(r.Scope)}, pair{"First state", shown(r.Entry)})
 	for _, name := range sortedKeys(r.Meta) {
 		h.Meta = append(h.Meta, pair{shown(name), shown(r.Meta[name])})
@@ -77,6 +75,7 @@ func newHeader(r *insight.Report) header {
 	if r.Outcome != "" {
 		h.Meta = append(h.Meta, pair{"Outcome", shown(r.Outcome)})
 	}
+	h.Links = links(r)
 	if r.RerunOf != nil {
 		h.RerunOf = fmt.Sprintf("Runs %s again from its execution #%d", shown(r.RerunOf.WorkflowID), r.RerunOf.Exec)
 	}
@@ -84,6 +83,37 @@ func newHeader(r *insight.Report) header {
 		h.LeftOut = append(h.LeftOut, shown(line))
 	}
 	return h
+}
+
+// links returns the parts that the page of a report has.
+func links(r *insight.Report) []pair {
+	out := []pair{{"timeline", "Timeline"}}
+	if t := newTroubles(r); len(t.Failed) > 0 {
+		out = append(out, pair{"troubles", "What went wrong"})
+	}
+	if len(newCosts(r).Tables) > 0 {
+		out = append(out, pair{"costs", "Costs"})
+	}
+	if len(newWaits(r).Rows) > 0 {
+		out = append(out, pair{"waits", "Waits"})
+	}
+	return append(out, pair{"path", "Path"})
+}
+
+// lastFailure returns the number of the last execution that failed, and the words of a link
+// to it.
+func lastFailure(r *insight.Report) (n int, words string) {
+	failed := 0
+	for _, e := range r.Executions {
+		if hasFailed(e) {
+			failed++
+			n, words = e.N, fmt.Sprintf("#%d %s", e.N, shown(e.State))
+		}
+	}
+	if failed > 1 {
+		return n, fmt.Sprintf("%d executions failed, the last one at %s", failed, words)
+	}
+	return n, "Go to the failure: " + words
 }
 
 func hasFailed(e insight.Exec) bool { return e.Status == "failed" }
@@ -100,7 +130,7 @@ func headline(r *insight.Report, words string) string {
 func costFact(r *insight.Report) fact {
 	f := fact{"Cost", dollars(insight.Spent{USD: r.Spent.USD, Estimated: r.Spent.Estimated}), "no budget"}
 	if r.BudgetUSD > 0 {
-		f.More = fmt.Sprintf("%d %% of %s", percent(r.Spent.USD, r.BudgetUSD), r.BudgetUSD.Dollars())
+		f.More = fmt.Sprintf("%d %% of %s", percent(r.Spent.USD, r.BudgetUSD), money(r.BudgetUSD))
 	}
 	if r.Spent.Unknown > 0 {
 		f.More += fmt.Sprintf(", and %s of unknown cost", state.Count(r.Spent.Unknown, "invocation"))
@@ -109,7 +139,7 @@ func costFact(r *insight.Report) fact {
 		f.More += ", and " + count(r.Spent.Unpriced) + " tokens without a price"
 	}
 	if r.InheritedUSD > 0 {
-		f.More += ", and " + r.InheritedUSD.Dollars() + " inherited"
+		f.More += ", and " + money(r.InheritedUSD) + " inherited"
 	}
 	return f
 }

@@ -34,7 +34,7 @@ var script string
 var source string
 
 var templates = template.Must(template.New("page").Funcs(template.FuncMap{
-	"shown": shown, "dollars": dollars, "usd": state.USD.Dollars, "span": span, "count": count, "moment": moment, "clock": clock,
+	"shown": shown, "dollars": dollars, "span": span, "count": count, "moment": moment, "clock": clock,
 	"lines": lines, "bytes": bytesOf, "short": shortText, "class": classOf, "many": state.Count, "percent": percent,
 }).Parse(source))
 

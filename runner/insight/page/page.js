@@ -142,8 +142,14 @@
     list.dataset.show = kind;
     for (const button of $$("[data-show]", $(".filters"))) button.setAttribute("aria-pressed", button.dataset.show === kind);
     for (const x of sections) x.classList.toggle("off", agent !== "" && x.dataset.agent !== agent);
+    for (const row of $$(".row", timeline)) row.classList.toggle("off", agent !== "" && row.dataset.agent !== undefined && row.dataset.agent !== agent);
     if ($("#agent")) $("#agent").value = agent;
   }
+  $("[data-rows]")?.addEventListener("click", (event) => {
+    const isOn = event.target.getAttribute("aria-pressed") !== "true";
+    event.target.setAttribute("aria-pressed", isOn);
+    timeline.dataset.rows = isOn ? event.target.dataset.rows : "";
+  });
   const chosenAgent = () => $("#agent")?.value ?? "";
   for (const button of $$(".filters [data-show]")) {
     button.addEventListener("click", () => setFilter(button.dataset.show, chosenAgent()));

@@ -135,58 +135,58 @@ type tick struct {
 	Text string
 }
 
+// Names on the axis are this far apart, those with a date and seconds farther.
+const (
+	apart     = whole / 12
+	apartDate = whole / 7
+)
+
 // ticks returns moments that lie apart on the timeline, at round times where there are some.
 func (s scale) ticks() []tick {
 	if len(s.stretches) == 0 {
 		return nil
 	}
 	from, to := s.stretches[0].from, s.stretches[len(s.stretches)-1].to
-	var busy time.Duration
-	for _, x := range s.stretches {
-		if !x.isCut {
-			busy += x.to.Sub(x.from)
-		}
-	}
-	unit := unitFor(busy)
+	unit := unitFor(s.busy())
 	layout := "15:04"
 	if unit < time.Minute {
 		layout = "15:04:05"
 	}
-	out := []tick{{0, from.UTC().Format(layout)}}
-	if unit == 0 {
-		return out
+	var out []tick
+	next, named := 0, time.Time{}
+	add := func(t time.Time) {
+		at := s.at(t)
+		if at < next || at > whole-apart/2 {
+			return
+		}
+		text := t.UTC().Format(layout)
+		next = at + apart
+		if !sameDay(from, to) && !sameDay(t, named) {
+			text, named, next = t.UTC().Format("2 Jan ")+text, t, at+apartDate
+		}
+		out = append(out, tick{at, text})
 	}
-	const apart = whole / 12
+	add(from)
 	for _, x := range s.stretches {
 		if x.isCut {
 			continue
 		}
 		for t := x.from.Truncate(unit).Add(unit); !t.After(x.to); t = t.Add(unit) {
-			if at := s.at(t); at-out[len(out)-1].Left >= apart && at <= whole-apart/2 {
-				out = append(out, tick{at, t.UTC().Format(layout)})
-			}
-		}
-	}
-	if !sameDay(from, to) {
-		named := from
-		for i := range out {
-			if t := s.when(out[i].Left); i == 0 || !sameDay(t, named) {
-				out[i].Text, named = t.UTC().Format("2 Jan ")+out[i].Text, t
-			}
+			add(t)
 		}
 	}
 	return out
 }
 
-// when is the inverse of at.
-func (s scale) when(left int) time.Time {
-	part := (float64(left) + 0.5) / whole
+// busy returns how long all times were that are drawn in their length.
+func (s scale) busy() time.Duration {
+	var sum time.Duration
 	for _, x := range s.stretches {
-		if part <= x.left+x.width {
-			return x.from.Add(time.Duration((part - x.left) / x.width * float64(x.to.Sub(x.from))))
+		if !x.isCut {
+			sum += x.to.Sub(x.from)
 		}
 	}
-	return s.stretches[len(s.stretches)-1].to
+	return sum
 }
 
 func sameDay(a, b time.Time) bool {

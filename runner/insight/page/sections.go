@@ -22,20 +22,22 @@ type troubles struct {
 	Rest   int // of the others
 }
 
-// trouble is one thing that went wrong, with what is known about it.
+// trouble is one thing that went wrong, in one execution or in many, with what is known
+// about it.
 type trouble struct {
-	N           int // the execution; 0 for the run
 	State       string
-	Agent       string
+	Agent       string // "" when it happened to many
 	Class, What string
 	Detail      string // the end of an output
+	Where       []int  // the executions; none for the run
+	Elsewhere   int    // executions that are not listed
 }
 
 func newTroubles(r *insight.Report) troubles {
 	var t troubles
 	for i := range r.Executions {
 		e := &r.Executions[i]
-		one := trouble{N: e.N, State: shown(e.State), Agent: shown(e.Agent)}
+		one := trouble{Where: []int{e.N}, State: shown(e.State), Agent: shown(e.Agent)}
 		if e.Status == "failed" || e.Status == "interrupted" {
 			one.Class, one.What, one.Detail = e.Status, firstOf(shown(e.Error), e.Status), lastOutput(e)
 			t.Failed = append(t.Failed, one)
@@ -46,13 +48,53 @@ func newTroubles(r *insight.Report) troubles {
 			t.Others = append(t.Others, one)
 		}
 	}
-	slices.SortStableFunc(t.Failed, func(a, b trouble) int { return cmp.Compare(a.Class, b.Class) })
 	for _, l := range r.Limits {
-		t.Others = append(t.Others, trouble{N: l.Exec, Class: "limit", What: fmt.Sprintf("limit %s: %g of %g", shown(l.Which), l.Value, l.Max)})
+		t.Others = append(t.Others, trouble{Class: "limit", What: limitText(l)})
 	}
+	t.Failed, t.Others = together(t.Failed), together(t.Others)
+	slices.SortStableFunc(t.Failed, func(a, b trouble) int { return cmp.Compare(a.Class, b.Class) })
 	t.Failed, t.More = atMost(t.Failed, mostTroubles)
 	t.Others, t.Rest = atMost(t.Others, mostTroubles)
 	return t
+}
+
+// together makes one of the troubles that are told in the same words. The detail is that
+// of the last one.
+func together(list []trouble) []trouble {
+	type key struct{ class, state, what string }
+	at := map[key]int{}
+	var out []trouble
+	for _, one := range list {
+		k := key{one.Class, one.State, one.What}
+		i, ok := at[k]
+		if !ok {
+			at[k] = len(out)
+			out = append(out, one)
+			continue
+		}
+		all := &out[i]
+		if all.Agent != one.Agent {
+			all.Agent = ""
+		}
+		all.Detail = one.Detail
+		if len(all.Where) < mostTroubles {
+			all.Where = append(all.Where, one.Where...)
+		} else {
+			all.Elsewhere++
+		}
+	}
+	return out
+}
+
+// limitText says which limit was reached, and how nearly.
+func limitText(l insight.Limit) string {
+	switch {
+	case l.Which == "budget":
+		return fmt.Sprintf("$%.2f of the budget of $%.2f were spent", l.Value, l.Max)
+	case l.Max > 0:
+		return fmt.Sprintf("limit %s: %g of %g", shown(l.Which), l.Value, l.Max)
+	}
+	return "limit " + shown(l.Which)
 }
 
 // atMost returns the first of a list, and how many are left.
@@ -204,7 +246,6 @@ func waitedFor(w insight.Wait) string {
 type path struct {
 	All, Failed, Prompts, Scripts int
 	Agents                        []string
-	HasFiles                      bool
 }
 
 func newPath(r *insight.Report) path {

@@ -20,7 +20,8 @@ type timeline struct {
 	Ticks   []tick
 	Pauses  []band
 	Starts  []band // at which a later process resumed the run
-	Money   money
+	Money   spending
+	Failed  int // rows with a failed execution
 	IsDense bool
 }
 
@@ -38,6 +39,8 @@ type row struct {
 	Class string
 	Waits []band
 	Bars  []bar
+
+	HasFailed bool
 }
 
 // bar is a state execution.
@@ -59,7 +62,7 @@ type mark struct {
 func newTimeline(r *insight.Report) timeline {
 	bars := shifts(r)
 	s := newScale(bars)
-	t := timeline{Ticks: s.ticks(), Pauses: s.pauses(), Money: newMoney(r, s)}
+	t := timeline{Ticks: s.ticks(), Pauses: s.pauses(), Money: newSpending(r, s)}
 	index := map[string]int{}
 	for _, a := range inOrder(r) {
 		depth := 0
@@ -77,6 +80,10 @@ func newTimeline(r *insight.Report) timeline {
 	for _, e := range r.Executions {
 		i := index[e.Agent]
 		t.Rows[i].Bars = append(t.Rows[i].Bars, newBar(e, bars[e.N], s))
+		if hasFailed(e) && !t.Rows[i].HasFailed {
+			t.Rows[i].HasFailed = true
+			t.Failed++
+		}
 	}
 	for _, p := range r.Parts[min(1, len(r.Parts)):] {
 		t.Starts = append(t.Starts, band{s.at(p.Started), 0, "resumed " + moment(p.Started)})
@@ -152,10 +159,8 @@ func newBar(e insight.Exec, at shift, s scale) bar {
 		b.Title += ": " + shortText(e.Error)
 	}
 	within := func(t time.Time) int { return min(whole, max(0, (s.at(t)-left)*whole/b.Width)) / 50 * 50 }
-	for _, a := range e.Attempts {
-		if !a.Converged {
-			b.Marks = append(b.Marks, mark{within(a.Ended), "attempt"})
-		}
+	for _, a := range e.Attempts[:max(0, len(e.Attempts)-1)] {
+		b.Marks = append(b.Marks, mark{within(a.Ended), "attempt"})
 	}
 	for _, m := range e.Retries {
 		b.Marks = append(b.Marks, mark{within(m.Time), "retry"})
@@ -174,15 +179,15 @@ func duration(e insight.Exec) time.Duration {
 	return e.Ended.Sub(e.Started)
 }
 
-// money is how the cost of the run grew.
-type money struct {
+// spending is how the cost of the run grew.
+type spending struct {
 	Line, Area string // of an SVG path, in a box of 10000 by 100
 	Top        string // the amount at its upper edge
 	Budget     string // the budget, when the upper edge is that
 }
 
-// newMoney draws what the run had cost when each of its executions had ended.
-func newMoney(r *insight.Report, s scale) money {
+// newSpending draws what the run had cost when each of its executions had ended.
+func newSpending(r *insight.Report, s scale) spending {
 	ended := slices.DeleteFunc(slices.Clone(r.Executions), func(e insight.Exec) bool { return e.Ended.IsZero() })
 	slices.SortStableFunc(ended, func(a, b insight.Exec) int { return a.Ended.Compare(b.Ended) })
 	var most state.USD
@@ -191,11 +196,11 @@ func newMoney(r *insight.Report, s scale) money {
 	}
 	most = max(most, r.Spent.USD)
 	if most == 0 || len(ended) == 0 {
-		return money{}
+		return spending{}
 	}
-	m := money{Top: most.Dollars()}
+	m := spending{Top: money(most)}
 	if r.BudgetUSD > 0 && r.BudgetUSD <= 2*most {
-		most, m.Budget = max(most, r.BudgetUSD), "budget "+r.BudgetUSD.Dollars()
+		most, m.Budget = max(most, r.BudgetUSD), "budget "+money(r.BudgetUSD)
 	}
 	var line strings.Builder
 	var sum state.USD
