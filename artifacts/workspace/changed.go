@@ -85,11 +85,14 @@ type pair struct{ from, to string }
 
 // pair finds what is compared.
 func (t *shotTool) pair(ctx context.Context, s *Snapshot) (pair, error) {
-	names := []string{s.commit + ":0/work", s.From + ":0/work"}
-	if s.From == "" {
+	if s.After > 0 && s.from == "" {
+		return pair{}, fmt.Errorf("state execution %d: %w to compare it with", s.Exec, ErrNoSnapshot)
+	}
+	names := []string{s.commit + ":0/work", s.from + ":0/work"}
+	if s.from == "" {
 		names[1] = s.Base + "^{tree}"
 	}
-	needs := []string{s.commit, s.From + s.Base}
+	needs := []string{s.commit, s.from + s.Base}
 	c := t.call()
 	c.in = text(strings.Join(append(needs, names...), "\n") + "\n")
 	out, err := t.output(ctx, c, "cat-file", "--batch-check=%(objectname) %(objecttype)")

@@ -77,12 +77,13 @@ type Snapshot struct {
 	Branch    string `json:"branch,omitempty"`
 	Head      string `json:"head,omitempty"` // "" before the first commit
 	Operation string `json:"operation,omitempty"`
-	// From is the commit of the snapshot before it in the same worktree, with which the
-	// files are compared; Base one of the repository for the first snapshot; "" for none.
-	From string `json:"from,omitempty"`
-	Base string `json:"base,omitempty"`
+	// After is the Seq of the snapshot before it in the same worktree, with which the files
+	// are compared; 0 for the first, which is compared with the commit Base, "" for none.
+	After int    `json:"after,omitempty"`
+	Base  string `json:"base,omitempty"`
 
 	commit string
+	from   string // the commit of the snapshot before; "" where that is not there
 }
 
 // The refs of snapshots: after state executions, and at starts.
@@ -173,13 +174,20 @@ func (t *shotTool) list(ctx context.Context) ([]Snapshot, error) {
 		}
 	}
 	slices.SortStableFunc(all, func(a, b Snapshot) int { return a.Seq - b.Seq })
+	commits := map[int]string{}
+	for i := range all {
+		if all[i].After > 0 {
+			all[i].from = commits[all[i].After]
+		}
+		commits[all[i].Seq] = all[i].commit
+	}
 	return all, nil
 }
 
 func (s *Snapshot) isValid() bool {
 	return s.Exec >= 0 && s.Seq > 0 && isFullName(s.commit) && isPlainDir(s.Dir) && isPlainDir(s.Common) &&
 		(s.Head == "" || isID(s.Head, s.Format)) &&
-		(s.From == "" || isID(s.From, s.Format)) && (s.Base == "" || isID(s.Base, s.Format)) &&
+		s.After >= 0 && s.After < s.Seq && (s.Base == "" || isID(s.Base, s.Format)) &&
 		(s.Branch == "" || isBranch(s.Branch)) && slices.Contains(operations, s.Operation)
 }
 

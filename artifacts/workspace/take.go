@@ -179,7 +179,7 @@ func (s *Snapshots) once(ctx context.Context, t *shotTool, p *place, shot Shot) 
 	if one.commit, err = k.commit(ctx, s.limit()); err != nil {
 		return err
 	}
-	if one.IsStart && one.From != "" && one.Head == s.before.newest[p.top].Head {
+	if one.IsStart && one.from != "" && one.Head == s.before.newest[p.top].Head {
 		if same, err := t.isSame(ctx, &one); err != nil || same {
 			return err
 		}
@@ -192,7 +192,7 @@ func (s *Snapshots) once(ctx context.Context, t *shotTool, p *place, shot Shot) 
 // isSame reports whether a snapshot has nothing but what the one before it has, and takes
 // it back then.
 func (t *shotTool) isSame(ctx context.Context, s *Snapshot) (bool, error) {
-	out, err := t.output(ctx, t.call(), "rev-parse", s.commit+"^{tree}", s.From+"^{tree}")
+	out, err := t.output(ctx, t.call(), "rev-parse", s.commit+"^{tree}", s.from+"^{tree}")
 	ids := strings.Fields(string(out))
 	if err != nil || len(ids) != 2 || ids[0] != ids[1] {
 		return false, err
@@ -226,7 +226,7 @@ func (t *shotTool) base(ctx context.Context, l *last, s *Snapshot) error {
 	first := l.heads[s.Common]
 	switch {
 	case l.newest[s.Dir].commit != "":
-		s.From = l.newest[s.Dir].commit
+		s.After, s.from = l.newest[s.Dir].Seq, l.newest[s.Dir].commit
 	case first == "" || s.Head == "" || first == s.Head:
 		s.Base = s.Head
 	default:
