@@ -45,8 +45,8 @@ var badArguments = map[string][]struct{ line, names string }{
 		{"", "WORKFLOW_ID"}, {"''", "WORKFLOW_ID"}, {"gone", "WORKFLOW_ID"}, {"a b", "WORKFLOW_ID"}, {"gone --state-dir text", "--state-dir"},
 	},
 	"raymond report": {
-		{"--json", "WORKFLOW_ID"}, {"'' --json", "WORKFLOW_ID"}, {"gone --json", "WORKFLOW_ID"}, {"a b --json", "WORKFLOW_ID"},
-		{"gone --json --state-dir text", "--state-dir"},
+		{"", "WORKFLOW_ID"}, {"''", "WORKFLOW_ID"}, {"gone", "WORKFLOW_ID"}, {"a b", "WORKFLOW_ID"}, {"gone --state-dir text", "--state-dir"},
+		{"gone -o ''", "--output"}, {"--all gone", "arguments"}, {"--all=1", "--all"},
 	},
 	"raymond lint": {
 		{"", "PATH"}, {"''", "PATH"}, {"nothing", "PATH"}, {"flow text", "PATH"}, {"flow --format xml", "--format"}, {"flow --platform vms", "--platform"},

@@ -158,10 +158,14 @@ func (c *collector) addRun(run *state.Run, hide func(string) string) {
 			continue
 		}
 		x := c.execs[a.Exec.Iteration]
-		if x == nil || !x.Ended.IsZero() {
+		e := a.Exec
+		if x == nil { // of a run that was begun again from there
+			x = &Exec{N: e.Iteration, Agent: a.ID, State: a.State, Started: e.Started, Status: Running, Kind: kindOf(e)}
+			c.execs[x.N] = x
+		}
+		if !x.Ended.IsZero() {
 			continue
 		}
-		e := a.Exec
 		x.Spent = Spent{USD: e.CostUSD, Estimated: e.Estimated, Unknown: e.Unknown, Unpriced: e.Unpriced, Tokens: e.Tokens}
 		x.Models, x.Turns = e.Models, e.Turns
 		if e.Session != nil && e.Session.ID != "" {
@@ -171,4 +175,12 @@ func (c *collector) addRun(run *state.Run, hide func(string) string) {
 	for _, ended := range run.Ended {
 		c.agents.addEnding(ended, hide)
 	}
+}
+
+// kindOf tells a prompt, which has a conversation, from a script.
+func kindOf(e *state.Exec) string {
+	if e.Session != nil || e.Running != nil && e.Running.SessionID != "" {
+		return promptKind
+	}
+	return "script"
 }

@@ -43,22 +43,13 @@ type Snapshots interface {
 // Build gathers what is known of a run. A transcript or a snapshot that can't be read is
 // named in Report.LeftOut; an event log that can't be read is an error.
 func Build(s Source) (*Report, error) {
+	c := newCollector()
+	if err := c.addAll(s); err != nil {
+		return nil, err
+	}
 	if s.Hide == nil {
 		s.Hide = func(text string) string { return text }
 	}
-	c := newCollector()
-	if s.Events != nil {
-		for e, err := range s.Events {
-			if err != nil {
-				return nil, err
-			}
-			c.add(e.Map(s.Hide))
-		}
-	}
-	for _, e := range s.Run.Events { // a crash may have kept them from the log
-		c.add(e.Map(s.Hide))
-	}
-	c.addRun(s.Run, s.Hide)
 	r := c.report(s)
 	pot := bound(r)
 	pot -= gatherFiles(r, s, pot/4)
@@ -66,20 +57,52 @@ func Build(s Source) (*Report, error) {
 	return r, nil
 }
 
+// addAll takes what the events and the state file of a run tell.
+func (c *collector) addAll(s Source) error {
+	hide := s.Hide
+	if hide == nil {
+		hide = func(text string) string { return text }
+	}
+	masked := func(e state.Event) state.Event {
+		if s.Hide == nil {
+			return e
+		}
+		return e.Map(hide)
+	}
+	if s.Events != nil {
+		for e, err := range s.Events {
+			if err != nil {
+				return err
+			}
+			c.add(masked(e))
+		}
+	}
+	for _, e := range s.Run.Events { // a crash may have kept them from the log
+		c.add(masked(e))
+	}
+	c.addRun(s.Run, hide)
+	return nil
+}
+
+// statusOf is the status of a run: interrupted when nobody drives one that has not ended.
+func statusOf(s Source) string {
+	if s.Run.Progress.Status == state.Running && !s.IsDriven {
+		return Interrupted
+	}
+	return string(s.Run.Progress.Status)
+}
+
 // report is what events and the state file tell.
 func (c *collector) report(s Source) *Report {
 	run := s.Run
 	r := &Report{
-		WorkflowID: run.WorkflowID, Status: string(run.Progress.Status), Reason: s.Hide(run.Progress.Reason),
+		WorkflowID: run.WorkflowID, Status: statusOf(s), Reason: s.Hide(run.Progress.Reason),
 		Scope: s.Hide(run.Scope), Entry: run.Entry, Meta: hidden(run.Meta, s.Hide), Created: run.Created, Finished: c.now,
 		Outcome: c.outcome, Spent: spentOf(run.Spent()), BudgetUSD: run.Options.BudgetUSD,
 		Parts: c.parts.all, Waits: c.waits.all, Limits: c.limits, LeftOut: []string{},
 	}
 	if run.Progress.Status == state.Running {
 		r.Outcome = ""
-		if !s.IsDriven {
-			r.Status = Interrupted
-		}
 	}
 	if text, ok := run.Result(); ok {
 		r.Result = s.Hide(string(text))

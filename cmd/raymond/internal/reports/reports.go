@@ -28,10 +28,13 @@ type Source struct {
 func Build(s Source) (*insight.Report, error) {
 	return insight.Build(insight.Source{
 		Run: s.Run, IsDriven: s.IsDriven, Snapshots: s.Snapshots, Hide: s.Hide,
-		Events: runs.Events(filepath.Join(s.StateDir, s.Run.WorkflowID, "events.jsonl")),
+		Events: runs.Events(eventsOf(s.StateDir, s.Run.WorkflowID)),
 		Agents: transcriptsOf(s.Agents),
 	})
 }
+
+// eventsOf is the event log of a run.
+func eventsOf(stateDir, id string) string { return filepath.Join(stateDir, id, "events.jsonl") }
 
 // transcriptsOf returns the agent CLIs whose transcripts can be read.
 func transcriptsOf(agents map[string]runner.Agent) map[string]insight.Transcripts {
