@@ -13,7 +13,8 @@ import (
 // survives a crash.
 type Store interface {
 	Append(*state.Delta) error
-	Fold(*state.Run) error
+	// Fold saves the run as a whole. The step that led to it is nil if it was appended.
+	Fold(*state.Run, *state.Delta) error
 	// Full reports whether it is time to Fold.
 	Full() bool
 }

@@ -146,7 +146,7 @@ func (r *Runner) cancel(ctx context.Context, name string) error {
 		r.end(cancelStop)
 		return nil
 	}
-	if err := r.cfg.Store.Fold(r.run); err != nil {
+	if err := r.cfg.Store.Fold(r.run, nil); err != nil {
 		return err
 	}
 	r.alarms.grace = r.now().Add(cancelGrace)

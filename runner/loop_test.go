@@ -30,9 +30,9 @@ type memory struct {
 
 var errDisk = errors.New("disk full")
 
-func (m *memory) Append(d *state.Delta) error { return m.Fold(m.run.With(d)) }
+func (m *memory) Append(d *state.Delta) error { return m.Fold(m.run.With(d), d) }
 func (m *memory) Full() bool                  { return false }
-func (m *memory) Fold(r *state.Run) error {
+func (m *memory) Fold(r *state.Run, d *state.Delta) error {
 	if m.fail == len(m.saves)+1 {
 		return errDisk
 	}

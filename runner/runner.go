@@ -286,7 +286,7 @@ func (r *Runner) start(step *state.Step, a *state.Agent, plan state.Plan) Order 
 func (r *Runner) commit(d *state.Delta) error {
 	if r.dirty || d.Progress.Status != state.Running || r.cfg.Store.Full() {
 		next := r.run.With(d)
-		if err := r.cfg.Store.Fold(next); err != nil {
+		if err := r.cfg.Store.Fold(next, d); err != nil {
 			return err
 		}
 		r.run, r.dirty = next, false

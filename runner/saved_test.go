@@ -49,9 +49,9 @@ type snapshots struct {
 
 func (s *snapshots) Append(d *state.Delta) error { return s.memory.Append(d) }
 
-func (s *snapshots) Fold(r *state.Run) error {
+func (s *snapshots) Fold(r *state.Run, d *state.Delta) error {
 	s.at = append(s.at, time.Now())
-	return s.memory.Fold(r)
+	return s.memory.Fold(r, d)
 }
 
 // TestASignalIsSavedAtOnce: the run is complete in one file before anything in flight is

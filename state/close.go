@@ -78,7 +78,7 @@ func (e ending) closing() Closing {
 		return Closing{Status: OverBudget, Reason: budget}
 	case e.limits.overIterations() && stuck < left:
 		return Closing{Status: OverIterations, Reason: fmt.Sprintf("%s begun, the limit is %d",
-			Count(p.Iterations, "state execution"), e.limits.options.MaxIterations)}
+			Count(e.limits.begun(), "state execution"), e.limits.options.MaxIterations)}
 	case p.Hold != "":
 		return Closing{Status: Suspended, Reason: p.Hold, Until: p.Until}
 	case e.stop != nil && stuck+waiting < left:
@@ -133,8 +133,8 @@ func (s *Step) Close(c Closing) {
 	spent := s.draft.ledger().spent()
 	done := &RunFinished{
 		Status: p.Status, Outcome: outcome, Detail: detail, Reason: p.Reason,
-		CostUSD: p.TotalUSD, Estimated: spent.Estimated, Unknown: spent.Unknown, Unpriced: spent.Unpriced, Unfinished: unfinished(s.draft.agents()),
-		Iterations: p.Iterations, FlakeRetries: p.Flakes, DurationMS: max(0, s.draft.now.Sub(p.Started).Milliseconds()),
+		CostUSD: p.TotalUSD, InheritedUSD: s.draft.run.InheritedUSD, Estimated: spent.Estimated, Unknown: spent.Unknown, Unpriced: spent.Unpriced, Unfinished: unfinished(s.draft.agents()),
+		Iterations: p.Iterations - s.draft.run.RerunOf.before(), FlakeRetries: p.Flakes, DurationMS: max(0, s.draft.now.Sub(p.Started).Milliseconds()),
 	}
 	if text, ok := s.draft.result(); ok {
 		done.Result = &text

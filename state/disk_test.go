@@ -80,7 +80,7 @@ func TestWhatIsSavedIsOnTheDisk(t *testing.T) {
 	watched := &watchedDisk{fileSystem: realDisk{}, t: t, dir: dir}
 	withDisk(t, watched)
 	run := tiny()
-	if err := f.Fold(run, nil); err != nil {
+	if err := f.Fold(run, nil, nil); err != nil {
 		t.Fatal(err)
 	}
 	for range 2 {
@@ -107,7 +107,7 @@ func TestACrashInASaveLeavesOneWholeRun(t *testing.T) {
 	}
 	defer f.Close()
 	run := tiny()
-	if err := f.Fold(run, nil); err != nil {
+	if err := f.Fold(run, nil, nil); err != nil {
 		t.Fatal(err)
 	}
 	next := run.With(run.Step(time.Unix(2, 0)).Delta())
@@ -118,7 +118,7 @@ func TestACrashInASaveLeavesOneWholeRun(t *testing.T) {
 		}
 		return now.Progress.Seq
 	}
-	err = f.Fold(next, func() error {
+	err = f.Fold(next, nil, func() error {
 		if got := seq(); got != run.Progress.Seq {
 			t.Errorf("step of the run before its new snapshot is in place: got %d, want %d", got, run.Progress.Seq)
 		}

@@ -131,7 +131,7 @@ func (d *draft) ledger() ledger {
 
 // limits returns what the run may use and what it has used so far.
 func (d *draft) limits() limits {
-	return limits{options: d.options(), progress: &d.delta.Progress, ledger: d.ledger()}
+	return limits{options: d.options(), progress: &d.delta.Progress, ledger: d.ledger(), inherited: d.run.RerunOf.before()}
 }
 
 // markUsed notes that a state's file has been used, so that a resume can refuse to

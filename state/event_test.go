@@ -22,7 +22,7 @@ var eventTime = time.Date(2026, 3, 1, 9, 0, 0, 7_654_321, time.UTC)
 // logFields has, for each type of event, the fields that the log promises: those
 // that are always there, zero or not, and those that only some events have.
 var logFields = map[string]struct{ always, some string }{
-	"run_started":         {"scope entry resumed budget_usd max_parallel", ""},
+	"run_started":         {"scope entry resumed budget_usd max_parallel", "rerun_of rerun_exec inherited_usd"},
 	"state_started":       {"kind attempt cwd", "session session_id model"},
 	"agent_output":        {"text", ""},
 	"state_finished":      {"ok duration_ms cost_usd turns denied", "exit_code cost_estimated cost_unknown cost_unpriced models tokens session_id refusals agent_cli error signal stdout_tail stderr_tail"},
@@ -37,7 +37,7 @@ var logFields = map[string]struct{ always, some string }{
 	"limit":               {"which value max", "cost_estimated cost_unknown cost_unpriced"},
 	"agent_waits":         {"for", "until job question number where choices timeout_next from"},
 	"agent_goes_on":       {"by", ""},
-	"run_finished":        {"status outcome cost_usd iterations flake_retries duration_ms", "cost_estimated cost_unknown cost_unpriced detail reason result unfinished"},
+	"run_finished":        {"status outcome cost_usd iterations flake_retries duration_ms", "inherited_usd cost_estimated cost_unknown cost_unpriced detail reason result unfinished"},
 }
 
 // fillBody sets everything in v that the log shows to something that is not zero.

@@ -149,7 +149,7 @@ func saving(dir string) (acknowledged []*Run, failed *Run, err error) {
 		d := step.Delta()
 		next := run.With(d)
 		if n%4 == 0 {
-			err = f.Fold(next, nil)
+			err = f.Fold(next, nil, nil)
 		} else {
 			err = f.Append(d)
 		}
@@ -214,7 +214,7 @@ func sufferFault(t *testing.T, what string, d *faultyDisk) {
 	next.Resume(nil)
 	again := run.With(next.Delta())
 	disk = &faultyDisk{}
-	if err := f.Fold(again, nil); err != nil {
+	if err := f.Fold(again, nil, nil); err != nil {
 		t.Errorf("%s: save when the disk is well: %v", what, err)
 	}
 	if got, err := Read(dir, "run-1"); err != nil || got.Progress.Seq != again.Progress.Seq {
@@ -239,7 +239,7 @@ func damaged(t *testing.T) (dir string, snapshot, journal []byte) {
 	begin := run.Step(time.Unix(1, 0))
 	begin.Begin()
 	run = run.With(begin.Delta())
-	if err := f.Fold(run, nil); err != nil {
+	if err := f.Fold(run, nil, nil); err != nil {
 		t.Fatal(err)
 	}
 	for range 3 {

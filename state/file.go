@@ -29,7 +29,9 @@ type File struct {
 	journal  opened
 	size     int64 // of the journal
 	snapshot int64 // bytes of the snapshot
+	folded   int   // its step; 0 when there is none
 	seal     Seal  // nil: nobody is told
+	history  *history
 }
 
 // Seal is told of each change of the files before it is made, and after it. An error
@@ -41,7 +43,11 @@ type Seal interface {
 }
 
 // SetSeal says who is told of changes. It is for before the first one.
-func (f *File) SetSeal(s Seal) { f.seal = s }
+func (f *File) SetSeal(s Seal) { f.seal, f.history.seal = s, s }
+
+// SetHistory says how many bytes of the run's history are kept; 0: none. It is for before the
+// first change. Without it DefaultHistory is kept.
+func (f *File) SetHistory(most int64) { f.history.most = most }
 
 // announce tells that a file is about to get other content.
 func (f *File) announce(path string, data []byte) error {
@@ -82,8 +88,12 @@ func Open(dir, id, holder string) (*File, *Run, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	r, err := Read(dir, id)
+	r, lines, err := readSaved(dir, id)
 	if err != nil {
+		return nil, nil, errors.Join(err, f.Close())
+	}
+	f.folded = r.Progress.Seq
+	if err := within(f.path(".journal"), replay(r, lines)); err != nil {
 		return nil, nil, errors.Join(err, f.Close())
 	}
 	return f, r, nil
@@ -94,6 +104,7 @@ func acquire(dir, id, holder string) (*File, error) {
 		return nil, err
 	}
 	f := &File{dir: dir, id: id}
+	f.history = &history{path: f.path(historyExt), journal: f.path(".journal"), most: DefaultHistory}
 	if err := f.take(holder); err != nil {
 		return nil, err
 	}
@@ -128,33 +139,42 @@ func (f *File) Close() error {
 	if f.journal != nil {
 		err = f.journal.Close()
 	}
-	return errors.Join(err, f.lock.Close())
+	return errors.Join(err, f.history.close(), f.lock.Close())
 }
 
 // Read reads a run without taking its lock: the snapshot and the journal as
 // they are at the moment. Its error is ErrNotFound or *FileError.
 func Read(dir, id string) (*Run, error) {
+	r, lines, err := readSaved(dir, id)
+	if err != nil {
+		return nil, err
+	}
+	return r, within(filepath.Join(dir, id+".journal"), replay(r, lines))
+}
+
+// readSaved reads the snapshot of a run, and the journal, whose steps come after it. Its error
+// is ErrNotFound or *FileError.
+func readSaved(dir, id string) (*Run, []byte, error) {
 	path := filepath.Join(dir, id+".json")
 	data, err := readBounded(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("%q in %s: %w", id, dir, ErrNotFound)
+		return nil, nil, fmt.Errorf("%q in %s: %w", id, dir, ErrNotFound)
 	}
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	r, err := Decode(data)
 	if err == nil && r.WorkflowID != id {
 		err = &FileError{Field: "workflow_id", What: fmt.Sprintf("is %q in the file of %q", r.WorkflowID, id)}
 	}
 	if err != nil {
-		return nil, within(path, err)
+		return nil, nil, within(path, err)
 	}
-	journal := filepath.Join(dir, id+".journal")
-	lines, err := readBounded(journal)
+	lines, err := readBounded(filepath.Join(dir, id+".journal"))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, err
+		return nil, nil, err
 	}
-	return r, within(journal, replay(r, lines))
+	return r, lines, nil
 }
 
 // within names the file in a *FileError.
@@ -201,21 +221,47 @@ func List(dir string) ([]string, error) {
 
 // Fold replaces the snapshot with r and empties the journal. After it returns
 // nil, {id}.json alone is complete and survives a crash of the machine; after
-// an error the files hold either the old run or r, complete. ready, when not nil, is
-// called before the old snapshot and the journal are replaced; when it returns an error
-// they are kept.
-func (f *File) Fold(r *Run, ready func() error) error {
+// an error the files hold either the old run or r, complete. d is the step that led to r, if it
+// is not in the journal; else nil. ready, when not nil, is called before the old snapshot and
+// the journal are replaced; when it returns an error they are kept.
+func (f *File) Fold(r *Run, d *Delta, ready func() error) error {
+	past := f.remember(r, d)
 	data, err := r.Encode()
 	if err != nil {
+		past()
 		return fmt.Errorf("encode state: %w", err)
 	}
 	failpoint("fold")
-	if err := f.replace(data, ready); err != nil {
+	err = f.replace(data, func() error {
+		past()
+		if ready == nil {
+			return nil
+		}
+		return ready()
+	})
+	if err != nil {
+		past()
 		return fmt.Errorf("save state: %w", err)
 	}
 	failpoint("folded")
-	f.snapshot = int64(len(data))
+	f.snapshot, f.folded = int64(len(data)), r.Progress.Seq
 	return f.dropJournal(r.Progress.Status != Running)
+}
+
+// remember adds the steps up to r to the history, side by side with what the caller does until
+// it calls what remember returns, which waits for that.
+func (f *File) remember(r *Run, d *Delta) (wait func()) {
+	done := make(chan struct{})
+	add := func() {
+		defer close(done)
+		_ = f.history.fold(r, d, f.folded) // what is missing in it is told when it is read
+	}
+	if tearing { // tests count the places where the process may be killed
+		add()
+	} else {
+		go add()
+	}
+	return func() { <-done }
 }
 
 // dropJournal empties the journal, whose steps are in the snapshot by now and would be
@@ -276,10 +322,8 @@ func (f *File) replace(data []byte, ready func() error) (err error) {
 	if err := w.Close(); err != nil {
 		return err
 	}
-	if ready != nil {
-		if err := ready(); err != nil {
-			return err
-		}
+	if err := ready(); err != nil {
+		return err
 	}
 	if err := f.announce(f.path(".json"), data); err != nil {
 		return err

@@ -60,7 +60,7 @@ func (j joins) isDeliverable(a *Agent) bool {
 // of theirs, as far as no join has delivered that yet. Those that have failed end.
 func (j joins) deliver(id string) {
 	d, list := j.draft, []delivery{}
-	costs := d.ledger().byAgent()
+	costs := d.run.RerunOf.with(d.ledger().byAgent())
 	for _, e := range descendants(j.children(), id) {
 		item := delivery{Agent: e.Agent, Status: "completed", CostUSD: costs[e.Agent]}
 		if e.Error != "" {

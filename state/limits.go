@@ -11,7 +11,12 @@ type limits struct {
 	options  *Options
 	progress *Progress
 	ledger   ledger
+	// inherited are the state executions that an earlier run has begun.
+	inherited int
 }
+
+// begun counts the state executions that the run has begun itself.
+func (l limits) begun() int { return l.progress.Iterations - l.inherited }
 
 // overBudget says why nothing may cost any more, or "".
 func (l limits) overBudget() string {
@@ -45,7 +50,7 @@ func (l limits) overCap() *Cap {
 // overIterations reports whether no further state execution may begin.
 func (l limits) overIterations() bool {
 	limit := l.options.MaxIterations
-	return limit > 0 && l.progress.Iterations >= limit
+	return limit > 0 && l.begun() >= limit
 }
 
 // blocked reports whether nothing at all may start: not even a reminder, a retry
@@ -83,7 +88,7 @@ func (l limits) overEvent() *Limit {
 
 // iterationsEvent tells how many state executions have begun.
 func (l limits) iterationsEvent() *Limit {
-	return &Limit{Which: "iterations", Value: float64(l.progress.Iterations), Max: float64(l.options.MaxIterations)}
+	return &Limit{Which: "iterations", Value: float64(l.begun()), Max: float64(l.options.MaxIterations)}
 }
 
 // checkMove returns the limit that keeps an agent from making a move, and why the agent

@@ -37,11 +37,21 @@ func (r *Run) Lost() []*Agent {
 	return lost
 }
 
-// Begin begins a run that New has made.
+// Begin begins a run that New or Rerun has made.
 func (s *Step) Begin() {
 	s.draft.open(false)
+	waiting := s.waiting()
 	for a := range s.draft.agents() {
-		s.draft.tell(a, &AgentStarted{})
+		s.draft.tell(a, &AgentStarted{Parent: a.Parent, Vars: a.Vars})
+		switch {
+		case a.Exec != nil && a.Exec.Interrupted != "":
+			s.draft.tell(a, &AttemptInterrupted{Attempt: a.Exec.Attempt, Reason: a.Exec.Interrupted})
+		case a.Status == Waiting:
+			waiting.bound(a)
+			s.draft.tell(a, a.Waits.event())
+		case a.Status == Stuck:
+			s.draft.tell(a, &AgentFinished{Error: a.Failure.Message})
+		}
 	}
 }
 
@@ -89,10 +99,14 @@ func (d *draft) open(resumed bool) {
 		p.Counter = counter(namesOf(run))
 	}
 	p.Started = stamp(d.now)
-	d.tell(nil, &RunStarted{
+	started := &RunStarted{
 		Scope: run.Scope, Entry: run.Entry, Resumed: resumed,
-		BudgetUSD: d.options().BudgetUSD, MaxParallel: d.options().MaxParallel,
-	})
+		BudgetUSD: d.options().BudgetUSD, MaxParallel: d.options().MaxParallel, InheritedUSD: run.InheritedUSD,
+	}
+	if of := run.RerunOf; of != nil {
+		started.RerunOf, started.RerunExec = of.WorkflowID, of.Exec
+	}
+	d.tell(nil, started)
 }
 
 // idleTime is how long nobody has driven the run, as far as its last events tell.

@@ -9,7 +9,7 @@ import (
 // Schema is the version of the state file that this program writes. It reads
 // every earlier one: what a field means never changes, and one that an earlier
 // version did not have is zero.
-const Schema = 4
+const Schema = 5
 
 // Status says whether a run is under way, and if not, why.
 type Status string
@@ -69,6 +69,11 @@ type Run struct {
 	Parts Parts `json:"parts,omitempty"`
 	// Trace is where the run is exported to, of a run that is.
 	Trace *Trace `json:"trace,omitempty"`
+
+	// RerunOf is set for a run that began as a copy of another one, and InheritedUSD is what
+	// that one had cost by then, which is in no other amount of this run.
+	RerunOf      *RerunOf `json:"rerun_of,omitempty"`
+	InheritedUSD USD      `json:"inherited_usd,omitempty"`
 
 	byID map[string]*Agent
 }
@@ -229,6 +234,9 @@ type Session struct {
 	// Reached is how far the agent CLI's own count of the conversation has come, of
 	// a CLI that continues to count when a conversation is resumed or branched.
 	Reached *Reached `json:"reached,omitempty"`
+	// End is the length of its transcript in bytes when the last invocation in it had ended;
+	// nil when that is not known.
+	End *int64 `json:"end,omitempty"`
 }
 
 // Reached is what an agent CLI has counted for a conversation so far.

@@ -31,7 +31,7 @@ func TestEarlierSchemasAreContinued(t *testing.T) {
 		continueRun(t, run)
 		step := run.Step(epoch.Add(time.Hour))
 		step.Resume(nil)
-		must(t, file.Fold(run.With(step.Delta()), nil))
+		must(t, file.Fold(run.With(step.Delta()), nil, nil))
 		must(t, file.Close())
 		data, err := os.ReadFile(filepath.Join(dir, "run-1.json"))
 		if err != nil || !strings.Contains(string(data), fmt.Sprintf(`"schema": %d,`, state.Schema)) {

@@ -218,7 +218,7 @@ func walk(t *testing.T, seed uint64) {
 		}
 		save := func() error { return f.Append(d) }
 		if n%7 == 0 {
-			save = func() error { return f.Fold(next, nil) }
+			save = func() error { return f.Fold(next, nil, nil) }
 		}
 		must(t, save())
 		for _, e := range next.Events {
@@ -266,7 +266,7 @@ func stored(t *testing.T, steps int) (dir string, runs []*state.Run) {
 	defer f.Close()
 	w := &walker{rnd: rand.New(rand.NewPCG(7, 7)), now: epoch}
 	run := newRun().With(w.step(newRun()))
-	must(t, f.Fold(run, nil))
+	must(t, f.Fold(run, nil, nil))
 	runs = append(runs, run)
 	for range steps {
 		d := w.step(run)
@@ -328,7 +328,7 @@ func TestStaleJournalIsSkipped(t *testing.T) {
 	journal := readFile(t, path)
 	f, run, err := state.Open(dir, "run-1", "me")
 	must(t, err)
-	must(t, errors.Join(f.Fold(run, nil), f.Close()))
+	must(t, errors.Join(f.Fold(run, nil, nil), f.Close()))
 	must(t, os.WriteFile(path, journal, 0o600))
 	same(t, "stale journal", dir, runs[len(runs)-1])
 }

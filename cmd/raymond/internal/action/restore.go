@@ -184,5 +184,5 @@ func install(s *step, run *state.Run, from string) error {
 		return err
 	}
 	store.SetSeal(s.note.seals)
-	return errors.Join(store.Fold(run, nil), store.Close())
+	return errors.Join(store.Fold(run, nil, nil), store.Close())
 }

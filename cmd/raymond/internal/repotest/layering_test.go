@@ -12,7 +12,7 @@ import (
 // impure are the files of package state that keep a run on disk. All others of
 // protocol and state take values and return values.
 var impure = []string{
-	"state/file.go", "state/disk.go", "state/lock.go", "state/alive_unix.go", "state/alive_windows.go", "state/journal.go", "state/sync_unix.go", "state/sync_other.go",
+	"state/file.go", "state/disk.go", "state/history.go", "state/history_read.go", "state/lock.go", "state/alive_unix.go", "state/alive_windows.go", "state/journal.go", "state/sync_unix.go", "state/sync_other.go",
 	"state/failpoint_on.go", "state/failpoint_off.go",
 }
 

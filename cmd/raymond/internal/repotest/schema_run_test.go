@@ -38,9 +38,9 @@ func (s *saves) Append(d *state.Delta) error {
 	return s.Store.Append(d)
 }
 
-func (s *saves) Fold(r *state.Run) error {
+func (s *saves) Fold(r *state.Run, d *state.Delta) error {
 	s.keep(r)
-	return s.Store.Fold(r)
+	return s.Store.Fold(r, d)
 }
 
 func (s *saves) keep(r *state.Run) {

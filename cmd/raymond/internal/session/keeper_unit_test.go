@@ -26,7 +26,7 @@ func TestEventsAreOnTheDiskBeforeTheirSteps(t *testing.T) {
 	run := state.New(state.Run{WorkflowID: "run-1", Mark: "0123456789abcdef", Scope: "/w", Entry: "A.md", Dir: "/d", Files: map[string]string{"A.md": strings.Repeat("ab", 32)},
 		Options: state.Options{MaxParallel: 1, MaxAgents: 1, MaxDepth: 1, PermissionMode: "acceptEdits"}}, "", time.Unix(1, 0))
 	k := &keeper{File: store, log: log}
-	if err := k.Fold(run); err != nil {
+	if err := k.Fold(run, nil); err != nil {
 		t.Fatal(err)
 	}
 	step := run.Step(time.Unix(2, 0))
@@ -40,7 +40,7 @@ func TestEventsAreOnTheDiskBeforeTheirSteps(t *testing.T) {
 	if err := log.Close(); err != nil { // what can't be brought to the disk any more
 		t.Fatal(err)
 	}
-	if err := k.Fold(next); err == nil {
+	if err := k.Fold(next, nil); err == nil {
 		t.Error("snapshot whose events are not on the disk: got no error, want one")
 	}
 	if now, err := state.Read(dir, "run-1"); err != nil || now.Progress.Seq != run.Progress.Seq {

@@ -129,15 +129,15 @@ type keeper struct {
 }
 
 // Fold implements runner.Store.
-func (k *keeper) Fold(r *state.Run) error {
+func (k *keeper) Fold(r *state.Run, d *state.Delta) error {
 	last := k.log.LastSeq()
 	if last == k.synced {
-		return k.File.Fold(r, nil)
+		return k.File.Fold(r, d, nil)
 	}
 	// Side by side with the new snapshot: the two share a write of the disk.
 	synced := make(chan error, 1)
 	go func() { synced <- k.log.Sync() }()
-	if err := k.File.Fold(r, func() error { return <-synced }); err != nil {
+	if err := k.File.Fold(r, d, func() error { return <-synced }); err != nil {
 		return err
 	}
 	k.synced = last

@@ -1,0 +1,325 @@
+package state
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"io/fs"
+	"os"
+	"strconv"
+
+	"github.com/raymond-action/raymond-action/internal/untrusted/files"
+)
+
+// DefaultHistory is how many bytes of its history a run keeps where nobody says otherwise.
+const DefaultHistory = 64 << 20
+
+// historyExt is the extension of the file with the history of a run.
+const historyExt = ".history"
+
+// How the lines of a history begin, after their checksum.
+const (
+	snapshotHead = `{"snapshot":`
+	deltaHead    = `{"delta":`
+)
+
+// history is the file with all steps of a run: lines with a checksum each, which hold a whole
+// run or a step. It is written beside the snapshot, and complete up to the step of the snapshot
+// before the new one takes its place. A run never fails because of it: where a line can't be
+// written, the next one is a whole run.
+type history struct {
+	path    string
+	journal string // path of the journal
+	most    int64  // bytes
+	seal    Seal   // nil: nobody is told
+	file    *os.File
+	size    int64 // of the file; after it comes nothing
+	last    int   // the step of the last line; 0 for none
+	since   int64 // bytes after the last whole run
+}
+
+// fold adds the steps that lead to r: those of the journal, then d, which may be nil. folded is
+// the step of the snapshot that is on disk.
+func (h *history) fold(r *Run, d *Delta, folded int) error {
+	if h.most == 0 {
+		return ignoreMissing(os.Remove(h.path))
+	}
+	if h.file == nil {
+		if err := h.open(folded); err != nil {
+			return err
+		}
+	}
+	lines := &bytes.Buffer{}
+	if err := h.addJournal(lines); err != nil {
+		return h.forget(err)
+	}
+	if d != nil && d.Progress.Seq == h.last+1 {
+		if err := h.add(lines, deltaHead, d, d.Progress.Seq); err != nil {
+			return h.forget(err)
+		}
+	}
+	h.since += int64(lines.Len())
+	if h.last != r.Progress.Seq || h.size == 0 || h.since > h.most/8 {
+		before := lines.Len()
+		if err := h.add(lines, snapshotHead, r, r.Progress.Seq); err != nil {
+			return h.forget(err)
+		}
+		if h.size == 0 {
+			lines = bytes.NewBuffer(lines.Bytes()[before:])
+		}
+		h.since = 0
+	}
+	if err := h.write(lines.Bytes()); err != nil {
+		return h.forget(err)
+	}
+	if h.size > h.most {
+		if err := h.shorten(r); err != nil {
+			return h.forget(err)
+		}
+	}
+	return nil
+}
+
+// forget closes the file, so that the next fold looks at it anew.
+func (h *history) forget(err error) error {
+	return errors.Join(err, h.close())
+}
+
+func (h *history) close() error {
+	if h.file == nil {
+		return nil
+	}
+	f := h.file
+	h.file = nil
+	return f.Close()
+}
+
+// open opens the file and cuts off what follows the step that is on disk: a process was killed
+// before its snapshot took the place of the one before.
+func (h *history) open(folded int) error {
+	f, _, err := files.OpenFile(h.path, os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return err
+	}
+	size, last, err := tail(f, folded)
+	if err == nil {
+		err = f.Truncate(size)
+	}
+	if err != nil {
+		return errors.Join(err, f.Close())
+	}
+	h.file, h.size, h.last, h.since = f, size, last, size
+	return nil
+}
+
+// tail returns the length of a history up to the last whole line whose step is not after the
+// folded one, and that step; 0 and 0 when there is none.
+func tail(f *os.File, folded int) (size int64, last int, err error) {
+	info, err := f.Stat()
+	if err != nil {
+		return 0, 0, err
+	}
+	for end := info.Size(); end > 0; {
+		begin, err := lineBefore(f, end)
+		if err != nil {
+			return 0, 0, err
+		}
+		line := make([]byte, end-begin)
+		if _, err := f.ReadAt(line, begin); err != nil {
+			return 0, 0, err
+		}
+		_, data, err := historyData(bytes.TrimSuffix(line, []byte("\n")))
+		if err == nil && line[len(line)-1] == '\n' {
+			if seq := seqOf(data); seq > 0 && seq <= folded {
+				return end, seq, nil
+			}
+		}
+		end = begin
+	}
+	return 0, 0, nil
+}
+
+// lineBefore returns where the line begins that ends at a place of a file.
+func lineBefore(f io.ReaderAt, end int64) (int64, error) {
+	buf := make([]byte, 64<<10)
+	for at := end - 1; at > 0; { // the last byte of the line may be its line break
+		n := min(at, int64(len(buf)))
+		if _, err := f.ReadAt(buf[:n], at-n); err != nil {
+			return 0, err
+		}
+		if i := bytes.LastIndexByte(buf[:n], '\n'); i >= 0 {
+			return at - n + int64(i) + 1, nil
+		}
+		at -= n
+	}
+	return 0, nil
+}
+
+// addJournal adds the steps of the journal that follow the last line.
+func (h *history) addJournal(to *bytes.Buffer) error {
+	f, _, err := files.Open(h.journal)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	for in := bufio.NewReaderSize(f, 256<<10); ; {
+		line, err := in.ReadBytes('\n')
+		if err == io.EOF {
+			return nil // a line that was cut off counts as not written
+		}
+		if err != nil {
+			return err
+		}
+		data, err := checkedLine(line[:len(line)-1])
+		if err != nil {
+			return nil
+		}
+		if seqOf(data) == h.last+1 {
+			putLine(to, deltaHead, data)
+			h.last++
+		}
+	}
+}
+
+// add adds a line with a step, or with a whole run.
+func (h *history) add(to *bytes.Buffer, head string, what any, seq int) error {
+	data, err := marshal(what)
+	if err != nil {
+		return err
+	}
+	putLine(to, head, data)
+	h.last = seq
+	return nil
+}
+
+func putLine(to *bytes.Buffer, head string, data []byte) {
+	table := castagnoli()
+	sum := crc32.Update(0, table, []byte(head))
+	sum = crc32.Update(crc32.Update(sum, table, data), table, []byte("}"))
+	fmt.Fprintf(to, "%08x %s", sum, head)
+	to.Write(data)
+	to.WriteString("}\n")
+}
+
+func (h *history) write(data []byte) error {
+	if h.seal != nil {
+		if err := h.seal.Append(h.path, data); err != nil {
+			return err
+		}
+	}
+	failpoint("history")
+	half := len(data)
+	if tearing {
+		half /= 2
+	}
+	if _, err := h.file.WriteAt(data[:half], h.size); err != nil {
+		return err
+	}
+	failpoint("torn history")
+	if _, err := h.file.WriteAt(data[half:], h.size+int64(half)); err != nil {
+		return err
+	}
+	h.size += int64(len(data))
+	return h.file.Sync()
+}
+
+// shorten replaces the oldest lines by a whole run that follows them, so that about half as
+// much is kept as may be.
+func (h *history) shorten(r *Run) error {
+	keep := &bytes.Buffer{}
+	from, err := h.oldest(h.size - h.most/2)
+	if err != nil {
+		return err
+	}
+	if from < h.size {
+		_, err = io.Copy(keep, io.NewSectionReader(h.file, from, h.size-from))
+	} else {
+		err = h.add(keep, snapshotHead, r, r.Progress.Seq)
+	}
+	if err != nil {
+		return err
+	}
+	if h.seal != nil {
+		if err := h.seal.Replace(h.path, keep.Bytes()); err != nil {
+			return err
+		}
+	}
+	tmp := h.path + ".tmp"
+	if err := ignoreMissing(os.Remove(tmp)); err != nil {
+		return err
+	}
+	if err := files.WriteNew(tmp, keep.Bytes(), 0o600); err != nil {
+		return err
+	}
+	if err := os.Rename(tmp, h.path); err != nil {
+		return err
+	}
+	if h.seal != nil {
+		if err := h.seal.Done(h.path); err != nil {
+			return err
+		}
+	}
+	return h.close()
+}
+
+// oldest returns where the first whole run begins that is not before a place; the size of the
+// file when there is none.
+func (h *history) oldest(from int64) (int64, error) {
+	in, at := bufio.NewReaderSize(io.NewSectionReader(h.file, 0, h.size), 256<<10), int64(0)
+	for at < h.size {
+		head, err := in.Peek(min(9+len(snapshotHead), int(h.size-at)))
+		if err != nil {
+			return 0, err
+		}
+		if at >= from && bytes.HasSuffix(head, []byte(snapshotHead)) {
+			return at, nil
+		}
+		for more := true; more; {
+			part, err := in.ReadSlice('\n')
+			at += int64(len(part))
+			more = errors.Is(err, bufio.ErrBufferFull)
+			if err != nil && !more {
+				return 0, err
+			}
+		}
+	}
+	return at, nil
+}
+
+// historyData returns what a line of a history holds: a step, or a whole run.
+func historyData(line []byte) (isRun bool, data []byte, err error) {
+	data, err = checkedLine(line)
+	if err != nil {
+		return false, nil, err
+	}
+	for _, head := range []string{snapshotHead, deltaHead} {
+		if inner, ok := bytes.CutPrefix(data, []byte(head)); ok && bytes.HasSuffix(inner, []byte("}")) {
+			return head == snapshotHead, inner[:len(inner)-1], nil
+		}
+	}
+	return false, nil, fmt.Errorf("holds neither a run nor a step")
+}
+
+// seqOf returns the number of a step, or of the last step of a run, without a look at the rest;
+// 0 when there is none.
+func seqOf(data []byte) int {
+	if rest, ok := bytes.CutPrefix(data, []byte(`{"progress":{"seq":`)); ok {
+		digits, _, _ := bytes.Cut(rest, []byte(","))
+		n, _ := strconv.Atoi(string(digits))
+		return n
+	}
+	var head struct {
+		Progress struct {
+			Seq int `json:"seq"`
+		} `json:"progress"`
+	}
+	_ = json.Unmarshal(data, &head)
+	return head.Progress.Seq
+}

@@ -1,0 +1,130 @@
+package state_test
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/raymond-action/raymond-action/state"
+)
+
+// recorded is a random run that was saved, with the run after each step.
+type recorded struct {
+	dir   string
+	runs  []*state.Run // by the number of the step
+	begun map[int]int  // the step that started each execution
+}
+
+// record drives a random run of at most so many steps, which is folded now and then.
+func record(t *testing.T, seed uint64, steps int) recorded {
+	t.Helper()
+	r := recorded{dir: t.TempDir(), runs: make([]*state.Run, steps+1), begun: map[int]int{}}
+	f, err := state.Create(r.dir, "run-1", "me")
+	must(t, err)
+	run := newRun()
+	run.Options.KeepGoing = true
+	w := &walker{rnd: rand.New(rand.NewPCG(seed, 7)), now: epoch}
+	for n := 1; n <= steps && len(run.Agents) > 0; n++ {
+		d := w.step(run)
+		next := run.With(d)
+		if len(next.Agents) == 0 {
+			d.Progress.Status = state.Completed
+			next = run.With(d)
+		}
+		for exec := run.Progress.Iterations + 1; exec <= next.Progress.Iterations; exec++ {
+			r.begun[exec] = n
+		}
+		if n == 1 || w.rnd.IntN(6) == 0 || next.Progress.Status != state.Running {
+			must(t, f.Fold(next, d, nil))
+		} else {
+			must(t, f.Append(d))
+		}
+		run, r.runs[n] = next, next
+	}
+	must(t, f.Close())
+	return r
+}
+
+func diffRuns(t *testing.T, want, got *state.Run) string {
+	t.Helper()
+	return cmp.Diff(string(fileOf(t, want)), string(fileOf(t, got)))
+}
+
+// TestHistoryHasEachStep states that the history of a run has all of its steps, however often
+// it was folded, and the run as it was before each of them.
+func TestHistoryHasEachStep(t *testing.T) {
+	for seed := range uint64(20) {
+		r := record(t, seed, 60)
+		last := 0
+		for step, err := range state.ReadHistory(r.dir, "run-1") {
+			must(t, err)
+			seq := step.After().Progress.Seq
+			if seq != last+1 {
+				t.Fatalf("seed %d: step %d after step %d", seed, seq, last)
+			}
+			if diff := diffRuns(t, r.runs[seq], step.After()); diff != "" {
+				t.Fatalf("seed %d: the run after step %d (-saved +read):\n%s", seed, seq, diff)
+			}
+			last = seq
+		}
+		if last < len(r.runs)-1 && r.runs[last+1] != nil {
+			t.Errorf("seed %d: the history ends with step %d", seed, last)
+		}
+	}
+}
+
+// TestStarted states that the run is found as it was when each execution had started.
+func TestStarted(t *testing.T) {
+	r := record(t, 3, 80)
+	for exec, step := range r.begun {
+		run, err := state.Started(r.dir, "run-1", exec)
+		must(t, err)
+		if diff := diffRuns(t, r.runs[step], run); diff != "" {
+			t.Errorf("execution %d (-saved +read):\n%s", exec, diff)
+		}
+	}
+	for _, n := range []int{-1, 0, len(r.begun) + 1} {
+		if _, err := state.Started(r.dir, "run-1", n); !errors.Is(err, state.ErrNeverStarted) {
+			t.Errorf("execution %d: got error %v", n, err)
+		}
+	}
+}
+
+// TestRerunIsARun states that a run can be run again from each of its executions: the new one is
+// valid, has cost nothing and started nothing, and its next execution has the number again, of
+// the same agent in the same state.
+func TestRerunIsARun(t *testing.T) {
+	for seed := range uint64(10) {
+		r := record(t, seed, 60)
+		for exec, step := range r.begun {
+			was := r.runs[step]
+			before := fmt.Sprintf("%s", fileOf(t, was))
+			run, err := state.Rerun(was, exec, state.Renewal{WorkflowID: "run-2", Mark: "fedcba9876543210", Now: epoch.Add(time.Hour)})
+			must(t, err)
+			must(t, run.Validate())
+			if string(fileOf(t, was)) != before {
+				t.Fatalf("seed %d: a rerun from %d changed the run", seed, exec)
+			}
+			if run.InheritedUSD != was.Progress.TotalUSD || run.Progress.TotalUSD != 0 || run.Begun() != 0 {
+				t.Errorf("seed %d: a rerun from %d has cost %s, and %s are inherited of %s", seed, exec, run.Progress.TotalUSD, run.InheritedUSD, was.Progress.TotalUSD)
+			}
+			s := run.Step(epoch.Add(time.Hour))
+			s.Begin()
+			w := &walker{rnd: rand.New(rand.NewPCG(seed, 8)), now: epoch.Add(time.Hour)}
+			for a, ok := s.Next(0); ok; a, ok = s.Next(0) {
+				w.start(s, 2) // one more
+				if now, _ := s.Agent(a.ID); now.Exec != nil && now.Exec.Iteration == exec {
+					old, _ := was.Agent(a.ID)
+					if old.Exec.Iteration != exec || old.State != a.State {
+						t.Errorf("seed %d: execution %d is that of agent %s in %s", seed, exec, a.ID, a.State)
+					}
+					break
+				}
+			}
+		}
+	}
+}

@@ -1,0 +1,147 @@
+package state
+
+import (
+	"fmt"
+	"maps"
+	"time"
+)
+
+// RerunOf says that a run began as a copy of another one, as it was at an earlier step.
+type RerunOf struct {
+	WorkflowID string `json:"workflow_id"` // of the other run
+	// Exec is the first state execution that was run again. The numbers before it are those
+	// of the other run.
+	Exec int `json:"exec"`
+	// Costs are what the agents had cost in the other run, as joins tell it.
+	Costs map[string]USD `json:"costs,omitempty"`
+}
+
+// Renewal is what a rerun has of its own.
+type Renewal struct {
+	WorkflowID string
+	Mark       string // random, as that of a new run
+	Now        time.Time
+	// Files has the SHA-256 of every state file as it is now, in hex.
+	Files map[string]string
+}
+
+// NotThereError says that a run can't be run again because the workflow lacks a state.
+type NotThereError struct {
+	Place
+}
+
+// Error implements error.
+func (e *NotThereError) Error() string {
+	return fmt.Sprintf("%s: the workflow has no state %q any more", e.Field, e.State)
+}
+
+// Rerun returns a new run that begins as r, with state execution n about to start. r is the run
+// as it was after the step that started n, as Started returns it, and stays as it is.
+//
+// Executions with a higher number that the same step started are about to start, too. Those
+// with a lower one that were under way are repeated as after a crash. Results, stacks,
+// variables, waits and questions are those of r; questions are asked anew. Numbers of
+// executions continue with n, while limits count only what the new run begins, and its costs
+// begin with zero: what r had cost is in InheritedUSD. Conversations are still those of r: see
+// Conversations. All other fields, as Options, Meta and Scope, are those of r, for the caller to
+// change: the run shares nothing with r.
+//
+// The error is a *NotThereError for a state that is needed and not among the files, and a
+// *FileError for a run that this program can't have written.
+func Rerun(r *Run, n int, as Renewal) (*Run, error) {
+	next, err := r.Relocate(func(dir string) string { return dir })
+	if err != nil {
+		return nil, err
+	}
+	first := next.started(n)
+	if first == nil {
+		return nil, fmt.Errorf("state execution %d did not start in step %d", n, r.Progress.Seq)
+	}
+	next.WorkflowID, next.Mark, next.Created = as.WorkflowID, as.Mark, stamp(as.Now)
+	next.RerunOf = &RerunOf{WorkflowID: r.WorkflowID, Exec: n}
+	next.InheritedUSD = r.InheritedUSD.Plus(r.Progress.TotalUSD)
+	if r.Progress.HasJoin {
+		next.RerunOf.Costs = r.RerunOf.with(ledger{past: r.Past, saved: r.Ledger}.byAgent())
+	}
+	next.Trace, next.Parts, next.Events, next.Ledger, next.Used = nil, nil, nil, nil, nil
+	if forgotten := r.Forgotten(); next.Past != nil {
+		next.Past = &Past{Agents: forgotten}
+	}
+	p := r.Progress
+	next.Progress = Progress{
+		Status: Running, Started: next.Created, Iterations: n - 1, LastBegun: first.N - 1,
+		Created: p.Created, Counter: p.Counter, Questions: p.Questions, HasJoin: p.HasJoin,
+	}
+	idle := max(0, as.Now.Sub(first.Exec.Started))
+	for _, a := range next.Agents {
+		a.rewind(n, idle)
+		if a.Exec != nil {
+			next.Used = append(next.Used, a.State)
+		}
+	}
+	if as.Files != nil {
+		next.Files = maps.Clone(as.Files)
+	}
+	for _, p := range append(next.Places(), Place{"entry", next.Entry}) {
+		if next.Files[p.State] == "" {
+			return nil, &NotThereError{p}
+		}
+	}
+	return next, next.Validate()
+}
+
+// started returns the agent whose state execution n is under way; nil when there is none.
+func (r *Run) started(n int) *Agent {
+	for _, a := range r.Agents {
+		if a.Exec != nil && a.Exec.Iteration == n {
+			return a
+		}
+	}
+	return nil
+}
+
+// with returns what each agent has cost in both runs; costs is what it has in this one.
+func (o *RerunOf) with(costs map[string]USD) map[string]USD {
+	if o != nil {
+		for id, usd := range o.Costs {
+			costs[id] = costs[id].Plus(usd)
+		}
+	}
+	return costs
+}
+
+// before counts the state executions that are the other run's.
+func (o *RerunOf) before() int {
+	if o == nil {
+		return 0
+	}
+	return o.Exec - 1
+}
+
+// Begun counts the state executions that the run has begun itself.
+func (r *Run) Begun() int { return r.Progress.Iterations - r.RerunOf.before() }
+
+// rewind makes an agent what it is when state execution n is about to start. Nobody has driven
+// the run for the idle time.
+func (a *Agent) rewind(n int, idle time.Duration) {
+	if a.Waits != nil && a.Waits.Question != nil {
+		a.Waits.Question.Token, a.Waits.Question.Comment = "", 0
+	}
+	a.Unknown = 0
+	e := a.Exec
+	switch {
+	case e == nil:
+		return
+	case e.Iteration >= n:
+		a.Status, a.Cut, a.Exec = Ready, e.EntryLen, nil
+		return
+	case a.Status == Busy:
+		e.Interrupted = "it was under way when the run was run again from an earlier state"
+		e.undoInvocation()
+		a.Status = Ready
+	}
+	e.leaveOut(idle)
+	e.CostUSD, e.Estimated, e.Unknown, e.Unpriced = 0, false, 0, 0
+	e.AttemptUSD, e.AttemptEstimated, e.AttemptUnknown, e.AttemptUnpriced = 0, false, 0, 0
+	e.Models, e.Tokens = nil, nil
+}
