@@ -18,6 +18,11 @@ type reading struct {
 	options func(*cobra.Command) *options.Options // those that the flags of a command will hold
 }
 
+// reading returns the commands that only read.
+func (a *App) reading() reading {
+	return reading{environ: a.Environ, stdout: a.Stdout, options: a.newOptions}
+}
+
 // addFlags gives cmd the flags that all of them have.
 func (r reading) addFlags(cmd *cobra.Command) (o *options.Options, asJSON *bool) {
 	o, asJSON = r.options(cmd), new(bool)

@@ -20,13 +20,15 @@ func (a *App) simulateCommand() *cobra.Command {
 		Short: "run a workflow with scripted replies instead of agents: no tokens, no network",
 		Long: "simulate runs a workflow with the real engine and the real scripts, and takes what the agents\n" +
 			"say from a file. If the file has an \"expect\" part and the run is not as expected, simulate says\n" +
-			"what differs and exits with 1. --record makes such a file from the --debug-dir of a finished run.",
+			"what differs and exits with 1. --record makes such a file from a finished run: from its --debug-dir,\n" +
+			"or else from its state, events and transcripts.",
 	}
 	o := a.newOptions(cmd)
 	simulation.AddFlags(o)
+	o.AddStateDir()
 	var replies, record string
 	o.Add("replies", "FILE", "what the agents say (YAML)", func(s string) error { replies = s; return options.NotEmpty(s) })
-	o.Add("record", "DEBUG_DIR", "print the replies file of a finished run", func(s string) error { record = s; return options.NotEmpty(s) })
+	o.Add("record", "WHAT", "print the replies file of a finished run: a folder that --debug-dir named, or a workflow id", func(s string) error { record = s; return options.NotEmpty(s) })
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if o.IsGiven("record") {
 			if record == "" {
@@ -35,10 +37,14 @@ func (a *App) simulateCommand() *cobra.Command {
 			if len(args) > 0 || o.IsGiven("replies") {
 				return errors.Join(o.Check(), problem.Usage("--record", "goes with neither PATH nor --replies", ""))
 			}
-			return errors.Join(o.Check(), simulation.Record(record, a.Stdout))
+			if err := o.Check(); err != nil {
+				return err
+			}
+			read := a.reading()
+			return simulation.Recording{What: record, Runs: read.source(o.StateDir), Stdout: a.Stdout, Stderr: a.Stderr}.Print()
 		}
 		if !o.IsGiven("replies") {
-			o.Reject(problem.Usage("--replies", "is missing", "name a replies file, or make one with --record DEBUG_DIR"))
+			o.Reject(problem.Usage("--replies", "is missing", "name a replies file, or make one with --record"))
 		}
 		if len(args) != 1 {
 			return errors.Join(o.Check(), a.checkPath(cmd, args))

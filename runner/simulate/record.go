@@ -34,7 +34,8 @@ type recorded struct {
 	Transition *state.Transition  `json:"transition"`
 
 	folder    string
-	execution int // its number in the run
+	execution int     // its number in the run
+	list      []Reply // of its invocations; none of a script
 }
 
 // Record turns the debug folder of a finished run into replies that bring the
@@ -47,10 +48,31 @@ func Record(fsys fs.FS) (*Replies, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := &Replies{States: map[string][]Reply{}, Expect: &Expect{Path: Path{}}}
+	for i := range steps {
+		if s := &steps[i]; s.Kind == string(protocol.Prompt) {
+			if s.list, err = s.replies(fsys); err != nil {
+				return nil, fmt.Errorf("%s: %w", s.folder, err)
+			}
+		}
+	}
+	out := composed(steps)
 	if out.Answers, err = recordedAnswers(fsys); err != nil {
 		return nil, err
 	}
+	main, ok := lastSteps(steps)["main"]
+	if !ok || !main.ends() {
+		return out, nil
+	}
+	text, err := main.message(fsys)
+	if tags, _ := protocol.Scan(text); len(tags) == 1 {
+		out.Expect.Result = (*Text)(&tags[0].Body)
+	}
+	return out, err
+}
+
+// composed makes replies of the steps of a run, and what is expected of it, but for the result.
+func composed(steps []recorded) *Replies {
+	out := &Replies{States: map[string][]Reply{}, Expect: &Expect{Path: Path{}}}
 	shared := usedByMany(steps)
 	for i, s := range steps {
 		if i == 0 || s.execution != steps[i-1].execution {
@@ -59,17 +81,40 @@ func Record(fsys fs.FS) (*Replies, error) {
 		if s.Kind != string(protocol.Prompt) {
 			continue
 		}
-		replies, err := s.replies(fsys)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", s.folder, err)
-		}
 		key := s.State
 		if shared[key] {
 			key = s.Agent + "/" + key
 		}
-		out.States[key] = append(out.States[key], replies...)
+		out.States[key] = append(out.States[key], s.list...)
 	}
-	return out, out.Expect.finish(fsys, steps, out)
+	out.Expect.Status = statusOf(steps)
+	return out
+}
+
+// lastSteps has the last step of each agent.
+func lastSteps(steps []recorded) map[string]recorded {
+	last := map[string]recorded{}
+	for _, s := range steps {
+		last[s.Agent] = s
+	}
+	return last
+}
+
+// statusOf is how the run ended, as far as its steps tell: completed, or as an agent failed.
+func statusOf(steps []recorded) string {
+	last, status, ended := lastSteps(steps), "", 0
+	for _, s := range last {
+		switch {
+		case s.failed():
+			status = s.status()
+		case s.ends():
+			ended++
+		}
+	}
+	if ended == len(last) {
+		return string(state.Completed)
+	}
+	return status
 }
 
 // recordedAnswers reads the answers to questions, in the order of the questions. They name
@@ -224,44 +269,10 @@ func recordedReply(cli string, r io.Reader) (Reply, error) {
 	return reply, nil
 }
 
-// finish adds how the run ended, as far as the folders tell: completed with a
-// result, or failed.
-func (e *Expect) finish(fsys fs.FS, steps []recorded, replies *Replies) error {
-	last := map[string]recorded{}
-	for _, s := range steps {
-		last[s.Agent] = s
-	}
-	ended := 0
-	for _, s := range last {
-		switch {
-		case s.failed():
-			e.Status = s.status(replies)
-		case s.ends():
-			ended++
-		}
-	}
-	if ended == len(last) {
-		e.Status = string(state.Completed)
-	}
-	main, ok := last["main"]
-	if !ok || !main.ends() {
-		return nil
-	}
-	text, err := main.message(fsys)
-	if tags, _ := protocol.Scan(text); len(tags) == 1 {
-		e.Result = (*Text)(&tags[0].Body)
-	}
-	return err
-}
-
 // status is how a run ends in which this was the last thing that an agent did.
-func (s *recorded) status(replies *Replies) string {
-	list := replies.States[s.Agent+"/"+s.State]
-	if list == nil {
-		list = replies.States[s.State]
-	}
-	if len(list) > 0 && list[len(list)-1].Error != nil {
-		switch list[len(list)-1].Error.Class {
+func (s *recorded) status() string {
+	if n := len(s.list); n > 0 && s.list[n-1].Error != nil {
+		switch s.list[n-1].Error.Class {
 		case string(runner.UsageLimit):
 			return string(state.Suspended)
 		case string(runner.OverBudget):
@@ -274,11 +285,7 @@ func (s *recorded) status(replies *Replies) string {
 // message is the final message of a folder.
 func (s *recorded) message(fsys fs.FS) (string, error) {
 	if s.Kind == string(protocol.Prompt) {
-		replies, err := s.replies(fsys)
-		if err != nil {
-			return "", err
-		}
-		return string(replies[len(replies)-1].Text), nil
+		return string(s.list[len(s.list)-1].Text), nil
 	}
 	data, err := fs.ReadFile(fsys, s.folder+"/stdout.txt")
 	return string(data), err

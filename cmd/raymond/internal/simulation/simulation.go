@@ -11,7 +11,6 @@ import (
 	"slices"
 	"time"
 
-	untrusted "github.com/raymond-action/raymond-action/internal/untrusted/files"
 	"github.com/raymond-action/raymond-action/internal/untrusted/secrets"
 	"github.com/raymond-action/raymond-action/internal/untrusted/text"
 
@@ -44,24 +43,6 @@ func AddFlags(o *options.Options) {
 	o.AddLimits()
 	o.AddLoop()
 	o.AddOutput()
-}
-
-// Record prints the replies file of a recorded run, of which dir is the
-// --debug-dir.
-func Record(dir string, out io.Writer) error {
-	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
-		return problem.Usage("--record", fmt.Sprintf("%q is no directory", problem.Shorten(dir)), "name the folder that --debug-dir named")
-	}
-	root, err := os.OpenRoot(dir)
-	if err != nil {
-		return err
-	}
-	defer root.Close()
-	r, err := simulate.Record(untrusted.FS(root))
-	if err != nil {
-		return problem.Usage("--record", err.Error(), "name the folder that --debug-dir named")
-	}
-	return r.Write(out)
 }
 
 // Run simulates. Its error says what is wrong, or that the run is not as expected.

@@ -1,0 +1,94 @@
+package simulate_test
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/raymond-action/raymond-action/runner"
+	"github.com/raymond-action/raymond-action/runner/insight"
+	"github.com/raymond-action/raymond-action/runner/simulate"
+	"github.com/raymond-action/raymond-action/state"
+)
+
+// said is a conversation in which each text answers a prompt.
+func said(texts ...string) []runner.Message {
+	var all []runner.Message
+	for _, text := range texts {
+		all = append(all, runner.Message{From: runner.FromUser, Text: "?"}, runner.Message{From: runner.FromAgent, Text: "I begin."},
+			runner.Message{From: runner.FromTool, Tool: "Read"}, runner.Message{From: runner.FromAgent, Text: text, Subagent: ""},
+			runner.Message{From: runner.FromAgent, Text: "a subagent's", Subagent: "s"})
+	}
+	return all
+}
+
+// TestRecordRun has a reply for each invocation: those that failed, refused answers, failed
+// attempts and the last one, whose text comes from the conversation.
+func TestRecordRun(t *testing.T) {
+	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	to := func(tag, target string) *state.Transition { return &state.Transition{Tag: tag, Target: target} }
+	r := &insight.Report{
+		Status: "completed", Result: "all done", Meta: map[string]string{"k": "v"},
+		Agents: []insight.Agent{{ID: "main", Result: "all done"}},
+		Waits: []insight.Wait{
+			{Agent: "main", For: "answer", Number: 2, Answer: "no", By: "b"}, {Agent: "main", For: "answer", Number: 1, Answer: "yes", By: "a"},
+			{Agent: "main", For: "answer", Number: 3, By: "timeout"}, {Agent: "main", For: "time"},
+		},
+		Executions: []insight.Exec{
+			{N: 1, Agent: "main", State: "A.md", Kind: "prompt", Status: insight.Failed, Error: "it ends with code 3"},
+			{N: 2, Agent: "main", State: "A.md", Kind: "prompt", Status: insight.Completed, Transition: to("goto", "B.md"), Messages: said("hm", "<goto>B.md</goto>"),
+				Spent: insight.Spent{USD: state.Dollar}, Retries: []insight.Moment{{Time: at, Text: "it died"}}, Reminders: []insight.Moment{{Time: at.Add(1)}}},
+			{N: 3, Agent: "main", State: "B.md", Kind: "prompt", Status: insight.Completed, Transition: to("goto", "C.sh"), Messages: said("<goto>C.sh</goto>"),
+				Attempts: []insight.Attempt{
+					{Ended: at, NodeAttempt: state.NodeAttempt{Results: []state.CommandResult{{RC: 1}, {RC: 0}}}},
+					{Ended: at.Add(1), NodeAttempt: state.NodeAttempt{Converged: true, Results: []state.CommandResult{{RC: 0}, {RC: 0}}}},
+				}},
+			{N: 4, Agent: "main", State: "C.sh", Kind: "script", Status: insight.Completed, Transition: to("goto", "D.md")},
+			{N: 5, Agent: "main", State: "D.md", Kind: "prompt", Status: insight.Completed, Transition: to("fork", "E.md")},
+			{N: 6, Agent: "main", State: "F.md", Kind: "prompt", Status: insight.Completed, Transition: to("result", "")},
+		},
+	}
+	replies, unknown := simulate.RecordRun(r)
+	if !slices.Equal(unknown, []string{"D.md"}) {
+		t.Errorf("got the unknown replies of %q, want those of D.md", unknown)
+	}
+	const want = `meta:
+  k: v
+states:
+  A.md:
+    - error:
+        class: transient
+        message: it died
+    - text: hm
+    - text: <goto>B.md</goto>
+      cost: 1
+  B.md:
+    - text: <goto>C.sh</goto>
+      checks:
+        - 1
+        - 0
+    - text: <goto>C.sh</goto>
+      checks:
+        - 0
+        - 0
+  D.md:
+    - {}
+  F.md:
+    - text: <result>all done</result>
+answers:
+  - yes
+  - no
+expect:
+  status: completed
+  result: all done
+  path:
+    - A.md
+    - B.md
+    - C.sh
+    - D.md
+    - F.md
+`
+	if got := written(t, replies); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}
