@@ -22,37 +22,8 @@ func said(texts ...string) []runner.Message {
 	return all
 }
 
-// TestRecordRun has a reply for each invocation: those that failed, refused answers, failed
-// attempts and the last one, whose text comes from the conversation.
-func TestRecordRun(t *testing.T) {
-	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
-	to := func(tag, target string) *state.Transition { return &state.Transition{Tag: tag, Target: target} }
-	r := &insight.Report{
-		Status: "completed", Result: "all done", Meta: map[string]string{"k": "v"},
-		Agents: []insight.Agent{{ID: "main", Result: "all done"}},
-		Waits: []insight.Wait{
-			{Agent: "main", For: "answer", Number: 2, Answer: "no", By: "b"}, {Agent: "main", For: "answer", Number: 1, Answer: "yes", By: "a"},
-			{Agent: "main", For: "answer", Number: 3, By: "timeout"}, {Agent: "main", For: "time"},
-		},
-		Executions: []insight.Exec{
-			{N: 1, Agent: "main", State: "A.md", Kind: "prompt", Status: insight.Failed, Error: "it ends with code 3"},
-			{N: 2, Agent: "main", State: "A.md", Kind: "prompt", Status: insight.Completed, Transition: to("goto", "B.md"), Messages: said("hm", "<goto>B.md</goto>"),
-				Spent: insight.Spent{USD: state.Dollar}, Retries: []insight.Moment{{Time: at, Text: "it died"}}, Reminders: []insight.Moment{{Time: at.Add(1)}}},
-			{N: 3, Agent: "main", State: "B.md", Kind: "prompt", Status: insight.Completed, Transition: to("goto", "C.sh"), Messages: said("<goto>C.sh</goto>"),
-				Attempts: []insight.Attempt{
-					{Ended: at, NodeAttempt: state.NodeAttempt{Results: []state.CommandResult{{RC: 1}, {RC: 0}}}},
-					{Ended: at.Add(1), NodeAttempt: state.NodeAttempt{Converged: true, Results: []state.CommandResult{{RC: 0}, {RC: 0}}}},
-				}},
-			{N: 4, Agent: "main", State: "C.sh", Kind: "script", Status: insight.Completed, Transition: to("goto", "D.md")},
-			{N: 5, Agent: "main", State: "D.md", Kind: "prompt", Status: insight.Completed, Transition: to("fork", "E.md")},
-			{N: 6, Agent: "main", State: "F.md", Kind: "prompt", Status: insight.Completed, Transition: to("result", "")},
-		},
-	}
-	replies, unknown := simulate.RecordRun(r)
-	if !slices.Equal(unknown, []string{"D.md"}) {
-		t.Errorf("got the unknown replies of %q, want those of D.md", unknown)
-	}
-	const want = `meta:
+// ofRun are the replies of the run in TestRecordRun.
+const ofRun = `meta:
   k: v
 states:
   A.md:
@@ -88,7 +59,38 @@ expect:
     - D.md
     - F.md
 `
-	if got := written(t, replies); got != want {
-		t.Errorf("got\n%s\nwant\n%s", got, want)
+
+// TestRecordRun has a reply for each invocation: those that failed, refused answers, failed
+// attempts and the last one, whose text comes from the conversation.
+func TestRecordRun(t *testing.T) {
+	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	to := func(tag, target string) *state.Transition { return &state.Transition{Tag: tag, Target: target} }
+	r := &insight.Report{
+		Status: "completed", Result: "all done", Meta: map[string]string{"k": "v"},
+		Agents: []insight.Agent{{ID: "main", Result: "all done"}},
+		Waits: []insight.Wait{
+			{Agent: "main", For: "answer", Number: 2, Answer: "no", By: "b"}, {Agent: "main", For: "answer", Number: 1, Answer: "yes", By: "a"},
+			{Agent: "main", For: "answer", Number: 3, By: "timeout"}, {Agent: "main", For: "time"},
+		},
+		Executions: []insight.Exec{
+			{N: 1, Agent: "main", State: "A.md", Kind: "prompt", Status: insight.Failed, Error: "it ends with code 3"},
+			{N: 2, Agent: "main", State: "A.md", Kind: "prompt", Status: insight.Completed, Transition: to("goto", "B.md"), Messages: said("hm", "<goto>B.md</goto>"),
+				Spent: insight.Spent{USD: state.Dollar}, Retries: []insight.Moment{{Time: at, Text: "it died"}}, Reminders: []insight.Moment{{Time: at.Add(1)}}},
+			{N: 3, Agent: "main", State: "B.md", Kind: "prompt", Status: insight.Completed, Transition: to("goto", "C.sh"), Messages: said("<goto>C.sh</goto>"),
+				Attempts: []insight.Attempt{
+					{Ended: at, NodeAttempt: state.NodeAttempt{Results: []state.CommandResult{{RC: 1}, {RC: 0}}}},
+					{Ended: at.Add(1), NodeAttempt: state.NodeAttempt{Converged: true, Results: []state.CommandResult{{RC: 0}, {RC: 0}}}},
+				}},
+			{N: 4, Agent: "main", State: "C.sh", Kind: "script", Status: insight.Completed, Transition: to("goto", "D.md")},
+			{N: 5, Agent: "main", State: "D.md", Kind: "prompt", Status: insight.Completed, Transition: to("fork", "E.md")},
+			{N: 6, Agent: "main", State: "F.md", Kind: "prompt", Status: insight.Completed, Transition: to("result", "")},
+		},
+	}
+	replies, unknown := simulate.RecordRun(r)
+	if !slices.Equal(unknown, []string{"D.md"}) {
+		t.Errorf("got the unknown replies of %q, want those of D.md", unknown)
+	}
+	if got := written(t, replies); got != ofRun {
+		t.Errorf("got\n%s\nwant\n%s", got, ofRun)
 	}
 }
