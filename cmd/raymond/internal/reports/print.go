@@ -22,14 +22,19 @@ type Output struct {
 	Stdout io.Writer
 }
 
-// Print writes the report of a run of a state folder. Run and IsDriven of s are found by it.
-func Print(out Output, s Source, id string) error {
+// Read gathers what is known of a run of a state folder. Run and IsDriven of s are found by it.
+func Read(s Source, id string) (*insight.Report, error) {
 	driver, run, err := read(s.StateDir, id)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	s.Run, s.IsDriven = run, driver != nil
-	r, err := Build(s)
+	return Build(s)
+}
+
+// Print writes the report of a run of a state folder. Run and IsDriven of s are found by it.
+func Print(out Output, s Source, id string) error {
+	r, err := Read(s, id)
 	if err != nil {
 		return err
 	}
