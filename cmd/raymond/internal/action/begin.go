@@ -37,6 +37,9 @@ func begin(ctx context.Context, s *step, now present, l lookup) (*readyRun, erro
 		return nil, err
 	}
 	if b.store != nil {
+		err = openBook(ctx, s, now.remarks, placed{l, b})
+	}
+	if err == nil && b.store != nil {
 		err = errors.Join(checkSandbox(s, b.options().SkipPermissions), checkPrompts(s, b), checkPrices(s, b))
 	}
 	if err == nil && s.isLocal() {

@@ -82,6 +82,7 @@ func drive(ctx context.Context, s *step, r *result, d driving) error {
 		if d.to != nil {
 			err = storeEnd(ctx, s, r, ending{d.to, r.run, take, o.Report})
 		}
+		bookEnd(ctx, s, r)
 		if err == nil {
 			continueRun(ctx, s, r)
 		}

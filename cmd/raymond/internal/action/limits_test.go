@@ -121,7 +121,7 @@ func optionsAtTheEnd(t *testing.T, s *scene, dir string, isLocal bool) state.Opt
 func forgeCheckpoint(t *testing.T, s *scene, _ ended) {
 	t.Helper()
 	all := s.forge.All()
-	last := slices.IndexFunc(all, func(a artifactstest.Stored) bool { return !strings.HasSuffix(a.Name, "-claim") })
+	last := slices.IndexFunc(all, func(a artifactstest.Stored) bool { return sitetest.IsCheckpoint(a) })
 	stored := sitetest.ReadStored(t, all[last], nil)
 	r, err := zip.NewReader(bytes.NewReader(all[last].Content), int64(len(all[last].Content)))
 	if err != nil {

@@ -35,6 +35,8 @@ type noteData struct {
 	Dispatched bool `json:"dispatched,omitempty"`
 	// Claim is the id of this step's claim of the key; "" for none.
 	Claim string `json:"claim,omitempty"`
+	// Booking is what of the run's cost is this step's.
+	Booking booking `json:"booking,omitzero"`
 	// Called says that Key is that of the run whose question a comment answers.
 	Called bool `json:"called,omitempty"`
 }

@@ -30,6 +30,7 @@ func (r *result) outlook(s *step, run *state.Run) outlook.Outlook {
 		StateDir: s.in.StateDir, WithoutTranscript: s.in.ResumeWithoutTranscript, NeverResume: s.in.Resume == job.ResumeNever, NoActionsRead: r.remarks.isBlind,
 		Cause: keyAdvice(run, s.in, r.runBy(run)), Lacks: r.lacks(s, run),
 	}
+	f.Cap.Which, f.Cap.Spent, f.Cap.Max = run.ReachedCap()
 	if s.isPost && f.Status == state.Running { // nobody drives it any more
 		f.Status = state.Cancelled
 	}

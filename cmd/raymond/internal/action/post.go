@@ -156,6 +156,7 @@ func finishLeft(ctx context.Context, s *step, r *result, v services) error {
 		return err
 	}
 	s.voice.spareStates(slices.Collect(maps.Keys(run.Files)))
+	bookLeft(ctx, s, run)
 	storeErr := storeLeft(ctx, s, r, left{v, run})
 	if r.run = run; storeErr == nil {
 		continueRun(ctx, s, r)

@@ -139,9 +139,9 @@ func TestUsesInACompositeActionAreApart(t *testing.T) {
 	}
 }
 
-// checkpoints are what the forge has, claims apart.
+// checkpoints are those that the forge has.
 func (s *scene) checkpoints() []artifactstest.Stored {
-	return slices.DeleteFunc(s.forge.All(), func(a artifactstest.Stored) bool { return strings.HasSuffix(a.Name, "-claim") })
+	return slices.DeleteFunc(s.forge.All(), func(a artifactstest.Stored) bool { return !sitetest.IsCheckpoint(a) })
 }
 
 func names(list []artifactstest.Stored) []string {

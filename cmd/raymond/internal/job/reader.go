@@ -15,6 +15,7 @@ import (
 	"github.com/raymond-action/raymond-action/internal/untrusted/secrets"
 	"github.com/raymond-action/raymond-action/internal/untrusted/text"
 	"github.com/raymond-action/raymond-action/protocol"
+	"github.com/raymond-action/raymond-action/state"
 )
 
 // reader reads inputs and collects what is wrong with them.
@@ -225,6 +226,19 @@ func (r *reader) number(name string, least, most int) int {
 		r.fault(name, fmt.Sprintf("want a whole number from %d to %d", least, most), "")
 	}
 	return n
+}
+
+// amount is a number of US dollars, 0 for none.
+func (r *reader) amount(name string) state.USD {
+	v := r.value(name)
+	if v == "" {
+		return 0
+	}
+	usd, err := state.ParseUSD(v)
+	if err != nil {
+		r.fault(name, err.Error(), "")
+	}
+	return usd
 }
 
 // list splits an input at blanks, commas and line breaks.

@@ -5,6 +5,8 @@ import (
 	"maps"
 	"slices"
 	"time"
+
+	"github.com/raymond-action/raymond-action/state"
 )
 
 // What the input mode may be.
@@ -61,6 +63,8 @@ type Settings struct {
 	MaxJobs   int      // of that matrix, at most
 	NamesJob  bool     // the input job says whose states the step runs, which is a flag
 	NoPrompts bool     // every prompt state is refused
+
+	BudgetPerKey, BudgetPerDay state.USD // what many runs may cost in 24 hours; 0 for no limit
 
 	Resume                  string // one of the Resume constants, or a workflow id
 	ResumeFrom              []string
@@ -138,6 +142,7 @@ func ReadSettings(getenv func(string) string) (Settings, []InputProblem) {
 	s.NoPrompts = !r.boolean("prompts")
 	s.Part = r.names("part", agentName, "want names of agents, as the output matrix has them")
 	s.MatrixJob = r.jobName("matrix-job")
+	s.BudgetPerKey, s.BudgetPerDay = r.amount("budget-per-key"), r.amount("budget-per-day")
 	s.MaxJobs = r.number("max-jobs", 1, 256)
 	s.AnswerPrefix = r.prefix("answer-prefix")
 	r.keeping(&s)

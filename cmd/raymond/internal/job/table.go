@@ -33,6 +33,8 @@ var workflowInputs = []InputSpec{
 
 var limitInputs = []InputSpec{
 	{Name: "budget", Flag: "--budget", Text: "Most that the run may cost, in US dollars. Default: 10.00; 0 is no limit."},
+	{Name: "budget-per-key", Text: "Most that the runs of this key may cost together in 24 hours, in US dollars. It is summed up when the step starts (actions: read). Default: no limit."},
+	{Name: "budget-per-day", Text: "Most that all runs of this workflow file may cost together in 24 hours, in US dollars. Default: no limit."},
 	{Name: "prices", Flag: "--prices", Text: "A file with prices of models, relative to the workspace, which adds to those in docs/costs.md and replaces them: for agents that tell tokens and no dollars. A budget needs a price for their models."},
 	{Name: "max-iterations", Flag: "--max-iterations", Text: "Most state executions of all agents. Default: no limit."},
 	{Name: "max-parallel", Flag: "--max-parallel", Text: "Agents that execute at once. Default: 4."},
@@ -120,6 +122,9 @@ var outputs = []OutputSpec{
 	{"result", "The run's result, as its last agent gave it. Text of an agent: treat it as data."},
 	{"error-class", "Class of what kept the step from completing the run: usage, denied, run_failed, over_limit, suspended and so on; empty when it is completed."},
 	{"cost-usd", "Total cost of the run, in US dollars."},
+	{"tokens-in", "Tokens of the run's input to models that did not come from a cache, as far as they are known."},
+	{"tokens-out", "Tokens of the models' answers."},
+	{"tokens-cached", "Tokens of the input that came from a cache."},
 	{"iterations", "State executions of all agents."},
 	{"agents", "JSON array of the agents: name, state, status, result or error."},
 	{"resumable", "true when a later job can resume the run."},

@@ -67,8 +67,10 @@ func (o *Options) HasProblems() bool { return len(o.errs) > 0 }
 // NumGiven is the number of flags that were given, right or wrong.
 func (o *Options) NumGiven() int { return len(o.given) + len(o.errs) }
 
-// Apply returns the options of a run as the flags change them.
+// Apply returns the options of a run as the flags change them. Limits that held for one part
+// of the run are left out.
 func (o *Options) Apply(run state.Options) state.Options {
+	run.Caps = nil
 	for _, change := range o.changes {
 		change(&run)
 	}

@@ -53,6 +53,7 @@ type Facts struct {
 	Spent                     state.Spent // so far
 	Budget                    state.USD   // 0 for none
 	Iterations, MaxIterations int
+	Cap                       Cap // that was reached; zero for none
 
 	Kept              Kept
 	ByPost            string // the artifact as which the post part has stored the run; "" for none
@@ -64,6 +65,12 @@ type Facts struct {
 	NoActionsRead     bool   // without actions: read, later workflow runs can't find the run
 	Successor         string // the later job of this workflow run that resumes the run; "" for none
 	Cause             string // what has to be fixed first, without a full stop; "" for not known
+}
+
+// Cap is a limit on what many runs cost together.
+type Cap struct {
+	Which      string // the input; "" for none
+	Spent, Max state.USD
 }
 
 // Outlook is what can be done with a run.
@@ -103,6 +110,8 @@ func (f *Facts) howText() string {
 		return f.partText()
 	case f.Status == state.Failed:
 		return f.failedText()
+	case f.Status == state.OverBudget && f.Cap.Which != "":
+		return fmt.Sprintf("Raise `%s` above `$%s`, or wait until less of it was spent in the last 24 hours. %s", f.Cap.Which, max(f.Cap.Spent, f.Cap.Max), f.resumeText())
 	case f.Status == state.OverBudget:
 		return fmt.Sprintf("Raise `budget` above `%s`, then %s", f.leastBudget(), f.raisedText())
 	case f.Status == state.OverIterations:

@@ -106,6 +106,22 @@ func TestWhatIsSaidIsTrue(t *testing.T) {
 	})
 }
 
+// TestALimitOnManyRuns: it is named, and time helps as well as a larger one, so that the
+// re-run button is no use too early.
+func TestALimitOnManyRuns(t *testing.T) {
+	each(func(f outlook.Facts) {
+		if f.Status != state.OverBudget || f.Kept == outlook.Nowhere || len(f.Lacks) > 0 || f.Cause != "" {
+			return
+		}
+		f.Cap = outlook.Cap{Which: "budget-per-key", Spent: 7 * state.Dollar, Max: 5 * state.Dollar}
+		o := outlook.Of(f)
+		want := "Raise `budget-per-key` above `$7`, or wait until less of it was spent in the last 24 hours. "
+		if !o.Resumable || !strings.HasPrefix(o.Text, want) || !strings.Contains(o.Text, "resumes it") || strings.Contains(o.Text, "button can't") {
+			t.Fatalf("%+v\ngot %q", f, o.Text)
+		}
+	})
+}
+
 // TestAllTextsAgree: log, annotation, page and comment each have the text of the outlook
 // once.
 func TestAllTextsAgree(t *testing.T) {

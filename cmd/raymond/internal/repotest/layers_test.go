@@ -88,7 +88,7 @@ var layers = map[string]layer{
 	"cmd/raymond/internal/stubclaude":  {},
 	"cmd/raymond/internal/job/jobtest": {ours: "internal/untrusted/text"},
 	"cmd/raymond/internal/job": {
-		ours:    "protocol runner/report internal/forge internal/untrusted/files internal/untrusted/text internal/untrusted/secrets",
+		ours:    "protocol state runner/report internal/forge internal/untrusted/files internal/untrusted/text internal/untrusted/secrets",
 		foreign: "github.com/go-json-experiment/json github.com/google/go-github/v60 github.com/sethvargo/go-githubactions",
 	},
 	"cmd/raymond/internal/problem":       {ours: "artifacts artifacts/checkpoint artifacts/slots internal/untrusted/text protocol state"},

@@ -194,7 +194,7 @@ func sorted(effects []sitetest.Effect) []string {
 // has, none when it has none.
 func finishedIn(t testing.TB, server *artifactstest.Server) (done []sitetest.Effect, last sitetest.StoredRun) {
 	t.Helper()
-	all := slices.DeleteFunc(server.All(), func(a artifactstest.Stored) bool { return strings.HasSuffix(a.Name, "-claim") })
+	all := slices.DeleteFunc(server.All(), func(a artifactstest.Stored) bool { return !sitetest.IsCheckpoint(a) })
 	if len(all) == 0 {
 		return nil, last
 	}

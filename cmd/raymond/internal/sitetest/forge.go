@@ -130,7 +130,7 @@ func (f *Forge) Checkpoints(t testing.TB, keys *checkpoint.Keys) []StoredRun {
 	t.Helper()
 	var all []StoredRun
 	for _, a := range f.All() {
-		if strings.HasSuffix(a.Name, "-claim") {
+		if !IsCheckpoint(a) {
 			continue
 		}
 		all = append(all, ReadStored(t, a, keys))

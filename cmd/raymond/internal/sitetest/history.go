@@ -6,7 +6,6 @@ import (
 	"errors"
 	"io"
 	"slices"
-	"strings"
 	"sync"
 	"testing"
 
@@ -43,7 +42,7 @@ func (h *History) note(list []artifactstest.Stored) {
 	defer h.mu.Unlock()
 	var there []int
 	for _, a := range list {
-		if strings.HasSuffix(a.Name, "-claim") || !strings.HasPrefix(a.Name, "raymond-") {
+		if !IsCheckpoint(a) {
 			continue
 		}
 		at := slices.IndexFunc(h.all, func(b artifactstest.Stored) bool { return a.ID == b.ID && a.Created.Equal(b.Created) })

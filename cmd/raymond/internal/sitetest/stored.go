@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -12,6 +13,14 @@ import (
 	"github.com/raymond-action/raymond-action/artifacts/checkpoint"
 	"github.com/raymond-action/raymond-action/state"
 )
+
+// IsCheckpoint reports whether an artifact has the name of a checkpoint, and not that of a
+// claim, a report, or what a job has spent.
+func IsCheckpoint(a artifactstest.Stored) bool {
+	return checkpointName.MatchString(a.Name) && !strings.HasPrefix(a.Name, "raymond-spent-")
+}
+
+var checkpointName = regexp.MustCompile(`^raymond-.+-[0-2]$`)
 
 // StoredRun is a checkpoint that was stored as an artifact.
 type StoredRun struct {

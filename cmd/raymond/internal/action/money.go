@@ -1,0 +1,182 @@
+package action
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/raymond-action/raymond-action/artifacts/slots"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
+	"github.com/raymond-action/raymond-action/state"
+)
+
+// budgetWindow is the time for which the budgets of many runs hold, and keptSpending how
+// long what they are summed up from is stored at least.
+const (
+	budgetWindow = 24 * time.Hour
+	keptSpending = 2 * budgetWindow
+)
+
+// bookingTime is how long storing what a step has spent may take.
+const bookingTime = 20 * time.Second
+
+// booking says what of the cost of a run is this step's, and how much of that is stored.
+type booking struct {
+	FromUSD state.USD `json:"from_usd,omitempty"` // what the run had cost when this step began
+	// Name is the artifact under which StoredUSD was stored, or was about to be.
+	Name      string    `json:"name,omitempty"`
+	StoredUSD state.USD `json:"stored_usd,omitempty"`
+	IsStored  bool      `json:"is_stored,omitempty"` // it was
+}
+
+// openBook notes what a run had cost when this step began, and holds the run to the budgets
+// of many runs, as far as what they have spent is known by now.
+func openBook(ctx context.Context, s *step, r *remarks, b placed) error {
+	run := b.readyRun.run
+	if from := run.Progress.TotalUSD; from > 0 {
+		if err := s.note.change(func(d *noteData) { d.Booking.FromUSD = from }); err != nil {
+			return err
+		}
+	}
+	if s.in.BudgetPerKey == 0 && s.in.BudgetPerDay == 0 {
+		return nil
+	}
+	spent, err := spentBefore(ctx, s, b.services)
+	if err != nil {
+		return err
+	}
+	var caps []state.Cap
+	for _, c := range []state.Cap{
+		state.NewCap(state.BudgetPerKey, s.in.BudgetPerKey, spent.Key, run.Progress.TotalUSD),
+		state.NewCap(state.BudgetPerDay, s.in.BudgetPerDay, spent.File, run.Progress.TotalUSD),
+	} {
+		if c.MaxUSD == 0 {
+			continue
+		}
+		if s.part() != nil {
+			c.AllowUSD = shareOfCap(b, c.AllowUSD)
+		}
+		caps = append(caps, c)
+		s.voice.print(fmt.Sprintf("%s: $%s of $%s spent in the last 24 hours", c.Which, c.BeforeUSD, c.MaxUSD))
+	}
+	if spent.Minimum != "" {
+		text := caps[0].Which + ": the sum of what was spent in the last 24 hours is a minimum: " + spent.Minimum
+		s.voice.warn(text)
+		r.notes = append(r.notes, sentence(text))
+	}
+	b.readyRun.setCaps(caps)
+	return nil
+}
+
+// setCaps has the run held to limits on many runs, in this step alone.
+func (b *readyRun) setCaps(caps []state.Cap) {
+	if b.changed != nil {
+		b.changed.Caps = caps
+		return
+	}
+	b.run.Options.Caps = caps
+}
+
+// spentBefore adds up what was spent in the last 24 hours. A run is not begun when that
+// can't be had, since nothing would hold it to its budget.
+func spentBefore(ctx context.Context, s *step, v services) (slots.Spent, error) {
+	v, err := s.anyServices(v)
+	if err != nil {
+		return slots.Spent{}, err
+	}
+	spent, err := v.finder().Spent(ctx, s.query(), time.Now().Add(-budgetWindow))
+	var down *slots.Unavailable
+	if errors.As(err, &down) {
+		input := state.BudgetPerKey
+		if s.in.BudgetPerKey == 0 {
+			input = state.BudgetPerDay
+		}
+		return spent, &problem.Problem{Class: problem.ClassStore, Where: "input " + input, What: "what was spent in the last 24 hours can't be had: " + down.Err.Error(),
+			Hint: "nothing was started; without the input a run starts all the same"}
+	}
+	return spent, err
+}
+
+// anyServices are the services of a step also where its runs are kept on the machine.
+func (s *step) anyServices(v services) (services, error) {
+	if v.runtime != nil || v.archive != nil || !s.isLocal() {
+		return v, nil
+	}
+	return s.openServices()
+}
+
+// shareOfCap is what a part that begins may spend of what is left for all parts.
+func shareOfCap(b placed, left state.USD) state.USD {
+	run := b.readyRun.run
+	own, ok := run.Parts.Own()
+	if !ok || left == 0 || b.lookup.found.Manifest.Part != nil {
+		return left
+	}
+	return own.Share(left, 0, run.Agents)
+}
+
+// book stores what this step has added to the cost of its run, once. The post part does it
+// where the main part had no time.
+func book(ctx context.Context, s *step, run *state.Run) error {
+	done := s.note.get().Booking
+	usd := run.Progress.TotalUSD - done.FromUSD
+	if done.IsStored {
+		usd -= done.StoredUSD
+	}
+	if usd <= 0 {
+		return nil
+	}
+	v, err := s.openServices()
+	if err != nil || v.runtime == nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, bookingTime)
+	defer cancel()
+	if done.Name != "" && !done.IsStored {
+		there, err := slots.HasStored(ctx, v.runtime, done.Name)
+		if there {
+			usd -= done.StoredUSD
+		}
+		if err != nil || usd <= 0 {
+			return err
+		}
+	}
+	x := slots.Spending{Workflow: s.workflowFile(), Key: s.key, USD: usd, Job: s.thisJob()}
+	if part := s.part(); part != nil {
+		x.Part = part.Name
+	}
+	err = x.Store(ctx, slots.Storing{
+		Service: v.runtime, Expires: time.Now().Add(keptSpending),
+		Note: func(name string) error {
+			return s.note.change(func(d *noteData) { d.Booking.Name, d.Booking.StoredUSD, d.Booking.IsStored = name, usd, false })
+		},
+	})
+	if err != nil {
+		return err
+	}
+	return s.note.change(func(d *noteData) { d.Booking.IsStored = true })
+}
+
+// bookEnd stores what the main part has spent. Where it has no time, or that fails, the post
+// part does it, if there will be one.
+func bookEnd(ctx context.Context, s *step, r *result) {
+	if r.stops.Since() >= 0 && !r.stops.IsOrphaned() {
+		return
+	}
+	if err := book(ctx, s, r.run); err != nil && r.stops.IsOrphaned() {
+		s.voice.warn(notBooked(err))
+	}
+}
+
+// bookLeft stores in the post part what the main part has spent and not stored.
+func bookLeft(ctx context.Context, s *step, run *state.Run) {
+	if err := book(ctx, s, run); err != nil {
+		s.voice.warn(notBooked(err))
+	}
+}
+
+func notBooked(err error) string {
+	return "what this step has spent could not be stored, and doesn't count for budget-per-key and budget-per-day of later runs: " + strings.TrimSpace(err.Error())
+}
