@@ -37,10 +37,7 @@ func begin(ctx context.Context, s *step, now present, l lookup) (*readyRun, erro
 		return nil, err
 	}
 	if b.store != nil {
-		err = openBook(ctx, s, now.remarks, placed{l, b})
-	}
-	if err == nil && b.store != nil {
-		err = errors.Join(checkSandbox(s, b.options().SkipPermissions), checkPrompts(s, b), checkPrices(s, b))
+		err = limit(ctx, s, now.remarks, placed{l, b})
 	}
 	if err == nil && s.isLocal() {
 		err = notes.Write(s.fileOfRun(b.run.WorkflowID, localFile), localNote{s.key, s.event.Subject, s.note.get().Untrusted})
@@ -52,6 +49,14 @@ func begin(ctx context.Context, s *step, now present, l lookup) (*readyRun, erro
 		return nil, errors.Join(err, b.store.Close())
 	}
 	return b, err
+}
+
+// limit has the run held to the budgets of the step, and checks what it may not do.
+func limit(ctx context.Context, s *step, r *remarks, b placed) error {
+	if err := openBook(ctx, s, r, b); err != nil {
+		return err
+	}
+	return errors.Join(checkSandbox(s, b.options().SkipPermissions), checkPrompts(s, b.readyRun), checkPrices(s, b.readyRun))
 }
 
 // checkPrices reports states that can't be held to the budget.

@@ -79,18 +79,30 @@ func drive(ctx context.Context, s *step, r *result, d driving) error {
 		r.remarks.notes = append(r.remarks.notes, cages.Notes()...)
 	}
 	if err == nil {
-		if d.to != nil {
-			err = storeEnd(ctx, s, r, ending{d.to, r.run, take, o.Report})
-		}
-		bookEnd(ctx, s, r)
-		if err == nil {
-			continueRun(ctx, s, r)
-		}
-		tellNext(s, r, o.Events)
+		err = storeAndTell(ctx, s, r, stopped{ending{d.to, r.run, take, o.Report}, o.Events})
 	}
 	err = errors.Join(err, asks.finish(s, r))
 	o.Close()
 	r.page.written()
+	return err
+}
+
+// stopped is a run that has stopped, and who is told.
+type stopped struct {
+	ending
+	events *report.Fanout
+}
+
+// storeAndTell stores the end of a run, and what comes of it, and tells what can be done next.
+func storeAndTell(ctx context.Context, s *step, r *result, x stopped) (err error) {
+	if x.to != nil {
+		err = storeEnd(ctx, s, r, x.ending)
+	}
+	bookEnd(ctx, s, r)
+	if err == nil {
+		continueRun(ctx, s, r)
+	}
+	tellNext(s, r, x.events)
 	return err
 }
 

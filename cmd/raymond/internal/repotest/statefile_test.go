@@ -31,6 +31,7 @@ var stateSections = map[string]reflect.Type{
 	"### verdict":              reflect.TypeFor[state.NodeAttempt](),
 	"### fault":                reflect.TypeFor[state.AgentFailure](),
 	"### outage":               reflect.TypeFor[state.Outage](),
+	"### caps[]":               reflect.TypeFor[state.Cap](),
 	"### past":                 reflect.TypeFor[state.Past](),
 	"### sums[]":               reflect.TypeFor[state.Sum](),
 	"### ended[]":              reflect.TypeFor[state.Ending](),
