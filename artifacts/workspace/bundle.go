@@ -11,9 +11,10 @@ import (
 
 const maxHeader = 16 << 20
 
-// header is how a bundle begins: what it builds on, and where its pack begins.
+// header is how a bundle begins: what it builds on, what it has, and where its pack begins.
 type header struct {
 	needs  []string
+	heads  []branch // with the full names of refs
 	offset int64
 }
 
@@ -36,6 +37,9 @@ func readHeader(r io.Reader) (header, error) {
 		case strings.HasPrefix(line, "-"):
 			id, _, _ := strings.Cut(line[1:], " ")
 			h.needs = append(h.needs, id)
+		case n > 0 && line[0] != '@':
+			id, name, _ := strings.Cut(line, " ")
+			h.heads = append(h.heads, branch{name, id})
 		}
 	}
 }

@@ -52,7 +52,8 @@ func (t *shotTool) checkout(ctx context.Context, one *Snapshot, dir string) ([]s
 	}
 	tp := &treePlan{saved: saved, dir: dir, format: one.Format, want: listings[0], isNew: true}
 	w := &applier{git: t.tool, bundles: b}
-	if err := (&planner{git: t.tool, bundles: b}).compare(ctx, tp); err != nil {
+	look := &planner{git: t.tool, bundles: b}
+	if err := errors.Join(look.compare(ctx, tp), look.weighFiles(ctx, p, tp)); err != nil {
 		return nil, err
 	}
 	if err := w.applyTree(ctx, p, tp); err != nil {

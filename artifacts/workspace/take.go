@@ -169,13 +169,13 @@ func (s *Snapshots) once(ctx context.Context, t *shotTool, p *place, shot Shot) 
 	if err := t.base(ctx, s.before, &one); err != nil {
 		return err
 	}
-	about, err := json.Marshal(one, json.Deterministic(true))
+	about, err := one.message()
 	if err != nil {
 		return err
 	}
 	known := &stamps{format: one.Format, since: time.Now().Add(-s.git.unreliableFor()), had: s.before.known, now: map[string]stamped{}}
 	k := &packer{git: t.tool, src: &source{place: *p, main: true, trees: []*worktree{wt}}, bare: t.dir, at: &refs{},
-		ref: one.ref(), about: string(about), stamps: known, settings: []setting{{"core.compression", "1"}, {"pack.compression", "1"}}}
+		ref: one.ref(), about: about, stamps: known, settings: []setting{{"core.compression", "1"}, {"pack.compression", "1"}}}
 	if one.commit, err = k.commit(ctx, s.limit()); err != nil {
 		return err
 	}
@@ -198,6 +198,12 @@ func (t *shotTool) isSame(ctx context.Context, s *Snapshot) (bool, error) {
 		return false, err
 	}
 	return true, t.run(ctx, t.call(), "update-ref", "-d", s.ref(), s.commit)
+}
+
+// message is what the commit of a snapshot says.
+func (s *Snapshot) message() (string, error) {
+	data, err := json.Marshal(s, json.Deterministic(true))
+	return string(data), err
 }
 
 // look finds what a worktree differs in from its commit.

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"time"
 
 	"github.com/raymond-action/raymond-action/artifacts/checkpoint"
 	"github.com/raymond-action/raymond-action/artifacts/slots"
@@ -15,6 +16,7 @@ import (
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/job"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/session"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/snapshots"
 	"github.com/raymond-action/raymond-action/runner"
 	"github.com/raymond-action/raymond-action/state"
 )
@@ -26,8 +28,42 @@ func putBack(ctx context.Context, s *step, r *remarks, b placed) (*state.Run, er
 	if err != nil {
 		return nil, err
 	}
-	return run, install(s, run, b.existing.found.Dir)
+	if err := install(s, run, b.existing.found.Dir); err != nil {
+		return nil, err
+	}
+	r.notes = append(r.notes, bringSnapshots(ctx, s, run, b.existing.found)...)
+	return run, nil
 }
+
+// snapshotsWithin is how long it may take to bring snapshots back.
+const snapshotsWithin = time.Minute
+
+// bringSnapshots brings the snapshots of a run's files, where its checkpoint has any. That
+// they can't be had is a note: the run can do without.
+func bringSnapshots(ctx context.Context, s *step, run *state.Run, found *slots.Found) []string {
+	from := filepath.Join(found.Dir, "workspace")
+	bundle := filepath.Join(from, workspace.BundleName)
+	if _, err := os.Lstat(bundle); err != nil || s.in.Workspace == job.WorkspaceNone {
+		return nil
+	}
+	trees, err := savedTrees(from)
+	if err == nil {
+		ctx, cancel := context.WithTimeout(ctx, snapshotsWithin)
+		defer cancel()
+		shots := s.git().OpenSnapshots(snapshots.Path(s.runDir(run.WorkflowID)))
+		err = shots.Unpack(ctx, workspace.Arrival{
+			Bundle: bundle, Limit: maxSnapshots, Dirs: checkpoints.Dirs(run), Dir: checkpoint.Relocation(found.Manifest.Places, s.places(), trees),
+			Token: s.in.GitHubToken, ServerURL: s.getenv("GITHUB_SERVER_URL"),
+		})
+	}
+	if err != nil {
+		return []string{"The snapshots of the files were not put back: " + err.Error() + "."}
+	}
+	return nil
+}
+
+// maxSnapshots is how large a bundle of them may be, in bytes: any that a checkpoint holds.
+const maxSnapshots = 256 << 20
 
 // bringBack brings what a run that is resumed or followed needs from its checkpoint to this
 // machine, but for the run's own files, and returns the run as it is there.

@@ -15,6 +15,7 @@ import (
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/claims"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/job"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/snapshots"
 	"github.com/raymond-action/raymond-action/state"
 )
 
@@ -76,6 +77,7 @@ func newStore(s *step, v services, o checkpoints.Options) *checkpoints.Store {
 	o.Retention = time.Duration(s.in.RetentionDays) * 24 * time.Hour
 	if s.in.Workspace == job.WorkspaceGit {
 		o.Git = s.git()
+		o.Snapshots = o.Git.OpenSnapshots(snapshots.Path(o.Dir))
 	}
 	return checkpoints.New(o)
 }

@@ -19,10 +19,11 @@ const packShare = 0.6
 // packer packs the work in the workspace. It keeps the files of the last time, which
 // the next one goes by.
 type packer struct {
-	git  *workspace.Git // nil: work in the workspace is not stored
-	base string         // the commit that the job was checked out at
-	temp string         // folder for what is packed
-	last string         // folder of the last time; "" for none
+	git   *workspace.Git       // nil: work in the workspace is not stored
+	shots *workspace.Snapshots // nil: none are stored
+	base  string               // the commit that the job was checked out at
+	temp  string               // folder for what is packed
+	last  string               // folder of the last time; "" for none
 }
 
 // work is what was packed of a workspace.
@@ -69,16 +70,48 @@ func (p *packer) save(ctx context.Context, dirs []string) (work, error) {
 	if err != nil {
 		return work{}, errors.Join(fmt.Errorf("pack the workspace: %w", err), os.RemoveAll(to))
 	}
+	w := work{held: saved.Held, notes: saved.Notes}
+	if len(saved.Files) > 0 && p.addSnapshots(ctx, to, &w) {
+		saved.Files = append(saved.Files, workspace.BundleName)
+	}
 	if err := p.discard(); err != nil {
 		return work{}, err
 	}
 	p.last = to
-	w := work{held: saved.Held, notes: saved.Notes}
 	for _, name := range saved.Files {
 		w.parts = append(w.parts, checkpoint.Part{Name: "workspace/" + name, Path: filepath.Join(to, name), Size: -1})
 	}
 	w.names, err = workspace.Names(to)
 	return w, err
+}
+
+// How many bytes of snapshots a checkpoint holds, and how long they may take.
+const (
+	maxSnapshots    = 64 << 20
+	snapshotsWithin = 10 * time.Second
+)
+
+// addSnapshots packs the snapshots of the run's files beside its work, and reports whether
+// there are any. That they can't be packed is no reason to store less of the rest.
+func (p *packer) addSnapshots(ctx context.Context, to string, w *work) bool {
+	if p.shots == nil {
+		return false
+	}
+	ctx, cancel := context.WithTimeout(ctx, snapshotsWithin)
+	defer cancel()
+	packing := workspace.Packing{To: filepath.Join(to, workspace.BundleName), Base: p.base, Limit: maxSnapshots}
+	if p.last != "" {
+		packing.Last = filepath.Join(p.last, workspace.BundleName)
+	}
+	c, err := p.shots.Pack(ctx, packing)
+	switch {
+	case err != nil:
+		w.notes = append(w.notes, "The checkpoint lacks the snapshots of the files, which could not be packed: "+err.Error()+".")
+		return false
+	case c.Left > 0:
+		w.notes = append(w.notes, fmt.Sprintf("The checkpoint has the newest %d of %d snapshots of the files: there is no room for more.", c.Count, c.Count+c.Left))
+	}
+	return c.Count > 0
 }
 
 // discard removes the files of the last time.

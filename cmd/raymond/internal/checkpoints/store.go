@@ -30,9 +30,11 @@ type Options struct {
 	// It is asked once, when that has to be known; nil stands for no.
 	IsOpen func() bool
 	Git    *workspace.Git // nil: work in the workspace is not stored
-	Base   string         // the commit that the job was checked out at; "" when unknown
-	Dir    string         // of the run's own files: the chain is noted there
-	Temp   string         // folder for checkpoints in the making
+	// Snapshots are those of the files of the run; nil: none are stored.
+	Snapshots *workspace.Snapshots
+	Base      string // the commit that the job was checked out at; "" when unknown
+	Dir       string // of the run's own files: the chain is noted there
+	Temp      string // folder for checkpoints in the making
 	// Origin is what all checkpoints of this job say of it.
 	Origin checkpoint.Manifest
 	Chain  Chain // how far the checkpoints have come; of a run without any, how it began
@@ -77,7 +79,7 @@ func New(o Options) *Store {
 	o.IsOpen = sync.OnceValue(o.IsOpen)
 	return &Store{
 		o: o, chain: o.Chain,
-		packer: packer{git: o.Git, base: o.Base, temp: o.Temp},
+		packer: packer{git: o.Git, shots: o.Snapshots, base: o.Base, temp: o.Temp},
 		check:  func(context.Context) error { return nil },
 		slots: slots.NewSlots(slots.SlotsOptions{
 			Service: o.Service, Key: o.Query.Key, Part: o.Query.Part.Name, Retention: o.Retention, Stored: o.Chain.Stored, Ours: o.Ours,

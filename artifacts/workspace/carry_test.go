@@ -1,0 +1,141 @@
+package workspace_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/raymond-action/raymond-action/artifacts/workspace"
+)
+
+// mebi is the limit of a bundle in tests.
+const mebi = 1 << 20
+
+// packed is a bundle of snapshots.
+func packed(t testing.TB, shots *workspace.Snapshots, limit int64) (string, workspace.Carried) {
+	t.Helper()
+	to := filepath.Join(t.TempDir(), workspace.BundleName)
+	c, err := shots.Pack(t.Context(), workspace.Packing{To: to, Limit: limit})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return to, c
+}
+
+// unpacked are the snapshots of a bundle on another machine.
+func unpacked(t testing.TB, bundle string, old, here site) *workspace.Snapshots {
+	t.Helper()
+	shots := snapshots(t, new(workspace.Git))
+	err := shots.Unpack(t.Context(), workspace.Arrival{Bundle: bundle, Limit: mebi, Dirs: []string{here.checkout()}, Dir: relocated(old, here)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return shots
+}
+
+// told are the numbers of the snapshots, with their folders below a site.
+func told(t testing.TB, shots *workspace.Snapshots, s site) []string {
+	t.Helper()
+	list, err := shots.List(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all []string
+	for _, one := range list {
+		all = append(all, fmt.Sprint(one.Exec, " ", strings.TrimPrefix(one.Dir, s.root)))
+	}
+	return all
+}
+
+// TestSnapshotsAreCarriedToOtherMachines, where the repository lies elsewhere, and on to
+// the next.
+func TestSnapshotsAreCarriedToOtherMachines(t *testing.T) {
+	t.Parallel()
+	remote := newRemote(t)
+	first := clone(t, remote)
+	dir := first.checkout()
+	shots := snapshots(t, new(workspace.Git))
+	take(t, shots, workspace.Shot{IsStart: true, Dir: dir})
+	write(t, dir, "a", "committed\n")
+	git(t, dir, "commit", "-q", "-am", "not at the remote")
+	write(t, dir, "new", "untracked\n")
+	take(t, shots, workspace.Shot{Exec: 1, Dir: dir})
+	write(t, dir, "new", "changed\n")
+	take(t, shots, workspace.Shot{Exec: 2, Dir: dir})
+	want := pictureOf(t, dir)
+	bundle, c := packed(t, shots, mebi)
+	if c != (workspace.Carried{Count: 3}) {
+		t.Errorf("packed: got %+v, want 3", c)
+	}
+
+	second := clone(t, remote, "--depth=1")
+	shots = unpacked(t, bundle, first, second)
+	take(t, shots, workspace.Shot{Exec: 2, IsStart: true, Dir: second.checkout()})
+	write(t, second.checkout(), "b", "of the second\n")
+	take(t, shots, workspace.Shot{Exec: 3, Dir: second.checkout()})
+	bundle, _ = packed(t, shots, mebi)
+
+	third := clone(t, remote)
+	shots = unpacked(t, bundle, second, third)
+	wantTold := []string{"0 /checkout", "1 /checkout", "2 /checkout", "2 /checkout", "3 /checkout"}
+	if diff := cmp.Diff(wantTold, told(t, shots, third)); diff != "" {
+		t.Errorf("snapshots on the third machine (-want +got):\n%s", diff)
+	}
+	for exec, want := range map[int][]string{1: {"changed a", "added new"}, 2: {"changed new"}, 3: {"added b"}} {
+		if diff := cmp.Diff(want, changes(t, shots, exec)); diff != "" {
+			t.Errorf("files changed by %d (-want +got):\n%s", exec, diff)
+		}
+	}
+	list, _ := shots.List(t.Context())
+	to := filepath.Join(third.root, "again")
+	if _, err := shots.Checkout(t.Context(), list[2], to); err != nil {
+		t.Fatal(err)
+	}
+	got := pictureOf(t, to)
+	got.Status, want.Status = withoutBranch(got.Status), withoutBranch(want.Status)
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("new worktree on the third machine (-snapshot +worktree):\n%s", diff)
+	}
+}
+
+// TestTheNewestSnapshotsAreCarried where there is no room for all, and the oldest of them
+// is compared with nothing.
+func TestTheNewestSnapshotsAreCarried(t *testing.T) {
+	t.Parallel()
+	remote := newRemote(t)
+	s := clone(t, remote)
+	shots := snapshots(t, new(workspace.Git))
+	for i := range 8 {
+		write(t, s.checkout(), "noise", noise(80_000)[i*10_000:(i+1)*10_000])
+		take(t, shots, workspace.Shot{Exec: i + 1, Dir: s.checkout()})
+	}
+	bundle, c := packed(t, shots, 30_000)
+	if c != (workspace.Carried{Count: 2, Left: 6}) {
+		t.Errorf("packed: got %+v, want 2 of 8", c)
+	}
+	if info, err := os.Stat(bundle); err != nil || info.Size() > 30_000 {
+		t.Errorf("bundle: %v, %v", info, err)
+	}
+	here := clone(t, remote)
+	shots = unpacked(t, bundle, s, here)
+	if diff := cmp.Diff([]string{"7 /checkout", "8 /checkout"}, told(t, shots, here)); diff != "" {
+		t.Errorf("snapshots (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([]string{"changed noise"}, changes(t, shots, 8)); diff != "" {
+		t.Errorf("files changed by 8 (-want +got):\n%s", diff)
+	}
+	if list, err := shots.Changed(t.Context(), 7); err == nil {
+		t.Errorf("files changed by 7: got %v, want none to compare with", list)
+	}
+
+	// A bundle has room for none, and so there is none.
+	to, c := packed(t, shots, 100)
+	if _, err := os.Stat(to); c != (workspace.Carried{Left: 2}) || !os.IsNotExist(err) {
+		t.Errorf("packed: got %+v, %v, want nothing", c, err)
+	}
+}
