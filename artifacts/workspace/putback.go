@@ -1,0 +1,56 @@
+package workspace
+
+import (
+	"context"
+	"errors"
+	"fmt"
+)
+
+// PutBack makes a worktree that is there what a snapshot of it was: files, index, branch and
+// HEAD. Like Restore it fails with a *Conflict, before anything is overwritten, when changes or
+// commits that are nowhere else are in the way. It returns notes for people.
+func (s *Snapshots) PutBack(ctx context.Context, one Snapshot) (notes []string, err error) {
+	t, err := s.open()
+	if err != nil {
+		return nil, err
+	}
+	if t == nil {
+		return nil, ErrNoSnapshot
+	}
+	defer t.close()
+	here, err := t.place(ctx, one.Dir)
+	if err != nil {
+		return nil, err
+	}
+	if here == nil || !sameDir(here.top, one.Dir) {
+		return nil, fmt.Errorf("%s: %w", one.Dir, ErrNoWorktree)
+	}
+	if here.home.format != one.Format {
+		return nil, &Conflict{Dir: one.Dir, What: "its object ids are " + here.home.format + ", and those of the snapshot " + one.Format}
+	}
+	one.Common = here.common
+	if err := t.lend(ctx, &one); err != nil {
+		return nil, fmt.Errorf("copy the snapshot of %s: %w", one.Dir, err)
+	}
+	saved := &repository{Format: one.Format, Save: one.commit, Trees: []tree{{
+		Dir: one.Dir, Main: !here.linked(), Branch: one.Branch, Head: one.Head, Operation: one.Operation,
+	}}}
+	if one.Branch != "" && one.Head != "" {
+		saved.Branches = []branch{{one.Branch, one.Head}}
+	}
+	p := &plan{saved: saved, dir: one.Dir, common: here.common}
+	if p.at, err = t.refs(ctx, &source{place: *here}); err != nil {
+		return nil, err
+	}
+	b := &bundles{git: t.tool, limit: defaultLimit}
+	w := &planner{git: t.tool, bundles: b, Restoring: Restoring{Dir: func(dir string) string { return dir }}}
+	if err := errors.Join(w.planBranches(ctx, p), ctx.Err()); err != nil {
+		return nil, err
+	}
+	if err := w.planTrees(ctx, p); err != nil {
+		return nil, err
+	}
+	done := &applier{git: t.tool, bundles: b}
+	err = done.apply(ctx, p)
+	return done.notes, err
+}

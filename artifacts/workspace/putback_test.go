@@ -1,0 +1,64 @@
+package workspace_test
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/raymond-action/raymond-action/artifacts/workspace"
+)
+
+// TestSnapshotsArePutBack into the checkout of another machine, which is at a later commit, with
+// all that they had: branch, commits, index and files.
+func TestSnapshotsArePutBack(t *testing.T) {
+	t.Parallel()
+	remote := newRemote(t)
+	first := clone(t, remote)
+	dir := first.checkout()
+	shots := snapshots(t, new(workspace.Git))
+	take(t, shots, workspace.Shot{IsStart: true, Dir: dir})
+	git(t, dir, "checkout", "-q", "-b", "fix")
+	write(t, dir, "a", "committed\n")
+	git(t, dir, "commit", "-q", "-am", "not at the remote")
+	write(t, dir, "dir/b", "staged\n")
+	git(t, dir, "add", "-A")
+	write(t, dir, "new", "untracked\n")
+	take(t, shots, workspace.Shot{Exec: 1, Dir: dir})
+	want := pictureOf(t, dir)
+	write(t, dir, "later", "of the future\n")
+	take(t, shots, workspace.Shot{Exec: 2, Dir: dir})
+	bundle, _ := packed(t, shots, mebi)
+
+	pusher := clone(t, remote)
+	write(t, pusher.checkout(), "prompt", "another sentence\n")
+	git(t, pusher.checkout(), "add", "-A")
+	git(t, pusher.checkout(), "commit", "-q", "-m", "fix the prompt")
+	git(t, pusher.checkout(), "push", "-q", "origin", "HEAD")
+	second := clone(t, remote)
+	shots = unpacked(t, bundle, first, second)
+	list, err := shots.List(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := workspace.Before(list, 2)
+	for range 2 { // the second time there is nothing to do
+		if notes, err := shots.PutBack(t.Context(), before[0]); err != nil || len(notes) > 0 {
+			t.Fatalf("put back: %v %q", err, notes)
+		}
+		if diff := cmp.Diff(want, pictureOf(t, second.checkout())); diff != "" {
+			t.Errorf("checkout (-snapshot +checkout):\n%s", diff)
+		}
+	}
+
+	third := clone(t, remote)
+	shots = unpacked(t, bundle, first, third)
+	write(t, third.checkout(), "new", "somebody else's\n")
+	now := pictureOf(t, third.checkout())
+	list, _ = shots.List(t.Context())
+	var conflict *workspace.Conflict
+	if _, err := shots.PutBack(t.Context(), workspace.Before(list, 2)[0]); !errors.As(err, &conflict) {
+		t.Errorf("put back over a change: got %v, want a conflict", err)
+	}
+	sameAs(t, now, third.checkout())
+}
