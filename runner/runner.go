@@ -20,6 +20,7 @@ type message struct {
 	agent    string
 	progress *Progress // nil in the last message of an invocation
 	answer   Answer
+	end      *int64 // length of the transcript afterwards; nil when there is none
 	failure  *Failure
 	verified *state.Verification
 }
@@ -144,7 +145,7 @@ func (r *Runner) outcome(a *state.Agent, st *protocol.State, m message) state.Ou
 	o := state.Outcome{
 		Session: w.SessionID, Model: w.Model, Cost: w.Cost, Turns: w.Turns, Denied: w.Denied, Refusals: w.Refusals, Failure: m.failure,
 		Process: state.Process{CLI: w.CLI, CLIID: w.CLIID, Prepared: w.Prepared, ExitCode: w.ExitCode, Signal: w.Signal},
-		Script:  w.Script, Hold: r.cfg.limitHold(),
+		Script:  w.Script, End: m.end, Hold: r.cfg.limitHold(),
 	}
 	if st.Kind == protocol.Prompt {
 		var note string

@@ -34,11 +34,31 @@ func (w worker) work(ctx context.Context, o Order) {
 		return
 	}
 	answer, err := w.invoke(ctx, o, tell)
-	m := message{agent: o.Agent, answer: answer}
+	m := message{agent: o.Agent, answer: answer, end: w.end(o, answer)}
 	if err != nil && !errors.As(err, &m.failure) {
 		m.failure = &Failure{Class: Fatal, Message: err.Error()}
 	}
 	w.mail <- m
+}
+
+// end returns the length that the transcript of an invocation's conversation has now; nil where
+// that can't be told.
+func (w worker) end(o Order, a Answer) *int64 {
+	if o.Kind == protocol.Script {
+		return nil
+	}
+	c := Conversation{ID: o.Prompt.SessionID, CLI: a.CLIID, Dir: o.Dir}
+	if state.ValidSession(a.SessionID) {
+		c.ID = a.SessionID
+	}
+	if o.Prompt.Session == state.Resume && !state.ValidSession(c.CLI) {
+		c.CLI = o.Prompt.CLIID
+	}
+	n, ok := w.agents[o.Prompt.Backend].Length(c)
+	if !ok {
+		return nil
+	}
+	return &n
 }
 
 func (w worker) invoke(ctx context.Context, o Order, tell func(Progress)) (_ Answer, err error) {

@@ -16,7 +16,9 @@ type Outcome struct {
 	Cost    Cost
 	// Used has the tokens that are not in Cost, at list prices where these are known: those
 	// seen in the output, otherwise those in the transcript.
-	Used     []ModelCost
+	Used []ModelCost
+	// End is the length of the transcript of its conversation in bytes; nil when unknown.
+	End      *int64
 	Turns    int       // of the model
 	Denied   []string  // uses of tools that were refused
 	Refusals []Refusal // the same, with what is known about each
@@ -132,7 +134,7 @@ func (e *Exec) sessionAfter(entry *Session, o Outcome) *Session {
 	r, from := e.Running, entry
 	next := Session{
 		ID: cmp.Or(o.Session, r.SessionID), Backend: r.Backend, CLIID: cmp.Or(o.Process.CLIID, r.CLIID),
-		Model: r.Model, Chosen: r.Model != "", Reached: o.Cost.Reached,
+		Model: r.Model, Chosen: r.Model != "", Reached: o.Cost.Reached, End: o.End,
 	}
 	if next.CLIID == "" && o.Session != "" && next.Backend != "" {
 		next.CLIID = next.ID // the CLI says that it is the same

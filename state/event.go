@@ -34,8 +34,8 @@ type RunStarted struct {
 	Resumed     bool   `json:"resumed"`      // false when the run begins
 	BudgetUSD   USD    `json:"budget_usd"`   // 0: none
 	MaxParallel int    `json:"max_parallel"` // agents that execute at once
-	// RerunOf, RerunExec and InheritedUSD are of a run that began as a copy of another one.
-	RerunOf      string `json:"rerun_of,omitempty"`      // workflow id of that run; absent for others
+
+	RerunOf      string `json:"rerun_of,omitempty"`      // workflow id of the run of which this one began as a copy; absent for others
 	RerunExec    int    `json:"rerun_exec,omitempty"`    // the first state execution that is run again
 	InheritedUSD USD    `json:"inherited_usd,omitempty"` // what that run had cost by then, which is in no other amount
 }

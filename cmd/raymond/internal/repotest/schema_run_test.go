@@ -25,12 +25,13 @@ import (
 )
 
 // saves is a store that remembers every state of the run that is saved, as the
-// state file has it.
+// state file has it, and how reruns from there begin.
 type saves struct {
 	runner.Store
-	t    *testing.T
-	run  *state.Run
-	made [][]byte
+	t     *testing.T
+	run   *state.Run
+	made  [][]byte
+	begun int // state executions, of which there is a rerun
 }
 
 func (s *saves) Append(d *state.Delta) error {
@@ -45,6 +46,19 @@ func (s *saves) Fold(r *state.Run, d *state.Delta) error {
 
 func (s *saves) keep(r *state.Run) {
 	s.run = r
+	s.encode(r)
+	for ; s.begun < r.Progress.Iterations; s.begun++ {
+		again, err := state.Rerun(r, s.begun+1, state.Renewal{WorkflowID: "again", Mark: r.Mark, Now: time.Now()})
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		step := again.Step(time.Now())
+		step.Begin()
+		s.encode(again.With(step.Delta()))
+	}
+}
+
+func (s *saves) encode(r *state.Run) {
 	data, err := r.Encode()
 	if err != nil {
 		s.t.Fatal(err)
@@ -163,12 +177,13 @@ func wantAll(t *testing.T, what string, got []string, s *jsonschema.Schema, rare
 // neverSimulated are the keys of a state file that need a real agent, a resume, a
 // crash or thousands of agents.
 var neverSimulated = []string{
-	"length", "entry_len", "cut", "interrupted", "noted", "until", "claude_args", "models", "by_model", "input", "output", "cache_write", "cache_read",
+	"length", "end", "entry_len", "cut", "interrupted", "noted", "until", "claude_args", "models", "by_model", "input", "output", "cache_write", "cache_read",
 	"allowed_tools", "disallowed_tools", "effort", "permission_mode", "dangerously_skip_permissions", "agent_code", "base64", "protected",
 	"bytes", "seq_stored", "store", "tail", "truncated", "idle_timeout", "dir", "exhausted", "hold", "unknown_in_a_row",
 	"attempt_estimated", "attempt_unknown", "cost_estimated", "cost_unknown", "cost_unpriced", "attempt_unpriced", "unpriced", "tokens", "cached", "metered", "reached", "usd",
 	"parts", "name", "earlier", "began", "continuing", "continuations", "suspended", "on_overload", "comment",
 	"agent_cli", "refusals", "use", "allow", "allows_all", "past", "sums", "entries",
+	"caps", "max_usd", "before_usd", "from_usd", "allow_usd", "trace", "dropped",
 	"cli_id", "from_cli_id",
 }
 

@@ -21,6 +21,7 @@ var stateSections = map[string]reflect.Type{
 	"### question":             reflect.TypeFor[state.Question](),
 	"### last":                 reflect.TypeFor[state.Last](),
 	"### parts[]":              reflect.TypeFor[state.Part](),
+	"### rerun_of":             reflect.TypeFor[state.RerunOf](),
 	"### handover":             reflect.TypeFor[state.Handover](),
 	"### began":                reflect.TypeFor[state.Began](),
 	"### session":              reflect.TypeFor[state.Session](),
@@ -51,6 +52,7 @@ var inRows = map[reflect.Type]string{
 	reflect.TypeFor[state.Usage]():         "metered",
 	reflect.TypeFor[state.Tokens]():        "tokens",
 	reflect.TypeFor[state.Price]():         "prices",
+	reflect.TypeFor[state.Trace]():         "trace",
 }
 
 // TestStateFileIsDocumented holds docs/state-file.md to the types that are
