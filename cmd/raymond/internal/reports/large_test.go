@@ -149,7 +149,7 @@ func (l *large) save() reports.Source {
 	l.must(os.WriteFile(filepath.Join(folder, l.run.WorkflowID, "events.jsonl"), l.log.Bytes(), 0o600))
 	f, err := state.Create(folder, l.run.WorkflowID, "test")
 	l.must(err)
-	l.must(f.Fold(l.run, nil))
+	l.must(f.Fold(l.run, nil, nil))
 	l.must(f.Close())
 	return reports.Source{StateDir: folder, Agents: agents.New(agents.Config{Env: []string{"CLAUDE_CONFIG_DIR=" + l.config}})}
 }
