@@ -38,6 +38,7 @@ type Runner struct {
 	alarms alarms
 	teller teller
 	asking asking
+	filing *filing
 	dirty  bool // the store has nothing of this part of the run yet
 	due    bool // Config.Checkpoints has not taken the last step yet
 }
@@ -49,6 +50,7 @@ func New(cfg Config, run *state.Run) *Runner {
 	}
 	return &Runner{
 		cfg: cfg, run: run, here: cfg.here(), mail: make(chan message), asking: asking{people: cfg.People, told: run.Progress.Questions}, dirty: true,
+		filing: newFiling(&cfg),
 		teller: teller{reporter: cfg.Reporter, telling: cfg.Telling, redact: cfg.Redact, now: cfg.Clock.Now, excerpts: excerpts{}},
 	}
 }
@@ -197,7 +199,8 @@ func (r *Runner) advance(ctx context.Context, decide func(*state.Step)) error {
 	for _, e := range r.run.Events {
 		r.cfg.Reporter.Report(e)
 	}
-	w := worker{agents: r.cfg.Agents, scripts: r.cfg.Scripts, verifier: r.cfg.Verifier, mail: r.mail}
+	r.filing.note(r.run)
+	w := worker{agents: r.cfg.Agents, scripts: r.cfg.Scripts, verifier: r.cfg.Verifier, mail: r.mail, kept: r.filing.kept()}
 	for _, s := range r.starts {
 		r.busy++
 		go w.work(ctx, s.order)

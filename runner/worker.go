@@ -19,6 +19,7 @@ type worker struct {
 	scripts  Backend
 	verifier Verifier
 	mail     chan<- message
+	kept     <-chan struct{} // prompts wait for it; nil: they don't
 }
 
 // work runs one invocation.
@@ -83,7 +84,19 @@ func (w worker) invoke(ctx context.Context, o Order, tell func(Progress)) (_ Ans
 	if o.Kind == protocol.Script {
 		return w.scripts.Run(ctx, o, tell)
 	}
+	w.wait(ctx)
 	return w.agents[o.Prompt.Backend].Run(ctx, o, tell)
+}
+
+// wait returns when the files of the workspace are kept as the prompt before has left them.
+func (w worker) wait(ctx context.Context) {
+	if w.kept == nil {
+		return
+	}
+	select {
+	case <-w.kept:
+	case <-ctx.Done():
+	}
 }
 
 // checkOrder says why an invocation can't be started.

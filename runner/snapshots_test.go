@@ -1,0 +1,66 @@
+package runner_test
+
+import (
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/raymond-action/raymond-action/runner"
+	"github.com/raymond-action/raymond-action/state"
+)
+
+// shooter takes snapshots that last.
+type shooter struct {
+	lasts time.Duration
+	shots []runner.Shot
+}
+
+func (s *shooter) Take(shot runner.Shot) <-chan struct{} {
+	s.shots = append(s.shots, shot)
+	done := make(chan struct{})
+	time.AfterFunc(s.lasts, func() { close(done) })
+	return done
+}
+
+// TestPromptsWaitForTheSnapshot of what was there before them.
+func TestPromptsWaitForTheSnapshot(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLoop(t, flow{"A": "<goto>B</goto>", "B": "transient!once\n<goto>C</goto>", "C": "fatal!no such model"}, nil)
+		l.says["B.md"] = []string{"transient!once", "<goto>C</goto>"}
+		s := &shooter{lasts: 5 * time.Second}
+		l.cfg.Snapshots = s
+		l.drive(false, state.Failed)
+		dir := l.run.Dir
+		same(t, "snapshots", []runner.Shot{
+			{Exec: 1, Agent: "main", State: "A.md", Dir: dir}, {Exec: 2, Agent: "main", State: "B.md", Dir: dir},
+			{Exec: 3, Agent: "main", State: "C.md", Dir: dir},
+		}, s.shots)
+		var at []time.Duration
+		for _, b := range l.began {
+			at = append(at, b.Sub(l.began[0]).Round(time.Second))
+		}
+		// B begins when the files of A are kept, is tried again a second later, and C waits for those of B.
+		same(t, "invocations", []time.Duration{0, 6 * time.Second, 8 * time.Second, 14 * time.Second}, at)
+	})
+}
+
+// TestAgentsWhoWorkAtOnceShareTheFolder, and those who don't have it alone.
+func TestAgentsWhoWorkAtOnceShareTheFolder(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLoop(t, flow{
+			"A": "<fork next=\"B\">W</fork>", "B": "<goto>C</goto>", "C": "<result>done</result>",
+			"W": "<result>w</result>",
+		}, func(o *state.Options) { o.MaxParallel = 2 })
+		s := &shooter{}
+		l.cfg.Snapshots = s
+		l.drive(false, state.Completed)
+		shared := map[string]bool{}
+		for _, shot := range s.shots {
+			shared[shot.State] = shot.IsShared
+		}
+		if want := []bool{false, true, true, false}; !slices.Equal([]bool{shared["A.md"], shared["B.md"], shared["W.md"], shared["C.md"]}, want) {
+			t.Errorf("shared: got %v, want B and W alone", shared)
+		}
+	})
+}
