@@ -6,6 +6,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"strings"
 
 	"github.com/raymond-action/raymond-action/artifacts/workspace"
@@ -38,7 +39,9 @@ func (a *App) drive(u session.Setup, given []runner.Update) (err error) {
 	u.Env = session.Env{Scripts: env, Checks: env}
 	u.Agents = &agents.Config{Env: env, Paths: paths(o, a.Getenv)}
 	u.Hide.Printed, u.Stops = secrets.NewRedactor(a.Environ).Text, session.Listen(session.StopOptions{})
-	u.Out = session.Out{Stdout: a.Stdout, Stderr: a.Stderr}
+	u.Out = session.Out{
+		Stdout: a.Stdout, Stderr: a.Stderr, Traces: session.Traces{Environ: a.Environ, Version: versionOf(version, debug.ReadBuildInfo)},
+	}
 	shown := a.consoleOptions(o, u.Run.WorkflowID)
 	shown.Waits = report.WaitsOf(u.Run)
 	people := &screened{People: answers.New(given, a.terminal(shown.Terminal, u.Hide.Printed)), isShared: shown.Terminal}

@@ -50,7 +50,9 @@ func drive(ctx context.Context, s *step, r *result, d driving) error {
 	u := session.Setup{
 		Options: s.options, Scope: r.flow.Scope, Run: d.run, Store: d.store, Others: session.Others{Part: partAgents(s), Matrix: matrixOf(s)}, Resumed: d.isResumed, Changed: d.changed,
 		Agents: &a.clis, Env: a.env, Dir: dir,
-		Hide: session.Hide{Printed: a.redact, Events: s.voice.shown}, Out: session.Out{Stdout: s.env.Stdout, Stderr: s.env.Stderr, Seal: s.note.seals},
+		Hide: session.Hide{Printed: a.redact, Events: s.voice.shown}, Out: session.Out{
+			Stdout: s.env.Stdout, Stderr: s.env.Stderr, Seal: s.note.seals, Traces: session.Traces{Environ: s.env.Environ, Version: s.env.Version},
+		},
 	}
 	stops := session.StopOptions{Gone: d.gone, InJob: true}
 	if d.to != nil {

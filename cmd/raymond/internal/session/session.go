@@ -15,6 +15,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/raymond-action/raymond-action/internal/untrusted/text"
 
@@ -88,6 +89,7 @@ func Open(s Setup) (*Session, error) {
 		o.Close()
 		return nil, err
 	}
+	o.addTraces(time.Now())
 	return o, nil
 }
 

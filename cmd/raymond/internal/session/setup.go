@@ -68,4 +68,11 @@ type Out struct {
 	Stdout io.Writer   // for --events -
 	Stderr io.Writer   // for warnings
 	Seal   report.Seal // is told of what is written to the run's event log; nil for nobody
+	Traces Traces
+}
+
+// Traces say where the run is exported to.
+type Traces struct {
+	Environ []string // with the variables of OpenTelemetry; nil: it is not exported
+	Version string   // of this program
 }

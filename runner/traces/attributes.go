@@ -1,0 +1,112 @@
+package traces
+
+import (
+	"context"
+	"strings"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/sdk/resource"
+
+	"github.com/raymond-action/raymond-action/internal/untrusted/text"
+	"github.com/raymond-action/raymond-action/state"
+)
+
+// mostText bounds texts of others in attributes, in bytes.
+const mostText = 500
+
+// shown is a text of others as an attribute has it.
+func shown(s string) string { return text.Shortened(strings.ToValidUTF8(s, "\uFFFD"), mostText) }
+
+// about describes where the spans come from: the program, and in a job this one. The user's own
+// attributes go first.
+func about(e environ, version string) *resource.Resource {
+	all := append([]attribute.KeyValue{attribute.String("service.name", "raymond"), attribute.String("service.version", version)}, jobOf(e)...)
+	r, _ := resource.New(context.Background(), resource.WithAttributes(all...), resource.WithTelemetrySDK(), resource.WithFromEnv())
+	return r // without what the user has spelled wrongly
+}
+
+// jobOf describes the job, as the conventions for CI/CD and repositories do.
+func jobOf(e environ) []attribute.KeyValue {
+	var all []attribute.KeyValue
+	for _, a := range []struct{ name, value string }{
+		{"cicd.pipeline.name", e.get("GITHUB_WORKFLOW")},
+		{"cicd.pipeline.run.id", e.get("GITHUB_RUN_ID")},
+		{"cicd.pipeline.run.url.full", jobURL(e)},
+		{"cicd.pipeline.task.name", e.get("GITHUB_JOB")},
+		{"cicd.worker.name", e.get("RUNNER_NAME")},
+		{"vcs.repository.url.full", repositoryURL(e)},
+		{"vcs.ref.head.name", e.get("GITHUB_REF_NAME")},
+		{"vcs.ref.head.revision", e.get("GITHUB_SHA")},
+	} {
+		if a.value != "" {
+			all = append(all, attribute.String(a.name, shown(a.value)))
+		}
+	}
+	return all
+}
+
+func repositoryURL(e environ) string {
+	server, repository := e.get("GITHUB_SERVER_URL"), e.get("GITHUB_REPOSITORY")
+	if server == "" || repository == "" {
+		return ""
+	}
+	return server + "/" + repository
+}
+
+// jobURL is the page of the workflow run that the job is part of; "" outside of one.
+func jobURL(e environ) string {
+	repository, id, attempt := repositoryURL(e), e.get("GITHUB_RUN_ID"), e.get("GITHUB_RUN_ATTEMPT")
+	switch {
+	case repository == "" || id == "":
+		return ""
+	case attempt != "":
+		id += "/attempts/" + attempt
+	}
+	return repository + "/actions/runs/" + id
+}
+
+// spent describes what something has cost.
+func spent(s state.Spent) []attribute.KeyValue {
+	all := []attribute.KeyValue{attribute.Float64("raymond.cost_usd", dollars(s.USD))}
+	if s.Estimated {
+		all = append(all, attribute.Bool("raymond.cost_estimated", true))
+	}
+	if s.Unknown > 0 {
+		all = append(all, attribute.Int("raymond.cost_unknown", s.Unknown))
+	}
+	return all
+}
+
+// used describes the model and the tokens of a prompt. The convention counts tokens from the
+// cache among those of the input.
+func used(b *state.StateFinished) []attribute.KeyValue {
+	all := []attribute.KeyValue{attribute.Float64("gen_ai.usage.cost", dollars(b.CostUSD)), attribute.Int("raymond.turns", b.Turns)}
+	if t := b.Tokens; t != nil {
+		all = append(all,
+			attribute.Int64("gen_ai.usage.input_tokens", t.Input+t.Cached), attribute.Int64("gen_ai.usage.output_tokens", t.Output),
+			attribute.Int64("gen_ai.usage.cache_read.input_tokens", t.Cached))
+	}
+	if model := mostly(b.Models); model != "" {
+		all = append(all, attribute.String("gen_ai.response.model", shown(model)))
+	}
+	if b.SessionID != "" {
+		all = append(all, attribute.String("gen_ai.conversation.id", b.SessionID))
+	}
+	if len(b.Denied) > 0 {
+		all = append(all, attribute.Int("raymond.denied", len(b.Denied)))
+	}
+	return all
+}
+
+// mostly is the model that most was spent on; "" when none is known.
+func mostly(models map[string]state.USD) string {
+	name, most := "", state.USD(-1)
+	for m, usd := range models {
+		if usd > most || usd == most && m < name {
+			name, most = m, usd
+		}
+	}
+	return name
+}
+
+func dollars(u state.USD) float64 { return float64(u) / float64(state.Dollar) }

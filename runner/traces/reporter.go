@@ -1,0 +1,237 @@
+package traces
+
+import (
+	"cmp"
+	"net/http"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/codes"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/raymond-action/raymond-action/runner"
+	"github.com/raymond-action/raymond-action/state"
+)
+
+// How long Close waits until all was sent: after a run that was cancelled, and otherwise. A
+// job that was cancelled ends soon.
+const (
+	waitCancelled = 2 * time.Second
+	waitStopped   = 5 * time.Second
+)
+
+// Options are what a run is exported with.
+type Options struct {
+	Environ   []string          // with the variables of OpenTelemetry, and of a job
+	Version   string            // of this program
+	Providers map[string]string // of agent CLIs, as gen_ai.provider.name has them
+	Part      []string          // the agents of a part of a matrix; nil for all
+	Now       time.Time
+	// Note is told one line, when the reporter is closed, if not all has arrived.
+	Note func(string)
+
+	transport http.RoundTripper // for tests; nil for that of the machine
+}
+
+// Reporter makes spans of the events of a run. It is told only what is saved.
+type Reporter struct {
+	out     *pipeline
+	trace   state.Trace
+	options Options
+	part    trace.Span // of this process; nil once it has ended
+	running map[string]*visit
+	left    map[string]*visit // have ended, and may still be told where they lead to
+	patient time.Duration
+	inputs  bool // of tools may be told
+}
+
+// Open returns the Reporter of a run that is about to be driven, for which the environment
+// says where it is exported to, and nil where it says nothing. resumed says that the run was
+// driven before. The run then has a trace, which is saved with its next step. The error says
+// what is wrong with the environment.
+func Open(run *state.Run, resumed bool, o Options) (*Reporter, error) {
+	env := environ(o.Environ)
+	if env.isOff() {
+		return nil, nil
+	}
+	s, err := env.settings()
+	if err != nil {
+		return nil, err
+	}
+	out, err := newPipeline(s, o.transport, about(env, o.Version), o.Version)
+	if err != nil {
+		return nil, err
+	}
+	r := &Reporter{
+		out: out, options: o, running: map[string]*visit{}, left: map[string]*visit{}, patient: waitCancelled, inputs: s.hasContents,
+	}
+	parent, _ := state.ParseTraceparent(env.get(runner.TraceparentVar))
+	r.begin(run, resumed, parent)
+	if resumed {
+		r.endKilled(run)
+	}
+	for _, a := range run.Agents {
+		if a.Exec != nil && a.Status != state.Stuck {
+			r.resume(a)
+		}
+	}
+	kept := r.trace
+	run.Trace = &kept
+	return r, nil
+}
+
+// begin begins the span of this process. parent is who has started it.
+func (r *Reporter) begin(run *state.Run, resumed bool, parent state.SpanRef) {
+	switch {
+	case run.Trace != nil:
+		r.trace = *run.Trace
+	case resumed: // when it was started nobody asked for traces
+		r.trace = state.NewTrace(run.WorkflowID, state.SpanRef{})
+	default:
+		r.trace = state.NewTrace(run.WorkflowID, parent)
+	}
+	r.trace.Parts++
+	options := []trace.SpanStartOption{trace.WithTimestamp(r.options.Now), trace.WithAttributes(r.describe(run, resumed)...)}
+	if resumed && parent.Span != "" {
+		options = append(options, trace.WithLinks(trace.Link{SpanContext: contextOf(parent)}))
+	}
+	of, below := spanOf(r.trace, r.options.nameAt(r.options.Now))
+	r.part = r.out.start(of, below, "invoke_workflow "+nameOf(run), options...)
+	r.trace.Dropped = !r.part.SpanContext().IsSampled()
+}
+
+// spanOf returns the span of the newest process of a trace, and the one above it. name is
+// unique among the processes.
+func spanOf(t state.Trace, name string) (of, below state.SpanRef) {
+	switch {
+	case t.Parts > 1:
+		return t.OfPart(name), t.OfRun()
+	case t.Parent == "":
+		return t.OfRun(), state.SpanRef{}
+	}
+	return t.OfRun(), state.SpanRef{Trace: t.ID, Span: t.Parent, Sampled: !t.Dropped}
+}
+
+// nameAt is a name of a process that began at a time: jobs of a matrix may begin at once.
+func (o *Options) nameAt(began time.Time) string {
+	return began.UTC().Format(time.RFC3339Nano) + " " + strings.Join(o.Part, " ")
+}
+
+// describe returns the attributes of the span of a process.
+func (r *Reporter) describe(run *state.Run, resumed bool) []attribute.KeyValue {
+	all := []attribute.KeyValue{
+		attribute.String("gen_ai.operation.name", "invoke_workflow"), attribute.String("gen_ai.workflow.name", nameOf(run)),
+		attribute.String("raymond.workflow_id", run.WorkflowID), attribute.Bool("raymond.resumed", resumed),
+	}
+	if url := jobURL(r.options.Environ); url != "" {
+		all = append(all, attribute.String("cicd.pipeline.run.url.full", shown(url)))
+	}
+	return all
+}
+
+// nameOf is the name of the workflow of a run.
+func nameOf(run *state.Run) string {
+	name := path.Base(strings.ReplaceAll(run.Scope, `\`, "/"))
+	return shown(strings.TrimSuffix(name, path.Ext(name)))
+}
+
+// endKilled ends the span of the process that drove the run before this one, if it was killed:
+// it could not do so itself. The state executions that it has left are started again, under
+// the ids that they had.
+func (r *Reporter) endKilled(run *state.Run) {
+	before := run.Trace
+	if before == nil || run.Progress.Status != state.Running || len(run.Events) == 0 {
+		return
+	}
+	began := run.Progress.Started
+	of, below := spanOf(*before, r.options.nameAt(began))
+	span := r.out.start(of, below, "invoke_workflow "+nameOf(run), trace.WithTimestamp(began), trace.WithAttributes(r.describe(run, before.Parts > 1)...))
+	span.SetStatus(codes.Error, "the process was killed")
+	r.out.end(span, run.Events[len(run.Events)-1].Time)
+}
+
+// Report implements report.Reporter.
+func (r *Reporter) Report(e state.Event) error {
+	if t, ok := e.Body.(*state.Transition); ok {
+		r.move(e, t)
+		return nil
+	}
+	r.leave()
+	switch b := e.Body.(type) {
+	case *state.StateStarted:
+		r.start(e, b)
+	case *state.StateFinished:
+		r.finish(e, b)
+	case *state.NodeAttempt:
+		r.judge(e, b)
+	case *state.Reminder:
+		r.happen(e, attribute.Int("raymond.reminder", b.N), attribute.String("raymond.reason", shown(b.Reason)))
+	case *state.Retry:
+		r.happen(e, attribute.Int("raymond.retry", b.N), attribute.String("raymond.reason", shown(b.Error)), attribute.Int64("raymond.backoff_ms", b.BackoffMS))
+	case *state.AttemptInterrupted:
+		r.interrupt(e, b)
+	case *state.AgentWaits:
+		r.happen(e, attribute.String("raymond.wait.for", string(b.For)))
+	case *state.AgentGoesOn:
+		r.happen(e, attribute.String("raymond.wait.by", shown(b.By)))
+	case *state.Limit:
+		r.happen(e, attribute.String("raymond.limit", b.Which), attribute.Float64("raymond.limit.value", b.Value), attribute.Float64("raymond.limit.max", b.Max))
+	case *state.RunFinished:
+		r.stop(e, b)
+	}
+	return nil
+}
+
+// happen adds an event to the span that it belongs to: of the attempt, or of the process.
+func (r *Reporter) happen(e state.Event, about ...attribute.KeyValue) {
+	span := r.part
+	if v := r.running[e.Agent]; v != nil && e.Exec == v.exec {
+		span = r.attempt(v, e.Time)
+	} else {
+		about = append(about, attribute.String("raymond.agent", e.Agent))
+	}
+	if span != nil {
+		span.AddEvent("raymond."+e.Body.Type(), trace.WithTimestamp(e.Time), trace.WithAttributes(about...))
+	}
+}
+
+// stop ends the span of the process, and sends what is left.
+func (r *Reporter) stop(e state.Event, b *state.RunFinished) {
+	if r.part == nil {
+		return
+	}
+	r.part.SetAttributes(slices.Concat(spent(b.Spent()), []attribute.KeyValue{
+		attribute.String("raymond.status", string(b.Status)), attribute.String("raymond.outcome", b.Outcome), attribute.Int("raymond.executions", b.Iterations),
+	})...)
+	switch b.Status {
+	case state.Completed, state.Suspended:
+	default:
+		r.part.SetAttributes(attribute.String("error.type", string(b.Status)))
+		r.part.SetStatus(codes.Error, shown(cmp.Or(b.Reason, string(b.Status))))
+	}
+	if b.Status != state.Cancelled {
+		r.patient = waitStopped
+	}
+	r.out.end(r.part, e.Time)
+	r.part = nil
+	r.out.close()
+}
+
+// Tick ends the spans of state executions that lead nowhere.
+func (r *Reporter) Tick(time.Time) error {
+	r.leave()
+	return nil
+}
+
+// Close implements report.Reporter. It waits until all was sent, for a few seconds at most.
+func (r *Reporter) Close() error {
+	r.leave()
+	r.out.close()
+	if line := r.out.wait(r.patient); line != "" {
+		r.options.Note(line)
+	}
+	return nil
+}

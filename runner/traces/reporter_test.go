@@ -1,0 +1,321 @@
+package traces
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/raymond-action/raymond-action/runner"
+	"github.com/raymond-action/raymond-action/runner/traces/tracestest"
+	"github.com/raymond-action/raymond-action/state"
+)
+
+var noon = time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
+
+// at is a time after noon.
+func at(seconds int) time.Time { return noon.Add(time.Duration(seconds) * time.Second) }
+
+func newRun() *state.Run {
+	return &state.Run{WorkflowID: "flow-1", Scope: "/work/flow", Progress: state.Progress{Started: at(0), Status: state.Running}}
+}
+
+// exported tells a run's events to a reporter, and returns it once they are sent.
+func exported(t *testing.T, run *state.Run, o Options, events ...state.Event) {
+	t.Helper()
+	r := open(t, run, o)
+	for _, e := range events {
+		if err := r.Report(e); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := r.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func open(t *testing.T, run *state.Run, o Options) *Reporter {
+	t.Helper()
+	if o.Note == nil {
+		o.Note = func(line string) { t.Errorf("note: %s", line) }
+	}
+	if o.Now.IsZero() {
+		o.Now = at(0)
+	}
+	r, err := Open(run, run.Progress.Events > 0, o)
+	if err != nil || r == nil {
+		t.Fatalf("open: %v, %v", r, err)
+	}
+	return r
+}
+
+// of is an event of the state execution n of main.
+func of(n, seconds int, body state.Body) state.Event {
+	e := state.Event{Time: at(seconds), Agent: "main", Body: body}
+	if e.State = "A.md"; n == 2 {
+		e.State = "B.sh"
+	}
+	e.Exec = n
+	return e
+}
+
+func ofRun(seconds int, body state.Body) state.Event {
+	return state.Event{Time: at(seconds), Body: body}
+}
+
+// tree shows spans as lines: a name, when it was, and below it what is below it.
+func tree(spans []tracestest.Span) string {
+	there := map[string]bool{}
+	for _, s := range spans {
+		there[s.ID] = true
+	}
+	var b strings.Builder
+	var walk func(parent, indent string)
+	walk = func(parent, indent string) {
+		for _, s := range spans {
+			if s.Parent != parent && (parent != "" || there[s.Parent]) {
+				continue
+			}
+			fmt.Fprintf(&b, "%s%s %d-%d", indent, s.Name, int(s.Start.Sub(noon).Seconds()), int(s.End.Sub(noon).Seconds()))
+			if s.Failed != "" {
+				fmt.Fprintf(&b, " failed: %s", s.Failed)
+			}
+			for _, e := range s.Events {
+				fmt.Fprintf(&b, " [%s]", e.Name)
+			}
+			b.WriteString("\n")
+			walk(s.ID, indent+"  ")
+		}
+	}
+	walk("", "")
+	return b.String()
+}
+
+func wantTree(t *testing.T, c *tracestest.Collector, want string) {
+	t.Helper()
+	if d := cmp.Diff(want, tree(c.Spans())); d != "" {
+		t.Errorf("spans (-want +got):\n%s", d)
+	}
+}
+
+// find returns the span of a name.
+func find(t *testing.T, c *tracestest.Collector, name string) tracestest.Span {
+	t.Helper()
+	spans := c.Spans()
+	i := slices.IndexFunc(spans, func(s tracestest.Span) bool { return s.Name == name })
+	if i < 0 {
+		t.Fatalf("there is no span %s", name)
+	}
+	return spans[i]
+}
+
+func TestSpansOfARun(t *testing.T) {
+	c := tracestest.New(t, nil)
+	run := newRun()
+	code := 1
+	exported(t, run, Options{Environ: c.Environ(), Version: "1.2.3", Providers: map[string]string{"claude": "anthropic"}},
+		ofRun(0, &state.RunStarted{}),
+		of(1, 1, &state.StateStarted{Kind: "prompt", Attempt: 1, Session: state.Fresh, Model: "opus", Backend: "claude"}),
+		of(1, 2, &state.Retry{N: 1, Error: "reset", BackoffMS: 1000}),
+		of(1, 5, &state.NodeAttempt{Attempt: 1, DurationS: 4, Reason: "make failed", CostUSD: state.Dollar}),
+		of(1, 9, &state.NodeAttempt{Attempt: 2, DurationS: 3, Converged: true}),
+		of(1, 9, &state.StateFinished{OK: true, Attempt: 2, CostUSD: 2 * state.Dollar, Turns: 7, SessionID: "s1", Models: map[string]state.USD{"opus-9": state.Dollar, "haiku": 1}, Tokens: &state.Tokens{Input: 10, Cached: 5, Output: 3}}),
+		of(1, 9, &state.Transition{Tag: "goto", Target: "B.sh"}),
+		of(2, 9, &state.StateStarted{Kind: "script", Attempt: 1}),
+		of(2, 11, &state.StateFinished{Attempt: 1, Error: "exit code 1", ExitCode: &code}),
+		ofRun(12, &state.RunFinished{Status: state.Failed, Outcome: "failed", Reason: "main failed", CostUSD: 2 * state.Dollar, Iterations: 2}),
+	)
+	wantTree(t, c, `invoke_workflow flow 0-12 failed: main failed
+  invoke_agent A.md 1-9
+    attempt 1 1-5 failed: make failed [raymond.retry]
+    attempt 2 6-9
+  script B.sh 9-11 failed: exit code 1
+    attempt 1 9-11 failed: exit code 1
+`)
+	a := find(t, c, "invoke_agent A.md")
+	want := map[string]any{
+		"gen_ai.operation.name": "invoke_agent", "gen_ai.provider.name": "anthropic", "gen_ai.agent.name": "A.md", "gen_ai.agent.id": "main",
+		"gen_ai.request.model": "opus", "gen_ai.response.model": "opus-9", "gen_ai.conversation.id": "s1",
+		"gen_ai.usage.input_tokens": int64(15), "gen_ai.usage.output_tokens": int64(3), "gen_ai.usage.cache_read.input_tokens": int64(5), "gen_ai.usage.cost": 2.0,
+		"raymond.agent": "main", "raymond.agent_cli": "claude", "raymond.state": "A.md", "raymond.exec": int64(1), "raymond.session": "fresh", "raymond.turns": int64(7), "raymond.cost_usd": 2.0,
+		"raymond.transition.tag": "goto", "raymond.transition.target": "B.sh",
+	}
+	if d := cmp.Diff(want, a.Attributes); d != "" {
+		t.Errorf("attributes (-want +got):\n%s", d)
+	}
+	for _, s := range c.Spans() {
+		if s.Trace != run.Trace.ID || s.Resource["service.name"] != "raymond" || s.Resource["service.version"] != "1.2.3" {
+			t.Errorf("%s: trace %s, resource %v", s.Name, s.Trace, s.Resource)
+		}
+	}
+	if got := run.Trace.OfAttempt("main", 1, 2).Span; got != find(t, c, "attempt 2").ID {
+		t.Errorf("the second attempt has the id %s, and its children are told %s", find(t, c, "attempt 2").ID, got)
+	}
+}
+
+// TestUnsavedAndUnfinishedIsNotExported: a span is sent only when its end was saved.
+func TestUnsavedAndUnfinishedIsNotExported(t *testing.T) {
+	c := tracestest.New(t, nil)
+	exported(t, newRun(), Options{Environ: c.Environ()},
+		of(1, 1, &state.StateStarted{Kind: "script", Attempt: 1}),
+		of(1, 2, &state.StateFinished{OK: true, Attempt: 1}),
+		of(2, 3, &state.StateStarted{Kind: "script", Attempt: 1}))
+	wantTree(t, c, "script A.md 1-2\n  attempt 1 1-2\n")
+}
+
+// TestLaterJobsAddToTheTrace: the first job is killed while a state runs, and the second one
+// does it again.
+func TestLaterJobsAddToTheTrace(t *testing.T) {
+	c := tracestest.New(t, nil)
+	const first, second = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01", "00-11111111111111111111111111111111-2222222222222222-01"
+	run := newRun()
+	open(t, run, Options{Environ: append(c.Environ(), "TRACEPARENT="+first)}) // and killed
+	run.Progress.Events, run.Events = 3, []state.Event{of(1, 4, &state.StateStarted{})}
+	run.Agents = []*state.Agent{{ID: "main", State: "A.md", Status: state.Busy, Exec: &state.Exec{
+		Iteration: 1, Attempt: 1, Started: at(4), AttemptStarted: at(4), Running: &state.Invocation{Mode: state.Fresh},
+	}}}
+	told := run.Trace.OfAttempt("main", 1, 1).Span
+	run = saved(t, run)
+	exported(t, run, Options{Environ: append(c.Environ(), "TRACEPARENT="+second), Now: at(10)},
+		ofRun(10, &state.RunStarted{Resumed: true}),
+		of(1, 11, &state.AttemptInterrupted{Attempt: 1, Reason: "killed"}),
+		of(1, 11, &state.StateStarted{Kind: "prompt", Attempt: 1, Backend: "claude"}),
+		of(1, 15, &state.StateFinished{OK: true, Attempt: 1}),
+		ofRun(16, &state.RunFinished{Status: state.Completed}))
+	wantTree(t, c, `invoke_workflow flow 0-4 failed: the process was killed
+  invoke_workflow flow 10-16
+  invoke_agent A.md 11-15
+    attempt 1 11-15 [raymond.attempt_interrupted]
+`)
+	spans := c.Spans()
+	if root := spans[0]; root.Trace != first[3:35] || root.Parent != first[36:52] || root.Links != nil {
+		t.Errorf("the first job's span is %+v, want it below %s", root, first)
+	}
+	if d := cmp.Diff([]string{second[3:52]}, spans[1].Links); d != "" {
+		t.Errorf("links of the second job's span (-want +got):\n%s", d)
+	}
+	if got := find(t, c, "attempt 1").ID; got != told {
+		t.Errorf("the attempt has the id %s now; what ran in it before was told %s", got, told)
+	}
+}
+
+// saved is a run as another process reads it.
+func saved(t *testing.T, run *state.Run) *state.Run {
+	t.Helper()
+	data, err := json.Marshal(run)
+	var read state.Run
+	if err == nil {
+		err = json.Unmarshal(data, &read)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &read
+}
+
+// TestJobsAtOnce: parts of a matrix drive copies of one run at the same time, and none of their
+// spans has the id of another one.
+func TestJobsAtOnce(t *testing.T) {
+	c := tracestest.New(t, nil)
+	run := newRun()
+	exported(t, run, Options{Environ: c.Environ()}, ofRun(1, &state.RunFinished{Status: state.Suspended}))
+	run.Progress.Events, run.Progress.Status = 3, state.Suspended
+	for _, agent := range []string{"main_a1", "main_a2"} {
+		part := saved(t, run)
+		start, end := of(2, 20, &state.StateStarted{Kind: "script", Attempt: 1}), of(2, 30, &state.StateFinished{OK: true, Attempt: 1})
+		start.Agent, end.Agent = agent, agent
+		exported(t, part, Options{Environ: c.Environ(), Now: at(20), Part: []string{agent}}, start, end, ofRun(31, &state.RunFinished{Status: state.Suspended}))
+	}
+	ids := map[string]string{}
+	for _, s := range c.Spans() {
+		if ids[s.ID] != "" || s.Trace != run.Trace.ID {
+			t.Errorf("%s of the trace %s has the id of %s", s.Name, s.Trace, ids[s.ID])
+		}
+		ids[s.ID] = s.Name
+	}
+	if len(ids) != 7 {
+		t.Errorf("got %d spans:\n%s", len(ids), tree(c.Spans()))
+	}
+}
+
+// TestAttemptOfAnotherJob: a job that ended between two attempts is resumed in the second one.
+func TestAttemptOfAnotherJob(t *testing.T) {
+	c := tracestest.New(t, nil)
+	run := newRun()
+	run.Progress.Events, run.Progress.Status = 5, state.Suspended
+	run.Trace = &state.Trace{ID: "0af7651916cd43dd8448eb211c80319c", Parts: 1}
+	run.Agents = []*state.Agent{{ID: "main", State: "A.md", Status: state.Ready, Exec: &state.Exec{Iteration: 1, Attempt: 2, Started: at(1), Session: &state.Session{ID: "s"}}}}
+	exported(t, run, Options{Environ: c.Environ(), Now: at(10)},
+		of(1, 19, &state.NodeAttempt{Attempt: 2, DurationS: 7, Converged: true}),
+		of(1, 19, &state.StateFinished{OK: true, Attempt: 2}),
+		ofRun(20, &state.RunFinished{Status: state.Completed}))
+	wantTree(t, c, `invoke_agent A.md 1-19
+  attempt 2 12-19
+invoke_workflow flow 10-20
+`)
+}
+
+func TestWhoIsNotSampledIsNotExported(t *testing.T) {
+	c := tracestest.New(t, nil)
+	run := newRun()
+	events := []state.Event{of(1, 1, &state.StateStarted{Kind: "script", Attempt: 1}), of(1, 2, &state.StateFinished{OK: true, Attempt: 1}), ofRun(3, &state.RunFinished{Status: state.Suspended})}
+	exported(t, run, Options{Environ: append(c.Environ(), "TRACEPARENT=00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-00")}, events...)
+	run = saved(t, run)
+	run.Progress.Events, run.Progress.Status = 3, state.Suspended
+	exported(t, run, Options{Environ: c.Environ()}, events...)
+	if n := len(c.Spans()); n > 0 || !strings.HasSuffix(run.Trace.OfExec("main", 1).String(), "-00") {
+		t.Errorf("got %d spans, and children are told %s", n, run.Trace.OfExec("main", 1))
+	}
+}
+
+// TestToolsAreEvents: what tools are given is told only to those who ask for it.
+func TestToolsAreEvents(t *testing.T) {
+	for variable, want := range map[string]map[string]any{
+		"": {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "Bash"},
+		"OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT=true": {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "Bash", "gen_ai.tool.call.arguments": "make \uFFFD"},
+	} {
+		c := tracestest.New(t, nil)
+		r := open(t, newRun(), Options{Environ: append(c.Environ(), variable), Now: time.Now()})
+		_ = r.Tool("main", "A.md", runner.ToolUse{Name: "TooEarly"})
+		start, end := of(1, 0, &state.StateStarted{Kind: "prompt", Attempt: 1, Backend: "codex"}), of(1, 0, &state.StateFinished{OK: true, Attempt: 1})
+		start.Time, end.Time = time.Now(), time.Now().Add(time.Minute)
+		_ = r.Report(start)
+		_ = r.Tool("main", "A.md", runner.ToolUse{Name: "Bash", Input: "make \xff"})
+		_ = r.Report(end)
+		_ = r.Close()
+		s := find(t, c, "attempt 1")
+		if len(s.Events) != 1 || s.Events[0].Name != "execute_tool" || s.Events[0].Time.Before(s.Start) || s.Events[0].Time.After(s.End) {
+			t.Errorf("%s: events are %+v", variable, s.Events)
+		} else if d := cmp.Diff(want, s.Events[0].Attributes); d != "" {
+			t.Errorf("%s: attributes (-want +got):\n%s", variable, d)
+		}
+	}
+}
+
+func TestJobsAreNamed(t *testing.T) {
+	c := tracestest.New(t, nil)
+	job := []string{
+		"GITHUB_SERVER_URL=https://github.example", "GITHUB_REPOSITORY=o/r", "GITHUB_RUN_ID=7", "GITHUB_RUN_ATTEMPT=2", "GITHUB_JOB=fix", "GITHUB_WORKFLOW=CI",
+		"GITHUB_REF_NAME=main", "GITHUB_SHA=abc", "RUNNER_NAME=r1",
+	}
+	exported(t, newRun(), Options{Environ: append(c.Environ(), job...), Version: "dev"}, ofRun(1, &state.RunFinished{Status: state.Completed}))
+	s := c.Spans()[0]
+	got := maps.Clone(s.Resource)
+	maps.DeleteFunc(got, func(name string, _ any) bool { return strings.HasPrefix(name, "telemetry.") })
+	want := map[string]any{
+		"service.name": "raymond", "service.version": "dev", "cicd.pipeline.name": "CI", "cicd.pipeline.run.id": "7",
+		"cicd.pipeline.run.url.full": "https://github.example/o/r/actions/runs/7/attempts/2", "cicd.pipeline.task.name": "fix", "cicd.worker.name": "r1",
+		"vcs.repository.url.full": "https://github.example/o/r", "vcs.ref.head.name": "main", "vcs.ref.head.revision": "abc",
+	}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Errorf("resource (-want +got):\n%s", d)
+	}
+	if s.Attributes["cicd.pipeline.run.url.full"] != want["cicd.pipeline.run.url.full"] {
+		t.Errorf("attributes of the job's span: %v", s.Attributes)
+	}
+}

@@ -1,0 +1,237 @@
+package traces
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"google.golang.org/protobuf/encoding/protowire"
+
+	"github.com/raymond-action/raymond-action/runner/traces/tracestest"
+	"github.com/raymond-action/raymond-action/state"
+)
+
+// stub is a collector without a network: it answers the nth request, from 1.
+type stub struct {
+	answer func(r *http.Request, n int) (*http.Response, error)
+
+	mu sync.Mutex
+	n  int
+}
+
+// RoundTrip implements http.RoundTripper.
+func (s *stub) RoundTrip(r *http.Request) (*http.Response, error) {
+	s.mu.Lock()
+	s.n++
+	n := s.n
+	s.mu.Unlock()
+	return s.answer(r, n)
+}
+
+func (s *stub) asked() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.n
+}
+
+func answer(status int, body string, header ...string) *http.Response {
+	h := http.Header{}
+	for i := 0; i+1 < len(header); i += 2 {
+		h.Set(header[i], header[i+1])
+	}
+	return &http.Response{StatusCode: status, Header: h, Body: io.NopCloser(strings.NewReader(body))}
+}
+
+// never is a collector that takes requests and does not answer.
+func never(r *http.Request, _ int) (*http.Response, error) {
+	<-r.Context().Done()
+	return nil, r.Context().Err()
+}
+
+// partlyRefused is an answer that refuses some spans.
+func partlyRefused(spans int64, why string) string {
+	var in []byte
+	in = protowire.AppendTag(in, 1, protowire.VarintType)
+	in = protowire.AppendVarint(in, uint64(spans))
+	in = protowire.AppendTag(in, 2, protowire.BytesType)
+	in = protowire.AppendString(in, why)
+	return string(protowire.AppendBytes(protowire.AppendTag(nil, 1, protowire.BytesType), in))
+}
+
+// export exports a run of one state, that is 3 spans, with a stub. It returns the notes, and how
+// long the end of the run took.
+func export(t *testing.T, s *stub, status state.Status, environ ...string) (notes []string, took time.Duration) {
+	t.Helper()
+	run := newRun()
+	r := open(t, run, Options{
+		Environ: append(environ, "OTEL_EXPORTER_OTLP_ENDPOINT=http://user:pass-word@collector.example:4318?key=query-secret", "OTEL_EXPORTER_OTLP_HEADERS=x-key=header-secret"),
+		Now:     at(0), transport: s, Note: func(line string) { notes = append(notes, line) },
+	})
+	for _, e := range []state.Event{
+		of(1, 1, &state.StateStarted{Kind: "script", Attempt: 1}), of(1, 2, &state.StateFinished{OK: true, Attempt: 1}), ofRun(3, &state.RunFinished{Status: status}),
+	} {
+		_ = r.Report(e)
+	}
+	began := time.Now()
+	_ = r.Close()
+	return notes, time.Since(began)
+}
+
+// TestCollectorsThatMisbehave: whatever a collector does, the run ends soon, and there is one
+// note at most, without secrets.
+func TestCollectorsThatMisbehave(t *testing.T) {
+	always := func(r *http.Response) func(*http.Request, int) (*http.Response, error) {
+		body, _ := io.ReadAll(r.Body)
+		return func(*http.Request, int) (*http.Response, error) {
+			again := *r
+			again.Body = io.NopCloser(bytes.NewReader(body))
+			return &again, nil
+		}
+	}
+	const lost = "traces: 3 of 3 spans did not reach the collector: "
+	for name, c := range map[string]struct {
+		answer func(*http.Request, int) (*http.Response, error)
+		status state.Status
+		note   string // "" for none
+		took   time.Duration
+	}{
+		"never":                 {never, state.Completed, lost + "it did not answer until the program ended", waitStopped},
+		"never, cancelled":      {never, state.Cancelled, lost + "it did not answer until the program ended", waitCancelled},
+		"takes them":            {always(answer(200, "")), state.Completed, "", 0},
+		"takes them, with JSON": {always(answer(200, `{"partialSuccess":{}}`, "Content-Type", "application/json")), state.Completed, "", 0},
+		"garbage":               {always(answer(200, "\xff\xff\x01\x02 nonsense")), state.Completed, "", 0},
+		"long garbage":          {always(answer(200, strings.Repeat("\x0a\x02\x08\x09", 1<<20))), state.Completed, lost + "it refused them: ", 0},
+		"a web page":            {always(answer(200, "<html>", "Content-Type", "text/html; charset=utf-8")), state.Completed, lost + "it is no collector: it answered with a web page", 0},
+		"some refused":          {always(answer(200, partlyRefused(2, "too\nold \x1b[31m header-secret"))), state.Completed, "traces: 2 of 3 spans did not reach the collector: it refused them: too old  ***", 0},
+		"absurdly many refused": {always(answer(200, partlyRefused(1<<60, "no"))), state.Completed, lost + "it refused them: no", 0},
+		"fewer than none":       {always(answer(200, partlyRefused(-5, "no"))), state.Completed, "", 0},
+		"forbidden":             {always(answer(403, "")), state.Completed, lost + "it answered with the status 403", 0},
+		"sends elsewhere":       {always(answer(307, "", "Location", "http://evil.example/v1/traces")), state.Completed, lost + "it answered with the status 307", 0},
+		"always busy":           {always(answer(503, "", "Retry-After", "3600")), state.Completed, lost + "it answered with the status 503", 0},
+		"late": {func(r *http.Request, n int) (*http.Response, error) {
+			time.Sleep(4 * time.Second)
+			return answer(200, ""), nil
+		}, state.Completed, "", 4 * time.Second},
+		"gone": {func(*http.Request, int) (*http.Response, error) { return nil, io.ErrUnexpectedEOF }, state.Completed, lost + "unexpected EOF", 0},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			s := &stub{answer: func(r *http.Request, n int) (*http.Response, error) {
+				if r.URL.Host != "collector.example:4318" {
+					t.Errorf("%s: a request went to %s", name, r.URL.Host)
+				}
+				return c.answer(r, n)
+			}}
+			notes, took := export(t, s, c.status)
+			if got := strings.Join(notes, "\n"); got != c.note || took != c.took {
+				t.Errorf("%s: got the note %q after %s, want %q after %s", name, got, took, c.note, c.took)
+			}
+			for _, secret := range []string{"pass-word", "query-secret", "header-secret"} {
+				if strings.Contains(fmt.Sprint(notes), secret) {
+					t.Errorf("%s: a note has a secret: %q", name, notes)
+				}
+			}
+		})
+	}
+}
+
+// TestBusyCollectorGetsThemLater: while the run goes on, what may pass later is sent again.
+func TestBusyCollectorGetsThemLater(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &stub{answer: func(_ *http.Request, n int) (*http.Response, error) {
+			switch n {
+			case 1:
+				return answer(429, "", "Retry-After", "7"), nil
+			case 2:
+				return nil, io.ErrUnexpectedEOF
+			}
+			return answer(200, ""), nil
+		}}
+		r := open(t, newRun(), Options{Environ: []string{"OTEL_EXPORTER_OTLP_ENDPOINT=http://c.example"}, transport: s, Now: time.Now()})
+		_ = r.Report(of(1, 1, &state.StateStarted{Kind: "script", Attempt: 1}))
+		_ = r.Report(of(1, 2, &state.StateFinished{OK: true, Attempt: 1}))
+		for range 30 {
+			time.Sleep(time.Second)
+			_ = r.Tick(time.Now())
+		}
+		if n := s.asked(); n != 3 {
+			t.Errorf("the collector was asked %d times, want 3", n)
+		}
+		_ = r.Close()
+	})
+}
+
+// TestFloodWhileTheCollectorHangs: what can't be kept is dropped, and the run never waits for it.
+func TestFloodWhileTheCollectorHangs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var notes []string
+		r := open(t, newRun(), Options{
+			Environ: []string{"OTEL_EXPORTER_OTLP_ENDPOINT=http://c.example"}, transport: &stub{answer: never}, Now: time.Now(),
+			Note: func(line string) { notes = append(notes, line) },
+		})
+		began := time.Now()
+		for i := range 10000 {
+			start, end := of(i+1, 1, &state.StateStarted{Kind: "script", Attempt: 1}), of(i+1, 2, &state.StateFinished{OK: true, Attempt: 1})
+			_, _ = r.Report(start), r.Report(end)
+		}
+		if took := time.Since(began); took > 0 {
+			t.Errorf("the run has waited %s", took)
+		}
+		_ = r.Report(ofRun(3, &state.RunFinished{Status: state.Completed}))
+		_ = r.Close()
+		if len(notes) != 1 || !strings.HasPrefix(notes[0], "traces: 20001 of 20001 spans ") {
+			t.Errorf("notes: %q", notes)
+		}
+	})
+}
+
+func TestRequestsAreAsTheVariablesSay(t *testing.T) {
+	c := tracestest.New(t, nil)
+	run := newRun()
+	exported(t, run, Options{Environ: []string{
+		"OTEL_EXPORTER_OTLP_ENDPOINT=http://127.0.0.1:1/", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT=" + c.URL + "/v1/traces", "OTEL_EXPORTER_OTLP_PROTOCOL=http/protobuf",
+		"OTEL_EXPORTER_OTLP_HEADERS=x-other=1", "OTEL_EXPORTER_OTLP_TRACES_HEADERS=authorization=Basic%20abc%3D, x-team = blue ,", "OTEL_EXPORTER_OTLP_COMPRESSION=gzip",
+	}}, ofRun(1, &state.RunFinished{Status: state.Completed}))
+	h := c.Headers()
+	if len(h) != 1 || h[0].Get("Authorization") != "Basic abc=" || h[0].Get("X-Team") != "blue" || h[0].Get("X-Other") != "" || h[0].Get("Content-Encoding") != "gzip" {
+		t.Errorf("headers: %v", h)
+	}
+	wantTree(t, c, "invoke_workflow flow 0-1\n")
+}
+
+func TestNobodyAsksForTraces(t *testing.T) {
+	const on = "OTEL_EXPORTER_OTLP_ENDPOINT=http://c.example"
+	for _, environ := range [][]string{
+		nil, {"OTEL_SERVICE_NAME=x", "TRACEPARENT=00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"}, {"OTEL_EXPORTER_OTLP_ENDPOINT="},
+		{on, "OTEL_SDK_DISABLED=true"}, {on, "OTEL_TRACES_EXPORTER=none"},
+	} {
+		run := newRun()
+		if r, err := Open(run, false, Options{Environ: environ}); r != nil || err != nil || run.Trace != nil {
+			t.Errorf("%q: got %v, %v, and the trace %v", environ, r, err, run.Trace)
+		}
+	}
+}
+
+func TestVariablesThatAreWrong(t *testing.T) {
+	const on = "OTEL_EXPORTER_OTLP_ENDPOINT=https://c.example"
+	for want, environ := range map[string][]string{
+		`OTEL_EXPORTER_OTLP_PROTOCOL is "grpc": this program can only send http/protobuf`:                 {on, "OTEL_EXPORTER_OTLP_PROTOCOL=grpc"},
+		`OTEL_EXPORTER_OTLP_ENDPOINT is no URL that begins with http:// or https://`:                      {"OTEL_EXPORTER_OTLP_ENDPOINT=localhost:4318"},
+		`OTEL_EXPORTER_OTLP_TRACES_ENDPOINT is no URL that begins with http:// or https://`:               {"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT=unix:///tmp/x"},
+		`OTEL_EXPORTER_OTLP_TIMEOUT is "10s", want a number of milliseconds`:                              {on, "OTEL_EXPORTER_OTLP_TIMEOUT=10s"},
+		`OTEL_EXPORTER_OTLP_HEADERS is no list of name=value, separated by commas`:                        {on, "OTEL_EXPORTER_OTLP_HEADERS=secret"},
+		`OTEL_EXPORTER_OTLP_CERTIFICATE: open /nowhere: no such file or directory`:                        {on, "OTEL_EXPORTER_OTLP_CERTIFICATE=/nowhere"},
+		`OTEL_EXPORTER_OTLP_CLIENT_CERTIFICATE and _CLIENT_KEY: open /nowhere: no such file or directory`: {on, "OTEL_EXPORTER_OTLP_CLIENT_CERTIFICATE=/nowhere", "OTEL_EXPORTER_OTLP_CLIENT_KEY=/nowhere"},
+	} {
+		run := newRun()
+		r, err := Open(run, false, Options{Environ: environ})
+		if err == nil || err.Error() != want || r != nil || run.Trace != nil {
+			t.Errorf("%q: got %v, %v, want the error %q", environ, r, err, want)
+		}
+	}
+}
