@@ -153,8 +153,6 @@ type Order struct {
 
 	DebugDir string  // "" or an existing folder for command.json, stdout, stderr
 	Telling  Telling // whether to tell the lines of output
-	// Tools asks for every use of a tool, whatever Telling says (Progress.Tool).
-	Tools bool
 	// Hide replaces secrets. A text must pass through it before it is cut, because
 	// half a secret can't be recognized. Nil leaves texts as they are.
 	Hide func(string) string
@@ -177,6 +175,8 @@ type PromptOrder struct {
 	// branched from has come, as far as the run knows; nil when it does not.
 	Reached *state.Reached
 	Cage    *cage.Cage // what the agent runs in; nil: none
+	// TellsTools asks for every use of a tool (Progress.Tool), whatever Order.Telling says.
+	TellsTools bool
 }
 
 // Permissions say what an agent CLI may do unasked.
@@ -239,7 +239,7 @@ type Progress struct {
 	// before it can run anything. It is told whatever Order.Telling says.
 	Note string
 	// Tool, when not nil, is a use of a tool that has begun. Such a Progress has nothing else,
-	// and is sent where Order.Tools is set.
+	// and is sent where PromptOrder.TellsTools is set.
 	Tool *ToolUse
 	// Refused, when not "", is the path of a file that what runs in a cage was refused,
 	// as its output says. Such a Progress has nothing else, and is sent whatever

@@ -87,7 +87,7 @@ func (x invocation) order(step *state.Step, l state.Launch) Order {
 	o := Order{
 		Agent: a.ID, State: st.Name, Kind: st.Kind, Dir: l.Cwd, Mark: x.mark(),
 		Timeout: pick(st.Policy.Timeout, opt.Timeout), Idle: pick(st.Policy.IdleTimeout, idleTimeout(st.Kind, opt)),
-		Telling: x.cfg.Telling, Tools: x.cfg.Traced, Hide: x.cfg.Redact,
+		Telling: x.cfg.Telling, Hide: x.cfg.Redact,
 	}
 	if x.cfg.DebugDir != "" {
 		o.DebugDir = DebugFolder(x.cfg.DebugDir, DebugStep{N: a.Exec.Iteration, Agent: a.ID, State: a.State, Attempt: a.Exec.Attempt})
@@ -147,7 +147,7 @@ func (x invocation) prompt(plan state.Plan, opt *state.Options) PromptOrder {
 	o := PromptOrder{
 		Backend: plan.Backend, Text: promptText{x.run, x.agent, x.state}.text(),
 		Session: run.Mode, SessionID: run.SessionID, From: run.From, Cut: plan.Cut,
-		Model: run.Model, Effort: effort, Permissions: permissions(policy, opt),
+		Model: run.Model, Effort: effort, Permissions: permissions(policy, opt), TellsTools: x.cfg.Traced,
 	}
 	if plan.Session != nil {
 		o.Reached, o.CLIID = plan.Session.Reached, plan.Session.CLIID

@@ -20,7 +20,10 @@ func shown(s string) string { return text.Shortened(strings.ToValidUTF8(s, "\uFF
 // about describes where the spans come from: the program, and in a job this one. The user's own
 // attributes go first.
 func about(e environ, version string) *resource.Resource {
-	all := append([]attribute.KeyValue{attribute.String("service.name", "raymond"), attribute.String("service.version", version)}, jobOf(e)...)
+	all := append(jobOf(e), attribute.String("service.name", "raymond"))
+	if version != "" {
+		all = append(all, attribute.String("service.version", version))
+	}
 	r, _ := resource.New(context.Background(), resource.WithAttributes(all...), resource.WithTelemetrySDK(), resource.WithFromEnv())
 	return r // without what the user has spelled wrongly
 }

@@ -114,7 +114,7 @@ func TestCollectorsThatMisbehave(t *testing.T) {
 		"forbidden":             {always(answer(403, "")), state.Completed, lost + "it answered with the status 403", 0},
 		"sends elsewhere":       {always(answer(307, "", "Location", "http://evil.example/v1/traces")), state.Completed, lost + "it answered with the status 307", 0},
 		"always busy":           {always(answer(503, "", "Retry-After", "3600")), state.Completed, lost + "it answered with the status 503", 0},
-		"late": {func(r *http.Request, n int) (*http.Response, error) {
+		"late": {func(*http.Request, int) (*http.Response, error) {
 			time.Sleep(4 * time.Second)
 			return answer(200, ""), nil
 		}, state.Completed, "", 4 * time.Second},

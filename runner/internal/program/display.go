@@ -33,7 +33,7 @@ func NewDisplay(o runner.Order, tell func(runner.Progress)) Display {
 	if tell == nil {
 		tell = func(runner.Progress) {}
 	}
-	return Display{tell: tell, telling: o.Telling, tools: o.Tools, hide: Hider(o)}
+	return Display{tell: tell, telling: o.Telling, tools: o.Prompt.TellsTools, hide: Hider(o)}
 }
 
 // Tell passes on what is told whatever the order wants.

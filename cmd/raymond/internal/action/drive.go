@@ -50,9 +50,7 @@ func drive(ctx context.Context, s *step, r *result, d driving) error {
 	u := session.Setup{
 		Options: s.options, Scope: r.flow.Scope, Run: d.run, Store: d.store, Others: session.Others{Part: partAgents(s), Matrix: matrixOf(s)}, Resumed: d.isResumed, Changed: d.changed,
 		Agents: &a.clis, Env: a.env, Dir: dir,
-		Hide: session.Hide{Printed: a.redact, Events: s.voice.shown}, Out: session.Out{
-			Stdout: s.env.Stdout, Stderr: s.env.Stderr, Seal: s.note.seals, Traces: session.Traces{Environ: s.env.Environ, Version: s.env.Version},
-		},
+		Hide: session.Hide{Printed: a.redact, Events: s.voice.shown}, Out: outOf(s),
 	}
 	stops := session.StopOptions{Gone: d.gone, InJob: true}
 	if d.to != nil {
@@ -106,6 +104,13 @@ func storeAndTell(ctx context.Context, s *step, r *result, x stopped) (err error
 	}
 	tellNext(s, r, x.events)
 	return err
+}
+
+// outOf is where the session of a step writes to.
+func outOf(s *step) session.Out {
+	return session.Out{
+		Stdout: s.env.Stdout, Stderr: s.env.Stderr, Seal: s.note.seals, Traces: session.Traces{Environ: s.env.Environ, Version: s.env.Version},
+	}
 }
 
 // wrapAgents has prompts run as the step wants it: refused where it has none, noted for the

@@ -26,7 +26,7 @@ var floors = map[string][]string{
 	"runner": {
 		"runner/simulate",
 		"runner/agents",
-		"runner/claude runner/codex runner/command runner/gemini runner/insight/page runner/report runner/shell runner/verify",
+		"runner/claude runner/codex runner/command runner/gemini runner/insight/page runner/report runner/shell runner/traces runner/verify",
 		"runner/claude/transcript runner/codex/rollout",
 		"runner/insight runner/internal/program runner/transcripts",
 		"runner runner/keyproxy runner/diagram runner/prices",

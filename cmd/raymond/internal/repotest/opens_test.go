@@ -20,6 +20,7 @@ var openers = map[string]string{
 	"cmd/raymond/internal/claims/process_linux.go":  "/proc",
 	"runner/internal/proc/child.go":                 "/dev/null",
 	"runner/report/log.go":                          "a pipe or a device that the user names with --events",
+	"runner/traces/settings.go":                     "certificates that the user names, before agents run",
 	"runner/simulate/actor.go":                      "with O_EXCL, which opens nothing that is there",
 	"cmd/raymond/internal/notes/notes.go":           "with O_EXCL, which opens nothing that is there",
 	"cmd/raymond/internal/scope/copy.go":            "with O_EXCL, and a copy that was just made before agents run",

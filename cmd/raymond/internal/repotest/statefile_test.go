@@ -51,6 +51,7 @@ var inRows = map[reflect.Type]string{
 	reflect.TypeFor[state.Refusal]():       "refusals",
 	reflect.TypeFor[state.Usage]():         "metered",
 	reflect.TypeFor[state.Tokens]():        "tokens",
+	reflect.TypeFor[state.Trace]():         "trace",
 	reflect.TypeFor[state.Price]():         "prices",
 	reflect.TypeFor[state.Trace]():         "trace",
 }
