@@ -52,7 +52,7 @@ func (a *App) drive(u session.Setup, given []runner.Update) (err error) {
 	if !o.Cage.IsOff() {
 		needs = session.Needs(*u.Agents, now(u), u.Scope, o.Jobs)
 	}
-	cages, err := a.newCages(o, needs, env)
+	cages, err := a.newCages(o, needs, u)
 	if err != nil {
 		return err
 	}
@@ -89,13 +89,22 @@ func (a *App) newSnapshots(o *options.Options, dir string) snapshots.Taker {
 	if o.Workspace != options.WorkspaceGit {
 		return nil
 	}
-	path, err := workspace.Find(a.Environ)
+	all, err := snapshotsIn(dir, o, a.Environ)
 	if err != nil {
 		a.warn("--workspace git: no snapshots are taken: " + err.Error())
 		return nil
 	}
-	g := workspace.Git{Path: path, Env: a.Environ, IsFree: o.Cage.IsOff()}
-	return g.OpenSnapshots(snapshots.Path(dir))
+	return all
+}
+
+// snapshotsIn returns the snapshots of the run whose own folder is dir.
+func snapshotsIn(dir string, o *options.Options, environ []string) (*workspace.Snapshots, error) {
+	path, err := workspace.Find(environ)
+	if err != nil {
+		return nil, err
+	}
+	g := workspace.Git{Path: path, Env: environ, IsFree: o.Cage.IsOff()}
+	return g.OpenSnapshots(snapshots.Path(dir)), nil
 }
 
 // now are the options of a run from now on.
@@ -156,7 +165,7 @@ func (a *App) terminal(hasScreen bool, hide func(string) string) *answers.Termin
 }
 
 // newCages makes the cages of a run at a shell. The caller closes them.
-func (a *App) newCages(o *options.Options, needs runner.Needs, env []string) (*confine.Cages, error) {
+func (a *App) newCages(o *options.Options, needs runner.Needs, u session.Setup) (*confine.Cages, error) {
 	dir, err := os.Getwd()
 	if err != nil {
 		return nil, &problem.Problem{Class: problem.ClassRuntime, Where: "working directory", What: err.Error()}
@@ -171,7 +180,7 @@ func (a *App) newCages(o *options.Options, needs runner.Needs, env []string) (*c
 		}
 	}
 	return confine.New(o.Cage, confine.Site{
-		Site:  places.Site{Environ: env, Dir: dir, Workspace: dir, Hidden: hidden},
+		Site:  places.Site{Environ: u.Env.Scripts, Dir: u.Run.Dir, Workspace: dir, Hidden: hidden},
 		Needs: needs,
 		Label: func(flag string) string { return "--" + flag }, Tell: func(line string) { a.warn(line) },
 	})

@@ -1,0 +1,75 @@
+package session
+
+import (
+	"cmp"
+	"errors"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/options"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/scope"
+	"github.com/raymond-action/raymond-action/runner/agents"
+	"github.com/raymond-action/raymond-action/state"
+)
+
+// NewRerun makes the run that begins as another one was when its state execution n was about to
+// start, with what the flags say from there on, after a look through the whole workflow as it is
+// now. before is the other run after the step that started n. Conversations and directories are
+// still those of the other run. It returns lint's warnings too, a line each.
+func NewRerun(o *options.Options, s *scope.Scope, before *state.Run, n int) (run *state.Run, warnings []string, err error) {
+	id := cmp.Or(o.WorkflowID, idPrefix(o.Name, s.Name())+"-"+uuid.NewString()[:8])
+	run, err = state.Rerun(before, n, state.Renewal{
+		WorkflowID: id, Mark: strings.ReplaceAll(uuid.NewString(), "-", ""), Now: time.Now(), Files: s.Workflow.Hashes(),
+	})
+	var gone *state.NotThereError
+	if errors.As(err, &gone) {
+		return nil, nil, &problem.Problem{Class: problem.ClassWorkflow, Where: gone.State, What: "is gone, and the run needs this state"}
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	run.Scope, run.Options = s.Path, o.Apply(before.Options)
+	run.Meta = maps.Clone(before.Meta)
+	for k, v := range o.Meta {
+		if run.Meta == nil {
+			run.Meta = map[string]string{}
+		}
+		run.Meta[k] = v
+	}
+	if err := CheckResume(&run.Options, run, s, s.Path); err != nil {
+		return nil, nil, err
+	}
+	warnings, err = s.Check(scope.CheckOptions{
+		Meta: slices.Sorted(maps.Keys(run.Meta)), Loop: len(run.Options.DoneWhen) > 0, SkipLint: o.SkipLint,
+		Backend: run.Options.Backend, CantBranch: agents.CantBranch(),
+	})
+	return run, warnings, errors.Join(err, setInput(o, s, run, begins(before, n)))
+}
+
+// begins names the agent that begins state execution n in the step after which the run is r.
+func begins(r *state.Run, n int) string {
+	for _, a := range r.Agents {
+		if a.Exec != nil && a.Exec.Iteration == n {
+			return a.ID
+		}
+	}
+	return ""
+}
+
+// setInput gives the state that is run again another payload, if a flag says so.
+func setInput(o *options.Options, s *scope.Scope, run *state.Run, agent string) error {
+	a, ok := run.Agent(agent)
+	if !ok || !o.IsGiven("input") && !o.IsGiven("input-file") {
+		return nil
+	}
+	a.Payload = state.Text(o.Input + o.InputFile)
+	if why := s.Workflow.CheckInput(a.State, string(a.Payload)); why != "" {
+		return problem.Usage("--input", why, "give a payload that "+a.State+" allows")
+	}
+	return nil
+}

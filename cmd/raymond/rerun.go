@@ -1,0 +1,112 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/google/uuid"
+	"github.com/spf13/cobra"
+
+	"github.com/raymond-action/raymond-action/artifacts/workspace"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/options"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/rerun"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/session"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/snapshots"
+	"github.com/raymond-action/raymond-action/internal/untrusted/text"
+	"github.com/raymond-action/raymond-action/runner/agents"
+	"github.com/raymond-action/raymond-action/state"
+)
+
+// rerunCommand begins a run again from one of its state executions.
+func (a *App) rerunCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "rerun WORKFLOW_ID --from N", Short: "run a workflow again from a state of an earlier run",
+		Long: "rerun starts a new run that takes everything as it was when a state execution of another run was\n" +
+			"about to start: results, variables, return stacks and conversations. Prompts and scripts are those\n" +
+			"of now. The other run is not changed, and what it cost does not count. Where snapshots of the files\n" +
+			"were taken (--workspace git), the files of then are put into a new git worktree. Without one, or\n" +
+			"with --workspace none, they are as they are now. raymond history shows which executions there are.",
+	}
+	o := a.newOptions(cmd)
+	o.AddAll()
+	from := ""
+	o.Add("from", "WHERE", "state execution to begin with: its number, or STATE for the last one of a state, or STATE#k for the k-th", func(s string) error {
+		from = s
+		return options.NotEmpty(s)
+	})
+	cmd.RunE = func(_ *cobra.Command, args []string) error {
+		if !o.IsGiven("from") {
+			o.Reject(problem.Usage("--from", "is missing", "raymond history WORKFLOW_ID lists the state executions"))
+		}
+		if err := errors.Join(o.Check(), checkID(args)); err != nil {
+			return err
+		}
+		return a.rerun(o, args[0], from)
+	}
+	return cmd
+}
+
+func (a *App) rerun(o *options.Options, id, from string) error {
+	point, err := rerun.Source{StateDir: o.StateDir, ID: id, Where: "--from"}.Find(from)
+	if err != nil {
+		return err
+	}
+	s, err := session.Reopen(point.Run)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	run, warnings, err := session.NewRerun(o, s, point.Run, point.Exec)
+	if err != nil {
+		return err
+	}
+	if err := session.CheckAgents(&run.Options, s, o.Jobs); err != nil {
+		return err
+	}
+	if err := session.CheckPrices(o, s.Workflow, run.Options); err != nil {
+		return err
+	}
+	if !o.Quiet {
+		a.warn(warnings...)
+	}
+	store, err := state.Create(o.StateDir, run.WorkflowID, session.Holder())
+	if err != nil {
+		return err
+	}
+	defer store.Close()
+	means := rerun.Means{Agents: agents.New(agents.Config{Env: session.Environ(a.Environ), Paths: paths(o, a.Getenv)}), NewID: uuid.NewString}
+	if means.Snapshots, err = a.snapshotsOf(o, id); err != nil {
+		return err
+	}
+	ready, err := point.Prepare(context.Background(), run, means)
+	if err != nil {
+		return &problem.Problem{Class: problem.ClassRuntime, Where: "rerun of " + id, What: err.Error()}
+	}
+	for _, line := range ready.Notes(point) {
+		fmt.Fprintln(a.Stderr, "raymond: note: "+text.Escaped(line))
+	}
+	if ready.Worktrees.IsMade() {
+		o.Workspace = options.WorkspaceGit // as in the run before
+	}
+	return a.drive(session.Setup{Options: o, Scope: s, Run: ready.Run, Store: store}, nil)
+}
+
+// snapshotsOf returns the snapshots that were taken of a run's files; nil where there are none,
+// or the files are to be as they are.
+func (a *App) snapshotsOf(o *options.Options, id string) (*workspace.Snapshots, error) {
+	dir, err := session.Dir(o.StateDir, id)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := os.Lstat(snapshots.Path(dir)); err != nil || o.IsGiven("workspace") && o.Workspace == options.WorkspaceNone {
+		return nil, nil
+	}
+	all, err := snapshotsIn(dir, o, a.Environ)
+	if err != nil {
+		return nil, &problem.Problem{Class: problem.ClassRuntime, Where: "git", What: err.Error(), Hint: "--workspace none leaves the files as they are"}
+	}
+	return all, nil
+}
