@@ -90,7 +90,7 @@ func (a *App) commands() *cobra.Command {
 	run := &cobra.Command{Use: "run PATH", Short: "start a workflow from a directory, a zip archive or one state file"}
 	a.addRun(run)
 	read := a.reading()
-	root.AddCommand(run, a.resumeCommand(), a.rerunCommand(), read.listCommand(), read.statusCommand(), read.historyCommand(), read.diffCommand(), read.reportCommand(), a.lintCommand(), a.diagramCommand(), a.simulateCommand(),
+	root.AddCommand(run, a.resumeCommand(), a.rerunCommand(), read.listCommand(), read.statusCommand(), read.historyCommand(), read.diffCommand(), read.reportCommand(), a.lintCommand(), read.diagramCommand(), a.simulateCommand(),
 		a.keygenCommand(), a.cageCommand(), a.actionCommand(runTool), a.actionPostCommand())
 	root.AddCommand(environmentTopic(), exitCodesTopic())
 	root.SetFlagErrorFunc(a.flagFault)

@@ -34,6 +34,10 @@ var badArguments = map[string][]struct{ line, names string }{
 		{"", "WORKFLOW_ID"}, {"''", "WORKFLOW_ID"}, {"gone", "WORKFLOW_ID"}, {"a b", "WORKFLOW_ID"}, {"../a", "WORKFLOW_ID"},
 		{"gone --state-dir text", "--state-dir"}, {"'' --budget -1", "--budget"},
 	},
+	"raymond rerun": {
+		{"", "WORKFLOW_ID"}, {"a", "--from"}, {"a --from ''", "--from"}, {"gone --from 1", "WORKFLOW_ID"}, {"a b --from 1", "WORKFLOW_ID"}, {"'' --from 1", "WORKFLOW_ID"},
+		{"gone --from 1 --state-dir text", "--state-dir"}, {"a --from 1 --budget NaN", "--budget"}, {"a --from 1 --workflow-id ''", "--workflow-id"}, {"a --from 1 --workspace x", "--workspace"},
+	},
 	"raymond list": {{"x", "arguments"}, {"--state-dir text", "--state-dir"}, {"--state-dir ''", "--state-dir"}, {"--json=1", "--json"}},
 	"raymond status": {
 		{"", "WORKFLOW_ID"}, {"''", "WORKFLOW_ID"}, {"gone", "WORKFLOW_ID"}, {"a b", "WORKFLOW_ID"}, {"gone --state-dir text", "--state-dir"},

@@ -11,16 +11,17 @@ import (
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/runs"
 )
 
-// reading has the commands that only read what runs have left.
+// reading has the commands that only read workflows and what runs have left.
 type reading struct {
 	environ []string
 	stdout  io.Writer
+	stderr  io.Writer
 	options func(*cobra.Command) *options.Options // those that the flags of a command will hold
 }
 
 // reading returns the commands that only read.
 func (a *App) reading() reading {
-	return reading{environ: a.Environ, stdout: a.Stdout, options: a.newOptions}
+	return reading{environ: a.Environ, stdout: a.Stdout, stderr: a.Stderr, options: a.newOptions}
 }
 
 // addFlags gives cmd the flags that all of them have.

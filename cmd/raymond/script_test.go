@@ -78,7 +78,7 @@ var errorLine = regexp.MustCompile(`^raymond: (run_failed|usage|over_limit|confl
 func checkErrorLines(ts *testscript.TestScript, code int) {
 	errorLines := 0
 	for line := range strings.Lines(ts.ReadFile("stderr")) {
-		if !strings.HasPrefix(line, "raymond: ") || strings.HasPrefix(line, "raymond: warning: ") {
+		if !strings.HasPrefix(line, "raymond: ") || strings.HasPrefix(line, "raymond: warning: ") || strings.HasPrefix(line, "raymond: note: ") {
 			continue
 		}
 		errorLines++

@@ -105,6 +105,6 @@ func localManifest(run *state.Run, number int) *checkpoint.Manifest {
 	p := &run.Progress
 	return &checkpoint.Manifest{
 		WorkflowID: run.WorkflowID, Status: p.Status, Reason: p.Reason, Seq: p.Seq, TotalUSD: p.TotalUSD, Estimated: run.Spent().Estimated,
-		Iterations: p.Iterations, Number: number,
+		Iterations: run.Begun(), Number: number,
 	}
 }

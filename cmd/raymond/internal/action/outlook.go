@@ -26,7 +26,7 @@ func (r *result) outlook(s *step, run *state.Run) outlook.Outlook {
 	p := &run.Progress
 	f := outlook.Facts{
 		Status: p.Status, WorkflowID: run.WorkflowID, Key: s.key, Until: p.Until, Waits: report.WaitsOf(run), Place: place(s, r.jobFile),
-		Spent: run.Spent(), Budget: run.Options.BudgetUSD, Iterations: p.Iterations, MaxIterations: run.Options.MaxIterations,
+		Spent: run.Spent(), Budget: run.Options.BudgetUSD, Iterations: run.Begun(), MaxIterations: run.Options.MaxIterations,
 		StateDir: s.in.StateDir, WithoutTranscript: s.in.ResumeWithoutTranscript, NeverResume: s.in.Resume == job.ResumeNever, NoActionsRead: r.remarks.isBlind,
 		Cause: keyAdvice(run, s.in, r.runBy(run)), Lacks: r.lacks(s, run),
 	}

@@ -81,7 +81,7 @@ func describe(s *step, r result, values map[string]string) {
 	}
 	result, _ := r.run.Result()
 	values["result"] = string(result)
-	values["cost-usd"], values["iterations"] = p.TotalUSD.String(), strconv.Itoa(p.Iterations)
+	values["cost-usd"], values["iterations"] = p.TotalUSD.String(), strconv.Itoa(r.run.Begun())
 	tokens := r.run.Tokens()
 	values["tokens-in"], values["tokens-cached"] = strconv.FormatInt(tokens.Input, 10), strconv.FormatInt(tokens.Cached, 10)
 	values["tokens-out"] = strconv.FormatInt(tokens.Output, 10)

@@ -274,6 +274,6 @@ func (t *teller) cutOff(run *state.Run) state.Event {
 	return state.Event{Seq: t.seq + 1, Time: t.last, Body: &state.RunFinished{
 		Status: state.Cancelled, Reason: "the step was killed before the run had stopped", CostUSD: p.TotalUSD,
 		Estimated: spent.Estimated, Unknown: spent.Unknown, Unpriced: spent.Unpriced, Unfinished: run.Unfinished(),
-		Iterations: p.Iterations, DurationMS: t.last.Sub(t.began).Milliseconds(),
+		Iterations: run.Begun(), DurationMS: t.last.Sub(t.began).Milliseconds(),
 	}}
 }

@@ -14,7 +14,7 @@ var floors = map[string][]string{
 		"cmd/raymond",
 		"cmd/raymond/internal/action",
 		"cmd/raymond/internal/simulation",
-		"cmd/raymond/internal/reports cmd/raymond/internal/session",
+		"cmd/raymond/internal/reports cmd/raymond/internal/rerun cmd/raymond/internal/session",
 		"cmd/raymond/internal/answers cmd/raymond/internal/confine cmd/raymond/internal/lint cmd/raymond/internal/runs",
 		"cmd/raymond/internal/onecage cmd/raymond/internal/options cmd/raymond/internal/scope",
 		"cmd/raymond/internal/checkpoints cmd/raymond/internal/parts cmd/raymond/internal/questions cmd/raymond/internal/sticky",

@@ -43,7 +43,7 @@ func (s Source) Find(from string) (Point, error) {
 	}
 	if of := original.RerunOf; of != nil && n < of.Exec {
 		return Point{}, problem.Usage(s.Where, fmt.Sprintf("%d is a state execution of the run %s, of which this one is a rerun from %d", n, of.WorkflowID, of.Exec),
-			fmt.Sprintf("rerun %s from %d", of.WorkflowID, n))
+			"name the run "+of.WorkflowID)
 	}
 	run, err := state.Started(s.StateDir, s.ID, n)
 	if err != nil {

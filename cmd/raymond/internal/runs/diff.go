@@ -31,6 +31,7 @@ func PrintDiff(out io.Writer, dir, left, right string) error {
 	t.pair("status", string(a.status), string(b.status))
 	t.pair("result", a.result(), b.result())
 	t.pair("cost", a.run.Spent().String(), b.run.Spent().String())
+	t.pair("inherited", a.inherited(), b.inherited())
 	for _, agent := range agentsOf(a, b) {
 		t.path(agent, a.byAgent[agent], b.byAgent[agent])
 		if agent != "main" {
@@ -62,6 +63,7 @@ func readSide(dir, id string) (side, error) {
 	if s.run, s.list, err = ReadExecutions(dir, id); err != nil {
 		return side{}, err
 	}
+	s.list = slices.Concat(inheritedBy(dir, s.run, s.list), s.list)
 	for _, e := range s.list {
 		s.byAgent[e.Agent] = append(s.byAgent[e.Agent], e)
 	}
@@ -72,6 +74,32 @@ func readSide(dir, id string) (side, error) {
 		}
 	}
 	return s, nil
+}
+
+// inheritedBy returns the executions of the runs that a run is a rerun of, as far as they are in
+// the state folder: those before the ones of its own.
+func inheritedBy(dir string, run *state.Run, own []Execution) []Execution {
+	if run.RerunOf == nil {
+		return nil
+	}
+	before, list, err := ReadExecutions(dir, run.RerunOf.WorkflowID)
+	if err != nil || !before.Created.Before(run.Created) { // it is gone, or another run has its id
+		return nil
+	}
+	repeated := map[int]bool{}
+	for _, e := range own {
+		repeated[e.Exec] = true
+	}
+	list = slices.DeleteFunc(list, func(e Execution) bool { return e.Exec >= run.RerunOf.Exec || repeated[e.Exec] })
+	return slices.Concat(inheritedBy(dir, before, list), list)
+}
+
+// inherited is what the runs before have cost, "" for nothing.
+func (s side) inherited() string {
+	if s.run.InheritedUSD == 0 {
+		return ""
+	}
+	return s.run.InheritedUSD.Dollars()
 }
 
 // result is that of the run, "" while it has none.

@@ -32,6 +32,7 @@ type Listing struct {
 	CostEstimated bool           `json:"cost_estimated"` // a part of it is
 	CostUnknown   int            `json:"cost_unknown"`   // invocations whose cost is not known
 	CostUnpriced  int64          `json:"cost_unpriced"`  // tokens that are not in it: their model has no price
+	InheritedUSD  state.USD      `json:"inherited_usd"`  // of a rerun: what the run before had cost by then, which is not in cost_usd
 	BudgetUSD     state.USD      `json:"budget_usd"`
 	Resumable     bool           `json:"resumable"`
 	Agents        []AgentListing `json:"agents"`
@@ -39,6 +40,8 @@ type Listing struct {
 	Ended         []state.Ending `json:"ended"`
 	Result        *state.Text    `json:"result,omitempty"`
 	Error         string         `json:"error,omitempty"`
+	RerunOf       string         `json:"rerun_of,omitempty"`   // of a rerun: the run before
+	RerunExec     int            `json:"rerun_exec,omitempty"` // and the state execution that this one began with
 
 	waits []report.Wait // the same as Waiting, for people
 }
@@ -86,11 +89,14 @@ func list(run *state.Run, driver *state.Driver) Listing {
 	p, spent := &run.Progress, run.Spent()
 	l := Listing{
 		WorkflowID: run.WorkflowID, Status: p.Status, DrivenBy: driver, Reason: p.Reason, Scope: run.Scope, Created: &run.Created,
-		Iterations: p.Iterations, CostUSD: p.TotalUSD, CostEstimated: spent.Estimated, CostUnknown: spent.Unknown, CostUnpriced: spent.Unpriced, BudgetUSD: run.Options.BudgetUSD,
+		Iterations: run.Begun(), InheritedUSD: run.InheritedUSD, CostUSD: p.TotalUSD, CostEstimated: spent.Estimated, CostUnknown: spent.Unknown, CostUnpriced: spent.Unpriced, BudgetUSD: run.Options.BudgetUSD,
 		Resumable: p.Status != state.Completed && driver == nil,
 		Agents:    []AgentListing{}, Waiting: run.Waiting(), Ended: []state.Ending{},
 	}
 	l.waits = report.WaitsOf(run)
+	if of := run.RerunOf; of != nil {
+		l.RerunOf, l.RerunExec = of.WorkflowID, of.Exec
+	}
 	if p.Status == state.Running && driver == nil {
 		l.Status = interrupted
 		l.CostUnknown += cutOff(run) // a resume books what was seen of them
@@ -214,11 +220,17 @@ func showStatus(out io.Writer, l Listing) error {
 		row("until", l.Until.UTC().Format(time.RFC3339))
 	}
 	row("scope", l.Scope)
+	if l.RerunOf != "" {
+		row("rerun of", fmt.Sprintf("%s from state execution %d", l.RerunOf, l.RerunExec))
+	}
 	cost := l.spent().String()
 	if l.BudgetUSD > 0 {
 		cost += " of " + l.BudgetUSD.Dollars()
 	}
 	row("cost", cost)
+	if l.InheritedUSD > 0 {
+		row("inherited", l.InheritedUSD.Dollars())
+	}
 	row("states run", fmt.Sprint(l.Iterations))
 	for _, a := range l.Agents {
 		row("agent "+a.ID, fmt.Sprintf("%s at %s  %s", a.Status, a.State, a.Error))

@@ -21,7 +21,7 @@ func Outcome(run *state.Run) *problem.Problem {
 	case state.OverBudget:
 		f.Class, f.Hint = problem.ClassOverLimit, fmt.Sprintf("to resume: %s --budget with more than %s", again, run.Spent().Exactly())
 	case state.OverIterations:
-		f.Class, f.Hint = problem.ClassOverLimit, fmt.Sprintf("to resume: %s --max-iterations with more than %d", again, p.Iterations)
+		f.Class, f.Hint = problem.ClassOverLimit, fmt.Sprintf("to resume: %s --max-iterations with more than %d", again, run.Begun())
 	case state.Suspended:
 		f.Class, f.Hint = problem.ClassSuspended, report.ResumeHint(run.WorkflowID, report.WaitsOf(run))
 		if !p.Until.IsZero() {
