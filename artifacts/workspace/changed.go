@@ -1,12 +1,10 @@
 package workspace
 
 import (
-	"bufio"
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"io"
+	"slices"
 	"strings"
 )
 
@@ -36,229 +34,167 @@ func emptyTree(format string) string {
 	return ""
 }
 
-// Changed returns the files of a worktree that are not as they were at the snapshot before,
-// without diffs and at most ten thousand. It fails with ErrNoSnapshot where there is none of
-// the state execution, or none that it could be compared with.
-func (s *Snapshots) Changed(ctx context.Context, exec int) ([]Change, error) {
-	t, one, err := s.at(ctx, exec)
-	if err != nil {
+// Changes are the files that a state execution has changed.
+type Changes struct {
+	Files    []Change
+	IsShared bool // another agent worked there meanwhile
+}
+
+// Most bounds diffs, in bytes: of one file, of all files of a state execution, and in all.
+type Most struct{ File, Execution, All int64 }
+
+// Changes returns, for each state execution of which there is a snapshot and something to
+// compare it with, the files of the worktree that are not as they were at the snapshot
+// before, at most ten thousand. Those of the newest have diffs, as far as there is room.
+func (s *Snapshots) Changes(ctx context.Context, most Most) (map[int]Changes, error) {
+	t, err := s.open()
+	if t == nil {
 		return nil, err
 	}
 	defer t.close()
-	changes, _, err := t.changed(ctx, one)
-	return changes, err
+	all, err := t.list(ctx)
+	if err != nil {
+		return nil, err
+	}
+	all = slices.DeleteFunc(all, func(one Snapshot) bool { return one.IsStart })
+	slices.Reverse(all)
+	found, err := t.compare(ctx, all, most)
+	if err != nil {
+		return nil, err
+	}
+	changes := map[int]Changes{}
+	for _, c := range found {
+		changes[c.of.Exec] = Changes{c.files, c.of.IsShared}
+	}
+	return changes, nil
+}
+
+// Changed returns the files that one state execution has changed, without diffs. It fails
+// with ErrNoSnapshot where there is none of it, or none that it could be compared with.
+func (s *Snapshots) Changed(ctx context.Context, exec int) ([]Change, error) {
+	return s.one(ctx, exec, Most{})
 }
 
 // Diff is Changed with diffs: of a file at most each bytes, of all at most limit.
 func (s *Snapshots) Diff(ctx context.Context, exec int, each, limit int64) ([]Change, error) {
-	t, one, err := s.at(ctx, exec)
-	if err != nil {
-		return nil, err
-	}
-	defer t.close()
-	changes, trees, err := t.changed(ctx, one)
-	if err != nil || len(changes) == 0 {
-		return nil, err
-	}
-	return changes, t.diffs(ctx, trees, changes, sizesOf{each, limit})
+	return s.one(ctx, exec, Most{each, limit, limit})
 }
 
-// at finds a snapshot. The tool has to be closed.
-func (s *Snapshots) at(ctx context.Context, exec int) (*shotTool, *Snapshot, error) {
+func (s *Snapshots) one(ctx context.Context, exec int, most Most) ([]Change, error) {
 	t, err := s.open()
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	if t == nil {
-		return nil, nil, ErrNoSnapshot
+		return nil, ErrNoSnapshot
 	}
+	defer t.close()
 	one, err := t.of(ctx, exec)
 	if err != nil {
-		t.close()
-		return nil, nil, err
+		return nil, err
 	}
-	return t, one, nil
+	found, err := t.compare(ctx, []Snapshot{*one}, most)
+	if err != nil {
+		return nil, err
+	}
+	if len(found) == 0 {
+		return nil, fmt.Errorf("state execution %d: %w to compare it with", exec, ErrNoSnapshot)
+	}
+	return found[0].files, nil
 }
 
-// pair are the trees with the files before and after.
-type pair struct{ from, to string }
+// compared is a snapshot with what it is compared with.
+type compared struct {
+	of    *Snapshot
+	line  string // the trees with the files before and after: git reads it, and begins its answer with it
+	files []Change
+}
 
-// pair finds what is compared.
-func (t *shotTool) pair(ctx context.Context, s *Snapshot) (pair, error) {
-	if s.After > 0 && s.from == "" {
-		return pair{}, fmt.Errorf("state execution %d: %w to compare it with", s.Exec, ErrNoSnapshot)
+// compare finds what snapshots have changed. Those that can't be compared are left out.
+func (t *shotTool) compare(ctx context.Context, shots []Snapshot, most Most) ([]*compared, error) {
+	all, err := t.trees(ctx, shots)
+	if err != nil || len(all) == 0 {
+		return nil, err
 	}
-	names := []string{s.commit + ":0/work", s.from + ":0/work"}
-	if s.from == "" {
-		names[1] = s.Base + "^{tree}"
+	var in strings.Builder
+	for _, c := range all {
+		in.WriteString(c.line)
 	}
-	needs := []string{s.commit, s.from + s.Base}
 	c := t.call()
-	c.in = text(strings.Join(append(needs, names...), "\n") + "\n")
+	c.in = text(in.String())
+	out, err := t.output(ctx, c, "diff-tree", "--stdin", "-r", "-z", "--no-renames", "--name-status")
+	if err != nil {
+		return nil, err
+	}
+	if err := readNames(string(out), all); err != nil || most.All == 0 {
+		return all, err
+	}
+	return all, t.diffs(ctx, c, &differ{all: all, most: most, which: -1})
+}
+
+// trees finds the trees of snapshots.
+func (t *shotTool) trees(ctx context.Context, shots []Snapshot) ([]*compared, error) {
+	var in strings.Builder
+	for _, s := range shots {
+		before := s.from + ":0/work"
+		if s.from == "" {
+			before = s.Base + "^{tree}"
+		}
+		in.WriteString(s.commit + ":0/work\n" + before + "\n")
+	}
+	c := t.call()
+	c.in = text(in.String())
 	out, err := t.output(ctx, c, "cat-file", "--batch-check=%(objectname) %(objecttype)")
 	if err != nil {
-		return pair{}, err
+		return nil, err
 	}
 	lines := strings.Split(string(out), "\n")
-	if len(lines) < len(needs)+len(names) {
-		return pair{}, errors.New("git cat-file says too little")
+	if len(lines) < 2*len(shots) {
+		return nil, errors.New("git cat-file says too little")
 	}
-	for i, id := range needs {
-		if id != "" && lines[i] != id+" commit" {
-			return pair{}, fmt.Errorf("state execution %d: %w to compare it with", s.Exec, ErrNoSnapshot)
+	var all []*compared
+	for i := range shots {
+		s := &shots[i]
+		after, _ := treeOf(lines[2*i], s.Format)
+		before, isThere := treeOf(lines[2*i+1], s.Format)
+		// A snapshot, and the beginning of a repository, may have no files; a commit that is
+		// no longer there may have had any.
+		if isLost := s.After > 0 && s.from == "" || s.Base != "" && !isThere; !isLost {
+			all = append(all, &compared{of: s, line: before + " " + after + "\n"})
 		}
 	}
-	ids := make([]string, 2)
-	for i, line := range lines[2:4] {
-		id, what, _ := strings.Cut(line, " ")
-		if ids[i] = id; what != "tree" { // there were no files
-			ids[i] = emptyTree(s.Format)
+	return all, nil
+}
+
+// treeOf reads what git says of a tree. One that isn't there is empty.
+func treeOf(line, format string) (id string, isThere bool) {
+	id, what, _ := strings.Cut(line, " ")
+	if what == "tree" && isID(id, format) {
+		return id, true
+	}
+	return emptyTree(format), false
+}
+
+var changeNames = map[string]string{"A": "added", "M": "changed", "T": "changed", "D": "deleted"}
+
+// readNames reads what git says of the files of all snapshots.
+func readNames(out string, all []*compared) error {
+	next := 0
+	for out != "" {
+		if next < len(all) && strings.HasPrefix(out, all[next].line) {
+			out = out[len(all[next].line):]
+			next++
+			continue
 		}
-	}
-	return pair{ids[1], ids[0]}, nil
-}
-
-var changeNames = map[byte]string{'A': "added", 'M': "changed", 'T': "changed", 'D': "deleted"}
-
-// changed lists the files that differ.
-func (t *shotTool) changed(ctx context.Context, s *Snapshot) ([]Change, pair, error) {
-	p, err := t.pair(ctx, s)
-	if err != nil {
-		return nil, pair{}, err
-	}
-	out, err := t.output(ctx, t.call(), "diff-tree", "-r", "-z", "--no-renames", "--name-status", p.from, p.to)
-	if err != nil {
-		return nil, pair{}, err
-	}
-	var all []Change
-	fields := strings.Split(string(out), "\x00")
-	for i := 0; i+1 < len(fields) && len(all) < maxChanges; i += 2 {
-		if what := changeNames[(fields[i] + " ")[0]]; what != "" {
-			all = append(all, Change{Path: fields[i+1], What: what, isTwice: fields[i] == "T"})
+		what, rest, _ := strings.Cut(out, "\x00")
+		path, rest, ok := strings.Cut(rest, "\x00")
+		if !ok || next == 0 || changeNames[what] == "" {
+			return fmt.Errorf("git diff-tree: %.80q is unknown", out)
 		}
-	}
-	return all, p, nil
-}
-
-// sizesOf bound diffs, in bytes.
-type sizesOf struct{ each, all int64 }
-
-// diffs adds the diffs. Git writes them in the order of the changes.
-func (t *shotTool) diffs(ctx context.Context, p pair, changes []Change, most sizesOf) error {
-	r, w := io.Pipe()
-	done := make(chan error, 1)
-	go func() {
-		err := readDiffs(r, &differ{changes: changes, most: most, at: -1})
-		r.CloseWithError(errFull) // git is not left writing to a reader that has enough
-		done <- err
-	}()
-	c := t.call()
-	c.out, c.settings = w, []setting{{"core.bigFileThreshold", "1m"}}
-	err := t.run(ctx, c, "diff-tree", "-r", "-p", "--no-renames", "--no-ext-diff", "--no-textconv", "--no-color", "--unified=3", p.from, p.to)
-	w.CloseWithError(io.EOF)
-	if readErr := <-done; ctx.Err() == nil && errors.Is(readErr, errFull) {
-		return nil
-	}
-	return err
-}
-
-// differ gives the lines of diffs to the changes that they are of.
-type differ struct {
-	changes  []Change
-	most     sizesOf
-	at       int // the change that is read; -1 before the first
-	isSecond bool
-	isBody   bool
-	isCut    bool
-	text     bytes.Buffer
-}
-
-// readDiffs reads the diffs of changes. It returns errFull when it has no room for more.
-func readDiffs(from io.Reader, d *differ) error {
-	lines := bufio.NewReaderSize(from, 1<<16)
-	isStart := true // of a line
-	for {
-		part, err := lines.ReadSlice('\n')
-		if len(part) > 0 {
-			d.part(part, isStart)
-			isStart = part[len(part)-1] == '\n'
+		if c := all[next-1]; len(c.files) < maxChanges {
+			c.files = append(c.files, Change{Path: path, What: changeNames[what], isTwice: what == "T"})
 		}
-		if errors.Is(err, io.EOF) {
-			d.finish()
-			return nil
-		}
-		if err != nil && !errors.Is(err, bufio.ErrBufferFull) {
-			return err
-		}
-		if d.isFull() {
-			return errFull
-		}
+		out = rest
 	}
-}
-
-// part takes a line, or a part of a long one.
-func (d *differ) part(part []byte, isStart bool) {
-	isHeader := isStart && bytes.HasPrefix(part, []byte("diff --git "))
-	switch {
-	case isHeader:
-		d.next()
-	case d.at < 0 || d.at >= len(d.changes):
-	case d.isBody || isStart && bytes.HasPrefix(part, []byte("@@ ")):
-		d.isBody = true
-		d.add(part)
-	case isStart && bytes.HasPrefix(part, []byte("Binary files ")):
-		d.changes[d.at].IsBinary = true
-	}
-}
-
-// add keeps a part of a diff. What there is no room for is cut, at the end of a line.
-func (d *differ) add(part []byte) {
-	if d.isCut {
-		return
-	}
-	if int64(d.text.Len()+len(part)) > min(d.most.each, d.most.all) {
-		d.isCut = true
-		d.text.Truncate(bytes.LastIndexByte(d.text.Bytes(), '\n') + 1)
-		return
-	}
-	d.text.Write(part)
-}
-
-// next begins the diff of the next change, or the second one of the same.
-func (d *differ) next() {
-	d.isBody = false
-	if d.at >= 0 && d.at < len(d.changes) && d.changes[d.at].isTwice && !d.isSecond {
-		d.isSecond = true
-		return
-	}
-	d.finish()
-	d.at, d.isSecond = d.at+1, false
-}
-
-// finish ends the diff of a change.
-func (d *differ) finish() {
-	if d.at < 0 || d.at >= len(d.changes) {
-		return
-	}
-	c := &d.changes[d.at]
-	c.Diff, c.IsCut = d.text.String(), d.isCut
-	d.most.all -= int64(d.text.Len())
-	d.text.Reset()
-	d.isCut = false
-}
-
-// isFull reports whether there is no room for more, and then says so of all that has not
-// been read.
-func (d *differ) isFull() bool {
-	if d.at >= len(d.changes) {
-		return true // they were too many to be told
-	}
-	if !d.isCut || d.most.all > d.most.each {
-		return false
-	}
-	d.finish()
-	for i := d.at + 1; i < len(d.changes); i++ {
-		d.changes[i].IsCut = true
-	}
-	return true
+	return nil
 }

@@ -241,3 +241,44 @@ func TestStartsWithoutChangesAreNotKept(t *testing.T) {
 		t.Errorf("a: got %q", got)
 	}
 }
+
+// TestTheNewestSnapshotsHaveDiffs where there is no room for all, and all have their files.
+func TestTheNewestSnapshotsHaveDiffs(t *testing.T) {
+	t.Parallel()
+	s := clone(t, newRemote(t))
+	dir := s.checkout()
+	shots := snapshots(t, new(workspace.Git))
+	take(t, shots, workspace.Shot{IsStart: true, Dir: dir})
+	for exec := range 5 {
+		if exec != 2 { // which changes nothing
+			write(t, dir, "x", fmt.Sprintf("of execution %d\n", exec))
+			write(t, dir, "y", fmt.Sprintf("of execution %d\n", exec))
+		}
+		take(t, shots, workspace.Shot{Exec: exec, IsStart: exec == 0, Dir: dir, IsShared: exec == 4})
+	}
+	all, err := shots.Changes(t.Context(), workspace.Most{File: 100, Execution: 150, All: 260})
+	if err != nil {
+		t.Fatal(err)
+	}
+	diff := func(before, after int) string {
+		return fmt.Sprintf("@@ -1 +1 @@\n-of execution %d\n+of execution %d\n", before, after)
+	}
+	want := map[int]workspace.Changes{
+		4: {Files: []workspace.Change{{Path: "x", What: "changed", Diff: diff(3, 4)}, {Path: "y", What: "changed", Diff: diff(3, 4)}}, IsShared: true},
+		3: {Files: []workspace.Change{{Path: "x", What: "changed", Diff: diff(1, 3)}, {Path: "y", What: "changed", Diff: diff(1, 3)}}},
+		2: {},
+		1: {Files: []workspace.Change{{Path: "x", What: "changed", Diff: diff(0, 1)}, {Path: "y", What: "changed", Diff: "@@ -1 +1 @@\n-of execution 0\n", IsCut: true}}},
+	}
+	if d := cmp.Diff(want, all, cmpopts.IgnoreUnexported(workspace.Change{})); d != "" {
+		t.Errorf("changes (-want +got):\n%s", d)
+	}
+	few, err := shots.Changes(t.Context(), workspace.Most{File: 100, Execution: 60, All: 1 << 20})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for exec := range 4 {
+		if f := few[exec+1].Files; len(f) > 0 && (f[0].IsCut || !f[1].IsCut) {
+			t.Errorf("execution %d, with room for one diff: got %+v", exec+1, f)
+		}
+	}
+}
