@@ -52,6 +52,11 @@ func (p Place) Names() [3]string {
 // ClaimName is the name under which the claim is stored.
 func (p Place) ClaimName() string { return fmt.Sprintf("raymond-%s-claim", p.stem()) }
 
+// ReportName is the name under which a job stores the report of the run.
+func (p Place) ReportName(attempt int, job string) string {
+	return fmt.Sprintf("raymond-%s-report-%d-%s", p.stem(), max(1, attempt), fitting(job))
+}
+
 // stem is what the names have in common.
 func (p Place) stem() string {
 	stem := fitting(p.Key)

@@ -8,8 +8,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"regexp"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/raymond-action/raymond-action/artifacts"
@@ -63,10 +63,6 @@ func (x Spending) name(n int) string {
 	return name
 }
 
-// spentName is the form of a name. Amounts of more digits than any run can have cost, and
-// signs, are none of ours.
-var spentName = regexp.MustCompile(`^raymond-spent-([0-9a-f]{12})-([0-9a-f]{12})-([1-9][0-9]{0,15})-([1-9][0-9]{0,18})-[1-9][0-9]{0,9}-.+$`)
-
 // spent is what a name says.
 type spent struct {
 	file, key string // hashes
@@ -74,18 +70,30 @@ type spent struct {
 	run       int64 // the workflow run
 }
 
-// parseSpent reads the name of a spending.
+// parseSpent reads the name of a spending. Amounts with a sign, or larger than any run can have
+// cost, are none of ours.
 func parseSpent(name string) (s spent, ok bool) {
-	m := spentName.FindStringSubmatch(name)
-	if m == nil {
+	rest, isOurs := strings.CutPrefix(name, spentPrefix)
+	parts := strings.SplitN(rest, "-", 6)
+	if !isOurs || len(parts) != 6 || !isHash(parts[0]) || !isHash(parts[1]) || parts[5] == "" {
 		return s, false
 	}
-	micro, err := strconv.ParseInt(m[3], 10, 64)
-	run, runErr := strconv.ParseInt(m[4], 10, 64)
-	if err != nil || runErr != nil || micro > int64(state.MostUSD/microDollar) {
+	micro, run, attempt := positive(parts[2]), positive(parts[3]), positive(parts[4])
+	if micro == 0 || run == 0 || attempt == 0 || micro > int64(state.MostUSD/microDollar) {
 		return s, false
 	}
-	return spent{file: m[1], key: m[2], usd: state.USD(micro) * microDollar, run: run}, true
+	return spent{file: parts[0], key: parts[1], usd: state.USD(micro) * microDollar, run: run}, true
+}
+
+func isHash(s string) bool { return len(s) == spentHash && strings.Trim(s, "0123456789abcdef") == "" }
+
+// positive is a number from 1 as we write it; 0 for anything else.
+func positive(s string) int64 {
+	n, err := strconv.ParseInt(s, 10, 64)
+	if err != nil || n < 1 || strconv.FormatInt(n, 10) != s {
+		return 0
+	}
+	return n
 }
 
 // Storing is where a spending is stored.

@@ -45,6 +45,7 @@ func (d document) page() string {
 	d.failures(top)
 	d.stopped(top)
 	d.next(top, widestReason)
+	d.report(top)
 	d.result(top)
 	sections, cut := d.sections(top.room)
 	if top.isCut && cut == "" {
@@ -148,6 +149,22 @@ func (d document) next(w *writer, width int) {
 		w.write("**Next:** ")
 	}
 	w.write(prose(d.o.Next, width) + "\n\n")
+}
+
+// report leads to the report.
+func (d document) report(w *writer) { w.write(LinkText(d.o.Report, d.o.Site)) }
+
+// LinkText is a paragraph of Markdown that leads to a report, "" for none. It has a link only
+// where its address lies below site.
+func LinkText(l Link, site string) string {
+	if l.Name == "" {
+		return ""
+	}
+	name := code(l.Name, widestNote)
+	if site != "" && strings.HasPrefix(l.URL, site) && !strings.ContainsAny(l.URL, " ()<>") {
+		name = "[" + name + "](" + l.URL + ")"
+	}
+	return "**Report:** " + name + "\n\n"
 }
 
 // maxNamed is how many agents are named that are at work, or where the run

@@ -33,6 +33,7 @@ func (d document) overviewWithin(limit int) string {
 	d.firstFailure(w, min(limit, maxOverviewFailure))
 	d.stopped(w)
 	d.next(w, limit)
+	d.report(w)
 	d.shortResult(w, limit)
 	return w.String()
 }

@@ -35,10 +35,19 @@ type SummaryOptions struct {
 	Differences []string
 	// Notes are lines for the end, such as what a checkpoint left out.
 	Notes []string
+	// Report leads to the report of the run; zero for none.
+	Report Link
 	// Every is the least time between two writes; 0 means two seconds.
 	Every time.Duration
 	// Now is the clock for Every; nil means time.Now.
 	Now func() time.Time
+}
+
+// Link leads to an artifact. It is shown as a link only where its address lies below
+// SummaryOptions.Site.
+type Link struct {
+	Name string // of the artifact; "" for none
+	URL  string // "" where it is not known
 }
 
 // Summary says in Markdown how a run went: whether it worked, what failed, what it
@@ -103,6 +112,12 @@ func (s *Summary) Note(agent, stateName, text string) error {
 // SetNotes replaces the notes of the options from the next write on.
 func (s *Summary) SetNotes(notes ...string) {
 	s.o.Notes = slices.Clone(notes)
+	s.isStale = true
+}
+
+// SetReport says where the report of the run is. The overview has that too.
+func (s *Summary) SetReport(l Link) {
+	s.o.Report = l
 	s.isStale = true
 }
 

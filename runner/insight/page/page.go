@@ -19,6 +19,7 @@ import (
 	"html"
 	"html/template"
 	"io"
+	"sync"
 
 	"github.com/raymond-action/raymond-action/runner/insight"
 	"github.com/raymond-action/raymond-action/state"
@@ -33,10 +34,13 @@ var script string
 //go:embed page.html
 var source string
 
-var templates = template.Must(template.New("page").Funcs(template.FuncMap{
-	"shown": shown, "dollars": dollars, "span": span, "count": count, "moment": moment, "clock": clock,
-	"lines": lines, "bytes": bytesOf, "short": shortText, "class": classOf, "many": state.Count, "percent": percent,
-}).Parse(source))
+// templates are parsed when the first page is written: most processes write none.
+var templates = sync.OnceValue(func() *template.Template {
+	return template.Must(template.New("page").Funcs(template.FuncMap{
+		"shown": shown, "dollars": dollars, "span": span, "count": count, "moment": moment, "clock": clock,
+		"lines": lines, "bytes": bytesOf, "short": shortText, "class": classOf, "many": state.Count, "percent": percent,
+	}).Parse(source))
+})
 
 // Write writes the page of a report. It needs little memory beyond that of the report.
 func Write(w io.Writer, r *insight.Report) error {
@@ -53,17 +57,17 @@ func Write(w io.Writer, r *insight.Report) error {
 		{"header", head}, {"timeline", line}, {"troubles", newTroubles(r)}, {"costs", newCosts(r)}, {"waits", newWaits(r)}, {"path", newPath(r)},
 	}
 	for _, s := range steps {
-		if err := templates.ExecuteTemplate(out, s.name, s.data); err != nil {
+		if err := templates().ExecuteTemplate(out, s.name, s.data); err != nil {
 			return err
 		}
 	}
 	open := foldedOut(r)
 	for i := range r.Executions {
-		if err := templates.ExecuteTemplate(out, "execution", newExecution(&r.Executions[i], open)); err != nil {
+		if err := templates().ExecuteTemplate(out, "execution", newExecution(&r.Executions[i], open)); err != nil {
 			return err
 		}
 	}
-	if err := templates.ExecuteTemplate(out, "end", newAgents(r)); err != nil {
+	if err := templates().ExecuteTemplate(out, "end", newAgents(r)); err != nil {
 		return err
 	}
 	writeScript(out)

@@ -51,12 +51,16 @@ func begin(ctx context.Context, s *step, now present, l lookup) (*readyRun, erro
 	return b, err
 }
 
-// limit has the run held to the budgets of the step, and checks what it may not do.
+// limit has the run held to the budgets of the step, checks what it may not do, and plans its
+// report.
 func limit(ctx context.Context, s *step, r *remarks, b placed) error {
 	if err := openBook(ctx, s, r, b); err != nil {
 		return err
 	}
-	return errors.Join(checkSandbox(s, b.options().SkipPermissions), checkPrompts(s, b.readyRun), checkPrices(s, b.readyRun))
+	if err := errors.Join(checkSandbox(s, b.options().SkipPermissions), checkPrompts(s, b.readyRun), checkPrices(s, b.readyRun)); err != nil {
+		return err
+	}
+	return planReport(s, b.flow.HasPrompts())
 }
 
 // checkPrices reports states that can't be held to the budget.

@@ -99,6 +99,7 @@ func storeAndTell(ctx context.Context, s *step, r *result, x stopped) (err error
 		err = storeEnd(ctx, s, r, x.ending)
 	}
 	bookEnd(ctx, s, r)
+	reportEnd(ctx, s, r)
 	if err == nil {
 		continueRun(ctx, s, r)
 	}
@@ -169,6 +170,7 @@ func tellNext(s *step, r *result, events *report.Fanout) {
 	if r.page != nil {
 		r.page.summary.SetNotes(r.remarks.notes...)
 		r.page.summary.SetWaits(report.WaitsOf(r.run))
+		r.page.summary.SetReport(r.kept.report)
 	}
 	r.next = r.outlook(s, r.run)
 	events.Next(s.voice.shown(r.next.Text))

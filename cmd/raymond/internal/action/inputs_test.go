@@ -38,7 +38,7 @@ var badInputs = map[string]string{
 	"job": "1st", "prompts": "none", "part": "main!", "matrix-job": "1st", "max-jobs": "0",
 	"on-overload": "wait", "hold": "a while", "continue": "again", "max-continuations": "0", "raymond-key": "k\x01", "answer-prefix": "two words",
 	"agent": "claud", "prices": "no\x01where.yaml", "openai-api-key": theirSecret, "gemini-api-key": theirSecret, "codex-version": "latest", "gemini-version": "1",
-	"budget-per-key": "-1", "budget-per-day": "5 dollars",
+	"budget-per-key": "-1", "budget-per-day": "5 dollars", "report": "always",
 }
 
 // unjudged are the inputs that take any text.

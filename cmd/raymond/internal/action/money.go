@@ -82,7 +82,7 @@ func (b *readyRun) setCaps(caps []state.Cap) {
 // spentBefore adds up what was spent in the last 24 hours. A run is not begun when that
 // can't be had, since nothing would hold it to its budget.
 func spentBefore(ctx context.Context, s *step, v services) (slots.Spent, error) {
-	v, err := s.anyServices(v)
+	v, err := anyServices(s, v)
 	if err != nil {
 		return slots.Spent{}, err
 	}
@@ -100,7 +100,7 @@ func spentBefore(ctx context.Context, s *step, v services) (slots.Spent, error) 
 }
 
 // anyServices are the services of a step also where its runs are kept on the machine.
-func (s *step) anyServices(v services) (services, error) {
+func anyServices(s *step, v services) (services, error) {
 	if v.runtime != nil || v.archive != nil || !s.isLocal() {
 		return v, nil
 	}

@@ -37,6 +37,8 @@ type noteData struct {
 	Claim string `json:"claim,omitempty"`
 	// Booking is what of the run's cost is this step's.
 	Booking booking `json:"booking,omitzero"`
+	// Report says whether the run is to have a report: one of the report constants, "" for not.
+	Report string `json:"report,omitempty"`
 	// Called says that Key is that of the run whose question a comment answers.
 	Called bool `json:"called,omitempty"`
 }

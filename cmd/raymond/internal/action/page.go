@@ -195,7 +195,7 @@ func leftPage(s *step, k kept, run *state.Run, next string) (*page, error) {
 	err := notes.Read(s.fileOfRun(run.WorkflowID, owedFile), &o)
 	isOwed := err == nil && o.Step == s.id()
 	if !isOwed && !k.byPost {
-		return nil, nil // nothing, or nothing of this step, is owed
+		return nil, linkLeft(s, k.report) // nothing else, or nothing of this step, is owed
 	}
 	if !isOwed {
 		o = owed{}
@@ -204,6 +204,7 @@ func leftPage(s *step, k kept, run *state.Run, next string) (*page, error) {
 	if p.summary, err = summaryOf(s, run, next); err != nil {
 		return nil, err
 	}
+	p.summary.SetReport(k.report)
 	p.owed.Comment = o.Comment || k.byPost
 	if (o.Summary || k.byPost) && s.in.Summary {
 		text := p.summary.Overview()
@@ -214,6 +215,14 @@ func leftPage(s *step, k kept, run *state.Run, next string) (*page, error) {
 	}
 	p.written()
 	return p, err
+}
+
+// linkLeft adds to the page of the main part a link to the report that the post part has stored.
+func linkLeft(s *step, l report.Link) error {
+	if l.Name == "" || !s.in.Summary {
+		return nil
+	}
+	return s.files.WriteSummary(report.LinkText(l, s.site()))
 }
 
 // summaryOf is the summary of a run that has stopped or was killed.

@@ -158,6 +158,7 @@ func finishLeft(ctx context.Context, s *step, r *result, v services) error {
 	s.voice.spareStates(slices.Collect(maps.Keys(run.Files)))
 	bookLeft(ctx, s, run)
 	storeErr := storeLeft(ctx, s, r, left{v, run})
+	r.kept.report = reportLeft(ctx, s, run)
 	if r.run = run; storeErr == nil {
 		continueRun(ctx, s, r)
 	}

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/raymond-action/raymond-action/artifacts/slots"
+	"github.com/raymond-action/raymond-action/runner/report"
 )
 
 // kept says how much of a run is stored.
@@ -12,6 +13,7 @@ type kept struct {
 	named    slots.Named // the last checkpoint; zero for none
 	isWhole  bool        // that has the end of the run
 	byPost   bool        // the post part has stored it
+	report   report.Link // to the report; zero for none
 	lost     string      // why nothing of the run may be stored; "" when it may
 }
 

@@ -82,12 +82,14 @@ func newStore(s *step, v services, o checkpoints.Options) *checkpoints.Store {
 	return checkpoints.New(o)
 }
 
-// isOpen reports whether what is stored can be read by strangers. A repository
-// that is not known to be private counts as a public one.
+// isOpen reports whether checkpoints can be read by strangers.
 func isOpen(s *step) bool {
-	if s.keys != nil {
-		return false
-	}
+	return s.keys == nil && isPublic(s)
+}
+
+// isPublic reports whether strangers can read the artifacts of the repository. One that is not
+// known to be private counts as a public one.
+func isPublic(s *step) bool {
 	if s.event.Repository.Private != nil {
 		return !*s.event.Repository.Private
 	}

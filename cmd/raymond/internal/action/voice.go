@@ -81,6 +81,12 @@ func (v *voice) shown(text string) string {
 	return strings.NewReplacer(v.names...).Replace(text)
 }
 
+// now is what shown does at this moment, for any goroutine.
+func (v *voice) now() func(text string) string {
+	fixed := voice{mask: v.mask, names: slices.Clone(v.names)}
+	return fixed.shown
+}
+
 // print writes to the job log. The text is shown as it is.
 func (v *voice) print(text string) { v.log.Print(text) }
 

@@ -82,6 +82,7 @@ type Settings struct {
 	Workspace          string        // WorkspaceGit or WorkspaceNone
 
 	Summary, Annotations, SuspendedIsFailure bool
+	Report                                   *bool  // nil: for runs with prompts in a repository that is known to be private
 	Comment                                  string // CommentNone or CommentSticky
 	AnswerPrefix                             string // with which answers in comments begin; never empty
 
@@ -145,6 +146,10 @@ func ReadSettings(getenv func(string) string) (Settings, []InputProblem) {
 	s.BudgetPerKey, s.BudgetPerDay = r.amount("budget-per-key"), r.amount("budget-per-day")
 	s.MaxJobs = r.number("max-jobs", 1, 256)
 	s.AnswerPrefix = r.prefix("answer-prefix")
+	if r.value("report") != "" {
+		wanted := r.boolean("report")
+		s.Report = &wanted
+	}
 	r.keeping(&s)
 	r.security(&s)
 	r.combinations(s)

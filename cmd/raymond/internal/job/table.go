@@ -94,6 +94,7 @@ var keepingInputs = []InputSpec{
 
 var showingInputs = []InputSpec{
 	{Name: "summary", Bool: true, Default: "true", Text: "Write the step summary."},
+	{Name: "report", Bool: true, Text: "Store a page about the run as an artifact: one HTML file with its timeline, its agents' conversations, costs and changed files, which is not encrypted. Default: for runs with prompt states in a repository that is known to be private, except with store local. With true, anybody can read it in a public repository."},
 	{Name: "annotations", Bool: true, Default: "true", Text: "Annotate failures, warnings and the result."},
 	{Name: "comment", Default: CommentNone, Text: "sticky writes one comment with the run at a glance on the issue or pull request of the event, and edits it in place (issues: write, or pull-requests: write on pull requests); none makes no comment."},
 	{Name: "answer-prefix", Default: "/raymond", Text: "The word with which comments, reviews and comments on lines begin that answer a question of the run."},

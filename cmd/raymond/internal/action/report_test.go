@@ -1,0 +1,157 @@
+//go:build linux
+
+package action_test
+
+import (
+	"archive/zip"
+	"bytes"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/raymond-action/raymond-action/artifacts/artifactstest"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sitetest"
+)
+
+// reports are the artifacts with reports.
+func (s *scene) reports() []artifactstest.Stored {
+	return slices.DeleteFunc(s.forge.All(), func(a artifactstest.Stored) bool { return !strings.Contains(a.Name, "-report-") })
+}
+
+// report is the one report that the forge has: one HTML file.
+func (s *scene) report() (a artifactstest.Stored, file, html string) {
+	s.t.Helper()
+	all := s.reports()
+	if len(all) != 1 {
+		s.t.Fatalf("reports: got %q, want one", names(all))
+	}
+	r, err := zip.NewReader(bytes.NewReader(all[0].Content), int64(len(all[0].Content)))
+	if err != nil || len(r.File) != 1 {
+		s.t.Fatalf("report: got %v, %v, want an archive of one file", r, err)
+	}
+	f, err := r.File[0].Open()
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer f.Close()
+	data, err := io.ReadAll(f)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return all[0], r.File[0].Name, string(data)
+}
+
+// TestAReportIsStored of a run with prompts in a private repository: with what was said and
+// without secrets, and summary and comment lead to it.
+func TestAReportIsStored(t *testing.T) {
+	t.Parallel()
+	s := newScene(t, "-- wf/START.md --\nreply:\n<goto>END.md</goto> they say a-secret-of-many-letters\nend.\n-- wf/END.md --\nreply:\n<result>all done</result>\nend.\n")
+	j := s.talks(1, "comment", "sticky").set("MY_TOKEN", "a-secret-of-many-letters").with("env", "EFFECTS SIDE_EFFECTS MY_TOKEN")
+	j.on("issues", "{"+inPrivate+`,"action":"opened","sender":{"login":"ann","type":"User"},"issue":{"number":7,"user":{"login":"ann"}}}`)
+	e := j.do(0)
+	stored, file, html := s.report()
+	if stored.Name != "raymond-agent-build.issue-7-report-1-build" || file != e.outputs["workflow-id"]+".html" {
+		t.Errorf("got %q with %q", stored.Name, file)
+	}
+	for part, want := range map[string]bool{`id="timeline"`: true, `id="e2"`: true, "they say ***": true, "a-secret-of-many-letters": false} {
+		if strings.Contains(html, part) != want {
+			t.Errorf("report: %q in it: got %v, want %v", part, !want, want)
+		}
+	}
+	link := fmt.Sprintf("[`%s`](https://example.test/o/r/actions/runs/1/artifacts/%d)", stored.Name, stored.ID)
+	comments := s.forge.Talk.By(7, sitetest.JobsAccount)
+	if !strings.Contains(e.summary, link) || len(comments) != 1 || !strings.Contains(comments[0].Body, link) {
+		t.Errorf("got the summary\n%s\nand the comments %v\nwant the link %s in both", e.summary, comments, link)
+	}
+	j.post()
+	if n := len(s.reports()); n != 1 {
+		t.Errorf("after the post part: got %d reports, want the one", n)
+	}
+}
+
+// TestWhichRunsHaveAReport: none that strangers could read, unless somebody says so, which is
+// warned of once; none of scripts, and none of a run that is kept on the machine.
+func TestWhichRunsHaveAReport(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		archive, payload string
+		inputs           []string
+		want, warns      bool
+	}{
+		"prompts, private":       {threePrompts, inPrivate, nil, true, false},
+		"prompts, public":        {threePrompts, inPublic, nil, false, false},
+		"public, with it":        {threePrompts, inPublic, []string{"report", "true"}, true, true},
+		"private, with it":       {threeScripts, inPrivate, []string{"report", "true"}, true, false},
+		"private, without it":    {threePrompts, inPrivate, []string{"report", "false"}, false, false},
+		"scripts":                {threeScripts, inPrivate, nil, false, false},
+		"kept on the machine":    {threePrompts, inPrivate, []string{"store", "local", "state-dir", t.TempDir()}, false, false},
+		"prompts, may be public": {threePrompts, `"repository":{"id":4711,"full_name":"o/r"}`, nil, false, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newScene(t, c.archive)
+			j := s.talks(1, c.inputs...)
+			j.payload = "{" + c.payload + "}"
+			e := j.do(0)
+			j.post()
+			if got := len(s.reports()) == 1; got != c.want {
+				t.Errorf("report: got %v, want %v", got, c.want)
+			}
+			if got := e.says("warning", "report: true", "anybody may read"); got != c.warns {
+				t.Errorf("warning: got %v, want %v\n%v", got, c.warns, e)
+			}
+		})
+	}
+}
+
+// TestALaterStepReplacesTheReport of the run that it has resumed.
+func TestALaterStepReplacesTheReport(t *testing.T) {
+	t.Parallel()
+	s := newScene(t, threePrompts)
+	first := s.talks(1, "key", "k", "max-iterations", "1")
+	first.do(problem.ExitCodes[problem.ClassOverLimit])
+	if _, _, html := s.report(); strings.Contains(html, `id="e2"`) {
+		t.Error("the first report has a state that has not run")
+	}
+	first.step("second").with("max-iterations", "9").do(0)
+	if _, _, html := s.report(); !strings.Contains(html, `id="e3"`) {
+		t.Error("the second report lacks the states that have run since")
+	}
+}
+
+// TestPostStoresTheReport where the main part was cancelled.
+func TestPostStoresTheReport(t *testing.T) {
+	t.Parallel()
+	s := newScene(t, "-- wf/START.md --\nreply:\n<goto>HOLD.sh</goto> they said this\nend.\n-- wf/HOLD.sh --\necho held >>\"$EFFECTS\"; while :; do sleep 0.1; done\n")
+	j := s.talks(1)
+	c := j.start()
+	c.Until("the state that holds", func() bool { return s.done() == "held" })
+	c.Signal(syscall.SIGINT)
+	j.end(c)
+	if n := len(s.reports()); n > 0 {
+		t.Errorf("after the main part: got %d reports, want the time left to what matters more", n)
+	}
+	e := j.post()
+	stored, _, html := s.report()
+	if !strings.Contains(html, "they said this") || !strings.Contains(e.summary, stored.Name) {
+		t.Errorf("got the summary %q, and %d bytes of report; want it to lead to the report, with what was said", e.summary, len(html))
+	}
+}
+
+// TestAReportThatCantBeStored fails nothing.
+func TestAReportThatCantBeStored(t *testing.T) {
+	t.Parallel()
+	s := newScene(t, threePrompts)
+	s.forge.Put(artifactstest.Stored{Run: 1, Name: "raymond-agent-build.ref-main-report-1-build"})
+	s.forge.Fail(artifactstest.Fault{Op: "DeleteArtifact", Times: 2, Status: 403})
+	e := s.talks(1).do(0) // the claim can't be deleted either
+	e.wantOutputs(t, "status", "completed")
+	e.wantSays(t, "notice", "the report of the run could not be stored")
+	if !strings.Contains(e.summary, "The report of the run could not be stored") {
+		t.Errorf("summary: got\n%s\nwant it said", e.summary)
+	}
+}
