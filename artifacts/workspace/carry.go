@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/raymond-action/raymond-action/internal/untrusted/files"
@@ -270,6 +271,17 @@ func (t *shotTool) makeRefs(ctx context.Context, h header) error {
 		fmt.Fprintf(&refs, "update %s\x00%s\x00\x00", b.Name, b.ID)
 	}
 	c := t.call()
+	c.in = text(tips.String())
+	out, err := t.output(ctx, c, "cat-file", "--batch-check=%(objectsize) %(objecttype)")
+	if err != nil {
+		return err
+	}
+	for line := range strings.Lines(string(out)) {
+		size, what, _ := strings.Cut(strings.TrimSpace(line), " ")
+		if n, err := strconv.Atoi(size); err != nil || n > maxCommit || what != "commit" {
+			return fmt.Errorf("%.80q is no commit of a snapshot", line)
+		}
+	}
 	c.in = text(tips.String() + without(h.needs))
 	if err := t.run(ctx, c, "rev-list", "--objects", "--quiet", "--stdin"); err != nil {
 		return err

@@ -22,13 +22,12 @@ func (s *Snapshots) PutBack(ctx context.Context, one Snapshot) (notes []string, 
 	if err != nil {
 		return nil, err
 	}
-	if here == nil || !sameDir(here.top, one.Dir) {
+	if here == nil || !sameDir(here.top, one.Dir) || here.common != one.Common {
 		return nil, fmt.Errorf("%s: %w", one.Dir, ErrNoWorktree)
 	}
 	if here.home.format != one.Format {
 		return nil, &Conflict{Dir: one.Dir, What: "its object ids are " + here.home.format + ", and those of the snapshot " + one.Format}
 	}
-	one.Common = here.common
 	if err := t.lend(ctx, &one); err != nil {
 		return nil, fmt.Errorf("copy the snapshot of %s: %w", one.Dir, err)
 	}

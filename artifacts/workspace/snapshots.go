@@ -39,6 +39,9 @@ type last struct {
 	newest map[string]Snapshot // by worktree
 	heads  map[string]string   // by repository: where HEAD was at its first snapshot
 	known  map[string]stamped
+
+	weighed int   // how often
+	full    error // there is no room for more
 }
 
 // OpenSnapshots returns the snapshots in a folder, which the first Take makes.
@@ -49,6 +52,14 @@ func (g *Git) OpenSnapshots(dir string) *Snapshots { return &Snapshots{git: g, d
 const shotLimit = 64 << 20
 
 func (s *Snapshots) limit() int64 { return min(s.git.limit(), shotLimit) }
+
+// allFactor is how much larger than one all snapshots of a run may be, on the disk.
+const allFactor = 16
+
+func (s *Snapshots) most() int64 { return allFactor * s.limit() }
+
+// weighEvery is after how many snapshots the size of all is looked at.
+const weighEvery = 8
 
 // Shot says what a snapshot is of.
 type Shot struct {
@@ -100,8 +111,11 @@ func (s *Snapshot) ref() string {
 	return shotRefs + strconv.Itoa(s.Exec)
 }
 
-// maxSnapshots is how many are listed.
-const maxSnapshots = 100_000
+// Bounds on what a bundle may bring: snapshots, and bytes of the commit of each.
+const (
+	maxSnapshots = 100_000
+	maxCommit    = 64 << 10
+)
 
 // List returns all snapshots, in the order in which they were taken.
 func (s *Snapshots) List(ctx context.Context) ([]Snapshot, error) {
@@ -157,8 +171,7 @@ func (t *shotTool) shieldOwn() error {
 
 // list reads what the commits say of themselves. What no Take writes is passed over.
 func (t *shotTool) list(ctx context.Context) ([]Snapshot, error) {
-	out, err := t.output(ctx, t.call(), "for-each-ref", "--count="+strconv.Itoa(maxSnapshots),
-		"--format=%(objectname) %(objecttype) %(refname) %(contents:subject)", shotRefs, startRefs)
+	out, err := t.output(ctx, t.call(), "for-each-ref", "--format=%(objectname) %(objecttype) %(refname) %(contents:subject)", shotRefs, startRefs)
 	if err != nil {
 		return nil, err
 	}

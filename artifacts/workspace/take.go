@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -41,12 +42,36 @@ func (s *Snapshots) Take(ctx context.Context, shot Shot) error {
 			return err
 		}
 	}
+	if err := s.weigh(); err != nil {
+		return err
+	}
 	for range attempts {
 		if err = s.once(ctx, t, p, shot); !errors.Is(err, errMovedNow) {
 			return err
 		}
 	}
 	return fmt.Errorf("%s: %w", p.top, ErrMoved)
+}
+
+// weigh looks every now and then how large the repository has become.
+func (s *Snapshots) weigh() error {
+	if s.before.weighed++; s.before.weighed%weighEvery != 1 {
+		return s.before.full
+	}
+	var n int64
+	err := filepath.WalkDir(filepath.Join(s.dir, "objects"), func(_ string, d fs.DirEntry, err error) error {
+		if err == nil && d.Type().IsRegular() {
+			if info, err := d.Info(); err == nil {
+				n += info.Size()
+			}
+		}
+		return nil // it is gone meanwhile
+	})
+	s.before.full = nil
+	if n > s.most() {
+		s.before.full = fmt.Errorf("%w: all snapshots of the run have more than %s", ErrTooLarge, sizes(s.most()))
+	}
+	return errors.Join(err, s.before.full)
 }
 
 // prepare makes the repository where there is none, and has it borrow the objects of the
