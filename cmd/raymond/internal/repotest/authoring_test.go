@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 )
@@ -71,24 +70,33 @@ func TestAuthoringWorkflowsLintAndSimulate(t *testing.T) {
 	}
 }
 
-// TestAuthoringCommandsPrintWhatThePageShows runs the consoles of the page, in
-// order. A … stands for anything in a line, and alone for any lines.
+// TestAuthoringCommandsPrintWhatThePageShows runs the consoles of the page, in order.
 func TestAuthoringCommandsPrintWhatThePageShows(t *testing.T) {
 	t.Parallel()
 	f, page := authoringFolder(t)
-	page = slices.DeleteFunc(page, func(b block) bool { return b.language != "console" })
 	for _, b := range page {
-		for _, part := range strings.Split("\n"+b.text, "\n$ ")[1:] {
-			line, want, _ := strings.Cut(strings.TrimSuffix(part, "\n"), "\n")
-			got, err := f.shell(line)
-			if err != nil {
-				got += strings.Replace(err.Error(), "exit status ", "[exit code ", 1) + "]\n"
-			}
-			if !regexp.MustCompile(pattern(want)).MatchString(strings.TrimSuffix(got, "\n")) {
-				t.Errorf("$ %s\ngot:\n%s\nwant:\n%s", line, got, want)
-			}
+		if b.language == "console" {
+			f.follow(t, b)
 		}
 	}
+}
+
+// follow runs the commands of a console, and compares what they print. A … stands for anything in
+// a line, and alone for any lines. It returns how many there were.
+func (f folder) follow(t *testing.T, b block) int {
+	t.Helper()
+	commands := strings.Split("\n"+b.text, "\n$ ")[1:]
+	for _, part := range commands {
+		line, want, _ := strings.Cut(strings.TrimSuffix(part, "\n"), "\n")
+		got, err := f.shell(line)
+		if err != nil {
+			got += strings.Replace(err.Error(), "exit status ", "[exit code ", 1) + "]\n"
+		}
+		if !regexp.MustCompile(pattern(want)).MatchString(strings.TrimSuffix(got, "\n")) {
+			t.Errorf("$ %s\ngot:\n%s\nwant:\n%s", line, got, want)
+		}
+	}
+	return len(commands)
 }
 
 func pattern(shown string) string {
