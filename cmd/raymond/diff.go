@@ -24,7 +24,7 @@ func (r reading) diffCommand() *cobra.Command {
 		if err := errors.Join(o.Check(), checkTwoIDs(args)); err != nil {
 			return err
 		}
-		return runs.PrintDiff(r.stdout, o.StateDir, args[0], args[1])
+		return runs.Folder{Dir: o.StateDir, Environ: r.environ}.PrintDiff(r.stdout, args[0], args[1])
 	}
 	return cmd
 }

@@ -21,7 +21,7 @@ func (r reading) historyCommand() *cobra.Command {
 		if err := errors.Join(o.Check(), checkID(args)); err != nil {
 			return err
 		}
-		return runs.PrintHistory(r.stdout, o.StateDir, args[0], *asJSON)
+		return runs.Folder{Dir: o.StateDir, Environ: r.environ}.PrintHistory(r.stdout, args[0], *asJSON)
 	}
 	return cmd
 }

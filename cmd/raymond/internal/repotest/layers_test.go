@@ -106,7 +106,7 @@ var layers = map[string]layer{
 	"cmd/raymond/internal/simulation":    {ours: "cmd/raymond/internal/reports cmd/raymond/internal/options cmd/raymond/internal/problem cmd/raymond/internal/scope cmd/raymond/internal/session internal/untrusted/files internal/untrusted/text runner/report runner/shell runner/simulate runner/verify state internal/untrusted/secrets"},
 	"cmd/raymond/internal/jobfile":       {foreign: "gopkg.in/yaml.v3"},
 	"cmd/raymond/internal/lint":          {ours: "cmd/raymond/internal/jobfile examples internal/untrusted/files cmd/raymond/internal/problem cmd/raymond/internal/scope internal/untrusted/text protocol runner runner/agents runner/prices state"},
-	"cmd/raymond/internal/runs":          {ours: "cmd/raymond/internal/problem internal/align internal/untrusted/files internal/untrusted/jsonlimit internal/untrusted/text runner/diagram state runner/report"},
+	"cmd/raymond/internal/runs":          {ours: "artifacts/workspace cmd/raymond/internal/snapshots cmd/raymond/internal/problem internal/align internal/untrusted/files internal/untrusted/jsonlimit internal/untrusted/text runner/diagram state runner/report"},
 	"cmd/raymond/internal/rerun":         {ours: "artifacts/checkpoint artifacts/workspace cmd/raymond/internal/problem cmd/raymond/internal/runs protocol runner state"},
 	"cmd/raymond/internal/reports":       {ours: "cmd/raymond/internal/problem cmd/raymond/internal/runs runner runner/insight runner/insight/page state"},
 	"cmd/raymond/internal/agentcli":      {ours: "internal/untrusted/text runner/pinned"},

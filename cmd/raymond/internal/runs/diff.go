@@ -16,12 +16,12 @@ import (
 
 // PrintDiff prints two runs side by side: how they ended, what they cost, the path of each
 // agent, and the files that they changed.
-func PrintDiff(out io.Writer, dir, left, right string) error {
-	a, err := readSide(dir, left)
+func (f Folder) PrintDiff(out io.Writer, left, right string) error {
+	a, err := f.side(left)
 	if err != nil {
 		return err
 	}
-	b, err := readSide(dir, right)
+	b, err := f.side(right)
 	if err != nil {
 		return err
 	}
@@ -54,16 +54,16 @@ type side struct {
 	ended   map[string]string // by agent, what has become of those that ended
 }
 
-func readSide(dir, id string) (side, error) {
-	l, err := Inspect(dir, id)
+func (f Folder) side(id string) (side, error) {
+	l, err := Inspect(f.Dir, id)
 	if err != nil {
 		return side{}, err
 	}
 	s := side{status: l.Status, byAgent: map[string][]Execution{}, ended: map[string]string{}}
-	if s.run, s.list, err = ReadExecutions(dir, id); err != nil {
+	if s.run, s.list, err = f.read(id); err != nil {
 		return side{}, err
 	}
-	s.list = slices.Concat(inheritedBy(dir, s.run, s.list), s.list)
+	s.list = slices.Concat(f.inherited(s.run, s.list), s.list)
 	for _, e := range s.list {
 		s.byAgent[e.Agent] = append(s.byAgent[e.Agent], e)
 	}
@@ -76,13 +76,13 @@ func readSide(dir, id string) (side, error) {
 	return s, nil
 }
 
-// inheritedBy returns the executions of the runs that a run is a rerun of, as far as they are in
+// inherited returns the executions of the runs that a run is a rerun of, as far as they are in
 // the state folder: those before the ones of its own.
-func inheritedBy(dir string, run *state.Run, own []Execution) []Execution {
+func (f Folder) inherited(run *state.Run, own []Execution) []Execution {
 	if run.RerunOf == nil {
 		return nil
 	}
-	before, list, err := ReadExecutions(dir, run.RerunOf.WorkflowID)
+	before, list, err := f.read(run.RerunOf.WorkflowID)
 	if err != nil || !before.Created.Before(run.Created) { // it is gone, or another run has its id
 		return nil
 	}
@@ -91,7 +91,7 @@ func inheritedBy(dir string, run *state.Run, own []Execution) []Execution {
 		repeated[e.Exec] = true
 	}
 	list = slices.DeleteFunc(list, func(e Execution) bool { return e.Exec >= run.RerunOf.Exec || repeated[e.Exec] })
-	return slices.Concat(inheritedBy(dir, before, list), list)
+	return slices.Concat(f.inherited(before, list), list)
 }
 
 // inherited is what the runs before have cost, "" for nothing.

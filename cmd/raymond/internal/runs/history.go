@@ -1,19 +1,31 @@
 package runs
 
 import (
+	"context"
 	"fmt"
 	"io"
+	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"text/tabwriter"
 
+	"github.com/raymond-action/raymond-action/artifacts/workspace"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/snapshots"
 	"github.com/raymond-action/raymond-action/internal/untrusted/text"
 	"github.com/raymond-action/raymond-action/state"
 )
 
+// Folder is a state folder whose runs are shown with the files that they changed.
+type Folder struct {
+	Dir     string
+	Environ []string // in which git is found
+}
+
 // PrintHistory prints the state executions of a run.
-func PrintHistory(out io.Writer, dir, id string, asJSON bool) error {
-	_, list, err := ReadExecutions(dir, id)
+func (f Folder) PrintHistory(out io.Writer, id string, asJSON bool) error {
+	_, list, err := f.read(id)
 	if err != nil {
 		return err
 	}
@@ -21,6 +33,48 @@ func PrintHistory(out io.Writer, dir, id string, asJSON bool) error {
 		return printJSON(out, list)
 	}
 	return showHistory(out, list)
+}
+
+// read is ReadExecutions with the files that the executions changed.
+func (f Folder) read(id string) (*state.Run, []Execution, error) {
+	run, list, err := ReadExecutions(f.Dir, id)
+	if err != nil {
+		return nil, nil, err
+	}
+	own, err := filepath.Abs(filepath.Join(f.Dir, id))
+	if err != nil {
+		return nil, nil, err
+	}
+	if _, err := os.Lstat(snapshots.Path(own)); err != nil {
+		return run, list, nil
+	}
+	path, err := workspace.Find(f.Environ)
+	if err != nil {
+		return nil, nil, &problem.Problem{Class: problem.ClassRuntime, Where: "git", What: err.Error()}
+	}
+	git := workspace.Git{Path: path, Env: f.Environ, IsFree: true}
+	changes, err := git.OpenSnapshots(snapshots.Path(own)).Changes(context.Background(), workspace.Most{})
+	if err != nil {
+		return nil, nil, &problem.Problem{Class: problem.ClassRuntime, Where: "snapshots of " + id, What: err.Error()}
+	}
+	for i := range list {
+		list[i].add(changes)
+	}
+	return run, list, nil
+}
+
+// add adds the files that the execution changed.
+func (e *Execution) add(changes map[int]workspace.Changes) {
+	found, ok := changes[e.Exec]
+	if !ok {
+		return
+	}
+	e.Files = []string{}
+	for _, c := range found.Files {
+		if !slices.Contains(e.Files, c.Path) { // a file that has become a folder is told twice
+			e.Files = append(e.Files, c.Path)
+		}
+	}
 }
 
 // ReadExecutions reads a run and its state executions, without its lock.
