@@ -14,6 +14,8 @@ type RerunOf struct {
 	Exec int `json:"exec"`
 	// Costs are what the agents had cost in the other run, as joins tell it.
 	Costs map[string]USD `json:"costs,omitempty"`
+	// Trace is the id of the trace that the other run was exported as; "" if it was not.
+	Trace string `json:"trace,omitempty"`
 }
 
 // Renewal is what a rerun has of its own.
@@ -59,6 +61,9 @@ func Rerun(r *Run, n int, as Renewal) (*Run, error) {
 	}
 	next.WorkflowID, next.Mark, next.Created = as.WorkflowID, as.Mark, stamp(as.Now)
 	next.RerunOf = &RerunOf{WorkflowID: r.WorkflowID, Exec: n}
+	if r.Trace != nil {
+		next.RerunOf.Trace = r.Trace.ID
+	}
 	next.InheritedUSD = r.InheritedUSD.Plus(r.Progress.TotalUSD)
 	if r.Progress.HasJoin {
 		next.RerunOf.Costs = r.RerunOf.with(ledger{past: r.Past, saved: r.Ledger}.byAgent())

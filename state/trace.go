@@ -94,7 +94,14 @@ func digest(n int, text string) string {
 	return hex.EncodeToString(sum[:n])
 }
 
-// check returns what is wrong with the trace of a run.
+// checkTrace checks the trace of the run, and that of the run before it.
+func (v validation) checkTrace() {
+	if of := v.run.RerunOf; of != nil {
+		v.want(of.Trace == "" || isSet(tokenHex(), of.Trace), "rerun_of.trace", "%q is not the id of a trace", of.Trace)
+	}
+	v.run.Trace.check(v.checker)
+}
+
 func (t *Trace) check(c *checker) {
 	if t == nil {
 		return

@@ -70,7 +70,7 @@ func (r *Run) Validate() error {
 	}
 	v.checkLedger()
 	r.Parts.check(c, &r.Progress)
-	r.Trace.check(c)
+	v.checkTrace()
 	if c.err != nil {
 		return c.err
 	}

@@ -46,6 +46,8 @@ type Reporter struct {
 	left    map[string]*visit // have ended, and may still be told where they lead to
 	patient time.Duration
 	inputs  bool // of tools may be told
+	// original is the run that this one began as a copy of; nil for none.
+	original *state.RerunOf
 }
 
 // Open returns the Reporter of a run that is about to be driven, for which the environment
@@ -67,6 +69,7 @@ func Open(run *state.Run, resumed bool, o Options) (*Reporter, error) {
 	}
 	r := &Reporter{
 		out: out, options: o, running: map[string]*visit{}, left: map[string]*visit{}, patient: waitCancelled, inputs: s.hasContents,
+		original: run.RerunOf,
 	}
 	parent, _ := state.ParseTraceparent(env.get(runner.TraceparentVar))
 	r.begin(run, resumed, parent)
@@ -85,22 +88,34 @@ func Open(run *state.Run, resumed bool, o Options) (*Reporter, error) {
 
 // begin begins the span of this process. parent is who has started it.
 func (r *Reporter) begin(run *state.Run, resumed bool, parent state.SpanRef) {
+	isNew := run.Trace == nil && run.Progress.Seq == 0
 	switch {
 	case run.Trace != nil:
 		r.trace = *run.Trace
-	case resumed: // when it was started nobody asked for traces
-		r.trace = state.NewTrace(run.WorkflowID, state.SpanRef{})
-	default:
+	case isNew:
 		r.trace = state.NewTrace(run.WorkflowID, parent)
+	default: // when it was started nobody asked for traces
+		r.trace = state.NewTrace(run.WorkflowID, state.SpanRef{})
 	}
 	r.trace.Parts++
 	options := []trace.SpanStartOption{trace.WithTimestamp(r.options.Now), trace.WithAttributes(r.describe(run, resumed)...)}
-	if resumed && parent.Span != "" {
+	if parent.Span != "" && !isNew {
 		options = append(options, trace.WithLinks(trace.Link{SpanContext: contextOf(parent)}))
+	}
+	if r.trace.Parts == 1 {
+		options = append(options, r.linkToOriginal(state.Trace.OfRun)...)
 	}
 	of, below := spanOf(r.trace, r.options.nameAt(r.options.Now))
 	r.part = r.out.start(of, below, "invoke_workflow "+nameOf(run), options...)
 	r.trace.Dropped = !r.part.SpanContext().IsSampled()
+}
+
+// linkToOriginal links a span of a rerun to one of the run before, if that was exported.
+func (r *Reporter) linkToOriginal(of func(state.Trace) state.SpanRef) []trace.SpanStartOption {
+	if r.original == nil || r.original.Trace == "" {
+		return nil
+	}
+	return []trace.SpanStartOption{trace.WithLinks(trace.Link{SpanContext: contextOf(of(state.Trace{ID: r.original.Trace}))})}
 }
 
 // spanOf returns the span of the newest process of a trace, and the one above it. name is
@@ -125,6 +140,9 @@ func (r *Reporter) describe(run *state.Run, resumed bool) []attribute.KeyValue {
 	all := []attribute.KeyValue{
 		attribute.String("gen_ai.operation.name", "invoke_workflow"), attribute.String("gen_ai.workflow.name", nameOf(run)),
 		attribute.String("raymond.workflow_id", run.WorkflowID), attribute.Bool("raymond.resumed", resumed),
+	}
+	if of := run.RerunOf; of != nil {
+		all = append(all, attribute.String("raymond.rerun_of", of.WorkflowID), attribute.Int("raymond.rerun_exec", of.Exec))
 	}
 	if url := jobURL(r.options.Environ); url != "" {
 		all = append(all, attribute.String("cicd.pipeline.run.url.full", shown(url)))

@@ -243,6 +243,36 @@ func TestJobsAtOnce(t *testing.T) {
 	}
 }
 
+// TestRerunsAreLinked: a rerun is a trace of its own, below who started it.
+func TestRerunsAreLinked(t *testing.T) {
+	c := tracestest.New(t, nil)
+	first := newRun()
+	events := []state.Event{of(2, 1, &state.StateStarted{Kind: "script", Attempt: 1}), of(2, 2, &state.StateFinished{OK: true, Attempt: 1}), ofRun(3, &state.RunFinished{Status: state.Completed})}
+	exported(t, first, Options{Environ: c.Environ()}, events...)
+	second := newRun()
+	second.WorkflowID, second.RerunOf = "flow-2", &state.RerunOf{WorkflowID: first.WorkflowID, Exec: 2, Trace: first.Trace.ID}
+	c = tracestest.New(t, nil)
+	const parent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+	r, err := Open(second, true, Options{Environ: append(c.Environ(), "TRACEPARENT="+parent), Now: at(0), Note: func(line string) { t.Error(line) }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range events {
+		_ = r.Report(e)
+	}
+	_ = r.Close()
+	for name, ref := range map[string]state.SpanRef{"invoke_workflow flow": first.Trace.OfRun(), "script B.sh": first.Trace.OfExec("main", 2), "attempt 1": {}} {
+		span := find(t, c, name)
+		want := ""
+		if ref.Span != "" {
+			want = ref.Trace + "-" + ref.Span
+		}
+		if got := strings.Join(span.Links, " "); got != want || span.Trace != parent[3:35] {
+			t.Errorf("%s: links %q of the trace %s, want %q of %s", name, got, span.Trace, want, parent)
+		}
+	}
+}
+
 // TestAttemptOfAnotherJob: a job that ended between two attempts is resumed in the second one.
 func TestAttemptOfAnotherJob(t *testing.T) {
 	c := tracestest.New(t, nil)

@@ -68,7 +68,11 @@ func (r *Reporter) visit(e state.Event, began time.Time, backend string) *visit 
 			about = append(about, attribute.String("gen_ai.provider.name", provider))
 		}
 	}
-	v.span = r.out.start(r.trace.OfExec(v.agent, v.exec), r.trace.OfRun(), name, trace.WithTimestamp(began), trace.WithAttributes(about...))
+	options := []trace.SpanStartOption{trace.WithTimestamp(began), trace.WithAttributes(about...)}
+	if of := r.original; of != nil && of.Exec == v.exec {
+		options = append(options, r.linkToOriginal(func(t state.Trace) state.SpanRef { return t.OfExec(v.agent, v.exec) })...)
+	}
+	v.span = r.out.start(r.trace.OfExec(v.agent, v.exec), r.trace.OfRun(), name, options...)
 	r.running[v.agent] = v
 	return v
 }

@@ -2,11 +2,11 @@ package session_test
 
 import (
 	"net/http"
-	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sitetest"
 	"github.com/raymond-action/raymond-action/internal/invarianttest"
@@ -72,10 +72,8 @@ echo '<result>done</result>'
 		{"invoke_workflow", later, root, laterSpan[3:52]},
 		{"script TWO.sh", trace.OfExec("main", 2).Span, root, ""}, {"attempt 1", two.Span, trace.OfExec("main", 2).Span, ""},
 	}
-	less := func(a, b line) int { return strings.Compare(a.ID, b.ID) }
-	slices.SortFunc(got, less)
-	slices.SortFunc(lines, less)
-	if d := cmp.Diff(lines, got); d != "" {
+	byID := cmpopts.SortSlices(func(a, b line) bool { return a.ID < b.ID })
+	if d := cmp.Diff(lines, got, byID); d != "" {
 		t.Errorf("spans (-want +got):\n%s", d)
 	}
 	s.wantSpanOfPrompt(c, one.Span)
