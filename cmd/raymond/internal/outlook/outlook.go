@@ -111,7 +111,7 @@ func (f *Facts) howText() string {
 	case f.Status == state.Failed:
 		return f.failedText()
 	case f.Status == state.OverBudget && f.Cap.Which != "":
-		return fmt.Sprintf("Raise `%s` above `$%s`, or wait until less of it was spent in the last 24 hours. %s", f.Cap.Which, max(f.Cap.Spent, f.Cap.Max), f.resumeText())
+		return fmt.Sprintf("Raise `%s` above `$%s`, or wait: only what was spent in the last 24 hours counts. %s", f.Cap.Which, max(f.Cap.Spent, f.Cap.Max), f.resumeText())
 	case f.Status == state.OverBudget:
 		return fmt.Sprintf("Raise `budget` above `%s`, then %s", f.leastBudget(), f.raisedText())
 	case f.Status == state.OverIterations:

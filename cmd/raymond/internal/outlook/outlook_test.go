@@ -115,7 +115,7 @@ func TestALimitOnManyRuns(t *testing.T) {
 		}
 		f.Cap = outlook.Cap{Which: "budget-per-key", Spent: 7 * state.Dollar, Max: 5 * state.Dollar}
 		o := outlook.Of(f)
-		want := "Raise `budget-per-key` above `$7`, or wait until less of it was spent in the last 24 hours. "
+		want := "Raise `budget-per-key` above `$7`, or wait: only what was spent in the last 24 hours counts. "
 		if !o.Resumable || !strings.HasPrefix(o.Text, want) || !strings.Contains(o.Text, "resumes it") || strings.Contains(o.Text, "button can't") {
 			t.Fatalf("%+v\ngot %q", f, o.Text)
 		}
