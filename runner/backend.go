@@ -107,7 +107,8 @@ type Transcripts interface {
 	Read(c Conversation, from, to int64, each func(Message) error) error
 	// Copy puts a copy of the first length bytes of a transcript, without a line that they cut,
 	// where the CLI looks for it when it resumes the conversation id in dir; length < 0 copies
-	// all. id is a new one, a UUID, and cliID the CLI's own id of the copy, "" when that is id.
+	// all. Offsets are the same in the copy. id is a new one, a UUID, and cliID what the CLI
+	// calls the copy, "" when ids are chosen for it (Abilities.ChoosesID).
 	// The transcript itself is only read. The error has ErrCantCopy in it when the CLI can't
 	// continue a copy, and fs.ErrNotExist when there is no transcript, or a shorter one.
 	Copy(c Conversation, length int64, id, dir string) (cliID string, err error)

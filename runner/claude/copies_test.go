@@ -45,6 +45,9 @@ func TestContractCopies(t *testing.T) {
 		{-1, "user: one\nassistant: ok\nuser: two\nassistant: ok\nuser: three\n"},
 	} {
 		again.Prompt.SessionID, again.Prompt.Text = uuid.NewString(), "three"
+		if again.Prompt.Cut = nil; tt.length >= 0 {
+			again.Prompt.Cut = &tt.length // offsets are those of the conversation itself
+		}
 		if id, err := b.Copy(c, tt.length, again.Prompt.SessionID, again.Dir); err != nil || id != "" {
 			t.Fatalf("copy of %d bytes: got %q, %v", tt.length, id, err)
 		}

@@ -108,7 +108,10 @@ func (b *Backend) Read(c runner.Conversation, from, to int64, each func(runner.M
 
 // Copy implements runner.Transcripts. The thread of a copy is called as the conversation is.
 func (b *Backend) Copy(c runner.Conversation, length int64, id, _ string) (cliID string, err error) {
-	return "", b.rollouts().Copy(thread(c), length, id)
+	if err := b.rollouts().Copy(thread(c), length, id); err != nil {
+		return "", err
+	}
+	return id, nil
 }
 
 // Place implements runner.Transcripts.

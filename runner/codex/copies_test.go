@@ -42,7 +42,10 @@ func TestContractCopies(t *testing.T) {
 		want   []string
 	}{{entry, []string{"one", "three"}}, {entry + 1, []string{"one", "three"}}, {-1, []string{"one", "two", "three"}}} {
 		again.Prompt.SessionID = uuid.NewString()
-		if id, err := b.Copy(c, tt.length, again.Prompt.SessionID, again.Dir); err != nil || id != "" {
+		if again.Prompt.Cut = nil; tt.length >= 0 {
+			again.Prompt.Cut = &tt.length // offsets are those of the conversation itself
+		}
+		if id, err := b.Copy(c, tt.length, again.Prompt.SessionID, again.Dir); err != nil || id != again.Prompt.SessionID {
 			t.Fatalf("copy of %d bytes: got %q, %v", tt.length, id, err)
 		}
 		used(t, "a copy", answer(t, b, again), each)

@@ -11,7 +11,6 @@ import (
 	"math"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"github.com/raymond-action/raymond-action/internal/untrusted/files"
 	"github.com/raymond-action/raymond-action/runner"
@@ -173,19 +172,9 @@ func (h home) copy(c runner.Conversation, length int64, id, dir string) error {
 	if ok, err := holdsPromptIn(path, end); err != nil || !ok {
 		return errors.Join(err, fmt.Errorf("nothing was said in conversation %s until then", c.ID))
 	}
-	line, rest := firstLine(in)
-	head := map[string]any{}
-	if err := json.Unmarshal(line, &head); err != nil {
-		return fmt.Errorf("conversation %s: %w", c.ID, err)
-	}
-	head["sessionId"] = id
-	first, err := json.Marshal(head)
-	if err != nil {
-		return err
-	}
-	// The CLI notes the id again each time that it resumes; the last note counts.
-	last := `{"$set":{"sessionId":"` + id + `"}}` + "\n"
-	return h.place(id, dir, io.MultiReader(bytes.NewReader(first), strings.NewReader("\n"), rest, strings.NewReader(last)))
+	// The CLI notes the id again each time that it resumes. A quotation mark within a text has a
+	// backslash before it: only members are renamed.
+	return h.place(id, dir, transcripts.Renamed(in, `"sessionId":"`+c.ID+`"`, `"sessionId":"`+id+`"`))
 }
 
 // gone is the error of a conversation without a transcript.

@@ -40,6 +40,9 @@ func TestContractCopies(t *testing.T) {
 		{-1, []string{"one", "two", "three"}, []string{"re: one", "re: two"}},
 	} {
 		again.Prompt.SessionID = uuid.NewString()
+		if again.Prompt.Cut = nil; tt.length >= 0 {
+			again.Prompt.Cut = &tt.length // offsets are those of the conversation itself
+		}
 		if id, err := s.backend.Copy(c, tt.length, again.Prompt.SessionID, again.Dir); err != nil || id != "" {
 			t.Fatalf("copy of %d bytes: got %q, %v", tt.length, id, err)
 		}

@@ -115,6 +115,29 @@ func EachLineAt(path string, from int64, take func(at int64, line []byte, trunca
 	return errors.Join(err, stop)
 }
 
+// Begins reports whether a regular file begins with all that another one has.
+func Begins(path, with string) bool {
+	long, _, err := files.Open(path)
+	if err != nil {
+		return false
+	}
+	defer long.Close()
+	short, info, err := files.Open(with)
+	if err != nil {
+		return false
+	}
+	defer short.Close()
+	var sums [2][]byte
+	for i, f := range []*os.File{long, short} {
+		sum := sha256.New()
+		if n, err := io.Copy(sum, io.LimitReader(f, info.Size())); err != nil || n != info.Size() {
+			return false
+		}
+		sums[i] = sum.Sum(nil)
+	}
+	return bytes.Equal(sums[0], sums[1])
+}
+
 // IsFile reports whether a path is a regular file, and no link to one.
 func IsFile(path string) bool {
 	info, err := os.Lstat(path)

@@ -31,6 +31,7 @@ var checks = []struct {
 	{"errors", checkErrors},
 	{"gone", checkGone},
 	{"carried", checkCarried},
+	{"again", checkAgain},
 }
 
 // TestConformance holds that every agent CLI is driven alike.
