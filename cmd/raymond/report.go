@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/raymond-action/raymond-action/artifacts/workspace"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/options"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/reports"
@@ -57,7 +58,10 @@ func (r reading) reportAll(o *options.Options, out reports.Output, args []string
 
 // source is where the reports of the runs in a state folder come from.
 func (r reading) source(stateDir string) reports.Source {
-	return reports.Source{
-		StateDir: stateDir, Agents: agents.New(agents.Config{Env: session.Environ(r.environ)}), Hide: secrets.NewRedactor(r.environ).Text,
+	env := session.Environ(r.environ)
+	s := reports.Source{StateDir: stateDir, Agents: agents.New(agents.Config{Env: env}), Hide: secrets.NewRedactor(r.environ).Text}
+	if path, err := workspace.Find(r.environ); err == nil {
+		s.Git = &workspace.Git{Path: path, Env: r.environ}
 	}
+	return s
 }

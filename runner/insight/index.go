@@ -78,6 +78,7 @@ func (x *Indexer) Add(s Source) error {
 	row := Row{
 		WorkflowID: run.WorkflowID, Status: statusOf(s), Reason: short(x.hide(run.Progress.Reason), 300),
 		Workflow: x.hide(run.Scope), Created: run.Created, Finished: c.now, Agents: len(c.agents.all), Spent: spentOf(run.Spent()),
+		InheritedUSD: run.InheritedUSD, RerunOf: rerunOf(run),
 	}
 	days, states := map[string]bool{}, map[string]bool{}
 	for _, e := range c.execs {

@@ -22,7 +22,8 @@ type conversation struct {
 type begin struct {
 	exec int
 	time time.Time
-	// from is an offset in the transcript; -1 when nobody has kept it.
+	// from is an offset in the transcript; -1 when nobody has kept it, so that the times of
+	// messages tell.
 	from int64
 	// isBranch says that the conversation began as a copy of another one, so that what is
 	// older than the execution was said there.
@@ -98,29 +99,28 @@ func (p *places) execution(x *Exec, backends map[string]string) {
 			return
 		}
 	}
-	c.begins = append(c.begins, begin{exec: x.N, time: x.Started, from: -1, isBranch: x.Mode == string(state.Branch)})
+	c.begins = append(c.begins, begin{exec: x.N, time: x.Started, from: -1})
 }
 
 // owner returns the execution that a message belongs to, 0 for none; last is that of the
 // message before it.
 func (c *conversation) owner(m runner.Message, last int) int {
-	isMarked := true
-	for _, b := range c.begins {
-		isMarked = isMarked && b.from >= 0
-	}
-	found := begin{}
+	marked, timed := begin{}, begin{}
 	for _, b := range c.begins {
 		switch {
-		case isMarked && b.from <= m.Offset:
-			found = b
-		case !isMarked && m.Time.IsZero():
-			return last
-		case !isMarked && !b.time.After(m.Time):
-			found = b
+		case b.from >= 0 && b.from <= m.Offset:
+			marked = b
+		case b.from < 0 && !b.time.After(m.Time):
+			timed = b
 		}
 	}
-	if found.isBranch && !m.Time.IsZero() && m.Time.Before(found.time) {
+	switch {
+	case marked.exec > 0 && marked.isBranch && m.Time.Before(marked.time):
 		return 0
+	case marked.exec > 0:
+		return marked.exec
+	case m.Time.IsZero():
+		return last
 	}
-	return found.exec
+	return timed.exec
 }

@@ -17,6 +17,9 @@ type Source struct {
 	// Events yields the event log in order, up to its first error; nil for none. Events that
 	// the run itself has may be missing.
 	Events iter.Seq2[state.Event, error]
+	// History yields the steps of the run as far as they are kept, up to the first error; nil
+	// for none. It tells where in transcripts executions begin, and what was answered.
+	History iter.Seq2[state.HistoryStep, error]
 	// Agents are the agent CLIs by name, whose transcripts are read. The conversations of one
 	// that is missing are left out, and that is said.
 	Agents map[string]Transcripts
@@ -51,9 +54,14 @@ func Build(s Source) (*Report, error) {
 		s.Hide = func(text string) string { return text }
 	}
 	r := c.report(s)
+	past, err := pastOf(s)
+	if err != nil {
+		r.leaveOut("The history of the run can't be read: %s", short(s.Hide(err.Error()), 300))
+	}
+	past.giveAnswers(r.Waits)
 	pot := bound(r)
 	pot -= gatherFiles(r, s, pot/4)
-	gatherMessages(r, s, pot)
+	gatherMessages(r, s, past.places, pot)
 	return r, nil
 }
 
@@ -101,6 +109,7 @@ func (c *collector) report(s Source) *Report {
 		Outcome: c.outcome, Spent: spentOf(run.Spent()), BudgetUSD: run.Options.BudgetUSD,
 		Parts: c.parts.all, Waits: c.waits.all, Limits: c.limits, LeftOut: []string{},
 	}
+	r.InheritedUSD, r.RerunOf = run.InheritedUSD, rerunOf(run)
 	if run.Progress.Status == state.Running {
 		r.Outcome = ""
 	}
@@ -121,6 +130,14 @@ func (c *collector) report(s Source) *Report {
 		r.Spent.Tokens = plusTokens(r.Spent.Tokens, x.Spent.Tokens)
 	}
 	return r
+}
+
+// rerunOf is the run, and the execution, that a run was begun from again; nil for none.
+func rerunOf(run *state.Run) *RerunOf {
+	if run.RerunOf == nil {
+		return nil
+	}
+	return &RerunOf{WorkflowID: run.RerunOf.WorkflowID, Exec: run.RerunOf.Exec}
 }
 
 // hidden returns a copy of variables with their values masked.

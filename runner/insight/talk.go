@@ -91,9 +91,10 @@ type listener struct {
 	problems []string
 }
 
-// gatherMessages adds the conversations to the executions, which may take pot bytes.
-func gatherMessages(r *Report, s Source, pot int) {
-	p := placesOf(r, s)
+// gatherMessages adds the conversations to the executions, which may take pot bytes. Of some
+// the history knows where they are.
+func gatherMessages(r *Report, s Source, known *places, pot int) {
+	p := placesOf(r, s, known)
 	l := &listener{source: s, execs: map[int]*Exec{}}
 	for i := range r.Executions {
 		l.execs[r.Executions[i].N] = &r.Executions[i]
@@ -119,21 +120,23 @@ func gatherMessages(r *Report, s Source, pot int) {
 	r.LeftOut = append(r.LeftOut, l.leftOut()...)
 }
 
-// placesOf finds the conversations of the executions.
-func placesOf(r *Report, s Source) *places {
-	p := &places{byID: map[string]*conversation{}}
-	backends := map[string]string{}
+// placesOf completes the conversations that the history knows by what events tell.
+func placesOf(r *Report, s Source, p *places) *places {
+	backends, execs := map[string]string{}, map[int]*Exec{}
 	for name, agent := range s.Agents {
 		backends[agent.Abilities().Title] = name
 	}
-	for _, a := range s.Run.Agents {
-		p.agent(a)
-	}
-	if s.Run.Last != nil {
-		p.name(s.Run.Last.Session)
-	}
 	for i := range r.Executions {
-		p.execution(&r.Executions[i], backends)
+		x := &r.Executions[i]
+		execs[x.N] = x
+		p.execution(x, backends)
+	}
+	for _, c := range p.all {
+		for _, b := range c.begins {
+			if x := execs[b.exec]; x != nil && c.Dir == "" {
+				c.Dir = x.Cwd
+			}
+		}
 	}
 	p.all = slices.DeleteFunc(p.all, func(c *conversation) bool { return len(c.begins) == 0 })
 	return p

@@ -10,6 +10,7 @@ import (
 
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/runs"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/snapshots"
 	"github.com/raymond-action/raymond-action/runner/insight"
 	"github.com/raymond-action/raymond-action/runner/insight/page"
 	"github.com/raymond-action/raymond-action/state"
@@ -22,17 +23,21 @@ type Output struct {
 	Stdout io.Writer
 }
 
-// Read gathers what is known of a run of a state folder. Run and IsDriven of s are found by it.
+// Read gathers what is known of a run of a state folder. Run, IsDriven and Snapshots of s are
+// found by it.
 func Read(s Source, id string) (*insight.Report, error) {
 	driver, run, err := read(s.StateDir, id)
 	if err != nil {
 		return nil, err
 	}
 	s.Run, s.IsDriven = run, driver != nil
+	if s.Git != nil {
+		s.Snapshots = s.Git.OpenSnapshots(snapshots.Path(filepath.Join(s.StateDir, id)))
+	}
 	return Build(s)
 }
 
-// Print writes the report of a run of a state folder. Run and IsDriven of s are found by it.
+// Print writes the report of a run of a state folder, as Read gathers it.
 func Print(out Output, s Source, id string) error {
 	r, err := Read(s, id)
 	if err != nil {

@@ -4,6 +4,8 @@ package reports
 import (
 	"path/filepath"
 
+	"github.com/raymond-action/raymond-action/artifacts/workspace"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/runs"
 	"github.com/raymond-action/raymond-action/runner"
 	"github.com/raymond-action/raymond-action/runner/insight"
@@ -17,8 +19,10 @@ type Source struct {
 	IsDriven bool       // a process drives the run at this moment, so that it is not interrupted
 	// Agents are the agent CLIs by name, whose transcripts are read. They are not started.
 	Agents map[string]runner.Agent
-	// Snapshots has the files that state executions changed; nil where there are none.
-	Snapshots insight.Snapshots
+	// Snapshots are those of the run's files, of which there may be none; nil for none.
+	Snapshots *workspace.Snapshots
+	// Git opens the snapshots where Read and Print are asked; nil: there are none.
+	Git *workspace.Git
 	// Hide replaces secrets in all texts; nil leaves them as they are.
 	Hide func(string) string
 }
@@ -26,11 +30,17 @@ type Source struct {
 // Build gathers what is known of a run. What can't be read besides the event log is named in
 // the report; its error is that of an event log, a *state.FileError where that is damaged.
 func Build(s Source) (*insight.Report, error) {
-	return insight.Build(insight.Source{
-		Run: s.Run, IsDriven: s.IsDriven, Snapshots: s.Snapshots, Hide: s.Hide,
-		Events: runs.Events(eventsOf(s.StateDir, s.Run.WorkflowID)),
-		Agents: transcriptsOf(s.Agents),
+	files, fileErr := filesOf(s.Snapshots)
+	r, err := insight.Build(insight.Source{
+		Run: s.Run, IsDriven: s.IsDriven, Snapshots: files, Hide: s.Hide,
+		History: state.ReadHistory(s.StateDir, s.Run.WorkflowID),
+		Events:  runs.Events(eventsOf(s.StateDir, s.Run.WorkflowID)),
+		Agents:  transcriptsOf(s.Agents),
 	})
+	if err == nil && fileErr != nil {
+		r.LeftOut = append(r.LeftOut, "The snapshots of the files can't be read: "+problem.Shorten(fileErr.Error()))
+	}
+	return r, err
 }
 
 // eventsOf is the event log of a run.
