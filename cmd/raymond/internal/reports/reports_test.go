@@ -5,6 +5,8 @@ package reports_test
 import (
 	"encoding/json"
 	"os"
+	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -81,6 +83,12 @@ func TestContractReport(t *testing.T) {
 	s.Run(3, "--max-iterations", "2", "--permission-mode", "bypassPermissions")
 	s.Resume(0, "--max-iterations", "100")
 	r := report(t, s)
+	if err := os.Remove(filepath.Join(s.StateDir(), sitetest.RunID+".history")); err != nil {
+		t.Error(err)
+	}
+	if diff := cmp.Diff(r, report(t, s)); diff != "" {
+		t.Errorf("without a history (-want +got):\n%s", diff)
+	}
 	got := map[string][]string{}
 	for i, x := range r.Executions {
 		if x.N != i+1 || x.Status != "completed" || x.Transition == nil || len(x.Output) > 0 {
@@ -101,5 +109,46 @@ func TestContractReport(t *testing.T) {
 	}
 	if len(r.LeftOut) > 0 || len(r.Parts) != 2 || r.Status != "completed" {
 		t.Errorf("got %d parts, status %s, left out %q; want 2, completed, nothing", len(r.Parts), r.Status, r.LeftOut)
+	}
+}
+
+// asking is a workflow that asks somebody whether what it has changed will do.
+const asking = `
+-- 1_START.md --
+Change it.
+-- NEXT.md --
+Somebody says {{result}}.
+`
+
+// TestContractReportOfWork: a report has the files that a state changed, what was asked, and
+// who answered what.
+func TestContractReportOfWork(t *testing.T) {
+	t.Parallel()
+	s := sitetest.NewReal(t, asking, claudetest.NewServer(t,
+		claudetest.On("Change it.", claudetest.Do(claudetest.Bash("echo new >> file; echo other > more")), claudetest.Say(`<ask next="NEXT.md">Will it do?</ask>`)),
+		claudetest.On("Somebody says", claudetest.Say("<result>done</result>")),
+	))
+	s.Write(s.File("file"), "old\n")
+	for _, args := range [][]string{{"init", "-q"}, {"add", "file"}, {"-c", "user.name=a", "-c", "user.email=a@b.example", "commit", "-qm", "one"}} {
+		cmd := exec.Command("git", args...)
+		if cmd.Dir = s.Work; cmd.Run() != nil {
+			t.Fatalf("git %s failed", args)
+		}
+	}
+	s.Run(10, "--workspace", "git", "--permission-mode", "bypassPermissions")
+	s.Resume(0, "--workspace", "git", "--answer", "it will")
+	r := report(t, s)
+	if len(r.Executions) != 2 || len(r.Waits) != 1 {
+		t.Fatalf("got %d executions and %d waits, want 2 and 1", len(r.Executions), len(r.Waits))
+	}
+	want := []insight.File{
+		{Path: "file", Change: "changed", Diff: "@@ -1 +1,2 @@\n old\n+new\n"},
+		{Path: "more", Change: "added", Diff: "@@ -0,0 +1 @@\n+other\n"},
+	}
+	if diff := cmp.Diff(want, r.Executions[0].Files); diff != "" {
+		t.Errorf("files of the first state (-want +got):\n%s", diff)
+	}
+	if w := r.Waits[0]; w.Question != "Will it do?" || w.Answer != "it will" || w.By != "cli" || w.To.Before(w.From) {
+		t.Errorf("wait: got %+v, want the question and its answer", w)
 	}
 }
