@@ -6,7 +6,6 @@ import "github.com/raymond-action/raymond-action/state"
 const (
 	mostFilesOf = 200       // of an execution
 	mostDiffsOf = 256 << 10 // of an execution, in bytes where they are shown
-	mostDiffs   = 200       // executions whose files are compared
 )
 
 // gatherFiles adds the files that executions changed, whose diffs may take pot bytes, and
@@ -15,40 +14,37 @@ func gatherFiles(r *Report, s Source, pot int) int {
 	if s.Snapshots == nil {
 		return 0
 	}
-	used, compared, skipped, failed := 0, 0, 0, 0
+	used, without, names := 0, 0, 0
 	for _, x := range byInterest(r.Executions) {
-		if x.Kind != promptKind {
-			continue
-		}
-		if compared == mostDiffs || used >= pot {
-			skipped++
-			continue
-		}
-		list, isShared, err := s.Snapshots.Files(x.N)
-		if err != nil {
-			failed++
-			continue
-		}
+		list, isShared := s.Snapshots.Files(x.N)
 		if list == nil {
 			continue
 		}
-		compared++
 		x.IsShared = isShared
+		if used >= pot {
+			names++
+			continue
+		}
 		x.Files = boundFiles(list, s.Hide, min(mostDiffsOf, pot-used))
+		isCut := len(x.Files) < len(list)
 		for _, f := range x.Files {
+			isCut = isCut || f.Cut
 			used += cost(f.Path) + cost(f.Diff) + 100
 		}
+		if isCut {
+			without++
+		}
 	}
-	if skipped > 0 {
-		r.leaveOut("The changed files of %s are left out: they would be too much for one page.", state.Count(skipped, "state execution"))
+	if without > 0 {
+		r.leaveOut("Of %s some changed files, or a part of their diffs, are left out.", state.Count(without, "state execution"))
 	}
-	if failed > 0 {
-		r.leaveOut("The changed files of %s can't be read.", state.Count(failed, "state execution"))
+	if names > 0 {
+		r.leaveOut("The changed files of %s are left out: all would be too much for one page.", state.Count(names, "state execution"))
 	}
 	return used
 }
 
-// promptKind is the kind of the executions after which snapshots are taken.
+// promptKind is the kind of executions in which an agent speaks.
 const promptKind = "prompt"
 
 // boundFiles masks the diffs, and leaves out those for which there is no room.

@@ -40,7 +40,7 @@ type Transcripts interface {
 type Snapshots interface {
 	// Files returns what an execution changed, with diffs that are bounded, and whether other
 	// agents worked in the folder meanwhile. The list is nil when there is no snapshot of it.
-	Files(exec int) (changed []File, isShared bool, err error)
+	Files(exec int) (changed []File, isShared bool)
 }
 
 // Build gathers what is known of a run. A transcript or a snapshot that can't be read is

@@ -11,7 +11,9 @@ import (
 
 	"github.com/raymond-action/raymond-action/artifacts"
 	"github.com/raymond-action/raymond-action/artifacts/slots"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/job"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/reports"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/snapshots"
 	"github.com/raymond-action/raymond-action/internal/untrusted/archive"
 	"github.com/raymond-action/raymond-action/internal/untrusted/secrets"
 	"github.com/raymond-action/raymond-action/runner/insight"
@@ -112,9 +114,13 @@ func storeReport(ctx context.Context, s *step, run *state.Run) (report.Link, err
 // of further secrets.
 func sourceOf(s *step, run *state.Run) reports.Source {
 	logins, mask := secrets.NewRedactor(nil).Text, s.voice.now() // passwords in URLs are no secrets that the mask knows
-	return reports.Source{
+	from := reports.Source{
 		StateDir: s.dirs.state, Run: run, Agents: conversationsOf(s), Hide: func(text string) string { return mask(logins(text)) },
 	}
+	if s.in.Workspace == job.WorkspaceGit {
+		from.Snapshots = s.git().OpenSnapshots(snapshots.Path(s.runDir(run.WorkflowID)))
+	}
+	return from
 }
 
 // reporting is a report that is made, and the archive that it becomes.

@@ -7,49 +7,33 @@ import (
 	"github.com/raymond-action/raymond-action/runner/insight"
 )
 
-// The limits of diffs, in bytes.
-const (
-	mostOfFile = 64 << 10
-	mostOfExec = 256 << 10
-)
+// most bounds the diffs that are read.
+var most = workspace.Most{File: 64 << 10, Execution: 256 << 10, All: 4 << 20}
 
-// changes are the files that state executions changed, from the snapshots of a run.
-type changes struct {
-	shots  *workspace.Snapshots
-	shared map[int]bool // whether other agents worked there meanwhile, by execution
-}
+// changes are the files that state executions changed, by their numbers.
+type changes map[int]workspace.Changes
 
 // filesOf returns the changed files of a run, nil when there are no snapshots. shots may be nil.
 func filesOf(shots *workspace.Snapshots) (insight.Snapshots, error) {
 	if shots == nil {
 		return nil, nil
 	}
-	all, err := shots.List(context.Background())
+	all, err := shots.Changes(context.Background(), most)
 	if err != nil || len(all) == 0 {
 		return nil, err
 	}
-	c := changes{shots: shots, shared: map[int]bool{}}
-	for _, s := range all {
-		if !s.IsStart {
-			c.shared[s.Exec] = s.IsShared
-		}
-	}
-	return c, nil
+	return changes(all), nil
 }
 
 // Files implements insight.Snapshots.
-func (c changes) Files(exec int) (changed []insight.File, isShared bool, err error) {
-	isShared, ok := c.shared[exec]
+func (c changes) Files(exec int) (changed []insight.File, isShared bool) {
+	one, ok := c[exec]
 	if !ok {
-		return nil, false, nil
+		return nil, false
 	}
-	list, err := c.shots.Diff(context.Background(), exec, mostOfFile, mostOfExec)
-	if err != nil {
-		return nil, false, err
+	changed = make([]insight.File, 0, len(one.Files))
+	for _, f := range one.Files {
+		changed = append(changed, insight.File{Path: f.Path, Change: f.What, Diff: f.Diff, Cut: f.IsCut})
 	}
-	changed = make([]insight.File, 0, len(list))
-	for _, one := range list {
-		changed = append(changed, insight.File{Path: one.Path, Change: one.What, Diff: one.Diff, Cut: one.IsCut})
-	}
-	return changed, isShared, nil
+	return changed, one.IsShared
 }

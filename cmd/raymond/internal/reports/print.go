@@ -32,7 +32,11 @@ func Read(s Source, id string) (*insight.Report, error) {
 	}
 	s.Run, s.IsDriven = run, driver != nil
 	if s.Git != nil {
-		s.Snapshots = s.Git.OpenSnapshots(snapshots.Path(filepath.Join(s.StateDir, id)))
+		dir, err := filepath.Abs(s.StateDir)
+		if err != nil {
+			return nil, err
+		}
+		s.Snapshots = s.Git.OpenSnapshots(snapshots.Path(filepath.Join(dir, id)))
 	}
 	return Build(s)
 }
