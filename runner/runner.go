@@ -146,8 +146,8 @@ func (r *Runner) outcome(a *state.Agent, st *protocol.State, m message) state.Ou
 	w := m.answer
 	o := state.Outcome{
 		Session: w.SessionID, Model: w.Model, Cost: w.Cost, Turns: w.Turns, Denied: w.Denied, Refusals: w.Refusals, Failure: m.failure,
-		Process: state.Process{CLI: w.CLI, CLIID: w.CLIID, Prepared: w.Prepared, ExitCode: w.ExitCode, Signal: w.Signal},
-		Script:  w.Script, End: m.end, Hold: r.cfg.limitHold(),
+		Process: state.Process{CLI: w.CLI, CLIID: w.CLIID, End: m.end, Prepared: w.Prepared, ExitCode: w.ExitCode, Signal: w.Signal},
+		Script:  w.Script, Hold: r.cfg.limitHold(),
 	}
 	if st.Kind == protocol.Prompt {
 		var note string

@@ -16,9 +16,7 @@ type Outcome struct {
 	Cost    Cost
 	// Used has the tokens that are not in Cost, at list prices where these are known: those
 	// seen in the output, otherwise those in the transcript.
-	Used []ModelCost
-	// End is the length of the transcript of its conversation in bytes; nil when unknown.
-	End      *int64
+	Used     []ModelCost
 	Turns    int       // of the model
 	Denied   []string  // uses of tools that were refused
 	Refusals []Refusal // the same, with what is known about each
@@ -39,6 +37,7 @@ type Outcome struct {
 type Process struct {
 	CLI      string        // version and path of the agent CLI; "" when it is not known, and for scripts
 	CLIID    string        // the CLI's own id of the conversation, where that is not Outcome.Session; "" when it told none
+	End      *int64        // length of the transcript of the conversation in bytes; nil when unknown
 	Prepared time.Duration // how long the invocation waited for the agent CLI to be installed
 	ExitCode int           // -1 when a signal ended it, or it never started
 	Signal   string        // that ended it, such as "SIGKILL"; "" when it exited
@@ -134,7 +133,7 @@ func (e *Exec) sessionAfter(entry *Session, o Outcome) *Session {
 	r, from := e.Running, entry
 	next := Session{
 		ID: cmp.Or(o.Session, r.SessionID), Backend: r.Backend, CLIID: cmp.Or(o.Process.CLIID, r.CLIID),
-		Model: r.Model, Chosen: r.Model != "", Reached: o.Cost.Reached, End: o.End,
+		Model: r.Model, Chosen: r.Model != "", Reached: o.Cost.Reached, End: o.Process.End,
 	}
 	if next.CLIID == "" && o.Session != "" && next.Backend != "" {
 		next.CLIID = next.ID // the CLI says that it is the same

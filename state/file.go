@@ -40,6 +40,7 @@ type Seal interface {
 	Replace(path string, data []byte) error // the file gets data instead of what it has; a missing file is an empty one
 	Append(path string, data []byte) error  // the file gets data in addition
 	Done(path string) error                 // it has it now
+	Adopt(path string) error                // the file goes on from what it has
 }
 
 // SetSeal says who is told of changes. It is for before the first one.
@@ -104,7 +105,7 @@ func acquire(dir, id, holder string) (*File, error) {
 		return nil, err
 	}
 	f := &File{dir: dir, id: id}
-	f.history = &history{path: f.path(historyExt), journal: f.path(".journal"), most: DefaultHistory}
+	f.history = &history{path: f.path(HistoryExt), journal: f.path(".journal"), most: DefaultHistory}
 	if err := f.take(holder); err != nil {
 		return nil, err
 	}
@@ -221,8 +222,8 @@ func List(dir string) ([]string, error) {
 
 // Fold replaces the snapshot with r and empties the journal. After it returns
 // nil, {id}.json alone is complete and survives a crash of the machine; after
-// an error the files hold either the old run or r, complete. d is the step that led to r, if it
-// is not in the journal; else nil. ready, when not nil, is called before the old snapshot and
+// an error the files hold either the old run or r, complete. d is the step that led to r, which
+// is not in the journal; nil when r is not made by a step. ready, when not nil, is called before the old snapshot and
 // the journal are replaced; when it returns an error they are kept.
 func (f *File) Fold(r *Run, d *Delta, ready func() error) error {
 	past := f.remember(r, d)

@@ -18,8 +18,8 @@ import (
 // DefaultHistory is how many bytes of its history a run keeps where nobody says otherwise.
 const DefaultHistory = 64 << 20
 
-// historyExt is the extension of the file with the history of a run.
-const historyExt = ".history"
+// HistoryExt is the extension of the file with the history of a run, after its id.
+const HistoryExt = ".history"
 
 // How the lines of a history begin, after their checksum.
 const (
@@ -42,8 +42,9 @@ type history struct {
 	since   int64 // bytes after the last whole run
 }
 
-// fold adds the steps that lead to r: those of the journal, then d, which may be nil. folded is
-// the step of the snapshot that is on disk.
+// fold adds the steps that lead to r: those of the journal, then d. When that is nil r need not
+// be what they lead to, as that of another machine, and is added as a whole. folded is the step
+// of the snapshot that is on disk.
 func (h *history) fold(r *Run, d *Delta, folded int) error {
 	if h.most == 0 {
 		return ignoreMissing(os.Remove(h.path))
@@ -63,7 +64,7 @@ func (h *history) fold(r *Run, d *Delta, folded int) error {
 		}
 	}
 	h.since += int64(lines.Len())
-	if h.last != r.Progress.Seq || h.size == 0 || h.since > h.most/8 {
+	if d == nil || h.last != r.Progress.Seq || h.size == 0 || h.since > h.most/8 {
 		before := lines.Len()
 		if err := h.add(lines, snapshotHead, r, r.Progress.Seq); err != nil {
 			return h.forget(err)
@@ -108,6 +109,9 @@ func (h *history) open(folded int) error {
 	size, last, err := tail(f, folded)
 	if err == nil {
 		err = f.Truncate(size)
+	}
+	if err == nil && h.seal != nil {
+		err = h.seal.Adopt(h.path)
 	}
 	if err != nil {
 		return errors.Join(err, f.Close())

@@ -70,7 +70,7 @@ func ReadHistory(dir, id string) iter.Seq2[HistoryStep, error] {
 			return
 		}
 		past := reading{id: id, last: r.Progress.Seq, yield: yield}
-		if err := past.read(filepath.Join(dir, id+historyExt)); err != nil {
+		if err := past.read(filepath.Join(dir, id+HistoryExt)); err != nil {
 			yield(HistoryStep{}, err)
 			return
 		}
@@ -120,7 +120,7 @@ func (h *reading) scan(f *os.File) error {
 			h.run = nil
 		case seq > h.last:
 			return nil // its snapshot was never written
-		case isRun && (h.run == nil || h.run.Progress.Seq != seq):
+		case isRun:
 			h.begin(data)
 		case !isRun && h.run != nil:
 			h.step(data)
@@ -136,11 +136,15 @@ func (h *reading) scan(f *os.File) error {
 	return nil
 }
 
-// begin continues with a whole run.
+// begin continues with a whole run. The same step on another machine is no new beginning.
 func (h *reading) begin(data []byte) {
+	before := h.run
 	r, err := Decode(data)
 	if h.run = r; err != nil || r.WorkflowID != h.id {
 		h.run = nil
+		return
+	}
+	if before != nil && before.Progress.Seq == r.Progress.Seq {
 		return
 	}
 	h.stopped = !h.yield(HistoryStep{Run: r}, nil)

@@ -1,7 +1,7 @@
 // Package checkpoint knows what a checkpoint is: all that a later job on another
 // machine needs to resume a run, in one zip archive.
 //
-// In it are the files of the run (state.json, events.jsonl, logs/, transcripts/,
+// In it are the files of the run (state.json, state.history, events.jsonl, logs/, transcripts/,
 // workspace/) and a manifest that says what they are, where they come from and
 // what each of them must be. With a key, all of that is sealed: the archive then has
 // two files, an age file that holds the above, and a readable header.

@@ -20,6 +20,9 @@ const (
 
 const transcripts = "transcripts/"
 
+// HistoryName is the name that the history of a run has in a checkpoint.
+const HistoryName = "state.history"
+
 // The limits of a checkpoint, in bytes where nothing else is said.
 const (
 	maxPacked   = 512 << 20 // the archive itself
@@ -39,7 +42,7 @@ func TranscriptName(backend, session string) string {
 }
 
 // CheckName says why a checkpoint can't hold a file of that name; nil when it
-// can. It may hold state.json, events.jsonl, transcripts/{agent CLI}/{uuid}.jsonl,
+// can. It may hold state.json, state.history, events.jsonl, transcripts/{agent CLI}/{uuid}.jsonl,
 // before schema 4 transcripts/{uuid}.jsonl,
 // workspace/index.json, workspace/{name}.bundle and anything under logs/ whose
 // name has at most 255 bytes of UTF-8 and neither backslashes, colons nor control
@@ -51,7 +54,7 @@ func CheckName(name string) error {
 	return archive.CheckEntryName(name)
 }
 
-var nameForm = pattern(`^(?:state\.json|events\.jsonl|logs/.+|workspace/index\.json|workspace/[A-Za-z0-9][A-Za-z0-9._-]*\.bundle` +
+var nameForm = pattern(`^(?:state\.json|state\.history|events\.jsonl|logs/.+|workspace/index\.json|workspace/[A-Za-z0-9][A-Za-z0-9._-]*\.bundle` +
 	`|transcripts/(?:(?:` + strings.Join(protocol.Backends(), "|") + `)/)?[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\.jsonl)$`)
 
 // entryLimit is how large a file may be.

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/raymond-action/raymond-action/internal/untrusted/archive"
+	"github.com/raymond-action/raymond-action/state"
 )
 
 // Writing says what to write.
@@ -98,6 +99,9 @@ func (w *Writing) manifest() (Manifest, error) {
 func (w *Writing) mask(name string, r io.Reader) io.Reader {
 	if w.Mask == nil || isBundle(name) {
 		return r
+	}
+	if name == HistoryName {
+		return state.MaskHistory(r, w.Mask)
 	}
 	return w.Mask(r)
 }

@@ -28,7 +28,7 @@ var badArguments = map[string][]struct{ line, names string }{
 		{"flow --model ''", "--model"}, {"flow --claude ''", "--claude"}, {"flow --allowed-tools ''", "--allowed-tools"},
 		{"flow --done-when ''", "--done-when"}, {"flow --workflow-id ''", "--workflow-id"}, {"flow --meta ''", "--meta"},
 		{"flow --meta", "--meta"}, {"flow --prices nothing", "--prices"}, {"flow --prices dir", "--prices"}, {"flow --prices ''", "--prices"}, {"flow --quiet=maybe", "--quiet"}, {"flow --job ''", "--job"},
-		{"flow --job a,", "--job"}, {"flow --job 1a", "--job"}, {"flow --job a/b", "--job"}, {"flow --hold never", "--hold"}, {"nothing --budget NaN", "PATH"}, {"'' --budget NaN", "--budget"},
+		{"flow --job a,", "--job"}, {"flow --job 1a", "--job"}, {"flow --job a/b", "--job"}, {"flow --hold never", "--hold"}, {"flow --history 64MB", "--history"}, {"flow --history -1", "--history"}, {"flow --history 9999999GiB", "--history"}, {"flow --history ", "--history"}, {"nothing --budget NaN", "PATH"}, {"'' --budget NaN", "--budget"},
 	},
 	"raymond resume": {
 		{"", "WORKFLOW_ID"}, {"''", "WORKFLOW_ID"}, {"gone", "WORKFLOW_ID"}, {"a b", "WORKFLOW_ID"}, {"../a", "WORKFLOW_ID"},

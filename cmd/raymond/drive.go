@@ -35,6 +35,7 @@ func (a *App) drive(u session.Setup, given []runner.Update) (err error) {
 	if u.Dir, err = session.Dir(o.StateDir, u.Run.WorkflowID); err != nil {
 		return err
 	}
+	u.Store.SetHistory(o.History)
 	env := session.Environ(a.Environ)
 	u.Env = session.Env{Scripts: env, Checks: env}
 	u.Agents = &agents.Config{Env: env, Paths: paths(o, a.Getenv)}

@@ -45,7 +45,7 @@ func drive(ctx context.Context, s *step, r *result, d driving) error {
 	dir := s.runDir(d.run.WorkflowID)
 	talks := clis.New(a.clis) // as far as their conversations go
 	take := func(run *state.Run) (*checkpoints.Snapshot, error) {
-		return checkpoints.Take(run, dir, talks)
+		return checkpoints.Take(run, dir, talks, s.note.seals)
 	}
 	u := session.Setup{
 		Options: s.options, Scope: r.flow.Scope, Run: d.run, Store: d.store, Others: session.Others{Part: partAgents(s), Matrix: matrixOf(s)}, Resumed: d.isResumed, Changed: d.changed,

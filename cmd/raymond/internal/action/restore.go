@@ -192,6 +192,19 @@ func workProblem(err error) error {
 	return machineProblem("workspace", err)
 }
 
+// installHistory puts the history of a run in its place; none where its checkpoint has none.
+func installHistory(s *step, id, from string) error {
+	path := filepath.Join(s.dirs.state, id+state.HistoryExt)
+	if err := os.RemoveAll(path); err != nil {
+		return err
+	}
+	err := os.Rename(filepath.Join(from, checkpoint.HistoryName), path)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	return err
+}
+
 // install writes the files of a run that is resumed.
 func install(s *step, run *state.Run, from string) error {
 	dir := s.runDir(run.WorkflowID)
@@ -208,6 +221,9 @@ func install(s *step, run *state.Run, from string) error {
 		if err := s.note.seals.Adopt(s.fileOfRun(run.WorkflowID, name)); err != nil {
 			return err
 		}
+	}
+	if err := installHistory(s, run.WorkflowID, from); err != nil {
+		return err
 	}
 	// What an earlier try of this step left is of no more use than its machine.
 	for _, ext := range []string{".json", ".journal"} {

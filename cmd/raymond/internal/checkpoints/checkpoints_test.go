@@ -229,7 +229,7 @@ func TestASnapshotHasTheLengthsOfItsMoment(t *testing.T) {
 	run := &state.Run{WorkflowID: "k-12345678", Dir: "/run", Agents: []*state.Agent{
 		{ID: "main", Dir: "/a", Stack: []state.Frame{{Dir: "/b"}, {Dir: "/run"}, {}}}, {ID: "main_w1", Dir: "/a"},
 	}}
-	shot, err := Take(run, dir, nil)
+	shot, err := Take(run, dir, nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -264,7 +264,7 @@ func TestASnapshotHasTheConversationsOfEachAgent(t *testing.T) {
 	}}
 	shot, err := Take(run, t.TempDir(), map[string]runner.Agent{
 		protocol.BackendClaude: keeping{paths: map[string]string{"": "/c"}}, protocol.BackendCodex: keeping{paths: map[string]string{"thread": "/x"}},
-	})
+	}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/raymond-action/raymond-action/artifacts/checkpoint"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/seal"
 	"github.com/raymond-action/raymond-action/runner"
 	"github.com/raymond-action/raymond-action/state"
 )
@@ -31,19 +32,21 @@ type Snapshot struct {
 	state       []byte
 	events      checkpoint.Part
 	transcripts []checkpoint.Part
+	history     history
 	dir         string   // of the run's own files
 	dirs        []string // where agents work, the run's own first
 }
 
 // Take makes a snapshot of a run whose own files are in dir. It copies no file, and
 // is quick enough for the goroutine that owns the run, which alone may call it. The agents are
-// the agent CLIs, by their names, among which those of the run's conversations are.
-func Take(run *state.Run, dir string, agents map[string]runner.Agent) (*Snapshot, error) {
+// the agent CLIs, by their names, among which those of the run's conversations are. The seals
+// are those of the run's files; nil for none.
+func Take(run *state.Run, dir string, agents map[string]runner.Agent, seals *seal.Seals) (*Snapshot, error) {
 	data, err := run.Encode()
 	if err != nil {
 		return nil, err
 	}
-	s := &Snapshot{state: data, dir: dir, dirs: Dirs(run)}
+	s := &Snapshot{state: data, dir: dir, dirs: Dirs(run), history: takeHistory(dir, seals, agents)}
 	p := &run.Progress
 	s.manifest = checkpoint.Manifest{
 		WorkflowID: run.WorkflowID, Status: p.Status, Reason: p.Reason,

@@ -3,6 +3,7 @@ package checkpoints
 import (
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 
 	"github.com/raymond-action/raymond-action/artifacts/checkpoint"
@@ -50,6 +51,9 @@ func (d draft) writeWhole(to *os.File) (made, error) {
 		return out, fmt.Errorf("read logs: %w", err)
 	}
 	parts = append(parts, checkpoint.Part{Name: "state.json", Data: d.snapshot.state})
+	past, notes := d.snapshot.addHistory(filepath.Dir(to.Name()), !d.isOpen)
+	parts, out.notes = append(parts, past...), append(slices.Clone(out.notes), notes...)
+	d.manifest.Transcripts = d.snapshot.manifest.Transcripts
 	if d.snapshot.events.Path != "" {
 		parts = append(parts, d.snapshot.events)
 	}

@@ -39,6 +39,7 @@ type Options struct {
 	Cage             Cage           // how agents are confined
 	Hold             time.Duration  // how long a run stays for a time that its agents wait for; negative for without end
 	Jobs             []string       // whose states run here; nil for all
+	History          int64          // how much is kept of the steps of a run, in bytes; 0: nothing
 	Workspace        string         // of what files snapshots are taken: one of the Workspace constants
 
 	// Label names a flag in problems; nil for the flag as it is written.
@@ -140,7 +141,7 @@ func (o *Options) AddAll() {
 	o.AddWaits()
 	o.addAgents()
 	o.AddCage()
-	o.AddWorkspace()
+	o.AddKept()
 	o.AddLoop()
 	o.AddOutput()
 }
@@ -174,7 +175,10 @@ func (o *Options) change(f func(*state.Options)) { o.changes = append(o.changes,
 // AddInput defines the flags that say what the first state gets.
 func (o *Options) AddInput() {
 	o.Add("input", "TEXT", "payload of the first state", func(s string) error { o.Input = s; return nil })
-	o.Add("input-file", "FILE", "the same, read from a file", func(s string) error { return o.readInput(s) })
+	o.Add("input-file", "FILE", "the same, read from a file", func(s string) (err error) {
+		o.InputFile, err = readInput(s)
+		return err
+	})
 	o.Add("meta", "KEY=VALUE", "template variable of every state (repeatable)", o.addMeta)
 	o.Add("name", "PREFIX", "first part of the workflow id (default: the scope's name)", func(s string) error { o.Name = s; return nil })
 	o.Add("workflow-id", "ID", "the whole id of the new run", func(s string) error {
@@ -203,10 +207,9 @@ func NotEmpty(s string) error {
 	return nil
 }
 
-func (o *Options) readInput(path string) error {
+func readInput(path string) (string, error) {
 	data, err := files.ReadTarget(path, maxInput)
-	o.InputFile = string(data)
-	return err
+	return string(data), err
 }
 
 // IsMetaKey reports whether a template variable may have this name.

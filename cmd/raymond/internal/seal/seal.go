@@ -122,6 +122,17 @@ func (s *Seals) Adopt(path string) error {
 	return s.put(settles, path, version{})
 }
 
+// Sum returns the length and the sum of a file that is appended to, as the last call for it
+// named them; -1 when there was none since it was replaced.
+func (s *Seals) Sum(path string) (int64, [sha256.Size]byte) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.grown[path] == nil {
+		return -1, [sha256.Size]byte{}
+	}
+	return s.size[path], [sha256.Size]byte(s.grown[path].Sum(nil))
+}
+
 // sumOf begins a sum with what a file has.
 func sumOf(path string) (sum hash.Hash, size int64, err error) {
 	sum = sha256.New()

@@ -1,0 +1,135 @@
+package checkpoints
+
+import (
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/raymond-action/raymond-action/artifacts/checkpoint"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/seal"
+	"github.com/raymond-action/raymond-action/internal/untrusted/files"
+	"github.com/raymond-action/raymond-action/runner"
+	"github.com/raymond-action/raymond-action/state"
+)
+
+// What a checkpoint holds at most of the conversations that only earlier steps name.
+const (
+	maxPast      = 64 << 20 // bytes
+	maxPastFiles = 200
+	maxJournal   = 64 << 20
+)
+
+// history is the history of a run as it was when a snapshot was taken.
+type history struct {
+	path    string
+	size    int64 // -1: nobody has sealed it
+	sum     [sha256.Size]byte
+	journal []byte // the steps that are not in the file yet
+	agents  map[string]runner.Agent
+}
+
+// takeHistory notes how far the history of a run has come whose own files are in dir.
+func takeHistory(dir string, seals *seal.Seals, agents map[string]runner.Agent) history {
+	h := history{path: dir + state.HistoryExt, size: -1, agents: agents}
+	if seals != nil {
+		h.size, h.sum = seals.Sum(h.path)
+	}
+	h.journal, _, _ = files.Read(dir+".journal", maxJournal) // what can't be read is missing in the history
+	return h
+}
+
+// errAltered says that somebody has changed the history.
+var errAltered = errors.New("it is not what was written")
+
+// copy makes a file with the history up to the step of a run.
+func (h *history) copy(to string, seq int) error {
+	f, _, err := files.Open(h.path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	out, _, err := files.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	sum, from := sha256.New(), io.Reader(f)
+	if h.size >= 0 {
+		from = io.TeeReader(io.LimitReader(f, h.size), sum)
+	}
+	err = errors.Join(state.CopyHistory(out, from, h.journal, seq), out.Close())
+	if err == nil && h.size >= 0 && [sha256.Size]byte(sum.Sum(nil)) != h.sum {
+		return errAltered
+	}
+	return err
+}
+
+// addHistory makes the history of the run a part of the snapshot, with the conversations that
+// a rerun from one of its steps may need. It returns notes for people: a checkpoint without
+// them is of use, too.
+func (s *Snapshot) addHistory(temp string, withTalks bool) (parts []checkpoint.Part, notes []string) {
+	path := filepath.Join(temp, checkpoint.HistoryName)
+	err := s.history.copy(path, s.manifest.Seq)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, []string{"The checkpoint lacks the history of the run, so that no earlier state can be run again from it: " + err.Error() + "."}
+	}
+	if withTalks {
+		notes = s.addPast(path)
+	}
+	return []checkpoint.Part{{Name: checkpoint.HistoryName, Path: path, Size: -1}}, notes
+}
+
+// addPast adds the conversations that only the history names, the newest first.
+func (s *Snapshot) addPast(path string) []string {
+	f, _, err := files.Open(path)
+	if err != nil {
+		return []string{"The checkpoint lacks the conversations of earlier states: " + err.Error() + "."}
+	}
+	defer f.Close()
+	past, err := state.PastConversations(f)
+	if err != nil {
+		return []string{"The checkpoint lacks the conversations of earlier states: " + err.Error() + "."}
+	}
+	room, added, left := int64(maxPast), 0, 0
+	for _, c := range past {
+		t, part, ok := s.find(c)
+		switch {
+		case !ok:
+		case part.Size > room || added == maxPastFiles:
+			left++
+		default:
+			room, added = room-part.Size, added+1
+			s.transcripts = append(s.transcripts, part)
+			s.manifest.Transcripts = append(s.manifest.Transcripts, t)
+		}
+	}
+	if left == 0 {
+		return nil
+	}
+	return []string{fmt.Sprintf("The checkpoint has the newest %d of %d conversations of earlier states: there is no room for more. "+
+		"A rerun from before them begins them anew.", added, added+left)}
+}
+
+// find returns a conversation that the snapshot does not have yet; false when there is none.
+func (s *Snapshot) find(c state.PastConversation) (checkpoint.Transcript, checkpoint.Part, bool) {
+	t := checkpoint.Transcript{Session: c.Session.ID, Backend: c.Session.BackendName(), CLIID: c.Session.CLIID}
+	cli, known := s.history.agents[t.Backend]
+	if !known || checkpoint.CheckName(t.Name()) != nil ||
+		slices.ContainsFunc(s.transcripts, func(p checkpoint.Part) bool { return p.Name == t.Name() }) {
+		return t, checkpoint.Part{}, false
+	}
+	dirs := s.dirs
+	if c.Dir != "" {
+		dirs = append([]string{c.Dir}, dirs...)
+	}
+	found, ok := cli.Find(runner.Conversation{ID: t.Session, CLI: t.CLIID}, dirs)
+	t.Dir = found.Dir
+	return t, checkpoint.Part{Name: t.Name(), Path: found.Path, Size: found.Size}, ok
+}

@@ -1,0 +1,176 @@
+package state
+
+import (
+	"bufio"
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"slices"
+)
+
+// CopyHistory writes the history of a run up to a step, as a file of its own. It comes from the
+// file with the history, which may be further or, at a checkpoint, not as far yet; journal has
+// the steps that were in the journal then. Damaged lines are left out.
+func CopyHistory(to io.Writer, from io.Reader, journal []byte, last int) error {
+	out, seq := bufio.NewWriterSize(to, 256<<10), 0
+	for line, err := range fileLines(from) {
+		if err != nil {
+			return err
+		}
+		isRun, data, err := historyData(line)
+		n := seqOf(data)
+		if err != nil || n > last || !isRun && n != seq+1 {
+			continue
+		}
+		seq = n
+		if err := putWhole(out, line); err != nil {
+			return err
+		}
+	}
+	for line := range bytes.Lines(journal) {
+		data, err := checkedLine(bytes.TrimSuffix(line, []byte("\n")))
+		if n := seqOf(data); err != nil || seq == 0 || n != seq+1 || n > last {
+			continue
+		}
+		var one bytes.Buffer
+		putLine(&one, deltaHead, data)
+		seq++
+		if _, err := out.Write(one.Bytes()); err != nil {
+			return err
+		}
+	}
+	return out.Flush()
+}
+
+func putWhole(to *bufio.Writer, line []byte) error {
+	_, err := to.Write(line)
+	return errors.Join(err, to.WriteByte('\n'))
+}
+
+// fileLines returns the whole lines of a file, without their line breaks.
+func fileLines(from io.Reader) func(func([]byte, error) bool) {
+	return func(yield func([]byte, error) bool) {
+		in := bufio.NewReaderSize(from, 256<<10)
+		for {
+			line, err := in.ReadBytes('\n')
+			if err == io.EOF {
+				return // a line that was cut off counts as not written
+			}
+			if !yield(bytes.TrimSuffix(line, []byte("\n")), err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+// MaskHistory returns a reader of a history whose texts are masked, which must not change the
+// number of bytes. Lines get the checksums of what they have then; those that were damaged
+// stay so.
+func MaskHistory(from io.Reader, mask func(io.Reader) io.Reader) io.Reader {
+	m := &masking{from: bufio.NewReaderSize(from, 256<<10)}
+	m.masked = bufio.NewReaderSize(mask(readerFunc(m.readLine)), 256<<10)
+	return readerFunc(m.read)
+}
+
+// masking is a history on its way through a mask.
+type masking struct {
+	from, masked *bufio.Reader
+	in, out      []byte // what is left of a line before and after the mask
+	whole        []bool // whether the checksums of lines were right, of those that are not out yet
+}
+
+type readerFunc func([]byte) (int, error)
+
+// Read implements io.Reader.
+func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
+
+// readLine reads what is to be masked.
+func (m *masking) readLine(p []byte) (int, error) {
+	if len(m.in) == 0 {
+		line, err := m.from.ReadBytes('\n')
+		if len(line) == 0 {
+			return 0, err
+		}
+		_, bad := checkedLine(bytes.TrimSuffix(line, []byte("\n")))
+		m.in, m.whole = line, append(m.whole, bad == nil)
+	}
+	n := copy(p, m.in)
+	m.in = m.in[n:]
+	return n, nil
+}
+
+// read reads what was masked.
+func (m *masking) read(p []byte) (int, error) {
+	if len(m.out) == 0 {
+		line, err := m.masked.ReadBytes('\n')
+		if len(line) == 0 {
+			return 0, err
+		}
+		if len(m.whole) > 0 && m.whole[0] && len(line) > 10 {
+			data := bytes.TrimSuffix(line[9:], []byte("\n"))
+			copy(line, fmt.Sprintf("%08x ", crc32.Checksum(data, castagnoli())))
+		}
+		m.out, m.whole = line, m.whole[min(1, len(m.whole)):]
+	}
+	n := copy(p, m.out)
+	m.out = m.out[n:]
+	return n, nil
+}
+
+// PastConversation is a conversation that a step of a history names.
+type PastConversation struct {
+	Session Session
+	Dir     string // where an agent worked that had it; "" for the run's own directory
+}
+
+// PastConversations returns the conversations that a history names, each once, those that were
+// named last first.
+func PastConversations(from io.Reader) ([]PastConversation, error) {
+	type place struct {
+		Dir     string   `json:"dir"`
+		Session *Session `json:"session"`
+	}
+	type agent struct {
+		place
+		Stack []place `json:"stack"`
+		Exec  *place  `json:"exec"`
+	}
+	order, found, n := map[string]int{}, map[string]PastConversation{}, 0
+	add := func(p place, dir string) {
+		if p.Session != nil && ValidSession(p.Session.ID) {
+			n++
+			order[p.Session.ID], found[p.Session.ID] = n, PastConversation{*p.Session, dir}
+		}
+	}
+	for line, err := range fileLines(from) {
+		if err != nil {
+			return nil, err
+		}
+		var step struct {
+			Agents []agent `json:"agents"`
+		}
+		_, data, err := historyData(line)
+		if err != nil || json.Unmarshal(data, &step) != nil {
+			continue
+		}
+		for _, a := range step.Agents {
+			for _, f := range a.Stack {
+				add(f, f.Dir)
+			}
+			add(a.place, a.Dir)
+			if a.Exec != nil {
+				add(*a.Exec, a.Dir)
+			}
+		}
+	}
+	var all []PastConversation
+	for _, c := range found {
+		all = append(all, c)
+	}
+	slices.SortFunc(all, func(a, b PastConversation) int { return cmp.Compare(order[b.Session.ID], order[a.Session.ID]) })
+	return all, nil
+}
