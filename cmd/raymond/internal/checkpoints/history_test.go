@@ -1,0 +1,178 @@
+//go:build linux
+
+package checkpoints
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/raymond-action/raymond-action/artifacts/checkpoint"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/seal"
+	"github.com/raymond-action/raymond-action/internal/untrusted/secrets"
+	"github.com/raymond-action/raymond-action/protocol"
+	"github.com/raymond-action/raymond-action/runner"
+	"github.com/raymond-action/raymond-action/state"
+)
+
+const secret = "sesame-open-12345"
+
+// past is a run that has been in a few states, each in a conversation of its own.
+type past struct {
+	t    *testing.T
+	dir  string // of the run's own files
+	file *state.File
+	run  *state.Run
+	now  time.Time
+}
+
+func talkOf(n int) string { return fmt.Sprintf("0a0b0c0d-0000-4000-8000-%012d", n) }
+
+// newPast begins a run, and has it go through so many states. It is folded after the third.
+func newPast(t *testing.T, seals *seal.Seals, root string, states int) *past {
+	t.Helper()
+	p := &past{t: t, dir: filepath.Join(root, "k-12345678"), now: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)}
+	var err error
+	if p.file, err = state.Create(root, "k-12345678", "me"); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { p.file.Close() })
+	if seals != nil {
+		p.file.SetSeal(seals)
+	}
+	p.run = state.New(state.Run{
+		WorkflowID: "k-12345678", Mark: "0123456789abcdef", Scope: "/w", Entry: "A.md", Dir: "/w",
+		Files: map[string]string{"A.md": strings.Repeat("ab", 32)}, Options: state.Options{MaxParallel: 1, MaxAgents: 1, MaxDepth: 1},
+	}, secret, p.now)
+	p.take(true, func(s *state.Step) { s.Begin() })
+	st := &protocol.State{Name: "A.md", Kind: protocol.Prompt}
+	for n := 1; n <= states; n++ {
+		p.take(n == 3, func(s *state.Step) {
+			s.Start("main", state.Launch{State: st, Plan: state.Plan{Mode: state.Fresh, Backend: protocol.BackendClaude}, SessionID: talkOf(n), Cwd: "/w"})
+		})
+		p.take(false, func(s *state.Step) {
+			s.End("main", st, state.Outcome{Session: talkOf(n), Decision: protocol.Decision{Then: protocol.Move{Verb: protocol.Goto, To: "A.md", Input: secret}}})
+		})
+	}
+	return p
+}
+
+func (p *past) take(folds bool, f func(*state.Step)) {
+	p.t.Helper()
+	step := p.run.Step(p.now)
+	f(step)
+	d := step.Delta()
+	p.run = p.run.With(d)
+	save := func() error { return p.file.Append(d) }
+	if folds {
+		save = func() error { return p.file.Fold(p.run, d, nil) }
+	}
+	if err := save(); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+// stored makes a checkpoint of the run and returns the folder of its files, and the notes.
+func (p *past) stored(seals *seal.Seals, between func()) (checkpoint.Manifest, string, []string) {
+	p.t.Helper()
+	o, _ := lean(p.t)
+	o.Dir = p.dir
+	o.Mask, _ = secrets.New(map[string]string{"TOKEN": secret})
+	agents := map[string]runner.Agent{protocol.BackendClaude: keeping{paths: map[string]string{"": filepath.Join(o.Temp, "talk")}}}
+	write(p.t, filepath.Join(o.Temp, "talk"), "said")
+	shot, err := Take(p.run, p.dir, agents, seals)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	between()
+	s, f := New(o), archive(p.t)
+	w, err := s.write(p.t.Context(), f, shot)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	dir := p.t.TempDir()
+	m, _, err := checkpoint.Read(checkpoint.Reading{File: f, Size: w.Size, Dir: dir})
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	return m, dir, w.notes
+}
+
+// steps are those of the run as a later job finds them in a checkpoint.
+func steps(t *testing.T, from string) []int {
+	t.Helper()
+	for name, as := range map[string]string{"state.json": "k-12345678.json", "state.history": "k-12345678.history"} {
+		if err := os.Rename(filepath.Join(from, name), filepath.Join(from, as)); err != nil && !os.IsNotExist(err) {
+			t.Fatal(err)
+		}
+	}
+	var list []int
+	for step, err := range state.ReadHistory(from, "k-12345678") {
+		if err != nil {
+			t.Fatal(err)
+		}
+		list = append(list, step.After().Progress.Seq)
+	}
+	return list
+}
+
+// TestTheHistoryGoesAlong states that a checkpoint has all steps up to its own, also those that
+// only the journal had then, without secrets, and the conversations that they name.
+func TestTheHistoryGoesAlong(t *testing.T) {
+	t.Parallel()
+	p := newPast(t, nil, t.TempDir(), 5)
+	m, dir, _ := p.stored(nil, func() {
+		p.take(true, func(*state.Step) {}) // later steps empty the journal
+	})
+	data, err := os.ReadFile(filepath.Join(dir, "state.history"))
+	if err != nil || bytes.Contains(data, []byte(secret)) || !bytes.Contains(data, bytes.Repeat([]byte("*"), len(secret))) {
+		t.Errorf("the history has the secret, or nothing in its place (%v)", err)
+	}
+	if got, want := steps(t, dir), []int{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11}; !slices.Equal(got, want) {
+		t.Errorf("steps: got %v, want %v", got, want)
+	}
+	var talks []string
+	for _, one := range m.Transcripts {
+		talks = append(talks, one.Session)
+	}
+	if want := []string{talkOf(5), talkOf(4), talkOf(3), talkOf(2), talkOf(1)}; !slices.Equal(talks, want) {
+		t.Errorf("conversations: got %q, want %q", talks, want)
+	}
+}
+
+// TestAnAlteredHistoryStays behind, where what the step has written is sealed.
+func TestAnAlteredHistoryStays(t *testing.T) {
+	t.Parallel()
+	for _, altered := range []bool{false, true} {
+		root := t.TempDir()
+		key, err := seal.NewKey("token", "step")
+		if err != nil {
+			t.Fatal(err)
+		}
+		seals, err := seal.New(root, key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := newPast(t, seals, root, 5)
+		_, dir, notes := p.stored(seals, func() {
+			if !altered {
+				return
+			}
+			file := p.dir + ".history"
+			data, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			write(t, file, strings.Replace(string(data), `"tag":"goto"`, `"tag":"GOTO"`, 1))
+		})
+		_, err = os.Stat(filepath.Join(dir, "state.history"))
+		if isLeft := err != nil; isLeft != altered || altered != (len(notes) == 1 && strings.Contains(notes[0], "lacks the history")) {
+			t.Errorf("altered %t: left behind %t, notes %q", altered, isLeft, notes)
+		}
+	}
+}
