@@ -1,0 +1,328 @@
+package insight
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"html"
+	"io/fs"
+	"iter"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/raymond-action/raymond-action/protocol"
+	"github.com/raymond-action/raymond-action/runner"
+	"github.com/raymond-action/raymond-action/state"
+)
+
+var nine = time.Date(2026, 11, 22, 9, 0, 0, 0, time.UTC)
+
+// at returns a time some seconds after nine.
+func at(seconds int) time.Time { return nine.Add(time.Duration(seconds) * time.Second) }
+
+// log is an event log that is written by tests, an event a second.
+type log []state.Event
+
+func (l *log) add(exec int, agent, name string, b state.Body) {
+	*l = append(*l, state.Event{Seq: len(*l) + 1, Time: at(len(*l)), Agent: agent, State: name, Exec: exec, Body: b})
+}
+
+func (l *log) events() iter.Seq2[state.Event, error] {
+	return func(yield func(state.Event, error) bool) {
+		for _, e := range *l {
+			if !yield(e, nil) {
+				return
+			}
+		}
+	}
+}
+
+// talks are transcripts in memory, by conversation.
+type talks map[string][]runner.Message
+
+// Abilities implements Transcripts.
+func (talks) Abilities() runner.Abilities {
+	return runner.Abilities{Backend: protocol.BackendClaude, Title: "Claude Code CLI"}
+}
+
+// Length implements Transcripts.
+func (t talks) Length(c runner.Conversation) (int64, bool) {
+	n := 0
+	for _, m := range t[c.ID] {
+		n += len(m.Text) + len(m.Input) + 300
+	}
+	return int64(n), n > 0
+}
+
+// Read implements Transcripts.
+func (t talks) Read(c runner.Conversation, _, _ int64, each func(runner.Message) error) error {
+	if t[c.ID] == nil {
+		return fmt.Errorf("conversation %s: %w", c.ID, fs.ErrNotExist)
+	}
+	for _, m := range t[c.ID] {
+		if err := each(m); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func sourceOf(l *log, t talks) Source {
+	return Source{
+		Run:    &state.Run{WorkflowID: "one", Progress: state.Progress{Status: state.Completed}},
+		Events: l.events(), Agents: map[string]Transcripts{protocol.BackendClaude: t},
+	}
+}
+
+func build(t *testing.T, s Source) *Report {
+	t.Helper()
+	r, err := Build(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// prompt adds an execution of a prompt that ends well.
+func (l *log) prompt(exec int, agent, session string) {
+	l.add(exec, agent, "A.md", &state.StateStarted{Kind: promptKind, SessionID: session, Cwd: "/d"})
+	l.add(exec, agent, "A.md", &state.StateFinished{OK: true, SessionID: session, CLI: "2.1.330 /bin/claude", CostUSD: state.Dollar})
+	l.add(exec, agent, "A.md", &state.Transition{Tag: "goto", Target: "A.md", From: "A.md"})
+}
+
+// TestOldLogsAreUnderstood: executions of a log without numbers are numbered, one that a crash
+// has cut off is one execution, and so are its costs and its waits.
+func TestOldLogsAreUnderstood(t *testing.T) {
+	l := &log{}
+	l.add(0, "", "", &state.RunStarted{})
+	l.add(0, "main", "A.md", &state.AgentStarted{})
+	l.add(0, "main", "A.md", &state.StateStarted{Kind: promptKind, SessionID: "s"})
+	l.add(0, "main", "A.md", &state.Retry{N: 1, Error: "overloaded", BackoffMS: 60_000})
+	l.add(0, "", "", &state.RunStarted{Resumed: true}) // the process was lost before
+	l.add(0, "main", "A.md", &state.AttemptInterrupted{Attempt: 1, Reason: "crash"})
+	l.add(0, "main", "A.md", &state.StateStarted{Kind: promptKind, SessionID: "s"})
+	l.add(0, "main", "A.md", &state.StateFinished{OK: true, CostUSD: state.Dollar, Models: map[string]state.USD{"opus": state.Dollar}})
+	l.add(0, "main", "A.md", &state.Transition{Tag: "ask", Target: "B.sh", From: "A.md"})
+	l.add(0, "main", "B.sh", &state.AgentWaits{For: state.ForAnswer, Question: "Well?", Number: 1})
+	l.add(0, "", "", &state.RunFinished{Status: state.Suspended, CostUSD: state.Dollar})
+	l.add(0, "", "", &state.RunStarted{Resumed: true})
+	l.add(0, "main", "B.sh", &state.AgentGoesOn{By: "alice"})
+	l.add(0, "main", "B.sh", &state.StateStarted{Kind: "script"})
+	l.add(0, "main", "B.sh", &state.StateFinished{Error: "exit code 1", Denied: []string{"Bash(x)", "Bash(x)"}})
+	s := sourceOf(l, nil)
+	s.Run.Progress.Status = state.Running
+	r := build(t, s)
+	var got []string
+	for _, x := range r.Executions {
+		got = append(got, fmt.Sprintf("%d %s %s %s %d retries, %d interruptions, %d refusals, total %s",
+			x.N, x.State, x.Status, x.Spent.USD, len(x.Retries), len(x.Interruptions), len(x.Refusals), x.Total))
+	}
+	want := []string{
+		"1 A.md completed 1 1 retries, 1 interruptions, 0 refusals, total 1",
+		"2 B.sh failed 0 0 retries, 0 interruptions, 1 refusals, total 1",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("executions (-want +got):\n%s", diff)
+	}
+	waits := []Wait{
+		{Agent: "main", State: "A.md", For: "retry", From: at(3), To: at(5)},
+		{Agent: "main", State: "B.sh", For: "answer", From: at(9), To: at(12), Number: 1, Question: "Well?", By: "alice"},
+	}
+	if diff := cmp.Diff(waits, r.Waits); diff != "" {
+		t.Errorf("waits (-want +got):\n%s", diff)
+	}
+	parts := []Part{{at(0), at(3), Interrupted, ""}, {at(4), at(10), "suspended", ""}, {at(11), at(14), Interrupted, ""}}
+	if diff := cmp.Diff(parts, r.Parts); diff != "" || r.Status != Interrupted {
+		t.Errorf("status %s, parts (-want +got):\n%s", r.Status, diff)
+	}
+	if s.IsDriven = true; build(t, s).Status != Running {
+		t.Errorf("status of a run that somebody drives: got %s", build(t, s).Status)
+	}
+}
+
+// TestMessagesBelongToExecutions: by the places that the history has kept, which a later cut
+// makes void, and otherwise by time. What a branch has copied belongs to nobody.
+func TestMessagesBelongToExecutions(t *testing.T) {
+	n := func(length int64) *int64 { return &length }
+	p := past{places: &places{byID: map[string]*conversation{}}}
+	start := func(exec, invocation int, i state.Invocation) {
+		i.N = invocation
+		p.add([]*state.Agent{{ID: "main", Exec: &state.Exec{Iteration: exec, Started: at(10 * exec), Running: &i}}})
+	}
+	start(1, 1, state.Invocation{Mode: state.Fresh, SessionID: "s"})
+	start(2, 2, state.Invocation{Mode: state.Resume, SessionID: "s", Length: n(100)})
+	start(2, 3, state.Invocation{Mode: state.Resume, SessionID: "s", Length: n(200)}) // a reminder
+	start(2, 3, state.Invocation{Mode: state.Resume, SessionID: "s", Length: n(200), CLIID: "x"})
+	start(3, 4, state.Invocation{Mode: state.Branch, SessionID: "b", From: "s"})
+	start(4, 5, state.Invocation{Mode: state.Resume, SessionID: "s", Length: n(100)}) // execution 2 was cut away
+	p.places.execution(&Exec{N: 5, SessionID: "old", Started: at(50)}, nil)
+	p.places.execution(&Exec{N: 6, SessionID: "old", Started: at(60)}, nil)
+	for _, tt := range []struct {
+		session string
+		message runner.Message
+		want    int
+	}{
+		{"s", runner.Message{Offset: 0}, 1}, {"s", runner.Message{Offset: 99, Time: at(99)}, 1}, {"s", runner.Message{Offset: 100, Time: at(1)}, 4},
+		{"b", runner.Message{Offset: 5, Time: at(29)}, 0}, {"b", runner.Message{Offset: 500, Time: at(30)}, 3},
+		{"old", runner.Message{Time: at(49)}, 0}, {"old", runner.Message{Time: at(59)}, 5}, {"old", runner.Message{Time: at(60)}, 6}, {"old", runner.Message{}, 7},
+	} {
+		if got := p.places.of(tt.session).owner(tt.message, 7); got != tt.want {
+			t.Errorf("message of %s at byte %d, %s: got execution %d, want %d", tt.session, tt.message.Offset, tt.message.Time, got, tt.want)
+		}
+	}
+	if c := p.places.of("s"); c.CLI != "x" || len(c.begins) != 2 {
+		t.Errorf("got the id %q and %+v, want x and two places", c.CLI, c.begins)
+	}
+}
+
+// TestRoomIsShared: where there is not enough room for all conversations, that of what failed
+// and the newest ones are whole, of the others the beginning and the end are there.
+func TestRoomIsShared(t *testing.T) {
+	const n = 300
+	l, all := &log{}, talks{}
+	for i := 1; i <= n; i++ {
+		session, agent := fmt.Sprint("s", i), fmt.Sprint("main_a", i)
+		l.prompt(i, agent, session)
+		if i == 7 {
+			(*l)[len(*l)-2].Body.(*state.StateFinished).OK = false
+		}
+		all[session] = []runner.Message{{Time: at(len(*l)), From: runner.FromUser, Text: "begin"}}
+		for range 20 {
+			all[session] = append(all[session], runner.Message{Time: at(len(*l)), From: runner.FromTool, Tool: "Bash", Text: strings.Repeat("<line>\n", 700)})
+		}
+		all[session] = append(all[session], runner.Message{Time: at(len(*l)), From: runner.FromAgent, Text: "end"})
+	}
+	r := build(t, sourceOf(l, all))
+	for i, x := range r.Executions {
+		first, last := x.Messages[0], x.Messages[len(x.Messages)-1]
+		if first.Text != "begin" || last.Text != "end" {
+			t.Fatalf("execution %d: got %q and %q, want its first and its last message", x.N, first.Text, last.Text)
+		}
+		if isInteresting := x.N == 7 || x.N > n-20; (isInteresting || x.N < n-40) && isInteresting != (x.Gap == nil) {
+			t.Errorf("execution %d: got %d messages, %+v left out", x.N, len(x.Messages), x.Gap)
+		}
+		if x.Gap != nil && x.Gap.Messages+len(x.Messages) != 22 {
+			t.Errorf("execution %d: got %d messages and %d left out, want 22", i, len(x.Messages), x.Gap.Messages)
+		}
+	}
+	if size := sizeOf(t, r); size > 14<<20 || size < 9<<20 {
+		t.Errorf("got %d bytes, want nearly as many as there is room for", size)
+	}
+	if len(r.LeftOut) != 1 || !strings.Contains(r.LeftOut[0], "only the first and the last messages") {
+		t.Errorf("left out: got %q, want a line on messages", r.LeftOut)
+	}
+}
+
+// sizeOf returns how many bytes the texts of a report take in a page, with what stands around
+// them.
+func sizeOf(t *testing.T, r *Report) int {
+	t.Helper()
+	var data bytes.Buffer
+	enc := json.NewEncoder(&data)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(r); err != nil {
+		t.Fatal(err)
+	}
+	return len(html.EscapeString(data.String())) - 4*strings.Count(data.String(), `"`)
+}
+
+// TestNoHalfSecrets: texts are masked before they are cut, and the end of a text that the
+// reader has cut is dropped.
+func TestNoHalfSecrets(t *testing.T) {
+	const secret = "correct-horse-battery-staple"
+	long := strings.Repeat("x", mostOfTool*2/3-60) + strings.Repeat(secret+" ", 10) + strings.Repeat("y", mostOfTool)
+	cutOff := strings.Repeat("x", runner.MostMessage-10) + secret[:10]
+	l := &log{}
+	l.prompt(1, "main", "s")
+	all := talks{"s": {
+		{Time: at(9), From: runner.FromTool, Tool: "Bash", Input: secret, Text: long}, {Time: at(9), From: runner.FromAgent, Text: cutOff, Cut: 18, Subagent: secret},
+	}}
+	s := sourceOf(l, all)
+	s.Hide = func(text string) string { return strings.ReplaceAll(text, secret, "***") }
+	r := build(t, s)
+	for _, m := range r.Executions[0].Messages {
+		for at := 0; at+8 < len(secret); at++ {
+			if part := secret[at : at+8]; strings.Contains(m.Text+m.Input+m.Subagent, part) {
+				t.Errorf("message of %s: got %q in it", m.From, part)
+			}
+		}
+		if m.Cut == 0 {
+			t.Errorf("message of %s: want a note on what is cut", m.From)
+		}
+	}
+}
+
+// TestHugeRunsAreBounded: of a run of many executions with long texts the newest and those
+// that failed are there, and the sums are of all.
+func TestHugeRunsAreBounded(t *testing.T) {
+	const n = 20_000
+	l, text := &log{}, strings.Repeat("&", 4000)
+	for i := 1; i <= n; i++ {
+		agent := fmt.Sprint("main_a", i)
+		l.add(i, agent, "A.sh", &state.StateStarted{Kind: "script"})
+		l.add(i, agent, "A.sh", &state.AgentOutput{Text: text[:1000]})
+		l.add(i, agent, "A.sh", &state.NodeAttempt{Attempt: 1, Results: []state.CommandResult{{Cmd: "x", Tail: text}}})
+		l.add(i, agent, "A.sh", &state.StateFinished{OK: i != 3, CostUSD: 1000, Error: text, StdoutTail: text, StderrTail: text})
+		result := state.Text(text)
+		l.add(i, agent, "A.sh", &state.AgentFinished{Result: &result})
+	}
+	r := build(t, sourceOf(l, nil))
+	if len(r.Executions) != mostExecs || r.Executions[0].N != 3 || r.Executions[mostExecs-1].N != n || len(r.Agents) > mostAgents {
+		t.Errorf("got %d executions from %d on and %d agents", len(r.Executions), r.Executions[0].N, len(r.Agents))
+	}
+	if size := sizeOf(t, r); size > 14<<20 {
+		t.Errorf("got %d bytes, want at most 14 MiB", size)
+	}
+	if sum := r.Costs.ByState[0]; sum.Executions != n || sum.Failed != 1 || sum.Spent.USD != n*1000 {
+		t.Errorf("sum of the state: got %+v, want that of all executions", sum)
+	}
+	if len(r.LeftOut) != 3 {
+		t.Errorf("left out: got %q, want lines on executions, agents and output", r.LeftOut)
+	}
+}
+
+// TestIndexAddsUp: the sums of an index are those of its runs, and a run that can't be read is
+// in it.
+func TestIndexAddsUp(t *testing.T) {
+	x := NewIndexer(func(text string) string { return strings.ReplaceAll(text, "secret", "***") })
+	for i, id := range []string{"one", "two"} {
+		l := &log{}
+		l.prompt(1, "main", "s")
+		l.prompt(2, "main", "s")
+		l.add(2, "main", "A.md", &state.Retry{N: 1})
+		s := sourceOf(l, nil)
+		s.Run.WorkflowID, s.Run.Scope, s.Run.Created = id, "/secret/flow", at(i)
+		if i == 1 {
+			s.Run.Progress.Status = state.Failed
+		}
+		if err := x.Add(s); err != nil {
+			t.Fatal(err)
+		}
+	}
+	broken := sourceOf(&log{}, nil)
+	broken.Events = func(yield func(state.Event, error) bool) { yield(state.Event{}, errors.New("secret torn")) }
+	if x.Add(broken) == nil {
+		t.Error("a log that can't be read: got no error")
+	}
+	x.AddBroken("three", errors.New("secret torn"))
+	i := x.Index()
+	var rows []string
+	for _, r := range i.Runs {
+		rows = append(rows, fmt.Sprintf("%s %s %s: %d executions, %d retries, %s", r.WorkflowID, r.Status, r.Workflow, r.Executions, r.Retries, r.Error))
+	}
+	want := []string{"two failed /***/flow: 2 executions, 1 retries, ", "one completed /***/flow: 2 executions, 1 retries, ", "three invalid : 0 executions, 0 retries, *** torn"}
+	if diff := cmp.Diff(want, rows); diff != "" {
+		t.Errorf("runs (-want +got):\n%s", diff)
+	}
+	for name, list := range map[string][]Total{"2026-11-22": i.ByDay, "/***/flow": i.ByWorkflow, "A.md": i.ByState} {
+		at := slices.IndexFunc(list, func(sum Total) bool { return sum.Name == name })
+		if at < 0 || list[at].Runs != 2 || list[at].FailedRuns != 1 || list[at].Executions != 4 || list[at].Retries != 2 || list[at].Spent.USD != 4*state.Dollar {
+			t.Errorf("%s: got %+v, want both runs", name, list)
+		}
+	}
+}
