@@ -18,6 +18,8 @@ type Trace struct {
 	Parts int `json:"parts"`
 	// Dropped says that whoever started the run, or a sampler, wanted nothing of it recorded.
 	Dropped bool `json:"dropped,omitempty"`
+	// Paused says that the process that drives the run now does not export it.
+	Paused bool `json:"paused,omitempty"`
 }
 
 // SpanRef names a span as a traceparent of the W3C does.

@@ -57,10 +57,12 @@ type Reporter struct {
 func Open(run *state.Run, resumed bool, o Options) (*Reporter, error) {
 	env := environ(o.Environ)
 	if env.isOff() {
+		pause(run)
 		return nil, nil
 	}
 	s, err := env.settings()
 	if err != nil {
+		pause(run)
 		return nil, err
 	}
 	out, err := newPipeline(s, o.transport, about(env, o.Version), o.Version)
@@ -82,8 +84,18 @@ func Open(run *state.Run, resumed bool, o Options) (*Reporter, error) {
 		}
 	}
 	kept := r.trace
+	kept.Paused = false
 	run.Trace = &kept
 	return r, nil
+}
+
+// pause notes that this process exports nothing.
+func pause(run *state.Run) {
+	if run.Trace != nil {
+		kept := *run.Trace
+		kept.Paused = true
+		run.Trace = &kept
+	}
 }
 
 // begin begins the span of this process. parent is who has started it.
@@ -161,7 +173,7 @@ func nameOf(run *state.Run) string {
 // the ids that they had.
 func (r *Reporter) endKilled(run *state.Run) {
 	before := run.Trace
-	if before == nil || run.Progress.Status != state.Running || len(run.Events) == 0 {
+	if before == nil || before.Paused || run.Progress.Status != state.Running || len(run.Events) == 0 {
 		return
 	}
 	began := run.Progress.Started

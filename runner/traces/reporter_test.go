@@ -204,6 +204,25 @@ func TestLaterJobsAddToTheTrace(t *testing.T) {
 	}
 }
 
+// TestKilledWithoutTraces: a process that exported nothing is killed, and its predecessor's span
+// is not sent again.
+func TestKilledWithoutTraces(t *testing.T) {
+	c := tracestest.New(t, nil)
+	run := newRun()
+	exported(t, run, Options{Environ: c.Environ()}, ofRun(1, &state.RunFinished{Status: state.Suspended}))
+	run.Progress.Events, run.Progress.Seq = 3, 3
+	if r, err := Open(run, true, Options{Environ: nil}); r != nil || err != nil {
+		t.Fatalf("without variables: %v, %v", r, err)
+	}
+	run = saved(t, run)
+	run.Events = []state.Event{ofRun(5, &state.RunStarted{Resumed: true})}
+	exported(t, run, Options{Environ: c.Environ(), Now: at(10)}, ofRun(11, &state.RunFinished{Status: state.Completed}))
+	wantTree(t, c, "invoke_workflow flow 0-1\n  invoke_workflow flow 10-11\n")
+	if run.Trace.Paused || run.Trace.Parts != 2 {
+		t.Errorf("the trace that is saved: %+v", run.Trace)
+	}
+}
+
 // saved is a run as another process reads it.
 func saved(t *testing.T, run *state.Run) *state.Run {
 	t.Helper()
