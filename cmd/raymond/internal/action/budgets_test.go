@@ -55,7 +55,7 @@ func (s *scene) wantSpent(micro ...string) {
 	s.t.Helper()
 	var got []string
 	for _, name := range s.spendings() {
-		m := regexp.MustCompile(`^raymond-spent-[0-9a-f]{12}-[0-9a-f]{12}-([0-9]+)-[0-9]+-1-build(~[0-9]+)?$`).FindStringSubmatch(name)
+		m := regexp.MustCompile(`^raymond-spent-[0-9a-f]{12}-[0-9a-f]{12}-([0-9]+)-[0-9]+-1-build(~[0-9a-f]+)?$`).FindStringSubmatch(name)
 		if m == nil {
 			s.t.Fatalf("got the name %q", name)
 		}
@@ -157,6 +157,57 @@ func TestJobsAtOnceAreAddedUp(t *testing.T) {
 	e := s.talks(3, "key", "three", "budget-per-day", "0.05").do(problem.ExitCodes[problem.ClassOverLimit])
 	e.wantOutputs(t, "status", "over_budget", "cost-usd", "0.01")
 	e.wantSays(t, "error", "budget-per-day", "$0.05 of $0.05")
+}
+
+// TestPartsShareWhatIsLeft of a budget of many runs, and each stores what it has spent; the
+// step that joins them adds nothing of that.
+func TestPartsShareWhatIsLeft(t *testing.T) {
+	t.Parallel()
+	const costlyFan = `-- wf/START.sh --
+# raymond: many_forks=true
+for i in 1 2; do echo "<fork next=\"WAIT.sh\" item=\"$i\">WORK.md</fork>"; done
+-- wf/WAIT.sh --
+echo '<join>END.md</join>'
+-- wf/WORK.md --
+---
+job: work
+---
+reply:
+<goto>MORE.md</goto>
+end.
+-- wf/MORE.md --
+---
+job: work
+---
+reply:
+<result>done</result>
+end.
+-- wf/END.md --
+reply:
+<result>all done</result>
+end.
+`
+	overLimit := problem.ExitCodes[problem.ClassOverLimit]
+	for _, c := range []struct {
+		budget string
+		code   int // of a part
+		spent  []string
+	}{
+		{"0.02", overLimit, []string{"10000", "10000"}}, // a cent for each part, so that it stops after its first state
+		{"0.05", 0, []string{"20000", "20000", "10000"}},
+	} {
+		f := &fanned{newScene(t, costlyFan), []string{"budget-per-key", c.budget, "claude-path", sitetest.Stub.Path(t)}}
+		for i, part := range legs(t, f.plan(1).do(0)) {
+			e := f.of(1, part).set("GITHUB_JOB", "build").do(c.code)
+			if c.code == overLimit && !e.says("error", "budget-per-key: the runs of this key have spent") {
+				t.Errorf("part %d: got %v, want the limit named", i, e)
+			}
+		}
+		if c.code == 0 {
+			f.joins(1).set("GITHUB_JOB", "build").do(0).wantOutputs(t, "status", "completed", "cost-usd", "0.05")
+		}
+		f.wantSpent(c.spent...)
+	}
 }
 
 // TestPostStoresWhatWasSpent by a main part that was killed, once.
