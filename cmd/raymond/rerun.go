@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 
 	"github.com/google/uuid"
 	"github.com/spf13/cobra"
@@ -91,7 +92,11 @@ func (a *App) rerun(o *options.Options, id, from string) error {
 	if ready.Worktrees.IsMade() {
 		o.Workspace = options.WorkspaceGit // as in the run before
 	}
-	return a.drive(session.Setup{Options: o, Scope: s, Run: ready.Run, Store: store}, nil)
+	err = a.drive(session.Setup{Options: o, Scope: s, Run: ready.Run, Store: store}, nil)
+	if _, missing := os.Lstat(filepath.Join(o.StateDir, run.WorkflowID+".json")); missing != nil { // it never began
+		return errors.Join(err, ready.Copies.Remove())
+	}
+	return err
 }
 
 // snapshotsOf returns the snapshots that were taken of a run's files; nil where there are none,

@@ -289,6 +289,9 @@ func lastLine(b *state.RunFinished, budget state.USD, workflowID string, waits [
 		l.figures += " of " + budget.Dollars()
 	}
 	l.figures += ", " + count(b.Iterations, "state")
+	if b.InheritedUSD > 0 {
+		l.figures += ", " + b.InheritedUSD.Dollars() + " inherited"
+	}
 	if b.FlakeRetries > 0 {
 		l.figures += ", " + severalAttempts(b.FlakeRetries)
 	}

@@ -3,6 +3,7 @@ package session
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -48,7 +49,32 @@ func NewRerun(o *options.Options, s *scope.Scope, before *state.Run, n int) (run
 		Meta: slices.Sorted(maps.Keys(run.Meta)), Loop: len(run.Options.DoneWhen) > 0, SkipLint: o.SkipLint,
 		Backend: run.Options.Backend, CantBranch: agents.CantBranch(),
 	})
+	if o.IsGiven("agent") || o.IsGiven("agent-command") {
+		warnings = append(warnings, leaveOthers(run, s)...)
+	}
 	return run, warnings, errors.Join(err, setInput(o, s, run, begins(before, n)))
+}
+
+// leaveOthers has new conversations begin in states that name no agent where one would continue
+// that is another agent's than the run's: whoever gives a run another agent wants it to run them.
+func leaveOthers(run *state.Run, s *scope.Scope) (warnings []string) {
+	leave := func(held *state.Session, name string) {
+		st, ok := s.Workflow.State(name)
+		if !ok || held == nil || st.Policy.Backend != "" || held.BackendName() == run.Options.BackendName() {
+			return
+		}
+		warnings = append(warnings, fmt.Sprintf("%s: the conversation before belongs to the agent %s: the agent %s begins a new one", name, held.BackendName(), run.Options.BackendName()))
+		run.Conversations().Drop(held.ID)
+	}
+	for _, a := range run.Agents {
+		if a.Backend == "" {
+			leave(a.Session, a.State)
+		}
+		for _, f := range a.Stack {
+			leave(f.Session, f.State)
+		}
+	}
+	return warnings
 }
 
 // begins names the agent that begins state execution n in the step after which the run is r.

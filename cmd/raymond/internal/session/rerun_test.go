@@ -111,6 +111,12 @@ func TestContractRerun(t *testing.T) {
 	if got := sitetest.Seen(t, api, "Prompt again"); got != first["Prompt again"] {
 		t.Errorf("rerun of a rerun: the model saw\n%swant\n%s", got, first["Prompt again"])
 	}
+	// Another agent begins a conversation of its own.
+	before := len(api.Requests())
+	o := s.Raymond(0, "rerun", sitetest.RunID, "--from", "TWO", "--agent-command", "echo '<result>mine</result>'")
+	if o.Stdout != "mine\n" || !strings.Contains(o.Stderr, "belongs to the agent claude") || len(api.Requests()) != before {
+		t.Errorf("rerun with another agent: got %v, want its result, and no request to the model", o)
+	}
 	wantUntouched(t, was, kept...)
 }
 
