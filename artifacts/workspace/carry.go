@@ -35,7 +35,7 @@ func (s *Snapshots) Pack(ctx context.Context, p Packing) (Carried, error) {
 	if t == nil {
 		return Carried{}, err
 	}
-	defer t.close()
+	defer t.git.close()
 	all, err := t.list(ctx)
 	if err != nil || len(all) == 0 {
 		return Carried{}, err
@@ -79,16 +79,16 @@ func has(bundle string, all []Snapshot) int {
 // elsewhere are the commits that whoever unpacks a bundle has or can get: as in a save,
 // those of the repository in which the run works.
 func (t *shotTool) elsewhere(ctx context.Context, all []Snapshot, base string) ([]string, error) {
-	at, err := t.place(ctx, all[0].Dir)
+	at, err := t.git.place(ctx, all[0].Dir)
 	if err != nil || at == nil {
 		return nil, err
 	}
 	s := &source{place: *at, main: true}
-	refs, err := t.refs(ctx, s)
+	refs, err := t.git.refs(ctx, s)
 	if err != nil {
 		return nil, err
 	}
-	p := &packer{git: t.tool, src: s, bare: t.dir, at: refs}
+	p := &packer{git: t.git, src: s, bare: t.dir, at: refs}
 	err = p.known(ctx, base)
 	return p.has, err
 }
@@ -119,7 +119,7 @@ func (t *shotTool) pack(ctx context.Context, p bundling) (fits bool, err error) 
 	out := &bounded{w: f, left: p.Limit}
 	c := t.call()
 	c.in, c.out = text(in.String()+without(p.known)), out
-	err = t.run(ctx, c, "bundle", "create", "--quiet", "-", "--stdin")
+	err = t.git.run(ctx, c, "bundle", "create", "--quiet", "-", "--stdin")
 	if out.full {
 		return false, ctx.Err()
 	}
@@ -161,7 +161,7 @@ func (s *Snapshots) Unpack(ctx context.Context, a Arrival) error {
 		return err
 	}
 	defer plain.close()
-	t := &shotTool{tool: plain, dir: s.dir}
+	t := &shotTool{git: plain, dir: s.dir}
 	if a.Dir == nil {
 		a.Dir = func(dir string) string { return dir }
 	}
@@ -178,7 +178,7 @@ func (t *shotTool) arrive(ctx context.Context, a *Arrival) error {
 	}
 	var commons []string
 	for _, dir := range a.Dirs {
-		p, _, err := t.outermost(ctx, dir)
+		p, _, err := t.git.outermost(ctx, dir)
 		if err != nil {
 			return err
 		}
@@ -223,7 +223,7 @@ func (t *shotTool) unpack(ctx context.Context, a *Arrival, common string) error 
 	if err := head.check(format); err != nil {
 		return err
 	}
-	w := &planner{git: t.tool, Restoring: Restoring{Token: a.Token, ServerURL: a.ServerURL}}
+	w := &planner{git: t.git, Restoring: Restoring{Token: a.Token, ServerURL: a.ServerURL}}
 	if err := w.provide(ctx, &plan{saved: &repository{Needs: head.needs}, dir: a.Dirs[0], common: common}); err != nil {
 		return err
 	}
@@ -235,7 +235,7 @@ func (t *shotTool) unpack(ctx context.Context, a *Arrival, common string) error 
 		_, err := io.Copy(to, f)
 		return err
 	}
-	if err := t.run(ctx, c, "index-pack", "--stdin", "--fix-thin", fsck); err != nil {
+	if err := t.git.run(ctx, c, "index-pack", "--stdin", "--fix-thin", fsck); err != nil {
 		return err
 	}
 	return t.makeRefs(ctx, head)
@@ -272,7 +272,7 @@ func (t *shotTool) makeRefs(ctx context.Context, h header) error {
 	}
 	c := t.call()
 	c.in = text(tips.String())
-	out, err := t.output(ctx, c, "cat-file", "--batch-check=%(objectsize) %(objecttype)")
+	out, err := t.git.output(ctx, c, "cat-file", "--batch-check=%(objectsize) %(objecttype)")
 	if err != nil {
 		return err
 	}
@@ -283,11 +283,11 @@ func (t *shotTool) makeRefs(ctx context.Context, h header) error {
 		}
 	}
 	c.in = text(tips.String() + without(h.needs))
-	if err := t.run(ctx, c, "rev-list", "--objects", "--quiet", "--stdin"); err != nil {
+	if err := t.git.run(ctx, c, "rev-list", "--objects", "--quiet", "--stdin"); err != nil {
 		return err
 	}
 	c.in = text(refs.String())
-	return t.run(ctx, c, "update-ref", "-z", "--stdin")
+	return t.git.run(ctx, c, "update-ref", "-z", "--stdin")
 }
 
 // settle has the snapshots name the folders of this machine. Those of repositories that the
@@ -320,17 +320,17 @@ func (t *shotTool) settle(ctx context.Context, a *Arrival, commons []string) err
 	c := t.call()
 	if isMoved {
 		c.in = text(in.String())
-		if err := t.run(ctx, c, "fast-import", "--quiet", "--done", "--force"); err != nil {
+		if err := t.git.run(ctx, c, "fast-import", "--quiet", "--done", "--force"); err != nil {
 			return err
 		}
 	}
 	c.in = text(refs.String())
-	return t.run(ctx, c, "update-ref", "-z", "--stdin")
+	return t.git.run(ctx, c, "update-ref", "-z", "--stdin")
 }
 
 // rewrite writes, for git fast-import, a snapshot with another message.
 func (t *shotTool) rewrite(ctx context.Context, in *strings.Builder, s Snapshot) error {
-	out, err := t.output(ctx, t.call(), "rev-parse", s.commit+"^{tree}")
+	out, err := t.git.output(ctx, t.call(), "rev-parse", s.commit+"^{tree}")
 	if err != nil {
 		return err
 	}

@@ -51,7 +51,7 @@ func (s *Snapshots) Changes(ctx context.Context, most Most) (map[int]Changes, er
 	if t == nil {
 		return nil, err
 	}
-	defer t.close()
+	defer t.git.close()
 	all, err := t.list(ctx)
 	if err != nil {
 		return nil, err
@@ -88,7 +88,7 @@ func (s *Snapshots) one(ctx context.Context, exec int, most Most) ([]Change, err
 	if t == nil {
 		return nil, ErrNoSnapshot
 	}
-	defer t.close()
+	defer t.git.close()
 	one, err := t.of(ctx, exec)
 	if err != nil {
 		return nil, err
@@ -122,7 +122,7 @@ func (t *shotTool) compare(ctx context.Context, shots []Snapshot, most Most) ([]
 	}
 	c := t.call()
 	c.in = text(in.String())
-	out, err := t.output(ctx, c, "diff-tree", "--stdin", "-r", "-z", "--no-renames", "--name-status")
+	out, err := t.git.output(ctx, c, "diff-tree", "--stdin", "-r", "-z", "--no-renames", "--name-status")
 	if err != nil {
 		return nil, err
 	}
@@ -144,7 +144,7 @@ func (t *shotTool) trees(ctx context.Context, shots []Snapshot) ([]*compared, er
 	}
 	c := t.call()
 	c.in = text(in.String())
-	out, err := t.output(ctx, c, "cat-file", "--batch-check=%(objectname) %(objecttype)")
+	out, err := t.git.output(ctx, c, "cat-file", "--batch-check=%(objectname) %(objecttype)")
 	if err != nil {
 		return nil, err
 	}

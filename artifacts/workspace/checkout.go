@@ -21,14 +21,14 @@ func (s *Snapshots) Checkout(ctx context.Context, one Snapshot, dir string) (not
 	if t == nil {
 		return nil, ErrNoSnapshot
 	}
-	defer t.close()
+	defer t.git.close()
 	if err := vacant(dir); err != nil {
 		return nil, err
 	}
 	if info, err := os.Stat(one.Common); err != nil || !info.IsDir() {
 		return nil, fmt.Errorf("%s: the repository of the snapshot is no longer there", one.Dir)
 	}
-	h, err := t.home(ctx, one.Common)
+	h, err := t.git.home(ctx, one.Common)
 	if err != nil {
 		return nil, err
 	}
@@ -45,14 +45,14 @@ func (s *Snapshots) Checkout(ctx context.Context, one Snapshot, dir string) (not
 func (t *shotTool) checkout(ctx context.Context, one *Snapshot, dir string) ([]string, error) {
 	saved := tree{Dir: one.Dir, Head: one.Head, Operation: one.Operation}
 	p := &plan{saved: &repository{Format: one.Format, Save: one.commit, Trees: []tree{saved}}, dir: one.Common, common: one.Common}
-	b := &bundles{git: t.tool, limit: defaultLimit}
-	listings, err := (&planner{git: t.tool, bundles: b}).list(ctx, p)
+	b := &bundles{git: t.git, limit: defaultLimit}
+	listings, err := (&planner{git: t.git, bundles: b}).list(ctx, p)
 	if err != nil {
 		return nil, err
 	}
 	tp := &treePlan{saved: saved, dir: dir, format: one.Format, want: listings[0], isNew: true}
-	w := &applier{git: t.tool, bundles: b}
-	look := &planner{git: t.tool, bundles: b}
+	w := &applier{git: t.git, bundles: b}
+	look := &planner{git: t.git, bundles: b}
 	if err := errors.Join(look.compare(ctx, tp), look.weighFiles(ctx, p, tp)); err != nil {
 		return nil, err
 	}
@@ -62,7 +62,7 @@ func (t *shotTool) checkout(ctx context.Context, one *Snapshot, dir string) ([]s
 	if one.Head != "" {
 		err = w.setHead(ctx, tp)
 	} else {
-		err = t.run(ctx, call{dir: dir}, "symbolic-ref", "HEAD", "refs/heads/"+plainName(filepath.Base(dir)))
+		err = t.git.run(ctx, call{dir: dir}, "symbolic-ref", "HEAD", "refs/heads/"+plainName(filepath.Base(dir)))
 	}
 	if one.Operation != "" {
 		w.note("%s: git %s was in progress; its commits and files are there, but not git's record of it", dir, one.Operation)
@@ -75,7 +75,7 @@ func (t *shotTool) lend(ctx context.Context, one *Snapshot) error {
 	into := call{dir: one.Common, bare: one.Common}
 	want := one.commit + "\n"
 	if one.Head != "" {
-		missing, err := t.missing(ctx, into, []string{one.Head})
+		missing, err := t.git.missing(ctx, into, []string{one.Head})
 		if err != nil {
 			return err
 		}
@@ -88,7 +88,7 @@ func (t *shotTool) lend(ctx context.Context, one *Snapshot) error {
 	go func() {
 		c := t.call()
 		c.in, c.out = text(want), w
-		err := t.run(ctx, c, "pack-objects", "--quiet", "--stdout", "--revs", "--thin")
+		err := t.git.run(ctx, c, "pack-objects", "--quiet", "--stdout", "--revs", "--thin")
 		w.CloseWithError(err)
 		done <- err
 	}()
@@ -96,7 +96,7 @@ func (t *shotTool) lend(ctx context.Context, one *Snapshot) error {
 		_, err := io.Copy(w, r)
 		return err
 	}
-	err := t.run(ctx, into, "index-pack", "--stdin", "--fix-thin", fsck)
+	err := t.git.run(ctx, into, "index-pack", "--stdin", "--fix-thin", fsck)
 	r.CloseWithError(errFull)
 	return errors.Join(<-done, err)
 }

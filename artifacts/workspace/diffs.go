@@ -18,7 +18,7 @@ func (t *shotTool) diffs(ctx context.Context, c call, d *differ) error {
 		done <- err
 	}()
 	c.out, c.settings = w, []setting{{"core.bigFileThreshold", "1m"}}
-	err := t.run(ctx, c, "diff-tree", "--stdin", "-r", "-p", "--no-renames", "--no-ext-diff", "--no-textconv", "--no-color", "--unified=3")
+	err := t.git.run(ctx, c, "diff-tree", "--stdin", "-r", "-p", "--no-renames", "--no-ext-diff", "--no-textconv", "--no-color", "--unified=3")
 	w.CloseWithError(io.EOF)
 	if readErr := <-done; ctx.Err() == nil && errors.Is(readErr, errFull) {
 		return nil

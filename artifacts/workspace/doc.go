@@ -24,5 +24,10 @@
 // On Windows, where links can't be made, git still reads the settings of the repository
 // itself, but for what it could run.
 //
+// Snapshots are commits of the same form, with one worktree each, in a bare repository
+// that stays beside the run. What one has changed is its difference to the one before it in
+// the same worktree. A later snapshot reads only the files that differ from HEAD and have
+// changed since the last one.
+//
 // The package knows nothing of runs, agents or checkpoints.
 package workspace

@@ -17,8 +17,8 @@ func (s *Snapshots) PutBack(ctx context.Context, one Snapshot) (notes []string, 
 	if t == nil {
 		return nil, ErrNoSnapshot
 	}
-	defer t.close()
-	here, err := t.place(ctx, one.Dir)
+	defer t.git.close()
+	here, err := t.git.place(ctx, one.Dir)
 	if err != nil {
 		return nil, err
 	}
@@ -38,18 +38,18 @@ func (s *Snapshots) PutBack(ctx context.Context, one Snapshot) (notes []string, 
 		saved.Branches = []branch{{one.Branch, one.Head}}
 	}
 	p := &plan{saved: saved, dir: one.Dir, common: here.common}
-	if p.at, err = t.refs(ctx, &source{place: *here}); err != nil {
+	if p.at, err = t.git.refs(ctx, &source{place: *here}); err != nil {
 		return nil, err
 	}
-	b := &bundles{git: t.tool, limit: defaultLimit}
-	w := &planner{git: t.tool, bundles: b, Restoring: Restoring{Dir: func(dir string) string { return dir }}}
+	b := &bundles{git: t.git, limit: defaultLimit}
+	w := &planner{git: t.git, bundles: b, Restoring: Restoring{Dir: func(dir string) string { return dir }}}
 	if err := errors.Join(w.planBranches(ctx, p), ctx.Err()); err != nil {
 		return nil, err
 	}
 	if err := w.planTrees(ctx, p); err != nil {
 		return nil, err
 	}
-	done := &applier{git: t.tool, bundles: b}
+	done := &applier{git: t.git, bundles: b}
 	err = done.apply(ctx, p)
 	return done.notes, err
 }

@@ -123,7 +123,7 @@ func (s *Snapshots) List(ctx context.Context) ([]Snapshot, error) {
 	if t == nil {
 		return nil, err
 	}
-	defer t.close()
+	defer t.git.close()
 	return t.list(ctx)
 }
 
@@ -136,7 +136,7 @@ func (s *Snapshots) open() (*shotTool, error) {
 	if err != nil {
 		return nil, err
 	}
-	st := &shotTool{tool: t, dir: s.dir}
+	st := &shotTool{git: t, dir: s.dir}
 	if err := st.shieldOwn(); err != nil {
 		t.close()
 		return nil, err
@@ -146,7 +146,7 @@ func (s *Snapshots) open() (*shotTool, error) {
 
 // shotTool is git for snapshots.
 type shotTool struct {
-	*tool
+	git *tool
 	dir string
 }
 
@@ -166,12 +166,12 @@ func (t *shotTool) shieldOwn() error {
 	if format == "sha256" {
 		text = "[core]\n\trepositoryFormatVersion = 1\n\tbare = true\n[extensions]\n\tobjectFormat = sha256\n"
 	}
-	return t.adopt(t.dir, format, text)
+	return t.git.adopt(t.dir, format, text)
 }
 
 // list reads what the commits say of themselves. What no Take writes is passed over.
 func (t *shotTool) list(ctx context.Context) ([]Snapshot, error) {
-	out, err := t.output(ctx, t.call(), "for-each-ref", "--format=%(objectname) %(objecttype) %(refname) %(contents:subject)", shotRefs, startRefs)
+	out, err := t.git.output(ctx, t.call(), "for-each-ref", "--format=%(objectname) %(objecttype) %(refname) %(contents:subject)", shotRefs, startRefs)
 	if err != nil {
 		return nil, err
 	}

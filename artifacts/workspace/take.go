@@ -33,7 +33,7 @@ func (s *Snapshots) Take(ctx context.Context, shot Shot) error {
 	if p == nil {
 		return fmt.Errorf("%q: %w", shot.Dir, ErrNoWorktree)
 	}
-	t := &shotTool{tool: plain, dir: s.dir}
+	t := &shotTool{git: plain, dir: s.dir}
 	if err := t.prepare(ctx, p); err != nil {
 		return err
 	}
@@ -101,7 +101,7 @@ func (t *shotTool) create(ctx context.Context, format string) error {
 		return err
 	}
 	c := call{dir: filepath.Dir(made), alone: true}
-	if err := t.run(ctx, c, "init", "--quiet", "--bare", "--template=", "--object-format="+format, made); err != nil {
+	if err := t.git.run(ctx, c, "init", "--quiet", "--bare", "--template=", "--object-format="+format, made); err != nil {
 		return err
 	}
 	return os.Rename(made, t.dir)
@@ -199,7 +199,7 @@ func (s *Snapshots) once(ctx context.Context, t *shotTool, p *place, shot Shot) 
 		return err
 	}
 	known := &stamps{format: one.Format, since: time.Now().Add(-s.git.unreliableFor()), had: s.before.known, now: map[string]stamped{}}
-	k := &packer{git: t.tool, src: &source{place: *p, main: true, trees: []*worktree{wt}}, bare: t.dir, at: &refs{},
+	k := &packer{git: t.git, src: &source{place: *p, main: true, trees: []*worktree{wt}}, bare: t.dir, at: &refs{},
 		ref: one.ref(), about: about, stamps: known, settings: []setting{{"core.compression", "1"}, {"pack.compression", "1"}}}
 	if one.commit, err = k.commit(ctx, s.limit()); err != nil {
 		return err
@@ -217,12 +217,12 @@ func (s *Snapshots) once(ctx context.Context, t *shotTool, p *place, shot Shot) 
 // isSame reports whether a snapshot has nothing but what the one before it has, and takes
 // it back then.
 func (t *shotTool) isSame(ctx context.Context, s *Snapshot) (bool, error) {
-	out, err := t.output(ctx, t.call(), "rev-parse", s.commit+"^{tree}", s.from+"^{tree}")
+	out, err := t.git.output(ctx, t.call(), "rev-parse", s.commit+"^{tree}", s.from+"^{tree}")
 	ids := strings.Fields(string(out))
 	if err != nil || len(ids) != 2 || ids[0] != ids[1] {
 		return false, err
 	}
-	return true, t.run(ctx, t.call(), "update-ref", "-d", s.ref(), s.commit)
+	return true, t.git.run(ctx, t.call(), "update-ref", "-d", s.ref(), s.commit)
 }
 
 // message is what the commit of a snapshot says.
@@ -233,7 +233,7 @@ func (s *Snapshot) message() (string, error) {
 
 // look finds what a worktree differs in from its commit.
 func (t *shotTool) look(ctx context.Context, p *place) (*worktree, error) {
-	entries, raw, err := t.status(ctx, p.top, "--branch", "--no-ahead-behind")
+	entries, raw, err := t.git.status(ctx, p.top, "--branch", "--no-ahead-behind")
 	if err != nil {
 		return nil, err
 	}
@@ -246,7 +246,7 @@ func (t *shotTool) look(ctx context.Context, p *place) (*worktree, error) {
 			wt.Branch = name
 		}
 	}
-	wt.status, err = t.withoutLFS(ctx, p.top, entries)
+	wt.status, err = t.git.withoutLFS(ctx, p.top, entries)
 	return wt, err
 }
 
@@ -261,7 +261,7 @@ func (t *shotTool) base(ctx context.Context, l *last, s *Snapshot) error {
 	case first == "" || s.Head == "" || first == s.Head:
 		s.Base = s.Head
 	default:
-		out, err := t.output(ctx, t.call(), "merge-base", first, s.Head)
+		out, err := t.git.output(ctx, t.call(), "merge-base", first, s.Head)
 		if err != nil && !exited(err, 1) {
 			return err
 		}

@@ -81,7 +81,7 @@ var keepingInputs = []InputSpec{
 	{Name: "state-key", Secret: true, Text: "Encrypts and signs what is stored: what raymond keygen prints, from a secret; several lines rotate it, the first one is used for writing. Without it, transcripts and workspace of a public repository are not stored."},
 	{Name: "checkpoint-interval", Default: "60s", Text: "Least time between two saves during the run, 1s at least."},
 	{Name: "retention-days", Default: "14", Text: "How many days artifacts are stored, 1 to 400; the repository's own limit applies too."},
-	{Name: "workspace", Default: WorkspaceGit, Text: "git stores commits, changes and new files of the agents' work trees with the run; none stores nothing of them."},
+	{Name: "workspace", Default: WorkspaceGit, Text: "git stores commits, changes and new files of the agents' work trees with the run, and keeps the files as they are after each prompt state; none stores nothing of them."},
 	{Name: "resume-without-transcript", Bool: true, Default: "false", Text: "Resume a run even if its transcripts or workspace were not stored: agents begin new conversations."},
 	{Name: "changed-workflow", Default: ChangedKeep, Text: "What happens with a run whose workflow has changed since it began: keep continues with the states that it began with, take with the present ones, new starts a new run."},
 	{Name: "allow-changed-workflow", Flag: "--allow-changed-workflow", Bool: true, Text: "true is another word for changed-workflow: take. Default: false."},
