@@ -29,7 +29,7 @@ func (p *packer) commit(ctx context.Context, limit int64) (string, error) {
 		return "", err
 	}
 	c.in, c.settings = func(w io.Writer) error { return p.write(w, plans) }, p.settings
-	if err := p.git.run(ctx, c, "fast-import", "--quiet", "--done"); err != nil {
+	if err := p.git.run(ctx, c, "fast-import", "--quiet", "--done", "--force"); err != nil {
 		return "", err
 	}
 	c.in, c.settings = nil, nil

@@ -282,3 +282,50 @@ func TestTheNewestSnapshotsHaveDiffs(t *testing.T) {
 		}
 	}
 }
+
+// TestSnapshotsOfALostFutureAreRemoved: a run that is resumed from a state which is older
+// than its snapshots takes others in their place. What a git that was killed has left is not
+// in the way.
+func TestSnapshotsOfALostFutureAreRemoved(t *testing.T) {
+	t.Parallel()
+	s := clone(t, newRemote(t))
+	dir := s.checkout()
+	at := filepath.Join(t.TempDir(), "snapshots.git")
+	shots := new(workspace.Git).OpenSnapshots(at)
+	take(t, shots, workspace.Shot{IsStart: true, Dir: dir})
+	for exec := range 4 {
+		write(t, dir, "a", fmt.Sprintf("first time, %d\n", exec+1))
+		take(t, shots, workspace.Shot{Exec: exec + 1, Dir: dir})
+	}
+	write(t, at, "refs/raymond/snapshots/3.lock", "")
+	write(t, at, "objects/pack/tmp_pack_x", "half")
+
+	shots = new(workspace.Git).OpenSnapshots(at)
+	take(t, shots, workspace.Shot{Exec: 2, IsStart: true, Dir: dir})
+	write(t, dir, "a", "second time, 3\n")
+	take(t, shots, workspace.Shot{Exec: 3, Dir: dir})
+	list, err := shots.List(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []int
+	for _, one := range list {
+		got = append(got, one.Exec)
+	}
+	if diff := cmp.Diff([]int{0, 1, 2, 2, 3}, got); diff != "" {
+		t.Errorf("snapshots (-want +got):\n%s", diff)
+	}
+	before := workspace.Before(list, 4)
+	if len(before) != 1 || before[0].Exec != 3 {
+		t.Errorf("before 4: got %+v, want that after 3", before)
+	}
+	if _, err := os.Lstat(filepath.Join(at, "objects/pack/tmp_pack_x")); err == nil {
+		t.Error("half a pack is still there")
+	}
+	if _, err := shots.Checkout(t.Context(), before[0], filepath.Join(s.root, "again")); err != nil {
+		t.Fatal(err)
+	}
+	if got := read(t, s.root, "again/a"); got != "second time, 3\n" {
+		t.Errorf("a: got %q, want that of the second time", got)
+	}
+}

@@ -38,7 +38,7 @@ func (s *Snapshots) Take(ctx context.Context, shot Shot) error {
 		return err
 	}
 	if s.before == nil {
-		if s.before, err = t.last(ctx); err != nil {
+		if s.before, err = t.last(ctx, shot); err != nil {
 			return err
 		}
 	}
@@ -151,18 +151,29 @@ func (t *shotTool) borrow(common string) error {
 	return writeShallow(t.dir, all)
 }
 
-// last finds what the next snapshot builds on.
-func (t *shotTool) last(ctx context.Context) (*last, error) {
+// last finds what the next snapshot builds on. When a run is resumed from a state that is
+// older than the snapshots, those of later executions are removed: they will have others.
+func (t *shotTool) last(ctx context.Context, next Shot) (*last, error) {
 	t.tidy()
 	all, err := t.list(ctx)
 	if err != nil {
 		return nil, err
 	}
 	l := &last{newest: map[string]Snapshot{}, heads: map[string]string{}}
+	var gone strings.Builder
 	for _, s := range all {
+		if next.IsStart && s.Exec > next.Exec {
+			fmt.Fprintf(&gone, "delete %s\x00%s\x00", s.ref(), s.commit)
+			continue
+		}
 		l.add(&s)
 	}
-	return l, nil
+	if gone.Len() == 0 {
+		return l, nil
+	}
+	c := t.call()
+	c.in = text(gone.String())
+	return l, t.git.run(ctx, c, "update-ref", "-z", "--stdin")
 }
 
 func (l *last) add(s *Snapshot) {

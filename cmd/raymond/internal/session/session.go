@@ -105,10 +105,12 @@ func Sweep(mark string) error {
 func (s *Session) Run(ctx context.Context) (*state.Run, error) {
 	if s.files != nil {
 		s.files.Start(s.setup.Run)
-		defer s.files.Close()
 	}
 	r := runner.New(s.Config, s.setup.Run)
 	err := r.Run(ctx, s.setup.Resumed, s.setup.Changed)
+	if s.files != nil {
+		s.files.Close(r.State().Progress.Status == state.Cancelled)
+	}
 	return r.State(), errors.Join(err, Tidy(s.setup.Dir))
 }
 

@@ -25,9 +25,11 @@ const (
 	// taken: each keeps the next prompt waiting.
 	takeWithin = 20 * time.Second
 	maxSlow    = 2
-	// endWithin is how long the last one may take when the run has stopped.
-	endWithin = 3 * time.Second
-	maxNotes  = 5
+	// endWithin is how long the last one may take when the run has stopped, and
+	// cancelledWithin when the job wants to end.
+	endWithin       = 3 * time.Second
+	cancelledWithin = 300 * time.Millisecond
+	maxNotes        = 5
 )
 
 // Taker takes snapshots, one at a time, as *workspace.Snapshots does.
@@ -104,9 +106,14 @@ func (k *Keeper) Wait(ctx context.Context) {
 	}
 }
 
-// Close waits a little for the last snapshot, and ends what is under way then.
-func (k *Keeper) Close() {
-	ctx, cancel := context.WithTimeout(context.Background(), endWithin)
+// Close waits a little for the last snapshot, less when the run was cancelled, and ends what
+// is under way then.
+func (k *Keeper) Close(isCancelled bool) {
+	within := endWithin
+	if isCancelled {
+		within = cancelledWithin
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), within)
 	defer cancel()
 	k.Wait(ctx)
 	k.cancel()

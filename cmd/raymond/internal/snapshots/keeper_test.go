@@ -67,7 +67,7 @@ func TestOneAtATime(t *testing.T) {
 				t.Errorf("snapshot %d is taken after %v, want %v", i, got, want)
 			}
 		}
-		k.Close()
+		k.Close(false)
 		want := []workspace.Shot{
 			{Exec: 7, IsStart: true, Dir: "/w"}, {Exec: 7, IsStart: true, Dir: "/w/tree"},
 			{Exec: 8, Agent: "main", State: "A.md", Dir: "/w"}, {Exec: 9, Agent: "main", State: "A.md", Dir: "/w"},
@@ -90,7 +90,7 @@ func TestFailuresAreNotes(t *testing.T) {
 		for i := range 3 {
 			<-k.Take(runner.Shot{Exec: i + 1})
 		}
-		k.Close()
+		k.Close(false)
 		if want := []string{"no snapshot of the files: the disk is full"}; !slices.Equal(n.list, want) || len(f.shots) != 3 {
 			t.Errorf("notes: got %q, want %q; %d snapshots were tried, want 3", n.list, want, len(f.shots))
 		}
@@ -106,7 +106,7 @@ func TestSlowOnesEnd(t *testing.T) {
 		for i := range 4 {
 			<-k.Take(runner.Shot{Exec: i + 1})
 		}
-		k.Close()
+		k.Close(false)
 		if took := time.Since(began); took != 40*time.Second {
 			t.Errorf("it took %v, want 40s", took)
 		}
@@ -123,9 +123,23 @@ func TestTheEndWaitsALittle(t *testing.T) {
 		k := snapshots.New(f, n)
 		k.Take(runner.Shot{Exec: 1})
 		began := time.Now()
-		k.Close()
+		k.Close(false)
 		if took := time.Since(began); took != 3*time.Second || len(f.shots) != 0 || f.busy {
 			t.Errorf("the end waited %v, want 3s; snapshots %v, under way %v", took, f.shots, f.busy)
+		}
+	})
+}
+
+// TestACancelledRunHardlyWaits: the job has seconds to end.
+func TestACancelledRunHardlyWaits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := &taker{lasts: 10 * time.Second}
+		k := snapshots.New(f, new(notes))
+		k.Take(runner.Shot{Exec: 1})
+		began := time.Now()
+		k.Close(true)
+		if took := time.Since(began); took != 300*time.Millisecond {
+			t.Errorf("the end waited %v, want 300ms", took)
 		}
 	})
 }
