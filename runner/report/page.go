@@ -98,6 +98,9 @@ func (d document) figures() string {
 	if t.ending != nil {
 		iterations = t.ending.Iterations
 	}
+	if t.opening != nil && t.opening.InheritedUSD > 0 {
+		parts = append(parts, t.opening.InheritedUSD.Dollars()+" inherited")
+	}
 	agents := len(d.history.agents.all) + d.history.agents.others
 	parts = append(parts, t.duration(), count(iterations, "state"), count(agents, "agent"))
 	if t.ending == nil {

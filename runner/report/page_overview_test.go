@@ -31,6 +31,16 @@ func TestOverviewSaysWhatTheSummarySays(t *testing.T) {
 	}
 }
 
+// TestOverviewTellsWhatWasInherited states that the costs of the run before a rerun are told
+// apart from its own.
+func TestOverviewTellsWhatWasInherited(t *testing.T) {
+	s := NewSummary(SummaryOptions{Write: new(page).write, WorkflowID: "w", Now: frozen})
+	report(t, s, state.Event{Seq: 1, Body: &state.RunStarted{Entry: "A.md", RerunOf: "v", RerunExec: 3, InheritedUSD: 2 * state.Dollar}})
+	if got := s.Overview(); !strings.Contains(got, "**$0.0000** · $2.00 inherited · ") {
+		t.Errorf("got the overview\n%s\nwant what was inherited beside the costs", got)
+	}
+}
+
 // TestOverviewIsShort states that the overview of a run has less than 8 KiB whatever
 // agents say, and is a whole document.
 func TestOverviewIsShort(t *testing.T) {

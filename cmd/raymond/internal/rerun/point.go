@@ -140,10 +140,10 @@ func (s Source) notThere(n int, list []runs.Execution, err error) error {
 	case !errors.As(err, &folded):
 		return err
 	case folded.Oldest == 0:
-		return problem.Usage(s.Where, fmt.Sprintf("how the run was at state execution %d is not kept", n), "a run that is started or resumed with --history keeps it")
+		return problem.Usage(s.Where, fmt.Sprintf("how the run was at state execution %d is not kept", n), "the flag --history of a run says how much is kept")
 	}
 	return problem.Usage(s.Where, fmt.Sprintf("how the run was at state execution %d is no longer kept: the oldest that it can be run again from is %d", n, folded.Oldest),
-		fmt.Sprintf("give %d or more; the flag --history says how much is kept", folded.Oldest))
+		fmt.Sprintf("give %d or more; the flag --history of a run says how much is kept", folded.Oldest))
 }
 
 // usage is a problem with what names the state execution.
