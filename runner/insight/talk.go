@@ -132,6 +132,9 @@ func placesOf(r *Report, s Source, p *places) *places {
 		p.execution(x, backends)
 	}
 	for _, c := range p.all {
+		if c.backend == "" { // it has not ended, and there is no history
+			c.backend = s.Run.Options.BackendName()
+		}
 		for _, b := range c.begins {
 			if x := execs[b.exec]; x != nil && c.Dir == "" {
 				c.Dir = x.Cwd
@@ -224,7 +227,7 @@ func (l *listener) leftOut() []string {
 		lines = append(lines, state.Count(l.missing, "conversation")+" can't be shown: no transcript is on this machine.")
 	}
 	if l.noReader > 0 {
-		lines = append(lines, state.Count(l.noReader, "conversation")+" can't be shown: nobody knows which agent CLI held them.")
+		lines = append(lines, state.Count(l.noReader, "conversation")+" can't be shown: they are of an agent CLI that is not known here.")
 	}
 	if more := len(l.problems) - 10; more > 0 {
 		l.problems = append(l.problems[:10], fmt.Sprintf("%d more conversations can't be read.", more))
