@@ -3,6 +3,7 @@ package page
 import (
 	"bytes"
 	"encoding/json"
+	"slices"
 	"strings"
 	"time"
 
@@ -29,11 +30,8 @@ type said struct {
 	Inner   []said
 }
 
-// prose is a part of a text: a block of code, or words.
-type prose struct {
-	IsCode bool
-	Text   string
-}
+// prose is a part of a text: "words", "code", or the "tag" that ends it.
+type prose struct{ Kind, Text string }
 
 // field is one thing that a tool was given.
 type field struct{ Name, Value string }
@@ -54,7 +52,7 @@ func conversation(messages []runner.Message) []said {
 			out = append(out, s)
 			continue
 		}
-		sub := said{Kind: "sub", Tool: shown(m.Subagent), Time: m.Time}
+		sub := said{Kind: "sub", Tool: shortText(m.Subagent), Time: m.Time}
 		for ; i < len(messages) && messages[i].Subagent == m.Subagent; i++ {
 			sub.Inner = append(sub.Inner, newSaid(messages[i]))
 		}
@@ -66,11 +64,11 @@ func conversation(messages []runner.Message) []said {
 }
 
 func newSaid(m runner.Message) said {
-	s := said{Kind: string(m.From), Time: m.Time, Model: shown(m.Model), Cut: m.Cut}
+	s := said{Kind: kindOf(m.From), Time: m.Time, Model: shortText(m.Model), Cut: m.Cut}
 	body := shown(m.Text)
 	s.Lines = lines(body)
 	if m.From == runner.FromTool {
-		s.Tool, s.Output = shown(m.Tool), strings.TrimRight(body, "\n")
+		s.Tool, s.Output = shortText(m.Tool), strings.TrimRight(body, "\n")
 		s.Fields, s.Brief = input(m.Input)
 		switch {
 		case m.Refused:
@@ -84,6 +82,15 @@ func newSaid(m runner.Message) said {
 	s.IsLong = s.Lines > longText || len(body) > 80*longText
 	s.Brief = shortText(body)
 	return s
+}
+
+// kindOf returns how a message is shown.
+func kindOf(from runner.Speaker) string {
+	switch from {
+	case runner.FromUser, runner.FromAgent, runner.FromTool:
+		return string(from)
+	}
+	return string(runner.FromCLI)
 }
 
 // input returns what a tool was given: the fields of an object, or all as it is. Brief is
@@ -128,7 +135,7 @@ func fieldText(value json.RawMessage) string {
 }
 
 // tellingFields are names of fields that say what a use of a tool is about, best first.
-var tellingFields = []string{"command", "cmd", "file_path", "path", "pattern", "query", "url", "description", "prompt"}
+var tellingFields = []string{"command", "cmd", "file_path", "pattern", "query", "url", "path", "description", "prompt"}
 
 func tellingField(fields []field) string {
 	for _, name := range tellingFields {
@@ -144,14 +151,19 @@ func tellingField(fields []field) string {
 	return ""
 }
 
-// blocks splits a text at the fences of its code blocks.
+// blocks splits a text at the fences of its code blocks, and before a tag on its last line.
 func blocks(s string) []prose {
 	var out []prose
 	var b strings.Builder
 	isCode := false
 	flush := func() {
-		if text := strings.Trim(b.String(), "\n"); text != "" {
-			out = append(out, prose{isCode, text})
+		text := strings.Trim(b.String(), "\n")
+		switch {
+		case text == "":
+		case isCode:
+			out = append(out, prose{"code", text})
+		default:
+			out = append(out, prose{"words", text})
 		}
 		b.Reset()
 	}
@@ -164,5 +176,20 @@ func blocks(s string) []prose {
 		b.WriteString(line)
 	}
 	flush()
+	if n := len(out) - 1; n >= 0 && out[n].Kind == "words" {
+		before, tag := lastLine(out[n].Text)
+		if strings.HasPrefix(tag, "<") && strings.HasSuffix(tag, ">") {
+			out[n] = prose{"tag", tag}
+			if before != "" {
+				out = slices.Insert(out, n, prose{"words", before})
+			}
+		}
+	}
 	return out
+}
+
+// lastLine returns the last line of a text, and what is before it.
+func lastLine(s string) (before, last string) {
+	at := strings.LastIndexByte(s, '\n') + 1
+	return strings.TrimRight(s[:at], "\n"), strings.TrimSpace(s[at:])
 }

@@ -30,6 +30,7 @@ type move struct{ Tag, Target, More string }
 type try struct {
 	insight.Attempt
 	Mark, Cost string
+	IsLast     bool
 }
 
 // unfolded is how many failed executions are unfolded when the page opens.
@@ -52,8 +53,8 @@ func newExecution(e *insight.Exec, open map[int]bool) execution {
 		Exec: e, Class: classOf(e.Kind) + " " + classOf(e.Status), IsOpen: open[e.N], Moves: newMove(e.Transition), Lasted: duration(*e),
 		About: aboutExecution(e), Talk: conversation(e.Messages), HasFiles: e.Files != nil,
 	}
-	for _, a := range e.Attempts {
-		t := try{a, "bad", dollars(insight.Spent{USD: a.CostUSD, Estimated: a.Estimated, Unknown: a.Unknown, Unpriced: a.Unpriced})}
+	for i, a := range e.Attempts {
+		t := try{a, "bad", dollars(insight.Spent{USD: a.CostUSD, Estimated: a.Estimated, Unknown: a.Unknown, Unpriced: a.Unpriced}), i == len(e.Attempts)-1}
 		if a.Converged {
 			t.Mark = "ok"
 		}

@@ -259,3 +259,51 @@ func hostile() *insight.Report {
 	report.Costs.ByState = []insight.Sum{{Name: evil}}
 	return report
 }
+
+// manyRuns is an index of runs over three weeks.
+func manyRuns() *insight.Index {
+	random := rand.New(rand.NewPCG(5, 6))
+	x := &insight.Index{}
+	sums := map[string]*insight.Total{}
+	add := func(name, workflow string, r insight.Row) {
+		t := sums[name+workflow]
+		if t == nil {
+			t = &insight.Total{Workflow: workflow, Sum: insight.Sum{Name: name}}
+			sums[name+workflow] = t
+		}
+		t.Runs++
+		t.Executions += r.Executions
+		t.Failed, t.Retries = t.Failed+r.Failed, t.Retries+r.Retries
+		t.DurationMS += r.Finished.Sub(r.Created).Milliseconds()
+		t.Spent.USD = t.Spent.USD.Plus(r.Spent.USD)
+	}
+	names := []string{".github/raymond/issue-to-pr", ".github/raymond/port", "examples/fan-out"}
+	states := []string{"PLAN.md", "IMPLEMENT.md", "REVIEW.md", "FIX.md", "TEST.sh"}
+	for i := range 64 {
+		at := began.Add(time.Duration(-i*8) * time.Hour)
+		r := insight.Row{
+			WorkflowID: fmt.Sprintf("issue-to-pr-issue-%d-3fa2b1c0", 412-i), Status: "completed", Workflow: names[random.IntN(3)], Created: at,
+			Finished: at.Add(time.Duration(random.IntN(4000)) * time.Second), Agents: 1, Executions: 4 + random.IntN(20), Retries: random.IntN(3),
+			Spent: insight.Spent{USD: state.USD(random.Float64() * 6 * float64(state.Dollar))},
+		}
+		if i%9 == 4 {
+			r.Status, r.Failed, r.Reason = "failed", 1, "agent main: FIX.md: not done after 3 attempts: go test ./... ended with exit code 1"
+		}
+		x.Runs = append(x.Runs, r)
+		add(at.Format(time.DateOnly), "", r)
+		add(r.Workflow, "", r)
+		add(states[random.IntN(len(states))], r.Workflow, r)
+	}
+	x.Runs = append(x.Runs, insight.Row{WorkflowID: "broken", Status: "invalid", Error: "state file: unexpected end of JSON input"})
+	for _, key := range sortedKeys(sums) {
+		switch t := *sums[key]; {
+		case t.Workflow != "":
+			x.ByState = append(x.ByState, t)
+		case t.Name[0] == '2':
+			x.ByDay = append(x.ByDay, t)
+		default:
+			x.ByWorkflow = append(x.ByWorkflow, t)
+		}
+	}
+	return x
+}

@@ -45,6 +45,7 @@ var verdicts = map[string]verdict{
 	string(state.Running):        {"run", "Still running"},
 	"interrupted":                {"warn", "Interrupted"},
 	"waiting":                    {"warn", "Waiting"},
+	"invalid":                    {"bad", "Unreadable"},
 }
 
 // verdictOf returns the words for a status, which may be one of a later version.

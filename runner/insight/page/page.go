@@ -11,14 +11,14 @@ package page
 
 import (
 	"bufio"
-	"bytes"
 	"crypto/sha256"
-	_ "embed" // the style sheet, the script and the templates
+	"embed"
 	"encoding/base64"
 	"fmt"
 	"html"
 	"html/template"
 	"io"
+	"strings"
 	"sync"
 
 	"github.com/raymond-action/raymond-action/runner/insight"
@@ -28,33 +28,39 @@ import (
 //go:embed page.css
 var style string
 
+//go:embed common.js
+var common string
+
 //go:embed page.js
 var script string
 
-//go:embed page.html
-var source string
+//go:embed index.js
+var indexScript string
+
+//go:embed page.html index.html
+var sources embed.FS
 
 // templates are parsed when the first page is written: most processes write none.
 var templates = sync.OnceValue(func() *template.Template {
 	return template.Must(template.New("page").Funcs(template.FuncMap{
-		"shown": shown, "dollars": dollars, "span": span, "count": count, "moment": moment, "clock": clock,
+		"shown": shown, "dollars": dollars, "usd": money, "span": span, "count": count, "moment": moment, "clock": clock,
 		"lines": lines, "bytes": bytesOf, "short": shortText, "class": classOf, "many": state.Count, "percent": percent,
-	}).Parse(source))
+		"last": func(list []column) int { return len(list) - 1 },
+	}).ParseFS(sources, "*.html"))
 })
 
 // Write writes the page of a report. It needs little memory beyond that of the report.
 func Write(w io.Writer, r *insight.Report) error {
 	out := bufio.NewWriterSize(w, 64<<10)
-	head := newHeader(r)
-	line := newTimeline(r)
-	var places bytes.Buffer
+	top, line, code := newHeader(r), newTimeline(r), common+script
+	var places strings.Builder
 	line.writePlaces(&places)
-	writeHead(out, "Run "+head.ID, places.String())
+	writeHead(out, head{Title: "Run " + top.ID, Places: places.String(), Script: code})
 	steps := []struct {
 		name string
 		data any
 	}{
-		{"header", head}, {"timeline", line}, {"troubles", newTroubles(r)}, {"costs", newCosts(r)}, {"waits", newWaits(r)}, {"path", newPath(r)},
+		{"header", top}, {"timeline", line}, {"troubles", newTroubles(r)}, {"costs", newCosts(r)}, {"waits", newWaits(r)}, {"path", newPath(r)},
 	}
 	for _, s := range steps {
 		if err := templates().ExecuteTemplate(out, s.name, s.data); err != nil {
@@ -70,15 +76,22 @@ func Write(w io.Writer, r *insight.Report) error {
 	if err := templates().ExecuteTemplate(out, "end", newAgents(r)); err != nil {
 		return err
 	}
-	writeScript(out)
+	writeScript(out, code)
 	return out.Flush()
 }
 
-// writeHead writes all up to the body, with a policy that allows nothing but what is
-// written here. Errors are kept by the writer.
-func writeHead(w *bufio.Writer, title, places string) {
+// head is what differs between pages in what comes before the body.
+type head struct {
+	Title  string
+	Places string // style rules of this page alone
+	Script string // that its end will have
+}
+
+// writeHead writes all up to the body, with a policy that allows nothing but the styles
+// written here and the script. Errors are kept by the writer.
+func writeHead(w *bufio.Writer, h head) {
 	policy := fmt.Sprintf("default-src 'none'; style-src '%s' '%s'; script-src '%s'; base-uri 'none'; form-action 'none'",
-		hash(style), hash(places), hash(script))
+		hash(style), hash(h.Places), hash(h.Script))
 	fmt.Fprintf(w, `<!doctype html>
 <html lang="en">
 <head>
@@ -92,11 +105,11 @@ func writeHead(w *bufio.Writer, title, places string) {
 <style>%s</style>
 <style>%s</style>
 </head>
-`, policy, html.EscapeString(title), style, places)
+`, policy, html.EscapeString(h.Title), style, h.Places)
 }
 
-func writeScript(w *bufio.Writer) {
-	fmt.Fprintf(w, "<script>%s</script>\n</body>\n</html>\n", script)
+func writeScript(w *bufio.Writer, code string) {
+	fmt.Fprintf(w, "<script>%s</script>\n</body>\n</html>\n", code)
 }
 
 // hash names a text in a policy.

@@ -1,8 +1,5 @@
-"use strict";
 (() => {
-  const $ = (selector, from = document) => from.querySelector(selector);
-  const $$ = (selector, from = document) => [...from.querySelectorAll(selector)];
-  const root = document.documentElement;
+  const { $, $$ } = raymond;
   const list = $(".list"), timeline = $("#timeline");
   const sections = $$("section.x", list);
   const isShown = (x) => x.checkVisibility ? x.checkVisibility() : x.offsetParent !== null;
@@ -42,19 +39,19 @@
   }
 
   function go(section) {
-    const hash = "#" + section.id;
-    if (location.hash === hash) show(section);
-    else location.hash = hash;
+    show(section);
+    location.hash = "#" + section.id;
   }
 
   function followHash() {
     const section = /^#e\d+$/.test(location.hash) && document.getElementById(location.hash.slice(1));
-    if (section) show(section);
+    if (section && section !== current) show(section);
   }
   addEventListener("hashchange", followHash);
   document.addEventListener("click", (event) => {
     const link = event.target.closest('a[href^="#e"]');
-    if (link && link.getAttribute("href") === location.hash) followHash();
+    const section = link && document.getElementById(link.getAttribute("href").slice(1));
+    if (section) show(section);
   });
 
   // step goes to the next or the previous execution that is listed and passes a test.
@@ -201,33 +198,13 @@
   }
   for (const button of $$("[data-zoom]")) button.addEventListener("click", () => setZoom(+button.dataset.zoom));
 
-  // Light and dark
-
-  function setTheme(theme) {
-    if (theme === "light" || theme === "dark") root.dataset.theme = theme;
-  }
-  const store = (() => { try { return globalThis.localStorage; } catch { return null; } })();
-  setTheme(store?.getItem("raymond-theme"));
-  function turnTheme() {
-    const isDark = root.dataset.theme ? root.dataset.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
-    setTheme(isDark ? "light" : "dark");
-    store?.setItem("raymond-theme", root.dataset.theme);
-  }
-  $("#theme").addEventListener("click", turnTheme);
-
   // Keys
 
-  const keys = {
-    "/": () => input.select(), j: () => step(1), k: () => step(-1), t: turnTheme,
+  raymond.listen({
+    "/": () => input.select(), j: () => step(1), k: () => step(-1),
     f: () => step(1, (x) => x.classList.contains("failed")), F: () => step(-1, (x) => x.classList.contains("failed")),
     o: () => { if (current) $("details", current).toggleAttribute("open"); },
     "+": () => setZoom(1), "=": () => setZoom(1), "-": () => setZoom(-1),
-  };
-  addEventListener("keydown", (event) => {
-    if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest?.("input, select, textarea")) return;
-    if (!Object.hasOwn(keys, event.key)) return;
-    event.preventDefault();
-    keys[event.key]();
   });
 
   followHash();

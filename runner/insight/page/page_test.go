@@ -19,15 +19,27 @@ func written(t testing.TB, name string) []byte {
 	return b.Bytes()
 }
 
-func TestFixturesAreWritten(t *testing.T) {
+// writePages writes the pages of all fixtures to a folder.
+func writePages(t *testing.T, dir string) {
+	t.Helper()
 	for name := range fixtures {
-		data := written(t, name)
-		t.Logf("%s: %d bytes", name, len(data))
-		if *pages == "" {
-			continue
-		}
-		if err := os.WriteFile(filepath.Join(*pages, name+".html"), data, 0o600); err != nil {
+		if err := os.WriteFile(filepath.Join(dir, name+".html"), written(t, name), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
+	var b bytes.Buffer
+	if err := WriteIndex(&b, manyRuns()); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "index.html"), b.Bytes(), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestFixturesAreWritten(t *testing.T) {
+	dir := *pages
+	if dir == "" {
+		dir = t.TempDir()
+	}
+	writePages(t, dir)
 }

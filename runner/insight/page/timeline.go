@@ -152,9 +152,9 @@ func bandOfWait(r *insight.Report, s scale, w insight.Wait) band {
 // newBar places an execution, and what happened in it.
 func newBar(e insight.Exec, at shift, s scale) bar {
 	left := s.at(at.from)
-	b := bar{N: e.N, Label: shown(e.State), Class: e.Kind + " " + classOf(e.Status)}
+	b := bar{N: e.N, Label: shown(e.State), Class: classOf(e.Kind) + " " + classOf(e.Status)}
 	b.Left, b.Width = left, max(1, s.at(at.to)-left)
-	b.Title = fmt.Sprintf("#%d %s, %s, %s, %s", e.N, shown(e.State), e.Status, span(duration(e)), dollars(e.Spent))
+	b.Title = fmt.Sprintf("#%d %s, %s, %s, %s", e.N, shown(e.State), shown(e.Status), span(duration(e)), dollars(e.Spent))
 	if e.Error != "" {
 		b.Title += ": " + shortText(e.Error)
 	}

@@ -1,0 +1,57 @@
+//go:build chromium
+
+package page
+
+import (
+	"embed"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"github.com/raymond-action/raymond-action/internal/installtest"
+)
+
+//go:embed testdata/chromium
+var clicking embed.FS
+
+// TestInChromium opens the pages of the fixtures in a browser and clicks through them.
+// Pictures of them are left in the folder of -pages.
+func TestInChromium(t *testing.T) {
+	files, err := fs.Sub(clicking, "testdata/chromium")
+	if err != nil {
+		t.Fatal(err)
+	}
+	npm := installtest.NPM{Name: "page", Files: files, Dir: "runner/insight/page/testdata/chromium"}
+	npm.CheckPinned(t)
+	dir := *pages
+	if dir == "" {
+		dir = t.TempDir()
+	}
+	writePages(t, dir)
+	script, err := filepath.Abs("testdata/chromium/click.mjs")
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), "node", script, browser(t), dir)
+	cmd.Dir = npm.Install(t)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Errorf("%v\n%s", err, out)
+	}
+}
+
+// browser returns the program of Chromium.
+func browser(t *testing.T) string {
+	t.Helper()
+	if path := os.Getenv("RAYMOND_TEST_CHROMIUM"); path != "" {
+		return path
+	}
+	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
+		if path, err := exec.LookPath(name); err == nil {
+			return path
+		}
+	}
+	t.Fatal("no Chromium in PATH: install it (Debian: apt-get install chromium), or set RAYMOND_TEST_CHROMIUM")
+	return ""
+}

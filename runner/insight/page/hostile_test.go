@@ -1,0 +1,117 @@
+package page
+
+import (
+	"bytes"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/raymond-action/raymond-action/internal/untrusted/text"
+	"github.com/raymond-action/raymond-action/runner/insight"
+)
+
+const trick = "\"'`</script></style></title></pre><b onclick=x>\x1b[31m\x00\u202e\u200b\x07\xff-->{{.}}"
+
+// fill sets every text within a value to a trick, every list and map to one of it, and
+// every number to n.
+func fill(v reflect.Value, n int64) {
+	switch v.Kind() {
+	case reflect.String:
+		v.SetString(trick)
+	case reflect.Bool:
+		v.SetBool(true)
+	case reflect.Int, reflect.Int64:
+		v.SetInt(n)
+	case reflect.Float64:
+		v.SetFloat(float64(n))
+	case reflect.Pointer:
+		v.Set(reflect.New(v.Type().Elem()))
+		fill(v.Elem(), n)
+	case reflect.Slice:
+		v.Set(reflect.MakeSlice(v.Type(), 1, 1))
+		fill(v.Index(0), n)
+	case reflect.Map:
+		key, value := reflect.New(v.Type().Key()).Elem(), reflect.New(v.Type().Elem()).Elem()
+		fill(key, n)
+		fill(value, n)
+		v.Set(reflect.MakeMap(v.Type()))
+		v.SetMapIndex(key, value)
+	case reflect.Struct:
+		if v.Type() == reflect.TypeFor[time.Time]() {
+			v.Set(reflect.ValueOf(began))
+			return
+		}
+		for i := range v.NumField() {
+			fill(v.Field(i), n)
+		}
+	}
+}
+
+// TestEveryTextIsEscaped fills all that a report has with tricks, whatever it has.
+func TestEveryTextIsEscaped(t *testing.T) {
+	for _, n := range []int64{1, 0, -1, 1 << 62} {
+		var r insight.Report
+		fill(reflect.ValueOf(&r).Elem(), n)
+		// One message of each kind, in the place of one without a kind.
+		talk := r.Executions[0].Messages
+		for _, from := range []string{"user", "agent", "tool", "cli"} {
+			m := talk[0]
+			m.Subagent = ""
+			reflect.ValueOf(&m.From).Elem().SetString(from)
+			r.Executions[0].Messages = append(r.Executions[0].Messages, m)
+		}
+		r.Waits[0].For = "answer"
+		var b bytes.Buffer
+		if err := Write(&b, &r); err != nil {
+			t.Fatal(err)
+		}
+		checkHarmless(t, b.String(), "hostile report")
+	}
+	var x insight.Index
+	fill(reflect.ValueOf(&x).Elem(), 1)
+	var b bytes.Buffer
+	if err := WriteIndex(&b, &x); err != nil {
+		t.Fatal(err)
+	}
+	checkHarmless(t, b.String(), "hostile index")
+}
+
+// checkHarmless fails the test when a trick has reached a page as it was.
+func checkHarmless(t *testing.T, page, name string) {
+	t.Helper()
+	_, body, _ := strings.Cut(page, "<body>")
+	body, _, _ = strings.Cut(body, "<script>")
+	for _, bad := range []string{"<b onclick", "</script", "</style", "</title", "-->", `'x`} {
+		if at := strings.Index(body, bad); at >= 0 {
+			t.Errorf("%s: got %q in the body", name, body[max(0, at-80):min(len(body), at+40)])
+		}
+	}
+	if strings.Count(page, "</title>") != 1 || strings.Count(page, "<script") != 1 || strings.Count(page, "<style") > 2 {
+		t.Errorf("%s: got another number of titles, scripts or styles", name)
+	}
+	if !utf8.ValidString(page) {
+		t.Errorf("%s: got text that is not UTF-8", name)
+	}
+	if at := strings.IndexFunc(body, func(r rune) bool { return r != '\n' && r != '\t' && unicode.IsControl(r) || text.Invisible(r) }); at >= 0 {
+		t.Errorf("%s: got %q, which nobody sees", name, body[max(0, at-200):min(len(body), at+20)])
+	}
+}
+
+// TestHugeTextsAreCut writes a page of moderate size of texts without bounds.
+func TestHugeTextsAreCut(t *testing.T) {
+	var r insight.Report
+	fill(reflect.ValueOf(&r).Elem(), 1)
+	huge := strings.Repeat("<", 10<<20)
+	e := &r.Executions[0]
+	r.Result, e.Error, e.State, e.Messages[0].Text, e.Files[0].Diff = huge, huge, huge, huge, strings.Repeat("+\n-\n", 4<<20)
+	var b bytes.Buffer
+	if err := Write(&b, &r); err != nil {
+		t.Fatal(err)
+	}
+	if b.Len() > 32<<20 {
+		t.Errorf("page of texts of 10 MiB: got %d bytes, want a few MiB", b.Len())
+	}
+}
