@@ -235,6 +235,7 @@ type loop struct {
 	ids   int
 	over  *state.Options // of the next resume
 	skew  time.Duration  // of the clock
+	base  *state.Run     // as which a rerun began; nil for none
 }
 
 // flow is the text of each state, by its name without extension. Agents say the
@@ -304,7 +305,7 @@ func (l *loop) wantInvariants() {
 	if len(l.log.events) == 0 || l.log.events[0].Seq != 1 {
 		return // it was restored without its log
 	}
-	left := invarianttest.Left{Run: l.run, Events: l.log.events}
+	left := invarianttest.Left{Run: l.run, Events: l.log.events, Began: l.base}
 	for _, o := range l.orders {
 		left.Effects = append(left.Effects, invarianttest.Effect{Agent: o.Agent, State: o.State})
 	}

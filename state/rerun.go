@@ -146,6 +146,7 @@ func (a *Agent) rewind(n int, idle time.Duration) {
 		a.Status = Ready
 	}
 	e.leaveOut(idle)
+	e.Inherited = true
 	e.CostUSD, e.Estimated, e.Unknown, e.Unpriced = 0, false, 0, 0
 	e.AttemptUSD, e.AttemptEstimated, e.AttemptUnknown, e.AttemptUnpriced = 0, false, 0, 0
 	e.Models, e.Tokens = nil, nil

@@ -288,7 +288,10 @@ type Exec struct {
 	// says that from then on the agent is told of an interruption.
 	Interrupted string `json:"interrupted,omitempty"`
 	Noted       bool   `json:"noted,omitempty"`
-	CostUSD     USD    `json:"cost_usd,omitempty"`
+	// Inherited says that it began in the run of which this one began as a copy, and that no
+	// event of this one tells it yet.
+	Inherited bool `json:"inherited,omitempty"`
+	CostUSD   USD  `json:"cost_usd,omitempty"`
 	// Estimated says that part of CostUSD is an estimate, and Unknown how many
 	// invocations are not in it because nobody knows what they cost.
 	Estimated bool `json:"cost_estimated,omitempty"`

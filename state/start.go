@@ -85,7 +85,7 @@ func (s *Step) Start(id string, l Launch) *Agent {
 		return a
 	}
 	s.draft.delta.Progress.Launches++
-	restart := a.Exec == nil || (a.Exec.Interrupted != "" && a.Exec.sendsPrompt())
+	restart := a.Exec == nil || a.Exec.Inherited || (a.Exec.Interrupted != "" && a.Exec.sendsPrompt())
 	if a.Exec == nil {
 		a.Exec = s.draft.newExec(a, l)
 	}
@@ -100,7 +100,7 @@ func (s *Step) Start(id string, l Launch) *Agent {
 	if e.Interrupted != "" {
 		e.Interrupted, e.Noted = "", true
 	}
-	e.Cut, a.Cut = nil, nil
+	e.Cut, e.Inherited, a.Cut = nil, false, nil
 	a.Status, a.NotBefore, a.Wait = Busy, time.Time{}, 0
 	if restart {
 		s.draft.tell(a, &StateStarted{

@@ -183,7 +183,7 @@ var neverSimulated = []string{
 	"attempt_estimated", "attempt_unknown", "cost_estimated", "cost_unknown", "cost_unpriced", "attempt_unpriced", "unpriced", "tokens", "cached", "metered", "reached", "usd",
 	"parts", "name", "earlier", "began", "continuing", "continuations", "suspended", "on_overload", "comment",
 	"agent_cli", "refusals", "use", "allow", "allows_all", "past", "sums", "entries",
-	"caps", "max_usd", "before_usd", "from_usd", "allow_usd", "trace", "dropped", "paused",
+	"caps", "max_usd", "before_usd", "from_usd", "allow_usd", "trace", "dropped", "inherited", "paused",
 	"cli_id", "from_cli_id",
 }
 
