@@ -97,8 +97,9 @@ type stopped struct {
 func storeAndTell(ctx context.Context, s *step, r *result, x stopped) (err error) {
 	if x.to != nil {
 		err = storeEnd(ctx, s, r, x.ending)
+	} else {
+		bookEnd(ctx, s, r)
 	}
-	bookEnd(ctx, s, r)
 	reportEnd(ctx, s, r)
 	if err == nil {
 		continueRun(ctx, s, r)

@@ -220,11 +220,13 @@ const (
 // anothers is why nothing is stored of a run whose key is another's.
 const anothers = "another job drives a run with this key, so nothing of this one is stored"
 
-// storeEnd stores a run that has stopped, and gives its key up.
+// storeEnd stores a run that has stopped, and what it has spent, and then gives its key up: who
+// is next with the key finds both.
 func storeEnd(ctx context.Context, s *step, r *result, e ending) error {
 	if taken := e.to.claim.Conflict(); taken != nil {
 		e.to.saver.Stop()
 		r.kept = kept{lost: anothers}
+		bookEnd(ctx, s, r)
 		return errors.Join(taken, giveUpKey(ctx, s, r, e.to.claim))
 	}
 	err := saveEnd(ctx, r, e)
@@ -232,6 +234,7 @@ func storeEnd(ctx context.Context, s *step, r *result, e ending) error {
 	if taken := e.to.claim.Conflict(); taken != nil { // learned at the save
 		r.kept, err = kept{lost: anothers}, taken
 	}
+	bookEnd(ctx, s, r)
 	return errors.Join(err, giveUpKey(ctx, s, r, e.to.claim))
 }
 
