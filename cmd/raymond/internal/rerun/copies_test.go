@@ -1,0 +1,101 @@
+package rerun_test
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/rerun"
+	"github.com/raymond-action/raymond-action/runner"
+	"github.com/raymond-action/raymond-action/state"
+)
+
+// copyist is an agent CLI that notes what is asked of it.
+type copyist struct {
+	runner.Agent
+	wrong map[string]error // by conversation
+	done  []string
+}
+
+func (c *copyist) Find(k runner.Conversation, dirs []string) (runner.Stored, bool) {
+	return runner.Stored{Dir: dirs[len(dirs)-1]}, true
+}
+
+func (c *copyist) Copy(k runner.Conversation, length int64, id, dir string) (string, error) {
+	if err := c.wrong[k.ID]; err != nil {
+		return "", fmt.Errorf("it is as it is: %w", err)
+	}
+	c.done = append(c.done, fmt.Sprintf("copy %d of %s in %s to %s in %s", length, k.ID, k.Dir, id, dir))
+	return "cli-" + id, nil
+}
+
+func (c *copyist) Clear(k runner.Conversation, only *runner.Mark) error {
+	c.done = append(c.done, "remove "+k.ID+" "+k.CLI)
+	return nil
+}
+
+// talking is a run whose agent was called: it branches off the conversation to which it returns.
+func talking() *state.Run {
+	end := int64(70)
+	r := state.New(state.Run{WorkflowID: "w", Entry: "A.md", Dir: "/work"}, "", time.Now())
+	a := r.Agents[0]
+	a.Session, a.Branch = &state.Session{ID: "caller", End: &end}, true
+	a.Stack = []state.Frame{{State: "B.md", Session: &state.Session{ID: "caller", End: &end}}, {State: "C.md", Session: &state.Session{ID: "other"}, Branch: true}}
+	return r
+}
+
+// prepare copies the conversations of a run with c.
+func prepare(c *copyist, r *state.Run) (*rerun.Copies, error) {
+	n := 0
+	return rerun.Copier{
+		Agents: map[string]runner.Agent{"claude": c},
+		Where:  func(dir string) string { return "/new" + dir },
+		NewID:  func() string { n++; return fmt.Sprint("copy-", n) },
+	}.Copy(r)
+}
+
+// TestConversationsAreCopied: each once, as far as the run needs it, and wherever it is named.
+func TestConversationsAreCopied(t *testing.T) {
+	c, r := &copyist{}, talking()
+	copies, err := prepare(c, r)
+	if err != nil || len(copies.Notes) > 0 {
+		t.Fatalf("got the notes %q (%v), want none", copies.Notes, err)
+	}
+	want := []string{"copy 70 of caller in /work to copy-1 in /new/work", "copy -1 of other in /work to copy-2 in /new/work"}
+	if diff := cmp.Diff(want, c.done); diff != "" {
+		t.Errorf("done (-want +got):\n%s", diff)
+	}
+	a := r.Agents[0]
+	if a.Session.ID != "copy-1" || a.Session.CLIID != "cli-copy-1" || a.Stack[0].Session.ID != "copy-1" || a.Stack[1].Session.ID != "copy-2" || !a.Branch || !a.Stack[1].Branch {
+		t.Errorf("got the agent %+v, want it in the copies", a)
+	}
+}
+
+// TestConversationsThatCantBeCopiedBeginAnew, and that is said.
+func TestConversationsThatCantBeCopiedBeginAnew(t *testing.T) {
+	for _, why := range []error{runner.ErrCantCopy, fs.ErrNotExist} {
+		c, r := &copyist{wrong: map[string]error{"caller": why}}, talking()
+		copies, err := prepare(c, r)
+		if err != nil || len(copies.Notes) != 1 || !strings.Contains(copies.Notes[0], "caller") {
+			t.Errorf("%v: got the notes %q (%v), want one", why, copies.Notes, err)
+		}
+		a := r.Agents[0]
+		if a.Session != nil || a.Branch || a.Stack[0].Session != nil || a.Stack[1].Session.ID == "other" {
+			t.Errorf("%v: got the agent %+v, want a copy of the other conversation alone", why, a)
+		}
+	}
+}
+
+// TestCopiesOfARunThatCantBeginAreRemoved.
+func TestCopiesOfARunThatCantBeginAreRemoved(t *testing.T) {
+	full := errors.New("disk full")
+	c := &copyist{wrong: map[string]error{"other": full}}
+	if _, err := prepare(c, talking()); !errors.Is(err, full) || c.done[len(c.done)-1] != "remove copy-1 cli-copy-1" {
+		t.Errorf("got %v after %q, want the error, and the copy removed", err, c.done)
+	}
+}
