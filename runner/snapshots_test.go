@@ -49,7 +49,8 @@ func TestPromptsWaitForTheSnapshot(t *testing.T) {
 func TestAgentsWhoWorkAtOnceShareTheFolder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLoop(t, flow{
-			"A": "<fork next=\"B\">W</fork>", "B": "<goto>C</goto>", "C": "<result>done</result>",
+			"A": "<fork next=\"B\">W</fork>", "B": "<goto>C</goto>", "C": "<goto>D</goto>",
+			"D": "<result>done</result>",
 			"W": "<result>w</result>",
 		}, func(o *state.Options) { o.MaxParallel = 2 })
 		s := &shooter{}
@@ -59,7 +60,8 @@ func TestAgentsWhoWorkAtOnceShareTheFolder(t *testing.T) {
 		for _, shot := range s.shots {
 			shared[shot.State] = shot.IsShared
 		}
-		if want := []bool{false, true, true, false}; !slices.Equal([]bool{shared["A.md"], shared["B.md"], shared["W.md"], shared["C.md"]}, want) {
+		// C may begin in the moment in which W ends.
+		if want := []bool{false, true, true, false}; !slices.Equal([]bool{shared["A.md"], shared["B.md"], shared["W.md"], shared["D.md"]}, want) {
 			t.Errorf("shared: got %v, want B and W alone", shared)
 		}
 	})
