@@ -101,6 +101,24 @@ func Decide(m *checkpoint.Manifest, f Facts) Decision {
 	return d
 }
 
+// DecideRerun says whether a new run begins from a step of the run of a manifest, nil for none,
+// with the states of now: Resume, or Refuse. How the run has ended is all the same, but nobody
+// may drive it, and its checkpoint must lack nothing.
+func DecideRerun(m *checkpoint.Manifest, f Facts) Decision {
+	if why := f.checkFollows(m); why != "" {
+		return Decision{Action: Refuse, Class: ClassConflict, Why: why, Hint: followsHint}
+	}
+	if m == nil {
+		return f.nothingFound()
+	}
+	if m.Status == state.Running {
+		if d := f.running(m); d.Action == Refuse {
+			return d
+		}
+	}
+	return f.byLeftOut(m)
+}
+
 // byChange decides about a run whose workflow is not what it was.
 func (f Facts) byChange(m *checkpoint.Manifest) Decision {
 	why := fmt.Sprintf("the workflow of run %s has changed since it began: %s", m.WorkflowID, quoted(f.Changed))

@@ -193,3 +193,26 @@ func TestARunThatPostStoredIsDrivenByNobody(t *testing.T) {
 		}
 	}
 }
+
+// TestARerunNeedsNoRunThatCanBeResumed: how the run has ended, and which states it began with, is
+// all the same, but nobody may drive it, and nothing may be missing.
+func TestARerunNeedsNoRunThatCanBeResumed(t *testing.T) {
+	for _, status := range []state.Status{state.Completed, state.Failed, state.Suspended, state.Cancelled, state.OverBudget, state.OverIterations, state.Running} {
+		m := &checkpoint.Manifest{WorkflowID: id, Status: status, TotalUSD: 12 * state.Dollar, Iterations: 50}
+		f := slots.Facts{Mode: id, RunStatus: "completed", Budget: state.Dollar, MaxIterations: 1, Changed: []string{"A.md"}}
+		if d := slots.DecideRerun(m, f); d.Action != slots.Resume || d.OldStates {
+			t.Errorf("%s: got %+v, want it run again with the states of now", status, d)
+		}
+		m.LeftOut = []checkpoint.LeftOut{{What: "transcripts", Held: true, Why: checkpoint.NoKey}}
+		if d := slots.DecideRerun(m, f); decision(d) != slots.ClassDenied {
+			t.Errorf("%s, without its conversations: got %+v, want it refused", status, d)
+		}
+	}
+	f := slots.Facts{Mode: id, RunStatus: "in_progress"}
+	if d := slots.DecideRerun(&checkpoint.Manifest{WorkflowID: id, Status: state.Running}, f); decision(d) != slots.ClassConflict {
+		t.Errorf("a run that is driven: got %+v, want a conflict", d)
+	}
+	if d := slots.DecideRerun(nil, f); decision(d) != slots.ClassUsage {
+		t.Errorf("no run: got %+v, want a mistake", d)
+	}
+}

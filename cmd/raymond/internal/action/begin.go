@@ -28,6 +28,8 @@ func begin(ctx context.Context, s *step, now present, l lookup) (*readyRun, erro
 	switch {
 	case l.existing == nil && l.follows != nil:
 		err = beginFollowUp(ctx, s, now.remarks, placed{l, b})
+	case l.existing == nil && l.reruns != nil:
+		err = beginRerun(ctx, s, now.remarks, placed{l, b})
 	case l.existing == nil:
 		err = fresh(ctx, s, b)
 	default:
@@ -40,10 +42,7 @@ func begin(ctx context.Context, s *step, now present, l lookup) (*readyRun, erro
 		err = limit(ctx, s, now.remarks, placed{l, b})
 	}
 	if err == nil && s.isLocal() {
-		err = notes.Write(s.fileOfRun(b.run.WorkflowID, localFile), localNote{s.key, s.event.Subject, s.note.get().Untrusted})
-	}
-	if err == nil && s.isLocal() {
-		err = notes.Write(s.fileOfRun(b.run.WorkflowID, beganFile), b.began)
+		err = noteLocal(s, b)
 	}
 	if err != nil && b.store != nil {
 		return nil, errors.Join(err, b.store.Close())
@@ -61,6 +60,12 @@ func limit(ctx context.Context, s *step, r *remarks, b placed) error {
 		return err
 	}
 	return planReport(s, b.flow.HasPrompts())
+}
+
+// noteLocal keeps whose a run in the state folder is, and how it began.
+func noteLocal(s *step, b *readyRun) error {
+	note := localNote{s.key, s.event.Subject, s.note.get().Untrusted}
+	return errors.Join(notes.Write(s.fileOfRun(b.run.WorkflowID, localFile), note), notes.Write(s.fileOfRun(b.run.WorkflowID, beganFile), b.began))
 }
 
 // checkPrices reports states that can't be held to the budget.

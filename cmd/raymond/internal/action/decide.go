@@ -3,6 +3,7 @@ package action
 import (
 	"time"
 
+	"github.com/raymond-action/raymond-action/artifacts/checkpoint"
 	"github.com/raymond-action/raymond-action/artifacts/slots"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/session"
@@ -33,6 +34,14 @@ func measure(s *step, f *flow, facts *slots.Facts, run *state.Run) {
 	now := s.options.Alone()
 	facts.Budget, facts.MaxIterations = now.BudgetUSD, now.MaxIterations
 	facts.Changed = session.ChangedFiles(run, f.Scope)
+}
+
+// decisionOn says what is done with a run that was found.
+func decisionOn(s *step, m *checkpoint.Manifest, f slots.Facts) slots.Decision {
+	if s.in.Rerun != "" {
+		return slots.DecideRerun(m, f)
+	}
+	return slots.Decide(m, f)
 }
 
 // decide does what a decision on a run that was found says. It returns nil for a

@@ -22,17 +22,24 @@ type lookup struct {
 	found    *slots.Found  // nil with store: local; without a manifest when there is none
 	existing *earlierRun   // nil: a new run starts
 	follows  *earlierRun   // a run that is completed, whose conversation the new one continues; nil for none
+	reruns   *earlierRun   // a run from one of whose steps the new one begins; nil for none
 	key      string        // under which it was found, or else is to be kept
 	claim    *claims.Claim // of that key; nil when it is not claimed yet
 	isIdle   bool          // the agents of this step's part wait no longer: nothing is done
 }
 
-// before is the run that the step resumes, or that its new run follows; nil for none.
-func (l lookup) before() *earlierRun {
-	if l.existing != nil {
-		return l.existing
+// before is the run that the step resumes, or that its new run follows or runs again; nil for
+// none.
+func (l lookup) before() *earlierRun { return cmp.Or(l.existing, l.follows, l.reruns) }
+
+// decided is the lookup with the run that was decided on.
+func (l lookup) decided(s *step, e *earlierRun) lookup {
+	if s.in.Rerun != "" {
+		l.reruns = e
+	} else {
+		l.existing = e
 	}
-	return l.follows
+	return l
 }
 
 // isOver reports whether the run is completed, and only shown again.
@@ -58,14 +65,14 @@ func find(ctx context.Context, s *step, now present, c *call) (lookup, error) {
 	}
 	if s.isLocal() {
 		e, err := findLocal(s, now.flow, now.remarks)
-		return lookup{existing: e, key: s.key}, err
+		return lookup{key: s.key}.decided(s, e), err
 	}
 	v, err := s.openServices()
 	if err != nil {
 		return lookup{}, err
 	}
 	l, err := findStored(ctx, s, lookup{services: v, key: s.key}, now)
-	if err != nil || l.found.Manifest != nil || s.wide == s.key || s.wide == "" || s.in.Resume == job.ResumeNever {
+	if err != nil || l.found.Manifest != nil || s.wide == s.key || s.wide == "" || s.in.Resume == job.ResumeNever || s.in.Rerun != "" {
 		return l, err
 	}
 	wide, err := findWide(ctx, s, v, now)
@@ -122,8 +129,8 @@ func findStored(ctx context.Context, s *step, l lookup, now present) (lookup, er
 	if len(s.in.Part) > 0 && e.run != nil {
 		return findPart(ctx, s, part{l, e, facts}, now.remarks)
 	}
-	l.existing, err = decide(s, e, slots.Decide(found.Manifest, facts), now.remarks)
-	return l, err
+	e, err = decide(s, e, decisionOn(s, found.Manifest, facts), now.remarks)
+	return l.decided(s, e), err
 }
 
 // factsFound has besides what is known of where a run was found; nil for nowhere.

@@ -225,7 +225,7 @@ func (j *merged) placeTranscripts(s *step, b placed) error {
 		for _, t := range checkpoint.Sessions(ran.Own()) {
 			own[t.ID] = true
 		}
-		p := placing{agents, b.talks, found.Dir, where}
+		p := placing{agents: agents, talks: b.talks, from: found.Dir, where: where}
 		for _, t := range found.Manifest.Transcripts {
 			if !own[t.Session] {
 				continue

@@ -5,7 +5,6 @@ import (
 	"path/filepath"
 
 	"github.com/raymond-action/raymond-action/artifacts/checkpoint"
-	"github.com/raymond-action/raymond-action/artifacts/slots"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/job"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/notes"
 	"github.com/raymond-action/raymond-action/state"
@@ -97,7 +96,7 @@ func findLocal(s *step, f *flow, r *remarks) (*earlierRun, error) {
 		m = localManifest(run, s.event.Number) // the key has the number
 		measure(s, f, &facts, run)
 	}
-	return decide(s, &earlierRun{run: run}, slots.Decide(m, facts), r)
+	return decide(s, &earlierRun{run: run}, decisionOn(s, m, facts), r)
 }
 
 // localManifest is what the checkpoint of a run in the state folder would say.

@@ -43,10 +43,16 @@ func prepare(s *step) (from source, err error) {
 	if len(s.in.Part) > 0 && s.in.Resume == job.ResumeAuto {
 		s.in.Resume = job.ResumeRequire // a part of nothing is no run
 	}
+	if len(s.in.Part) > 0 && s.in.Rerun != "" {
+		errs = append(errs, problem.Usage("input resume", "can't begin a part of a matrix again", "resume: ID@N goes without the input part"))
+	}
 	_, err = readFollows(s)
 	errs = append(errs, err)
 	if s.event, err = job.ReadEvent(s.getenv); err != nil {
 		errs = append(errs, problem.Usage("event payload", err.Error(), ""))
+	}
+	if isTold(s) && s.in.Rerun != "" { // it is begun by now, and continued
+		s.in.Resume, s.in.Rerun = job.ResumeAuto, ""
 	}
 	misplaced := func(b job.InputProblem) bool { return b.Input == "working-directory" }
 	if !slices.ContainsFunc(bad, misplaced) {

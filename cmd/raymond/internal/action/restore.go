@@ -18,6 +18,7 @@ import (
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/session"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/snapshots"
 	"github.com/raymond-action/raymond-action/runner"
+	"github.com/raymond-action/raymond-action/runner/transcripts"
 	"github.com/raymond-action/raymond-action/state"
 )
 
@@ -121,7 +122,7 @@ func bringBack(ctx context.Context, s *step, r *remarks, b placed) (*state.Run, 
 
 // placeTranscripts puts conversations where the agent CLIs of this machine look for them.
 func placeTranscripts(s *step, b *readyRun, found *slots.Found, where func(string) string) error {
-	p := placing{conversationsOf(s), b.talks, found.Dir, where}
+	p := placing{agents: conversationsOf(s), talks: b.talks, from: found.Dir, where: where}
 	for _, t := range found.Manifest.Transcripts {
 		if err := p.place(t); err != nil {
 			return err
@@ -136,6 +137,8 @@ type placing struct {
 	talks  *conversations.Notes
 	from   string // folder of the checkpoint's files
 	where  func(dir string) string
+	// isKept says that a conversation stays which is there already, and has what is stored of it.
+	isKept bool
 }
 
 // place puts a conversation where its agent CLI looks for it, and notes it.
@@ -145,7 +148,11 @@ func (p placing) place(t checkpoint.Transcript) error {
 		return &problem.Problem{Class: problem.ClassRuntime, Where: "transcript " + t.Session, What: "belongs to the agent " + t.CLI() + ", which this program does not have"}
 	}
 	c := runner.Conversation{ID: t.Session, CLI: t.CLIID, Dir: p.where(t.Dir)}
-	if err := cli.Place(c, filepath.Join(p.from, filepath.FromSlash(t.Name()))); err != nil {
+	from := filepath.Join(p.from, filepath.FromSlash(t.Name()))
+	if there, ok := cli.Find(c, []string{c.Dir}); ok && p.isKept && transcripts.Begins(there.Path, from) {
+		return nil
+	}
+	if err := cli.Place(c, from); err != nil {
 		return &problem.Problem{Class: problem.ClassRuntime, Where: "transcript " + t.Session, What: err.Error()}
 	}
 	p.talks.AddPlaced(cli, c)

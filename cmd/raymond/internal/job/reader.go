@@ -37,6 +37,7 @@ var (
 	// No counted repetitions: they take long to compile, and this is done at each
 	// start of the program.
 	workflowIDs   = regexp.MustCompile(`^[a-z0-9][a-z0-9-]*$`)
+	executions    = regexp.MustCompile(`^[^\s@#\pC]+(#[1-9][0-9]*)?$`)
 	exactVersion  = regexp.MustCompile(`^[0-9]+\.[0-9]+\.[0-9]+(-[0-9A-Za-z.-]+)?$`)
 	variableName  = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 	agentName     = regexp.MustCompile(`^main(_[a-z0-9_]{0,6}[0-9]+)*$`)
@@ -202,12 +203,17 @@ func (r *reader) versions(backends ...string) map[string]string {
 	return given
 }
 
-func (r *reader) resume(name string) string {
-	v := r.value(name)
-	if len(v) > maxID || !workflowIDs.MatchString(v) {
+// resume reads what is resumed, and from which state execution of it a new run begins.
+func (r *reader) resume(name string) (id, rerun string) {
+	id, rerun, isRerun := strings.Cut(r.value(name), "@")
+	isWord := slices.Contains([]string{ResumeAuto, ResumeNever, ResumeRequire}, id)
+	if len(id) > maxID || !workflowIDs.MatchString(id) {
 		r.fault(name, "want auto, never, require or a workflow id", "ids are 1 to 64 of a-z, 0-9 and -")
+	} else if isRerun && (isWord || len(rerun) > maxKey || !executions.MatchString(rerun)) {
+		r.fault(name, "want a workflow id before the @, and after it the number of a state execution or a state",
+			"ID@57, ID@REVIEW for the last execution of REVIEW, ID@REVIEW#2 for its second")
 	}
-	return v
+	return id, rerun
 }
 
 func (r *reader) interval(name string) time.Duration {

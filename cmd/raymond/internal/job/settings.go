@@ -66,7 +66,10 @@ type Settings struct {
 
 	BudgetPerKey, BudgetPerDay state.USD // what many runs may cost in 24 hours; 0 for no limit
 
-	Resume                  string // one of the Resume constants, or a workflow id
+	Resume string // one of the Resume constants, or a workflow id
+	// Rerun says from which state execution of the run that Resume names a new run begins: a
+	// number, a state, or STATE#k for its k-th execution; "" for none.
+	Rerun                   string
 	ResumeFrom              []string
 	ResumeWithoutTranscript bool
 	ChangedWorkflow         string // one of the Changed constants
@@ -157,7 +160,7 @@ func ReadSettings(getenv func(string) string) (Settings, []InputProblem) {
 }
 
 func (r *reader) keeping(s *Settings) {
-	s.Resume = r.resume("resume")
+	s.Resume, s.Rerun = r.resume("resume")
 	s.ResumeFrom = r.workflowFiles("resume-from")
 	s.ResumeWithoutTranscript = r.boolean("resume-without-transcript")
 	s.ChangedWorkflow = r.changedWorkflow()

@@ -63,7 +63,7 @@ func nilIfEmpty(list []string) map[string]bool {
 
 func TestSettingsAreRead(t *testing.T) {
 	getenv := with("mode", "simulate", "replies", "r.yaml", "working-directory", "sub dir", "input", "  two\nlines \n", "key", "a key",
-		"resume", "nightly-0a1b2c3d", "resume-from", "a.yml, .github/workflows/b.yaml\nc.yml", "resume-without-transcript", "TRUE",
+		"resume", "nightly-0a1b2c3d@REVIEW.md#2", "resume-from", "a.yml, .github/workflows/b.yaml\nc.yml", "resume-without-transcript", "TRUE",
 		"allow-changed-workflow", "True", "store", "local", "state-dir", "/s", "state-key", "AGE-SECRET-KEY-1\nAGE-SECRET-KEY-2",
 		"checkpoint-interval", "1m30s", "retention-days", "400", "workspace", "none", "summary", "False", "annotations", "FALSE",
 		"comment", "sticky", "suspended-is-failure", "true", "env", "A,B_1\n_c", "script-env", "TOKEN", "allow-actors", "Ann bob.b", "allow-bots", "renovate[bot] *",
@@ -74,7 +74,7 @@ func TestSettingsAreRead(t *testing.T) {
 	want := Settings{
 		Mode: ModeSimulate, Workflow: "wf", Replies: "r.yaml", WorkingDirectory: "sub dir", Input: "two\nlines", Key: "a key",
 		Part: []string{}, MatrixJob: "work", MaxJobs: 7, NamesJob: true, NoPrompts: true, AnswerPrefix: "@robot:",
-		Resume:     "nightly-0a1b2c3d",
+		Resume: "nightly-0a1b2c3d", Rerun: "REVIEW.md#2",
 		ResumeFrom: []string{".github/workflows/a.yml", ".github/workflows/b.yaml", ".github/workflows/c.yml"}, ResumeWithoutTranscript: true,
 		ChangedWorkflow: ChangedTake, Store: StoreLocal, StateDir: "/s", StateKey: "AGE-SECRET-KEY-1\nAGE-SECRET-KEY-2",
 		CheckpointInterval: 90 * time.Second, RetentionDays: 400, Workspace: WorkspaceNone, Comment: CommentSticky, SuspendedIsFailure: true,
@@ -109,6 +109,9 @@ func TestWrongInputsAreFaults(t *testing.T) {
 		{"store=cache", []string{`store: "cache": want one of artifact, local`}},
 		{"resume=Always", []string{`resume: "Always": want auto, never, require or a workflow id; ids are 1 to 64 of a-z, 0-9 and -`}},
 		{"resume=-a", []string{`resume: "-a": want auto, never, require or a workflow id; ids are 1 to 64 of a-z, 0-9 and -`}},
+		{"resume=auto@5", []string{`resume: "auto@5": want a workflow id before the @, and after it the number of a state execution or a state; ID@57, ID@REVIEW for the last execution of REVIEW, ID@REVIEW#2 for its second`}},
+		{"resume=a-1@", []string{`resume: "a-1@": want a workflow id before the @, and after it the number of a state execution or a state; ID@57, ID@REVIEW for the last execution of REVIEW, ID@REVIEW#2 for its second`}},
+		{"resume=a-1@S#0", []string{`resume: "a-1@S#0": want a workflow id before the @, and after it the number of a state execution or a state; ID@57, ID@REVIEW for the last execution of REVIEW, ID@REVIEW#2 for its second`}},
 		{"summary=yes", []string{`summary: "yes": want true or false`}},
 		{"trust-checkout=1", []string{`trust-checkout: "1": want true or false`}},
 		{"checkpoint-interval=999ms", []string{`checkpoint-interval: "999ms": want a duration of 1s at least, such as 90s or 5m`}},
