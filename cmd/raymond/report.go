@@ -19,8 +19,8 @@ func (r reading) reportCommand() *cobra.Command {
 		Use: "report WORKFLOW_ID", Short: "write a page about a run",
 		Long: "report writes all that is known of a run as one HTML file, WORKFLOW_ID.html unless -o names another\n" +
 			"one, and prints its name: a timeline, the conversations of its agents, costs, waits and, where\n" +
-			"there are snapshots, the files that changed. With --all and --json it prints an index of all\n" +
-			"runs of the state folder.",
+			"there are snapshots, the files that changed. With --all it writes an index of all runs of the\n" +
+			"state folder, " + reports.AllFile + ".",
 	}
 	o, asJSON := r.addFlags(cmd)
 	out, all := reports.Output{Stdout: r.stdout}, false
@@ -46,9 +46,6 @@ func (r reading) reportCommand() *cobra.Command {
 func (r reading) reportAll(o *options.Options, out reports.Output, args []string) error {
 	if len(args) > 0 {
 		o.Reject(problem.Usage("arguments", "report --all takes none", "raymond report WORKFLOW_ID writes the page of one run"))
-	}
-	if !out.AsJSON {
-		o.Reject(problem.Usage("--all", "is printed as JSON only", "add --json"))
 	}
 	if err := o.Check(); err != nil {
 		return err

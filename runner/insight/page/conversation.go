@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/raymond-action/raymond-action/runner"
+	"github.com/raymond-action/raymond-action/runner/insight"
 )
 
 // longText is from how many lines on a message of the user is folded.
@@ -15,7 +16,7 @@ const longText = 40
 
 // said is a message of a conversation, or those of a subagent.
 type said struct {
-	Kind    string // user, agent, tool, cli or sub
+	Kind    string // user, agent, tool, cli, sub, or gap for Lines messages that were left out
 	Time    time.Time
 	Model   string // where it is another one than before
 	Text    []prose
@@ -35,6 +36,16 @@ type prose struct{ Kind, Text string }
 
 // field is one thing that a tool was given.
 type field struct{ Name, Value string }
+
+// talkOf returns what was said in an execution as it is shown.
+func talkOf(e *insight.Exec) []said {
+	if e.Gap == nil {
+		return conversation(e.Messages)
+	}
+	after := min(max(e.Gap.After, 0), len(e.Messages))
+	first, last := conversation(e.Messages[:after]), conversation(e.Messages[after:])
+	return slices.Concat(first, []said{{Kind: "gap", Lines: e.Gap.Messages}}, last)
+}
 
 // conversation returns messages as they are shown: each row of those of one subagent as one.
 func conversation(messages []runner.Message) []said {

@@ -51,7 +51,7 @@ func foldedOut(r *insight.Report) map[int]bool {
 func newExecution(e *insight.Exec, open map[int]bool) execution {
 	x := execution{
 		Exec: e, Class: classOf(e.Kind) + " " + classOf(e.Status), IsOpen: open[e.N], Moves: newMove(e.Transition), Lasted: duration(*e),
-		About: aboutExecution(e), Talk: conversation(e.Messages), HasFiles: e.Files != nil,
+		About: aboutExecution(e), Talk: talkOf(e), HasFiles: e.Files != nil,
 	}
 	for i, a := range e.Attempts {
 		t := try{a, "bad", dollars(insight.Spent{USD: a.CostUSD, Estimated: a.Estimated, Unknown: a.Unknown, Unpriced: a.Unpriced}), i == len(e.Attempts)-1}

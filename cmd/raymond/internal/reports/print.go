@@ -23,6 +23,9 @@ type Output struct {
 	Stdout io.Writer
 }
 
+// AllFile is the name of the page about all runs of a state folder, unless another is given.
+const AllFile = "raymond-report.html"
+
 // Read gathers what is known of a run of a state folder. Run, IsDriven and Snapshots of s are
 // found by it.
 func Read(s Source, id string) (*insight.Report, error) {
@@ -70,7 +73,7 @@ func PrintAll(out Output, s Source) error {
 		}
 	}
 	index := x.Index()
-	return errors.Join(out.write("-", index, nil), errors.Join(broken...))
+	return errors.Join(out.write(AllFile, index, func(w io.Writer) error { return page.WriteIndex(w, index) }), errors.Join(broken...))
 }
 
 // read reads a run and asks its lock who drives it; nobody does when driver is nil.
