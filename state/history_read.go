@@ -97,10 +97,10 @@ type reading struct {
 	stopped bool // nobody wants more
 }
 
-// read reads the file with the history. That there is none is no error.
+// read reads the file with the history. That there is none, or something else, is no error.
 func (h *reading) read(path string) error {
 	f, _, err := files.Open(path)
-	if errors.Is(err, fs.ErrNotExist) {
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, files.ErrNotRegular) {
 		return nil
 	}
 	if err != nil {

@@ -57,7 +57,7 @@ func diffRuns(t *testing.T, want, got *state.Run) string {
 // TestHistoryHasEachStep states that the history of a run has all of its steps, however often
 // it was folded, and the run as it was before each of them.
 func TestHistoryHasEachStep(t *testing.T) {
-	for seed := range uint64(20) {
+	for seed := range uint64(6) {
 		r := record(t, seed, 60)
 		last := 0
 		for step, err := range state.ReadHistory(r.dir, "run-1") {

@@ -45,6 +45,34 @@ func (s *site) wantLike(o sitetest.Outcome, want sitetest.Trace) {
 		s.T.Errorf("side effects (-want +got):\n%s", d)
 	}
 	s.wantToldTwice()
+	s.wantHistory()
+}
+
+// wantHistory checks that the history has every step, whenever the process was killed, and ends
+// with the run as it is.
+func (s *site) wantHistory() {
+	s.T.Helper()
+	now, err := state.Read(s.StateDir(), sitetest.RunID)
+	if err != nil {
+		s.T.Fatal(err)
+	}
+	var last *state.Run
+	for step, err := range state.ReadHistory(s.StateDir(), sitetest.RunID) {
+		if err != nil || last != nil && step.After().Progress.Seq != last.Progress.Seq+1 {
+			s.T.Fatalf("history: step %d after %d (%v)", step.Run.Progress.Seq, last.Progress.Seq, err)
+		}
+		last = step.After()
+	}
+	want, err := now.Encode()
+	got, gotErr := last.Encode()
+	if d := cmp.Diff(string(want), string(got)); d != "" || err != nil || gotErr != nil {
+		s.T.Errorf("the run in the end of the history (-saved +history, %v, %v):\n%s", err, gotErr, d)
+	}
+	for n := 1; n <= now.Progress.Iterations; n++ {
+		if _, err := state.Started(s.StateDir(), sitetest.RunID, n); err != nil {
+			s.T.Errorf("history: %v", err)
+		}
+	}
 }
 
 // wantToldTwice checks that the copy of the log has what the log has.
