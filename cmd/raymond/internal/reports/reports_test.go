@@ -141,6 +141,13 @@ func TestContractReportOfWork(t *testing.T) {
 	if len(r.Executions) != 2 || len(r.Waits) != 1 {
 		t.Fatalf("got %d executions and %d waits, want 2 and 1", len(r.Executions), len(r.Waits))
 	}
+	for _, args := range [][]string{{sitetest.RunID, "-o", "one.html"}, {"--all", "-o", "all.html"}} {
+		o := s.Raymond(0, append([]string{"report"}, args...)...)
+		page, err := os.ReadFile(s.File(args[len(args)-1]))
+		if err != nil || o.Stdout != args[len(args)-1]+"\n" || !strings.Contains(string(page), sitetest.RunID) {
+			t.Errorf("report %s: got stdout %q and a page of %d bytes, %v; want its name and a page on the run", args, o.Stdout, len(page), err)
+		}
+	}
 	want := []insight.File{
 		{Path: "file", Change: "changed", Diff: "@@ -1 +1,2 @@\n old\n+new\n"},
 		{Path: "more", Change: "added", Diff: "@@ -0,0 +1 @@\n+other\n"},
