@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -182,6 +183,9 @@ echo "<result>$word in ${PWD##*/}</result>"
 	o := s.Raymond(0, "rerun", sitetest.RunID, "--from", "TWO", "--workflow-id", "second")
 	if o.Stdout != "two in work-second\n" || !strings.Contains(o.Stderr, s.Work+"-second\n") {
 		t.Errorf("rerun: got %v, want a new worktree that is named", o)
+	}
+	if seen := api.Last(t).Conversation(); !regexp.MustCompile(`1[→\t]one`).MatchString(seen) {
+		t.Errorf("rerun: the agent read the file, and saw\n%s\nwant the text of then", seen)
 	}
 	if o := s.Raymond(0, "rerun", "second", "--from", "3", "--workflow-id", "third"); o.Stdout != "two in work-third\n" {
 		t.Errorf("rerun of the rerun: got %v, want its files in a worktree of its own", o)
