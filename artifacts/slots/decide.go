@@ -85,11 +85,8 @@ const completed = "completed"
 // that another job may still drive is refused in every mode, and so is one that does not
 // follow the checkpoint that the job was told of.
 func Decide(m *checkpoint.Manifest, f Facts) Decision {
-	if why := f.checkFollows(m); why != "" {
-		return Decision{Action: Refuse, Class: ClassConflict, Why: why, Hint: followsHint}
-	}
-	if m == nil {
-		return f.nothingFound()
+	if d, ok := f.unfit(m); ok {
+		return d
 	}
 	d := f.byStatus(m)
 	if d.Action == Resume {
@@ -101,15 +98,24 @@ func Decide(m *checkpoint.Manifest, f Facts) Decision {
 	return d
 }
 
+// unfit decides where there is no run, or not the one that the job was told of; ok is false where
+// there is.
+func (f Facts) unfit(m *checkpoint.Manifest) (d Decision, ok bool) {
+	if why := f.checkFollows(m); why != "" {
+		return Decision{Action: Refuse, Class: ClassConflict, Why: why, Hint: followsHint}, true
+	}
+	if m == nil {
+		return f.nothingFound(), true
+	}
+	return Decision{}, false
+}
+
 // DecideRerun says whether a new run begins from a step of the run of a manifest, nil for none,
 // with the states of now: Resume, or Refuse. How the run has ended is all the same, but nobody
 // may drive it, and its checkpoint must lack nothing.
 func DecideRerun(m *checkpoint.Manifest, f Facts) Decision {
-	if why := f.checkFollows(m); why != "" {
-		return Decision{Action: Refuse, Class: ClassConflict, Why: why, Hint: followsHint}
-	}
-	if m == nil {
-		return f.nothingFound()
+	if d, ok := f.unfit(m); ok {
+		return d
 	}
 	if m.Status == state.Running {
 		if d := f.running(m); d.Action == Refuse {

@@ -39,7 +39,7 @@ func beginRerun(ctx context.Context, s *step, r *remarks, b placed) error {
 	if err != nil {
 		return err
 	}
-	if err := filesOfRerun(ctx, s, again{b, point, r}); err != nil {
+	if err := filesOfRerun(ctx, s, again{e, b.flow, point, r}); err != nil {
 		return err
 	}
 	if err := placeRerun(s, b, run); err != nil {
@@ -159,7 +159,8 @@ func makeDirs(run *state.Run) error {
 
 // again is a run from one of whose state executions a new one begins.
 type again struct {
-	placed
+	of      *earlierRun
+	flow    *flow
 	point   rerun.Point
 	remarks *remarks
 }
@@ -210,7 +211,7 @@ func filesOfRerun(ctx context.Context, s *step, a again) error {
 // snapshotsOf are the snapshots of the run that is run again, with the directories of this
 // machine.
 func snapshotsOf(ctx context.Context, s *step, a again) (*workspace.Snapshots, error) {
-	e := a.reruns
+	e := a.of
 	if e.found == nil {
 		return s.git().OpenSnapshots(snapshots.Path(s.runDir(e.run.WorkflowID))), nil
 	}
