@@ -57,9 +57,8 @@ func conversation(messages []runner.Message) []said {
 			s := newSaid(m)
 			if s.Model == model {
 				s.Model = ""
-			} else if s.Model != "" {
-				model = s.Model
 			}
+			model = firstOf(s.Model, model)
 			out = append(out, s)
 			continue
 		}

@@ -59,18 +59,24 @@ func span(d time.Duration) string {
 	case d < time.Minute:
 		return fmt.Sprintf("%.0f s", d.Seconds())
 	case d < time.Hour:
-		return units(d.Round(time.Second), time.Minute, "min", time.Second, "s")
+		return units(d.Round(time.Second), unit{time.Minute, "min"}, unit{time.Second, "s"})
 	case d < 24*time.Hour:
-		return units(d.Round(time.Minute), time.Hour, "h", time.Minute, "min")
+		return units(d.Round(time.Minute), unit{time.Hour, "h"}, unit{time.Minute, "min"})
 	}
-	return units(d.Round(time.Hour), 24*time.Hour, "d", time.Hour, "h")
+	return units(d.Round(time.Hour), unit{24 * time.Hour, "d"}, unit{time.Hour, "h"})
+}
+
+// unit is a unit of time, with its name.
+type unit struct {
+	time.Duration
+	name string
 }
 
 // units spells a duration in two units, without the smaller one where it is zero.
-func units(d, big time.Duration, bigName string, small time.Duration, smallName string) string {
-	out := fmt.Sprintf("%d %s", d/big, bigName)
-	if rest := d % big / small; rest > 0 {
-		out += fmt.Sprintf(" %d %s", rest, smallName)
+func units(d time.Duration, big, small unit) string {
+	out := fmt.Sprintf("%d %s", d/big.Duration, big.name)
+	if rest := d % big.Duration / small.Duration; rest > 0 {
+		out += fmt.Sprintf(" %d %s", rest, small.name)
 	}
 	return out
 }
