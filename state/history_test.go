@@ -112,6 +112,11 @@ func TestRerunIsARun(t *testing.T) {
 			if run.InheritedUSD != was.Progress.TotalUSD || run.Progress.TotalUSD != 0 || run.Begun() != 0 {
 				t.Errorf("seed %d: a rerun from %d has cost %s, and %s are inherited of %s", seed, exec, run.Progress.TotalUSD, run.InheritedUSD, was.Progress.TotalUSD)
 			}
+			for _, a := range run.Agents {
+				if a.Exec != nil && a.Exec.Iteration >= exec {
+					t.Errorf("seed %d: execution %d of %s is under way in a rerun from %d", seed, a.Exec.Iteration, a.ID, exec)
+				}
+			}
 			s := run.Step(epoch.Add(time.Hour))
 			s.Begin()
 			w := &walker{rnd: rand.New(rand.NewPCG(seed, 8)), now: epoch.Add(time.Hour)}
