@@ -51,6 +51,10 @@ func TestContractCopies(t *testing.T) {
 		if id, err := b.Copy(c, tt.length, again.Prompt.SessionID, again.Dir); err != nil || id != "" {
 			t.Fatalf("copy of %d bytes: got %q, %v", tt.length, id, err)
 		}
+		at, _ := b.transcripts().Path(again.Prompt.SessionID, again.Dir)
+		if text, err := os.ReadFile(at); err != nil || strings.Contains(string(text), `"sessionId":"`+c.ID) {
+			t.Errorf("copy of %d bytes: got lines of the session %s, %v", tt.length, c.ID, err)
+		}
 		if got := answer(t, b, again).Cost; got.USD != first.Cost.USD {
 			t.Errorf("copy of %d bytes: got cost %+v, want %s", tt.length, got, first.Cost.USD)
 		}
