@@ -22,7 +22,7 @@ type copyist struct {
 	done  []string
 }
 
-func (c *copyist) Find(k runner.Conversation, dirs []string) (runner.Stored, bool) {
+func (c *copyist) Find(_ runner.Conversation, dirs []string) (runner.Stored, bool) {
 	return runner.Stored{Dir: dirs[len(dirs)-1]}, true
 }
 
@@ -34,7 +34,7 @@ func (c *copyist) Copy(k runner.Conversation, length int64, id, dir string) (str
 	return "cli-" + id, nil
 }
 
-func (c *copyist) Clear(k runner.Conversation, only *runner.Mark) error {
+func (c *copyist) Clear(k runner.Conversation, _ *runner.Mark) error {
 	c.done = append(c.done, "remove "+k.ID+" "+k.CLI)
 	return nil
 }
