@@ -54,35 +54,43 @@ func (h *history) fold(r *Run, d *Delta, folded int) error {
 			return err
 		}
 	}
+	lines, err := h.lines(r, d)
+	if err == nil {
+		err = h.write(lines)
+	}
+	if err == nil && h.size > h.most {
+		err = h.shorten(r)
+	}
+	if err != nil {
+		return h.forget(err)
+	}
+	return nil
+}
+
+// lines returns what fold adds.
+func (h *history) lines(r *Run, d *Delta) ([]byte, error) {
 	lines := &bytes.Buffer{}
 	if err := h.addJournal(lines); err != nil {
-		return h.forget(err)
+		return nil, err
 	}
 	if d != nil && d.Progress.Seq == h.last+1 {
 		if err := h.add(lines, deltaHead, d, d.Progress.Seq); err != nil {
-			return h.forget(err)
+			return nil, err
 		}
 	}
 	h.since += int64(lines.Len())
-	if d == nil || h.last != r.Progress.Seq || h.size == 0 || h.since > h.most/8 {
-		before := lines.Len()
-		if err := h.add(lines, snapshotHead, r, r.Progress.Seq); err != nil {
-			return h.forget(err)
-		}
-		if h.size == 0 {
-			lines = bytes.NewBuffer(lines.Bytes()[before:])
-		}
-		h.since = 0
+	if d != nil && h.last == r.Progress.Seq && h.size > 0 && h.since <= h.most/8 {
+		return lines.Bytes(), nil
 	}
-	if err := h.write(lines.Bytes()); err != nil {
-		return h.forget(err)
+	before := lines.Len()
+	if err := h.add(lines, snapshotHead, r, r.Progress.Seq); err != nil {
+		return nil, err
 	}
-	if h.size > h.most {
-		if err := h.shorten(r); err != nil {
-			return h.forget(err)
-		}
+	h.since = 0
+	if h.size == 0 {
+		return lines.Bytes()[before:], nil
 	}
-	return nil
+	return lines.Bytes(), nil
 }
 
 // forget closes the file, so that the next fold looks at it anew.
@@ -175,7 +183,7 @@ func (h *history) addJournal(to *bytes.Buffer) error {
 	defer f.Close()
 	for in := bufio.NewReaderSize(f, 256<<10); ; {
 		line, err := in.ReadBytes('\n')
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			return nil // a line that was cut off counts as not written
 		}
 		if err != nil {

@@ -57,7 +57,7 @@ func fileLines(from io.Reader) func(func([]byte, error) bool) {
 		in := bufio.NewReaderSize(from, 256<<10)
 		for {
 			line, err := in.ReadBytes('\n')
-			if err == io.EOF {
+			if errors.Is(err, io.EOF) {
 				return // a line that was cut off counts as not written
 			}
 			if !yield(bytes.TrimSuffix(line, []byte("\n")), err) || err != nil {

@@ -2,7 +2,6 @@ package state_test
 
 import (
 	"errors"
-	"fmt"
 	"math/rand/v2"
 	"testing"
 	"time"
@@ -102,7 +101,7 @@ func TestRerunIsARun(t *testing.T) {
 		r := record(t, seed, 60)
 		for exec, step := range r.begun {
 			was := r.runs[step]
-			before := fmt.Sprintf("%s", fileOf(t, was))
+			before := string(fileOf(t, was))
 			run, err := state.Rerun(was, exec, state.Renewal{WorkflowID: "run-2", Mark: "fedcba9876543210", Now: epoch.Add(time.Hour)})
 			must(t, err)
 			must(t, run.Validate())
