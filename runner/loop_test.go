@@ -32,7 +32,7 @@ var errDisk = errors.New("disk full")
 
 func (m *memory) Append(d *state.Delta) error { return m.Fold(m.run.With(d), d) }
 func (m *memory) Full() bool                  { return false }
-func (m *memory) Fold(r *state.Run, d *state.Delta) error {
+func (m *memory) Fold(r *state.Run, _ *state.Delta) error {
 	if m.fail == len(m.saves)+1 {
 		return errDisk
 	}

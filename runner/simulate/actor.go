@@ -64,7 +64,7 @@ func (a *Actor) Append(d *state.Delta) error {
 }
 
 // Fold implements runner.Store.
-func (a *Actor) Fold(r *state.Run, d *state.Delta) error {
+func (a *Actor) Fold(r *state.Run, _ *state.Delta) error {
 	a.start(r.Agents)
 	return nil
 }
