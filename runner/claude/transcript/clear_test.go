@@ -101,11 +101,6 @@ func TestClearFollowsNoLink(t *testing.T) {
 	}
 }
 
-func write(t *testing.T, path, text string) {
-	t.Helper()
-	must(t, os.MkdirAll(filepath.Dir(path), 0o755))
-	must(t, os.WriteFile(path, []byte(text), 0o600))
-}
 
 func isThere(path string) bool {
 	_, err := os.Lstat(path)

@@ -90,3 +90,9 @@ func TestSubagentsOfStrangers(t *testing.T) {
 		}
 	}
 }
+
+func write(t *testing.T, path, text string) {
+	t.Helper()
+	must(t, os.MkdirAll(filepath.Dir(path), 0o755))
+	must(t, os.WriteFile(path, []byte(text), 0o600))
+}

@@ -11,25 +11,10 @@ import (
 	"github.com/raymond-action/raymond-action/runner/claude/claudetest"
 )
 
-// notesAPI answers the prompts of docs/debugging.md as an agent would that obeys them.
-func notesAPI(t *testing.T) *claudetest.Server {
-	t.Helper()
-	write := func(text string) claudetest.Reply {
-		return claudetest.Do(claudetest.ToolUse("Write", map[string]any{"file_path": "NOTES.md", "content": text}))
-	}
-	onward := claudetest.Say("<goto>CLOSE.md</goto>")
-	return claudetest.NewServer(t,
-		claudetest.On("Do not mention any numbers", write("Exports are faster.\n"), onward),
-		claudetest.On("Begin it with the number", write("- #12: Exports are faster.\n"), onward),
-		claudetest.On("Read changes.txt", claudetest.Do(claudetest.ToolUse("Read", map[string]any{"file_path": "changes.txt"})), claudetest.Say("Users notice #12.\n<goto>WRITE.md</goto>")),
-		claudetest.On("Sum up", claudetest.Say("<result>Exports are faster.</result>")),
-	)
-}
-
 // TestDebuggingGuide follows docs/debugging.md word for word, with the real agent CLI.
 func TestDebuggingGuide(t *testing.T) {
 	t.Parallel()
-	api := notesAPI(t)
+	api := claudetest.NewNotesServer(t)
 	f := newFolder(t)
 	f.dir = filepath.Join(f.dir, "project")
 	f.env = append(claudetest.Env(t, api), f.env...)
