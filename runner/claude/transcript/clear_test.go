@@ -101,7 +101,6 @@ func TestClearFollowsNoLink(t *testing.T) {
 	}
 }
 
-
 func isThere(path string) bool {
 	_, err := os.Lstat(path)
 	return err == nil
