@@ -18,8 +18,8 @@ import (
 // from 1 on.
 //
 // 2: left_out says why. 3: key_of; the state has waits. 4: transcripts of several agent
-// CLIs, in a folder for each.
-const Schema = 4
+// CLIs, in a folder for each. 5: the history of the run, and snapshots of its files.
+const Schema = 5
 
 // Manifest says what a checkpoint is. Digests are "sha256:" and 64 hex digits.
 type Manifest struct {

@@ -27,13 +27,13 @@ const whole = "whole"
 
 // badManifests are what a good manifest is changed in, where that is told, and how.
 var badManifests = []struct{ old, new, at, what string }{
-	{`"schema": 4`, `"schema": 5`, "schema", "is 5, newer than the 4"},
-	{`"schema": 4`, `"schema": 1.5`, "schema", "is 1.5"},
-	{`"schema": 4`, `"schema": 0`, "schema", "is 0"},
-	{`"schema": 4`, `"schema": "1"`, "schema", "no number"},
-	{`"schema": 4`, `"scheme": 1`, "schema", "is missing"},
-	{`"schema": 4,`, `"schema": 4, "more": 1,`, "more", "unknown"},
-	{`"schema": 4,`, `"schema": 4, "schema": 4,`, "schema", "duplicate"},
+	{`"schema": 5`, `"schema": 6`, "schema", "is 6, newer than the 5"},
+	{`"schema": 5`, `"schema": 1.5`, "schema", "is 1.5"},
+	{`"schema": 5`, `"schema": 0`, "schema", "is 0"},
+	{`"schema": 5`, `"schema": "1"`, "schema", "no number"},
+	{`"schema": 5`, `"scheme": 1`, "schema", "is missing"},
+	{`"schema": 5,`, `"schema": 5, "more": 1,`, "more", "unknown"},
+	{`"schema": 5,`, `"schema": 5, "schema": 5,`, "schema", "duplicate"},
 	{`"repository_id": 42`, `"Repository_ID": 42`, "repository_id", "is missing"},
 	{`"repository_id": 42`, `"repository_id": -1`, "repository_id", "negative"},
 	{`"repository_id": 42`, `"repository_id": 1e99`, "repository_id", ""},
@@ -110,11 +110,14 @@ func TestManifestIsStrict(t *testing.T) {
 // not known.
 func TestManifestsOfEarlierSchemasAreRead(t *testing.T) {
 	text := manifestText(t)
+	if _, err := checkpoint.DecodeManifest([]byte(replaced(text, `"schema": 5`, `"schema": 4`))); err != nil {
+		t.Errorf("schema 4: %v", err)
+	}
 	for _, change := range [][2]string{{`"backend": "codex",`, ""}, {`"cli_id": "` + threadID + `",`, ""}, {"transcripts/codex/", "transcripts/"}} {
 		text = replaced(text, change[0], change[1])
 	}
 	for _, schema := range []string{"1", "2", "3"} {
-		m, err := checkpoint.DecodeManifest([]byte(replaced(text, `"schema": 4`, `"schema": `+schema)))
+		m, err := checkpoint.DecodeManifest([]byte(replaced(text, `"schema": 5`, `"schema": `+schema)))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -127,7 +130,7 @@ func TestManifestsOfEarlierSchemasAreRead(t *testing.T) {
 	}
 	for _, schema := range []string{"1", "2", "3"} {
 		var invalid *checkpoint.Invalid
-		if _, err := checkpoint.DecodeManifest([]byte(replaced(manifestText(t), `"schema": 4`, `"schema": `+schema))); !errors.As(err, &invalid) {
+		if _, err := checkpoint.DecodeManifest([]byte(replaced(manifestText(t), `"schema": 5`, `"schema": `+schema))); !errors.As(err, &invalid) {
 			t.Errorf("schema %s with an agent's name: got %v, want an *Invalid", schema, err)
 		}
 	}

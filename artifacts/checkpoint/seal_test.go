@@ -176,8 +176,8 @@ func TestExchange(t *testing.T) {
 	} {
 		refused(t, what, archive(t, files...), keys, "")
 	}
-	newer := archive(t, entry{"bundle.age", nil}, entry{"header.json", []byte(`{"schema": 5, "what": "ever"}`)})
-	refused(t, "header of a newer release", newer, keys, "is 5, newer than the 4")
+	newer := archive(t, entry{"bundle.age", nil}, entry{"header.json", []byte(`{"schema": 6, "what": "ever"}`)})
+	refused(t, "header of a newer release", newer, keys, "is 6, newer than the 5")
 	resealed(t, keys, lines[0], a, b)
 }
 
