@@ -111,7 +111,7 @@ func TestWhoMayNotStartARunContinuesNone(t *testing.T) {
 	}
 	plain := newScene(t, strings.Replace(followed, "on_comment: FOLLOW_UP.md", "model: m", 1))
 	plain.labelled(1).do(0)
-	if all := plain.forge.Checkpoints(t, nil); all[len(all)-1].Run.Last != nil || len(all[len(all)-1].Manifest.Transcripts) > 0 {
+	if all := plain.forge.Checkpoints(t, nil); all[len(all)-1].Run.Last != nil { // the conversation is there for reruns
 		t.Errorf("without on_comment: got %+v kept, want nothing", all[len(all)-1].Run.Last)
 	}
 }

@@ -13,6 +13,8 @@ import (
 	"github.com/raymond-action/raymond-action/artifacts/artifactstest"
 	"github.com/raymond-action/raymond-action/artifacts/slots"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sitetest"
+	"github.com/raymond-action/raymond-action/state"
 )
 
 // fanOut is a workflow of twelve agents that work in a job of a matrix, in two states each.
@@ -148,7 +150,7 @@ func TestOneOfFourJobsDies(t *testing.T) {
 				continue
 			}
 			c := j.start()
-			c.Until("the job to be held", func() bool { return strings.Contains(f.done(), "held") && len(f.storedParts()) > 2 })
+			c.Until("the job to be held", func() bool { return strings.Contains(f.done(), "held") && f.hasStored("main_work3", "main_work11") })
 			c.Kill()
 			j.site.KillAll()
 			j.end(c)
@@ -243,15 +245,13 @@ func TestNothingIsJoinedWhereNobodyUsesAMatrix(t *testing.T) {
 	f.eachOnce()
 }
 
-// storedParts are the names of what parts have stored.
-func (s *scene) storedParts() []string {
-	var names []string
-	for _, a := range s.forge.All() {
-		if strings.Contains(a.Name, "~") && !strings.HasSuffix(a.Name, "-claim") {
-			names = append(names, a.Name)
-		}
-	}
-	return names
+// hasStored reports whether a checkpoint has the ends of all these agents.
+func (f *fanned) hasStored(agents ...string) bool {
+	return slices.ContainsFunc(f.forge.Checkpoints(f.t, nil), func(c sitetest.StoredRun) bool {
+		return !slices.ContainsFunc(agents, func(id string) bool {
+			return !slices.ContainsFunc(c.Run.Ended, func(e state.Ending) bool { return e.Agent == id })
+		})
+	})
 }
 
 // TestAFailedAgentOfAPart waits for the job again, with its error told, and the step that
