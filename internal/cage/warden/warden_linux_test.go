@@ -412,7 +412,7 @@ func TestListenersAreFound(t *testing.T) {
 			t.Fatal(err)
 		}
 		all = slices.DeleteFunc(all, func(l listener) bool { return l.local.Port() != local.Port() })
-		if len(asked) != 1 || !slices.Equal(asked, all) {
+		if len(asked) == 0 || !slices.Equal(asked, all) { // another program may listen at the same port of another address
 			t.Errorf("%s: got %v and %v", address, asked, all)
 		}
 	}
