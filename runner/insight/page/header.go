@@ -123,7 +123,7 @@ func hasFailed(e insight.Exec) bool { return e.Status == "failed" }
 func headline(r *insight.Report, words string) string {
 	out := words
 	if !r.Finished.IsZero() {
-		out += " after " + span(r.Finished.Sub(r.Created))
+		out += " after " + strings.ReplaceAll(span(r.Finished.Sub(r.Created)), " ", "\u00a0") // no line breaks there
 	}
 	return out + ", " + dollars(insight.Spent{USD: r.Spent.USD, Estimated: r.Spent.Estimated})
 }
