@@ -18,7 +18,6 @@ import (
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/snapshots"
 	"github.com/raymond-action/raymond-action/internal/untrusted/text"
 	"github.com/raymond-action/raymond-action/runner/agents"
-	"github.com/raymond-action/raymond-action/state"
 )
 
 // rerunCommand begins a run again from one of its state executions.
@@ -64,20 +63,14 @@ func (a *App) rerun(o *options.Options, id, from string) error {
 	if err != nil {
 		return err
 	}
-	if err := session.CheckAgents(&run.Options, s, o.Jobs); err != nil {
-		return err
-	}
-	if err := session.CheckPrices(o, s.Workflow, run.Options); err != nil {
-		return err
-	}
-	if !o.Quiet {
-		a.warn(warnings...)
-	}
-	store, err := state.Create(o.StateDir, run.WorkflowID, session.Holder())
+	store, err := create(o, s, run)
 	if err != nil {
 		return err
 	}
 	defer store.Close()
+	if !o.Quiet {
+		a.warn(warnings...)
+	}
 	means := rerun.Means{Agents: agents.New(agents.Config{Env: session.Environ(a.Environ), Paths: paths(o, a.Getenv)}), NewID: uuid.NewString}
 	if means.Snapshots, err = a.snapshotsOf(o, id); err != nil {
 		return err

@@ -42,19 +42,24 @@ func (a *App) run(cmd *cobra.Command, o *options.Options, args []string) error {
 	if err != nil {
 		return err
 	}
-	if err := session.CheckAgents(&run.Options, s, o.Jobs); err != nil {
-		return err
-	}
-	if err := session.CheckPrices(o, s.Workflow, run.Options); err != nil {
-		return err
-	}
-	if !o.Quiet {
-		a.warn(warnings...)
-	}
-	store, err := state.Create(o.StateDir, run.WorkflowID, session.Holder())
+	store, err := create(o, s, run)
 	if err != nil {
 		return err
 	}
 	defer store.Close()
+	if !o.Quiet {
+		a.warn(warnings...)
+	}
 	return a.drive(session.Setup{Options: o, Scope: s, Run: run, Store: store}, nil)
+}
+
+// create takes the lock for a new run, which has all that it needs.
+func create(o *options.Options, s *scope.Scope, run *state.Run) (*state.File, error) {
+	if err := session.CheckAgents(&run.Options, s, o.Jobs); err != nil {
+		return nil, err
+	}
+	if err := session.CheckPrices(o, s.Workflow, run.Options); err != nil {
+		return nil, err
+	}
+	return state.Create(o.StateDir, run.WorkflowID, session.Holder())
 }
