@@ -135,9 +135,9 @@ func TestPostOfAnotherStepLeavesThePageAlone(t *testing.T) {
 }
 
 // TestACancelledStepDoesNotWaitForTheComment: it leaves in time though the
-// service doesn't answer, and the post part writes the last text.
+// service doesn't answer, and the post part writes the last text. It runs beside no other
+// test of the package.
 func TestACancelledStepDoesNotWaitForTheComment(t *testing.T) {
-	t.Parallel()
 	s := newStage(t)
 	j := s.job(1)
 	c := j.start()
@@ -159,7 +159,7 @@ func TestACancelledStepDoesNotWaitForTheComment(t *testing.T) {
 }
 
 // TestACancelledStepWritesItsLastText when the service is well. It runs beside no other test
-// of the package: a cancelled step has seconds.
+// of the package either: a cancelled step has seconds.
 func TestACancelledStepWritesItsLastText(t *testing.T) {
 	s := newStage(t)
 	j := s.job(1)
