@@ -4,7 +4,7 @@ import (
 	"os/exec"
 	"testing"
 
-	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sitetest"
+	"github.com/raymond-action/raymond-action/internal/measuretest"
 )
 
 // BenchmarkCagedStates compares a loop of 100 script states in cages with the same
@@ -14,27 +14,22 @@ func BenchmarkCagedStates(b *testing.B) {
 n=${RAYMOND_RESULT:-0}
 if [ "$n" -ge 100 ]; then echo "<result>$n</result>"; else echo "<goto input=\"$((n+1))\">START.sh</goto>"; fi
 `})
-	var wall, cpu []float64
+	s := measuretest.Series{}
 	for b.Loop() {
 		free, caged := runOnce(b, dir, "--quiet"), runOnce(b, dir, "--quiet", "--cage", "on")
-		wall = append(wall, float64((caged.wall-free.wall).Microseconds())/101/1000)
-		cpu = append(cpu, float64((caged.cpu-free.cpu).Microseconds())/101/1000)
+		s.AddTimes("more-", free.Until(caged, 101))
 	}
-	median(b, wall, "more-ms/start")
-	median(b, cpu, "more-cpu-ms/start")
+	s.Report(b)
 }
 
 // BenchmarkCageCommand compares raymond cage with the command alone.
 func BenchmarkCageCommand(b *testing.B) {
 	dir := b.TempDir()
-	var wall, cpu []float64
+	s := measuretest.Series{}
 	for b.Loop() {
-		bare, caged := exec.Command("/bin/true"), exec.Command(sitetest.Raymond.Path(b), "cage", "--", "/bin/true")
+		bare, caged := exec.Command("/bin/true"), exec.Command(candidate(b).path, "cage", "--", "/bin/true")
 		bare.Dir, caged.Dir = dir, dir
-		without, with := measure(b, bare), measure(b, caged)
-		wall = append(wall, float64((with.wall-without.wall).Microseconds())/1000)
-		cpu = append(cpu, float64((with.cpu-without.cpu).Microseconds())/1000)
+		s.AddTimes("more-", measuretest.Run(b, bare).Until(measuretest.Run(b, caged), 1))
 	}
-	median(b, wall, "more-ms")
-	median(b, cpu, "more-cpu-ms")
+	s.Report(b)
 }

@@ -3,67 +3,15 @@
 package main
 
 import (
-	"bytes"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
-	"golang.org/x/sys/unix"
-
-	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sitetest"
+	"github.com/raymond-action/raymond-action/internal/measuretest"
 )
-
-// usedBy is what one command and everything it waited for have used.
-type usedBy struct {
-	wall, cpu   time.Duration
-	wrote       float64 // bytes given to write calls
-	wroteToDisk float64 // bytes in pages that were made dirty
-}
-
-// measure runs a command to its successful end.
-func measure(b *testing.B, cmd *exec.Cmd) usedBy {
-	b.Helper()
-	var stderr bytes.Buffer
-	cmd.Stderr = &stderr
-	began := time.Now()
-	if err := cmd.Start(); err != nil {
-		b.Fatal(err)
-	}
-	for unix.Waitid(unix.P_PID, cmd.Process.Pid, nil, unix.WEXITED|unix.WNOWAIT, nil) == unix.EINTR {
-	}
-	u := usedBy{wall: time.Since(began)}
-	// It is not collected yet, so its counters are still there.
-	io := counters(b, fmt.Sprintf("/proc/%d/io", cmd.Process.Pid))
-	if err := cmd.Wait(); err != nil {
-		b.Fatalf("%q: %v\n%s", cmd.Args, err, &stderr)
-	}
-	u.cpu = cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
-	u.wrote, u.wroteToDisk = io["wchar"], io["write_bytes"]
-	return u
-}
-
-// counters reads lines of the form "name: number".
-func counters(b *testing.B, path string) map[string]float64 {
-	b.Helper()
-	data, err := os.ReadFile(path)
-	if err != nil {
-		b.Fatal(err)
-	}
-	found := map[string]float64{}
-	for line := range strings.Lines(string(data)) {
-		name, value, _ := strings.Cut(strings.TrimSpace(line), ": ")
-		if found[name], err = strconv.ParseFloat(value, 64); err != nil {
-			b.Fatal(err)
-		}
-	}
-	return found
-}
 
 // noteMemory is a line of a script that writes down the largest memory that
 // raymond has had so far. What the kernel says of a process that has ended counts
@@ -84,109 +32,38 @@ func peak(b *testing.B, dir string) float64 {
 	return kib / 1024
 }
 
-// median reports the median of a series.
-func median(b *testing.B, series []float64, unit string) {
-	slices.Sort(series)
-	b.ReportMetric(series[len(series)/2], unit)
-}
-
-// workflow writes the files of a workflow and returns a folder to run it in.
-func workflow(b *testing.B, files map[string]string) string {
-	b.Helper()
-	dir := b.TempDir()
-	for name, text := range files {
-		path := filepath.Join(dir, name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			b.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(text), 0o755); err != nil {
-			b.Fatal(err)
-		}
-	}
-	return dir
-}
-
-// runOnce runs the workflow wf of a folder, without any state of earlier runs.
-func runOnce(b *testing.B, dir string, args ...string) usedBy {
-	b.Helper()
-	forget(b, filepath.Join(dir, ".raymond"))
-	cmd := exec.Command(sitetest.Raymond.Path(b), append([]string{"run", "wf"}, args...)...)
-	cmd.Dir = dir
-	return measure(b, cmd)
-}
-
-// forget removes a folder with read-only copies in it.
-func forget(b *testing.B, dir string) {
-	b.Helper()
-	out, err := exec.Command("/bin/bash", "-c", `[ ! -e "$1" ] || { chmod -R u+w "$1"; rm -r "$1"; }`, "bash", dir).CombinedOutput()
-	if err != nil {
-		b.Fatalf("%v\n%s", err, out)
-	}
-}
-
-// BenchmarkScriptLoop compares a loop of 300 script states with a bash loop that
-// starts the same script as often and passes on the same numbers: the CPU time of
-// everything that either started.
-func BenchmarkScriptLoop(b *testing.B) {
-	dir := workflow(b, map[string]string{
-		"wf/START.sh": `n=${RAYMOND_RESULT:-0}
-if [ "$n" -ge 300 ]; then echo "<result>$n</result>"; else echo "<goto input=\"$((n+1))\">START.sh</goto>"; fi
-`,
-		"bare": `n=0
-while out=$(RAYMOND_RESULT=$n /bin/bash wf/START.sh); do
-	case $out in *result*) break ;; esac
-	n=$((n+1))
-done
-`,
-	})
-	var ratios, own, bare, wall []float64
-	for b.Loop() {
-		cmd := exec.Command("/bin/bash", "bare")
-		cmd.Dir = dir
-		without, with := measure(b, cmd), runOnce(b, dir, "--quiet")
-		ratios = append(ratios, float64(with.cpu)/float64(without.cpu))
-		own = append(own, float64(with.cpu.Microseconds())/301)
-		bare = append(bare, float64(without.cpu.Microseconds())/301)
-		wall = append(wall, float64(with.wall.Microseconds())/301)
-	}
-	median(b, ratios, "cpu-ratio")
-	median(b, own, "cpu-µs/state")
-	median(b, bare, "bare-cpu-µs/state")
-	median(b, wall, "wall-µs/state")
-}
-
-// BenchmarkThousandForks runs a thousand workers of one script state each, forked
-// all at once and one by one.
-func BenchmarkThousandForks(b *testing.B) {
+// BenchmarkForks runs a thousand workers of one script state each, forked all at
+// once and one by one by a dispatcher, and compares the latter with other programs.
+func BenchmarkForks(b *testing.B) {
 	worker := "echo \"<result>done $RAYMOND_VAR_ITEM</result>\"\n[ \"$RAYMOND_VAR_ITEM\" -lt 990 ] || " + noteMemory
-	for name, files := range map[string]map[string]string{
-		"AtOnce": {
+	b.Run("at-once", func(b *testing.B) {
+		forks(b, map[string]string{
 			"wf/START.sh": "# raymond: many_forks=true\nfor i in {1..1000}; do echo \"<fork next=\\\"END.sh\\\" item=\\\"$i\\\">WORK.sh</fork>\"; done\n",
 			"wf/WORK.sh":  worker, "wf/END.sh": "echo '<result>end</result>'\n",
-		},
-		"OneByOne": {
-			"wf/START.sh": "read n <count\necho $((n+1)) >count\nif [ \"$n\" -lt 1000 ]; then echo \"<fork next=\\\"START.sh\\\" item=\\\"$n\\\">WORK.sh</fork>\"; else echo '<result>end</result>'; fi\n",
-			"wf/WORK.sh":  worker,
-		},
-	} {
-		b.Run(name, func(b *testing.B) { forks(b, workflow(b, files)) })
-	}
+		})
+	})
+	b.Run("one-by-one", func(b *testing.B) {
+		forks(b, map[string]string{"wf/START.sh": dispatcher(1000, "WORK.sh"), "wf/WORK.sh": worker, "count": "0\n"})
+	})
+	compare(b, job{
+		files:   map[string]string{"wf/START.sh": counted + dispatcher(1000, "WORK.sh"), "wf/WORK.sh": counted + "echo '<result>done</result>'\n", "count": "0\n"},
+		args:    []string{"--max-agents", "2000"},
+		scripts: 2001,
+	})
 }
 
-func forks(b *testing.B, dir string) {
-	var memory, wrote, disk, cpu []float64
+func forks(b *testing.B, files map[string]string) {
+	dir := workflow(b, files)
+	s := measuretest.Series{}
 	for b.Loop() {
-		if err := os.WriteFile(filepath.Join(dir, "count"), []byte("0\n"), 0o644); err != nil {
-			b.Fatal(err)
-		}
+		rewrite(b, dir, files, "count")
 		u := runOnce(b, dir, "--quiet", "--max-agents", "2000")
-		memory, wrote = append(memory, peak(b, dir)), append(wrote, u.wrote/1e6)
-		disk, cpu = append(disk, u.wroteToDisk/1e6), append(cpu, u.cpu.Seconds())
+		s.Add("peak-MiB", peak(b, dir))
+		s.Add("written-MB", u.Wrote/1e6)
+		s.Add("dirtied-MB", u.Dirtied/1e6)
+		s.AddTimes("", u)
 	}
-	median(b, memory, "peak-MiB")
-	median(b, wrote, "written-MB")
-	median(b, disk, "dirtied-MB")
-	median(b, cpu, "cpu-s")
+	s.Report(b)
 }
 
 // BenchmarkFlood: an agent CLI, or a script on stderr, writes 200 MiB in lines of
@@ -229,13 +106,13 @@ func stderrFlood(size int) map[string]string {
 func flood(b *testing.B, files map[string]string, args []string) {
 	dir := workflow(b, files)
 	b.Setenv("RAYMOND_CLAUDE", filepath.Join(dir, "claude"))
-	var memory, cpu []float64
+	s := measuretest.Series{}
 	for b.Loop() {
 		u := runOnce(b, dir, args...)
-		memory, cpu = append(memory, peak(b, dir)), append(cpu, u.cpu.Seconds())
+		s.Add("peak-MiB", peak(b, dir))
+		s.AddTimes("", u)
 	}
-	median(b, memory, "peak-MiB")
-	median(b, cpu, "cpu-s")
+	s.Report(b)
 }
 
 // BenchmarkTelling: twenty executions of an agent that says 300 lines each, with
@@ -261,30 +138,13 @@ echo '{"type":"result","subtype":"success","is_error":false,"stop_reason":"end_t
 		if err := os.WriteFile(filepath.Join(dir, "count"), []byte("0\n"), 0o644); err != nil {
 			b.Fatal(err)
 		}
-		return runOnce(b, dir, arg).cpu.Seconds()
+		return runOnce(b, dir, arg).CPU.Seconds()
 	}
-	var ratios, each []float64
+	s := measuretest.Series{}
 	for b.Loop() {
 		without, with := cpu("--quiet"), cpu("--verbose")
-		ratios, each = append(ratios, with/without), append(each, (with-without)*1e6/6000)
+		s.Add("cpu-ratio", with/without)
+		s.Add("cpu-µs/line", (with-without)*1e6/6000)
 	}
-	median(b, ratios, "cpu-ratio")
-	median(b, each, "cpu-µs/line")
-}
-
-// BenchmarkStartUp is a whole workflow of one script, from the start of the
-// program to its end, and beside it the script alone.
-func BenchmarkStartUp(b *testing.B) {
-	dir := workflow(b, map[string]string{"wf/START.sh": "echo '<result>x</result>'\n"})
-	var wall, cpu, bare []float64
-	for b.Loop() {
-		script := measure(b, exec.Command("/bin/bash", filepath.Join(dir, "wf/START.sh")))
-		u := runOnce(b, dir, "--quiet")
-		wall = append(wall, float64(u.wall.Microseconds())/1000)
-		cpu = append(cpu, float64(u.cpu.Microseconds())/1000)
-		bare = append(bare, float64(script.wall.Microseconds())/1000)
-	}
-	median(b, wall, "wall-ms")
-	median(b, cpu, "cpu-ms")
-	median(b, bare, "bare-wall-ms")
+	s.Report(b)
 }

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -153,32 +152,3 @@ func (l *large) save() reports.Source {
 	l.must(f.Close())
 	return reports.Source{StateDir: folder, Agents: agents.New(agents.Config{Env: []string{"CLAUDE_CONFIG_DIR=" + l.config}})}
 }
-
-// BenchmarkReport writes the page of a run of a thousand agents with 50 MB of transcripts.
-func BenchmarkReport(b *testing.B) {
-	source := newLarge(b, 1000, 50_000)
-	if dir := os.Getenv("RAYMOND_KEEP"); dir != "" {
-		if err := os.CopyFS(dir, os.DirFS(filepath.Dir(source.StateDir))); err != nil {
-			b.Fatal(err)
-		}
-	}
-	b.ReportAllocs()
-	for b.Loop() {
-		var size counter
-		if err := reports.Print(reports.Output{File: "-", Stdout: &size}, source, "large"); err != nil {
-			b.Fatal(err)
-		}
-		b.ReportMetric(float64(size), "bytes/page")
-	}
-}
-
-// counter counts what is written to it.
-type counter int64
-
-// Write implements io.Writer.
-func (c *counter) Write(p []byte) (int, error) {
-	*c += counter(len(p))
-	return len(p), nil
-}
-
-var _ io.Writer = (*counter)(nil)

@@ -42,6 +42,7 @@ var layers = map[string]layer{
 	"runner/gemini/pin":                {ours: "runner/pinned"},
 	"runner/gemini/geminitest":         {ours: "internal/installtest internal/nodetest runner/agenttest runner/gemini/pin"},
 	"internal/installtest":             {foreign: "github.com/gofrs/flock"},
+	"internal/measuretest":             {foreign: "golang.org/x/sys"},
 	"internal/invarianttest":           {ours: "state artifacts/checkpoint"},
 	"internal/nodetest":                {ours: "internal/installtest"},
 	"artifacts/officialtest":           {ours: "internal/installtest internal/nodetest"},

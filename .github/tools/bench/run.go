@@ -1,0 +1,168 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+)
+
+// reference is the program whose workflow language raymond runs. Nothing of it is
+// part of this repository.
+const reference = "github.com/vector76/raymond/cmd/raymond@c6b29ea"
+
+// bench is one start of this command: a checkout, and a folder for what is built.
+type bench struct {
+	root, dir string
+	env       []string // of the benchmarks
+}
+
+// measure runs the benchmarks of the rows and copies what they print. It goes on
+// after a benchmark that fails.
+func measure(ctx context.Context, s settings, chosen []row, out io.Writer) error {
+	root, err := filepath.Abs(s.root)
+	if err != nil {
+		return err
+	}
+	dir, err := os.MkdirTemp("", "raymond-bench-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	b := &bench{root: root, dir: dir, env: os.Environ()}
+	if err := b.build(ctx, s, chosen); err != nil {
+		return err
+	}
+	var failed error
+	for _, r := range chosen {
+		n := r.n
+		if s.isQuick {
+			n = r.quick
+		}
+		if s.repeat > 0 {
+			n = s.repeat
+		}
+		if n > 0 {
+			failed = errors.Join(failed, b.run(ctx, r, n, out))
+		}
+	}
+	return failed
+}
+
+// build builds everything before anything is measured.
+func (b *bench) build(ctx context.Context, s settings, chosen []row) error {
+	program := filepath.Join(b.dir, "raymond")
+	if err := b.buildIn(ctx, b.root, program); err != nil {
+		return err
+	}
+	b.env = append(b.env, "RAYMOND_BENCH_PROGRAM="+program)
+	needsReference := false
+	for _, r := range chosen {
+		needsReference = needsReference || strings.HasSuffix(r.bench, "/reference")
+		if err := b.buildTests(ctx, r.pkg); err != nil {
+			return err
+		}
+	}
+	if s.against != "" {
+		if err := b.buildEarlier(ctx, s.against); err != nil {
+			return err
+		}
+	}
+	if needsReference && os.Getenv("RAYMOND_REFERENCE") == "" {
+		b.installReference(ctx)
+	}
+	return nil
+}
+
+// buildIn builds raymond as a release does, from the sources in a folder.
+func (b *bench) buildIn(ctx context.Context, folder, program string) error {
+	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-buildvcs=false", "-ldflags=-s -w", "-o", program, "./cmd/raymond")
+	cmd.Dir, cmd.Env = folder, append(os.Environ(), "CGO_ENABLED=0")
+	return output(cmd)
+}
+
+// tests returns the path of the test program of a package.
+func (b *bench) tests(pkg string) string {
+	return filepath.Join(b.dir, strings.ReplaceAll(strings.TrimPrefix(pkg, "./"), "/", "-")+".test")
+}
+
+func (b *bench) buildTests(ctx context.Context, pkg string) error {
+	if _, err := os.Stat(b.tests(pkg)); err == nil {
+		return nil
+	}
+	cmd := exec.CommandContext(ctx, "go", "test", "-c", "-o", b.tests(pkg), pkg)
+	cmd.Dir = b.root
+	return output(cmd)
+}
+
+// buildEarlier builds a version of this repository.
+func (b *bench) buildEarlier(ctx context.Context, rev string) error {
+	sources, archive := filepath.Join(b.dir, "sources"), filepath.Join(b.dir, "sources.tar")
+	if err := os.Mkdir(sources, 0o755); err != nil {
+		return err
+	}
+	git := exec.CommandContext(ctx, "git", "-C", b.root, "archive", "-o", archive, rev)
+	if err := output(git); err != nil {
+		return err
+	}
+	if err := output(exec.CommandContext(ctx, "tar", "-xf", archive, "-C", sources)); err != nil {
+		return err
+	}
+	program := filepath.Join(b.dir, "earlier")
+	if err := b.buildIn(ctx, sources, program); err != nil {
+		return err
+	}
+	b.env = append(b.env, "RAYMOND_BENCH_EARLIER="+program)
+	return nil
+}
+
+// installReference builds the reference as raymond is built, or passes on to the
+// benchmarks why it can't be had.
+func (b *bench) installReference(ctx context.Context) {
+	bin := filepath.Join(b.dir, "reference")
+	cmd := exec.CommandContext(ctx, "go", "install", "-trimpath", "-ldflags=-s -w", "-modcacherw", reference)
+	cmd.Dir = b.dir // outside of every module
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=", "GOWORK=off", "GOBIN="+bin, "GOMODCACHE="+filepath.Join(b.dir, "modules"))
+	if err := output(cmd); err != nil {
+		b.env = append(b.env, "RAYMOND_REFERENCE_MISSING="+lastLine(err.Error()))
+		return
+	}
+	b.env = append(b.env, "RAYMOND_REFERENCE="+filepath.Join(bin, "raymond"))
+}
+
+// lastLine returns the last line of what the go command says, which has the cause.
+func lastLine(text string) string {
+	lines := strings.Split(strings.TrimSpace(text), "\n")
+	return strings.TrimPrefix(strings.TrimSpace(lines[len(lines)-1]), "server response: ")
+}
+
+// output runs a command; its error has what the command printed.
+func output(cmd *exec.Cmd) error {
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("%s: %w\n%s", strings.Join(cmd.Args, " "), err, out)
+	}
+	return nil
+}
+
+// run runs the benchmark of a row n times, each time with one iteration, so that
+// every repetition is a line of its own.
+func (b *bench) run(ctx context.Context, r row, n int, out io.Writer) error {
+	cmd := exec.CommandContext(ctx, b.tests(r.pkg), "-test.run=^$", "-test.bench="+pattern(r.bench),
+		"-test.benchtime=1x", "-test.count="+strconv.Itoa(n), "-test.v", "-test.timeout=1h")
+	cmd.Dir, cmd.Env = filepath.Join(b.root, r.pkg), b.env
+	cmd.Stdout, cmd.Stderr = out, os.Stderr
+	if err := cmd.Run(); err != nil {
+		return fmt.Errorf("%s: %w", r.bench, err)
+	}
+	return nil
+}
+
+// pattern returns the expression that only the benchmark of this name matches.
+func pattern(name string) string {
+	return "^Benchmark" + strings.ReplaceAll(name, "/", "$/^") + "$"
+}
