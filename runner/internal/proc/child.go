@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -15,80 +16,35 @@ import (
 	"github.com/raymond-action/raymond-action/internal/cage"
 )
 
-// child is a started process with the goroutines that serve its pipes.
+// child is a started process with our ends of its pipes.
 type child struct {
 	options  Options
 	kin      *kin
 	began    time.Time
 	activity atomic.Int64 // when there was output last, in nanoseconds after began
 	tail     Tail
-	stdin    *feed // nil: the null device
-	stdout   *stream
-	stderr   *stream
+	pipes    pipes
 }
 
-// plumbing is the set of files that a child is started with.
-type plumbing struct {
-	theirs   []*os.File // stdin, stdout, stderr of the child
-	in       *os.File   // our ends; in is nil without Options.Stdin
-	out, err *os.File
-}
-
-// begin starts the child and the goroutines that serve it.
+// begin starts the child, and the goroutines that serve it where there are any.
 func begin(s Options) (*child, error) {
-	pipes, err := openPipes(len(s.Stdin) > 0)
+	p, err := openPipes(s)
 	if err != nil {
 		return nil, err
 	}
-	if s.MergeStderr {
-		pipes.theirs[2].Close()
-		pipes.theirs[2] = pipes.theirs[1]
-	}
 	c := &child{options: s, began: time.Now(), tail: Tail{Max: StderrTailSize}}
-	c.kin, err = s.launch(pipes.theirs)
-	closeAll(pipes.theirs)
+	c.kin, err = s.launch(p.theirs[:])
+	p.closeTheirs()
 	if err != nil {
-		closeAll([]*os.File{pipes.in, pipes.out, pipes.err})
+		p.closeOurs()
 		return nil, s.explain(err)
 	}
-	c.stdin = newFeed(pipes.in, s.Stdin)
-	c.stdout = newStream(pipes.out, s.Stdout, c.touch)
-	c.stderr = newStream(pipes.err, &stderrSink{tail: &c.tail, w: s.Stderr}, c.touch)
+	c.attach(p)
 	return c, nil
 }
 
-// openPipes opens the pipes of a child.
-func openPipes(stdin bool) (p plumbing, err error) {
-	var theirs [3]*os.File
-	if stdin {
-		theirs[0], p.in, err = os.Pipe()
-	} else {
-		theirs[0], err = os.Open(os.DevNull)
-	}
-	if err == nil {
-		p.out, theirs[1], err = os.Pipe()
-	}
-	if err == nil {
-		p.err, theirs[2], err = os.Pipe()
-	}
-	p.theirs = theirs[:]
-	if err != nil {
-		closeAll(append(p.theirs, p.in, p.out, p.err))
-	}
-	return p, err
-}
-
-// closeAll closes files, of which some may be nil.
-func closeAll(files []*os.File) {
-	for _, f := range files {
-		if f != nil {
-			f.Close()
-		}
-	}
-}
-
 // launch looks the program up and starts it.
-func (s Options) launch(files []*os.File) (*kin, error) {
+func (s Options) launch(files []end) (*kin, error) {
 	path := s.Path
 	if filepath.Base(path) == path {
 		found, err := exec.LookPath(path)
@@ -100,7 +56,10 @@ func (s Options) launch(files []*os.File) (*kin, error) {
 	order := start{
 		path:  path,
 		argv:  append([]string{s.Path}, s.Args...),
-		attr:  &os.ProcAttr{Dir: s.Dir, Env: s.environment(), Files: files, Sys: s.attributes()},
+		dir:   s.Dir,
+		env:   s.environment(),
+		files: files,
+		sys:   s.attributes(),
 		mark:  s.markEntry(),
 		bound: s.NoNewPrivs,
 	}
@@ -120,8 +79,8 @@ func (s Options) launchCaged(order start) (*kin, error) {
 		return nil, err
 	}
 	order.path, order.argv, order.caged = cage.Program, in.Arguments(order.argv), cage.Mark(s.Mark)
-	order.attr.Files = append(order.attr.Files[:len(order.attr.Files):len(order.attr.Files)], in.File())
-	confine(order.attr.Sys)
+	order.files = append(slices.Clip(order.files), endOf(in.File()))
+	confine(order.sys)
 	k, err := fork(order)
 	if err != nil {
 		in.Close()
@@ -141,7 +100,10 @@ func (s Options) launchCaged(order start) (*kin, error) {
 type start struct {
 	path  string
 	argv  []string
-	attr  *os.ProcAttr
+	dir   string
+	env   []string
+	files []end // stdin, stdout, stderr and what else the process inherits
+	sys   *syscall.SysProcAttr
 	mark  string // "VAR=value", "" without a mark
 	bound bool   // Options.NoNewPrivs
 	caged uint64 // mark of the cage, 0 without one

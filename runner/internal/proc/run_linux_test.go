@@ -153,7 +153,6 @@ func TestExitedChildIsNotEnded(t *testing.T) {
 	c.kin.await()
 	w := c.newWatch()
 	w.end(ByStop, DefaultLadder)
-	w.stop()
 	if e := c.conclude(w.ended); e.Ended != ByItself || e.Code != 0 {
 		t.Errorf("got %+v", e)
 	}

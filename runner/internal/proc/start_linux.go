@@ -6,13 +6,15 @@ import (
 	"runtime"
 	"sync"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
 
 // kin is a child that has not been collected yet.
 type kin struct {
-	p     *os.Process
+	pid    int
+	handle end    // its pidfd; none where the kernel has none
 	mark  string // "VAR=value", or ""
 	caged uint64 // mark of its cage; 0 without one
 	leave func() // ends what its cage needed; nil without one
@@ -113,20 +115,30 @@ func (s start) forkUnless(unfit error) (*kin, error) {
 func (s start) fork() (*kin, error) {
 	family.mu.Lock()
 	defer family.mu.Unlock()
-	p, err := os.StartProcess(s.path, s.argv, s.attr)
+	handle := int(none)
+	s.sys.PidFD = &handle
+	pid, _, err := syscall.StartProcess(s.path, s.argv, &syscall.ProcAttr{Dir: s.dir, Env: s.env, Files: s.inherited(), Sys: s.sys})
 	if err != nil {
-		return nil, err
+		return nil, &os.PathError{Op: "fork/exec", Path: s.path, Err: err}
 	}
-	k := &kin{p: p, mark: s.mark, caged: s.caged}
-	family.kin[p.Pid] = k
+	k := &kin{pid: pid, handle: end(handle), mark: s.mark, caged: s.caged}
+	family.kin[pid] = k
 	return k, nil
+}
+
+func (s start) inherited() []uintptr {
+	files := make([]uintptr, len(s.files))
+	for i, f := range s.files {
+		files[i] = uintptr(f)
+	}
+	return files
 }
 
 // await returns when the child has exited. It is not collected yet: until then
 // its id and its group are its own and can be signalled.
 func (k *kin) await() {
 	for {
-		err := unix.Waitid(unix.P_PID, k.p.Pid, nil, unix.WEXITED|unix.WNOWAIT, nil)
+		err := unix.Waitid(unix.P_PID, k.pid, nil, unix.WEXITED|unix.WNOWAIT, nil)
 		if !errors.Is(err, unix.EINTR) {
 			return
 		}
@@ -136,11 +148,20 @@ func (k *kin) await() {
 // exited says whether the child has exited, without waiting for it.
 func (k *kin) exited() bool {
 	var info unix.Siginfo
-	err := unix.Waitid(unix.P_PID, k.p.Pid, &info, unix.WEXITED|unix.WNOWAIT|unix.WNOHANG, nil)
+	err := unix.Waitid(unix.P_PID, k.pid, &info, unix.WEXITED|unix.WNOWAIT|unix.WNOHANG, nil)
 	return err == nil && info.Signo != 0
 }
 
-func (k *kin) signal(sig syscall.Signal, group bool) { signalChild(k.p, sig, group) }
+// signal signals the child or its group. It has not been collected yet, so neither its id
+// nor that of its group can belong to another. What is gone already needs no signal: errors
+// mean nothing here.
+func (k *kin) signal(sig syscall.Signal, group bool) {
+	if group || sig == syscall.SIGKILL {
+		_ = syscall.Kill(-k.pid, sig)
+		return
+	}
+	_ = syscall.Kill(k.pid, sig)
+}
 
 // finish ends what the child left and collects it. After a forced end it looks
 // everywhere; else only if the child has left an orphan.
@@ -155,7 +176,9 @@ func (k *kin) finish(forced bool) ending {
 	swept, left := endAll(func() []process { return k.leftovers(all) }, never)
 	family.mu.Lock()
 	defer family.mu.Unlock()
-	return ending{state: k.collect(), swept: swept, left: left}
+	e := k.collect()
+	e.swept, e.left = swept, left
+	return e
 }
 
 // never is a channel on which nothing comes.
@@ -169,13 +192,27 @@ func (k *kin) collectIfAlone(forced bool) (ending, bool) {
 	if forced || len(strays()) > 0 || len(k.inmates()) > 0 {
 		return ending{}, false
 	}
-	return ending{state: k.collect()}, true
+	return k.collect(), true
 }
 
 // collect takes the child, which has exited, from the kernel and the family.
 // The caller holds family.mu.
-func (k *kin) collect() *os.ProcessState {
-	state, _ := k.p.Wait()
-	delete(family.kin, k.p.Pid)
-	return state
+func (k *kin) collect() ending {
+	defer delete(family.kin, k.pid)
+	defer k.handle.close()
+	var status syscall.WaitStatus
+	var used syscall.Rusage
+	for {
+		_, err := syscall.Wait4(k.pid, &status, 0, &used)
+		if errors.Is(err, syscall.EINTR) {
+			continue
+		}
+		if err != nil {
+			return ending{code: -1}
+		}
+		return ending{
+			code: status.ExitStatus(), signal: signalName(status),
+			cpu: time.Duration(used.Utime.Nano() + used.Stime.Nano()),
+		}
+	}
 }

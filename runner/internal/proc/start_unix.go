@@ -19,7 +19,7 @@ type kin struct {
 func confine(*syscall.SysProcAttr) {}
 
 func fork(s start) (*kin, error) {
-	p, err := os.StartProcess(s.path, s.argv, s.attr)
+	p, err := os.StartProcess(s.path, s.argv, &os.ProcAttr{Dir: s.dir, Env: s.env, Files: s.files, Sys: s.sys})
 	return &kin{p: p}, err
 }
 
@@ -31,11 +31,25 @@ func (k *kin) exited() bool { return false }
 // await returns when the child has exited.
 func (k *kin) await() { k.state, _ = k.p.Wait() }
 
-func (k *kin) signal(sig syscall.Signal, group bool) { signalChild(k.p, sig, group) }
+// signal signals the child or its group. What is gone already needs no signal: errors
+// mean nothing here.
+func (k *kin) signal(sig syscall.Signal, group bool) {
+	if group || sig == syscall.SIGKILL {
+		_ = syscall.Kill(-k.p.Pid, sig)
+		return
+	}
+	_ = k.p.Signal(sig)
+}
 
 // finish ends what is left of the group. A process that left it is not found.
 func (k *kin) finish(bool) ending {
-	e := ending{state: k.state}
+	e := ending{code: -1}
+	if k.state != nil {
+		e = ending{code: k.state.ExitCode(), cpu: k.state.UserTime() + k.state.SystemTime()}
+		if status, ok := k.state.Sys().(syscall.WaitStatus); ok {
+			e.signal = signalName(status)
+		}
+	}
 	if syscall.Kill(-k.p.Pid, syscall.SIGKILL) == nil {
 		e.swept = 1
 	}

@@ -17,7 +17,7 @@ type kin struct {
 func confine(*syscall.SysProcAttr) {}
 
 func fork(s start) (*kin, error) {
-	p, err := os.StartProcess(s.path, s.argv, s.attr)
+	p, err := os.StartProcess(s.path, s.argv, &os.ProcAttr{Dir: s.dir, Env: s.env, Files: s.files, Sys: s.sys})
 	return &kin{p: p}, err
 }
 
@@ -35,9 +35,12 @@ func (k *kin) await() { k.state, _ = k.p.Wait() }
 // to end.
 func (k *kin) signal(syscall.Signal, bool) { _ = k.p.Kill() }
 
-func (k *kin) finish(bool) ending { return ending{state: k.state} }
-
-func signalName(*os.ProcessState) string { return "" }
+func (k *kin) finish(bool) ending {
+	if k.state == nil {
+		return ending{code: -1}
+	}
+	return ending{code: k.state.ExitCode(), cpu: k.state.UserTime() + k.state.SystemTime()}
+}
 
 func reapStrays() {}
 

@@ -133,7 +133,7 @@ func (k *kin) owns(p process, siblings []sibling, all map[int]process) bool {
 			return false
 		}
 	}
-	if p.pgrp == k.p.Pid || env.has(k.mark) {
+	if p.pgrp == k.pid || env.has(k.mark) {
 		return true
 	}
 	return p.pgrp != syscall.Getpgrp() && k.couldHaveStarted(p, siblings, all)
@@ -147,7 +147,7 @@ func (k *kin) couldHaveStarted(p process, siblings []sibling, all map[int]proces
 			return false
 		}
 	}
-	return all[k.p.Pid].born <= p.born
+	return all[k.pid].born <= p.born
 }
 
 // addMarked adds every live process that carries the mark of k.

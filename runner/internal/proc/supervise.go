@@ -3,7 +3,6 @@ package proc
 import (
 	"context"
 	"errors"
-	"os"
 	"syscall"
 	"time"
 )
@@ -21,7 +20,7 @@ const (
 // rungs are the signals of a ladder, in order.
 var rungs = [...]syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGKILL}
 
-// watch ends one child when it is time to.
+// watch ends one child when it is time to. A zero time never comes.
 type watch struct {
 	c      *child
 	ended  End
@@ -29,19 +28,13 @@ type watch struct {
 	next   int       // rung to step on; 0: not ending
 	due    time.Time // of that step
 
-	step, timeout, idle, exit *time.Timer
+	timeout, idle, exit, reap time.Time
 }
 
 // supervise waits for the child, ends it if need be, and clears up behind it.
 func (c *child) supervise(ctx context.Context) Exit {
-	exited := make(chan struct{})
-	go func() {
-		c.kin.await()
-		close(exited)
-	}()
 	w := c.newWatch()
-	w.untilExit(ctx, exited)
-	w.stop()
+	c.untilExit(ctx, w)
 	return c.conclude(w.ended)
 }
 
@@ -49,80 +42,77 @@ func (c *child) supervise(ctx context.Context) Exit {
 func (c *child) conclude(ended End) Exit {
 	finished := time.Now()
 	end := c.kin.finish(ended != ByItself)
-	c.stdin.stop()
-	c.drain(c.stdout)
-	c.drain(c.stderr)
-	e := Exit{
-		Code: -1, Ended: ended, Began: c.began, Finished: finished,
+	c.drain()
+	return Exit{
+		Code: end.code, Signal: end.signal, CPU: end.cpu, Ended: ended, Began: c.began, Finished: finished,
 		StderrTail: c.tail.Bytes(), Swept: end.swept, Left: end.left,
 	}
-	if end.state != nil {
-		e.Code, e.Signal = end.state.ExitCode(), signalName(end.state)
-		e.CPU = end.state.UserTime() + end.state.SystemTime()
-	}
-	return e
 }
 
-// ending is what clearing up behind a child brought.
+// ending is how a child has ended, and what clearing up behind it brought.
 type ending struct {
-	state       *os.ProcessState // nil when somebody else had collected the child
+	code        int // -1 without one, as when somebody else had collected the child
+	signal      string
+	cpu         time.Duration
 	swept, left int
 }
 
 func (c *child) newWatch() *watch {
-	return &watch{
-		c: c, step: timer(0), exit: timer(0),
-		timeout: timer(c.options.Timeout), idle: timer(c.options.Idle),
+	w := &watch{c: c, reap: c.began.Add(reapEvery)}
+	if t := c.options.Timeout; t > 0 {
+		w.timeout = c.began.Add(t)
 	}
+	if t := c.options.Idle; t > 0 {
+		w.idle = c.began.Add(t)
+	}
+	return w
 }
 
-// timer returns a timer that never fires when d is 0.
-func timer(d time.Duration) *time.Timer {
-	if d > 0 {
-		return time.NewTimer(d)
-	}
-	t := time.NewTimer(time.Hour)
-	t.Stop()
-	return t
-}
-
-func (w *watch) stop() {
-	for _, t := range []*time.Timer{w.step, w.exit, w.timeout, w.idle} {
-		t.Stop()
-	}
-}
-
-// untilExit returns when the child has exited, by itself or because of it.
-func (w *watch) untilExit(ctx context.Context, exited <-chan struct{}) {
-	reap := time.NewTicker(reapEvery)
-	defer reap.Stop()
-	stopped, finished, failed := ctx.Done(), w.c.options.Finished, w.c.stdout.failed
-	for {
-		select {
-		case <-exited:
-			return
-		case <-stopped:
-			stopped = nil
-			w.end(ByStop, w.ladderOf(context.Cause(ctx)))
-		case <-finished:
-			finished = nil
-			w.finished()
-		case <-failed:
-			failed = nil
-			w.end(ByWriter, w.c.options.Ladder)
-		case <-reap.C:
-			reapStrays()
-		case <-w.timeout.C:
-			w.end(ByTimeout, w.c.options.Ladder)
-		case <-w.exit.C:
-			w.end(ByLateExit, w.c.options.Ladder)
-		case <-w.idle.C:
-			w.lookForOutput()
-		case <-w.step.C:
-			w.climb()
+// alarm is the time at which there is something to do next.
+func (w *watch) alarm() time.Time {
+	at := w.reap
+	for _, t := range []time.Time{w.due, w.timeout, w.idle, w.exit} {
+		if !t.IsZero() && t.Before(at) {
+			at = t
 		}
 	}
+	return at
 }
+
+// ring does what is due.
+func (w *watch) ring(now time.Time) {
+	if take(&w.reap, now) {
+		w.reap = now.Add(reapEvery)
+		reapStrays()
+	}
+	if take(&w.timeout, now) {
+		w.end(ByTimeout, w.c.options.Ladder)
+	}
+	if take(&w.exit, now) {
+		w.end(ByLateExit, w.c.options.Ladder)
+	}
+	if take(&w.idle, now) {
+		w.lookForOutput()
+	}
+	if take(&w.due, now) {
+		w.climb()
+	}
+}
+
+// take reports whether a time has come, and forgets it then.
+func take(at *time.Time, now time.Time) bool {
+	if at.IsZero() || now.Before(*at) {
+		return false
+	}
+	*at = time.Time{}
+	return true
+}
+
+// stopped is called when the context is done.
+func (w *watch) stopped(ctx context.Context) { w.end(ByStop, w.ladderOf(context.Cause(ctx))) }
+
+// refused is called when Options.Stdout takes no more.
+func (w *watch) refused() { w.end(ByWriter, w.c.options.Ladder) }
 
 func (w *watch) ladderOf(cause error) Ladder {
 	var p interface {
@@ -137,13 +127,12 @@ func (w *watch) ladderOf(cause error) Ladder {
 
 // finished is called when all that matters was said: only the exit is left.
 func (w *watch) finished() {
-	w.timeout.Stop()
-	w.idle.Stop()
+	w.timeout, w.idle = time.Time{}, time.Time{}
 	grace := w.c.options.ExitGrace
 	if grace <= 0 {
 		grace = exitGrace
 	}
-	w.exit.Reset(grace)
+	w.exit = time.Now().Add(grace)
 }
 
 // lookForOutput ends the child when it was silent for too long.
@@ -153,7 +142,7 @@ func (w *watch) lookForOutput() {
 		w.end(ByIdle, w.c.options.Ladder)
 		return
 	}
-	w.idle.Reset(wait)
+	w.idle = time.Now().Add(wait)
 }
 
 // patience says how much longer a child may stay silent, which it has been for
@@ -209,5 +198,4 @@ func (w *watch) wait() time.Duration {
 
 func (w *watch) arm() {
 	w.due = time.Now().Add(w.wait())
-	w.step.Reset(w.wait())
 }

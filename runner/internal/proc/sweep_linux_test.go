@@ -199,7 +199,7 @@ func TestChildrenOfOthersAreLeftAlone(t *testing.T) {
 	waitDead(t, cmd.Process.Pid)
 	run(t, part("parent", "setsid wiped -- linger"))
 	reapStrays()
-	if err := cmd.Wait(); err == nil || cmd.ProcessState == nil || signalName(cmd.ProcessState) != "SIGTERM" {
+	if err := cmd.Wait(); err == nil || cmd.ProcessState == nil || signalName(cmd.ProcessState.Sys().(syscall.WaitStatus)) != "SIGTERM" {
 		t.Errorf("a foreign child was collected: %v, %v", err, cmd.ProcessState)
 	}
 }
@@ -229,7 +229,7 @@ func TestKnownChildrenAreLeftAlone(t *testing.T) {
 	waitDead(t, cmd.Process.Pid)
 	run(t, part("parent", "setsid wiped -- linger"))
 	reapStrays()
-	if err := cmd.Wait(); err == nil || cmd.ProcessState == nil || signalName(cmd.ProcessState) != "SIGTERM" {
+	if err := cmd.Wait(); err == nil || cmd.ProcessState == nil || signalName(cmd.ProcessState.Sys().(syscall.WaitStatus)) != "SIGTERM" {
 		t.Errorf("a known child was collected: %v, %v", err, cmd.ProcessState)
 	}
 	waited.Forget(cmd.Process)
