@@ -1,20 +1,18 @@
 package schema
 
 import (
+	"encoding/json"
 	"errors"
-	"fmt"
 	"regexp"
 	"regexp/syntax"
-
-	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// What it may cost to hold a text to a schema: how often a value meets a schema, which also
-// bounds the errors that are kept, and steps, of which a processor does some hundred
-// millions in a second.
+// What it may cost to hold a text to a schema: how often a value meets a schema, the failures
+// that are kept, and steps, of which a processor does some hundred millions in a second.
 const (
-	maxVisits = 100_000
-	maxSteps  = 100_000_000
+	maxVisits   = 100_000
+	maxFailures = 500_000
+	maxSteps    = 100_000_000
 )
 
 // The sizes of compiled patterns: of one, and of all patterns of a schema.
@@ -24,16 +22,13 @@ const (
 )
 
 // meter counts what it costs to hold a text to a schema. When it is spent, the rest of the
-// work is refused step by step, and the result means nothing.
+// work is left out, and the result means nothing.
 type meter struct {
-	visits, steps int // that are left
-	patterns      int // the size of those that were compiled
-	isSpent       bool
+	visits, failures, steps int // that are left
+	isSpent                 bool
 }
 
-func newMeter() *meter { return &meter{visits: maxVisits, steps: maxSteps} }
-
-var errSpent = errors.New("too costly")
+func newMeter() *meter { return &meter{visits: maxVisits, failures: maxFailures, steps: maxSteps} }
 
 // spend reports whether some steps may be done.
 func (m *meter) spend(steps int) bool {
@@ -43,19 +38,30 @@ func (m *meter) spend(steps int) bool {
 	return !m.isSpent
 }
 
-// visit is called whenever a value meets a schema, before anything that can be long.
-func (m *meter) visit(w weight, v any) error {
+// weigh is called whenever a value meets a schema, before anything that can be long. It reports
+// whether the rest may be done.
+func (m *meter) weigh(w weight, v any) bool {
 	const perStep = 20 // of the counter
-	m.visits--
 	cost := w.once + len16(v) + width(v)*(1+w.each)
 	if w.isDeep && !m.isSpent {
-		cost += perStep * sizeOf(v) // few items are compared each with each
+		cost += sizeOf(v) // a key is made of it
 	}
-	if m.visits < 0 || !m.spend(perStep*cost) {
+	return m.spend(perStep * cost)
+}
+
+// visit is called when a value of a possible type, and of the values of enum, meets a schema.
+func (m *meter) visit() bool {
+	if m.visits--; m.visits < 0 {
 		m.isSpent = true
-		return errSpent
 	}
-	return nil
+	return !m.isSpent
+}
+
+// countFailure is called for each failure that is kept.
+func (m *meter) countFailure() {
+	if m.failures--; m.failures < 0 {
+		m.isSpent = true
+	}
 }
 
 // width is the number of members or items of a value.
@@ -69,24 +75,41 @@ func width(v any) int {
 	return 0
 }
 
-// len16 is the length of a string, in 16 bytes.
+// len16 is the length of a string or a number, in 16 bytes.
 func len16(v any) int {
-	s, _ := v.(string)
-	return len(s) / 16
+	switch v := v.(type) {
+	case string:
+		return len(v) / 16
+	case json.Number:
+		return len(v) / 16
+	}
+	return 0
 }
 
-// pattern compiles a regular expression, of those that need time in proportion to the text.
-func (m *meter) pattern(text string) (jsonschema.Regexp, error) {
+// pattern is a regular expression of those that need time in proportion to the text.
+type pattern struct {
+	*regexp.Regexp
+	size int
+}
+
+func newPattern(text string) (*pattern, error) {
 	parsed, err := syntax.Parse(text, syntax.Perl)
 	if err != nil {
 		return nil, errors.New("it is no RE2 pattern: " + shorten(err.Error()))
 	}
 	size := sizeOfPattern(parsed)
-	if m.patterns += size; size > maxPattern || m.patterns > maxPatterns {
-		return nil, fmt.Errorf("it is too large")
+	if size > maxPattern {
+		return nil, errTooLarge
 	}
 	re, err := regexp.Compile(text)
-	return &metered{Regexp: re, meter: m, size: size}, err
+	return &pattern{re, size}, err
+}
+
+var errTooLarge = errors.New("it is too large")
+
+// matches reports whether a text has a part that is as the pattern says.
+func (m *meter) matches(p *pattern, s string) bool {
+	return m.spend((1+len(s))*(1+p.size)) && p.MatchString(s)
 }
 
 // sizeOfPattern is about the number of instructions that a pattern is compiled to, at most
@@ -100,15 +123,4 @@ func sizeOfPattern(re *syntax.Regexp) int {
 		n *= max(re.Min, re.Max, 1)
 	}
 	return min(n, maxPattern+1)
-}
-
-// metered is a pattern that counts what it costs.
-type metered struct {
-	*regexp.Regexp
-	meter *meter
-	size  int
-}
-
-func (p *metered) MatchString(s string) bool {
-	return p.meter.spend((1+len(s))*(1+p.size)) && p.Regexp.MatchString(s)
 }

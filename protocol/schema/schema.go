@@ -3,20 +3,9 @@
 // time and memory.
 package schema
 
-import (
-	"errors"
-	"fmt"
-	"strings"
-
-	"github.com/santhosh-tekuri/jsonschema/v6"
-)
-
 // Schema says which JSON values are allowed. It doesn't change, and may be used by several
 // goroutines at once.
-type Schema struct {
-	doc     any               // with a format for each object in it, by which steps are counted
-	weights map[string]weight // by format
-}
+type Schema struct{ root *node }
 
 // Violation is one thing that is wrong with a text.
 type Violation struct {
@@ -40,9 +29,6 @@ func (v Violation) String() string {
 	return text
 }
 
-// location is what the library calls the schema by. Nothing is there.
-const location = "https://raymond.invalid/schema"
-
 // dialect is the one value that $schema may have.
 const dialect = "https://json-schema.org/draft/2020-12/schema"
 
@@ -52,38 +38,26 @@ func Parse(text string) (*Schema, *Violation) {
 	if v != nil {
 		return nil, v
 	}
-	p := preparer{schema: &Schema{weights: map[string]weight{}}, places: map[string]bool{}}
-	p.schema.doc = p.prepare(doc, "")
-	if p.checkReferences(); p.wrong != nil {
+	p := newSurvey()
+	p.visit(doc, "")
+	if p.checkLinks(); p.wrong != nil {
 		return nil, p.wrong
 	}
-	if _, err := p.schema.compile(&meter{}); err != nil {
-		return nil, ofCompiler(err)
+	if found := schemaOfSchemas().hold(doc); found != nil {
+		found[0].Rule = "" // of a schema that nobody has at hand
+		return nil, &found[0]
 	}
-	return p.schema, nil
+	return compile(doc, p)
 }
 
-// nowhere loads no schema from anywhere.
-type nowhere struct{}
-
-func (nowhere) Load(url string) (any, error) {
-	return nil, fmt.Errorf("%s is not in this schema", url)
-}
-
-// compile returns a validator that counts its steps. It is for one use.
-func (s *Schema) compile(m *meter) (*jsonschema.Schema, error) {
-	c := jsonschema.NewCompiler()
-	c.DefaultDraft(jsonschema.Draft2020)
-	c.UseLoader(nowhere{})
-	c.AssertFormat()
-	for name, w := range s.weights {
-		c.RegisterFormat(&jsonschema.Format{Name: name, Validate: func(v any) error { return m.visit(w, v) }})
+// compile makes a Schema of a document that is right.
+func compile(doc any, p *survey) (*Schema, *Violation) {
+	c := compiler{survey: p, nodes: map[string]*node{}}
+	root, err := c.compile(doc, "")
+	if err != nil {
+		return nil, patternOf(err)
 	}
-	c.UseRegexpEngine(m.pattern)
-	if err := c.AddResource(location, s.doc); err != nil {
-		return nil, err
-	}
-	return c.Compile(location)
+	return &Schema{root}, nil
 }
 
 // Check holds a text to the schema. It returns what is wrong, at most a few things, and
@@ -93,38 +67,17 @@ func (s *Schema) Check(text string) []Violation {
 	if v != nil {
 		return []Violation{*v}
 	}
-	m := newMeter()
-	compiled, err := s.compile(m)
-	if err != nil {
-		return []Violation{*ofCompiler(err)}
-	}
-	err = compiled.Validate(value)
-	var invalid *jsonschema.ValidationError
-	switch {
-	case m.isSpent:
-		return []Violation{{Message: "to check it against the schema takes too long"}}
-	case errors.As(err, &invalid):
-		return violations(invalid)
-	case err != nil:
-		return []Violation{{Message: shorten(err.Error())}}
-	}
-	return nil
+	return s.hold(value)
 }
 
-// ofCompiler says what the library finds wrong with a schema.
-func ofCompiler(err error) *Violation {
-	var invalid *jsonschema.SchemaValidationError
-	if errors.As(err, &invalid) {
-		var inner *jsonschema.ValidationError
-		if errors.As(invalid.Err, &inner) {
-			v := violations(inner)[0]
-			v.Rule = "" // of the schema of schemas, which nobody has at hand
-			return &v
-		}
+// hold is Check for a value.
+func (s *Schema) hold(value any) []Violation {
+	c := &check{schema: s.root, value: value, at: &location{}, meter: newMeter()}
+	if s.root.asks {
+		c.seen = newSeen()
 	}
-	var pattern *jsonschema.InvalidRegexError
-	if errors.As(err, &pattern) {
-		return &Violation{Place: fragment(pattern.URL), Message: fmt.Sprintf("the pattern %q can't be used: %v", shorten(pattern.Regex), pattern.Err)}
+	if c.run(); c.meter.isSpent {
+		return []Violation{{Message: "to check it against the schema takes too long"}}
 	}
-	return &Violation{Message: shorten(strings.ReplaceAll(err.Error(), location, ""))}
+	return violations(c.failures)
 }

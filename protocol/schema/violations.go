@@ -3,21 +3,20 @@ package schema
 import (
 	"cmp"
 	"fmt"
+	"math/big"
 	"slices"
+	"strconv"
 	"strings"
-
-	"github.com/santhosh-tekuri/jsonschema/v6"
-	"github.com/santhosh-tekuri/jsonschema/v6/kind"
 )
 
 // most is how many violations of a text are told.
 const most = 5
 
-// violations lists what the library found, sorted by place and rule.
-func violations(err *jsonschema.ValidationError) []Violation {
+// violations lists failures, sorted by place and rule.
+func violations(failures []failure) []Violation {
 	var found []Violation
-	for _, leaf := range leaves(err) {
-		found = append(found, violationOf(leaf))
+	for _, f := range failures {
+		found = append(found, f.violation())
 	}
 	slices.SortFunc(found, func(a, b Violation) int {
 		return cmp.Or(cmp.Compare(a.Place, b.Place), cmp.Compare(a.Rule, b.Rule), cmp.Compare(a.Message, b.Message))
@@ -29,56 +28,23 @@ func violations(err *jsonschema.ValidationError) []Violation {
 	return found
 }
 
-// leaves returns the errors that are told of: those without causes, and those that list what
-// they have tried.
-func leaves(err *jsonschema.ValidationError) []*jsonschema.ValidationError {
-	switch err.ErrorKind.(type) {
-	case *kind.AnyOf, *kind.OneOf, *kind.Contains, *kind.MinContains, *kind.PropertyNames:
-		return []*jsonschema.ValidationError{err}
-	}
-	if len(err.Causes) == 0 {
-		return []*jsonschema.ValidationError{err}
-	}
-	var all []*jsonschema.ValidationError
-	for _, cause := range err.Causes {
-		all = append(all, leaves(cause)...)
-	}
-	return all
-}
-
-func violationOf(err *jsonschema.ValidationError) Violation {
-	if extra, ok := err.ErrorKind.(*kind.AdditionalProperties); ok {
-		slices.Sort(extra.Properties)
-	}
-	v := Violation{Place: pointer(err.InstanceLocation), Rule: fragment(err.SchemaURL) + pointer(err.ErrorKind.KeywordPath())}
-	v.Message = shorten(message(err))
-	switch err.ErrorKind.(type) {
-	case *kind.AnyOf, *kind.OneOf:
-		v.Message += tried(err.Causes)
-	case *kind.PropertyNames:
-		v.Place = "" // the library has lost it
-		v.Message += tried(err.Causes)
-	}
+func (f failure) violation() Violation {
+	v := Violation{Place: pointer(f.at.names()), Rule: shorten(f.schema.place) + shorten(f.keyword), Message: f.message() + tried(f.tried)}
 	if v.Rule == "" {
 		v.Rule = "/"
 	}
 	return v
 }
 
-// message is what the library says of an error without its causes.
-func message(err *jsonschema.ValidationError) string {
-	alone := jsonschema.ValidationError{SchemaURL: err.SchemaURL, ErrorKind: err.ErrorKind}
-	return alone.DetailedOutput().Error.String()
-}
+func (f failure) message() string { return shorten(fmt.Sprintf(f.format, f.args...)) }
 
 // tried says why none of some alternatives is met, of many the first ones.
-func tried(causes []*jsonschema.ValidationError) string {
+func tried(failures []failure) string {
 	const shown = 3
 	var list []string
-	for _, c := range causes[:min(shown, len(causes))] {
-		first := leaves(c)[0]
-		text := message(first)
-		if place := pointer(first.InstanceLocation); place != "" {
+	for _, f := range failures[:min(shown, len(failures))] {
+		text := f.message()
+		if place := pointer(f.at.names()); place != "" {
 			text = "at " + place + ": " + text
 		}
 		list = append(list, shorten(text))
@@ -89,6 +55,67 @@ func tried(causes []*jsonschema.ValidationError) string {
 	return ": " + strings.Join(list, "; or ")
 }
 
+// quoted is a text that is shown in quotation marks.
+type quoted string
+
+// String implements fmt.Stringer.
+func (q quoted) String() string {
+	text := strconv.Quote(shorten(string(q)))
+	text = strings.ReplaceAll(text[1:len(text)-1], `\"`, `"`)
+	return "'" + strings.ReplaceAll(text, "'", `\'`) + "'"
+}
+
+// list is texts that are shown in quotation marks.
+type list []string
+
+// String implements fmt.Stringer.
+func (l list) String() string {
+	var all []string
+	for _, text := range l {
+		if all = append(all, quoted(text).String()); len(all) > 100 {
+			break // more is not shown in any case
+		}
+	}
+	return strings.Join(all, ", ")
+}
+
+// places are the numbers of items.
+type places []int
+
+// String implements fmt.Stringer.
+func (p places) String() string { return strings.Trim(fmt.Sprint([]int(p[:min(100, len(p))])), "[]") }
+
+// whole is a number that is shown in groups of three digits.
+type whole int
+
+// String implements fmt.Stringer.
+func (n whole) String() string { return grouped(strconv.Itoa(int(n))) }
+
+// fractional is a number that is shown as what a computer usually makes of it.
+type fractional struct{ *big.Rat }
+
+// String implements fmt.Stringer.
+func (r fractional) String() string {
+	f, _ := r.Float64()
+	text := strconv.FormatFloat(f, 'g', -1, 64)
+	if exponent := strings.Index(text, "e"); exponent > 0 && f < 1e21 && f > -1e21 && (f >= 1 || f <= -1) {
+		text = strconv.FormatFloat(f, 'f', -1, 64)
+	}
+	return grouped(text)
+}
+
+// grouped puts commas between the thousands of a number.
+func grouped(text string) string {
+	end := len(text)
+	if i := strings.IndexAny(text, ".eI"); i >= 0 {
+		end = i
+	}
+	for at := end - 3; at > 0 && text[at-1] != '-'; at -= 3 {
+		text = text[:at] + "," + text[at:]
+	}
+	return text
+}
+
 // pointer returns a JSON pointer.
 func pointer(parts []string) string {
 	var b strings.Builder
@@ -96,12 +123,6 @@ func pointer(parts []string) string {
 		b.WriteString("/" + escaped(p))
 	}
 	return shorten(b.String())
-}
-
-// fragment returns the JSON pointer of a place in the schema.
-func fragment(url string) string {
-	_, part, _ := strings.Cut(url, "#")
-	return shorten(part)
 }
 
 // shorten cuts a text to what one line of a message has room for.

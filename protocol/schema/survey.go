@@ -1,6 +1,7 @@
 package schema
 
 import (
+	"encoding/json"
 	"fmt"
 	"maps"
 	"net/url"
@@ -23,96 +24,89 @@ var (
 		"unevaluatedProperties", "patternProperties"}
 )
 
-// older are keywords of earlier drafts that the library would follow.
+// older are keywords of earlier drafts, which people may expect to work.
 var older = []string{"dependencies", "$recursiveRef", "$recursiveAnchor"}
 
 // weight is what it costs to hold a value to a schema without the schemas in it: once, and
 // for each of its members or items.
 type weight struct {
 	once, each int
-	isDeep     bool // it compares values with each other
+	isDeep     bool // it looks at all that is in the value
 }
 
-// preparer makes the document of a Schema.
-type preparer struct {
-	schema     *Schema
-	places     map[string]bool // JSON pointers of the schemas
-	references []reference
-	wrong      *Violation // the first one
+// survey is a first look through a document, which finds its schemas and what can't be used.
+type survey struct {
+	weights map[string]weight // of the schemas that are objects, by JSON pointer
+	places  map[string]bool   // JSON pointers of all schemas
+	links   []link
+	anchors map[string]string // JSON pointers of schemas by their names
+	wrong   *Violation        // the first one
 }
 
-type reference struct{ place, to string }
+// link is a reference to a schema.
+type link struct{ place, to string }
 
-func (p *preparer) refuse(place, format string, args ...any) {
+func newSurvey() *survey {
+	return &survey{weights: map[string]weight{}, places: map[string]bool{}, anchors: map[string]string{}}
+}
+
+func (p *survey) refuse(place, format string, args ...any) {
 	if p.wrong == nil {
 		p.wrong = &Violation{Place: shorten(place), Message: fmt.Sprintf(format, args...)}
 	}
 }
 
-// prepare returns a copy of a schema in which every schema has a format of ours in place of
-// its own, which only says what people should know of a text.
-func (p *preparer) prepare(doc any, place string) any {
+// visit looks at a schema, and at those in it.
+func (p *survey) visit(doc any, place string) {
 	p.places[place] = true
 	object, ok := doc.(map[string]any)
 	if !ok || len(object) == 0 {
-		return doc
+		return
 	}
-	if len(p.schema.weights) >= maxSchemas {
+	if len(p.weights) >= maxSchemas {
 		p.refuse("", "it has more than %d schemas in it", maxSchemas)
-		return doc
+		return
 	}
 	w := weight{isDeep: object["uniqueItems"] == true}
-	name := "step-" + strconv.Itoa(len(p.schema.weights))
-	p.schema.weights[name] = w
-	object = maps.Clone(object)
+	p.weights[place] = w
 	p.checkKeywords(object, place)
-	delete(object, "$id")
 	for _, key := range slices.Sorted(maps.Keys(object)) {
-		value, parts := p.inside(key, object[key], place+"/"+escaped(key))
-		object[key] = value
+		parts := p.inside(key, object[key], place+"/"+escaped(key))
 		if parts == 0 {
-			parts = sizeOf(value)
+			parts = sizeOf(object[key])
 		}
 		if w.once += parts; slices.Contains(eachValue, key) {
 			w.each += parts
 		}
+		w.isDeep = w.isDeep || key == "const" || key == "enum"
 	}
-	object["format"] = name
-	p.schema.weights[name] = w
-	return object
+	p.weights[place] = w
 }
 
-// inside prepares the value of a keyword, and returns how many schemas it has in it.
-func (p *preparer) inside(key string, value any, place string) (prepared any, parts int) {
+// inside looks at the value of a keyword, and returns how many schemas it has in it.
+func (p *survey) inside(key string, value any, place string) (parts int) {
 	switch {
 	case slices.Contains(oneSchema, key):
-		return p.prepare(value, place), 1
+		p.visit(value, place)
+		return 1
 	case slices.Contains(listOfSchemas, key):
 		list, _ := value.([]any)
-		list = slices.Clone(list)
-		for i := range list {
-			list[i] = p.prepare(list[i], place+"/"+strconv.Itoa(i))
+		for i, part := range list {
+			p.visit(part, place+"/"+strconv.Itoa(i))
 		}
-		if list != nil {
-			value = list
-		}
-		return value, len(list)
+		return len(list)
 	case slices.Contains(schemasByNames, key):
-		named, ok := value.(map[string]any)
-		if !ok {
-			return value, 0
-		}
-		named = maps.Clone(named)
+		named, _ := value.(map[string]any)
 		for _, name := range slices.Sorted(maps.Keys(named)) {
-			named[name] = p.prepare(named[name], place+"/"+escaped(name))
+			p.visit(named[name], place+"/"+escaped(name))
 		}
-		return named, len(named)
+		return len(named)
 	}
-	return value, 0
+	return 0
 }
 
 // checkKeywords refuses what would make the schema depend on other ones.
-func (p *preparer) checkKeywords(object map[string]any, place string) {
+func (p *survey) checkKeywords(object map[string]any, place string) {
 	if dialectOf, ok := object["$schema"]; ok && (place != "" || dialectOf != dialect && dialectOf != dialect+"#") {
 		p.refuse(place+"/$schema", "only %s is possible, at the top", dialect)
 	}
@@ -126,32 +120,55 @@ func (p *preparer) checkKeywords(object map[string]any, place string) {
 	}
 	for _, key := range []string{"$ref", "$dynamicRef"} {
 		if to, ok := object[key].(string); ok {
-			p.references = append(p.references, reference{place + "/" + key, to})
+			p.links = append(p.links, link{place + "/" + key, to})
+		}
+	}
+	p.addAnchors(object, place)
+}
+
+// addAnchors notes the names of a schema, which references may lead to.
+func (p *survey) addAnchors(object map[string]any, place string) {
+	for _, key := range []string{"$anchor", "$dynamicAnchor"} {
+		name, ok := object[key].(string)
+		if at, known := p.anchors[name]; ok && known && at != place {
+			p.refuse(place+"/"+key, "the name %q is that of another schema, too", shorten(name))
+		} else if ok {
+			p.anchors[name] = place
 		}
 	}
 }
 
-// checkReferences refuses references that lead out of the document, or to something in it
+// checkLinks refuses references that lead out of the document, or to something in it
 // that is no schema.
-func (p *preparer) checkReferences() {
-	for _, r := range p.references {
-		to, isHere := strings.CutPrefix(r.to, "#")
-		to, err := url.PathUnescape(to)
+func (p *survey) checkLinks() {
+	for _, r := range p.links {
+		_, isHere := strings.CutPrefix(r.to, "#")
+		_, ok := p.resolve(r.to)
 		switch {
 		case !isHere:
 			p.refuse(r.place, "%q is not in this schema, and nothing else is read; write #/$defs/NAME", shorten(r.to))
-		case err != nil || strings.HasPrefix(to, "/") && !p.places[to]:
+		case !ok:
 			p.refuse(r.place, "there is no schema at %q", shorten(r.to))
 		}
 	}
+}
+
+// resolve returns the JSON pointer of the schema that a reference leads to.
+func (p *survey) resolve(to string) (place string, ok bool) {
+	place, err := url.PathUnescape(strings.TrimPrefix(to, "#"))
+	if place != "" && !strings.HasPrefix(place, "/") {
+		place, ok = p.anchors[place]
+		return place, ok && err == nil
+	}
+	return place, err == nil && p.places[place]
 }
 
 // sizeOf is the number of values, and of 16 bytes of text, in a value.
 func sizeOf(v any) int {
 	n := 1
 	switch v := v.(type) {
-	case string:
-		return 1 + len(v)/16
+	case string, json.Number:
+		return 1 + len16(v)
 	case []any:
 		for _, item := range v {
 			n += sizeOf(item)

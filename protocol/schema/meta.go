@@ -1,0 +1,27 @@
+package schema
+
+import (
+	_ "embed"
+	"sync"
+)
+
+// metaText is what a schema of draft 2020-12 looks like, in one schema. Two keywords may have any
+// value, as they change nothing: format, and $id at the top. The survey sees to $schema.
+//
+//go:embed meta.json
+var metaText string
+
+// schemaOfSchemas is read when the first schema is. Most runs have none.
+var schemaOfSchemas = sync.OnceValue(func() *Schema {
+	doc, v := read(metaText, limits{bytes: 1 << 20, values: 20_000, depth: 64})
+	if v != nil {
+		panic("internal error: " + v.String())
+	}
+	p := newSurvey()
+	p.visit(doc, "")
+	s, v := compile(doc, p)
+	if v != nil {
+		panic("internal error: " + v.String())
+	}
+	return s
+})

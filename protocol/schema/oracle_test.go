@@ -1,0 +1,225 @@
+package schema
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+	"github.com/santhosh-tekuri/jsonschema/v6/kind"
+)
+
+// ofLibrary is what another implementation of the standard finds: whether it takes the schema, and
+// what is wrong with the text, by place and rule.
+func ofLibrary(t testing.TB, schema, text string) (isSchema bool, found []string) {
+	doc, v := read(schema, limits{bytes: 256 << 10, values: 20_000, depth: 64})
+	if v != nil {
+		return false, nil
+	}
+	c := jsonschema.NewCompiler()
+	c.DefaultDraft(jsonschema.Draft2020)
+	if err := c.AddResource("https://raymond.invalid/schema", doc); err != nil {
+		t.Fatal(err)
+	}
+	compiled, err := c.Compile("https://raymond.invalid/schema")
+	if err != nil {
+		return false, nil
+	}
+	value, v := read(text, limits{bytes: 1 << 20, values: 20_000, depth: 64})
+	if v != nil {
+		return true, []string{v.String()}
+	}
+	var wrong *jsonschema.ValidationError
+	if errors.As(compiled.Validate(value), &wrong) {
+		found = told(wrong)
+	}
+	return true, distinct(found)
+}
+
+func told(err *jsonschema.ValidationError) []string {
+	isLeaf := len(err.Causes) == 0
+	switch err.ErrorKind.(type) {
+	case *kind.AnyOf, *kind.OneOf, *kind.Contains, *kind.MinContains, *kind.PropertyNames:
+		isLeaf = true
+	}
+	if !isLeaf {
+		var all []string
+		for _, cause := range err.Causes {
+			all = append(all, told(cause)...)
+		}
+		return all
+	}
+	_, rule, _ := strings.Cut(err.SchemaURL, "#")
+	if _, ok := err.ErrorKind.(*kind.PropertyNames); ok { // the place is lost
+		return []string{"a name " + strings.TrimSuffix(rule, "/propertyNames")}
+	}
+	if extra, ok := err.ErrorKind.(*kind.AdditionalProperties); ok {
+		slices.Sort(extra.Properties)
+	}
+	alone := jsonschema.ValidationError{SchemaURL: err.SchemaURL, ErrorKind: err.ErrorKind}
+	message := alone.DetailedOutput().Error.String()
+	if _, ok := err.ErrorKind.(*kind.RefCycle); ok {
+		message = "the schema refers to itself without an end"
+	}
+	return []string{fmt.Sprintf("%s %s: %s", pointer(err.InstanceLocation), rule+pointer(err.ErrorKind.KeywordPath()), message)}
+}
+
+func distinct(all []string) []string {
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// ofOurs is the same of this package.
+func ofOurs(s *Schema, text string) []string {
+	value, v := read(text, limits{bytes: 1 << 20, values: 20_000, depth: 64})
+	if v != nil {
+		return []string{v.String()}
+	}
+	c := (&check{meter: newMeter()}).of(s.root, value, &location{}, false)
+	if c.run(); c.meter.isSpent {
+		return nil
+	}
+	var found []string
+	for _, f := range c.failures {
+		if f.keyword == "/propertyNames" {
+			found = append(found, "a name "+f.schema.place)
+			continue
+		}
+		found = append(found, fmt.Sprintf("%s %s: %s", pointer(f.at.names()), f.schema.place+f.keyword, fmt.Sprintf(f.format, f.args...)))
+	}
+	return distinct(found)
+}
+
+// agrees holds that this package and the library find the same.
+func agrees(t testing.TB, schema, text string) {
+	s, v := Parse(schema)
+	isSchema, want := ofLibrary(t, schema, text)
+	if v == nil && !isSchema {
+		t.Fatalf("schema %s: it is taken, and the library refuses it", schema)
+	}
+	if v != nil {
+		if isSchema && !isStricter(v) {
+			t.Fatalf("schema %s: got %v, and the library takes it", schema, v)
+		}
+		return
+	}
+	if got := ofOurs(s, text); !slices.Equal(got, want) {
+		t.Fatalf("schema %s\ntext %s\ngot:\n%s\nlibrary:\n%s", schema, text, strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+}
+
+// isStricter reports whether a schema is refused for what only this package refuses.
+func isStricter(v *Violation) bool {
+	for _, part := range []string{"earlier draft", "is possible, at the top", "can have an id", "is not in this schema", "there is no schema at", "too large", "more than 1000 schemas", "no RE2", "is that of another"} {
+		if strings.Contains(v.Message, part) {
+			return true
+		}
+	}
+	return false
+}
+
+// TestLikeTheLibrary tries random schemas with random texts.
+func TestLikeTheLibrary(t *testing.T) {
+	seeds := uint64(400)
+	if os.Getenv("RAYMOND_TEST_FULL") != "" {
+		seeds = 5000
+	}
+	for seed := range seeds {
+		g := generator{rand.New(rand.NewPCG(seed, 18))}
+		schema := g.schema(3)
+		if g.IntN(2) == 0 && strings.HasPrefix(schema, "{") && schema != "{}" {
+			schema = `{"$defs":{"a":` + g.schema(2) + `,"b/c %":` + g.schema(1) + `},` + schema[1:]
+		}
+		for range 5 {
+			agrees(t, schema, g.value(3))
+		}
+	}
+}
+
+type generator struct{ *rand.Rand }
+
+func (g generator) pick(all ...string) string { return all[g.IntN(len(all))] }
+
+func (g generator) list(most int, one func() string) string {
+	var all []string
+	for range g.IntN(most + 1) {
+		all = append(all, one())
+	}
+	return "[" + strings.Join(all, ",") + "]"
+}
+
+func (g generator) name() string { return g.pick(`"a"`, `"b"`, `"ab"`, `"c/d"`, `"~é"`) }
+
+func (g generator) object(most int, one func() string) string {
+	var all []string
+	for _, name := range []string{`"a"`, `"b"`, `"ab"`, `"c/d"`, `"~é"`} {
+		if g.IntN(6) < most {
+			all = append(all, name+":"+one())
+		}
+	}
+	return "{" + strings.Join(all, ",") + "}"
+}
+
+func (g generator) simple() string {
+	return g.pick("null", "true", "false", "0", "1", "1.0", "-2", "0.5", "1e2", "100", "12345", "-1234.25", "3", `""`, `"a"`, `"ab"`, `"it's \"é\""`)
+}
+
+func (g generator) value(depth int) string {
+	inner := func() string { return g.value(depth - 1) }
+	switch {
+	case depth == 0 || g.IntN(3) == 0:
+		return g.simple()
+	case g.IntN(2) == 0:
+		return g.list(4, inner)
+	}
+	return g.object(3, inner)
+}
+
+func (g generator) schema(depth int) string {
+	if depth == 0 || g.IntN(12) == 0 {
+		return g.pick("true", "false", "{}", `{"type":"string"}`, `{"minimum":1}`, `{"minLength":2}`, `{"type":["integer","null"]}`, `{"const":1}`, `{"$ref":"#/$defs/a"}`)
+	}
+	inner := func() string { return g.schema(depth - 1) }
+	number := func() string { return g.pick("0", "1", "2", "3.0") }
+	some := func() string { return "[" + inner() + "," + inner() + "]" }
+	keywords := map[string]func() string{
+		"type": func() string {
+			return g.pick(`"string"`, `"object"`, `"array"`, `"integer"`, `["number","array","object"]`, `["object","string"]`)
+		},
+		"const": func() string { return g.value(1) }, "enum": func() string { return g.list(4, func() string { return g.value(1) }) },
+		"minimum": g.numeric, "exclusiveMinimum": g.numeric, "maximum": g.numeric, "exclusiveMaximum": g.numeric,
+		"multipleOf": func() string { return g.pick("2", "0.1", "1e3", "0") },
+		"minLength":  number, "maxLength": number, "minItems": number, "maxItems": number, "minProperties": number, "maxProperties": number,
+		"minContains": number, "maxContains": number, "uniqueItems": func() string { return g.pick("true", "true", "false", "1") },
+		"pattern":              func() string { return g.pick(`"^a"`, `"b$"`, `"é"`, `"("`) },
+		"required":             func() string { return g.pick(`[]`, `["a"]`, `["a","b","c/d"]`, `["a","a"]`) },
+		"properties":           func() string { return g.object(3, inner) },
+		"patternProperties":    func() string { return `{` + g.pick(`"^a"`, `"/"`, `""`) + `:` + inner() + `}` },
+		"additionalProperties": inner, "propertyNames": inner, "unevaluatedProperties": inner, "unevaluatedItems": inner,
+		"dependentSchemas":  func() string { return g.object(2, inner) },
+		"dependentRequired": func() string { return `{` + g.name() + `:[` + g.name() + `]}` },
+		"prefixItems":       some, "items": inner, "contains": inner, "not": inner, "if": inner, "then": inner, "else": inner,
+		"allOf": some, "anyOf": some, "oneOf": some,
+		"$ref": func() string { return g.pick(`"#/$defs/a"`, `"#/$defs/b~1c%20%25"`, `"#"`, `"#x"`) }, "$dynamicRef": func() string { return g.pick(`"#/$defs/a"`, `"#x"`) },
+		"$anchor": func() string { return `"x"` }, "$dynamicAnchor": func() string { return `"x"` }, "title": func() string { return g.pick(`"a"`, `"b"`, `1`) },
+	}
+	var names []string
+	for name := range keywords {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	g.Shuffle(len(names), func(i, j int) { names[i], names[j] = names[j], names[i] })
+	var all []string
+	for _, name := range names[:1+g.IntN(4)] {
+		all = append(all, `"`+name+`":`+keywords[name]())
+	}
+	return "{" + strings.Join(all, ",") + "}"
+}
+
+func (g generator) numeric() string {
+	return g.pick("0", "1", "-2.5", "1e2", "1234.5", "20000", "0.001", `"1"`)
+}
