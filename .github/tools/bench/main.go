@@ -11,6 +11,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"slices"
 )
 
 func main() {
@@ -47,6 +48,17 @@ func parse(args []string) (settings, error) {
 	return s, nil
 }
 
+// count returns how often the benchmark of a row is run.
+func (s settings) count(r row) int {
+	switch {
+	case s.repeat > 0:
+		return s.repeat
+	case s.isQuick:
+		return r.quick
+	}
+	return r.n
+}
+
 func run(ctx context.Context, args []string, out io.Writer) error {
 	s, err := parse(args)
 	if err != nil {
@@ -63,6 +75,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 		}
 		return printTable(out, chosen, data)
 	}
+	chosen = slices.DeleteFunc(chosen, func(r row) bool { return s.count(r) == 0 })
 	var output bytes.Buffer
 	runErr := measure(ctx, s, chosen, io.MultiWriter(out, &output))
 	fmt.Fprintln(out)

@@ -40,16 +40,7 @@ func measure(ctx context.Context, s settings, chosen []row, out io.Writer) error
 	}
 	var failed error
 	for _, r := range chosen {
-		n := r.n
-		if s.isQuick {
-			n = r.quick
-		}
-		if s.repeat > 0 {
-			n = s.repeat
-		}
-		if n > 0 {
-			failed = errors.Join(failed, b.run(ctx, r, n, out))
-		}
+		failed = errors.Join(failed, b.run(ctx, r, s.count(r), out))
 	}
 	return failed
 }

@@ -119,11 +119,10 @@ func (f figure) word() string {
 
 func (f figure) text(v float64) string { return f.number(v) + " " + f.word() }
 
-// number prints two decimals of a ratio, and three digits of anything else.
+// number prints two decimals of a ratio, and three digits or more of anything else.
 func (f figure) number(v float64) string {
 	switch {
 	case strings.HasSuffix(f.unit, "-ratio"):
-		return fmt.Sprintf("%.2f", v)
 	case math.Abs(v) >= 100:
 		return fmt.Sprintf("%.0f", v)
 	case math.Abs(v) >= 10:
@@ -132,9 +131,13 @@ func (f figure) number(v float64) string {
 	return fmt.Sprintf("%.2f", v)
 }
 
+// goalText returns the goal without needless digits, or nothing.
 func (f figure) goalText() string {
-	if f.goal == 0 {
+	switch {
+	case f.goal == 0:
 		return ""
+	case strings.HasSuffix(f.unit, "-ratio"):
+		return f.text(f.goal)
 	}
-	return strings.TrimSuffix(strings.TrimRight(fmt.Sprintf("%.2f", f.goal), "0"), ".") + " " + f.word()
+	return fmt.Sprintf("%g %s", f.goal, f.word())
 }
