@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -20,9 +19,13 @@ func dieWithTest(cmd *exec.Cmd) {
 // parents returns, for each process that is alive, that of which it is a child.
 func parents() map[int]int {
 	all := map[int]int{}
-	stats, _ := filepath.Glob("/proc/[0-9]*/stat")
-	for _, path := range stats {
-		data, err := os.ReadFile(path)
+	entries, _ := os.ReadDir("/proc") // Glob would list the folder of each process, too
+	for _, e := range entries {
+		pid, err := strconv.Atoi(e.Name())
+		if err != nil {
+			continue // no process
+		}
+		data, err := os.ReadFile("/proc/" + e.Name() + "/stat")
 		if err != nil {
 			continue // it has ended
 		}
@@ -31,7 +34,6 @@ func parents() map[int]int {
 		if len(fields) < 2 || fields[0] == "Z" || fields[0] == "X" {
 			continue
 		}
-		pid, _ := strconv.Atoi(filepath.Base(filepath.Dir(path)))
 		all[pid], _ = strconv.Atoi(fields[1])
 	}
 	return all

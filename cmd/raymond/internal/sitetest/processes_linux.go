@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"syscall"
@@ -12,27 +11,23 @@ import (
 
 // Processes returns the ids of what carries the site's mark and is alive.
 func (s *Site) Processes() []int {
-	environs, err := filepath.Glob("/proc/[0-9]*/environ")
+	entries, err := os.ReadDir("/proc") // Glob would list the folder of each process, too
 	if err != nil {
 		s.T.Fatal(err)
 	}
 	mark := []byte(SiteVar + "=" + s.Mark + "\x00")
 	var found []int
-	for _, path := range environs {
+	for _, e := range entries {
+		pid, err := strconv.Atoi(e.Name())
+		if err != nil {
+			continue // no process
+		}
 		// A dead process that nobody collected has no environment.
-		if data, err := os.ReadFile(path); err == nil && bytes.Contains(data, mark) {
-			found = append(found, pidOf(path))
+		if data, err := os.ReadFile("/proc/" + e.Name() + "/environ"); err == nil && bytes.Contains(data, mark) {
+			found = append(found, pid)
 		}
 	}
 	return found
-}
-
-func pidOf(path string) int {
-	pid, err := strconv.Atoi(filepath.Base(filepath.Dir(path)))
-	if err != nil {
-		panic(err)
-	}
-	return pid
 }
 
 // Describe names processes in a failure.
