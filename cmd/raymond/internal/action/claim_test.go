@@ -36,7 +36,7 @@ const sharedKey = "shared"
 func (s *scene) rival(run int64, job string) *bareJob {
 	s.t.Helper()
 	j := s.job(run, "key", sharedKey).set("GITHUB_JOB", job, "RUNNER_NAME", job).with("claude-path", sitetest.Stub.Path(s.t))
-	return j.set("ACTIONS_RUNTIME_TOKEN", artifactstest.JobToken(run, job))
+	return j.racing().set("ACTIONS_RUNTIME_TOKEN", artifactstest.JobToken(run, job))
 }
 
 // claims are the claims that stand.

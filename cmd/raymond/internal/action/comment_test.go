@@ -16,7 +16,7 @@ import (
 // onIssue is a job that an issue started, with a comment.
 func (s *scene) onIssue(run int64, inputs ...string) *bareJob {
 	s.t.Helper()
-	return s.job(run).with("comment", "sticky").with(inputs...).set("GITHUB_GRAPHQL_URL", s.forge.API.URL+"/api/graphql").
+	return s.job(run).racing().with("comment", "sticky").with(inputs...).set("GITHUB_GRAPHQL_URL", s.forge.API.URL+"/api/graphql").
 		on("issues", event(person("ann"), `"action":"labeled"`, `"issue":{"number":7}`))
 }
 

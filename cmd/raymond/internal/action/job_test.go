@@ -114,6 +114,13 @@ func (j *bareJob) with(pairs ...string) *bareJob {
 	return j
 }
 
+// racing has the job's program look for races, when the tests do.
+func (j *bareJob) racing() *bareJob {
+	j.t.Helper()
+	j.bin = sitetest.Racing.Path(j.t)
+	return j
+}
+
 // set sets variables: names and values in turn.
 func (j *bareJob) set(pairs ...string) *bareJob {
 	for i := 0; i < len(pairs); i += 2 {

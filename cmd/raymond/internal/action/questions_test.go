@@ -24,7 +24,7 @@ echo "$RAYMOND_RESULT" >>"$EFFECTS"; echo '<result>all done</result>'
 // talking is a job that an issue started, and may write comments.
 func (s *scene) talking(run int64, inputs ...string) *bareJob {
 	s.t.Helper()
-	return s.job(run, inputs...).set("GITHUB_GRAPHQL_URL", s.forge.API.URL+"/api/graphql").
+	return s.job(run, inputs...).racing().set("GITHUB_GRAPHQL_URL", s.forge.API.URL+"/api/graphql").
 		on("issues", event(person("ann"), `"action":"labeled"`, `"issue":{"number":7}`))
 }
 

@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sitetest"
 )
 
 // Agents are the agent CLI of a stage: what agents do, and what they saw. Each
@@ -59,7 +61,7 @@ export CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1 DISABLE_TELEMETRY=1 DISABLE_UP
 exec %q "$@"
 `
 
-func (a *Agents) stub() { a.program(fmt.Sprintf(cli, stub.path(a.t), a.dir)) }
+func (a *Agents) stub() { a.program(fmt.Sprintf(cli, sitetest.Stub.Path(a.t), a.dir)) }
 
 func (a *Agents) real(path string) { a.program(fmt.Sprintf(realCLI, path)) }
 

@@ -5,9 +5,10 @@ import (
 	"testing"
 
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/acttest"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sitetest"
 )
 
-func TestMain(m *testing.M) { os.Exit(Main(m)) }
+func TestMain(m *testing.M) { os.Exit(sitetest.Main(m)) }
 
 // WantStep checks the result of a step's main part, "success" or "failure", and
 // some of its outputs, in pairs of name and value; it returns the step.

@@ -51,7 +51,7 @@ var layers = map[string]layer{
 	"examples":                         {},
 	"cmd/raymond/internal/conformtest": {},
 	"cmd/raymond/internal/examplestest": {
-		ours: "artifacts/artifactstest cmd/raymond/internal/acttest runner/claude/claudetest",
+		ours: "artifacts/artifactstest cmd/raymond/internal/acttest cmd/raymond/internal/sitetest runner/claude/claudetest",
 	},
 	"cmd/raymond/internal/acttest": {
 		ours: "cmd/shim internal/installtest internal/nodetest", foreign: "github.com/rogpeppe/go-internal",
@@ -126,7 +126,7 @@ var layers = map[string]layer{
 	"cmd/raymond/internal/claims":        {ours: "state artifacts/slots runner internal/forge"},
 	"cmd/raymond/internal/runnertest":    {},
 	"cmd/raymond/internal/mutanttest":    {},
-	"cmd/raymond/internal/sitetest":      {ours: "state artifacts/artifactstest artifacts/checkpoint internal/invarianttest runner/claude/claudetest", foreign: "github.com/google/uuid github.com/rogpeppe/go-internal"},
+	"cmd/raymond/internal/sitetest":      {ours: "state artifacts/artifactstest artifacts/checkpoint internal/installtest internal/invarianttest runner/claude/claudetest", foreign: "github.com/google/uuid github.com/rogpeppe/go-internal"},
 	"cmd/raymond/internal/releasetest":   {},
 	"cmd/raymond/internal/repotest":      {},
 	"cmd/raymond/internal/workflowtest":  {foreign: "gopkg.in/yaml.v3"},

@@ -13,10 +13,16 @@ func TestMain(m *testing.M) { os.Exit(sitetest.Main(m)) }
 // site is a machine with a workflow, and what the tests here check on it.
 type site struct{ *sitetest.Site }
 
-func newSite(t testing.TB, workflow string) *site { return &site{sitetest.New(t, workflow)} }
+// newSite makes a site whose program looks for races.
+func newSite(t testing.TB, workflow string) *site { return racing(sitetest.New(t, workflow)) }
 
 func newRealSite(t testing.TB, workflow string, api *claudetest.Server) *site {
-	return &site{sitetest.NewReal(t, workflow, api)}
+	return racing(sitetest.NewReal(t, workflow, api))
+}
+
+func racing(s *sitetest.Site) *site {
+	s.Bin = sitetest.Racing.Path(s.T)
+	return &site{s}
 }
 
 func canonical(t testing.TB) *site { return &site{sitetest.Canonical(t)} }

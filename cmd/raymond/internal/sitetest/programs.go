@@ -4,16 +4,16 @@
 package sitetest
 
 import (
+	"context"
 	"flag"
 	"fmt"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"runtime"
 	"strconv"
-	"strings"
 	"sync"
 	"testing"
+
+	"github.com/raymond-action/raymond-action/internal/installtest"
 )
 
 // Builds is the folder of the programs that the tests build, each at most once.
@@ -41,23 +41,13 @@ func Main(m *testing.M) int {
 // Program is something that the tests build and run.
 type Program struct {
 	Name  string
-	args  []string // of go build
 	build func() (string, error)
 }
 
-func newProgram(name string, args ...string) *Program {
-	p := &Program{Name: name, args: args}
-	p.build = sync.OnceValues(p.compile)
-	return p
-}
-
-func (p *Program) compile() (string, error) {
-	path := filepath.Join(Builds, p.Name)
-	args := append([]string{"build", "-o", path}, p.args...)
-	if out, err := exec.Command("go", args...).CombinedOutput(); err != nil {
-		return "", fmt.Errorf("go %s: %w\n%s", strings.Join(args, " "), err, out)
-	}
-	return path, nil
+// newProgram is a program that is built when the first test wants it.
+func newProgram(name, pkg string, flags ...string) *Program {
+	p := installtest.Program{Name: name, Package: pkg, Flags: append([]string{"-ldflags=-s -w"}, flags...)}
+	return &Program{Name: name, build: sync.OnceValues(func() (string, error) { return p.Build(context.Background(), Builds) })}
 }
 
 // Path returns where the built program is.
@@ -71,12 +61,11 @@ func (p *Program) Path(t testing.TB) string {
 }
 
 var (
-	// Raymond is the program as users have it; with the race detector when the
-	// tests run with it.
-	Raymond = newProgram("raymond", append(raceFlag, mainPackage)...)
+	// Raymond is the program as users have it.
+	Raymond = newProgram("raymond", mainPackage)
 	// Breaking is the program that ends itself at the n-th failpoint, n being the
 	// value of KillVar, or cancels itself there, with CancelVar.
-	Breaking = newProgram("raymond-failpoint", "-tags", "failpoint", mainPackage)
+	Breaking = newProgram("raymond-failpoint", mainPackage, "-tags=failpoint")
 	// Stub is a fast stand-in for the agent CLI; its folder says what it does.
 	Stub = newProgram("claude-stub", mainPackage+"/internal/stubclaude")
 )
@@ -90,6 +79,6 @@ const KillVar = "RAYMOND_KILL_AT_SAVE"
 // CancelVar is the variable that tells Breaking at which failpoint to send itself SIGINT.
 const CancelVar = "RAYMOND_CANCEL_AT_SAVE"
 
-// LooksForRaces reports whether the programs are built with the race detector, which
+// LooksForRaces reports whether the tests, and Racing, have the race detector, which
 // needs much more memory and time.
-func LooksForRaces() bool { return len(raceFlag) > 0 }
+func LooksForRaces() bool { return Racing != Raymond }

@@ -2,5 +2,6 @@
 
 package sitetest
 
-// raceFlag makes the built program look for races when the tests do.
-var raceFlag = []string{"-race"}
+// Racing is Raymond with the race detector, which the tests have, too. It takes several
+// times as long: it is for tests in which much happens at once.
+var Racing = newProgram("raymond-race", mainPackage, "-race")
