@@ -2,6 +2,7 @@ package artifacts
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/base64"
@@ -34,6 +35,9 @@ type New struct {
 	Name    string
 	Content io.ReaderAt // a zip archive
 	Size    int64       // bytes of Content
+	// Digest is "sha256:…" of Content, for a caller that has worked it out already; "" for
+	// others. The service is told this one, and refuses another content.
+	Digest string
 	// Expires is when the service may delete it, within its own bounds; zero
 	// leaves that to the service.
 	Expires time.Time
@@ -73,32 +77,33 @@ func (r *Runtime) Upload(ctx context.Context, n New) (Artifact, error) {
 		return Artifact{}, &forge.Error{Op: "store artifact", Kind: forge.Refused, Status: http.StatusOK, Attempts: 1, Err: errors.New("the service gives no place")}
 	}
 	maskSignature(place.URL, r.content.mask)
-	sum, err := r.put(ctx, place.URL, io.NewSectionReader(n.Content, 0, n.Size))
-	if err != nil {
+	content, sum := io.Reader(io.NewSectionReader(n.Content, 0, n.Size)), sha256.New()
+	if n.Digest == "" {
+		content = io.TeeReader(content, sum)
+	}
+	if err := r.put(ctx, place.URL, content, n.Size); err != nil {
 		return Artifact{}, err
 	}
-	return r.finalize(ctx, n.Name, n.Size, sum)
+	return r.finalize(ctx, n.Name, n.Size, cmp.Or(n.Digest, "sha256:"+hex.EncodeToString(sum.Sum(nil))))
 }
 
 // put sends content block by block, one after another: act appends in the order
 // of arrival.
-func (r *Runtime) put(ctx context.Context, signed string, content *io.SectionReader) (digest string, err error) {
-	sum := sha256.New()
+func (r *Runtime) put(ctx context.Context, signed string, content io.Reader, size int64) error {
 	var blocks []string
-	buf := make([]byte, min(blockSize, max(1, content.Size())))
+	buf := make([]byte, min(blockSize, max(1, size)))
 	for {
 		n, err := io.ReadFull(content, buf)
 		if n == 0 && len(blocks) > 0 {
 			break
 		}
 		if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
-			return "", fmt.Errorf("read artifact: %w", err)
+			return fmt.Errorf("read artifact: %w", err)
 		}
-		sum.Write(buf[:n])
 		id := blockID(len(blocks))
 		blocks = append(blocks, id)
 		if err := r.send(ctx, with(signed, "comp=block&blockid="+url.QueryEscape(id)), buf[:n], nil); err != nil {
-			return "", err
+			return err
 		}
 		if n < len(buf) {
 			break
@@ -106,13 +111,10 @@ func (r *Runtime) put(ctx context.Context, signed string, content *io.SectionRea
 	}
 	list, err := blockList(blocks)
 	if err != nil {
-		return "", err
+		return err
 	}
 	header := map[string]string{"Content-Type": "application/xml", "x-ms-blob-content-type": "application/zip"}
-	if err := r.send(ctx, with(signed, "comp=blocklist"), list, header); err != nil {
-		return "", err
-	}
-	return "sha256:" + hex.EncodeToString(sum.Sum(nil)), nil
+	return r.send(ctx, with(signed, "comp=blocklist"), list, header)
 }
 
 // blockID names a block; all names of a blob must be equally long.

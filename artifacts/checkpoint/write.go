@@ -32,6 +32,7 @@ type Written struct {
 	Manifest Manifest
 	Digest   string // of the manifest's exact bytes
 	Size     int64  // of the archive
+	SHA256   string // of the archive's bytes: "sha256:…"
 }
 
 // Write makes f the archive of a checkpoint, which Read accepts with the same
@@ -66,14 +67,15 @@ func write(f *os.File, w Writing, most room) (Written, error) {
 	if err != nil {
 		return Written{}, err
 	}
-	out := &capped{w: f, left: most.packed}
+	sum := &sum{Hash: sha256.New()}
+	out := &capped{w: io.MultiWriter(f, sum), left: most.packed}
 	p := &packing{Writing: w, manifest: m, left: most.total - maxManifest - maxSmall}
 	if w.Keys == nil {
 		err = p.pack(out)
 	} else {
 		err = p.seal(out)
 	}
-	return Written{Manifest: p.manifest, Digest: digest(p.data), Size: most.packed - out.left}, err
+	return Written{Manifest: p.manifest, Digest: digest(p.data), Size: sum.n, SHA256: "sha256:" + sum.hex()}, err
 }
 
 // manifest fills in what doesn't depend on the files, and checks it before any

@@ -2,11 +2,8 @@ package slots
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
-	"hash"
 	"io"
 	"time"
 
@@ -27,7 +24,7 @@ func (s *Slots) replace(ctx context.Context, at slot, n artifacts.New) (artifact
 		n.Expires = time.Now().Add(s.o.Retention)
 	}
 	n.Freed = n.Freed && s.touched[n.Name]
-	sent := &digested{content: n.Content, sum: sha256.New()}
+	sent := &followed{content: n.Content}
 	n.Content = sent
 	a, err := s.o.Service.Upload(ctx, n)
 	return a, s.record(n, a, sent, err)
@@ -35,7 +32,7 @@ func (s *Slots) replace(ctx context.Context, at slot, n artifacts.New) (artifact
 
 // record notes what came of a store under a name at which nothing was, and returns
 // its error.
-func (s *Slots) record(n artifacts.New, a artifacts.Artifact, sent *digested, err error) error {
+func (s *Slots) record(n artifacts.New, a artifacts.Artifact, sent *followed, err error) error {
 	isOurs := s.touched[n.Name] || wasRetried(err)
 	switch {
 	case errors.Is(err, artifacts.ErrExists) && !isOurs:
@@ -48,7 +45,7 @@ func (s *Slots) record(n artifacts.New, a artifacts.Artifact, sent *digested, er
 	s.stored.Add(1)
 	if err != nil {
 		if sent.read == n.Size {
-			s.unconfirmed[n.Name] = "sha256:" + hex.EncodeToString(sent.sum.Sum(nil))
+			s.unconfirmed[n.Name] = n.Digest
 		}
 		return fmt.Errorf("store checkpoint %q: %w", n.Name, err)
 	}
@@ -64,19 +61,16 @@ func wasRetried(err error) bool {
 	return errors.As(err, &told) && told.Attempts > 1
 }
 
-// digested works out the digest of a content while it is read from its beginning
-// on.
-type digested struct {
+// followed notes how far a content was read from its beginning on.
+type followed struct {
 	content io.ReaderAt
-	sum     hash.Hash
 	read    int64
 }
 
-func (d *digested) ReadAt(p []byte, at int64) (int, error) {
-	n, err := d.content.ReadAt(p, at)
-	if at == d.read {
-		d.sum.Write(p[:n])
-		d.read += int64(n)
+func (f *followed) ReadAt(p []byte, at int64) (int, error) {
+	n, err := f.content.ReadAt(p, at)
+	if at == f.read {
+		f.read += int64(n)
 	}
 	return n, err
 }

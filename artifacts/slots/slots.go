@@ -99,6 +99,13 @@ func (s *Slots) add(a artifacts.Artifact) {
 	s.next++
 }
 
+// Content is what is stored.
+type Content struct {
+	Data   io.ReaderAt
+	Size   int64
+	Digest string // "sha256:…" of Data
+}
+
 // Store stores a generation: in the slot generation modulo 3, as long as every
 // save before it succeeded. In general it is the first empty slot from there on,
 // and else the one with the oldest checkpoint, which alone is deleted, right
@@ -112,7 +119,7 @@ func (s *Slots) add(a artifacts.Artifact) {
 //
 // Errors are ErrFull, *Conflict where somebody else uses the slots, and else have
 // a *forge.Error inside.
-func (s *Slots) Store(ctx context.Context, generation int, content io.ReaderAt, size int64) (artifacts.Artifact, error) {
+func (s *Slots) Store(ctx context.Context, generation int, content Content) (artifacts.Artifact, error) {
 	if s.Stored() >= MaxStores {
 		return artifacts.Artifact{}, ErrFull
 	}
@@ -128,7 +135,7 @@ func (s *Slots) Store(ctx context.Context, generation int, content io.ReaderAt, 
 		}
 		at := order[0]
 		isLastEmpty := len(order) == 1 || len(order[1].entries) > 0
-		n := artifacts.New{Name: at.name, Content: content, Size: size, Freed: isLastEmpty}
+		n := artifacts.New{Name: at.name, Content: content.Data, Size: content.Size, Digest: content.Digest, Freed: isLastEmpty}
 		a, err := s.replace(ctx, at, n)
 		if !errors.Is(err, artifacts.ErrExists) {
 			return a, err

@@ -2,6 +2,7 @@ package slots_test
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"slices"
@@ -29,13 +30,15 @@ func runtimeOf(t *testing.T, s *artifactstest.Server, run int64) *artifacts.Runt
 	return r
 }
 
+func digestOf(content string) string { return fmt.Sprintf("sha256:%x", sha256.Sum256([]byte(content))) }
+
 func slotsOf(service slots.Service) *slots.Slots {
 	return slots.NewSlots(slots.SlotsOptions{Service: service, Key: key})
 }
 
 func store(ctx context.Context, s *slots.Slots, generation int) error {
 	content := fmt.Sprintf("generation %d", generation)
-	_, err := s.Store(ctx, generation, strings.NewReader(content), int64(len(content)))
+	_, err := s.Store(ctx, generation, slots.Content{Data: strings.NewReader(content), Size: int64(len(content)), Digest: digestOf(content)})
 	return err
 }
 

@@ -2,10 +2,7 @@ package checkpoints
 
 import (
 	"context"
-	"crypto/sha256"
 	"errors"
-	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -207,27 +204,18 @@ func (s *Store) Save(ctx context.Context, shot *Snapshot) (slots.Result, error) 
 	if err != nil {
 		return slots.Result{}, err
 	}
-	if err := s.noteSending(f, m.Size); err != nil {
+	// Another process may have to find out whether it has arrived.
+	s.chain.Sending = m.SHA256
+	if err := s.writeChain(); err != nil {
 		return slots.Result{}, err
 	}
-	a, err := s.slots.Store(ctx, m.Manifest.Generation, f, m.Size)
+	a, err := s.slots.Store(ctx, m.Manifest.Generation, slots.Content{Data: f, Size: m.Size, Digest: m.SHA256})
 	if err != nil {
 		return slots.Result{}, err
 	}
 	s.chain.add(a, m)
 	s.chain.Stored = s.slots.Stored()
 	return slots.Result{Store: a.Name, SeqStored: m.Manifest.Seq, Bytes: m.Size}, s.writeChain()
-}
-
-// noteSending notes what is about to be stored: another process may have to find out
-// whether it has arrived.
-func (s *Store) noteSending(f *os.File, size int64) error {
-	h := sha256.New()
-	if _, err := io.Copy(h, io.NewSectionReader(f, 0, size)); err != nil {
-		return err
-	}
-	s.chain.Sending = fmt.Sprintf("sha256:%x", h.Sum(nil))
-	return s.writeChain()
 }
 
 // write makes the file of a checkpoint. Of the last snapshot the state alone is worth
