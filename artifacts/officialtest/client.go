@@ -1,14 +1,11 @@
 package officialtest
 
 import (
-	"bytes"
 	"embed"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"testing"
 
@@ -135,30 +132,13 @@ type request struct {
 // all ends the test.
 func (c *Client) do(q request, to any) error {
 	c.t.Helper()
-	input, err := json.Marshal(q)
-	if err != nil {
-		c.t.Fatal(err)
-	}
-	answer := filepath.Join(c.t.TempDir(), "answer")
-	cmd := exec.CommandContext(c.t.Context(), c.node, c.drive, c.folder, answer)
-	cmd.Env, cmd.Stdin = c.env, bytes.NewReader(input)
-	out, err := cmd.CombinedOutput()
+	call := c.call(q)
+	out, err := call.Cmd.CombinedOutput()
 	if err != nil {
 		c.t.Fatalf("%s: %v\n%s", q.Action, err, out)
 	}
-	data, err := os.ReadFile(answer)
-	if err != nil {
-		c.t.Fatal(err)
-	}
-	told := struct {
-		OK    any    `json:"ok"`
-		Error string `json:"error"`
-	}{OK: to}
-	if err := json.Unmarshal(data, &told); err != nil {
-		c.t.Fatalf("%s: answer %q: %v", q.Action, data, err)
-	}
-	if told.Error != "" {
-		return fmt.Errorf("%s: %s\n%s", q.Action, told.Error, out)
+	if _, err := call.Result(to); err != nil {
+		return fmt.Errorf("%s: %w\n%s", q.Action, err, out)
 	}
 	return nil
 }

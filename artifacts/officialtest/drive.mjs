@@ -1,5 +1,6 @@
 // Does one thing with the client that is installed in the folder given first, and writes what came of it
-// to the file given second: {"ok": …} or {"error": "…"}. What to do comes as JSON on stdin.
+// to the file given second: {"ok": …} or {"error": "…"}, with how long the client took (wall, in ms) and its
+// CPU time (cpu, in µs). What to do comes as JSON on stdin.
 import fs from 'node:fs';
 import path from 'node:path';
 import { createRequire } from 'node:module';
@@ -32,7 +33,11 @@ const actions = {
 let result;
 try {
   const { action, ...rest } = JSON.parse(fs.readFileSync(0, 'utf8'));
+  const began = performance.now();
+  const before = process.cpuUsage();
   result = { ok: await actions[action](rest) };
+  const { user, system } = process.cpuUsage(before);
+  Object.assign(result, { wall: performance.now() - began, cpu: user + system });
 } catch (err) {
   result = { error: `${err.name}: ${err.message}` };
 }
