@@ -45,7 +45,7 @@ func read(r Reading) (m Manifest, digest string, err error) {
 	if r.Keys != nil {
 		box, err = st.unseal(r, z)
 	} else {
-		err = invalid("", archive.Unpack(r.File, r.Size, st.path(unpacked), limits(manifestName)))
+		err = invalid("", st.unpack(r.File, r.Size, manifestName))
 	}
 	if err != nil {
 		return m, "", err

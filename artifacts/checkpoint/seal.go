@@ -148,23 +148,18 @@ func (s *sealed) verify(file io.ReaderAt, size int64) error {
 	return nil
 }
 
-// decrypt writes what bundle.age holds to out. Until it returns nil, none of it
-// is known to be whole.
-func (s *sealed) decrypt(out io.Writer) error {
-	in, err := s.bundle.Open()
+// decrypt returns what bundle.age in the archive holds, and its size. Each piece is decrypted
+// when it is read, so that it lies nowhere in clear before it is unpacked.
+func (s *sealed) decrypt(file io.ReaderAt) (io.ReaderAt, int64, error) {
+	at, err := s.bundle.DataOffset()
 	if err != nil {
-		return invalid(bundleName, err)
+		return nil, 0, invalid(bundleName, err)
 	}
-	defer in.Close()
-	plain, err := age.Decrypt(in, s.id)
+	plain, size, err := age.DecryptReaderAt(io.NewSectionReader(file, at, s.header.Size), s.header.Size, s.id)
 	if err != nil {
-		return invalid(bundleName, err)
+		return nil, 0, invalid(bundleName, err)
 	}
-	from := &source{r: plain}
-	if _, err := io.Copy(out, from); err != nil && from.err == nil {
-		return err
-	}
-	return invalid(bundleName, from.err)
+	return &window{r: plain, size: size}, size, nil
 }
 
 // readEntry reads a small file of an archive.

@@ -18,7 +18,6 @@ import (
 // The folder that files wait in until they are verified, and what is in it.
 const (
 	stageDir = ".checkpoint"
-	inner    = stageDir + "/bundle.zip"
 	unpacked = stageDir + "/files"
 )
 
@@ -26,6 +25,7 @@ const (
 type stage struct {
 	dir  string
 	root *os.Root
+	sums map[string]*sum // of the unpacked files, by their names
 }
 
 // newStage prepares an empty folder.
@@ -34,7 +34,7 @@ func newStage(dir string) (*stage, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &stage{dir: dir, root: root}
+	s := &stage{dir: dir, root: root, sums: map[string]*sum{}}
 	left, err := s.entries(".")
 	if err == nil && len(left) > 0 {
 		err = fmt.Errorf("folder %q is not empty", dir)
@@ -74,20 +74,23 @@ func (s *stage) unseal(r Reading, files map[string]*zip.File) (*sealed, error) {
 	if err := box.verify(r.File, r.Size); err != nil {
 		return nil, err
 	}
-	f, err := s.root.OpenFile(inner, os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
+	plain, size, err := box.decrypt(r.File)
 	if err != nil {
 		return nil, err
 	}
-	defer f.Close()
-	if err := box.decrypt(f); err != nil {
-		return nil, err
-	}
-	size, err := f.Seek(0, io.SeekEnd)
-	if err != nil {
-		return nil, err
-	}
-	err = invalid(bundleName, archive.Unpack(f, size, s.path(unpacked), limits(manifestName, oldMACName)))
+	err = invalid(bundleName, s.unpack(plain, size, manifestName, oldMACName))
+	delete(s.sums, oldMACName)
 	return box, errors.Join(err, s.root.RemoveAll(unpacked+"/"+oldMACName))
+}
+
+// unpack unpacks an archive of the run's files and some others, and works out their sums.
+func (s *stage) unpack(r io.ReaderAt, size int64, others ...string) error {
+	lim := limits(others...)
+	lim.Also = func(name string) io.Writer {
+		s.sums[name] = &sum{Hash: sha256.New()}
+		return s.sums[name]
+	}
+	return archive.Unpack(r, size, s.path(unpacked), lim)
 }
 
 // verify compares the unpacked files with the manifest, and the manifest with the
@@ -118,53 +121,25 @@ func (s *stage) take(name string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+	delete(s.sums, name)
 	return data, s.root.Remove(at)
 }
 
 // compare checks that the unpacked files are those of the manifest, all of them and no
 // others.
 func (s *stage) compare(files []File) error {
-	there := map[string]bool{}
-	base, err := fs.Sub(s.root.FS(), unpacked)
-	if err != nil {
-		return err
-	}
-	err = fs.WalkDir(base, ".", func(name string, d fs.DirEntry, err error) error {
-		if err == nil && !d.IsDir() {
-			there[name] = true
-		}
-		return err
-	})
-	if err != nil {
-		return err
-	}
 	for _, f := range files {
-		if !there[f.Name] {
+		sum, ok := s.sums[f.Name]
+		switch {
+		case !ok:
 			return &Invalid{fmt.Sprintf("%q", f.Name), "is in the manifest, but not in the archive"}
+		case sum.n != f.Size || sum.hex() != f.SHA256:
+			return &Invalid{fmt.Sprintf("%q", f.Name), "has not the size and SHA-256 that the manifest gives"}
 		}
-		delete(there, f.Name)
-		if err := s.checkFile(f); err != nil {
-			return err
-		}
+		delete(s.sums, f.Name)
 	}
-	for _, name := range slices.Sorted(maps.Keys(there)) {
+	for _, name := range slices.Sorted(maps.Keys(s.sums)) {
 		return &Invalid{fmt.Sprintf("%q", name), "is in the archive, but not in the manifest"}
-	}
-	return nil
-}
-
-func (s *stage) checkFile(f File) error {
-	in, err := s.root.Open(unpacked + "/" + f.Name)
-	if err != nil {
-		return err
-	}
-	defer in.Close()
-	sum := &sum{Hash: sha256.New()}
-	if _, err := io.Copy(sum, in); err != nil {
-		return err
-	}
-	if sum.n != f.Size || sum.hex() != f.SHA256 {
-		return &Invalid{fmt.Sprintf("%q", f.Name), "has not the size and SHA-256 that the manifest gives"}
 	}
 	return nil
 }

@@ -27,7 +27,11 @@ func Unpack(r io.ReaderAt, size int64, dir string, lim Limits) error {
 		if strings.HasSuffix(f.Name, "/") {
 			continue
 		}
-		if err := unpackFile(root, f); err != nil {
+		also := io.Discard
+		if lim.Also != nil {
+			also = lim.Also(f.Name)
+		}
+		if err := unpackFile(root, f, also); err != nil {
 			return err
 		}
 	}
@@ -36,7 +40,7 @@ func Unpack(r io.ReaderAt, size int64, dir string, lim Limits) error {
 
 // unpackFile writes one file. The zip library counts what is unpacked, and stops
 // after as many bytes as the directory says, which are within the limits.
-func unpackFile(root *os.Root, f *zip.File) error {
+func unpackFile(root *os.Root, f *zip.File, also io.Writer) error {
 	if parent := path.Dir(f.Name); parent != "." {
 		if err := root.MkdirAll(parent, 0o700); err != nil {
 			return err
@@ -51,6 +55,6 @@ func unpackFile(root *os.Root, f *zip.File) error {
 	if err != nil {
 		return err
 	}
-	_, err = io.Copy(out, in)
+	_, err = io.Copy(io.MultiWriter(out, also), in)
 	return errors.Join(blame(f.Name, err), out.Close())
 }
