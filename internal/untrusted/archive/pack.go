@@ -2,12 +2,13 @@ package archive
 
 import (
 	"archive/zip"
-	"compress/flate"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"strings"
+
+	"github.com/klauspost/compress/flate"
 )
 
 // Pack writes the regular files of fsys as a zip archive, in order of their

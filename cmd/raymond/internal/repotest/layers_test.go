@@ -67,7 +67,7 @@ var layers = map[string]layer{
 	"internal/untrusted/text":       {},
 	"internal/untrusted/jsonstrict": {foreign: "github.com/go-json-experiment/json"},
 	"internal/untrusted/jsonlimit":  {},
-	"internal/untrusted/archive":    {},
+	"internal/untrusted/archive":    {foreign: "github.com/klauspost/compress"},
 	"internal/untrusted/secrets":    {},
 	"runner/keyproxy":               {ours: "internal/untrusted/files internal/untrusted/secrets runner/tally state"},
 	"runner/codex": {
