@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
+	"strconv"
 	"time"
 )
 
@@ -36,21 +37,47 @@ func (e Event) encode(workflowID string) ([]byte, error) {
 	if e.Body == nil {
 		return nil, fmt.Errorf("event %d has no body", e.Seq)
 	}
-	head, err := marshal(envelope{
-		Time: e.Time.UTC().Format(timeFormat), Seq: e.Seq, Type: e.Body.Type(),
-		WorkflowID: workflowID, Agent: e.Agent, State: e.State, Exec: e.Exec,
-	})
-	if err != nil {
-		return nil, err
-	}
 	body, err := marshal(withLists(e.Body))
 	if err != nil {
 		return nil, err
 	}
+	line := e.appendEnvelope(make([]byte, 0, 256+len(body)), workflowID)
 	if len(body) == len("{}") {
-		return head, nil
+		return append(line, '}'), nil
 	}
-	return append(append(head[:len(head)-1], ','), body[1:]...), nil
+	return append(append(line, ','), body[1:]...), nil
+}
+
+// appendEnvelope appends the fields of the envelope, as encoding/json would write them, and
+// leaves the object open. Each event is encoded twice, in the journal and in the log.
+func (e Event) appendEnvelope(to []byte, workflowID string) []byte {
+	to = append(to, `{"time":"`...)
+	to = e.Time.UTC().AppendFormat(to, timeFormat)
+	to = append(to, `","seq":`...)
+	to = strconv.AppendInt(to, int64(e.Seq), 10)
+	to = appendField(to, "type", e.Body.Type())
+	for _, f := range [...]struct{ name, value string }{{"workflow_id", workflowID}, {"agent", e.Agent}, {"state", e.State}} {
+		if f.value != "" {
+			to = appendField(to, f.name, f.value)
+		}
+	}
+	if e.Exec != 0 {
+		to = append(to, `,"exec":`...)
+		to = strconv.AppendInt(to, int64(e.Exec), 10)
+	}
+	return to
+}
+
+// appendField appends a comma and a field.
+func appendField(to []byte, name, value string) []byte {
+	to = append(append(append(to, `,"`...), name...), `":`...)
+	for i := range len(value) {
+		if c := value[i]; c < ' ' || c > '~' || c == '"' || c == '\\' {
+			quoted, _ := marshal(value) // a string can always be encoded
+			return append(to, quoted...)
+		}
+	}
+	return append(append(append(to, '"'), value...), '"')
 }
 
 // withLists returns b with empty lists in the place of nil ones, so that

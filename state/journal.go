@@ -39,20 +39,28 @@ func (f *File) Append(d *Delta) error {
 		}
 	}
 	failpoint("append")
-	half := len(line)
-	if tearing {
-		half /= 2
-	}
-	if _, err := f.journal.Write(line[:half]); err != nil {
+	rest, err := f.tear(line)
+	if err != nil {
 		return fmt.Errorf("save step: %w", err)
 	}
-	failpoint("torn")
-	if err := writeSync(f.journal, line[half:]); err != nil {
+	if err := writeSync(f.journal, rest); err != nil {
 		return fmt.Errorf("save step: %w", err)
 	}
 	failpoint("appended")
 	f.size += int64(len(line))
 	return nil
+}
+
+// tear writes the first half of a line where a test wants to see the journal torn, and
+// returns the rest.
+func (f *File) tear(line []byte) (rest []byte, err error) {
+	if !tearing {
+		return line, nil
+	}
+	half := len(line) / 2
+	_, err = f.journal.Write(line[:half])
+	failpoint("torn")
+	return line[half:], err
 }
 
 // Full reports whether the journal is due to be folded into the snapshot.

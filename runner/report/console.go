@@ -250,6 +250,9 @@ func (c *Console) end(e state.Event, b *state.StateFinished) {
 	if len(b.Denied) > 0 {
 		c.print(line{agent: e.Agent, state: e.State, mark: refused, text: strings.Join(b.Denied, ", ")})
 	}
+	if b.OK && c.minRank() > usual {
+		return
+	}
 	l := endLine(e, b)
 	if b.OK {
 		v.pending = &l

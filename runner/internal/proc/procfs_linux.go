@@ -3,8 +3,10 @@ package proc
 import (
 	"bytes"
 	"errors"
+	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -97,8 +99,7 @@ func snapshot() map[int]process {
 // has. That is where the kernel puts orphans; the children that other threads
 // have forked are not among them.
 func children() []int {
-	self := strconv.Itoa(syscall.Getpid())
-	data, err := readProc("/proc/self/task/"+self+"/children", 512)
+	data, err := readChildren()
 	if err != nil {
 		return childrenByStat() // a kernel without the list
 	}
@@ -109,6 +110,29 @@ func children() []int {
 		}
 	}
 	return found
+}
+
+// childrenList is the list of children, kept open: every child that ends has it read.
+var childrenList = sync.OnceValues(func() (int, error) {
+	return openProc("/proc/self/task/" + strconv.Itoa(syscall.Getpid()) + "/children")
+})
+
+func readChildren() ([]byte, error) {
+	fd, err := childrenList()
+	if err != nil {
+		return nil, err
+	}
+	buf := make([]byte, 0, 512)
+	for {
+		n, err := syscall.Pread(fd, buf[len(buf):cap(buf)], int64(len(buf)))
+		if errors.Is(err, syscall.EINTR) {
+			continue
+		}
+		if n <= 0 || err != nil {
+			return buf, err
+		}
+		buf = slices.Grow(buf[:len(buf)+n], 512)
+	}
 }
 
 func childrenByStat() []int { return childrenByParent(syscall.Getpid()) }

@@ -15,10 +15,10 @@ import (
 type kin struct {
 	pid    int
 	handle end    // its pidfd; none where the kernel has none
-	mark  string // "VAR=value", or ""
-	caged uint64 // mark of its cage; 0 without one
-	leave func() // ends what its cage needed; nil without one
-	ended bool   // it has exited; what it left is being ended. Guarded by family.mu
+	mark   string // "VAR=value", or ""
+	caged  uint64 // mark of its cage; 0 without one
+	leave  func() // ends what its cage needed; nil without one
+	ended  bool   // it has exited; what it left is being ended. Guarded by family.mu
 }
 
 // family is the set of children under way. What else the kernel lists as a child

@@ -72,13 +72,17 @@ func (r *restoring) restore() error {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return errors.Join(r.remove(), r.add())
+	kept, err := r.remove()
+	if err == nil && kept == len(r.files) {
+		return nil
+	}
+	return errors.Join(err, r.add())
 }
 
-// remove deletes what is not as it was. What goes away meanwhile is no reason to
-// leave the rest.
-func (r *restoring) remove() error {
-	return filepath.WalkDir(r.dir, func(path string, d fs.DirEntry, err error) error {
+// remove deletes what is not as it was, and returns how much is. What goes away meanwhile
+// is no reason to leave the rest.
+func (r *restoring) remove() (kept int, err error) {
+	err = filepath.WalkDir(r.dir, func(path string, d fs.DirEntry, err error) error {
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil
 		}
@@ -87,6 +91,7 @@ func (r *restoring) remove() error {
 		}
 		was, known := r.files[path]
 		if known && d.Type() == was.mode.Type() && was.isStill(path) {
+			kept++
 			return nil
 		}
 		if err := os.RemoveAll(path); err != nil || !d.IsDir() {
@@ -94,6 +99,7 @@ func (r *restoring) remove() error {
 		}
 		return fs.SkipDir
 	})
+	return kept, err
 }
 
 // isStill reports whether a file, or a folder that is one still, is as it was. A
