@@ -65,11 +65,11 @@ func (r *Runner) loop(ctx context.Context) error {
 			timer, due = r.cfg.Clock.After(max(0, at.Sub(r.now()))), at
 		}
 		if r.cfg.Clock.Idle != nil {
-			r.cfg.Clock.Idle(r.busy)
+			r.cfg.Clock.Idle(r.crew.busy)
 		}
 		var err error
 		select {
-		case m := <-r.mail:
+		case m := <-r.crew.mail:
 			err = r.receive(ctx, m)
 		case <-timer:
 			timer = nil
@@ -96,7 +96,7 @@ func (r *Runner) wakeTime(now time.Time) time.Time {
 		return time.Time{}
 	}
 	step := r.newStep(now)
-	if _, ready := step.Next(r.busy); ready {
+	if _, ready := step.Next(r.crew.busy); ready {
 		return now // its wait ended while a message was handled
 	}
 	wake, settle := step.WakeTime(), step.SettleTime(r.here)

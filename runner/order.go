@@ -79,6 +79,8 @@ type invocation struct {
 	run   *state.Run
 	agent *state.Agent // as the step has it
 	state *protocol.State
+	// payload is the path of the file that has the payload while the invocation runs.
+	payload string
 }
 
 // order says everything that a worker needs.
@@ -94,7 +96,7 @@ func (x invocation) order(step *state.Step, l state.Launch) Order {
 	}
 	if st.Kind == protocol.Script {
 		o.Script = ScriptOrder{
-			Path: filepath.Join(x.cfg.ScriptDir, st.Name), Payload: string(a.Payload), PayloadFile: filepath.Join(x.cfg.PayloadDir, a.ID),
+			Path: filepath.Join(x.cfg.ScriptDir, st.Name), Payload: string(a.Payload), PayloadFile: x.payload,
 		}
 	}
 	o.Env = x.environ(o.Script)

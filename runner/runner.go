@@ -30,9 +30,8 @@ type Runner struct {
 	cfg    Config
 	run    *state.Run
 	here   state.Here
-	mail   chan message // from the workers
-	busy   int          // workers that have not answered
-	starts []start      // that the step in the making makes
+	crew   crew
+	starts []start // that the step in the making makes
 	end    context.CancelCauseFunc
 	stop   *state.Stop // set once nothing new may start
 	alarms alarms
@@ -49,7 +48,7 @@ func New(cfg Config, run *state.Run) *Runner {
 		cfg.Redact = func(text string) string { return text }
 	}
 	return &Runner{
-		cfg: cfg, run: run, here: cfg.here(), mail: make(chan message), asking: asking{people: cfg.People, told: run.Progress.Questions}, dirty: true,
+		cfg: cfg, run: run, here: cfg.here(), crew: newCrew(cfg.PayloadDir), asking: asking{people: cfg.People, told: run.Progress.Questions}, dirty: true,
 		filing: newFiling(&cfg),
 		teller: teller{reporter: cfg.Reporter, telling: cfg.Telling, redact: cfg.Redact, now: cfg.Clock.Now, excerpts: excerpts{}},
 	}
@@ -95,33 +94,79 @@ func (r *Runner) costs() costs {
 	return costs{agents: r.cfg.Agents, price: r.cfg.ListPrice, inTokens: r.cfg.tellsNoDollars}
 }
 
-// receive handles one message of a worker.
+// receive handles a message of a worker, and those that came while the step before was
+// saved: all invocations that have ended meanwhile are one step.
 func (r *Runner) receive(ctx context.Context, m message) error {
-	a, ok := r.run.Agent(m.agent)
+	var ends []ended
+	for _, m := range r.crew.waiting(m) {
+		if m.progress == nil {
+			ends = append(ends, r.ended(m))
+		} else if err := r.progress(m); err != nil {
+			return err
+		}
+	}
+	if len(ends) == 0 {
+		return nil
+	}
+	return r.advance(ctx, func(step *state.Step) {
+		for _, e := range ends {
+			e.apply(step)
+		}
+	})
+}
+
+// agentOf returns the agent that a message is of.
+func agentOf(run *state.Run, m message) *state.Agent {
+	a, ok := run.Agent(m.agent)
 	if !ok {
 		panic("internal error: message of an agent that is gone: " + m.agent)
 	}
-	if p := m.progress; p != nil && (p.Metered != nil || p.CLIID != "") {
+	return a
+}
+
+// progress handles what an invocation under way tells.
+func (r *Runner) progress(m message) error {
+	p, a := m.progress, agentOf(r.run, m)
+	switch {
+	case p.Metered != nil || p.CLIID != "":
 		return r.saveProgress(a, *p)
+	case p.Refused != "":
+		r.cfg.Cages.Refused(p.Refused)
+	default:
+		r.teller.progress(r.run, a, *p)
 	}
-	if m.progress != nil && m.progress.Refused != "" {
-		r.cfg.Cages.Refused(m.progress.Refused)
-		return nil
-	}
-	if m.progress != nil {
-		r.teller.progress(r.run, a, *m.progress)
-		return nil
-	}
-	r.busy--
+	return nil
+}
+
+// ended is the end of an invocation, which no step has yet.
+type ended struct {
+	agent    string
+	state    *protocol.State
+	outcome  state.Outcome
+	verified *state.Verification // instead of an outcome
+}
+
+// ended handles the last message of an invocation.
+func (r *Runner) ended(m message) ended {
+	a := agentOf(r.run, m)
+	r.crew.ended(m.agent)
 	for _, note := range m.answer.Notes {
 		r.teller.note(r.run, a, note)
 	}
-	st := r.cfg.state(a)
-	if m.verified != nil {
-		return r.advance(ctx, func(step *state.Step) { step.EndVerification(a.ID, st, *m.verified) })
+	e := ended{agent: a.ID, state: r.cfg.state(a), verified: m.verified}
+	if e.verified == nil {
+		e.outcome = r.outcome(a, e.state, m)
 	}
-	o := r.outcome(a, st, m)
-	return r.advance(ctx, func(step *state.Step) { step.End(a.ID, st, o) })
+	return e
+}
+
+// apply makes the end a part of a step.
+func (e ended) apply(step *state.Step) {
+	if e.verified != nil {
+		step.EndVerification(e.agent, e.state, *e.verified)
+		return
+	}
+	step.End(e.agent, e.state, e.outcome)
 }
 
 // saveProgress saves what was seen of the tokens of an invocation so far, or the CLI's own
@@ -186,7 +231,7 @@ func (r *Runner) advance(ctx context.Context, decide func(*state.Step)) error {
 	if r.stop == nil {
 		r.schedule(step)
 	}
-	if r.busy+len(r.starts) == 0 && (r.stop != nil || !r.holds(step)) {
+	if r.crew.busy+len(r.starts) == 0 && (r.stop != nil || !r.holds(step)) {
 		step.Close(r.closing(step))
 		if m := r.cfg.Matrix; m != nil {
 			step.HandOver(m.Job, m.MaxJobs)
@@ -200,12 +245,11 @@ func (r *Runner) advance(ctx context.Context, decide func(*state.Step)) error {
 		r.cfg.Reporter.Report(e)
 	}
 	r.filing.note(r.run)
-	w := worker{agents: r.cfg.Agents, scripts: r.cfg.Scripts, verifier: r.cfg.Verifier, mail: r.mail, kept: r.filing.kept()}
+	w := worker{agents: r.cfg.Agents, scripts: r.cfg.Scripts, verifier: r.cfg.Verifier, mail: r.crew.mail, kept: r.filing.kept()}
 	for _, s := range r.starts {
-		r.busy++
-		go w.work(ctx, s.order)
+		r.crew.start(job{ctx, w, s.order})
 	}
-	r.noteStarts()
+	r.teller.noteStarts(r.run, r.starts)
 	told := r.asking.told
 	r.asking.tell(r.run)
 	r.due = r.cfg.Checkpoints != nil
@@ -214,15 +258,6 @@ func (r *Runner) advance(ctx context.Context, decide func(*state.Step)) error {
 		return r.advance(ctx, nothing)
 	}
 	return nil
-}
-
-// noteStarts tells what people should know of the invocations that a step has started.
-func (r *Runner) noteStarts() {
-	for _, s := range r.starts {
-		if a, ok := r.run.Agent(s.order.Agent); ok && s.note != "" {
-			r.teller.note(r.run, a, s.note)
-		}
-	}
 }
 
 // step makes the next step. When it ends executions of which not all was told,
@@ -248,7 +283,7 @@ func (r *Runner) step(decide func(*state.Step)) *state.Step {
 // isLast reports whether nothing can follow a step: nothing runs, and nothing may
 // start, now or later.
 func (r *Runner) isLast(step *state.Step) bool {
-	if r.busy > 0 {
+	if r.crew.busy > 0 {
 		return false
 	}
 	_, ready := step.Next(0)
@@ -258,7 +293,7 @@ func (r *Runner) isLast(step *state.Step) bool {
 // schedule starts agents as long as there is room for more.
 func (r *Runner) schedule(step *state.Step) {
 	for {
-		a, ok := step.Next(r.busy + len(r.starts))
+		a, ok := step.Next(r.crew.busy + len(r.starts))
 		if !ok {
 			return
 		}
@@ -281,7 +316,7 @@ type start struct {
 // start adds the next invocation of an agent to the step and returns its order.
 func (r *Runner) start(step *state.Step, a *state.Agent, plan state.Plan) Order {
 	l := r.cfg.launch(a, plan, workDir(r.run, a))
-	x := invocation{cfg: &r.cfg, run: r.run, agent: step.Start(a.ID, l), state: l.State}
+	x := invocation{cfg: &r.cfg, run: r.run, agent: step.Start(a.ID, l), state: l.State, payload: r.crew.payloads.take(a.ID)}
 	return x.order(step, l)
 }
 
@@ -322,9 +357,5 @@ func (r *Runner) allow() {
 // nothing outlives Run.
 func (r *Runner) drain() {
 	r.end(brokenStop)
-	for r.busy > 0 {
-		if m := <-r.mail; m.progress == nil {
-			r.busy--
-		}
-	}
+	r.crew.drain()
 }

@@ -120,3 +120,12 @@ func (t *teller) note(run *state.Run, a *state.Agent, text string) {
 	}
 	t.reporter.Note(a.ID, a.State, text)
 }
+
+// noteStarts tells what people should know of the invocations that a step has started.
+func (t *teller) noteStarts(run *state.Run, starts []start) {
+	for _, s := range starts {
+		if a, ok := run.Agent(s.order.Agent); ok && s.note != "" {
+			t.note(run, a, s.note)
+		}
+	}
+}

@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/raymond-action/raymond-action/internal/untrusted/files"
 	"github.com/raymond-action/raymond-action/protocol"
 	"github.com/raymond-action/raymond-action/state"
 )
@@ -108,17 +107,4 @@ func checkOrder(o Order) *Failure {
 		return &Failure{Class: Fatal, Message: "there is no private copy of the workflow's folder to run scripts from; keep it in a folder of its own"}
 	}
 	return nil
-}
-
-// writePayload makes the payload file of a script. An agent's file serves all of
-// its scripts: making and removing one each time costs more than the writing.
-func writePayload(o ScriptOrder) error {
-	f, _, err := files.OpenFile(o.PayloadFile, os.O_CREATE|os.O_WRONLY, 0o600)
-	if err != nil {
-		return err
-	}
-	if _, err = f.WriteString(o.Payload); err == nil {
-		err = f.Truncate(int64(len(o.Payload)))
-	}
-	return errors.Join(err, f.Close())
 }
