@@ -365,7 +365,7 @@ func TestClearRemovesWhatWasHalfMade(t *testing.T) {
 	dir := t.TempDir()
 	for _, name := range []string{
 		"checkpoint-1/state.json", "checkpoint-2.zip", "workspace-3/repo-0.bundle", "raymond-git-4/x", "k-12345678.json.tmp",
-		"k-12345678.json", "k-12345678/owed.json.tmp", "k-12345678/logs/x.tmp", "step.json",
+		"k-12345678.json", "k-12345678/owed.json.tmp", "k-12345678/logs/x.tmp", "step.note", "step.note.tmp", "k-12345678.history.tmp",
 	} {
 		write(t, filepath.Join(dir, name), "x")
 	}
@@ -380,7 +380,7 @@ func TestClearRemovesWhatWasHalfMade(t *testing.T) {
 	for _, e := range entries {
 		left = append(left, e.Name())
 	}
-	if want := []string{"k-12345678", "k-12345678.json", "step.json"}; !slices.Equal(left, want) {
+	if want := []string{"k-12345678", "k-12345678.json", "step.note"}; !slices.Equal(left, want) {
 		t.Errorf("got %q left, want %q", left, want)
 	}
 	if entries, err = os.ReadDir(filepath.Join(dir, "k-12345678")); err != nil || len(entries) != 1 || entries[0].Name() != "logs" {

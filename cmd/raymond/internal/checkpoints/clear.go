@@ -13,6 +13,10 @@ import (
 // needs.
 var passing = []string{"checkpoint-", "workspace-", "work-", "claim-", "raymond-git-", "raymond-restore-", "raymond-past-"}
 
+// halfWritten are the ends of the names of state files, histories and notes that are not
+// whole yet.
+var halfWritten = []string{".json.tmp", ".history.tmp", ".note.tmp"}
+
 // Clear removes from the folder of a step what a process that was killed left half made.
 // The work and the conversations of the run lie there in clear. Nobody may be at work
 // there any more.
@@ -31,7 +35,7 @@ func Clear(dir string) error {
 }
 
 func isPassing(name string) bool {
-	return strings.HasSuffix(name, ".json.tmp") ||
+	return slices.ContainsFunc(halfWritten, func(suffix string) bool { return strings.HasSuffix(name, suffix) }) ||
 		slices.ContainsFunc(passing, func(prefix string) bool { return strings.HasPrefix(name, prefix) })
 }
 
