@@ -14,7 +14,7 @@ import (
 
 func killableSite(t testing.TB) *site {
 	t.Helper()
-	return newSite(t, sitetest.Killable)
+	return plainSite(t, sitetest.Killable)
 }
 
 func (s *site) killableArgs() []string {

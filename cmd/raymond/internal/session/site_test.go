@@ -13,6 +13,10 @@ func TestMain(m *testing.M) { os.Exit(sitetest.Main(m)) }
 // site is a machine with a workflow, and what the tests here check on it.
 type site struct{ *sitetest.Site }
 
+// plainSite makes a site whose program is as users have it: for tests that start it very
+// often, or measure it.
+func plainSite(t testing.TB, workflow string) *site { return &site{sitetest.New(t, workflow)} }
+
 // newSite makes a site whose program looks for races.
 func newSite(t testing.TB, workflow string) *site { return racing(sitetest.New(t, workflow)) }
 

@@ -78,7 +78,3 @@ const KillVar = "RAYMOND_KILL_AT_SAVE"
 
 // CancelVar is the variable that tells Breaking at which failpoint to send itself SIGINT.
 const CancelVar = "RAYMOND_CANCEL_AT_SAVE"
-
-// LooksForRaces reports whether the tests, and Racing, have the race detector, which
-// needs much more memory and time.
-func LooksForRaces() bool { return Racing != Raymond }
