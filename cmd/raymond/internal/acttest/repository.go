@@ -40,7 +40,7 @@ func Commit(t testing.TB, dir, archive string) {
 		}
 	}
 	git(t, dir, "add", "--all", "--force")
-	git(t, dir, "commit", "--quiet", "--allow-empty", "--message", "files of the test")
+	git(t, dir, "-c", "maintenance.auto=false", "commit", "--quiet", "--allow-empty", "--message", "files of the test")
 }
 
 // git runs git with no configuration of the machine's.
