@@ -56,21 +56,21 @@ const (
 // have. None of them names a file, a program or a server.
 var kept = sync.OnceValue(func() map[string]*regexp.Regexp {
 	return map[string]*regexp.Regexp{
-		"core.filemode": boolean, "core.symlinks": boolean, "core.ignorecase": boolean, "core.precomposeunicode": boolean,
-		"core.trustctime": boolean, "core.sparsecheckout": boolean, "core.sparsecheckoutcone": boolean, "core.longpaths": boolean,
-		"index.sparse": boolean, "core.autocrlf": regexp.MustCompile(`(?i)^(true|false|yes|no|on|off|1|0|input)$`),
+		"core.filemode": boolean(), "core.symlinks": boolean(), "core.ignorecase": boolean(), "core.precomposeunicode": boolean(),
+		"core.trustctime": boolean(), "core.sparsecheckout": boolean(), "core.sparsecheckoutcone": boolean(), "core.longpaths": boolean(),
+		"index.sparse": boolean(), "core.autocrlf": regexp.MustCompile(`(?i)^(true|false|yes|no|on|off|1|0|input)$`),
 		"core.eol":       regexp.MustCompile(`(?i)^(lf|crlf|native)$`),
 		"core.checkstat": regexp.MustCompile(`(?i)^(default|minimal)$`),
 	}
 })
 
 var (
-	boolean   = regexp.MustCompile(`(?i)^(true|false|yes|no|on|off|1|0)$`)
-	isTrue    = regexp.MustCompile(`(?i)^(true|yes|on|1)$`)
-	extension = regexp.MustCompile(`^[A-Za-z0-9._-]*$`)
-	version   = regexp.MustCompile(`^[0-9]$`)
-	basic     = regexp.MustCompile(`(?i)^AUTHORIZATION: basic [A-Za-z0-9+/=]+$`)
-	filterOf  = regexp.MustCompile(`^[a-z0-9:=]+$`)
+	boolean   = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?i)^(true|false|yes|no|on|off|1|0)$`) })
+	isTrue    = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?i)^(true|yes|on|1)$`) })
+	extension = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9._-]*$`) })
+	version   = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[0-9]$`) })
+	basic     = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?i)^AUTHORIZATION: basic [A-Za-z0-9+/=]+$`) })
+	filterOf  = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z0-9:=]+$`) })
 )
 
 // home looks at a repository's own folder once, and makes what git is shown of it.
@@ -120,15 +120,15 @@ func (h *home) read(list []setting) string {
 	for _, s := range list {
 		name, isExtension := strings.CutPrefix(s.key, "extensions.")
 		switch {
-		case s.key == "core.repositoryformatversion" && version.MatchString(s.value):
+		case s.key == "core.repositoryformatversion" && version().MatchString(s.value):
 			text += "\trepositoryFormatVersion = " + s.value + "\n"
 		case s.key == "core.bare":
-			h.bare = isTrue.MatchString(s.value)
+			h.bare = isTrue().MatchString(s.value)
 		case s.key == "core.worktree":
 			h.worktree = s.value
 		case s.key == "extensions.worktreeconfig":
-			h.perTree = isTrue.MatchString(s.value)
-		case isExtension && name != "partialclone" && extension.MatchString(name) && extension.MatchString(s.value):
+			h.perTree = isTrue().MatchString(s.value)
+		case isExtension && name != "partialclone" && extension().MatchString(name) && extension().MatchString(s.value):
 			text += "[extensions]\n\t" + name + " = " + s.value + "\n[core]\n"
 			h.extend(name, s.value)
 		}
@@ -152,10 +152,10 @@ func (o *origin) read(s setting) {
 	case s.key == "remote.origin.url" && o.url == "":
 		o.url = s.value
 	case s.key == "remote.origin.promisor":
-		o.partial = isTrue.MatchString(s.value)
-	case s.key == "remote.origin.partialclonefilter" && filterOf.MatchString(s.value):
+		o.partial = isTrue().MatchString(s.value)
+	case s.key == "remote.origin.partialclonefilter" && filterOf().MatchString(s.value):
 		o.filter = s.value
-	case strings.HasPrefix(s.key, "http.") && strings.HasSuffix(s.key, "/.extraheader") && basic.MatchString(s.value):
+	case strings.HasPrefix(s.key, "http.") && strings.HasSuffix(s.key, "/.extraheader") && basic().MatchString(s.value):
 		o.header = strings.TrimSuffix(strings.TrimPrefix(s.key, "http."), "/.extraheader") + "\n" + s.value
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/google/go-github/v60/github"
@@ -172,9 +173,9 @@ const maxMessage = 80
 
 func shorten(s string) string { return text.Shortened(s, maxMessage) }
 
-var address = regexp.MustCompile(`https?://[^\s"']+`)
+var address = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`https?://[^\s"']+`) })
 
-func withoutAddresses(text string) string { return address.ReplaceAllString(text, "<address>") }
+func withoutAddresses(text string) string { return address().ReplaceAllString(text, "<address>") }
 
 // withoutAddress removes addresses from the text of an error. One without any stays
 // the error that it is.

@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/raymond-action/raymond-action/protocol"
 	"github.com/raymond-action/raymond-action/runner/claude/messages"
@@ -27,7 +28,7 @@ func (API) Upstream() string { return "https://api.anthropic.com" }
 const messagesPath = "/v1/messages"
 
 // modelPath is the path of one model: no dots alone, nothing escaped.
-var modelPath = regexp.MustCompile(`^/v1/models/[A-Za-z0-9][A-Za-z0-9._:@-]*$`)
+var modelPath = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^/v1/models/[A-Za-z0-9][A-Za-z0-9._:@-]*$`) })
 
 // Service implements keyproxy.API. Tools know the credential too: what else the key may
 // open, like the files and batches of others, is not for them.
@@ -37,7 +38,7 @@ func (API) Service(r *http.Request) keyproxy.Service {
 	switch {
 	case isPost && asked == messagesPath:
 		return keyproxy.Paid
-	case isPost && asked == messagesPath+"/count_tokens", isGet && (asked == "/v1/models" || modelPath.MatchString(asked)):
+	case isPost && asked == messagesPath+"/count_tokens", isGet && (asked == "/v1/models" || modelPath().MatchString(asked)):
 		return keyproxy.Free
 	}
 	return keyproxy.Refused

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"regexp"
 	"strings"
+	"sync"
 
 	"github.com/go-json-experiment/json"
 
@@ -29,7 +30,7 @@ func (API) Upstream() string { return upstream }
 const upstream = "https://api.openai.com/v1"
 
 // modelPath is the path of one model: no dots alone, nothing escaped.
-var modelPath = regexp.MustCompile(`^/models/[A-Za-z0-9][A-Za-z0-9._:@-]*$`)
+var modelPath = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^/models/[A-Za-z0-9][A-Za-z0-9._:@-]*$`) })
 
 // Service implements keyproxy.API. Tools know the credential too: what else the key may
 // open, like files, batches and stored answers of others, is not for them.
@@ -38,7 +39,7 @@ func (API) Service(r *http.Request) keyproxy.Service {
 	switch {
 	case r.Method == http.MethodPost && (asked == "/responses" || asked == "/responses/compact"):
 		return keyproxy.Paid
-	case r.Method == http.MethodGet && (asked == "/models" || modelPath.MatchString(asked)):
+	case r.Method == http.MethodGet && (asked == "/models" || modelPath().MatchString(asked)):
 		return keyproxy.Free
 	}
 	return keyproxy.Refused

@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"regexp"
 	"strings"
+	"sync"
 
 	"github.com/raymond-action/raymond-action/protocol"
 	"github.com/raymond-action/raymond-action/runner/gemini/generate"
@@ -24,12 +25,14 @@ func (API) Backend() string { return protocol.BackendGemini }
 func (API) Upstream() string { return "https://generativelanguage.googleapis.com" }
 
 // call is the path of a call of a model: no dots alone, nothing escaped.
-var call = regexp.MustCompile(`^/v1(?:alpha|beta)?/models/([A-Za-z0-9][A-Za-z0-9._-]*):(generateContent|streamGenerateContent|countTokens)$`)
+var call = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^/v1(?:alpha|beta)?/models/([A-Za-z0-9][A-Za-z0-9._-]*):(generateContent|streamGenerateContent|countTokens)$`)
+})
 
 // Service implements keyproxy.API. Tools know the credential too: what else the key may
 // open, like files, caches and batches of others, is not for them.
 func (API) Service(r *http.Request) keyproxy.Service {
-	found := call.FindStringSubmatch(r.URL.EscapedPath())
+	found := call().FindStringSubmatch(r.URL.EscapedPath())
 	switch {
 	case found == nil || r.Method != http.MethodPost || !isReadable(r.URL.Query()):
 		return keyproxy.Refused
@@ -51,7 +54,7 @@ func isReadable(query url.Values) bool {
 
 // Model implements keyproxy.API: it is in the path.
 func (API) Model(r *http.Request, _ io.Reader) (string, error) {
-	return call.FindStringSubmatch(r.URL.EscapedPath())[1], nil
+	return call().FindStringSubmatch(r.URL.EscapedPath())[1], nil
 }
 
 // keyHeader is where the CLI shows its key.

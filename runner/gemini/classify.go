@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/raymond-action/raymond-action/runner"
@@ -107,7 +108,7 @@ func statusOf(message string, code int) int {
 }
 
 // refusals are what the CLI says when the model does not want to answer.
-var refusals = regexp.MustCompile(`(?i)safety|blocked|recitation|prohibited`)
+var refusals = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?i)safety|blocked|recitation|prohibited`) })
 
 // classify says what an answer that is no good one means: by the words of the CLI, the status of
 // the API, and the end of the CLI's standard error, which names the kind of the error.
@@ -137,7 +138,7 @@ func permanent(words string, status int, last string) string {
 		return "unknown model"
 	case status >= 400 && status < 500 && !slices.Contains(retryable, status):
 		return "bad request"
-	case status == 0 && refusals.MatchString(words):
+	case status == 0 && refusals().MatchString(words):
 		return "the model refused"
 	}
 	return ""
@@ -151,12 +152,12 @@ func isUsageLimit(words string, status int, last string) bool {
 	return strings.Contains(last, "TerminalQuotaError") && !strings.Contains(strings.ToLower(words), "capacity") && (status == 429 || status == 0)
 }
 
-var pause = regexp.MustCompile(`(?i)retry (?:after|in) ([0-9]{1,7})(?:\.[0-9]+)?s`)
+var pause = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?i)retry (?:after|in) ([0-9]{1,7})(?:\.[0-9]+)?s`) })
 
 // reset is when a quota can be used again; the zero time when nobody says so. Those of a day begin
 // anew at midnight in California, by winter time at the latest.
 func reset(words string, now time.Time) time.Time {
-	if m := pause.FindStringSubmatch(words); m != nil {
+	if m := pause().FindStringSubmatch(words); m != nil {
 		n, _ := strconv.Atoi(m[1]) // digits
 		return now.Add(time.Duration(n) * time.Second).UTC()
 	}
@@ -171,11 +172,15 @@ func reset(words string, now time.Time) time.Time {
 }
 
 // network are the words for connections that were refused, reset or cut, or took too long.
-var network = regexp.MustCompile(`ECONNREFUSED|ECONNRESET|EPIPE|ETIMEDOUT|UND_ERR_|ERR_STREAM_PREMATURE_CLOSE|fetch failed|terminated`)
+var network = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`ECONNREFUSED|ECONNRESET|EPIPE|ETIMEDOUT|UND_ERR_|ERR_STREAM_PREMATURE_CLOSE|fetch failed|terminated`)
+})
 
 // setup are the words for connections that will not come about in a moment: a name that can't be
 // resolved, no way there, a certificate that is not believed. Some are those of Go, which the key
 // proxy passes on.
-var setup = regexp.MustCompile(`ENOTFOUND|EAI_AGAIN|ENETUNREACH|EHOSTUNREACH|certificate|_CERT|CERT_|ERR_SSL|dial tcp: lookup |no such host|no route to host|network is unreachable|x509: |tls: `)
+var setup = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`ENOTFOUND|EAI_AGAIN|ENETUNREACH|EHOSTUNREACH|certificate|_CERT|CERT_|ERR_SSL|dial tcp: lookup |no such host|no route to host|network is unreachable|x509: |tls: `)
+})
 
-func isNetwork(text string) bool { return network.MatchString(text) && !setup.MatchString(text) }
+func isNetwork(text string) bool { return network().MatchString(text) && !setup().MatchString(text) }

@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"unicode"
 )
 
@@ -130,14 +131,14 @@ func (p permissions) ofMode() []rule {
 }
 
 var (
-	entryForm  = regexp.MustCompile(`^([A-Za-z][A-Za-z0-9_-]*)(?:\((.*)\))?$`)
-	nativeName = regexp.MustCompile(`^[a-z][a-z0-9_]*$`)
+	entryForm  = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^([A-Za-z][A-Za-z0-9_-]*)(?:\((.*)\))?$`) })
+	nativeName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z][a-z0-9_]*$`) })
 )
 
 // parseRule reads an entry of a list of tools. A rule without tools means none that the CLI has.
 // The second value is false when the entry means less than what the rule is about.
 func parseRule(entry string) (r rule, isExact bool) {
-	m := entryForm.FindStringSubmatch(entry)
+	m := entryForm().FindStringSubmatch(entry)
 	if m == nil {
 		return rule{}, false
 	}
@@ -150,7 +151,7 @@ func parseRule(entry string) (r rule, isExact bool) {
 		return rule{tools: []string{tool}, server: server}, !hasPart
 	}
 	r.tools = tools[name]
-	if r.tools == nil && nativeName.MatchString(name) {
+	if r.tools == nil && nativeName().MatchString(name) {
 		r.tools = []string{name}
 	}
 	switch {

@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // DefaultPrefix is what the comment begins with that answers a question.
@@ -93,11 +94,11 @@ func answerFlags(open []Wait) string {
 }
 
 // unquoted matches what a shell takes as it is.
-var unquoted = regexp.MustCompile(`^[A-Za-z0-9._=/-]+$`)
+var unquoted = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9._=/-]+$`) })
 
 // quoted returns a word as a shell reads it.
 func quoted(word string) string {
-	if unquoted.MatchString(word) {
+	if unquoted().MatchString(word) {
 		return word
 	}
 	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"

@@ -4,17 +4,18 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 // quotes are the words after which an error of one line quotes what a program wrote
 // last, with its line breaks escaped.
-var quotes = regexp.MustCompile(`; (stderr|stdout): |; the output ends in `)
+var quotes = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`; (stderr|stdout): |; the output ends in `) })
 
 // ErrorLines returns an error with real line breaks in what it quotes of a program's
 // output, to be shown where there is room for several lines. The words before the
 // quote, and errors that quote nothing, stay as they are.
 func ErrorLines(fault string) string {
-	at := quotes.FindStringIndex(fault)
+	at := quotes().FindStringIndex(fault)
 	if at == nil {
 		return fault
 	}

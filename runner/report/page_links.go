@@ -5,11 +5,14 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // address is what may become a link. Between < and > neither Markdown nor HTML reads it
 // as anything else, and it has no user name, which could look like a host.
-var address = regexp.MustCompile(`https?://[A-Za-z0-9.-]+(?::[0-9]{1,5})?(?:[/?#][A-Za-z0-9._~%/?#=&+,;:-]*)?`)
+var address = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`https?://[A-Za-z0-9.-]+(?::[0-9]{1,5})?(?:[/?#][A-Za-z0-9._~%/?#=&+,;:-]*)?`)
+})
 
 const (
 	maxLinks     = 5
@@ -29,7 +32,7 @@ type textRange struct{ from, to int }
 // would lead elsewhere than the text says.
 func (l linker) find(text string) []textRange {
 	var found []textRange
-	for _, at := range address.FindAllStringIndex(text, -1) {
+	for _, at := range address().FindAllStringIndex(text, -1) {
 		from, to := at[0], at[1]
 		if rest := text[to:]; rest != "" && !strings.ContainsAny(rest[:1], " \t\n"+afterAddress) && !strings.HasPrefix(rest, ellipsis) {
 			continue

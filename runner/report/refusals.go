@@ -4,19 +4,20 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/raymond-action/raymond-action/state"
 )
 
 // toolName matches the name of a tool.
-var toolName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_-]*$`)
+var toolName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_-]*$`) })
 
 // toolUse splits the use of a tool, as a backend reports it: the name of the tool, and
 // in parentheses the input that says most, which may be cut.
 func toolUse(text string) (tool, input string, ok bool) {
 	tool, input, _ = strings.Cut(text, "(")
 	input, ok = strings.CutSuffix(input, ")")
-	return tool, input, ok && len(tool) <= widestName && toolName.MatchString(tool)
+	return tool, input, ok && len(tool) <= widestName && toolName().MatchString(tool)
 }
 
 // refusals returns the refused uses of tools of a state, each once and in order, with

@@ -215,7 +215,7 @@ func (a *Answer) read(r *reader, n *yaml.Node, what string) {
 		return
 	}
 	r.fields(n, what, reflect.ValueOf(a).Elem())
-	if agent := child(n, "agent"); agent != nil && !agentName.MatchString(a.Agent) {
+	if agent := child(n, "agent"); agent != nil && !agentName().MatchString(a.Agent) {
 		r.problem(agent, "wrong-value", "%q is no name of an agent", a.Agent).Hint = "the first is main, those it forks are main_NAME1 …"
 	}
 	if child(n, "text") == nil {
@@ -234,7 +234,7 @@ func (p *Path) read(r *reader, n *yaml.Node, what string) {
 	}
 	*p = byAgent
 	for i := 0; n.Kind == yaml.MappingNode && i < len(n.Content); i += 2 {
-		if agent := n.Content[i]; !agentName.MatchString(agent.Value) {
+		if agent := n.Content[i]; !agentName().MatchString(agent.Value) {
 			r.problem(agent, "wrong-value", "%q is no name of an agent", agent.Value).Hint = "the first is main, those it forks are main_NAME1 …"
 		}
 	}
@@ -242,7 +242,7 @@ func (p *Path) read(r *reader, n *yaml.Node, what string) {
 
 func (r *Replies) check(rd *reader, n *yaml.Node) {
 	eachPair(child(n, "meta"), func(key, _ *yaml.Node) {
-		if !metaKey.MatchString(key.Value) {
+		if !metaKey().MatchString(key.Value) {
 			rd.problem(key, "wrong-value", "meta key %q has more than letters, digits and _", key.Value)
 		}
 	})
@@ -251,7 +251,7 @@ func (r *Replies) check(rd *reader, n *yaml.Node) {
 		if !both {
 			agent, st = "main", key.Value
 		}
-		if !agentName.MatchString(agent) || st == "" || strings.Contains(st, "/") || !printable(key.Value) {
+		if !agentName().MatchString(agent) || st == "" || strings.Contains(st, "/") || !printable(key.Value) {
 			rd.problem(key, "wrong-value", "%q is neither STATE nor AGENT/STATE", key.Value)
 		}
 		r.named(key, st, true)

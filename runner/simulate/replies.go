@@ -11,6 +11,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"gopkg.in/yaml.v3"
@@ -126,8 +127,8 @@ const (
 )
 
 var (
-	agentName = regexp.MustCompile(`^main(_[a-z0-9_]{0,6}[0-9]+)*$`)
-	metaKey   = regexp.MustCompile(`^[A-Za-z0-9_]+$`)
+	agentName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^main(_[a-z0-9_]{0,6}[0-9]+)*$`) })
+	metaKey   = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9_]+$`) })
 )
 
 // Read reads a replies file strictly. The problems are what the author of the

@@ -5,15 +5,16 @@ package denied
 import (
 	"regexp"
 	"strings"
+	"sync"
 )
 
 // maxLook is how much of an output is looked through, in bytes.
 const maxLook = 16 << 10
 
 var (
-	phrase = regexp.MustCompile(`(?i)permission denied|EACCES|read-only file system`)
+	phrase = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?i)permission denied|EACCES|read-only file system`) })
 	// Blanks in names are rare, and quotes end names.
-	name = regexp.MustCompile("/[^\\s'\"`‘’“”:,;()<>|]+")
+	name = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile("/[^\\s'\"`‘’“”:,;()<>|]+") })
 )
 
 // Path returns the absolute path of the file that an output says was refused: the last
@@ -21,14 +22,14 @@ var (
 // that has both. It returns "" where there is none. The text may be anybody's.
 func Path(output string) string {
 	for line := range strings.Lines(output[:min(len(output), maxLook)]) {
-		at := phrase.FindStringIndex(line)
+		at := phrase().FindStringIndex(line)
 		if at == nil {
 			continue
 		}
-		if before := name.FindAllString(line[:at[0]], -1); len(before) > 0 {
+		if before := name().FindAllString(line[:at[0]], -1); len(before) > 0 {
 			return before[len(before)-1]
 		}
-		if after := name.FindString(line[at[1]:]); after != "" {
+		if after := name().FindString(line[at[1]:]); after != "" {
 			return after
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"unicode"
 )
 
@@ -104,14 +105,16 @@ func expand(word string) []string {
 // A name has labels of letters, digits, "-" and "_", and the last is no number: then it
 // would be an address in one of the ways that only some programs understand.
 var (
-	namePattern   = regexp.MustCompile(`^[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?(\.[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?)*$`)
-	numberPattern = regexp.MustCompile(`(^|\.)(0x[0-9a-f]*|[0-9]+)$`)
+	namePattern = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?(\.[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?)*$`)
+	})
+	numberPattern = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(^|\.)(0x[0-9a-f]*|[0-9]+)$`) })
 )
 
 const longestName = 253
 
 func isName(host string) bool {
-	return len(host) <= longestName && namePattern.MatchString(host) && !numberPattern.MatchString(host)
+	return len(host) <= longestName && namePattern().MatchString(host) && !numberPattern().MatchString(host)
 }
 
 // parseEntry reads one entry. Its errors continue a sentence that begins with the entry.

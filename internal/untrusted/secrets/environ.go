@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 // Of returns those variables of an environment that hold secrets, as their names say,
@@ -17,7 +18,7 @@ func Of(env []string) map[string]string {
 		if IsSecret(name) {
 			values[name] = value
 		}
-		for i, m := range password.FindAllStringSubmatch(value, -1) {
+		for i, m := range password().FindAllStringSubmatch(value, -1) {
 			if len(m[1]) < Shortest {
 				continue // Text hides it where it stands in a URL
 			}
@@ -31,7 +32,7 @@ func Of(env []string) map[string]string {
 }
 
 // password is the password in a URL.
-var password = regexp.MustCompile(`://[^/\s"'@:]*:([^/\s"'@]+)@`)
+var password = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`://[^/\s"'@:]*:([^/\s"'@]+)@`) })
 
 // Without returns an environment less the variables that hold secrets or are withheld.
 func Without(env []string) []string {
@@ -64,7 +65,7 @@ func NewRedactor(env []string) Redactor {
 }
 
 // login is the part of a URL that may have a password.
-var login = regexp.MustCompile(`://[^/\s"'@]+@`)
+var login = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`://[^/\s"'@]+@`) })
 
 // Text hides the secrets in a text.
 func (r Redactor) Text(s string) string {
@@ -72,7 +73,7 @@ func (r Redactor) Text(s string) string {
 	if !strings.Contains(s, "://") {
 		return s
 	}
-	return login.ReplaceAllString(s, "://"+hidden+"@")
+	return login().ReplaceAllString(s, "://"+hidden+"@")
 }
 
 // End is Text for a text whose beginning was dropped: it also drops what may be the
@@ -97,9 +98,9 @@ func (r Redactor) Environ(env []string) map[string]string {
 const maxLogin = 4096
 
 // loginRest is what a text begins with that was cut inside of a login.
-var loginRest = regexp.MustCompile(`^:?/{0,2}[^/\s"'@]*@`)
+var loginRest = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^:?/{0,2}[^/\s"'@]*@`) })
 
 // restOfLogin is the length of the beginning of a text that is the end of a login.
 func restOfLogin(s string) int {
-	return len(loginRest.FindString(s[:min(len(s), maxLogin)]))
+	return len(loginRest().FindString(s[:min(len(s), maxLogin)]))
 }

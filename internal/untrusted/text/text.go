@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"unicode"
 	"unicode/utf8"
 )
@@ -32,9 +33,11 @@ func IsShown(r rune) bool {
 
 // sequences are what a terminal obeys: CSI, then OSC and its kin up to their end, which
 // is on the same line, then the short ones.
-var sequences = regexp.MustCompile("(?:\x1b\\[|\u009b)[0-?]*[ -/]*[@-~]" +
-	"|(?:\x1b[\\]PX^_]|[\u0090\u0098\u009d-\u009f])[^\x07\x1b\u009c\n\r\u0085\u2028\u2029]*(?:\x07|\x1b\\\\|\u009c)" +
-	"|\x1b[ -/]*[0-~]")
+var sequences = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile("(?:\x1b\\[|\u009b)[0-?]*[ -/]*[@-~]" +
+		"|(?:\x1b[\\]PX^_]|[\u0090\u0098\u009d-\u009f])[^\x07\x1b\u009c\n\r\u0085\u2028\u2029]*(?:\x07|\x1b\\\\|\u009c)" +
+		"|\x1b[ -/]*[0-~]")
+})
 
 // breaks makes one line break of the several that there are.
 var breaks = strings.NewReplacer("\r\n", "\n", "\r", "\n", "\u0085", "\n", "\u2028", "\n", "\u2029", "\n", "\v", "\n", "\f", "\n")
@@ -44,7 +47,7 @@ var breaks = strings.NewReplacer("\r\n", "\n", "\r", "\n", "\u0085", "\n", "\u20
 func Printable(s string) string {
 	s = strings.ToValidUTF8(s, string(utf8.RuneError))
 	if strings.ContainsFunc(s, func(r rune) bool { return r == '\x1b' || 0x80 <= r && r < 0xa0 }) {
-		s = sequences.ReplaceAllString(s, "")
+		s = sequences().ReplaceAllString(s, "")
 	}
 	return strings.Map(func(r rune) rune {
 		if r == '\n' || r == '\t' || IsShown(r) {

@@ -183,8 +183,8 @@ func (c command) program() string {
 }
 
 var (
-	programForm = regexp.MustCompile(`^[A-Za-z0-9._/+@-]+$`)
-	subcommand  = regexp.MustCompile(`^[a-z][a-z0-9-]*$`)
+	programForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9._/+@-]+$`) })
+	subcommand  = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z][a-z0-9-]*$`) })
 	// interpreters run what they are given: a rule for all that begins so would
 	// allow everything.
 	interpreters = sync.OnceValue(func() *regexp.Regexp {
@@ -198,13 +198,13 @@ var (
 // can't be said, what begins with the same words.
 func ruleFor(c command) (rule string, everything bool) {
 	i := c.first()
-	if i >= len(c.words) || !programForm.MatchString(c.words[i].text) {
+	if i >= len(c.words) || !programForm().MatchString(c.words[i].text) {
 		return "", false
 	}
 	bare := strings.TrimPrefix(c.bare, "! ")
 	risky := interpreters().MatchString(c.words[i].text)
 	switch {
-	case !risky && len(c.words) > i+1 && subcommand.MatchString(c.words[i+1].text):
+	case !risky && len(c.words) > i+1 && subcommand().MatchString(c.words[i+1].text):
 		return "Bash(" + strings.TrimPrefix(c.text[:c.words[i+1].end], "! ") + ":*)", false
 	case !c.heredoc && len(whole(bare).Rules) > 0:
 		return "Bash(" + bare + ")", false
@@ -216,7 +216,7 @@ func ruleFor(c command) (rule string, everything bool) {
 func (c command) sayable(from int) int {
 	end := c.words[from].end
 	for _, w := range c.words[from+1:] {
-		if len(whole(w.text).Rules) == 0 || !subcommand.MatchString(strings.TrimLeft(w.text, "-")) {
+		if len(whole(w.text).Rules) == 0 || !subcommand().MatchString(strings.TrimLeft(w.text, "-")) {
 			break
 		}
 		end = w.end
@@ -228,9 +228,9 @@ func (c command) sayable(from int) int {
 var editors = []string{"Edit", "MultiEdit", "Write", "NotebookEdit"}
 
 var (
-	toolForm  = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_-]*$`)
-	hostForm  = regexp.MustCompile(`^[A-Za-z0-9.-]+$`)
-	plainPath = regexp.MustCompile(`^/[A-Za-z0-9._/+@ -]+$`)
+	toolForm  = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_-]*$`) })
+	hostForm  = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9.-]+$`) })
+	plainPath = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^/[A-Za-z0-9._/+@ -]+$`) })
 	guarded   = sync.OnceValue(func() *regexp.Regexp {
 		return regexp.MustCompile(`(^|/)(\.git|\.claude|\.vscode|\.idea|\.husky|\.mcp\.json|\.(bash|zsh)[a-z_]*|\.profile|\.gitconfig|\.gitmodules)(/|$)`)
 	})
@@ -238,7 +238,7 @@ var (
 
 // other advises on a tool that is no shell.
 func (u Use) other() Advice {
-	if !toolForm.MatchString(u.Tool) || !u.couldBeGranted() {
+	if !toolForm().MatchString(u.Tool) || !u.couldBeGranted() {
 		return Advice{}
 	}
 	switch {
@@ -247,7 +247,7 @@ func (u Use) other() Advice {
 	case u.Tool == "Read":
 		return u.path("Read")
 	case u.Tool == "WebFetch":
-		if to, err := url.Parse(u.Input["url"]); err == nil && hostForm.MatchString(to.Hostname()) {
+		if to, err := url.Parse(u.Input["url"]); err == nil && hostForm().MatchString(to.Hostname()) {
 			return Advice{Rules: []string{"WebFetch(domain:" + to.Hostname() + ")"}}
 		}
 	}
@@ -271,7 +271,7 @@ func (u Use) path(tool string) Advice {
 	switch {
 	case guarded().MatchString(path) && tool == "Edit":
 		return Advice{}
-	case plainPath.MatchString(path):
+	case plainPath().MatchString(path):
 		return Advice{Rules: []string{tool + "(/" + path + ")"}}
 	}
 	return Advice{Rules: []string{tool}, Everything: true}

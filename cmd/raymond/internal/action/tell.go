@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/job"
@@ -77,11 +78,11 @@ func asInput(where string) string {
 	return where
 }
 
-var flagNames = regexp.MustCompile(`--[a-z]+(-[a-z]+)*`)
+var flagNames = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`--[a-z]+(-[a-z]+)*`) })
 
 // inputsNamed replaces flags by the inputs of a step.
 func inputsNamed(text string) string {
-	return flagNames.ReplaceAllStringFunc(text, func(flag string) string { return cmp.Or(job.FlagInput(flag), flag) })
+	return flagNames().ReplaceAllStringFunc(text, func(flag string) string { return cmp.Or(job.FlagInput(flag), flag) })
 }
 
 // outcome says why the run is not completed, for somebody who reads a job.

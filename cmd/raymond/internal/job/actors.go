@@ -167,7 +167,7 @@ func admit(ctx context.Context, g gate, who Account) (string, *Denied) {
 		return deny("is a bot, and bots may not start this", "allow-bots")
 	}
 	level, err := "none", error(nil)
-	if actorName.MatchString(who.Login) {
+	if actorName().MatchString(who.Login) {
 		level, err = g.ask.Permission(ctx, who.Login)
 	}
 	switch {

@@ -106,7 +106,7 @@ func (c *Commands) Say(line string) {
 // marks that one begins with, and no character that a reader may skip in looking
 // for them.
 func inert(line string) bool {
-	line = colours.ReplaceAllString(strings.TrimPrefix(line, linePrefix), "")
+	line = colours().ReplaceAllString(strings.TrimPrefix(line, linePrefix), "")
 	strange := func(r rune) bool { return r == '#' || r != '…' && (r < ' ' || r > '~') }
 	return !strings.Contains(line, "::") && !strings.ContainsFunc(line, strange)
 }

@@ -10,6 +10,7 @@ import (
 	"path"
 	"regexp"
 	"strings"
+	"sync"
 )
 
 // workflowFolder is the folder of workflow files on GitHub.
@@ -30,7 +31,7 @@ func WorkflowFile(getenv func(string) string) string {
 		file, _, _ := strings.Cut(ref[i+1:], "@")
 		return file
 	}
-	if name := getenv("GITHUB_WORKFLOW"); onGitea(getenv) && workflowNames.MatchString(name) {
+	if name := getenv("GITHUB_WORKFLOW"); onGitea(getenv) && workflowNames().MatchString(name) {
 		return workflowPath(getenv, name)
 	}
 	return ""
@@ -123,17 +124,17 @@ func workflowStem(getenv func(string) string) string {
 	return cmp.Or(stem, "workflow")
 }
 
-var unusual = regexp.MustCompile(`[^A-Za-z0-9._]+`)
+var unusual = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[^A-Za-z0-9._]+`) })
 
 // harmless replaces characters that are awkward in names of files.
-func harmless(s string) string { return strings.Trim(unusual.ReplaceAllString(s, "-"), "-.") }
+func harmless(s string) string { return strings.Trim(unusual().ReplaceAllString(s, "-"), "-.") }
 
-var unfitForID = regexp.MustCompile(`[^a-z0-9]+`)
+var unfitForID = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[^a-z0-9]+`) })
 
 // WorkflowID makes a workflow id of a key and eight hexadecimal digits. It always
 // matches [a-z0-9][a-z0-9-]{0,63}, whatever the key is.
 func WorkflowID(key, hex8 string) string {
-	name := unfitForID.ReplaceAllString(strings.ToLower(key), "-")
+	name := unfitForID().ReplaceAllString(strings.ToLower(key), "-")
 	name = strings.TrimLeft(name, "-")
 	name = strings.TrimRight(name[:min(len(name), maxIDKey)], "-")
 	return cmp.Or(name, "run") + "-" + hex8

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"sync"
 	"unicode"
 	"unicode/utf8"
 
@@ -25,13 +26,13 @@ func printable(s string) []string {
 }
 
 // colours are the control sequences that painted lets through.
-var colours = regexp.MustCompile("\x1b\\[[0-9;]{0,8}m")
+var colours = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile("\x1b\\[[0-9;]{0,8}m") })
 
 // painted is a text on one line that can be shown, with its colours.
 func painted(s string) string {
 	var b strings.Builder
 	from := 0
-	for _, at := range colours.FindAllStringIndex(s, -1) {
+	for _, at := range colours().FindAllStringIndex(s, -1) {
 		b.WriteString(cut(text.Line(s[from:at[0]])))
 		b.WriteString(s[at[0]:at[1]])
 		from = at[1]

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 	"unicode"
 	"unicode/utf8"
@@ -36,16 +37,18 @@ const maxID = 64
 var (
 	// No counted repetitions: they take long to compile, and this is done at each
 	// start of the program.
-	workflowIDs   = regexp.MustCompile(`^[a-z0-9][a-z0-9-]*$`)
-	executions    = regexp.MustCompile(`^[^\s@#\pC]+(#[1-9][0-9]*)?$`)
-	exactVersion  = regexp.MustCompile(`^[0-9]+\.[0-9]+\.[0-9]+(-[0-9A-Za-z.-]+)?$`)
-	variableName  = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
-	agentName     = regexp.MustCompile(`^main(_[a-z0-9_]{0,6}[0-9]+)*$`)
-	jobName       = regexp.MustCompile(`^([A-Za-z_][A-Za-z0-9_-]{0,63})?$`)
-	actorName     = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9._-]*$`)
-	botName       = regexp.MustCompile(`^(\*|[A-Za-z0-9_][A-Za-z0-9._-]*(\[[Bb][Oo][Tt]\])?)$`)
-	eventName     = regexp.MustCompile(`^[a-z][a-z_]*$`)
-	workflowNames = regexp.MustCompile(`^[^/\\]+\.ya?ml$`)
+	workflowIDs  = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z0-9][a-z0-9-]*$`) })
+	executions   = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[^\s@#\pC]+(#[1-9][0-9]*)?$`) })
+	exactVersion = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[0-9]+\.[0-9]+\.[0-9]+(-[0-9A-Za-z.-]+)?$`) })
+	variableName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`) })
+	agentName    = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^main(_[a-z0-9_]{0,6}[0-9]+)*$`) })
+	jobName      = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^([A-Za-z_][A-Za-z0-9_-]{0,63})?$`) })
+	actorName    = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9._-]*$`) })
+	botName      = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^(\*|[A-Za-z0-9_][A-Za-z0-9._-]*(\[[Bb][Oo][Tt]\])?)$`)
+	})
+	eventName     = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z][a-z_]*$`) })
+	workflowNames = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[^/\\]+\.ya?ml$`) })
 )
 
 // spec returns the declaration of an input; a name without one is a mistake of
@@ -169,7 +172,7 @@ func (r *reader) matrix(name string) string {
 // jobName is the name of a job of the workflow, or "".
 func (r *reader) jobName(name string) string {
 	v := r.value(name)
-	if !jobName.MatchString(v) {
+	if !jobName().MatchString(v) {
 		r.fault(name, "want up to 64 letters, digits, _ and -, beginning with a letter or _", "")
 	}
 	return v
@@ -192,7 +195,7 @@ func (r *reader) versions(backends ...string) map[string]string {
 		name := b + "-version"
 		switch v := r.value(name); {
 		case v == "":
-		case !exactVersion.MatchString(v):
+		case !exactVersion().MatchString(v):
 			r.fault(name, "want an exact version such as 2.1.128", "")
 		case given == nil:
 			given = map[string]string{b: v}
@@ -207,9 +210,9 @@ func (r *reader) versions(backends ...string) map[string]string {
 func (r *reader) resume(name string) (id, rerun string) {
 	id, rerun, isRerun := strings.Cut(r.value(name), "@")
 	isWord := slices.Contains([]string{ResumeAuto, ResumeNever, ResumeRequire}, id)
-	if len(id) > maxID || !workflowIDs.MatchString(id) {
+	if len(id) > maxID || !workflowIDs().MatchString(id) {
 		r.fault(name, "want auto, never, require or a workflow id", "ids are 1 to 64 of a-z, 0-9 and -")
-	} else if isRerun && (isWord || len(rerun) > maxKey || !executions.MatchString(rerun)) {
+	} else if isRerun && (isWord || len(rerun) > maxKey || !executions().MatchString(rerun)) {
 		r.fault(name, "want a workflow id before the @, and after it the number of a state execution or a state",
 			"ID@57, ID@REVIEW for the last execution of REVIEW, ID@REVIEW#2 for its second")
 	}
@@ -270,7 +273,7 @@ func (r *reader) variables(name string) []string {
 	for _, entry := range list {
 		n, _, assigned := strings.Cut(entry, "=")
 		switch {
-		case assigned || !variableName.MatchString(n):
+		case assigned || !variableName().MatchString(n):
 			if f := (InputProblem{Input: name, What: "has something in it that is no name of a variable", Hint: "want names, not values"}); !slices.Contains(r.problems, f) {
 				r.problems = append(r.problems, f)
 			}
@@ -287,7 +290,7 @@ func (r *reader) workflowFiles(name string) []string {
 	var out []string
 	for _, f := range r.list(name) {
 		base := path.Base(f)
-		if f != base && f != workflowFolder+base || !workflowNames.MatchString(base) {
+		if f != base && f != workflowFolder+base || !workflowNames().MatchString(base) {
 			r.fault(name, fmt.Sprintf("%q is no workflow file", shorten(f)), "want names such as nightly.yml")
 			continue
 		}

@@ -144,7 +144,7 @@ func ReadSettings(getenv func(string) string) (Settings, []InputProblem) {
 	}
 	s.NamesJob = r.value("job") != ""
 	s.NoPrompts = !r.boolean("prompts")
-	s.Part = r.names("part", agentName, "want names of agents, as the output matrix has them")
+	s.Part = r.names("part", agentName(), "want names of agents, as the output matrix has them")
 	s.MatrixJob = r.jobName("matrix-job")
 	s.BudgetPerKey, s.BudgetPerDay = r.amount("budget-per-key"), r.amount("budget-per-day")
 	s.MaxJobs = r.number("max-jobs", 1, 256)
@@ -195,9 +195,9 @@ func (r *reader) security(s *Settings) {
 	s.Env = r.variables("env")
 	s.ScriptEnv = r.variables("script-env")
 	s.Rules = Rules{
-		AllowActors: r.names("allow-actors", actorName, "want logins of people; bots go into allow-bots"),
-		AllowBots:   r.names("allow-bots", botName, "want logins of bots, or * for all of them"),
-		AllowEvents: r.names("allow-events", eventName, "want names of events such as pull_request_target"),
+		AllowActors: r.names("allow-actors", actorName(), "want logins of people; bots go into allow-bots"),
+		AllowBots:   r.names("allow-bots", botName(), "want logins of bots, or * for all of them"),
+		AllowEvents: r.names("allow-events", eventName(), "want names of events such as pull_request_target"),
 	}
 	s.OnDenied = r.word("on-denied", OnDeniedFail, OnDeniedSkip)
 	if r.value("trust-checkout") != "" {

@@ -108,7 +108,7 @@ func (o *Options) AddLoop() {
 func (o *Options) word(name, kind, text string, set func(*state.Options, string)) {
 	o.Add(name, kind, text, func(s string) error {
 		o.change(func(opt *state.Options) { set(opt, s) })
-		if !modelName.MatchString(s) || len(s) > 200 {
+		if !modelName().MatchString(s) || len(s) > 200 {
 			return errors.New("want a name of at most 200 characters without blanks")
 		}
 		return nil

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/raymond-action/raymond-action/internal/untrusted/files"
@@ -213,13 +214,13 @@ func readInput(path string) (string, error) {
 }
 
 // IsMetaKey reports whether a template variable may have this name.
-func IsMetaKey(name string) bool { return metaKey.MatchString(name) }
+func IsMetaKey(name string) bool { return metaKey().MatchString(name) }
 
-var metaKey = regexp.MustCompile(`^[A-Za-z0-9_]+$`)
+var metaKey = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9_]+$`) })
 
 func (o *Options) addMeta(s string) error {
 	key, v, ok := strings.Cut(s, "=")
-	if !ok || !metaKey.MatchString(key) {
+	if !ok || !metaKey().MatchString(key) {
 		return errors.New("want KEY=VALUE with a key of letters, digits and _")
 	}
 	if _, twice := o.Meta[key]; twice {

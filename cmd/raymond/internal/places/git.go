@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/raymond-action/raymond-action/internal/cage"
 	"github.com/raymond-action/raymond-action/internal/untrusted/files"
@@ -101,7 +102,9 @@ func LinkedWorktree(dir string, commons []string) string {
 
 // included is what actions/checkout adds to a repository's configuration: git reads
 // nothing at all where it can't read that.
-var included = regexp.MustCompile(`(?m)^\s*path\s*=\s*"?(/[^"\n]*/git-credentials-[^/"\n]*\.config)"?\s*$`)
+var included = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?m)^\s*path\s*=\s*"?(/[^"\n]*/git-credentials-[^/"\n]*\.config)"?\s*$`)
+})
 
 // includedByGit are the files in the job's temporary folder that the configuration of
 // the repository includes.
@@ -112,7 +115,7 @@ func includedByGit(gitDirs []string, at Site) []string {
 		if err != nil {
 			continue
 		}
-		for _, m := range included.FindAllSubmatch(data, -1) {
+		for _, m := range included().FindAllSubmatch(data, -1) {
 			if path := string(m[1]); filepath.Dir(path) == filepath.Clean(at.Temp) {
 				out = append(out, path)
 			}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"regexp"
 	"strings"
+	"sync"
 )
 
 // Pointer says which run asks a question.
@@ -18,7 +19,9 @@ type Pointer struct {
 
 const questionMark = "<!-- raymond-question "
 
-var marked = regexp.MustCompile(`^<!-- raymond-question ([0-9a-f]{32}) ([A-Za-z0-9_-]+) -->`)
+var marked = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^<!-- raymond-question ([0-9a-f]{32}) ([A-Za-z0-9_-]+) -->`)
+})
 
 // mark returns the first line of the comment that asks a question.
 func (p Pointer) mark() string {
@@ -31,7 +34,7 @@ func (p Pointer) mark() string {
 
 // ParsePointer reads the mark that a comment begins with. Anybody can write one.
 func ParsePointer(body string) (p Pointer, ok bool) {
-	m := marked.FindStringSubmatch(body)
+	m := marked().FindStringSubmatch(body)
 	if m == nil {
 		return p, false
 	}

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
@@ -99,8 +100,8 @@ func readScripts(w *protocol.Workflow, all bool) []protocol.Finding {
 const bash = "/bin/bash"
 
 var (
-	bashFault = regexp.MustCompile(`(?m)line (\d+): (.*)$`)
-	departs   = regexp.MustCompile(`(?m)^(exit|exec)\b`)
+	bashFault = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?m)line (\d+): (.*)$`) })
+	departs   = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?m)^(exit|exec)\b`) })
 )
 
 // readScript has bash read a script without running any of it; it returns what
@@ -123,7 +124,7 @@ func readScript(st *protocol.State) (*protocol.Finding, error) {
 	if err == nil || err != nil && !errors.As(err, &exit) {
 		return nil, err
 	}
-	m := bashFault.FindStringSubmatch(stderr.String())
+	m := bashFault().FindStringSubmatch(stderr.String())
 	if m == nil {
 		return nil, fmt.Errorf("%s: %w", problem.Shorten(strings.TrimSpace(stderr.String())), err)
 	}
@@ -133,7 +134,7 @@ func readScript(st *protocol.State) (*protocol.Finding, error) {
 	f := &protocol.Finding{Severity: protocol.SeverityError, Problem: protocol.Problem{
 		File: st.Name, Pos: protocol.Pos{Line: line, Col: 1}, Code: "syntax", Message: "bash can't read this script: " + problem.Shorten(m[2]),
 	}}
-	if departs.MatchString(strings.Join(lines[:line-1], "\n")) {
+	if departs().MatchString(strings.Join(lines[:line-1], "\n")) {
 		f.Severity = protocol.SeverityWarning // perhaps it never gets there
 	}
 	return f, nil

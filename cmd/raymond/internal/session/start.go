@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/google/uuid"
@@ -69,13 +70,13 @@ func checkLoop(s *scope.Scope, opt *state.Options) error {
 	return nil
 }
 
-var notID = regexp.MustCompile(`[^a-z0-9-]+`)
+var notID = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[^a-z0-9-]+`) })
 
 // idPrefix is the readable part of a workflow id: the name, or the scope's, with
 // what ids can't hold replaced, at most 40 characters.
 func idPrefix(name, scope string) string {
 	for _, s := range []string{name, scope} {
-		s = strings.Trim(notID.ReplaceAllString(strings.ToLower(s), "-"), "-")
+		s = strings.Trim(notID().ReplaceAllString(strings.ToLower(s), "-"), "-")
 		if len(s) > 40 {
 			s = strings.Trim(s[:40], "-")
 		}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"sync"
 
 	"github.com/raymond-action/raymond-action/internal/untrusted/text"
 )
@@ -19,11 +20,11 @@ func Marker(identity ...string) string {
 	return fmt.Sprintf("<!-- raymond-action %x -->", h.Sum(nil)[:16])
 }
 
-var marked = regexp.MustCompile(`^<!-- raymond-action [0-9a-f]{32} -->`)
+var marked = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^<!-- raymond-action [0-9a-f]{32} -->`) })
 
 // IsMarked reports whether a comment begins with a marker of any identity. Anybody can
 // write such a comment.
-func IsMarked(body string) bool { return marked.MatchString(body) }
+func IsMarked(body string) bool { return marked().MatchString(body) }
 
 // maxBody bounds a comment, in bytes. GitHub accepts 65,536 characters.
 const maxBody = 60_000
