@@ -43,6 +43,9 @@ func Parse(text string) (*Schema, *Violation) {
 	if p.checkLinks(); p.wrong != nil {
 		return nil, p.wrong
 	}
+	if _, isFixed := doc.(bool); isFixed {
+		return compile(doc, p)
+	}
 	if found := schemaOfSchemas().hold(doc); found != nil {
 		found[0].Rule = "" // of a schema that nobody has at hand
 		return nil, &found[0]
