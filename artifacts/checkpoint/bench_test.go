@@ -34,16 +34,17 @@ func BenchmarkCheckpoint(b *testing.B) {
 			b.Fatal(err)
 		}
 		defer f.Close()
-		var size int64
+		written, err := checkpoint.Write(f, w)
+		if err != nil {
+			b.Fatal(err)
+		}
 		b.Run("write/"+name, func(b *testing.B) {
 			b.SetBytes(20 << 20)
 			b.ReportAllocs()
 			for b.Loop() {
-				written, err := checkpoint.Write(f, w)
-				if err != nil {
+				if _, err := checkpoint.Write(f, w); err != nil {
 					b.Fatal(err)
 				}
-				size = written.Size
 			}
 		})
 		b.Run("read/"+name, func(b *testing.B) {
@@ -51,7 +52,7 @@ func BenchmarkCheckpoint(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
 				dir := b.TempDir()
-				if _, _, err := checkpoint.Read(checkpoint.Reading{File: f, Size: size, Keys: k, Dir: dir}); err != nil {
+				if _, _, err := checkpoint.Read(checkpoint.Reading{File: f, Size: written.Size, Keys: k, Dir: dir}); err != nil {
 					b.Fatal(err)
 				}
 				if err := os.RemoveAll(dir); err != nil {

@@ -34,6 +34,20 @@ func TestTable(t *testing.T) {
 	}
 }
 
+func TestGoals(t *testing.T) {
+	for _, c := range []struct {
+		f    figure
+		want string
+	}{
+		{wall(1.25), "1.25 times"}, {cpu(1), "1.00 times"}, {figure{"wall-ms", "", 10_000}, "10000 ms"}, {taken(80e6)[0], "80 ms"},
+		{figure{"peak-MiB", "", 64}, "64 MiB"}, {figure{"written-MB", "", 0}, ""},
+	} {
+		if got := c.f.goalText(); got != c.want {
+			t.Errorf("goal %v in %s: got %q, want %q", c.f.goal, c.f.unit, got, c.want)
+		}
+	}
+}
+
 // TestSummary: in a job, the table is added to what the summary has already.
 func TestSummary(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "summary")

@@ -13,6 +13,9 @@ type row struct {
 	n, quick int // repetitions; none in a quick run if quick is 0
 	what     string
 	figures  []figure
+	// iterations of a repetition, if not one: of benchmarks of a function, whose first
+	// iteration is not like the others.
+	iterations int
 }
 
 // figure is one of the figures that a benchmark reports.
@@ -32,42 +35,54 @@ func (r row) command() string {
 func wall(goal float64) figure { return figure{"wall-ratio", "wall time", goal} }
 func cpu(goal float64) figure  { return figure{"cpu-ratio", "CPU time", goal} }
 
+// taken is the time that a benchmark of a function reports, with a goal in nanoseconds.
+func taken(goal float64) []figure { return []figure{{"ns/op", "time", goal}} }
+
 const program = "./cmd/raymond"
 
 // rows are all figures of docs/performance.md, with their goals.
 var rows = []row{
-	{"StartUp/floor", program, 61, 21, "one script from start to end, against a bare Go program that starts bash and saves one file durably", []figure{
+	{bench: "StartUp/floor", pkg: program, n: 61, quick: 21, what: "one script from start to end, against a bare Go program that starts bash and saves one file durably", figures: []figure{
 		wall(0), cpu(0), {"wall-ms", "wall time of raymond", 8}, {"cpu-ms", "CPU time of raymond", 0},
 		{"other-wall-ms", "wall time of the bare program", 0}, {"other-cpu-ms", "CPU time of the bare program", 0},
 	}},
-	{"StartUp/reference", program, 61, 21, "one script from start to end, against the reference", []figure{wall(1), cpu(1)}},
-	{"ScriptLoop/bare", program, 15, 7, "a loop of 301 script states, against a bash loop that starts the same scripts", []figure{cpu(1.25), wall(0)}},
-	{"ScriptLoop/reference", program, 15, 7, "a loop of 301 script states, against the reference, which syncs nothing", []figure{cpu(1), wall(1)}},
-	{"StubAgents/bare", program, 5, 1, "500 agents with a stub of their CLI, against a bash loop that starts the same stub", []figure{cpu(1.05)}},
-	{"StubAgents/reference", program, 5, 1, "500 agents with a stub of their CLI, against the reference", []figure{cpu(1)}},
-	{"Forks/reference", program, 7, 2, "1,000 workers forked one by one, against the reference", []figure{cpu(1), wall(1)}},
-	{"Forks/at-once", program, 7, 2, "1,000 workers forked at once", []figure{
+	{bench: "StartUp/reference", pkg: program, n: 61, quick: 21, what: "one script from start to end, against the reference", figures: []figure{wall(1), cpu(1)}},
+	{bench: "ScriptLoop/bare", pkg: program, n: 15, quick: 7, what: "a loop of 301 script states, against a bash loop that starts the same scripts", figures: []figure{cpu(1.25), wall(0)}},
+	{bench: "ScriptLoop/reference", pkg: program, n: 15, quick: 7, what: "a loop of 301 script states, against the reference, which syncs nothing", figures: []figure{cpu(1), wall(1)}},
+	{bench: "StubAgents/bare", pkg: program, n: 5, quick: 1, what: "500 agents with a stub of their CLI, against a bash loop that starts the same stub", figures: []figure{cpu(1.05)}},
+	{bench: "StubAgents/reference", pkg: program, n: 5, quick: 1, what: "500 agents with a stub of their CLI, against the reference", figures: []figure{cpu(1)}},
+	{bench: "Forks/reference", pkg: program, n: 7, quick: 2, what: "1,000 workers forked one by one, against the reference", figures: []figure{cpu(1), wall(1)}},
+	{bench: "Forks/at-once", pkg: program, n: 7, quick: 2, what: "1,000 workers forked at once", figures: []figure{
 		{"peak-MiB", "memory", 60}, {"written-MB", "bytes written", 5}, {"dirtied-MB", "bytes written to disk, in whole pages", 0},
 	}},
-	{"Forks/one-by-one", program, 7, 2, "1,000 workers forked one by one", []figure{
+	{bench: "Forks/one-by-one", pkg: program, n: 7, quick: 2, what: "1,000 workers forked one by one", figures: []figure{
 		{"peak-MiB", "memory", 60}, {"written-MB", "bytes written", 5}, {"dirtied-MB", "bytes written to disk, in whole pages", 0},
 	}},
-	{"CagedStates", program, 9, 3, "starting a script in a cage, against starting it without", more},
-	{"CageCommand", program, 61, 21, "`raymond cage -- true` against `true`", more},
-	{"Telling", program, 9, 3, "20 agents that say 300 lines each, with `--verbose` against `--quiet`", []figure{cpu(0), {"cpu-µs/line", "additional CPU time of a line", 0}}},
-	{"Flood/agent/lines-of-1KiB--quiet", program, 3, 1, "200 MiB from an agent CLI in lines of 1 KiB", flood},
-	{"Flood/agent/lines-of-1024KiB--quiet", program, 3, 1, "200 MiB from an agent CLI in lines of 1 MiB", flood},
-	{"Flood/agent/lines-of-24576KiB--quiet", program, 3, 1, "200 MiB from an agent CLI in lines of 24 MiB", flood},
-	{"Flood/stderr/lines-of-1KiB--verbose", program, 3, 1, "200 MiB on a script's stderr in lines of 1 KiB, with `--verbose`", flood},
-	{"Flood/stderr/lines-of-1024KiB--verbose", program, 3, 0, "200 MiB on a script's stderr in lines of 1 MiB, with `--verbose`", flood},
-	{"Flood/stderr/lines-of-24576KiB--verbose", program, 3, 0, "200 MiB on a script's stderr in lines of 24 MiB, with `--verbose`", flood},
-	{"Report", "./cmd/raymond/internal/reports", 3, 1, "`raymond report` of a run of 1,000 agents with 50 MB of transcripts", []figure{
+	{bench: "CagedStates", pkg: program, n: 9, quick: 3, what: "starting a script in a cage, against starting it without", figures: more},
+	{bench: "CageCommand", pkg: program, n: 61, quick: 21, what: "`raymond cage -- true` against `true`", figures: more},
+	{bench: "Telling", pkg: program, n: 9, quick: 3, what: "20 agents that say 300 lines each, with `--verbose` against `--quiet`", figures: []figure{cpu(0), {"cpu-µs/line", "additional CPU time of a line", 0}}},
+	{bench: "Flood/agent/lines-of-1KiB--quiet", pkg: program, n: 3, quick: 1, what: "200 MiB from an agent CLI in lines of 1 KiB", figures: flood},
+	{bench: "Flood/agent/lines-of-1024KiB--quiet", pkg: program, n: 3, quick: 1, what: "200 MiB from an agent CLI in lines of 1 MiB", figures: flood},
+	{bench: "Flood/agent/lines-of-24576KiB--quiet", pkg: program, n: 3, quick: 1, what: "200 MiB from an agent CLI in lines of 24 MiB", figures: flood},
+	{bench: "Flood/stderr/lines-of-1KiB--verbose", pkg: program, n: 3, quick: 1, what: "200 MiB on a script's stderr in lines of 1 KiB, with `--verbose`", figures: flood},
+	{bench: "Flood/stderr/lines-of-1024KiB--verbose", pkg: program, n: 3, what: "200 MiB on a script's stderr in lines of 1 MiB, with `--verbose`", figures: flood},
+	{bench: "Flood/stderr/lines-of-24576KiB--verbose", pkg: program, n: 3, what: "200 MiB on a script's stderr in lines of 24 MiB, with `--verbose`", figures: flood},
+	{bench: "Report", pkg: "./cmd/raymond/internal/reports", n: 3, quick: 1, what: "`raymond report` of a run of 1,000 agents with 50 MB of transcripts", figures: []figure{
 		{"wall-ms", "wall time", 10_000}, {"cpu-ms", "CPU time", 0}, {"peak-MiB", "memory", 200}, {"page-MB", "size of the page", 15},
 	}},
-	{"StartUp/earlier", program, 61, 21, "one script from start to end, against an earlier version", pair},
-	{"ScriptLoop/earlier", program, 15, 5, "a loop of 301 script states, against an earlier version", pair},
-	{"StubAgents/earlier", program, 5, 1, "500 agents with a stub of their CLI, against an earlier version", pair},
-	{"Forks/earlier", program, 7, 2, "1,000 workers forked one by one, against an earlier version", pair},
+	{bench: "ColdStart", pkg: "./cmd/raymond/internal/acttest", n: 21, what: "a step of a script-only workflow under act, from its start to the first state", figures: []figure{
+		{"over-ms", "time more than `raymond run` takes for it", 150}, {"act-ms", "time", 0}, {"bare-ms", "time of `raymond run`", 0}, {"step-ms", "time of the whole step, with the last checkpoint", 0},
+	}},
+	{bench: "Checkpoint/write/sealed", pkg: "./artifacts/checkpoint", n: 7, quick: 3, iterations: 5, what: "sealing a checkpoint of 20 MiB", figures: taken(0)},
+	{bench: "Checkpoint/write/plain", pkg: "./artifacts/checkpoint", n: 7, iterations: 5, what: "writing a checkpoint of 20 MiB that is not sealed", figures: taken(0)},
+	{bench: "Checkpoint/read/sealed", pkg: "./artifacts/checkpoint", n: 7, quick: 3, iterations: 5, what: "opening a sealed checkpoint of 20 MiB", figures: taken(0)},
+	{bench: "Checkpoint/read/plain", pkg: "./artifacts/checkpoint", n: 7, iterations: 5, what: "reading a checkpoint of 20 MiB that is not sealed", figures: taken(0)},
+	{bench: "SaveOfAnUnchangedTree", pkg: "./artifacts/workspace", n: 7, quick: 3, iterations: 10, what: "checking an unchanged workspace of 2,000 files for changes", figures: taken(0)},
+	{bench: "Snapshot", pkg: "./artifacts/workspace", n: 7, quick: 3, iterations: 10, what: "a snapshot of 5,000 files after a prompt that changed 20, with 200 more that are not committed", figures: taken(80e6)},
+	{bench: "StartUp/earlier", pkg: program, n: 61, quick: 21, what: "one script from start to end, against an earlier version", figures: pair},
+	{bench: "ScriptLoop/earlier", pkg: program, n: 15, quick: 5, what: "a loop of 301 script states, against an earlier version", figures: pair},
+	{bench: "StubAgents/earlier", pkg: program, n: 5, quick: 1, what: "500 agents with a stub of their CLI, against an earlier version", figures: pair},
+	{bench: "Forks/earlier", pkg: program, n: 7, quick: 2, what: "1,000 workers forked one by one, against an earlier version", figures: pair},
 }
 
 var (

@@ -140,11 +140,11 @@ func output(cmd *exec.Cmd) error {
 	return nil
 }
 
-// run runs the benchmark of a row n times, each time with one iteration, so that
-// every repetition is a line of its own.
+// run runs the benchmark of a row n times, so that every repetition is a line of
+// its own.
 func (b *bench) run(ctx context.Context, r row, n int, out io.Writer) error {
 	cmd := exec.CommandContext(ctx, b.tests(r.pkg), "-test.run=^$", "-test.bench="+pattern(r.bench),
-		"-test.benchtime=1x", "-test.count="+strconv.Itoa(n), "-test.v", "-test.timeout=1h")
+		fmt.Sprintf("-test.benchtime=%dx", max(1, r.iterations)), "-test.count="+strconv.Itoa(n), "-test.v", "-test.timeout=1h")
 	cmd.Dir, cmd.Env = filepath.Join(b.root, r.pkg), b.env
 	cmd.Stdout, cmd.Stderr = out, os.Stderr
 	if err := cmd.Run(); err != nil {

@@ -105,7 +105,7 @@ func spread(figures []float64) (center, low, high float64) {
 
 // words are the endings of units, and what is printed behind their figures.
 var words = []struct{ ending, word string }{
-	{"-ratio", "times"}, {"-ms", "ms"}, {"-MiB", "MiB"}, {"-MB", "MB"}, {"µs/line", "µs"},
+	{"-ratio", "times"}, {"-ms", "ms"}, {"-ms/turn", "ms"}, {"ns/op", "ms"}, {"-MiB", "MiB"}, {"-MB", "MB"}, {"-µs/line", "µs"},
 }
 
 func (f figure) word() string {
@@ -119,8 +119,17 @@ func (f figure) word() string {
 
 func (f figure) text(v float64) string { return f.number(v) + " " + f.word() }
 
+// scaled returns a figure in the unit of word.
+func (f figure) scaled(v float64) float64 {
+	if f.unit == "ns/op" {
+		return v / 1e6
+	}
+	return v
+}
+
 // number prints two decimals of a ratio, and three digits or more of anything else.
 func (f figure) number(v float64) string {
+	v = f.scaled(v)
 	switch {
 	case strings.HasSuffix(f.unit, "-ratio"):
 	case math.Abs(v) >= 100:
@@ -139,5 +148,5 @@ func (f figure) goalText() string {
 	case strings.HasSuffix(f.unit, "-ratio"):
 		return f.text(f.goal)
 	}
-	return fmt.Sprintf("%g %s", f.goal, f.word())
+	return fmt.Sprintf("%g %s", f.scaled(f.goal), f.word())
 }
