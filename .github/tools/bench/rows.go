@@ -79,10 +79,26 @@ var rows = []row{
 	{bench: "Checkpoint/read/plain", pkg: "./artifacts/checkpoint", n: 7, iterations: 5, what: "reading a checkpoint of 20 MiB that is not sealed", figures: taken(0)},
 	{bench: "SaveOfAnUnchangedTree", pkg: "./artifacts/workspace", n: 7, quick: 3, iterations: 10, what: "checking an unchanged workspace of 2,000 files for changes", figures: taken(0)},
 	{bench: "Snapshot", pkg: "./artifacts/workspace", n: 7, quick: 3, iterations: 10, what: "a snapshot of 5,000 files after a prompt that changed 20, with 200 more that are not committed", figures: taken(80e6)},
+	transfer("5MB/text/upload/plain", 7, 3, "storing a checkpoint of 5 MB of text, against the official client of artifacts"),
+	transfer("5MB/text/download/plain", 7, 3, "fetching it"),
+	transfer("200MB/text/upload/plain", 5, 0, "storing a checkpoint of 200 MB of text, against the official client"),
+	transfer("200MB/text/download/plain", 5, 0, "fetching it"),
+	transfer("200MB/noise/upload/plain", 5, 0, "storing a checkpoint of 200 MB that can't be compressed, against the official client"),
+	transfer("200MB/noise/download/plain", 5, 0, "fetching it"),
+	transfer("200MB/text/upload/sealed", 5, 0, "storing a sealed checkpoint of 200 MB of text, against the official client, which seals nothing"),
+	transfer("200MB/text/download/sealed", 5, 0, "fetching it"),
 	{bench: "StartUp/earlier", pkg: program, n: 61, quick: 21, what: "one script from start to end, against an earlier version", figures: pair},
 	{bench: "ScriptLoop/earlier", pkg: program, n: 15, quick: 5, what: "a loop of 301 script states, against an earlier version", figures: pair},
 	{bench: "StubAgents/earlier", pkg: program, n: 5, quick: 1, what: "500 agents with a stub of their CLI, against an earlier version", figures: pair},
 	{bench: "Forks/earlier", pkg: program, n: 7, quick: 2, what: "1,000 workers forked one by one, against an earlier version", figures: pair},
+}
+
+// transfer is a row of BenchmarkTransfer. The ratios that begin with in- leave out
+// the time that Node takes to start and to load the client.
+func transfer(name string, n, quick int, what string) row {
+	return row{bench: "Transfer/" + name, pkg: "./artifacts/slots", n: n, quick: quick, what: what, figures: []figure{
+		wall(0.5), cpu(0.5), {"in-wall-ratio", "wall time, without the start of Node", 0}, {"in-cpu-ratio", "CPU time, without the start of Node", 0}, {"peak-MiB", "memory", 64},
+	}}
 }
 
 var (
