@@ -3,7 +3,9 @@ package artifacts_test
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"errors"
+	"fmt"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -44,6 +46,19 @@ func runtimeOf(t *testing.T, s *artifactstest.Server, run int64, w *waits, maske
 func upload(t *testing.T, r *artifacts.Runtime, name string, content []byte) (artifacts.Artifact, error) {
 	t.Helper()
 	return r.Upload(t.Context(), artifacts.New{Name: name, Content: bytes.NewReader(content), Size: int64(len(content))})
+}
+
+// TestAContentIsHeldToItsDigest that its owner tells: the service refuses another content.
+func TestAContentIsHeldToItsDigest(t *testing.T) {
+	for name, content := range map[string]string{"same": "abc", "other": "abd"} {
+		s := artifactstest.New(t)
+		a, err := runtimeOf(t, s, 7, &waits{}, nil).Upload(t.Context(), artifacts.New{
+			Name: "one", Content: strings.NewReader(content), Size: 3, Digest: fmt.Sprintf("sha256:%x", sha256.Sum256([]byte("abc"))),
+		})
+		if isSame := name == "same"; isSame != (err == nil) || isSame != (len(s.All()) == 1) {
+			t.Errorf("%s: got %+v, %v, and %d stored; want it stored if it is the same", name, a, err, len(s.All()))
+		}
+	}
 }
 
 func download(t *testing.T, get func(*os.File) (int64, error)) ([]byte, error) {

@@ -91,6 +91,10 @@ func write(t testing.TB, w checkpoint.Writing) ([]byte, checkpoint.Written) {
 	if int64(len(data)) != written.Size {
 		t.Fatalf("size: got %d, want %d, the size of the file", written.Size, len(data))
 	}
+	sum := sha256.Sum256(data)
+	if want := "sha256:" + hex.EncodeToString(sum[:]); written.SHA256 != want {
+		t.Fatalf("digest: got %s, want %s, that of the file", written.SHA256, want)
+	}
 	return data, written
 }
 

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"syscall"
 	"testing"
@@ -151,8 +152,7 @@ func newStorage(b *testing.B, files string) *storage {
 
 // compare has both do the same in turn.
 func (s *storage) compare(b *testing.B, role, seal string) {
-	series := map[string][]float64{}
-	add := func(unit string, value float64) { series[unit] = append(series[unit], value) }
+	m := medians{}
 	if role == roleDownload {
 		s.clear(b)
 		s.ours(b, roleUpload, seal)
@@ -164,19 +164,28 @@ func (s *storage) compare(b *testing.B, role, seal string) {
 		}
 		ours := s.ours(b, role, seal)
 		theirs, inside := s.theirs(b, role)
-		add("wall-ratio", ratio(ours.Wall, theirs.Wall))
-		add("cpu-ratio", ratio(ours.CPU, theirs.CPU))
-		add("in-wall-ratio", ratio(ours.Wall, inside.Wall))
-		add("in-cpu-ratio", ratio(ours.CPU, inside.CPU))
-		add("peak-MiB", float64(ours.PeakKiB)/1024)
-		add("official-peak-MiB", float64(theirs.PeakKiB)/1024)
-		add("wall-ms", ms(ours.Wall))
-		add("cpu-ms", ms(ours.CPU))
-		add("official-wall-ms", ms(theirs.Wall))
-		add("official-cpu-ms", ms(theirs.CPU))
+		m.add("wall-ratio", ratio(ours.Wall, theirs.Wall))
+		m.add("cpu-ratio", ratio(ours.CPU, theirs.CPU))
+		m.add("in-wall-ratio", ratio(ours.Wall, inside.Wall))
+		m.add("in-cpu-ratio", ratio(ours.CPU, inside.CPU))
+		m.add("peak-MiB", float64(ours.PeakKiB)/1024)
+		m.add("official-peak-MiB", float64(theirs.PeakKiB)/1024)
+		m.add("wall-ms", ms(ours.Wall))
+		m.add("cpu-ms", ms(ours.CPU))
+		m.add("official-wall-ms", ms(theirs.Wall))
+		m.add("official-cpu-ms", ms(theirs.CPU))
 	}
-	s.addSizes(add)
-	for unit, values := range series {
+	s.addSizes(m)
+	m.report(b)
+}
+
+// medians are series of values by their units.
+type medians map[string][]float64
+
+func (m medians) add(unit string, value float64) { m[unit] = append(m[unit], value) }
+
+func (m medians) report(b *testing.B) {
+	for unit, values := range m {
 		slices.Sort(values)
 		b.ReportMetric(values[len(values)/2], unit)
 	}
@@ -187,12 +196,12 @@ func ratio(a, b time.Duration) float64 { return float64(a) / float64(max(1, b)) 
 func ms(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
 
 // addSizes adds what the server has.
-func (s *storage) addSizes(add func(string, float64)) {
+func (s *storage) addSizes(m medians) {
 	for _, a := range s.server.All() {
 		if a.Name == officialName {
-			add("official-stored-MB", float64(len(a.Content))/1e6)
+			m.add("official-stored-MB", float64(len(a.Content))/1e6)
 		} else {
-			add("stored-MB", float64(len(a.Content))/1e6)
+			m.add("stored-MB", float64(len(a.Content))/1e6)
 		}
 	}
 }
@@ -264,5 +273,41 @@ func readAll(cmd *exec.Cmd) ([]byte, error) {
 func (s *storage) emptied(b *testing.B, dir string) {
 	if err := os.RemoveAll(dir); err != nil {
 		b.Fatal(err)
+	}
+}
+
+// BenchmarkTransferGrown stores 50 MB of conversations again after 10 KB were added to one of
+// them: what is sent, and what that costs.
+func BenchmarkTransferGrown(b *testing.B) {
+	dir := b.TempDir()
+	if err := fill(dir, 50, "text"); err != nil {
+		b.Fatal(err)
+	}
+	f, err := os.OpenFile(filepath.Join(dir, "0.jsonl"), os.O_WRONLY|os.O_APPEND, 0)
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer f.Close()
+	sources, err := readSources("../..")
+	if err != nil {
+		b.Fatal(err)
+	}
+	added := newConversation(99, sources)
+	for _, seal := range []string{"plain", "sealed"} {
+		b.Run(seal, func(b *testing.B) {
+			s, m := newStorage(b, dir), medians{}
+			for b.Loop() {
+				if err := added.write(f, 10_000); err != nil {
+					b.Fatal(err)
+				}
+				s.clear(b)
+				ours := s.ours(b, roleUpload, seal)
+				m.add("wall-ms", ms(ours.Wall))
+				m.add("cpu-ms", ms(ours.CPU))
+				m.add("peak-MiB", float64(ours.PeakKiB)/1024)
+			}
+			s.addSizes(m)
+			m.report(b)
+		})
 	}
 }
