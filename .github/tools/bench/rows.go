@@ -87,6 +87,9 @@ var rows = []row{
 	transfer("200MB/noise/download/plain", 5, 0, "fetching it"),
 	transfer("200MB/text/upload/sealed", 5, 0, "storing a sealed checkpoint of 200 MB of text, against the official client, which seals nothing"),
 	transfer("200MB/text/download/sealed", 5, 0, "fetching it"),
+	{bench: "TransferGrown/plain", pkg: "./artifacts/slots", n: 5, quick: 1, what: "storing 50 MB of conversations again after 10 KB were added to one of them", figures: []figure{
+		{"stored-MB", "bytes sent", 1}, {"wall-ms", "wall time", 0}, {"cpu-ms", "CPU time", 0}, {"peak-MiB", "memory", 64},
+	}},
 	{bench: "StartUp/earlier", pkg: program, n: 61, quick: 21, what: "one script from start to end, against an earlier version", figures: pair},
 	{bench: "ScriptLoop/earlier", pkg: program, n: 15, quick: 5, what: "a loop of 301 script states, against an earlier version", figures: pair},
 	{bench: "StubAgents/earlier", pkg: program, n: 5, quick: 1, what: "500 agents with a stub of their CLI, against an earlier version", figures: pair},
