@@ -18,7 +18,7 @@ import (
 )
 
 // order returns a fresh order in a folder of its own.
-func order(t *testing.T, prompt string) runner.Order {
+func order(t testing.TB, prompt string) runner.Order {
 	t.Helper()
 	return runner.Order{
 		Dir:     t.TempDir(),

@@ -22,7 +22,7 @@ import (
 // The tests of this file run the real CLI against a scripted API. Each start
 // takes more than half a second of processor time, so they are few.
 
-func realCLI(t *testing.T, s *ct.Server, env ...string) *Backend {
+func realCLI(t testing.TB, s *ct.Server, env ...string) *Backend {
 	t.Helper()
 	return &Backend{Path: ct.Install(t), Env: append(ct.Env(t, s), env...)}
 }
