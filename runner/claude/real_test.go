@@ -134,6 +134,35 @@ func reported(t *testing.T, debugDir string) (usd state.USD) {
 	return usd
 }
 
+// TestContractProjectFiles: what an agent writes into the CLI's files of the project holds
+// from its next turn on. The CLI reads them when it starts, and only then.
+func TestContractProjectFiles(t *testing.T) {
+	t.Parallel()
+	write := func(path, text string) ct.Block {
+		return ct.ToolUse("Write", map[string]any{"file_path": path, "content": text})
+	}
+	s := ct.NewServer(t, ct.On("one", ct.Do(
+		write("CLAUDE.md", "Speak like a pirate.\n"),
+		write(".claude/settings.json", `{"hooks": {"UserPromptSubmit": [{"hooks": [{"type": "command", "command": "touch hooked"}]}]}}`),
+		write(".claude/skills/sail/SKILL.md", "---\nname: sail\ndescription: How to sail\n---\nHoist the sails.\n")), ct.Say("written")),
+		ct.On("two", ct.Do(ct.ToolUse("Skill", map[string]any{"skill": "sail"})), ct.Say("done")))
+	b, o := realCLI(t, s), order(t, "one")
+	o.Prompt.Permissions.SkipPermissions = true
+	answer(t, b, o)
+	o.Prompt.Session, o.Prompt.Text = state.Resume, "two"
+	answer(t, b, o)
+	last := s.Last(t)
+	if !strings.Contains(strings.Join(last.Reminders, "\n"), "Speak like a pirate.") {
+		t.Error("the next turn: got nothing of the CLAUDE.md that the turn before wrote")
+	}
+	if _, err := os.Stat(filepath.Join(o.Dir, "hooked")); err != nil {
+		t.Errorf("the next turn: the hook that the turn before wrote did not run: %v", err)
+	}
+	if strings.Count(last.Conversation(), "Hoist the sails.") < 2 { // as it was written, and as it was used
+		t.Errorf("the next turn: got nothing of the skill that the turn before wrote:\n%s", last.Conversation())
+	}
+}
+
 // TestContractTools holds that an agent can work within its permissions, and that
 // what it was refused is reported.
 func TestContractTools(t *testing.T) {
