@@ -90,6 +90,10 @@ var rows = []row{
 	{bench: "TransferGrown/plain", pkg: "./artifacts/slots", n: 5, quick: 1, what: "storing 50 MB of conversations again after 10 KB were added to one of them", figures: []figure{
 		{"stored-MB", "bytes sent", 1}, {"wall-ms", "wall time", 0}, {"cpu-ms", "CPU time", 0}, {"peak-MiB", "memory", 64},
 	}},
+	{bench: "Conversation", pkg: "./runner/claude", n: 3, what: "a turn of a conversation with the real CLI of Claude Code, which a new process continues", figures: []figure{
+		{"new-ms/turn", "wall time", 0}, {"new-cpu-ms/turn", "CPU time", 0},
+		{"kept-ms/turn", "wall time in a process that is kept", 0}, {"kept-cpu-ms/turn", "CPU time in a process that is kept", 0},
+	}},
 	{bench: "StartUp/earlier", pkg: program, n: 61, quick: 21, what: "one script from start to end, against an earlier version", figures: pair},
 	{bench: "ScriptLoop/earlier", pkg: program, n: 15, quick: 5, what: "a loop of 301 script states, against an earlier version", figures: pair},
 	{bench: "StubAgents/earlier", pkg: program, n: 5, quick: 1, what: "500 agents with a stub of their CLI, against an earlier version", figures: pair},

@@ -1,0 +1,45 @@
+package runner
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+func TestPayloadFilesAreOfOneAgentAtATime(t *testing.T) {
+	p := payloads{dir: t.TempDir()}
+	a, b := p.take("a"), p.take("b")
+	p.release("a")
+	c, d := p.take("c"), p.take("d")
+	if a == b || c != a || d == a || d == b {
+		t.Errorf("files of a, b, then of c and d when a has ended: got %q, %q, %q, %q", a, b, c, d)
+	}
+}
+
+// TestPayloadIsAllThatItsFileHolds, whatever the script before has left there.
+func TestPayloadIsAllThatItsFileHolds(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "1")
+	for _, left := range []func() error{
+		func() error { return nil },
+		func() error { return os.WriteFile(path, []byte("something longer"), 0o600) },
+		func() error { return os.Remove(path) },
+		func() error { return errors.Join(os.Remove(path), os.MkdirAll(filepath.Join(path, "folder"), 0o700)) },
+	} {
+		if err := left(); err != nil {
+			t.Fatal(err)
+		}
+		if err := writePayload(ScriptOrder{PayloadFile: path, Payload: "payload"}); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := os.ReadFile(path); err != nil || string(got) != "payload" {
+			t.Errorf("got %q, %v", got, err)
+		}
+		if err := os.RemoveAll(path); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
