@@ -18,7 +18,7 @@ var openers = map[string]string{
 	"state/sync_unix.go":                            "a folder, opened as one and without waiting",
 	"state/alive_unix.go":                           "/proc",
 	"cmd/raymond/internal/claims/process_linux.go":  "/proc",
-	"runner/internal/proc/child.go":                 "/dev/null",
+	"runner/internal/proc/pipes_other.go":           "/dev/null",
 	"runner/report/log.go":                          "a pipe or a device that the user names with --events",
 	"runner/traces/settings.go":                     "certificates that the user names, before agents run",
 	"runner/simulate/actor.go":                      "with O_EXCL, which opens nothing that is there",
