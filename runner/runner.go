@@ -98,15 +98,16 @@ func (r *Runner) costs() costs {
 // saved: all invocations that have ended meanwhile are one step.
 func (r *Runner) receive(ctx context.Context, m message) error {
 	var ends []ended
+	var failed error
 	for _, m := range r.crew.waiting(m) {
 		if m.progress == nil {
-			ends = append(ends, r.ended(m))
-		} else if err := r.progress(m); err != nil {
-			return err
+			ends = append(ends, r.ended(m)) // even after a failure: drain counts on it
+		} else if failed == nil {
+			failed = r.progress(m)
 		}
 	}
-	if len(ends) == 0 {
-		return nil
+	if failed != nil || len(ends) == 0 {
+		return failed
 	}
 	return r.advance(ctx, func(step *state.Step) {
 		for _, e := range ends {

@@ -166,12 +166,14 @@ func loseMachine(t *testing.T, whole span, at time.Duration) {
 	}
 	res := c.run(nil)
 	s := wantStep(t, res, "one", "raymond", "success", map[string]string{"status": "completed", "result": whole.result})
-	if last.Run != nil && s.Outputs["workflow-id"] != last.Run.WorkflowID {
+	// A machine that was slow to be lost may have stored the end; then this is a new run.
+	isOver := last.Run != nil && last.Run.Progress.Status == state.Completed
+	if last.Run != nil && !isOver && s.Outputs["workflow-id"] != last.Run.WorkflowID {
 		t.Errorf("workflow id: got %s, want %s as stored\n%s", s.Outputs["workflow-id"], last.Run.WorkflowID, shown(res))
 	}
 	after := sitetest.EffectsOf(t, c.effects())
 	for _, e := range after {
-		if slices.Contains(done, e) {
+		if !isOver && slices.Contains(done, e) {
 			t.Errorf("on the second machine: got %+v, which was finished at %v\n%s", e, last, shown(res))
 		}
 	}
