@@ -43,6 +43,13 @@ func TestAMissingKeyIsNoticedBeforeAnythingStarts(t *testing.T) {
 	}
 }
 
+// TestDocumentationNeedsNoKey, though it shows tags, and a script may name any state.
+func TestDocumentationNeedsNoKey(t *testing.T) {
+	t.Parallel()
+	s := newScene(t, "-- wf/START.sh --\nnext=END.sh; echo \"<goto>$next</goto>\"\n-- wf/END.sh --\necho '<result>done</result>'\n-- wf/README.md --\nIt ends with `<result>done</result>`.\n")
+	s.job(1).set("RUNNER_ENVIRONMENT", "github-hosted").do(0).wantOutputs(t, "result", "done")
+}
+
 // TestEachAgentNeedsItsOwnKey: the key of one vendor is none of another's, and none is missed
 // for an agent that the workflow does not name.
 func TestEachAgentNeedsItsOwnKey(t *testing.T) {
