@@ -59,7 +59,7 @@ func limit(ctx context.Context, s *step, r *remarks, b placed) error {
 	if err := errors.Join(checkSandbox(s, b.options().SkipPermissions), checkPrompts(s, b.readyRun), checkPrices(s, b.readyRun)); err != nil {
 		return err
 	}
-	return planReport(s, b.flow.HasPrompts())
+	return planReport(s, b.readyRun)
 }
 
 // noteLocal keeps whose a run in the state folder is, and how it began.

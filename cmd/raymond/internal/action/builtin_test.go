@@ -35,6 +35,23 @@ func TestWorkflowsOfTheActionNeedNoFileOfTheRepository(t *testing.T) {
 	}
 }
 
+// TestTheQuickStartHasNoPrompts, as its README.md is none: it is stored, without a report by
+// default, and of a public repository nothing is missed.
+func TestTheQuickStartHasNoPrompts(t *testing.T) {
+	t.Parallel()
+	for _, repository := range []string{inPrivate, inPublic} {
+		s := newScene(t, oneScript)
+		e := s.job(1, "workflow", "builtin:quickstart").on("push", "{"+repository+"}").do(0)
+		e.wantOutputs(t, "status", "completed")
+		if all := s.checkpoints(); len(all) == 0 || len(all) != len(s.forge.All()) {
+			t.Errorf("%s: artifacts: got %q, want checkpoints alone", repository, names(s.forge.All()))
+		}
+		if told := e.texts("warning"); len(told) > 0 || strings.Contains(e.summary, "onversations") {
+			t.Errorf("%s: got the warnings %q and the summary\n%s\nwant nothing of conversations", repository, told, e.summary)
+		}
+	}
+}
+
 func TestWorkflowsThatTheActionLacksAreNamed(t *testing.T) {
 	t.Parallel()
 	f, repo := sitetest.NewForge(t), acttest.Repository(t, oneScript)

@@ -109,7 +109,7 @@ func (r *result) lacks(s *step, run *state.Run) []outlook.Lack {
 	if r.store == nil {
 		return nil
 	}
-	if run.Progress.Status == state.Running && r.flow != nil && r.flow.HasPrompts() && r.store.IsOpen() {
+	if run.Progress.Status == state.Running && r.flow != nil && expectsPrompts(r.flow, run) && r.store.IsOpen() {
 		return []outlook.Lack{{What: outlook.Transcripts, Why: outlook.NoKey}}
 	}
 	var lacks []outlook.Lack

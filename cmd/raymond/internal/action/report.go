@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/raymond-action/raymond-action/artifacts"
@@ -27,24 +29,38 @@ const reportTime = time.Minute
 
 // The states of a step's report, as its note has them.
 const (
-	reportDue  = "due"  // the run was begun, and is to have one
-	reportDone = "done" // it was stored, or that was tried
+	reportDue   = "due"     // the run was begun, and is to have one
+	reportIfRun = "prompts" // the same, if a prompt has run: its files lead to none
+	reportDone  = "done"    // it was stored, or that was tried
 )
 
 // planReport decides whether the run is to have a report, and notes it for the post part. It
 // says what everybody will be able to read, before there is anything to read.
-func planReport(s *step, hasPrompts bool) error {
+func planReport(s *step, b *readyRun) error {
 	if s.part() != nil || s.in.Report != nil && !*s.in.Report {
 		return nil
 	}
-	if s.in.Report == nil && (!hasPrompts || s.isLocal() || isPublic(s)) {
+	if s.in.Report == nil && (!b.flow.HasPrompts() || s.isLocal() || isPublic(s)) {
 		return nil
 	}
 	if s.in.Report != nil && isPublic(s) {
 		s.voice.warn("report: true: anybody may read the artifacts of this repository, which is public or not known to be private, and so the report of this run: " +
 			"the conversations of its agents, and what they changed")
 	}
-	return s.note.change(func(d *noteData) { d.Report = reportDue })
+	plan := reportDue
+	if s.in.Report == nil && !expectsPrompts(b.flow, b.run) {
+		plan = reportIfRun
+	}
+	return s.note.change(func(d *noteData) { d.Report = plan })
+}
+
+// expectsPrompts reports whether a run has executed a prompt, or the files of its workflow lead
+// to one.
+func expectsPrompts(f *flow, run *state.Run) bool { return f.LeadsToPrompt() || hasPrompted(run) }
+
+// hasPrompted reports whether a run has executed a prompt.
+func hasPrompted(run *state.Run) bool {
+	return slices.ContainsFunc(run.Used, func(file string) bool { return strings.EqualFold(filepath.Ext(file), ".md") })
 }
 
 // reportEnd stores the report of a run that has stopped. Where there is no time, the post part
@@ -78,7 +94,7 @@ func notReported(err error) string {
 // storeReport makes and stores the report of a run, if it is to have one that is not stored
 // yet. The link is zero where there is none.
 func storeReport(ctx context.Context, s *step, run *state.Run) (report.Link, error) {
-	if s.note.get().Report != reportDue {
+	if plan := s.note.get().Report; plan != reportDue && (plan != reportIfRun || !hasPrompted(run)) {
 		return report.Link{}, nil
 	}
 	if err := s.note.change(func(d *noteData) { d.Report = reportDone }); err != nil {

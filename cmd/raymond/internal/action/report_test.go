@@ -73,6 +73,19 @@ func TestAReportIsStored(t *testing.T) {
 	}
 }
 
+// documented is a workflow of scripts whose README.md shows tags.
+const documented = threeScripts + "-- wf/README.md --\nEach state names the next one, as in `<goto>END.sh</goto>`, until `<result>all done</result>`.\n"
+
+// unannounced is a workflow whose files lead to no prompt: the script makes up the tag.
+const unannounced = `-- wf/START.sh --
+if [ -e unlikely ]; then echo '<result>none</result>'; exit; fi
+verb=goto; echo "<$verb>ASK.md</$verb>"
+-- wf/ASK.md --
+reply:
+<result>asked</result>
+end.
+`
+
 // TestWhichRunsHaveAReport: none that strangers could read, unless somebody says so, which is
 // warned of once; none of scripts, and none of a run that is kept on the machine.
 func TestWhichRunsHaveAReport(t *testing.T) {
@@ -88,6 +101,9 @@ func TestWhichRunsHaveAReport(t *testing.T) {
 		"private, with it":       {threeScripts, inPrivate, []string{"report", "true"}, true, false},
 		"private, without it":    {threePrompts, inPrivate, []string{"report", "false"}, false, false},
 		"scripts":                {threeScripts, inPrivate, nil, false, false},
+		"documented scripts":     {documented, inPrivate, nil, false, false},
+		"documented, with it":    {documented, inPrivate, []string{"report", "true"}, true, false},
+		"prompt, not announced":  {unannounced, inPrivate, nil, true, false},
 		"kept on the machine":    {threePrompts, inPrivate, []string{"store", "local", "state-dir", t.TempDir()}, false, false},
 		"prompts, may be public": {threePrompts, `"repository":{"id":4711,"full_name":"o/r"}`, nil, false, false},
 	} {

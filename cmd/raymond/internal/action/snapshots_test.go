@@ -52,6 +52,12 @@ func TestSnapshotsGoToTheNextJob(t *testing.T) {
 		t.Errorf("snapshots in the checkpoint of the second job: got %q, want %q", got, want)
 	}
 
+	s = newScene(t, unannounced)
+	s.talks(1).do(0).wantOutputs(t, "result", "asked")
+	if got, want := refsOf(t, s), []string{"snapshots/0", "snapshots/2"}; !slices.Equal(got, want) {
+		t.Errorf("snapshots of a prompt that no file leads to: got %q, want %q", got, want)
+	}
+
 	s = newScene(t, agentAtWork)
 	s.talks(1, "max-iterations", "2", "workspace", "none").do(problem.ExitCodes[problem.ClassOverLimit])
 	if got := refsOf(t, s); got != nil {

@@ -39,7 +39,7 @@ func openStorage(ctx context.Context, s *step, losses []string, b placed) (*stor
 			Base: b.base, Dir: s.runDir(b.readyRun.run.WorkflowID), Chain: checkpoints.Chain{Began: b.began},
 		})
 	}
-	if losses = append(losses, lossesOf(s, b.flow, store)...); len(losses) > 0 {
+	if losses = append(losses, lossesOf(s, b.readyRun, store)...); len(losses) > 0 {
 		s.voice.warn(strings.Join(losses, ". Besides, "))
 	}
 	if store == nil {
@@ -114,13 +114,13 @@ const (
 )
 
 // lossesOf says what a run that is stored this way can't do later.
-func lossesOf(s *step, f *flow, store *checkpoints.Store) []string {
+func lossesOf(s *step, b *readyRun, store *checkpoints.Store) []string {
 	switch {
 	case store == nil:
 		return []string{losesAll}
 	case s.isForks():
 		return []string{losesFork}
-	case f.HasPrompts() && !s.in.ResumeWithoutTranscript && store.IsOpen():
+	case !s.in.ResumeWithoutTranscript && expectsPrompts(b.flow, b.run) && store.IsOpen():
 		return []string{losesOpen}
 	}
 	return nil

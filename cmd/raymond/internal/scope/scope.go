@@ -145,8 +145,20 @@ func Platform() protocol.Platform {
 // HasScripts reports whether there is a script that an agent could name.
 func (s *Scope) HasScripts() bool { return s.has(protocol.Script) }
 
-// HasPrompts reports whether the workflow may need an agent CLI.
+// HasPrompts reports whether there is a prompt that an agent could name, which any .md file is,
+// even the README.md beside scripts. See LeadsToPrompt.
 func (s *Scope) HasPrompts() bool { return s.has(protocol.Prompt) }
+
+// LeadsToPrompt reports whether the entry leads to a prompt, as far as the files show: the
+// README.md beside scripts is none unless one of them names it. It is for what people are told
+// and shown by default. What a prompt can't run without goes by HasPrompts, because a script
+// may name any file when it runs.
+func (s *Scope) LeadsToPrompt() bool {
+	return s.HasPrompts() && slices.ContainsFunc(s.Workflow.Chart().States(), func(name string) bool {
+		st, ok := s.Workflow.State(name)
+		return ok && st.Kind == protocol.Prompt
+	})
+}
 
 func (s *Scope) has(kind protocol.Kind) bool {
 	for _, name := range s.Workflow.Names() {

@@ -81,8 +81,8 @@ func Open(s Setup) (*Session, error) {
 		o.Events.Add("debug folder", report.NewDebug(o.Config.DebugDir))
 	}
 	o.Config.Reporter = reporter(o.Events, s.Hide.Events)
-	// Snapshots are of what prompts have done. A run of scripts alone starts without the
-	// git processes that the first one takes.
+	// Snapshots are of what prompts have done. Where there is no file that could be one, a
+	// run starts without the git processes that the first snapshot takes.
 	if s.Others.Snapshots != nil && s.Scope.HasPrompts() {
 		o.files = snapshots.New(s.Others.Snapshots, o.Config.Reporter)
 		o.Config.Snapshots = o.files
