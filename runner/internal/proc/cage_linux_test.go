@@ -3,10 +3,14 @@ package proc
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/raymond-action/raymond-action/internal/cage"
@@ -23,7 +27,7 @@ func runCaged(t *testing.T, dir, script string) (exit Exit, said string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if left := caged(func(m uint64) bool { return m == cage.Mark(t.Name()+".1") }); exit.Left != 0 || len(left) > 0 {
+	if left := slices.Collect(caged(func(m uint64) bool { return m == cage.Mark(t.Name()+".1") })); exit.Left != 0 || len(left) > 0 {
 		t.Errorf("left: got %v, %v, want none", exit.Left, left)
 	}
 	return exit, out.String()
@@ -48,12 +52,32 @@ func TestNothingLeavesACage(t *testing.T) {
 }
 
 // TestForksDontOutrunTheEnd: what lives on by forking all the time is ended too, be it
-// one process or many.
+// one process or many, in a session of their own or in one for each, with a cage or
+// without. A process has a number of lives, so that what gets away can't take all the
+// processes of the machine; then it writes a file.
 func TestForksDontOutrunTheEnd(t *testing.T) {
-	const begin = `roll() { roll & exit; }; grow() { if [ $1 -gt 0 ]; then grow $(($1-1)) & grow $(($1-1)) & exit; fi; roll; }; `
-	for name, script := range map[string]string{"one": "roll", "many": "grow 6"} {
+	const begin = `roll() { if [ $1 -gt 0 ]; then roll $(($1-1)) & else echo > outlived; fi; exit; }; ` +
+		`grow() { if [ $1 -gt 0 ]; then grow $(($1-1)) & grow $(($1-1)) & exit; fi; roll 1000; }; ` +
+		`leave() { if [ $1 -gt 0 ]; then setsid bash -c "leave $(($1-1))" & else echo > outlived; fi; exit; }; export -f roll grow leave; `
+	for name, script := range map[string]string{
+		"one":      "setsid bash -c 'roll 5000' &",
+		"many":     "setsid bash -c 'grow 3' &",
+		"stay":     "grow 3 &",
+		"sessions": "leave 500 & leave 500 &",
+	} {
 		t.Run(name, func(t *testing.T) {
-			runCaged(t, t.TempDir(), `setsid bash -c '`+begin+script+`' & sleep 0.1`)
+			dir := t.TempDir()
+			runCaged(t, dir, begin+script)
+			exit, err := Run(context.Background(), Options{
+				Path: "bash", Args: []string{"-c", begin + script}, Dir: dir, Env: os.Environ(), MarkVar: "RAYMOND_TEST_MARK", Mark: t.Name() + ".1",
+			})
+			if err != nil || exit.Left != 0 {
+				t.Errorf("without a cage: got %+v, %v, want what was left to be ended", exit, err)
+			}
+			wantNoStrays(t, name)
+			if _, err := os.Stat(filepath.Join(dir, "outlived")); !errors.Is(err, fs.ErrNotExist) {
+				t.Errorf("the last of the processes: got %v, want it never to be", err)
+			}
 		})
 	}
 }
@@ -86,5 +110,35 @@ func TestCagedProgramsThatAreMissing(t *testing.T) {
 	_, err := Run(context.Background(), Options{Path: "/nowhere/program", Mark: t.Name() + ".1", Cage: cage.New(cage.Policy{})})
 	if !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("start of a program that isn't there: got %v", err)
+	}
+}
+
+// TestGroupsAreEndedWhole: what shares the group of a process that is found ends with it if
+// it is to, also when it is never found itself, as what forks and exits all the time.
+func TestGroupsAreEndedWhole(t *testing.T) {
+	for _, grouped := range []bool{true, false} {
+		cmd := exec.Command("bash", "-c", "sleep 300 & echo $!; exec sleep 300")
+		cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+		from, err := cmd.StdoutPipe()
+		must(err)
+		must(cmd.Start())
+		var other int
+		_, err = fmt.Fscan(from, &other)
+		must(err)
+		endAll(func(yield func(process) bool) {
+			if p, ok := readStat(cmd.Process.Pid); ok && !p.dying {
+				p.grouped = grouped
+				yield(p)
+			}
+		}, never)
+		if !grouped {
+			if p, ok := readStat(other); !ok || p.dying {
+				t.Errorf("the other process of the group: got %+v, %t, want it left alone", p, ok)
+			}
+			_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
+		}
+		waitDead(t, other)
+		_ = cmd.Wait()
+		reapStrays()
 	}
 }

@@ -96,7 +96,7 @@ func descendants() []int {
 func childrenOf(pid int) []int {
 	dir := "/proc/" + strconv.Itoa(pid) + "/task"
 	var found []int
-	for _, thread := range pidsIn(dir) {
+	for thread := range numbersIn(dir) {
 		data, err := readProc(dir+"/"+strconv.Itoa(thread)+"/children", 512)
 		if errors.Is(err, syscall.ENOENT) && isAlive(thread) {
 			return childrenByParent(pid) // a kernel without the list

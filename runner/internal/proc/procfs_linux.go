@@ -3,6 +3,7 @@ package proc
 import (
 	"bytes"
 	"errors"
+	"iter"
 	"slices"
 	"strconv"
 	"strings"
@@ -15,10 +16,12 @@ import (
 // process is what /proc/PID/stat says of a process.
 type process struct {
 	pid, ppid, pgrp int
+	session         int
 	dying           bool   // or dead, but not collected
 	dead            bool   // and not collected: no thread of it is left
 	kernel          bool   // a thread of the kernel
 	born            uint64 // clock ticks after the boot; with pid it names one process for good
+	grouped         bool   // whoever shares its group is to be ended as well; readStat doesn't know
 }
 
 // Flags of a process, as the kernel has them in its sched.h.
@@ -80,6 +83,7 @@ func readStat(pid int) (process, bool) {
 	p.dying = p.dead || alone && flags&exiting != 0
 	p.ppid, _ = strconv.Atoi(f[1])
 	p.pgrp, _ = strconv.Atoi(f[2])
+	p.session, _ = strconv.Atoi(f[3])
 	p.born, _ = strconv.ParseUint(f[19], 10, 64)
 	return p, true
 }
@@ -87,7 +91,7 @@ func readStat(pid int) (process, bool) {
 // snapshot looks at all processes. It is not taken at one instant.
 func snapshot() map[int]process {
 	all := map[int]process{}
-	for _, pid := range pids() {
+	for pid := range processes() {
 		if p, ok := readStat(pid); ok {
 			all[pid] = p
 		}
@@ -147,38 +151,33 @@ func childrenByParent(parent int) []int {
 	return found
 }
 
-// pids returns the ids of all processes.
-func pids() []int { return pidsIn("/proc") }
+// processes yields the ids of all processes. It asks the kernel for a few at a time, so
+// that each exists when it is yielded, or did a moment ago.
+func processes() iter.Seq[int] { return numbersIn("/proc") }
 
-// pidsIn returns the names of a folder that are numbers.
-func pidsIn(dir string) []int {
-	fd, err := openProc(dir)
-	if err != nil {
-		return nil
-	}
-	defer syscall.Close(fd)
-	var names []string
-	buf := make([]byte, 32<<10)
-	for {
-		n, err := unix.ReadDirent(fd, buf)
-		if errors.Is(err, syscall.EINTR) {
-			continue
+// numbersIn yields the names of a folder that are numbers.
+func numbersIn(dir string) iter.Seq[int] {
+	return func(yield func(int) bool) {
+		fd, err := openProc(dir)
+		if err != nil {
+			return
 		}
-		if n <= 0 || err != nil {
-			break
-		}
-		_, _, names = syscall.ParseDirent(buf[:n], -1, names)
-	}
-	return numbers(names)
-}
-
-// numbers returns those names that are numbers.
-func numbers(names []string) []int {
-	var found []int
-	for _, name := range names {
-		if pid, err := strconv.Atoi(name); err == nil {
-			found = append(found, pid)
+		defer syscall.Close(fd)
+		buf := make([]byte, 4<<10)
+		for {
+			n, err := unix.ReadDirent(fd, buf)
+			if errors.Is(err, syscall.EINTR) {
+				continue
+			}
+			if n <= 0 || err != nil {
+				return
+			}
+			_, _, names := syscall.ParseDirent(buf[:n], -1, nil)
+			for _, name := range names {
+				if id, err := strconv.Atoi(name); err == nil && !yield(id) {
+					return
+				}
+			}
 		}
 	}
-	return found
 }

@@ -173,7 +173,7 @@ func (k *kin) finish(forced bool) ending {
 	if e, done := k.collectIfAlone(all); done {
 		return e
 	}
-	swept, left := endAll(func() []process { return k.leftovers(all) }, never)
+	swept, left := endAll(k.leftovers(all), never)
 	family.mu.Lock()
 	defer family.mu.Unlock()
 	e := k.collect()
@@ -189,7 +189,13 @@ func (k *kin) collectIfAlone(forced bool) (ending, bool) {
 	family.mu.Lock()
 	defer family.mu.Unlock()
 	k.ended = true
-	if forced || len(strays()) > 0 || len(k.inmates()) > 0 {
+	if forced {
+		return ending{}, false
+	}
+	if orphans, settled := strays(); len(orphans) > 0 || !settled {
+		return ending{}, false
+	}
+	for range k.inmates() {
 		return ending{}, false
 	}
 	return k.collect(), true

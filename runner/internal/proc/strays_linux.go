@@ -1,26 +1,36 @@
 package proc
 
 import (
+	"iter"
 	"slices"
 	"syscall"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/raymond-action/raymond-action/internal/cage"
 	"github.com/raymond-action/raymond-action/internal/waited"
 )
 
+// maxLooks is how many times strays looks before it returns while orphans still come:
+// what forks and exits all the time leaves new ones for as long as it lives, and only the
+// caller can end it.
+const maxLooks = 8
+
 // strays returns the live children of this process that are not in the family,
 // and collects the dead ones. A dead child in our own process group is left: a
 // process that other code started here stays in that group, or is known to package
-// waited, and that code waits for it. What Run starts, and so what descends from it, has other groups. The
+// waited, and that code waits for it. What Run starts, and so what descends from it, has other groups.
+// If it isn't settled, more may have come since, and another call is due. The
 // caller holds family.mu.
-func strays() []int {
-	for {
-		found, collected := listed()
-		if !collected {
-			return found
+func strays() (found []int, settled bool) {
+	for range maxLooks {
+		var collected bool
+		if found, collected = listed(); !collected {
+			return found, true
 		}
 		// What a dead one had started has become a child of ours after the look.
 	}
+	return found, false
 }
 
 // listed is strays, as of one look, which may have collected some.
@@ -54,8 +64,9 @@ type sibling struct {
 	ended bool // it is clearing up itself
 }
 
-// around returns the strays and the siblings of k, as of one moment.
-func (k *kin) around() (found []int, siblings []sibling) {
+// around returns the strays and the siblings of k, as of one moment, and whether the
+// strays are settled.
+func (k *kin) around() (found []int, siblings []sibling, settled bool) {
 	family.mu.Lock()
 	defer family.mu.Unlock()
 	for pid, other := range family.kin {
@@ -63,57 +74,103 @@ func (k *kin) around() (found []int, siblings []sibling) {
 			siblings = append(siblings, sibling{pid, other.mark, other.ended})
 		}
 	}
-	return strays(), siblings
+	found, settled = strays()
+	return found, siblings, settled
 }
 
-// leftovers finds what a child that has exited left behind: its orphans with all
-// their descendants and, if everywhere, whatever carries its mark.
-func (k *kin) leftovers(everywhere bool) []process {
-	pids, siblings := k.around()
-	inmates := k.inmates()
-	if len(pids) == 0 && len(inmates) == 0 && !everywhere {
-		return nil
-	}
-	all := snapshot()
-	found := map[int]process{}
-	for _, p := range inmates {
-		found[p.pid] = p
-	}
-	for _, pid := range pids {
-		p, ok := all[pid]
-		switch {
-		case !ok: // it has ended since, and what it had started is to be looked for
-			found[pid] = process{pid: pid, dying: true}
-		case k.owns(p, siblings, all):
-			addTree(found, p, all)
+// leftovers looks for what a child that has exited left behind: what is in its cage, its
+// orphans with all their descendants and, if everywhere, whatever carries its mark. Each
+// is yielded as soon as it is found. A process that is dying stands for those that another
+// look may find.
+func (k *kin) leftovers(everywhere bool) iter.Seq[process] {
+	return func(yield func(process) bool) {
+		alone := true
+		for p := range k.inmates() {
+			if alone = false; !yield(p) {
+				return
+			}
+		}
+		pids, siblings, settled := k.around()
+		if len(pids) == 0 && settled && alone && !everywhere {
+			return
+		}
+		if !settled && !yield(process{pid: k.pid, dying: true}) {
+			return
+		}
+		for p := range k.orphans(pids, siblings) {
+			if !yield(p) {
+				return
+			}
+		}
+		if !everywhere {
+			return
+		}
+		for _, p := range k.marked(siblings) {
+			if !yield(p) {
+				return
+			}
 		}
 	}
-	if everywhere {
-		k.addMarked(found, siblings)
+}
+
+// orphans yields those of the strays that come from k, with what descends from them.
+func (k *kin) orphans(strays []int, siblings []sibling) iter.Seq[process] {
+	return func(yield func(process) bool) {
+		all := snapshot()
+		known := map[int]bool{}
+		for _, pid := range strays {
+			p, ok := all[pid]
+			if !ok { // it has ended since, and what it had started is to be looked for
+				p = process{pid: pid, dying: true}
+			} else if !k.owns(p, siblings, all) {
+				continue
+			}
+			for _, p := range tree(p, all, known) {
+				p.grouped = k.ownsGroup(p)
+				if !yield(p) {
+					return
+				}
+			}
+		}
 	}
-	return values(found)
+}
+
+// ownsGroup says whether all processes in the group of p, which comes from k, come from k
+// as well. They do outside of the session of this process, since only k or what descends
+// from it can have begun that one and a group is in one session, and in the group that k
+// was started in.
+func (k *kin) ownsGroup(p process) bool {
+	own, err := unix.Getsid(0)
+	return err == nil && p.session > 0 && p.session != own || p.pgrp == k.pid
 }
 
 // inmates are the live processes in the cage of k, wherever they have gone.
-func (k *kin) inmates() []process {
+func (k *kin) inmates() iter.Seq[process] {
 	if k.caged == 0 {
-		return nil
+		return func(func(process) bool) {}
 	}
 	return caged(func(mark uint64) bool { return mark == k.caged })
 }
 
-// caged returns the live processes whose mark passes the test.
-func caged(test func(mark uint64) bool) []process {
-	var found []process
-	for _, pid := range pids() {
-		if !test(cage.MarkOf(pid)) {
-			continue
-		}
-		if p, ok := readStat(pid); ok && !p.dying {
-			found = append(found, p)
+// caged looks for the live processes whose mark passes the test, and yields each as soon
+// as it is found. A cage is entered in a new session, so that a group has processes of one
+// cage alone.
+func caged(test func(mark uint64) bool) iter.Seq[process] {
+	return func(yield func(process) bool) {
+		for pid := range processes() {
+			if !test(cage.MarkOf(pid)) {
+				continue
+			}
+			p, ok := readStat(pid)
+			if !ok || p.dying {
+				continue
+			}
+			p.grouped = true
+			if !yield(p) {
+				return
+			}
 		}
 	}
-	return found
 }
 
 // owns says whether a stray comes from k, or is dying and due to be collected.
@@ -126,6 +183,9 @@ func (k *kin) owns(p process, siblings []sibling, all map[int]process) bool {
 	}
 	if mark := cage.MarkOf(p.pid); mark != 0 {
 		return mark == k.caged
+	}
+	if p.pgrp == k.pid && len(siblings) == 0 {
+		return true
 	}
 	env := settledEnviron(p.pid)
 	for _, s := range siblings {
@@ -150,39 +210,31 @@ func (k *kin) couldHaveStarted(p process, siblings []sibling, all map[int]proces
 	return all[k.pid].born <= p.born
 }
 
-// addMarked adds every live process that carries the mark of k.
-func (k *kin) addMarked(found map[int]process, siblings []sibling) {
+// marked returns the live processes that carry the mark of k.
+func (k *kin) marked(siblings []sibling) []process {
 	if k.mark == "" || slices.ContainsFunc(siblings, func(s sibling) bool { return s.mark == k.mark }) {
-		return
+		return nil
 	}
-	for _, p := range carriers(pids(), func(env environ) bool { return env.has(k.mark) }) {
-		if p.pid != syscall.Getpid() {
-			found[p.pid] = p
-		}
-	}
+	found := carriers(slices.Collect(processes()), func(env environ) bool { return env.has(k.mark) })
+	return slices.DeleteFunc(found, func(p process) bool { return p.pid == syscall.Getpid() })
 }
 
-// addTree adds a process and its descendants. Of a dying one it adds just itself,
-// which shows that another look is due: it may be a sibling's, and its children too.
-func addTree(found map[int]process, p process, all map[int]process) {
-	if _, known := found[p.pid]; known {
-		return
+// tree returns a process and its descendants, but for those that are known already. Of a
+// dying one it returns just itself, which shows that another look is due: it may be a
+// sibling's, and its children too.
+func tree(p process, all map[int]process, known map[int]bool) []process {
+	if known[p.pid] {
+		return nil
 	}
-	found[p.pid] = p
+	known[p.pid] = true
+	found := []process{p}
 	if p.dying {
-		return
+		return found
 	}
 	for _, other := range all {
 		if other.ppid == p.pid {
-			addTree(found, other, all)
+			found = append(found, tree(other, all, known)...)
 		}
 	}
-}
-
-func values(m map[int]process) []process {
-	list := make([]process, 0, len(m))
-	for _, p := range m {
-		list = append(list, p)
-	}
-	return list
+	return found
 }

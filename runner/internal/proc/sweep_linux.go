@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"os"
 	"slices"
 	"strings"
@@ -32,10 +33,17 @@ const (
 // It is for what a crashed process left behind; after a Run nothing is left.
 func Sweep(ctx context.Context, markVar, prefix string) (int, error) {
 	spared := untouchable()
-	find := func() []process {
-		inCages := caged(func(mark uint64) bool { return cage.IsOf(mark, prefix) })
-		inCages = slices.DeleteFunc(inCages, func(p process) bool { return spared[p.pid] })
-		return append(inCages, marked(markVar+"="+prefix, spared)...)
+	find := func(yield func(process) bool) {
+		for p := range caged(func(mark uint64) bool { return cage.IsOf(mark, prefix) }) {
+			if !spared[p.pid] && !yield(p) {
+				return
+			}
+		}
+		for _, p := range marked(markVar+"="+prefix, spared) {
+			if !yield(p) {
+				return
+			}
+		}
 	}
 	swept, left := endAll(find, ctx.Done())
 	if err := ctx.Err(); err != nil && left > 0 {
@@ -66,7 +74,7 @@ func untouchable() map[int]bool {
 
 // marked finds the live processes that carry a mark.
 func marked(entry string, spared map[int]bool) []process {
-	candidates := slices.DeleteFunc(pids(), func(pid int) bool { return spared[pid] })
+	candidates := slices.DeleteFunc(slices.Collect(processes()), func(pid int) bool { return spared[pid] })
 	return carriers(candidates, func(env environ) bool {
 		return env.some(func(e []byte) bool { return beginsWith(e, entry) })
 	})
@@ -84,16 +92,18 @@ func isWord(c byte) bool {
 
 // hunt is one sweep under way. A process in it is named by pid and born alone.
 type hunt struct {
-	find    func() []process
+	find    iter.Seq[process]
 	pending map[process]bool // found, and not gone yet
 	hits    map[process]bool // signalled at least once
 	refused map[process]bool // not ours to signal
+	groups  map[int]int      // the round in which a group was signalled last
+	rounds  int
 }
 
-// endAll ends what find returns, again and again until it returns nothing more
-// that can be ended. find must not return this process or a child under way.
-func endAll(find func() []process, stop <-chan struct{}) (swept, left int) {
-	h := hunt{find: find, pending: map[process]bool{}, hits: map[process]bool{}, refused: map[process]bool{}}
+// endAll ends what find yields, again and again until it yields nothing more that can be
+// ended. find must not yield this process or a child under way.
+func endAll(find iter.Seq[process], stop <-chan struct{}) (swept, left int) {
+	h := hunt{find: find, pending: map[process]bool{}, hits: map[process]bool{}, refused: map[process]bool{}, groups: map[int]int{}}
 	began := time.Now()
 	pause := time.Millisecond
 	for {
@@ -121,36 +131,50 @@ func rest(d time.Duration, stop <-chan struct{}) bool {
 	}
 }
 
-// round signals everything that is found once, lets go of what is gone, and
-// returns how many were found: when what had been pending is gone, its children
+// round signals everything that is found, each as soon as it is, lets go of what is gone,
+// and returns how many were found: when what had been pending is gone, its children
 // may have come to light.
-func (h *hunt) round(sig syscall.Signal) (found int) {
-	for _, p := range h.find() {
+func (h *hunt) round(sig syscall.Signal) int {
+	h.rounds++
+	found := map[process]bool{}
+	for p := range h.find {
 		id := process{pid: p.pid, born: p.born}
-		if !h.refused[id] {
-			h.pending[id] = true
-			found++
+		if h.refused[id] {
+			continue
+		}
+		found[id], h.pending[id] = true, true
+		if sig == syscall.SIGKILL || !h.hits[id] {
+			h.hit(p, sig)
 		}
 	}
 	for id := range h.pending {
-		if sig == syscall.SIGKILL || !h.hits[id] {
+		if sig == syscall.SIGKILL && !found[id] {
 			h.hit(id, sig)
 		}
 		if h.refused[id] || gone(id) {
 			delete(h.pending, id)
 		}
 	}
-	return found
+	return len(found)
 }
 
-// hit signals one process, unless its id belongs to another by now.
-func (h *hunt) hit(id process, sig syscall.Signal) {
-	p, err := os.FindProcess(id.pid) // holds on to this very process where the kernel can
+// hit signals one process, unless its id belongs to another by now. With one that is
+// grouped its whole group is signalled: no process of a group can fork meanwhile, so that
+// those which fork and exit all the time don't get away. SIGTERM goes to each only once,
+// since a second one makes some give up what they are clearing up.
+func (h *hunt) hit(target process, sig syscall.Signal) {
+	p, err := os.FindProcess(target.pid) // holds on to this very process where the kernel can
 	if err != nil {
 		return
 	}
 	defer func() { _ = p.Release() }()
-	if now, ok := readStat(id.pid); !ok || now.dying || now.born != id.born {
+	now, ok := readStat(target.pid)
+	if !ok || now.dying || now.born != target.born {
+		return
+	}
+	id := process{pid: target.pid, born: target.born}
+	if target.grouped && h.hitGroup(now.pgrp, sig) {
+		h.hits[id] = true
 		return
 	}
 	if errors.Is(p.Signal(sig), os.ErrPermission) {
@@ -158,6 +182,22 @@ func (h *hunt) hit(id process, sig syscall.Signal) {
 		return
 	}
 	h.hits[id] = true
+}
+
+// hitGroup signals a process group, once in a round, and reports whether that was enough
+// for a process in it. A group that had a SIGTERM in an earlier round gets no other one:
+// who has come into it since is signalled alone. A SIGKILL is repeated for each alone, which
+// tells those that refuse it.
+func (h *hunt) hitGroup(pgrp int, sig syscall.Signal) bool {
+	if pgrp <= 1 || pgrp == syscall.Getpgrp() {
+		return false
+	}
+	last, before := h.groups[pgrp]
+	if before && (last == h.rounds || sig == syscall.SIGTERM) {
+		return last == h.rounds && sig == syscall.SIGTERM
+	}
+	h.groups[pgrp] = h.rounds
+	return syscall.Kill(-pgrp, sig) == nil && sig == syscall.SIGTERM
 }
 
 // gone says whether a process is no more. It collects what had become a child of

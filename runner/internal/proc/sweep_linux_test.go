@@ -68,7 +68,7 @@ func wantNoStrays(t *testing.T, after string) {
 	t.Helper()
 	family.mu.Lock()
 	defer family.mu.Unlock()
-	if left := strays(); len(left) > 0 {
+	if left, _ := strays(); len(left) > 0 {
 		t.Errorf("after %s: strays %v are left", after, left)
 	}
 	if len(family.kin) > 0 {
