@@ -32,6 +32,8 @@ var checks = []struct {
 	{"gone", checkGone},
 	{"carried", checkCarried},
 	{"again", checkAgain},
+	{"turns", checkTurns},
+	{"failed", checkFailed},
 }
 
 // TestConformance holds that every agent CLI is driven alike.
@@ -161,14 +163,7 @@ say: three <result>the end</result>
 // checkTools: what a state does not allow is not done.
 func checkTools(t *testing.T, v agenttest.Vendor) {
 	m := newMachine(t, v, tools)
-	for _, name := range []string{"1_START.md", "TWO.md", "THREE.md"} {
-		path := m.Flow + "/" + name
-		text, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		m.Write(path, strings.ReplaceAll(string(text), "WORK", m.Work))
-	}
+	m.place("1_START.md", "TWO.md", "THREE.md")
 	m.run(0, "--permission-mode", "bypassPermissions")
 	if sitetest.Exists(m.file("refused")) {
 		t.Error("a file that the state does not allow: got it, want none")

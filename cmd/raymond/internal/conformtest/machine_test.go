@@ -25,6 +25,8 @@ type player struct {
 	seen  []agenttest.Asked
 	hangs bool
 	fails *agenttest.Reply // what every request gets
+	// breaks is what requests get whose newest prompt begins with a line, after its tools.
+	breaks map[string]agenttest.Reply
 }
 
 // set changes what the model does from now on.
@@ -48,6 +50,9 @@ func (p *player) answer(a agenttest.Asked) agenttest.Reply {
 		return agenttest.Reply{Write: write}
 	case shell != "" && a.Output == "":
 		return agenttest.Reply{Shell: shell}
+	}
+	if broken, ok := p.breaks[firstLines([]string{a.Last()})[0]]; ok {
+		return broken
 	}
 	return agenttest.Reply{Text: lineOf(a.Last(), "say: "), Input: 1000, Cached: 100, Output: 10}
 }
@@ -174,3 +179,16 @@ func (m *machine) finished() []*state.StateFinished {
 }
 
 func (m *machine) file(name string) string { return filepath.Join(m.Work, name) }
+
+// place replaces WORK in states of the workflow by the directory in which it runs.
+func (m *machine) place(names ...string) {
+	m.T.Helper()
+	for _, name := range names {
+		path := filepath.Join(m.Flow, name)
+		text, err := os.ReadFile(path)
+		if err != nil {
+			m.T.Fatal(err)
+		}
+		m.Write(path, strings.ReplaceAll(string(text), "WORK", m.Work))
+	}
+}
