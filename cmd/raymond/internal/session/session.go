@@ -81,8 +81,7 @@ func Open(s Setup) (*Session, error) {
 		o.Events.Add("debug folder", report.NewDebug(o.Config.DebugDir))
 	}
 	o.Config.Reporter = reporter(o.Events, s.Hide.Events)
-	// Snapshots are of what prompts have done. Where there is no file that could be one, a
-	// run starts without the git processes that the first snapshot takes.
+	// Snapshots are of what prompts have done.
 	if s.Others.Snapshots != nil && s.Scope.HasPrompts() {
 		o.files = snapshots.New(s.Others.Snapshots, o.Config.Reporter)
 		o.Config.Snapshots = o.files
@@ -105,7 +104,9 @@ func Sweep(mark string) error {
 
 // Run drives the run until it stops, and returns it as it is then.
 func (s *Session) Run(ctx context.Context) (*state.Run, error) {
-	if s.files != nil {
+	// Where no file leads to a prompt, a run starts without the git processes of a first
+	// snapshot. A prompt that comes nevertheless is the first one then.
+	if s.files != nil && s.setup.Scope.LeadsToPrompt() {
 		s.files.Start(s.setup.Run)
 	}
 	r := runner.New(s.Config, s.setup.Run)
