@@ -19,12 +19,17 @@ func TestPayloadFilesAreOfOneAgentAtATime(t *testing.T) {
 
 // TestPayloadIsAllThatItsFileHolds, whatever the script before has left there.
 func TestPayloadIsAllThatItsFileHolds(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "1")
+	dir := t.TempDir()
+	path, other := filepath.Join(dir, "1"), filepath.Join(dir, "other")
+	if err := os.WriteFile(other, []byte("of somebody else"), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	for _, left := range []func() error{
 		func() error { return nil },
 		func() error { return os.WriteFile(path, []byte("something longer"), 0o600) },
 		func() error { return os.Remove(path) },
 		func() error { return errors.Join(os.Remove(path), os.MkdirAll(filepath.Join(path, "folder"), 0o700)) },
+		func() error { return errors.Join(os.Remove(path), os.Symlink(other, path)) },
 	} {
 		if err := left(); err != nil {
 			t.Fatal(err)
@@ -34,6 +39,9 @@ func TestPayloadIsAllThatItsFileHolds(t *testing.T) {
 		}
 		if got, err := os.ReadFile(path); err != nil || string(got) != "payload" {
 			t.Errorf("got %q, %v", got, err)
+		}
+		if got, err := os.ReadFile(other); err != nil || string(got) != "of somebody else" {
+			t.Errorf("a file that a link led to: got %q, %v, want it as it was", got, err)
 		}
 		if err := os.RemoveAll(path); err != nil {
 			t.Fatal(err)

@@ -212,6 +212,32 @@ func TestADoubtfulNameIsNoLicence(t *testing.T) {
 	}
 }
 
+// halting is a service that breaks off in the midst of an upload.
+type halting struct{ *artifacts.Runtime }
+
+func (halting) Upload(_ context.Context, n artifacts.New) (artifacts.Artifact, error) {
+	if _, err := n.Content.ReadAt(make([]byte, n.Size/2), 0); err != nil {
+		return artifacts.Artifact{}, err
+	}
+	return artifacts.Artifact{}, &forge.Error{Op: "store artifact", Status: 502, Attempts: 5}
+}
+
+// TestWhatWasSentInPartIsNotThere: an artifact at its name is somebody else's, also where the
+// service tells no digests.
+func TestWhatWasSentInPartIsNotThere(t *testing.T) {
+	s := artifactstest.New(t)
+	s.AsGitea()
+	rotated := slotsOf(halting{runtimeOf(t, s, 7)})
+	if err := store(t.Context(), rotated, 1); err == nil {
+		t.Fatal("the upload did not break off")
+	}
+	s.Put(artifactstest.Stored{Run: 7, Name: slots.Names(key)[1], Content: []byte("evil")})
+	var conflict *slots.Conflict
+	if err := store(t.Context(), rotated, 2); !errors.As(err, &conflict) {
+		t.Errorf("%v, want a *Conflict", err)
+	}
+}
+
 // TestOwnNamesAreNoConflict: names that a process or a request of ours took, and
 // left behind, are refused without anybody else being there.
 func TestOwnNamesAreNoConflict(t *testing.T) {

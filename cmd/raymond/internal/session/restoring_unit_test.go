@@ -36,7 +36,7 @@ func (l *lister) Run(context.Context, runner.Order, func(runner.Progress)) (runn
 			return err
 		}
 		var data []byte
-		if !d.IsDir() {
+		if info.Mode().IsRegular() && info.Size() < 1<<10 {
 			data, err = os.ReadFile(path)
 		}
 		l.seen[strings.TrimPrefix(path, l.dir)] = info.Mode().String() + " " + string(data)
