@@ -2,6 +2,7 @@ package checkpoint
 
 import (
 	"bytes"
+	"errors"
 	"io"
 	"math/rand/v2"
 	"testing"
@@ -25,7 +26,7 @@ func TestWindowReadsWhatIsThere(t *testing.T) {
 			t.Fatalf("%d bytes from %d on: got %d, %v", len(want), at, n, err)
 		}
 	}
-	if n, err := w.ReadAt(make([]byte, 101), w.size-100); n != 100 || err != io.EOF {
+	if n, err := w.ReadAt(make([]byte, 101), w.size-100); n != 100 || !errors.Is(err, io.EOF) {
 		t.Errorf("beyond the end: got %d bytes, %v, want 100, %v", n, err, io.EOF)
 	}
 }
