@@ -11,15 +11,12 @@ import (
 	"github.com/raymond-action/raymond-action/protocol"
 )
 
-// The patterns are compiled when they are first needed, because that takes longer than
-// everything else at the start of the program.
+// The patterns are compiled when they are first needed, because that takes long. What is
+// checked in every run is checked without one.
 var (
-	workflowID = pattern(`^[a-z0-9][a-z0-9-]{0,63}$`)
-	agentID    = pattern(`^main(_[a-z0-9_]{0,6}[0-9]+)*$`)
-	sessionID  = pattern(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,127}$`)
-	sha256Hex  = pattern(`^[0-9a-f]{64}$`)
-	jobName    = pattern(`^[A-Za-z_][A-Za-z0-9_-]{0,63}$`)
-	tokenHex   = pattern(`^[0-9a-f]{32}$`)
+	agentID  = pattern(`^main(_[a-z0-9_]{0,6}[0-9]+)*$`)
+	jobName  = pattern(`^[A-Za-z_][A-Za-z0-9_-]{0,63}$`)
+	tokenHex = pattern(`^[0-9a-f]{32}$`)
 )
 
 func pattern(expr string) func() *regexp.Regexp {
@@ -27,11 +24,30 @@ func pattern(expr string) func() *regexp.Regexp {
 }
 
 // ValidID reports whether s may be the id of a run.
-func ValidID(s string) bool { return workflowID().MatchString(s) }
+func ValidID(s string) bool {
+	return hasLength(s, 1, 64) && s[0] != '-' && consistsOf(s, lowerCase+digits+"-")
+}
 
 // ValidSession reports whether s may be the id of a conversation. It is part of
 // file names.
-func ValidSession(s string) bool { return sessionID().MatchString(s) }
+func ValidSession(s string) bool {
+	return hasLength(s, 1, 128) && !strings.ContainsRune("_.-", rune(s[0])) && consistsOf(s, upperCase+lowerCase+digits+"_.-")
+}
+
+// isSHA256 reports whether s is a SHA-256 as this program writes it.
+func isSHA256(s string) bool { return hasLength(s, 64, 64) && consistsOf(s, digits+"abcdef") }
+
+const (
+	upperCase = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+	lowerCase = "abcdefghijklmnopqrstuvwxyz"
+	digits    = "0123456789"
+)
+
+// hasLength reports whether s has at least and at most so many bytes.
+func hasLength(s string, least, most int) bool { return least <= len(s) && len(s) <= most }
+
+// consistsOf reports whether all characters of s are among some.
+func consistsOf(s, some string) bool { return strings.Trim(s, some) == "" }
 
 // checker keeps the first problem of a run.
 type checker struct{ err *FileError }
@@ -152,7 +168,7 @@ func (v validation) checkHead() {
 	v.want(v.run.Files[v.run.Entry] != "", "files", "lacks the entry %q", v.run.Entry)
 	for name, sum := range v.run.Files {
 		v.want(fileName(name), "files", "%q is not a file name", name)
-		v.want(sha256Hex().MatchString(sum), "files."+name, "is not a SHA-256 in hex")
+		v.want(isSHA256(sum), "files."+name, "is not a SHA-256 in hex")
 	}
 	for i, name := range v.run.Used {
 		// A used file need not be among the files: a run may continue without it.

@@ -31,14 +31,23 @@ type CheckOptions struct {
 
 // Check looks through a workflow before anything is started. What lint calls an
 // error forbids the start. It returns the warnings, a line each.
-func (s *Scope) Check(o CheckOptions) (warnings []string, err error) {
-	found := s.Lint(protocol.LintOptions{
-		LoadOptions: protocol.LoadOptions{Entry: s.Entry, Platform: Platform()}, Meta: o.Meta, Loop: o.Loop, Backend: o.Backend, CantBranch: o.CantBranch,
+func (s *Scope) Check(o CheckOptions) (warnings []string, err error) { return s.StartCheck(o)() }
+
+// StartCheck is Check side by side with what the caller does until it calls wait, once:
+// bash takes as long to read a script as all the rest.
+func (s *Scope) StartCheck(o CheckOptions) (wait func() (warnings []string, err error)) {
+	lint := s.startLint(protocol.LintOptions{
+		LoadOptions: s.loadOptions(), Meta: o.Meta, Loop: o.Loop, Backend: o.Backend, CantBranch: o.CantBranch,
 	})
+	return func() ([]string, error) { return s.judge(lint(), o.SkipLint) }
+}
+
+// judge returns those findings that are warnings, and an error for those that forbid the start.
+func (s *Scope) judge(found []protocol.Finding, skipLint bool) (warnings []string, err error) {
 	var wrong []protocol.Problem
 	for _, f := range found {
 		switch {
-		case f.Severity == protocol.SeverityWarning, f.Severity == protocol.SeverityError && o.SkipLint && !s.forbids(f.Problem):
+		case f.Severity == protocol.SeverityWarning, f.Severity == protocol.SeverityError && skipLint && !s.forbids(f.Problem):
 			warnings = append(warnings, f.Problem.String())
 		case f.Severity == protocol.SeverityError && !s.forbids(f.Problem):
 			wrong = append(wrong, f.Problem)
@@ -59,28 +68,53 @@ func (s *Scope) forbids(p protocol.Problem) bool {
 
 // Lint returns all that is to be said of the workflow: what its files show, and
 // what bash says of its scripts.
-func (s *Scope) Lint(o protocol.LintOptions) []protocol.Finding {
-	found := protocol.Lint(s.FS, o)
-	if o.Platform == protocol.Unix && runtime.GOOS != "windows" {
-		w, _ := protocol.Load(s.FS, o.LoadOptions)
-		found = append(found, readScripts(w, o.Entry == "")...)
-		protocol.SortFindings(found)
+func (s *Scope) Lint(o protocol.LintOptions) []protocol.Finding { return s.startLint(o)() }
+
+// startLint is Lint, where bash reads the scripts until the caller calls wait, once.
+func (s *Scope) startLint(o protocol.LintOptions) (wait func() []protocol.Finding) {
+	if o.Platform != protocol.Unix || runtime.GOOS == "windows" {
+		return func() []protocol.Finding { return protocol.Lint(s.FS, o) }
 	}
-	return found
+	w := s.Workflow
+	if w == nil || o.LoadOptions != s.loadOptions() {
+		w, _ = protocol.Load(s.FS, o.LoadOptions)
+	}
+	scripts, read := scriptsOf(w, o.Entry == ""), make(chan []protocol.Finding, 1)
+	go func() { read <- readScripts(scripts) }()
+	found := protocol.Lint(s.FS, o)
+	return func() []protocol.Finding {
+		found = append(found, <-read...)
+		protocol.SortFindings(found)
+		return found
+	}
 }
 
-// readScripts has bash read the scripts that the entry leads to and, of a whole
-// folder, the others that are meant as states.
-func readScripts(w *protocol.Workflow, all bool) []protocol.Finding {
+// script is a state that bash reads.
+type script struct {
+	*protocol.State
+	leads bool // the entry leads to it
+}
+
+// scriptsOf returns the scripts that the entry leads to and, of a whole folder, the
+// others that are meant as states.
+func scriptsOf(w *protocol.Workflow, all bool) []script {
 	reached := w.Chart().States()
-	var found []protocol.Finding
+	var scripts []script
 	for _, name := range w.Names() {
 		st, _ := w.State(name)
 		leads := slices.Contains(reached, name)
-		if !strings.HasSuffix(strings.ToLower(name), ".sh") || len(st.Problems) > 0 || !leads && (!all || !st.Claims.Marked) {
-			continue
+		if strings.HasSuffix(strings.ToLower(name), ".sh") && len(st.Problems) == 0 && (leads || all && st.Claims.Marked) {
+			scripts = append(scripts, script{st, leads})
 		}
-		f, err := readScript(st)
+	}
+	return scripts
+}
+
+// readScripts has bash read scripts. It returns what bash does not understand.
+func readScripts(scripts []script) []protocol.Finding {
+	var found []protocol.Finding
+	for _, s := range scripts {
+		f, err := readScript(s.State)
 		if err != nil {
 			return append(found, protocol.Finding{Severity: protocol.SeverityHint, Problem: protocol.Problem{
 				Code: "syntax", Message: "scripts are not checked: " + err.Error(), Hint: "the check needs /bin/bash",
@@ -89,7 +123,7 @@ func readScripts(w *protocol.Workflow, all bool) []protocol.Finding {
 		if f == nil {
 			continue
 		}
-		if !leads {
+		if !s.leads {
 			f.Severity = protocol.SeverityWarning
 		}
 		found = append(found, *f)

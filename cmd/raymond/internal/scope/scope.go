@@ -130,8 +130,12 @@ func (s *Scope) openZip(path string, size int64) error {
 
 // Load reads the state files. What is wrong with them is in Faulty.
 func (s *Scope) Load() {
-	s.Workflow, s.problems = protocol.Load(s.FS, protocol.LoadOptions{Entry: s.Entry, Platform: Platform()})
+	s.Workflow, s.problems = protocol.Load(s.FS, s.loadOptions())
 	s.Faulty = problem.OfWorkflow(s.Path, s.problems)
+}
+
+func (s *Scope) loadOptions() protocol.LoadOptions {
+	return protocol.LoadOptions{Entry: s.Entry, Platform: Platform()}
 }
 
 // Platform is the one that this program runs on.

@@ -41,10 +41,12 @@ func NewRun(o *options.Options, s *scope.Scope) (run *state.Run, warnings []stri
 	if err := checkLoop(s, &run.Options); err != nil {
 		return nil, nil, err
 	}
-	warnings, err = s.Check(scope.CheckOptions{
+	check := s.StartCheck(scope.CheckOptions{
 		Meta: slices.Sorted(maps.Keys(o.Meta)), Loop: len(run.Options.DoneWhen) > 0, SkipLint: o.SkipLint,
 		Backend: run.Options.Backend, CantBranch: agents.CantBranch(),
 	})
+	state.Prepare()
+	warnings, err = check()
 	if why := s.Workflow.CheckInput(r.Entry, o.Input+o.InputFile); err == nil && why != "" {
 		err = problem.Usage("--input", why, "give a payload that it allows")
 	}
