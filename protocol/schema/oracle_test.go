@@ -140,6 +140,36 @@ func TestLikeTheLibrary(t *testing.T) {
 	}
 }
 
+// TestUnevaluatedLikeTheLibrary tries what random schemas seldom have: keywords that ask what
+// others have looked at, beside each of those others.
+func TestUnevaluatedLikeTheLibrary(t *testing.T) {
+	beside := []string{
+		`"prefixItems":[{"type":"integer"}],"properties":{"a":{"type":"integer"}}`,
+		`"items":{"type":"integer"},"patternProperties":{"^a":true}`,
+		`"contains":{"type":"integer"},"additionalProperties":{"type":"integer"}`,
+		`"contains":{"type":"string"},"minContains":0,"maxContains":1,"propertyNames":{"maxLength":1}`,
+		`"anyOf":[{"prefixItems":[true]},{"prefixItems":[true,{"type":"integer"}]},{"properties":{"a":true}},{"properties":{"b":{"type":"integer"}}}]`,
+		`"oneOf":[{"prefixItems":[{"type":"string"}],"properties":{"a":{"type":"string"}},"required":["a"]},{"maxItems":1,"minProperties":2,"properties":{"b":true}}]`,
+		`"not":{"prefixItems":[{"type":"string"}],"properties":{"a":{"type":"string"}},"required":["a"]}`,
+		`"if":{"prefixItems":[{"type":"integer"}],"properties":{"a":{"type":"integer"}}},"then":{"properties":{"b":true}},"else":{"prefixItems":[true,true]}`,
+		`"dependentSchemas":{"a":{"properties":{"b":true}}},"allOf":[{"contains":{"const":1}}]`,
+		`"$ref":"#/$defs/a","$defs":{"a":{"prefixItems":[true],"properties":{"a":true}}}`,
+		`"allOf":[{"unevaluatedItems":{"type":"integer"},"unevaluatedProperties":{"type":"integer"}}]`,
+		`"anyOf":[{"unevaluatedItems":true,"unevaluatedProperties":true,"maxItems":2,"maxProperties":1},true]`,
+	}
+	texts := []string{
+		`[]`, `[1]`, `["x"]`, `[1,2]`, `[1,"x"]`, `["x",1]`, `["x","y"]`, `[1,"x",2]`, `["x",1,"y",3]`, `[[1],1]`,
+		`{}`, `{"a":1}`, `{"a":"x"}`, `{"b":1}`, `{"b":"x"}`, `{"a":1,"b":1}`, `{"a":"x","b":"x"}`, `{"ab":1}`, `{"a":1,"ab":"x","c":2}`,
+	}
+	for _, keywords := range beside {
+		for _, asked := range []string{"false", `{"type":"string"}`} {
+			for _, text := range texts {
+				agrees(t, `{`+keywords+`,"unevaluatedItems":`+asked+`,"unevaluatedProperties":`+asked+`}`, text)
+			}
+		}
+	}
+}
+
 type generator struct{ *rand.Rand }
 
 func (g generator) pick(all ...string) string { return all[g.IntN(len(all))] }

@@ -82,6 +82,8 @@ func TestCheck(t *testing.T) {
 		{`{"verdict":"ok","findings":[{"line":1,"line":2}]}`, "at /findings/0/line: the name is there twice\n"},
 		{"{\"verdict\":\"\xff\"}", "it is not JSON: invalid UTF-8 (line 1)\n"},
 		{`[]`, "got array, want object (rule /type)\n"},
+		{`{"verdict":"ok","findings":[{"line":1e1},{"line":1.5}]}`,
+			"at /findings/1/line: got number, want integer (rule /$defs/finding/properties/line/type)\n"},
 		{`{"verdict":"maybe","findings":[{"line":"a"},{"line":0,"file":"A"}],"z":1,"a":2}`,
 			"additional properties 'a', 'z' not allowed (rule /additionalProperties)\n" +
 				"at /findings/0/line: got string, want integer (rule /$defs/finding/properties/line/type)\n" +
