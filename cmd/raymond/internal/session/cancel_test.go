@@ -15,7 +15,7 @@ import (
 )
 
 // endedWithin is how soon after a signal a run must have ended.
-const endedWithin = 5 * time.Second
+const endedWithin = 10 * time.Second
 
 // stubborn is a workflow whose second state runs until it is killed, unless there
 // is a file "go".
@@ -128,18 +128,19 @@ func (s *site) snapshotAt(at string) bool {
 }
 
 // TestSecondSignalGivesNoGrace cancels twice: a script that would have been given
-// three seconds is gone at once.
+// three seconds is gone at once. How much time has passed, the script counts itself: on a busy
+// machine it is slower, too.
 func TestSecondSignalGivesNoGrace(t *testing.T) {
 	t.Parallel()
-	s := newSite(t, polite)
+	s := newSite(t, strings.Replace(polite, "sleep 0.05", "echo >>turns; sleep 0.05", 1))
 	j := s.Start(s.RunArgs()...)
 	j.Until("the script", func() bool { return sitetest.Exists(s.File("staying")) })
 	j.Signal(syscall.SIGTERM)
 	j.Until("the first signal's effect", func() bool { return s.snapshotAt("STAY.sh") })
-	again := time.Now()
+	before := len(s.Lines("turns"))
 	j.Signal(syscall.SIGINT)
-	if o := j.Wait(); o.Code != 143 || time.Since(again) > 2*time.Second {
-		t.Errorf("end after two signals: got %v, %v after the second\nwant exit code 143 within 2s", o, time.Since(again))
+	if o, turns := j.Wait(), len(s.Lines("turns"))-before; o.Code != 143 || turns > 30 {
+		t.Errorf("end after two signals: got %v, %d turns of 50 ms after the second\nwant exit code 143, and less than 3 s", o, turns)
 	}
 }
 
