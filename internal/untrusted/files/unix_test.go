@@ -80,9 +80,10 @@ func TestNothingIsCreatedThroughALink(t *testing.T) {
 // What takes a file's place between the look and the opening is noticed, also where
 // the system has no flag for that.
 func TestWhatTakesThePlaceMeanwhileIsRefused(t *testing.T) {
+	another := place(t, "another") // now: later it could get the number of the file that is removed
 	others := map[string]func(path string) error{
 		"pipe": func(path string) error { return syscall.Mkfifo(path, 0o600) },
-		"link": func(path string) error { return os.Symlink(place(t, "another"), path) },
+		"link": func(path string) error { return os.Symlink(another, path) },
 	}
 	flags := map[string]int{"read": os.O_RDONLY, "create": os.O_RDWR | os.O_CREATE}
 	for what, put := range others {
