@@ -44,13 +44,16 @@ func readFile(fsys fs.FS, name string) ([]byte, error) {
 	return data, err
 }
 
-func newState(name string) *State {
-	s := &State{Name: name, Kind: Script, Line: 1}
-	if _, ext := splitName(name); ext == ".md" {
-		s.Kind = Prompt
+// KindOf returns what the state of a file is by the file's name, which need not exist: a
+// prompt if its extension is .md, in upper or lower case, and a script otherwise.
+func KindOf(file string) Kind {
+	if _, ext := splitName(file); ext == ".md" {
+		return Prompt
 	}
-	return s
+	return Script
 }
+
+func newState(name string) *State { return &State{Name: name, Kind: KindOf(name), Line: 1} }
 
 const byteOrderMark = "\ufeff"
 

@@ -135,10 +135,10 @@ func (k *kin) orphans(strays []int, siblings []sibling) iter.Seq[process] {
 	}
 }
 
-// ownsGroup says whether all processes in the group of p, which comes from k, come from k
-// as well. They do outside of the session of this process, since only k or what descends
-// from it can have begun that one and a group is in one session, and in the group that k
-// was started in.
+// ownsGroup says whether the whole group of p, which comes from k, is ended with p. All of
+// it comes from k if it is outside of the session of this process: only k or what descends
+// from it can have begun that session, and a group is in one session. The group that k was
+// started in is ended as a whole as well; whoever has joined it from elsewhere asked for that.
 func (k *kin) ownsGroup(p process) bool {
 	own, err := unix.Getsid(0)
 	return err == nil && p.session > 0 && p.session != own || p.pgrp == k.pid
@@ -185,7 +185,7 @@ func (k *kin) owns(p process, siblings []sibling, all map[int]process) bool {
 		return mark == k.caged
 	}
 	if p.pgrp == k.pid && len(siblings) == 0 {
-		return true
+		return true // whatever its environment says, which may take a moment to show
 	}
 	env := settledEnviron(p.pid)
 	for _, s := range siblings {

@@ -6,9 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/raymond-action/raymond-action/artifacts"
@@ -18,6 +16,7 @@ import (
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/snapshots"
 	"github.com/raymond-action/raymond-action/internal/untrusted/archive"
 	"github.com/raymond-action/raymond-action/internal/untrusted/secrets"
+	"github.com/raymond-action/raymond-action/protocol"
 	"github.com/raymond-action/raymond-action/runner/insight"
 	webpage "github.com/raymond-action/raymond-action/runner/insight/page"
 	"github.com/raymond-action/raymond-action/runner/report"
@@ -60,7 +59,7 @@ func expectsPrompts(f *flow, run *state.Run) bool { return f.LeadsToPrompt() || 
 
 // hasPrompted reports whether a run has executed a prompt.
 func hasPrompted(run *state.Run) bool {
-	return slices.ContainsFunc(run.Used, func(file string) bool { return strings.EqualFold(filepath.Ext(file), ".md") })
+	return slices.ContainsFunc(run.Used, func(file string) bool { return protocol.KindOf(file) == protocol.Prompt })
 }
 
 // reportEnd stores the report of a run that has stopped. Where there is no time, the post part
