@@ -36,7 +36,8 @@ echo x > /dev/null; head -c 4 /dev/urandom | wc -c | grep -q 4; echo x > /dev/sh
 	{name: "processes of the shell", script: `
 set -m; sleep 0.05 & sleep 60 & kill %2; wait %1; bash -c 'sleep 60 & sleep 60 & wait' & group=$!; kill -- -$group; wait $group || true
 (sleep 0.01; echo late) & wait; setsid -w true; nohup true > /dev/null 2>&1; nice -n 5 true; ulimit -c 0; ulimit -n 256
-sleep 60 & child=$!; cat /proc/$child/environ /proc/$child/maps > /dev/null; ls -l /proc/$child/fd /proc/self/fd > /dev/null; kill -STOP $child; kill -9 $child
+exec 6< <(echo started; exec sleep 60 > /dev/null); child=$!; read -r -u 6; until [ "$(cat /proc/$child/comm)" = sleep ]; do :; done
+cat /proc/$child/environ /proc/$child/maps > /dev/null; ls /proc/$child/fd > /dev/null; readlink /proc/$child/fd/0 /proc/self/fd/0 > /dev/null; kill -STOP $child; kill -9 $child
 timeout 0.05 sleep 60 || [ $? = 124 ]`},
 	{name: "git", script: `
 export GIT_CONFIG_GLOBAL=/dev/null GIT_AUTHOR_NAME=a GIT_AUTHOR_EMAIL=a@b GIT_COMMITTER_NAME=a GIT_COMMITTER_EMAIL=a@b
