@@ -291,7 +291,13 @@ func writeShallow(common string, ids []string) error {
 	if len(ids) == 0 {
 		return os.Remove(name)
 	}
-	if err := files.Write(name+".lock", []byte(strings.Join(ids, "\n")+"\n"), 0o666); err != nil {
+	return replace(name, []byte(strings.Join(ids, "\n")+"\n"), 0o666)
+}
+
+// replace makes a file of a repository hold data. A git that reads it meanwhile has the
+// old file or the new one, whole.
+func replace(name string, data []byte, perm os.FileMode) error {
+	if err := files.Write(name+".lock", data, perm); err != nil {
 		return err
 	}
 	return os.Rename(name+".lock", name)

@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"regexp"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -298,6 +300,7 @@ func TestSnapshotsOfALostFutureAreRemoved(t *testing.T) {
 		take(t, shots, workspace.Shot{Exec: exec + 1, Dir: dir})
 	}
 	write(t, at, "refs/raymond/snapshots/3.lock", "")
+	write(t, at, "objects/info/alternates.lock", "half")
 	write(t, at, "objects/pack/tmp_pack_x", "half")
 
 	shots = new(workspace.Git).OpenSnapshots(at)
@@ -319,13 +322,39 @@ func TestSnapshotsOfALostFutureAreRemoved(t *testing.T) {
 	if len(before) != 1 || before[0].Exec != 3 {
 		t.Errorf("before 4: got %+v, want that after 3", before)
 	}
-	if _, err := os.Lstat(filepath.Join(at, "objects/pack/tmp_pack_x")); err == nil {
-		t.Error("half a pack is still there")
+	for _, half := range []string{"objects/info/alternates.lock", "objects/pack/tmp_pack_x"} {
+		if _, err := os.Lstat(filepath.Join(at, half)); err == nil {
+			t.Errorf("%s is still there", half)
+		}
 	}
 	if _, err := shots.Checkout(t.Context(), before[0], filepath.Join(s.root, "again")); err != nil {
 		t.Fatal(err)
 	}
 	if got := read(t, s.root, "again/a"); got != "second time, 3\n" {
 		t.Errorf("a: got %q, want that of the second time", got)
+	}
+}
+
+// TestTheBorrowedFoldersAreReadWhole: a git that has opened the list of repositories whose
+// objects are borrowed reads all of it, though a snapshot of one more is being taken.
+func TestTheBorrowedFoldersAreReadWhole(t *testing.T) {
+	t.Parallel()
+	at := filepath.Join(t.TempDir(), "snapshots.git")
+	shots := new(workspace.Git).OpenSnapshots(at)
+	take(t, shots, workspace.Shot{IsStart: true, Dir: clone(t, newRemote(t)).checkout()})
+	list := filepath.Join(at, "objects", "info", "alternates")
+	reader, err := os.Open(list)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer reader.Close()
+	want := read(t, at, "objects/info/alternates")
+	take(t, shots, workspace.Shot{Exec: 1, Dir: clone(t, newRemote(t)).checkout()})
+	got, err := io.ReadAll(reader)
+	if err != nil || string(got) != want {
+		t.Errorf("list that was open meanwhile: got %q (%v), want %q", got, err, want)
+	}
+	if now := read(t, at, "objects/info/alternates"); !strings.HasPrefix(now, want) || strings.Count(now, "\n") != 2 {
+		t.Errorf("list: got %q, want %q and one more line", now, want)
 	}
 }

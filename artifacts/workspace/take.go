@@ -132,7 +132,7 @@ func (t *shotTool) borrow(common string) error {
 		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 			return err
 		}
-		if err := files.Write(path, append(data, line+"\n"...), 0o600); err != nil {
+		if err := replace(path, append(data, line+"\n"...), 0o600); err != nil {
 			return err
 		}
 	}
@@ -186,7 +186,7 @@ func (l *last) add(s *Snapshot) {
 
 // tidy removes what a git that was killed has left.
 func (t *shotTool) tidy() {
-	for _, pattern := range []string{"fast_import_crash_*", "shallow.lock", "objects/pack/tmp_*", "refs/raymond/*/*.lock"} {
+	for _, pattern := range []string{"fast_import_crash_*", "shallow.lock", "objects/info/*.lock", "objects/pack/tmp_*", "refs/raymond/*/*.lock"} {
 		found, _ := filepath.Glob(filepath.Join(t.dir, filepath.FromSlash(pattern)))
 		for _, path := range found {
 			_ = os.Remove(path) // it is only in the way
