@@ -7,12 +7,13 @@ import (
 	"github.com/raymond-action/raymond-action/internal/untrusted/files"
 )
 
-// disk is the file system as a File changes it. Tests put one in its place whose calls
+// disk is the file system as a File changes it, and as runs are read from it. Tests put one in its place whose calls
 // fail.
 var disk fileSystem = realDisk{}
 
-// fileSystem has the calls with which a run is saved.
+// fileSystem has the calls with which a run is saved and read.
 type fileSystem interface {
+	read(path string) ([]byte, error)
 	open(path string, flag int, mode fs.FileMode) (opened, error)
 	rename(from, to string) error
 	remove(path string) error
@@ -28,6 +29,8 @@ type opened interface {
 }
 
 type realDisk struct{}
+
+func (realDisk) read(path string) ([]byte, error) { return readBounded(path) }
 
 func (realDisk) open(path string, flag int, mode fs.FileMode) (opened, error) {
 	f, _, err := files.OpenFile(path, flag, mode)

@@ -128,3 +128,68 @@ func TestACrashInASaveLeavesOneWholeRun(t *testing.T) {
 		t.Errorf("step of the run after a save: got %d (%v), want %d", got, err, next.Progress.Seq)
 	}
 }
+
+// busyDisk is a disk on which something else happens after the first of several reads.
+type busyDisk struct {
+	fileSystem
+	then func()
+}
+
+func (d *busyDisk) read(path string) ([]byte, error) {
+	data, err := d.fileSystem.read(path)
+	if then := d.then; then != nil {
+		d.then = nil
+		then()
+	}
+	return data, err
+}
+
+// TestARunIsReadWhileItIsSaved: whoever reads a run gets it as it was when reading began, or later,
+// also when another process makes a new snapshot between the reading of the two files.
+func TestARunIsReadWhileItIsSaved(t *testing.T) {
+	for name, after := range map[string]struct {
+		status Status
+		steps  int
+	}{"folded": {Running, 0}, "folded and gone on": {Running, 2}, "stopped": {Suspended, 0}} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			f, err := Create(dir, "run-1", "me")
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer f.Close()
+			run := tiny()
+			step := func() *Delta { return run.Step(time.Unix(2, 0)).Delta() }
+			save := func(d *Delta) {
+				t.Helper()
+				if err := f.Append(d); err != nil {
+					t.Fatal(err)
+				}
+				run.Apply(d)
+			}
+			if err := f.Fold(run, nil, nil); err != nil {
+				t.Fatal(err)
+			}
+			save(step())
+			began := run.Progress.Seq
+			withDisk(t, &busyDisk{realDisk{}, func() {
+				d := step()
+				d.Progress.Status = after.status
+				run.Apply(d)
+				if err := f.Fold(run, d, nil); err != nil {
+					t.Fatal(err)
+				}
+				for range after.steps {
+					save(step())
+				}
+			}})
+			got, err := Read(dir, "run-1")
+			if err != nil {
+				t.Fatalf("got %v, want a run", err)
+			}
+			if seq := got.Progress.Seq; seq < began {
+				t.Errorf("got step %d, want %d or later", seq, began)
+			}
+		})
+	}
+}

@@ -156,26 +156,33 @@ func Read(dir, id string) (*Run, error) {
 // readSaved reads the snapshot of a run, and the journal, whose steps come after it. Its error
 // is ErrNotFound or *FileError.
 func readSaved(dir, id string) (*Run, []byte, error) {
-	path := filepath.Join(dir, id+".json")
-	data, err := readBounded(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil, fmt.Errorf("%q in %s: %w", id, dir, ErrNotFound)
+	// The journal comes first: the run's owner may make a new snapshot in between and empty it.
+	// Then the steps that were read are in the snapshot, too.
+	lines, journalErr := disk.read(filepath.Join(dir, id+".journal"))
+	r, err := readSnapshot(dir, id)
+	if err == nil {
+		err = ignoreMissing(journalErr)
 	}
 	if err != nil {
 		return nil, nil, err
+	}
+	return r, lines, nil
+}
+
+func readSnapshot(dir, id string) (*Run, error) {
+	path := filepath.Join(dir, id+".json")
+	data, err := disk.read(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("%q in %s: %w", id, dir, ErrNotFound)
+	}
+	if err != nil {
+		return nil, err
 	}
 	r, err := Decode(data)
 	if err == nil && r.WorkflowID != id {
 		err = &FileError{Field: "workflow_id", What: fmt.Sprintf("is %q in the file of %q", r.WorkflowID, id)}
 	}
-	if err != nil {
-		return nil, nil, within(path, err)
-	}
-	lines, err := readBounded(filepath.Join(dir, id+".journal"))
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, nil, err
-	}
-	return r, lines, nil
+	return r, within(path, err)
 }
 
 // within names the file in a *FileError.

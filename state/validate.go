@@ -126,10 +126,22 @@ func (v validation) checkLiving(seen map[string]bool) {
 		v.want(a.N > last && a.N <= v.run.Progress.Created, at+".n", "is %d, want one of %d to %d", a.N, last+1, v.run.Progress.Created)
 		seen[a.ID], last = true, a.N
 		a.check(v.checker, at)
+		if a.Exec != nil {
+			v.checkUnderWay(a.Exec, at+".exec")
+		}
 		if q := a.asks(); q != nil {
 			v.want(q.Number <= v.run.Progress.Questions && !asked[q.Number], at+".waits.question.number", "is %d, again or of %d", q.Number, v.run.Progress.Questions)
 			asked[q.Number] = true
 		}
+	}
+}
+
+// checkUnderWay checks that a state execution and its invocation have numbers that were given.
+func (v validation) checkUnderWay(e *Exec, at string) {
+	p := &v.run.Progress
+	v.want(e.Iteration <= p.Iterations, at+".iteration", "is %d, but %d state executions were begun", e.Iteration, p.Iterations)
+	if r := e.Running; r != nil {
+		v.want(r.N <= p.Launches, at+".running.n", "is %d, but %d invocations were begun", r.N, p.Launches)
 	}
 }
 
