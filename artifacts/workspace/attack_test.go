@@ -234,8 +234,8 @@ func TestGitIsNotKeptWaiting(t *testing.T) {
 	t.Cleanup(func() {
 		var own, used syscall.Rusage
 		err := errors.Join(syscall.Getrusage(syscall.RUSAGE_SELF, &own), syscall.Getrusage(syscall.RUSAGE_CHILDREN, &used))
-		// Linux counts for a child what its parent had when it was started.
-		if most := max(256<<10, own.Maxrss); err != nil || runtime.GOOS == "linux" && used.Maxrss > most {
+		// Linux counts for a child what its parent had when it was started, and not to the page.
+		if most := max(256<<10, own.Maxrss+own.Maxrss/4); err != nil || runtime.GOOS == "linux" && used.Maxrss > most {
 			t.Errorf("memory of the largest git: got %d KiB (%v), want at most %d", used.Maxrss, err, most)
 		}
 	})
@@ -267,7 +267,7 @@ func TestGitIsNotKeptWaiting(t *testing.T) {
 				}
 				os.MkdirAll(filepath.Dir(path), 0o777)
 				plant(path)
-				ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+				ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 				defer cancel()
 				_, err := (&workspace.Git{Env: env}).Save(ctx, workspace.Saving{Dirs: []string{dir}, Base: base, To: t.TempDir()})
 				if ctx.Err() != nil {
@@ -288,18 +288,26 @@ func TestGitEndsInTime(t *testing.T) {
 	dir, base := s.checkout(), head(t, s.checkout())
 	fifo(t, filepath.Join(dir, "dir/.gitignore"))
 	write(t, dir, "dir/new", "new\n")
-	g := &workspace.Git{}
-	g.Within(time.Second)
 	saving := workspace.Saving{Dirs: []string{dir}, Base: base, To: t.TempDir()}
-	began := time.Now()
-	if _, err := g.Save(t.Context(), saving); err == nil || !strings.Contains(err.Error(), "git status took more than 1s") || time.Since(began) > 20*time.Second {
-		t.Errorf("save with a limit of a second: got error %v after %v, want one that says so", err, time.Since(began))
+	for within := 2 * time.Second; ; within *= 4 {
+		g := &workspace.Git{}
+		g.Within(within)
+		began := time.Now()
+		_, err := g.Save(t.Context(), saving)
+		took, says := time.Since(began), fmt.Sprintf(" took more than %v", within)
+		if strings.Contains(fmt.Sprint(err), "git status"+says) && took < 20*within+2*time.Minute {
+			break
+		}
+		// On a busy machine a git that does not wait may take as long, too.
+		if within > time.Minute || !strings.Contains(fmt.Sprint(err), says) || took > 20*within+2*time.Minute {
+			t.Fatalf("save with a limit of %v for each git: got error %v after %v, want one that says so", within, err, took)
+		}
 	}
 	ctx, cancel := context.WithCancelCause(t.Context())
 	interrupted := errors.New("interrupted")
 	time.AfterFunc(time.Second, func() { cancel(interrupted) })
-	began = time.Now()
-	if _, err := (&workspace.Git{}).Save(ctx, saving); !errors.Is(err, interrupted) || time.Since(began) > time.Minute {
+	began := time.Now()
+	if _, err := (&workspace.Git{}).Save(ctx, saving); !errors.Is(err, interrupted) || time.Since(began) > 2*time.Minute {
 		t.Errorf("save that is interrupted: got error %v after %v, want that at once", err, time.Since(began))
 	}
 }

@@ -127,7 +127,9 @@ func TestTokenIsShownToItsServerAlone(t *testing.T) {
 		if test.want != nil { // what a checkout may have kept would be shown too
 			git(t, here.checkout(), "config", "http."+server.URL+"/.extraheader", "AUTHORIZATION: basic stale")
 		}
+		mu.Lock()
 		seen = nil
+		mu.Unlock()
 		r := workspace.Restoring{From: saved, Dir: relocated(old, here), TempRoot: t.TempDir(), Token: "secret", ServerURL: test.server}
 		_, err := new(workspace.Git).Restore(context.Background(), r)
 		var conflict *workspace.Conflict

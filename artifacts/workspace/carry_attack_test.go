@@ -104,8 +104,9 @@ func TestForgedSnapshots(t *testing.T) {
 			if err == nil && strings.Contains(git(t, at, "for-each-ref"), "refs/heads") {
 				t.Error("there is a ref that is no snapshot's")
 			}
+			after := withoutObjects(t, s.checkout())
 			for path, was := range before {
-				if now := withoutObjects(t, s.checkout())[path]; now != was {
+				if after[path] != was {
 					t.Errorf("%s has changed", path)
 				}
 			}

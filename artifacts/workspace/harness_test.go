@@ -32,6 +32,10 @@ func TestMain(m *testing.M) {
 	os.Setenv("XDG_CONFIG_HOME", home)
 	os.Setenv("GIT_CONFIG_GLOBAL", "/dev/null")
 	os.Setenv("GIT_CONFIG_SYSTEM", "/dev/null")
+	// After a commit git may tidy up in the background, with a lock file among the objects.
+	os.Setenv("GIT_CONFIG_COUNT", "1")
+	os.Setenv("GIT_CONFIG_KEY_0", "maintenance.auto")
+	os.Setenv("GIT_CONFIG_VALUE_0", "false")
 	shared = template{dir: filepath.Join(home, "template"), checkouts: map[string]string{}}
 	if err := os.Mkdir(shared.dir, 0o777); err != nil {
 		panic(err)
