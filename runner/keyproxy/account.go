@@ -170,11 +170,12 @@ func (a *Account) Close() {
 	a.end()
 }
 
-// accounts are those of the invocations under way, by token. The zero value is
-// ready for use.
+// accounts are those of the invocations under way, by token, and what they may use. The
+// zero value is ready for use, and has no limit.
 type accounts struct {
 	mu       sync.Mutex // guards what follows
 	byToken  map[string]*Account
+	left     *state.USD            // of the budget; nil: no limit
 	unbooked map[*Account]struct{} // those that were closed, and are not in what is left of the budget
 	running  map[string]bool       // marks of the invocations that are not
 }
@@ -200,11 +201,11 @@ func (l *accounts) remove(a *Account) {
 	}
 }
 
-// book learns which invocations are not in what is left of the budget yet.
-func (l *accounts) book(running []string) {
+// book learns what is left of the budget, and which invocations are not in that yet.
+func (l *accounts) book(left *state.USD, running []string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.running = map[string]bool{}
+	l.left, l.running = left, map[string]bool{}
 	for _, mark := range running {
 		l.running[mark] = true
 	}
@@ -214,11 +215,12 @@ func (l *accounts) book(running []string) {
 	maps.DeleteFunc(l.unbooked, func(a *Account, _ struct{}) bool { return !l.running[a.mark] })
 }
 
-// all returns the accounts that are not in what is left of the budget yet.
-func (l *accounts) all() []*Account {
+// budget returns what is left of the budget, nil for no limit, and the accounts that are not
+// in that yet.
+func (l *accounts) budget() (left *state.USD, all []*Account) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return slices.AppendSeq(slices.Collect(maps.Values(l.byToken)), maps.Keys(l.unbooked))
+	return l.left, slices.AppendSeq(slices.Collect(maps.Values(l.byToken)), maps.Keys(l.unbooked))
 }
 
 // find returns the account of a token; nil when there is none.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"sync/atomic"
 
 	"github.com/raymond-action/raymond-action/state"
 )
@@ -17,35 +16,33 @@ const maxAtOnce = 32
 // spentMessage is what an agent CLI is told when the budget is used up.
 const spentMessage = "raymond: the budget of the run is used up"
 
-// budget is what may still be spent. The zero value has no limit.
-type budget struct {
-	left atomic.Pointer[state.USD] // nil: no limit
-}
-
-func (b *budget) isLimited() bool { return b.left.Load() != nil }
-
 // Allow says what may still be spent, apart from what the invocations with these marks
 // use; state.MostUSD is no limit. Once they have used it up, no further request of a
 // model is forwarded; answers that have begun go on to their end. It may be called at
 // any time, and does not wait for anything.
 func (p *Proxy) Allow(left state.USD, running []string) {
-	p.accounts.book(running)
 	if left >= state.MostUSD {
-		p.budget.left.Store(nil)
+		p.accounts.book(nil, running)
 		return
 	}
-	p.budget.left.Store(&left)
+	p.accounts.book(&left, running)
+}
+
+// isLimited reports whether there is a budget.
+func (p *Proxy) isLimited() bool {
+	left, _ := p.accounts.budget()
+	return left != nil
 }
 
 // isSpent reports whether what the invocations under way have used by now is all that
 // was left. What a model costs whose price is not known is not in it.
 func (p *Proxy) isSpent() bool {
-	left := p.budget.left.Load()
+	left, all := p.accounts.budget()
 	if left == nil {
 		return false
 	}
 	used := state.USD(0)
-	for _, a := range p.accounts.all() {
+	for _, a := range all {
 		for _, sum := range a.AtLeast() {
 			if usd, ok := p.price(sum.Usage); ok {
 				used = used.Plus(usd)
@@ -68,7 +65,7 @@ func (p *Proxy) price(u state.Usage) (state.USD, bool) {
 func (a *Account) mayAsk(w http.ResponseWriter, r *http.Request, e *exchange) bool {
 	body, _ := r.GetBody()
 	model, err := a.vendor.api.Model(r, body)
-	if err == nil && model != "" && a.proxy.budget.isLimited() {
+	if err == nil && model != "" && a.proxy.isLimited() {
 		if _, ok := a.proxy.price(state.Usage{Model: model}); !ok {
 			err = fmt.Errorf("the model %q has no price, and the run has a budget", model)
 		}

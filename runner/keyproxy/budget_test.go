@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/raymond-action/raymond-action/runner/tally"
 	"github.com/raymond-action/raymond-action/state"
 )
 
@@ -76,6 +77,33 @@ func TestSpentBudgetEndsRequests(t *testing.T) {
 	}
 }
 
+// TestBookingLeavesNoGap is a request that comes just when an invocation that has used up the
+// budget is booked.
+func TestBookingLeavesNoGap(t *testing.T) {
+	p := start(t, Options{Vendors: vendors(""), Price: byAnswer})
+	for i := range 300 {
+		p.Allow(perAnswer, []string{"one"})
+		a := p.Open(toy, "one")
+		a.counts.sums = a.counts.sums.Add(tally.New("", state.Usage{Model: "sonnet", Input: 1000}, true))
+		a.Close()
+		booked := make(chan struct{})
+		go func() {
+			defer close(booked)
+			p.Allow(0, nil)
+		}()
+		for isBooked := false; !isBooked; {
+			select {
+			case <-booked:
+				isBooked = true
+			default:
+			}
+			if !p.isSpent() {
+				t.Fatalf("booking %d: got a budget that is not used up, want it used up all the time", i)
+			}
+		}
+	}
+}
+
 // TestManyAtOnceAreHeldToTheBudget is an agent that asks 200 times at once, before it is
 // known what any of that costs.
 func TestManyAtOnceAreHeldToTheBudget(t *testing.T) {
@@ -114,20 +142,21 @@ func TestAnswersThatNobodyReadsAreCounted(t *testing.T) {
 			w.Header().Set("Content-Type", kind)
 			io.WriteString(w, body)
 		})
-		p := start(t, Options{Vendors: vendors(upstream.URL), Price: byAnswer})
+		asked := make(chan context.Context, 1)
+		p := start(t, Options{Vendors: []Vendor{{API: watched{toyAPI{toy}, asked}, Upstream: upstream.URL, Credential: Credential{Text: realKey}}}, Price: byAnswer})
 		a := p.Open(toy, "one")
 		ctx, leave := context.WithCancel(t.Context())
 		r := request(a, http.MethodPost, "/v1/messages", nil).WithContext(ctx)
 		go func() {
 			<-arrived
 			leave()
-			time.Sleep(20 * time.Millisecond) // for the proxy to see that nobody is there
-			close(left)
 		}()
 		if answer, err := plain.RoundTrip(r); err == nil {
 			answer.Body.Close()
 			t.Fatalf("%s: the client got an answer, want it to have left", kind)
 		}
+		<-(<-asked).Done() // the proxy has seen that nobody is there
+		close(left)
 		waitFor(t, kind+": its tokens to be counted", func() bool {
 			sums := a.AtLeast()
 			return len(sums) == 1 && sums[0].Input == 1000
@@ -135,11 +164,23 @@ func TestAnswersThatNobodyReadsAreCounted(t *testing.T) {
 	}
 }
 
+// watched is an API that tells of each request how long its client waits for the answer.
+type watched struct {
+	toyAPI
+	asked chan<- context.Context
+}
+
+func (w watched) Service(r *http.Request) Service {
+	w.asked <- r.Context()
+	return w.toyAPI.Service(r)
+}
+
 func waitFor(t *testing.T, what string, is func() bool) {
 	t.Helper()
-	for end := time.Now().Add(10 * time.Second); !is(); time.Sleep(time.Millisecond) {
+	const most = 5 * time.Minute
+	for end := time.Now().Add(most); !is(); time.Sleep(time.Millisecond) {
 		if time.Now().After(end) {
-			t.Fatalf("waited for 10 s for %s", what)
+			t.Fatalf("waited for %s for %s", most, what)
 		}
 	}
 }

@@ -54,8 +54,7 @@ type Proxy struct {
 	once      sync.Once     // says that answers can't be counted
 	served    chan struct{} // closed when no connection is accepted any more
 
-	accounts accounts // of the invocations under way
-	budget   budget   // what they may use
+	accounts accounts // of the invocations under way, and what they may use
 	calls    calls    // requests under way
 }
 
@@ -105,7 +104,8 @@ func (p *Proxy) serve(l net.Listener) {
 // gone.
 func (p *Proxy) Close() error {
 	p.calls.close()
-	for _, a := range p.accounts.all() {
+	_, all := p.accounts.budget()
+	for _, a := range all {
 		a.Close()
 	}
 	err := p.server.Close()

@@ -291,15 +291,21 @@ func (l *lines) text() string {
 	return strings.Join(l.all, "\n")
 }
 
-// closedAddress is one where nobody listens.
+// closedAddress is one where nobody listens, nor will as long as the test runs: it is
+// that of the client of a connection.
 func closedAddress(t *testing.T) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer l.Close()
-	return l.Addr().String()
+	t.Cleanup(func() { l.Close() })
+	client, err := net.Dial("tcp", l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { client.Close() })
+	return client.LocalAddr().String()
 }
 
 func TestUnreachableMayBeTriedAgain(t *testing.T) {
