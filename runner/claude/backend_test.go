@@ -50,42 +50,47 @@ func run(ctx context.Context, t *testing.T, b *Backend, o runner.Order) (runner.
 func play(t *testing.T, acts ...ct.Act) *Backend {
 	t.Helper()
 	path, env := ct.Stub{Acts: acts}.Start(t)
-	return &Backend{Path: path, Env: env}
+	return &Backend{Path: path, Env: env, ResultGrace: patience}
 }
+
+// patience is how long a CLI may take on a machine with much else to do.
+const patience = 10 * time.Minute
 
 // TestWhatTheProcessDoes holds what comes of a CLI that behaves in ways the real
 // one was seen to, or could.
 func TestWhatTheProcessDoes(t *testing.T) {
+	impatient := func(b *Backend, _ *runner.Order) { b.ResultGrace = 50 * time.Millisecond }
+	idle := func(_ *Backend, o *runner.Order) { o.Idle = 300 * time.Millisecond }
 	tests := []struct {
 		name      string
 		acts      []ct.Act
 		wantClass runner.Class // "" for the answer "hi"
 		wantText  string       // part of the message, or of a note
-		impatient bool
+		limit     func(*Backend, *runner.Order)
 	}{
-		{"ends well", []ct.Act{ct.Init(), ct.Says("hi"), ct.Done()}, "", "", false},
-		{"hangs after its result", []ct.Act{ct.Init(), ct.Says("hi"), ct.Done(), {Hang: true}}, "", "continued after its result", true},
-		{"exits badly after its result", []ct.Act{ct.Init(), ct.Says("hi"), ct.Done(), {Stderr: "oops\n"}, ct.Exit(3)}, "", "exit code 3: oops", false},
-		{"no line break at the end", []ct.Act{ct.Says("hi"), {Raw: `{"type":"result","subtype":"success"}`}}, "", "", false},
-		{"a new turn after a result", []ct.Act{ct.Done(), ct.Says("hi"), {Flood: &ct.Fill{Line: `{"type":"x"}`, Bytes: 1 << 14}}, ct.Done()}, "", "", false},
-		{"invalid lines", []ct.Act{ct.Line("{]"), ct.Init(), {Nest: 20000}, ct.Says("hi"), ct.Done()}, "", "2 lines", false},
-		{"a line of 100 MB", []ct.Act{ct.Init(), {Long: &ct.Fill{Line: `{"type":"user","message":"{{fill}}"}`, Bytes: 100 * mib}}, ct.Says("hi"), ct.Done()}, "", "", false},
-		{"no result", []ct.Act{ct.Init(), ct.Says("hi")}, runner.Transient, "no result record: the agent CLI ended with exit code 0", false},
-		{"no output at all", nil, runner.Transient, "no result record", false},
-		{"dies", []ct.Act{ct.Init(), {Stderr: "error: out of memory\n"}, ct.Exit(1)}, runner.Transient, "exit code 1: error: out of memory", false},
-		{"refuses a flag", []ct.Act{{Stderr: "error: unknown option '--nope'\n"}, ct.Exit(1)}, runner.Fatal, "unknown option '--nope'", false},
-		{"crashes at the start", []ct.Act{{Stderr: "Segmentation fault\n"}, ct.Exit(1)}, runner.Transient, "Segmentation fault", false},
-		{"says too much", append(slices.Repeat([]ct.Act{{Long: &ct.Fill{Line: `{"type":"assistant","message":{"content":[{"type":"text","text":"{{fill}}"}]}}`, Bytes: mib}}}, 11), ct.Act{Hang: true}), runner.Fatal, "over 10 MiB", false},
-		{"silent", []ct.Act{ct.Init(), {Hang: true}}, runner.TimedOut, "no output for 300ms", true},
-		{"a session that names a path", []ct.Act{ct.Line(`{"type":"system","subtype":"init","session_id":"../../../tmp/x"}`), ct.Says("hi"), ct.Done()}, runner.Fatal, `named its session "../../../tmp/x", which can't be kept`, false},
-		{"another session", []ct.Act{ct.Line(`{"type":"system","subtype":"init","session_id":"x"}`), ct.Says("hi"), ct.Line(`{"type":"result","subtype":"success","session_id":"x"}`)}, "", `chose session "x"`, false},
+		{"ends well", []ct.Act{ct.Init(), ct.Says("hi"), ct.Done()}, "", "", nil},
+		{"hangs after its result", []ct.Act{ct.Init(), ct.Says("hi"), ct.Done(), {Hang: true}}, "", "continued after its result", impatient},
+		{"exits badly after its result", []ct.Act{ct.Init(), ct.Says("hi"), ct.Done(), {Stderr: "oops\n"}, ct.Exit(3)}, "", "exit code 3: oops", nil},
+		{"no line break at the end", []ct.Act{ct.Says("hi"), {Raw: `{"type":"result","subtype":"success"}`}}, "", "", nil},
+		{"a new turn after a result", []ct.Act{ct.Done(), ct.Says("hi"), {Flood: &ct.Fill{Line: `{"type":"x"}`, Bytes: 1 << 14}}, ct.Done()}, "", "", nil},
+		{"invalid lines", []ct.Act{ct.Line("{]"), ct.Init(), {Nest: 20000}, ct.Says("hi"), ct.Done()}, "", "2 lines", nil},
+		{"a line of 100 MB", []ct.Act{ct.Init(), {Long: &ct.Fill{Line: `{"type":"user","message":"{{fill}}"}`, Bytes: 100 * mib}}, ct.Says("hi"), ct.Done()}, "", "", nil},
+		{"no result", []ct.Act{ct.Init(), ct.Says("hi")}, runner.Transient, "no result record: the agent CLI ended with exit code 0", nil},
+		{"no output at all", nil, runner.Transient, "no result record", nil},
+		{"dies", []ct.Act{ct.Init(), {Stderr: "error: out of memory\n"}, ct.Exit(1)}, runner.Transient, "exit code 1: error: out of memory", nil},
+		{"refuses a flag", []ct.Act{{Stderr: "error: unknown option '--nope'\n"}, ct.Exit(1)}, runner.Fatal, "unknown option '--nope'", nil},
+		{"crashes at the start", []ct.Act{{Stderr: "Segmentation fault\n"}, ct.Exit(1)}, runner.Transient, "Segmentation fault", nil},
+		{"says too much", append(slices.Repeat([]ct.Act{{Long: &ct.Fill{Line: `{"type":"assistant","message":{"content":[{"type":"text","text":"{{fill}}"}]}}`, Bytes: mib}}}, 11), ct.Act{Hang: true}), runner.Fatal, "over 10 MiB", nil},
+		{"silent", []ct.Act{ct.Init(), {Hang: true}}, runner.TimedOut, "no output for 300ms", idle},
+		{"a session that names a path", []ct.Act{ct.Line(`{"type":"system","subtype":"init","session_id":"../../../tmp/x"}`), ct.Says("hi"), ct.Done()}, runner.Fatal, `named its session "../../../tmp/x", which can't be kept`, nil},
+		{"another session", []ct.Act{ct.Line(`{"type":"system","subtype":"init","session_id":"x"}`), ct.Says("hi"), ct.Line(`{"type":"result","subtype":"success","session_id":"x"}`)}, "", `chose session "x"`, nil},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			b, o := play(t, tt.acts...), order(t, "hello")
-			if tt.impatient {
-				b.ResultGrace, o.Idle = 50*time.Millisecond, 300*time.Millisecond
+			if tt.limit != nil {
+				tt.limit(b, &o)
 			}
 			a, f, _ := run(t.Context(), t, b, o)
 			class, text := runner.Class(""), strings.Join(a.Notes, "\n")
@@ -102,7 +107,8 @@ func TestWhatTheProcessDoes(t *testing.T) {
 // TestStopping holds that a stopped invocation ends on the given ladder, and
 // that an answer that had come by then is kept.
 func TestStopping(t *testing.T) {
-	stop := &runner.Stopping{Reason: "cancelled", Term: 20 * time.Millisecond, Kill: 20 * time.Millisecond}
+	// On a busy machine it takes a while to die of SIGTERM.
+	stop := &runner.Stopping{Reason: "cancelled", Term: 20 * time.Millisecond, Kill: time.Hour}
 	for _, done := range []bool{false, true} {
 		acts := []ct.Act{{Deaf: true}, ct.Init(), ct.Says("hi")}
 		if done {
@@ -110,10 +116,8 @@ func TestStopping(t *testing.T) {
 		}
 		b := play(t, append(acts, ct.Says("more"), ct.Act{Hang: true})...)
 		ctx, cancel := context.WithCancelCause(t.Context())
-		var asked time.Time
 		a, err := b.Run(ctx, order(t, "hello"), func(p runner.Progress) {
 			if p.Text == "more" {
-				asked = time.Now()
 				cancel(stop)
 			}
 		})
@@ -121,8 +125,8 @@ func TestStopping(t *testing.T) {
 		if stopped := errors.As(err, &f); done && (err != nil || a.Text != "hi") || !done && (!stopped || f.Class != runner.Stopped) {
 			t.Errorf("stop, result before it: %v: got %q, %v", done, a.Text, err)
 		}
-		if took := time.Since(asked); a.Signal != "SIGTERM" || took > 4*time.Second {
-			t.Errorf("stop a CLI that is deaf to SIGINT: got signal %q after %s, want SIGTERM after %s", a.Signal, took, stop.Term)
+		if a.Signal != "SIGTERM" {
+			t.Errorf("stop a CLI that is deaf to SIGINT: got signal %q, want SIGTERM after %s", a.Signal, stop.Term)
 		}
 	}
 	ctx, cancel := context.WithCancelCause(t.Context())

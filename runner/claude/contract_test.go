@@ -90,7 +90,7 @@ func TestContractCutAnswersAreMetered(t *testing.T) {
 	began := ct.Usage{Input: 100_000, Output: 500, CacheWrite: 1000, CacheRead: 5000}
 	s := ct.NewServer(t, ct.On("", ct.Reply{Blocks: []ct.Block{ct.Text("half of it and no more")}, Usage: &began, Hang: ct.Middle}))
 	o := order(t, "go")
-	o.Prompt.Model, o.Idle = "sonnet", time.Minute
+	o.Prompt.Model, o.Idle = "sonnet", patience
 	ctx, cancel := context.WithCancelCause(t.Context())
 	defer cancel(nil)
 	var told []runner.Metered

@@ -24,7 +24,7 @@ import (
 
 func realCLI(t testing.TB, s *ct.Server, env ...string) *Backend {
 	t.Helper()
-	return &Backend{Path: ct.Install(t), Env: append(ct.Env(t, s), env...)}
+	return &Backend{Path: ct.Install(t), Env: append(ct.Env(t, s), env...), ResultGrace: patience}
 }
 
 // answer runs an order that must succeed.
@@ -290,7 +290,7 @@ func TestContractStop(t *testing.T) {
 		t.Fatal("the tool never started")
 	}
 	defer c.Close()
-	c.SetReadDeadline(time.Now().Add(2 * time.Second))
+	c.SetReadDeadline(time.Now().Add(patience))
 	if n, err := c.Read(make([]byte, 1)); err == nil || os.IsTimeout(err) {
 		t.Errorf("the tool's connection: got %d bytes, %v, want it closed with its last process", n, err)
 	}
