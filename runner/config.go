@@ -145,6 +145,18 @@ type Config struct {
 	Cancel <-chan string
 }
 
+// deadline is when nothing new starts any more, for a run that is driven from now on; zero
+// for never.
+func (c *Config) deadline(now time.Time) time.Time {
+	switch {
+	case c.Deadline <= 0:
+		return time.Time{}
+	case c.Began.IsZero():
+		return now.Add(c.Deadline)
+	}
+	return c.Began.Add(c.Deadline)
+}
+
 // Clock is the time as the runner sees it.
 type Clock struct {
 	Now func() time.Time

@@ -49,14 +49,7 @@ func take(alarm *time.Time, now time.Time) bool {
 
 // loop is the owner: it waits for whatever comes next, until the run has ended.
 func (r *Runner) loop(ctx context.Context) error {
-	now := r.now()
-	r.alarms.tick = now.Add(r.cfg.Clock.tick())
-	if r.cfg.Deadline > 0 {
-		r.alarms.deadline = now.Add(r.cfg.Deadline)
-		if !r.cfg.Began.IsZero() {
-			r.alarms.deadline = r.cfg.Began.Add(r.cfg.Deadline)
-		}
-	}
+	r.alarms.tick = r.now().Add(r.cfg.Clock.tick())
 	stored, updates := r.stored(), r.asking.updates()
 	var timer <-chan time.Time
 	var due time.Time // when it fires: not every line of a flood sets a new one
@@ -117,8 +110,8 @@ func (r *Runner) handleAlarms(ctx context.Context) error {
 	if take(&r.alarms.grace, now) {
 		r.endGrace()
 	}
-	if take(&r.alarms.deadline, now) && r.stop == nil {
-		return r.reachDeadline(ctx)
+	if at := r.alarms.deadline; !at.IsZero() && !at.After(now) {
+		return r.advance(ctx, nothing)
 	}
 	if at := r.wakeTime(now); !at.IsZero() && !at.After(now) {
 		return r.advance(ctx, nothing)
@@ -126,22 +119,30 @@ func (r *Runner) handleAlarms(ctx context.Context) error {
 	return nil
 }
 
-// reachDeadline lets nothing new start, and gives states in flight their grace.
-func (r *Runner) reachDeadline(ctx context.Context) error {
+// reachDeadline returns what a step decides, with what the deadline adds to it once that has
+// come: nothing new starts, and states in flight have their grace. Each step asks for it, as
+// what ends a state may be heard of before the timer, and the next state must not start.
+func (r *Runner) reachDeadline(decide func(*state.Step)) func(*state.Step) {
+	now := r.now()
+	if !take(&r.alarms.deadline, now) {
+		return decide
+	}
 	r.stop = &state.Stop{
 		Status: state.Suspended, Reason: "the deadline of " + r.cfg.Deadline.String() + " is reached",
 		Deadline: r.cfg.Deadline, Continuations: r.cfg.Continuations,
 	}
-	r.alarms.grace = r.now().Add(time.Duration(r.run.Options.Grace))
-	// Told at once: states in flight may continue for a while.
-	return r.advance(ctx, func(s *state.Step) { s.ReachDeadline(r.cfg.Deadline) })
+	r.alarms.grace = now.Add(time.Duration(r.run.Options.Grace))
+	return func(s *state.Step) {
+		decide(s)
+		s.ReachDeadline(r.cfg.Deadline) // told at once: states in flight may continue for a while
+	}
 }
 
 // cancel handles a signal. The run is complete in one file within the time that a
 // save takes, whatever becomes of the states in flight.
 func (r *Runner) cancel(ctx context.Context, name string) error {
 	first := r.stop == nil || r.stop.Status != state.Cancelled
-	r.stop = &state.Stop{Status: state.Cancelled, Reason: name}
+	r.stop, r.alarms.deadline = &state.Stop{Status: state.Cancelled, Reason: name}, time.Time{}
 	if !first {
 		r.end(cancelStop)
 		return nil

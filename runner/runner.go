@@ -61,6 +61,7 @@ func (r *Runner) Run(ctx context.Context, resumed bool, override *state.Options)
 	ctx, end := context.WithCancelCause(ctx)
 	r.end = end
 	defer r.drain()
+	r.alarms.deadline = r.cfg.deadline(r.now())
 	r.asking.tell(r.run)
 	known := r.asking.known() // they count whether or not the run can continue now
 	for _, u := range known {
@@ -228,7 +229,7 @@ func nothing(*state.Step) {}
 // of the run, saves, tells, and only then starts.
 func (r *Runner) advance(ctx context.Context, decide func(*state.Step)) error {
 	r.starts = r.starts[:0]
-	step := r.step(decide)
+	step := r.step(r.reachDeadline(decide))
 	if r.stop == nil {
 		r.schedule(step)
 	}
