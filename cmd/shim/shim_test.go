@@ -17,8 +17,8 @@ import (
 	"github.com/raymond-action/raymond-action/internal/nodetest"
 )
 
-// patience bounds every wait of these tests.
-const patience = 60 * time.Second
+// patience bounds every wait of these tests, of which some build a program.
+const patience = 5 * time.Minute
 
 // node is a way to run JavaScript.
 type node struct {

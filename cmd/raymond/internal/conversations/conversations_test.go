@@ -178,7 +178,7 @@ func TestNothingIsNotedThroughWhatAnAgentHasPut(t *testing.T) {
 		}()
 		select {
 		case <-done:
-		case <-time.After(10 * time.Second):
+		case <-time.After(2 * time.Minute):
 			t.Fatalf("a %s is waited for", name)
 		}
 	}

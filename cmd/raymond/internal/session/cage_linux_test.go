@@ -2,6 +2,7 @@ package session_test
 
 import (
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -34,7 +35,7 @@ fi
 echo "part python"
 sleep 30 & kill $! && wait $! || true
 (set -m; sleep 30 & kill %1)
-echo here | tee /dev/stderr >/dev/stdout; mktemp >/dev/null; echo x >/dev/null; dd if=/dev/zero of=/dev/shm/cage-test bs=1 count=1 2>/dev/null; rm /dev/shm/cage-test
+echo here | tee /dev/stderr >/dev/stdout; mktemp >/dev/null; echo x >/dev/null; shm=$(mktemp /dev/shm/cage-XXXXXX); echo x >"$shm"; rm "$shm"
 echo "part shell"
 `
 
@@ -64,10 +65,15 @@ func TestContractHonestWorkInACage(t *testing.T) {
 func honestWork(t *testing.T, network string) {
 	api := claudetest.NewServer(t,
 		claudetest.On("Look at it.", claudetest.Do(claudetest.Bash("cat written.txt && git log --oneline --all && echo part resume")), claudetest.Say("<result>done</result>")),
-		claudetest.On("Do the work.", claudetest.Do(claudetest.Bash(work)),
+		claudetest.On("Do the work.", claudetest.Do(claudetest.ToolUse("Bash", map[string]any{"command": work, "timeout": 600_000})), // the most that the tool takes
 			claudetest.Do(claudetest.ToolUse("Write", map[string]any{"file_path": "written.txt", "content": "by a tool\n"})),
 			claudetest.Say("<goto>AGAIN.md</goto>")))
 	s := newRealSite(t, caged, api)
+	cache, err := exec.Command("go", "env", "GOCACHE").Output() // an empty one takes the work of a minute to fill
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Env = append(s.Env, "GOCACHE="+strings.TrimSpace(string(cache)))
 	o := s.Run(0, "--cage", "on", "--network", network, "--state-dir", filepath.Join(t.TempDir(), "state"), "--dangerously-skip-permissions", "--verbose")
 	said := api.Last(t).Conversation()
 	for _, part := range []string{"part git", "part make", "part go", "part npm", "served", "part server", "part python", "part shell", "by a tool", "part resume"} {

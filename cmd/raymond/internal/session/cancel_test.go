@@ -7,18 +7,18 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sitetest"
 	"github.com/raymond-action/raymond-action/runner/claude/claudetest"
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// endedWithin is how soon after a signal a run must have ended.
-const endedWithin = 10 * time.Second
+// mostTurns is how many turns of 50 ms a script may have between a signal and the end of its
+// run, which is to come within 5 s. It counts them itself: on a busy machine it is slower, too.
+const mostTurns = 200
 
 // stubborn is a workflow whose second state runs until it is killed, unless there
-// is a file "go".
+// is a file "go". It writes a line to "turns" now and then.
 const stubborn = `
 -- 1_START.md --
 log: start
@@ -29,7 +29,7 @@ end.
 if [ -e go ]; then echo "<result>$RAYMOND_INPUT</result>"; exit; fi
 trap '' INT TERM
 touch staying
-while :; do sleep 0.05; done
+while :; do echo >>turns; sleep 0.05; done
 `
 
 // polite is the same with a script that ends when it is asked to.
@@ -64,12 +64,12 @@ func TestCancelKeepsEverythingAndLeavesNothing(t *testing.T) {
 	}
 }
 
-// TestContractCancelWhileAToolRuns has the real CLI.
+// TestContractCancelWhileAToolRuns has the real CLI, and a tool that would run on.
 func TestContractCancelWhileAToolRuns(t *testing.T) {
 	t.Parallel()
 	api := claudetest.NewServer(t,
 		claudetest.On("Prompt one.", claudetest.Say("<goto>TWO.md</goto>")),
-		claudetest.Rule{Match: "Prompt two.", FailFirst: 1, Fail: claudetest.Do(claudetest.Bash("touch staying; sleep 300")),
+		claudetest.Rule{Match: "Prompt two.", FailFirst: 1, Fail: claudetest.Do(claudetest.Bash("touch staying; while :; do echo >>turns; sleep 0.05; done")),
 			Steps: []claudetest.Reply{claudetest.Say("<result>done</result>")}},
 	)
 	s := newRealSite(t, twoPrompts, api)
@@ -89,18 +89,14 @@ func TestContractCancelWhileAToolRuns(t *testing.T) {
 	}
 }
 
-// wantCancelled sends the signal and checks how fast and how well the run ends.
+// wantCancelled sends the signal and checks how soon and how well the run ends.
 func (s *site) wantCancelled(j *sitetest.Command, sig syscall.Signal, code int, at string) {
 	s.T.Helper()
-	sent := time.Now()
+	before := len(s.Lines("turns"))
 	j.Signal(sig)
-	j.Until("the state on disk", func() bool { return s.snapshotAt(at) })
-	if took := time.Since(sent); took > sitetest.SavedWithin {
-		s.T.Errorf("state on disk: got it after %v, want within %v", took, sitetest.SavedWithin)
-	}
 	o := j.Wait()
-	if took := time.Since(sent); took > endedWithin {
-		s.T.Errorf("end: got it after %v, want within %v", took, endedWithin)
+	if turns := len(s.Lines("turns")) - before; turns > mostTurns {
+		s.T.Errorf("end: got %d turns of 50 ms before it, want at most %d", turns, mostTurns)
 	}
 	if o.Code != code || !strings.Contains(o.Stderr, "raymond: cancelled: ") || !strings.Contains(o.Stderr, "raymond resume "+sitetest.RunID) {
 		s.T.Errorf("end: got %v\nwant exit code %d and how to resume", o, code)
@@ -128,11 +124,10 @@ func (s *site) snapshotAt(at string) bool {
 }
 
 // TestSecondSignalGivesNoGrace cancels twice: a script that would have been given
-// three seconds is gone at once. How much time has passed, the script counts itself: on a busy
-// machine it is slower, too.
+// three seconds is gone at once.
 func TestSecondSignalGivesNoGrace(t *testing.T) {
 	t.Parallel()
-	s := newSite(t, strings.Replace(polite, "sleep 0.05", "echo >>turns; sleep 0.05", 1))
+	s := newSite(t, polite)
 	j := s.Start(s.RunArgs()...)
 	j.Until("the script", func() bool { return sitetest.Exists(s.File("staying")) })
 	j.Signal(syscall.SIGTERM)
@@ -162,13 +157,19 @@ func TestDeadlineSuspends(t *testing.T) {
 	}
 }
 
-// TestDeadlineLetsStatesFinishInTheirGrace keeps what is done in time.
+// TestDeadlineLetsStatesFinishInTheirGrace keeps what is done in time. The first state is begun
+// before anybody looks at the deadline.
 func TestDeadlineLetsStatesFinishInTheirGrace(t *testing.T) {
 	t.Parallel()
-	s := newSite(t, polite+"\n-- AFTER.sh --\necho '<result>after</result>'\n")
-	s.Write(s.Flow+"/STAY.sh", "touch staying\nuntil [ -e go ]; do sleep 0.05; done\necho '<goto>AFTER.sh</goto>'\n")
-	j := s.Start(s.RunArgs("--deadline", "500ms", "--grace", "60s")...)
-	j.Until("the deadline", func() bool { return sitetest.Exists(s.File("staying")) && time.Since(s.Events()[0].Time) > time.Second })
+	s := newSite(t, `
+-- 1_START.sh --
+until [ -e go ]; do sleep 0.05; done
+echo '<goto>AFTER.sh</goto>'
+-- AFTER.sh --
+echo '<result>after</result>'
+`)
+	j := s.Start(s.RunArgs("--deadline", "10ms", "--grace", "10m")...)
+	j.Until("the deadline", has[*state.Limit](s, ""))
 	s.Write(s.File("go"), "")
 	if o := j.Wait(); o.Code != 10 || s.Saved().Agents[0].State != "AFTER.sh" {
 		t.Errorf("end: got %v at %s, want exit code 10 at AFTER.sh", o, s.Saved().Agents[0].State)

@@ -109,7 +109,7 @@ func TestDoneWhenIsALoop(t *testing.T) {
 	}
 }
 
-// wantWaits checks that the events of attempts are as far apart as their back-offs,
+// wantWaits checks that the events of attempts are at least as far apart as their back-offs,
 // in seconds, say.
 func (s *site) wantWaits(backoffs ...float64) {
 	s.T.Helper()
@@ -121,8 +121,8 @@ func (s *site) wantWaits(backoffs ...float64) {
 	}
 	for i, want := range backoffs {
 		between := verdicts[i+1].Time.Sub(verdicts[i].Time).Seconds()
-		if own := verdicts[i+1].Body.(*state.NodeAttempt).DurationS; between-own < want-0.01 || between-own > want+5 {
-			s.T.Errorf("before attempt %d: got a wait of %.3f s, want %v s", i+2, between-own, want)
+		if own := verdicts[i+1].Body.(*state.NodeAttempt).DurationS; between-own < want-0.01 {
+			s.T.Errorf("before attempt %d: got a wait of %.3f s, want at least %v s", i+2, between-own, want)
 		}
 	}
 }

@@ -330,8 +330,8 @@ func TestContractAuthenticationFailsAtOnce(t *testing.T) {
 			if !strings.Contains(o.Stderr, "run_failed") || !strings.Contains(o.Stderr, "authentication") {
 				t.Errorf("status %d: got %v\nwant a failed run that names authentication (%s)", status, o, how)
 			}
-			if n := len(sitetest.Bodies[*state.Retry](s.Events())); n > 0 || o.Took > 20*time.Second {
-				t.Errorf("status %d: got %d retries in %v, want none", status, n, o.Took)
+			if n := len(sitetest.Bodies[*state.Retry](s.Events())); n > 0 || len(api.Requests()) > 2 { // the CLI itself may try twice
+				t.Errorf("status %d: got %d retries and %d requests, want no retry", status, n, len(api.Requests()))
 			}
 		})
 	}
