@@ -7,6 +7,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sitetest"
 	"github.com/raymond-action/raymond-action/runner/claude/claudetest"
@@ -157,25 +158,32 @@ func TestDeadlineSuspends(t *testing.T) {
 	}
 }
 
-// TestDeadlineLetsStatesFinishInTheirGrace keeps what is done in time. The first state is begun
-// before anybody looks at the deadline.
+// TestDeadlineLetsStatesFinishInTheirGrace keeps what is done in time. The deadline grows until
+// a state is in flight when it comes.
 func TestDeadlineLetsStatesFinishInTheirGrace(t *testing.T) {
 	t.Parallel()
-	s := newSite(t, `
+	for deadline := 100 * time.Millisecond; ; deadline *= 2 {
+		s := newSite(t, `
 -- 1_START.sh --
 until [ -e go ]; do sleep 0.05; done
 echo '<goto>AFTER.sh</goto>'
 -- AFTER.sh --
 echo '<result>after</result>'
 `)
-	j := s.Start(s.RunArgs("--deadline", "10ms", "--grace", "10m")...)
-	j.Until("the deadline", has[*state.Limit](s, ""))
-	s.Write(s.File("go"), "")
-	if o := j.Wait(); o.Code != 10 || s.Saved().Agents[0].State != "AFTER.sh" {
-		t.Errorf("end: got %v at %s, want exit code 10 at AFTER.sh", o, s.Saved().Agents[0].State)
-	}
-	if o := s.Resume(0); o.Stdout != "after\n" {
-		t.Errorf("resume: got %v, want %q", o, "after\n")
+		j := s.Start(s.RunArgs("--deadline", deadline.String(), "--grace", "10m")...)
+		j.Until("the deadline", has[*state.Limit](s, ""))
+		s.Write(s.File("go"), "")
+		o := j.Wait()
+		if deadline < sitetest.Patience && !has[*state.StateStarted](s, "")() {
+			continue
+		}
+		if o.Code != 10 || s.Saved().Agents[0].State != "AFTER.sh" {
+			t.Errorf("end: got %v at %s, want exit code 10 at AFTER.sh", o, s.Saved().Agents[0].State)
+		}
+		if o := s.Resume(0); o.Stdout != "after\n" {
+			t.Errorf("resume: got %v, want %q", o, "after\n")
+		}
+		return
 	}
 }
 
