@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 )
 
@@ -54,8 +55,12 @@ func listed(path string) (list []string, fails bool) {
 	return strings.Split(string(out), "\x00"), err != nil
 }
 
+// write writes a file, which may be a program.
 func write(t *testing.T, path, text string) {
 	t.Helper()
+	// A process that is started meanwhile would inherit the file, which can't be run then.
+	syscall.ForkLock.RLock()
+	defer syscall.ForkLock.RUnlock()
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		t.Fatal(err)
 	}

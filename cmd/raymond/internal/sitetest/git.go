@@ -4,6 +4,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"syscall"
 	"testing"
 )
 
@@ -17,7 +18,10 @@ func BrokenGit(t testing.TB, instead string) (path string) {
 	}
 	dir := t.TempDir()
 	script := "#!/bin/bash\nfor a; do [ \"$a\" = bundle ] && { " + instead + "; }; done\nexec '" + git + "' \"$@\"\n"
-	if err := os.WriteFile(filepath.Join(dir, "git"), []byte(script), 0o755); err != nil {
+	syscall.ForkLock.RLock() // as in Site.Write
+	err = os.WriteFile(filepath.Join(dir, "git"), []byte(script), 0o755)
+	syscall.ForkLock.RUnlock()
+	if err != nil {
 		t.Fatal(err)
 	}
 	for _, from := range filepath.SplitList(os.Getenv("PATH")) {

@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -112,9 +113,12 @@ func (s *Site) leave() {
 	})
 }
 
-// Write writes a file, and makes the folders above it.
+// Write writes a file, which may be a program, and makes the folders above it.
 func (s *Site) Write(path, text string) {
 	s.T.Helper()
+	// A process that is started meanwhile would inherit the file, which can't be run then.
+	syscall.ForkLock.RLock()
+	defer syscall.ForkLock.RUnlock()
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		s.T.Fatal(err)
 	}
