@@ -2,6 +2,7 @@ package acttest
 
 import (
 	"encoding/json"
+	"math/rand/v2"
 	"net"
 	"os"
 	"path/filepath"
@@ -33,7 +34,7 @@ type Config struct {
 	Results   Results       // a stand-in for the results service instead
 	Node      string        // the path of node; "" for the pinned one
 	Path      []string      // folders that come first on PATH
-	Limit     time.Duration // how long it may take; 0 for two minutes
+	Limit     time.Duration // how long it may take; 0 for five minutes
 }
 
 // Results is a results service that speaks the protocol of GitHub's.
@@ -141,19 +142,23 @@ func (m *machine) environ(c Config) []string {
 	return env
 }
 
-// freePort returns a port that nobody listens on; act can't choose one itself.
+// freePort returns a port that nobody listens on; act can't choose one itself. It is below
+// those that the system gives to whoever asks for any, as other tests do until act listens.
 func freePort(t testing.TB) string {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
+	for range 100 {
+		port := strconv.Itoa(10_000 + rand.IntN(20_000))
+		l, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", port))
+		if err != nil {
+			continue // it is taken
+		}
+		if err := l.Close(); err != nil {
+			t.Fatal(err)
+		}
+		return port
 	}
-	defer l.Close()
-	_, port, err := net.SplitHostPort(l.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return port
+	t.Fatal("no port is free")
+	return ""
 }
 
 func orElse(value, other string) string {

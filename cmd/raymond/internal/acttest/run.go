@@ -18,7 +18,7 @@ import (
 const markVar = "ACTTEST"
 
 // defaultLimit is how long a run may take.
-const defaultLimit = 2 * time.Minute
+const defaultLimit = 5 * time.Minute
 
 // Running is a workflow run under way. Its methods are for the test's own
 // goroutine.
@@ -121,8 +121,8 @@ func (r *Running) Wait() *Result {
 	return res
 }
 
-// settling is how long what act has killed may take to be gone.
-const settling = time.Second
+// settling is how long what act has killed may take to be gone, on a busy machine.
+const settling = 10 * time.Second
 
 // left returns the ids of what still runs on the machine after the end.
 func (r *Running) left() []int {
