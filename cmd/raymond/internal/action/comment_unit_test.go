@@ -12,6 +12,7 @@ import (
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/job"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sticky"
+	"github.com/raymond-action/raymond-action/internal/forge"
 	"github.com/raymond-action/raymond-action/internal/untrusted/secrets"
 	"github.com/raymond-action/raymond-action/runner/report"
 	"github.com/raymond-action/raymond-action/state"
@@ -83,6 +84,41 @@ func TestTheCommentFollowsTheRun(t *testing.T) {
 			t.Error(err)
 		}
 	})
+}
+
+// deafForge is a forge that never answers.
+type deafForge struct{ oneComment }
+
+func (*deafForge) List(ctx context.Context) ([]job.Comment, error) {
+	<-ctx.Done()
+	return nil, &forge.Error{Kind: forge.Unanswered, Err: ctx.Err()}
+}
+
+// TestACancelledStepHasSecondsForTheComment, from the signal on, which may come while the last
+// text is written. What there is no time for is left to the post part.
+func TestACancelledStepHasSecondsForTheComment(t *testing.T) {
+	const never = time.Hour
+	for _, tt := range []struct {
+		api               sticky.API
+		signalled, leaves time.Duration
+		isOwed            bool
+	}{
+		{&oneComment{}, 0, 0, false},
+		{&deafForge{}, 0, cancelComment, true},
+		{&deafForge{}, -time.Second, cancelComment - time.Second, true},
+		{&deafForge{}, 5 * time.Second, 5*time.Second + cancelComment, true},
+		{&deafForge{}, never, lastComment, true},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			began := time.Now()
+			c := &comment{poster: sticky.Start(sticky.Options{API: tt.api, Marker: "m"}), text: func() string { return "m" }}
+			p := &page{step: newStep(Env{}, io.Discard, false), comment: c}
+			p.finishComment(func() time.Duration { return time.Since(began) - tt.signalled })
+			if took := time.Since(began); took != tt.leaves || p.owed.Comment != tt.isOwed {
+				t.Errorf("%T, signalled after %v: left after %v, owed %v; want %v and %v", tt.api, tt.signalled, took, p.owed.Comment, tt.leaves, tt.isOwed)
+			}
+		})
+	}
 }
 
 // TestAProblemIsMaskedBeforeItIsCut: nobody finds half a secret any more.

@@ -9,7 +9,6 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/raymond-action/raymond-action/artifacts/artifactstest"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sitetest"
@@ -79,12 +78,8 @@ func TestTheRunnersDeathEndsTheRun(t *testing.T) {
 		}()
 		runner, agent, j := orphan(t, s, writer)
 		writer.Close()
-		began := time.Now()
 		dies(t, runner, reader)
 		sitetest.Eventually(t, "the end of the agent", func() bool { return !sitetest.Alive(agent) })
-		if took := time.Since(began); took > sitetest.LeavesWithin {
-			t.Errorf("%s: the agent ended after %v, want it within %v", name, took, sitetest.LeavesWithin)
-		}
 		sitetest.Eventually(t, "the end of the step", func() bool { return len(j.site.Processes()) == 0 })
 		stored := s.forge.Checkpoints(t, nil)
 		if len(stored) == 0 || stored[len(stored)-1].Manifest.Status != "cancelled" {
