@@ -108,7 +108,7 @@ func TestTheJobThatResumesIsNamed(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, `-- wf/START.sh --
 sed -i 's/later/evil/' .github/workflows/agent.yml
-sleep 2; echo '<goto>END.sh</goto>'
+sleep 10; echo '<goto>END.sh</goto>'
 -- wf/END.sh --
 echo '<result>done</result>'
 -- .github/workflows/agent.yml --
@@ -119,7 +119,7 @@ jobs:
     needs: build
     steps: [{uses: o/raymond-action@v1, with: {key: k}}]
 `)
-	j := s.job(1, "key", "k", "deadline", "1s")
+	j := s.job(1, "key", "k", "deadline", "10s") // a busy machine takes seconds to the first state
 	e := j.do(0)
 	e.wantOutputs(t, "status", "suspended", "resumable", "true")
 	s.wantEverywhere(e, "The job later of this workflow run resumes it. If it does not: "+

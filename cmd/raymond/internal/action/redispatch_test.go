@@ -22,12 +22,12 @@ import (
 
 // endless works on for ever: each state takes a moment.
 const endless = `-- wf/START.sh --
-echo moved >>"$EFFECTS"; sleep 0.1; echo '<goto>START.sh</goto>'
+echo moved >>"$EFFECTS"; sleep 0.5; echo '<goto>START.sh</goto>'
 `
 
 // untilDeadline are the inputs of a step that its deadline suspends, and that continues by
-// itself.
-var untilDeadline = []string{"deadline", "1s", "continue", "redispatch"}
+// itself. That needs a state before the deadline, to which a busy machine takes seconds.
+var untilDeadline = []string{"deadline", "10s", "continue", "redispatch"}
 
 // dispatched is a job of the workflow run that a dispatch has started.
 func (s *scene) dispatched(run int64, key string, inputs ...string) *bareJob {
@@ -87,20 +87,23 @@ func TestAForgeThatRefusesToStartTheWorkflow(t *testing.T) {
 		http.StatusForbidden: "actions: write", http.StatusNotFound: "default branch", http.StatusUnprocessableEntity: "workflow_dispatch",
 		http.StatusBadGateway: "all the same",
 	} {
-		s := newScene(t, endless)
-		s.forge.OnDispatch = func(sitetest.Dispatch) int { return status }
-		j := s.job(1, untilDeadline...)
-		e := j.do(0)
-		e.wantOutputs(t, "status", "suspended", "resumable", "true")
-		e.wantSays(t, "warning", "could not be started again", fmt.Sprint(status), hint)
-		if n := len(e.texts("warning")); n != 1 {
-			t.Errorf("status %d: got the warnings %q, want one", status, e.texts("warning"))
-		}
-		j.end(j.command("action-post"))
-		if n := len(s.forge.Dispatches()); n != 1 {
-			t.Errorf("status %d: got %d requests, want one", status, n)
-		}
-		s.job(2, "deadline", "500ms").do(0).wantOutputs(t, "workflow-id", e.outputs["workflow-id"])
+		t.Run(fmt.Sprint(status), func(t *testing.T) {
+			t.Parallel()
+			s := newScene(t, endless)
+			s.forge.OnDispatch = func(sitetest.Dispatch) int { return status }
+			j := s.job(1, untilDeadline...)
+			e := j.do(0)
+			e.wantOutputs(t, "status", "suspended", "resumable", "true")
+			e.wantSays(t, "warning", "could not be started again", fmt.Sprint(status), hint)
+			if n := len(e.texts("warning")); n != 1 {
+				t.Errorf("got the warnings %q, want one", e.texts("warning"))
+			}
+			j.end(j.command("action-post"))
+			if n := len(s.forge.Dispatches()); n != 1 {
+				t.Errorf("got %d requests, want one", n)
+			}
+			s.job(2, "deadline", "500ms").do(0).wantOutputs(t, "workflow-id", e.outputs["workflow-id"])
+		})
 	}
 }
 
@@ -123,28 +126,31 @@ func TestAKillBetweenSuspensionAndDispatch(t *testing.T) {
 			s.forge.OnDispatch = func(sitetest.Dispatch) int { kill(); return http.StatusNoContent }
 		},
 	} {
-		s := newScene(t, endless)
-		var c atomic.Pointer[sitetest.Command]
-		at(s, func() {
-			if main := c.Swap(nil); main != nil {
-				main.Kill()
+		t.Run("killed "+name, func(t *testing.T) {
+			t.Parallel()
+			s := newScene(t, endless)
+			var c atomic.Pointer[sitetest.Command]
+			at(s, func() {
+				if main := c.Swap(nil); main != nil {
+					main.Kill()
+				}
+			})
+			j := s.job(1, untilDeadline...)
+			main := j.start()
+			c.Store(main)
+			if o := main.Wait(); o.Code != -1 {
+				t.Fatalf("got %v, want the main part killed", o)
 			}
+			j.end(j.command("action-post"))
+			if got := s.forge.Dispatches(); len(got) != 1 || got[0].Ref != "main" {
+				t.Errorf("got the starts %+v, want one", got)
+			}
+			j.end(j.command("action-post"))
+			if n := len(s.forge.Dispatches()); n != 1 {
+				t.Errorf("a second post part: got %d starts, want one", n)
+			}
+			s.dispatched(2, "agent-build.ref-main", "deadline", "500ms").do(0).wantOutputs(t, "status", "suspended")
 		})
-		j := s.job(1, untilDeadline...)
-		main := j.start()
-		c.Store(main)
-		if o := main.Wait(); o.Code != -1 {
-			t.Fatalf("killed %s: got %v, want the main part killed", name, o)
-		}
-		j.end(j.command("action-post"))
-		if got := s.forge.Dispatches(); len(got) != 1 || got[0].Ref != "main" {
-			t.Errorf("killed %s: got the starts %+v, want one", name, got)
-		}
-		j.end(j.command("action-post"))
-		if n := len(s.forge.Dispatches()); n != 1 {
-			t.Errorf("killed %s: a second post part: got %d starts, want one", name, n)
-		}
-		s.dispatched(2, "agent-build.ref-main", "deadline", "500ms").do(0).wantOutputs(t, "status", "suspended")
 	}
 }
 
@@ -208,24 +214,27 @@ func TestAContinuedRunIsAboutTheSameIssue(t *testing.T) {
 func TestACheckoutThatIsNotTrustedStaysSo(t *testing.T) {
 	t.Parallel()
 	for _, trust := range []string{"", "true"} {
-		s := newScene(t, strings.ReplaceAll(agentAtWork, "echo work", "sleep 1; echo work"))
-		comment := "{" + inPrivate + `,"action":"created","sender":{"login":"eve","type":"User"},"issue":{"number":8},"comment":{"id":5,"body":"go"}}`
-		first := s.job(1, append(untilDeadline, "allow-actors", "eve")...).on("issue_comment", comment)
-		first.with("claude-path", first.stub, "anthropic-api-key", "k").do(0)
-		dispatch := s.forge.Dispatches()
-		if len(dispatch) != 1 {
-			t.Fatalf("starts of the workflow: got %+v, want one", dispatch)
-		}
-		inputs := []string{}
-		if trust != "" {
-			inputs = append(inputs, "trust-checkout", trust)
-		}
-		second := s.dispatched(2, dispatch[0].Inputs["raymond-key"], inputs...)
-		second.with("claude-path", second.stub, "anthropic-api-key", "k").do(0).wantOutputs(t, "status", "completed")
-		all := s.forge.Checkpoints(t, nil)
-		if m := all[len(all)-1].Manifest; m.Untrusted == (trust == "true") {
-			t.Errorf("trust-checkout %q: got a checkout that is untrusted: %v", trust, m.Untrusted)
-		}
+		t.Run(fmt.Sprintf("trust-checkout %q", trust), func(t *testing.T) {
+			t.Parallel()
+			s := newScene(t, strings.ReplaceAll(agentAtWork, "echo work", "sleep 10; echo work"))
+			comment := "{" + inPrivate + `,"action":"created","sender":{"login":"eve","type":"User"},"issue":{"number":8},"comment":{"id":5,"body":"go"}}`
+			first := s.job(1, append(untilDeadline, "allow-actors", "eve")...).on("issue_comment", comment)
+			first.with("claude-path", first.stub, "anthropic-api-key", "k").do(0)
+			dispatch := s.forge.Dispatches()
+			if len(dispatch) != 1 {
+				t.Fatalf("starts of the workflow: got %+v, want one", dispatch)
+			}
+			inputs := []string{}
+			if trust != "" {
+				inputs = append(inputs, "trust-checkout", trust)
+			}
+			second := s.dispatched(2, dispatch[0].Inputs["raymond-key"], inputs...)
+			second.with("claude-path", second.stub, "anthropic-api-key", "k").do(0).wantOutputs(t, "status", "completed")
+			all := s.forge.Checkpoints(t, nil)
+			if m := all[len(all)-1].Manifest; m.Untrusted == (trust == "true") {
+				t.Errorf("got a checkout that is untrusted: %v", m.Untrusted)
+			}
+		})
 	}
 }
 
