@@ -52,8 +52,8 @@ var attacks = []attack{
 	{"a socket such as Docker's", `node -e 'require("net").connect(process.env.ROOT + "/docker.sock").on("error", () => process.exit(1)).on("connect", () => process.exit(0))'`},
 	{"a signal for the step", `kill -0 "$RAYMOND"`},
 	{"the limits of the step", `prlimit --pid "$RAYMOND" --core=0`},
-	{"the priority of the step", `renice -n 19 -p "$RAYMOND"`},
-	{"the processors of the step", `taskset -pc 0 "$RAYMOND"`},
+	{"the priority of the step", `renice -n "$(nice)" -p "$RAYMOND"`},
+	{"the processors of the step", `taskset -p "$(taskset -p $$ | sed 's/.*: //')" "$RAYMOND"`},
 }
 
 // ofRoot are attacks that work without a cage for root alone.
