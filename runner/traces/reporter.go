@@ -34,6 +34,7 @@ type Options struct {
 	Note func(string)
 
 	transport http.RoundTripper // for tests; nil for that of the machine
+	patience  time.Duration     // for tests: how long Close waits; 0 for the times above
 }
 
 // Reporter makes spans of the events of a run. It is told only what is saved.
@@ -260,7 +261,7 @@ func (r *Reporter) Tick(time.Time) error {
 func (r *Reporter) Close() error {
 	r.leave()
 	r.out.close()
-	if line := r.out.wait(r.patient); line != "" {
+	if line := r.out.wait(cmp.Or(r.options.patience, r.patient)); line != "" {
 		r.options.Note(line)
 	}
 	return nil
