@@ -27,6 +27,9 @@ const (
 	mark          = 424_242_424_242
 )
 
+// hang is when a test gives up waiting. The machine may be very busy.
+const hang = 2 * time.Minute
+
 func TestMain(m *testing.M) {
 	switch os.Getenv(stageVariable) {
 	case stageEnter:
@@ -181,7 +184,7 @@ func (i *inmate) wait() []string {
 	i.cmd.Wait()
 	select {
 	case <-i.served:
-	case <-time.After(10 * time.Second):
+	case <-time.After(hang):
 		i.t.Fatal("the warden goes on without anybody to serve")
 	}
 	i.stop()
@@ -209,7 +212,7 @@ func nothingLeft(t *testing.T) {
 	goroutines, files := count()
 	t.Cleanup(func() {
 		var g, f int
-		for deadline := time.Now().Add(5 * time.Second); time.Now().Before(deadline); runtime.Gosched() {
+		for deadline := time.Now().Add(hang); time.Now().Before(deadline); runtime.Gosched() {
 			if g, f = count(); g <= goroutines && f <= files {
 				return
 			}

@@ -93,7 +93,11 @@ func full(t *testing.T, address unix.Sockaddr, family int) int {
 		t.Cleanup(func() { unix.Close(waiting) })
 		unix.Connect(waiting, bound)
 	}
-	return fd
+	for { // One of them fills the queue once it has arrived.
+		if n, _ := unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, -1); n == 1 {
+			return fd
+		}
+	}
 }
 
 // fullPort returns the port of such an address of TCP.
@@ -326,19 +330,15 @@ func TestNothingIsLeftOfTheKilled(t *testing.T) {
 				i := start(t, t.TempDir(), Rules{IsOpen: true, Sockets: []string{"/"}}, "hang", strconv.Itoa(atOnce+20), target)
 				i.line()
 				waitBlocked(t, i.cmd.Process.Pid)
-				begin := time.Now()
 				end(i)
 				select {
 				case <-i.served:
-				case <-time.After(10 * time.Second):
+				case <-time.After(hang): // less than the kernel would try to connect for
 					t.Fatal("the warden goes on")
 				}
 				stacks := make([]byte, 1<<20)
 				if stacks = stacks[:runtime.Stack(stacks, true)]; bytes.Contains(stacks, []byte("(*warden)")) {
 					t.Errorf("something is still decided:\n%s", stacks)
-				}
-				if took := time.Since(begin); took > 3*time.Second {
-					t.Errorf("it took %v", took)
 				}
 				i.cmd.Process.Kill()
 				i.wait()
@@ -350,7 +350,7 @@ func TestNothingIsLeftOfTheKilled(t *testing.T) {
 // waitBlocked waits until a process has as many threads as it connects with.
 func waitBlocked(t *testing.T, process int) {
 	t.Helper()
-	for deadline := time.Now().Add(10 * time.Second); time.Now().Before(deadline); time.Sleep(glance / 10) {
+	for deadline := time.Now().Add(hang); time.Now().Before(deadline); time.Sleep(glance / 10) {
 		if threads, _ := os.ReadDir("/proc/" + strconv.Itoa(process) + "/task"); len(threads) > atOnce {
 			return
 		}
