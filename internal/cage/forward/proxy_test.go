@@ -23,6 +23,9 @@ import (
 	"golang.org/x/net/dns/dnsmessage"
 )
 
+// hang is when a test gives up waiting. The machine may be very busy.
+const hang = 2 * time.Minute
+
 // site is a web server, the names that lead to it, and a proxy.
 type site struct {
 	*Proxy
@@ -383,7 +386,7 @@ func TestServersEndTunnels(t *testing.T) {
 	defer p.Close()
 	conn, reader := openTunnel(t, p, server.Listener.Addr().String())
 	defer conn.Close()
-	conn.SetDeadline(time.Now().Add(10 * time.Second))
+	conn.SetDeadline(time.Now().Add(hang))
 	if text, err := io.ReadAll(reader); err != nil || !strings.Contains(string(text), "400 Bad Request") {
 		t.Errorf("got %q, %v", text, err)
 	}
@@ -416,7 +419,7 @@ func TestCloseEndsTunnels(t *testing.T) {
 	}()
 	select {
 	case <-closed:
-	case <-time.After(10 * time.Second):
+	case <-time.After(hang):
 		t.Fatal("the proxy does not end")
 	}
 	if _, err := reader.ReadByte(); err == nil {
@@ -425,13 +428,13 @@ func TestCloseEndsTunnels(t *testing.T) {
 	conn.Close()
 	upgraded.Close()
 	server.Close()
-	for deadline := time.Now().Add(5 * time.Second); runtime.NumGoroutine() > goroutines; runtime.Gosched() {
+	for deadline := time.Now().Add(hang); runtime.NumGoroutine() > goroutines; runtime.Gosched() {
 		if time.Now().After(deadline) {
 			stacks := make([]byte, 1<<16)
 			t.Fatalf("got %d goroutines, want %d\n%s", runtime.NumGoroutine(), goroutines, stacks[:runtime.Stack(stacks, true)])
 		}
 	}
-	if _, err := net.Dial("tcp", fmt.Sprintf("127.0.0.1:%d", p.Port())); err == nil {
-		t.Error("the proxy still listens")
+	if _, err := p.listener.Accept(); !errors.Is(err, net.ErrClosed) { // another program may have its port by now
+		t.Errorf("the proxy still listens: %v", err)
 	}
 }
