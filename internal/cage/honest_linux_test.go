@@ -83,7 +83,7 @@ const all = [asked(), asked('127.0.0.1'),
   new Promise(done => { const w = fs.watch('.', () => { w.close(); done(); }); fs.writeFileSync('watched', ''); })];
 Promise.all(all).then(() => process.exit(0));
 X
-node all.js; node --inspect-brk=0 -e 1 2> inspected & sleep 0.01; kill $!`},
+node all.js; node --inspect-brk=0 -e 1 2> inspected & until grep -q listening inspected; do kill -0 $!; done; kill $!`},
 }
 
 // ofTools needs more.
