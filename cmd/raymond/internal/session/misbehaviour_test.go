@@ -100,7 +100,10 @@ func TestAgentsThatMisbehave(t *testing.T) {
 		}
 	})
 	t.Logf("%d agents; the most memory was %d MiB: %s", len(misdeeds), memory.most>>10, memory.name)
-	if memory.most > 256<<10 {
-		t.Errorf("%s: got %d MiB, want at most 256", memory.name, memory.most>>10)
+	var own syscall.Rusage
+	err := syscall.Getrusage(syscall.RUSAGE_SELF, &own)
+	// Linux counts for a child what its parent had when it was started, and not to the page.
+	if most := max(256<<10, own.Maxrss+own.Maxrss/4); err != nil || memory.most > most {
+		t.Errorf("%s: got %d MiB (%v), want at most %d", memory.name, memory.most>>10, err, most>>10)
 	}
 }
