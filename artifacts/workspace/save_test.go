@@ -284,10 +284,7 @@ func wrapped(t testing.TB, script string) *workspace.Git {
 		t.Fatal(err)
 	}
 	path := filepath.Join(t.TempDir(), "git")
-	text := fmt.Sprintf("#!/bin/sh\ngit='%s'\n%s\nexec '%s' \"$@\"\n", genuine, script, genuine)
-	if err := os.WriteFile(path, []byte(text), 0o777); err != nil {
-		t.Fatal(err)
-	}
+	program(t, path, fmt.Sprintf("#!/bin/sh\ngit='%s'\n%s\nexec '%s' \"$@\"\n", genuine, script, genuine))
 	return &workspace.Git{Path: path, IsFree: true}
 }
 

@@ -3,7 +3,6 @@
 package workspace_test
 
 import (
-	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -22,10 +21,7 @@ func TestGitIsShownNoSettings(t *testing.T) {
 		t.Fatal(err)
 	}
 	root := t.TempDir()
-	write(t, root, "git", "#!/bin/sh\nenv | sort >>"+root+"/seen; echo end of git >>"+root+"/seen\nexec "+git+" \"$@\"\n")
-	if err := os.Chmod(filepath.Join(root, "git"), 0o777); err != nil {
-		t.Fatal(err)
-	}
+	program(t, filepath.Join(root, "git"), "#!/bin/sh\nenv | sort >>"+root+"/seen; echo end of git >>"+root+"/seen\nexec "+git+" \"$@\"\n")
 	g, to := &workspace.Git{Path: filepath.Join(root, "git"), Env: homeWith(t, ""), IsFree: true}, t.TempDir()
 	save(t, g, workspace.Saving{Dirs: []string{old.checkout()}, Base: head(t, old.checkout()), To: to})
 	_, _ = g.Restore(t.Context(), workspace.Restoring{From: to, Dir: relocated(old, here), TempRoot: t.TempDir()})

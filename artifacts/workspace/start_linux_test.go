@@ -16,12 +16,9 @@ import (
 // standIn is a program in place of git.
 func standIn(t *testing.T, script string) *workspace.Git {
 	t.Helper()
-	dir := t.TempDir()
-	write(t, dir, "git", "#!/bin/bash\n"+script)
-	if err := os.Chmod(filepath.Join(dir, "git"), 0o777); err != nil {
-		t.Fatal(err)
-	}
-	return &workspace.Git{Path: filepath.Join(dir, "git"), IsFree: true}
+	path := filepath.Join(t.TempDir(), "git")
+	program(t, path, "#!/bin/bash\n"+script)
+	return &workspace.Git{Path: path, IsFree: true}
 }
 
 // TestGitIsBound looks at how git is started: it can't gain privileges, its memory is

@@ -31,7 +31,7 @@ func TestAnAgentCommandGoesOnInTheNextJob(t *testing.T) {
 	}})
 	delete(s.Secrets, "ANTHROPIC_API_KEY")
 	s.Agents.Remove()
-	r := s.Run("workflow_dispatch", resumeDispatch(t, "1s"))
+	r := s.Run("workflow_dispatch", resumeDispatch(t, resumeSoon))
 	jobsWant(t, r, map[string]string{"begin": "success", "go-on": "success", "report": "success"})
 	WantStep(t, r, "begin", "raymond", "success", "status", "suspended", "iterations", "1", "cost-usd", "0.0011")
 	WantStep(t, r, "go-on", "raymond", "success", "status", "completed", "iterations", "2", "cost-usd", "0.0022",

@@ -10,7 +10,6 @@ import (
 	"regexp"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/acttest"
 )
@@ -41,7 +40,7 @@ func TestReadmeQuickStartByCommit(t *testing.T) {
 		s.Env[name] = printed(t, exec.CommandContext(t.Context(), "go", "env", name))
 	}
 	push := jobsPayload(t, map[string]any{"ref": "refs/heads/main", "head_commit": map[string]any{"message": "try it"}})
-	r := s.Wait(s.Start("push", push, func(c *acttest.Config) { c.Limit = 5 * time.Minute }))
+	r := s.Run("push", push)
 	jobsWant(t, r, map[string]string{"quickstart": "success"})
 	if out := Shown(r); !strings.Contains(out, "1 + 2 + ... + 300 = 45150") {
 		t.Errorf("quick start by commit: got\n%s\nwant the sum", out)

@@ -19,8 +19,10 @@ const (
 	resumePlan     = "1. the parser 2. the store"
 	// resumeAnswer has a line that must not become a command of the job that prints it.
 	resumeAnswer = "One, in save.\n::error::of an agent"
-	// resumeLate is more than the deadline of one second.
-	resumeLate = 1100 * time.Millisecond
+	// resumeSoon is the deadline of a job that is to be suspended: long enough for its first state to begin on a busy
+	// machine, too. resumeLate is more than that, and less than with the 30 s that a state has to end.
+	resumeSoon = "20s"
+	resumeLate = 20100 * time.Millisecond
 )
 
 func resumeDispatch(t *testing.T, firstJob string) string {
@@ -57,7 +59,7 @@ func TestAConversationGoesOnInTheNextJob(t *testing.T) {
 	)
 	s := New(t, Setup{Example: "resume-across-jobs", Shipped: true})
 	s.UseCLI(api)
-	r := s.Run("workflow_dispatch", resumeDispatch(t, "1s"))
+	r := s.Run("workflow_dispatch", resumeDispatch(t, resumeSoon))
 	jobsWant(t, r, map[string]string{"begin": "success", "go-on": "success", "report": "success"})
 	first := WantStep(t, r, "begin", "raymond", "success", "status", "suspended", "outcome", "suspended", "resumable", "true", "iterations", "1", "result", "")
 	second := WantStep(t, r, "go-on", "raymond", "success", "status", "completed", "outcome", "clean", "resumable", "false",
@@ -99,12 +101,12 @@ func resumeWantConversation(t *testing.T, api *claudetest.Server) {
 func TestTheNextWorkflowRunGoesOn(t *testing.T) {
 	t.Parallel()
 	s := New(t, Setup{Example: "resume-across-jobs", Edit: func(text string) string {
-		return strings.Replace(text, "deadline: 50m", "deadline: 1s", 1)
+		return strings.Replace(text, "deadline: 50m", "deadline: "+resumeSoon, 1)
 	}})
 	late := "sleep " + strings.TrimSuffix(resumeLate.String(), "s") + "; "
 	s.Agents.Play("1_START.md", late+"echo '"+resumePlan+"'")
 	s.Agents.Play("STEP.md", late+"echo '<goto>STEP.md</goto>'", "echo '<result>One, in save.</result>'")
-	r := s.Run("workflow_dispatch", resumeDispatch(t, "1s"))
+	r := s.Run("workflow_dispatch", resumeDispatch(t, resumeSoon))
 	jobsWant(t, r, map[string]string{"begin": "success", "go-on": "success", "report": "success"})
 	id := WantStep(t, r, "go-on", "raymond", "success", "status", "suspended", "resumable", "true", "iterations", "2").Outputs["workflow-id"]
 	resumeWantReport(t, r, "Not done yet. Run this workflow again: its first job goes on.")
