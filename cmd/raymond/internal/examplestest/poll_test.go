@@ -179,7 +179,11 @@ func TestARunThatDiedIsFinished(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			s := pollStage(t, 21, 22)
+			// Nothing is stored beside the run, however long a busy machine takes.
+			s := New(t, Setup{Example: "scheduled-poll", Shipped: true, Edit: func(text string) string {
+				return steps.ReplaceAllString(text, "${0}\n${1}checkpoint-interval: 1h")
+			}})
+			s.addToExamine(21, 22)
 			s.Agents.Play("EXAMINE.md", `
 				grep -q 'has opened issue 21 ' "$PROMPT" && { echo '<result>Twenty-one.</result>'; exit; }
 				sleep 1000`)
