@@ -140,7 +140,7 @@ func (f *File) Close() error {
 	if f.journal != nil {
 		err = f.journal.Close()
 	}
-	return errors.Join(err, f.history.close(), f.lock.Close())
+	return errors.Join(err, f.history.close(), f.release())
 }
 
 // Read reads a run without taking its lock: the snapshot and the journal as

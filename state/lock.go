@@ -56,29 +56,33 @@ func (d Driver) isDead() bool {
 // write, and keeps no process from driving the run.
 func DrivenBy(dir, id string) (*Driver, error) {
 	path := filepath.Join(dir, id+".lock")
-	err := checkLock(path)
+	for began := lockClock.now(); ; lockClock.sleep(lockPoll) {
+		free, err := isFree(path)
+		if errors.Is(err, fs.ErrNotExist) || err == nil && free {
+			return nil, nil
+		}
+		if err != nil {
+			return nil, fmt.Errorf("ask the lock of run %q: %w", id, err)
+		}
+		line := lineIn(path)
+		if !namesHolder(line) && lockClock.now().Sub(began) < waitForName {
+			continue
+		}
+		if d := driverOf(line); !d.isDead() {
+			return &d, nil
+		}
+		return nil, nil
+	}
+}
+
+// isFree reports whether nobody has a lock.
+func isFree(path string) (bool, error) {
+	if err := checkLock(path); err != nil {
+		return false, err
+	}
 	lock := flock.New(path, flock.SetFlag(os.O_RDONLY))
-	free := false
-	if err == nil {
-		free, err = lock.TryRLock()
-	}
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, fmt.Errorf("ask the lock of run %q: %w", id, err)
-	}
-	if free {
-		return nil, lock.Close()
-	}
-	defer lock.Close()
-	// The process that has the lock writes its name a moment after it took it.
-	line, _, _ := files.Read(path, maxHolder)
-	d := driverOf(string(line))
-	if d.isDead() {
-		return nil, nil
-	}
-	return &d, nil
+	free, err := lock.TryRLock()
+	return free, errors.Join(err, lock.Close())
 }
 
 // maxHolder is more than a line that names a holder has, in bytes.
@@ -97,25 +101,33 @@ func checkLock(path string) error {
 	return nil
 }
 
-// These are the times for which a lock is waited for. A process that dies between fork
-// and exec of a child leaves the lock to that child for some milliseconds. A process
+// lineIn returns what is in a lock, "" when it can't be read.
+func lineIn(path string) string {
+	line, _, _ := files.Read(path, maxHolder)
+	return string(line)
+}
+
+// These are the times for which a lock is waited for. A process writes its name into the lock
+// just after it took it, and takes it away before it gives the lock up; one that dies between
+// fork and exec of a child leaves the lock to that child for some milliseconds. A process
 // that asks who drives a run has the lock for a moment, too.
 const (
-	waitForDead    = 5 * time.Second
-	waitForUnnamed = 500 * time.Millisecond // a new holder writes its name in the next moment
-	waitForLiving  = 50 * time.Millisecond
-	lockPoll       = 10 * time.Millisecond
+	waitForName   = 5 * time.Second // or for the end of such a child
+	waitForLiving = 50 * time.Millisecond
+	lockPoll      = 10 * time.Millisecond
 )
+
+// namesHolder reports whether what is in a lock that is held is the name of its holder.
+func namesHolder(line string) bool {
+	return strings.HasSuffix(line, "\n") && !driverOf(line).isDead()
+}
 
 // patience returns how long to wait for a lock that has this line in it.
 func patience(line string) time.Duration {
-	switch d := driverOf(line); {
-	case d.isDead():
-		return waitForDead
-	case d.PID == 0:
-		return waitForUnnamed
+	if namesHolder(line) {
+		return waitForLiving
 	}
-	return waitForLiving
+	return waitForName
 }
 
 // lockClock is the clock for waiting for locks.
@@ -139,9 +151,9 @@ func (f *File) take(holder string) error {
 		if ok {
 			break
 		}
-		held, _, _ := files.Read(f.path(".lock"), maxHolder)
-		if lockClock.now().Sub(began) >= patience(string(held)) {
-			return errors.Join(&LockedError{ID: f.id, Holder: string(held)}, f.lock.Close())
+		held := lineIn(f.path(".lock"))
+		if lockClock.now().Sub(began) >= patience(held) {
+			return errors.Join(&LockedError{ID: f.id, Holder: held}, f.lock.Close())
 		}
 		lockClock.sleep(lockPoll)
 	}
@@ -149,4 +161,11 @@ func (f *File) take(holder string) error {
 		return errors.Join(err, f.Close())
 	}
 	return nil
+}
+
+// release gives the lock up. That it can't be emptied harms nobody: the next holder writes its own
+// name into it.
+func (f *File) release() error {
+	_ = files.Write(f.path(".lock"), nil, 0o600)
+	return f.lock.Close()
 }

@@ -87,8 +87,8 @@ func TestHolderIsWaitedForNoLongerThanNeeded(t *testing.T) {
 	}{
 		"dead":             {deadHolder(t), 5 * time.Second},
 		"alive":            {holderLine(t, os.Getpid()), 100 * time.Millisecond},
-		"elsewhere":        {Holder(1, "another.example", time.Now()), 100 * time.Millisecond},
-		"without its name": {"", time.Second},
+		"elsewhere":        {Holder(1, "another.example", time.Now()) + "\n", 100 * time.Millisecond},
+		"without its name": {"", 5 * time.Second},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir, _ := held(t, c.line)
@@ -99,6 +99,66 @@ func TestHolderIsWaitedForNoLongerThanNeeded(t *testing.T) {
 				t.Errorf("Create: %v after %v, want LockedError by %q after %v at most", err, *waited, c.line, c.most)
 			}
 		})
+	}
+}
+
+// TestAHolderIsNotToldBeforeItsNameIsThere: a process writes its name into the lock just after it
+// took it. Before that there is nothing in it, or the line of one before that was killed.
+func TestAHolderIsNotToldBeforeItsNameIsThere(t *testing.T) {
+	name := holderLine(t, os.Getpid())
+	for what, before := range map[string]string{"nothing": "", "half a name": name[:len(name)-3], "a dead process": deadHolder(t)} {
+		t.Run(what, func(t *testing.T) {
+			dir, _ := held(t, before)
+			path := filepath.Join(dir, "run-1.lock")
+			write := func(text string) {
+				if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+					t.Error(err)
+				}
+			}
+			waited := fakeLockTime(t, func(waited time.Duration) {
+				if waited > 4*time.Second {
+					write(name)
+				}
+			})
+			var locked *LockedError
+			if _, err := Create(dir, "run-1", "me"); !errors.As(err, &locked) || locked.Holder != name {
+				t.Errorf("Create: got %v after %v, want LockedError by %q", err, *waited, name)
+			}
+			write(before)
+			*waited = 0
+			if d, err := DrivenBy(dir, "run-1"); err != nil || d == nil || d.PID != os.Getpid() {
+				t.Errorf("DrivenBy: got %v, %v after %v, want this process", d, err, *waited)
+			}
+		})
+	}
+}
+
+// TestAHolderTakesItsNameAway, so that the next one isn't taken for it, when it still lives.
+func TestAHolderTakesItsNameAway(t *testing.T) {
+	dir, next := t.TempDir(), Holder(1, "another.example", time.Now())+"\n"
+	f, err := Create(dir, "run-1", Holder(os.Getpid(), "this.example", time.Now()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(dir, "run-1.lock")
+	lock := flock.New(path)
+	if ok, err := lock.TryLock(); err != nil || !ok {
+		t.Fatalf("take the lock: %v, %v", ok, err)
+	}
+	defer lock.Close()
+	fakeLockTime(t, func(waited time.Duration) {
+		if waited > 4*time.Second {
+			if err := os.WriteFile(path, []byte(next), 0o600); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+	var locked *LockedError
+	if _, err := Create(dir, "run-1", "me"); !errors.As(err, &locked) || locked.Holder != next {
+		t.Errorf("Create: got %v, want LockedError by %q", err, next)
 	}
 }
 
@@ -118,6 +178,7 @@ func TestDrivenByAsksTheLock(t *testing.T) {
 		t.Error("asking made a lock file")
 	}
 	dir, _ = held(t, deadHolder(t))
+	fakeLockTime(t, func(time.Duration) {})
 	if d, err := DrivenBy(dir, "run-1"); err != nil || d != nil {
 		t.Errorf("held by what a dead process left: got %v, %v, want nobody", d, err)
 	}
