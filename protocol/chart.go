@@ -26,8 +26,7 @@ func (w *Workflow) Chart() *Chart {
 
 // States returns the states that the entry leads to by tags and policies, the entry
 // first. If a target is known only when its state runs, these are all files that are
-// meant as states. The list has everything in Reachable except files that document the
-// workflow, and may have more.
+// meant as states. The list has everything in Reachable, and may have more.
 func (c *Chart) States() []string { return slices.Clone(c.order) }
 
 // Exits returns the transitions with which a state can end, in the order of its file:
@@ -54,7 +53,7 @@ func (c *Chart) reach() {
 		queue = append(queue, c.named(name)...)
 		if !anywhere && c.isUnclear(name) {
 			anywhere = true
-			queue = append(queue, slices.DeleteFunc(c.w.Names(), func(n string) bool { return !c.isMeant(n) })...)
+			queue = append(queue, slices.DeleteFunc(c.w.Names(), func(n string) bool { return !c.w.isMeant(n) })...)
 		}
 	}
 }
@@ -77,14 +76,4 @@ func (c *Chart) isUnclear(name string) bool {
 	return c.IsOpaque(name) || slices.ContainsFunc(c.exits[name], func(e Exit) bool {
 		return e.Target.Open || e.After.Open
 	})
-}
-
-// documentation matches the names of files that document a workflow. They show tags
-// without being states.
-var documentation = pattern(
-	`(?i)^(readme|changelog|contributing|licen[cs]e|notice|authors|security|todo|claude|agents|.*notes?)([ ._-].*)?$`)
-
-// isMeant reports whether a file that nothing leads to is meant as a state.
-func (c *Chart) isMeant(name string) bool {
-	return c.w.catalog.runs(name) && c.w.states[name].Claims.Marked && !documentation().MatchString(Stem(name))
 }

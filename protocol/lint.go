@@ -102,7 +102,7 @@ func (l *linter) warn(s *State, pos Pos, p Problem) {
 // looksAt reports whether a file is checked. When the entry is a single file, other
 // files beside it may belong to other workflows.
 func (l *linter) looksAt(name string) bool {
-	return l.chart.reached[name] || l.o.Entry == "" && l.chart.isMeant(name) ||
+	return l.chart.reached[name] || l.o.Entry == "" && l.w.isMeant(name) ||
 		slices.ContainsFunc(l.w.states[name].Problems, func(p Problem) bool { return l.w.forbids(name, p) })
 }
 

@@ -39,7 +39,7 @@ func Load(fsys fs.FS, o LoadOptions) (*Workflow, []Problem) {
 		return w, []Problem{*problem}
 	}
 	files := maps.Clone(all)
-	maps.DeleteFunc(files, func(name string, _ fs.DirEntry) bool { return !isStateFile(name) })
+	maps.DeleteFunc(files, func(name string, _ fs.DirEntry) bool { return !IsStateFile(name) })
 	w.catalog = newCatalog(o.Platform, slices.Sorted(maps.Keys(files)))
 	schemas := schemaReader{fsys: fsys, files: all, sums: map[string]string{}}
 	w.schemas = schemas.sums
@@ -72,8 +72,8 @@ func filesIn(fsys fs.FS) (map[string]fs.DirEntry, *Problem) {
 	return files, nil
 }
 
-// isStateFile reports whether a file has the extension of a state.
-func isStateFile(name string) bool {
+// IsStateFile reports whether a file, which need not exist, has the extension of a state.
+func IsStateFile(name string) bool {
 	_, ext := splitName(name)
 	return ext != ""
 }
@@ -132,11 +132,21 @@ func (w *Workflow) successors(s *State) []string {
 		return next
 	}
 	for _, name := range w.catalog.names {
-		if w.states[name].Claims.Marked && w.catalog.runs(name) {
+		if w.isMeant(name) {
 			next = append(next, name)
 		}
 	}
 	return next
+}
+
+// documentation matches the names of files that document a workflow. They show tags
+// without being states.
+var documentation = pattern(
+	`(?i)^(readme|changelog|contributing|licen[cs]e|notice|authors|security|todo|claude|agents|.*notes?)([ ._-].*)?$`)
+
+// isMeant reports whether a file that nothing names is meant as a state.
+func (w *Workflow) isMeant(name string) bool {
+	return w.catalog.runs(name) && w.states[name].Claims.Marked && !documentation().MatchString(Stem(name))
 }
 
 // Entry returns the file name of the first state, "" when there is none.
@@ -173,7 +183,8 @@ func (w *Workflow) Hashes() map[string]string {
 
 // Reachable returns the file names of the states that the entry leads to,
 // sorted: through the tags that a body or a script shows, through policies and
-// through on_exhausted.
+// through on_exhausted. Where a target is known only when its state runs, these are all files
+// that are meant as states; files that document the workflow are none.
 func (w *Workflow) Reachable() []string { return slices.Clone(w.reachable) }
 
 // HasScripts reports whether a script can be reached.

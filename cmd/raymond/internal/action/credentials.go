@@ -70,7 +70,7 @@ func checkCredentials(s *step, f *scope.Scope) error {
 }
 
 // surelyNeeded are the agent CLIs of prompts to which the entry leads, and which this step
-// would run; files that document the workflow are none. A state that names none continues with
+// would run. A state that names none continues with
 // that of the conversation that comes to it; where states name others, only the entry's is sure.
 func surelyNeeded(s *step, f *scope.Scope) []string {
 	if s.in.NoPrompts {
@@ -79,10 +79,9 @@ func surelyNeeded(s *step, f *scope.Scope) []string {
 	own := cmp.Or(s.options.Alone().Backend, protocol.DefaultBackend)
 	var named []string
 	isOpen, entry := false, false
-	states := f.Workflow.Chart().States()
 	for _, name := range f.Workflow.Reachable() {
 		st, ok := f.Workflow.State(name)
-		isHere := slices.Contains(states, name) && (s.options.Jobs == nil || slices.Contains(s.options.Jobs, f.Workflow.JobOf(name)))
+		isHere := s.options.Jobs == nil || slices.Contains(s.options.Jobs, f.Workflow.JobOf(name))
 		switch {
 		case !ok || st.Kind != protocol.Prompt || !isHere:
 		case st.Policy.Backend != "":

@@ -22,6 +22,7 @@ import (
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/scope"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/session"
+	"github.com/raymond-action/raymond-action/protocol"
 )
 
 // statesNow is where the states of this job are committed; nil where they are in no
@@ -90,7 +91,7 @@ func openPast(ctx context.Context, s *step, f *flow, l lookup) (*flow, error) {
 	}
 	dir := filepath.Join(s.dirs.state, "past")
 	name := was.Path
-	if isStateFile(name) {
+	if protocol.IsStateFile(path.Base(name)) {
 		name = path.Dir(name) // its neighbours are its workflow
 	}
 	past := pastOf(ctx, s, f.source, l)
@@ -145,11 +146,6 @@ func usePast(s *step, f *flow, e *earlierRun, past recalled) (*flow, error) {
 func noPast(e *earlierRun, why string) error {
 	return &problem.Problem{Class: problem.ClassConflict, Where: "input changed-workflow",
 		What: fmt.Sprintf("the workflow of run %s has changed, and the states that it began with can't be had: %s", e.run.WorkflowID, why), Hint: otherWays}
-}
-
-// isStateFile reports whether a path names one state, not a folder or an archive.
-func isStateFile(name string) bool {
-	return slices.Contains([]string{".md", ".sh", ".bat", ".ps1"}, strings.ToLower(path.Ext(name)))
 }
 
 // pastOf says which history is believed: that of the workflow's own ref, and that of

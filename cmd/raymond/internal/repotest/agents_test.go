@@ -13,7 +13,7 @@ import (
 var vendorFiles = map[string]string{
 	"protocol/backends.go":                       "the names that workflows use",
 	"protocol/keys.go":                           "what the key agent may be, in the reference",
-	"protocol/chart.go":                          "files for agents, such as CLAUDE.md, are no states",
+	"protocol/workflow.go":                       "files for agents, such as CLAUDE.md, are no states",
 	"state/run.go":                               "claude_args, an option that is kept in state files",
 	"state/ledger.go":                            "names of models, as clouds write them around the maker's",
 	"cmd/raymond/app.go":                         "the first sentence of the help",

@@ -76,7 +76,7 @@ func Find(path string) (*Scope, error) {
 		err = problem.Usage("PATH", fmt.Sprintf("%q is no regular file", path), "name a directory, a zip archive or a state file")
 	case ext == ".zip":
 		err = s.openZip(abs, info.Size())
-	case ext == ".md" || ext == ".sh" || ext == ".bat" || ext == ".ps1":
+	case protocol.IsStateFile(filepath.Base(abs)):
 		s.Entry = filepath.Base(abs)
 		err = s.openDir(filepath.Dir(abs))
 	default:
