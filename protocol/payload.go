@@ -2,6 +2,7 @@ package protocol
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/raymond-action/raymond-action/protocol/schema"
@@ -43,8 +44,14 @@ func (w *Workflow) DecideReturning(from, text, returns string) (Decision, []Prob
 func (w *Workflow) checkPayloads(from string, d *Decision, returns string) []Problem {
 	var problems []Problem
 	deliver := func(what, to, payload string) {
-		if s, ok := w.states[to]; ok {
-			problems = append(problems, misfits(s.Policy.InputSchema, payload, what+" does not fit the input_schema of "+to)...)
+		s, ok := w.states[to]
+		if !ok {
+			return
+		}
+		for _, p := range misfits(s.Policy.InputSchema, payload, what+" does not fit the input_schema of "+to) {
+			if !slices.Contains(problems, p) { // several forks may have the same
+				problems = append(problems, p)
+			}
 		}
 	}
 	for _, s := range d.Spawns {

@@ -106,6 +106,25 @@ func TestCheck(t *testing.T) {
 	}
 }
 
+// TestWhatIsWrongIsToldOnce, by however many ways the schema comes to it, in the order of places.
+func TestWhatIsWrongIsToldOnce(t *testing.T) {
+	const ab = `"$defs":{"ab":{"required":["a","b"],"properties":{"a":{"minimum":1}}}}`
+	tests := []struct{ schema, text, want string }{
+		{`{"$ref":"#/$defs/ab","allOf":[{"$ref":"#/$defs/ab"},{"$ref":"#/$defs/ab"}],` + ab + `}`, `{"a":0}`,
+			"missing property 'b' (rule /$defs/ab/required)\n" +
+				"at /a: minimum: got 0, want 1 (rule /$defs/ab/properties/a/minimum)\n"},
+		{`{"anyOf":[{"required":["a"]},{"required":["a"],"maxProperties":1},{"required":["a","b"]},{"type":"null"},{"type":"array"}]}`, `{}`,
+			"'anyOf' failed: missing property 'a'; or missing properties 'a', 'b'; or got object, want null (rule /anyOf)\n"},
+		{`{"oneOf":[{"$ref":"#/$defs/ab"},{"$ref":"#/$defs/ab"}],` + ab + `}`, `{"a":0,"b":0}`,
+			"'oneOf' failed, none matched: at /a: minimum: got 0, want 1 (rule /oneOf)\n"},
+	}
+	for _, test := range tests {
+		if got := textOf(mustParse(t, test.schema).Check(test.text)); got != test.want {
+			t.Errorf("schema %s\n%s\ngot:\n%s\nwant:\n%s", test.schema, test.text, got, test.want)
+		}
+	}
+}
+
 // TestNamesAreNoKeywords: what looks like a keyword in a value or in the name of a member
 // is left as it is.
 func TestNamesAreNoKeywords(t *testing.T) {

@@ -38,16 +38,21 @@ func (f failure) violation() Violation {
 
 func (f failure) message() string { return shorten(fmt.Sprintf(f.format, f.args...)) }
 
-// tried says why none of some alternatives is met, of many the first ones.
+// tried says why none of some alternatives is met, each reason once, of many the first ones.
 func tried(failures []failure) string {
 	const shown = 3
 	var list []string
-	for _, f := range failures[:min(shown, len(failures))] {
+	for _, f := range failures {
 		text := f.message()
 		if place := pointer(f.at.names()); place != "" {
 			text = "at " + place + ": " + text
 		}
-		list = append(list, shorten(text))
+		if text = shorten(text); !slices.Contains(list, text) {
+			list = append(list, text)
+		}
+		if len(list) == shown {
+			break
+		}
 	}
 	if len(list) == 0 {
 		return ""
