@@ -55,8 +55,8 @@ func TestWhoMayReplaceAClaim(t *testing.T) {
 		"a process that is gone":          {func(c *slots.Claim) { c.Process = machine }, alive(false), true},
 		"a process that is there":         {func(c *slots.Claim) { c.Process, c.Attempt = machine, 1 }, alive(true), false},
 		"a process of another machine":    {nil, alive(false), false},
-		"just before its time is up":      {func(c *slots.Claim) { c.Deadline = now.Add(-9 * time.Minute) }, ended(false, false), false},
-		"after its time is up":            {func(c *slots.Claim) { c.Deadline = now.Add(-11 * time.Minute) }, ended(false, false), true},
+		"before its time is up":           {func(c *slots.Claim) { c.Deadline = time.Now().Add(-5 * time.Minute) }, ended(false, false), false},
+		"after its time is up":            {func(c *slots.Claim) { c.Deadline = time.Now().Add(-11 * time.Minute) }, ended(false, false), true},
 		"four days without a deadline":    {func(c *slots.Claim) { c.Created = now.Add(-96 * time.Hour) }, nil, false},
 		"over five days without deadline": {func(c *slots.Claim) { c.Created = now.Add(-121 * time.Hour) }, nil, true},
 	} {
