@@ -90,9 +90,9 @@ func (p *Proxy) serve(l net.Listener) {
 	errorLog := log.New(logWriter{p}, "", 0)
 	p.server = &http.Server{
 		Handler: p.handler(errorLog), ErrorLog: errorLog,
-		ReadHeaderTimeout: 10 * time.Second,
-		// A client that reuses a connection must not meet one that is just closing.
-		IdleTimeout: time.Hour,
+		// A client must not meet a connection that is just closing: neither one that it uses
+		// again, nor one that it made before it was busy, or stopped, for a while.
+		IdleTimeout: time.Hour, ReadHeaderTimeout: time.Hour,
 	}
 	go func() {
 		defer close(p.served)

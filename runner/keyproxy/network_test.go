@@ -1,6 +1,7 @@
 package keyproxy
 
 import (
+	"bufio"
 	"context"
 	"encoding/pem"
 	"io"
@@ -12,6 +13,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
@@ -100,6 +102,56 @@ func TestCloseWaits(t *testing.T) {
 		t.Error("Close returned while a request was under way")
 	}
 }
+
+// TestSlowClientsAreWaitedFor: a client that has connected may take a while to ask, and to
+// ask again.
+func TestSlowClientsAreWaitedFor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		client, server := net.Pipe()
+		p := &Proxy{vendors: []*vendor{{api: toyAPI{toy}}}, served: make(chan struct{})}
+		p.serve(&single{conn: server, closed: make(chan struct{})})
+		defer func() {
+			_ = p.server.Close()
+			<-p.served
+		}()
+		answers := bufio.NewReader(client)
+		for range 2 {
+			<-time.After(20 * time.Minute)
+			if _, err := io.WriteString(client, "GET / HTTP/1.1\r\nHost: x\r\n\r\n"); err != nil {
+				t.Fatal(err)
+			}
+			answer, err := http.ReadResponse(answers, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := io.ReadAll(answer.Body); err != nil || answer.StatusCode != 401 {
+				t.Errorf("got %s, %v, want 401", answer.Status, err)
+			}
+		}
+	})
+}
+
+// single is a listener with one connection.
+type single struct {
+	conn   net.Conn
+	closed chan struct{}
+}
+
+func (l *single) Accept() (net.Conn, error) {
+	if conn := l.conn; conn != nil {
+		l.conn = nil
+		return conn, nil
+	}
+	<-l.closed
+	return nil, net.ErrClosed
+}
+
+func (l *single) Close() error {
+	close(l.closed)
+	return nil
+}
+
+func (l *single) Addr() net.Addr { return &net.TCPAddr{} }
 
 func TestProxyOfTheJobIsUsed(t *testing.T) {
 	p := start(t, Options{Vendors: vendors("http://api.invalid")})
