@@ -41,8 +41,9 @@ type Backend struct {
 	IsUntrusted bool
 
 	finder   program.Finder
-	once     sync.Once // the user's settings have been noted
-	attempts int       // how often the CLI asks the API; 0 for what is usual
+	once     sync.Once     // the user's settings have been noted
+	attempts int           // how often the CLI asks the API; 0 for what is usual
+	grace    time.Duration // in place of resultGrace, if not 0
 }
 
 var _ runner.Agent = (*Backend)(nil)
@@ -113,7 +114,9 @@ func (b *Backend) Run(ctx context.Context, o runner.Order, tell func(runner.Prog
 	if fail != nil {
 		return runner.Answer{Prepared: prepared, Cost: program.Nothing.Cost, Notes: ready.notes}, fail
 	}
-	a, fail := b.ask(ctx, found.Path, ready, newStream(o, tell))
+	s := newStream(o, tell)
+	s.grace = cmp.Or(b.grace, s.grace)
+	a, fail := b.ask(ctx, found.Path, ready, s)
 	a.Notes, a.CLI, a.Prepared = append(ready.notes, a.Notes...), found.String(), prepared
 	if fail != nil {
 		return a, fail

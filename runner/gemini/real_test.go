@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/uuid"
@@ -38,8 +39,11 @@ func newSite(t *testing.T, m agenttest.Model) *site {
 	api := geminitest.NewServer(t, func(a agenttest.Asked) agenttest.Reply { return (*replies.Load())(a) })
 	replies.Store(&m)
 	env := append(geminitest.Vendor{}.Environ(api.URL, home), "TMPDIR="+t.TempDir())
-	return &site{t, api, replies, &Backend{Path: path, Env: env}, home, t.TempDir()}
+	return &site{t, api, replies, &Backend{Path: path, Env: env, grace: patience}, home, t.TempDir()}
 }
+
+// patience is how long the CLI may take to exit on a machine with much else to do.
+const patience = 10 * time.Minute
 
 // model has another model answer from now on.
 func (s *site) model(m agenttest.Model) { s.replies.Store(&m) }

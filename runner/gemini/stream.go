@@ -27,6 +27,7 @@ type stream struct {
 	abort    context.CancelCauseFunc // ends the CLI
 	finished chan struct{}           // closed some time after the result
 	timer    *time.Timer             // that does it; nil before the result
+	grace    time.Duration           // the time from the result until then
 
 	lines   proc.Lines
 	records int // lines that were JSON objects with a type
@@ -67,6 +68,7 @@ const (
 func newStream(o runner.Order, tell func(runner.Progress)) *stream {
 	s := &stream{
 		order: o, abort: func(error) {}, finished: make(chan struct{}), uses: map[string]use{}, display: program.NewDisplay(o, tell),
+		grace: resultGrace,
 	}
 	s.lines = proc.Lines{Max: transcripts.MaxLine, Line: s.line}
 	return s
@@ -137,7 +139,7 @@ func (s *stream) take(r *record) {
 		s.display.Line(program.OneLine(s.display.Hide(string(r.Message)), 500), "")
 	case "result":
 		if s.answer.result == nil {
-			s.timer = time.AfterFunc(resultGrace, func() { close(s.finished) })
+			s.timer = time.AfterFunc(s.grace, func() { close(s.finished) })
 		}
 		s.answer.result = r
 	}
