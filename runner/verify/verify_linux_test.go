@@ -1,6 +1,7 @@
 package verify
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"os"
@@ -35,7 +36,7 @@ func checks(t *testing.T, commands ...string) runner.Checks {
 	t.Helper()
 	dir := t.TempDir()
 	return runner.Checks{
-		Commands: commands, Timeout: time.Minute, Dir: dir, Attempt: 1,
+		Commands: commands, Timeout: 4 * time.Minute, Dir: dir, Attempt: 1,
 		Env: []string{"RAYMOND_STATE=A.md", "WHO=order"}, LogFile: filepath.Join(dir, "logs", "main", "A.md.log"),
 		Mark: fmt.Sprintf("verify-test-%d.%d", os.Getpid(), marks.Add(1)),
 	}
@@ -84,11 +85,22 @@ func gone(t *testing.T, c runner.Checks, file string) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if syscall.Kill(pid, 0) == nil {
+		if isThere(pid) {
 			t.Errorf("%q: process %d is still there", c.Commands, pid)
 			_ = syscall.Kill(pid, syscall.SIGKILL)
 		}
 	}
+}
+
+// isThere reports whether a process has not ended. One that has may wait to be collected, by
+// whoever does that on this machine.
+func isThere(pid int) bool {
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return false
+	}
+	_, after, _ := bytes.Cut(stat, []byte(") "))
+	return !bytes.HasPrefix(after, []byte("Z")) && !bytes.HasPrefix(after, []byte("X"))
 }
 
 func TestExitCodes(t *testing.T) {
@@ -119,9 +131,14 @@ func TestTimeoutEndsTheWholeGroup(t *testing.T) {
 	} {
 		t.Run("", func(t *testing.T) {
 			t.Parallel()
-			c := checks(t, command, "echo next; false")
-			c.Timeout = 300 * time.Millisecond
-			got := verified(t, c)
+			c, got := checks(t, command, "echo next; false"), []state.CommandResult(nil)
+			// On a busy machine the time may be over before a command has said anything.
+			for c.Timeout = 300 * time.Millisecond; c.Timeout < time.Minute; c.Timeout *= 2 {
+				got = verified(t, c)
+				if got[0].Tail == "said\n" && got[1].RC != 124 {
+					break
+				}
+			}
 			if r := got[0]; r.RC != 124 || r.Tail != "said\n" || r.DurationS < 0.3 {
 				t.Errorf("%s\ngot  %+v\nwant rc 124 after 0.3 s, and what it said", command, r)
 			}
@@ -142,8 +159,8 @@ func TestBackgroundChildrenAreNotWaitedFor(t *testing.T) {
 		"nohup sleep 300 >/dev/null 2>&1 & echo $! >pids",
 	} {
 		c := checks(t, command)
-		if r := verified(t, c)[0]; r.RC != 0 || r.DurationS > 30 {
-			t.Errorf("%s: got %+v, want rc 0 at once", command, r)
+		if r := verified(t, c)[0]; r.RC != 0 {
+			t.Errorf("%s: got %+v, want rc 0 before its time is over", command, r)
 		}
 		gone(t, c, "pids")
 	}
@@ -238,7 +255,7 @@ func TestALotOfOutputNeedsBoundedMemory(t *testing.T) {
 func TestDurationsAreMilliseconds(t *testing.T) {
 	t.Parallel()
 	r := one(t, "sleep 0.1234567")
-	if ms := r.DurationS * 1000; r.DurationS < 0.123 || r.DurationS > 30 || strconv.FormatFloat(r.DurationS, 'f', -1, 64) != strconv.FormatFloat(float64(int(ms+0.5))/1000, 'f', -1, 64) {
+	if ms := r.DurationS * 1000; r.DurationS < 0.123 || strconv.FormatFloat(r.DurationS, 'f', -1, 64) != strconv.FormatFloat(float64(int(ms+0.5))/1000, 'f', -1, 64) {
 		t.Errorf("duration: got %v s, want whole milliseconds, at least 0.123", r.DurationS)
 	}
 }
@@ -269,7 +286,7 @@ func TestStop(t *testing.T) {
 	}()
 	began := time.Now()
 	v := base.Verify(ctx, c, quietly)
-	if v.Stopped != "deadline" || v.Results != nil || time.Since(began) > 20*time.Second {
+	if v.Stopped != "deadline" || v.Results != nil || time.Since(began) > 2*time.Minute {
 		t.Errorf("got %+v after %v, want it stopped by the deadline", v, time.Since(began))
 	}
 	gone(t, c, "pids")

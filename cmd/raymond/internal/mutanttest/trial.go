@@ -149,7 +149,7 @@ func (t trial) test(ctx context.Context, r testRun, overlay string) ([]byte, err
 func (t trial) command(ctx context.Context, overlay string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, "go", args...)
 	cmd.Dir = t.root
-	cmd.WaitDelay = time.Second
+	cmd.WaitDelay = time.Minute // for what tests have left behind; on a busy machine output is read late
 	if overlay != "" {
 		cmd.Env = append(os.Environ(), strings.TrimSpace("GOFLAGS="+os.Getenv("GOFLAGS")+" -overlay="+overlay))
 	}

@@ -66,13 +66,13 @@ func TestPipesBesideStatesAreNoPartOfAWorkflow(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	done := make(chan error)
+	done, to := make(chan error, 1), filepath.Join(t.TempDir(), "run", "scope")
 	go func() {
 		f, err := s.FS.Open("helper")
 		if err == nil {
 			err = errors.Join(errors.New("it was opened"), f.Close())
 		} else {
-			err = s.PrivateCopy(filepath.Join(t.TempDir(), "run", "scope"))
+			err = s.PrivateCopy(to)
 		}
 		done <- err
 	}()
@@ -81,7 +81,7 @@ func TestPipesBesideStatesAreNoPartOfAWorkflow(t *testing.T) {
 		if err != nil {
 			t.Error(err)
 		}
-	case <-time.After(10 * time.Second):
+	case <-time.After(2 * time.Minute):
 		t.Error("the pipe is waited for")
 	}
 }
