@@ -10,6 +10,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/gofrs/flock"
@@ -98,5 +99,8 @@ func linkOrCopy(from, to string) error {
 	if err != nil {
 		return err
 	}
+	// A process that is started meanwhile would inherit the program, which can't be run then.
+	syscall.ForkLock.RLock()
+	defer syscall.ForkLock.RUnlock()
 	return os.WriteFile(to, data, 0o755)
 }
