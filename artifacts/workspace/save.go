@@ -1,6 +1,7 @@
 package workspace
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -135,7 +136,7 @@ func (w *saver) once(ctx context.Context, s *source) (*repository, error) {
 		return &r.repository, nil
 	}
 	if ctx.Err() != nil || errors.Is(err, ErrTooLarge) {
-		return nil, err
+		return nil, cmp.Or(err, ctx.Err())
 	}
 	after, readErr := w.git.refs(ctx, s)
 	if readErr != nil {

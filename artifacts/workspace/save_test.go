@@ -275,6 +275,31 @@ func TestALastSaveThatIsBrokenIsNoMatter(t *testing.T) {
 	}
 }
 
+// overOnce is a context that is over once there is a file, and ends nothing that runs.
+type overOnce struct {
+	context.Context
+	file string
+}
+
+func (c overOnce) Err() error {
+	if _, err := os.Stat(c.file); err != nil {
+		return nil
+	}
+	return context.Canceled
+}
+
+// TestASaveThatEndsInTheMomentOfItsSuccess is one that was ended.
+func TestASaveThatEndsInTheMomentOfItsSuccess(t *testing.T) {
+	t.Parallel()
+	s, to := clone(t, newRemote(t)), t.TempDir()
+	write(t, s.checkout(), "x", "x\n")
+	ctx := overOnce{t.Context(), filepath.Join(to, "repo-0.bundle")}
+	_, err := (&workspace.Git{}).Save(ctx, workspace.Saving{Dirs: []string{s.checkout()}, Base: head(t, s.checkout()), To: to})
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v, want %v", err, context.Canceled)
+	}
+}
+
 // wrapped is a git that runs a script before some of its commands. The script sees
 // the command as $1, and $git is the real one.
 func wrapped(t testing.TB, script string) *workspace.Git {
