@@ -80,14 +80,13 @@ func TestTheRunnersDeathEndsTheRun(t *testing.T) {
 		writer.Close()
 		dies(t, runner, reader)
 		sitetest.Eventually(t, "the end of the agent", func() bool { return !sitetest.Alive(agent) })
-		sitetest.Eventually(t, "the end of the step", func() bool { return len(j.site.Processes()) == 0 })
-		stored := s.forge.Checkpoints(t, nil)
-		if len(stored) == 0 || stored[len(stored)-1].Manifest.Status != "cancelled" {
-			t.Fatalf("%s: stored: got %v, want the run, cancelled", name, names(s.forge.All()))
-		}
-		if left := s.claims(); len(left) > 0 {
-			t.Errorf("%s: claims: got %v, want none", name, names(left))
-		}
+		var stored []sitetest.StoredRun
+		// Who is not root can't see whose process the step itself is.
+		sitetest.Eventually(t, name+": the end of the step, the run stored as cancelled, and its key given up", func() bool {
+			stored = s.forge.Checkpoints(t, nil)
+			isStored := len(stored) > 0 && stored[len(stored)-1].Manifest.Status == "cancelled"
+			return isStored && len(s.claims()) == 0 && len(j.site.Processes()) == 0
+		})
 		s.forge.ChangeRun(1, func(run *artifactstest.Run) { run.Status = "completed" })
 		s.letGo()
 		e := s.job(2).with("claude-path", sitetest.Stub.Path(t)).do(0)
