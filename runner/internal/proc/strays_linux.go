@@ -113,24 +113,33 @@ func (k *kin) leftovers(everywhere bool) iter.Seq[process] {
 	}
 }
 
-// orphans yields those of the strays that come from k, with what descends from them.
+// orphans yields those of the strays that come from k, then what descends from them, those
+// nearest to this process first: who is stopped when it is yielded has all the children that
+// it will ever have when these are looked for. Of a dying one only itself is yielded, which
+// shows that another look is due: what it had started may be a sibling's.
 func (k *kin) orphans(strays []int, siblings []sibling) iter.Seq[process] {
 	return func(yield func(process) bool) {
-		all := snapshot()
 		known := map[int]bool{}
-		for _, pid := range strays {
-			p, ok := all[pid]
-			if !ok { // it has ended since, and what it had started is to be looked for
-				p = process{pid: pid, dying: true}
-			} else if !k.owns(p, siblings, all) {
-				continue
-			}
-			for _, p := range tree(p, all, known) {
+		for next, isStray := strays, true; len(next) > 0; isStray = false {
+			var found []int
+			for _, pid := range next {
+				p, ok := readStat(pid)
+				if !ok { // it has ended since, and what it had started is to be looked for
+					p = process{pid: pid, dying: true}
+				}
+				if known[pid] || isStray && ok && !k.owns(p, siblings) {
+					continue
+				}
+				known[pid] = true
 				p.grouped = k.ownsGroup(p)
 				if !yield(p) {
 					return
 				}
+				if !p.dying {
+					found = append(found, childrenOf(pid)...)
+				}
 			}
+			next = found
 		}
 	}
 }
@@ -177,14 +186,15 @@ func caged(test func(mark uint64) bool) iter.Seq[process] {
 // Its process group or its mark tells. A stray that hides both belongs to k if k,
 // and no running sibling, is old enough to be its ancestor; otherwise the last of
 // those siblings will end it.
-func (k *kin) owns(p process, siblings []sibling, all map[int]process) bool {
+func (k *kin) owns(p process, siblings []sibling) bool {
+	apart := p.pgrp != syscall.Getpgrp()
 	if p.dying {
-		return p.pgrp != syscall.Getpgrp()
+		return apart
 	}
 	if mark := cage.MarkOf(p.pid); mark != 0 {
 		return mark == k.caged
 	}
-	if p.pgrp == k.pid && len(siblings) == 0 {
+	if len(siblings) == 0 && (p.pgrp == k.pid || apart && k.couldHaveStarted(p, siblings)) {
 		return true // whatever its environment says, which may take a moment to show
 	}
 	env := settledEnviron(p.pid)
@@ -196,18 +206,19 @@ func (k *kin) owns(p process, siblings []sibling, all map[int]process) bool {
 	if p.pgrp == k.pid || env.has(k.mark) {
 		return true
 	}
-	return p.pgrp != syscall.Getpgrp() && k.couldHaveStarted(p, siblings, all)
+	return apart && k.couldHaveStarted(p, siblings)
 }
 
 // couldHaveStarted says whether k, and no running sibling, is as old as p.
-func (k *kin) couldHaveStarted(p process, siblings []sibling, all map[int]process) bool {
+func (k *kin) couldHaveStarted(p process, siblings []sibling) bool {
 	for _, s := range siblings {
-		other, ok := all[s.pid]
+		other, ok := readStat(s.pid)
 		if ok && !s.ended && other.born <= p.born {
 			return false
 		}
 	}
-	return all[k.pid].born <= p.born
+	own, _ := readStat(k.pid)
+	return own.born <= p.born
 }
 
 // marked returns the live processes that carry the mark of k.
@@ -217,24 +228,4 @@ func (k *kin) marked(siblings []sibling) []process {
 	}
 	found := carriers(slices.Collect(processes()), func(env environ) bool { return env.has(k.mark) })
 	return slices.DeleteFunc(found, func(p process) bool { return p.pid == syscall.Getpid() })
-}
-
-// tree returns a process and its descendants, but for those that are known already. Of a
-// dying one it returns just itself, which shows that another look is due: it may be a
-// sibling's, and its children too.
-func tree(p process, all map[int]process, known map[int]bool) []process {
-	if known[p.pid] {
-		return nil
-	}
-	known[p.pid] = true
-	found := []process{p}
-	if p.dying {
-		return found
-	}
-	for _, other := range all {
-		if other.ppid == p.pid {
-			found = append(found, tree(other, all, known)...)
-		}
-	}
-	return found
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -18,9 +19,14 @@ const (
 	// sweepTerm is how long what is swept may take to end on SIGTERM (git takes
 	// its lock files away), before it gets SIGKILL.
 	sweepTerm = 250 * time.Millisecond
-	// sweepMax is when processes that do not even die of SIGKILL are given up:
-	// they hang in the kernel.
+	// sweepMany is how many get that time. More than these may be a bomb, which would take
+	// all processes and all CPUs meanwhile.
+	sweepMany = 64
+	// sweepMax is when processes that do not even die of SIGKILL are given up, if no others
+	// come to light: they hang in the kernel.
 	sweepMax = 10 * time.Second
+	// sweepLimit is when a sweep is given up whatever comes to light.
+	sweepLimit = time.Minute
 )
 
 // Sweep ends every process that has an entry of the name markVar in its
@@ -95,6 +101,7 @@ type hunt struct {
 	find    iter.Seq[process]
 	pending map[process]bool // found, and not gone yet
 	hits    map[process]bool // signalled at least once
+	stopped map[process]bool // so that they start no more
 	refused map[process]bool // not ours to signal
 	groups  map[int]int      // the round in which a group was signalled last
 	rounds  int
@@ -103,19 +110,73 @@ type hunt struct {
 // endAll ends what find yields, again and again until it yields nothing more that can be
 // ended. find must not yield this process or a child under way.
 func endAll(find iter.Seq[process], stop <-chan struct{}) (swept, left int) {
-	h := hunt{find: find, pending: map[process]bool{}, hits: map[process]bool{}, refused: map[process]bool{}, groups: map[int]int{}}
+	h := newHunt(find)
 	began := time.Now()
-	pause := time.Millisecond
-	for {
-		sig := syscall.SIGTERM
-		if time.Since(began) >= sweepTerm {
-			sig = syscall.SIGKILL
+	last := began // when another one was found
+	for pause := time.Millisecond; ; pause = min(2*pause, 20*time.Millisecond) {
+		before := len(h.hits)
+		if h.look(time.Since(began)) == 0 {
+			return len(h.hits), len(h.refused)
 		}
-		found := h.round(sig)
-		if found+len(h.pending) == 0 || time.Since(began) > sweepMax || !rest(pause, stop) {
-			return len(h.hits), len(h.pending) + len(h.refused)
+		if len(h.hits) > before {
+			last, pause = time.Now(), time.Millisecond // what forks is looked at again at once
 		}
-		pause = min(2*pause, 20*time.Millisecond)
+		if time.Since(last) > sweepMax || time.Since(began) > sweepLimit || !rest(pause, stop) {
+			return len(h.hits), h.remaining()
+		}
+	}
+}
+
+func newHunt(find iter.Seq[process]) *hunt {
+	return &hunt{
+		find: find, pending: map[process]bool{}, hits: map[process]bool{}, stopped: map[process]bool{}, refused: map[process]bool{},
+		groups: map[int]int{},
+	}
+}
+
+// look ends what there is, after the sweep has taken so long, and returns how many may not
+// be gone yet.
+func (h *hunt) look(after time.Duration) int {
+	if after < sweepTerm && len(h.hits) <= sweepMany {
+		return h.round(syscall.SIGTERM) + len(h.pending)
+	}
+	return h.kill() + len(h.pending)
+}
+
+// kill kills what there is, once all of it is stopped.
+func (h *hunt) kill() int {
+	h.halt()
+	return h.round(syscall.SIGKILL)
+}
+
+// remaining is how many a sweep that is given up leaves: those that it has not ended, and what
+// it finds all the same, as the last ones of those that fork and exit all the time may be gone.
+func (h *hunt) remaining() int {
+	for p := range h.find {
+		h.pending[process{pid: p.pid, born: p.born}] = true
+	}
+	maps.Copy(h.pending, h.refused)
+	return len(h.pending)
+}
+
+// halt stops what is found until nothing new is. Who is stopped starts no others while these
+// are killed, and keeps its place among the processes that the user may have. Parents are
+// found before their children.
+func (h *hunt) halt() {
+	for range maxStops {
+		h.rounds++
+		before := len(h.stopped)
+		for p := range h.find {
+			id := process{pid: p.pid, born: p.born}
+			if p.dying || h.refused[id] || h.stopped[id] {
+				continue
+			}
+			h.stopped[id], h.pending[id] = true, true
+			h.hit(p, syscall.SIGSTOP)
+		}
+		if len(h.stopped) == before {
+			return
+		}
 	}
 }
 
@@ -145,6 +206,9 @@ func (h *hunt) round(sig syscall.Signal) int {
 		found[id], h.pending[id] = true, true
 		if sig == syscall.SIGKILL || !h.hits[id] {
 			h.hit(p, sig)
+		}
+		if sig == syscall.SIGTERM && len(h.hits) > sweepMany {
+			break
 		}
 	}
 	for id := range h.pending {
