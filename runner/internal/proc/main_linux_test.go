@@ -70,7 +70,7 @@ func protect() {
 // linger blocks until a signal ends the process. Should a test forget it, it ends
 // by itself.
 func linger() {
-	<-time.After(2 * time.Minute)
+	<-time.After(10 * time.Minute)
 }
 
 // ready tells the id of this process, and so that its part has begun.
@@ -241,8 +241,8 @@ func (a *announcements) next(t *testing.T) int {
 	select {
 	case pid := <-a.pids:
 		return pid
-	case <-time.After(time.Minute):
-		t.Fatal("the child did not announce itself within a minute")
+	case <-time.After(2 * time.Minute):
+		t.Fatal("the child did not announce itself within two minutes")
 		return 0
 	}
 }
@@ -272,8 +272,8 @@ func (r *running) wait(t *testing.T) Exit {
 	select {
 	case e := <-r.exit:
 		return e
-	case <-time.After(time.Minute):
-		t.Fatal("Run did not return within a minute")
+	case <-time.After(2 * time.Minute):
+		t.Fatal("Run did not return within two minutes")
 		return Exit{}
 	}
 }

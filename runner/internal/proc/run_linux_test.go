@@ -134,7 +134,7 @@ func TestStopHastensAnEndingChild(t *testing.T) {
 	if got := a.next(t); got != int(syscall.SIGINT) {
 		t.Fatalf("the ladder began with signal %d", got)
 	}
-	r.stop(hurry{200 * time.Millisecond})
+	r.stop(hurry{5 * time.Second}) // in which it tells of SIGTERM
 	if e := r.wait(t); e.Signal != "SIGKILL" || e.Ended != ByLateExit {
 		t.Errorf("got %+v", e)
 	}
@@ -190,8 +190,8 @@ func TestSilenceEndsTheChild(t *testing.T) {
 
 func TestOutputOnStderrIsNoSilence(t *testing.T) {
 	t.Parallel()
-	s := part("chatter", "1500")
-	s.Idle = time.Second
+	s := part("chatter", "6000")
+	s.Idle = 5 * time.Second // in which it begins
 	if e := run(t, s); e.Ended != ByItself || e.Code != 0 {
 		t.Errorf("got %+v", e)
 	}

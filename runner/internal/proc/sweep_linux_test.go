@@ -251,7 +251,7 @@ func TestForcedEndFindsTheMarkEverywhere(t *testing.T) {
 // parent is one that Run does not look below.
 func TestForcedEndFindsTheMarkInOtherTrees(t *testing.T) {
 	s := part("linger", "")
-	cmd := exec.Command("/bin/sh", "-c", markVar+"="+s.Mark+" sleep 60 & echo $!; wait")
+	cmd := exec.Command("/bin/sh", "-c", markVar+"="+s.Mark+" sleep 300 & echo $!; wait")
 	cmd.Env = []string{"PATH=/usr/bin:/bin"}
 	from, err := cmd.StdoutPipe()
 	if err != nil {
@@ -310,9 +310,9 @@ func waitDead(t *testing.T, pid int) {
 		return // collected
 	}
 	defer unix.Close(fd)
-	n, err := unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, 60_000)
+	n, err := unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, 120_000)
 	if n != 1 {
-		t.Fatalf("process %d did not die within a minute: %v", pid, err)
+		t.Fatalf("process %d did not die within two minutes: %v", pid, err)
 	}
 }
 
@@ -469,7 +469,7 @@ func TestSweepFindsWhatIsInACage(t *testing.T) {
 	}
 	defer e.Close()
 	cmd := exec.Command(cage.Program)
-	cmd.Args, cmd.Env, cmd.ExtraFiles = e.Arguments([]string{"sh", "-c", "exec sleep 60"}), []string{"PATH=/usr/bin:/bin"}, []*os.File{e.File()}
+	cmd.Args, cmd.Env, cmd.ExtraFiles = e.Arguments([]string{"sh", "-c", "exec sleep 300"}), []string{"PATH=/usr/bin:/bin"}, []*os.File{e.File()}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	if err := errors.Join(cmd.Start(), e.Follow()); err != nil {
 		t.Fatal(err)
