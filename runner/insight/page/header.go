@@ -159,7 +159,7 @@ func timeFact(r *insight.Report) fact {
 	}
 	f.More = moment(r.Created) + " UTC"
 	if idle := r.Finished.Sub(r.Created) - busy; idle > time.Minute && idle > busy/20 {
-		f.More = "working " + span(busy) + ", since " + f.More
+		f.More = "working " + span(busy) + "\nsince " + f.More
 	}
 	return f
 }

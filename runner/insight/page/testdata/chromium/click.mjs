@@ -195,6 +195,7 @@ const tests = {
         const page = await open(file, { viewport: { width, height: 900 } });
         if (file !== "agents" && file !== "index") await page.click("#unfold");
         want(`${file} is as wide as its window of ${width}`, await page.evaluate(() => document.documentElement.scrollWidth), width);
+        want(`tables of ${file} that are wider than ${width}`, await page.evaluate(() => [...document.querySelectorAll(".wide")].filter((w) => w.scrollWidth > w.clientWidth).length), 0);
         await page.context().close();
       }
     }
