@@ -97,7 +97,7 @@ func (b *Backend) home() home {
 func (b *Backend) source() program.Source {
 	return program.Source{
 		Title: title, Name: "gemini", Path: b.Path, Installer: b.Installer, HowTo: howToInstall,
-		Oldest: oldest, Tested: b.Tested, Env: b.env(nil), NoNewPrivs: b.NoNewPrivs,
+		Oldest: oldest, Tested: b.Tested, Env: b.env([]string{homeVar + "=" + b.home().forVersion()}), NoNewPrivs: b.NoNewPrivs,
 	}
 }
 
@@ -276,7 +276,7 @@ func (b *Backend) env(order []string) []string {
 		trusts = "false"
 	}
 	ours := []string{
-		"GEMINI_CLI_HOME=" + h.path(), authVar + "=" + auth, "GEMINI_CLI_TRUST_WORKSPACE=" + trusts,
+		homeVar + "=" + h.path(), authVar + "=" + auth, "GEMINI_CLI_TRUST_WORKSPACE=" + trusts,
 		// One process, which gets the signals.
 		"GEMINI_CLI_NO_RELAUNCH=true",
 		// Nobody is there to log in with a browser.

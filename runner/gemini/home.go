@@ -2,10 +2,12 @@ package gemini
 
 import (
 	"bytes"
+	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"io"
 	"io/fs"
 	"os"
 	"os/user"
@@ -13,6 +15,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/gofrs/flock"
 
@@ -30,14 +33,20 @@ import (
 //	    history/, tmp/            written by the CLI
 //	    tmp/projects.json         which directory has which folder
 //	    tmp/w.../chats/           the conversations of a directory
+//
+// A CLI that only tells its version has another home, ~/.gemini/raymond/version: until it exits
+// it clears up, and may put a file of its own in place of the list of directories.
 type home struct {
 	user     string // the user's own home folder
 	attempts int
 }
 
+// homeVar is the variable that tells the CLI its user's home.
+const homeVar = "GEMINI_CLI_HOME"
+
 // userHome returns the user's home folder for an environment; "" when nobody knows it.
 func userHome(env []string) string {
-	for _, name := range []string{"GEMINI_CLI_HOME", userHomeVar()} {
+	for _, name := range []string{homeVar, userHomeVar()} {
 		if dir := variable(env, name); filepath.IsAbs(dir) {
 			return dir
 		}
@@ -81,6 +90,9 @@ func (h home) path() string { return h.theirs("raymond") }
 func (h home) ours(names ...string) string {
 	return filepath.Join(append([]string{h.path(), folder}, names...)...)
 }
+
+// forVersion is the home of a CLI that tells its version.
+func (h home) forVersion() string { return filepath.Join(h.path(), "version") }
 
 // slug is the name of the folder of a directory's conversations.
 func slug(dir string) string {
@@ -168,11 +180,12 @@ func (h home) list(root *os.Root, dir, name string) error {
 		return err
 	}
 	defer tmp.Close()
-	if _, err := os.Lstat(h.ours("projects.json")); err != nil {
-		_ = os.Symlink(filepath.Join("tmp", "projects.json"), h.ours("projects.json")) // else the CLI makes a file
+	if err := freeLock(tmp, listName+".lock"); err != nil {
+		return err
 	}
+	linkList(root)
 	var p projects
-	if data, _, err := files.Read(filepath.Join(tmp.Name(), "projects.json"), maxSettings); err == nil {
+	if data, _, err := files.Read(filepath.Join(tmp.Name(), listName), maxSettings); err == nil {
 		_ = json.Unmarshal(data, &p) // what can't be read is written anew
 	}
 	if p.Projects[dir] == name {
@@ -188,7 +201,57 @@ func (h home) list(root *os.Root, dir, name string) error {
 	if err != nil {
 		return err
 	}
-	return transcripts.Install(tmp, "projects.json", bytes.NewReader(data))
+	return transcripts.Install(tmp, listName, bytes.NewReader(data))
+}
+
+// listName is the file in which the CLI keeps its list of directories.
+const listName = "projects.json"
+
+// linkList makes the list a link to where the CLI can lock it in a cage, too, whatever is there.
+// Where there are no links, as on Windows without the right to make them, there is no cage either.
+func linkList(root *os.Root) {
+	target := filepath.Join("tmp", listName)
+	if now, err := root.Readlink(listName); err == nil && now == target {
+		return
+	}
+	link := "." + listName + "." + rand.Text()
+	if root.Symlink(target, link) != nil {
+		return
+	}
+	if root.Rename(link, listName) != nil {
+		_ = root.Remove(link)
+	}
+}
+
+// lockStale is the age at which a lock counts as left behind for the CLI, which renews its own.
+const lockStale = 10 * time.Second
+
+// freeLock removes a lock that the CLI may never get, so that it would wait for it, in ever longer
+// intervals and without a word: one that is no empty folder, or that comes from the future. A CLI
+// that was killed may have left one behind; agents can make any.
+func freeLock(folder *os.Root, name string) error {
+	info, err := folder.Lstat(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if age := time.Since(info.ModTime()); info.IsDir() && age.Abs() < lockStale && isEmpty(folder, name) {
+		return nil
+	}
+	return folder.RemoveAll(name)
+}
+
+// isEmpty reports whether a folder is empty.
+func isEmpty(parent *os.Root, name string) bool {
+	dir, err := parent.Open(name)
+	if err != nil {
+		return false
+	}
+	defer dir.Close()
+	_, err = dir.Readdirnames(1)
+	return errors.Is(err, io.EOF)
 }
 
 // rules puts rules for tools into the home, and returns the path of their file.
