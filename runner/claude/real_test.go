@@ -14,6 +14,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/raymond-action/raymond-action/runner"
+	"github.com/raymond-action/raymond-action/runner/agenttest"
 	ct "github.com/raymond-action/raymond-action/runner/claude/claudetest"
 	"github.com/raymond-action/raymond-action/runner/claude/pin"
 	"github.com/raymond-action/raymond-action/state"
@@ -255,6 +256,17 @@ func TestContractErrors(t *testing.T) {
 				t.Errorf("requests: got %d, want at most %d", got, tt.requests)
 			}
 		})
+	}
+}
+
+// TestContractLatePrompt: a CLI that stood still just when it began to read, as on a busy machine,
+// believes that there is no prompt. It is tried again.
+func TestContractLatePrompt(t *testing.T) {
+	t.Parallel()
+	b := realCLI(t, ct.NewServer(t, ct.On("", ct.Say("hi"))))
+	b.Path = agenttest.Unheard(t, b.Path)
+	if _, f, _ := run(t.Context(), t, b, order(t, "x")); f == nil || f.Class != runner.Transient || !strings.Contains(f.Message, "took its prompt for missing") {
+		t.Errorf("got %+v, want a failure that passes", f)
 	}
 }
 

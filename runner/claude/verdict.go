@@ -47,6 +47,9 @@ func (v *verdict) failure(exit proc.Exit, o runner.Order, records int) *runner.F
 		return program.Ended(exit, o)
 	case v.last != nil:
 		return v.api.classify(v.last, v.last.words(program.Hider(o)))
+	case records == 0 && strings.Contains(string(exit.StderrTail), "Input must be provided either through stdin"):
+		// It waits three seconds for its prompt, which it always gets: the machine stood still.
+		return program.Transient("the agent CLI took its prompt for missing: %s", program.Ending(exit, o))
 	case records == 0 && exit.Code == 1 && refusesArguments(exit.StderrTail):
 		// It would say so again.
 		return program.Fatal("the agent CLI refuses to start: %s", program.Ending(exit, o))

@@ -3,12 +3,13 @@ package gemini
 import (
 	"os"
 	"path/filepath"
-	"syscall"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/raymond-action/raymond-action/internal/cage"
 	"github.com/raymond-action/raymond-action/runner"
+	"github.com/raymond-action/raymond-action/runner/agenttest"
 	"github.com/raymond-action/raymond-action/runner/internal/program"
 )
 
@@ -31,19 +32,26 @@ func TestContractCaged(t *testing.T) {
 	s.answer(o)
 }
 
+// TestContractLatePrompt: a CLI that stood still just when it began to read, as on a busy machine,
+// believes that there is no prompt. It is tried again.
+func TestContractLatePrompt(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, echo)
+	s.backend.Path = agenttest.Unheard(t, s.backend.Path)
+	if _, f := s.run(s.order("x")); f == nil || f.Class != runner.Transient || !strings.Contains(f.Message, "took its prompt for missing") {
+		t.Errorf("got %+v, want a failure that passes", f)
+	}
+}
+
 // TestFindingTheCLILeavesItsHome: a CLI that tells its version replaces the list of directories,
 // if it gets to that before it exits. Another one may have just been started in a cage.
 func TestFindingTheCLILeavesItsHome(t *testing.T) {
 	home, dir := t.TempDir(), t.TempDir()
-	path := filepath.Join(t.TempDir(), "gemini")
-	syscall.ForkLock.RLock() // a process that is started meanwhile would inherit the file, which can't be run then
-	err := os.WriteFile(path, []byte("#!/bin/sh\nmkdir -p \"$GEMINI_CLI_HOME/.gemini\"\ncd \"$GEMINI_CLI_HOME/.gemini\"\n"+
-		"echo '{\"projects\": {}}' > new\nmv -f new projects.json\necho 0.61.0\n"), 0o700)
-	syscall.ForkLock.RUnlock()
-	must(t, err)
+	path := agenttest.Script(t, `mkdir -p "$GEMINI_CLI_HOME/.gemini" && cd "$GEMINI_CLI_HOME/.gemini" &&
+		echo '{"projects": {}}' > new && mv -f new projects.json && echo 0.61.0`)
 	b := &Backend{Path: path, Env: []string{"HOME=" + home, "PATH=" + os.Getenv("PATH")}}
 	h := b.home()
-	_, err = h.prepare(dir)
+	_, err := h.prepare(dir)
 	must(t, err)
 	if _, fail := new(program.Finder).Find(t.Context(), b.source(), runner.Order{Dir: dir, Mark: "x"}, func(string) {}); fail != nil {
 		t.Fatal(fail)
