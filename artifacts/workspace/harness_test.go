@@ -69,24 +69,29 @@ func git(t testing.TB, dir string, args ...string) string {
 	return out
 }
 
+// write writes a file, which may become a program.
 func write(t testing.TB, dir, name, content string) {
 	t.Helper()
 	path := filepath.Join(dir, name)
 	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(path, []byte(content), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	put(t, path, content, 0o666)
 }
 
-// program writes a program. No process is started meanwhile: for a moment it would keep the file
-// open, and the system refuses to run a file that somebody may write to.
+// program writes a program.
 func program(t testing.TB, path, text string) {
+	t.Helper()
+	put(t, path, text, 0o777)
+}
+
+// put writes a file. No process is started meanwhile: for a moment it would keep the file open,
+// and the system refuses to run a file that somebody may write to.
+func put(t testing.TB, path, text string, mode os.FileMode) {
 	t.Helper()
 	syscall.ForkLock.RLock()
 	defer syscall.ForkLock.RUnlock()
-	if err := os.WriteFile(path, []byte(text), 0o777); err != nil {
+	if err := os.WriteFile(path, []byte(text), mode); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -40,6 +41,9 @@ func TestScripts(t *testing.T) {
 			e.Setenv("GORACE", "atexit_sleep_ms=0")
 			e.Setenv("LC_ALL", "C.UTF-8")
 			e.Values[remembered{}] = map[string]sight{}
+			// A process that is started meanwhile would inherit the file, which can't be run then.
+			syscall.ForkLock.RLock()
+			defer syscall.ForkLock.RUnlock()
 			return os.WriteFile(filepath.Join(e.WorkDir, "claude"), claude, 0o755)
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){

@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/raymond-action/raymond-action/runner/agenttest"
 )
 
 // TestPrivilegesAreKeptFromTheCLI holds it for the check of the version and for
@@ -12,13 +14,11 @@ import (
 func TestPrivilegesAreKeptFromTheCLI(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	cli := filepath.Join(dir, "claude")
-	script := `#!/bin/sh
+	cli := agenttest.Script(t, `
 		sed -n 's/^NoNewPrivs:[[:space:]]*//p' /proc/self/status >>"$NOTES"
 		if [ "$1" = --version ]; then echo 2.1.197; exit; fi
 		echo '{"type":"result","subtype":"success","is_error":false,"result":"hi"}'
-	`
-	must(t, os.WriteFile(cli, []byte(script), 0o700))
+	`)
 	for bound, want := range map[bool]string{true: "1 1", false: "0 0"} {
 		notes := filepath.Join(dir, "notes "+want)
 		b := &Backend{Path: cli, Env: []string{"PATH=/usr/bin:/bin", "NOTES=" + notes}, NoNewPrivs: bound}

@@ -70,13 +70,17 @@ var cancelling = []struct {
 // watch now and then until its process is gone. It returns how long that took.
 func cancel(t testing.TB, pid int, watch func(since time.Duration)) time.Duration {
 	t.Helper()
-	began := time.Now()
+	w := newStopwatch()
+	defer w.beat.Stop()
 	for _, c := range cancelling {
 		if err := syscall.Kill(pid, c.signal); err != nil {
 			t.Errorf("%v: %v", c.signal, err)
 		}
-		if gone(pid, c.wait, func() { watch(time.Since(began)) }) {
-			return time.Since(began)
+		for end := w.ran + c.wait; sitetest.Alive(pid) && w.ran < end; w.tick() {
+			watch(w.ran)
+		}
+		if !sitetest.Alive(pid) {
+			return w.ran
 		}
 		t.Errorf("process of the step: got it alive %v after %v, want it gone", c.wait, c.signal)
 	}
@@ -84,20 +88,24 @@ func cancel(t testing.TB, pid int, watch func(since time.Duration)) time.Duratio
 	return 0
 }
 
-// gone waits until a process is gone, and returns false when that takes too long.
-func gone(pid int, within time.Duration, watch func()) bool {
-	giveUp := time.After(within)
-	tick := time.NewTicker(2 * time.Millisecond)
-	defer tick.Stop()
-	for sitetest.Alive(pid) {
-		watch()
-		select {
-		case <-tick.C:
-		case <-giveUp:
-			return !sitetest.Alive(pid)
-		}
-	}
-	return true
+// stopwatch tells how long the machine has run: while it stands still, or has no time for this
+// test, the step has none either.
+type stopwatch struct {
+	beat *time.Ticker
+	last time.Time
+	ran  time.Duration
+}
+
+func newStopwatch() *stopwatch {
+	return &stopwatch{beat: time.NewTicker(2 * time.Millisecond), last: time.Now()}
+}
+
+// tick waits a moment.
+func (w *stopwatch) tick() {
+	<-w.beat.C
+	now := time.Now()
+	w.ran += min(now.Sub(w.last), 50*time.Millisecond)
+	w.last = now
 }
 
 // keep is a file in $KEEP.

@@ -125,7 +125,7 @@ func (s *site) snapshotAt(at string) bool {
 }
 
 // TestSecondSignalGivesNoGrace cancels twice: a script that would have been given
-// three seconds is gone at once.
+// three seconds is ended at once.
 func TestSecondSignalGivesNoGrace(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, polite)
@@ -135,7 +135,8 @@ func TestSecondSignalGivesNoGrace(t *testing.T) {
 	j.Until("the first signal's effect", func() bool { return s.snapshotAt("STAY.sh") })
 	before := len(s.Lines("turns"))
 	_ = j.Cmd.Process.Signal(syscall.SIGINT) // the three seconds may be over
-	if o, turns := j.Wait(), len(s.Lines("turns"))-before; o.Code != 143 || turns > 30 {
+	// A bash whose sleep just ends does not take SIGINT for its own, and gets SIGTERM after two seconds.
+	if o, turns := j.Wait(), len(s.Lines("turns"))-before; o.Code != 143 || turns > 50 {
 		t.Errorf("end after two signals: got %v, %d turns of 50 ms after the second\nwant exit code 143, and less than 3 s", o, turns)
 	}
 }
