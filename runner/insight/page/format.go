@@ -66,6 +66,9 @@ func span(d time.Duration) string {
 	return units(d.Round(time.Hour), unit{24 * time.Hour, "d"}, unit{time.Hour, "h"})
 }
 
+// seconds is span for a number of seconds.
+func seconds(s float64) string { return span(time.Duration(s * float64(time.Second))) }
+
 // unit is a unit of time, with its name.
 type unit struct {
 	time.Duration

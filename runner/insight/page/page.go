@@ -43,7 +43,7 @@ var sources embed.FS
 // templates are parsed when the first page is written: most processes write none.
 var templates = sync.OnceValue(func() *template.Template {
 	return template.Must(template.New("page").Funcs(template.FuncMap{
-		"shown": shown, "dollars": dollars, "usd": money, "span": span, "count": count, "moment": moment, "clock": clock,
+		"shown": shown, "dollars": dollars, "usd": money, "span": span, "seconds": seconds, "count": count, "moment": moment, "clock": clock,
 		"lines": lines, "bytes": bytesOf, "short": shortText, "class": classOf, "many": state.Count, "percent": percent,
 		"last": func(list []column) int { return len(list) - 1 },
 	}).ParseFS(sources, "*.html"))

@@ -5,6 +5,7 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 )
 
@@ -42,4 +43,14 @@ func TestFixturesAreWritten(t *testing.T) {
 		dir = t.TempDir()
 	}
 	writePages(t, dir)
+}
+
+// TestTimesAreToldInOneWay, those of attempts and their commands, too.
+func TestTimesAreToldInOneWay(t *testing.T) {
+	page := string(written(t, "five"))
+	for _, want := range []string{"<i>1 min 35 s, $0.31</i>", "passed, 0.1 s", "exit 1, 2.2 s"} {
+		if !strings.Contains(page, want) {
+			t.Errorf("times of attempts: got none of %q", want)
+		}
+	}
 }
