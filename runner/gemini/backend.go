@@ -97,7 +97,7 @@ func (b *Backend) home() home {
 func (b *Backend) source() program.Source {
 	return program.Source{
 		Title: title, Name: "gemini", Path: b.Path, Installer: b.Installer, HowTo: howToInstall,
-		Oldest: oldest, Tested: b.Tested, Env: b.env([]string{homeVar + "=" + b.home().forVersion()}), NoNewPrivs: b.NoNewPrivs,
+		Oldest: oldest, Tested: b.Tested, Env: b.versionEnv(), NoNewPrivs: b.NoNewPrivs,
 	}
 }
 
@@ -276,7 +276,7 @@ func (b *Backend) env(order []string) []string {
 		trusts = "false"
 	}
 	ours := []string{
-		homeVar + "=" + h.path(), authVar + "=" + auth, "GEMINI_CLI_TRUST_WORKSPACE=" + trusts,
+		homeVar + "=" + h.path(), authVar + "=" + auth, trustVar + "=" + trusts,
 		// One process, which gets the signals.
 		"GEMINI_CLI_NO_RELAUNCH=true",
 		// Nobody is there to log in with a browser.
@@ -284,6 +284,15 @@ func (b *Backend) env(order []string) []string {
 	}
 	// A .env file of the checkout sets what is not set: it must not say where the key is sent.
 	return slices.Concat([]string{"GOOGLE_GEMINI_BASE_URL=", "GOOGLE_VERTEX_BASE_URL="}, b.Env, ours, order)
+}
+
+// trustVar is the variable that says whether the CLI obeys what is in its directory.
+const trustVar = "GEMINI_CLI_TRUST_WORKSPACE"
+
+// versionEnv is the environment of a CLI that tells its version. Its home has no settings, so
+// nothing else would keep it from a .env file of the checkout.
+func (b *Backend) versionEnv() []string {
+	return b.env([]string{homeVar + "=" + b.home().forVersion(), trustVar + "=false"})
 }
 
 // ask runs the CLI, through the proxy where there is one.

@@ -59,7 +59,7 @@ func unanswered(records int, exit proc.Exit, ending string) *runner.Failure {
 		return program.Fatal("authentication: the agent CLI has no way to log in, such as GEMINI_API_KEY: %s", ending)
 	case strings.Contains(last, "Error resuming session"):
 		return program.Fatal("session gone: %s", ending)
-	case strings.Contains(last, "No input provided via stdin"):
+	case records == 0 && strings.Contains(last, "No input provided via stdin"):
 		// It waits half a second for its prompt, which it always gets: the machine stood still.
 		return program.Transient("the agent CLI took its prompt for missing: %s", ending)
 	case records == 0 && (exit.Code == badInput || exit.Code == badConfig):

@@ -44,11 +44,12 @@ func TestContractLatePrompt(t *testing.T) {
 }
 
 // TestFindingTheCLILeavesItsHome: a CLI that tells its version replaces the list of directories,
-// if it gets to that before it exits. Another one may have just been started in a cage.
+// if it gets to that before it exits. Another one may have just been started in a cage. It obeys
+// nothing of the checkout meanwhile.
 func TestFindingTheCLILeavesItsHome(t *testing.T) {
 	home, dir := t.TempDir(), t.TempDir()
 	path := agenttest.Script(t, `mkdir -p "$GEMINI_CLI_HOME/.gemini" && cd "$GEMINI_CLI_HOME/.gemini" &&
-		echo '{"projects": {}}' > new && mv -f new projects.json && echo 0.61.0`)
+		echo '{"projects": {}}' > new && mv -f new projects.json && [ "$GEMINI_CLI_TRUST_WORKSPACE" = false ] && echo 0.61.0`)
 	b := &Backend{Path: path, Env: []string{"HOME=" + home, "PATH=" + os.Getenv("PATH")}}
 	h := b.home()
 	_, err := h.prepare(dir)
